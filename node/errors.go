@@ -1,0 +1,57 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The error kinds of Nodal. Every error that reaches a client wraps one of them;
+// the server turns a kind into a gRPC code and an HTTP status in one place.
+var (
+	ErrInvalid     = errors.New("invalid")            // the request is wrong and will stay wrong
+	ErrNotFound    = errors.New("not found")          // no such pod, container or record
+	ErrConflict    = errors.New("conflict")           // another owner or a stale precondition
+	ErrCompacted   = errors.New("revision compacted") // a watch asks for history that is gone
+	ErrNoSpace     = errors.New("no space left")      // the disk refuses new records
+	ErrTooLarge    = errors.New("too large")          // a body or manifest over the limit
+	ErrNotReady    = errors.New("not ready")          // true later: retry
+	ErrUnavailable = errors.New("unavailable")        // the runtime does not answer: retry
+	ErrUnsupported = errors.New("unsupported")        // this runtime or build cannot do it
+	ErrDenied      = errors.New("denied")             // known, but may not
+)
+
+// Violation is one rule that a document breaks.
+type Violation struct {
+	Document int    // index of the document in its bundle, from 0
+	Object   string // "Pod default/web", as far as it is known
+	Field    string // "spec.containers[0].image"
+	Rule     string // what the field has to be, in words
+}
+
+func (v Violation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "document %d", v.Document)
+	if v.Object != "" {
+		fmt.Fprintf(&b, " (%s)", v.Object)
+	}
+	if v.Field != "" {
+		fmt.Fprintf(&b, ": %s", v.Field)
+	}
+	fmt.Fprintf(&b, ": %s", v.Rule)
+	return b.String()
+}
+
+// InvalidError carries every violation found, so that one round trip shows them all.
+type InvalidError struct{ Violations []Violation }
+
+func (e *InvalidError) Error() string {
+	lines := make([]string, len(e.Violations))
+	for i, v := range e.Violations {
+		lines[i] = v.String()
+	}
+	return "invalid manifest: " + strings.Join(lines, "; ")
+}
+
+// Is makes errors.Is(err, ErrInvalid) hold.
+func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
