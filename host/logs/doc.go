@@ -1,0 +1,39 @@
+// Package logs reads the logs of containers and owns the directories they lie
+// in. The runtime writes the files; nothing here ever does.
+//
+// One line of a log file looks like this, a timestamp, a stream, tags and text:
+//
+//	2026-01-02T15:04:05.123456789Z stdout F GET /index.html
+//
+// The tag F ends a line of the container; P says that more of the line follows
+// in the next entry of the same stream. Docker's json-file lines are understood
+// too. What is neither is skipped, so that one torn line does not hide the rest.
+//
+// Read is the way in. The bytes go through three small parts, each of which
+// reuses one buffer, so that the cost of a line is a search and a copy:
+//
+//	source   reads blocks of a file and cuts them into lines    source.go
+//	parser   finds timestamp, stream, tag and content           parse.go, clock.go
+//	printer  filters, adds timestamps, counts, writes batches   printer.go
+//
+// tail.go finds where the last n lines begin. follow.go stays with a log that
+// is still written, across rotation and truncation, until its container is gone.
+//
+// # What counts as a line
+//
+// Entries of both streams are printed in the order of the file. Where one stream
+// cuts into a line of the other, so does the output. A line belongs to the
+// place where it ends: the last n lines begin after the end of the one before
+// them. Since compares entries, each on its own, and does not trust that time
+// only moves forward in a file.
+//
+// An entry longer than maxEntry is skipped like a malformed one; runtimes
+// cut lines at 16 KiB.
+//
+// # Where logs lie
+//
+// Layout names the files as every Kubernetes log collector expects them and
+// makes and removes directories and links without ever following a symbolic
+// link below its roots. Start reading at Read in read.go, or at Layout in
+// layout.go.
+package logs

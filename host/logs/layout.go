@@ -1,0 +1,181 @@
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"nodal/node"
+)
+
+// Layout says where logs lie:
+//
+//	<Pods>/<namespace>_<name>_<uid>/<container>/<attempt>.log
+//	<Links>/<name>_<namespace>_<container>-<container id>.log   a link to the above
+//
+// Everything it does below its two roots stays there and goes through no
+// symbolic link, even if someone plants one: a pod may have /var/log mounted.
+type Layout struct {
+	Pods  string // /var/log/pods
+	Links string // /var/log/containers
+}
+
+// Pod names the pod whose logs are meant.
+type Pod struct{ Namespace, Name, UID string }
+
+func (p Pod) dir() (string, error) {
+	dir := p.Namespace + "_" + p.Name + "_" + p.UID
+	return dir, errors.Join(checkName(p.Namespace), checkName(p.Name), checkName(p.UID))
+}
+
+// checkName refuses what could lead out of a directory. Names are validated
+// long before; this is the last door.
+func checkName(name string) error {
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
+		return fmt.Errorf("name %q in a log path: %w", name, node.ErrInvalid)
+	}
+	return nil
+}
+
+// File is the log of one attempt of a container, relative to its pod's directory,
+// as the runtime wants to be told.
+func File(container string, attempt int) string {
+	return container + "/" + attemptFile(attempt)
+}
+
+func attemptFile(attempt int) string { return strconv.Itoa(attempt) + ".log" }
+
+// PodDir is the directory of a pod's logs.
+func (l Layout) PodDir(pod Pod) (string, error) {
+	dir, err := pod.dir()
+	return filepath.Join(l.Pods, dir), err
+}
+
+// Path is the log of one attempt of a container.
+func (l Layout) Path(pod Pod, container string, attempt int) (string, error) {
+	dir, err := l.PodDir(pod)
+	if err = errors.Join(err, checkName(container)); err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, File(container, attempt)), nil
+}
+
+// MakeContainerDir makes the directory of a container's logs. The runtime makes
+// the file but not the directory.
+func (l Layout) MakeContainerDir(pod Pod, container string) error {
+	dir, err := pod.dir()
+	if err = errors.Join(err, checkName(container)); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(l.Pods, 0o755); err != nil {
+		return fmt.Errorf("make log directory: %w", err)
+	}
+	root, err := os.OpenRoot(l.Pods)
+	for _, name := range []string{dir, container} {
+		if err == nil {
+			root, err = makeAndEnter(root, name)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("make log directory of container %q: %w", container, err)
+	}
+	return root.Close()
+}
+
+func makeAndEnter(root *os.Root, name string) (*os.Root, error) {
+	if err := root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		root.Close()
+		return nil, err
+	}
+	return enter(root, name)
+}
+
+// enter opens a directory in root and closes root. An os.Root follows links that
+// stay within it, so that one pod's directory could stand for another's; comparing
+// the name with what was opened rules that out without a race.
+func enter(root *os.Root, name string) (*os.Root, error) {
+	defer root.Close()
+	named, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := dir.Stat(".")
+	if err == nil && !os.SameFile(named, opened) {
+		err = fmt.Errorf("%q is a symbolic link: %w", name, node.ErrInvalid)
+	}
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return dir, nil
+}
+
+// RemovePod removes all logs of a pod. That there are none is no error.
+func (l Layout) RemovePod(pod Pod) error {
+	dir, err := pod.dir()
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(l.Pods)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		defer root.Close()
+		err = root.RemoveAll(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("remove logs of pod %q: %w", pod.Name, err)
+	}
+	return nil
+}
+
+// RemoveAttempt removes the log of one attempt and all that was rotated away
+// from it. That there is none is no error.
+func (l Layout) RemoveAttempt(pod Pod, container string, attempt int) error {
+	dir, err := pod.dir()
+	if err = errors.Join(err, checkName(container)); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(l.Pods)
+	for _, name := range []string{dir, container} {
+		if err == nil {
+			root, err = enter(root, name)
+		}
+	}
+	if err == nil {
+		defer root.Close()
+		err = removeFiles(root, attemptFile(attempt))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove log %d of container %q: %w", attempt, container, err)
+	}
+	return nil
+}
+
+// removeFiles removes base and every sibling whose name begins with base and a dot.
+func removeFiles(root *os.Root, base string) error {
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, entry := range entries {
+		name := entry.Name()
+		if name != base && !strings.HasPrefix(name, base+".") {
+			continue
+		}
+		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,65 @@
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// maxFileName is what Linux file systems take as the name of a file.
+const maxFileName = 255
+
+// linkName is the name that log collectors parse. Where it is too long for a
+// file name its end is cut off, as the kubelet has always done.
+func linkName(pod Pod, container, containerID string) (string, error) {
+	const suffix = ".log"
+	name := pod.Name + "_" + pod.Namespace + "_" + container + "-" + containerID
+	name = name[:min(len(name), maxFileName-len(suffix))] + suffix
+	return name, errors.Join(checkName(pod.Name), checkName(pod.Namespace),
+		checkName(container), checkName(containerID))
+}
+
+// Link makes the link by which log collectors find the log at target, which is
+// usually what Path returned. A link of that name to elsewhere is replaced.
+func (l Layout) Link(pod Pod, container, containerID, target string) error {
+	name, err := linkName(pod, container, containerID)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(l.Links, 0o755); err != nil {
+		return fmt.Errorf("make directory of log links: %w", err)
+	}
+	root, err := os.OpenRoot(l.Links)
+	if err != nil {
+		return fmt.Errorf("link log: %w", err)
+	}
+	defer root.Close()
+	if old, err := root.Readlink(name); err == nil && old == target {
+		return nil
+	}
+	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("replace log link: %w", err)
+	}
+	if err := root.Symlink(target, name); err != nil {
+		return fmt.Errorf("link log: %w", err)
+	}
+	return nil
+}
+
+// Unlink removes what Link made. That it is not there is no error.
+func (l Layout) Unlink(pod Pod, container, containerID string) error {
+	name, err := linkName(pod, container, containerID)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(l.Links)
+	if err == nil {
+		defer root.Close()
+		err = root.Remove(name)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove log link: %w", err)
+	}
+	return nil
+}
