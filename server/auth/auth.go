@@ -1,0 +1,138 @@
+package auth
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Config says which credentials count.
+type Config struct {
+	Material            // the agent's own authority, serving certificate and tokens
+	ClientCAFile string // authentication.x509.clientCAFile, or empty
+	SocketPath   string // whose group's members are operators
+	Anonymous    bool   // authentication.anonymous.enabled
+	AlwaysAllow  bool   // authorization.mode AlwaysAllow: every identity is admin
+	MaxStreams   int    // concurrent streams an identity may hold; 0 means 256
+	Log          *slog.Logger
+}
+
+// Authenticator tells who makes a request.
+type Authenticator struct {
+	cfg     Config
+	log     *slog.Logger
+	trust   *reread[trust]
+	tokens  *reread[tokenList]
+	streams *Limiter
+
+	failures   *rate.Limiter // of log lines, not of attempts: a token cannot be guessed
+	suppressed atomic.Int64
+}
+
+// New reads the authorities and tokens that cfg names.
+func New(cfg Config) (*Authenticator, error) {
+	a := &Authenticator{
+		cfg:      cfg,
+		log:      cfg.Log,
+		streams:  &Limiter{Max: cfg.MaxStreams},
+		failures: rate.NewLimiter(1, 5),
+	}
+	if a.log == nil {
+		a.log = slog.Default()
+	}
+	if a.streams.Max == 0 {
+		a.streams.Max = 256
+	}
+	var err error
+	a.trust, err = newReread(a.log, func() (*trust, error) { return loadTrust(cfg.CAFile, cfg.ClientCAFile) })
+	if err != nil {
+		return nil, err
+	}
+	a.tokens, err = newReread(a.log, func() (*tokenList, error) { return loadTokens(cfg.TokenDir) })
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Streams bounds the long-lived requests that one identity holds.
+func (a *Authenticator) Streams() *Limiter { return a.streams }
+
+// evidence is everything a request offers to prove who makes it.
+type evidence struct {
+	remote        string
+	socket        *Identity           // the process at the other end of a unix socket
+	certs         []*x509.Certificate // unverified: the handshake only proves the key
+	authorization string
+}
+
+// errNoCredential is the answer to a caller who offers nothing.
+var errNoCredential = errors.New("no credential")
+
+func (a *Authenticator) identify(e evidence) (Identity, error) {
+	id, err := a.proven(e)
+	if errors.Is(err, errNoCredential) && a.cfg.Anonymous {
+		id, err = Identity{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}, Via: "anonymous"}, nil
+	}
+	if err != nil {
+		a.logFailure(e, err)
+		return Identity{}, err
+	}
+	if a.cfg.AlwaysAllow {
+		id.Role = RoleAdmin
+	}
+	return id, nil
+}
+
+// proven returns the first identity that e proves. A wrong credential does not stop
+// the search, as a right one may follow, but it does rule out "no credential".
+func (a *Authenticator) proven(e evidence) (Identity, error) {
+	if e.socket != nil && e.socket.Role != RoleNone {
+		return *e.socket, nil
+	}
+	now := time.Now()
+	var wrong []error
+	if len(e.certs) > 0 {
+		id, err := a.trust.get(now).identify(e.certs, now)
+		if err == nil {
+			return id, nil
+		}
+		wrong = append(wrong, fmt.Errorf("verify client certificate %q: %w", e.certs[0].Subject, err))
+	}
+	if token, ok := bearer(e.authorization); ok {
+		if id, ok := a.tokens.get(now).identify(token); ok {
+			return id, nil
+		}
+		wrong = append(wrong, errors.New("unknown or revoked token"))
+	}
+	if len(wrong) > 0 {
+		return Identity{}, errors.Join(wrong...)
+	}
+	if e.socket != nil {
+		return *e.socket, nil
+	}
+	return Identity{}, errNoCredential
+}
+
+// bearer returns the token of an Authorization header. Another scheme is no
+// credential of ours.
+func bearer(header string) (string, bool) {
+	scheme, token, _ := strings.Cut(strings.TrimSpace(header), " ")
+	token = strings.TrimSpace(token)
+	return token, strings.EqualFold(scheme, "bearer") && token != ""
+}
+
+// logFailure keeps a scanner from filling the log.
+func (a *Authenticator) logFailure(e evidence, err error) {
+	if !a.failures.Allow() {
+		a.suppressed.Add(1)
+		return
+	}
+	a.log.Warn("authentication failed", "remote", e.remote, "error", err, "suppressed", a.suppressed.Swap(0))
+}

@@ -1,0 +1,126 @@
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Dirs says where credentials live.
+type Dirs struct {
+	Root string
+	// Cert is upstream's --cert-dir: kubelet.crt and kubelet.key there are served, and
+	// made if missing. Empty means Root/pki/serving.*.
+	Cert string
+}
+
+// Material is where the agent's own credentials are. tlsCertFile and tlsPrivateKeyFile
+// of the configuration replace CertFile and KeyFile.
+type Material struct {
+	CAFile   string
+	CertFile string
+	KeyFile  string
+	TokenDir string
+}
+
+// Bootstrap makes what is missing, expired, about to expire or out of date, and keeps
+// all else. hosts are the node's names and addresses. It may be called again at any
+// time, and should be, daily.
+func Bootstrap(dirs Dirs, hosts []string, now time.Time) (*Material, error) {
+	pki := filepath.Join(dirs.Root, "pki")
+	credentials := filepath.Join(dirs.Root, "credentials")
+	m := &Material{
+		CAFile:   filepath.Join(pki, "ca.crt"),
+		CertFile: filepath.Join(pki, "serving.crt"),
+		KeyFile:  filepath.Join(pki, "serving.key"),
+		TokenDir: filepath.Join(pki, "tokens"),
+	}
+	if dirs.Cert != "" {
+		m.CertFile, m.KeyFile = filepath.Join(dirs.Cert, "kubelet.crt"), filepath.Join(dirs.Cert, "kubelet.key")
+	}
+	if err := os.MkdirAll(dirs.Root, 0o750); err != nil {
+		return nil, fmt.Errorf("make credentials: %w", err)
+	}
+	for _, dir := range []string{m.TokenDir, credentials, filepath.Dir(m.CertFile)} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("make credentials: %w", err)
+		}
+	}
+	ca, err := ensureAuthority(m.CAFile, filepath.Join(pki, "ca.key"), now)
+	if err != nil {
+		return nil, fmt.Errorf("make certificate authority: %w", err)
+	}
+	if err := ensureServing(m, ca, hosts, now); err != nil {
+		return nil, fmt.Errorf("make serving certificate: %w", err)
+	}
+	for _, role := range []Role{RoleAdmin, RoleOperator, RoleViewer} {
+		base := filepath.Join(credentials, string(role))
+		if err := errors.Join(ensureClient(base, role, ca, now), ensureToken(base, m.TokenDir, role, now)); err != nil {
+			return nil, fmt.Errorf("make %s credentials: %w", role, err)
+		}
+	}
+	return m, nil
+}
+
+func ensureAuthority(certFile, keyFile string, now time.Time) (*pair, error) {
+	ca, err := loadPair(certFile, keyFile)
+	if err != nil {
+		return nil, err
+	}
+	if ca.fresh(now) {
+		return ca, nil
+	}
+	slog.Info("making a certificate authority; clients need its certificate", "file", certFile)
+	return issue(authorityTemplate(now), nil, certFile, keyFile, now)
+}
+
+// ensureServing leaves a certificate alone that another authority signed: somebody put
+// it there, and renews it.
+func ensureServing(m *Material, ca *pair, hosts []string, now time.Time) error {
+	have, err := loadPair(m.CertFile, m.KeyFile)
+	if err != nil {
+		return err
+	}
+	if have != nil && have.cert.Issuer.CommonName != authorityName {
+		return nil
+	}
+	want := servingTemplate(hosts, now)
+	if have.fresh(now) && have.signedBy(ca) && sameNames(have.cert, want) {
+		return nil
+	}
+	_, err = issue(want, ca, m.CertFile, m.KeyFile, now)
+	return err
+}
+
+func ensureClient(base string, role Role, ca *pair, now time.Time) error {
+	have, err := loadPair(base+".crt", base+".key")
+	if err != nil {
+		return err
+	}
+	if have.fresh(now) && have.signedBy(ca) {
+		return nil
+	}
+	_, err = issue(clientTemplate(role, now), ca, base+".crt", base+".key", now)
+	return err
+}
+
+// ensureToken issues a token only where the user's file is missing. A file whose record
+// is gone is a token that was revoked, and stays so. The record is written first: a
+// crash in between leaves no file, so that the next start issues another.
+func ensureToken(base, dir string, role Role, now time.Time) error {
+	_, err := os.Lstat(base + ".token")
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	token, err := Issue(dir, string(role), role, now)
+	if err != nil {
+		return err
+	}
+	return writeFile(base+".token", []byte(token+"\n"))
+}

@@ -1,0 +1,141 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	organisationPrefix = "nodal:"
+	authenticatedGroup = "system:authenticated"
+	mastersGroup       = "system:masters"
+)
+
+// trust is the authorities whose client certificates count, as the files had them at
+// one moment. Verified chains are remembered only as long as the trust itself lives,
+// so a replaced authority or an expired certificate shows within one reread.
+type trust struct {
+	own, client *x509.CertPool
+	hints       *x509.CertPool // both, so that a browser offers no other certificate
+
+	seen sync.Map // digest of a chain -> Identity
+}
+
+func loadTrust(ownFile, clientFile string) (*trust, error) {
+	t := &trust{own: x509.NewCertPool(), client: x509.NewCertPool(), hints: x509.NewCertPool()}
+	for _, f := range []struct {
+		name string
+		pool *x509.CertPool
+	}{{ownFile, t.own}, {clientFile, t.client}} {
+		if f.name == "" {
+			continue
+		}
+		pem, err := os.ReadFile(f.name)
+		if err != nil {
+			return nil, fmt.Errorf("read certificate authority: %w", err)
+		}
+		if !f.pool.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("read certificate authority %s: no certificate in it", f.name)
+		}
+		t.hints.AppendCertsFromPEM(pem)
+	}
+	return t, nil
+}
+
+// identify verifies a chain against the agent's own authority, then the configured one.
+func (t *trust) identify(chain []*x509.Certificate, now time.Time) (Identity, error) {
+	digest := chainDigest(chain)
+	if id, ok := t.seen.Load(digest); ok {
+		return id.(Identity), nil
+	}
+	id := Identity{
+		Name:   chain[0].Subject.CommonName,
+		Groups: append(slices.Clone(chain[0].Subject.Organization), authenticatedGroup),
+		Via:    "certificate",
+	}
+	switch err := verify(chain, t.own, now); {
+	case err == nil:
+		id.Role = organisationRole(chain[0].Subject.Organization)
+	case verify(chain, t.client, now) == nil:
+		if slices.Contains(chain[0].Subject.Organization, mastersGroup) {
+			id.Role = RoleAdmin
+		}
+	default:
+		return Identity{}, err
+	}
+	t.seen.Store(digest, id)
+	return id, nil
+}
+
+func verify(chain []*x509.Certificate, roots *x509.CertPool, now time.Time) error {
+	intermediates := x509.NewCertPool()
+	for _, c := range chain[1:] {
+		intermediates.AddCert(c)
+	}
+	_, err := chain[0].Verify(x509.VerifyOptions{
+		Roots:         roots,
+		Intermediates: intermediates,
+		CurrentTime:   now,
+		KeyUsages:     []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	return err
+}
+
+func organisationRole(organisations []string) Role {
+	for _, o := range organisations {
+		name, ok := strings.CutPrefix(o, organisationPrefix)
+		if ok && Allow(Role(name), Read) {
+			return Role(name)
+		}
+	}
+	return RoleNone
+}
+
+func chainDigest(chain []*x509.Certificate) [sha256.Size]byte {
+	h := sha256.New()
+	for _, c := range chain {
+		h.Write(c.Raw) // DER says its own length, so the boundaries are in the digest
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// TLS returns the server's configuration. base, which may be nil, sets versions and
+// cipher suites. The serving certificate and the authorities are read again as their
+// files change. A client certificate is asked for, never demanded, and verified by
+// identify, so that a wrong one gets an answer of 401 and not a broken handshake.
+func (a *Authenticator) TLS(base *tls.Config) (*tls.Config, error) {
+	serving, err := newReread(a.log, func() (*tls.Certificate, error) {
+		cert, err := tls.LoadX509KeyPair(a.cfg.CertFile, a.cfg.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("load serving certificate: %w", err)
+		}
+		return &cert, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if base == nil {
+		base = &tls.Config{}
+	}
+	base = base.Clone()
+	base.MinVersion = max(base.MinVersion, tls.VersionTLS12)
+	base.ClientAuth = tls.RequestClientCert
+	base.NextProtos = []string{"h2", "http/1.1"}
+
+	outer := base.Clone()
+	outer.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		now := time.Now()
+		config := base.Clone()
+		config.Certificates = []tls.Certificate{*serving.get(now)}
+		config.ClientCAs = a.trust.get(now).hints
+		return config, nil
+	}
+	return outer, nil
+}

@@ -1,0 +1,57 @@
+// Package auth says who a caller is and whether they may do what they ask.
+//
+// It owns identities, the credentials that prove them and the one table of roles
+// and verbs (Allow). It knows nothing of pods and opens no listener: package
+// listen hands it connections, package server asks it about requests.
+//
+//	unix socket ── SO_PEERCRED ──┐
+//	TLS ── client certificate ───┼─> Identity ─ Require(verb) ─> handler ─> audit line
+//	header ── bearer token ──────┤
+//	nothing ── anonymous, if on ─┘
+//
+// The ways are tried in that order and the first success wins. A credential that
+// is wrong is an error even where anonymous callers are welcome: somebody who
+// meant to be known must not silently become somebody else.
+//
+// # Roles
+//
+//   - viewer: Read.
+//   - operator: Read, Write (apply, delete, restart) and Exec.
+//   - admin: all, Admin (profiles, secrets in the configuration) included.
+//
+// Exec covers exec, run, attach, port-forward and checkpoint whatever the HTTP
+// method, since a WebSocket opens with a GET.
+//
+// On the socket root and the agent's own user are admin. A member of the group
+// that owns the socket file is an operator: the file's mode already let them
+// connect, and whoever may post a pod may run what they like in it. To share the
+// socket with a group: chgrp it, or set that group and the setgid bit on its
+// directory so that the next start keeps it. Any other user has to show a token.
+//
+// Organisations named "nodal:<role>" count only in certificates of the agent's
+// own authority: whoever signs for the configured client CA must not be able to
+// mint roles that they never heard of. There the group system:masters is admin,
+// as in Kubernetes, and everybody else is known but may do nothing.
+//
+// # Credentials on disk
+//
+// Bootstrap makes, below the root directory, what is missing:
+//
+//	pki/ca.crt ca.key             the authority
+//	pki/serving.crt serving.key   the listener's certificate (or cert-dir/kubelet.*)
+//	pki/tokens/<name>.json        role and SHA-256 of a token, nothing more
+//	credentials/<role>.token      the token itself, for its user
+//	credentials/<role>.crt .key   a client certificate
+//
+// To revoke a token remove pki/tokens/<name>.json (or call Revoke): it fails
+// within a second. It stays revoked over restarts for as long as its .token file
+// lies there, because only a missing .token file makes Bootstrap issue a new one.
+// To rotate a token remove credentials/<name>.token and call Bootstrap again, as
+// each start does: the new token replaces the old. Certificates cannot be revoked
+// one by one: remove pki/ca.crt, and the next Bootstrap makes a new authority and
+// every certificate under it anew. Call Bootstrap daily as well, so that an agent
+// that never restarts renews its certificates; files are read again as they
+// change, and no listener has to restart.
+//
+// Start reading at Authenticator.identify, then Allow.
+package auth

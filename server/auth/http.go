@@ -1,0 +1,100 @@
+package auth
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// HTTP puts the caller's identity into the request's context, or answers 401 with the
+// body that upstream's kubelet gives.
+func (a *Authenticator) HTTP(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, err := a.identify(requestEvidence(r))
+		if err != nil {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			writeText(w, http.StatusUnauthorized, "Unauthorized")
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(NewContext(r.Context(), id)))
+	})
+}
+
+func requestEvidence(r *http.Request) evidence {
+	e := evidence{remote: r.RemoteAddr, authorization: r.Header.Get("Authorization")}
+	if id, ok := r.Context().Value(socketKey{}).(Identity); ok {
+		e.socket = &id
+	}
+	if r.TLS != nil {
+		e.certs = r.TLS.PeerCertificates
+	}
+	return e
+}
+
+// Kubelet guards one of the kubelet's own paths, behind HTTP: it authorizes with
+// upstream's 403, bounds sessions and audits. Requests of the API proper are guarded by
+// the gRPC interceptors instead.
+func (a *Authenticator) Kubelet(verb Verb, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, _ := From(r.Context())
+		c := call{id: id, verb: verb, path: r.URL.Path, started: time.Now()}
+		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
+		defer func() { a.auditEnd(r.Context(), c, strconv.Itoa(rec.status)) }()
+
+		if Require(r.Context(), verb) != nil {
+			writeText(rec, http.StatusForbidden, Forbidden(id, r))
+			return
+		}
+		if verb == Exec {
+			release, err := a.streams.Acquire(id)
+			if err != nil {
+				writeText(rec, http.StatusTooManyRequests, err.Error())
+				return
+			}
+			defer release()
+		}
+		a.auditBegin(r.Context(), c)
+		next.ServeHTTP(rec, r)
+	})
+}
+
+func writeText(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	io.WriteString(w, text)
+}
+
+// recorder remembers the status for the audit line. It hijacks and flushes by itself,
+// since the upgrade code of Kubernetes asks for those interfaces and does not unwrap.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// Flush sends what is buffered, where the connection can.
+func (r *recorder) Flush() { _ = http.NewResponseController(r.ResponseWriter).Flush() }
+
+// Hijack takes the connection over, where it can be.
+func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(r.ResponseWriter).Hijack()
+	if err == nil {
+		r.status = http.StatusSwitchingProtocols
+	}
+	return conn, rw, err
+}
+
+var (
+	_ http.Hijacker = (*recorder)(nil)
+	_ http.Flusher  = (*recorder)(nil)
+)

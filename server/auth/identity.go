@@ -1,0 +1,94 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"nodal/node"
+)
+
+// Role is what an identity is trusted with on this node.
+type Role string
+
+const (
+	RoleNone     Role = "" // known, perhaps, but may do nothing
+	RoleViewer   Role = "viewer"
+	RoleOperator Role = "operator"
+	RoleAdmin    Role = "admin"
+)
+
+// Verb is a kind of request. The zero Verb is allowed to nobody.
+type Verb string
+
+const (
+	Read  Verb = "read"
+	Write Verb = "write" // apply, delete, restart
+	Exec  Verb = "exec"  // exec, run, attach, port-forward, checkpoint
+	Admin Verb = "admin" // profiles, secrets of the configuration
+)
+
+// Allow is the whole authorization table.
+func Allow(role Role, verb Verb) bool {
+	switch role {
+	case RoleAdmin:
+		return verb == Read || verb == Write || verb == Exec || verb == Admin
+	case RoleOperator:
+		return verb == Read || verb == Write || verb == Exec
+	case RoleViewer:
+		return verb == Read
+	}
+	return false
+}
+
+// Identity is who makes a request.
+type Identity struct {
+	Name   string
+	Role   Role
+	Groups []string
+	Via    string // "socket", "certificate", "token" or "anonymous"
+}
+
+type identityKey struct{}
+
+// NewContext returns a context that carries id.
+func NewContext(ctx context.Context, id Identity) context.Context {
+	return context.WithValue(ctx, identityKey{}, id)
+}
+
+// From returns the identity that a request was authenticated as.
+func From(ctx context.Context) (Identity, bool) {
+	id, ok := ctx.Value(identityKey{}).(Identity)
+	return id, ok
+}
+
+// Require returns an error that wraps node.ErrDenied unless the request's identity
+// may do verb. A request without an identity may do nothing.
+func Require(ctx context.Context, verb Verb) error {
+	id, ok := From(ctx)
+	if !ok {
+		return refuse(codes.PermissionDenied, node.ErrDenied, "an unauthenticated request may not %s", verb)
+	}
+	if !Allow(id.Role, verb) {
+		return refuse(codes.PermissionDenied, node.ErrDenied, "%q may not %s", id.Name, verb)
+	}
+	return nil
+}
+
+// refusal is an error with a kind for our own code and a code for gRPC's, so that it
+// reads the same whether or not an interceptor translates errors on the way out.
+type refusal struct {
+	code codes.Code
+	kind error
+	text string
+}
+
+func refuse(code codes.Code, kind error, format string, args ...any) error {
+	return &refusal{code: code, kind: kind, text: fmt.Sprintf(format, args...)}
+}
+
+func (r *refusal) Error() string              { return r.text }
+func (r *refusal) Unwrap() error              { return r.kind }
+func (r *refusal) GRPCStatus() *status.Status { return status.New(r.code, r.text) }

@@ -1,0 +1,63 @@
+package auth
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// rereadEvery is how old an answer out of a file may be. It is well under the second
+// within which a revoked token has to fail, and reading a handful of small files twice
+// a second, only while requests come in, costs nothing that could be measured.
+const rereadEvery = 400 * time.Millisecond
+
+// reread is a value that lives in files. Reading on demand needs no watcher, misses no
+// change and follows replaced directories and symbolic links.
+type reread[T any] struct {
+	load func() (*T, error) // a nil value keeps the last one: a file half replaced is no news
+	log  *slog.Logger
+
+	mu      sync.Mutex
+	value   *T
+	at      time.Time
+	problem string
+}
+
+// newReread reads the value for the first time, which has to succeed.
+func newReread[T any](log *slog.Logger, load func() (*T, error)) (*reread[T], error) {
+	value, err := load()
+	if value == nil {
+		return nil, err
+	}
+	r := &reread[T]{load: load, log: log, value: value, at: time.Now()}
+	r.report(err)
+	return r, nil
+}
+
+// get returns the current value, never nil.
+func (r *reread[T]) get(now time.Time) *T {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if age := now.Sub(r.at); age >= 0 && age < rereadEvery {
+		return r.value
+	}
+	value, err := r.load()
+	if value != nil {
+		r.value = value
+	}
+	r.at = now
+	r.report(err)
+	return r.value
+}
+
+// report logs a problem once, not twice a second for as long as it lasts.
+func (r *reread[T]) report(err error) {
+	problem := ""
+	if err != nil {
+		problem = err.Error()
+	}
+	if problem != "" && problem != r.problem {
+		r.log.Warn("credentials could not be read again; the last ones stay in force", "error", err)
+	}
+	r.problem = problem
+}
