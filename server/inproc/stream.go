@@ -1,0 +1,217 @@
+package inproc
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// depth is how many messages a stream holds for a receiver that is busy. A real
+// connection has its window; a test of lock-step peers would hang without any.
+const depth = 16
+
+// call is what the two ends of a stream share.
+type call struct {
+	*transport
+	to   chan proto.Message // to the handler; closed by CloseSend
+	from chan proto.Message // from the handler; closed when it has returned
+	done chan struct{}      // closed, after err is set, when the handler has returned
+	err  error
+}
+
+// NewStream starts a handler in a goroutine of its own. As with any gRPC connection the
+// caller has to read until an error or cancel ctx, or the handler may wait forever.
+func (c *Conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, name string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	options, err := readOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := c.methods[name]
+	if !ok || m.stream == nil {
+		return nil, status.Errorf(codes.Unimplemented, "unknown method %s", name)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, status.FromContextError(err).Err()
+	}
+	shared := &call{
+		transport: newTransport(name),
+		to:        make(chan proto.Message, depth),
+		from:      make(chan proto.Message, depth),
+		done:      make(chan struct{}),
+	}
+	serverCtx, cancel := context.WithCancel(serverContext(ctx, shared.transport))
+	go func() {
+		defer cancel()
+		err := callStream(&serverStream{call: shared, ctx: serverCtx}, m, c.stream)
+		shared.end(err)
+	}()
+	return &clientStream{call: shared, ctx: ctx, desc: desc, options: options}, nil
+}
+
+func callStream(ss *serverStream, m method, chain grpc.StreamServerInterceptor) (err error) {
+	defer recovered(ss.ctx, ss.method, &err)
+	info := &grpc.StreamServerInfo{
+		FullMethod:     ss.method,
+		IsClientStream: m.stream.ClientStreams,
+		IsServerStream: m.stream.ServerStreams,
+	}
+	return statusError(chain(m.impl, ss, info, m.stream.Handler))
+}
+
+func (c *call) end(err error) {
+	c.err = err
+	close(c.done)
+	close(c.from)
+	c.flush()
+}
+
+type serverStream struct {
+	*call
+	ctx context.Context
+}
+
+var _ grpc.ServerStream = (*serverStream)(nil)
+
+func (s *serverStream) Context() context.Context { return s.ctx }
+
+func (s *serverStream) SetTrailer(md metadata.MD) { _ = s.call.SetTrailer(md) }
+
+func (s *serverStream) SendMsg(m any) error {
+	message, err := cloneMessage(m)
+	if err != nil {
+		return status.Errorf(codes.Internal, "send on %s: %v", s.method, err)
+	}
+	s.flush()
+	select {
+	case s.from <- message:
+		return nil
+	case <-s.ctx.Done():
+		return status.FromContextError(s.ctx.Err()).Err()
+	}
+}
+
+func (s *serverStream) RecvMsg(m any) error {
+	select {
+	case message, ok := <-s.to:
+		if !ok {
+			return io.EOF
+		}
+		return copyMessage(m, message)
+	case <-s.ctx.Done():
+		return status.FromContextError(s.ctx.Err()).Err()
+	}
+}
+
+type clientStream struct {
+	*call
+	ctx     context.Context
+	desc    *grpc.StreamDesc
+	options options
+
+	closeSend sync.Once
+	finish    sync.Once
+}
+
+var _ grpc.ClientStream = (*clientStream)(nil)
+
+func (s *clientStream) Context() context.Context { return s.ctx }
+
+func (s *clientStream) Header() (metadata.MD, error) {
+	select {
+	case <-s.ready:
+		header, _ := s.metadata()
+		return header, nil
+	case <-s.ctx.Done():
+		return nil, status.FromContextError(s.ctx.Err()).Err()
+	}
+}
+
+func (s *clientStream) Trailer() metadata.MD {
+	_, trailer := s.metadata()
+	return trailer
+}
+
+func (s *clientStream) CloseSend() error {
+	s.closeSend.Do(func() { close(s.to) })
+	return nil
+}
+
+// SendMsg returns io.EOF once the handler has returned; RecvMsg then says why.
+func (s *clientStream) SendMsg(m any) error {
+	message, err := cloneMessage(m)
+	if err != nil {
+		return status.Errorf(codes.Internal, "send on %s: %v", s.method, err)
+	}
+	select {
+	case <-s.done:
+		return io.EOF
+	default:
+	}
+	select {
+	case s.to <- message:
+		if !s.desc.ClientStreams {
+			return s.CloseSend()
+		}
+		return nil
+	case <-s.done:
+		return io.EOF
+	case <-s.ctx.Done():
+		return io.EOF
+	}
+}
+
+func (s *clientStream) RecvMsg(m any) (err error) {
+	defer func() {
+		if err != nil || !s.desc.ServerStreams {
+			s.ended(err)
+		}
+	}()
+	message, err := s.next()
+	if err != nil {
+		if err == io.EOF && !s.desc.ServerStreams {
+			return status.Errorf(codes.Internal, "%s returned no answer", s.method)
+		}
+		return err
+	}
+	if err := copyMessage(m, message); err != nil {
+		return status.Errorf(codes.Internal, "receive on %s: %v", s.method, err)
+	}
+	if s.desc.ServerStreams {
+		return nil
+	}
+	// The one answer counts only if the handler then succeeds.
+	if _, err := s.next(); err != io.EOF {
+		return err
+	}
+	return nil
+}
+
+// next returns io.EOF when the handler has succeeded and all it sent is read.
+func (s *clientStream) next() (proto.Message, error) {
+	select {
+	case message, ok := <-s.from:
+		if ok {
+			return message, nil
+		}
+		if s.err != nil {
+			return nil, s.err
+		}
+		return nil, io.EOF
+	case <-s.ctx.Done():
+		return nil, status.FromContextError(s.ctx.Err()).Err()
+	}
+}
+
+// ended reports to the call's options, once.
+func (s *clientStream) ended(err error) {
+	if err == io.EOF {
+		err = nil
+	}
+	s.finish.Do(func() { s.options.finish(s.transport, err) })
+}

@@ -1,0 +1,63 @@
+package listen
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+)
+
+// GRPCOptions is what a server behind a Front has to be made with. peer describes what
+// is known of a connection without TLS, and may return nil.
+func GRPCOptions(peer func(net.Conn) credentials.AuthInfo) []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.Creds(sorted{peer: peer}),
+		grpc.ConnectionTimeout(helloTimeout),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 15 * time.Minute}),
+		// Clients on the node may hold an idle watch open with a ping a minute.
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 20 * time.Second, PermitWithoutStream: true}),
+	}
+}
+
+// sorted are credentials for connections whose handshake is made already.
+type sorted struct {
+	peer func(net.Conn) credentials.AuthInfo
+}
+
+var _ credentials.TransportCredentials = sorted{}
+
+// ServerHandshake tells grpc-go what the handshake found.
+func (s sorted) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	if secure, ok := c.(*tls.Conn); ok {
+		return c, credentials.TLSInfo{
+			State:          secure.ConnectionState(),
+			CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity},
+		}, nil
+	}
+	if s.peer == nil {
+		return c, nil, nil
+	}
+	return c, s.peer(bottom(c)), nil
+}
+
+// ClientHandshake is never right: these are a server's.
+func (sorted) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return nil, nil, errors.New("credentials of a server cannot dial")
+}
+
+// Info describes the protocol to grpc-go.
+func (sorted) Info() credentials.ProtocolInfo {
+	return credentials.ProtocolInfo{SecurityProtocol: "sorted"}
+}
+
+// Clone returns the credentials, which hold no state.
+func (s sorted) Clone() credentials.TransportCredentials { return s }
+
+// OverrideServerName does nothing on a server.
+func (sorted) OverrideServerName(string) error { return nil }
