@@ -114,8 +114,8 @@ type clientStream struct {
 	desc    *grpc.StreamDesc
 	options options
 
-	closeSend sync.Once
-	finish    sync.Once
+	sendClosed bool // sending is for one goroutine at a time, as in grpc-go
+	finish     sync.Once
 }
 
 var _ grpc.ClientStream = (*clientStream)(nil)
@@ -138,12 +138,18 @@ func (s *clientStream) Trailer() metadata.MD {
 }
 
 func (s *clientStream) CloseSend() error {
-	s.closeSend.Do(func() { close(s.to) })
+	if !s.sendClosed {
+		s.sendClosed = true
+		close(s.to)
+	}
 	return nil
 }
 
 // SendMsg returns io.EOF once the handler has returned; RecvMsg then says why.
 func (s *clientStream) SendMsg(m any) error {
+	if s.sendClosed {
+		return status.Errorf(codes.Internal, "send on %s: after CloseSend", s.method)
+	}
 	message, err := cloneMessage(m)
 	if err != nil {
 		return status.Errorf(codes.Internal, "send on %s: %v", s.method, err)
