@@ -1,0 +1,193 @@
+package auth
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"nodal/node"
+)
+
+func TestHTTPAnswersLikeUpstream(t *testing.T) {
+	f := newFixture(t, func(c *Config) { c.Anonymous = true })
+	ok := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	cases := []struct {
+		name, method, path, token string
+		verb                      Verb
+		code                      int
+		body                      string
+	}{
+		{"a viewer reads", "GET", "/pods", f.token(t, RoleViewer), Read, 204, ""},
+		{"a wrong token is unauthorized", "GET", "/pods", "wrong", Read, 401, "Unauthorized"},
+		{"anonymous is forbidden to read pods", "GET", "/pods", "", Read, 403,
+			"Forbidden (user=system:anonymous, verb=get, resource=nodes, subresource(s)=[pods proxy])"},
+		{"a viewer's WebSocket GET is an exec", "GET", "/exec/default/web/nginx", f.token(t, RoleViewer), Exec, 403,
+			"Forbidden (user=viewer, verb=get, resource=nodes, subresource(s)=[proxy])"},
+		{"a viewer may not run", "POST", "/run/default/web/nginx", f.token(t, RoleViewer), Exec, 403,
+			"Forbidden (user=viewer, verb=create, resource=nodes, subresource(s)=[proxy])"},
+		{"an operator runs", "POST", "/run/default/web/nginx", f.token(t, RoleOperator), Exec, 204, ""},
+		{"an operator may not profile", "GET", "/debug/pprof/heap", f.token(t, RoleOperator), Admin, 403,
+			"Forbidden (user=operator, verb=get, resource=nodes, subresource(s)=[proxy])"},
+		{"logs of the node are called log", "GET", "/logs/syslog", "", Read, 403,
+			"Forbidden (user=system:anonymous, verb=get, resource=nodes, subresource(s)=[log])"},
+		{"a longer word is another path", "GET", "/statsx", "", Read, 403,
+			"Forbidden (user=system:anonymous, verb=get, resource=nodes, subresource(s)=[proxy])"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			r := httptest.NewRequest(c.method, c.path, nil)
+			if c.token != "" {
+				r.Header.Set("Authorization", "Bearer "+c.token)
+			}
+			w := httptest.NewRecorder()
+			f.HTTP(f.Kubelet(c.verb, ok)).ServeHTTP(w, r)
+			if w.Code != c.code || w.Body.String() != c.body {
+				t.Errorf("got %d %q, want %d %q", w.Code, w.Body, c.code, c.body)
+			}
+		})
+	}
+	if log := f.log.String(); !strings.Contains(log, "msg=audit user=operator role=operator via=token verb=exec path=/run/default/web/nginx outcome=204") {
+		t.Errorf("no audit line of the run in\n%s", log)
+	}
+	if log := f.log.String(); !strings.Contains(log, "user=viewer role=viewer via=token verb=exec path=/exec/default/web/nginx outcome=403") {
+		t.Errorf("no audit line of the denied exec in\n%s", log)
+	}
+	if strings.Contains(f.log.String(), "verb=read") {
+		t.Error("a read is audited")
+	}
+}
+
+// hijacked is a response writer whose connection can be taken.
+type hijacked struct {
+	*httptest.ResponseRecorder
+}
+
+func (hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil, nil }
+
+func TestAnUpgradeIsAuditedAs101(t *testing.T) {
+	f := newFixture(t, nil)
+	r := httptest.NewRequest("GET", "/exec/default/web/nginx", nil)
+	r.Header.Set("Authorization", "Bearer "+f.token(t, RoleAdmin))
+	upgrade := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, _, err := w.(http.Hijacker).Hijack(); err != nil {
+			t.Error(err)
+		}
+	})
+	f.HTTP(f.Kubelet(Exec, upgrade)).ServeHTTP(hijacked{httptest.NewRecorder()}, r)
+	for _, want := range []string{"outcome=started", "outcome=101"} {
+		if !strings.Contains(f.log.String(), want) {
+			t.Errorf("no %s in\n%s", want, f.log)
+		}
+	}
+}
+
+var verbs = map[string]Verb{"/t.T/Get": Read, "/t.T/Apply": Write, "/t.T/Exec": Exec}
+
+// incoming is the context of a call that offers a token or a certificate.
+func incoming(f *fixture, t *testing.T, how string) context.Context {
+	way, role, _ := strings.Cut(how, " ")
+	switch way {
+	case "token":
+		return metadata.NewIncomingContext(t.Context(), metadata.Pairs("authorization", "Bearer "+f.token(t, Role(role))))
+	case "certificate":
+		var info credentials.TLSInfo
+		info.State.PeerCertificates = chain(t, filepath.Join(f.root, "credentials", role))
+		return peer.NewContext(t.Context(), &peer.Peer{AuthInfo: info})
+	case "socket":
+		return peer.NewContext(t.Context(), &peer.Peer{AuthInfo: SocketInfo{Identity: Identity{Name: "uid:0", Role: Role(role), Via: "socket"}}})
+	case "context":
+		return NewContext(t.Context(), Identity{Name: "via-http", Role: Role(role)})
+	}
+	return t.Context()
+}
+
+func TestCallsAreAdmittedByVerb(t *testing.T) {
+	f := newFixture(t, nil)
+	cases := []struct {
+		name, who, method string
+		want              codes.Code
+	}{
+		{"nobody is unauthenticated", "", "/t.T/Get", codes.Unauthenticated},
+		{"a viewer's token reads", "token viewer", "/t.T/Get", codes.OK},
+		{"a viewer's token does not write", "token viewer", "/t.T/Apply", codes.PermissionDenied},
+		{"a viewer's certificate does not exec", "certificate viewer", "/t.T/Exec", codes.PermissionDenied},
+		{"an operator's certificate execs", "certificate operator", "/t.T/Exec", codes.OK},
+		{"root on the socket writes", "socket admin", "/t.T/Apply", codes.OK},
+		{"an identity of the HTTP side is kept", "context viewer", "/t.T/Get", codes.OK},
+		{"an identity of the HTTP side is held to its role", "context viewer", "/t.T/Apply", codes.PermissionDenied},
+		{"a method that nobody classified is denied to admin too", "token admin", "/t.T/New", codes.PermissionDenied},
+		{"health is a read", "token viewer", "/grpc.health.v1.Health/Check", codes.OK},
+		{"reflection is a read", "token viewer", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", codes.OK},
+		{"health is not for the unauthenticated", "", "/grpc.health.v1.Health/Check", codes.Unauthenticated},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			ctx := incoming(f, t, c.who)
+			known := func(ctx context.Context) error {
+				if id, ok := From(ctx); !ok || id.Name == "" {
+					t.Error("the handler does not know who calls")
+				}
+				return nil
+			}
+			_, err := f.Unary(verbs)(ctx, nil, &grpc.UnaryServerInfo{FullMethod: c.method},
+				func(ctx context.Context, _ any) (any, error) { return nil, known(ctx) })
+			if got := status.Code(err); got != c.want {
+				t.Errorf("unary: got %v, want %v", err, c.want)
+			}
+			err = f.Stream(verbs)(nil, stream{ctx: ctx}, &grpc.StreamServerInfo{FullMethod: c.method},
+				func(_ any, ss grpc.ServerStream) error { return known(ss.Context()) })
+			if got := status.Code(err); got != c.want {
+				t.Errorf("stream: got %v, want %v", err, c.want)
+			}
+			if denied := errors.Is(err, node.ErrDenied); denied != (c.want == codes.PermissionDenied) {
+				t.Errorf("the error is node.ErrDenied: %v", denied)
+			}
+		})
+	}
+}
+
+type stream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (s stream) Context() context.Context { return s.ctx }
+
+func TestStreamsAreBoundedPerIdentity(t *testing.T) {
+	f := newFixture(t, func(c *Config) { c.MaxStreams = 2 })
+	open := func(who string, inside func()) error {
+		return f.Stream(verbs)(nil, stream{ctx: incoming(f, t, who)}, &grpc.StreamServerInfo{FullMethod: "/t.T/Get"},
+			func(any, grpc.ServerStream) error { inside(); return nil })
+	}
+	must := func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	must(open("token viewer", func() {
+		must(open("token viewer", func() {
+			err := open("token viewer", func() { t.Error("a third stream ran") })
+			if status.Code(err) != codes.ResourceExhausted || !errors.Is(err, node.ErrNotReady) {
+				t.Errorf("got %v, want RESOURCE_EXHAUSTED", err)
+			}
+			must(open("token admin", func() {}))
+		}))
+		must(open("token viewer", func() {}))
+	}))
+	if len(f.Streams().open) != 0 {
+		t.Errorf("still open: %v", f.Streams().open)
+	}
+}
