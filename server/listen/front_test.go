@@ -1,0 +1,410 @@
+package listen
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+)
+
+// running is a Front on a TLS address and a socket.
+type running struct {
+	tls, unix string
+	client    *tls.Config
+	stop      func() error // ends Serve and returns what it returned
+}
+
+type connKey struct{}
+
+// peerInfo is what gRPC gets for a plain connection.
+type peerInfo struct{ network string }
+
+func (peerInfo) AuthType() string { return "test" }
+
+// reporting says in the header how a call came in.
+type reporting struct{ healthpb.HealthServer }
+
+func (r reporting) Check(ctx context.Context, in *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
+	p, _ := peer.FromContext(ctx)
+	transport := fmt.Sprintf("%T", grpc.ServerTransportStreamFromContext(ctx))
+	via := fmt.Sprintf("%T", p.AuthInfo)
+	if info, ok := p.AuthInfo.(peerInfo); ok {
+		via = info.network
+	}
+	grpc.SetHeader(ctx, metadata.Pairs("via", via, "transport", transport))
+	return r.HealthServer.Check(ctx, in)
+}
+
+func start(t *testing.T, handler http.Handler, grace time.Duration) *running {
+	t.Helper()
+	server := grpc.NewServer(GRPCOptions(func(c net.Conn) credentials.AuthInfo { return peerInfo{c.LocalAddr().Network()} })...)
+	healthpb.RegisterHealthServer(server, reporting{health.NewServer()})
+	front := New(Config{HTTP: handler, GRPC: server, Grace: grace, ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+		return context.WithValue(ctx, connKey{}, fmt.Sprintf("%T", c))
+	}})
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "run", "node.sock")
+	socket, err := Unix(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serverTLS, clientTLS := certificates(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- front.Serve(ctx, Source{tcp, serverTLS}, Source{socket, nil}) }()
+	r := &running{tls: tcp.Addr().String(), unix: path, client: clientTLS}
+	r.stop = func() error {
+		cancel()
+		err := <-served
+		served <- err
+		return err
+	}
+	t.Cleanup(func() {
+		if err := r.stop(); err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return r
+}
+
+func certificates(t *testing.T) (server, client *tls.Config) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: "test"},
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(cert)
+	return &tls.Config{
+			Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+			NextProtos:   []string{"h2", "http/1.1"},
+		},
+		&tls.Config{RootCAs: roots}
+}
+
+func (r *running) httpClient(t *testing.T, network string, protocols ...string) *http.Client {
+	t.Helper()
+	transport := &http.Transport{TLSClientConfig: r.client.Clone(), Protocols: new(http.Protocols)}
+	for _, p := range protocols {
+		switch p {
+		case "h2":
+			transport.Protocols.SetHTTP2(true)
+		case "http/1.1":
+			transport.Protocols.SetHTTP1(true)
+		}
+	}
+	if network == "unix" {
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", r.unix)
+		}
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: 30 * time.Second}
+}
+
+func (r *running) grpcClient(t *testing.T, network string) *grpc.ClientConn {
+	t.Helper()
+	target, creds := "passthrough:"+r.tls, credentials.NewTLS(r.client.Clone())
+	if network == "unix" {
+		target, creds = "unix:"+r.unix, insecure.NewCredentials()
+	}
+	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(creds))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// echo answers how a request came in.
+func echo(w http.ResponseWriter, r *http.Request) {
+	fmt.Fprintf(w, "%s tls=%v over %v", r.Proto, r.TLS != nil, r.Context().Value(connKey{}))
+}
+
+func TestHTTPReachesTheHandler(t *testing.T) {
+	r := start(t, http.HandlerFunc(echo), 0)
+	cases := []struct {
+		name, network, url string
+		protocols          []string
+		want               string
+	}{
+		{"a client of both over TLS speaks h2", "tcp", "https://" + r.tls, []string{"h2", "http/1.1"}, "HTTP/2.0 tls=true over *net.TCPConn"},
+		{"a client of HTTP/1 over TLS", "tcp", "https://" + r.tls, []string{"http/1.1"}, "HTTP/1.1 tls=true over *net.TCPConn"},
+		{"a client of the socket", "unix", "http://localhost", []string{"http/1.1"}, "HTTP/1.1 tls=false over *net.UnixConn"},
+		{"plain HTTP on the TLS port is told so", "tcp", "http://" + r.tls, []string{"http/1.1"}, "Client sent an HTTP request to an HTTPS server.\n"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			resp, err := r.httpClient(t, c.network, c.protocols...).Get(c.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			got, err := io.ReadAll(resp.Body)
+			if err != nil || string(got) != c.want {
+				t.Errorf("got %q %v, want %q", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestGRPCTakesItsOwnTransport(t *testing.T) {
+	r := start(t, http.NotFoundHandler(), 0)
+	for network, want := range map[string]string{"tcp": "credentials.TLSInfo", "unix": "unix"} {
+		t.Run(network, func(t *testing.T) {
+			var header metadata.MD
+			_, err := healthpb.NewHealthClient(r.grpcClient(t, network)).Check(t.Context(), &healthpb.HealthCheckRequest{}, grpc.Header(&header))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := header.Get("via")[0]; got != want {
+				t.Errorf("the peer is known as %s, want %s", got, want)
+			}
+			if got := header.Get("transport")[0]; got != "*transport.ServerStream" {
+				t.Errorf("came by %s", got)
+			}
+		})
+	}
+}
+
+func TestGRPCOfAClientThatOffersBothFallsBack(t *testing.T) {
+	r := start(t, http.NotFoundHandler(), 0)
+	req, err := http.NewRequest("POST", "https://"+r.tls+"/grpc.health.v1.Health/Check", bytes.NewReader(make([]byte, 5)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/grpc+proto")
+	req.Header.Set("TE", "trailers")
+	resp, err := r.httpClient(t, "tcp", "h2", "http/1.1").Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if _, err := io.ReadAll(resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	if got := resp.Trailer.Get("Grpc-Status"); got != "0" {
+		t.Errorf("got status %q, want 0", got)
+	}
+	if got := resp.Header.Get("Via"); got != "credentials.TLSInfo" {
+		t.Errorf("the peer is known as %q", got)
+	}
+}
+
+func TestContentTypesOfGRPC(t *testing.T) {
+	for contentType, want := range map[string]bool{
+		"application/grpc": true, "application/grpc+proto": true, "application/grpc;x=y": true,
+		"application/grpc-web": false, "application/json": false, "": false,
+	} {
+		if got := isGRPC(contentType); got != want {
+			t.Errorf("%q: got %v, want %v", contentType, got, want)
+		}
+	}
+}
+
+// TestSilentConnectionsBlockNobody opens more of them than there are places.
+func TestSilentConnectionsBlockNobody(t *testing.T) {
+	r := start(t, http.HandlerFunc(echo), 0)
+	for _, c := range []struct{ network, address, first string }{
+		{"tcp", r.tls, ""},             // never says hello
+		{"tcp", r.tls, "\x16\x03\x01"}, // begins one
+		{"unix", r.unix, "G"},
+	} {
+		for range maxPending {
+			conn, err := net.Dial(c.network, c.address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			io.WriteString(conn, c.first)
+		}
+	}
+	for network, url := range map[string]string{"tcp": "https://" + r.tls, "unix": "http://localhost"} {
+		resp, err := r.httpClient(t, network, "http/1.1").Get(url)
+		if err != nil {
+			t.Fatalf("%s: %v", network, err)
+		}
+		resp.Body.Close()
+		if _, err := healthpb.NewHealthClient(r.grpcClient(t, network)).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
+			t.Errorf("%s: %v", network, err)
+		}
+	}
+}
+
+func TestAThousandIdleConnectionsBlockNobody(t *testing.T) {
+	r := start(t, http.HandlerFunc(echo), 0)
+	for range 1000 {
+		conn, err := net.Dial("unix", r.unix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		if _, err := io.ReadFull(conn, make([]byte, 12)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resp, err := r.httpClient(t, "unix", "http/1.1").Get("http://localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+}
+
+func TestAConnectionHasTenSecondsToSayWhatItIs(t *testing.T) {
+	_, config := certificates(t)
+	f := New(Config{HTTP: http.NotFoundHandler(), GRPC: grpc.NewServer()})
+	for name, sort := range map[string]sorter{"plain": f.sortPlain, "TLS": f.sortTLS(config)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, server := net.Pipe()
+				begun := time.Now()
+				go f.bring(t.Context(), server, sort)
+				if _, err := client.Read(make([]byte, 1)); err != io.EOF {
+					t.Errorf("got %v, want the end", err)
+				}
+				if got := time.Since(begun); got != helloTimeout {
+					t.Errorf("dropped after %v, want %v", got, helloTimeout)
+				}
+			})
+		})
+	}
+}
+
+func TestTheOldestPendingConnectionLosesItsPlace(t *testing.T) {
+	p := newPending(2)
+	var clients []net.Conn
+	for range 3 {
+		client, server := net.Pipe()
+		p.add(server)
+		clients = append(clients, client)
+	}
+	if _, err := clients[0].Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the oldest: got %v, want the end", err)
+	}
+	for _, c := range clients[1:] {
+		c.SetReadDeadline(time.Now())
+		if _, err := c.Read(make([]byte, 1)); err == io.EOF {
+			t.Error("a younger one is closed too")
+		}
+	}
+}
+
+func TestShutdownLetsRequestsFinish(t *testing.T) {
+	begun, finish := make(chan struct{}), make(chan struct{})
+	r := start(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(begun)
+		<-finish
+		io.WriteString(w, "done")
+	}), time.Minute)
+	answer := make(chan string, 1)
+	client := r.httpClient(t, "tcp", "h2", "http/1.1")
+	go func() {
+		resp, err := client.Get("https://" + r.tls)
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		defer resp.Body.Close()
+		body, _ := io.ReadAll(resp.Body)
+		answer <- string(body)
+	}()
+	<-begun
+	stopped := make(chan error, 1)
+	go func() { stopped <- r.stop() }()
+	// The listener is gone before the request is answered.
+	for {
+		conn, err := net.Dial("tcp", r.tls)
+		if err != nil {
+			break
+		}
+		conn.Close()
+	}
+	close(finish)
+	if got := <-answer; got != "done" {
+		t.Errorf("got %q, want done", got)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestShutdownCutsWhatDoesNotEnd(t *testing.T) {
+	ended := make(chan struct{})
+	r := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		close(ended)
+	}), 50*time.Millisecond)
+	resp, err := r.httpClient(t, "unix", "http/1.1").Get("http://localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	watch, err := healthpb.NewHealthClient(r.grpcClient(t, "tcp")).Watch(t.Context(), &healthpb.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := watch.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.stop(); err != nil {
+		t.Error(err)
+	}
+	<-ended
+	if _, err := watch.Recv(); err == nil {
+		t.Error("the watch goes on")
+	}
+}
+
+func TestServeFailsWhenAListenerIsTakenAway(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	f := New(Config{HTTP: http.NotFoundHandler(), GRPC: grpc.NewServer()})
+	if err := f.Serve(t.Context(), Source{Listener: l}); err == nil || !strings.Contains(err.Error(), "accept on") {
+		t.Errorf("got %v, want an error that names the listener", err)
+	}
+}
