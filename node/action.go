@@ -1,0 +1,139 @@
+package node
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Action is one thing to do for a pod: plain data, one call, safe to repeat.
+// Target names what it works on; two actions on one target never overlap.
+type Action interface {
+	Target() string
+	String() string
+}
+
+// Result is what a successful action tells; most tell only that they happened.
+type Result struct {
+	ID        string     // of what was made, or of the image
+	At        time.Time  // when the reply arrived
+	Sandbox   *Sandbox   // from InspectSandbox
+	Container *Container // from InspectContainer
+	Note      string     // for the event, such as the size of what was pulled
+}
+
+const (
+	targetSandbox = "sandbox"
+	targetPod     = "pod"
+)
+
+// ImageTarget, ContainerTarget: where the faults of those actions are found.
+func ImageTarget(container string) string     { return "image/" + container }
+func ContainerTarget(container string) string { return "container/" + container }
+
+// SandboxTarget is where the faults of sandbox actions are found.
+func SandboxTarget() string { return targetSandbox }
+
+type (
+	// RunSandbox makes and starts the pod's sandbox.
+	RunSandbox struct{ Attempt uint32 }
+	// InspectSandbox learns the sandbox's addresses.
+	InspectSandbox struct{ ID string }
+	// StopSandbox ends the sandbox and whatever runs in it.
+	StopSandbox struct{ ID string }
+	// RemoveSandbox removes a stopped sandbox and its containers.
+	RemoveSandbox struct{ ID string }
+
+	// EnsureImage has the container's image on the machine.
+	EnsureImage struct {
+		Container string
+		Attempt   uint32
+		Ref       string
+		Policy    corev1.PullPolicy
+	}
+	// CreateContainer makes a container in the sandbox.
+	CreateContainer struct {
+		Container string
+		Attempt   uint32
+		SandboxID string
+		ImageID   string
+	}
+	// StartContainer starts a created container.
+	StartContainer struct{ Container, ID string }
+	// InspectContainer learns times, image and exit code.
+	InspectContainer struct{ Container, ID string }
+	// StopContainer asks a container to end and kills it after the grace period.
+	StopContainer struct {
+		Container string
+		ID        string
+		Grace     time.Duration
+		Reason    string
+	}
+	// RemoveContainer removes a container that does not run, and its log.
+	RemoveContainer struct {
+		Container string
+		ID        string
+		LogPath   string
+	}
+	// RemoveLogs removes the log directory of the pod.
+	RemoveLogs struct{}
+
+	// SetTally journals a container's restart before it happens.
+	SetTally struct {
+		Container string
+		Tally     Tally
+	}
+	// SetResult journals a pod's final status.
+	SetResult struct{ Status *corev1.PodStatus }
+	// Release forgets a pod whose teardown is complete; Next takes over.
+	Release struct{}
+)
+
+func (RunSandbox) Target() string         { return targetSandbox }
+func (a InspectSandbox) Target() string   { return "inspect/" + a.ID }
+func (a StopSandbox) Target() string      { return "sandbox/" + a.ID }
+func (a RemoveSandbox) Target() string    { return "sandbox/" + a.ID }
+func (a EnsureImage) Target() string      { return ImageTarget(a.Container) }
+func (a CreateContainer) Target() string  { return ContainerTarget(a.Container) }
+func (a StartContainer) Target() string   { return ContainerTarget(a.Container) }
+func (a InspectContainer) Target() string { return "inspect/" + a.ID }
+func (a StopContainer) Target() string    { return "stop/" + a.ID }
+func (a RemoveContainer) Target() string  { return "remove/" + a.ID }
+func (RemoveLogs) Target() string         { return "logs" }
+func (a SetTally) Target() string         { return ContainerTarget(a.Container) }
+func (SetResult) Target() string          { return targetPod }
+func (Release) Target() string            { return targetPod }
+
+func (a RunSandbox) String() string     { return fmt.Sprintf("run sandbox attempt=%d", a.Attempt) }
+func (a InspectSandbox) String() string { return "inspect sandbox " + a.ID }
+func (a StopSandbox) String() string    { return "stop sandbox " + a.ID }
+func (a RemoveSandbox) String() string  { return "remove sandbox " + a.ID }
+func (a EnsureImage) String() string {
+	return fmt.Sprintf("ensure image %s for %s attempt=%d policy=%s", a.Ref, a.Container, a.Attempt, a.Policy)
+}
+func (a CreateContainer) String() string {
+	return fmt.Sprintf("create %s attempt=%d in %s", a.Container, a.Attempt, a.SandboxID)
+}
+func (a StartContainer) String() string   { return fmt.Sprintf("start %s %s", a.Container, a.ID) }
+func (a InspectContainer) String() string { return fmt.Sprintf("inspect %s %s", a.Container, a.ID) }
+func (a StopContainer) String() string {
+	return fmt.Sprintf("stop %s %s grace=%s: %s", a.Container, a.ID, a.Grace, a.Reason)
+}
+func (a RemoveContainer) String() string { return fmt.Sprintf("remove %s %s", a.Container, a.ID) }
+func (RemoveLogs) String() string        { return "remove logs" }
+func (a SetTally) String() string {
+	return fmt.Sprintf("tally %s restarts=%d streak=%d", a.Container, a.Tally.Restarts, a.Tally.Streak)
+}
+func (a SetResult) String() string { return "settle " + string(a.Status.Phase) }
+func (Release) String() string     { return "release" }
+
+// Waits says whether an action may take long by its nature: a pull, or a stop
+// within a grace period. What else the pod needs goes on beside it.
+func Waits(a Action) bool {
+	switch a.(type) {
+	case EnsureImage, StopContainer:
+		return true
+	}
+	return false
+}

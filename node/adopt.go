@@ -1,0 +1,48 @@
+package node
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Adopt records a pod that runs without being wanted, so that it is shown and
+// torn down like any other. A key that is held is left alone.
+func (s *Store) Adopt(key Key, found *Observed, now time.Time) error {
+	_, err := s.Transact(func(tx *Tx) error {
+		if tx.Get(key) != nil {
+			return nil
+		}
+		tx.Reserved()
+		tx.Put(key, &Slot{Pod: strayPod(key, found, now)})
+		return nil
+	})
+	return err
+}
+
+func strayPod(key Key, found *Observed, now time.Time) *Pod {
+	object := &corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
+	}
+	grace := corev1.DefaultTerminationGracePeriodSeconds * time.Second
+	named := map[string]bool{}
+	for _, c := range found.Containers {
+		object.UID = c.UID
+		if c.Grace > 0 {
+			grace = c.Grace
+		}
+		if !named[c.Name] {
+			named[c.Name] = true
+			object.Spec.Containers = append(object.Spec.Containers, corev1.Container{Name: c.Name, Image: c.Image})
+		}
+	}
+	for _, sb := range found.Sandboxes {
+		object.UID = sb.UID
+	}
+	return &Pod{
+		Object: object, Source: SourceRuntime, Accepted: now,
+		Deletion: &Deletion{Requested: now, Grace: grace, Reason: "nobody wants it"},
+	}
+}

@@ -1,0 +1,232 @@
+package intake
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+	"nodal/node/capability"
+	"nodal/node/manifest"
+)
+
+// Intake takes pods from one source into the store.
+type Intake struct {
+	Store    *node.Store
+	Source   node.Source
+	NodeName string
+	NewUID   func() types.UID
+}
+
+// Delivery is one decoded, defaulted and valid pod and where it came from.
+type Delivery struct {
+	Pod      *corev1.Pod
+	Origin   string // the file or URL; empty for the API
+	Document int    // its place in the bundle
+}
+
+// Outcome says what was done with one pod, or would be done.
+type Outcome struct {
+	Key      node.Key
+	UID      types.UID
+	Verdict  Verdict
+	Changes  []string // field paths that differ
+	Restarts []string // containers that restart because of it
+	Warnings []string // fields without effect here
+	Revision int64
+}
+
+// Verdict is the short form of an outcome.
+type Verdict uint8
+
+const (
+	Unchanged Verdict = iota
+	Created
+	Updated  // the running pod takes the change
+	Replaced // the old pod ends before the new one starts
+	Deleted
+)
+
+func (v Verdict) String() string {
+	return [...]string{"unchanged", "created", "updated", "replaced", "deleted"}[v]
+}
+
+// Apply takes all deliveries in one transaction, or none of them.
+func (in Intake) Apply(deliveries []Delivery, now time.Time) ([]Outcome, int64, error) {
+	var outcomes []Outcome
+	revision, err := in.Store.Transact(func(tx *node.Tx) (err error) {
+		outcomes, err = in.applyAll(tx, deliveries, now)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range outcomes {
+		if view, ok := in.Store.View(outcomes[i].Key); ok {
+			outcomes[i].Revision = view.Revision
+		}
+	}
+	return outcomes, revision, nil
+}
+
+// Plan answers what Apply would do.
+func (in Intake) Plan(deliveries []Delivery, now time.Time) ([]Outcome, error) {
+	var outcomes []Outcome
+	_, err := in.Store.Transact(func(tx *node.Tx) (err error) {
+		if outcomes, err = in.applyAll(tx, deliveries, now); err == nil {
+			err = errOnlyPlanned
+		}
+		return err
+	})
+	if err == errOnlyPlanned {
+		err = nil
+	}
+	return outcomes, err
+}
+
+var errOnlyPlanned = fmt.Errorf("only planned")
+
+func (in Intake) applyAll(tx *node.Tx, deliveries []Delivery, now time.Time) ([]Outcome, error) {
+	outcomes := make([]Outcome, 0, len(deliveries))
+	seen := map[node.Key]int{}
+	for _, d := range deliveries {
+		key := node.KeyOf(d.Pod)
+		if first, ok := seen[key]; ok {
+			return nil, invalid(d, "metadata.name", fmt.Sprintf("document %d names the same pod", first))
+		}
+		seen[key] = d.Document
+		outcome, err := in.applyOne(tx, d, now)
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, outcome)
+	}
+	return outcomes, nil
+}
+
+func (in Intake) applyOne(tx *node.Tx, d Delivery, now time.Time) (Outcome, error) {
+	warnings, refused := capability.Check(d.Pod)
+	if len(refused) > 0 {
+		return Outcome{}, refusal(d, refused)
+	}
+	key := node.KeyOf(d.Pod)
+	if holder, ok := tx.ByUID(d.Pod.UID); ok && holder != key {
+		return Outcome{}, invalid(d, "metadata.uid", fmt.Sprintf("belongs to pod %s", holder))
+	}
+	outcome := Outcome{Key: key, Warnings: warnings}
+	slot := tx.Get(key)
+	if slot == nil {
+		pod := in.newPod(d, now)
+		outcome.UID, outcome.Verdict = pod.UID(), Created
+		tx.Put(key, &node.Slot{Pod: pod})
+		return outcome, nil
+	}
+	if owner := heir(slot); owner.Source != in.Source && owner.Deletion == nil {
+		return Outcome{}, fmt.Errorf("pod %s belongs to source %s (%s): %w", key, owner.Source, owner.Origin, node.ErrConflict)
+	}
+	next := *slot
+	in.succeed(&next, d, &outcome, now)
+	if outcome.Verdict != Unchanged {
+		tx.Put(key, &next)
+	}
+	return outcome, nil
+}
+
+// heir is the pod that holds the key once all deletions are through.
+func heir(slot *node.Slot) *node.Pod {
+	if slot.Next != nil {
+		return slot.Next
+	}
+	return slot.Pod
+}
+
+// succeed changes an occupied slot towards the delivered pod.
+func (in Intake) succeed(slot *node.Slot, d Delivery, outcome *Outcome, now time.Time) {
+	current := heir(slot)
+	if current.Deletion != nil {
+		slot.Next = in.newPod(d, now)
+		outcome.UID, outcome.Verdict = slot.Next.UID(), Created
+		return
+	}
+	diff := manifest.Change(current.Object, d.Pod)
+	outcome.UID, outcome.Changes = current.UID(), diff.Fields
+	replace := diff.Kind == manifest.Replace ||
+		d.Pod.UID != "" && d.Pod.UID != current.UID() ||
+		slot.Next == nil && slot.Result != nil && len(diff.Images) > 0
+	switch {
+	case replace && slot.Next != nil:
+		slot.Next = in.newPod(d, now)
+		outcome.UID, outcome.Verdict = slot.Next.UID(), Replaced
+	case replace:
+		slot.Pod = withDeletion(slot.Pod, &node.Deletion{Requested: now, Grace: node.GracePeriod(slot.Pod.Object), Reason: "replaced"})
+		slot.Next = in.newPod(d, now)
+		outcome.UID, outcome.Verdict = slot.Next.UID(), Replaced
+		outcome.Restarts = containerNames(slot.Next.Object)
+	case diff.Kind == manifest.Same:
+		outcome.Verdict = Unchanged
+	case slot.Next != nil:
+		slot.Next = updated(slot.Next, d)
+		outcome.Verdict = Updated
+	default:
+		slot.Pod = updated(slot.Pod, d)
+		outcome.Verdict, outcome.Restarts = Updated, diff.Images
+	}
+}
+
+// newPod completes a delivered manifest into a pod of this node.
+func (in Intake) newPod(d Delivery, now time.Time) *node.Pod {
+	object := d.Pod.DeepCopy()
+	if object.UID == "" {
+		object.UID = in.NewUID()
+	}
+	object.CreationTimestamp = metav1.NewTime(now.Truncate(time.Second))
+	object.Generation = 1
+	object.Spec.NodeName = in.NodeName
+	object.Status = corev1.PodStatus{}
+	return &node.Pod{Object: object, Source: in.Source, Origin: d.Origin, Accepted: now}
+}
+
+// updated is the same pod with the delivered spec.
+func updated(old *node.Pod, d Delivery) *node.Pod {
+	object := d.Pod.DeepCopy()
+	object.UID = old.Object.UID
+	object.CreationTimestamp = old.Object.CreationTimestamp
+	object.Generation = old.Object.Generation + 1
+	object.Spec.NodeName = old.Object.Spec.NodeName
+	object.Status = corev1.PodStatus{}
+	pod := *old
+	pod.Object, pod.Origin = object, d.Origin
+	return &pod
+}
+
+func withDeletion(old *node.Pod, deletion *node.Deletion) *node.Pod {
+	pod := *old
+	pod.Deletion = deletion
+	return &pod
+}
+
+func containerNames(object *corev1.Pod) []string {
+	var names []string
+	for _, c := range object.Spec.InitContainers {
+		names = append(names, c.Name)
+	}
+	for _, c := range object.Spec.Containers {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func invalid(d Delivery, field, rule string) error {
+	return refusal(d, []node.Violation{{Field: field, Rule: rule}})
+}
+
+func refusal(d Delivery, violations []node.Violation) error {
+	for i := range violations {
+		violations[i].Document = d.Document
+		violations[i].Object = "Pod " + node.KeyOf(d.Pod).String()
+	}
+	return &node.InvalidError{Violations: violations}
+}

@@ -1,0 +1,154 @@
+package node
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Mark orders observations and effects on the agent's own logical clock. An
+// observation is marked before it begins, an effect when it ends, so an
+// observation with a greater mark has seen the effect.
+type Mark uint64
+
+// Observed is everything known about a key's machine side. It is a value that
+// the reconciler replaces; readers never see it change.
+type Observed struct {
+	Mark       Mark
+	Sandboxes  []Sandbox        // newest attempt first
+	Containers []Container      // newest attempt first
+	Images     map[string]Image // by container
+	Faults     map[string]Fault // by action target
+	Busy       map[string]Action
+}
+
+// SandboxState is a pod sandbox's state as CRI tells it.
+type SandboxState uint8
+
+const (
+	SandboxNotReady SandboxState = iota
+	SandboxReady
+)
+
+// Sandbox is one pod sandbox in the runtime.
+type Sandbox struct {
+	ID        string
+	UID       types.UID
+	Attempt   uint32
+	State     SandboxState
+	CreatedAt time.Time
+	IPs       []string
+	Inspected bool // IPs are known
+}
+
+// ContainerState is a container's state as CRI tells it.
+type ContainerState uint8
+
+const (
+	ContainerUnknown ContainerState = iota
+	ContainerCreated
+	ContainerRunning
+	ContainerExited
+)
+
+func (s ContainerState) String() string {
+	return [...]string{"unknown", "created", "running", "exited"}[s]
+}
+
+// Container is one run of a container in the runtime.
+type Container struct {
+	ID         string
+	SandboxID  string
+	UID        types.UID
+	Name       string
+	Attempt    uint32
+	State      ContainerState
+	Hash       string // of the spec that it was made from
+	Image      string // as the spec names it
+	ImageID    string
+	CreatedAt  time.Time
+	StartedAt  time.Time
+	FinishedAt time.Time
+	ExitCode   int32
+	Reason     string
+	Message    string
+	LogPath    string
+	Grace      time.Duration // what its pod allowed it, kept for orphans
+	Inspected  bool          // the fields that only a status call tells belong to State
+}
+
+// Ran is how long the container's run lasted.
+func (c *Container) Ran() time.Duration {
+	if c.StartedAt.IsZero() || c.FinishedAt.Before(c.StartedAt) {
+		return 0
+	}
+	return c.FinishedAt.Sub(c.StartedAt)
+}
+
+// Image is what EnsureImage found for one attempt of a container.
+type Image struct {
+	Ref     string
+	ID      string
+	Attempt uint32
+}
+
+// Fault is the standing failure of one action target.
+type Fault struct {
+	Reason  string // Kubernetes' word: ErrImagePull, CreateContainerError, ...
+	Message string
+	Count   int32
+	At      time.Time
+	Retry   time.Time
+}
+
+// Clone returns a copy whose slices and maps may be written.
+func (o *Observed) Clone() *Observed {
+	if o == nil {
+		return &Observed{}
+	}
+	c := *o
+	c.Sandboxes = slices.Clone(o.Sandboxes)
+	c.Containers = slices.Clone(o.Containers)
+	c.Images = maps.Clone(o.Images)
+	c.Faults = maps.Clone(o.Faults)
+	c.Busy = maps.Clone(o.Busy)
+	return &c
+}
+
+// Newest returns the newest run of the named container of one pod, or nil.
+func (o *Observed) Newest(uid types.UID, name string) *Container {
+	for i := range o.Containers {
+		if c := &o.Containers[i]; c.UID == uid && c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Previous returns the run before the newest one, or nil.
+func (o *Observed) Previous(uid types.UID, name string) *Container {
+	newest := o.Newest(uid, name)
+	for i := range o.Containers {
+		if c := &o.Containers[i]; c.UID == uid && c.Name == name && c != newest {
+			return c
+		}
+	}
+	return nil
+}
+
+// NewestSandbox returns the newest sandbox of one pod, or nil.
+func (o *Observed) NewestSandbox(uid types.UID) *Sandbox {
+	for i := range o.Sandboxes {
+		if s := &o.Sandboxes[i]; s.UID == uid {
+			return s
+		}
+	}
+	return nil
+}
+
+// Empty says whether nothing of the key is left on the machine.
+func (o *Observed) Empty() bool {
+	return o == nil || len(o.Sandboxes) == 0 && len(o.Containers) == 0
+}

@@ -1,0 +1,114 @@
+package node
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Key names a pod on this node. At any time at most one pod owns a key.
+type Key struct{ Namespace, Name string }
+
+func (k Key) String() string { return k.Namespace + "/" + k.Name }
+
+// KeyOf returns the key that an object asks for.
+func KeyOf(object *corev1.Pod) Key { return Key{object.Namespace, object.Name} }
+
+// Source is an origin of pods. Each owns the keys it delivers.
+type Source string
+
+const (
+	SourceAPI  Source = "api"
+	SourceFile Source = "file"
+	SourceURL  Source = "url"
+	// SourceRuntime owns pods that nobody wants: they were found running
+	// without a record and only wait for their teardown.
+	SourceRuntime Source = "runtime"
+)
+
+// Pod is one accepted pod: an immutable snapshot of what is wanted. A change
+// makes a new one; readers may keep and compare pointers.
+type Pod struct {
+	Object   *corev1.Pod // defaulted and validated, never written again
+	Source   Source
+	Origin   string // the file or URL it came from
+	Accepted time.Time
+	Deletion *Deletion // set once the pod has to go
+	Restarts []Restart // restarts that a client asked for, newest per container
+}
+
+func (p *Pod) Key() Key       { return KeyOf(p.Object) }
+func (p *Pod) UID() types.UID { return p.Object.UID }
+
+// Deletion says by when a pod has to be gone.
+type Deletion struct {
+	Requested time.Time
+	Grace     time.Duration
+	Reason    string // shown in events: "deleted", "replaced", "source gone"
+}
+
+// Deadline is the moment from which the pod may be killed.
+func (d *Deletion) Deadline() time.Time { return d.Requested.Add(d.Grace) }
+
+// Restart asks that runs of a container up to Attempt end and begin anew.
+type Restart struct {
+	Container string
+	Attempt   uint32
+}
+
+// Slot is the durable side of one key, and the unit of journalling.
+type Slot struct {
+	Pod     *Pod             // owns the key
+	Next    *Pod             // takes over once Pod's teardown is complete
+	Tallies map[string]Tally // by container: what a restart must not forget
+	Result  *corev1.PodStatus
+}
+
+// Tally is the restart memory of one container.
+type Tally struct {
+	Restarts int32 // attempts that were begun after the first
+	Streak   int32 // of these, the ones in a row without a long run in between
+}
+
+// Restarted returns the tally after one more restart of a container that ran
+// for so long.
+func (t Tally) Restarted(ran time.Duration) Tally {
+	if ran >= streakReset {
+		t.Streak = 0
+	}
+	return Tally{Restarts: t.Restarts + 1, Streak: t.Streak + 1}
+}
+
+const (
+	backoffBase = 10 * time.Second
+	streakReset = 10 * time.Minute
+	// DefaultBackoffMax bounds the pause between restarts of a crashing container.
+	DefaultBackoffMax = 300 * time.Second
+)
+
+// Pause is how long a container that ran for so long stays down before its
+// next restart: nothing at first, then 10 s doubling up to the maximum.
+func (t Tally) Pause(ran, maximum time.Duration) time.Duration {
+	if t.Streak == 0 || ran >= streakReset {
+		return 0
+	}
+	return Backoff(backoffBase, t.Streak, maximum)
+}
+
+// Backoff is base doubled for each failure after the first, up to maximum.
+func Backoff(base time.Duration, failures int32, maximum time.Duration) time.Duration {
+	d := base
+	for i := int32(1); i < failures && d < maximum; i++ {
+		d *= 2
+	}
+	return min(d, maximum)
+}
+
+// GracePeriod is how long the pod may take to end when nobody says otherwise.
+func GracePeriod(object *corev1.Pod) time.Duration {
+	if s := object.Spec.TerminationGracePeriodSeconds; s != nil {
+		return time.Duration(*s) * time.Second
+	}
+	return corev1.DefaultTerminationGracePeriodSeconds * time.Second
+}

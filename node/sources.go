@@ -1,0 +1,93 @@
+package node
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Sources is the board on which each pod source says how it is. Until all of
+// them have delivered once, nobody knows which pods are unwanted.
+type Sources struct {
+	mu    sync.RWMutex
+	state map[Source]*SourceState
+	ready chan struct{}
+}
+
+// SourceState is how one source is.
+type SourceState struct {
+	Source    Source
+	Location  string
+	Delivered time.Time // zero until the first delivery
+	Errors    map[string]SourceError
+}
+
+// SourceError is what is wrong with one file or URL now.
+type SourceError struct {
+	Origin  string
+	Message string
+	Time    time.Time
+}
+
+// NewSources announces the sources that will report, with their places.
+func NewSources(locations map[Source]string) *Sources {
+	s := &Sources{state: map[Source]*SourceState{}, ready: make(chan struct{})}
+	for source, location := range locations {
+		s.state[source] = &SourceState{Source: source, Location: location}
+	}
+	s.signal()
+	return s
+}
+
+// Delivered says that a source has told all the pods it has, and what is
+// wrong with the rest, by origin.
+func (s *Sources) Delivered(source Source, at time.Time, errors map[string]SourceError) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if state, ok := s.state[source]; ok {
+		state.Delivered, state.Errors = at, maps.Clone(errors)
+	}
+	s.signal()
+}
+
+// Failed says that a source could not be read at all; what it delivered
+// before stays in force.
+func (s *Sources) Failed(source Source, failure SourceError) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if state, ok := s.state[source]; ok {
+		state.Errors = map[string]SourceError{failure.Origin: failure}
+	}
+}
+
+func (s *Sources) signal() {
+	for _, state := range s.state {
+		if state.Delivered.IsZero() {
+			return
+		}
+	}
+	select {
+	case <-s.ready:
+	default:
+		close(s.ready)
+	}
+}
+
+// Ready is closed once every source has delivered.
+func (s *Sources) Ready() <-chan struct{} { return s.ready }
+
+// List returns the sources by name.
+func (s *Sources) List() []SourceState {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	list := make([]SourceState, 0, len(s.state))
+	for _, state := range s.state {
+		c := *state
+		c.Errors = maps.Clone(state.Errors)
+		list = append(list, c)
+	}
+	slices.SortFunc(list, func(a, b SourceState) int { return cmp.Compare(a.Source, b.Source) })
+	return list
+}

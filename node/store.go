@@ -1,0 +1,288 @@
+package node
+
+import (
+	"cmp"
+	"container/list"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Store holds every slot with what was observed for it, under one revision
+// that only grows, restarts included. Writers go through Transact and Observe;
+// everybody else reads snapshots and waits on Changed.
+type Store struct {
+	commit  sync.Mutex // one transaction at a time; held while the journal works
+	journal Journal
+	clock   *Clock
+
+	mu        sync.RWMutex // guards what follows, never held during I/O
+	entries   map[Key]*list.Element
+	order     *list.List // of *View, by revision
+	gone      int        // tombstones in order
+	compacted int64      // history up to here is incomplete
+}
+
+// View is the snapshot of one key at one revision.
+type View struct {
+	Key      Key
+	Slot     *Slot
+	Got      *Observed
+	Revision int64
+	Gone     bool // a tombstone: the last that was seen of the key
+}
+
+const (
+	podRecords    = "pods/"
+	keptTombstone = 1024
+)
+
+// NewStore makes an empty store. History before the clock's present revision
+// counts as compacted.
+func NewStore(journal Journal, clock *Clock) *Store {
+	return &Store{
+		journal: journal, clock: clock, compacted: clock.Now(),
+		entries: map[Key]*list.Element{}, order: list.New(),
+	}
+}
+
+// Restore fills an empty store from the journal's records. A record that does
+// not decode costs its own pod only.
+func (s *Store) Restore(records []Record) []error {
+	var problems []error
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range records {
+		if !strings.HasPrefix(r.Name, podRecords) {
+			continue
+		}
+		slot := &Slot{}
+		if err := json.Unmarshal(r.Data, slot); err != nil {
+			problems = append(problems, fmt.Errorf("decode record %s: %w", r.Name, err))
+			continue
+		}
+		if slot.Pod == nil || slot.Pod.Object == nil {
+			problems = append(problems, fmt.Errorf("decode record %s: it names no pod", r.Name))
+			continue
+		}
+		key := slot.Pod.Key()
+		s.publish(View{Key: key, Slot: slot, Got: &Observed{}})
+	}
+	return problems
+}
+
+// Tx is a transaction in the making: reads see its own writes.
+type Tx struct {
+	store    *Store
+	writes   map[Key]*Slot
+	keys     []Key
+	reserved bool
+}
+
+// Get returns the slot of a key, or nil.
+func (tx *Tx) Get(key Key) *Slot {
+	if slot, ok := tx.writes[key]; ok {
+		return slot
+	}
+	view, ok := tx.store.View(key)
+	if !ok {
+		return nil
+	}
+	return view.Slot
+}
+
+// Put replaces the slot of a key; nil forgets it.
+func (tx *Tx) Put(key Key, slot *Slot) {
+	if _, ok := tx.writes[key]; !ok {
+		tx.keys = append(tx.keys, key)
+	}
+	tx.writes[key] = slot
+}
+
+// ByUID returns the key whose pod, or waiting pod, has the UID.
+func (tx *Tx) ByUID(uid types.UID) (Key, bool) {
+	for _, key := range tx.keys {
+		if slot := tx.writes[key]; slot.holds(uid) {
+			return key, true
+		}
+	}
+	tx.store.mu.RLock()
+	defer tx.store.mu.RUnlock()
+	for e := tx.store.order.Front(); e != nil; e = e.Next() {
+		v := e.Value.(*View)
+		if _, rewritten := tx.writes[v.Key]; !rewritten && !v.Gone && v.Slot.holds(uid) {
+			return v.Key, true
+		}
+	}
+	return Key{}, false
+}
+
+func (s *Slot) holds(uid types.UID) bool {
+	if s == nil || uid == "" {
+		return false
+	}
+	return s.Pod.UID() == uid || s.Next != nil && s.Next.UID() == uid
+}
+
+// Reserved lets the commit use the space that is kept back for deletions.
+func (tx *Tx) Reserved() { tx.reserved = true }
+
+// Transact journals what fn puts and then publishes it, all or nothing, and
+// returns the revision at which it is in force.
+func (s *Store) Transact(fn func(*Tx) error) (int64, error) {
+	s.commit.Lock()
+	defer s.commit.Unlock()
+	tx := &Tx{store: s, writes: map[Key]*Slot{}}
+	if err := fn(tx); err != nil {
+		return 0, err
+	}
+	if len(tx.keys) == 0 {
+		return s.Revision(), nil
+	}
+	records, err := tx.records()
+	if err != nil {
+		return 0, err
+	}
+	write := s.journal.Commit
+	if tx.reserved {
+		write = s.journal.CommitReserved
+	}
+	if err := write(records...); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range tx.keys {
+		s.publishSlot(key, tx.writes[key])
+	}
+	return s.clock.Now(), nil
+}
+
+func (tx *Tx) records() ([]Record, error) {
+	records := make([]Record, 0, len(tx.keys))
+	for _, key := range tx.keys {
+		record := Record{Name: podRecords + key.Namespace + "_" + key.Name}
+		if slot := tx.writes[key]; slot != nil {
+			data, err := json.Marshal(slot)
+			if err != nil {
+				return nil, fmt.Errorf("encode record of pod %s: %w", key, err)
+			}
+			record.Data = data
+		}
+		records = append(records, record)
+	}
+	return records, nil
+}
+
+// publishSlot keeps what was observed, as long as a pod holds the key.
+func (s *Store) publishSlot(key Key, slot *Slot) {
+	view := View{Key: key, Slot: slot, Got: &Observed{}}
+	if e, ok := s.entries[key]; ok {
+		old := e.Value.(*View)
+		view.Got = old.Got
+		if slot == nil {
+			view.Slot, view.Gone = old.Slot, true
+		}
+	} else if slot == nil {
+		return
+	}
+	s.publish(view)
+}
+
+// Observe replaces what was observed for a key. It is the reconciler's alone.
+func (s *Store) Observe(key Key, got *Observed) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.entries[key]
+	if !ok {
+		return
+	}
+	view := *e.Value.(*View)
+	view.Got = got
+	s.publish(view)
+}
+
+// publish gives the view the next revision and wakes everybody who waits.
+func (s *Store) publish(view View) {
+	if e, ok := s.entries[view.Key]; ok {
+		s.order.Remove(e)
+		delete(s.entries, view.Key)
+	}
+	view.Revision = s.clock.Next()
+	e := s.order.PushBack(&view)
+	if !view.Gone {
+		s.entries[view.Key] = e
+	} else if s.gone++; s.gone > keptTombstone {
+		s.dropTombstone()
+	}
+}
+
+// dropTombstone forgets the oldest deletion: who resumes before it may have
+// missed it, and has to start over.
+func (s *Store) dropTombstone() {
+	for e := s.order.Front(); e != nil; e = e.Next() {
+		if v := e.Value.(*View); v.Gone {
+			s.compacted = v.Revision
+			s.order.Remove(e)
+			s.gone--
+			return
+		}
+	}
+}
+
+// View returns the snapshot of one key.
+func (s *Store) View(key Key) (View, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e, ok := s.entries[key]
+	if !ok {
+		return View{}, false
+	}
+	return *e.Value.(*View), true
+}
+
+// Views returns all present pods, sorted by key, and the revision they show.
+func (s *Store) Views() ([]View, int64) {
+	s.mu.RLock()
+	views := make([]View, 0, len(s.entries))
+	for _, e := range s.entries {
+		views = append(views, *e.Value.(*View))
+	}
+	revision := s.clock.Now()
+	s.mu.RUnlock()
+	slices.SortFunc(views, func(a, b View) int {
+		return cmp.Or(cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name))
+	})
+	return views, revision
+}
+
+// Since returns what changed after a revision, oldest change first, each key
+// in its latest state, and the revision to ask from next time.
+func (s *Store) Since(revision int64) ([]View, int64, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if revision < s.compacted || revision > s.clock.Now() {
+		return nil, 0, fmt.Errorf("changes since revision %d are not kept, list again: %w", revision, ErrCompacted)
+	}
+	var changed []View
+	for e := s.order.Back(); e != nil; e = e.Prev() {
+		v := e.Value.(*View)
+		if v.Revision <= revision {
+			break
+		}
+		changed = append(changed, *v)
+	}
+	slices.Reverse(changed)
+	return changed, s.clock.Now(), nil
+}
+
+// Revision is the present revision.
+func (s *Store) Revision() int64 { return s.clock.Now() }
+
+// Changed returns a channel that is closed at the next change. Take it before
+// reading what it shall guard.
+func (s *Store) Changed() <-chan struct{} { return s.clock.Changed() }
