@@ -1,0 +1,84 @@
+package cri
+
+import (
+	"fmt"
+	"net"
+	"sync"
+)
+
+// gate stands between the listeners and gRPC, so that a crash can drop the
+// connections while the listeners, which belong to the caller, stay.
+type gate struct {
+	mu     sync.Mutex
+	closed bool
+	conns  map[*gateConn]struct{}
+}
+
+func newGate() *gate {
+	return &gate{conns: map[*gateConn]struct{}{}}
+}
+
+func (g *gate) listen(l net.Listener) net.Listener {
+	return &gateListener{Listener: l, gate: g}
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = false
+}
+
+func (g *gate) shut() {
+	g.mu.Lock()
+	g.closed = true
+	conns := g.conns
+	g.conns = map[*gateConn]struct{}{}
+	g.mu.Unlock()
+	for conn := range conns {
+		_ = conn.Conn.Close() // the peer sees it; there is nobody else to tell
+	}
+}
+
+func (g *gate) admit(conn net.Conn) (net.Conn, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil, false
+	}
+	admitted := &gateConn{Conn: conn, gate: g}
+	g.conns[admitted] = struct{}{}
+	return admitted, true
+}
+
+type gateListener struct {
+	net.Listener
+	gate *gate
+}
+
+func (l *gateListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err // gRPC tells temporary errors from final ones by type
+		}
+		if admitted, ok := l.gate.admit(conn); ok {
+			return admitted, nil
+		}
+		_ = conn.Close()
+	}
+}
+
+type gateConn struct {
+	net.Conn
+	gate *gate
+}
+
+func (c *gateConn) Close() error {
+	c.gate.mu.Lock()
+	delete(c.gate.conns, c)
+	c.gate.mu.Unlock()
+	if err := c.Conn.Close(); err != nil {
+		return fmt.Errorf("close connection: %w", err)
+	}
+	return nil
+}

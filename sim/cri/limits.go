@@ -1,0 +1,20 @@
+package cri
+
+import (
+	"google.golang.org/protobuf/proto"
+	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// mergeLimits lays an update over the limits in force. What an update leaves at
+// zero stays as it was, the rule of the CRI for resources.
+func mergeLimits(have, update *runtime.LinuxContainerResources) *runtime.LinuxContainerResources {
+	merged := &runtime.LinuxContainerResources{}
+	if have != nil {
+		merged = proto.CloneOf(have)
+	}
+	if len(update.GetHugepageLimits()) > 0 {
+		merged.HugepageLimits = nil // Merge would append to a list
+	}
+	proto.Merge(merged, update)
+	return merged
+}

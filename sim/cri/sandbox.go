@@ -1,0 +1,150 @@
+package cri
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// sandbox is a pod's place in the runtime.
+type sandbox struct {
+	id        string
+	config    *runtime.PodSandboxConfig
+	handler   string
+	ready     bool
+	ip        string // empty on the host's network and once stopped
+	createdAt time.Time
+
+	containers *table[*container]
+}
+
+func (b *sandbox) pod() Pod {
+	m := b.config.GetMetadata()
+	return Pod{Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUid()}
+}
+
+func (b *sandbox) hostNetwork() bool {
+	options := b.config.GetLinux().GetSecurityContext().GetNamespaceOptions()
+	return options.GetNetwork() == runtime.NamespaceMode_NODE
+}
+
+func (b *sandbox) state() runtime.PodSandboxState {
+	if b.ready {
+		return runtime.PodSandboxState_SANDBOX_READY
+	}
+	return runtime.PodSandboxState_SANDBOX_NOTREADY
+}
+
+func (b *sandbox) effect(kind EffectKind) Effect {
+	return Effect{Kind: kind, Pod: b.pod(), SandboxID: b.id, Attempt: b.config.GetMetadata().GetAttempt()}
+}
+
+func sandboxMissing(id string) error {
+	return status.Errorf(codes.NotFound, "an error occurred when try to find sandbox %q: not found", id)
+}
+
+// RunPodSandbox makes a sandbox and gives it an address.
+func (s *Server) RunPodSandbox(
+	ctx context.Context, request *runtime.RunPodSandboxRequest,
+) (*runtime.RunPodSandboxResponse, error) {
+	metadata := request.GetConfig().GetMetadata()
+	if metadata == nil {
+		return nil, status.Error(codes.InvalidArgument, "sandbox config must include metadata")
+	}
+	name := sandboxName(metadata)
+	id, err := s.reserve(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := &sandbox{
+		id: id, config: request.GetConfig(), handler: request.GetRuntimeHandler(),
+		ready: true, createdAt: time.Now(), containers: newTable[*container](),
+	}
+	if err := s.connect(b); err != nil {
+		delete(s.names, name)
+		return nil, err
+	}
+	s.sandboxes.put(id, b)
+	s.journal.add(b.effect(SandboxStarted))
+	s.publishSandbox(b, runtime.ContainerEventType_CONTAINER_CREATED_EVENT)
+	s.publishSandbox(b, runtime.ContainerEventType_CONTAINER_STARTED_EVENT)
+	return &runtime.RunPodSandboxResponse{PodSandboxId: id}, nil
+}
+
+// connect checks what a sandbox asks of the node and hands out its address.
+func (s *Server) connect(b *sandbox) error {
+	known := slices.ContainsFunc(s.config.Handlers, func(h *runtime.RuntimeHandler) bool {
+		return h.GetName() == b.handler
+	})
+	if b.handler != "" && !known {
+		return status.Errorf(codes.Unknown, "failed to get sandbox runtime: no runtime for %q is configured", b.handler)
+	}
+	if b.hostNetwork() {
+		return nil
+	}
+	if !s.ready.network {
+		return status.Error(codes.Unknown, "failed to setup network for sandbox: cni plugin not initialized")
+	}
+	s.addresses++
+	b.ip = fmt.Sprintf("10.%d.%d.%d", 88+s.addresses>>16, s.addresses>>8&0xff, s.addresses&0xff)
+	return nil
+}
+
+// StopPodSandbox kills the containers of a sandbox and takes its address.
+func (s *Server) StopPodSandbox(
+	_ context.Context, request *runtime.StopPodSandboxRequest,
+) (*runtime.StopPodSandboxResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b, ok := s.sandboxes.get(request.GetPodSandboxId()); ok {
+		s.stopSandbox(b)
+	}
+	return &runtime.StopPodSandboxResponse{}, nil
+}
+
+func (s *Server) stopSandbox(b *sandbox) {
+	for _, c := range b.containers.all() {
+		s.kill(c, 0)
+	}
+	b.ip = ""
+	s.endSandbox(b)
+}
+
+// endSandbox is the end of a sandbox's own process.
+func (s *Server) endSandbox(b *sandbox) {
+	if !b.ready {
+		return
+	}
+	b.ready = false
+	s.journal.add(b.effect(SandboxStopped))
+	s.publishSandbox(b, runtime.ContainerEventType_CONTAINER_STOPPED_EVENT)
+}
+
+// RemovePodSandbox forgets a sandbox and its containers, by force if they run.
+func (s *Server) RemovePodSandbox(
+	_ context.Context, request *runtime.RemovePodSandboxRequest,
+) (*runtime.RemovePodSandboxResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, ok := s.sandboxes.get(request.GetPodSandboxId())
+	if !ok {
+		return &runtime.RemovePodSandboxResponse{}, nil
+	}
+	s.stopSandbox(b)
+	for _, c := range b.containers.all() {
+		s.removeContainer(c)
+	}
+	s.sandboxes.remove(b.id)
+	delete(s.names, sandboxName(b.config.GetMetadata()))
+	s.journal.add(b.effect(SandboxRemoved))
+	s.publishSandbox(b, runtime.ContainerEventType_CONTAINER_DELETED_EVENT)
+	return &runtime.RemovePodSandboxResponse{}, nil
+}

@@ -1,0 +1,164 @@
+package cri
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Config is what a runtime is from its first moment on.
+type Config struct {
+	Images  []Image // what can be pulled, and what is there already
+	PullAny bool    // pull any reference, listed in Images or not
+
+	// Legacy answers as containerd 1.6 does: no event stream, no RuntimeConfig,
+	// no runtime handlers in Status, no resources in ContainerStatus.
+	Legacy bool
+
+	// WriteLogs writes the log files that sandboxes and containers ask for.
+	WriteLogs bool
+
+	// Handlers are the runtime handlers beside the default one.
+	Handlers []*runtime.RuntimeHandler
+
+	// Exec scripts ExecSync. Where it is nil or reports false, the command is
+	// run as a program.
+	Exec func(c Container, cmd []string) (ExecResult, bool)
+}
+
+// Server is the runtime. Its methods may be called at any time, whether or not
+// a client is connected.
+type Server struct {
+	runtime.UnimplementedRuntimeServiceServer
+	runtime.UnimplementedImageServiceServer
+
+	config  Config
+	grpc    *grpc.Server
+	gate    *gate
+	faults  *injector
+	journal *journal
+	events  *broadcast
+
+	mu         sync.Mutex // guards all below
+	life       chan struct{}
+	serial     int
+	addresses  int
+	ready      readiness
+	names      names
+	sandboxes  *table[*sandbox]
+	containers *table[*container]
+	images     *table[*image]
+}
+
+var (
+	_ runtime.RuntimeServiceServer = (*Server)(nil)
+	_ runtime.ImageServiceServer   = (*Server)(nil)
+)
+
+// NewServer makes a runtime that is ready and has no sandboxes.
+func NewServer(config Config) *Server {
+	s := &Server{
+		config:     config,
+		gate:       newGate(),
+		faults:     &injector{},
+		journal:    &journal{},
+		events:     newBroadcast(),
+		life:       make(chan struct{}),
+		ready:      readiness{runtime: true, network: true},
+		names:      names{},
+		sandboxes:  newTable[*sandbox](),
+		containers: newTable[*container](),
+		images:     newTable[*image](),
+	}
+	for _, image := range config.Images {
+		s.SetImage(image)
+	}
+	// Stop has to wait for handlers, or a delayed effect would outlive the server.
+	s.grpc = grpc.NewServer(grpc.UnaryInterceptor(s.intercept), grpc.WaitForHandlers(true))
+	runtime.RegisterRuntimeServiceServer(s.grpc, s)
+	runtime.RegisterImageServiceServer(s.grpc, s)
+	return s
+}
+
+// Serve answers on the listener until Stop.
+func (s *Server) Serve(listener net.Listener) error {
+	if err := s.grpc.Serve(s.gate.listen(listener)); err != nil {
+		return fmt.Errorf("serve CRI on %s: %w", listener.Addr(), err)
+	}
+	return nil
+}
+
+// Stop ends the server and everything it holds: connections, timers, files.
+// The state stays readable through Snapshot and Journal.
+func (s *Server) Stop() {
+	s.mu.Lock()
+	s.endLife()
+	for _, c := range s.containers.all() {
+		c.process.stopTimers()
+		c.log.close()
+	}
+	s.mu.Unlock()
+	s.grpc.Stop()
+}
+
+// Crash is the death of the runtime's process: connections drop, calls in
+// flight are abandoned, and new connections are closed at once. Containers
+// keep running, as they do under their shims.
+func (s *Server) Crash() {
+	s.mu.Lock()
+	s.endLife()
+	for _, c := range s.containers.all() {
+		c.process.termSent = false // that memory dies with the process
+	}
+	s.mu.Unlock()
+	s.gate.shut()
+}
+
+// Recover is the runtime's next start, with the state that it left.
+func (s *Server) Recover() { s.gate.open() }
+
+// RestartRuntime is a crash with a start right after it.
+func (s *Server) RestartRuntime() {
+	s.Crash()
+	s.Recover()
+}
+
+// endLife abandons what the current process has under way.
+func (s *Server) endLife() {
+	close(s.life)
+	s.life = make(chan struct{})
+}
+
+// currentLife is closed when the process that serves now ends.
+func (s *Server) currentLife() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.life
+}
+
+// newID makes ids that look like containerd's and repeat from run to run.
+func (s *Server) newID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.serial++
+	return digest(fmt.Sprintf("id %d", s.serial))
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// nanos is the CRI's form of a time: 0 means that it did not come yet.
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
