@@ -5,10 +5,7 @@ import (
 	"time"
 )
 
-const (
-	secondLen = len("2006-01-02T15:04:05")
-	nanosLen  = len(".000000000")
-)
+const secondLen = len("2006-01-02T15:04:05")
 
 // stamp is the timestamp of one entry, as a time and as the text it came from.
 type stamp struct {
@@ -29,12 +26,13 @@ func (s *stamp) before(t time.Time) bool {
 // appendTo prints the stamp with all nine digits of its fraction: runtimes leave
 // out trailing zeros, and readers want columns that line up.
 func (s *stamp) appendTo(b []byte) []byte {
-	const noNanos = ".000000000"
-	fraction := s.text[secondLen:s.zone]
-	fraction = fraction[:min(len(fraction), nanosLen)]
+	const zeros = "000000000"
+	digits := s.text[min(secondLen+1, s.zone):s.zone]
+	digits = digits[:min(len(digits), len(zeros))]
 	b = append(b, s.text[:secondLen]...)
-	b = append(b, fraction...)
-	b = append(b, noNanos[len(fraction):]...)
+	b = append(b, '.')
+	b = append(b, digits...)
+	b = append(b, zeros[len(digits):]...)
 	switch zone := s.text[s.zone:]; string(zone) {
 	case "+00:00", "-00:00":
 		return append(b, 'Z')
@@ -75,7 +73,7 @@ func (c *clock) parse(text []byte) (stamp, bool) {
 // fraction reads the digits that follow the second, if there are any, and
 // returns the index after them. Digits beyond the nanosecond are passed over.
 func fraction(text []byte) (nano int64, end int) {
-	if text[secondLen] != '.' {
+	if point := text[secondLen]; point != '.' && point != ',' {
 		return 0, secondLen
 	}
 	unit := int64(time.Second)

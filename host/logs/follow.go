@@ -79,17 +79,18 @@ func (f *follower) catchUp(ctx context.Context) error {
 // advance goes on to the next file, or back to the start of one that was
 // truncated. It reports whether there is more to read.
 func (f *follower) advance() (bool, error) {
+	named, err := os.Lstat(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // renamed; the runtime has yet to make a new one
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at log: %w", err)
+	}
 	current, err := f.current.file.Stat()
 	if err != nil {
-		return false, fmt.Errorf("look at log %q: %w", f.path, err)
-	}
-	named, err := os.Lstat(f.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil // renamed; the runtime has yet to make a new one
-	case err != nil:
 		return false, fmt.Errorf("look at log: %w", err)
-	case os.SameFile(current, named):
+	}
+	if os.SameFile(current, named) {
 		if current.Size() >= f.current.offset {
 			return false, nil
 		}

@@ -41,7 +41,7 @@ func tailStart(file io.ReaderAt, size, n int64, stream Stream) (int64, error) {
 // backward reads the lines of a file from the last to the first.
 type backward struct {
 	file     io.ReaderAt
-	offset   int64  // of window in the file
+	offset   int64 // of window in the file
 	buf      []byte
 	window   []byte // the beginning of buf: bytes read but not returned
 	overlong bool   // the end of the line in window was dropped

@@ -1,0 +1,195 @@
+package logs
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nodal/node"
+)
+
+var web = Pod{Namespace: "default", Name: "web", UID: "1-2"}
+
+func newLayout(t *testing.T) Layout {
+	dir := t.TempDir()
+	return Layout{Pods: filepath.Join(dir, "pods"), Links: filepath.Join(dir, "containers")}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func TestPath(t *testing.T) {
+	l := Layout{Pods: "/var/log/pods"}
+	got, err := l.Path(web, "main", 3)
+	if want := "/var/log/pods/default_web_1-2/main/3.log"; got != want || err != nil {
+		t.Errorf("Path = %q, %v, want %q", got, err, want)
+	}
+	if got, want := File("main", 0), "main/0.log"; got != want {
+		t.Errorf("File = %q, want %q", got, want)
+	}
+}
+
+func TestUnsafeNamesAreRefusedEverywhere(t *testing.T) {
+	l := newLayout(t)
+	for _, name := range []string{"", ".", "..", "../x", "a/b", "a\x00b"} {
+		pod := Pod{Namespace: name, Name: name, UID: name}
+		_, dirErr := l.PodDir(pod)
+		_, pathErr := l.Path(web, name, 0)
+		for what, err := range map[string]error{
+			"PodDir":           dirErr,
+			"Path":             pathErr,
+			"MakeContainerDir": l.MakeContainerDir(web, name),
+			"RemovePod":        l.RemovePod(pod),
+			"RemoveAttempt":    l.RemoveAttempt(web, name, 0),
+			"Link":             l.Link(web, "main", name, "/log"),
+			"Unlink":           l.Unlink(pod, "main", "id"),
+		} {
+			if !errors.Is(err, node.ErrInvalid) {
+				t.Errorf("%s of %q = %v, want %v", what, name, err, node.ErrInvalid)
+			}
+		}
+	}
+}
+
+func TestRemoveAttemptTakesRotatedSiblings(t *testing.T) {
+	l := newLayout(t)
+	if err := l.MakeContainerDir(web, "main"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.MakeContainerDir(web, "main"); err != nil {
+		t.Fatalf("making it again: %v", err)
+	}
+	dir := filepath.Join(l.Pods, "default_web_1-2", "main")
+	gone := []string{"1.log", "1.log.20260102-150405", "1.log.20260102-150405.gz"}
+	kept := []string{"0.log", "11.log", "10.log.20260102-150405"}
+	for _, name := range append(gone, kept...) {
+		appendTo(t, filepath.Join(dir, name), "")
+	}
+	for range 2 { // the second time there is nothing to do
+		if err := l.RemoveAttempt(web, "main", 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range gone {
+		if exists(filepath.Join(dir, name)) {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	for _, name := range kept {
+		if !exists(filepath.Join(dir, name)) {
+			t.Errorf("%s is gone", name)
+		}
+	}
+}
+
+func TestRemovePod(t *testing.T) {
+	l := newLayout(t)
+	if err := l.RemovePod(web); err != nil {
+		t.Errorf("RemovePod without any logs = %v", err)
+	}
+	other := Pod{Namespace: "default", Name: "other", UID: "3"}
+	for _, pod := range []Pod{web, other} {
+		if err := l.MakeContainerDir(pod, "main"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path, err := l.Path(web, "main", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, path, full("one"))
+	if err := l.RemovePod(web); err != nil {
+		t.Fatal(err)
+	}
+	if exists(filepath.Join(l.Pods, "default_web_1-2")) {
+		t.Error("the pod's directory is still there")
+	}
+	if !exists(filepath.Join(l.Pods, "default_other_3", "main")) {
+		t.Error("another pod's directory is gone")
+	}
+}
+
+func TestPlantedLinksAreNotFollowed(t *testing.T) {
+	outside := t.TempDir()
+	treasure := filepath.Join(outside, "0.log")
+	for name, target := range map[string]string{
+		"a link out of the root":        outside,
+		"a link to another pod's files": "../default_other_3/main",
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLayout(t)
+			other := Pod{Namespace: "default", Name: "other", UID: "3"}
+			if err := l.MakeContainerDir(other, "main"); err != nil {
+				t.Fatal(err)
+			}
+			victim := filepath.Join(l.Pods, "default_other_3", "main", "0.log")
+			appendTo(t, victim, "")
+			appendTo(t, treasure, "")
+			pod := filepath.Join(l.Pods, "default_web_1-2")
+			if err := os.Mkdir(pod, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(target, filepath.Join(pod, "main")); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.RemoveAttempt(web, "main", 0); err == nil {
+				t.Error("RemoveAttempt went through a link")
+			}
+			if err := l.MakeContainerDir(web, "main"); err == nil {
+				t.Error("MakeContainerDir went through a link")
+			}
+			if err := l.RemovePod(web); err != nil {
+				t.Errorf("RemovePod = %v, want the link removed", err)
+			}
+			if exists(pod) || !exists(victim) || !exists(treasure) {
+				t.Errorf("pod directory there: %t, files behind links there: %t, %t, want only those",
+					exists(pod), exists(victim), exists(treasure))
+			}
+		})
+	}
+}
+
+func TestLink(t *testing.T) {
+	l := newLayout(t)
+	link := filepath.Join(l.Links, "web_default_main-abc.log")
+	for _, target := range []string{"/old.log", "/new.log", "/new.log"} {
+		if err := l.Link(web, "main", "abc", target); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.Readlink(link); got != target || err != nil {
+			t.Errorf("the link leads to %q, %v, want %q", got, err, target)
+		}
+	}
+	for range 2 {
+		if err := l.Unlink(web, "main", "abc"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if exists(link) {
+		t.Error("the link is still there")
+	}
+}
+
+func TestLinkNameFitsAFileName(t *testing.T) {
+	l := newLayout(t)
+	pod := Pod{Namespace: strings.Repeat("n", 63), Name: strings.Repeat("p", 253), UID: "1"}
+	if err := l.Link(pod, "main", "abc", "/log"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReadGoesThroughTheLinkOfACollector(t *testing.T) {
+	l := newLayout(t)
+	target := writeLog(t, full("one"))
+	if err := l.Link(web, "main", "abc", target); err != nil {
+		t.Fatal(err)
+	}
+	f := startFollowing(t, filepath.Join(l.Links, "web_default_main-abc.log"), Options{}, newLive())
+	f.sees("one\n")
+	appendTo(t, target, full("two"))
+	f.sees("one\ntwo\n")
+}
