@@ -19,6 +19,7 @@ var (
 	ErrUnavailable = errors.New("unavailable")        // the runtime does not answer: retry
 	ErrUnsupported = errors.New("unsupported")        // this runtime or build cannot do it
 	ErrDenied      = errors.New("denied")             // known, but may not
+	ErrUnknown     = errors.New("outcome unknown")    // a call may or may not have had its effect
 )
 
 // Violation is one rule that a document breaks.
@@ -55,3 +56,12 @@ func (e *InvalidError) Error() string {
 
 // Is makes errors.Is(err, ErrInvalid) hold.
 func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
+
+// Failure is a definite failure of an action with Kubernetes' word for it.
+type Failure struct {
+	Reason string // ErrImagePull, CreateContainerError, RunContainerError, ...
+	Err    error
+}
+
+func (f *Failure) Error() string { return f.Err.Error() }
+func (f *Failure) Unwrap() error { return f.Err }
