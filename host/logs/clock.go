@@ -58,8 +58,9 @@ func (c *clock) parse(text []byte) (stamp, bool) {
 	s.nano, s.zone = fraction(text)
 	second, zone := text[:secondLen], text[s.zone:]
 	if !bytes.Equal(second, c.second) || !bytes.Equal(zone, c.zone) {
+		// Package time lets an hour of one digit pass; then this is no zone.
 		var t time.Time
-		if err := t.UnmarshalText(text); err != nil {
+		if !bytes.ContainsAny(zone[:min(len(zone), 1)], "Z+-") || t.UnmarshalText(text) != nil {
 			return stamp{}, false
 		}
 		c.second = append(c.second[:0], second...)

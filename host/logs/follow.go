@@ -101,37 +101,49 @@ func (f *follower) advance() (bool, error) {
 
 // step goes on to the file that succeeds the current one.
 func (f *follower) step(current fs.FileInfo) (bool, error) {
-	path, err := f.successor(current)
-	if err != nil {
-		return false, err
-	}
-	next, err := openSource(path)
+	next, err := f.openNext(current)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil // rotated at this very moment: its event is on the way
 	}
 	if err != nil {
 		return false, err
 	}
-	if f.former != nil {
-		if err := f.former.finish(f.out); err != nil {
-			next.file.Close()
-			return false, err
-		}
-		f.former.file.Close()
-	}
+	former := f.former
 	f.former, f.current = f.current, next
-	return true, nil
+	if former == nil {
+		return true, nil
+	}
+	defer former.file.Close()
+	return true, former.finish(f.out)
 }
 
-// successor finds the file that was written after the current one. It is not
+// openNext opens the file that was written after the current one. That is not
 // always the one at path: for a slow reader the log may have been rotated twice.
-func (f *follower) successor(current fs.FileInfo) (string, error) {
+func (f *follower) openNext(current fs.FileInfo) (*source, error) {
+	// Open first, look for others then: whatever is renamed in between is found.
+	newest, err := openSource(f.path)
+	if err != nil {
+		return nil, err
+	}
+	path, err := f.skipped(current)
+	if err == nil && path == "" {
+		return newest, nil
+	}
+	newest.file.Close()
+	if err != nil {
+		return nil, err
+	}
+	return openSource(path)
+}
+
+// skipped finds the oldest rotated file that is newer than the current one.
+func (f *follower) skipped(current fs.FileInfo) (string, error) {
 	dir, base := filepath.Split(f.path)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return "", fmt.Errorf("find rotated logs: %w", err)
 	}
-	path := f.path
+	var path string
 	var oldest fs.FileInfo
 	for _, entry := range entries {
 		if !isRotated(entry, base) {

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -68,7 +69,7 @@ func naiveParse(line string) (e naiveEntry, ok bool) {
 		return naiveDocker(line)
 	}
 	fields := strings.SplitN(line, " ", 4)
-	if len(fields) < 4 || e.time.UnmarshalText([]byte(fields[0])) != nil {
+	if len(fields) < 4 || !naiveTime(&e.time, fields[0]) {
 		return e, false
 	}
 	e.stream, e.content = fields[1], fields[3]
@@ -80,14 +81,17 @@ func naiveParse(line string) (e naiveEntry, ok bool) {
 }
 
 func naiveDocker(line string) (e naiveEntry, ok bool) {
-	var record struct {
-		Log, Stream string
-		Time        *time.Time
-	}
-	if json.Unmarshal([]byte(line), &record) != nil || record.Time == nil {
+	var record struct{ Log, Stream, Time string }
+	if json.Unmarshal([]byte(line), &record) != nil || !naiveTime(&e.time, record.Time) {
 		return e, false
 	}
-	e = naiveEntry{time: *record.Time, stream: record.Stream, content: record.Log}
+	e.stream, e.content = record.Stream, record.Log
 	e.partial = !strings.HasSuffix(e.content, "\n")
 	return e, e.stream == "stdout" || e.stream == "stderr"
+}
+
+// naiveTime refuses hours of one digit, which package time accepts.
+func naiveTime(t *time.Time, text string) bool {
+	whole := regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?[Z+-]`)
+	return whole.MatchString(text) && t.UnmarshalText([]byte(text)) == nil
 }

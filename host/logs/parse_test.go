@@ -57,6 +57,7 @@ func TestParseRefuses(t *testing.T) {
 		{"a month that is none", "2026-13-02T15:04:05Z stdout F hello\n"},
 		{"a point without digits", "2026-01-02T15:04:05.Z stdout F hello\n"},
 		{"a time without zone", "2026-01-02T15:04:05 stdout F hello\n"},
+		{"an hour of one digit", "2026-01-02T5:04:05.25Z stdout F hello\n"},
 		{"the middle of a line", "05Z stdout F hello\n"},
 		{"half a docker record", `{"log":"a","stream":"std` + "\n"},
 		{"a docker record without time", `{"log":"a\n","stream":"stdout"}` + "\n"},
