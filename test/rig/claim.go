@@ -1,0 +1,82 @@
+package rig
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+const (
+	baseDir  = "/var/lib/nodal-rig"
+	maxSlots = 64
+)
+
+// slot names everything one rig owns on this machine.
+type slot int
+
+func (s slot) dir() string    { return filepath.Join(baseDir, strconv.Itoa(int(s))) }
+func (s slot) bridge() string { return fmt.Sprintf("nrig%d", s) }
+func (s slot) subnet() string { return fmt.Sprintf("10.88.%d.0/24", s) }
+func (s slot) cgroup() string { return fmt.Sprintf("/nodal-rig-%d", s) }
+func (s slot) lock() string   { return fmt.Sprintf("@nodal-rig-%d", s) }
+
+// claim takes the first free slot. The returned listener is the claim: the
+// kernel drops it with this process, so a crash cannot block a slot for good.
+func claim() (slot, net.Listener, error) {
+	for s := range slot(maxSlots) {
+		l, err := net.Listen("unix", s.lock())
+		if err != nil {
+			continue
+		}
+		if foreignSubnet(s) {
+			l.Close()
+			continue
+		}
+		return s, l, nil
+	}
+	return 0, nil, errors.New("claim a rig: every slot is taken")
+}
+
+// claimed reports whether a living process holds the slot.
+func (s slot) claimed() bool {
+	l, err := net.Listen("unix", s.lock())
+	if err != nil {
+		return true
+	}
+	l.Close()
+	return false
+}
+
+// foreignSubnet reports whether an interface other than our own bridge already
+// has an address in the slot's subnet.
+func foreignSubnet(s slot) bool {
+	_, subnet, err := net.ParseCIDR(s.subnet())
+	if err != nil {
+		return true
+	}
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		return true
+	}
+	for _, i := range interfaces {
+		addrs, err := i.Addrs()
+		if err != nil || i.Name == s.bridge() {
+			continue
+		}
+		for _, a := range addrs {
+			if ip, ok := a.(*net.IPNet); ok && subnet.Contains(ip.IP) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// leftover reports whether a run that died left something in the slot.
+func (s slot) leftover() bool {
+	_, err := os.Stat(s.dir())
+	return err == nil || len(remains(s)) > 0
+}

@@ -1,0 +1,143 @@
+package rig
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// RunEnv marks the processes of one test run: every process started below it
+// inherits the variable, wherever it ends up.
+const RunEnv = "NODAL_TEST_RUN"
+
+// Machine is what tests are likely to leave behind, as it was at one moment.
+type Machine struct {
+	Processes []string
+	Mounts    []string
+	NetNS     []string
+	Links     []string
+	Cgroups   []string
+}
+
+// Snapshot lists the machine's processes, mounts, named network namespaces,
+// bridges and cgroups.
+func Snapshot() Machine {
+	var m Machine
+	for _, p := range processes() {
+		m.Processes = append(m.Processes, processKey(p))
+	}
+	m.Mounts = mountpoints()
+	for _, dir := range []string{"/run/netns", "/var/run/netns"} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // nobody made a named namespace here yet
+		}
+		for _, e := range entries {
+			m.NetNS = append(m.NetNS, filepath.Join(dir, e.Name()))
+		}
+	}
+	m.Links = links()
+	m.Cgroups = cgroupDirs("/")
+	return m
+}
+
+// Leaks names what is on the machine now, was not before, and belongs to
+// tests. Rigs of other test runs that are still going do not count. It
+// gives what is on its way out a few seconds.
+func Leaks(before Machine) []string {
+	var found []string
+	eventually(5*time.Second, func() bool {
+		found = leaks(before)
+		return len(found) == 0
+	})
+	return found
+}
+
+func leaks(before Machine) []string {
+	var found []string
+	for _, p := range processes() {
+		if !slices.Contains(before.Processes, processKey(p)) && fromTests(p) {
+			found = append(found, p.String())
+		}
+	}
+	now := Snapshot()
+	for _, kind := range []struct {
+		name        string
+		before, now []string
+	}{
+		{"mount", before.Mounts, now.Mounts},
+		{"network namespace", before.NetNS, now.NetNS},
+		{"network interface", before.Links, now.Links},
+		{"cgroup", before.Cgroups, now.Cgroups},
+	} {
+		for _, item := range kind.now {
+			if !slices.Contains(kind.before, item) && !busyRig(item) && !foreign(item, kind.before) {
+				found = append(found, kind.name+" "+item)
+			}
+		}
+	}
+	return found
+}
+
+func processKey(p process) string { return fmt.Sprintf("%d@%s", p.pid, p.started) }
+
+// fromTests reports whether a process carries this run's mark or lives on a
+// rig's files, whose owner is gone.
+func fromTests(p process) bool {
+	if p.pid == os.Getpid() || ancestor(p.pid) {
+		return false
+	}
+	if run := os.Getenv(RunEnv); run != "" && strings.Contains(p.environ+"\x00", RunEnv+"="+run+"\x00") {
+		return true
+	}
+	text := p.command + " " + p.root + " " + p.cgroups
+	return strings.Contains(text, baseDir+"/") && !busyRig(text)
+}
+
+// ancestor reports whether pid is above this process: the make run and shell
+// that carry the mark as well.
+func ancestor(pid int) bool {
+	for above := os.Getppid(); above > 0; {
+		if above == pid {
+			return true
+		}
+		p, ok := readProcess(fmt.Sprint("/proc/", above))
+		if !ok {
+			return false
+		}
+		above = p.parent
+	}
+	return false
+}
+
+// busyRig reports whether text names something of a rig that is in use.
+func busyRig(text string) bool {
+	for s := range slot(maxSlots) {
+		named := slices.ContainsFunc([]string{s.dir(), s.bridge(), s.cgroup()}, func(name string) bool {
+			_, rest, found := strings.Cut(text, name)
+			return found && (rest == "" || strings.ContainsAny(rest[:1], "/\n: "))
+		})
+		if named && s.claimed() {
+			return true
+		}
+	}
+	return false
+}
+
+// foreign reports whether a new cgroup lies in a tree that was there before and
+// that tests do not use: whoever manages that tree goes on doing so meanwhile.
+func foreign(path string, before []string) bool {
+	for _, root := range cgroupRoots() {
+		rest, ok := strings.CutPrefix(path, root+"/")
+		if !ok {
+			continue
+		}
+		top, _, _ := strings.Cut(rest, "/")
+		ours := strings.HasPrefix(top, "nodal") || strings.HasPrefix(top, "kubepods") || top == "k8s.io"
+		return !ours && slices.Contains(before, filepath.Join(root, top))
+	}
+	return false
+}

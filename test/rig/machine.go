@@ -1,0 +1,157 @@
+package rig
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// process is what of a process is needed to say whose it is.
+type process struct {
+	pid     int
+	parent  int
+	started string // in clock ticks since boot; with the pid, names it for good
+	command string
+	root    string // the line of its mount table that mounts "/"
+	cgroups string
+	environ string
+}
+
+func (p process) String() string { return fmt.Sprintf("process %d (%s)", p.pid, p.command) }
+
+// processes lists every process but the kernel's threads and those that ended
+// while they were read.
+func processes() []process {
+	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is well-formed
+	var all []process
+	for _, dir := range dirs {
+		if p, ok := readProcess(dir); ok {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func readProcess(dir string) (process, bool) {
+	pid, err := strconv.Atoi(filepath.Base(dir))
+	if err != nil {
+		return process{}, false
+	}
+	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	if err != nil {
+		return process{}, false
+	}
+	// The name in parentheses may hold anything: count from its end.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	const stateField, parentField, startField = 0, 1, 19
+	if len(fields) <= startField || fields[stateField] == "Z" {
+		return process{}, false
+	}
+	parent, err := strconv.Atoi(fields[parentField])
+	if err != nil {
+		return process{}, false
+	}
+	p := process{
+		pid: pid, parent: parent, started: fields[startField],
+		command: strings.TrimSpace(strings.ReplaceAll(readAll(dir, "cmdline"), "\x00", " ")),
+		cgroups: readAll(dir, "cgroup"),
+		environ: readAll(dir, "environ"),
+	}
+	if p.command == "" {
+		return process{}, false
+	}
+	for line := range strings.Lines(readAll(dir, "mountinfo")) {
+		if f := strings.Fields(line); len(f) > 4 && f[4] == "/" {
+			p.root = line
+			break
+		}
+	}
+	return p, true
+}
+
+// readAll reads a file of a process, which may be gone: then it has nothing.
+func readAll(dir, name string) string {
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// mountpoints lists the mount points of this process's namespace, deepest last.
+func mountpoints() []string {
+	var points []string
+	for line := range strings.Lines(readAll("/proc/self", "mountinfo")) {
+		if f := strings.Fields(line); len(f) > 4 {
+			points = append(points, f[4])
+		}
+	}
+	return points
+}
+
+// links lists the network interfaces that are bridges or ends of a veth pair,
+// as "name" or "name on bridge".
+func links() []string {
+	entries, err := os.ReadDir("/sys/class/net")
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range entries {
+		dir := filepath.Join("/sys/class/net", e.Name())
+		master, _ := os.Readlink(filepath.Join(dir, "master")) // has none: no error worth a word
+		switch {
+		case exists(filepath.Join(dir, "bridge")):
+			names = append(names, e.Name())
+		case strings.HasPrefix(e.Name(), "veth") && master != "":
+			names = append(names, e.Name()+" on "+filepath.Base(master))
+		case strings.HasPrefix(e.Name(), "veth"):
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// cgroupRoots lists the mounted hierarchies, of either version.
+func cgroupRoots() []string {
+	var roots []string
+	for line := range strings.Lines(readAll("/proc/self", "mountinfo")) {
+		f := strings.Fields(line)
+		i := slices.Index(f, "-")
+		if i > 4 && i+1 < len(f) && (f[i+1] == "cgroup" || f[i+1] == "cgroup2") {
+			roots = append(roots, f[4])
+		}
+	}
+	return roots
+}
+
+// cgroupDirs lists the cgroups at and below name in every hierarchy, parents first.
+func cgroupDirs(name string) []string {
+	var dirs []string
+	for _, root := range cgroupRoots() {
+		walk := func(path string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // removed while we walked
+			}
+			if err == nil && d.IsDir() && path != root {
+				dirs = append(dirs, path)
+			}
+			return err
+		}
+		if err := filepath.WalkDir(filepath.Join(root, name), walk); err != nil {
+			continue // a hierarchy that goes away has nothing to list
+		}
+	}
+	return dirs
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,194 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+const (
+	cniBinDir    = "/usr/lib/cni"
+	startTimeout = 60 * time.Second
+)
+
+// Runtime is one private containerd and all that belongs to it.
+type Runtime struct {
+	Endpoint     string // "unix:///..."
+	Pid          int    // of containerd; 0 while it is killed
+	Dir          string // holds everything of this rig on disk
+	LogPath      string // containerd's own log
+	CgroupParent string // pods put under here are cleaned up with the rig
+
+	slot     slot
+	lock     net.Listener
+	binary   string
+	registry *registry
+	daemon   *exec.Cmd
+	conn     *grpc.ClientConn
+}
+
+// Option changes how a rig is made.
+type Option func(*Runtime)
+
+// Binary runs another containerd than the one in PATH.
+func Binary(path string) Option { return func(r *Runtime) { r.binary = path } }
+
+// Containerd starts a containerd for this test and returns once it is ready to
+// run pods. It is stopped, and everything of it removed, when the test ends.
+func Containerd(t testing.TB, opts ...Option) *Runtime {
+	t.Helper()
+	require(t)
+	r := &Runtime{binary: "containerd"}
+	for _, opt := range opts {
+		opt(r)
+	}
+	// Registered first: whatever start got done before it failed is undone.
+	t.Cleanup(func() {
+		if err := r.remove(); err != nil {
+			t.Errorf("remove the rig: %v", err)
+		}
+	})
+	if err := r.create(); err != nil {
+		t.Fatalf("start a private containerd: %v\n%s", err, r.logTail())
+	}
+	return r
+}
+
+func (r *Runtime) create() error {
+	var err error
+	if r.slot, r.lock, err = claim(); err != nil {
+		return err
+	}
+	if r.slot.leftover() {
+		if err := sweep(r.slot); err != nil {
+			return fmt.Errorf("sweep what an earlier run left: %w", err)
+		}
+	}
+	r.Dir = r.slot.dir()
+	r.LogPath = filepath.Join(r.Dir, "containerd.log")
+	r.CgroupParent = r.slot.cgroup()
+	r.Endpoint = "unix://" + r.socket()
+	if r.registry, err = serveImages(); err != nil {
+		return err
+	}
+	if err := r.writeConfig(); err != nil {
+		return err
+	}
+	if r.conn, err = dial(r.Endpoint); err != nil {
+		return err
+	}
+	return r.Start()
+}
+
+// socket is short by design: a unix address has 108 bytes, and containerd
+// appends to it.
+func (r *Runtime) socket() string { return filepath.Join(r.Dir, "c.sock") }
+
+// Start runs containerd after a Kill and waits until it can run pods.
+func (r *Runtime) Start() error {
+	if r.Pid != 0 {
+		return errors.New("start containerd: it is running")
+	}
+	log, err := os.OpenFile(r.LogPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open containerd's log: %w", err)
+	}
+	defer log.Close()
+	cmd := exec.Command(r.binary, "--config", filepath.Join(r.Dir, "config.toml"))
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Dir = r.Dir
+	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(r.Dir, "tmp"))
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", r.binary, err)
+	}
+	r.daemon, r.Pid = cmd, cmd.Process.Pid
+	return r.waitReady()
+}
+
+// Kill ends containerd with SIGKILL and nothing else: shims and containers stay.
+func (r *Runtime) Kill() error {
+	if r.Pid == 0 {
+		return nil
+	}
+	if err := r.daemon.Process.Kill(); err != nil {
+		return fmt.Errorf("kill containerd: %w", err)
+	}
+	r.daemon.Wait() // reports the signal, which is what was asked for
+	r.daemon, r.Pid = nil, 0
+	return nil
+}
+
+// waitReady asks until the runtime and its network both say they are ready.
+func (r *Runtime) waitReady() error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := r.ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for containerd: %w", err)
+		case <-tick.C:
+		}
+	}
+}
+
+func (r *Runtime) ready(ctx context.Context) error {
+	status, err := r.CRI().Status(ctx, &runtimev1.StatusRequest{})
+	if err != nil {
+		return err
+	}
+	for _, c := range status.Status.Conditions {
+		if !c.Status {
+			return fmt.Errorf("%s is false: %s", c.Type, c.Message)
+		}
+	}
+	return nil
+}
+
+// Conn is a connection to the runtime that reconnects by itself.
+func (r *Runtime) Conn() *grpc.ClientConn { return r.conn }
+
+// CRI is the runtime service over Conn.
+func (r *Runtime) CRI() runtimev1.RuntimeServiceClient { return runtimev1.NewRuntimeServiceClient(r.conn) }
+
+// Images is the image service over Conn.
+func (r *Runtime) Images() runtimev1.ImageServiceClient { return runtimev1.NewImageServiceClient(r.conn) }
+
+// dial connects with a short backoff: the default of a second would hide how
+// fast a restarted runtime is back.
+func dial(endpoint string) (*grpc.ClientConn, error) {
+	conn, err := grpc.NewClient(endpoint,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, MaxDelay: 200 * time.Millisecond},
+		}))
+	if err != nil {
+		return nil, fmt.Errorf("dial %s: %w", endpoint, err)
+	}
+	return conn, nil
+}
+
+// logTail is the end of containerd's log, for a failing test to show.
+func (r *Runtime) logTail() string {
+	data, err := os.ReadFile(r.LogPath)
+	if err != nil {
+		return ""
+	}
+	return string(data[max(0, len(data)-4096):])
+}

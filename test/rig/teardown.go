@@ -1,0 +1,182 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// remove undoes create, then looks whether anything is left.
+func (r *Runtime) remove() error {
+	if r.lock == nil {
+		return nil
+	}
+	defer r.lock.Close() // last: the slot is free when nothing of it is left
+	var errs []error
+	if r.conn != nil {
+		errs = append(errs, r.removePods(), r.conn.Close())
+	}
+	errs = append(errs, r.Kill(), sweep(r.slot))
+	if r.registry != nil {
+		r.registry.server.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// removePods lets the runtime take its pods down, which is the one way that
+// also returns addresses and port mappings. A runtime that the test killed is
+// started once more for that.
+func (r *Runtime) removePods() error {
+	if r.Pid == 0 {
+		if err := r.Start(); err != nil {
+			return fmt.Errorf("start containerd to remove its pods: %w", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	pods, err := r.CRI().ListPodSandbox(ctx, &runtimev1.ListPodSandboxRequest{})
+	if err != nil {
+		return fmt.Errorf("list the pods to remove: %w", err)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(4)
+	for _, pod := range pods.Items {
+		group.Go(func() error {
+			if _, err := r.CRI().StopPodSandbox(ctx, &runtimev1.StopPodSandboxRequest{PodSandboxId: pod.Id}); err != nil {
+				return fmt.Errorf("stop pod %s: %w", pod.Metadata.GetName(), err)
+			}
+			if _, err := r.CRI().RemovePodSandbox(ctx, &runtimev1.RemovePodSandboxRequest{PodSandboxId: pod.Id}); err != nil {
+				return fmt.Errorf("remove pod %s: %w", pod.Metadata.GetName(), err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// sweep removes what a slot has on the machine without the help of a runtime,
+// and fails if anything stays. It also serves slots whose owner crashed.
+func sweep(s slot) error {
+	var errs []error
+	errs = append(errs, s.killAll())
+	errs = append(errs, s.removeShimSockets())
+	errs = append(errs, s.unmountAll())
+	errs = append(errs, s.removeBridge())
+	errs = append(errs, s.removeChains())
+	errs = append(errs, s.removeCgroups())
+	if err := os.RemoveAll(s.dir()); err != nil {
+		errs = append(errs, fmt.Errorf("remove the rig's directory: %w", err))
+	}
+	// The last rig removes the directory of all; any other finds it not empty.
+	os.Remove(baseDir)
+	if left := remains(s); len(left) > 0 {
+		errs = append(errs, fmt.Errorf("left behind: %s", strings.Join(left, "; ")))
+	}
+	return errors.Join(errs...)
+}
+
+// eventually repeats a check until it holds: what the kernel tears down is not
+// gone when the call that asked for it returns.
+func eventually(within time.Duration, check func() bool) bool {
+	deadline := time.Now().Add(within)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !check() {
+		if time.Now().After(deadline) {
+			return false
+		}
+		<-tick.C
+	}
+	return true
+}
+
+// killAll kills in rounds, since a shim may fork between two looks.
+func (s slot) killAll() error {
+	var alive []string
+	gone := eventually(10*time.Second, func() bool {
+		alive = nil
+		for _, p := range processes() {
+			if s.owned(p) && p.pid != os.Getpid() {
+				alive = append(alive, p.String())
+				unix.Kill(p.pid, unix.SIGKILL) // the next look tells whether it worked
+			}
+		}
+		return len(alive) == 0
+	})
+	if !gone {
+		return fmt.Errorf("kill what is left of the rig: %s", strings.Join(alive, "; "))
+	}
+	return nil
+}
+
+// removeShimSockets removes the sockets that killed shims left: containerd 1.6
+// keeps them outside of its state directory.
+func (s slot) removeShimSockets() error {
+	addresses, _ := filepath.Glob(filepath.Join(s.dir(), "state/io.containerd.runtime.v2.task/*/*/address"))
+	var errs []error
+	for _, file := range addresses {
+		socket := strings.TrimPrefix(strings.TrimSpace(readAll(filepath.Dir(file), "address")), "unix://")
+		if !filepath.IsAbs(socket) {
+			continue
+		}
+		if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("remove a shim's socket: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s slot) unmountAll() error {
+	var errs []error
+	for _, point := range slices.Backward(mountpoints()) {
+		if !strings.HasPrefix(point, s.dir()+"/") {
+			continue
+		}
+		if err := unix.Unmount(point, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) {
+			errs = append(errs, fmt.Errorf("unmount %s: %w", point, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// removeBridge also removes the host's ends of pods that died with their
+// network namespace: the kernel takes a veth away with its peer.
+func (s slot) removeBridge() error {
+	if !slices.Contains(links(), s.bridge()) {
+		return nil
+	}
+	if out, err := exec.Command("ip", "link", "delete", s.bridge()).CombinedOutput(); err != nil {
+		return fmt.Errorf("delete bridge %s: %w: %s", s.bridge(), err, out)
+	}
+	eventually(5*time.Second, func() bool {
+		return !slices.ContainsFunc(links(), func(l string) bool { return strings.HasSuffix(l, " on "+s.bridge()) })
+	})
+	return nil
+}
+
+// removeCgroups removes children before parents; a cgroup is busy for a moment
+// after its last process ended.
+func (s slot) removeCgroups() error {
+	var last error
+	gone := eventually(5*time.Second, func() bool {
+		dirs := cgroupDirs(s.cgroup())
+		for _, dir := range slices.Backward(dirs) {
+			last = os.Remove(dir)
+		}
+		return len(dirs) == 0
+	})
+	if !gone {
+		return fmt.Errorf("remove the rig's cgroups: %w", last)
+	}
+	return nil
+}

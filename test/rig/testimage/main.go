@@ -1,0 +1,192 @@
+// Command testimage is the one program in the test images. As PID 1 of a
+// container it does what a test needs a workload to do:
+//
+//	pause              wait for SIGTERM, reaping orphans
+//	exit CODE [AFTER]  exit with CODE, after a while
+//	echo LINE...       print each line and exit
+//	http PORT          answer every request with the host name
+//	log BYTES          print that many bytes, in numbered lines of 100, and exit
+//	tick EVERY         print a counter line at each interval
+//	trap AFTER CODE    on SIGTERM, take AFTER to exit with CODE
+//	ignore             ignore SIGTERM
+//	append FILE LINE   add a line to a file and then pause
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+var commands = map[string]func(args []string) (code int, err error){
+	"pause":  pause,
+	"exit":   exit,
+	"echo":   echo,
+	"http":   serve,
+	"log":    writeLog,
+	"tick":   tick,
+	"trap":   trap,
+	"ignore": ignore,
+	"append": appendLine,
+}
+
+func main() {
+	code, err := run(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "probe:", err)
+		code = 125
+	}
+	os.Exit(code)
+}
+
+func run(args []string) (int, error) {
+	if len(args) == 0 {
+		return 0, errors.New("no command given")
+	}
+	command, ok := commands[args[0]]
+	if !ok {
+		return 0, fmt.Errorf("unknown command %q", args[0])
+	}
+	// A test may leave out what follows; an empty string then fails to parse
+	// with a message that names it.
+	return command(slices.Concat(args[1:], make([]string, 2)))
+}
+
+// onTerm delivers SIGTERM and SIGINT. PID 1 gets no signal that it did not ask for.
+func onTerm() <-chan os.Signal {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT)
+	return c
+}
+
+func pause([]string) (int, error) {
+	term := onTerm()
+	orphans := make(chan os.Signal, 1)
+	signal.Notify(orphans, syscall.SIGCHLD)
+	for {
+		select {
+		case <-term:
+			return 0, nil
+		case <-orphans:
+			for {
+				if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
+					break
+				}
+			}
+		}
+	}
+}
+
+func exit(args []string) (int, error) {
+	code, err := strconv.Atoi(args[0])
+	if err != nil {
+		return 0, err
+	}
+	if args[1] == "" {
+		return code, nil
+	}
+	after, err := time.ParseDuration(args[1])
+	if err != nil {
+		return 0, err
+	}
+	select {
+	case <-time.After(after):
+		return code, nil
+	case <-onTerm():
+		return 143, nil
+	}
+}
+
+func echo(args []string) (int, error) {
+	for _, line := range args[:len(args)-2] {
+		fmt.Println(line)
+	}
+	return 0, nil
+}
+
+func serve(args []string) (int, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return 0, err
+	}
+	http.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, host) })
+	failed := make(chan error, 1)
+	go func() { failed <- http.ListenAndServe(":"+args[0], nil) }()
+	select {
+	case err := <-failed:
+		return 0, err
+	case <-onTerm():
+		return 0, nil
+	}
+}
+
+func writeLog(args []string) (int, error) {
+	total, err := strconv.Atoi(args[0])
+	if err != nil {
+		return 0, err
+	}
+	out := bufio.NewWriterSize(os.Stdout, 64<<10)
+	for n := range (total + 99) / 100 {
+		fmt.Fprintf(out, "%099d\n", n)
+	}
+	return 0, out.Flush()
+}
+
+func tick(args []string) (int, error) {
+	every, err := time.ParseDuration(args[0])
+	if err != nil {
+		return 0, err
+	}
+	term := onTerm()
+	for n := 0; ; n++ {
+		fmt.Println("tick", n)
+		select {
+		case <-term:
+			return 0, nil
+		case <-time.After(every):
+		}
+	}
+}
+
+func trap(args []string) (int, error) {
+	after, err := time.ParseDuration(args[0])
+	if err != nil {
+		return 0, err
+	}
+	code, err := strconv.Atoi(args[1])
+	if err != nil {
+		return 0, err
+	}
+	<-onTerm()
+	fmt.Println("terminating")
+	time.Sleep(after)
+	return code, nil
+}
+
+func ignore([]string) (int, error) {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
+func appendLine(args []string) (int, error) {
+	f, err := os.OpenFile(args[0], os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := fmt.Fprintln(f, args[1]); err != nil {
+		return 0, err
+	}
+	if err := f.Close(); err != nil {
+		return 0, err
+	}
+	return pause(nil)
+}
