@@ -1,0 +1,62 @@
+package conformance_test
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	"nodal/sim/cri"
+	"nodal/test/conformance"
+)
+
+func TestSimulatedRuntime(t *testing.T) {
+	for name, legacy := range map[string]bool{"containerd 2": false, "containerd 1.6": true} {
+		t.Run(name, func(t *testing.T) {
+			const image = "registry.example/app:1"
+			server := cri.NewServer(cri.Config{
+				Images: []cri.Image{{Ref: image}}, Legacy: legacy, WriteLogs: true,
+			})
+			conformance.Run(t, conformance.Runtime{
+				Conn:   connect(t, server),
+				Image:  image,
+				LogDir: t.TempDir(),
+				Programs: conformance.Programs{
+					Run:        []string{"log", "ready", "run"},
+					SlowTerm:   []string{"log", "ready", "slow-term", "500ms"},
+					IgnoreTerm: []string{"log", "ready", "ignore-term"},
+					Exit3:      []string{"exit", "3"},
+					Hello:      []string{"log", "hello", "err", "oops", "exit", "0"},
+					Missing:    []string{"no-start"},
+				},
+			})
+		})
+	}
+}
+
+// connect serves the runtime for the time of the test.
+func connect(t *testing.T, server *cri.Server) *grpc.ClientConn {
+	t.Helper()
+	listener := bufconn.Listen(1 << 16)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	conn, err := grpc.NewClient("passthrough:sim",
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatalf("connect to the simulated runtime: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := conn.Close(); err != nil {
+			t.Errorf("close the connection: %v", err)
+		}
+		server.Stop()
+		if err := <-served; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return conn
+}
