@@ -36,10 +36,10 @@ func (s *Server) containerStatus(c *container) *runtime.ContainerStatus {
 		Annotations: c.config.GetAnnotations(),
 		Mounts:      c.config.GetMounts(),
 		LogPath:     c.log.path,
+		Resources:   &runtime.ContainerResources{Linux: c.limits},
 	}
 	if !s.config.Legacy {
 		status.ImageId = c.image.id
-		status.Resources = &runtime.ContainerResources{Linux: c.limits}
 	}
 	return status
 }

@@ -24,6 +24,10 @@ func (s *Server) StopContainer(
 	grace := time.Duration(request.GetTimeout()) * time.Second
 	s.mu.Lock()
 	c, ok := s.containers.get(request.GetContainerId())
+	if !ok && s.config.Legacy {
+		s.mu.Unlock()
+		return nil, containerMissing(request.GetContainerId())
+	}
 	if !ok || !c.running() {
 		s.mu.Unlock()
 		return &runtime.StopContainerResponse{}, nil

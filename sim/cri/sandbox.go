@@ -93,8 +93,8 @@ func (s *Server) connect(b *sandbox) error {
 	if !s.ready.network {
 		return status.Error(codes.Unknown, "failed to setup network for sandbox: cni plugin not initialized")
 	}
-	s.addresses++
-	b.ip = fmt.Sprintf("10.%d.%d.%d", 88+s.addresses>>16, s.addresses>>8&0xff, s.addresses&0xff)
+	s.serial++
+	b.ip = fmt.Sprintf("10.%d.%d.%d", 88+s.serial>>16, s.serial>>8&0xff, s.serial&0xff)
 	return nil
 }
 
@@ -104,8 +104,12 @@ func (s *Server) StopPodSandbox(
 ) (*runtime.StopPodSandboxResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b, ok := s.sandboxes.get(request.GetPodSandboxId()); ok {
+	b, ok := s.sandboxes.get(request.GetPodSandboxId())
+	switch {
+	case ok:
 		s.stopSandbox(b)
+	case s.config.Legacy:
+		return nil, sandboxMissing(request.GetPodSandboxId())
 	}
 	return &runtime.StopPodSandboxResponse{}, nil
 }

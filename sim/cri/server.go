@@ -18,7 +18,7 @@ type Config struct {
 	PullAny bool    // pull any reference, listed in Images or not
 
 	// Legacy answers as containerd 1.6 does: no event stream, no RuntimeConfig,
-	// no runtime handlers in Status, no resources in ContainerStatus.
+	// no runtime handlers in Status, and a stop of what is missing is NotFound.
 	Legacy bool
 
 	// WriteLogs writes the log files that sandboxes and containers ask for.
@@ -47,8 +47,7 @@ type Server struct {
 
 	mu         sync.Mutex // guards all below
 	life       chan struct{}
-	serial     int
-	addresses  int
+	serial     int // numbers ids and addresses
 	ready      readiness
 	names      names
 	sandboxes  *table[*sandbox]

@@ -27,6 +27,9 @@ func (s *Server) ContainerStats(
 	if !ok {
 		return nil, containerMissing(request.GetContainerId())
 	}
+	if !c.running() {
+		return nil, status.Errorf(codes.Unknown, "unexpected metrics response: container %q is not running", c.id)
+	}
 	return &runtime.ContainerStatsResponse{Stats: c.stats()}, nil
 }
 
@@ -50,7 +53,7 @@ func (s *Server) ListContainerStats(
 
 func (c *container) stats() *runtime.ContainerStats {
 	now := nanos(time.Now())
-	stats := &runtime.ContainerStats{
+	return &runtime.ContainerStats{
 		Attributes: &runtime.ContainerAttributes{
 			Id: c.id, Metadata: c.config.GetMetadata(),
 			Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations(),
@@ -61,12 +64,9 @@ func (c *container) stats() *runtime.ContainerStats {
 			UsedBytes:  &runtime.UInt64Value{Value: layerBytes},
 			InodesUsed: &runtime.UInt64Value{Value: 1},
 		},
+		Cpu:    cpuUsage(now, c.cpu()),
+		Memory: memoryUsage(now, memoryBytes),
 	}
-	if c.running() {
-		stats.Cpu = cpuUsage(now, c.cpu())
-		stats.Memory = memoryUsage(now, memoryBytes)
-	}
-	return stats
 }
 
 // cpu is the time that the container has spent on a processor.

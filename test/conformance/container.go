@@ -25,7 +25,7 @@ func containerLives(t *testing.T, p *pod) {
 	wantSuccess(t, "start", err)
 	wantExit(t, p.waitExit(t, id), 3, "Error")
 
-	running := p.status(t, p.startReady2(t))
+	running := p.status(t, p.startSecond(t))
 	if running.GetState() != runtime.ContainerState_CONTAINER_RUNNING {
 		t.Errorf("state: got %s, want running", running.GetState())
 	}
@@ -34,8 +34,8 @@ func containerLives(t *testing.T, p *pod) {
 	}
 }
 
-// startReady2 runs a second container beside the one called main.
-func (p *pod) startReady2(t *testing.T) string {
+// startSecond runs a second container beside the one called main.
+func (p *pod) startSecond(t *testing.T) string {
 	t.Helper()
 	id := p.start(t, "second", p.Programs.Run)
 	p.waitLog(t, "second", "ready")
@@ -73,7 +73,7 @@ func containerKeepsLabels(t *testing.T, p *pod) {
 
 func containersAreFiltered(t *testing.T, p *pod) {
 	created := p.create(t, "main", p.Programs.Run)
-	running := p.startReady2(t)
+	running := p.startSecond(t)
 	inPod := func(state runtime.ContainerState) *runtime.ContainerFilter {
 		return &runtime.ContainerFilter{PodSandboxId: p.id, State: &runtime.ContainerStateValue{State: state}}
 	}

@@ -36,6 +36,31 @@ func sandboxNameIsReserved(t *testing.T, p *pod) {
 	p.runSandbox(t)
 }
 
+func sandboxRunsOnce(t *testing.T, p *pod) {
+	p.config.Metadata.Attempt = 1
+	request := &runtime.RunPodSandboxRequest{Config: p.config}
+	answers := make(chan *runtime.RunPodSandboxResponse, 2)
+	for range cap(answers) {
+		go func() {
+			response, err := p.cri.RunPodSandbox(t.Context(), request)
+			if err != nil {
+				response = nil
+			}
+			answers <- response
+		}()
+	}
+	first, second := <-answers, <-answers
+	if (first == nil) == (second == nil) {
+		t.Errorf("got %v and %v, want one sandbox and one error", first, second)
+	}
+	for _, response := range []*runtime.RunPodSandboxResponse{first, second} {
+		if response != nil {
+			p.id = response.GetPodSandboxId()
+			p.removeSandbox(t)
+		}
+	}
+}
+
 func (p *pod) stopSandbox(t *testing.T) {
 	t.Helper()
 	_, err := p.cri.StopPodSandbox(t.Context(), &runtime.StopPodSandboxRequest{PodSandboxId: p.id})

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -57,6 +59,24 @@ func stopOfExited(t *testing.T, p *pod) {
 	wantExit(t, after, 3, "Error")
 	if before.GetFinishedAt() != after.GetFinishedAt() {
 		t.Errorf("finished at: got %d after the stop, want %d as before", after.GetFinishedAt(), before.GetFinishedAt())
+	}
+}
+
+func stopOfCreated(t *testing.T, p *pod) {
+	id := p.create(t, "main", p.Programs.Run)
+	wantSuccess(t, "stop", p.stop(t.Context(), id, 1))
+	if got := p.status(t, id).GetState(); got != runtime.ContainerState_CONTAINER_CREATED {
+		t.Errorf("state: got %s, want created", got)
+	}
+}
+
+// stopOfMissing allows for both ages of containerd: 1.6 says NotFound, 2 succeeds.
+func stopOfMissing(t *testing.T, p *pod) {
+	_, sandboxErr := p.cri.StopPodSandbox(t.Context(), &runtime.StopPodSandboxRequest{PodSandboxId: missingID})
+	for what, err := range map[string]error{"container": p.stop(t.Context(), missingID, 1), "sandbox": sandboxErr} {
+		if code := status.Code(err); code != codes.OK && code != codes.NotFound {
+			t.Errorf("stop a missing %s: got %v, want success or NotFound", what, err)
+		}
 	}
 }
 

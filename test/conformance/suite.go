@@ -35,6 +35,7 @@ var cases = []struct {
 }{
 	{"a sandbox is ready and has an address", sandboxIsReady},
 	{"a sandbox name is taken until its sandbox is removed", sandboxNameIsReserved},
+	{"of two overlapping calls for one sandbox one succeeds", sandboxRunsOnce},
 	{"a sandbox keeps its labels and annotations", sandboxKeepsLabels},
 	{"sandboxes are listed by id, state and label", sandboxesAreFiltered},
 	{"stopping a sandbox kills its containers and frees its address", sandboxStopKills},
@@ -62,6 +63,8 @@ var cases = []struct {
 	{"stopping without a grace period kills at once", stopWithoutGrace},
 	{"stopping again with less time ends sooner", secondStopShortens},
 	{"stopping an exited container changes nothing", stopOfExited},
+	{"stopping a container that was not started changes nothing", stopOfCreated},
+	{"stopping what is missing succeeds or says NotFound", stopOfMissing},
 	{"a client that gives up a stop leaves the grace period whole", abandonedStop},
 
 	{"exec answers the output and the exit code", execAnswers},
