@@ -5,19 +5,18 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 )
 
 const (
-	baseDir  = "/var/lib/nodal-rig"
-	maxSlots = 64
+	dirPrefix = "/var/lib/nodal-rig-"
+	maxSlots  = 64
 )
 
 // slot names everything one rig owns on this machine.
 type slot int
 
-func (s slot) dir() string    { return filepath.Join(baseDir, strconv.Itoa(int(s))) }
+func (s slot) dir() string    { return dirPrefix + strconv.Itoa(int(s)) }
 func (s slot) bridge() string { return fmt.Sprintf("nrig%d", s) }
 func (s slot) subnet() string { return fmt.Sprintf("10.88.%d.0/24", s) }
 func (s slot) cgroup() string { return fmt.Sprintf("/nodal-rig-%d", s) }

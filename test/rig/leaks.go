@@ -94,7 +94,7 @@ func fromTests(p process) bool {
 		return true
 	}
 	text := p.command + " " + p.root + " " + p.cgroups
-	return strings.Contains(text, baseDir+"/") && !busyRig(text)
+	return strings.Contains(text, dirPrefix) && !busyRig(text)
 }
 
 // ancestor reports whether pid is above this process: the make run and shell

@@ -165,10 +165,14 @@ func (r *Runtime) ready(ctx context.Context) error {
 func (r *Runtime) Conn() *grpc.ClientConn { return r.conn }
 
 // CRI is the runtime service over Conn.
-func (r *Runtime) CRI() runtimev1.RuntimeServiceClient { return runtimev1.NewRuntimeServiceClient(r.conn) }
+func (r *Runtime) CRI() runtimev1.RuntimeServiceClient {
+	return runtimev1.NewRuntimeServiceClient(r.conn)
+}
 
 // Images is the image service over Conn.
-func (r *Runtime) Images() runtimev1.ImageServiceClient { return runtimev1.NewImageServiceClient(r.conn) }
+func (r *Runtime) Images() runtimev1.ImageServiceClient {
+	return runtimev1.NewImageServiceClient(r.conn)
+}
 
 // dial connects with a short backoff: the default of a second would hide how
 // fast a restarted runtime is back.

@@ -77,8 +77,6 @@ func sweep(s slot) error {
 	if err := os.RemoveAll(s.dir()); err != nil {
 		errs = append(errs, fmt.Errorf("remove the rig's directory: %w", err))
 	}
-	// The last rig removes the directory of all; any other finds it not empty.
-	os.Remove(baseDir)
 	if left := remains(s); len(left) > 0 {
 		errs = append(errs, fmt.Errorf("left behind: %s", strings.Join(left, "; ")))
 	}
