@@ -17,11 +17,12 @@ type Mark uint64
 // the reconciler replaces; readers never see it change.
 type Observed struct {
 	Mark       Mark
-	Sandboxes  []Sandbox        // newest attempt first
-	Containers []Container      // newest attempt first
-	Images     map[string]Image // by container
-	Faults     map[string]Fault // by action target
-	Busy       map[string]Action
+	Sandboxes  []Sandbox         // newest attempt first
+	Containers []Container       // newest attempt first
+	Images     map[string]Image  // by container
+	Faults     map[string]Fault  // by action target
+	Busy       map[string]Action // in flight, by target
+	LogsGone   bool              // the pod's log directory was removed
 }
 
 // SandboxState is a pod sandbox's state as CRI tells it.
@@ -41,6 +42,7 @@ type Sandbox struct {
 	CreatedAt time.Time
 	IPs       []string
 	Inspected bool // IPs are known
+	Stopped   bool // we have stopped it, so its network is released
 }
 
 // ContainerState is a container's state as CRI tells it.

@@ -105,6 +105,25 @@ func Backoff(base time.Duration, failures int32, maximum time.Duration) time.Dur
 	return min(d, maximum)
 }
 
+// Site is what is the same for every pod of this node.
+type Site struct {
+	NodeName   string
+	HostIPs    []string
+	Runtime    string        // the runtime's name, as in containerd://ID
+	BackoffMax time.Duration // longest pause between restarts of a crashing container
+}
+
+// Rerun says whether a container that ended so is started again.
+func Rerun(policy corev1.RestartPolicy, exitCode int32) bool {
+	switch policy {
+	case corev1.RestartPolicyNever:
+		return false
+	case corev1.RestartPolicyOnFailure:
+		return exitCode != 0
+	}
+	return true
+}
+
 // GracePeriod is how long the pod may take to end when nobody says otherwise.
 func GracePeriod(object *corev1.Pod) time.Duration {
 	if s := object.Spec.TerminationGracePeriodSeconds; s != nil {

@@ -1,0 +1,234 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+)
+
+// Options bound what a bundle may hold.
+type Options struct {
+	// MaxDocuments is the most documents, and the most pods, one bundle may
+	// hold; 0 means 1000.
+	MaxDocuments int
+}
+
+const defaultMaxDocuments = 1000
+
+// Doc is one pod of a bundle, defaulted and valid.
+type Doc struct {
+	Index int // of the document that holds it; the pods of a list share one
+	Pod   *corev1.Pod
+}
+
+// Decode reads a bundle that is taken whole or not at all: it returns either every
+// pod or an *node.InvalidError with the violations of all documents.
+func Decode(data []byte, opts Options) ([]Doc, error) {
+	docs, err := DecodeEach(data, opts)
+	if err != nil {
+		return nil, err
+	}
+	return docs, nil
+}
+
+// DecodeEach reads a bundle whose documents stand for themselves: the sound pods
+// come back beside the *node.InvalidError of the others.
+func DecodeEach(data []byte, opts Options) ([]Doc, error) {
+	b := bundle{limit: opts.MaxDocuments, first: map[types.NamespacedName]int{}}
+	if b.limit <= 0 {
+		b.limit = defaultMaxDocuments
+	}
+	b.read(data)
+	return b.docs, b.invalid()
+}
+
+// bundle is the state of one reading.
+type bundle struct {
+	limit int
+	docs  []Doc
+	first map[types.NamespacedName]int // the document that named a pod first
+	violations
+}
+
+func (b *bundle) read(data []byte) {
+	// Editors on Windows still write a byte order mark.
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if !utf8.Valid(data) {
+		b.add(place{}, "", "must be UTF-8 text")
+		return
+	}
+	texts := split(data)
+	if len(texts) == 0 {
+		b.add(place{}, "", "must hold at least one document")
+		return
+	}
+	if len(texts) > b.limit {
+		b.add(place{}, "", fmt.Sprintf("must hold at most %d documents, has %d", b.limit, len(texts)))
+		return
+	}
+	for i, text := range texts {
+		at := place{document: i}
+		if object, ok := b.toJSON(at, text); ok {
+			b.object(at, object)
+		}
+	}
+}
+
+// header is the little of an object that says what it is. Its fields are raw: a
+// wrong type in one of them must not hide the others.
+type header struct {
+	APIVersion json.RawMessage `json:"apiVersion"`
+	Kind       json.RawMessage `json:"kind"`
+	Metadata   json.RawMessage `json:"metadata"`
+}
+
+// object dispatches one document by its kind.
+func (b *bundle) object(at place, object []byte) {
+	head, ok := b.header(&at, object)
+	if !ok {
+		return
+	}
+	version, kind := text(head.APIVersion), text(head.Kind)
+	before := b.count
+	if version == "" {
+		b.add(at, "apiVersion", "is required and must be the string v1")
+	}
+	if kind == "" {
+		b.add(at, "kind", "is required and must be Pod, PodList or List")
+	}
+	if b.count > before {
+		return
+	}
+	switch version + " " + kind {
+	case "v1 Pod":
+		b.pod(at, object)
+	case "v1 PodList", "v1 List":
+		b.list(at, object, kind)
+	default:
+		b.add(at, "kind", fmt.Sprintf("is %s of %s, but a node takes Pod, PodList or List of v1", clip(kind), clip(version)))
+	}
+}
+
+// header reads an object's head and lets the place carry its name from here on.
+func (b *bundle) header(at *place, object []byte) (header, bool) {
+	var head header
+	if !bytes.HasPrefix(bytes.TrimSpace(object), []byte("{")) {
+		b.add(*at, "", "must be an object with apiVersion and kind")
+		return head, false
+	}
+	if err := json.Unmarshal(object, &head); err != nil {
+		b.add(*at, "", "must be valid JSON: "+err.Error())
+		return head, false
+	}
+	at.name(text(head.Kind), head.Metadata)
+	return head, true
+}
+
+// list reads the pods of a v1 PodList or List.
+func (b *bundle) list(at place, object []byte, kind string) {
+	var list struct {
+		metav1.TypeMeta `json:",inline"`
+		metav1.ListMeta `json:"metadata"`
+		Items           []json.RawMessage `json:"items"`
+	}
+	if !b.strict(at, object, &list) {
+		return
+	}
+	if len(list.Items) > b.limit {
+		b.add(at, "items", fmt.Sprintf("must hold at most %d pods, has %d", b.limit, len(list.Items)))
+		return
+	}
+	for i, item := range list.Items {
+		in := place{document: at.document, prefix: fmt.Sprintf("items[%d]", i)}
+		head, ok := b.header(&in, item)
+		if !ok {
+			continue
+		}
+		version, itemKind := text(head.APIVersion), text(head.Kind)
+		// The items of a PodList need not repeat what the list says already.
+		if kind == "PodList" && head.APIVersion == nil && head.Kind == nil {
+			version, itemKind = "v1", "Pod"
+			in.name(itemKind, head.Metadata)
+		}
+		if version != "v1" || itemKind != "Pod" {
+			b.add(in, "kind", "must be Pod of v1 in a "+kind)
+			continue
+		}
+		b.pod(in, item)
+	}
+}
+
+// pod decodes, defaults and validates one pod.
+func (b *bundle) pod(at place, object []byte) {
+	pod := new(corev1.Pod)
+	if !b.strict(at, object, pod) {
+		return
+	}
+	pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+	forgetServerFields(pod)
+	Default(pod)
+	if errs := Validate(pod); len(errs) > 0 {
+		b.addFieldErrors(at, errs)
+		return
+	}
+	key := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+	if first, ok := b.first[key]; ok {
+		b.add(at, "metadata.name", fmt.Sprintf("must be unique in a bundle; document %d has the same pod", first))
+		return
+	}
+	if len(b.docs) == b.limit {
+		b.add(at, "", fmt.Sprintf("must not be one more than the %d pods a bundle may hold", b.limit))
+		return
+	}
+	b.first[key] = at.document
+	b.docs = append(b.docs, Doc{Index: at.document, Pod: pod})
+}
+
+// forgetServerFields drops what an API server writes and a manifest only carries
+// when it was read back from one. The UID stays: a static pod may bring its own.
+func forgetServerFields(pod *corev1.Pod) {
+	pod.Status = corev1.PodStatus{}
+	pod.ManagedFields = nil
+	pod.ResourceVersion = ""
+	pod.SelfLink = ""
+	pod.Generation = 0
+	pod.CreationTimestamp = metav1.Time{}
+	pod.DeletionTimestamp = nil
+	pod.DeletionGracePeriodSeconds = nil
+}
+
+// text is the value of a JSON string, or "" when it is anything else.
+func text(raw json.RawMessage) string {
+	var s string
+	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// strict decodes an object and reports every field that is unknown, given twice
+// or of the wrong type.
+func (b *bundle) strict(at place, object []byte, into any) bool {
+	before := b.count
+	unsound, err := unmarshalStrict(object, into)
+	for _, u := range unsound {
+		b.add(at, u.field, u.rule)
+	}
+	if err != nil {
+		for _, m := range mismatches(object, reflect.TypeOf(into)) {
+			b.add(at, m.field, m.rule)
+		}
+		if b.count == before {
+			b.add(at, "", clip(err.Error()))
+		}
+	}
+	return b.count == before
+}
+

@@ -1,0 +1,26 @@
+// Package manifest turns the bytes somebody wrote into pods this node can run,
+// or into the exact reasons why it cannot. It is pure: no I/O, no clock.
+//
+//	bytes ── documents ── strict decode ── Default ── Validate ──▶ []Doc
+//	            │               │                        │
+//	            └───────────────┴───── Violations ───────┴──▶ *node.InvalidError
+//
+// A bundle is one or more YAML or JSON documents; each is a v1 Pod, a v1 PodList
+// or a v1 List of Pods. Decoding is strict, because a node has nobody behind it
+// who would notice that "imagee" was dropped: an unknown field, a duplicate key
+// or a wrong type is an error that names the document, the object and the field.
+// All violations of a bundle are reported together, so that one round trip is
+// enough to repair it.
+//
+// Defaults and rules are those of Kubernetes' API server, which a node on its own
+// does not have in front of it. Features that the API server keeps behind alpha
+// gates are judged as if the gate were open; whether this node honours a field is
+// a question for its capabilities, not for the manifest.
+//
+// Besides reading, the package answers what a change of manifest means for the pod
+// that runs (Change), names what runs (ContainerHash, PodHash) and turns a pod from
+// a file or URL into a static pod (Static).
+//
+// Start reading at [Decode], then [Validate]; check.go holds the vocabulary in
+// which every rule is written.
+package manifest

@@ -1,0 +1,110 @@
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"nodal/node"
+)
+
+// maxViolations keeps the answer to a hopeless bundle readable, and small enough
+// for a response header.
+const maxViolations = 50
+
+// maxQuoted is how much of a rejected value an error repeats.
+const maxQuoted = 128
+
+// place says where in a bundle a violation is.
+type place struct {
+	document int
+	object   string // "Pod default/web", as far as it is known
+	prefix   string // "items[3]" in a list
+}
+
+// name learns the object's name from its raw metadata, before anything is checked.
+func (p *place) name(kind string, metadata json.RawMessage) {
+	var meta struct {
+		Name      json.RawMessage `json:"name"`
+		Namespace json.RawMessage `json:"namespace"`
+	}
+	p.object = clip(kind)
+	if json.Unmarshal(metadata, &meta) != nil {
+		return
+	}
+	name, namespace := text(meta.Name), text(meta.Namespace)
+	if kind == "" || name == "" {
+		return
+	}
+	if namespace == "" {
+		namespace = defaultNamespace
+	}
+	p.object = fmt.Sprintf("%s %s/%s", clip(kind), clip(namespace), clip(name))
+}
+
+func (p place) field(path string) string {
+	switch {
+	case p.prefix == "":
+		return path
+	case path == "":
+		return p.prefix
+	default:
+		return p.prefix + "." + path
+	}
+}
+
+// violations collects what is wrong with a bundle.
+type violations struct {
+	count int // of all, those beyond maxViolations too
+	shown []node.Violation
+}
+
+func (v *violations) add(at place, path, rule string) {
+	v.count++
+	if len(v.shown) < maxViolations {
+		v.shown = append(v.shown, node.Violation{
+			Document: at.document, Object: at.object, Field: at.field(path), Rule: rule,
+		})
+	}
+}
+
+func (v *violations) addFieldErrors(at place, errs field.ErrorList) {
+	for _, err := range errs {
+		v.add(at, err.Field, clipRule(err.ErrorBody()))
+	}
+}
+
+// invalid is the error of all violations, or nil when there is none.
+func (v *violations) invalid() error {
+	if v.count == 0 {
+		return nil
+	}
+	shown := v.shown
+	if more := v.count - len(shown); more > 0 {
+		last := shown[len(shown)-1]
+		shown = append(shown, node.Violation{
+			Document: last.Document, Rule: fmt.Sprintf("%d more violations are not shown", more),
+		})
+	}
+	return &node.InvalidError{Violations: shown}
+}
+
+// clip shortens a value to what is worth repeating.
+func clip(s string) string {
+	if len(s) <= maxQuoted {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxQuoted], "") + "..."
+}
+
+// clipRule shortens a sentence that quotes a long value at its front and keeps the
+// rule at its end.
+func clipRule(s string) string {
+	const most = 4 * maxQuoted
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxQuoted]+"..."+s[len(s)-(most-maxQuoted):], "")
+}

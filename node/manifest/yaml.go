@@ -1,0 +1,149 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	yaml3 "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
+)
+
+// maxExpansion bounds how many bytes a document may grow to when its aliases are
+// written out. A few nested aliases otherwise turn a kilobyte into gigabytes.
+const maxExpansion = 4 << 20
+
+// toJSON turns one document's text into a JSON value.
+func (b *bundle) toJSON(at place, text []byte) ([]byte, bool) {
+	if json.Valid(text) {
+		return text, true
+	}
+	// YAML counts as the manifest's dialect here, with the same library that
+	// kubectl uses: what 0644 or "yes" mean must not depend on the door.
+	if rule := inspect(text); rule != "" {
+		b.add(at, "", rule)
+		return nil, false
+	}
+	object, err := yaml.YAMLToJSONStrict(text)
+	if err == nil {
+		return object, true
+	}
+	duplicates := duplicateKeys(text)
+	for _, path := range duplicates {
+		b.add(at, path, "must not be given twice (duplicate key)")
+	}
+	if len(duplicates) == 0 {
+		b.add(at, "", "must be valid YAML or JSON: "+clipRule(tidy(err)))
+	}
+	return nil, false
+}
+
+// tidy makes the YAML library's error one line without its prefix.
+func tidy(err error) string {
+	s := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	return strings.Join(strings.Fields(strings.TrimPrefix(s, "yaml: ")), " ")
+}
+
+// inspect refuses what the converter would take without a word: aliases that
+// explode, and a second value after the first, which it would drop.
+func inspect(text []byte) string {
+	aliases := bytes.IndexByte(text, '&') >= 0 && bytes.IndexByte(text, '*') >= 0
+	if !aliases && !startsInFlow(text) {
+		return ""
+	}
+	decoder := yaml3.NewDecoder(bytes.NewReader(text))
+	var root, second yaml3.Node
+	if decoder.Decode(&root) != nil {
+		return "" // the converter words the syntax error
+	}
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+		return "must hold one document; separate documents with a line of ---"
+	}
+	e := expansion{sizes: map[*yaml3.Node]int{}}
+	if e.size(&root) > maxExpansion {
+		return fmt.Sprintf("must not grow beyond %d bytes when its aliases are expanded", maxExpansion)
+	}
+	return ""
+}
+
+// startsInFlow reports whether the document opens with something other than a
+// plain key: only then can a second value follow on a line of its own.
+func startsInFlow(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' {
+			return bytes.IndexByte([]byte("{[!&\"'"), line[0]) >= 0
+		}
+	}
+	return false
+}
+
+// expansion measures nodes with their aliases written out, each node once.
+type expansion struct{ sizes map[*yaml3.Node]int }
+
+func (e *expansion) size(n *yaml3.Node) int {
+	if known, ok := e.sizes[n]; ok {
+		return known
+	}
+	e.sizes[n] = maxExpansion + 1 // what a node that contains itself adds up to
+	total := len(n.Value) + 1
+	if n.Kind == yaml3.AliasNode && n.Alias != nil {
+		total = e.size(n.Alias)
+	}
+	for _, child := range n.Content {
+		total = min(total+e.size(child), maxExpansion+1)
+	}
+	e.sizes[n] = total
+	return total
+}
+
+// duplicateKeys finds the paths of keys that stand twice in one mapping. The
+// converter refuses them too, but names only the line.
+func duplicateKeys(text []byte) []string {
+	var root yaml3.Node
+	if yaml3.Unmarshal(text, &root) != nil {
+		return nil
+	}
+	var paths []string
+	collectDuplicates(&root, "", &paths)
+	return paths
+}
+
+func collectDuplicates(n *yaml3.Node, path string, paths *[]string) {
+	switch n.Kind {
+	case yaml3.DocumentNode:
+		for _, child := range n.Content {
+			collectDuplicates(child, path, paths)
+		}
+	case yaml3.SequenceNode:
+		for i, child := range n.Content {
+			collectDuplicates(child, fmt.Sprintf("%s[%d]", path, i), paths)
+		}
+	case yaml3.MappingNode:
+		seen := map[string]bool{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i].Value
+			at := join(path, key)
+			if seen[key] {
+				*paths = append(*paths, at)
+			}
+			seen[key] = true
+			collectDuplicates(n.Content[i+1], at, paths)
+		}
+	}
+}
+
+// join appends a key to a field path, in brackets when it is not a plain name.
+func join(path, key string) string {
+	switch {
+	case strings.ContainsAny(key, "./[] ") || key == "":
+		return fmt.Sprintf("%s[%s]", path, clip(key))
+	case path == "":
+		return clip(key)
+	default:
+		return path + "." + clip(key)
+	}
+}

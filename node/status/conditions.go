@@ -1,0 +1,97 @@
+package status
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node"
+)
+
+// conditions derives the pod's conditions, in upstream's order.
+func (d *deriver) conditions(s *corev1.PodStatus, initialised bool) []corev1.PodCondition {
+	accepted := d.pod.Accepted
+	sandbox := d.sandbox()
+	toStart := d.condition(corev1.PodReadyToStartContainers, sandbox != nil, accepted)
+	if sandbox != nil {
+		toStart.LastTransitionTime = metav1.NewTime(sandbox.CreatedAt)
+	}
+	initCondition := d.condition(corev1.PodInitialized, initialised, d.lastEnd(d.spec.InitContainers))
+	if !initialised {
+		d.unready(&initCondition, "ContainersNotInitialized", "incomplete", s.InitContainerStatuses)
+	}
+	containersReady := d.readiness(corev1.ContainersReady, s)
+	ready := containersReady
+	ready.Type = corev1.PodReady
+	if s.Phase == corev1.PodSucceeded {
+		initCondition.Status, initCondition.Reason, initCondition.Message = corev1.ConditionTrue, "PodCompleted", ""
+	}
+	return []corev1.PodCondition{
+		toStart, initCondition, ready, containersReady,
+		d.condition(corev1.PodScheduled, true, accepted),
+	}
+}
+
+func (d *deriver) condition(kind corev1.PodConditionType, holds bool, since time.Time) corev1.PodCondition {
+	c := corev1.PodCondition{
+		Type: kind, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(since),
+		ObservedGeneration: d.pod.Object.Generation,
+	}
+	if holds {
+		c.Status = corev1.ConditionTrue
+	}
+	return c
+}
+
+// readiness is true when every application container runs and is ready.
+func (d *deriver) readiness(kind corev1.PodConditionType, s *corev1.PodStatus) corev1.PodCondition {
+	ready, since := true, d.pod.Accepted
+	for i := range s.ContainerStatuses {
+		c := &s.ContainerStatuses[i]
+		ready = ready && c.Ready
+		if c.State.Running != nil {
+			since = later(since, c.State.Running.StartedAt.Time)
+		}
+	}
+	if ready {
+		return d.condition(kind, true, since)
+	}
+	c := d.condition(kind, false, d.lastEnd(d.spec.Containers))
+	switch s.Phase {
+	case corev1.PodSucceeded:
+		c.Reason = "PodCompleted"
+	case corev1.PodFailed:
+		c.Reason = "PodFailed"
+	default:
+		d.unready(&c, "ContainersNotReady", "unready", s.ContainerStatuses)
+	}
+	return c
+}
+
+func (d *deriver) unready(c *corev1.PodCondition, reason, word string, statuses []corev1.ContainerStatus) {
+	var names []string
+	for i := range statuses {
+		if !statuses[i].Ready {
+			names = append(names, statuses[i].Name)
+		}
+	}
+	c.Reason = reason
+	c.Message = fmt.Sprintf("containers with %s status: %v", word, names)
+}
+
+// lastEnd is when the latest run of the containers ended; when the pod was
+// accepted, if none has.
+func (d *deriver) lastEnd(containers []corev1.Container) time.Time {
+	end := d.pod.Accepted
+	for i := range containers {
+		for j := range d.got.Containers {
+			run := &d.got.Containers[j]
+			if run.UID == d.pod.UID() && run.Name == containers[i].Name && run.State == node.ContainerExited {
+				end = later(end, run.FinishedAt)
+			}
+		}
+	}
+	return end
+}

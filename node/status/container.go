@@ -1,0 +1,123 @@
+package status
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node"
+)
+
+// Waiting reasons that are no fault.
+const (
+	reasonCreating     = "ContainerCreating"
+	reasonInitializing = "PodInitializing"
+	reasonCrashLoop    = "CrashLoopBackOff"
+)
+
+// container derives the status of one container from its newest two runs.
+func (d *deriver) container(c *corev1.Container, isInit, initialised bool) corev1.ContainerStatus {
+	run := d.got.Newest(d.pod.UID(), c.Name)
+	s := corev1.ContainerStatus{Name: c.Name, Image: c.Image, RestartCount: d.slot.Tallies[c.Name].Restarts}
+	if run == nil {
+		s.State.Waiting = d.waiting(c.Name, isInit, initialised)
+		s.Started = new(bool)
+		return s
+	}
+	s.RestartCount = max(s.RestartCount, int32(run.Attempt))
+	s.ContainerID, s.ImageID = d.id(run), run.ImageID
+	if previous := d.got.Previous(d.pod.UID(), c.Name); previous != nil && previous.State == node.ContainerExited {
+		s.LastTerminationState.Terminated = d.terminated(previous)
+	}
+	d.setState(&s, run, isInit)
+	running := s.State.Running != nil
+	s.Started = &running
+	s.Ready = running || isInit && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
+	if isInit && running {
+		s.Ready = false
+	}
+	return s
+}
+
+func (d *deriver) setState(s *corev1.ContainerStatus, run *node.Container, isInit bool) {
+	switch run.State {
+	case node.ContainerRunning:
+		s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(run.StartedAt)}
+	case node.ContainerExited:
+		waiting := d.between(run, isInit)
+		if waiting == nil {
+			s.State.Terminated = d.terminated(run)
+			return
+		}
+		s.State.Waiting = waiting
+		s.LastTerminationState.Terminated = d.terminated(run)
+	default:
+		s.State.Waiting = d.waiting(run.Name, isInit, true)
+	}
+}
+
+// between says what an ended container waits for before its next run; nil
+// when there is none, or nothing to wait for.
+func (d *deriver) between(run *node.Container, isInit bool) *corev1.ContainerStateWaiting {
+	over := isInit && run.ExitCode == 0
+	if over || d.pod.Deletion != nil || !run.Inspected || !node.Rerun(d.spec.RestartPolicy, run.ExitCode) {
+		return nil
+	}
+	tally := d.slot.Tallies[run.Name]
+	if fault, ok := d.fault(run.Name); ok {
+		return &corev1.ContainerStateWaiting{Reason: fault.Reason, Message: fault.Message}
+	}
+	pause := tally.Pause(run.Ran(), d.site.BackoffMax)
+	if pause == 0 || tally.Restarts > int32(run.Attempt) {
+		return nil
+	}
+	return &corev1.ContainerStateWaiting{
+		Reason: reasonCrashLoop,
+		Message: fmt.Sprintf("back-off %s restarting failed container=%s pod=%s_%s(%s)",
+			pause, run.Name, d.pod.Object.Name, d.pod.Object.Namespace, d.pod.UID()),
+	}
+}
+
+// waiting says what keeps a container from its first run.
+func (d *deriver) waiting(name string, isInit, initialised bool) *corev1.ContainerStateWaiting {
+	if fault, ok := d.fault(name); ok {
+		return &corev1.ContainerStateWaiting{Reason: fault.Reason, Message: fault.Message}
+	}
+	if len(d.spec.InitContainers) > 0 && (isInit || !initialised) {
+		return &corev1.ContainerStateWaiting{Reason: reasonInitializing}
+	}
+	return &corev1.ContainerStateWaiting{Reason: reasonCreating}
+}
+
+// fault is what last failed for the container. A repeated pull failure is
+// told by the word for its pause.
+func (d *deriver) fault(name string) (node.Fault, bool) {
+	if f, ok := d.got.Faults[node.ImageTarget(name)]; ok {
+		if f.Reason == "ErrImagePull" && f.Count > 1 {
+			f.Reason = "ImagePullBackOff"
+		}
+		return f, true
+	}
+	f, ok := d.got.Faults[node.ContainerTarget(name)]
+	return f, ok
+}
+
+func (d *deriver) id(run *node.Container) string { return d.site.Runtime + "://" + run.ID }
+
+func (d *deriver) terminated(run *node.Container) *corev1.ContainerStateTerminated {
+	t := &corev1.ContainerStateTerminated{
+		ExitCode: run.ExitCode, Reason: run.Reason, Message: run.Message,
+		StartedAt: metav1.NewTime(run.StartedAt), FinishedAt: metav1.NewTime(run.FinishedAt),
+		ContainerID: d.id(run),
+	}
+	switch {
+	case !run.Inspected:
+		t.ExitCode, t.Reason, t.Message = 137, "ContainerStatusUnknown", "the runtime could not tell how the container ended"
+	case t.Reason == "" && t.ExitCode == 0:
+		t.Reason = "Completed"
+	case t.Reason == "":
+		t.Reason = "Error"
+	}
+	return t
+}

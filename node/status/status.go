@@ -1,0 +1,159 @@
+package status
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node"
+)
+
+// Of derives the status of the pod that owns the slot.
+func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
+	if slot.Result != nil {
+		return *slot.Result.DeepCopy()
+	}
+	if got == nil {
+		got = &node.Observed{}
+	}
+	d := &deriver{site: site, slot: slot, pod: slot.Pod, spec: &slot.Pod.Object.Spec, got: got}
+	started := metav1.NewTime(slot.Pod.Accepted)
+	s := corev1.PodStatus{
+		ObservedGeneration: slot.Pod.Object.Generation,
+		StartTime:          &started,
+		QOSClass:           qosClass(slot.Pod.Object),
+	}
+	d.addresses(&s)
+	initialised := d.initialised()
+	for i := range d.spec.InitContainers {
+		s.InitContainerStatuses = append(s.InitContainerStatuses, d.container(&d.spec.InitContainers[i], true, initialised))
+	}
+	for i := range d.spec.Containers {
+		s.ContainerStatuses = append(s.ContainerStatuses, d.container(&d.spec.Containers[i], false, initialised))
+	}
+	s.Phase = phase(d.spec, &s, initialised)
+	s.Conditions = d.conditions(&s, initialised)
+	d.explain(&s)
+	return s
+}
+
+// deriver carries what the parts of one status have in common.
+type deriver struct {
+	site node.Site
+	slot *node.Slot
+	pod  *node.Pod
+	spec *corev1.PodSpec
+	got  *node.Observed
+}
+
+func (d *deriver) addresses(s *corev1.PodStatus) {
+	for _, ip := range d.site.HostIPs {
+		s.HostIPs = append(s.HostIPs, corev1.HostIP{IP: ip})
+	}
+	if len(d.site.HostIPs) > 0 {
+		s.HostIP = d.site.HostIPs[0]
+	}
+	sandbox := d.sandbox()
+	if sandbox == nil {
+		return
+	}
+	ips := sandbox.IPs
+	if d.spec.HostNetwork {
+		ips = d.site.HostIPs
+	}
+	for _, ip := range ips {
+		s.PodIPs = append(s.PodIPs, corev1.PodIP{IP: ip})
+	}
+	if len(ips) > 0 {
+		s.PodIP = ips[0]
+	}
+}
+
+// sandbox is the pod's ready sandbox, or nil.
+func (d *deriver) sandbox() *node.Sandbox {
+	s := d.got.NewestSandbox(d.pod.UID())
+	if s == nil || s.State != node.SandboxReady {
+		return nil
+	}
+	return s
+}
+
+// initialised says whether the init containers are past: all of them have
+// succeeded, or an application container was made after them.
+func (d *deriver) initialised() bool {
+	for i := range d.spec.Containers {
+		run := d.got.Newest(d.pod.UID(), d.spec.Containers[i].Name)
+		if sandbox := d.sandbox(); run != nil && (sandbox == nil || run.SandboxID == sandbox.ID) {
+			return true
+		}
+	}
+	for i := range d.spec.InitContainers {
+		run := d.got.Newest(d.pod.UID(), d.spec.InitContainers[i].Name)
+		if run == nil || run.State != node.ContainerExited || !run.Inspected || run.ExitCode != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// explain puts the most telling reason in front for pods that are not well.
+func (d *deriver) explain(s *corev1.PodStatus) {
+	if fault, ok := d.got.Faults[node.SandboxTarget()]; ok {
+		s.Reason, s.Message = fault.Reason, fault.Message
+	}
+}
+
+// phase follows Kubernetes' rules: what counts is which containers wait, run
+// or have stopped, and whether the restart policy will start them again.
+func phase(spec *corev1.PodSpec, s *corev1.PodStatus, initialised bool) corev1.PodPhase {
+	for i := range s.InitContainerStatuses {
+		t := ended(&s.InitContainerStatuses[i])
+		if t != nil && t.ExitCode != 0 && spec.RestartPolicy == corev1.RestartPolicyNever {
+			return corev1.PodFailed
+		}
+	}
+	var waiting, running, stopped, succeeded int
+	for i := range s.ContainerStatuses {
+		c := &s.ContainerStatuses[i]
+		t := ended(c)
+		switch {
+		case c.State.Running != nil:
+			running++
+		case t != nil:
+			stopped++
+			if t.ExitCode == 0 {
+				succeeded++
+			}
+		default:
+			waiting++
+		}
+	}
+	switch {
+	case !initialised || waiting > 0:
+		return corev1.PodPending
+	case running > 0 || spec.RestartPolicy == corev1.RestartPolicyAlways:
+		return corev1.PodRunning
+	case stopped == succeeded:
+		return corev1.PodSucceeded
+	case spec.RestartPolicy == corev1.RestartPolicyNever:
+		return corev1.PodFailed
+	}
+	return corev1.PodRunning
+}
+
+// ended is how the container's newest run ended, or nil while it runs or
+// before its first run.
+func ended(c *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
+	if c.State.Terminated != nil || c.State.Waiting == nil {
+		return c.State.Terminated
+	}
+	return c.LastTerminationState.Terminated
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

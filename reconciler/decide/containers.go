@@ -1,0 +1,123 @@
+package decide
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+// initContainers runs the init containers one after the other, each to its
+// success. A new sandbox runs them again. Once an application container was
+// made in the present sandbox they are past.
+func initContainers(p *Plan, v *View) bool {
+	if v.sandbox == nil || v.initialised() {
+		return false
+	}
+	for i := range v.spec.InitContainers {
+		c := &v.spec.InitContainers[i]
+		run := v.current(c.Name)
+		if run != nil && run.State == node.ContainerExited && run.Inspected && run.ExitCode == 0 {
+			continue
+		}
+		if !v.initFailed() {
+			v.drive(p, c)
+			p.why("waiting for init container " + c.Name)
+			return true
+		}
+		return false
+	}
+	return false
+}
+
+// initialised says whether an application container was made in the present
+// sandbox.
+func (v *View) initialised() bool {
+	for i := range v.spec.Containers {
+		if v.current(v.spec.Containers[i].Name) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// containers brings up every application container, side by side.
+func containers(p *Plan, v *View) bool {
+	if v.sandbox == nil || v.initFailed() {
+		return false
+	}
+	for i := range v.spec.Containers {
+		v.drive(p, &v.spec.Containers[i])
+	}
+	return false
+}
+
+// drive takes one container its next step.
+func (v *View) drive(p *Plan, c *corev1.Container) {
+	run := v.run(c.Name)
+	switch {
+	case run == nil:
+		v.begin(p, c)
+	case run.State == node.ContainerCreated && run.SandboxID == v.sandbox.ID && !outdated(run, c):
+		p.try(v, node.StartContainer{Container: c.Name, ID: run.ID})
+	case run.State == node.ContainerCreated:
+		p.try(v, node.RemoveContainer{Container: c.Name, ID: run.ID, LogPath: run.LogPath})
+	case run.State == node.ContainerUnknown:
+		p.try(v, v.stop(run, "its state is unknown"))
+	case run.State == node.ContainerRunning && outdated(run, c):
+		p.try(v, v.stop(run, "its spec changed"))
+	case run.State == node.ContainerRunning && v.restartAsked(run):
+		p.try(v, v.stop(run, "a restart was asked for"))
+	case !run.Inspected:
+		p.try(v, node.InspectContainer{Container: c.Name, ID: run.ID})
+	case run.State == node.ContainerExited:
+		v.restart(p, c, run)
+	}
+}
+
+func (v *View) stop(run *node.Container, reason string) node.Action {
+	return node.StopContainer{Container: run.Name, ID: run.ID, Grace: node.GracePeriod(v.pod.Object), Reason: reason}
+}
+
+// restart follows up a run that ended, if the rules want that and the pause
+// after a crash is over. The restart is journalled before it happens, so that
+// no crash of ours makes the count go back.
+func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
+	isInit := v.isInit(c.Name)
+	success := isInit && run.ExitCode == 0 && run.SandboxID == v.sandbox.ID
+	if success || !isInit && !v.again(run, c) {
+		return
+	}
+	tally := v.slot.Tallies[c.Name]
+	if tally.Restarts > int32(run.Attempt) {
+		v.begin(p, c)
+		return
+	}
+	rerunsInit := isInit && run.ExitCode == 0
+	if !rerunsInit && !outdated(run, c) && !v.restartAsked(run) {
+		until := run.FinishedAt.Add(tally.Pause(run.Ran(), v.site.BackoffMax))
+		if v.now.Before(until) {
+			p.wait(until, "container "+c.Name+" crashed, its next restart is due at "+until.Format("15:04:05"))
+			return
+		}
+	}
+	tally.Restarts = int32(run.Attempt)
+	p.try(v, node.SetTally{Container: c.Name, Tally: tally.Restarted(run.Ran())})
+}
+
+func (v *View) isInit(name string) bool {
+	for i := range v.spec.InitContainers {
+		if v.spec.InitContainers[i].Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// begin makes the next attempt of a container, once its image is there.
+func (v *View) begin(p *Plan, c *corev1.Container) {
+	image, ok := v.image(c)
+	if !ok {
+		return // the images step is at it
+	}
+	p.try(v, node.CreateContainer{Container: c.Name, Attempt: v.nextAttempt(c.Name), SandboxID: v.sandbox.ID, ImageID: image})
+}

@@ -1,0 +1,18 @@
+// Package decide says what to do next for one pod. It is pure: the durable
+// slot, the newest observation and the time go in, a Plan comes out, and the
+// same input always gives the same plan.
+//
+// A plan is made by a short list of steps, each in its own file, that read a
+// View and add actions. A step that answers done ends the list: nothing after
+// it may happen yet. What is in one plan is independent of each other and runs
+// side by side; what depends on an effect waits for the next plan.
+//
+//	setup:    strays → settled → sandbox → images → initContainers → containers → prune → settle
+//	teardown: strays → stopContainers → stopSandboxes → removeSandboxes → forget
+//
+// The caller's contract: decide only on an observation that is newer than the
+// last own effect, and never start an action whose target is busy. Package
+// reconciler keeps it; the simulation in package sim shows what breaks otherwise.
+//
+// Start reading at Pod in plan.go.
+package decide

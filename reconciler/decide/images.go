@@ -1,0 +1,61 @@
+package decide
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+// images makes ready the image of every container that is about to be made,
+// beside the sandbox and beside each other.
+func images(p *Plan, v *View) bool {
+	if v.sandbox == nil && len(p.Actions) == 0 && !v.retriesSandbox() {
+		return false
+	}
+	past := v.sandbox != nil && v.initialised()
+	for i := range v.spec.InitContainers {
+		if c := &v.spec.InitContainers[i]; !past && !v.succeeded(c.Name) {
+			v.ensure(p, c)
+		}
+	}
+	for i := range v.spec.Containers {
+		v.ensure(p, &v.spec.Containers[i])
+	}
+	return false
+}
+
+// retriesSandbox says whether a sandbox is wanted but rests after a failure.
+func (v *View) retriesSandbox() bool {
+	_, failed := v.got.Faults[node.SandboxTarget()]
+	return failed
+}
+
+func (v *View) succeeded(name string) bool {
+	run := v.current(name)
+	return run != nil && run.State == node.ContainerExited && run.ExitCode == 0
+}
+
+// ensure asks for the image unless a run stands in the way of the next attempt.
+func (v *View) ensure(p *Plan, c *corev1.Container) {
+	run := v.run(c.Name)
+	if run != nil && (run.State != node.ContainerExited || v.slot.Tallies[c.Name].Restarts <= int32(run.Attempt)) {
+		return
+	}
+	if _, ok := v.image(c); ok {
+		return
+	}
+	p.try(v, node.EnsureImage{Container: c.Name, Attempt: v.nextAttempt(c.Name), Ref: c.Image, Policy: c.ImagePullPolicy})
+}
+
+// image is the id of the container's image, if it is ready for the next
+// attempt: with policy Always each attempt asks the registry anew.
+func (v *View) image(c *corev1.Container) (string, bool) {
+	image, ok := v.got.Images[c.Name]
+	if !ok || image.Ref != c.Image {
+		return "", false
+	}
+	if c.ImagePullPolicy == corev1.PullAlways && image.Attempt != v.nextAttempt(c.Name) {
+		return "", false
+	}
+	return image.ID, true
+}

@@ -1,0 +1,125 @@
+package decide
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+	"nodal/node/manifest"
+)
+
+// Plan is what to do now, when to look again though nothing changed, and why
+// nothing more is done.
+type Plan struct {
+	Actions []node.Action
+	Wake    time.Time // zero: only when something changes
+	Why     string
+}
+
+// Step adds what its concern needs to the plan; done means that no later step
+// may act yet.
+type Step func(*Plan, *View) (done bool)
+
+var (
+	setup    = []Step{strays, settled, sandbox, images, initContainers, containers, prune, settle}
+	teardown = []Step{strays, stopContainers, stopSandboxes, removeSandboxes, forget}
+)
+
+// Pod plans the next actions for the pod that owns the slot.
+func Pod(site node.Site, slot *node.Slot, got *node.Observed, now time.Time) Plan {
+	v := newView(site, slot, got, now)
+	steps := setup
+	if slot.Pod.Deletion != nil {
+		steps = teardown
+	}
+	var plan Plan
+	for _, step := range steps {
+		if step(&plan, v) {
+			break
+		}
+	}
+	return plan
+}
+
+func (p *Plan) add(actions ...node.Action) { p.Actions = append(p.Actions, actions...) }
+
+// wait asks for another look at a time; the earliest wins.
+func (p *Plan) wait(until time.Time, why string) {
+	if p.Wake.IsZero() || until.Before(p.Wake) {
+		p.Wake = until
+	}
+	p.why(why)
+}
+
+func (p *Plan) why(reason string) {
+	if p.Why == "" {
+		p.Why = reason
+	}
+}
+
+// try adds an action unless its target has failed and rests until a retry.
+func (p *Plan) try(v *View, a node.Action) {
+	if fault, ok := v.got.Faults[a.Target()]; ok && v.now.Before(fault.Retry) {
+		p.wait(fault.Retry, fault.Reason)
+		return
+	}
+	p.add(a)
+}
+
+// View is what the steps may know: the pod, its slot and its observation,
+// with the parts that several steps need worked out once.
+type View struct {
+	site    node.Site
+	slot    *node.Slot
+	pod     *node.Pod
+	spec    *corev1.PodSpec
+	got     *node.Observed
+	now     time.Time
+	sandbox *node.Sandbox // the newest of this pod, if it is ready
+}
+
+func newView(site node.Site, slot *node.Slot, got *node.Observed, now time.Time) *View {
+	v := &View{site: site, slot: slot, pod: slot.Pod, spec: &slot.Pod.Object.Spec, got: got, now: now}
+	if newest := got.NewestSandbox(v.pod.UID()); newest != nil && newest.State == node.SandboxReady {
+		v.sandbox = newest
+	}
+	return v
+}
+
+// run is the newest run of a container.
+func (v *View) run(name string) *node.Container { return v.got.Newest(v.pod.UID(), name) }
+
+// current is the newest run if it belongs to the present sandbox.
+func (v *View) current(name string) *node.Container {
+	run := v.run(name)
+	if run == nil || v.sandbox == nil || run.SandboxID != v.sandbox.ID {
+		return nil
+	}
+	return run
+}
+
+// nextAttempt is the attempt that follows the newest run, or what the tally
+// remembers when the runtime has lost it.
+func (v *View) nextAttempt(name string) uint32 {
+	attempt := uint32(v.slot.Tallies[name].Restarts)
+	if run := v.run(name); run != nil {
+		attempt = max(attempt, run.Attempt+1)
+	}
+	return attempt
+}
+
+// outdated says whether a run was made from another image than is wanted now.
+func outdated(run *node.Container, c *corev1.Container) bool {
+	return run.Hash != "" && run.Hash != manifest.ContainerHash(c)
+}
+
+// restartAsked says whether a client asked that this run ends.
+func (v *View) restartAsked(run *node.Container) bool {
+	for _, r := range v.pod.Restarts {
+		if r.Container == run.Name && run.Attempt <= r.Attempt {
+			return true
+		}
+	}
+	return false
+}

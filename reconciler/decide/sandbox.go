@@ -1,0 +1,103 @@
+package decide
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+// sandbox keeps exactly one ready sandbox for as long as a container has to
+// run in it. A lost one is cleared before the next attempt, because it may
+// still hold the pod's address and ports.
+func sandbox(p *Plan, v *View) bool {
+	if v.stopOutside(p) || v.stopSpare(p) {
+		return true
+	}
+	if v.sandbox != nil {
+		a := node.InspectSandbox{ID: v.sandbox.ID}
+		if !v.sandbox.Inspected {
+			p.try(v, a)
+		}
+		return false
+	}
+	if !v.needsSandbox(p) {
+		return false
+	}
+	attempt := uint32(0)
+	if last := v.got.NewestSandbox(v.pod.UID()); last != nil {
+		attempt = last.Attempt + 1
+	}
+	p.try(v, node.RunSandbox{Attempt: attempt})
+	return false
+}
+
+// stopOutside ends containers that outlived their sandbox.
+func (v *View) stopOutside(p *Plan) bool {
+	waiting := false
+	for i := range v.got.Containers {
+		c := &v.got.Containers[i]
+		if alive(c) && (v.sandbox == nil || c.SandboxID != v.sandbox.ID) {
+			waiting = true
+			p.try(v, node.StopContainer{Container: c.Name, ID: c.ID, Grace: node.GracePeriod(v.pod.Object), Reason: "its sandbox is gone"})
+		}
+	}
+	return waiting
+}
+
+// stopSpare stops every sandbox but the present one. Only one that is ready,
+// or one that may hold what the next needs, has to be waited for.
+func (v *View) stopSpare(p *Plan) bool {
+	waiting := false
+	for i := range v.got.Sandboxes {
+		s := &v.got.Sandboxes[i]
+		if s != v.sandbox && !s.Stopped {
+			waiting = waiting || v.sandbox == nil || s.State == node.SandboxReady
+			p.try(v, node.StopSandbox{ID: s.ID})
+		}
+	}
+	return waiting
+}
+
+// needsSandbox says whether any container still has to run. How the runs
+// ended decides it, so that is learnt first.
+func (v *View) needsSandbox(p *Plan) bool {
+	needed := false
+	for i := range v.got.Containers {
+		v.inspect(p, &v.got.Containers[i])
+	}
+	if len(p.Actions) > 0 {
+		return false
+	}
+	for i := range v.spec.Containers {
+		c := &v.spec.Containers[i]
+		if run := v.run(c.Name); run == nil || v.again(run, c) {
+			needed = true
+		}
+	}
+	return needed && !v.initFailed()
+}
+
+// again says whether a run that ended is followed by another one.
+func (v *View) again(run *node.Container, c *corev1.Container) bool {
+	if run.State != node.ContainerExited {
+		return true
+	}
+	if outdated(run, c) || v.restartAsked(run) {
+		return true
+	}
+	return node.Rerun(v.spec.RestartPolicy, run.ExitCode)
+}
+
+// initFailed says whether an init container has failed for good.
+func (v *View) initFailed() bool {
+	if v.spec.RestartPolicy != corev1.RestartPolicyNever {
+		return false
+	}
+	for i := range v.spec.InitContainers {
+		run := v.run(v.spec.InitContainers[i].Name)
+		if run != nil && run.State == node.ContainerExited && run.Inspected && run.ExitCode != 0 {
+			return true
+		}
+	}
+	return false
+}

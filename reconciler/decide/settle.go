@@ -1,0 +1,52 @@
+package decide
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+	"nodal/node/status"
+)
+
+// prune removes runs that no reader needs any more. The newest run of each
+// container and the one before it stay: their logs and exit codes are asked for.
+func prune(p *Plan, v *View) bool {
+	seen, inSandbox := map[string]int{}, map[string]int{}
+	for i := range v.got.Containers {
+		c := &v.got.Containers[i]
+		inSandbox[c.SandboxID]++
+		if seen[c.Name]++; seen[c.Name] > 2 && !alive(c) {
+			p.try(v, node.RemoveContainer{Container: c.Name, ID: c.ID, LogPath: c.LogPath})
+		}
+	}
+	for i := range v.got.Sandboxes {
+		s := &v.got.Sandboxes[i]
+		if i > 0 && s != v.sandbox && s.Stopped && inSandbox[s.ID] == 0 {
+			p.try(v, node.RemoveSandbox{ID: s.ID})
+		}
+	}
+	return false
+}
+
+// settle records the final status of a pod whose containers have all ended
+// for good. From then on the phase never changes.
+func settle(p *Plan, v *View) bool {
+	if len(p.Actions) > 0 || !v.ended(v.own) {
+		return false
+	}
+	final := status.Of(v.site, v.slot, v.got)
+	if final.Phase == corev1.PodSucceeded || final.Phase == corev1.PodFailed {
+		p.try(v, node.SetResult{Status: &final})
+	}
+	return false
+}
+
+// ended says whether nothing runs or is about to.
+func (v *View) ended(mine func(types.UID) bool) bool {
+	for i := range v.got.Containers {
+		if c := &v.got.Containers[i]; mine(c.UID) && c.State != node.ContainerExited {
+			return false
+		}
+	}
+	return len(v.got.Busy) == 0
+}

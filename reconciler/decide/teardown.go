@@ -1,0 +1,121 @@
+package decide
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+)
+
+// The teardown steps mirror the set-up: containers end before their sandbox,
+// the sandbox before its removal, and only then the name is free.
+
+func (v *View) own(uid types.UID) bool { return uid == v.pod.UID() }
+
+func stopContainers(p *Plan, v *View) bool {
+	return v.stopAll(p, v.own, v.pod.Deletion)
+}
+
+func stopSandboxes(p *Plan, v *View) bool {
+	return v.stopSandboxesOf(p, v.own)
+}
+
+func removeSandboxes(p *Plan, v *View) bool {
+	return v.removeAll(p, v.own)
+}
+
+// forget frees the name once nothing is left on the machine.
+func forget(p *Plan, v *View) bool {
+	if !v.got.LogsGone {
+		p.try(v, node.RemoveLogs{})
+		return true
+	}
+	p.try(v, node.Release{})
+	return true
+}
+
+// stopAll asks every live container to end, with what is left of the grace
+// period, and learns how the others ended while the runtime still knows.
+func (v *View) stopAll(p *Plan, mine func(types.UID) bool, deletion *node.Deletion) bool {
+	waiting := false
+	for i := range v.got.Containers {
+		c := &v.got.Containers[i]
+		switch {
+		case !mine(c.UID):
+		case alive(c):
+			waiting = true
+			grace, reason := c.Grace, "its pod is not wanted"
+			if deletion != nil {
+				grace, reason = max(0, deletion.Deadline().Sub(v.now)), deletion.Reason
+			}
+			p.try(v, node.StopContainer{Container: c.Name, ID: c.ID, Grace: grace, Reason: reason})
+		default:
+			v.inspect(p, c)
+		}
+	}
+	if waiting {
+		p.why("waiting for containers to end")
+	}
+	return waiting
+}
+
+func (v *View) stopSandboxesOf(p *Plan, mine func(types.UID) bool) bool {
+	waiting := false
+	for i := range v.got.Sandboxes {
+		s := &v.got.Sandboxes[i]
+		if mine(s.UID) && !s.Stopped {
+			waiting = true
+			p.try(v, node.StopSandbox{ID: s.ID})
+		}
+	}
+	return waiting
+}
+
+// removeAll removes sandboxes, which takes their containers along, and
+// containers whose sandbox is lost.
+func (v *View) removeAll(p *Plan, mine func(types.UID) bool) bool {
+	if len(p.Actions) > 0 {
+		return true // still learning how containers ended
+	}
+	waiting, covered := false, map[string]bool{}
+	for i := range v.got.Sandboxes {
+		if s := &v.got.Sandboxes[i]; mine(s.UID) {
+			waiting, covered[s.ID] = true, true
+			p.try(v, node.RemoveSandbox{ID: s.ID})
+		}
+	}
+	for i := range v.got.Containers {
+		if c := &v.got.Containers[i]; mine(c.UID) && !covered[c.SandboxID] {
+			waiting = true
+			p.try(v, node.RemoveContainer{Container: c.Name, ID: c.ID, LogPath: c.LogPath})
+		}
+	}
+	return waiting
+}
+
+// settled keeps a finished pod at rest: nothing runs, its logs stay until it
+// is deleted.
+func settled(p *Plan, v *View) bool {
+	if v.slot.Result == nil {
+		return false
+	}
+	rest := &node.Deletion{Requested: v.now, Grace: node.GracePeriod(v.pod.Object), Reason: "the pod has finished"}
+	if !v.stopAll(p, v.own, rest) {
+		v.stopSandboxesOf(p, v.own)
+	}
+	p.why("the pod has finished")
+	return true
+}
+
+// alive says whether a container has a process, or may have one.
+func alive(c *node.Container) bool {
+	return c.State == node.ContainerRunning || c.State == node.ContainerUnknown
+}
+
+// inspect asks for what only a status call tells, once; a container that is
+// being cleared away is not worth a second try.
+func (v *View) inspect(p *Plan, c *node.Container) {
+	a := node.InspectContainer{Container: c.Name, ID: c.ID}
+	if _, failed := v.got.Faults[a.Target()]; !c.Inspected && !failed && c.State != node.ContainerCreated {
+		p.add(a)
+	}
+}
