@@ -1,0 +1,88 @@
+package config
+
+import (
+	"net/netip"
+	"time"
+
+	kubelet "k8s.io/kubelet/config/v1beta1"
+)
+
+// Config is every setting that has an effect, resolved and checked. The wiring
+// copies from it into each package's own small Config.
+type Config struct {
+	NodeName     string
+	NodeIPs      []netip.Addr // none: find out; else one, or one of each family
+	Dirs         Dirs
+	Runtime      Runtime
+	Listen       Listen
+	Sources      Sources
+	Auth         Auth
+	MaxPods      int
+	CrashLoopMax time.Duration // the longest wait before a restart
+	RunOnce      bool          // start what the sources have, report, exit
+	Logging      Logging
+
+	kubelet      kubelet.KubeletConfiguration // all fields, for Configz and Unhonoured
+	flags        kubeletFlags                 // the flags that are no field, for Configz
+	ignoredFlags []string                     // given and without effect: "--node-labels"
+}
+
+// Dirs are absolute directories.
+type Dirs struct {
+	Root, Cert, PodLogs string
+}
+
+// Runtime says where the container runtime is.
+type Runtime struct {
+	Endpoint       string
+	ImageEndpoint  string
+	RequestTimeout time.Duration // for each call but pull, logs, exec and attach
+}
+
+// Listen says where to serve. Port 0 means no listener.
+type Listen struct {
+	Socket            string // empty: none
+	Address           string
+	Port              int
+	ReadOnlyAddress   string
+	ReadOnlyPort      int
+	HealthzAddress    string
+	HealthzPort       int
+	DebuggingHandlers bool // logs, exec, attach, port-forward and run on the kubelet paths
+}
+
+// Sources says where pods come from besides the API. An empty path or URL is
+// no source.
+type Sources struct {
+	StaticPodPath string
+	FileCheck     time.Duration
+	URL           string
+	URLHeader     map[string][]string
+	HTTPCheck     time.Duration
+}
+
+// Auth says who is let in. Without TLSCertFile the node makes its own
+// certificate in Dirs.Cert.
+type Auth struct {
+	Anonymous    bool
+	ClientCAFile string
+	Mode         AuthMode
+	TLSCertFile  string
+	TLSKeyFile   string
+}
+
+// AuthMode says who decides what an identity may do.
+type AuthMode string
+
+const (
+	// AuthRoles is the node's own admin, operator and viewer.
+	AuthRoles AuthMode = ""
+	// AuthAlwaysAllow lets every identity do everything.
+	AuthAlwaysAllow AuthMode = "AlwaysAllow"
+)
+
+// Logging says how the daemon logs.
+type Logging struct {
+	Format    string // "text" or "json"
+	Verbosity int
+}

@@ -1,0 +1,71 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+
+	kubelet "k8s.io/kubelet/config/v1beta1"
+)
+
+const redacted = "[REDACTED]"
+
+// kubeletFlags are the flags that are no field of the file, in upstream's form.
+type kubeletFlags struct {
+	Kind                         string `json:"kind"`
+	APIVersion                   string `json:"apiVersion"`
+	HostnameOverride             string `json:"hostnameOverride,omitempty"`
+	NodeIP                       string `json:"nodeIP,omitempty"`
+	CertDirectory                string `json:"certDirectory,omitempty"`
+	RootDirectory                string `json:"rootDirectory,omitempty"`
+	KubeletConfigFile            string `json:"kubeletConfigFile,omitempty"`
+	KubeletDropinConfigDirectory string `json:"kubeletDropinConfigDirectory,omitempty"`
+	Socket                       string `json:"socket,omitempty"` // ours
+}
+
+func flagsOf(o *Options, c *Config) kubeletFlags {
+	return kubeletFlags{
+		Kind:                         "KubeletFlags",
+		APIVersion:                   "kubelet.config.k8s.io/v1alpha1",
+		HostnameOverride:             o.HostnameOverride,
+		NodeIP:                       o.NodeIP,
+		CertDirectory:                c.Dirs.Cert,
+		RootDirectory:                c.Dirs.Root,
+		KubeletConfigFile:            o.ConfigFile,
+		KubeletDropinConfigDirectory: o.ConfigDir,
+		Socket:                       o.Socket,
+	}
+}
+
+// Configz is the body of /configz: the whole resolved configuration, defaults
+// included, without its secrets.
+func (c *Config) Configz() ([]byte, error) {
+	k := c.kubelet.DeepCopy()
+	redact(k)
+	body := struct {
+		KubeletConfig *kubelet.KubeletConfiguration `json:"kubeletconfig"`
+		KubeletFlags  kubeletFlags                  `json:"kubeletflags"`
+	}{k, c.flags}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encode configuration: %w", err)
+	}
+	return data, nil
+}
+
+// redact replaces what may be a credential: header values, and the user and
+// the query of the URL.
+func redact(k *kubelet.KubeletConfiguration) {
+	for name := range k.StaticPodURLHeader {
+		k.StaticPodURLHeader[name] = []string{redacted}
+	}
+	u, err := url.Parse(k.StaticPodURL)
+	if err != nil {
+		k.StaticPodURL = redacted
+		return
+	}
+	if u.User != nil || u.RawQuery != "" {
+		u.User, u.RawQuery = nil, ""
+		k.StaticPodURL = u.String() + " " + redacted
+	}
+}

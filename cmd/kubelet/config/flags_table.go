@@ -1,0 +1,170 @@
+package config
+
+import (
+	"errors"
+	"slices"
+)
+
+// A fieldFlag is a flag that is another name for a field of the file.
+type fieldFlag struct {
+	name, field string
+	usage       string // empty when the field is not honoured
+}
+
+// separator is what stands between name and value: eviction thresholds are
+// written memory.available<100Mi.
+func (f fieldFlag) separator() string {
+	if f.name == "eviction-hard" || f.name == "eviction-soft" {
+		return "<"
+	}
+	return "="
+}
+
+// fieldFlags has upstream's names, the honoured ones in the order of --help.
+var fieldFlags = []fieldFlag{
+	{"container-runtime-endpoint", "containerRuntimeEndpoint", "`endpoint` of the container runtime (CRI v1)"},
+	{"image-service-endpoint", "imageServiceEndpoint", "`endpoint` of the image service (default: the runtime's)"},
+	{"runtime-request-timeout", "runtimeRequestTimeout", "limit for each runtime request but pull, logs, exec and attach"},
+	{"max-pods", "maxPods", "how many pods may run at once, a `number`"},
+
+	{"pod-manifest-path", "staticPodPath", "`path` of a directory of pod manifests, or of one manifest"},
+	{"file-check-frequency", "fileCheckFrequency", "how often that path is read even if nothing notified a change"},
+	{"manifest-url", "staticPodURL", "`URL` of pod manifests"},
+	{"manifest-url-header", "staticPodURLHeader", "`headers` for that URL: 'name:value,name:value'; may be repeated"},
+	{"http-check-frequency", "httpCheckFrequency", "how often that URL is read"},
+	{"runonce", "runOnce", "start the pods of the file and URL sources, wait until they run, report and exit; nothing listens"},
+
+	{"enable-server", "enableServer", "listen on --port"},
+	{"address", "address", "`IP` to listen on"},
+	{"port", "port", "TLS `port`, 1 to 65535; --enable-server=false turns it off"},
+	{"read-only-port", "readOnlyPort", "plain read-only `port`, on loopback unless --address is given; 0 for none"},
+	{"healthz-bind-address", "healthzBindAddress", "`IP` for --healthz-port"},
+	{"healthz-port", "healthzPort", "plain `port` that answers /healthz only; 0 for none"},
+	{"enable-debugging-handlers", "enableDebuggingHandlers", "serve logs, exec, attach, port-forward and run on the kubelet paths"},
+
+	{"anonymous-auth", "authentication.anonymous.enabled", "let requests without credentials in, as system:anonymous"},
+	{"authorization-mode", "authorization.mode", "`mode`: empty for the node's own roles, or AlwaysAllow; Webhook is taken as empty"},
+	{"client-ca-file", "authentication.x509.clientCAFile", "`file` of CAs whose client certificates are accepted"},
+	{"tls-cert-file", "tlsCertFile", "serving certificate `file` (default: one made in --cert-dir)"},
+	{"tls-private-key-file", "tlsPrivateKeyFile", "key `file` of --tls-cert-file"},
+
+	{"v", "logging.verbosity", "log `level`; 0 logs the least"},
+	{"logging-format", "logging.format", "log `format`: text or json"},
+
+	{"allowed-unsafe-sysctls", "allowedUnsafeSysctls", ""},
+	{"authentication-token-webhook", "authentication.webhook.enabled", ""},
+	{"authentication-token-webhook-cache-ttl", "authentication.webhook.cacheTTL", ""},
+	{"authorization-webhook-cache-authorized-ttl", "authorization.webhook.cacheAuthorizedTTL", ""},
+	{"authorization-webhook-cache-unauthorized-ttl", "authorization.webhook.cacheUnauthorizedTTL", ""},
+	{"cgroup-driver", "cgroupDriver", ""},
+	{"cgroup-root", "cgroupRoot", ""},
+	{"cgroups-per-qos", "cgroupsPerQOS", ""},
+	{"cluster-dns", "clusterDNS", ""},
+	{"cluster-domain", "clusterDomain", ""},
+	{"container-log-max-files", "containerLogMaxFiles", ""},
+	{"container-log-max-size", "containerLogMaxSize", ""},
+	{"contention-profiling", "enableContentionProfiling", ""},
+	{"cpu-cfs-quota", "cpuCFSQuota", ""},
+	{"cpu-cfs-quota-period", "cpuCFSQuotaPeriod", ""},
+	{"cpu-manager-policy", "cpuManagerPolicy", ""},
+	{"cpu-manager-policy-options", "cpuManagerPolicyOptions", ""},
+	{"cpu-manager-reconcile-period", "cpuManagerReconcilePeriod", ""},
+	{"enable-controller-attach-detach", "enableControllerAttachDetach", ""},
+	{"enforce-node-allocatable", "enforceNodeAllocatable", ""},
+	{"event-burst", "eventBurst", ""},
+	{"event-qps", "eventRecordQPS", ""},
+	{"eviction-hard", "evictionHard", ""},
+	{"eviction-max-pod-grace-period", "evictionMaxPodGracePeriod", ""},
+	{"eviction-minimum-reclaim", "evictionMinimumReclaim", ""},
+	{"eviction-pressure-transition-period", "evictionPressureTransitionPeriod", ""},
+	{"eviction-soft", "evictionSoft", ""},
+	{"eviction-soft-grace-period", "evictionSoftGracePeriod", ""},
+	{"fail-swap-on", "failSwapOn", ""},
+	{"feature-gates", "featureGates", ""},
+	{"hairpin-mode", "hairpinMode", ""},
+	{"image-gc-high-threshold", "imageGCHighThresholdPercent", ""},
+	{"image-gc-low-threshold", "imageGCLowThresholdPercent", ""},
+	{"kernel-memcg-notification", "kernelMemcgNotification", ""},
+	{"kube-api-burst", "kubeAPIBurst", ""},
+	{"kube-api-content-type", "contentType", ""},
+	{"kube-api-qps", "kubeAPIQPS", ""},
+	{"kube-reserved", "kubeReserved", ""},
+	{"kube-reserved-cgroup", "kubeReservedCgroup", ""},
+	{"kubelet-cgroups", "kubeletCgroups", ""},
+	{"local-storage-capacity-isolation", "localStorageCapacityIsolation", ""},
+	{"make-iptables-util-chains", "makeIPTablesUtilChains", ""},
+	{"max-open-files", "maxOpenFiles", ""},
+	{"memory-manager-policy", "memoryManagerPolicy", ""},
+	{"minimum-image-ttl-duration", "imageMinimumGCAge", ""},
+	{"node-status-max-images", "nodeStatusMaxImages", ""},
+	{"node-status-update-frequency", "nodeStatusUpdateFrequency", ""},
+	{"oom-score-adj", "oomScoreAdj", ""},
+	{"pod-cidr", "podCIDR", ""},
+	{"pod-max-pids", "podPidsLimit", ""},
+	{"pods-per-core", "podsPerCore", ""},
+	{"protect-kernel-defaults", "protectKernelDefaults", ""},
+	{"provider-id", "providerID", ""},
+	{"qos-reserved", "qosReserved", ""},
+	{"register-node", "registerNode", ""},
+	{"registry-burst", "registryBurst", ""},
+	{"registry-qps", "registryPullQPS", ""},
+	{"reserved-cpus", "reservedSystemCPUs", ""},
+	{"resolv-conf", "resolvConf", ""},
+	{"rotate-certificates", "rotateCertificates", ""},
+	{"rotate-server-certificates", "serverTLSBootstrap", ""},
+	{"seccomp-default", "seccompDefault", ""},
+	{"serialize-image-pulls", "serializeImagePulls", ""},
+	{"streaming-connection-idle-timeout", "streamingConnectionIdleTimeout", ""},
+	{"sync-frequency", "syncFrequency", ""},
+	{"system-cgroups", "systemCgroups", ""},
+	{"system-reserved", "systemReserved", ""},
+	{"system-reserved-cgroup", "systemReservedCgroup", ""},
+	{"tls-cipher-suites", "tlsCipherSuites", ""},
+	{"tls-min-version", "tlsMinVersion", ""},
+	{"topology-manager-policy", "topologyManagerPolicy", ""},
+	{"topology-manager-policy-options", "topologyManagerPolicyOptions", ""},
+	{"topology-manager-scope", "topologyManagerScope", ""},
+	{"volume-plugin-dir", "volumePluginDir", ""},
+	{"volume-stats-agg-period", "volumeStatsAggPeriod", ""},
+}
+
+// ignoredFlags stand in real command lines and are no field of the file. They
+// are taken, have no effect, and Unhonoured names them.
+var ignoredFlags = []string{
+	"cloud-provider",
+	"image-credential-provider-bin-dir",
+	"image-credential-provider-config",
+	"log-flush-frequency",
+	"node-labels",
+	"pod-infra-container-image",
+	"runtime-cgroups",
+	"vmodule",
+}
+
+// A refusedFlag stops the start: going on without it would not be what was asked.
+type refusedFlag struct{ name, why string }
+
+// refuse is called with the flag's value; an empty one asks for nothing.
+func (r refusedFlag) refuse(value string) error {
+	if value == "" {
+		return nil
+	}
+	return errors.New(r.why)
+}
+
+var refusedFlags = []refusedFlag{
+	{"bootstrap-kubeconfig", "joining a cluster is not built yet"},
+	{"kubeconfig", "joining a cluster is not built yet"},
+	{"lock-file", "handing over by a lock file is not built yet"},
+	{"register-with-taints", "set registerWithTaints in the --config file"},
+	{"reserved-memory", "set reservedMemory in the --config file"},
+}
+
+// honouredFlag says whether the flag has an effect.
+func honouredFlag(name string) bool {
+	if i := slices.IndexFunc(fieldFlags, func(f fieldFlag) bool { return f.name == name }); i >= 0 {
+		return fieldFlags[i].usage != ""
+	}
+	return !slices.Contains(ignoredFlags, name) &&
+		!slices.ContainsFunc(refusedFlags, func(r refusedFlag) bool { return r.name == name })
+}

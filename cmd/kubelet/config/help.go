@@ -1,0 +1,80 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// A section is a heading of --help and the flags under it.
+type section struct {
+	title string
+	flags []string
+}
+
+var sections = []section{
+	{"Configuration (defaults < --config < --config-dir < flags)", []string{"config", "config-dir", "version", "help", "v", "logging-format"}},
+	{"Node", []string{"hostname-override", "node-ip", "root-dir", "max-pods"}},
+	{"Container runtime", []string{"container-runtime-endpoint", "image-service-endpoint", "runtime-request-timeout"}},
+	{"Pod sources besides the API", []string{"pod-manifest-path", "file-check-frequency", "manifest-url", "manifest-url-header", "http-check-frequency", "runonce"}},
+	{"Listeners", []string{"socket", "enable-server", "address", "port", "read-only-port", "healthz-bind-address", "healthz-port", "enable-debugging-handlers"}},
+	{"Who may do what", []string{"cert-dir", "tls-cert-file", "tls-private-key-file", "client-ca-file", "anonymous-auth", "authorization-mode"}},
+}
+
+const width = 100
+
+// Usage is the text of --help.
+func Usage() string {
+	var o Options
+	all := pflag.NewFlagSet("kubelet", pflag.ContinueOnError)
+	Flags(all, &o)
+
+	var b strings.Builder
+	b.WriteString("kubelet runs pods on this machine and serves the node API.\n\nUsage: kubelet [flags]\n")
+	for _, s := range sections {
+		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+		fs.SortFlags = false
+		for _, name := range s.flags {
+			fs.AddFlag(all.Lookup(name))
+		}
+		fmt.Fprintf(&b, "\n%s:\n%s", s.title, fs.FlagUsagesWrapped(width))
+	}
+
+	b.WriteString("\nAccepted, without effect yet; each one given is named at the start:\n")
+	var idle []string
+	for _, f := range fieldFlags {
+		if !honouredFlag(f.name) {
+			idle = append(idle, "--"+f.name)
+		}
+	}
+	for _, name := range ignoredFlags {
+		idle = append(idle, "--"+name)
+	}
+	b.WriteString(wrap(idle))
+
+	b.WriteString("\nRefused:\n")
+	for _, r := range refusedFlags {
+		fmt.Fprintf(&b, "  --%-22s %s\n", r.name, r.why)
+	}
+	b.WriteString("\nDefaults that differ from upstream's:\n")
+	for _, d := range differences {
+		fmt.Fprintf(&b, "  %s = %s\n      %s\n", d.field, d.ours, d.why)
+	}
+	return b.String()
+}
+
+// wrap lays words out in lines of at most width characters.
+func wrap(words []string) string {
+	var b strings.Builder
+	line := " "
+	for _, word := range words {
+		if len(line)+1+len(word) > width {
+			b.WriteString(line + "\n")
+			line = " "
+		}
+		line += " " + word
+	}
+	b.WriteString(line + "\n")
+	return b.String()
+}

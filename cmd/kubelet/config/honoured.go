@@ -1,0 +1,190 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+
+	kubelet "k8s.io/kubelet/config/v1beta1"
+)
+
+// honoured lists the fields that have an effect. A field moves here from
+// notHonoured in the change that makes it work; every field is in one of both.
+var honoured = []string{
+	"address",
+	"authentication.anonymous.enabled",
+	"authentication.x509.clientCAFile",
+	"authorization.mode",
+	"containerRuntimeEndpoint",
+	"crashLoopBackOff.maxContainerRestartPeriod",
+	"enableDebuggingHandlers",
+	"enableServer",
+	"fileCheckFrequency",
+	"healthzBindAddress",
+	"healthzPort",
+	"httpCheckFrequency",
+	"imageServiceEndpoint",
+	"logging.format",
+	"logging.verbosity",
+	"maxPods",
+	"podLogsDir",
+	"port",
+	"readOnlyPort",
+	"runOnce",
+	"runtimeRequestTimeout",
+	"staticPodPath",
+	"staticPodURL",
+	"staticPodURLHeader",
+	"tlsCertFile",
+	"tlsPrivateKeyFile",
+}
+
+// notHonoured lists the fields that decode, come back in Configz, and have no
+// effect yet.
+var notHonoured = []string{
+	// Need an API server.
+	"authentication.webhook.cacheTTL",
+	"authentication.webhook.enabled",
+	"authorization.webhook.cacheAuthorizedTTL",
+	"authorization.webhook.cacheUnauthorizedTTL",
+	"configMapAndSecretChangeDetectionStrategy",
+	"contentType",
+	"enableControllerAttachDetach",
+	"eventBurst",
+	"eventRecordQPS",
+	"kubeAPIBurst",
+	"kubeAPIQPS",
+	"nodeLeaseDurationSeconds",
+	"nodeStatusMaxImages",
+	"nodeStatusReportFrequency",
+	"nodeStatusUpdateFrequency",
+	"providerID",
+	"registerNode",
+	"registerWithTaints",
+	"rotateCertificates",
+	"serverTLSBootstrap",
+
+	// Network and name resolution in pods.
+	"clusterDNS",
+	"clusterDomain",
+	"hairpinMode",
+	"iptablesDropBit",
+	"iptablesMasqueradeBit",
+	"makeIPTablesUtilChains",
+	"podCIDR",
+	"resolvConf",
+
+	// Cgroups, CPUs, memory and devices.
+	"cgroupDriver",
+	"cgroupRoot",
+	"cgroupsPerQOS",
+	"cpuCFSQuota",
+	"cpuCFSQuotaPeriod",
+	"cpuManagerPolicy",
+	"cpuManagerPolicyOptions",
+	"cpuManagerReconcilePeriod",
+	"enforceNodeAllocatable",
+	"failCgroupV1",
+	"failSwapOn",
+	"kubeReserved",
+	"kubeReservedCgroup",
+	"kubeletCgroups",
+	"memoryManagerPolicy",
+	"memoryReservationPolicy",
+	"memorySwap.swapBehavior",
+	"memoryThrottlingFactor",
+	"podPidsLimit",
+	"podsPerCore",
+	"qosReserved",
+	"reservedMemory",
+	"reservedSystemCPUs",
+	"singleProcessOOMKill",
+	"systemCgroups",
+	"systemReserved",
+	"systemReservedCgroup",
+	"topologyManagerPolicy",
+	"topologyManagerPolicyOptions",
+	"topologyManagerScope",
+
+	// Eviction and images.
+	"evictionHard",
+	"evictionMaxPodGracePeriod",
+	"evictionMinimumReclaim",
+	"evictionPressureTransitionPeriod",
+	"evictionSoft",
+	"evictionSoftGracePeriod",
+	"imageGCHighThresholdPercent",
+	"imageGCLowThresholdPercent",
+	"imageMaximumGCAge",
+	"imageMinimumGCAge",
+	"imagePullCredentialsVerificationPolicy",
+	"kernelMemcgNotification",
+	"localStorageCapacityIsolation",
+	"maxParallelImagePulls",
+	"mergeDefaultEvictionSettings",
+	"preloadedImagesVerificationAllowlist",
+	"registryBurst",
+	"registryPullQPS",
+	"serializeImagePulls",
+
+	// Isolation and the host.
+	"allowedUnsafeSysctls",
+	"defaultPodSysctls",
+	"maxOpenFiles",
+	"oomScoreAdj",
+	"protectKernelDefaults",
+	"seccompDefault",
+	"shutdownGracePeriod",
+	"shutdownGracePeriodByPodPriority",
+	"shutdownGracePeriodCriticalPods",
+	"userNamespaces",
+	"volumePluginDir",
+	"volumeStatsAggPeriod",
+
+	// Serving, logs and diagnosis.
+	"containerLogMaxFiles",
+	"containerLogMaxSize",
+	"containerLogMaxWorkers",
+	"containerLogMonitorInterval",
+	"enableContentionProfiling",
+	"enableDebugFlagsHandler",
+	"enableProfilingHandler",
+	"enableSystemLogHandler",
+	"enableSystemLogQuery",
+	"featureGates",
+	"logging.flushFrequency",
+	"logging.options.json.infoBufferSize",
+	"logging.options.json.splitStream",
+	"logging.options.text.infoBufferSize",
+	"logging.options.text.splitStream",
+	"logging.vmodule",
+	"showHiddenMetricsForVersion",
+	"streamingConnectionIdleTimeout",
+	"syncFrequency",
+	"tlsCipherSuites",
+	"tlsCurvePreferences",
+	"tlsMinVersion",
+	"tracing",
+}
+
+// Unhonoured names, sorted, the fields and flags that somebody set and that
+// have no effect yet, for the daemon to list once at its start.
+func Unhonoured(c *Config) []string {
+	var plain kubelet.KubeletConfiguration
+	setDefaults(&plain)
+	defaults := make(map[string]any)
+	for path, v := range fields(&plain) {
+		defaults[path] = v.Interface()
+	}
+
+	names := slices.Clone(c.ignoredFlags)
+	for path, v := range fields(&c.kubelet) {
+		if slices.Contains(notHonoured, path) && !reflect.DeepEqual(v.Interface(), defaults[path]) {
+			names = append(names, path)
+		}
+	}
+	if c.kubelet.Authorization.Mode == kubelet.KubeletAuthorizationModeWebhook {
+		names = append(names, "authorization.mode=Webhook (the node's own roles decide)")
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,188 @@
+package config
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	kubelet "k8s.io/kubelet/config/v1beta1"
+)
+
+func TestEveryFieldIsHonouredOrListed(t *testing.T) {
+	var k kubelet.KubeletConfiguration
+	var paths []string
+	for path := range fields(&k) {
+		paths = append(paths, path)
+		if slices.Contains(honoured, path) == slices.Contains(notHonoured, path) {
+			t.Errorf("%s must be in exactly one of honoured and notHonoured", path)
+		}
+	}
+	for _, path := range slices.Concat(honoured, notHonoured) {
+		if !slices.Contains(paths, path) {
+			t.Errorf("%s is listed and is no field", path)
+		}
+	}
+	if got := reflect.TypeFor[kubelet.KubeletConfiguration]().NumField() - 1; got != 126 {
+		t.Errorf("the type has %d fields besides its kind, want 126: look through the new ones", got)
+	}
+}
+
+func TestUnhonouredNamesWhatIsSet(t *testing.T) {
+	file := write(t, t.TempDir(), "kubelet.yaml", `
+maxPods: 5
+failSwapOn: true
+clusterDNS: [10.0.0.10]
+memorySwap: {swapBehavior: LimitedSwap}
+authorization: {mode: Webhook}
+authentication: {webhook: {enabled: true}}
+tracing: {samplingRatePerMillion: 1}
+`)
+	got := Unhonoured(load(t, "--config", file, "--node-labels=a=b", "--cgroup-driver=systemd"))
+	want := []string{
+		"--node-labels", "authentication.webhook.enabled", "authorization.mode=Webhook (the node's own roles decide)",
+		"cgroupDriver", "clusterDNS", "memorySwap.swapBehavior", "tracing",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("Unhonoured:\n got %q\nwant %q", got, want)
+	}
+}
+
+// A field with an effect changes Config, whichever way it is set.
+func TestEveryHonouredFieldDoesSomething(t *testing.T) {
+	plain := load(t)
+	examples := map[string]string{
+		"address":                                    "address: 192.0.2.1",
+		"authentication.anonymous.enabled":           "authentication: {anonymous: {enabled: true}}",
+		"authentication.x509.clientCAFile":           "authentication: {x509: {clientCAFile: /ca}}",
+		"authorization.mode":                         "authorization: {mode: AlwaysAllow}",
+		"containerRuntimeEndpoint":                   "containerRuntimeEndpoint: unix:///x",
+		"crashLoopBackOff.maxContainerRestartPeriod": "crashLoopBackOff: {maxContainerRestartPeriod: 1s}",
+		"enableDebuggingHandlers":                    "enableDebuggingHandlers: false",
+		"enableServer":                               "enableServer: false",
+		"fileCheckFrequency":                         "fileCheckFrequency: 1s",
+		"healthzBindAddress":                         "healthzBindAddress: '::'",
+		"healthzPort":                                "healthzPort: 0",
+		"httpCheckFrequency":                         "httpCheckFrequency: 1s",
+		"imageServiceEndpoint":                       "imageServiceEndpoint: unix:///x",
+		"logging.format":                             "logging: {format: json}",
+		"logging.verbosity":                          "logging: {verbosity: 3}",
+		"maxPods":                                    "maxPods: 1",
+		"podLogsDir":                                 "podLogsDir: /x",
+		"port":                                       "port: 1",
+		"readOnlyPort":                               "readOnlyPort: 1",
+		"runOnce":                                    "runOnce: true",
+		"runtimeRequestTimeout":                      "runtimeRequestTimeout: 1s",
+		"staticPodPath":                              "staticPodPath: /x",
+		"staticPodURL":                               "staticPodURL: http://x",
+		"staticPodURLHeader":                         "staticPodURLHeader: {A: [b]}",
+		"tlsCertFile":                                "tlsCertFile: /x\ntlsPrivateKeyFile: /y",
+		"tlsPrivateKeyFile":                          "tlsPrivateKeyFile: /y\ntlsCertFile: /x",
+	}
+	for _, path := range honoured {
+		example, ok := examples[path]
+		if !ok {
+			t.Errorf("%s has no example here", path)
+			continue
+		}
+		c := load(t, "--config", write(t, t.TempDir(), "kubelet.yaml", example+"\n"))
+		if visible(c) == visible(plain) {
+			t.Errorf("%q changes nothing in Config", example)
+		}
+	}
+}
+
+// visible is what the wiring can see of c.
+func visible(c *Config) string {
+	data, err := json.Marshal(c) // the unexported fields stay out
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
+
+func TestEveryFlagDoesSomething(t *testing.T) {
+	values := map[string]string{
+		"string":      "/x",
+		"int32":       "3",
+		"int64":       "3",
+		"uint32":      "3",
+		"duration":    "7s",
+		"stringSlice": "a,b",
+		"func":        "a=b",
+	}
+	special := map[string]string{
+		"address": "192.0.2.1", "healthz-bind-address": "::", "authorization-mode": "AlwaysAllow",
+		"container-runtime-endpoint": "unix:///x", "image-service-endpoint": "unix:///x",
+		"manifest-url": "http://x", "manifest-url-header": "a:b", "eviction-hard": "a<b", "eviction-soft": "a<b",
+		"feature-gates": "NodeSwap=true", "logging-format": "json",
+	}
+	together := map[string]string{"tls-cert-file": "--tls-private-key-file=/y", "tls-private-key-file": "--tls-cert-file=/y"}
+	plain := load(t)
+	for _, f := range fieldFlags {
+		fs, err := parse(&Options{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flag := fs.Lookup(f.name)
+		value := values[flag.Value.Type()]
+		if flag.Value.Type() == "bool" {
+			value = map[string]string{"true": "false", "false": "true"}[flag.DefValue]
+		}
+		if s, ok := special[f.name]; ok {
+			value = s
+		}
+		args := []string{"--" + f.name + "=" + value}
+		if other, ok := together[f.name]; ok {
+			args = append(args, other)
+		}
+		c := load(t, args...)
+		if f.usage != "" && visible(c) == visible(plain) {
+			t.Errorf("%s changes nothing in Config", args)
+		}
+		if f.usage == "" && !slices.Contains(Unhonoured(c), f.field) {
+			t.Errorf("%s is not named by Unhonoured", args)
+		}
+		if (f.usage != "") != slices.Contains(honoured, f.field) {
+			t.Errorf("--%s has a usage text or its field %s is honoured, want both or neither", f.name, f.field)
+		}
+	}
+}
+
+func TestEveryOtherFlagDoesSomething(t *testing.T) {
+	plain := load(t)
+	for _, arg := range []string{
+		"--root-dir=/x", "--cert-dir=/x", "--socket=/x", "--hostname-override=x", "--node-ip=192.0.2.1",
+	} {
+		if visible(load(t, arg)) == visible(plain) {
+			t.Errorf("%s changes nothing in Config", arg)
+		}
+	}
+	for _, name := range ignoredFlags {
+		if got := Unhonoured(load(t, "--"+name+"=x")); !slices.Equal(got, []string{"--" + name}) {
+			t.Errorf("Unhonoured with --%s = %q", name, got)
+		}
+	}
+	for _, r := range refusedFlags {
+		if _, err := Load([]string{"--" + r.name + "=x"}); err == nil || !strings.Contains(err.Error(), r.why) {
+			t.Errorf("--%s: error %v, want %q", r.name, err, r.why)
+		}
+	}
+}
+
+func TestFeatureGatesAreSorted(t *testing.T) {
+	if !slices.IsSorted(featureGates) {
+		t.Error("featureGates is searched by halves and must be sorted")
+	}
+}
+
+func TestDifferencesHold(t *testing.T) {
+	var k kubelet.KubeletConfiguration
+	for _, d := range differences {
+		found := slices.ContainsFunc(slices.Concat(honoured, notHonoured), func(p string) bool { return p == d.field })
+		if !found || fieldPointer(&k, d.field) == nil {
+			t.Errorf("%s is listed as a difference and is no field", d.field)
+		}
+	}
+}

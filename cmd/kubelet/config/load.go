@@ -1,0 +1,198 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+	kubelet "k8s.io/kubelet/config/v1beta1"
+)
+
+// ErrHelp and ErrVersion say that a text was asked for instead of a node.
+var (
+	ErrHelp    = pflag.ErrHelp
+	ErrVersion = errors.New("version asked for")
+)
+
+// Load resolves the command line args (without the program's name), and the
+// files that it names, to a Config.
+func Load(args []string) (*Config, error) {
+	var first Options
+	if _, err := parse(&first, args); err != nil {
+		return nil, err
+	}
+	if first.Version {
+		return nil, ErrVersion
+	}
+	files, err := loadFiles(first.ConfigFile, first.ConfigDir)
+	if err != nil {
+		return nil, err
+	}
+
+	// The second time the flags find the files' values as their defaults.
+	addressGiven := files.Address != ""
+	o := Options{Kubelet: files}
+	fs, err := parse(&o, args)
+	if err != nil {
+		return nil, err
+	}
+	addressGiven = addressGiven || fs.Changed("address")
+
+	if err := validate(&o); err != nil {
+		return nil, err
+	}
+	c, err := resolve(&o, addressGiven)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range ignoredFlags {
+		if fs.Changed(name) {
+			c.ignoredFlags = append(c.ignoredFlags, "--"+name)
+		}
+	}
+	return c, nil
+}
+
+func parse(o *Options, args []string) (*pflag.FlagSet, error) {
+	fs := pflag.NewFlagSet("kubelet", pflag.ContinueOnError)
+	fs.Usage = func() {} // the caller prints Usage on ErrHelp
+	Flags(fs, o)
+	if err := fs.Parse(args); err != nil {
+		return nil, fmt.Errorf("parse command line: %w", err)
+	}
+	if fs.NArg() > 0 {
+		return nil, fmt.Errorf("parse command line: unexpected argument %q", fs.Arg(0))
+	}
+	if help, _ := fs.GetBool("help"); help {
+		return nil, ErrHelp
+	}
+	return fs, nil
+}
+
+// resolve copies checked options into a Config.
+func resolve(o *Options, addressGiven bool) (*Config, error) {
+	name, err := nodeName(o.HostnameOverride)
+	if err != nil {
+		return nil, err
+	}
+	ips, err := nodeIPs(o.NodeIP)
+	if err != nil {
+		return nil, err
+	}
+	k := &o.Kubelet
+	c := &Config{
+		NodeName:     name,
+		NodeIPs:      ips,
+		Runtime:      resolveRuntime(k),
+		Listen:       resolveListen(o, addressGiven),
+		Sources:      resolveSources(k),
+		Auth:         resolveAuth(k),
+		MaxPods:      int(k.MaxPods),
+		CrashLoopMax: k.CrashLoopBackOff.MaxContainerRestartPeriod.Duration,
+		RunOnce:      k.RunOnce,
+		Logging:      Logging{Format: k.Logging.Format, Verbosity: int(k.Logging.Verbosity)},
+		kubelet:      *k,
+	}
+	if c.Dirs, err = resolveDirs(o); err != nil {
+		return nil, err
+	}
+	c.flags = flagsOf(o, c)
+	return c, nil
+}
+
+// nodeName is the override or the host's name, in lower case: a node name is a
+// DNS name and nothing is asked of DNS.
+func nodeName(override string) (string, error) {
+	name := override
+	if name == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return "", fmt.Errorf("find the host's name: %w", err)
+		}
+		name = host
+	}
+	name = strings.ToLower(strings.TrimSpace(name))
+	if err := validNodeName(name); err != nil {
+		return "", err
+	}
+	return name, nil
+}
+
+func resolveDirs(o *Options) (Dirs, error) {
+	root, err := filepath.Abs(o.RootDir)
+	if err != nil {
+		return Dirs{}, fmt.Errorf("resolve --root-dir: %w", err)
+	}
+	cert := filepath.Join(root, "pki")
+	if o.CertDir != "" {
+		if cert, err = filepath.Abs(o.CertDir); err != nil {
+			return Dirs{}, fmt.Errorf("resolve --cert-dir: %w", err)
+		}
+	}
+	return Dirs{Root: root, Cert: cert, PodLogs: filepath.Clean(o.Kubelet.PodLogsDir)}, nil
+}
+
+func resolveRuntime(k *kubelet.KubeletConfiguration) Runtime {
+	r := Runtime{
+		Endpoint:       k.ContainerRuntimeEndpoint,
+		ImageEndpoint:  k.ImageServiceEndpoint,
+		RequestTimeout: k.RuntimeRequestTimeout.Duration,
+	}
+	if r.ImageEndpoint == "" {
+		r.ImageEndpoint = r.Endpoint
+	}
+	return r
+}
+
+func resolveListen(o *Options, addressGiven bool) Listen {
+	k := &o.Kubelet
+	if k.RunOnce {
+		return Listen{} // the node is gone before anyone could ask it
+	}
+	l := Listen{
+		Socket:            o.Socket,
+		Address:           k.Address,
+		Port:              int(k.Port),
+		ReadOnlyAddress:   k.Address,
+		ReadOnlyPort:      int(k.ReadOnlyPort),
+		HealthzAddress:    k.HealthzBindAddress,
+		HealthzPort:       int(*k.HealthzPort),
+		DebuggingHandlers: *k.EnableDebuggingHandlers,
+	}
+	if !*k.EnableServer {
+		l.Port = 0
+	}
+	// Nobody is asked who they are on this port, so the whole network is let in
+	// only when an address says so.
+	if !addressGiven {
+		l.ReadOnlyAddress = "127.0.0.1"
+	}
+	return l
+}
+
+func resolveSources(k *kubelet.KubeletConfiguration) Sources {
+	return Sources{
+		StaticPodPath: k.StaticPodPath,
+		FileCheck:     k.FileCheckFrequency.Duration,
+		URL:           k.StaticPodURL,
+		URLHeader:     k.StaticPodURLHeader,
+		HTTPCheck:     k.HTTPCheckFrequency.Duration,
+	}
+}
+
+func resolveAuth(k *kubelet.KubeletConfiguration) Auth {
+	a := Auth{
+		Anonymous:    *k.Authentication.Anonymous.Enabled,
+		ClientCAFile: k.Authentication.X509.ClientCAFile,
+		Mode:         AuthRoles,
+		TLSCertFile:  k.TLSCertFile,
+		TLSKeyFile:   k.TLSPrivateKeyFile,
+	}
+	if k.Authorization.Mode == kubelet.KubeletAuthorizationModeAlwaysAllow {
+		a.Mode = AuthAlwaysAllow
+	}
+	return a
+}

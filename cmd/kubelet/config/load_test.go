@@ -1,0 +1,281 @@
+package config
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const header = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+
+// write makes a configuration file of the given fields and returns its name.
+func write(t *testing.T, dir, name, fields string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(header+fields), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func load(t *testing.T, args ...string) *Config {
+	t.Helper()
+	c, err := Load(args)
+	if err != nil {
+		t.Fatalf("Load(%q): %v", args, err)
+	}
+	return c
+}
+
+func TestPrecedence(t *testing.T) {
+	for _, tc := range []struct {
+		name, file, dropIn string
+		flags              []string
+		want               int
+	}{
+		{name: "a default stands when nobody says anything", want: 110},
+		{name: "the file beats the default", file: "maxPods: 10", want: 10},
+		{name: "a drop-in beats the file", file: "maxPods: 10", dropIn: "maxPods: 20", want: 20},
+		{name: "a flag beats a drop-in", file: "maxPods: 10", dropIn: "maxPods: 20", flags: []string{"--max-pods=30"}, want: 30},
+		{name: "a flag that repeats the default beats the file", file: "maxPods: 10", flags: []string{"--max-pods=110"}, want: 110},
+		{name: "a flag may say zero", file: "maxPods: 10", flags: []string{"--max-pods=0"}, want: 0},
+		{name: "a zero in the file is not set", file: "maxPods: 0", want: 110},
+		{name: "an underscore in a flag is a dash", flags: []string{"--max_pods", "7"}, want: 7},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "10.conf", tc.dropIn+"\n")
+			args := append(tc.flags, "--config", write(t, dir, "kubelet.yaml", tc.file+"\n"), "--config-dir", dir)
+			if got := load(t, args...).MaxPods; got != tc.want {
+				t.Errorf("MaxPods = %d, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestDropInsMerge(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, dir, "kubelet.yaml", `
+maxPods: 1
+evictionHard: {memory.available: 1Mi, nodefs.available: 5%}
+clusterDNS: [10.0.0.1, 10.0.0.2]
+reservedMemory: [{numaNode: 3, limits: {memory: 1Gi}}]
+`)
+	write(t, dir, "20.conf", "maxPods: 20\nreservedMemory: [{limits: {memory: 2Gi}}]\n")
+	write(t, dir, "10.conf", "maxPods: 10\nevictionHard: {memory.available: 2Mi}\nclusterDNS: [10.0.0.3]\n")
+	write(t, dir, "30.yaml", "maxPods: 30\n")
+
+	c := load(t, "--config", file, "--config-dir", dir)
+	if c.MaxPods != 20 {
+		t.Errorf("maxPods = %d, want 20: the last .conf by name decides", c.MaxPods)
+	}
+	if got := c.kubelet.EvictionHard; got["memory.available"] != "2Mi" || got["nodefs.available"] != "5%" {
+		t.Errorf("evictionHard = %v, want both files' entries, the drop-in's first", got)
+	}
+	if got := c.kubelet.ClusterDNS; !slices.Equal(got, []string{"10.0.0.3"}) {
+		t.Errorf("clusterDNS = %v, want the drop-in's list alone", got)
+	}
+	if got := c.kubelet.ReservedMemory; len(got) != 1 || got[0].NumaNode != 0 {
+		t.Errorf("reservedMemory = %v, want nothing left of the file's element", got)
+	}
+}
+
+func TestFlagsOverCollections(t *testing.T) {
+	file := write(t, t.TempDir(), "kubelet.yaml", `
+clusterDNS: [10.0.0.1]
+evictionHard: {nodefs.available: 5%}
+featureGates: {NodeSwap: true, EventedPLEG: true}
+staticPodURLHeader: {A: [file]}
+`)
+	k := load(t, "--config", file, "--cluster-dns=1.1.1.1,2.2.2.2", "--eviction-hard=memory.available<1Mi",
+		"--feature-gates=NodeSwap=false", "--manifest-url-header=B:1,B:2", "--manifest-url-header=C:3").kubelet
+	if got := strings.Join(k.ClusterDNS, " "); got != "1.1.1.1 2.2.2.2" {
+		t.Errorf("clusterDNS = %s, want the flag's list alone", got)
+	}
+	if len(k.EvictionHard) != 1 || k.EvictionHard["memory.available"] != "1Mi" {
+		t.Errorf("evictionHard = %v, want the flag's map alone", k.EvictionHard)
+	}
+	if k.FeatureGates["NodeSwap"] || !k.FeatureGates["EventedPLEG"] {
+		t.Errorf("featureGates = %v, want NodeSwap off and EventedPLEG as in the file", k.FeatureGates)
+	}
+	if h := k.StaticPodURLHeader; len(h) != 2 || len(h["B"]) != 2 || len(h["C"]) != 1 {
+		t.Errorf("staticPodURLHeader = %v, want B twice and C once", h)
+	}
+}
+
+func TestDefaultsAreSafe(t *testing.T) {
+	c := load(t)
+	if c.Auth.Anonymous || c.Auth.Mode != AuthRoles || c.Listen.ReadOnlyPort != 0 {
+		t.Errorf("without a file: anonymous %v, mode %q, read-only port %d; want false, the roles, 0",
+			c.Auth.Anonymous, c.Auth.Mode, c.Listen.ReadOnlyPort)
+	}
+	if got := Unhonoured(c); len(got) != 0 {
+		t.Errorf("Unhonoured = %v, want none when nothing is set", got)
+	}
+}
+
+func TestListen(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		args []string
+		want Listen
+	}{
+		{"all defaults", nil,
+			Listen{defaultSocket, "0.0.0.0", 10250, "127.0.0.1", 0, "127.0.0.1", 10248, true}},
+		{"the read-only port stays on loopback", []string{"--read-only-port=10255"},
+			Listen{defaultSocket, "0.0.0.0", 10250, "127.0.0.1", 10255, "127.0.0.1", 10248, true}},
+		{"the read-only port follows an address that is given, even the default one", []string{"--read-only-port=10255", "--address=0.0.0.0"},
+			Listen{defaultSocket, "0.0.0.0", 10250, "0.0.0.0", 10255, "127.0.0.1", 10248, true}},
+		{"no server, no health, no socket", []string{"--enable-server=false", "--healthz-port=0", "--socket="},
+			Listen{"", "0.0.0.0", 0, "127.0.0.1", 0, "127.0.0.1", 0, true}},
+		{"a single run listens nowhere", []string{"--runonce", "--read-only-port=10255"}, Listen{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := load(t, tc.args...).Listen; got != tc.want {
+				t.Errorf("Listen = %+v, want %+v", got, tc.want)
+			}
+		})
+	}
+
+	file := write(t, t.TempDir(), "kubelet.yaml", "address: 192.0.2.1\nreadOnlyPort: 10255\n")
+	if got := load(t, "--config", file).Listen.ReadOnlyAddress; got != "192.0.2.1" {
+		t.Errorf("read-only address with an address in the file = %s, want 192.0.2.1", got)
+	}
+}
+
+func TestNode(t *testing.T) {
+	if got := load(t, "--hostname-override=Web-1").NodeName; got != "web-1" {
+		t.Errorf("NodeName = %q, want the override in lower case", got)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := load(t).NodeName; got != strings.ToLower(host) {
+		t.Errorf("NodeName = %q, want the host's name %q in lower case", got, host)
+	}
+	want := []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}
+	if got := load(t, "--node-ip=192.0.2.1,2001:db8::1").NodeIPs; !slices.Equal(got, want) {
+		t.Errorf("NodeIPs = %v, want %v", got, want)
+	}
+	c := load(t, "--root-dir=/srv/node")
+	if c.Dirs.Root != "/srv/node" || c.Dirs.Cert != "/srv/node/pki" {
+		t.Errorf("Dirs = %+v, want the certificates under the root", c.Dirs)
+	}
+}
+
+func TestRelativePathsStartAtTheFile(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, dir, "kubelet.yaml", "staticPodPath: pods\nauthentication: {x509: {clientCAFile: ca.crt}}\n")
+	c := load(t, "--config", file)
+	if got, want := c.Sources.StaticPodPath, filepath.Join(dir, "pods"); got != want {
+		t.Errorf("StaticPodPath = %s, want %s", got, want)
+	}
+	if got, want := c.Auth.ClientCAFile, filepath.Join(dir, "ca.crt"); got != want {
+		t.Errorf("ClientCAFile = %s, want %s", got, want)
+	}
+}
+
+func TestResolvedValues(t *testing.T) {
+	file := write(t, t.TempDir(), "kubelet.json", "crashLoopBackOff: {maxContainerRestartPeriod: 30s}\n"+
+		"authorization: {mode: AlwaysAllow}\nauthentication: {anonymous: {enabled: true}}\nlogging: {format: json}\n")
+	c := load(t, "--config", file, "-v4", "--container-runtime-endpoint=unix:///run/x.sock")
+	if c.CrashLoopMax != 30*time.Second {
+		t.Errorf("CrashLoopMax = %v, want 30s", c.CrashLoopMax)
+	}
+	if c.Auth.Mode != AuthAlwaysAllow || !c.Auth.Anonymous {
+		t.Errorf("Auth = %+v, want what the file asks for", c.Auth)
+	}
+	if c.Logging != (Logging{"json", 4}) {
+		t.Errorf("Logging = %+v, want json at 4", c.Logging)
+	}
+	if c.Runtime.ImageEndpoint != "unix:///run/x.sock" {
+		t.Errorf("ImageEndpoint = %s, want the runtime's", c.Runtime.ImageEndpoint)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, tc := range []struct {
+		name, file string
+		args       []string
+		want       []string // parts of the message
+	}{
+		{name: "an unknown field", file: header + "maxpods: 1\n", want: []string{"kubelet.yaml", `unknown field "maxpods"`}},
+		{name: "an unknown nested field", file: header + "authentication: {x509: {ca: a}}\n", want: []string{"kubelet.yaml", `"authentication.x509.ca"`}},
+		{name: "a duplicate key", file: header + "port: 1\nport: 2\n", want: []string{"kubelet.yaml", `"port" already set`}},
+		{name: "a wrong type", file: header + "maxPods: many\n", want: []string{"kubelet.yaml", "maxPods"}},
+		{name: "another version", file: "apiVersion: kubelet.config.k8s.io/v1\nkind: KubeletConfiguration\n", want: []string{"kubelet.yaml", "want apiVersion kubelet.config.k8s.io/v1beta1", `"kubelet.config.k8s.io/v1"`}},
+		{name: "another kind", file: "apiVersion: v1\nkind: Pod\n", want: []string{`kind "Pod"`}},
+		{name: "no kind", file: "maxPods: 1\n", want: []string{`kind ""`}},
+		{name: "an empty file", file: "", want: []string{"kubelet.yaml", "empty"}},
+		{name: "a list", file: "- 1\n", want: []string{"want a KubeletConfiguration object"}},
+		{name: "two documents", file: header + "---\n" + header, want: []string{"one YAML document"}},
+		{name: "an unknown gate in the file", file: header + "featureGates: {Teleport: true}\n", want: []string{"featureGates[Teleport]", "unknown feature gate"}},
+		{name: "an unknown gate in a flag", args: []string{"--feature-gates=Teleport=true"}, want: []string{"featureGates[Teleport]"}},
+		{name: "a gate that is no switch", args: []string{"--feature-gates=NodeSwap=maybe"}, want: []string{"feature-gates", "NodeSwap=maybe"}},
+		{name: "a missing file", args: []string{"--config=/nowhere/kubelet.yaml"}, want: []string{"/nowhere/kubelet.yaml"}},
+		{name: "a missing drop-in directory", args: []string{"--config-dir=/nowhere"}, want: []string{"/nowhere"}},
+		{name: "an unknown flag", args: []string{"--warp=9"}, want: []string{"unknown flag: --warp"}},
+		{name: "an argument", args: []string{"run"}, want: []string{`unexpected argument "run"`}},
+		{name: "a cluster", args: []string{"--kubeconfig=/etc/kubernetes/kubelet.conf"}, want: []string{"--kubeconfig", "joining a cluster is not built yet"}},
+		{name: "a bootstrap", args: []string{"--bootstrap-kubeconfig=x"}, want: []string{"joining a cluster is not built yet"}},
+		{name: "port 0", args: []string{"--port=0"}, want: []string{"port: Invalid value: 0", "between 1 and 65535"}},
+		{name: "a negative port", args: []string{"--healthz-port=-1"}, want: []string{"healthzPort"}},
+		{name: "one port twice", args: []string{"--read-only-port=10250"}, want: []string{"readOnlyPort", "must differ"}},
+		{name: "an address that is a name", args: []string{"--address=localhost"}, want: []string{"address", "IP address"}},
+		{name: "a crash-loop maximum over five minutes", file: header + "crashLoopBackOff: {maxContainerRestartPeriod: 301s}\n", want: []string{"crashLoopBackOff.maxContainerRestartPeriod", "1s and 300s"}},
+		{name: "a certificate without its key", args: []string{"--tls-cert-file=a"}, want: []string{"tlsCertFile", "tlsPrivateKeyFile"}},
+		{name: "an unknown mode", args: []string{"--authorization-mode=RBAC"}, want: []string{"authorization.mode", "RBAC"}},
+		{name: "an unknown log format", args: []string{"--logging-format=xml"}, want: []string{"logging.format", "xml"}},
+		{name: "an endpoint that is no socket", args: []string{"--container-runtime-endpoint=tcp://1.2.3.4:5"}, want: []string{"containerRuntimeEndpoint"}},
+		{name: "a URL that is none", args: []string{"--manifest-url=ftp://user:hunter2@h/"}, want: []string{"staticPodURL"}},
+		{name: "a header without a value", args: []string{"--manifest-url-header=hunter2"}, want: []string{"want name:value"}},
+		{name: "a node name that is no DNS name", args: []string{"--hostname-override=a_b"}, want: []string{"node name", "a_b"}},
+		{name: "two addresses of one family", args: []string{"--node-ip=192.0.2.1,192.0.2.2"}, want: []string{"--node-ip"}},
+		{name: "two faults name both", args: []string{"--port=0", "--max-pods=-1"}, want: []string{"port", "maxPods"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			args := tc.args
+			if args == nil {
+				path := filepath.Join(t.TempDir(), "kubelet.yaml")
+				if err := os.WriteFile(path, []byte(tc.file), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				args = []string{"--config", path}
+			}
+			_, err := Load(args)
+			if err == nil {
+				t.Fatal("Load took it")
+			}
+			for _, part := range tc.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("error %q does not say %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+func TestAnEmptyKubeconfigIsStandalone(t *testing.T) {
+	load(t, "--kubeconfig=", "--bootstrap-kubeconfig=")
+}
+
+func TestTextsInsteadOfANode(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		want error
+	}{
+		{[]string{"--help"}, ErrHelp},
+		{[]string{"-h"}, ErrHelp},
+		{[]string{"--version"}, ErrVersion},
+	} {
+		if _, err := Load(tc.args); !errors.Is(err, tc.want) {
+			t.Errorf("Load(%q) = %v, want %v", tc.args, err, tc.want)
+		}
+	}
+}

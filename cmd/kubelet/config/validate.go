@@ -1,0 +1,175 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kubelet "k8s.io/kubelet/config/v1beta1"
+)
+
+// validate checks the fields that have an effect, and returns all that is
+// wrong at once, each with the path of its field.
+func validate(o *Options) error {
+	k := &o.Kubelet
+	errs := slices.Concat(
+		validateListen(k),
+		validateSources(k),
+		validateAuth(k),
+		validateRuntime(k),
+		validateLogs(k),
+		validateGates(k),
+	)
+	if o.RootDir == "" {
+		errs = append(errs, field.Required(field.NewPath("--root-dir"), ""))
+	}
+	if err := errs.ToAggregate(); err != nil {
+		return fmt.Errorf("check configuration: %w", err)
+	}
+	return nil
+}
+
+func validateListen(k *kubelet.KubeletConfiguration) field.ErrorList {
+	errs := slices.Concat(
+		between("port", k.Port, 1, 65535),
+		between("readOnlyPort", k.ReadOnlyPort, 0, 65535),
+		between("healthzPort", *k.HealthzPort, 0, 65535),
+		address("address", k.Address),
+		address("healthzBindAddress", k.HealthzBindAddress),
+	)
+	if *k.EnableServer && k.Port == k.ReadOnlyPort {
+		errs = append(errs, field.Invalid(field.NewPath("readOnlyPort"), k.ReadOnlyPort, "must differ from port"))
+	}
+	return errs
+}
+
+func validateSources(k *kubelet.KubeletConfiguration) field.ErrorList {
+	errs := slices.Concat(
+		positive("fileCheckFrequency", k.FileCheckFrequency.Duration),
+		positive("httpCheckFrequency", k.HTTPCheckFrequency.Duration),
+	)
+	if k.StaticPodURL == "" {
+		return errs
+	}
+	u, err := url.Parse(k.StaticPodURL)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		// The URL may hold a password, so it is not repeated.
+		errs = append(errs, field.Invalid(field.NewPath("staticPodURL"), field.OmitValueType{}, "must be an http or https URL"))
+	}
+	return errs
+}
+
+func validateAuth(k *kubelet.KubeletConfiguration) field.ErrorList {
+	var errs field.ErrorList
+	modes := []kubelet.KubeletAuthorizationMode{
+		"", kubelet.KubeletAuthorizationModeAlwaysAllow, kubelet.KubeletAuthorizationModeWebhook,
+	}
+	if !slices.Contains(modes, k.Authorization.Mode) {
+		errs = append(errs, field.NotSupported(field.NewPath("authorization", "mode"), k.Authorization.Mode, modes[1:]))
+	}
+	if (k.TLSCertFile == "") != (k.TLSPrivateKeyFile == "") {
+		errs = append(errs, field.Invalid(field.NewPath("tlsCertFile"), k.TLSCertFile, "must be given together with tlsPrivateKeyFile"))
+	}
+	return errs
+}
+
+func validateRuntime(k *kubelet.KubeletConfiguration) field.ErrorList {
+	errs := slices.Concat(
+		endpoint("containerRuntimeEndpoint", k.ContainerRuntimeEndpoint),
+		positive("runtimeRequestTimeout", k.RuntimeRequestTimeout.Duration),
+		between("maxPods", k.MaxPods, 0, 1<<20),
+	)
+	if k.ImageServiceEndpoint != "" {
+		errs = append(errs, endpoint("imageServiceEndpoint", k.ImageServiceEndpoint)...)
+	}
+	longest := k.CrashLoopBackOff.MaxContainerRestartPeriod.Duration
+	if longest < time.Second || longest > 300*time.Second {
+		path := field.NewPath("crashLoopBackOff", "maxContainerRestartPeriod")
+		errs = append(errs, field.Invalid(path, longest.String(), "must be between 1s and 300s"))
+	}
+	return errs
+}
+
+func validateLogs(k *kubelet.KubeletConfiguration) field.ErrorList {
+	var errs field.ErrorList
+	if !filepath.IsAbs(k.PodLogsDir) {
+		errs = append(errs, field.Invalid(field.NewPath("podLogsDir"), k.PodLogsDir, "must be an absolute path"))
+	}
+	if formats := []string{"json", "text"}; !slices.Contains(formats, k.Logging.Format) {
+		errs = append(errs, field.NotSupported(field.NewPath("logging", "format"), k.Logging.Format, formats))
+	}
+	return errs
+}
+
+func validateGates(k *kubelet.KubeletConfiguration) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range slices.Sorted(maps.Keys(k.FeatureGates)) {
+		if !knownGate(name) {
+			errs = append(errs, field.Invalid(field.NewPath("featureGates").Key(name), k.FeatureGates[name], "unknown feature gate"))
+		}
+	}
+	return errs
+}
+
+func between(name string, got, low, high int32) field.ErrorList {
+	if got < low || got > high {
+		return field.ErrorList{field.Invalid(field.NewPath(name), got, fmt.Sprintf("must be between %d and %d", low, high))}
+	}
+	return nil
+}
+
+func positive(name string, got time.Duration) field.ErrorList {
+	if got <= 0 {
+		return field.ErrorList{field.Invalid(field.NewPath(name), got.String(), "must be more than 0")}
+	}
+	return nil
+}
+
+func address(name, got string) field.ErrorList {
+	if _, err := netip.ParseAddr(got); err != nil {
+		return field.ErrorList{field.Invalid(field.NewPath(name), got, "must be an IP address")}
+	}
+	return nil
+}
+
+// endpoint takes unix:///path, and the bare /path of older command lines.
+func endpoint(name, got string) field.ErrorList {
+	if !filepath.IsAbs(strings.TrimPrefix(got, "unix://")) {
+		return field.ErrorList{field.Invalid(field.NewPath(name), got, "must be unix:// and an absolute path")}
+	}
+	return nil
+}
+
+func validNodeName(name string) error {
+	if rules := validation.IsDNS1123Subdomain(name); len(rules) > 0 {
+		return fmt.Errorf("check node name %q: %s", name, strings.Join(rules, "; "))
+	}
+	return nil
+}
+
+// nodeIPs parses one address, or one of each family joined by a comma.
+func nodeIPs(list string) ([]netip.Addr, error) {
+	if list == "" {
+		return nil, nil
+	}
+	var ips []netip.Addr
+	for s := range strings.SplitSeq(list, ",") {
+		ip, err := netip.ParseAddr(strings.TrimSpace(s))
+		if err != nil {
+			return nil, fmt.Errorf("parse --node-ip: %w", err)
+		}
+		ips = append(ips, ip)
+	}
+	if len(ips) > 2 || len(ips) == 2 && ips[0].Is4() == ips[1].Is4() {
+		return nil, errors.New("parse --node-ip: want one address, or one IPv4 and one IPv6")
+	}
+	return ips, nil
+}
