@@ -25,7 +25,7 @@ var fieldFlags = []fieldFlag{
 	{"container-runtime-endpoint", "containerRuntimeEndpoint", "`endpoint` of the container runtime (CRI v1)"},
 	{"image-service-endpoint", "imageServiceEndpoint", "`endpoint` of the image service (default: the runtime's)"},
 	{"runtime-request-timeout", "runtimeRequestTimeout", "limit for each runtime request but pull, logs, exec and attach"},
-	{"max-pods", "maxPods", "how many pods may run at once, a `number`"},
+	{"max-pods", "maxPods", "`number` of pods that may run at once"},
 
 	{"pod-manifest-path", "staticPodPath", "`path` of a directory of pod manifests, or of one manifest"},
 	{"file-check-frequency", "fileCheckFrequency", "how often that path is read even if nothing notified a change"},

@@ -85,6 +85,16 @@ reservedMemory: [{numaNode: 3, limits: {memory: 1Gi}}]
 	}
 }
 
+func TestAWrongDropInIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "10.conf", "maxPods: 10\n")
+	write(t, dir, "20.conf", "warp: 9\n")
+	_, err := Load([]string{"--config-dir", dir})
+	if err == nil || !strings.Contains(err.Error(), "20.conf") || !strings.Contains(err.Error(), `"warp"`) {
+		t.Errorf("Load = %v, want an error that names 20.conf and warp", err)
+	}
+}
+
 func TestFlagsOverCollections(t *testing.T) {
 	file := write(t, t.TempDir(), "kubelet.yaml", `
 clusterDNS: [10.0.0.1]
