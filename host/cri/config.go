@@ -1,0 +1,65 @@
+package cri
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/node"
+)
+
+// Config is what the adapter has to know besides the pod.
+type Config struct {
+	Endpoint       string        // "unix:///run/containerd/containerd.sock" or a bare path
+	ImageEndpoint  string        // where images are pulled; empty: Endpoint
+	RequestTimeout time.Duration // of an ordinary call; zero: two minutes
+	ParallelPulls  int           // bounds pulls in flight; zero: no bound
+
+	PodLogsDir     string // such as /var/log/pods
+	CgroupParent   string // of every sandbox; empty: the runtime's own choice
+	SeccompDefault bool   // containers that ask for nothing get the runtime's profile
+	SeccompDir     string // where Localhost profiles lie
+	DNS            DNS
+	Machine        Machine
+
+	// Hash is the fingerprint of a container's spec that is kept with it.
+	Hash func(*corev1.Container) string
+	// Mounts tells what to mount into a container; nil: nothing.
+	Mounts func(*node.Pod, *corev1.Container) ([]*runtimeapi.Mount, error)
+}
+
+// DNS is what pods get to resolve names with.
+type DNS struct {
+	ResolvConf string   // the host's resolv.conf; empty: pods inherit nothing
+	Servers    []string // of the cluster; empty: ClusterFirst means Default
+	Domain     string   // of the cluster
+}
+
+// Machine is the part of the machine that containers are told about.
+type Machine struct {
+	Name          string              // of the node
+	IPs           []string            // of the node, the primary one first
+	Memory        int64               // bytes
+	Allocatable   corev1.ResourceList // stands in for a limit that is not set
+	HugePageSizes []string            // as the kernel has them: "2MB", "1GB"
+	OOMGroup      bool                // out of memory ends a container as a whole; needs cgroup v2
+}
+
+const defaultRequestTimeout = 2 * time.Minute
+
+func (c Config) withDefaults() Config {
+	if c.RequestTimeout == 0 {
+		c.RequestTimeout = defaultRequestTimeout
+	}
+	if c.ImageEndpoint == "" {
+		c.ImageEndpoint = c.Endpoint
+	}
+	if c.Hash == nil {
+		c.Hash = func(*corev1.Container) string { return "" }
+	}
+	if c.Mounts == nil {
+		c.Mounts = func(*node.Pod, *corev1.Container) ([]*runtimeapi.Mount, error) { return nil, nil }
+	}
+	return c
+}

@@ -1,0 +1,163 @@
+package cri
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	kubelettypes "k8s.io/kubelet/pkg/types"
+
+	"nodal/node"
+)
+
+// minStopTimeout is the least that a container gets between TERM and KILL,
+// whatever is left of its pod's grace period.
+const minStopTimeout = 2 * time.Second
+
+func (r *Runtime) createContainer(
+	ctx context.Context, pod *node.Pod, got *node.Observed, a node.CreateContainer,
+) (node.Result, error) {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	request, err := r.createRequest(ctx, pod, got, a)
+	switch {
+	case err == nil:
+	case unanswered(err):
+		return node.Result{}, judge(err, reasonContainerConfig, "prepare container "+a.Container)
+	default:
+		return node.Result{}, failure(reasonContainerConfig, err)
+	}
+	if err := makeLogDir(r.config.PodLogsDir, pod, a.Container); err != nil {
+		return node.Result{}, failure(reasonCreateContainer, err)
+	}
+	reply, err := r.runtime.CreateContainer(ctx, request)
+	if err != nil {
+		return node.Result{}, judge(err, reasonCreateContainer, "create container "+a.Container)
+	}
+	r.keys.put(reply.GetContainerId(), pod.Key())
+	return node.Result{ID: reply.GetContainerId()}, nil
+}
+
+func (r *Runtime) createRequest(
+	ctx context.Context, pod *node.Pod, got *node.Observed, a node.CreateContainer,
+) (*runtimeapi.CreateContainerRequest, error) {
+	c, err := specContainer(pod.Object, a.Container)
+	if err != nil {
+		return nil, err
+	}
+	in := containerInput{pod: pod.Object, spec: c, attempt: a.Attempt, image: a.ImageID}
+	sandbox, err := r.sandboxFor(ctx, in, got, a.SandboxID)
+	if err != nil {
+		return nil, err
+	}
+	in.podIPs = sandbox.IPs
+	if in.user, err = r.imageUserFor(ctx, in); err != nil {
+		return nil, err
+	}
+	if in.mounts, err = r.config.Mounts(pod, c); err != nil {
+		return nil, err
+	}
+	config, err := containerConfig(r.config, in)
+	if err != nil {
+		return nil, err
+	}
+	sandboxConfig, err := r.sandboxConfig(pod.Object, sandbox.Attempt)
+	if err != nil {
+		return nil, err
+	}
+	return &runtimeapi.CreateContainerRequest{
+		PodSandboxId: a.SandboxID, Config: config, SandboxConfig: sandboxConfig,
+	}, nil
+}
+
+func (r *Runtime) startContainer(ctx context.Context, a node.StartContainer) error {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	_, err := r.runtime.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: a.ID})
+	if err != nil {
+		return judge(err, reasonStartContainer, "start container "+a.Container)
+	}
+	return nil
+}
+
+func (r *Runtime) inspectContainer(
+	ctx context.Context, got *node.Observed, a node.InspectContainer,
+) (node.Result, error) {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	reply, err := r.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: a.ID})
+	if err != nil {
+		return node.Result{}, judgeInspect(err, reasonInspectContainer, "inspect container "+a.Container)
+	}
+	c := inspectedContainer(reply.GetStatus())
+	c.SandboxID = sandboxOf(got, a.ID)
+	return node.Result{ID: a.ID, Container: &c}, nil
+}
+
+// sandboxOf tells from a list where a container is; its status does not say.
+func sandboxOf(got *node.Observed, id string) string {
+	if got == nil {
+		return ""
+	}
+	i := slices.IndexFunc(got.Containers, func(c node.Container) bool { return c.ID == id })
+	if i < 0 {
+		return ""
+	}
+	return got.Containers[i].SandboxID
+}
+
+func inspectedContainer(s *runtimeapi.ContainerStatus) node.Container {
+	return node.Container{
+		ID:         s.GetId(),
+		UID:        types.UID(s.GetLabels()[kubelettypes.KubernetesPodUIDLabel]),
+		Name:       s.GetLabels()[kubelettypes.KubernetesContainerNameLabel],
+		Attempt:    s.GetMetadata().GetAttempt(),
+		State:      containerState(s.GetState()),
+		Hash:       s.GetAnnotations()[annotationHash],
+		Image:      cmp.Or(s.GetImage().GetUserSpecifiedImage(), s.GetImage().GetImage()),
+		ImageID:    cmp.Or(s.GetImageRef(), s.GetImageId()),
+		CreatedAt:  timeOf(s.GetCreatedAt()),
+		StartedAt:  timeOf(s.GetStartedAt()),
+		FinishedAt: timeOf(s.GetFinishedAt()),
+		ExitCode:   s.GetExitCode(),
+		Reason:     s.GetReason(),
+		Message:    s.GetMessage(),
+		LogPath:    s.GetLogPath(),
+		Grace:      graceOf(s.GetAnnotations()),
+		Inspected:  true,
+	}
+}
+
+func (r *Runtime) stopContainer(ctx context.Context, a node.StopContainer) error {
+	timeout := stopTimeout(a.Grace)
+	ctx, cancel := context.WithTimeout(ctx, timeout+r.config.RequestTimeout)
+	defer cancel()
+	_, err := r.runtime.StopContainer(ctx, &runtimeapi.StopContainerRequest{
+		ContainerId: a.ID, Timeout: int64(timeout / time.Second),
+	})
+	if err != nil && !missing(err) {
+		return judge(err, reasonStopContainer, fmt.Sprintf("stop container %s within %s", a.Container, timeout))
+	}
+	return nil
+}
+
+// stopTimeout rounds up: whole seconds are all that CRI knows, and KILL must not
+// come early.
+func stopTimeout(grace time.Duration) time.Duration {
+	return max(minStopTimeout, (grace + time.Second - 1).Truncate(time.Second))
+}
+
+func (r *Runtime) removeContainer(ctx context.Context, a node.RemoveContainer) error {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	_, err := r.runtime.RemoveContainer(ctx, &runtimeapi.RemoveContainerRequest{ContainerId: a.ID})
+	if err != nil && !missing(err) {
+		return judge(err, reasonRemoveContainer, "remove container "+a.Container)
+	}
+	r.keys.remove(a.ID)
+	return nil
+}

@@ -1,0 +1,159 @@
+package cri
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// What resolvers cope with.
+const (
+	maxNameservers  = 3
+	maxSearches     = 32
+	maxSearchLength = 2048
+)
+
+// dnsConfig is what becomes the pod's resolv.conf. The host's is read anew each
+// time: it changes with the networks that the machine joins.
+func dnsConfig(pod *corev1.Pod, dns DNS) (*runtimeapi.DNSConfig, error) {
+	host := &runtimeapi.DNSConfig{}
+	if dns.ResolvConf != "" {
+		text, err := os.ReadFile(dns.ResolvConf)
+		if err != nil {
+			return nil, fmt.Errorf("read the host's DNS configuration: %w", err)
+		}
+		host = parseResolvConf(string(text))
+	}
+	return podDNS(pod, dns, host), nil
+}
+
+// parseResolvConf reads the directives that pods inherit; of several search
+// lines the last one counts.
+func parseResolvConf(text string) *runtimeapi.DNSConfig {
+	config := &runtimeapi.DNSConfig{}
+	for line := range strings.Lines(text) {
+		if i := strings.IndexAny(line, "#;"); i >= 0 {
+			line = line[:i]
+		}
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		switch fields[0] {
+		case "nameserver":
+			config.Servers = append(config.Servers, fields[1])
+		case "search":
+			config.Searches = nil
+			for _, domain := range fields[1:] {
+				if domain != "." {
+					domain = strings.TrimSuffix(domain, ".")
+				}
+				config.Searches = append(config.Searches, domain)
+			}
+		case "options":
+			config.Options = mergeOptions(config.Options, fields[1:])
+		}
+	}
+	return config
+}
+
+func podDNS(pod *corev1.Pod, dns DNS, host *runtimeapi.DNSConfig) *runtimeapi.DNSConfig {
+	var config *runtimeapi.DNSConfig
+	switch {
+	case pod.Spec.DNSPolicy == corev1.DNSNone:
+		config = &runtimeapi.DNSConfig{}
+	case asksCluster(pod) && len(dns.Servers) > 0:
+		config = clusterDNS(pod.Namespace, dns, host)
+	default:
+		config = host
+	}
+	if own := pod.Spec.DNSConfig; own != nil {
+		config.Servers = append(config.Servers, own.Nameservers...)
+		config.Searches = append(config.Searches, own.Searches...)
+		config.Options = mergeOptions(config.Options, ownOptions(own))
+	}
+	config.Servers = limitServers(config.Servers)
+	config.Searches = limitSearches(config.Searches)
+	return config
+}
+
+// asksCluster: on the host's network ClusterFirst means the host's DNS, unless
+// the pod insists.
+func asksCluster(pod *corev1.Pod) bool {
+	switch pod.Spec.DNSPolicy {
+	case corev1.DNSClusterFirstWithHostNet:
+		return true
+	case corev1.DNSClusterFirst, "":
+		return !pod.Spec.HostNetwork
+	}
+	return false
+}
+
+func clusterDNS(namespace string, dns DNS, host *runtimeapi.DNSConfig) *runtimeapi.DNSConfig {
+	config := &runtimeapi.DNSConfig{Servers: slices.Clone(dns.Servers), Options: []string{"ndots:5"}}
+	if dns.Domain != "" {
+		config.Searches = []string{namespace + ".svc." + dns.Domain, "svc." + dns.Domain, dns.Domain}
+	}
+	config.Searches = append(config.Searches, host.GetSearches()...)
+	return config
+}
+
+func ownOptions(own *corev1.PodDNSConfig) []string {
+	options := make([]string, 0, len(own.Options))
+	for _, o := range own.Options {
+		option := o.Name
+		if o.Value != nil && *o.Value != "" {
+			option += ":" + *o.Value
+		}
+		options = append(options, option)
+	}
+	return options
+}
+
+// mergeOptions adds options; one of the same name replaces the earlier.
+func mergeOptions(options, more []string) []string {
+	for _, option := range more {
+		name, _, _ := strings.Cut(option, ":")
+		same := func(o string) bool {
+			other, _, _ := strings.Cut(o, ":")
+			return other == name
+		}
+		if i := slices.IndexFunc(options, same); i >= 0 {
+			options[i] = option
+		} else {
+			options = append(options, option)
+		}
+	}
+	return options
+}
+
+func limitServers(servers []string) []string {
+	servers = withoutRepeats(servers)
+	return servers[:min(len(servers), maxNameservers)]
+}
+
+func limitSearches(searches []string) []string {
+	searches = withoutRepeats(searches)
+	searches = searches[:min(len(searches), maxSearches)]
+	length := 0
+	for i, domain := range searches {
+		if length += len(domain); length+i > maxSearchLength {
+			return searches[:i]
+		}
+	}
+	return searches
+}
+
+func withoutRepeats(list []string) []string {
+	var kept []string
+	for _, entry := range list {
+		if !slices.Contains(kept, entry) {
+			kept = append(kept, entry)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,26 @@
+// Package cri drives a container runtime through CRI v1: it turns a node.Action
+// into one call and what the runtime says into a node.Observed. It decides
+// nothing and remembers nothing that the runtime could not tell again.
+//
+//	node.Action ──Do────▶ *_config.go builds the request ──▶ runtime
+//	node.Observed ◀─List─ labels.go reads it back ◀───────── runtime
+//	wake(key) ◀────Watch─ watch.go, watch_containerd.go ◀─── events
+//
+// The runtime's own labels and annotations, named as every kubelet names them,
+// are the durable truth: what another process started is found again by List.
+//
+// # What an error says
+//
+// A *node.Failure is definite: the action had no effect and Reason is
+// Kubernetes' word for why. An error that wraps node.ErrUnknown leaves open
+// whether the action had its effect: the call timed out, the connection broke, or
+// an earlier call for the same name is still under way. Stopping or
+// removing what is not there is a success. See errors.go.
+//
+// # Where things are
+//
+// Start reading at Runtime.Do in runtime.go. sandbox.go, container.go and image.go
+// hold the calls. What goes into them is built by pure functions:
+// sandbox_config.go, container_config.go, security.go, resources.go, dns.go,
+// env.go. exec.go serves those who want to run a command in a container.
+package cri

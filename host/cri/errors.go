@@ -1,0 +1,103 @@
+package cri
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"nodal/node"
+)
+
+// Reasons of failures, as Kubernetes names them. Where it has no name, ours
+// follows the pattern.
+const (
+	reasonRunSandbox       = "FailedCreatePodSandBox"
+	reasonInspectSandbox   = "InspectPodSandboxError"
+	reasonStopSandbox      = "KillPodSandboxError"
+	reasonRemoveSandbox    = "RemovePodSandboxError"
+	reasonContainerConfig  = "CreateContainerConfigError"
+	reasonCreateContainer  = "CreateContainerError"
+	reasonStartContainer   = "RunContainerError"
+	reasonInspectContainer = "InspectContainerError"
+	reasonStopContainer    = "KillContainerError"
+	reasonRemoveContainer  = "RemoveContainerError"
+	reasonInvalidImage     = "InvalidImageName"
+	reasonInspectImage     = "ImageInspectError"
+	reasonNeverPull        = "ErrImageNeverPull"
+	reasonPull             = "ErrImagePull"
+)
+
+// answer is a gRPC error that reads as what the runtime said, without the
+// frame that gRPC puts around it.
+type answer struct{ err error }
+
+func (a answer) Error() string { return status.Convert(a.err).Message() }
+func (a answer) Unwrap() error { return a.err }
+
+// judge tells a failed call's definite failure from its unknown outcome. Doing
+// is verb and object: "start container web".
+func judge(err error, reason, doing string) error {
+	err = fmt.Errorf("%s: %w", doing, answer{err})
+	if unanswered(err) || reserved(err) {
+		return fmt.Errorf("%w: %w", err, node.ErrUnknown)
+	}
+	return &node.Failure{Reason: reason, Err: err}
+}
+
+// unanswered says whether a call ended without the runtime's word on it.
+func unanswered(err error) bool {
+	switch code(err) {
+	case codes.Canceled, codes.DeadlineExceeded, codes.Unavailable:
+		return true
+	}
+	return strings.Contains(err.Error(), "transport is closing")
+}
+
+// reserved says whether an earlier call for the same pod and attempt holds the
+// name: it is still under way, or succeeded unseen. Containerd gives that no
+// code of its own.
+func reserved(err error) bool {
+	return code(err) == codes.AlreadyExists || strings.Contains(err.Error(), "failed to reserve") ||
+		strings.Contains(err.Error(), "is reserved for")
+}
+
+func missing(err error) bool { return code(err) == codes.NotFound }
+
+func unimplemented(err error) bool { return code(err) == codes.Unimplemented }
+
+// code finds the gRPC code below whatever wraps it.
+func code(err error) codes.Code {
+	var carrier interface{ GRPCStatus() *status.Status }
+	if errors.As(err, &carrier) {
+		return carrier.GRPCStatus().Code()
+	}
+	return status.FromContextError(err).Code()
+}
+
+// explain gives an error of a call that changes nothing its kind.
+func explain(err error, doing string) error {
+	err = fmt.Errorf("%s: %w", doing, answer{err})
+	switch code(err) {
+	case codes.NotFound:
+		return fmt.Errorf("%w: %w", err, node.ErrNotFound)
+	case codes.Unavailable, codes.DeadlineExceeded:
+		return fmt.Errorf("%w: %w", err, node.ErrUnavailable)
+	case codes.Unimplemented:
+		return fmt.Errorf("%w: %w", err, node.ErrUnsupported)
+	}
+	return err
+}
+
+// judgeInspect is judge for a call that asks after one thing: that it is not
+// there is an answer too.
+func judgeInspect(err error, reason, doing string) error {
+	if missing(err) {
+		return explain(err, doing)
+	}
+	return judge(err, reason, doing)
+}
+
+func failure(reason string, err error) error { return &node.Failure{Reason: reason, Err: err} }

@@ -1,0 +1,134 @@
+package cri
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	kubelettypes "k8s.io/kubelet/pkg/types"
+
+	"nodal/node"
+)
+
+// List observes one key, or all of them, with two calls. A key that is asked for
+// is in the answer even when nothing of it is there. What no kubelet
+// made is left out. Mark is left to the caller.
+func (r *Runtime) List(ctx context.Context, only *node.Key) (map[node.Key]*node.Observed, error) {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	labels := selector(only)
+	sandboxes, err := r.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{
+		Filter: &runtimeapi.PodSandboxFilter{LabelSelector: labels},
+	})
+	if err != nil {
+		return nil, explain(err, "list sandboxes")
+	}
+	containers, err := r.runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{
+		Filter: &runtimeapi.ContainerFilter{LabelSelector: labels},
+	})
+	if err != nil {
+		return nil, explain(err, "list containers")
+	}
+	found := observed(r.config.PodLogsDir, sandboxes.GetItems(), containers.GetContainers())
+	if only == nil {
+		r.keys.replace(found)
+	} else {
+		if found[*only] == nil {
+			found[*only] = &node.Observed{}
+		}
+		r.keys.add(*only, found[*only])
+	}
+	return found, nil
+}
+
+func observed(
+	logs string, sandboxes []*runtimeapi.PodSandbox, containers []*runtimeapi.Container,
+) map[node.Key]*node.Observed {
+	found := map[node.Key]*node.Observed{}
+	at := func(key node.Key) *node.Observed {
+		if found[key] == nil {
+			found[key] = &node.Observed{}
+		}
+		return found[key]
+	}
+	for _, s := range sandboxes {
+		if key, ok := keyOf(s.GetLabels()); ok {
+			o := at(key)
+			o.Sandboxes = append(o.Sandboxes, listedSandbox(s))
+		}
+	}
+	for _, c := range containers {
+		if key, ok := keyOf(c.GetLabels()); ok {
+			o := at(key)
+			listed := listedContainer(c)
+			listed.LogPath = filepath.Join(podLogDir(logs, key, listed.UID), containerLog(listed.Name, listed.Attempt))
+			o.Containers = append(o.Containers, listed)
+		}
+	}
+	for _, o := range found {
+		slices.SortFunc(o.Sandboxes, func(a, b node.Sandbox) int {
+			return cmp.Or(cmp.Compare(b.Attempt, a.Attempt), b.CreatedAt.Compare(a.CreatedAt))
+		})
+		slices.SortFunc(o.Containers, func(a, b node.Container) int {
+			return cmp.Or(cmp.Compare(b.Attempt, a.Attempt), b.CreatedAt.Compare(a.CreatedAt))
+		})
+	}
+	return found
+}
+
+func listedSandbox(s *runtimeapi.PodSandbox) node.Sandbox {
+	return node.Sandbox{
+		ID:        s.GetId(),
+		UID:       types.UID(s.GetLabels()[kubelettypes.KubernetesPodUIDLabel]),
+		Attempt:   s.GetMetadata().GetAttempt(),
+		State:     sandboxState(s.GetState()),
+		CreatedAt: timeOf(s.GetCreatedAt()),
+	}
+}
+
+func listedContainer(c *runtimeapi.Container) node.Container {
+	return node.Container{
+		ID:        c.GetId(),
+		SandboxID: c.GetPodSandboxId(),
+		UID:       types.UID(c.GetLabels()[kubelettypes.KubernetesPodUIDLabel]),
+		Name:      c.GetLabels()[kubelettypes.KubernetesContainerNameLabel],
+		Attempt:   c.GetMetadata().GetAttempt(),
+		State:     containerState(c.GetState()),
+		Hash:      c.GetAnnotations()[annotationHash],
+		Image:     cmp.Or(c.GetImage().GetUserSpecifiedImage(), c.GetImage().GetImage()),
+		ImageID:   cmp.Or(c.GetImageId(), c.GetImageRef()),
+		CreatedAt: timeOf(c.GetCreatedAt()),
+		Grace:     graceOf(c.GetAnnotations()),
+	}
+}
+
+func sandboxState(s runtimeapi.PodSandboxState) node.SandboxState {
+	if s == runtimeapi.PodSandboxState_SANDBOX_READY {
+		return node.SandboxReady
+	}
+	return node.SandboxNotReady
+}
+
+func containerState(s runtimeapi.ContainerState) node.ContainerState {
+	switch s {
+	case runtimeapi.ContainerState_CONTAINER_CREATED:
+		return node.ContainerCreated
+	case runtimeapi.ContainerState_CONTAINER_RUNNING:
+		return node.ContainerRunning
+	case runtimeapi.ContainerState_CONTAINER_EXITED:
+		return node.ContainerExited
+	}
+	return node.ContainerUnknown
+}
+
+// timeOf reads CRI's nanoseconds, in which zero or less means never.
+func timeOf(nanos int64) time.Time {
+	if nanos <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, nanos)
+}

@@ -1,0 +1,47 @@
+package cri
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"nodal/node"
+)
+
+// The grammar of image references that registries and runtimes share:
+//
+//	[registry[:port]/]path[:tag][@digest]
+const (
+	hostPart  = `(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])`
+	hostName  = `(?:` + hostPart + `(?:\.` + hostPart + `)*|\[[0-9a-fA-F:]+\])(?::[0-9]+)?`
+	pathPart  = `[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*`
+	tagPart   = `[\w][\w.-]{0,127}`
+	digest    = `[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}`
+	maxPath   = 255
+	idLength  = 64
+	latestTag = ":latest"
+)
+
+var (
+	referencePattern = regexp.MustCompile(
+		`^((?:` + hostName + `/)?` + pathPart + `(?:/` + pathPart + `)*)(:` + tagPart + `)?(@` + digest + `)?$`)
+	idPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+)
+
+// normalReference checks an image reference and gives it the tag that it means
+// when it names neither tag nor digest. A short name stays short: which
+// registry it stands for is the runtime's to say.
+func normalReference(ref string) (string, error) {
+	parts := referencePattern.FindStringSubmatch(ref)
+	switch {
+	case parts == nil:
+		return "", fmt.Errorf("image reference %q is not of the form [registry/]path[:tag][@digest]: %w", ref, node.ErrInvalid)
+	case len(parts[1]) > maxPath:
+		return "", fmt.Errorf("image reference %q has a name of more than %d characters: %w", ref, maxPath, node.ErrInvalid)
+	case len(parts[1]) == idLength && idPattern.MatchString(parts[1]):
+		return "", fmt.Errorf("image reference %q looks like an image id: %w", ref, node.ErrInvalid)
+	case parts[2] == "" && parts[3] == "":
+		return ref + latestTag, nil
+	}
+	return strings.TrimSpace(ref), nil
+}

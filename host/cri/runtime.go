@@ -1,0 +1,138 @@
+package cri
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/node"
+)
+
+// Runtime is a container runtime behind CRI v1. Its methods may be called
+// from any goroutine.
+type Runtime struct {
+	config  Config
+	log     *slog.Logger
+	conn    grpc.ClientConnInterface
+	runtime runtimeapi.RuntimeServiceClient
+	images  runtimeapi.ImageServiceClient
+	pulls   *pulls
+	keys    *keyIndex
+	closers []func() error
+}
+
+// maxMessage is how long a runtime's answer may be: a list of all containers
+// goes beyond gRPC's 4 MiB on a busy machine.
+const maxMessage = 16 << 20
+
+// Dial makes a Runtime that connects when it is first used and reconnects by
+// itself. A runtime that is down is no error here.
+func Dial(config Config, log *slog.Logger) (*Runtime, error) {
+	config = config.withDefaults()
+	conn, err := dial(config.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	images := conn
+	closers := []func() error{conn.Close}
+	if config.ImageEndpoint != config.Endpoint {
+		if images, err = dial(config.ImageEndpoint); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+		closers = append(closers, images.Close)
+	}
+	r := New(conn, images, config, log)
+	r.closers = closers
+	return r, nil
+}
+
+// New makes a Runtime over connections that the caller keeps and closes.
+func New(conn, images grpc.ClientConnInterface, config Config, log *slog.Logger) *Runtime {
+	config = config.withDefaults()
+	r := &Runtime{
+		config: config, log: log, conn: conn,
+		runtime: runtimeapi.NewRuntimeServiceClient(conn),
+		images:  runtimeapi.NewImageServiceClient(images),
+		keys:    newKeyIndex(),
+	}
+	r.pulls = newPulls(config.ParallelPulls, r.pullImage)
+	return r
+}
+
+// dial retries soon: gRPC's own first pause of a second would hide how fast a
+// restarted runtime is back.
+func dial(endpoint string) (*grpc.ClientConn, error) {
+	target := endpoint
+	if strings.HasPrefix(endpoint, "/") {
+		target = "unix://" + endpoint
+	}
+	if !strings.HasPrefix(target, "unix:///") {
+		return nil, fmt.Errorf("runtime endpoint %q: it has to be unix:///path or /path: %w", endpoint, node.ErrInvalid)
+	}
+	reconnect := backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}
+	conn, err := grpc.NewClient(target,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 5 * time.Second}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("set up connection to runtime %q: %w", endpoint, err)
+	}
+	return conn, nil
+}
+
+// Close ends the connections that Dial made, and with them every call.
+func (r *Runtime) Close() error {
+	var errs []error
+	for _, closer := range r.closers {
+		errs = append(errs, closer())
+	}
+	return errors.Join(errs...)
+}
+
+// Do performs one action for a pod. The package comment tells what its errors
+// mean.
+func (r *Runtime) Do(ctx context.Context, pod *node.Pod, got *node.Observed, action node.Action) (node.Result, error) {
+	result, err := r.do(ctx, pod, got, action)
+	result.At = time.Now()
+	return result, err
+}
+
+func (r *Runtime) do(ctx context.Context, pod *node.Pod, got *node.Observed, action node.Action) (node.Result, error) {
+	switch a := action.(type) {
+	case node.RunSandbox:
+		return r.runSandbox(ctx, pod, a)
+	case node.InspectSandbox:
+		return r.inspectSandbox(ctx, a)
+	case node.StopSandbox:
+		return node.Result{}, r.stopSandbox(ctx, a)
+	case node.RemoveSandbox:
+		return node.Result{}, r.removeSandbox(ctx, a)
+	case node.EnsureImage:
+		return r.ensureImage(ctx, a)
+	case node.CreateContainer:
+		return r.createContainer(ctx, pod, got, a)
+	case node.StartContainer:
+		return node.Result{}, r.startContainer(ctx, a)
+	case node.InspectContainer:
+		return r.inspectContainer(ctx, got, a)
+	case node.StopContainer:
+		return node.Result{}, r.stopContainer(ctx, a)
+	case node.RemoveContainer:
+		return node.Result{}, r.removeContainer(ctx, a)
+	}
+	return node.Result{}, fmt.Errorf("%s: this is not for the runtime to do: %w", action, node.ErrUnsupported)
+}
+
+// request bounds an ordinary call.
+func (r *Runtime) request(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, r.config.RequestTimeout)
+}

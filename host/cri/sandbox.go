@@ -1,0 +1,84 @@
+package cri
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/node"
+)
+
+func (r *Runtime) runSandbox(ctx context.Context, pod *node.Pod, a node.RunSandbox) (node.Result, error) {
+	config, err := r.sandboxConfig(pod.Object, a.Attempt)
+	if err != nil {
+		return node.Result{}, failure(reasonRunSandbox, err)
+	}
+	if err := makeLogDir(r.config.PodLogsDir, pod, ""); err != nil {
+		return node.Result{}, failure(reasonRunSandbox, err)
+	}
+	// A sandbox may cost a network and the pull of its image: twice the time.
+	ctx, cancel := context.WithTimeout(ctx, 2*r.config.RequestTimeout)
+	defer cancel()
+	reply, err := r.runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: config})
+	if err != nil {
+		return node.Result{}, judge(err, reasonRunSandbox, fmt.Sprintf("run sandbox %d", a.Attempt))
+	}
+	r.keys.put(reply.GetPodSandboxId(), pod.Key())
+	return node.Result{ID: reply.GetPodSandboxId()}, nil
+}
+
+func (r *Runtime) inspectSandbox(ctx context.Context, a node.InspectSandbox) (node.Result, error) {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	sandbox, err := r.sandboxStatus(ctx, a.ID)
+	if err != nil {
+		return node.Result{}, judgeInspect(err, reasonInspectSandbox, "inspect sandbox "+a.ID)
+	}
+	return node.Result{ID: a.ID, Sandbox: sandbox}, nil
+}
+
+func (r *Runtime) sandboxStatus(ctx context.Context, id string) (*node.Sandbox, error) {
+	reply, err := r.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id})
+	if err != nil {
+		return nil, err
+	}
+	s := reply.GetStatus()
+	sandbox := &node.Sandbox{
+		ID:        s.GetId(),
+		UID:       types.UID(s.GetMetadata().GetUid()),
+		Attempt:   s.GetMetadata().GetAttempt(),
+		State:     sandboxState(s.GetState()),
+		CreatedAt: timeOf(s.GetCreatedAt()),
+		Inspected: true,
+	}
+	if ip := s.GetNetwork().GetIp(); ip != "" {
+		sandbox.IPs = append(sandbox.IPs, ip)
+	}
+	for _, more := range s.GetNetwork().GetAdditionalIps() {
+		sandbox.IPs = append(sandbox.IPs, more.GetIp())
+	}
+	return sandbox, nil
+}
+
+func (r *Runtime) stopSandbox(ctx context.Context, a node.StopSandbox) error {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	_, err := r.runtime.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: a.ID})
+	if err != nil && !missing(err) {
+		return judge(err, reasonStopSandbox, "stop sandbox "+a.ID)
+	}
+	return nil
+}
+
+func (r *Runtime) removeSandbox(ctx context.Context, a node.RemoveSandbox) error {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	_, err := r.runtime.RemovePodSandbox(ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: a.ID})
+	if err != nil && !missing(err) {
+		return judge(err, reasonRemoveSandbox, "remove sandbox "+a.ID)
+	}
+	r.keys.remove(a.ID)
+	return nil
+}

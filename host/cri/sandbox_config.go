@@ -1,0 +1,160 @@
+package cri
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/node"
+)
+
+// maxHostname is what the kernel holds.
+const maxHostname = 63
+
+// sandboxConfig is what the runtime gets to know of a pod.
+func (r *Runtime) sandboxConfig(pod *corev1.Pod, attempt uint32) (*runtimeapi.PodSandboxConfig, error) {
+	if err := checkIsolation(pod); err != nil {
+		return nil, err
+	}
+	name, err := hostname(pod, r.config.DNS.Domain)
+	if err != nil {
+		return nil, err
+	}
+	dns, err := dnsConfig(pod, r.config.DNS)
+	if err != nil {
+		return nil, err
+	}
+	return &runtimeapi.PodSandboxConfig{
+		Metadata: &runtimeapi.PodSandboxMetadata{
+			Name: pod.Name, Namespace: pod.Namespace, Uid: string(pod.UID), Attempt: attempt,
+		},
+		Hostname:     name,
+		LogDirectory: podLogDir(r.config.PodLogsDir, node.KeyOf(pod), pod.UID),
+		DnsConfig:    dns,
+		PortMappings: portMappings(pod),
+		Labels:       podLabels(pod),
+		Annotations:  maps.Clone(pod.Annotations),
+		Linux:        linuxSandbox(pod, r.config.CgroupParent),
+	}, nil
+}
+
+// checkIsolation refuses what a runtime may ignore in silence: a pod that asks
+// for a wall must not run without it.
+func checkIsolation(pod *corev1.Pod) error {
+	if handler := pod.Spec.RuntimeClassName; handler != nil && *handler != "" {
+		return fmt.Errorf("runtime class %q is not known here: %w", *handler, node.ErrUnsupported)
+	}
+	if users := pod.Spec.HostUsers; users != nil && !*users {
+		return fmt.Errorf("a user namespace (hostUsers: false): %w", node.ErrUnsupported)
+	}
+	return nil
+}
+
+// hostname is the pod's name for itself. A pod on the host's network has the
+// host's, which the runtime fills in.
+func hostname(pod *corev1.Pod, domain string) (string, error) {
+	if pod.Spec.HostNetwork {
+		return "", nil
+	}
+	if override := pod.Spec.HostnameOverride; override != nil {
+		return *override, nil
+	}
+	name := pod.Name
+	if pod.Spec.Hostname != "" {
+		name = pod.Spec.Hostname
+	}
+	if len(name) > maxHostname {
+		name = strings.TrimRight(name[:maxHostname], "-.")
+	}
+	if fqdn := pod.Spec.SetHostnameAsFQDN; fqdn == nil || !*fqdn || pod.Spec.Subdomain == "" {
+		return name, nil
+	}
+	full := strings.Join([]string{name, pod.Spec.Subdomain, pod.Namespace, "svc", domain}, ".")
+	full = strings.TrimRight(full, ".")
+	if len(full) > maxHostname+1 {
+		return "", fmt.Errorf("host name %q is longer than %d characters: %w", full, maxHostname+1, node.ErrInvalid)
+	}
+	return full, nil
+}
+
+// portMappings are the ports that the pod wants to have on the host. On the
+// host's network there is nothing to map.
+func portMappings(pod *corev1.Pod) []*runtimeapi.PortMapping {
+	if pod.Spec.HostNetwork {
+		return nil
+	}
+	var mappings []*runtimeapi.PortMapping
+	for c := range longRunning(pod) {
+		for _, port := range c.Ports {
+			if port.HostPort == 0 {
+				continue
+			}
+			mappings = append(mappings, &runtimeapi.PortMapping{
+				Protocol:      protocols[port.Protocol],
+				ContainerPort: port.ContainerPort,
+				HostPort:      port.HostPort,
+				HostIp:        port.HostIP,
+			})
+		}
+	}
+	return mappings
+}
+
+// protocols has TCP as its zero, which is Kubernetes' default too.
+var protocols = map[corev1.Protocol]runtimeapi.Protocol{
+	corev1.ProtocolUDP:  runtimeapi.Protocol_UDP,
+	corev1.ProtocolSCTP: runtimeapi.Protocol_SCTP,
+}
+
+// longRunning yields the containers that run for as long as the pod does: the
+// app containers and the init containers that are restarted.
+func longRunning(pod *corev1.Pod) func(yield func(*corev1.Container) bool) {
+	return func(yield func(*corev1.Container) bool) {
+		for i := range pod.Spec.InitContainers {
+			c := &pod.Spec.InitContainers[i]
+			if isSidecar(c) && !yield(c) {
+				return
+			}
+		}
+		for i := range pod.Spec.Containers {
+			if !yield(&pod.Spec.Containers[i]) {
+				return
+			}
+		}
+	}
+}
+
+func isSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+// specContainer finds a container of the pod by name.
+func specContainer(pod *corev1.Pod, name string) (*corev1.Container, error) {
+	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			if list[i].Name == name {
+				return &list[i], nil
+			}
+		}
+	}
+	return nil, errors.New("the pod has no container " + name)
+}
+
+func linuxSandbox(pod *corev1.Pod, cgroupParent string) *runtimeapi.LinuxPodSandboxConfig {
+	linux := &runtimeapi.LinuxPodSandboxConfig{
+		CgroupParent:    cgroupParent,
+		SecurityContext: sandboxSecurity(pod),
+	}
+	if sc := pod.Spec.SecurityContext; sc != nil && len(sc.Sysctls) > 0 {
+		linux.Sysctls = make(map[string]string, len(sc.Sysctls))
+		for _, s := range sc.Sysctls {
+			// Kubernetes takes both spellings; the runtime only knows dots.
+			linux.Sysctls[strings.ReplaceAll(s.Name, "/", ".")] = s.Value
+		}
+	}
+	return linux
+}

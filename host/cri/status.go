@@ -1,0 +1,68 @@
+package cri
+
+import (
+	"context"
+	"strings"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Status is how the runtime is and what it can do.
+type Status struct {
+	Name         string // "containerd"
+	Version      string
+	Ready        bool   // to run containers
+	NetworkReady bool   // to give pods a network
+	Message      string // why it is not ready
+	Features     Features
+}
+
+// Features are abilities that runtimes announce. One that a runtime does not
+// announce it may ignore in silence when asked for.
+type Features struct {
+	UserNamespaces           bool
+	RecursiveReadOnlyMounts  bool
+	SupplementalGroupsPolicy bool
+}
+
+// Status asks the runtime how it is.
+func (r *Runtime) Status(ctx context.Context) (Status, error) {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	version, err := r.runtime.Version(ctx, &runtimeapi.VersionRequest{})
+	if err != nil {
+		return Status{}, explain(err, "ask the runtime's version")
+	}
+	reply, err := r.runtime.Status(ctx, &runtimeapi.StatusRequest{})
+	if err != nil {
+		return Status{}, explain(err, "ask the runtime's status")
+	}
+	return statusOf(version, reply), nil
+}
+
+func statusOf(version *runtimeapi.VersionResponse, reply *runtimeapi.StatusResponse) Status {
+	s := Status{Name: version.GetRuntimeName(), Version: version.GetRuntimeVersion()}
+	var problems []string
+	for _, c := range reply.GetStatus().GetConditions() {
+		switch c.GetType() {
+		case runtimeapi.RuntimeReady:
+			s.Ready = c.GetStatus()
+		case runtimeapi.NetworkReady:
+			s.NetworkReady = c.GetStatus()
+		default:
+			continue
+		}
+		if !c.GetStatus() {
+			problems = append(problems, strings.TrimSpace(c.GetReason()+" "+c.GetMessage()))
+		}
+	}
+	s.Message = strings.Join(problems, "; ")
+	s.Features.SupplementalGroupsPolicy = reply.GetFeatures().GetSupplementalGroupsPolicy()
+	for _, handler := range reply.GetRuntimeHandlers() {
+		if handler.GetName() == "" { // the one that every pod gets
+			s.Features.UserNamespaces = handler.GetFeatures().GetUserNamespaces()
+			s.Features.RecursiveReadOnlyMounts = handler.GetFeatures().GetRecursiveReadOnlyMounts()
+		}
+	}
+	return s
+}

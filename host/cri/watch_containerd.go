@@ -1,0 +1,142 @@
+package cri
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"nodal/node"
+)
+
+// Containerd before 1.7 has no event stream in CRI, but one of its own on the
+// same socket. Its messages are read with protowire: the few fields that count
+// do not warrant containerd's API as a dependency.
+const (
+	containerdSubscribe = "/containerd.services.events.v1.Events/Subscribe"
+	containerdNamespace = "k8s.io" // where its CRI keeps everything
+
+	topicExit   = "/tasks/exit"
+	topicOOM    = "/tasks/oom"
+	topicDelete = "/containers/delete"
+)
+
+// Fields of containerd's messages.
+const (
+	requestFilters   = 1
+	envelopeTopic    = 3
+	envelopeEvent    = 4
+	anyValue         = 2
+	eventContainerID = 1 // in each of the topics above
+	exitProcessID    = 2
+)
+
+func (r *Runtime) watchContainerd(ctx context.Context, wake func(node.Key), relist func()) error {
+	stream, err := r.subscribe(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.listening(ctx); err != nil {
+		return err
+	}
+	relist()
+	for {
+		var envelope emptypb.Empty
+		if err := stream.RecvMsg(&envelope); err != nil {
+			return err
+		}
+		// To a message without fields every field is an unknown one, and kept.
+		event, err := parseEnvelope(envelope.ProtoReflect().GetUnknown())
+		if err != nil {
+			return err
+		}
+		r.tell(event, wake, relist)
+	}
+}
+
+func (r *Runtime) subscribe(ctx context.Context) (grpc.ClientStream, error) {
+	ctx = metadata.AppendToOutgoingContext(ctx, "containerd-namespace", containerdNamespace)
+	stream, err := r.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, containerdSubscribe)
+	if err != nil {
+		return nil, err
+	}
+	var filters []byte
+	for _, topic := range []string{topicExit, topicOOM, topicDelete} {
+		filters = protowire.AppendTag(filters, requestFilters, protowire.BytesType)
+		filters = protowire.AppendString(filters, fmt.Sprintf("namespace==%q,topic==%q", containerdNamespace, topic))
+	}
+	var request emptypb.Empty
+	request.ProtoReflect().SetUnknown(filters)
+	if err := stream.SendMsg(&request); err != nil {
+		return nil, err
+	}
+	return stream, stream.CloseSend()
+}
+
+// containerdEvent is what counts of one event.
+type containerdEvent struct {
+	topic     string
+	container string
+	process   string // empty: the container's first
+}
+
+func (r *Runtime) tell(event containerdEvent, wake func(node.Key), relist func()) {
+	if event.process != "" && event.process != event.container {
+		return // the end of a command that was run in the container
+	}
+	key, known := r.keys.find(event.container)
+	switch {
+	case known:
+		wake(key)
+	case event.topic != topicDelete: // what nobody knew of is not missed
+		relist()
+	}
+}
+
+var errMalformed = errors.New("malformed event of containerd")
+
+func parseEnvelope(data []byte) (containerdEvent, error) {
+	var event containerdEvent
+	envelope, err := bytesFields(data)
+	if err != nil {
+		return event, err
+	}
+	wrapped, err := bytesFields(envelope[envelopeEvent])
+	if err != nil {
+		return event, err
+	}
+	body, err := bytesFields(wrapped[anyValue])
+	if err != nil {
+		return event, err
+	}
+	event.topic = string(envelope[envelopeTopic])
+	event.container = string(body[eventContainerID])
+	if event.topic == topicExit {
+		event.process = string(body[exitProcessID])
+	}
+	return event, nil
+}
+
+// bytesFields are the strings and embedded messages of a message, by number.
+func bytesFields(data []byte) (map[protowire.Number][]byte, error) {
+	fields := map[protowire.Number][]byte{}
+	for len(data) > 0 {
+		number, kind, n := protowire.ConsumeTag(data)
+		if n < 0 {
+			return nil, fmt.Errorf("%w: %w", errMalformed, protowire.ParseError(n))
+		}
+		data = data[n:]
+		if n = protowire.ConsumeFieldValue(number, kind, data); n < 0 {
+			return nil, fmt.Errorf("%w: %w", errMalformed, protowire.ParseError(n))
+		}
+		if kind == protowire.BytesType {
+			fields[number], _ = protowire.ConsumeBytes(data)
+		}
+		data = data[n:]
+	}
+	return fields, nil
+}
