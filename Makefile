@@ -1,0 +1,60 @@
+# `make help` lists the targets. The work is in scripts under test/, so that
+# this file stays a table of contents.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# An older Go fetches the toolchain that go.mod asks for, even where the
+# environment says "local"; a newer one stays as it is.
+export GOTOOLCHAIN := auto
+# The version is stamped by us, and a clone owned by someone else still builds.
+export GOFLAGS := $(GOFLAGS) -buildvcs=false
+export PATH := $(PATH):/usr/sbin:/sbin
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+ROUNDS ?= 100
+FUZZTIME ?= 30s
+
+.PHONY: help build run test lint gen api-image vuln bench chaos fuzz fmt setup clean
+
+help: ## list the targets
+	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
+
+build: ## build bin/kubelet
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubelet ./cmd/kubelet
+
+run: setup build ## bring up a node with one example pod and print how to reach it
+	go run ./test/run
+
+test: setup ## run every check and every test, those on a real runtime included
+	@test/all.sh
+
+lint: ## vet, staticcheck, formatting, generated code, API lint and breaking check
+	@test/lint.sh
+
+gen: ## generate Go and OpenAPI from the protos
+	test/gen.sh
+
+api-image: gen ## save the API that later changes must not break
+	test/buf.sh build api/proto --exclude-source-info --output api/proto/node.binpb
+
+vuln: ## look for known vulnerabilities (needs vuln.go.dev)
+	go run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./...
+
+bench: setup build ## measure beside the raw CRI calls, and PEER_KUBELET=path; writes docs/BENCHMARKS.md
+	go run ./test/bench
+
+chaos: setup ## kill agent and runtime at random moments, ROUNDS=100 times each
+	NODAL_REQUIRE_ROOT=1 NODAL_CHAOS_ROUNDS=$(ROUNDS) go test -count=1 -timeout 6h -run Chaos ./test/...
+
+fuzz: ## fuzz every parser for FUZZTIME=30s each
+	test/fuzz.sh $(FUZZTIME)
+
+fmt: ## format Go and proto files
+	"$$(go env GOROOT)/bin/gofmt" -w $$(find . -name '*.go' -not -path '*/node_modules/*' -not -path './.cache/*')
+	test/buf.sh format --write api/proto
+
+setup: ## install what is missing from Debian
+	@test/setup.sh
+
+clean: ## remove what was built
+	rm -rf bin .cache test/tools/node_modules

@@ -1,0 +1,22 @@
+#!/bin/bash
+# Every check there is, the fast ones first. A lint that fails ends the run;
+# failed tests do not, since what they leave behind is still looked for.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+mkdir -p .cache
+export NODAL_REQUIRE_ROOT=1
+NODAL_TEST_RUN=run-$$-$(date +%s)
+export NODAL_TEST_RUN
+export NODAL_PROBE=$PWD/.cache/probe
+
+test/lint.sh || exit 1
+test/phase.sh "build the leak check" go build -o .cache/leaks ./test/rig/leaks || exit 1
+test/phase.sh "build the test images' program" \
+  env CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o "$NODAL_PROBE" ./test/rig/testimage || exit 1
+.cache/leaks save .cache/before.json || exit 1
+test/phase.sh tests test/gotest.sh | tee .cache/tests.log
+status=$?
+test/phase.sh "nothing left behind" .cache/leaks check .cache/before.json || status=1
+# Once more as the last line, where a reader looks for it.
+grep -E '^[0-9]+ passed, ' .cache/tests.log
+exit $status

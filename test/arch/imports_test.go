@@ -1,0 +1,110 @@
+package arch
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"testing"
+)
+
+// rule says what of ours the packages below a directory may import, their own
+// neighbours below the same directory included only if listed.
+type rule struct {
+	dir    string
+	may    []string
+	reason string
+}
+
+// product is everything that ends up in a binary.
+var product = []string{"api", "host", "node", "openapi", "reconciler", "server", "web"}
+
+// The first rule that fits a package holds, so the narrow ones come first.
+// Test files may import anything: they are not what others build on.
+var rules = []rule{
+	{"cmd/apisync", []string{"api/gen", "node"}, "it is one more client of the API and gets no private way in"},
+	{"cmd", product, "wiring knows every part, but sim and test never ship"},
+	{"openapi", nil, "a document that is embedded depends on nothing"},
+	{"web", nil, "the dashboard is files; it reaches the node through the API like anyone"},
+	{"server/auth", []string{"node"}, "who may do what is decided without knowing the routes"},
+	{"server/stream", []string{"node"}, "framing knows nothing of the resources that it carries"},
+	{"server", []string{"node", "api/gen", "openapi", "web", "server"}, "the server shows and takes; pod logic reached from here would be a second brain"},
+	{"node", []string{"node"}, "the vocabulary is what all others share, so it can depend on none of them"},
+	{"reconciler/decide", []string{"node"}, "a decision depends on what is wanted and seen, not on how it is carried out"},
+	{"reconciler/admit", []string{"node"}, "as decide"},
+	{"reconciler/assign", []string{"node"}, "as decide"},
+	{"reconciler/evict", []string{"node"}, "as decide"},
+	{"reconciler/gc", []string{"node"}, "as decide"},
+	{"reconciler", []string{"node", "reconciler"}, "it reaches the machine through interfaces of its own, or it could not be simulated"},
+	{"sim", append([]string{"sim", "test"}, product...), "used by tests only"},
+	{"test", append([]string{"sim", "test"}, product...), "used by tests only"},
+}
+
+// hostRule is made for each adapter: it may not even know its neighbours.
+func hostRule(dir string) rule {
+	technology := strings.Join(strings.Split(dir, "/")[:2], "/")
+	return rule{technology, []string{"node", technology},
+		"an adapter that knows another cannot be replaced or tested alone; cmd puts them together"}
+}
+
+func ruleFor(dir string) (rule, bool) {
+	if under(path.Dir(dir), "host") {
+		return hostRule(dir), true
+	}
+	for _, r := range rules {
+		if under(dir, r.dir) {
+			return r, true
+		}
+	}
+	return rule{}, false
+}
+
+func importErrors(files []goFile) []string {
+	var errs []string
+	for _, f := range files {
+		if f.isTest() {
+			continue
+		}
+		r, ok := ruleFor(f.dir)
+		if !ok {
+			errs = append(errs, fmt.Sprintf("%s: no import rule covers %s: decide its place in the house and add one", f.path(), f.dir))
+			continue
+		}
+		for _, imported := range f.imports {
+			dir, isOurs := strings.CutPrefix(imported, module+"/")
+			if isOurs && !underAny(dir, r.may) {
+				errs = append(errs, fmt.Sprintf("%s imports %s, which %s may not: %s", f.path(), dir, r.dir, r.reason))
+			}
+		}
+	}
+	return errs
+}
+
+func TestPackagesImportOnlyWhatTheirPlaceAllows(t *testing.T) {
+	for _, err := range importErrors(ours(t)) {
+		t.Error(err)
+	}
+}
+
+func TestImportRulesCatch(t *testing.T) {
+	for _, c := range []struct {
+		name, file, source string
+		caught             bool
+	}{
+		{"an adapter importing another", "host/cri/a.go", `package cri; import "nodal/host/logs"`, true},
+		{"an adapter importing a part of its own", "host/cri/a.go", `package cri; import "nodal/host/cri/wire"`, false},
+		{"an adapter importing the vocabulary", "host/cri/a.go", `package cri; import "nodal/node"`, false},
+		{"the vocabulary importing an adapter", "node/a.go", `package node; import "nodal/host/cri"`, true},
+		{"a decision importing the loop", "reconciler/decide/a.go", `package decide; import "nodal/reconciler"`, true},
+		{"the server importing the loop", "server/a.go", `package server; import "nodal/reconciler"`, true},
+		{"the binary importing the simulation", "cmd/kubelet/a.go", `package main; import "nodal/sim"`, true},
+		{"a test importing the simulation", "host/cri/a_test.go", `package cri; import "nodal/sim"`, false},
+		{"a directory that has no place", "helpers/a.go", `package helpers`, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := importErrors(parse(t, tree(c.file, c.source)))
+			if caught := len(got) > 0; caught != c.caught {
+				t.Errorf("caught is %t, want %t: %q", caught, c.caught, got)
+			}
+		})
+	}
+}

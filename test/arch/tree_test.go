@@ -1,0 +1,105 @@
+package arch
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const module = "nodal"
+
+// goFile is one parsed file of ours.
+type goFile struct {
+	dir     string // slash-separated, relative to the module
+	name    string
+	imports []string
+	syntax  *ast.File
+	fset    *token.FileSet
+}
+
+func (f goFile) path() string { return path.Join(f.dir, f.name) }
+func (f goFile) isTest() bool { return strings.HasSuffix(f.name, "_test.go") }
+func (f goFile) at(n ast.Node) string {
+	return f.path() + ":" + strconv.Itoa(f.fset.Position(n.Pos()).Line)
+}
+
+// parse reads every Go file of a tree that people write.
+func parse(t *testing.T, tree fs.FS) []goFile {
+	t.Helper()
+	fset := token.NewFileSet()
+	var files []goFile
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if skipped(name) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if path.Ext(name) != ".go" {
+			return nil
+		}
+		source, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		syntax, err := parser.ParseFile(fset, name, source, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		f := goFile{dir: path.Dir(name), name: path.Base(name), syntax: syntax, fset: fset}
+		for _, spec := range syntax.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			f.imports = append(f.imports, imported)
+		}
+		files = append(files, f)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("parse the tree: %v", err)
+	}
+	return files
+}
+
+// skipped directories hold generated code, other people's code or data.
+func skipped(dir string) bool {
+	base := path.Base(dir)
+	hidden := strings.HasPrefix(base, ".") && base != "."
+	return hidden || dir == "api/gen" || dir == "bin" || base == "node_modules" || base == "testdata"
+}
+
+func ours(t *testing.T) []goFile {
+	t.Helper()
+	files := parse(t, os.DirFS("../.."))
+	if len(files) < 10 {
+		t.Fatalf("found %d Go files: the tests do not look at the module", len(files))
+	}
+	return files
+}
+
+// tree is a made-up tree of one file.
+func tree(name, source string) fs.FS {
+	return fstest.MapFS{name: &fstest.MapFile{Data: []byte(source)}}
+}
+
+// under reports whether dir is top or lies below it.
+func under(dir, top string) bool {
+	return dir == top || strings.HasPrefix(dir, top+"/")
+}
+
+func underAny(dir string, tops []string) bool {
+	return slices.ContainsFunc(tops, func(top string) bool { return under(dir, top) })
+}

@@ -1,0 +1,34 @@
+#!/bin/bash
+# The checks of `make lint` that are more than one command.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+formatted() {
+  local wrong
+  wrong=$(find . -name '*.go' -not -path '*/node_modules/*' -not -path './.cache/*' -print0 | xargs -0 "$(go env GOROOT)/bin/gofmt" -l)
+  [ -z "$wrong" ] || { printf 'not formatted (make fmt does it):\n%s\n' "$wrong"; return 1; }
+}
+
+# Generated files are compared, not trusted: a proto edited without `make gen`
+# would otherwise go out with yesterday's code.
+fresh() {
+  local dir status=0
+  dir=$(mktemp -d)
+  test/gen.sh "$dir" || status=1
+  diff -r --brief "$dir/api/gen" api/gen || status=1
+  if [ -d openapi ]; then
+    for file in $(cd "$dir" && find openapi -type f 2>/dev/null); do
+      diff --brief "$dir/$file" "$file" || status=1
+    done
+  fi
+  rm -rf "$dir"
+  [ $status = 0 ] || echo "generated files are stale: run make gen and commit"
+  return $status
+}
+
+# compatible compares with the API as it was saved last.
+compatible() {
+  test/buf.sh breaking api/proto --against api/proto/node.binpb
+}
+
+"$@"

@@ -1,0 +1,61 @@
+// Command leaks proves that a test run leaves nothing on the machine.
+//
+//	leaks save FILE    note what is there before the run
+//	leaks check FILE   fail, naming it, if the run left more than that
+//
+// Set NODAL_TEST_RUN to the same value for the run and the check: processes are
+// known by it.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"nodal/test/rig"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "leaks:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 2 {
+		return errors.New("usage: leaks save|check FILE")
+	}
+	switch args[0] {
+	case "save":
+		return save(args[1])
+	case "check":
+		return check(args[1])
+	}
+	return fmt.Errorf("unknown command %q", args[0])
+}
+
+func save(path string) error {
+	data, err := json.Marshal(rig.Snapshot())
+	if err != nil {
+		return fmt.Errorf("encode the snapshot: %w", err)
+	}
+	return os.WriteFile(path, data, 0o600)
+}
+
+func check(path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read the snapshot: %w", err)
+	}
+	var before rig.Machine
+	if err := json.Unmarshal(data, &before); err != nil {
+		return fmt.Errorf("decode the snapshot: %w", err)
+	}
+	if left := rig.Leaks(before); len(left) > 0 {
+		return fmt.Errorf("the tests left behind:\n  %s", strings.Join(left, "\n  "))
+	}
+	return nil
+}

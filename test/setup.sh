@@ -1,0 +1,56 @@
+#!/bin/bash
+# Installs what the tests and the example need from Debian, and only what is
+# missing. Where it may not install, it names what to install.
+set -euo pipefail
+PATH=$PATH:/usr/sbin:/sbin
+
+packages=()
+names=()
+# need PACKAGE NAME CHECK...: the package is missing if the check fails.
+need() {
+  local package=$1 name=$2
+  shift 2
+  if ! "$@" >/dev/null 2>&1; then
+    packages+=("$package")
+    names+=("$name")
+  fi
+}
+# A busybox linked against libc does not run in an image of its own.
+static_busybox() { command -v busybox && ! ldd "$(command -v busybox)"; }
+
+need containerd containerd command -v containerd
+need runc runc command -v runc
+need containernetworking-plugins /usr/lib/cni/bridge test -x /usr/lib/cni/bridge
+need iptables iptables command -v iptables
+need iproute2 ip command -v ip
+need busybox-static "a static busybox" static_busybox
+need gcc "gcc (for the race detector)" command -v gcc
+need libc6-dev "the C library's headers" test -e /usr/include/stdio.h
+need curl curl command -v curl
+need ca-certificates "CA certificates" test -e /etc/ssl/certs/ca-certificates.crt
+need git git command -v git
+need nodejs node command -v node
+need npm npm command -v npm
+
+missing=$(printf '%s, ' "${names[@]}")
+missing=${missing%, }
+if ! command -v go >/dev/null; then
+  echo "missing: go 1.21 or newer. Install it from https://go.dev/dl (Debian's may be older)." >&2
+  exit 1
+fi
+if [ ${#packages[@]} = 0 ]; then
+  [ "$(id -u)" = 0 ] || { echo "not root: the tests run real containers and need root." >&2; exit 1; }
+  exit 0
+fi
+if ! command -v apt-get >/dev/null; then
+  echo "missing: $missing. This is not Debian: install them by hand." >&2
+  exit 1
+fi
+if [ "$(id -u)" != 0 ]; then
+  echo "missing: $missing. Not root: run as root, or first: apt-get install ${packages[*]}" >&2
+  exit 1
+fi
+echo "installing from Debian: ${packages[*]}"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -q >/dev/null
+apt-get install -q -y --no-install-recommends "${packages[@]}" >/dev/null

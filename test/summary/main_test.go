@@ -1,0 +1,68 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestSummary(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		events  string
+		want    string
+		passed  int
+		failed  int
+		skipped int
+		broken  int
+	}{
+		{
+			name: "a test that passes is counted and says nothing",
+			events: `{"Action":"output","Package":"p","Test":"TestA","Output":"chatter\n"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p","Elapsed":1.25}`,
+			want: "ok  \tp\t1.2s\n", passed: 1,
+		},
+		{
+			name: "a test that fails shows what it said",
+			events: `{"Action":"output","Package":"p","Test":"TestA","Output":"got 1, want 2\n"}
+{"Action":"fail","Package":"p","Test":"TestA"}
+{"Action":"fail","Package":"p"}`,
+			want: "got 1, want 2\nFAIL\tp\t0.0s\n", failed: 1, broken: 1,
+		},
+		{
+			name: "a skipped test shows its reason",
+			events: `{"Action":"output","Package":"p","Test":"TestA","Output":"not root\n"}
+{"Action":"skip","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p"}`,
+			want: "not root\nok  \tp\t0.0s\n", skipped: 1,
+		},
+		{
+			name: "a test that took its package down counts as failed",
+			events: `{"Action":"output","Package":"p","Test":"TestA","Output":"panic: oh\n"}
+{"Action":"fail","Package":"p"}`,
+			want: "panic: oh\nFAIL\tp\t0.0s\n", failed: 1, broken: 1,
+		},
+		{
+			name: "a package that does not compile is broken without a failed test",
+			events: `{"Action":"build-output","ImportPath":"p","Output":"undefined: x\n"}
+{"Action":"build-fail","ImportPath":"p"}
+{"Action":"fail","Package":"p"}`,
+			want: "undefined: x\nFAIL\tp\t0.0s\n", broken: 1,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out strings.Builder
+			got := summary{out: &out, output: map[string][]string{}}
+			if err := got.read(strings.NewReader(c.events)); err != nil {
+				t.Fatal(err)
+			}
+			if out.String() != c.want {
+				t.Errorf("got %q, want %q", out.String(), c.want)
+			}
+			counts := [4]int{got.passed, got.failed, got.skipped, got.broken}
+			if want := [4]int{c.passed, c.failed, c.skipped, c.broken}; counts != want {
+				t.Errorf("counted %v passed, failed, skipped, broken; want %v", counts, want)
+			}
+		})
+	}
+}
