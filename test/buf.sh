@@ -3,7 +3,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools=test/tools
-if [ $tools/package-lock.json -nt $tools/node_modules/.package-lock.json ]; then
+installed=$tools/node_modules/.package-lock.json
+if [ ! -e $installed ] || [ $tools/package-lock.json -nt $installed ]; then
   npm ci --prefix $tools --ignore-scripts --no-fund --no-audit --loglevel=error >&2
 fi
-exec $tools/node_modules/.bin/buf "$@"
+case $(uname -m) in
+  x86_64) arch=x64 ;;
+  *) arch=$(uname -m) ;;
+esac
+exec "$tools/node_modules/@bufbuild/buf-linux-$arch/bin/buf" "$@"
