@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
+	"nodal/node/manifest"
 )
 
 // initContainers runs the init containers one after the other, each to its
@@ -119,5 +120,8 @@ func (v *View) begin(p *Plan, c *corev1.Container) {
 	if !ok {
 		return // the images step is at it
 	}
-	p.try(v, node.CreateContainer{Container: c.Name, Attempt: v.nextAttempt(c.Name), SandboxID: v.sandbox.ID, ImageID: image})
+	p.try(v, node.CreateContainer{
+		Container: c.Name, Attempt: v.nextAttempt(c.Name), SandboxID: v.sandbox.ID,
+		Image: c.Image, ImageID: image, Hash: manifest.ContainerHash(c),
+	})
 }

@@ -1,0 +1,118 @@
+package reconciler
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+)
+
+// Runtime is the container runtime as the reconciler needs it.
+type Runtime interface {
+	// Do performs one action. A definite failure is a *node.Failure; an error
+	// that wraps node.ErrUnknown may have had its effect.
+	Do(ctx context.Context, pod *node.Pod, got *node.Observed, a node.Action) (node.Result, error)
+	// List observes one key, or all of them.
+	List(ctx context.Context, only *node.Key) (map[node.Key]*node.Observed, error)
+	// Watch wakes for what may have changed until the stream breaks, or
+	// answers node.ErrUnsupported where the runtime tells nothing.
+	Watch(ctx context.Context, wake func(node.Key), relist func()) error
+}
+
+// Logs is where containers' logs lie.
+type Logs interface {
+	RemovePod(key node.Key, uid types.UID) error
+	RemoveRun(logPath string) error
+}
+
+// Act performs actions: each on the one place it concerns.
+type Act struct {
+	Store   *node.Store
+	Runtime Runtime
+	Logs    Logs
+	Clock   func() time.Time
+}
+
+// Do performs one action for the pod that owns the key.
+func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Observed, action node.Action) (node.Result, error) {
+	switch action := action.(type) {
+	case node.SetTally:
+		return node.Result{}, a.setTally(key, pod.UID(), action)
+	case node.SetResult:
+		return node.Result{}, a.setResult(key, pod.UID(), action)
+	case node.Release:
+		return node.Result{}, a.release(key, pod)
+	case node.RemoveLogs:
+		return node.Result{}, a.Logs.RemovePod(key, pod.UID())
+	case node.RemoveContainer:
+		result, err := a.Runtime.Do(ctx, pod, got, action)
+		if err == nil && action.LogPath != "" {
+			err = a.Logs.RemoveRun(action.LogPath)
+		}
+		return result, err
+	default:
+		return a.Runtime.Do(ctx, pod, got, action)
+	}
+}
+
+// update journals a change to the slot as long as the same pod owns it.
+func (a Act) update(key node.Key, uid types.UID, change func(*node.Tx, *node.Slot)) error {
+	_, err := a.Store.Transact(func(tx *node.Tx) error {
+		slot := tx.Get(key)
+		if slot == nil || slot.Pod.UID() != uid {
+			return fmt.Errorf("pod %s with uid %s: %w", key, uid, node.ErrNotFound)
+		}
+		next := *slot
+		change(tx, &next)
+		return nil
+	})
+	return err
+}
+
+func (a Act) setTally(key node.Key, uid types.UID, action node.SetTally) error {
+	return a.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
+		slot.Tallies = maps.Clone(slot.Tallies)
+		if slot.Tallies == nil {
+			slot.Tallies = map[string]node.Tally{}
+		}
+		slot.Tallies[action.Container] = action.Tally
+		tx.Put(key, slot)
+	})
+}
+
+func (a Act) setResult(key node.Key, uid types.UID, action node.SetResult) error {
+	return a.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
+		slot.Result = action.Status
+		tx.Put(key, slot)
+	})
+}
+
+// release gives the key to the pod that waits for it, or forgets it. A pod
+// that comes back with the same UID keeps counting its restarts.
+func (a Act) release(key node.Key, pod *node.Pod) error {
+	return a.update(key, pod.UID(), func(tx *node.Tx, slot *node.Slot) {
+		tx.Reserved()
+		if slot.Next == nil {
+			tx.Put(key, nil)
+			return
+		}
+		successor := &node.Slot{Pod: slot.Next}
+		if slot.Next.UID() == pod.UID() {
+			successor.Tallies = recount(slot, slot.Next)
+		}
+		tx.Put(key, successor)
+	})
+}
+
+// recount counts the coming run of each container as a restart.
+func recount(slot *node.Slot, next *node.Pod) map[string]node.Tally {
+	tallies := map[string]node.Tally{}
+	for _, c := range next.Object.Spec.Containers {
+		tallies[c.Name] = node.Tally{Restarts: slot.Tallies[c.Name].Restarts + 1}
+	}
+	return tallies
+}

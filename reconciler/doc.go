@@ -1,0 +1,22 @@
+// Package reconciler drives the machine towards what the store wants.
+//
+// One loop owns a Track for each pod. A track holds what is wanted and what
+// was last observed, asks package decide for a plan, and folds the outcome of
+// each action back into the observation. The actions run in goroutines of
+// their own, one call each; an idle pod costs a map entry and nothing else.
+//
+//	store ──intent──▶ Track ──decide.Pod──▶ actions ──▶ runtime, logs, store
+//	                    ▲                                  │
+//	                    └────── outcome, observation ──────┘
+//
+// Two rules keep it correct, and both live in track.go:
+//
+//   - A track decides only on an observation that is newer than its own last
+//     effect. The reply to a call counts as an observation of what it reports;
+//     a call without a reply makes the track unsure, and it observes first.
+//   - No two actions work on one target at a time.
+//
+// Nothing that is unknown is removed before every pod source has delivered.
+//
+// Start reading at Track, then at Reconciler.Run.
+package reconciler

@@ -1,0 +1,99 @@
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"nodal/node"
+)
+
+// announce tells that an action begins, where that alone is news.
+func announce(a node.Action) (node.Event, bool) {
+	switch a := a.(type) {
+	case node.EnsureImage:
+		return node.Event{Reason: "Pulling", Container: a.Container, Message: fmt.Sprintf("making image %q ready", a.Ref)}, true
+	case node.StopContainer:
+		return node.Event{Reason: "Killing", Container: a.Container, Message: fmt.Sprintf("stopping container %s within %s: %s", a.Container, a.Grace.Round(time.Second), a.Reason)}, true
+	}
+	return node.Event{}, false
+}
+
+// report tells how an action ended, where people want to know.
+func report(o Outcome) (node.Event, bool) {
+	if o.Err != nil {
+		return reportFailure(o)
+	}
+	switch a := o.Action.(type) {
+	case node.RunSandbox:
+		return node.Event{Reason: "SandboxCreated", Message: "created the pod's sandbox " + o.Result.ID}, true
+	case node.EnsureImage:
+		return node.Event{Reason: "Pulled", Container: a.Container, Message: fmt.Sprintf("image %q: %s", a.Ref, o.Result.Note)}, true
+	case node.CreateContainer:
+		return node.Event{Reason: "Created", Container: a.Container, Message: fmt.Sprintf("created container %s, attempt %d", a.Container, a.Attempt)}, true
+	case node.StartContainer:
+		return node.Event{Reason: "Started", Container: a.Container, Message: "started container " + a.Container}, true
+	case node.InspectContainer:
+		return reportExit(a, o.Result.Container)
+	case node.SetTally:
+		return node.Event{Reason: "Restarting", Container: a.Container, Message: fmt.Sprintf("restart %d of container %s", a.Tally.Restarts, a.Container)}, true
+	case node.SetResult:
+		return node.Event{Reason: string(a.Status.Phase), Message: "all containers have ended"}, true
+	case node.RemoveSandbox:
+		return node.Event{Reason: "SandboxRemoved", Message: "removed the pod's sandbox " + a.ID}, true
+	case node.Release:
+		return node.Event{Reason: "Removed", Message: "nothing of the pod is left on the node"}, true
+	}
+	return node.Event{}, false
+}
+
+func reportExit(a node.InspectContainer, c *node.Container) (node.Event, bool) {
+	if c == nil || c.State != node.ContainerExited {
+		return node.Event{}, false
+	}
+	e := node.Event{
+		Reason: "Exited", Container: a.Container, Warning: c.ExitCode != 0, Took: c.Ran(),
+		Message: fmt.Sprintf("container %s, attempt %d, ended with exit code %d", a.Container, c.Attempt, c.ExitCode),
+	}
+	if c.Reason != "" && c.Reason != "Completed" && c.Reason != "Error" {
+		e.Message += ": " + c.Reason
+	}
+	if c.Message != "" {
+		e.Message += ": " + c.Message
+	}
+	return e, true
+}
+
+func reportFailure(o Outcome) (node.Event, bool) {
+	if errors.Is(o.Err, context.Canceled) || errors.Is(o.Err, node.ErrNotFound) {
+		return node.Event{}, false
+	}
+	e := node.Event{Reason: "Failed", Warning: true, Message: o.Err.Error(), Container: containerOf(o.Action)}
+	var failure *node.Failure
+	if errors.As(o.Err, &failure) {
+		e.Message = failure.Reason + ": " + e.Message
+		if failure.Reason == "FailedCreatePodSandBox" {
+			e.Reason, e.Message = failure.Reason, o.Err.Error()
+		}
+	}
+	return e, true
+}
+
+func containerOf(a node.Action) string {
+	switch a := a.(type) {
+	case node.EnsureImage:
+		return a.Container
+	case node.CreateContainer:
+		return a.Container
+	case node.StartContainer:
+		return a.Container
+	case node.StopContainer:
+		return a.Container
+	case node.InspectContainer:
+		return a.Container
+	case node.RemoveContainer:
+		return a.Container
+	}
+	return ""
+}

@@ -1,0 +1,128 @@
+package reconciler
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+)
+
+// fold returns the observation with the effect of a successful action in it.
+func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
+	got := old.Clone()
+	delete(got.Faults, o.Action.Target())
+	switch a := o.Action.(type) {
+	case node.RunSandbox:
+		got.LogsGone = false
+		got.Sandboxes = slices.Insert(got.Sandboxes, 0, node.Sandbox{
+			ID: o.Result.ID, UID: uid, Attempt: a.Attempt, State: node.SandboxReady, CreatedAt: o.Result.At,
+		})
+	case node.InspectSandbox:
+		if s := sandboxByID(got, a.ID); s != nil && o.Result.Sandbox != nil {
+			s.IPs, s.Inspected, s.CreatedAt = o.Result.Sandbox.IPs, true, o.Result.Sandbox.CreatedAt
+		}
+	case node.StopSandbox:
+		stopSandbox(got, a.ID)
+	case node.RemoveSandbox:
+		got.Sandboxes = slices.DeleteFunc(got.Sandboxes, func(s node.Sandbox) bool { return s.ID == a.ID })
+		got.Containers = slices.DeleteFunc(got.Containers, func(c node.Container) bool { return c.SandboxID == a.ID })
+	case node.EnsureImage:
+		setImage(got, a, o.Result.ID)
+	case node.CreateContainer:
+		got.Containers = slices.Insert(got.Containers, 0, node.Container{
+			ID: o.Result.ID, SandboxID: a.SandboxID, UID: uid, Name: a.Container, Attempt: a.Attempt,
+			State: node.ContainerCreated, CreatedAt: o.Result.At, Hash: a.Hash, Image: a.Image, ImageID: a.ImageID,
+		})
+	case node.StartContainer:
+		if c := containerByID(got, a.ID); c != nil {
+			c.State, c.StartedAt, c.Inspected = node.ContainerRunning, o.Result.At, false
+		}
+	case node.StopContainer:
+		if c := containerByID(got, a.ID); c != nil && c.State != node.ContainerExited {
+			c.State, c.FinishedAt, c.Inspected = node.ContainerExited, o.Result.At, false
+		}
+	case node.InspectContainer:
+		if c := containerByID(got, a.ID); c != nil && o.Result.Container != nil {
+			*c = *o.Result.Container
+		}
+	case node.RemoveContainer:
+		got.Containers = slices.DeleteFunc(got.Containers, func(c node.Container) bool { return c.ID == a.ID })
+	case node.RemoveLogs:
+		got.LogsGone = true
+	}
+	return got
+}
+
+func setImage(got *node.Observed, a node.EnsureImage, id string) {
+	if got.Images == nil {
+		got.Images = map[string]node.Image{}
+	}
+	got.Images[a.Container] = node.Image{Ref: a.Ref, ID: id, Attempt: a.Attempt}
+}
+
+// stopSandbox ends what runs in the sandbox too: the runtime kills it.
+func stopSandbox(got *node.Observed, id string) {
+	if s := sandboxByID(got, id); s != nil {
+		s.State, s.Stopped = node.SandboxNotReady, true
+	}
+}
+
+func sandboxByID(got *node.Observed, id string) *node.Sandbox {
+	i := slices.IndexFunc(got.Sandboxes, func(s node.Sandbox) bool { return s.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &got.Sandboxes[i]
+}
+
+func containerByID(got *node.Observed, id string) *node.Container {
+	i := slices.IndexFunc(got.Containers, func(c node.Container) bool { return c.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &got.Containers[i]
+}
+
+// How long a failed target rests: an image as upstream has it, anything else
+// shorter, and a call without an answer only for a moment.
+const (
+	imageRetry   = 10 * time.Second
+	callRetry    = time.Second
+	unknownRetry = 250 * time.Millisecond
+
+	imageRetryMax   = 300 * time.Second
+	callRetryMax    = time.Minute
+	unknownRetryMax = 5 * time.Second
+)
+
+// fail returns the observation with the failure of an action in it.
+func fail(old *node.Observed, o Outcome) *node.Observed {
+	got := old.Clone()
+	if got.Faults == nil {
+		got.Faults = map[string]node.Fault{}
+	}
+	target := o.Action.Target()
+	fault := node.Fault{Message: o.Err.Error(), Count: got.Faults[target].Count + 1, At: o.Now, Reason: "ActionFailed"}
+	var failure *node.Failure
+	if errors.As(o.Err, &failure) {
+		fault.Reason = failure.Reason
+	}
+	base, longest := callRetry, callRetryMax
+	switch a := o.Action.(type) {
+	case node.EnsureImage:
+		base, longest = imageRetry, imageRetryMax
+	case node.CreateContainer:
+		got.Images = maps.Clone(got.Images)
+		delete(got.Images, a.Container) // it may be the image that is gone
+	}
+	if errors.Is(o.Err, node.ErrUnknown) || errors.Is(o.Err, node.ErrUnavailable) {
+		base, longest = unknownRetry, unknownRetryMax
+	}
+	fault.Retry = o.Now.Add(node.Backoff(base, fault.Count, longest))
+	got.Faults[target] = fault
+	return got
+}

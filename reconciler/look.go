@@ -1,0 +1,218 @@
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+	"nodal/node/status"
+)
+
+const (
+	reconnectBase = 50 * time.Millisecond
+	reconnectMax  = 2 * time.Second
+	safetyRelist  = 5 * time.Minute // where the runtime's events are the rule
+)
+
+// watch keeps in touch with the runtime: it asks for a full look whenever the
+// connection is new, and hands on what the runtime tells.
+func (r *Reconciler) watch(ctx context.Context) {
+	wake := func(key node.Key) {
+		select {
+		case r.wakes <- key:
+		case <-ctx.Done():
+		}
+	}
+	failures := int32(0)
+	for ctx.Err() == nil {
+		r.relist()
+		err := r.Act.Runtime.Watch(ctx, wake, r.relist)
+		if errors.Is(err, node.ErrUnsupported) {
+			r.poll(ctx)
+			return
+		}
+		failures++
+		sleep(ctx, node.Backoff(reconnectBase, failures, reconnectMax))
+	}
+}
+
+// poll looks at a runtime that tells nothing itself.
+func (r *Reconciler) poll(ctx context.Context) {
+	ticker := time.NewTicker(r.Relist)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			r.relist()
+		}
+	}
+}
+
+// relist asks for a full look; one that is already asked for is enough.
+func (r *Reconciler) relist() {
+	select {
+	case r.relists <- struct{}{}:
+	default:
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// look observes one pod, or the whole runtime, in a goroutine of its own.
+func (r *Reconciler) look(ctx context.Context, only *node.Key) {
+	r.mark++
+	s := sighting{only: only, mark: r.mark}
+	go func() {
+		s.all, s.err = r.Act.Runtime.List(ctx, only)
+		select {
+		case r.seen <- s:
+		case <-ctx.Done():
+		}
+	}()
+}
+
+// sight takes what a look showed.
+func (r *Reconciler) sight(s sighting) {
+	switch {
+	case s.only != nil:
+		r.sightOne(s)
+	case s.err != nil:
+		r.lost(s.err)
+	default:
+		r.sightAll(s)
+	}
+}
+
+func (r *Reconciler) sightOne(s sighting) {
+	t, ok := r.tracks[*s.only]
+	if !ok {
+		return
+	}
+	t.observing = false
+	r.dirty[t.key] = true
+	if s.err != nil {
+		r.lost(s.err)
+		return
+	}
+	t.See(observedOr(s.all, t.key), s.mark)
+}
+
+// lost notes that the runtime does not answer: nothing is decided until it
+// was seen whole again.
+func (r *Reconciler) lost(err error) {
+	if r.synced {
+		r.synced = false
+		r.Log.Warn("the container runtime does not answer", "err", err)
+		r.Events.Add(node.Event{Time: r.Act.Clock(), Warning: true, Reason: "RuntimeLost", Message: err.Error()})
+	}
+	time.AfterFunc(reconnectBase, r.relist)
+}
+
+func (r *Reconciler) sightAll(s sighting) {
+	regained := !r.synced
+	r.synced = true
+	if regained {
+		r.Log.Info("the container runtime answers", "pods", len(s.all))
+		r.Events.Add(node.Event{Time: r.Act.Clock(), Reason: "RuntimeReady", Message: "the container runtime answers"})
+	}
+	for key, t := range r.tracks {
+		seen := observedOr(s.all, key)
+		delete(s.all, key)
+		if regained {
+			t.Retry()
+			t.Doubt()
+			r.dirty[key] = true
+		}
+		if t.unsure || t.Differs(seen) {
+			t.See(seen, s.mark)
+			r.dirty[key] = true
+		}
+	}
+	r.strays = s.all
+	r.adoptStrays()
+}
+
+// adoptStrays records pods that run without being wanted, once it is certain
+// that nobody wants them.
+func (r *Reconciler) adoptStrays() {
+	if !r.ready {
+		return
+	}
+	for key, found := range r.strays {
+		if err := r.Act.Store.Adopt(key, found, r.Act.Clock()); err != nil {
+			r.Log.Warn("cannot record a pod that nobody wants", "pod", key, "err", err)
+		}
+	}
+}
+
+func (r *Reconciler) wake(key node.Key) {
+	if t, ok := r.tracks[key]; ok {
+		t.Doubt()
+		r.dirty[key] = true
+		return
+	}
+	r.relist()
+}
+
+func observedOr(all map[node.Key]*node.Observed, key node.Key) *node.Observed {
+	if o, ok := all[key]; ok {
+		return o
+	}
+	return &node.Observed{}
+}
+
+// admit bounds how many things are made at once on the node: more than the
+// machine can do side by side only makes each of them late.
+func (r *Reconciler) admit(ctx context.Context, a node.Action) error {
+	if !makes(a) {
+		return nil
+	}
+	select {
+	case r.starts <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r *Reconciler) leave(a node.Action) {
+	if makes(a) {
+		<-r.starts
+	}
+}
+
+func makes(a node.Action) bool {
+	switch a.(type) {
+	case node.RunSandbox, node.CreateContainer, node.StartContainer:
+		return true
+	}
+	return false
+}
+
+// tellReady records the moment a pod becomes ready, or stops being so.
+func (r *Reconciler) tellReady(t *tracked) {
+	s := status.Of(r.Site, t.Slot(), t.Got())
+	ready, since := false, time.Time{}
+	for _, c := range s.Conditions {
+		if c.Type == corev1.PodReady {
+			ready, since = c.Status == corev1.ConditionTrue, c.LastTransitionTime.Time
+		}
+	}
+	if ready && !t.wasReady && since.After(r.began) { // what was adopted was ready before
+		pod := t.Slot().Pod
+		r.tell(t, pod, node.Event{Reason: "Ready", Message: "all containers are ready", Took: r.Act.Clock().Sub(pod.Accepted)})
+	}
+	t.wasReady = ready
+}

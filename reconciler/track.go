@@ -1,0 +1,232 @@
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+	"nodal/reconciler/decide"
+)
+
+// Track follows one pod from plan to plan. It does no I/O and reads no clock,
+// so the simulation runs the same code as the node.
+type Track struct {
+	slot   *node.Slot
+	got    *node.Observed
+	busy   map[string]node.Action // in flight, by target
+	effect node.Mark              // when our last effect ended
+	unsure bool                   // observe before deciding
+}
+
+// Turn is what a track wants done now.
+type Turn struct {
+	Actions []node.Action
+	Observe bool      // look at the machine first
+	Wake    time.Time // look again by then; zero: when something changes
+	Why     string
+}
+
+// NewTrack starts to follow a pod. Known says that got is all there is of it;
+// otherwise the track observes first.
+func NewTrack(slot *node.Slot, got *node.Observed, known bool) *Track {
+	return &Track{slot: slot, got: got.Clone(), busy: map[string]node.Action{}, unsure: !known}
+}
+
+// Slot and Got are the present snapshots; both are immutable.
+func (t *Track) Slot() *node.Slot    { return t.slot }
+func (t *Track) Got() *node.Observed { return t.got }
+
+// Intend takes the durable side as it is now and tells which of the actions
+// in flight lost their purpose.
+func (t *Track) Intend(slot *node.Slot) (obsolete func(node.Action) bool) {
+	old := t.slot
+	t.slot = slot
+	switch {
+	case old.Pod == slot.Pod:
+		return nil
+	case old.Pod.Deletion != slot.Pod.Deletion:
+		t.forget(old.Pod.UID() != slot.Pod.UID() || old.Pod.Deletion != nil && slot.Pod.Deletion == nil)
+		return func(node.Action) bool { return true }
+	case old.Pod.Object != slot.Pod.Object:
+		t.forget(false)
+		return node.Waits
+	}
+	return nil
+}
+
+// forget drops failures that a new intent may cure, and for a new pod under
+// the old name what was prepared for the old one.
+func (t *Track) forget(successor bool) {
+	got := t.got.Clone()
+	got.Faults = nil
+	if successor {
+		got.Images, got.LogsGone = nil, false
+	}
+	t.got = got
+}
+
+// Doubt makes the track observe before it decides again.
+func (t *Track) Doubt() { t.unsure = true }
+
+// Retry drops all failures, so that everything is tried at once.
+func (t *Track) Retry() {
+	if len(t.got.Faults) > 0 {
+		t.forget(false)
+	}
+}
+
+// See takes an observation that began at a mark. One that is older than our
+// last effect, or during which an effect is under way, may show a state that
+// is past: it is refused.
+func (t *Track) See(seen *node.Observed, mark node.Mark) bool {
+	if mark <= t.effect || t.acting() {
+		return false
+	}
+	t.got = merge(t.got, seen, mark)
+	t.unsure = false
+	return true
+}
+
+// acting says whether an action is in flight that changes what exists.
+func (t *Track) acting() bool {
+	for _, a := range t.busy {
+		if !node.Waits(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// Next decides what to do. It answers nothing while effects are under way.
+func (t *Track) Next(site node.Site, now time.Time) Turn {
+	if t.acting() {
+		return Turn{}
+	}
+	if t.unsure {
+		return Turn{Observe: true}
+	}
+	got := *t.got
+	got.Busy = t.busy
+	plan := decide.Pod(site, t.slot, &got, now)
+	turn := Turn{Wake: plan.Wake, Why: plan.Why}
+	for _, a := range plan.Actions {
+		if _, busy := t.busy[a.Target()]; !busy {
+			turn.Actions = append(turn.Actions, a)
+		}
+	}
+	return turn
+}
+
+// Begin notes that an action is in flight.
+func (t *Track) Begin(a node.Action) {
+	t.busy[a.Target()] = a
+	t.got = t.withBusy()
+}
+
+func (t *Track) withBusy() *node.Observed {
+	got := *t.got
+	got.Busy = maps.Clone(t.busy)
+	return &got
+}
+
+// Outcome is how an action ended.
+type Outcome struct {
+	Action node.Action
+	Result node.Result
+	Err    error
+	Mark   node.Mark // taken when it ended
+	Now    time.Time
+}
+
+// Done folds the outcome of an action into the observation.
+func (t *Track) Done(o Outcome) {
+	delete(t.busy, o.Action.Target())
+	if !node.Waits(o.Action) {
+		t.effect = o.Mark
+	}
+	t.got = t.withBusy()
+	switch {
+	case o.Err == nil:
+		t.got = fold(t.got, t.slot.Pod.UID(), o)
+	case errors.Is(o.Err, context.Canceled):
+		t.unsure = true
+	default:
+		t.unsure = true
+		t.got = fail(t.got, o)
+	}
+}
+
+// Idle says whether nothing is in flight.
+func (t *Track) Idle() bool { return len(t.busy) == 0 }
+
+// merge keeps what only closer looks tell about things that have not changed
+// since, and takes the rest from the new observation.
+func merge(old, seen *node.Observed, mark node.Mark) *node.Observed {
+	got := seen.Clone()
+	got.Mark = mark
+	got.Images, got.Faults, got.Busy = old.Images, old.Faults, old.Busy
+	got.LogsGone = old.LogsGone && got.Empty()
+	for i := range got.Sandboxes {
+		s := &got.Sandboxes[i]
+		for _, known := range old.Sandboxes {
+			if known.ID == s.ID {
+				s.IPs, s.Inspected, s.Stopped = known.IPs, known.Inspected, known.Stopped
+			}
+		}
+	}
+	for i := range got.Containers {
+		c := &got.Containers[i]
+		for _, known := range old.Containers {
+			switch {
+			case known.ID != c.ID:
+			case known.State == c.State:
+				*c = known
+			default:
+				c.StartedAt = known.StartedAt
+			}
+		}
+	}
+	return got
+}
+
+// Differs says whether an observation shows other things than are known.
+func (t *Track) Differs(seen *node.Observed) bool {
+	return !reflect.DeepEqual(outline(t.got), outline(seen))
+}
+
+type shape struct {
+	id    string
+	state uint8
+}
+
+func outline(o *node.Observed) []shape {
+	shapes := make([]shape, 0, len(o.Sandboxes)+len(o.Containers))
+	for i := range o.Sandboxes {
+		shapes = append(shapes, shape{o.Sandboxes[i].ID, uint8(o.Sandboxes[i].State)})
+	}
+	for i := range o.Containers {
+		shapes = append(shapes, shape{o.Containers[i].ID, uint8(o.Containers[i].State)})
+	}
+	return shapes
+}
+
+// Strangers says whether something under this name belongs to another pod.
+func (t *Track) Strangers() bool {
+	other := func(uid types.UID) bool { return uid != t.slot.Pod.UID() }
+	for i := range t.got.Sandboxes {
+		if other(t.got.Sandboxes[i].UID) {
+			return true
+		}
+	}
+	for i := range t.got.Containers {
+		if other(t.got.Containers[i].UID) {
+			return true
+		}
+	}
+	return false
+}
