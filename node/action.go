@@ -57,7 +57,9 @@ type (
 		Container string
 		Attempt   uint32
 		SandboxID string
+		Image     string // as the spec names it
 		ImageID   string
+		Hash      string // of the spec that it is made from
 	}
 	// StartContainer starts a created container.
 	StartContainer struct{ Container, ID string }
