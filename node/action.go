@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Action is one thing to do for a pod: plain data, one call, safe to repeat.
@@ -76,7 +77,8 @@ type (
 	RemoveContainer struct {
 		Container string
 		ID        string
-		LogPath   string
+		UID       types.UID // of the pod it was made for
+		Attempt   uint32
 	}
 	// RemoveLogs removes the log directory of the pod.
 	RemoveLogs struct{}

@@ -26,7 +26,7 @@ type Runtime interface {
 // Logs is where containers' logs lie.
 type Logs interface {
 	RemovePod(key node.Key, uid types.UID) error
-	RemoveRun(logPath string) error
+	RemoveRun(key node.Key, uid types.UID, container string, attempt uint32) error
 }
 
 // Act performs actions: each on the one place it concerns.
@@ -50,8 +50,8 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 		return node.Result{}, a.Logs.RemovePod(key, pod.UID())
 	case node.RemoveContainer:
 		result, err := a.Runtime.Do(ctx, pod, got, action)
-		if err == nil && action.LogPath != "" {
-			err = a.Logs.RemoveRun(action.LogPath)
+		if err == nil {
+			err = a.Logs.RemoveRun(key, action.UID, action.Container, action.Attempt)
 		}
 		return result, err
 	default:

@@ -61,7 +61,7 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 	case run.State == node.ContainerCreated && run.SandboxID == v.sandbox.ID && !outdated(run, c):
 		p.try(v, node.StartContainer{Container: c.Name, ID: run.ID})
 	case run.State == node.ContainerCreated:
-		p.try(v, node.RemoveContainer{Container: c.Name, ID: run.ID, LogPath: run.LogPath})
+		p.try(v, remove(run))
 	case run.State == node.ContainerUnknown:
 		p.try(v, v.stop(run, "its state is unknown"))
 	case run.State == node.ContainerRunning && outdated(run, c):
@@ -103,6 +103,10 @@ func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
 	}
 	tally.Restarts = int32(run.Attempt)
 	p.try(v, node.SetTally{Container: c.Name, Tally: tally.Restarted(run.Ran())})
+}
+
+func remove(run *node.Container) node.Action {
+	return node.RemoveContainer{Container: run.Name, ID: run.ID, UID: run.UID, Attempt: run.Attempt}
 }
 
 func (v *View) isInit(name string) bool {

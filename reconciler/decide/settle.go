@@ -16,7 +16,7 @@ func prune(p *Plan, v *View) bool {
 		c := &v.got.Containers[i]
 		inSandbox[c.SandboxID]++
 		if seen[c.Name]++; seen[c.Name] > 2 && !alive(c) {
-			p.try(v, node.RemoveContainer{Container: c.Name, ID: c.ID, LogPath: c.LogPath})
+			p.try(v, remove(c))
 		}
 	}
 	for i := range v.got.Sandboxes {

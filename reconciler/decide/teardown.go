@@ -86,7 +86,7 @@ func (v *View) removeAll(p *Plan, mine func(types.UID) bool) bool {
 	for i := range v.got.Containers {
 		if c := &v.got.Containers[i]; mine(c.UID) && !covered[c.SandboxID] {
 			waiting = true
-			p.try(v, node.RemoveContainer{Container: c.Name, ID: c.ID, LogPath: c.LogPath})
+			p.try(v, remove(c))
 		}
 	}
 	return waiting
