@@ -1,0 +1,100 @@
+package capability
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"nodal/node"
+)
+
+// Support is what this node does with a field.
+type Support uint8
+
+const (
+	Honoured Support = iota
+	WithoutEffect
+	Refused
+)
+
+func (s Support) String() string {
+	return [...]string{"honoured", "without effect", "refused"}[s]
+}
+
+// Entry is the answer for one field and the fields below it, unless those have
+// entries of their own.
+type Entry struct {
+	Field   string // "spec.containers.env", without indexes; a star is any other key
+	Support Support
+	Note    string
+}
+
+// rule is a line of the table.
+type rule struct {
+	Entry
+	normal any  // what Kubernetes itself fills in: no reason to speak
+	silent bool // written by others than the pod's author: never a reason to speak
+}
+
+// Table returns the answer for every field, sorted by field.
+func Table() []Entry {
+	rules := allRules()
+	entries := make([]Entry, len(rules))
+	for i, r := range rules {
+		entries[i] = r.Entry
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Field, b.Field) })
+	return entries
+}
+
+// Check holds a defaulted pod against the table: it returns a warning for every
+// field that is taken without effect, and a violation for every one that is
+// refused.
+func Check(pod *corev1.Pod) (warnings []string, refused []node.Violation) {
+	report := func(at *field.Path, r *rule) {
+		if r.Support == Refused {
+			refused = append(refused, node.Violation{Field: at.String(), Rule: "not supported by this node: " + r.Note})
+			return
+		}
+		warnings = append(warnings, fmt.Sprintf("%s has no effect on this node: %s", at, r.Note))
+	}
+	tree().visit(reflect.ValueOf(pod), nil, report)
+	return warnings, refused
+}
+
+// tree is the table in the shape of a pod; made once, since it never changes.
+var tree = sync.OnceValue(func() *branch { return grow(reflect.TypeFor[corev1.Pod](), allRules()) })
+
+func allRules() []rule {
+	return slices.Concat(
+		metadataRules(), podRules(), podSecurityRules(), volumeRules(),
+		containerRules("spec.containers"), containerRules("spec.initContainers"),
+	)
+}
+
+func honoured(field, note string) rule {
+	return rule{Entry: Entry{Field: field, Support: Honoured, Note: note}}
+}
+
+func without(field, note string) rule {
+	return rule{Entry: Entry{Field: field, Support: WithoutEffect, Note: note}}
+}
+
+func refuses(field, note string) rule {
+	return rule{Entry: Entry{Field: field, Support: Refused, Note: note}}
+}
+
+func (r rule) unless(normal any) rule {
+	r.normal = normal
+	return r
+}
+
+func (r rule) silently() rule {
+	r.silent = true
+	return r
+}

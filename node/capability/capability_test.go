@@ -1,0 +1,194 @@
+package capability
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"nodal/node/manifest"
+)
+
+func plainPod() *corev1.Pod {
+	pod := &corev1.Pod{}
+	pod.Name = "web"
+	pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "app:1"}}
+	pod.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "init:1"}}
+	return pod
+}
+
+func TestCheckReportsWhatIsNotHonoured(t *testing.T) {
+	yes, no, zero, always := true, false, int32(0), corev1.ContainerRestartPolicyAlways
+	class := "gvisor"
+	quantity := resource.MustParse("1")
+	cases := []struct {
+		name     string
+		change   func(*corev1.Pod)
+		refused  []string // fields
+		warnings []string // beginnings
+	}{
+		{"a plain pod gives no reason to speak", func(*corev1.Pod) {}, nil, nil},
+		{"a volume is named with its kind", func(p *corev1.Pod) {
+			p.Spec.Volumes = []corev1.Volume{
+				{Name: "a", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+					LocalObjectReference: corev1.LocalObjectReference{Name: "c"}}}},
+				{Name: "b"},
+			}
+		}, []string{"spec.volumes[0].configMap", "spec.volumes[1].emptyDir"}, nil},
+		{"an empty list or object asks for nothing", func(p *corev1.Pod) {
+			p.Spec.Affinity = &corev1.Affinity{}
+			p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{}
+			p.Spec.Volumes = []corev1.Volume{}
+			p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{}
+			p.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{}
+		}, nil, nil},
+		{"a sidecar is refused", func(p *corev1.Pod) {
+			p.Spec.InitContainers[0].RestartPolicy = &always
+		}, []string{"spec.initContainers[0].restartPolicy"}, nil},
+		{"only the environment that comes from elsewhere is refused", func(p *corev1.Pod) {
+			p.Spec.Containers[0].Env = []corev1.EnvVar{
+				{Name: "A", Value: "1"},
+				{Name: "B", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
+				{Name: "C", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{Key: "k", Optional: &yes}}},
+			}
+		}, []string{"spec.containers[0].env[2].valueFrom.secretKeyRef"}, nil},
+		{"an extended resource is refused by its name", func(p *corev1.Pod) {
+			p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{
+				"cpu": quantity, "memory": quantity, "nvidia.com/gpu": quantity, "ephemeral-storage": quantity,
+			}
+		}, []string{
+			"spec.containers[0].resources.limits[nvidia.com/gpu]",
+			"spec.containers[0].resources.requests[nvidia.com/gpu]",
+		}, []string{
+			"spec.containers[0].resources.limits[ephemeral-storage] has no effect",
+			"spec.containers[0].resources.requests[ephemeral-storage] has no effect",
+		}},
+		{"a probe is refused", func(p *corev1.Pod) {
+			p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{InitialDelaySeconds: 1}
+		}, []string{"spec.containers[0].readinessProbe"}, nil},
+		{"what an API server fills in is no reason to speak", func(p *corev1.Pod) {
+			p.Spec.HostUsers, p.Spec.SetHostnameAsFQDN = &yes, &no
+			p.Spec.Priority = &zero
+			p.Spec.ServiceAccountName = "default"
+			p.Spec.OS = &corev1.PodOS{Name: corev1.Linux}
+			p.Spec.NodeName = "n1"
+			p.ResourceVersion = "7"
+		}, nil, nil},
+		{"a wall that would be missing is refused", func(p *corev1.Pod) {
+			p.Spec.HostUsers = &no
+			p.Spec.RuntimeClassName = &class
+			p.Spec.OS = &corev1.PodOS{Name: corev1.Windows}
+		}, []string{"spec.hostUsers", "spec.os.name", "spec.runtimeClassName"}, nil},
+		{"scheduling is taken without effect", func(p *corev1.Pod) {
+			p.Spec.NodeSelector = map[string]string{"disk": "ssd"}
+			p.Spec.ServiceAccountName = "robot"
+			p.Spec.Containers[0].TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
+		}, nil, []string{
+			"spec.containers[0].terminationMessagePolicy has no effect",
+			"spec.nodeSelector has no effect",
+			"spec.serviceAccountName has no effect",
+		}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			pod := plainPod()
+			c.change(pod)
+			manifest.Default(pod)
+			warnings, violations := Check(pod)
+			var fields []string
+			for _, v := range violations {
+				fields = append(fields, v.Field)
+				if !strings.HasPrefix(v.Rule, "not supported by this node: ") {
+					t.Errorf("rule of %s = %q", v.Field, v.Rule)
+				}
+			}
+			slices.Sort(fields)
+			if !slices.Equal(fields, c.refused) {
+				t.Errorf("refused = %q, want %q", fields, c.refused)
+			}
+			slices.Sort(warnings)
+			if !slices.EqualFunc(warnings, c.warnings, strings.HasPrefix) {
+				t.Errorf("warnings = %q, want %q", warnings, c.warnings)
+			}
+		})
+	}
+}
+
+func TestTableOfStaticPodIsSilent(t *testing.T) {
+	pod := plainPod()
+	manifest.Default(pod)
+	pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}}
+	pod.Spec.NodeName = "n1"
+	if warnings, refused := Check(pod); len(warnings)+len(refused) > 0 {
+		t.Errorf("a static pod gives %q, %q", warnings, refused)
+	}
+}
+
+// Where the table speaks of one field of a struct, it speaks of all: a field that
+// a new version of Kubernetes brings fails here until somebody decides about it.
+func TestTableForgetsNoField(t *testing.T) {
+	answered := map[string]bool{}
+	inside := map[string]bool{} // of which the table names something below
+	for _, e := range Table() {
+		if answered[e.Field] {
+			t.Errorf("the table has %s twice", e.Field)
+		}
+		answered[e.Field] = true
+		for i := range e.Field {
+			if e.Field[i] == '.' {
+				inside[e.Field[:i]] = true
+			}
+		}
+	}
+	found := map[string]bool{}
+	var walk func(path string, goType reflect.Type)
+	walk = func(path string, goType reflect.Type) {
+		goType = bare(goType)
+		if path != "" {
+			found[path] = true
+			if !inside[path] {
+				if !answered[path] {
+					t.Errorf("the table has no answer for %s", path)
+				}
+				return
+			}
+		}
+		if goType.Kind() != reflect.Struct {
+			return
+		}
+		for _, f := range reflect.VisibleFields(goType) {
+			if name := jsonName(f); name != "" && inlined(goType, f) {
+				walk(strings.TrimPrefix(path+"."+name, "."), f.Type)
+			}
+		}
+	}
+	walk("", reflect.TypeFor[corev1.Pod]())
+	for _, e := range Table() {
+		if !found[e.Field] && !strings.Contains(e.Field, ".limits.") && !strings.Contains(e.Field, ".requests.") {
+			t.Errorf("the table answers for %s, which no pod has", e.Field)
+		}
+	}
+}
+
+func TestTableIsSortedAndExplainsItself(t *testing.T) {
+	table := Table()
+	if !slices.IsSortedFunc(table, func(a, b Entry) int { return strings.Compare(a.Field, b.Field) }) {
+		t.Error("the table is not sorted by field")
+	}
+	for _, e := range table {
+		if e.Support != Honoured && e.Note == "" {
+			t.Errorf("%s is %s without a reason", e.Field, e.Support)
+		}
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	pod := plainPod()
+	manifest.Default(pod)
+	for b.Loop() {
+		Check(pod)
+	}
+}

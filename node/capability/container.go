@@ -1,0 +1,81 @@
+package capability
+
+import corev1 "k8s.io/api/core/v1"
+
+const noProbes = "nobody would ask it and the pod would be ready too early"
+
+// containerRules answer for a container's fields, below the list that holds it.
+func containerRules(list string) []rule {
+	at := list + "."
+	rules := []rule{
+		honoured(at+"name", ""),
+		honoured(at+"image", ""),
+		honoured(at+"imagePullPolicy", ""),
+		honoured(at+"command", ""),
+		honoured(at+"args", ""),
+		honoured(at+"workingDir", ""),
+		honoured(at+"ports", ""),
+		honoured(at+"stdin", ""),
+		honoured(at+"stdinOnce", ""),
+		honoured(at+"tty", ""),
+
+		refuses(at+"envFrom", "there are no config maps or secrets and the variables would be missing"),
+		refuses(at+"lifecycle", "the hooks would not be run").unless(corev1.Lifecycle{}),
+		refuses(at+"livenessProbe", "nobody would ask it and a hung container would stay"),
+		refuses(at+"readinessProbe", noProbes),
+		refuses(at+"startupProbe", noProbes),
+		refuses(at+"restartPolicy", "the container would follow the pod's own restart policy"),
+		refuses(at+"restartPolicyRules", "the container would follow the pod's own restart policy"),
+		refuses(at+"volumeMounts", "nothing would be mounted"),
+		refuses(at+"volumeDevices", "the device would be missing"),
+
+		without(at+"resizePolicy", "a change of resources replaces the pod"),
+		without(at+"terminationMessagePath", "no message is read").unless(corev1.TerminationMessagePathDefault),
+		without(at+"terminationMessagePolicy", "no message is read").unless(corev1.TerminationMessageReadFile),
+	}
+	rules = append(rules, envRules(at+"env.")...)
+	rules = append(rules, resourceRules(at+"resources.")...)
+	return append(rules, containerSecurityRules(at+"securityContext.")...)
+}
+
+func envRules(at string) []rule {
+	return []rule{
+		honoured(at+"name", ""),
+		honoured(at+"value", ""),
+		honoured(at+"valueFrom.fieldRef", ""),
+		honoured(at+"valueFrom.resourceFieldRef", ""),
+		refuses(at+"valueFrom.configMapKeyRef", "there are no config maps and the variable would be missing"),
+		refuses(at+"valueFrom.secretKeyRef", "there are no secrets and the variable would be missing"),
+		refuses(at+"valueFrom.fileKeyRef", "there are no volumes and the variable would be missing"),
+	}
+}
+
+func resourceRules(at string) []rule {
+	rules := []rule{refuses(at+"claims", "no device would be handed out")}
+	for _, list := range []string{"limits.", "requests."} {
+		rules = append(rules,
+			honoured(at+list+"cpu", ""),
+			honoured(at+list+"memory", ""),
+			without(at+list+"ephemeral-storage", "the use of the disk is not limited"),
+			refuses(at+list+anyKey, "the container would not get it"),
+		)
+	}
+	return rules
+}
+
+func containerSecurityRules(at string) []rule {
+	return []rule{
+		honoured(at+"capabilities", ""),
+		honoured(at+"privileged", ""),
+		honoured(at+"allowPrivilegeEscalation", ""),
+		honoured(at+"readOnlyRootFilesystem", ""),
+		honoured(at+"runAsUser", ""),
+		honoured(at+"runAsGroup", ""),
+		honoured(at+"runAsNonRoot", ""),
+		honoured(at+"seLinuxOptions", ""),
+		honoured(at+"seccompProfile", ""),
+		honoured(at+"appArmorProfile", ""),
+		honoured(at+"procMount", ""),
+		refuses(at+"windowsOptions", "only linux runs here"),
+	}
+}

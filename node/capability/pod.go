@@ -1,0 +1,118 @@
+package capability
+
+import corev1 "k8s.io/api/core/v1"
+
+const (
+	noScheduler = "a node alone does not schedule"
+	noAccounts  = "there are no service accounts here"
+	byTheNode   = "written by the node"
+)
+
+func metadataRules() []rule {
+	return []rule{
+		honoured("apiVersion", "v1"),
+		honoured("kind", "Pod"),
+		without("status", byTheNode).silently(),
+		honoured("metadata.name", "static pods get the node's name appended"),
+		honoured("metadata.namespace", ""),
+		honoured("metadata.uid", "made by the node when left out"),
+		honoured("metadata.labels", ""),
+		honoured("metadata.annotations", ""),
+		without("metadata.generateName", "the name is taken as it is given"),
+		without("metadata.ownerReferences", "there are no owners to follow"),
+		without("metadata.finalizers", "nobody is asked before a pod is removed"),
+		without("metadata.managedFields", byTheNode).silently(),
+		without("metadata.selfLink", byTheNode).silently(),
+		without("metadata.resourceVersion", byTheNode).silently(),
+		without("metadata.generation", byTheNode).silently(),
+		without("metadata.creationTimestamp", byTheNode).silently(),
+		without("metadata.deletionTimestamp", byTheNode).silently(),
+		without("metadata.deletionGracePeriodSeconds", byTheNode).silently(),
+	}
+}
+
+func podRules() []rule {
+	return []rule{
+		honoured("spec.restartPolicy", ""),
+		honoured("spec.terminationGracePeriodSeconds", ""),
+		honoured("spec.dnsPolicy", ""),
+		honoured("spec.dnsConfig", ""),
+		honoured("spec.hostNetwork", ""),
+		honoured("spec.hostPID", ""),
+		honoured("spec.hostIPC", ""),
+		honoured("spec.shareProcessNamespace", ""),
+		honoured("spec.hostname", ""),
+		honoured("spec.hostnameOverride", ""),
+		refuses("spec.os.name", "only linux runs here").unless(corev1.Linux),
+
+		refuses("spec.activeDeadlineSeconds", "the pod would run on past its deadline"),
+		refuses("spec.ephemeralContainers", "they would not be started"),
+		refuses("spec.hostAliases", "the names would not resolve"),
+		refuses("spec.hostUsers", "the pod would run in the host's user namespace").unless(true),
+		refuses("spec.imagePullSecrets", "there are no secrets to pull with"),
+		refuses("spec.overhead", "nothing would be set aside for it"),
+		refuses("spec.readinessGates", "nobody would open them and the pod would never be ready"),
+		refuses("spec.resourceClaims", "no device would be handed out"),
+		refuses("spec.resources", "limits of the whole pod would not hold; set them on the containers").unless(corev1.ResourceRequirements{}),
+		refuses("spec.runtimeClassName", "the pod would run under the default runtime").unless(""),
+		refuses("spec.setHostnameAsFQDN", "the host name would stay a short one").unless(false),
+		refuses("spec.subdomain", "the name would not resolve"),
+
+		without("spec.affinity", noScheduler).unless(corev1.Affinity{}),
+		without("spec.nodeName", "becomes this node's name").silently(),
+		without("spec.nodeSelector", noScheduler),
+		without("spec.preemptionPolicy", noScheduler).unless(corev1.PreemptLowerPriority),
+		without("spec.priority", "pods are not ranked here").unless(int32(0)),
+		without("spec.priorityClassName", "pods are not ranked here"),
+		without("spec.schedulerName", noScheduler).unless(corev1.DefaultSchedulerName),
+		without("spec.schedulingGates", noScheduler),
+		without("spec.schedulingGroup", noScheduler),
+		// A static pod is given this one, so that no taint evicts it.
+		without("spec.tolerations", "this node has no taints").unless([]corev1.Toleration{
+			{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
+		}),
+		without("spec.topologySpreadConstraints", noScheduler),
+		without("spec.evictionResponders", "nothing is evicted here"),
+		without("spec.automountServiceAccountToken", noAccounts).unless(false),
+		without("spec.serviceAccount", noAccounts).silently(), // serviceAccountName speaks for both
+		without("spec.serviceAccountName", noAccounts).unless("default"),
+		without("spec.enableServiceLinks", "there are no services here").unless(corev1.DefaultEnableServiceLinks),
+	}
+}
+
+func podSecurityRules() []rule {
+	const at = "spec.securityContext."
+	return []rule{
+		honoured(at+"runAsUser", ""),
+		honoured(at+"runAsGroup", ""),
+		honoured(at+"runAsNonRoot", ""),
+		honoured(at+"supplementalGroups", ""),
+		honoured(at+"supplementalGroupsPolicy", ""),
+		honoured(at+"seLinuxOptions", ""),
+		honoured(at+"seccompProfile", ""),
+		honoured(at+"appArmorProfile", ""),
+		honoured(at+"sysctls", ""),
+		without(at+"fsGroup", "there are no volumes whose group it would set"),
+		without(at+"fsGroupChangePolicy", "there are no volumes whose group it would set"),
+		without(at+"seLinuxChangePolicy", "there are no volumes whose label it would set"),
+		refuses(at+"windowsOptions", "only linux runs here"),
+	}
+}
+
+// volumeRules answer for each kind of volume, so that a violation can name it.
+func volumeRules() []rule {
+	const at = "spec.volumes"
+	rules := []rule{
+		refuses(at, "no volume would be mounted"),
+		honoured(at+".name", ""),
+	}
+	for _, kind := range []string{
+		"awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "configMap", "csi", "downwardAPI",
+		"emptyDir", "ephemeral", "fc", "flexVolume", "flocker", "gcePersistentDisk", "gitRepo", "glusterfs",
+		"hostPath", "image", "iscsi", "nfs", "persistentVolumeClaim", "photonPersistentDisk", "portworxVolume",
+		"projected", "quobyte", "rbd", "scaleIO", "secret", "storageos", "vsphereVolume",
+	} {
+		rules = append(rules, refuses(at+"."+kind, "no volume would be mounted"))
+	}
+	return rules
+}
