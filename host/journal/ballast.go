@@ -1,0 +1,65 @@
+package journal
+
+import (
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// ballastSize is room for some deletion marks of ordinary pods at once.
+const ballastSize = 256 << 10
+
+// ballast is a file that only takes up space, until a deletion needs that space.
+type ballast struct {
+	disk disk
+	path string
+	log  *slog.Logger
+
+	mu   sync.Mutex
+	held bool
+}
+
+func newBallast(d disk, path string, log *slog.Logger) *ballast {
+	info, err := os.Stat(path)
+	held := err == nil && info.Size() == ballastSize
+	return &ballast{disk: d, path: path, log: log, held: held}
+}
+
+// fill takes the space if it is not taken. A disk that has none to give is no
+// error: the next deletion tries again.
+func (b *ballast) fill() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.held {
+		return
+	}
+	weight := make([]byte, ballastSize)
+	// Random bytes, because some file systems store zeros and repetition in no space.
+	_, _ = rand.NewChaCha8([32]byte{}).Read(weight)
+	if err := b.disk.create(b.path, weight); err != nil {
+		b.log.Warn("The journal keeps no space back for deletions", "file", b.path, "error", err)
+		return
+	}
+	b.held = true
+}
+
+// release gives the space back to the disk.
+func (b *ballast) release() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.held {
+		return
+	}
+	b.log.Warn("The disk is full: the journal gives up the space kept back for deletions", "file", b.path)
+	err := b.disk.remove(b.path)
+	if err == nil {
+		b.held = false
+		// Some file systems free the space of a file only with the next sync.
+		err = b.disk.sync(filepath.Dir(b.path))
+	}
+	if err != nil {
+		b.log.Error("Cannot give up the space kept back for deletions", "file", b.path, "error", err)
+	}
+}

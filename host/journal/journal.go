@@ -1,0 +1,172 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"nodal/node"
+)
+
+// Journal is a directory of records. It is safe for concurrent use.
+type Journal struct {
+	dir     string
+	disk    disk
+	log     *slog.Logger
+	lock    *os.File
+	dirs    *tree
+	ballast *ballast
+	names   stripes
+	pending pending
+	lastID  atomic.Uint64 // of staged files and transactions
+
+	life   sync.RWMutex // held shared by commits, alone by Load and Close
+	closed bool
+	found  []Quarantined // by Open, for Load to report
+}
+
+var _ node.Journal = (*Journal)(nil)
+
+// Open takes a directory, makes it if it is not there, and brings it in order:
+// transactions are finished and what a crash left half-written is removed. It
+// fails when another process has the directory.
+func Open(dir string, logger *slog.Logger) (*Journal, error) {
+	return open(dir, logger, osDisk{})
+}
+
+func open(dir string, logger *slog.Logger, d disk) (*Journal, error) {
+	dir = filepath.Clean(dir)
+	if err := os.MkdirAll(dir, dirMode); err != nil {
+		return nil, fmt.Errorf("open journal %s: %w", dir, err)
+	}
+	lock, err := lockFile(filepath.Join(dir, "lock"))
+	if err != nil {
+		return nil, fmt.Errorf("open journal %s: %w", dir, err)
+	}
+	j := &Journal{
+		dir:     dir,
+		disk:    d,
+		log:     logger,
+		lock:    lock,
+		dirs:    newTree(d, dir),
+		ballast: newBallast(d, filepath.Join(dir, "ballast"), logger),
+		names:   stripes{seed: maphash.MakeSeed()},
+		pending: pending{byName: map[string]*transaction{}},
+	}
+	if err := j.repair(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open journal %s: %w", dir, err), lock.Close())
+	}
+	return j, nil
+}
+
+// repair brings the directory from whatever a crash left to rest.
+func (j *Journal) repair() error {
+	if err := j.disk.sync(filepath.Dir(j.dir)); err != nil {
+		return err
+	}
+	for _, dir := range []string{j.records(), j.transactions()} {
+		if err := j.dirs.make(dir); err != nil {
+			return err
+		}
+	}
+	if err := j.finishTransactions(); err != nil {
+		return err
+	}
+	if err := j.sweep(); err != nil {
+		return err
+	}
+	j.ballast.fill()
+	return nil
+}
+
+// Commit makes all records durable or none. A full disk is node.ErrNoSpace. A
+// commit of nothing but deletions may use the space that is kept back.
+//
+// An error leaves the old records, with one exception: when the disk fails the
+// very last sync, only the next start can tell, and it finds all of the new
+// records or all of the old.
+func (j *Journal) Commit(records ...node.Record) error {
+	return j.commit(records, !slices.ContainsFunc(records, isWrite))
+}
+
+// CommitReserved is Commit with leave to use the space that is kept back for
+// deletions.
+func (j *Journal) CommitReserved(records ...node.Record) error {
+	return j.commit(records, true)
+}
+
+func (j *Journal) commit(records []node.Record, reserved bool) error {
+	if err := checkNames(records); err != nil {
+		return err
+	}
+	j.life.RLock()
+	defer j.life.RUnlock()
+	if j.closed {
+		return fmt.Errorf("commit to journal %s: %w", j.dir, fs.ErrClosed)
+	}
+	defer j.names.lock(records)()
+
+	err := j.attempt(records)
+	if reserved && isFull(err) {
+		j.ballast.release()
+		err = j.attempt(records)
+	}
+	if isFull(err) {
+		return fmt.Errorf("commit to journal %s: %w: %w", j.dir, node.ErrNoSpace, err)
+	}
+	if err != nil {
+		return fmt.Errorf("commit to journal %s: %w", j.dir, err)
+	}
+	if !slices.ContainsFunc(records, isWrite) {
+		j.ballast.fill()
+	}
+	return nil
+}
+
+// attempt commits under the locks of all records.
+func (j *Journal) attempt(records []node.Record) error {
+	if err := j.settlePending(records); err != nil {
+		return err
+	}
+	switch {
+	case len(records) == 0:
+		return nil
+	case len(records) > 1:
+		return j.commitTogether(records)
+	case isWrite(records[0]):
+		return j.write(records[0])
+	default:
+		return j.erase(records[0].Name)
+	}
+}
+
+// Close waits for the commits that are under way and gives the directory back.
+func (j *Journal) Close() error {
+	j.life.Lock()
+	defer j.life.Unlock()
+	if j.closed {
+		return nil
+	}
+	j.closed = true
+	if err := j.lock.Close(); err != nil {
+		return fmt.Errorf("close journal %s: %w", j.dir, err)
+	}
+	return nil
+}
+
+func isWrite(r node.Record) bool { return r.Data != nil }
+
+func (j *Journal) records() string      { return filepath.Join(j.dir, "records") }
+func (j *Journal) transactions() string { return filepath.Join(j.dir, "transactions") }
+func (j *Journal) quarantine() string   { return filepath.Join(j.dir, "quarantine") }
+
+func (j *Journal) file(name string) string {
+	return filepath.Join(j.records(), recordFile(name))
+}
