@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
 )
 
 // Options bound what a bundle may hold.
@@ -231,4 +230,3 @@ func (b *bundle) strict(at place, object []byte, into any) bool {
 	}
 	return b.count == before
 }
-

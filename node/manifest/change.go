@@ -1,0 +1,96 @@
+package manifest
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Kind is how a running pod can take a new manifest.
+type Kind int
+
+const (
+	Same    Kind = iota // nothing to do
+	InPlace             // the pod goes on; at most single containers restart
+	Replace             // the old pod has to be gone before the new one starts
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Same:
+		return "same"
+	case InPlace:
+		return "in place"
+	default:
+		return "replace"
+	}
+}
+
+// Difference is what lies between two manifests of a pod.
+type Difference struct {
+	Kind   Kind
+	Fields []string // paths of all fields that differ, sorted
+	Images []string // names of the containers whose image changed
+}
+
+// Change says how a pod that runs from old can take new. Both are compared with
+// their defaults, so that a manifest journalled by an earlier version does not
+// differ by a default it did not know; what servers and sources write is ignored.
+func Change(old, new *corev1.Pod) Difference {
+	before, after := authored(old), authored(new)
+	fields := differing(before, after)
+	slices.Sort(fields)
+	difference := Difference{Fields: fields, Images: changedImages(before, after)}
+	for _, path := range fields {
+		difference.Kind = max(difference.Kind, kindOf(path, before, after))
+	}
+	return difference
+}
+
+// kindOf says what a difference in one field means. Kubernetes lets an update of a
+// running pod change these fields and no others; the grace period is added, as it
+// only matters when the pod ends.
+func kindOf(path string, before, after *corev1.Pod) Kind {
+	switch shape(path) {
+	case "metadata.labels[]", "metadata.annotations[]",
+		"spec.containers[].image", "spec.initContainers[].image",
+		"spec.terminationGracePeriodSeconds", "spec.activeDeadlineSeconds":
+		return InPlace
+	case "spec.tolerations":
+		if onlyAdded(before.Spec.Tolerations, after.Spec.Tolerations) {
+			return InPlace
+		}
+	}
+	return Replace
+}
+
+// onlyAdded reports whether every old toleration is still there. How long one
+// lasts may change.
+func onlyAdded(before, after []corev1.Toleration) bool {
+	for _, old := range before {
+		kept := slices.ContainsFunc(after, func(t corev1.Toleration) bool {
+			t.TolerationSeconds = old.TolerationSeconds
+			return t == old
+		})
+		if !kept {
+			return false
+		}
+	}
+	return true
+}
+
+// changedImages names the containers that run another image in after. A
+// container that is new or gone is not among them: that replaces the pod.
+func changedImages(before, after *corev1.Pod) []string {
+	var names []string
+	images := map[string]string{}
+	for c := range containers(&before.Spec) {
+		images[c.Name] = c.Image
+	}
+	for c := range containers(&after.Spec) {
+		if image, ok := images[c.Name]; ok && image != c.Image {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,74 @@
+package manifest
+
+import (
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Validate holds a defaulted pod against the rules Kubernetes' API server applies
+// when a pod is created. The rules are spread over the validate_*.go files by
+// subject.
+func Validate(pod *corev1.Pod) field.ErrorList {
+	c := check{pod: pod, volumes: map[string]*corev1.VolumeSource{}}
+	spec := field.NewPath("spec")
+	c.metadata(field.NewPath("metadata"))
+	c.volumeList(spec.Child("volumes"))
+	c.containerLists(spec)
+	c.podResources(spec.Child("resources"))
+	c.podSecurity(spec)
+	c.host(spec)
+	c.scheduling(spec)
+	c.lifetime(spec)
+	return c.errs
+}
+
+// metadata checks names, labels, annotations and owners.
+func (c *check) metadata(at *field.Path) {
+	meta := c.pod.ObjectMeta
+	if meta.Name == "" {
+		why := "must be given"
+		if meta.GenerateName != "" {
+			why = "must be given: a node does not make names from generateName"
+		}
+		c.missing(at.Child("name"), why)
+		meta.Name = "unnamed" // to check the rest without a second error
+	}
+	c.errs = append(c.errs, apivalidation.ValidateObjectMeta(&meta, true, apivalidation.NameIsDNSSubdomain, at)...)
+	annotations := at.Child("annotations")
+	if _, mirror := meta.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
+		c.refused(annotations.Key(corev1.MirrorPodAnnotationKey), "is written by the node")
+	}
+	c.profileAnnotations(annotations)
+}
+
+// lifetime checks how the pod as a whole starts, restarts and ends.
+func (c *check) lifetime(at *field.Path) {
+	spec := &c.pod.Spec
+	oneOf(c, at.Child("restartPolicy"), spec.RestartPolicy,
+		corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
+	grace := at.Child("terminationGracePeriodSeconds")
+	if spec.TerminationGracePeriodSeconds == nil {
+		c.missing(grace, "")
+	} else {
+		c.notNegative(grace, *spec.TerminationGracePeriodSeconds)
+	}
+	if deadline := spec.ActiveDeadlineSeconds; deadline != nil {
+		c.between(at.Child("activeDeadlineSeconds"), *deadline, 1, math.MaxInt32)
+	}
+	c.optionalName(at.Child("serviceAccountName"), spec.ServiceAccountName, validation.IsDNS1123Subdomain)
+	c.optionalName(at.Child("priorityClassName"), spec.PriorityClassName, validation.IsDNS1123Subdomain)
+	if class := spec.RuntimeClassName; class != nil {
+		c.name(at.Child("runtimeClassName"), *class, validation.IsDNS1123Subdomain)
+	}
+	for i, gate := range spec.ReadinessGates {
+		c.badEach(at.Child("readinessGates").Index(i).Child("conditionType"),
+			string(gate.ConditionType), validation.IsQualifiedName(string(gate.ConditionType)))
+	}
+	for i, secret := range spec.ImagePullSecrets {
+		c.name(at.Child("imagePullSecrets").Index(i).Child("name"), secret.Name, validation.IsDNS1123Subdomain)
+	}
+}

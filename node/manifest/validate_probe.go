@@ -1,0 +1,109 @@
+package manifest
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// runningContainer checks hooks and probes of a container that is meant to stay.
+func (c *check) runningContainer(container *corev1.Container, at *field.Path) {
+	c.probe(container.LivenessProbe, at.Child("livenessProbe"))
+	c.probe(container.ReadinessProbe, at.Child("readinessProbe"))
+	c.probe(container.StartupProbe, at.Child("startupProbe"))
+	c.succeedsAtOnce(container.LivenessProbe, at.Child("livenessProbe"))
+	c.succeedsAtOnce(container.StartupProbe, at.Child("startupProbe"))
+	if p := container.ReadinessProbe; p != nil && p.TerminationGracePeriodSeconds != nil {
+		c.refused(at.Child("readinessProbe", "terminationGracePeriodSeconds"), "may not be set: an unready container is not ended")
+	}
+	if hooks := container.Lifecycle; hooks != nil {
+		c.hook(hooks.PostStart, at.Child("lifecycle", "postStart"))
+		c.hook(hooks.PreStop, at.Child("lifecycle", "preStop"))
+		if hooks.StopSignal != nil {
+			c.stopSignal(*hooks.StopSignal, at.Child("lifecycle", "stopSignal"))
+		}
+	}
+}
+
+func (c *check) probe(p *corev1.Probe, at *field.Path) {
+	if p == nil {
+		return
+	}
+	c.handler(handler{exec: p.Exec, httpGet: p.HTTPGet, tcp: p.TCPSocket, grpc: p.GRPC}, at,
+		member{"exec", p.Exec != nil}, member{"httpGet", p.HTTPGet != nil},
+		member{"tcpSocket", p.TCPSocket != nil}, member{"grpc", p.GRPC != nil})
+	c.notNegative(at.Child("initialDelaySeconds"), int64(p.InitialDelaySeconds))
+	c.notNegative(at.Child("timeoutSeconds"), int64(p.TimeoutSeconds))
+	c.notNegative(at.Child("periodSeconds"), int64(p.PeriodSeconds))
+	c.notNegative(at.Child("successThreshold"), int64(p.SuccessThreshold))
+	c.notNegative(at.Child("failureThreshold"), int64(p.FailureThreshold))
+	if grace := p.TerminationGracePeriodSeconds; grace != nil && *grace <= 0 {
+		c.bad(at.Child("terminationGracePeriodSeconds"), *grace, "must be greater than 0")
+	}
+}
+
+// succeedsAtOnce holds for probes whose first success settles the matter.
+func (c *check) succeedsAtOnce(p *corev1.Probe, at *field.Path) {
+	if p != nil && p.SuccessThreshold != 1 {
+		c.bad(at.Child("successThreshold"), p.SuccessThreshold, "must be 1")
+	}
+}
+
+func (c *check) hook(h *corev1.LifecycleHandler, at *field.Path) {
+	if h == nil {
+		return
+	}
+	c.handler(handler{exec: h.Exec, httpGet: h.HTTPGet, tcp: h.TCPSocket}, at,
+		member{"exec", h.Exec != nil}, member{"httpGet", h.HTTPGet != nil},
+		member{"tcpSocket", h.TCPSocket != nil}, member{"sleep", h.Sleep != nil})
+	grace := c.pod.Spec.TerminationGracePeriodSeconds
+	if h.Sleep != nil && grace != nil && (h.Sleep.Seconds < 0 || h.Sleep.Seconds > *grace) {
+		c.bad(at.Child("sleep", "seconds"), h.Sleep.Seconds,
+			fmt.Sprintf("must be between 0 and terminationGracePeriodSeconds, which is %d", *grace))
+	}
+}
+
+// handler is what probes and hooks have in common.
+type handler struct {
+	exec    *corev1.ExecAction
+	httpGet *corev1.HTTPGetAction
+	tcp     *corev1.TCPSocketAction
+	grpc    *corev1.GRPCAction
+}
+
+func (c *check) handler(h handler, at *field.Path, members ...member) {
+	c.exactlyOne(at, members...)
+	if h.exec != nil && len(h.exec.Command) == 0 {
+		c.missing(at.Child("exec", "command"), "")
+	}
+	if h.httpGet != nil {
+		c.httpGet(h.httpGet, at.Child("httpGet"))
+	}
+	if h.tcp != nil {
+		c.portNumberOrName(h.tcp.Port, at.Child("tcpSocket", "port"))
+	}
+	if h.grpc != nil {
+		c.badEach(at.Child("grpc", "port"), h.grpc.Port, validation.IsValidPortNum(int(h.grpc.Port)))
+		optionalOneOf(c, at.Child("grpc", "mode"), h.grpc.Mode, corev1.GRPCProbeModePlaintext, corev1.GRPCProbeModeTLS)
+	}
+}
+
+func (c *check) httpGet(get *corev1.HTTPGetAction, at *field.Path) {
+	c.given(at.Child("path"), get.Path)
+	c.portNumberOrName(get.Port, at.Child("port"))
+	oneOf(c, at.Child("scheme"), get.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
+	for i, header := range get.HTTPHeaders {
+		c.badEach(at.Child("httpHeaders").Index(i).Child("name"), header.Name, validation.IsHTTPHeaderName(header.Name))
+	}
+}
+
+func (c *check) portNumberOrName(port intstr.IntOrString, at *field.Path) {
+	if port.Type == intstr.String {
+		c.badEach(at, port.StrVal, validation.IsValidPortName(port.StrVal))
+	} else {
+		c.badEach(at, port.IntVal, validation.IsValidPortNum(int(port.IntVal)))
+	}
+}

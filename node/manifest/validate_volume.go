@@ -1,0 +1,191 @@
+package manifest
+
+import (
+	"path"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// volumeList checks the volumes and remembers them by name for mounts and devices.
+func (c *check) volumeList(at *field.Path) {
+	names := map[string]bool{}
+	for i := range c.pod.Spec.Volumes {
+		volume, path := &c.pod.Spec.Volumes[i], at.Index(i)
+		c.name(path.Child("name"), volume.Name, validation.IsDNS1123Label)
+		if volume.Name != "" {
+			c.unique(path.Child("name"), names, volume.Name)
+		}
+		c.exactlyOne(path, volumeMembers(&volume.VolumeSource)...)
+		c.volumeSource(volume, path)
+		c.volumes[volume.Name] = &volume.VolumeSource
+	}
+}
+
+// volumeSource checks the sources a node makes by itself, and those that name an
+// API object.
+func (c *check) volumeSource(v *corev1.Volume, at *field.Path) {
+	if v.EmptyDir != nil {
+		c.emptyDir(v.EmptyDir, at.Child("emptyDir"))
+	}
+	if v.HostPath != nil {
+		c.hostPath(v.HostPath, at.Child("hostPath"))
+	}
+	if s := v.Secret; s != nil {
+		c.given(at.Child("secret", "secretName"), s.SecretName)
+		c.mode(at.Child("secret", "defaultMode"), s.DefaultMode)
+		c.keysToPaths(s.Items, at.Child("secret", "items"), map[string]bool{})
+	}
+	if m := v.ConfigMap; m != nil {
+		c.given(at.Child("configMap", "name"), m.Name)
+		c.mode(at.Child("configMap", "defaultMode"), m.DefaultMode)
+		c.keysToPaths(m.Items, at.Child("configMap", "items"), map[string]bool{})
+	}
+	if d := v.DownwardAPI; d != nil {
+		c.mode(at.Child("downwardAPI", "defaultMode"), d.DefaultMode)
+		c.downwardFiles(d.Items, at.Child("downwardAPI", "items"), map[string]bool{})
+	}
+	if v.Projected != nil {
+		c.projected(v.Projected, at.Child("projected"))
+	}
+	if v.Image != nil {
+		c.given(at.Child("image", "reference"), v.Image.Reference)
+		oneOf(c, at.Child("image", "pullPolicy"), v.Image.PullPolicy,
+			corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+	}
+	if v.PersistentVolumeClaim != nil {
+		c.given(at.Child("persistentVolumeClaim", "claimName"), v.PersistentVolumeClaim.ClaimName)
+	}
+	if v.CSI != nil {
+		c.name(at.Child("csi", "driver"), v.CSI.Driver, csiDriverName)
+	}
+	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate == nil {
+		c.missing(at.Child("ephemeral", "volumeClaimTemplate"), "")
+	}
+	c.networkVolume(v, at)
+}
+
+// networkVolume checks the sources that reach over a network.
+func (c *check) networkVolume(v *corev1.Volume, at *field.Path) {
+	if n := v.NFS; n != nil {
+		c.given(at.Child("nfs", "server"), n.Server)
+		if !path.IsAbs(n.Path) {
+			c.bad(at.Child("nfs", "path"), n.Path, "must be an absolute path")
+		}
+	}
+	if s := v.ISCSI; s != nil {
+		in := at.Child("iscsi")
+		c.given(in.Child("targetPortal"), s.TargetPortal)
+		c.given(in.Child("iqn"), s.IQN)
+		c.between(in.Child("lun"), int64(s.Lun), 0, 255)
+		if (s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil {
+			c.missing(in.Child("secretRef"), "must be given for CHAP authentication")
+		}
+	}
+	if f := v.FC; f != nil {
+		if (len(f.TargetWWNs) > 0) == (len(f.WWIDs) > 0) {
+			c.bad(at.Child("fc", "targetWWNs"), f.TargetWWNs, "must specify either targetWWNs or wwids")
+		}
+		if len(f.TargetWWNs) > 0 && f.Lun == nil {
+			c.missing(at.Child("fc", "lun"), "must be given with targetWWNs")
+		}
+	}
+	if g := v.GitRepo; g != nil {
+		c.given(at.Child("gitRepo", "repository"), g.Repository)
+		c.localPath(at.Child("gitRepo", "directory"), g.Directory)
+	}
+}
+
+func (c *check) emptyDir(e *corev1.EmptyDirVolumeSource, at *field.Path) {
+	if e.SizeLimit != nil && e.SizeLimit.Sign() < 0 {
+		c.bad(at.Child("sizeLimit"), e.SizeLimit.String(), "must be greater than or equal to 0")
+	}
+	if e.Mode != nil {
+		c.between(at.Child("mode"), int64(*e.Mode), 0, 0o1777)
+	}
+}
+
+func (c *check) hostPath(h *corev1.HostPathVolumeSource, at *field.Path) {
+	c.given(at.Child("path"), h.Path)
+	c.noBacksteps(at.Child("path"), h.Path)
+	if h.Type != nil && *h.Type != corev1.HostPathUnset {
+		oneOf(c, at.Child("type"), *h.Type, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory,
+			corev1.HostPathFileOrCreate, corev1.HostPathFile, corev1.HostPathSocket,
+			corev1.HostPathCharDev, corev1.HostPathBlockDev)
+	}
+}
+
+// keysToPaths checks which keys become which files. seen holds the paths of the
+// whole volume: two keys cannot become one file.
+func (c *check) keysToPaths(items []corev1.KeyToPath, at *field.Path, seen map[string]bool) {
+	for i, item := range items {
+		in := at.Index(i)
+		c.given(in.Child("key"), item.Key)
+		c.filePath(in.Child("path"), item.Path, seen)
+		c.mode(in.Child("mode"), item.Mode)
+	}
+}
+
+func (c *check) downwardFiles(items []corev1.DownwardAPIVolumeFile, at *field.Path, seen map[string]bool) {
+	for i, item := range items {
+		in := at.Index(i)
+		c.filePath(in.Child("path"), item.Path, seen)
+		c.mode(in.Child("mode"), item.Mode)
+		c.exactlyOne(in, member{"fieldRef", item.FieldRef != nil}, member{"resourceFieldRef", item.ResourceFieldRef != nil})
+		if item.FieldRef != nil {
+			c.fieldRef(item.FieldRef, in.Child("fieldRef"), "metadata.name", "metadata.namespace",
+				"metadata.labels", "metadata.annotations", "metadata.uid")
+		}
+		if ref := item.ResourceFieldRef; ref != nil {
+			c.given(in.Child("resourceFieldRef", "containerName"), ref.ContainerName)
+			c.resourceFieldRef(ref, in.Child("resourceFieldRef"))
+		}
+	}
+}
+
+// filePath checks the path of a file the node writes inside a volume.
+func (c *check) filePath(at *field.Path, value string, seen map[string]bool) {
+	if value == "" {
+		c.missing(at, "")
+		return
+	}
+	c.localPath(at, value)
+	// Names that start with two dots are the node's own, for atomic updates.
+	if strings.HasPrefix(value, "..") && !strings.HasPrefix(value, "../") && value != ".." {
+		c.bad(at, value, "must not start with '..'")
+	}
+	c.unique(at, seen, value)
+}
+
+// localPath requires a path that stays below where it starts.
+func (c *check) localPath(at *field.Path, value string) {
+	if path.IsAbs(value) {
+		c.bad(at, value, "must be a relative path")
+	}
+	c.noBacksteps(at, value)
+}
+
+func (c *check) noBacksteps(at *field.Path, value string) {
+	for part := range strings.SplitSeq(value, "/") {
+		if part == ".." {
+			c.bad(at, value, "must not contain '..'")
+			return
+		}
+	}
+}
+
+func (c *check) mode(at *field.Path, mode *int32) {
+	if mode != nil && (*mode < 0 || *mode > 0o777) {
+		c.bad(at, *mode, "must be between 0 and 0777 (octal), both inclusive")
+	}
+}
+
+// csiDriverName is a DNS name that, unlike others, may have capital letters.
+func csiDriverName(name string) []string {
+	if len(name) > 63 {
+		return []string{validation.MaxLenError(63)}
+	}
+	return validation.IsDNS1123Subdomain(strings.ToLower(name))
+}
