@@ -95,6 +95,23 @@ func (tx *Tx) Get(key Key) *Slot {
 	return view.Slot
 }
 
+// Len is how many keys are held.
+func (tx *Tx) Len() int {
+	tx.store.mu.RLock()
+	defer tx.store.mu.RUnlock()
+	n := len(tx.store.entries)
+	for key, slot := range tx.writes {
+		_, held := tx.store.entries[key]
+		switch {
+		case slot == nil && held:
+			n--
+		case slot != nil && !held:
+			n++
+		}
+	}
+	return n
+}
+
 // Put replaces the slot of a key; nil forgets it.
 func (tx *Tx) Put(key Key, slot *Slot) {
 	if _, ok := tx.writes[key]; !ok {

@@ -19,6 +19,7 @@ type Intake struct {
 	Source   node.Source
 	NodeName string
 	NewUID   func() types.UID
+	MaxPods  int // zero: no bound
 }
 
 // Delivery is one decoded, defaulted and valid pod and where it came from.
@@ -119,6 +120,9 @@ func (in Intake) applyOne(tx *node.Tx, d Delivery, now time.Time) (Outcome, erro
 	outcome := Outcome{Key: key, Warnings: warnings}
 	slot := tx.Get(key)
 	if slot == nil {
+		if in.MaxPods > 0 && tx.Len() >= in.MaxPods {
+			return Outcome{}, fmt.Errorf("take pod %s: the node has its %d pods (maxPods): %w", key, in.MaxPods, node.ErrNotReady)
+		}
 		pod := in.newPod(d, now)
 		outcome.UID, outcome.Verdict = pod.UID(), Created
 		tx.Put(key, &node.Slot{Pod: pod})

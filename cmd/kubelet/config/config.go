@@ -37,6 +37,12 @@ type Runtime struct {
 	Endpoint       string
 	ImageEndpoint  string
 	RequestTimeout time.Duration // for each call but pull, logs, exec and attach
+	CgroupRoot     string        // parent of every pod's cgroup; empty: the runtime's choice
+	ResolvConf     string        // what pods resolve names with; empty: nothing
+	ClusterDNS     []string
+	ClusterDomain  string
+	SeccompDefault bool // containers that ask for nothing get the runtime's profile
+	ParallelPulls  int  // zero: no bound
 }
 
 // Listen says where to serve. Port 0 means no listener.

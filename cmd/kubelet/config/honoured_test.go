@@ -42,7 +42,7 @@ tracing: {samplingRatePerMillion: 1}
 	got := Unhonoured(load(t, "--config", file, "--node-labels=a=b", "--cgroup-driver=systemd"))
 	want := []string{
 		"--node-labels", "authentication.webhook.enabled", "authorization.mode=Webhook (the node's own roles decide)",
-		"cgroupDriver", "clusterDNS", "memorySwap.swapBehavior", "tracing",
+		"cgroupDriver", "memorySwap.swapBehavior", "tracing",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("Unhonoured:\n got %q\nwant %q", got, want)
@@ -57,6 +57,9 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"authentication.anonymous.enabled":           "authentication: {anonymous: {enabled: true}}",
 		"authentication.x509.clientCAFile":           "authentication: {x509: {clientCAFile: /ca}}",
 		"authorization.mode":                         "authorization: {mode: AlwaysAllow}",
+		"cgroupRoot":                                 "cgroupRoot: /pods",
+		"clusterDNS":                                 "clusterDNS: [192.0.2.1]",
+		"clusterDomain":                              "clusterDomain: cluster.test",
 		"containerRuntimeEndpoint":                   "containerRuntimeEndpoint: unix:///x",
 		"crashLoopBackOff.maxContainerRestartPeriod": "crashLoopBackOff: {maxContainerRestartPeriod: 1s}",
 		"enableDebuggingHandlers":                    "enableDebuggingHandlers: false",
@@ -68,12 +71,16 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"imageServiceEndpoint":                       "imageServiceEndpoint: unix:///x",
 		"logging.format":                             "logging: {format: json}",
 		"logging.verbosity":                          "logging: {verbosity: 3}",
+		"maxParallelImagePulls":                      "maxParallelImagePulls: 3\nserializeImagePulls: false",
 		"maxPods":                                    "maxPods: 1",
 		"podLogsDir":                                 "podLogsDir: /x",
 		"port":                                       "port: 1",
 		"readOnlyPort":                               "readOnlyPort: 1",
+		"resolvConf":                                 "resolvConf: /x",
 		"runOnce":                                    "runOnce: true",
 		"runtimeRequestTimeout":                      "runtimeRequestTimeout: 1s",
+		"seccompDefault":                             "seccompDefault: true",
+		"serializeImagePulls":                        "serializeImagePulls: false",
 		"staticPodPath":                              "staticPodPath: /x",
 		"staticPodURL":                               "staticPodURL: http://x",
 		"staticPodURLHeader":                         "staticPodURLHeader: {A: [b]}",

@@ -140,6 +140,19 @@ func resolveRuntime(k *kubelet.KubeletConfiguration) Runtime {
 		Endpoint:       k.ContainerRuntimeEndpoint,
 		ImageEndpoint:  k.ImageServiceEndpoint,
 		RequestTimeout: k.RuntimeRequestTimeout.Duration,
+		CgroupRoot:     k.CgroupRoot,
+		ClusterDNS:     k.ClusterDNS,
+		ClusterDomain:  k.ClusterDomain,
+		SeccompDefault: *k.SeccompDefault,
+	}
+	if k.ResolverConfig != nil {
+		r.ResolvConf = *k.ResolverConfig
+	}
+	switch {
+	case *k.SerializeImagePulls:
+		r.ParallelPulls = 1
+	case k.MaxParallelImagePulls != nil:
+		r.ParallelPulls = int(*k.MaxParallelImagePulls)
 	}
 	if r.ImageEndpoint == "" {
 		r.ImageEndpoint = r.Endpoint
