@@ -48,12 +48,14 @@ func Change(old, new *corev1.Pod) Difference {
 }
 
 // kindOf says what a difference in one field means. Kubernetes lets an update of a
-// running pod change these fields and no others; the grace period is added, as it
-// only matters when the pod ends.
+// running pod change labels, annotations, images, the deadline and tolerations. Two
+// fields are added that are read only when a pod ends and when a container starts:
+// the grace period, and the pull policy, whose default follows the image's tag.
 func kindOf(path string, before, after *corev1.Pod) Kind {
 	switch shape(path) {
 	case "metadata.labels[]", "metadata.annotations[]",
 		"spec.containers[].image", "spec.initContainers[].image",
+		"spec.containers[].imagePullPolicy", "spec.initContainers[].imagePullPolicy",
 		"spec.terminationGracePeriodSeconds", "spec.activeDeadlineSeconds":
 		return InPlace
 	case "spec.tolerations":

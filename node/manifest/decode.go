@@ -196,7 +196,6 @@ func forgetServerFields(pod *corev1.Pod) {
 	pod.Status = corev1.PodStatus{}
 	pod.ManagedFields = nil
 	pod.ResourceVersion = ""
-	pod.SelfLink = ""
 	pod.Generation = 0
 	pod.CreationTimestamp = metav1.Time{}
 	pod.DeletionTimestamp = nil

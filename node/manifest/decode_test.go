@@ -193,7 +193,6 @@ func TestDecodeForgetsWhatAnAPIServerWrote(t *testing.T) {
 	}
 }
 
-
 func decodeOne(t testing.TB, bundle string) *corev1.Pod {
 	t.Helper()
 	docs, err := manifest.Decode([]byte(bundle), manifest.Options{})

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,24 +17,30 @@ const hashVersion = "v1-"
 // ContainerHash names what a running container is: a container whose hash differs
 // from its manifest's has to be replaced.
 func ContainerHash(c *corev1.Container) string {
-	return hash(struct{ Name, Image string }{c.Name, c.Image})
+	// Neither a name nor an image can hold a zero byte.
+	return hash([]byte(c.Name + "\x00" + c.Image))
 }
 
 // PodHash names a whole manifest: what its author wrote, with defaults, without
 // what servers and sources add.
-func PodHash(pod *corev1.Pod) string {
-	return hash(authored(pod))
-}
+func PodHash(pod *corev1.Pod) string { return hash(canonical(pod)) }
 
 // hash is short enough for a label value and long enough not to collide.
-func hash(value any) string {
-	// Field order is fixed and map keys are sorted, so equal values are equal bytes.
-	data, err := json.Marshal(value)
-	if err != nil {
-		return hashVersion + "unhashable" // no type hashed here can fail to marshal
-	}
+func hash(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hashVersion + hex.EncodeToString(sum[:16])
+}
+
+// canonical is the bytes of an authored pod: the order of its fields is fixed and
+// the keys of its maps are sorted, so that equal pods are equal bytes.
+func canonical(pod *corev1.Pod) []byte {
+	data, err := json.Marshal(authored(pod))
+	if err != nil {
+		// A decoded pod always encodes. One made by hand out of values that have no
+		// JSON form must at least not be mistaken for another.
+		return fmt.Appendf(nil, "%s/%s %v", pod.Namespace, pod.Name, err)
+	}
+	return data
 }
 
 // authored is a defaulted copy of a pod without the fields that its author does

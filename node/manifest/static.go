@@ -3,7 +3,6 @@ package manifest
 import (
 	"crypto/md5"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -45,11 +44,7 @@ func Static(pod *corev1.Pod, nodeName, source, origin string, seen time.Time) {
 // and an edited one a new pod. It is an identity, not a secret: MD5 is the format
 // that tools expect of it.
 func staticUID(pod *corev1.Pod, nodeName, origin string) types.UID {
-	content, err := json.Marshal(authored(pod))
-	if err != nil {
-		content = []byte(pod.Namespace + "/" + pod.Name)
-	}
-	sum := md5.Sum(fmt.Appendf(content, "\nnode:%s\norigin:%s", nodeName, origin))
+	sum := md5.Sum(fmt.Appendf(canonical(pod), "\nnode:%s\norigin:%s", nodeName, origin))
 	return types.UID(hex.EncodeToString(sum[:]))
 }
 

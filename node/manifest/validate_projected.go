@@ -80,14 +80,16 @@ func (c *check) podCertificate(p *corev1.PodCertificateProjection, at *field.Pat
 	if p.CredentialBundlePath == "" && p.KeyPath == "" && p.CertificateChainPath == "" {
 		c.missing(at, "must specify credentialBundlePath, keyPath or certificateChainPath")
 	}
-	for name, path := range map[string]string{
-		"credentialBundlePath": p.CredentialBundlePath, "keyPath": p.KeyPath, "certificateChainPath": p.CertificateChainPath,
-	} {
-		if path != "" {
-			c.filePath(at.Child(name), path, seen)
-		}
-	}
+	c.optionalFilePath(at.Child("credentialBundlePath"), p.CredentialBundlePath, seen)
+	c.optionalFilePath(at.Child("keyPath"), p.KeyPath, seen)
+	c.optionalFilePath(at.Child("certificateChainPath"), p.CertificateChainPath, seen)
 	if c.pod.Spec.ServiceAccountName == "" {
 		c.refused(at, "must not be specified when serviceAccountName is not set")
+	}
+}
+
+func (c *check) optionalFilePath(at *field.Path, path string, seen map[string]bool) {
+	if path != "" {
+		c.filePath(at, path, seen)
 	}
 }

@@ -80,7 +80,7 @@ func (c *check) spread(s *corev1.TopologySpreadConstraint, at *field.Path) {
 	if s.MaxSkew <= 0 {
 		c.bad(at.Child("maxSkew"), s.MaxSkew, "must be greater than zero")
 	}
-	c.name(at.Child("topologyKey"), s.TopologyKey, func(key string) []string { return validation.IsQualifiedName(key) })
+	c.name(at.Child("topologyKey"), s.TopologyKey, validation.IsQualifiedName)
 	oneOf(c, at.Child("whenUnsatisfiable"), s.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)
 	optionalOneOf(c, at.Child("nodeAffinityPolicy"), s.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
 	optionalOneOf(c, at.Child("nodeTaintsPolicy"), s.NodeTaintsPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
@@ -170,7 +170,7 @@ func (c *check) weightedTerms(terms []corev1.WeightedPodAffinityTerm, at *field.
 func (c *check) podTerm(term *corev1.PodAffinityTerm, at *field.Path) {
 	c.selector(term.LabelSelector, at.Child("labelSelector"))
 	c.selector(term.NamespaceSelector, at.Child("namespaceSelector"))
-	c.name(at.Child("topologyKey"), term.TopologyKey, func(key string) []string { return validation.IsQualifiedName(key) })
+	c.name(at.Child("topologyKey"), term.TopologyKey, validation.IsQualifiedName)
 	for i, namespace := range term.Namespaces {
 		c.badEach(at.Child("namespaces").Index(i), namespace, validation.IsDNS1123Label(namespace))
 	}

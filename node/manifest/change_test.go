@@ -1,0 +1,145 @@
+package manifest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node/manifest"
+)
+
+func TestChangeSaysHowARunningPodTakesIt(t *testing.T) {
+	const before = web + "  initContainers:\n  - {name: first, image: 'i:1'}\n  tolerations: [{key: a, operator: Exists}]\n"
+	replace := func(old, new string) string {
+		if !strings.Contains(before, old) {
+			t.Fatalf("no %q to replace", old)
+		}
+		return strings.Replace(before, old, new, 1)
+	}
+	tests := map[string]struct {
+		after  string
+		kind   manifest.Kind
+		fields []string
+		images []string
+	}{
+		"the same again":              {before, manifest.Same, nil, nil},
+		"a default that is spelt out": {before + "  restartPolicy: Always\n", manifest.Same, nil, nil},
+		"an equal quantity":           {before + "  overhead: {}\n", manifest.Same, nil, nil},
+		"another UID and status":      {replace("  name: web\n", "  name: web\n  uid: other\nstatus: {phase: Failed}\n"), manifest.Same, nil, nil},
+		"another image":               {replace("app:1.0", "app:1.1"), manifest.InPlace, []string{"spec.containers[0].image"}, []string{"app"}},
+		"another init image":          {replace("i:1", "i:2"), manifest.InPlace, []string{"spec.initContainers[0].image"}, []string{"first"}},
+		"a label":                     {replace("  name: web\n", "  name: web\n  labels: {example.com/a: b}\n"), manifest.InPlace, []string{"metadata.labels[example.com/a]"}, nil},
+		"the grace period":            {before + "  terminationGracePeriodSeconds: 5\n", manifest.InPlace, []string{"spec.terminationGracePeriodSeconds"}, nil},
+		"a deadline":                  {before + "  activeDeadlineSeconds: 5\n", manifest.InPlace, []string{"spec.activeDeadlineSeconds"}, nil},
+		"one more toleration":         {replace("[{key: a, ", "[{key: b, operator: Exists}, {key: a, "), manifest.InPlace, []string{"spec.tolerations"}, nil},
+		"another toleration":          {replace("{key: a, ", "{key: b, "), manifest.Replace, []string{"spec.tolerations"}, nil},
+		"a command":                   {replace("    image: example", "    command: [sh]\n    image: example"), manifest.Replace, []string{"spec.containers[0].command"}, nil},
+		"a pull policy that follows":  {replace("app:1.0", "app"), manifest.InPlace, []string{"spec.containers[0].image", "spec.containers[0].imagePullPolicy"}, []string{"app"}},
+		"one more container":          {replace("  containers:\n", "  containers:\n  - {name: more, image: 'm:1'}\n"), manifest.Replace, []string{"spec.containers"}, nil},
+		"another container's name":    {replace("name: app", "name: app2"), manifest.Replace, []string{"spec.containers[0].name"}, nil},
+		"a volume and a label":        {replace("  name: web\n", "  name: web\n  labels: {a: b}\n") + "  volumes: [{name: v}]\n", manifest.Replace, []string{"metadata.labels[a]", "spec.volumes"}, nil},
+		"a limit":                     {replace("    image: example", "    resources: {limits: {cpu: 1}}\n    image: example"), manifest.Replace, []string{"spec.containers[0].resources.limits[cpu]", "spec.containers[0].resources.requests[cpu]"}, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := manifest.Change(decodeOne(t, before), decodeOne(t, test.after))
+			if got.Kind != test.kind || !slices.Equal(got.Fields, test.fields) || !slices.Equal(got.Images, test.images) {
+				t.Errorf("got %v %q images %q, want %v %q images %q", got.Kind, got.Fields, got.Images, test.kind, test.fields, test.images)
+			}
+		})
+	}
+}
+
+func TestChangeForgivesDefaultsAnEarlierVersionDidNotKnow(t *testing.T) {
+	pod := decodeOne(t, web)
+	journalled := pod.DeepCopy()
+	journalled.Spec.EnableServiceLinks = nil
+	journalled.Spec.Containers[0].TerminationMessagePath = ""
+	if got := manifest.Change(journalled, pod); got.Kind != manifest.Same {
+		t.Errorf("got %v %q, want same", got.Kind, got.Fields)
+	}
+	if journalled.Spec.EnableServiceLinks != nil {
+		t.Error("Change wrote into the pod it was given")
+	}
+}
+
+func TestHashesKeepTheirVersionAndTheirValue(t *testing.T) {
+	c := &corev1.Container{Name: "app", Image: "example.com/app:1"}
+	// A changed value here restarts every container of every node that upgrades.
+	if got, want := manifest.ContainerHash(c), "v1-641752e25c6f011c04acff84c473fe77"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	other := c.DeepCopy()
+	other.Command = []string{"sh"}
+	if manifest.ContainerHash(other) != manifest.ContainerHash(c) {
+		t.Error("a command changed the hash of a container's name and image")
+	}
+	other.Image = "example.com/app:2"
+	if manifest.ContainerHash(other) == manifest.ContainerHash(c) {
+		t.Error("another image has the same hash")
+	}
+	pod := decodeOne(t, web)
+	again := pod.DeepCopy()
+	again.UID, again.Status.Phase = "u", corev1.PodRunning
+	if manifest.PodHash(pod) != manifest.PodHash(again) {
+		t.Error("a UID and a status changed the pod's hash")
+	}
+	again.Labels = map[string]string{"a": "b"}
+	if manifest.PodHash(pod) == manifest.PodHash(again) {
+		t.Error("a label did not change the pod's hash")
+	}
+}
+
+func TestStaticFollowsTheStaticPodRules(t *testing.T) {
+	seen := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	static := func(bundle, nodeName, origin string) *corev1.Pod {
+		pod := decodeOne(t, bundle)
+		manifest.Static(pod, nodeName, "file", origin, seen)
+		return pod
+	}
+	pod := static(web, "Node-A", "/etc/pods/web.yaml")
+	if pod.Name != "web-node-a" || pod.Namespace != "default" || pod.Spec.NodeName != "node-a" {
+		t.Errorf("got %s/%s on %s, want default/web-node-a on node-a", pod.Namespace, pod.Name, pod.Spec.NodeName)
+	}
+	if len(pod.UID) != 32 || strings.Trim(string(pod.UID), "0123456789abcdef") != "" {
+		t.Errorf("got UID %q, want 32 hexadecimal digits", pod.UID)
+	}
+	want := map[string]string{
+		"kubernetes.io/config.hash": string(pod.UID), "kubernetes.io/config.source": "file",
+		"kubernetes.io/config.seen": "2026-01-02T03:04:05.000000006Z",
+	}
+	for key, value := range want {
+		if pod.Annotations[key] != value {
+			t.Errorf("got annotation %s %q, want %q", key, pod.Annotations[key], value)
+		}
+	}
+	if len(pod.Spec.Tolerations) != 1 || pod.Spec.Tolerations[0] != (corev1.Toleration{Operator: "Exists", Effect: "NoExecute"}) {
+		t.Errorf("got tolerations %v, want the one that keeps static pods", pod.Spec.Tolerations)
+	}
+	if errs := manifest.Validate(pod); len(errs) > 0 {
+		t.Errorf("the static pod is not valid: %v", errs)
+	}
+	for name, other := range map[string]*corev1.Pod{
+		"another node":  static(web, "node-b", "/etc/pods/web.yaml"),
+		"another file":  static(web, "node-a", "/etc/pods/other.yaml"),
+		"another image": static(strings.Replace(web, "app:1.0", "app:2.0", 1), "node-a", "/etc/pods/web.yaml"),
+	} {
+		if other.UID == pod.UID {
+			t.Errorf("%s has the same UID", name)
+		}
+	}
+	if again := static(web, "node-a", "/etc/pods/web.yaml"); again.UID != pod.UID {
+		t.Error("the same file has another UID the next time")
+	}
+	if own := static(strings.Replace(web, "spec:", "  uid: mine\nspec:", 1), "node-a", "f"); own.UID != "mine" {
+		t.Errorf("got UID %q, want the manifest's own", own.UID)
+	}
+	later := decodeOne(t, web)
+	manifest.Static(later, "node-a", "file", "/etc/pods/web.yaml", seen.Add(time.Hour))
+	if got := manifest.Change(pod, later); got.Kind != manifest.Same {
+		t.Errorf("reading a file again is %v %q, want same", got.Kind, got.Fields)
+	}
+}
