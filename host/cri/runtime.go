@@ -101,8 +101,10 @@ func (r *Runtime) Close() error {
 // Do performs one action for a pod. The package comment tells what its errors
 // mean.
 func (r *Runtime) Do(ctx context.Context, pod *node.Pod, got *node.Observed, action node.Action) (node.Result, error) {
+	begin := time.Now()
 	result, err := r.do(ctx, pod, got, action)
 	result.At = time.Now()
+	r.log.DebugContext(ctx, "did action", "pod", pod.Key(), "action", action, "took", result.At.Sub(begin), "err", err)
 	return result, err
 }
 

@@ -1,0 +1,155 @@
+package cri_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/host/cri"
+	"nodal/node"
+	sim "nodal/sim/cri"
+)
+
+const (
+	testImage   = "app:1"
+	testTimeout = 10 * time.Second
+)
+
+// fixture drives one pod on a runtime.
+type fixture struct {
+	*testing.T
+	cri *cri.Runtime
+	pod *node.Pod
+}
+
+func testConfig(t *testing.T) cri.Config {
+	return cri.Config{
+		RequestTimeout: testTimeout,
+		PodLogsDir:     t.TempDir(),
+		Machine:        cri.Machine{Name: "here", IPs: []string{"192.0.2.1"}, Memory: 1 << 30},
+		Hash:           testHash,
+	}
+}
+
+// onSim runs a test against a simulated runtime on a fake clock.
+func onSim(t *testing.T, world sim.Config, test func(f *fixture, server *sim.Server)) {
+	t.Helper()
+	world.Images = append(world.Images, sim.Image{Ref: testImage, Local: true})
+	config := testConfig(t)
+	synctest.Test(t, func(t *testing.T) {
+		server := sim.NewServer(world)
+		listener := bufconn.Listen(1 << 16)
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(listener) }()
+		conn, err := grpc.NewClient("passthrough:sim",
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
+			grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatalf("connect: %v", err)
+		}
+		runtime := cri.New(conn, conn, config, slog.New(slog.DiscardHandler))
+		test(&fixture{T: t, cri: runtime, pod: testPod(testImage, "run")}, server)
+		if err := conn.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		server.Stop()
+		if err := <-served; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+}
+
+func testPod(image string, args ...string) *node.Pod {
+	return &node.Pod{Source: node.SourceAPI, Object: &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "web", UID: "uid-1",
+			Labels:      map[string]string{"app": "web", "io.kubernetes.pod.name": "another"},
+			Annotations: map[string]string{"note": "kept"},
+		},
+		Spec: corev1.PodSpec{
+			TerminationGracePeriodSeconds: new(int64(7)),
+			Containers:                    []corev1.Container{{Name: "main", Image: image, Args: args}},
+		},
+	}}
+}
+
+// do performs an action that has to succeed.
+func (f *fixture) do(a node.Action) node.Result {
+	f.Helper()
+	result, err := f.cri.Do(f.Context(), f.pod, f.list(), a)
+	if err != nil {
+		f.Fatalf("%s: %v", a, err)
+	}
+	return result
+}
+
+// try performs an action that may fail.
+func (f *fixture) try(a node.Action) error {
+	_, err := f.cri.Do(f.Context(), f.pod, nil, a)
+	return err
+}
+
+func (f *fixture) list() *node.Observed {
+	f.Helper()
+	key := f.pod.Key()
+	found, err := f.cri.List(f.Context(), &key)
+	if err != nil {
+		f.Fatalf("list: %v", err)
+	}
+	return found[key]
+}
+
+// create makes the pod's sandbox and container.
+func (f *fixture) create() (sandbox, container string) {
+	f.Helper()
+	image := f.do(node.EnsureImage{Container: "main", Ref: f.pod.Object.Spec.Containers[0].Image})
+	sandbox = f.do(node.RunSandbox{}).ID
+	f.do(node.InspectSandbox{ID: sandbox})
+	container = f.do(node.CreateContainer{Container: "main", SandboxID: sandbox, ImageID: image.ID}).ID
+	return sandbox, container
+}
+
+func (f *fixture) start() (sandbox, container string) {
+	f.Helper()
+	sandbox, container = f.create()
+	f.do(node.StartContainer{Container: "main", ID: container})
+	return sandbox, container
+}
+
+func (f *fixture) inspect(id string) node.Container {
+	f.Helper()
+	return *f.do(node.InspectContainer{Container: "main", ID: id}).Container
+}
+
+// wantFailure expects a definite failure with a reason.
+func (f *fixture) wantFailure(err error, reason string) {
+	f.Helper()
+	var failure *node.Failure
+	switch {
+	case !errors.As(err, &failure) || errors.Is(err, node.ErrUnknown):
+		f.Errorf("error is %v, want a definite failure %s", err, reason)
+	case failure.Reason != reason:
+		f.Errorf("reason is %s (%v), want %s", failure.Reason, err, reason)
+	}
+}
+
+// wantUnknown expects an error that leaves the outcome open.
+func (f *fixture) wantUnknown(err error) {
+	f.Helper()
+	var failure *node.Failure
+	if !errors.Is(err, node.ErrUnknown) || errors.As(err, &failure) {
+		f.Errorf("error is %v, want an unknown outcome", err)
+	}
+}
+
+func testHash(c *corev1.Container) string { return "hash of " + c.Name }

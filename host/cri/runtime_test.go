@@ -1,0 +1,318 @@
+package cri_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/host/cri"
+	"nodal/node"
+	sim "nodal/sim/cri"
+)
+
+func TestPodGoesThroughAllActions(t *testing.T) {
+	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
+		f.pod.Object.Spec.Containers[0].Args = []string{"exit", "3", "after", "1s"}
+		sandbox, container := f.start()
+		if got := f.do(node.InspectSandbox{ID: sandbox}).Sandbox; len(got.IPs) != 1 || !got.Inspected || got.UID != "uid-1" {
+			t.Errorf("the sandbox is %+v, want it inspected with one address", got)
+		}
+		time.Sleep(2 * time.Second)
+		got := f.inspect(container)
+		if got.State != node.ContainerExited || got.ExitCode != 3 || !got.Inspected || got.SandboxID != sandbox {
+			t.Errorf("the container is %+v, want it exited with 3", got)
+		}
+		if got.Ran() != time.Second || got.Grace != 7*time.Second || got.Hash != "hash of main" {
+			t.Errorf("ran %s, grace %s, hash %q", got.Ran(), got.Grace, got.Hash)
+		}
+		f.do(node.RemoveContainer{Container: "main", ID: container})
+		f.do(node.StopSandbox{ID: sandbox})
+		f.do(node.RemoveSandbox{ID: sandbox})
+		if snapshot := server.Snapshot(); len(snapshot.Sandboxes)+len(snapshot.Containers) != 0 {
+			t.Errorf("left in the runtime: %+v", snapshot)
+		}
+	})
+}
+
+func TestListTellsPodsApart(t *testing.T) {
+	onSim(t, sim.Config{}, func(f *fixture, _ *sim.Server) {
+		f.start()
+		other := &fixture{T: f.T, cri: f.cri, pod: testPod(testImage, "run")}
+		other.pod.Object.Name, other.pod.Object.UID = "db", "uid-2"
+		_, dbContainer := other.create()
+		all, err := f.cri.List(f.Context(), nil)
+		if err != nil || len(all) != 2 {
+			t.Fatalf("listed %v, %v, want two pods", all, err)
+		}
+		web := all[f.pod.Key()]
+		if len(web.Sandboxes) != 1 || web.Sandboxes[0].State != node.SandboxReady ||
+			len(web.Containers) != 1 || web.Containers[0].State != node.ContainerRunning {
+			t.Errorf("web is %+v, want a ready sandbox and a running container", web)
+		}
+		if db := other.list(); len(db.Containers) != 1 || db.Containers[0].ID != dbContainer || db.Containers[0].UID != "uid-2" {
+			t.Errorf("db is %+v, want its own container", db)
+		}
+		nobody := node.Key{Namespace: "default", Name: "nobody"}
+		if got, err := f.cri.List(f.Context(), &nobody); err != nil || got[nobody] == nil || !got[nobody].Empty() {
+			t.Errorf("a pod that is not there: %v, %v, want it empty", got, err)
+		}
+	})
+}
+
+func TestWhatIsNotThereIsStoppedAndRemoved(t *testing.T) {
+	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
+		// Some runtimes answer such calls with success, as the simulated one does.
+		server.Inject(sim.Faults{Rules: []sim.Rule{{Method: "*", Kind: sim.ErrorBefore, Code: codes.NotFound}}})
+		for _, a := range []node.Action{
+			node.StopContainer{Container: "main", ID: "none"}, node.RemoveContainer{Container: "main", ID: "none"},
+			node.StopSandbox{ID: "none"}, node.RemoveSandbox{ID: "none"},
+		} {
+			if err := f.try(a); err != nil {
+				t.Errorf("%s: %v, want success", a, err)
+			}
+		}
+		for _, a := range []node.Action{node.InspectSandbox{ID: "none"}, node.InspectContainer{Container: "main", ID: "none"}} {
+			if err := f.try(a); !errors.Is(err, node.ErrNotFound) {
+				t.Errorf("%s: %v, want not found", a, err)
+			}
+		}
+	})
+}
+
+// everyCall is each action with the call that it makes and the reason when that
+// fails.
+func everyCall(sandbox, container string) map[string]struct {
+	action node.Action
+	reason string
+} {
+	return map[string]struct {
+		action node.Action
+		reason string
+	}{
+		"RunPodSandbox":    {node.RunSandbox{Attempt: 9}, "FailedCreatePodSandBox"},
+		"StopPodSandbox":   {node.StopSandbox{ID: sandbox}, "KillPodSandboxError"},
+		"RemovePodSandbox": {node.RemoveSandbox{ID: sandbox}, "RemovePodSandboxError"},
+		"PodSandboxStatus": {node.InspectSandbox{ID: sandbox}, "InspectPodSandboxError"},
+		"CreateContainer": {node.CreateContainer{Container: "main", Attempt: 9, SandboxID: sandbox, ImageID: testImage},
+			"CreateContainerError"},
+		"StartContainer":  {node.StartContainer{Container: "main", ID: container}, "RunContainerError"},
+		"StopContainer":   {node.StopContainer{Container: "main", ID: container}, "KillContainerError"},
+		"RemoveContainer": {node.RemoveContainer{Container: "main", ID: container}, "RemoveContainerError"},
+		"ContainerStatus": {node.InspectContainer{Container: "main", ID: container}, "InspectContainerError"},
+		"ImageStatus":     {node.EnsureImage{Container: "main", Ref: testImage}, "ImageInspectError"},
+	}
+}
+
+func TestErrorsTellFailureFromUnknownOutcome(t *testing.T) {
+	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
+		sandbox, container := f.create()
+		for method, call := range everyCall(sandbox, container) {
+			inject := func(kind sim.FaultKind, code codes.Code) {
+				server.Inject(sim.Faults{Rules: []sim.Rule{{Method: method, Kind: kind, Code: code}}})
+			}
+			inject(sim.ErrorBefore, codes.Internal)
+			f.wantFailure(f.try(call.action), call.reason)
+			for _, code := range []codes.Code{codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.AlreadyExists} {
+				inject(sim.ErrorBefore, code)
+				f.wantUnknown(f.try(call.action))
+			}
+			inject(sim.Hang, 0)
+			f.wantUnknown(f.try(call.action))
+			ctx, cancel := context.WithTimeout(f.Context(), time.Second)
+			_, err := f.cri.Do(ctx, f.pod, nil, call.action)
+			cancel()
+			f.wantUnknown(err)
+		}
+	})
+}
+
+func TestLostReplyIsFoundByListing(t *testing.T) {
+	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
+		server.Inject(sim.Faults{Rules: []sim.Rule{{Method: "RunPodSandbox", Nth: 1, Kind: sim.LostReply}}})
+		begin := time.Now()
+		f.wantUnknown(f.try(node.RunSandbox{}))
+		if took, want := time.Since(begin), 2*testTimeout; took != want {
+			t.Errorf("gave up after %s, want %s", took, want)
+		}
+		if got := f.list().Sandboxes; len(got) != 1 || got[0].State != node.SandboxReady {
+			t.Errorf("sandboxes are %+v, want the one that was made", got)
+		}
+		f.wantUnknown(f.try(node.RunSandbox{}))
+	})
+}
+
+func TestStopGivesWholeSecondsAndNeverLessThanTwo(t *testing.T) {
+	for grace, want := range map[time.Duration]time.Duration{
+		0:                       2 * time.Second,
+		time.Nanosecond:         2 * time.Second,
+		2001 * time.Millisecond: 3 * time.Second,
+		30 * time.Second:        30 * time.Second,
+	} {
+		onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
+			f.pod.Object.Spec.Containers[0].Args = []string{"ignore-term"}
+			_, container := f.start()
+			begin := time.Now()
+			f.do(node.StopContainer{Container: "main", ID: container, Grace: grace})
+			if got := time.Since(begin); got != want {
+				t.Errorf("grace %s: killed after %s, want %s", grace, got, want)
+			}
+		})
+	}
+}
+
+func TestWhatTheContainerIsToldOfItself(t *testing.T) {
+	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
+		f.pod.Object.Spec.Containers[0].Env = []corev1.EnvVar{{
+			Name: "IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"}},
+		}}
+		f.create()
+		got := server.Snapshot().Containers[0]
+		for name, want := range map[string]string{
+			"io.kubernetes.pod.name": "web", "io.kubernetes.pod.namespace": "default",
+			"io.kubernetes.pod.uid": "uid-1", "io.kubernetes.container.name": "main",
+		} {
+			if got.Labels[name] != want {
+				t.Errorf("label %s is %q, want %q", name, got.Labels[name], want)
+			}
+		}
+		for name, want := range map[string]string{
+			"io.kubernetes.container.hash":                   "hash of main",
+			"io.kubernetes.container.restartCount":           "0",
+			"io.kubernetes.container.terminationMessagePath": "",
+			"io.kubernetes.pod.terminationGracePeriod":       "7",
+		} {
+			if got.Annotations[name] != want {
+				t.Errorf("annotation %s is %q, want %q", name, got.Annotations[name], want)
+			}
+		}
+	})
+}
+
+func TestActionsForOthersAreRefused(t *testing.T) {
+	onSim(t, sim.Config{}, func(f *fixture, _ *sim.Server) {
+		for _, a := range []node.Action{node.RemoveLogs{}, node.SetTally{}, node.Release{}} {
+			if err := f.try(a); !errors.Is(err, node.ErrUnsupported) {
+				t.Errorf("%s: %v, want unsupported", a, err)
+			}
+		}
+	})
+}
+
+func TestStatusSaysWhatIsMissing(t *testing.T) {
+	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
+		server.SetReady(true, false)
+		got, err := f.cri.Status(f.Context())
+		if err != nil || !got.Ready || got.NetworkReady || got.Message == "" {
+			t.Errorf("got %+v, %v, want a runtime without a network and the reason", got, err)
+		}
+	})
+}
+
+func TestImages(t *testing.T) {
+	world := sim.Config{Images: []sim.Image{
+		{Ref: "remote:1", Size: 12 << 20, PullTime: 1200 * time.Millisecond},
+		{Ref: "secret:1", PullError: status.Error(codes.Unavailable, "the registry is down")},
+	}}
+	for _, test := range []struct {
+		name   string
+		ref    string
+		policy corev1.PullPolicy
+		note   string
+		reason string
+	}{
+		{"there already", testImage, corev1.PullIfNotPresent, "already present", ""},
+		{"there, and only there", testImage, corev1.PullNever, "already present", ""},
+		{"pulled", "remote:1", corev1.PullIfNotPresent, "pulled in 1.2s, 12 MiB", ""},
+		{"pulled though it is there", testImage, corev1.PullAlways, "pulled in 0s, 1 MiB", ""},
+		{"not there and never pulled", "remote:1", corev1.PullNever, "", "ErrImageNeverPull"},
+		{"nowhere", "nothing:1", corev1.PullIfNotPresent, "", "ErrImagePull"},
+		{"a registry that is down is the runtime's answer", "secret:1", corev1.PullAlways, "", "ErrImagePull"},
+		{"no reference", "No Such", corev1.PullAlways, "", "InvalidImageName"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			onSim(t, world, func(f *fixture, _ *sim.Server) {
+				got, err := f.cri.Do(f.Context(), f.pod, nil, node.EnsureImage{Container: "main", Ref: test.ref, Policy: test.policy})
+				if test.reason != "" {
+					f.wantFailure(err, test.reason)
+					return
+				}
+				if err != nil || !strings.HasPrefix(got.ID, "sha256:") || got.Note != test.note {
+					t.Errorf("got %q %q, %v, want an id and %q", got.ID, got.Note, err, test.note)
+				}
+			})
+		})
+	}
+}
+
+func TestPullThatLostTheRuntimeIsUnknown(t *testing.T) {
+	world := sim.Config{Images: []sim.Image{{Ref: "remote:1", PullTime: time.Minute}}}
+	onSim(t, world, func(f *fixture, server *sim.Server) {
+		failed := make(chan error, 1)
+		go func() { failed <- f.try(node.EnsureImage{Container: "main", Ref: "remote:1"}) }()
+		synctest.Wait()
+		server.Crash()
+		f.wantUnknown(<-failed)
+	})
+}
+
+func TestWatchWakesForWhatChanged(t *testing.T) {
+	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
+		var woken []node.Key
+		relists := 0
+		ended := make(chan error, 1)
+		go func() {
+			ended <- f.cri.Watch(f.Context(), func(k node.Key) { woken = append(woken, k) }, func() { relists++ })
+		}()
+		synctest.Wait()
+		if relists != 1 {
+			t.Errorf("%d relists at the start, want one", relists)
+		}
+		f.pod.Object.Spec.Containers[0].Args = []string{"exit", "1", "after", "1s"}
+		f.start()
+		synctest.Wait()
+		woken = nil
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if want := []node.Key{f.pod.Key()}; !slices.Equal(woken, want) {
+			t.Errorf("the death of a container woke %v, want %v", woken, want)
+		}
+		server.Crash()
+		if err := <-ended; !errors.Is(err, node.ErrUnavailable) {
+			t.Errorf("the watch ended with %v, want unavailable", err)
+		}
+	})
+}
+
+func TestWatchOfARuntimeThatTellsNothingIsUnsupported(t *testing.T) {
+	onSim(t, sim.Config{Legacy: true}, func(f *fixture, _ *sim.Server) {
+		err := f.cri.Watch(f.Context(), func(node.Key) {}, func() {})
+		if !errors.Is(err, node.ErrUnsupported) {
+			t.Errorf("got %v, want unsupported", err)
+		}
+	})
+}
+
+func TestDialTakesOnlyLocalSockets(t *testing.T) {
+	for endpoint, ok := range map[string]bool{
+		"unix:///run/none.sock": true, "/run/none.sock": true,
+		"": false, "none.sock": false, "tcp://127.0.0.1:1": false, "unix://relative": false,
+	} {
+		runtime, err := cri.Dial(cri.Config{Endpoint: endpoint}, nil)
+		if (err == nil) != ok || !ok && !errors.Is(err, node.ErrInvalid) {
+			t.Errorf("%q: %v, want success: %t", endpoint, err, ok)
+		}
+		if err == nil {
+			if err := runtime.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		}
+	}
+}

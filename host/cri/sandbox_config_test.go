@@ -1,0 +1,125 @@
+package cri
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/node"
+)
+
+func specPod(change func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-1"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "app"}}},
+	}
+	if change != nil {
+		change(pod)
+	}
+	return pod
+}
+
+func TestHostname(t *testing.T) {
+	long := strings.Repeat("a", 62) + "-b"
+	for _, test := range []struct {
+		name   string
+		change func(*corev1.Pod)
+		want   string
+		err    error
+	}{
+		{"the pod's name by default", nil, "web", nil},
+		{"what the spec says instead", func(p *corev1.Pod) { p.Spec.Hostname = "given" }, "given", nil},
+		{"nothing on the host's network", func(p *corev1.Pod) { p.Spec.HostNetwork = true }, "", nil},
+		{"cut to what the kernel holds", func(p *corev1.Pod) { p.Name = long }, strings.Repeat("a", 62), nil},
+		{"a subdomain alone changes nothing", func(p *corev1.Pod) { p.Spec.Subdomain = "sub" }, "web", nil},
+		{"the full name when asked for", func(p *corev1.Pod) {
+			p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = "sub", new(true)
+		}, "web.sub.default.svc.cluster.local", nil},
+		{"a full name that is too long", func(p *corev1.Pod) {
+			p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = strings.Repeat("s", 60), new(true)
+		}, "", node.ErrInvalid},
+		{"an override before all else", func(p *corev1.Pod) {
+			p.Spec.Hostname, p.Spec.HostnameOverride = "given", new("other.example")
+		}, "other.example", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := hostname(specPod(test.change), "cluster.local")
+			if got != test.want || !errors.Is(err, test.err) {
+				t.Errorf("got %q, %v, want %q, %v", got, err, test.want, test.err)
+			}
+		})
+	}
+}
+
+func TestPortMappings(t *testing.T) {
+	pod := specPod(func(p *corev1.Pod) {
+		p.Spec.InitContainers = []corev1.Container{
+			{Name: "once", Ports: []corev1.ContainerPort{{ContainerPort: 1, HostPort: 1}}},
+			{Name: "side", RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
+				Ports: []corev1.ContainerPort{{ContainerPort: 53, HostPort: 5353, Protocol: corev1.ProtocolUDP}}},
+		}
+		p.Spec.Containers[0].Ports = []corev1.ContainerPort{
+			{ContainerPort: 80, HostPort: 8080, HostIP: "127.0.0.1", Protocol: corev1.ProtocolTCP},
+			{ContainerPort: 443},
+		}
+	})
+	var got []string
+	for _, m := range portMappings(pod) {
+		got = append(got, m.String())
+	}
+	want := []string{
+		(&runtimeapi.PortMapping{Protocol: runtimeapi.Protocol_UDP, ContainerPort: 53, HostPort: 5353}).String(),
+		(&runtimeapi.PortMapping{ContainerPort: 80, HostPort: 8080, HostIp: "127.0.0.1"}).String(),
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got %q, want %q: what has a host port and runs for as long as the pod", got, want)
+	}
+	pod.Spec.HostNetwork = true
+	if got := portMappings(pod); got != nil {
+		t.Errorf("on the host's network got %v, want nothing", got)
+	}
+}
+
+func TestSandboxConfigCarriesThePodsIdentity(t *testing.T) {
+	r := New(nil, nil, Config{PodLogsDir: "/logs", CgroupParent: "/pods"}, slog.New(slog.DiscardHandler))
+	pod := specPod(func(p *corev1.Pod) {
+		p.Labels = map[string]string{"app": "web", "io.kubernetes.pod.name": "another"}
+		p.Annotations = map[string]string{"note": "kept"}
+		p.Spec.SecurityContext = &corev1.PodSecurityContext{
+			Sysctls: []corev1.Sysctl{{Name: "net/core/somaxconn", Value: "9"}},
+		}
+	})
+	got, err := r.sandboxConfig(pod, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Metadata.Name != "web" || got.Metadata.Uid != "uid-1" || got.Metadata.Attempt != 4 {
+		t.Errorf("metadata is %v", got.Metadata)
+	}
+	if got.LogDirectory != "/logs/default_web_uid-1" || got.Linux.CgroupParent != "/pods" {
+		t.Errorf("log directory %s, cgroup parent %s", got.LogDirectory, got.Linux.CgroupParent)
+	}
+	if got.Labels["app"] != "web" || got.Labels["io.kubernetes.pod.name"] != "web" {
+		t.Errorf("labels are %v, want the user's, which do not hide the pod's own", got.Labels)
+	}
+	if got.Annotations["note"] != "kept" || got.Linux.Sysctls["net.core.somaxconn"] != "9" {
+		t.Errorf("annotations are %v, sysctls %v", got.Annotations, got.Linux.Sysctls)
+	}
+}
+
+func TestSandboxConfigRefusesWhatTheRuntimeMightIgnore(t *testing.T) {
+	r := New(nil, nil, Config{}, slog.New(slog.DiscardHandler))
+	for name, change := range map[string]func(*corev1.Pod){
+		"a user namespace": func(p *corev1.Pod) { p.Spec.HostUsers = new(false) },
+		"a runtime class":  func(p *corev1.Pod) { p.Spec.RuntimeClassName = new("gvisor") },
+	} {
+		if _, err := r.sandboxConfig(specPod(change), 0); !errors.Is(err, node.ErrUnsupported) {
+			t.Errorf("%s: got %v, want unsupported", name, err)
+		}
+	}
+}

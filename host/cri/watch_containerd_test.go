@@ -1,0 +1,77 @@
+package cri
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"nodal/node"
+)
+
+func appendText(data []byte, number protowire.Number, text string) []byte {
+	return protowire.AppendString(protowire.AppendTag(data, number, protowire.BytesType), text)
+}
+
+// envelope encodes an event as containerd does, with fields that nobody asked for.
+func envelope(topic, container, process string) []byte {
+	body := appendText(nil, 1, container)
+	if process != "" {
+		body = appendText(body, 2, process)
+	}
+	body = protowire.AppendVarint(protowire.AppendTag(body, 3, protowire.VarintType), 4711)
+	wrapped := appendText(appendText(nil, 1, "containerd.events.X"), 2, string(body))
+	data := appendText(nil, 2, "k8s.io")
+	data = appendText(data, 3, topic)
+	return appendText(data, 4, string(wrapped))
+}
+
+func TestContainerdEventsBecomeHints(t *testing.T) {
+	for _, test := range []struct {
+		name                      string
+		topic, container, process string
+		woken                     bool
+		relisted                  bool
+	}{
+		{"the end of a known container", topicExit, "c1", "c1", true, false},
+		{"the end of a command in it", topicExit, "c1", "e1", false, false},
+		{"a known container out of memory", topicOOM, "c1", "", true, false},
+		{"a known container that somebody removed", topicDelete, "c1", "", true, false},
+		{"the end of an unknown container", topicExit, "c2", "c2", false, true},
+		{"the removal of an unknown container", topicDelete, "c2", "", false, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := New(nil, nil, Config{}, slog.New(slog.DiscardHandler))
+			key := node.Key{Namespace: "default", Name: "web"}
+			r.keys.put("c1", key)
+			event, err := parseEnvelope(envelope(test.topic, test.container, test.process))
+			if err != nil {
+				t.Fatal(err)
+			}
+			woken, relisted := false, false
+			r.tell(event, func(k node.Key) { woken = k == key }, func() { relisted = true })
+			if woken != test.woken || relisted != test.relisted {
+				t.Errorf("woken %t, relisted %t, want %t, %t", woken, relisted, test.woken, test.relisted)
+			}
+		})
+	}
+}
+
+func TestMalformedEventsAreAnError(t *testing.T) {
+	whole := envelope(topicExit, "c1", "c1")
+	for _, data := range [][]byte{{0xff}, whole[:len(whole)-1], appendText(nil, 4, "\xff")} {
+		if _, err := parseEnvelope(data); !errors.Is(err, errMalformed) {
+			t.Errorf("%q: got %v, want it to be called malformed", data, err)
+		}
+	}
+}
+
+func FuzzParseEnvelope(f *testing.F) {
+	f.Add(envelope(topicExit, "c1", "c1"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if _, err := parseEnvelope(data); err != nil && !errors.Is(err, errMalformed) {
+			t.Errorf("got %v, want no error or a malformed event", err)
+		}
+	})
+}
