@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/host/cri"
+	"nodal/host/logs"
+	"nodal/node"
+	"nodal/reconciler"
+	"nodal/server"
+)
+
+// podLogs lets the reconciler remove logs and the server read them.
+type podLogs struct{ layout logs.Layout }
+
+var (
+	_ reconciler.Logs = podLogs{}
+	_ server.Logs     = podLogs{}
+)
+
+func (l podLogs) RemovePod(key node.Key, uid types.UID) error {
+	return l.layout.RemovePod(logs.Pod{Namespace: key.Namespace, Name: key.Name, UID: string(uid)})
+}
+
+func (l podLogs) RemoveRun(key node.Key, uid types.UID, container string, attempt uint32) error {
+	return l.layout.RemoveAttempt(logs.Pod{Namespace: key.Namespace, Name: key.Name, UID: string(uid)}, container, int(attempt))
+}
+
+func (l podLogs) Read(ctx context.Context, run server.LogRun, o server.LogOptions, sink server.LogSink) error {
+	path := run.Path
+	if path == "" {
+		var err error
+		pod := logs.Pod{Namespace: run.Key.Namespace, Name: run.Key.Name, UID: string(run.UID)}
+		if path, err = l.layout.Path(pod, run.Container, int(run.Attempt)); err != nil {
+			return err
+		}
+	}
+	return logs.Read(ctx, path, logs.Options{
+		Tail: o.Tail, LimitBytes: o.LimitBytes, Since: o.Since, Timestamps: o.Timestamps,
+		Stream: logs.Stream(o.Stream), Follow: o.Follow, Exited: o.Exited,
+	}, sink)
+}
+
+// runtime is the container runtime as both the reconciler and the server see
+// it. It notes whether the runtime tells of changes itself.
+type runtime struct {
+	*cri.Runtime
+	tells atomic.Bool
+}
+
+var (
+	_ reconciler.Runtime = (*runtime)(nil)
+	_ server.Runtime     = (*runtime)(nil)
+)
+
+func (r *runtime) Watch(ctx context.Context, wake func(node.Key), relist func()) error {
+	defer r.tells.Store(false)
+	return r.Runtime.Watch(ctx, wake, func() {
+		r.tells.Store(true)
+		relist()
+	})
+}
+
+func (r *runtime) Status(ctx context.Context) (server.RuntimeStatus, error) {
+	s, err := r.Runtime.Status(ctx)
+	return server.RuntimeStatus{
+		Name: s.Name, Version: s.Version, Ready: s.Ready, NetworkReady: s.NetworkReady,
+		Message: s.Message, Events: r.tells.Load(),
+	}, err
+}
+
+func (r *runtime) Exec(ctx context.Context, containerID string, command []string, s server.ExecStreams) (int32, error) {
+	sizes := make(chan cri.Size)
+	go func() {
+		defer close(sizes)
+		for size := range s.Resize {
+			select {
+			case sizes <- cri.Size{Width: size.Width, Height: size.Height}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	code, err := r.Runtime.Exec(ctx, containerID, command, cri.Streams{
+		Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, TTY: s.TTY, Resize: sizes,
+	})
+	return int32(code), err
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"nodal/cmd/kubelet/config"
+	"nodal/host/cri"
+	"nodal/host/logs"
+	"nodal/host/source"
+	"nodal/node"
+	"nodal/node/intake"
+	"nodal/node/manifest"
+	"nodal/reconciler"
+)
+
+const (
+	relist   = time.Second // of a runtime that tells nothing itself
+	sideways = 16          // sandboxes and containers that are made side by side
+)
+
+// agent is all the parts of the daemon, put together.
+type agent struct {
+	cfg     *config.Config
+	log     *slog.Logger
+	started time.Time
+	machine machine
+	site    node.Site
+	state   *state
+	sources *node.Sources
+	runtime *runtime
+	logs    logs.Layout
+}
+
+func newAgent(cfg *config.Config, log *slog.Logger) (*agent, error) {
+	if fields := config.Unhonoured(cfg); len(fields) > 0 {
+		log.Warn("some settings are taken and have no effect yet", "settings", fields)
+	}
+	if cfg.Runtime.Endpoint == "" {
+		return nil, errors.New("no container runtime: give --container-runtime-endpoint, such as unix:///run/containerd/containerd.sock")
+	}
+	if err := os.MkdirAll(cfg.Dirs.Root, 0o755); err != nil {
+		return nil, fmt.Errorf("make the root directory: %w", err)
+	}
+	a := &agent{
+		cfg: cfg, log: log, started: time.Now(),
+		logs: logs.Layout{Pods: cfg.Dirs.PodLogs, Links: filepath.Join(filepath.Dir(cfg.Dirs.PodLogs), "containers")},
+	}
+	var err error
+	if a.machine, err = lookAtMachine(cfg.NodeIPs); err != nil {
+		return nil, err
+	}
+	client, err := cri.Dial(a.runtimeConfig(), log)
+	if err != nil {
+		return nil, err
+	}
+	a.runtime = &runtime{Runtime: client}
+	if a.state, err = openState(cfg.Dirs.Root, log); err != nil {
+		return nil, errors.Join(err, a.runtime.Close())
+	}
+	a.site = node.Site{NodeName: cfg.NodeName, HostIPs: a.machine.ips, Runtime: "containerd", BackoffMax: cfg.CrashLoopMax}
+	a.sources = node.NewSources(a.locations())
+	a.sources.Delivered(node.SourceAPI, a.started, nil) // what was posted came back with the journal
+	return a, nil
+}
+
+func (a *agent) close() error {
+	return errors.Join(a.runtime.Close(), a.state.journal.Close())
+}
+
+func (a *agent) runtimeConfig() cri.Config {
+	r := a.cfg.Runtime
+	return cri.Config{
+		Endpoint: r.Endpoint, ImageEndpoint: r.ImageEndpoint, RequestTimeout: r.RequestTimeout, ParallelPulls: r.ParallelPulls,
+		PodLogsDir: a.cfg.Dirs.PodLogs, CgroupParent: r.CgroupRoot,
+		SeccompDefault: r.SeccompDefault, SeccompDir: filepath.Join(a.cfg.Dirs.Root, "seccomp"),
+		DNS:     cri.DNS{ResolvConf: a.resolvConf(), Servers: r.ClusterDNS, Domain: r.ClusterDomain},
+		Machine: cri.Machine{Name: a.cfg.NodeName, IPs: a.machine.ips, Memory: a.machine.memory},
+		Hash:    manifest.ContainerHash,
+	}
+}
+
+// resolvConf is what pods inherit. A host without it has nothing to pass on.
+func (a *agent) resolvConf() string {
+	if a.cfg.Runtime.ResolvConf == "" {
+		return ""
+	}
+	data, err := os.ReadFile(a.cfg.Runtime.ResolvConf)
+	if err != nil {
+		a.log.Warn("pods get no resolver configuration", "err", err)
+	}
+	return string(data)
+}
+
+func (a *agent) locations() map[node.Source]string {
+	places := map[node.Source]string{node.SourceAPI: "the node API"}
+	if a.cfg.Sources.StaticPodPath != "" {
+		places[node.SourceFile] = a.cfg.Sources.StaticPodPath
+	}
+	if a.cfg.Sources.URL != "" {
+		places[node.SourceURL] = a.cfg.Sources.URL
+	}
+	return places
+}
+
+func (a *agent) intake(source node.Source) intake.Intake {
+	return intake.Intake{
+		Store: a.state.store, Source: source, NodeName: a.cfg.NodeName, MaxPods: a.cfg.MaxPods,
+		NewUID: uuid.NewUUID,
+	}
+}
+
+// run serves and reconciles until the context ends. Pods keep running.
+func (a *agent) run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return a.serve(ctx) })
+	a.work(ctx, group)
+	a.log.Info("started", "node", a.cfg.NodeName, "version", version, "runtime", a.cfg.Runtime.Endpoint)
+	return group.Wait()
+}
+
+// work runs the sources and the reconciler in the group.
+func (a *agent) work(ctx context.Context, group *errgroup.Group) {
+	for _, s := range a.podSources() {
+		group.Go(func() error { return s.Run(ctx) })
+	}
+	r := reconciler.New(reconciler.Config{
+		Act:    reconciler.Act{Store: a.state.store, Runtime: a.runtime, Logs: podLogs{a.logs}, Clock: time.Now},
+		Events: a.state.events, Sources: a.sources, Site: a.site, Log: a.log,
+		Relist: relist, Starts: sideways,
+	})
+	group.Go(func() error { return r.Run(ctx) })
+}
+
+// podSources are the origins of pods besides the API.
+func (a *agent) podSources() []podSource {
+	s := a.cfg.Sources
+	sink := source.Sink{
+		Intake: a.intake(""), Board: a.sources, Event: a.state.events.Add,
+	}
+	var found []podSource
+	if s.StaticPodPath != "" {
+		found = append(found, source.NewFile(source.FileConfig{Path: s.StaticPodPath, Poll: s.FileCheck, Sink: sink}))
+	}
+	if s.URL != "" {
+		found = append(found, source.NewURL(source.URLConfig{URL: s.URL, Headers: s.URLHeader, Poll: s.HTTPCheck, Sink: sink}))
+	}
+	return found
+}
+
+// podSource delivers pods until its context ends.
+type podSource interface {
+	Run(context.Context) error
+}

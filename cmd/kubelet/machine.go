@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// machine is what the node is made of, as far as pods and readers are told.
+type machine struct {
+	kernel, os, arch string
+	memory           int64
+	ips              []string
+}
+
+func lookAtMachine(configured []netip.Addr) (machine, error) {
+	m := machine{arch: runtime.GOARCH, os: osImage("/etc/os-release")}
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return m, fmt.Errorf("ask for the kernel's version: %w", err)
+	}
+	m.kernel = unix.ByteSliceToString(name.Release[:])
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return m, fmt.Errorf("ask for the machine's memory: %w", err)
+	}
+	m.memory = int64(info.Totalram) * int64(info.Unit)
+	for _, ip := range configured {
+		m.ips = append(m.ips, ip.String())
+	}
+	if len(m.ips) == 0 {
+		m.ips = ownAddresses()
+	}
+	return m, nil
+}
+
+// ownAddresses are the first global address of each family. Nothing is asked
+// of DNS: a name that does not resolve would hold up every pod.
+func ownAddresses() []string {
+	var v4, v6 string
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		return nil
+	}
+	for _, i := range interfaces {
+		if i.Flags&net.FlagUp == 0 || i.Flags&net.FlagLoopback != 0 {
+			continue
+		}
+		addresses, err := i.Addrs()
+		if err != nil {
+			continue
+		}
+		for _, a := range addresses {
+			prefix, err := netip.ParsePrefix(a.String())
+			if err != nil || !prefix.Addr().IsGlobalUnicast() {
+				continue
+			}
+			if prefix.Addr().Is4() && v4 == "" {
+				v4 = prefix.Addr().String()
+			}
+			if prefix.Addr().Is6() && v6 == "" {
+				v6 = prefix.Addr().String()
+			}
+		}
+	}
+	var found []string
+	for _, ip := range []string{v4, v6} {
+		if ip != "" {
+			found = append(found, ip)
+		}
+	}
+	if len(found) == 0 {
+		return []string{"127.0.0.1"} // a machine without a network still runs pods
+	}
+	return found
+}
+
+func osImage(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if name, ok := strings.CutPrefix(lines.Text(), "PRETTY_NAME="); ok {
+			return strings.Trim(name, `"`)
+		}
+	}
+	return "unknown"
+}

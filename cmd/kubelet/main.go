@@ -1,0 +1,69 @@
+// Command kubelet runs pods on this machine and serves the node API.
+//
+// It is the only place that knows all parts: main.go starts and stops the
+// process, agent.go puts the parts together, serve.go opens the listeners, and
+// state.go, machine.go and adapters.go hold what the parts need from outside.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"nodal/cmd/kubelet/config"
+)
+
+// version is stamped by the build.
+var version = "dev"
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(args []string, stdout, stderr io.Writer) int {
+	cfg, err := config.Load(args)
+	switch {
+	case errors.Is(err, config.ErrHelp):
+		fmt.Fprint(stdout, config.Usage())
+		return 0
+	case errors.Is(err, config.ErrVersion):
+		fmt.Fprintln(stdout, "nodal kubelet", version)
+		return 0
+	case err != nil:
+		fmt.Fprintln(stderr, "kubelet:", err)
+		return 2
+	}
+	log := newLog(cfg.Logging, stderr)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	agent, err := newAgent(cfg, log)
+	if err != nil {
+		log.Error("cannot start", "err", err)
+		return 1
+	}
+	if cfg.RunOnce {
+		err = agent.runOnce(ctx, stdout)
+	} else {
+		err = agent.run(ctx)
+	}
+	if err = errors.Join(err, agent.close()); err != nil {
+		log.Error("stopped", "err", err)
+		return 1
+	}
+	return 0
+}
+
+// newLog writes to stderr; each level of verbosity from 4 on shows debugging.
+func newLog(cfg config.Logging, w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: slog.LevelInfo}
+	if cfg.Verbosity >= 4 {
+		options.Level = slog.LevelDebug
+	}
+	if cfg.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"nodal/cmd/kubelet/config"
+	"nodal/node"
+	"nodal/server"
+	"nodal/server/auth"
+	"nodal/server/listen"
+)
+
+const (
+	drain         = 5 * time.Second
+	renewInterval = 24 * time.Hour
+)
+
+// serve opens the listeners and answers until the context ends.
+func (a *agent) serve(ctx context.Context) error {
+	door, err := a.door()
+	if err != nil {
+		return err
+	}
+	srv, err := a.server(door)
+	if err != nil {
+		return err
+	}
+	front := listen.New(listen.Config{HTTP: srv.HTTP(), GRPC: srv.GRPC(), ConnContext: door.ConnContext, Grace: drain, Log: a.log})
+	places, err := a.listeners(door)
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		<-ctx.Done()
+		srv.Stop()
+		return nil
+	})
+	group.Go(func() error { return front.Serve(ctx, places...) })
+	l := a.cfg.Listen
+	a.servePlain(ctx, group, l.ReadOnlyAddress, l.ReadOnlyPort, srv.ReadOnly())
+	a.servePlain(ctx, group, l.HealthzAddress, l.HealthzPort, srv.Healthz())
+	group.Go(func() error { return a.renew(ctx) })
+	return group.Wait()
+}
+
+// door makes the node's identity at its first start and the guard of its API.
+func (a *agent) door() (*auth.Authenticator, error) {
+	material, err := auth.Bootstrap(a.dirs(), a.hosts(), time.Now())
+	if err != nil {
+		return nil, err
+	}
+	if a.cfg.Auth.TLSCertFile != "" {
+		material.CertFile, material.KeyFile = a.cfg.Auth.TLSCertFile, a.cfg.Auth.TLSKeyFile
+	}
+	return auth.New(auth.Config{
+		Material: *material, ClientCAFile: a.cfg.Auth.ClientCAFile, SocketPath: a.cfg.Listen.Socket,
+		Anonymous: a.cfg.Auth.Anonymous, AlwaysAllow: a.cfg.Auth.Mode == config.AuthAlwaysAllow, Log: a.log,
+	})
+}
+
+func (a *agent) dirs() auth.Dirs { return auth.Dirs{Root: a.cfg.Dirs.Root, Cert: a.cfg.Dirs.Cert} }
+
+func (a *agent) hosts() []string {
+	return append([]string{a.cfg.NodeName, "localhost", "127.0.0.1", "::1"}, a.machine.ips...)
+}
+
+// renew keeps the node's certificates from running out under an agent that is
+// never restarted.
+func (a *agent) renew(ctx context.Context) error {
+	ticker := time.NewTicker(renewInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-ticker.C:
+			if _, err := auth.Bootstrap(a.dirs(), a.hosts(), now); err != nil {
+				a.log.Error("cannot renew certificates", "err", err)
+			}
+		}
+	}
+}
+
+func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
+	configz, err := a.cfg.Configz()
+	if err != nil {
+		return nil, err
+	}
+	return server.New(server.Config{
+		Store: a.state.store, Events: a.state.events, Sources: a.sources,
+		Intake: a.intake(node.SourceAPI), Site: a.site, Now: time.Now,
+		Runtime: a.runtime, Logs: podLogs{a.logs},
+		RunningPods: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return a.runtime.List(ctx, nil) },
+		Auth:        door,
+		Facts: server.Facts{
+			Version: version, Started: a.started, Addresses: a.machine.ips, Endpoint: a.cfg.Runtime.Endpoint, Configz: configz,
+			KernelVersion: a.machine.kernel, OSImage: a.machine.os, Architecture: a.machine.arch,
+		},
+		Limits: server.Limits{NoDebug: !a.cfg.Listen.DebuggingHandlers},
+		Log:    a.log,
+	})
+}
+
+// listeners opens the socket and the TLS port.
+func (a *agent) listeners(door *auth.Authenticator) ([]listen.Source, error) {
+	var places []listen.Source
+	l := a.cfg.Listen
+	if l.Socket != "" {
+		socket, err := listen.Unix(l.Socket)
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, listen.Source{Listener: socket})
+	}
+	if l.Port != 0 {
+		secure, err := door.TLS(nil)
+		if err != nil {
+			return nil, err
+		}
+		tcp, err := net.Listen("tcp", net.JoinHostPort(l.Address, strconv.Itoa(l.Port)))
+		if err != nil {
+			return nil, fmt.Errorf("listen on the node's port: %w", err)
+		}
+		places = append(places, listen.Source{Listener: tcp, TLS: secure})
+	}
+	return places, nil
+}
+
+// servePlain answers on a port without TLS, where one is asked for.
+func (a *agent) servePlain(ctx context.Context, group *errgroup.Group, address string, port int, handler http.Handler) {
+	if port == 0 {
+		return
+	}
+	group.Go(func() error {
+		tcp, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
+		if err != nil {
+			return fmt.Errorf("listen on a plain port: %w", err)
+		}
+		return listen.ServePlain(ctx, listen.Plain(handler, a.log), tcp, drain)
+	})
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"nodal/host/journal"
+	"nodal/node"
+)
+
+// state is what the node remembers, restored from its journal.
+type state struct {
+	journal *journal.Journal
+	store   *node.Store
+	events  *node.Events
+}
+
+// openState restores what was accepted before. A damaged record costs its own
+// pod and is told, never the start.
+func openState(root string, log *slog.Logger) (*state, error) {
+	j, err := journal.Open(filepath.Join(root, "journal"), log)
+	if err != nil {
+		return nil, err
+	}
+	records, damaged, err := j.Load()
+	if err != nil {
+		return nil, closing(j, err)
+	}
+	clock, err := node.OpenClock(j, records)
+	if err != nil {
+		return nil, closing(j, err)
+	}
+	s := &state{journal: j, store: node.NewStore(j, clock), events: node.NewEvents(clock)}
+	for _, q := range damaged {
+		s.tell(log, "RecordDamaged", fmt.Sprintf("record %s was damaged (%s) and set aside as %s; previous generation used: %t", q.Name, q.Reason, q.File, q.Recovered))
+	}
+	for _, problem := range s.store.Restore(records) {
+		s.tell(log, "RecordDamaged", problem.Error())
+	}
+	return s, nil
+}
+
+func (s *state) tell(log *slog.Logger, reason, message string) {
+	log.Warn(message)
+	s.events.Add(node.Event{Time: time.Now(), Warning: true, Reason: reason, Message: message})
+}
+
+func closing(j *journal.Journal, err error) error {
+	if closeErr := j.Close(); closeErr != nil {
+		return fmt.Errorf("%w (and then: %w)", err, closeErr)
+	}
+	return err
+}
