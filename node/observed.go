@@ -21,7 +21,7 @@ type Observed struct {
 	Containers []Container       // newest attempt first
 	Images     map[string]Image  // by container
 	Faults     map[string]Fault  // by action target
-	Busy       map[string]Action // in flight, by target
+	Busy       map[string]Action // in flight, by target; known only while deciding
 	LogsGone   bool              // the pod's log directory was removed
 }
 
@@ -115,7 +115,6 @@ func (o *Observed) Clone() *Observed {
 	c.Containers = slices.Clone(o.Containers)
 	c.Images = maps.Clone(o.Images)
 	c.Faults = maps.Clone(o.Faults)
-	c.Busy = maps.Clone(o.Busy)
 	return &c
 }
 

@@ -14,7 +14,7 @@ import (
 const (
 	reconnectBase = 50 * time.Millisecond
 	reconnectMax  = 2 * time.Second
-	safetyRelist  = 5 * time.Minute // where the runtime's events are the rule
+	safetyRelist  = 5 * time.Minute // in case an event was lost
 )
 
 // watch keeps in touch with the runtime: it asks for a full look whenever the

@@ -83,6 +83,8 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	go r.watch(ctx)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	safety := time.NewTicker(safetyRelist)
+	defer safety.Stop()
 	sources := r.Sources.Ready()
 	for {
 		changed := r.Act.Store.Changed()
@@ -100,6 +102,8 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		case key := <-r.wakes:
 			r.wake(key)
 		case <-r.relists:
+			r.look(ctx, nil)
+		case <-safety.C:
 			r.look(ctx, nil)
 		case <-timer.C:
 			r.alarms.ring(r.Act.Clock(), func(key node.Key) { r.dirty[key] = true })
@@ -195,7 +199,11 @@ func (r *Reconciler) publish(t *tracked) {
 	if t.published == t.Got() {
 		return
 	}
+	unchanged := t.published != nil && sameFacts(t.published, t.Got())
 	t.published = t.Got()
+	if unchanged {
+		return
+	}
 	r.Act.Store.Observe(t.key, t.published)
 	r.tellReady(t)
 }

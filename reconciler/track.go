@@ -3,7 +3,6 @@ package reconciler
 import (
 	"context"
 	"errors"
-	"maps"
 	"reflect"
 	"time"
 
@@ -125,13 +124,6 @@ func (t *Track) Next(site node.Site, now time.Time) Turn {
 // Begin notes that an action is in flight.
 func (t *Track) Begin(a node.Action) {
 	t.busy[a.Target()] = a
-	t.got = t.withBusy()
-}
-
-func (t *Track) withBusy() *node.Observed {
-	got := *t.got
-	got.Busy = maps.Clone(t.busy)
-	return &got
 }
 
 // Outcome is how an action ended.
@@ -149,7 +141,6 @@ func (t *Track) Done(o Outcome) {
 	if !node.Waits(o.Action) {
 		t.effect = o.Mark
 	}
-	t.got = t.withBusy()
 	switch {
 	case o.Err == nil:
 		t.got = fold(t.got, t.slot.Pod.UID(), o)
@@ -169,7 +160,7 @@ func (t *Track) Idle() bool { return len(t.busy) == 0 }
 func merge(old, seen *node.Observed, mark node.Mark) *node.Observed {
 	got := seen.Clone()
 	got.Mark = mark
-	got.Images, got.Faults, got.Busy = old.Images, old.Faults, old.Busy
+	got.Images, got.Faults = old.Images, old.Faults
 	got.LogsGone = old.LogsGone && got.Empty()
 	for i := range got.Sandboxes {
 		s := &got.Sandboxes[i]
@@ -229,4 +220,11 @@ func (t *Track) Strangers() bool {
 		}
 	}
 	return false
+}
+
+// sameFacts says whether two observations tell readers the same.
+func sameFacts(a, b *node.Observed) bool {
+	x, y := *a, *b
+	x.Mark, y.Mark = 0, 0
+	return reflect.DeepEqual(x, y)
 }

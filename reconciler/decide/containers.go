@@ -93,8 +93,8 @@ func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
 		v.begin(p, c)
 		return
 	}
-	rerunsInit := isInit && run.ExitCode == 0
-	if !rerunsInit && !outdated(run, c) && !v.restartAsked(run) {
+	crashed := !outdated(run, c) && !v.restartAsked(run) && !(isInit && run.ExitCode == 0)
+	if crashed {
 		until := run.FinishedAt.Add(tally.Pause(run.Ran(), v.site.BackoffMax))
 		if v.now.Before(until) {
 			p.wait(until, "container "+c.Name+" crashed, its next restart is due at "+until.Format("15:04:05"))
@@ -102,7 +102,11 @@ func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
 		}
 	}
 	tally.Restarts = int32(run.Attempt)
-	p.try(v, node.SetTally{Container: c.Name, Tally: tally.Restarted(run.Ran())})
+	next := tally.Restarted(run.Ran())
+	if !crashed {
+		next.Streak = tally.Streak
+	}
+	p.try(v, node.SetTally{Container: c.Name, Tally: next})
 }
 
 func remove(run *node.Container) node.Action {
