@@ -94,7 +94,7 @@ func (b *bundle) object(at place, object []byte) {
 	if !ok {
 		return
 	}
-	version, kind := text(head.APIVersion), text(head.Kind)
+	version, kind := textOf(head.APIVersion), textOf(head.Kind)
 	before := b.count
 	if version == "" {
 		b.add(at, "apiVersion", "is required and must be the string v1")
@@ -126,7 +126,7 @@ func (b *bundle) header(at *place, object []byte) (header, bool) {
 		b.add(*at, "", "must be valid JSON: "+err.Error())
 		return head, false
 	}
-	at.name(text(head.Kind), head.Metadata)
+	at.name(textOf(head.Kind), head.Metadata)
 	return head, true
 }
 
@@ -150,7 +150,7 @@ func (b *bundle) list(at place, object []byte, kind string) {
 		if !ok {
 			continue
 		}
-		version, itemKind := text(head.APIVersion), text(head.Kind)
+		version, itemKind := textOf(head.APIVersion), textOf(head.Kind)
 		// The items of a PodList need not repeat what the list says already.
 		if kind == "PodList" && head.APIVersion == nil && head.Kind == nil {
 			version, itemKind = "v1", "Pod"
@@ -202,8 +202,8 @@ func forgetServerFields(pod *corev1.Pod) {
 	pod.DeletionGracePeriodSeconds = nil
 }
 
-// text is the value of a JSON string, or "" when it is anything else.
-func text(raw json.RawMessage) string {
+// textOf is the value of a JSON string, or "" when it is anything else.
+func textOf(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
 		return ""

@@ -86,7 +86,7 @@ func TestDecodeNamesWhatIsWrong(t *testing.T) {
 		"a kind that is a number":  {strings.Replace(web, "kind: Pod", "kind: 7", 1), 0, "", "kind", "required"},
 		"an unknown field":         {web + "---\n" + strings.Replace(named("two"), "image:", "imagee:", 1), 1, "Pod default/two", "spec.containers[0].imagee", "unknown field"},
 		"a field in wrong case":    {strings.Replace(web, "image:", "Image:", 1), 0, "Pod default/web", "spec.containers[0].Image", "unknown field"},
-		"a duplicate key":          {web + "    image: other", 0, "", "spec.containers[0].image", "duplicate key"},
+		"a duplicate key":          {web + "    image: other", 0, "Pod default/web", "spec.containers[0].image", "duplicate key"},
 		"a duplicate key in JSON":  {`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","name":"a"},"spec":{"containers":[{"name":"app","image":"a:1"}]}}`, 0, "Pod default/a", "metadata.name", "duplicate key"},
 		"a number as a name":       {named("123"), 0, "Pod", "metadata.name", "must be a string, not the number 123"},
 		"a string as a port":       {web + "    ports: [{containerPort: 80}, {containerPort: http}]", 0, "Pod default/web", "spec.containers[0].ports[1].containerPort", "whole number of 32 bits, not the string"},

@@ -34,7 +34,7 @@ func (p *place) name(kind string, metadata json.RawMessage) {
 	if json.Unmarshal(metadata, &meta) != nil {
 		return
 	}
-	name, namespace := text(meta.Name), text(meta.Namespace)
+	name, namespace := textOf(meta.Name), textOf(meta.Namespace)
 	if kind == "" || name == "" {
 		return
 	}

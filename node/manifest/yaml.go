@@ -32,6 +32,10 @@ func (b *bundle) toJSON(at place, text []byte) ([]byte, bool) {
 		return object, true
 	}
 	duplicates := duplicateKeys(text)
+	var head header
+	if lenient, err := yaml.YAMLToJSON(text); err == nil && json.Unmarshal(lenient, &head) == nil {
+		at.name(textOf(head.Kind), head.Metadata)
+	}
 	for _, path := range duplicates {
 		b.add(at, path, "must not be given twice (duplicate key)")
 	}
@@ -56,8 +60,8 @@ func inspect(text []byte) string {
 	}
 	decoder := yaml3.NewDecoder(bytes.NewReader(text))
 	var root, second yaml3.Node
-	if decoder.Decode(&root) != nil {
-		return "" // the converter words the syntax error
+	if err := decoder.Decode(&root); err != nil {
+		return "must be valid YAML or JSON: " + clipRule(tidy(err))
 	}
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
 		return "must hold one document; separate documents with a line of ---"
