@@ -110,6 +110,8 @@ func sandboxOf(got *node.Observed, id string) string {
 	return got.Containers[i].SandboxID
 }
 
+// inspectedContainer names the image by its digest in the registry where the
+// runtime knows that, as pod statuses do; a list only has its local id.
 func inspectedContainer(s *runtimeapi.ContainerStatus) node.Container {
 	return node.Container{
 		ID:         s.GetId(),

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/host/cri"
 	"nodal/node"
@@ -44,6 +45,7 @@ func dialRig(t *testing.T, rt *rig.Runtime) *cri.Runtime {
 
 func onContainerd(t *testing.T, image string, args ...string) (*fixture, *rig.Runtime) {
 	t.Helper()
+	t.Parallel()
 	rt := rig.Containerd(t)
 	return &fixture{T: t, cri: dialRig(t, rt), pod: testPod(rt.Image(image), args...)}, rt
 }
@@ -188,6 +190,10 @@ func TestContainerdRunsCommandsInAContainer(t *testing.T) {
 	if _, _, _, err := f.cri.ExecSync(t.Context(), strings.Repeat("0", 64), []string{"true"}, patience); !errors.Is(err, node.ErrNotFound) {
 		t.Errorf("in a container that is not there: %v, want not found", err)
 	}
+	_, _, _, err = f.cri.ExecSync(t.Context(), container, []string{"sleep", "1000"}, time.Second)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a command that takes too long: %v, want the deadline exceeded", err)
+	}
 
 	var out, errs bytes.Buffer
 	streams := cri.Streams{Stdin: strings.NewReader("typed\n"), Stdout: &out, Stderr: &errs}
@@ -233,27 +239,26 @@ func TestContainerdReopensALogThatWasMovedAway(t *testing.T) {
 }
 
 func TestContainerdStopsWithinTheGracePeriod(t *testing.T) {
-	for _, test := range []struct {
-		name string
+	f, _ := onContainerd(t, "busybox")
+	for uid, test := range map[types.UID]struct {
 		trap string
 		want int32
 	}{
-		{"a container that obeys ends by itself", "trap 'exit 9' TERM", 9},
-		{"a container that ignores it is killed", "trap '' TERM", 137},
+		"obeys":   {"trap 'exit 9' TERM", 9},
+		"ignores": {"trap '' TERM", 137},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			f, _ := onContainerd(t, "busybox", "sh", "-c", test.trap+"; echo ready; while :; do sleep 0.05; done")
-			_, container := f.start()
-			f.waitLog(container, "ready")
-			begin := time.Now()
-			f.do(node.StopContainer{Container: "main", ID: container, Grace: time.Millisecond})
-			if took := time.Since(begin); test.want == 137 && took < 2*time.Second {
-				t.Errorf("killed after %s, want 2s of grace at least", took)
-			}
-			if got := f.inspect(container); got.State != node.ContainerExited || got.ExitCode != test.want {
-				t.Errorf("the container is %s with %d, want exited with %d", got.State, got.ExitCode, test.want)
-			}
-		})
+		f.pod.Object.UID = uid
+		f.pod.Object.Spec.Containers[0].Args = []string{"sh", "-c", test.trap + "; echo ready; while :; do sleep 0.05; done"}
+		_, container := f.start()
+		f.waitLog(container, "ready")
+		begin := time.Now()
+		f.do(node.StopContainer{Container: "main", ID: container, Grace: time.Millisecond})
+		if took := time.Since(begin); test.want == 137 && took < 2*time.Second {
+			t.Errorf("who %s was killed after %s, want 2s of grace at least", uid, took)
+		}
+		if got := f.inspect(container); got.State != node.ContainerExited || got.ExitCode != test.want {
+			t.Errorf("who %s is %s with %d, want exited with %d", uid, got.State, got.ExitCode, test.want)
+		}
 	}
 }
 

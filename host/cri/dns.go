@@ -68,6 +68,9 @@ func podDNS(pod *corev1.Pod, dns DNS, host *runtimeapi.DNSConfig) *runtimeapi.DN
 		config = &runtimeapi.DNSConfig{}
 	case asksCluster(pod) && len(dns.Servers) > 0:
 		config = clusterDNS(pod.Namespace, dns, host)
+	case dns.ResolvConf == "":
+		// Said in so many words: to an empty configuration runtimes copy the host's.
+		config = &runtimeapi.DNSConfig{Servers: []string{"127.0.0.1"}, Searches: []string{"."}}
 	default:
 		config = host
 	}

@@ -75,9 +75,12 @@ func TestDNSConfigNeedsTheHostsFile(t *testing.T) {
 	if _, err := dnsConfig(specPod(nil), DNS{ResolvConf: filepath.Join(t.TempDir(), "none")}); err == nil {
 		t.Error("a missing resolv.conf is no error, want one")
 	}
+}
+
+func TestWithoutAHostsFilePodsInheritNothing(t *testing.T) {
 	config, err := dnsConfig(specPod(nil), DNS{})
-	if err != nil || len(config.Servers) != 0 {
-		t.Errorf("without a resolv.conf got %v, %v, want nothing", config, err)
+	if err != nil || !slices.Equal(config.Servers, []string{"127.0.0.1"}) || !slices.Equal(config.Searches, []string{"."}) {
+		t.Errorf("got %v, %v, want a resolver that is not there and no domain", config, err)
 	}
 }
 

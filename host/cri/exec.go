@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/client-go/transport/spdy"
@@ -31,7 +32,8 @@ type Streams struct {
 }
 
 // ExecSync runs a command in a container and collects what it prints. A timeout
-// of zero is none. The command's exit code is no error.
+// of zero is none; a command that it ends gives context.DeadlineExceeded. The
+// command's exit code is no error.
 func (r *Runtime) ExecSync(
 	ctx context.Context, containerID string, cmd []string, timeout time.Duration,
 ) (stdout, stderr []byte, exit int32, err error) {
@@ -44,6 +46,9 @@ func (r *Runtime) ExecSync(
 	reply, err := r.runtime.ExecSync(ctx, &runtimeapi.ExecSyncRequest{
 		ContainerId: containerID, Cmd: cmd, Timeout: int64((timeout + time.Second - 1) / time.Second),
 	})
+	if timeout > 0 && code(err) == codes.DeadlineExceeded {
+		return nil, nil, 0, fmt.Errorf("run a command in container %s within %s: %w", containerID, timeout, context.DeadlineExceeded)
+	}
 	if err != nil {
 		return nil, nil, 0, explain(err, "run a command in container "+containerID)
 	}

@@ -3,6 +3,7 @@ package cri
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,19 +13,28 @@ import (
 
 // registry is a slow one that counts.
 type registry struct {
+	mu                              sync.Mutex
 	begun, running, most, cancelled int
 }
 
+func (r *registry) count(change func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change()
+}
+
 func (r *registry) pull(ctx context.Context, ref string) (pulledImage, error) {
-	r.begun++
-	r.running++
-	r.most = max(r.most, r.running)
-	defer func() { r.running-- }()
+	r.count(func() {
+		r.begun++
+		r.running++
+		r.most = max(r.most, r.running)
+	})
+	defer r.count(func() { r.running-- })
 	select {
 	case <-time.After(time.Minute):
 		return pulledImage{id: "id of " + ref}, nil
 	case <-ctx.Done():
-		r.cancelled++
+		r.count(func() { r.cancelled++ })
 		return pulledImage{}, ctx.Err()
 	}
 }

@@ -94,7 +94,7 @@ func portMappings(pod *corev1.Pod) []*runtimeapi.PortMapping {
 				continue
 			}
 			mappings = append(mappings, &runtimeapi.PortMapping{
-				Protocol:      protocols[port.Protocol],
+				Protocol:      protocol(port.Protocol),
 				ContainerPort: port.ContainerPort,
 				HostPort:      port.HostPort,
 				HostIp:        port.HostIP,
@@ -104,10 +104,14 @@ func portMappings(pod *corev1.Pod) []*runtimeapi.PortMapping {
 	return mappings
 }
 
-// protocols has TCP as its zero, which is Kubernetes' default too.
-var protocols = map[corev1.Protocol]runtimeapi.Protocol{
-	corev1.ProtocolUDP:  runtimeapi.Protocol_UDP,
-	corev1.ProtocolSCTP: runtimeapi.Protocol_SCTP,
+func protocol(p corev1.Protocol) runtimeapi.Protocol {
+	switch p {
+	case corev1.ProtocolUDP:
+		return runtimeapi.Protocol_UDP
+	case corev1.ProtocolSCTP:
+		return runtimeapi.Protocol_SCTP
+	}
+	return runtimeapi.Protocol_TCP
 }
 
 // longRunning yields the containers that run for as long as the pod does: the
