@@ -1,0 +1,2 @@
+// Package openapi holds the description of the HTTP API.
+package openapi

@@ -1,0 +1,29 @@
+// Package server is the front door: it turns requests into calls of the intake
+// and the store, and what it reads there into answers. It holds no pod logic
+// and opens no listener.
+//
+//	gRPC ───────────────────────────┐
+//	REST ─ routes ─ gateway ─ inproc ┴─ auth ─ recover ─ kinds ─ services
+//	kubelet paths ─ routes ─ auth ──────────────────────────────┘ │
+//	                                  intake ◀── change ──────────┤
+//	                                  store  ◀── read, watch ─────┘
+//
+// There is one table of routes (routes.go), one of methods and the rights they
+// need (verbs.go) and one of error kinds and their codes (errors.go); tests
+// keep them complete. Then there is one file a service (manifests.go, pods.go,
+// logs.go, exec.go, events.go, node_info.go) and one a kubelet path
+// (kubelet_*.go). What pods look like to a client is in render.go.
+//
+// REST answers are protojson: names in camelCase, 64-bit integers as strings,
+// unset fields left out. A manifest is posted as it stands, in YAML or JSON.
+// Streams are newline-delimited JSON, or server-sent events for who accepts
+// text/event-stream; logs are plain text.
+//
+// A watch follows the store's state, not a queue: a slow reader misses
+// intermediate states, never the latest one, and holds up nobody. What a watch
+// has sent it remembers, so that a pod that was replaced under its name, or
+// left the selection, is told as deleted. After a resume that memory begins
+// empty: a pod that changed meanwhile is told as added once more.
+//
+// Start reading at New in server.go, then routes.go.
+package server

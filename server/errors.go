@@ -1,0 +1,121 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+
+	"nodal/node"
+)
+
+// errStopping ends watches and followed logs when the agent stops: a client
+// does well to come back.
+var errStopping = fmt.Errorf("the agent is stopping: %w", node.ErrNotReady)
+
+// kind is how one kind of error is told to clients.
+type kind struct {
+	err    error
+	code   codes.Code
+	http   int
+	reason string // of the ErrorInfo detail, for programs
+}
+
+// errorDomain says whose reasons they are.
+const errorDomain = "nodal"
+
+// kinds is searched from the top: an error may wrap more than one.
+var kinds = []kind{
+	{node.ErrDenied, codes.PermissionDenied, http.StatusForbidden, "DENIED"},
+	{node.ErrTooLarge, codes.ResourceExhausted, http.StatusRequestEntityTooLarge, "TOO_LARGE"},
+	{node.ErrNoSpace, codes.ResourceExhausted, http.StatusInsufficientStorage, "NO_SPACE"},
+	{node.ErrCompacted, codes.OutOfRange, http.StatusGone, "COMPACTED"},
+	{node.ErrConflict, codes.FailedPrecondition, http.StatusConflict, "CONFLICT"},
+	{node.ErrInvalid, codes.InvalidArgument, http.StatusBadRequest, "INVALID"},
+	{node.ErrNotFound, codes.NotFound, http.StatusNotFound, "NOT_FOUND"},
+	{node.ErrUnsupported, codes.Unimplemented, http.StatusNotImplemented, "UNSUPPORTED"},
+	{node.ErrNotReady, codes.Unavailable, http.StatusServiceUnavailable, "NOT_READY"},
+	{node.ErrUnavailable, codes.Unavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	// It may have had its effect: what DEADLINE_EXCEEDED means to gRPC.
+	{node.ErrUnknown, codes.DeadlineExceeded, http.StatusGatewayTimeout, "OUTCOME_UNKNOWN"},
+	{context.DeadlineExceeded, codes.DeadlineExceeded, http.StatusGatewayTimeout, "TIMED_OUT"},
+	{context.Canceled, codes.Canceled, statusClientGone, "CANCELED"},
+}
+
+// statusClientGone is what proxies log when nobody waits for the answer.
+const statusClientGone = 499
+
+func kindOf(err error) (kind, bool) {
+	for _, k := range kinds {
+		if errors.Is(err, k.err) {
+			return k, true
+		}
+	}
+	return kind{}, false
+}
+
+// statusOf is the one place where an error becomes a gRPC status.
+func statusOf(err error) *status.Status {
+	// Not errors.As: the runtime's codes, deep inside, mean nothing out here.
+	if own, ok := err.(interface{ GRPCStatus() *status.Status }); ok {
+		return own.GRPCStatus()
+	}
+	k, ok := kindOf(err)
+	if !ok {
+		return status.New(codes.Internal, err.Error())
+	}
+	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: k.reason, Domain: errorDomain}}
+	var invalid *node.InvalidError
+	if errors.As(err, &invalid) {
+		details = append(details, violations(invalid))
+	}
+	s := status.New(k.code, err.Error())
+	if detailed, err := s.WithDetails(details...); err == nil {
+		return detailed
+	}
+	return s
+}
+
+// violations keeps a violation's place in Field, in the form of its text:
+// "document 0 (Pod default/web): spec.containers[0].image".
+func violations(invalid *node.InvalidError) *errdetails.BadRequest {
+	bad := &errdetails.BadRequest{}
+	for _, v := range invalid.Violations {
+		place := v
+		place.Rule = ""
+		bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{
+			Field: strings.TrimSuffix(place.String(), ": "), Description: v.Rule,
+		})
+	}
+	return bad
+}
+
+// httpStatusOf is the HTTP side of a status: the reason decides, where one
+// gRPC code stands for several of HTTP's.
+func httpStatusOf(s *status.Status) int {
+	for _, detail := range s.Details() {
+		info, ok := detail.(*errdetails.ErrorInfo)
+		if !ok || info.GetDomain() != errorDomain {
+			continue
+		}
+		for _, k := range kinds {
+			if k.reason == info.GetReason() {
+				return k.http
+			}
+		}
+	}
+	switch s.Code() {
+	case codes.OutOfRange:
+		return http.StatusGone
+	case codes.FailedPrecondition:
+		return http.StatusConflict
+	}
+	return runtime.HTTPStatusFromCode(s.Code())
+}

@@ -1,0 +1,99 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+)
+
+// eventService tells what happened. Timelines are in timeline.go.
+type eventService struct {
+	nodev1.UnimplementedEventsServiceServer
+	store   *node.Store
+	events  *node.Events
+	stopped <-chan struct{}
+}
+
+var _ nodev1.EventsServiceServer = (*eventService)(nil)
+
+// ListEvents returns the events that are still kept.
+func (s *eventService) ListEvents(_ context.Context, r *nodev1.ListEventsRequest) (*nodev1.ListEventsResponse, error) {
+	match, err := eventsOf(r.GetNamespace(), r.GetName())
+	if err != nil {
+		return nil, err
+	}
+	events, revision, err := s.events.Since(0, match)
+	if err != nil {
+		return nil, err
+	}
+	answer := &nodev1.ListEventsResponse{Revision: revision}
+	for i := range events {
+		answer.Events = append(answer.Events, eventOf(&events[i]))
+	}
+	return answer, nil
+}
+
+// WatchEvents sends the kept events, a marker, and then each new one.
+func (s *eventService) WatchEvents(r *nodev1.WatchEventsRequest, stream grpc.ServerStreamingServer[nodev1.WatchEventsResponse]) error {
+	match, err := eventsOf(r.GetNamespace(), r.GetName())
+	if err != nil {
+		return err
+	}
+	at := r.GetSinceRevision()
+	for synced := false; ; synced = true {
+		changed := s.events.Changed()
+		events, revision, err := s.events.Since(at, match)
+		if err != nil {
+			return err
+		}
+		for i := range events {
+			e := eventOf(&events[i])
+			if err := stream.Send(&nodev1.WatchEventsResponse{Revision: e.GetRevision(), Event: e}); err != nil {
+				return err
+			}
+		}
+		at = revision
+		if !synced {
+			if err := stream.Send(&nodev1.WatchEventsResponse{Revision: revision}); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-changed:
+		case <-stream.Context().Done():
+			return stream.Context().Err()
+		case <-s.stopped:
+			return errStopping
+		}
+	}
+}
+
+func eventsOf(namespace, name string) (func(*node.Event) bool, error) {
+	if name != "" && namespace == "" {
+		return nil, fmt.Errorf("events of pod %q: a name needs its namespace: %w", name, node.ErrInvalid)
+	}
+	return func(e *node.Event) bool {
+		return (namespace == "" || e.Key.Namespace == namespace) && (name == "" || e.Key.Name == name)
+	}, nil
+}
+
+func eventOf(e *node.Event) *nodev1.Event {
+	event := &nodev1.Event{
+		Revision: e.Revision, Time: timestamppb.New(e.Time), FirstTime: timestamppb.New(e.First),
+		Type: nodev1.EventType_EVENT_TYPE_NORMAL, Reason: e.Reason, Message: e.Message, Count: e.Count,
+		Namespace: e.Key.Namespace, Name: e.Key.Name, Uid: string(e.UID), Container: e.Container,
+	}
+	if e.Warning {
+		event.Type = nodev1.EventType_EVENT_TYPE_WARNING
+	}
+	if e.Took > 0 {
+		event.Took = durationpb.New(e.Took)
+	}
+	return event
+}

@@ -1,0 +1,95 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+)
+
+// Runtime runs commands in containers and tells how it is.
+type Runtime interface {
+	// ExecSync runs a command to its end and collects what it prints. A timeout
+	// of zero is none. The command's exit code is no error.
+	ExecSync(ctx context.Context, containerID string, command []string, timeout time.Duration) (stdout, stderr []byte, exit int32, err error)
+	// Exec runs a command with live streams to its end.
+	Exec(ctx context.Context, containerID string, command []string, streams ExecStreams) (exit int32, err error)
+	Status(ctx context.Context) (RuntimeStatus, error)
+}
+
+// RuntimeStatus is how the runtime says it is.
+type RuntimeStatus struct {
+	Name         string
+	Version      string
+	Ready        bool
+	NetworkReady bool
+	Message      string
+	Events       bool // it tells of changes itself
+}
+
+// execService runs commands in containers. The live form is in exec_stream.go.
+type execService struct {
+	nodev1.UnimplementedExecServiceServer
+	store   *node.Store
+	runtime Runtime
+}
+
+var _ nodev1.ExecServiceServer = (*execService)(nil)
+
+const (
+	defaultRunTimeout = 30 * time.Second
+	maxRunTimeout     = time.Hour
+)
+
+// Run runs a command to its end.
+func (s *execService) Run(ctx context.Context, r *nodev1.RunRequest) (*nodev1.RunResponse, error) {
+	timeout := defaultRunTimeout
+	if r.GetTimeout() != nil {
+		timeout = r.GetTimeout().AsDuration()
+	}
+	if timeout <= 0 || timeout > maxRunTimeout {
+		return nil, fmt.Errorf("timeout %s: it has to be above 0 and at most %s: %w", timeout, maxRunTimeout, node.ErrInvalid)
+	}
+	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
+	run, err := s.running(key, r.GetContainer(), r.GetCommand())
+	if err != nil {
+		return nil, err
+	}
+	stdout, stderr, exit, err := s.runtime.ExecSync(ctx, run.ID, r.GetCommand(), timeout)
+	if err != nil {
+		return nil, notRun(r.GetCommand(), key, err)
+	}
+	return &nodev1.RunResponse{Stdout: stdout, Stderr: stderr, ExitCode: exit}, nil
+}
+
+// running returns the run in which a command can run.
+func (s *execService) running(key node.Key, container string, command []string) (node.Container, error) {
+	if len(command) == 0 || command[0] == "" {
+		return node.Container{}, fmt.Errorf("run in container %q of pod %s: no command: %w", container, key, node.ErrInvalid)
+	}
+	view, err := find(s.store, key)
+	if err != nil {
+		return node.Container{}, err
+	}
+	if !hasContainer(view.Slot.Pod.Object, container) {
+		return node.Container{}, fmt.Errorf("container %q in pod %s: %w", container, key, node.ErrNotFound)
+	}
+	begun := runs(view, container)
+	if len(begun) == 0 || begun[0].State != node.ContainerRunning {
+		return node.Container{}, fmt.Errorf("container %q in pod %s does not run: %w", container, key, node.ErrConflict)
+	}
+	return begun[0], nil
+}
+
+// notRun tells of a command that did not come to its end. A runtime that
+// answers with none of our kinds has refused the command itself: there is no
+// such program, or it may not be executed.
+func notRun(command []string, key node.Key, err error) error {
+	if _, ok := kindOf(err); !ok && !errors.Is(err, context.Canceled) {
+		err = fmt.Errorf("%w: %w", err, node.ErrInvalid)
+	}
+	return fmt.Errorf("run %q in pod %s: %w", command[0], key, err)
+}

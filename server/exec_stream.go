@@ -1,0 +1,176 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+
+	"google.golang.org/grpc"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+)
+
+// ExecStreams are what a live command talks through. What is nil is not connected.
+type ExecStreams struct {
+	Stdin  io.Reader
+	Stdout io.Writer // with a terminal, everything comes here
+	Stderr io.Writer
+	TTY    bool
+	Resize <-chan TerminalSize // of the terminal; nil without one
+}
+
+// TerminalSize is in characters.
+type TerminalSize struct{ Width, Height uint16 }
+
+type execServerStream = grpc.BidiStreamingServer[nodev1.ExecRequest, nodev1.ExecResponse]
+
+// Exec runs a command with the client's streams.
+func (s *execService) Exec(stream execServerStream) error {
+	first, err := stream.Recv()
+	if err != nil {
+		return err
+	}
+	start := first.GetStart()
+	if start == nil {
+		return fmt.Errorf("exec: the first message has to say what to run: %w", node.ErrInvalid)
+	}
+	key := node.Key{Namespace: start.GetNamespace(), Name: start.GetName()}
+	run, err := s.running(key, start.GetContainer(), start.GetCommand())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(stream.Context())
+	defer cancel(nil)
+	out := &execOutput{stream: stream}
+	streams, in := execStreams(start, out)
+	go in.pump(ctx, stream, cancel)
+	exit, err := s.runtime.Exec(ctx, run.ID, start.GetCommand(), streams)
+	in.close()
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if err != nil {
+		return notRun(start.GetCommand(), key, err)
+	}
+	return out.send(&nodev1.ExecResponse{Output: &nodev1.ExecResponse_ExitCode{ExitCode: exit}})
+}
+
+func execStreams(start *nodev1.ExecStart, out *execOutput) (ExecStreams, *execInput) {
+	streams := ExecStreams{TTY: start.GetTty(), Stdout: writerFunc(func(p []byte) error {
+		return out.send(&nodev1.ExecResponse{Output: &nodev1.ExecResponse_Stdout{Stdout: p}})
+	})}
+	in := &execInput{}
+	if start.GetTty() {
+		in.sizes = make(chan TerminalSize, 1)
+		streams.Resize = in.sizes
+	} else {
+		streams.Stderr = writerFunc(func(p []byte) error {
+			return out.send(&nodev1.ExecResponse{Output: &nodev1.ExecResponse_Stderr{Stderr: p}})
+		})
+	}
+	if start.GetStdin() {
+		reader, writer := io.Pipe()
+		streams.Stdin, in.stdin, in.closeRead = reader, writer, reader.Close
+	}
+	return streams, in
+}
+
+// execOutput lets both outputs share the stream, on which one may send at a time.
+type execOutput struct {
+	mu     sync.Mutex
+	stream execServerStream
+}
+
+func (o *execOutput) send(m *nodev1.ExecResponse) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.stream.Send(m)
+}
+
+type writerFunc func([]byte) error
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	if err := f(p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// execInput takes what the client sends to where it belongs.
+type execInput struct {
+	stdin     *io.PipeWriter // nil: not connected
+	closeRead func() error
+	sizes     chan TerminalSize
+}
+
+// pump ends with the client's stream. A client that half-closes has only
+// nothing more to say; one that is gone ends the command.
+func (in *execInput) pump(ctx context.Context, stream execServerStream, cancel context.CancelCauseFunc) {
+	for {
+		message, err := stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			in.endStdin()
+			return
+		case err != nil:
+			cancel(err)
+			return
+		}
+		if err := in.take(message); err != nil {
+			cancel(err)
+			return
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+func (in *execInput) take(message *nodev1.ExecRequest) error {
+	switch input := message.GetInput().(type) {
+	case *nodev1.ExecRequest_Stdin:
+		if in.stdin == nil {
+			return fmt.Errorf("exec: standard input is not connected: %w", node.ErrInvalid)
+		}
+		// The command may have ended or closed it; then nobody misses the rest.
+		_, _ = in.stdin.Write(input.Stdin)
+	case *nodev1.ExecRequest_StdinClosed:
+		in.endStdin()
+	case *nodev1.ExecRequest_Resize:
+		in.resize(TerminalSize{Width: characters(input.Resize.GetWidth()), Height: characters(input.Resize.GetHeight())})
+	case *nodev1.ExecRequest_Start:
+		return fmt.Errorf("exec: a command runs already: %w", node.ErrInvalid)
+	}
+	return nil
+}
+
+func characters(n uint32) uint16 { return uint16(min(n, math.MaxUint16)) }
+
+// resize keeps the latest size only: those in between are of no use.
+func (in *execInput) resize(size TerminalSize) {
+	if in.sizes == nil {
+		return
+	}
+	select {
+	case <-in.sizes:
+	default:
+	}
+	in.sizes <- size
+}
+
+func (in *execInput) endStdin() {
+	if in.stdin != nil {
+		in.stdin.Close()
+	}
+}
+
+// close frees whoever still writes to a command that has ended.
+func (in *execInput) close() {
+	if in.closeRead != nil {
+		in.closeRead()
+	}
+}

@@ -1,0 +1,244 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+	"nodal/node/intake"
+	"nodal/server/auth"
+)
+
+// memory is a journal that forgets, and a disk that can be full.
+type memory struct {
+	mu   sync.Mutex
+	full bool
+}
+
+func (m *memory) Commit(...node.Record) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.full {
+		return fmt.Errorf("write records: %w", node.ErrNoSpace)
+	}
+	return nil
+}
+
+func (m *memory) CommitReserved(...node.Record) error { return nil }
+
+func (m *memory) fill() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.full = true
+}
+
+// node1 is a node made by hand: tests play the reconciler.
+type node1 struct {
+	journal *memory
+	store   *node.Store
+	events  *node.Events
+	sources *node.Sources
+	runtime *scriptedRuntime
+	logs    *scriptedLogs
+	server  *Server
+}
+
+var testNow = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+func newNode(t *testing.T, change ...func(*Config)) *node1 {
+	t.Helper()
+	n := &node1{journal: &memory{}, runtime: &scriptedRuntime{}, logs: &scriptedLogs{}}
+	clock, err := node.OpenClock(n.journal, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.store, n.events = node.NewStore(n.journal, clock), node.NewEvents(clock)
+	n.sources = node.NewSources(map[node.Source]string{node.SourceFile: "/etc/pods"})
+	uid := 0
+	cfg := Config{
+		Store: n.store, Events: n.events, Sources: n.sources,
+		Site: node.Site{NodeName: "node1", HostIPs: []string{"192.0.2.1"}, Runtime: "containerd", BackoffMax: node.DefaultBackoffMax},
+		Now:  func() time.Time { return testNow },
+		Intake: intake.Intake{Store: n.store, Source: node.SourceAPI, NodeName: "node1", NewUID: func() types.UID {
+			uid++
+			return types.UID(fmt.Sprintf("uid-%d", uid))
+		}},
+		Runtime: n.runtime, Logs: n.logs,
+		RunningPods: func(context.Context) (map[node.Key]*node.Observed, error) {
+			views, _ := n.store.Views()
+			found := map[node.Key]*node.Observed{}
+			for _, v := range views {
+				found[v.Key] = v.Got
+			}
+			return found, nil
+		},
+		Auth:  newAuth(t, true),
+		Facts: Facts{Version: "v1", Started: testNow, Configz: []byte(`{"kubeletconfig":{}}`), Endpoint: "unix:///run/cri.sock"},
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	if n.server, err = New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.server.Stop)
+	return n
+}
+
+// newAuth lets everybody do everything, or only who has a token.
+func newAuth(t *testing.T, open bool) *auth.Authenticator {
+	t.Helper()
+	material, err := auth.Bootstrap(auth.Dirs{Root: t.TempDir()}, []string{"localhost"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := auth.New(auth.Config{Material: *material, Anonymous: open, AlwaysAllow: open})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func manifestOf(name string) string {
+	return "apiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name + "\n  labels: {app: " + name + "}\n" +
+		"spec:\n  containers:\n  - {name: main, image: registry.test/main:1}\n"
+}
+
+// apply posts a manifest and fails the test if it is not taken.
+func (n *node1) apply(t *testing.T, manifest string) {
+	t.Helper()
+	if got := n.do(t, "POST", "/v1/manifests", manifest); got.status != http.StatusOK {
+		t.Fatalf("apply: got %d %s", got.status, got.body)
+	}
+}
+
+// run plays the reconciler: the pod's container runs.
+func (n *node1) run(t *testing.T, name string, attempts ...node.ContainerState) {
+	t.Helper()
+	key := node.Key{Namespace: "default", Name: name}
+	view, ok := n.store.View(key)
+	if !ok {
+		t.Fatalf("run pod %s: there is none", key)
+	}
+	uid := view.Slot.Pod.UID()
+	got := &node.Observed{Sandboxes: []node.Sandbox{{
+		ID: "sandbox-" + name, UID: uid, State: node.SandboxReady, CreatedAt: testNow.Add(time.Second), IPs: []string{"10.0.0.7"}, Inspected: true,
+	}}}
+	for i, state := range attempts {
+		c := node.Container{
+			ID: fmt.Sprintf("%s-main-%d", name, i), SandboxID: "sandbox-" + name, UID: uid, Name: "main", Attempt: uint32(i), State: state,
+			CreatedAt: testNow.Add(2 * time.Second), StartedAt: testNow.Add(3 * time.Second), Inspected: true, Image: "registry.test/main:1",
+		}
+		if state == node.ContainerExited {
+			c.FinishedAt, c.ExitCode = testNow.Add(4*time.Second), 1
+		}
+		got.Containers = append([]node.Container{c}, got.Containers...)
+	}
+	n.store.Observe(key, got)
+}
+
+type answer struct {
+	status int
+	body   string
+	header http.Header
+}
+
+// do sends a request as curl --data-binary would.
+func (n *node1) do(t *testing.T, method, path, body string, headers ...string) answer {
+	t.Helper()
+	return ask(t, n.server.HTTP(), method, path, body, headers...)
+}
+
+func ask(t *testing.T, handler http.Handler, method, path, body string, headers ...string) answer {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	if body == "" {
+		r.Body = http.NoBody
+	} else {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+		}
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return answer{w.Code, w.Body.String(), w.Header()}
+}
+
+// dial connects by gRPC.
+func (n *node1) dial(t *testing.T) *grpc.ClientConn {
+	t.Helper()
+	l := bufconn.Listen(1 << 20)
+	go n.server.GRPC().Serve(l)
+	t.Cleanup(n.server.GRPC().Stop)
+	conn, err := grpc.NewClient("passthrough:///node",
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// scriptedRuntime answers what the test says.
+type scriptedRuntime struct {
+	execSync func(ctx context.Context, id string, command []string, timeout time.Duration) ([]byte, []byte, int32, error)
+	exec     func(ctx context.Context, id string, command []string, s ExecStreams) (int32, error)
+	status   func(context.Context) (RuntimeStatus, error)
+}
+
+func (r *scriptedRuntime) ExecSync(ctx context.Context, id string, command []string, timeout time.Duration) ([]byte, []byte, int32, error) {
+	return r.execSync(ctx, id, command, timeout)
+}
+
+func (r *scriptedRuntime) Exec(ctx context.Context, id string, command []string, s ExecStreams) (int32, error) {
+	return r.exec(ctx, id, command, s)
+}
+
+func (r *scriptedRuntime) Status(ctx context.Context) (RuntimeStatus, error) {
+	if r.status == nil {
+		return RuntimeStatus{Name: "containerd", Version: "2", Ready: true, NetworkReady: true}, nil
+	}
+	return r.status(ctx)
+}
+
+// scriptedLogs remembers what was asked and writes a line, or what the test says.
+type scriptedLogs struct {
+	run     LogRun
+	options LogOptions
+	read    func(ctx context.Context, o LogOptions, sink LogSink) error
+}
+
+func (l *scriptedLogs) Read(ctx context.Context, run LogRun, o LogOptions, sink LogSink) error {
+	l.run, l.options = run, o
+	if l.read != nil {
+		return l.read(ctx, o, sink)
+	}
+	if _, err := io.WriteString(sink, "hello\n"); err != nil {
+		return err
+	}
+	return sink.Flush()
+}
+
+var (
+	_ Runtime      = (*scriptedRuntime)(nil)
+	_ Logs         = (*scriptedLogs)(nil)
+	_ node.Journal = (*memory)(nil)
+)

@@ -1,0 +1,59 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+
+	"nodal/server/auth"
+)
+
+// sameOrigin refuses what a page of another site makes a browser send with the
+// user's client certificate.
+func sameOrigin(next http.Handler) http.Handler {
+	return http.NewCrossOriginProtection().Handler(next)
+}
+
+// asViewer is the identity of everybody on a listener that asks nobody.
+func asViewer(next http.Handler) http.Handler {
+	viewer := auth.Identity{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}, Role: auth.RoleViewer, Via: "anonymous"}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(auth.NewContext(r.Context(), viewer)))
+	})
+}
+
+// localHost protects what is served on loopback to anybody from DNS rebinding:
+// a page may have its own name resolve to 127.0.0.1, but not change the Host
+// that the browser then sends.
+func localHost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if onLoopback(r) && !isLocalName(r.Host) {
+			writeText(w, http.StatusMisdirectedRequest, "The Host header has to be localhost or an address.")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func onLoopback(r *http.Request) bool {
+	address, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	at, err := netip.ParseAddrPort(address.String())
+	return err == nil && at.Addr().Unmap().IsLoopback()
+}
+
+func isLocalName(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return host == "" || host == "localhost" || net.ParseIP(trimBrackets(host)) != nil
+}
+
+func trimBrackets(host string) string {
+	if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {
+		return host[1 : len(host)-1]
+	}
+	return host
+}

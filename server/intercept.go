@@ -1,0 +1,48 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"nodal/server/auth"
+)
+
+// unaryChain and streamChain are what every call goes through, by gRPC or by
+// REST. Who calls is settled first; what the handler returns, or panics with,
+// becomes a status before the audit line is written.
+func unaryChain(a *auth.Authenticator, log *slog.Logger) []grpc.UnaryServerInterceptor {
+	answer := func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+		defer recovered(ctx, log, info.FullMethod, &err)
+		resp, err = handler(ctx, req)
+		if err != nil {
+			return nil, statusOf(err).Err()
+		}
+		return resp, nil
+	}
+	return []grpc.UnaryServerInterceptor{a.Unary(verbs()), answer}
+}
+
+func streamChain(a *auth.Authenticator, log *slog.Logger) []grpc.StreamServerInterceptor {
+	answer := func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+		defer recovered(ss.Context(), log, info.FullMethod, &err)
+		if err := handler(srv, ss); err != nil {
+			return statusOf(err).Err()
+		}
+		return nil
+	}
+	return []grpc.StreamServerInterceptor{a.Stream(verbs()), answer}
+}
+
+// recovered turns a panic into an error: one bad request must not end the agent.
+func recovered(ctx context.Context, log *slog.Logger, method string, err *error) {
+	if p := recover(); p != nil {
+		log.ErrorContext(ctx, "handler panicked", "method", method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		*err = status.Errorf(codes.Internal, "%s failed inside", method)
+	}
+}

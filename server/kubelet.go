@@ -1,0 +1,123 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+	"nodal/openapi"
+)
+
+// kubelet serves the kubelet's own paths with upstream's methods, parameters,
+// codes and bodies.
+type kubelet struct {
+	store   *node.Store
+	render  *renderer
+	reader  *logService
+	exec    *execService
+	found   func(context.Context) (map[node.Key]*node.Observed, error)
+	healthy func() error
+	config  []byte
+	limits  Limits
+}
+
+func newKubelet(cfg Config, s services) *kubelet {
+	return &kubelet{
+		store: cfg.Store, render: s.pods.render, reader: s.logs, exec: s.exec,
+		found: cfg.RunningPods, healthy: cfg.Healthy, config: cfg.Facts.Configz, limits: cfg.Limits,
+	}
+}
+
+// pods is /pods. Unlike upstream's it keeps showing a pod until it is gone.
+func (k *kubelet) pods(w http.ResponseWriter, _ *http.Request) {
+	views, _ := k.store.Views()
+	items, err := k.render.list(views)
+	if err != nil {
+		writeText(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	const head, tail = `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[`, "]}"
+	size := len(head) + len(tail)
+	for _, item := range items {
+		size += len(item) + 1
+	}
+	body := append(make([]byte, 0, size), head...)
+	for i, item := range items {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, item...)
+	}
+	writeJSON(w, append(body, tail...))
+}
+
+// runningPods is /runningpods/: what the runtime runs, wanted or not.
+func (k *kubelet) runningPods(w http.ResponseWriter, r *http.Request) {
+	found, err := k.found(r.Context())
+	if err != nil {
+		writeText(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	list := corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: []corev1.Pod{}}
+	for _, key := range slices.SortedFunc(maps.Keys(found), compareKeys) {
+		list.Items = append(list.Items, runningAt(key, found[key])...)
+	}
+	body, err := json.Marshal(&list)
+	if err != nil {
+		writeText(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	writeJSON(w, body)
+}
+
+func compareKeys(a, b node.Key) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// runningAt returns the pods of which something runs under one name: a pod
+// that is being replaced by force may share it for a moment.
+func runningAt(key node.Key, got *node.Observed) []corev1.Pod {
+	byUID := map[types.UID]*corev1.Pod{}
+	pod := func(uid types.UID) *corev1.Pod {
+		if byUID[uid] == nil {
+			byUID[uid] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: key.Name, Namespace: key.Namespace, UID: uid}}
+		}
+		return byUID[uid]
+	}
+	for _, s := range got.Sandboxes {
+		if s.State == node.SandboxReady {
+			pod(s.UID)
+		}
+	}
+	for _, c := range got.Containers {
+		if c.State == node.ContainerRunning {
+			p := pod(c.UID)
+			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: c.Name, Image: c.Image})
+		}
+	}
+	var pods []corev1.Pod
+	for _, uid := range slices.Sorted(maps.Keys(byUID)) {
+		pods = append(pods, *byUID[uid])
+	}
+	return pods
+}
+
+// configz is /configz.
+func (k *kubelet) configz(w http.ResponseWriter, _ *http.Request) { writeJSON(w, k.config) }
+
+// openapi is the description of all this.
+func (k *kubelet) openapi(w http.ResponseWriter, _ *http.Request) { writeJSON(w, openapi.Document()) }
+
+func writeJSON(w http.ResponseWriter, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(body) // who does not read it cannot be told
+}

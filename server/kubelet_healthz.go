@@ -1,0 +1,71 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// healthCheck is one line of /healthz?verbose.
+type healthCheck struct {
+	name  string
+	check func() error
+}
+
+// checks are upstream's. Ping and log hold as long as the process answers.
+func (k *kubelet) checks() []healthCheck {
+	fine := func() error { return nil }
+	return []healthCheck{{"ping", fine}, {"log", fine}, {"syncloop", k.healthy}}
+}
+
+// healthz answers ok, or which check failed. A reason is told by the check's
+// own path.
+func (k *kubelet) healthz(w http.ResponseWriter, r *http.Request) {
+	excluded := r.URL.Query()["exclude"]
+	var lines strings.Builder
+	failed := false
+	for _, c := range k.checks() {
+		switch {
+		case slices.Contains(excluded, c.name):
+			excluded = slices.DeleteFunc(slices.Clone(excluded), func(name string) bool { return name == c.name })
+			fmt.Fprintf(&lines, "[+]%s excluded: ok\n", c.name)
+		case c.check() != nil:
+			failed = true
+			fmt.Fprintf(&lines, "[-]%s failed: reason withheld\n", c.name)
+		default:
+			fmt.Fprintf(&lines, "[+]%s ok\n", c.name)
+		}
+	}
+	if len(excluded) > 0 {
+		fmt.Fprintf(&lines, "warn: some health checks cannot be excluded: no matches for %q\n", excluded)
+	}
+	_, verbose := r.URL.Query()["verbose"]
+	switch {
+	case failed:
+		writeText(w, http.StatusInternalServerError, lines.String()+"healthz check failed\n")
+	case verbose:
+		writeText(w, http.StatusOK, lines.String()+"healthz check passed\n")
+	default:
+		writeText(w, http.StatusOK, "ok")
+	}
+}
+
+// healthzOne answers for one check.
+func (k *kubelet) healthzOne(w http.ResponseWriter, r *http.Request) {
+	name := chi.URLParam(r, "check")
+	for _, c := range k.checks() {
+		if c.name != name {
+			continue
+		}
+		if err := c.check(); err != nil {
+			writeText(w, http.StatusInternalServerError, "internal server error: "+err.Error()+"\n")
+			return
+		}
+		writeText(w, http.StatusOK, "ok")
+		return
+	}
+	notFound(w, r)
+}

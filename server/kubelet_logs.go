@@ -1,0 +1,143 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"nodal/node"
+)
+
+// containerLogs is /containerLogs. Its errors are upstream's: 400 for a query
+// that does not decode and for a log that is not there, 404 for an unknown pod
+// or container, 422 for values that make no sense.
+func (k *kubelet) containerLogs(w http.ResponseWriter, r *http.Request) {
+	asked, err := decodeLogQuery(r.URL.Query())
+	if err != nil {
+		writeText(w, http.StatusBadRequest, `{"message": "Unable to decode query."}`)
+		return
+	}
+	if !sensible(asked) {
+		writeText(w, http.StatusUnprocessableEntity, `{"message": "Invalid request."}`)
+		return
+	}
+	pod, container := chi.URLParam(r, "pod"), chi.URLParam(r, "container")
+	key := node.Key{Namespace: chi.URLParam(r, "namespace"), Name: pod}
+	view, ok := k.store.View(key)
+	if !ok {
+		writeText(w, http.StatusNotFound, fmt.Sprintf("pod %q does not exist\n", pod))
+		return
+	}
+	if !hasContainer(view.Slot.Pod.Object, container) {
+		writeText(w, http.StatusNotFound, fmt.Sprintf("container %q not found in pod %q\n", container, pod))
+		return
+	}
+	run, err := k.reader.find(logWanted{key: key, container: container, previous: asked.Previous})
+	if err != nil {
+		writeText(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	sink := &logResponse{w: w, control: http.NewResponseController(w)}
+	w.Header().Set("Content-Type", logContentType)
+	if err := sink.Flush(); err != nil {
+		return // nobody is there
+	}
+	if err := k.reader.read(r.Context(), run, optionsOf(asked, k.reader.now()), sink); err != nil && r.Context().Err() == nil {
+		// The header is out: all that is left is not to look complete.
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// logResponse passes a log on as it comes: no work a line.
+type logResponse struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+var _ LogSink = (*logResponse)(nil)
+
+func (l *logResponse) Write(p []byte) (int, error) {
+	_ = l.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	return l.w.Write(p)
+}
+
+func (l *logResponse) Flush() error {
+	_ = l.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	return l.control.Flush()
+}
+
+// decodeLogQuery reads a query as Kubernetes reads query parameters. The older
+// tail means tailLines, and "all" of them nothing.
+func decodeLogQuery(q url.Values) (corev1.PodLogOptions, error) {
+	var o corev1.PodLogOptions
+	if tail := q.Get("tail"); tail != "" && tail != "all" {
+		q.Set("tailLines", tail)
+	}
+	var errs []error
+	flag := func(name string, into *bool) {
+		if values := q[name]; len(values) > 0 {
+			errs = append(errs, runtime.Convert_Slice_string_To_bool(&values, into, nil))
+		}
+	}
+	number := func(name string, into **int64) {
+		if values := q[name]; len(values) > 0 {
+			errs = append(errs, runtime.Convert_Slice_string_To_Pointer_int64(&values, into, nil))
+		}
+	}
+	flag("follow", &o.Follow)
+	flag("previous", &o.Previous)
+	flag("timestamps", &o.Timestamps)
+	number("sinceSeconds", &o.SinceSeconds)
+	number("tailLines", &o.TailLines)
+	number("limitBytes", &o.LimitBytes)
+	if values := q["sinceTime"]; len(values) > 0 && values[0] != "" {
+		o.SinceTime = &metav1.Time{}
+		errs = append(errs, o.SinceTime.UnmarshalQueryParameter(values[0]))
+	}
+	if stream := q.Get("stream"); stream != "" {
+		o.Stream = &stream
+	}
+	return o, errors.Join(errs...)
+}
+
+// sensible holds the options to the rules of Kubernetes' API server.
+func sensible(o corev1.PodLogOptions) bool {
+	switch {
+	case o.TailLines != nil && *o.TailLines < 0,
+		o.LimitBytes != nil && *o.LimitBytes < 1,
+		o.SinceSeconds != nil && *o.SinceSeconds < 1,
+		o.SinceSeconds != nil && o.SinceTime != nil:
+		return false
+	}
+	if o.Stream == nil || *o.Stream == corev1.LogStreamAll {
+		return true
+	}
+	known := *o.Stream == corev1.LogStreamStdout || *o.Stream == corev1.LogStreamStderr
+	return known && o.TailLines == nil
+}
+
+func optionsOf(o corev1.PodLogOptions, now time.Time) LogOptions {
+	options := LogOptions{Tail: o.TailLines, LimitBytes: o.LimitBytes, Timestamps: o.Timestamps, Follow: o.Follow}
+	if o.SinceSeconds != nil {
+		options.Since = secondsBefore(now, *o.SinceSeconds)
+	}
+	if o.SinceTime != nil {
+		options.Since = o.SinceTime.Time
+	}
+	if o.Stream != nil {
+		switch *o.Stream {
+		case corev1.LogStreamStdout:
+			options.Stream = LogStdout
+		case corev1.LogStreamStderr:
+			options.Stream = LogStderr
+		}
+	}
+	return options
+}

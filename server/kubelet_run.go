@@ -1,0 +1,50 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"nodal/node"
+)
+
+// run is /run: the command is split at blanks, the answer is its raw output,
+// whatever its label says.
+func (k *kubelet) run(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, int64(k.limits.BodyBytes))
+	command := strings.Split(r.FormValue("cmd"), " ")
+	key := node.Key{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "pod")}
+	view, ok := k.store.View(key)
+	uid := chi.URLParam(r, "uid")
+	if !ok || uid != "" && uid != string(view.Slot.Pod.UID()) {
+		writeText(w, http.StatusNotFound, "pod does not exist")
+		return
+	}
+	target, err := k.exec.running(key, chi.URLParam(r, "container"), command)
+	if err != nil {
+		writeText(w, runCode(err), err.Error())
+		return
+	}
+	// No time limit, as upstream: the command ends when its client goes away.
+	stdout, stderr, exit, err := k.exec.runtime.ExecSync(r.Context(), target.ID, command, 0)
+	if err == nil && exit != 0 {
+		err = fmt.Errorf("command '%s' exited with %d: %s", strings.Join(command, " "), exit, stderr)
+	}
+	if err != nil {
+		writeText(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	writeJSON(w, append(stdout, stderr...))
+}
+
+// runCode tells a request that is wrong from one that upstream, too, calls a
+// failure of its own.
+func runCode(err error) int {
+	if errors.Is(err, node.ErrInvalid) {
+		return http.StatusBadRequest
+	}
+	return http.StatusInternalServerError
+}

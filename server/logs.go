@@ -1,0 +1,170 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/genproto/googleapis/api/httpbody"
+	"google.golang.org/grpc"
+	"k8s.io/apimachinery/pkg/types"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+)
+
+// Logs reads what containers wrote.
+type Logs interface {
+	// Read writes the log of a run to sink. With Follow it goes on until
+	// Exited is closed and the log is read to its end. A log that is not there
+	// is node.ErrNotFound.
+	Read(ctx context.Context, run LogRun, options LogOptions, sink LogSink) error
+}
+
+// LogRun names one run of a container.
+type LogRun struct {
+	Key       node.Key
+	UID       types.UID
+	Container string
+	Attempt   uint32
+	Path      string // of the log file, as far as it was observed
+}
+
+// LogOptions choose what is read of a log.
+type LogOptions struct {
+	Tail       *int64
+	LimitBytes *int64
+	Since      time.Time
+	Timestamps bool
+	Stream     LogStream
+	Follow     bool
+	Exited     <-chan struct{} // closed when the run is over
+}
+
+// LogStream is one of a container's outputs, or all of them.
+type LogStream uint8
+
+const (
+	LogAll LogStream = iota
+	LogStdout
+	LogStderr
+)
+
+// LogSink takes a log in large pieces, which it must not keep. Flush is called
+// when nothing more is at hand.
+type LogSink interface {
+	Write([]byte) (int, error)
+	Flush() error
+}
+
+// logService streams logs. Which run is meant is decided in logs_run.go.
+type logService struct {
+	nodev1.UnimplementedLogsServiceServer
+	store   *node.Store
+	site    node.Site
+	logs    Logs
+	now     func() time.Time
+	stopped <-chan struct{}
+}
+
+var _ nodev1.LogsServiceServer = (*logService)(nil)
+
+const logContentType = "text/plain; charset=utf-8"
+
+// ReadLogs streams a log in pieces as they come from the file.
+func (s *logService) ReadLogs(r *nodev1.ReadLogsRequest, stream grpc.ServerStreamingServer[httpbody.HttpBody]) error {
+	options, err := s.options(r)
+	if err != nil {
+		return err
+	}
+	wanted := logWanted{
+		key:       node.Key{Namespace: r.GetNamespace(), Name: r.GetName()},
+		container: r.GetContainer(), previous: r.GetPrevious(),
+	}
+	run, err := s.find(wanted)
+	if err != nil {
+		return err
+	}
+	// So that whoever follows a silent container learns at once that it works.
+	if err := stream.Send(&httpbody.HttpBody{ContentType: logContentType}); err != nil {
+		return err
+	}
+	return s.read(stream.Context(), run, options, logStream{stream})
+}
+
+// logStream sends each piece as a message. gRPC has encoded it, and the
+// in-process connection copied it, before Send returns.
+type logStream struct {
+	stream grpc.ServerStreamingServer[httpbody.HttpBody]
+}
+
+var _ LogSink = logStream{}
+
+func (l logStream) Write(p []byte) (int, error) {
+	if err := l.stream.Send(&httpbody.HttpBody{ContentType: logContentType, Data: p}); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (logStream) Flush() error { return nil }
+
+func (s *logService) options(r *nodev1.ReadLogsRequest) (LogOptions, error) {
+	o := LogOptions{
+		Tail: r.TailLines, LimitBytes: r.LimitBytes, Timestamps: r.GetTimestamps(), Follow: r.GetFollow(),
+	}
+	switch r.GetStream() {
+	case nodev1.LogStream_LOG_STREAM_STDOUT:
+		o.Stream = LogStdout
+	case nodev1.LogStream_LOG_STREAM_STDERR:
+		o.Stream = LogStderr
+	}
+	if r.GetSinceTime() != nil {
+		o.Since = r.GetSinceTime().AsTime()
+	}
+	switch {
+	case r.SinceSeconds != nil && r.GetSinceTime() != nil:
+		return o, fmt.Errorf("since_seconds and since_time: only one may be given: %w", node.ErrInvalid)
+	case r.SinceSeconds != nil && r.GetSinceSeconds() < 1:
+		return o, fmt.Errorf("since_seconds %d: has to be greater than 0: %w", r.GetSinceSeconds(), node.ErrInvalid)
+	case r.TailLines != nil && r.GetTailLines() < 0:
+		return o, fmt.Errorf("tail_lines %d: has to be 0 or greater: %w", r.GetTailLines(), node.ErrInvalid)
+	case r.LimitBytes != nil && r.GetLimitBytes() < 1:
+		return o, fmt.Errorf("limit_bytes %d: has to be greater than 0: %w", r.GetLimitBytes(), node.ErrInvalid)
+	}
+	if r.SinceSeconds != nil {
+		o.Since = secondsBefore(s.now(), r.GetSinceSeconds())
+	}
+	return o, nil
+}
+
+// secondsBefore does not overflow: who asks for the last million years gets all.
+func secondsBefore(now time.Time, seconds int64) time.Time {
+	return time.Unix(max(now.Unix()-seconds, 0), int64(now.Nanosecond()))
+}
+
+// read reads a run's log, and ends when the run, the client or the agent does.
+func (s *logService) read(ctx context.Context, of logRun, o LogOptions, sink LogSink) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if o.Follow {
+		exited := make(chan struct{})
+		o.Exited = exited
+		go func() {
+			if s.untilExit(ctx, of) {
+				close(exited)
+				return
+			}
+			cancel(errStopping)
+		}()
+	}
+	run := LogRun{
+		Key: of.key, UID: of.run.UID, Container: of.run.Name,
+		Attempt: of.run.Attempt, Path: of.run.LogPath,
+	}
+	err := s.logs.Read(ctx, run, o, sink)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+	"nodal/node/status"
+)
+
+// logWanted says whose log is asked for.
+type logWanted struct {
+	key       node.Key
+	container string
+	previous  bool
+}
+
+// logRun is the run whose log it is.
+type logRun struct {
+	key node.Key
+	run node.Container
+}
+
+// find chooses the run: the newest that has begun, or the one before it. While
+// a container waits for its next run, the last one's log is still its log.
+func (s *logService) find(wanted logWanted) (logRun, error) {
+	view, err := find(s.store, wanted.key)
+	if err != nil {
+		return logRun{}, err
+	}
+	if !hasContainer(view.Slot.Pod.Object, wanted.container) {
+		return logRun{}, fmt.Errorf("container %q in pod %s: %w", wanted.container, wanted.key, node.ErrNotFound)
+	}
+	begun := runs(view, wanted.container)
+	switch {
+	case wanted.previous && len(begun) > 1:
+		return logRun{wanted.key, begun[1]}, nil
+	case wanted.previous:
+		return logRun{}, fmt.Errorf("previous terminated container %q in pod %s: %w", wanted.container, wanted.key, node.ErrNotFound)
+	case len(begun) > 0:
+		return logRun{wanted.key, begun[0]}, nil
+	}
+	reason := waitingReason(status.Of(s.site, view.Slot, view.Got), wanted.container)
+	return logRun{}, fmt.Errorf("container %q in pod %s is waiting to start: %s: %w", wanted.container, wanted.key, reason, node.ErrNotReady)
+}
+
+func hasContainer(object *corev1.Pod, name string) bool {
+	for _, list := range [][]corev1.Container{object.Spec.InitContainers, object.Spec.Containers} {
+		for i := range list {
+			if list[i].Name == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// runs are the container's runs that have begun, newest first.
+func runs(view node.View, container string) []node.Container {
+	var begun []node.Container
+	if view.Got == nil {
+		return nil
+	}
+	for _, c := range view.Got.Containers {
+		started := c.State == node.ContainerRunning || c.State == node.ContainerExited
+		if c.UID == view.Slot.Pod.UID() && c.Name == container && started {
+			begun = append(begun, c)
+		}
+	}
+	return begun
+}
+
+func waitingReason(s corev1.PodStatus, container string) string {
+	for _, list := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
+		for i := range list {
+			if w := list[i].State.Waiting; list[i].Name == container && w != nil {
+				if w.Message != "" {
+					return w.Reason + ": " + w.Message
+				}
+				return w.Reason
+			}
+		}
+	}
+	return "ContainerCreating"
+}
+
+// untilExit waits until the run is over, and says no if the request or the
+// agent ends before.
+func (s *logService) untilExit(ctx context.Context, of logRun) bool {
+	for {
+		changed := s.store.Changed()
+		if !s.running(of) {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		case <-s.stopped:
+			return false
+		}
+	}
+}
+
+func (s *logService) running(of logRun) bool {
+	view, ok := s.store.View(of.key)
+	if !ok {
+		return false
+	}
+	for _, c := range view.Got.Containers {
+		if c.ID == of.run.ID {
+			return c.State == node.ContainerRunning
+		}
+	}
+	return false
+}

@@ -1,0 +1,122 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+	"nodal/node/intake"
+	"nodal/node/manifest"
+)
+
+// manifestService takes bundles, whole or not at all.
+type manifestService struct {
+	nodev1.UnimplementedManifestsServiceServer
+	intake intake.Intake
+	now    func() time.Time
+	limit  int // bytes of a bundle
+}
+
+var _ nodev1.ManifestsServiceServer = (*manifestService)(nil)
+
+// Apply makes the node want what the bundle says.
+func (s *manifestService) Apply(_ context.Context, r *nodev1.ApplyRequest) (*nodev1.ApplyResponse, error) {
+	deliveries, err := deliver(r.GetManifest(), s.limit)
+	if err != nil {
+		return nil, err
+	}
+	outcomes, revision, err := s.intake.Apply(deliveries, s.now())
+	if err != nil {
+		return nil, err
+	}
+	return &nodev1.ApplyResponse{Outcomes: outcomesOf(outcomes), Revision: revision}, nil
+}
+
+// Plan answers what Apply would do.
+func (s *manifestService) Plan(_ context.Context, r *nodev1.PlanRequest) (*nodev1.PlanResponse, error) {
+	deliveries, err := deliver(r.GetManifest(), s.limit)
+	if err != nil {
+		return nil, err
+	}
+	outcomes, err := s.intake.Plan(deliveries, s.now())
+	if err != nil {
+		return nil, err
+	}
+	return &nodev1.PlanResponse{Outcomes: outcomesOf(outcomes)}, nil
+}
+
+// Delete deletes what the bundle names. It need not be valid, so that a
+// manifest of yesterday can still be deleted by tomorrow's rules.
+func (s *manifestService) Delete(_ context.Context, r *nodev1.DeleteRequest) (*nodev1.DeleteResponse, error) {
+	if err := fits(r.GetManifest(), s.limit); err != nil {
+		return nil, err
+	}
+	grace, err := graceOf(r.GracePeriodSeconds)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := namesIn(r.GetManifest())
+	if err != nil {
+		return nil, err
+	}
+	outcomes, revision, err := s.intake.DeleteAll(keys, grace, s.now())
+	if err != nil {
+		return nil, err
+	}
+	return &nodev1.DeleteResponse{Outcomes: outcomesOf(outcomes), Revision: revision}, nil
+}
+
+func fits(text string, limit int) error {
+	if len(text) > limit {
+		return fmt.Errorf("manifest of %d bytes: at most %d are taken: %w", len(text), limit, node.ErrTooLarge)
+	}
+	return nil
+}
+
+// deliver decodes a bundle for the intake.
+func deliver(text string, limit int) ([]intake.Delivery, error) {
+	if err := fits(text, limit); err != nil {
+		return nil, err
+	}
+	docs, err := manifest.Decode([]byte(text), manifest.Options{})
+	if err != nil {
+		return nil, err
+	}
+	deliveries := make([]intake.Delivery, len(docs))
+	for i, doc := range docs {
+		deliveries[i] = intake.Delivery{Pod: doc.Pod, Document: doc.Index}
+	}
+	return deliveries, nil
+}
+
+func outcomesOf(outcomes []intake.Outcome) []*nodev1.Outcome {
+	all := make([]*nodev1.Outcome, len(outcomes))
+	for i, o := range outcomes {
+		all[i] = outcomeOf(o)
+	}
+	return all
+}
+
+func outcomeOf(o intake.Outcome) *nodev1.Outcome {
+	return &nodev1.Outcome{
+		Kind: "Pod", Namespace: o.Key.Namespace, Name: o.Key.Name, Uid: string(o.UID),
+		Result: resultOf(o.Verdict), Revision: o.Revision,
+		Changes: o.Changes, Restarts: o.Restarts, Warnings: o.Warnings,
+	}
+}
+
+func resultOf(v intake.Verdict) nodev1.Result {
+	switch v {
+	case intake.Created:
+		return nodev1.Result_RESULT_CREATED
+	case intake.Updated:
+		return nodev1.Result_RESULT_UPDATED
+	case intake.Replaced:
+		return nodev1.Result_RESULT_REPLACED
+	case intake.Deleted:
+		return nodev1.Result_RESULT_DELETED
+	}
+	return nodev1.Result_RESULT_UNCHANGED
+}

@@ -1,0 +1,142 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+	corev1 "k8s.io/api/core/v1"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+	"nodal/node/capability"
+	"nodal/node/status"
+)
+
+// nodeService describes the node itself.
+type nodeService struct {
+	nodev1.UnimplementedNodeServiceServer
+	store   *node.Store
+	sources *node.Sources
+	site    node.Site
+	facts   Facts
+	runtime runtimeStatus
+}
+
+var _ nodev1.NodeServiceServer = (*nodeService)(nil)
+
+// GetNode says what this node is and how it is.
+func (s *nodeService) GetNode(ctx context.Context, _ *nodev1.GetNodeRequest) (*nodev1.GetNodeResponse, error) {
+	views, revision := s.store.Views()
+	answer := &nodev1.GetNodeResponse{
+		Name: s.site.NodeName, Version: s.facts.Version, StartedAt: timestamppb.New(s.facts.Started),
+		Revision: revision, Addresses: s.facts.Addresses, KernelVersion: s.facts.KernelVersion,
+		OsImage: s.facts.OSImage, Architecture: s.facts.Architecture, Pods: s.count(views),
+	}
+	delivered := map[node.Source]int32{}
+	for _, v := range views {
+		delivered[v.Slot.Pod.Source]++
+	}
+	for _, state := range s.sources.List() {
+		answer.Sources = append(answer.Sources, sourceOf(state, delivered[state.Source]))
+	}
+	r := s.runtime.get(ctx)
+	answer.Runtime = &nodev1.Runtime{
+		Endpoint: s.facts.Endpoint, Name: r.Name, Version: r.Version,
+		Ready: r.Ready, NetworkReady: r.NetworkReady, Message: r.Message, Events: r.Events,
+	}
+	return answer, nil
+}
+
+func (s *nodeService) count(views []node.View) *nodev1.PodCounts {
+	n := &nodev1.PodCounts{Total: int32(len(views))}
+	for _, v := range views {
+		pod := status.Of(s.site, v.Slot, v.Got)
+		if pod.Phase == corev1.PodRunning {
+			n.Running++
+		}
+		if isReady(&pod) {
+			n.Ready++
+		}
+		if v.Slot.Pod.Deletion != nil {
+			n.Terminating++
+		}
+	}
+	return n
+}
+
+func sourceOf(state node.SourceState, pods int32) *nodev1.Source {
+	source := &nodev1.Source{Name: string(state.Source), Location: state.Location, Ready: !state.Delivered.IsZero(), Pods: pods}
+	if source.Ready {
+		source.DeliveredAt = timestamppb.New(state.Delivered)
+	}
+	for _, origin := range slices.Sorted(maps.Keys(state.Errors)) {
+		e := state.Errors[origin]
+		source.Errors = append(source.Errors, &nodev1.SourceError{
+			Origin: cmp.Or(e.Origin, origin), Message: e.Message, Time: timestamppb.New(e.Time),
+		})
+	}
+	return source
+}
+
+// ListCapabilities says what becomes of each field of a pod.
+func (s *nodeService) ListCapabilities(context.Context, *nodev1.ListCapabilitiesRequest) (*nodev1.ListCapabilitiesResponse, error) {
+	answer := &nodev1.ListCapabilitiesResponse{}
+	for _, entry := range capability.Table() {
+		answer.Capabilities = append(answer.Capabilities, &nodev1.Capability{
+			Field: entry.Field, Support: supportOf(entry.Support), Note: entry.Note,
+		})
+	}
+	return answer, nil
+}
+
+func supportOf(s capability.Support) nodev1.Support {
+	switch s {
+	case capability.Honoured:
+		return nodev1.Support_SUPPORT_HONOURED
+	case capability.WithoutEffect:
+		return nodev1.Support_SUPPORT_WITHOUT_EFFECT
+	case capability.Refused:
+		return nodev1.Support_SUPPORT_REFUSED
+	}
+	return nodev1.Support_SUPPORT_UNSPECIFIED
+}
+
+const (
+	runtimeStatusFresh   = 5 * time.Second
+	runtimeStatusTimeout = 2 * time.Second
+)
+
+// runtimeStatus asks the runtime how it is, once for many who want to know.
+type runtimeStatus struct {
+	ask func(context.Context) (RuntimeStatus, error)
+	now func() time.Time
+
+	mu    sync.Mutex
+	at    time.Time
+	known RuntimeStatus
+}
+
+// get tells the last answer while it is fresh. That the runtime does not
+// answer is an answer.
+func (s *runtimeStatus) get(ctx context.Context) RuntimeStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	if !s.at.IsZero() && now.Sub(s.at) < runtimeStatusFresh {
+		return s.known
+	}
+	// Others wait for this answer: it must not fail because one client is gone.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), runtimeStatusTimeout)
+	defer cancel()
+	answer, err := s.ask(ctx)
+	if err != nil {
+		answer = RuntimeStatus{Name: s.known.Name, Version: s.known.Version, Message: err.Error()}
+	}
+	s.at, s.known = now, answer
+	return answer
+}

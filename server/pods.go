@@ -1,0 +1,179 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+	"nodal/node/intake"
+	"nodal/node/status"
+)
+
+// podService shows and steers single pods. Watching is in pods_watch.go.
+type podService struct {
+	nodev1.UnimplementedPodsServiceServer
+	store   *node.Store
+	intake  intake.Intake
+	render  *renderer
+	now     func() time.Time
+	limit   int // bytes of a manifest
+	stopped <-chan struct{}
+}
+
+var _ nodev1.PodsServiceServer = (*podService)(nil)
+
+// GetPod returns one pod.
+func (s *podService) GetPod(_ context.Context, r *nodev1.GetPodRequest) (*nodev1.GetPodResponse, error) {
+	pod, err := s.present(node.Key{Namespace: r.GetNamespace(), Name: r.GetName()})
+	if err != nil {
+		return nil, err
+	}
+	return &nodev1.GetPodResponse{Pod: pod}, nil
+}
+
+func (s *podService) present(key node.Key) (*nodev1.Pod, error) {
+	view, err := find(s.store, key)
+	if err != nil {
+		return nil, err
+	}
+	return s.render.pod(view)
+}
+
+func find(store *node.Store, key node.Key) (node.View, error) {
+	view, ok := store.View(key)
+	if !ok {
+		return node.View{}, fmt.Errorf("pod %s: %w", key, node.ErrNotFound)
+	}
+	return view, nil
+}
+
+// ListPods returns the selected pods.
+func (s *podService) ListPods(_ context.Context, r *nodev1.ListPodsRequest) (*nodev1.ListPodsResponse, error) {
+	chosen, err := newSelection(r.GetNamespace(), r.GetLabelSelector(), r.GetFieldSelector())
+	if err != nil {
+		return nil, err
+	}
+	views, revision := s.store.Views()
+	answer := &nodev1.ListPodsResponse{Revision: revision}
+	for _, v := range views {
+		if !chosen.matches(v, s.phase) {
+			continue
+		}
+		pod, err := s.render.pod(v)
+		if err != nil {
+			return nil, err
+		}
+		answer.Pods = append(answer.Pods, pod)
+	}
+	return answer, nil
+}
+
+func (s *podService) phase(v node.View) corev1.PodPhase {
+	return status.Of(s.render.site, v.Slot, v.Got).Phase
+}
+
+// PutPod applies a manifest of one pod, the one that the path names.
+func (s *podService) PutPod(_ context.Context, r *nodev1.PutPodRequest) (*nodev1.PutPodResponse, error) {
+	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
+	deliveries, err := deliver(r.GetManifest(), s.limit)
+	if err != nil {
+		return nil, err
+	}
+	if len(deliveries) != 1 {
+		return nil, fmt.Errorf("the manifest of pod %s holds %d pods, not one: %w", key, len(deliveries), node.ErrInvalid)
+	}
+	if err := agrees(deliveries[0], key); err != nil {
+		return nil, err
+	}
+	outcomes, _, err := s.intake.Apply(deliveries, s.now())
+	if err != nil {
+		return nil, err
+	}
+	pod, err := s.present(key)
+	if err != nil {
+		return nil, err
+	}
+	return &nodev1.PutPodResponse{Outcome: outcomeOf(outcomes[0]), Pod: pod}, nil
+}
+
+// agrees refuses a manifest of another pod than the path names.
+func agrees(d intake.Delivery, key node.Key) error {
+	var wrong []node.Violation
+	check := func(field, got, want string) {
+		if got != want {
+			wrong = append(wrong, node.Violation{
+				Document: d.Document, Object: "Pod " + node.KeyOf(d.Pod).String(),
+				Field: field, Rule: fmt.Sprintf("has to be %q, as in the path", want),
+			})
+		}
+	}
+	check("metadata.namespace", d.Pod.Namespace, key.Namespace)
+	check("metadata.name", d.Pod.Name, key.Name)
+	if len(wrong) > 0 {
+		return &node.InvalidError{Violations: wrong}
+	}
+	return nil
+}
+
+// DeletePod starts a graceful deletion, or shortens one.
+func (s *podService) DeletePod(_ context.Context, r *nodev1.DeletePodRequest) (*nodev1.DeletePodResponse, error) {
+	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
+	grace, err := graceOf(r.GracePeriodSeconds)
+	if err != nil {
+		return nil, err
+	}
+	before, err := find(s.store, key)
+	if err != nil {
+		return nil, err
+	}
+	request := intake.DeleteRequest{Key: key, UID: types.UID(r.GetUid()), Grace: grace}
+	if _, err := s.intake.Delete(request, s.now()); err != nil {
+		return nil, err
+	}
+	// A pod with nothing left to end may be gone by now: then it is shown as it was.
+	if after, ok := s.store.View(key); ok {
+		before = after
+	}
+	pod, err := s.render.pod(before)
+	if err != nil {
+		return nil, err
+	}
+	return &nodev1.DeletePodResponse{Pod: pod}, nil
+}
+
+// graceOf reads a grace period; nil means the pod's own.
+func graceOf(seconds *int64) (*time.Duration, error) {
+	if seconds == nil {
+		return nil, nil
+	}
+	if *seconds < 0 || *seconds > math.MaxInt32 {
+		return nil, fmt.Errorf("grace period of %d seconds: it has to be from 0 to %d: %w", *seconds, math.MaxInt32, node.ErrInvalid)
+	}
+	grace := time.Duration(*seconds) * time.Second
+	return &grace, nil
+}
+
+// RestartPod has running containers end and start anew.
+func (s *podService) RestartPod(_ context.Context, r *nodev1.RestartPodRequest) (*nodev1.RestartPodResponse, error) {
+	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
+	if err := s.intake.Restart(key, r.GetContainer(), s.now()); err != nil {
+		return nil, err
+	}
+	view, err := find(s.store, key)
+	if err != nil {
+		return nil, err
+	}
+	pod, err := s.render.pod(view)
+	if err != nil {
+		return nil, err
+	}
+	grace := node.GracePeriod(view.Slot.Pod.Object)
+	return &nodev1.RestartPodResponse{Pod: pod, GracePeriod: durationpb.New(grace)}, nil
+}

@@ -1,0 +1,176 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+	"sync"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+	"nodal/node/status"
+)
+
+// renderer shows pods as clients see them. A pod's JSON depends on nothing but
+// its view, so it is kept until the view's revision moves: whoever polls /pods
+// on an idle node costs a copy.
+type renderer struct {
+	site node.Site
+
+	mu   sync.Mutex
+	kept map[node.Key]rendered
+}
+
+type rendered struct {
+	revision int64
+	json     []byte
+}
+
+func newRenderer(site node.Site) *renderer {
+	return &renderer{site: site, kept: map[node.Key]rendered{}}
+}
+
+// object is the pod as Kubernetes shows it, with its present status.
+func (r *renderer) object(v node.View) *corev1.Pod {
+	object := *v.Slot.Pod.Object
+	object.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+	object.ResourceVersion = strconv.FormatInt(v.Revision, 10)
+	object.Status = status.Of(r.site, v.Slot, v.Got)
+	if d := v.Slot.Pod.Deletion; d != nil {
+		deadline, grace := metav1.NewTime(d.Deadline()), int64(d.Grace.Seconds())
+		object.DeletionTimestamp, object.DeletionGracePeriodSeconds = &deadline, &grace
+	}
+	return &object
+}
+
+// pod is the typed summary beside the whole object.
+func (r *renderer) pod(v node.View) (*nodev1.Pod, error) {
+	object := r.object(v)
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("encode pod %s: %w", v.Key, err)
+	}
+	asStruct, err := structpb.NewStruct(fields)
+	if err != nil {
+		return nil, fmt.Errorf("encode pod %s: %w", v.Key, err)
+	}
+	pod := &nodev1.Pod{
+		Namespace: v.Key.Namespace, Name: v.Key.Name, Uid: string(object.UID),
+		Revision: v.Revision, Source: string(v.Slot.Pod.Source), Phase: phases[object.Status.Phase],
+		Ready: isReady(&object.Status), Restarts: restarts(&object.Status),
+		AcceptedAt: timestamppb.New(v.Slot.Pod.Accepted), Object: asStruct,
+	}
+	pod.Reason, pod.Message = why(object)
+	for _, ip := range object.Status.PodIPs {
+		pod.PodIps = append(pod.PodIps, ip.IP)
+	}
+	if d := v.Slot.Pod.Deletion; d != nil {
+		pod.DeletionDeadline = timestamppb.New(d.Deadline())
+	}
+	return pod, nil
+}
+
+var phases = map[corev1.PodPhase]nodev1.PodPhase{
+	corev1.PodPending:   nodev1.PodPhase_POD_PHASE_PENDING,
+	corev1.PodRunning:   nodev1.PodPhase_POD_PHASE_RUNNING,
+	corev1.PodSucceeded: nodev1.PodPhase_POD_PHASE_SUCCEEDED,
+	corev1.PodFailed:    nodev1.PodPhase_POD_PHASE_FAILED,
+}
+
+// list returns the JSON of each pod, in order. It is for lists of all pods:
+// what is not asked for is forgotten.
+func (r *renderer) list(views []node.View) ([][]byte, error) {
+	r.mu.Lock()
+	known := r.kept
+	r.mu.Unlock()
+	kept, all := make(map[node.Key]rendered, len(views)), make([][]byte, 0, len(views))
+	for _, v := range views {
+		pod, ok := known[v.Key]
+		if !ok || pod.revision != v.Revision {
+			object := r.object(v)
+			object.TypeMeta = metav1.TypeMeta{} // as in every Kubernetes list
+			data, err := json.Marshal(object)
+			if err != nil {
+				return nil, fmt.Errorf("encode pod %s: %w", v.Key, err)
+			}
+			pod = rendered{revision: v.Revision, json: data}
+		}
+		kept[v.Key] = pod
+		all = append(all, pod.json)
+	}
+	r.mu.Lock()
+	if !maps.EqualFunc(kept, r.kept, func(a, b rendered) bool { return a.revision == b.revision }) {
+		r.kept = kept
+	}
+	r.mu.Unlock()
+	return all, nil
+}
+
+func isReady(s *corev1.PodStatus) bool {
+	for i := range s.Conditions {
+		if s.Conditions[i].Type == corev1.PodReady {
+			return s.Conditions[i].Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func restarts(s *corev1.PodStatus) int32 {
+	var n int32
+	for _, list := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
+		for i := range list {
+			n += list[i].RestartCount
+		}
+	}
+	return n
+}
+
+// why is the most telling reason for a pod that is not ready or has to go.
+func why(object *corev1.Pod) (reason, message string) {
+	s := &object.Status
+	switch {
+	case object.DeletionTimestamp != nil:
+		return "Terminating", "the pod may be killed from " + object.DeletionTimestamp.UTC().Format("2006-01-02T15:04:05Z") + " on"
+	case s.Reason != "":
+		return s.Reason, s.Message
+	case isReady(s):
+		return "", ""
+	}
+	for _, list := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
+		for i := range list {
+			if reason, message := unwell(&list[i].State); reason != "" {
+				return reason, message
+			}
+		}
+	}
+	for _, list := range [][]corev1.ContainerStatus{s.ContainerStatuses, s.InitContainerStatuses} {
+		for i := range list {
+			switch c := &list[i]; {
+			case c.State.Waiting != nil:
+				return c.State.Waiting.Reason, c.State.Waiting.Message
+			case c.State.Terminated != nil:
+				return c.State.Terminated.Reason, c.State.Terminated.Message
+			}
+		}
+	}
+	return "", ""
+}
+
+// unwell is the reason of a container that waits for more than its turn, or
+// has failed.
+func unwell(state *corev1.ContainerState) (reason, message string) {
+	if w := state.Waiting; w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
+		return w.Reason, w.Message
+	}
+	if t := state.Terminated; t != nil && t.ExitCode != 0 {
+		return t.Reason, t.Message
+	}
+	return "", ""
+}

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	nodev1 "nodal/api/gen/node/v1"
+)
+
+// rest are the handlers under /v1. Single answers come from grpc-gateway.
+// Streams do not: it wraps each message in an object of its own, cannot write
+// server-sent events, and answers some errors with other codes than we do.
+type rest struct {
+	unary       http.Handler
+	watchPods   http.Handler
+	watchEvents http.Handler
+	logs        http.Handler
+}
+
+func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
+	mux := runtime.NewServeMux(
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, &restMarshaler{}),
+		runtime.WithErrorHandler(func(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
+			writeStatus(w, status.Convert(err))
+		}),
+		runtime.WithIncomingHeaderMatcher(noHeader),
+		runtime.WithOutgoingHeaderMatcher(noHeader),
+		runtime.WithDisablePathLengthFallback(),
+		runtime.WithDisableHTTPMethodOverride(),
+		runtime.WithWriteContentLength(),
+	)
+	ctx := context.Background() // unused by handlers on a connection of ours
+	err := errors.Join(
+		nodev1.RegisterManifestsServiceHandlerClient(ctx, mux, nodev1.NewManifestsServiceClient(conn)),
+		nodev1.RegisterPodsServiceHandlerClient(ctx, mux, nodev1.NewPodsServiceClient(conn)),
+		nodev1.RegisterExecServiceHandlerClient(ctx, mux, nodev1.NewExecServiceClient(conn)),
+		nodev1.RegisterEventsServiceHandlerClient(ctx, mux, nodev1.NewEventsServiceClient(conn)),
+		nodev1.RegisterNodeServiceHandlerClient(ctx, mux, nodev1.NewNodeServiceClient(conn)),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &rest{
+		unary:       readBody(limits, mux),
+		watchPods:   stream{open: openPodWatch(nodev1.NewPodsServiceClient(conn))},
+		watchEvents: stream{open: openEventWatch(nodev1.NewEventsServiceClient(conn))},
+		logs:        stream{open: openLogs(nodev1.NewLogsServiceClient(conn)), plain: true},
+	}, nil
+}
+
+// noHeader keeps HTTP headers and gRPC metadata apart: nothing behind the
+// gateway reads a header.
+func noHeader(string) (string, bool) { return "", false }
+
+// restMarshaler is protojson, but for one thing: a request body that is bound
+// to a string is taken as it stands. That is how a manifest is posted.
+type restMarshaler struct{ runtime.JSONPb }
+
+var _ runtime.Marshaler = (*restMarshaler)(nil)
+
+// NewDecoder reads a raw string or a message.
+func (m *restMarshaler) NewDecoder(r io.Reader) runtime.Decoder {
+	return runtime.DecoderFunc(func(v any) error {
+		text, ok := v.(*string)
+		if !ok {
+			return m.JSONPb.NewDecoder(r).Decode(v)
+		}
+		data, err := io.ReadAll(r)
+		*text = string(data)
+		return err
+	})
+}
+
+// Marshal ends with a newline, for terminals.
+func (m *restMarshaler) Marshal(v any) ([]byte, error) {
+	data, err := m.JSONPb.Marshal(v)
+	return append(data, '\n'), err
+}
+
+// writeStatus answers with the error as google.rpc.Status.
+func writeStatus(w http.ResponseWriter, s *status.Status) { writeStatusAs(w, httpStatusOf(s), s) }
+
+func writeStatusAs(w http.ResponseWriter, code int, s *status.Status) {
+	body, err := protojson.Marshal(s.Proto())
+	if err != nil {
+		http.Error(w, s.Message(), code)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(body, '\n')) // who does not read it cannot be told
+}

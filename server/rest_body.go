@@ -1,0 +1,80 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"nodal/node"
+)
+
+// bodyTypes are the content types of a body. The second is what curl says
+// when nobody tells it what it sends.
+var bodyTypes = []string{
+	"application/json", "application/x-www-form-urlencoded", "application/x-yaml",
+	"application/yaml", "text/plain", "text/x-yaml", "text/yaml",
+}
+
+// readBody reads a body whole, within the limits, before anything looks at it:
+// a client that trickles holds a connection, never a handler.
+func readBody(limits Limits, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body == nil || r.Body == http.NoBody {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if err := bodyType(r); err != nil {
+			refuseBody(w, http.StatusUnsupportedMediaType, codes.InvalidArgument, err)
+			return
+		}
+		data, err := bodyWithin(limits, w, r)
+		var tooLarge *http.MaxBytesError
+		switch {
+		case errors.As(err, &tooLarge):
+			writeStatus(w, statusOf(fmt.Errorf("body: at most %d bytes are taken: %w", tooLarge.Limit, node.ErrTooLarge)))
+			return
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			refuseBody(w, http.StatusRequestTimeout, codes.DeadlineExceeded, fmt.Errorf("body: not there within %s", limits.BodyTimeout))
+			return
+		case err != nil:
+			refuseBody(w, http.StatusBadRequest, codes.InvalidArgument, fmt.Errorf("read body: %w", err))
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(data))
+		next.ServeHTTP(w, r)
+	})
+}
+
+func bodyType(r *http.Request) error {
+	header := r.Header.Get("Content-Type")
+	if header == "" {
+		return nil
+	}
+	kind, _, err := mime.ParseMediaType(header)
+	if err != nil || !slices.Contains(bodyTypes, kind) {
+		return fmt.Errorf("content type %q is none of %v", header, bodyTypes)
+	}
+	return nil
+}
+
+func bodyWithin(limits Limits, w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	control := http.NewResponseController(w)
+	// Not every kind of connection has deadlines; the size is bounded in any case.
+	_ = control.SetReadDeadline(time.Now().Add(limits.BodyTimeout))
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	return io.ReadAll(http.MaxBytesReader(w, r.Body, int64(limits.BodyBytes)))
+}
+
+// refuseBody answers what only HTTP has a code for.
+func refuseBody(w http.ResponseWriter, code int, c codes.Code, err error) {
+	writeStatusAs(w, code, status.New(c, err.Error()))
+}

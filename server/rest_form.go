@@ -1,0 +1,123 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/genproto/googleapis/api/httpbody"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	nodev1 "nodal/api/gen/node/v1"
+)
+
+// streamForm is how messages look on the wire.
+type streamForm interface {
+	contentType() string
+	message(proto.Message) ([]byte, error)
+	failure(*status.Status) ([]byte, error)
+	keepAlive() []byte // nil: nothing fits in between
+}
+
+// streamWriter sends each message as soon as it is there.
+type streamWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	form    streamForm
+}
+
+func newStreamWriter(w http.ResponseWriter, form streamForm) *streamWriter {
+	w.Header().Set("Content-Type", form.contentType())
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	return &streamWriter{w: w, control: http.NewResponseController(w), form: form}
+}
+
+func (s *streamWriter) send(m proto.Message) error {
+	data, err := s.form.message(m)
+	if err != nil {
+		return err
+	}
+	return s.write(data)
+}
+
+// fail tells of an error in the middle, if the form has words for it.
+func (s *streamWriter) fail(failed *status.Status) error {
+	data, err := s.form.failure(failed)
+	if err != nil {
+		return err
+	}
+	return s.write(data)
+}
+
+// write gives up on a client that does not read: its stream would hold memory
+// and a place for as long as the connection stands.
+func (s *streamWriter) write(data []byte) error {
+	_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	if _, err := s.w.Write(data); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// plainForm is the bytes of each HttpBody.
+type plainForm struct{}
+
+// errNoWords says that a form cannot express an error.
+var errNoWords = errors.New("the form has no words for an error")
+
+func (plainForm) contentType() string { return logContentType }
+func (plainForm) keepAlive() []byte   { return nil }
+func (plainForm) message(m proto.Message) ([]byte, error) {
+	return m.(*httpbody.HttpBody).GetData(), nil
+}
+func (plainForm) failure(*status.Status) ([]byte, error) { return nil, errNoWords }
+
+// lineForm is a JSON object a line.
+type lineForm struct{}
+
+func (lineForm) contentType() string { return "application/x-ndjson" }
+func (lineForm) keepAlive() []byte   { return nil }
+func (lineForm) message(m proto.Message) ([]byte, error) {
+	data, err := protojson.Marshal(m)
+	return append(data, '\n'), err
+}
+func (lineForm) failure(s *status.Status) ([]byte, error) {
+	data, err := protojson.Marshal(s.Proto())
+	return append(append([]byte(`{"error":`), data...), "}\n"...), err
+}
+
+// eventForm is server-sent events: the revision is the id from which a browser
+// resumes by itself.
+type eventForm struct{}
+
+func (eventForm) contentType() string { return "text/event-stream" }
+func (eventForm) keepAlive() []byte   { return []byte(":\n\n") }
+func (eventForm) message(m proto.Message) ([]byte, error) {
+	data, err := protojson.Marshal(m)
+	id, name := "", "message"
+	switch m := m.(type) {
+	case *nodev1.WatchPodsResponse:
+		id, name = strconv.FormatInt(m.GetRevision(), 10), strings.TrimPrefix(m.GetType().String(), "WATCH_TYPE_")
+	case *nodev1.WatchEventsResponse:
+		id, name = strconv.FormatInt(m.GetRevision(), 10), "EVENT"
+		if m.GetEvent() == nil {
+			name = "SYNCED"
+		}
+	}
+	return []byte("id: " + id + "\nevent: " + name + "\ndata: " + string(data) + "\n\n"), err
+}
+func (eventForm) failure(s *status.Status) ([]byte, error) {
+	data, err := protojson.Marshal(s.Proto())
+	return []byte("event: error\ndata: " + string(data) + "\n\n"), err
+}
+
+var (
+	_ streamForm = plainForm{}
+	_ streamForm = lineForm{}
+	_ streamForm = eventForm{}
+)

@@ -1,0 +1,206 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	nodev1 "nodal/api/gen/node/v1"
+)
+
+// stream answers a request with the messages of a server stream: plain bytes,
+// server-sent events, or a JSON object a line.
+type stream struct {
+	open  func(context.Context, *http.Request) (recv, error)
+	plain bool
+}
+
+// recv returns the next message, or io.EOF after the last.
+type recv func() (proto.Message, error)
+
+const (
+	writeTimeout      = time.Minute      // for one piece to a client that reads slowly
+	keepAliveInterval = 15 * time.Second // of server-sent events, for proxies that cut idle connections
+)
+
+func (s stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	next, err := s.open(ctx, r)
+	if err != nil {
+		writeStatus(w, status.Convert(err))
+		return
+	}
+	// An error before the first message can still have a code of its own.
+	first, err := next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		writeStatus(w, status.Convert(err))
+		return
+	}
+	out := newStreamWriter(w, s.form(r))
+	if err == nil {
+		err = out.send(first)
+	}
+	if err == nil {
+		err = s.copy(ctx, out, next)
+	}
+	if err == nil || errors.Is(err, io.EOF) || ctx.Err() != nil {
+		return
+	}
+	if out.fail(status.Convert(err)) != nil {
+		// The answer is cut short and must not look complete. This is how
+		// net/http wants to be told.
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func (s stream) form(r *http.Request) streamForm {
+	switch {
+	case s.plain:
+		return plainForm{}
+	case strings.Contains(r.Header.Get("Accept"), "text/event-stream"):
+		return eventForm{}
+	}
+	return lineForm{}
+}
+
+// copy sends messages until there are no more.
+func (s stream) copy(ctx context.Context, out *streamWriter, next recv) error {
+	if out.form.keepAlive() == nil {
+		for {
+			message, err := next()
+			if err != nil {
+				return err
+			}
+			if err := out.send(message); err != nil {
+				return err
+			}
+		}
+	}
+	messages, end := make(chan proto.Message), make(chan error, 1)
+	go func() {
+		for {
+			message, err := next()
+			if err != nil {
+				end <- err
+				return
+			}
+			select {
+			case messages <- message:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return copyAlive(ctx, out, messages, end)
+}
+
+func copyAlive(ctx context.Context, out *streamWriter, messages <-chan proto.Message, end <-chan error) error {
+	ticker := time.NewTicker(keepAliveInterval)
+	defer ticker.Stop()
+	for {
+		var err error
+		select {
+		case message := <-messages:
+			err = out.send(message)
+		case <-ticker.C:
+			err = out.write(out.form.keepAlive())
+		case err = <-end:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func openPodWatch(client nodev1.PodsServiceClient) func(context.Context, *http.Request) (recv, error) {
+	return func(ctx context.Context, r *http.Request) (recv, error) {
+		request := &nodev1.WatchPodsRequest{}
+		if err := fillFrom(r, request); err != nil {
+			return nil, err
+		}
+		var err error
+		if request.SinceRevision, err = resumeAt(r, request.GetSinceRevision()); err != nil {
+			return nil, err
+		}
+		return receiver(client.WatchPods(ctx, request))
+	}
+}
+
+func openEventWatch(client nodev1.EventsServiceClient) func(context.Context, *http.Request) (recv, error) {
+	return func(ctx context.Context, r *http.Request) (recv, error) {
+		request := &nodev1.WatchEventsRequest{}
+		if err := fillFrom(r, request); err != nil {
+			return nil, err
+		}
+		var err error
+		if request.SinceRevision, err = resumeAt(r, request.GetSinceRevision()); err != nil {
+			return nil, err
+		}
+		return receiver(client.WatchEvents(ctx, request))
+	}
+}
+
+func openLogs(client nodev1.LogsServiceClient) func(context.Context, *http.Request) (recv, error) {
+	return func(ctx context.Context, r *http.Request) (recv, error) {
+		request := &nodev1.ReadLogsRequest{}
+		if err := fillFrom(r, request); err != nil {
+			return nil, err
+		}
+		request.Namespace, request.Name = chi.URLParam(r, "namespace"), chi.URLParam(r, "name")
+		request.Container = chi.URLParam(r, "container")
+		return receiver(client.ReadLogs(ctx, request))
+	}
+}
+
+func receiver[M any, P interface {
+	*M
+	proto.Message
+}](stream grpc.ServerStreamingClient[M], err error) (recv, error) {
+	if err != nil {
+		return nil, err
+	}
+	return func() (proto.Message, error) {
+		message, err := stream.Recv()
+		if err != nil {
+			return nil, err
+		}
+		return P(message), nil
+	}, nil
+}
+
+func fillFrom(r *http.Request, request proto.Message) error {
+	if err := runtime.PopulateQueryParameters(request, r.URL.Query(), utilities.NewDoubleArray(nil)); err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	return nil
+}
+
+// resumeAt prefers what a browser says when it comes back, since the address
+// that it comes back to still holds what it said at first.
+func resumeAt(r *http.Request, asked int64) (int64, error) {
+	last := r.Header.Get("Last-Event-ID")
+	if last == "" {
+		return asked, nil
+	}
+	revision, err := strconv.ParseInt(last, 10, 64)
+	if err != nil || revision < 0 {
+		return 0, status.Error(codes.InvalidArgument, fmt.Sprintf("Last-Event-ID %q is no revision", last))
+	}
+	return revision, nil
+}

@@ -1,0 +1,162 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"nodal/server/auth"
+)
+
+// listeners are the kinds of listener that a route is served on.
+type listeners uint8
+
+const (
+	listenFull     listeners = 1 << iota // the socket and 10250
+	listenReadOnly                       // 10255
+	listenHealth                         // 10248
+
+	listenReads = listenFull | listenReadOnly
+	listenAll   = listenFull | listenReadOnly | listenHealth
+)
+
+// route is one line of the table. Below /v1 the right is checked by the
+// interceptors, as for gRPC; elsewhere by the route itself.
+type route struct {
+	method  string // anyMethod: all
+	pattern string
+	verb    auth.Verb
+	on      listeners
+	handler http.Handler
+}
+
+const (
+	anyMethod = "*"
+	podPath   = "/v1/namespaces/{namespace}/pods/{name}"
+)
+
+// routes is everything that is served over HTTP, sorted by pattern and method.
+func routes(r *rest, k *kubelet) []route {
+	return []route{
+		{"GET", "/configz", auth.Read, listenFull, http.HandlerFunc(k.configz)},
+		{"GET", "/containerLogs/{namespace}/{pod}/{container}", auth.Read, listenFull, http.HandlerFunc(k.containerLogs)},
+		{anyMethod, "/healthz", auth.Read, listenAll, http.HandlerFunc(k.healthz)},
+		{anyMethod, "/healthz/{check}", auth.Read, listenAll, http.HandlerFunc(k.healthzOne)},
+		{"GET", "/openapi.json", auth.Read, listenReads, http.HandlerFunc(k.openapi)},
+		{"GET", "/pods", auth.Read, listenReads, http.HandlerFunc(k.pods)},
+		{"POST", "/run/{namespace}/{pod}/{container}", auth.Exec, listenFull, http.HandlerFunc(k.run)},
+		{"POST", "/run/{namespace}/{pod}/{uid}/{container}", auth.Exec, listenFull, http.HandlerFunc(k.run)},
+		{"GET", "/runningpods/", auth.Read, listenFull, http.HandlerFunc(k.runningPods)},
+		{"GET", "/v1/events", auth.Read, listenReads, r.unary},
+		{"GET", "/v1/events:watch", auth.Read, listenFull, r.watchEvents},
+		{"DELETE", "/v1/manifests", auth.Write, listenFull, r.unary},
+		{"POST", "/v1/manifests", auth.Write, listenFull, r.unary},
+		{"POST", "/v1/manifests:plan", auth.Read, listenFull, r.unary},
+		{"GET", "/v1/namespaces/{namespace}/pods", auth.Read, listenReads, r.unary},
+		{"DELETE", podPath, auth.Write, listenFull, r.unary},
+		{"GET", podPath, auth.Read, listenReads, r.unary},
+		{"PUT", podPath, auth.Write, listenFull, r.unary},
+		{"GET", podPath + "/containers/{container}/logs", auth.Read, listenFull, r.logs},
+		{"POST", podPath + "/containers/{container}:run", auth.Exec, listenFull, r.unary},
+		{"GET", podPath + "/timeline", auth.Read, listenReads, r.unary},
+		{"POST", podPath + ":restart", auth.Write, listenFull, r.unary},
+		{"GET", "/v1/node", auth.Read, listenReads, r.unary},
+		{"GET", "/v1/node/capabilities", auth.Read, listenReads, r.unary},
+		{"GET", "/v1/pods", auth.Read, listenReads, r.unary},
+		{"GET", "/v1/pods:watch", auth.Read, listenFull, r.watchPods},
+	}
+}
+
+// debugPaths are upstream's debugging handlers. Where they are off, and on the
+// read-only port, they answer in upstream's words, those to come included.
+var debugPaths = []string{
+	"/attach/*", "/containerLogs/*", "/debug/pprof/*", "/exec/*", "/logs/*", "/portForward/*", "/run/*", "/runningpods/*",
+}
+
+// serve builds the handler of one kind of listener.
+func serve(table []route, kind listeners, cfg Config) http.Handler {
+	mux := chi.NewMux()
+	mux.NotFound(notFound)
+	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { methodNotAllowed(mux, w, r) })
+	noDebug := cfg.Limits.NoDebug && kind == listenFull || kind == listenReadOnly
+	if noDebug {
+		for _, path := range debugPaths {
+			mux.Handle(path, cfg.Auth.Kubelet(auth.Read, http.HandlerFunc(debugDisabled)))
+		}
+	}
+	var served []route
+	for _, rt := range table {
+		if rt.on&kind == 0 || noDebug && isDebug(rt.pattern) {
+			continue
+		}
+		served = append(served, rt)
+		handler := rt.handler
+		if !strings.HasPrefix(rt.pattern, "/v1/") {
+			handler = cfg.Auth.Kubelet(rt.verb, handler)
+		}
+		if rt.method == anyMethod {
+			mux.Handle(rt.pattern, handler)
+		} else {
+			mux.Method(rt.method, rt.pattern, handler)
+		}
+	}
+	mux.Method(http.MethodGet, "/", cfg.Auth.Kubelet(auth.Read, index(served)))
+	return mux
+}
+
+func isDebug(pattern string) bool {
+	for _, path := range debugPaths {
+		if strings.HasPrefix(pattern, strings.TrimSuffix(path, "*")) {
+			return true
+		}
+	}
+	return false
+}
+
+func debugDisabled(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, "Debug endpoints are disabled.", http.StatusMethodNotAllowed)
+}
+
+// index lists what is served here.
+func index(served []route) http.Handler {
+	var text strings.Builder
+	for _, rt := range served {
+		fmt.Fprintf(&text, "%-6s %s\n", rt.method, rt.pattern)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, text.String()) })
+}
+
+func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v1/") }
+
+func notFound(w http.ResponseWriter, r *http.Request) {
+	if isAPI(r) {
+		writeStatus(w, status.Newf(codes.NotFound, "%s: there is no such path", r.URL.Path))
+		return
+	}
+	writeText(w, http.StatusNotFound, "404: Page Not Found")
+}
+
+// methodNotAllowed says which methods are, as HTTP wants it.
+func methodNotAllowed(mux *chi.Mux, w http.ResponseWriter, r *http.Request) {
+	for _, method := range []string{"DELETE", "GET", "POST", "PUT"} {
+		if mux.Match(chi.NewRouteContext(), method, r.URL.Path) {
+			w.Header().Add("Allow", method)
+		}
+	}
+	if isAPI(r) {
+		writeStatusAs(w, http.StatusMethodNotAllowed, status.Newf(codes.Unimplemented, "%s %s: the method is not one of the path's", r.Method, r.URL.Path))
+		return
+	}
+	writeText(w, http.StatusMethodNotAllowed, "405: Method Not Allowed")
+}
+
+func writeText(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	_, _ = w.Write([]byte(text)) // who does not read it cannot be told
+}

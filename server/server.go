@@ -1,0 +1,173 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+	"nodal/node/intake"
+	"nodal/server/auth"
+	"nodal/server/inproc"
+	"nodal/server/listen"
+)
+
+// Config is everything the server depends on.
+type Config struct {
+	Store   *node.Store
+	Events  *node.Events
+	Sources *node.Sources
+	Intake  intake.Intake // of the API's own pods
+	Site    node.Site
+	Now     func() time.Time
+
+	Runtime     Runtime
+	Logs        Logs
+	RunningPods func(context.Context) (map[node.Key]*node.Observed, error) // as the runtime shows them
+	Healthy     func() error                                               // whether the reconciler still turns; nil: it does
+
+	Auth   *auth.Authenticator
+	Facts  Facts
+	Limits Limits
+	Log    *slog.Logger
+}
+
+// Facts are what the node is, fixed at the start.
+type Facts struct {
+	Version       string
+	Started       time.Time
+	Addresses     []string
+	KernelVersion string
+	OSImage       string
+	Architecture  string
+	Configz       []byte // the body of /configz
+	Endpoint      string // of the runtime
+}
+
+// Limits bound what one request may ask. Zero values are the defaults.
+type Limits struct {
+	BodyBytes   int           // of a manifest or another body; 4 MiB
+	BodyTimeout time.Duration // until a body has arrived; 30 s
+	NoDebug     bool          // enableDebuggingHandlers is off: no logs, run and the like on kubelet paths
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.BodyBytes == 0 {
+		l.BodyBytes = 4 << 20
+	}
+	if l.BodyTimeout == 0 {
+		l.BodyTimeout = 30 * time.Second
+	}
+	return l
+}
+
+// Server is the API, ready to be put behind listeners.
+type Server struct {
+	grpc     *grpc.Server
+	full     http.Handler
+	readOnly http.Handler
+	healthz  http.Handler
+	health   *health.Server
+	stopped  chan struct{}
+	stop     func()
+}
+
+// New builds the services and the handlers in front of them.
+func New(cfg Config) (*Server, error) {
+	cfg.Limits = cfg.Limits.withDefaults()
+	if cfg.Healthy == nil {
+		cfg.Healthy = func() error { return nil }
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	s := &Server{health: health.NewServer(), stopped: make(chan struct{})}
+	s.stop = sync.OnceFunc(func() {
+		close(s.stopped)
+		s.health.Shutdown()
+	})
+	unary, stream := unaryChain(cfg.Auth, cfg.Log), streamChain(cfg.Auth, cfg.Log)
+	options := append(listen.GRPCOptions(cfg.Auth.PeerInfo),
+		grpc.ChainUnaryInterceptor(unary...),
+		grpc.ChainStreamInterceptor(stream...),
+		// Room for the rest of the message: the manifest itself is measured by the service.
+		grpc.MaxRecvMsgSize(cfg.Limits.BodyBytes+64<<10),
+	)
+	s.grpc = grpc.NewServer(options...)
+	conn := inproc.New(unary, stream)
+
+	services := newServices(cfg, s.stopped)
+	services.register(s.grpc)
+	services.register(conn)
+	healthv1.RegisterHealthServer(s.grpc, s.health)
+	reflection.Register(s.grpc)
+
+	rest, err := newREST(cfg.Limits, conn)
+	if err != nil {
+		return nil, fmt.Errorf("set up REST: %w", err)
+	}
+	table := routes(rest, newKubelet(cfg, services))
+	s.full = sameOrigin(cfg.Auth.HTTP(serve(table, listenFull, cfg)))
+	s.readOnly = localHost(asViewer(serve(table, listenReadOnly, cfg)))
+	s.healthz = localHost(asViewer(serve(table, listenHealth, cfg)))
+	return s, nil
+}
+
+// GRPC is the native gRPC server.
+func (s *Server) GRPC() *grpc.Server { return s.grpc }
+
+// HTTP serves everything, to callers that prove who they are.
+func (s *Server) HTTP() http.Handler { return s.full }
+
+// ReadOnly serves a fixed list of reads to anybody.
+func (s *Server) ReadOnly() http.Handler { return s.readOnly }
+
+// Healthz serves the health of the process to anybody.
+func (s *Server) Healthz() http.Handler { return s.healthz }
+
+// Stop ends watches and followed logs and reports the services as not serving,
+// so that the listeners can drain. It may be called more than once.
+func (s *Server) Stop() { s.stop() }
+
+// services are the implementations behind the API.
+type services struct {
+	manifests *manifestService
+	pods      *podService
+	logs      *logService
+	exec      *execService
+	events    *eventService
+	node      *nodeService
+}
+
+func newServices(cfg Config, stopped <-chan struct{}) services {
+	render := newRenderer(cfg.Site)
+	return services{
+		manifests: &manifestService{intake: cfg.Intake, now: cfg.Now, limit: cfg.Limits.BodyBytes},
+		pods:      &podService{store: cfg.Store, intake: cfg.Intake, render: render, now: cfg.Now, limit: cfg.Limits.BodyBytes, stopped: stopped},
+		logs:      &logService{store: cfg.Store, logs: cfg.Logs, site: cfg.Site, now: cfg.Now, stopped: stopped},
+		exec:      &execService{store: cfg.Store, runtime: cfg.Runtime},
+		events:    &eventService{store: cfg.Store, events: cfg.Events, stopped: stopped},
+		node:      &nodeService{
+			store: cfg.Store, sources: cfg.Sources, site: cfg.Site, facts: cfg.Facts,
+			runtime: runtimeStatus{ask: cfg.Runtime.Status, now: cfg.Now},
+		},
+	}
+}
+
+func (s services) register(r grpc.ServiceRegistrar) {
+	nodev1.RegisterManifestsServiceServer(r, s.manifests)
+	nodev1.RegisterPodsServiceServer(r, s.pods)
+	nodev1.RegisterLogsServiceServer(r, s.logs)
+	nodev1.RegisterExecServiceServer(r, s.exec)
+	nodev1.RegisterEventsServiceServer(r, s.events)
+	nodev1.RegisterNodeServiceServer(r, s.node)
+}

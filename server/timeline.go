@@ -1,0 +1,114 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"k8s.io/apimachinery/pkg/types"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+)
+
+// GetTimeline shows the steps of the pod that holds the name, or of the last
+// one that did, as long as its events are kept.
+func (s *eventService) GetTimeline(_ context.Context, r *nodev1.GetTimelineRequest) (*nodev1.GetTimelineResponse, error) {
+	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
+	events, _, err := s.events.Since(0, func(e *node.Event) bool { return e.Key == key })
+	if err != nil {
+		return nil, err
+	}
+	view, ok := s.store.View(key)
+	if !ok && len(events) == 0 {
+		return nil, fmt.Errorf("pod %s: %w", key, node.ErrNotFound)
+	}
+	var t timeline
+	if ok {
+		t = newTimeline(view, events)
+	} else {
+		t = timeline{uid: events[len(events)-1].UID, accepted: events[0].First}
+		t.addEvents(events)
+	}
+	slices.SortStableFunc(t.steps, func(a, b *nodev1.Step) int {
+		return a.GetTime().AsTime().Compare(b.GetTime().AsTime())
+	})
+	return &nodev1.GetTimelineResponse{Namespace: key.Namespace, Name: key.Name, Uid: string(t.uid), Steps: t.steps}, nil
+}
+
+// timeline collects the steps of one pod.
+type timeline struct {
+	uid      types.UID
+	accepted time.Time
+	steps    []*nodev1.Step
+}
+
+// newTimeline tells the story from the pod's record and its events. What lies
+// before the first event that is kept, because the agent was restarted, is
+// told by what the runtime remembers.
+func newTimeline(view node.View, events []node.Event) timeline {
+	pod := view.Slot.Pod
+	t := timeline{uid: pod.UID(), accepted: pod.Accepted}
+	told := time.Time{}
+	for i := range events {
+		if events[i].UID == t.uid && (told.IsZero() || events[i].First.Before(told)) {
+			told = events[i].First
+		}
+	}
+	t.addEvents(events)
+	if !slices.ContainsFunc(t.steps, func(step *nodev1.Step) bool { return step.GetWhat() == "Accepted" }) {
+		t.add(pod.Accepted, &nodev1.Step{What: "Accepted", Message: "from source " + string(pod.Source)})
+	}
+	if view.Got != nil {
+		t.addObserved(view.Got, func(at time.Time) bool { return told.IsZero() || at.Before(told) })
+	}
+	return t
+}
+
+func (t *timeline) addEvents(events []node.Event) {
+	for i := range events {
+		e := &events[i]
+		if e.UID != t.uid {
+			continue
+		}
+		step := &nodev1.Step{What: e.Reason, Container: e.Container, Message: e.Message, Warning: e.Warning}
+		if e.Took > 0 {
+			step.Took = durationpb.New(e.Took)
+		}
+		t.add(e.Time, step)
+	}
+}
+
+func (t *timeline) addObserved(got *node.Observed, untold func(time.Time) bool) {
+	add := func(at time.Time, step *nodev1.Step) {
+		if !at.IsZero() && untold(at) {
+			t.add(at, step)
+		}
+	}
+	for i := range got.Sandboxes {
+		if s := &got.Sandboxes[i]; s.UID == t.uid {
+			add(s.CreatedAt, &nodev1.Step{What: "SandboxCreated", Message: "sandbox " + s.ID})
+		}
+	}
+	for i := range got.Containers {
+		c := &got.Containers[i]
+		if c.UID != t.uid {
+			continue
+		}
+		add(c.CreatedAt, &nodev1.Step{What: "Created", Container: c.Name, Message: fmt.Sprintf("attempt %d", c.Attempt)})
+		add(c.StartedAt, &nodev1.Step{What: "Started", Container: c.Name, Message: fmt.Sprintf("attempt %d", c.Attempt)})
+		add(c.FinishedAt, &nodev1.Step{
+			What: "Exited", Container: c.Name, Message: fmt.Sprintf("attempt %d, exit code %d", c.Attempt, c.ExitCode),
+			Took: durationpb.New(c.Ran()), Warning: c.ExitCode != 0,
+		})
+	}
+}
+
+func (t *timeline) add(at time.Time, step *nodev1.Step) {
+	step.Time = timestamppb.New(at)
+	step.SinceAccepted = durationpb.New(at.Sub(t.accepted))
+	t.steps = append(t.steps, step)
+}

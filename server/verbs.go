@@ -1,0 +1,30 @@
+package server
+
+import (
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/server/auth"
+)
+
+// verbs says which right each method needs. A method that is not here is
+// denied to everybody.
+func verbs() map[string]auth.Verb {
+	return map[string]auth.Verb{
+		nodev1.EventsService_GetTimeline_FullMethodName:    auth.Read,
+		nodev1.EventsService_ListEvents_FullMethodName:     auth.Read,
+		nodev1.EventsService_WatchEvents_FullMethodName:    auth.Read,
+		nodev1.ExecService_Exec_FullMethodName:             auth.Exec,
+		nodev1.ExecService_Run_FullMethodName:              auth.Exec,
+		nodev1.LogsService_ReadLogs_FullMethodName:         auth.Read,
+		nodev1.ManifestsService_Apply_FullMethodName:       auth.Write,
+		nodev1.ManifestsService_Delete_FullMethodName:      auth.Write,
+		nodev1.ManifestsService_Plan_FullMethodName:        auth.Read,
+		nodev1.NodeService_GetNode_FullMethodName:          auth.Read,
+		nodev1.NodeService_ListCapabilities_FullMethodName: auth.Read,
+		nodev1.PodsService_DeletePod_FullMethodName:        auth.Write,
+		nodev1.PodsService_GetPod_FullMethodName:           auth.Read,
+		nodev1.PodsService_ListPods_FullMethodName:         auth.Read,
+		nodev1.PodsService_PutPod_FullMethodName:           auth.Write,
+		nodev1.PodsService_RestartPod_FullMethodName:       auth.Write,
+		nodev1.PodsService_WatchPods_FullMethodName:        auth.Read,
+	}
+}
