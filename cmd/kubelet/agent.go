@@ -36,6 +36,7 @@ type agent struct {
 	site    node.Site
 	state   *state
 	sources *node.Sources
+	origins []podSource
 	runtime *runtime
 	logs    logs.Layout
 }
@@ -69,6 +70,9 @@ func newAgent(cfg *config.Config, log *slog.Logger) (*agent, error) {
 	a.site = node.Site{NodeName: cfg.NodeName, HostIPs: a.machine.ips, Runtime: "containerd", BackoffMax: cfg.CrashLoopMax}
 	a.sources = node.NewSources(a.locations())
 	a.sources.Delivered(node.SourceAPI, a.started, nil) // what was posted came back with the journal
+	if a.origins, err = a.podSources(); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
 	return a, nil
 }
 
@@ -129,7 +133,7 @@ func (a *agent) run(ctx context.Context) error {
 
 // work runs the sources and the reconciler in the group.
 func (a *agent) work(ctx context.Context, group *errgroup.Group) {
-	for _, s := range a.podSources() {
+	for _, s := range a.origins {
 		group.Go(func() error { return s.Run(ctx) })
 	}
 	r := reconciler.New(reconciler.Config{
@@ -141,7 +145,7 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) {
 }
 
 // podSources are the origins of pods besides the API.
-func (a *agent) podSources() []podSource {
+func (a *agent) podSources() ([]podSource, error) {
 	s := a.cfg.Sources
 	sink := source.Sink{
 		Intake: a.intake(""), Board: a.sources, Event: a.state.events.Add,
@@ -151,9 +155,13 @@ func (a *agent) podSources() []podSource {
 		found = append(found, source.NewFile(source.FileConfig{Path: s.StaticPodPath, Poll: s.FileCheck, Sink: sink}))
 	}
 	if s.URL != "" {
-		found = append(found, source.NewURL(source.URLConfig{URL: s.URL, Headers: s.URLHeader, Poll: s.HTTPCheck, Sink: sink}))
+		url, err := source.NewURL(source.URLConfig{URL: s.URL, Header: s.URLHeader, Poll: s.HTTPCheck, Sink: sink})
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, url)
 	}
-	return found
+	return found, nil
 }
 
 // podSource delivers pods until its context ends.

@@ -6,7 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"runtime"
+	goruntime "runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +20,7 @@ type machine struct {
 }
 
 func lookAtMachine(configured []netip.Addr) (machine, error) {
-	m := machine{arch: runtime.GOARCH, os: osImage("/etc/os-release")}
+	m := machine{arch: goruntime.GOARCH, os: osImage("/etc/os-release")}
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {
 		return m, fmt.Errorf("ask for the kernel's version: %w", err)
