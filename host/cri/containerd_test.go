@@ -2,16 +2,13 @@ package cri_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -177,49 +174,6 @@ func TestContainerdHoldsAContainerToItsSecurityContext(t *testing.T) {
 		if err != nil || exit != 0 || string(stdout) != want {
 			t.Errorf("%s: got %q %q %d %v, want %q", script, stdout, stderr, exit, err, want)
 		}
-	}
-}
-
-func TestContainerdRunsCommandsInAContainer(t *testing.T) {
-	f, _ := onContainerd(t, "busybox", "sleep", "1000")
-	_, container := f.start()
-	stdout, stderr, exit, err := f.cri.ExecSync(t.Context(), container, []string{"sh", "-c", "echo out; echo err >&2; exit 4"}, patience)
-	if err != nil || string(stdout) != "out\n" || string(stderr) != "err\n" || exit != 4 {
-		t.Errorf("got %q, %q, %d, %v", stdout, stderr, exit, err)
-	}
-	if _, _, _, err := f.cri.ExecSync(t.Context(), strings.Repeat("0", 64), []string{"true"}, patience); !errors.Is(err, node.ErrNotFound) {
-		t.Errorf("in a container that is not there: %v, want not found", err)
-	}
-	_, _, _, err = f.cri.ExecSync(t.Context(), container, []string{"sleep", "1000"}, time.Second)
-	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a command that takes too long: %v, want the deadline exceeded", err)
-	}
-
-	var out, errs bytes.Buffer
-	streams := cri.Streams{Stdin: strings.NewReader("typed\n"), Stdout: &out, Stderr: &errs}
-	code, err := f.cri.Exec(t.Context(), container, []string{"sh", "-c", "cat; echo err >&2; exit 5"}, streams)
-	if err != nil || code != 5 || out.String() != "typed\n" || errs.String() != "err\n" {
-		t.Errorf("got %q, %q, %d, %v", &out, &errs, code, err)
-	}
-
-	out.Reset()
-	sizes := make(chan cri.Size, 1)
-	sizes <- cri.Size{Width: 77, Height: 33}
-	terminal := cri.Streams{Stdout: &out, TTY: true, Resize: sizes}
-	script := "while [ \"$(stty size 2>/dev/null)\" != '33 77' ]; do :; done; echo seen"
-	if code, err = f.cri.Exec(t.Context(), container, []string{"sh", "-c", script}, terminal); err != nil || code != 0 || out.String() != "seen\r\n" {
-		t.Errorf("with a terminal: got %q, %d, %v", &out, code, err)
-	}
-
-	ctx, cancel := context.WithCancel(t.Context())
-	reader, writer := io.Pipe()
-	go func() {
-		io.ReadFull(reader, make([]byte, 3))
-		cancel()
-		reader.Close()
-	}()
-	if _, err := f.cri.Exec(ctx, container, []string{"sh", "-c", "echo up; sleep 1000"}, cri.Streams{Stdout: writer}); err == nil {
-		t.Error("a cancelled command ended without an error")
 	}
 }
 

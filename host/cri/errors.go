@@ -41,7 +41,7 @@ func (a answer) Unwrap() error { return a.err }
 // is verb and object: "start container web".
 func judge(err error, reason, doing string) error {
 	err = fmt.Errorf("%s: %w", doing, answer{err})
-	if unanswered(err) || reserved(err) {
+	if unanswered(err) || underway(err) {
 		return fmt.Errorf("%w: %w", err, node.ErrUnknown)
 	}
 	return &node.Failure{Reason: reason, Err: err}
@@ -56,12 +56,19 @@ func unanswered(err error) bool {
 	return strings.Contains(err.Error(), "transport is closing")
 }
 
-// reserved says whether an earlier call for the same pod and attempt holds the
-// name: it is still under way, or succeeded unseen. Containerd gives that no
-// code of its own.
-func reserved(err error) bool {
-	return code(err) == codes.AlreadyExists || strings.Contains(err.Error(), "failed to reserve") ||
-		strings.Contains(err.Error(), "is reserved for")
+// underway says whether an earlier call for the same thing is still at work, or
+// succeeded unseen: the name is taken, or the container is already being started
+// or removed. Containerd gives that no code of its own.
+func underway(err error) bool {
+	if code(err) == codes.AlreadyExists {
+		return true
+	}
+	for _, text := range []string{"failed to reserve", "is reserved for", "already in starting state", "already in removing state"} {
+		if strings.Contains(err.Error(), text) {
+			return true
+		}
+	}
+	return false
 }
 
 func missing(err error) bool { return code(err) == codes.NotFound }
