@@ -37,6 +37,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	log := newLog(cfg.Logging, stderr)
+	slog.SetDefault(log) // for what has no logger of its own
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	agent, err := newAgent(cfg, log)
