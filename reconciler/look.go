@@ -112,8 +112,9 @@ func (r *Reconciler) sightOne(s sighting) {
 // lost notes that the runtime does not answer: nothing is decided until it
 // was seen whole again.
 func (r *Reconciler) lost(err error) {
-	if r.synced {
-		r.synced = false
+	r.synced = false
+	if !r.away {
+		r.away = true
 		r.Log.Warn("the container runtime does not answer", "err", err)
 		r.Events.Add(node.Event{Time: r.Act.Clock(), Warning: true, Reason: "RuntimeLost", Message: err.Error()})
 	}
@@ -122,7 +123,7 @@ func (r *Reconciler) lost(err error) {
 
 func (r *Reconciler) sightAll(s sighting) {
 	regained := !r.synced
-	r.synced = true
+	r.synced, r.away = true, false
 	if regained {
 		r.Log.Info("the container runtime answers", "pods", len(s.all))
 		r.Events.Add(node.Event{Time: r.Act.Clock(), Reason: "RuntimeReady", Message: "the container runtime answers"})

@@ -28,6 +28,7 @@ type Reconciler struct {
 	mark    node.Mark
 	since   int64 // store revision up to which intents were taken
 	synced  bool  // the runtime was seen whole since we were connected
+	away    bool  // the runtime does not answer, and that was told
 	ready   bool  // every source has delivered
 	began   time.Time
 	starts  chan struct{}
