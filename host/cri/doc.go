@@ -11,7 +11,7 @@
 //
 // # What an error says
 //
-// A *node.Failure is definite: the action had no effect and Reason is
+// A *node.Failure is definite: the action did not succeed and Reason is
 // Kubernetes' word for why. An error that wraps node.ErrUnknown leaves open
 // whether the action had its effect: the call timed out, the connection broke, or
 // an earlier call for the same name is still under way. Stopping or
