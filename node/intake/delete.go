@@ -136,35 +136,3 @@ func (in Intake) Restart(key node.Key, container string, now time.Time) error {
 	})
 	return err
 }
-
-// Sync makes the source's pods what it now delivers: each is applied on its
-// own, and what the source no longer has is deleted. Errors come back by
-// origin; the pods they concern stay as they were.
-func (in Intake) Sync(deliveries []Delivery, keep map[string]bool, now time.Time) map[string]error {
-	problems := map[string]error{}
-	wanted := map[node.Key]bool{}
-	for _, d := range deliveries {
-		key := node.KeyOf(d.Pod)
-		if wanted[key] {
-			problems[d.Origin] = fmt.Errorf("pod %s is delivered twice: %w", key, node.ErrConflict)
-			continue
-		}
-		wanted[key] = true
-		if _, _, err := in.Apply([]Delivery{d}, now); err != nil {
-			problems[d.Origin] = err
-		}
-	}
-	views, _ := in.Store.Views()
-	for _, v := range views {
-		owner := heir(v.Slot)
-		if owner.Source != in.Source || owner.Deletion != nil || wanted[v.Key] || keep[owner.Origin] {
-			continue
-		}
-		if _, err := in.Store.Transact(func(tx *node.Tx) error {
-			return in.deleteOne(tx, DeleteRequest{Key: v.Key}, "removed from its source", now)
-		}); err != nil {
-			problems[owner.Origin] = err
-		}
-	}
-	return problems
-}

@@ -155,7 +155,7 @@ func (in Intake) succeed(slot *node.Slot, d Delivery, outcome *Outcome, now time
 		outcome.UID, outcome.Verdict = slot.Next.UID(), Created
 		return
 	}
-	diff := manifest.Change(current.Object, d.Pod)
+	diff := manifest.Change(current.Object, in.placed(d.Pod))
 	outcome.UID, outcome.Changes = current.UID(), diff.Fields
 	replace := diff.Kind == manifest.Replace ||
 		d.Pod.UID != "" && d.Pod.UID != current.UID() ||
@@ -180,15 +180,22 @@ func (in Intake) succeed(slot *node.Slot, d Delivery, outcome *Outcome, now time
 	}
 }
 
+// placed is a manifest as this node would keep it: what it says of the node, or
+// leaves out, is no difference.
+func (in Intake) placed(object *corev1.Pod) *corev1.Pod {
+	placed := *object
+	placed.Spec.NodeName = in.NodeName
+	return &placed
+}
+
 // newPod completes a delivered manifest into a pod of this node.
 func (in Intake) newPod(d Delivery, now time.Time) *node.Pod {
-	object := d.Pod.DeepCopy()
+	object := in.placed(d.Pod).DeepCopy()
 	if object.UID == "" {
 		object.UID = in.NewUID()
 	}
 	object.CreationTimestamp = metav1.NewTime(now.Truncate(time.Second))
 	object.Generation = 1
-	object.Spec.NodeName = in.NodeName
 	object.Status = corev1.PodStatus{}
 	return &node.Pod{Object: object, Source: in.Source, Origin: d.Origin, Accepted: now}
 }
