@@ -1,0 +1,143 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"nodal/node"
+)
+
+// FileConfig names a file of manifests or a directory of such files.
+type FileConfig struct {
+	Path string
+	Poll time.Duration // DefaultPoll when 0
+	Sink
+}
+
+// File is a file or directory as a source of pods. Names that begin with a dot
+// and directories in the directory are not looked at.
+type File struct {
+	publisher
+	poll  time.Duration
+	files map[string]*file // by path
+	first bool             // nothing was delivered yet
+	due   bool             // to be delivered though no file has changed
+	retry bool             // not everything sound was taken the last time
+	deaf  string           // why changes are only seen by the poll
+}
+
+// NewFile makes the source; Run works it.
+func NewFile(config FileConfig) *File {
+	config.Intake.Source = node.SourceFile
+	return &File{
+		publisher: publisher{Sink: config.Sink, location: filepath.Clean(config.Path)},
+		poll:      cmp.Or(config.Poll, DefaultPoll),
+		first:     true,
+		due:       true,
+	}
+}
+
+// Run delivers what is there, and then every change of it, until ctx is done.
+func (f *File) Run(ctx context.Context) error {
+	watch := openWatch()
+	defer watch.close()
+	ticker := time.NewTicker(f.poll)
+	defer ticker.Stop()
+	for polled := true; ; {
+		var again <-chan time.Time
+		if wait := f.turn(watch, polled); wait > 0 {
+			again = time.After(wait)
+		}
+		polled = false
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			polled = true
+		case <-watch.wake:
+		case <-again:
+		}
+	}
+}
+
+// turn looks once and publishes what has changed. It returns after what time to
+// look again at files that are not settled, 0 when all are.
+func (f *File) turn(watch *watch, polled bool) time.Duration {
+	now := time.Now()
+	// Watch before looking, so that no change falls in between.
+	f.listen(watch)
+	written := watch.take()
+	paths, err := list(f.location)
+	_, wasFile := f.files[f.location]
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !wasFile:
+		f.missing(cannotRead(err), now)
+		f.due = true
+		return 0
+	case err != nil && !wasFile:
+		f.fail(cannotRead(err), now)
+		f.due = true
+		return 0
+	}
+	scan := f.scan(paths, written, now)
+	f.files = scan.files
+	switch {
+	case scan.changed || f.due || polled && f.retry:
+		f.retry = !f.deliver(scan.batch(), now)
+		f.first, f.due = false, false
+	case polled:
+		f.Board.Delivered(f.Intake.Source, now, f.standing)
+	}
+	return scan.unsettled
+}
+
+// missing handles a path at which there is nothing. Files that were in a
+// directory may be on a disk that is not mounted: their pods stay. Yet the node
+// must not wait for ever for a directory that nobody has made.
+func (f *File) missing(err error, now time.Time) {
+	if len(f.files) > 0 {
+		f.fail(err, now)
+		return
+	}
+	keep := f.origins()
+	// If this was a single file, then it is gone for sure.
+	delete(keep, f.location)
+	f.deliver(batch{keep: keep, problems: map[string]error{f.location: err}}, now)
+	f.first = false
+}
+
+// origins are the files that the pods of this source came from.
+func (f *File) origins() map[string]bool {
+	origins := map[string]bool{}
+	views, _ := f.Intake.Store.Views()
+	for _, v := range views {
+		for _, pod := range []*node.Pod{v.Slot.Pod, v.Slot.Next} {
+			if pod != nil && pod.Source == f.Intake.Source {
+				origins[pod.Origin] = true
+			}
+		}
+	}
+	return origins
+}
+
+// listen watches the directory in which changes show.
+func (f *File) listen(watch *watch) {
+	dir := f.location
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		dir = filepath.Dir(dir)
+	}
+	deaf := ""
+	if err := watch.on(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		deaf = err.Error()
+	}
+	if deaf != "" && deaf != f.deaf {
+		slog.Warn("changes of manifests are seen by polling only", "path", f.location, "error", deaf)
+	}
+	f.deaf = deaf
+}

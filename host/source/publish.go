@@ -1,0 +1,187 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"time"
+
+	"nodal/node"
+	"nodal/node/intake"
+	"nodal/node/manifest"
+)
+
+// DefaultPoll is how often a source looks when nothing wakes it.
+const DefaultPoll = 20 * time.Second
+
+// Sink is where a source's pods and troubles go.
+type Sink struct {
+	Intake intake.Intake
+	Board  *node.Sources
+	Event  func(node.Event)
+}
+
+// The reasons of the events that sources write.
+const (
+	ReasonInvalid     = "InvalidManifest"     // it breaks a rule, or two documents claim one pod
+	ReasonUnavailable = "SourceUnavailable"   // it cannot be read
+	ReasonNotTaken    = "ManifestNotAccepted" // it is sound, but the node cannot take it now
+	ReasonRecovered   = "SourceRecovered"
+)
+
+// reading is what one file or URL was last found to hold.
+type reading struct {
+	origin     string
+	deliveries []intake.Delivery
+	err        error // why some or all of it is not delivered
+}
+
+// publisher makes the pods of the node what was read.
+type publisher struct {
+	Sink
+	location string
+	standing map[string]node.SourceError // by origin
+	down     string                      // the reason why the source as a whole cannot be read
+}
+
+// batch is all that a source has at one moment.
+type batch struct {
+	deliveries []intake.Delivery
+	keep       map[string]bool  // origins whose pods stay though they are not delivered
+	problems   map[string]error // by origin
+}
+
+func collect(readings ...reading) batch {
+	b := batch{keep: map[string]bool{}, problems: map[string]error{}}
+	for _, r := range readings {
+		b.deliveries = append(b.deliveries, r.deliveries...)
+		if r.err != nil {
+			b.keep[r.origin], b.problems[r.origin] = true, r.err
+		}
+	}
+	return b
+}
+
+// deliver hands a batch over and says whether all of it was taken.
+func (p *publisher) deliver(b batch, now time.Time) bool {
+	rejected := p.Intake.Sync(b.deliveries, b.keep, now)
+	for origin, err := range rejected {
+		b.problems[origin] = errors.Join(b.problems[origin], err)
+	}
+	if p.down != "" {
+		p.Event(node.Event{Time: now, Reason: ReasonRecovered, Message: p.location + " can be read again"})
+		p.down = ""
+	}
+	p.stand(b.problems, now)
+	p.Board.Delivered(p.Intake.Source, now, p.standing)
+	return len(rejected) == 0
+}
+
+// fail says that the source as a whole cannot be read. It is an event when it
+// begins, not at every attempt, whose words may differ by a port number.
+func (p *publisher) fail(err error, now time.Time) {
+	if reason := reasonOf(err); p.down != reason {
+		p.down = reason
+		p.warn(p.location, err, now)
+	}
+	p.Board.Failed(p.Intake.Source, node.SourceError{Origin: p.location, Message: err.Error(), Time: now})
+}
+
+// stand replaces the standing problems and tells of those that are new.
+func (p *publisher) stand(problems map[string]error, now time.Time) {
+	next := make(map[string]node.SourceError, len(problems))
+	for origin, err := range problems {
+		old, stood := p.standing[origin]
+		if stood && old.Message == err.Error() {
+			next[origin] = old
+			continue
+		}
+		next[origin] = node.SourceError{Origin: origin, Message: err.Error(), Time: now}
+		p.warn(origin, err, now)
+	}
+	p.standing = next
+}
+
+func (p *publisher) warn(origin string, err error, now time.Time) {
+	p.Event(node.Event{
+		Time: now, Warning: true, Reason: reasonOf(err),
+		Message: fmt.Sprintf("%s: %s", origin, err),
+	})
+}
+
+// unreadable marks an error of getting at the bytes.
+type unreadable struct{ error }
+
+func (u unreadable) Unwrap() error { return u.error }
+
+// cannotRead marks an error and takes the place out of it: what shows the error
+// shows the place beside it, and a URL without its secrets.
+func cannotRead(err error) error {
+	var file *fs.PathError
+	var request *url.Error
+	switch {
+	case errors.As(err, &file):
+		err = fmt.Errorf("%s: %w", file.Op, file.Err)
+	case errors.As(err, &request):
+		err = fmt.Errorf("%s: %w", request.Op, request.Err)
+	}
+	return unreadable{err}
+}
+
+func reasonOf(err error) string {
+	var read unreadable
+	switch {
+	case errors.Is(err, node.ErrInvalid), errors.Is(err, node.ErrTooLarge):
+		return ReasonInvalid
+	case errors.As(err, &read):
+		return ReasonUnavailable
+	}
+	return ReasonNotTaken
+}
+
+// read turns the bytes of one origin into static pods. Sound documents stand for
+// themselves beside wrong ones.
+func (p *publisher) read(origin string, data []byte, now time.Time) reading {
+	r := reading{origin: origin}
+	docs, err := manifest.DecodeEach(data, manifest.Options{})
+	var wrong []node.Violation
+	if invalid := (*node.InvalidError)(nil); errors.As(err, &invalid) {
+		wrong = invalid.Violations
+	} else if err != nil {
+		r.err = err
+		return r
+	}
+	for _, doc := range docs {
+		manifest.Static(doc.Pod, p.Intake.NodeName, p.annotation(), origin, now)
+		violations := validate(doc)
+		if len(violations) == 0 {
+			r.deliveries = append(r.deliveries, intake.Delivery{Pod: doc.Pod, Origin: origin, Document: doc.Index})
+		}
+		wrong = append(wrong, violations...)
+	}
+	if len(wrong) > 0 {
+		r.err = &node.InvalidError{Violations: wrong}
+	}
+	return r
+}
+
+// annotation is the word for the source that tools expect on a static pod.
+func (p *publisher) annotation() string {
+	if p.Intake.Source == node.SourceURL {
+		return "http"
+	}
+	return string(p.Intake.Source)
+}
+
+// validate looks again at a pod whose name has grown by the node's.
+func validate(doc manifest.Doc) []node.Violation {
+	var violations []node.Violation
+	for _, err := range manifest.Validate(doc.Pod) {
+		violations = append(violations, node.Violation{
+			Document: doc.Index, Object: "Pod " + node.KeyOf(doc.Pod).String(),
+			Field: err.Field, Rule: err.ErrorBody(),
+		})
+	}
+	return violations
+}

@@ -1,0 +1,101 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"nodal/node"
+)
+
+const maxFile = 1 << 20
+
+// stamp tells whether a file may have changed since it was read.
+type stamp struct {
+	device, inode uint64
+	size          int64
+	modified      time.Time
+	changed       syscall.Timespec
+}
+
+func stampOf(info fs.FileInfo) stamp {
+	s := stamp{size: info.Size(), modified: info.ModTime()}
+	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
+		s.device, s.inode, s.changed = sys.Dev, sys.Ino, sys.Ctim
+	}
+	return s
+}
+
+// list returns the paths that may hold manifests.
+func list(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), ".") && !entry.IsDir() {
+			paths = append(paths, filepath.Join(path, entry.Name()))
+		}
+	}
+	return paths, nil
+}
+
+// check refuses what is not worth opening: to open a device can do things.
+func check(info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a regular file")
+	}
+	if info.Size() > maxFile {
+		return tooLarge(maxFile)
+	}
+	return nil
+}
+
+func tooLarge(limit int) error {
+	return fmt.Errorf("it has more than %d bytes: %w", limit, node.ErrTooLarge)
+}
+
+// slurp reads a small regular file. It does not wait for a writer, should a pipe
+// have taken the file's place since it was looked at.
+func slurp(path string) ([]byte, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if err := check(info); err != nil {
+		return nil, err
+	}
+	return readAll(file, maxFile)
+}
+
+// readAll reads up to a limit: a file can grow while it is read, and a server
+// need not say how much it sends.
+func readAll(r io.Reader, limit int) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > limit {
+		return nil, tooLarge(limit)
+	}
+	return data, nil
+}
