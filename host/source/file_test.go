@@ -412,7 +412,7 @@ func TestRestartChangesNothing(t *testing.T) {
 }
 
 // age makes a file old enough to be taken for whole.
-func age(t *testing.T, path string) {
+func age(t testing.TB, path string) {
 	t.Helper()
 	then := time.Now().Add(-time.Minute)
 	must(t, os.Chtimes(path, then, then))

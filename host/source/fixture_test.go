@@ -41,13 +41,13 @@ func (m *memory) refuse(err error) {
 // rig is a node that has nothing but pod sources.
 type rig struct {
 	Sink
-	t       *testing.T
+	t       testing.TB
 	journal *memory
 	events  *node.Events
 	source  node.Source
 }
 
-func newRig(t *testing.T, source node.Source) *rig {
+func newRig(t testing.TB, source node.Source) *rig {
 	t.Helper()
 	journal := &memory{}
 	clock, err := node.OpenClock(journal, nil)
@@ -178,14 +178,14 @@ func podJSON(name, image string) string {
 	return fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q},"spec":{"containers":[{"name":"app","image":%q}]}}`, name, image)
 }
 
-func write(t *testing.T, path, text string) {
+func write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
