@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/list"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,20 +61,35 @@ func (s *Store) Restore(records []Record) []error {
 		if !strings.HasPrefix(r.Name, podRecords) {
 			continue
 		}
-		slot := &Slot{}
-		if err := json.Unmarshal(r.Data, slot); err != nil {
+		slot, err := decodeSlot(r)
+		if err != nil {
 			problems = append(problems, fmt.Errorf("decode record %s: %w", r.Name, err))
 			continue
 		}
-		if slot.Pod == nil || slot.Pod.Object == nil {
-			problems = append(problems, fmt.Errorf("decode record %s: it names no pod", r.Name))
-			continue
-		}
-		key := slot.Pod.Key()
-		s.publish(View{Key: key, Slot: slot, Got: &Observed{}})
+		s.publish(View{Key: slot.Pod.Key(), Slot: slot, Got: &Observed{}})
 	}
 	return problems
 }
+
+// decodeSlot reads what records has written. A record under another pod's name
+// would be found again by nobody.
+func decodeSlot(r Record) (*Slot, error) {
+	slot := &Slot{}
+	if err := json.Unmarshal(r.Data, slot); err != nil {
+		return nil, err
+	}
+	switch {
+	case slot.Pod == nil || slot.Pod.Object == nil:
+		return nil, errors.New("it names no pod")
+	case slot.Next != nil && slot.Next.Object == nil:
+		return nil, errors.New("the pod that waits has no manifest")
+	case recordName(slot.Pod.Key()) != r.Name:
+		return nil, fmt.Errorf("it holds pod %s", slot.Pod.Key())
+	}
+	return slot, nil
+}
+
+func recordName(key Key) string { return podRecords + key.Namespace + "_" + key.Name }
 
 // Tx is a transaction in the making: reads see its own writes.
 type Tx struct {
@@ -122,6 +138,9 @@ func (tx *Tx) Put(key Key, slot *Slot) {
 
 // ByUID returns the key whose pod, or waiting pod, has the UID.
 func (tx *Tx) ByUID(uid types.UID) (Key, bool) {
+	if uid == "" {
+		return Key{}, false
+	}
 	for _, key := range tx.keys {
 		if slot := tx.writes[key]; slot.holds(uid) {
 			return key, true
@@ -139,10 +158,7 @@ func (tx *Tx) ByUID(uid types.UID) (Key, bool) {
 }
 
 func (s *Slot) holds(uid types.UID) bool {
-	if s == nil || uid == "" {
-		return false
-	}
-	return s.Pod.UID() == uid || s.Next != nil && s.Next.UID() == uid
+	return s != nil && (s.Pod.UID() == uid || s.Next != nil && s.Next.UID() == uid)
 }
 
 // Reserved lets the commit use the space that is kept back for deletions.
@@ -182,7 +198,7 @@ func (s *Store) Transact(fn func(*Tx) error) (int64, error) {
 func (tx *Tx) records() ([]Record, error) {
 	records := make([]Record, 0, len(tx.keys))
 	for _, key := range tx.keys {
-		record := Record{Name: podRecords + key.Namespace + "_" + key.Name}
+		record := Record{Name: recordName(key)}
 		if slot := tx.writes[key]; slot != nil {
 			data, err := json.Marshal(slot)
 			if err != nil {

@@ -2,8 +2,6 @@ package intake
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -49,90 +47,41 @@ func (in Intake) deleteOne(tx *node.Tx, r DeleteRequest, reason string, now time
 	if slot == nil {
 		return fmt.Errorf("pod %s: %w", r.Key, node.ErrNotFound)
 	}
-	if owner := heir(slot); owner.Source != in.Source && owner.Source != node.SourceRuntime {
+	// What ends already may be hurried by anybody: its source has let go of it.
+	if owner := heir(slot); owner.Source != in.Source && owner.Deletion == nil {
 		return fmt.Errorf("pod %s belongs to source %s: remove it from %s: %w", r.Key, owner.Source, owner.Origin, node.ErrConflict)
 	}
-	if r.UID != "" && r.UID != slot.Pod.UID() {
+	next := *slot
+	switch {
+	case r.UID == "":
+		next.Next, next.Pod = nil, ended(slot.Pod, r.Grace, reason, now)
+	case r.UID == slot.Pod.UID():
+		// A pod that waits for the name was not meant.
+		next.Pod = ended(slot.Pod, r.Grace, reason, now)
+	case slot.Next != nil && r.UID == slot.Next.UID():
+		next.Next = nil
+	default:
 		return fmt.Errorf("pod %s has uid %s, not %s: %w", r.Key, slot.Pod.UID(), r.UID, node.ErrConflict)
 	}
-	grace := node.GracePeriod(slot.Pod.Object)
-	if r.Grace != nil {
-		grace = *r.Grace
+	if next.Pod != slot.Pod || next.Next != slot.Next {
+		tx.Reserved()
+		tx.Put(r.Key, &next)
 	}
-	next := *slot
-	next.Next = nil
-	next.Pod = withDeletion(slot.Pod, shorten(slot.Pod.Deletion, &node.Deletion{Requested: now, Grace: grace, Reason: reason}))
-	if *next.Pod.Deletion == deref(slot.Pod.Deletion) && slot.Next == nil {
-		return nil
-	}
-	tx.Reserved()
-	tx.Put(r.Key, &next)
 	return nil
 }
 
-// shorten keeps whichever deletion ends sooner.
-func shorten(old, asked *node.Deletion) *node.Deletion {
-	if old != nil && !asked.Deadline().Before(old.Deadline()) {
-		return old
+// ended is the pod with its deletion begun, or brought forward: a deletion that
+// ends sooner already stays as it is.
+func ended(pod *node.Pod, grace *time.Duration, reason string, now time.Time) *node.Pod {
+	deletion := node.Deletion{Requested: now, Grace: node.GracePeriod(pod.Object), Reason: reason}
+	if grace != nil {
+		deletion.Grace = *grace
 	}
-	if old != nil {
-		asked.Reason = old.Reason
+	if old := pod.Deletion; old != nil {
+		if !deletion.Deadline().Before(old.Deadline()) {
+			return pod
+		}
+		deletion.Reason = old.Reason
 	}
-	return asked
-}
-
-func deref(d *node.Deletion) node.Deletion {
-	if d == nil {
-		return node.Deletion{}
-	}
-	return *d
-}
-
-// Restart asks that the named container, or every container of the pod, ends
-// its present run and starts anew.
-func (in Intake) Restart(key node.Key, container string, now time.Time) error {
-	view, ok := in.Store.View(key)
-	if !ok {
-		return fmt.Errorf("pod %s: %w", key, node.ErrNotFound)
-	}
-	_, err := in.Store.Transact(func(tx *node.Tx) error {
-		slot := tx.Get(key)
-		switch {
-		case slot == nil:
-			return fmt.Errorf("pod %s: %w", key, node.ErrNotFound)
-		case slot.Pod.Deletion != nil:
-			return fmt.Errorf("restart pod %s: it is being deleted: %w", key, node.ErrConflict)
-		case slot.Result != nil:
-			return fmt.Errorf("restart pod %s: it has finished (%s): %w", key, slot.Result.Phase, node.ErrConflict)
-		}
-		asked := map[string]node.Restart{}
-		for _, r := range slot.Pod.Restarts {
-			asked[r.Container] = r
-		}
-		found := container == ""
-		for _, c := range slot.Pod.Object.Spec.Containers {
-			if container != "" && c.Name != container {
-				continue
-			}
-			found = true
-			if run := view.Got.Newest(slot.Pod.UID(), c.Name); run != nil {
-				asked[c.Name] = node.Restart{Container: c.Name, Attempt: run.Attempt}
-			}
-		}
-		if !found {
-			return fmt.Errorf("pod %s has no container %q: %w", key, container, node.ErrNotFound)
-		}
-		pod := *slot.Pod
-		pod.Restarts = slices.SortedFunc(maps.Values(asked), func(a, b node.Restart) int {
-			if a.Container < b.Container {
-				return -1
-			}
-			return 1
-		})
-		next := *slot
-		next.Pod = &pod
-		tx.Put(key, &next)
-		return nil
-	})
-	return err
+	return withDeletion(pod, &deletion)
 }

@@ -169,7 +169,7 @@ func (in Intake) succeed(slot *node.Slot, d Delivery, outcome *Outcome, now time
 		slot.Next = in.newPod(d, now)
 		outcome.UID, outcome.Verdict = slot.Next.UID(), Replaced
 		outcome.Restarts = containerNames(slot.Next.Object)
-	case diff.Kind == manifest.Same:
+	case diff.Kind == manifest.Same && current.Origin == d.Origin:
 		outcome.Verdict = Unchanged
 	case slot.Next != nil:
 		slot.Next = updated(slot.Next, d)

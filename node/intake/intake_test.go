@@ -1,0 +1,350 @@
+package intake
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+	"nodal/node/manifest"
+)
+
+// memory is a journal without a disk.
+type memory struct{ full bool }
+
+var _ node.Journal = (*memory)(nil)
+
+func (m *memory) Commit(...node.Record) error {
+	if m.full {
+		return fmt.Errorf("write record: %w", node.ErrNoSpace)
+	}
+	return nil
+}
+
+func (m *memory) CommitReserved(...node.Record) error { return nil }
+
+// bench is a store with hands: each method does one thing and tells in a word
+// how it went.
+type bench struct {
+	t       *testing.T
+	journal *memory
+	in      Intake
+	now     time.Time
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	journal := &memory{}
+	clock, err := node.OpenClock(journal, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := 0
+	return &bench{
+		t: t, journal: journal, now: time.Unix(1_000_000, 0),
+		in: Intake{
+			Store: node.NewStore(journal, clock), Source: node.SourceAPI, NodeName: "n1",
+			NewUID: func() types.UID { made++; return types.UID(fmt.Sprintf("u%d", made)) },
+		},
+	}
+}
+
+var web = node.Key{Namespace: "default", Name: "web"}
+
+// pod is a manifest with a name, an image and whatever changes it further.
+func pod(name, image string, changes ...func(*corev1.Pod)) *corev1.Pod {
+	pod := &corev1.Pod{}
+	pod.Name = name
+	pod.Spec.Containers = []corev1.Container{{Name: "app", Image: image}}
+	for _, change := range changes {
+		change(pod)
+	}
+	manifest.Default(pod)
+	return pod
+}
+
+func command(words ...string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.Containers[0].Command = words }
+}
+
+func label(value string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Labels = map[string]string{"l": value} }
+}
+
+func uid(uid types.UID) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.UID = uid }
+}
+
+func (b *bench) apply(pods ...*corev1.Pod) string {
+	deliveries := make([]Delivery, len(pods))
+	for i, p := range pods {
+		deliveries[i] = Delivery{Pod: p, Document: i}
+	}
+	outcomes, _, err := b.in.Apply(deliveries, b.now)
+	return b.tell(outcomes, err)
+}
+
+func (b *bench) plan(p *corev1.Pod) string {
+	outcomes, err := b.in.Plan([]Delivery{{Pod: p}}, b.now)
+	return "would be " + b.tell(outcomes, err)
+}
+
+func (b *bench) tell(outcomes []Outcome, err error) string {
+	if err != nil {
+		return kind(err)
+	}
+	var words []string
+	for _, o := range outcomes {
+		word := o.Verdict.String()
+		if len(o.Restarts) > 0 {
+			word += fmt.Sprint(o.Restarts)
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+func kind(err error) string {
+	for _, kind := range []error{node.ErrInvalid, node.ErrConflict, node.ErrNotFound, node.ErrNoSpace} {
+		if errors.Is(err, kind) {
+			return kind.Error()
+		}
+	}
+	return fmt.Sprint(err)
+}
+
+// delete asks with a grace period, or with the pod's own when it is negative.
+func (b *bench) delete(uid types.UID, grace time.Duration) string {
+	r := DeleteRequest{Key: web, UID: uid}
+	if grace >= 0 {
+		r.Grace = &grace
+	}
+	_, err := b.in.Delete(r, b.now)
+	return kind(err)
+}
+
+// as is the same node through another source.
+func (b *bench) as(source node.Source) *bench {
+	other := *b
+	other.in.Source = source
+	return &other
+}
+
+func (b *bench) wait(d time.Duration) { b.now = b.now.Add(d) }
+
+// settle gives web a final result.
+func (b *bench) settle() {
+	b.put(func(slot *node.Slot) { slot.Result = &corev1.PodStatus{Phase: corev1.PodSucceeded} })
+}
+
+func (b *bench) put(change func(*node.Slot)) {
+	b.t.Helper()
+	if _, err := b.in.Store.Transact(func(tx *node.Tx) error {
+		slot := *tx.Get(web)
+		change(&slot)
+		tx.Put(web, &slot)
+		return nil
+	}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// slot tells the pod that owns the name and the one that waits for it.
+func (b *bench) slot(key node.Key) string {
+	view, ok := b.in.Store.View(key)
+	if !ok {
+		return "free"
+	}
+	told := tellPod(view.Slot.Pod)
+	if view.Slot.Next != nil {
+		told += ", then " + tellPod(view.Slot.Next)
+	}
+	return told
+}
+
+func tellPod(p *node.Pod) string {
+	told := fmt.Sprintf("%s %s", p.UID(), p.Object.Spec.Containers[0].Image)
+	if p.Object.Generation > 1 {
+		told += fmt.Sprintf(" generation %d", p.Object.Generation)
+	}
+	if p.Deletion != nil {
+		told += fmt.Sprintf(" until %d (%s)", p.Deletion.Deadline().Unix()-1_000_000, p.Deletion.Reason)
+	}
+	return told
+}
+
+func TestApply(t *testing.T) {
+	cases := []struct {
+		name string
+		do   func(*bench) string
+		says string
+		slot string
+	}{
+		{"a new pod is created", func(b *bench) string { return b.apply(pod("web", "a:1")) },
+			"created", "u1 a:1"},
+		{"a new pod may bring its uid", func(b *bench) string { return b.apply(pod("web", "a:1", uid("mine"))) },
+			"created", "mine a:1"},
+		{"the same manifest changes nothing", func(b *bench) string {
+			b.apply(pod("web", "a:1"))
+			return b.apply(pod("web", "a:1"))
+		}, "unchanged", "u1 a:1"},
+		{"what the node has written is no change", func(b *bench) string {
+			b.apply(pod("web", "a:1"))
+			view, _ := b.in.Store.View(web)
+			return b.apply(view.Slot.Pod.Object.DeepCopy())
+		}, "unchanged", "u1 a:1"},
+		{"another node's name is no change", func(b *bench) string {
+			b.apply(pod("web", "a:1"))
+			return b.apply(pod("web", "a:1", func(p *corev1.Pod) { p.Spec.NodeName = "other" }))
+		}, "unchanged", "u1 a:1"},
+		{"labels are taken by the running pod", func(b *bench) string {
+			b.apply(pod("web", "a:1"))
+			return b.apply(pod("web", "a:1", label("x")))
+		}, "updated", "u1 a:1 generation 2"},
+		{"an image restarts its container only", func(b *bench) string {
+			b.apply(pod("web", "a:1"))
+			return b.apply(pod("web", "a:2"))
+		}, "updated[app]", "u1 a:2 generation 2"},
+		{"a command replaces the pod, which may end in its own time", func(b *bench) string {
+			b.apply(pod("web", "a:1"))
+			return b.apply(pod("web", "a:1", command("x")))
+		}, "replaced[app]", "u1 a:1 until 30 (replaced), then u2 a:1"},
+		{"another uid replaces the pod", func(b *bench) string {
+			b.apply(pod("web", "a:1", uid("x")))
+			return b.apply(pod("web", "a:1", uid("y")))
+		}, "replaced[app]", "x a:1 until 30 (replaced), then y a:1"},
+		{"a pod that waits is replaced by a newer one", func(b *bench) string {
+			b.apply(pod("web", "a:1"))
+			b.apply(pod("web", "a:1", command("x")))
+			b.wait(time.Second)
+			return b.apply(pod("web", "a:1", command("y")))
+		}, "replaced", "u1 a:1 until 30 (replaced), then u3 a:1"},
+		{"a pod that waits takes what it can", func(b *bench) string {
+			b.apply(pod("web", "a:1"))
+			b.apply(pod("web", "a:1", command("x")))
+			return b.apply(pod("web", "a:2", command("x")))
+		}, "updated", "u1 a:1 until 30 (replaced), then u2 a:2 generation 2"},
+		{"a pod that waits is unchanged by itself", func(b *bench) string {
+			b.apply(pod("web", "a:1"))
+			b.apply(pod("web", "a:1", command("x")))
+			return b.apply(pod("web", "a:1", command("x")))
+		}, "unchanged", "u1 a:1 until 30 (replaced), then u2 a:1"},
+		{"a pod posted while the old one ends waits for it", func(b *bench) string {
+			b.apply(pod("web", "a:1"))
+			b.delete("", -1)
+			return b.apply(pod("web", "a:1"))
+		}, "created", "u1 a:1 until 30 (deleted), then u2 a:1"},
+		{"a finished pod stays finished under the same manifest", func(b *bench) string {
+			b.apply(pod("web", "a:1"))
+			b.settle()
+			return b.apply(pod("web", "a:1"))
+		}, "unchanged", "u1 a:1"},
+		{"a finished pod does not run a new image: another pod does", func(b *bench) string {
+			b.apply(pod("web", "a:1"))
+			b.settle()
+			return b.apply(pod("web", "a:2"))
+		}, "replaced[app]", "u1 a:1 until 30 (replaced), then u2 a:2"},
+		{"another source's pod is not touched", func(b *bench) string {
+			b.as(node.SourceFile).apply(pod("web", "a:1"))
+			return b.apply(pod("web", "a:2"))
+		}, "conflict", "u1 a:1"},
+		{"another source may wait for a pod that ends", func(b *bench) string {
+			b.as(node.SourceFile).apply(pod("web", "a:1"))
+			b.as(node.SourceFile).delete("", -1)
+			return b.apply(pod("web", "a:2"))
+		}, "created", "u1 a:1 until 30 (deleted), then u2 a:2"},
+		{"two documents of one pod are refused", func(b *bench) string {
+			return b.apply(pod("web", "a:1"), pod("web", "a:2"))
+		}, "invalid", "free"},
+		{"one wrong document refuses the bundle", func(b *bench) string {
+			return b.apply(pod("web", "a:1"), pod("db", "a:1", func(p *corev1.Pod) { p.Spec.Subdomain = "s" }))
+		}, "invalid", "free"},
+		{"a uid belongs to one pod", func(b *bench) string {
+			b.apply(pod("web", "a:1", uid("x")))
+			return b.apply(pod("db", "a:1", uid("x")))
+		}, "invalid", "x a:1"},
+		{"a uid belongs to one pod of a bundle", func(b *bench) string {
+			return b.apply(pod("web", "a:1", uid("x")), pod("db", "a:1", uid("x")))
+		}, "invalid", "free"},
+		{"a full disk takes no pod", func(b *bench) string {
+			b.journal.full = true
+			return b.apply(pod("web", "a:1"))
+		}, "no space left", "free"},
+		{"a plan does nothing", func(b *bench) string { return b.plan(pod("web", "a:1")) },
+			"would be created", "free"},
+		{"a plan tells what would restart", func(b *bench) string {
+			b.apply(pod("web", "a:1"))
+			return b.plan(pod("web", "a:1", command("x")))
+		}, "would be replaced[app]", "u1 a:1"},
+		{"a plan finds what is wrong", func(b *bench) string {
+			b.as(node.SourceURL).apply(pod("web", "a:1"))
+			return b.plan(pod("web", "a:2"))
+		}, "would be conflict", "u1 a:1"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			if got := c.do(b); got != c.says {
+				t.Errorf("said %q, want %q", got, c.says)
+			}
+			if got := b.slot(web); got != c.slot {
+				t.Errorf("slot = %q, want %q", got, c.slot)
+			}
+		})
+	}
+}
+
+func TestApplyNamesWhatIsWrong(t *testing.T) {
+	b := newBench(t)
+	refused := pod("db", "a:1", func(p *corev1.Pod) { p.Spec.Subdomain = "s" })
+	_, _, err := b.in.Apply([]Delivery{{Pod: pod("web", "a:1")}, {Pod: refused, Document: 1}}, b.now)
+	var invalid *node.InvalidError
+	if !errors.As(err, &invalid) || len(invalid.Violations) != 1 {
+		t.Fatalf("err = %v, want one violation", err)
+	}
+	got := invalid.Violations[0]
+	if got.Document != 1 || got.Object != "Pod default/db" || got.Field != "spec.subdomain" {
+		t.Errorf("violation = %+v, want document 1, Pod default/db, spec.subdomain", got)
+	}
+}
+
+func TestApplyAnswersInDetail(t *testing.T) {
+	b := newBench(t)
+	b.apply(pod("web", "a:1"))
+	changed := pod("web", "a:2", label("x"), func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"a": "b"} })
+	outcomes, revision, err := b.in.Apply([]Delivery{{Pod: changed}}, b.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := outcomes[0]
+	want := []string{"metadata.labels[l]", "spec.containers[0].image", "spec.nodeSelector[a]"}
+	if got.Verdict != Replaced || !slices.Equal(got.Changes, want) {
+		t.Errorf("outcome = %s %q, want replaced %q", got.Verdict, got.Changes, want)
+	}
+	if len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], "spec.nodeSelector") {
+		t.Errorf("warnings = %q, want one of spec.nodeSelector", got.Warnings)
+	}
+	if got.Revision != revision || revision != b.in.Store.Revision() || got.UID != "u2" || got.Key != web {
+		t.Errorf("outcome = %+v at %d, want u2 of default/web at the store's revision", got, revision)
+	}
+}
+
+func TestAcceptedPodIsComplete(t *testing.T) {
+	b := newBench(t)
+	given := pod("web", "a:1", func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning })
+	b.apply(given)
+	view, _ := b.in.Store.View(web)
+	got := view.Slot.Pod.Object
+	if got == given {
+		t.Error("the store holds the caller's object")
+	}
+	if got.Spec.NodeName != "n1" || got.Generation != 1 || !got.CreationTimestamp.Time.Equal(b.now) || got.Status.Phase != "" {
+		t.Errorf("node, generation, created, phase = %q, %d, %s, %q", got.Spec.NodeName, got.Generation, got.CreationTimestamp, got.Status.Phase)
+	}
+}

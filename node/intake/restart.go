@@ -1,0 +1,67 @@
+package intake
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"nodal/node"
+)
+
+// Restart asks that the named container, or every container of the pod, ends
+// its present run and starts anew.
+func (in Intake) Restart(key node.Key, container string, _ time.Time) error {
+	view, ok := in.Store.View(key)
+	if !ok {
+		return fmt.Errorf("pod %s: %w", key, node.ErrNotFound)
+	}
+	_, err := in.Store.Transact(func(tx *node.Tx) error {
+		slot := tx.Get(key)
+		switch {
+		case slot == nil:
+			return fmt.Errorf("pod %s: %w", key, node.ErrNotFound)
+		case slot.Pod.Deletion != nil:
+			return fmt.Errorf("restart pod %s: it is being deleted: %w", key, node.ErrConflict)
+		case slot.Result != nil:
+			return fmt.Errorf("restart pod %s: it has finished (%s): %w", key, slot.Result.Phase, node.ErrConflict)
+		}
+		restarts, err := restarts(slot.Pod, view.Got, container)
+		if err != nil {
+			return err
+		}
+		pod := *slot.Pod
+		pod.Restarts = restarts
+		next := *slot
+		next.Pod = &pod
+		tx.Put(key, &next)
+		return nil
+	})
+	return err
+}
+
+// restarts is what is asked of the pod, with the present runs of the named
+// container or of all. A container that does not run yet has nothing to restart.
+func restarts(pod *node.Pod, got *node.Observed, container string) ([]node.Restart, error) {
+	asked := map[string]node.Restart{}
+	for _, r := range pod.Restarts {
+		asked[r.Container] = r
+	}
+	found := container == ""
+	for _, c := range pod.Object.Spec.Containers {
+		if container != "" && c.Name != container {
+			continue
+		}
+		found = true
+		if run := got.Newest(pod.UID(), c.Name); run != nil {
+			asked[c.Name] = node.Restart{Container: c.Name, Attempt: run.Attempt}
+		}
+	}
+	if !found {
+		return nil, fmt.Errorf("pod %s has no container %q: %w", pod.Key(), container, node.ErrNotFound)
+	}
+	return slices.SortedFunc(maps.Values(asked), func(a, b node.Restart) int {
+		return cmp.Compare(a.Container, b.Container)
+	}), nil
+}

@@ -1,0 +1,62 @@
+package intake
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+func TestRestart(t *testing.T) {
+	two := func(p *corev1.Pod) {
+		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "side", Image: "s:1"})
+	}
+	running := &node.Observed{Containers: []node.Container{
+		{UID: "u1", Name: "app", Attempt: 3}, {UID: "u1", Name: "side", Attempt: 1},
+		{UID: "u1", Name: "app", Attempt: 2}, {UID: "old", Name: "side", Attempt: 9},
+	}}
+	cases := []struct {
+		name      string
+		prepare   func(*bench)
+		container string
+		says      string
+		want      []node.Restart
+	}{
+		{"one container's present run", func(b *bench) { b.in.Store.Observe(web, running) }, "app",
+			"<nil>", []node.Restart{{Container: "app", Attempt: 3}}},
+		{"every container's present run", func(b *bench) { b.in.Store.Observe(web, running) }, "",
+			"<nil>", []node.Restart{{Container: "app", Attempt: 3}, {Container: "side", Attempt: 1}}},
+		{"what was asked before stays asked", func(b *bench) {
+			b.in.Store.Observe(web, running)
+			if err := b.in.Restart(web, "side", b.now); err != nil {
+				b.t.Fatal(err)
+			}
+		}, "app", "<nil>", []node.Restart{{Container: "app", Attempt: 3}, {Container: "side", Attempt: 1}}},
+		{"what has not run has nothing to restart", func(*bench) {}, "app", "<nil>", nil},
+		{"an unknown container is not found", func(*bench) {}, "nobody", "not found", nil},
+		{"a pod that ends is not restarted", func(b *bench) { b.delete("", -1) }, "", "conflict", nil},
+		{"a pod that has finished is not restarted", func(b *bench) { b.settle() }, "", "conflict", nil},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			b.apply(pod("web", "a:1", two))
+			c.prepare(b)
+			if got := kind(b.in.Restart(web, c.container, b.now)); got != c.says {
+				t.Errorf("said %q, want %q", got, c.says)
+			}
+			view, _ := b.in.Store.View(web)
+			if got := view.Slot.Pod.Restarts; !slices.Equal(got, c.want) {
+				t.Errorf("restarts = %v, want %v", got, c.want)
+			}
+		})
+	}
+	t.Run("a pod that is not there is not found", func(t *testing.T) {
+		b := newBench(t)
+		if got, want := kind(b.in.Restart(web, "", b.now)), "not found"; got != want {
+			t.Errorf("said %q, want %q", got, want)
+		}
+	})
+}
