@@ -59,13 +59,16 @@ func (v *View) stopSpare(p *Plan) bool {
 }
 
 // needsSandbox says whether any container still has to run. How the runs
-// ended decides it, so that is learnt first.
+// ended decides it, so that is learnt first, however often it takes to ask.
 func (v *View) needsSandbox(p *Plan) bool {
-	needed := false
+	needed, learning := false, false
 	for i := range v.got.Containers {
-		v.inspect(p, &v.got.Containers[i])
+		if c := &v.got.Containers[i]; c.State == node.ContainerExited && !c.Inspected {
+			learning = true
+			p.try(v, node.InspectContainer{Container: c.Name, ID: c.ID})
+		}
 	}
-	if len(p.Actions) > 0 {
+	if learning {
 		return false
 	}
 	for i := range v.spec.Containers {
