@@ -1,0 +1,237 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"nodal/node"
+)
+
+// call is one action on its way. It has three moments: it begins, it has its
+// effect, its reply arrives; each may fail to come. A call that the agent has
+// given up, or that outlives its agent, may still have its effect.
+type call struct {
+	agent  *agent
+	t      *tracked
+	pod    *node.Pod
+	got    *node.Observed
+	action node.Action
+	fate   fate
+
+	verdict   map[string]error // why each container may not be ended, when the call began
+	reserved  string           // the name that it holds
+	cancelled bool
+	replied   bool // the agent has its answer, or has given up
+	settled   bool // its effect came, or will not come any more
+	stopping  *container
+}
+
+// local says whether an action is the agent's own business: it dies with the
+// agent, and has no reply to lose.
+func local(a node.Action) bool {
+	switch a.(type) {
+	case node.SetTally, node.SetResult, node.Release, node.RemoveLogs:
+		return true
+	}
+	return false
+}
+
+// submit sends a call on its way.
+func (w *world) submit(c *call) {
+	c.verdict = w.witness.verdicts(w, c)
+	w.pending = append(w.pending, c)
+	w.after(c.fate.travel, func() { w.arrive(c) })
+}
+
+func (w *world) arrive(c *call) {
+	switch {
+	case c.settled:
+	case local(c.action):
+		w.effect(c)
+	case w.down || c.fate.kind == Hang:
+		w.settle(c)
+		wait := c.fate.back
+		if !w.down {
+			wait = c.fate.timeout
+		}
+		w.after(wait, func() { w.reply(c, node.Result{}, unknown(c.action)) })
+	case c.fate.kind == Refuse:
+		w.settle(c)
+		w.reply(c, node.Result{}, refused("Refused", "%s: injected", c.action))
+	case !w.reserve(c):
+		w.settle(c)
+		w.reply(c, node.Result{}, fmt.Errorf("the name is reserved: %w", unknown(c.action)))
+	case c.fate.kind == Late:
+		w.after(c.fate.timeout, func() { w.reply(c, node.Result{}, unknown(c.action)) })
+		w.after(c.fate.timeout+c.fate.late, func() { w.effect(c) })
+	default:
+		w.after(c.fate.work, func() { w.effect(c) })
+	}
+}
+
+func unknown(a node.Action) error { return fmt.Errorf("%s: no answer: %w", a, node.ErrUnknown) }
+
+// reserve takes the name of what a call makes, as containerd does first of
+// all; false when another call or thing has it.
+func (w *world) reserve(c *call) bool {
+	switch a := c.action.(type) {
+	case node.RunSandbox:
+		c.reserved = sandboxName(c.pod.UID(), a.Attempt)
+	case node.CreateContainer:
+		c.reserved = containerName(c.pod.UID(), a.Container, a.Attempt)
+	default:
+		return true
+	}
+	if w.reserved[c.reserved] {
+		c.reserved = ""
+		return false
+	}
+	w.reserved[c.reserved] = true
+	return true
+}
+
+// settle notes that nothing more will come of a call. A name that it made
+// nothing of is free again.
+func (w *world) settle(c *call) {
+	if c.settled {
+		return
+	}
+	c.settled = true
+	w.pending = slices.DeleteFunc(w.pending, func(o *call) bool { return o == c })
+	if c.reserved != "" {
+		delete(w.reserved, c.reserved)
+	}
+}
+
+// abandoned says whether the agent no longer waits for the call.
+func (c *call) abandoned() bool { return c.replied || c.cancelled || c.agent.dead }
+
+func (w *world) effect(c *call) {
+	if c.settled {
+		return
+	}
+	w.trace.addf("effect: %s for %s", c.action, c.t.key)
+	w.witness.ends(w, c)
+	if stop, ok := c.action.(node.StopContainer); ok {
+		w.stop(c, stop)
+		return
+	}
+	made := w.made
+	result, err := c.perform()
+	if err == nil {
+		c.reserved = "" // what was made holds it now
+	}
+	result.At = w.clock()
+	w.settle(c)
+	w.note(c, made)
+	w.after(c.fate.back, func() { w.answer(c, result, err) })
+}
+
+// perform has the effect. What the agent journals dies with it; the runtime
+// does not care.
+func (c *call) perform() (node.Result, error) {
+	if c.agent.dead {
+		return c.agent.world.Do(context.Background(), c.pod, c.got, c.action)
+	}
+	return c.agent.act.Do(context.Background(), c.t.key, c.pod, c.got, c.action)
+}
+
+// note looks at what a call has made.
+func (w *world) note(c *call, made int) {
+	if c.abandoned() {
+		switch a := c.action.(type) {
+		case node.StartContainer:
+			if started := w.container(a.ID); started != nil && !started.late {
+				started.late = started.running()
+			}
+		case node.RunSandbox:
+			if w.made > made {
+				w.sandboxes[len(w.sandboxes)-1].late = true
+			}
+		}
+		return
+	}
+	if _, ok := c.action.(node.RunSandbox); ok && w.made > made {
+		w.witness.sandboxMade(w, w.sandboxes[len(w.sandboxes)-1])
+	}
+}
+
+// answer sends the reply that follows an effect.
+func (w *world) answer(c *call, result node.Result, err error) {
+	switch {
+	case local(c.action):
+	case c.fate.kind == Fail:
+		result, err = node.Result{}, refused("Failed", "%s: injected after the effect", c.action)
+	case c.fate.kind == Lose:
+		w.after(c.fate.timeout, func() { w.reply(c, node.Result{}, unknown(c.action)) })
+		return
+	}
+	w.reply(c, result, err)
+}
+
+func (w *world) reply(c *call, result node.Result, err error) {
+	if c.replied || c.agent.dead {
+		return
+	}
+	c.replied = true
+	c.agent.finish(c, result, err)
+	c.agent.turn()
+}
+
+// stop is the one call that takes its time by its nature.
+func (w *world) stop(c *call, a node.StopContainer) {
+	target := w.container(a.ID)
+	ended := func() {
+		w.settle(c)
+		w.after(c.fate.back, func() { w.answer(c, node.Result{At: w.clock()}, nil) })
+	}
+	if target == nil || !target.running() {
+		ended()
+		return
+	}
+	target.waiters = append(target.waiters, ended)
+	w.signal(target)
+	w.after(stopTimeout(a.Grace), func() {
+		if !c.settled {
+			w.kill(target)
+		}
+	})
+}
+
+// giveUp is the agent's side of a cancelled call; half of the time the runtime
+// does not notice.
+func (w *world) giveUp(c *call, f *faults) {
+	if c.cancelled || c.replied {
+		return
+	}
+	c.cancelled = true
+	unnoticed := f.between(0, 2) >= 1
+	if local(c.action) {
+		return
+	}
+	if !unnoticed {
+		w.settle(c)
+	}
+	w.after(c.fate.back, func() { w.reply(c, node.Result{}, context.Canceled) })
+}
+
+// orphan is what happens to the calls of an agent that died.
+func (w *world) orphan(dead *agent, f *faults) {
+	for _, c := range slices.Clone(w.pending) {
+		if c.agent == dead && (local(c.action) || f.between(0, 2) < 1) {
+			w.settle(c)
+		}
+	}
+}
+
+// breakOff is what happens to all calls when the runtime ends.
+func (w *world) breakOff() {
+	for _, c := range slices.Clone(w.pending) {
+		if local(c.action) {
+			continue
+		}
+		w.settle(c)
+		w.after(c.fate.back, func() { w.reply(c, node.Result{}, unknown(c.action)) })
+	}
+}

@@ -1,0 +1,235 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+	"nodal/node/intake"
+	"nodal/node/manifest"
+)
+
+// clients are everybody who wants something of the node: users of its API, and
+// an author of static pods.
+type clients struct {
+	world  *world
+	faults *faults
+	posted map[node.Key]*corev1.Pod // what was last asked for, with or without success
+	files  map[node.Key]*corev1.Pod
+	uids   int
+	owed   bool // the node could not take the files, and is told again
+}
+
+// apiKeys and fileKeys are the names that are fought over.
+var (
+	apiNames  = [...]string{"web", "db"}
+	fileNames = [...]string{"static"}
+)
+
+func newClients(w *world, f *faults) *clients {
+	return &clients{world: w, faults: f, posted: map[node.Key]*corev1.Pod{}, files: map[node.Key]*corev1.Pod{}}
+}
+
+func (c *clients) intake(a *agent, source node.Source) intake.Intake {
+	return intake.Intake{Store: a.store, Source: source, NodeName: "sim", NewUID: func() types.UID {
+		c.uids++
+		return types.UID(fmt.Sprintf("u%d", c.uids))
+	}}
+}
+
+func (c *clients) pick(n int) int { return c.world.rand.IntN(n) }
+
+// act does one thing that a client may do.
+func (c *clients) act(a *agent) {
+	key := node.Key{Namespace: "default", Name: apiNames[c.pick(len(apiNames))]}
+	switch c.pick(12) {
+	case 0, 1, 2, 3, 4:
+		c.apply(a, key)
+	case 5, 6:
+		c.remove(a, key)
+	case 7:
+		c.restart(a, key)
+	default:
+		c.edit(node.Key{Namespace: "default", Name: fileNames[c.pick(len(fileNames))]})
+		if a.ready {
+			c.deliver(a)
+		}
+	}
+	a.turn()
+}
+
+// apply posts a manifest: a new one, the last one, or the last one with a change.
+func (c *clients) apply(a *agent, key node.Key) {
+	pod := c.posted[key]
+	if pod == nil || c.pick(6) == 0 {
+		pod = c.newPod(key)
+	} else if c.pick(5) > 0 {
+		pod = c.change(pod)
+	}
+	c.posted[key] = pod
+	outcomes, revision, err := c.intake(a, node.SourceAPI).Apply([]intake.Delivery{{Pod: pod}}, c.world.clock())
+	if err != nil {
+		c.world.trace.addf("client: apply %s: %v", key, err)
+		return
+	}
+	c.world.trace.addf("client: apply %s: %s %s at %d", key, outcomes[0].Verdict, outcomes[0].UID, revision)
+	c.told(a, key)
+	if l := c.world.witness.wanted[key]; l == nil || !sameSpec(l.object, pod) {
+		c.world.witness.failf("apply of %s was acknowledged and is not in force", key)
+	}
+}
+
+// sameSpec compares what a client posted with what the node took.
+func sameSpec(taken, posted *corev1.Pod) bool {
+	placed := posted.DeepCopy()
+	placed.Spec.NodeName = taken.Spec.NodeName
+	return manifest.Change(taken, placed).Kind == manifest.Same
+}
+
+// told writes down what a client knows now.
+func (c *clients) told(a *agent, key node.Key) {
+	view, _ := a.store.View(key)
+	c.world.witness.acknowledge(key, view.Slot)
+}
+
+func (c *clients) remove(a *agent, key node.Key) {
+	r := intake.DeleteRequest{Key: key}
+	if c.pick(2) == 0 {
+		grace := time.Duration(c.pick(40)) * time.Second
+		r.Grace = &grace
+	}
+	_, err := c.intake(a, node.SourceAPI).Delete(r, c.world.clock())
+	c.world.trace.addf("client: delete %s: %v", key, err)
+	if err == nil {
+		c.told(a, key)
+		if c.world.witness.wanted[key] != nil {
+			c.world.witness.failf("delete of %s was acknowledged and is not in force", key)
+		}
+	}
+}
+
+func (c *clients) restart(a *agent, key node.Key) {
+	container := ""
+	if c.pick(2) == 0 {
+		container = "a"
+	}
+	err := c.intake(a, node.SourceAPI).Restart(key, container, c.world.clock())
+	c.world.trace.addf("client: restart %s %s: %v", key, container, err)
+	if err == nil {
+		c.told(a, key)
+	}
+}
+
+// edit changes the directory of static pods.
+func (c *clients) edit(key node.Key) {
+	old, there := c.files[key]
+	switch {
+	case there && c.pick(3) == 0:
+		delete(c.files, key)
+		c.posted[key] = old
+		return
+	case !there && c.posted[key] != nil && c.pick(2) == 0:
+		c.files[key] = c.posted[key] // the same file comes back
+		return
+	case there:
+		c.files[key] = c.change(old)
+	default:
+		c.files[key] = c.newPod(key)
+	}
+	c.files[key].UID = types.UID("f" + manifest.PodHash(c.files[key])[:12])
+}
+
+// deliver hands all static pods to the node, again if it cannot take them now.
+// Only what was taken is delivered: a pod that the node has no space to record
+// must not pass for one that nobody wants.
+func (c *clients) deliver(a *agent) {
+	if a.dead {
+		return
+	}
+	var deliveries []intake.Delivery
+	for _, key := range sortedKeys(c.files) {
+		deliveries = append(deliveries, intake.Delivery{Pod: c.files[key], Origin: key.String()})
+	}
+	problems := c.intake(a, node.SourceFile).Sync(deliveries, nil, c.world.clock())
+	crashed := false
+	for _, name := range fileNames {
+		key := node.Key{Namespace: "default", Name: name}
+		err := problems[key.String()]
+		c.world.trace.addf("client: deliver %s: %v", key, err)
+		crashed = crashed || errors.Is(err, errCrashed)
+		if err == nil && !crashed {
+			c.told(a, key)
+		}
+	}
+	c.owed = len(problems) > 0
+	switch {
+	case crashed:
+	case c.owed:
+		c.world.after(10*time.Second, func() { c.deliver(a) })
+	case !a.ready:
+		c.world.witness.ready = true
+		a.deliver()
+	}
+	a.turn()
+}
+
+// newPod makes up a pod.
+func (c *clients) newPod(key node.Key) *corev1.Pod {
+	policies := [...]corev1.RestartPolicy{
+		corev1.RestartPolicyAlways, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever,
+	}
+	grace := int64(c.pick(20))
+	pod := &corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
+		Spec: corev1.PodSpec{
+			RestartPolicy: policies[c.pick(len(policies))], TerminationGracePeriodSeconds: &grace,
+			Containers: []corev1.Container{{Name: "a", Image: c.image()}},
+		},
+	}
+	if c.pick(2) == 0 {
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "b", Image: c.image()})
+	}
+	if c.pick(3) == 0 {
+		image := "sim/job:1"
+		if c.pick(5) == 0 {
+			image = "sim/crash:1"
+		}
+		pod.Spec.InitContainers = []corev1.Container{{Name: "init", Image: image}}
+	}
+	manifest.Default(pod)
+	return pod
+}
+
+func (c *clients) image() string {
+	program := programs[0]
+	if c.pick(3) == 0 {
+		program = programs[c.pick(len(programs))]
+	}
+	return fmt.Sprintf("sim/%s:%d", program, 1+c.pick(3))
+}
+
+// change edits a manifest the way people do.
+func (c *clients) change(old *corev1.Pod) *corev1.Pod {
+	pod := old.DeepCopy()
+	switch c.pick(6) {
+	case 0:
+		pod.Labels = map[string]string{"v": fmt.Sprint(c.pick(100))}
+	case 1:
+		*pod.Spec.TerminationGracePeriodSeconds = int64(c.pick(20))
+	case 2:
+		pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "V", Value: fmt.Sprint(c.pick(100))}}
+	default:
+		pod.Spec.Containers[c.pick(len(pod.Spec.Containers))].Image = c.image()
+	}
+	return pod
+}
+
+func sortedKeys[V any](m map[node.Key]V) []node.Key { return slices.SortedFunc(maps.Keys(m), byKey) }

@@ -1,0 +1,77 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"nodal/node"
+)
+
+var _ node.Journal = (*journal)(nil)
+
+// journal is a disk: it keeps records across agents, may be full, and may be
+// where an agent's life ends.
+type journal struct {
+	records map[string][]byte
+	full    bool
+	crash   func() crashPoint // asked at each commit
+	crashed bool              // the agent died in a commit
+}
+
+// crashPoint is where in a commit the agent dies.
+type crashPoint uint8
+
+const (
+	goesOn crashPoint = iota
+	beforeDurable
+	afterDurable
+)
+
+var errCrashed = errors.New("the agent died in this commit")
+
+func newJournal() *journal {
+	return &journal{records: map[string][]byte{}, crash: func() crashPoint { return goesOn }}
+}
+
+// Commit writes records unless the disk is full.
+func (j *journal) Commit(records ...node.Record) error {
+	if j.full {
+		return fmt.Errorf("write records: %w", node.ErrNoSpace)
+	}
+	return j.CommitReserved(records...)
+}
+
+// CommitReserved writes records in any case.
+func (j *journal) CommitReserved(records ...node.Record) error {
+	if j.crashed {
+		return errCrashed
+	}
+	point := j.crash()
+	j.crashed = point != goesOn
+	if point == beforeDurable {
+		return errCrashed
+	}
+	for _, r := range records {
+		if r.Data == nil {
+			delete(j.records, r.Name)
+			continue
+		}
+		j.records[r.Name] = slices.Clone(r.Data)
+	}
+	if j.crashed {
+		return errCrashed
+	}
+	return nil
+}
+
+// load returns what a new agent finds.
+func (j *journal) load() []node.Record {
+	j.crashed = false
+	var records []node.Record
+	for _, name := range slices.Sorted(maps.Keys(j.records)) {
+		records = append(records, node.Record{Name: name, Data: j.records[name]})
+	}
+	return records
+}

@@ -1,0 +1,113 @@
+package sim
+
+import (
+	"iter"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+)
+
+// ledger is what clients were told: which pods were accepted, changed and
+// deleted. No agent writes it, and none reads it.
+type ledger struct {
+	wanted map[node.Key]*life
+	lives  map[lifeID]*life
+}
+
+// lifeID tells two pods apart even where a name and a UID come back.
+type lifeID struct {
+	uid      types.UID
+	accepted int64
+}
+
+// life is one accepted pod from its acceptance on.
+type life struct {
+	id       lifeID
+	object   *corev1.Pod
+	grace    time.Duration // the shortest it ever asked for
+	deadline *time.Time    // by when it may be killed, once it is to go
+	restarts map[string]uint32
+	counts   map[string]int32 // restarts seen, by container
+	result   corev1.PodPhase
+}
+
+func newLedger() *ledger {
+	return &ledger{wanted: map[node.Key]*life{}, lives: map[lifeID]*life{}}
+}
+
+func idOf(pod *node.Pod) lifeID { return lifeID{pod.UID(), pod.Accepted.UnixNano()} }
+
+// acknowledge takes what a client was told about a key.
+func (l *ledger) acknowledge(key node.Key, slot *node.Slot) {
+	delete(l.wanted, key)
+	if slot == nil {
+		return
+	}
+	for _, pod := range []*node.Pod{slot.Pod, slot.Next} {
+		if pod != nil {
+			heir := l.take(pod)
+			if pod.Deletion == nil {
+				l.wanted[key] = heir
+			}
+		}
+	}
+}
+
+func (l *ledger) take(pod *node.Pod) *life {
+	known := l.lives[idOf(pod)]
+	if known == nil {
+		known = &life{
+			id: idOf(pod), grace: node.GracePeriod(pod.Object),
+			restarts: map[string]uint32{}, counts: map[string]int32{},
+		}
+		l.lives[known.id] = known
+	}
+	known.object = pod.Object
+	known.grace = min(known.grace, node.GracePeriod(pod.Object))
+	for _, r := range pod.Restarts {
+		known.restarts[r.Container] = r.Attempt
+	}
+	if pod.Deletion != nil {
+		l.condemn(known.id, pod.Deletion.Deadline())
+	}
+	return known
+}
+
+// condemn sets by when a pod has to be gone, and with it the same pod as it
+// was accepted before its record was lost.
+func (l *ledger) condemn(id lifeID, deadline time.Time) {
+	for _, known := range l.lives {
+		same := known.id.uid == id.uid && known.id.accepted <= id.accepted
+		if same && (known.deadline == nil || deadline.Before(*known.deadline)) {
+			known.deadline = &deadline
+		}
+	}
+}
+
+// specs are all containers of a pod, those that initialise first.
+func specs(object *corev1.Pod) iter.Seq[*corev1.Container] {
+	return func(yield func(*corev1.Container) bool) {
+		for i := range object.Spec.InitContainers {
+			if !yield(&object.Spec.InitContainers[i]) {
+				return
+			}
+		}
+		for i := range object.Spec.Containers {
+			if !yield(&object.Spec.Containers[i]) {
+				return
+			}
+		}
+	}
+}
+
+func specOf(object *corev1.Pod, name string) *corev1.Container {
+	for c := range specs(object) {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}

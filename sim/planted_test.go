@@ -1,0 +1,39 @@
+package sim
+
+import "testing"
+
+// A planted bug that nobody notices would mean that the promises of TestSeeds
+// are not worth much.
+func TestInvariantsCatchPlantedBugs(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		bug    Bug
+		within uint64
+	}{
+		{"deciding on a stale snapshot", StaleSnapshot, 500},
+		{"removing what is unknown before every source has delivered", SweepEarly, 500},
+		{"restarting without counting", ForgetTally, 500},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			seed, found := firstFailure(test.within, test.bug)
+			if !found {
+				t.Fatalf("%d seeds and none of them finds it", test.within)
+			}
+			t.Logf("seed %d: %v", seed, Run(Options{Seed: seed, Bug: test.bug}).Failure)
+		})
+	}
+}
+
+func TestASeedIsPlayedTheSameEachTime(t *testing.T) {
+	for seed := range uint64(20) {
+		first, second := Run(Options{Seed: seed, Trace: true}), Run(Options{Seed: seed, Trace: true})
+		if len(first.Trace) != len(second.Trace) {
+			t.Fatalf("seed %d has %d lines, then %d", seed, len(first.Trace), len(second.Trace))
+		}
+		for i := range first.Trace {
+			if first.Trace[i] != second.Trace[i] {
+				t.Fatalf("seed %d, line %d: %q, then %q", seed, i, first.Trace[i], second.Trace[i])
+			}
+		}
+	}
+}

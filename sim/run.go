@@ -1,0 +1,368 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"nodal/node"
+)
+
+// Bug is a mistake planted in the driver, to see that it is found.
+type Bug uint8
+
+// The bugs that the invariants have to catch.
+const (
+	NoBug         Bug = iota
+	StaleSnapshot     // decide on a look that began before the last effect
+	SweepEarly        // remove what is unknown before every source has delivered
+	ForgetTally       // restart without counting
+)
+
+// Options are what a run is made of.
+type Options struct {
+	Seed    uint64
+	Without []Kind // faults that do not happen
+	Bug     Bug
+	Trace   bool
+}
+
+// Report is how a run went.
+type Report struct {
+	Failure error // the invariant that was broken
+	Trace   []string
+	Actions int
+	Virtual time.Duration
+}
+
+// The limits of a run: how long faults strike, by when all is well afterwards,
+// and for how long it then is watched.
+const (
+	strife      = 3 * time.Minute
+	recovery    = 30 * time.Minute
+	rest        = 15 * time.Second
+	liveliness  = 90 * time.Second
+	restCheck   = 2 * time.Second
+	mostActions = 20_000
+)
+
+// simulation is one run: a world, one agent after the other, and clients.
+type simulation struct {
+	*world
+	faults  *faults
+	journal *journal
+	clients *clients
+	agent   *agent // nil while none is alive
+	actions int    // of agents that are dead
+}
+
+// Run plays one seed.
+func Run(o Options) Report {
+	s := newSimulation(o)
+	s.boot(o.Bug)
+	s.strive()
+	for s.now < strife && s.step() {
+	}
+	s.calm()
+	s.settleDown()
+	return Report{Failure: s.witness.failure, Trace: s.trace.lines, Actions: s.acted(), Virtual: s.now}
+}
+
+func newSimulation(o Options) *simulation {
+	random := rand.New(rand.NewPCG(o.Seed, 1))
+	clock := &schedule{}
+	story := &trace{schedule: clock, on: o.Trace}
+	f := newFaults(random, o.Without)
+	w := newWorld(clock, random, newWitness(), story)
+	w.witness.jumps = f.rate[Jump] > 0
+	s := &simulation{world: w, faults: f, journal: newJournal(), clients: newClients(w, f)}
+	s.changed = s.tell
+	s.journal.crash = s.crashPoint
+	s.addStray()
+	return s
+}
+
+// step lets one thing happen and says whether to go on.
+func (s *simulation) step() bool {
+	if s.witness.failure != nil || !s.schedule.step() {
+		return false
+	}
+	if s.journal.crashed {
+		s.crash("in a commit")
+	}
+	if s.acted() > mostActions {
+		s.witness.failf("more than %d actions: nothing comes to rest", mostActions)
+	}
+	return true
+}
+
+func (s *simulation) acted() int {
+	if s.agent == nil {
+		return s.actions
+	}
+	return s.actions + s.agent.begun
+}
+
+// tell passes on a runtime's event, or loses it.
+func (s *simulation) tell(key node.Key) {
+	if s.down || s.agent == nil || s.rand.IntN(3) == 0 {
+		return
+	}
+	a := s.agent
+	s.after(s.faults.between(0, 20*time.Millisecond), func() { a.wake(key) })
+}
+
+func (s *simulation) crashPoint() crashPoint {
+	if s.agent == nil || !s.faults.strike(Commit) {
+		return goesOn
+	}
+	return beforeDurable + crashPoint(s.rand.IntN(2))
+}
+
+// boot starts an agent on what the journal kept.
+func (s *simulation) boot(bug Bug) {
+	s.witness.ready = false
+	a, err := newAgent(s.world, s.faults, s.journal)
+	if err != nil {
+		s.witness.failf("start an agent: %w", err)
+		return
+	}
+	a.bug = bug
+	s.agent = a
+	s.trace.addf("agent: starts")
+	s.recollect()
+	a.poll()
+	s.after(s.faults.between(0, 5*time.Second), func() { s.clients.deliver(a) })
+}
+
+// recollect takes for told what the agent's journal kept of operations that
+// nobody was answered. What was acknowledged must be there.
+func (s *simulation) recollect() {
+	views, _ := s.agent.store.Views()
+	for _, v := range views {
+		s.witness.acknowledge(v.Key, v.Slot)
+	}
+}
+
+// crash ends the agent; after a while there is another one.
+func (s *simulation) crash(how string) {
+	if s.agent == nil {
+		return
+	}
+	dead := s.agent
+	s.trace.addf("agent: dies %s", how)
+	dead.dead = true
+	s.agent, s.actions = nil, s.actions+dead.begun
+	s.orphan(dead, s.faults)
+	if s.faults.strike(Record) {
+		s.loseRecord()
+	}
+	s.after(s.faults.between(10*time.Millisecond, 10*time.Second), func() { s.boot(dead.bug) })
+}
+
+// loseRecord takes a static pod's record: its file brings it back.
+func (s *simulation) loseRecord() {
+	for _, name := range fileNames {
+		delete(s.journal.records, "pods/default_"+name)
+		s.trace.addf("disk: the record of %s is lost", name)
+	}
+}
+
+// strive has clients and faults at work until the strife is over.
+func (s *simulation) strive() {
+	s.now = 0
+	s.recur(8*time.Second, func() {
+		if s.agent != nil {
+			s.clients.act(s.agent)
+		}
+	})
+	for _, blow := range []struct {
+		kind Kind
+		mean time.Duration
+		fall func()
+	}{
+		{Exit, 10 * time.Second, s.exitOne},
+		{Die, 20 * time.Second, s.dieOne},
+		{Vanish, 20 * time.Second, s.vanishOne},
+		{Outage, 30 * time.Second, s.outage},
+		{Full, 30 * time.Second, s.fill},
+		{Jump, 30 * time.Second, s.jump},
+		{Crash, 15 * time.Second, func() { s.crash("") }},
+	} {
+		s.recur(blow.mean, func() {
+			if s.faults.strike(blow.kind) {
+				blow.fall()
+			}
+		})
+	}
+}
+
+// recur has something happen again and again, at random.
+func (s *simulation) recur(mean time.Duration, do func()) {
+	s.after(time.Duration(s.rand.ExpFloat64()*float64(mean)), func() {
+		if s.now < strife {
+			do()
+			s.recur(mean, do)
+		}
+	})
+}
+
+// calm ends all faults; calls that are on their way keep theirs.
+func (s *simulation) calm() {
+	s.trace.addf("calm")
+	s.faults.end()
+	s.journal.full = false
+	if s.down {
+		s.down = false
+	}
+}
+
+// settleDown waits until all is as it should be, and that it stays so. Where
+// containers end by themselves it has to become so again.
+func (s *simulation) settleDown() {
+	s.settle()
+	if s.restless() {
+		s.runFor(liveliness)
+		s.settle()
+		return
+	}
+	before := s.acted()
+	for end := s.now + rest; s.now < end && s.witness.failure == nil; {
+		s.runFor(restCheck)
+		if why := s.unsettled(); why != nil {
+			s.witness.failf("what was settled is not any more: %w", why)
+		}
+	}
+	if acted := s.acted() - before; acted > 0 {
+		s.witness.failf("%d actions though nothing happened", acted)
+	}
+}
+
+func (s *simulation) settle() {
+	deadline := s.now + recovery
+	for s.witness.failure == nil {
+		s.runFor(restCheck)
+		why := s.unsettled()
+		if why == nil {
+			return
+		}
+		if s.now > deadline {
+			s.witness.failf("all was calm for %s and still: %w", recovery, why)
+		}
+	}
+}
+
+func (s *simulation) runFor(d time.Duration) {
+	for end := s.now + d; s.now < end && s.step(); {
+	}
+}
+
+// anyOf picks one of a list, or the zero value.
+func anyOf[T any](s *simulation, list []T) (one T) {
+	if len(list) > 0 {
+		one = list[s.rand.IntN(len(list))]
+	}
+	return one
+}
+
+func (s *simulation) exitOne() {
+	running := slices.DeleteFunc(slices.Clone(s.containers), func(c *container) bool { return !c.running() })
+	if c := anyOf(s, running); c != nil {
+		s.end(c, int32(s.rand.IntN(2)), "")
+	}
+}
+
+// dieOne ends a sandbox, with or without what runs in it.
+func (s *simulation) dieOne() {
+	box := anyOf(s, s.sandboxes)
+	if box == nil || !box.ready {
+		return
+	}
+	s.trace.addf("world: sandbox %s dies", box.id)
+	box.ready = false
+	if s.rand.IntN(3) > 0 {
+		for _, c := range s.inSandbox(box.id) {
+			s.end(c, 137, "Error")
+		}
+	}
+	s.changed(box.key)
+}
+
+func (s *simulation) vanishOne() {
+	switch s.rand.IntN(4) {
+	case 0:
+		clear(s.images)
+	case 1:
+		if box := anyOf(s, s.sandboxes); box != nil {
+			s.trace.addf("world: sandbox %s vanishes", box.id)
+			for _, c := range s.inSandbox(box.id) {
+				s.end(c, 137, "Error")
+			}
+			s.forgetSandbox(box)
+		}
+	default:
+		if c := anyOf(s, s.containers); c != nil {
+			s.trace.addf("world: %s vanishes", c)
+			s.end(c, 137, "Error")
+			s.forget(c)
+		}
+	}
+}
+
+func (s *simulation) outage() {
+	if s.down {
+		return
+	}
+	s.trace.addf("world: the runtime is down")
+	s.down = true
+	s.breakOff()
+	for name := range s.reserved {
+		if !s.holds(name) {
+			delete(s.reserved, name)
+		}
+	}
+	if s.agent != nil {
+		s.agent.relist()
+	}
+	s.after(s.faults.between(100*time.Millisecond, 20*time.Second), func() {
+		s.trace.addf("world: the runtime is up")
+		s.down = false
+	})
+}
+
+// holds says whether something that exists has a name.
+func (s *simulation) holds(name string) bool {
+	return slices.ContainsFunc(s.sandboxes, func(b *sandbox) bool { return sandboxName(b.uid, b.attempt) == name }) ||
+		slices.ContainsFunc(s.containers, func(c *container) bool { return containerName(c.uid, c.name, c.attempt) == name })
+}
+
+func (s *simulation) fill() {
+	s.trace.addf("disk: full")
+	s.journal.full = true
+	s.after(s.faults.between(time.Second, 30*time.Second), func() { s.journal.full = false })
+}
+
+func (s *simulation) jump() {
+	by := s.faults.between(-5*time.Minute, 5*time.Minute)
+	s.trace.addf("clock: jumps by %s", by)
+	s.skew += by
+}
+
+// addStray leaves a pod in the runtime that nobody knows of.
+func (s *simulation) addStray() {
+	if s.rand.IntN(3) > 0 {
+		return
+	}
+	key := node.Key{Namespace: "default", Name: apiNames[0]}
+	if s.rand.IntN(2) == 0 {
+		key.Name = "stray"
+	}
+	box := &sandbox{id: s.newID("s"), key: key, uid: "stray", ready: true, created: s.clock()}
+	c := &container{
+		id: s.newID("c"), sandbox: box, key: key, uid: "stray", name: "a", image: "sim/slow:1",
+		hash: "old", created: s.clock(), grace: 10 * time.Second,
+	}
+	s.reserved[sandboxName(box.uid, 0)], s.reserved[containerName(c.uid, c.name, 0)] = true, true
+	s.sandboxes, s.containers = append(s.sandboxes, box), append(s.containers, c)
+	s.begin(c)
+}

@@ -1,0 +1,38 @@
+package sim
+
+import (
+	"strings"
+	"time"
+)
+
+// script is what a container does with its life. Its image says it.
+type script struct {
+	lasts  time.Duration // until it exits by itself; zero: for ever
+	exit   int32
+	ending time.Duration // from TERM to its exit
+	deaf   bool          // TERM does nothing
+	broken bool          // it cannot even be started
+}
+
+// programs are the images that exist, without their tags.
+var programs = [...]string{"forever", "slow", "deaf", "job", "crash", "broken"}
+
+func scriptOf(image string) script {
+	name, _, _ := strings.Cut(image, ":")
+	switch strings.TrimPrefix(name, "sim/") {
+	case "slow":
+		return script{ending: 8 * time.Second}
+	case "deaf":
+		return script{deaf: true}
+	case "job":
+		return script{lasts: 4 * time.Second}
+	case "crash":
+		return script{lasts: 2 * time.Second, exit: 1}
+	case "broken":
+		return script{broken: true}
+	}
+	return script{ending: 10 * time.Millisecond}
+}
+
+// endless says whether the container runs until it is told to end.
+func (s script) endless() bool { return s.lasts == 0 && !s.broken }

@@ -1,0 +1,84 @@
+package sim
+
+import (
+	"flag"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+var (
+	oneSeed = flag.Uint64("seed", 0, "replay this one seed and print its story")
+	seeds   = flag.Uint64("seeds", 0, "how many seeds to play")
+)
+
+// TestSeeds plays many runs; each has to keep every promise.
+func TestSeeds(t *testing.T) {
+	if *oneSeed != 0 {
+		report := Run(Options{Seed: *oneSeed, Trace: true})
+		t.Logf("the story of seed %d:\n%s", *oneSeed, strings.Join(report.Trace, "\n"))
+		if report.Failure != nil {
+			t.Errorf("seed %d: %v", *oneSeed, report.Failure)
+		}
+		return
+	}
+	if seed, ok := firstFailure(count(), NoBug); ok {
+		explain(t, seed)
+	}
+}
+
+func count() uint64 {
+	switch {
+	case *seeds != 0:
+		return *seeds
+	case testing.Short():
+		return 500
+	}
+	return defaultSeeds
+}
+
+// firstFailure plays seeds from 1 on and answers the first that fails.
+func firstFailure(n uint64, bug Bug) (uint64, bool) {
+	var next, failed atomic.Uint64
+	failed.Store(n + 1)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for seed := next.Add(1); seed < failed.Load(); seed = next.Add(1) {
+				if Run(Options{Seed: seed, Bug: bug}).Failure == nil {
+					continue
+				}
+				for worst := failed.Load(); seed < worst && !failed.CompareAndSwap(worst, seed); worst = failed.Load() {
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return failed.Load(), failed.Load() <= n
+}
+
+const lastLines = 60
+
+// explain tells the end of a failed run, with as few faults as it takes.
+func explain(t *testing.T, seed uint64) {
+	t.Helper()
+	needless := shrink(seed)
+	report := Run(Options{Seed: seed, Without: needless, Trace: true})
+	lines := report.Trace[max(0, len(report.Trace)-lastLines):]
+	t.Errorf("seed %d: %v\n%s\n\nwithout the faults %v it is: %v\n\nreplay: go test ./sim -run TestSeeds -seed=%d",
+		seed, Run(Options{Seed: seed}).Failure, strings.Join(lines, "\n"), needless, report.Failure, seed)
+}
+
+// shrink finds the faults that a failure does not need.
+func shrink(seed uint64) []Kind {
+	var needless []Kind
+	for _, kind := range Kinds() {
+		without := append(needless[:len(needless):len(needless)], kind)
+		if Run(Options{Seed: seed, Without: without}).Failure != nil {
+			needless = without
+		}
+	}
+	return needless
+}

@@ -1,0 +1,191 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+	"nodal/node/manifest"
+)
+
+// unsettled says what is not yet as it was promised; nil when all is.
+func (s *simulation) unsettled() error {
+	switch {
+	case s.agent == nil:
+		return errors.New("no agent is alive")
+	case !s.witness.ready || s.clients.owed:
+		return errors.New("the agent has not been told everything")
+	}
+	for _, c := range s.pending {
+		if c.abandoned() {
+			return fmt.Errorf("%s of %s is still on its way", c.action, c.t.key)
+		}
+	}
+	for _, key := range s.agent.trackKeys() {
+		if t := s.agent.tracks[key]; len(t.calls) > 0 || !t.wake.IsZero() && !s.restless() {
+			return fmt.Errorf("pod %s is still being worked on", key)
+		}
+	}
+	views, _ := s.agent.store.Views()
+	held := map[node.Key]*node.Slot{}
+	for _, v := range views {
+		held[v.Key] = v.Slot
+		if s.witness.wanted[v.Key] == nil {
+			return fmt.Errorf("pod %s is not wanted and not forgotten", v.Key)
+		}
+	}
+	if err := s.leftovers(); err != nil {
+		return err
+	}
+	for _, key := range sortedKeys(s.witness.wanted) {
+		if err := s.kept(s.witness.wanted[key], held[key], key); err != nil {
+			return fmt.Errorf("pod %s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// leftovers looks for what belongs to nobody.
+func (s *simulation) leftovers() error {
+	for _, box := range s.sandboxes {
+		if l := s.witness.wanted[box.key]; l == nil || l.id.uid != box.uid {
+			return fmt.Errorf("sandbox %s of %s, uid %s, is left over", box.id, box.key, box.uid)
+		}
+	}
+	for _, c := range s.containers {
+		if l := s.witness.wanted[c.key]; l == nil || l.id.uid != c.uid {
+			return fmt.Errorf("container %s is left over", c)
+		}
+	}
+	return nil
+}
+
+// kept says in what a wanted pod's promise is not kept.
+func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
+	switch {
+	case slot == nil:
+		return fmt.Errorf("it was accepted and is lost")
+	case idOf(slot.Pod) != l.id || slot.Next != nil || slot.Pod.Deletion != nil:
+		return fmt.Errorf("its successor has not taken over")
+	case slot.Result != nil:
+		return s.finished(l)
+	}
+	box, err := s.onlySandbox(l, key)
+	if err != nil {
+		return err
+	}
+	for i := range l.object.Spec.InitContainers {
+		c := &l.object.Spec.InitContainers[i]
+		run := s.newest(l, c.Name)
+		if s.anyApp(l, box) || run != nil && run.sandbox == box && run.state == node.ContainerExited && run.exit == 0 {
+			continue
+		}
+		return s.alive(l, c, run, box)
+	}
+	for i := range l.object.Spec.Containers {
+		c := &l.object.Spec.Containers[i]
+		if err := s.alive(l, c, s.newest(l, c.Name), box); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finished is the promise of a pod that has its result: nothing runs.
+func (s *simulation) finished(l *life) error {
+	if l.object.Spec.RestartPolicy == corev1.RestartPolicyAlways {
+		return fmt.Errorf("it has a result though its containers are always restarted")
+	}
+	for _, c := range s.containers {
+		if c.uid == l.id.uid && c.running() {
+			return fmt.Errorf("it has finished and %s runs", c)
+		}
+	}
+	return nil
+}
+
+func (s *simulation) onlySandbox(l *life, key node.Key) (*sandbox, error) {
+	var ready *sandbox
+	for _, box := range s.sandboxes {
+		if box.uid != l.id.uid || !box.ready {
+			continue
+		}
+		if ready != nil {
+			return nil, fmt.Errorf("it has two sandboxes, %s and %s", ready.id, box.id)
+		}
+		ready = box
+	}
+	if ready == nil {
+		return nil, fmt.Errorf("it has no sandbox")
+	}
+	return ready, nil
+}
+
+func (s *simulation) newest(l *life, name string) *container {
+	var newest *container
+	for _, c := range s.containers {
+		if c.uid == l.id.uid && c.name == name && (newest == nil || c.attempt > newest.attempt) {
+			newest = c
+		}
+	}
+	return newest
+}
+
+func (s *simulation) anyApp(l *life, box *sandbox) bool {
+	for i := range l.object.Spec.Containers {
+		if run := s.newest(l, l.object.Spec.Containers[i].Name); run != nil && run.sandbox == box {
+			return true
+		}
+	}
+	return false
+}
+
+// slack is how late a restart may be: a retry after the last fault.
+const slack = 5 * time.Second
+
+// alive is the promise of a container: the wanted version runs, has ended for
+// good, or rests before its next run.
+func (s *simulation) alive(l *life, c *corev1.Container, run *container, box *sandbox) error {
+	switch {
+	case run == nil:
+		return fmt.Errorf("container %s was never made", c.Name)
+	case run.hash != manifest.ContainerHash(c):
+		return fmt.Errorf("%s is not of the wanted version", run)
+	}
+	if asked, ok := l.restarts[c.Name]; ok && run.attempt <= asked {
+		return fmt.Errorf("%s was not restarted", run)
+	}
+	switch run.state {
+	case node.ContainerRunning:
+		if run.sandbox != box {
+			return fmt.Errorf("%s runs in a lost sandbox", run)
+		}
+		return nil
+	case node.ContainerExited:
+		rests := !scriptOf(run.image).endless() && run.finished.Add(s.agent.site.BackoffMax+slack).After(s.clock())
+		if !rests && node.Rerun(l.object.Spec.RestartPolicy, run.exit) {
+			return fmt.Errorf("%s has ended and is not restarted", run)
+		}
+		return nil
+	}
+	return fmt.Errorf("%s is %s", run, run.state)
+}
+
+// restless says whether a container ends or restarts by its nature, so that
+// there is always something to do.
+func (s *simulation) restless() bool {
+	for _, l := range s.witness.wanted {
+		if l.result != "" {
+			continue
+		}
+		for c := range specs(l.object) {
+			if !scriptOf(c.Image).endless() {
+				return true
+			}
+		}
+	}
+	return false
+}

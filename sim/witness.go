@@ -1,0 +1,188 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+	"nodal/node/manifest"
+)
+
+// witness watches the world and holds it against what clients were told. It
+// keeps the first thing that must never happen.
+type witness struct {
+	*ledger
+	jumps    bool // the clock jumps: nobody can say when a grace period ends
+	ready    bool // every source has told the present agent what it has
+	revision int64
+	failure  error
+	strays   map[types.UID]time.Time // by when the agent wants pods gone that nobody wants
+}
+
+func newWitness() *witness {
+	return &witness{ledger: newLedger(), strays: map[types.UID]time.Time{}}
+}
+
+func (wi *witness) failf(format string, args ...any) {
+	if wi.failure == nil {
+		wi.failure = fmt.Errorf(format, args...)
+	}
+}
+
+// runs checks: at most one running instance of a container.
+func (wi *witness) runs(w *world, c *container) {
+	for _, o := range w.containers {
+		if o != c && o.uid == c.uid && o.name == c.name && o.running() {
+			wi.failf("two instances run at once: %s and %s", o, c)
+		}
+	}
+}
+
+// killed checks: no KILL before the grace period ends.
+func (wi *witness) killed(w *world, c *container) {
+	if wi.jumps || c.late {
+		return
+	}
+	if deadline, ok := wi.strays[c.uid]; ok && !deadline.After(w.clock()) {
+		return
+	}
+	grace := c.grace
+	if l := wi.lives[c.life]; l != nil {
+		if l.deadline != nil && !l.deadline.After(w.clock()) {
+			return
+		}
+		grace = min(grace, l.grace)
+	}
+	switch {
+	case !c.termed:
+		wi.failf("%s was killed without being asked to end", c)
+	case w.now-c.term < grace:
+		wi.failf("%s was killed %s after TERM, its grace period is %s", c, w.now-c.term, grace)
+	}
+}
+
+// sandboxMade checks: a name is used again only when nothing of the former
+// pod is left, and a lost sandbox has released its network before the next.
+// What the agent had given up it cannot wait for.
+func (wi *witness) sandboxMade(w *world, s *sandbox) {
+	for _, o := range w.sandboxes {
+		switch {
+		case o == s || o.key != s.key || o.late:
+		case o.uid != s.uid:
+			wi.failf("the name %s is used by uid %s while sandbox %s of uid %s is there", s.key, s.uid, o.id, o.uid)
+		case !o.stopped:
+			wi.failf("sandbox %s of %s was made while sandbox %s holds its network", s.id, s.key, o.id)
+		}
+	}
+}
+
+// verdicts says of each running container that a call would end why it must
+// not; nil where it may.
+func (wi *witness) verdicts(w *world, c *call) map[string]error {
+	verdicts := map[string]error{}
+	for _, victim := range w.victims(c.action) {
+		verdicts[victim.id] = wi.mustRun(victim)
+	}
+	return verdicts
+}
+
+// ends checks: what a client wants and what is healthy goes on. A call is
+// judged by what was wanted when it began and when it has its effect.
+func (wi *witness) ends(w *world, c *call) {
+	for _, victim := range w.victims(c.action) {
+		before, judged := c.verdict[victim.id]
+		if judged && before == nil || !judged && c.abandoned() {
+			continue
+		}
+		if err := wi.mustRun(victim); err != nil {
+			wi.failf("%s is ended by %q: %w", victim, c.action, err)
+		}
+	}
+}
+
+// victims are the running containers that an action ends.
+func (w *world) victims(action node.Action) []*container {
+	id := ""
+	switch a := action.(type) {
+	case node.StopSandbox:
+		return w.inSandbox(a.ID)
+	case node.RemoveSandbox:
+		return w.inSandbox(a.ID)
+	case node.StopContainer:
+		id = a.ID
+	case node.RemoveContainer:
+		id = a.ID
+	}
+	if c := w.container(id); c != nil && c.running() {
+		return []*container{c}
+	}
+	return nil
+}
+
+var (
+	errWanted  = errors.New("it is wanted and healthy")
+	errTooSoon = errors.New("a source has not said yet whether it is wanted")
+)
+
+// mustRun says why a container must not be ended; nil when it may be.
+func (wi *witness) mustRun(c *container) error {
+	own, wanted := wi.lives[c.life], wi.wanted[c.key]
+	_, adopted := wi.strays[c.uid]
+	switch {
+	case own == nil && !adopted && !wi.ready:
+		return errTooSoon
+	case wanted == nil || wanted.id.uid != c.uid:
+		return nil
+	case own != nil && own.deadline != nil:
+		return nil
+	case !c.sandbox.ready || wanted.result != "":
+		return nil
+	}
+	if asked, ok := wanted.restarts[c.name]; ok && c.attempt <= asked {
+		return nil
+	}
+	if spec := specOf(wanted.object, c.name); spec == nil || manifest.ContainerHash(spec) != c.hash {
+		return nil
+	}
+	return errWanted
+}
+
+// reads checks what a reader of the store sees: revisions and restart counts
+// only grow, and a result stays.
+func (wi *witness) reads(view node.View) {
+	if view.Gone {
+		return
+	}
+	if pod := view.Slot.Pod; pod.Source == node.SourceRuntime {
+		wi.strays[pod.UID()] = pod.Deletion.Deadline()
+	}
+	l := wi.lives[idOf(view.Slot.Pod)]
+	if l == nil {
+		return
+	}
+	for name, tally := range view.Slot.Tallies {
+		if tally.Restarts < l.counts[name] {
+			wi.failf("the restarts of %s in %s went back from %d to %d", name, view.Key, l.counts[name], tally.Restarts)
+		}
+		l.counts[name] = tally.Restarts
+	}
+	switch result := view.Slot.Result; {
+	case result == nil && l.result != "":
+		wi.failf("pod %s was %s and is not any more", view.Key, l.result)
+	case result != nil && l.result != "" && result.Phase != l.result:
+		wi.failf("pod %s was %s and is %s", view.Key, l.result, result.Phase)
+	case result != nil:
+		l.result = result.Phase
+	}
+}
+
+// advances checks that the revision never goes back, restarts included.
+func (wi *witness) advances(revision int64) {
+	if revision < wi.revision {
+		wi.failf("the revision went back from %d to %d", wi.revision, revision)
+	}
+	wi.revision = revision
+}
