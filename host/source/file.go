@@ -24,12 +24,13 @@ type FileConfig struct {
 // and directories in the directory are not looked at.
 type File struct {
 	publisher
-	poll  time.Duration
-	files map[string]*file // by path
-	first bool             // nothing was delivered yet
-	due   bool             // to be delivered though no file has changed
-	retry bool             // not everything sound was taken the last time
-	deaf  string           // why changes are only seen by the poll
+	poll    time.Duration
+	settled time.Duration    // see scan.go
+	files   map[string]*file // by path
+	first   bool             // nothing was delivered yet
+	due     bool             // to be delivered though no file has changed
+	retry   bool             // not everything sound was taken the last time
+	deaf    string           // why changes are only seen by the poll
 }
 
 // NewFile makes the source; Run works it.
@@ -38,6 +39,7 @@ func NewFile(config FileConfig) *File {
 	return &File{
 		publisher: publisher{Sink: config.Sink, location: filepath.Clean(config.Path)},
 		poll:      cmp.Or(config.Poll, DefaultPoll),
+		settled:   settled,
 		first:     true,
 		due:       true,
 	}

@@ -86,8 +86,8 @@ func (f *File) look(path string, written bool, now time.Time) (*file, time.Durat
 	if old != nil && old.stamp == at && !written {
 		return old, 0
 	}
-	if age := now.Sub(info.ModTime()); age >= 0 && age < settled && !written && !f.first {
-		return old, settled - age
+	if age := now.Sub(info.ModTime()); age >= 0 && age < f.settled && !written && !f.first {
+		return old, f.settled - age
 	}
 	data, err := slurp(path)
 	if err != nil {
