@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -58,7 +59,7 @@ type node1 struct {
 
 var testNow = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-func newNode(t *testing.T, change ...func(*Config)) *node1 {
+func newNode(t testing.TB, change ...func(*Config)) *node1 {
 	t.Helper()
 	n := &node1{journal: &memory{}, runtime: &scriptedRuntime{}, logs: &scriptedLogs{}}
 	clock, err := node.OpenClock(n.journal, nil)
@@ -99,13 +100,13 @@ func newNode(t *testing.T, change ...func(*Config)) *node1 {
 }
 
 // newAuth lets everybody do everything, or only who has a token.
-func newAuth(t *testing.T, open bool) *auth.Authenticator {
+func newAuth(t testing.TB, open bool) *auth.Authenticator {
 	t.Helper()
 	material, err := auth.Bootstrap(auth.Dirs{Root: t.TempDir()}, []string{"localhost"}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := auth.New(auth.Config{Material: *material, Anonymous: open, AlwaysAllow: open})
+	a, err := auth.New(auth.Config{Material: *material, Anonymous: open, AlwaysAllow: open, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +119,7 @@ func manifestOf(name string) string {
 }
 
 // apply posts a manifest and fails the test if it is not taken.
-func (n *node1) apply(t *testing.T, manifest string) {
+func (n *node1) apply(t testing.TB, manifest string) {
 	t.Helper()
 	if got := n.do(t, "POST", "/v1/manifests", manifest); got.status != http.StatusOK {
 		t.Fatalf("apply: got %d %s", got.status, got.body)
@@ -126,7 +127,7 @@ func (n *node1) apply(t *testing.T, manifest string) {
 }
 
 // run plays the reconciler: the pod's container runs.
-func (n *node1) run(t *testing.T, name string, attempts ...node.ContainerState) {
+func (n *node1) run(t testing.TB, name string, attempts ...node.ContainerState) {
 	t.Helper()
 	key := node.Key{Namespace: "default", Name: name}
 	view, ok := n.store.View(key)
@@ -157,12 +158,12 @@ type answer struct {
 }
 
 // do sends a request as curl --data-binary would.
-func (n *node1) do(t *testing.T, method, path, body string, headers ...string) answer {
+func (n *node1) do(t testing.TB, method, path, body string, headers ...string) answer {
 	t.Helper()
 	return ask(t, n.server.HTTP(), method, path, body, headers...)
 }
 
-func ask(t *testing.T, handler http.Handler, method, path, body string, headers ...string) answer {
+func ask(t testing.TB, handler http.Handler, method, path, body string, headers ...string) answer {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 	if body == "" {
@@ -182,7 +183,7 @@ func ask(t *testing.T, handler http.Handler, method, path, body string, headers 
 }
 
 // dial connects by gRPC.
-func (n *node1) dial(t *testing.T) *grpc.ClientConn {
+func (n *node1) dial(t testing.TB) *grpc.ClientConn {
 	t.Helper()
 	l := bufconn.Listen(1 << 20)
 	go n.server.GRPC().Serve(l)

@@ -156,7 +156,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		logs:      &logService{store: cfg.Store, logs: cfg.Logs, site: cfg.Site, now: cfg.Now, stopped: stopped},
 		exec:      &execService{store: cfg.Store, runtime: cfg.Runtime},
 		events:    &eventService{store: cfg.Store, events: cfg.Events, stopped: stopped},
-		node:      &nodeService{
+		node: &nodeService{
 			store: cfg.Store, sources: cfg.Sources, site: cfg.Site, facts: cfg.Facts,
 			runtime: runtimeStatus{ask: cfg.Runtime.Status, now: cfg.Now},
 		},

@@ -1,0 +1,255 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+)
+
+const (
+	logsPath    = "/v1/namespaces/default/pods/web/containers/main/logs"
+	kubeletLogs = "/containerLogs/default/web/main"
+)
+
+func TestTheLogIsThatOfTheRightRun(t *testing.T) {
+	running, exited, created := node.ContainerRunning, node.ContainerExited, node.ContainerCreated
+	cases := []struct {
+		name     string
+		runs     []node.ContainerState
+		previous bool
+		attempt  uint32
+		code     int // of the API
+		kubelet  int
+	}{
+		{"a container that runs", []node.ContainerState{running}, false, 0, 200, 200},
+		{"the present run of a restarted container", []node.ContainerState{exited, running}, false, 1, 200, 200},
+		{"the run before", []node.ContainerState{exited, running}, true, 0, 200, 200},
+		{"the last run while the next is being made", []node.ContainerState{exited, created}, false, 0, 200, 200},
+		{"a container that waits", []node.ContainerState{created}, false, 0, 503, 400},
+		{"a run before the first", []node.ContainerState{running}, true, 0, 404, 400},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			n := newNode(t)
+			n.apply(t, manifestOf("web"))
+			n.run(t, "web", c.runs...)
+			query := ""
+			if c.previous {
+				query = "?previous=true"
+			}
+			for path, want := range map[string]int{logsPath: c.code, kubeletLogs: c.kubelet} {
+				got := n.do(t, "GET", path+query, "")
+				if got.status != want {
+					t.Fatalf("%s: got %d %s, want %d", path, got.status, got.body, want)
+				}
+				if want == 200 && (got.body != "hello\n" || n.logs.run.Attempt != c.attempt) {
+					t.Errorf("%s: got %q of attempt %d, want attempt %d", path, got.body, n.logs.run.Attempt, c.attempt)
+				}
+			}
+		})
+	}
+}
+
+func TestLogOptionsAreReadAsUpstreamReadsThem(t *testing.T) {
+	seven := int64(7)
+	cases := []struct {
+		path, query string
+		code        int
+		want        LogOptions
+	}{
+		{kubeletLogs, "", 200, LogOptions{}},
+		{kubeletLogs, "tailLines=7&timestamps=true", 200, LogOptions{Tail: &seven, Timestamps: true}},
+		{kubeletLogs, "tail=7", 200, LogOptions{Tail: &seven}},
+		{kubeletLogs, "tail=all", 200, LogOptions{}},
+		{kubeletLogs, "sinceSeconds=7", 200, LogOptions{Since: testNow.Add(-7 * time.Second)}},
+		{kubeletLogs, "sinceTime=2026-05-01T11:00:00Z", 200, LogOptions{Since: testNow.Add(-time.Hour)}},
+		{kubeletLogs, "limitBytes=7&stream=Stderr", 200, LogOptions{LimitBytes: &seven, Stream: LogStderr}},
+		{kubeletLogs, "tailLines=x", 400, LogOptions{}},
+		{kubeletLogs, "sinceTime=yesterday", 400, LogOptions{}},
+		{kubeletLogs, "tailLines=-1", 422, LogOptions{}},
+		{kubeletLogs, "limitBytes=0", 422, LogOptions{}},
+		{kubeletLogs, "sinceSeconds=0", 422, LogOptions{}},
+		{kubeletLogs, "sinceSeconds=1&sinceTime=2026-05-01T11:00:00Z", 422, LogOptions{}},
+		{kubeletLogs, "stream=Stdin", 422, LogOptions{}},
+		{kubeletLogs, "stream=Stdout&tailLines=1", 422, LogOptions{}},
+		{logsPath, "tailLines=7&stream=LOG_STREAM_STDOUT", 200, LogOptions{Tail: &seven, Stream: LogStdout}},
+		{logsPath, "sinceSeconds=7", 200, LogOptions{Since: testNow.Add(-7 * time.Second)}},
+		{logsPath, "sinceTime=2026-05-01T11:00:00Z&timestamps=true", 200, LogOptions{Since: testNow.Add(-time.Hour), Timestamps: true}},
+		{logsPath, "tailLines=-1", 400, LogOptions{}},
+		{logsPath, "limitBytes=0", 400, LogOptions{}},
+		{logsPath, "sinceSeconds=1&sinceTime=2026-05-01T11:00:00Z", 400, LogOptions{}},
+	}
+	for _, c := range cases {
+		t.Run(c.path+"?"+c.query, func(t *testing.T) {
+			n := newNode(t)
+			n.apply(t, manifestOf("web"))
+			n.run(t, "web", node.ContainerRunning)
+			if got := n.do(t, "GET", c.path+"?"+c.query, ""); got.status != c.code {
+				t.Fatalf("got %d %s, want %d", got.status, got.body, c.code)
+			}
+			got := n.logs.options
+			same := equal(got.Tail, c.want.Tail) && equal(got.LimitBytes, c.want.LimitBytes) &&
+				got.Since.Equal(c.want.Since) && got.Timestamps == c.want.Timestamps && got.Stream == c.want.Stream
+			if !same {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func equal(a, b *int64) bool { return a == b || a != nil && b != nil && *a == *b }
+
+func TestUnknownPodsAndContainersAreNotFoundInUpstreamsWords(t *testing.T) {
+	n := newNode(t)
+	n.apply(t, manifestOf("web"))
+	got := n.do(t, "GET", "/containerLogs/default/nobody/main", "")
+	if got.status != 404 || got.body != "pod \"nobody\" does not exist\n" {
+		t.Errorf("pod: got %d %q", got.status, got.body)
+	}
+	got = n.do(t, "GET", "/containerLogs/default/web/nobody", "")
+	if got.status != 404 || got.body != "container \"nobody\" not found in pod \"web\"\n" {
+		t.Errorf("container: got %d %q", got.status, got.body)
+	}
+}
+
+func TestAFollowedLogComesAsItIsWrittenAndEndsWithTheContainer(t *testing.T) {
+	n := newNode(t)
+	n.apply(t, manifestOf("web"))
+	n.run(t, "web", node.ContainerRunning)
+	lines := make(chan string)
+	n.logs.read = func(ctx context.Context, o LogOptions, sink LogSink) error {
+		for {
+			select {
+			case line := <-lines:
+				if _, err := io.WriteString(sink, line); err != nil {
+					return err
+				}
+				if err := sink.Flush(); err != nil {
+					return err
+				}
+			case <-o.Exited:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	front := httptest.NewServer(n.server.HTTP())
+	defer front.Close()
+	for _, path := range []string{logsPath, kubeletLogs} {
+		n.run(t, "web", node.ContainerRunning)
+		response, err := front.Client().Get(front.URL + path + "?follow=true")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		if got := response.Header.Get("Content-Type"); got != "text/plain; charset=utf-8" {
+			t.Errorf("%s: content type %q", path, got)
+		}
+		lines <- "one\n"
+		first := make([]byte, 4)
+		if _, err := io.ReadFull(response.Body, first); err != nil || string(first) != "one\n" {
+			t.Errorf("%s: got %q, %v", path, first, err)
+		}
+		n.run(t, "web", node.ContainerExited)
+		if rest, err := io.ReadAll(response.Body); err != nil || len(rest) != 0 {
+			t.Errorf("%s: after the end got %q, %v", path, rest, err)
+		}
+	}
+}
+
+func TestALogThatBreaksOffDoesNotLookComplete(t *testing.T) {
+	n := newNode(t)
+	n.apply(t, manifestOf("web"))
+	n.run(t, "web", node.ContainerRunning)
+	n.logs.read = func(_ context.Context, _ LogOptions, sink LogSink) error {
+		if _, err := io.WriteString(sink, "half"); err != nil {
+			return err
+		}
+		return errors.New("the disk is gone")
+	}
+	front := httptest.NewServer(n.server.HTTP())
+	defer front.Close()
+	for _, path := range []string{logsPath, kubeletLogs} {
+		response, err := front.Client().Get(front.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(response.Body); err == nil {
+			t.Errorf("%s: the answer ends as if it were whole", path)
+		}
+		response.Body.Close()
+	}
+}
+
+func TestAFollowedLogEndsWithTheServer(t *testing.T) {
+	n := newNode(t)
+	n.apply(t, manifestOf("web"))
+	n.run(t, "web", node.ContainerRunning)
+	n.logs.read = func(ctx context.Context, _ LogOptions, _ LogSink) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	stream, err := nodev1.NewLogsServiceClient(n.dial(t)).ReadLogs(t.Context(), &nodev1.ReadLogsRequest{
+		Namespace: "default", Name: "web", Container: "main", Follow: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); err != nil {
+		t.Fatalf("first message: %v", err)
+	}
+	n.server.Stop()
+	if _, err := stream.Recv(); err == nil || !strings.Contains(err.Error(), "stopping") {
+		t.Errorf("got %v, want that the agent is stopping", err)
+	}
+}
+
+// discard is a client with an endless appetite.
+type discard struct{ header http.Header }
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) WriteHeader(int)             {}
+func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
+func (d *discard) Flush()                      {}
+
+func benchmarkLogs(b *testing.B, path string) {
+	n := newNode(b)
+	n.apply(b, manifestOf("web"))
+	n.run(b, "web", node.ContainerRunning)
+	batch := bytes.Repeat([]byte("a line of a log that is neither long nor short\n"), 128<<10/47)
+	const size = 256 << 20
+	n.logs.read = func(_ context.Context, _ LogOptions, sink LogSink) error {
+		for sent := 0; sent < size; sent += len(batch) {
+			if _, err := sink.Write(batch); err != nil {
+				return err
+			}
+		}
+		return sink.Flush()
+	}
+	front := httptest.NewServer(n.server.HTTP())
+	defer front.Close()
+	b.SetBytes(size)
+	for b.Loop() {
+		response, err := front.Client().Get(front.URL + path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.Copy(&discard{}, response.Body); err != nil {
+			b.Fatal(err)
+		}
+		response.Body.Close()
+	}
+}
+
+func BenchmarkContainerLogs(b *testing.B) { benchmarkLogs(b, kubeletLogs) }
+func BenchmarkLogsOverREST(b *testing.B)  { benchmarkLogs(b, logsPath) }
