@@ -118,10 +118,18 @@ func (r *Reconciler) lost(err error) {
 		r.Log.Warn("the container runtime does not answer", "err", err)
 		r.Events.Add(node.Event{Time: r.Act.Clock(), Warning: true, Reason: "RuntimeLost", Message: err.Error()})
 	}
-	time.AfterFunc(reconnectBase, r.relist)
+	if r.retry == nil {
+		r.retry = time.AfterFunc(reconnectBase, r.relist)
+		return
+	}
+	r.retry.Reset(reconnectBase) // one look to come is enough, however many failed
 }
 
 func (r *Reconciler) sightAll(s sighting) {
+	if s.mark < r.whole {
+		return // a later look was quicker
+	}
+	r.whole = s.mark
 	regained := !r.synced
 	r.synced, r.away = true, false
 	if regained {
@@ -142,7 +150,20 @@ func (r *Reconciler) sightAll(s sighting) {
 		}
 	}
 	r.strays = s.all
+	r.forgetFreed(s.mark)
 	r.adoptStrays()
+}
+
+// forgetFreed leaves out of the strays what a look still shows of pods that
+// were released after it had begun.
+func (r *Reconciler) forgetFreed(mark node.Mark) {
+	for key, at := range r.freed {
+		if at > mark {
+			delete(r.strays, key)
+		} else {
+			delete(r.freed, key)
+		}
+	}
 }
 
 // adoptStrays records pods that run without being wanted, once it is certain

@@ -37,6 +37,9 @@ type Reconciler struct {
 	wakes   chan node.Key
 	relists chan struct{}
 	dirty   map[node.Key]bool
+	retry   *time.Timer            // of a full look, after one that failed
+	whole   node.Mark              // of the newest full look
+	freed   map[node.Key]node.Mark // when names were given up, until a full look that began later
 }
 
 // tracked is a track with what runs for it.
@@ -69,6 +72,7 @@ func New(c Config) *Reconciler {
 	return &Reconciler{
 		Config: c,
 		tracks: map[node.Key]*tracked{}, strays: map[node.Key]*node.Observed{}, dirty: map[node.Key]bool{},
+		freed:  map[node.Key]node.Mark{},
 		since:  -1,
 		alarms: alarms{due: map[node.Key]time.Time{}},
 		starts: make(chan struct{}, c.Starts),
@@ -166,6 +170,8 @@ func (r *Reconciler) drop(t *tracked) {
 	}
 	delete(r.tracks, t.key)
 	delete(r.dirty, t.key)
+	r.mark++
+	r.freed[t.key] = r.mark
 }
 
 // step gives every pod that something happened to its turn.
