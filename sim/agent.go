@@ -17,22 +17,25 @@ import (
 // agent drives the pure core as reconciler.Reconciler does, but one thing at a
 // time and on virtual time. What it holds dies with it.
 type agent struct {
-	world  *world
-	faults *faults
-	bug    Bug
-	site   node.Site
-	store  *node.Store
-	act    reconciler.Act
-	tracks map[node.Key]*tracked
-	strays map[node.Key]*node.Observed
-	dirty  map[node.Key]bool
-	alarm  time.Time // the earliest that is set
-	mark   node.Mark
-	since  int64
-	synced bool
-	ready  bool
-	dead   bool
-	begun  int // actions
+	world   *world
+	faults  *faults
+	bug     Bug
+	site    node.Site
+	store   *node.Store
+	act     reconciler.Act
+	tracks  map[node.Key]*tracked
+	strays  map[node.Key]*node.Observed
+	dirty   map[node.Key]bool
+	freed   map[node.Key]node.Mark
+	alarm   time.Time // the earliest that is set
+	whole   node.Mark // of the newest full look
+	mark    node.Mark
+	since   int64
+	synced  bool
+	ready   bool
+	dead    bool
+	begun   int // actions
+	retries int // of full looks that failed
 }
 
 type tracked struct {
@@ -69,6 +72,7 @@ func newAgent(w *world, f *faults, j *journal) (*agent, error) {
 		site:   node.Site{NodeName: "sim", Runtime: "sim", BackoffMax: time.Minute},
 		act:    reconciler.Act{Store: store, Runtime: w, Logs: noLogs{}, Clock: w.clock},
 		tracks: map[node.Key]*tracked{}, strays: map[node.Key]*node.Observed{}, dirty: map[node.Key]bool{},
+		freed: map[node.Key]node.Mark{},
 	}, nil
 }
 
@@ -117,6 +121,8 @@ func (a *agent) drop(t *tracked) {
 	t.cancel(a, func(node.Action) bool { return true })
 	delete(a.tracks, t.key)
 	delete(a.dirty, t.key)
+	a.mark++
+	a.freed[t.key] = a.mark
 }
 
 func (t *tracked) cancel(a *agent, obsolete func(node.Action) bool) {

@@ -43,20 +43,24 @@ func (a *agent) look(only *node.Key) {
 	a.mark++
 	s := sighting{only: only, mark: a.mark}
 	f := a.faults
-	steps := [3]time.Duration{f.between(0, 3*time.Millisecond), f.between(0, 3*time.Millisecond), f.between(0, 3*time.Millisecond)}
+	var steps [3]time.Duration
+	longest := [3]time.Duration{3 * time.Millisecond, 3 * time.Millisecond, 3 * time.Millisecond}
 	if f.strike(Stale) {
-		steps = [3]time.Duration{f.between(0, time.Second), f.between(0, time.Second), f.between(0, 3*time.Second)}
+		longest = [3]time.Duration{time.Second, time.Second, 3 * time.Second}
+	}
+	for i := range steps {
+		steps[i] = f.between(0, longest[i])
 	}
 	blind := f.strike(Blind)
 	a.world.after(steps[0], func() {
-		sandboxes, down := a.world.listSandboxes(only), a.world.down
+		down := a.world.down
+		s.all = a.world.listSandboxes(only)
 		a.world.after(steps[1], func() {
-			containers := a.world.listContainers(only)
+			a.world.listContainers(only, s.all)
 			if blind || down || a.world.down {
 				s.err = node.ErrUnavailable
 			}
 			a.world.after(steps[2], func() {
-				s.all = combine(sandboxes, containers)
 				a.sight(s)
 				a.turn()
 			})
@@ -93,7 +97,7 @@ func (a *agent) sightOne(s sighting) {
 func (a *agent) see(t *tracked, seen *node.Observed, mark node.Mark) {
 	taken := t.See(seen, a.stamp(mark))
 	t.unsure = t.unsure && !taken
-	a.world.trace.addf("agent: sees %s, begun at %d, taken: %v: %s", t.key, mark, taken, outline(seen))
+	a.world.trace.addf("agent: sees %s, begun at %d, taken: %v: %s", t.key, mark, taken, outline{seen})
 }
 
 func (a *agent) doubt(t *tracked) {
@@ -114,10 +118,20 @@ func (a *agent) stamp(mark node.Mark) node.Mark {
 func (a *agent) lost() {
 	a.synced = false
 	a.world.trace.addf("agent: the runtime does not answer")
-	a.world.after(reconnect, a.relist)
+	a.retries++
+	last := a.retries
+	a.world.after(reconnect, func() {
+		if a.retries == last {
+			a.relist()
+		}
+	})
 }
 
 func (a *agent) sightAll(s sighting) {
+	if s.mark < a.whole {
+		return
+	}
+	a.whole = s.mark
 	regained := !a.synced
 	a.synced = true
 	for _, key := range a.trackKeys() {
@@ -135,6 +149,13 @@ func (a *agent) sightAll(s sighting) {
 		}
 	}
 	a.strays = s.all
+	for key, at := range a.freed {
+		if at > s.mark {
+			delete(a.strays, key)
+		} else {
+			delete(a.freed, key)
+		}
+	}
 	a.adoptStrays()
 }
 
@@ -172,7 +193,9 @@ func (a *agent) deliver() {
 }
 
 // outline is an observation in a few words.
-func outline(o *node.Observed) string {
+type outline struct{ *node.Observed }
+
+func (o outline) String() string {
 	var b strings.Builder
 	for _, s := range o.Sandboxes {
 		fmt.Fprintf(&b, "%s/%d ", s.ID, s.State)

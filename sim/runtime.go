@@ -172,66 +172,46 @@ func (c *container) observed() node.Container {
 
 // List shows what is there now.
 func (w *world) List(_ context.Context, only *node.Key) (map[node.Key]*node.Observed, error) {
-	return combine(w.listSandboxes(only), w.listContainers(only)), nil
+	all := w.listSandboxes(only)
+	w.listContainers(only, all)
+	return all, nil
 }
 
-type listedSandbox struct {
-	key node.Key
-	node.Sandbox
-}
-
-type listedContainer struct {
-	key node.Key
-	node.Container
-}
-
-func (w *world) listSandboxes(only *node.Key) []listedSandbox {
-	var list []listedSandbox
-	for _, s := range w.sandboxes {
-		if only == nil || s.key == *only {
-			list = append(list, listedSandbox{s.key, s.observed()})
-		}
-	}
-	return list
-}
-
-func (w *world) listContainers(only *node.Key) []listedContainer {
-	var list []listedContainer
-	for _, c := range w.containers {
-		if only == nil || c.key == *only {
-			list = append(list, listedContainer{c.key, c.observed()})
-		}
-	}
-	return list
-}
-
-// combine makes one observation out of two lists. CRI has no call that shows
-// both, so what happens in between shows in one of them only.
-func combine(sandboxes []listedSandbox, containers []listedContainer) map[node.Key]*node.Observed {
+// listSandboxes is the first half of an observation. CRI has no call that
+// shows sandboxes and containers, so what happens in between shows in one of
+// the halves only.
+func (w *world) listSandboxes(only *node.Key) map[node.Key]*node.Observed {
 	all := map[node.Key]*node.Observed{}
-	at := func(key node.Key) *node.Observed {
-		if all[key] == nil {
-			all[key] = &node.Observed{}
+	for _, s := range slices.Backward(w.sandboxes) {
+		if only == nil || s.key == *only {
+			o := entry(all, s.key)
+			o.Sandboxes = append(o.Sandboxes, s.observed())
 		}
-		return all[key]
-	}
-	for _, s := range sandboxes {
-		o := at(s.key)
-		o.Sandboxes = append(o.Sandboxes, s.Sandbox)
-	}
-	for _, c := range containers {
-		o := at(c.key)
-		o.Containers = append(o.Containers, c.Container)
 	}
 	for _, o := range all {
-		slices.SortFunc(o.Sandboxes, func(a, b node.Sandbox) int {
-			return cmp.Or(cmp.Compare(b.Attempt, a.Attempt), b.CreatedAt.Compare(a.CreatedAt))
-		})
-		slices.SortFunc(o.Containers, func(a, b node.Container) int {
-			return cmp.Or(cmp.Compare(b.Attempt, a.Attempt), b.CreatedAt.Compare(a.CreatedAt))
-		})
+		slices.SortStableFunc(o.Sandboxes, func(a, b node.Sandbox) int { return cmp.Compare(b.Attempt, a.Attempt) })
 	}
 	return all
+}
+
+// listContainers is the second half.
+func (w *world) listContainers(only *node.Key, all map[node.Key]*node.Observed) {
+	for _, c := range slices.Backward(w.containers) {
+		if only == nil || c.key == *only {
+			o := entry(all, c.key)
+			o.Containers = append(o.Containers, c.observed())
+		}
+	}
+	for _, o := range all {
+		slices.SortStableFunc(o.Containers, func(a, b node.Container) int { return cmp.Compare(b.Attempt, a.Attempt) })
+	}
+}
+
+func entry(all map[node.Key]*node.Observed, key node.Key) *node.Observed {
+	if all[key] == nil {
+		all[key] = &node.Observed{}
+	}
+	return all[key]
 }
 
 // minStop is the least that host/cri leaves between TERM and KILL.

@@ -3,6 +3,7 @@ package sim
 import (
 	"flag"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,6 +42,7 @@ func count() uint64 {
 
 // firstFailure plays seeds from 1 on and answers the first that fails.
 func firstFailure(n uint64, bug Bug) (uint64, bool) {
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // runs make much garbage and keep nothing
 	var next, failed atomic.Uint64
 	failed.Store(n + 1)
 	var workers sync.WaitGroup
