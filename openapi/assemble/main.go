@@ -1,0 +1,154 @@
+// Command assemble makes openapi.json out of the documents that the generator
+// wrote, one a service, and the hand-written kubelet.yaml.
+//
+//	go run ./openapi/assemble GENERATED-DIR OVERLAY.yaml OUTPUT.json
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+func main() {
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: assemble GENERATED-DIR OVERLAY.yaml OUTPUT.json")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+		fmt.Fprintln(os.Stderr, "assemble:", err)
+		os.Exit(1)
+	}
+}
+
+func run(generated, overlay, output string) error {
+	document, err := assemble(generated, overlay)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", " ")
+	if err := encoder.Encode(document); err != nil {
+		return fmt.Errorf("encode %s: %w", output, err)
+	}
+	return os.WriteFile(output, text.Bytes(), 0o644)
+}
+
+// object is a JSON object of which nothing but its place is known.
+type object = map[string]any
+
+func assemble(generated, overlay string) (object, error) {
+	text, err := os.ReadFile(overlay)
+	if err != nil {
+		return nil, err
+	}
+	document := object{}
+	if err := yaml.UnmarshalStrict(text, &document); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", overlay, err)
+	}
+	parts, err := filepath.Glob(filepath.Join(generated, "*", "*", "*.json"))
+	if err != nil || len(parts) == 0 {
+		return nil, fmt.Errorf("find generated documents in %s: %d found: %w", generated, len(parts), err)
+	}
+	for _, name := range parts { // sorted by Glob
+		part, err := readPart(name)
+		if err != nil {
+			return nil, err
+		}
+		merge(document, part, "paths")
+		merge(at(document, "components"), at(part, "components"), "schemas")
+		tags, _ := document["tags"].([]any)
+		more, _ := part["tags"].([]any)
+		document["tags"] = append(tags, more...)
+	}
+	delete(at(document, "components", "schemas"), "google.api.HttpBody")
+	return document, nil
+}
+
+func readPart(name string) (object, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	part := object{}
+	if err := json.Unmarshal(text, &part); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", name, err)
+	}
+	for path, methods := range at(part, "paths") {
+		for _, operation := range methods.(object) {
+			correct(path, operation.(object))
+		}
+	}
+	return part, nil
+}
+
+// correct puts right what the generator cannot know about one operation.
+func correct(path string, operation object) {
+	manifestBody(path, operation)
+	if failed := at(operation, "responses", "default"); failed != nil {
+		failed["description"] = "An error. Each kind has its own HTTP status; details say which fields are wrong."
+	}
+	ok := at(operation, "responses", "200")
+	switch schema, _ := at(ok, "content", "application/json", "schema")["$ref"].(string); {
+	case strings.HasSuffix(schema, "/google.api.HttpBody"):
+		ok["description"] = "The log as it stands, while it is followed as it is written."
+		ok["content"] = object{"text/plain": object{"schema": object{"type": "string"}}}
+	case strings.HasSuffix(path, ":watch"):
+		message := object{"schema": object{"$ref": schema}}
+		ok["description"] = "One message a line, or an event with the revision as its id, from which Last-Event-ID resumes."
+		ok["content"] = object{"application/x-ndjson": message, "text/event-stream": message}
+	}
+}
+
+// manifestBody describes bodies that are manifests: the generator takes them
+// for JSON strings, or, with DELETE, for a query parameter.
+func manifestBody(path string, operation object) {
+	body := at(operation, "requestBody", "content", "application/json", "schema")
+	parameters, _ := operation["parameters"].([]any)
+	inQuery := slices.IndexFunc(parameters, func(p any) bool { return p.(object)["name"] == "manifest" })
+	if body["type"] != "string" && inQuery < 0 {
+		return
+	}
+	if inQuery >= 0 {
+		operation["parameters"] = slices.Delete(parameters, inQuery, inQuery+1)
+	}
+	text := "A bundle: YAML or JSON documents, or a List, as they stand."
+	if !strings.HasPrefix(path, "/v1/manifests") {
+		text = "The manifest of the pod, as it stands."
+	}
+	operation["requestBody"] = object{
+		"required": true, "description": text,
+		"content": object{
+			"application/json": object{"schema": object{"type": "object"}},
+			"application/yaml": object{"schema": object{"type": "string"}},
+		},
+	}
+}
+
+// at goes down through objects; nil if there is no such way.
+func at(from object, keys ...string) object {
+	for _, key := range keys {
+		from, _ = from[key].(object)
+	}
+	return from
+}
+
+// merge adds the entries of part[key] to document[key].
+func merge(document, part object, key string) {
+	into, ok := document[key].(object)
+	if !ok {
+		into = object{}
+		document[key] = into
+	}
+	for name, entry := range at(part, key) {
+		into[name] = entry
+	}
+}

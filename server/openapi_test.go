@@ -1,0 +1,77 @@
+package server
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"nodal/openapi"
+)
+
+func TestTheDocumentDescribesWhatIsRoutedAndNothingElse(t *testing.T) {
+	var document struct {
+		Paths map[string]map[string]struct {
+			OperationID string
+		}
+	}
+	if err := json.Unmarshal(openapi.Document(), &document); err != nil {
+		t.Fatal(err)
+	}
+	routed := map[string]bool{"GET /": true}
+	for _, r := range table() {
+		method := r.method
+		if method == anyMethod {
+			method = "GET" // stands for all
+		}
+		routed[method+" "+r.pattern] = true
+	}
+	ids := map[string]string{}
+	for path, methods := range document.Paths {
+		for method, operation := range methods {
+			name := strings.ToUpper(method) + " " + path
+			if !routed[name] {
+				t.Errorf("%s is described and not routed", name)
+			}
+			delete(routed, name)
+			if other, ok := ids[operation.OperationID]; ok || operation.OperationID == "" {
+				t.Errorf("%s has operation id %q, as has %s", name, operation.OperationID, other)
+			}
+			ids[operation.OperationID] = name
+		}
+	}
+	for name := range routed {
+		t.Errorf("%s is routed and not described", name)
+	}
+}
+
+func TestTheDocumentTellsOfRawBodiesAndStreams(t *testing.T) {
+	text := string(openapi.Document())
+	for _, want := range []string{"application/yaml", "application/x-ndjson", "text/event-stream", "google.rpc.Status"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the document has no %s", want)
+		}
+	}
+	if strings.Contains(text, "HttpBody") {
+		t.Error("the document still shows logs as HttpBody")
+	}
+}
+
+func TestEveryReferenceOfTheDocumentLeadsSomewhere(t *testing.T) {
+	var document struct {
+		Components struct{ Schemas map[string]any }
+	}
+	if err := json.Unmarshal(openapi.Document(), &document); err != nil {
+		t.Fatal(err)
+	}
+	const head = `"$ref": "#/components/schemas/`
+	references := strings.Split(string(openapi.Document()), head)[1:]
+	if len(references) == 0 {
+		t.Fatal("there is no reference at all")
+	}
+	for _, reference := range references {
+		name, _, _ := strings.Cut(reference, `"`)
+		if document.Components.Schemas[name] == nil {
+			t.Errorf("there is no schema %s", name)
+		}
+	}
+}
