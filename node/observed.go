@@ -81,6 +81,11 @@ type Container struct {
 	Inspected  bool          // the fields that only a status call tells belong to State
 }
 
+// Alive says whether a container has a process, or may have one.
+func (c *Container) Alive() bool {
+	return c.State == ContainerRunning || c.State == ContainerUnknown
+}
+
 // Ran is how long the container's run lasted.
 func (c *Container) Ran() time.Duration {
 	if c.StartedAt.IsZero() || c.FinishedAt.Before(c.StartedAt) {
@@ -147,6 +152,32 @@ func (o *Observed) NewestSandbox(uid types.UID) *Sandbox {
 		}
 	}
 	return nil
+}
+
+// Home is the ready sandbox in which a pod lives: the newest, unless containers
+// run in an older one. A call that was given up may make a newer sandbox at any
+// time; what runs does not move for that.
+func (o *Observed) Home(uid types.UID) *Sandbox {
+	inhabited := map[string]bool{}
+	for i := range o.Containers {
+		if c := &o.Containers[i]; c.Alive() {
+			inhabited[c.SandboxID] = true
+		}
+	}
+	var home *Sandbox
+	for i := range o.Sandboxes {
+		s := &o.Sandboxes[i]
+		if s.UID != uid || s.State != SandboxReady {
+			continue
+		}
+		if inhabited[s.ID] {
+			return s
+		}
+		if home == nil {
+			home = s
+		}
+	}
+	return home
 }
 
 // Empty says whether nothing of the key is left on the machine.

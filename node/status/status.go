@@ -70,14 +70,8 @@ func (d *deriver) addresses(s *corev1.PodStatus) {
 	}
 }
 
-// sandbox is the pod's ready sandbox, or nil.
-func (d *deriver) sandbox() *node.Sandbox {
-	s := d.got.NewestSandbox(d.pod.UID())
-	if s == nil || s.State != node.SandboxReady {
-		return nil
-	}
-	return s
-}
+// sandbox is the ready sandbox in which the pod lives, or nil.
+func (d *deriver) sandbox() *node.Sandbox { return d.got.Home(d.pod.UID()) }
 
 // initialised says whether the init containers are past: all of them have
 // succeeded, or an application container was made after them.

@@ -76,39 +76,14 @@ type View struct {
 	spec    *corev1.PodSpec
 	got     *node.Observed
 	now     time.Time
-	sandbox *node.Sandbox // the ready one of this pod
+	sandbox *node.Sandbox // the ready one in which the pod lives
 }
 
 func newView(site node.Site, slot *node.Slot, got *node.Observed, now time.Time) *View {
-	v := &View{site: site, slot: slot, pod: slot.Pod, spec: &slot.Pod.Object.Spec, got: got, now: now}
-	v.sandbox = v.present()
-	return v
-}
-
-// present is the ready sandbox in which the pod lives: the newest, unless
-// containers run in an older one. A call that was given up may make a newer
-// sandbox at any time; what runs does not move for that.
-func (v *View) present() *node.Sandbox {
-	inhabited := map[string]bool{}
-	for i := range v.got.Containers {
-		if c := &v.got.Containers[i]; alive(c) {
-			inhabited[c.SandboxID] = true
-		}
+	return &View{
+		site: site, slot: slot, pod: slot.Pod, spec: &slot.Pod.Object.Spec, got: got, now: now,
+		sandbox: got.Home(slot.Pod.UID()),
 	}
-	var present *node.Sandbox
-	for i := range v.got.Sandboxes {
-		s := &v.got.Sandboxes[i]
-		if s.UID != v.pod.UID() || s.State != node.SandboxReady {
-			continue
-		}
-		if inhabited[s.ID] {
-			return s
-		}
-		if present == nil {
-			present = s
-		}
-	}
-	return present
 }
 
 // run is the newest run of a container.

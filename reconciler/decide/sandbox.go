@@ -36,7 +36,7 @@ func (v *View) stopOutside(p *Plan) bool {
 	waiting := false
 	for i := range v.got.Containers {
 		c := &v.got.Containers[i]
-		if alive(c) && (v.sandbox == nil || c.SandboxID != v.sandbox.ID) {
+		if c.Alive() && (v.sandbox == nil || c.SandboxID != v.sandbox.ID) {
 			waiting = true
 			p.try(v, node.StopContainer{Container: c.Name, ID: c.ID, Grace: node.GracePeriod(v.pod.Object), Reason: "its sandbox is gone"})
 		}

@@ -15,7 +15,7 @@ func prune(p *Plan, v *View) bool {
 	for i := range v.got.Containers {
 		c := &v.got.Containers[i]
 		inSandbox[c.SandboxID]++
-		if seen[c.Name]++; seen[c.Name] > 2 && !alive(c) {
+		if seen[c.Name]++; seen[c.Name] > 2 && !c.Alive() {
 			p.try(v, remove(c))
 		}
 	}

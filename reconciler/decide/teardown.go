@@ -41,7 +41,7 @@ func (v *View) stopAll(p *Plan, mine func(types.UID) bool, deletion *node.Deleti
 		c := &v.got.Containers[i]
 		switch {
 		case !mine(c.UID):
-		case alive(c):
+		case c.Alive():
 			waiting = true
 			grace, reason := c.Grace, "its pod is not wanted"
 			if deletion != nil {
@@ -104,11 +104,6 @@ func settled(p *Plan, v *View) bool {
 	}
 	p.why("the pod has finished")
 	return true
-}
-
-// alive says whether a container has a process, or may have one.
-func alive(c *node.Container) bool {
-	return c.State == node.ContainerRunning || c.State == node.ContainerUnknown
 }
 
 // inspect asks for what only a status call tells, once; a container that is
