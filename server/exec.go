@@ -2,8 +2,8 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	nodev1 "nodal/api/gen/node/v1"
@@ -84,12 +84,15 @@ func (s *execService) running(key node.Key, container string, command []string) 
 	return begun[0], nil
 }
 
-// notRun tells of a command that did not come to its end. A runtime that
-// answers with none of our kinds has refused the command itself: there is no
-// such program, or it may not be executed.
+// notRun tells of a command that did not come to its end. That there is no
+// such program, or that it may not be executed, the runtime says in words only.
 func notRun(command []string, key node.Key, err error) error {
-	if _, ok := kindOf(err); !ok && !errors.Is(err, context.Canceled) {
-		err = fmt.Errorf("%w: %w", err, node.ErrInvalid)
+	_, known := kindOf(err)
+	for _, words := range []string{"executable file not found", "no such file or directory", "permission denied"} {
+		if !known && strings.Contains(err.Error(), words) {
+			err = fmt.Errorf("%w: %w", err, node.ErrInvalid)
+			break
+		}
 	}
 	return fmt.Errorf("run %q in pod %s: %w", command[0], key, err)
 }

@@ -49,6 +49,7 @@ func TestACommandThatCannotRunSaysWhy(t *testing.T) {
 		want codes.Code
 	}{
 		{"no such program", errors.New(`exec: "nothing": executable file not found in $PATH`), codes.InvalidArgument},
+		{"something nobody foresaw", errors.New("the moon is full"), codes.Internal},
 		{"no runtime", fmt.Errorf("run a command: %w", node.ErrUnavailable), codes.Unavailable},
 		{"the container is gone", fmt.Errorf("run a command: %w", node.ErrNotFound), codes.NotFound},
 	}

@@ -14,7 +14,6 @@ import (
 // run is /run: the command is split at blanks, the answer is its raw output,
 // whatever its label says.
 func (k *kubelet) run(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, int64(k.limits.BodyBytes))
 	command := strings.Split(r.FormValue("cmd"), " ")
 	key := node.Key{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "pod")}
 	view, ok := k.store.View(key)

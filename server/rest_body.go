@@ -32,6 +32,8 @@ func readBody(limits Limits, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
+		// Not every kind of connection has deadlines; the size is bounded in any case.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(limits.BodyTimeout))
 		if err := bodyType(r); err != nil {
 			refuseBody(w, http.StatusUnsupportedMediaType, codes.InvalidArgument, err)
 			return
@@ -67,11 +69,15 @@ func bodyType(r *http.Request) error {
 }
 
 func bodyWithin(limits Limits, w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	control := http.NewResponseController(w)
-	// Not every kind of connection has deadlines; the size is bounded in any case.
-	_ = control.SetReadDeadline(time.Now().Add(limits.BodyTimeout))
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	return io.ReadAll(http.MaxBytesReader(w, r.Body, int64(limits.BodyBytes)))
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(limits.BodyBytes)))
+	if err != nil {
+		// The deadline stays: net/http itself would wait for the rest before it
+		// sends the answer.
+		w.Header().Set("Connection", "close")
+		return nil, err
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	return data, nil
 }
 
 // refuseBody answers what only HTTP has a code for.

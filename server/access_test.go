@@ -1,0 +1,186 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+	"nodal/server/auth"
+	"nodal/server/listen"
+)
+
+// guarded is a node that knows its callers by token.
+func guarded(t *testing.T) (*node1, map[string]string) {
+	t.Helper()
+	root := t.TempDir()
+	material, err := auth.Bootstrap(auth.Dirs{Root: root}, []string{"localhost"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := auth.New(auth.Config{Material: *material, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := map[string]string{}
+	for _, role := range []string{"viewer", "operator", "admin"} {
+		token, err := os.ReadFile(filepath.Join(root, "credentials", role+".token"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens[role] = "Bearer " + strings.TrimSpace(string(token))
+	}
+	return newNode(t, func(c *Config) { c.Auth = a }), tokens
+}
+
+func TestARoleMayDoWhatItsVerbsSay(t *testing.T) {
+	n, tokens := guarded(t)
+	n.runtime.execSync = func(context.Context, string, []string, time.Duration) ([]byte, []byte, int32, error) {
+		return nil, nil, 0, nil
+	}
+	if got := n.do(t, "POST", "/v1/manifests", manifestOf("web"), "Authorization", tokens["admin"]); got.status != 200 {
+		t.Fatalf("admin: got %d %s", got.status, got.body)
+	}
+	n.run(t, "web", node.ContainerRunning)
+	cases := []struct {
+		role, method, path, body string
+		want                     int
+	}{
+		{"viewer", "GET", "/v1/pods", "", 200},
+		{"viewer", "GET", "/pods", "", 200},
+		{"viewer", "GET", kubeletLogs, "", 200},
+		{"viewer", "POST", "/v1/manifests:plan", manifestOf("web"), 200},
+		{"viewer", "POST", "/v1/manifests", manifestOf("web"), 403},
+		{"viewer", "DELETE", "/v1/namespaces/default/pods/web", "", 403},
+		{"viewer", "POST", runPath, `{"command":["ls"]}`, 403},
+		{"viewer", "POST", "/run/default/web/main?cmd=ls", "", 403},
+		{"operator", "POST", "/v1/manifests", manifestOf("web"), 200},
+		{"operator", "POST", runPath, `{"command":["ls"]}`, 200},
+		{"operator", "POST", "/run/default/web/main?cmd=ls", "", 200},
+	}
+	for _, c := range cases {
+		if got := n.do(t, c.method, c.path, c.body, "Authorization", tokens[c.role]); got.status != c.want {
+			t.Errorf("%s: %s %s: got %d %s, want %d", c.role, c.method, c.path, got.status, got.body, c.want)
+		}
+	}
+}
+
+func TestRightsHoldOverGRPC(t *testing.T) {
+	n, tokens := guarded(t)
+	client := nodev1.NewManifestsServiceClient(n.dial(t))
+	request := &nodev1.ApplyRequest{Manifest: manifestOf("web")}
+	if _, err := client.Apply(t.Context(), request); status.Code(err) != codes.Unauthenticated {
+		t.Errorf("nobody: got %v, want Unauthenticated", err)
+	}
+	for role, want := range map[string]codes.Code{"viewer": codes.PermissionDenied, "operator": codes.OK} {
+		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", tokens[role])
+		if _, err := client.Apply(ctx, request); status.Code(err) != want {
+			t.Errorf("%s: got %v, want %s", role, err, want)
+		}
+	}
+}
+
+func TestOneSocketServesGRPCAndREST(t *testing.T) {
+	n := newNode(t)
+	path := filepath.Join(t.TempDir(), "node.sock")
+	socket, err := listen.Unix(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	front := listen.New(listen.Config{HTTP: n.server.HTTP(), GRPC: n.server.GRPC(), Log: slog.New(slog.DiscardHandler)})
+	served := make(chan error, 1)
+	go func() { served <- front.Serve(ctx, listen.Source{Listener: socket}) }()
+
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}}
+	response, err := client.Post("http://node/v1/manifests", "application/yaml", strings.NewReader(manifestOf("web")))
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("REST: got %v, %v", response, err)
+	}
+	response.Body.Close()
+	client.CloseIdleConnections()
+
+	conn, err := grpc.NewClient("unix://"+path, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	health, err := healthv1.NewHealthClient(conn).Check(t.Context(), &healthv1.HealthCheckRequest{})
+	if err != nil || health.GetStatus() != healthv1.HealthCheckResponse_SERVING {
+		t.Errorf("health: got %v, %v", health, err)
+	}
+	w := n.watch(t, nodev1.NewPodsServiceClient(conn), &nodev1.WatchPodsRequest{})
+	w.want("ADDED web uid-1", "SYNCED")
+
+	n.server.Stop()
+	cancel()
+	if err := <-served; err != nil {
+		t.Errorf("serve: %v", err)
+	}
+	if _, err := w.recv(); status.Code(err) != codes.Unavailable {
+		t.Errorf("watch: got %v, want Unavailable", err)
+	}
+}
+
+func TestAClientThatTricklesItsBodyIsCutOff(t *testing.T) {
+	n := newNode(t, func(c *Config) { c.Limits.BodyTimeout = 50 * time.Millisecond })
+	front := httptest.NewServer(n.server.HTTP())
+	defer front.Close()
+	conn, err := net.Dial("tcp", front.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte("POST /v1/manifests HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\napi")); err != nil {
+		t.Fatal(err)
+	}
+	answer := make([]byte, len("HTTP/1.1 408"))
+	if _, err := conn.Read(answer); err != nil || string(answer) != "HTTP/1.1 408" {
+		t.Errorf("got %q, %v, want 408", answer, err)
+	}
+}
+
+func TestAnIdleEventStreamIsKeptAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*keepAliveInterval+time.Second)
+		defer cancel()
+		w := httptest.NewRecorder()
+		err := copyAlive(ctx, newStreamWriter(w, eventForm{}), make(chan proto.Message), make(chan error))
+		if got, want := w.Body.String(), ":\n\n:\n\n"; got != want || err == nil {
+			t.Errorf("got %q and %v, want %q until the client is gone", got, err, want)
+		}
+	})
+}
+
+func TestAPanicIsOneFailedRequest(t *testing.T) {
+	n := newNode(t, func(c *Config) { c.Log = slog.New(slog.DiscardHandler) })
+	n.apply(t, manifestOf("web"))
+	n.run(t, "web", node.ContainerRunning)
+	n.runtime.execSync = nil // calling it panics
+	client := nodev1.NewExecServiceClient(n.dial(t))
+	request := &nodev1.RunRequest{Namespace: "default", Name: "web", Container: "main", Command: []string{"ls"}}
+	for range 2 {
+		if _, err := client.Run(t.Context(), request); status.Code(err) != codes.Internal {
+			t.Errorf("got %v, want Internal", err)
+		}
+	}
+}
