@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,39 +22,20 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
-	"nodal/server/auth"
 	"nodal/server/listen"
 )
 
 // guarded is a node that knows its callers by token.
-func guarded(t *testing.T) (*node1, map[string]string) {
-	t.Helper()
-	root := t.TempDir()
-	material, err := auth.Bootstrap(auth.Dirs{Root: root}, []string{"localhost"}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := auth.New(auth.Config{Material: *material, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tokens := map[string]string{}
-	for _, role := range []string{"viewer", "operator", "admin"} {
-		token, err := os.ReadFile(filepath.Join(root, "credentials", role+".token"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		tokens[role] = "Bearer " + strings.TrimSpace(string(token))
-	}
-	return newNode(t, func(c *Config) { c.Auth = a }), tokens
+func guarded(t *testing.T) *node1 {
+	return newNode(t, func(c *Config) { c.Auth = newAuth(t, false) })
 }
 
 func TestARoleMayDoWhatItsVerbsSay(t *testing.T) {
-	n, tokens := guarded(t)
+	n := guarded(t)
 	n.runtime.execSync = func(context.Context, string, []string, time.Duration) ([]byte, []byte, int32, error) {
 		return nil, nil, 0, nil
 	}
-	if got := n.do(t, "POST", "/v1/manifests", manifestOf("web"), "Authorization", tokens["admin"]); got.status != 200 {
+	if got := n.do(t, "POST", "/v1/manifests", manifestOf("web"), "Authorization", tokenOf(t, "admin")); got.status != 200 {
 		t.Fatalf("admin: got %d %s", got.status, got.body)
 	}
 	n.run(t, "web", node.ContainerRunning)
@@ -76,21 +56,21 @@ func TestARoleMayDoWhatItsVerbsSay(t *testing.T) {
 		{"operator", "POST", "/run/default/web/main?cmd=ls", "", 200},
 	}
 	for _, c := range cases {
-		if got := n.do(t, c.method, c.path, c.body, "Authorization", tokens[c.role]); got.status != c.want {
+		if got := n.do(t, c.method, c.path, c.body, "Authorization", tokenOf(t, c.role)); got.status != c.want {
 			t.Errorf("%s: %s %s: got %d %s, want %d", c.role, c.method, c.path, got.status, got.body, c.want)
 		}
 	}
 }
 
 func TestRightsHoldOverGRPC(t *testing.T) {
-	n, tokens := guarded(t)
+	n := guarded(t)
 	client := nodev1.NewManifestsServiceClient(n.dial(t))
 	request := &nodev1.ApplyRequest{Manifest: manifestOf("web")}
 	if _, err := client.Apply(t.Context(), request); status.Code(err) != codes.Unauthenticated {
 		t.Errorf("nobody: got %v, want Unauthenticated", err)
 	}
 	for role, want := range map[string]codes.Code{"viewer": codes.PermissionDenied, "operator": codes.OK} {
-		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", tokens[role])
+		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", tokenOf(t, role))
 		if _, err := client.Apply(ctx, request); status.Code(err) != want {
 			t.Errorf("%s: got %v, want %s", role, err, want)
 		}

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -99,18 +101,47 @@ func newNode(t testing.TB, change ...func(*Config)) *node1 {
 	return n
 }
 
+// credentials are made once: a key takes longer than most tests.
+var credentials string
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	dir, err := os.MkdirTemp("", "nodal-server-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	credentials = dir
+	code := m.Run()
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
 // newAuth lets everybody do everything, or only who has a token.
 func newAuth(t testing.TB, open bool) *auth.Authenticator {
 	t.Helper()
-	material, err := auth.Bootstrap(auth.Dirs{Root: t.TempDir()}, []string{"localhost"}, time.Now())
+	material, err := auth.Bootstrap(auth.Dirs{Root: credentials}, []string{"localhost"}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := auth.New(auth.Config{Material: *material, Anonymous: open, AlwaysAllow: open, Log: slog.New(slog.DiscardHandler)})
+	a, err := auth.New(auth.Config{Material: *material, Anonymous: open, AlwaysAllow: open})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// tokenOf is the Authorization header of a role.
+func tokenOf(t *testing.T, role string) string {
+	t.Helper()
+	token, err := os.ReadFile(filepath.Join(credentials, "credentials", role+".token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "Bearer " + strings.TrimSpace(string(token))
 }
 
 func manifestOf(name string) string {
