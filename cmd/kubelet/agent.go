@@ -92,16 +92,18 @@ func (a *agent) runtimeConfig() cri.Config {
 	}
 }
 
-// resolvConf is what pods inherit. A host without it has nothing to pass on.
+// resolvConf is the file that pods inherit. A host without it has nothing to
+// pass on.
 func (a *agent) resolvConf() string {
-	if a.cfg.Runtime.ResolvConf == "" {
+	path := a.cfg.Runtime.ResolvConf
+	if path == "" {
 		return ""
 	}
-	data, err := os.ReadFile(a.cfg.Runtime.ResolvConf)
-	if err != nil {
+	if _, err := os.Stat(path); err != nil {
 		a.log.Warn("pods get no resolver configuration", "err", err)
+		return ""
 	}
-	return string(data)
+	return path
 }
 
 func (a *agent) locations() map[node.Source]string {
