@@ -60,14 +60,20 @@ type Limits struct {
 	NoDebug     bool          // enableDebuggingHandlers is off: no logs, run and the like on kubelet paths
 }
 
-func (l Limits) withDefaults() Limits {
-	if l.BodyBytes == 0 {
-		l.BodyBytes = 4 << 20
+func (cfg Config) withDefaults() Config {
+	if cfg.Limits.BodyBytes == 0 {
+		cfg.Limits.BodyBytes = 4 << 20
 	}
-	if l.BodyTimeout == 0 {
-		l.BodyTimeout = 30 * time.Second
+	if cfg.Limits.BodyTimeout == 0 {
+		cfg.Limits.BodyTimeout = 30 * time.Second
 	}
-	return l
+	if cfg.Healthy == nil {
+		cfg.Healthy = func() error { return nil }
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	return cfg
 }
 
 // Server is the API, ready to be put behind listeners.
@@ -83,26 +89,19 @@ type Server struct {
 
 // New builds the services and the handlers in front of them.
 func New(cfg Config) (*Server, error) {
-	cfg.Limits = cfg.Limits.withDefaults()
-	if cfg.Healthy == nil {
-		cfg.Healthy = func() error { return nil }
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.Default()
-	}
+	cfg = cfg.withDefaults()
 	s := &Server{health: health.NewServer(), stopped: make(chan struct{})}
 	s.stop = sync.OnceFunc(func() {
 		close(s.stopped)
 		s.health.Shutdown()
 	})
 	unary, stream := unaryChain(cfg.Auth, cfg.Log), streamChain(cfg.Auth, cfg.Log)
-	options := append(listen.GRPCOptions(cfg.Auth.PeerInfo),
+	s.grpc = grpc.NewServer(append(listen.GRPCOptions(cfg.Auth.PeerInfo),
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 		// Room for the rest of the message: the manifest itself is measured by the service.
 		grpc.MaxRecvMsgSize(cfg.Limits.BodyBytes+64<<10),
-	)
-	s.grpc = grpc.NewServer(options...)
+	)...)
 	conn := inproc.New(unary, stream)
 
 	services := newServices(cfg, s.stopped)
