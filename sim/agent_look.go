@@ -101,7 +101,8 @@ func (a *agent) see(t *tracked, seen *node.Observed, mark node.Mark) {
 }
 
 func (a *agent) doubt(t *tracked) {
-	t.Doubt()
+	a.mark++
+	t.Doubt(a.mark)
 	t.unsure = true
 }
 

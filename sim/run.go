@@ -53,6 +53,8 @@ type simulation struct {
 	journal *journal
 	clients *clients
 	agent   *agent // nil while none is alive
+	events  bool   // the runtime tells all that happens; else it has to be asked
+	deaf    bool   // nobody is connected to hear it
 	actions int    // of agents that are dead
 }
 
@@ -61,8 +63,7 @@ func Run(o Options) Report {
 	s := newSimulation(o)
 	s.boot(o.Bug)
 	s.strive()
-	for s.now < strife && s.step() {
-	}
+	s.runFor(strife)
 	s.calm()
 	s.settleDown()
 	return Report{Failure: s.witness.failure, Trace: s.trace.lines, Actions: s.acted(), Virtual: s.now}
@@ -75,7 +76,7 @@ func newSimulation(o Options) *simulation {
 	f := newFaults(random, o.Without)
 	w := newWorld(clock, random, newWitness(), story)
 	w.witness.jumps = f.rate[Jump] > 0
-	s := &simulation{world: w, faults: f, journal: newJournal(), clients: newClients(w, f)}
+	s := &simulation{world: w, faults: f, journal: newJournal(), clients: newClients(w, f), events: random.IntN(2) == 0}
 	s.changed = s.tell
 	s.journal.crash = s.crashPoint
 	s.addStray()
@@ -103,9 +104,10 @@ func (s *simulation) acted() int {
 	return s.actions + s.agent.begun
 }
 
-// tell passes on a runtime's event, or loses it.
+// tell passes on a runtime's event. Where the agent looks every second anyway
+// it may get lost.
 func (s *simulation) tell(key node.Key) {
-	if s.down || s.agent == nil || s.rand.IntN(3) == 0 {
+	if s.deaf || s.agent == nil || !s.events && s.rand.IntN(3) == 0 {
 		return
 	}
 	a := s.agent
@@ -131,7 +133,11 @@ func (s *simulation) boot(bug Bug) {
 	s.agent = a
 	s.trace.addf("agent: starts")
 	s.recollect()
-	a.poll()
+	if s.events {
+		a.relist()
+	} else {
+		a.poll()
+	}
 	s.after(s.faults.between(0, 5*time.Second), func() { s.clients.deliver(a) })
 }
 
@@ -212,9 +218,8 @@ func (s *simulation) calm() {
 	s.trace.addf("calm")
 	s.faults.end()
 	s.journal.full = false
-	if s.down {
-		s.down = false
-	}
+	s.down = false
+	s.reconnect()
 }
 
 // settleDown waits until all is as it should be, and that it stays so. Where
@@ -253,7 +258,9 @@ func (s *simulation) settle() {
 }
 
 func (s *simulation) runFor(d time.Duration) {
-	for end := s.now + d; s.now < end && s.step(); {
+	due := false
+	s.after(d, func() { due = true })
+	for !due && s.step() {
 	}
 }
 
@@ -314,7 +321,7 @@ func (s *simulation) outage() {
 		return
 	}
 	s.trace.addf("world: the runtime is down")
-	s.down = true
+	s.down, s.deaf = true, true
 	s.breakOff()
 	for name := range s.reserved {
 		if !s.holds(name) {
@@ -327,7 +334,16 @@ func (s *simulation) outage() {
 	s.after(s.faults.between(100*time.Millisecond, 20*time.Second), func() {
 		s.trace.addf("world: the runtime is up")
 		s.down = false
+		s.after(s.faults.between(0, 2*time.Second), s.reconnect)
 	})
+}
+
+// reconnect has the agent hear the runtime again, and ask what it missed.
+func (s *simulation) reconnect() {
+	s.deaf = s.down
+	if s.agent != nil && !s.deaf {
+		s.agent.relist()
+	}
 }
 
 // holds says whether something that exists has a name.

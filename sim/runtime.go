@@ -126,6 +126,7 @@ func (w *world) startContainer(a node.StartContainer) error {
 		return refused("RunContainerError", "the sandbox of container %s is not ready", a.ID)
 	case scriptOf(c.image).broken:
 		c.state, c.finished, c.exit, c.reason = node.ContainerExited, w.clock(), 128, "StartError"
+		w.changed(c.key)
 		return refused("RunContainerError", "container %s has no such program", a.ID)
 	}
 	w.begin(c)

@@ -25,7 +25,7 @@ func (s *simulation) unsettled() error {
 		}
 	}
 	for _, key := range s.agent.trackKeys() {
-		if t := s.agent.tracks[key]; len(t.calls) > 0 || !t.wake.IsZero() && !s.restless() {
+		if t := s.agent.tracks[key]; t.unsure || t.observing || len(t.calls) > 0 || !t.wake.IsZero() && !s.restless() {
 			return fmt.Errorf("pod %s is still being worked on", key)
 		}
 	}
