@@ -141,11 +141,13 @@ func (r *Reconciler) sightAll(s sighting) {
 		delete(s.all, key)
 		if regained {
 			t.Retry()
-			t.Doubt()
+			t.Doubt(0)
 			r.dirty[key] = true
 		}
 		if t.unsure || t.Differs(seen) {
-			t.See(seen, s.mark)
+			if !t.See(seen, s.mark) {
+				t.Doubt(0) // what it showed may be news: look again once our own effect is over
+			}
 			r.dirty[key] = true
 		}
 	}
@@ -181,7 +183,8 @@ func (r *Reconciler) adoptStrays() {
 
 func (r *Reconciler) wake(key node.Key) {
 	if t, ok := r.tracks[key]; ok {
-		t.Doubt()
+		r.mark++
+		t.Doubt(r.mark)
 		r.dirty[key] = true
 		return
 	}

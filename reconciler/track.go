@@ -20,6 +20,7 @@ type Track struct {
 	busy   map[string]node.Action // in flight, by target
 	effect node.Mark              // when our last effect ended
 	unsure bool                   // observe before deciding
+	doubt  node.Mark              // an older look does not settle that
 }
 
 // Turn is what a track wants done now.
@@ -69,8 +70,11 @@ func (t *Track) forget(successor bool) {
 	t.got = got
 }
 
-// Doubt makes the track observe before it decides again.
-func (t *Track) Doubt() { t.unsure = true }
+// Doubt makes the track observe before it decides again. Something happened
+// at the mark, so only a look that began after it will do.
+func (t *Track) Doubt(at node.Mark) {
+	t.unsure, t.doubt = true, max(t.doubt, at)
+}
 
 // Retry drops all failures, so that everything is tried at once.
 func (t *Track) Retry() {
@@ -87,7 +91,7 @@ func (t *Track) See(seen *node.Observed, mark node.Mark) bool {
 		return false
 	}
 	t.got = merge(t.got, seen, mark)
-	t.unsure = false
+	t.unsure = mark <= t.doubt
 	return true
 }
 
