@@ -30,7 +30,8 @@ func (e *Event) same(o *Event) bool {
 }
 
 // Events keeps the latest events, node-wide and for each pod, so that one
-// noisy pod does not push out another's story. Repeats are counted, not kept.
+// noisy pod does not push out another's story. Repeated warnings are counted,
+// not kept.
 type Events struct {
 	clock *Clock
 
@@ -57,7 +58,7 @@ func (r *Events) Add(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e.First, e.Count = e.Time, 1
-	for i := len(r.all) - 1; i >= max(0, len(r.all)-repeatLookback); i-- {
+	for i := len(r.all) - 1; e.Warning && i >= max(0, len(r.all)-repeatLookback); i-- {
 		old := &r.all[i]
 		if old.same(&e) && e.Time.Sub(old.Time) < repeatWindow {
 			e.First, e.Count = old.First, old.Count+1
