@@ -23,3 +23,8 @@ rm -rf .cache/openapi
 test/buf.sh build api/proto --output -#format=json |
   sed 's/\("delete":"[^"]*"\),"body":"[^"]*"/\1/g' |
   test/buf.sh generate --template buf.gen.openapi.yaml -#format=json
+
+# One document for readers: the services' parts, the kubelet's own paths, and
+# what the plugin cannot say of raw bodies and streams.
+mkdir -p "$out/openapi"
+go run ./openapi/assemble .cache/openapi openapi/kubelet.yaml "$out/openapi/openapi.json"
