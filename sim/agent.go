@@ -44,7 +44,8 @@ type tracked struct {
 	calls     map[string]*call // in flight, by target
 	wake      time.Time
 	observing bool
-	unsure    bool // a new look is needed: as the Track sees it
+	unsure    bool // a new look is needed, as the Track sees it
+	doubt     node.Mark
 	published *node.Observed
 }
 

@@ -94,16 +94,20 @@ func (a *agent) sightOne(s sighting) {
 	a.see(t, observedOr(s.all, t.key), s.mark)
 }
 
-func (a *agent) see(t *tracked, seen *node.Observed, mark node.Mark) {
-	taken := t.See(seen, a.stamp(mark))
-	t.unsure = t.unsure && !taken
+func (a *agent) see(t *tracked, seen *node.Observed, mark node.Mark) (taken bool) {
+	mark = a.stamp(mark)
+	taken = t.See(seen, mark)
+	if taken {
+		t.unsure = mark <= t.doubt
+	}
 	a.world.trace.addf("agent: sees %s, begun at %d, taken: %v: %s", t.key, mark, taken, outline{seen})
+	return taken
 }
 
-func (a *agent) doubt(t *tracked) {
-	a.mark++
-	t.Doubt(a.mark)
-	t.unsure = true
+// mistrust asks for a look that began after the mark.
+func (t *tracked) mistrust(at node.Mark) {
+	t.Doubt(at)
+	t.unsure, t.doubt = true, max(t.doubt, at)
 }
 
 // stamp is where the bug that the invariants must catch is planted: an old
@@ -141,11 +145,13 @@ func (a *agent) sightAll(s sighting) {
 		delete(s.all, key)
 		if regained {
 			t.Retry()
-			a.doubt(t)
+			t.mistrust(0)
 			a.dirty[key] = true
 		}
 		if t.unsure || t.Differs(seen) {
-			a.see(t, seen, s.mark)
+			if !a.see(t, seen, s.mark) {
+				t.mistrust(0)
+			}
 			a.dirty[key] = true
 		}
 	}
@@ -176,7 +182,12 @@ func (a *agent) wake(key node.Key) {
 	case a.dead:
 		return
 	case ok:
-		a.doubt(t)
+		a.mark++
+		if a.bug == MissWakes {
+			t.mistrust(0)
+		} else {
+			t.mistrust(a.mark)
+		}
 		a.dirty[key] = true
 	default:
 		a.relist()

@@ -13,6 +13,7 @@ func TestInvariantsCatchPlantedBugs(t *testing.T) {
 		{"deciding on a stale snapshot", StaleSnapshot, 500},
 		{"removing what is unknown before every source has delivered", SweepEarly, 500},
 		{"restarting without counting", ForgetTally, 500},
+		{"taking a look for news of what happened after it began", MissWakes, 5000},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			seed, found := firstFailure(test.within, test.bug)

@@ -17,6 +17,7 @@ const (
 	StaleSnapshot     // decide on a look that began before the last effect
 	SweepEarly        // remove what is unknown before every source has delivered
 	ForgetTally       // restart without counting
+	MissWakes         // take a look for news of what happened after it began
 )
 
 // Options are what a run is made of.
