@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/emptypb"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/node"
 )
@@ -55,7 +57,42 @@ func (r *Runtime) watchContainerd(ctx context.Context, wake func(node.Key), reli
 			return err
 		}
 		r.tell(event, wake, relist)
+		if event.topic == topicExit {
+			go func() {
+				if r.exitKnown(ctx, event.container) {
+					r.tell(event, wake, relist)
+				}
+			}()
+		}
 	}
+}
+
+const (
+	exitFirstLook = 2 * time.Millisecond
+	exitLastLook  = 2 * time.Second
+)
+
+// exitKnown waits until CRI knows of an exit too. containerd tells its own CRI
+// plugin by the same event that it sends us, so whoever looks at once may still
+// see the container running, and no second event would follow.
+func (r *Runtime) exitKnown(ctx context.Context, id string) bool {
+	for pause := exitFirstLook; pause <= exitLastLook; pause *= 2 {
+		container, err := r.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id})
+		running := err == nil && container.GetStatus().GetState() == runtimeapi.ContainerState_CONTAINER_RUNNING
+		if missing(err) { // then it is a sandbox, or gone
+			sandbox, err := r.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id})
+			running = err == nil && sandbox.GetStatus().GetState() == runtimeapi.PodSandboxState_SANDBOX_READY
+		}
+		if !running {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(pause):
+		}
+	}
+	return true
 }
 
 func (r *Runtime) subscribe(ctx context.Context) (grpc.ClientStream, error) {
