@@ -68,9 +68,9 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 		p.try(v, v.stop(run, "its spec changed"))
 	case run.State == node.ContainerRunning && v.restartAsked(run):
 		p.try(v, v.stop(run, "a restart was asked for"))
-	case !run.Inspected:
+	case run.State == node.ContainerRunning && !run.Inspected:
 		p.try(v, node.InspectContainer{Container: c.Name, ID: run.ID})
-	case run.State == node.ContainerExited:
+	case run.State == node.ContainerExited && run.Inspected:
 		v.restart(p, c, run)
 	}
 }
@@ -103,7 +103,10 @@ func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
 	}
 	tally.Restarts = int32(run.Attempt)
 	next := tally.Restarted(run.Ran())
-	if !crashed {
+	switch {
+	case outdated(run, c):
+		next.Streak = 0 // another image has not crashed yet
+	case !crashed:
 		next.Streak = tally.Streak
 	}
 	p.try(v, node.SetTally{Container: c.Name, Tally: next})

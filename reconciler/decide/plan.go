@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"iter"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +23,7 @@ type Plan struct {
 type Step func(*Plan, *View) (done bool)
 
 var (
-	setup    = []Step{strays, settled, sandbox, images, initContainers, containers, prune, settle}
+	setup    = []Step{strays, settled, learn, sandbox, images, initContainers, containers, prune, settle}
 	teardown = []Step{strays, stopContainers, stopSandboxes, removeSandboxes, forget}
 )
 
@@ -83,6 +84,19 @@ func newView(site node.Site, slot *node.Slot, got *node.Observed, now time.Time)
 	return &View{
 		site: site, slot: slot, pod: slot.Pod, spec: &slot.Pod.Object.Spec, got: got, now: now,
 		sandbox: got.Home(slot.Pod.UID()),
+	}
+}
+
+// containers are all of the pod's, those for its start first.
+func (v *View) containers() iter.Seq[*corev1.Container] {
+	return func(yield func(*corev1.Container) bool) {
+		for _, list := range [][]corev1.Container{v.spec.InitContainers, v.spec.Containers} {
+			for i := range list {
+				if !yield(&list[i]) {
+					return
+				}
+			}
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ func sandbox(p *Plan, v *View) bool {
 		}
 		return false
 	}
-	if !v.needsSandbox(p) {
+	if !v.needsSandbox() {
 		return false
 	}
 	attempt := uint32(0)
@@ -59,21 +59,15 @@ func (v *View) stopSpare(p *Plan) bool {
 }
 
 // needsSandbox says whether any container still has to run. How the runs
-// ended decides it, so that is learnt first, however often it takes to ask.
-func (v *View) needsSandbox(p *Plan) bool {
-	needed, learning := false, false
-	for i := range v.got.Containers {
-		if c := &v.got.Containers[i]; c.State == node.ContainerExited && !c.Inspected {
-			learning = true
-			p.try(v, node.InspectContainer{Container: c.Name, ID: c.ID})
+// ended decides it, so that has to be learnt first.
+func (v *View) needsSandbox() bool {
+	needed := false
+	for c := range v.containers() {
+		run := v.run(c.Name)
+		if run != nil && unlearnt(run) {
+			return false
 		}
-	}
-	if learning {
-		return false
-	}
-	for i := range v.spec.Containers {
-		c := &v.spec.Containers[i]
-		if run := v.run(c.Name); run == nil || v.again(run, c) {
+		if !v.isInit(c.Name) && (run == nil || v.again(run, c)) {
 			needed = true
 		}
 	}

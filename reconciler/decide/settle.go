@@ -2,7 +2,6 @@ package decide
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
 	"nodal/node/status"
@@ -31,7 +30,7 @@ func prune(p *Plan, v *View) bool {
 // settle records the final status of a pod whose containers have all ended
 // for good. From then on the phase never changes.
 func settle(p *Plan, v *View) bool {
-	if len(p.Actions) > 0 || !v.ended(v.own) {
+	if len(p.Actions) > 0 || !v.ended() {
 		return false
 	}
 	final := status.Of(v.site, v.slot, v.got)
@@ -41,10 +40,17 @@ func settle(p *Plan, v *View) bool {
 	return false
 }
 
-// ended says whether nothing runs or is about to.
-func (v *View) ended(mine func(types.UID) bool) bool {
+// ended says whether nothing runs or is about to, and how the last runs ended
+// is known.
+func (v *View) ended() bool {
 	for i := range v.got.Containers {
-		if c := &v.got.Containers[i]; mine(c.UID) && c.State != node.ContainerExited {
+		c := &v.got.Containers[i]
+		if c.State != node.ContainerExited && (c.Alive() || !v.initFailed()) {
+			return false // what was only made, and cannot start any more, is no hindrance
+		}
+	}
+	for c := range v.containers() {
+		if run := v.run(c.Name); run != nil && unlearnt(run) {
 			return false
 		}
 	}

@@ -1,0 +1,22 @@
+package decide
+
+import "nodal/node"
+
+// learn asks how runs ended, which only a status call tells: of every run that
+// decides what comes next or that readers are shown. It is asked until it is
+// known, however often that fails; an agent that starts asks for the old runs.
+func learn(p *Plan, v *View) bool {
+	for c := range v.containers() {
+		for _, run := range []*node.Container{v.run(c.Name), v.got.Previous(v.pod.UID(), c.Name)} {
+			if run != nil && unlearnt(run) {
+				p.try(v, node.InspectContainer{Container: c.Name, ID: run.ID})
+			}
+		}
+	}
+	return false
+}
+
+// unlearnt says whether a run has ended and nobody knows how.
+func unlearnt(run *node.Container) bool {
+	return run.State == node.ContainerExited && !run.Inspected
+}
