@@ -9,7 +9,7 @@ import (
 // images makes ready the image of every container that is about to be made,
 // beside the sandbox and beside each other.
 func images(p *Plan, v *View) bool {
-	if v.sandbox == nil && len(p.Actions) == 0 && !v.retriesSandbox() {
+	if v.initFailed() || v.sandbox == nil && len(p.Actions) == 0 && !v.retriesSandbox() {
 		return false
 	}
 	past := v.sandbox != nil && v.initialised()
