@@ -3,7 +3,9 @@ package reconciler
 import (
 	"context"
 	"errors"
+	"maps"
 	"reflect"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -91,8 +93,24 @@ func (t *Track) See(seen *node.Observed, mark node.Mark) bool {
 		return false
 	}
 	t.got = merge(t.got, seen, mark)
+	t.cure()
 	t.unsure = mark <= t.doubt
 	return true
+}
+
+// cure drops the failures of what is there after all: a call without an answer
+// had its effect.
+func (t *Track) cure() {
+	uid := t.slot.Pod.UID()
+	t.got.Faults = maps.Clone(t.got.Faults)
+	maps.DeleteFunc(t.got.Faults, func(target string, _ node.Fault) bool {
+		if target == node.SandboxTarget() {
+			return t.got.Home(uid) != nil
+		}
+		name, ok := strings.CutPrefix(target, node.ContainerTarget(""))
+		run := t.got.Newest(uid, name)
+		return ok && run != nil && run.State == node.ContainerRunning
+	})
 }
 
 // acting says whether an action is in flight that changes what exists.
