@@ -17,21 +17,21 @@ const (
 )
 
 // container derives the status of one container from its newest two runs.
-func (d *deriver) container(c *corev1.Container, isInit, initialised bool) corev1.ContainerStatus {
+func (d *deriver) container(c *corev1.Container, isInit bool) corev1.ContainerStatus {
 	run := d.got.Newest(d.pod.UID(), c.Name)
 	s := corev1.ContainerStatus{Name: c.Name, Image: c.Image, RestartCount: d.slot.Tallies[c.Name].Restarts}
 	if run == nil {
-		s.State.Waiting = d.waiting(c.Name, isInit, initialised)
+		s.State.Waiting = d.waiting(c.Name)
 		s.Started = new(bool)
 		return s
 	}
 	s.RestartCount = max(s.RestartCount, int32(run.Attempt))
 	s.ContainerID, s.ImageID = d.id(run), run.ImageID
-	if previous := d.got.Previous(d.pod.UID(), c.Name); previous != nil && previous.State == node.ContainerExited {
+	if previous := d.got.Previous(d.pod.UID(), c.Name); previous != nil && known(previous) {
 		s.LastTerminationState.Terminated = d.terminated(previous)
 	}
 	d.setState(&s, run, isInit)
-	running := s.State.Running != nil
+	running := run.State == node.ContainerRunning
 	s.Started = &running
 	s.Ready = running || isInit && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
 	if isInit && running {
@@ -41,10 +41,12 @@ func (d *deriver) container(c *corev1.Container, isInit, initialised bool) corev
 }
 
 func (d *deriver) setState(s *corev1.ContainerStatus, run *node.Container, isInit bool) {
-	switch run.State {
-	case node.ContainerRunning:
+	switch {
+	case run.State == node.ContainerRunning || run.State == node.ContainerExited && !run.Inspected:
+		// Until it is known how a run ended, no exit code is made up for it: it
+		// could make the pod look failed that has succeeded.
 		s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(run.StartedAt)}
-	case node.ContainerExited:
+	case run.State == node.ContainerExited:
 		waiting := d.between(run, isInit)
 		if waiting == nil {
 			s.State.Terminated = d.terminated(run)
@@ -53,7 +55,7 @@ func (d *deriver) setState(s *corev1.ContainerStatus, run *node.Container, isIni
 		s.State.Waiting = waiting
 		s.LastTerminationState.Terminated = d.terminated(run)
 	default:
-		s.State.Waiting = d.waiting(run.Name, isInit, true)
+		s.State.Waiting = d.waiting(run.Name)
 	}
 }
 
@@ -61,7 +63,7 @@ func (d *deriver) setState(s *corev1.ContainerStatus, run *node.Container, isIni
 // when there is none, or nothing to wait for.
 func (d *deriver) between(run *node.Container, isInit bool) *corev1.ContainerStateWaiting {
 	over := isInit && run.ExitCode == 0
-	if over || d.pod.Deletion != nil || !run.Inspected || !node.Rerun(d.spec.RestartPolicy, run.ExitCode) {
+	if over || d.pod.Deletion != nil || !node.Rerun(d.spec.RestartPolicy, run.ExitCode) {
 		return nil
 	}
 	tally := d.slot.Tallies[run.Name]
@@ -80,11 +82,11 @@ func (d *deriver) between(run *node.Container, isInit bool) *corev1.ContainerSta
 }
 
 // waiting says what keeps a container from its first run.
-func (d *deriver) waiting(name string, isInit, initialised bool) *corev1.ContainerStateWaiting {
+func (d *deriver) waiting(name string) *corev1.ContainerStateWaiting {
 	if fault, ok := d.fault(name); ok {
 		return &corev1.ContainerStateWaiting{Reason: fault.Reason, Message: fault.Message}
 	}
-	if len(d.spec.InitContainers) > 0 && (isInit || !initialised) {
+	if len(d.spec.InitContainers) > 0 {
 		return &corev1.ContainerStateWaiting{Reason: reasonInitializing}
 	}
 	return &corev1.ContainerStateWaiting{Reason: reasonCreating}
@@ -103,6 +105,11 @@ func (d *deriver) fault(name string) (node.Fault, bool) {
 	return f, ok
 }
 
+// known says whether a run has ended and it was told how.
+func known(run *node.Container) bool {
+	return run.State == node.ContainerExited && run.Inspected
+}
+
 func (d *deriver) id(run *node.Container) string { return d.site.Runtime + "://" + run.ID }
 
 func (d *deriver) terminated(run *node.Container) *corev1.ContainerStateTerminated {
@@ -112,8 +119,6 @@ func (d *deriver) terminated(run *node.Container) *corev1.ContainerStateTerminat
 		ContainerID: d.id(run),
 	}
 	switch {
-	case !run.Inspected:
-		t.ExitCode, t.Reason, t.Message = 137, "ContainerStatusUnknown", "the runtime could not tell how the container ended"
 	case t.Reason == "" && t.ExitCode == 0:
 		t.Reason = "Completed"
 	case t.Reason == "":

@@ -7,10 +7,14 @@ import (
 
 // qosClass ranks a pod by what it promises to stay within: Guaranteed when
 // every container limits cpu and memory and requests just that, BestEffort
-// when none says anything, Burstable otherwise.
+// when none says anything, Burstable otherwise. What the pod as a whole says
+// counts in place of that.
 func qosClass(pod *corev1.Pod) corev1.PodQOSClass {
 	guaranteed, any := true, false
 	all := append(append([]corev1.Container{}, pod.Spec.InitContainers...), pod.Spec.Containers...)
+	if pod.Spec.Resources != nil {
+		all = []corev1.Container{{Resources: *pod.Spec.Resources}}
+	}
 	for i := range all {
 		r := &all[i].Resources
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {

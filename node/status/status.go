@@ -27,10 +27,10 @@ func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
 	d.addresses(&s)
 	initialised := d.initialised()
 	for i := range d.spec.InitContainers {
-		s.InitContainerStatuses = append(s.InitContainerStatuses, d.container(&d.spec.InitContainers[i], true, initialised))
+		s.InitContainerStatuses = append(s.InitContainerStatuses, d.container(&d.spec.InitContainers[i], true))
 	}
 	for i := range d.spec.Containers {
-		s.ContainerStatuses = append(s.ContainerStatuses, d.container(&d.spec.Containers[i], false, initialised))
+		s.ContainerStatuses = append(s.ContainerStatuses, d.container(&d.spec.Containers[i], false))
 	}
 	s.Phase = phase(d.spec, &s, initialised)
 	s.Conditions = d.conditions(&s, initialised)
@@ -84,7 +84,7 @@ func (d *deriver) initialised() bool {
 	}
 	for i := range d.spec.InitContainers {
 		run := d.got.Newest(d.pod.UID(), d.spec.InitContainers[i].Name)
-		if run == nil || run.State != node.ContainerExited || !run.Inspected || run.ExitCode != 0 {
+		if run == nil || !known(run) || run.ExitCode != 0 {
 			return false
 		}
 	}
