@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// sizes says how much is measured.
+type sizes struct {
+	singles  int   // pods one by one
+	bursts   []int // pods at once
+	repeats  int   // of bursts, restarts and streams
+	changes  int   // kills, edits
+	restart  int   // pods that run while the agent is restarted
+	crowds   []int // pods that idle
+	idle     time.Duration
+	settle   time.Duration // before an idle window
+	requests int
+	logBytes int
+}
+
+var fullSizes = sizes{
+	singles: 20, bursts: []int{10, 50}, repeats: 3, changes: 7, restart: 50,
+	crowds: []int{0, 50, 100}, idle: 20 * time.Second, settle: 3 * time.Second,
+	requests: 200, logBytes: 200_000_000,
+}
+
+var quickSizes = sizes{
+	singles: 2, bursts: []int{2, 3}, repeats: 1, changes: 1, restart: 2,
+	crowds: []int{0, 2}, idle: 1500 * time.Millisecond,
+	requests: 5, logBytes: 2_000_000,
+}
+
+// binaries are the kubelets to measure; no peer is an empty path.
+type binaries struct{ nodal, peer string }
+
+// suite is one run of all sections over all columns.
+type suite struct {
+	sizes    sizes
+	binaries binaries
+	columns  []*column
+	rows     []*row
+	notes    []string
+	pods     int // made so far; each has a name of its own
+	progress io.Writer
+	started  time.Time
+	load     string // of the machine when it began
+}
+
+type section struct {
+	name string
+	run  func(context.Context) error
+}
+
+func (b *suite) sections() []section {
+	return []section{
+		{"start", b.start}, {"init", b.initContainer}, {"burst", b.burst}, {"kill", b.kill}, {"edit", b.edit},
+		{"delete", b.delete}, {"restart", b.restart}, {"crowd", b.crowd}, {"logs", b.logs}, {"exec", b.exec},
+	}
+}
+
+// newBench brings up a containerd for each column and the kubelets on them.
+func newBench(t testing.TB, bin binaries, amounts sizes) *suite {
+	b := &suite{sizes: amounts, binaries: bin, progress: io.Discard, started: time.Now(), load: loadAverage()}
+	b.columns = append(b.columns, newRaw(t))
+	nodal, err := newNodal(t, bin.nodal)
+	if err != nil {
+		t.Fatalf("start %s: %v", bin.nodal, err)
+	}
+	b.columns = append(b.columns, nodal)
+	if bin.peer == "" {
+		return b
+	}
+	peer, err := newPeer(t, bin.peer)
+	if err != nil {
+		b.notes = append(b.notes, fmt.Sprintf("%s did not start, so its column is empty: %v", bin.peer, err))
+		return b
+	}
+	b.columns = append(b.columns, peer)
+	return b
+}
+
+// run measures the named sections, or all of them.
+func (b *suite) run(ctx context.Context, only string) error {
+	if err := b.each(func(c *column) error { return b.warmUp(ctx, c) }); err != nil {
+		return fmt.Errorf("warm up: %w", err)
+	}
+	for _, s := range b.sections() {
+		if only != "" && !slices.Contains(strings.Split(only, ","), s.name) {
+			continue
+		}
+		began := time.Now()
+		if err := s.run(ctx); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		fmt.Fprintf(b.progress, "bench: %-8s %4.0f s\n", s.name, time.Since(began).Seconds())
+	}
+	return nil
+}
+
+// warmUp pulls the images and runs a pod, so that no first sample pays for it.
+func (b *suite) warmUp(ctx context.Context, c *column) error {
+	for _, image := range []string{"probe", "probe2", "busybox"} {
+		spec := &runtimev1.ImageSpec{Image: c.rt.Image(image)}
+		if _, err := c.rt.Images().PullImage(ctx, &runtimev1.PullImageRequest{Image: spec}); err != nil {
+			return fmt.Errorf("pull %s: %w", image, err)
+		}
+	}
+	pods := b.newPods(c, 1)
+	if _, err := c.run(ctx, pods...); err != nil {
+		return err
+	}
+	return c.clear(ctx, pods...)
+}
+
+// each takes one measurement of every column. A peer that fails loses its
+// column; the others have to work.
+func (b *suite) each(measure func(*column) error) error {
+	for _, c := range slices.Clone(b.columns) {
+		err := measure(c)
+		if err != nil && c.name == peerColumn {
+			b.notes = append(b.notes, fmt.Sprintf("the peer was given up: %v", err))
+			b.columns = slices.DeleteFunc(b.columns, func(o *column) bool { return o == c })
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+	}
+	return nil
+}
+
+// eachAgent leaves out the column that is no process.
+func (b *suite) eachAgent(measure func(*column) error) error {
+	return b.each(func(c *column) error {
+		if c.process == nil {
+			return nil
+		}
+		return measure(c)
+	})
+}
+
+// add puts a row into the table.
+func (b *suite) add(what, unit string, values map[string]float64, goal aim) {
+	b.rows = append(b.rows, &row{what: what, unit: unit, values: values, aim: goal})
+}
+
+// newPods makes n pods with names that were not used before.
+func (b *suite) newPods(c *column, n int) []pod {
+	var made []pod
+	for range n {
+		b.pods++
+		made = append(made, pod{name: fmt.Sprintf("bench-%d", b.pods), image: c.rt.Image("probe"), args: []string{"pause"}})
+	}
+	return made
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// crowd looks at what agents cost that have nothing to do, with more and more
+// pods. All agents idle at the same time.
+func (b *suite) crowd(ctx context.Context) error {
+	pods := map[*column][]pod{}
+	for _, n := range b.sizes.crowds {
+		err := b.eachAgent(func(c *column) error {
+			more := b.newPods(c, n-len(pods[c]))
+			pods[c] = append(pods[c], more...)
+			if len(more) == 0 {
+				return nil
+			}
+			if _, err := c.run(ctx, more...); err != nil {
+				return err
+			}
+			return c.awaitReady(ctx, n, func() {})
+		})
+		if err != nil {
+			return err
+		}
+		if err := b.idle(ctx, n); err != nil {
+			return err
+		}
+		if n > 0 {
+			if err := b.getPods(ctx, n); err != nil {
+				return err
+			}
+		}
+	}
+	return b.eachAgent(func(c *column) error { return c.clear(ctx, pods[c]...) })
+}
+
+// idle measures a quiet while of all agents and their runtimes.
+func (b *suite) idle(ctx context.Context, n int) error {
+	if err := pause(ctx, b.sizes.settle); err != nil {
+		return err
+	}
+	own, runtime := newUsage(), newUsage()
+	look := func(c *column) error {
+		if err := own.look(c.name, c.process.pid()); err != nil {
+			return err
+		}
+		return runtime.look(c.name, c.rt.Pid)
+	}
+	if err := b.eachAgent(look); err != nil {
+		return err
+	}
+	if err := pause(ctx, b.sizes.idle); err != nil {
+		return err
+	}
+	if err := b.eachAgent(look); err != nil {
+		return err
+	}
+	resident, anonymous := map[string]float64{}, map[string]float64{}
+	err := b.eachAgent(func(c *column) error {
+		var err error
+		resident[c.name], anonymous[c.name], err = memory(c.process.pid())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	cpuAim, memoryAim := aim{}, aim{}
+	switch n {
+	case 0:
+		memoryAim = atMost(40, "MiB")
+	case b.sizes.crowds[len(b.sizes.crowds)-1]:
+		cpuAim, memoryAim = atMost(1, "%"), halfOfPeer()
+	}
+	what := fmt.Sprintf("%d idle pods: ", n)
+	b.add(what+"CPU of the agent", "% of a core", own.share, cpuAim)
+	b.add(what+"CPU of its containerd", "% of a core", runtime.share, aim{})
+	b.add(what+"resident memory", "MiB", resident, memoryAim)
+	b.add(what+"anonymous memory", "MiB", anonymous, aim{})
+	return nil
+}
+
+// usage is the share of a core that processes use between two looks.
+type usage struct {
+	used  map[string]time.Duration
+	at    map[string]time.Time
+	share map[string]float64 // in percent
+}
+
+func newUsage() *usage {
+	return &usage{used: map[string]time.Duration{}, at: map[string]time.Time{}, share: map[string]float64{}}
+}
+
+func (u *usage) look(column string, pid int) error {
+	used, err := cpuTime(pid)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	if before, ok := u.at[column]; ok {
+		u.share[column] = 100 * float64(used-u.used[column]) / float64(now.Sub(before))
+	}
+	u.used[column], u.at[column] = used, now
+	return nil
+}
+
+// getPods reads the list of pods again and again over one connection.
+func (b *suite) getPods(ctx context.Context, n int) error {
+	took, cost := samples{}, map[string]float64{}
+	err := b.eachAgent(func(c *column) error {
+		before, err := cpuTime(c.process.pid())
+		if err != nil {
+			return err
+		}
+		for range b.sizes.requests {
+			began := time.Now()
+			if _, err := c.web.drain(ctx, http.MethodGet, c.web.plain+"/pods"); err != nil {
+				return err
+			}
+			took.add(c.name, time.Since(began))
+		}
+		after, err := cpuTime(c.process.pid())
+		cost[c.name] = milliseconds(after-before) / float64(b.sizes.requests)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.add(fmt.Sprintf("GET /pods of %d pods", n), "ms", took.p50(), aim{})
+	b.add(fmt.Sprintf("GET /pods of %d pods: CPU of the agent", n), "ms", cost, aim{})
+	return nil
+}

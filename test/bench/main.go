@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nodal/test/rig"
+)
+
+const documentPath = "docs/BENCHMARKS.md"
+
+func main() {
+	p := &program{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer p.clean()
+		bench(p)
+	}()
+	<-done
+	os.Exit(p.code)
+}
+
+// bench is the whole program; t ends it early and cleans up after it.
+func bench(t *program) {
+	quick := flag.Bool("quick", false, "a few samples of everything, to see that it works; writes nothing")
+	only := flag.String("only", "", "comma-separated `sections` to run; writes nothing")
+	binary := flag.String("kubelet", "bin/kubelet", "`path` of our own binary")
+	flag.Parse()
+	path, err := filepath.Abs(*binary)
+	if err != nil {
+		t.Fatalf("find our binary: %v", err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	t.Cleanup(stop)
+	before := rig.Snapshot()
+	// Runs last, when everything else is gone.
+	t.Cleanup(func() {
+		if left := rig.Leaks(before); len(left) > 0 {
+			t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
+		}
+	})
+	amounts := fullSizes
+	if *quick {
+		amounts = quickSizes
+	}
+	b := newBench(t, binaries{nodal: path, peer: os.Getenv("PEER_KUBELET")}, amounts)
+	b.progress = os.Stderr
+	if err := b.run(ctx, *only); err != nil {
+		t.Fatalf("measure: %v", err)
+	}
+	fmt.Print(b.text())
+	if *quick || *only != "" {
+		return
+	}
+	text, err := b.document(lookAtMachine(ctx, b.binaries))
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	if err := os.WriteFile(documentPath, []byte(text), 0o644); err != nil {
+		t.Fatalf("write the table: %v", err)
+	}
+}
+
+// program lets a rig, which is made for tests, serve a program.
+type program struct {
+	testing.TB // for its private method alone
+	cleanups   []func()
+	code       int
+}
+
+func (p *program) Helper()          {}
+func (p *program) Cleanup(f func()) { p.cleanups = append(p.cleanups, f) }
+
+func (p *program) Errorf(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "bench: "+format+"\n", args...)
+	p.code = 1
+}
+
+func (p *program) Fatalf(format string, args ...any) {
+	p.Errorf(format, args...)
+	runtime.Goexit() // main waits, and clean runs on the way out
+}
+
+func (p *program) Skipf(format string, args ...any) { p.Fatalf(format, args...) }
+
+func (p *program) clean() {
+	for len(p.cleanups) > 0 {
+		last := len(p.cleanups) - 1
+		f := p.cleanups[last]
+		p.cleanups = p.cleanups[:last]
+		f()
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"nodal/test/rig"
+)
+
+// peer is another kubelet without an API server. It takes pods from a
+// directory and has no other way in.
+type peer struct {
+	manifests string // the directory it watches
+	scratch   string // on the same filesystem
+}
+
+var _ kubelet = (*peer)(nil)
+
+func newPeer(t testing.TB, binary string) (*column, error) {
+	rt := rig.Containerd(t)
+	root := filepath.Join(rt.Dir, "peer")
+	k := &peer{manifests: filepath.Join(root, "manifests"), scratch: filepath.Join(root, "scratch")}
+	for _, dir := range []string{k.manifests, k.scratch} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("make the peer's directories: %w", err)
+		}
+	}
+	at, err := freePorts()
+	if err != nil {
+		return nil, err
+	}
+	config := filepath.Join(root, "config.yaml")
+	if err := os.WriteFile(config, []byte(peerConfig(rt, root, at)), 0o600); err != nil {
+		return nil, fmt.Errorf("write the peer's configuration: %w", err)
+	}
+	c := &column{name: peerColumn, rt: rt, truth: truth{rt.CRI()}, kubelet: k, lazy: true, suffix: "-localhost"}
+	// localhost always resolves: a name that does not costs the peer seconds a pod.
+	c.process = &process{path: binary, logPath: filepath.Join(root, "log"), args: []string{
+		"--config", config, "--root-dir", root, "--cert-dir", filepath.Join(root, "pki"), "--hostname-override", "localhost",
+	}}
+	c.web = &web{
+		client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}, // it signs for itself
+		plain:  localURL("http", at.readOnly), secure: localURL("https", at.secure),
+	}
+	return c, c.begin(t)
+}
+
+// peerConfig keeps the peer within the rig: cgroupsPerQOS would make a tree of
+// cgroups beside it.
+func peerConfig(rt *rig.Runtime, root string, at ports) string {
+	return fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+containerRuntimeEndpoint: %s
+staticPodPath: %s
+podLogsDir: %s
+address: 127.0.0.1
+port: %d
+readOnlyPort: %d
+healthzPort: 0
+authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
+authorization: {mode: AlwaysAllow}
+cgroupDriver: cgroupfs
+cgroupRoot: %s
+cgroupsPerQOS: false
+enforceNodeAllocatable: []
+failCgroupV1: false
+failSwapOn: false
+makeIPTablesUtilChains: false
+maxPods: 250
+`, rt.Endpoint, filepath.Join(root, "manifests"), filepath.Join(root, "pods"), at.secure, at.readOnly, rt.CgroupParent)
+}
+
+// Post puts each manifest in its place whole: the directory is watched.
+func (k *peer) Post(_ context.Context, pods ...pod) error {
+	for _, p := range pods {
+		file := filepath.Join(k.scratch, p.name+".yaml")
+		if err := os.WriteFile(file, []byte(p.manifest()), 0o600); err != nil {
+			return fmt.Errorf("write the manifest of pod %s: %w", p.name, err)
+		}
+		if err := os.Rename(file, k.path(p)); err != nil {
+			return fmt.Errorf("hand over pod %s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+func (k *peer) Edit(ctx context.Context, p pod) error { return k.Post(ctx, p) }
+
+func (k *peer) Killed(context.Context, pod) error { return nil }
+
+func (k *peer) Delete(_ context.Context, pods ...pod) error {
+	for _, p := range pods {
+		if err := os.Remove(k.path(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("take back pod %s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+func (k *peer) path(p pod) string { return filepath.Join(k.manifests, p.name+".yaml") }

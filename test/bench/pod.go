@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+const namespace = "default"
+
+// pod is all that the measured pods differ in. Its container has its name, so
+// that the runtime's list of containers tells whose each is.
+type pod struct {
+	name    string
+	image   string
+	command []string // in place of the image's
+	args    []string
+	init    bool // with an init container that ends at once
+	once    bool // not to be restarted
+}
+
+func (p pod) manifest() string {
+	policy := "Always"
+	if p.once {
+		policy = "Never"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `apiVersion: v1
+kind: Pod
+metadata:
+  name: %[1]s
+  namespace: %[2]s
+  labels: {bench: %[1]s}
+spec:
+  restartPolicy: %[3]s
+  terminationGracePeriodSeconds: 2
+  containers:
+  - name: %[1]s
+    image: %[4]s
+    imagePullPolicy: IfNotPresent
+    command: %[5]s
+    args: %[6]s
+`, p.name, namespace, policy, p.image, list(p.command), list(p.args))
+	if p.init {
+		fmt.Fprintf(&b, `  initContainers:
+  - name: init
+    image: %s
+    imagePullPolicy: IfNotPresent
+    args: ["exit", "0"]
+`, p.image)
+	}
+	return b.String()
+}
+
+// list writes strings as YAML takes them, which is as JSON does.
+func list(items []string) string {
+	quoted := make([]string, len(items))
+	for i, item := range items {
+		quoted[i] = fmt.Sprintf("%q", item)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+func manifests(pods []pod) string {
+	texts := make([]string, len(pods))
+	for i, p := range pods {
+		texts[i] = p.manifest()
+	}
+	return strings.Join(texts, "---\n")
+}
+
+func names(pods []pod) map[string]bool {
+	set := make(map[string]bool, len(pods))
+	for _, p := range pods {
+		set[p.name] = true
+	}
+	return set
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// The columns that are measured.
+const (
+	rawColumn   = "raw"
+	nodalColumn = "nodal"
+	peerColumn  = "peer"
+)
+
+// How an aim can come out.
+const (
+	verdictMet     = "met"
+	verdictMissed  = "MISSED"
+	verdictUnknown = "not measured"
+)
+
+// row is one line of the table.
+type row struct {
+	what   string
+	unit   string
+	values map[string]float64 // by column; what was not measured is missing
+	aim    aim
+}
+
+// aim is what nodal's value should be; one without a limit is none.
+type aim struct {
+	text    string
+	limit   func(values map[string]float64) (limit float64, known bool)
+	atLeast bool // rather than at most
+}
+
+// verdict is empty where there is no aim or nothing to hold it against.
+func (r *row) verdict() string {
+	if r.aim.limit == nil {
+		return ""
+	}
+	limit, known := r.aim.limit(r.values)
+	got, measured := r.values[nodalColumn]
+	switch {
+	case !known || !measured:
+		return verdictUnknown
+	case got == limit, got < limit != r.aim.atLeast:
+		return verdictMet
+	}
+	return verdictMissed
+}
+
+func fixed(limit float64) func(map[string]float64) (float64, bool) {
+	return func(map[string]float64) (float64, bool) { return limit, true }
+}
+
+// times is a limit in proportion to another column.
+func times(factor float64, column string) func(map[string]float64) (float64, bool) {
+	return func(values map[string]float64) (float64, bool) {
+		other, known := values[column]
+		return other * factor, known
+	}
+}
+
+func atMost(limit float64, unit string) aim {
+	return aim{text: fmt.Sprintf("<= %g %s", limit, unit), limit: fixed(limit)}
+}
+
+func atLeast(limit float64, unit string) aim {
+	return aim{text: fmt.Sprintf(">= %g %s", limit, unit), limit: fixed(limit), atLeast: true}
+}
+
+func timesRaw(factor float64) aim {
+	return aim{text: fmt.Sprintf("<= %.2f x raw", factor), limit: times(factor, rawColumn)}
+}
+
+func halfOfPeer() aim { return aim{text: "<= 0.5 x peer", limit: times(0.5, peerColumn)} }
+
+// overRaw allows so many milliseconds more than the calls take.
+func overRaw(ms float64) aim {
+	return aim{text: fmt.Sprintf("<= raw + %g ms", ms), limit: func(values map[string]float64) (float64, bool) {
+		raw, known := values[rawColumn]
+		return raw + ms, known
+	}}
+}
+
+// samples are durations by column.
+type samples map[string][]time.Duration
+
+func (s samples) add(column string, d time.Duration) { s[column] = append(s[column], d) }
+
+// p50 is the median of each column in milliseconds.
+func (s samples) p50() map[string]float64 {
+	values := map[string]float64{}
+	for column, all := range s {
+		values[column] = milliseconds(median(all))
+	}
+	return values
+}
+
+// median is the upper one of an even number.
+func median(all []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[len(sorted)/2]
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

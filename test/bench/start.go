@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	nodev1 "nodal/api/gen/node/v1"
+)
+
+// start runs pods one by one: how much later than by the calls alone are they
+// there, and how soon does a client that watches know?
+func (b *suite) start(ctx context.Context) error {
+	started, ready := samples{}, samples{}
+	for range b.sizes.singles {
+		err := b.each(func(c *column) error {
+			p := b.newPods(c, 1)[0]
+			took, err := c.run(ctx, p)
+			if err != nil {
+				return err
+			}
+			started.add(c.name, took)
+			return c.clear(ctx, p)
+		})
+		if err != nil {
+			return err
+		}
+		if err := b.each(func(c *column) error { return b.startWatched(ctx, c, ready) }); err != nil {
+			return err
+		}
+	}
+	b.add("one pod: posted to started", "ms", started.p50(), overRaw(10))
+	ready[rawColumn] = started[rawColumn]
+	b.add("one pod: posted to Ready seen by a watcher (raw: started)", "ms", ready.p50(), aim{})
+	return nil
+}
+
+// startWatched runs a pod while a client watches. Only our agent has watchers.
+func (b *suite) startWatched(ctx context.Context, c *column, ready samples) error {
+	agent, ok := c.kubelet.(*nodal)
+	if !ok {
+		return nil
+	}
+	p := b.newPods(c, 1)[0]
+	watching, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	watch, err := agent.pods.WatchPods(watching, &nodev1.WatchPodsRequest{})
+	if err != nil {
+		return fmt.Errorf("watch pods: %w", err)
+	}
+	began := time.Now()
+	if err := c.Post(ctx, p); err != nil {
+		return err
+	}
+	seen, err := awaitReady(watch, p)
+	if err != nil {
+		return err
+	}
+	ready.add(c.name, seen.Sub(began))
+	return c.clear(ctx, p)
+}
+
+// initContainer runs pods with an init container that ends at once.
+func (b *suite) initContainer(ctx context.Context) error {
+	started := samples{}
+	for range b.sizes.changes {
+		err := b.each(func(c *column) error {
+			p := b.newPods(c, 1)[0]
+			p.init = true
+			took, err := c.run(ctx, p)
+			if err != nil {
+				return err
+			}
+			started.add(c.name, took)
+			return c.clear(ctx, p)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	b.add("pod with an init container: posted to started", "ms", started.p50(), aim{})
+	return nil
+}

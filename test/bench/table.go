@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+)
+
+var headings = []string{"what", "unit", "raw", "nodal", "peer", "nodal - raw", "nodal / raw", "nodal / peer", "aim", ""}
+
+// cells is a row as text.
+func (r *row) cells() []string {
+	raw, hasRaw := r.values[rawColumn]
+	own, hasOwn := r.values[nodalColumn]
+	peer, hasPeer := r.values[peerColumn]
+	cells := []string{
+		r.what, r.unit, number(raw, hasRaw), number(own, hasOwn), number(peer, hasPeer),
+		"", "", "", r.aim.text, r.verdict(),
+	}
+	if hasOwn && hasRaw {
+		cells[5] = fmt.Sprintf("%+.1f", own-raw)
+	}
+	if hasOwn && hasRaw && raw > 0 {
+		cells[6] = fmt.Sprintf("%.2f", own/raw)
+	}
+	if hasOwn && hasPeer && peer > 0 {
+		cells[7] = fmt.Sprintf("%.2f", own/peer)
+	}
+	return cells
+}
+
+// number has as many digits as can mean something.
+func number(value float64, known bool) string {
+	switch {
+	case !known:
+		return ""
+	case value == 0:
+		return "0"
+	case value < 10:
+		return fmt.Sprintf("%.2f", value)
+	case value < 100:
+		return fmt.Sprintf("%.1f", value)
+	}
+	return fmt.Sprintf("%.0f", value)
+}
+
+// text is the table for a terminal.
+func (b *suite) text() string {
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, strings.Join(headings, "\t"))
+	for _, r := range b.rows {
+		fmt.Fprintln(w, strings.Join(r.cells(), "\t"))
+	}
+	w.Flush() // into memory: it cannot fail
+	for _, note := range b.notes {
+		fmt.Fprintln(&out, "-", note)
+	}
+	return out.String()
+}
+
+// markdown is the table for the document.
+func (b *suite) markdown() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "| %s |\n", strings.Join(headings, " | "))
+	fmt.Fprintf(&out, "|---|---|%s---|---|\n", strings.Repeat("---:|", len(headings)-4))
+	for _, r := range b.rows {
+		fmt.Fprintf(&out, "| %s |\n", strings.Join(r.cells(), " | "))
+	}
+	return out.String()
+}
