@@ -1,0 +1,99 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func wantList(t *testing.T, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("\ngot  %q\nwant %q", got, want)
+	}
+}
+
+func conditionLines(s corev1.PodStatus) []string {
+	var lines []string
+	for _, c := range s.Conditions {
+		line := fmt.Sprintf("%s %s +%s", c.Type, c.Status, c.LastTransitionTime.Sub(accepted))
+		if c.Reason != "" {
+			line += " " + c.Reason
+		}
+		if c.Message != "" {
+			line += ": " + c.Message
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func TestConditions(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		pod  *scene
+		want []string
+	}{
+		{"of a pod that was just accepted", pod(always, initially("one"), initially("two"), also("side"), noSandbox), []string{
+			"PodReadyToStartContainers False +0s",
+			"Initialized False +0s ContainersNotInitialized: containers with incomplete status: [one two]",
+			"Ready False +0s ContainersNotReady: containers with unready status: [app side]",
+			"ContainersReady False +0s ContainersNotReady: containers with unready status: [app side]",
+			"PodScheduled True +0s",
+		}},
+		{"between two init containers", pod(always, initially("one"), initially("two"), exited("one", 0)), []string{
+			"PodReadyToStartContainers True +1s",
+			"Initialized False +9s ContainersNotInitialized: containers with incomplete status: [two]",
+			"Ready False +0s ContainersNotReady: containers with unready status: [app]",
+			"ContainersReady False +0s ContainersNotReady: containers with unready status: [app]",
+			"PodScheduled True +0s",
+		}},
+		{"of a pod that is well", pod(always, initially("one"), exited("one", 0), running("app")), []string{
+			"PodReadyToStartContainers True +1s",
+			"Initialized True +9s",
+			"Ready True +5s",
+			"ContainersReady True +5s",
+			"PodScheduled True +0s",
+		}},
+		{"of a pod of which one container crashes", pod(always, also("side"), running("app"), exited("side", 1)), []string{
+			"PodReadyToStartContainers True +1s",
+			"Initialized True +0s",
+			"Ready False +9s ContainersNotReady: containers with unready status: [side]",
+			"ContainersReady False +9s ContainersNotReady: containers with unready status: [side]",
+			"PodScheduled True +0s",
+		}},
+		{"of a pod that has succeeded", pod(never, exited("app", 0)), []string{
+			"PodReadyToStartContainers True +1s",
+			"Initialized True +0s PodCompleted",
+			"Ready False +9s PodCompleted",
+			"ContainersReady False +9s PodCompleted",
+			"PodScheduled True +0s",
+		}},
+		{"of a pod that has failed", pod(never, exited("app", 1)), []string{
+			"PodReadyToStartContainers True +1s",
+			"Initialized True +0s",
+			"Ready False +9s PodFailed",
+			"ContainersReady False +9s PodFailed",
+			"PodScheduled True +0s",
+		}},
+		{"of a pod that has failed to begin", pod(never, initially("one"), exited("one", 1)), []string{
+			"PodReadyToStartContainers True +1s",
+			"Initialized False +9s ContainersNotInitialized: containers with incomplete status: [one]",
+			"Ready False +0s PodFailed",
+			"ContainersReady False +0s PodFailed",
+			"PodScheduled True +0s",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := c.pod.status()
+			wantList(t, conditionLines(s), c.want)
+			for _, condition := range s.Conditions {
+				if condition.ObservedGeneration != 3 {
+					t.Errorf("%s is of generation %d, want 3", condition.Type, condition.ObservedGeneration)
+				}
+			}
+		})
+	}
+}

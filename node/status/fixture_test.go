@@ -1,0 +1,111 @@
+package status
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node"
+)
+
+var (
+	accepted = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	site     = node.Site{HostIPs: []string{"192.0.2.1", "2001:db8::1"}, Runtime: "containerd", BackoffMax: node.DefaultBackoffMax}
+)
+
+// scene is a pod with what was seen of it.
+type scene struct {
+	slot *node.Slot
+	got  *node.Observed
+}
+
+type option func(*scene)
+
+// pod makes a pod with one application container and a ready sandbox.
+func pod(policy corev1.RestartPolicy, options ...option) *scene {
+	s := &scene{
+		slot: &node.Slot{Tallies: map[string]node.Tally{}, Pod: &node.Pod{Accepted: accepted, Object: &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u1", Generation: 3},
+			Spec: corev1.PodSpec{
+				RestartPolicy: policy,
+				Containers:    []corev1.Container{{Name: "app", Image: "app:1"}},
+			},
+		}}},
+		got: &node.Observed{
+			Faults: map[string]node.Fault{},
+			Sandboxes: []node.Sandbox{{
+				ID: "s0", UID: "u1", State: node.SandboxReady, CreatedAt: at(1), IPs: []string{"10.0.0.7", "fd00::7"},
+			}},
+		},
+	}
+	for _, o := range options {
+		o(s)
+	}
+	return s
+}
+
+func (s *scene) status() corev1.PodStatus { return Of(site, s.slot, s.got) }
+
+func at(seconds int) time.Time { return accepted.Add(time.Duration(seconds) * time.Second) }
+
+func also(name string) option {
+	return func(s *scene) {
+		spec := &s.slot.Pod.Object.Spec
+		spec.Containers = append(spec.Containers, corev1.Container{Name: name, Image: name + ":1"})
+	}
+}
+
+func initially(name string) option {
+	return func(s *scene) {
+		spec := &s.slot.Pod.Object.Spec
+		spec.InitContainers = append(spec.InitContainers, corev1.Container{Name: name, Image: name + ":1"})
+	}
+}
+
+func noSandbox(s *scene) { s.got.Sandboxes = nil }
+
+func deleted(s *scene) { s.slot.Pod.Deletion = &node.Deletion{Requested: at(60)} }
+
+// add puts a run before those that are there: it is a newer one.
+func add(run node.Container) option {
+	return func(s *scene) {
+		run.UID, run.SandboxID = "u1", "s0"
+		for i := range s.got.Containers {
+			if s.got.Containers[i].Name == run.Name {
+				run.Attempt++
+			}
+		}
+		run.ID = run.Name + "-" + string(rune('0'+run.Attempt))
+		s.got.Containers = append([]node.Container{run}, s.got.Containers...)
+	}
+}
+
+func running(name string) option {
+	return add(node.Container{Name: name, State: node.ContainerRunning, StartedAt: at(5), Inspected: true})
+}
+
+func exited(name string, code int32) option {
+	return add(node.Container{
+		Name: name, State: node.ContainerExited, ExitCode: code, StartedAt: at(5), FinishedAt: at(9), Inspected: true,
+	})
+}
+
+// unlearnt is a run that ended; nobody knows how yet.
+func unlearnt(name string) option {
+	return add(node.Container{Name: name, State: node.ContainerExited, StartedAt: at(5)})
+}
+
+func created(name string) option {
+	return add(node.Container{Name: name, State: node.ContainerCreated})
+}
+
+func tally(name string, restarts, streak int32) option {
+	return func(s *scene) { s.slot.Tallies[name] = node.Tally{Restarts: restarts, Streak: streak} }
+}
+
+func fault(target, reason string, count int32) option {
+	return func(s *scene) {
+		s.got.Faults[target] = node.Fault{Reason: reason, Message: "it says why", Count: count}
+	}
+}
