@@ -1,0 +1,96 @@
+package decide
+
+import (
+	"testing"
+	"time"
+
+	"nodal/node"
+)
+
+func TestContainers(t *testing.T) {
+	ranFor := func(d time.Duration) func(*node.Container) {
+		return func(c *node.Container) { c.StartedAt = c.FinishedAt.Add(-d) }
+	}
+	neverStarted := func(c *node.Container) { c.ExitCode, c.StartedAt = 128, time.Time{} }
+	outOfOrder := func(c *node.Container) { c.StartedAt = c.FinishedAt.Add(time.Microsecond) }
+	fresh := func(c *node.Container) { c.Inspected = false }
+	testStep(t, containers, []stepCase{
+		{"nothing begins without a sandbox", pod(always, pulled), ""},
+		{"nothing begins without its image", pod(always, ready), ""},
+		{"a container is created", pod(always, ready, pulled), "create app attempt=0 in s0"},
+		{"containers are created side by side", pod(always, also("side"), ready, pulled), "create app attempt=0 in s0; create side attempt=0 in s0"},
+		{"a container that could not be created rests", pod(always, ready, pulled, fault("container/app", 4)), "wake in 4s; why Broken"},
+		{"one that was created is started", pod(always, ready, created("app")), "start app app-0"},
+		{"one that was created for a lost sandbox is removed", pod(always, ready, created("app"), func(s *scene) {
+			s.got.Sandboxes[0].ID = "s9"
+		}), "remove app app-0"},
+		{"one that was created from another image is removed", pod(always, ready, created("app"), newImage), "remove app app-0"},
+		{"one that was started is looked at", pod(always, ready, run("app", node.ContainerRunning, fresh)), "inspect app app-0"},
+		{"one that runs is left alone", pod(always, ready, running("app")), ""},
+		{"one in an unknown state is ended", pod(always, ready, run("app", node.ContainerUnknown)), "stop app app-0 grace=30s: its state is unknown"},
+		{"one that runs from another image is ended", pod(never, ready, running("app"), newImage), "stop app app-0 grace=30s: its spec changed"},
+		{"one from an unknown spec is not taken for another", pod(always, ready, run("app", node.ContainerRunning, func(c *node.Container) { c.Hash = "" })), ""},
+		{"a restart that was asked for ends it", pod(never, ready, running("app"), restartOf("app", 0)), "stop app app-0 grace=30s: a restart was asked for"},
+		{"a restart that was asked for happens once", pod(never, ready, exited("app", 0), running("app"), restartOf("app", 0)), ""},
+		{"nothing follows a run that is not understood", pod(always, ready, exited("app", 0, unlearned)), ""},
+
+		{"a restart is counted before it happens", pod(always, ready, pulled, exited("app", 1)), "tally app restarts=1 streak=1"},
+		{"a restart that is counted happens", pod(always, ready, pulled, exited("app", 1), tally("app", 1, 1)), "create app attempt=1 in s0"},
+		{"a success is restarted under Always", pod(always, ready, exited("app", 0)), "tally app restarts=1 streak=1"},
+		{"a success is final under OnFailure", pod(onFailure, ready, exited("app", 0)), ""},
+		{"a failure is restarted under OnFailure", pod(onFailure, ready, exited("app", 3)), "tally app restarts=1 streak=1"},
+		{"a failure is final under Never", pod(never, ready, exited("app", 3)), ""},
+		{"of mixed ends under OnFailure only the failure is restarted", pod(onFailure, also("side"), ready, exited("app", 0), exited("side", 2)),
+			"tally side restarts=1 streak=1"},
+
+		{"the second crash waits 10 s from its end", pod(always, ready, exited("app", 1, attempt(1)), tally("app", 1, 1)),
+			"wake in 9s; why container app crashed, its next restart is due at 12:00:09"},
+		{"the third waits 20 s", pod(always, ready, exited("app", 1, attempt(2)), tally("app", 2, 2)),
+			"wake in 19s; why container app crashed, its next restart is due at 12:00:19"},
+		{"it never waits longer than 300 s", pod(always, ready, exited("app", 1, attempt(90)), tally("app", 90, 90)),
+			"wake in 4m59s; why container app crashed, its next restart is due at 12:04:59"},
+		{"a run of ten minutes makes good for the crashes before", pod(always, ready, exited("app", 1, attempt(9), ranFor(10*time.Minute)), tally("app", 9, 9)),
+			"tally app restarts=10 streak=1"},
+		{"a run of less does not", pod(always, ready, exited("app", 1, attempt(1), ranFor(10*time.Minute-time.Second)), tally("app", 1, 1)),
+			"wake in 9s; why container app crashed, its next restart is due at 12:00:09"},
+		{"one that never started ran for no time", pod(always, ready, exited("app", 128, attempt(1), neverStarted), tally("app", 1, 1)),
+			"wake in 9s; why container app crashed, its next restart is due at 12:00:09"},
+		{"nor did one whose end is told a moment before its start", pod(always, ready, exited("app", 1, attempt(1), outOfOrder), tally("app", 1, 1)),
+			"wake in 9s; why container app crashed, its next restart is due at 12:00:09"},
+		{"another image ends the pause and starts with a fresh record", pod(always, ready, exited("app", 1, attempt(5)), tally("app", 5, 5), newImage),
+			"tally app restarts=6 streak=0"},
+		{"so it does under Never", pod(never, ready, exited("app", 0), newImage), "tally app restarts=1 streak=0"},
+		{"a restart that was asked for ends the pause and keeps the record",
+			pod(always, ready, exited("app", 1, attempt(5)), tally("app", 5, 5), restartOf("app", 5)), "tally app restarts=6 streak=5"},
+		{"the attempt follows the tally when the runtime has lost the runs", pod(always, ready, pulled, tally("app", 4, 4)), "create app attempt=4 in s0"},
+		{"the tally follows the attempt when the journal is behind", pod(always, ready, exited("app", 1, attempt(7)), tally("app", 3, 0)),
+			"tally app restarts=8 streak=1"},
+		{"a pod that could not begin runs nothing", pod(never, initially("setup"), ready, pulled, exited("setup", 1)), ""},
+	})
+}
+
+func TestInitContainers(t *testing.T) {
+	const waits = "why waiting for init container "
+	testStep(t, initContainers, []stepCase{
+		{"nothing begins without a sandbox", pod(always, initially("one"), pulled), ""},
+		{"the first begins alone", pod(always, initially("one"), initially("two"), ready, pulled), "create one attempt=0 in s0; " + waits + "one; done"},
+		{"the second waits for the first", pod(always, initially("one"), initially("two"), ready, pulled, running("one")), waits + "one; done"},
+		{"the second waits until the end of the first is understood",
+			pod(always, initially("one"), initially("two"), ready, pulled, exited("one", 0, unlearned)), waits + "one; done"},
+		{"the second follows the success of the first", pod(always, initially("one"), initially("two"), ready, pulled, exited("one", 0)),
+			"create two attempt=0 in s0; " + waits + "two; done"},
+		{"all past, the application may begin", pod(always, initially("one"), ready, pulled, exited("one", 0)), ""},
+		{"once an application container was made they are past", pod(always, initially("one"), ready, exited("one", 1), created("app")), ""},
+		{"a failure is tried again", pod(onFailure, initially("one"), ready, exited("one", 1)), "tally one restarts=1 streak=1; " + waits + "one; done"},
+		{"a failure backs off", pod(always, initially("one"), ready, exited("one", 1, attempt(1)), tally("one", 1, 1)),
+			"wake in 9s; why container one crashed, its next restart is due at 12:00:09; done"},
+		{"a failure under Never is final", pod(never, initially("one"), initially("two"), ready, pulled, exited("one", 1)), ""},
+		{"a new sandbox runs them again, counted and without a pause",
+			pod(always, initially("one"), gone, exited("one", 0, attempt(3)), exited("app", 137), ready, tally("one", 3, 3)),
+			"tally one restarts=4 streak=3; " + waits + "one; done"},
+		{"so it does under Never", pod(never, initially("one"), gone, exited("one", 0), ready), "tally one restarts=1 streak=0; " + waits + "one; done"},
+		{"another image of one that is past changes nothing", pod(always, initially("one"), ready, exited("one", 0), running("app"), func(s *scene) {
+			s.slot.Pod.Object.Spec.InitContainers[0].Image = "one:2"
+		}), ""},
+	})
+}

@@ -1,0 +1,44 @@
+package decide
+
+import (
+	"testing"
+
+	"nodal/node"
+)
+
+func TestPrune(t *testing.T) {
+	testStep(t, prune, []stepCase{
+		{"two runs of each container are kept", pod(always, also("side"), ready, exited("app", 1), running("app"), exited("side", 1), exited("side", 1)), ""},
+		{"older ones are removed", pod(always, ready, exited("app", 1), exited("app", 1), exited("app", 1), running("app")),
+			"remove app app-1; remove app app-0"},
+		{"a removal that failed rests", pod(always, ready, exited("app", 1), exited("app", 1), running("app"), fault("remove/app-0", 2)), "wake in 2s; why Broken"},
+		{"what has a process is never removed", pod(always, ready, running("app"), exited("app", 1), exited("app", 1)), ""},
+		{"a sandbox with a run that is kept stays", pod(always, gone, exited("app", 1), ready, running("app")), ""},
+		{"an empty one goes", pod(always, gone, ready, running("app")), "remove sandbox s0"},
+		{"one that was not stopped stays", pod(always, box(node.SandboxNotReady), ready, running("app")), ""},
+		{"the newest stays, whose attempt the next one follows", pod(always, gone), ""},
+	})
+}
+
+func TestSettle(t *testing.T) {
+	testStep(t, settle, []stepCase{
+		{"a pod whose containers have succeeded has", pod(onFailure, also("side"), ready, exited("app", 0), exited("side", 0)), "settle Succeeded"},
+		{"a failure under Never fails the pod", pod(never, also("side"), ready, exited("app", 0), exited("side", 1)), "settle Failed"},
+		{"a failed init container fails the pod", pod(never, initially("setup"), ready, exited("setup", 1)), "settle Failed"},
+		{"a pod that lost its sandbox after its run has failed", pod(never, gone, exited("app", 137)), "settle Failed"},
+		{"nothing is settled under Always", pod(always, ready, exited("app", 0)), ""},
+		{"nothing is settled while something runs", pod(never, also("side"), ready, exited("app", 1), running("side")), ""},
+		{"nothing is settled before all have run", pod(never, also("side"), ready, exited("app", 1)), ""},
+		{"nothing is settled on an end that is not understood", pod(never, ready, exited("app", 0, unlearned), fault("inspect/app-0", 2)), ""},
+		{"nothing is settled while something is under way", pod(never, ready, exited("app", 0), busy(node.StopContainer{ID: "app-0"})), ""},
+		{"the record rests when the disk refused it", pod(never, ready, exited("app", 0), fault("pod", 5)), "wake in 5s; why Broken"},
+	})
+}
+
+func TestPodIsSettledOnWhatIsKnown(t *testing.T) {
+	testPod(t, []stepCase{
+		{"an end is learnt first", pod(never, ready, exited("app", 0, unlearned)), "inspect app app-0"},
+		{"however often that fails", pod(never, ready, exited("app", 0, unlearned), fault("inspect/app-0", 2)), "wake in 2s; why Broken"},
+		{"then the pod is settled", pod(never, ready, exited("app", 0)), "settle Succeeded"},
+	})
+}
