@@ -24,7 +24,6 @@ type call struct {
 	cancelled bool
 	replied   bool // the agent has its answer, or has given up
 	settled   bool // its effect came, or will not come any more
-	stopping  *container
 }
 
 // local says whether an action is the agent's own business: it dies with the

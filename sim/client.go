@@ -27,11 +27,11 @@ type clients struct {
 	owed   bool // the node could not take the files, and is told again
 }
 
-// apiKeys and fileKeys are the names that are fought over.
-var (
-	apiNames  = [...]string{"web", "db"}
-	fileNames = [...]string{"static"}
-)
+// apiNames are the pods that users fight over.
+func apiNames() [2]string { return [...]string{"web", "db"} }
+
+// fileNames are the static pods.
+func fileNames() [1]string { return [...]string{"static"} }
 
 func newClients(w *world, f *faults) *clients {
 	return &clients{world: w, faults: f, posted: map[node.Key]*corev1.Pod{}, files: map[node.Key]*corev1.Pod{}}
@@ -48,7 +48,7 @@ func (c *clients) pick(n int) int { return c.world.rand.IntN(n) }
 
 // act does one thing that a client may do.
 func (c *clients) act(a *agent) {
-	key := node.Key{Namespace: "default", Name: apiNames[c.pick(len(apiNames))]}
+	key := node.Key{Namespace: "default", Name: apiNames()[c.pick(len(apiNames()))]}
 	switch c.pick(12) {
 	case 0, 1, 2, 3, 4:
 		c.apply(a, key)
@@ -57,7 +57,7 @@ func (c *clients) act(a *agent) {
 	case 7:
 		c.restart(a, key)
 	default:
-		c.edit(node.Key{Namespace: "default", Name: fileNames[c.pick(len(fileNames))]})
+		c.edit(node.Key{Namespace: "default", Name: fileNames()[c.pick(len(fileNames()))]})
 		if a.ready {
 			c.deliver(a)
 		}
@@ -159,7 +159,7 @@ func (c *clients) deliver(a *agent) {
 	}
 	problems := c.intake(a, node.SourceFile).Sync(deliveries, nil, c.world.clock())
 	crashed := false
-	for _, name := range fileNames {
+	for _, name := range fileNames() {
 		key := node.Key{Namespace: "default", Name: name}
 		err := problems[key.String()]
 		c.world.trace.addf("client: deliver %s: %v", key, err)
@@ -209,9 +209,10 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 }
 
 func (c *clients) image() string {
-	program := programs[0]
+	all := programs()
+	program := all[0]
 	if c.pick(3) == 0 {
-		program = programs[c.pick(len(programs))]
+		program = all[c.pick(len(all))]
 	}
 	return fmt.Sprintf("sim/%s:%d", program, 1+c.pick(3))
 }

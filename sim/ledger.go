@@ -26,9 +26,11 @@ type lifeID struct {
 // life is one accepted pod from its acceptance on.
 type life struct {
 	id       lifeID
+	key      node.Key
 	object   *corev1.Pod
 	grace    time.Duration // the shortest it ever asked for
 	deadline *time.Time    // by when it may be killed, once it is to go
+	replaced bool          // another pod was accepted in its place
 	restarts map[string]uint32
 	counts   map[string]int32 // restarts seen, by container
 	result   corev1.PodPhase
@@ -43,6 +45,7 @@ func idOf(pod *node.Pod) lifeID { return lifeID{pod.UID(), pod.Accepted.UnixNano
 // acknowledge takes what a client was told about a key.
 func (l *ledger) acknowledge(key node.Key, slot *node.Slot) {
 	delete(l.wanted, key)
+	l.replace(key, slot)
 	if slot == nil {
 		return
 	}
@@ -56,11 +59,20 @@ func (l *ledger) acknowledge(key node.Key, slot *node.Slot) {
 	}
 }
 
+// replace notes which pods have lost their name, with or without a deletion:
+// when its record is lost, a pod is replaced without anybody noticing.
+func (l *ledger) replace(key node.Key, slot *node.Slot) {
+	for id, known := range l.lives {
+		holds := slot != nil && (slot.Pod.UID() == id.uid || slot.Next != nil && slot.Next.UID() == id.uid)
+		known.replaced = known.replaced || known.key == key && !holds
+	}
+}
+
 func (l *ledger) take(pod *node.Pod) *life {
 	known := l.lives[idOf(pod)]
 	if known == nil {
 		known = &life{
-			id: idOf(pod), grace: node.GracePeriod(pod.Object),
+			id: idOf(pod), key: pod.Key(), grace: node.GracePeriod(pod.Object),
 			restarts: map[string]uint32{}, counts: map[string]int32{},
 		}
 		l.lives[known.id] = known

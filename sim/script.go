@@ -15,7 +15,9 @@ type script struct {
 }
 
 // programs are the images that exist, without their tags.
-var programs = [...]string{"forever", "slow", "deaf", "job", "crash", "broken"}
+func programs() [6]string {
+	return [...]string{"forever", "slow", "deaf", "job", "crash", "broken"}
+}
 
 func scriptOf(image string) script {
 	name, _, _ := strings.Cut(image, ":")

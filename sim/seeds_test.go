@@ -2,8 +2,10 @@ package sim
 
 import (
 	"flag"
+	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,9 +27,35 @@ func TestSeeds(t *testing.T) {
 		}
 		return
 	}
+	for _, seed := range known(t) {
+		if Run(Options{Seed: seed}).Failure != nil {
+			explain(t, seed)
+			return
+		}
+	}
 	if seed, ok := firstFailure(count(), NoBug); ok {
 		explain(t, seed)
 	}
+}
+
+// known are the seeds that have found something before.
+func known(t *testing.T) []uint64 {
+	t.Helper()
+	text, err := os.ReadFile("testdata/seeds.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []uint64
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 0 && fields[0] != "#" {
+			seed, err := strconv.ParseUint(fields[0], 10, 64)
+			if err != nil {
+				t.Fatalf("read testdata/seeds.txt: %v", err)
+			}
+			list = append(list, seed)
+		}
+	}
+	return list
 }
 
 func count() uint64 {

@@ -136,7 +136,7 @@ func (wi *witness) mustRun(c *container) error {
 		return errTooSoon
 	case wanted == nil || wanted.id.uid != c.uid:
 		return nil
-	case own != nil && own.deadline != nil:
+	case own != nil && (own.replaced || own.deadline != nil):
 		return nil
 	case !c.sandbox.ready || wanted.result != "":
 		return nil

@@ -1,0 +1,106 @@
+package sim
+
+import (
+	"slices"
+	"time"
+)
+
+// anyOf picks one of a list, or the zero value.
+func anyOf[T any](s *simulation, list []T) (one T) {
+	if len(list) > 0 {
+		one = list[s.rand.IntN(len(list))]
+	}
+	return one
+}
+
+func (s *simulation) exitOne() {
+	running := slices.DeleteFunc(slices.Clone(s.containers), func(c *container) bool { return !c.running() })
+	if c := anyOf(s, running); c != nil {
+		s.end(c, int32(s.rand.IntN(2)), "")
+	}
+}
+
+// dieOne ends a sandbox, with or without what runs in it.
+func (s *simulation) dieOne() {
+	box := anyOf(s, s.sandboxes)
+	if box == nil || !box.ready {
+		return
+	}
+	s.trace.addf("world: sandbox %s dies", box.id)
+	box.ready = false
+	if s.rand.IntN(3) > 0 {
+		for _, c := range s.inSandbox(box.id) {
+			s.end(c, 137, "Error")
+		}
+	}
+	s.changed(box.key)
+}
+
+func (s *simulation) vanishOne() {
+	switch s.rand.IntN(4) {
+	case 0:
+		clear(s.images)
+	case 1:
+		if box := anyOf(s, s.sandboxes); box != nil {
+			s.trace.addf("world: sandbox %s vanishes", box.id)
+			for _, c := range s.inSandbox(box.id) {
+				s.end(c, 137, "Error")
+			}
+			s.forgetSandbox(box)
+		}
+	default:
+		if c := anyOf(s, s.containers); c != nil {
+			s.trace.addf("world: %s vanishes", c)
+			s.end(c, 137, "Error")
+			s.forget(c)
+		}
+	}
+}
+
+func (s *simulation) outage() {
+	if s.down {
+		return
+	}
+	s.trace.addf("world: the runtime is down")
+	s.down, s.deaf = true, true
+	s.breakOff()
+	for name := range s.reserved {
+		if !s.holds(name) {
+			delete(s.reserved, name)
+		}
+	}
+	if s.agent != nil {
+		s.agent.relist()
+	}
+	s.after(s.faults.between(100*time.Millisecond, 20*time.Second), func() {
+		s.trace.addf("world: the runtime is up")
+		s.down = false
+		s.after(s.faults.between(0, 2*time.Second), s.reconnect)
+	})
+}
+
+// reconnect has the agent hear the runtime again, and ask what it missed.
+func (s *simulation) reconnect() {
+	s.deaf = s.down
+	if s.agent != nil && !s.deaf {
+		s.agent.relist()
+	}
+}
+
+// holds says whether something that exists has a name.
+func (s *simulation) holds(name string) bool {
+	return slices.ContainsFunc(s.sandboxes, func(b *sandbox) bool { return sandboxName(b.uid, b.attempt) == name }) ||
+		slices.ContainsFunc(s.containers, func(c *container) bool { return containerName(c.uid, c.name, c.attempt) == name })
+}
+
+func (s *simulation) fill() {
+	s.trace.addf("disk: full")
+	s.journal.full = true
+	s.after(s.faults.between(time.Second, 30*time.Second), func() { s.journal.full = false })
+}
+
+func (s *simulation) jump() {
+	by := s.faults.between(-5*time.Minute, 5*time.Minute)
+	s.trace.addf("clock: jumps by %s", by)
+	s.skew += by
+}
