@@ -48,7 +48,8 @@ func (c *clients) pick(n int) int { return c.world.rand.IntN(n) }
 
 // act does one thing that a client may do.
 func (c *clients) act(a *agent) {
-	key := node.Key{Namespace: "default", Name: apiNames()[c.pick(len(apiNames()))]}
+	users, authors := apiNames(), fileNames()
+	key := node.Key{Namespace: "default", Name: users[c.pick(len(users))]}
 	switch c.pick(12) {
 	case 0, 1, 2, 3, 4:
 		c.apply(a, key)
@@ -57,7 +58,7 @@ func (c *clients) act(a *agent) {
 	case 7:
 		c.restart(a, key)
 	default:
-		c.edit(node.Key{Namespace: "default", Name: fileNames()[c.pick(len(fileNames()))]})
+		c.edit(node.Key{Namespace: "default", Name: authors[c.pick(len(authors))]})
 		if a.ready {
 			c.deliver(a)
 		}

@@ -33,7 +33,7 @@ func TestSeeds(t *testing.T) {
 			return
 		}
 	}
-	if seed, ok := firstFailure(count(), NoBug); ok {
+	if seed, ok := firstFailure(1, count(), NoBug); ok {
 		explain(t, seed)
 	}
 }
@@ -68,11 +68,12 @@ func count() uint64 {
 	return defaultSeeds
 }
 
-// firstFailure plays seeds from 1 on and answers the first that fails.
-func firstFailure(n uint64, bug Bug) (uint64, bool) {
+// firstFailure plays n seeds and answers the first that fails.
+func firstFailure(from, n uint64, bug Bug) (uint64, bool) {
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // runs make much garbage and keep nothing
 	var next, failed atomic.Uint64
-	failed.Store(n + 1)
+	next.Store(from - 1)
+	failed.Store(from + n)
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
@@ -86,7 +87,7 @@ func firstFailure(n uint64, bug Bug) (uint64, bool) {
 		})
 	}
 	workers.Wait()
-	return failed.Load(), failed.Load() <= n
+	return failed.Load(), failed.Load() < from+n
 }
 
 const lastLines = 60
