@@ -42,12 +42,16 @@ func NewSources(locations map[Source]string) *Sources {
 }
 
 // Delivered says that a source has told all the pods it has, and what is
-// wrong with the rest, by origin.
+// wrong with the rest, by origin. At zero time the node could not take some of
+// the sound ones yet: that tells what is wrong, but is no delivery.
 func (s *Sources) Delivered(source Source, at time.Time, errors map[string]SourceError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if state, ok := s.state[source]; ok {
-		state.Delivered, state.Errors = at, maps.Clone(errors)
+		state.Errors = maps.Clone(errors)
+		if !at.IsZero() {
+			state.Delivered = at
+		}
 	}
 	s.signal()
 }

@@ -74,8 +74,23 @@ func (p *publisher) deliver(b batch, now time.Time) bool {
 		p.down = ""
 	}
 	p.stand(b.problems, now)
-	p.Board.Delivered(p.Intake.Source, now, p.standing)
+	delivered := now
+	if anyPassing(rejected) {
+		delivered = time.Time{} // else the refused pods would be swept as unwanted
+	}
+	p.Board.Delivered(p.Intake.Source, delivered, p.standing)
 	return len(rejected) == 0
+}
+
+// anyPassing says whether something was refused that is taken later, such as
+// for want of space.
+func anyPassing(rejected map[string]error) bool {
+	for _, err := range rejected {
+		if errors.Is(err, node.ErrNoSpace) || errors.Is(err, node.ErrNotReady) {
+			return true
+		}
+	}
+	return false
 }
 
 // fail says that the source as a whole cannot be read. It is an event when it
