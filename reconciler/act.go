@@ -54,10 +54,17 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 			err = a.Logs.RemoveRun(key, action.UID, action.Container, action.Attempt)
 		}
 		return result, err
+	case node.InspectSandbox, node.InspectContainer:
+		// The pod stands still meanwhile, and asking again costs nothing.
+		ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
+		defer cancel()
+		return a.Runtime.Do(ctx, pod, got, action)
 	default:
 		return a.Runtime.Do(ctx, pod, got, action)
 	}
 }
+
+const inspectTimeout = 10 * time.Second
 
 // update journals a change to the slot as long as the same pod owns it.
 func (a Act) update(key node.Key, uid types.UID, change func(*node.Tx, *node.Slot)) error {
