@@ -22,13 +22,12 @@ type Config struct {
 // Reconciler is the loop. Its fields belong to the goroutine of Run.
 type Reconciler struct {
 	Config
+	contact
 	tracks  map[node.Key]*tracked
-	strays  map[node.Key]*node.Observed // seen in the runtime, not in the store
+	dirty   map[node.Key]bool // pods that something happened to
 	alarms  alarms
 	mark    node.Mark
 	since   int64 // store revision up to which intents were taken
-	synced  bool  // the runtime was seen whole since we were connected
-	away    bool  // the runtime does not answer, and that was told
 	ready   bool  // every source has delivered
 	began   time.Time
 	starts  chan struct{}
@@ -36,10 +35,16 @@ type Reconciler struct {
 	seen    chan sighting
 	wakes   chan node.Key
 	relists chan struct{}
-	dirty   map[node.Key]bool
-	retry   *time.Timer            // of a full look, after one that failed
-	whole   node.Mark              // of the newest full look
-	freed   map[node.Key]node.Mark // when names were given up, until a full look that began later
+}
+
+// contact is how the loop stands with the runtime.
+type contact struct {
+	synced bool                        // it was seen whole since it was last lost
+	away   bool                        // it does not answer, and that was told
+	retry  *time.Timer                 // of a full look, after one that failed
+	whole  node.Mark                   // of the newest full look
+	strays map[node.Key]*node.Observed // seen there, not in the store
+	freed  map[node.Key]node.Mark      // when names were given up, until a full look that began later
 }
 
 // tracked is a track with what runs for it.
@@ -70,9 +75,9 @@ type sighting struct {
 // New makes a reconciler that has not begun.
 func New(c Config) *Reconciler {
 	return &Reconciler{
-		Config: c,
-		tracks: map[node.Key]*tracked{}, strays: map[node.Key]*node.Observed{}, dirty: map[node.Key]bool{},
-		freed:  map[node.Key]node.Mark{},
+		Config:  c,
+		contact: contact{strays: map[node.Key]*node.Observed{}, freed: map[node.Key]node.Mark{}},
+		tracks:  map[node.Key]*tracked{}, dirty: map[node.Key]bool{},
 		since:  -1,
 		alarms: alarms{due: map[node.Key]time.Time{}},
 		starts: make(chan struct{}, c.Starts),
@@ -201,9 +206,10 @@ func (r *Reconciler) step(ctx context.Context) {
 	}
 }
 
-// publish shows a new observation to readers.
+// publish shows a new observation to readers. A pod of which everything was
+// cleared away is shown as it last was: it did not go back to its beginning.
 func (r *Reconciler) publish(t *tracked) {
-	if t.published == t.Got() {
+	if t.published == t.Got() || t.Slot().Pod.Deletion != nil && t.Got().Empty() {
 		return
 	}
 	unchanged := t.published != nil && sameFacts(t.published, t.Got())
