@@ -261,9 +261,6 @@ func (r *Reconciler) finish(f finished) {
 		}
 		r.tell(t, f.pod, e)
 	}
-	if f.Err != nil {
-		r.Log.Debug("action failed", "pod", t.key, "action", f.Action.String(), "err", f.Err)
-	}
 	r.dirty[t.key] = true
 }
 
