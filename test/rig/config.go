@@ -33,6 +33,8 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
   restrict_oom_score_adj = {{.RestrictOOM}}
   netns_mounts_under_state_dir = true
   tolerate_missing_hugetlb_controller = true
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "{{.Dir}}/hosts"
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{{.CNIBin}}"
     conf_dir = "{{.Dir}}/cni"
@@ -57,10 +59,18 @@ var networkTemplate = template.Must(template.New("network").Parse(`{
 }
 `))
 
+// hostsTemplate has containerd ask the rig's registry for images of nodal.test,
+// so that a manifest need not know its port.
+var hostsTemplate = template.Must(template.New("hosts").Parse(`server = "http://{{.Registry}}/v2/nodal.test"
+[host."http://{{.Registry}}/v2/nodal.test"]
+  capabilities = ["pull", "resolve"]
+  override_path = true
+`))
+
 // writeConfig lays out the rig's directory: containerd's configuration and the
 // network that its pods join.
 func (r *Runtime) writeConfig() error {
-	for _, d := range []string{"root", "state", "tmp", "cni", "ipam", "runc", "opt"} {
+	for _, d := range []string{"root", "state", "tmp", "cni", "ipam", "runc", "opt", "hosts/nodal.test"} {
 		if err := os.MkdirAll(filepath.Join(r.Dir, d), 0o711); err != nil {
 			return fmt.Errorf("create the rig's directory: %w", err)
 		}
@@ -68,9 +78,11 @@ func (r *Runtime) writeConfig() error {
 	values := map[string]any{
 		"Dir": r.Dir, "Socket": r.socket(), "Pause": r.Image("pause"),
 		"CNIBin": cniBinDir, "Snapshotter": snapshotter(r.Dir), "RestrictOOM": !mayLowerOOMScore(),
-		"Bridge": r.slot.bridge(), "Subnet": r.slot.subnet(),
+		"Bridge": r.slot.bridge(), "Subnet": r.slot.subnet(), "Registry": r.registry.host,
 	}
-	files := map[string]*template.Template{"config.toml": configTemplate, "cni/10-rig.conflist": networkTemplate}
+	files := map[string]*template.Template{
+		"config.toml": configTemplate, "cni/10-rig.conflist": networkTemplate, "hosts/nodal.test/hosts.toml": hostsTemplate,
+	}
 	for name, tmpl := range files {
 		var text strings.Builder
 		if err := tmpl.Execute(&text, values); err != nil {

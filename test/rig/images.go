@@ -80,7 +80,8 @@ func (r *registry) push(reference string, image v1.Image) error {
 
 // Image is the reference to use in a manifest: "probe", its second version
 // "probe2", "busybox" or "pause" are there from the start. Any other name is
-// taken as a repository of the rig's registry, such as one that Push made.
+// taken as a repository of the rig's registry, such as one that Push made. The
+// names without a registry's address work too: nodal.test/busybox:1.
 func (r *Runtime) Image(short string) string { return r.registry.reference(short) }
 
 // Push puts an image into the rig's registry and returns its reference.

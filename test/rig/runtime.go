@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -49,20 +50,32 @@ func Binary(path string) Option { return func(r *Runtime) { r.binary = path } }
 func Containerd(t testing.TB, opts ...Option) *Runtime {
 	t.Helper()
 	require(t)
+	r, err := New(opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Remove(); err != nil {
+			t.Errorf("remove the rig: %v", err)
+		}
+	})
+	return r
+}
+
+// New is Containerd for a program that is no test. Remove undoes it.
+func New(opts ...Option) (*Runtime, error) {
+	if reason := missing(); reason != "" {
+		return nil, fmt.Errorf("start a private containerd: %s", reason)
+	}
 	r := &Runtime{binary: "containerd"}
 	for _, opt := range opts {
 		opt(r)
 	}
-	// Registered first: whatever start got done before it failed is undone.
-	t.Cleanup(func() {
-		if err := r.remove(); err != nil {
-			t.Errorf("remove the rig: %v", err)
-		}
-	})
 	if err := r.create(); err != nil {
-		t.Fatalf("start a private containerd: %v\n%s", err, r.logTail())
+		err = fmt.Errorf("start a private containerd: %w\n%s", err, r.logTail())
+		return nil, errors.Join(err, r.Remove())
 	}
-	return r
+	return r, nil
 }
 
 func (r *Runtime) create() error {
@@ -109,6 +122,9 @@ func (r *Runtime) Start() error {
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = r.Dir
 	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(r.Dir, "tmp"))
+	// Ctrl-C is for the program that owns the rig: it still needs containerd to
+	// take the pods down.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", r.binary, err)
 	}

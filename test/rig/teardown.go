@@ -16,8 +16,8 @@ import (
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// remove undoes create, then looks whether anything is left.
-func (r *Runtime) remove() error {
+// Remove undoes New, pods included, then looks whether anything is left.
+func (r *Runtime) Remove() error {
 	if r.lock == nil {
 		return nil
 	}
