@@ -42,10 +42,10 @@ func (d *deriver) container(c *corev1.Container, isInit bool) corev1.ContainerSt
 
 func (d *deriver) setState(s *corev1.ContainerStatus, run *node.Container, isInit bool) {
 	switch {
-	case run.State == node.ContainerRunning || run.State == node.ContainerExited && !run.Inspected:
-		// Until it is known how a run ended, no exit code is made up for it: it
-		// could make the pod look failed that has succeeded.
+	case run.State == node.ContainerRunning:
 		s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(run.StartedAt)}
+	case run.State == node.ContainerExited && !run.Inspected:
+		d.setEnding(s, run)
 	case run.State == node.ContainerExited:
 		waiting := d.between(run, isInit)
 		if waiting == nil {
@@ -57,6 +57,16 @@ func (d *deriver) setState(s *corev1.ContainerStatus, run *node.Container, isIni
 	default:
 		s.State.Waiting = d.waiting(run.Name)
 	}
+}
+
+// setEnding shows a run of which it is not known yet how it ended. No exit code
+// is made up for it: a pod that has succeeded would look failed for a moment.
+func (d *deriver) setEnding(s *corev1.ContainerStatus, run *node.Container) {
+	if _, failed := d.fault(run.Name); failed { // it could not be started
+		s.State.Waiting = d.waiting(run.Name)
+		return
+	}
+	s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(run.StartedAt)}
 }
 
 // between says what an ended container waits for before its next run; nil

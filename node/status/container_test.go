@@ -83,6 +83,8 @@ func TestContainerStatus(t *testing.T) {
 			"waiting ErrImagePull, last terminated 1 Error"},
 		{"a start that failed is told", pod(always, exited("app", 128), said("StartError"), fault("container/app", "RunContainerError", 1)),
 			"waiting RunContainerError, last terminated 128 StartError"},
+		{"a start that failed is told before its end is understood", pod(always, unlearnt("app"), fault("container/app", "RunContainerError", 1)),
+			"waiting RunContainerError"},
 		{"the count survives a runtime that lost the runs", pod(always, tally("app", 4, 0)), "waiting ContainerCreating, restarts=4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
