@@ -1,0 +1,297 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+	"nodal/node/intake"
+	"nodal/node/manifest"
+)
+
+// commands are what a script can say:
+//
+//	pod [restart=P] [init=A,B] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I]
+//	                    apply the pod; what differs from before decides how
+//	image NAME IMAGE    apply it with another image of one container
+//	delete [GRACE]      delete it, within so many seconds
+//	restart NAME        ask for a restart of one container
+//	reply ok [ACTION]   answer the actions in flight, or those that begin so
+//	reply fail REASON [ACTION]   the same, without the effect
+//	reply lost [ACTION]          the effect, and no answer
+//	reply none [ACTION]          neither effect nor answer
+//	auto, manual        answer everything at once; or when a reply says so
+//	exit NAME CODE [after D]     a container ends
+//	lose sandbox        the sandbox dies with all that runs in it
+//	remove sandbox      somebody removes it behind the agent's back
+//	advance D           time goes on, past exits and wakes
+//	crash               the agent dies and starts again
+//	look begin, look end         a look at the machine that takes its time
+func commands() map[string]func(*stage, []string) error {
+	return map[string]func(*stage, []string) error{
+		"pod": (*stage).pod, "image": (*stage).image, "delete": (*stage).delete, "restart": (*stage).restart,
+		"reply": (*stage).reply, "auto": (*stage).automatic, "manual": (*stage).automatic,
+		"exit": (*stage).exit, "lose": (*stage).lose, "remove": (*stage).lose,
+		"advance": (*stage).advance, "crash": (*stage).crash, "look": (*stage).takeLook,
+	}
+}
+
+var errUsage = errors.New("no such command, or not with these words")
+
+// command plays one line and returns what it made happen.
+func (s *stage) command(line string) ([]string, error) {
+	s.lines = nil
+	words := strings.Fields(line)
+	play, ok := commands()[words[0]]
+	if !ok {
+		return nil, errUsage
+	}
+	switch err := play(s, words); {
+	case errors.Is(err, errUsage):
+		return nil, err
+	case err != nil:
+		s.say("error: %v", err) // a refusal is part of the story
+	}
+	if err := s.settle(); err != nil {
+		return nil, err
+	}
+	return s.lines, nil
+}
+
+func (s *stage) pod(words []string) error {
+	options := map[string]string{"restart": "Always", "containers": "app", "grace": "30"}
+	for _, word := range words[1:] {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok {
+			return errUsage
+		}
+		options[name] = value
+	}
+	grace, err := strconv.ParseInt(options["grace"], 10, 64)
+	if err != nil {
+		return err
+	}
+	object := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: s.key.Name, UID: types.UID(options["uid"])},
+		Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicy(options["restart"]), TerminationGracePeriodSeconds: &grace,
+			InitContainers: specs(options["init"], options), Containers: specs(options["containers"], options),
+		},
+	}
+	return s.apply(object)
+}
+
+func specs(names string, options map[string]string) []corev1.Container {
+	var list []corev1.Container
+	for name := range strings.SplitSeq(names, ",") {
+		if name == "" {
+			continue
+		}
+		c := corev1.Container{Name: name, Image: name + ":1"}
+		if options["image"] != "" {
+			c.Image = options["image"]
+		}
+		if options["env"] != "" {
+			c.Env = []corev1.EnvVar{{Name: "X", Value: options["env"]}}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+func (s *stage) apply(object *corev1.Pod) error {
+	manifest.Default(object)
+	outcomes, _, err := s.intake.Apply([]intake.Delivery{{Pod: object}}, s.now)
+	if err != nil {
+		return err
+	}
+	s.say("%s %s", outcomes[0].Verdict, outcomes[0].UID)
+	return nil
+}
+
+func (s *stage) image(words []string) error {
+	if len(words) != 3 || s.track == nil {
+		return errUsage
+	}
+	object := s.track.Slot().Pod.Object.DeepCopy()
+	for _, list := range [][]corev1.Container{object.Spec.InitContainers, object.Spec.Containers} {
+		for i := range list {
+			if list[i].Name == words[1] {
+				list[i].Image = words[2]
+			}
+		}
+	}
+	return s.apply(object)
+}
+
+func (s *stage) delete(words []string) error {
+	request := intake.DeleteRequest{Key: s.key}
+	if len(words) > 1 {
+		grace, err := time.ParseDuration(words[1])
+		if err != nil {
+			return err
+		}
+		request.Grace = &grace
+	}
+	_, err := s.intake.Delete(request, s.now)
+	return err
+}
+
+func (s *stage) restart(words []string) error {
+	if len(words) != 2 {
+		return errUsage
+	}
+	return s.intake.Restart(s.key, words[1], s.now)
+}
+
+func (s *stage) reply(words []string) error {
+	words = append(words, "", "")
+	how, rest := words[1], words[2:]
+	var failure error
+	switch how {
+	case "fail":
+		failure, rest = &node.Failure{Reason: words[2], Err: errors.New("it was told to fail")}, words[3:]
+	case "lost", "none":
+		failure = fmt.Errorf("no answer: %w", node.ErrUnknown)
+	}
+	named := s.flying(strings.TrimSpace(strings.Join(rest, " ")))
+	if len(named) == 0 {
+		return errors.New("nothing of that is in flight")
+	}
+	for _, f := range named {
+		switch how {
+		case "ok", "lost":
+			if err := s.answer(f, failure); err != nil {
+				return err
+			}
+		case "fail", "none":
+			s.finish(f, node.Result{}, failure)
+		default:
+			return errUsage
+		}
+	}
+	return nil
+}
+
+func (s *stage) automatic(words []string) error {
+	s.auto = words[0] == "auto"
+	return nil
+}
+
+func (s *stage) exit(words []string) error {
+	if len(words) != 3 && len(words) != 5 {
+		return errUsage
+	}
+	code, err := strconv.ParseInt(words[2], 10, 32)
+	if err != nil {
+		return err
+	}
+	at := s.now
+	if len(words) == 5 {
+		after, err := time.ParseDuration(words[4])
+		if err != nil {
+			return err
+		}
+		at = at.Add(after)
+	}
+	s.exits = append(s.exits, exit{at, words[1], int32(code)})
+	s.ends()
+	return nil
+}
+
+// ends plays the exits that are due.
+func (s *stage) ends() {
+	s.exits = slices.DeleteFunc(s.exits, func(e exit) bool {
+		if e.at.After(s.now) {
+			return false
+		}
+		s.machine.exit(s.machine.named(e.name), e.code, "")
+		s.news()
+		return true
+	})
+}
+
+// news is the runtime telling that something happened.
+func (s *stage) news() {
+	if s.track != nil {
+		s.track.Doubt(s.mark)
+	}
+}
+
+func (s *stage) lose(words []string) error {
+	if len(words) != 2 || words[1] != "sandbox" || len(s.machine.sandboxes) == 0 {
+		return errUsage
+	}
+	id := s.machine.sandboxes[0].ID
+	s.machine.loseSandbox(id)
+	if words[0] == "remove" {
+		s.machine.removeSandbox(id)
+	}
+	s.news()
+	return nil
+}
+
+func (s *stage) advance(words []string) error {
+	if len(words) != 2 {
+		return errUsage
+	}
+	d, err := time.ParseDuration(words[1])
+	if err != nil {
+		return err
+	}
+	until := s.now.Add(d)
+	for next := s.next(until); next.Before(until); next = s.next(until) {
+		s.now = next
+		s.say("at %s", next.Format("15:04:05"))
+		s.ends()
+		if err := s.settle(); err != nil {
+			return err
+		}
+	}
+	s.now = until
+	s.ends()
+	return nil
+}
+
+// next is when something happens by itself, at the latest at a time.
+func (s *stage) next(until time.Time) time.Time {
+	if s.wake.After(s.now) && s.wake.Before(until) {
+		until = s.wake
+	}
+	for _, e := range s.exits {
+		if e.at.Before(until) {
+			until = e.at
+		}
+	}
+	return until
+}
+
+func (s *stage) crash([]string) error { return s.boot() }
+
+func (s *stage) takeLook(words []string) error {
+	switch {
+	case len(words) != 2 || s.track == nil:
+		return errUsage
+	case words[1] == "begin":
+		s.mark++
+		s.old = &look{s.seen(), s.mark}
+	case words[1] == "end" && s.old != nil:
+		verdict := "refused"
+		if s.track.See(s.old.seen, s.old.mark) {
+			verdict = "taken"
+		}
+		s.say("look %s", verdict)
+		s.old = nil
+	default:
+		return errUsage
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+	"nodal/node/intake"
+	"nodal/reconciler"
+)
+
+// stage is one pod with its machine, and the agent between them.
+type stage struct {
+	now     time.Time
+	key     node.Key
+	machine *machine
+	journal journal
+	store   *node.Store
+	intake  intake.Intake
+	track   *reconciler.Track // nil when nobody holds the key
+	mark    node.Mark
+	flight  []flying // in the order in which they began
+	auto    bool     // every action is answered as soon as it begins
+	exits   []exit
+	wake    time.Time
+	old     *look
+	lines   []string // of the present command
+	told    string   // the last line about the status
+}
+
+// flying is an action in flight, with the pod that it was begun for.
+type flying struct {
+	node.Action
+	pod *node.Pod
+	got *node.Observed
+}
+
+// exit is the end of a container to come.
+type exit struct {
+	at   time.Time
+	name string
+	code int32
+}
+
+// look is an observation that is on its way.
+type look struct {
+	seen *node.Observed
+	mark node.Mark
+}
+
+func newStage() (*stage, error) {
+	s := &stage{
+		now: time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC),
+		key: node.Key{Namespace: "default", Name: "web"}, journal: journal{},
+	}
+	s.machine = &machine{stage: s, made: map[string]int{}}
+	return s, s.boot()
+}
+
+// boot is the start of the agent: it has its journal, and has seen nothing.
+func (s *stage) boot() error {
+	clock, err := node.OpenClock(s.journal, s.journal.records())
+	if err != nil {
+		return err
+	}
+	s.store = node.NewStore(s.journal, clock)
+	if err := errors.Join(s.store.Restore(s.journal.records())...); err != nil {
+		return err
+	}
+	s.intake = intake.Intake{Store: s.store, Source: node.SourceAPI, NewUID: s.newUID}
+	s.track, s.flight = nil, nil
+	if view, ok := s.store.View(s.key); ok {
+		s.track = reconciler.NewTrack(view.Slot, nil, false)
+	}
+	return nil
+}
+
+func (s *stage) newUID() types.UID { return types.UID(s.machine.id("u")) }
+
+func (s *stage) act() reconciler.Act {
+	return reconciler.Act{Store: s.store, Runtime: s.machine, Logs: s.machine, Clock: func() time.Time { return s.now }}
+}
+
+func (s *stage) site() node.Site {
+	return node.Site{NodeName: "here", Runtime: "sim", BackoffMax: node.DefaultBackoffMax}
+}
+
+func (s *stage) say(format string, args ...any) {
+	s.lines = append(s.lines, fmt.Sprintf(format, args...))
+}
+
+// turns are more than any scenario needs between two commands.
+const turns = 200
+
+// settle lets the agent do all that it does without anything new from outside.
+func (s *stage) settle() error {
+	for range turns {
+		s.intend()
+		if s.track == nil {
+			return nil
+		}
+		turn := s.track.Next(s.site(), s.now)
+		if turn.Observe {
+			s.look()
+			continue
+		}
+		s.wake = turn.Wake
+		for _, a := range turn.Actions {
+			s.begin(a)
+		}
+		if s.auto && len(s.flight) > 0 {
+			if err := s.answer(s.flight[0], nil); err != nil {
+				return err
+			}
+			continue
+		}
+		s.tell(turn)
+		return nil
+	}
+	return errors.New("the agent does not come to rest")
+}
+
+// intend brings the track up to the store.
+func (s *stage) intend() {
+	view, ok := s.store.View(s.key)
+	switch {
+	case !ok && s.track != nil:
+		s.track, s.wake = nil, time.Time{}
+		s.say("gone")
+	case !ok:
+	case s.track == nil:
+		s.track = reconciler.NewTrack(view.Slot, nil, true)
+	case s.track.Slot() != view.Slot:
+		obsolete := s.track.Intend(view.Slot)
+		for _, f := range slices.Clone(s.flight) {
+			if obsolete != nil && obsolete(f.Action) {
+				s.say("x %s", f)
+				s.finish(f, node.Result{}, context.Canceled)
+			}
+		}
+	}
+}
+
+func (s *stage) look() {
+	s.mark++
+	s.say("look")
+	s.track.See(s.seen(), s.mark)
+}
+
+func (s *stage) seen() *node.Observed {
+	all, err := s.machine.List(context.Background(), &s.key)
+	if err != nil {
+		return &node.Observed{}
+	}
+	return all[s.key]
+}
+
+func (s *stage) begin(a node.Action) {
+	s.say("> %s", a)
+	s.track.Begin(a)
+	s.flight = append(s.flight, flying{a, s.track.Slot().Pod, s.track.Got()})
+}
+
+// answer has the effect of an action and gives the agent the answer, or the
+// failure in its place.
+func (s *stage) answer(f flying, failure error) error {
+	result, err := s.act().Do(context.Background(), s.key, f.pod, f.got, f.Action)
+	if err != nil && !errors.Is(err, node.ErrNotFound) {
+		return fmt.Errorf("%s: %w", f.Action, err)
+	}
+	if failure != nil {
+		result, err = node.Result{}, failure
+	}
+	s.finish(f, result, err)
+	return nil
+}
+
+func (s *stage) finish(f flying, result node.Result, err error) {
+	s.flight = slices.DeleteFunc(s.flight, func(o flying) bool { return o.Target() == f.Target() })
+	s.mark++
+	s.track.Done(reconciler.Outcome{Action: f.Action, Result: result, Err: err, Mark: s.mark, Now: s.now})
+}
+
+// flying finds the actions in flight that a text names; all of them for none.
+func (s *stage) flying(text string) []flying {
+	var found []flying
+	for _, f := range s.flight {
+		if strings.HasPrefix(f.String(), text) {
+			found = append(found, f)
+		}
+	}
+	return found
+}
