@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// BinaryEnv names a kubelet that is built already.
+const BinaryEnv = "NODAL_KUBELET"
+
+// Build returns the path of the kubelet that NODAL_KUBELET names, or else of
+// one that it builds into dir.
+func Build(dir string) (string, error) {
+	if path := os.Getenv(BinaryEnv); path != "" {
+		return filepath.Abs(path)
+	}
+	path := filepath.Join(dir, "kubelet")
+	build := exec.Command("go", "build", "-trimpath", "-o", path, "nodal/cmd/kubelet")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the kubelet: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// Main runs a package's tests with a kubelet that is built once for all of
+// them, and returns the exit code.
+func Main(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "nodal-kubelet-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	path, err := Build(dir)
+	if err == nil {
+		err = os.Setenv(BinaryEnv, path)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// Grpcurl returns the path of the pinned grpcurl, built at first use.
+func Grpcurl() (string, error) {
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the repository: %w", err)
+	}
+	tools := filepath.Join(strings.TrimSpace(string(root)), "test/tools/go.mod")
+	// -n builds the tool and names it instead of running it.
+	path, err := exec.Command("go", "tool", "-modfile="+tools, "-n", "grpcurl").Output()
+	if err != nil {
+		return "", fmt.Errorf("build grpcurl: %w", err)
+	}
+	return strings.TrimSpace(string(path)), nil
+}

@@ -1,0 +1,102 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// container is one that the runtime has.
+type container struct {
+	pod, name, id string
+	attempt       uint32
+	running       bool
+}
+
+// containers asks the runtime for all containers of pods with the name, or of
+// all pods.
+func (n *node) containers(pod string) []container {
+	n.t.Helper()
+	reply, err := n.rt.CRI().ListContainers(n.t.Context(), &runtimev1.ListContainersRequest{})
+	if err != nil {
+		n.t.Fatalf("list containers: %v", err)
+	}
+	var found []container
+	for _, c := range reply.Containers {
+		of := c.Labels["io.kubernetes.pod.name"]
+		if pod == "" || of == pod {
+			found = append(found, container{of, c.Metadata.Name, c.Id, c.Metadata.Attempt, c.State == runtimev1.ContainerState_CONTAINER_RUNNING})
+		}
+	}
+	slices.SortFunc(found, func(a, b container) int {
+		return strings.Compare(fmt.Sprint(a.pod, a.name, a.attempt), fmt.Sprint(b.pod, b.name, b.attempt))
+	})
+	return found
+}
+
+// sandboxes counts the sandboxes of a pod, or of all pods.
+func (n *node) sandboxes(pod string) int {
+	n.t.Helper()
+	reply, err := n.rt.CRI().ListPodSandbox(n.t.Context(), &runtimev1.ListPodSandboxRequest{})
+	if err != nil {
+		n.t.Fatalf("list sandboxes: %v", err)
+	}
+	count := 0
+	for _, s := range reply.Items {
+		if pod == "" || s.Metadata.Name == pod {
+			count++
+		}
+	}
+	return count
+}
+
+// pid is the process of a running container.
+func (n *node) pid(id string) int {
+	n.t.Helper()
+	reply, err := n.rt.CRI().ContainerStatus(n.t.Context(), &runtimev1.ContainerStatusRequest{ContainerId: id, Verbose: true})
+	if err != nil {
+		n.t.Fatalf("inspect container %s: %v", id, err)
+	}
+	var info struct {
+		Pid int `json:"pid"`
+	}
+	if err := json.Unmarshal([]byte(reply.Info["info"]), &info); err != nil || info.Pid == 0 {
+		n.t.Fatalf("container %s has no process (%v)", id, err)
+	}
+	return info.Pid
+}
+
+// running maps each running container to its process.
+func (n *node) running() map[container]int {
+	n.t.Helper()
+	found := map[container]int{}
+	for _, c := range n.containers("") {
+		if c.running {
+			found[c] = n.pid(c.id)
+		}
+	}
+	return found
+}
+
+// web asks a pod over HTTP until it listens.
+func (n *node) web(ip string) string {
+	n.t.Helper()
+	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}} // and no proxy
+	var body []byte
+	n.eventually("an answer from "+ip, func() bool {
+		response, err := client.Get("http://" + ip + ":8080/")
+		if err != nil {
+			return false
+		}
+		defer response.Body.Close()
+		body, err = io.ReadAll(response.Body)
+		return err == nil
+	})
+	return string(body)
+}
