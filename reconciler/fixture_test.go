@@ -1,0 +1,288 @@
+package reconciler_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/host/cri"
+	"nodal/node"
+	"nodal/node/intake"
+	"nodal/node/manifest"
+	"nodal/node/status"
+	"nodal/reconciler"
+	sim "nodal/sim/cri"
+)
+
+// bench is a reconciler at work on a simulated runtime, in a bubble of fake
+// time.
+type bench struct {
+	*testing.T
+	server  *sim.Server
+	runtime *cri.Runtime
+	journal *journal
+	logs    *logs
+	sources *node.Sources
+	site    node.Site
+
+	store  *node.Store
+	events *node.Events
+	intake intake.Intake
+	stop   func() // the reconciler, and waits for its end
+}
+
+const image = "app:1"
+
+// inBubble runs a test with a reconciler for pods of the API and of files.
+// Files have delivered unless late is set.
+func inBubble(t *testing.T, late bool, test func(b *bench)) {
+	t.Helper()
+	logsDir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		server := sim.NewServer(sim.Config{Images: []sim.Image{
+			{Ref: image, Local: true}, {Ref: "slow:1", PullTime: time.Hour},
+		}})
+		listener := bufconn.Listen(1 << 16)
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(listener) }()
+		conn, err := grpc.NewClient("passthrough:sim",
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
+			grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := cri.Config{RequestTimeout: 10 * time.Second, PodLogsDir: logsDir, Hash: manifest.ContainerHash}
+		b := &bench{
+			T: t, server: server, runtime: cri.New(conn, conn, config, slog.New(slog.DiscardHandler)),
+			journal: &journal{records: map[string][]byte{}}, logs: &logs{},
+			sources: node.NewSources(map[node.Source]string{node.SourceFile: "/pods"}),
+			site:    node.Site{NodeName: "here", Runtime: "sim", BackoffMax: node.DefaultBackoffMax},
+		}
+		if !late {
+			b.sources.Delivered(node.SourceFile, time.Now(), nil)
+		}
+		b.start()
+		test(b)
+		b.stop()
+		if err := conn.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		server.Stop()
+		if err := <-served; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+}
+
+// start is a start of the agent, from what its journal has kept.
+func (b *bench) start() {
+	b.Helper()
+	clock, err := node.OpenClock(b.journal, b.journal.all())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.store, b.events = node.NewStore(b.journal, clock), node.NewEvents(clock)
+	if problems := b.store.Restore(b.journal.all()); len(problems) > 0 {
+		b.Fatal(problems)
+	}
+	b.intake = intake.Intake{Store: b.store, Source: node.SourceAPI, NewUID: b.newUID}
+	r := reconciler.New(reconciler.Config{
+		Act:    reconciler.Act{Store: b.store, Runtime: b.runtime, Logs: b.logs, Clock: time.Now},
+		Events: b.events, Sources: b.sources, Site: b.site,
+		Log: slog.New(slog.DiscardHandler), Relist: time.Second, Starts: 4,
+	})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(b.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	b.stop = func() {
+		b.Helper()
+		cancel()
+		if err := <-ended; err != nil {
+			b.Errorf("run: %v", err)
+		}
+		synctest.Wait()
+	}
+}
+
+func (b *bench) newUID() types.UID {
+	return types.UID(fmt.Sprintf("uid-%d", time.Now().UnixNano()))
+}
+
+// rest lets time go on, and then everything that is under way settle.
+func (b *bench) rest(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func key(name string) node.Key { return node.Key{Namespace: "default", Name: name} }
+
+// pod is a manifest of one container that runs a program of package sim/cri.
+func pod(name string, program ...string) *corev1.Pod {
+	object := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: image, Args: program}}},
+	}
+	manifest.Default(object)
+	return object
+}
+
+func (b *bench) apply(object *corev1.Pod) {
+	b.Helper()
+	if _, _, err := b.intake.Apply([]intake.Delivery{{Pod: object}}, time.Now()); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) delete(name string, grace time.Duration) {
+	b.Helper()
+	if _, err := b.intake.Delete(intake.DeleteRequest{Key: key(name), Grace: &grace}, time.Now()); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) status(name string) corev1.PodStatus {
+	b.Helper()
+	view, ok := b.store.View(key(name))
+	if !ok {
+		b.Fatalf("pod %s is not there", name)
+	}
+	return status.Of(b.site, view.Slot, view.Got)
+}
+
+// wantState expects a phase and how the first container is.
+func (b *bench) wantState(name, want string) {
+	b.Helper()
+	s := b.status(name)
+	c := s.ContainerStatuses[0]
+	state := "running"
+	switch {
+	case c.State.Waiting != nil:
+		state = c.State.Waiting.Reason
+	case c.State.Terminated != nil:
+		state = c.State.Terminated.Reason
+	}
+	got := fmt.Sprintf("%s %s restarts=%d ready=%t", s.Phase, state, c.RestartCount, c.Ready)
+	if got != want {
+		b.Errorf("pod %s is %s, want %s", name, got, want)
+	}
+}
+
+func (b *bench) wantGone(name string) {
+	b.Helper()
+	if view, ok := b.store.View(key(name)); ok {
+		b.Errorf("pod %s is still there: %+v", name, view.Got)
+	}
+	if s := b.server.Snapshot(); len(s.Sandboxes)+len(s.Containers) > 0 {
+		b.Errorf("the runtime still has %+v", s)
+	}
+}
+
+// effects counts what happened in the runtime.
+func (b *bench) effects(kind sim.EffectKind) int {
+	n := 0
+	for _, e := range b.server.Journal() {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+func (b *bench) wantEffects(want map[sim.EffectKind]int) {
+	b.Helper()
+	for kind, n := range want {
+		if got := b.effects(kind); got != n {
+			b.Errorf("%s happened %d times, want %d", kind, got, n)
+		}
+	}
+}
+
+// reasons are the pod's events, oldest first.
+func (b *bench) reasons(match func(*node.Event) bool) string {
+	b.Helper()
+	events, _, err := b.events.Since(0, match)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var reasons []string
+	for _, e := range events {
+		reasons = append(reasons, e.Reason)
+	}
+	return strings.Join(reasons, " ")
+}
+
+// journal outlives the agent.
+type journal struct {
+	mu      sync.Mutex
+	records map[string][]byte
+}
+
+var _ node.Journal = (*journal)(nil)
+
+func (j *journal) Commit(records ...node.Record) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, r := range records {
+		if r.Data == nil {
+			delete(j.records, r.Name)
+		} else {
+			j.records[r.Name] = r.Data
+		}
+	}
+	return nil
+}
+
+func (j *journal) CommitReserved(records ...node.Record) error { return j.Commit(records...) }
+
+func (j *journal) all() []node.Record {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var all []node.Record
+	for name, data := range j.records {
+		all = append(all, node.Record{Name: name, Data: data})
+	}
+	return all
+}
+
+// logs notes what is removed.
+type logs struct {
+	mu      sync.Mutex
+	removed []string
+}
+
+var _ reconciler.Logs = (*logs)(nil)
+
+func (l *logs) RemovePod(key node.Key, _ types.UID) error {
+	return l.note(key.Name)
+}
+
+func (l *logs) RemoveRun(key node.Key, _ types.UID, container string, attempt uint32) error {
+	return l.note(fmt.Sprintf("%s/%s/%d", key.Name, container, attempt))
+}
+
+func (l *logs) note(what string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.removed = append(l.removed, what)
+	return nil
+}
+
+func (l *logs) list() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.removed)
+}

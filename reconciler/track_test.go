@@ -1,0 +1,186 @@
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node"
+)
+
+var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func trackOf(got *node.Observed) *Track {
+	return NewTrack(&node.Slot{Pod: &node.Pod{Object: &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u1"},
+		Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyAlways, Containers: []corev1.Container{{Name: "app", Image: "app:1"}}},
+	}}}, got, true)
+}
+
+// upTo is a pod whose container has come as far as a state.
+func upTo(state node.ContainerState) *node.Observed {
+	return &node.Observed{
+		Sandboxes:  []node.Sandbox{{ID: "s0", UID: "u1", State: node.SandboxReady, Inspected: true}},
+		Containers: []node.Container{{ID: "c0", SandboxID: "s0", UID: "u1", Name: "app", State: state}},
+	}
+}
+
+func (t *Track) end(a node.Action, err error, mark node.Mark) {
+	t.Begin(a)
+	t.Done(Outcome{Action: a, Err: err, Mark: mark, Now: noon})
+}
+
+func TestTrackRefusesLooksOfThePast(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		prior func(*Track)
+		mark  node.Mark
+		want  bool
+	}{
+		{"one that began before the last effect", func(t *Track) { t.end(node.StartContainer{ID: "c0"}, nil, 5) }, 4, false},
+		{"one that began after it is taken", func(t *Track) { t.end(node.StartContainer{ID: "c0"}, nil, 5) }, 6, true},
+		{"one during an effect", func(t *Track) { t.Begin(node.StartContainer{ID: "c0"}) }, 6, false},
+		{"one during a pull is taken", func(t *Track) { t.Begin(node.EnsureImage{Container: "app"}) }, 6, true},
+		{"one during a stop is taken", func(t *Track) { t.Begin(node.StopContainer{ID: "c0"}) }, 6, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			track := trackOf(upTo(node.ContainerCreated))
+			c.prior(track)
+			if got := track.See(&node.Observed{}, c.mark); got != c.want {
+				t.Errorf("taken = %t, want %t", got, c.want)
+			}
+			if got := track.Got().Empty(); got != c.want {
+				t.Errorf("what was known is gone: %t, want %t", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTrackLooksWhenItIsNotSure(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		prior func(*Track)
+		want  bool
+	}{
+		{"after a success it is sure", func(t *Track) { t.end(node.StartContainer{Container: "app", ID: "c0"}, nil, 1) }, false},
+		{"after a failure it looks", func(t *Track) { t.end(node.StartContainer{ID: "c0"}, errors.New("broken"), 1) }, true},
+		{"after a call that was given up it looks", func(t *Track) { t.end(node.EnsureImage{Container: "app"}, context.Canceled, 1) }, true},
+		{"after news it looks", func(t *Track) { t.Doubt(1) }, true},
+		{"a look that began before the news does not end the doubt", func(t *Track) { t.Doubt(3); t.See(upTo(node.ContainerRunning), 2) }, true},
+		{"a later one does", func(t *Track) { t.Doubt(3); t.See(upTo(node.ContainerRunning), 4) }, false},
+		{"while something is under way it waits", func(t *Track) { t.Doubt(1); t.Begin(node.StartContainer{ID: "c0"}) }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			track := trackOf(upTo(node.ContainerCreated))
+			c.prior(track)
+			if got := track.Next(node.Site{}, noon).Observe; got != c.want {
+				t.Errorf("observe = %t, want %t", got, c.want)
+			}
+		})
+	}
+}
+
+func TestFailuresRest(t *testing.T) {
+	unknown := fmt.Errorf("no answer: %w", node.ErrUnknown)
+	pull := &node.Failure{Reason: "ErrImagePull", Err: errors.New("no such image")}
+	for _, c := range []struct {
+		name   string
+		action node.Action
+		err    error
+		want   []time.Duration
+	}{
+		{"a pull as upstream has it", node.EnsureImage{Container: "app"}, pull, []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second}},
+		{"a call for a second", node.CreateContainer{Container: "app"}, errors.New("broken"), []time.Duration{time.Second, 2 * time.Second}},
+		{"a call without an answer for a moment", node.RunSandbox{}, unknown, []time.Duration{250 * time.Millisecond, 500 * time.Millisecond}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			track := trackOf(&node.Observed{})
+			for i, want := range c.want {
+				track.end(c.action, c.err, node.Mark(i))
+				fault := track.Got().Faults[c.action.Target()]
+				if got := fault.Retry.Sub(noon); got != want || fault.Count != int32(i+1) {
+					t.Errorf("failure %d rests for %s, want %s", fault.Count, got, want)
+				}
+			}
+			track.end(c.action, nil, 9)
+			if _, stands := track.Got().Faults[c.action.Target()]; stands {
+				t.Error("a success left the failure standing")
+			}
+		})
+	}
+}
+
+func TestWhatIsThereHasNotFailed(t *testing.T) {
+	unknown := fmt.Errorf("no answer: %w", node.ErrUnknown)
+	for _, c := range []struct {
+		name   string
+		action node.Action
+		seen   *node.Observed
+		want   bool
+	}{
+		{"a sandbox that is ready", node.RunSandbox{}, upTo(node.ContainerCreated), false},
+		{"a sandbox that is not there", node.RunSandbox{}, &node.Observed{}, true},
+		{"a container that runs", node.StartContainer{Container: "app", ID: "c0"}, upTo(node.ContainerRunning), false},
+		{"a container that does not", node.StartContainer{Container: "app", ID: "c0"}, upTo(node.ContainerCreated), true},
+		{"an image says nothing of itself", node.EnsureImage{Container: "app"}, upTo(node.ContainerRunning), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			track := trackOf(&node.Observed{})
+			track.end(c.action, unknown, 1)
+			track.See(c.seen, 2)
+			if _, got := track.Got().Faults[c.action.Target()]; got != c.want {
+				t.Errorf("the failure stands: %t, want %t", got, c.want)
+			}
+		})
+	}
+}
+
+func TestLookKeepsWhatOnlyCloserLooksTell(t *testing.T) {
+	known := upTo(node.ContainerRunning)
+	known.Sandboxes[0].IPs = []string{"10.0.0.1"}
+	known.Containers[0].StartedAt, known.Containers[0].Inspected = noon, true
+	track := trackOf(known)
+
+	track.See(upTo(node.ContainerRunning), 1)
+	if c := track.Got().Containers[0]; !c.Inspected || !c.StartedAt.Equal(noon) {
+		t.Errorf("container = %+v, want it as it was", c)
+	}
+	track.See(upTo(node.ContainerExited), 2)
+	if c := track.Got().Containers[0]; c.Inspected || !c.StartedAt.Equal(noon) {
+		t.Errorf("container = %+v, want it uninspected with its start", c)
+	}
+	if s := track.Got().Sandboxes[0]; len(s.IPs) != 1 {
+		t.Errorf("sandbox = %+v, want its address", s)
+	}
+}
+
+func TestNewIntentMakesCallsObsolete(t *testing.T) {
+	pull, create := node.EnsureImage{Container: "app"}, node.CreateContainer{Container: "app"}
+	for _, c := range []struct {
+		name         string
+		change       func(*node.Pod)
+		pull, create bool
+	}{
+		{"a deletion ends all", func(p *node.Pod) { p.Deletion = &node.Deletion{} }, true, true},
+		{"another spec ends what waits", func(p *node.Pod) { p.Object = p.Object.DeepCopy() }, true, false},
+		{"a restart ends nothing", func(p *node.Pod) { p.Restarts = []node.Restart{{Container: "app"}} }, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			track := trackOf(&node.Observed{})
+			next := *track.Slot()
+			changed := *next.Pod
+			c.change(&changed)
+			next.Pod = &changed
+			obsolete := track.Intend(&next)
+			ends := func(a node.Action) bool { return obsolete != nil && obsolete(a) }
+			if ends(pull) != c.pull || ends(create) != c.create {
+				t.Errorf("ends a pull: %t, a create: %t", ends(pull), ends(create))
+			}
+		})
+	}
+}
