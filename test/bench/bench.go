@@ -33,8 +33,8 @@ var fullSizes = sizes{
 }
 
 var quickSizes = sizes{
-	singles: 2, bursts: []int{2, 3}, repeats: 1, changes: 1, restart: 2,
-	crowds: []int{0, 2}, idle: 1500 * time.Millisecond,
+	singles: 1, bursts: []int{2}, repeats: 1, changes: 1, restart: 2,
+	crowds: []int{0, 2}, idle: time.Second,
 	requests: 5, logBytes: 2_000_000,
 }
 

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Our own binary stands in for the peer: upstream's configuration starts it,
+// and it takes pods from a directory as the peer does.
+func TestQuickRunFillsEveryRow(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "kubelet")
+	build := exec.Command("go", "build", "-o", binary, "nodal/cmd/kubelet")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the kubelet: %v\n%s", err, out)
+	}
+	b := newBench(t, binaries{nodal: binary, peer: binary}, quickSizes)
+	if err := b.run(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.notes) > 0 {
+		t.Errorf("the run has something to say: %q", b.notes)
+	}
+	for _, r := range b.rows {
+		for _, column := range []string{nodalColumn, peerColumn} {
+			got, measured := r.values[column]
+			switch {
+			case strings.HasSuffix(r.what, "containers restarted"):
+				if got != 0 {
+					t.Errorf("%s: %s restarted %v", r.what, column, got)
+				}
+			case strings.Contains(r.what, "CPU"), column == peerColumn && onlyOurs(r):
+				// The kernel counts CPU time in steps that a short run may not reach.
+			case !measured || got <= 0:
+				t.Errorf("%s: %s has %v, want a number above zero", r.what, column, got)
+			}
+		}
+	}
+}
+
+// onlyOurs are the rows for what a peer does not have.
+func onlyOurs(r *row) bool {
+	for _, way := range []string{"watcher", "REST", "gRPC"} {
+		if strings.Contains(r.what, way) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestVerdict(t *testing.T) {
+	values := map[string]float64{rawColumn: 100, nodalColumn: 110, peerColumn: 300}
+	for _, c := range []struct {
+		name   string
+		values map[string]float64
+		aim    aim
+		want   string
+	}{
+		{"no aim is neither met nor missed", values, aim{}, ""},
+		{"exactly at the limit is met", values, overRaw(10), verdictMet},
+		{"above the limit is missed", values, overRaw(9), verdictMissed},
+		{"in proportion to raw", values, timesRaw(1.05), verdictMissed},
+		{"in proportion to the peer", values, halfOfPeer(), verdictMet},
+		{"a speed above its aim is met", values, atLeast(100, "MB/s"), verdictMet},
+		{"a speed below its aim is missed", values, atLeast(500, "MB/s"), verdictMissed},
+		{"without a peer there is nothing to say", map[string]float64{nodalColumn: 1}, halfOfPeer(), verdictUnknown},
+		{"without a figure of ours there is nothing to say", map[string]float64{rawColumn: 1}, atMost(1, "ms"), verdictUnknown},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := (&row{values: c.values, aim: c.aim}).verdict(); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestMarkdownSaysWhatIsMissing(t *testing.T) {
+	took := samples{rawColumn: {time.Millisecond, 9 * time.Millisecond, 2 * time.Millisecond}}
+	took.add(nodalColumn, 3*time.Millisecond)
+	b := &suite{}
+	b.add("one pod", "ms", took.p50(), overRaw(0.5))
+	want := "| one pod | ms | 2.00 | 3.00 |  | +1.0 | 1.50 |  | <= raw + 0.5 ms | MISSED |\n"
+	got := b.markdown()
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("got\n%s\nwant it to end in\n%s", got, want)
+	}
+	text, err := b.document(machine{Cores: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{got, "Aims missed: 1", "2 cores"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the document has no %q:\n%s", part, text)
+		}
+	}
+}
