@@ -1,0 +1,194 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// outcome is the part of an apply's answer that tests look at.
+type outcome struct {
+	Result   string
+	Changes  []string
+	Restarts []string
+	Revision string
+}
+
+// changed posts a manifest of one pod and returns what was done.
+func (n *node) changed(path, manifest string) outcome {
+	n.t.Helper()
+	got := n.curl(path, "--data-binary", manifest)
+	var reply struct{ Outcomes []outcome }
+	if got.code != 200 {
+		n.t.Fatalf("post to %s: got %s, want 200", path, got)
+	}
+	got.into(n, &reply)
+	if len(reply.Outcomes) != 1 {
+		n.t.Fatalf("post to %s: got %s, want one outcome", path, got)
+	}
+	return reply.Outcomes[0]
+}
+
+func (o outcome) is(t *testing.T, result, restarts string) {
+	t.Helper()
+	if o.Result != "RESULT_"+result || strings.Join(o.Restarts, " ") != restarts {
+		t.Errorf("the outcome is %+v, want %s with restarts %q", o, result, restarts)
+	}
+}
+
+func TestApplyingTheSameAgainChangesNothing(t *testing.T) {
+	n := start(t)
+	first := n.changed("/v1/manifests", web("same").yaml())
+	first.is(t, "CREATED", "")
+	n.waitRunning("same")
+	before := n.running()
+	again := n.changed("/v1/manifests", web("same").yaml())
+	again.is(t, "UNCHANGED", "")
+	if after := n.running(); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("running is %v, want %v as before", after, before)
+	}
+}
+
+func TestNewImageRestartsItsContainerAlone(t *testing.T) {
+	n := start(t)
+	p := pod{name: "pair", apps: []program{{name: "main", args: []string{"http", "8080"}}, {name: "beside", args: []string{"pause"}}}}
+	n.apply(p.yaml())
+	n.waitRunning("pair")
+	before, sandboxes := n.containers("pair"), n.sandboxes("pair")
+	p.apps[0].image = "nodal.test/probe:2"
+	planned := n.changed("/v1/manifests:plan", p.yaml())
+	planned.is(t, "UPDATED", "main")
+	if got := n.containers("pair"); fmt.Sprint(got) != fmt.Sprint(before) {
+		t.Errorf("a plan alone changed %v into %v", before, got)
+	}
+	n.changed("/v1/manifests", p.yaml()).is(t, "UPDATED", "main")
+	got := n.wait("pair", "the new image", func(p *corev1.Pod) bool {
+		s := containerStatus(p, "main")
+		return s.RestartCount == 1 && s.State.Running != nil && ready(p)
+	})
+	if s := containerStatus(got, "main"); !strings.Contains(s.Image, "probe:2") {
+		t.Errorf("main runs image %q, want version 2", s.Image)
+	}
+	if s := containerStatus(got, "beside"); s.RestartCount != 0 || s.ContainerID != "containerd://"+before[0].id {
+		t.Errorf("the container beside is %+v, want it untouched as %+v", s, before[0])
+	}
+	if got := n.sandboxes("pair"); got != sandboxes {
+		t.Errorf("the pod has %d sandboxes, want %d as before", got, sandboxes)
+	}
+}
+
+func TestOtherChangesReplaceThePod(t *testing.T) {
+	n := start(t)
+	n.apply(web("old").yaml())
+	before := n.waitRunning("old")
+	p := web("old")
+	p.apps[0].args = []string{"http", "8080", "-"}
+	n.changed("/v1/manifests", p.yaml()).is(t, "REPLACED", "main")
+	after := n.wait("old", "another pod under the name", func(p *corev1.Pod) bool { return p.UID != before.UID && ready(p) })
+	if got, want := n.web(after.Status.PodIP), "old\n"; got != want {
+		t.Errorf("the new pod answers %q, want %q", got, want)
+	}
+	n.eventually("one sandbox", func() bool { return n.sandboxes("old") == 1 })
+}
+
+func TestRestartIsWithoutBackoff(t *testing.T) {
+	n := start(t)
+	n.apply(web("again").yaml())
+	n.waitRunning("again")
+	for count := range int32(3) {
+		if got := n.curl("/v1/namespaces/default/pods/again:restart", "--data-binary", "{}"); got.code != 200 {
+			t.Fatalf("restart: got %s, want 200", got)
+		}
+		n.wait("again", "a restart", func(p *corev1.Pod) bool { return containerStatus(p, "main").RestartCount == count+1 && ready(p) })
+	}
+}
+
+// deletePod deletes over REST and returns how long the pod then takes to be gone.
+func (n *node) deletePod(name, query string) time.Duration {
+	n.t.Helper()
+	began := time.Now()
+	if got := n.curl("/v1/namespaces/default/pods/"+name+query, "-X", "DELETE"); got.code != 200 {
+		n.t.Fatalf("delete: got %s, want 200", got)
+	}
+	n.waitGone(name)
+	return time.Since(began)
+}
+
+func TestDeletionLeavesNothing(t *testing.T) {
+	n := start(t)
+	n.apply(bundle(web("a"), runs("b", "trap", "100ms", "0")))
+	n.waitRunning("a")
+	n.waitRunning("b")
+	n.deletePod("a", "")
+	if got := n.curl("/v1/manifests", "-X", "DELETE", "--data-binary", web("b").yaml()); got.code != 200 {
+		t.Fatalf("delete a bundle: got %s, want 200", got)
+	}
+	n.waitGone("b")
+	if sandboxes, containers := n.sandboxes(""), n.containers(""); sandboxes != 0 || len(containers) != 0 {
+		t.Errorf("the runtime still has %d sandboxes and containers %v", sandboxes, containers)
+	}
+	for _, dir := range []string{n.PodLogs(), filepath.Join(filepath.Dir(n.PodLogs()), "containers")} {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		if len(entries) > 0 {
+			t.Errorf("%s still holds %v", dir, entries)
+		}
+	}
+	if got := n.curl("/v1/namespaces/default/pods/a"); got.code != 404 {
+		t.Errorf("get a deleted pod: got %s, want 404", got)
+	}
+}
+
+func TestDeletionGivesTheGracePeriodAndNoMore(t *testing.T) {
+	n := start(t)
+	stubborn, kind := runs("stubborn", "ignore"), runs("kind", "trap", "300ms", "0")
+	stubborn.grace, kind.grace = 2, 30
+	n.apply(bundle(stubborn, kind))
+	n.waitRunning("stubborn")
+	n.waitRunning("kind")
+	if took := n.deletePod("kind", ""); took < 300*time.Millisecond || took > 10*time.Second {
+		t.Errorf("a pod that ends 300ms after SIGTERM was gone after %s", took)
+	}
+	if took := n.deletePod("stubborn", ""); took < 2*time.Second || took > 10*time.Second {
+		t.Errorf("a pod that ignores SIGTERM was gone after %s, want its 2s", took)
+	}
+}
+
+func TestSecondDeletionOnlyShortens(t *testing.T) {
+	n := start(t)
+	p := runs("stubborn", "ignore")
+	p.grace = 120
+	n.apply(p.yaml())
+	n.waitRunning("stubborn")
+	if got := n.curl("/v1/namespaces/default/pods/stubborn", "-X", "DELETE"); got.code != 200 {
+		t.Fatalf("delete: got %s, want 200", got)
+	}
+	n.wait("stubborn", "terminating", func(p *corev1.Pod) bool { return p.DeletionTimestamp != nil })
+	first := n.deadline("stubborn")
+	if got := n.curl("/v1/namespaces/default/pods/stubborn?gracePeriodSeconds=600", "-X", "DELETE"); got.code != 200 {
+		t.Fatalf("delete with more time: got %s, want 200", got)
+	}
+	if later := n.deadline("stubborn"); later.After(first) {
+		t.Errorf("a second deletion moved the deadline from %s to %s", first, later)
+	}
+	if took := n.deletePod("stubborn", "?gracePeriodSeconds=1"); took > 15*time.Second {
+		t.Errorf("with its grace period cut to 1s the pod was gone after %s", took)
+	}
+}
+
+// deadline is when a pod that is being deleted may be killed.
+func (n *node) deadline(name string) time.Time {
+	n.t.Helper()
+	var reply struct {
+		Pod struct{ DeletionDeadline time.Time }
+	}
+	n.curl("/v1/namespaces/default/pods/"+name).into(n, &reply)
+	return reply.Pod.DeletionDeadline
+}

@@ -1,0 +1,143 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestPodThatEndsIsDoneForGood(t *testing.T) {
+	n := start(t)
+	good, bad := runs("good", "exit", "0"), runs("bad", "exit", "3")
+	good.restart, bad.restart = "Never", "Never"
+	n.apply(bundle(good, bad))
+	for _, c := range []struct {
+		pod    string
+		phase  corev1.PodPhase
+		code   int32
+		reason string
+	}{{"good", corev1.PodSucceeded, 0, "Completed"}, {"bad", corev1.PodFailed, 3, "Error"}} {
+		p := n.wait(c.pod, "pod "+c.pod+" "+string(c.phase), func(p *corev1.Pod) bool { return p.Status.Phase == c.phase })
+		ended := containerStatus(p, "main").State.Terminated
+		if ended == nil || ended.ExitCode != c.code || ended.Reason != c.reason {
+			t.Errorf("pod %s ended as %+v, want code %d and reason %s", c.pod, ended, c.code, c.reason)
+		}
+		if got := condition(p, corev1.PodReady); got != corev1.ConditionFalse {
+			t.Errorf("pod %s is ready: %s, want False", c.pod, got)
+		}
+		if got := n.containers(c.pod); len(got) != 1 || got[0].running {
+			t.Errorf("the runtime has %+v of pod %s, want one that has ended", got, c.pod)
+		}
+	}
+}
+
+func TestCrashingContainerIsRestartedWithBackoff(t *testing.T) {
+	n := start(t)
+	n.apply(runs("crash", "exit", "7").yaml())
+	p := n.wait("crash", "CrashLoopBackOff after a restart", func(p *corev1.Pod) bool {
+		s := containerStatus(p, "main")
+		return s.RestartCount == 1 && s.State.Waiting != nil && s.State.Waiting.Reason == "CrashLoopBackOff"
+	})
+	s := containerStatus(p, "main")
+	if p.Status.Phase != corev1.PodRunning {
+		t.Errorf("the phase is %s, want Running: it is to be restarted", p.Status.Phase)
+	}
+	if last := s.LastTerminationState.Terminated; last == nil || last.ExitCode != 7 {
+		t.Errorf("the last run ended as %+v, want code 7", last)
+	}
+	if got := n.curl("/v1/namespaces/default/pods/crash"); !strings.Contains(got.body, `"reason":"CrashLoopBackOff"`) {
+		t.Errorf("the summary is %s, want the reason in it", got)
+	}
+}
+
+func TestInitContainersRunInOrderAndOnce(t *testing.T) {
+	n := start(t)
+	p := web("ordered")
+	p.init = []program{script1("first", "sleep 0.2; echo one"), script1("second", "echo two")}
+	n.apply(p.yaml())
+	got := n.waitRunning("ordered")
+	first, second, main := containerStatus(got, "first"), containerStatus(got, "second"), containerStatus(got, "main")
+	for _, s := range []corev1.ContainerStatus{first, second} {
+		if ended := s.State.Terminated; ended == nil || ended.Reason != "Completed" || s.RestartCount != 0 {
+			t.Fatalf("init container %s is %+v, want completed at once", s.Name, s)
+		}
+	}
+	if second.State.Terminated.StartedAt.Before(&first.State.Terminated.FinishedAt) {
+		t.Errorf("the second started at %s, before the first ended", second.State.Terminated.StartedAt)
+	}
+	if main.State.Running == nil || main.State.Running.StartedAt.Before(&second.State.Terminated.FinishedAt) {
+		t.Errorf("the main container is %+v, want it started after the init containers", main.State)
+	}
+	if got := condition(got, corev1.PodInitialized); got != corev1.ConditionTrue {
+		t.Errorf("Initialized is %s, want True", got)
+	}
+}
+
+func TestInitContainerThatFailsHoldsUpThePod(t *testing.T) {
+	n := start(t)
+	p := web("held")
+	p.restart = "Never"
+	p.init = []program{{name: "setup", args: []string{"exit", "5"}}}
+	n.apply(p.yaml())
+	got := n.wait("held", "phase Failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	if waiting := containerStatus(got, "main").State.Waiting; waiting == nil || waiting.Reason != "PodInitializing" {
+		t.Errorf("the main container is %+v, want it waiting for the init container", containerStatus(got, "main").State)
+	}
+}
+
+func TestImageThatDoesNotExistIsToldAndMended(t *testing.T) {
+	n := start(t)
+	p := web("typo")
+	p.apps[0].image = "nodal.test/no-such-image:1"
+	n.apply(p.yaml())
+	failed := n.wait("typo", "ErrImagePull", func(p *corev1.Pod) bool {
+		w := containerStatus(p, "main").State.Waiting
+		return w != nil && (w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff")
+	})
+	if got, want := containerStatus(failed, "main").State.Waiting.Message, "no-such-image"; !strings.Contains(got, want) {
+		t.Errorf("the message is %q, want the image named", got)
+	}
+	if failed.Status.Phase != corev1.PodPending {
+		t.Errorf("the phase is %s, want Pending", failed.Status.Phase)
+	}
+	if got := n.curl("/v1/events?namespace=default&name=typo"); !strings.Contains(got.body, "EVENT_TYPE_WARNING") || !strings.Contains(got.body, "no-such-image") {
+		t.Errorf("the events are %s, want a warning that names the image", got)
+	}
+	p.apps[0].image = ""
+	n.apply(p.yaml())
+	n.runsAndAnswers("typo")
+}
+
+func TestStatusTellsWhatKubernetesTells(t *testing.T) {
+	n := start(t)
+	began := time.Now().Truncate(time.Second)
+	p := web("told")
+	p.labels = map[string]string{"app": "told"}
+	n.apply(p.yaml())
+	got := n.waitRunning("told")
+	for _, kind := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
+		if s := condition(got, kind); s != corev1.ConditionTrue {
+			t.Errorf("condition %s is %q, want True", kind, s)
+		}
+	}
+	s := containerStatus(got, "main")
+	running := n.containers("told")
+	if len(running) != 1 || s.ContainerID != "containerd://"+running[0].id {
+		t.Errorf("the container's id is %q, want that of %+v", s.ContainerID, running)
+	}
+	if !s.Ready || s.Started == nil || !*s.Started || s.ImageID == "" || s.Image == "" {
+		t.Errorf("the container's status is %+v, want it ready, started and with its image", s)
+	}
+	if got.Status.StartTime == nil || got.Status.StartTime.Time.Before(began) || got.Status.HostIP == "" || got.Status.QOSClass != corev1.PodQOSBestEffort {
+		t.Errorf("the status is %+v, want start time, host address and QoS class", got.Status)
+	}
+	if got.Labels["app"] != "told" || got.Spec.NodeName != "node-a" || got.UID == "" {
+		t.Errorf("the object is %+v, want its labels, node and UID", got.ObjectMeta)
+	}
+	if ip := fmt.Sprintf(`"podIP":%q`, got.Status.PodIP); !strings.Contains(n.curl("/pods").body, ip) {
+		t.Errorf("/pods does not show %s", ip)
+	}
+}
