@@ -30,6 +30,7 @@ type Reconciler struct {
 	since   int64 // store revision up to which intents were taken
 	ready   bool  // every source has delivered
 	began   time.Time
+	looked  chan struct{} // closed after the first full look
 	starts  chan struct{}
 	done    chan finished
 	seen    chan sighting
@@ -80,6 +81,7 @@ func New(c Config) *Reconciler {
 		tracks:  map[node.Key]*tracked{}, dirty: map[node.Key]bool{},
 		since:  -1,
 		alarms: alarms{due: map[node.Key]time.Time{}},
+		looked: make(chan struct{}),
 		starts: make(chan struct{}, c.Starts),
 		done:   make(chan finished), seen: make(chan sighting),
 		wakes: make(chan node.Key, 256), relists: make(chan struct{}, 1),
@@ -100,6 +102,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		changed := r.Act.Store.Changed()
 		r.takeIntents()
 		r.step(ctx)
+		r.tellLooked()
 		timer.Reset(r.alarms.next(r.Act.Clock()))
 		select {
 		case <-ctx.Done():
@@ -124,6 +127,21 @@ func (r *Reconciler) Run(ctx context.Context) error {
 				r.dirty[key] = true
 			}
 		}
+	}
+}
+
+// Looked is closed once the runtime was looked at for the first time, or found
+// to be out of reach. Before that nothing is known of pods that may well run.
+func (r *Reconciler) Looked() <-chan struct{} { return r.looked }
+
+func (r *Reconciler) tellLooked() {
+	if !r.synced && !r.away {
+		return
+	}
+	select {
+	case <-r.looked:
+	default:
+		close(r.looked)
 	}
 }
 

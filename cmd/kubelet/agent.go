@@ -23,8 +23,9 @@ import (
 )
 
 const (
-	relist   = time.Second // of a runtime that tells nothing itself
-	sideways = 16          // sandboxes and containers that are made side by side
+	relist    = time.Second     // of a runtime that tells nothing itself
+	firstLook = 3 * time.Second // how long the API waits for a runtime that hangs
+	sideways  = 16              // sandboxes and containers that are made side by side
 )
 
 // agent is all the parts of the daemon, put together.
@@ -127,14 +128,23 @@ func (a *agent) intake(source node.Source) intake.Intake {
 // run serves and reconciles until the context ends. Pods keep running.
 func (a *agent) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return a.serve(ctx) })
-	a.work(ctx, group)
+	looked := a.work(ctx, group)
+	group.Go(func() error {
+		select {
+		case <-looked: // else readers would be told that running pods are not ready
+		case <-time.After(firstLook):
+		case <-ctx.Done():
+			return nil
+		}
+		return a.serve(ctx)
+	})
 	a.log.Info("started", "node", a.cfg.NodeName, "version", version, "runtime", a.cfg.Runtime.Endpoint)
 	return group.Wait()
 }
 
-// work runs the sources and the reconciler in the group.
-func (a *agent) work(ctx context.Context, group *errgroup.Group) {
+// work runs the sources and the reconciler in the group. The channel is closed
+// once the runtime was looked at.
+func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{} {
 	for _, s := range a.origins {
 		group.Go(func() error { return s.Run(ctx) })
 	}
@@ -144,6 +154,7 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) {
 		Relist: relist, Starts: sideways,
 	})
 	group.Go(func() error { return r.Run(ctx) })
+	return r.Looked()
 }
 
 // podSources are the origins of pods besides the API.
