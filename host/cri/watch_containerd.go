@@ -76,16 +76,7 @@ const (
 // plugin by the same event that it sends us, so whoever looks at once may still
 // see the container running, and no second event would follow.
 func (r *Runtime) exitKnown(ctx context.Context, id string) bool {
-	for pause := exitFirstLook; pause <= exitLastLook; pause *= 2 {
-		container, err := r.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id})
-		running := err == nil && container.GetStatus().GetState() == runtimeapi.ContainerState_CONTAINER_RUNNING
-		if missing(err) { // then it is a sandbox, or gone
-			sandbox, err := r.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id})
-			running = err == nil && sandbox.GetStatus().GetState() == runtimeapi.PodSandboxState_SANDBOX_READY
-		}
-		if !running {
-			return true
-		}
+	for pause := exitFirstLook; pause <= exitLastLook && !r.ended(ctx, id); pause *= 2 {
 		select {
 		case <-ctx.Done():
 			return false
@@ -93,6 +84,17 @@ func (r *Runtime) exitKnown(ctx context.Context, id string) bool {
 		}
 	}
 	return true
+}
+
+// ended says whether CRI shows a container, or else a sandbox, as ended or gone.
+// One that exits at once may be shown as created, and then as running.
+func (r *Runtime) ended(ctx context.Context, id string) bool {
+	container, err := r.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id})
+	if !missing(err) {
+		return err != nil || container.GetStatus().GetState() == runtimeapi.ContainerState_CONTAINER_EXITED
+	}
+	sandbox, err := r.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id})
+	return err != nil || sandbox.GetStatus().GetState() == runtimeapi.PodSandboxState_SANDBOX_NOTREADY
 }
 
 func (r *Runtime) subscribe(ctx context.Context) (grpc.ClientStream, error) {

@@ -1,11 +1,15 @@
 package cri
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protowire"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/node"
 )
@@ -54,6 +58,41 @@ func TestContainerdEventsBecomeHints(t *testing.T) {
 			if woken != test.woken || relisted != test.relisted {
 				t.Errorf("woken %t, relisted %t, want %t, %t", woken, relisted, test.woken, test.relisted)
 			}
+		})
+	}
+}
+
+// late is a runtime whose container status lags behind its events.
+type late struct {
+	grpc.ClientConnInterface
+	states []runtimeapi.ContainerState
+}
+
+func (l *late) Invoke(_ context.Context, _ string, _, reply any, _ ...grpc.CallOption) error {
+	reply.(*runtimeapi.ContainerStatusResponse).Status = &runtimeapi.ContainerStatus{State: l.states[0]}
+	l.states = l.states[1:]
+	return nil
+}
+
+func TestExitIsKnownOnceCRIShowsIt(t *testing.T) {
+	const created, running, exited = runtimeapi.ContainerState_CONTAINER_CREATED,
+		runtimeapi.ContainerState_CONTAINER_RUNNING, runtimeapi.ContainerState_CONTAINER_EXITED
+	for _, test := range []struct {
+		name   string
+		states []runtimeapi.ContainerState
+	}{
+		{"already", []runtimeapi.ContainerState{exited}},
+		{"after it was shown running", []runtimeapi.ContainerState{running, running, exited}},
+		{"although it exited before its start was over", []runtimeapi.ContainerState{created, running, exited}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				runtime := &late{states: test.states}
+				r := New(runtime, nil, Config{}, slog.New(slog.DiscardHandler))
+				if !r.exitKnown(t.Context(), "c1") || len(runtime.states) > 0 {
+					t.Errorf("gave up before %v were shown", runtime.states)
+				}
+			})
 		})
 	}
 }
