@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// require skips the test where no private runtime can run. With
+// Require skips the test where no private runtime can run. With
 // NODAL_REQUIRE_ROOT=1, as the full test run sets it, that is a failure: a run
 // that proves less than it says is worse than a red one.
-func require(t testing.TB) {
+func Require(t testing.TB) {
 	t.Helper()
 	reason := missing()
 	switch {

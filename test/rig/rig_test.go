@@ -15,7 +15,7 @@ import (
 )
 
 func TestPodOutlivesKilledContainerdAndLeavesNothing(t *testing.T) {
-	require(t)
+	Require(t)
 	before := Snapshot()
 	t.Run("while the rig is there", func(t *testing.T) {
 		rt := Containerd(t)
@@ -92,7 +92,7 @@ func TestSweepFindsAndRemovesWhatACrashLeft(t *testing.T) {
 }
 
 func TestLeaksNamesWhatAppeared(t *testing.T) {
-	require(t)
+	Require(t)
 	before := Snapshot()
 	const name = "/run/netns/nodal-rig-leak"
 	if err := os.MkdirAll("/run/netns", 0o755); err != nil {
@@ -111,7 +111,7 @@ func TestLeaksNamesWhatAppeared(t *testing.T) {
 }
 
 func TestLeaksNamesAProcessWithTheMarkOfThisRun(t *testing.T) {
-	require(t)
+	Require(t)
 	t.Setenv(RunEnv, "leak-test")
 	before := Snapshot()
 	cmd := exec.Command("sleep", "60")

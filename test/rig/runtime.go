@@ -49,7 +49,7 @@ func Binary(path string) Option { return func(r *Runtime) { r.binary = path } }
 // run pods. It is stopped, and everything of it removed, when the test ends.
 func Containerd(t testing.TB, opts ...Option) *Runtime {
 	t.Helper()
-	require(t)
+	Require(t)
 	r, err := New(opts...)
 	if err != nil {
 		t.Fatal(err)

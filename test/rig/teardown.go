@@ -51,17 +51,27 @@ func (r *Runtime) removePods() error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(4)
 	for _, pod := range pods.Items {
-		group.Go(func() error {
-			if _, err := r.CRI().StopPodSandbox(ctx, &runtimev1.StopPodSandboxRequest{PodSandboxId: pod.Id}); err != nil {
-				return fmt.Errorf("stop pod %s: %w", pod.Metadata.GetName(), err)
-			}
-			if _, err := r.CRI().RemovePodSandbox(ctx, &runtimev1.RemovePodSandboxRequest{PodSandboxId: pod.Id}); err != nil {
+		group.Go(func() (err error) {
+			// A container whose start was given up just now cannot be removed yet.
+			eventually(10*time.Second, func() bool {
+				err = r.removePod(ctx, pod.Id)
+				return err == nil || ctx.Err() != nil
+			})
+			if err != nil {
 				return fmt.Errorf("remove pod %s: %w", pod.Metadata.GetName(), err)
 			}
 			return nil
 		})
 	}
 	return group.Wait()
+}
+
+func (r *Runtime) removePod(ctx context.Context, id string) error {
+	if _, err := r.CRI().StopPodSandbox(ctx, &runtimev1.StopPodSandboxRequest{PodSandboxId: id}); err != nil {
+		return err
+	}
+	_, err := r.CRI().RemovePodSandbox(ctx, &runtimev1.RemovePodSandboxRequest{PodSandboxId: id})
+	return err
 }
 
 // sweep removes what a slot has on the machine without the help of a runtime,

@@ -1,0 +1,111 @@
+package e2e
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	nodev1 "nodal/api/gen/node/v1"
+)
+
+// read asks for a log over gRPC and returns it whole.
+func (n *node) read(r *nodev1.ReadLogsRequest) string {
+	n.t.Helper()
+	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
+	defer cancel()
+	r.Namespace = "default"
+	stream, err := nodev1.NewLogsServiceClient(n.conn).ReadLogs(ctx, r)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	var text strings.Builder
+	for {
+		piece, err := stream.Recv()
+		if err == io.EOF {
+			return text.String()
+		}
+		if err != nil {
+			n.t.Fatalf("read a log: %v", err)
+		}
+		text.Write(piece.GetData())
+	}
+}
+
+func TestLogsAreReadEveryWay(t *testing.T) {
+	n := start(t)
+	p := shell("talk", "echo one; sleep 0.1; echo two >&2; sleep 0.1; echo three; exec sleep 1000")
+	n.apply(p.yaml())
+	n.waitRunning("talk")
+	const rest, plain = "/v1/namespaces/default/pods/talk/containers/main/logs", "/containerLogs/default/talk/main"
+	n.eventually("the last line", func() bool { return strings.Contains(n.curl(rest).body, "three") })
+	for _, c := range []struct{ name, path, want string }{
+		{"whole", rest, "one\ntwo\nthree\n"},
+		{"the last lines", rest + "?tailLines=2", "two\nthree\n"},
+		{"so many bytes", rest + "?limitBytes=5", "one\nt"},
+		{"what was printed lately", rest + "?sinceSeconds=600", "one\ntwo\nthree\n"},
+		{"what is yet to come", rest + "?sinceTime=2199-01-01T00:00:00Z", ""},
+		{"standard error alone", rest + "?stream=LOG_STREAM_STDERR", "two\n"},
+		{"whole, on the kubelet's path", plain, "one\ntwo\nthree\n"},
+		{"the last lines, on the kubelet's path", plain + "?tailLines=1", "three\n"},
+		{"standard output alone, on the kubelet's path", plain + "?stream=Stdout", "one\nthree\n"},
+	} {
+		if got := n.curl(c.path); got.code != 200 || got.body != c.want {
+			t.Errorf("%s: got %s, want 200 %q", c.name, got, c.want)
+		}
+	}
+	two := int64(2)
+	if got, want := n.read(&nodev1.ReadLogsRequest{Name: "talk", Container: "main", TailLines: &two}), "two\nthree\n"; got != want {
+		t.Errorf("over gRPC: got %q, want %q", got, want)
+	}
+	for line := range strings.Lines(n.curl(rest + "?timestamps=true").body) {
+		at, text, _ := strings.Cut(line, " ")
+		if _, err := time.Parse(time.RFC3339Nano, at); err != nil || text == "" {
+			t.Errorf("the line %q does not begin with a time: %v", line, err)
+		}
+	}
+}
+
+func TestFollowedLogEndsWithItsRunAndThePreviousOneIsKept(t *testing.T) {
+	n := start(t)
+	n.apply(shell("brief", "for i in 1 2 3; do echo line $i; sleep 0.2; done").yaml())
+	n.wait("brief", "the first run", func(p *corev1.Pod) bool { return containerStatus(p, "main").State.Running != nil })
+	if got, want := n.read(&nodev1.ReadLogsRequest{Name: "brief", Container: "main", Follow: true}), "line 1\nline 2\nline 3\n"; got != want {
+		t.Errorf("following gave %q, want %q", got, want)
+	}
+	n.wait("brief", "the second run", func(p *corev1.Pod) bool {
+		s := containerStatus(p, "main")
+		return s.RestartCount == 1 && s.State.Running != nil
+	})
+	for _, path := range []string{"/v1/namespaces/default/pods/brief/containers/main/logs", "/containerLogs/default/brief/main"} {
+		if got, want := n.curl(path+"?previous=true").body, "line 1\nline 2\nline 3\n"; got != want {
+			t.Errorf("%s of the previous run: got %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestRequestsForLogsThatAreNotThereHaveTheirOwnCodes(t *testing.T) {
+	n := start(t)
+	n.apply(web("quiet").yaml())
+	n.waitRunning("quiet")
+	for _, c := range []struct {
+		name, path string
+		want       int
+	}{
+		{"an unknown pod", "/v1/namespaces/default/pods/nobody/containers/main/logs", 404},
+		{"an unknown container", "/v1/namespaces/default/pods/quiet/containers/nothing/logs", 404},
+		{"no previous run", "/v1/namespaces/default/pods/quiet/containers/main/logs?previous=true", 404},
+		{"a number that is none", "/v1/namespaces/default/pods/quiet/containers/main/logs?tailLines=many", 400},
+		{"a negative number", "/v1/namespaces/default/pods/quiet/containers/main/logs?tailLines=-1", 400},
+		{"an unknown pod, on the kubelet's path", "/containerLogs/default/nobody/main", 404},
+		{"an unknown container, on the kubelet's path", "/containerLogs/default/quiet/nothing", 404},
+		{"no previous run, on the kubelet's path", "/containerLogs/default/quiet/main?previous=true", 400},
+	} {
+		if got := n.curl(c.path); got.code != c.want {
+			t.Errorf("%s: got %s, want %d", c.name, got, c.want)
+		}
+	}
+}
