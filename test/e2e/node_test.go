@@ -74,7 +74,8 @@ func prepare(t *testing.T, adjust ...func(*agent.Config)) *node {
 func (n *node) dial() {
 	conn, err := grpc.NewClient("unix://"+n.Socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff: backoff.Config{BaseDelay: 5 * time.Millisecond, Multiplier: 1, MaxDelay: 20 * time.Millisecond},
+			Backoff:           backoff.Config{BaseDelay: 5 * time.Millisecond, Multiplier: 1, MaxDelay: 20 * time.Millisecond},
+			MinConnectTimeout: 10 * time.Second,
 		}))
 	if err != nil {
 		n.t.Fatal(err)
@@ -114,4 +115,6 @@ func (n *node) token(role string) string {
 	return strings.TrimSpace(string(data))
 }
 
-func (n *node) secure() string { return fmt.Sprintf("127.0.0.1:%d", n.Ports.Secure) }
+func (n *node) address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+
+func (n *node) secure() string { return n.address(n.Ports.Secure) }

@@ -197,6 +197,8 @@ func dial(endpoint string) (*grpc.ClientConn, error) {
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, MaxDelay: 200 * time.Millisecond},
+			// Left out it is the backoff, and too short for a busy machine.
+			MinConnectTimeout: 10 * time.Second,
 		}))
 	if err != nil {
 		return nil, fmt.Errorf("dial %s: %w", endpoint, err)

@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"nodal/test/agent"
+)
+
+func TestRolesMayDoWhatTheyMay(t *testing.T) {
+	n := start(t)
+	n.apply(web("guarded").yaml())
+	n.waitRunning("guarded")
+	const pod = "/v1/namespaces/default/pods/guarded"
+	for _, c := range []struct {
+		name                    string
+		path                    string
+		args                    []string
+		viewer, operator, admin int
+	}{
+		{"read", "/v1/pods", nil, 200, 200, 200},
+		{"read on a kubelet path", "/pods", nil, 200, 200, 200},
+		{"read a log", "/containerLogs/default/guarded/main", nil, 200, 200, 200},
+		{"plan", "/v1/manifests:plan", []string{"--data-binary", web("guarded").yaml()}, 200, 200, 200},
+		{"apply", "/v1/manifests", []string{"--data-binary", web("guarded").yaml()}, 403, 200, 200},
+		{"run", pod + "/containers/main:run", []string{"-d", `{"command": ["/probe", "exit", "0"]}`}, 403, 200, 200},
+		{"run on a kubelet path", "/run/default/guarded/main", []string{"-d", "cmd=/probe exit 0"}, 403, 200, 200},
+		{"restart what is not there", "/v1/namespaces/default/pods/nobody:restart", []string{"-d", "{}"}, 403, 404, 404},
+		{"delete what is not there", "/v1/namespaces/default/pods/nobody", []string{"-X", "DELETE"}, 403, 404, 404},
+	} {
+		for role, want := range map[string]int{"viewer": c.viewer, "operator": c.operator, "admin": c.admin} {
+			if got := n.curlTLS(role, c.path, c.args...); got.code != want {
+				t.Errorf("%s as %s: got %s, want %d", c.name, role, got, want)
+			}
+			certificate := append(c.args, "--cert", n.Credential(role+".crt"), "--key", n.Credential(role+".key"))
+			if got := n.curlTLS("", c.path, certificate...); got.code != want {
+				t.Errorf("%s with the certificate of %s: got %s, want %d", c.name, role, got, want)
+			}
+		}
+		if got := n.curlTLS("", c.path, c.args...); got.code != 401 {
+			t.Errorf("%s as nobody: got %s, want 401", c.name, got)
+		}
+		if got := n.curlTLS("", c.path, append(c.args, "-H", "Authorization: Bearer wrong")...); got.code != 401 {
+			t.Errorf("%s with a wrong token: got %s, want 401", c.name, got)
+		}
+	}
+	message := n.jsonOf(map[string]string{"manifest": web("guarded").yaml()})
+	if got := n.grpcurlTLS("viewer", "node.v1.ManifestsService/Apply", message); !strings.Contains(got.body, "PermissionDenied") {
+		t.Errorf("apply over gRPC as viewer: got %s, want PermissionDenied", got)
+	}
+	if got := n.runGrpcurl("{}", "-cacert", n.CA(), "-d", "@", n.secure(), "node.v1.PodsService/ListPods"); !strings.Contains(got.body, "Unauthenticated") {
+		t.Errorf("list over gRPC as nobody: got %s, want Unauthenticated", got)
+	}
+}
+
+func TestCredentialsAreTheirOwnersAlone(t *testing.T) {
+	n := start(t)
+	for _, role := range []string{"admin", "operator", "viewer"} {
+		for _, kind := range []string{".token", ".key"} {
+			info, err := os.Stat(n.Credential(role + kind))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := info.Mode().Perm(); got != 0o600 {
+				t.Errorf("%s has mode %o, want 600", info.Name(), got)
+			}
+		}
+	}
+	info, err := os.Stat(n.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.Mode().Perm(); got != 0o660 {
+		t.Errorf("the socket has mode %o, want 660", got)
+	}
+}
+
+func TestConfiguredAuthenticationHolds(t *testing.T) {
+	n := prepare(t, func(c *agent.Config) {
+		c.Settings["authentication"] = map[string]any{"anonymous": map[string]any{"enabled": true}}
+		c.Settings["authorization"] = map[string]any{"mode": "AlwaysAllow"}
+	})
+	n.up()
+	if got := n.curlTLS("", "/v1/manifests", "--data-binary", web("open").yaml()); got.code != 200 {
+		t.Errorf("apply as nobody where everybody may: got %s, want 200", got)
+	}
+	if got := n.curlTLS("", "/pods", "-H", "Authorization: Bearer wrong"); got.code != 401 {
+		t.Errorf("with a wrong token: got %s, want 401", got)
+	}
+}
