@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -99,4 +100,16 @@ func (n *node) web(ip string) string {
 		return err == nil
 	})
 	return string(body)
+}
+
+// strike kills the one process of a pod, behind everybody's back.
+func (n *node) strike(pod string) {
+	n.t.Helper()
+	for _, c := range n.containers(pod) {
+		if c.running {
+			if err := unix.Kill(n.pid(c.id), unix.SIGKILL); err != nil {
+				n.t.Fatal(err)
+			}
+		}
+	}
 }

@@ -1,0 +1,220 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/test/agent"
+)
+
+// mixed are pods of all the kinds that a restart has to leave alone.
+func mixed() []pod {
+	done := runs("done", "exit", "0")
+	done.restart = "Never"
+	pair := pod{name: "pair", apps: []program{{name: "main", args: []string{"http", "8080"}}, {name: "beside", args: []string{"tick", "50ms"}}}}
+	pair.init = []program{{name: "setup", args: []string{"exit", "0"}}}
+	return []pod{web("plain"), pair, done, runs("failing", "exit", "1", "100ms")}
+}
+
+// settle waits until the pods of mixed are where they stay.
+func (n *node) settle() {
+	n.t.Helper()
+	n.waitRunning("plain")
+	n.waitRunning("pair")
+	n.wait("done", "done at its end", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodSucceeded })
+	n.wait("failing", "failing in its backoff", func(p *corev1.Pod) bool {
+		s := containerStatus(p, "main")
+		return s.RestartCount >= 1 && s.State.Waiting != nil && s.State.Waiting.Reason == "CrashLoopBackOff"
+	})
+}
+
+// healthy is what runs of pods that do not fail by themselves.
+func (n *node) healthy() string {
+	n.t.Helper()
+	running := n.running()
+	for c := range running {
+		if c.pod == "failing" {
+			delete(running, c)
+		}
+	}
+	return fmt.Sprint(running)
+}
+
+// unmoved watches all that is told of a healthy pod until it is settled and
+// fails if it was ever shown as less than ready.
+func (n *node) unmoved(names ...string) {
+	n.t.Helper()
+	for _, name := range names {
+		n.wait(name, name+" as it was", func(p *corev1.Pod) bool {
+			if !ready(p) {
+				n.t.Errorf("after a restart pod %s is shown as %s, ready %s", name, p.Status.Phase, condition(p, corev1.PodReady))
+			}
+			return true
+		})
+	}
+}
+
+func TestKilledAgentAdoptsWhatRuns(t *testing.T) {
+	n := start(t)
+	n.apply(bundle(mixed()...))
+	n.settle()
+	before, revision := n.healthy(), n.revision()
+	restarts := containerStatus(n.get("failing"), "main").RestartCount
+	for range 3 {
+		n.Kill()
+		began := time.Now()
+		n.up()
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("the API answered after %s", took)
+		}
+		n.unmoved("plain", "pair")
+		if after := n.healthy(); after != before {
+			t.Fatalf("after the kill %s runs, want %s as before", after, before)
+		}
+	}
+	if after := n.revision(); after < revision {
+		t.Errorf("the revision went from %d to %d", revision, after)
+	}
+	if got := containerStatus(n.get("failing"), "main"); got.RestartCount < restarts {
+		t.Errorf("the count of restarts went from %d to %d", restarts, got.RestartCount)
+	}
+	if p := n.get("done"); p.Status.Phase != corev1.PodSucceeded {
+		t.Errorf("the pod that was done is %s", p.Status.Phase)
+	}
+	// History begins anew with the agent, and a watch from before is told so.
+	if got := n.curl(fmt.Sprintf("/v1/pods:watch?sinceRevision=%d", revision), "--max-time", "5"); got.code != 410 {
+		t.Errorf("a watch from before the restart: got %s, want 410", got)
+	}
+	n.apply(web("later").yaml())
+	n.runsAndAnswers("later")
+	n.deletePod("plain", "")
+	if got := n.sandboxes("plain"); got != 0 {
+		t.Errorf("an adopted pod left %d sandboxes when it was deleted", got)
+	}
+}
+
+func TestDeletionGoesOnAfterAKill(t *testing.T) {
+	n := start(t)
+	p := runs("stubborn", "ignore")
+	p.grace = 3
+	n.apply(p.yaml())
+	n.waitRunning("stubborn")
+	began := time.Now()
+	if got := n.curl("/v1/namespaces/default/pods/stubborn", "-X", "DELETE"); got.code != 200 {
+		t.Fatalf("delete: got %s, want 200", got)
+	}
+	n.Kill()
+	n.up()
+	n.waitGone("stubborn")
+	if took := time.Since(began); took < 3*time.Second || took > 15*time.Second {
+		t.Errorf("the pod was gone after %s, want its grace period of 3s", took)
+	}
+	if sandboxes := n.sandboxes(""); sandboxes != 0 {
+		t.Errorf("%d sandboxes are left", sandboxes)
+	}
+}
+
+func TestKilledRuntimeComesBackToWhatRan(t *testing.T) {
+	n := start(t)
+	n.apply(bundle(mixed()...))
+	n.settle()
+	before := n.healthy()
+	events := n.follow("/v1/events:watch")
+	events.until(`"RuntimeReady"`)
+	if err := n.rt.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	events.until(`"RuntimeLost"`)
+	// Reads and changes are taken meanwhile.
+	if got := n.curl("/v1/pods"); got.code != 200 || !strings.Contains(got.body, `"plain"`) {
+		t.Errorf("list without a runtime: got %s, want the pods", got)
+	}
+	n.apply(web("meanwhile").yaml())
+	if got := n.curl("/v1/namespaces/default/pods/plain/containers/main:run", "-d", `{"command": ["/probe", "exit", "0"]}`); got.code != 503 {
+		t.Errorf("run without a runtime: got %s, want 503", got)
+	}
+	if err := n.rt.Start(); err != nil {
+		t.Fatal(err)
+	}
+	events.until(`"RuntimeReady"`)
+	n.runsAndAnswers("meanwhile")
+	n.unmoved("plain", "pair")
+	n.deletePod("meanwhile", "")
+	if after := n.healthy(); after != before {
+		t.Errorf("after the runtime's restart %s runs, want %s as before", after, before)
+	}
+}
+
+func TestAgentStartsWithoutARuntimeAndWaitsForIt(t *testing.T) {
+	n := start(t)
+	n.apply(web("steady").yaml())
+	n.waitRunning("steady")
+	before := n.healthy()
+	n.Kill()
+	if err := n.rt.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	n.up()
+	if got := n.curl("/v1/node"); got.code != 200 || strings.Contains(got.body, `"ready":true,"networkReady"`) {
+		t.Errorf("the node without its runtime: got %s, want it told as not ready", got)
+	}
+	if err := n.rt.Start(); err != nil {
+		t.Fatal(err)
+	}
+	n.waitRunning("steady")
+	if after := n.healthy(); after != before {
+		t.Errorf("after both were killed %s runs, want %s as before", after, before)
+	}
+}
+
+func TestKilledContainerIsReplacedInItsSandbox(t *testing.T) {
+	n := start(t)
+	n.apply(web("struck").yaml())
+	n.waitRunning("struck")
+	n.strike("struck")
+	n.wait("struck", "a replacement", func(p *corev1.Pod) bool { return containerStatus(p, "main").RestartCount == 1 && ready(p) })
+	if got := n.sandboxes("struck"); got != 1 {
+		t.Errorf("the pod has %d sandboxes, want the same one", got)
+	}
+}
+
+func TestRunOnceStartsReportsAndEnds(t *testing.T) {
+	n := prepare(t, func(c *agent.Config) {
+		c.Flags = append(c.Flags, "--runonce", "--pod-manifest-path", filepath.Join(c.Dir, "manifests"))
+	})
+	n.file("node/manifests/once.yaml", web("once").yaml())
+	if err := n.Launch(); err != nil {
+		t.Fatal(err)
+	}
+	code, err := n.Wait(t.Context())
+	if err != nil || code != 0 {
+		t.Fatalf("the agent ended with code %d (%v), want 0", code, err)
+	}
+	if got := n.Log(); !strings.Contains(got, "default/once-node-a\tRunning\t10.") {
+		t.Errorf("the report is %q, want the running pod with its address", got)
+	}
+	if got := n.containers("once-node-a"); len(got) != 1 || !got[0].running {
+		t.Errorf("the runtime has %+v, want the pod to go on running", got)
+	}
+}
+
+// get is a pod as it is now.
+func (n *node) get(name string) *corev1.Pod {
+	n.t.Helper()
+	return n.wait(name, "pod "+name, func(*corev1.Pod) bool { return true })
+}
+
+// revision is the node's.
+func (n *node) revision() int64 {
+	n.t.Helper()
+	var reply struct {
+		Revision int64 `json:",string"`
+	}
+	n.curl("/v1/node").into(n, &reply)
+	return reply.Revision
+}
