@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	goruntime "runtime"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -25,8 +26,12 @@ import (
 const (
 	relist    = time.Second     // of a runtime that tells nothing itself
 	firstLook = 3 * time.Second // how long the API waits for a runtime that hangs
-	sideways  = 16              // sandboxes and containers that are made side by side
 )
+
+// sideways is how many sandboxes and containers are made side by side. Making one
+// is work of the machine's cores; a few more than there are of them keep all
+// busy, and many more only disturb each other.
+func sideways() int { return max(4, 2*goruntime.NumCPU()) }
 
 // agent is all the parts of the daemon, put together.
 type agent struct {
@@ -151,7 +156,7 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 	r := reconciler.New(reconciler.Config{
 		Act:    reconciler.Act{Store: a.state.store, Runtime: a.runtime, Logs: podLogs{a.logs}, Clock: time.Now},
 		Events: a.state.events, Sources: a.sources, Site: a.site, Log: a.log,
-		Relist: relist, Starts: sideways,
+		Relist: relist, Starts: sideways(),
 	})
 	group.Go(func() error { return r.Run(ctx) })
 	return r.Looked()
