@@ -8,6 +8,9 @@ export CGO_ENABLED=1 # for the race detector; what we ship is built without
 {
   # shellcheck disable=SC2086
   go test -json -race -timeout 10m $fast
+  # The race detector makes the simulation ten times slower: all its seeds are
+  # played without.
+  CGO_ENABLED=0 go test -json -timeout 10m ./sim
   # shellcheck disable=SC2086
   go test -json -race -timeout 15m -p 1 $real
 } | go run ./test/summary
