@@ -24,7 +24,8 @@ type logRun struct {
 }
 
 // find chooses the run: the newest that has begun, or the one before it. While
-// a container waits for its next run, the last one's log is still its log.
+// a container waits for its next run, the last one's log is still its log; the
+// previous run it is already, as in the status.
 func (s *logService) find(wanted logWanted) (logRun, error) {
 	view, err := find(s.store, wanted.key)
 	if err != nil {
@@ -33,16 +34,18 @@ func (s *logService) find(wanted logWanted) (logRun, error) {
 	if !hasContainer(view.Slot.Pod.Object, wanted.container) {
 		return logRun{}, fmt.Errorf("container %q in pod %s: %w", wanted.container, wanted.key, node.ErrNotFound)
 	}
+	state := status.Of(s.site, view.Slot, view.Got)
+	waits, reason := waiting(state, wanted.container)
 	begun := runs(view, wanted.container)
+	if wanted.previous && len(begun) > 0 && !waits {
+		begun = begun[1:]
+	}
 	switch {
-	case wanted.previous && len(begun) > 1:
-		return logRun{wanted.key, begun[1]}, nil
-	case wanted.previous:
-		return logRun{}, fmt.Errorf("previous terminated container %q in pod %s: %w", wanted.container, wanted.key, node.ErrNotFound)
 	case len(begun) > 0:
 		return logRun{wanted.key, begun[0]}, nil
+	case wanted.previous:
+		return logRun{}, fmt.Errorf("previous terminated container %q in pod %s: %w", wanted.container, wanted.key, node.ErrNotFound)
 	}
-	reason := waitingReason(status.Of(s.site, view.Slot, view.Got), wanted.container)
 	return logRun{}, fmt.Errorf("container %q in pod %s is waiting to start: %s: %w", wanted.container, wanted.key, reason, node.ErrNotReady)
 }
 
@@ -72,18 +75,19 @@ func runs(view node.View, container string) []node.Container {
 	return begun
 }
 
-func waitingReason(s corev1.PodStatus, container string) string {
+// waiting says whether a container waits for its next run, and for what.
+func waiting(s corev1.PodStatus, container string) (waits bool, reason string) {
 	for _, list := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
 		for i := range list {
 			if w := list[i].State.Waiting; list[i].Name == container && w != nil {
 				if w.Message != "" {
-					return w.Reason + ": " + w.Message
+					return true, w.Reason + ": " + w.Message
 				}
-				return w.Reason
+				return true, w.Reason
 			}
 		}
 	}
-	return "ContainerCreating"
+	return false, "ContainerCreating"
 }
 
 // untilExit waits until the run is over, and says no if the request or the

@@ -34,6 +34,7 @@ func TestTheLogIsThatOfTheRightRun(t *testing.T) {
 		{"the present run of a restarted container", []node.ContainerState{exited, running}, false, 1, 200, 200},
 		{"the run before", []node.ContainerState{exited, running}, true, 0, 200, 200},
 		{"the last run while the next is being made", []node.ContainerState{exited, created}, false, 0, 200, 200},
+		{"the last run, as the one before the next", []node.ContainerState{exited, created}, true, 0, 200, 200},
 		{"a container that waits", []node.ContainerState{created}, false, 0, 503, 400},
 		{"a run before the first", []node.ContainerState{running}, true, 0, 404, 400},
 	}
