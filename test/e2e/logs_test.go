@@ -76,13 +76,23 @@ func TestFollowedLogEndsWithItsRunAndThePreviousOneIsKept(t *testing.T) {
 	if got, want := n.read(&nodev1.ReadLogsRequest{Name: "brief", Container: "main", Follow: true}), "line 1\nline 2\nline 3\n"; got != want {
 		t.Errorf("following gave %q, want %q", got, want)
 	}
+	const rest, plain = "/v1/namespaces/default/pods/brief/containers/main/logs", "/containerLogs/default/brief/main"
 	n.wait("brief", "the second run", func(p *corev1.Pod) bool {
 		s := containerStatus(p, "main")
 		return s.RestartCount == 1 && s.State.Running != nil
 	})
-	for _, path := range []string{"/v1/namespaces/default/pods/brief/containers/main/logs", "/containerLogs/default/brief/main"} {
+	for _, path := range []string{rest, plain} {
 		if got, want := n.curl(path+"?previous=true").body, "line 1\nline 2\nline 3\n"; got != want {
 			t.Errorf("%s of the previous run: got %q, want %q", path, got, want)
+		}
+	}
+	n.wait("brief", "the backoff before the third", func(p *corev1.Pod) bool {
+		w := containerStatus(p, "main").State.Waiting
+		return w != nil && w.Reason == "CrashLoopBackOff"
+	})
+	for _, path := range []string{rest, plain, rest + "?previous=true", plain + "?previous=true"} {
+		if got, want := n.curl(path).body, "line 1\nline 2\nline 3\n"; got != want {
+			t.Errorf("%s in a backoff: got %q, want %q", path, got, want)
 		}
 	}
 }

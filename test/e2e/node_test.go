@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -92,14 +93,13 @@ func (n *node) up() {
 	}
 }
 
-// file writes a file beside the agent's own and returns its path.
+// file puts a file into its place whole and returns its path, which is below
+// the rig's directory.
 func (n *node) file(name, text string) string {
 	n.t.Helper()
-	path := filepath.Join(n.rt.Dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		n.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	path, scratch := filepath.Join(n.rt.Dir, name), filepath.Join(n.rt.Dir, "scratch")
+	err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(scratch, []byte(text), 0o600), os.Rename(scratch, path))
+	if err != nil {
 		n.t.Fatal(err)
 	}
 	return path
