@@ -4,10 +4,11 @@ package readme
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,18 +17,9 @@ import (
 	"nodal/test/rig"
 )
 
-// marked is a fenced block below the comment that has it run.
-var marked = regexp.MustCompile("(?s)<!-- run -->\n```sh\n(.*?)```")
-
-// answers are what the blocks have to show, in their order.
-var answers = []string{
-	`"result":"RESULT_CREATED"`,
-	`"what":"Started"`,
-	`"name":"testnode"`,
-	"node.v1.PodsService",
-	`"kind":"PodList"`,
-	`"result":"RESULT_DELETED"`,
-}
+// marked is a fenced block below the comment that has it run and says what it
+// has to show.
+var marked = regexp.MustCompile("(?s)<!-- run, want: ([^\n]+) -->\n```sh\n(.*?)```")
 
 func TestTheCommandsOfTheReadmeWork(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
@@ -35,20 +27,14 @@ func TestTheCommandsOfTheReadmeWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := marked.FindAllStringSubmatch(string(text), -1)
-	if len(blocks) != len(answers) {
-		t.Fatalf("the README has %d blocks to run, want %d", len(blocks), len(answers))
+	if got, want := len(blocks), strings.Count(string(text), "```sh\n"); got != want || want == 0 {
+		t.Fatalf("%d of the README's %d sh blocks are marked to run, want all", got, want)
 	}
 	d := daemon.Start(t, rig.Containerd(t))
-	here := strings.NewReplacer(
-		"/run/nodal/node.sock", d.Socket,
-		"/var/lib/kubelet", d.Dir,
-		"127.0.0.1:10250", d.Address(),
-	)
 	for i, block := range blocks {
-		commands := here.Replace(block[1])
-		out := shell(t, commands)
-		if !strings.Contains(out, answers[i]) {
-			t.Errorf("these commands do not show %q:\n%s\n%s", answers[i], commands, out)
+		want, commands := block[1], block[2]
+		if out := shell(t, d, commands); !strings.Contains(out, want) {
+			t.Errorf("these commands do not show %q:\n%s\n%s", want, commands, out)
 		}
 		if i == 0 {
 			d.Await("the example is ready", func(p daemon.Pods) bool { return p.Ready("web") })
@@ -57,14 +43,19 @@ func TestTheCommandsOfTheReadmeWork(t *testing.T) {
 	d.Await("the example is gone", func(p daemon.Pods) bool { return p.Gone("web") })
 }
 
-// shell runs commands as a reader would who pastes them, and stops at the first that fails.
-func shell(t *testing.T, commands string) string {
+// shell runs commands as a reader would who pastes them, and stops at the first
+// that fails: curl is told to count an HTTP error as a failure.
+func shell(t *testing.T, d *daemon.Daemon, commands string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte("fail\nsilent\nshow-error\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)
 	cmd.Dir = "../.."
-	cmd.Env = append(os.Environ(), fmt.Sprintf("CURL_HOME=%s", t.TempDir()))
+	cmd.Env = append(os.Environ(), "SOCKET="+d.Socket, "ROOT="+d.Dir, "PORT="+strconv.Itoa(d.Port), "CURL_HOME="+home)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v:\n%s\n%s", err, commands, out)

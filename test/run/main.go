@@ -4,30 +4,21 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	nodev1 "nodal/api/gen/node/v1"
 	"nodal/test/agent"
 	"nodal/test/rig"
-)
-
-const (
-	manifest = "docs/examples/web.yaml"
-	patience = time.Minute
 )
 
 func main() {
@@ -63,108 +54,33 @@ func run(ctx context.Context, kubelet string, once bool, out io.Writer) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Stop()) }()
+	conn, err := grpc.NewClient("unix://"+a.Socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return fmt.Errorf("connect to the node: %w", err)
+	}
+	defer conn.Close()
 	say("applying %s ...", manifest)
-	page, err := startExample(ctx, a.Socket)
+	page, err := startExample(ctx, conn)
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(out, guide(a, page))
+	fmt.Fprint(out, guide(a, rt.LogPath, page))
 	if !once {
-		<-ctx.Done()
+		if err := stayUp(ctx, a); err != nil {
+			return err
+		}
 	}
-	return nil
+	say("deleting the pods ...")
+	return removePods(conn)
 }
 
-// startExample posts the example pod and waits until it answers at its address.
-func startExample(ctx context.Context, socket string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+// stayUp returns when the context ends, or fails when the kubelet does.
+func stayUp(ctx context.Context, a *agent.Agent) error {
+	code, err := a.Wait(ctx)
 	if err != nil {
-		return "", fmt.Errorf("connect to the node: %w", err)
+		return nil // Ctrl-C: the kubelet did not end
 	}
-	defer conn.Close()
-	text, err := os.ReadFile(manifest)
-	if err != nil {
-		return "", fmt.Errorf("read the example: %w", err)
-	}
-	applied, err := nodev1.NewManifestsServiceClient(conn).Apply(ctx, &nodev1.ApplyRequest{Manifest: string(text)})
-	if err != nil {
-		return "", fmt.Errorf("apply the example: %w", err)
-	}
-	pod, err := awaitReady(ctx, nodev1.NewPodsServiceClient(conn), applied.GetOutcomes()[0])
-	if err != nil {
-		return "", err
-	}
-	page := "http://" + pod.GetPodIps()[0] + ":8080/"
-	return page, awaitAnswer(ctx, page)
-}
-
-func awaitReady(ctx context.Context, pods nodev1.PodsServiceClient, example *nodev1.Outcome) (*nodev1.Pod, error) {
-	watch, err := pods.WatchPods(ctx, &nodev1.WatchPodsRequest{Namespace: example.GetNamespace()})
-	if err != nil {
-		return nil, fmt.Errorf("watch the example: %w", err)
-	}
-	var last *nodev1.Pod
-	for {
-		message, err := watch.Recv()
-		if err != nil {
-			return nil, fmt.Errorf("wait for the example, which is %s %s: %w", last.GetReason(), last.GetMessage(), err)
-		}
-		if pod := message.GetPod(); pod.GetName() == example.GetName() {
-			last = pod
-		}
-		if last.GetReady() && len(last.GetPodIps()) > 0 {
-			return last, nil
-		}
-	}
-}
-
-// awaitAnswer waits until the program in the container listens.
-func awaitAnswer(ctx context.Context, page string) error {
-	for {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
-		if err != nil {
-			return fmt.Errorf("ask %s: %w", page, err)
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err == nil {
-			return response.Body.Close()
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("ask %s: %w", page, err)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-// guide tells how to reach what was brought up.
-func guide(a *agent.Agent, page string) string {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `
-The node runs, and so does its example pod:
-
-  curl %[1]s
-
-curl on the socket, as root and without a token:
-
-  curl --unix-socket %[2]s http://node/v1/pods
-  curl --unix-socket %[2]s http://node/v1/manifests --data-binary @docs/examples/web.yaml
-  curl --unix-socket %[2]s http://node/v1/namespaces/default/pods/web/timeline
-
-curl on the TLS port:
-
-  curl --cacert %[3]s -H "Authorization: Bearer $(cat %[4]s)" https://127.0.0.1:%[5]d/v1/node
-
-grpcurl:
-
-  go tool -modfile=test/tools/go.mod grpcurl -plaintext -unix %[2]s list
-  go tool -modfile=test/tools/go.mod grpcurl -plaintext -unix %[2]s node.v1.PodsService/ListPods
-
-Everything lies in %[6]s. Ctrl-C ends the node and removes it.
-`, page, a.Socket, a.CA(), a.Credential("admin.token"), a.Ports.Secure, a.Dir)
-	return b.String()
+	return fmt.Errorf("the kubelet ended by itself with code %d:\n%s", code, a.LogTail())
 }
 
 // socketPath is the usual one, unless a node uses it already.
@@ -176,10 +92,11 @@ func socketPath(fallback string) string {
 	return filepath.Join(fallback, "n.sock")
 }
 
-// freeFrom is the first free port from one on.
+// freeFrom is the first free port from one on. The last digit stays, so two
+// searches never end at the same port.
 func freeFrom(port int) int {
 	for !agent.Free(port) {
-		port++
+		port += 10
 	}
 	return port
 }

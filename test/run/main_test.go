@@ -19,9 +19,9 @@ func TestTheExampleNodeAnswersAndGoes(t *testing.T) {
 	if err := run(t.Context(), os.Getenv(agent.BinaryEnv), true, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	for _, want := range []string{"curl http://", "--unix-socket", "Authorization: Bearer", "grpcurl"} {
+	for _, want := range []string{"curl http://10.", "export SOCKET=", "Authorization: Bearer", "grpcurl", "deleting the pods"} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("the guide does not show %q:\n%s", want, out.String())
+			t.Errorf("the output does not show %q:\n%s", want, out.String())
 		}
 	}
 }

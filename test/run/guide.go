@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"nodal/test/agent"
+)
+
+// guide tells how to reach what was brought up. Its commands are the README's,
+// with the variables that the README uses.
+func guide(a *agent.Agent, containerdLog, page string) string {
+	return fmt.Sprintf(`
+The node runs, and so does its example pod:
+
+  curl %[1]s
+
+In another terminal, in this directory:
+
+  export SOCKET=%[2]s ROOT=%[3]s PORT=%[4]d
+
+Then curl on the socket, where root needs no token:
+
+  curl --unix-socket $SOCKET http://node/v1/pods
+  curl --unix-socket $SOCKET http://node/v1/namespaces/default/pods/web/timeline
+
+curl on the TLS port:
+
+  curl --cacert $ROOT/pki/ca.crt -H "Authorization: Bearer $(cat $ROOT/credentials/viewer.token)" https://127.0.0.1:$PORT/v1/node
+
+grpcurl, on either:
+
+  go tool -modfile=test/tools/go.mod grpcurl -plaintext -unix $SOCKET list
+  go tool -modfile=test/tools/go.mod grpcurl -plaintext -unix $SOCKET node.v1.PodsService/ListPods
+
+The README goes on from here.
+
+  log of the kubelet     %[5]s
+  log of containerd      %[6]s
+  logs of containers     %[7]s
+
+Ctrl-C deletes the pods, ends the node and removes all of it.
+`, page, a.Socket, a.Root(), a.Ports.Secure, filepath.Join(a.Dir, "agent.log"), containerdLog, a.PodLogs())
+}
