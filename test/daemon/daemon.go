@@ -221,6 +221,7 @@ func (d *Daemon) Conn() *grpc.ClientConn {
 	d.t.Helper()
 	if d.conn == nil {
 		conn, err := grpc.NewClient("unix://"+d.Socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), // the process may just have been started again
 			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, MaxDelay: 200 * time.Millisecond}}))
 		must(d.t, err)
 		d.conn = conn
