@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"nodal/test/agent"
 )
 
@@ -135,7 +137,9 @@ func TestBadFilesHarmNothingElse(t *testing.T) {
 		t.Errorf("after bad files %s runs, want %s as before", after, before)
 	}
 	n.file("node/manifests/edited.yaml", strings.Replace(text, "probe:1", "probe:2", 1))
-	events.until(`"Started"`)
+	n.wait("edited-node-a", "the mended file's image", func(p *corev1.Pod) bool {
+		return strings.Contains(containerStatus(p, "main").Image, "probe:2") && ready(p)
+	})
 	if got := n.curl("/v1/node"); strings.Contains(got.body, "edited.yaml") {
 		t.Errorf("the mended file is still called wrong: %s", got)
 	}
