@@ -8,7 +8,6 @@ import (
 // pod is a manifest of a pod with containers that run the probe.
 type pod struct {
 	name       string
-	uid        string
 	restart    string // restartPolicy; Always if empty
 	grace      int    // seconds; 1 if zero
 	labels     map[string]string
@@ -32,19 +31,17 @@ func web(name string) pod { return runs(name, "http", "8080") }
 
 // shell is a pod of one container, main, that runs a script in busybox.
 func shell(name, script string) pod {
-	return pod{name: name, apps: []program{script1("main", script)}}
+	return pod{name: name, apps: []program{busybox("main", script)}}
 }
 
-func script1(name, script string) program {
+// busybox is a container that runs a script.
+func busybox(name, script string) program {
 	return program{name: name, image: "nodal.test/busybox:1", args: []string{"sh", "-c", script}}
 }
 
 func (p pod) yaml() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: v1\nkind: Pod\nmetadata:\n  name: %s\n", p.name)
-	if p.uid != "" {
-		fmt.Fprintf(&b, "  uid: %s\n", p.uid)
-	}
 	if len(p.labels) > 0 {
 		b.WriteString("  labels:\n")
 		for key, value := range p.labels {

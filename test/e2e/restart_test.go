@@ -45,8 +45,7 @@ func (n *node) healthy() string {
 	return fmt.Sprint(running)
 }
 
-// unmoved watches all that is told of a healthy pod until it is settled and
-// fails if it was ever shown as less than ready.
+// unmoved fails if the first that is told of a pod is not that it is ready.
 func (n *node) unmoved(names ...string) {
 	n.t.Helper()
 	for _, name := range names {

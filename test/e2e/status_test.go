@@ -56,7 +56,7 @@ func TestCrashingContainerIsRestartedWithBackoff(t *testing.T) {
 func TestInitContainersRunInOrderAndOnce(t *testing.T) {
 	n := start(t)
 	p := web("ordered")
-	p.init = []program{script1("first", "sleep 0.2; echo one"), script1("second", "echo two")}
+	p.init = []program{busybox("first", "sleep 0.2; echo one"), busybox("second", "echo two")}
 	n.apply(p.yaml())
 	got := n.waitRunning("ordered")
 	first, second, main := containerStatus(got, "first"), containerStatus(got, "second"), containerStatus(got, "main")

@@ -150,12 +150,10 @@ func TestEventsAndTimelineTellWhatHappened(t *testing.T) {
 	if len(timeline.Steps) < 6 || timeline.Steps[0].What != "Accepted" || timeline.Steps[len(timeline.Steps)-1].What != "Ready" {
 		t.Errorf("the timeline is %+v, want it from Accepted to Ready", timeline.Steps)
 	}
-	last := ""
 	for _, step := range timeline.Steps {
 		if step.Time == "" || step.SinceAccepted == "" {
 			t.Errorf("step %+v lacks its time", step)
 		}
-		last = max(last, step.What)
 	}
 	n.deletePod("story", "")
 	if got := n.curl("/v1/namespaces/default/pods/story/timeline"); !strings.Contains(got.body, "Killing") {
