@@ -53,7 +53,10 @@ func newNodal(t testing.TB, binary string) (*column, error) {
 	}
 	socket := nodalSocket(root)
 	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: 10 * time.Millisecond}}))
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: 10 * time.Millisecond},
+			MinConnectTimeout: 10 * time.Second,
+		}))
 	if err != nil {
 		return nil, fmt.Errorf("dial %s: %w", socket, err)
 	}

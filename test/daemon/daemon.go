@@ -222,7 +222,10 @@ func (d *Daemon) Conn() *grpc.ClientConn {
 	if d.conn == nil {
 		conn, err := grpc.NewClient("unix://"+d.Socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), // the process may just have been started again
-			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, MaxDelay: 200 * time.Millisecond}}))
+			grpc.WithConnectParams(grpc.ConnectParams{
+				Backoff:           backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, MaxDelay: 200 * time.Millisecond},
+				MinConnectTimeout: 10 * time.Second, // else a busy machine never gets through a handshake
+			}))
 		must(d.t, err)
 		d.conn = conn
 	}
