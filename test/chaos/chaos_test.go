@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/test/daemon"
 	"nodal/test/rig"
@@ -61,7 +63,7 @@ func play(t *testing.T, strike func(*chaos)) {
 			strike(c)
 		}
 		accepted := <-posted
-		c.d.AwaitHealthy()
+		c.awaitAPI()
 		shown := c.d.Await("all accepted pods are ready", func(p daemon.Pods) bool { return p.Ready(names...) })
 		c.check(accepted, seen, shown)
 		if t.Failed() {
@@ -73,7 +75,7 @@ func play(t *testing.T, strike func(*chaos)) {
 		if c.rand.IntN(3) == 0 {
 			c.pause(500 * time.Millisecond)
 			strike(c)
-			c.d.AwaitHealthy()
+			c.awaitAPI()
 		}
 		c.awaitEmpty()
 		c.d.Await("all pods are gone", func(p daemon.Pods) bool { return p.Gone(names...) })
@@ -131,6 +133,25 @@ func (c *chaos) apply(ctx context.Context, manifests nodev1.ManifestsServiceClie
 		if ctx.Err() != nil {
 			c.t.Errorf("%s is not accepted: %v", name, err)
 			return ""
+		}
+		wait(ctx, 20*time.Millisecond)
+	}
+}
+
+// awaitAPI returns once the connection, not only the agent, is over the kill.
+func (c *chaos) awaitAPI() {
+	c.t.Helper()
+	c.d.AwaitHealthy()
+	ctx, cancel := context.WithTimeout(c.t.Context(), daemon.Patience)
+	defer cancel()
+	pods := nodev1.NewPodsServiceClient(c.d.Conn())
+	for {
+		_, err := pods.ListPods(ctx, &nodev1.ListPodsRequest{}, grpc.WaitForReady(true))
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			c.t.Fatalf("the agent is healthy but lists no pods: %v", err)
 		}
 		wait(ctx, 20*time.Millisecond)
 	}
