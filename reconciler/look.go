@@ -198,34 +198,6 @@ func observedOr(all map[node.Key]*node.Observed, key node.Key) *node.Observed {
 	return &node.Observed{}
 }
 
-// admit bounds how many things are made at once on the node: more than the
-// machine can do side by side only makes each of them late.
-func (r *Reconciler) admit(ctx context.Context, a node.Action) error {
-	if !makes(a) {
-		return nil
-	}
-	select {
-	case r.starts <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (r *Reconciler) leave(a node.Action) {
-	if makes(a) {
-		<-r.starts
-	}
-}
-
-func makes(a node.Action) bool {
-	switch a.(type) {
-	case node.RunSandbox, node.CreateContainer, node.StartContainer:
-		return true
-	}
-	return false
-}
-
 // tellReady records the moment a pod becomes ready, or stops being so.
 func (r *Reconciler) tellReady(t *tracked) {
 	s := status.Of(r.Site, t.Slot(), t.Got())

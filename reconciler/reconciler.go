@@ -31,7 +31,7 @@ type Reconciler struct {
 	ready   bool  // every source has delivered
 	began   time.Time
 	looked  chan struct{} // closed after the first full look
-	starts  chan struct{}
+	gate    *gate
 	done    chan finished
 	seen    chan sighting
 	wakes   chan node.Key
@@ -82,7 +82,7 @@ func New(c Config) *Reconciler {
 		since:  -1,
 		alarms: alarms{due: map[node.Key]time.Time{}},
 		looked: make(chan struct{}),
-		starts: make(chan struct{}, c.Starts),
+		gate:   newGate(c.Starts),
 		done:   make(chan finished), seen: make(chan sighting),
 		wakes: make(chan node.Key, 256), relists: make(chan struct{}, 1),
 	}
@@ -251,10 +251,9 @@ func (r *Reconciler) start(loop context.Context, t *tracked, a node.Action) {
 	go func() {
 		defer cancel()
 		f := finished{t: t, pod: pod, Outcome: Outcome{Action: a}}
-		if f.Err = r.admit(ctx, a); f.Err == nil {
-			f.Result, f.Err = r.Act.Do(ctx, t.key, pod, got, a)
-			r.leave(a)
-		}
+		f.Result, f.Err = r.gate.through(ctx, a, func() (node.Result, error) {
+			return r.Act.Do(ctx, t.key, pod, got, a)
+		})
 		if ctx.Err() != nil && f.Err != nil {
 			f.Err = context.Cause(ctx)
 		}

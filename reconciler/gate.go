@@ -1,0 +1,103 @@
+package reconciler
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"nodal/node"
+)
+
+// gate bounds how many things are made at once on the node: more than the
+// machine can do side by side only makes each of them late. Whoever brings its
+// pod closest to running goes first, so that of many pods the first ones run
+// early, instead of all of them late.
+type gate struct {
+	mu      sync.Mutex
+	free    int
+	waiting [urgencies][]chan struct{}
+}
+
+// Urgencies of things that wait, the least urgent first.
+const (
+	sandboxUrgency = iota
+	createUrgency
+	startUrgency
+	urgencies
+)
+
+func newGate(width int) *gate { return &gate{free: width} }
+
+// enter waits for a place. Who got one leaves it again.
+func (g *gate) enter(ctx context.Context, urgency int) error {
+	g.mu.Lock()
+	if g.free > 0 {
+		g.free--
+		g.mu.Unlock()
+		return nil
+	}
+	turn := make(chan struct{})
+	g.waiting[urgency] = append(g.waiting[urgency], turn)
+	g.mu.Unlock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+		g.giveUp(urgency, turn)
+		return ctx.Err()
+	}
+}
+
+// giveUp steps out of the queue, or passes on the place that came too late.
+func (g *gate) giveUp(urgency int, turn chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if i := slices.Index(g.waiting[urgency], turn); i >= 0 {
+		g.waiting[urgency] = slices.Delete(g.waiting[urgency], i, i+1)
+		return
+	}
+	g.pass()
+}
+
+func (g *gate) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pass()
+}
+
+// pass hands a place to the most urgent that waits longest.
+func (g *gate) pass() {
+	for urgency := urgencies - 1; urgency >= 0; urgency-- {
+		if queue := g.waiting[urgency]; len(queue) > 0 {
+			g.waiting[urgency] = queue[1:]
+			close(queue[0])
+			return
+		}
+	}
+	g.free++
+}
+
+// through does what an action needs while it has a place, if it needs one.
+func (g *gate) through(ctx context.Context, a node.Action, do func() (node.Result, error)) (node.Result, error) {
+	urgency, makes := urgencyOf(a)
+	if !makes {
+		return do()
+	}
+	if err := g.enter(ctx, urgency); err != nil {
+		return node.Result{}, err
+	}
+	defer g.leave()
+	return do()
+}
+
+func urgencyOf(a node.Action) (urgency int, makes bool) {
+	switch a.(type) {
+	case node.RunSandbox:
+		return sandboxUrgency, true
+	case node.CreateContainer:
+		return createUrgency, true
+	case node.StartContainer:
+		return startUrgency, true
+	}
+	return 0, false
+}
