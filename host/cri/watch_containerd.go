@@ -56,14 +56,21 @@ func (r *Runtime) watchContainerd(ctx context.Context, wake func(node.Key), reli
 		if err != nil {
 			return err
 		}
+		r.hear(ctx, event, wake, relist)
+	}
+}
+
+// hear tells of an event once there is something to see of it.
+func (r *Runtime) hear(ctx context.Context, event containerdEvent, wake func(node.Key), relist func()) {
+	switch {
+	case event.topic != topicExit:
 		r.tell(event, wake, relist)
-		if event.topic == topicExit {
-			go func() {
-				if r.exitKnown(ctx, event.container) {
-					r.tell(event, wake, relist)
-				}
-			}()
-		}
+	case event.process == event.container: // else the end of a command that was run in it
+		go func() {
+			if r.exitKnown(ctx, event.container) {
+				r.tell(event, wake, relist)
+			}
+		}()
 	}
 }
 
@@ -120,13 +127,10 @@ func (r *Runtime) subscribe(ctx context.Context) (grpc.ClientStream, error) {
 type containerdEvent struct {
 	topic     string
 	container string
-	process   string // empty: the container's first
+	process   string // that ended; the container's own has its id
 }
 
 func (r *Runtime) tell(event containerdEvent, wake func(node.Key), relist func()) {
-	if event.process != "" && event.process != event.container {
-		return // the end of a command that was run in the container
-	}
 	key, known := r.keys.find(event.container)
 	switch {
 	case known:

@@ -46,18 +46,22 @@ func TestContainerdEventsBecomeHints(t *testing.T) {
 		{"the removal of an unknown container", topicDelete, "c2", "", false, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := New(nil, nil, Config{}, slog.New(slog.DiscardHandler))
-			key := node.Key{Namespace: "default", Name: "web"}
-			r.keys.put("c1", key)
-			event, err := parseEnvelope(envelope(test.topic, test.container, test.process))
-			if err != nil {
-				t.Fatal(err)
-			}
-			woken, relisted := false, false
-			r.tell(event, func(k node.Key) { woken = k == key }, func() { relisted = true })
-			if woken != test.woken || relisted != test.relisted {
-				t.Errorf("woken %t, relisted %t, want %t, %t", woken, relisted, test.woken, test.relisted)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				exited := &late{states: []runtimeapi.ContainerState{runtimeapi.ContainerState_CONTAINER_EXITED}}
+				r := New(exited, nil, Config{}, slog.New(slog.DiscardHandler))
+				key := node.Key{Namespace: "default", Name: "web"}
+				r.keys.put("c1", key)
+				event, err := parseEnvelope(envelope(test.topic, test.container, test.process))
+				if err != nil {
+					t.Fatal(err)
+				}
+				woken, relisted := false, false
+				r.hear(t.Context(), event, func(k node.Key) { woken = k == key }, func() { relisted = true })
+				synctest.Wait()
+				if woken != test.woken || relisted != test.relisted {
+					t.Errorf("woken %t, relisted %t, want %t, %t", woken, relisted, test.woken, test.relisted)
+				}
+			})
 		})
 	}
 }
