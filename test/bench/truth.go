@@ -12,7 +12,7 @@ import (
 
 const (
 	patience       = 3 * time.Minute
-	pollStarted    = 15 * time.Millisecond // the runtime stamps starts itself
+	pollStarted    = 100 * time.Millisecond // the runtime stamps starts itself, and asking it often would slow them down
 	pollGone       = 5 * time.Millisecond
 	benchLabel     = "bench"
 	containerLabel = "io.kubernetes.container.name"
