@@ -23,7 +23,7 @@ build: ## build bin/kubelet
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubelet ./cmd/kubelet
 
 run: setup build ## bring up a node with one example pod and print how to reach it
-	go run ./test/run
+	@go build -o .cache/example ./test/run && .cache/example
 
 test: setup ## run every check and every test, those on a real runtime included
 	@test/all.sh
