@@ -23,7 +23,7 @@ var _ nodev1.ManifestsServiceServer = (*manifestService)(nil)
 
 // Apply makes the node want what the bundle says.
 func (s *manifestService) Apply(_ context.Context, r *nodev1.ApplyRequest) (*nodev1.ApplyResponse, error) {
-	deliveries, err := deliver(r.GetManifest(), s.limit)
+	deliveries, err := deliver(r.GetManifest(), s.limit, manifest.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (s *manifestService) Apply(_ context.Context, r *nodev1.ApplyRequest) (*nod
 
 // Plan answers what Apply would do.
 func (s *manifestService) Plan(_ context.Context, r *nodev1.PlanRequest) (*nodev1.PlanResponse, error) {
-	deliveries, err := deliver(r.GetManifest(), s.limit)
+	deliveries, err := deliver(r.GetManifest(), s.limit, manifest.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -76,11 +76,11 @@ func fits(text string, limit int) error {
 }
 
 // deliver decodes a bundle for the intake.
-func deliver(text string, limit int) ([]intake.Delivery, error) {
+func deliver(text string, limit int, opts manifest.Options) ([]intake.Delivery, error) {
 	if err := fits(text, limit); err != nil {
 		return nil, err
 	}
-	docs, err := manifest.Decode([]byte(text), manifest.Options{})
+	docs, err := manifest.Decode([]byte(text), opts)
 	if err != nil {
 		return nil, err
 	}

@@ -120,6 +120,14 @@ func TestPutDeleteAndRestartAnswerWithThePod(t *testing.T) {
 	}
 }
 
+func TestPutTakesTheNamespaceOfItsPath(t *testing.T) {
+	n := newNode(t)
+	put := n.do(t, "PUT", "/v1/namespaces/shop/pods/web", manifestOf("web"))
+	if put.status != 200 || !strings.Contains(put.body, `"namespace":"shop"`) {
+		t.Errorf("got %d %s, want the pod in namespace shop", put.status, put.body)
+	}
+}
+
 func TestAListIsSelected(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("a"))

@@ -13,6 +13,7 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
 	"nodal/node/intake"
+	"nodal/node/manifest"
 	"nodal/node/status"
 )
 
@@ -82,7 +83,7 @@ func (s *podService) phase(v node.View) corev1.PodPhase {
 // PutPod applies a manifest of one pod, the one that the path names.
 func (s *podService) PutPod(_ context.Context, r *nodev1.PutPodRequest) (*nodev1.PutPodResponse, error) {
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
-	deliveries, err := deliver(r.GetManifest(), s.limit)
+	deliveries, err := deliver(r.GetManifest(), s.limit, manifest.Options{Namespace: key.Namespace})
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +164,7 @@ func graceOf(seconds *int64) (*time.Duration, error) {
 // RestartPod has running containers end and start anew.
 func (s *podService) RestartPod(_ context.Context, r *nodev1.RestartPodRequest) (*nodev1.RestartPodResponse, error) {
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
-	if err := s.intake.Restart(key, r.GetContainer(), s.now()); err != nil {
+	if err := s.intake.Restart(key, r.GetContainer()); err != nil {
 		return nil, err
 	}
 	view, err := find(s.store, key)

@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"nodal/node"
 )
 
 // Restart asks that the named container, or every container of the pod, ends
 // its present run and starts anew.
-func (in Intake) Restart(key node.Key, container string, _ time.Time) error {
+func (in Intake) Restart(key node.Key, container string) error {
 	view, ok := in.Store.View(key)
 	if !ok {
 		return fmt.Errorf("pod %s: %w", key, node.ErrNotFound)

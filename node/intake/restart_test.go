@@ -30,7 +30,7 @@ func TestRestart(t *testing.T) {
 			"<nil>", []node.Restart{{Container: "app", Attempt: 3}, {Container: "side", Attempt: 1}}},
 		{"what was asked before stays asked", func(b *bench) {
 			b.in.Store.Observe(web, running)
-			if err := b.in.Restart(web, "side", b.now); err != nil {
+			if err := b.in.Restart(web, "side"); err != nil {
 				b.t.Fatal(err)
 			}
 		}, "app", "<nil>", []node.Restart{{Container: "app", Attempt: 3}, {Container: "side", Attempt: 1}}},
@@ -44,7 +44,7 @@ func TestRestart(t *testing.T) {
 			b := newBench(t)
 			b.apply(pod("web", "a:1", two))
 			c.prepare(b)
-			if got := kind(b.in.Restart(web, c.container, b.now)); got != c.says {
+			if got := kind(b.in.Restart(web, c.container)); got != c.says {
 				t.Errorf("said %q, want %q", got, c.says)
 			}
 			view, _ := b.in.Store.View(web)
@@ -55,7 +55,7 @@ func TestRestart(t *testing.T) {
 	}
 	t.Run("a pod that is not there is not found", func(t *testing.T) {
 		b := newBench(t)
-		if got, want := kind(b.in.Restart(web, "", b.now)), "not found"; got != want {
+		if got, want := kind(b.in.Restart(web, "")), "not found"; got != want {
 			t.Errorf("said %q, want %q", got, want)
 		}
 	})

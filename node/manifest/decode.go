@@ -12,11 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Options bound what a bundle may hold.
+// Options say how a bundle is read.
 type Options struct {
 	// MaxDocuments is the most documents, and the most pods, one bundle may
 	// hold; 0 means 1000.
 	MaxDocuments int
+	// Namespace is that of pods that name none; empty means default.
+	Namespace string
 }
 
 const defaultMaxDocuments = 1000
@@ -40,7 +42,7 @@ func Decode(data []byte, opts Options) ([]Doc, error) {
 // DecodeEach reads a bundle whose documents stand for themselves: the sound pods
 // come back beside the *node.InvalidError of the others.
 func DecodeEach(data []byte, opts Options) ([]Doc, error) {
-	b := bundle{limit: opts.MaxDocuments, first: map[types.NamespacedName]int{}}
+	b := bundle{limit: opts.MaxDocuments, namespace: opts.Namespace, first: map[types.NamespacedName]int{}}
 	if b.limit <= 0 {
 		b.limit = defaultMaxDocuments
 	}
@@ -50,9 +52,10 @@ func DecodeEach(data []byte, opts Options) ([]Doc, error) {
 
 // bundle is the state of one reading.
 type bundle struct {
-	limit int
-	docs  []Doc
-	first map[types.NamespacedName]int // the document that named a pod first
+	limit     int
+	namespace string
+	docs      []Doc
+	first     map[types.NamespacedName]int // the document that named a pod first
 	violations
 }
 
@@ -172,6 +175,7 @@ func (b *bundle) pod(at place, object []byte) {
 	}
 	pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	forgetServerFields(pod)
+	setDefault(&pod.Namespace, b.namespace)
 	Default(pod)
 	if errs := Validate(pod); len(errs) > 0 {
 		b.addFieldErrors(at, errs)
