@@ -1,0 +1,104 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// Options of an import.
+type Options struct {
+	Name     string         // for the one image of the tarball, instead of its own
+	Progress func(Progress) // is called in between, by the goroutine that imports; nil: nobody asks
+}
+
+// Progress is how far an import has come.
+type Progress struct {
+	Read int64  // bytes of the tarball, as it came
+	File string // of the tarball, that is being read
+}
+
+// found is an image of a tarball that is whole, and the names that it shall have.
+type found struct {
+	root       v1.Descriptor
+	tree       tree
+	references []string
+}
+
+// Import takes the images of a tarball, as docker save writes it or with an OCI
+// layout in it, plain or compressed by gzip or zstd. It reads the stream once and
+// writes each file once. All images of it become known together, or none.
+func (s *Store) Import(ctx context.Context, r io.Reader, o Options) (_ []Image, err error) {
+	st, err := s.newStage()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, st.remove()) }()
+	if err := st.unpack(&meter{ctx: ctx, r: r, tell: o.Progress}); err != nil {
+		return nil, fmt.Errorf("read the tarball: %w", err)
+	}
+	images, err := st.images(o.Name)
+	if err != nil {
+		return nil, err
+	}
+	return s.commit(st, images, nil)
+}
+
+// commit keeps images: first all of their content, then their names.
+func (s *Store) commit(st *stage, images []found, drop func(string) bool) ([]Image, error) {
+	roots := map[string]v1.Descriptor{}
+	var taken []Image
+	for _, image := range images {
+		for _, blob := range image.tree.blobs {
+			if err := st.commit(blob, filepath.Join(s.blobs(), blob.Digest.Hex)); err != nil {
+				return nil, fmt.Errorf("keep blob %s: %w", blob.Digest, err)
+			}
+		}
+		for _, reference := range image.references {
+			roots[reference] = image.root
+			taken = append(taken, Image{
+				Reference: reference, Digest: image.root.Digest.String(),
+				ID: image.tree.config.Digest.String(), Size: image.tree.size(),
+			})
+		}
+	}
+	if err := syncDir(s.blobs()); err != nil {
+		return nil, fmt.Errorf("keep blobs: %w", err)
+	}
+	return taken, s.name(roots, drop)
+}
+
+// meter counts what is read, ends with its context, and tells how it goes.
+type meter struct {
+	ctx  context.Context
+	r    io.Reader
+	tell func(Progress)
+	at   Progress
+	told int64
+
+	failed error // of the stream itself, not of what came through it
+}
+
+// tellEvery is how many bytes lie between two words on progress.
+const tellEvery = 1 << 20
+
+func (m *meter) Read(p []byte) (int, error) {
+	if m.ctx.Err() != nil {
+		m.failed = context.Cause(m.ctx)
+		return 0, m.failed
+	}
+	n, err := m.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		m.failed = err
+	}
+	m.at.Read += int64(n)
+	if m.tell != nil && m.at.Read-m.told >= tellEvery {
+		m.told = m.at.Read
+		m.tell(m.at)
+	}
+	return n, err
+}

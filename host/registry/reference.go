@@ -1,0 +1,47 @@
+package registry
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+
+	"nodal/node"
+)
+
+// dockerHub is what runtimes call the registry of short names; the library below
+// has another name for it.
+const dockerHub = "docker.io"
+
+// fullReference writes a reference out as runtimes keep it: nginx becomes
+// docker.io/library/nginx:latest.
+func fullReference(reference string) (string, error) {
+	tag, err := name.NewTag(reference)
+	if err != nil {
+		return "", fmt.Errorf("image name %q is not of the form [registry/]path[:tag]: %w", reference, node.ErrInvalid)
+	}
+	registry := tag.RegistryStr()
+	if registry == name.DefaultRegistry {
+		registry = dockerHub
+	}
+	return registry + "/" + tag.RepositoryStr() + ":" + tag.TagStr(), nil
+}
+
+// fullReferences writes out what a tarball, or who imports it, calls an image.
+func fullReferences(chosen string, own []string) ([]string, error) {
+	if chosen != "" {
+		own = []string{chosen}
+	}
+	var full []string
+	for _, reference := range own {
+		name, err := fullReference(reference)
+		if err != nil {
+			return nil, err
+		}
+		full = append(full, name)
+	}
+	return full, nil
+}
+
+// isBareTag says whether an annotation holds only a tag, which names no image.
+func isBareTag(reference string) bool { return !strings.ContainsAny(reference, "/:") }

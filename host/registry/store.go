@@ -1,0 +1,138 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"nodal/node"
+)
+
+// Config is where images are kept and how many.
+type Config struct {
+	Dir     string
+	Reserve int64 // bytes that an import leaves free on the disk; 0: 256 MiB
+	Limit   int64 // bytes that one import may unpack to; 0: what the disk has
+	Log     *slog.Logger
+}
+
+const (
+	defaultReserve = 256 << 20
+	dirMode        = 0o700
+	fileMode       = 0o600
+)
+
+// Image is one reference and what it stands for on this machine.
+type Image struct {
+	Reference string // in full: docker.io/library/nginx:1.25
+	Digest    string // of what is referred to, a manifest or an index
+	ID        string // as runtimes have it: the digest of the image's configuration
+	Size      int64  // of all its blobs
+}
+
+// Store is a set of images on disk. Its methods may be called from any goroutine,
+// but one process at a time may have it open.
+type Store struct {
+	cfg Config
+
+	mu    sync.RWMutex
+	roots map[string]v1.Descriptor // by full reference
+}
+
+// Open opens a store or makes it. An image that is not whole is dropped, and told
+// in the log; blobs that belong to none are removed.
+func Open(cfg Config) (*Store, error) {
+	if cfg.Reserve == 0 {
+		cfg.Reserve = defaultReserve
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	s := &Store{cfg: cfg}
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("open image store %s: %w", cfg.Dir, err)
+	}
+	return s, nil
+}
+
+func (s *Store) open() error {
+	if err := os.RemoveAll(s.staging()); err != nil {
+		return err
+	}
+	for _, dir := range []string{s.blobs(), s.staging()} {
+		if err := os.MkdirAll(dir, dirMode); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(s.cfg.Dir, "oci-layout"), []byte(`{"imageLayoutVersion":"1.0.0"}`), fileMode); err != nil {
+		return err
+	}
+	if err := s.readIndex(); err != nil {
+		return err
+	}
+	return s.sweep(s.wanted())
+}
+
+func (s *Store) blobs() string   { return filepath.Join(s.cfg.Dir, "blobs", "sha256") }
+func (s *Store) staging() string { return filepath.Join(s.cfg.Dir, "staging") }
+
+// wanted are the digests of every image, after those were dropped of which
+// something is missing.
+func (s *Store) wanted() map[string]bool {
+	digests := map[string]bool{}
+	for reference, root := range s.roots {
+		tree, err := readTree(s, root)
+		if err != nil {
+			s.cfg.Log.Warn("an imported image is damaged and no longer served; import it again", "image", reference, "err", err)
+			delete(s.roots, reference)
+			continue
+		}
+		for _, blob := range tree.blobs {
+			digests[blob.Digest.Hex] = true
+		}
+	}
+	return digests
+}
+
+func (s *Store) sweep(wanted map[string]bool) error {
+	entries, err := os.ReadDir(s.blobs())
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, entry := range entries {
+		if !wanted[entry.Name()] {
+			errs = append(errs, os.Remove(filepath.Join(s.blobs(), entry.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// path is where a blob lies. Not every hash that a client sends is the name of a
+// file.
+func (s *Store) path(digest v1.Hash) (string, error) {
+	if digest.Algorithm != "sha256" || len(digest.Hex) != 64 || strings.Trim(digest.Hex, "0123456789abcdef") != "" {
+		return "", fmt.Errorf("digest %s is no SHA-256: %w", digest, node.ErrInvalid)
+	}
+	path := filepath.Join(s.blobs(), digest.Hex)
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("blob %s: %w", digest, node.ErrNotFound)
+	} else if err != nil {
+		return "", err
+	}
+	return path, nil
+}
+
+// root is what a full reference leads to.
+func (s *Store) root(reference string) (v1.Descriptor, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	root, ok := s.roots[reference]
+	return root, ok
+}

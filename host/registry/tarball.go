@@ -1,0 +1,131 @@
+package registry
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/klauspost/compress/zstd"
+
+	"nodal/node"
+)
+
+const (
+	maxEntries = 10_000    // of a tarball; an image has at most 127 layers
+	maxWindow  = 128 << 20 // bytes of memory that a zstd stream may ask for
+	trailer    = 1 << 20   // bytes that may follow the last entry
+)
+
+var (
+	gzipMagic = []byte{0x1f, 0x8b}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+)
+
+// decompress looks at how a stream begins, says what it would be as a layer, and
+// takes its compression away.
+func decompress(r io.Reader) (types.MediaType, io.ReadCloser, error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	head, err := in.Peek(len(zstdMagic))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", nil, err
+	}
+	switch {
+	case bytes.HasPrefix(head, gzipMagic):
+		plain, err := gzip.NewReader(in)
+		return types.OCILayer, plain, err
+	case bytes.HasPrefix(head, zstdMagic):
+		plain, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return "", nil, err
+		}
+		return types.OCILayerZStd, plain.IOReadCloser(), nil
+	}
+	return types.OCIUncompressedLayer, io.NopCloser(in), nil
+}
+
+// unpack stages every file of a tarball.
+func (st *stage) unpack(m *meter) error {
+	_, in, err := decompress(m)
+	if err != nil {
+		return invalidUnlessOurs(m, err)
+	}
+	defer in.Close()
+	entries := tar.NewReader(in)
+	for n := 0; ; n++ {
+		header, err := entries.Next()
+		if errors.Is(err, io.EOF) && n > 0 {
+			// A checksum may follow, and a client wants to be read to its end.
+			_, err := io.CopyN(io.Discard, in, trailer)
+			return invalidUnlessOurs(m, dropEOF(err))
+		}
+		if err != nil {
+			return invalidUnlessOurs(m, fmt.Errorf("it is no tar archive of images, plain or compressed by gzip or zstd, or cut short: %w", err))
+		}
+		if n == maxEntries {
+			return fmt.Errorf("it has more than %d entries: %w", maxEntries, node.ErrTooLarge)
+		}
+		m.at.File = header.Name
+		if err := st.take(header, entries); err != nil {
+			return invalidUnlessOurs(m, fmt.Errorf("entry %q: %w", header.Name, err))
+		}
+	}
+}
+
+// take stages one entry. Directories and devices mean nothing in an image's tarball.
+func (st *stage) take(header *tar.Header, r io.Reader) error {
+	name := path.Clean(header.Name)
+	switch header.Typeflag {
+	case tar.TypeReg:
+		file, err := st.add(r)
+		if err != nil {
+			return err
+		}
+		if said, ok := strings.CutPrefix(name, "blobs/sha256/"); ok && said != file.Digest.Hex {
+			return fmt.Errorf("its content has digest %s: it is corrupt: %w", file.Digest, node.ErrInvalid)
+		}
+		st.names[name] = file
+	case tar.TypeSymlink: // docker writes a layer once and then refers to it
+		st.links[name] = path.Join(path.Dir(name), header.Linkname)
+	case tar.TypeLink:
+		st.links[name] = path.Clean(header.Linkname)
+	}
+	return nil
+}
+
+// file returns an entry of the tarball.
+func (st *stage) file(name string) (v1.Descriptor, error) {
+	at := path.Clean(name)
+	for range 8 { // links to links; a circle is cut
+		if file, ok := st.names[at]; ok {
+			return file, nil
+		}
+		at = st.links[at]
+	}
+	return v1.Descriptor{}, fmt.Errorf("the tarball has no file %q: is it cut short? %w", name, node.ErrInvalid)
+}
+
+func dropEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// invalidUnlessOurs blames the tarball for what is neither the disk's fault nor
+// that of who sends it.
+func invalidUnlessOurs(m *meter, err error) error {
+	var disk *fs.PathError
+	if err == nil || m.failed != nil || errors.As(err, &disk) || errors.Is(err, node.ErrNoSpace) || errors.Is(err, node.ErrTooLarge) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, node.ErrInvalid)
+}
