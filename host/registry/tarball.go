@@ -68,7 +68,7 @@ func (st *stage) unpack(m *meter) error {
 			return invalidUnlessOurs(m, dropEOF(err))
 		}
 		if err != nil {
-			return invalidUnlessOurs(m, fmt.Errorf("it is no tar archive of images, plain or compressed by gzip or zstd, or cut short: %w", err))
+			return invalidUnlessOurs(m, fmt.Errorf("it is no tar archive, plain or compressed by gzip or zstd, or it is cut short: %w", err))
 		}
 		if n == maxEntries {
 			return fmt.Errorf("it has more than %d entries: %w", maxEntries, node.ErrTooLarge)
@@ -126,6 +126,9 @@ func invalidUnlessOurs(m *meter, err error) error {
 	var disk *fs.PathError
 	if err == nil || m.failed != nil || errors.As(err, &disk) || errors.Is(err, node.ErrNoSpace) || errors.Is(err, node.ErrTooLarge) {
 		return err
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("it is cut short: %w", err)
 	}
 	return fmt.Errorf("%w: %w", err, node.ErrInvalid)
 }
