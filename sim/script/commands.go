@@ -149,7 +149,7 @@ func (s *stage) restart(words []string) error {
 	if len(words) != 2 {
 		return errUsage
 	}
-	return s.intake.Restart(s.key, words[1], s.now)
+	return s.intake.Restart(s.key, words[1])
 }
 
 func (s *stage) reply(words []string) error {
