@@ -11,7 +11,7 @@
 // There is one table of routes (routes.go), one of methods and the rights they
 // need (verbs.go) and one of error kinds and their codes (errors.go); tests
 // keep them complete. Then there is one file a service (manifests.go, pods.go,
-// logs.go, exec.go, events.go, node_info.go) and one a kubelet path
+// logs.go, exec.go, events.go, images.go, node_info.go) and one a kubelet path
 // (kubelet_*.go). What pods look like to a client is in render.go.
 //
 // REST answers are protojson: names in camelCase, 64-bit integers as strings,

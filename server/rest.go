@@ -22,6 +22,8 @@ type rest struct {
 	watchPods   http.Handler
 	watchEvents http.Handler
 	logs        http.Handler
+
+	importImages http.Handler
 }
 
 func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
@@ -42,6 +44,7 @@ func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
 		nodev1.RegisterPodsServiceHandlerClient(ctx, mux, nodev1.NewPodsServiceClient(conn)),
 		nodev1.RegisterExecServiceHandlerClient(ctx, mux, nodev1.NewExecServiceClient(conn)),
 		nodev1.RegisterEventsServiceHandlerClient(ctx, mux, nodev1.NewEventsServiceClient(conn)),
+		nodev1.RegisterImagesServiceHandlerClient(ctx, mux, nodev1.NewImagesServiceClient(conn)),
 		nodev1.RegisterNodeServiceHandlerClient(ctx, mux, nodev1.NewNodeServiceClient(conn)),
 	)
 	if err != nil {
@@ -52,6 +55,8 @@ func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
 		watchPods:   stream{open: openPodWatch(nodev1.NewPodsServiceClient(conn))},
 		watchEvents: stream{open: openEventWatch(nodev1.NewEventsServiceClient(conn))},
 		logs:        stream{open: openLogs(nodev1.NewLogsServiceClient(conn)), plain: true},
+
+		importImages: importBody{client: nodev1.NewImagesServiceClient(conn)},
 	}, nil
 }
 

@@ -53,6 +53,8 @@ func routes(r *rest, k *kubelet) []route {
 		{"GET", "/runningpods/", auth.Read, listenFull, http.HandlerFunc(k.runningPods)},
 		{"GET", "/v1/events", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/events:watch", auth.Read, listenFull, r.watchEvents},
+		{"GET", "/v1/images", auth.Read, listenFull, r.unary},
+		{"POST", "/v1/images:import", auth.Write, listenFull, r.importImages},
 		{"DELETE", "/v1/manifests", auth.Write, listenFull, r.unary},
 		{"POST", "/v1/manifests", auth.Write, listenFull, r.unary},
 		{"POST", "/v1/manifests:plan", auth.Read, listenFull, r.unary},

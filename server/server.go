@@ -32,6 +32,7 @@ type Config struct {
 
 	Runtime     Runtime
 	Logs        Logs
+	Images      Images
 	RunningPods func(context.Context) (map[node.Key]*node.Observed, error) // as the runtime shows them
 	Healthy     func() error                                               // whether the reconciler still turns; nil: it does
 
@@ -57,6 +58,7 @@ type Facts struct {
 type Limits struct {
 	BodyBytes   int           // of a manifest or another body; 4 MiB
 	BodyTimeout time.Duration // until a body has arrived; 30 s
+	ImportIdle  time.Duration // for which nothing of a tarball may come; 1 min
 	NoDebug     bool          // enableDebuggingHandlers is off: no logs, run and the like on kubelet paths
 }
 
@@ -66,6 +68,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.Limits.BodyTimeout == 0 {
 		cfg.Limits.BodyTimeout = 30 * time.Second
+	}
+	if cfg.Limits.ImportIdle == 0 {
+		cfg.Limits.ImportIdle = time.Minute
 	}
 	if cfg.Healthy == nil {
 		cfg.Healthy = func() error { return nil }
@@ -144,6 +149,7 @@ type services struct {
 	logs      *logService
 	exec      *execService
 	events    *eventService
+	images    *imageService
 	node      *nodeService
 }
 
@@ -155,6 +161,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		logs:      &logService{store: cfg.Store, logs: cfg.Logs, site: cfg.Site, now: cfg.Now, stopped: stopped},
 		exec:      &execService{store: cfg.Store, runtime: cfg.Runtime},
 		events:    &eventService{store: cfg.Store, events: cfg.Events, stopped: stopped},
+		images:    &imageService{images: cfg.Images, idle: cfg.Limits.ImportIdle, stopped: stopped},
 		node: &nodeService{
 			store: cfg.Store, sources: cfg.Sources, site: cfg.Site, facts: cfg.Facts,
 			runtime: runtimeStatus{ask: cfg.Runtime.Status, now: cfg.Now},
@@ -168,5 +175,6 @@ func (s services) register(r grpc.ServiceRegistrar) {
 	nodev1.RegisterLogsServiceServer(r, s.logs)
 	nodev1.RegisterExecServiceServer(r, s.exec)
 	nodev1.RegisterEventsServiceServer(r, s.events)
+	nodev1.RegisterImagesServiceServer(r, s.images)
 	nodev1.RegisterNodeServiceServer(r, s.node)
 }

@@ -14,6 +14,8 @@ func verbs() map[string]auth.Verb {
 		nodev1.EventsService_WatchEvents_FullMethodName:    auth.Read,
 		nodev1.ExecService_Exec_FullMethodName:             auth.Exec,
 		nodev1.ExecService_Run_FullMethodName:              auth.Exec,
+		nodev1.ImagesService_ImportImages_FullMethodName:   auth.Write,
+		nodev1.ImagesService_ListImages_FullMethodName:     auth.Read,
 		nodev1.LogsService_ReadLogs_FullMethodName:         auth.Read,
 		nodev1.ManifestsService_Apply_FullMethodName:       auth.Write,
 		nodev1.ManifestsService_Delete_FullMethodName:      auth.Write,

@@ -1,0 +1,179 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+)
+
+// Images are the images on the machine.
+type Images interface {
+	List(context.Context) ([]Image, error)
+	// Import reads a tarball and has its images ready for pods. A name stands for
+	// the tarball's own. Tell is called now and then, by the calling goroutine.
+	Import(ctx context.Context, tarball io.Reader, name string, tell func(ImportProgress)) ([]ImportedImage, error)
+}
+
+// Image is an image under all its names.
+type Image struct {
+	ID         string
+	References []string // with a tag
+	Digests    []string // references with a digest
+	Size       int64
+	Pinned     bool
+}
+
+// ImportProgress is how far an import has come.
+type ImportProgress struct {
+	Read      int64  // bytes of the tarball
+	Reference string // what the runtime is taking; empty while the tarball is read
+}
+
+// ImportedImage is what an import brought.
+type ImportedImage struct {
+	Reference string
+	Digest    string
+	ID        string
+	Size      int64
+}
+
+// imageService shows images and takes new ones in.
+type imageService struct {
+	nodev1.UnimplementedImagesServiceServer
+	images  Images
+	idle    time.Duration // for which nothing of a tarball may come
+	stopped <-chan struct{}
+}
+
+var _ nodev1.ImagesServiceServer = (*imageService)(nil)
+
+const tellInterval = 200 * time.Millisecond // between two words on progress
+
+// ListImages lists what the runtime has.
+func (s *imageService) ListImages(ctx context.Context, _ *nodev1.ListImagesRequest) (*nodev1.ListImagesResponse, error) {
+	images, err := s.images.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reply := &nodev1.ListImagesResponse{}
+	for _, i := range images {
+		reply.Images = append(reply.Images, &nodev1.Image{
+			Id: i.ID, References: i.References, Digests: i.Digests, Size: i.Size, Pinned: i.Pinned,
+		})
+	}
+	return reply, nil
+}
+
+// ImportImages passes the client's stream on as one tarball.
+func (s *imageService) ImportImages(stream importServerStream) error {
+	first, err := stream.Recv()
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("import images: there is no tarball: %w", node.ErrInvalid)
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(stream.Context())
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-s.stopped:
+			cancel(errStopping)
+		case <-ctx.Done():
+		}
+	}()
+	in := newImportInput(s.idle, cancel)
+	defer in.close()
+	stop := context.AfterFunc(ctx, in.close) // frees who waits for the next chunk
+	defer stop()
+	go in.pump(stream, first)
+	images, err := s.images.Import(ctx, in, first.GetName(), sendProgress(stream))
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("import images: %w", cause)
+	}
+	if err != nil {
+		return fmt.Errorf("import images: %w", err)
+	}
+	return stream.Send(&nodev1.ImportImagesResponse{Output: &nodev1.ImportImagesResponse_Result{Result: importResult(images)}})
+}
+
+// sendProgress tells of progress, but not more often than somebody can read it.
+func sendProgress(stream importServerStream) func(ImportProgress) {
+	var last time.Time
+	return func(p ImportProgress) {
+		if p.Reference == "" && time.Since(last) < tellInterval {
+			return
+		}
+		last = time.Now()
+		// A client that is gone ends the import by its context.
+		_ = stream.Send(&nodev1.ImportImagesResponse{Output: &nodev1.ImportImagesResponse_Progress{
+			Progress: &nodev1.ImportProgress{BytesRead: p.Read, Reference: p.Reference},
+		}})
+	}
+}
+
+func importResult(images []ImportedImage) *nodev1.ImportResult {
+	result := &nodev1.ImportResult{}
+	for _, i := range images {
+		result.Images = append(result.Images, &nodev1.ImportedImage{Reference: i.Reference, Digest: i.Digest, Id: i.ID, Size: i.Size})
+	}
+	return result
+}
+
+type importServerStream = grpc.BidiStreamingServer[nodev1.ImportImagesRequest, nodev1.ImportImagesResponse]
+
+// importInput is the chunks of a stream, to be read as one tarball.
+type importInput struct {
+	*io.PipeReader
+	chunks *io.PipeWriter
+	idle   time.Duration
+	cancel context.CancelCauseFunc
+}
+
+func newImportInput(idle time.Duration, cancel context.CancelCauseFunc) *importInput {
+	in := &importInput{idle: idle, cancel: cancel}
+	in.PipeReader, in.chunks = io.Pipe()
+	return in
+}
+
+// pump ends with the client's stream, or when nobody reads what it brings.
+func (in *importInput) pump(stream importServerStream, message *nodev1.ImportImagesRequest) {
+	for {
+		if _, err := in.chunks.Write(message.GetChunk()); err != nil {
+			return
+		}
+		var err error
+		message, err = in.next(stream)
+		switch {
+		case errors.Is(err, io.EOF):
+			in.chunks.Close()
+			return
+		case err != nil:
+			in.cancel(err)
+			return
+		case message.GetName() != "":
+			in.cancel(fmt.Errorf("a name has to come in the first message: %w", node.ErrInvalid))
+			return
+		}
+	}
+}
+
+// next waits for a chunk, but not for ever: a client that was forgotten would hold
+// what was read so far on the disk.
+func (in *importInput) next(stream importServerStream) (*nodev1.ImportImagesRequest, error) {
+	late := time.AfterFunc(in.idle, func() {
+		in.cancel(fmt.Errorf("no part of the tarball came for %s: %w", in.idle, context.DeadlineExceeded))
+	})
+	defer late.Stop()
+	return stream.Recv()
+}
+
+// close frees whoever still reads or writes.
+func (in *importInput) close() { in.PipeReader.Close() }

@@ -1,0 +1,282 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+)
+
+// scriptedImages reads a tarball and does what the test says.
+type scriptedImages struct {
+	listed []Image
+	named  string
+	begin  func(tell func(ImportProgress)) error // before anything is read
+	read   int
+	end    error
+}
+
+var _ Images = (*scriptedImages)(nil)
+
+func (i *scriptedImages) List(context.Context) ([]Image, error) { return i.listed, nil }
+
+func (i *scriptedImages) Import(_ context.Context, tarball io.Reader, name string, tell func(ImportProgress)) ([]ImportedImage, error) {
+	i.named = name
+	if i.begin != nil {
+		if err := i.begin(tell); err != nil {
+			return nil, err
+		}
+	}
+	text, err := io.ReadAll(tarball)
+	i.read = len(text)
+	if err == nil {
+		err = i.end
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []ImportedImage{{Reference: "docker.io/library/app:1", Digest: "sha256:m", ID: "sha256:c", Size: int64(len(text))}}, nil
+}
+
+func withImages(images Images) func(*Config) { return func(c *Config) { c.Images = images } }
+
+func TestImagesAreListed(t *testing.T) {
+	n := newNode(t, withImages(&scriptedImages{listed: []Image{{ID: "sha256:a", References: []string{"app:1"}, Digests: []string{"app@sha256:b"}, Size: 7, Pinned: true}}}))
+	got := n.do(t, "GET", "/v1/images", "")
+	for _, want := range []string{`"id":"sha256:a"`, `"references":["app:1"]`, `"digests":["app@sha256:b"]`, `"size":"7"`, `"pinned":true`} {
+		if got.status != http.StatusOK || !strings.Contains(strings.ReplaceAll(got.body, " ", ""), want) {
+			t.Errorf("got %d %s, want 200 with %s", got.status, got.body, want)
+		}
+	}
+}
+
+func TestATarballIsImportedAsABody(t *testing.T) {
+	images := &scriptedImages{begin: func(tell func(ImportProgress)) error { tell(ImportProgress{Read: 5}); return nil }}
+	n := newNode(t, withImages(images))
+	body := strings.Repeat("x", 3*importChunk+1)
+	got := n.do(t, "POST", "/v1/images:import?name=app:1", body)
+	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(got.body, " ", "")), "\n")
+	want := []string{
+		`{"progress":{"bytesRead":"5"}}`,
+		fmt.Sprintf(`{"result":{"images":[{"reference":"docker.io/library/app:1","digest":"sha256:m","id":"sha256:c","size":"%d"}]}}`, len(body)),
+	}
+	if got.status != http.StatusOK || !slices.Equal(lines, want) {
+		t.Errorf("got %d %q, want 200 %q", got.status, lines, want)
+	}
+	if images.named != "app:1" || images.read != len(body) {
+		t.Errorf("got name %q and %d bytes, want app:1 and %d", images.named, images.read, len(body))
+	}
+	if kind := got.header.Get("Content-Type"); kind != "application/x-ndjson" {
+		t.Errorf("got content type %q, want application/x-ndjson", kind)
+	}
+}
+
+func TestAnImportThatFailsSaysWhy(t *testing.T) {
+	refused := fmt.Errorf("the runtime is not this node's own: %w", node.ErrConflict)
+	corrupt := fmt.Errorf("a layer is corrupt: %w", node.ErrInvalid)
+	for _, c := range []struct {
+		name   string
+		images *scriptedImages
+		body   string
+		status int
+		want   string
+	}{
+		{"before anything is read", &scriptedImages{begin: func(func(ImportProgress)) error { return refused }}, "tarball", 409, "not this node's own"},
+		{"at the end", &scriptedImages{end: corrupt}, "tarball", 400, "a layer is corrupt"},
+		{"after the first line", &scriptedImages{begin: func(tell func(ImportProgress)) error { tell(ImportProgress{Read: 5}); return corrupt }}, "tarball", 200, `{"error":{`},
+		{"without a body", &scriptedImages{}, "", 400, "there is no tarball"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := newNode(t, withImages(c.images))
+			got := n.do(t, "POST", "/v1/images:import", c.body)
+			if got.status != c.status || !strings.Contains(got.body, c.want) {
+				t.Errorf("got %d %s, want %d with %q", got.status, got.body, c.status, c.want)
+			}
+		})
+	}
+}
+
+func TestAnImportIsForWhoMayWrite(t *testing.T) {
+	n := newNode(t, withImages(&scriptedImages{}), func(c *Config) { c.Auth = newAuth(t, false) })
+	for role, want := range map[string]int{"viewer": 403, "operator": 200} {
+		if got := n.do(t, "POST", "/v1/images:import", "tarball", "Authorization", tokenOf(t, role)); got.status != want {
+			t.Errorf("%s: got %d %s, want %d", role, got.status, got.body, want)
+		}
+		if got := n.do(t, "GET", "/v1/images", "", "Authorization", tokenOf(t, role)); got.status != 200 {
+			t.Errorf("%s lists: got %d, want 200", role, got.status)
+		}
+	}
+}
+
+// TestProgressComesWhileTheBodyStillGoes needs a real connection: the client
+// sends the rest only when it has seen the first line.
+func TestProgressComesWhileTheBodyStillGoes(t *testing.T) {
+	images := &scriptedImages{begin: func(tell func(ImportProgress)) error { tell(ImportProgress{Read: 1}); return nil }}
+	n := newNode(t, withImages(images))
+	server := httptest.NewServer(n.server.HTTP())
+	defer server.Close()
+	reader, writer := io.Pipe()
+	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/v1/images:import", reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go writer.Write([]byte("first"))
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	line := make([]byte, 10)
+	if _, err := io.ReadFull(response.Body, line); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writer.Write([]byte("second")); err != nil {
+		t.Fatal(err)
+	}
+	writer.Close()
+	rest, err := io.ReadAll(response.Body)
+	if err != nil || !strings.Contains(string(rest), `"result"`) || images.read != len("firstsecond") {
+		t.Errorf("got %s (error %v) for %d bytes, want a result for 11", rest, err, images.read)
+	}
+}
+
+// TestAnAnswerDoesNotWaitForTheBody: a refusal is there at once, though the
+// client never ends its body.
+func TestAnAnswerDoesNotWaitForTheBody(t *testing.T) {
+	refused := fmt.Errorf("the runtime is not this node's own: %w", node.ErrConflict)
+	n := newNode(t, withImages(&scriptedImages{begin: func(func(ImportProgress)) error { return refused }}))
+	server := httptest.NewServer(n.server.HTTP())
+	defer server.Close()
+	reader, writer := io.Pipe()
+	defer writer.Close()
+	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/v1/images:import", reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go writer.Write([]byte("first"))
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if text, err := io.ReadAll(response.Body); err != nil || response.StatusCode != 409 {
+		t.Errorf("got %d %s (error %v), want 409", response.StatusCode, text, err)
+	}
+}
+
+func TestABodyThatBreaksOffIsNoTarball(t *testing.T) {
+	images := &scriptedImages{}
+	n := newNode(t, withImages(images))
+	r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/images:import",
+		io.MultiReader(strings.NewReader("half"), brokenReader{}))
+	w := httptest.NewRecorder()
+	n.server.HTTP().ServeHTTP(w, r)
+	if w.Code == http.StatusOK || strings.Contains(w.Body.String(), "result") {
+		t.Errorf("got %d %s, want an error", w.Code, w.Body)
+	}
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestATarballIsImportedByGRPC(t *testing.T) {
+	images := &scriptedImages{}
+	client := nodev1.NewImagesServiceClient(newNode(t, withImages(images)).dial(t))
+	stream, err := client.ImportImages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, message := range []*nodev1.ImportImagesRequest{{Name: "app:1"}, {Chunk: bytes.Repeat([]byte{1}, 1<<20)}, {Chunk: []byte("end")}} {
+		if err := stream.Send(message); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := stream.Recv()
+	if err != nil || reply.GetResult().GetImages()[0].GetSize() != 1<<20+3 || images.named != "app:1" {
+		t.Errorf("got %v (error %v) named %q, want one image of 1048579 bytes named app:1", reply, err, images.named)
+	}
+	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+		t.Errorf("after the result: got %v, want the end", err)
+	}
+}
+
+func TestANameComesFirstOrNotAtAll(t *testing.T) {
+	client := nodev1.NewImagesServiceClient(newNode(t, withImages(&scriptedImages{})).dial(t))
+	stream, err := client.ImportImages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, message := range []*nodev1.ImportImagesRequest{{Chunk: []byte("a")}, {Name: "app:1"}} {
+		if err := stream.Send(message); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := stream.Recv(); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("got %v, want an invalid argument", err)
+	}
+}
+
+func TestAnImportEndsWhenTheAgentStops(t *testing.T) {
+	n := newNode(t, withImages(&scriptedImages{}))
+	stream, err := nodev1.NewImagesServiceClient(n.dial(t)).ImportImages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Send(&nodev1.ImportImagesRequest{Chunk: []byte("first")}); err != nil {
+		t.Fatal(err)
+	}
+	n.server.Stop()
+	if _, err := stream.Recv(); status.Code(err) != codes.Unavailable {
+		t.Errorf("got %v, want unavailable", err)
+	}
+}
+
+// silent is a client that sends one chunk and then nothing.
+type silent struct {
+	grpc.BidiStreamingServer[nodev1.ImportImagesRequest, nodev1.ImportImagesResponse]
+	ctx  context.Context
+	sent bool
+}
+
+func (s *silent) Context() context.Context { return s.ctx }
+
+func (s *silent) Recv() (*nodev1.ImportImagesRequest, error) {
+	if !s.sent {
+		s.sent = true
+		return &nodev1.ImportImagesRequest{Chunk: []byte("first")}, nil
+	}
+	<-s.ctx.Done()
+	return nil, s.ctx.Err()
+}
+
+func TestAClientThatWasForgottenIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		service := &imageService{images: &scriptedImages{}, idle: time.Minute, stopped: make(chan struct{})}
+		begin := time.Now()
+		err := service.ImportImages(&silent{ctx: ctx})
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Minute {
+			t.Errorf("got %v after %s, want a timeout after a minute", err, time.Since(begin))
+		}
+	})
+}

@@ -1,0 +1,75 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	nodev1 "nodal/api/gen/node/v1"
+)
+
+// importBody takes a tarball as the body of a request, and answers while it comes.
+// It is not bounded as a manifest is: it passes through, and the disk is watched
+// where it ends.
+type importBody struct{ client nodev1.ImagesServiceClient }
+
+// importChunk is how much of a body goes into one message.
+const importChunk = 256 << 10
+
+func (h importBody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	control := http.NewResponseController(w)
+	// HTTP/1.1 would have the body read whole before the first word of the answer.
+	// A connection that cannot do both at once gives the answer at the end.
+	_ = control.EnableFullDuplex()
+	sent := make(chan struct{})
+	close(sent)
+	defer func() {
+		// Who still waits for more of the body is freed, before net/http takes it back.
+		_ = control.SetReadDeadline(time.Now())
+		<-sent
+	}()
+	stream{open: func(ctx context.Context, r *http.Request) (recv, error) {
+		first := &nodev1.ImportImagesRequest{}
+		if err := fillFrom(r, first); err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		call, err := h.client.ImportImages(ctx)
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		sent = make(chan struct{})
+		go func() {
+			defer close(sent)
+			if err := sendBody(call, r.Body, first); err != nil {
+				cancel() // a body that breaks off must not pass for a whole one
+			}
+		}()
+		return receiver(call, nil)
+	}}.ServeHTTP(w, r)
+}
+
+// sendBody sends a body in pieces, the first of them with the name. That the call
+// takes no more is no error: its answer says why.
+func sendBody(call nodev1.ImagesService_ImportImagesClient, body io.Reader, message *nodev1.ImportImagesRequest) error {
+	buffer := make([]byte, importChunk)
+	for {
+		n, err := body.Read(buffer)
+		message.Chunk = buffer[:n]
+		if n > 0 || message.GetName() != "" {
+			if err := call.Send(message); err != nil {
+				return nil
+			}
+		}
+		message = &nodev1.ImportImagesRequest{}
+		switch {
+		case errors.Is(err, io.EOF):
+			return call.CloseSend()
+		case err != nil:
+			return err
+		}
+	}
+}
