@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -164,4 +165,25 @@ func ask(t *testing.T, method, address, authorization, span string) (status int,
 		t.Fatal(err)
 	}
 	return response.StatusCode, string(text), response.Header
+}
+
+func TestAServerAnswersAtItsMirrorUntilItsContextEnds(t *testing.T) {
+	server, err := Listen(openStore(t, t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx) }()
+	mirror := server.Mirror()
+	if status, body, _ := ask(t, "GET", mirror.URL+"/v2/", "Bearer "+mirror.Token, ""); status != 200 {
+		t.Errorf("got %d %s, want 200", status, body)
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Errorf("serve: got %v, want nil", err)
+	}
+	if !strings.HasPrefix(mirror.URL, "http://127.0.0.1:") || len(mirror.Token) < 20 {
+		t.Errorf("got %+v, want an address on loopback and a token", mirror)
+	}
 }

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"nodal/host/cri"
+	"nodal/host/registry"
+	"nodal/node"
+	"nodal/server"
+)
+
+// imagePuller is the part of a runtime that deals with images.
+type imagePuller interface {
+	ListImages(context.Context) ([]cri.Image, error)
+	PullImage(ctx context.Context, reference string) (id string, err error)
+}
+
+// images are what the runtime has, and what the node's own registry has for it.
+type images struct {
+	runtime  imagePuller
+	endpoint string
+	store    *registry.Store // nil: the runtime is not the agent's, and does not ask here
+}
+
+var (
+	_ imagePuller   = (*cri.Runtime)(nil)
+	_ server.Images = (*images)(nil)
+)
+
+func (i *images) List(ctx context.Context) ([]server.Image, error) {
+	found, err := i.runtime.ListImages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var shown []server.Image
+	for _, image := range found {
+		shown = append(shown, server.Image(image))
+	}
+	return shown, nil
+}
+
+// Import keeps a tarball's images in the node's registry and has the runtime pull
+// them from there. Kept they stay: the runtime can have them again after it gave
+// them up to make room.
+func (i *images) Import(ctx context.Context, tarball io.Reader, name string, tell func(server.ImportProgress)) ([]server.ImportedImage, error) {
+	if i.store == nil {
+		return nil, fmt.Errorf("the runtime at %s is not the agent's own and does not ask it for images; import with the runtime's tool, "+
+			"such as ctr -n k8s.io images import FILE: %w", i.endpoint, node.ErrConflict)
+	}
+	var read int64
+	kept, err := i.store.Import(ctx, tarball, registry.Options{Name: name, Progress: func(p registry.Progress) {
+		read = p.Read
+		tell(server.ImportProgress{Read: p.Read})
+	}})
+	if err != nil {
+		return nil, err
+	}
+	var ready []server.ImportedImage
+	for _, image := range kept {
+		tell(server.ImportProgress{Read: read, Reference: image.Reference})
+		if err := i.pull(ctx, image); err != nil {
+			return nil, fmt.Errorf("image %s is kept, but not ready for pods: %w", image.Reference, err)
+		}
+		ready = append(ready, server.ImportedImage(image))
+	}
+	return ready, nil
+}
+
+// pull makes sure that what the runtime took is what was imported, and not what
+// the reference means to another registry.
+func (i *images) pull(ctx context.Context, image registry.Image) error {
+	id, err := i.runtime.PullImage(ctx, image.Reference)
+	if err != nil {
+		return err
+	}
+	if id != image.ID && id != image.Digest {
+		return fmt.Errorf("the runtime took another image, %s instead of %s: its configuration of registries does not lead to this node: %w",
+			id, image.ID, node.ErrConflict)
+	}
+	return nil
+}
