@@ -36,10 +36,17 @@ type Pod struct {
 	Accepted time.Time
 	Deletion *Deletion // set once the pod has to go
 	Restarts []Restart // restarts that a client asked for, newest per container
+	Refused  *Refusal  // why this node will not run it
 }
 
 func (p *Pod) Key() Key       { return KeyOf(p.Object) }
 func (p *Pod) UID() types.UID { return p.Object.UID }
+
+// Refusal is why a node does not run a pod that is sound as such.
+type Refusal struct {
+	Reason  string // Kubernetes' word: OutOfcpu, NodeAffinity, ...
+	Message string
+}
 
 // Deletion says by when a pod has to be gone.
 type Deletion struct {
@@ -63,6 +70,15 @@ type Slot struct {
 	Next    *Pod             // takes over once Pod's teardown is complete
 	Tallies map[string]Tally // by container: what a restart must not forget
 	Result  *corev1.PodStatus
+}
+
+// NewSlot gives a key to a pod. One that the node refused has failed already.
+func NewSlot(pod *Pod) *Slot {
+	slot := &Slot{Pod: pod}
+	if r := pod.Refused; r != nil {
+		slot.Result = &corev1.PodStatus{Phase: corev1.PodFailed, Reason: r.Reason, Message: r.Message}
+	}
+	return slot
 }
 
 // Tally is the restart memory of one container.

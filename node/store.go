@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -126,6 +127,23 @@ func (tx *Tx) Len() int {
 		}
 	}
 	return n
+}
+
+// All visits every slot that is held, in no order.
+func (tx *Tx) All() iter.Seq2[Key, *Slot] {
+	return func(yield func(Key, *Slot) bool) {
+		for key, slot := range tx.writes {
+			if slot != nil && !yield(key, slot) {
+				return
+			}
+		}
+		views, _ := tx.store.Views()
+		for _, v := range views {
+			if _, rewritten := tx.writes[v.Key]; !rewritten && !yield(v.Key, v.Slot) {
+				return
+			}
+		}
+	}
 }
 
 // Put replaces the slot of a key; nil forgets it.

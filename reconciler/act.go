@@ -107,7 +107,7 @@ func (a Act) release(key node.Key, pod *node.Pod) error {
 			tx.Put(key, nil)
 			return
 		}
-		successor := &node.Slot{Pod: slot.Next}
+		successor := node.NewSlot(slot.Next)
 		if slot.Next.UID() == pod.UID() {
 			successor.Tallies = recount(slot, slot.Next)
 		}

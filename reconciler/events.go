@@ -9,6 +9,18 @@ import (
 	"nodal/node"
 )
 
+// tellRefused tells of a pod that the node refused, when it takes the place of
+// the old one.
+func (r *Reconciler) tellRefused(v node.View, old *node.Pod) {
+	pod := v.Slot.Pod
+	if pod.Refused == nil || !pod.Accepted.After(r.began) || old != nil && old.UID() == pod.UID() {
+		return
+	}
+	r.Events.Add(node.Event{
+		Key: v.Key, UID: pod.UID(), Time: r.Act.Clock(), Warning: true, Reason: pod.Refused.Reason, Message: pod.Refused.Message,
+	})
+}
+
 // announce tells that an action begins, where that alone is news.
 func announce(a node.Action) (node.Event, bool) {
 	switch a := a.(type) {

@@ -170,12 +170,14 @@ func (r *Reconciler) intend(v node.View) {
 		r.drop(t)
 	case v.Gone:
 	case !ok:
+		r.tellRefused(v, nil)
 		seen := r.strays[v.Key]
 		delete(r.strays, v.Key)
 		t = &tracked{Track: NewTrack(v.Slot, seen, r.synced), key: v.Key, cancels: map[string]context.CancelFunc{}}
 		r.tracks[v.Key] = t
 		r.dirty[v.Key] = true
 	case t.Slot() != v.Slot:
+		r.tellRefused(v, t.Slot().Pod)
 		if obsolete := t.Intend(v.Slot); obsolete != nil {
 			for target, cancel := range t.cancels {
 				if obsolete(t.busy[target]) {

@@ -281,3 +281,27 @@ func TestPodsThatEndTogetherDoNotComeBack(t *testing.T) {
 		}
 	})
 }
+
+func TestARefusedPodHasFailedAndMakesNothing(t *testing.T) {
+	inBubble(t, false, func(b *bench) {
+		b.intake.Node.Labels = map[string]string{"disk": "ssd"}
+		b.rest(time.Second)
+		elsewhere := pod("web")
+		elsewhere.Spec.NodeSelector = map[string]string{"disk": "hdd"}
+		b.apply(elsewhere)
+		b.rest(time.Second)
+		if s := b.status("web"); s.Phase != corev1.PodFailed || s.Reason != "NodeAffinity" || s.StartTime == nil {
+			t.Errorf("got %s, %s, started %v; want it failed for NodeAffinity", s.Phase, s.Reason, s.StartTime)
+		}
+		b.wantEffects(map[sim.EffectKind]int{})
+		b.stop()
+		b.start()
+		b.rest(time.Second)
+		if got, want := b.reasons(of("web")), ""; got != want {
+			t.Errorf("events after a restart = %q, want none", got)
+		}
+		b.delete("web", 10*time.Second)
+		b.rest(time.Second)
+		b.wantGone("web")
+	})
+}

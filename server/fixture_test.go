@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/admit"
 	"nodal/node/intake"
 	"nodal/server/auth"
 )
@@ -75,7 +76,7 @@ func newNode(t testing.TB, change ...func(*Config)) *node1 {
 		Store: n.store, Events: n.events, Sources: n.sources,
 		Site: node.Site{NodeName: "node1", HostIPs: []string{"192.0.2.1"}, Runtime: "containerd", BackoffMax: node.DefaultBackoffMax},
 		Now:  func() time.Time { return testNow },
-		Intake: intake.Intake{Store: n.store, Source: node.SourceAPI, NodeName: "node1", NewUID: func() types.UID {
+		Intake: intake.Intake{Store: n.store, Source: node.SourceAPI, Node: admit.Node{Name: "node1"}, NewUID: func() types.UID {
 			uid++
 			return types.UID(fmt.Sprintf("uid-%d", uid))
 		}},

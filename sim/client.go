@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/admit"
 	"nodal/node/intake"
 	"nodal/node/manifest"
 )
@@ -38,7 +39,7 @@ func newClients(w *world, f *faults) *clients {
 }
 
 func (c *clients) intake(a *agent, source node.Source) intake.Intake {
-	return intake.Intake{Store: a.store, Source: source, NodeName: "sim", NewUID: func() types.UID {
+	return intake.Intake{Store: a.store, Source: source, Node: admit.Node{Name: "sim"}, NewUID: func() types.UID {
 		c.uids++
 		return types.UID(fmt.Sprintf("u%d", c.uids))
 	}}

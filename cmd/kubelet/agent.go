@@ -18,6 +18,7 @@ import (
 	"nodal/host/logs"
 	"nodal/host/source"
 	"nodal/node"
+	"nodal/node/admit"
 	"nodal/node/intake"
 	"nodal/node/manifest"
 	"nodal/reconciler"
@@ -40,6 +41,7 @@ type agent struct {
 	started time.Time
 	machine machine
 	site    node.Site
+	offer   admit.Node
 	state   *state
 	sources *node.Sources
 	origins []podSource
@@ -74,6 +76,9 @@ func newAgent(cfg *config.Config, log *slog.Logger) (*agent, error) {
 		return nil, errors.Join(err, a.runtime.Close())
 	}
 	a.site = node.Site{NodeName: cfg.NodeName, HostIPs: a.machine.ips, Runtime: "containerd", BackoffMax: cfg.CrashLoopMax}
+	if a.offer, err = offer(cfg, a.machine); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
 	a.sources = node.NewSources(a.locations())
 	a.sources.Delivered(node.SourceAPI, a.started, nil) // what was posted came back with the journal
 	if a.origins, err = a.podSources(); err != nil {
@@ -125,7 +130,7 @@ func (a *agent) locations() map[node.Source]string {
 
 func (a *agent) intake(source node.Source) intake.Intake {
 	return intake.Intake{
-		Store: a.state.store, Source: source, NodeName: a.cfg.NodeName, MaxPods: a.cfg.MaxPods,
+		Store: a.state.store, Source: source, Node: a.offer,
 		NewUID: uuid.NewUUID,
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/admit"
 	"nodal/node/intake"
 )
 
@@ -58,7 +59,7 @@ func newRig(t testing.TB, source node.Source) *rig {
 	return &rig{
 		t: t, journal: journal, events: events, source: source,
 		Sink: Sink{
-			Intake: intake.Intake{Store: node.NewStore(journal, clock), NodeName: "Node-1", NewUID: newUID},
+			Intake: intake.Intake{Store: node.NewStore(journal, clock), Node: admit.Node{Name: "Node-1"}, NewUID: newUID},
 			Board:  node.NewSources(map[node.Source]string{source: "somewhere"}),
 			Event:  events.Add,
 		},
@@ -73,7 +74,7 @@ func (r *rig) post(name string) {
 	api := r.Intake
 	api.Source = node.SourceAPI
 	p := &publisher{Sink: Sink{Intake: api}}
-	p.Intake.NodeName = "x"
+	p.Intake.Node.Name = "x"
 	reading := p.read("", []byte(podYAML(name, "a:1")), time.Now())
 	for i := range reading.deliveries {
 		reading.deliveries[i].Pod.Name = name + "-node-1"

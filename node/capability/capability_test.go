@@ -83,12 +83,12 @@ func TestCheckReportsWhatIsNotHonoured(t *testing.T) {
 			p.Spec.OS = &corev1.PodOS{Name: corev1.Windows}
 		}, []string{"spec.hostUsers", "spec.os.name", "spec.runtimeClassName"}, nil},
 		{"scheduling is taken without effect", func(p *corev1.Pod) {
-			p.Spec.NodeSelector = map[string]string{"disk": "ssd"}
+			p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "later"}}
 			p.Spec.ServiceAccountName = "robot"
 			p.Spec.Containers[0].TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 		}, nil, []string{
 			"spec.containers[0].terminationMessagePolicy has no effect",
-			"spec.nodeSelector has no effect",
+			"spec.schedulingGates has no effect",
 			"spec.serviceAccountName has no effect",
 		}},
 	}

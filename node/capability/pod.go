@@ -4,6 +4,7 @@ import corev1 "k8s.io/api/core/v1"
 
 const (
 	noScheduler = "a node alone does not schedule"
+	noMatch     = "the pod fails with reason NodeAffinity where the node's labels do not match"
 	noAccounts  = "there are no service accounts here"
 	byTheNode   = "written by the node"
 )
@@ -59,8 +60,12 @@ func podRules() []rule {
 		refuses("spec.subdomain", "the name would not resolve"),
 
 		without("spec.affinity", noScheduler).unless(corev1.Affinity{}),
+		honoured("spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution", noMatch),
+		without("spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution", noScheduler),
+		without("spec.affinity.podAffinity", noScheduler),
+		without("spec.affinity.podAntiAffinity", noScheduler),
 		without("spec.nodeName", "becomes this node's name").silently(),
-		without("spec.nodeSelector", noScheduler),
+		honoured("spec.nodeSelector", noMatch),
 		without("spec.preemptionPolicy", noScheduler).unless(corev1.PreemptLowerPriority),
 		without("spec.priority", "pods are not ranked here").unless(int32(0)),
 		without("spec.priorityClassName", "pods are not ranked here"),

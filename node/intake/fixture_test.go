@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/admit"
 	"nodal/node/manifest"
 )
 
@@ -48,7 +49,7 @@ func newBench(t *testing.T) *bench {
 	return &bench{
 		t: t, journal: journal, now: time.Unix(1_000_000, 0),
 		in: Intake{
-			Store: node.NewStore(journal, clock), Source: node.SourceAPI, NodeName: "n1",
+			Store: node.NewStore(journal, clock), Source: node.SourceAPI, Node: admit.Node{Name: "n1"},
 			NewUID: func() types.UID { made++; return types.UID(fmt.Sprintf("u%d", made)) },
 		},
 	}

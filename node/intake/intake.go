@@ -9,17 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/admit"
 	"nodal/node/capability"
 	"nodal/node/manifest"
 )
 
 // Intake takes pods from one source into the store.
 type Intake struct {
-	Store    *node.Store
-	Source   node.Source
-	NodeName string
-	NewUID   func() types.UID
-	MaxPods  int // zero: no bound
+	Store  *node.Store
+	Source node.Source
+	NewUID func() types.UID
+	Node   admit.Node // that takes the pods in, or refuses them
 }
 
 // Delivery is one decoded, defaulted and valid pod and where it came from.
@@ -120,19 +120,19 @@ func (in Intake) applyOne(tx *node.Tx, d Delivery, now time.Time) (Outcome, erro
 	outcome := Outcome{Key: key, Warnings: warnings}
 	slot := tx.Get(key)
 	if slot == nil {
-		if in.MaxPods > 0 && tx.Len() >= in.MaxPods {
-			return Outcome{}, fmt.Errorf("take pod %s: the node has its %d pods (maxPods): %w", key, in.MaxPods, node.ErrNotReady)
+		if err := in.crowded(tx, key); err != nil {
+			return Outcome{}, err
 		}
-		pod := in.newPod(d, now)
-		outcome.UID, outcome.Verdict = pod.UID(), Created
-		tx.Put(key, &node.Slot{Pod: pod})
+		pod := in.newPod(tx, d, now)
+		outcome.made(pod, Created)
+		tx.Put(key, node.NewSlot(pod))
 		return outcome, nil
 	}
 	if owner := heir(slot); owner.Source != in.Source && owner.Deletion == nil {
 		return Outcome{}, fmt.Errorf("pod %s belongs to source %s (%s): %w", key, owner.Source, owner.Origin, node.ErrConflict)
 	}
 	next := *slot
-	in.succeed(&next, d, &outcome, now)
+	in.succeed(tx, &next, d, &outcome, now)
 	if outcome.Verdict != Unchanged {
 		tx.Put(key, &next)
 	}
@@ -148,26 +148,27 @@ func heir(slot *node.Slot) *node.Pod {
 }
 
 // succeed changes an occupied slot towards the delivered pod.
-func (in Intake) succeed(slot *node.Slot, d Delivery, outcome *Outcome, now time.Time) {
+func (in Intake) succeed(tx *node.Tx, slot *node.Slot, d Delivery, outcome *Outcome, now time.Time) {
 	current := heir(slot)
 	if current.Deletion != nil {
-		slot.Next = in.newPod(d, now)
-		outcome.UID, outcome.Verdict = slot.Next.UID(), Created
+		slot.Next = in.newPod(tx, d, now)
+		outcome.made(slot.Next, Created)
 		return
 	}
 	diff := manifest.Change(current.Object, in.placed(d.Pod))
 	outcome.UID, outcome.Changes = current.UID(), diff.Fields
 	replace := diff.Kind == manifest.Replace ||
 		d.Pod.UID != "" && d.Pod.UID != current.UID() ||
-		slot.Next == nil && slot.Result != nil && len(diff.Images) > 0
+		slot.Next == nil && slot.Result != nil && len(diff.Images) > 0 ||
+		current.Refused != nil && in.Source == node.SourceAPI // somebody asks again
 	switch {
 	case replace && slot.Next != nil:
-		slot.Next = in.newPod(d, now)
-		outcome.UID, outcome.Verdict = slot.Next.UID(), Replaced
+		slot.Next = in.newPod(tx, d, now)
+		outcome.made(slot.Next, Replaced)
 	case replace:
 		slot.Pod = withDeletion(slot.Pod, &node.Deletion{Requested: now, Grace: node.GracePeriod(slot.Pod.Object), Reason: "replaced"})
-		slot.Next = in.newPod(d, now)
-		outcome.UID, outcome.Verdict = slot.Next.UID(), Replaced
+		slot.Next = in.newPod(tx, d, now)
+		outcome.made(slot.Next, Replaced)
 		outcome.Restarts = containerNames(slot.Next.Object)
 	case diff.Kind == manifest.Same && current.Origin == d.Origin:
 		outcome.Verdict = Unchanged
@@ -184,12 +185,12 @@ func (in Intake) succeed(slot *node.Slot, d Delivery, outcome *Outcome, now time
 // leaves out, is no difference.
 func (in Intake) placed(object *corev1.Pod) *corev1.Pod {
 	placed := *object
-	placed.Spec.NodeName = in.NodeName
+	placed.Spec.NodeName = in.Node.Name
 	return &placed
 }
 
 // newPod completes a delivered manifest into a pod of this node.
-func (in Intake) newPod(d Delivery, now time.Time) *node.Pod {
+func (in Intake) newPod(tx *node.Tx, d Delivery, now time.Time) *node.Pod {
 	object := in.placed(d.Pod).DeepCopy()
 	if object.UID == "" {
 		object.UID = in.NewUID()
@@ -197,7 +198,10 @@ func (in Intake) newPod(d Delivery, now time.Time) *node.Pod {
 	object.CreationTimestamp = metav1.NewTime(now.Truncate(time.Second))
 	object.Generation = 1
 	object.Status = corev1.PodStatus{}
-	return &node.Pod{Object: object, Source: in.Source, Origin: d.Origin, Accepted: now}
+	return &node.Pod{
+		Object: object, Source: in.Source, Origin: d.Origin, Accepted: now,
+		Refused: in.Node.Check(object, rivals(tx, node.KeyOf(object))),
+	}
 }
 
 // updated is the same pod with the delivered spec.

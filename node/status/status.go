@@ -12,7 +12,7 @@ import (
 // Of derives the status of the pod that owns the slot.
 func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
 	if slot.Result != nil {
-		return *slot.Result.DeepCopy()
+		return final(slot)
 	}
 	if got == nil {
 		got = &node.Observed{}
@@ -35,6 +35,17 @@ func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
 	s.Phase = phase(d.spec, &s, initialised)
 	s.Conditions = d.conditions(&s, initialised)
 	d.explain(&s)
+	return s
+}
+
+// final is a status that never changes again. A pod that was refused has
+// nothing in it but why.
+func final(slot *node.Slot) corev1.PodStatus {
+	s := *slot.Result.DeepCopy()
+	if slot.Pod.Refused != nil {
+		started := metav1.NewTime(slot.Pod.Accepted)
+		s.StartTime, s.QOSClass, s.ObservedGeneration = &started, qosClass(slot.Pod.Object), slot.Pod.Object.Generation
+	}
 	return s
 }
 

@@ -12,6 +12,7 @@ import (
 type Config struct {
 	NodeName     string
 	NodeIPs      []netip.Addr // none: find out; else one, or one of each family
+	NodeLabels   map[string]string
 	Dirs         Dirs
 	Runtime      Runtime
 	Listen       Listen
@@ -24,7 +25,7 @@ type Config struct {
 
 	kubelet      kubelet.KubeletConfiguration // all fields, for Configz and Unhonoured
 	flags        kubeletFlags                 // the flags that are no field, for Configz
-	ignoredFlags []string                     // given and without effect: "--node-labels"
+	ignoredFlags []string                     // given and without effect: "--cloud-provider"
 }
 
 // Dirs are absolute directories.

@@ -22,6 +22,7 @@ type Options struct {
 	Socket           string
 	HostnameOverride string
 	NodeIP           string
+	NodeLabels       map[string]string
 	Version          bool
 
 	// Kubelet takes the flags that are names for a field of the file.
@@ -39,6 +40,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.BoolP("help", "h", false, "print this text and exit")
 	fs.StringVar(&o.HostnameOverride, "hostname-override", "", "`name` of the node (default: the host's name in lower case)")
 	fs.StringVar(&o.NodeIP, "node-ip", "", "`IP` of the node, or one IPv4 and one IPv6 joined by a comma")
+	fs.StringToStringVar(&o.NodeLabels, "node-labels", nil, "`labels` of the node, key=value joined by commas, for node selectors and affinity")
 	fs.StringVar(&o.RootDir, "root-dir", defaultRootDir, "`directory` for everything the node keeps")
 	fs.StringVar(&o.CertDir, "cert-dir", "", "`directory` of certificates (default <root-dir>/pki)")
 	fs.StringVar(&o.Socket, "socket", defaultSocket, "unix socket `path` of the node API; empty for none")

@@ -136,7 +136,6 @@ var ignoredFlags = []string{
 	"image-credential-provider-bin-dir",
 	"image-credential-provider-config",
 	"log-flush-frequency",
-	"node-labels",
 	"pod-infra-container-image",
 	"runtime-cgroups",
 	"vmodule",

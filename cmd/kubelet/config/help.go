@@ -15,7 +15,7 @@ type section struct {
 
 var sections = []section{
 	{"Configuration (defaults < --config < --config-dir < flags)", []string{"config", "config-dir", "version", "help", "v", "logging-format"}},
-	{"Node", []string{"hostname-override", "node-ip", "root-dir", "max-pods"}},
+	{"Node", []string{"hostname-override", "node-ip", "node-labels", "root-dir", "max-pods"}},
 	{"Container runtime", []string{"container-runtime-endpoint", "image-service-endpoint", "runtime-request-timeout", "cgroup-root", "resolv-conf", "cluster-dns", "cluster-domain", "seccomp-default", "serialize-image-pulls"}},
 	{"Pod sources besides the API", []string{"pod-manifest-path", "file-check-frequency", "manifest-url", "manifest-url-header", "http-check-frequency", "runonce"}},
 	{"Listeners", []string{"socket", "enable-server", "address", "port", "read-only-port", "healthz-bind-address", "healthz-port", "enable-debugging-handlers"}},

@@ -39,9 +39,9 @@ authorization: {mode: Webhook}
 authentication: {webhook: {enabled: true}}
 tracing: {samplingRatePerMillion: 1}
 `)
-	got := Unhonoured(load(t, "--config", file, "--node-labels=a=b", "--cgroup-driver=systemd"))
+	got := Unhonoured(load(t, "--config", file, "--cloud-provider=external", "--cgroup-driver=systemd"))
 	want := []string{
-		"--node-labels", "authentication.webhook.enabled", "authorization.mode=Webhook (the node's own roles decide)",
+		"--cloud-provider", "authentication.webhook.enabled", "authorization.mode=Webhook (the node's own roles decide)",
 		"cgroupDriver", "memorySwap.swapBehavior", "tracing",
 	}
 	if !slices.Equal(got, want) {

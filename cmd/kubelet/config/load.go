@@ -86,6 +86,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	c := &Config{
 		NodeName:     name,
 		NodeIPs:      ips,
+		NodeLabels:   o.NodeLabels,
 		Runtime:      resolveRuntime(k),
 		Listen:       resolveListen(o, addressGiven),
 		Sources:      resolveSources(k),

@@ -1,0 +1,108 @@
+package admit
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+func pod(name string, changes ...func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{}
+	p.Namespace, p.Name = "default", name
+	p.Spec.Containers = []corev1.Container{{Name: "app"}}
+	for _, change := range changes {
+		change(p)
+	}
+	return p
+}
+
+func asks(name corev1.ResourceName, quantity string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{name: resource.MustParse(quantity)}
+	}
+}
+
+func port(ip string, port int32, protocol corev1.Protocol) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostIP: ip, HostPort: port, ContainerPort: 1, Protocol: protocol}}
+	}
+}
+
+func onDisk(kind string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": kind} }
+}
+
+// zone requires the node's zone to be, or not to be, one.
+func zone(operator corev1.NodeSelectorOperator, name string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: operator, Values: []string{name}}},
+			}}},
+		}}
+	}
+}
+
+// initPort gives the port of the pod's container to a new init container.
+func initPort(policy *corev1.ContainerRestartPolicy) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.InitContainers = []corev1.Container{{Name: "init", Ports: p.Spec.Containers[0].Ports, RestartPolicy: policy}}
+		p.Spec.Containers[0].Ports = nil
+	}
+}
+
+func TestCheck(t *testing.T) {
+	const tcp, udp = corev1.ProtocolTCP, corev1.ProtocolUDP
+	always := corev1.ContainerRestartPolicyAlways
+	n := Node{
+		Name: "n1", Labels: map[string]string{"disk": "ssd", "zone": "a"},
+		Allocatable: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("1Gi"),
+			corev1.ResourceEphemeralStorage: resource.MustParse("10Gi"), corev1.ResourcePods: resource.MustParse("3"),
+		},
+	}
+	others := func(pods ...*corev1.Pod) []*corev1.Pod { return pods }
+	for _, c := range []struct {
+		name    string
+		pod     *corev1.Pod
+		others  []*corev1.Pod
+		reason  string // empty: taken
+		message string // a part of it
+	}{
+		{"a pod that asks for nothing is taken", pod("a"), nil, "", ""},
+		{"what just fits is taken", pod("a", asks("cpu", "500m")), others(pod("b", asks("cpu", "1500m"))), "", ""},
+		{"a processor is not given twice", pod("a", asks("cpu", "501m")), others(pod("b", asks("cpu", "1500m"))),
+			"OutOfcpu", "Node didn't have enough resource: cpu, requested: 501, used: 1500, capacity: 2000"},
+		{"memory is not given twice", pod("a", asks("memory", "600Mi")), others(pod("b", asks("memory", "600Mi"))), "OutOfmemory", "used: 629145600"},
+		{"nor is the disk", pod("a", asks("ephemeral-storage", "11Gi")), nil, "OutOfephemeral-storage", "used: 0"},
+		{"a pod that asks for nothing fits a full node", pod("a"), others(pod("b", asks("cpu", "2"))), "", ""},
+		{"more pods than the node may have are not taken", pod("a"), others(pod("b"), pod("c"), pod("d")),
+			"OutOfpods", "requested: 1, used: 3, capacity: 3"},
+		{"what the node does not count is not refused", pod("a", asks("example.com/thing", "5")), nil, "", ""},
+
+		{"the selector matches", pod("a", onDisk("ssd")), nil, "", ""},
+		{"the selector does not match", pod("a", onDisk("hdd")), nil, "NodeAffinity", "Predicate NodeAffinity failed"},
+		{"the affinity matches", pod("a", zone(corev1.NodeSelectorOpIn, "a")), nil, "", ""},
+		{"the affinity does not match", pod("a", zone(corev1.NodeSelectorOpNotIn, "a")), nil, "NodeAffinity", "node affinity/selector"},
+		{"an affinity that cannot be read matches nothing", pod("a", zone("Near", "a")), nil, "NodeAffinity", ""},
+
+		{"a port of the host is given once", pod("a", port("", 80, tcp)), others(pod("b", port("", 80, tcp))), "NodePorts", "pod default/b has host port 80/TCP"},
+		{"a port on all addresses is one on each", pod("a", port("0.0.0.0", 80, tcp)), others(pod("b", port("10.0.0.1", 80, tcp))), "NodePorts", "10.0.0.1:80/TCP"},
+		{"another address is another port", pod("a", port("10.0.0.2", 80, tcp)), others(pod("b", port("10.0.0.1", 80, tcp))), "", ""},
+		{"another protocol is another port", pod("a", port("", 80, udp)), others(pod("b", port("", 80, tcp))), "", ""},
+		{"an init container gives its port back", pod("a", port("", 80, tcp), initPort(nil)), others(pod("b", port("", 80, tcp))), "", ""},
+		{"a sidecar keeps its port", pod("a", port("", 80, tcp), initPort(&always)), others(pod("b", port("", 80, tcp))), "NodePorts", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := n.Check(c.pod, c.others)
+			switch {
+			case c.reason == "" && got != nil:
+				t.Errorf("got %v, want it taken", *got)
+			case c.reason != "" && (got == nil || got.Reason != c.reason || !strings.HasPrefix(got.Message, "Pod was rejected: ") || !strings.Contains(got.Message, c.message)):
+				t.Errorf("got %v, want %s with %q", got, c.reason, c.message)
+			}
+		})
+	}
+}

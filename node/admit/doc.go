@@ -1,0 +1,13 @@
+// Package admit decides whether this node runs a pod at all.
+//
+//	what the node offers ─┐
+//	the pods it has ──────┼─▶ Check ─▶ nil, or why not, in Kubernetes' words
+//	the new pod ──────────┘
+//
+// It is pure and asked once in a pod's life, in the transaction that takes the
+// pod in: of two pods that compete for the last CPU exactly one is refused, and
+// no crash or restart asks again. A refused pod has failed; it stays to be seen
+// until it is deleted or applied anew.
+//
+// Start reading at Check in admit.go.
+package admit

@@ -1,0 +1,118 @@
+package intake
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"nodal/node"
+)
+
+func asks(cpu string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
+	}
+}
+
+// small is a node with one processor.
+func small(t *testing.T) *bench {
+	b := newBench(t)
+	b.in.Node.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("2")}
+	return b
+}
+
+func (b *bench) refused(name string) string {
+	b.t.Helper()
+	view, ok := b.in.Store.View(node.Key{Namespace: "default", Name: name})
+	if !ok || view.Slot.Result == nil {
+		return ""
+	}
+	return string(view.Slot.Result.Phase) + " " + view.Slot.Result.Reason
+}
+
+func TestOfTwoPodsThatCompeteOneFails(t *testing.T) {
+	b := small(t)
+	outcomes, _, err := b.in.Apply([]Delivery{{Pod: pod("a", "a:1", asks("600m"))}, {Pod: pod("b", "a:1", asks("600m")), Document: 1}}, b.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.refused("a"); got != "" {
+		t.Errorf("a: got %q, want it to run", got)
+	}
+	if got, want := b.refused("b"), "Failed OutOfcpu"; got != want {
+		t.Errorf("b: got %q, want %q", got, want)
+	}
+	if w := outcomes[1].Warnings; len(w) != 1 || !strings.HasPrefix(w[0], "the pod has failed, OutOfcpu: ") {
+		t.Errorf("got warnings %q, want one that says it has failed", w)
+	}
+}
+
+func TestARefusedPodLeavesRoomForOthers(t *testing.T) {
+	b := small(t)
+	b.apply(pod("big", "a:1", asks("2")))
+	b.apply(pod("a", "a:1", asks("1")))
+	if got := b.refused("a"); got != "" {
+		t.Errorf("got %q, want it to run", got)
+	}
+}
+
+func TestARefusedPodIsTriedAgainWhenSomebodyAsks(t *testing.T) {
+	b := small(t)
+	b.apply(pod("a", "a:1", asks("1")))
+	b.apply(pod("web", "a:1", asks("1")))
+	b.settleKey("a")
+	if got, want := b.apply(pod("web", "a:1", asks("1"))), "replaced[app]"; got != want {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+	view, _ := b.in.Store.View(web)
+	if next := view.Slot.Next; next == nil || next.Refused != nil {
+		t.Errorf("the next pod is %v, want one that was taken", next)
+	}
+}
+
+func TestAFileThatIsReadAgainDoesNotAskAgain(t *testing.T) {
+	b := small(t).as(node.SourceFile)
+	refused := pod("web", "a:1", asks("2"), uid("u9"))
+	b.apply(refused)
+	if got, want := b.apply(refused), "unchanged"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestASuccessorTakesThePlaceOfItsOwn(t *testing.T) {
+	b := small(t)
+	b.apply(pod("web", "a:1", asks("1")))
+	b.apply(pod("web", "a:1", asks("1"), command("x")))
+	view, _ := b.in.Store.View(web)
+	if next := view.Slot.Next; next == nil || next.Refused != nil {
+		t.Errorf("the next pod is %v, want one that was taken", next)
+	}
+}
+
+func TestFinishedPodsDoNotFillTheDisk(t *testing.T) {
+	b := small(t)
+	var got string
+	for i := range 30 {
+		if got = b.apply(pod("p"+string(rune('a'+i)), "a:1", asks("2"))); got != "created" {
+			break
+		}
+	}
+	if views, _ := b.in.Store.Views(); len(views) != crowd*2 {
+		t.Errorf("the node remembers %d pods, want %d; the last was %q", len(views), crowd*2, got)
+	}
+}
+
+func (b *bench) settleKey(name string) {
+	b.t.Helper()
+	key := node.Key{Namespace: "default", Name: name}
+	if _, err := b.in.Store.Transact(func(tx *node.Tx) error {
+		slot := *tx.Get(key)
+		slot.Result = &corev1.PodStatus{Phase: corev1.PodSucceeded}
+		tx.Put(key, &slot)
+		return nil
+	}); err != nil {
+		b.t.Fatal(err)
+	}
+}

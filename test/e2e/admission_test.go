@@ -1,0 +1,49 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/test/agent"
+)
+
+// adding puts lines into the manifest of a pod's container.
+func adding(p pod, lines ...string) string {
+	return p.yaml() + "    " + strings.Join(lines, "\n    ") + "\n"
+}
+
+func TestWhatDoesNotFitFails(t *testing.T) {
+	n := start(t, func(c *agent.Config) {
+		c.Flags = append(c.Flags, "--node-labels", "disk=ssd")
+	})
+	refused := func(name, reason, message string) {
+		t.Helper()
+		p := n.wait(name, name+" refused", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+		if p.Status.Reason != reason || !strings.Contains(p.Status.Message, message) {
+			t.Errorf("%s: got %s, %q; want %s with %q", name, p.Status.Reason, p.Status.Message, reason, message)
+		}
+	}
+	port := []string{"ports:", "- containerPort: 8080", "  hostPort: 18080"}
+	n.apply(adding(web("first"), port...))
+	n.apply(strings.Replace(web("placed").yaml(), "spec:\n", "spec:\n  nodeSelector: {disk: ssd, kubernetes.io/hostname: node-a}\n", 1))
+
+	n.apply(adding(web("big"), "resources: {requests: {cpu: 1000}}"))
+	refused("big", "OutOfcpu", "Node didn't have enough resource: cpu, requested: 1000000")
+	n.apply(adding(web("second"), port...))
+	refused("second", "NodePorts", "pod default/first has host port 18080/TCP")
+	n.apply(strings.Replace(web("elsewhere").yaml(), "spec:\n", "spec:\n  nodeSelector: {disk: hdd}\n", 1))
+	refused("elsewhere", "NodeAffinity", "didn't match")
+
+	n.waitRunning("first")
+	n.waitRunning("placed")
+	if got := n.curl("/v1/events"); !strings.Contains(got.body, `"OutOfcpu"`) {
+		t.Errorf("no event says OutOfcpu: %s", got.body)
+	}
+	// What was in the way is gone, and somebody asks again.
+	n.curl("/v1/namespaces/default/pods/first", "-X", "DELETE")
+	n.waitGone("first")
+	n.apply(adding(web("second"), port...))
+	n.waitRunning("second")
+}
