@@ -14,13 +14,16 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ROUNDS ?= 100
 FUZZTIME ?= 30s
 
-.PHONY: help build run test lint gen api-image vuln bench chaos fuzz fmt setup clean
+.PHONY: help build bundle run test lint gen api-image vuln bench chaos fuzz fmt setup clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
 
 build: ## build bin/kubelet
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubelet ./cmd/kubelet
+
+bundle: ## build the container runtime that the kubelet brings along, unless that is done
+	@host/runtime/bundle/build.sh
 
 run: setup build ## bring up a node with one example pod and print how to reach it
 	@go build -o .cache/example ./test/run && .cache/example

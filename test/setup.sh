@@ -24,8 +24,10 @@ need containernetworking-plugins /usr/lib/cni/bridge test -x /usr/lib/cni/bridge
 need iptables iptables command -v iptables
 need iproute2 ip command -v ip
 need busybox-static "a static busybox" static_busybox
-need gcc "gcc (for the race detector)" command -v gcc
+need gcc "gcc (for the race detector and the bundle)" command -v gcc
 need libc6-dev "the C library's headers" test -e /usr/include/stdio.h
+need pkg-config pkg-config command -v pkg-config
+need libseccomp-dev "libseccomp (for the runc of the bundle)" pkg-config --exists libseccomp
 need curl curl command -v curl
 need ca-certificates "CA certificates" test -e /etc/ssl/certs/ca-certificates.crt
 need git git command -v git
