@@ -92,7 +92,11 @@ func readPart(name string) (object, error) {
 
 // correct puts right what the generator cannot know about one operation.
 func correct(path string, operation object) {
-	manifestBody(path, operation)
+	if strings.HasSuffix(path, ":import") {
+		tarballBody(operation)
+	} else {
+		manifestBody(path, operation)
+	}
 	if failed := at(operation, "responses", "default"); failed != nil {
 		failed["description"] = "An error. Each kind has its own HTTP status; details say which fields are wrong."
 	}
@@ -101,6 +105,9 @@ func correct(path string, operation object) {
 	case strings.HasSuffix(schema, "/google.api.HttpBody"):
 		ok["description"] = "The log as it stands, while it is followed as it is written."
 		ok["content"] = object{"text/plain": object{"schema": object{"type": "string"}}}
+	case strings.HasSuffix(path, ":import"):
+		ok["description"] = "How it goes, one message a line. The last is the result, or an object with an error."
+		ok["content"] = object{"application/x-ndjson": object{"schema": object{"$ref": schema}}}
 	case strings.HasSuffix(path, ":watch"):
 		message := object{"schema": object{"$ref": schema}}
 		ok["description"] = "One message a line, or an event with the revision as its id, from which Last-Event-ID resumes."
@@ -130,6 +137,14 @@ func manifestBody(path string, operation object) {
 			"application/json": object{"schema": object{"type": "object"}},
 			"application/yaml": object{"schema": object{"type": "string"}},
 		},
+	}
+}
+
+// tarballBody describes the body that the generator takes for a JSON string.
+func tarballBody(operation object) {
+	operation["requestBody"] = object{
+		"required": true, "description": "The tarball as it stands, plain or compressed by gzip or zstd.",
+		"content": object{"application/x-tar": object{"schema": object{"type": "string", "format": "binary"}}},
 	}
 }
 
