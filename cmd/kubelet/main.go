@@ -2,7 +2,8 @@
 //
 // It is the only place that knows all parts: main.go starts and stops the
 // process, agent.go puts the parts together, serve.go opens the listeners, and
-// state.go, machine.go and adapters.go hold what the parts need from outside.
+// state.go, machine.go, adapters.go and images.go hold what the parts need from
+// outside. images_command.go is a client that speaks to the agent.
 package main
 
 import (
@@ -24,6 +25,9 @@ var version = "dev"
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "images" {
+		return runImages(args[1:], console{os.Stdin, stdout, stderr})
+	}
 	cfg, err := config.Load(args)
 	switch {
 	case errors.Is(err, config.ErrHelp):

@@ -11,7 +11,7 @@ import (
 // Where the settings that are not KubeletConfiguration fields start from.
 const (
 	defaultRootDir = "/var/lib/kubelet"
-	defaultSocket  = "/run/nodal/node.sock"
+	DefaultSocket  = "/run/nodal/node.sock" // clients look for the agent there too
 )
 
 // A difference is a default of ours that is not upstream's.

@@ -43,7 +43,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.StringToStringVar(&o.NodeLabels, "node-labels", nil, "`labels` of the node, key=value joined by commas, for node selectors and affinity")
 	fs.StringVar(&o.RootDir, "root-dir", defaultRootDir, "`directory` for everything the node keeps")
 	fs.StringVar(&o.CertDir, "cert-dir", "", "`directory` of certificates (default <root-dir>/pki)")
-	fs.StringVar(&o.Socket, "socket", defaultSocket, "unix socket `path` of the node API; empty for none")
+	fs.StringVar(&o.Socket, "socket", DefaultSocket, "unix socket `path` of the node API; empty for none")
 
 	for _, f := range fieldFlags {
 		addFieldFlag(fs, f, fieldPointer(&o.Kubelet, f.field))

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/cmd/kubelet/config"
+)
+
+const imagesUsage = `Usage:
+  kubelet images list [flags]          list the images on the node
+  kubelet images import [flags] FILE   take in the images of a tarball; - reads it from standard input
+
+The tarball is what docker save or podman save write, or holds an OCI layout;
+it may be compressed by gzip or zstd.
+
+Flags:
+`
+
+// console is where a command reads and writes.
+type console struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// imagesCommand is a client of the node API: it runs beside the agent.
+type imagesCommand struct {
+	console
+	client nodev1.ImagesServiceClient
+	name   string // for the one image of a tarball
+}
+
+// runImages runs "kubelet images ...".
+func runImages(args []string, c console) int {
+	cmd := imagesCommand{console: c}
+	flags := pflag.NewFlagSet("images", pflag.ContinueOnError)
+	flags.SetOutput(c.err)
+	flags.Usage = func() { fmt.Fprint(c.err, imagesUsage, flags.FlagUsages()) }
+	socket := flags.String("socket", config.DefaultSocket, "unix socket `path` of the node API")
+	flags.StringVar(&cmd.name, "name", "", "import: how to call the one image, such as `registry/app:1`, instead of what the tarball calls it")
+	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
+		return 0
+	} else if err != nil {
+		fmt.Fprintln(c.err, "kubelet images:", err)
+		return 2
+	}
+	do, ok := cmd.choose(flags.Args())
+	if !ok {
+		flags.Usage()
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	conn, err := grpc.NewClient("unix:"+*socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err == nil {
+		defer conn.Close()
+		cmd.client = nodev1.NewImagesServiceClient(conn)
+		err = do(&cmd, ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(c.err, "kubelet images:", status.Convert(err).Message())
+		return 1
+	}
+	return 0
+}
+
+// choose finds what the words after "images" ask for.
+func (imagesCommand) choose(words []string) (func(*imagesCommand, context.Context) error, bool) {
+	switch {
+	case len(words) == 1 && words[0] == "list":
+		return (*imagesCommand).list, true
+	case len(words) == 2 && words[0] == "import":
+		return func(cmd *imagesCommand, ctx context.Context) error { return cmd.importFile(ctx, words[1]) }, true
+	}
+	return nil, false
+}
+
+func (cmd *imagesCommand) list(ctx context.Context) error {
+	reply, err := cmd.client.ListImages(ctx, &nodev1.ListImagesRequest{})
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(cmd.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "REFERENCE\tID\tSIZE")
+	for _, image := range reply.GetImages() {
+		names := image.GetReferences()
+		if len(names) == 0 {
+			names = image.GetDigests()
+		}
+		for _, name := range names {
+			fmt.Fprintf(table, "%s\t%s\t%s\n", name, image.GetId(), mebibytes(image.GetSize()))
+		}
+	}
+	return table.Flush()
+}
+
+func (cmd *imagesCommand) importFile(ctx context.Context, path string) error {
+	tarball := cmd.in
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		tarball = f
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	call, err := cmd.client.ImportImages(ctx)
+	if err != nil {
+		return err
+	}
+	go func() {
+		if err := cmd.send(call, tarball); err != nil {
+			cancel(fmt.Errorf("read the tarball: %w", err))
+		}
+	}()
+	result, err := cmd.receive(call)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		return err
+	}
+	for _, image := range result.GetImages() {
+		fmt.Fprintf(cmd.out, "%s %s %s\n", image.GetReference(), image.GetDigest(), mebibytes(image.GetSize()))
+	}
+	return nil
+}
+
+// chunk is how much of a tarball goes into one message.
+const chunk = 256 << 10
+
+// send fails only if the tarball cannot be read: what the node has against it,
+// its answer says.
+func (cmd *imagesCommand) send(call nodev1.ImagesService_ImportImagesClient, tarball io.Reader) error {
+	if call.Send(&nodev1.ImportImagesRequest{Name: cmd.name}) != nil {
+		return nil
+	}
+	buffer := make([]byte, chunk)
+	for {
+		n, err := tarball.Read(buffer)
+		if n > 0 && call.Send(&nodev1.ImportImagesRequest{Chunk: buffer[:n]}) != nil {
+			return nil
+		}
+		if errors.Is(err, io.EOF) {
+			return call.CloseSend()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// receive tells how it goes, at most once a second, and returns the result.
+func (cmd *imagesCommand) receive(call nodev1.ImagesService_ImportImagesClient) (*nodev1.ImportResult, error) {
+	var last time.Time
+	for {
+		message, err := call.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil, errors.New("the node ended the import without a result")
+		}
+		if err != nil {
+			return nil, err
+		}
+		if result := message.GetResult(); result != nil {
+			return result, nil
+		}
+		progress := message.GetProgress()
+		switch {
+		case progress.GetReference() != "":
+			fmt.Fprintf(cmd.err, "the runtime takes %s\n", progress.GetReference())
+		case time.Since(last) >= time.Second:
+			last = time.Now()
+			fmt.Fprintf(cmd.err, "%s read\n", mebibytes(progress.GetBytesRead()))
+		}
+	}
+}
+
+func mebibytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
