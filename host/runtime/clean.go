@@ -1,0 +1,178 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// goneWait is how long the kernel gets to take down what it was told to.
+const goneWait = 10 * time.Second
+
+// Clean removes all that a node's runtime has on the machine: pods that still
+// run are killed, not ended. The node's agent must not be running.
+func Clean(ctx context.Context, c Config) error {
+	l, err := newLayout(c.RootDir, c.StateDir)
+	if err != nil {
+		return err
+	}
+	lock, err := takeLock(l.lock())
+	if errors.Is(err, os.ErrNotExist) {
+		lock, err = nil, nil // the directory is gone: the rest may not be
+	}
+	if err != nil {
+		return fmt.Errorf("clean the runtime: %w", err)
+	}
+	if lock != nil {
+		defer lock.Close()
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := l.clean(ctx); err != nil {
+		return fmt.Errorf("clean the runtime: %w", err)
+	}
+	return nil
+}
+
+// clean goes on after a failure, so that one thing that is stuck keeps only
+// itself. But files stay until nothing is mounted among them.
+func (l layout) clean(ctx context.Context) error {
+	groups := l.containerCgroups() // known from files, so look first
+	err := errors.Join(
+		l.stopDaemons(ctx),
+		l.killAll(ctx, groups),
+		l.undoPorts(ctx),
+		l.removeShimSockets(),
+		l.unmountAll(),
+		removeBridge(l.bridge()),
+		removeMasquerade(l.nftable()),
+		removeCgroups(ctx, groups),
+	)
+	for _, m := range mounts() {
+		if l.holds(m.point) {
+			return errors.Join(err, fmt.Errorf("%s is still mounted: its files stay", m.point))
+		}
+	}
+	return errors.Join(err, os.RemoveAll(l.state), removeIfEmpty(stateParent), os.RemoveAll(l.root))
+}
+
+func (l layout) stopDaemons(ctx context.Context) error {
+	_, err := l.takeOver(ctx, nil) // no command line is empty, so it ends all
+	return err
+}
+
+// killAll kills shims and containers of this node, in rounds: a shim may fork
+// between two looks.
+func (l layout) killAll(ctx context.Context, groups []string) error {
+	var left []int
+	err := until(ctx, func() bool {
+		left = l.owned(groups)
+		for _, pid := range left {
+			_ = unix.Kill(pid, unix.SIGKILL) // the next look tells whether it worked
+		}
+		return len(left) == 0
+	})
+	if err != nil {
+		return fmt.Errorf("kill processes %v of the runtime: %w", left, err)
+	}
+	return nil
+}
+
+// owned lists the processes of this node: containerd's programs that work on our
+// directories, what has its root file system there, and what sits in a
+// container's cgroup.
+func (l layout) owned(groups []string) []int {
+	var found []int
+	for _, p := range processes() {
+		if p.pid != os.Getpid() && (l.serves(p) || l.contains(p.pid)) {
+			found = append(found, p.pid)
+		}
+	}
+	return append(found, cgroupProcesses(groups)...)
+}
+
+func (l layout) serves(p process) bool {
+	switch filepath.Base(p.args[0]) {
+	case "containerd", "containerd-shim-runc-v2", "runc":
+	default:
+		return false
+	}
+	for _, arg := range p.args[1:] {
+		if l.holds(arg) {
+			return true
+		}
+	}
+	return false
+}
+
+// contains reports whether the root file system of a process lies in ours: a
+// directory of a snapshot, or an overlay whose upper layer is one.
+func (l layout) contains(pid int) bool {
+	raw, err := os.ReadFile(procPath(pid, "mountinfo"))
+	if err != nil {
+		return false
+	}
+	for _, m := range parseMounts(string(raw)) {
+		if m.point != "/" {
+			continue
+		}
+		if l.holds(m.root) {
+			return true
+		}
+		for option := range strings.SplitSeq(m.options, ",") {
+			if key, value, ok := strings.Cut(option, "="); ok && key == "upperdir" && l.holds(value) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// removeShimSockets removes the ones of a containerd that keeps them outside of
+// its state directory: 1.6 and 1.7 do. Each is named in its container's files.
+func (l layout) removeShimSockets() error {
+	addresses, err := filepath.Glob(filepath.Join(l.tasks(), "io.containerd.runtime.v2.task/*/*/address"))
+	if err != nil {
+		return fmt.Errorf("look for sockets of shims: %w", err)
+	}
+	var errs []error
+	for _, file := range addresses {
+		raw, err := os.ReadFile(file)
+		socket, ok := strings.CutPrefix(strings.TrimSpace(string(raw)), "unix://")
+		if err != nil || !ok || !filepath.IsAbs(socket) {
+			continue
+		}
+		if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("remove the socket of a shim: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// removeIfEmpty removes a directory that others may be using.
+func removeIfEmpty(dir string) error {
+	err := os.Remove(dir)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) || errors.Is(err, unix.EBUSY) {
+		return nil
+	}
+	return err
+}
+
+// until repeats a look until it finds what it wants: what the kernel takes down
+// is not gone when the call that asked for it returns.
+func until(ctx context.Context, look func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, goneWait)
+	defer cancel()
+	for !look() {
+		if !sleep(ctx, 10*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+	return nil
+}

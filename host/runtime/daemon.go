@@ -1,0 +1,202 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// stopGrace is how long containerd may take to end before it is killed.
+const stopGrace = 10 * time.Second
+
+// daemon is a running containerd, our child or not. The descriptor names the
+// process for good, which its number does not.
+type daemon struct {
+	pid     int
+	fd      *os.File
+	done    chan struct{} // closed when it has ended
+	ended   string        // how, once done is closed
+	adopted bool
+}
+
+// command is how containerd is started. Its words tell everything that matters
+// about it, so a process that was started with the same ones is the same.
+func command(p programs, config string) []string {
+	return []string{p.containerd, "--config", config}
+}
+
+// startDaemon starts containerd so that our end does not touch it: in a session
+// of its own, and with its log in a file.
+func (l layout) startDaemon(p programs, config string) (*daemon, error) {
+	if err := trimLog(l.log()); err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(l.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open containerd's log: %w", err)
+	}
+	defer log.Close()
+	args := command(p, config)
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, l.root
+	cmd.Env = environment(os.Environ(), filepath.Dir(p.containerd), l.temp())
+	var fd int
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, PidFD: &fd}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start containerd: %w", err)
+	}
+	d := &daemon{pid: cmd.Process.Pid, fd: os.NewFile(uintptr(fd), "containerd"), done: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // what it says is in the state
+		d.ended = cmd.ProcessState.String()
+		close(d.done)
+	}()
+	return d, nil
+}
+
+// environment has containerd find its own programs first, and those that the
+// network plugins need even if we were started with a bare PATH.
+func environment(base []string, bin, temp string) []string {
+	path := os.Getenv("PATH")
+	// The agent's own socket of systemd's: containerd must not say that it is ready.
+	env := slices.DeleteFunc(slices.Clone(base), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains([]string{"PATH", "TMPDIR", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"}, name)
+	})
+	dirs := []string{bin, path, "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return dir == "" })
+	return append(env, "PATH="+strings.Join(dirs, ":"), "TMPDIR="+temp)
+}
+
+// adopt takes over a process that somebody else started.
+func adopt(pid int) (*daemon, error) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open process %d: %w", pid, err)
+	}
+	// The runtime's poller takes only descriptors that do not block.
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return nil, errors.Join(fmt.Errorf("open process %d: %w", pid, err), unix.Close(fd))
+	}
+	d := &daemon{pid: pid, fd: os.NewFile(uintptr(fd), "containerd"), done: make(chan struct{}), adopted: true}
+	go d.watch()
+	return d, nil
+}
+
+// watch waits for the end of a process that is not our child.
+func (d *daemon) watch() {
+	conn, err := d.fd.SyscallConn()
+	if err == nil {
+		err = conn.Read(func(fd uintptr) bool {
+			poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+			n, err := unix.Poll(poll, 0)
+			return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
+		})
+	}
+	d.ended = "ended"
+	if err != nil {
+		d.ended = "lost sight of: " + err.Error()
+	}
+	close(d.done)
+}
+
+// running lists the containerds that work on our directories, as a process
+// table: a containerd names its configuration in its command line.
+func (l layout) running() []process {
+	var found []process
+	for _, p := range processes() {
+		if len(p.args) < 3 || filepath.Base(p.args[0]) != "containerd" {
+			continue
+		}
+		i := slices.Index(p.args, "--config")
+		if i > 0 && i+1 < len(p.args) && inside(p.args[i+1], l.root) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// takeOver adopts the containerd that runs with exactly this command, and ends
+// every other one on our directories: two of them would fight over the state.
+func (l layout) takeOver(ctx context.Context, args []string) (*daemon, error) {
+	var same *daemon
+	for _, p := range l.running() {
+		d, err := adopt(p.pid)
+		if errors.Is(err, unix.ESRCH) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if same == nil && slices.Equal(p.args, args) && unchanged(p.pid, args[0]) {
+			same = d
+			continue
+		}
+		if err := d.stop(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return same, nil
+}
+
+// unchanged reports whether a process runs the file that is at the path now: an
+// upgrade of the host's package puts another one there.
+func unchanged(pid int, path string) bool {
+	runs, err := os.Stat(procPath(pid, "exe"))
+	if err != nil {
+		return false
+	}
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(runs, now)
+}
+
+// stop ends containerd and nothing else: shims and containers go on.
+func (d *daemon) stop(ctx context.Context) error {
+	if err := d.signal(unix.SIGTERM); err != nil {
+		return err
+	}
+	grace := time.NewTimer(stopGrace)
+	defer grace.Stop()
+	select {
+	case <-d.done:
+		return nil
+	case <-grace.C:
+	case <-ctx.Done():
+	}
+	if err := d.signal(unix.SIGKILL); err != nil {
+		return err
+	}
+	<-d.done
+	return nil
+}
+
+func (d *daemon) signal(s unix.Signal) error {
+	conn, err := d.fd.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("signal containerd: %w", err)
+	}
+	var sent error
+	if err := conn.Control(func(fd uintptr) { sent = unix.PidfdSendSignal(int(fd), s, nil, 0) }); err != nil {
+		return fmt.Errorf("signal containerd: %w", err)
+	}
+	if sent != nil && !errors.Is(sent, unix.ESRCH) {
+		return fmt.Errorf("signal containerd (process %d): %w", d.pid, sent)
+	}
+	return nil
+}
+
+func (d *daemon) close() error {
+	if d == nil {
+		return nil
+	}
+	return d.fd.Close()
+}

@@ -1,0 +1,41 @@
+// Package runtime is the node's own container runtime: containerd with all it
+// needs, run as a child that outlives the agent.
+//
+//	Start ─▶ programs (unpacked bundle, or found on the host)
+//	      ─▶ configuration (rendered, one file a digest)
+//	      ─▶ network (addresses, conflist, masquerade rule)
+//	      ─▶ containerd (adopted if it is the same one, else started)
+//	      ─▶ answers on its socket: ready
+//	Run   ─▶ starts it again when it ends
+//	Stop  ─▶ ends it; shims and containers go on
+//	Clean ─▶ the mirror of all: nothing of the node's runtime is left
+//
+// Two directories belong to it, and nothing outside of them but a bridge, an
+// nftables table and the cache of the CNI library. What must survive a reboot
+// is in "runtime" below the node's root, what must not is in the state
+// directory, whose path is short because addresses of sockets go below it.
+// Everything is named after the root directory (see ID), so that several nodes
+// on one machine do not meet.
+//
+// # What is true
+//
+// The process table says whether containerd runs, not a file: its command line
+// names the program, whose directory is the bundle's digest, and the
+// configuration, whose name has the configuration's digest. A containerd with
+// the very command line that would be started now is adopted. Any other one on
+// our directories is ended first. So there is no moment at which a killed agent
+// leaves something that the next one would misread.
+//
+// The digests in the bundle's index say whether an unpacked file is whole. They
+// are compared before every start of containerd, so unpacking needs neither a
+// marker of success nor an fsync: what a kill, a full disk or a power cut left
+// behind is noticed and laid down anew.
+//
+// # Life of the child
+//
+// containerd gets a session of its own and writes its log to a file, so nothing
+// of the agent's death reaches it. It stays in the agent's cgroup: under systemd
+// the agent's unit needs KillMode=process.
+//
+// Start reading at runtime.go; clean.go undoes it.
+package runtime

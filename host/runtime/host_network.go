@@ -1,0 +1,131 @@
+package runtime
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/bits"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const procNet = "/proc/sys/net"
+
+// hostRoutes lists where the host reaches networks, but for default routes and
+// those over our own bridge.
+func hostRoutes(bridge string) ([]netip.Prefix, error) {
+	four, err := os.ReadFile("/proc/net/route")
+	if err != nil {
+		return nil, fmt.Errorf("read the host's routes: %w", err)
+	}
+	six, err := os.ReadFile("/proc/net/ipv6_route")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the host's routes: %w", err)
+	}
+	return append(routes4(string(four), bridge), routes6(string(six), bridge)...), nil
+}
+
+// routes4 reads /proc/net/route: words in the machine's byte order, which is
+// the little one wherever we run.
+func routes4(table, bridge string) []netip.Prefix {
+	var routes []netip.Prefix
+	for line := range strings.Lines(table) {
+		f := strings.Fields(line)
+		if len(f) < 8 || f[0] == bridge {
+			continue
+		}
+		dst, err := strconv.ParseUint(f[1], 16, 32)
+		mask, err2 := strconv.ParseUint(f[7], 16, 32)
+		if errors.Join(err, err2) != nil || mask == 0 {
+			continue // the head line, or the default route
+		}
+		addr := netip.AddrFrom4([4]byte{byte(dst), byte(dst >> 8), byte(dst >> 16), byte(dst >> 24)})
+		routes = append(routes, netip.PrefixFrom(addr, bits.OnesCount32(uint32(mask))))
+	}
+	return routes
+}
+
+// routes6 reads /proc/net/ipv6_route.
+func routes6(table, bridge string) []netip.Prefix {
+	var routes []netip.Prefix
+	for line := range strings.Lines(table) {
+		f := strings.Fields(line)
+		if len(f) < 10 || f[9] == bridge {
+			continue
+		}
+		raw, err := hex.DecodeString(f[0])
+		length, err2 := strconv.ParseUint(f[1], 16, 8)
+		addr, ok := netip.AddrFromSlice(raw)
+		if errors.Join(err, err2) != nil || !ok || length == 0 || length > 128 {
+			continue
+		}
+		routes = append(routes, netip.PrefixFrom(addr, int(length)))
+	}
+	return routes
+}
+
+// hasIPv6 reports whether new interfaces of the host get addresses of version 6.
+func hasIPv6() bool {
+	for _, scope := range []string{"all", "default"} {
+		raw, err := os.ReadFile(filepath.Join(procNet, "ipv6/conf", scope, "disable_ipv6"))
+		if err != nil || strings.TrimSpace(string(raw)) != "0" {
+			return false
+		}
+	}
+	return true
+}
+
+// forward has the host route between pods and the world.
+func forward(six bool) error {
+	if err := setSysctl("ipv4/ip_forward", "1"); err != nil {
+		return err
+	}
+	if !six {
+		return nil
+	}
+	// A router of version 6 ignores what other routers announce, and so would
+	// this host lose its own address: 2 means to listen all the same.
+	paths, err := filepath.Glob(filepath.Join(procNet, "ipv6/conf/*/accept_ra"))
+	if err != nil {
+		return fmt.Errorf("list the host's interfaces: %w", err)
+	}
+	for _, path := range paths {
+		name := strings.TrimPrefix(path, procNet+"/")
+		if slices.Contains([]string{"all", "lo"}, filepath.Base(filepath.Dir(path))) || sysctl(name) != "1" {
+			continue
+		}
+		if err := setSysctl(name, "2"); err != nil {
+			return err
+		}
+	}
+	return setSysctl("ipv6/conf/all/forwarding", "1")
+}
+
+func sysctl(name string) string {
+	raw, err := os.ReadFile(filepath.Join(procNet, name))
+	if err != nil {
+		return "" // the interface is gone
+	}
+	return strings.TrimSpace(string(raw))
+}
+
+// setSysctl writes only what would change: a machine with a read-only /proc/sys
+// may have been set up by its owner.
+func setSysctl(name, value string) error {
+	if sysctl(name) == value {
+		return nil
+	}
+	err := os.WriteFile(filepath.Join(procNet, name), []byte(value), 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("set net/%s to %s: %w", name, value, err)
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package runtime
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/binaryutil"
+	"github.com/google/nftables/expr"
+	"golang.org/x/sys/unix"
+)
+
+// masquerade has pods leave the machine under its own address. The table is
+// ours alone and is made anew in one transaction: no packet sees it half done.
+//
+//	ip saddr S ip daddr != S masquerade
+//	ip saddr S ct status dnat masquerade
+//
+// The second rule is for a pod that reaches another one over a port of the host.
+// Both are on one bridge, so an answer would go straight back, from an address
+// that was never asked.
+func masquerade(name string, subnets []netip.Prefix) error {
+	conn, err := nftables.New()
+	if err != nil {
+		return fmt.Errorf("reach nftables: %w", err)
+	}
+	table := &nftables.Table{Name: name, Family: nftables.TableFamilyINet}
+	// Adding before deleting: to delete what is not there is an error.
+	conn.AddTable(table)
+	conn.DelTable(table)
+	conn.AddTable(table)
+	chain := conn.AddChain(&nftables.Chain{
+		Name: "postrouting", Table: table, Type: nftables.ChainTypeNAT,
+		Hooknum: nftables.ChainHookPostrouting, Priority: nftables.ChainPriorityNATSource,
+	})
+	for _, s := range subnets {
+		leaving := append(within(s, saddr, expr.CmpOpEq), within(s, daddr, expr.CmpOpNeq)...)
+		turned := append(within(s, saddr, expr.CmpOpEq), statusDNAT()...)
+		for _, match := range [][]expr.Any{leaving, turned} {
+			conn.AddRule(&nftables.Rule{Table: table, Chain: chain, Exprs: append(match, &expr.Counter{}, &expr.Masq{})})
+		}
+	}
+	if err := conn.Flush(); err != nil {
+		return fmt.Errorf("set up nftables table %s: %w", name, err)
+	}
+	return nil
+}
+
+// removeMasquerade removes the table if it is there.
+func removeMasquerade(name string) error {
+	conn, err := nftables.New()
+	if err != nil {
+		return fmt.Errorf("reach nftables: %w", err)
+	}
+	table := &nftables.Table{Name: name, Family: nftables.TableFamilyINet}
+	conn.AddTable(table)
+	conn.DelTable(table)
+	if err := conn.Flush(); err != nil {
+		return fmt.Errorf("remove nftables table %s: %w", name, err)
+	}
+	return nil
+}
+
+type field int
+
+const (
+	saddr field = iota
+	daddr
+)
+
+// within matches packets whose address lies in a subnet, or does not.
+func within(subnet netip.Prefix, f field, op expr.CmpOp) []expr.Any {
+	family, offset := byte(unix.NFPROTO_IPV4), uint32(12)
+	if subnet.Addr().Is6() {
+		family, offset = unix.NFPROTO_IPV6, 8
+	}
+	address := subnet.Masked().Addr().AsSlice()
+	size := uint32(len(address))
+	if f == daddr {
+		offset += size
+	}
+	return []expr.Any{
+		&expr.Meta{Key: expr.MetaKeyNFPROTO, Register: 1},
+		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: []byte{family}},
+		&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: offset, Len: size},
+		&expr.Bitwise{SourceRegister: 1, DestRegister: 1, Len: size, Mask: mask(subnet.Bits(), len(address)), Xor: make([]byte, size)},
+		&expr.Cmp{Op: op, Register: 1, Data: address},
+	}
+}
+
+func mask(ones, size int) []byte {
+	m := make([]byte, size)
+	for i := range ones {
+		m[i/8] |= 0x80 >> (i % 8)
+	}
+	return m
+}
+
+// statusDNAT matches connections whose destination was turned to another one.
+func statusDNAT() []expr.Any {
+	const dnat = 1 << 5 // IPS_DST_NAT
+	return []expr.Any{
+		&expr.Ct{Key: expr.CtKeySTATUS, Register: 1},
+		&expr.Bitwise{SourceRegister: 1, DestRegister: 1, Len: 4, Mask: binaryutil.NativeEndian.PutUint32(dnat), Xor: make([]byte, 4)},
+		&expr.Cmp{Op: expr.CmpOpNeq, Register: 1, Data: make([]byte, 4)},
+	}
+}
+
+// removePortmapTables removes the tables of the portmap plugin in which nobody
+// has a port.
+func removePortmapTables() error {
+	const name, ports = "cni_hostport", "hostports"
+	conn, err := nftables.New()
+	if err != nil {
+		return fmt.Errorf("reach nftables: %w", err)
+	}
+	for _, family := range []nftables.TableFamily{nftables.TableFamilyIPv4, nftables.TableFamilyIPv6} {
+		table, err := conn.ListTableOfFamily(name, family)
+		if err != nil {
+			continue // there is none
+		}
+		rules, err := conn.GetRules(table, &nftables.Chain{Name: ports, Table: table})
+		if err != nil || len(rules) > 0 {
+			continue
+		}
+		conn.DelTable(table)
+	}
+	if err := conn.Flush(); err != nil {
+		return fmt.Errorf("remove the tables of host ports: %w", err)
+	}
+	return nil
+}

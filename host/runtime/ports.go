@@ -1,0 +1,172 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// cniCache is where the CNI library keeps what it set up, for all runtimes of
+// the machine; its path is fixed.
+const cniCache = "/var/lib/cni"
+
+// attachment is what the library keeps of a pod's connection.
+type attachment struct {
+	ContainerID string          `json:"containerId"`
+	Interface   string          `json:"ifName"`
+	Network     string          `json:"networkName"`
+	Config      []byte          `json:"config"` // the conflist
+	Result      json.RawMessage `json:"result"`
+	Arguments   struct {
+		PortMappings json.RawMessage `json:"portMappings"`
+	} `json:"capabilityArgs"`
+}
+
+// undoPorts has the portmap plugin take back the host ports of pods that were
+// killed. It knows how it set them up; addresses and interfaces go without help.
+func (l layout) undoPorts(ctx context.Context) error {
+	files, err := filepath.Glob(filepath.Join(cniCache, "results", l.bridge()+"-*"))
+	if err != nil {
+		return fmt.Errorf("look for host ports: %w", err)
+	}
+	var errs []error
+	for _, file := range files {
+		if err := l.undoPort(ctx, file); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		errs = append(errs, os.Remove(file))
+	}
+	errs = append(errs, removeIfEmpty(filepath.Join(cniCache, "results")), removeIfEmpty(cniCache))
+	return errors.Join(append(errs, l.removeSharedChains(ctx))...)
+}
+
+func (l layout) undoPort(ctx context.Context, file string) error {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read a pod's connection: %w", err)
+	}
+	var a attachment
+	if json.Unmarshal(raw, &a) != nil || len(a.Arguments.PortMappings) == 0 {
+		return nil // no ports, or cut off by a kill before any were set up
+	}
+	config, err := portmapConfig(a)
+	if err != nil {
+		return fmt.Errorf("take back the host ports of container %s: %w", a.ContainerID, err)
+	}
+	plugin := l.portmap()
+	if plugin == "" {
+		return fmt.Errorf("take back the host ports of container %s: no portmap plugin is left", a.ContainerID)
+	}
+	cmd := exec.CommandContext(ctx, plugin)
+	cmd.Stdin = bytes.NewReader(config)
+	cmd.Env = append(environment(os.Environ(), filepath.Dir(plugin), os.TempDir()),
+		"CNI_COMMAND=DEL", "CNI_CONTAINERID="+a.ContainerID, "CNI_IFNAME="+a.Interface, "CNI_NETNS=", "CNI_PATH="+filepath.Dir(plugin))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("take back the host ports of container %s: %w: %s", a.ContainerID, err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// portmapConfig is what the library would hand the plugin.
+func portmapConfig(a attachment) ([]byte, error) {
+	var list struct {
+		Version string           `json:"cniVersion"`
+		Plugins []map[string]any `json:"plugins"`
+	}
+	if err := json.Unmarshal(a.Config, &list); err != nil {
+		return nil, err
+	}
+	for _, p := range list.Plugins {
+		if p["type"] != "portmap" {
+			continue
+		}
+		p["name"], p["cniVersion"] = a.Network, list.Version
+		p["runtimeConfig"] = map[string]any{"portMappings": a.Arguments.PortMappings}
+		if len(a.Result) > 0 {
+			p["prevResult"] = a.Result
+		}
+		return json.Marshal(p)
+	}
+	return nil, errors.New("its network has no portmap plugin")
+}
+
+// portmap finds the plugin in any unpacked bundle, or on the host.
+func (l layout) portmap() string {
+	unpacked, _ := filepath.Glob(filepath.Join(l.bundles(), "*/cni/portmap")) // the pattern is well-formed
+	for _, path := range unpacked {
+		if runnable(path) {
+			return path
+		}
+	}
+	return findProgram("portmap", newHostDirs().plugins)
+}
+
+// removeSharedChains removes the chains that the plugin leaves for the next port
+// of anyone, unless somebody has ports in them.
+func (l layout) removeSharedChains(ctx context.Context) error {
+	var errs []error
+	dirs := newHostDirs().programs
+	for _, name := range []string{"iptables", "ip6tables"} {
+		if path := findProgram(name, dirs); path != "" {
+			errs = append(errs, removeIptablesChains(ctx, path))
+		}
+	}
+	return errors.Join(append(errs, removePortmapTables())...)
+}
+
+// removeIptablesChains undoes what the plugin set up once and for all. A table
+// that cannot be listed (no IPv6, say) has none of it.
+func removeIptablesChains(ctx context.Context, iptables string) error {
+	out, err := exec.CommandContext(ctx, iptables, "-w", "10", "-t", "nat", "-S").Output()
+	if err != nil {
+		return nil
+	}
+	for _, args := range sharedChains(string(out)) {
+		args = append([]string{"-w", "10", "-t", "nat"}, args...)
+		if out, err := exec.CommandContext(ctx, iptables, args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("remove the chains of host ports: %w: %s", err, strings.TrimSpace(string(out)))
+		}
+	}
+	return nil
+}
+
+// sharedChains turns listed rules into the calls that remove the plugin's shared
+// chains, or into none if they are in use.
+func sharedChains(rules string) [][]string {
+	const prefix = "CNI-HOSTPORT-"
+	var jumps, flushes, removals [][]string
+	for line := range strings.Lines(rules) {
+		f := splitRule(line)
+		switch {
+		case len(f) < 2:
+		case f[0] == "-A" && f[1] == prefix+"DNAT":
+			return nil
+		case f[0] == "-N" && strings.HasPrefix(f[1], prefix):
+			flushes = append(flushes, []string{"-F", f[1]})
+			removals = append(removals, []string{"-X", f[1]})
+		case f[0] == "-A" && !strings.HasPrefix(f[1], "CNI-") && strings.HasPrefix(f[len(f)-1], prefix):
+			jumps = append(jumps, append([]string{"-D"}, f[1:]...))
+		}
+	}
+	return append(append(jumps, flushes...), removals...)
+}
+
+// splitRule splits a rule into words; a comment in quotes is one.
+func splitRule(line string) []string {
+	var words []string
+	for i, part := range strings.Split(strings.TrimSpace(line), `"`) {
+		if i%2 == 1 {
+			words = append(words, part)
+			continue
+		}
+		words = append(words, strings.Fields(part)...)
+	}
+	return words
+}

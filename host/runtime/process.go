@@ -1,0 +1,72 @@
+package runtime
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// process is what the kernel says of a process.
+type process struct {
+	pid  int
+	args []string
+}
+
+// processes lists all processes but kernel threads.
+func processes() []process {
+	var all []process
+	for _, pid := range pids() {
+		raw, err := os.ReadFile(procPath(pid, "cmdline"))
+		if err != nil || len(raw) == 0 {
+			continue
+		}
+		args := strings.Split(strings.TrimSuffix(string(raw), "\x00"), "\x00")
+		all = append(all, process{pid: pid, args: args})
+	}
+	return all
+}
+
+func pids() []int {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	entries, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil
+	}
+	var all []int
+	for _, name := range entries {
+		if pid, err := strconv.Atoi(name); err == nil {
+			all = append(all, pid)
+		}
+	}
+	return all
+}
+
+func procPath(pid int, name string) string {
+	return filepath.Join("/proc", strconv.Itoa(pid), name)
+}
+
+// executable is the file that a process runs, whether or not it was replaced
+// since.
+func executable(pid int) string {
+	path, err := os.Readlink(procPath(pid, "exe"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(path, " (deleted)")
+}
+
+// executables lists the files that processes run.
+func executables() []string {
+	var paths []string
+	for _, pid := range pids() {
+		if path := executable(pid); path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}

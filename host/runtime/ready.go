@@ -1,0 +1,93 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+const (
+	readyWait = 60 * time.Second
+	readyPoll = 2 * time.Millisecond
+)
+
+// waitReady returns when the runtime can make pods, or with the reason why it
+// cannot. It asks often: every pod of the machine waits for this.
+func waitReady(ctx context.Context, endpoint string, d *daemon) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWait)
+	defer cancel()
+	soon := backoff.Config{BaseDelay: readyPoll, Multiplier: 1.1, MaxDelay: 10 * readyPoll}
+	conn, err := grpc.NewClient(endpoint,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: soon, MinConnectTimeout: time.Second}))
+	if err != nil {
+		return fmt.Errorf("set up connection to containerd: %w", err)
+	}
+	defer conn.Close()
+	client := runtimeapi.NewRuntimeServiceClient(conn)
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for {
+		err := askReady(ctx, client)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-d.done:
+			return fmt.Errorf("containerd did not come up: %s", d.ended)
+		case <-ctx.Done():
+			return fmt.Errorf("wait for containerd: %w (last: %w)", context.Cause(ctx), err)
+		}
+	}
+}
+
+func askReady(ctx context.Context, client runtimeapi.RuntimeServiceClient) error {
+	status, err := client.Status(ctx, &runtimeapi.StatusRequest{})
+	if err != nil {
+		return err
+	}
+	for _, want := range []string{runtimeapi.RuntimeReady, runtimeapi.NetworkReady} {
+		if err := condition(status.Status.GetConditions(), want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func condition(all []*runtimeapi.RuntimeCondition, name string) error {
+	for _, c := range all {
+		if c.Type == name && c.Status {
+			return nil
+		}
+		if c.Type == name {
+			return fmt.Errorf("%s is false: %s: %s", name, c.Reason, c.Message)
+		}
+	}
+	return fmt.Errorf("%s is not told", name)
+}
+
+// lastWords is the end of containerd's log: why it ended is said there only.
+func lastWords(path string) string {
+	const enough = 2048
+	log, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer log.Close()
+	info, err := log.Stat()
+	if err != nil {
+		return ""
+	}
+	tail := make([]byte, min(enough, info.Size()))
+	n, _ := log.ReadAt(tail, info.Size()-int64(len(tail))) // a shorter tail is as good
+	lines := strings.Split(strings.TrimSpace(string(tail[:n])), "\n")
+	return strings.Join(lines[max(0, len(lines)-3):], "\n")
+}

@@ -1,0 +1,183 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+)
+
+// Config is what a node's runtime is made of.
+type Config struct {
+	RootDir  string // of the node; the runtime's is below it
+	StateDir string // for what does not survive a reboot; DefaultStateDir if empty
+
+	// Archive and Index are the bundle that the build brought along. Without them
+	// the programs of the host serve.
+	Archive, Index []byte
+	// UnpackCommand starts a process that calls Unpack with the same arguments. Without
+	// it the memory that unpacking takes is this process's.
+	UnpackCommand []string
+
+	// SandboxImage is never collected as garbage. A reference that differs from
+	// start to start costs a restart of containerd.
+	SandboxImage string
+	CgroupDriver string         // "cgroupfs" or "systemd"; what the machine uses if empty
+	PodCIDRs     []netip.Prefix // one for each family; free ones if empty
+
+	Log  *slog.Logger
+	Tell func(Event) // called from one goroutine at a time; may be nil
+}
+
+// Event is something that a node's operator may want to know of its runtime.
+type Event struct {
+	Reason  string // one word, below
+	Message string
+	Warning bool
+	Ready   bool          // whether pods can be made from now on
+	Took    time.Duration // of what the event ends
+}
+
+// Reasons of events.
+const (
+	Repaired = "RuntimeRepaired" // damaged files of the bundle were laid down anew
+	Started  = "RuntimeStarted"
+	Adopted  = "RuntimeAdopted" // one that ran already
+	Exited   = "RuntimeExited"
+	Failed   = "RuntimeFailed" // it did not come up
+)
+
+// Runtime is a containerd that answers, and the way to keep it so.
+type Runtime struct {
+	config   Config
+	layout   layout
+	hostDirs hostDirs
+	lock     *os.File
+	systemd  bool
+	network  Network
+
+	mu     sync.Mutex // held over a change of daemon
+	daemon *daemon
+}
+
+// Start returns when containerd answers and pods can be made. A machine that
+// cannot run containers is told all that it lacks.
+func Start(ctx context.Context, c Config) (*Runtime, error) {
+	l, err := newLayout(c.RootDir, c.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Runtime{config: c, layout: l, hostDirs: newHostDirs()}
+	if r.systemd, err = chooseDriver(c.CgroupDriver); err != nil {
+		return nil, err
+	}
+	if err := required(Check(ctx, c)); err != nil {
+		return nil, err
+	}
+	if err := l.make(); err != nil {
+		return nil, err
+	}
+	if r.lock, err = takeLock(l.lock()); err != nil {
+		return nil, err
+	}
+	if err := r.begin(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func chooseDriver(name string) (systemd bool, err error) {
+	switch name {
+	case "":
+		return systemdRules(), nil
+	case "systemd", "cgroupfs":
+		return name == "systemd", nil
+	}
+	return false, fmt.Errorf("cgroup driver %q: it has to be cgroupfs or systemd", name)
+}
+
+// takeLock keeps a second agent off the directories. The kernel gives the lock
+// back when we end, however that happens.
+func takeLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the runtime's directory: %w", err)
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = errors.New("another process uses it: stop the agent that runs with this root directory")
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+	}
+	return f, nil
+}
+
+// begin sets the network up while containerd comes up.
+func (r *Runtime) begin(ctx context.Context) error {
+	subnets, err := r.layout.chooseSubnets(r.config.PodCIDRs)
+	if err != nil {
+		return err
+	}
+	r.network = Network{Bridge: r.layout.bridge(), Subnets: subnets}
+	list, err := r.layout.renderConflist(subnets)
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(r.layout.conflist(), list); err != nil {
+		return fmt.Errorf("write the pod network: %w", err)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return r.layout.setUpNetwork(subnets) })
+	group.Go(func() error { return r.bringUp(ctx) })
+	return group.Wait()
+}
+
+// Endpoint is where the runtime serves CRI.
+func (r *Runtime) Endpoint() string { return "unix://" + r.layout.socket() }
+
+// CgroupDriver is "systemd" or "cgroupfs".
+func (r *Runtime) CgroupDriver() string {
+	if r.systemd {
+		return "systemd"
+	}
+	return "cgroupfs"
+}
+
+// Network is how pods are connected.
+func (r *Runtime) Network() Network { return r.network }
+
+// LogPath is containerd's log.
+func (r *Runtime) LogPath() string { return r.layout.log() }
+
+// Pid is the process of containerd.
+func (r *Runtime) Pid() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.daemon.pid
+}
+
+func (r *Runtime) tell(e Event) {
+	level := slog.LevelInfo
+	if e.Warning {
+		level = slog.LevelWarn
+	}
+	r.config.Log.Log(context.Background(), level, e.Message, "reason", e.Reason, "took", e.Took)
+	if r.config.Tell != nil {
+		r.config.Tell(e)
+	}
+}
+
+// Close lets go of containerd, which goes on.
+func (r *Runtime) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return errors.Join(r.daemon.close(), r.lock.Close())
+}

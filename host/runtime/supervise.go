@@ -1,0 +1,189 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	firstPause   = 100 * time.Millisecond
+	longestPause = 10 * time.Second
+	settled      = time.Minute // a run as long as this forgives the failures before it
+	logCheck     = time.Minute
+	adoptionWait = 10 * time.Second
+)
+
+// bringUp has containerd running and answering: the one that runs, or a new one.
+func (r *Runtime) bringUp(ctx context.Context) error {
+	begin := time.Now()
+	p, err := r.programs(ctx)
+	if err != nil {
+		return err
+	}
+	content, err := r.layout.renderConfig(settings{
+		programs: p, sandboxImage: r.config.SandboxImage,
+		systemdCgroup: r.systemd, restrictOOMScore: !mayLowerOOMScore(),
+	})
+	if err != nil {
+		return err
+	}
+	config, err := r.layout.writeConfig(content)
+	if err != nil {
+		return err
+	}
+	d, err := r.up(ctx, p, config)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	old := r.daemon
+	r.daemon = d
+	r.mu.Unlock()
+	event := Event{Reason: Started, Message: fmt.Sprintf("containerd runs as process %d", d.pid), Ready: true, Took: time.Since(begin)}
+	if d.adopted {
+		event.Reason, event.Message = Adopted, fmt.Sprintf("containerd ran on as process %d", d.pid)
+	}
+	r.tell(event)
+	return errors.Join(old.close(), r.layout.removeOldConfigs(config))
+}
+
+// programs lays the bundle down if need be, or looks on the host.
+func (r *Runtime) programs(ctx context.Context) (programs, error) {
+	if len(r.config.Index) == 0 {
+		p, err := r.hostDirs.find()
+		if err != nil {
+			return programs{}, err
+		}
+		p.configVersion, err = askConfigVersion(ctx, p.containerd)
+		return p, err
+	}
+	b, err := readBundle(r.layout.bundles(), r.config.Archive, r.config.Index)
+	if err != nil {
+		return programs{}, err
+	}
+	begin := time.Now()
+	repaired, err := b.ensure(ctx, r.config.UnpackCommand)
+	if err != nil {
+		return programs{}, err
+	}
+	if some := len(repaired); some > 0 && some < len(b.files) {
+		r.tell(Event{Reason: Repaired, Warning: true, Took: time.Since(begin),
+			Message: "files of the runtime were damaged and are laid down anew: " + strings.Join(repaired, ", ")})
+	}
+	return bundlePrograms(b.dir), nil
+}
+
+// up adopts or starts a containerd and waits until it answers.
+func (r *Runtime) up(ctx context.Context, p programs, config string) (*daemon, error) {
+	d, err := r.layout.takeOver(ctx, command(p, config))
+	if err != nil {
+		return nil, err
+	}
+	if d != nil {
+		if err := r.answers(ctx, d); err == nil || ctx.Err() != nil {
+			return d, err
+		}
+		// It hangs, or it ended meanwhile.
+		if err := errors.Join(d.stop(ctx), d.close()); err != nil {
+			return nil, err
+		}
+	}
+	if d, err = r.layout.startDaemon(p, config); err != nil {
+		return nil, err
+	}
+	if err := waitReady(ctx, r.Endpoint(), d); err != nil {
+		err = fmt.Errorf("%w\n%s", err, lastWords(r.layout.log()))
+		return nil, errors.Join(err, d.stop(ctx), d.close())
+	}
+	return d, nil
+}
+
+func (r *Runtime) answers(ctx context.Context, d *daemon) error {
+	ctx, cancel := context.WithTimeout(ctx, adoptionWait)
+	defer cancel()
+	return waitReady(ctx, r.Endpoint(), d)
+}
+
+// Run keeps containerd up until the context ends, and leaves it running then.
+func (r *Runtime) Run(ctx context.Context) error {
+	r.tidy()
+	pause := firstPause
+	for {
+		since := time.Now()
+		ended, ok := r.wait(ctx)
+		if !ok {
+			return nil
+		}
+		r.tell(Event{Reason: Exited, Warning: true, Message: "containerd: " + ended, Took: time.Since(since)})
+		if time.Since(since) > settled {
+			pause = firstPause
+		}
+		for {
+			if !sleep(ctx, pause) {
+				return nil
+			}
+			pause = min(2*pause, longestPause)
+			err := r.bringUp(ctx)
+			if err == nil {
+				break
+			}
+			if ctx.Err() != nil {
+				return nil
+			}
+			r.tell(Event{Reason: Failed, Warning: true, Message: err.Error()})
+		}
+	}
+}
+
+// wait returns how containerd ended. Meanwhile it keeps the log short.
+func (r *Runtime) wait(ctx context.Context) (ended string, ok bool) {
+	r.mu.Lock()
+	d := r.daemon
+	r.mu.Unlock()
+	tick := time.NewTicker(logCheck)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return "", false
+		case <-d.done:
+			return d.ended, true
+		case <-tick.C:
+			if err := trimLog(r.layout.log()); err != nil {
+				r.config.Log.Warn("containerd's log keeps growing", "err", err)
+			}
+		}
+	}
+}
+
+// tidy removes what an upgrade leaves, once there is time for it.
+func (r *Runtime) tidy() {
+	b, err := readBundle(r.layout.bundles(), r.config.Archive, r.config.Index)
+	if err == nil {
+		err = b.removeOld()
+	}
+	if err != nil && len(r.config.Index) > 0 {
+		r.config.Log.Warn("an old runtime stays on disk", "err", err)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Stop ends containerd; pods go on without it. It is called after Run returned.
+func (r *Runtime) Stop(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.daemon.stop(ctx)
+}

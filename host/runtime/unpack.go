@@ -1,0 +1,157 @@
+package runtime
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// window is the longest look back that the archive may need. A decoder keeps
+// that much in memory.
+const window = 128 << 20
+
+// Unpack lays down what is missing or damaged of a bundle below a node's root
+// directory. Start does it by itself; a program that Config.UnpackCommand names
+// calls it.
+func Unpack(rootDir string, archive, index []byte) error {
+	b, err := readBundle(filepath.Join(rootDir, "runtime", "bundles"), archive, index)
+	if err != nil {
+		return err
+	}
+	return b.repair()
+}
+
+// ensure makes the unpacked bundle whole. With a command, another process
+// unpacks: the decoder's window would stay with this one for its life.
+func (b bundle) ensure(ctx context.Context, command []string) (repaired []string, err error) {
+	bad := b.damaged()
+	if len(bad) == 0 {
+		return nil, nil
+	}
+	if len(command) == 0 {
+		err = b.layDown(bad)
+	} else {
+		err = runUnpack(ctx, command)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if left := b.damaged(); len(left) > 0 {
+		return nil, fmt.Errorf("unpack the runtime: damaged after it was written: %s", strings.Join(names(left), ", "))
+	}
+	return names(bad), nil
+}
+
+func names(files map[string]bool) []string { return slices.Sorted(maps.Keys(files)) }
+
+func runUnpack(ctx context.Context, command []string) error {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	// With the agent gone nobody holds the lock that keeps others from unpacking.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	var says bytes.Buffer
+	cmd.Stderr = &says
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("unpack the runtime in another process: %w: %s", err, strings.TrimSpace(says.String()))
+	}
+	return nil
+}
+
+func (b bundle) repair() error { return b.layDown(b.damaged()) }
+
+// layDown writes some files of the archive, each whole or not at all. After a
+// failure on a new directory nothing stays to fill the disk.
+func (b bundle) layDown(want map[string]bool) (err error) {
+	if len(want) == 0 {
+		return nil
+	}
+	if len(want) == len(b.files) {
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, os.RemoveAll(b.dir))
+			}
+		}()
+	}
+	decoder, err := zstd.NewReader(bytes.NewReader(b.archive),
+		zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return fmt.Errorf("read the runtime's archive: %w", err)
+	}
+	defer decoder.Close()
+	for archive := tar.NewReader(decoder); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the runtime's archive: %w", err)
+		}
+		if name := filepath.Clean(header.Name); want[name] {
+			if err := b.write(b.files[name], archive); err != nil {
+				return fmt.Errorf("unpack %s of the runtime: %w", name, err)
+			}
+		}
+	}
+}
+
+// write puts a file into its place by renaming it, so that a program that runs
+// from the damaged one goes on.
+func (b bundle) write(f bundleFile, content io.Reader) error {
+	path := filepath.Join(b.dir, f.Path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o711); err != nil {
+		return err
+	}
+	next := path + ".new"
+	out, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(io.MultiWriter(out, sum), content)
+	if got := hex.EncodeToString(sum.Sum(nil)); err == nil && got != f.SHA256 {
+		err = fmt.Errorf("its digest is %s, and the index says %s", got, f.SHA256)
+	}
+	// The mode of a file that a kill left behind, and of one made under a umask.
+	err = errors.Join(err, out.Chmod(0o755), out.Close())
+	if err == nil {
+		err = os.Rename(next, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(next))
+	}
+	return nil
+}
+
+// removeOld removes the directories of other bundles from which nothing runs.
+func (b bundle) removeOld() error {
+	entries, err := os.ReadDir(filepath.Dir(b.dir))
+	if err != nil {
+		return fmt.Errorf("look for old runtimes: %w", err)
+	}
+	used := executables()
+	var errs []error
+	for _, e := range entries {
+		dir := filepath.Join(filepath.Dir(b.dir), e.Name())
+		runs := slices.ContainsFunc(used, func(path string) bool { return inside(path, dir) })
+		if dir == b.dir || runs {
+			continue
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			errs = append(errs, fmt.Errorf("remove an old runtime: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,164 @@
+package noderuntime
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/host/runtime"
+	"nodal/test/rig"
+)
+
+// node is a runtime under test and a way to make pods on it.
+type node struct {
+	t      *testing.T
+	rig    *rig.Runtime
+	config runtime.Config
+	events chan runtime.Event
+	cri    runtimeapi.RuntimeServiceClient
+	images runtimeapi.ImageServiceClient
+}
+
+// newNode prepares a node that leaves nothing behind, or fails its test.
+func newNode(t *testing.T) *node {
+	t.Helper()
+	rt := rig.Containerd(t)
+	return newNodeBeside(t, rt)
+}
+
+func newNodeBeside(t *testing.T, rt *rig.Runtime) *node {
+	t.Helper()
+	before := rig.Snapshot()
+	n := &node{t: t, rig: rt, events: make(chan runtime.Event, 64)}
+	n.config = runtime.Config{
+		// Not below /tmp: it may be a file system that takes no overlay.
+		RootDir: mkdirTemp(t, "/var/lib"), SandboxImage: rt.Image("pause"),
+		Log:  slog.New(slog.DiscardHandler),
+		Tell: func(e runtime.Event) { n.events <- e },
+	}
+	t.Cleanup(func() {
+		if err := runtime.Clean(context.Background(), n.config); err != nil {
+			t.Errorf("clean: %v", err)
+		}
+		n.wantNothing(before)
+	})
+	n.dial()
+	return n
+}
+
+func mkdirTemp(t *testing.T, parent string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(parent, "nodal-runtime-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Remove(dir); err != nil {
+			t.Errorf("the root directory is not empty: %v", err)
+		}
+	})
+	return dir
+}
+
+func (n *node) dial() {
+	conn, err := grpc.NewClient("unix://"+filepath.Join(runtime.DefaultStateDir(n.config.RootDir), "containerd.sock"),
+		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { conn.Close() })
+	n.cri, n.images = runtimeapi.NewRuntimeServiceClient(conn), runtimeapi.NewImageServiceClient(conn)
+}
+
+func (n *node) start() *runtime.Runtime {
+	n.t.Helper()
+	begin := time.Now()
+	r, err := runtime.Start(n.t.Context(), n.config)
+	if err != nil {
+		n.t.Fatalf("start: %v", err)
+	}
+	n.t.Logf("started in %v", time.Since(begin).Round(time.Millisecond))
+	return r
+}
+
+// pod runs a pod with one container that serves HTTP or just waits.
+func (n *node) pod(name string, ports ...*runtimeapi.PortMapping) (sandbox, container string) {
+	n.t.Helper()
+	ctx := n.t.Context()
+	config := &runtimeapi.PodSandboxConfig{
+		Metadata:     &runtimeapi.PodSandboxMetadata{Name: name, Namespace: "default", Uid: name},
+		Hostname:     name,
+		LogDirectory: n.config.RootDir + "/runtime/logs",
+		PortMappings: ports,
+		Linux:        &runtimeapi.LinuxPodSandboxConfig{CgroupParent: "/kubepods-nodal-runtime/pod" + name},
+	}
+	begin := time.Now()
+	s, err := n.cri.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: config})
+	if err != nil {
+		n.t.Fatalf("run sandbox: %v", err)
+	}
+	image := &runtimeapi.ImageSpec{Image: n.rig.Image("busybox")}
+	if _, err := n.images.PullImage(ctx, &runtimeapi.PullImageRequest{Image: image}); err != nil {
+		n.t.Fatalf("pull: %v", err)
+	}
+	c, err := n.cri.CreateContainer(ctx, &runtimeapi.CreateContainerRequest{
+		PodSandboxId: s.PodSandboxId, SandboxConfig: config,
+		Config: &runtimeapi.ContainerConfig{
+			Metadata: &runtimeapi.ContainerMetadata{Name: "main"}, Image: image, LogPath: name + ".log",
+			Command: []string{"sh", "-c", "echo hello > /index.html; exec httpd -f -p 8080 -h /"},
+			Linux:   &runtimeapi.LinuxContainerConfig{},
+		},
+	})
+	if err != nil {
+		n.t.Fatalf("create container: %v", err)
+	}
+	if _, err := n.cri.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: c.ContainerId}); err != nil {
+		n.t.Fatalf("start container: %v", err)
+	}
+	n.t.Logf("pod %s in %v", name, time.Since(begin).Round(time.Millisecond))
+	return s.PodSandboxId, c.ContainerId
+}
+
+func (n *node) exec(container string, command ...string) string {
+	n.t.Helper()
+	reply, err := n.cri.ExecSync(n.t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: container, Cmd: command, Timeout: 10})
+	if err != nil {
+		n.t.Fatalf("exec %v: %v", command, err)
+	}
+	return strings.TrimSpace(string(reply.Stdout) + string(reply.Stderr))
+}
+
+// wantRunning fails unless the container runs in its first life.
+func (n *node) wantRunning(container string) {
+	n.t.Helper()
+	reply, err := n.cri.ContainerStatus(n.t.Context(), &runtimeapi.ContainerStatusRequest{ContainerId: container})
+	if err != nil {
+		n.t.Fatalf("container status: %v", err)
+	}
+	if got := reply.Status.State; got != runtimeapi.ContainerState_CONTAINER_RUNNING {
+		n.t.Errorf("container is %v, want it to run on", got)
+	}
+}
+
+// wantEvent waits for the next event and wants it to be of a kind.
+func (n *node) wantEvent(reason string) runtime.Event {
+	n.t.Helper()
+	select {
+	case e := <-n.events:
+		if e.Reason != reason {
+			n.t.Fatalf("got event %+v, want %s", e, reason)
+		}
+		return e
+	case <-time.After(30 * time.Second):
+		n.t.Fatalf("no event, want %s", reason)
+	}
+	return runtime.Event{}
+}

@@ -1,0 +1,51 @@
+package noderuntime
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/nftables"
+
+	"nodal/host/runtime"
+	"nodal/test/rig"
+)
+
+// wantNothing fails if anything of the node is on the machine that was not
+// before.
+func (n *node) wantNothing(before rig.Machine) {
+	n.t.Helper()
+	for _, leak := range rig.Leaks(before) {
+		n.t.Errorf("left behind: %s", leak)
+	}
+	for _, dir := range []string{filepath.Join(n.config.RootDir, "runtime"), runtime.DefaultStateDir(n.config.RootDir)} {
+		if _, err := os.Lstat(dir); err == nil {
+			n.t.Errorf("left behind: %s", dir)
+		}
+	}
+	id := runtime.ID(n.config.RootDir)
+	for _, p := range rig.Snapshot().Processes {
+		pid, _, _ := strings.Cut(p, "@")
+		line, err := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
+		if err == nil && (strings.Contains(string(line), id) || strings.Contains(string(line), n.config.RootDir)) {
+			n.t.Errorf("left behind: process %s (%q)", pid, line)
+		}
+	}
+	results, err := filepath.Glob("/var/lib/cni/results/nd-" + id[:6] + "-*")
+	if err != nil || len(results) > 0 {
+		n.t.Errorf("left behind: %v (%v)", results, err)
+	}
+	conn, err := nftables.New()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	tables, err := conn.ListTables()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	for _, table := range tables {
+		if table.Name == "nodal-"+id {
+			n.t.Errorf("left behind: nftables table %s", table.Name)
+		}
+	}
+}

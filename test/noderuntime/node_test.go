@@ -1,0 +1,187 @@
+package noderuntime
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/host/runtime"
+	"nodal/test/rig"
+)
+
+func TestPodsOutliveAgentAndContainerd(t *testing.T) {
+	n := newNode(t)
+	first := n.start()
+	n.wantEvent(runtime.Started)
+	_, container := n.pod("a")
+	pid := first.Pid()
+
+	// The agent dies: its lock and its descriptors go, containerd does not.
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := n.start()
+	n.wantEvent(runtime.Adopted)
+	if got := second.Pid(); got != pid {
+		t.Errorf("adopted process %d, want %d", got, pid)
+	}
+	n.wantRunning(container)
+
+	// containerd dies under supervision.
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- second.Run(ctx) }()
+	kill(t, pid)
+	n.wantEvent(runtime.Exited)
+	if e := n.wantEvent(runtime.Started); !e.Ready {
+		t.Errorf("event %+v does not say that pods can be made", e)
+	}
+	n.wantRunning(container)
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("run: %v", err)
+	}
+
+	// Both die.
+	pid = second.Pid()
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, pid)
+	third := n.start()
+	n.wantEvent(runtime.Started)
+	n.wantRunning(container)
+
+	// Another configuration takes another containerd, and the same pods.
+	if err := third.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n.config.SandboxImage = n.rig.Image("probe")
+	fourth := n.start()
+	n.wantEvent(runtime.Started)
+	if fourth.Pid() == third.Pid() {
+		t.Error("a containerd with an old configuration runs on")
+	}
+	n.wantRunning(container)
+	if err := fourth.Stop(t.Context()); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if err := fourth.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func kill(t *testing.T, pid int) {
+	t.Helper()
+	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSecondAgentIsRefused(t *testing.T) {
+	n := newNode(t)
+	r := n.start()
+	defer r.Close()
+	_, err := runtime.Start(t.Context(), n.config)
+	if err == nil || !strings.Contains(err.Error(), "another process uses it") {
+		t.Errorf("got error %v, want that it is in use", err)
+	}
+	if err := runtime.Clean(t.Context(), n.config); err == nil {
+		t.Error("cleaned under a running agent")
+	}
+}
+
+func TestTwoNodesShareAMachine(t *testing.T) {
+	n := newNode(t)
+	m := newNodeBeside(t, n.rig)
+	a, b := n.start(), m.start()
+	defer a.Close()
+	defer b.Close()
+	if a.Network().Bridge == b.Network().Bridge || a.Network().Subnets[0].Overlaps(b.Network().Subnets[0]) {
+		t.Fatalf("networks %v and %v collide", a.Network(), b.Network())
+	}
+	_, one := n.pod("same")
+	_, other := m.pod("same")
+	n.wantRunning(one)
+	m.wantRunning(other)
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := runtime.Clean(t.Context(), n.config); err != nil {
+		t.Fatalf("clean one node: %v", err)
+	}
+	m.wantRunning(other)
+}
+
+func TestHostPorts(t *testing.T) {
+	n := newNode(t)
+	r := n.start()
+	defer r.Close()
+	port := freePort(t)
+	n.pod("server", &runtimeapi.PortMapping{ContainerPort: 8080, HostPort: port})
+	_, client := n.pod("client")
+	for _, host := range []string{"127.0.0.1", hostAddress(t)} {
+		if got := get(t, fmt.Sprintf("http://%s:%d/index.html", host, port)); got != "hello" {
+			t.Errorf("over %s: got %q", host, got)
+		}
+	}
+	if got := n.exec(client, "wget", "-T", "5", "-q", "-O", "-", fmt.Sprintf("http://%s:%d/index.html", hostAddress(t), port)); got != "hello" {
+		t.Errorf("from another pod: got %q", got)
+	}
+}
+
+func freePort(t *testing.T) int32 {
+	t.Helper()
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return int32(l.Addr().(*net.TCPAddr).Port)
+}
+
+func hostAddress(t *testing.T) string {
+	t.Helper()
+	// Nothing is sent: the kernel only looks up from where it would.
+	conn, err := net.Dial("udp", "192.0.2.1:9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	return conn.LocalAddr().(*net.UDPAddr).IP.String()
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	reply, err := http.Get(url)
+	if err != nil {
+		t.Errorf("get: %v", err)
+		return ""
+	}
+	defer reply.Body.Close()
+	body, err := io.ReadAll(reply.Body)
+	if err != nil {
+		t.Errorf("get: %v", err)
+	}
+	return strings.TrimSpace(string(body))
+}
+
+func TestThisMachineCanRunContainers(t *testing.T) {
+	rig.Require(t)
+	for _, f := range runtime.Check(t.Context(), runtime.Config{RootDir: "/var/lib/nodal-runtime-check"}) {
+		if !f.OK {
+			t.Errorf("%s: %s (%s)", f.Name, f.Problem, f.Remedy)
+		}
+	}
+	if _, err := os.Stat("/var/lib/nodal-runtime-check"); err == nil {
+		t.Error("the check left its directory")
+	}
+}
