@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
-	"strconv"
 	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	nodev1 "nodal/api/gen/node/v1"
 )
@@ -25,24 +26,44 @@ func (p Pods) Gone(names ...string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return p[name] != nil })
 }
 
-// Phase is the phase of a pod in Kubernetes' words.
-func (p Pods) Phase(name string) string {
-	word := strings.ToLower(strings.TrimPrefix(p[name].GetPhase().String(), "POD_PHASE_"))
-	return strings.ToUpper(word[:1]) + word[1:]
+func (p Pods) String() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		pod := p[name]
+		fmt.Fprintf(&b, "%s %s ready=%t restarts=%d %s %s\n",
+			name, pod.GetPhase(), pod.GetReady(), pod.GetRestarts(), pod.GetReason(), pod.GetMessage())
+	}
+	return b.String()
 }
 
-// Await watches the pods until they are as wanted.
+// Await watches the pods until they are as wanted. A process that ended
+// meanwhile is watched again from its next start on.
 func (d *Daemon) Await(what string, wanted func(Pods) bool) Pods {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), Patience)
 	defer cancel()
+	for {
+		pods, err := d.watch(ctx, wanted)
+		switch {
+		case err == nil:
+			return pods
+		case status.Code(err) != codes.Unavailable || ctx.Err() != nil:
+			d.t.Fatalf("wait until %s: %v; the pods are\n%s", what, err, pods)
+		}
+	}
+}
+
+// watch reads one watch until the pods are as wanted.
+func (d *Daemon) watch(ctx context.Context, wanted func(Pods) bool) (Pods, error) {
 	pods := Pods{}
-	watch, err := nodev1.NewPodsServiceClient(d.Conn()).WatchPods(ctx, &nodev1.WatchPodsRequest{Namespace: "default"})
-	must(d.t, err)
+	watch, err := nodev1.NewPodsServiceClient(d.conn).WatchPods(ctx, &nodev1.WatchPodsRequest{Namespace: "default"})
+	if err != nil {
+		return pods, err
+	}
 	for synced := false; ; {
 		message, err := watch.Recv()
 		if err != nil {
-			d.t.Fatalf("wait until %s: %v; the pods are\n%s", what, err, pods)
+			return pods, err
 		}
 		switch message.GetType() {
 		case nodev1.WatchType_WATCH_TYPE_SYNCED:
@@ -53,19 +74,7 @@ func (d *Daemon) Await(what string, wanted func(Pods) bool) Pods {
 			pods[message.GetPod().GetName()] = message.GetPod()
 		}
 		if synced && wanted(pods) {
-			return pods
+			return pods, nil
 		}
 	}
 }
-
-func (p Pods) String() string {
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(p)) {
-		pod := p[name]
-		fmt.Fprintf(&b, "%s %s ready=%t restarts=%d %s %s\n", name, p.Phase(name), pod.GetReady(), pod.GetRestarts(), pod.GetReason(), pod.GetMessage())
-	}
-	return b.String()
-}
-
-// Address is where the TLS port listens.
-func (d *Daemon) Address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(d.Port)) }

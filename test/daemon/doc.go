@@ -1,11 +1,11 @@
-// Package daemon runs the real kubelet binary for tests: as a child process
-// with its own directories, socket and ports, on a runtime of package rig.
+// Package daemon is a kubelet of package agent together with a client of its
+// node API, for tests that are about pods rather than about the API.
 //
 //	rt := rig.Containerd(t)
 //	d := daemon.Start(t, rt)
-//	d.Curl("/v1/manifests", "--data-binary", "@pod.yaml")
+//	nodev1.NewManifestsServiceClient(d.Conn()).Apply(...)
 //	d.Await("web runs", func(p daemon.Pods) bool { return p.Ready("web") })
-//	d.Kill(); d.Restart()      // pods survive
+//	d.Kill(); d.Launch()      // pods survive
 //
 // Waiting goes through the node's own watch, never through a clock.
 package daemon
