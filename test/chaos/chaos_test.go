@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/test/agent"
 	"nodal/test/daemon"
 	"nodal/test/rig"
 )
@@ -22,6 +21,8 @@ const (
 	posters = 3
 	rounds  = 10
 )
+
+func TestMain(m *testing.M) { os.Exit(agent.Main(m)) }
 
 func TestChaosAgent(t *testing.T) {
 	play(t, func(c *chaos) {
@@ -41,10 +42,11 @@ func TestChaosRuntime(t *testing.T) {
 
 // chaos is a node that is being treated badly.
 type chaos struct {
-	t    *testing.T
-	rt   *rig.Runtime
-	d    *daemon.Daemon
-	rand *rand.Rand // only the test's own goroutine draws, so that a seed replays
+	t       *testing.T
+	rt      *rig.Runtime
+	d       *daemon.Daemon
+	witness *witness
+	rand    *rand.Rand // only the test's own goroutine draws, so that a seed replays
 }
 
 // play strikes while pods start, and in some rounds once more while they end.
@@ -52,40 +54,50 @@ func play(t *testing.T, strike func(*chaos)) {
 	seed := number(t, "NODAL_CHAOS_SEED", int(time.Now().UnixNano()&0xffffff))
 	t.Logf("NODAL_CHAOS_SEED=%d", seed)
 	rt := rig.Containerd(t)
-	c := &chaos{t: t, rt: rt, d: daemon.Start(t, rt), rand: rand.New(rand.NewPCG(uint64(seed), 0))}
-	for round := range number(t, "NODAL_CHAOS_ROUNDS", rounds) {
-		names := podNames(round)
-		posted := c.post(names)
-		seen := map[string]string{}
-		for range 1 + c.rand.IntN(3) {
-			c.pause(1500 * time.Millisecond)
-			c.see(seen)
-			strike(c)
-		}
-		accepted := <-posted
-		c.awaitAPI()
-		shown := c.d.Await("all accepted pods are ready", func(p daemon.Pods) bool { return p.Ready(names...) })
-		c.check(accepted, seen, shown)
+	c := &chaos{t: t, rt: rt, d: daemon.Start(t, rt), witness: listen(t), rand: rand.New(rand.NewPCG(uint64(seed), 0))}
+	for i := range number(t, "NODAL_CHAOS_ROUNDS", rounds) {
+		names := podNames(i)
+		c.bringUp(names, strike)
 		if t.Failed() {
-			t.Fatalf("round %d failed", round)
+			t.Fatalf("round %d failed", i)
 		}
-		for _, name := range names {
-			c.d.Delete(name)
-		}
-		if c.rand.IntN(3) == 0 {
-			c.pause(500 * time.Millisecond)
-			strike(c)
-			c.awaitAPI()
-		}
-		c.awaitEmpty()
-		c.d.Await("all pods are gone", func(p daemon.Pods) bool { return p.Gone(names...) })
+		c.takeDown(names, strike)
 	}
 }
 
+// bringUp strikes while pods start and checks what became of them.
+func (c *chaos) bringUp(names []string, strike func(*chaos)) {
+	c.t.Helper()
+	r := newRound()
+	posted := c.post(names)
+	for range 1 + c.rand.IntN(3) {
+		c.pause(1500 * time.Millisecond)
+		c.lookBefore(r)
+		strike(c)
+	}
+	r.accepted = <-posted
+	c.check(r, c.d.Await("all accepted pods are ready", func(p daemon.Pods) bool { return p.Ready(names...) }))
+}
+
+// takeDown deletes the pods and waits until nothing of them is left.
+func (c *chaos) takeDown(names []string, strike func(*chaos)) {
+	c.t.Helper()
+	for _, name := range names {
+		c.d.Delete(name)
+	}
+	if c.rand.IntN(3) == 0 {
+		c.pause(500 * time.Millisecond)
+		strike(c)
+	}
+	c.awaitEmpty(names)
+	c.d.Await("all pods are gone", func(p daemon.Pods) bool { return p.Gone(names...) })
+}
+
+// podNames are all of one length, so that none is the start of another.
 func podNames(round int) []string {
 	names := make([]string, pods)
 	for i := range names {
-		names[i] = fmt.Sprintf("r%d-p%d", round, i)
+		names[i] = fmt.Sprintf("r%d-p%02d", round, i)
 	}
 	return names
 }
@@ -138,25 +150,6 @@ func (c *chaos) apply(ctx context.Context, manifests nodev1.ManifestsServiceClie
 	}
 }
 
-// awaitAPI returns once the connection, not only the agent, is over the kill.
-func (c *chaos) awaitAPI() {
-	c.t.Helper()
-	c.d.AwaitHealthy()
-	ctx, cancel := context.WithTimeout(c.t.Context(), daemon.Patience)
-	defer cancel()
-	pods := nodev1.NewPodsServiceClient(c.d.Conn())
-	for {
-		_, err := pods.ListPods(ctx, &nodev1.ListPodsRequest{}, grpc.WaitForReady(true))
-		if err == nil {
-			return
-		}
-		if ctx.Err() != nil {
-			c.t.Fatalf("the agent is healthy but lists no pods: %v", err)
-		}
-		wait(ctx, 20*time.Millisecond)
-	}
-}
-
 func (c *chaos) manifest(name string) string {
 	return fmt.Sprintf(`
 apiVersion: v1
@@ -164,7 +157,7 @@ kind: Pod
 metadata: {name: %s}
 spec:
   terminationGracePeriodSeconds: 1
-  containers: [{name: main, image: %q, args: [pause]}]`, name, c.rt.Image("probe"))
+  containers: [{name: main, image: %q, args: [sh, -c, %q]}]`, name, c.rt.Image("busybox"), c.witness.script(name))
 }
 
 // pause waits a random part of a time: the moment is what is tested.

@@ -1,126 +1,175 @@
 package chaos
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 	kubelettypes "k8s.io/kubelet/pkg/types"
 
 	"nodal/test/daemon"
 )
 
-// stuck is how long the agent has to empty the runtime before the runtime is
-// looked at for a task that it has lost.
-const stuck = 20 * time.Second
+// settling is how long the agent has to clear the runtime before the runtime is
+// looked at for what it cannot let go of.
+const settling = 20 * time.Second
 
-// see adds the containers that run now, by pod name.
-func (c *chaos) see(seen map[string]string) {
+// round is what is known of the pods of one round.
+type round struct {
+	accepted map[string]string                                // uid by pod
+	attempts map[string]map[string]*runtimev1.ContainerStatus // by pod and container
+	before   map[string]string                                // container by pod: what ran before a strike
+}
+
+func newRound() *round {
+	return &round{attempts: map[string]map[string]*runtimev1.ContainerStatus{}, before: map[string]string{}}
+}
+
+// look learns of the containers that are there. What the agent cleared away
+// stays known if it had ended.
+func (c *chaos) look(r *round) {
 	c.t.Helper()
-	for _, run := range c.containers() {
-		if run.GetState() == runtimev1.ContainerState_CONTAINER_RUNNING {
-			seen[podName(run.GetLabels())] = run.GetId()
+	for _, known := range r.attempts {
+		maps.DeleteFunc(known, func(_ string, a *runtimev1.ContainerStatus) bool {
+			return a.GetState() != runtimev1.ContainerState_CONTAINER_EXITED
+		})
+	}
+	for _, container := range c.containers() {
+		reply, err := c.rt.CRI().ContainerStatus(c.t.Context(), &runtimev1.ContainerStatusRequest{ContainerId: container.GetId()})
+		if status.Code(err) == codes.NotFound {
+			continue // it is gone since
+		}
+		must(c.t, err)
+		pod := podName(container.GetLabels())
+		if r.attempts[pod] == nil {
+			r.attempts[pod] = map[string]*runtimev1.ContainerStatus{}
+		}
+		r.attempts[pod][container.GetId()] = reply.GetStatus()
+	}
+}
+
+// lookBefore remembers what runs before a strike.
+func (c *chaos) lookBefore(r *round) {
+	c.t.Helper()
+	c.look(r)
+	for pod, attempts := range r.attempts {
+		for id, a := range attempts {
+			if a.GetState() == runtimev1.ContainerState_CONTAINER_RUNNING && r.before[pod] == "" {
+				r.before[pod] = id
+			}
 		}
 	}
 }
 
-// check compares the runtime's truth with what was accepted, what was seen
-// running before a strike and what the agent shows.
-func (c *chaos) check(accepted, seen map[string]string, shown daemon.Pods) {
+// check judges each pod by all that is known of it.
+func (c *chaos) check(r *round, shown daemon.Pods) {
 	c.t.Helper()
-	runs, sandboxes := map[string][]*runtimev1.Container{}, map[string]int{}
-	for _, run := range c.containers() {
-		name := podName(run.GetLabels())
-		c.expectUID(name, run.GetLabels(), accepted)
-		if run.GetState() == runtimev1.ContainerState_CONTAINER_RUNNING {
-			runs[name] = append(runs[name], run)
-		} else {
-			c.expectNeverRan(name, run)
+	names := slices.Sorted(maps.Keys(r.accepted))
+	c.witness.await(names, 1, settling) // a run tells of itself a little after its start
+	sandboxes := c.awaitOneSandboxEach()
+	c.look(r)
+	cuts, begun := 0, 0
+	for _, name := range names {
+		e := evidence{
+			uid: r.accepted[name], sandboxes: sandboxes[name], runs: c.witness.of(name), before: r.before[name],
+			attempts: slices.SortedFunc(maps.Values(r.attempts[name]), func(a, b *runtimev1.ContainerStatus) int {
+				return cmp.Compare(a.GetMetadata().GetAttempt(), b.GetMetadata().GetAttempt())
+			}),
+			restarts: shown[name].GetRestarts(),
+		}
+		cuts, begun = cuts+e.cuts(), begun+len(e.runs)-1
+		if faults := e.faults(); len(faults) > 0 {
+			c.t.Errorf("%s: %s\n%s\nthe agent says of it\n%s", name, strings.Join(faults, "; "), e, c.d.LogOf(name))
 		}
 	}
-	for _, sandbox := range c.sandboxes() {
-		name := podName(sandbox.GetLabels())
-		c.expectUID(name, sandbox.GetLabels(), accepted)
-		if sandbox.GetState() == runtimev1.PodSandboxState_SANDBOX_READY {
-			sandboxes[name]++
-		}
-	}
-	for name := range accepted {
-		if len(runs[name]) != 1 || sandboxes[name] != 1 {
-			c.fault(name, "%d containers run in %d sandboxes, want one in one", len(runs[name]), sandboxes[name])
-			continue
-		}
-		run := runs[name][0]
-		if was, ok := seen[name]; ok && was != run.GetId() {
-			c.fault(name, "ran as %s before a strike and runs as %s now", was, run.GetId())
-		}
-		if got, want := shown[name].GetRestarts(), int32(run.GetMetadata().GetAttempt()); got != want {
-			c.fault(name, "shows %d restarts, the runtime has attempt %d", got, want)
-		}
-	}
+	c.t.Logf("%d of %d pods were accepted, %d starts were cut, %d of them after the program began", len(names), pods, cuts, begun)
 }
 
-func (c *chaos) expectUID(name string, labels, accepted map[string]string) {
+// awaitOneSandboxEach gives the agent time to clear away the sandboxes whose
+// start was cut, and returns those that are there by pod.
+func (c *chaos) awaitOneSandboxEach() map[string][]*runtimev1.PodSandbox {
 	c.t.Helper()
-	if got, want := labels[kubelettypes.KubernetesPodUIDLabel], accepted[name]; got != want {
-		c.fault(name, "the runtime has uid %q, accepted was %q", got, want)
-	}
+	var byPod map[string][]*runtimev1.PodSandbox
+	c.eventually(func() bool {
+		byPod = map[string][]*runtimev1.PodSandbox{}
+		crowded := false
+		for _, s := range c.sandboxes() {
+			name := podName(s.GetLabels())
+			byPod[name] = append(byPod[name], s)
+			crowded = crowded || len(byPod[name]) > 1
+		}
+		return !crowded
+	})
+	return byPod
 }
 
-// expectNeverRan allows only attempts whose start was interrupted.
-func (c *chaos) expectNeverRan(name string, run *runtimev1.Container) {
-	c.t.Helper()
-	reply, err := c.rt.CRI().ContainerStatus(c.t.Context(), &runtimev1.ContainerStatusRequest{ContainerId: run.GetId()})
-	must(c.t, err)
-	if status := reply.GetStatus(); status.GetStartedAt() != 0 {
-		c.fault(name, "attempt %d ran and ended: %s %s", run.GetMetadata().GetAttempt(), status.GetReason(), status.GetMessage())
-	}
-}
-
-// awaitEmpty waits until nothing is left in the runtime.
+// awaitEmpty waits until nothing is left, neither in the runtime nor of the
+// programs.
 //
 // A start whose client vanishes at the wrong moment makes containerd forget a
 // task that it has created (containerd/containerd#11037). It then refuses to
 // remove the container until it is restarted, whoever asks. So that, and
 // nothing else, is answered by a restart.
-func (c *chaos) awaitEmpty() {
+func (c *chaos) awaitEmpty(names []string) {
 	c.t.Helper()
-	if c.empties(stuck) {
-		return
-	}
-	for _, run := range c.containers() {
-		if !c.lost(run) {
-			c.fault(podName(run.GetLabels()), "container %s is left, %s", run.GetId(), run.GetState())
+	empty := func() bool { return len(c.sandboxes()) == 0 && len(c.containers()) == 0 }
+	if !c.eventually(empty) {
+		c.expectOnlyLost()
+		c.t.Logf("containerd has lost tasks and is restarted")
+		must(c.t, c.rt.Kill())
+		must(c.t, c.rt.Start())
+		if !c.eventually(empty) {
+			c.t.Fatalf("%d sandboxes and %d containers are left after a restart of the runtime", len(c.sandboxes()), len(c.containers()))
 		}
 	}
-	if c.t.Failed() || len(c.containers()) == 0 {
-		c.t.Fatalf("%d sandboxes are left", len(c.sandboxes()))
-	}
-	c.t.Logf("containerd has lost tasks and is restarted")
-	must(c.t, c.rt.Kill())
-	must(c.t, c.rt.Start())
-	if !c.empties(daemon.Patience) {
-		c.t.Fatalf("%d sandboxes and %d containers are left after a restart of the runtime", len(c.sandboxes()), len(c.containers()))
+	if !c.witness.await(names, 0, settling) {
+		for _, name := range names {
+			if runs := c.witness.of(name); alive(runs) > 0 {
+				c.t.Errorf("%s is gone but its programs live: %v", name, runs)
+			}
+		}
 	}
 }
 
-// lost says whether the runtime refuses to remove a container whose start failed.
+// expectOnlyLost fails if more is left than what the runtime itself refuses to
+// let go of.
+func (c *chaos) expectOnlyLost() {
+	c.t.Helper()
+	left := c.containers()
+	for _, run := range left {
+		name := podName(run.GetLabels())
+		if !c.lost(run) {
+			c.t.Errorf("%s: container %s is left as %s\nthe agent says of it\n%s", name, run.GetId(), run.GetState(), c.d.LogOf(name))
+		}
+	}
+	if len(left) == 0 || c.t.Failed() {
+		c.t.Fatalf("%d sandboxes and %d containers are left", len(c.sandboxes()), len(left))
+	}
+}
+
+// lost says whether the runtime refuses to remove a container whose start was cut.
 func (c *chaos) lost(run *runtimev1.Container) bool {
 	_, err := c.rt.CRI().RemoveContainer(c.t.Context(), &runtimev1.RemoveContainerRequest{ContainerId: run.GetId()})
 	return run.GetState() == runtimev1.ContainerState_CONTAINER_EXITED && err != nil && strings.Contains(err.Error(), "cannot delete running task")
 }
 
-func (c *chaos) empties(within time.Duration) bool {
+// eventually asks the runtime, which tells nobody when it changes, until a
+// condition holds, and reports whether it came to that.
+func (c *chaos) eventually(holds func() bool) bool {
 	c.t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(within); time.Now().Before(deadline); <-tick.C {
-		if len(c.sandboxes()) == 0 && len(c.containers()) == 0 {
-			return true
+	for deadline := time.Now().Add(settling); !holds(); <-tick.C {
+		if time.Now().After(deadline) {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 func (c *chaos) containers() []*runtimev1.Container {
@@ -135,14 +184,6 @@ func (c *chaos) sandboxes() []*runtimev1.PodSandbox {
 	list, err := c.rt.CRI().ListPodSandbox(c.t.Context(), &runtimev1.ListPodSandboxRequest{})
 	must(c.t, err)
 	return list.GetItems()
-}
-
-// fault fails the test with the pod's story.
-func (c *chaos) fault(name, format string, args ...any) {
-	c.t.Helper()
-	c.t.Errorf(name+": "+format, args...)
-	body, _ := c.d.Curl("/v1/namespaces/default/pods/" + name + "/timeline")
-	c.t.Log(strings.Join(slices.Collect(strings.SplitAfterSeq(body, "},")), "\n"))
 }
 
 func podName(labels map[string]string) string { return labels[kubelettypes.KubernetesPodNameLabel] }

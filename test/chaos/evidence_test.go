@@ -1,0 +1,129 @@
+package chaos
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
+	kubelettypes "k8s.io/kubelet/pkg/types"
+)
+
+// evidence is all that is known of one pod once everything is at rest.
+type evidence struct {
+	uid       string                       // as accepted
+	attempts  []*runtimev1.ContainerStatus // all that the runtime ever showed; in the order of their numbers
+	sandboxes []*runtimev1.PodSandbox
+	runs      []run  // as the programs told, in the order in which they began
+	before    string // the container that ran before a strike, if one did
+	restarts  int32  // as the API shows
+}
+
+// faults says what is wrong: an accepted pod has one run, in one sandbox, and
+// what ran was not started again.
+func (e evidence) faults() []string {
+	return slices.Concat(e.attemptFaults(), e.runningFaults(), e.programFaults(), e.sandboxFaults())
+}
+
+func (e evidence) attemptFaults() (faults []string) {
+	for _, a := range e.attempts {
+		number := a.GetMetadata().GetAttempt()
+		switch {
+		case a.GetLabels()[kubelettypes.KubernetesPodUIDLabel] != e.uid:
+			faults = append(faults, fmt.Sprintf("attempt %d is of another pod", number))
+		case a.GetState() == runtimev1.ContainerState_CONTAINER_RUNNING || cut(a):
+		case a.GetState() == runtimev1.ContainerState_CONTAINER_EXITED:
+			faults = append(faults, fmt.Sprintf("attempt %d ran and ended", number))
+		default:
+			faults = append(faults, fmt.Sprintf("attempt %d is left as %s", number, a.GetState()))
+		}
+	}
+	return faults
+}
+
+func (e evidence) runningFaults() (faults []string) {
+	running := slices.DeleteFunc(slices.Clone(e.attempts), func(a *runtimev1.ContainerStatus) bool {
+		return a.GetState() != runtimev1.ContainerState_CONTAINER_RUNNING
+	})
+	if len(running) != 1 {
+		return []string{fmt.Sprintf("%d containers run, want 1", len(running))}
+	}
+	if id := running[0].GetId(); e.before != "" && e.before != id {
+		faults = append(faults, fmt.Sprintf("container %s ran before a strike and %s runs now", e.before, id))
+	}
+	if got, want := e.restarts, int32(running[0].GetMetadata().GetAttempt()); got != want {
+		faults = append(faults, fmt.Sprintf("the API shows %d restarts, the runtime runs attempt %d", got, want))
+	}
+	return faults
+}
+
+// programFaults looks for programs that ran beside or before the one that is
+// wanted. Only a start that was cut may have left one before it.
+func (e evidence) programFaults() (faults []string) {
+	if got := alive(e.runs); got != 1 {
+		faults = append(faults, fmt.Sprintf("%d programs are alive, want 1", got))
+	}
+	if got, cuts := len(e.runs)-1, e.cuts(); got > cuts {
+		faults = append(faults, fmt.Sprintf("%d programs came before the last one, but only %d starts were cut", got, cuts))
+	}
+	if a, b, ok := together(e.runs); ok {
+		faults = append(faults, fmt.Sprintf("two programs were alive at once: one %s, one %s", a, b))
+	}
+	return faults
+}
+
+func (e evidence) sandboxFaults() (faults []string) {
+	for _, s := range e.sandboxes {
+		if s.GetMetadata().GetUid() != e.uid {
+			faults = append(faults, fmt.Sprintf("sandbox %s is of another pod", s.GetId()))
+		}
+	}
+	if len(e.sandboxes) != 1 || e.sandboxes[0].GetState() != runtimev1.PodSandboxState_SANDBOX_READY {
+		faults = append(faults, fmt.Sprintf("%d sandboxes are there, want 1 that is ready", len(e.sandboxes)))
+	}
+	return faults
+}
+
+// cuts counts the starts that were cut.
+func (e evidence) cuts() (n int) {
+	for _, a := range e.attempts {
+		if cut(a) {
+			n++
+		}
+	}
+	return n
+}
+
+// cut says whether a start was given up half-way. An agent that is killed hangs
+// up on the runtime, which then drops the starts it was asked for: it kills a
+// program that is just under way and keeps an attempt that was never started.
+// That is no run, and the next attempt may follow it.
+func cut(a *runtimev1.ContainerStatus) bool {
+	return a.GetState() == runtimev1.ContainerState_CONTAINER_EXITED && a.GetStartedAt() == 0
+}
+
+// String is the evidence as a failure shows it.
+func (e evidence) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "accepted as %s, %d restarts shown\n", e.uid, e.restarts)
+	for _, s := range e.sandboxes {
+		fmt.Fprintf(&b, "sandbox %d %s: %s, of pod %s\n", s.GetMetadata().GetAttempt(), s.GetId(), s.GetState(), s.GetMetadata().GetUid())
+	}
+	for _, a := range e.attempts {
+		fmt.Fprintf(&b, "attempt %d %s: %s %s %s", a.GetMetadata().GetAttempt(), a.GetId(), a.GetState(), a.GetReason(), a.GetMessage())
+		for _, at := range []struct {
+			what  string
+			nanos int64
+		}{{"created", a.GetCreatedAt()}, {"started", a.GetStartedAt()}, {"finished", a.GetFinishedAt()}} {
+			if at.nanos != 0 {
+				fmt.Fprintf(&b, ", %s %s", at.what, clock(time.Unix(0, at.nanos)))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	for _, r := range e.runs {
+		fmt.Fprintf(&b, "a program %s\n", r)
+	}
+	return b.String()
+}

@@ -1,0 +1,138 @@
+package chaos
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// witness hears of every run from the run itself, so it depends neither on the
+// agent nor on the runtime: a program connects when it starts, says its pod's
+// name, and its connection breaks when it ends.
+type witness struct {
+	port  int
+	mu    sync.Mutex
+	runs  map[string][]run // by pod, in the order in which they began
+	heard chan struct{}    // closed and made anew at every change
+}
+
+// run is one life of a program.
+type run struct{ began, ended time.Time } // ended is zero while it lives
+
+func (r run) String() string {
+	if r.ended.IsZero() {
+		return "ran from " + clock(r.began)
+	}
+	return fmt.Sprintf("ran from %s to %s", clock(r.began), clock(r.ended))
+}
+
+func clock(t time.Time) string { return t.Format("15:04:05.000") }
+
+// listen hears runs until the test ends. The pods come by their own network.
+func listen(t *testing.T) *witness {
+	t.Helper()
+	l, err := net.Listen("tcp4", ":0")
+	must(t, err)
+	w := &witness{port: l.Addr().(*net.TCPAddr).Port, runs: map[string][]run{}, heard: make(chan struct{})}
+	var group sync.WaitGroup
+	group.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return // the test is over
+			}
+			go w.hear(conn, time.Now())
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		group.Wait()
+	})
+	return w
+}
+
+// script is what a container of the pod runs.
+func (w *witness) script(pod string) string {
+	return fmt.Sprintf(`trap "exit 0" TERM; { echo %s; exec sleep 86400; } | nc $(ip route | awk "/default/{print \$3}") %d & wait`, pod, w.port)
+}
+
+// hear follows one run to its end. One that ends before it has said a word
+// leaves no evidence.
+func (w *witness) hear(conn net.Conn, began time.Time) {
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	line, err := in.ReadString('\n')
+	if err != nil {
+		return
+	}
+	pod := strings.TrimSpace(line)
+	w.note(pod, run{began: began})
+	in.ReadByte() // nothing more is ever sent: this ends with the run
+	w.note(pod, run{began, time.Now()})
+}
+
+// note takes a run in the place of what was known of it.
+func (w *witness) note(pod string, r run) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i, known := slices.BinarySearchFunc(w.runs[pod], r, func(a, b run) int { return a.began.Compare(b.began) })
+	if known {
+		w.runs[pod][i] = r
+	} else {
+		w.runs[pod] = slices.Insert(w.runs[pod], i, r)
+	}
+	close(w.heard)
+	w.heard = make(chan struct{})
+}
+
+// of is what was heard of a pod.
+func (w *witness) of(pod string) []run {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.runs[pod])
+}
+
+// await waits until each of the pods has as many living runs as given, and
+// reports whether that came true.
+func (w *witness) await(pods []string, living int, within time.Duration) bool {
+	deadline := time.After(within)
+	for {
+		w.mu.Lock()
+		heard := w.heard
+		missing := slices.ContainsFunc(pods, func(pod string) bool { return alive(w.runs[pod]) != living })
+		w.mu.Unlock()
+		if !missing {
+			return true
+		}
+		select {
+		case <-heard:
+		case <-deadline:
+			return false
+		}
+	}
+}
+
+// alive counts the runs that have not ended.
+func alive(runs []run) (n int) {
+	for _, r := range runs {
+		if r.ended.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
+// together finds two neighbours that were alive at the same time.
+func together(runs []run) (a, b run, found bool) {
+	for i := 1; i < len(runs); i++ {
+		if before := runs[i-1]; before.ended.IsZero() || before.ended.After(runs[i].began) {
+			return before, runs[i], true
+		}
+	}
+	return run{}, run{}, false
+}
