@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	nodev1 "nodal/api/gen/node/v1"
+)
+
+// imageNode is the other end of the command.
+type imageNode struct {
+	nodev1.UnimplementedImagesServiceServer
+	refuse error // before anything is read
+	name   string
+	read   int
+}
+
+func (n *imageNode) ImportImages(stream grpc.BidiStreamingServer[nodev1.ImportImagesRequest, nodev1.ImportImagesResponse]) error {
+	if n.refuse != nil {
+		return n.refuse
+	}
+	for {
+		message, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		n.name += message.GetName()
+		n.read += len(message.GetChunk())
+	}
+	for _, m := range []*nodev1.ImportImagesResponse{
+		{Output: &nodev1.ImportImagesResponse_Progress{Progress: &nodev1.ImportProgress{BytesRead: 3 << 20}}},
+		{Output: &nodev1.ImportImagesResponse_Progress{Progress: &nodev1.ImportProgress{Reference: "docker.io/library/app:1"}}},
+		{Output: &nodev1.ImportImagesResponse_Result{Result: &nodev1.ImportResult{Images: []*nodev1.ImportedImage{
+			{Reference: "docker.io/library/app:1", Digest: "sha256:m", Size: 1 << 20},
+		}}}},
+	} {
+		if err := stream.Send(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listingNode has two images.
+type listingNode struct {
+	nodev1.UnimplementedImagesServiceServer
+}
+
+func (listingNode) ListImages(context.Context, *nodev1.ListImagesRequest) (*nodev1.ListImagesResponse, error) {
+	return &nodev1.ListImagesResponse{Images: []*nodev1.Image{
+		{Id: "sha256:a", References: []string{"app:1", "app:2"}, Digests: []string{"app@sha256:n"}, Size: 2 << 20},
+		{Id: "sha256:b", Digests: []string{"app@sha256:m"}},
+	}}, nil
+}
+
+// serveNode has a node answer on a socket.
+func serveNode(t *testing.T, n nodev1.ImagesServiceServer) (socket string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "nodal-") // short: a socket's path has a limit
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	socket = filepath.Join(dir, "node.sock")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	nodev1.RegisterImagesServiceServer(s, n)
+	go s.Serve(listener)
+	t.Cleanup(s.Stop)
+	return socket
+}
+
+// command runs "kubelet images ..." and returns what it said.
+func command(in io.Reader, args ...string) (code int, out, failed string) {
+	var stdout, stderr bytes.Buffer
+	code = runImages(args, console{in, &stdout, &stderr})
+	return code, stdout.String(), stderr.String()
+}
+
+func TestTheCommandImportsAFileOrWhatIsPipedIn(t *testing.T) {
+	tarball := strings.Repeat("x", 2*chunk+1)
+	file := filepath.Join(t.TempDir(), "app.tar")
+	if err := os.WriteFile(file, []byte(tarball), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, "-"} {
+		n := &imageNode{}
+		code, out, told := command(strings.NewReader(tarball), "import", "--socket", serveNode(t, n), "--name", "app:1", path)
+		if want := "docker.io/library/app:1 sha256:m 1.0 MiB\n"; code != 0 || out != want {
+			t.Errorf("%s: got code %d, %q, want 0, %q", path, code, out, want)
+		}
+		for _, want := range []string{"3.0 MiB read", "the runtime takes docker.io/library/app:1"} {
+			if !strings.Contains(told, want) {
+				t.Errorf("%s: told %q, want %q in it", path, told, want)
+			}
+		}
+		if n.name != "app:1" || n.read != len(tarball) {
+			t.Errorf("%s: the node got name %q and %d bytes, want app:1 and %d", path, n.name, n.read, len(tarball))
+		}
+	}
+}
+
+func TestTheCommandListsImages(t *testing.T) {
+	code, out, _ := command(nil, "list", "--socket", serveNode(t, listingNode{}))
+	want := "" +
+		"REFERENCE     ID        SIZE\n" +
+		"app:1         sha256:a  2.0 MiB\n" +
+		"app:2         sha256:a  2.0 MiB\n" +
+		"app@sha256:m  sha256:b  0.0 MiB\n"
+	if code != 0 || out != want {
+		t.Errorf("got code %d\n%s\nwant 0\n%s", code, out, want)
+	}
+}
+
+func TestTheCommandSaysWhatIsWrong(t *testing.T) {
+	refusing := serveNode(t, &imageNode{refuse: status.Error(codes.FailedPrecondition, "the runtime is not the agent's own")})
+	taking := serveNode(t, &imageNode{})
+	for _, c := range []struct {
+		name string
+		in   io.Reader
+		args []string
+		code int
+		want string
+	}{
+		{"the node refuses", strings.NewReader("x"), []string{"import", "--socket", refusing, "-"}, 1, "not the agent's own"},
+		{"no such file", nil, []string{"import", "--socket", taking, "/no/such/file"}, 1, "no such file"},
+		{"the pipe breaks", iotest.ErrReader(errors.New("broken")), []string{"import", "--socket", taking, "-"}, 1, "read the tarball: broken"},
+		{"no agent", strings.NewReader("x"), []string{"import", "--socket", "/no/such/socket", "-"}, 1, "/no/such/socket"},
+		{"no file given", nil, []string{"import"}, 2, "Usage:"},
+		{"no word", nil, nil, 2, "Usage:"},
+		{"an unknown word", nil, []string{"remove"}, 2, "Usage:"},
+		{"an unknown flag", nil, []string{"list", "--all"}, 2, "--all"},
+		{"a question", nil, []string{"--help"}, 0, "Usage:"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, _, failed := command(c.in, c.args...)
+			if code != c.code || !strings.Contains(failed, c.want) {
+				t.Errorf("got code %d, %q, want %d with %q", code, failed, c.code, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/random"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"nodal/host/cri"
+	"nodal/host/registry"
+	"nodal/node"
+	"nodal/server"
+)
+
+// scriptedPuller answers a pull as the test says, and remembers it.
+type scriptedPuller struct {
+	pulled []string
+	pull   func(reference string) (string, error)
+}
+
+func (p *scriptedPuller) PullImage(_ context.Context, reference string) (string, error) {
+	p.pulled = append(p.pulled, reference)
+	return p.pull(reference)
+}
+
+func (p *scriptedPuller) ListImages(context.Context) ([]cri.Image, error) {
+	return []cri.Image{{ID: "sha256:a", References: []string{"app:1"}, Digests: []string{"app@sha256:b"}, Size: 7, Pinned: true}}, nil
+}
+
+var _ imagePuller = (*scriptedPuller)(nil)
+
+// savedImage is a tarball with two names for one image, and the image's id.
+func savedImage(t *testing.T) (file []byte, id string) {
+	t.Helper()
+	image, err := random.Image(1000, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config = config.DeepCopy()
+	config.OS, config.Architecture = "linux", goruntime.GOARCH
+	if image, err = mutate.ConfigFile(image, config); err != nil {
+		t.Fatal(err)
+	}
+	digest, err := image.ConfigName()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tags := map[name.Tag]v1.Image{}
+	for _, reference := range []string{"registry.test/app:1", "registry.test/app:2"} {
+		tag, err := name.NewTag(reference)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tags[tag] = image
+	}
+	var b bytes.Buffer
+	if err := tarball.MultiWrite(tags, &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), digest.String()
+}
+
+func openImages(t *testing.T, pull func(string) (string, error)) (*images, *scriptedPuller) {
+	t.Helper()
+	store, err := registry.Open(registry.Config{Dir: t.TempDir(), Reserve: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	puller := &scriptedPuller{pull: pull}
+	return &images{runtime: puller, store: store}, puller
+}
+
+func TestAnImportEndsWhenTheRuntimeHasTheImages(t *testing.T) {
+	file, id := savedImage(t)
+	i, puller := openImages(t, func(string) (string, error) { return id, nil })
+	var told []string
+	got, err := i.Import(t.Context(), bytes.NewReader(file), "", func(p server.ImportProgress) {
+		if p.Reference != "" {
+			told = append(told, p.Reference)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"registry.test/app:1", "registry.test/app:2"}
+	for _, seen := range [][]string{puller.pulled, told} {
+		if slices.Sort(seen); !slices.Equal(seen, want) {
+			t.Errorf("got %q pulled or told, want %q", seen, want)
+		}
+	}
+	if len(got) != 2 || got[0].ID != id || got[0].Digest == "" || got[0].Size == 0 {
+		t.Errorf("got %+v, want two references of %s", got, id)
+	}
+}
+
+func TestAnImportIsNoSuccessUnlessTheRuntimeTookIt(t *testing.T) {
+	file, _ := savedImage(t)
+	down := fmt.Errorf("the runtime is down: %w", node.ErrUnavailable)
+	for _, c := range []struct {
+		name string
+		pull func(string) (string, error)
+		want error
+		text string
+	}{
+		{"because it is down", func(string) (string, error) { return "", down }, node.ErrUnavailable, "is kept, but not ready"},
+		{"because it took another image", func(string) (string, error) { return "sha256:other", nil }, node.ErrConflict, "does not lead to this node"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			i, _ := openImages(t, c.pull)
+			got, err := i.Import(t.Context(), bytes.NewReader(file), "", func(server.ImportProgress) {})
+			if got != nil || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("got %v and error %v, want %v with %q", got, err, c.want, c.text)
+			}
+		})
+	}
+}
+
+func TestAForeignRuntimeImportsByItsOwnTools(t *testing.T) {
+	i := &images{runtime: &scriptedPuller{}, endpoint: "unix:///run/crio/crio.sock"}
+	_, err := i.Import(t.Context(), strings.NewReader("tarball"), "", nil)
+	if !errors.Is(err, node.ErrConflict) || !strings.Contains(err.Error(), i.endpoint) {
+		t.Errorf("got %v, want a conflict that names %s", err, i.endpoint)
+	}
+}
+
+func TestImagesAreShownAsTheRuntimeHasThem(t *testing.T) {
+	i := &images{runtime: &scriptedPuller{}}
+	got, err := i.List(t.Context())
+	if err != nil || len(got) != 1 || got[0].ID != "sha256:a" || got[0].Digests[0] != "app@sha256:b" || !got[0].Pinned {
+		t.Errorf("got %+v (error %v), want the runtime's image", got, err)
+	}
+}
