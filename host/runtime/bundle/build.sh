@@ -47,6 +47,7 @@ digest() {
     sha256sum <"$seccomp"
     go version
     "$CC" --version
+    "$("$CC" -print-prog-name=ld)" --version
     echo "$arch"
   } | sha256sum | cut -c1-32
 }
@@ -90,14 +91,14 @@ put() {
 mkdir -p "$cache"
 exec 9>"$cache/lock"
 flock 9 # two builds of the same thing take longer than one after the other
-done=$cache/$(digest)
-if [ ! -d "$done" ]; then
+kept=$cache/$(digest)
+if [ ! -d "$kept" ]; then
   echo "building the container runtime for $arch, once (some minutes)"
   work=$(mktemp -d "$cache/building.XXXXXX")
   trap 'rm -rf "$work"' EXIT
   mkdir -p "$work/programs/bin" "$work/programs/cni" "$work/bundle"
   build "$work/programs" "$work/bundle"
-  mv "$work/bundle" "$done"
+  mv "$work/bundle" "$kept"
 fi
-put "$done/bundle.tar.zst" "$embedded/bundle.tar.zst"
-put "$done/bundle.json" "$embedded/bundle.json"
+put "$kept/bundle.tar.zst" "$embedded/bundle.tar.zst"
+put "$kept/bundle.json" "$embedded/bundle.json"
