@@ -27,6 +27,8 @@ type Store struct {
 	order     *list.List // of *View, by revision
 	gone      int        // tombstones in order
 	compacted int64      // history up to here is incomplete
+	objects   map[ObjectRef]*Object
+	objectsAt int64 // revision of their last change
 }
 
 // View is the snapshot of one key at one revision.
@@ -40,6 +42,7 @@ type View struct {
 
 const (
 	podRecords    = "pods/"
+	objectRecords = "objects/"
 	keptTombstone = 1024
 )
 
@@ -49,6 +52,7 @@ func NewStore(journal Journal, clock *Clock) *Store {
 	return &Store{
 		journal: journal, clock: clock, compacted: clock.Now(),
 		entries: map[Key]*list.Element{}, order: list.New(),
+		objects: map[ObjectRef]*Object{},
 	}
 }
 
@@ -59,6 +63,12 @@ func (s *Store) Restore(records []Record) []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range records {
+		if strings.HasPrefix(r.Name, objectRecords) {
+			if err := s.restoreObject(r); err != nil {
+				problems = append(problems, fmt.Errorf("decode record %s: %w", r.Name, err))
+			}
+			continue
+		}
 		if !strings.HasPrefix(r.Name, podRecords) {
 			continue
 		}
@@ -97,6 +107,8 @@ type Tx struct {
 	store    *Store
 	writes   map[Key]*Slot
 	keys     []Key
+	objects  map[ObjectRef]*Object // nil: gone
+	refs     []ObjectRef
 	reserved bool
 }
 
@@ -187,11 +199,11 @@ func (tx *Tx) Reserved() { tx.reserved = true }
 func (s *Store) Transact(fn func(*Tx) error) (int64, error) {
 	s.commit.Lock()
 	defer s.commit.Unlock()
-	tx := &Tx{store: s, writes: map[Key]*Slot{}}
+	tx := &Tx{store: s, writes: map[Key]*Slot{}, objects: map[ObjectRef]*Object{}}
 	if err := fn(tx); err != nil {
 		return 0, err
 	}
-	if len(tx.keys) == 0 {
+	if len(tx.keys)+len(tx.refs) == 0 {
 		return s.Revision(), nil
 	}
 	records, err := tx.records()
@@ -207,6 +219,9 @@ func (s *Store) Transact(fn func(*Tx) error) (int64, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, ref := range tx.refs { // first, for the pods that use them
+		s.publishObject(ref, tx.objects[ref])
+	}
 	for _, key := range tx.keys {
 		s.publishSlot(key, tx.writes[key])
 	}
@@ -214,7 +229,18 @@ func (s *Store) Transact(fn func(*Tx) error) (int64, error) {
 }
 
 func (tx *Tx) records() ([]Record, error) {
-	records := make([]Record, 0, len(tx.keys))
+	records := make([]Record, 0, len(tx.keys)+len(tx.refs))
+	for _, ref := range tx.refs {
+		record := Record{Name: objectRecord(ref)}
+		if object := tx.objects[ref]; object != nil {
+			data, err := json.Marshal(object)
+			if err != nil {
+				return nil, fmt.Errorf("encode record of %s: %w", ref, err)
+			}
+			record.Data = data
+		}
+		records = append(records, record)
+	}
 	for _, key := range tx.keys {
 		record := Record{Name: recordName(key)}
 		if slot := tx.writes[key]; slot != nil {

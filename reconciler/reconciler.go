@@ -28,6 +28,7 @@ type Reconciler struct {
 	alarms  alarms
 	mark    node.Mark
 	since   int64 // store revision up to which intents were taken
+	objects int64 // store revision up to which changes of objects were told
 	ready   bool  // every source has delivered
 	began   time.Time
 	looked  chan struct{} // closed after the first full look
@@ -161,6 +162,26 @@ func (r *Reconciler) takeIntents() {
 	for _, v := range views {
 		r.intend(v)
 	}
+	r.takeObjects()
+}
+
+// takeObjects has the pods that use what changed try again at once: one may have
+// failed for the want of it.
+func (r *Reconciler) takeObjects() {
+	store := r.Act.Store
+	changed := store.ObjectsChanged()
+	if changed == r.objects {
+		return
+	}
+	for key, t := range r.tracks {
+		for _, ref := range node.ObjectRefs(t.Slot().Pod.Object) {
+			if object, ok := store.Object(ref); ok && object.Revision > r.objects {
+				t.Retry()
+				r.dirty[key] = true
+			}
+		}
+	}
+	r.objects = changed
 }
 
 func (r *Reconciler) intend(v node.View) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,11 +24,16 @@ type named struct {
 	Items []json.RawMessage `json:"items"`
 }
 
-// namesIn returns the keys of the pods in a bundle and looks at nothing else
-// in it.
-func namesIn(text string) ([]node.Key, error) {
+// names are what a bundle names.
+type names struct {
+	pods    []node.Key
+	objects []node.ObjectRef
+}
+
+// namesIn looks at nothing else in a bundle.
+func namesIn(text string) (names, error) {
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
-	var keys []node.Key
+	var found names
 	for i := 0; ; i++ {
 		var raw json.RawMessage
 		err := decoder.Decode(&raw)
@@ -35,46 +41,46 @@ func namesIn(text string) ([]node.Key, error) {
 			break
 		}
 		if err != nil {
-			return nil, unnamed(i, "", err.Error())
+			return names{}, unnamed(i, "", err.Error())
 		}
 		if len(raw) == 0 || string(raw) == "null" {
 			continue
 		}
-		if keys, err = appendNames(keys, i, raw); err != nil {
-			return nil, err
+		if err := found.add(i, raw); err != nil {
+			return names{}, err
 		}
 	}
-	if len(keys) == 0 {
-		return nil, unnamed(0, "", "the bundle names no pod")
+	if len(found.pods)+len(found.objects) == 0 {
+		return names{}, unnamed(0, "", "the bundle names nothing")
 	}
-	return keys, nil
+	return found, nil
 }
 
-func appendNames(keys []node.Key, document int, raw json.RawMessage) ([]node.Key, error) {
+func (n *names) add(document int, raw json.RawMessage) error {
 	var object named
 	if err := json.Unmarshal(raw, &object); err != nil {
-		return nil, unnamed(document, "", err.Error())
+		return unnamed(document, "", err.Error())
 	}
+	name, namespace := object.Metadata.Name, cmp.Or(object.Metadata.Namespace, metav1.NamespaceDefault)
 	switch object.Kind {
 	case "List", "PodList":
-		var err error
 		for _, item := range object.Items {
-			if keys, err = appendNames(keys, document, withKind(item, object.Kind)); err != nil {
-				return nil, err
+			if err := n.add(document, withKind(item, object.Kind)); err != nil {
+				return err
 			}
 		}
-		return keys, nil
+		return nil
 	case "Pod":
-		if object.Metadata.Name == "" {
-			return nil, unnamed(document, "metadata.name", "has to name the pod")
-		}
-		namespace := object.Metadata.Namespace
-		if namespace == "" {
-			namespace = metav1.NamespaceDefault
-		}
-		return append(keys, node.Key{Namespace: namespace, Name: object.Metadata.Name}), nil
+		n.pods = append(n.pods, node.Key{Namespace: namespace, Name: name})
+	case string(node.ConfigMap), string(node.Secret):
+		n.objects = append(n.objects, node.ObjectRef{Kind: node.ObjectKind(object.Kind), Namespace: namespace, Name: name})
+	default:
+		return unnamed(document, "kind", fmt.Sprintf("is %q, not Pod, ConfigMap, Secret, PodList or List", object.Kind))
 	}
-	return nil, unnamed(document, "kind", fmt.Sprintf("is %q, not Pod, PodList or List", object.Kind))
+	if name == "" {
+		return unnamed(document, "metadata.name", "has to name the "+object.Kind)
+	}
+	return nil
 }
 
 // withKind completes an item of a PodList, which need not say what it is.

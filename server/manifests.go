@@ -57,11 +57,11 @@ func (s *manifestService) Delete(_ context.Context, r *nodev1.DeleteRequest) (*n
 	if err != nil {
 		return nil, err
 	}
-	keys, err := namesIn(r.GetManifest())
+	names, err := namesIn(r.GetManifest())
 	if err != nil {
 		return nil, err
 	}
-	outcomes, revision, err := s.intake.DeleteAll(keys, grace, s.now())
+	outcomes, revision, err := s.intake.DeleteAll(names.pods, names.objects, grace, s.now())
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func deliver(text string, limit int, opts manifest.Options) ([]intake.Delivery, 
 	}
 	deliveries := make([]intake.Delivery, len(docs))
 	for i, doc := range docs {
-		deliveries[i] = intake.Delivery{Pod: doc.Pod, Document: doc.Index}
+		deliveries[i] = intake.Delivery{Pod: doc.Pod, Object: doc.Object, Document: doc.Index}
 	}
 	return deliveries, nil
 }
@@ -100,8 +100,12 @@ func outcomesOf(outcomes []intake.Outcome) []*nodev1.Outcome {
 }
 
 func outcomeOf(o intake.Outcome) *nodev1.Outcome {
+	kind, namespace, name := "Pod", o.Key.Namespace, o.Key.Name
+	if o.Object.Kind != "" {
+		kind, namespace, name = string(o.Object.Kind), o.Object.Namespace, o.Object.Name
+	}
 	return &nodev1.Outcome{
-		Kind: "Pod", Namespace: o.Key.Namespace, Name: o.Key.Name, Uid: string(o.UID),
+		Kind: kind, Namespace: namespace, Name: name, Uid: string(o.UID),
 		Result: resultOf(o.Verdict), Revision: o.Revision,
 		Changes: o.Changes, Restarts: o.Restarts, Warnings: o.Warnings,
 	}

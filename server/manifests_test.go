@@ -73,7 +73,7 @@ func TestApplyPlanAndDeleteSayWhatBecomesOfEachPod(t *testing.T) {
 func TestADeletionNeedsNoMoreThanNames(t *testing.T) {
 	cases := []struct {
 		name, bundle string
-		want         []node.Key
+		want         []node.Key // nil: refused
 	}{
 		{"a pod that is no longer valid", "kind: Pod\nmetadata: {name: a}\nspec: {nonsense: 1}", []node.Key{{Namespace: "default", Name: "a"}}},
 		{"a namespace", "kind: Pod\nmetadata: {name: a, namespace: prod}", []node.Key{{Namespace: "prod", Name: "a"}}},
@@ -81,13 +81,19 @@ func TestADeletionNeedsNoMoreThanNames(t *testing.T) {
 			[]node.Key{{Namespace: "default", Name: "a"}, {Namespace: "default", Name: "b"}}},
 		{"a list of pods that do not say so", `{"kind":"PodList","items":[{"metadata":{"name":"a"}}]}`, []node.Key{{Namespace: "default", Name: "a"}}},
 		{"empty documents", "---\n---\nkind: Pod\nmetadata: {name: a}\n---\n", []node.Key{{Namespace: "default", Name: "a"}}},
+		{"objects", "kind: Secret\nmetadata: {name: a}\n---\nkind: ConfigMap\nmetadata: {name: b, namespace: prod}",
+			[]node.Key{{Namespace: "default", Name: "a"}, {Namespace: "prod", Name: "b"}}},
 		{"no name", "kind: Pod\nmetadata: {}", nil},
 		{"another kind", "kind: Service\nmetadata: {name: a}", nil},
 		{"nothing", "", nil},
 		{"no YAML", "{", nil},
 	}
 	for _, c := range cases {
-		got, err := namesIn(c.bundle)
+		found, err := namesIn(c.bundle)
+		got := found.pods
+		for _, ref := range found.objects {
+			got = append(got, node.Key{Namespace: ref.Namespace, Name: ref.Name})
+		}
 		if !slices.Equal(got, c.want) || (err == nil) != (c.want != nil) {
 			t.Errorf("%s: got %v and %v, want %v", c.name, got, err, c.want)
 		}

@@ -87,8 +87,8 @@ func (s *podService) PutPod(_ context.Context, r *nodev1.PutPodRequest) (*nodev1
 	if err != nil {
 		return nil, err
 	}
-	if len(deliveries) != 1 {
-		return nil, fmt.Errorf("the manifest of pod %s holds %d pods, not one: %w", key, len(deliveries), node.ErrInvalid)
+	if len(deliveries) != 1 || deliveries[0].Pod == nil {
+		return nil, fmt.Errorf("the manifest of pod %s does not hold one pod and nothing else: %w", key, node.ErrInvalid)
 	}
 	if err := agrees(deliveries[0], key); err != nil {
 		return nil, err

@@ -37,6 +37,8 @@ type route struct {
 const (
 	anyMethod = "*"
 	podPath   = "/v1/namespaces/{namespace}/pods/{name}"
+	configMap = "/v1/namespaces/{namespace}/configmaps/{name}"
+	secret    = "/v1/namespaces/{namespace}/secrets/{name}"
 )
 
 // routes is everything that is served over HTTP, sorted by pattern and method.
@@ -51,6 +53,7 @@ func routes(r *rest, k *kubelet) []route {
 		{"POST", "/run/{namespace}/{pod}/{container}", auth.Exec, listenFull, readBody(k.limits, http.HandlerFunc(k.run))},
 		{"POST", "/run/{namespace}/{pod}/{uid}/{container}", auth.Exec, listenFull, readBody(k.limits, http.HandlerFunc(k.run))},
 		{"GET", "/runningpods/", auth.Read, listenFull, http.HandlerFunc(k.runningPods)},
+		{"GET", "/v1/configmaps", auth.Read, listenFull, r.unary},
 		{"GET", "/v1/events", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/events:watch", auth.Read, listenFull, r.watchEvents},
 		{"GET", "/v1/images", auth.Read, listenFull, r.unary},
@@ -58,6 +61,10 @@ func routes(r *rest, k *kubelet) []route {
 		{"DELETE", "/v1/manifests", auth.Write, listenFull, r.unary},
 		{"POST", "/v1/manifests", auth.Write, listenFull, r.unary},
 		{"POST", "/v1/manifests:plan", auth.Read, listenFull, r.unary},
+		{"GET", "/v1/namespaces/{namespace}/configmaps", auth.Read, listenFull, r.unary},
+		{"DELETE", configMap, auth.Write, listenFull, r.unary},
+		{"GET", configMap, auth.Read, listenFull, r.unary},
+		{"PUT", configMap, auth.Write, listenFull, r.unary},
 		{"GET", "/v1/namespaces/{namespace}/pods", auth.Read, listenReads, r.unary},
 		{"DELETE", podPath, auth.Write, listenFull, r.unary},
 		{"GET", podPath, auth.Read, listenReads, r.unary},
@@ -66,10 +73,15 @@ func routes(r *rest, k *kubelet) []route {
 		{"POST", podPath + "/containers/{container}:run", auth.Exec, listenFull, r.unary},
 		{"GET", podPath + "/timeline", auth.Read, listenReads, r.unary},
 		{"POST", podPath + ":restart", auth.Write, listenFull, r.unary},
+		{"GET", "/v1/namespaces/{namespace}/secrets", auth.Read, listenFull, r.unary},
+		{"DELETE", secret, auth.Write, listenFull, r.unary},
+		{"GET", secret, auth.Read, listenFull, r.unary},
+		{"PUT", secret, auth.Write, listenFull, r.unary},
 		{"GET", "/v1/node", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/node/capabilities", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/pods", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/pods:watch", auth.Read, listenFull, r.watchPods},
+		{"GET", "/v1/secrets", auth.Read, listenFull, r.unary},
 	}
 }
 

@@ -150,11 +150,16 @@ type services struct {
 	exec      *execService
 	events    *eventService
 	images    *imageService
+	configs   *configMapService
+	secrets   *secretService
 	node      *nodeService
 }
 
 func newServices(cfg Config, stopped <-chan struct{}) services {
 	render := newRenderer(cfg.Site)
+	of := func(kind node.ObjectKind) objects {
+		return objects{kind: kind, store: cfg.Store, intake: cfg.Intake, now: cfg.Now, limit: cfg.Limits.BodyBytes}
+	}
 	return services{
 		manifests: &manifestService{intake: cfg.Intake, now: cfg.Now, limit: cfg.Limits.BodyBytes},
 		pods:      &podService{store: cfg.Store, intake: cfg.Intake, render: render, now: cfg.Now, limit: cfg.Limits.BodyBytes, stopped: stopped},
@@ -162,6 +167,8 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		exec:      &execService{store: cfg.Store, runtime: cfg.Runtime},
 		events:    &eventService{store: cfg.Store, events: cfg.Events, stopped: stopped},
 		images:    &imageService{images: cfg.Images, idle: cfg.Limits.ImportIdle, stopped: stopped},
+		configs:   &configMapService{objects: of(node.ConfigMap)},
+		secrets:   &secretService{objects: of(node.Secret)},
 		node: &nodeService{
 			store: cfg.Store, sources: cfg.Sources, site: cfg.Site, facts: cfg.Facts,
 			runtime: runtimeStatus{ask: cfg.Runtime.Status, now: cfg.Now},
@@ -177,4 +184,6 @@ func (s services) register(r grpc.ServiceRegistrar) {
 	nodev1.RegisterEventsServiceServer(r, s.events)
 	nodev1.RegisterImagesServiceServer(r, s.images)
 	nodev1.RegisterNodeServiceServer(r, s.node)
+	nodev1.RegisterConfigMapsServiceServer(r, s.configs)
+	nodev1.RegisterSecretsServiceServer(r, s.secrets)
 }

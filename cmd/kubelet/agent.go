@@ -67,14 +67,14 @@ func newAgent(cfg *config.Config, log *slog.Logger) (*agent, error) {
 	if a.machine, err = lookAtMachine(cfg.NodeIPs); err != nil {
 		return nil, err
 	}
-	client, err := cri.Dial(a.runtimeConfig(), log)
-	if err != nil {
+	if a.state, err = openState(cfg.Dirs.Root, log); err != nil {
 		return nil, err
 	}
-	a.runtime = &runtime{Runtime: client}
-	if a.state, err = openState(cfg.Dirs.Root, log); err != nil {
-		return nil, errors.Join(err, a.runtime.Close())
+	client, err := cri.Dial(a.runtimeConfig(), log)
+	if err != nil {
+		return nil, closing(a.state.journal, err)
 	}
+	a.runtime = &runtime{Runtime: client}
 	a.site = node.Site{NodeName: cfg.NodeName, HostIPs: a.machine.ips, Runtime: "containerd", BackoffMax: cfg.CrashLoopMax}
 	if a.offer, err = offer(cfg, a.machine); err != nil {
 		return nil, errors.Join(err, a.close())
@@ -99,6 +99,7 @@ func (a *agent) runtimeConfig() cri.Config {
 		SeccompDefault: r.SeccompDefault, SeccompDir: filepath.Join(a.cfg.Dirs.Root, "seccomp"),
 		DNS:     cri.DNS{ResolvConf: a.resolvConf(), Servers: r.ClusterDNS, Domain: r.ClusterDomain},
 		Machine: cri.Machine{Name: a.cfg.NodeName, IPs: a.machine.ips, Memory: a.machine.memory},
+		Objects: a.state.store.Object,
 		Hash:    manifest.ContainerHash,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nodal/host/journal"
+	"nodal/host/vault"
 	"nodal/node"
 )
 
@@ -24,6 +25,10 @@ func openState(root string, log *slog.Logger) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
+	sealed, err := vault.New(j, node.SecretRecords, filepath.Join(root, "secrets.key"))
+	if err != nil {
+		return nil, closing(j, err)
+	}
 	records, damaged, err := j.Load()
 	if err != nil {
 		return nil, closing(j, err)
@@ -32,11 +37,12 @@ func openState(root string, log *slog.Logger) (*state, error) {
 	if err != nil {
 		return nil, closing(j, err)
 	}
-	s := &state{journal: j, store: node.NewStore(j, clock), events: node.NewEvents(clock)}
+	s := &state{journal: j, store: node.NewStore(sealed, clock), events: node.NewEvents(clock)}
 	for _, q := range damaged {
 		s.tell(log, "RecordDamaged", fmt.Sprintf("record %s was damaged (%s) and set aside as %s; previous generation used: %t", q.Name, q.Reason, q.File, q.Recovered))
 	}
-	for _, problem := range s.store.Restore(records) {
+	records, unopened := sealed.Open(records)
+	for _, problem := range append(unopened, s.store.Restore(records)...) {
 		s.tell(log, "RecordDamaged", problem.Error())
 	}
 	return s, nil

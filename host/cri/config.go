@@ -23,6 +23,8 @@ type Config struct {
 	DNS            DNS
 	Machine        Machine
 
+	// Objects finds the ConfigMaps and Secrets that pods use; nil: there are none.
+	Objects Objects
 	// Hash is the fingerprint of a container's spec that is kept with it.
 	Hash func(*corev1.Container) string
 	// Mounts tells what to mount into a container; nil: nothing.
@@ -57,6 +59,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Hash == nil {
 		c.Hash = func(*corev1.Container) string { return "" }
+	}
+	if c.Objects == nil {
+		c.Objects = func(node.ObjectRef) (*node.Object, bool) { return nil, false }
 	}
 	if c.Mounts == nil {
 		c.Mounts = func(*node.Pod, *corev1.Container) ([]*runtimeapi.Mount, error) { return nil, nil }

@@ -31,7 +31,7 @@ type imageUser struct {
 // containerConfig is what the runtime gets to know of a container.
 func containerConfig(config Config, in containerInput) (*runtimeapi.ContainerConfig, error) {
 	c := in.spec
-	env, err := environment(in, config.Machine)
+	env, err := environment(in, config.Machine, config.Objects)
 	if err != nil {
 		return nil, err
 	}

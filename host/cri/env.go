@@ -3,9 +3,12 @@ package cri
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/node"
@@ -34,10 +37,10 @@ func (v *variables) list() []*runtimeapi.KeyValue {
 }
 
 // environment works out a container's variables.
-func environment(in containerInput, machine Machine) (*variables, error) {
+func environment(in containerInput, machine Machine, objects Objects) (*variables, error) {
 	env := &variables{values: make(map[string]string, len(in.spec.Env))}
 	for i := range in.spec.EnvFrom {
-		if err := checkEnvFrom(&in.spec.EnvFrom[i]); err != nil {
+		if err := env.takeAll(&in.spec.EnvFrom[i], in.pod.Namespace, objects); err != nil {
 			return nil, err
 		}
 	}
@@ -47,7 +50,7 @@ func environment(in containerInput, machine Machine) (*variables, error) {
 			env.set(v.Name, env.expand(v.Value))
 			continue
 		}
-		value, ok, err := valueFrom(v.ValueFrom, in, machine)
+		value, ok, err := valueFrom(v.ValueFrom, in, machine, objects)
 		if err != nil {
 			return nil, fmt.Errorf("environment variable %s: %w", v.Name, err)
 		}
@@ -59,7 +62,7 @@ func environment(in containerInput, machine Machine) (*variables, error) {
 }
 
 // valueFrom looks a value up; there is none where an optional source is missing.
-func valueFrom(from *corev1.EnvVarSource, in containerInput, machine Machine) (string, bool, error) {
+func valueFrom(from *corev1.EnvVarSource, in containerInput, machine Machine, objects Objects) (string, bool, error) {
 	switch {
 	case from.FieldRef != nil:
 		value, err := podField(from.FieldRef.FieldPath, in, machine)
@@ -68,32 +71,64 @@ func valueFrom(from *corev1.EnvVarSource, in containerInput, machine Machine) (s
 		value, err := resourceField(from.ResourceFieldRef, in, machine)
 		return value, err == nil, err
 	case from.ConfigMapKeyRef != nil:
-		return "", false, missingSource("ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional)
+		ref := from.ConfigMapKeyRef
+		return valueOf(objects, node.ObjectRef{Kind: node.ConfigMap, Namespace: in.pod.Namespace, Name: ref.Name}, ref.Key, ref.Optional)
 	case from.SecretKeyRef != nil:
-		return "", false, missingSource("Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Optional)
+		ref := from.SecretKeyRef
+		return valueOf(objects, node.ObjectRef{Kind: node.Secret, Namespace: in.pod.Namespace, Name: ref.Name}, ref.Key, ref.Optional)
 	case from.FileKeyRef != nil:
-		return "", false, missingSource("file", from.FileKeyRef.Path, from.FileKeyRef.Optional)
+		return "", false, fmt.Errorf("file %q: %w", from.FileKeyRef.Path, node.ErrUnsupported)
 	}
 	return "", false, errors.New("it names no source of its value")
 }
 
-func checkEnvFrom(from *corev1.EnvFromSource) error {
+// Objects finds what pods use; it is asked when a container is made.
+type Objects func(node.ObjectRef) (*node.Object, bool)
+
+// takeAll sets a variable for each key of an object. A key that is no name for a
+// variable is passed over.
+func (v *variables) takeAll(from *corev1.EnvFromSource, namespace string, objects Objects) error {
+	ref, optional := node.ObjectRef{Namespace: namespace}, (*bool)(nil)
 	switch {
 	case from.ConfigMapRef != nil:
-		return missingSource("ConfigMap", from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
+		ref.Kind, ref.Name, optional = node.ConfigMap, from.ConfigMapRef.Name, from.ConfigMapRef.Optional
 	case from.SecretRef != nil:
-		return missingSource("Secret", from.SecretRef.Name, from.SecretRef.Optional)
+		ref.Kind, ref.Name, optional = node.Secret, from.SecretRef.Name, from.SecretRef.Optional
+	default:
+		return nil
+	}
+	object, ok := objects(ref)
+	if !ok {
+		return absent(optional, "%s %q not found", strings.ToLower(string(ref.Kind)), ref.Name)
+	}
+	data := object.Data()
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		if name := from.Prefix + key; len(validation.IsRelaxedEnvVarName(name)) == 0 {
+			v.set(name, string(data[key]))
+		}
 	}
 	return nil
 }
 
-// missingSource: there are no objects here to take values from, so each source
-// is missing. That is an error unless the spec says it may be.
-func missingSource(kind, name string, optional *bool) error {
+// valueOf is one value of an object; there is none where an optional one is missing.
+func valueOf(objects Objects, ref node.ObjectRef, key string, optional *bool) (string, bool, error) {
+	object, ok := objects(ref)
+	if !ok {
+		return "", false, absent(optional, "%s %q not found", strings.ToLower(string(ref.Kind)), ref.Name)
+	}
+	value, ok := object.Data()[key]
+	if !ok {
+		return "", false, absent(optional, "couldn't find key %s in %s %s/%s", key, ref.Kind, ref.Namespace, ref.Name)
+	}
+	return string(value), true, nil
+}
+
+// absent is an error unless the spec says that it may be.
+func absent(optional *bool, format string, args ...any) error {
 	if optional != nil && *optional {
 		return nil
 	}
-	return fmt.Errorf("%s %q: %w", kind, name, node.ErrNotFound)
+	return fmt.Errorf(format+": %w", append(args, node.ErrNotFound)...)
 }
 
 func (v *variables) expandAll(texts []string) []string {

@@ -91,7 +91,7 @@ func TestEnvironmentValues(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in, machine := envInput(corev1.EnvVar{Name: "V", ValueFrom: test.from})
-			env, err := environment(in, machine)
+			env, err := environment(in, machine, objects)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestEnvironmentIsBuiltInOrder(t *testing.T) {
 		corev1.EnvVar{Name: "A", Value: "3"},
 		corev1.EnvVar{Name: "C", Value: "$(A)$(B)"},
 	)
-	env, err := environment(in, machine)
+	env, err := environment(in, machine, objects)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,10 +123,47 @@ func TestEnvironmentIsBuiltInOrder(t *testing.T) {
 	}
 }
 
+func TestEnvironmentFromObjects(t *testing.T) {
+	in, machine := envInput(
+		corev1.EnvVar{Name: "ONE", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "c"}, Key: "a"}}},
+		corev1.EnvVar{Name: "B", Value: "own"},
+		corev1.EnvVar{Name: "NONE", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "c"}, Key: "z", Optional: new(true)}}},
+	)
+	in.spec.EnvFrom = []corev1.EnvFromSource{
+		{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "c"}}},
+		{Prefix: "S_", SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}}},
+		{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "none"}, Optional: new(true)}},
+	}
+	env, err := environment(in, machine, objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, kv := range env.list() {
+		got = append(got, kv.Key+"="+string(kv.Value))
+	}
+	if want := "B=own a=1 S_k=hidden ONE=1"; strings.Join(got, " ") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// objects are a config map c and a secret s.
+func objects(ref node.ObjectRef) (*node.Object, bool) {
+	switch ref {
+	case node.ObjectRef{Kind: node.ConfigMap, Namespace: "default", Name: "c"}:
+		return &node.Object{ConfigMap: &corev1.ConfigMap{Data: map[string]string{"a": "1", "B": "2", "not=a name": "3"}}}, true
+	case node.ObjectRef{Kind: node.Secret, Namespace: "default", Name: "s"}:
+		return &node.Object{Secret: &corev1.Secret{Data: map[string][]byte{"k": []byte("hidden")}}}, true
+	}
+	return nil, false
+}
+
 func TestEnvironmentRefusesWhatItCannotKnow(t *testing.T) {
 	secret := func(optional *bool) *corev1.EnvVarSource {
 		return &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: "s"}, Key: "k", Optional: optional,
+			LocalObjectReference: corev1.LocalObjectReference{Name: "none"}, Key: "k", Optional: optional,
 		}}
 	}
 	for _, test := range []struct {
@@ -142,7 +179,7 @@ func TestEnvironmentRefusesWhatItCannotKnow(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in, machine := envInput(corev1.EnvVar{Name: "V", ValueFrom: test.from})
-			env, err := environment(in, machine)
+			env, err := environment(in, machine, objects)
 			if !errors.Is(err, test.want) {
 				t.Fatalf("got %v, want %v", err, test.want)
 			}

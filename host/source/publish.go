@@ -159,7 +159,7 @@ func reasonOf(err error) string {
 // themselves beside wrong ones.
 func (p *publisher) read(origin string, data []byte, now time.Time) reading {
 	r := reading{origin: origin}
-	docs, err := manifest.DecodeEach(data, manifest.Options{})
+	docs, err := manifest.DecodeEach(data, manifest.Options{PodsOnly: true})
 	var wrong []node.Violation
 	if invalid := (*node.InvalidError)(nil); errors.As(err, &invalid) {
 		wrong = invalid.Violations

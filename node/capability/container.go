@@ -19,7 +19,7 @@ func containerRules(list string) []rule {
 		honoured(at+"stdinOnce", ""),
 		honoured(at+"tty", ""),
 
-		refuses(at+"envFrom", "there are no config maps or secrets and the variables would be missing"),
+		honoured(at+"envFrom", "the container waits for what is missing and not optional"),
 		refuses(at+"lifecycle", "the hooks would not be run").unless(corev1.Lifecycle{}),
 		refuses(at+"livenessProbe", "nobody would ask it and a hung container would stay"),
 		refuses(at+"readinessProbe", noProbes),
@@ -44,8 +44,8 @@ func envRules(at string) []rule {
 		honoured(at+"value", ""),
 		honoured(at+"valueFrom.fieldRef", ""),
 		honoured(at+"valueFrom.resourceFieldRef", ""),
-		refuses(at+"valueFrom.configMapKeyRef", "there are no config maps and the variable would be missing"),
-		refuses(at+"valueFrom.secretKeyRef", "there are no secrets and the variable would be missing"),
+		honoured(at+"valueFrom.configMapKeyRef", ""),
+		honoured(at+"valueFrom.secretKeyRef", ""),
 		refuses(at+"valueFrom.fileKeyRef", "there are no volumes and the variable would be missing"),
 	}
 }

@@ -24,7 +24,7 @@ func (in Intake) Delete(r DeleteRequest, now time.Time) (int64, error) {
 
 // DeleteAll deletes the named pods in one transaction and returns those that
 // were there.
-func (in Intake) DeleteAll(keys []node.Key, grace *time.Duration, now time.Time) ([]Outcome, int64, error) {
+func (in Intake) DeleteAll(keys []node.Key, refs []node.ObjectRef, grace *time.Duration, now time.Time) ([]Outcome, int64, error) {
 	var outcomes []Outcome
 	revision, err := in.Store.Transact(func(tx *node.Tx) error {
 		for _, key := range keys {
@@ -36,6 +36,11 @@ func (in Intake) DeleteAll(keys []node.Key, grace *time.Duration, now time.Time)
 				return err
 			}
 			outcomes = append(outcomes, Outcome{Key: key, UID: slot.Pod.UID(), Verdict: Deleted})
+		}
+		for _, ref := range refs {
+			if old := tx.Object(ref); dropObject(tx, ref) {
+				outcomes = append(outcomes, Outcome{Object: ref, UID: old.Meta().UID, Verdict: Deleted})
+			}
 		}
 		return nil
 	})

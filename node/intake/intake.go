@@ -25,13 +25,15 @@ type Intake struct {
 // Delivery is one decoded, defaulted and valid pod and where it came from.
 type Delivery struct {
 	Pod      *corev1.Pod
-	Origin   string // the file or URL; empty for the API
-	Document int    // its place in the bundle
+	Object   *node.Object // where it is no pod
+	Origin   string       // the file or URL; empty for the API
+	Document int          // its place in the bundle
 }
 
 // Outcome says what was done with one pod, or would be done.
 type Outcome struct {
 	Key      node.Key
+	Object   node.ObjectRef // where it is about no pod
 	UID      types.UID
 	Verdict  Verdict
 	Changes  []string // field paths that differ
@@ -66,6 +68,9 @@ func (in Intake) Apply(deliveries []Delivery, now time.Time) ([]Outcome, int64, 
 		return nil, 0, err
 	}
 	for i := range outcomes {
+		if object, ok := in.Store.Object(outcomes[i].Object); ok {
+			outcomes[i].Revision = object.Revision
+		}
 		if view, ok := in.Store.View(outcomes[i].Key); ok {
 			outcomes[i].Revision = view.Revision
 		}
@@ -94,6 +99,14 @@ func (in Intake) applyAll(tx *node.Tx, deliveries []Delivery, now time.Time) ([]
 	outcomes := make([]Outcome, 0, len(deliveries))
 	seen := map[node.Key]int{}
 	for _, d := range deliveries {
+		if d.Object != nil {
+			outcome, err := in.applyObject(tx, d, now)
+			if err != nil {
+				return nil, err
+			}
+			outcomes = append(outcomes, outcome)
+			continue
+		}
 		key := node.KeyOf(d.Pod)
 		if first, ok := seen[key]; ok {
 			return nil, invalid(d, "metadata.name", fmt.Sprintf("document %d names the same pod", first))
@@ -234,6 +247,13 @@ func containerNames(object *corev1.Pod) []string {
 	return names
 }
 
+func (d Delivery) String() string {
+	if d.Object != nil {
+		return d.Object.Ref().String()
+	}
+	return "Pod " + node.KeyOf(d.Pod).String()
+}
+
 func invalid(d Delivery, field, rule string) error {
 	return refusal(d, []node.Violation{{Field: field, Rule: rule}})
 }
@@ -241,7 +261,7 @@ func invalid(d Delivery, field, rule string) error {
 func refusal(d Delivery, violations []node.Violation) error {
 	for i := range violations {
 		violations[i].Document = d.Document
-		violations[i].Object = "Pod " + node.KeyOf(d.Pod).String()
+		violations[i].Object = d.String()
 	}
 	return &node.InvalidError{Violations: violations}
 }

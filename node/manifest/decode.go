@@ -9,7 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
 )
 
 // Options say how a bundle is read.
@@ -17,20 +18,23 @@ type Options struct {
 	// MaxDocuments is the most documents, and the most pods, one bundle may
 	// hold; 0 means 1000.
 	MaxDocuments int
-	// Namespace is that of pods that name none; empty means default.
+	// Namespace is that of objects that name none; empty means default.
 	Namespace string
+	// PodsOnly refuses what is not a pod.
+	PodsOnly bool
 }
 
 const defaultMaxDocuments = 1000
 
-// Doc is one pod of a bundle, defaulted and valid.
+// Doc is one pod or object of a bundle, defaulted and valid.
 type Doc struct {
-	Index int // of the document that holds it; the pods of a list share one
-	Pod   *corev1.Pod
+	Index  int // of the document that holds it; the items of a list share one
+	Pod    *corev1.Pod
+	Object *node.Object // where it is no pod
 }
 
 // Decode reads a bundle that is taken whole or not at all: it returns either every
-// pod or an *node.InvalidError with the violations of all documents.
+// object or an *node.InvalidError with the violations of all documents.
 func Decode(data []byte, opts Options) ([]Doc, error) {
 	docs, err := DecodeEach(data, opts)
 	if err != nil {
@@ -42,7 +46,7 @@ func Decode(data []byte, opts Options) ([]Doc, error) {
 // DecodeEach reads a bundle whose documents stand for themselves: the sound pods
 // come back beside the *node.InvalidError of the others.
 func DecodeEach(data []byte, opts Options) ([]Doc, error) {
-	b := bundle{limit: opts.MaxDocuments, namespace: opts.Namespace, first: map[types.NamespacedName]int{}}
+	b := bundle{limit: opts.MaxDocuments, namespace: opts.Namespace, podsOnly: opts.PodsOnly, first: map[name]int{}}
 	if b.limit <= 0 {
 		b.limit = defaultMaxDocuments
 	}
@@ -54,10 +58,13 @@ func DecodeEach(data []byte, opts Options) ([]Doc, error) {
 type bundle struct {
 	limit     int
 	namespace string
+	podsOnly  bool
 	docs      []Doc
-	first     map[types.NamespacedName]int // the document that named a pod first
+	first     map[name]int // the document that named an object first
 	violations
 }
+
+type name struct{ kind, namespace, name string }
 
 func (b *bundle) read(data []byte) {
 	// Editors on Windows still write a byte order mark.
@@ -103,19 +110,44 @@ func (b *bundle) object(at place, object []byte) {
 		b.add(at, "apiVersion", "is required and must be the string v1")
 	}
 	if kind == "" {
-		b.add(at, "kind", "is required and must be Pod, PodList or List")
+		b.add(at, "kind", "is required and must be "+b.kinds())
 	}
 	if b.count > before {
 		return
 	}
 	switch version + " " + kind {
-	case "v1 Pod":
-		b.pod(at, object)
 	case "v1 PodList", "v1 List":
 		b.list(at, object, kind)
 	default:
-		b.add(at, "kind", fmt.Sprintf("is %s of %s, but a node takes Pod, PodList or List of v1", clip(kind), clip(version)))
+		if !b.single(at, version, kind, object) {
+			b.add(at, "kind", fmt.Sprintf("is %s of %s, but a node takes %s of v1", clip(kind), clip(version), b.kinds()))
+		}
 	}
+}
+
+// kinds are what may stand in a bundle.
+func (b *bundle) kinds() string {
+	if b.podsOnly {
+		return "Pod, PodList or List"
+	}
+	return "Pod, ConfigMap, Secret, PodList or List"
+}
+
+// single reads an object that is no list, if its kind is taken.
+func (b *bundle) single(at place, version, kind string, object []byte) bool {
+	switch {
+	case version != "v1":
+		return false
+	case kind == "Pod":
+		b.pod(at, object)
+	case kind == string(node.ConfigMap) && !b.podsOnly:
+		b.configMap(at, object)
+	case kind == string(node.Secret) && !b.podsOnly:
+		b.secret(at, object)
+	default:
+		return false
+	}
+	return true
 }
 
 // header reads an object's head and lets the place carry its name from here on.
@@ -133,7 +165,7 @@ func (b *bundle) header(at *place, object []byte) (header, bool) {
 	return head, true
 }
 
-// list reads the pods of a v1 PodList or List.
+// list reads the items of a v1 PodList or List.
 func (b *bundle) list(at place, object []byte, kind string) {
 	var list struct {
 		metav1.TypeMeta `json:",inline"`
@@ -144,7 +176,7 @@ func (b *bundle) list(at place, object []byte, kind string) {
 		return
 	}
 	if len(list.Items) > b.limit {
-		b.add(at, "items", fmt.Sprintf("must hold at most %d pods, has %d", b.limit, len(list.Items)))
+		b.add(at, "items", fmt.Sprintf("must hold at most %d items, has %d", b.limit, len(list.Items)))
 		return
 	}
 	for i, item := range list.Items {
@@ -159,11 +191,9 @@ func (b *bundle) list(at place, object []byte, kind string) {
 			version, itemKind = "v1", "Pod"
 			in.name(itemKind, head.Metadata)
 		}
-		if version != "v1" || itemKind != "Pod" {
-			b.add(in, "kind", "must be Pod of v1 in a "+kind)
-			continue
+		if kind == "PodList" && itemKind != "Pod" || !b.single(in, version, itemKind, item) {
+			b.add(in, "kind", fmt.Sprintf("is %s of %s, which does not stand in a %s", clip(itemKind), clip(version), kind))
 		}
-		b.pod(in, item)
 	}
 }
 
@@ -181,17 +211,22 @@ func (b *bundle) pod(at place, object []byte) {
 		b.addFieldErrors(at, errs)
 		return
 	}
-	key := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
-	if first, ok := b.first[key]; ok {
-		b.add(at, "metadata.name", fmt.Sprintf("must be unique in a bundle; document %d has the same pod", first))
+	b.keep(at, name{"pod", pod.Namespace, pod.Name}, Doc{Pod: pod})
+}
+
+// keep adds what was read to the bundle, once.
+func (b *bundle) keep(at place, n name, doc Doc) {
+	if first, ok := b.first[n]; ok {
+		b.add(at, "metadata.name", fmt.Sprintf("must be unique in a bundle; document %d has the same %s", first, n.kind))
 		return
 	}
 	if len(b.docs) == b.limit {
-		b.add(at, "", fmt.Sprintf("must not be one more than the %d pods a bundle may hold", b.limit))
+		b.add(at, "", fmt.Sprintf("must not be one more than the %d objects a bundle may hold", b.limit))
 		return
 	}
-	b.first[key] = at.document
-	b.docs = append(b.docs, Doc{Index: at.document, Pod: pod})
+	b.first[n] = at.document
+	doc.Index = at.document
+	b.docs = append(b.docs, doc)
 }
 
 // forgetServerFields drops what an API server writes and a manifest only carries

@@ -1,0 +1,139 @@
+package vault
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"nodal/node"
+)
+
+// Journal seals records on their way into another journal.
+type Journal struct {
+	inner  node.Journal
+	prefix string // of the names of the records that are sealed
+	sealer cipher.AEAD
+}
+
+var _ node.Journal = (*Journal)(nil)
+
+const (
+	keySize = 32
+	version = 1 // the first byte of what is sealed
+)
+
+// New seals the records whose names begin with the prefix, by the key in a file
+// that is made if it is not there.
+func New(inner node.Journal, prefix, keyFile string) (*Journal, error) {
+	key, err := readKey(keyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		key, err = makeKey(keyFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("prepare the key %s: %w", keyFile, err)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the key %s: %w", keyFile, err)
+	}
+	sealer, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the key %s: %w", keyFile, err)
+	}
+	return &Journal{inner: inner, prefix: prefix, sealer: sealer}, nil
+}
+
+func readKey(file string) ([]byte, error) {
+	key, err := os.ReadFile(file)
+	if err == nil && len(key) != keySize {
+		return nil, fmt.Errorf("it holds %d bytes, not %d: put the right one back, or remove it and lose what it sealed", len(key), keySize)
+	}
+	return key, err
+}
+
+// makeKey writes a key whole or not at all: half a key would seal what nobody
+// opens again.
+func makeKey(file string) ([]byte, error) {
+	key := make([]byte, keySize)
+	rand.Read(key)
+	f, err := os.CreateTemp(filepath.Dir(file), ".key-") // 0600
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(key)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(f.Name(), file); err != nil {
+		return nil, err
+	}
+	return key, syncDir(filepath.Dir(file))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Commit seals what has to be, and commits all.
+func (j *Journal) Commit(records ...node.Record) error {
+	return j.inner.Commit(j.seal(records)...)
+}
+
+// CommitReserved is Commit within the reserve.
+func (j *Journal) CommitReserved(records ...node.Record) error {
+	return j.inner.CommitReserved(j.seal(records)...)
+}
+
+func (j *Journal) seal(records []node.Record) []node.Record {
+	sealed := slices.Clone(records)
+	for i, r := range sealed {
+		if j.seals(r) {
+			sealed[i].Data = j.sealer.Seal([]byte{version}, nil, r.Data, []byte(r.Name))
+		}
+	}
+	return sealed
+}
+
+func (j *Journal) seals(r node.Record) bool {
+	return r.Data != nil && strings.HasPrefix(r.Name, j.prefix)
+}
+
+// Open returns the records as they were committed. One that does not open is left
+// out, and told.
+func (j *Journal) Open(records []node.Record) (opened []node.Record, problems []error) {
+	for _, r := range records {
+		if j.seals(r) {
+			data, err := j.open(r)
+			if err != nil {
+				problems = append(problems, fmt.Errorf("open record %s: %w", r.Name, err))
+				continue
+			}
+			r.Data = data
+		}
+		opened = append(opened, r)
+	}
+	return opened, problems
+}
+
+func (j *Journal) open(r node.Record) ([]byte, error) {
+	if r.Data[0] != version {
+		return nil, errors.New("it was not sealed by this version")
+	}
+	data, err := j.sealer.Open(nil, nil, r.Data[1:], []byte(r.Name))
+	if err != nil {
+		return nil, errors.New("it was sealed by another key, or changed since")
+	}
+	return data, nil
+}

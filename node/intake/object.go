@@ -1,0 +1,112 @@
+package intake
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node"
+)
+
+// applyObject takes a ConfigMap or a Secret. Pods that use it see the change; none
+// restarts for it.
+func (in Intake) applyObject(tx *node.Tx, d Delivery, now time.Time) (Outcome, error) {
+	ref := d.Object.Ref()
+	outcome := Outcome{Object: ref}
+	old := tx.Object(ref)
+	if old == nil {
+		made := copied(d.Object)
+		made.Meta().UID = in.NewUID()
+		made.Meta().CreationTimestamp = metav1.NewTime(now.Truncate(time.Second))
+		tx.PutObject(made)
+		outcome.UID, outcome.Verdict = made.Meta().UID, Created
+		return outcome, nil
+	}
+	outcome.UID = old.Meta().UID
+	outcome.Changes = changes(old, d.Object)
+	if len(outcome.Changes) == 0 {
+		return outcome, nil
+	}
+	if err := permitted(d, old); err != nil {
+		return Outcome{}, err
+	}
+	made := copied(d.Object)
+	made.Meta().UID, made.Meta().CreationTimestamp = old.Meta().UID, old.Meta().CreationTimestamp
+	tx.PutObject(made)
+	outcome.Verdict = Updated
+	return outcome, nil
+}
+
+// permitted refuses what Kubernetes lets nobody change.
+func permitted(d Delivery, old *node.Object) error {
+	if old.Secret != nil && d.Object.Secret.Type != old.Secret.Type {
+		return invalid(d, "type", "is immutable; delete the Secret first")
+	}
+	if old.Immutable() && !d.Object.Immutable() {
+		return invalid(d, "immutable", "is set and cannot be taken back; delete the object first")
+	}
+	if old.Immutable() && !old.SameData(d.Object) {
+		return invalid(d, "data", "is immutable, because immutable is set; delete the object first")
+	}
+	return nil
+}
+
+// changes are the paths in which two objects differ. Values are not shown.
+func changes(old, delivered *node.Object) []string {
+	var paths []string
+	note := func(path string, same bool) {
+		if !same {
+			paths = append(paths, path)
+		}
+	}
+	was, is := old.Data(), delivered.Data()
+	for _, key := range slices.Sorted(maps.Keys(union(was, is))) {
+		before, had := was[key]
+		after, has := is[key]
+		note("data["+key+"]", had == has && string(before) == string(after))
+	}
+	note("immutable", old.Immutable() == delivered.Immutable())
+	note("metadata.annotations", maps.Equal(old.Meta().Annotations, delivered.Meta().Annotations))
+	note("metadata.labels", maps.Equal(old.Meta().Labels, delivered.Meta().Labels))
+	if old.Secret != nil {
+		note("type", old.Secret.Type == delivered.Secret.Type)
+	}
+	return paths
+}
+
+func union(a, b map[string][]byte) map[string][]byte {
+	all := maps.Clone(a)
+	if all == nil {
+		all = map[string][]byte{}
+	}
+	maps.Copy(all, b)
+	return all
+}
+
+func copied(o *node.Object) *node.Object {
+	return &node.Object{ConfigMap: o.ConfigMap.DeepCopy(), Secret: o.Secret.DeepCopy()}
+}
+
+// DeleteObject forgets a ConfigMap or a Secret. A pod that uses it goes on with
+// what it has.
+func (in Intake) DeleteObject(ref node.ObjectRef) error {
+	_, err := in.Store.Transact(func(tx *node.Tx) error {
+		if !dropObject(tx, ref) {
+			return fmt.Errorf("%s: %w", ref, node.ErrNotFound)
+		}
+		return nil
+	})
+	return err
+}
+
+func dropObject(tx *node.Tx, ref node.ObjectRef) bool {
+	if tx.Object(ref) == nil {
+		return false
+	}
+	tx.Reserved()
+	tx.DropObject(ref)
+	return true
+}

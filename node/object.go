@@ -1,0 +1,119 @@
+package node
+
+import (
+	"bytes"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ObjectKind is Kubernetes' kind of an object that pods use.
+type ObjectKind string
+
+const (
+	ConfigMap ObjectKind = "ConfigMap"
+	Secret    ObjectKind = "Secret"
+)
+
+// ObjectRef names an object that pods use.
+type ObjectRef struct {
+	Kind      ObjectKind
+	Namespace string
+	Name      string
+}
+
+func (r ObjectRef) String() string { return string(r.Kind) + " " + r.Namespace + "/" + r.Name }
+
+// Object is an accepted ConfigMap or Secret: an immutable snapshot, exactly one
+// of the two.
+type Object struct {
+	ConfigMap *corev1.ConfigMap `json:",omitempty"`
+	Secret    *corev1.Secret    `json:",omitempty"`
+	Revision  int64             `json:"-"` // at which it came to be as it is
+}
+
+// Ref is what the object is called.
+func (o *Object) Ref() ObjectRef {
+	kind := ConfigMap
+	if o.Secret != nil {
+		kind = Secret
+	}
+	meta := o.Meta()
+	return ObjectRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name}
+}
+
+// Meta is the object's metadata.
+func (o *Object) Meta() *metav1.ObjectMeta {
+	if o.Secret != nil {
+		return &o.Secret.ObjectMeta
+	}
+	return &o.ConfigMap.ObjectMeta
+}
+
+// Immutable says whether its author has promised that the data never changes.
+func (o *Object) Immutable() bool {
+	promised := func(b *bool) bool { return b != nil && *b }
+	if o.Secret != nil {
+		return promised(o.Secret.Immutable)
+	}
+	return promised(o.ConfigMap.Immutable)
+}
+
+// Data is all that the object holds, by key.
+func (o *Object) Data() map[string][]byte {
+	if o.Secret != nil {
+		return o.Secret.Data
+	}
+	data := maps.Clone(o.ConfigMap.BinaryData)
+	if data == nil {
+		data = map[string][]byte{}
+	}
+	for key, text := range o.ConfigMap.Data {
+		data[key] = []byte(text)
+	}
+	return data
+}
+
+// SameData says whether two objects hold the same.
+func (o *Object) SameData(other *Object) bool {
+	return maps.EqualFunc(o.Data(), other.Data(), bytes.Equal)
+}
+
+// ObjectRefs are the objects that a pod uses, the optional ones included.
+func ObjectRefs(pod *corev1.Pod) []ObjectRef {
+	refs := map[ObjectRef]bool{}
+	use := func(kind ObjectKind, name string) { refs[ObjectRef{kind, pod.Namespace, name}] = true }
+	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			environmentRefs(&list[i], use)
+		}
+	}
+	var all []ObjectRef
+	for ref := range refs {
+		all = append(all, ref)
+	}
+	return all
+}
+
+func environmentRefs(c *corev1.Container, use func(ObjectKind, string)) {
+	for _, from := range c.EnvFrom {
+		if from.ConfigMapRef != nil {
+			use(ConfigMap, from.ConfigMapRef.Name)
+		}
+		if from.SecretRef != nil {
+			use(Secret, from.SecretRef.Name)
+		}
+	}
+	for _, v := range c.Env {
+		if v.ValueFrom == nil {
+			continue
+		}
+		if ref := v.ValueFrom.ConfigMapKeyRef; ref != nil {
+			use(ConfigMap, ref.Name)
+		}
+		if ref := v.ValueFrom.SecretKeyRef; ref != nil {
+			use(Secret, ref.Name)
+		}
+	}
+}

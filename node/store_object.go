@@ -1,0 +1,100 @@
+package node
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Objects live beside the slots, under the same revisions and in the same
+// transactions: a bundle of a pod and what it uses is taken as one.
+
+func objectRecord(ref ObjectRef) string {
+	return objectRecords + string(ref.Kind) + "/" + ref.Namespace + "_" + ref.Name
+}
+
+// SecretRecords is how the names of records begin that nobody may read on the disk.
+const SecretRecords = objectRecords + string(Secret) + "/"
+
+func (s *Store) restoreObject(r Record) error {
+	object := &Object{}
+	if err := json.Unmarshal(r.Data, object); err != nil {
+		return err
+	}
+	if (object.ConfigMap == nil) == (object.Secret == nil) {
+		return errors.New("it is not one ConfigMap or one Secret")
+	}
+	if objectRecord(object.Ref()) != r.Name {
+		return fmt.Errorf("it holds %s", object.Ref())
+	}
+	s.publishObject(object.Ref(), object)
+	return nil
+}
+
+func (s *Store) publishObject(ref ObjectRef, object *Object) {
+	s.objectsAt = s.clock.Next()
+	if object == nil {
+		delete(s.objects, ref)
+		return
+	}
+	published := *object
+	published.Revision = s.objectsAt
+	s.objects[ref] = &published
+}
+
+// Object returns an object that pods use.
+func (s *Store) Object(ref ObjectRef) (*Object, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	object, ok := s.objects[ref]
+	return object, ok
+}
+
+// Objects returns all objects of a kind, sorted, and the revision they show.
+func (s *Store) Objects(kind ObjectKind) ([]*Object, int64) {
+	s.mu.RLock()
+	var objects []*Object
+	for ref, object := range s.objects {
+		if ref.Kind == kind {
+			objects = append(objects, object)
+		}
+	}
+	revision := s.clock.Now()
+	s.mu.RUnlock()
+	slices.SortFunc(objects, func(a, b *Object) int {
+		x, y := a.Ref(), b.Ref()
+		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name))
+	})
+	return objects, revision
+}
+
+// ObjectsChanged is the revision of the last change to any object.
+func (s *Store) ObjectsChanged() int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.objectsAt
+}
+
+// Object returns an object, or nil.
+func (tx *Tx) Object(ref ObjectRef) *Object {
+	if object, ok := tx.objects[ref]; ok {
+		return object
+	}
+	object, _ := tx.store.Object(ref)
+	return object
+}
+
+// PutObject replaces an object.
+func (tx *Tx) PutObject(object *Object) { tx.writeObject(object.Ref(), object) }
+
+// DropObject forgets an object.
+func (tx *Tx) DropObject(ref ObjectRef) { tx.writeObject(ref, nil) }
+
+func (tx *Tx) writeObject(ref ObjectRef, object *Object) {
+	if _, ok := tx.objects[ref]; !ok {
+		tx.refs = append(tx.refs, ref)
+	}
+	tx.objects[ref] = object
+}

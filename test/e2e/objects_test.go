@@ -1,0 +1,49 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// What a pod waits for may come after it, and no API server is needed for it.
+func TestPodsUseConfigMapsAndSecrets(t *testing.T) {
+	n := start(t)
+	tell := shell("tell", `echo "mode=$MODE password=$S_password"; exec sleep 1000`)
+	n.apply(strings.Replace(tell.yaml(), "    args:\n", `    envFrom:
+    - {prefix: S_, secretRef: {name: login}}
+    env:
+    - {name: MODE, valueFrom: {configMapKeyRef: {name: settings, key: mode}}}
+    args:
+`, 1))
+	n.wait("tell", "it waits and says for what", func(p *corev1.Pod) bool {
+		w := containerStatus(p, "main").State.Waiting
+		return w != nil && w.Reason == "CreateContainerConfigError" && strings.Contains(w.Message, `secret "login" not found`)
+	})
+	n.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {mode: fast}\n---\n" +
+		"apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: tr0ub4dor}\n")
+	p := n.waitRunning("tell")
+	if got := containerStatus(p, "main").RestartCount; got != 0 {
+		t.Errorf("it restarted %d times", got)
+	}
+	if got := n.curl("/v1/namespaces/default/pods/tell/containers/main/logs"); !strings.Contains(got.body, "mode=fast password=tr0ub4dor") {
+		t.Errorf("the container was told %s", got)
+	}
+
+	n.Kill()
+	// Nobody who reads the disk learns the secret, of either generation.
+	if out, err := exec.Command("grep", "-rl", "-e", "tr0ub4dor", "-e", "dHIwdWI0ZG9y", n.Root()).Output(); len(out) > 0 {
+		t.Errorf("the secret lies open in %s (%v)", out, err)
+	}
+	if info, err := os.Stat(filepath.Join(n.Root(), "secrets.key")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key of the secrets: %v, %v; want it for its owner alone", info, err)
+	}
+	n.up()
+	if got := n.curl("/v1/namespaces/default/secrets/login"); !strings.Contains(got.body, "dHIwdWI0ZG9y") {
+		t.Errorf("after a restart root is shown %s, want the secret", got)
+	}
+}
