@@ -13,7 +13,7 @@ type Event struct {
 	Revision  int64
 	Time      time.Time // of the last occurrence
 	First     time.Time
-	Count     int32
+	Count     int32 // occurrences; an event that is added with none counts as one
 	Warning   bool
 	Reason    string // one word: Pulled, Created, Started, BackOff, ...
 	Message   string
@@ -57,11 +57,11 @@ func NewEvents(clock *Clock) *Events {
 func (r *Events) Add(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e.First, e.Count = e.Time, 1
+	e.First, e.Count = e.Time, max(1, e.Count)
 	for i := len(r.all) - 1; e.Warning && i >= max(0, len(r.all)-repeatLookback); i-- {
 		old := &r.all[i]
 		if old.same(&e) && e.Time.Sub(old.Time) < repeatWindow {
-			e.First, e.Count = old.First, old.Count+1
+			e.First, e.Count = old.First, old.Count+e.Count
 			r.cut(i)
 			break
 		}

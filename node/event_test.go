@@ -34,6 +34,7 @@ func TestRepeatedEventIsCounted(t *testing.T) {
 	}{
 		{"soon after", func(e *Event) { e.Time = start.Add(time.Minute) }, []int32{2}},
 		{"of a step that took another time", func(e *Event) { e.Took = time.Second }, []int32{2}},
+		{"that stands for several", func(e *Event) { e.Count = 6 }, []int32{7}},
 		{"after a long time", func(e *Event) { e.Time = start.Add(repeatWindow) }, []int32{1, 1}},
 		{"of another container", func(e *Event) { e.Container = "side" }, []int32{1, 1}},
 		{"of another pod", func(e *Event) { e.Key = key("db") }, []int32{1, 1}},

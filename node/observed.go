@@ -21,6 +21,7 @@ type Observed struct {
 	Containers []Container       // newest attempt first
 	Images     map[string]Image  // by container
 	Faults     map[string]Fault  // by action target
+	Health     map[string]Health // by container, of its newest run
 	Busy       map[string]Action // in flight, by target; known only while deciding
 	LogsGone   bool              // the pod's log directory was removed
 }
@@ -120,6 +121,7 @@ func (o *Observed) Clone() *Observed {
 	c.Containers = slices.Clone(o.Containers)
 	c.Images = maps.Clone(o.Images)
 	c.Faults = maps.Clone(o.Faults)
+	c.Health = maps.Clone(o.Health)
 	return &c
 }
 

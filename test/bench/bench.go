@@ -24,18 +24,20 @@ type sizes struct {
 	settle   time.Duration // before an idle window
 	requests int
 	logBytes int
+	probes   int           // HTTP probes, each once a second
+	probing  time.Duration // how long they are asked
 }
 
 var fullSizes = sizes{
 	singles: 20, bursts: []int{10, 50}, repeats: 3, changes: 7, restart: 50,
 	crowds: []int{0, 50, 100}, idle: 20 * time.Second, settle: 3 * time.Second,
-	requests: 200, logBytes: 200_000_000,
+	requests: 200, logBytes: 200_000_000, probes: 1000, probing: 20 * time.Second,
 }
 
 var quickSizes = sizes{
 	singles: 1, bursts: []int{2}, repeats: 1, changes: 1, restart: 2,
 	crowds: []int{0, 2}, idle: time.Second,
-	requests: 5, logBytes: 2_000_000,
+	requests: 5, logBytes: 2_000_000, probes: 20, probing: 2 * time.Second,
 }
 
 // binaries are the kubelets to measure; no peer is an empty path.
@@ -62,7 +64,7 @@ type section struct {
 func (b *suite) sections() []section {
 	return []section{
 		{"start", b.start}, {"init", b.initContainer}, {"burst", b.burst}, {"kill", b.kill}, {"edit", b.edit},
-		{"delete", b.delete}, {"restart", b.restart}, {"crowd", b.crowd}, {"logs", b.logs}, {"exec", b.exec},
+		{"delete", b.delete}, {"restart", b.restart}, {"crowd", b.crowd}, {"logs", b.logs}, {"exec", b.exec}, {"probes", b.probes},
 	}
 }
 

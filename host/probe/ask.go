@@ -1,0 +1,78 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"nodal/node"
+)
+
+var errNoHandler = errors.New("the probe says nothing to ask")
+
+// answer asks a container once.
+func (p *Prober) answer(ctx context.Context, probe node.Probe) answer {
+	timeout := max(time.Second, seconds(probe.Spec.TimeoutSeconds))
+	if probe.Spec.Exec != nil {
+		return p.exec(ctx, probe, timeout)
+	}
+	to := p.inside
+	if probe.HostNetwork {
+		to = p.outside
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	switch {
+	case probe.Spec.HTTPGet != nil:
+		return to.get(ctx, probe, timeout)
+	case probe.Spec.TCPSocket != nil:
+		return to.connect(ctx, probe, timeout)
+	case probe.Spec.GRPC != nil:
+		return to.check(ctx, probe, timeout)
+	}
+	return unasked(errNoHandler)
+}
+
+// place is where to ask: the pod, unless the manifest names a host.
+func place(probe node.Probe, host string, port intstr.IntOrString) (string, error) {
+	number, err := node.Port(port, probe.Ports)
+	if err != nil {
+		return "", err
+	}
+	if host == "" {
+		host = probe.Address
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(number))), nil
+}
+
+// broken is the answer where a connection failed.
+func broken(what string, err error, timeout time.Duration) answer {
+	if errors.Is(err, errForbidden) {
+		return unasked(fmt.Errorf("%s: %w", what, errForbidden))
+	}
+	var timedOut interface{ Timeout() bool }
+	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timedOut) && timedOut.Timeout() {
+		return fails("%s: no answer within %s", what, timeout)
+	}
+	return fails("%s: %s", what, reason(err))
+}
+
+// reason leaves out what is another each time, so that equal failures are counted as
+// such: the port from which we asked, and the request, which is told already.
+func reason(err error) string {
+	if request := (*url.Error)(nil); errors.As(err, &request) {
+		err = request.Err
+	}
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		without := *op
+		without.Source = nil
+		return without.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,39 @@
+// Package probe asks containers how they are: it runs the startup, readiness
+// and liveness probes of all pods of the node.
+//
+//	decide.Probes ──Set──▶ inquiry ──timer──▶ ask: http.go tcp.go grpc.go exec.go
+//	                          ▲                 │ answer
+//	                          └── streak.go ◀───┘
+//	                                 │ threshold reached and news
+//	                        Results ◀┘
+//
+// Which probes have to run is not known here: a liveness probe that waits for
+// the startup probe is simply not Set before. What is Set again keeps its
+// timetable and its count. An answer that changes nothing is told to nobody, so
+// a node of healthy pods is quiet however often they are asked.
+//
+// # Time
+//
+// A waiting probe is a timer of the Go runtime, which keeps them in a heap;
+// only a question under way has a goroutine. A probe is due a whole number of
+// periods after it was due first, however long answers take. After a start of the agent
+// the first questions are spread over a period, or they would all come at once.
+//
+// # What counts
+//
+// An answer is a success, a failure, or none: a runtime that is away, a command
+// that cannot be started or a port that does not exist say nothing about the
+// container. What a failure was goes to the events, a handful at once and
+// then one a minute with the number of the others, so that a broken pod neither
+// floods them nor wakes the node's watchers every second.
+//
+// # Where a probe may go
+//
+// To the pod, or where the manifest says. Whatever a name resolves to or a server
+// redirects to, address.go refuses link-local and metadata addresses, and the
+// machine's loopback unless the pod lives in the host's network. Redirects lead
+// to the same host only. No proxy is asked. Connections are not kept and end with a
+// reset: thousands of them in TIME_WAIT would exhaust ports and connection tracking.
+//
+// Start reading at Prober.Set, then ask.
+package probe

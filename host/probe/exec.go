@@ -1,0 +1,25 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"nodal/node"
+)
+
+// exec runs a command in the container: exit code 0 is a success.
+func (p *Prober) exec(ctx context.Context, probe node.Probe, timeout time.Duration) answer {
+	out, failed, code, err := p.Exec.ExecSync(ctx, probe.ID, probe.Spec.Exec.Command, timeout)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fails("the command did not end within %s", timeout)
+	case errors.Is(err, node.ErrUnavailable), errors.Is(err, node.ErrUnknown), errors.Is(err, node.ErrNotFound):
+		return answer{} // the runtime is away, or the container is: others tell of that
+	case err != nil:
+		return unasked(err)
+	case code != 0:
+		return fails("the command ended with exit code %d: %s%s", code, out, failed)
+	}
+	return answer{verdict: passing}
+}

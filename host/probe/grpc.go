@@ -1,0 +1,50 @@
+package probe
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"nodal/node"
+)
+
+// check asks the gRPC health service of the pod.
+func (r reach) check(ctx context.Context, probe node.Probe, timeout time.Duration) answer {
+	at, err := place(probe, "", intstr.FromInt32(probe.Spec.GRPC.Port))
+	if err != nil {
+		return unasked(err)
+	}
+	conn, err := grpc.NewClient("passthrough:///"+at,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) { return r.dial(ctx, "tcp", address) }),
+		grpc.WithNoProxy(), grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
+		grpc.WithUserAgent(userAgent))
+	if err != nil {
+		return unasked(err)
+	}
+	defer conn.Close()
+	request := &healthpb.HealthCheckRequest{}
+	if probe.Spec.GRPC.Service != nil {
+		request.Service = *probe.Spec.GRPC.Service
+	}
+	reply, err := healthpb.NewHealthClient(conn).Check(ctx, request)
+	what := "health check at " + at
+	switch {
+	case status.Code(err) == codes.DeadlineExceeded:
+		return fails("%s: no answer within %s", what, timeout)
+	case status.Code(err) == codes.Unimplemented:
+		return fails("%s: the server has no grpc.health.v1.Health", what)
+	case err != nil:
+		return fails("%s: %s", what, status.Convert(err).Message())
+	case reply.GetStatus() != healthpb.HealthCheckResponse_SERVING:
+		return fails("%s answered %s", what, reply.GetStatus())
+	}
+	return answer{verdict: passing}
+}

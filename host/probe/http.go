@@ -1,0 +1,111 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+const (
+	userAgent     = "kube-probe/1.37" // access logs are filtered by it
+	mostBody      = 10 << 10
+	mostRedirects = 10
+)
+
+// newTransport knows nobody and keeps nothing: no proxy, no idle connections,
+// no trust in certificates, which pods seldom have good ones of.
+func newTransport(dial dialFunc) http.RoundTripper {
+	return &http.Transport{
+		DialContext:            dial,
+		TLSClientConfig:        &tls.Config{InsecureSkipVerify: true},
+		ForceAttemptHTTP2:      true,
+		DisableKeepAlives:      true,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: mostBody,
+	}
+}
+
+// get asks over HTTP: any status from 200 up to 399 is a success.
+func (r reach) get(ctx context.Context, probe node.Probe, timeout time.Duration) answer {
+	request, err := newRequest(ctx, probe)
+	if err != nil {
+		return unasked(err)
+	}
+	what := "GET " + request.URL.String()
+	client := http.Client{Transport: r.http, CheckRedirect: sameHost}
+	response, err := client.Do(request)
+	if err != nil {
+		return broken(what, err, timeout)
+	}
+	defer response.Body.Close()
+	// A server that is in the middle of its answer would complain.
+	if _, err := io.CopyN(io.Discard, response.Body, mostBody); err != nil && !errors.Is(err, io.EOF) {
+		return broken(what, err, timeout)
+	}
+	switch status := response.StatusCode; {
+	case status < 200 || status >= 400:
+		return fails("%s answered %s", what, response.Status)
+	case status >= 300:
+		return answer{passing, what + " answered with a redirect to " + cmp.Or(response.Header.Get("Location"), "nowhere") + ", which is not followed"}
+	}
+	return answer{verdict: passing}
+}
+
+func newRequest(ctx context.Context, probe node.Probe) (*http.Request, error) {
+	get := probe.Spec.HTTPGet
+	at, err := place(probe, get.Host, get.Port)
+	if err != nil {
+		return nil, err
+	}
+	target, err := url.Parse(get.Path)
+	if err != nil {
+		target = &url.URL{Path: get.Path}
+	}
+	target.Scheme, target.Host = strings.ToLower(string(cmp.Or(get.Scheme, corev1.URISchemeHTTP))), at
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("User-Agent", userAgent)
+	request.Header.Set("Accept", "*/*")
+	setHeaders(request, get.HTTPHeaders)
+	return request, nil
+}
+
+// setHeaders takes the manifest's headers in place of ours. An empty one of ours
+// is left out.
+func setHeaders(request *http.Request, given []corev1.HTTPHeader) {
+	for _, h := range given {
+		request.Header.Del(h.Name)
+	}
+	for _, h := range given {
+		request.Header.Add(h.Name, h.Value)
+	}
+	if request.Header.Get("Accept") == "" {
+		request.Header.Del("Accept")
+	}
+	request.Host = request.Header.Get("Host")
+}
+
+var errRedirects = errors.New("too many redirects")
+
+// sameHost follows redirects as long as they lead to the host that was asked.
+func sameHost(next *http.Request, past []*http.Request) error {
+	switch {
+	case next.URL.Hostname() != past[0].URL.Hostname():
+		return http.ErrUseLastResponse
+	case len(past) >= mostRedirects:
+		return errRedirects
+	}
+	return nil
+}

@@ -1,0 +1,323 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"nodal/node"
+)
+
+// onLoopback is a probe of a pod in the host's network with this machine's
+// loopback as its address, and a port named web.
+func onLoopback(port int, handler corev1.ProbeHandler) node.Probe {
+	return node.Probe{
+		Address: "127.0.0.1", HostNetwork: true, Kind: node.ReadinessProbe,
+		Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: int32(port)}},
+		Spec:  &corev1.Probe{ProbeHandler: handler, TimeoutSeconds: 1},
+	}
+}
+
+func portOf(t *testing.T, address net.Addr) int {
+	t.Helper()
+	_, text, err := net.SplitHostPort(address.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// wantAnswer compares an answer. Where text is a port it stands for PORT.
+func wantAnswer(t *testing.T, probe node.Probe, want answer) {
+	t.Helper()
+	p := New(Config{})
+	defer p.Close()
+	got := p.answer(t.Context(), probe)
+	got.text = strings.ReplaceAll(got.text, strconv.Itoa(int(probe.Ports[0].ContainerPort)), "PORT")
+	if got != want {
+		t.Errorf("\ngot  %d %s\nwant %d %s", got.verdict, got.text, want.verdict, want.text)
+	}
+}
+
+func TestHTTP(t *testing.T) {
+	release := make(chan struct{})
+	mux := http.NewServeMux()
+	for status := range map[int]bool{200: true, 204: true, 304: true, 404: true, 503: true} {
+		mux.HandleFunc("/"+strconv.Itoa(status), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+	}
+	mux.Handle("/home", http.RedirectHandler("/200", http.StatusFound))
+	mux.Handle("/away", http.RedirectHandler("http://127.0.0.2/200", http.StatusFound))
+	mux.Handle("/round", http.RedirectHandler("/round", http.StatusFound))
+	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-release })
+	mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			if _, err := w.Write(make([]byte, 1<<10)); err != nil {
+				return
+			}
+		}
+	})
+	mux.HandleFunc("/cut", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		panic(http.ErrAbortHandler)
+	})
+	mux.HandleFunc("/query", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("a") != "b" {
+			w.WriteHeader(400)
+		}
+	})
+	plain, secure := httptest.NewServer(mux), httptest.NewTLSServer(mux)
+	defer plain.Close()
+	defer secure.Close()
+	defer close(release)
+	cases := []struct {
+		name string
+		get  corev1.HTTPGetAction
+		tls  bool
+		want answer
+	}{
+		{name: "200 is a success", get: corev1.HTTPGetAction{Path: "/200"}, want: answer{verdict: passing}},
+		{name: "204 is a success", get: corev1.HTTPGetAction{Path: "204"}, want: answer{verdict: passing}},
+		{name: "503 is a failure", get: corev1.HTTPGetAction{Path: "/503"}, want: fails("GET http://127.0.0.1:PORT/503 answered 503 Service Unavailable")},
+		{name: "a query is part of the path", get: corev1.HTTPGetAction{Path: "/query?a=b"}, want: answer{verdict: passing}},
+		{name: "a port by its name", get: corev1.HTTPGetAction{Path: "/200", Port: intstr.FromString("web")}, want: answer{verdict: passing}},
+		{name: "a port that does not exist", get: corev1.HTTPGetAction{Path: "/200", Port: intstr.FromString("wob")},
+			want: answer{nothing, `find port "wob" among the container's ports: not found`}},
+		{name: "a redirect to the same host is followed", get: corev1.HTTPGetAction{Path: "/home"}, want: answer{verdict: passing}},
+		{name: "one to another host is not, and is a success with a warning", get: corev1.HTTPGetAction{Path: "/away"},
+			want: answer{passing, "GET http://127.0.0.1:PORT/away answered with a redirect to http://127.0.0.2/200, which is not followed"}},
+		{name: "a redirect without end is a failure", get: corev1.HTTPGetAction{Path: "/round"}, want: fails("GET http://127.0.0.1:PORT/round: too many redirects")},
+		{name: "a server that takes too long", get: corev1.HTTPGetAction{Path: "/slow"}, want: fails("GET http://127.0.0.1:PORT/slow: no answer within 1s")},
+		{name: "an endless body is not read to its end", get: corev1.HTTPGetAction{Path: "/endless"}, want: answer{verdict: passing}},
+		{name: "a connection that breaks is a failure", get: corev1.HTTPGetAction{Path: "/cut"}, want: fails("GET http://127.0.0.1:PORT/cut: EOF")},
+		{name: "a certificate that nobody signed", get: corev1.HTTPGetAction{Path: "/200", Scheme: corev1.URISchemeHTTPS}, tls: true, want: answer{verdict: passing}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			server := plain
+			if c.tls {
+				server = secure
+			}
+			port := portOf(t, server.Listener.Addr())
+			if c.get.Port == (intstr.IntOrString{}) {
+				c.get.Port = intstr.FromInt(port)
+			}
+			wantAnswer(t, onLoopback(port, corev1.ProbeHandler{HTTPGet: &c.get}), c.want)
+		})
+	}
+}
+
+func TestHTTPHeaders(t *testing.T) {
+	heard := make(chan *http.Request, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { heard <- r }))
+	defer server.Close()
+	port := portOf(t, server.Listener.Addr())
+	cases := []struct {
+		name                string
+		given               []corev1.HTTPHeader
+		agent, accept, host string
+		more                []string
+	}{
+		{"ours", nil, userAgent, "*/*", "127.0.0.1:" + strconv.Itoa(port), nil},
+		{"the manifest's in place of ours", []corev1.HTTPHeader{{Name: "user-agent", Value: "me"}, {Name: "Accept", Value: "text/plain"}, {Name: "Host", Value: "shop.example"}},
+			"me", "text/plain", "shop.example", nil},
+		{"an empty one is none", []corev1.HTTPHeader{{Name: "Accept", Value: ""}, {Name: "User-Agent", Value: ""}}, "", "", "127.0.0.1:" + strconv.Itoa(port), nil},
+		{"repeated ones all go", []corev1.HTTPHeader{{Name: "X-More", Value: "1"}, {Name: "x-more", Value: "2"}},
+			userAgent, "*/*", "127.0.0.1:" + strconv.Itoa(port), []string{"1", "2"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			wantAnswer(t, onLoopback(port, corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+				Path: "/", Port: intstr.FromInt(port), HTTPHeaders: c.given,
+			}}), answer{verdict: passing})
+			r := <-heard
+			if got := r.Header.Get("User-Agent"); got != c.agent {
+				t.Errorf("User-Agent = %q, want %q", got, c.agent)
+			}
+			if got := r.Header.Get("Accept"); got != c.accept {
+				t.Errorf("Accept = %q, want %q", got, c.accept)
+			}
+			if r.Host != c.host {
+				t.Errorf("Host = %q, want %q", r.Host, c.host)
+			}
+			if got := strings.Join(r.Header["X-More"], " "); got != strings.Join(c.more, " ") {
+				t.Errorf("X-More = %q, want %q", got, c.more)
+			}
+		})
+	}
+}
+
+// shut is a port on which nobody listens.
+func shut(t *testing.T) int {
+	t.Helper()
+	listener := listen(t)
+	defer listener.Close()
+	return portOf(t, listener.Addr())
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listener
+}
+
+func TestTCP(t *testing.T) {
+	listener := listen(t)
+	defer listener.Close()
+	open, closed := portOf(t, listener.Addr()), shut(t)
+	tcp := func(port intstr.IntOrString) corev1.ProbeHandler {
+		return corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: port}}
+	}
+	wantAnswer(t, onLoopback(open, tcp(intstr.FromInt(open))), answer{verdict: passing})
+	wantAnswer(t, onLoopback(open, tcp(intstr.FromString("web"))), answer{verdict: passing})
+	wantAnswer(t, onLoopback(closed, tcp(intstr.FromInt(closed))),
+		fails("connect to 127.0.0.1:PORT: dial tcp 127.0.0.1:PORT: connect: connection refused"))
+	wantAnswer(t, onLoopback(open, tcp(intstr.FromString("wob"))), answer{nothing, `find port "wob" among the container's ports: not found`})
+}
+
+func TestGRPC(t *testing.T) {
+	serve := func(register func(*grpc.Server)) int {
+		listener, server := listen(t), grpc.NewServer()
+		register(server)
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(listener) }()
+		t.Cleanup(func() {
+			server.Stop()
+			if err := <-served; err != nil {
+				t.Errorf("serve: %v", err)
+			}
+		})
+		return portOf(t, listener.Addr())
+	}
+	well := health.NewServer()
+	well.SetServingStatus("sick", healthpb.HealthCheckResponse_NOT_SERVING)
+	healthy := serve(func(s *grpc.Server) { healthpb.RegisterHealthServer(s, well) })
+	mute := serve(func(*grpc.Server) {})
+	closed := shut(t)
+	cases := []struct {
+		name, service string
+		port          int
+		want          answer
+	}{
+		{"the server as a whole", "", healthy, answer{verdict: passing}},
+		{"a service that does not serve", "sick", healthy, fails("health check at 127.0.0.1:PORT answered NOT_SERVING")},
+		{"a service that is not there", "gone", healthy, fails("health check at 127.0.0.1:PORT: unknown service")},
+		{"a server without the health service", "", mute, fails("health check at 127.0.0.1:PORT: the server has no grpc.health.v1.Health")},
+		{"nobody", "", closed, fails(`health check at 127.0.0.1:PORT: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:PORT: connect: connection refused"`)},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			wantAnswer(t, onLoopback(c.port, corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: int32(c.port), Service: &c.service}}), c.want)
+		})
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	cases := []struct {
+		address          string
+		pod, hostNetwork bool
+	}{
+		{"10.1.2.3:80", true, true},
+		{"[fd00::1]:80", true, true},
+		{"192.0.2.1:443", true, true},
+		{"127.0.0.1:80", false, true},
+		{"[::1]:80", false, true},
+		{"[::ffff:127.0.0.1]:80", false, true},
+		{"0.0.0.0:80", false, false},
+		{"[::]:80", false, false},
+		{"169.254.169.254:80", false, false},
+		{"[::ffff:169.254.169.254]:80", false, false},
+		{"[fe80::1%eth0]:80", false, false},
+		{"[fd00:ec2::254]:80", false, false},
+		{"[fd20:ce::254]:80", false, false},
+		{"100.100.100.200:80", false, false},
+		{"168.63.129.16:80", false, false},
+		{"224.0.0.1:80", false, false},
+		{"nonsense", false, false},
+	}
+	for _, c := range cases {
+		t.Run(c.address, func(t *testing.T) {
+			if got := allowed(c.address, false) == nil; got != c.pod {
+				t.Errorf("a pod may go there: %t, want %t", got, c.pod)
+			}
+			if got := allowed(c.address, true) == nil; got != c.hostNetwork {
+				t.Errorf("a pod in the host's network may go there: %t, want %t", got, c.hostNetwork)
+			}
+		})
+	}
+}
+
+func TestAHostThatIsForbiddenIsNoFailureOfTheContainer(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	port := portOf(t, server.Listener.Addr())
+	for name, handler := range map[string]corev1.ProbeHandler{
+		"http": {HTTPGet: &corev1.HTTPGetAction{Host: "localhost", Port: intstr.FromInt(port), Path: "/"}},
+		"tcp":  {TCPSocket: &corev1.TCPSocketAction{Host: "localhost", Port: intstr.FromInt(port)}},
+	} {
+		probe := onLoopback(port, handler)
+		probe.HostNetwork = false
+		p := New(Config{})
+		if got := p.answer(t.Context(), probe); got.verdict != nothing || !strings.Contains(got.text, "probes may not go there") {
+			t.Errorf("%s: got %d %q, want no answer", name, got.verdict, got.text)
+		}
+		p.Close()
+	}
+}
+
+// A connection that the prober had closed in the ordinary way would hold its
+// port for a minute.
+func TestConnectionsLeaveNothingBehind(t *testing.T) {
+	listener := listen(t)
+	defer listener.Close()
+	ended := make(chan error, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err == nil {
+			err = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		}
+		if err == nil {
+			_, err = conn.Read(make([]byte, 1))
+			err = errors.Join(err, conn.Close())
+		}
+		ended <- err
+	}()
+	port := portOf(t, listener.Addr())
+	wantAnswer(t, onLoopback(port, corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt(port)}}), answer{verdict: passing})
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "connection reset") {
+		t.Errorf("the server saw %v, want a reset", err)
+	}
+}
+
+func TestAQuestionEndsWithItsContext(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer server.Close()
+	defer close(release)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	port := portOf(t, server.Listener.Addr())
+	p := New(Config{})
+	defer p.Close()
+	probe := onLoopback(port, corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt(port), Path: "/"}})
+	probe.Spec.TimeoutSeconds = 3600
+	p.answer(ctx, probe) // does not return before release, unless it heeds its context
+}

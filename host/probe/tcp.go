@@ -1,0 +1,23 @@
+package probe
+
+import (
+	"context"
+	"time"
+
+	"nodal/node"
+)
+
+// connect asks whether somebody listens.
+func (r reach) connect(ctx context.Context, probe node.Probe, timeout time.Duration) answer {
+	at, err := place(probe, probe.Spec.TCPSocket.Host, probe.Spec.TCPSocket.Port)
+	if err != nil {
+		return unasked(err)
+	}
+	conn, err := r.dial(ctx, "tcp", at)
+	if err != nil {
+		return broken("connect to "+at, err, timeout)
+	}
+	// The connection has told what there is to tell: how it ends does not count.
+	_ = conn.Close()
+	return answer{verdict: passing}
+}

@@ -1,0 +1,108 @@
+package node
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// ProbeKind is what a probe is asked for; empty is none.
+type ProbeKind string
+
+const (
+	StartupProbe   ProbeKind = "Startup"
+	ReadinessProbe ProbeKind = "Readiness"
+	LivenessProbe  ProbeKind = "Liveness"
+)
+
+// Probe is a probe of one run of a container that has to be asked, again and
+// again: plain data, with all that it takes to ask it.
+type Probe struct {
+	UID         types.UID // of the pod
+	Container   string
+	ID          string // of the run
+	Kind        ProbeKind
+	Spec        *corev1.Probe
+	Ports       []corev1.ContainerPort // that the probe may name
+	Address     string                 // of the pod
+	HostNetwork bool                   // the pod's loopback is the machine's
+	StartedAt   time.Time              // when the run began
+}
+
+// Probed is the word of a probe on a run, told once so many answers in a row as
+// its threshold asks for say the same.
+type Probed struct {
+	Key       Key
+	Container string
+	ID        string
+	Kind      ProbeKind
+	OK        bool
+	At        time.Time
+}
+
+// Health is what the probes have shown of one run of a container.
+type Health struct {
+	ID      string    // of the run
+	Started time.Time // when the startup probe succeeded; zero: not yet
+	Ready   bool      // the readiness probe's last word
+	Since   time.Time // when that last changed; zero: never
+	Failed  ProbeKind // the probe that has condemned the run
+}
+
+// After is the health after one more word. Who is alive needs no word on it: only
+// a liveness probe that fails changes anything.
+func (h Health) After(p Probed) Health {
+	switch {
+	case p.Kind == ReadinessProbe && p.OK != h.Ready:
+		h.Ready, h.Since = p.OK, p.At
+	case p.Kind == ReadinessProbe:
+	case !p.OK && h.Failed == "":
+		h.Failed = p.Kind
+	case p.Kind == StartupProbe && p.OK && h.Started.IsZero():
+		h.Started = p.At
+	}
+	return h
+}
+
+// Changed is when the health last became another.
+func (h Health) Changed() time.Time {
+	if h.Started.After(h.Since) {
+		return h.Started
+	}
+	return h.Since
+}
+
+// HealthOf is what is known of a run's health. The zero value is that of a run
+// of which nobody has said anything.
+func (o *Observed) HealthOf(run *Container) Health {
+	if h := o.Health[run.Name]; h.ID == run.ID {
+		return h
+	}
+	return Health{ID: run.ID}
+}
+
+// Started says whether a container runs and its startup probe, if it has one,
+// has succeeded.
+func (o *Observed) Started(run *Container, c *corev1.Container) bool {
+	return run.State == ContainerRunning && (c.StartupProbe == nil || !o.HealthOf(run).Started.IsZero())
+}
+
+// Ready says whether a container has started and its readiness probe, if it has
+// one, has found it ready.
+func (o *Observed) Ready(run *Container, c *corev1.Container) bool {
+	return o.Started(run, c) && (c.ReadinessProbe == nil || o.HealthOf(run).Ready)
+}
+
+// ProbeOf returns a container's probe of a kind, or nil.
+func ProbeOf(c *corev1.Container, kind ProbeKind) *corev1.Probe {
+	switch kind {
+	case StartupProbe:
+		return c.StartupProbe
+	case ReadinessProbe:
+		return c.ReadinessProbe
+	case LivenessProbe:
+		return c.LivenessProbe
+	}
+	return nil
+}
