@@ -55,7 +55,7 @@ digest() {
 version() { go list -m -f '{{.Version}}' "$1"; }
 
 build() {
-  local out=$1 containerd=github.com/containerd/containerd/v2 runc=github.com/opencontainers/runc
+  local out=$1 bundle=$2 containerd=github.com/containerd/containerd/v2 runc=github.com/opencontainers/runc
   local cni=github.com/containernetworking/plugins
   local stamp="-s -w"
   stamp+=" -X $containerd/version.Version=$(version $containerd)"
@@ -73,10 +73,10 @@ build() {
     -o "$out/bin/" $runc
   "$CC" -Os -static -nostdlib -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables \
     -fno-pie -no-pie -s -Wall -Wextra -Werror -Wl,--build-id=none,-z,noseparate-code,-z,noexecstack \
-    -o "$out/pause" pause/pause.c
+    -o "$bundle/pause" pause/pause.c
 
   # Everything above is for GOARCH; pack runs here and now.
-  GOARCH=$host CC=gcc CGO_ENABLED=1 go run ./pack "$out" "$2" "arch=$arch" "go=$(go env GOVERSION)" \
+  GOARCH=$host CC=gcc CGO_ENABLED=1 go run ./pack "$out" "$bundle" "arch=$arch" "go=$(go env GOVERSION)" \
     "containerd=$(version $containerd)" "runc=$(version $runc)" "cni=$(version $cni)" \
     "pause=$(sha256sum <pause/pause.c | cut -c1-12)"
 }
@@ -102,3 +102,4 @@ if [ ! -d "$kept" ]; then
 fi
 put "$kept/bundle.tar.zst" "$embedded/bundle.tar.zst"
 put "$kept/bundle.json" "$embedded/bundle.json"
+put "$kept/pause" "$embedded/pause"
