@@ -14,7 +14,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ROUNDS ?= 100
 FUZZTIME ?= 30s
 
-.PHONY: help build bundle run test lint gen api-image vuln bench chaos fuzz fmt setup clean
+.PHONY: help build bundle run run-sim test lint gen api-image vuln bench chaos fuzz fmt setup clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,9 @@ bundle: ## build the container runtime that the kubelet brings along, unless tha
 
 run: setup build ## bring up a node with one example pod and print how to reach it
 	@go build -o .cache/example ./test/run && .cache/example
+
+run-sim: build ## the same without root or containers, on a simulated runtime
+	@go build -o .cache/example-sim ./test/runsim && .cache/example-sim
 
 test: setup ## run every check and every test, those on a real runtime included
 	@test/all.sh

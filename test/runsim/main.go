@@ -1,0 +1,96 @@
+// Command runsim is the example node behind `make run-sim`: the real kubelet on
+// a runtime that only pretends. No root, no containers and nothing installed are
+// needed to work on the API or on what shows it.
+//
+//	main.go      brings the parts up and takes them away
+//	machine.go   the pretended runtime, its images and what its containers do
+//	guide.go     what the user is told
+//	pods.yaml    the example pods, a few of them with trouble
+//
+// Everything lies in one temporary directory. Containers do what package sim/cri
+// reads in their commands.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"nodal/test/agent"
+)
+
+func main() {
+	once := flag.Bool("once", false, "show that the node works, then take it away")
+	kubelet := flag.String("kubelet", "bin/kubelet", "`path` of the binary to run")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	stay := stayUp
+	if *once {
+		stay = func(context.Context, *agent.Agent) error { return nil }
+	}
+	if err := run(ctx, *kubelet, os.Stdout, stay); err != nil {
+		fmt.Fprintln(os.Stderr, "run-sim:", err)
+		os.Exit(1)
+	}
+}
+
+// run has the example node up for as long as stay takes.
+func run(ctx context.Context, kubelet string, out io.Writer, stay func(context.Context, *agent.Agent) error) (err error) {
+	// Short: a unix address has 108 bytes.
+	dir, err := os.MkdirTemp("", "nodal-sim-")
+	if err != nil {
+		return fmt.Errorf("make a directory for the node: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	m, err := startMachine(filepath.Join(dir, "cri.sock"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.stop()) }()
+	ports, claim, err := agent.ClaimPorts()
+	if err != nil {
+		return err
+	}
+	defer claim.Close()
+	a := agent.New(agent.Config{
+		Binary: kubelet, Dir: filepath.Join(dir, "node"), Socket: filepath.Join(dir, "node.sock"),
+		Endpoint: m.endpoint, Ports: ports,
+	})
+	if err := a.Start(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Stop()) }()
+	if err := startExamples(ctx, a.Socket); err != nil {
+		return err
+	}
+	fmt.Fprint(out, guide(a))
+	return stay(ctx, a)
+}
+
+func startExamples(ctx context.Context, socket string) error {
+	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return fmt.Errorf("connect to the node: %w", err)
+	}
+	defer conn.Close()
+	return applyExamples(ctx, conn)
+}
+
+// stayUp returns when the context ends, or fails when the kubelet does.
+func stayUp(ctx context.Context, a *agent.Agent) error {
+	code, err := a.Wait(ctx)
+	if err != nil {
+		return nil // Ctrl-C: the kubelet did not end
+	}
+	return fmt.Errorf("the kubelet ended by itself with code %d:\n%s", code, a.LogTail())
+}
