@@ -37,6 +37,7 @@ func TestChaosRuntime(t *testing.T) {
 		must(c.t, c.rt.Kill())
 		c.pause(200 * time.Millisecond)
 		must(c.t, c.rt.Start())
+		c.dropTornRecords()
 	})
 }
 
