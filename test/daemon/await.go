@@ -48,9 +48,19 @@ func (d *Daemon) Await(what string, wanted func(Pods) bool) Pods {
 		case err == nil:
 			return pods
 		case status.Code(err) != codes.Unavailable || ctx.Err() != nil:
-			d.t.Fatalf("wait until %s: %v; the pods are\n%s", what, err, pods)
+			d.t.Fatalf("wait until %s: %v; the pods are\n%s\nthe kubelet says of those that are not ready\n%s", what, err, pods, d.logOfUnready(pods))
 		}
 	}
+}
+
+func (d *Daemon) logOfUnready(pods Pods) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(pods)) {
+		if !pods.Ready(name) {
+			b.WriteString(d.LogOf(name))
+		}
+	}
+	return b.String()
 }
 
 // watch reads one watch until the pods are as wanted.
