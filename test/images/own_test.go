@@ -25,7 +25,7 @@ import (
 // from a registry: not its image, and, where the build brings one along, not the
 // pause image either.
 func TestAnImportedImageRunsOnTheNodesOwnRuntime(t *testing.T) {
-	rt := rig.Containerd(t) // only for its images
+	rt := rig.Containerd(t) // only for its images and its cgroup
 	root, err := os.MkdirTemp("/var/lib", "nodal-images-")
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestAnImportedImageRunsOnTheNodesOwnRuntime(t *testing.T) {
 	if id, err := client.PullImage(t.Context(), kept[0].Reference); err != nil || id != kept[0].ID {
 		t.Fatalf("pull: got %s (error %v), want %s", id, err, kept[0].ID)
 	}
-	runs(t, own.Endpoint(), kept[0].Reference)
+	runs(t, own.Endpoint(), rt.CgroupParent, kept[0].Reference)
 }
 
 // busybox is the rig's, as docker save packs it.
@@ -94,7 +94,7 @@ func busybox(t *testing.T, rt *rig.Runtime) []byte {
 }
 
 // runs has a container of an image exit with a code of its own.
-func runs(t *testing.T, endpoint, image string) {
+func runs(t *testing.T, endpoint, cgroup, image string) {
 	t.Helper()
 	conn, err := grpc.NewClient(endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -104,7 +104,7 @@ func runs(t *testing.T, endpoint, image string) {
 	client, ctx := runtimeapi.NewRuntimeServiceClient(conn), t.Context()
 	pod := &runtimeapi.PodSandboxConfig{
 		Metadata: &runtimeapi.PodSandboxMetadata{Name: "imported", Namespace: "default", Uid: "imported"},
-		Linux:    &runtimeapi.LinuxPodSandboxConfig{CgroupParent: "/nodal-images"},
+		Linux:    &runtimeapi.LinuxPodSandboxConfig{CgroupParent: cgroup},
 	}
 	sandbox, err := client.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: pod})
 	if err != nil {
