@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,15 +47,13 @@ type agent struct {
 	sources *node.Sources
 	origins []podSource
 	runtime *runtime
+	own     *ownRuntime // nil: the runtime is somebody else's
 	logs    logs.Layout
 }
 
-func newAgent(cfg *config.Config, log *slog.Logger) (*agent, error) {
+func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent, error) {
 	if fields := config.Unhonoured(cfg); len(fields) > 0 {
 		log.Warn("some settings are taken and have no effect yet", "settings", fields)
-	}
-	if cfg.Runtime.Endpoint == "" {
-		return nil, errors.New("no container runtime: give --container-runtime-endpoint, such as unix:///run/containerd/containerd.sock")
 	}
 	if err := os.MkdirAll(cfg.Dirs.Root, 0o755); err != nil {
 		return nil, fmt.Errorf("make the root directory: %w", err)
@@ -70,11 +69,9 @@ func newAgent(cfg *config.Config, log *slog.Logger) (*agent, error) {
 	if a.state, err = openState(cfg.Dirs.Root, log); err != nil {
 		return nil, err
 	}
-	client, err := cri.Dial(a.runtimeConfig(), log)
-	if err != nil {
+	if err := a.reachRuntime(ctx); err != nil {
 		return nil, closing(a.state.journal, err)
 	}
-	a.runtime = &runtime{Runtime: client}
 	a.site = node.Site{NodeName: cfg.NodeName, HostIPs: a.machine.ips, Runtime: "containerd", BackoffMax: cfg.CrashLoopMax}
 	if a.offer, err = offer(cfg, a.machine); err != nil {
 		return nil, errors.Join(err, a.close())
@@ -87,8 +84,30 @@ func newAgent(cfg *config.Config, log *slog.Logger) (*agent, error) {
 	return a, nil
 }
 
+// reachRuntime takes the runtime that is configured, or brings one up.
+func (a *agent) reachRuntime(ctx context.Context) error {
+	if r := &a.cfg.Runtime; r.Endpoint == "" {
+		own, err := startOwnRuntime(ctx, a.cfg, a.state.events, a.log)
+		if err != nil {
+			return err
+		}
+		a.own = own
+		r.Endpoint, r.CgroupRoot = own.Endpoint(), cmp.Or(r.CgroupRoot, own.cgroupParent(a.cfg.Dirs.Root))
+	}
+	client, err := cri.Dial(a.runtimeConfig(), a.log)
+	if err != nil {
+		return err
+	}
+	a.runtime = &runtime{Runtime: client}
+	return nil
+}
+
 func (a *agent) close() error {
-	return errors.Join(a.runtime.Close(), a.state.journal.Close())
+	err := a.runtime.Close()
+	if a.own != nil {
+		err = errors.Join(err, a.own.end(a.cfg.Runtime.StopOnExit))
+	}
+	return errors.Join(err, a.state.journal.Close())
 }
 
 func (a *agent) runtimeConfig() cri.Config {
@@ -156,6 +175,9 @@ func (a *agent) run(ctx context.Context) error {
 // work runs the sources and the reconciler in the group. The channel is closed
 // once the runtime was looked at.
 func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{} {
+	if a.own != nil {
+		a.own.run(ctx, group)
+	}
 	for _, s := range a.origins {
 		group.Go(func() error { return s.Run(ctx) })
 	}

@@ -24,6 +24,14 @@ type images struct {
 	store    *registry.Store // nil: the runtime is not the agent's, and does not ask here
 }
 
+func (a *agent) images() *images {
+	i := &images{runtime: a.runtime, endpoint: a.cfg.Runtime.Endpoint}
+	if a.own != nil {
+		i.store = a.own.images
+	}
+	return i
+}
+
 var (
 	_ imagePuller   = (*cri.Runtime)(nil)
 	_ server.Images = (*images)(nil)

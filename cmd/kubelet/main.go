@@ -25,8 +25,10 @@ var version = "dev"
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, stdout, stderr io.Writer) int {
-	if len(args) > 0 && args[0] == "images" {
-		return runImages(args[1:], console{os.Stdin, stdout, stderr})
+	if len(args) > 0 {
+		if command, ok := commands[args[0]]; ok {
+			return command(args[1:], console{os.Stdin, stdout, stderr})
+		}
 	}
 	cfg, err := config.Load(args)
 	switch {
@@ -34,7 +36,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, config.Usage())
 		return 0
 	case errors.Is(err, config.ErrVersion):
-		fmt.Fprintln(stdout, "nodal kubelet", version)
+		fmt.Fprintln(stdout, versions())
 		return 0
 	case err != nil:
 		fmt.Fprintln(stderr, "kubelet:", err)
@@ -44,7 +46,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	slog.SetDefault(log) // for what has no logger of its own
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	agent, err := newAgent(cfg, log)
+	agent, err := newAgent(ctx, cfg, log)
 	if err != nil {
 		log.Error("cannot start", "err", err)
 		return 1

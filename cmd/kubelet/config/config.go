@@ -35,7 +35,9 @@ type Dirs struct {
 
 // Runtime says where the container runtime is.
 type Runtime struct {
-	Endpoint       string
+	Endpoint       string // empty: the agent brings its own
+	SandboxImage   string // for its own; empty: what comes with it
+	StopOnExit     bool   // its own ends with the agent
 	ImageEndpoint  string
 	RequestTimeout time.Duration // for each call but pull, logs, exec and attach
 	CgroupRoot     string        // parent of every pod's cgroup; empty: the runtime's choice

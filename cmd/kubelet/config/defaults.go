@@ -11,7 +11,10 @@ import (
 // Where the settings that are not KubeletConfiguration fields start from.
 const (
 	defaultRootDir = "/var/lib/kubelet"
-	DefaultSocket  = "/run/nodal/node.sock" // clients look for the agent there too
+	// DefaultSandboxImage is what everybody uses, where none is brought along.
+	DefaultSandboxImage = "registry.k8s.io/pause:3.10.1"
+
+	DefaultSocket = "/run/nodal/node.sock" // clients look for the agent there too
 )
 
 // A difference is a default of ours that is not upstream's.
@@ -23,6 +26,7 @@ var differences = []difference{
 	{"authentication.webhook.enabled", "false", "a token review needs an API server"},
 	{"authorization.mode", "unset: the node's own roles", "Webhook needs an API server, and upstream's AlwaysAllow without a file is too much"},
 	{"readOnlyPort", "0", "upstream opens 10255 when there is no --config file"},
+	{"containerRuntimeEndpoint", "unset: a containerd of the node's own", "upstream expects one at unix:///run/containerd/containerd.sock"},
 	{"failCgroupV1", "false", "hosts with cgroup v1 and v2 are both supported"},
 }
 
@@ -78,7 +82,6 @@ func setPodDefaults(k *kubelet.KubeletConfiguration) {
 	value(&k.SyncFrequency, minutes(1))
 	value(&k.FileCheckFrequency, seconds(20))
 	value(&k.HTTPCheckFrequency, seconds(20))
-	value(&k.ContainerRuntimeEndpoint, "unix:///run/containerd/containerd.sock")
 	value(&k.RuntimeRequestTimeout, minutes(2))
 	value(&k.MaxPods, 110)
 	if k.PodPidsLimit != nil && *k.PodPidsLimit < 0 {

@@ -23,6 +23,8 @@ type Options struct {
 	HostnameOverride string
 	NodeIP           string
 	NodeLabels       map[string]string
+	SandboxImage     string
+	StopRuntime      bool
 	Version          bool
 
 	// Kubelet takes the flags that are names for a field of the file.
@@ -40,6 +42,8 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.BoolP("help", "h", false, "print this text and exit")
 	fs.StringVar(&o.HostnameOverride, "hostname-override", "", "`name` of the node (default: the host's name in lower case)")
 	fs.StringVar(&o.NodeIP, "node-ip", "", "`IP` of the node, or one IPv4 and one IPv6 joined by a comma")
+	fs.StringVar(&o.SandboxImage, "pod-infra-container-image", "", "`image` that holds a pod's namespaces, for the node's own runtime (default: the one that it brings, or "+DefaultSandboxImage+")")
+	fs.BoolVar(&o.StopRuntime, "stop-runtime-on-exit", false, "end the node's own container runtime with the agent; pods go on all the same")
 	fs.StringToStringVar(&o.NodeLabels, "node-labels", nil, "`labels` of the node, key=value joined by commas, for node selectors and affinity")
 	fs.StringVar(&o.RootDir, "root-dir", defaultRootDir, "`directory` for everything the node keeps")
 	fs.StringVar(&o.CertDir, "cert-dir", "", "`directory` of certificates (default <root-dir>/pki)")

@@ -22,7 +22,7 @@ func (f fieldFlag) separator() string {
 
 // fieldFlags has upstream's names, the honoured ones in the order of --help.
 var fieldFlags = []fieldFlag{
-	{"container-runtime-endpoint", "containerRuntimeEndpoint", "`endpoint` of the container runtime (CRI v1)"},
+	{"container-runtime-endpoint", "containerRuntimeEndpoint", "`endpoint` of the container runtime (CRI v1; default: a containerd of the node's own)"},
 	{"image-service-endpoint", "imageServiceEndpoint", "`endpoint` of the image service (default: the runtime's)"},
 	{"runtime-request-timeout", "runtimeRequestTimeout", "limit for each runtime request but pull, logs, exec and attach"},
 	{"max-pods", "maxPods", "`number` of pods that may run at once"},
@@ -136,7 +136,6 @@ var ignoredFlags = []string{
 	"image-credential-provider-bin-dir",
 	"image-credential-provider-config",
 	"log-flush-frequency",
-	"pod-infra-container-image",
 	"runtime-cgroups",
 	"vmodule",
 }

@@ -100,6 +100,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	if c.Dirs, err = resolveDirs(o); err != nil {
 		return nil, err
 	}
+	c.Runtime.SandboxImage, c.Runtime.StopOnExit = o.SandboxImage, o.StopRuntime
 	c.flags = flagsOf(o, c)
 	return c, nil
 }

@@ -83,10 +83,12 @@ func validateAuth(k *kubelet.KubeletConfiguration) field.ErrorList {
 
 func validateRuntime(k *kubelet.KubeletConfiguration) field.ErrorList {
 	errs := slices.Concat(
-		endpoint("containerRuntimeEndpoint", k.ContainerRuntimeEndpoint),
 		positive("runtimeRequestTimeout", k.RuntimeRequestTimeout.Duration),
 		between("maxPods", k.MaxPods, 0, 1<<20),
 	)
+	if k.ContainerRuntimeEndpoint != "" { // else the node brings its own
+		errs = append(errs, endpoint("containerRuntimeEndpoint", k.ContainerRuntimeEndpoint)...)
+	}
 	if k.ImageServiceEndpoint != "" {
 		errs = append(errs, endpoint("imageServiceEndpoint", k.ImageServiceEndpoint)...)
 	}
