@@ -14,13 +14,13 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ROUNDS ?= 100
 FUZZTIME ?= 30s
 
-.PHONY: help build bundle run run-sim test lint gen api-image vuln bench chaos fuzz fmt setup clean
+.PHONY: help build bundle run run-sim clean-node test lint gen api-image vuln bench chaos fuzz fmt setup setup-tests clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
 
-build: ## build bin/kubelet
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubelet ./cmd/kubelet
+build: bundle ## build bin/kubelet
+	CGO_ENABLED=0 go build -tags bundle -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubelet ./cmd/kubelet
 
 bundle: ## build the container runtime that the kubelet brings along, unless that is done
 	@host/runtime/bundle/build.sh
@@ -28,10 +28,13 @@ bundle: ## build the container runtime that the kubelet brings along, unless tha
 run: setup build ## bring up a node with one example pod and print how to reach it
 	@go build -o .cache/example ./test/run && .cache/example
 
+clean-node: ## take away what make run has left
+	@go build -o .cache/example ./test/run && .cache/example -clean
+
 run-sim: build ## the same without root or containers, on a simulated runtime
 	@go build -o .cache/example-sim ./test/runsim && .cache/example-sim
 
-test: setup ## run every check and every test, those on a real runtime included
+test: setup-tests ## run every check and every test, those on a real runtime included
 	@test/all.sh
 
 lint: ## vet, staticcheck, formatting, generated code, API lint and breaking check
@@ -46,10 +49,10 @@ api-image: gen ## save the API that later changes must not break
 vuln: ## look for known vulnerabilities (needs vuln.go.dev)
 	go run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./...
 
-bench: setup build ## measure beside the raw CRI calls, and PEER_KUBELET=path; writes docs/BENCHMARKS.md
+bench: setup-tests build ## measure beside the raw CRI calls, and PEER_KUBELET=path; writes docs/BENCHMARKS.md
 	go run ./test/bench
 
-chaos: setup ## kill agent and runtime at random moments, ROUNDS=100 times each
+chaos: setup-tests ## kill agent and runtime at random moments, ROUNDS=100 times each
 	NODAL_REQUIRE_ROOT=1 NODAL_CHAOS_ROUNDS=$(ROUNDS) go test -count=1 -timeout 6h -run Chaos ./test/...
 
 fuzz: ## fuzz every parser for FUZZTIME=30s each
@@ -59,8 +62,11 @@ fmt: ## format Go and proto files
 	"$$(go env GOROOT)/bin/gofmt" -w $$(find . -name '*.go' -not -path '*/node_modules/*' -not -path './.cache/*')
 	test/buf.sh format --write api/proto
 
-setup: ## install what is missing from Debian
+setup: ## install what make run needs from Debian
 	@test/setup.sh
 
+setup-tests: ## install what the tests need from Debian
+	@test/setup.sh tests
+
 clean: ## remove what was built
-	rm -rf bin .cache test/tools/node_modules
+	rm -rf bin .cache test/tools/node_modules host/runtime/embedded/bundle.* host/runtime/embedded/pause

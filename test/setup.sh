@@ -1,6 +1,7 @@
 #!/bin/bash
-# Installs what the tests and the example need from Debian, and only what is
-# missing. Where it may not install, it names what to install.
+# Installs what the example needs from Debian, or with the argument "tests" what
+# the tests need too, and only what is missing. Where it may not install, it names
+# what to install. The example needs no containerd: the kubelet brings its own.
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 
@@ -18,21 +19,23 @@ need() {
 # A busybox linked against libc does not run in an image of its own.
 static_busybox() { command -v busybox && ! ldd "$(command -v busybox)"; }
 
-need containerd containerd command -v containerd
-need runc runc command -v runc
-need containernetworking-plugins /usr/lib/cni/bridge test -x /usr/lib/cni/bridge
-need iptables iptables command -v iptables
-need iproute2 ip command -v ip
 need busybox-static "a static busybox" static_busybox
 need gcc "gcc (for the race detector and the bundle)" command -v gcc
 need libc6-dev "the C library's headers" test -e /usr/include/stdio.h
 need pkg-config pkg-config command -v pkg-config
 need libseccomp-dev "libseccomp (for the runc of the bundle)" pkg-config --exists libseccomp
-need curl curl command -v curl
 need ca-certificates "CA certificates" test -e /etc/ssl/certs/ca-certificates.crt
-need git git command -v git
-need nodejs node command -v node
-need npm npm command -v npm
+if [ "${1-}" = tests ]; then
+  need containerd containerd command -v containerd
+  need runc runc command -v runc
+  need containernetworking-plugins /usr/lib/cni/bridge test -x /usr/lib/cni/bridge
+  need iptables iptables command -v iptables
+  need iproute2 ip command -v ip
+  need curl curl command -v curl
+  need git git command -v git
+  need nodejs node command -v node
+  need npm npm command -v npm
+fi
 
 missing=$(printf '%s, ' "${names[@]}")
 missing=${missing%, }
@@ -41,7 +44,7 @@ if ! command -v go >/dev/null; then
   exit 1
 fi
 if [ ${#packages[@]} = 0 ]; then
-  [ "$(id -u)" = 0 ] || { echo "not root: the tests run real containers and need root." >&2; exit 1; }
+  [ "$(id -u)" = 0 ] || { echo "not root: real containers need root." >&2; exit 1; }
   exit 0
 fi
 if ! command -v apt-get >/dev/null; then

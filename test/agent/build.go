@@ -19,12 +19,24 @@ func Build(dir string) (string, error) {
 		return filepath.Abs(path)
 	}
 	path := filepath.Join(dir, "kubelet")
-	build := exec.Command("go", "build", "-trimpath", "-o", path, "nodal/cmd/kubelet")
+	build := exec.Command("go", "build", "-tags", tags(), "-trimpath", "-o", path, "nodal/cmd/kubelet")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the kubelet: %w\n%s", err, out)
 	}
 	return path, nil
+}
+
+// tags has the kubelet bring its container runtime along once that was built.
+func tags() string {
+	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", "nodal/host/runtime/embedded").Output()
+	if err != nil {
+		return ""
+	}
+	if _, err := os.Stat(filepath.Join(strings.TrimSpace(string(dir)), "bundle.tar.zst")); err != nil {
+		return ""
+	}
+	return "bundle"
 }
 
 // Main runs a package's tests with a kubelet that is built once for all of

@@ -240,3 +240,21 @@ func rootFS(image v1.Image) v1.RootFS {
 	}
 	return config.RootFS
 }
+
+// Save writes one of the test images as docker save would, under the name that
+// manifests use.
+func Save(w io.Writer, short string) error {
+	images, err := builtImages()
+	if err != nil {
+		return err
+	}
+	image, ok := images[short]
+	if !ok {
+		return fmt.Errorf("save image %q: there is none", short)
+	}
+	tag, err := name.NewTag(repositories[short])
+	if err != nil {
+		return fmt.Errorf("save image %q: %w", short, err)
+	}
+	return tarball.Write(tag, image, w)
+}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"time"
@@ -10,12 +12,12 @@ import (
 	"google.golang.org/grpc"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/test/rig"
 )
 
 const (
 	manifest = "docs/examples/web.yaml"
 	patience = time.Minute // for the example to answer
-	farewell = 10 * time.Second
 )
 
 // startExample posts the example pod and waits until it answers at its address.
@@ -77,36 +79,35 @@ func awaitAnswer(ctx context.Context, page string) error {
 	}
 }
 
-// removePods deletes every pod, those that a visitor added too, and waits until
-// they are gone. The node is going away, so it gives them a second to end.
-func removePods(conn *grpc.ClientConn) error {
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
-	defer cancel()
-	client := nodev1.NewPodsServiceClient(conn)
-	list, err := client.ListPods(ctx, &nodev1.ListPodsRequest{})
+// importImage hands the node the example's image, as kubelet images import does.
+func importImage(ctx context.Context, conn *grpc.ClientConn) error {
+	call, err := nodev1.NewImagesServiceClient(conn).ImportImages(ctx)
 	if err != nil {
-		return fmt.Errorf("list the pods to delete: %w", err)
+		return fmt.Errorf("import the example's image: %w", err)
 	}
-	left := map[string]bool{}
-	for _, pod := range list.GetPods() {
-		request := &nodev1.DeletePodRequest{Namespace: pod.GetNamespace(), Name: pod.GetName(), GracePeriodSeconds: new(int64(1))}
-		if _, err := client.DeletePod(ctx, request); err != nil {
-			return fmt.Errorf("delete pod %s: %w", pod.GetName(), err)
+	if err := rig.Save(chunks{call}, "busybox"); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("send the example's image: %w", err)
+	}
+	if err := call.CloseSend(); err != nil {
+		return fmt.Errorf("send the example's image: %w", err)
+	}
+	for {
+		_, err := call.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
-		left[pod.GetUid()] = true
-	}
-	watch, err := client.WatchPods(ctx, &nodev1.WatchPodsRequest{SinceRevision: list.GetRevision()})
-	if err != nil {
-		return fmt.Errorf("watch the pods end: %w", err)
-	}
-	for len(left) > 0 {
-		message, err := watch.Recv()
 		if err != nil {
-			return fmt.Errorf("wait until the pods are gone: %w", err)
-		}
-		if message.GetType() == nodev1.WatchType_WATCH_TYPE_DELETED {
-			delete(left, message.GetPod().GetUid())
+			return fmt.Errorf("import the example's image: %w", err)
 		}
 	}
-	return nil
+}
+
+// chunks sends what is written. After the node has refused the rest, a write
+// fails with io.EOF, and the reason comes with the answer.
+type chunks struct {
+	call nodev1.ImagesService_ImportImagesClient
+}
+
+func (c chunks) Write(data []byte) (int, error) {
+	return len(data), c.call.Send(&nodev1.ImportImagesRequest{Chunk: data})
 }

@@ -9,7 +9,7 @@ import (
 
 // guide tells how to reach what was brought up. Its commands are the README's,
 // with the variables that the README uses.
-func guide(a *agent.Agent, containerdLog, page string) string {
+func guide(a *agent.Agent, page string) string {
 	return fmt.Sprintf(`
 The node runs, and so does its example pod:
 
@@ -39,6 +39,6 @@ The README goes on from here.
   log of containerd      %[6]s
   logs of containers     %[7]s
 
-Ctrl-C deletes the pods, ends the node and removes all of it.
-`, page, a.Socket, a.Root(), a.Ports.Secure, filepath.Join(a.Dir, "agent.log"), containerdLog, a.PodLogs())
+Ctrl-C ends the kubelet, and the pod goes on; make clean-node takes all of it away.
+`, page, a.Socket, a.Root(), a.Ports.Secure, filepath.Join(a.Dir, "agent.log"), filepath.Join(a.Root(), "runtime/containerd.log"), a.PodLogs())
 }

@@ -1,6 +1,7 @@
-// Command run is the example node behind `make run`: a private containerd, the
-// kubelet that was just built, and one pod that answers. Ctrl-C takes all of it
-// away again.
+// Command run is the example node behind `make run`: the kubelet that was just
+// built with the container runtime that it brings along, and one pod that
+// answers. Ctrl-C ends the kubelet; the pod goes on, and the next `make run`
+// takes over. `make clean-node` (-clean) takes all of it away.
 package main
 
 import (
@@ -18,78 +19,93 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"nodal/test/agent"
-	"nodal/test/rig"
 )
 
 func main() {
-	once := flag.Bool("once", false, "show that the node works, then take it away")
-	kubelet := flag.String("kubelet", "bin/kubelet", "`path` of the binary to run")
+	var e example
+	clean := flag.Bool("clean", false, "take the example node away")
+	flag.StringVar(&e.kubelet, "kubelet", "bin/kubelet", "`path` of the binary to run")
+	flag.StringVar(&e.dir, "dir", "/var/lib/nodal-example", "`directory` of the node")
 	flag.Parse()
+	e.out = os.Stdout
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *kubelet, *once, os.Stdout); err != nil {
+	do := e.stayUp
+	if *clean {
+		do = e.clean
+	}
+	if err := do(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "run:", err)
 		os.Exit(1)
 	}
 }
 
-// run keeps the example node up until the context ends; once, until it was seen.
-func run(ctx context.Context, kubelet string, once bool, out io.Writer) (err error) {
-	say := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
-	say("starting a private containerd ...")
-	rt, err := rig.New()
-	if err != nil {
-		return err
-	}
-	defer func() {
-		say("taking everything away ...")
-		err = errors.Join(err, rt.Remove())
-	}()
-	a := agent.New(agent.Config{
-		Binary: kubelet, Dir: filepath.Join(rt.Dir, "node"), Socket: socketPath(rt.Dir), Endpoint: rt.Endpoint, CgroupParent: rt.CgroupParent,
-		Ports: agent.Ports{Secure: freeFrom(10250), Healthz: freeFrom(10248)},
-	})
-	say("starting the kubelet ...")
-	if err := a.Start(); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, a.Stop()) }()
-	conn, err := grpc.NewClient("unix://"+a.Socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		return fmt.Errorf("connect to the node: %w", err)
-	}
-	defer conn.Close()
-	say("applying %s ...", manifest)
-	page, err := startExample(ctx, conn)
-	if err != nil {
-		return err
-	}
-	fmt.Fprint(out, guide(a, rt.LogPath, page))
-	if !once {
-		if err := stayUp(ctx, a); err != nil {
-			return err
-		}
-	}
-	say("deleting the pods ...")
-	return removePods(conn)
+// example is a node in a directory of its own.
+type example struct {
+	kubelet string
+	dir     string
+	out     io.Writer
 }
 
-// stayUp returns when the context ends, or fails when the kubelet does.
-func stayUp(ctx context.Context, a *agent.Agent) error {
-	code, err := a.Wait(ctx)
+func (e example) say(format string, args ...any) { fmt.Fprintf(e.out, format+"\n", args...) }
+
+// stayUp runs the node until the context ends.
+func (e example) stayUp(ctx context.Context) (err error) {
+	a, err := e.bringUp(ctx)
 	if err != nil {
-		return nil // Ctrl-C: the kubelet did not end
+		return err
 	}
-	return fmt.Errorf("the kubelet ended by itself with code %d:\n%s", code, a.LogTail())
+	code, err := a.Wait(ctx)
+	if err == nil {
+		return fmt.Errorf("the kubelet ended by itself with code %d:\n%s", code, a.LogTail())
+	}
+	e.say("\nending the kubelet; the pod goes on. make run takes over again, make clean-node takes it all away.")
+	return a.Stop()
+}
+
+// bringUp returns when the example pod answers.
+func (e example) bringUp(ctx context.Context) (_ *agent.Agent, err error) {
+	a := agent.New(agent.Config{
+		Binary: e.kubelet, Dir: e.dir, Socket: socketPath(e.dir),
+		Ports: agent.Ports{Secure: freeFrom(10250), Healthz: freeFrom(10248)},
+	})
+	e.say("starting the kubelet, which starts its container runtime ...")
+	if err := a.Start(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Stop())
+		}
+	}()
+	if err := e.notePid(a); err != nil {
+		return nil, err
+	}
+	conn, err := grpc.NewClient("unix://"+a.Socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, fmt.Errorf("connect to the node: %w", err)
+	}
+	defer conn.Close()
+	e.say("importing its image ...")
+	if err := importImage(ctx, conn); err != nil {
+		return nil, err
+	}
+	e.say("applying %s ...", manifest)
+	page, err := startExample(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprint(e.out, guide(a, page))
+	return a, nil
 }
 
 // socketPath is the usual one, unless a node uses it already.
-func socketPath(fallback string) string {
+func socketPath(dir string) string {
 	const usual = "/run/nodal/node.sock"
 	if _, err := os.Stat(usual); errors.Is(err, os.ErrNotExist) {
 		return usual
 	}
-	return filepath.Join(fallback, "n.sock")
+	return filepath.Join(dir, "n.sock")
 }
 
 // freeFrom is the first free port from one on. The last digit stays, so two

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"nodal/test/agent"
+)
+
+func (e example) pidFile() string { return filepath.Join(e.dir, "pid") }
+
+func (e example) notePid(a *agent.Agent) error {
+	if err := os.WriteFile(e.pidFile(), []byte(strconv.Itoa(a.Pid())), 0o644); err != nil {
+		return fmt.Errorf("note the kubelet's process: %w", err)
+	}
+	return nil
+}
+
+// clean takes away all that bringUp has made.
+func (e example) clean(ctx context.Context) error {
+	if _, err := os.Stat(e.dir); errors.Is(err, fs.ErrNotExist) {
+		e.say("there is no example node")
+		return nil
+	}
+	if err := e.endKubelet(ctx); err != nil {
+		return err
+	}
+	e.say("taking everything away ...")
+	root := agent.Config{Dir: e.dir}.Root()
+	out, err := exec.CommandContext(ctx, e.kubelet, "clean", "--root-dir", root).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("take the node away: %w\n%s", err, out)
+	}
+	if err := os.RemoveAll(e.dir); err != nil {
+		return fmt.Errorf("remove the node's directory: %w", err)
+	}
+	return nil
+}
+
+// endKubelet ends the kubelet of a `make run` that is still there.
+func (e example) endKubelet(ctx context.Context) error {
+	text, err := os.ReadFile(e.pidFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	pid, err2 := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err := errors.Join(err, err2); err != nil {
+		return fmt.Errorf("find the kubelet's process: %w", err)
+	}
+	for e.runs(pid) {
+		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("end the kubelet: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("end the kubelet: %w", ctx.Err())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// runs says whether a process is this node's kubelet: the number may be
+// somebody else's by now.
+func (e example) runs(pid int) bool {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && bytes.Contains(line, []byte("\x00"+agent.Config{Dir: e.dir}.Root()+"\x00"))
+}
