@@ -43,6 +43,7 @@ type bench struct {
 	events *node.Events
 	intake intake.Intake
 	stop   func() // the reconciler, and waits for its end
+	alive  func(context.Context) error
 }
 
 const image = "app:1"
@@ -105,6 +106,7 @@ func (b *bench) start() {
 		Events: b.events, Sources: b.sources, Site: b.site,
 		Log: slog.New(slog.DiscardHandler), Relist: time.Second, Starts: 4,
 	})
+	b.alive = r.Alive
 	ctx, cancel := context.WithCancel(context.WithoutCancel(b.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()

@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -37,6 +38,7 @@ type Reconciler struct {
 	seen    chan sighting
 	wakes   chan node.Key
 	relists chan struct{}
+	asked   chan struct{} // whether the loop turns
 }
 
 // contact is how the loop stands with the runtime.
@@ -86,6 +88,7 @@ func New(c Config) *Reconciler {
 		gate:   newGate(c.Starts),
 		done:   make(chan finished), seen: make(chan sighting),
 		wakes: make(chan node.Key, 256), relists: make(chan struct{}, 1),
+		asked: make(chan struct{}),
 	}
 }
 
@@ -117,6 +120,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 			r.wake(key)
 		case <-r.relists:
 			r.look(ctx, nil)
+		case <-r.asked:
 		case <-safety.C:
 			r.look(ctx, nil)
 		case <-timer.C:
@@ -134,6 +138,17 @@ func (r *Reconciler) Run(ctx context.Context) error {
 // Looked is closed once the runtime was looked at for the first time, or found
 // to be out of reach. Before that nothing is known of pods that may well run.
 func (r *Reconciler) Looked() <-chan struct{} { return r.looked }
+
+// Alive returns once the loop has turned, and fails if it does not before the
+// context ends: it hangs, or has ended.
+func (r *Reconciler) Alive(ctx context.Context) error {
+	select {
+	case r.asked <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the reconciler's loop to turn: %w", ctx.Err())
+	}
+}
 
 func (r *Reconciler) tellLooked() {
 	if !r.synced && !r.away {

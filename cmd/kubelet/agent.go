@@ -17,6 +17,7 @@ import (
 	"nodal/cmd/kubelet/config"
 	"nodal/host/cri"
 	"nodal/host/logs"
+	"nodal/host/notify"
 	"nodal/host/source"
 	"nodal/node"
 	"nodal/node/admit"
@@ -49,6 +50,8 @@ type agent struct {
 	runtime *runtime
 	own     *ownRuntime // nil: the runtime is somebody else's
 	logs    logs.Layout
+
+	supervisor notify.Supervisor
 }
 
 func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent, error) {
@@ -63,6 +66,9 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 		logs: logs.Layout{Pods: cfg.Dirs.PodLogs, Links: filepath.Join(filepath.Dir(cfg.Dirs.PodLogs), "containers")},
 	}
 	var err error
+	if a.supervisor, err = notify.FromEnvironment(); err != nil {
+		return nil, err
+	}
 	if a.machine, err = lookAtMachine(cfg.NodeIPs); err != nil {
 		return nil, err
 	}
@@ -187,6 +193,10 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 		Relist: relist, Starts: sideways(),
 	})
 	group.Go(func() error { return r.Run(ctx) })
+	group.Go(func() error {
+		a.supervisor.Watch(ctx, r.Alive, a.log)
+		return nil
+	})
 	return r.Looked()
 }
 

@@ -40,6 +40,7 @@ func (a *agent) serve(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		<-ctx.Done()
+		a.tell(a.supervisor.Stopping)
 		srv.Stop()
 		return nil
 	})
@@ -48,7 +49,15 @@ func (a *agent) serve(ctx context.Context) error {
 	a.servePlain(ctx, group, l.ReadOnlyAddress, l.ReadOnlyPort, srv.ReadOnly())
 	a.servePlain(ctx, group, l.HealthzAddress, l.HealthzPort, srv.Healthz())
 	group.Go(func() error { return a.renew(ctx) })
+	a.tell(a.supervisor.Ready) // the kernel takes connections already
 	return group.Wait()
+}
+
+// tell passes a word on to the service manager. Pods do not depend on it.
+func (a *agent) tell(word func() error) {
+	if err := word(); err != nil {
+		a.log.Warn("the service manager is out of reach", "err", err)
+	}
 }
 
 // door makes the node's identity at its first start and the guard of its API.
