@@ -88,6 +88,11 @@ type (
 		Container string
 		Tally     Tally
 	}
+	// SetHealth journals what a container's probes have shown.
+	SetHealth struct {
+		Container string
+		Health    Health
+	}
 	// SetResult journals a pod's final status.
 	SetResult struct{ Status *corev1.PodStatus }
 	// Release forgets a pod whose teardown is complete; Next takes over.
@@ -106,6 +111,7 @@ func (a StopContainer) Target() string    { return "stop/" + a.ID }
 func (a RemoveContainer) Target() string  { return "remove/" + a.ID }
 func (RemoveLogs) Target() string         { return "logs" }
 func (a SetTally) Target() string         { return ContainerTarget(a.Container) }
+func (a SetHealth) Target() string        { return "health/" + a.Container }
 func (SetResult) Target() string          { return targetPod }
 func (Release) Target() string            { return targetPod }
 
@@ -129,6 +135,7 @@ func (RemoveLogs) String() string        { return "remove logs" }
 func (a SetTally) String() string {
 	return fmt.Sprintf("tally %s restarts=%d streak=%d", a.Container, a.Tally.Restarts, a.Tally.Streak)
 }
+func (a SetHealth) String() string { return fmt.Sprintf("note %s is %s", a.Container, a.Health) }
 func (a SetResult) String() string { return "settle " + string(a.Status.Phase) }
 func (Release) String() string     { return "release" }
 

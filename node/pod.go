@@ -66,9 +66,10 @@ type Restart struct {
 
 // Slot is the durable side of one key, and the unit of journalling.
 type Slot struct {
-	Pod     *Pod             // owns the key
-	Next    *Pod             // takes over once Pod's teardown is complete
-	Tallies map[string]Tally // by container: what a restart must not forget
+	Pod     *Pod              // owns the key
+	Next    *Pod              // takes over once Pod's teardown is complete
+	Tallies map[string]Tally  // by container: what a restart must not forget
+	Health  map[string]Health // by container: what the next start of the agent must not forget
 	Result  *corev1.PodStatus
 }
 

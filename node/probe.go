@@ -50,6 +50,20 @@ type Health struct {
 	Failed  ProbeKind // the probe that has condemned the run
 }
 
+func (h Health) String() string {
+	text := "not ready"
+	if h.Ready {
+		text = "ready"
+	}
+	if !h.Started.IsZero() {
+		text = "started, " + text
+	}
+	if h.Failed != "" {
+		text += ", failed " + string(h.Failed)
+	}
+	return text
+}
+
 // After is the health after one more word. Who is alive needs no word on it: only
 // a liveness probe that fails changes anything.
 func (h Health) After(p Probed) Health {

@@ -42,6 +42,8 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 	switch action := action.(type) {
 	case node.SetTally:
 		return node.Result{}, a.setTally(key, pod.UID(), action)
+	case node.SetHealth:
+		return node.Result{}, a.setHealth(key, pod.UID(), action)
 	case node.SetResult:
 		return node.Result{}, a.setResult(key, pod.UID(), action)
 	case node.Release:
@@ -87,6 +89,17 @@ func (a Act) setTally(key node.Key, uid types.UID, action node.SetTally) error {
 			slot.Tallies = map[string]node.Tally{}
 		}
 		slot.Tallies[action.Container] = action.Tally
+		tx.Put(key, slot)
+	})
+}
+
+func (a Act) setHealth(key node.Key, uid types.UID, action node.SetHealth) error {
+	return a.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
+		slot.Health = maps.Clone(slot.Health)
+		if slot.Health == nil {
+			slot.Health = map[string]node.Health{}
+		}
+		slot.Health[action.Container] = action.Health
 		tx.Put(key, slot)
 	})
 }

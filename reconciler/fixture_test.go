@@ -41,6 +41,7 @@ type bench struct {
 
 	store  *node.Store
 	events *node.Events
+	prober *prober
 	intake intake.Intake
 	stop   func() // the reconciler, and waits for its end
 	alive  func(context.Context) error
@@ -101,7 +102,9 @@ func (b *bench) start() {
 		b.Fatal(problems)
 	}
 	b.intake = intake.Intake{Store: b.store, Source: node.SourceAPI, NewUID: b.newUID}
+	b.prober = &prober{set: map[node.Key][]node.Probe{}, results: make(chan node.Probed)}
 	r := reconciler.New(reconciler.Config{
+		Prober: b.prober,
 		Act:    reconciler.Act{Store: b.store, Runtime: b.runtime, Logs: b.logs, Clock: time.Now},
 		Events: b.events, Sources: b.sources, Site: b.site,
 		Log: slog.New(slog.DiscardHandler), Relist: time.Second, Starts: 4,

@@ -12,6 +12,7 @@ import (
 // Config is what a reconciler is made of.
 type Config struct {
 	Act     Act
+	Prober  Prober
 	Events  *node.Events
 	Sources *node.Sources
 	Site    node.Site
@@ -116,6 +117,8 @@ func (r *Reconciler) Run(ctx context.Context) error {
 			r.finish(f)
 		case s := <-r.seen:
 			r.sight(s)
+		case word := <-r.Prober.Results():
+			r.hear(word)
 		case key := <-r.wakes:
 			r.wake(key)
 		case <-r.relists:
@@ -226,6 +229,7 @@ func (r *Reconciler) intend(v node.View) {
 }
 
 func (r *Reconciler) drop(t *tracked) {
+	r.Prober.Set(t.key, nil)
 	for _, cancel := range t.cancels {
 		cancel()
 	}
@@ -258,7 +262,7 @@ func (r *Reconciler) step(ctx context.Context) {
 		if !turn.Wake.IsZero() {
 			r.alarms.set(turn.Wake, key)
 		}
-		r.publish(t)
+		r.show(t)
 	}
 }
 

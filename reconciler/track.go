@@ -36,7 +36,9 @@ type Turn struct {
 // NewTrack starts to follow a pod. Known says that got is all there is of it;
 // otherwise the track observes first.
 func NewTrack(slot *node.Slot, got *node.Observed, known bool) *Track {
-	return &Track{slot: slot, got: got.Clone(), busy: map[string]node.Action{}, unsure: !known}
+	begin := got.Clone()
+	begin.Health = slot.Health // of what runs still; the next look drops the rest
+	return &Track{slot: slot, got: begin, busy: map[string]node.Action{}, unsure: !known}
 }
 
 // Slot and Got are the present snapshots; both are immutable.
@@ -183,6 +185,7 @@ func merge(old, seen *node.Observed, mark node.Mark) *node.Observed {
 	got := seen.Clone()
 	got.Mark = mark
 	got.Images, got.Faults = old.Images, old.Faults
+	got.Health = healthOf(old, got)
 	got.LogsGone = old.LogsGone && got.Empty()
 	for i := range got.Sandboxes {
 		s := &got.Sandboxes[i]
@@ -205,6 +208,34 @@ func merge(old, seen *node.Observed, mark node.Mark) *node.Observed {
 		}
 	}
 	return got
+}
+
+// healthOf is what is known of the health of the runs that are there.
+func healthOf(old, got *node.Observed) map[string]node.Health {
+	health := maps.Clone(old.Health)
+	maps.DeleteFunc(health, func(_ string, h node.Health) bool { return containerByID(got, h.ID) == nil })
+	return health
+}
+
+// Hear takes the word of a probe and says whether it is news. It is bound to one
+// run, so it is as good as any look, however late it comes.
+func (t *Track) Hear(word node.Probed) bool {
+	run := t.got.Newest(t.slot.Pod.UID(), word.Container)
+	if run == nil || run.ID != word.ID {
+		return false
+	}
+	before := t.got.HealthOf(run)
+	after := before.After(word)
+	if after == before {
+		return false
+	}
+	got := t.got.Clone()
+	if got.Health == nil {
+		got.Health = map[string]node.Health{}
+	}
+	got.Health[word.Container] = after
+	t.got = got
+	return true
 }
 
 // Differs says whether an observation shows other things than are known.

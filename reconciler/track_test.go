@@ -184,3 +184,42 @@ func TestNewIntentMakesCallsObsolete(t *testing.T) {
 		})
 	}
 }
+
+func TestTrackHearsOfTheNewestRunOnly(t *testing.T) {
+	word := func(id string) node.Probed {
+		return node.Probed{Container: "app", ID: id, Kind: node.ReadinessProbe, OK: true, At: noon}
+	}
+	track := trackOf(upTo(node.ContainerRunning))
+	before := track.Got()
+	for _, c := range []struct {
+		name string
+		word node.Probed
+		want bool
+	}{
+		{"of another run", word("c9"), false},
+		{"of another container", node.Probed{Container: "side", ID: "c0", Kind: node.ReadinessProbe, OK: true}, false},
+		{"that changes nothing", node.Probed{Container: "app", ID: "c0", Kind: node.LivenessProbe, OK: true}, false},
+		{"that does", word("c0"), true},
+		{"again", word("c0"), false},
+	} {
+		t.Run("a word "+c.name, func(t *testing.T) {
+			if got := track.Hear(c.word); got != c.want {
+				t.Errorf("news = %t, want %t", got, c.want)
+			}
+		})
+	}
+	if len(before.Health) > 0 {
+		t.Error("what readers have was written")
+	}
+	if got := track.Got().Health["app"]; !got.Ready || got.ID != "c0" {
+		t.Errorf("health = %+v, want it ready", got)
+	}
+	track.See(upTo(node.ContainerRunning), 1)
+	if got := track.Got().Health["app"]; !got.Ready {
+		t.Error("a look has made it forget")
+	}
+	track.See(&node.Observed{}, 2)
+	if got := track.Got().Health; len(got) > 0 {
+		t.Errorf("health of what is gone: %v", got)
+	}
+}

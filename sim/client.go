@@ -206,6 +206,9 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 		}
 		pod.Spec.InitContainers = []corev1.Container{{Name: "init", Image: image}}
 	}
+	if c.pick(2) == 0 {
+		c.addProbes(&pod.Spec.Containers[0])
+	}
 	manifest.Default(pod)
 	return pod
 }

@@ -20,6 +20,7 @@ const (
 	Stale  Kind = "stale"  // a look shows what was, and comes late
 	Blind  Kind = "blind"  // a look fails
 	Exit   Kind = "exit"   // a container ends by itself
+	Sick   Kind = "sick"   // a probe fails
 	Die    Kind = "die"    // a sandbox dies
 	Vanish Kind = "vanish" // a container, sandbox or image is gone without trace
 	Outage Kind = "outage" // the runtime restarts; what runs goes on
@@ -33,7 +34,7 @@ const (
 // Kinds are all faults, in the order in which shrinking leaves them out.
 func Kinds() []Kind {
 	return []Kind{
-		Record, Jump, Full, Vanish, Die, Exit, Blind, Commit, Crash, Outage,
+		Record, Jump, Full, Vanish, Die, Exit, Sick, Blind, Commit, Crash, Outage,
 		Late, Hang, Lose, Fail, Refuse, Stale, Delay,
 	}
 }
@@ -53,7 +54,7 @@ func common(kind Kind) float64 {
 		return 0.3
 	case Commit:
 		return 0.04
-	case Exit, Die, Vanish, Outage, Full, Jump, Crash, Record:
+	case Exit, Sick, Die, Vanish, Outage, Full, Jump, Crash, Record:
 		return 0.5
 	}
 	return 0.12

@@ -182,12 +182,14 @@ func (s *simulation) strive() {
 			s.clients.act(s.agent)
 		}
 	})
+	s.recur(time.Second, s.probeOne)
 	for _, blow := range []struct {
 		kind Kind
 		mean time.Duration
 		fall func()
 	}{
 		{Exit, 10 * time.Second, s.exitOne},
+		{Sick, 10 * time.Second, s.sickenOne},
 		{Die, 20 * time.Second, s.dieOne},
 		{Vanish, 20 * time.Second, s.vanishOne},
 		{Outage, 30 * time.Second, s.outage},
@@ -220,6 +222,7 @@ func (s *simulation) calm() {
 	s.journal.full = false
 	s.down = false
 	s.reconnect()
+	s.heal()
 }
 
 // settleDown waits until all is as it should be, and that it stays so. Where
@@ -231,6 +234,7 @@ func (s *simulation) settleDown() {
 		s.settle()
 		return
 	}
+	s.restartAtRest()
 	before := s.acted()
 	for end := s.now + rest; s.now < end && s.witness.failure == nil; {
 		s.runFor(restCheck)

@@ -163,7 +163,7 @@ func (s *simulation) alive(l *life, c *corev1.Container, run *container, box *sa
 		if run.sandbox != box {
 			return fmt.Errorf("%s runs in a lost sandbox", run)
 		}
-		return nil
+		return s.shownReady(l.key, c.Name)
 	case node.ContainerExited:
 		rests := !scriptOf(run.image).endless() && run.finished.Add(s.agent.site.BackoffMax+slack).After(s.clock())
 		if !rests && node.Rerun(l.object.Spec.RestartPolicy, run.exit) {

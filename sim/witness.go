@@ -56,6 +56,9 @@ func (wi *witness) killed(w *world, c *container) {
 		}
 		grace = min(grace, l.grace)
 	}
+	if c.sick {
+		grace = min(grace, probeGrace)
+	}
 	switch {
 	case !c.termed:
 		wi.failf("%s was killed without being asked to end", c)
@@ -138,7 +141,7 @@ func (wi *witness) mustRun(c *container) error {
 		return nil
 	case own != nil && (own.replaced || own.deadline != nil):
 		return nil
-	case !c.sandbox.ready || wanted.result != "":
+	case !c.sandbox.ready || wanted.result != "" || c.sick:
 		return nil
 	}
 	if asked, ok := wanted.restarts[c.name]; ok && c.attempt <= asked {

@@ -60,6 +60,7 @@ type container struct {
 
 	termed  bool          // TERM was sent
 	term    time.Duration // when
+	sick    bool          // a probe that decides on its life has failed
 	late    bool          // started by a call that the agent had given up
 	waiters []func()      // called at its end
 }

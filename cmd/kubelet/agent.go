@@ -18,6 +18,7 @@ import (
 	"nodal/host/cri"
 	"nodal/host/logs"
 	"nodal/host/notify"
+	"nodal/host/probe"
 	"nodal/host/source"
 	"nodal/node"
 	"nodal/node/admit"
@@ -187,12 +188,16 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 	for _, s := range a.origins {
 		group.Go(func() error { return s.Run(ctx) })
 	}
+	prober := probe.New(probe.Config{Exec: a.runtime, Tell: a.state.events.Add})
 	r := reconciler.New(reconciler.Config{
 		Act:    reconciler.Act{Store: a.state.store, Runtime: a.runtime, Logs: podLogs{a.logs}, Clock: time.Now},
-		Events: a.state.events, Sources: a.sources, Site: a.site, Log: a.log,
+		Prober: prober, Events: a.state.events, Sources: a.sources, Site: a.site, Log: a.log,
 		Relist: relist, Starts: sideways(),
 	})
-	group.Go(func() error { return r.Run(ctx) })
+	group.Go(func() error {
+		defer prober.Close()
+		return r.Run(ctx)
+	})
 	group.Go(func() error {
 		a.supervisor.Watch(ctx, r.Alive, a.log)
 		return nil

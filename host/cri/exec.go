@@ -46,7 +46,7 @@ func (r *Runtime) ExecSync(
 	reply, err := r.runtime.ExecSync(ctx, &runtimeapi.ExecSyncRequest{
 		ContainerId: containerID, Cmd: cmd, Timeout: int64((timeout + time.Second - 1) / time.Second),
 	})
-	if timeout > 0 && code(err) == codes.DeadlineExceeded {
+	if timeout > 0 && ctx.Err() == nil && code(err) == codes.DeadlineExceeded {
 		return nil, nil, 0, fmt.Errorf("run a command in container %s within %s: %w", containerID, timeout, context.DeadlineExceeded)
 	}
 	if err != nil {

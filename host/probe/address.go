@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"slices"
 	"syscall"
@@ -16,7 +17,10 @@ var errForbidden = errors.New("probes may not go there")
 
 func newReach(loopback bool) reach {
 	dial := newDial(loopback)
-	return reach{dial: dial, http: newTransport(dial)}
+	plainHTTP2 := newTransport(dial)
+	plainHTTP2.Protocols = &http.Protocols{}
+	plainHTTP2.Protocols.SetUnencryptedHTTP2(true)
+	return reach{dial: dial, http: newTransport(dial), http2: plainHTTP2}
 }
 
 // newDial makes connections that leave nothing behind when they are closed.

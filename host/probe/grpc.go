@@ -2,14 +2,17 @@ package probe
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"nodal/node"
@@ -21,8 +24,12 @@ func (r reach) check(ctx context.Context, probe node.Probe, timeout time.Duratio
 	if err != nil {
 		return unasked(err)
 	}
+	transport := insecure.NewCredentials()
+	if mode := probe.Spec.GRPC.Mode; mode != nil && *mode == corev1.GRPCProbeModeTLS {
+		transport = credentials.NewTLS(&tls.Config{InsecureSkipVerify: true})
+	}
 	conn, err := grpc.NewClient("passthrough:///"+at,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithTransportCredentials(transport),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) { return r.dial(ctx, "tcp", address) }),
 		grpc.WithNoProxy(), grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
 		grpc.WithUserAgent(userAgent))

@@ -24,7 +24,7 @@ const (
 
 // newTransport knows nobody and keeps nothing: no proxy, no idle connections,
 // no trust in certificates, which pods seldom have good ones of.
-func newTransport(dial dialFunc) http.RoundTripper {
+func newTransport(dial dialFunc) *http.Transport {
 	return &http.Transport{
 		DialContext:            dial,
 		TLSClientConfig:        &tls.Config{InsecureSkipVerify: true},
@@ -43,6 +43,9 @@ func (r reach) get(ctx context.Context, probe node.Probe, timeout time.Duration)
 	}
 	what := "GET " + request.URL.String()
 	client := http.Client{Transport: r.http, CheckRedirect: sameHost}
+	if protocol := probe.Spec.HTTPGet.Protocol; protocol != nil && *protocol == corev1.HTTPProtocolHTTP2 {
+		client.Transport = r.http2
+	}
 	response, err := client.Do(request)
 	if err != nil {
 		return broken(what, err, timeout)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	corev1 "k8s.io/api/core/v1"
@@ -76,12 +77,21 @@ func TestHTTP(t *testing.T) {
 		w.Header().Set("Content-Length", "100")
 		panic(http.ErrAbortHandler)
 	})
+	mux.HandleFunc("/version", func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			w.WriteHeader(505)
+		}
+	})
 	mux.HandleFunc("/query", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("a") != "b" {
 			w.WriteHeader(400)
 		}
 	})
-	plain, secure := httptest.NewServer(mux), httptest.NewTLSServer(mux)
+	plain, secure := httptest.NewUnstartedServer(mux), httptest.NewTLSServer(mux)
+	plain.Config.Protocols = &http.Protocols{}
+	plain.Config.Protocols.SetHTTP1(true)
+	plain.Config.Protocols.SetUnencryptedHTTP2(true)
+	plain.Start()
 	defer plain.Close()
 	defer secure.Close()
 	defer close(release)
@@ -105,6 +115,9 @@ func TestHTTP(t *testing.T) {
 		{name: "a server that takes too long", get: corev1.HTTPGetAction{Path: "/slow"}, want: fails("GET http://127.0.0.1:PORT/slow: no answer within 1s")},
 		{name: "an endless body is not read to its end", get: corev1.HTTPGetAction{Path: "/endless"}, want: answer{verdict: passing}},
 		{name: "a connection that breaks is a failure", get: corev1.HTTPGetAction{Path: "/cut"}, want: fails("GET http://127.0.0.1:PORT/cut: EOF")},
+		{name: "HTTP/1.1 is spoken", get: corev1.HTTPGetAction{Path: "/version"}, want: fails("GET http://127.0.0.1:PORT/version answered 505 HTTP Version Not Supported")},
+		{name: "and HTTP/2 over a plain connection where that is asked for", get: corev1.HTTPGetAction{Path: "/version", Protocol: new(corev1.HTTPProtocolHTTP2)},
+			want: answer{verdict: passing}},
 		{name: "a certificate that nobody signed", get: corev1.HTTPGetAction{Path: "/200", Scheme: corev1.URISchemeHTTPS}, tls: true, want: answer{verdict: passing}},
 	}
 	for _, c := range cases {
@@ -194,8 +207,8 @@ func TestTCP(t *testing.T) {
 }
 
 func TestGRPC(t *testing.T) {
-	serve := func(register func(*grpc.Server)) int {
-		listener, server := listen(t), grpc.NewServer()
+	serve := func(register func(*grpc.Server), options ...grpc.ServerOption) int {
+		listener, server := listen(t), grpc.NewServer(options...)
 		register(server)
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(listener) }()
@@ -211,21 +224,26 @@ func TestGRPC(t *testing.T) {
 	well.SetServingStatus("sick", healthpb.HealthCheckResponse_NOT_SERVING)
 	healthy := serve(func(s *grpc.Server) { healthpb.RegisterHealthServer(s, well) })
 	mute := serve(func(*grpc.Server) {})
+	web := httptest.NewTLSServer(nil) // for its certificate
+	defer web.Close()
+	secure := serve(func(s *grpc.Server) { healthpb.RegisterHealthServer(s, well) }, grpc.Creds(credentials.NewServerTLSFromCert(&web.TLS.Certificates[0])))
 	closed := shut(t)
 	cases := []struct {
 		name, service string
 		port          int
+		mode          *corev1.GRPCProbeMode
 		want          answer
 	}{
-		{"the server as a whole", "", healthy, answer{verdict: passing}},
-		{"a service that does not serve", "sick", healthy, fails("health check at 127.0.0.1:PORT answered NOT_SERVING")},
-		{"a service that is not there", "gone", healthy, fails("health check at 127.0.0.1:PORT: unknown service")},
-		{"a server without the health service", "", mute, fails("health check at 127.0.0.1:PORT: the server has no grpc.health.v1.Health")},
-		{"nobody", "", closed, fails(`health check at 127.0.0.1:PORT: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:PORT: connect: connection refused"`)},
+		{"the server as a whole", "", healthy, nil, answer{verdict: passing}},
+		{"the server by TLS", "", secure, new(corev1.GRPCProbeModeTLS), answer{verdict: passing}},
+		{"a service that does not serve", "sick", healthy, nil, fails("health check at 127.0.0.1:PORT answered NOT_SERVING")},
+		{"a service that is not there", "gone", healthy, nil, fails("health check at 127.0.0.1:PORT: unknown service")},
+		{"a server without the health service", "", mute, nil, fails("health check at 127.0.0.1:PORT: the server has no grpc.health.v1.Health")},
+		{"nobody", "", closed, new(corev1.GRPCProbeModePlaintext), fails(`health check at 127.0.0.1:PORT: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:PORT: connect: connection refused"`)},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			wantAnswer(t, onLoopback(c.port, corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: int32(c.port), Service: &c.service}}), c.want)
+			wantAnswer(t, onLoopback(c.port, corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: int32(c.port), Service: &c.service, Mode: c.mode}}), c.want)
 		})
 	}
 }

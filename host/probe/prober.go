@@ -38,8 +38,9 @@ type Prober struct {
 
 // reach is how a pod's probes get where they may go.
 type reach struct {
-	dial dialFunc
-	http http.RoundTripper
+	dial  dialFunc
+	http  http.RoundTripper
+	http2 http.RoundTripper // over plain connections
 }
 
 // name tells the probes of a pod apart.

@@ -2,8 +2,6 @@ package capability
 
 import corev1 "k8s.io/api/core/v1"
 
-const noProbes = "nobody would ask it and the pod would be ready too early"
-
 // containerRules answer for a container's fields, below the list that holds it.
 func containerRules(list string) []rule {
 	at := list + "."
@@ -18,12 +16,12 @@ func containerRules(list string) []rule {
 		honoured(at+"stdin", ""),
 		honoured(at+"stdinOnce", ""),
 		honoured(at+"tty", ""),
+		honoured(at+"livenessProbe", ""),
+		honoured(at+"readinessProbe", ""),
+		honoured(at+"startupProbe", ""),
 
 		honoured(at+"envFrom", "the container waits for what is missing and not optional"),
 		refuses(at+"lifecycle", "the hooks would not be run").unless(corev1.Lifecycle{}),
-		refuses(at+"livenessProbe", "nobody would ask it and a hung container would stay"),
-		refuses(at+"readinessProbe", noProbes),
-		refuses(at+"startupProbe", noProbes),
 		refuses(at+"restartPolicy", "the container would follow the pod's own restart policy"),
 		refuses(at+"restartPolicyRules", "the container would follow the pod's own restart policy"),
 		refuses(at+"volumeMounts", "nothing would be mounted"),

@@ -95,6 +95,10 @@ func (c *check) httpGet(get *corev1.HTTPGetAction, at *field.Path) {
 	c.given(at.Child("path"), get.Path)
 	c.portNumberOrName(get.Port, at.Child("port"))
 	oneOf(c, at.Child("scheme"), get.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
+	optionalOneOf(c, at.Child("protocol"), get.Protocol, corev1.HTTPProtocolHTTP1, corev1.HTTPProtocolHTTP2)
+	if get.Protocol != nil && *get.Protocol == corev1.HTTPProtocolHTTP2 && get.Scheme != corev1.URISchemeHTTP {
+		c.bad(at.Child("protocol"), *get.Protocol, "must be HTTP1 unless scheme is HTTP")
+	}
 	for i, header := range get.HTTPHeaders {
 		c.badEach(at.Child("httpHeaders").Index(i).Child("name"), header.Name, validation.IsHTTPHeaderName(header.Name))
 	}

@@ -56,9 +56,9 @@ func (d *deriver) readiness(kind corev1.PodConditionType, s *corev1.PodStatus) c
 		}
 	}
 	if ready {
-		return d.condition(kind, true, since)
+		return d.condition(kind, true, later(since, d.lastWord(true)))
 	}
-	c := d.condition(kind, false, d.lastEnd(d.spec.Containers))
+	c := d.condition(kind, false, later(d.lastEnd(d.spec.Containers), d.lastWord(false)))
 	switch s.Phase {
 	case corev1.PodSucceeded:
 		c.Reason = "PodCompleted"
@@ -79,6 +79,25 @@ func (d *deriver) unready(c *corev1.PodCondition, reason, word string, statuses 
 	}
 	c.Reason = reason
 	c.Message = fmt.Sprintf("containers with %s status: %v", word, names)
+}
+
+// lastWord is when a probe last made an application container ready, or unready,
+// that is so still.
+func (d *deriver) lastWord(ready bool) time.Time {
+	var last time.Time
+	for i := range d.spec.Containers {
+		c := &d.spec.Containers[i]
+		run := d.got.Newest(d.pod.UID(), c.Name)
+		if run == nil || run.State != node.ContainerRunning || d.got.Ready(run, c) != ready {
+			continue
+		}
+		if health := d.got.HealthOf(run); ready {
+			last = later(last, health.Changed())
+		} else {
+			last = later(last, health.Since)
+		}
+	}
+	return last
 }
 
 // lastEnd is when the latest run of the containers ended; when the pod was

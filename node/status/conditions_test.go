@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
 )
 
 func wantList(t *testing.T, got, want []string) {
@@ -62,6 +64,27 @@ func TestConditions(t *testing.T) {
 			"Initialized True +0s",
 			"Ready False +9s ContainersNotReady: containers with unready status: [side]",
 			"ContainersReady False +9s ContainersNotReady: containers with unready status: [side]",
+			"PodScheduled True +0s",
+		}},
+		{"of a pod whose probes have not said anything yet", pod(always, running("app"), probed(node.Health{})), []string{
+			"PodReadyToStartContainers True +1s",
+			"Initialized True +0s",
+			"Ready False +0s ContainersNotReady: containers with unready status: [app]",
+			"ContainersReady False +0s ContainersNotReady: containers with unready status: [app]",
+			"PodScheduled True +0s",
+		}},
+		{"of a pod that a probe has found ready", pod(always, running("app"), probed(node.Health{Started: at(20), Ready: true, Since: at(30)})), []string{
+			"PodReadyToStartContainers True +1s",
+			"Initialized True +0s",
+			"Ready True +30s",
+			"ContainersReady True +30s",
+			"PodScheduled True +0s",
+		}},
+		{"of a pod that a probe does not find ready any more", pod(always, running("app"), probed(node.Health{Started: at(20), Since: at(40)})), []string{
+			"PodReadyToStartContainers True +1s",
+			"Initialized True +0s",
+			"Ready False +40s ContainersNotReady: containers with unready status: [app]",
+			"ContainersReady False +40s ContainersNotReady: containers with unready status: [app]",
 			"PodScheduled True +0s",
 		}},
 		{"of a pod that has succeeded", pod(never, exited("app", 0)), []string{

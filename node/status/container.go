@@ -31,12 +31,9 @@ func (d *deriver) container(c *corev1.Container, isInit bool) corev1.ContainerSt
 		s.LastTerminationState.Terminated = d.terminated(previous)
 	}
 	d.setState(&s, run, isInit)
-	running := run.State == node.ContainerRunning
-	s.Started = &running
-	s.Ready = running || isInit && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
-	if isInit && running {
-		s.Ready = false
-	}
+	started := d.got.Started(run, c)
+	s.Started = &started
+	s.Ready = !isInit && d.got.Ready(run, c) || isInit && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
 	return s
 }
 

@@ -109,3 +109,13 @@ func fault(target, reason string, count int32) option {
 		s.got.Faults[target] = node.Fault{Reason: reason, Message: "it says why", Count: count}
 	}
 }
+
+// probed gives app a startup and a readiness probe, and what they have shown.
+func probed(h node.Health) option {
+	return func(s *scene) {
+		c := &s.slot.Pod.Object.Spec.Containers[0]
+		c.StartupProbe, c.ReadinessProbe = &corev1.Probe{}, &corev1.Probe{}
+		h.ID = s.got.Newest("u1", "app").ID
+		s.got.Health = map[string]node.Health{"app": h}
+	}
+}

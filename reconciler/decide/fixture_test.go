@@ -210,3 +210,47 @@ func testPod(t *testing.T, cases []stepCase) {
 		})
 	}
 }
+
+// probed gives the first application container probes of some kinds, readiness
+// by HTTP and the others by a command, with a grace period of 5 s for those that end it.
+func probed(kinds ...node.ProbeKind) option {
+	return func(s *scene) {
+		c := &s.slot.Pod.Object.Spec.Containers[0]
+		c.Ports = []corev1.ContainerPort{{Name: "web", ContainerPort: 8080}}
+		ends := &corev1.Probe{
+			ProbeHandler:                  corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ask"}}},
+			TerminationGracePeriodSeconds: new(int64(5)),
+		}
+		for _, kind := range kinds {
+			switch kind {
+			case node.StartupProbe:
+				c.StartupProbe = ends
+			case node.LivenessProbe:
+				c.LivenessProbe = ends
+			case node.ReadinessProbe:
+				c.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{}}}
+			}
+		}
+	}
+}
+
+// health is what the probes have shown of the newest run of app.
+func health(h node.Health) option {
+	return func(s *scene) {
+		h.ID = s.got.Newest("u1", "app").ID
+		s.got.Health = map[string]node.Health{"app": h}
+	}
+}
+
+// noted is what the journal has of it.
+func noted(h node.Health) option {
+	return func(s *scene) {
+		h.ID = s.got.Newest("u1", "app").ID
+		s.slot.Health = map[string]node.Health{"app": h}
+	}
+}
+
+// at is the address of the newest sandbox.
+func at(ip string) option { return func(s *scene) { s.got.Sandboxes[0].IPs = []string{ip} } }
+
+func hostNetwork(s *scene) { s.slot.Pod.Object.Spec.HostNetwork = true }

@@ -23,7 +23,7 @@ type Plan struct {
 type Step func(*Plan, *View) (done bool)
 
 var (
-	setup    = []Step{strays, settled, learn, sandbox, images, initContainers, containers, prune, settle}
+	setup    = []Step{strays, settled, learn, sandbox, condemned, noteHealth, images, initContainers, containers, prune, settle}
 	teardown = []Step{strays, stopContainers, stopSandboxes, removeSandboxes, forget}
 )
 

@@ -19,7 +19,7 @@ import (
 
 // commands are what a script can say:
 //
-//	pod [restart=P] [init=A,B] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I]
+//	pod [restart=P] [init=A,B] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I] [probes=startup,liveness/5]
 //	                    apply the pod; what differs from before decides how
 //	image NAME IMAGE    apply it with another image of one container
 //	delete [GRACE]      delete it, within so many seconds
@@ -29,6 +29,7 @@ import (
 //	reply lost [ACTION]          the effect, and no answer
 //	reply none [ACTION]          neither effect nor answer
 //	auto, manual        answer everything at once; or when a reply says so
+//	probe NAME KIND ok|fails     the probe of the newest run says so, its threshold included
 //	exit NAME CODE [after D]     a container ends
 //	lose sandbox        the sandbox dies with all that runs in it
 //	remove sandbox      somebody removes it behind the agent's back
@@ -39,7 +40,7 @@ func commands() map[string]func(*stage, []string) error {
 	return map[string]func(*stage, []string) error{
 		"pod": (*stage).pod, "image": (*stage).image, "delete": (*stage).delete, "restart": (*stage).restart,
 		"reply": (*stage).reply, "auto": (*stage).automatic, "manual": (*stage).automatic,
-		"exit": (*stage).exit, "lose": (*stage).lose, "remove": (*stage).lose,
+		"probe": (*stage).probe, "exit": (*stage).exit, "lose": (*stage).lose, "remove": (*stage).lose,
 		"advance": (*stage).advance, "crash": (*stage).crash, "look": (*stage).takeLook,
 	}
 }
@@ -85,6 +86,9 @@ func (s *stage) pod(words []string) error {
 			RestartPolicy: corev1.RestartPolicy(options["restart"]), TerminationGracePeriodSeconds: &grace,
 			InitContainers: specs(options["init"], options), Containers: specs(options["containers"], options),
 		},
+	}
+	if err := addProbes(object.Spec.Containers, options["probes"]); err != nil {
+		return err
 	}
 	return s.apply(object)
 }

@@ -32,6 +32,7 @@ type stage struct {
 	old     *look
 	lines   []string // of the present command
 	told    string   // the last line about the status
+	asked   string   // and the last about probes
 }
 
 // flying is an action in flight, with the pod that it was begun for.

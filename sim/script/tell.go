@@ -22,6 +22,7 @@ func (s *stage) tell(turn reconciler.Turn) {
 		return // readers keep what they have seen last
 	}
 	s.store.Observe(s.key, s.track.Got())
+	s.tellProbes()
 	told := summary(status.Of(s.site(), s.track.Slot(), s.track.Got()))
 	if told != s.told {
 		s.say("= %s", told)

@@ -1,0 +1,70 @@
+package decide
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+// condemned ends the runs that have failed their startup or liveness probe. What
+// follows is decided as after any other end.
+func condemned(p *Plan, v *View) bool {
+	for c := range v.containers() {
+		run := v.current(c.Name)
+		if run == nil || run.State != node.ContainerRunning || outdated(run, c) || v.restartAsked(run) {
+			continue
+		}
+		if kind := v.got.HealthOf(run).Failed; kind != "" {
+			p.try(v, node.StopContainer{Container: c.Name, ID: run.ID, Grace: v.probeGrace(c, kind), Reason: v.sentence(c, kind)})
+		}
+	}
+	return false
+}
+
+// probeGrace is the probe's own grace period, or else the pod's.
+func (v *View) probeGrace(c *corev1.Container, kind node.ProbeKind) time.Duration {
+	if probe := node.ProbeOf(c, kind); probe != nil && probe.TerminationGracePeriodSeconds != nil {
+		return time.Duration(*probe.TerminationGracePeriodSeconds) * time.Second
+	}
+	return node.GracePeriod(v.pod.Object)
+}
+
+func (v *View) sentence(c *corev1.Container, kind node.ProbeKind) string {
+	text := fmt.Sprintf("Container %s failed %s probe", c.Name, strings.ToLower(string(kind)))
+	if v.spec.RestartPolicy != corev1.RestartPolicyNever {
+		text += ", will be restarted"
+	}
+	return text
+}
+
+// noteEvery bounds how often the health of one container is journalled.
+const noteEvery = 10 * time.Second
+
+// noteHealth journals what the probes have shown, for the next start of the agent: it
+// finds the container running, but nobody can tell it anew whether that was ready. A
+// container that changes all the time is noted now and then.
+func noteHealth(p *Plan, v *View) bool {
+	for c := range v.containers() {
+		run := v.current(c.Name)
+		if run == nil || run.State != node.ContainerRunning {
+			continue
+		}
+		health, noted := v.got.HealthOf(run), v.slot.Health[c.Name]
+		if noted.ID != run.ID {
+			noted = node.Health{ID: run.ID}
+		}
+		if health == noted {
+			continue
+		}
+		if due := noted.Changed().Add(noteEvery); v.now.Before(due) {
+			p.wait(due, "")
+			continue
+		}
+		p.try(v, node.SetHealth{Container: c.Name, Health: health})
+	}
+	return false
+}

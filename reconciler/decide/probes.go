@@ -1,0 +1,62 @@
+package decide
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+// Probes are the probes of a pod that have to be asked now: of each container
+// that runs, the startup probe until it has succeeded, and from then on the other two.
+// A run that a probe has condemned is asked no more whether it lives, and a pod
+// that is to end only whether it is still ready: it may serve until it has ended.
+func Probes(site node.Site, slot *node.Slot, got *node.Observed) []node.Probe {
+	v := newView(site, slot, got, slot.Pod.Accepted)
+	if v.sandbox == nil || slot.Result != nil {
+		return nil
+	}
+	var probes []node.Probe
+	for c := range v.containers() {
+		run := v.current(c.Name)
+		if run == nil || run.State != node.ContainerRunning || !run.Inspected {
+			continue
+		}
+		for _, kind := range v.asks(c, run) {
+			spec := node.ProbeOf(c, kind)
+			if spec == nil || spec.Exec == nil && v.address() == "" {
+				continue
+			}
+			probes = append(probes, node.Probe{
+				UID: v.pod.UID(), Container: c.Name, ID: run.ID, Kind: kind, Spec: spec, Ports: c.Ports,
+				Address: v.address(), HostNetwork: v.spec.HostNetwork, StartedAt: run.StartedAt,
+			})
+		}
+	}
+	return probes
+}
+
+// asks says which kinds of probes are of interest for a run.
+func (v *View) asks(c *corev1.Container, run *node.Container) []node.ProbeKind {
+	started, failed, ends := v.got.Started(run, c), v.got.HealthOf(run).Failed, v.pod.Deletion != nil
+	switch {
+	case started && (failed != "" || ends):
+		return []node.ProbeKind{node.ReadinessProbe}
+	case started:
+		return []node.ProbeKind{node.ReadinessProbe, node.LivenessProbe}
+	case failed != "" || ends:
+		return nil
+	}
+	return []node.ProbeKind{node.StartupProbe}
+}
+
+// address is where the pod is asked; empty while that is not known.
+func (v *View) address() string {
+	ips := v.sandbox.IPs
+	if v.spec.HostNetwork {
+		ips = v.site.HostIPs
+	}
+	if len(ips) == 0 {
+		return ""
+	}
+	return ips[0]
+}

@@ -1,0 +1,149 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+	"nodal/node/status"
+	"nodal/reconciler/decide"
+)
+
+// probeGrace is what a sick container is allowed, where its probe says so.
+const probeGrace = 3 * time.Second
+
+// addProbes gives a container some of the probes that there are.
+func (c *clients) addProbes(spec *corev1.Container) {
+	probe := func() *corev1.Probe {
+		p := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ask"}}}}
+		if c.pick(2) == 0 {
+			p.TerminationGracePeriodSeconds = new(int64(probeGrace / time.Second))
+		}
+		return p
+	}
+	if c.pick(2) == 0 {
+		spec.StartupProbe = probe()
+	}
+	if c.pick(2) == 0 {
+		spec.LivenessProbe = probe()
+	}
+	if c.pick(3) > 0 {
+		spec.ReadinessProbe = probe()
+		spec.ReadinessProbe.TerminationGracePeriodSeconds = nil
+	}
+}
+
+// asked are the probes that the agent wants asked now.
+func (s *simulation) asked() []node.Probed {
+	var words []node.Probed
+	if s.agent == nil {
+		return nil
+	}
+	for _, key := range s.agent.trackKeys() {
+		t := s.agent.tracks[key]
+		for _, p := range decide.Probes(s.agent.site, t.Slot(), t.Got()) {
+			words = append(words, node.Probed{Key: key, Container: p.Container, ID: p.ID, Kind: p.Kind, OK: true})
+		}
+	}
+	return words
+}
+
+// probeOne lets a probe have its word. Readiness comes and goes.
+func (s *simulation) probeOne() {
+	if words := s.asked(); len(words) > 0 {
+		word := anyOf(s, words)
+		word.OK = word.Kind != node.ReadinessProbe || s.rand.IntN(3) > 0
+		s.say(word)
+	}
+}
+
+// sickenOne lets a probe fail that decides on a container's life.
+func (s *simulation) sickenOne() {
+	for _, word := range s.asked() {
+		if word.Kind != node.ReadinessProbe && s.rand.IntN(2) == 0 {
+			word.OK = false
+			s.say(word)
+			return
+		}
+	}
+}
+
+// say has the agent hear a word after a while, if it is still the same agent.
+func (s *simulation) say(word node.Probed) {
+	a := s.agent
+	s.after(s.faults.between(0, 300*time.Millisecond), func() {
+		if c := s.container(word.ID); c != nil && !word.OK && word.Kind != node.ReadinessProbe {
+			c.sick = true
+		}
+		word.At = s.clock()
+		a.hear(word)
+	})
+}
+
+// hear is a probe's word.
+func (a *agent) hear(word node.Probed) {
+	t, ok := a.tracks[word.Key]
+	if a.dead || !ok || !t.Hear(word) {
+		return
+	}
+	a.world.trace.addf("agent: hears %s of %s in %s: %t", word.Kind, word.ID, word.Key, word.OK)
+	a.publish(t)
+	a.dirty[t.key] = true
+	a.turn()
+}
+
+// heal has all probes succeed from now on.
+func (s *simulation) heal() {
+	for _, word := range s.asked() {
+		s.say(word)
+	}
+	s.after(time.Second, s.heal)
+}
+
+// shownReady says why a container that runs is not shown as ready, once all its
+// probes succeed.
+func (s *simulation) shownReady(key node.Key, name string) error {
+	t := s.agent.tracks[key]
+	if t == nil {
+		return errors.New("nobody follows it")
+	}
+	if health := t.Got().Health[name]; health.Failed != "" && s.container(health.ID).running() {
+		return fmt.Errorf("container %s has failed its %s probe and still runs", name, health.Failed)
+	}
+	for _, c := range status.Of(s.agent.site, t.Slot(), t.Got()).ContainerStatuses {
+		if c.Name == name && !c.Ready {
+			return fmt.Errorf("container %s is not shown as ready", name)
+		}
+	}
+	return nil
+}
+
+// restartAtRest ends the agent while all is well. What the next one tells first
+// of pods must be what the last one told: they have not changed.
+func (s *simulation) restartAtRest() {
+	if s.witness.failure != nil {
+		return
+	}
+	s.crash("at rest")
+	for s.step() && (s.agent == nil || !s.agent.synced) {
+	}
+	if s.agent == nil {
+		return
+	}
+	for _, key := range sortedKeys(s.witness.wanted) {
+		l := s.witness.wanted[key]
+		for i := range l.object.Spec.Containers {
+			name := l.object.Spec.Containers[i].Name
+			if run := s.newest(l, name); l.result != "" || run == nil || !run.running() {
+				continue
+			}
+			if err := s.shownReady(key, name); err != nil {
+				s.witness.failf("after a restart of the agent pod %s: %w", key, err)
+			}
+		}
+	}
+	s.settle()
+}

@@ -1,0 +1,77 @@
+package script
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+	"nodal/reconciler/decide"
+)
+
+// addProbes gives containers probes: a list of kinds, each with the grace
+// period of its own behind a slash.
+func addProbes(containers []corev1.Container, list string) error {
+	for word := range strings.SplitSeq(list, ",") {
+		name, grace, own := strings.Cut(word, "/")
+		probe := corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ask"}}}}
+		if own {
+			seconds, err := strconv.ParseInt(grace, 10, 64)
+			if err != nil {
+				return err
+			}
+			probe.TerminationGracePeriodSeconds = &seconds
+		}
+		for i := range containers {
+			switch name {
+			case "":
+			case "startup":
+				containers[i].StartupProbe = &probe
+			case "readiness":
+				containers[i].ReadinessProbe = &probe
+			case "liveness":
+				containers[i].LivenessProbe = &probe
+			default:
+				return errUsage
+			}
+		}
+	}
+	return nil
+}
+
+// probe has a probe say its word, if anybody asks it.
+func (s *stage) probe(words []string) error {
+	if len(words) != 4 || s.track == nil || words[3] != "ok" && words[3] != "fails" {
+		return errUsage
+	}
+	for _, p := range s.probes() {
+		if p.Container == words[1] && strings.EqualFold(string(p.Kind), words[2]) {
+			s.track.Hear(node.Probed{Key: s.key, Container: p.Container, ID: p.ID, Kind: p.Kind, OK: words[3] == "ok", At: s.now})
+			return nil
+		}
+	}
+	return fmt.Errorf("nobody asks the %s probe of %s", words[2], words[1])
+}
+
+func (s *stage) probes() []node.Probe {
+	return decide.Probes(s.site(), s.track.Slot(), s.track.Got())
+}
+
+// tellProbes says which probes are asked, if that are others than before.
+func (s *stage) tellProbes() {
+	var names []string
+	for _, p := range s.probes() {
+		names = append(names, fmt.Sprintf("%s %s", strings.ToLower(string(p.Kind)), p.ID))
+	}
+	slices.Sort(names)
+	if asked := strings.Join(names, ", "); asked != s.asked {
+		s.asked = asked
+		if asked == "" {
+			asked = "nothing"
+		}
+		s.say("? %s", asked)
+	}
+}
