@@ -110,7 +110,8 @@ func (s *simulation) shownReady(key node.Key, name string) error {
 	if t == nil {
 		return errors.New("nobody follows it")
 	}
-	if health := t.Got().Health[name]; health.Failed != "" && s.container(health.ID).running() {
+	health := t.Got().Health[name]
+	if c := s.container(health.ID); c != nil && c.running() && health.Failed != "" {
 		return fmt.Errorf("container %s has failed its %s probe and still runs", name, health.Failed)
 	}
 	for _, c := range status.Of(s.agent.site, t.Slot(), t.Got()).ContainerStatuses {
