@@ -45,6 +45,7 @@ type binaries struct{ nodal, peer string }
 
 // suite is one run of all sections over all columns.
 type suite struct {
+	t        testing.TB // whose clean-up undoes everything
 	sizes    sizes
 	binaries binaries
 	columns  []*column
@@ -64,13 +65,13 @@ type section struct {
 func (b *suite) sections() []section {
 	return []section{
 		{"start", b.start}, {"init", b.initContainer}, {"burst", b.burst}, {"kill", b.kill}, {"edit", b.edit},
-		{"delete", b.delete}, {"restart", b.restart}, {"crowd", b.crowd}, {"logs", b.logs}, {"exec", b.exec}, {"probes", b.probes},
+		{"delete", b.delete}, {"restart", b.restart}, {"crowd", b.crowd}, {"logs", b.logs}, {"exec", b.exec}, {"probes", b.probes}, {"own", b.own},
 	}
 }
 
 // newBench brings up a containerd for each column and the kubelets on them.
 func newBench(t testing.TB, bin binaries, amounts sizes) *suite {
-	b := &suite{sizes: amounts, binaries: bin, progress: io.Discard, started: time.Now(), load: loadAverage()}
+	b := &suite{t: t, sizes: amounts, binaries: bin, progress: io.Discard, started: time.Now(), load: loadAverage()}
 	b.columns = append(b.columns, newRaw(t))
 	nodal, err := newNodal(t, bin.nodal)
 	if err != nil {

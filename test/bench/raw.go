@@ -37,8 +37,8 @@ type rawPod struct {
 	attempt   uint32
 }
 
-func newRaw(t testing.TB) *column {
-	rt := rig.Containerd(t)
+func newRaw(t testing.TB, opts ...rig.Option) *column {
+	rt := rig.Containerd(t, opts...)
 	r := &raw{
 		cri: rt.CRI(), images: imageIDs{client: rt.Images()}, pods: map[string]*rawPod{},
 		dirs: rawDirs{logs: rt.Dir + "/pods", cgroup: rt.CgroupParent},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 )
 
@@ -62,7 +63,7 @@ func foreignSubnet(s slot) bool {
 	}
 	for _, i := range interfaces {
 		addrs, err := i.Addrs()
-		if err != nil || i.Name == s.bridge() {
+		if err != nil || slices.Contains(s.bridges(), i.Name) {
 			continue
 		}
 		for _, a := range addrs {

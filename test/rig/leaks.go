@@ -116,7 +116,7 @@ func ancestor(pid int) bool {
 // busyRig reports whether text names something of a rig that is in use.
 func busyRig(text string) bool {
 	for s := range slot(maxSlots) {
-		named := slices.ContainsFunc([]string{s.dir(), s.bridge(), s.cgroup()}, func(name string) bool {
+		named := slices.ContainsFunc(append(s.bridges(), s.dir(), s.cgroup()), func(name string) bool {
 			_, rest, found := strings.Cut(text, name)
 			return found && (rest == "" || strings.ContainsAny(rest[:1], "/\n: "))
 		})

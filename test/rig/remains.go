@@ -29,7 +29,7 @@ func remains(s slot) []string {
 		}
 	}
 	for _, link := range links() {
-		if link == s.bridge() || strings.HasSuffix(link, " on "+s.bridge()) {
+		if s.ownedLink(link) {
 			found = append(found, "network interface "+link)
 		}
 	}

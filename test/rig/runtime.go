@@ -36,6 +36,8 @@ type Runtime struct {
 	binary   string
 	registry *registry
 	daemon   *exec.Cmd
+	bundle   string // its directory; empty: the machine's containerd
+	own      *own   // nil: the machine's containerd
 	conn     *grpc.ClientConn
 }
 
@@ -67,7 +69,7 @@ func New(opts ...Option) (*Runtime, error) {
 	if reason := missing(); reason != "" {
 		return nil, fmt.Errorf("start a private containerd: %s", reason)
 	}
-	r := &Runtime{binary: "containerd"}
+	r := &Runtime{binary: "containerd", bundle: os.Getenv(BundleEnv)}
 	for _, opt := range opts {
 		opt(r)
 	}
@@ -98,6 +100,9 @@ func (r *Runtime) create() error {
 	if err := r.writeConfig(); err != nil {
 		return err
 	}
+	if err := r.useBundle(); err != nil {
+		return err
+	}
 	if r.conn, err = dial(r.Endpoint); err != nil {
 		return err
 	}
@@ -112,6 +117,9 @@ func (r *Runtime) socket() string { return filepath.Join(r.Dir, "c.sock") }
 func (r *Runtime) Start() error {
 	if r.Pid != 0 {
 		return errors.New("start containerd: it is running")
+	}
+	if r.own != nil {
+		return r.own.start(r)
 	}
 	log, err := os.OpenFile(r.LogPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -136,6 +144,11 @@ func (r *Runtime) Start() error {
 func (r *Runtime) Kill() error {
 	if r.Pid == 0 {
 		return nil
+	}
+	if r.own != nil {
+		err := r.own.kill(r.Pid)
+		r.Pid = 0
+		return err
 	}
 	if err := r.daemon.Process.Kill(); err != nil {
 		return fmt.Errorf("kill containerd: %w", err)

@@ -78,6 +78,7 @@ func (r *Runtime) removePod(ctx context.Context, id string) error {
 // and fails if anything stays. It also serves slots whose owner crashed.
 func sweep(s slot) error {
 	var errs []error
+	errs = append(errs, s.cleanOwn())
 	errs = append(errs, s.killAll())
 	errs = append(errs, s.removeShimSockets())
 	errs = append(errs, s.unmountAll())
@@ -160,16 +161,23 @@ func (s slot) unmountAll() error {
 // removeBridge also removes the host's ends of pods that died with their
 // network namespace: the kernel takes a veth away with its peer.
 func (s slot) removeBridge() error {
-	if !slices.Contains(links(), s.bridge()) {
-		return nil
+	for _, bridge := range s.bridges() {
+		if !slices.Contains(links(), bridge) {
+			continue
+		}
+		if out, err := exec.Command("ip", "link", "delete", bridge).CombinedOutput(); err != nil {
+			return fmt.Errorf("delete bridge %s: %w: %s", bridge, err, out)
+		}
 	}
-	if out, err := exec.Command("ip", "link", "delete", s.bridge()).CombinedOutput(); err != nil {
-		return fmt.Errorf("delete bridge %s: %w: %s", s.bridge(), err, out)
-	}
-	eventually(5*time.Second, func() bool {
-		return !slices.ContainsFunc(links(), func(l string) bool { return strings.HasSuffix(l, " on "+s.bridge()) })
-	})
+	eventually(5*time.Second, func() bool { return !slices.ContainsFunc(links(), s.ownedLink) })
 	return nil
+}
+
+// ownedLink says whether a link is a bridge of the slot or hangs on one.
+func (s slot) ownedLink(link string) bool {
+	return slices.ContainsFunc(s.bridges(), func(bridge string) bool {
+		return link == bridge || strings.HasSuffix(link, " on "+bridge)
+	})
 }
 
 // removeCgroups removes children before parents; a cgroup is busy for a moment

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	hostruntime "nodal/host/runtime"
+	"nodal/test/rig"
+)
+
+// bundleDir is where `make build` puts the runtime that our binary brings along.
+const bundleDir = "host/runtime/embedded"
+
+// own measures the binary with a container runtime of its own: what it weighs,
+// how soon it can run pods, and how fast its containerd is beside the machine's.
+func (b *suite) own(ctx context.Context) error {
+	info, err := os.Stat(b.binaries.nodal)
+	if err != nil {
+		return fmt.Errorf("look at our binary: %w", err)
+	}
+	b.add("own runtime: size of the binary with it", "MB", nodalOnly(float64(info.Size())/1e6), atMost(45, "MB"))
+	if err := b.ownStarts(ctx); err != nil {
+		return err
+	}
+	return b.ownPods(ctx)
+}
+
+func nodalOnly(value float64) map[string]float64 { return map[string]float64{nodalColumn: value} }
+
+// ownStarts times exec to ready: the first one unpacks, the later ones start
+// containerd, and after a kill the agent finds containerd running.
+func (b *suite) ownStarts(ctx context.Context) error {
+	took := map[string][]time.Duration{}
+	for range b.sizes.repeats {
+		if err := b.ownNode(ctx, took); err != nil {
+			return err
+		}
+	}
+	b.add("own runtime: agent's exec to ready, first time", "ms", nodalOnly(milliseconds(median(took["first"]))), atMost(400, "ms"))
+	b.add("own runtime: agent's exec to ready, later", "ms", nodalOnly(milliseconds(median(took["later"]))), atMost(150, "ms"))
+	b.add("own runtime: agent's exec to ready, containerd still runs", "ms", nodalOnly(milliseconds(median(took["adopts"]))), atMost(150, "ms"))
+	return nil
+}
+
+// ownNode is the life of one node without pods.
+func (b *suite) ownNode(ctx context.Context, took map[string][]time.Duration) (err error) {
+	dir, err := os.MkdirTemp("/var/lib", "nodal-bench-")
+	if err != nil {
+		return fmt.Errorf("make a directory for the node: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	at, err := freePorts()
+	if err != nil {
+		return err
+	}
+	socket := filepath.Join(dir, "n.sock")
+	p := &process{path: b.binaries.nodal, logPath: filepath.Join(dir, "log"), args: []string{
+		"--root-dir", dir + "/root", "--socket", socket, "--hostname-override", "bench", "--stop-runtime-on-exit",
+		"--address", "127.0.0.1", "--port", strconv.Itoa(at.secure), "--healthz-port", "0",
+	}}
+	client := unixClient(socket)
+	for _, start := range []struct {
+		name string
+		end  syscall.Signal
+	}{{"first", syscall.SIGTERM}, {"later", syscall.SIGKILL}, {"adopts", 0}} {
+		began := time.Now()
+		if err := p.start(); err != nil {
+			return err
+		}
+		if err := poll(ctx, 2*time.Millisecond, func() (bool, error) { return ownReady(ctx, client), p.alive() }); err != nil {
+			return fmt.Errorf("wait for the node's own runtime: %w", err)
+		}
+		took[start.name] = append(took[start.name], time.Since(began))
+		if start.end != 0 {
+			if err := p.end(start.end); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.ownMemory(ctx, p, dir+"/root"); err != nil {
+		return err
+	}
+	if err := p.end(syscall.SIGTERM); err != nil {
+		return err
+	}
+	return hostruntime.Clean(ctx, hostruntime.Config{RootDir: dir + "/root"})
+}
+
+func ownReady(ctx context.Context, client *http.Client) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://node/v1/node", nil)
+	if err != nil {
+		return false
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	var node struct {
+		Runtime struct{ Ready, NetworkReady bool }
+	}
+	data, err := io.ReadAll(response.Body)
+	return err == nil && json.Unmarshal(data, &node) == nil && node.Runtime.Ready && node.Runtime.NetworkReady
+}
+
+// ownMemory adds the row once: it does not move from start to start.
+func (b *suite) ownMemory(ctx context.Context, p *process, root string) error {
+	const what = "own runtime: agent and containerd, idle, resident"
+	if b.rows[len(b.rows)-1].what == what {
+		return nil
+	}
+	if err := pause(ctx, b.sizes.settle); err != nil {
+		return err
+	}
+	containerd, err := containerdBelow(root)
+	if err != nil {
+		return err
+	}
+	sum := 0.0
+	for _, pid := range []int{p.pid(), containerd} {
+		resident, _, err := memory(pid)
+		if err != nil {
+			return err
+		}
+		sum += resident
+	}
+	b.add(what, "MiB", nodalOnly(sum), atMost(85.8, "MiB"))
+	return nil
+}
+
+// containerdBelow finds the containerd whose program lies below a directory.
+func containerdBelow(root string) (pid int, err error) {
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return 0, err
+	}
+	for _, line := range lines {
+		text, err := os.ReadFile(line)
+		if err == nil && strings.HasPrefix(string(text), root+"/") && strings.Contains(string(text), "/bin/containerd\x00--config\x00") {
+			return strconv.Atoi(filepath.Base(filepath.Dir(line)))
+		}
+	}
+	return 0, fmt.Errorf("no containerd runs from %s", root)
+}
+
+// ownPods runs the same raw calls on both containerds, in turn.
+func (b *suite) ownPods(ctx context.Context) error {
+	bundle, err := filepath.Abs(bundleDir)
+	if err != nil {
+		return err
+	}
+	ours := newRaw(b.t, rig.Bundle(bundle))
+	ours.name = nodalColumn
+	if err := b.warmUp(ctx, ours); err != nil {
+		return fmt.Errorf("warm up our containerd: %w", err)
+	}
+	started := samples{}
+	for range b.sizes.singles {
+		for _, c := range []*column{b.columns[0], ours} {
+			p := b.newPods(c, 1)[0]
+			took, err := c.run(ctx, p)
+			if err != nil {
+				return err
+			}
+			started.add(c.name, took)
+			if err := c.clear(ctx, p); err != nil {
+				return err
+			}
+		}
+	}
+	b.add("one pod by raw calls: the machine's containerd (raw), the node's own (nodal)", "ms", started.p50(), timesRaw(1))
+	return nil
+}

@@ -1,0 +1,102 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	hostruntime "nodal/host/runtime"
+)
+
+// BundleEnv names a directory with the bundle that the kubelet brings along.
+// Rigs then run the containerd of that, as a node runs its own, and not the
+// machine's.
+const BundleEnv = "NODAL_RIG_BUNDLE"
+
+// own is the containerd of a bundle.
+type own struct {
+	config  hostruntime.Config
+	running *hostruntime.Runtime
+}
+
+// Bundle runs the containerd of the bundle in a directory.
+func Bundle(dir string) Option { return func(r *Runtime) { r.bundle = dir } }
+
+func (r *Runtime) useBundle() error {
+	if r.bundle == "" {
+		return nil
+	}
+	archive, err := os.ReadFile(filepath.Join(r.bundle, "bundle.tar.zst"))
+	index, err2 := os.ReadFile(filepath.Join(r.bundle, "bundle.json"))
+	if err := errors.Join(err, err2); err != nil {
+		return fmt.Errorf("read the bundle (make bundle builds it): %w", err)
+	}
+	r.own = &own{config: hostruntime.Config{
+		RootDir: r.Dir, StateDir: r.slot.state(), Archive: archive, Index: index,
+		SandboxImage: r.Image("pause"), CgroupDriver: "cgroupfs",
+		PodCIDRs: []netip.Prefix{netip.MustParsePrefix(r.slot.subnet())}, Log: slog.New(slog.DiscardHandler),
+	}}
+	r.Endpoint = "unix://" + filepath.Join(r.own.config.StateDir, "containerd.sock")
+	return nil
+}
+
+func (o *own) start(r *Runtime) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	if o.running, err = hostruntime.Start(ctx, o.config); err != nil {
+		return err
+	}
+	r.Pid, r.LogPath = o.running.Pid(), o.running.LogPath()
+	return o.configureRegistry(r)
+}
+
+// configureRegistry leads containerd to the rig's registry, as the machine's is.
+func (o *own) configureRegistry(r *Runtime) error {
+	dir := filepath.Join(hostruntime.RegistriesDir(r.Dir), "nodal.test")
+	var text strings.Builder
+	if err := hostsTemplate.Execute(&text, map[string]any{"Registry": r.registry.host}); err != nil {
+		return fmt.Errorf("render hosts.toml: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the directory of registries: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "hosts.toml"), []byte(text.String()), 0o600); err != nil {
+		return fmt.Errorf("write hosts.toml: %w", err)
+	}
+	return nil
+}
+
+func (o *own) kill(pid int) error {
+	if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("kill containerd: %w", err)
+	}
+	if !eventually(startTimeout, func() bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }) {
+		return fmt.Errorf("kill containerd: process %d does not go", pid)
+	}
+	return o.running.Close()
+}
+
+// cleanOwn takes away what a containerd of a bundle has outside of the directory
+// of the slot, if one ran there.
+func (s slot) cleanOwn() error {
+	if _, err := os.Stat(filepath.Join(s.dir(), "runtime")); err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	return hostruntime.Clean(ctx, hostruntime.Config{RootDir: s.dir(), StateDir: s.state()})
+}
+
+// bridges are what a rig's may be called: by the rig, or by a containerd of a
+// bundle.
+func (s slot) bridges() []string { return []string{s.bridge(), "nd-" + hostruntime.ID(s.dir())[:6]} }
+
+// state is short: a unix address has 108 bytes, and those of shims go below it.
+func (s slot) state() string { return filepath.Join(s.dir(), "x") }
