@@ -30,10 +30,9 @@ func TestPodsUseConfigMapsAndSecrets(t *testing.T) {
 	if got := containerStatus(p, "main").RestartCount; got != 0 {
 		t.Errorf("it restarted %d times", got)
 	}
-	if got := n.curl("/v1/namespaces/default/pods/tell/containers/main/logs"); !strings.Contains(got.body, "mode=fast password=tr0ub4dor") {
-		t.Errorf("the container was told %s", got)
-	}
-
+	n.eventually("the container tells what it was told", func() bool {
+		return strings.Contains(n.curl("/v1/namespaces/default/pods/tell/containers/main/logs").body, "mode=fast password=tr0ub4dor")
+	})
 	n.Kill()
 	// Nobody who reads the disk learns the secret, of either generation.
 	if out, err := exec.Command("grep", "-rl", "-e", "tr0ub4dor", "-e", "dHIwdWI0ZG9y", n.Root()).Output(); len(out) > 0 {
