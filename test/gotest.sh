@@ -13,4 +13,7 @@ export CGO_ENABLED=1 # for the race detector; what we ship is built without
   CGO_ENABLED=0 go test -json -timeout 10m ./sim
   # shellcheck disable=SC2086
   go test -json -race -timeout 15m -p 1 $real
+  # Once more on the runtime that the kubelet brings along.
+  go test -json -tags bundle ./host/runtime/embedded
+  NODAL_RIG_BUNDLE=$PWD/host/runtime/embedded go test -json -race -timeout 15m -p 1 ./test/conformance ./test/e2e
 } | go run ./test/summary
