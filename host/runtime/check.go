@@ -28,13 +28,17 @@ type check struct {
 	required bool
 	remedy   string
 	look     func() error
+	trial    bool // it makes something and takes it away again, which takes time
 }
 
 // leastSpace is what an unpacked runtime and a few small images take.
 const leastSpace = 512 << 20
 
 // Check looks at all that a machine needs, and leaves it as it was.
-func Check(ctx context.Context, c Config) []Finding {
+func Check(ctx context.Context, c Config) []Finding { return look(ctx, c, true) }
+
+// look leaves out what takes time, unless it is asked for.
+func look(ctx context.Context, c Config, trials bool) []Finding {
 	l, err := newLayout(c.RootDir, c.StateDir)
 	if err != nil {
 		return []Finding{{Name: "directories", Required: true, Problem: err.Error(), Remedy: "give other directories"}}
@@ -43,7 +47,7 @@ func Check(ctx context.Context, c Config) []Finding {
 		// What root may do cannot be tried without being root.
 		return []Finding{{Name: "root", Required: true, Problem: "this process is not root", Remedy: "start it as root (with sudo, or from the systemd unit)"}}
 	}
-	checks := l.checks(c)
+	checks := slices.DeleteFunc(l.checks(c), func(k check) bool { return k.trial && !trials })
 	findings := make([]Finding, len(checks))
 	var group sync.WaitGroup
 	for i, k := range checks {
@@ -60,22 +64,22 @@ func Check(ctx context.Context, c Config) []Finding {
 
 func (l layout) checks(c Config) []check {
 	all := []check{
-		{"capabilities", true, "start it with all capabilities: a container needs --privileged for that", capabilities},
-		{"overlay", true, "load the kernel module overlay, and put the root directory on a file system that may hold an overlay's layers (ext4, xfs, btrfs; not overlay itself)", l.tryOverlay},
-		{"cgroups", true, "boot with cgroups: mount cgroup2 on /sys/fs/cgroup, and drop cgroup_disable= from the kernel's command line", cgroups},
-		{"namespaces", true, "use a kernel with CONFIG_NET_NS, CONFIG_BRIDGE and CONFIG_VETH, or load the kernel modules bridge and veth", tryNetwork},
-		{"sysctl", true, "mount /proc/sys writable", writableSysctl},
-		{"nftables", true, "use a kernel with CONFIG_NF_TABLES and CONFIG_NFT_MASQ, or load the kernel modules nf_tables and nft_masq", func() error { return tryNftables(l.nftable()) }},
-		{"host ports", false, "install iptables or nft", portmapTools},
-		{"disk space", true, "free some space, or put the root directory on another disk", l.space},
-		{"seccomp", false, "use a kernel with CONFIG_SECCOMP_FILTER", seccomp},
+		{"capabilities", true, "start it with all capabilities: a container needs --privileged for that", capabilities, false},
+		{"overlay", true, "load the kernel module overlay, and put the root directory on a file system that may hold an overlay's layers (ext4, xfs, btrfs; not overlay itself)", l.tryOverlay, true},
+		{"cgroups", true, "boot with cgroups: mount cgroup2 on /sys/fs/cgroup, and drop cgroup_disable= from the kernel's command line", cgroups, false},
+		{"namespaces", true, "use a kernel with CONFIG_NET_NS, CONFIG_BRIDGE and CONFIG_VETH, or load the kernel modules bridge and veth", tryNetwork, true},
+		{"sysctl", true, "mount /proc/sys writable", writableSysctl, false},
+		{"nftables", true, "use a kernel with CONFIG_NF_TABLES and CONFIG_NFT_MASQ, or load the kernel modules nf_tables and nft_masq", func() error { return tryNftables(l.nftable()) }, true},
+		{"host ports", false, "install iptables or nft", portmapTools, false},
+		{"disk space", true, "free some space, or put the root directory on another disk", l.space, false},
+		{"seccomp", false, "use a kernel with CONFIG_SECCOMP_FILTER", seccomp, false},
 	}
 	if len(c.Index) == 0 {
 		look := func() error {
 			_, err := newHostDirs().find()
 			return err
 		}
-		all = append(all, check{"programs", true, "as the problem says", look})
+		all = append(all, check{"programs", true, "as the problem says", look, false})
 	}
 	return all
 }

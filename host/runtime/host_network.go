@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/bits"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -67,6 +68,29 @@ func routes6(table, bridge string) []netip.Prefix {
 		routes = append(routes, netip.PrefixFrom(addr, int(length)))
 	}
 	return routes
+}
+
+// hostMTU is the largest packet that leaves by the default route; 0 without one.
+func hostMTU() int {
+	table, err := os.ReadFile("/proc/net/route")
+	if err != nil {
+		return 0
+	}
+	link, err := net.InterfaceByName(defaultLink(string(table)))
+	if err != nil {
+		return 0
+	}
+	return link.MTU
+}
+
+// defaultLink is the interface of the default route in /proc/net/route.
+func defaultLink(table string) string {
+	for line := range strings.Lines(table) {
+		if f := strings.Fields(line); len(f) > 7 && f[1] == "00000000" && f[7] == "00000000" {
+			return f[0]
+		}
+	}
+	return ""
 }
 
 // hasIPv6 reports whether new interfaces of the host get addresses of version 6.

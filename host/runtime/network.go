@@ -85,6 +85,7 @@ type bridgePlugin struct {
 	IsGateway bool   `json:"isGateway"`
 	IPMasq    bool   `json:"ipMasq"`
 	Hairpin   bool   `json:"hairpinMode"`
+	MTU       int    `json:"mtu,omitempty"`
 	IPAM      ipam   `json:"ipam"`
 }
 
@@ -111,8 +112,9 @@ type portmapPlugin struct {
 
 // renderConflist connects pods to a bridge. The bridge plugin is not to
 // masquerade: it would add and remove rules for each pod, where one rule for all
-// does (see masquerade).
-func (l layout) renderConflist(subnets []netip.Prefix) ([]byte, error) {
+// does (see masquerade). Packets are to fit the host's way out, or large ones
+// would get lost on networks that drop the message which says so.
+func (l layout) renderConflist(subnets []netip.Prefix, mtu int) ([]byte, error) {
 	addresses := ipam{Type: "host-local", DataDir: l.addresses()}
 	for _, s := range subnets {
 		addresses.Ranges = append(addresses.Ranges, []ipamSubnet{{s}})
@@ -123,7 +125,7 @@ func (l layout) renderConflist(subnets []netip.Prefix) ([]byte, error) {
 		addresses.Routes = append(addresses.Routes, ipamRoute{dst})
 	}
 	list := conflist{Version: "1.0.0", Name: l.bridge(), Plugins: []any{
-		bridgePlugin{Type: "bridge", Bridge: l.bridge(), IsGateway: true, Hairpin: true, IPAM: addresses},
+		bridgePlugin{Type: "bridge", Bridge: l.bridge(), IsGateway: true, Hairpin: true, MTU: mtu, IPAM: addresses},
 		// snat makes host ports answer on 127.0.0.1 and to the pod itself.
 		portmapPlugin{Type: "portmap", Capabilities: map[string]bool{"portMappings": true}, SNAT: true},
 	}}

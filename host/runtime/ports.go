@@ -31,13 +31,17 @@ type attachment struct {
 // undoPorts has the portmap plugin take back the host ports of pods that were
 // killed. It knows how it set them up; addresses and interfaces go without help.
 func (l layout) undoPorts(ctx context.Context) error {
-	files, err := filepath.Glob(filepath.Join(cniCache, "results", l.bridge()+"-*"))
+	files, err := filepath.Glob(filepath.Join(cniCache, "results", "*"))
 	if err != nil {
 		return fmt.Errorf("look for host ports: %w", err)
 	}
 	var errs []error
 	for _, file := range files {
-		if err := l.undoPort(ctx, file); err != nil {
+		a, ours := l.readAttachment(file)
+		if !ours {
+			continue
+		}
+		if err := l.undoPort(ctx, a); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -47,18 +51,45 @@ func (l layout) undoPorts(ctx context.Context) error {
 	return errors.Join(append(errs, l.removeSharedChains(ctx))...)
 }
 
-func (l layout) undoPort(ctx context.Context, file string) error {
+// readAttachment reads what the library keeps, and whether it is of a pod of
+// ours: of our network, or of a loopback interface in one of our namespaces.
+func (l layout) readAttachment(file string) (a attachment, ours bool) {
 	raw, err := os.ReadFile(file)
-	if err != nil {
-		return fmt.Errorf("read a pod's connection: %w", err)
+	if err != nil || json.Unmarshal(raw, &a) != nil {
+		// Cut off by a kill: only its name tells, and no port was set up.
+		return attachment{}, strings.HasPrefix(filepath.Base(file), l.bridge()+"-")
 	}
-	var a attachment
-	if json.Unmarshal(raw, &a) != nil || len(a.Arguments.PortMappings) == 0 {
-		return nil // no ports, or cut off by a kill before any were set up
+	return a, a.Network == l.bridge() || l.holds(a.namespace())
+}
+
+// namespace is the network namespace that the pod's end is in.
+func (a attachment) namespace() string {
+	var result struct {
+		Interfaces []struct {
+			Sandbox string `json:"sandbox"`
+		} `json:"interfaces"`
+	}
+	if json.Unmarshal(a.Result, &result) != nil {
+		return ""
+	}
+	for _, i := range result.Interfaces {
+		if i.Sandbox != "" {
+			return i.Sandbox
+		}
+	}
+	return ""
+}
+
+func (l layout) undoPort(ctx context.Context, a attachment) error {
+	if len(a.Arguments.PortMappings) == 0 {
+		return nil
 	}
 	config, err := portmapConfig(a)
 	if err != nil {
 		return fmt.Errorf("take back the host ports of container %s: %w", a.ContainerID, err)
+	}
+	if config == nil {
+		return nil
 	}
 	plugin := l.portmap()
 	if plugin == "" {
@@ -74,7 +105,8 @@ func (l layout) undoPort(ctx context.Context, file string) error {
 	return nil
 }
 
-// portmapConfig is what the library would hand the plugin.
+// portmapConfig is what the library would hand the plugin, if the network has it:
+// the loopback one is told of the ports too.
 func portmapConfig(a attachment) ([]byte, error) {
 	var list struct {
 		Version string           `json:"cniVersion"`
@@ -94,7 +126,7 @@ func portmapConfig(a attachment) ([]byte, error) {
 		}
 		return json.Marshal(p)
 	}
-	return nil, errors.New("its network has no portmap plugin")
+	return nil, nil
 }
 
 // portmap finds the plugin in any unpacked bundle, or on the host.

@@ -78,7 +78,8 @@ func Start(ctx context.Context, c Config) (*Runtime, error) {
 	if r.systemd, err = chooseDriver(c.CgroupDriver); err != nil {
 		return nil, err
 	}
-	if err := required(Check(ctx, c)); err != nil {
+	// What it takes a trial to know, the start itself finds out.
+	if err := required(look(ctx, c, false)); err != nil {
 		return nil, err
 	}
 	if err := l.make(); err != nil {
@@ -88,6 +89,9 @@ func Start(ctx context.Context, c Config) (*Runtime, error) {
 		return nil, err
 	}
 	if err := r.begin(ctx); err != nil {
+		if why := required(Check(context.WithoutCancel(ctx), c)); why != nil {
+			err = errors.Join(why, err)
+		}
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
@@ -127,7 +131,7 @@ func (r *Runtime) begin(ctx context.Context) error {
 		return err
 	}
 	r.network = Network{Bridge: r.layout.bridge(), Subnets: subnets}
-	list, err := r.layout.renderConflist(subnets)
+	list, err := r.layout.renderConflist(subnets, hostMTU())
 	if err != nil {
 		return err
 	}
