@@ -50,8 +50,10 @@ func (b bundle) ensure(ctx context.Context, command []string) (repaired []string
 	if err != nil {
 		return nil, err
 	}
-	if left := b.damaged(); len(left) > 0 {
-		return nil, fmt.Errorf("unpack the runtime: damaged after it was written: %s", strings.Join(names(left), ", "))
+	for path := range bad { // whole or not there: the digest was checked on the way
+		if _, err := os.Stat(filepath.Join(b.dir, path)); err != nil {
+			return nil, fmt.Errorf("unpack the runtime: %w", err)
+		}
 	}
 	return names(bad), nil
 }
