@@ -11,6 +11,7 @@ import (
 
 	"nodal/host/cri"
 	"nodal/node"
+	sim "nodal/sim/cri"
 )
 
 func TestContainerdRunsCommandsInAContainer(t *testing.T) {
@@ -58,4 +59,15 @@ func TestContainerdStreamsCommandsInAContainer(t *testing.T) {
 	if _, err := f.cri.Exec(ctx, container, []string{"sh", "-c", "echo up; sleep 1000"}, cri.Streams{Stdout: writer}); err == nil {
 		t.Error("a cancelled command ended without an error")
 	}
+}
+
+func TestARuntimeThatHangsIsNotACommandThatDoes(t *testing.T) {
+	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
+		_, container := f.start()
+		server.Inject(sim.Faults{Rules: []sim.Rule{{Method: "ExecSync", Kind: sim.Hang}}})
+		_, _, _, err := f.cri.ExecSync(f.Context(), container, []string{"exit", "0"}, time.Second)
+		if !errors.Is(err, node.ErrUnavailable) {
+			t.Errorf("got %v, want the runtime unavailable", err)
+		}
+	})
 }

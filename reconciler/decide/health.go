@@ -41,12 +41,12 @@ func (v *View) sentence(c *corev1.Container, kind node.ProbeKind) string {
 	return text
 }
 
-// noteEvery bounds how often the health of one container is journalled.
+// noteEvery bounds how often a container's readiness is journalled.
 const noteEvery = 10 * time.Second
 
 // noteHealth journals what the probes have shown, for the next start of the agent: it
-// finds the container running, but nobody can tell it anew whether that was ready. A
-// container that changes all the time is noted now and then.
+// finds the container running, but nobody can tell it anew whether that was ready.
+// Readiness that comes and goes all the time is noted now and then.
 func noteHealth(p *Plan, v *View) bool {
 	for c := range v.containers() {
 		run := v.current(c.Name)
@@ -60,7 +60,7 @@ func noteHealth(p *Plan, v *View) bool {
 		if health == noted {
 			continue
 		}
-		if due := noted.Changed().Add(noteEvery); v.now.Before(due) {
+		if due := noted.Since.Add(noteEvery); v.now.Before(due) {
 			p.wait(due, "")
 			continue
 		}

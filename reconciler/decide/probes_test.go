@@ -91,6 +91,8 @@ func TestNoteHealth(t *testing.T) {
 		{"what is noted is not noted again", pod(always, ready, running("app"), health(isReady(9)), noted(isReady(9))), ""},
 		{"a change is noted", pod(always, ready, running("app"), health(node.Health{Since: ago(1)}), noted(isReady(11))), "note app is not ready"},
 		{"but not one change right after the other", pod(always, ready, running("app"), health(node.Health{Since: ago(1)}), noted(isReady(4))), "wake in 6s"},
+		{"that it has started does not put off that it is ready", pod(always, ready, running("app"), noted(node.Health{Started: ago(1)}), health(node.Health{Started: ago(1), Ready: true, Since: ago(0)})),
+			"note app is started, ready"},
 		{"what was noted of an older run does not count", pod(always, ready, exited("app", 1), noted(isReady(9)), running("app")), ""},
 		{"nor is it of any use once a run has ended", pod(always, ready, exited("app", 1), health(isReady(1))), ""},
 		{"a note that failed rests", pod(always, ready, running("app"), health(isReady(1)), fault("health/app", 3)), "wake in 3s; why Broken"},

@@ -1,0 +1,116 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// patient is a pod whose probes answer as files in its container say: started,
+// hung, and ready by HTTP.
+func patient(name string) string {
+	return adding(shell(name, "mkdir /www; httpd -p 8080 -h /www; trap 'exit 9' TERM; while :; do sleep 0.1; done"),
+		"ports: [{name: web, containerPort: 8080}]",
+		"startupProbe: {exec: {command: [test, -f, /started]}, periodSeconds: 1, failureThreshold: 100}",
+		"livenessProbe: {exec: {command: [test, '!', -f, /hung]}, periodSeconds: 1, failureThreshold: 2, terminationGracePeriodSeconds: 7}",
+		"readinessProbe: {httpGet: {path: /ready, port: web}, periodSeconds: 1, failureThreshold: 1}",
+	)
+}
+
+// do runs a script in a pod's container.
+func (n *node) do(pod, script string) {
+	n.t.Helper()
+	got := n.curl("/v1/namespaces/default/pods/"+pod+"/containers/main:run", "-d", fmt.Sprintf(`{"command": ["sh", "-c", %q]}`, script))
+	if got.code != 200 {
+		n.t.Fatalf("run %s in %s: got %s, want 200", script, pod, got)
+	}
+}
+
+// state is how far a pod's probes let it come.
+func state(p *corev1.Pod) string {
+	s := containerStatus(p, "main")
+	return fmt.Sprintf("started=%t ready=%t restarts=%d Ready=%s", s.Started != nil && *s.Started, s.Ready, s.RestartCount, condition(p, corev1.PodReady))
+}
+
+func (n *node) waitState(name, want string) *corev1.Pod {
+	n.t.Helper()
+	return n.wait(name, name+" "+want, func(p *corev1.Pod) bool {
+		return containerStatus(p, "main").State.Running != nil && state(p) == want
+	})
+}
+
+func readyTime(p *corev1.Pod) string {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.LastTransitionTime.String()
+		}
+	}
+	return "never"
+}
+
+func TestProbesGateAndShowAndRestart(t *testing.T) {
+	n := start(t)
+	events := n.follow("/v1/events:watch")
+	n.apply(patient("patient"))
+	n.waitState("patient", "started=false ready=false restarts=0 Ready=False")
+	n.do("patient", "touch /www/ready")
+	events.until("Startup probe failed: the command ended with exit code 1")
+	if p := n.get("patient"); state(p) != "started=false ready=false restarts=0 Ready=False" {
+		t.Errorf("before its startup probe the pod is %s", state(p))
+	}
+	n.do("patient", "touch /started")
+	n.waitState("patient", "started=true ready=true restarts=0 Ready=True")
+	n.do("patient", "rm /www/ready")
+	n.waitState("patient", "started=true ready=false restarts=0 Ready=False")
+	events.until("Readiness probe failed: GET http://")
+	n.do("patient", "touch /www/ready")
+	ready := n.waitState("patient", "started=true ready=true restarts=0 Ready=True")
+
+	// Its last change may be noted a few seconds later; that it was ready is noted.
+	n.Kill()
+	n.up()
+	n.unmoved("patient")
+	if p := n.get("patient"); containerStatus(p, "main").RestartCount != 0 || readyTime(p) > readyTime(ready) {
+		t.Errorf("after a kill of the agent: %s, ready since %s; want it as before, since %s", state(p), readyTime(p), readyTime(ready))
+	}
+
+	events = n.follow("/v1/events:watch")
+	n.do("patient", "touch /hung")
+	if got := events.until(`"Killing"`); !strings.Contains(got, "within 7s: Container main failed liveness probe, will be restarted") {
+		t.Errorf("the event is %s", got)
+	}
+	p := n.waitState("patient", "started=false ready=false restarts=1 Ready=False")
+	if last := containerStatus(p, "main").LastTerminationState.Terminated; last == nil || last.ExitCode != 9 {
+		t.Errorf("the run that hung ended as %+v, want code 9: it was asked to end", last)
+	}
+	n.do("patient", "touch /started /www/ready")
+	n.waitState("patient", "started=true ready=true restarts=1 Ready=True")
+	n.deletePod("patient", "")
+}
+
+// What cannot be asked says nothing about a container: it is neither ready nor ended.
+func TestProbesThatCannotBeAsked(t *testing.T) {
+	n := start(t)
+	events := n.follow("/v1/events:watch")
+	n.apply(adding(web("open"), "readinessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1}"))
+	n.waitRunning("open")
+	for _, c := range []struct{ name, probe, problem string }{
+		{"noport", "{httpGet: {port: gone}, periodSeconds: 1, failureThreshold: 1}", "errored: find port"},
+		{"nocommand", "{exec: {command: [/not/there]}, periodSeconds: 1, failureThreshold: 1}", "probe errored: "},
+		{"metadata", "{httpGet: {host: 169.254.169.254, port: 80}, periodSeconds: 1, failureThreshold: 1}", "probes may not go there"},
+		{"loopback", "{tcpSocket: {host: localhost, port: 80}, periodSeconds: 1, failureThreshold: 1}", "probes may not go there"},
+	} {
+		n.apply(adding(web(c.name), "livenessProbe: "+c.probe, "readinessProbe: "+c.probe))
+		told := events.until(c.problem)
+		for !strings.Contains(told, c.name) {
+			told = events.until(c.problem)
+		}
+		if !strings.Contains(told, `"Unhealthy"`) {
+			t.Errorf("%s: the event is %s, want Unhealthy", c.name, told)
+		}
+		n.waitState(c.name, "started=true ready=false restarts=0 Ready=False")
+	}
+	n.waitState("open", "started=true ready=true restarts=0 Ready=True")
+}
