@@ -2,10 +2,11 @@ package noderuntime
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/host/runtime"
+	"nodal/host/runtime/embedded"
 	"nodal/test/rig"
 )
 
@@ -25,6 +27,21 @@ type node struct {
 	events chan runtime.Event
 	cri    runtimeapi.RuntimeServiceClient
 	images runtimeapi.ImageServiceClient
+}
+
+// onBoth runs a test on the programs of the host, and on the bundle if this
+// build has one.
+func onBoth(t *testing.T, test func(t *testing.T, n *node)) {
+	t.Run("host", func(t *testing.T) { test(t, newNode(t)) })
+	archive, index, ok := embedded.Bundle()
+	if !ok {
+		return
+	}
+	t.Run("bundle", func(t *testing.T) {
+		n := newNode(t)
+		n.config.Archive, n.config.Index = archive, index
+		test(t, n)
+	})
 }
 
 // newNode prepares a node that leaves nothing behind, or fails its test.
@@ -127,13 +144,20 @@ func (n *node) pod(name string, ports ...*runtimeapi.PortMapping) (sandbox, cont
 	return s.PodSandboxId, c.ContainerId
 }
 
-func (n *node) exec(container string, command ...string) string {
+// namespace is the network namespace of a pod.
+func (n *node) namespace(sandbox string) string {
 	n.t.Helper()
-	reply, err := n.cri.ExecSync(n.t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: container, Cmd: command, Timeout: 10})
+	reply, err := n.cri.PodSandboxStatus(n.t.Context(), &runtimeapi.PodSandboxStatusRequest{PodSandboxId: sandbox, Verbose: true})
 	if err != nil {
-		n.t.Fatalf("exec %v: %v", command, err)
+		n.t.Fatalf("sandbox status: %v", err)
 	}
-	return strings.TrimSpace(string(reply.Stdout) + string(reply.Stderr))
+	var info struct {
+		Pid int `json:"pid"`
+	}
+	if err := json.Unmarshal([]byte(reply.Info["info"]), &info); err != nil {
+		n.t.Fatalf("sandbox status: %v", err)
+	}
+	return fmt.Sprintf("/proc/%d/ns/net", info.Pid)
 }
 
 // wantRunning fails unless the container runs in its first life.

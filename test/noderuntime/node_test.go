@@ -7,8 +7,10 @@ import (
 	"net"
 	"net/http"
 	"os"
+	goruntime "runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -17,8 +19,9 @@ import (
 	"nodal/test/rig"
 )
 
-func TestPodsOutliveAgentAndContainerd(t *testing.T) {
-	n := newNode(t)
+func TestPodsOutliveAgentAndContainerd(t *testing.T) { onBoth(t, podsOutliveAgentAndContainerd) }
+
+func podsOutliveAgentAndContainerd(t *testing.T, n *node) {
 	first := n.start()
 	n.wantEvent(runtime.Started)
 	_, container := n.pod("a")
@@ -86,8 +89,9 @@ func kill(t *testing.T, pid int) {
 	}
 }
 
-func TestSecondAgentIsRefused(t *testing.T) {
-	n := newNode(t)
+func TestSecondAgentIsRefused(t *testing.T) { onBoth(t, secondAgentIsRefused) }
+
+func secondAgentIsRefused(t *testing.T, n *node) {
 	r := n.start()
 	defer r.Close()
 	_, err := runtime.Start(t.Context(), n.config)
@@ -99,9 +103,11 @@ func TestSecondAgentIsRefused(t *testing.T) {
 	}
 }
 
-func TestTwoNodesShareAMachine(t *testing.T) {
-	n := newNode(t)
+func TestTwoNodesShareAMachine(t *testing.T) { onBoth(t, twoNodesShareAMachine) }
+
+func twoNodesShareAMachine(t *testing.T, n *node) {
 	m := newNodeBeside(t, n.rig)
+	m.config.Archive, m.config.Index = n.config.Archive, n.config.Index
 	a, b := n.start(), m.start()
 	defer a.Close()
 	defer b.Close()
@@ -121,20 +127,25 @@ func TestTwoNodesShareAMachine(t *testing.T) {
 	m.wantRunning(other)
 }
 
-func TestHostPorts(t *testing.T) {
-	n := newNode(t)
+func TestHostPorts(t *testing.T) { onBoth(t, hostPorts) }
+
+func hostPorts(t *testing.T, n *node) {
 	r := n.start()
 	defer r.Close()
 	port := freePort(t)
-	n.pod("server", &runtimeapi.PortMapping{ContainerPort: 8080, HostPort: port})
-	_, client := n.pod("client")
+	server, _ := n.pod("server", &runtimeapi.PortMapping{ContainerPort: 8080, HostPort: port})
+	client, _ := n.pod("client")
 	for _, host := range []string{"127.0.0.1", hostAddress(t)} {
 		if got := get(t, fmt.Sprintf("http://%s:%d/index.html", host, port)); got != "hello" {
 			t.Errorf("over %s: got %q", host, got)
 		}
 	}
-	if got := n.exec(client, "wget", "-T", "5", "-q", "-O", "-", fmt.Sprintf("http://%s:%d/index.html", hostAddress(t), port)); got != "hello" {
+	address := fmt.Sprintf("%s:%d", hostAddress(t), port)
+	if got := getFrom(t, n.namespace(client), address, "/index.html"); got != "hello" {
 		t.Errorf("from another pod: got %q", got)
+	}
+	if got := getFrom(t, n.namespace(server), address, "/index.html"); got != "hello" {
+		t.Errorf("from the pod itself: got %q", got)
 	}
 }
 
@@ -172,6 +183,52 @@ func get(t *testing.T, url string) string {
 		t.Errorf("get: %v", err)
 	}
 	return strings.TrimSpace(string(body))
+}
+
+// getFrom gets a page from inside of a network namespace.
+func getFrom(t *testing.T, namespace, address, path string) string {
+	t.Helper()
+	type answer struct {
+		conn net.Conn
+		err  error
+	}
+	dialled := make(chan answer)
+	go func() {
+		goruntime.LockOSThread() // and never unlocked: the thread ends with us
+		conn, err := dialFrom(namespace, address)
+		dialled <- answer{conn, err}
+	}()
+	a := <-dialled
+	if a.err != nil {
+		t.Errorf("dial: %v", a.err)
+		return ""
+	}
+	client := http.Client{Transport: &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return a.conn, nil }, DisableKeepAlives: true,
+	}}
+	reply, err := client.Get("http://" + address + path)
+	if err != nil {
+		t.Errorf("get: %v", err)
+		return ""
+	}
+	defer reply.Body.Close()
+	body, err := io.ReadAll(reply.Body)
+	if err != nil {
+		t.Errorf("get: %v", err)
+	}
+	return strings.TrimSpace(string(body))
+}
+
+func dialFrom(namespace, address string) (net.Conn, error) {
+	ns, err := os.Open(namespace)
+	if err != nil {
+		return nil, err
+	}
+	defer ns.Close()
+	if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
+		return nil, err
+	}
+	return net.DialTimeout("tcp", address, 5*time.Second)
 }
 
 func TestThisMachineCanRunContainers(t *testing.T) {
