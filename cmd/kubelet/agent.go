@@ -25,6 +25,7 @@ import (
 	"nodal/node/intake"
 	"nodal/node/manifest"
 	"nodal/reconciler"
+	"nodal/server/auth"
 )
 
 const (
@@ -51,6 +52,7 @@ type agent struct {
 	runtime *runtime
 	own     *ownRuntime // nil: the runtime is somebody else's
 	logs    logs.Layout
+	guard   *auth.Authenticator // of the API
 
 	supervisor notify.Supervisor
 }
@@ -76,7 +78,7 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	if a.state, err = openState(cfg.Dirs.Root, log); err != nil {
 		return nil, err
 	}
-	if err := a.reachRuntime(ctx); err != nil {
+	if err := a.prepare(ctx); err != nil {
 		return nil, closing(a.state.journal, err)
 	}
 	a.site = node.Site{NodeName: cfg.NodeName, HostIPs: a.machine.ips, Runtime: "containerd", BackoffMax: cfg.CrashLoopMax}
@@ -89,6 +91,20 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 		return nil, errors.Join(err, a.close())
 	}
 	return a, nil
+}
+
+// prepare makes the node's identity, at its first start, while the runtime comes
+// up.
+func (a *agent) prepare(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return a.reachRuntime(ctx) })
+	if !a.cfg.RunOnce { // which serves nobody
+		group.Go(func() (err error) {
+			a.guard, err = a.door()
+			return err
+		})
+	}
+	return group.Wait()
 }
 
 // reachRuntime takes the runtime that is configured, or brings one up.

@@ -24,16 +24,12 @@ const (
 
 // serve opens the listeners and answers until the context ends.
 func (a *agent) serve(ctx context.Context) error {
-	door, err := a.door()
+	srv, err := a.server(a.guard)
 	if err != nil {
 		return err
 	}
-	srv, err := a.server(door)
-	if err != nil {
-		return err
-	}
-	front := listen.New(listen.Config{HTTP: srv.HTTP(), GRPC: srv.GRPC(), ConnContext: door.ConnContext, Grace: drain, Log: a.log})
-	places, err := a.listeners(door)
+	front := listen.New(listen.Config{HTTP: srv.HTTP(), GRPC: srv.GRPC(), ConnContext: a.guard.ConnContext, Grace: drain, Log: a.log})
+	places, err := a.listeners(a.guard)
 	if err != nil {
 		return err
 	}

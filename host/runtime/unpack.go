@@ -88,7 +88,7 @@ func (b bundle) layDown(want map[string]bool) (err error) {
 		}()
 	}
 	decoder, err := zstd.NewReader(bytes.NewReader(b.archive),
-		zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true), zstd.WithDecoderConcurrency(1))
+		zstd.WithDecoderMaxWindow(window), zstd.WithDecoderConcurrency(0))
 	if err != nil {
 		return fmt.Errorf("read the runtime's archive: %w", err)
 	}
