@@ -50,7 +50,7 @@ func TestTheExampleNodeAnswersGoesOnAndGoes(t *testing.T) {
 	if err := awaitAnswer(t.Context(), page); err != nil {
 		t.Errorf("without its kubelet the pod is gone: %v", err)
 	}
-	if a, err = e.bringUp(t.Context()); err != nil {
+	if _, err = e.bringUp(t.Context()); err != nil {
 		t.Fatalf("the second time: %v\n%s", err, out.String())
 	}
 	if again := "http://" + between(out.String()[strings.LastIndex(out.String(), "curl http://"):], "curl http://", "\n"); again != page {
