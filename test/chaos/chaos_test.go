@@ -74,7 +74,9 @@ func (c *chaos) bringUp(names []string, strike func(*chaos)) {
 	for range 1 + c.rand.IntN(3) {
 		c.pause(1500 * time.Millisecond)
 		c.lookBefore(r)
+		began := time.Now()
 		strike(c)
+		r.strikes = append(r.strikes, span{began, time.Now()})
 	}
 	r.accepted = <-posted
 	c.check(r, c.d.Await("all accepted pods are ready", func(p daemon.Pods) bool { return p.Ready(names...) }))

@@ -1,11 +1,19 @@
 // Package chaos kills the agent and the container runtime at random moments
-// while pods start and end, and then asks the runtime for the truth: every pod
-// that was accepted runs exactly once, and nothing that ran was started again.
+// while pods start and end, and then asks for the truth: every pod that was
+// accepted runs exactly once, in one sandbox, and nothing that ran was started
+// again.
 //
 //	NODAL_CHAOS_ROUNDS=100 go test -run Chaos ./test/chaos    # make chaos
 //	NODAL_CHAOS_SEED=42 go test -run Chaos ./test/chaos       # the same choices again
 //
-// A start that a kill interrupts is given up by the runtime: such an attempt
-// has never run, stays as an exited one, and the next attempt takes its place.
-// Start reading at play in chaos_test.go; truth_test.go is what has to hold.
+// The truth is asked of two who know nothing of the agent: of the runtime, and
+// of the programs themselves, which hold a connection to the test for as long
+// as they live (witness_test.go).
+//
+// A start that a kill interrupts is given up by the runtime. Such an attempt
+// has never run, even if its program was alive for a moment, and it may be
+// followed by another.
+//
+// Start reading at play in chaos_test.go; truth_test.go collects the evidence
+// and evidence_test.go judges it.
 package chaos

@@ -15,7 +15,8 @@ type evidence struct {
 	uid       string                       // as accepted
 	attempts  []*runtimev1.ContainerStatus // all that the runtime ever showed; in the order of their numbers
 	sandboxes []*runtimev1.PodSandbox
-	runs      []run  // as the programs told, in the order in which they began
+	runs      []span // as the programs told, in the order in which they began
+	strikes   []span
 	before    string // the container that ran before a strike, if one did
 	restarts  int32  // as the API shows
 }
@@ -58,17 +59,23 @@ func (e evidence) runningFaults() (faults []string) {
 	return faults
 }
 
+// afterStrike is how long a runtime may take to give up the starts that a
+// strike cut.
+const afterStrike = 5 * time.Second
+
 // programFaults looks for programs that ran beside or before the one that is
-// wanted. Only a start that was cut may have left one before it.
+// wanted. Only one that a strike cut in its start may have come before.
 func (e evidence) programFaults() (faults []string) {
 	if got := alive(e.runs); got != 1 {
 		faults = append(faults, fmt.Sprintf("%d programs are alive, want 1", got))
 	}
-	if got, cuts := len(e.runs)-1, e.cuts(); got > cuts {
-		faults = append(faults, fmt.Sprintf("%d programs came before the last one, but only %d starts were cut", got, cuts))
+	for _, r := range e.runs[:max(0, len(e.runs)-1)] {
+		if !slices.ContainsFunc(e.strikes, r.cutBy) {
+			faults = append(faults, fmt.Sprintf("a program came before the last one, and no strike cut it: %s", r))
+		}
 	}
 	if a, b, ok := together(e.runs); ok {
-		faults = append(faults, fmt.Sprintf("two programs were alive at once: one %s, one %s", a, b))
+		faults = append(faults, fmt.Sprintf("two programs were alive at once: %s and %s", a, b))
 	}
 	return faults
 }
@@ -98,9 +105,17 @@ func (e evidence) cuts() (n int) {
 // cut says whether a start was given up half-way. An agent that is killed hangs
 // up on the runtime, which then drops the starts it was asked for: it kills a
 // program that is just under way and keeps an attempt that was never started.
-// That is no run, and the next attempt may follow it.
+// That is no run, and the next attempt may follow it. A runtime that is killed
+// does so when it comes back, and the same attempt may then be started again.
 func cut(a *runtimev1.ContainerStatus) bool {
 	return a.GetState() == runtimev1.ContainerState_CONTAINER_EXITED && a.GetStartedAt() == 0
+}
+
+// cutBy says whether a strike can have made the runtime end a program that was
+// just being started.
+func (s span) cutBy(strike span) bool {
+	until := strike.ended.Add(afterStrike)
+	return s.began.Before(until) && s.ended.After(strike.began) && s.ended.Before(until)
 }
 
 // String is the evidence as a failure shows it.
@@ -123,7 +138,10 @@ func (e evidence) String() string {
 		b.WriteByte('\n')
 	}
 	for _, r := range e.runs {
-		fmt.Fprintf(&b, "a program %s\n", r)
+		fmt.Fprintf(&b, "a program lived %s\n", r)
+	}
+	for _, s := range e.strikes {
+		fmt.Fprintf(&b, "a strike %s\n", s)
 	}
 	return b.String()
 }

@@ -38,7 +38,10 @@ func TestEvidenceTellsWhatIsWrong(t *testing.T) {
 	}{
 		{"one run in one sandbox", func(*evidence) {}, ""},
 		{"a start that was cut", second, ""},
-		{"a start that was cut after its program began", func(e *evidence) { second(e); e.runs = []run{{at(1), at(2)}, {began: at(3)}} }, ""},
+		{"a program that was cut", func(e *evidence) { second(e); e.runs = []span{{at(10), at(12)}, {began: at(13)}} }, ""},
+		{"a program that was cut and started again as the same attempt", func(e *evidence) { e.runs = []span{{at(10), at(12)}, {began: at(13)}} }, ""},
+		{"a program that ended before the strike", func(e *evidence) { second(e); e.runs = []span{{at(8), at(10)}, {began: at(13)}} }, "no strike cut it"},
+		{"a program that ended long after the strike", func(e *evidence) { second(e); e.runs = []span{{at(11), at(20)}, {began: at(21)}} }, "no strike cut it"},
 		{"the same container as before the strike", func(e *evidence) { e.before = "c0" }, ""},
 		{"another container than before the strike", func(e *evidence) { second(e); e.before = "c0" }, "ran before a strike"},
 		{"a run that ended and was followed", func(e *evidence) { second(e); e.attempts[0] = exited(0, 1) }, "attempt 0 ran and ended"},
@@ -50,9 +53,8 @@ func TestEvidenceTellsWhatIsWrong(t *testing.T) {
 		{"a container of the pod's forerunner", func(e *evidence) { e.uid = "v" }, "of another pod"},
 		{"restarts that the API hides", func(e *evidence) { second(e); e.restarts = 0 }, "shows 0 restarts"},
 		{"a program that nobody heard of", func(e *evidence) { e.runs = nil }, "0 programs are alive"},
-		{"an earlier program behind the runtime's back", func(e *evidence) { e.runs = []run{{at(1), at(2)}, {began: at(3)}} }, "only 0 starts were cut"},
-		{"a cut program that lived on for a while", func(e *evidence) { second(e); e.runs = []run{{at(1), at(3)}, {began: at(2)}} }, "alive at once"},
-		{"a cut program that lives on", func(e *evidence) { second(e); e.runs = []run{{began: at(1)}, {began: at(2)}} }, "2 programs are alive"},
+		{"a cut program that lived on for a while", func(e *evidence) { second(e); e.runs = []span{{at(1), at(3)}, {began: at(2)}} }, "alive at once"},
+		{"a cut program that lives on", func(e *evidence) { second(e); e.runs = []span{{began: at(1)}, {began: at(2)}} }, "2 programs are alive"},
 		{"no sandbox", func(e *evidence) { e.sandboxes = nil }, "0 sandboxes"},
 		{"a dead sandbox", func(e *evidence) { e.sandboxes[0] = dead }, "want 1 that is ready"},
 		{"a sandbox of the pod's forerunner", func(e *evidence) { e.sandboxes[0] = sandbox("v", runtimev1.PodSandboxState_SANDBOX_READY) }, "of another pod"},
@@ -60,7 +62,8 @@ func TestEvidenceTellsWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := evidence{
-				uid: "u", attempts: []*runtimev1.ContainerStatus{running(0)}, sandboxes: []*runtimev1.PodSandbox{ready}, runs: []run{{began: at(1)}},
+				uid: "u", attempts: []*runtimev1.ContainerStatus{running(0)}, sandboxes: []*runtimev1.PodSandbox{ready}, runs: []span{{began: at(1)}},
+				strikes: []span{{at(11), at(12)}},
 			}
 			c.change(&e)
 			got := strings.Join(e.faults(), "; ")

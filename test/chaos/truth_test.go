@@ -27,6 +27,7 @@ type round struct {
 	accepted map[string]string                                // uid by pod
 	attempts map[string]map[string]*runtimev1.ContainerStatus // by pod and container
 	before   map[string]string                                // container by pod: what ran before a strike
+	strikes  []span
 }
 
 func newRound() *round {
@@ -79,7 +80,7 @@ func (c *chaos) check(r *round, shown daemon.Pods) {
 	cuts, begun := 0, 0
 	for _, name := range names {
 		e := evidence{
-			uid: r.accepted[name], sandboxes: sandboxes[name], runs: c.witness.of(name), before: r.before[name],
+			uid: r.accepted[name], sandboxes: sandboxes[name], runs: c.witness.of(name), strikes: r.strikes, before: r.before[name],
 			attempts: slices.SortedFunc(maps.Values(r.attempts[name]), func(a, b *runtimev1.ContainerStatus) int {
 				return cmp.Compare(a.GetMetadata().GetAttempt(), b.GetMetadata().GetAttempt())
 			}),

@@ -17,18 +17,18 @@ import (
 type witness struct {
 	port  int
 	mu    sync.Mutex
-	runs  map[string][]run // by pod, in the order in which they began
-	heard chan struct{}    // closed and made anew at every change
+	runs  map[string][]span // by pod, in the order in which they began
+	heard chan struct{}     // closed and made anew at every change
 }
 
-// run is one life of a program.
-type run struct{ began, ended time.Time } // ended is zero while it lives
+// span is the life of a program; ended is zero while it lives.
+type span struct{ began, ended time.Time }
 
-func (r run) String() string {
-	if r.ended.IsZero() {
-		return "ran from " + clock(r.began)
+func (s span) String() string {
+	if s.ended.IsZero() {
+		return "from " + clock(s.began)
 	}
-	return fmt.Sprintf("ran from %s to %s", clock(r.began), clock(r.ended))
+	return fmt.Sprintf("from %s to %s", clock(s.began), clock(s.ended))
 }
 
 func clock(t time.Time) string { return t.Format("15:04:05.000") }
@@ -38,7 +38,7 @@ func listen(t *testing.T) *witness {
 	t.Helper()
 	l, err := net.Listen("tcp4", ":0")
 	must(t, err)
-	w := &witness{port: l.Addr().(*net.TCPAddr).Port, runs: map[string][]run{}, heard: make(chan struct{})}
+	w := &witness{port: l.Addr().(*net.TCPAddr).Port, runs: map[string][]span{}, heard: make(chan struct{})}
 	var group sync.WaitGroup
 	group.Go(func() {
 		for {
@@ -71,16 +71,16 @@ func (w *witness) hear(conn net.Conn, began time.Time) {
 		return
 	}
 	pod := strings.TrimSpace(line)
-	w.note(pod, run{began: began})
+	w.note(pod, span{began: began})
 	in.ReadByte() // nothing more is ever sent: this ends with the run
-	w.note(pod, run{began, time.Now()})
+	w.note(pod, span{began, time.Now()})
 }
 
 // note takes a run in the place of what was known of it.
-func (w *witness) note(pod string, r run) {
+func (w *witness) note(pod string, r span) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	i, known := slices.BinarySearchFunc(w.runs[pod], r, func(a, b run) int { return a.began.Compare(b.began) })
+	i, known := slices.BinarySearchFunc(w.runs[pod], r, func(a, b span) int { return a.began.Compare(b.began) })
 	if known {
 		w.runs[pod][i] = r
 	} else {
@@ -91,7 +91,7 @@ func (w *witness) note(pod string, r run) {
 }
 
 // of is what was heard of a pod.
-func (w *witness) of(pod string) []run {
+func (w *witness) of(pod string) []span {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.runs[pod])
@@ -118,7 +118,7 @@ func (w *witness) await(pods []string, living int, within time.Duration) bool {
 }
 
 // alive counts the runs that have not ended.
-func alive(runs []run) (n int) {
+func alive(runs []span) (n int) {
 	for _, r := range runs {
 		if r.ended.IsZero() {
 			n++
@@ -128,11 +128,11 @@ func alive(runs []run) (n int) {
 }
 
 // together finds two neighbours that were alive at the same time.
-func together(runs []run) (a, b run, found bool) {
+func together(runs []span) (a, b span, found bool) {
 	for i := 1; i < len(runs); i++ {
 		if before := runs[i-1]; before.ended.IsZero() || before.ended.After(runs[i].began) {
 			return before, runs[i], true
 		}
 	}
-	return run{}, run{}, false
+	return span{}, span{}, false
 }
