@@ -7,236 +7,247 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
 )
 
-// packed is a bundle of made-up programs.
-func packed(t *testing.T, files map[string]string) (archive, index []byte) {
+func contents() map[string][]byte {
+	return map[string][]byte{
+		"bin/containerd": bytes.Repeat([]byte("containerd"), 20_000),
+		"bin/runc":       bytes.Repeat([]byte("runc"), 20_000),
+		"cni/bridge":     []byte("bridge"),
+	}
+}
+
+// pack makes an archive and its index.
+func pack(t *testing.T, files map[string][]byte) (archive, index []byte) {
 	t.Helper()
-	var out bytes.Buffer
-	compressor, err := zstd.NewWriter(&out)
+	var packed bytes.Buffer
+	zip, err := zstd.NewWriter(&packed)
 	if err != nil {
 		t.Fatal(err)
 	}
+	out := tar.NewWriter(zip)
 	var list struct {
 		Files []bundleFile `json:"files"`
 	}
-	w := tar.NewWriter(compressor)
-	for _, path := range slices.Sorted(maps.Keys(files)) {
-		content := files[path]
-		err := w.WriteHeader(&tar.Header{Name: path, Mode: 0o755, Size: int64(len(content)), Typeflag: tar.TypeReg})
-		if err == nil {
-			_, err = w.Write([]byte(content))
-		}
-		if err != nil {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		data := files[name]
+		sum := sha256.Sum256(data)
+		list.Files = append(list.Files, bundleFile{Path: name, Size: int64(len(data)), SHA256: hex.EncodeToString(sum[:])})
+		err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(data)), Typeflag: tar.TypeReg})
+		_, err2 := out.Write(data)
+		if err := errors.Join(err, err2); err != nil {
 			t.Fatal(err)
 		}
-		sum := sha256.Sum256([]byte(content))
-		list.Files = append(list.Files, bundleFile{Path: path, Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:])})
-	}
-	if err := errors.Join(w.Close(), compressor.Close()); err != nil {
-		t.Fatal(err)
 	}
 	index, err = json.Marshal(list)
-	if err != nil {
+	if err := errors.Join(err, out.Close(), zip.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return out.Bytes(), index
+	return packed.Bytes(), index
 }
 
-var programsOfTest = map[string]string{"bin/containerd": strings.Repeat("c", 100_000), "bin/runc": "runs", "cni/bridge": "joins"}
-
-// unpacked lays a bundle down below a root directory.
-func unpacked(t *testing.T, root string, files map[string]string) bundle {
+func testBundle(t *testing.T, dirs string) bundle {
 	t.Helper()
-	archive, index := packed(t, files)
-	if err := Unpack(root, archive, index); err != nil {
-		t.Fatal(err)
-	}
-	b, err := readBundle(filepath.Join(root, "runtime", "bundles"), archive, index)
+	archive, index := pack(t, contents())
+	b, err := readBundle(dirs, archive, index)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if bad := b.damaged(); len(bad) > 0 {
-		t.Fatalf("damaged after unpacking: %v", names(bad))
 	}
 	return b
 }
 
-func TestWhatIsDamagedIsLaidDownAnewAndNothingElse(t *testing.T) {
-	for name, damage := range map[string]func(path string) error{
-		"cut short":          func(path string) error { return os.Truncate(path, 3) },
-		"gone":               os.Remove,
-		"changed":            func(path string) error { return os.WriteFile(path, []byte("walk"), 0o755) },
-		"no program":         func(path string) error { return os.Chmod(path, 0o644) },
-		"another's file now": func(path string) error { return errors.Join(os.Remove(path), os.Symlink("/bin/sh", path)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			b := unpacked(t, root, programsOfTest)
-			if err := damage(filepath.Join(b.dir, "bin/runc")); err != nil {
-				t.Fatal(err)
-			}
-			before, err := os.Stat(filepath.Join(b.dir, "bin/containerd"))
+func wantWhole(t *testing.T, b bundle) {
+	t.Helper()
+	for name, want := range contents() {
+		got, err := os.ReadFile(filepath.Join(b.dir, name))
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is not what was packed (%v)", name, err)
+		}
+		if info, err := os.Stat(filepath.Join(b.dir, name)); err != nil || info.Mode().Perm() != 0o755 {
+			t.Errorf("%s has mode %v (%v)", name, info.Mode(), err)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(b.dir, "*/*.new")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestWhatIsDamagedIsLaidDownAnew(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		damage func(dir string) error
+		want   []string
+	}{
+		{"nothing was unpacked", os.RemoveAll, []string{"bin/containerd", "bin/runc", "cni/bridge"}},
+		{"all is whole", func(string) error { return nil }, nil},
+		{"one is missing", func(dir string) error { return os.Remove(dir + "/cni/bridge") }, []string{"cni/bridge"}},
+		{"one is truncated", func(dir string) error { return os.Truncate(dir+"/bin/runc", 7) }, []string{"bin/runc"}},
+		{"one is corrupted", func(dir string) error {
+			f, err := os.OpenFile(dir+"/bin/containerd", os.O_WRONLY, 0)
 			if err != nil {
+				return err
+			}
+			_, err = f.WriteAt([]byte("X"), 77_777)
+			return errors.Join(err, f.Close())
+		}, []string{"bin/containerd"}},
+		{"one cannot be run", func(dir string) error { return os.Chmod(dir+"/bin/runc", 0o644) }, []string{"bin/runc"}},
+		{"a kill left half a file", func(dir string) error {
+			return errors.Join(os.Remove(dir+"/bin/runc"), os.WriteFile(dir+"/bin/runc.new", []byte("ru"), 0o600))
+		}, []string{"bin/runc"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := testBundle(t, t.TempDir())
+			if _, err := b.ensure(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
-			repaired, err := b.ensure(t.Context(), nil)
-			if err != nil || !slices.Equal(repaired, []string{"bin/runc"}) {
-				t.Errorf("repaired %v, %v; want bin/runc", repaired, err)
+			if err := c.damage(b.dir); err != nil {
+				t.Fatal(err)
 			}
-			if bad := b.damaged(); len(bad) > 0 {
-				t.Errorf("still damaged: %v", names(bad))
+			got, err := b.ensure(t.Context(), nil)
+			if err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("laid down %v (%v), want %v", got, err, c.want)
 			}
-			if after, err := os.Stat(filepath.Join(b.dir, "bin/containerd")); err != nil || !os.SameFile(before, after) {
-				t.Errorf("bin/containerd was written again (%v), and something may run from it", err)
-			}
+			wantWhole(t, b)
 		})
 	}
 }
 
-// A kill in between leaves files half written under other names, or missing.
-func TestWhatAKillLeftIsFinished(t *testing.T) {
-	root := t.TempDir()
-	archive, index := packed(t, programsOfTest)
-	b, err := readBundle(filepath.Join(root, "runtime", "bundles"), archive, index)
+func TestRepairLeavesWhatRunsFromTheOldFile(t *testing.T) {
+	b := testBundle(t, t.TempDir())
+	if _, err := b.ensure(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(b.dir, "bin/runc")
+	before, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(
-		os.MkdirAll(filepath.Join(b.dir, "bin"), 0o755),
-		os.WriteFile(filepath.Join(b.dir, "bin/runc.new"), []byte("ru"), 0o600),
-	); err != nil {
+	if err := os.Truncate(path, 3); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.ensure(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if bad := b.damaged(); len(bad) > 0 {
-		t.Errorf("damaged: %v", names(bad))
+	if after, err := os.Stat(path); err != nil || os.SameFile(before, after) {
+		t.Errorf("the file was written over (%v)", err)
 	}
 }
 
-func TestTwoMayUnpackAtOnce(t *testing.T) {
+func TestUnpackingSideBySideEndsWhole(t *testing.T) {
 	root := t.TempDir()
-	archive, index := packed(t, programsOfTest)
+	archive, index := pack(t, contents())
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			// One may find its file renamed away by the other; nothing may end up damaged.
+			// The lock keeps agents apart; a helper whose agent was killed has none.
 			_ = Unpack(root, archive, index)
 		})
 	}
 	group.Wait()
-	b, err := readBundle(filepath.Join(root, "runtime", "bundles"), archive, index)
+	b := testBundle(t, filepath.Join(root, "runtime", "bundles"))
+	if _, err := b.ensure(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	wantWhole(t, b)
+}
+
+func TestArchiveThatIsNotTheIndexedOneIsRefused(t *testing.T) {
+	archive, _ := pack(t, map[string][]byte{"bin/runc": []byte("another")})
+	_, index := pack(t, contents())
+	b, err := readBundle(t.TempDir(), archive, index)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.ensure(t.Context(), nil); err != nil {
-		t.Errorf("the next start fails: %v", err)
+	if _, err := b.ensure(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "digest") {
+		t.Errorf("got error %v, want that the digest differs", err)
+	}
+	if _, err := os.Stat(b.dir); err == nil {
+		t.Error("the directory of what failed is still there")
 	}
 }
 
-func TestAFullDiskIsToldAndNothingHalfStays(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("a disk of its own takes root")
+func TestIndexThatLeavesTheBundleIsRefused(t *testing.T) {
+	if _, err := readBundle("/nowhere", nil, []byte(`{"files":[{"path":"../../etc/passwd"}]}`)); err == nil {
+		t.Error("took a path outside of the bundle")
 	}
-	root := t.TempDir()
-	if err := unix.Mount("tmpfs", root, "tmpfs", 0, "size=64k"); err != nil {
+}
+
+func TestFullDiskIsToldAndNothingStays(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to mount a small disk")
+	}
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=128k"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := unix.Unmount(root, unix.MNT_DETACH); err != nil {
+		if err := unix.Unmount(dir, 0); err != nil {
 			t.Error(err)
 		}
 	})
-	archive, index := packed(t, programsOfTest)
-	err := Unpack(root, archive, index)
-	if !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("got %v, want that the disk is full", err)
+	b := testBundle(t, dir)
+	_, err := b.ensure(t.Context(), nil)
+	if !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("got error %v, want that the disk is full", err)
 	}
-	if !strings.Contains(err.Error(), "bin/containerd") {
-		t.Errorf("the error does not say what was unpacked: %v", err)
-	}
-	entries, err := os.ReadDir(filepath.Join(root, "runtime", "bundles"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) || len(entries) > 0 {
-		t.Errorf("left on the full disk: %v (%v)", entries, err)
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("left on the full disk: %v", left)
 	}
 }
 
-func TestAnArchiveThatBreaksItsPromiseIsNotUsed(t *testing.T) {
-	archive, index := packed(t, programsOfTest)
-	other, _ := packed(t, map[string]string{"bin/containerd": "x", "bin/runc": "evil", "cni/bridge": "joins"})
-	for name, c := range map[string]struct{ archive, index []byte }{
-		"other content than the index says": {other, index},
-		"cut short":                         {archive[:len(archive)/2], index},
-		"no archive":                        {[]byte("hello"), index},
-		"an index that leads outside":       {archive, []byte(`{"files":[{"path":"../../etc/passwd"}]}`)},
-		"an index that is none":             {archive, []byte("hello")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if err := Unpack(t.TempDir(), c.archive, c.index); err == nil {
-				t.Error("got no error")
-			}
-		})
-	}
-}
-
-// An upgrade brings a bundle of another digest beside the old one, which stays as
-// long as something runs from it.
-func TestAnOldBundleStaysWhileItRuns(t *testing.T) {
-	root := t.TempDir()
-	sleep, err := os.ReadFile("/bin/sleep")
+func TestOldBundlesStayWhileSomethingRunsFromThem(t *testing.T) {
+	dirs := t.TempDir()
+	b := testBundle(t, dirs)
+	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
 	}
-	idle := unpacked(t, root, map[string]string{"bin/containerd": "oldest"})
-	old := unpacked(t, root, map[string]string{"bin/containerd": string(sleep)})
-	shim := startProgram(t, filepath.Join(old.dir, "bin/containerd"), "1000")
-	present := unpacked(t, root, programsOfTest)
-	wantDirs := func(when string, want ...bundle) {
-		t.Helper()
-		if err := present.removeOld(); err != nil {
+	for _, name := range []string{"unused", "used"} {
+		if err := os.MkdirAll(filepath.Join(dirs, name, "bin"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		for _, b := range []bundle{idle, old, present} {
-			_, err := os.Stat(b.dir)
-			if wanted := slices.ContainsFunc(want, func(w bundle) bool { return w.dir == b.dir }); (err == nil) != wanted {
-				t.Errorf("%s: %s is there: %t, want %t", when, filepath.Base(b.dir), err == nil, wanted)
-			}
+		if err := os.WriteFile(filepath.Join(dirs, name, "bin/shim"), self, 0o700); err != nil {
+			t.Fatal(err)
 		}
 	}
-	wantDirs("while it runs", old, present)
-	shim()
-	wantDirs("afterwards", present)
+	if _, err := b.ensure(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	shim := startFake(t, filepath.Join(dirs, "used/bin/shim"))
+	if err := b.removeOld(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := listed(t, dirs), []string{filepath.Base(b.dir), "used"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	shim.end()
+	if err := b.removeOld(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := listed(t, dirs), []string{filepath.Base(b.dir)}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
 }
 
-// startProgram runs a program until the returned function is called.
-func startProgram(t *testing.T, path string, args ...string) (stop func()) {
+func listed(t *testing.T, dir string) []string {
 	t.Helper()
-	p, err := os.StartProcess(path, append([]string{path}, args...), &os.ProcAttr{})
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop = sync.OnceFunc(func() {
-		if err := p.Kill(); err != nil {
-			t.Error(err)
-		}
-		if _, err := p.Wait(); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Cleanup(stop)
-	return stop
+	var found []string
+	for _, e := range entries {
+		found = append(found, e.Name())
+	}
+	return found
 }

@@ -1,0 +1,100 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// TestMain is also the way into the programs that tests start: copies of the
+// test's binary, told apart by their names.
+func TestMain(m *testing.M) {
+	switch filepath.Base(os.Args[0]) {
+	case "containerd":
+		if err := fakeContainerd(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	case "shim":
+		io.Copy(io.Discard, os.Stdin)
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// fakeContainerd is ready at once, unless a file beside its configuration says
+// that it is broken.
+func fakeContainerd(config string) error {
+	if _, err := os.Stat(filepath.Join(filepath.Dir(config), "broken")); err == nil {
+		return errors.New("the fake is broken")
+	}
+	text, err := os.ReadFile(config)
+	if err != nil {
+		return err
+	}
+	socket := regexp.MustCompile(`address = "(.*\.sock)"`).FindSubmatch(text)
+	os.Remove(string(socket[1]))
+	listener, err := net.Listen("unix", string(socket[1]))
+	if err != nil {
+		return err
+	}
+	server := grpc.NewServer()
+	runtimeapi.RegisterRuntimeServiceServer(server, fakeRuntime{})
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, server.Stop)
+	return server.Serve(listener)
+}
+
+type fakeRuntime struct {
+	runtimeapi.UnimplementedRuntimeServiceServer
+}
+
+func (fakeRuntime) Status(context.Context, *runtimeapi.StatusRequest) (*runtimeapi.StatusResponse, error) {
+	return &runtimeapi.StatusResponse{Status: &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{
+		{Type: runtimeapi.RuntimeReady, Status: true}, {Type: runtimeapi.NetworkReady, Status: true},
+	}}}, nil
+}
+
+// fake is a copy of the test's binary that waits for its end.
+type fake struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	stdin io.Closer
+	ended bool
+}
+
+func startFake(t *testing.T, path string, args ...string) *fake {
+	t.Helper()
+	cmd := exec.Command(path, args...)
+	stdin, err := cmd.StdinPipe()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	f := &fake{t: t, cmd: cmd, stdin: stdin}
+	t.Cleanup(f.end)
+	return f
+}
+
+func (f *fake) end() {
+	if f.ended {
+		return
+	}
+	f.ended = true
+	f.stdin.Close()
+	if err := f.cmd.Wait(); err != nil {
+		f.t.Errorf("wait for the fake: %v", err)
+	}
+}

@@ -1,0 +1,130 @@
+package runtime
+
+import (
+	"net/netip"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/nftables"
+)
+
+func prefixes(all ...string) []netip.Prefix {
+	var list []netip.Prefix
+	for _, s := range all {
+		list = append(list, netip.MustParsePrefix(s))
+	}
+	return list
+}
+
+func TestSubnetAvoidsTheRoutesOfTheHost(t *testing.T) {
+	free, err := subnet4("node", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := subnet4("node", nil); again != free {
+		t.Errorf("got %v the second time, want %v", again, free)
+	}
+	if pool := netip.MustParsePrefix("10.88.0.0/13"); !pool.Overlaps(free) || netip.MustParsePrefix("10.88.0.0/16").Overlaps(free) {
+		t.Errorf("%v lies outside of our pool", free)
+	}
+	next, err := subnet4("node", []netip.Prefix{netip.PrefixFrom(free.Addr().Next(), 30)})
+	if err != nil || next.Overlaps(free) {
+		t.Errorf("got %v (%v), want another one than %v", next, err, free)
+	}
+	if _, err := subnet4("node", prefixes("10.0.0.0/8")); err == nil {
+		t.Error("found a subnet where all are taken")
+	}
+	last, err := subnet4("node", prefixes("10.89.0.0/16", "10.90.0.0/15", "10.92.0.0/15", "10.94.0.0/16", "10.95.0.0/17", "10.95.128.0/18", "10.95.192.0/19"))
+	if err != nil || !netip.MustParsePrefix("10.95.224.0/19").Overlaps(last) {
+		t.Errorf("got %v (%v), want one of what is left", last, err)
+	}
+}
+
+func TestRoutesOfTheHostAreRead(t *testing.T) {
+	const four = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n" +
+		"eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n" +
+		"eth0\t000200C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n" +
+		"nd-1\t0001590A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n"
+	if got, want := routes4(four, "nd-1"), prefixes("192.0.2.0/24"); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := defaultLink(four); got != "eth0" {
+		t.Errorf("the default route leaves by %q, want eth0", got)
+	}
+	const six = "fd000000000000000000000000000000 40 00000000000000000000000000000000 00 00000000000000000000000000000000 00000100 00000001 00000000 00000001     eth0\n" +
+		"00000000000000000000000000000000 00 00000000000000000000000000000000 00 fd000000000000000000000000000001 00000400 00000001 00000000 00000003     eth0\n" +
+		"broken\n"
+	if got, want := routes6(six, "nd-1"), prefixes("fd00::/64"); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestSharedChainsGoWithTheLastPort(t *testing.T) {
+	const shared = `-P PREROUTING ACCEPT
+-N CNI-HOSTPORT-DNAT
+-N CNI-HOSTPORT-MASQ
+-N DOCKER
+-A PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT
+-A PREROUTING -j DOCKER
+-A POSTROUTING -m comment --comment "CNI portfwd requiring masquerade" -j CNI-HOSTPORT-MASQ
+-A CNI-HOSTPORT-MASQ -m mark --mark 0x2000/0x2000 -j MASQUERADE
+`
+	want := [][]string{
+		{"-D", "PREROUTING", "-m", "addrtype", "--dst-type", "LOCAL", "-j", "CNI-HOSTPORT-DNAT"},
+		{"-D", "POSTROUTING", "-m", "comment", "--comment", "CNI portfwd requiring masquerade", "-j", "CNI-HOSTPORT-MASQ"},
+		{"-F", "CNI-HOSTPORT-DNAT"}, {"-F", "CNI-HOSTPORT-MASQ"},
+		{"-X", "CNI-HOSTPORT-DNAT"}, {"-X", "CNI-HOSTPORT-MASQ"},
+	}
+	if got := sharedChains(shared); !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := sharedChains(shared + "-A CNI-HOSTPORT-DNAT -p tcp -j CNI-DN-1\n"); got != nil {
+		t.Errorf("got %q while somebody has a port, want nothing", got)
+	}
+}
+
+func TestMasqueradeIsOneTableThatComesAndGoes(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to change nftables")
+	}
+	const name = "nodal-test-masquerade"
+	t.Cleanup(func() {
+		if err := removeMasquerade(name); err != nil {
+			t.Error(err)
+		}
+	})
+	conn, err := nftables.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := masquerade(name, prefixes("10.95.255.0/24", "fd01:2::/64")); err != nil {
+			t.Fatal(err)
+		}
+		table := &nftables.Table{Name: name, Family: nftables.TableFamilyINet}
+		rules, err := conn.GetRules(table, &nftables.Chain{Name: "postrouting", Table: table})
+		if err != nil || len(rules) != 4 {
+			t.Errorf("got %d rules (%v), want two for each family", len(rules), err)
+		}
+	}
+	for range 2 {
+		if err := removeMasquerade(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := conn.ListTableOfFamily(name, nftables.TableFamilyINet); err == nil {
+		t.Error("the table is still there")
+	}
+}
+
+func TestMask(t *testing.T) {
+	for _, c := range []struct {
+		ones int
+		want []byte
+	}{{0, []byte{0, 0, 0, 0}}, {13, []byte{255, 248, 0, 0}}, {32, []byte{255, 255, 255, 255}}} {
+		if got := mask(c.ones, 4); !slices.Equal(got, c.want) {
+			t.Errorf("/%d: got %v, want %v", c.ones, got, c.want)
+		}
+	}
+}
