@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"nodal/host/cri"
 	"nodal/host/logs"
 	"nodal/node"
@@ -13,21 +11,10 @@ import (
 	"nodal/server"
 )
 
-// podLogs lets the reconciler remove logs and the server read them.
+// podLogs lets the server read logs.
 type podLogs struct{ layout logs.Layout }
 
-var (
-	_ reconciler.Logs = podLogs{}
-	_ server.Logs     = podLogs{}
-)
-
-func (l podLogs) RemovePod(key node.Key, uid types.UID) error {
-	return l.layout.RemovePod(logs.Pod{Namespace: key.Namespace, Name: key.Name, UID: string(uid)})
-}
-
-func (l podLogs) RemoveRun(key node.Key, uid types.UID, container string, attempt uint32) error {
-	return l.layout.RemoveAttempt(logs.Pod{Namespace: key.Namespace, Name: key.Name, UID: string(uid)}, container, int(attempt))
-}
+var _ server.Logs = podLogs{}
 
 func (l podLogs) Read(ctx context.Context, run server.LogRun, o server.LogOptions, sink server.LogSink) error {
 	path := run.Path

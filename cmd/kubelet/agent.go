@@ -18,6 +18,7 @@ import (
 	"nodal/host/cri"
 	"nodal/host/logs"
 	"nodal/host/notify"
+	"nodal/host/podfiles"
 	"nodal/host/probe"
 	"nodal/host/source"
 	"nodal/node"
@@ -51,7 +52,7 @@ type agent struct {
 	origins []podSource
 	runtime *runtime
 	own     *ownRuntime // nil: the runtime is somebody else's
-	logs    logs.Layout
+	files   podFiles
 	guard   *auth.Authenticator // of the API
 
 	supervisor notify.Supervisor
@@ -64,15 +65,15 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	if err := os.MkdirAll(cfg.Dirs.Root, 0o755); err != nil {
 		return nil, fmt.Errorf("make the root directory: %w", err)
 	}
-	a := &agent{
-		cfg: cfg, log: log, started: time.Now(),
-		logs: logs.Layout{Pods: cfg.Dirs.PodLogs, Links: filepath.Join(filepath.Dir(cfg.Dirs.PodLogs), "containers")},
-	}
+	a := &agent{cfg: cfg, log: log, started: time.Now(), files: filesOf(cfg.Dirs)}
 	var err error
 	if a.supervisor, err = notify.FromEnvironment(); err != nil {
 		return nil, err
 	}
 	if a.machine, err = lookAtMachine(cfg.NodeIPs); err != nil {
+		return nil, err
+	}
+	if a.offer, err = offer(cfg, a.machine); err != nil {
 		return nil, err
 	}
 	if a.state, err = openState(cfg.Dirs.Root, log); err != nil {
@@ -82,9 +83,6 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 		return nil, closing(a.state.journal, err)
 	}
 	a.site = node.Site{NodeName: cfg.NodeName, HostIPs: a.machine.ips, Runtime: "containerd", BackoffMax: cfg.CrashLoopMax}
-	if a.offer, err = offer(cfg, a.machine); err != nil {
-		return nil, errors.Join(err, a.close())
-	}
 	a.sources = node.NewSources(a.locations())
 	a.sources.Delivered(node.SourceAPI, a.started, nil) // what was posted came back with the journal
 	if a.origins, err = a.podSources(); err != nil {
@@ -125,6 +123,13 @@ func (a *agent) reachRuntime(ctx context.Context) error {
 	return nil
 }
 
+func filesOf(dirs config.Dirs) podFiles {
+	return podFiles{
+		logs:  logs.Layout{Pods: dirs.PodLogs, Links: filepath.Join(filepath.Dir(dirs.PodLogs), "containers")},
+		files: podfiles.Tree{Root: filepath.Join(dirs.Root, "pods")},
+	}
+}
+
 func (a *agent) close() error {
 	err := a.runtime.Close()
 	if a.own != nil {
@@ -140,9 +145,10 @@ func (a *agent) runtimeConfig() cri.Config {
 		PodLogsDir: a.cfg.Dirs.PodLogs, CgroupParent: r.CgroupRoot,
 		SeccompDefault: r.SeccompDefault, SeccompDir: filepath.Join(a.cfg.Dirs.Root, "seccomp"),
 		DNS:     cri.DNS{ResolvConf: a.resolvConf(), Servers: r.ClusterDNS, Domain: r.ClusterDomain},
-		Machine: cri.Machine{Name: a.cfg.NodeName, IPs: a.machine.ips, Memory: a.machine.memory},
+		Machine: cri.Machine{Name: a.cfg.NodeName, IPs: a.machine.ips, Memory: a.machine.memory, Allocatable: a.offer.Allocatable},
 		Objects: a.state.store.Object,
 		Hash:    manifest.ContainerHash,
+		Mounts:  a.files.mounts, LastWords: a.files.lastWords, Event: a.state.events.Add,
 	}
 }
 
@@ -206,7 +212,7 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 	}
 	prober := probe.New(probe.Config{Exec: a.runtime, Tell: a.state.events.Add})
 	r := reconciler.New(reconciler.Config{
-		Act:    reconciler.Act{Store: a.state.store, Runtime: a.runtime, Logs: podLogs{a.logs}, Clock: time.Now},
+		Act:    reconciler.Act{Store: a.state.store, Runtime: a.runtime, Logs: a.files, Clock: time.Now},
 		Prober: prober, Events: a.state.events, Sources: a.sources, Site: a.site, Log: a.log,
 		Relist: relist, Starts: sideways(),
 	})

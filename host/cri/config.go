@@ -1,6 +1,7 @@
 package cri
 
 import (
+	"context"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,7 +29,27 @@ type Config struct {
 	// Hash is the fingerprint of a container's spec that is kept with it.
 	Hash func(*corev1.Container) string
 	// Mounts tells what to mount into a container; nil: nothing.
-	Mounts func(*node.Pod, *corev1.Container) ([]*runtimeapi.Mount, error)
+	Mounts func(Run) ([]*runtimeapi.Mount, error)
+	// LastWords reads what a run that has ended left to be told; nil: nothing.
+	LastWords func(context.Context, Ending) (string, error)
+	// Event tells what a pod's owner should know; nil: nobody.
+	Event func(node.Event)
+}
+
+// Run is a run of a container that is about to be made.
+type Run struct {
+	Pod       *node.Pod
+	Container *corev1.Container
+	Attempt   uint32
+	Name      PodName
+	IPs       []string // of the pod
+}
+
+// Ending is a run that has ended.
+type Ending struct {
+	Container   node.Container
+	MessageFile bool // it had a file for its last words
+	LogInstead  bool // without any, the end of its log says why it failed
 }
 
 // DNS is what pods get to resolve names with.
@@ -64,7 +85,13 @@ func (c Config) withDefaults() Config {
 		c.Objects = func(node.ObjectRef) (*node.Object, bool) { return nil, false }
 	}
 	if c.Mounts == nil {
-		c.Mounts = func(*node.Pod, *corev1.Container) ([]*runtimeapi.Mount, error) { return nil, nil }
+		c.Mounts = func(Run) ([]*runtimeapi.Mount, error) { return nil, nil }
+	}
+	if c.LastWords == nil {
+		c.LastWords = func(context.Context, Ending) (string, error) { return "", nil }
+	}
+	if c.Event == nil {
+		c.Event = func(node.Event) {}
 	}
 	return c
 }

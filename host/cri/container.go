@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	kubelettypes "k8s.io/kubelet/pkg/types"
@@ -58,14 +59,17 @@ func (r *Runtime) createRequest(
 	if in.user, err = r.imageUserFor(ctx, in); err != nil {
 		return nil, err
 	}
-	if in.mounts, err = r.config.Mounts(pod, c); err != nil {
+	in.mounts, err = r.config.Mounts(Run{
+		Pod: pod, Container: c, Attempt: a.Attempt, Name: nameOf(pod.Object, r.config.DNS.Domain), IPs: in.podIPs,
+	})
+	if err != nil {
 		return nil, err
 	}
 	config, err := containerConfig(r.config, in)
 	if err != nil {
 		return nil, err
 	}
-	sandboxConfig, err := r.sandboxConfig(pod.Object, sandbox.Attempt)
+	sandboxConfig, _, err := r.sandboxConfig(pod.Object, sandbox.Attempt)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +99,33 @@ func (r *Runtime) inspectContainer(
 	}
 	c := inspectedContainer(reply.GetStatus())
 	c.SandboxID = sandboxOf(got, a.ID)
+	if c.State == node.ContainerExited {
+		words, err := r.config.LastWords(ctx, endingOf(c, reply.GetStatus().GetAnnotations()))
+		if err != nil { // no reason not to know how the run ended
+			words = err.Error()
+		}
+		c.Message = sentence(c.Message, words)
+	}
 	return node.Result{ID: a.ID, Container: &c}, nil
+}
+
+// sentence puts what there is of two texts behind each other.
+func sentence(first, second string) string {
+	if first == "" || second == "" {
+		return first + second
+	}
+	return first + ": " + second
+}
+
+// endingOf reads back what a run was promised when it was made: the pod's spec
+// may be another one by now.
+func endingOf(c node.Container, annotations map[string]string) Ending {
+	policy := corev1.TerminationMessagePolicy(annotations[annotationMessagePolicy])
+	return Ending{
+		Container:   c,
+		MessageFile: annotations[annotationMessagePath] != "",
+		LogInstead:  policy == corev1.TerminationMessageFallbackToLogsOnError && c.ExitCode != 0,
+	}
 }
 
 // sandboxOf tells from a list where a container is; its status does not say.

@@ -64,13 +64,13 @@ func containerConfig(config Config, in containerInput) (*runtimeapi.ContainerCon
 	}, nil
 }
 
-// sandboxFor finds the sandbox that a container goes into, with its addresses if
-// the container wants to know them.
+// sandboxFor finds the sandbox that a container goes into, with its addresses:
+// they are in its /etc/hosts.
 func (r *Runtime) sandboxFor(
 	ctx context.Context, in containerInput, got *node.Observed, id string,
 ) (node.Sandbox, error) {
 	sandbox, known := knownSandbox(got, id)
-	if !known || wantsPodIP(in.spec) && !sandbox.Inspected {
+	if !known || !sandbox.Inspected && !in.pod.Spec.HostNetwork {
 		inspected, err := r.sandboxStatus(ctx, id)
 		if err != nil {
 			return node.Sandbox{}, fmt.Errorf("inspect sandbox %s: %w", id, answer{err})

@@ -19,17 +19,27 @@ const (
 
 // dnsConfig is what becomes the pod's resolv.conf. The host's is read anew each
 // time: it changes with the networks that the machine joins.
-func dnsConfig(pod *corev1.Pod, dns DNS) (*runtimeapi.DNSConfig, error) {
+func dnsConfig(pod *corev1.Pod, dns DNS) (*runtimeapi.DNSConfig, []notice, error) {
 	host := &runtimeapi.DNSConfig{}
 	if dns.ResolvConf != "" {
 		text, err := os.ReadFile(dns.ResolvConf)
 		if err != nil {
-			return nil, fmt.Errorf("read the host's DNS configuration: %w", err)
+			return nil, nil, fmt.Errorf("read the host's DNS configuration: %w", err)
 		}
 		host = parseResolvConf(string(text))
 	}
-	return podDNS(pod, dns, host), nil
+	config, notices := podDNS(pod, dns, host)
+	return config, notices, nil
 }
+
+// notice is a warning to a pod's owner.
+type notice struct{ reason, message string }
+
+// Reasons of notices, as Kubernetes names them.
+const (
+	reasonDNSLimits    = "DNSConfigForming"
+	reasonNoClusterDNS = "MissingClusterDNS"
+)
 
 // parseResolvConf reads the directives that pods inherit; of several search
 // lines the last one counts.
@@ -61,8 +71,15 @@ func parseResolvConf(text string) *runtimeapi.DNSConfig {
 	return config
 }
 
-func podDNS(pod *corev1.Pod, dns DNS, host *runtimeapi.DNSConfig) *runtimeapi.DNSConfig {
+func podDNS(pod *corev1.Pod, dns DNS, host *runtimeapi.DNSConfig) (*runtimeapi.DNSConfig, []notice) {
 	var config *runtimeapi.DNSConfig
+	var notices []notice
+	// ClusterFirst is what every pod gets that says nothing: a node without a
+	// cluster has no reason to warn of it. This policy somebody has chosen.
+	if pod.Spec.DNSPolicy == corev1.DNSClusterFirstWithHostNet && len(dns.Servers) == 0 {
+		notices = append(notices, notice{reasonNoClusterDNS,
+			`this node has no cluster DNS, policy "ClusterFirstWithHostNet" falls back to "Default"`})
+	}
 	switch {
 	case pod.Spec.DNSPolicy == corev1.DNSNone:
 		config = &runtimeapi.DNSConfig{}
@@ -79,9 +96,7 @@ func podDNS(pod *corev1.Pod, dns DNS, host *runtimeapi.DNSConfig) *runtimeapi.DN
 		config.Searches = append(config.Searches, own.Searches...)
 		config.Options = mergeOptions(config.Options, ownOptions(own))
 	}
-	config.Servers = limitServers(config.Servers)
-	config.Searches = limitSearches(config.Searches)
-	return config
+	return config, append(notices, limit(config)...)
 }
 
 // asksCluster: on the host's network ClusterFirst means the host's DNS, unless
@@ -134,13 +149,25 @@ func mergeOptions(options, more []string) []string {
 	return options
 }
 
-func limitServers(servers []string) []string {
-	servers = withoutRepeats(servers)
-	return servers[:min(len(servers), maxNameservers)]
+// limit cuts a configuration down to what resolvers read, and says what is left.
+func limit(config *runtimeapi.DNSConfig) []notice {
+	var notices []notice
+	config.Servers = withoutRepeats(config.Servers)
+	if kept := config.Servers[:min(len(config.Servers), maxNameservers)]; len(kept) < len(config.Servers) {
+		config.Servers = kept
+		notices = append(notices, notice{reasonDNSLimits,
+			"Nameserver limits were exceeded, the nameservers that apply are: " + strings.Join(kept, " ")})
+	}
+	config.Searches = withoutRepeats(config.Searches)
+	if kept := limitSearches(config.Searches); len(kept) < len(config.Searches) {
+		config.Searches = kept
+		notices = append(notices, notice{reasonDNSLimits,
+			"Search Line limits were exceeded, the search paths that apply are: " + strings.Join(kept, " ")})
+	}
+	return notices
 }
 
 func limitSearches(searches []string) []string {
-	searches = withoutRepeats(searches)
 	searches = searches[:min(len(searches), maxSearches)]
 	length := 0
 	for i, domain := range searches {

@@ -57,7 +57,7 @@ func TestDNSConfig(t *testing.T) {
 				t.Fatal(err)
 			}
 			pod := specPod(func(p *corev1.Pod) { test.change(&p.Spec) })
-			config, err := dnsConfig(pod, test.dns)
+			config, _, err := dnsConfig(pod, test.dns)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,13 +72,13 @@ func TestDNSConfig(t *testing.T) {
 }
 
 func TestDNSConfigNeedsTheHostsFile(t *testing.T) {
-	if _, err := dnsConfig(specPod(nil), DNS{ResolvConf: filepath.Join(t.TempDir(), "none")}); err == nil {
+	if _, _, err := dnsConfig(specPod(nil), DNS{ResolvConf: filepath.Join(t.TempDir(), "none")}); err == nil {
 		t.Error("a missing resolv.conf is no error, want one")
 	}
 }
 
 func TestWithoutAHostsFilePodsInheritNothing(t *testing.T) {
-	config, err := dnsConfig(specPod(nil), DNS{})
+	config, _, err := dnsConfig(specPod(nil), DNS{})
 	if err != nil || !slices.Equal(config.Servers, []string{"127.0.0.1"}) || !slices.Equal(config.Searches, []string{"."}) {
 		t.Errorf("got %v, %v, want a resolver that is not there and no domain", config, err)
 	}
@@ -95,5 +95,49 @@ func TestSearchDomainsAreLimited(t *testing.T) {
 	long := []string{strings.Repeat("a", 1000), strings.Repeat("b", 1000), strings.Repeat("c", 47), "d"}
 	if got := limitSearches(long); len(got) != 2 {
 		t.Errorf("of 2049 characters %d domains are kept, want 2", len(got))
+	}
+}
+
+func TestOwnersAreToldOfNamesThatDoNotResolve(t *testing.T) {
+	var many []string
+	for i := range 33 {
+		many = append(many, fmt.Sprintf("d%d.example", i))
+	}
+	for _, test := range []struct {
+		name   string
+		change func(*corev1.PodSpec)
+		want   []string
+	}{
+		{"nothing to tell", func(*corev1.PodSpec) {}, nil},
+		{"a fourth server", func(s *corev1.PodSpec) {
+			s.DNSConfig = &corev1.PodDNSConfig{Nameservers: []string{"192.0.2.1", "192.0.2.2"}}
+		}, []string{"DNSConfigForming: Nameserver limits were exceeded, the nameservers that apply are: 192.0.2.53 192.0.2.54 192.0.2.1"}},
+		{"a repeated server is one", func(s *corev1.PodSpec) {
+			s.DNSConfig = &corev1.PodDNSConfig{Nameservers: []string{"192.0.2.53", "192.0.2.1"}}
+		}, nil},
+		{"a 33rd search path", func(s *corev1.PodSpec) {
+			s.DNSPolicy, s.DNSConfig = corev1.DNSNone, &corev1.PodDNSConfig{Searches: many}
+		}, []string{"DNSConfigForming: Search Line limits were exceeded, the search paths that apply are: " + strings.Join(many[:32], " ")}},
+		{"the cluster's servers on a node without a cluster", func(s *corev1.PodSpec) {
+			s.HostNetwork, s.DNSPolicy = true, corev1.DNSClusterFirstWithHostNet
+		}, []string{`MissingClusterDNS: this node has no cluster DNS, policy "ClusterFirstWithHostNet" falls back to "Default"`}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dns := DNS{ResolvConf: filepath.Join(t.TempDir(), "resolv.conf")}
+			if err := os.WriteFile(dns.ResolvConf, []byte(hostResolvConf), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, notices, err := dnsConfig(specPod(func(p *corev1.Pod) { test.change(&p.Spec) }), dns)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, n := range notices {
+				got = append(got, n.reason+": "+n.message)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
 	}
 }

@@ -13,17 +13,6 @@ import (
 	"nodal/node"
 )
 
-// wantsPodIP says whether a container's environment needs the pod's addresses.
-func wantsPodIP(c *corev1.Container) bool {
-	for i := range c.Env {
-		if from := c.Env[i].ValueFrom; from != nil && from.FieldRef != nil &&
-			strings.HasPrefix(from.FieldRef.FieldPath, "status.podIP") {
-			return true
-		}
-	}
-	return false
-}
-
 // podField is the value of a field of the pod, as far as containers may ask.
 func podField(path string, in containerInput, machine Machine) (string, error) {
 	pod := in.pod

@@ -189,12 +189,3 @@ func TestEnvironmentRefusesWhatItCannotKnow(t *testing.T) {
 		})
 	}
 }
-
-func TestWantsPodIP(t *testing.T) {
-	for path, want := range map[string]bool{"status.podIP": true, "status.podIPs": true, "status.hostIP": false} {
-		in, _ := envInput(corev1.EnvVar{Name: "V", ValueFrom: field(path)})
-		if got := wantsPodIP(in.spec); got != want {
-			t.Errorf("%s: got %t, want %t", path, got, want)
-		}
-	}
-}

@@ -44,8 +44,12 @@ func testConfig(t *testing.T) cri.Config {
 // onSim runs a test against a simulated runtime on a fake clock.
 func onSim(t *testing.T, world sim.Config, test func(f *fixture, server *sim.Server)) {
 	t.Helper()
+	onSimWith(t, world, testConfig(t), test)
+}
+
+func onSimWith(t *testing.T, world sim.Config, config cri.Config, test func(f *fixture, server *sim.Server)) {
+	t.Helper()
 	world.Images = append(world.Images, sim.Image{Ref: testImage, Local: true})
-	config := testConfig(t)
 	synctest.Test(t, func(t *testing.T) {
 		server := sim.NewServer(world)
 		listener := bufconn.Listen(1 << 16)

@@ -3,6 +3,7 @@ package cri
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -11,9 +12,14 @@ import (
 )
 
 func (r *Runtime) runSandbox(ctx context.Context, pod *node.Pod, a node.RunSandbox) (node.Result, error) {
-	config, err := r.sandboxConfig(pod.Object, a.Attempt)
+	config, notices, err := r.sandboxConfig(pod.Object, a.Attempt)
 	if err != nil {
 		return node.Result{}, failure(reasonRunSandbox, err)
+	}
+	for _, n := range notices {
+		r.config.Event(node.Event{
+			Time: time.Now(), Key: pod.Key(), UID: pod.UID(), Warning: true, Reason: n.reason, Message: n.message,
+		})
 	}
 	if err := makeLogDir(r.config.PodLogsDir, pod, ""); err != nil {
 		return node.Result{}, failure(reasonRunSandbox, err)

@@ -12,34 +12,32 @@ import (
 	"nodal/node"
 )
 
-// maxHostname is what the kernel holds.
-const maxHostname = 63
-
-// sandboxConfig is what the runtime gets to know of a pod.
-func (r *Runtime) sandboxConfig(pod *corev1.Pod, attempt uint32) (*runtimeapi.PodSandboxConfig, error) {
+// sandboxConfig is what the runtime gets to know of a pod, and what the pod's
+// owner should know of that.
+func (r *Runtime) sandboxConfig(pod *corev1.Pod, attempt uint32) (*runtimeapi.PodSandboxConfig, []notice, error) {
 	if err := checkIsolation(pod); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	name, err := hostname(pod, r.config.DNS.Domain)
+	hostname, err := nameOf(pod, r.config.DNS.Domain).hostname(pod)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	dns, err := dnsConfig(pod, r.config.DNS)
+	dns, notices, err := dnsConfig(pod, r.config.DNS)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return &runtimeapi.PodSandboxConfig{
 		Metadata: &runtimeapi.PodSandboxMetadata{
 			Name: pod.Name, Namespace: pod.Namespace, Uid: string(pod.UID), Attempt: attempt,
 		},
-		Hostname:     name,
+		Hostname:     hostname,
 		LogDirectory: podLogDir(r.config.PodLogsDir, node.KeyOf(pod), pod.UID),
 		DnsConfig:    dns,
 		PortMappings: portMappings(pod),
 		Labels:       podLabels(pod),
 		Annotations:  maps.Clone(pod.Annotations),
 		Linux:        linuxSandbox(pod, r.config.CgroupParent),
-	}, nil
+	}, notices, nil
 }
 
 // checkIsolation refuses what a runtime may ignore in silence: a pod that asks
@@ -52,33 +50,6 @@ func checkIsolation(pod *corev1.Pod) error {
 		return fmt.Errorf("a user namespace (hostUsers: false): %w", node.ErrUnsupported)
 	}
 	return nil
-}
-
-// hostname is the pod's name for itself. A pod on the host's network has the
-// host's, which the runtime fills in.
-func hostname(pod *corev1.Pod, domain string) (string, error) {
-	if pod.Spec.HostNetwork {
-		return "", nil
-	}
-	if override := pod.Spec.HostnameOverride; override != nil {
-		return *override, nil
-	}
-	name := pod.Name
-	if pod.Spec.Hostname != "" {
-		name = pod.Spec.Hostname
-	}
-	if len(name) > maxHostname {
-		name = strings.TrimRight(name[:maxHostname], "-.")
-	}
-	if fqdn := pod.Spec.SetHostnameAsFQDN; fqdn == nil || !*fqdn || pod.Spec.Subdomain == "" {
-		return name, nil
-	}
-	full := strings.Join([]string{name, pod.Spec.Subdomain, pod.Namespace, "svc", domain}, ".")
-	full = strings.TrimRight(full, ".")
-	if len(full) > maxHostname+1 {
-		return "", fmt.Errorf("host name %q is longer than %d characters: %w", full, maxHostname+1, node.ErrInvalid)
-	}
-	return full, nil
 }
 
 // portMappings are the ports that the pod wants to have on the host. On the

@@ -24,38 +24,6 @@ func specPod(change func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
-func TestHostname(t *testing.T) {
-	long := strings.Repeat("a", 62) + "-b"
-	for _, test := range []struct {
-		name   string
-		change func(*corev1.Pod)
-		want   string
-		err    error
-	}{
-		{"the pod's name by default", nil, "web", nil},
-		{"what the spec says instead", func(p *corev1.Pod) { p.Spec.Hostname = "given" }, "given", nil},
-		{"nothing on the host's network", func(p *corev1.Pod) { p.Spec.HostNetwork = true }, "", nil},
-		{"cut to what the kernel holds", func(p *corev1.Pod) { p.Name = long }, strings.Repeat("a", 62), nil},
-		{"a subdomain alone changes nothing", func(p *corev1.Pod) { p.Spec.Subdomain = "sub" }, "web", nil},
-		{"the full name when asked for", func(p *corev1.Pod) {
-			p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = "sub", new(true)
-		}, "web.sub.default.svc.cluster.local", nil},
-		{"a full name that is too long", func(p *corev1.Pod) {
-			p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = strings.Repeat("s", 60), new(true)
-		}, "", node.ErrInvalid},
-		{"an override before all else", func(p *corev1.Pod) {
-			p.Spec.Hostname, p.Spec.HostnameOverride = "given", new("other.example")
-		}, "other.example", nil},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			got, err := hostname(specPod(test.change), "cluster.local")
-			if got != test.want || !errors.Is(err, test.err) {
-				t.Errorf("got %q, %v, want %q, %v", got, err, test.want, test.err)
-			}
-		})
-	}
-}
-
 func TestPortMappings(t *testing.T) {
 	pod := specPod(func(p *corev1.Pod) {
 		p.Spec.InitContainers = []corev1.Container{
@@ -94,7 +62,7 @@ func TestSandboxConfigCarriesThePodsIdentity(t *testing.T) {
 			Sysctls: []corev1.Sysctl{{Name: "net/core/somaxconn", Value: "9"}},
 		}
 	})
-	got, err := r.sandboxConfig(pod, 4)
+	got, _, err := r.sandboxConfig(pod, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +86,7 @@ func TestSandboxConfigRefusesWhatTheRuntimeMightIgnore(t *testing.T) {
 		"a user namespace": func(p *corev1.Pod) { p.Spec.HostUsers = new(false) },
 		"a runtime class":  func(p *corev1.Pod) { p.Spec.RuntimeClassName = new("gvisor") },
 	} {
-		if _, err := r.sandboxConfig(specPod(change), 0); !errors.Is(err, node.ErrUnsupported) {
+		if _, _, err := r.sandboxConfig(specPod(change), 0); !errors.Is(err, node.ErrUnsupported) {
 			t.Errorf("%s: got %v, want unsupported", name, err)
 		}
 	}

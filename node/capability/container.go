@@ -19,6 +19,8 @@ func containerRules(list string) []rule {
 		honoured(at+"livenessProbe", ""),
 		honoured(at+"readinessProbe", ""),
 		honoured(at+"startupProbe", ""),
+		honoured(at+"terminationMessagePath", ""),
+		honoured(at+"terminationMessagePolicy", ""),
 
 		honoured(at+"envFrom", "the container waits for what is missing and not optional"),
 		refuses(at+"lifecycle", "the hooks would not be run").unless(corev1.Lifecycle{}),
@@ -28,8 +30,6 @@ func containerRules(list string) []rule {
 		refuses(at+"volumeDevices", "the device would be missing"),
 
 		without(at+"resizePolicy", "a change of resources replaces the pod"),
-		without(at+"terminationMessagePath", "no message is read").unless(corev1.TerminationMessagePathDefault),
-		without(at+"terminationMessagePolicy", "no message is read").unless(corev1.TerminationMessageReadFile),
 	}
 	rules = append(rules, envRules(at+"env.")...)
 	rules = append(rules, resourceRules(at+"resources.")...)

@@ -44,11 +44,13 @@ func podRules() []rule {
 		honoured("spec.shareProcessNamespace", ""),
 		honoured("spec.hostname", ""),
 		honoured("spec.hostnameOverride", ""),
+		honoured("spec.subdomain", "the pod resolves its own full name; others need the cluster's DNS"),
+		honoured("spec.setHostnameAsFQDN", ""),
+		honoured("spec.hostAliases", ""),
 		refuses("spec.os.name", "only linux runs here").unless(corev1.Linux),
 
 		refuses("spec.activeDeadlineSeconds", "the pod would run on past its deadline"),
 		refuses("spec.ephemeralContainers", "they would not be started"),
-		refuses("spec.hostAliases", "the names would not resolve"),
 		refuses("spec.hostUsers", "the pod would run in the host's user namespace").unless(true),
 		refuses("spec.imagePullSecrets", "there are no secrets to pull with"),
 		refuses("spec.overhead", "nothing would be set aside for it"),
@@ -56,8 +58,6 @@ func podRules() []rule {
 		refuses("spec.resourceClaims", "no device would be handed out"),
 		refuses("spec.resources", "limits of the whole pod would not hold; set them on the containers").unless(corev1.ResourceRequirements{}),
 		refuses("spec.runtimeClassName", "the pod would run under the default runtime").unless(""),
-		refuses("spec.setHostnameAsFQDN", "the host name would stay a short one").unless(false),
-		refuses("spec.subdomain", "the name would not resolve"),
 
 		without("spec.affinity", noScheduler).unless(corev1.Affinity{}),
 		honoured("spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution", noMatch),

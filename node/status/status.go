@@ -35,6 +35,7 @@ func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
 	s.Phase = phase(d.spec, &s, initialised)
 	s.Conditions = d.conditions(&s, initialised)
 	d.explain(&s)
+	shorten(&s)
 	return s
 }
 

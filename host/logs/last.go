@@ -1,0 +1,38 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"nodal/node"
+)
+
+// Last returns the end of the log at path: of its last lines no more than so
+// many bytes. A log that is not there has no end.
+func Last(ctx context.Context, path string, lines int64, most int) (string, error) {
+	end := &lastBytes{most: most}
+	err := Read(ctx, path, Options{Tail: &lines}, end)
+	if err != nil && !errors.Is(err, node.ErrNotFound) {
+		return "", fmt.Errorf("read the end of a log: %w", err)
+	}
+	// A cut may have gone through a character.
+	return string(bytes.ToValidUTF8(end.kept, []byte("\uFFFD"))), nil
+}
+
+// lastBytes is a Sink that keeps the end of what it is given.
+type lastBytes struct {
+	kept []byte
+	most int
+}
+
+var _ Sink = (*lastBytes)(nil)
+
+func (l *lastBytes) Write(p []byte) (int, error) {
+	l.kept = append(l.kept, p[max(0, len(p)-l.most):]...)
+	l.kept = l.kept[max(0, len(l.kept)-l.most):]
+	return len(p), nil
+}
+
+func (l *lastBytes) Flush() error { return nil }

@@ -1,0 +1,89 @@
+package podfiles
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"nodal/node"
+)
+
+// maxMessage is how much of a container's last words is told.
+const maxMessage = 4096
+
+// MakeMessage makes the file into which a run may write its last words, and
+// returns its path. What is there already stays: a repeated call is no new run.
+func (t Tree) MakeMessage(run Run) (string, error) {
+	if err := run.check(); err != nil {
+		return "", err
+	}
+	root, err := t.open()
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	if err := makeMessage(root, run); err != nil {
+		return "", fmt.Errorf("make the termination message file of container %s: %w", run.Container, err)
+	}
+	return filepath.Join(t.Root, run.file()), nil
+}
+
+func makeMessage(root *os.Root, run Run) error {
+	if err := root.MkdirAll(run.dir(), 0o750); err != nil {
+		return err
+	}
+	file, err := root.OpenFile(run.file(), os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	// Whoever the container runs as has to be able to write, whatever our umask.
+	return errors.Join(file.Chmod(0o666), file.Close())
+}
+
+// Message is what a run wrote as its last words: the beginning, if it is long.
+// A run without a file has left none.
+func (t Tree) Message(run Run) (string, error) {
+	if err := run.check(); err != nil {
+		return "", err
+	}
+	root, err := os.OpenRoot(t.Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("open the directory of pods' files: %w", err)
+	}
+	defer root.Close()
+	text, err := readMessage(root, run.file())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read the termination message of container %s: %w", run.Container, err)
+	}
+	return text, nil
+}
+
+// readMessage does not wait for a file that is not one.
+func readMessage(root *os.Root, name string) (string, error) {
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("it is not a regular file: %w", node.ErrInvalid)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxMessage))
+	if err != nil {
+		return "", err
+	}
+	// It travels as text, which not everything is that a program writes.
+	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
+}
