@@ -96,7 +96,7 @@ func TestApply(t *testing.T) {
 			return b.apply(pod("web", "a:1"), pod("web", "a:2"))
 		}, "invalid", "free"},
 		{"one wrong document refuses the bundle", func(b *bench) string {
-			return b.apply(pod("web", "a:1"), pod("db", "a:1", func(p *corev1.Pod) { p.Spec.Subdomain = "s" }))
+			return b.apply(pod("web", "a:1"), pod("db", "a:1", func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Windows} }))
 		}, "invalid", "free"},
 		{"a uid belongs to one pod", func(b *bench) string {
 			b.apply(pod("web", "a:1", uid("x")))
@@ -135,15 +135,15 @@ func TestApply(t *testing.T) {
 
 func TestApplyNamesWhatIsWrong(t *testing.T) {
 	b := newBench(t)
-	refused := pod("db", "a:1", func(p *corev1.Pod) { p.Spec.Subdomain = "s" })
+	refused := pod("db", "a:1", func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Windows} })
 	_, _, err := b.in.Apply([]Delivery{{Pod: pod("web", "a:1")}, {Pod: refused, Document: 1}}, b.now)
 	var invalid *node.InvalidError
 	if !errors.As(err, &invalid) || len(invalid.Violations) != 1 {
 		t.Fatalf("err = %v, want one violation", err)
 	}
 	got := invalid.Violations[0]
-	if got.Document != 1 || got.Object != "Pod default/db" || got.Field != "spec.subdomain" {
-		t.Errorf("violation = %+v, want document 1, Pod default/db, spec.subdomain", got)
+	if got.Document != 1 || got.Object != "Pod default/db" || got.Field != "spec.os.name" {
+		t.Errorf("violation = %+v, want document 1, Pod default/db, spec.os.name", got)
 	}
 }
 
