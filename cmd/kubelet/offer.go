@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"maps"
+	"os"
 	goruntime "runtime"
+	"strings"
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +27,7 @@ func offer(cfg *config.Config, m machine) (admit.Node, error) {
 	}
 	maps.Copy(labels, cfg.NodeLabels)
 	return admit.Node{
-		Name: cfg.NodeName, Labels: labels,
+		Name: cfg.NodeName, Labels: labels, UnsafeSysctls: cfg.UnsafeSysctls, AppArmor: enforcesAppArmor(),
 		Allocatable: corev1.ResourceList{
 			corev1.ResourceCPU:              *resource.NewQuantity(int64(goruntime.NumCPU()), resource.DecimalSI),
 			corev1.ResourceMemory:           *resource.NewQuantity(m.memory, resource.BinarySI),
@@ -33,4 +35,9 @@ func offer(cfg *config.Config, m machine) (admit.Node, error) {
 			corev1.ResourcePods:             *resource.NewQuantity(int64(cfg.MaxPods), resource.DecimalSI),
 		},
 	}, nil
+}
+
+func enforcesAppArmor() bool {
+	answer, err := os.ReadFile("/sys/module/apparmor/parameters/enabled")
+	return err == nil && strings.HasPrefix(string(answer), "Y")
 }

@@ -228,3 +228,26 @@ func TestDialTakesOnlyLocalSockets(t *testing.T) {
 		}
 	}
 }
+
+func TestStrictGroupsNeedARuntimeThatKnowsThem(t *testing.T) {
+	for legacy, want := range map[bool]string{true: "FailedCreatePodSandBox", false: ""} {
+		onSim(t, sim.Config{Legacy: legacy}, func(f *fixture, server *sim.Server) {
+			f.pod.Object.Spec.SecurityContext = &corev1.PodSecurityContext{
+				SupplementalGroupsPolicy: new(corev1.SupplementalGroupsPolicyStrict),
+			}
+			err := f.try(node.RunSandbox{})
+			if want == "" {
+				if err != nil {
+					t.Errorf("a runtime that can: %v", err)
+				}
+				return
+			}
+			f.wantFailure(err, want)
+			if got := server.Snapshot(); len(got.Sandboxes) != 0 {
+				t.Errorf("the runtime has %+v, want no sandbox", got.Sandboxes)
+			}
+			server.Inject(sim.Faults{Rules: []sim.Rule{{Method: "Status", Kind: sim.ErrorBefore, Code: codes.Unavailable}}})
+			f.wantUnknown(f.try(node.RunSandbox{}))
+		})
+	}
+}

@@ -21,6 +21,9 @@ func (r *Runtime) runSandbox(ctx context.Context, pod *node.Pod, a node.RunSandb
 			Time: time.Now(), Key: pod.Key(), UID: pod.UID(), Warning: true, Reason: n.reason, Message: n.message,
 		})
 	}
+	if err := r.checkFeatures(ctx, pod.Object); err != nil {
+		return node.Result{}, err
+	}
 	if err := makeLogDir(r.config.PodLogsDir, pod, ""); err != nil {
 		return node.Result{}, failure(reasonRunSandbox, err)
 	}

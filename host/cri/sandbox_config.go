@@ -2,11 +2,10 @@ package cri
 
 import (
 	"errors"
-	"fmt"
 	"maps"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/node/util/sysctl"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/node"
@@ -38,18 +37,6 @@ func (r *Runtime) sandboxConfig(pod *corev1.Pod, attempt uint32) (*runtimeapi.Po
 		Annotations:  maps.Clone(pod.Annotations),
 		Linux:        linuxSandbox(pod, r.config.CgroupParent),
 	}, notices, nil
-}
-
-// checkIsolation refuses what a runtime may ignore in silence: a pod that asks
-// for a wall must not run without it.
-func checkIsolation(pod *corev1.Pod) error {
-	if handler := pod.Spec.RuntimeClassName; handler != nil && *handler != "" {
-		return fmt.Errorf("runtime class %q is not known here: %w", *handler, node.ErrUnsupported)
-	}
-	if users := pod.Spec.HostUsers; users != nil && !*users {
-		return fmt.Errorf("a user namespace (hostUsers: false): %w", node.ErrUnsupported)
-	}
-	return nil
 }
 
 // portMappings are the ports that the pod wants to have on the host. On the
@@ -128,7 +115,7 @@ func linuxSandbox(pod *corev1.Pod, cgroupParent string) *runtimeapi.LinuxPodSand
 		linux.Sysctls = make(map[string]string, len(sc.Sysctls))
 		for _, s := range sc.Sysctls {
 			// Kubernetes takes both spellings; the runtime only knows dots.
-			linux.Sysctls[strings.ReplaceAll(s.Name, "/", ".")] = s.Value
+			linux.Sysctls[sysctl.NormalizeName(s.Name)] = s.Value
 		}
 	}
 	return linux

@@ -50,7 +50,8 @@ func containerSecurity(config Config, in containerInput) (*runtimeapi.LinuxConta
 	pod, own := podContext(in.pod), ownContext(in.spec)
 	user := effectiveUser(pod, own)
 	if err := checkNonRoot(user, in.user); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (pod: %q, container: %s)", err,
+			fmt.Sprintf("%s_%s(%s)", in.pod.Name, in.pod.Namespace, in.pod.UID), in.spec.Name)
 	}
 	seccomp, err := seccompProfile(prefer(own.SeccompProfile, pod.SeccompProfile), config)
 	if err != nil {
@@ -116,20 +117,21 @@ func needsImageUser(pod *corev1.Pod, c *corev1.Container) bool {
 	return user.id == nil && (user.nonRoot || user.group != nil)
 }
 
+// checkNonRoot speaks in the words that people find when they look for the cause.
 func checkNonRoot(user wantedUser, image *imageUser) error {
 	switch {
 	case !user.nonRoot:
 		return nil
 	case user.id != nil && *user.id == 0:
-		return errors.New("runAsNonRoot is set, but runAsUser is 0")
+		return errors.New("container's runAsUser breaks non-root policy")
 	case user.id != nil:
 		return nil
 	case image == nil:
-		return errors.New("runAsNonRoot is set, and nobody knows the image's user")
+		return errors.New("container has runAsNonRoot and nobody knows the image's user")
 	case image.name != "":
-		return fmt.Errorf("runAsNonRoot is set, and the image's user %q is a name: set runAsUser to its number", image.name)
+		return fmt.Errorf("container has runAsNonRoot and image has non-numeric user (%s), cannot verify user is non-root", image.name)
 	case image.uid == 0:
-		return errors.New("runAsNonRoot is set, but the image runs as root: set runAsUser")
+		return errors.New("container has runAsNonRoot and image will run as root")
 	}
 	return nil
 }

@@ -17,12 +17,15 @@ type Node struct {
 	Name        string
 	Labels      map[string]string
 	Allocatable corev1.ResourceList // what is not listed is not counted
+
+	UnsafeSysctls []string // that pods may set; one that ends in a star is a beginning
+	AppArmor      bool     // the kernel enforces its profiles
 }
 
 // Check says why the node refuses a pod beside the others that run on it or are
 // about to; nil when it takes the pod.
 func (n Node) Check(pod *corev1.Pod, others []*corev1.Pod) *node.Refusal {
-	for _, check := range []func(*corev1.Pod, []*corev1.Pod) *node.Refusal{n.place, ports, n.room} {
+	for _, check := range []func(*corev1.Pod, []*corev1.Pod) *node.Refusal{n.place, ports, n.room, n.sysctls, n.apparmor} {
 		if refusal := check(pod, others); refusal != nil {
 			refusal.Message = "Pod was rejected: " + refusal.Message
 			return refusal

@@ -10,18 +10,20 @@ import (
 // Config is every setting that has an effect, resolved and checked. The wiring
 // copies from it into each package's own small Config.
 type Config struct {
-	NodeName     string
-	NodeIPs      []netip.Addr // none: find out; else one, or one of each family
-	NodeLabels   map[string]string
-	Dirs         Dirs
-	Runtime      Runtime
-	Listen       Listen
-	Sources      Sources
-	Auth         Auth
-	MaxPods      int
-	CrashLoopMax time.Duration // the longest wait before a restart
-	RunOnce      bool          // start what the sources have, report, exit
-	Logging      Logging
+	NodeName   string
+	NodeIPs    []netip.Addr // none: find out; else one, or one of each family
+	NodeLabels map[string]string
+	Dirs       Dirs
+	Runtime    Runtime
+	Listen     Listen
+	Sources    Sources
+	Auth       Auth
+	MaxPods    int
+	// UnsafeSysctls are the sysctls beyond the safe ones that pods may set.
+	UnsafeSysctls []string
+	CrashLoopMax  time.Duration // the longest wait before a restart
+	RunOnce       bool          // start what the sources have, report, exit
+	Logging       Logging
 
 	kubelet      kubelet.KubeletConfiguration // all fields, for Configz and Unhonoured
 	flags        kubeletFlags                 // the flags that are no field, for Configz

@@ -28,6 +28,7 @@ var differences = []difference{
 	{"readOnlyPort", "0", "upstream opens 10255 when there is no --config file"},
 	{"containerRuntimeEndpoint", "unset: a containerd of the node's own", "upstream expects one at unix:///run/containerd/containerd.sock"},
 	{"failCgroupV1", "false", "hosts with cgroup v1 and v2 are both supported"},
+	{"seccompDefault", "true", "a container that asks for nothing has no use for most system calls"},
 }
 
 // setDefaults fills every field that nobody set. A zero value counts as not
@@ -91,7 +92,7 @@ func setPodDefaults(k *kubelet.KubeletConfiguration) {
 	pointer(&k.CrashLoopBackOff.MaxContainerRestartPeriod, seconds(300))
 	pointer(&k.ResolverConfig, "/etc/resolv.conf")
 	value(&k.HairpinMode, kubelet.PromiscuousBridge)
-	pointer(&k.SeccompDefault, false)
+	pointer(&k.SeccompDefault, true)
 	value(&k.VolumePluginDir, "/usr/libexec/kubernetes/kubelet-plugins/volume/exec/")
 	value(&k.VolumeStatsAggPeriod, minutes(1))
 	pointer(&k.LocalStorageCapacityIsolation, true)

@@ -32,6 +32,7 @@ var fieldFlags = []fieldFlag{
 	{"cluster-dns", "clusterDNS", "`IPs` of DNS servers for pods with dnsPolicy ClusterFirst"},
 	{"cluster-domain", "clusterDomain", "`domain` that those servers serve"},
 	{"seccomp-default", "seccompDefault", "give containers without a seccomp profile the runtime's own"},
+	{"allowed-unsafe-sysctls", "allowedUnsafeSysctls", "`names` of sysctls, or beginnings and a star, that pods may set besides the safe ones"},
 	{"serialize-image-pulls", "serializeImagePulls", "pull one image at a time"},
 
 	{"pod-manifest-path", "staticPodPath", "`path` of a directory of pod manifests, or of one manifest"},
@@ -58,7 +59,6 @@ var fieldFlags = []fieldFlag{
 	{"v", "logging.verbosity", "log `level`; 0 logs the least"},
 	{"logging-format", "logging.format", "log `format`: text or json"},
 
-	{"allowed-unsafe-sysctls", "allowedUnsafeSysctls", ""},
 	{"authentication-token-webhook", "authentication.webhook.enabled", ""},
 	{"authentication-token-webhook-cache-ttl", "authentication.webhook.cacheTTL", ""},
 	{"authorization-webhook-cache-authorized-ttl", "authorization.webhook.cacheAuthorizedTTL", ""},

@@ -11,6 +11,7 @@ import (
 // notHonoured in the change that makes it work; every field is in one of both.
 var honoured = []string{
 	"address",
+	"allowedUnsafeSysctls",
 	"authentication.anonymous.enabled",
 	"authentication.x509.clientCAFile",
 	"authorization.mode",
@@ -128,7 +129,6 @@ var notHonoured = []string{
 	"registryPullQPS",
 
 	// Isolation and the host.
-	"allowedUnsafeSysctls",
 	"defaultPodSysctls",
 	"maxOpenFiles",
 	"oomScoreAdj",

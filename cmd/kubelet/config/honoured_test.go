@@ -57,6 +57,7 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"authentication.anonymous.enabled":           "authentication: {anonymous: {enabled: true}}",
 		"authentication.x509.clientCAFile":           "authentication: {x509: {clientCAFile: /ca}}",
 		"authorization.mode":                         "authorization: {mode: AlwaysAllow}",
+		"allowedUnsafeSysctls":                       "allowedUnsafeSysctls: ['net.*']",
 		"cgroupRoot":                                 "cgroupRoot: /pods",
 		"clusterDNS":                                 "clusterDNS: [192.0.2.1]",
 		"clusterDomain":                              "clusterDomain: cluster.test",
@@ -79,7 +80,7 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"resolvConf":                                 "resolvConf: /x",
 		"runOnce":                                    "runOnce: true",
 		"runtimeRequestTimeout":                      "runtimeRequestTimeout: 1s",
-		"seccompDefault":                             "seccompDefault: true",
+		"seccompDefault":                             "seccompDefault: false",
 		"serializeImagePulls":                        "serializeImagePulls: false",
 		"staticPodPath":                              "staticPodPath: /x",
 		"staticPodURL":                               "staticPodURL: http://x",
@@ -123,7 +124,7 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 		"address": "192.0.2.1", "healthz-bind-address": "::", "authorization-mode": "AlwaysAllow",
 		"container-runtime-endpoint": "unix:///x", "image-service-endpoint": "unix:///x",
 		"manifest-url": "http://x", "manifest-url-header": "a:b", "eviction-hard": "a<b", "eviction-soft": "a<b",
-		"feature-gates": "NodeSwap=true", "logging-format": "json",
+		"allowed-unsafe-sysctls": "net.*,kernel.msgmax", "feature-gates": "NodeSwap=true", "logging-format": "json",
 	}
 	together := map[string]string{"tls-cert-file": "--tls-private-key-file=/y", "tls-private-key-file": "--tls-cert-file=/y"}
 	plain := load(t)

@@ -84,18 +84,20 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	}
 	k := &o.Kubelet
 	c := &Config{
-		NodeName:     name,
-		NodeIPs:      ips,
-		NodeLabels:   o.NodeLabels,
-		Runtime:      resolveRuntime(k),
-		Listen:       resolveListen(o, addressGiven),
-		Sources:      resolveSources(k),
-		Auth:         resolveAuth(k),
-		MaxPods:      int(k.MaxPods),
-		CrashLoopMax: k.CrashLoopBackOff.MaxContainerRestartPeriod.Duration,
-		RunOnce:      k.RunOnce,
-		Logging:      Logging{Format: k.Logging.Format, Verbosity: int(k.Logging.Verbosity)},
-		kubelet:      *k,
+		NodeName:   name,
+		NodeIPs:    ips,
+		NodeLabels: o.NodeLabels,
+		Runtime:    resolveRuntime(k),
+		Listen:     resolveListen(o, addressGiven),
+		Sources:    resolveSources(k),
+		Auth:       resolveAuth(k),
+		MaxPods:    int(k.MaxPods),
+
+		UnsafeSysctls: k.AllowedUnsafeSysctls,
+		CrashLoopMax:  k.CrashLoopBackOff.MaxContainerRestartPeriod.Duration,
+		RunOnce:       k.RunOnce,
+		Logging:       Logging{Format: k.Logging.Format, Verbosity: int(k.Logging.Verbosity)},
+		kubelet:       *k,
 	}
 	if c.Dirs, err = resolveDirs(o); err != nil {
 		return nil, err

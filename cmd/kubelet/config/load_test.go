@@ -238,6 +238,8 @@ func TestRefused(t *testing.T) {
 		{name: "a negative port", args: []string{"--healthz-port=-1"}, want: []string{"healthzPort"}},
 		{name: "one port twice", args: []string{"--read-only-port=10250"}, want: []string{"readOnlyPort", "must differ"}},
 		{name: "an address that is a name", args: []string{"--address=localhost"}, want: []string{"address", "IP address"}},
+		{name: "a sysctl of the whole machine", file: header + "allowedUnsafeSysctls: [kernel.shm*, vm.swappiness]\n", want: []string{"allowedUnsafeSysctls[1]", "each pod has for itself"}},
+		{name: "a sysctl that is no name", file: header + "allowedUnsafeSysctls: ['net.*.all']\n", want: []string{"allowedUnsafeSysctls[0]", "the name of a sysctl"}},
 		{name: "a crash-loop maximum over five minutes", file: header + "crashLoopBackOff: {maxContainerRestartPeriod: 301s}\n", want: []string{"crashLoopBackOff.maxContainerRestartPeriod", "1s and 300s"}},
 		{name: "a certificate without its key", args: []string{"--tls-cert-file=a"}, want: []string{"tlsCertFile", "tlsPrivateKeyFile"}},
 		{name: "an unknown mode", args: []string{"--authorization-mode=RBAC"}, want: []string{"authorization.mode", "RBAC"}},

@@ -7,12 +7,14 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/component-helpers/node/util/sysctl"
 	kubelet "k8s.io/kubelet/config/v1beta1"
 )
 
@@ -25,6 +27,7 @@ func validate(o *Options) error {
 		validateSources(k),
 		validateAuth(k),
 		validateRuntime(k),
+		validateSysctls(k),
 		validateLogs(k),
 		validateGates(k),
 	)
@@ -96,6 +99,24 @@ func validateRuntime(k *kubelet.KubeletConfiguration) field.ErrorList {
 	if longest < time.Second || longest > 300*time.Second {
 		path := field.NewPath("crashLoopBackOff", "maxContainerRestartPeriod")
 		errs = append(errs, field.Invalid(path, longest.String(), "must be between 1s and 300s"))
+	}
+	return errs
+}
+
+// unsafeSysctl is the name of a sysctl, or the beginning of one and a star.
+var unsafeSysctl = regexp.MustCompile(`^[a-z0-9][-_a-z0-9./]*\*?$`)
+
+func validateSysctls(k *kubelet.KubeletConfiguration) field.ErrorList {
+	var errs field.ErrorList
+	for i, pattern := range k.AllowedUnsafeSysctls {
+		path := field.NewPath("allowedUnsafeSysctls").Index(i)
+		space, _, _ := sysctl.GetNamespace(pattern)
+		switch {
+		case !unsafeSysctl.MatchString(pattern):
+			errs = append(errs, field.Invalid(path, pattern, "must be the name of a sysctl, or the beginning of one and a star"))
+		case space == sysctl.UnknownNamespace:
+			errs = append(errs, field.Invalid(path, pattern, "must name what each pod has for itself: kernel.shm*, kernel.msg*, kernel.sem, fs.mqueue.* or net.*"))
+		}
 	}
 	return errs
 }

@@ -1,0 +1,180 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/test/agent"
+)
+
+// guarded is a pod whose containers are confined in different ways.
+const guarded = `apiVersion: v1
+kind: Pod
+metadata:
+  name: guarded
+spec:
+  terminationGracePeriodSeconds: 1
+  securityContext:
+    runAsNonRoot: true
+    runAsUser: 1000
+    runAsGroup: 3000
+    fsGroup: 5000
+    supplementalGroups: [4000]
+    sysctls:
+    - {name: net.ipv4.ip_unprivileged_port_start, value: "81"}
+    - {name: net/ipv4/tcp_syncookies, value: "0"}
+    - {name: kernel.msgmax, value: "65000"}
+  containers:
+  - name: strict
+    image: nodal.test/busybox:1
+    command: [sh, -c, "exec sleep 1000"]
+    securityContext:
+      allowPrivilegeEscalation: false
+      readOnlyRootFilesystem: true
+      capabilities: {drop: [ALL], add: [NET_BIND_SERVICE]}
+      seccompProfile: {type: RuntimeDefault}
+  - name: own
+    image: nodal.test/busybox:1
+    command: [sh, -c, "exec sleep 1000"]
+    securityContext: {runAsUser: 1001, runAsGroup: 0, seccompProfile: {type: Localhost, localhostProfile: profiles/no-mkdir.json}}
+  - name: root
+    image: nodal.test/busybox:1
+    command: [sh, -c, "exec sleep 1000"]
+    securityContext: {runAsNonRoot: false, runAsUser: 0, capabilities: {add: [SYS_TIME], drop: [MKNOD, CHOWN]}}
+  - name: loose
+    image: nodal.test/busybox:1
+    command: [sh, -c, "exec sleep 1000"]
+    securityContext: {runAsNonRoot: false, runAsUser: 0, seccompProfile: {type: Unconfined}}
+  - name: privileged
+    image: nodal.test/busybox:1
+    command: [sh, -c, "exec sleep 1000"]
+    securityContext: {runAsNonRoot: false, runAsUser: 0, privileged: true}
+`
+
+const noMkdir = `{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["mkdir", "mkdirat"], "action": "SCMP_ACT_ERRNO"}]}`
+
+// proc is what /proc/PID/status says of the container's process.
+func (n *node) proc(pod, container string) map[string]string {
+	n.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.pidOf(pod, container)))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	fields := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		fields[name] = strings.Join(strings.Fields(value), " ")
+	}
+	return fields
+}
+
+// usual is what containerd gives a container that asks for no other capabilities.
+const usual = "00000000a80425fb"
+
+// confinement is what /proc/PID/status has to say of each container. A filter of
+// system calls is seccomp 2.
+var confinement = map[string]map[string]string{
+	"strict": {
+		"Uid": "1000 1000 1000 1000", "Gid": "3000 3000 3000 3000", "Groups": "3000 4000 5000",
+		"NoNewPrivs": "1", "Seccomp": "2", "CapBnd": "0000000000000400", "CapEff": "0000000000000000",
+	},
+	"own":  {"Uid": "1001 1001 1001 1001", "Gid": "0 0 0 0", "Groups": "0 4000 5000", "NoNewPrivs": "0", "Seccomp": "2", "CapBnd": usual},
+	"root": {"Uid": "0 0 0 0", "Gid": "3000 3000 3000 3000", "NoNewPrivs": "0", "Seccomp": "2", "CapEff": "00000000a20425fa"},
+	"loose": {
+		"Uid": "0 0 0 0", "NoNewPrivs": "0", "Seccomp": "0", "CapEff": usual,
+	},
+	"privileged": {"Uid": "0 0 0 0", "NoNewPrivs": "0", "Seccomp": "0"},
+}
+
+func TestContainersAreConfined(t *testing.T) {
+	n := prepare(t, func(c *agent.Config) { c.Settings["allowedUnsafeSysctls"] = []string{"kernel.msg*"} })
+	n.file("node/root/seccomp/profiles/no-mkdir.json", noMkdir)
+	n.up()
+	n.apply(guarded)
+	n.waitRunning("guarded")
+	for container, want := range confinement {
+		got := n.proc("guarded", container)
+		maps.DeleteFunc(got, func(field, _ string) bool { return want[field] == "" })
+		if !maps.Equal(got, want) {
+			t.Errorf("container %s is %v, want %v", container, got, want)
+		}
+	}
+	if got, own := n.proc("guarded", "privileged")["CapEff"], n.proc("guarded", "loose")["CapEff"]; got <= own {
+		t.Errorf("a privileged container has capabilities %s, want more than %s", got, own)
+	}
+	for _, c := range []struct{ name, container, script, want string }{
+		{"the pod's sysctls", "strict",
+			"cat /proc/sys/net/ipv4/ip_unprivileged_port_start /proc/sys/net/ipv4/tcp_syncookies /proc/sys/kernel/msgmax", "81\n0\n65000\n"},
+		{"a root that is read only", "strict", "touch /file 2>/dev/null || echo no", "no\n"},
+		{"a root that is not", "root", "touch /file && echo yes", "yes\n"},
+		{"the profile of the machine", "own", "mkdir /tmp/dir 2>/dev/null || echo no", "no\n"},
+		{"no such profile", "root", "mkdir /tmp/dir && echo yes", "yes\n"},
+		{"masked paths", "root", "cat /proc/keys /proc/timer_list; ls /sys/firmware", ""},
+		{"paths that cannot be written", "root", "echo 1 2>/dev/null >/proc/sys/kernel/msgmax || echo no", "no\n"},
+		{"unmasked paths where privileged", "privileged", "grep ' /proc/' /proc/mounts || echo none", "none\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := n.inside("guarded", c.container, c.script); got != c.want {
+				t.Errorf("in container %s, %q says %q, want %q", c.container, c.script, got, c.want)
+			}
+		})
+	}
+}
+
+// unfit is a pod that has to come to a certain end.
+func unfit(name, spec string) string {
+	return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n  terminationGracePeriodSeconds: 1\n" + spec +
+		"  - name: main\n    image: nodal.test/busybox:1\n    command: [sh, -c, exec sleep 1000]\n"
+}
+
+func TestPodsThatCannotBeConfinedAsTheyAskDoNotRun(t *testing.T) {
+	n := start(t)
+	for _, c := range []struct{ name, manifest, reason, message string }{
+		{"root", unfit("root", "  securityContext: {runAsNonRoot: true}\n  containers:\n"),
+			"CreateContainerConfigError", "container has runAsNonRoot and image will run as root"},
+		{"zero", unfit("zero", "  securityContext: {runAsNonRoot: true, runAsUser: 0}\n  containers:\n"),
+			"CreateContainerConfigError", "container's runAsUser breaks non-root policy"},
+		{"profile", unfit("profile", "  securityContext: {seccompProfile: {type: Localhost, localhostProfile: none.json}}\n  containers:\n"),
+			"CreateContainerError", "none.json"},
+		{"sysctl", unfit("sysctl", "  securityContext: {sysctls: [{name: kernel.msgmax, value: \"65000\"}]}\n  containers:\n"),
+			"SysctlForbidden", `forbidden sysctl: "kernel.msgmax" not allowlisted`},
+		{"groups", unfit("groups", "  securityContext: {supplementalGroupsPolicy: Strict}\n  containers:\n"),
+			"FailedCreatePodSandBox", "SupplementalGroupsPolicy=Strict is not supported"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n.apply(c.manifest)
+			p := n.wait(c.name, c.reason, func(p *corev1.Pod) bool {
+				waiting := containerStatus(p, "main").State.Waiting
+				return p.Status.Reason == c.reason || waiting != nil && waiting.Reason == c.reason
+			})
+			message := p.Status.Message
+			if waiting := containerStatus(p, "main").State.Waiting; waiting != nil && waiting.Reason == c.reason {
+				message = waiting.Message
+			}
+			if !strings.Contains(message, c.message) {
+				t.Errorf("the message is %q, want %q in it", message, c.message)
+			}
+			if refused := p.Status.Phase == corev1.PodFailed; refused != (c.reason == "SysctlForbidden") {
+				t.Errorf("the phase is %s, with reason %s", p.Status.Phase, c.reason)
+			}
+		})
+	}
+	for _, c := range n.containers("") {
+		if c.running {
+			t.Errorf("container %+v runs, want none", c)
+		}
+	}
+	escape := unfit("escape", "  securityContext: {seccompProfile: {type: Localhost, localhostProfile: ../../etc/passwd}}\n  containers:\n")
+	if got := n.curl("/v1/manifests", "--data-binary", escape); got.code != 400 || !strings.Contains(got.body, "localhostProfile") {
+		t.Errorf("a profile outside of the root directory: got %s, want 400", got)
+	}
+	nameless := unfit("nameless", "  securityContext: {seccompProfile: {type: Localhost, localhostProfile: ''}}\n  containers:\n")
+	if got := n.curl("/v1/manifests", "--data-binary", nameless); got.code != 400 || !strings.Contains(got.body, "localhostProfile") {
+		t.Errorf("a profile without a name: got %s, want 400", got)
+	}
+}
