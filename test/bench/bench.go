@@ -40,8 +40,9 @@ var quickSizes = sizes{
 	requests: 5, logBytes: 2_000_000, probes: 20, probing: 2 * time.Second,
 }
 
-// binaries are the kubelets to measure; no peer is an empty path.
-type binaries struct{ nodal, peer string }
+// binaries are the kubelets to measure; no peer is an empty path. The bundle is
+// the directory of the runtime that ours brings along.
+type binaries struct{ nodal, peer, bundle string }
 
 // suite is one run of all sections over all columns.
 type suite struct {

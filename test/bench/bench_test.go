@@ -1,23 +1,26 @@
 package main
 
 import (
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"nodal/test/agent"
 )
 
 // Our own binary stands in for the peer: upstream's configuration starts it,
 // and it takes pods from a directory as the peer does.
 func TestQuickRunFillsEveryRow(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "kubelet")
-	build := exec.Command("go", "build", "-o", binary, "nodal/cmd/kubelet")
-	build.Env = append(build.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the kubelet: %v\n%s", err, out)
+	binary, err := agent.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	b := newBench(t, binaries{nodal: binary, peer: binary}, quickSizes)
+	bundle, err := filepath.Abs("../../host/runtime/embedded")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, binaries{nodal: binary, peer: binary, bundle: bundle}, quickSizes)
 	if err := b.run(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +46,7 @@ func TestQuickRunFillsEveryRow(t *testing.T) {
 
 // onlyOurs are the rows for what a peer does not have.
 func onlyOurs(r *row) bool {
-	for _, way := range []string{"watcher", "REST", "gRPC", "HTTP probes"} {
+	for _, way := range []string{"watcher", "REST", "gRPC", "HTTP probes", "own runtime", "the node's own"} {
 		if strings.Contains(r.what, way) {
 			return true
 		}

@@ -39,6 +39,10 @@ func bench(t *program) {
 	if err != nil {
 		t.Fatalf("find our binary: %v", err)
 	}
+	bundle, err := filepath.Abs("host/runtime/embedded")
+	if err != nil {
+		t.Fatalf("find the runtime that it brings along: %v", err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	t.Cleanup(stop)
 	before := rig.Snapshot()
@@ -52,7 +56,7 @@ func bench(t *program) {
 	if *quick {
 		amounts = quickSizes
 	}
-	b := newBench(t, binaries{nodal: path, peer: os.Getenv("PEER_KUBELET")}, amounts)
+	b := newBench(t, binaries{nodal: path, peer: os.Getenv("PEER_KUBELET"), bundle: bundle}, amounts)
 	b.progress = os.Stderr
 	if err := b.run(ctx, *only); err != nil {
 		t.Fatalf("measure: %v", err)

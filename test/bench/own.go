@@ -17,9 +17,6 @@ import (
 	"nodal/test/rig"
 )
 
-// bundleDir is where `make build` puts the runtime that our binary brings along.
-const bundleDir = "host/runtime/embedded"
-
 // own measures the binary with a container runtime of its own: what it weighs,
 // how soon it can run pods, and how fast its containerd is beside the machine's.
 func (b *suite) own(ctx context.Context) error {
@@ -137,7 +134,7 @@ func (b *suite) ownMemory(ctx context.Context, p *process, root string) error {
 	return nil
 }
 
-// containerdBelow finds the containerd whose program lies below a directory.
+// containerdBelow finds the containerd whose configuration lies below a directory.
 func containerdBelow(root string) (pid int, err error) {
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -145,7 +142,7 @@ func containerdBelow(root string) (pid int, err error) {
 	}
 	for _, line := range lines {
 		text, err := os.ReadFile(line)
-		if err == nil && strings.HasPrefix(string(text), root+"/") && strings.Contains(string(text), "/bin/containerd\x00--config\x00") {
+		if err == nil && strings.Contains(string(text), "/containerd\x00--config\x00"+root+"/") {
 			return strconv.Atoi(filepath.Base(filepath.Dir(line)))
 		}
 	}
@@ -154,11 +151,7 @@ func containerdBelow(root string) (pid int, err error) {
 
 // ownPods runs the same raw calls on both containerds, in turn.
 func (b *suite) ownPods(ctx context.Context) error {
-	bundle, err := filepath.Abs(bundleDir)
-	if err != nil {
-		return err
-	}
-	ours := newRaw(b.t, rig.Bundle(bundle))
+	ours := newRaw(b.t, rig.Bundle(b.binaries.bundle))
 	ours.name = nodalColumn
 	if err := b.warmUp(ctx, ours); err != nil {
 		return fmt.Errorf("warm up our containerd: %w", err)
