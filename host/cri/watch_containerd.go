@@ -74,16 +74,18 @@ func (r *Runtime) hear(ctx context.Context, event containerdEvent, wake func(nod
 	}
 }
 
+// Pauses between looks for an exit double from the first to the longest.
 const (
-	exitFirstLook = 2 * time.Millisecond
-	exitLastLook  = 2 * time.Second
+	exitFirstPause   = 2 * time.Millisecond
+	exitLongestPause = 2 * time.Second
 )
 
 // exitKnown waits until CRI knows of an exit too. containerd tells its own CRI
 // plugin by the same event that it sends us, so whoever looks at once may still
-// see the container running, and no second event would follow.
+// see the container running, and no second event would follow. On a machine that
+// is short of breath that takes as long as it takes.
 func (r *Runtime) exitKnown(ctx context.Context, id string) bool {
-	for pause := exitFirstLook; pause <= exitLastLook && !r.ended(ctx, id); pause *= 2 {
+	for pause := exitFirstPause; !r.ended(ctx, id); pause = min(2*pause, exitLongestPause) {
 		select {
 		case <-ctx.Done():
 			return false

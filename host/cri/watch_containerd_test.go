@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -87,6 +88,7 @@ func TestExitIsKnownOnceCRIShowsIt(t *testing.T) {
 	}{
 		{"already", []runtimeapi.ContainerState{exited}},
 		{"after it was shown running", []runtimeapi.ContainerState{running, running, exited}},
+		{"half a minute later, on a busy machine", append(slices.Repeat([]runtimeapi.ContainerState{running}, 24), exited)},
 		{"although it exited before its start was over", []runtimeapi.ContainerState{created, running, exited}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
