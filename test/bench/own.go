@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -54,7 +55,7 @@ func (b *suite) ownNode(ctx context.Context, took map[string][]time.Duration) (e
 	if err != nil {
 		return fmt.Errorf("make a directory for the node: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	at, err := freePorts()
 	if err != nil {
 		return err
@@ -64,6 +65,9 @@ func (b *suite) ownNode(ctx context.Context, took map[string][]time.Duration) (e
 		"--root-dir", dir + "/root", "--socket", socket, "--hostname-override", "bench", "--stop-runtime-on-exit",
 		"--address", "127.0.0.1", "--port", strconv.Itoa(at.secure), "--healthz-port", "0",
 	}}
+	defer func() {
+		err = errors.Join(err, p.end(syscall.SIGKILL), hostruntime.Clean(context.WithoutCancel(ctx), hostruntime.Config{RootDir: dir + "/root"}))
+	}()
 	client := unixClient(socket)
 	for _, start := range []struct {
 		name string
@@ -83,13 +87,7 @@ func (b *suite) ownNode(ctx context.Context, took map[string][]time.Duration) (e
 			}
 		}
 	}
-	if err := b.ownMemory(ctx, p, dir+"/root"); err != nil {
-		return err
-	}
-	if err := p.end(syscall.SIGTERM); err != nil {
-		return err
-	}
-	return hostruntime.Clean(ctx, hostruntime.Config{RootDir: dir + "/root"})
+	return b.ownMemory(ctx, p, dir+"/root")
 }
 
 func ownReady(ctx context.Context, client *http.Client) bool {
