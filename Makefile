@@ -31,8 +31,9 @@ run: setup build ## bring up a node with one example pod and print how to reach 
 clean-node: ## take away what make run has left
 	@go build -o .cache/example ./test/run && .cache/example -clean
 
-run-sim: build ## the same without root or containers, on a simulated runtime
-	@go build -o .cache/example-sim ./test/runsim && .cache/example-sim
+run-sim: ## the same without root or containers, on a simulated runtime
+	@mkdir -p .cache && CGO_ENABLED=0 go build -trimpath -o .cache/kubelet-plain ./cmd/kubelet
+	@go build -o .cache/example-sim ./test/runsim && .cache/example-sim -kubelet .cache/kubelet-plain
 
 test: setup-tests ## run every check and every test, those on a real runtime included
 	@test/all.sh
