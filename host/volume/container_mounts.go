@@ -1,0 +1,88 @@
+package volume
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/node"
+)
+
+// Mounts are what a container of a pod has to have mounted. Its volumes are laid
+// out by then.
+func (t *Tree) Mounts(pod *node.Pod, c *corev1.Container) ([]*runtimeapi.Mount, error) {
+	var mounts []*runtimeapi.Mount
+	for i := range c.VolumeMounts {
+		mount, err := t.mount(pod.Object, c, i)
+		if err != nil {
+			return nil, fmt.Errorf("mount volume %q: %w", c.VolumeMounts[i].Name, err)
+		}
+		mounts = append(mounts, mount)
+	}
+	return mounts, nil
+}
+
+func (t *Tree) mount(pod *corev1.Pod, c *corev1.Container, index int) (*runtimeapi.Mount, error) {
+	m := &c.VolumeMounts[index]
+	at, kind, err := t.find(pod, m.Name)
+	if err != nil {
+		return nil, err
+	}
+	source := at.dir
+	if at.volume.HostPath != nil {
+		source = at.volume.HostPath.Path
+	}
+	if m.SubPath != "" {
+		dir, err := t.podDir(pod.UID)
+		if err != nil {
+			return nil, err
+		}
+		part := part{
+			volume: source, path: m.SubPath, fixed: kind.content,
+			target: path.Join(dir, subPathsDir, m.Name, c.Name, fmt.Sprint(index)),
+		}
+		if err := part.mount(); err != nil {
+			return nil, fmt.Errorf("subPath %q: %w", m.SubPath, err)
+		}
+		source = part.target
+	}
+	return &runtimeapi.Mount{
+		ContainerPath:  path.Join("/", m.MountPath),
+		HostPath:       source,
+		Readonly:       m.ReadOnly || kind.content, // a container must not write what the node will
+		SelinuxRelabel: at.volume.HostPath == nil,
+	}, nil
+}
+
+// mountPoints are the directories in a volume on which containers mount others.
+// In one that containers only read they have to be there.
+func mountPoints(pod *corev1.Pod, volume string) []string {
+	var points []string
+	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			points = append(points, mountPointsFor(list[i].VolumeMounts, volume)...)
+		}
+	}
+	slices.Sort(points)
+	return slices.Compact(points)
+}
+
+func mountPointsFor(mounts []corev1.VolumeMount, volume string) []string {
+	var points []string
+	for _, outer := range mounts {
+		if outer.Name != volume || outer.SubPath != "" || outer.SubPathExpr != "" {
+			continue
+		}
+		for _, inner := range mounts {
+			below, ok := strings.CutPrefix(path.Join("/", inner.MountPath), strings.TrimSuffix(path.Join("/", outer.MountPath), "/")+"/")
+			if ok && !strings.HasPrefix(below, "..") {
+				points = append(points, below)
+			}
+		}
+	}
+	return points
+}

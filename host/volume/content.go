@@ -1,0 +1,120 @@
+package volume
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"nodal/node"
+	"nodal/node/downward"
+)
+
+// collector gathers the files of a volume from what it is projected from. Of two
+// files with one path the later stays.
+type collector struct {
+	tree  *Tree
+	pod   *corev1.Pod
+	plain file // without anything in it: what files are like that ask for nothing
+	files payload
+}
+
+// content is what projections hold now. All that is missing is told at once.
+func (t *Tree) content(pod *corev1.Pod, v *corev1.ProjectedVolumeSource) (payload, error) {
+	plain := file{mode: 0o644}.like(v.DefaultMode, v.DefaultUser)
+	c := &collector{tree: t, pod: pod, plain: plain, files: payload{}}
+	var errs []error
+	for i := range v.Sources {
+		if err := c.add(&v.Sources[i]); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return c.files, utilerrors.NewAggregate(errs)
+}
+
+func (c *collector) add(s *corev1.VolumeProjection) error {
+	switch {
+	case s.ConfigMap != nil:
+		return c.addObject(node.ConfigMap, s.ConfigMap.Name, s.ConfigMap.Items, s.ConfigMap.Optional)
+	case s.Secret != nil:
+		return c.addObject(node.Secret, s.Secret.Name, s.Secret.Items, s.Secret.Optional)
+	case s.DownwardAPI != nil:
+		return c.addPod(s.DownwardAPI.Items)
+	}
+	return fmt.Errorf("a source of the projection: %w", node.ErrUnsupported)
+}
+
+// addObject takes the keys that are asked for, or all. The errors are Kubernetes'.
+func (c *collector) addObject(kind node.ObjectKind, name string, items []corev1.KeyToPath, optional *bool) error {
+	dispensable := optional != nil && *optional
+	object, ok := c.tree.Objects(node.ObjectRef{Kind: kind, Namespace: c.pod.Namespace, Name: name})
+	if !ok && dispensable {
+		return nil
+	}
+	if !ok {
+		return fmt.Errorf("%s %q not found", strings.ToLower(string(kind)), name)
+	}
+	data := object.Data()
+	if len(items) == 0 {
+		for key, value := range data {
+			c.put(key, value, c.plain)
+		}
+		return nil
+	}
+	for _, item := range items {
+		value, ok := data[item.Key]
+		if !ok && dispensable {
+			continue
+		}
+		if !ok {
+			return missingKey(kind, item.Key)
+		}
+		c.put(item.Path, value, c.plain.like(item.Mode, item.User))
+	}
+	return nil
+}
+
+func missingKey(kind node.ObjectKind, key string) error {
+	if kind == node.Secret {
+		return fmt.Errorf("references non-existent secret key: %s", key)
+	}
+	return fmt.Errorf("configmap references non-existent config key: %s", key)
+}
+
+func (c *collector) put(at string, data []byte, like file) {
+	like.data = data
+	c.files[path.Clean(at)] = like
+}
+
+// addPod takes what the pod is told of itself.
+func (c *collector) addPod(items []corev1.DownwardAPIVolumeFile) error {
+	for i := range items {
+		item := &items[i]
+		text, err := c.podFact(item)
+		if err != nil {
+			return fmt.Errorf("file %s: %w", item.Path, err)
+		}
+		c.put(item.Path, []byte(text), c.plain.like(item.Mode, item.User))
+	}
+	return nil
+}
+
+func (c *collector) podFact(item *corev1.DownwardAPIVolumeFile) (string, error) {
+	if ref := item.FieldRef; ref != nil {
+		if text, ok := downward.Field(c.pod, ref.FieldPath); ok {
+			return text, nil
+		}
+		return "", fmt.Errorf("field %q cannot be had here: %w", ref.FieldPath, node.ErrInvalid)
+	}
+	ref := item.ResourceFieldRef
+	for _, list := range [][]corev1.Container{c.pod.Spec.InitContainers, c.pod.Spec.Containers} {
+		for i := range list {
+			if list[i].Name == ref.ContainerName {
+				return downward.Resource(&list[i], ref, c.tree.Allocatable)
+			}
+		}
+	}
+	return "", fmt.Errorf("container %s: %w", ref.ContainerName, node.ErrNotFound)
+}

@@ -1,0 +1,117 @@
+package volume
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+func TestEmptyDirOnTheDisk(t *testing.T) {
+	b := newBench(t)
+	defer unix.Umask(unix.Umask(0o077))
+	p := pod(emptyDir())
+	dir := b.setUp(p)
+	if got := modeAt(t, dir); got != os.ModeDir|0o777 {
+		t.Errorf("its mode is %s, want 0777", got)
+	}
+	b.write(dir, "kept", "data")
+	b.wantShown(b.setUp(p), "kept -rw------- data")
+
+	p.Object.Spec.Volumes[0].EmptyDir.Mode = ptr(int32(0o1770))
+	if b.setUp(p); modeAt(t, dir) != os.ModeDir|os.ModeSticky|0o770 {
+		t.Errorf("its mode is %s, want 1770", modeAt(t, dir))
+	}
+}
+
+func TestEmptyDirInMemory(t *testing.T) {
+	memory := func(limit string) corev1.ResourceRequirements {
+		return corev1.ResourceRequirements{Limits: corev1.ResourceList{"memory": resource.MustParse(limit)}}
+	}
+	for _, c := range []struct {
+		name      string
+		sizeLimit *resource.Quantity
+		main      corev1.ResourceRequirements
+		want      uint64 // MiB
+	}{
+		{"its own limit bounds it", ptr(resource.MustParse("8Mi")), corev1.ResourceRequirements{}, 8},
+		{"so does the memory of its pod", nil, memory("16Mi"), 16},
+		{"the lesser counts", ptr(resource.MustParse("32Mi")), memory("16Mi"), 16},
+		{"and at last what the node can give", nil, corev1.ResourceRequirements{}, 64},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			b.Allocatable = corev1.ResourceList{"memory": resource.MustParse("64Mi")}
+			p := pod(corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory", SizeLimit: c.sizeLimit}})
+			p.Object.Spec.Containers[0].Resources = c.main
+			dir := b.setUp(p)
+			b.write(dir, "kept", "data")
+			b.setUp(p)
+			var stat unix.Statfs_t
+			if err := unix.Statfs(dir, &stat); err != nil || stat.Type != unix.TMPFS_MAGIC || stat.Blocks*uint64(stat.Bsize)>>20 != c.want {
+				t.Errorf("type %x with %d blocks of %d, %v; want a tmpfs of %d MiB", stat.Type, stat.Blocks, stat.Bsize, err, c.want)
+			}
+			if got := modeAt(t, dir); got != os.ModeDir|0o777 || !exists(filepath.Join(dir, "kept")) {
+				t.Errorf("mode %s, kept is there: %t; want 0777 and the file", got, exists(filepath.Join(dir, "kept")))
+			}
+		})
+	}
+}
+
+func TestHostPathIsAsExpected(t *testing.T) {
+	host := t.TempDir()
+	at := func(name string) string { return filepath.Join(host, name) }
+	if err := os.WriteFile(at("file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("unix", at("socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	for _, c := range []struct {
+		name string
+		kind corev1.HostPathType
+		path string
+		want string // the failure
+	}{
+		{"anything will do", "", at("none"), ""},
+		{"a directory", "Directory", host, ""},
+		{"a file for a directory", "Directory", at("file"), at("file") + " is not a directory"},
+		{"nothing for a directory", "Directory", at("none"), at("none") + " is not a directory"},
+		{"a directory is made", "DirectoryOrCreate", at("new/dir"), ""},
+		{"a directory that is there is taken", "DirectoryOrCreate", host, ""},
+		{"no directory is made of a file", "DirectoryOrCreate", at("file"), at("file") + " is not a directory"},
+		{"a file", "File", at("file"), ""},
+		{"a directory for a file", "File", host, host + " is not a file"},
+		{"a file is made", "FileOrCreate", at("newfile"), ""},
+		{"a file that is there is taken", "FileOrCreate", at("file"), ""},
+		{"no file is made of a directory", "FileOrCreate", host, host + " is not a file"},
+		{"a socket", "Socket", at("socket"), ""},
+		{"a file for a socket", "Socket", at("file"), at("file") + " is not a socket file"},
+		{"a character device", "CharDevice", "/dev/null", ""},
+		{"a file for a character device", "CharDevice", at("file"), at("file") + " is not a character device"},
+		{"a character device for a block device", "BlockDevice", "/dev/null", "/dev/null is not a block device"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			p := pod(corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: c.path, Type: &c.kind}})
+			err := b.SetUp(t.Context(), p, "v")
+			switch want := `MountVolume.SetUp failed for volume "v" : hostPath type check failed: ` + c.want; {
+			case c.want == "" && err != nil:
+				t.Errorf("got %v", err)
+			case c.want != "" && (err == nil || err.Error() != want):
+				t.Errorf("got %v, want %s", err, want)
+			case c.want == "" && b.source(p) != c.path:
+				t.Errorf("mounted is %s", b.source(p))
+			}
+		})
+	}
+	if got := modeAt(t, at("newfile")); got != 0o644 {
+		t.Errorf("the file that was made has mode %s", got)
+	}
+}

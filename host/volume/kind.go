@@ -1,0 +1,34 @@
+package volume
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+// kind is what is particular to one kind of volume.
+type kind struct {
+	dir     string // its name in paths; empty: such a volume lies elsewhere on the machine
+	content bool   // the node writes it, and containers only read it
+	setUp   func(*Tree, place) error
+}
+
+func kindOf(s *corev1.VolumeSource) (kind, error) {
+	switch {
+	case s.EmptyDir != nil:
+		return kind{dir: "kubernetes.io~empty-dir", setUp: (*Tree).setUpEmptyDir}, nil
+	case s.HostPath != nil:
+		return kind{setUp: (*Tree).setUpHostPath}, nil
+	case s.ConfigMap != nil:
+		return kind{dir: "kubernetes.io~configmap", content: true, setUp: (*Tree).setUpConfigMap}, nil
+	case s.Secret != nil:
+		return kind{dir: "kubernetes.io~secret", content: true, setUp: (*Tree).setUpSecret}, nil
+	case s.DownwardAPI != nil:
+		return kind{dir: "kubernetes.io~downward-api", content: true, setUp: (*Tree).setUpDownwardAPI}, nil
+	case s.Projected != nil:
+		return kind{dir: "kubernetes.io~projected", content: true, setUp: (*Tree).setUpProjected}, nil
+	}
+	return kind{}, fmt.Errorf("its kind of volume: %w", node.ErrUnsupported)
+}

@@ -1,0 +1,123 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+)
+
+// Names below the directory of a pod, as every kubelet has them.
+const (
+	volumesDir  = "volumes"
+	subPathsDir = "volume-subpaths"
+)
+
+// Config is what volumes are made from, besides the pods.
+type Config struct {
+	Pods        string // the directory of all pods, such as /var/lib/kubelet/pods
+	Objects     func(node.ObjectRef) (*node.Object, bool)
+	Allocatable corev1.ResourceList // stands in for a limit that is not set
+}
+
+// Tree is the place of all pods' volumes. Its methods may be called from any
+// goroutine, but not two at once for one volume.
+type Tree struct {
+	Config
+
+	mu    sync.Mutex
+	inUse map[types.UID]int // pods whose volumes are being laid out
+}
+
+// New makes a Tree. Nothing is written before the first volume.
+func New(c Config) *Tree { return &Tree{Config: c, inUse: map[types.UID]int{}} }
+
+// place is one volume with its directory, if it has one.
+type place struct {
+	pod    *corev1.Pod
+	volume *corev1.Volume
+	dir    string
+}
+
+// SetUp lays out a volume of a pod, or brings it up to date. What is as it should
+// be is left alone.
+func (t *Tree) SetUp(_ context.Context, pod *node.Pod, name string) error {
+	t.enter(pod.UID())
+	defer t.leave(pod.UID())
+	if err := t.setUp(pod.Object, name); err != nil {
+		return &node.Failure{
+			Reason: node.FailedMount,
+			Err:    fmt.Errorf("MountVolume.SetUp failed for volume %q : %w", name, err), // Kubernetes' own sentence
+		}
+	}
+	return nil
+}
+
+func (t *Tree) setUp(pod *corev1.Pod, name string) error {
+	at, kind, err := t.find(pod, name)
+	if err != nil {
+		return err
+	}
+	if at.dir != "" {
+		// Not readable for all: what is below has modes of its own.
+		if err := os.MkdirAll(filepath.Dir(at.dir), 0o750); err != nil {
+			return fmt.Errorf("make the directory of volumes: %w", err)
+		}
+	}
+	return kind.setUp(t, at)
+}
+
+// find looks a volume up in its pod.
+func (t *Tree) find(pod *corev1.Pod, name string) (place, kind, error) {
+	for i := range pod.Spec.Volumes {
+		volume := &pod.Spec.Volumes[i]
+		if volume.Name != name {
+			continue
+		}
+		kind, err := kindOf(&volume.VolumeSource)
+		if err != nil {
+			return place{}, kind, err
+		}
+		at := place{pod: pod, volume: volume}
+		if kind.dir != "" {
+			dir, err := t.podDir(pod.UID)
+			if err != nil {
+				return place{}, kind, err
+			}
+			at.dir = filepath.Join(dir, volumesDir, kind.dir, name)
+		}
+		return at, kind, nil
+	}
+	return place{}, kind{}, fmt.Errorf("volume %q of pod %s: %w", name, node.KeyOf(pod), node.ErrNotFound)
+}
+
+// podDir refuses a UID that would lead out of the directory of pods.
+func (t *Tree) podDir(uid types.UID) (string, error) {
+	name := string(uid)
+	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\x00") {
+		return "", fmt.Errorf("uid %q in the path of a volume: %w", uid, node.ErrInvalid)
+	}
+	return filepath.Join(t.Pods, name), nil
+}
+
+// enter keeps a pod's volumes from being swept away while one is laid out.
+func (t *Tree) enter(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.inUse[uid]++
+}
+
+func (t *Tree) leave(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.inUse[uid]--; t.inUse[uid] == 0 {
+		delete(t.inUse, uid)
+	}
+}

@@ -1,0 +1,70 @@
+package node
+
+import (
+	"iter"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Kubernetes' words for a volume that cannot be laid out, or taken away.
+const (
+	FailedMount   = "FailedMount"
+	FailedUnmount = "FailedUnMount"
+)
+
+// MountedVolumes are the volumes of a pod that any of its containers mounts, in
+// the order of the manifest. The others are never made.
+func MountedVolumes(spec *corev1.PodSpec) iter.Seq[*corev1.Volume] {
+	mounted := map[string]bool{}
+	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range list {
+			for _, mount := range list[i].VolumeMounts {
+				mounted[mount.Name] = true
+			}
+		}
+	}
+	return func(yield func(*corev1.Volume) bool) {
+		for i := range spec.Volumes {
+			if mounted[spec.Volumes[i].Name] && !yield(&spec.Volumes[i]) {
+				return
+			}
+		}
+	}
+}
+
+// VolumeRefs are the objects that a volume of a pod in a namespace is made from,
+// the optional ones included.
+func VolumeRefs(namespace string, v *corev1.Volume) []ObjectRef {
+	var refs []ObjectRef
+	use := func(kind ObjectKind, name string) { refs = append(refs, ObjectRef{kind, namespace, name}) }
+	switch {
+	case v.ConfigMap != nil:
+		use(ConfigMap, v.ConfigMap.Name)
+	case v.Secret != nil:
+		use(Secret, v.Secret.SecretName)
+	case v.Projected != nil:
+		for i := range v.Projected.Sources {
+			source := &v.Projected.Sources[i]
+			if source.ConfigMap != nil {
+				use(ConfigMap, source.ConfigMap.Name)
+			}
+			if source.Secret != nil {
+				use(Secret, source.Secret.Name)
+			}
+		}
+	}
+	return refs
+}
+
+// ShowsPod says whether a volume holds facts of its pod, which may change while
+// it runs.
+func ShowsPod(v *corev1.Volume) bool {
+	if v.Projected != nil {
+		for i := range v.Projected.Sources {
+			if v.Projected.Sources[i].DownwardAPI != nil {
+				return true
+			}
+		}
+	}
+	return v.DownwardAPI != nil
+}
