@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,6 +34,9 @@ const (
 func ImageTarget(container string) string     { return "image/" + container }
 func ContainerTarget(container string) string { return "container/" + container }
 
+// VolumeTarget is where the faults of laying out a volume are found.
+func VolumeTarget(name string) string { return "volume/" + name }
+
 // SandboxTarget is where the faults of sandbox actions are found.
 func SandboxTarget() string { return targetSandbox }
 
@@ -53,6 +57,14 @@ type (
 		Ref       string
 		Policy    corev1.PullPolicy
 	}
+	// SetUpVolume lays out a volume, or brings it up to date.
+	SetUpVolume struct {
+		Name    string
+		Version string // of what it is made from; readers of the plan see why it is done again
+	}
+	// TearDownVolumes unmounts and removes what was laid out for the pod.
+	TearDownVolumes struct{}
+
 	// CreateContainer makes a container in the sandbox.
 	CreateContainer struct {
 		Container string
@@ -104,6 +116,8 @@ func (a InspectSandbox) Target() string   { return "inspect/" + a.ID }
 func (a StopSandbox) Target() string      { return "sandbox/" + a.ID }
 func (a RemoveSandbox) Target() string    { return "sandbox/" + a.ID }
 func (a EnsureImage) Target() string      { return ImageTarget(a.Container) }
+func (a SetUpVolume) Target() string      { return VolumeTarget(a.Name) }
+func (TearDownVolumes) Target() string    { return "volumes" }
 func (a CreateContainer) Target() string  { return ContainerTarget(a.Container) }
 func (a StartContainer) Target() string   { return ContainerTarget(a.Container) }
 func (a InspectContainer) Target() string { return "inspect/" + a.ID }
@@ -122,6 +136,10 @@ func (a RemoveSandbox) String() string  { return "remove sandbox " + a.ID }
 func (a EnsureImage) String() string {
 	return fmt.Sprintf("ensure image %s for %s attempt=%d policy=%s", a.Ref, a.Container, a.Attempt, a.Policy)
 }
+func (a SetUpVolume) String() string {
+	return strings.TrimSpace("set up volume " + a.Name + " " + a.Version)
+}
+func (TearDownVolumes) String() string { return "tear down volumes" }
 func (a CreateContainer) String() string {
 	return fmt.Sprintf("create %s attempt=%d in %s", a.Container, a.Attempt, a.SandboxID)
 }
@@ -139,11 +157,12 @@ func (a SetHealth) String() string { return fmt.Sprintf("note %s is %s", a.Conta
 func (a SetResult) String() string { return "settle " + string(a.Status.Phase) }
 func (Release) String() string     { return "release" }
 
-// Waits says whether an action may take long by its nature: a pull, or a stop
-// within a grace period. What else the pod needs goes on beside it.
+// Waits says whether an action may take long by its nature: a pull, a stop within
+// a grace period, or a volume with a million files. What else the pod needs goes
+// on beside it.
 func Waits(a Action) bool {
 	switch a.(type) {
-	case EnsureImage, StopContainer:
+	case EnsureImage, SetUpVolume, StopContainer:
 		return true
 	}
 	return false

@@ -89,6 +89,11 @@ func ObjectRefs(pod *corev1.Pod) []ObjectRef {
 			environmentRefs(&list[i], use)
 		}
 	}
+	for volume := range MountedVolumes(&pod.Spec) {
+		for _, ref := range VolumeRefs(pod.Namespace, volume) {
+			refs[ref] = true
+		}
+	}
 	var all []ObjectRef
 	for ref := range refs {
 		all = append(all, ref)

@@ -22,8 +22,14 @@ type Observed struct {
 	Images     map[string]Image  // by container
 	Faults     map[string]Fault  // by action target
 	Health     map[string]Health // by container, of its newest run
-	Busy       map[string]Action // in flight, by target; known only while deciding
-	LogsGone   bool              // the pod's log directory was removed
+	Volumes    map[string]string // version laid out, by name
+
+	LogsGone    bool // the pod's log directory was removed
+	VolumesGone bool // its volumes were removed, and none was laid out since
+
+	// Known only while deciding:
+	Busy    map[string]Action   // in flight, by target
+	Objects map[ObjectRef]int64 // revisions of what the pod uses; absent: it is not there
 }
 
 // SandboxState is a pod sandbox's state as CRI tells it.
@@ -122,6 +128,7 @@ func (o *Observed) Clone() *Observed {
 	c.Images = maps.Clone(o.Images)
 	c.Faults = maps.Clone(o.Faults)
 	c.Health = maps.Clone(o.Health)
+	c.Volumes = maps.Clone(o.Volumes)
 	return &c
 }
 

@@ -191,6 +191,18 @@ func (s *Slot) holds(uid types.UID) bool {
 	return s != nil && (s.Pod.UID() == uid || s.Next != nil && s.Next.UID() == uid)
 }
 
+// Holds says whether a pod, or one that waits for its name, has the UID.
+func (s *Store) Holds(uid types.UID) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for e := s.order.Front(); e != nil; e = e.Next() {
+		if v := e.Value.(*View); !v.Gone && v.Slot.holds(uid) {
+			return true
+		}
+	}
+	return false
+}
+
 // Reserved lets the commit use the space that is kept back for deletions.
 func (tx *Tx) Reserved() { tx.reserved = true }
 

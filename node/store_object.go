@@ -70,6 +70,20 @@ func (s *Store) Objects(kind ObjectKind) ([]*Object, int64) {
 	return objects, revision
 }
 
+// Revisions tells of each object at which revision it came to be as it is. One
+// that is not there is left out.
+func (s *Store) Revisions(refs []ObjectRef) map[ObjectRef]int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	revisions := map[ObjectRef]int64{}
+	for _, ref := range refs {
+		if object, ok := s.objects[ref]; ok {
+			revisions[ref] = object.Revision
+		}
+	}
+	return revisions
+}
+
 // ObjectsChanged is the revision of the last change to any object.
 func (s *Store) ObjectsChanged() int64 {
 	s.mu.RLock()

@@ -29,11 +29,22 @@ type Logs interface {
 	RemoveRun(key node.Key, uid types.UID, container string, attempt uint32) error
 }
 
+// Volumes is where pods' volumes lie.
+type Volumes interface {
+	// SetUp lays out a volume of a pod, or brings it up to date.
+	SetUp(ctx context.Context, pod *node.Pod, name string) error
+	// TearDown removes all that was laid out for a pod.
+	TearDown(ctx context.Context, uid types.UID) error
+	// Sweep removes what is there for pods that need not be kept.
+	Sweep(ctx context.Context, keep func(types.UID) bool) error
+}
+
 // Act performs actions: each on the one place it concerns.
 type Act struct {
 	Store   *node.Store
 	Runtime Runtime
 	Logs    Logs
+	Volumes Volumes
 	Clock   func() time.Time
 }
 
@@ -48,6 +59,10 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 		return node.Result{}, a.setResult(key, pod.UID(), action)
 	case node.Release:
 		return node.Result{}, a.release(key, pod)
+	case node.SetUpVolume:
+		return node.Result{}, a.Volumes.SetUp(ctx, pod, action.Name)
+	case node.TearDownVolumes:
+		return node.Result{}, a.Volumes.TearDown(ctx, pod.UID())
 	case node.RemoveLogs:
 		return node.Result{}, a.Logs.RemovePod(key, pod.UID())
 	case node.RemoveContainer:

@@ -84,9 +84,11 @@ func reportFailure(o Outcome) (node.Event, bool) {
 	e := node.Event{Reason: "Failed", Warning: true, Message: o.Err.Error(), Container: containerOf(o.Action)}
 	var failure *node.Failure
 	if errors.As(o.Err, &failure) {
-		e.Message = failure.Reason + ": " + e.Message
-		if failure.Reason == "FailedCreatePodSandBox" {
-			e.Reason, e.Message = failure.Reason, o.Err.Error()
+		switch failure.Reason {
+		case "FailedCreatePodSandBox", node.FailedMount, node.FailedUnmount: // Kubernetes' own events
+			e.Reason = failure.Reason
+		default:
+			e.Message = failure.Reason + ": " + e.Message
 		}
 	}
 	return e, true

@@ -36,6 +36,7 @@ type bench struct {
 	runtime *cri.Runtime
 	journal *journal
 	logs    *logs
+	volumes *volumes
 	sources *node.Sources
 	site    node.Site
 
@@ -70,7 +71,7 @@ func inBubble(t *testing.T, late bool, test func(b *bench)) {
 		config := cri.Config{RequestTimeout: 10 * time.Second, PodLogsDir: logsDir, Hash: manifest.ContainerHash}
 		b := &bench{
 			T: t, server: server, runtime: cri.New(conn, conn, config, slog.New(slog.DiscardHandler)),
-			journal: &journal{records: map[string][]byte{}}, logs: &logs{},
+			journal: &journal{records: map[string][]byte{}}, logs: &logs{}, volumes: newVolumes(),
 			sources: node.NewSources(map[node.Source]string{node.SourceFile: "/pods"}),
 			site:    node.Site{NodeName: "here", Runtime: "sim", BackoffMax: node.DefaultBackoffMax},
 		}
@@ -105,7 +106,7 @@ func (b *bench) start() {
 	b.prober = &prober{set: map[node.Key][]node.Probe{}, results: make(chan node.Probed)}
 	r := reconciler.New(reconciler.Config{
 		Prober: b.prober,
-		Act:    reconciler.Act{Store: b.store, Runtime: b.runtime, Logs: b.logs, Clock: time.Now},
+		Act:    reconciler.Act{Store: b.store, Runtime: b.runtime, Logs: b.logs, Volumes: b.volumes, Clock: time.Now},
 		Events: b.events, Sources: b.sources, Site: b.site,
 		Log: slog.New(slog.DiscardHandler), Relist: time.Second, Starts: 4,
 	})

@@ -51,6 +51,13 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 		}
 	case node.RemoveContainer:
 		got.Containers = slices.DeleteFunc(got.Containers, func(c node.Container) bool { return c.ID == a.ID })
+	case node.SetUpVolume:
+		if got.Volumes == nil {
+			got.Volumes = map[string]string{}
+		}
+		got.Volumes[a.Name], got.VolumesGone = a.Version, false
+	case node.TearDownVolumes:
+		got.Volumes, got.VolumesGone = nil, true
 	case node.RemoveLogs:
 		got.LogsGone = true
 	}
@@ -118,6 +125,8 @@ func fail(old *node.Observed, o Outcome) *node.Observed {
 	case node.CreateContainer:
 		got.Images = maps.Clone(got.Images)
 		delete(got.Images, a.Container) // it may be the image that is gone
+	case node.TearDownVolumes:
+		got.Volumes = nil // some of them may be gone
 	}
 	if errors.Is(o.Err, node.ErrUnknown) || errors.Is(o.Err, node.ErrUnavailable) {
 		base, longest = unknownRetry, unknownRetryMax

@@ -35,6 +35,7 @@ type Reconciler struct {
 	began   time.Time
 	looked  chan struct{} // closed after the first full look
 	gate    *gate
+	sweeper sweeper
 	done    chan finished
 	seen    chan sighting
 	wakes   chan node.Key
@@ -107,6 +108,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		changed := r.Act.Store.Changed()
 		r.takeIntents()
 		r.step(ctx)
+		r.sweep(ctx)
 		r.tellLooked()
 		timer.Reset(r.alarms.next(r.Act.Clock()))
 		select {
@@ -183,23 +185,23 @@ func (r *Reconciler) takeIntents() {
 	r.takeObjects()
 }
 
-// takeObjects has the pods that use what changed try again at once: one may have
-// failed for the want of it.
+// takeObjects tells the pods that use what changed: volumes are brought up to date,
+// and what failed for the want of it is tried at once.
 func (r *Reconciler) takeObjects() {
-	store := r.Act.Store
-	changed := store.ObjectsChanged()
+	changed := r.Act.Store.ObjectsChanged()
 	if changed == r.objects {
 		return
 	}
-	for key, t := range r.tracks {
-		for _, ref := range node.ObjectRefs(t.Slot().Pod.Object) {
-			if object, ok := store.Object(ref); ok && object.Revision > r.objects {
-				t.Retry()
-				r.dirty[key] = true
-			}
-		}
-	}
 	r.objects = changed
+	for _, t := range r.tracks {
+		r.supply(t)
+	}
+}
+
+func (r *Reconciler) supply(t *tracked) {
+	if t.Supply(r.Act.Store.Revisions(node.ObjectRefs(t.Slot().Pod.Object))) {
+		r.dirty[t.key] = true
+	}
 }
 
 func (r *Reconciler) intend(v node.View) {
@@ -214,6 +216,7 @@ func (r *Reconciler) intend(v node.View) {
 		delete(r.strays, v.Key)
 		t = &tracked{Track: NewTrack(v.Slot, seen, r.synced), key: v.Key, cancels: map[string]context.CancelFunc{}}
 		r.tracks[v.Key] = t
+		r.supply(t)
 		r.dirty[v.Key] = true
 	case t.Slot() != v.Slot:
 		r.tellRefused(v, t.Slot().Pod)
@@ -224,6 +227,7 @@ func (r *Reconciler) intend(v node.View) {
 				}
 			}
 		}
+		r.supply(t)
 		r.dirty[v.Key] = true
 	}
 }

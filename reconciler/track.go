@@ -17,12 +17,13 @@ import (
 // Track follows one pod from plan to plan. It does no I/O and reads no clock,
 // so the simulation runs the same code as the node.
 type Track struct {
-	slot   *node.Slot
-	got    *node.Observed
-	busy   map[string]node.Action // in flight, by target
-	effect node.Mark              // when our last effect ended
-	unsure bool                   // observe before deciding
-	doubt  node.Mark              // an older look does not settle that
+	slot    *node.Slot
+	got     *node.Observed
+	busy    map[string]node.Action // in flight, by target
+	objects map[node.ObjectRef]int64
+	effect  node.Mark // when our last effect ended
+	unsure  bool      // observe before deciding
+	doubt   node.Mark // an older look does not settle that
 }
 
 // Turn is what a track wants done now.
@@ -70,8 +71,20 @@ func (t *Track) forget(successor bool) {
 	got.Faults = nil
 	if successor {
 		got.Images, got.LogsGone = nil, false
+		got.Volumes, got.VolumesGone = nil, false
 	}
 	t.got = got
+}
+
+// Supply tells the revisions of the objects that the pod uses, and answers whether
+// that is news. What failed for the want of one is then tried at once.
+func (t *Track) Supply(objects map[node.ObjectRef]int64) (news bool) {
+	if maps.Equal(t.objects, objects) {
+		return false
+	}
+	t.objects = objects
+	t.Retry()
+	return true
 }
 
 // Doubt makes the track observe before it decides again. Something happened
@@ -134,7 +147,7 @@ func (t *Track) Next(site node.Site, now time.Time) Turn {
 		return Turn{Observe: true}
 	}
 	got := *t.got
-	got.Busy = t.busy
+	got.Busy, got.Objects = t.busy, t.objects
 	plan := decide.Pod(site, t.slot, &got, now)
 	turn := Turn{Wake: plan.Wake, Why: plan.Why}
 	for _, a := range plan.Actions {
@@ -187,6 +200,7 @@ func merge(old, seen *node.Observed, mark node.Mark) *node.Observed {
 	got.Images, got.Faults = old.Images, old.Faults
 	got.Health = healthOf(old, got)
 	got.LogsGone = old.LogsGone && got.Empty()
+	got.Volumes, got.VolumesGone = old.Volumes, old.VolumesGone
 	for i := range got.Sandboxes {
 		s := &got.Sandboxes[i]
 		for _, known := range old.Sandboxes {

@@ -31,6 +31,8 @@ type agent struct {
 	whole   node.Mark // of the newest full look
 	mark    node.Mark
 	since   int64
+	objects int64
+	swept   time.Time
 	synced  bool
 	ready   bool
 	dead    bool
@@ -71,7 +73,7 @@ func newAgent(w *world, f *faults, j *journal) (*agent, error) {
 	return &agent{
 		world: w, faults: f, store: store, since: -1,
 		site:   node.Site{NodeName: "sim", Runtime: "sim", BackoffMax: time.Minute},
-		act:    reconciler.Act{Store: store, Runtime: w, Logs: noLogs{}, Clock: w.clock},
+		act:    reconciler.Act{Store: store, Runtime: w, Logs: noLogs{}, Volumes: volumes{w, store}, Clock: w.clock},
 		tracks: map[node.Key]*tracked{}, strays: map[node.Key]*node.Observed{}, dirty: map[node.Key]bool{},
 		freed: map[node.Key]node.Mark{},
 	}, nil
@@ -84,6 +86,7 @@ func (a *agent) turn() {
 	}
 	a.takeIntents()
 	a.step()
+	a.sweep()
 	a.world.witness.advances(a.store.Revision())
 }
 
@@ -96,6 +99,24 @@ func (a *agent) takeIntents() {
 	for _, v := range views {
 		a.world.witness.reads(v)
 		a.intend(v)
+	}
+	a.takeObjects()
+}
+
+func (a *agent) takeObjects() {
+	changed := a.store.ObjectsChanged()
+	if changed == a.objects {
+		return
+	}
+	a.objects = changed
+	for _, t := range a.tracks {
+		a.supply(t)
+	}
+}
+
+func (a *agent) supply(t *tracked) {
+	if t.Supply(a.store.Revisions(node.ObjectRefs(t.Slot().Pod.Object))) {
+		a.dirty[t.key] = true
 	}
 }
 
@@ -110,10 +131,12 @@ func (a *agent) intend(v node.View) {
 		delete(a.strays, v.Key)
 		t = &tracked{Track: reconciler.NewTrack(v.Slot, seen, a.synced), key: v.Key, unsure: !a.synced, calls: map[string]*call{}}
 		a.tracks[v.Key], a.dirty[v.Key] = t, true
+		a.supply(t)
 	case t.Slot() != v.Slot:
 		if obsolete := t.Intend(v.Slot); obsolete != nil {
 			t.cancel(a, obsolete)
 		}
+		a.supply(t)
 		a.dirty[v.Key] = true
 	}
 }

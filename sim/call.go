@@ -33,7 +33,7 @@ func local(a node.Action) bool {
 	case node.SetTally, node.SetHealth, node.SetResult, node.Release, node.RemoveLogs:
 		return true
 	}
-	return false
+	return onVolumes(a)
 }
 
 // submit sends a call on its way.
@@ -46,6 +46,11 @@ func (w *world) submit(c *call) {
 func (w *world) arrive(c *call) {
 	switch {
 	case c.settled:
+	case onVolumes(c.action) && c.fate.kind == Refuse:
+		w.settle(c)
+		w.reply(c, node.Result{}, refused("Refused", "%s: injected", c.action))
+	case onVolumes(c.action):
+		w.after(c.fate.work, func() { w.effect(c) })
 	case local(c.action):
 		w.effect(c)
 	case w.down || c.fate.kind == Hang:
@@ -220,6 +225,9 @@ func (w *world) orphan(dead *agent, f *faults) {
 	for _, c := range slices.Clone(w.pending) {
 		if c.agent == dead && (local(c.action) || f.between(0, 2) < 1) {
 			w.settle(c)
+			if onVolumes(c.action) && f.between(0, 2) < 1 {
+				w.tear(c)
+			}
 		}
 	}
 }

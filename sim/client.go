@@ -51,13 +51,15 @@ func (c *clients) pick(n int) int { return c.world.rand.IntN(n) }
 func (c *clients) act(a *agent) {
 	users, authors := apiNames(), fileNames()
 	key := node.Key{Namespace: "default", Name: users[c.pick(len(users))]}
-	switch c.pick(12) {
+	switch c.pick(14) {
 	case 0, 1, 2, 3, 4:
 		c.apply(a, key)
 	case 5, 6:
 		c.remove(a, key)
 	case 7:
 		c.restart(a, key)
+	case 12, 13:
+		c.post(a)
 	default:
 		c.edit(node.Key{Namespace: "default", Name: authors[c.pick(len(authors))]})
 		if a.ready {
@@ -208,6 +210,9 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 	}
 	if c.pick(2) == 0 {
 		c.addProbes(&pod.Spec.Containers[0])
+	}
+	if c.pick(2) == 0 {
+		c.mounting(pod)
 	}
 	manifest.Default(pod)
 	return pod

@@ -55,6 +55,7 @@ type simulation struct {
 	agent   *agent // nil while none is alive
 	events  bool   // the runtime tells all that happens; else it has to be asked
 	deaf    bool   // nobody is connected to hear it
+	calmed  bool   // faults are over, and nobody takes away what pods need
 	actions int    // of agents that are dead
 }
 
@@ -137,6 +138,10 @@ func (s *simulation) boot(bug Bug) {
 		a.relist()
 	} else {
 		a.poll()
+	}
+	s.after(sweepEvery, a.watchOver)
+	if s.calmed {
+		s.clients.provide(a)
 	}
 	s.after(s.faults.between(0, 5*time.Second), func() { s.clients.deliver(a) })
 }
@@ -221,6 +226,11 @@ func (s *simulation) calm() {
 	s.faults.end()
 	s.journal.full = false
 	s.down = false
+	s.calmed = true
+	if s.agent != nil {
+		s.clients.provide(s.agent)
+		s.agent.turn()
+	}
 	s.reconnect()
 	s.heal()
 }
@@ -284,5 +294,6 @@ func (s *simulation) addStray() {
 	}
 	s.reserved[sandboxName(box.uid, 0)], s.reserved[containerName(c.uid, c.name, 0)] = true, true
 	s.sandboxes, s.containers = append(s.sandboxes, box), append(s.containers, c)
+	s.volumes["stray"] = map[string]string{"data": ""}
 	s.begin(c)
 }

@@ -110,6 +110,7 @@ func (w *world) createContainer(pod *node.Pod, a node.CreateContainer) (node.Res
 			c.hash = manifest.ContainerHash(spec)
 		}
 	}
+	w.witness.madeWith(w, pod, c)
 	w.containers = append(w.containers, c)
 	w.changed(c.key)
 	return node.Result{ID: c.id}, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
 	"nodal/node/manifest"
@@ -60,6 +61,15 @@ func (s *simulation) leftovers() error {
 			return fmt.Errorf("container %s is left over", c)
 		}
 	}
+	uids := map[types.UID]bool{}
+	for _, l := range s.witness.wanted {
+		uids[l.id.uid] = l.result == ""
+	}
+	for uid := range s.world.volumes {
+		if !uids[uid] {
+			return fmt.Errorf("volumes of uid %s are left over", uid)
+		}
+	}
 	return nil
 }
 
@@ -75,6 +85,9 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 	}
 	box, err := s.onlySandbox(l, key)
 	if err != nil {
+		return err
+	}
+	if err := s.upToDate(l); err != nil {
 		return err
 	}
 	for i := range l.object.Spec.InitContainers {

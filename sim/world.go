@@ -22,7 +22,8 @@ type world struct {
 	containers []*container
 	reserved   map[string]bool // names in use, from the call's arrival on
 	images     map[string]bool
-	pending    []*call // whose effect may still come
+	volumes    map[types.UID]map[string]string // what each was made from, by name
+	pending    []*call                         // whose effect may still come
 	made       int
 	witness    *witness
 	trace      *trace
@@ -74,7 +75,7 @@ func (c *container) String() string {
 func newWorld(s *schedule, r *rand.Rand, w *witness, t *trace) *world {
 	return &world{
 		schedule: s, rand: r, witness: w, trace: t,
-		reserved: map[string]bool{}, images: map[string]bool{},
+		reserved: map[string]bool{}, images: map[string]bool{}, volumes: map[types.UID]map[string]string{},
 		changed: func(node.Key) {},
 	}
 }

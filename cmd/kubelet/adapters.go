@@ -6,6 +6,7 @@ import (
 
 	"nodal/host/cri"
 	"nodal/host/logs"
+	"nodal/host/volume"
 	"nodal/node"
 	"nodal/reconciler"
 	"nodal/server"
@@ -40,6 +41,7 @@ type runtime struct {
 
 var (
 	_ reconciler.Runtime = (*runtime)(nil)
+	_ reconciler.Volumes = (*volume.Tree)(nil)
 	_ server.Runtime     = (*runtime)(nil)
 )
 

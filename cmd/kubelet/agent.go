@@ -21,6 +21,7 @@ import (
 	"nodal/host/podfiles"
 	"nodal/host/probe"
 	"nodal/host/source"
+	"nodal/host/volume"
 	"nodal/node"
 	"nodal/node/admit"
 	"nodal/node/intake"
@@ -53,6 +54,7 @@ type agent struct {
 	runtime *runtime
 	own     *ownRuntime // nil: the runtime is somebody else's
 	files   podFiles
+	volumes *volume.Tree
 	guard   *auth.Authenticator // of the API
 
 	supervisor notify.Supervisor
@@ -79,6 +81,9 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	if a.state, err = openState(cfg.Dirs.Root, log); err != nil {
 		return nil, err
 	}
+	a.volumes = volume.New(volume.Config{
+		Pods: filepath.Join(cfg.Dirs.Root, "pods"), Objects: a.state.store.Object, Allocatable: a.offer.Allocatable,
+	})
 	if err := a.prepare(ctx); err != nil {
 		return nil, closing(a.state.journal, err)
 	}
@@ -148,7 +153,7 @@ func (a *agent) runtimeConfig() cri.Config {
 		Machine: cri.Machine{Name: a.cfg.NodeName, IPs: a.machine.ips, Memory: a.machine.memory, Allocatable: a.offer.Allocatable},
 		Objects: a.state.store.Object,
 		Hash:    manifest.ContainerHash,
-		Mounts:  a.files.mounts, LastWords: a.files.lastWords, Event: a.state.events.Add,
+		Mounts:  a.mounts, LastWords: a.files.lastWords, Event: a.state.events.Add,
 	}
 }
 
@@ -212,7 +217,7 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 	}
 	prober := probe.New(probe.Config{Exec: a.runtime, Tell: a.state.events.Add})
 	r := reconciler.New(reconciler.Config{
-		Act:    reconciler.Act{Store: a.state.store, Runtime: a.runtime, Logs: a.files, Clock: time.Now},
+		Act:    reconciler.Act{Store: a.state.store, Runtime: a.runtime, Logs: a.files, Volumes: a.volumes, Clock: time.Now},
 		Prober: prober, Events: a.state.events, Sources: a.sources, Site: a.site, Log: a.log,
 		Relist: relist, Starts: sideways(),
 	})

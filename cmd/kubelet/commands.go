@@ -14,9 +14,12 @@ import (
 	"syscall"
 	"text/tabwriter"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"nodal/cmd/kubelet/config"
 	hostruntime "nodal/host/runtime"
 	"nodal/host/runtime/embedded"
+	"nodal/host/volume"
 )
 
 // commands are what the binary does besides being the agent, by their first word.
@@ -94,6 +97,10 @@ func runClean(args []string, c console) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	err := hostruntime.Clean(ctx, hostruntime.Config{RootDir: cfg.Dirs.Root})
+	if err == nil { // what is mounted for pods is not the node's to remove
+		volumes := volume.New(volume.Config{Pods: filepath.Join(cfg.Dirs.Root, "pods")})
+		err = volumes.Sweep(ctx, func(types.UID) bool { return false })
+	}
 	if err == nil {
 		err = removeMade(cfg.Dirs.Root)
 	}

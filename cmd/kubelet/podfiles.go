@@ -35,6 +35,17 @@ type podFiles struct {
 
 var _ reconciler.Logs = podFiles{}
 
+// mounts are all that a container gets mounted: its volumes, and the node's own
+// files.
+func (a *agent) mounts(run cri.Run) ([]*runtimeapi.Mount, error) {
+	volumes, err := a.volumes.Mounts(run.Pod, run.Container)
+	if err != nil {
+		return nil, err
+	}
+	files, err := a.files.mounts(run)
+	return append(volumes, files...), err
+}
+
 // mounts are the node's own files in a container.
 func (p podFiles) mounts(run cri.Run) ([]*runtimeapi.Mount, error) {
 	var mounts []*runtimeapi.Mount

@@ -33,11 +33,21 @@ func TestCheckReportsWhatIsNotHonoured(t *testing.T) {
 		{"a plain pod gives no reason to speak", func(*corev1.Pod) {}, nil, nil},
 		{"a volume is named with its kind", func(p *corev1.Pod) {
 			p.Spec.Volumes = []corev1.Volume{
-				{Name: "a", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-					LocalObjectReference: corev1.LocalObjectReference{Name: "c"}}}},
+				{Name: "a", VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "csi.example.org"}}},
 				{Name: "b"},
+				{Name: "c", VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "s", Path: "/"}}},
+				{Name: "d", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "HugePages-2Mi"}}},
+				{Name: "e", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory"}}},
 			}
-		}, []string{"spec.volumes[0].configMap", "spec.volumes[1].emptyDir"}, nil},
+		}, []string{"spec.volumes[0].csi", "spec.volumes[2].nfs", "spec.volumes[3].emptyDir.medium"}, nil},
+		{"only the sources that take a server are refused", func(p *corev1.Pod) {
+			p.Spec.Volumes = []corev1.Volume{{Name: "a", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+				Sources: []corev1.VolumeProjection{
+					{ConfigMap: &corev1.ConfigMapProjection{}},
+					{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}},
+				},
+			}}}}
+		}, []string{"spec.volumes[0].projected.sources[1].serviceAccountToken"}, nil},
 		{"an empty list or object asks for nothing", func(p *corev1.Pod) {
 			p.Spec.Affinity = &corev1.Affinity{}
 			p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{}

@@ -26,12 +26,12 @@ func containerRules(list string) []rule {
 		refuses(at+"lifecycle", "the hooks would not be run").unless(corev1.Lifecycle{}),
 		refuses(at+"restartPolicy", "the container would follow the pod's own restart policy"),
 		refuses(at+"restartPolicyRules", "the container would follow the pod's own restart policy"),
-		refuses(at+"volumeMounts", "nothing would be mounted"),
 		refuses(at+"volumeDevices", "the device would be missing"),
 
 		without(at+"resizePolicy", "a change of resources replaces the pod"),
 	}
 	rules = append(rules, envRules(at+"env.")...)
+	rules = append(rules, mountRules(at+"volumeMounts.")...)
 	rules = append(rules, resourceRules(at+"resources.")...)
 	return append(rules, containerSecurityRules(at+"securityContext.")...)
 }
@@ -44,7 +44,7 @@ func envRules(at string) []rule {
 		honoured(at+"valueFrom.resourceFieldRef", ""),
 		honoured(at+"valueFrom.configMapKeyRef", ""),
 		honoured(at+"valueFrom.secretKeyRef", ""),
-		refuses(at+"valueFrom.fileKeyRef", "there are no volumes and the variable would be missing"),
+		refuses(at+"valueFrom.fileKeyRef", "no file of a volume is read and the variable would be missing"),
 	}
 }
 

@@ -103,21 +103,3 @@ func podSecurityRules() []rule {
 		refuses(at+"windowsOptions", "only linux runs here"),
 	}
 }
-
-// volumeRules answer for each kind of volume, so that a violation can name it.
-func volumeRules() []rule {
-	const at = "spec.volumes"
-	rules := []rule{
-		refuses(at, "no volume would be mounted"),
-		honoured(at+".name", ""),
-	}
-	for _, kind := range []string{
-		"awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "configMap", "csi", "downwardAPI",
-		"emptyDir", "ephemeral", "fc", "flexVolume", "flocker", "gcePersistentDisk", "gitRepo", "glusterfs",
-		"hostPath", "image", "iscsi", "nfs", "persistentVolumeClaim", "photonPersistentDisk", "portworxVolume",
-		"projected", "quobyte", "rbd", "scaleIO", "secret", "storageos", "vsphereVolume",
-	} {
-		rules = append(rules, refuses(at+"."+kind, "no volume would be mounted"))
-	}
-	return rules
-}

@@ -93,10 +93,24 @@ func (d *deriver) waiting(name string) *corev1.ContainerStateWaiting {
 	if fault, ok := d.fault(name); ok {
 		return &corev1.ContainerStateWaiting{Reason: fault.Reason, Message: fault.Message}
 	}
+	waiting := &corev1.ContainerStateWaiting{Reason: reasonCreating}
 	if len(d.spec.InitContainers) > 0 {
-		return &corev1.ContainerStateWaiting{Reason: reasonInitializing}
+		waiting.Reason = reasonInitializing
 	}
-	return &corev1.ContainerStateWaiting{Reason: reasonCreating}
+	if fault, ok := d.volumeFault(); ok {
+		waiting.Message = fault.Message
+	}
+	return waiting
+}
+
+// volumeFault is why the first of the volumes that cannot be laid out is missing.
+func (d *deriver) volumeFault() (node.Fault, bool) {
+	for volume := range node.MountedVolumes(d.spec) {
+		if fault, ok := d.got.Faults[node.VolumeTarget(volume.Name)]; ok {
+			return fault, true
+		}
+	}
+	return node.Fault{}, false
 }
 
 // fault is what last failed for the container. A repeated pull failure is

@@ -107,6 +107,10 @@ func (d *deriver) initialised() bool {
 func (d *deriver) explain(s *corev1.PodStatus) {
 	if fault, ok := d.got.Faults[node.SandboxTarget()]; ok {
 		s.Reason, s.Message = fault.Reason, fault.Message
+		return
+	}
+	if fault, ok := d.volumeFault(); ok && s.Phase == corev1.PodPending {
+		s.Reason, s.Message = fault.Reason, fault.Message
 	}
 }
 

@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
@@ -58,7 +60,7 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 	switch {
 	case run == nil:
 		v.begin(p, c)
-	case run.State == node.ContainerCreated && run.SandboxID == v.sandbox.ID && !outdated(run, c):
+	case run.State == node.ContainerCreated && run.SandboxID == v.sandbox.ID && !outdated(run, c) && !v.hasRival(run):
 		p.try(v, node.StartContainer{Container: c.Name, ID: run.ID})
 	case run.State == node.ContainerCreated:
 		p.try(v, remove(run))
@@ -73,6 +75,14 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 	case run.State == node.ContainerExited && run.Inspected:
 		v.restart(p, c, run)
 	}
+}
+
+// hasRival says whether another run of the container is alive. A call that was given
+// up long ago may make a container at any time; what runs goes on.
+func (v *View) hasRival(run *node.Container) bool {
+	return slices.ContainsFunc(v.got.Containers, func(c node.Container) bool {
+		return c.UID == run.UID && c.Name == run.Name && c.ID != run.ID && c.Alive()
+	})
 }
 
 func (v *View) stop(run *node.Container, reason string) node.Action {
@@ -125,11 +135,12 @@ func (v *View) isInit(name string) bool {
 	return false
 }
 
-// begin makes the next attempt of a container, once its image is there.
+// begin makes the next attempt of a container, once its image and the pod's volumes
+// are there.
 func (v *View) begin(p *Plan, c *corev1.Container) {
 	image, ok := v.image(c)
-	if !ok {
-		return // the images step is at it
+	if !ok || !v.inPlace() {
+		return // the steps before are at it
 	}
 	p.try(v, node.CreateContainer{
 		Container: c.Name, Attempt: v.nextAttempt(c.Name), SandboxID: v.sandbox.ID,

@@ -7,7 +7,8 @@ import (
 )
 
 // The teardown steps mirror the set-up: containers end before their sandbox,
-// the sandbox before its removal, and only then the name is free.
+// the sandbox before its removal, what they used goes after them, and only then
+// the name is free.
 
 func (v *View) own(uid types.UID) bool { return uid == v.pod.UID() }
 
@@ -92,15 +93,15 @@ func (v *View) removeAll(p *Plan, mine func(types.UID) bool) bool {
 	return waiting
 }
 
-// settled keeps a finished pod at rest: nothing runs, its logs stay until it
-// is deleted.
+// settled keeps a finished pod at rest: nothing runs and its volumes are gone, its
+// logs stay until it is deleted.
 func settled(p *Plan, v *View) bool {
 	if v.slot.Result == nil {
 		return false
 	}
 	rest := &node.Deletion{Requested: v.now, Grace: node.GracePeriod(v.pod.Object), Reason: "the pod has finished"}
-	if !v.stopAll(p, v.own, rest) {
-		v.stopSandboxesOf(p, v.own)
+	if !v.stopAll(p, v.own, rest) && !v.stopSandboxesOf(p, v.own) {
+		tearDownVolumes(p, v)
 	}
 	p.why("the pod has finished")
 	return true

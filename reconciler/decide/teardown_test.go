@@ -6,6 +6,8 @@ import (
 	"nodal/node"
 )
 
+func unmounted(s *scene) { s.got.VolumesGone = true }
+
 func TestTeardown(t *testing.T) {
 	logsGone := func(s *scene) { s.got.LogsGone = true }
 	noSandbox := func(s *scene) { s.got.Sandboxes = nil }
@@ -25,9 +27,12 @@ func TestTeardown(t *testing.T) {
 		{"what cannot be learnt is not asked for ever", pod(always, gone, exited("app", 0, unlearned), deleted(0, 30), fault("inspect/app-0", 9)), "remove sandbox s0"},
 		{"a stopped sandbox is removed with what is in it", pod(always, gone, exited("app", 0), deleted(0, 30)), "remove sandbox s0"},
 		{"containers without a sandbox are removed one by one", pod(always, ready, exited("app", 0), noSandbox, deleted(0, 30)), "remove app app-0"},
-		{"the logs go last", pod(always, deleted(0, 30)), "remove logs"},
-		{"then the name is free", pod(always, deleted(0, 30), logsGone), "release"},
-		{"a name that could not be freed rests", pod(always, deleted(0, 30), logsGone, fault("pod", 8)), "wake in 8s; why Broken"},
+		{"then the volumes go", pod(always, deleted(0, 30)), "tear down volumes"},
+		{"but not while one is being laid out", pod(always, deleted(0, 30), busy(node.SetUpVolume{Name: "v"})), "why waiting for a volume that is being laid out"},
+		{"volumes that are busy keep the name", pod(always, deleted(0, 30), fault("volumes", 2)), "wake in 2s; why Broken"},
+		{"the logs go last", pod(always, deleted(0, 30), unmounted), "remove logs"},
+		{"then the name is free", pod(always, deleted(0, 30), unmounted, logsGone), "release"},
+		{"a name that could not be freed rests", pod(always, deleted(0, 30), unmounted, logsGone, fault("pod", 8)), "wake in 8s; why Broken"},
 		{"a finished pod is torn down like any other", pod(never, finished, gone, exited("app", 0), deleted(0, 30)), "remove sandbox s0"},
 	})
 }
@@ -36,8 +41,9 @@ func TestFinishedPod(t *testing.T) {
 	const rests = "why the pod has finished"
 	testPod(t, []stepCase{
 		{"its sandbox is stopped", pod(never, finished, ready, exited("app", 0)), "stop sandbox s0; " + rests},
-		{"its containers stay for their logs", pod(never, finished, gone, exited("app", 0)), rests},
-		{"nothing in it begins anew", pod(always, finished), rests},
+		{"its volumes go", pod(never, finished, gone, exited("app", 0)), "tear down volumes; " + rests},
+		{"its containers stay for their logs", pod(never, finished, gone, exited("app", 0), unmounted), rests},
+		{"nothing in it begins anew", pod(always, finished, unmounted), rests},
 		{"what runs in it nevertheless is ended", pod(never, finished, ready, running("app")), "stop app app-0 grace=30s: the pod has finished; why waiting for containers to end"},
 	})
 }

@@ -19,11 +19,14 @@ import (
 
 // commands are what a script can say:
 //
-//	pod [restart=P] [init=A,B] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I] [probes=startup,liveness/5]
+//	pod [restart=P] [init=A,B] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I] [config=M] [label=L]
+//	    [probes=startup,liveness/5]
 //	                    apply the pod; what differs from before decides how
 //	image NAME IMAGE    apply it with another image of one container
 //	delete [GRACE]      delete it, within so many seconds
 //	restart NAME        ask for a restart of one container
+//	post MAP VALUE      post a ConfigMap, of which pods make a volume with config=MAP
+//	drop MAP            delete it
 //	reply ok [ACTION]   answer the actions in flight, or those that begin so
 //	reply fail REASON [ACTION]   the same, without the effect
 //	reply lost [ACTION]          the effect, and no answer
@@ -39,6 +42,7 @@ import (
 func commands() map[string]func(*stage, []string) error {
 	return map[string]func(*stage, []string) error{
 		"pod": (*stage).pod, "image": (*stage).image, "delete": (*stage).delete, "restart": (*stage).restart,
+		"post": (*stage).post, "drop": (*stage).drop,
 		"reply": (*stage).reply, "auto": (*stage).automatic, "manual": (*stage).automatic,
 		"probe": (*stage).probe, "exit": (*stage).exit, "lose": (*stage).lose, "remove": (*stage).lose,
 		"advance": (*stage).advance, "crash": (*stage).crash, "look": (*stage).takeLook,
@@ -87,10 +91,50 @@ func (s *stage) pod(words []string) error {
 			InitContainers: specs(options["init"], options), Containers: specs(options["containers"], options),
 		},
 	}
+	if name := options["config"]; name != "" {
+		mountConfig(&object.Spec, name)
+	}
+	if value := options["label"]; value != "" {
+		object.Labels = map[string]string{"label": value}
+	}
 	if err := addProbes(object.Spec.Containers, options["probes"]); err != nil {
 		return err
 	}
 	return s.apply(object)
+}
+
+// mountConfig gives all containers a volume made from a ConfigMap and from the
+// pod's labels.
+func mountConfig(spec *corev1.PodSpec, name string) {
+	spec.Volumes = []corev1.Volume{{Name: "config", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		Sources: []corev1.VolumeProjection{
+			{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}}},
+			{DownwardAPI: &corev1.DownwardAPIProjection{}},
+		},
+	}}}}
+	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range list {
+			list[i].VolumeMounts = []corev1.VolumeMount{{Name: "config", MountPath: "/config"}}
+		}
+	}
+}
+
+func (s *stage) post(words []string) error {
+	if len(words) != 3 {
+		return errUsage
+	}
+	object := &node.Object{ConfigMap: &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: words[1]}, Data: map[string]string{"v": words[2]},
+	}}
+	_, _, err := s.intake.Apply([]intake.Delivery{{Object: object}}, s.now)
+	return err
+}
+
+func (s *stage) drop(words []string) error {
+	if len(words) != 2 {
+		return errUsage
+	}
+	return s.intake.DeleteObject(node.ObjectRef{Kind: node.ConfigMap, Namespace: s.key.Namespace, Name: words[1]})
 }
 
 func specs(names string, options map[string]string) []corev1.Container {

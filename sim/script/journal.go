@@ -1,6 +1,11 @@
 package script
 
-import "nodal/node"
+import (
+	"maps"
+	"slices"
+
+	"nodal/node"
+)
 
 // journal is what outlives the agent.
 type journal map[string][]byte
@@ -23,8 +28,8 @@ func (j journal) CommitReserved(records ...node.Record) error { return j.Commit(
 
 func (j journal) records() []node.Record {
 	var records []node.Record
-	for name, data := range j {
-		records = append(records, node.Record{Name: name, Data: data})
+	for _, name := range slices.Sorted(maps.Keys(j)) {
+		records = append(records, node.Record{Name: name, Data: j[name]})
 	}
 	return records
 }

@@ -23,6 +23,7 @@ type machine struct {
 var (
 	_ reconciler.Runtime = (*machine)(nil)
 	_ reconciler.Logs    = (*machine)(nil)
+	_ reconciler.Volumes = (*machine)(nil)
 )
 
 // Do has the effect of an action, at once.
@@ -98,6 +99,22 @@ func (m *machine) Watch(context.Context, func(node.Key), func()) error { return 
 // RemovePod and RemoveRun remove logs that nobody has written.
 func (m *machine) RemovePod(node.Key, types.UID) error                 { return nil }
 func (m *machine) RemoveRun(node.Key, types.UID, string, uint32) error { return nil }
+
+// SetUp lays out a volume that nobody reads, if what it is made from is there.
+func (m *machine) SetUp(_ context.Context, pod *node.Pod, name string) error {
+	for volume := range node.MountedVolumes(&pod.Object.Spec) {
+		for _, ref := range node.VolumeRefs(pod.Object.Namespace, volume) {
+			if _, ok := m.stage.store.Object(ref); !ok && volume.Name == name {
+				return &node.Failure{Reason: node.FailedMount, Err: fmt.Errorf("%s: %w", ref, node.ErrNotFound)}
+			}
+		}
+	}
+	return nil
+}
+
+// TearDown and Sweep remove volumes in which nothing lies.
+func (m *machine) TearDown(context.Context, types.UID) error         { return nil }
+func (m *machine) Sweep(context.Context, func(types.UID) bool) error { return nil }
 
 func (m *machine) id(kind string) string {
 	m.made[kind]++

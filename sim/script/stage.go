@@ -85,7 +85,7 @@ func (s *stage) boot() error {
 func (s *stage) newUID() types.UID { return types.UID(s.machine.id("u")) }
 
 func (s *stage) act() reconciler.Act {
-	return reconciler.Act{Store: s.store, Runtime: s.machine, Logs: s.machine, Clock: func() time.Time { return s.now }}
+	return reconciler.Act{Store: s.store, Runtime: s.machine, Logs: s.machine, Volumes: s.machine, Clock: func() time.Time { return s.now }}
 }
 
 func (s *stage) site() node.Site {
@@ -145,6 +145,9 @@ func (s *stage) intend() {
 				s.finish(f, node.Result{}, context.Canceled)
 			}
 		}
+	}
+	if s.track != nil {
+		s.track.Supply(s.store.Revisions(node.ObjectRefs(s.track.Slot().Pod.Object)))
 	}
 }
 

@@ -1,0 +1,71 @@
+package capability
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	noAPIServer = "there is no API server that gives out such a thing"
+	noDriver    = "there is no driver for it on this node"
+)
+
+// volumeRules answer for each kind of volume, so that a violation can name it.
+func volumeRules() []rule {
+	const at = "spec.volumes"
+	rules := []rule{
+		refuses(at, "no volume would be mounted"),
+		honoured(at+".name", "a volume that no container mounts is not made"),
+		honoured(at+".configMap", "the pod waits for what is missing and not optional; a change shows within seconds"),
+		honoured(at+".secret", "never written to a disk; the pod waits for what is missing and not optional"),
+		honoured(at+".downwardAPI", ""),
+		honoured(at+".hostPath", ""),
+	}
+	for _, kind := range []string{
+		"awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "csi", "fc", "flexVolume", "flocker",
+		"gcePersistentDisk", "gitRepo", "glusterfs", "iscsi", "photonPersistentDisk", "portworxVolume", "quobyte",
+		"rbd", "scaleIO", "storageos", "vsphereVolume",
+	} {
+		rules = append(rules, refuses(at+"."+kind, noDriver))
+	}
+	for _, kind := range []string{"ephemeral", "image", "nfs", "persistentVolumeClaim"} {
+		rules = append(rules, refuses(at+"."+kind, "no volume would be mounted"))
+	}
+	return slices.Concat(rules, emptyDirRules(at+".emptyDir."), projectedRules(at+".projected."))
+}
+
+func emptyDirRules(at string) []rule {
+	return []rule{
+		refuses(at+"medium", "huge pages are not handed out").unless(corev1.StorageMediumMemory),
+		without(at+"sizeLimit", "the use of the disk is not watched; only a volume in memory is bounded by it"),
+		honoured(at+"mode", ""),
+	}
+}
+
+func projectedRules(at string) []rule {
+	return []rule{
+		honoured(at+"defaultMode", ""),
+		honoured(at+"defaultUser", ""),
+		honoured(at+"sources.configMap", ""),
+		honoured(at+"sources.secret", ""),
+		honoured(at+"sources.downwardAPI", ""),
+		refuses(at+"sources.serviceAccountToken", noAPIServer),
+		refuses(at+"sources.clusterTrustBundle", noAPIServer),
+		refuses(at+"sources.podCertificate", noAPIServer),
+	}
+}
+
+// mountRules answer for a mount in a container.
+func mountRules(at string) []rule {
+	return []rule{
+		honoured(at+"name", ""),
+		honoured(at+"mountPath", ""),
+		honoured(at+"readOnly", ""),
+		honoured(at+"subPath", "what is not there is made; in a volume that the node writes an empty directory stands for it"),
+		refuses(at+"subPathExpr", "the whole volume would be mounted"),
+		refuses(at+"mountPropagation", "mounts would not be seen on the other side").unless(corev1.MountPropagationNone),
+		refuses(at+"recursiveReadOnly", "what is mounted in the volume would stay writable").unless(corev1.RecursiveReadOnlyDisabled),
+		refuses(at+"bindMountOptions", "they would not hold"),
+	}
+}

@@ -1,0 +1,77 @@
+package decide
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+// volumes has every volume in place that a container mounts, beside the sandbox
+// and the images, and brings it up to date when what it is made from changes.
+func volumes(p *Plan, v *View) bool {
+	if v.initFailed() || v.sandbox == nil && len(p.Actions) == 0 && !v.retriesSandbox() {
+		return false
+	}
+	for volume := range node.MountedVolumes(v.spec) {
+		version := v.version(volume)
+		if have, ok := v.got.Volumes[volume.Name]; !ok || have != version {
+			p.try(v, node.SetUpVolume{Name: volume.Name, Version: version})
+		}
+	}
+	return false
+}
+
+// inPlace says whether containers may be made: every volume is there. One that
+// cannot be brought up to date serves as it is.
+func (v *View) inPlace() bool {
+	for volume := range node.MountedVolumes(v.spec) {
+		have, ok := v.got.Volumes[volume.Name]
+		_, failed := v.got.Faults[node.VolumeTarget(volume.Name)]
+		if !ok || have != v.version(volume) && !failed {
+			return false
+		}
+	}
+	return true
+}
+
+// version names what a volume is made from: the revision of each object, 0 for
+// one that is not there, and what the volume tells of the pod. The rest of its
+// spec never changes under a pod.
+func (v *View) version(volume *corev1.Volume) string {
+	var parts []string
+	for _, ref := range node.VolumeRefs(v.pod.Object.Namespace, volume) {
+		parts = append(parts, fmt.Sprintf("%s@%d", ref.Name, v.got.Objects[ref]))
+	}
+	if node.ShowsPod(volume) {
+		parts = append(parts, "pod@"+facts(v.pod.Object))
+	}
+	return strings.Join(parts, ",")
+}
+
+// facts is a fingerprint of what may change in a running pod and be shown in it.
+func facts(pod *corev1.Pod) string {
+	sum := fnv.New32a()
+	// Maps are encoded in the order of their keys, and cannot fail to be.
+	_ = json.NewEncoder(sum).Encode([]map[string]string{pod.Labels, pod.Annotations})
+	return fmt.Sprintf("%08x", sum.Sum32())
+}
+
+// tearDownVolumes removes what was laid out, once nothing is left that uses it.
+func tearDownVolumes(p *Plan, v *View) bool {
+	if v.got.VolumesGone {
+		return false
+	}
+	for _, a := range v.got.Busy {
+		if _, ok := a.(node.SetUpVolume); ok {
+			p.why("waiting for a volume that is being laid out")
+			return true
+		}
+	}
+	p.try(v, node.TearDownVolumes{})
+	return true
+}

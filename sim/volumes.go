@@ -1,0 +1,232 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+	"nodal/node/intake"
+	"nodal/reconciler"
+)
+
+// volumes is an agent at work on the machine's volumes. They outlive it: by pod,
+// the world knows what each was last made from.
+type volumes struct {
+	world *world
+	store *node.Store
+}
+
+var _ reconciler.Volumes = volumes{}
+
+// SetUp lays a volume out, unless something that it needs is missing.
+func (v volumes) SetUp(_ context.Context, pod *node.Pod, name string) error {
+	v.world.witness.laidOut(v.store, pod)
+	for volume := range node.MountedVolumes(&pod.Object.Spec) {
+		if volume.Name != name {
+			continue
+		}
+		content, err := v.content(pod.Object, volume)
+		if err != nil {
+			return refused(node.FailedMount, "volume %s: %w", name, err)
+		}
+		if v.world.volumes[pod.UID()] == nil {
+			v.world.volumes[pod.UID()] = map[string]string{}
+		}
+		v.world.volumes[pod.UID()][name] = content
+	}
+	return nil
+}
+
+// content is what a volume shows now: of objects what they hold, and of the pod its
+// labels.
+func (v volumes) content(pod *corev1.Pod, volume *corev1.Volume) (string, error) {
+	content := ""
+	for _, ref := range node.VolumeRefs(pod.Namespace, volume) {
+		object, ok := v.store.Object(ref)
+		switch {
+		case ok:
+			content += fmt.Sprint(object.ConfigMap.Data)
+		case volume.ConfigMap.Optional == nil:
+			return "", fmt.Errorf("%s: %w", ref, node.ErrNotFound)
+		}
+	}
+	if node.ShowsPod(volume) {
+		content += fmt.Sprint(pod.Labels)
+	}
+	return content, nil
+}
+
+func (v volumes) TearDown(_ context.Context, uid types.UID) error {
+	v.world.witness.tornDown(v.world, uid)
+	delete(v.world.volumes, uid)
+	return nil
+}
+
+func (v volumes) Sweep(ctx context.Context, keep func(types.UID) bool) error {
+	for _, uid := range slices.Sorted(maps.Keys(v.world.volumes)) {
+		if !keep(uid) {
+			v.world.trace.addf("agent: sweeps the volumes of %s", uid)
+			if err := v.TearDown(ctx, uid); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// onVolumes says whether an action is the agent's own work on the machine's disk:
+// it takes time and may fail, and a crash may end it anywhere.
+func onVolumes(a node.Action) bool {
+	switch a.(type) {
+	case node.SetUpVolume, node.TearDownVolumes:
+		return true
+	}
+	return false
+}
+
+// tear is what a crash leaves of work on volumes that was under way.
+func (w *world) tear(c *call) {
+	have := w.volumes[c.pod.UID()]
+	switch a := c.action.(type) {
+	case node.SetUpVolume:
+		if have != nil {
+			have[a.Name] = "half of it"
+		}
+	case node.TearDownVolumes:
+		for _, name := range slices.Sorted(maps.Keys(have)) {
+			delete(have, name)
+			return
+		}
+	}
+}
+
+const sweepEvery = 5 * time.Minute
+
+// sweep does as Reconciler.sweep does.
+func (a *agent) sweep() {
+	now := a.world.clock()
+	if !a.ready || !a.synced || now.Sub(a.swept) < sweepEvery && !a.swept.After(now) {
+		return
+	}
+	a.swept = now
+	seen := map[types.UID]bool{}
+	note := func(got *node.Observed) {
+		for i := range got.Sandboxes {
+			seen[got.Sandboxes[i].UID] = true
+		}
+		for i := range got.Containers {
+			seen[got.Containers[i].UID] = true
+		}
+	}
+	for _, t := range a.tracks {
+		note(t.Got())
+	}
+	for _, stray := range a.strays {
+		note(stray)
+	}
+	// This disk never fails.
+	_ = a.act.Volumes.Sweep(context.Background(), func(uid types.UID) bool { return seen[uid] || a.store.Holds(uid) })
+}
+
+// watchOver looks at everything now and then, in case an event was lost.
+func (a *agent) watchOver() {
+	if a.dead {
+		return
+	}
+	a.relist()
+	a.world.after(sweepEvery, a.watchOver)
+}
+
+// settings is the object that pods use.
+func settings() node.ObjectRef {
+	return node.ObjectRef{Kind: node.ConfigMap, Namespace: "default", Name: "settings"}
+}
+
+// post changes the object that pods use, or removes it.
+func (c *clients) post(a *agent) {
+	in := c.intake(a, node.SourceAPI)
+	if c.pick(4) == 0 {
+		err := in.DeleteObject(settings())
+		c.world.trace.addf("client: delete %s: %v", settings(), err)
+		return
+	}
+	c.provide(a)
+}
+
+// provide posts the object with something new in it.
+func (c *clients) provide(a *agent) {
+	object := &node.Object{ConfigMap: &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: settings().Namespace, Name: settings().Name},
+		Data:       map[string]string{"v": fmt.Sprint(c.pick(1000))},
+	}}
+	_, revision, err := c.intake(a, node.SourceAPI).Apply([]intake.Delivery{{Object: object}}, c.world.clock())
+	c.world.trace.addf("client: post %s with %s: at %d, %v", settings(), object.ConfigMap.Data["v"], revision, err)
+}
+
+// mounting gives a pod some volumes.
+func (c *clients) mounting(pod *corev1.Pod) {
+	config := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: settings().Name}}
+	if c.pick(2) == 0 {
+		config.Optional = new(bool)
+		*config.Optional = true
+	}
+	for _, v := range []corev1.Volume{
+		{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: config}},
+		{Name: "info", VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{}}},
+	} {
+		if c.pick(3) == 0 {
+			mount := corev1.VolumeMount{Name: v.Name, MountPath: "/" + v.Name}
+			pod.Spec.Volumes = append(pod.Spec.Volumes, v)
+			pod.Spec.Containers[0].VolumeMounts = append(pod.Spec.Containers[0].VolumeMounts, mount)
+		}
+	}
+}
+
+// laidOut checks: nothing is laid out for a pod that is gone, for nobody would
+// tear it down.
+func (wi *witness) laidOut(store *node.Store, pod *node.Pod) {
+	if !store.Holds(pod.UID()) {
+		wi.failf("a volume was laid out for %s, uid %s, which is gone", pod.Key(), pod.UID())
+	}
+}
+
+// tornDown checks: what runs keeps its volumes.
+func (wi *witness) tornDown(w *world, uid types.UID) {
+	for _, c := range w.containers {
+		if c.uid == uid && c.running() {
+			wi.failf("the volumes of %s were torn down while it ran", c)
+		}
+	}
+}
+
+// madeWith checks: a container finds every volume of its pod laid out.
+func (wi *witness) madeWith(w *world, pod *node.Pod, c *container) {
+	for volume := range node.MountedVolumes(&pod.Object.Spec) {
+		if _, ok := w.volumes[pod.UID()][volume.Name]; !ok {
+			wi.failf("%s was made without its volume %s", c, volume.Name)
+		}
+	}
+}
+
+// upToDate says in what the volumes of a pod are not as they should be.
+func (s *simulation) upToDate(l *life) error {
+	layout := volumes{s.world, s.agent.store}
+	for volume := range node.MountedVolumes(&l.object.Spec) {
+		want, err := layout.content(l.object, volume)
+		if err != nil {
+			return err
+		}
+		if got, ok := s.volumes[l.id.uid][volume.Name]; !ok || got != want {
+			return fmt.Errorf("volume %s holds %q, want %q", volume.Name, got, want)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// stored is a pod with a volume of each kind. Its init container writes what its
+// application reads.
+const stored = `apiVersion: v1
+kind: Pod
+metadata:
+  name: stored
+  labels: {app: shop}
+spec:
+  terminationGracePeriodSeconds: 1
+  volumes:
+  - {name: data, emptyDir: {}}
+  - {name: memory, emptyDir: {medium: Memory, sizeLimit: 4Mi}}
+  - {name: host, hostPath: {path: HOST, type: DirectoryOrCreate}}
+  - {name: settings, configMap: {name: settings}}
+  - {name: chosen, configMap: {name: settings, items: [{key: mode, path: deep/mode.txt, mode: 0400}]}}
+  - {name: maybe, configMap: {name: nothing, optional: true}}
+  - {name: login, secret: {secretName: login, defaultMode: 0440}}
+  - name: info
+    downwardAPI:
+      items:
+      - {path: labels, fieldRef: {fieldPath: metadata.labels}}
+      - {path: limit, resourceFieldRef: {containerName: main, resource: limits.memory, divisor: 1Mi}}
+  - name: all
+    projected:
+      sources:
+      - configMap: {name: settings}
+      - secret: {name: login}
+      - downwardAPI: {items: [{path: me/name, fieldRef: {fieldPath: metadata.name}}]}
+  initContainers:
+  - name: setup
+    image: nodal.test/busybox:1
+    command: [sh, -c, "echo made >/data/file && echo kept >/memory/file && echo host >/host/file"]
+    volumeMounts: [{name: data, mountPath: /data}, {name: memory, mountPath: /memory}, {name: host, mountPath: /host}]
+  containers:
+  - name: main
+    image: nodal.test/busybox:1
+    command: [sh, -c, "exec sleep 1000"]
+    resources: {limits: {memory: 64Mi}}
+    volumeMounts:
+    - {name: data, mountPath: /data}
+    - {name: data, mountPath: /part, subPath: new/part}
+    - {name: memory, mountPath: /memory, readOnly: true}
+    - {name: host, mountPath: /host}
+    - {name: settings, mountPath: /settings}
+    - {name: settings, mountPath: /etc/mode, subPath: mode}
+    - {name: chosen, mountPath: /chosen}
+    - {name: maybe, mountPath: /maybe}
+    - {name: login, mountPath: /login}
+    - {name: info, mountPath: /info}
+    - {name: all, mountPath: /all}
+    - {name: memory, mountPath: /all/nested}
+  - name: other
+    image: nodal.test/busybox:1
+    command: [sh, -c, "exec sleep 1000"]
+    securityContext: {runAsUser: 1000}
+    volumeMounts: [{name: data, mountPath: /shared}]
+`
+
+const loginSecret = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: tr0ub4dor}\n"
+
+func settingsMap(mode string) string {
+	return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {mode: " + mode + "}\n"
+}
+
+func TestVolumes(t *testing.T) {
+	n := start(t)
+	host := filepath.Join(n.Root(), "on-the-host")
+	n.apply(strings.Replace(stored, "HOST", host, 1))
+	n.wait("stored", "it waits and says for what", func(p *corev1.Pod) bool {
+		w := containerStatus(p, "main").State.Waiting
+		return w != nil && p.Status.Reason == "FailedMount" && strings.HasPrefix(w.Message, `MountVolume.SetUp failed for volume "settings" : configmap "settings" not found`)
+	})
+	n.apply(settingsMap("fast") + loginSecret)
+	uid := string(n.waitRunning("stored").UID)
+	n.wantVolumes(host)
+	n.wantSecretOffDisk()
+	dir := filepath.Join(n.Root(), "pods", uid)
+
+	// A change shows in the volumes of a running pod, all of it at once.
+	begin := time.Now()
+	n.apply(settingsMap("slow") + "---\n" + strings.Replace(strings.Replace(stored, "HOST", host, 1), "app: shop", "app: store", 1))
+	n.inside("stored", "main", `until [ "$(cat /settings/mode /chosen/deep/mode.txt /all/mode /info/labels)" = "slowslowslowapp=\"store\"" ]; do usleep 10000; done`)
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("it took %s until the change showed", took)
+	}
+	// A part that is mounted alone stays what it was.
+	if got := n.inside("stored", "main", "cat /etc/mode"); got != "fast" {
+		t.Errorf("the file of a subPath holds %q, want fast", got)
+	}
+
+	// Another agent finds the volumes as they are, and keeps them up to date.
+	n.Kill()
+	before := mountsUnder(t, dir)
+	n.up()
+	n.waitRunning("stored")
+	n.apply(settingsMap("steady"))
+	n.inside("stored", "main", `until [ "$(cat /settings/mode)" = steady ]; do usleep 10000; done; cat /data/file /memory/file /login/password`)
+	if after := mountsUnder(t, dir); after != before {
+		t.Errorf("mounted are %s, before the restart %s", after, before)
+	}
+	p := n.waitRunning("stored")
+	for _, name := range []string{"setup", "main", "other"} {
+		if got := containerStatus(p, name).RestartCount; got != 0 {
+			t.Errorf("container %s was restarted %d times", name, got)
+		}
+	}
+
+	n.deletePod("stored", "")
+	if got := mountsUnder(t, dir); got != "" {
+		t.Errorf("left are the mounts %s", got)
+	}
+	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
+		t.Errorf("the pod's directory is left: %v", err)
+	}
+	if text, err := os.ReadFile(filepath.Join(host, "file")); err != nil || string(text) != "host\n" {
+		t.Errorf("the host's file holds %q, %v; it is not the pod's to remove", text, err)
+	}
+}
+
+// wantVolumes reads each volume from inside.
+func (n *node) wantVolumes(host string) {
+	n.t.Helper()
+	for _, c := range []struct{ container, script, want string }{
+		{"main", "cat /data/file /memory/file /host/file", "made\nkept\nhost\n"},
+		{"main", "stat -c %a /data /memory", "777\n777\n"},
+		{"main", "df -k /memory | tail -1 | awk '{print $2}'", "4096\n"},
+		{"main", "touch /memory/x 2>/dev/null; echo $?", "1\n"},
+		{"main", "cat /settings/mode; stat -Lc ' %a %u:%g' /settings/mode; touch /settings/x 2>/dev/null; echo $?", "fast 644 0:0\n1\n"},
+		{"main", "cat /etc/mode; ls /maybe; stat -Lc ' %a' /chosen/deep/mode.txt", "fast 400\n"},
+		{"main", "cat /login/password; stat -Lc ' %a' /login/password", "tr0ub4dor 440\n"},
+		{"main", "cat /info/labels /info/limit", `app="shop"64`},
+		{"main", "cat /all/mode /all/password /all/me/name; ls /all/nested", "fasttr0ub4dorstoredfile\n"},
+		{"other", "cat /shared/file; touch /shared/mine; id -u", "made\n1000\n"},
+		{"main", "stat -c %u /data/mine; touch /part/file; ls /data/new/part", "1000\nfile\n"},
+	} {
+		if got := n.inside("stored", c.container, c.script); got != c.want {
+			n.t.Errorf("%s in %s: got %q, want %q", c.script, c.container, got, c.want)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(host, "file")); err != nil || string(text) != "host\n" {
+		n.t.Errorf("on the host the file holds %q, %v", text, err)
+	}
+}
+
+// wantSecretOffDisk looks for the secret on the disk below the volumes.
+func (n *node) wantSecretOffDisk() {
+	n.t.Helper()
+	out, _, _ := n.command("", "find", filepath.Join(n.Root(), "pods"), "-mount", "-type", "f", "-exec", "grep", "-l", "tr0ub4dor", "{}", "+")
+	if out != "" {
+		n.t.Errorf("the secret lies on the disk in %s", out)
+	}
+}
+
+// mountsUnder are the mount points below a directory, one a line.
+func mountsUnder(t *testing.T, dir string) string {
+	t.Helper()
+	table, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var points []string
+	for line := range strings.Lines(string(table)) {
+		if fields := strings.Fields(line); strings.HasPrefix(fields[4], dir+"/") {
+			points = append(points, fmt.Sprint(fields[0], " ", fields[4]))
+		}
+	}
+	return strings.Join(points, "\n")
+}
