@@ -325,6 +325,38 @@ func TestConnectionsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
+func TestHTTPConnectionsAreNotKept(t *testing.T) {
+	for name, get := range map[string]corev1.HTTPGetAction{
+		"HTTP/1.1":           {},
+		"HTTP/2 over TLS":    {Scheme: corev1.URISchemeHTTPS},
+		"HTTP/2 without TLS": {Protocol: new(corev1.HTTPProtocolHTTP2)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			closed := make(chan struct{})
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+				if state == http.StateClosed {
+					close(closed)
+				}
+			}
+			if get.Scheme == corev1.URISchemeHTTPS {
+				server.EnableHTTP2 = true
+				server.StartTLS()
+			} else {
+				server.Config.Protocols = &http.Protocols{}
+				server.Config.Protocols.SetHTTP1(true)
+				server.Config.Protocols.SetUnencryptedHTTP2(true)
+				server.Start()
+			}
+			defer server.Close()
+			port := portOf(t, server.Listener.Addr())
+			get.Path, get.Port = "/", intstr.FromInt(port)
+			wantAnswer(t, onLoopback(port, corev1.ProbeHandler{HTTPGet: &get}), answer{verdict: passing})
+			<-closed
+		})
+	}
+}
+
 func TestAQuestionEndsWithItsContext(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
