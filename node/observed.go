@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -84,8 +85,10 @@ type Container struct {
 	Reason     string
 	Message    string
 	LogPath    string
-	Grace      time.Duration // what its pod allowed it, kept for orphans
-	Inspected  bool          // the fields that only a status call tells belong to State
+	Grace      time.Duration              // what its pod allowed it, kept for orphans
+	User       *corev1.LinuxContainerUser // whom it was started as; nil: the runtime does not say
+	StopSignal corev1.Signal              // what it is asked to stop with; empty: as User
+	Inspected  bool                       // the fields that only a status call tells belong to State
 }
 
 // Alive says whether a container has a process, or may have one.

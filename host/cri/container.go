@@ -89,7 +89,7 @@ func (r *Runtime) startContainer(ctx context.Context, a node.StartContainer) err
 }
 
 func (r *Runtime) inspectContainer(
-	ctx context.Context, got *node.Observed, a node.InspectContainer,
+	ctx context.Context, pod *node.Pod, got *node.Observed, a node.InspectContainer,
 ) (node.Result, error) {
 	ctx, cancel := r.request(ctx)
 	defer cancel()
@@ -99,6 +99,9 @@ func (r *Runtime) inspectContainer(
 	}
 	c := inspectedContainer(reply.GetStatus())
 	c.SandboxID = sandboxOf(got, a.ID)
+	if n, ok := signalNotice(pod.Object, c); ok {
+		r.warn(pod, n)
+	}
 	if c.State == node.ContainerExited {
 		words, err := r.config.LastWords(ctx, endingOf(c, reply.GetStatus().GetAnnotations()))
 		if err != nil { // no reason not to know how the run ended
@@ -160,8 +163,18 @@ func inspectedContainer(s *runtimeapi.ContainerStatus) node.Container {
 		Message:    s.GetMessage(),
 		LogPath:    s.GetLogPath(),
 		Grace:      graceOf(s.GetAnnotations()),
+		User:       userOf(s.GetUser().GetLinux()),
+		StopSignal: signalOf(s.GetStopSignal()),
 		Inspected:  true,
 	}
+}
+
+// userOf is whom a container was started as, if the runtime says.
+func userOf(u *runtimeapi.LinuxContainerUser) *corev1.LinuxContainerUser {
+	if u == nil {
+		return nil
+	}
+	return &corev1.LinuxContainerUser{UID: u.GetUid(), GID: u.GetGid(), SupplementalGroups: u.GetSupplementalGroups()}
 }
 
 func (r *Runtime) stopContainer(ctx context.Context, a node.StopContainer) error {

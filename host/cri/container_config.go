@@ -43,6 +43,10 @@ func containerConfig(config Config, in containerInput) (*runtimeapi.ContainerCon
 	if err != nil {
 		return nil, err
 	}
+	signal, err := stopSignal(c)
+	if err != nil {
+		return nil, err
+	}
 	return &runtimeapi.ContainerConfig{
 		Metadata:    &runtimeapi.ContainerMetadata{Name: c.Name, Attempt: in.attempt},
 		Image:       &runtimeapi.ImageSpec{Image: in.image, UserSpecifiedImage: c.Image},
@@ -57,6 +61,7 @@ func containerConfig(config Config, in containerInput) (*runtimeapi.ContainerCon
 		Stdin:       c.Stdin,
 		StdinOnce:   c.StdinOnce,
 		Tty:         c.TTY,
+		StopSignal:  signal,
 		Linux: &runtimeapi.LinuxContainerConfig{
 			Resources:       linuxResources(in.pod, c, config.Machine),
 			SecurityContext: security,

@@ -32,15 +32,6 @@ func dnsConfig(pod *corev1.Pod, dns DNS) (*runtimeapi.DNSConfig, []notice, error
 	return config, notices, nil
 }
 
-// notice is a warning to a pod's owner.
-type notice struct{ reason, message string }
-
-// Reasons of notices, as Kubernetes names them.
-const (
-	reasonDNSLimits    = "DNSConfigForming"
-	reasonNoClusterDNS = "MissingClusterDNS"
-)
-
 // parseResolvConf reads the directives that pods inherit; of several search
 // lines the last one counts.
 func parseResolvConf(text string) *runtimeapi.DNSConfig {

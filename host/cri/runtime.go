@@ -125,7 +125,7 @@ func (r *Runtime) do(ctx context.Context, pod *node.Pod, got *node.Observed, act
 	case node.StartContainer:
 		return node.Result{}, r.startContainer(ctx, a)
 	case node.InspectContainer:
-		return r.inspectContainer(ctx, got, a)
+		return r.inspectContainer(ctx, pod, got, a)
 	case node.StopContainer:
 		return node.Result{}, r.stopContainer(ctx, a)
 	case node.RemoveContainer:

@@ -251,3 +251,23 @@ func TestStrictGroupsNeedARuntimeThatKnowsThem(t *testing.T) {
 		})
 	}
 }
+
+func TestStopSignalThatTheRuntimeIgnoresIsTold(t *testing.T) {
+	for legacy, want := range map[bool]int{true: 1, false: 0} {
+		var events []node.Event
+		config := testConfig(t)
+		config.Event = func(e node.Event) { events = append(events, e) }
+		onSimWith(t, sim.Config{Legacy: legacy}, config, func(f *fixture, _ *sim.Server) {
+			f.pod.Object.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{StopSignal: new(corev1.SIGUSR1)}
+			f.pod.Object.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{RunAsUser: new(int64(7))}
+			_, container := f.start()
+			got := f.inspect(container)
+			if len(events) != want || want == 1 && events[0].Reason != "StopSignalIgnored" {
+				t.Errorf("legacy %t: events are %+v, want %d", legacy, events, want)
+			}
+			if knows := got.StopSignal == "SIGUSR1" && got.User != nil && got.User.UID == 7; knows == legacy {
+				t.Errorf("legacy %t: user %v and signal %q", legacy, got.User, got.StopSignal)
+			}
+		})
+	}
+}

@@ -3,7 +3,6 @@ package cri
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -17,9 +16,7 @@ func (r *Runtime) runSandbox(ctx context.Context, pod *node.Pod, a node.RunSandb
 		return node.Result{}, failure(reasonRunSandbox, err)
 	}
 	for _, n := range notices {
-		r.config.Event(node.Event{
-			Time: time.Now(), Key: pod.Key(), UID: pod.UID(), Warning: true, Reason: n.reason, Message: n.message,
-		})
+		r.warn(pod, n)
 	}
 	if err := r.checkFeatures(ctx, pod.Object); err != nil {
 		return node.Result{}, err

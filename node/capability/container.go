@@ -1,7 +1,5 @@
 package capability
 
-import corev1 "k8s.io/api/core/v1"
-
 // containerRules answer for a container's fields, below the list that holds it.
 func containerRules(list string) []rule {
 	at := list + "."
@@ -23,7 +21,9 @@ func containerRules(list string) []rule {
 		honoured(at+"terminationMessagePolicy", ""),
 
 		honoured(at+"envFrom", "the container waits for what is missing and not optional"),
-		refuses(at+"lifecycle", "the hooks would not be run").unless(corev1.Lifecycle{}),
+		refuses(at+"lifecycle.postStart", "the hook would not be run"),
+		refuses(at+"lifecycle.preStop", "the hook would not be run"),
+		honoured(at+"lifecycle.stopSignal", "where the runtime can, as containerd from 2.2; where it cannot, a warning event says so"),
 		refuses(at+"restartPolicy", "the container would follow the pod's own restart policy"),
 		refuses(at+"restartPolicyRules", "the container would follow the pod's own restart policy"),
 		refuses(at+"volumeDevices", "the device would be missing"),

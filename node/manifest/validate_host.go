@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -123,14 +124,16 @@ func notSysctl(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_')
 }
 
+// realTime signals are counted from both ends, up to the middle.
+var realTime = regexp.MustCompile(`^SIGRT(MIN(\+([1-9]|1[0-5]))?|MAX(-([1-9]|1[0-4]))?)$`)
+
 // stopSignal requires a signal of Linux, and the pod to say that it is for Linux:
 // other systems have other signals.
 func (c *check) stopSignal(signal corev1.Signal, at *field.Path) {
 	const signals = " SIGABRT SIGALRM SIGBUS SIGCHLD SIGCLD SIGCONT SIGFPE SIGHUP SIGILL SIGINT SIGIO SIGIOT" +
 		" SIGKILL SIGPIPE SIGPOLL SIGPROF SIGPWR SIGQUIT SIGSEGV SIGSTKFLT SIGSTOP SIGSYS SIGTERM SIGTRAP" +
 		" SIGTSTP SIGTTIN SIGTTOU SIGURG SIGUSR1 SIGUSR2 SIGVTALRM SIGWINCH SIGXCPU SIGXFSZ "
-	realTime := strings.HasPrefix(string(signal), "SIGRTMIN") || strings.HasPrefix(string(signal), "SIGRTMAX")
-	if !realTime && (signal == "" || !strings.Contains(signals, " "+string(signal)+" ")) {
+	if !realTime.MatchString(string(signal)) && (signal == "" || !strings.Contains(signals, " "+string(signal)+" ")) {
 		c.bad(at, string(signal), "must be a signal such as SIGTERM or SIGRTMIN+3")
 	}
 	if c.pod.Spec.OS == nil {

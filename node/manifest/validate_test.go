@@ -119,6 +119,7 @@ func TestValidateRefuses(t *testing.T) {
 		"a header with a space":         {patch{container: "livenessProbe: {httpGet: {port: 1, httpHeaders: [{name: a b}]}}"}, app + "livenessProbe.httpGet.httpHeaders[0].name", "HTTP header"},
 		"a sleep beyond the grace":      {patch{container: "lifecycle: {preStop: {sleep: {seconds: 31}}}"}, app + "lifecycle.preStop.sleep.seconds", "between 0 and"},
 		"a stop signal without system":  {patch{container: "lifecycle: {stopSignal: SIGTERM}"}, app + "lifecycle.stopSignal", "spec.os.name"},
+		"a stop signal beyond the last": {patch{spec: "os: {name: linux}", container: "lifecycle: {stopSignal: SIGRTMIN+16}"}, app + "lifecycle.stopSignal", "SIGRTMIN+3"},
 		"a stop signal that is none":    {patch{spec: "os: {name: linux}", container: "lifecycle: {stopSignal: TERM}"}, app + "lifecycle.stopSignal", "SIGTERM"},
 		// resources
 		"more requested than allowed": {patch{container: "resources: {requests: {cpu: 2}, limits: {cpu: 1}}"}, app + "resources.requests[cpu]", "less than or equal to the limit of 1"},

@@ -1,6 +1,7 @@
 package cri
 
 import (
+	"cmp"
 	"context"
 
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -40,8 +41,18 @@ func (s *Server) containerStatus(c *container) *runtime.ContainerStatus {
 	}
 	if !s.config.Legacy {
 		status.ImageId = c.image.id
+		status.StopSignal = cmp.Or(c.config.GetStopSignal(), runtime.Signal_SIGNAL_SIGTERM)
+		status.User = startedAs(c.config.GetLinux().GetSecurityContext())
 	}
 	return status
+}
+
+// startedAs is the user of a container, without the groups of its image.
+func startedAs(security *runtime.LinuxContainerSecurityContext) *runtime.ContainerUser {
+	return &runtime.ContainerUser{Linux: &runtime.LinuxContainerUser{
+		Uid: security.GetRunAsUser().GetValue(), Gid: security.GetRunAsGroup().GetValue(),
+		SupplementalGroups: security.GetSupplementalGroups(),
+	}}
 }
 
 // ListContainers lists the containers that match every part of the filter.

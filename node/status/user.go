@@ -1,0 +1,19 @@
+package status
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+// tellUser shows whom a run was started as and what it will be stopped with, as
+// far as the runtime says.
+func tellUser(s *corev1.ContainerStatus, run *node.Container) {
+	if run.User != nil {
+		s.User = &corev1.ContainerUser{Linux: run.User.DeepCopy()}
+	}
+	if run.StopSignal != "" {
+		signal := run.StopSignal
+		s.StopSignal = &signal
+	}
+}
