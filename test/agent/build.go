@@ -59,8 +59,15 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// Grpcurl returns the path of the pinned grpcurl, built at first use.
+// GrpcurlEnv names a grpcurl that is built already.
+const GrpcurlEnv = "NODAL_GRPCURL"
+
+// Grpcurl returns the path of the grpcurl that NODAL_GRPCURL names, or else of
+// the pinned one, built at first use.
 func Grpcurl() (string, error) {
+	if path := os.Getenv(GrpcurlEnv); path != "" {
+		return filepath.Abs(path)
+	}
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
 		return "", fmt.Errorf("find the repository: %w", err)

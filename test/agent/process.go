@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"nodal/test/pace"
 )
 
 const (
@@ -76,9 +78,9 @@ func (a *Agent) Stop() error {
 	}
 	select {
 	case <-a.ended:
-	case <-time.After(stopTimeout):
+	case <-time.After(pace.Of(stopTimeout)):
 		a.Kill()
-		return fmt.Errorf("stop the agent: it was still there after %s and was killed", stopTimeout)
+		return fmt.Errorf("stop the agent: it was still there after %s and was killed", pace.Of(stopTimeout))
 	}
 	code := a.cmd.ProcessState.ExitCode()
 	a.cmd = nil
@@ -121,7 +123,7 @@ func (a *Agent) HTTP() *http.Client {
 }
 
 func (a *Agent) waitAnswer() error {
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), pace.Of(startTimeout))
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/test/pace"
 )
 
 // patience is how long a runtime may take for what it does by itself.
@@ -57,7 +59,7 @@ func (p *pod) runSandbox(t *testing.T) string {
 		t.Fatalf("run sandbox: %v", err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), pace.Of(patience))
 		defer cancel()
 		request := &runtime.RemovePodSandboxRequest{PodSandboxId: response.GetPodSandboxId()}
 		if _, err := p.cri.RemovePodSandbox(ctx, request); err != nil {
@@ -166,14 +168,14 @@ func (p *pod) stop(ctx context.Context, id string, seconds int64) error {
 // eventually asks until the answer is yes.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(pace.Of(patience))
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !done() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("waited %s for %s", patience, what)
+			t.Fatalf("waited %s for %s", pace.Of(patience), what)
 		}
 	}
 }

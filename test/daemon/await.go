@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	nodev1 "nodal/api/gen/node/v1"
+
+	"nodal/test/pace"
 )
 
 // Pods are the pods of the default namespace by name, as a watch shows them.
@@ -40,7 +42,7 @@ func (p Pods) String() string {
 // meanwhile is watched again from its next start on.
 func (d *Daemon) Await(what string, wanted func(Pods) bool) Pods {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(d.t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(d.t.Context(), pace.Of(Patience))
 	defer cancel()
 	for {
 		pods, err := d.watch(ctx, wanted)

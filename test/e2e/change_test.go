@@ -9,6 +9,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"nodal/test/pace"
 )
 
 // outcome is the part of an apply's answer that tests look at.
@@ -153,10 +155,10 @@ func TestDeletionGivesTheGracePeriodAndNoMore(t *testing.T) {
 	n.apply(bundle(stubborn, kind))
 	n.waitRunning("stubborn")
 	n.waitRunning("kind")
-	if took := n.deletePod("kind", ""); took < 300*time.Millisecond || took > 25*time.Second {
+	if took := n.deletePod("kind", ""); took < 300*time.Millisecond || took > pace.Of(25*time.Second) {
 		t.Errorf("a pod that ends 300ms after SIGTERM was gone after %s", took)
 	}
-	if took := n.deletePod("stubborn", ""); took < 2*time.Second || took > 20*time.Second {
+	if took := n.deletePod("stubborn", ""); took < 2*time.Second || took > pace.Of(20*time.Second) {
 		t.Errorf("a pod that ignores SIGTERM was gone after %s, want its 2s", took)
 	}
 }
@@ -178,7 +180,7 @@ func TestSecondDeletionOnlyShortens(t *testing.T) {
 	if later := n.deadline("stubborn"); later.After(first) {
 		t.Errorf("a second deletion moved the deadline from %s to %s", first, later)
 	}
-	if took := n.deletePod("stubborn", "?gracePeriodSeconds=1"); took > 15*time.Second {
+	if took := n.deletePod("stubborn", "?gracePeriodSeconds=1"); took > pace.Of(15*time.Second) {
 		t.Errorf("with its grace period cut to 1s the pod was gone after %s", took)
 	}
 }

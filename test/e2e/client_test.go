@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"nodal/test/pace"
 )
 
 const patience = 60 * time.Second
@@ -83,7 +85,7 @@ func (n *node) runGrpcurl(message string, args ...string) answer {
 // command runs a program to its end.
 func (n *node) command(input, name string, args ...string) (out, failed string, code int) {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(n.t.Context(), pace.Of(patience))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	var stdout, stderr bytes.Buffer

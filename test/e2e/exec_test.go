@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	nodev1 "nodal/api/gen/node/v1"
+
+	"nodal/test/pace"
 )
 
 // execution is how a command in a container went.
@@ -20,7 +22,7 @@ type execution struct {
 // exec runs a command over gRPC with the input.
 func (n *node) exec(start *nodev1.ExecStart, input string) execution {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(n.t.Context(), pace.Of(patience))
 	defer cancel()
 	stream, err := nodev1.NewExecServiceClient(n.conn).Exec(ctx)
 	if err != nil {

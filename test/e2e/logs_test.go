@@ -10,12 +10,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	nodev1 "nodal/api/gen/node/v1"
+
+	"nodal/test/pace"
 )
 
 // read asks for a log over gRPC and returns it whole.
 func (n *node) read(r *nodev1.ReadLogsRequest) string {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(n.t.Context(), pace.Of(patience))
 	defer cancel()
 	r.Namespace = "default"
 	stream, err := nodev1.NewLogsServiceClient(n.conn).ReadLogs(ctx, r)

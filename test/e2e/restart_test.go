@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/test/agent"
+	"nodal/test/pace"
 )
 
 // mixed are pods of all the kinds that a restart has to leave alone.
@@ -68,7 +69,7 @@ func TestKilledAgentAdoptsWhatRuns(t *testing.T) {
 		n.Kill()
 		began := time.Now()
 		n.up()
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > pace.Of(5*time.Second) {
 			t.Errorf("the API answered after %s", took)
 		}
 		n.unmoved("plain", "pair")
@@ -110,7 +111,7 @@ func TestDeletionGoesOnAfterAKill(t *testing.T) {
 	n.Kill()
 	n.up()
 	n.waitGone("stubborn")
-	if took := time.Since(began); took < 3*time.Second || took > 20*time.Second {
+	if took := time.Since(began); took < 3*time.Second || took > pace.Of(20*time.Second) {
 		t.Errorf("the pod was gone after %s, want its grace period of 3s", took)
 	}
 	if sandboxes := n.sandboxes(""); sandboxes != 0 {

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	nodev1 "nodal/api/gen/node/v1"
+
+	"nodal/test/pace"
 )
 
 // wait watches the pods until one named name is as wanted, and returns it.
@@ -43,7 +45,7 @@ func (n *node) waitGone(name string) {
 // watch reads a watch until a message makes done.
 func (n *node) watch(wanted string, done func(*nodev1.WatchPodsResponse) bool, state func() any) {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(n.t.Context(), pace.Of(patience))
 	defer cancel()
 	stream, err := n.pods.WatchPods(ctx, &nodev1.WatchPodsRequest{})
 	if err != nil {
@@ -108,7 +110,7 @@ func containerStatus(p *corev1.Pod, name string) corev1.ContainerStatus {
 // runtime's own lists and the processes.
 func (n *node) eventually(wanted string, holds func() bool) {
 	n.t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(pace.Of(patience))
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -116,7 +118,7 @@ func (n *node) eventually(wanted string, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline.C:
-			n.t.Fatalf("waited %s in vain for %s", patience, wanted)
+			n.t.Fatalf("waited %s in vain for %s", pace.Of(patience), wanted)
 		}
 	}
 }

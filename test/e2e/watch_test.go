@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"nodal/test/pace"
 )
 
 // tail is a curl that goes on reading.
@@ -20,7 +22,7 @@ type tail struct {
 // follow opens a stream with curl, which ends with the test.
 func (n *node) follow(path string, args ...string) *tail {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), pace.Of(patience))
 	cmd := exec.CommandContext(ctx, "curl", append(args, "-sSN", "--unix-socket", n.Socket, "http://localhost"+path)...)
 	out, err := cmd.StdoutPipe()
 	if err == nil {

@@ -20,8 +20,21 @@ type slot int
 func (s slot) dir() string    { return dirPrefix + strconv.Itoa(int(s)) }
 func (s slot) bridge() string { return fmt.Sprintf("nrig%d", s) }
 func (s slot) subnet() string { return fmt.Sprintf("10.88.%d.0/24", s) }
-func (s slot) cgroup() string { return fmt.Sprintf("/nodal-rig-%d", s) }
 func (s slot) lock() string   { return fmt.Sprintf("@nodal-rig-%d", s) }
+
+// DriverEnv is "systemd" where systemd, and not the runtime, is to make cgroups.
+const DriverEnv = "NODAL_CGROUP_DRIVER"
+
+func systemdCgroups() bool { return os.Getenv(DriverEnv) == "systemd" }
+
+// cgroup is the parent of every pod's. To systemd each dash in a slice's name is
+// a level of the tree, so there it has none.
+func (s slot) cgroup() string {
+	if systemdCgroups() {
+		return fmt.Sprintf("nodalrig%d.slice", s)
+	}
+	return fmt.Sprintf("/nodal-rig-%d", s)
+}
 
 // claim takes the first free slot. The returned listener is the claim: the
 // kernel drops it with this process, so a crash cannot block a slot for good.

@@ -45,7 +45,7 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
       runtime_type = "io.containerd.runc.v2"
       [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
         Root = "{{.Dir}}/runc"
-        SystemdCgroup = false
+        SystemdCgroup = {{.SystemdCgroup}}
 `))
 
 var networkTemplate = template.Must(template.New("network").Parse(`{
@@ -77,7 +77,7 @@ func (r *Runtime) writeConfig() error {
 	}
 	values := map[string]any{
 		"Dir": r.Dir, "Socket": r.socket(), "Pause": r.Image("pause"),
-		"CNIBin": cniBinDir, "Snapshotter": snapshotter(r.Dir), "RestrictOOM": !mayLowerOOMScore(),
+		"CNIBin": cniBinDir, "Snapshotter": snapshotter(r.Dir), "RestrictOOM": !mayLowerOOMScore(), "SystemdCgroup": systemdCgroups(),
 		"Bridge": r.slot.bridge(), "Subnet": r.slot.subnet(), "Registry": r.registry.host,
 	}
 	files := map[string]*template.Template{

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	hostruntime "nodal/host/runtime"
+
+	"nodal/test/pace"
 )
 
 // BundleEnv names a directory with the bundle that the kubelet brings along.
@@ -40,15 +42,22 @@ func (r *Runtime) useBundle() error {
 	}
 	r.own = &own{config: hostruntime.Config{
 		RootDir: r.Dir, StateDir: r.slot.state(), Archive: archive, Index: index,
-		SandboxImage: r.Image("pause"), CgroupDriver: "cgroupfs",
+		SandboxImage: r.Image("pause"), CgroupDriver: cgroupDriver(),
 		PodCIDRs: []netip.Prefix{netip.MustParsePrefix(r.slot.subnet())}, Log: slog.New(slog.DiscardHandler),
 	}}
 	r.Endpoint = "unix://" + filepath.Join(r.own.config.StateDir, "containerd.sock")
 	return nil
 }
 
+func cgroupDriver() string {
+	if systemdCgroups() {
+		return "systemd"
+	}
+	return "cgroupfs"
+}
+
 func (o *own) start(r *Runtime) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), pace.Of(startTimeout))
 	defer cancel()
 	if o.running, err = hostruntime.Start(ctx, o.config); err != nil {
 		return err
@@ -89,7 +98,7 @@ func (s slot) cleanOwn() error {
 	if _, err := os.Stat(filepath.Join(s.dir(), "runtime")); err != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), pace.Of(startTimeout))
 	defer cancel()
 	return hostruntime.Clean(ctx, hostruntime.Config{RootDir: s.dir(), StateDir: s.state()})
 }

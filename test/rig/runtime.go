@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/test/pace"
 )
 
 const (
@@ -160,7 +162,7 @@ func (r *Runtime) Kill() error {
 
 // waitReady asks until the runtime and its network both say they are ready.
 func (r *Runtime) waitReady() error {
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), pace.Of(startTimeout))
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

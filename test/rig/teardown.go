@@ -14,6 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/test/pace"
 )
 
 // Remove undoes New, pods included, then looks whether anything is left.
@@ -42,7 +44,7 @@ func (r *Runtime) removePods() error {
 			return fmt.Errorf("start containerd to remove its pods: %w", err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), pace.Of(2*time.Minute))
 	defer cancel()
 	pods, err := r.CRI().ListPodSandbox(ctx, &runtimev1.ListPodSandboxRequest{})
 	if err != nil {
@@ -97,7 +99,7 @@ func sweep(s slot) error {
 // eventually repeats a check until it holds: what the kernel tears down is not
 // gone when the call that asked for it returns.
 func eventually(within time.Duration, check func() bool) bool {
-	deadline := time.Now().Add(within)
+	deadline := time.Now().Add(pace.Of(within))
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !check() {
@@ -181,9 +183,13 @@ func (s slot) ownedLink(link string) bool {
 }
 
 // removeCgroups removes children before parents; a cgroup is busy for a moment
-// after its last process ended.
+// after its last process ended. systemd's are stopped, or it would think that
+// the slice is still there.
 func (s slot) removeCgroups() error {
 	var last error
+	if systemdCgroups() {
+		last = exec.Command("systemctl", "stop", s.cgroup()).Run() // fails if there is none
+	}
 	gone := eventually(5*time.Second, func() bool {
 		dirs := cgroupDirs(s.cgroup())
 		for _, dir := range slices.Backward(dirs) {
