@@ -36,6 +36,7 @@ func (l podLogs) Read(ctx context.Context, run server.LogRun, o server.LogOption
 // it. It notes whether the runtime tells of changes itself.
 type runtime struct {
 	*cri.Runtime
+	links logLinks
 	tells atomic.Bool
 }
 

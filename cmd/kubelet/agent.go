@@ -124,7 +124,7 @@ func (a *agent) reachRuntime(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.runtime = &runtime{Runtime: client}
+	a.runtime = &runtime{Runtime: client, links: logLinks{a.files.logs, a.log}}
 	return nil
 }
 
@@ -215,6 +215,9 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 	for _, s := range a.origins {
 		group.Go(func() error { return s.Run(ctx) })
 	}
+	if err := a.files.logs.Sweep(); err != nil {
+		a.log.Warn("links to logs that are gone may be left", "err", err)
+	}
 	prober := probe.New(probe.Config{Exec: a.runtime, Tell: a.state.events.Add})
 	r := reconciler.New(reconciler.Config{
 		Act:    reconciler.Act{Store: a.state.store, Runtime: a.runtime, Logs: a.files, Volumes: a.volumes, Clock: time.Now},
@@ -229,6 +232,7 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 		a.supervisor.Watch(ctx, r.Alive, a.log)
 		return nil
 	})
+	group.Go(func() error { return a.rotateLogs(ctx) })
 	return r.Looked()
 }
 

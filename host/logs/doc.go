@@ -1,5 +1,6 @@
 // Package logs reads the logs of containers and owns the directories they lie
-// in. The runtime writes the files; nothing here ever does.
+// in. The runtime writes the files; what is done here is to rename, pack and
+// remove them.
 //
 // One line of a log file looks like this, a timestamp, a stream, tags and text:
 //
@@ -18,6 +19,14 @@
 //
 // tail.go finds where the last n lines begin. follow.go stays with a log that
 // is still written, across rotation and truncation, until its container is gone.
+//
+// # Rotation
+//
+// A Rotation renames what has grown too long and packs or drops what was renamed
+// before (rotate.go, tidy.go). A log is all of its files: past.go finds those that
+// were rotated away, and readers go through them in order, packed or not. No
+// line is lost or printed twice by a rotation that happens meanwhile, or by one
+// that a crash cut short.
 //
 // # What counts as a line
 //

@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
+
+	"nodal/node"
 )
 
 // follower prints a log while it is being written.
@@ -19,17 +21,19 @@ type follower struct {
 	path    string
 	current *source
 	former  *source // the file before it; nil before the first rotation
+	last    string  // stamp of the newest file that is older than the current one
 	out     *printer
 }
 
-// follow prints src and whatever succeeds it at path. It closes src.
-func follow(ctx context.Context, path string, src *source, out *printer) error {
-	f := &follower{path: path, current: src, out: out}
+// follow prints the past, src and whatever succeeds it at the same path. It
+// closes src.
+func follow(ctx context.Context, old past, src *source, out *printer) error {
+	f := &follower{path: old.path, current: src, last: old.last(), out: out}
 	defer f.close()
-	if _, err := src.seekTail(out.opts); err != nil {
+	if err := old.print(ctx, src, out); err != nil {
 		return err
 	}
-	changes := watch(filepath.Dir(path))
+	changes := watch(filepath.Dir(old.path))
 	defer changes.close()
 	for {
 		// Ask before reading: what an exited container wrote is all there.
@@ -44,7 +48,7 @@ func follow(ctx context.Context, path string, src *source, out *printer) error {
 			return err
 		}
 		if err := changes.wait(ctx, out.opts.Exited); err != nil {
-			return fmt.Errorf("follow log %q: %w", path, err)
+			return fmt.Errorf("follow log %q: %w", f.path, err)
 		}
 	}
 }
@@ -102,7 +106,7 @@ func (f *follower) advance() (bool, error) {
 // step goes on to the file that succeeds the current one.
 func (f *follower) step(current fs.FileInfo) (bool, error) {
 	next, err := f.openNext(current)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, node.ErrNotFound) {
 		return false, nil // rotated at this very moment: its event is on the way
 	}
 	if err != nil {
@@ -125,60 +129,46 @@ func (f *follower) openNext(current fs.FileInfo) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := f.skipped(current)
-	if err == nil && path == "" {
+	stamp, err := f.following(current)
+	if err == nil && stamp == "" {
 		return newest, nil
 	}
 	newest.file.Close()
 	if err != nil {
 		return nil, err
 	}
-	return openSource(path)
+	return openRotated(f.path, stamp)
 }
 
-// skipped finds the oldest rotated file that is newer than the current one.
-func (f *follower) skipped(current fs.FileInfo) (string, error) {
-	dir, base := filepath.Split(f.path)
-	entries, err := os.ReadDir(dir)
+// following is the stamp of the file that was rotated away after the current
+// one; empty: none was.
+func (f *follower) following(current fs.FileInfo) (string, error) {
+	stamps, err := stampsOf(os.DirFS(filepath.Dir(f.path)), filepath.Base(f.path))
 	if err != nil {
-		return "", fmt.Errorf("find rotated logs: %w", err)
+		return "", err
 	}
-	var path string
-	var oldest fs.FileInfo
-	for _, entry := range entries {
-		if !isRotated(entry, base) {
-			continue
-		}
-		info, err := entry.Info()
-		if err != nil || !info.ModTime().After(current.ModTime()) || f.isOpen(info) {
-			continue // gone meanwhile, or read before
-		}
-		if oldest == nil || info.ModTime().Before(oldest.ModTime()) {
-			oldest, path = info, filepath.Join(dir, entry.Name())
-		}
+	stamps = slices.DeleteFunc(stamps, func(stamp string) bool { return stamp <= f.last })
+	if i := slices.IndexFunc(stamps, func(stamp string) bool { return f.isCurrent(stamp, current) }); i >= 0 {
+		f.last = stamps[i]
+		stamps = stamps[i+1:]
 	}
-	return path, nil
+	if len(stamps) == 0 {
+		return "", nil
+	}
+	return stamps[0], nil
 }
 
-// isRotated tells the plain rotated siblings of a log from compressed ones.
-func isRotated(entry fs.DirEntry, base string) bool {
-	name := entry.Name()
-	return entry.Type().IsRegular() && strings.HasPrefix(name, base+".") &&
-		!strings.HasSuffix(name, ".gz") && !strings.HasSuffix(name, ".tmp")
-}
-
-// isOpen reports whether the file is the current or the former one. Late lines
-// can make the former look newer than the current.
-func (f *follower) isOpen(info fs.FileInfo) bool {
-	for _, s := range []*source{f.current, f.former} {
-		if s == nil {
-			continue
-		}
-		if open, err := s.file.Stat(); err == nil && os.SameFile(open, info) {
-			return true
-		}
+// isCurrent reports whether the current file has become the one of a stamp. One
+// that was packed is another file, with the time of the old one.
+func (f *follower) isCurrent(stamp string, current fs.FileInfo) bool {
+	if f.current.stamp != "" {
+		return f.current.stamp == stamp
 	}
-	return false
+	if plain, err := os.Lstat(f.path + "." + stamp); err == nil {
+		return os.SameFile(plain, current)
+	}
+	packed, err := os.Lstat(f.path + "." + stamp + packedSuffix)
+	return err == nil && packed.ModTime().Equal(current.ModTime())
 }
 
 // finish prints the unfinished last lines, which nobody will complete now.

@@ -141,16 +141,7 @@ func (l Layout) RemovePod(pod Pod) error {
 // RemoveAttempt removes the log of one attempt and all that was rotated away
 // from it. That there is none is no error.
 func (l Layout) RemoveAttempt(pod Pod, container string, attempt int) error {
-	dir, err := pod.dir()
-	if err = errors.Join(err, checkName(container)); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(l.Pods)
-	for _, name := range []string{dir, container} {
-		if err == nil {
-			root, err = enter(root, name)
-		}
-	}
+	root, err := l.open(pod, container)
 	if err == nil {
 		defer root.Close()
 		err = removeFiles(root, attemptFile(attempt))
@@ -159,6 +150,21 @@ func (l Layout) RemoveAttempt(pod Pod, container string, attempt int) error {
 		return fmt.Errorf("remove log %d of container %q: %w", attempt, container, err)
 	}
 	return nil
+}
+
+// open opens the directory of a container's logs.
+func (l Layout) open(pod Pod, container string) (*os.Root, error) {
+	dir, err := pod.dir()
+	if err = errors.Join(err, checkName(container)); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(l.Pods)
+	for _, name := range []string{dir, container} {
+		if err == nil {
+			root, err = enter(root, name)
+		}
+	}
+	return root, err
 }
 
 // removeFiles removes base and every sibling whose name begins with base and a dot.

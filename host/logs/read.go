@@ -5,13 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
+
+	"nodal/node"
 )
 
-// Read prints the log file at path to sink. Without Follow it prints what the
-// file holds now. It returns nil at the end of the log or at LimitBytes, and an
-// error when the log cannot be read, the sink refuses or ctx ends. A log that
-// is not there is node.ErrNotFound.
+// Read prints the log at path to sink: what was rotated away from it and is still
+// there, then the file itself. Without Follow it prints what the log holds now.
+// It returns nil at the end of the log or at LimitBytes, and an error when the log
+// cannot be read, the sink refuses or ctx ends. A log that is not there is
+// node.ErrNotFound.
 func Read(ctx context.Context, path string, opts Options, sink Sink) error {
 	if err := opts.check(); err != nil {
 		return err
@@ -19,18 +24,25 @@ func Read(ctx context.Context, path string, opts Options, sink Sink) error {
 	// With Docker the log is a link, and what happens to the file is seen in the
 	// directory where it really lies.
 	target, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		target, err = path, nil
+	}
 	if err != nil {
 		return openError(path, err)
 	}
-	src, err := openSource(target)
+	src, err := openNewest(target)
 	if err != nil {
 		return err
 	}
 	out := newPrinter(opts, sink)
-	if opts.Follow {
-		err = follow(ctx, target, src, out)
-	} else {
-		err = readOnce(ctx, src, out)
+	old, err := pastOf(target, src)
+	switch {
+	case err != nil:
+		src.file.Close()
+	case opts.Follow:
+		err = follow(ctx, old, src, out)
+	default:
+		err = readOnce(ctx, old, src, out)
 	}
 	if err != nil && !errors.Is(err, errLimit) {
 		return err
@@ -38,33 +50,67 @@ func Read(ctx context.Context, path string, opts Options, sink Sink) error {
 	return out.flush()
 }
 
+// openNewest opens the file at path or, if it was just renamed and the runtime has
+// yet to make a new one, what it was renamed to.
+func openNewest(path string) (*source, error) {
+	src, err := openSource(path)
+	if !errors.Is(err, node.ErrNotFound) {
+		return src, err
+	}
+	stamps, listErr := stampsOf(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+	if listErr != nil || len(stamps) == 0 {
+		return nil, err
+	}
+	return openRotated(path, stamps[len(stamps)-1])
+}
+
 // readOnce prints the log as it is at this moment: however fast it grows, the
 // reading ends.
-func readOnce(ctx context.Context, src *source, out *printer) error {
+func readOnce(ctx context.Context, old past, src *source, out *printer) error {
 	defer src.file.Close()
-	size, err := src.seekTail(out.opts)
+	info, err := src.file.Stat()
 	if err != nil {
+		return fmt.Errorf("look at log: %w", err)
+	}
+	if err := old.print(ctx, src, out); err != nil {
 		return err
 	}
-	src.in = io.LimitReader(src.file, size-src.offset)
+	src.in = io.LimitReader(src.file, info.Size()-src.offset)
 	if err := src.drain(ctx, out); err != nil {
 		return err
 	}
 	return src.finish(out)
 }
 
-// seekTail moves to where the wanted lines begin and returns the file's size.
-func (s *source) seekTail(opts Options) (int64, error) {
-	info, err := s.file.Stat()
+// print prints what is wanted of the past, and moves src to where reading goes on.
+func (p past) print(ctx context.Context, src *source, out *printer) error {
+	first, offset, err := p.begin(src, out.opts)
 	if err != nil {
-		return 0, fmt.Errorf("look at log: %w", err)
+		return err
 	}
-	if opts.Tail == nil {
-		return info.Size(), nil
+	for _, stamp := range p.stamps[first:] {
+		if err := p.printOne(ctx, stamp, offset, out); err != nil {
+			return err
+		}
+		offset = 0
 	}
-	start, err := tailStart(s.file, info.Size(), *opts.Tail, opts.Stream)
+	return nil
+}
+
+func (p past) printOne(ctx context.Context, stamp string, offset int64, out *printer) error {
+	src, err := openRotated(p.path, stamp)
+	if errors.Is(err, node.ErrNotFound) {
+		return nil // dropped meanwhile, as the oldest are
+	}
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return info.Size(), s.seek(start)
+	defer src.file.Close()
+	if err := src.seek(offset); err != nil {
+		return err
+	}
+	if err := src.drain(ctx, out); err != nil {
+		return err
+	}
+	return src.finish(out)
 }

@@ -28,8 +28,9 @@ type source struct {
 	in       io.Reader // the file, or the part of it that is wanted
 	offset   int64     // how far the file was read
 	buf      []byte
-	end      int  // buf[:end] is the beginning of a line that is not complete yet
-	overlong bool // that line is longer than maxEntry: drop the rest of it
+	end      int    // buf[:end] is the beginning of a line that is not complete yet
+	overlong bool   // that line is longer than maxEntry: drop the rest of it
+	stamp    string // of when it was rotated away; empty: it was not when it was opened
 }
 
 // openSource opens the file at path. Anything but a regular file is refused, and

@@ -5,34 +5,44 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 )
 
-// tailStart returns the offset at which the last n lines of one stream, or of
-// all, begin. What follows the last end of a line counts as a line too.
-func tailStart(file io.ReaderAt, size, n int64, stream Stream) (int64, error) {
-	var (
-		p     parser
-		seen  int64
-		start = size
-		lines = backward{file: file, offset: size}
-	)
+// tail searches the last lines of one stream, or of all, in a log's files from
+// the newest to the oldest.
+type tail struct {
+	left   int64 // lines that are still to be found
+	begun  bool  // a line was found, to which what comes before it may belong
+	stream Stream
+}
+
+// start returns the offset at which the wanted lines begin in a file, and
+// whether that is all of them. What follows the last end of a line counts as a
+// line too.
+func (t *tail) start(file *os.File) (offset int64, all bool, err error) {
+	info, err := file.Stat()
+	if err != nil {
+		return 0, false, fmt.Errorf("look at log: %w", err)
+	}
+	var p parser
+	start, lines := info.Size(), backward{file: file, offset: info.Size()}
 	for {
 		line, err := lines.previous()
 		if errors.Is(err, io.EOF) {
-			return 0, nil
+			return 0, false, nil
 		}
 		if err != nil {
-			return 0, fmt.Errorf("find the last %d lines: %w", n, err)
+			return 0, false, fmt.Errorf("find the last lines: %w", err)
 		}
 		e, ok := p.parse(line)
-		if !ok || stream != AllStreams && stream != e.stream {
+		if !ok || t.stream != AllStreams && t.stream != e.stream {
 			continue
 		}
-		if !e.partial || seen == 0 {
-			if seen == n {
-				return start, nil
+		if !e.partial || !t.begun {
+			if t.left == 0 {
+				return start, true, nil
 			}
-			seen++
+			t.left, t.begun = t.left-1, true
 		}
 		start = lines.at()
 	}

@@ -14,6 +14,7 @@ type Config struct {
 	NodeIPs    []netip.Addr // none: find out; else one, or one of each family
 	NodeLabels map[string]string
 	Dirs       Dirs
+	Logs       Logs // of containers
 	Runtime    Runtime
 	Listen     Listen
 	Sources    Sources
@@ -33,6 +34,14 @@ type Config struct {
 // Dirs are absolute directories.
 type Dirs struct {
 	Root, Cert, PodLogs string
+}
+
+// Logs bounds what is kept of containers' logs.
+type Logs struct {
+	MaxSize  int64 // bytes of one file; less than 0: no bound
+	MaxFiles int   // of one run
+	Workers  int
+	Every    time.Duration // between two looks at all
 }
 
 // Runtime says where the container runtime is.

@@ -56,6 +56,9 @@ var fieldFlags = []fieldFlag{
 	{"tls-cert-file", "tlsCertFile", "serving certificate `file` (default: one made in --cert-dir)"},
 	{"tls-private-key-file", "tlsPrivateKeyFile", "key `file` of --tls-cert-file"},
 
+	{"container-log-max-size", "containerLogMaxSize", "`size` from which a container's log goes on in a new file, such as 10Mi; below 0 for no bound"},
+	{"container-log-max-files", "containerLogMaxFiles", "`number` of files that are kept of a container's log, at least 2"},
+
 	{"v", "logging.verbosity", "log `level`; 0 logs the least"},
 	{"logging-format", "logging.format", "log `format`: text or json"},
 
@@ -65,8 +68,6 @@ var fieldFlags = []fieldFlag{
 	{"authorization-webhook-cache-unauthorized-ttl", "authorization.webhook.cacheUnauthorizedTTL", ""},
 	{"cgroup-driver", "cgroupDriver", ""},
 	{"cgroups-per-qos", "cgroupsPerQOS", ""},
-	{"container-log-max-files", "containerLogMaxFiles", ""},
-	{"container-log-max-size", "containerLogMaxSize", ""},
 	{"contention-profiling", "enableContentionProfiling", ""},
 	{"cpu-cfs-quota", "cpuCFSQuota", ""},
 	{"cpu-cfs-quota-period", "cpuCFSQuotaPeriod", ""},

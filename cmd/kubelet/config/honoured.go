@@ -18,6 +18,10 @@ var honoured = []string{
 	"cgroupRoot",
 	"clusterDNS",
 	"clusterDomain",
+	"containerLogMaxFiles",
+	"containerLogMaxSize",
+	"containerLogMaxWorkers",
+	"containerLogMonitorInterval",
 	"containerRuntimeEndpoint",
 	"crashLoopBackOff.maxContainerRestartPeriod",
 	"enableDebuggingHandlers",
@@ -141,10 +145,6 @@ var notHonoured = []string{
 	"volumeStatsAggPeriod",
 
 	// Serving, logs and diagnosis.
-	"containerLogMaxFiles",
-	"containerLogMaxSize",
-	"containerLogMaxWorkers",
-	"containerLogMonitorInterval",
 	"enableContentionProfiling",
 	"enableDebugFlagsHandler",
 	"enableProfilingHandler",

@@ -61,6 +61,10 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"cgroupRoot":                                 "cgroupRoot: /pods",
 		"clusterDNS":                                 "clusterDNS: [192.0.2.1]",
 		"clusterDomain":                              "clusterDomain: cluster.test",
+		"containerLogMaxFiles":                       "containerLogMaxFiles: 3",
+		"containerLogMaxSize":                        "containerLogMaxSize: 1Mi",
+		"containerLogMaxWorkers":                     "containerLogMaxWorkers: 3",
+		"containerLogMonitorInterval":                "containerLogMonitorInterval: 3s",
 		"containerRuntimeEndpoint":                   "containerRuntimeEndpoint: unix:///x",
 		"crashLoopBackOff.maxContainerRestartPeriod": "crashLoopBackOff: {maxContainerRestartPeriod: 1s}",
 		"enableDebuggingHandlers":                    "enableDebuggingHandlers: false",
@@ -124,7 +128,7 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 		"address": "192.0.2.1", "healthz-bind-address": "::", "authorization-mode": "AlwaysAllow",
 		"container-runtime-endpoint": "unix:///x", "image-service-endpoint": "unix:///x",
 		"manifest-url": "http://x", "manifest-url-header": "a:b", "eviction-hard": "a<b", "eviction-soft": "a<b",
-		"allowed-unsafe-sysctls": "net.*,kernel.msgmax", "feature-gates": "NodeSwap=true", "logging-format": "json",
+		"allowed-unsafe-sysctls": "net.*,kernel.msgmax", "container-log-max-size": "1Mi", "feature-gates": "NodeSwap=true", "logging-format": "json",
 	}
 	together := map[string]string{"tls-cert-file": "--tls-private-key-file=/y", "tls-private-key-file": "--tls-cert-file=/y"}
 	plain := load(t)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
 	kubelet "k8s.io/kubelet/config/v1beta1"
 )
 
@@ -83,10 +84,15 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		return nil, err
 	}
 	k := &o.Kubelet
+	logs, err := resolveLogs(k)
+	if err != nil {
+		return nil, err
+	}
 	c := &Config{
 		NodeName:   name,
 		NodeIPs:    ips,
 		NodeLabels: o.NodeLabels,
+		Logs:       logs,
 		Runtime:    resolveRuntime(k),
 		Listen:     resolveListen(o, addressGiven),
 		Sources:    resolveSources(k),
@@ -137,6 +143,17 @@ func resolveDirs(o *Options) (Dirs, error) {
 		}
 	}
 	return Dirs{Root: root, Cert: cert, PodLogs: filepath.Clean(o.Kubelet.PodLogsDir)}, nil
+}
+
+func resolveLogs(k *kubelet.KubeletConfiguration) (Logs, error) {
+	size, err := resource.ParseQuantity(k.ContainerLogMaxSize)
+	if err != nil {
+		return Logs{}, fmt.Errorf("parse containerLogMaxSize: %w", err)
+	}
+	return Logs{
+		MaxSize: size.Value(), MaxFiles: int(*k.ContainerLogMaxFiles),
+		Workers: int(*k.ContainerLogMaxWorkers), Every: k.ContainerLogMonitorInterval.Duration,
+	}, nil
 }
 
 func resolveRuntime(k *kubelet.KubeletConfiguration) Runtime {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/netip"
 	"net/url"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/component-helpers/node/util/sysctl"
@@ -126,6 +128,16 @@ func validateLogs(k *kubelet.KubeletConfiguration) field.ErrorList {
 	if !filepath.IsAbs(k.PodLogsDir) {
 		errs = append(errs, field.Invalid(field.NewPath("podLogsDir"), k.PodLogsDir, "must be an absolute path"))
 	}
+	if _, err := resource.ParseQuantity(k.ContainerLogMaxSize); err != nil {
+		errs = append(errs, field.Invalid(field.NewPath("containerLogMaxSize"), k.ContainerLogMaxSize, err.Error()))
+	}
+	if every := k.ContainerLogMonitorInterval.Duration; every < 3*time.Second {
+		errs = append(errs, field.Invalid(field.NewPath("containerLogMonitorInterval"), every.String(), "must be at least 3s"))
+	}
+	errs = slices.Concat(errs,
+		between("containerLogMaxFiles", *k.ContainerLogMaxFiles, 2, math.MaxInt32),
+		between("containerLogMaxWorkers", *k.ContainerLogMaxWorkers, 1, math.MaxInt32),
+	)
 	if formats := []string{"json", "text"}; !slices.Contains(formats, k.Logging.Format) {
 		errs = append(errs, field.NotSupported(field.NewPath("logging", "format"), k.Logging.Format, formats))
 	}

@@ -1,0 +1,194 @@
+package logs
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"nodal/node"
+)
+
+// A log that has grown too long is renamed, and packed later:
+//
+//	0.log                        what the runtime writes to
+//	0.log.20260102-150405        rotated away; late lines may still follow
+//	0.log.20260101-090000.gz     rotated away before
+//
+// The stamps only grow, whatever the clock does, so that their order is that of
+// the lines.
+const (
+	packedSuffix = ".gz"
+	draftSuffix  = ".tmp" // of a file that is being packed
+)
+
+var stampText = regexp.MustCompile(`^\d{8}-\d{6}$`)
+
+// stampsOf finds the stamps of what was rotated away from a log, oldest first.
+// One that has just been packed may be there in both forms.
+func stampsOf(dir fs.FS, base string) ([]string, error) {
+	entries, err := fs.ReadDir(dir, ".")
+	if err != nil {
+		return nil, fmt.Errorf("find rotated logs: %w", err)
+	}
+	var stamps []string
+	for _, entry := range entries {
+		rest, ok := strings.CutPrefix(entry.Name(), base+".")
+		stamp := strings.TrimSuffix(rest, packedSuffix)
+		if ok && entry.Type().IsRegular() && stampText.MatchString(stamp) {
+			stamps = append(stamps, stamp)
+		}
+	}
+	slices.Sort(stamps)
+	return slices.Compact(stamps), nil
+}
+
+// past is what was rotated away from the log at path before src was written.
+type past struct {
+	path   string
+	stamps []string
+}
+
+func pastOf(path string, src *source) (past, error) {
+	p := past{path: path}
+	stamps, err := stampsOf(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+	if err != nil {
+		return p, err
+	}
+	current, err := src.file.Stat()
+	if err != nil {
+		return p, fmt.Errorf("look at log: %w", err)
+	}
+	for _, stamp := range stamps {
+		// Rotated since it was opened: it is the present file, and what follows
+		// it is the future.
+		info, err := os.Lstat(path + "." + stamp)
+		if src.stamp == stamp || err == nil && os.SameFile(info, current) {
+			break
+		}
+		p.stamps = append(p.stamps, stamp)
+	}
+	return p, nil
+}
+
+// last is the newest stamp; empty: nothing was rotated.
+func (p past) last() string {
+	if len(p.stamps) == 0 {
+		return ""
+	}
+	return p.stamps[len(p.stamps)-1]
+}
+
+// begin finds where the wanted lines begin: in which file of the past and at
+// which offset, or in src, which is moved there.
+func (p past) begin(src *source, opts Options) (file int, offset int64, err error) {
+	if opts.Tail == nil {
+		return p.since(opts), 0, nil
+	}
+	tail := tail{left: *opts.Tail, stream: opts.Stream}
+	offset, found, err := tail.start(src.file)
+	if err != nil {
+		return 0, 0, err
+	}
+	if found || len(p.stamps) == 0 {
+		return len(p.stamps), 0, src.seek(offset)
+	}
+	for i := len(p.stamps) - 1; i >= 0; i-- {
+		offset, found, err := p.startIn(p.stamps[i], &tail)
+		if err != nil || found {
+			return i, offset, err
+		}
+	}
+	return 0, 0, nil
+}
+
+// since leaves out files to which nothing was written as late as is wanted.
+func (p past) since(opts Options) int {
+	for i, stamp := range p.stamps {
+		for _, suffix := range []string{"", packedSuffix} {
+			info, err := os.Lstat(p.path + "." + stamp + suffix)
+			if err == nil && !info.ModTime().Before(opts.Since) {
+				return i
+			}
+		}
+	}
+	return len(p.stamps)
+}
+
+func (p past) startIn(stamp string, t *tail) (offset int64, found bool, err error) {
+	src, err := openRotated(p.path, stamp)
+	if errors.Is(err, node.ErrNotFound) {
+		return 0, false, nil // dropped meanwhile, as the oldest are
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	defer src.file.Close()
+	return t.start(src.file)
+}
+
+// openRotated opens what was rotated away at a stamp, packed or not.
+func openRotated(path, stamp string) (*source, error) {
+	src, err := openSource(path + "." + stamp)
+	if errors.Is(err, node.ErrNotFound) {
+		src, err = openPacked(path + "." + stamp + packedSuffix)
+	}
+	if err != nil {
+		return nil, err
+	}
+	src.stamp = stamp
+	return src, nil
+}
+
+// openPacked unpacks a log into a file without a name: lines are searched from
+// its end too.
+func openPacked(path string) (*source, error) {
+	src, err := openSource(path)
+	if err != nil {
+		return nil, err
+	}
+	packed := src.file
+	defer packed.Close()
+	if src.file, err = unpack(packed); err != nil {
+		return nil, fmt.Errorf("unpack log %q: %w", path, err)
+	}
+	src.in = src.file
+	return src, nil
+}
+
+func unpack(packed io.Reader) (*os.File, error) {
+	plain, err := os.CreateTemp("", "nodal-log-")
+	if err != nil {
+		return nil, err
+	}
+	if err = os.Remove(plain.Name()); err == nil {
+		err = inflate(plain, packed)
+	}
+	if err == nil {
+		_, err = plain.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		plain.Close()
+		return nil, err
+	}
+	return plain, nil
+}
+
+// inflate takes the end of what can be unpacked for the end of the file: a
+// damaged one does not hide the rest of the log.
+func inflate(plain io.Writer, packed io.Reader) error {
+	in, err := gzip.NewReader(packed)
+	if err == nil {
+		_, err = io.Copy(plain, in)
+	}
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		return err
+	}
+	return nil
+}

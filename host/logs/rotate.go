@@ -1,0 +1,164 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Rotation bounds what is kept of the logs of running containers.
+type Rotation struct {
+	Layout   Layout
+	MaxSize  int64 // of the file that is written to
+	MaxFiles int   // of one run, the one that is written to included
+	Every    time.Duration
+	Workers  int // logs that are rotated side by side
+	Log      *slog.Logger
+
+	// Running tells which logs are written to.
+	Running func() []Open
+	// Reopen has the runtime go on in a new file.
+	Reopen func(ctx context.Context, containerID string) error
+}
+
+// Open is the log of a running container.
+type Open struct {
+	Pod         Pod
+	Container   string
+	Attempt     int
+	ContainerID string
+}
+
+// Run looks at the size of every open log again and again. That costs a system
+// call or two a log; a watch would cost one each time that something is written.
+func (r Rotation) Run(ctx context.Context) {
+	ticker := time.NewTicker(r.Every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			r.round(ctx, now)
+		}
+	}
+}
+
+func (r Rotation) round(ctx context.Context, now time.Time) {
+	var group errgroup.Group
+	group.SetLimit(r.Workers)
+	for _, log := range r.Running() {
+		if r.fits(log) || ctx.Err() != nil {
+			continue
+		}
+		group.Go(func() error {
+			if err := r.rotate(ctx, log, now); err != nil {
+				r.Log.Warn("cannot rotate a log", "pod", log.Pod.Namespace+"/"+log.Pod.Name, "container", log.Container, "err", err)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // what failed was told, and is tried again in the next round
+}
+
+func (r Rotation) fits(log Open) bool {
+	path, err := r.Layout.Path(log.Pod, log.Container, log.Attempt)
+	if err != nil {
+		return true // there can be no such log
+	}
+	info, err := os.Lstat(path)
+	return err == nil && info.Size() <= r.MaxSize
+}
+
+// rotate moves one log out of the way and has a new one begun. It goes through
+// the directory's own root: a pod may have been given the place to plant links in.
+func (r Rotation) rotate(ctx context.Context, log Open, now time.Time) error {
+	root, err := r.Layout.open(log.Pod, log.Container)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // removed meanwhile
+	}
+	if err != nil {
+		return fmt.Errorf("open the directory of a log: %w", err)
+	}
+	defer root.Close()
+	base := attemptFile(log.Attempt)
+	info, err := root.Lstat(base)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		// Whoever renamed it did not come to this.
+		return r.Reopen(ctx, log.ContainerID)
+	case err != nil:
+		return fmt.Errorf("look at a log: %w", err)
+	case !info.Mode().IsRegular() || info.Size() <= r.MaxSize:
+		return nil
+	}
+	stamps, err := stampsOf(root.FS(), base)
+	if err != nil {
+		return err
+	}
+	if renamed(root, info, base, stamps) {
+		if err := root.Remove(base); err != nil {
+			return fmt.Errorf("rename a log: %w", err)
+		}
+		return r.Reopen(ctx, log.ContainerID)
+	}
+	tidied := r.tidy(root, base, stamps)
+	return errors.Join(tidied, r.turn(ctx, root, log, nextStamp(stamps, now)))
+}
+
+// renamed says whether the log has its next name already, beside its old one: a
+// move that was cut short.
+func renamed(root *os.Root, log fs.FileInfo, base string, stamps []string) bool {
+	if len(stamps) == 0 {
+		return false
+	}
+	newest, err := root.Lstat(base + "." + stamps[len(stamps)-1])
+	return err == nil && os.SameFile(newest, log)
+}
+
+const stampLayout = "20060102-150405"
+
+// nextStamp is now, or later if the clock was set back: readers go by the order.
+func nextStamp(stamps []string, now time.Time) string {
+	stamp := now.UTC().Format(stampLayout)
+	if len(stamps) == 0 || stamp > stamps[len(stamps)-1] {
+		return stamp
+	}
+	last, err := time.Parse(stampLayout, stamps[len(stamps)-1])
+	if err != nil {
+		return stamp // not one of ours, and not to be overwritten: see turn
+	}
+	return last.Add(time.Second).Format(stampLayout)
+}
+
+// turn renames the log and has the runtime begin a new one. It never overwrites
+// a file: a rename would, a link does not.
+func (r Rotation) turn(ctx context.Context, root *os.Root, log Open, stamp string) error {
+	base := attemptFile(log.Attempt)
+	if err := move(root, base, base+"."+stamp); err != nil {
+		return fmt.Errorf("rename a log: %w", err)
+	}
+	err := r.Reopen(ctx, log.ContainerID)
+	if err == nil {
+		return nil
+	}
+	// Back under its name, so that readers find what the runtime goes on writing.
+	// If the runtime did begin a new one after all, that has the name already.
+	if back := move(root, base+"."+stamp, base); back != nil && !errors.Is(back, fs.ErrExist) {
+		err = errors.Join(err, back)
+	}
+	return fmt.Errorf("have a log reopened: %w", err)
+}
+
+func move(root *os.Root, from, to string) error {
+	if err := root.Link(from, to); err != nil {
+		return err
+	}
+	return root.Remove(from)
+}
