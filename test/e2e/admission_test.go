@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/test/agent"
+	"nodal/test/claim"
 )
 
 // adding puts lines into the manifest of a pod's container.
@@ -15,6 +16,13 @@ func adding(p pod, lines ...string) string {
 }
 
 func TestWhatDoesNotFitFails(t *testing.T) {
+	claim.Shows(t, "Admission",
+		"a pod that asks for more than the node has fails with OutOfcpu and the amounts",
+		"a pod that wants a host port that is taken fails with NodePorts and names who has it",
+		"a pod whose nodeSelector names other labels fails with NodeAffinity",
+		"node labels given by flag and the usual ones are matched by a nodeSelector",
+		"a refused pod that is applied again is asked about again, and runs once there is room",
+	)
 	n := start(t, func(c *agent.Config) {
 		c.Flags = append(c.Flags, "--node-labels", "disk=ssd")
 	})

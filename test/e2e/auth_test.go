@@ -6,9 +6,15 @@ import (
 	"testing"
 
 	"nodal/test/agent"
+	"nodal/test/claim"
 )
 
 func TestRolesMayDoWhatTheyMay(t *testing.T) {
+	claim.Shows(t, "Access",
+		"viewer, operator and admin may do what their role says, by token and by client certificate",
+		"a caller without or with a wrong credential is answered 401, and Unauthenticated over gRPC",
+		"running a command and applying are refused to a viewer on every path that leads there",
+	)
 	n := start(t)
 	n.apply(web("guarded").yaml())
 	n.waitRunning("guarded")
@@ -55,6 +61,7 @@ func TestRolesMayDoWhatTheyMay(t *testing.T) {
 }
 
 func TestCredentialsAreTheirOwnersAlone(t *testing.T) {
+	claim.Shows(t, "Access", "credentials and keys are readable by their owner alone, the socket by its group")
 	n := start(t)
 	for _, role := range []string{"admin", "operator", "viewer"} {
 		for _, kind := range []string{".token", ".key"} {
@@ -77,6 +84,7 @@ func TestCredentialsAreTheirOwnersAlone(t *testing.T) {
 }
 
 func TestConfiguredAuthenticationHolds(t *testing.T) {
+	claim.Shows(t, "Access", "anonymous access and AlwaysAllow hold when configured, and a wrong token is refused even then")
 	n := prepare(t, func(c *agent.Config) {
 		c.Settings["authentication"] = map[string]any{"anonymous": map[string]any{"enabled": true}}
 		c.Settings["authorization"] = map[string]any{"mode": "AlwaysAllow"}

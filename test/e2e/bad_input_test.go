@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/test/agent"
+	"nodal/test/claim"
 )
 
 // mistake is a manifest that is wrong and what the answer has to name.
@@ -39,6 +40,10 @@ func mistakes() []mistake {
 }
 
 func TestBadManifestIsRefusedWholeAndSaysWhy(t *testing.T) {
+	claim.Shows(t, "Ways in",
+		"a bundle with one bad document is refused whole, and every violation names its document and field",
+		"unknown fields and duplicate keys are errors",
+	)
 	n := start(t)
 	for _, c := range mistakes() {
 		t.Run(c.name, func(t *testing.T) {
@@ -65,6 +70,7 @@ func TestBadManifestIsRefusedWholeAndSaysWhy(t *testing.T) {
 }
 
 func TestEachWrongRequestHasItsOwnCode(t *testing.T) {
+	claim.Shows(t, "Ways in", "each wrong request has an HTTP code of its own and a message")
 	n := start(t)
 	n.apply(web("there").yaml())
 	n.waitRunning("there")
@@ -95,6 +101,11 @@ func TestEachWrongRequestHasItsOwnCode(t *testing.T) {
 }
 
 func TestBadFilesHarmNothingElse(t *testing.T) {
+	claim.Shows(t, "Ways in",
+		"a bad file in the manifest directory keeps the last good pod and shows in events and on the node",
+		"half-written files of an editor harm nothing",
+		"a static pod whose file is changed runs the change",
+	)
 	n := prepare(t, func(c *agent.Config) {
 		c.Flags = append(c.Flags, "--pod-manifest-path", filepath.Join(c.Dir, "manifests"))
 	})
@@ -166,6 +177,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 }
 
 func TestBadURLKeepsTheLastGood(t *testing.T) {
+	claim.Shows(t, "Ways in", "a manifest URL that fails or serves nonsense keeps the last good pods and says so")
 	source := &page{code: 200, text: web("linked").yaml()}
 	served := httptest.NewServer(source)
 	defer served.Close()
@@ -195,6 +207,10 @@ func TestBadURLKeepsTheLastGood(t *testing.T) {
 }
 
 func TestPodOfAnotherSourceIsNotTaken(t *testing.T) {
+	claim.Shows(t, "Ways in",
+		"a pod of one source cannot be changed or deleted through another",
+		"a static pod is removed when its file is",
+	)
 	n := prepare(t, func(c *agent.Config) {
 		c.Flags = append(c.Flags, "--pod-manifest-path", filepath.Join(c.Dir, "manifests"))
 	})

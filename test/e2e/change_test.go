@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"nodal/test/claim"
 	"nodal/test/pace"
 )
 
@@ -44,6 +45,7 @@ func (o outcome) is(t *testing.T, result, restarts string) {
 }
 
 func TestApplyingTheSameAgainChangesNothing(t *testing.T) {
+	claim.Shows(t, "Pod lifecycle", "applying the same manifest again changes nothing and says so")
 	n := start(t)
 	first := n.changed("/v1/manifests", web("same").yaml())
 	first.is(t, "CREATED", "")
@@ -57,6 +59,10 @@ func TestApplyingTheSameAgainChangesNothing(t *testing.T) {
 }
 
 func TestNewImageRestartsItsContainerAlone(t *testing.T) {
+	claim.Shows(t, "Pod lifecycle",
+		"a changed image restarts its container alone, in the same sandbox",
+		"a plan says which containers would restart, and does nothing",
+	)
 	n := start(t)
 	p := pod{name: "pair", apps: []program{{name: "main", args: []string{"http", "8080"}}, {name: "beside", args: []string{"pause"}}}}
 	n.apply(p.yaml())
@@ -85,6 +91,7 @@ func TestNewImageRestartsItsContainerAlone(t *testing.T) {
 }
 
 func TestOtherChangesReplaceThePod(t *testing.T) {
+	claim.Shows(t, "Pod lifecycle", "a change that a running pod cannot take replaces the pod, old gone before new starts")
 	n := start(t)
 	n.apply(web("old").yaml())
 	before := n.waitRunning("old")
@@ -99,6 +106,7 @@ func TestOtherChangesReplaceThePod(t *testing.T) {
 }
 
 func TestRestartIsWithoutBackoff(t *testing.T) {
+	claim.Shows(t, "Containers", "a restart that was asked for is made at once, however often")
 	n := start(t)
 	n.apply(web("again").yaml())
 	n.waitRunning("again")
@@ -122,6 +130,10 @@ func (n *node) deletePod(name, query string) time.Duration {
 }
 
 func TestDeletionLeavesNothing(t *testing.T) {
+	claim.Shows(t, "Deletion",
+		"a deleted pod leaves no sandbox, container, log or link",
+		"a bundle deletes the pods it names",
+	)
 	n := start(t)
 	n.apply(bundle(web("a"), runs("b", "trap", "100ms", "0")))
 	n.waitRunning("a")
@@ -149,6 +161,10 @@ func TestDeletionLeavesNothing(t *testing.T) {
 }
 
 func TestDeletionGivesTheGracePeriodAndNoMore(t *testing.T) {
+	claim.Shows(t, "Deletion",
+		"a pod that ends on SIGTERM is gone as soon as it has ended",
+		"a pod that ignores SIGTERM is killed when its grace period ends, not before",
+	)
 	n := start(t)
 	stubborn, kind := runs("stubborn", "ignore"), runs("kind", "trap", "300ms", "0")
 	stubborn.grace, kind.grace = 2, 30
@@ -164,6 +180,7 @@ func TestDeletionGivesTheGracePeriodAndNoMore(t *testing.T) {
 }
 
 func TestSecondDeletionOnlyShortens(t *testing.T) {
+	claim.Shows(t, "Deletion", "a second deletion shortens the grace period and never lengthens it")
 	n := start(t)
 	p := runs("stubborn", "ignore")
 	p.grace = 120

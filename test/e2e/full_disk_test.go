@@ -8,9 +8,12 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"nodal/test/claim"
 )
 
 func TestFullDiskRefusesNewPodsAndServesTheRest(t *testing.T) {
+	claim.Shows(t, "Restarts and faults", "a full disk refuses new pods, and reads and deletions go on")
 	n := prepare(t)
 	if err := os.MkdirAll(n.Root(), 0o755); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	nodev1 "nodal/api/gen/node/v1"
+
+	"nodal/test/claim"
 )
 
 // identity is a pod whose two containers tell who they think they are.
@@ -102,6 +104,15 @@ func (n *node) pidOf(pod, name string) int {
 }
 
 func TestContainersKnowWhoTheyAre(t *testing.T) {
+	claim.Shows(t, "Identity and environment",
+		"hostname, subdomain and setHostnameAsFQDN give a pod its name",
+		"hostAliases stand in /etc/hosts, which all containers of the pod share",
+		"dnsPolicy None with dnsConfig makes resolv.conf",
+		"environment variables are expanded in values, commands and arguments, and escaped by $$",
+		"the downward API tells name, namespace, UID, labels, annotations, node, account and addresses in the environment",
+		"resourceFieldRef tells limits and requests with divisors, of other containers too, and the node's where there is no limit",
+		"shareProcessNamespace lets containers see each other's processes",
+	)
 	n := start(t)
 	n.apply(identity)
 	p := n.waitRunning("who")
@@ -182,6 +193,11 @@ spec:
 `
 
 func TestPodInTheHostsNamespaces(t *testing.T) {
+	claim.Shows(t, "Identity and environment",
+		"hostNetwork, hostPID and hostIPC use the namespaces of the host",
+		"a pod in the host's network has the host's address and hosts file with its aliases",
+		"ClusterFirstWithHostNet without a cluster DNS falls back to the host's, with an event",
+	)
 	n := start(t)
 	n.apply(guest)
 	p := n.waitRunning("guest")

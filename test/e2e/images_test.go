@@ -3,11 +3,14 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"nodal/test/claim"
 )
 
 // TestImagesOfAForeignRuntime: the runtime of these tests is not the agent's, so
 // its images are shown, and an import is refused at once with what to do instead.
 func TestImagesOfAForeignRuntime(t *testing.T) {
+	claim.Shows(t, "Images", "images of a runtime that is not ours are listed, and an import is refused with what to do instead")
 	n := start(t)
 	n.apply(web("web").yaml())
 	n.waitRunning("web")

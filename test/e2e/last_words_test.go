@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"nodal/test/claim"
 )
 
 // lastWords is a pod whose containers end in all the ways that leave a message,
@@ -48,6 +50,12 @@ spec:
 `
 
 func TestLastWordsArriveInTheStatus(t *testing.T) {
+	claim.Shows(t, "Containers",
+		"a termination message is read from the default and from another path, as root and as another user",
+		"FallbackToLogsOnError takes the end of the log of a container that failed",
+		"a pod's termination messages are limited together",
+		"termination messages survive a restart of the agent",
+	)
 	n := start(t)
 	n.apply(lastWords)
 	ended := func(p *corev1.Pod) bool {

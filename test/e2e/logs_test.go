@@ -11,6 +11,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 
+	"nodal/test/claim"
 	"nodal/test/pace"
 )
 
@@ -38,6 +39,10 @@ func (n *node) read(r *nodev1.ReadLogsRequest) string {
 }
 
 func TestLogsAreReadEveryWay(t *testing.T) {
+	claim.Shows(t, "Logs",
+		"a log is read whole, its last lines, so many bytes, since a time, by stream and with timestamps",
+		"logs are served over REST, gRPC and the path that kubelets have for them",
+	)
 	n := start(t)
 	p := shell("talk", "echo one; sleep 0.1; echo two >&2; sleep 0.1; echo three; exec sleep 1000")
 	n.apply(p.yaml())
@@ -72,6 +77,10 @@ func TestLogsAreReadEveryWay(t *testing.T) {
 }
 
 func TestFollowedLogEndsWithItsRunAndThePreviousOneIsKept(t *testing.T) {
+	claim.Shows(t, "Logs",
+		"a followed log ends with its run",
+		"the log of the previous run is kept, during a backoff too",
+	)
 	n := start(t)
 	n.apply(shell("brief", "for i in 1 2 3; do echo line $i; sleep 0.2; done").yaml())
 	n.wait("brief", "the first run", func(p *corev1.Pod) bool { return containerStatus(p, "main").State.Running != nil })
@@ -100,6 +109,7 @@ func TestFollowedLogEndsWithItsRunAndThePreviousOneIsKept(t *testing.T) {
 }
 
 func TestRequestsForLogsThatAreNotThereHaveTheirOwnCodes(t *testing.T) {
+	claim.Shows(t, "Logs", "a log that is not there is answered with a code of its own")
 	n := start(t)
 	n.apply(web("quiet").yaml())
 	n.waitRunning("quiet")

@@ -8,10 +8,17 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"nodal/test/claim"
 )
 
 // What a pod waits for may come after it, and no API server is needed for it.
 func TestPodsUseConfigMapsAndSecrets(t *testing.T) {
+	claim.Shows(t, "ConfigMaps and Secrets",
+		"env and envFrom take values of ConfigMaps and Secrets",
+		"a pod waits for a Secret that is not there, says so, and starts when it is posted",
+		"Secrets are sealed on the disk with a key of the owner alone, and come back after a restart",
+	)
 	n := start(t)
 	tell := shell("tell", `echo "mode=$MODE password=$S_password"; exec sleep 1000`)
 	n.apply(strings.Replace(tell.yaml(), "    args:\n", `    envFrom:

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"nodal/test/claim"
 )
 
 // patient is a pod whose probes answer as files in its container say: started,
@@ -51,6 +53,13 @@ func readyTime(p *corev1.Pod) string {
 }
 
 func TestProbesGateAndShowAndRestart(t *testing.T) {
+	claim.Shows(t, "Probes",
+		"a startup probe holds back readiness until it has passed",
+		"a readiness probe by HTTP on a named port makes a pod ready and unready without a restart",
+		"a liveness probe by command restarts its container after its threshold, within the probe's own grace period",
+		"each failure is an event that says why",
+		"a restart of the agent flips no readiness",
+	)
 	n := start(t)
 	events := n.follow("/v1/events:watch")
 	n.apply(patient("patient"))
@@ -92,6 +101,11 @@ func TestProbesGateAndShowAndRestart(t *testing.T) {
 
 // What cannot be asked says nothing about a container: it is neither ready nor ended.
 func TestProbesThatCannotBeAsked(t *testing.T) {
+	claim.Shows(t, "Probes",
+		"a readiness probe by TCP makes a pod ready",
+		"a probe that cannot be asked neither makes ready nor restarts, and an event says why",
+		"a probe reaches neither link-local addresses nor the node's loopback unless the owner allows it",
+	)
 	n := start(t)
 	events := n.follow("/v1/events:watch")
 	n.apply(adding(web("open"), "readinessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1}"))

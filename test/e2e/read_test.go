@@ -6,9 +6,15 @@ import (
 	"testing"
 
 	"nodal/test/agent"
+	"nodal/test/claim"
 )
 
 func TestEveryReadAnswers(t *testing.T) {
+	claim.Shows(t, "Status and events",
+		"every read of the REST API and of the kubelet's paths answers",
+		"lists are selected by labels and fields",
+		"gRPC has health and reflection",
+	)
 	n := start(t)
 	p := web("shown")
 	p.labels = map[string]string{"app": "web"}
@@ -62,6 +68,7 @@ func TestEveryReadAnswers(t *testing.T) {
 }
 
 func TestReadOnlyPortReadsOnly(t *testing.T) {
+	claim.Shows(t, "Access", "the read-only port reads a fixed list and changes nothing")
 	n := prepare(t, func(c *agent.Config) { c.Ports.ReadOnly = c.Ports.Secure + 2 })
 	n.up()
 	n.apply(web("shown").yaml())
@@ -93,6 +100,7 @@ func TestReadOnlyPortReadsOnly(t *testing.T) {
 }
 
 func TestHealthzPortServesHealthAlone(t *testing.T) {
+	claim.Shows(t, "Access", "the healthz port serves health alone")
 	n := start(t)
 	base := "http://" + n.address(n.Ports.Healthz)
 	if got := n.runCurl([]string{base + "/healthz"}); got.code != 200 || got.body != "ok" {

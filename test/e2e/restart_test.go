@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/test/agent"
+	"nodal/test/claim"
 	"nodal/test/pace"
 )
 
@@ -60,6 +61,10 @@ func (n *node) unmoved(names ...string) {
 }
 
 func TestKilledAgentAdoptsWhatRuns(t *testing.T) {
+	claim.Shows(t, "Restarts and faults",
+		"a killed agent adopts what runs: nothing restarts, no readiness flips, revisions and counts only grow",
+		"a watch from before a restart is answered 410",
+	)
 	n := start(t)
 	n.apply(bundle(mixed()...))
 	n.settle()
@@ -99,6 +104,7 @@ func TestKilledAgentAdoptsWhatRuns(t *testing.T) {
 }
 
 func TestDeletionGoesOnAfterAKill(t *testing.T) {
+	claim.Shows(t, "Deletion", "a deletion goes on after a kill of the agent, with the deadline it had")
 	n := start(t)
 	p := runs("stubborn", "ignore")
 	p.grace = 3
@@ -120,6 +126,7 @@ func TestDeletionGoesOnAfterAKill(t *testing.T) {
 }
 
 func TestKilledRuntimeComesBackToWhatRan(t *testing.T) {
+	claim.Shows(t, "Restarts and faults", "while the runtime is gone reads and changes are taken, and it comes back to what ran")
 	n := start(t)
 	n.apply(bundle(mixed()...))
 	n.settle()
@@ -151,6 +158,7 @@ func TestKilledRuntimeComesBackToWhatRan(t *testing.T) {
 }
 
 func TestAgentStartsWithoutARuntimeAndWaitsForIt(t *testing.T) {
+	claim.Shows(t, "Restarts and faults", "the agent starts without a runtime, is not ready, and goes on when it comes")
 	n := start(t)
 	n.apply(web("steady").yaml())
 	n.waitRunning("steady")
@@ -173,6 +181,7 @@ func TestAgentStartsWithoutARuntimeAndWaitsForIt(t *testing.T) {
 }
 
 func TestKilledContainerIsReplacedInItsSandbox(t *testing.T) {
+	claim.Shows(t, "Containers", "a container that is killed is replaced in its sandbox")
 	n := start(t)
 	n.apply(web("struck").yaml())
 	n.waitRunning("struck")
@@ -184,6 +193,7 @@ func TestKilledContainerIsReplacedInItsSandbox(t *testing.T) {
 }
 
 func TestRunOnceStartsReportsAndEnds(t *testing.T) {
+	claim.Shows(t, "Ways in", "runonce starts the pods of files, reports and ends")
 	n := prepare(t, func(c *agent.Config) {
 		c.Flags = append(c.Flags, "--runonce", "--pod-manifest-path", filepath.Join(c.Dir, "manifests"))
 	})

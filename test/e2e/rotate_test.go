@@ -11,9 +11,14 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/test/agent"
+	"nodal/test/claim"
 )
 
 func TestLogsAreRotatedUnderTheirReaders(t *testing.T) {
+	claim.Shows(t, "Logs",
+		"logs are rotated by size, packed, and read across rotations without losing a line, while they are followed too",
+		"links for log collectors lead to every log, and stale ones are removed",
+	)
 	n := start(t, func(c *agent.Config) {
 		c.Settings["containerLogMaxSize"], c.Settings["containerLogMaxFiles"] = "20Ki", 20
 		c.Settings["containerLogMonitorInterval"] = "3s"

@@ -11,6 +11,7 @@ import (
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/test/agent"
+	"nodal/test/claim"
 )
 
 // guarded is a pod whose containers are confined in different ways.
@@ -93,6 +94,16 @@ var confinement = map[string]map[string]string{
 }
 
 func TestContainersAreConfined(t *testing.T) {
+	claim.Shows(t, "Security",
+		"runAsUser, runAsGroup, supplementalGroups and fsGroup hold, the container's before the pod's",
+		"capabilities are added and dropped, ALL too",
+		"allowPrivilegeEscalation false sets no_new_privs",
+		"seccomp profiles RuntimeDefault, Localhost and Unconfined hold, and RuntimeDefault where none is named",
+		"readOnlyRootFilesystem holds",
+		"paths of /proc are masked and read-only, but for privileged containers",
+		"safe sysctls are set, unsafe ones where the owner allows them",
+		"a privileged container has every capability",
+	)
 	n := prepare(t, func(c *agent.Config) { c.Settings["allowedUnsafeSysctls"] = []string{"kernel.msg*"} })
 	n.file("node/root/seccomp/profiles/no-mkdir.json", noMkdir)
 	n.up()
@@ -143,6 +154,12 @@ func (n *node) knowsGroupsPolicies() bool {
 }
 
 func TestPodsThatCannotBeConfinedAsTheyAskDoNotRun(t *testing.T) {
+	claim.Shows(t, "Security",
+		"runAsNonRoot refuses root by image and by number with CreateContainerConfigError",
+		"a seccomp profile that is not there keeps the container from being created",
+		"a sysctl that is not allowed fails the pod with SysctlForbidden",
+		"a seccomp profile outside of the root directory or without a name is refused",
+	)
 	n := start(t)
 	for _, c := range []struct{ name, manifest, reason, message string }{
 		{"root", unfit("root", "  securityContext: {runAsNonRoot: true}\n  containers:\n"),

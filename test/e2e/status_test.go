@@ -7,9 +7,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"nodal/test/claim"
 )
 
 func TestPodThatEndsIsDoneForGood(t *testing.T) {
+	claim.Shows(t, "Pod lifecycle", "a pod with restartPolicy Never ends as Succeeded or Failed by its exit codes, and stays so")
 	n := start(t)
 	good, bad := runs("good", "exit", "0"), runs("bad", "exit", "3")
 	good.restart, bad.restart = "Never", "Never"
@@ -35,6 +38,7 @@ func TestPodThatEndsIsDoneForGood(t *testing.T) {
 }
 
 func TestCrashingContainerIsRestartedWithBackoff(t *testing.T) {
+	claim.Shows(t, "Containers", "a container that crashes is restarted with backoff and shown as CrashLoopBackOff with its last exit")
 	n := start(t)
 	n.apply(runs("crash", "exit", "7").yaml())
 	p := n.wait("crash", "CrashLoopBackOff after a restart", func(p *corev1.Pod) bool {
@@ -54,6 +58,7 @@ func TestCrashingContainerIsRestartedWithBackoff(t *testing.T) {
 }
 
 func TestInitContainersRunInOrderAndOnce(t *testing.T) {
+	claim.Shows(t, "Pod lifecycle", "init containers run one after the other, once, before the application")
 	n := start(t)
 	p := web("ordered")
 	p.init = []program{busybox("first", "sleep 0.2; echo one"), busybox("second", "echo two")}
@@ -77,6 +82,9 @@ func TestInitContainersRunInOrderAndOnce(t *testing.T) {
 }
 
 func TestInitContainerThatFailsHoldsUpThePod(t *testing.T) {
+	claim.Shows(t, "Pod lifecycle",
+		"an init container that fails a pod with restartPolicy Never fails the pod, and its application never starts",
+	)
 	n := start(t)
 	p := web("held")
 	p.restart = "Never"
@@ -89,6 +97,7 @@ func TestInitContainerThatFailsHoldsUpThePod(t *testing.T) {
 }
 
 func TestImageThatDoesNotExistIsToldAndMended(t *testing.T) {
+	claim.Shows(t, "Images", "an image that does not exist is told as ErrImagePull, and a mended manifest runs")
 	n := start(t)
 	p := web("typo")
 	p.apps[0].image = "nodal.test/no-such-image:1"
@@ -112,6 +121,9 @@ func TestImageThatDoesNotExistIsToldAndMended(t *testing.T) {
 }
 
 func TestStatusTellsWhatKubernetesTells(t *testing.T) {
+	claim.Shows(t, "Status and events",
+		"conditions, addresses, start time, QoS class and container statuses are those that Kubernetes reports",
+	)
 	n := start(t)
 	began := time.Now().Truncate(time.Second)
 	p := web("told")

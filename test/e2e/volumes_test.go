@@ -9,6 +9,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"nodal/test/claim"
 )
 
 // stored is a pod with a volume of each kind. Its init container writes what its
@@ -76,6 +78,22 @@ func settingsMap(mode string) string {
 }
 
 func TestVolumes(t *testing.T) {
+	claim.Shows(t, "Volumes",
+		"an emptyDir is shared by the containers of a pod, of any user, and kept over the agent's restart",
+		"an emptyDir in memory has its size limit",
+		"a hostPath is made as its type says and outlives the pod",
+		"ConfigMap volumes hold keys as files, with items, paths and modes",
+		"an optional ConfigMap that is not there is an empty volume",
+		"Secret volumes lie in memory only, with their modes",
+		"downwardAPI volumes hold labels and resource limits",
+		"projected volumes join ConfigMaps, Secrets and the downward API",
+		"a subPath mounts a part, made where it is missing",
+		"read-only mounts cannot be written",
+		"a change of a ConfigMap or label shows in running pods within two seconds, all at once and without a restart",
+		"a file mounted by subPath keeps what it held",
+		"a pod waits for a ConfigMap that is not there with FailedMount",
+		"deletion unmounts all, removes the pod's directory and leaves the host's files",
+	)
 	n := start(t)
 	host := filepath.Join(n.Root(), "on-the-host")
 	n.apply(strings.Replace(stored, "HOST", host, 1))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"nodal/test/claim"
 	"nodal/test/pace"
 )
 
@@ -70,6 +71,7 @@ func (s *tail) message(text string) watchMessage {
 }
 
 func TestWatchTellsPresentStateThenChangesAndResumes(t *testing.T) {
+	claim.Shows(t, "Status and events", "a watch tells the present state, a marker, then each change, and resumes after a revision")
 	n := start(t)
 	n.apply(web("first").yaml())
 	n.waitRunning("first")
@@ -94,6 +96,7 @@ func TestWatchTellsPresentStateThenChangesAndResumes(t *testing.T) {
 }
 
 func TestWatchAsServerSentEventsResumesByID(t *testing.T) {
+	claim.Shows(t, "Status and events", "a watch as server-sent events resumes by the last event's id")
 	n := start(t)
 	n.apply(web("seen").yaml())
 	n.waitRunning("seen")
@@ -112,6 +115,7 @@ func TestWatchAsServerSentEventsResumesByID(t *testing.T) {
 }
 
 func TestWatchOfARevisionThatIsNotThereIsGone(t *testing.T) {
+	claim.Shows(t, "Status and events", "a watch of a revision that is not there is answered 410, and OutOfRange over gRPC")
 	n := start(t)
 	for _, path := range []string{"/v1/pods:watch", "/v1/events:watch"} {
 		if got := n.curl(path+"?sinceRevision=999999999999", "--max-time", "5"); got.code != 410 {
@@ -124,6 +128,7 @@ func TestWatchOfARevisionThatIsNotThereIsGone(t *testing.T) {
 }
 
 func TestEventsAndTimelineTellWhatHappened(t *testing.T) {
+	claim.Shows(t, "Status and events", "events and a timeline tell what happened to a pod, after its deletion too")
 	n := start(t)
 	events := n.follow("/v1/events:watch?namespace=default&name=story")
 	p := web("story")

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"nodal/test/agent"
+	"nodal/test/claim"
 )
 
 // runsAndAnswers holds a pod to what a runtime and an HTTP client see of it.
@@ -27,6 +28,7 @@ func (n *node) runsAndAnswers(name string) *corev1.Pod {
 }
 
 func TestManifestRunsWhicheverWayItIsPosted(t *testing.T) {
+	claim.Shows(t, "Ways in", "a manifest in YAML or JSON runs whether it is posted by curl or grpcurl, on the socket or over TLS")
 	n := start(t)
 	inJSON := func(name string) string {
 		data, err := yaml.YAMLToJSON([]byte(web(name).yaml()))
@@ -65,6 +67,7 @@ func TestManifestRunsWhicheverWayItIsPosted(t *testing.T) {
 }
 
 func TestManifestRunsFromFileAndURL(t *testing.T) {
+	claim.Shows(t, "Ways in", "a manifest runs from a directory and from a URL with its headers")
 	var page []byte
 	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Key") != "open" {

@@ -8,18 +8,30 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"slices"
 	"strings"
+
+	"nodal/test/claim"
 )
 
 func main() {
-	s := summary{out: os.Stdout, output: map[string][]string{}}
+	s := newSummary(os.Stdout)
 	if err := s.read(os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, "summary:", err)
 		os.Exit(1)
 	}
+	unshown, err := s.unshown(os.DirFS("."))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "summary:", err)
+		os.Exit(1)
+	}
+	for _, r := range unshown {
+		fmt.Printf("no test that passed showed %q; %s in %s says so\n", r, r.Test, r.File)
+	}
 	fmt.Printf("%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
-	if s.failed > 0 || s.broken > 0 {
+	if s.failed > 0 || s.broken > 0 || len(unshown) > 0 {
 		os.Exit(1)
 	}
 }
@@ -32,13 +44,20 @@ type event struct {
 	Test       string
 	Elapsed    float64
 	Output     string
+	Key, Value string // of an attribute
 }
 
 type summary struct {
 	out                     io.Writer
 	output                  map[string][]string // by package, and by package and test
+	claims                  map[string][]string // of tests that run, by package and test
+	shown                   map[string]bool     // by tests that passed
 	passed, failed, skipped int
 	broken                  int // packages that failed, for whatever reason
+}
+
+func newSummary(out io.Writer) *summary {
+	return &summary{out: out, output: map[string][]string{}, claims: map[string][]string{}, shown: map[string]bool{}}
 }
 
 func (s *summary) read(r io.Reader) error {
@@ -61,6 +80,10 @@ func (s *summary) take(e event) {
 	switch e.Action {
 	case "output":
 		s.output[key] = append(s.output[key], e.Output)
+	case "attr":
+		if e.Key == claim.Key {
+			s.claims[key] = append(s.claims[key], e.Value)
+		}
 	case "build-output":
 		fmt.Fprint(s.out, e.Output)
 	case "pass", "fail", "skip":
@@ -70,6 +93,7 @@ func (s *summary) take(e event) {
 			s.endTest(e)
 		}
 		delete(s.output, key)
+		delete(s.claims, key)
 	}
 }
 
@@ -78,6 +102,9 @@ func (s *summary) endTest(e event) {
 	switch e.Action {
 	case "pass":
 		s.passed++
+		for _, c := range s.claims[e.Package+" "+e.Test] {
+			s.shown[c] = true
+		}
 	case "fail":
 		s.failed++
 		fmt.Fprint(s.out, text)
@@ -108,4 +135,13 @@ func (s *summary) unfinished(pkg string) {
 			s.failed++
 		}
 	}
+}
+
+// unshown are the behaviours that a tree's tests claim to show, and have not.
+func (s *summary) unshown(tree fs.FS) ([]claim.Row, error) {
+	rows, err := claim.Read(tree)
+	if err != nil {
+		return nil, fmt.Errorf("read what the tests show: %w", err)
+	}
+	return slices.DeleteFunc(rows, func(r claim.Row) bool { return s.shown[r.String()] }), nil
 }

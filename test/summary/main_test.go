@@ -1,8 +1,10 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 func TestSummary(t *testing.T) {
@@ -52,7 +54,7 @@ func TestSummary(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out strings.Builder
-			got := summary{out: &out, output: map[string][]string{}}
+			got := newSummary(&out)
 			if err := got.read(strings.NewReader(c.events)); err != nil {
 				t.Fatal(err)
 			}
@@ -64,5 +66,22 @@ func TestSummary(t *testing.T) {
 				t.Errorf("counted %v passed, failed, skipped, broken; want %v", counts, want)
 			}
 		})
+	}
+}
+
+func TestOnlyTestsThatPassedShowAnything(t *testing.T) {
+	s := newSummary(io.Discard)
+	const events = `{"Action":"attr","Package":"p","Test":"TestA","Key":"shows","Value":"Logs: are read"}
+{"Action":"attr","Package":"p","Test":"TestB","Key":"shows","Value":"Logs: are kept"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"skip","Package":"p","Test":"TestB"}`
+	if err := s.read(strings.NewReader(events)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.unshown(fstest.MapFS{"a_test.go": {Data: []byte(`package p
+func TestA(t *testing.T) { claim.Shows(t, "Logs", "are read") }
+func TestB(t *testing.T) { claim.Shows(t, "Logs", "are kept") }`)}})
+	if err != nil || len(got) != 1 || got[0].Behaviour != "are kept" {
+		t.Errorf("not shown are %v (%v), want what the skipped test says", got, err)
 	}
 }
