@@ -37,6 +37,8 @@ type Pod struct {
 	Deletion *Deletion // set once the pod has to go
 	Restarts []Restart // restarts that a client asked for, newest per container
 	Refused  *Refusal  // why this node will not run it
+	// Conditions are those that clients vouch for, such as readiness gates'.
+	Conditions []corev1.PodCondition `json:",omitempty"`
 }
 
 func (p *Pod) Key() Key       { return KeyOf(p.Object) }

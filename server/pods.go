@@ -149,6 +149,23 @@ func (s *podService) DeletePod(_ context.Context, r *nodev1.DeletePodRequest) (*
 	return &nodev1.DeletePodResponse{Pod: pod}, nil
 }
 
+// SetPodCondition has a pod show what a client vouches for.
+func (s *podService) SetPodCondition(_ context.Context, r *nodev1.SetPodConditionRequest) (*nodev1.SetPodConditionResponse, error) {
+	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
+	said := corev1.PodCondition{
+		Type: corev1.PodConditionType(r.GetType()), Status: corev1.ConditionStatus(r.GetStatus()),
+		Reason: r.GetReason(), Message: r.GetMessage(),
+	}
+	if err := s.intake.SetCondition(key, said, s.now()); err != nil {
+		return nil, err
+	}
+	pod, err := s.present(key)
+	if err != nil {
+		return nil, err
+	}
+	return &nodev1.SetPodConditionResponse{Pod: pod}, nil
+}
+
 // graceOf reads a grace period; nil means the pod's own.
 func graceOf(seconds *int64) (*time.Duration, error) {
 	if seconds == nil {

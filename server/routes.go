@@ -73,6 +73,7 @@ func routes(r *rest, k *kubelet) []route {
 		{"POST", podPath + "/containers/{container}:run", auth.Exec, listenFull, r.unary},
 		{"GET", podPath + "/timeline", auth.Read, listenReads, r.unary},
 		{"POST", podPath + ":restart", auth.Write, listenFull, r.unary},
+		{"POST", podPath + ":setCondition", auth.Write, listenFull, r.unary},
 		{"GET", "/v1/namespaces/{namespace}/secrets", auth.Read, listenFull, r.unary},
 		{"DELETE", secret, auth.Write, listenFull, r.unary},
 		{"GET", secret, auth.Read, listenFull, r.unary},

@@ -31,6 +31,7 @@ func verbs() map[string]auth.Verb {
 		nodev1.PodsService_ListPods_FullMethodName:              auth.Read,
 		nodev1.PodsService_PutPod_FullMethodName:                auth.Write,
 		nodev1.PodsService_RestartPod_FullMethodName:            auth.Write,
+		nodev1.PodsService_SetPodCondition_FullMethodName:       auth.Write,
 		nodev1.PodsService_WatchPods_FullMethodName:             auth.Read,
 		nodev1.SecretsService_DeleteSecret_FullMethodName:       auth.Write,
 		nodev1.SecretsService_GetSecret_FullMethodName:          auth.Read,

@@ -47,6 +47,7 @@ func podRules() []rule {
 		honoured("spec.subdomain", "the pod resolves its own full name; others need the cluster's DNS"),
 		honoured("spec.setHostnameAsFQDN", ""),
 		honoured("spec.hostAliases", ""),
+		honoured("spec.readinessGates", "a client sets the conditions by SetPodCondition"),
 		refuses("spec.os.name", "only linux runs here").unless(corev1.Linux),
 
 		refuses("spec.activeDeadlineSeconds", "the pod would run on past its deadline"),
@@ -54,7 +55,6 @@ func podRules() []rule {
 		refuses("spec.hostUsers", "the pod would run in the host's user namespace").unless(true),
 		refuses("spec.imagePullSecrets", "there are no secrets to pull with"),
 		refuses("spec.overhead", "nothing would be set aside for it"),
-		refuses("spec.readinessGates", "nobody would open them and the pod would never be ready"),
 		refuses("spec.resourceClaims", "no device would be handed out"),
 		refuses("spec.resources", "limits of the whole pod would not hold; set them on the containers").unless(corev1.ResourceRequirements{}),
 		refuses("spec.runtimeClassName", "the pod would run under the default runtime").unless(""),

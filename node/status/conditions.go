@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,15 +24,50 @@ func (d *deriver) conditions(s *corev1.PodStatus, initialised bool) []corev1.Pod
 		d.unready(&initCondition, "ContainersNotInitialized", "incomplete", s.InitContainerStatuses)
 	}
 	containersReady := d.readiness(corev1.ContainersReady, s)
-	ready := containersReady
-	ready.Type = corev1.PodReady
+	ready := d.throughGates(containersReady)
 	if s.Phase == corev1.PodSucceeded {
 		initCondition.Status, initCondition.Reason, initCondition.Message = corev1.ConditionTrue, "PodCompleted", ""
 	}
-	return []corev1.PodCondition{
+	return append([]corev1.PodCondition{
 		toStart, initCondition, ready, containersReady,
 		d.condition(corev1.PodScheduled, true, accepted),
+	}, d.pod.Conditions...)
+}
+
+// throughGates is whether the pod is ready: its containers are, and clients have
+// opened each of its readiness gates.
+func (d *deriver) throughGates(containersReady corev1.PodCondition) corev1.PodCondition {
+	ready := containersReady
+	ready.Type = corev1.PodReady
+	if ready.Status != corev1.ConditionTrue {
+		return ready
 	}
+	var shut []string
+	for _, gate := range d.spec.ReadinessGates {
+		c := vouchedFor(d.pod, gate.ConditionType)
+		switch {
+		case c == nil:
+			shut = append(shut, fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.", gate.ConditionType))
+			continue
+		case c.Status != corev1.ConditionTrue:
+			shut = append(shut, fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %s", gate.ConditionType, c.Status))
+		}
+		ready.LastTransitionTime.Time = later(ready.LastTransitionTime.Time, c.LastTransitionTime.Time)
+	}
+	if len(shut) > 0 {
+		ready.Status, ready.Reason, ready.Message = corev1.ConditionFalse, "ReadinessGatesNotReady", strings.Join(shut, ", ")
+	}
+	return ready
+}
+
+// vouchedFor is what a client last said of a condition; nil if none has.
+func vouchedFor(pod *node.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
+	for i := range pod.Conditions {
+		if pod.Conditions[i].Type == kind {
+			return &pod.Conditions[i]
+		}
+	}
+	return nil
 }
 
 func (d *deriver) condition(kind corev1.PodConditionType, holds bool, since time.Time) corev1.PodCondition {

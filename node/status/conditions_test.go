@@ -73,6 +73,23 @@ func TestConditions(t *testing.T) {
 			"ContainersReady False +0s ContainersNotReady: containers with unready status: [app]",
 			"PodScheduled True +0s",
 		}},
+		{"of a pod whose gates are not all open", pod(always, running("app"), gated("one", "True", 30), gated("two", "False", 40), gated("three", "", 0)), []string{
+			"PodReadyToStartContainers True +1s",
+			"Initialized True +0s",
+			`Ready False +40s ReadinessGatesNotReady: the status of pod readiness gate "two" is not "True", but False, corresponding condition of pod readiness gate "three" does not exist.`,
+			"ContainersReady True +5s",
+			"PodScheduled True +0s",
+			"one True +30s",
+			"two False +40s",
+		}},
+		{"of a pod whose gates are open", pod(always, running("app"), gated("one", "True", 30)), []string{
+			"PodReadyToStartContainers True +1s",
+			"Initialized True +0s",
+			"Ready True +30s",
+			"ContainersReady True +5s",
+			"PodScheduled True +0s",
+			"one True +30s",
+		}},
 		{"of a pod that a probe has found ready", pod(always, running("app"), probed(node.Health{Started: at(20), Ready: true, Since: at(30)})), []string{
 			"PodReadyToStartContainers True +1s",
 			"Initialized True +0s",

@@ -63,6 +63,18 @@ func initially(name string) option {
 	}
 }
 
+// gated is a readiness gate, and what a client has said of it, if anything.
+func gated(kind corev1.PodConditionType, said corev1.ConditionStatus, seconds int) option {
+	return func(s *scene) {
+		s.slot.Pod.Object.Spec.ReadinessGates = append(s.slot.Pod.Object.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: kind})
+		if said != "" {
+			s.slot.Pod.Conditions = append(s.slot.Pod.Conditions, corev1.PodCondition{
+				Type: kind, Status: said, LastTransitionTime: metav1.NewTime(at(seconds)), ObservedGeneration: s.slot.Pod.Object.Generation,
+			})
+		}
+	}
+}
+
 func noSandbox(s *scene) { s.got.Sandboxes = nil }
 
 func deleted(s *scene) { s.slot.Pod.Deletion = &node.Deletion{Requested: at(60)} }

@@ -120,6 +120,36 @@ func TestImageThatDoesNotExistIsToldAndMended(t *testing.T) {
 	n.runsAndAnswers("typo")
 }
 
+func TestReadinessGatesAreOpenedByClients(t *testing.T) {
+	claim.Shows(t, "Status and events",
+		"a pod with readiness gates is ready once clients have opened each of them, and no longer when one is shut",
+		"what a client has said of a condition survives a restart of the agent",
+	)
+	n := start(t)
+	n.apply(strings.Replace(web("gated").yaml(), "spec:\n", "spec:\n  readinessGates: [{conditionType: example.com/warm}]\n", 1))
+	n.wait("gated", "all but its gate", func(p *corev1.Pod) bool {
+		return condition(p, corev1.ContainersReady) == corev1.ConditionTrue && condition(p, corev1.PodReady) == corev1.ConditionFalse
+	})
+	say := func(status string, want int) {
+		t.Helper()
+		said := fmt.Sprintf(`{"type": "example.com/warm", "status": %q, "reason": "Asked"}`, status)
+		if got := n.curl("/v1/namespaces/default/pods/gated:setCondition", "-d", said); got.code != want {
+			t.Errorf("say %s: got %s, want %d", status, got, want)
+		}
+	}
+	say("maybe", 400)
+	say("True", 200)
+	n.waitRunning("gated")
+	n.Kill()
+	n.up()
+	n.unmoved("gated")
+	say("False", 200)
+	n.wait("gated", "a shut gate", func(p *corev1.Pod) bool { return condition(p, corev1.PodReady) == corev1.ConditionFalse })
+	if got := n.curlTLS("viewer", "/v1/namespaces/default/pods/gated:setCondition", "-d", "{}"); got.code != 403 {
+		t.Errorf("a viewer says: got %s, want 403", got)
+	}
+}
+
 func TestStatusTellsWhatKubernetesTells(t *testing.T) {
 	claim.Shows(t, "Status and events",
 		"conditions, addresses, start time, QoS class and container statuses are those that Kubernetes reports",

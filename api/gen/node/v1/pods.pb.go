@@ -1152,6 +1152,138 @@ func (x *RestartPodResponse) GetGracePeriod() *durationpb.Duration {
 	return nil
 }
 
+type SetPodConditionRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// A qualified name such as example.com/warmed-up; not one of the node's own.
+	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
+	// True, False or Unknown.
+	Status string `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
+	// One word in CamelCase; optional.
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The same in a sentence; optional.
+	Message       string `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetPodConditionRequest) Reset() {
+	*x = SetPodConditionRequest{}
+	mi := &file_node_v1_pods_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetPodConditionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetPodConditionRequest) ProtoMessage() {}
+
+func (x *SetPodConditionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_pods_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetPodConditionRequest.ProtoReflect.Descriptor instead.
+func (*SetPodConditionRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_pods_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *SetPodConditionRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *SetPodConditionRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SetPodConditionRequest) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *SetPodConditionRequest) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *SetPodConditionRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *SetPodConditionRequest) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+type SetPodConditionResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Pod           *Pod                   `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetPodConditionResponse) Reset() {
+	*x = SetPodConditionResponse{}
+	mi := &file_node_v1_pods_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetPodConditionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetPodConditionResponse) ProtoMessage() {}
+
+func (x *SetPodConditionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_pods_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetPodConditionResponse.ProtoReflect.Descriptor instead.
+func (*SetPodConditionResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_pods_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SetPodConditionResponse) GetPod() *Pod {
+	if x != nil {
+		return x.Pod
+	}
+	return nil
+}
+
 var File_node_v1_pods_proto protoreflect.FileDescriptor
 
 const file_node_v1_pods_proto_rawDesc = "" +
@@ -1226,7 +1358,16 @@ const file_node_v1_pods_proto_rawDesc = "" +
 	"\tcontainer\x18\x03 \x01(\tR\tcontainer\"r\n" +
 	"\x12RestartPodResponse\x12\x1e\n" +
 	"\x03pod\x18\x01 \x01(\v2\f.node.v1.PodR\x03pod\x12<\n" +
-	"\fgrace_period\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\vgracePeriod*\x82\x01\n" +
+	"\fgrace_period\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\vgracePeriod\"\xa8\x01\n" +
+	"\x16SetPodConditionRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04type\x18\x03 \x01(\tR\x04type\x12\x16\n" +
+	"\x06status\x18\x04 \x01(\tR\x06status\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x18\n" +
+	"\amessage\x18\x06 \x01(\tR\amessage\"9\n" +
+	"\x17SetPodConditionResponse\x12\x1e\n" +
+	"\x03pod\x18\x01 \x01(\v2\f.node.v1.PodR\x03pod*\x82\x01\n" +
 	"\bPodPhase\x12\x19\n" +
 	"\x15POD_PHASE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11POD_PHASE_PENDING\x10\x01\x12\x15\n" +
@@ -1245,7 +1386,7 @@ const file_node_v1_pods_proto_rawDesc = "" +
 	"\x10RESULT_UNCHANGED\x10\x02\x12\x12\n" +
 	"\x0eRESULT_UPDATED\x10\x03\x12\x13\n" +
 	"\x0fRESULT_REPLACED\x10\x04\x12\x12\n" +
-	"\x0eRESULT_DELETED\x10\x052\xb8\x05\n" +
+	"\x0eRESULT_DELETED\x10\x052\xcf\x06\n" +
 	"\vPodsService\x12i\n" +
 	"\x06GetPod\x12\x16.node.v1.GetPodRequest\x1a\x17.node.v1.GetPodResponse\".\x82\xd3\xe4\x93\x02(\x12&/v1/namespaces/{namespace}/pods/{name}\x12t\n" +
 	"\bListPods\x12\x18.node.v1.ListPodsRequest\x1a\x19.node.v1.ListPodsResponse\"3\x82\xd3\xe4\x93\x02-Z!\x12\x1f/v1/namespaces/{namespace}/pods\x12\b/v1/pods\x12\\\n" +
@@ -1253,7 +1394,8 @@ const file_node_v1_pods_proto_rawDesc = "" +
 	"\x06PutPod\x12\x16.node.v1.PutPodRequest\x1a\x17.node.v1.PutPodResponse\"8\x82\xd3\xe4\x93\x022:\bmanifest\x1a&/v1/namespaces/{namespace}/pods/{name}\x12r\n" +
 	"\tDeletePod\x12\x19.node.v1.DeletePodRequest\x1a\x1a.node.v1.DeletePodResponse\".\x82\xd3\xe4\x93\x02(*&/v1/namespaces/{namespace}/pods/{name}\x12\x80\x01\n" +
 	"\n" +
-	"RestartPod\x12\x1a.node.v1.RestartPodRequest\x1a\x1b.node.v1.RestartPodResponse\"9\x82\xd3\xe4\x93\x023:\x01*\"./v1/namespaces/{namespace}/pods/{name}:restartB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"RestartPod\x12\x1a.node.v1.RestartPodRequest\x1a\x1b.node.v1.RestartPodResponse\"9\x82\xd3\xe4\x93\x023:\x01*\"./v1/namespaces/{namespace}/pods/{name}:restart\x12\x94\x01\n" +
+	"\x0fSetPodCondition\x12\x1f.node.v1.SetPodConditionRequest\x1a .node.v1.SetPodConditionResponse\">\x82\xd3\xe4\x93\x028:\x01*\"3/v1/namespaces/{namespace}/pods/{name}:setConditionB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_pods_proto_rawDescOnce sync.Once
@@ -1268,34 +1410,36 @@ func file_node_v1_pods_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_pods_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_node_v1_pods_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_node_v1_pods_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_node_v1_pods_proto_goTypes = []any{
-	(PodPhase)(0),                 // 0: node.v1.PodPhase
-	(WatchType)(0),                // 1: node.v1.WatchType
-	(Result)(0),                   // 2: node.v1.Result
-	(*Pod)(nil),                   // 3: node.v1.Pod
-	(*GetPodRequest)(nil),         // 4: node.v1.GetPodRequest
-	(*GetPodResponse)(nil),        // 5: node.v1.GetPodResponse
-	(*ListPodsRequest)(nil),       // 6: node.v1.ListPodsRequest
-	(*ListPodsResponse)(nil),      // 7: node.v1.ListPodsResponse
-	(*WatchPodsRequest)(nil),      // 8: node.v1.WatchPodsRequest
-	(*WatchPodsResponse)(nil),     // 9: node.v1.WatchPodsResponse
-	(*PutPodRequest)(nil),         // 10: node.v1.PutPodRequest
-	(*PutPodResponse)(nil),        // 11: node.v1.PutPodResponse
-	(*Outcome)(nil),               // 12: node.v1.Outcome
-	(*DeletePodRequest)(nil),      // 13: node.v1.DeletePodRequest
-	(*DeletePodResponse)(nil),     // 14: node.v1.DeletePodResponse
-	(*RestartPodRequest)(nil),     // 15: node.v1.RestartPodRequest
-	(*RestartPodResponse)(nil),    // 16: node.v1.RestartPodResponse
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),       // 18: google.protobuf.Struct
-	(*durationpb.Duration)(nil),   // 19: google.protobuf.Duration
+	(PodPhase)(0),                   // 0: node.v1.PodPhase
+	(WatchType)(0),                  // 1: node.v1.WatchType
+	(Result)(0),                     // 2: node.v1.Result
+	(*Pod)(nil),                     // 3: node.v1.Pod
+	(*GetPodRequest)(nil),           // 4: node.v1.GetPodRequest
+	(*GetPodResponse)(nil),          // 5: node.v1.GetPodResponse
+	(*ListPodsRequest)(nil),         // 6: node.v1.ListPodsRequest
+	(*ListPodsResponse)(nil),        // 7: node.v1.ListPodsResponse
+	(*WatchPodsRequest)(nil),        // 8: node.v1.WatchPodsRequest
+	(*WatchPodsResponse)(nil),       // 9: node.v1.WatchPodsResponse
+	(*PutPodRequest)(nil),           // 10: node.v1.PutPodRequest
+	(*PutPodResponse)(nil),          // 11: node.v1.PutPodResponse
+	(*Outcome)(nil),                 // 12: node.v1.Outcome
+	(*DeletePodRequest)(nil),        // 13: node.v1.DeletePodRequest
+	(*DeletePodResponse)(nil),       // 14: node.v1.DeletePodResponse
+	(*RestartPodRequest)(nil),       // 15: node.v1.RestartPodRequest
+	(*RestartPodResponse)(nil),      // 16: node.v1.RestartPodResponse
+	(*SetPodConditionRequest)(nil),  // 17: node.v1.SetPodConditionRequest
+	(*SetPodConditionResponse)(nil), // 18: node.v1.SetPodConditionResponse
+	(*timestamppb.Timestamp)(nil),   // 19: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),         // 20: google.protobuf.Struct
+	(*durationpb.Duration)(nil),     // 21: google.protobuf.Duration
 }
 var file_node_v1_pods_proto_depIdxs = []int32{
 	0,  // 0: node.v1.Pod.phase:type_name -> node.v1.PodPhase
-	17, // 1: node.v1.Pod.accepted_at:type_name -> google.protobuf.Timestamp
-	17, // 2: node.v1.Pod.deletion_deadline:type_name -> google.protobuf.Timestamp
-	18, // 3: node.v1.Pod.object:type_name -> google.protobuf.Struct
+	19, // 1: node.v1.Pod.accepted_at:type_name -> google.protobuf.Timestamp
+	19, // 2: node.v1.Pod.deletion_deadline:type_name -> google.protobuf.Timestamp
+	20, // 3: node.v1.Pod.object:type_name -> google.protobuf.Struct
 	3,  // 4: node.v1.GetPodResponse.pod:type_name -> node.v1.Pod
 	3,  // 5: node.v1.ListPodsResponse.pods:type_name -> node.v1.Pod
 	1,  // 6: node.v1.WatchPodsResponse.type:type_name -> node.v1.WatchType
@@ -1305,24 +1449,27 @@ var file_node_v1_pods_proto_depIdxs = []int32{
 	2,  // 10: node.v1.Outcome.result:type_name -> node.v1.Result
 	3,  // 11: node.v1.DeletePodResponse.pod:type_name -> node.v1.Pod
 	3,  // 12: node.v1.RestartPodResponse.pod:type_name -> node.v1.Pod
-	19, // 13: node.v1.RestartPodResponse.grace_period:type_name -> google.protobuf.Duration
-	4,  // 14: node.v1.PodsService.GetPod:input_type -> node.v1.GetPodRequest
-	6,  // 15: node.v1.PodsService.ListPods:input_type -> node.v1.ListPodsRequest
-	8,  // 16: node.v1.PodsService.WatchPods:input_type -> node.v1.WatchPodsRequest
-	10, // 17: node.v1.PodsService.PutPod:input_type -> node.v1.PutPodRequest
-	13, // 18: node.v1.PodsService.DeletePod:input_type -> node.v1.DeletePodRequest
-	15, // 19: node.v1.PodsService.RestartPod:input_type -> node.v1.RestartPodRequest
-	5,  // 20: node.v1.PodsService.GetPod:output_type -> node.v1.GetPodResponse
-	7,  // 21: node.v1.PodsService.ListPods:output_type -> node.v1.ListPodsResponse
-	9,  // 22: node.v1.PodsService.WatchPods:output_type -> node.v1.WatchPodsResponse
-	11, // 23: node.v1.PodsService.PutPod:output_type -> node.v1.PutPodResponse
-	14, // 24: node.v1.PodsService.DeletePod:output_type -> node.v1.DeletePodResponse
-	16, // 25: node.v1.PodsService.RestartPod:output_type -> node.v1.RestartPodResponse
-	20, // [20:26] is the sub-list for method output_type
-	14, // [14:20] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	21, // 13: node.v1.RestartPodResponse.grace_period:type_name -> google.protobuf.Duration
+	3,  // 14: node.v1.SetPodConditionResponse.pod:type_name -> node.v1.Pod
+	4,  // 15: node.v1.PodsService.GetPod:input_type -> node.v1.GetPodRequest
+	6,  // 16: node.v1.PodsService.ListPods:input_type -> node.v1.ListPodsRequest
+	8,  // 17: node.v1.PodsService.WatchPods:input_type -> node.v1.WatchPodsRequest
+	10, // 18: node.v1.PodsService.PutPod:input_type -> node.v1.PutPodRequest
+	13, // 19: node.v1.PodsService.DeletePod:input_type -> node.v1.DeletePodRequest
+	15, // 20: node.v1.PodsService.RestartPod:input_type -> node.v1.RestartPodRequest
+	17, // 21: node.v1.PodsService.SetPodCondition:input_type -> node.v1.SetPodConditionRequest
+	5,  // 22: node.v1.PodsService.GetPod:output_type -> node.v1.GetPodResponse
+	7,  // 23: node.v1.PodsService.ListPods:output_type -> node.v1.ListPodsResponse
+	9,  // 24: node.v1.PodsService.WatchPods:output_type -> node.v1.WatchPodsResponse
+	11, // 25: node.v1.PodsService.PutPod:output_type -> node.v1.PutPodResponse
+	14, // 26: node.v1.PodsService.DeletePod:output_type -> node.v1.DeletePodResponse
+	16, // 27: node.v1.PodsService.RestartPod:output_type -> node.v1.RestartPodResponse
+	18, // 28: node.v1.PodsService.SetPodCondition:output_type -> node.v1.SetPodConditionResponse
+	22, // [22:29] is the sub-list for method output_type
+	15, // [15:22] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_pods_proto_init() }
@@ -1337,7 +1484,7 @@ func file_node_v1_pods_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_pods_proto_rawDesc), len(file_node_v1_pods_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   14,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

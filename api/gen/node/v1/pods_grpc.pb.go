@@ -19,12 +19,13 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	PodsService_GetPod_FullMethodName     = "/node.v1.PodsService/GetPod"
-	PodsService_ListPods_FullMethodName   = "/node.v1.PodsService/ListPods"
-	PodsService_WatchPods_FullMethodName  = "/node.v1.PodsService/WatchPods"
-	PodsService_PutPod_FullMethodName     = "/node.v1.PodsService/PutPod"
-	PodsService_DeletePod_FullMethodName  = "/node.v1.PodsService/DeletePod"
-	PodsService_RestartPod_FullMethodName = "/node.v1.PodsService/RestartPod"
+	PodsService_GetPod_FullMethodName          = "/node.v1.PodsService/GetPod"
+	PodsService_ListPods_FullMethodName        = "/node.v1.PodsService/ListPods"
+	PodsService_WatchPods_FullMethodName       = "/node.v1.PodsService/WatchPods"
+	PodsService_PutPod_FullMethodName          = "/node.v1.PodsService/PutPod"
+	PodsService_DeletePod_FullMethodName       = "/node.v1.PodsService/DeletePod"
+	PodsService_RestartPod_FullMethodName      = "/node.v1.PodsService/RestartPod"
+	PodsService_SetPodCondition_FullMethodName = "/node.v1.PodsService/SetPodCondition"
 )
 
 // PodsServiceClient is the client API for PodsService service.
@@ -48,6 +49,9 @@ type PodsServiceClient interface {
 	// RestartPod restarts the pod's containers, or the one that is named,
 	// within their grace period and without backoff.
 	RestartPod(ctx context.Context, in *RestartPodRequest, opts ...grpc.CallOption) (*RestartPodResponse, error)
+	// SetPodCondition sets a condition that a client vouches for, such as one
+	// that a readiness gate of the pod waits for.
+	SetPodCondition(ctx context.Context, in *SetPodConditionRequest, opts ...grpc.CallOption) (*SetPodConditionResponse, error)
 }
 
 type podsServiceClient struct {
@@ -127,6 +131,16 @@ func (c *podsServiceClient) RestartPod(ctx context.Context, in *RestartPodReques
 	return out, nil
 }
 
+func (c *podsServiceClient) SetPodCondition(ctx context.Context, in *SetPodConditionRequest, opts ...grpc.CallOption) (*SetPodConditionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetPodConditionResponse)
+	err := c.cc.Invoke(ctx, PodsService_SetPodCondition_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PodsServiceServer is the server API for PodsService service.
 // All implementations must embed UnimplementedPodsServiceServer
 // for forward compatibility.
@@ -148,6 +162,9 @@ type PodsServiceServer interface {
 	// RestartPod restarts the pod's containers, or the one that is named,
 	// within their grace period and without backoff.
 	RestartPod(context.Context, *RestartPodRequest) (*RestartPodResponse, error)
+	// SetPodCondition sets a condition that a client vouches for, such as one
+	// that a readiness gate of the pod waits for.
+	SetPodCondition(context.Context, *SetPodConditionRequest) (*SetPodConditionResponse, error)
 	mustEmbedUnimplementedPodsServiceServer()
 }
 
@@ -175,6 +192,9 @@ func (UnimplementedPodsServiceServer) DeletePod(context.Context, *DeletePodReque
 }
 func (UnimplementedPodsServiceServer) RestartPod(context.Context, *RestartPodRequest) (*RestartPodResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RestartPod not implemented")
+}
+func (UnimplementedPodsServiceServer) SetPodCondition(context.Context, *SetPodConditionRequest) (*SetPodConditionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetPodCondition not implemented")
 }
 func (UnimplementedPodsServiceServer) mustEmbedUnimplementedPodsServiceServer() {}
 func (UnimplementedPodsServiceServer) testEmbeddedByValue()                     {}
@@ -298,6 +318,24 @@ func _PodsService_RestartPod_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PodsService_SetPodCondition_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetPodConditionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PodsServiceServer).SetPodCondition(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PodsService_SetPodCondition_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PodsServiceServer).SetPodCondition(ctx, req.(*SetPodConditionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // PodsService_ServiceDesc is the grpc.ServiceDesc for PodsService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -324,6 +362,10 @@ var PodsService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RestartPod",
 			Handler:    _PodsService_RestartPod_Handler,
+		},
+		{
+			MethodName: "SetPodCondition",
+			Handler:    _PodsService_SetPodCondition_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
