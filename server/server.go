@@ -19,6 +19,7 @@ import (
 	"nodal/server/auth"
 	"nodal/server/inproc"
 	"nodal/server/listen"
+	"nodal/web"
 )
 
 // Config is everything the server depends on.
@@ -52,6 +53,7 @@ type Facts struct {
 	Architecture  string
 	Configz       []byte // the body of /configz
 	Endpoint      string // of the runtime
+	Reach         Reach  // where the dashboard is
 }
 
 // Limits bound what one request may ask. Zero values are the defaults.
@@ -120,8 +122,9 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("set up REST: %w", err)
 	}
 	table := routes(rest, newKubelet(cfg, services))
-	s.full = sameOrigin(cfg.Auth.HTTP(serve(table, listenFull, cfg)))
-	s.readOnly = localHost(asViewer(serve(table, listenReadOnly, cfg)))
+	page := newUI(web.Files())
+	s.full = sameOrigin(page.front(uiSessions(cfg.Auth, cfg.Facts.Reach), cfg.Auth.HTTP(serve(table, listenFull, cfg))))
+	s.readOnly = localHost(page.front(readOnlySession(), asViewer(serve(table, listenReadOnly, cfg))))
 	s.healthz = localHost(asViewer(serve(table, listenHealth, cfg)))
 	return s, nil
 }

@@ -27,6 +27,7 @@ var commands = map[string]func(args []string, c console) int{
 	"check":       runCheck,
 	"clean":       runClean,
 	"images":      runImages,
+	"ui":          runUI,
 	unpackCommand: runUnpack,
 }
 

@@ -106,12 +106,23 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 		RunningPods: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return a.runtime.List(ctx, nil) },
 		Auth:        door,
 		Facts: server.Facts{
-			Version: version, Started: a.started, Addresses: a.machine.ips, Endpoint: a.cfg.Runtime.Endpoint, Configz: configz,
+			Version: version, Started: a.started, Addresses: a.machine.ips, Endpoint: a.cfg.Runtime.Endpoint, Configz: configz, Reach: a.reach(),
 			KernelVersion: a.machine.kernel, OSImage: a.machine.os, Architecture: a.machine.arch,
 		},
 		Limits: server.Limits{NoDebug: !a.cfg.Listen.DebuggingHandlers},
 		Log:    a.log,
 	})
+}
+
+// reach is where browsers find the node: at the address that it listens on, or
+// at all that it has.
+func (a *agent) reach() server.Reach {
+	l := a.cfg.Listen
+	at := net.ParseIP(l.Address)
+	if at == nil || at.IsUnspecified() {
+		return server.Reach{Hosts: append([]string{"localhost"}, a.machine.ips...), Port: l.Port}
+	}
+	return server.Reach{Hosts: []string{l.Address}, Port: l.Port}
 }
 
 // listeners opens the socket and the TLS port.

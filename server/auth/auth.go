@@ -25,11 +25,12 @@ type Config struct {
 
 // Authenticator tells who makes a request.
 type Authenticator struct {
-	cfg     Config
-	log     *slog.Logger
-	trust   *reread[trust]
-	tokens  *reread[tokenList]
-	streams *Limiter
+	cfg      Config
+	log      *slog.Logger
+	trust    *reread[trust]
+	tokens   *reread[tokenList]
+	sessions *sessions
+	streams  *Limiter
 
 	failures   *rate.Limiter // of log lines, not of attempts: a token cannot be guessed
 	suppressed atomic.Int64
@@ -50,6 +51,7 @@ func New(cfg Config) (*Authenticator, error) {
 		a.streams.Max = 256
 	}
 	var err error
+	a.sessions = newSessions(cfg.SessionFile, a.log)
 	a.trust, err = newReread(a.log, func() (*trust, error) { return loadTrust(cfg.CAFile, cfg.ClientCAFile) })
 	if err != nil {
 		return nil, err
@@ -70,6 +72,8 @@ type evidence struct {
 	socket        *Identity           // the process at the other end of a unix socket
 	certs         []*x509.Certificate // unverified: the handshake only proves the key
 	authorization string
+	session       string // the secret in a browser's cookie
+	host          string // that the browser knows the node by
 }
 
 // errNoCredential is the answer to a caller who offers nothing.
@@ -78,7 +82,7 @@ var errNoCredential = errors.New("no credential")
 func (a *Authenticator) identify(e evidence) (Identity, error) {
 	id, err := a.proven(e)
 	if errors.Is(err, errNoCredential) && a.cfg.Anonymous {
-		id, err = Identity{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}, Via: "anonymous"}, nil
+		id, err = Identity{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}, Via: viaAnonymous}, nil
 	}
 	if err != nil {
 		a.logFailure(e, err)
@@ -110,6 +114,13 @@ func (a *Authenticator) proven(e evidence) (Identity, error) {
 			return id, nil
 		}
 		wrong = append(wrong, errors.New("unknown or revoked token"))
+	}
+	if e.session != "" {
+		id, err := a.browser(e, now)
+		if err == nil {
+			return id, nil
+		}
+		wrong = append(wrong, err)
 	}
 	if len(wrong) > 0 {
 		return Identity{}, errors.Join(wrong...)

@@ -20,10 +20,11 @@ type Dirs struct {
 // Material is where the agent's own credentials are. tlsCertFile and tlsPrivateKeyFile
 // of the configuration replace CertFile and KeyFile.
 type Material struct {
-	CAFile   string
-	CertFile string
-	KeyFile  string
-	TokenDir string
+	CAFile      string
+	CertFile    string
+	KeyFile     string
+	TokenDir    string
+	SessionFile string // of browsers; empty: they end with the agent
 }
 
 // Bootstrap makes what is missing, expired, about to expire or out of date, and keeps
@@ -37,6 +38,8 @@ func Bootstrap(dirs Dirs, hosts []string, now time.Time) (*Material, error) {
 		CertFile: filepath.Join(pki, "serving.crt"),
 		KeyFile:  filepath.Join(pki, "serving.key"),
 		TokenDir: filepath.Join(pki, "tokens"),
+
+		SessionFile: filepath.Join(pki, "sessions.json"),
 	}
 	if dirs.Cert != "" {
 		m.CertFile, m.KeyFile = filepath.Join(dirs.Cert, "kubelet.crt"), filepath.Join(dirs.Cert, "kubelet.key")

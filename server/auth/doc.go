@@ -7,6 +7,7 @@
 //	unix socket ── SO_PEERCRED ──┐
 //	TLS ── client certificate ───┼─> Identity ─ Require(verb) ─> handler ─> audit line
 //	header ── bearer token ──────┤
+//	cookie ── session ───────────┤
 //	nothing ── anonymous, if on ─┘
 //
 // The ways are tried in that order and the first success wins. A credential that
@@ -40,6 +41,7 @@
 //	pki/ca.crt ca.key             the authority
 //	pki/serving.crt serving.key   the listener's certificate (or cert-dir/kubelet.*)
 //	pki/tokens/<name>.json        role and SHA-256 of a token, nothing more
+//	pki/sessions.json             whose browsers are signed in, and SHA-256 of their cookies
 //	credentials/<role>.token      the token itself, for its user
 //	credentials/<role>.crt .key   a client certificate
 //
@@ -52,6 +54,15 @@
 // every certificate under it anew. Call Bootstrap daily as well, so that an agent
 // that never restarts renews its certificates; files are read again as they
 // change, and no listener has to restart.
+//
+// # Browsers
+//
+// A browser signs in with a code or a token (SignIn) and gets a cookie. A code is
+// good once and for ten minutes; IssueCode gives it to whoever is known by another
+// way, and the session has their rights. A session lasts twelve hours, and one that
+// came from a token no longer than the token. It counts only for requests that the
+// node's own page makes, under the name it was opened at: other pages, on other
+// ports of the host too, cannot make a browser use it (browser.go).
 //
 // Start reading at Authenticator.identify, then Allow.
 package auth

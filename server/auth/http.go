@@ -24,7 +24,10 @@ func (a *Authenticator) HTTP(next http.Handler) http.Handler {
 }
 
 func requestEvidence(r *http.Request) evidence {
-	e := evidence{remote: r.RemoteAddr, authorization: r.Header.Get("Authorization")}
+	e := evidence{
+		remote: r.RemoteAddr, authorization: r.Header.Get("Authorization"),
+		session: sessionSecret(r), host: r.Host,
+	}
 	if id, ok := r.Context().Value(socketKey{}).(Identity); ok {
 		e.socket = &id
 	}

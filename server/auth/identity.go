@@ -48,8 +48,14 @@ type Identity struct {
 	Name   string
 	Role   Role
 	Groups []string
-	Via    string // "socket", "certificate", "token" or "anonymous"
+	Via    string // "socket", "certificate", "token", "session" or "anonymous"
 }
+
+const (
+	viaToken     = "token"
+	viaSession   = "session"
+	viaAnonymous = "anonymous"
+)
 
 type identityKey struct{}
 

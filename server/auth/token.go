@@ -50,6 +50,27 @@ func (l *tokenList) identify(token string) (Identity, bool) {
 	return l.known[found].id, true
 }
 
+// hashOf is the hash of the token called name, in hexadecimal.
+func (l *tokenList) hashOf(name string) string {
+	for i := range l.known {
+		if l.known[i].id.Name == name {
+			return hex.EncodeToString(l.known[i].hash[:])
+		}
+	}
+	return ""
+}
+
+// named returns the identity of the token called name, if it is still the one
+// with that hash.
+func (l *tokenList) named(name, hash string) (Identity, bool) {
+	for i := range l.known {
+		if l.known[i].id.Name == name && hex.EncodeToString(l.known[i].hash[:]) == hash {
+			return l.known[i].id, true
+		}
+	}
+	return Identity{}, false
+}
+
 // loadTokens reads every record of dir. A record that does not parse is skipped and
 // reported; the others count.
 func loadTokens(dir string) (*tokenList, error) {
@@ -98,7 +119,7 @@ func loadToken(path, name string) (knownToken, error) {
 			Name:   name,
 			Role:   record.Role,
 			Groups: []string{organisationPrefix + string(record.Role), authenticatedGroup},
-			Via:    "token",
+			Via:    viaToken,
 		},
 		hash: [sha256.Size]byte(hash),
 	}, nil

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"nodal/cmd/kubelet/config"
+)
+
+const uiUsage = `Usage:
+  kubelet ui [flags]   print a link to the node's dashboard
+
+The link signs a browser in with your rights, once, within ten minutes.
+
+Flags:
+`
+
+// runUI is "kubelet ui": a client of the node API that runs beside the agent.
+func runUI(args []string, c console) int {
+	flags := pflag.NewFlagSet("ui", pflag.ContinueOnError)
+	flags.SetOutput(c.err)
+	flags.Usage = func() { fmt.Fprint(c.err, uiUsage, flags.FlagUsages()) }
+	socket := flags.String("socket", config.DefaultSocket, "unix socket `path` of the node API")
+	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
+		return 0
+	} else if err != nil {
+		fmt.Fprintln(c.err, "kubelet ui:", err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	links, err := askLinks(ctx, *socket)
+	if err != nil {
+		fmt.Fprintln(c.err, "kubelet ui:", err)
+		return 1
+	}
+	for _, link := range links {
+		fmt.Fprintln(c.out, link)
+	}
+	return 0
+}
+
+// askLinks asks the agent for links with one code in them all.
+func askLinks(ctx context.Context, socket string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://node/ui/code", nil)
+	if err != nil {
+		return nil, err
+	}
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("ask the node for a link: %w", err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
+	if err != nil {
+		return nil, fmt.Errorf("read the node's answer: %w", err)
+	}
+	var answer struct {
+		Links   []string
+		Message string // of an error
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		answer.Message = string(bytes.TrimSpace(body))
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("ask the node for a link: %s", answer.Message)
+	}
+	return answer.Links, nil
+}

@@ -1,0 +1,144 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"nodal/node"
+)
+
+// Proof is what somebody signs in with: one of the two.
+type Proof struct {
+	Code  string `json:"code"`
+	Token string `json:"token"`
+}
+
+// IssueCode makes a code that opens one session with the rights of the request's
+// identity. A session cannot make another: its end is its end.
+func (a *Authenticator) IssueCode(ctx context.Context) (code string, expires time.Time, err error) {
+	id, ok := From(ctx)
+	if !ok || !Allow(id.Role, Read) || id.Via == viaSession || id.Via == viaAnonymous {
+		return "", time.Time{}, refuse(codes.PermissionDenied, node.ErrDenied, "%q may not let a browser in", id.Name)
+	}
+	now := time.Now()
+	p := pass{Identity: id}
+	if id.Via == viaToken {
+		if p.Token = a.tokens.get(now).hashOf(id.Name); p.Token == "" {
+			return "", time.Time{}, refuse(codes.Unauthenticated, node.ErrDenied, "the token was revoked")
+		}
+	}
+	code, expires = a.sessions.issueCode(p, now)
+	a.auditLine(ctx, call{id: id, verb: Admin, path: "browser code", started: now}, "issued")
+	return code, expires, nil
+}
+
+// SignIn opens a session for the browser that makes the request.
+func (a *Authenticator) SignIn(r *http.Request, proof Proof) (*http.Cookie, Identity, error) {
+	now := time.Now()
+	p, err := a.admitted(proof, now)
+	if err != nil {
+		a.logFailure(requestEvidence(r), err)
+		return nil, Identity{}, err
+	}
+	p.Host = r.Host
+	secret, p, err := a.sessions.begin(p, now)
+	if err != nil {
+		return nil, Identity{}, err
+	}
+	id := p.Identity
+	id.Via = viaSession
+	a.auditLine(r.Context(), call{id: id, verb: Admin, path: "browser session", started: now}, "opened")
+	cookie := sessionCookie(r, secret)
+	cookie.MaxAge = int(sessionLife.Seconds())
+	return cookie, id, nil
+}
+
+func (a *Authenticator) admitted(proof Proof, now time.Time) (pass, error) {
+	if proof.Code != "" {
+		if p, ok := a.sessions.redeem(proof.Code, now); ok {
+			return p, nil
+		}
+		return pass{}, refuse(codes.Unauthenticated, node.ErrDenied, "the link was used already or is too old")
+	}
+	if id, ok := a.tokens.get(now).identify(proof.Token); ok {
+		return pass{Identity: id, Token: hashOf(proof.Token)}, nil
+	}
+	return pass{}, refuse(codes.Unauthenticated, node.ErrDenied, "the token is unknown or was revoked")
+}
+
+// SignOut ends the request's session and returns the cookie that clears it.
+func (a *Authenticator) SignOut(r *http.Request) (*http.Cookie, error) {
+	if secret := sessionSecret(r); secret != "" {
+		if err := a.sessions.end(secret); err != nil {
+			return nil, err
+		}
+	}
+	cookie := sessionCookie(r, "")
+	cookie.MaxAge = -1
+	return cookie, nil
+}
+
+var errSession = errors.New("the session is over")
+
+// browser returns the identity of a session. Who came by a token goes with it,
+// and has the role that it has now.
+func (a *Authenticator) browser(e evidence, now time.Time) (Identity, error) {
+	p, ok := a.sessions.find(e.session, e.host, now)
+	if !ok {
+		return Identity{}, errSession
+	}
+	id := p.Identity
+	if p.Token != "" {
+		if id, ok = a.tokens.get(now).named(id.Name, p.Token); !ok {
+			return Identity{}, errSession
+		}
+	}
+	id.Via = viaSession
+	return id, nil
+}
+
+// sessionCookie has the port in its name, since browsers keep the cookies of
+// all ports of a host together, and two nodes may share one.
+func sessionCookie(r *http.Request, secret string) *http.Cookie {
+	port := "443"
+	if _, given, err := net.SplitHostPort(r.Host); err == nil {
+		port = given
+	}
+	return &http.Cookie{
+		Name: "__Host-nodal-" + port, Value: secret, Path: "/",
+		Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	}
+}
+
+// sessionSecret is the secret that a browser sends, unless another page made
+// it do so. The cookie's SameSite says the same, but not of pages on other
+// ports of this host, nor in every browser; and a WebSocket opens by GET, which
+// protections against forged requests let pass.
+func sessionSecret(r *http.Request) string {
+	if r.TLS == nil || !fromOwnPage(r) {
+		return ""
+	}
+	cookie, err := r.Cookie(sessionCookie(r, "").Name)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+func fromOwnPage(r *http.Request) bool {
+	if origin := r.Header.Get("Origin"); origin != "" && origin != "https://"+r.Host {
+		return false
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin":
+		return true
+	case "none": // typed into the address bar
+		return r.Method == http.MethodGet || r.Method == http.MethodHead
+	}
+	return false
+}

@@ -1,0 +1,169 @@
+package auth
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"nodal/node"
+)
+
+const (
+	sessionLife = 12 * time.Hour
+	codeLife    = 10 * time.Minute
+
+	// Who opens more gives up the oldest of their own, never another's.
+	sessionsEach = 16
+	codesEach    = 8
+	sessionsAll  = 1024
+)
+
+// pass is a code or a session: whose it is, and until when. Only the hash of
+// its secret is kept.
+type pass struct {
+	Identity Identity  `json:"identity"`
+	Token    string    `json:"token,omitempty"` // the hash of the token that it hangs on
+	Host     string    `json:"host,omitempty"`  // that the browser knows the node by
+	Expires  time.Time `json:"expires"`
+}
+
+// sessions are the browsers that were let in. They outlive the agent in a file,
+// so that a restart throws nobody out.
+type sessions struct {
+	file string // empty: they do not
+	log  *slog.Logger
+
+	mu    sync.Mutex
+	codes map[string]pass // by the secret's hash
+	open  map[string]pass
+}
+
+// newSessions reads what the last agent left. A file that does not parse costs
+// its users a new link, and nobody the start.
+func newSessions(file string, log *slog.Logger) *sessions {
+	s := &sessions{file: file, log: log, codes: map[string]pass{}, open: map[string]pass{}}
+	if file == "" {
+		return s
+	}
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &s.open)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		log.Warn("sessions of browsers could not be read; they have to sign in again", "error", err)
+		s.open = map[string]pass{}
+	}
+	return s
+}
+
+// issueCode makes a code that opens one session.
+func (s *sessions) issueCode(p pass, now time.Time) (code string, expires time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.Expires = now.Add(codeLife)
+	code, hash := newSecret()
+	makeRoom(s.codes, p.Identity, codesEach, now)
+	s.codes[hash] = p
+	return code, p.Expires
+}
+
+// redeem takes a code back, and with it all that it was good for.
+func (s *sessions) redeem(code string, now time.Time) (pass, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hash := hashOf(code)
+	p, ok := s.codes[hash]
+	delete(s.codes, hash)
+	return p, ok && now.Before(p.Expires)
+}
+
+// begin opens a session.
+func (s *sessions) begin(p pass, now time.Time) (secret string, _ pass, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	makeRoom(s.open, p.Identity, sessionsEach, now)
+	if len(s.open) >= sessionsAll {
+		return "", p, refuse(codes.ResourceExhausted, node.ErrNotReady, "%d browsers are signed in already", len(s.open))
+	}
+	secret, hash := newSecret()
+	p.Expires = now.Add(sessionLife)
+	s.open[hash] = p
+	return secret, p, s.save()
+}
+
+// find returns the session of a secret. Where the browser knows the node by
+// another name, some other page has got hold of it.
+func (s *sessions) find(secret, host string, now time.Time) (pass, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, ok := s.open[hashOf(secret)]
+	return p, ok && now.Before(p.Expires) && p.Host == host
+}
+
+// end closes a session, if it is open.
+func (s *sessions) end(secret string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hash := hashOf(secret)
+	if _, ok := s.open[hash]; !ok {
+		return nil
+	}
+	delete(s.open, hash)
+	return s.save()
+}
+
+func (s *sessions) save() error {
+	if s.file == "" {
+		return nil
+	}
+	data, err := json.Marshal(s.open)
+	if err == nil {
+		err = writeFile(s.file, append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("keep sessions: %w", err)
+	}
+	return nil
+}
+
+// makeRoom forgets what has expired, and the oldest of an owner who has enough.
+func makeRoom(passes map[string]pass, owner Identity, each int, now time.Time) {
+	maps.DeleteFunc(passes, func(_ string, p pass) bool { return !now.Before(p.Expires) })
+	var own []string
+	for hash, p := range passes {
+		if p.Identity.Name == owner.Name && p.Identity.Via == owner.Via {
+			own = append(own, hash)
+		}
+	}
+	slices.SortFunc(own, func(a, b string) int {
+		return cmp.Or(passes[a].Expires.Compare(passes[b].Expires), cmp.Compare(a, b))
+	})
+	for _, hash := range own[:max(0, len(own)-each+1)] {
+		delete(passes, hash)
+	}
+}
+
+func newSecret() (secret, hash string) {
+	random := make([]byte, 32)
+	rand.Read(random) // never fails: the runtime ends the process first
+	secret = base64.RawURLEncoding.EncodeToString(random)
+	return secret, hashOf(secret)
+}
+
+func hashOf(secret string) string {
+	hash := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(hash[:])
+}

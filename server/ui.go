@@ -1,0 +1,156 @@
+package server
+
+import (
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// ui serves the dashboard's files, to anybody: they hold nothing of the node.
+// What the page then asks for goes the way of every other request.
+type ui struct {
+	files fs.FS
+	page  string // the file that stands for every path of the page's own
+}
+
+// newUI serves a built dashboard, or in its stead the page that says that
+// there is none.
+func newUI(files fs.FS, built bool) *ui {
+	if built {
+		return &ui{files: files, page: "index.html"}
+	}
+	return &ui{files: files, page: "missing.html"}
+}
+
+const (
+	uiPath   = "/ui/"
+	uiAssets = "assets/" // named by their content
+
+	// Everything comes from the node and nothing is run that is written into
+	// the page: what a container prints stays text.
+	uiPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+
+// front puts the dashboard before what needs an identity, and leads browsers to it.
+func (u *ui) front(session, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == uiSession || r.URL.Path == uiCode:
+			session.ServeHTTP(w, r)
+		case strings.HasPrefix(r.URL.Path, uiPath):
+			u.ServeHTTP(w, r)
+		case r.URL.Path == "/ui" || r.URL.Path == "/" && wantsPage(r):
+			http.Redirect(w, r, uiPath, http.StatusSeeOther)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+func wantsPage(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+func (u *ui) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET")
+		writeText(w, http.StatusMethodNotAllowed, "405: Method Not Allowed")
+		return
+	}
+	name := path.Clean(strings.TrimPrefix(r.URL.Path, uiPath))
+	header := w.Header()
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Content-Security-Policy", uiPolicy)
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	switch {
+	case strings.HasPrefix(name, uiAssets):
+		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	case path.Ext(name) != "":
+		header.Set("Cache-Control", "no-cache")
+	default:
+		name = u.page // the page reads the path itself
+		header.Set("Cache-Control", "no-cache")
+	}
+	u.send(w, r, name)
+}
+
+// send prefers the smallest form that the browser takes. Pods have names with
+// dots in them, so a file that is not there may be a page that is.
+func (u *ui) send(w http.ResponseWriter, r *http.Request, name string) {
+	data, encoding, ok := u.find(name, r.Header.Get("Accept-Encoding"))
+	if !ok && !strings.HasPrefix(name, uiAssets) {
+		name = u.page
+		data, encoding, ok = u.find(name, r.Header.Get("Accept-Encoding"))
+	}
+	if !ok {
+		w.Header().Del("Cache-Control")
+		writeText(w, http.StatusNotFound, "404: Page Not Found")
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", contentType(name))
+	header.Add("Vary", "Accept-Encoding")
+	if encoding != "" {
+		header.Set("Content-Encoding", encoding)
+	}
+	sum := sha256.Sum256(data)
+	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
+	header.Set("ETag", tag)
+	if r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	if r.Method == http.MethodGet {
+		_, _ = w.Write(data) // who does not read it cannot be told
+	}
+}
+
+// contentType does not depend on what the machine has in /etc/mime.types.
+func contentType(name string) string {
+	switch path.Ext(name) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".woff2":
+		return "font/woff2"
+	}
+	return "application/octet-stream"
+}
+
+// find returns a file in a form that accept names, or else as it is.
+func (u *ui) find(name, accept string) (data []byte, encoding string, ok bool) {
+	for _, form := range []struct{ encoding, suffix string }{{"br", ".br"}, {"gzip", ".gz"}} {
+		if strings.Contains(accept, form.encoding) {
+			if data, err := fs.ReadFile(u.files, name+form.suffix); err == nil {
+				return data, form.encoding, true
+			}
+		}
+	}
+	if data, err := fs.ReadFile(u.files, name); err == nil {
+		return data, "", true
+	}
+	packed, err := u.files.Open(name + ".gz")
+	if err != nil {
+		return nil, "", false
+	}
+	defer packed.Close()
+	plain, err := gzip.NewReader(packed)
+	if err != nil {
+		return nil, "", false
+	}
+	data, err = io.ReadAll(plain)
+	return data, "", err == nil
+}

@@ -1,0 +1,156 @@
+package server
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"nodal/server/auth"
+)
+
+const (
+	uiSession = uiPath + "session"
+	uiCode    = uiPath + "code"
+
+	maxProof = 4 << 10 // bytes that somebody may sign in with
+)
+
+// uiSessions is the dashboard's way in. POST /ui/session takes a code or a
+// token and sets a cookie, GET says who one is, DELETE signs out; POST /ui/code
+// makes the code, for who is known by something else than a cookie.
+func uiSessions(a *auth.Authenticator, reach Reach) http.Handler {
+	known := func(handle http.HandlerFunc) http.Handler { return a.HTTP(handle) }
+	handlers := map[string]http.Handler{
+		"GET " + uiSession: known(func(w http.ResponseWriter, r *http.Request) { tellWho(w, r, listenFull) }),
+		"POST " + uiSession: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			signIn(a, w, r)
+		}),
+		"DELETE " + uiSession: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			signOut(a, w, r)
+		}),
+		"POST " + uiCode: known(func(w http.ResponseWriter, r *http.Request) { issueCode(a, reach, w, r) }),
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		handler, ok := handlers[r.Method+" "+r.URL.Path]
+		if !ok {
+			writeText(w, http.StatusMethodNotAllowed, "405: Method Not Allowed")
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// readOnlySession says who everybody is where nobody signs in.
+func readOnlySession() http.Handler {
+	return asViewer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		if r.Method != http.MethodGet || r.URL.Path != uiSession {
+			writeText(w, http.StatusNotFound, "404: Page Not Found")
+			return
+		}
+		tellWho(w, r, listenReadOnly)
+	}))
+}
+
+// who is what the page has to know of its user: it shows no button that they
+// may not press.
+type who struct {
+	Name string      `json:"name"`
+	Role auth.Role   `json:"role"`
+	Via  string      `json:"via"`
+	Can  []auth.Verb `json:"can"`
+	// Live: there are watches and logs here, which the read-only port has not.
+	Live bool `json:"live"`
+}
+
+func tellWho(w http.ResponseWriter, r *http.Request, on listeners) {
+	id, _ := auth.From(r.Context())
+	writeWho(w, id, on)
+}
+
+func writeWho(w http.ResponseWriter, id auth.Identity, on listeners) {
+	me := who{Name: id.Name, Role: id.Role, Via: id.Via, Can: []auth.Verb{}, Live: on == listenFull}
+	for _, verb := range []auth.Verb{auth.Read, auth.Write, auth.Exec, auth.Admin} {
+		if auth.Allow(id.Role, verb) && (on == listenFull || verb == auth.Read) {
+			me.Can = append(me.Can, verb)
+		}
+	}
+	body, err := json.Marshal(me)
+	if err != nil {
+		writeStatus(w, status.Convert(err))
+		return
+	}
+	writeJSON(w, append(body, '\n'))
+}
+
+func signIn(a *auth.Authenticator, w http.ResponseWriter, r *http.Request) {
+	if r.TLS == nil {
+		writeStatus(w, status.New(codes.FailedPrecondition, "browsers sign in over TLS only"))
+		return
+	}
+	var proof auth.Proof
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxProof)).Decode(&proof); err != nil {
+		writeStatus(w, status.New(codes.InvalidArgument, "sign in: the body has to be {\"code\": ...} or {\"token\": ...}"))
+		return
+	}
+	cookie, id, err := a.SignIn(r, proof)
+	if err != nil {
+		writeStatus(w, statusOf(err))
+		return
+	}
+	http.SetCookie(w, cookie)
+	writeWho(w, id, listenFull)
+}
+
+func signOut(a *auth.Authenticator, w http.ResponseWriter, r *http.Request) {
+	cookie, err := a.SignOut(r)
+	if err != nil {
+		writeStatus(w, statusOf(err))
+		return
+	}
+	http.SetCookie(w, cookie)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// Reach is where browsers find the node.
+type Reach struct {
+	Hosts []string // names and addresses, the nearest first
+	Port  int      // 0: there is none
+}
+
+type uiInvitation struct {
+	Code      string    `json:"code"`
+	ExpiresAt time.Time `json:"expiresAt"`
+	Links     []string  `json:"links"`
+}
+
+// issueCode answers with links. The code is behind the #, where no log and no
+// other server gets to see it.
+func issueCode(a *auth.Authenticator, reach Reach, w http.ResponseWriter, r *http.Request) {
+	if reach.Port == 0 {
+		writeStatus(w, status.New(codes.FailedPrecondition, "the node has no TLS port, where the dashboard would be"))
+		return
+	}
+	code, expires, err := a.IssueCode(r.Context())
+	if err != nil {
+		writeStatus(w, statusOf(err))
+		return
+	}
+	invitation := uiInvitation{Code: code, ExpiresAt: expires, Links: []string{}}
+	for _, host := range reach.Hosts {
+		address := net.JoinHostPort(host, strconv.Itoa(reach.Port))
+		invitation.Links = append(invitation.Links, "https://"+address+uiPath+"#code="+code)
+	}
+	body, err := json.Marshal(invitation)
+	if err != nil {
+		writeStatus(w, status.Convert(err))
+		return
+	}
+	writeJSON(w, append(body, '\n'))
+}

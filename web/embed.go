@@ -1,0 +1,27 @@
+package web
+
+import (
+	"embed"
+	"io/fs"
+)
+
+// The compiler embeds into variables only; nothing ever writes to this one.
+//
+//go:embed all:dist
+var dist embed.FS
+
+// Files is the dashboard as it was built, and whether it was. Each file but
+// fonts is there twice, compressed: with .br and .gz behind its name. Without
+// a build there is only missing.html.
+func Files() (files fs.FS, built bool) {
+	if app, err := fs.Sub(dist, "dist/app"); err == nil {
+		if _, err := fs.Stat(app, "index.html.gz"); err == nil {
+			return app, true
+		}
+	}
+	missing, err := fs.Sub(dist, "dist")
+	if err != nil {
+		return dist, false
+	}
+	return missing, false
+}

@@ -1,0 +1,18 @@
+import { defineConfig } from "vitest/config";
+
+// Everything is served below /ui/ by the node itself. Nothing is inlined: the
+// page's policy allows no inline script and no data: font.
+export default defineConfig({
+  base: "/ui/",
+  esbuild: { jsx: "automatic", jsxImportSource: "preact" },
+  build: {
+    outDir: "dist/app",
+    emptyOutDir: true,
+    target: "es2022",
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    manifest: "manifest.json",
+    chunkSizeWarningLimit: 600,
+  },
+  test: { include: ["test/unit/**/*.test.ts"] },
+});
