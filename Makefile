@@ -14,16 +14,19 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ROUNDS ?= 100
 FUZZTIME ?= 30s
 
-.PHONY: help build bundle run run-sim clean-node test lint gen api-image vuln bench chaos fuzz fmt setup setup-tests clean
+.PHONY: help build bundle web run run-sim clean-node test lint gen api-image vuln bench chaos fuzz fmt setup setup-tests clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
 
-build: bundle ## build bin/kubelet
+build: bundle web ## build bin/kubelet
 	CGO_ENABLED=0 go build -tags bundle -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubelet ./cmd/kubelet
 
 bundle: ## build the container runtime that the kubelet brings along, unless that is done
 	@host/runtime/bundle/build.sh
+
+web: ## build the dashboard into the next bin/kubelet, unless that is done
+	@web/build.sh
 
 run: setup build ## bring up a node with one example pod and print how to reach it
 	@go build -o .cache/example ./test/run && .cache/example
@@ -32,6 +35,7 @@ clean-node: ## take away what make run has left
 	@go build -o .cache/example ./test/run && .cache/example -clean
 
 run-sim: ## the same without root or containers, on a simulated runtime
+	@! command -v npm >/dev/null || web/build.sh
 	@mkdir -p .cache && CGO_ENABLED=0 go build -trimpath -o .cache/kubelet-plain ./cmd/kubelet
 	@go build -o .cache/example-sim ./test/runsim && .cache/example-sim -kubelet .cache/kubelet-plain
 
@@ -70,4 +74,4 @@ setup-tests: ## install what the tests need from Debian
 	@test/setup.sh tests
 
 clean: ## remove what was built
-	rm -rf bin .cache test/tools/node_modules host/runtime/embedded/bundle.* host/runtime/embedded/pause
+	rm -rf bin .cache test/tools/node_modules web/node_modules web/dist/app host/runtime/embedded/bundle.* host/runtime/embedded/pause

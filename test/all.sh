@@ -10,6 +10,8 @@ export NODAL_TEST_RUN
 export NODAL_PROBE=$PWD/.cache/probe NODAL_KUBELET=$PWD/.cache/kubelet
 
 test/lint.sh || exit 1
+test/phase.sh "build the dashboard" web/build.sh || exit 1
+test/phase.sh "the dashboard's unit tests" web/build.sh test || exit 1
 test/phase.sh "build the container runtime" host/runtime/bundle/build.sh || exit 1
 test/phase.sh "build the leak check" go build -o .cache/leaks ./test/rig/leaks || exit 1
 test/phase.sh "build the test images' program" \

@@ -24,6 +24,8 @@ need gcc "gcc (for the race detector and the bundle)" command -v gcc
 need libc6-dev "the C library's headers" test -e /usr/include/stdio.h
 need pkg-config pkg-config command -v pkg-config
 need libseccomp-dev "libseccomp (for the runc of the bundle)" pkg-config --exists libseccomp
+need nodejs "node (for the dashboard)" command -v node
+need npm "npm (for the dashboard)" command -v npm
 need ca-certificates "CA certificates" test -e /etc/ssl/certs/ca-certificates.crt
 if [ "${1-}" = tests ]; then
   need containerd containerd command -v containerd
@@ -33,8 +35,7 @@ if [ "${1-}" = tests ]; then
   need iproute2 ip command -v ip
   need curl curl command -v curl
   need git git command -v git
-  need nodejs node command -v node
-  need npm npm command -v npm
+  need chromium chromium command -v chromium
 fi
 
 missing=$(printf '%s, ' "${names[@]}")

@@ -9,11 +9,17 @@ import (
 
 // guide tells how to reach what was brought up. Its commands are the README's,
 // with the variables that the README uses.
-func guide(a *agent.Agent, page string) string {
+func guide(a *agent.Agent, page, dashboard string) string {
 	return fmt.Sprintf(`
 The node runs, and so does its example pod:
 
   curl %[1]s
+
+See the node in a browser, which will warn of the node's own certificate:
+
+  %[8]s
+
+The link signs in once, within ten minutes; bin/kubelet ui --socket %[2]s prints another.
 
 In another terminal, in this directory:
 
@@ -40,5 +46,5 @@ The README goes on from here.
   logs of containers     %[7]s
 
 Ctrl-C ends the kubelet, and the pod goes on; make clean-node takes all of it away.
-`, page, a.Socket, a.Root(), a.Ports.Secure, filepath.Join(a.Dir, "agent.log"), filepath.Join(a.Root(), "runtime/containerd.log"), a.PodLogs())
+`, page, a.Socket, a.Root(), a.Ports.Secure, filepath.Join(a.Dir, "agent.log"), filepath.Join(a.Root(), "runtime/containerd.log"), a.PodLogs(), dashboard)
 }

@@ -95,7 +95,11 @@ func (e example) bringUp(ctx context.Context) (_ *agent.Agent, err error) {
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprint(e.out, guide(a, page))
+	dashboard, err := a.Invite(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprint(e.out, guide(a, page, dashboard))
 	return a, nil
 }
 

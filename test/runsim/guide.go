@@ -9,9 +9,15 @@ import (
 
 // guide tells how to reach what was brought up, with the variables that the
 // README uses.
-func guide(a *agent.Agent) string {
+func guide(a *agent.Agent, page string) string {
 	return fmt.Sprintf(`
-The node runs on a simulated runtime, with five example pods. In another terminal:
+The node runs on a simulated runtime, with five example pods. See it in a browser:
+
+  %[7]s
+
+(once, within ten minutes; .cache/kubelet-plain ui --socket %[1]s prints another link)
+
+In another terminal:
 
   export SOCKET=%[1]s ROOT=%[2]s PORT=%[3]d
 
@@ -34,5 +40,5 @@ test/runsim/pods.yaml shows what else a simulated container can do.
   logs of containers     %[6]s
 
 Ctrl-C ends the node and removes all of it.
-`, a.Socket, a.Root(), a.Ports.Secure, talk, filepath.Join(a.Dir, "agent.log"), a.PodLogs())
+`, a.Socket, a.Root(), a.Ports.Secure, talk, filepath.Join(a.Dir, "agent.log"), a.PodLogs(), page)
 }

@@ -73,7 +73,11 @@ func run(ctx context.Context, kubelet string, out io.Writer, stay func(context.C
 	if err := startExamples(ctx, a.Socket); err != nil {
 		return err
 	}
-	fmt.Fprint(out, guide(a))
+	page, err := a.Invite(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(out, guide(a, page))
 	return stay(ctx, a)
 }
 

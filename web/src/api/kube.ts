@@ -1,0 +1,78 @@
+// The fields of a Kubernetes pod that pages show. The API hands the whole
+// object on as JSON; these are views of it, with everything optional.
+
+export interface State {
+  waiting?: { reason?: string; message?: string };
+  running?: { startedAt?: string };
+  terminated?: {
+    exitCode?: number;
+    signal?: number;
+    reason?: string;
+    message?: string;
+    startedAt?: string;
+    finishedAt?: string;
+  };
+}
+
+export interface ContainerStatus {
+  name: string;
+  ready?: boolean;
+  started?: boolean;
+  restartCount?: number;
+  image?: string;
+  imageID?: string;
+  containerID?: string;
+  state?: State;
+  lastState?: State;
+}
+
+export interface EnvVar {
+  name: string;
+  value?: string;
+  valueFrom?: Record<string, Record<string, unknown>>;
+}
+
+export interface Container {
+  name: string;
+  image?: string;
+  command?: string[];
+  args?: string[];
+  env?: EnvVar[];
+  ports?: Array<{ name?: string; containerPort: number; hostPort?: number; protocol?: string }>;
+  resources?: { requests?: Record<string, string>; limits?: Record<string, string> };
+  volumeMounts?: Array<{ name: string; mountPath: string; readOnly?: boolean; subPath?: string }>;
+  livenessProbe?: object;
+  readinessProbe?: object;
+  startupProbe?: object;
+}
+
+export interface Condition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastTransitionTime?: string;
+}
+
+export interface Volume {
+  name: string;
+  [source: string]: unknown;
+}
+
+export interface PodObject {
+  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> } & Record<string, unknown>;
+  spec?: {
+    containers?: Container[];
+    initContainers?: Container[];
+    volumes?: Volume[];
+    restartPolicy?: string;
+  } & Record<string, unknown>;
+  status?: {
+    phase?: string;
+    conditions?: Condition[];
+    containerStatuses?: ContainerStatus[];
+    initContainerStatuses?: ContainerStatus[];
+    qosClass?: string;
+    startTime?: string;
+  } & Record<string, unknown>;
+}

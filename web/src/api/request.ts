@@ -1,0 +1,55 @@
+// Requests to the node. An error is what the node said, so that a page can
+// show it as it stands.
+import type { Status } from "./gen";
+
+export class ApiError extends Error {
+  constructor(
+    readonly http: number,
+    message: string,
+    /** Field paths and what is wrong there, for a manifest that was refused. */
+    readonly violations: Array<{ field: string; description: string }> = [],
+  ) {
+    super(message);
+  }
+}
+
+async function failure(response: Response): Promise<ApiError> {
+  const text = await response.text().catch(() => "");
+  try {
+    const status = JSON.parse(text) as Status;
+    const violations = (status.details ?? []).flatMap(
+      (detail) => (detail["fieldViolations"] as ApiError["violations"] | undefined) ?? [],
+    );
+    return new ApiError(response.status, status.message ?? response.statusText, violations);
+  } catch {
+    return new ApiError(response.status, text.trim() || response.statusText || `HTTP ${response.status}`);
+  }
+}
+
+/** fetchOk is fetch, but anything other than success is an ApiError. */
+export async function fetchOk(path: string, init: RequestInit = {}): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(path, { credentials: "same-origin", cache: "no-store", ...init });
+  } catch (cause) {
+    if (init.signal?.aborted) throw cause;
+    throw new ApiError(0, "The node does not answer.");
+  }
+  if (!response.ok) throw await failure(response);
+  return response;
+}
+
+export async function request<T>(method: string, path: string, body?: string): Promise<T> {
+  const init: RequestInit = { method };
+  if (body !== undefined) {
+    init.body = body;
+    init.headers = { "Content-Type": body.trimStart().startsWith("{") ? "application/json" : "application/yaml" };
+  }
+  const response = await fetchOk(path, init);
+  if (response.status === 204) return undefined as T;
+  return (await response.json()) as T;
+}
+
+export const get = <T>(path: string) => request<T>("GET", path);
+
+export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,153 @@
+// The frame around every page: who, where, and whether what is shown is live.
+import { useEffect } from "preact/hooks";
+import { AddPage } from "./pages/apply";
+import { NodePage } from "./pages/node";
+import { PodPage } from "./pages/pod";
+import { PodsPage } from "./pages/pods";
+import { SignInPage } from "./pages/signin";
+import { Icon } from "./parts/icons";
+import { now } from "./state/clock";
+import { follow, link, node, podList } from "./state/live";
+import { hrefOf, place } from "./state/route";
+import { acting, mayAct, session, signOut } from "./state/session";
+import { type Theme, theme } from "./state/theme";
+import { age } from "./pure/time";
+
+export function App() {
+  const who = session.value;
+  useEffect(() => (who ? follow() : undefined), [who]);
+  if (who === undefined) return <div class="blank" aria-busy="true" />;
+  if (who === null) return <SignInPage />;
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <Header />
+      <LinkBanner />
+      <main id="main" tabIndex={-1}>
+        <Page />
+      </main>
+    </>
+  );
+}
+
+function Page() {
+  const [first, namespace, name, tab] = place.value.path;
+  if (first === undefined) return <NodePage />;
+  if (first === "pods" && namespace && name) return <PodPage key={`${namespace}/${name}`} namespace={namespace} name={name} tab={tab ?? ""} />;
+  if (first === "pods" && !namespace) return <PodsPage />;
+  if (first === "apply") return <AddPage />;
+  return (
+    <div class="page">
+      <h1>There is no such page</h1>
+      <p>
+        Go to <a href={hrefOf()}>the node</a> or to <a href={hrefOf("pods")}>its pods</a>.
+      </p>
+    </div>
+  );
+}
+
+function Header() {
+  const first = place.value.path[0];
+  const current = (name: string | undefined) => (first === name ? "page" : undefined);
+  return (
+    <header class="top">
+      <a class="brand" href={hrefOf()}>
+        <svg viewBox="0 0 32 32" width="20" height="20" aria-hidden="true">
+          <rect width="32" height="32" rx="7" class="brand-box" />
+          <path d="M9 23V9l14 14V9" class="brand-line" />
+        </svg>
+        <span class="brand-name">{node.value?.name ?? "Nodal"}</span>
+      </a>
+      <nav aria-label="Pages">
+        <a href={hrefOf()} aria-current={current(undefined)}>
+          Node
+        </a>
+        <a href={hrefOf("pods")} aria-current={current("pods")}>
+          Pods <span class="count">{podList.value.length || ""}</span>
+        </a>
+        {acting.value && (
+          <a href={hrefOf("apply")} aria-current={current("apply")}>
+            Apply
+          </a>
+        )}
+      </nav>
+      <div class="top-right">
+        <LinkState />
+        <ActSwitch />
+        <ThemeSwitch />
+        <Who />
+      </div>
+    </header>
+  );
+}
+
+function LinkState() {
+  const { state } = link.value;
+  const words = { live: session.value?.live ? "Live" : "Read-only port", connecting: "Connecting", lost: "Reconnecting" }[state];
+  return (
+    <span class={`link ${state}`} title={session.value?.live ? "What you see is kept up to date by a watch" : "This port has no watches: the page asks every 3 seconds"}>
+      <i aria-hidden="true" />
+      {words}
+    </span>
+  );
+}
+
+/** LinkBanner says what is known to be old, and since when. */
+function LinkBanner() {
+  const { state, since, problem } = link.value;
+  if (state !== "lost" || now.value - since < 800) return null;
+  return (
+    <div class="banner warn" role="status">
+      <strong>The node cannot be reached.</strong> {problem} What you see is {age(now.value - since)} old; the page goes on where it stopped as soon as the node is back.
+    </div>
+  );
+}
+
+function ActSwitch() {
+  if (!mayAct.value) return null;
+  const on = acting.value;
+  return (
+    <button
+      type="button"
+      class={on ? "act on" : "act"}
+      aria-pressed={on}
+      title={on ? "Hide what changes things" : "Show what changes things: apply, restart, delete, terminals"}
+      onClick={() => (acting.value = !on)}
+    >
+      <Icon name={on ? "unlock" : "lock"} />
+      <span>{on ? "Acting" : "Read-only"}</span>
+    </button>
+  );
+}
+
+const themes: Record<Theme, { next: Theme; icon: "sun" | "moon" | "system"; words: string }> = {
+  system: { next: "light", icon: "system", words: "Theme: as the system" },
+  light: { next: "dark", icon: "sun", words: "Theme: light" },
+  dark: { next: "system", icon: "moon", words: "Theme: dark" },
+};
+
+function ThemeSwitch() {
+  const { next, icon, words } = themes[theme.value];
+  return (
+    <button type="button" class="quiet only-icon" title={words} aria-label={words} onClick={() => (theme.value = next)}>
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+function Who() {
+  const who = session.value;
+  if (!who || who.via === "anonymous") return null;
+  return (
+    <span class="who" title={`${who.name}, known by ${who.via}`}>
+      {who.role}
+      {who.via === "session" && (
+        <button type="button" class="quiet" onClick={() => void signOut()}>
+          Sign out
+        </button>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,13 @@
+import { render } from "preact";
+import "./style/index.css";
+import { App } from "./app";
+import { findSession } from "./state/session";
+import { listen } from "./state/route";
+import { applyTheme } from "./state/theme";
+import { tick } from "./state/clock";
+
+applyTheme();
+listen();
+tick();
+render(<App />, document.getElementById("app")!);
+void findSession();

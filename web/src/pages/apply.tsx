@@ -1,0 +1,17 @@
+// Apply: the editor comes with its libraries, so the page is fetched apart.
+import { lazily } from "../parts/lazily";
+import { canWrite } from "../state/session";
+
+const Apply = lazily(() => import("./apply_editor").then((m) => m.ApplyEditor));
+
+export function AddPage() {
+  if (!canWrite.value) {
+    return (
+      <div class="page">
+        <h1>Apply</h1>
+        <p>Applying a manifest changes the node: turn off “Read-only” at the top first.</p>
+      </div>
+    );
+  }
+  return <Apply />;
+}

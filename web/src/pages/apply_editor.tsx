@@ -1,0 +1,269 @@
+// Write or paste a manifest, see what it would do, then do it and watch.
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { ApplyResponse, Capability, ListCapabilitiesResponse, ListImagesResponse, Outcome, PlanResponse, Pod, Result } from "../api/gen";
+import { ApiError, get, messageOf, request } from "../api/request";
+import { ApiButton, Commands } from "../parts/commands";
+import { Editor, valuesOf } from "../parts/editor";
+import { HealthIcon } from "../parts/icons";
+import { healthNames, healthOf, objectOf, whyOf } from "../pure/health";
+import { at, examples, fieldPath, manifestOf } from "../pure/manifest";
+import { toYaml } from "../pure/yaml";
+import { pods } from "../state/live";
+import { hrefOf, place } from "../state/route";
+
+interface Plan {
+  outcomes: Outcome[];
+  problem: string;
+  violations: ApiError["violations"];
+}
+
+const noPlan: Plan = { outcomes: [], problem: "", violations: [] };
+
+/** draft outlives the page, so that a look elsewhere loses nothing. */
+let draft = "";
+
+export function ApplyEditor() {
+  const text = useSignal(draft);
+  const plan = useSignal<Plan>(noPlan);
+  const planning = useSignal(false);
+  const applied = useSignal<{ outcomes: Outcome[]; before: Pod[] } | null>(null);
+  const busy = useSignal(false);
+  const capabilities = useSignal<Capability[]>([]);
+  const image = useSignal("busybox");
+  useEffect(() => {
+    void get<ListCapabilitiesResponse>("/v1/node/capabilities").then((answer) => (capabilities.value = answer.capabilities ?? []), () => {});
+    void get<ListImagesResponse>("/v1/images").then((answer) => (image.value = imageOf(answer) ?? image.value), () => {});
+    const from = pods.value.get(place.value.query.get("from") ?? "");
+    if (from) write(manifestOf(from));
+  }, []);
+  const write = (value: string) => {
+    text.value = draft = value;
+    applied.value = null;
+  };
+  usePlan(text.value, plan, planning);
+  const apply = async (manifest = text.value) => {
+    busy.value = true;
+    const before = (plan.value.outcomes ?? []).flatMap((o) => pods.value.get(`${o.namespace}/${o.name}`) ?? []);
+    try {
+      const answer = await request<ApplyResponse>("POST", "/v1/manifests", manifest);
+      applied.value = { outcomes: answer.outcomes ?? [], before };
+    } catch (error) {
+      plan.value = problemOf(error);
+    }
+    busy.value = false;
+  };
+  const drops = useDrop(write);
+  const ready = plan.value.outcomes.length > 0 && !plan.value.problem && !planning.value;
+  return (
+    <div class="page wide apply">
+      <div class="page-head">
+        <h1>Apply</h1>
+        <p class="sub">Paste a manifest or drop a file; several documents in one are applied together or not at all.</p>
+        <div class="page-tools">
+          <select aria-label="Examples" value="" onChange={(e) => (write(examples(image.value)[Number(e.currentTarget.value)]!.text), (e.currentTarget.value = ""))}>
+            <option value="" disabled>
+              Examples
+            </option>
+            {examples(image.value).map((example, i) => (
+              <option value={i}>{example.name}</option>
+            ))}
+          </select>
+          <ApiButton call={{ method: "POST", path: "/v1/manifests", rpc: "ManifestsService/Apply", message: {}, body: "@pod.yaml", kubectl: "kubectl apply -f pod.yaml" }} />
+        </div>
+      </div>
+      <div class="apply-columns">
+        <div class="apply-editor" {...drops}>
+          <Editor text={text.value} onText={write} onSubmit={() => ready && void apply()} capabilities={capabilities.value} violations={plan.value.violations} />
+        </div>
+        <div class="apply-plan" aria-live="polite">
+          {applied.value ? (
+            <Progress {...applied.value} onRollBack={(manifest) => void apply(manifest)} busy={busy.value} />
+          ) : (
+            <>
+              <h2>{planning.value ? "Asking the node…" : "What it would do"}</h2>
+              <PlanView plan={plan.value} text={text.value} />
+              <button type="button" class="primary" disabled={!ready || busy.value} onClick={() => void apply()}>
+                Apply <kbd>Ctrl ⏎</kbd>
+              </button>
+              {ready && <Commands call={{ method: "POST", path: "/v1/manifests:plan", rpc: "ManifestsService/Plan", message: {}, body: "@pod.yaml", kubectl: "kubectl diff -f pod.yaml" }} />}
+            </>
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** imageOf is one that pods can run: not the sandbox's, and rather one with a shell. */
+function imageOf(answer: ListImagesResponse): string | undefined {
+  const names = (answer.images ?? []).filter((i) => !i.pinned).flatMap((i) => i.references ?? []);
+  return names.find((name) => /busybox|alpine|debian|ubuntu/.test(name)) ?? names[0];
+}
+
+/** usePlan asks what the text would do, a moment after the last key. */
+function usePlan(text: string, plan: { value: Plan }, planning: { value: boolean }) {
+  const turn = useRef(0);
+  useEffect(() => {
+    const mine = ++turn.current;
+    if (!text.trim()) {
+      plan.value = noPlan;
+      planning.value = false;
+      return;
+    }
+    planning.value = true;
+    const timer = setTimeout(() => {
+      request<PlanResponse>("POST", "/v1/manifests:plan", text)
+        .then((answer) => ({ ...noPlan, outcomes: answer.outcomes ?? [] }), problemOf)
+        .then((next) => {
+          if (mine !== turn.current) return;
+          plan.value = next;
+          planning.value = false;
+        });
+    }, 250);
+    return () => clearTimeout(timer);
+  }, [text]);
+}
+
+const problemOf = (error: unknown): Plan => ({ outcomes: [], problem: messageOf(error), violations: error instanceof ApiError ? error.violations : [] });
+
+function useDrop(write: (text: string) => void) {
+  return {
+    onDragOver: (event: DragEvent) => event.preventDefault(),
+    onDrop: (event: DragEvent) => {
+      const file = event.dataTransfer?.files[0];
+      if (!file) return;
+      event.preventDefault();
+      void file.text().then(write);
+    },
+  };
+}
+
+const resultWords: Record<Result, string> = {
+  RESULT_UNSPECIFIED: "",
+  RESULT_CREATED: "created",
+  RESULT_UNCHANGED: "unchanged",
+  RESULT_UPDATED: "changed in place",
+  RESULT_REPLACED: "replaced",
+  RESULT_DELETED: "deleted",
+};
+
+function PlanView({ plan, text }: { plan: Plan; text: string }) {
+  if (plan.violations.length > 0) {
+    return (
+      <ul class="violations">
+        {plan.violations.map((v) => (
+          <li>
+            <code>{v.field.replace(/^document \d+ /, "")}</code>
+            <p>{v.description}</p>
+          </li>
+        ))}
+      </ul>
+    );
+  }
+  if (plan.problem) return <p class="problem" role="alert">{plan.problem}</p>;
+  if (!text.trim()) return <p class="muted">Nothing yet: the manifest is empty.</p>;
+  return (
+    <ul class="outcomes">
+      {plan.outcomes.map((o, i) => (
+        <li>
+          <OutcomeHead outcome={o} />
+          <Diff outcome={o} document={i} text={text} />
+          {(o.restarts?.length ?? 0) > 0 && <p class="hint">Restarts {o.restarts!.join(", ")}.</p>}
+          {o.warnings?.map((w) => <p class="hint warn">{w}</p>)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function OutcomeHead({ outcome: o }: { outcome: Outcome }) {
+  return (
+    <div class="outcome">
+      <span class={`tag ${(o.result ?? "").toLowerCase()}`}>{resultWords[o.result ?? "RESULT_UNSPECIFIED"]}</span>
+      <span>
+        {o.kind} <b>{o.namespace === "default" ? o.name : `${o.namespace}/${o.name}`}</b>
+      </span>
+    </div>
+  );
+}
+
+/** Diff shows each field that would change, as it is and as it would be. */
+function Diff({ outcome, document, text }: { outcome: Outcome; document: number; text: string }) {
+  const pod = pods.value.get(`${outcome.namespace}/${outcome.name}`);
+  if (!outcome.changes?.length) return null;
+  const wanted = documentsOf(text)[document];
+  return (
+    <div class="diff">
+      {outcome.changes.map((field) => {
+        const path = fieldPath(field);
+        return (
+          <div>
+            <code class="diff-field">{field}</code>
+            {pod && outcome.kind === "Pod" && <Side sign="-" value={at(objectOf(pod), path)} />}
+            <Side sign="+" value={at(wanted, path)} />
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+/** documentsOf is what can be read: while somebody types, that may be nothing. */
+function documentsOf(text: string): unknown[] {
+  try {
+    return valuesOf(text);
+  } catch {
+    return [];
+  }
+}
+
+function Side({ sign, value }: { sign: "-" | "+"; value: unknown }) {
+  if (value === undefined) return null;
+  const lines = toYaml(value).trimEnd().split("\n");
+  return (
+    <pre class={sign === "-" ? "old" : "new"}>
+      {lines.slice(0, 40).map((line) => `${sign} ${line}\n`)}
+      {lines.length > 40 && `  … ${lines.length - 40} more lines`}
+    </pre>
+  );
+}
+
+interface ProgressProps {
+  outcomes: Outcome[];
+  before: Pod[];
+  busy: boolean;
+  onRollBack: (manifest: string) => void;
+}
+
+function Progress({ outcomes, before, busy, onRollBack }: ProgressProps) {
+  const changed = before.filter((pod) => outcomes.some((o) => o.name === pod.name && o.namespace === pod.namespace && ["RESULT_UPDATED", "RESULT_REPLACED"].includes(o.result ?? "")));
+  return (
+    <>
+      <h2>Applied</h2>
+      <ul class="outcomes">
+        {outcomes.map((o) => {
+          const pod = o.kind === "Pod" ? pods.value.get(`${o.namespace}/${o.name}`) : undefined;
+          return (
+            <li>
+              <OutcomeHead outcome={o} />
+              {pod && (
+                <p class="progress">
+                  <HealthIcon health={healthOf(pod)} />
+                  <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{pod.reason || healthNames[healthOf(pod)]}</a>
+                  <span class="why">{whyOf(pod)}</span>
+                </p>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+      {changed.length > 0 && (
+        <button type="button" disabled={busy} onClick={() => onRollBack(changed.map(manifestOf).join("---\n"))}>
+          Roll back {changed.map((pod) => pod.name).join(", ")}
+        </button>
+      )}
+      <p class="hint">Change the text to plan anew.</p>
+    </>
+  );
+}

@@ -1,0 +1,198 @@
+// The node at a glance: what is wrong first, then how its pods are, then what
+// it is.
+import type { ComponentChildren } from "preact";
+import type { Source } from "../api/gen";
+import { ApiButton, CopyButton } from "../parts/commands";
+import { EventList } from "../parts/events";
+import { HealthIcon } from "../parts/icons";
+import { tally } from "../pure/find";
+import { healthNames, healthOf, healths, whyOf } from "../pure/health";
+import { full, since } from "../pure/time";
+import { now } from "../state/clock";
+import { events, keyOf, node, podList, synced } from "../state/live";
+import { hrefOf } from "../state/route";
+
+export function NodePage() {
+  const n = node.value;
+  if (!n) return <div class="page" aria-busy="true"><h1>Node</h1></div>;
+  return (
+    <div class="page">
+      <div class="page-head">
+        <h1>{n.name}</h1>
+        <p class="sub">
+          kubelet {n.version}, up {since(n.startedAt, now.value)} · {n.osImage}
+        </p>
+        <div class="page-tools">
+          <ApiButton call={{ method: "GET", path: "/v1/node", rpc: "NodeService/GetNode", message: {}, kubectl: `kubectl describe node ${n.name}` }} />
+        </div>
+      </div>
+      <SourceErrors sources={n.sources ?? []} />
+      <RuntimeTrouble />
+      <div class="columns">
+        <div class="column-main">
+          <PodStates />
+          <Trouble />
+          <section>
+            <h2>Last events</h2>
+            <EventList events={events.value.slice(0, 40)} />
+          </section>
+        </div>
+        <aside class="column-side">
+          <Facts />
+          <Sources sources={n.sources ?? []} />
+        </aside>
+      </div>
+    </div>
+  );
+}
+
+/** SourceErrors come first: a bad manifest in a directory shows nowhere else. */
+function SourceErrors({ sources }: { sources: Source[] }) {
+  const wrong = sources.flatMap((s) => (s.errors ?? []).map((error) => ({ source: s, error })));
+  if (wrong.length === 0) return null;
+  return (
+    <section class="alarm" aria-label="Errors of sources">
+      <h2>
+        <HealthIcon health="failing" /> {wrong.length === 1 ? "A manifest cannot be used" : `${wrong.length} manifests cannot be used`}
+      </h2>
+      <ul>
+        {wrong.map(({ source, error }) => (
+          <li>
+            <code>{error.origin || source.location}</code>
+            <span class="muted">
+              {source.name}, {since(error.time, now.value)} ago
+            </span>
+            <p>{error.message}</p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function RuntimeTrouble() {
+  const r = node.value?.runtime;
+  if (!r || (r.ready && r.networkReady)) return null;
+  return (
+    <section class="alarm" aria-label="Trouble with the runtime">
+      <h2>
+        <HealthIcon health="failing" /> {r.ready ? "The network of pods is not ready" : "The container runtime is not ready"}
+      </h2>
+      <p>{r.message || `Nothing was heard from ${r.endpoint}. Pods that run go on; none is started.`}</p>
+    </section>
+  );
+}
+
+function PodStates() {
+  const counts = tally(podList.value);
+  const all = podList.value.length;
+  return (
+    <section>
+      <h2>
+        Pods <span class="muted">{synced.value ? all : ""}</span>
+      </h2>
+      {all > 0 && (
+        <div class="bar" aria-hidden="true">
+          {healths.map((h) => counts.get(h) && <i class={`fill ${h}`} style={{ flexGrow: counts.get(h) }} />)}
+        </div>
+      )}
+      <ul class="legend">
+        {healths.map((h) => (
+          <li class={counts.get(h) ? "" : "zero"}>
+            <a href={`${hrefOf("pods")}?state=${h}`}>
+              <HealthIcon health={h} />
+              <b>{counts.get(h) ?? 0}</b> {healthNames[h]}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Trouble names the pods that somebody should look at. */
+function Trouble() {
+  const bad = podList.value.filter((pod) => ["failing", "failed"].includes(healthOf(pod)));
+  if (bad.length === 0) return null;
+  return (
+    <section>
+      <h2>Look at these</h2>
+      <ul class="trouble">
+        {bad.slice(0, 8).map((pod) => (
+          <li key={keyOf(pod)}>
+            <HealthIcon health={healthOf(pod)} />
+            <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{pod.namespace === "default" ? pod.name : keyOf(pod)}</a>
+            <span class="reason">{pod.reason}</span>
+            <span class="why">{whyOf(pod)}</span>
+          </li>
+        ))}
+      </ul>
+      {bad.length > 8 && <a href={`${hrefOf("pods")}?state=failing`}>and {bad.length - 8} more</a>}
+    </section>
+  );
+}
+
+function Facts() {
+  const n = node.value!;
+  const r = n.runtime;
+  return (
+    <section>
+      <h2>Node</h2>
+      <dl class="facts">
+        <Fact name="Runtime">
+          <Check ok={r?.ready ?? false} /> {r?.name} {r?.version}
+        </Fact>
+        <Fact name="Pod network">
+          <Check ok={r?.networkReady ?? false} /> {r?.networkReady ? "ready" : "not ready"}
+        </Fact>
+        <Fact name="Kernel">{n.kernelVersion}</Fact>
+        <Fact name="Machine">{n.architecture}</Fact>
+        <Fact name="Addresses">
+          {(n.addresses ?? []).map((a) => (
+            <div class="address">{a}</div>
+          ))}
+        </Fact>
+        <Fact name="Started">{n.startedAt && full(n.startedAt)}</Fact>
+        <Fact name="Revision">{n.revision}</Fact>
+        <Fact name="Endpoint">
+          <span class="breakable">{r?.endpoint}</span>
+        </Fact>
+      </dl>
+    </section>
+  );
+}
+
+function Check({ ok }: { ok: boolean }) {
+  return <HealthIcon health={ok ? "ready" : "failing"} />;
+}
+
+export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Sources({ sources }: { sources: Source[] }) {
+  return (
+    <section>
+      <h2>Where pods come from</h2>
+      <ul class="sources">
+        {sources.map((s) => (
+          <li>
+            <span class="source-name">
+              <HealthIcon health={s.errors?.length ? "failing" : s.ready ? "ready" : "starting"} /> {s.name}
+            </span>
+            <span class="num">{s.pods ?? 0}</span>
+            <span class="source-where">
+              {s.location}
+              {s.location?.startsWith("/") && <CopyButton text={s.location} label="" />}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,253 @@
+// One pod: its head stays, the rest is by tab.
+import { useSignal } from "@preact/signals";
+import { lazily } from "../parts/lazily";
+import { Commands, CopyButton } from "../parts/commands";
+import { Dialog } from "../parts/dialog";
+import { EventList } from "../parts/events";
+import { HealthIcon } from "../parts/icons";
+import { Yaml } from "../parts/yaml";
+import type { Pod, RestartPodResponse } from "../api/gen";
+import { messageOf, request } from "../api/request";
+import { healthNames, healthOf, objectOf, readiness, whyOf } from "../pure/health";
+import { age, since } from "../pure/time";
+import { toYaml } from "../pure/yaml";
+import { now } from "../state/clock";
+import { events, pods, synced } from "../state/live";
+import { go, hrefOf } from "../state/route";
+import { canExec, canWrite, session } from "../state/session";
+import { Overview } from "./overview";
+import { LogsTab } from "./logs";
+
+const TerminalTab = lazily(() => import("./terminal").then((m) => m.TerminalTab));
+
+interface Props {
+  namespace: string;
+  name: string;
+  tab: string;
+}
+
+export function PodPage({ namespace, name, tab }: Props) {
+  const pod = pods.value.get(`${namespace}/${name}`);
+  const last = useSignal<Pod | undefined>(pod);
+  if (pod && last.peek() !== pod) last.value = pod;
+  const shown = pod ?? last.value;
+  if (!shown) return <Missing namespace={namespace} name={name} />;
+  return (
+    <div class="page wide pod-page">
+      <Head pod={shown} gone={!pod && synced.value} />
+      <Tabs pod={shown} tab={tab} />
+      <Tab pod={shown} tab={tab} />
+    </div>
+  );
+}
+
+function Missing({ namespace, name }: { namespace: string; name: string }) {
+  if (!synced.value) return <div class="page" aria-busy="true" />;
+  return (
+    <div class="page">
+      <h1>{name}</h1>
+      <p>
+        There is no pod <code>{namespace}/{name}</code> on this node. It may have been deleted. <a href={hrefOf("pods")}>All pods</a>
+      </p>
+    </div>
+  );
+}
+
+function Head({ pod, gone }: { pod: Pod; gone: boolean }) {
+  const health = healthOf(pod);
+  const { ready, all } = readiness(pod);
+  const why = whyOf(pod);
+  return (
+    <div class="pod-head">
+      <div class="pod-title">
+        <h1>
+          <a class="ns" href={`${hrefOf("pods")}?q=${encodeURIComponent(`${pod.namespace}/`)}`}>{pod.namespace}/</a>
+          {pod.name}
+        </h1>
+        {gone ? (
+          <span class="state leaving">Deleted</span>
+        ) : (
+          <span class={`state ${health}`}>
+            <HealthIcon health={health} /> {pod.reason || healthNames[health]}
+          </span>
+        )}
+        {!gone && canWrite.value && <Actions pod={pod} />}
+      </div>
+      {why && !gone && <p class={`pod-why ${health}`}>{why}</p>}
+      {gone && <p class="pod-why">The pod is gone from this node; what you see is the last that was known of it.</p>}
+      <p class="pod-line">
+        <span>
+          {ready}/{all} ready
+        </span>
+        <span>
+          {pod.restarts ?? 0} {pod.restarts === 1 ? "restart" : "restarts"}
+        </span>
+        {pod.podIps?.map((ip) => <span class="mono">{ip}</span>)}
+        <span>{since(pod.acceptedAt, now.value)} old</span>
+        <span>from {pod.source}</span>
+        <span>{String(objectOf(pod).status?.qosClass ?? "")}</span>
+        {pod.deletionDeadline && <span>killed in at most {age(Date.parse(pod.deletionDeadline) - now.value)}</span>}
+      </p>
+    </div>
+  );
+}
+
+function Tabs({ pod, tab }: { pod: Pod; tab: string }) {
+  const tabs = [
+    ["", "Overview"],
+    ...(session.value?.live ? [["logs", "Logs"]] : []),
+    ...(canExec.value ? [["terminal", "Terminal"]] : []),
+    ["events", "Events"],
+    ["yaml", "YAML"],
+  ] as Array<[string, string]>;
+  return (
+    <nav class="tabs" aria-label="Parts of the pod">
+      {tabs.map(([id, name]) => (
+        <a href={id ? hrefOf("pods", pod.namespace!, pod.name!, id) : hrefOf("pods", pod.namespace!, pod.name!)} aria-current={tab === id ? "page" : undefined}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Tab({ pod, tab }: { pod: Pod; tab: string }) {
+  switch (tab) {
+    case "logs":
+      return <LogsTab pod={pod} />;
+    case "terminal":
+      return canExec.value ? <TerminalTab pod={pod} /> : <p class="nothing">Terminals change things: turn off “Read-only” at the top to open one.</p>;
+    case "events":
+      return <EventList of="pod" events={events.value.filter((e) => e.namespace === pod.namespace && e.name === pod.name)} />;
+    case "yaml":
+      return <YamlTab pod={pod} />;
+    default:
+      return <Overview pod={pod} />;
+  }
+}
+
+function YamlTab({ pod }: { pod: Pod }) {
+  const part = useSignal<"spec" | "status" | "all">("all");
+  const object = objectOf(pod);
+  const value = part.value === "all" ? object : { [part.value]: object[part.value] };
+  const text = toYaml(value);
+  return (
+    <section>
+      <div class="section-head">
+        <div class="segments" role="group" aria-label="Part">
+          {(["all", "spec", "status"] as const).map((id) => (
+            <button type="button" aria-pressed={part.value === id} onClick={() => (part.value = id)}>
+              {id === "all" ? "Whole" : id}
+            </button>
+          ))}
+        </div>
+        <CopyButton text={text} />
+      </div>
+      <Yaml text={text} />
+    </section>
+  );
+}
+
+function Actions({ pod }: { pod: Pod }) {
+  const asked = useSignal<"" | "restart" | "delete">("");
+  const close = () => (asked.value = "");
+  const own = pod.source === "api";
+  return (
+    <div class="actions">
+      <button type="button" onClick={() => (asked.value = "restart")} disabled={!!pod.deletionDeadline}>
+        Restart…
+      </button>
+      <button type="button" class="danger" onClick={() => (asked.value = "delete")} disabled={!own} title={own ? undefined : `The pod comes from ${pod.source}: remove it there`}>
+        Delete…
+      </button>
+      {asked.value === "restart" && <Restart pod={pod} onClose={close} />}
+      {asked.value === "delete" && <Delete pod={pod} onClose={close} />}
+    </div>
+  );
+}
+
+function Restart({ pod, onClose }: { pod: Pod; onClose: () => void }) {
+  const container = useSignal("");
+  const problem = useSignal("");
+  const path = `/v1/namespaces/${pod.namespace}/pods/${pod.name}:restart`;
+  const names = (objectOf(pod).spec?.containers ?? []).map((c) => c.name);
+  const message = container.value ? { container: container.value } : {};
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    try {
+      await request<RestartPodResponse>("POST", path, JSON.stringify(message));
+      onClose();
+    } catch (error) {
+      problem.value = messageOf(error);
+    }
+  };
+  return (
+    <Dialog title={`Restart ${pod.name}`} onClose={onClose}>
+      <form onSubmit={(e) => void submit(e)}>
+        <p>Each container is stopped within its grace period and started again. The pod keeps its address and its volumes.</p>
+        <label class="field">
+          What
+          <select value={container.value} onChange={(e) => (container.value = e.currentTarget.value)}>
+            <option value="">the whole pod</option>
+            {names.map((name) => (
+              <option value={name}>container {name}</option>
+            ))}
+          </select>
+        </label>
+        <Commands
+          call={{
+            method: "POST", path, rpc: "PodsService/RestartPod", json: message,
+            message: { namespace: pod.namespace, name: pod.name, ...message },
+          }}
+        />
+        {problem.value && <p class="problem" role="alert">{problem.value}</p>}
+        <footer>
+          <button type="submit" class="primary">Restart</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+function Delete({ pod, onClose }: { pod: Pod; onClose: () => void }) {
+  const own = Number(objectOf(pod).spec?.["terminationGracePeriodSeconds"] ?? 30);
+  const grace = useSignal(String(own));
+  const problem = useSignal("");
+  const base = `/v1/namespaces/${pod.namespace}/pods/${pod.name}`;
+  const path = `${base}?gracePeriodSeconds=${grace.value || own}&uid=${pod.uid}`;
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    try {
+      await request("DELETE", path);
+      onClose();
+      if (!pods.value.has(`${pod.namespace}/${pod.name}`)) go(hrefOf("pods"));
+    } catch (error) {
+      problem.value = messageOf(error);
+    }
+  };
+  return (
+    <Dialog title={`Delete ${pod.name}`} onClose={onClose}>
+      <form onSubmit={(e) => void submit(e)}>
+        <p>
+          Its containers are asked to stop and, once the time is up, killed. What it wrote into its own volumes goes with it.
+        </p>
+        <label class="field">
+          Seconds to stop in
+          <input type="number" min={0} max={86_400} required value={grace.value} onInput={(e) => (grace.value = e.currentTarget.value)} />
+        </label>
+        {grace.value === "0" && <p class="hint">Without time to stop, containers are killed at once and may lose data.</p>}
+        <Commands
+          call={{
+            method: "DELETE", path, rpc: "PodsService/DeletePod",
+            message: { namespace: pod.namespace, name: pod.name, gracePeriodSeconds: grace.value || String(own), uid: pod.uid },
+            kubectl: `kubectl delete pod ${pod.name} -n ${pod.namespace} --grace-period=${grace.value || own}`,
+          }}
+        />
+        {problem.value && <p class="problem" role="alert">{problem.value}</p>}
+        <footer>
+          <button type="submit" class="danger">Delete the pod</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,232 @@
+// All pods: why they are not well in front, and a key for everything.
+import { useComputed, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { Pod } from "../api/gen";
+import { ApiButton } from "../parts/commands";
+import { HealthIcon, Icon } from "../parts/icons";
+import { Spacer, useScroll } from "../parts/virtual";
+import { type Column, find, tally } from "../pure/find";
+import { type Health, healthNames, healthOf, healths, readiness, whyOf } from "../pure/health";
+import { full, since } from "../pure/time";
+import { now } from "../state/clock";
+import { podList, synced } from "../state/live";
+import { go, hrefOf, place, setQuery } from "../state/route";
+import { canWrite } from "../state/session";
+
+const rowHeight = 34;
+
+const columns: Array<{ id: Column; name: string; class: string }> = [
+  { id: "health", name: "State", class: "c-why" },
+  { id: "ready", name: "Ready", class: "c-num" },
+  { id: "restarts", name: "Restarts", class: "c-num" },
+  { id: "age", name: "Age", class: "c-num" },
+  { id: "source", name: "Source", class: "c-source" },
+];
+
+export function PodsPage() {
+  const query = place.value.query;
+  const wanted = useComputed(() => ({
+    text: place.value.query.get("q") ?? "",
+    health: (place.value.query.get("state") ?? "") as Health | "",
+    sort: (place.value.query.get("sort") ?? "health") as Column,
+    down: place.value.query.get("down") === "1",
+  }));
+  const shown = useComputed(() => find(podList.value, wanted.value));
+  const counts = useComputed(() => tally(podList.value));
+  const search = useRef<HTMLInputElement>(null);
+  useSearchKey(search);
+  return (
+    <div class="page wide">
+      <div class="page-head">
+        <h1>Pods</h1>
+        <div class="chips" role="group" aria-label="Filter by state">
+          <Chip health="" count={podList.value.length} on={wanted.value.health === ""} />
+          {healths
+            .filter((h) => counts.value.get(h) || wanted.value.health === h)
+            .map((h) => (
+              <Chip health={h} count={counts.value.get(h) ?? 0} on={wanted.value.health === h} />
+            ))}
+        </div>
+        <div class="page-tools">
+          <label class="search">
+            <Icon name="search" />
+            <input
+              ref={search}
+              type="search"
+              aria-label="Search pods"
+              placeholder="Name, reason, label, image, IP"
+              value={query.get("q") ?? ""}
+              onInput={(e) => setQuery("q", e.currentTarget.value)}
+            />
+            <kbd>/</kbd>
+          </label>
+          <ApiButton call={{ method: "GET", path: "/v1/pods:watch", rpc: "PodsService/WatchPods", message: {}, kubectl: "kubectl get pods --all-namespaces --watch", stream: true }} />
+          {canWrite.value && (
+            <a class="button primary" href={hrefOf("apply")}>
+              <Icon name="plus" /> Apply
+            </a>
+          )}
+        </div>
+      </div>
+      <PodTable pods={shown.value} all={podList.value.length} sort={wanted.value.sort} down={wanted.value.down} />
+    </div>
+  );
+}
+
+function Chip({ health, count, on }: { health: Health | ""; count: number; on: boolean }) {
+  return (
+    <button type="button" class="chip" aria-pressed={on} onClick={() => setQuery("state", on ? "" : health)}>
+      {health && <HealthIcon health={health} />}
+      {health ? healthNames[health] : "All"} <b>{count}</b>
+    </button>
+  );
+}
+
+/** useSearchKey has "/" lead to the search, wherever one is on the page. */
+function useSearchKey(search: { current: HTMLInputElement | null }) {
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      const typing = (event.target as HTMLElement).matches("input, textarea, select, [contenteditable]");
+      if (event.key === "/" && !typing) {
+        event.preventDefault();
+        search.current?.focus();
+      } else if (event.key === "Escape" && event.target === search.current) {
+        setQuery("q", "");
+        search.current?.blur();
+      }
+    };
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  }, []);
+}
+
+function PodTable({ pods, all, sort, down }: { pods: Pod[]; all: number; sort: Column; down: boolean }) {
+  const { body, range } = useScroll<HTMLDivElement>(rowHeight, pods.length);
+  const cursor = useSignal(-1);
+  useRowKeys(pods, cursor, body);
+  const sorted = (id: Column) => (sort === id ? (down ? "descending" : "ascending") : "none");
+  const order = (id: Column) => {
+    if (sort === id) setQuery("down", down ? "" : "1");
+    else {
+      setQuery("down", "");
+      setQuery("sort", id === "health" ? "" : id);
+    }
+  };
+  const end = range.first + range.count;
+  return (
+    <div class="table" role="table" aria-label="Pods" aria-rowcount={pods.length + 1}>
+      <div class="row head" role="row">
+        <HeadCell id="name" name="Pod" class="c-name" sorted={sorted("name")} order={order} />
+        {columns.map((c) => (
+          <HeadCell {...c} sorted={sorted(c.id)} order={order} />
+        ))}
+      </div>
+      <div ref={body} role="rowgroup">
+        <Spacer rows={Math.min(range.first, pods.length)} rowHeight={rowHeight} />
+        {pods.slice(range.first, end).map((pod, i) => (
+          <PodRow key={`${pod.namespace}/${pod.name}`} pod={pod} index={range.first + i} />
+        ))}
+        <Spacer rows={Math.max(0, pods.length - end)} rowHeight={rowHeight} />
+      </div>
+      {pods.length === 0 && <Nothing all={all} />}
+    </div>
+  );
+}
+
+interface HeadCellProps {
+  id: Column;
+  name: string;
+  class: string;
+  sorted: "none" | "ascending" | "descending";
+  order: (id: Column) => void;
+}
+
+function HeadCell(props: HeadCellProps) {
+  return (
+    <div role="columnheader" class={props.class} aria-sort={props.sorted}>
+      <button type="button" onClick={() => props.order(props.id)}>
+        {props.name}
+        <span class="sort" aria-hidden="true">
+          {props.sorted === "none" ? "" : props.sorted === "ascending" ? "↑" : "↓"}
+        </span>
+      </button>
+    </div>
+  );
+}
+
+function PodRow({ pod, index }: { pod: Pod; index: number }) {
+  const health = healthOf(pod);
+  const { ready, all } = readiness(pod);
+  return (
+    <div class={`row pod ${health}`} role="row" aria-rowindex={index + 2} onClick={(e) => !(e.target as Element).closest("a,button") && !getSelection()?.toString() && go(hrefOf("pods", pod.namespace!, pod.name!))}>
+      <div role="cell" class="c-name">
+        <a href={hrefOf("pods", pod.namespace!, pod.name!)} data-index={index}>
+          {pod.namespace !== "default" && <span class="ns">{pod.namespace}/</span>}
+          {pod.name}
+        </a>
+      </div>
+      <div role="cell" class="c-why">
+        <HealthIcon health={health} />
+        <span class="reason">{pod.reason || healthNames[health]}</span>
+        <span class="why" title={whyOf(pod)}>{whyOf(pod)}</span>
+      </div>
+      <div role="cell" class="c-num">
+        <span class={ready < all && health !== "done" ? "short" : ""}>
+          {ready}/{all}
+        </span>
+      </div>
+      <div role="cell" class={pod.restarts ? "c-num some" : "c-num none"}>{pod.restarts ?? 0}</div>
+      <div role="cell" class="c-num" title={pod.acceptedAt && full(pod.acceptedAt)}>
+        {since(pod.acceptedAt, now.value)}
+      </div>
+      <div role="cell" class="c-source">{pod.source}</div>
+    </div>
+  );
+}
+
+function Nothing({ all }: { all: number }) {
+  if (!synced.value) return <p class="nothing" aria-busy="true">Asking the node…</p>;
+  if (all > 0) {
+    return (
+      <p class="nothing">
+        None of {all} pods is like that. <button type="button" class="link-button" onClick={() => go(hrefOf("pods"))}>Show all</button>
+      </p>
+    );
+  }
+  return (
+    <p class="nothing">
+      This node has no pods yet. {canWrite.value ? <a href={hrefOf("apply")}>Apply a manifest</a> : "They come from its API, a directory of manifests or a URL."}
+    </p>
+  );
+}
+
+/** useRowKeys moves the focus from pod to pod by arrows, j and k. */
+function useRowKeys(pods: Pod[], cursor: { value: number }, body: { current: HTMLDivElement | null }) {
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement;
+      if (event.metaKey || event.ctrlKey || event.altKey || target.matches("textarea, select") || document.querySelector("dialog[open]")) return;
+      const typing = target.matches("input");
+      const by = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[event.key];
+      if (!by || (typing && event.key.length === 1) || pods.length === 0) return;
+      event.preventDefault();
+      const focused = Number(target.dataset["index"] ?? -1);
+      cursor.value = Math.max(0, Math.min(pods.length - 1, (focused >= 0 ? focused : by > 0 ? -1 : pods.length) + by));
+      show(body.current, cursor.value);
+    };
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  }, [pods]);
+}
+
+/** show scrolls a row into sight, which has it drawn, and then focuses it. */
+function show(body: HTMLElement | null, index: number): void {
+  if (!body) return;
+  const top = body.getBoundingClientRect().top + index * rowHeight;
+  const headed = 96; // what stays at the top of the window
+  if (top < headed) scrollBy(0, top - headed);
+  else if (top + rowHeight > innerHeight) scrollBy(0, top + rowHeight - innerHeight + 8);
+  const focus = () => body.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus({ preventScroll: true });
+  focus();
+  if (document.activeElement?.getAttribute("data-index") !== String(index)) requestAnimationFrame(() => requestAnimationFrame(focus));
+}

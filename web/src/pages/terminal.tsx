@@ -1,0 +1,4 @@
+import type { Pod } from "../api/gen";
+export function TerminalTab(_: { pod: Pod }) {
+  return null;
+}

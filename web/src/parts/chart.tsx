@@ -1,0 +1,150 @@
+// A pod's timeline, to scale: where the time went.
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import type { Step } from "../api/gen";
+import { type Bar, chart, type Lane, ticks } from "../pure/timeline";
+import { span } from "../pure/time";
+
+const lane = 28;
+const labelWidth = 128;
+
+interface Props {
+  steps: readonly Step[];
+  containers: readonly string[];
+  accepted: string;
+  now: number;
+}
+
+export function Timeline({ steps, containers, accepted, now }: Props) {
+  const zoom = useSignal<"start" | "all">("start");
+  const width = useSignal(800);
+  const box = useRef<HTMLDivElement>(null);
+  useSignalEffect(() => {
+    const watcher = new ResizeObserver(([entry]) => (width.value = Math.max(320, entry!.contentRect.width)));
+    watcher.observe(box.current!);
+    return () => watcher.disconnect();
+  });
+  const at = (now - Date.parse(accepted)) / 1000;
+  const data = chart(steps, containers, at);
+  const to = zoom.value === "all" ? Math.max(at, data.end) : startEnd(data.ready, data.end, at);
+  const plot = useComputed(() => width.value - labelWidth - 12);
+  const x = (s: number) => labelWidth + (Math.max(0, Math.min(s, to)) / to) * plot.value;
+  const height = data.lanes.length * lane + 26;
+  return (
+    <div class="timeline">
+      <div class="section-head">
+        <h2>Timeline</h2>
+        <p class="muted">{data.ready === null ? "not ready so far" : `ready after ${span(data.ready)}`}</p>
+        <div class="segments" role="group" aria-label="Span">
+          <button type="button" aria-pressed={zoom.value === "start"} onClick={() => (zoom.value = "start")}>
+            Start
+          </button>
+          <button type="button" aria-pressed={zoom.value === "all"} onClick={() => (zoom.value = "all")}>
+            Until now
+          </button>
+        </div>
+      </div>
+      <div ref={box} class="timeline-box">
+        <svg width={width.value} height={height} role="img" aria-label={summary(data.lanes)}>
+          {ticks(0, to, Math.max(3, plot.value / 110)).map((t) => (
+            <g class="tick">
+              <line x1={x(t)} x2={x(t)} y1={0} y2={height - 20} />
+              <text x={x(t)} y={height - 5} text-anchor={x(t) > width.value - 50 ? "end" : t === 0 ? "start" : "middle"}>
+                {t === 0 ? "accepted" : `+${span(t)}`}
+              </text>
+            </g>
+          ))}
+          {data.lanes.map((l, i) => (
+            <LaneRow lane={l} y={i * lane} x={x} to={to} width={width.value} />
+          ))}
+          {data.ready !== null && data.ready <= to && <line class="ready-line" x1={x(data.ready)} x2={x(data.ready)} y1={0} y2={height - 20} />}
+        </svg>
+      </div>
+      <Key />
+    </div>
+  );
+}
+
+/** startEnd leaves some room behind the moment when the pod was ready. */
+function startEnd(ready: number | null, end: number, now: number): number {
+  if (ready !== null) return Math.max(ready * 1.25, 0.02);
+  return Math.max(Math.min(now, Math.max(end, 1)) * 1.05, 0.05);
+}
+
+interface LaneRowProps {
+  lane: Lane;
+  y: number;
+  x: (s: number) => number;
+  to: number;
+  width: number;
+}
+
+function LaneRow({ lane: l, y, x, to, width }: LaneRowProps) {
+  const middle = y + lane / 2;
+  return (
+    <g class="lane">
+      <line class="lane-line" x1={0} x2={width} y1={y + lane} y2={y + lane} />
+      <text class={l.name ? "lane-name" : "lane-name pod"} x={4} y={middle + 4}>
+        {short(l.name || "pod", 17)}
+      </text>
+      {l.bars.filter((b) => b.from <= to).map((b) => (
+        <BarShape bar={b} from={x(b.from)} to={x(b.to)} y={middle} cut={b.to > to} />
+      ))}
+      {l.marks.filter((m) => m.at <= to).map((m) => (
+        <path class={m.bad ? "mark bad" : "mark"} d={m.bad ? `M${x(m.at)} ${middle - 8}l5 9h-10z` : `M${x(m.at)} ${middle - 4}l4 4-4 4-4-4z`}>
+          <title>{`${m.label}${m.count > 1 ? ` (${m.count}×)` : ""} at +${span(m.at)}\n${m.detail}`}</title>
+        </path>
+      ))}
+    </g>
+  );
+}
+
+function BarShape({ bar, from, to, y, cut }: { bar: Bar; from: number; to: number; y: number; cut: boolean }) {
+  const width = Math.max(2.5, to - from);
+  const words = bar.kind === "pull" ? (bar.open ? "pulling" : "pull") : bar.kind === "run" ? (bar.open ? "running" : bar.bad ? "failed" : "ran") : bar.kind === "hold" ? "held back" : "";
+  const text = words && `${words} ${bar.open ? "" : span(bar.to - bar.from)}`.trim();
+  return (
+    <g class={`bar-${bar.kind}${bar.bad ? " bad" : ""}${bar.open || cut ? " open" : ""}`}>
+      <rect x={from} y={y - 8} width={width} height={16} rx={Math.min(3, width / 2)}>
+        <title>{`${bar.label}: ${bar.open ? "since" : `${span(bar.to - bar.from)}, from`} +${span(bar.from)}\n${bar.detail}`}</title>
+      </rect>
+      {text && text.length * 6.4 + 12 < width && (
+        <text x={from + 7} y={y + 4}>
+          {text}
+        </text>
+      )}
+    </g>
+  );
+}
+
+function Key() {
+  const kinds: Array<[string, string]> = [
+    ["bar-work", "sandbox, create, start"],
+    ["bar-pull", "image"],
+    ["bar-run", "runs"],
+    ["bar-hold", "held back"],
+  ];
+  return (
+    <ul class="key" aria-hidden="true">
+      {kinds.map(([name, words]) => (
+        <li>
+          <svg width="14" height="10" class={name}>
+            <rect width="14" height="10" rx="2" />
+          </svg>
+          {words}
+        </li>
+      ))}
+      <li>
+        <svg width="12" height="10">
+          <path class="mark bad" d="M6 0l5 9h-10z" />
+        </svg>
+        warning
+      </li>
+    </ul>
+  );
+}
+
+const short = (name: string, most: number) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
+
+const summary = (lanes: Lane[]) =>
+  `Timeline: ${lanes.map((l) => `${l.name || "pod"}: ${l.bars.map((b) => `${b.label} ${span(b.to - b.from)}`).join(", ") || "nothing yet"}`).join("; ")}`;

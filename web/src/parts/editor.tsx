@@ -1,0 +1,154 @@
+// The editor for manifests. It is large and fetched only with the page that
+// needs it.
+import { autocompletion, type Completion, type CompletionContext, completionKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { yaml } from "@codemirror/lang-yaml";
+import { HighlightStyle, indentUnit, syntaxHighlighting } from "@codemirror/language";
+import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
+import { EditorState } from "@codemirror/state";
+import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import { useEffect, useRef } from "preact/hooks";
+import { isMap, isPair, isScalar, LineCounter, parseAllDocuments, type Document, type Node } from "yaml";
+import type { Capability } from "../api/gen";
+import type { ApiError } from "../api/request";
+import { placeOf } from "../pure/manifest";
+
+const colours = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], class: "y-key" },
+  { tag: [tags.string, tags.content], class: "y-text" },
+  { tag: [tags.number, tags.bool, tags.null], class: "y-value" },
+  { tag: [tags.comment, tags.meta], class: "y-comment" },
+]);
+
+interface Props {
+  text: string;
+  onText: (text: string) => void;
+  onSubmit: () => void;
+  capabilities: readonly Capability[];
+  violations: ApiError["violations"];
+}
+
+export function Editor({ text, onText, onSubmit, capabilities, violations }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView | null>(null);
+  const latest = useRef({ onText, onSubmit, capabilities });
+  latest.current = { onText, onSubmit, capabilities };
+  useEffect(() => {
+    const state = EditorState.create({
+      doc: text,
+      extensions: [
+        lineNumbers(),
+        history(),
+        drawSelection(),
+        highlightActiveLine(),
+        lintGutter(),
+        yaml(),
+        indentUnit.of("  "),
+        syntaxHighlighting(colours),
+        autocompletion({ override: [(context) => complete(context, latest.current.capabilities)] }),
+        keymap.of([
+          { key: "Mod-Enter", run: () => (latest.current.onSubmit(), true) },
+          ...completionKeymap,
+          ...historyKeymap,
+          ...defaultKeymap,
+          indentWithTab,
+        ]),
+        EditorView.contentAttributes.of({ "aria-label": "Manifest" }),
+        EditorView.updateListener.of((update) => update.docChanged && latest.current.onText(update.state.doc.toString())),
+      ],
+    });
+    const made = new EditorView({ state, parent: box.current! });
+    view.current = made;
+    made.focus();
+    return () => made.destroy();
+  }, []);
+  useEffect(() => {
+    const v = view.current;
+    if (v && v.state.doc.toString() !== text) v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: text } });
+  }, [text]);
+  useEffect(() => {
+    const v = view.current;
+    if (v) v.dispatch(setDiagnostics(v.state, diagnose(v.state.doc.toString(), violations)));
+  }, [violations]);
+  return <div class="editor" ref={box} />;
+}
+
+/** diagnose finds the places of what the node does not want. */
+function diagnose(text: string, violations: ApiError["violations"]): Diagnostic[] {
+  const documents = parse(text);
+  return violations.flatMap((violation) => {
+    const { document, path } = placeOf(violation.field);
+    const doc = documents[document];
+    if (!doc) return [];
+    const [from, to] = rangeOf(doc, path);
+    return [{ from: Math.min(from, text.length), to: Math.min(Math.max(to, from + 1), text.length), severity: "error" as const, message: `${path.join(".")}: ${violation.description}` }];
+  });
+}
+
+/** rangeOf is where a field stands, or else the nearest that leads there. */
+function rangeOf(doc: Document.Parsed, path: ReadonlyArray<string | number>): [number, number] {
+  for (let length = path.length; length > 0; length--) {
+    const parent = doc.getIn(path.slice(0, length - 1), true) as Node | undefined;
+    const key = path[length - 1]!;
+    if (isMap(parent)) {
+      const pair = parent.items.find((item) => isPair(item) && isScalar(item.key) && String(item.key.value) === String(key));
+      const name = pair?.key as Node | undefined;
+      const value = pair?.value as Node | undefined;
+      if (name?.range) return [name.range[0], isScalar(value) && value.range ? value.range[1] : name.range[1]];
+    }
+    const node = doc.getIn(path.slice(0, length), true) as Node | undefined;
+    if (node?.range) return [node.range[0], node.range[1]];
+  }
+  const start = doc.contents?.range?.[0] ?? 0;
+  return [start, start + 1];
+}
+
+function parse(text: string): Document.Parsed[] {
+  const documents = parseAllDocuments(text, { lineCounter: new LineCounter(), strict: false });
+  return Array.isArray(documents) ? documents.filter((d) => d.contents !== null) : [];
+}
+
+/** valuesOf is each document as plain data, for comparing. */
+export const valuesOf = (text: string): unknown[] => parse(text).map((doc) => doc.toJS() as unknown);
+
+const supportWords = { SUPPORT_HONOURED: "", SUPPORT_WITHOUT_EFFECT: "without effect here", SUPPORT_REFUSED: "refused here", SUPPORT_UNSPECIFIED: "" };
+
+/** complete offers the fields that this node knows below the place of the cursor. */
+function complete(context: CompletionContext, capabilities: readonly Capability[]) {
+  const word = context.matchBefore(/[\w]*$/);
+  const line = context.state.doc.lineAt(context.pos);
+  const head = /^(\s*(?:- )*)/.exec(line.text)![1]!;
+  if (!word || (word.from === word.to && !context.explicit) || line.from + head.length !== word.from) return null;
+  const above = pathAbove(context.state, line.number, head.length);
+  const prefix = above.length ? `${above.join(".")}.` : "";
+  const options = new Map<string, Completion>();
+  for (const { field = "", support = "SUPPORT_UNSPECIFIED", note } of capabilities) {
+    if (!field.startsWith(prefix)) continue;
+    const [name, ...more] = field.slice(prefix.length).split(".");
+    const plain = name!.replace(/\[.*$/, "");
+    if (!plain || options.has(plain)) continue;
+    const words = more.length ? "" : supportWords[support];
+    options.set(plain, { label: plain, apply: `${plain}: `, type: "property", detail: words, info: (!more.length && note) || undefined, boost: words ? -10 : 0 });
+  }
+  return options.size ? { from: word.from, options: [...options.values()], validFor: /^\w*$/ } : null;
+}
+
+/** pathAbove reads the keys that lead to a line from how far the lines above stand in. */
+function pathAbove(state: EditorState, from: number, indent: number): string[] {
+  const path: string[] = [];
+  for (let n = from - 1, limit = indent; n >= 1 && limit > 0; n--) {
+    const text = state.doc.line(n).text;
+    if (text.startsWith("---")) break;
+    const found = /^(\s*(?:- )*)([\w]+):\s*(.*)$/.exec(text);
+    if (!found) continue;
+    // A list may stand right under its key: then its dash counts, not what is behind it.
+    const stands = found[1]!.length;
+    const dash = /^\s*/.exec(text)![0].length;
+    if (stands < limit && found[3] === "") {
+      path.unshift(found[2]!);
+      limit = dash < stands ? dash + 1 : stands;
+    }
+  }
+  return path;
+}

@@ -1,0 +1,34 @@
+// Parts of the page that are fetched when they are first needed.
+import { useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import { useEffect } from "preact/hooks";
+import { messageOf } from "../api/request";
+
+export function lazily<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+  let loaded: ComponentType<P> | undefined;
+  return function Lazily(props: P) {
+    const problem = useSignal("");
+    const there = useSignal(loaded !== undefined);
+    useEffect(() => {
+      if (there.value) return;
+      load().then(
+        (component) => {
+          loaded = component;
+          there.value = true;
+        },
+        // An asset of an older build is gone once the node was updated.
+        (error: unknown) => (problem.value = messageOf(error)),
+      );
+    }, []);
+    if (problem.value) {
+      return (
+        <p class="problem" role="alert">
+          A part of the page could not be fetched ({problem.value}). <a href={location.pathname} onClick={() => location.reload()}>Load the page again</a>
+        </p>
+      );
+    }
+    if (!there.value || !loaded) return <div class="blank" aria-busy="true" />;
+    const Component = loaded;
+    return <Component {...props} />;
+  };
+}

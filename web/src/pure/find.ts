@@ -1,0 +1,64 @@
+// Search, filter and order of the list of pods.
+import type { Pod } from "../api/gen";
+import { type Health, healthOf, healths, objectOf, readiness } from "./health";
+
+export type Column = "health" | "name" | "ready" | "restarts" | "age" | "source";
+
+export interface Wanted {
+  text: string;
+  health: Health | "";
+  sort: Column;
+  down: boolean;
+}
+
+/** matches wants every word somewhere: in a name, a reason, a label, an image, an address. */
+export function matches(pod: Pod, words: readonly string[]): boolean {
+  if (words.length === 0) return true;
+  const object = objectOf(pod);
+  const labels = Object.entries(object.metadata?.labels ?? {}).map(([key, value]) => `${key}=${value}`);
+  const images = (object.spec?.containers ?? []).map((c) => c.image ?? "");
+  const text = [pod.namespace, "/", pod.name, " ", pod.reason, pod.message, ...labels, ...images, ...(pod.podIps ?? []), pod.source]
+    .join(" ")
+    .toLowerCase();
+  const name = `${pod.namespace}/${pod.name}`.toLowerCase();
+  return words.every((word) => text.includes(word) || name.includes(word));
+}
+
+const byText = (a = "", b = "") => (a < b ? -1 : a > b ? 1 : 0);
+
+const compare: Record<Column, (a: Pod, b: Pod) => number> = {
+  health: (a, b) => healths.indexOf(healthOf(a)) - healths.indexOf(healthOf(b)),
+  name: () => 0,
+  ready: (a, b) => share(a) - share(b),
+  restarts: (a, b) => (b.restarts ?? 0) - (a.restarts ?? 0),
+  age: (a, b) => byText(b.acceptedAt, a.acceptedAt),
+  source: (a, b) => byText(a.source, b.source),
+};
+
+function share(pod: Pod): number {
+  const { ready, all } = readiness(pod);
+  return all ? ready / all : 0;
+}
+
+/** find keeps the order of equal pods by name, so that rows do not jump. */
+export function find(pods: readonly Pod[], wanted: Wanted): Pod[] {
+  const words = wanted.text.toLowerCase().split(/\s+/).filter(Boolean);
+  const sign = wanted.down ? -1 : 1;
+  return pods
+    .filter((pod) => (!wanted.health || healthOf(pod) === wanted.health) && matches(pod, words))
+    .sort(
+      (a, b) =>
+        sign * (compare[wanted.sort](a, b) || (wanted.sort === "name" ? byName(a, b) : 0)) || byName(a, b),
+    );
+}
+
+const byName = (a: Pod, b: Pod) => byText(a.namespace, b.namespace) || byText(a.name, b.name);
+
+export function tally(pods: readonly Pod[]): Map<Health, number> {
+  const counts = new Map<Health, number>();
+  for (const pod of pods) {
+    const health = healthOf(pod);
+    counts.set(health, (counts.get(health) ?? 0) + 1);
+  }
+  return counts;
+}

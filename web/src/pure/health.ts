@@ -1,0 +1,63 @@
+// How a pod is, in one of six words. Each has a shape of its own beside its
+// colour, for those who cannot tell the colours apart.
+import type { Pod } from "../api/gen";
+import type { ContainerStatus, PodObject } from "../api/kube";
+
+export type Health = "ready" | "starting" | "failing" | "done" | "failed" | "leaving";
+
+export const healths: readonly Health[] = ["failing", "failed", "starting", "leaving", "ready", "done"]; // worst first
+
+export const healthNames: Record<Health, string> = {
+  ready: "Ready",
+  starting: "Starting",
+  failing: "In trouble",
+  done: "Completed",
+  failed: "Failed",
+  leaving: "Terminating",
+};
+
+const harmless = new Set(["", "ContainerCreating", "PodInitializing", "Completed"]);
+
+export function healthOf(pod: Pod): Health {
+  if (pod.deletionDeadline) return "leaving";
+  switch (pod.phase) {
+    case "POD_PHASE_SUCCEEDED":
+      return "done";
+    case "POD_PHASE_FAILED":
+      return "failed";
+  }
+  if (pod.ready) return "ready";
+  return harmless.has(pod.reason ?? "") ? "starting" : "failing";
+}
+
+export const objectOf = (pod: Pod) => (pod.object ?? {}) as PodObject;
+
+export const statusesOf = (pod: Pod): ContainerStatus[] => objectOf(pod).status?.containerStatuses ?? [];
+
+/** readiness is how many of the containers are ready, of how many. */
+export function readiness(pod: Pod): { ready: number; all: number } {
+  const all = objectOf(pod).spec?.containers?.length ?? 0;
+  return { ready: statusesOf(pod).filter((c) => c.ready).length, all };
+}
+
+/**
+ * whyOf is the sentence behind the reason. A container that ran and failed
+ * tells more by its exit code than by how long it is held back.
+ */
+export function whyOf(pod: Pod): string {
+  if (pod.reason === "CrashLoopBackOff") {
+    for (const c of statusesOf(pod)) {
+      const last = c.lastState?.terminated;
+      if (c.state?.waiting?.reason === "CrashLoopBackOff" && last) {
+        const how = last.reason && last.reason !== "Error" ? `${last.reason}, exit code ${last.exitCode}` : `exit code ${last.exitCode}`;
+        const held = /back-off \S+/.exec(c.state.waiting.message ?? "")?.[0].replace("back-off", "next start held back for") ?? "";
+        return [`${c.name}: ${how}`, last.message?.trim(), held].filter(Boolean).join(" · ");
+      }
+    }
+  }
+  if (!pod.message && pod.phase === "POD_PHASE_RUNNING" && !pod.ready) {
+    const ready = objectOf(pod).status?.conditions?.find((c) => c.type === "Ready");
+    return ready?.message ?? "";
+  }
+  return pod.message ?? "";
+}

@@ -1,0 +1,130 @@
+// What is posted, as text: examples, and a pod that is there as a manifest.
+import type { Pod } from "../api/gen";
+import { objectOf } from "./health";
+import { toYaml } from "./yaml";
+
+/** manifestOf is what one would post to get the pod: without what the node has filled in. */
+export function manifestOf(pod: Pod): string {
+  const object = objectOf(pod);
+  const { name, namespace, labels, annotations } = (object.metadata ?? {}) as Record<string, unknown>;
+  const spec = { ...object.spec };
+  for (const field of ["nodeName", "schedulerName", "enableServiceLinks"]) delete spec[field];
+  if (isEmpty(spec["securityContext"])) delete spec["securityContext"];
+  for (const list of ["containers", "initContainers"] as const) {
+    if (spec[list]) {
+      spec[list] = spec[list].map((container) => {
+        const kept = { ...container } as Record<string, unknown>;
+        if (kept["terminationMessagePath"] === "/dev/termination-log") delete kept["terminationMessagePath"];
+        if (kept["terminationMessagePolicy"] === "File") delete kept["terminationMessagePolicy"];
+        if (isEmpty(kept["resources"])) delete kept["resources"];
+        return kept as unknown as typeof container;
+      });
+    }
+  }
+  const metadata = JSON.parse(JSON.stringify({ name, namespace, labels, annotations })) as object;
+  return toYaml({ apiVersion: "v1", kind: "Pod", metadata, spec });
+}
+
+const isEmpty = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0;
+
+/** examples use an image that the node has, so that they run as they are. */
+export function examples(image: string): Array<{ name: string; text: string }> {
+  return [
+    {
+      name: "A pod",
+      text: `apiVersion: v1
+kind: Pod
+metadata:
+  name: hello
+  labels: {app: hello}
+spec:
+  containers:
+  - name: hello
+    image: ${image}
+    command: [sh, -c, "while true; do echo hello at $(date); sleep 1; done"]
+    resources:
+      requests: {cpu: 50m, memory: 16Mi}
+`,
+    },
+    {
+      name: "With a ConfigMap and a probe",
+      text: `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: settings
+data:
+  greeting: hello
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: configured
+spec:
+  containers:
+  - name: main
+    image: ${image}
+    command: [sh, -c, "touch /tmp/ready; while true; do cat /etc/settings/greeting; echo; sleep 5; done"]
+    readinessProbe:
+      exec: {command: [test, -e, /tmp/ready]}
+      periodSeconds: 2
+    volumeMounts:
+    - {name: settings, mountPath: /etc/settings}
+  volumes:
+  - name: settings
+    configMap: {name: settings}
+`,
+    },
+    {
+      name: "A job with a first step",
+      text: `apiVersion: v1
+kind: Pod
+metadata:
+  name: job
+spec:
+  restartPolicy: Never
+  initContainers:
+  - name: prepare
+    image: ${image}
+    command: [sh, -c, "echo preparing; sleep 2; echo 42 > /work/input"]
+    volumeMounts:
+    - {name: work, mountPath: /work}
+  containers:
+  - name: work
+    image: ${image}
+    command: [sh, -c, "cat /work/input; sleep 5; echo done"]
+    volumeMounts:
+    - {name: work, mountPath: /work}
+  volumes:
+  - name: work
+    emptyDir: {}
+`,
+    },
+  ];
+}
+
+/** fieldPath splits "spec.containers[0].image" into the keys that lead there. */
+export function fieldPath(text: string): Array<string | number> {
+  const keys: Array<string | number> = [];
+  for (const found of text.matchAll(/([^.[\]]+)|\[(\d+)\]|\[([^\]]+)\]/g)) {
+    if (found[1] !== undefined) keys.push(found[1]);
+    else if (found[2] !== undefined) keys.push(Number(found[2]));
+    else keys.push(found[3]!);
+  }
+  return keys;
+}
+
+/** placeOf reads where a violation is: "document 0 (Pod default/x): spec.containers[0].image". */
+export function placeOf(field: string): { document: number; path: Array<string | number> } {
+  const found = /^document (\d+)(?: \([^)]*\))?(?:: (.*))?$/.exec(field);
+  return found ? { document: Number(found[1]), path: fieldPath(found[2] ?? "") } : { document: 0, path: fieldPath(field) };
+}
+
+/** at is the value at the end of a path. */
+export function at(value: unknown, path: ReadonlyArray<string | number>): unknown {
+  let here = value;
+  for (const key of path) {
+    if (typeof here !== "object" || here === null) return undefined;
+    here = (here as Record<string | number, unknown>)[key];
+  }
+  return here;
+}

@@ -1,0 +1,129 @@
+// The last lines of a log, bounded in number and in size, whatever comes.
+
+export interface Line {
+  /** Counts up from 0 for as long as the log is read: it does not change when older lines go. */
+  id: number;
+  time: string; // RFC 3339, as the node stamped it; empty if it did not
+  source: number; // which of the containers
+  text: string;
+  cut: number; // characters that were left out at the end
+}
+
+export interface Bounds {
+  lines: number;
+  chars: number;
+  line: number; // characters of one line
+}
+
+export const bounds: Bounds = { lines: 50_000, chars: 24_000_000, line: 16_384 };
+
+export class Ring {
+  private kept: Line[] = [];
+  private from = 0; // of kept: what lies before is gone
+  private chars = 0;
+  private next = 0;
+  dropped = 0;
+
+  constructor(private readonly bound: Bounds = bounds) {}
+
+  get length(): number {
+    return this.kept.length - this.from;
+  }
+
+  at(index: number): Line | undefined {
+    return this.kept[this.from + index];
+  }
+
+  /** indexOf finds a line by its id. */
+  indexOf(id: number): number {
+    const first = this.kept[this.from];
+    return first ? id - first.id : -1;
+  }
+
+  push(time: string, source: number, text: string): void {
+    const cut = Math.max(0, text.length - this.bound.line);
+    // slice keeps the whole string alive behind it in some engines; a line that is cut is copied.
+    const kept = cut ? text.slice(0, this.bound.line) + "" : text;
+    this.kept.push({ id: this.next++, time, source, text: kept, cut });
+    this.chars += kept.length;
+    while (this.length > this.bound.lines || (this.chars > this.bound.chars && this.length > 1)) {
+      this.chars -= this.kept[this.from]!.text.length;
+      this.from++;
+      this.dropped++;
+    }
+    // Moving the rest costs as much as there is, so it is done when half is empty.
+    if (this.from > 4096 && this.from > this.kept.length / 2) {
+      this.kept = this.kept.slice(this.from);
+      this.from = 0;
+    }
+  }
+
+  clear(): void {
+    this.kept = [];
+    this.from = this.chars = this.dropped = 0;
+  }
+
+  *lines(): Generator<Line> {
+    for (let i = this.from; i < this.kept.length; i++) yield this.kept[i]!;
+  }
+}
+
+const stamp = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) (.*)$/s;
+
+/** split takes the node's time off a line that was asked for with timestamps. */
+export function split(line: string): { time: string; text: string } {
+  const found = stamp.exec(line);
+  return found ? { time: found[1]!, text: found[2]! } : { time: "", text: line };
+}
+
+/** LineParser makes lines out of pieces cut anywhere, and bounds what has no end. */
+export class LineParser {
+  private rest: string[] = [];
+  private size = 0;
+
+  constructor(private readonly limit = 2_000_000) {}
+
+  push(piece: string): string[] {
+    const lines: string[] = [];
+    let at = 0;
+    for (let end = piece.indexOf("\n"); end >= 0; end = piece.indexOf("\n", at)) {
+      this.rest.push(piece.slice(at, end));
+      lines.push(this.take());
+      at = end + 1;
+    }
+    if (at < piece.length) {
+      this.rest.push(piece.slice(at));
+      this.size += piece.length - at;
+      if (this.size > this.limit) lines.push(this.take());
+    }
+    return lines;
+  }
+
+  end(): string[] {
+    return this.rest.length ? [this.take()] : [];
+  }
+
+  private take(): string {
+    const line = this.rest.join("");
+    this.rest = [];
+    this.size = 0;
+    return line;
+  }
+}
+
+/** merge puts the lines of several logs in the order of their times; without a time a line stays behind the one before it. */
+export function merge(batches: Array<Array<{ time: string; source: number; text: string }>>): Array<{ time: string; source: number; text: string }> {
+  const all = batches.flatMap((batch) => {
+    let last = "";
+    return batch.map((line) => ({ line, key: (last = line.time || last) }));
+  });
+  // Nanoseconds are cut off at trailing zeros, so text alone does not sort.
+  all.sort((a, b) => order(a.key, b.key));
+  return all.map((entry) => entry.line);
+}
+
+export function order(a: string, b: string): number {
+  const x = a.replace(/Z$/, "");
+  const y = b.replace(/Z$/, "");
+  return x < y ? -1 : x > y ? 1 : 0;
+}

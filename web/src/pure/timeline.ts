@@ -1,0 +1,120 @@
+// The steps of a pod as lanes with bars: one lane for the pod and its images,
+// one for each container.
+import type { Step } from "../api/gen";
+import { seconds } from "./time";
+
+export interface Bar {
+  from: number; // seconds since the pod was accepted
+  to: number;
+  kind: "pull" | "work" | "run" | "hold" | "end";
+  bad: boolean;
+  open: boolean; // it goes on
+  label: string;
+  detail: string;
+}
+
+export interface Mark {
+  at: number;
+  bad: boolean;
+  label: string;
+  detail: string;
+  count: number;
+}
+
+export interface Lane {
+  name: string; // empty: the pod itself
+  bars: Bar[];
+  marks: Mark[];
+}
+
+export interface Chart {
+  lanes: Lane[];
+  end: number; // seconds, of the last step
+  ready: number | null; // when all containers were ready for the first time
+}
+
+/** order is the containers in the order of the pod, which lanes follow. */
+export function chart(steps: readonly Step[], order: readonly string[], now: number): Chart {
+  const lanes = new Map<string, Lane>([["", { name: "", bars: [], marks: [] }]]);
+  for (const name of order) lanes.set(name, { name, bars: [], marks: [] });
+  const running = new Map<string, number>(); // since when, by container
+  const exited = new Map<string, number>();
+  const pulling = new Map<string, number>();
+  let ready: number | null = null;
+  let end = 0;
+  for (const step of steps) {
+    const at = seconds(step.sinceAccepted);
+    const took = seconds(step.took);
+    const name = step.container ?? "";
+    let lane = lanes.get(name);
+    if (!lane) lanes.set(name, (lane = { name, bars: [], marks: [] }));
+    end = Math.max(end, at);
+    const bar = (kind: Bar["kind"], from: number, bad = false) =>
+      lane.bars.push({ from: Math.max(0, from), to: at, kind, bad, open: false, label: step.what ?? "", detail: step.message ?? "" });
+    switch (step.what) {
+      case "Pulling":
+        pulling.set(name, at);
+        break;
+      case "Failed":
+        pulling.delete(name);
+        mark(lane, step, at);
+        break;
+      case "Pulled":
+        pulling.delete(name);
+        bar("pull", at - took);
+        break;
+      case "SandboxCreated":
+      case "Created":
+        bar("work", at - took);
+        break;
+      case "Started": {
+        const since = exited.get(name);
+        // What lies between two runs is mostly waiting for the next one's turn.
+        if (since !== undefined && at - took - since > 0.02)
+          lane.bars.push({ from: since, to: at - took, kind: "hold", bad: false, open: false, label: "Held back", detail: "before the next start" });
+        if (took) bar("work", at - took);
+        running.set(name, at);
+        break;
+      }
+      case "Exited": {
+        bar("run", running.get(name) ?? at - took, step.warning ?? false);
+        running.delete(name);
+        exited.set(name, at);
+        break;
+      }
+      case "Ready":
+        ready ??= at;
+        mark(lane, step, at);
+        break;
+      default:
+        mark(lane, step, at);
+    }
+  }
+  const goesOn = (name: string, from: number, kind: "run" | "pull", label: string) =>
+    lanes.get(name)?.bars.push({ from, to: Math.max(now, from), kind, bad: false, open: true, label, detail: "" });
+  for (const [name, from] of pulling) goesOn(name, from, "pull", "Pulling");
+  for (const [name, from] of running) goesOn(name, from, "run", "Running");
+  return { lanes: [...lanes.values()], end, ready };
+}
+
+function mark(lane: Lane, step: Step, at: number): void {
+  const last = lane.marks.at(-1);
+  if (last && last.label === step.what && last.detail === step.message) {
+    last.count++;
+    last.at = at;
+    return;
+  }
+  lane.marks.push({ at, bad: step.warning ?? false, label: step.what ?? "", detail: step.message ?? "", count: 1 });
+}
+
+/** ticks are round times within a span, about so many. */
+export function ticks(from: number, to: number, about: number): number[] {
+  const rough = (to - from) / about;
+  if (!(rough > 0)) return [from];
+  const steps = [1, 2, 5, 10].map((n) => n * 10 ** Math.floor(Math.log10(rough)));
+  const clockwise = [15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 43_200, 86_400];
+  const step = (rough < 10 ? steps : clockwise).find((s) => s >= rough) ?? Math.ceil(rough / 86_400) * 86_400;
+  const found: number[] = [];
+  for (let t = Math.ceil(from / step) * step; t <= to + 1e-9; t += step) found.push(Number(t.toPrecision(12)));
+  return found;
+}

@@ -1,0 +1,44 @@
+// Where the page is. Paths are real, so links can be kept and sent.
+import { signal } from "@preact/signals";
+
+const base = "/ui";
+
+export interface Place {
+  path: string[]; // decoded
+  query: URLSearchParams;
+}
+
+function read(): Place {
+  const path = location.pathname.slice(base.length).split("/").filter(Boolean).map(decodeURIComponent);
+  return { path, query: new URLSearchParams(location.search) };
+}
+
+export const place = signal<Place>(read());
+
+export const hrefOf = (...path: string[]) => `${base}/${path.map(encodeURIComponent).join("/")}`;
+
+export function go(href: string, replace = false): void {
+  history[replace ? "replaceState" : "pushState"](null, "", href);
+  place.value = read();
+  if (!replace) scrollTo(0, 0);
+}
+
+/** setQuery changes one parameter of the address, in place. */
+export function setQuery(name: string, value: string): void {
+  const query = new URLSearchParams(location.search);
+  if (value) query.set(name, value);
+  else query.delete(name);
+  go(location.pathname + (query.size ? `?${query}` : ""), true);
+}
+
+export function listen(): void {
+  addEventListener("popstate", () => (place.value = read()));
+  addEventListener("click", (event) => {
+    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    const anchor = (event.target as Element).closest?.("a[href]");
+    const href = anchor?.getAttribute("href") ?? "";
+    if (!href.startsWith(`${base}/`) || anchor?.hasAttribute("download")) return;
+    event.preventDefault();
+    go(href);
+  });
+}

@@ -1,0 +1,69 @@
+// Who looks at the page, and what they may do.
+import { computed, signal } from "@preact/signals";
+import { ApiError, get, request } from "../api/request";
+
+export type Verb = "read" | "write" | "exec" | "admin";
+
+export interface Session {
+  name: string;
+  role: string;
+  via: string;
+  can: Verb[];
+  /** There are watches and logs; the read-only port has none. */
+  live: boolean;
+}
+
+/** undefined: not known yet; null: nobody. */
+export const session = signal<Session | null | undefined>(undefined);
+export const signInProblem = signal("");
+
+/** acting is off at first: looking around cannot break anything. */
+export const acting = signal(false);
+
+export const may = (verb: Verb) => session.value?.can.includes(verb) ?? false;
+export const mayAct = computed(() => may("write") || may("exec"));
+export const canWrite = computed(() => acting.value && may("write"));
+export const canExec = computed(() => acting.value && may("exec"));
+
+/** codeOf is the code of a link, which is good once: it leaves the address at once. */
+function takeCode(): string {
+  const code = new URLSearchParams(location.hash.slice(1)).get("code") ?? "";
+  if (code) history.replaceState(null, "", location.pathname + location.search);
+  return code;
+}
+
+export async function findSession(): Promise<void> {
+  const code = takeCode();
+  if (code && (await signIn({ code }))) return;
+  try {
+    session.value = await get<Session>("/ui/session");
+    signInProblem.value = "";
+  } catch (error) {
+    if (error instanceof ApiError && error.http === 401) session.value = null;
+    else throw error;
+  }
+}
+
+export async function signIn(proof: { code: string } | { token: string }): Promise<boolean> {
+  try {
+    session.value = await request<Session>("POST", "/ui/session", JSON.stringify(proof));
+    signInProblem.value = "";
+    return true;
+  } catch (error) {
+    signInProblem.value = error instanceof Error ? error.message : String(error);
+    return false;
+  }
+}
+
+export async function signOut(): Promise<void> {
+  await request("DELETE", "/ui/session");
+  acting.value = false;
+  session.value = null;
+}
+
+/** lost is told by whoever is refused. */
+export function lost(): void {
+  signInProblem.value = "Your session is over.";
+  acting.value = false;
+  session.value = null;
+}

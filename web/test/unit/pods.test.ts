@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import type { Pod } from "../../src/api/gen";
+import { find, type Wanted } from "../../src/pure/find";
+import { healthOf, whyOf } from "../../src/pure/health";
+import { fieldPath, manifestOf, placeOf } from "../../src/pure/manifest";
+
+const pod = (name: string, more: Partial<Pod> = {}): Pod => ({ namespace: "default", name, phase: "POD_PHASE_RUNNING", ...more });
+
+describe("healthOf", () => {
+  const cases: Array<[string, Pod, string]> = [
+    ["a ready pod is ready", pod("a", { ready: true }), "ready"],
+    ["one that is being made is starting", pod("a", { phase: "POD_PHASE_PENDING", reason: "ContainerCreating" }), "starting"],
+    ["one that crashes is in trouble", pod("a", { reason: "CrashLoopBackOff" }), "failing"],
+    ["one that goes is leaving, whatever else it is", pod("a", { ready: true, deletionDeadline: "2026-01-01T00:00:00Z" }), "leaving"],
+    ["one that has ended well is done", pod("a", { phase: "POD_PHASE_SUCCEEDED", reason: "Completed" }), "done"],
+    ["one that has not has failed", pod("a", { phase: "POD_PHASE_FAILED", reason: "Evicted" }), "failed"],
+  ];
+  it.each(cases)("%s", (_, given, want) => expect(healthOf(given)).toBe(want));
+});
+
+describe("whyOf", () => {
+  it("tells of the exit before the waiting", () => {
+    const object = {
+      status: {
+        containerStatuses: [
+          {
+            name: "main",
+            state: { waiting: { reason: "CrashLoopBackOff", message: "back-off 20s restarting failed container" } },
+            lastState: { terminated: { exitCode: 137, reason: "OOMKilled", message: "out of memory\n" } },
+          },
+        ],
+      },
+    };
+    expect(whyOf(pod("a", { reason: "CrashLoopBackOff", message: "back-off", object }))).toBe("main: OOMKilled, exit code 137 · out of memory · next start held back for 20s");
+  });
+});
+
+describe("find", () => {
+  const pods = [
+    pod("web", { ready: true, restarts: 0, acceptedAt: "2026-01-03T00:00:00Z" }),
+    pod("worker", { reason: "CrashLoopBackOff", restarts: 7, acceptedAt: "2026-01-01T00:00:00Z" }),
+    pod("db", { namespace: "data", ready: true, restarts: 1, acceptedAt: "2026-01-02T00:00:00Z", object: { metadata: { labels: { app: "postgres" } } } }),
+  ];
+  const wanted = (more: Partial<Wanted>): Wanted => ({ text: "", health: "", sort: "health", down: false, ...more });
+  const cases: Array<[string, Partial<Wanted>, string[]]> = [
+    ["trouble comes first, then names", {}, ["worker", "db", "web"]],
+    ["a word of a reason", { text: "crashloop" }, ["worker"]],
+    ["a label", { text: "app=postgres" }, ["db"]],
+    ["every word counts", { text: "data postgres" }, ["db"]],
+    ["a name with its namespace", { text: "default/w" }, ["worker", "web"]],
+    ["a state", { health: "ready" }, ["db", "web"]],
+    ["most restarts first", { sort: "restarts" }, ["worker", "db", "web"]],
+    ["youngest first", { sort: "age" }, ["web", "db", "worker"]],
+    ["and the other way", { sort: "age", down: true }, ["worker", "db", "web"]],
+  ];
+  it.each(cases)("%s", (_, want, names) => expect(find(pods, wanted(want)).map((p) => p.name)).toEqual(names));
+  it("sorts by name backwards, namespaces first", () => expect(find(pods, wanted({ sort: "name", down: true })).map((p) => p.name)).toEqual(["worker", "web", "db"]));
+});
+
+describe("places", () => {
+  it("reads field paths", () => expect(fieldPath("spec.containers[0].env[12].name")).toEqual(["spec", "containers", 0, "env", 12, "name"]));
+  it("reads where a violation is", () =>
+    expect(placeOf("document 1 (Pod default/x): spec.containers[0].imag")).toEqual({ document: 1, path: ["spec", "containers", 0, "imag"] }));
+});
+
+describe("manifestOf", () => {
+  it("leaves out what the node has filled in", () => {
+    const object = {
+      metadata: { name: "a", namespace: "b", uid: "x", labels: { app: "a" } },
+      spec: { nodeName: "n", containers: [{ name: "c", image: "i", resources: {}, terminationMessagePolicy: "File" }], securityContext: {} },
+      status: { phase: "Running" },
+    };
+    expect(manifestOf(pod("a", { object }))).toBe(
+      "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  namespace: b\n  labels:\n    app: a\nspec:\n  containers:\n  - name: c\n    image: i\n",
+    );
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { LineParser, merge, Ring, split } from "../../src/pure/ring";
+
+describe("Ring", () => {
+  it("keeps the last lines, and their numbers", () => {
+    const ring = new Ring({ lines: 3, chars: 1000, line: 100 });
+    for (let i = 0; i < 10_000; i++) ring.push("", 0, `line ${i}`);
+    expect([...ring.lines()].map((l) => l.text)).toEqual(["line 9997", "line 9998", "line 9999"]);
+    expect(ring.at(0)?.id).toBe(9997);
+    expect(ring.indexOf(9998)).toBe(1);
+    expect(ring.dropped).toBe(9997);
+  });
+  it("is bounded in size as well", () => {
+    const ring = new Ring({ lines: 1000, chars: 50, line: 20 });
+    for (let i = 0; i < 100; i++) ring.push("", 0, "x".repeat(15));
+    expect(ring.length).toBe(3);
+  });
+  it("cuts a line that has no end, and says by how much", () => {
+    const ring = new Ring({ lines: 10, chars: 1000, line: 20 });
+    ring.push("", 0, "x".repeat(1_000_000));
+    expect(ring.at(0)).toMatchObject({ text: "x".repeat(20), cut: 999_980 });
+  });
+});
+
+describe("LineParser", () => {
+  it("makes lines of pieces cut anywhere", () => {
+    const parser = new LineParser();
+    expect([...parser.push("on"), ...parser.push("e\ntwo\nth"), ...parser.push("ree"), ...parser.end()]).toEqual(["one", "two", "three"]);
+    expect(parser.end()).toEqual([]);
+  });
+  it("does not wait for ever for the end of a line", () => {
+    const parser = new LineParser(10);
+    expect(parser.push("x".repeat(25))).toEqual(["x".repeat(25)]);
+  });
+});
+
+describe("split", () => {
+  it("takes the time off", () =>
+    expect(split("2026-11-21T10:42:29.062582670Z hello world")).toEqual({ time: "2026-11-21T10:42:29.062582670Z", text: "hello world" }));
+  it("leaves what has none", () => expect(split("hello")).toEqual({ time: "", text: "hello" }));
+});
+
+describe("merge", () => {
+  it("orders by time, and keeps what has none behind its own", () => {
+    const a = [
+      { time: "2026-01-01T00:00:00.1Z", source: 0, text: "a1" },
+      { time: "", source: 0, text: "a2" },
+      { time: "2026-01-01T00:00:00.3Z", source: 0, text: "a3" },
+    ];
+    const b = [{ time: "2026-01-01T00:00:00.25Z", source: 1, text: "b1" }];
+    expect(merge([a, b]).map((l) => l.text)).toEqual(["a1", "a2", "b1", "a3"]);
+  });
+});

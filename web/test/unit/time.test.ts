@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import { EventParser } from "../../src/pure/sse";
+import { formsOf } from "../../src/pure/forms";
+import { age, bytes, span } from "../../src/pure/time";
+import { chart, ticks } from "../../src/pure/timeline";
+import { seen } from "../../src/parts/virtual";
+
+describe("age", () => {
+  const cases: Array<[number, string]> = [[0, "0s"], [-5, "0s"], [59, "59s"], [60, "1m"], [61, "1m 1s"], [3599, "59m"], [3660, "1h 1m"], [86_400, "24h"], [200_000, "2d"]];
+  it.each(cases)("%d s", (s, want) => expect(age(s * 1000)).toBe(want));
+});
+
+describe("span", () => {
+  const cases: Array<[number, string]> = [[0.0005, "500 µs"], [0.0063, "6.3 ms"], [0.25, "250 ms"], [3.049, "3.05 s"], [42.31, "42.3 s"], [90, "1m 30s"]];
+  it.each(cases)("%d", (s, want) => expect(span(s)).toBe(want));
+});
+
+it("counts bytes in binary units", () => expect([bytes(10), bytes(2048), bytes(700 << 20)]).toEqual(["10 B", "2.0 KiB", "700 MiB"]));
+
+describe("EventParser", () => {
+  it("reads events cut anywhere, and no comments", () => {
+    const parser = new EventParser();
+    const text = ":\n\nid: 5\nevent: ADDED\ndata: {\"a\":1}\n\n:\n\nevent: error\ndata: x\n\n";
+    expect([...text].flatMap((c) => parser.push(c))).toEqual([{ event: "ADDED", data: '{"a":1}' }, { event: "error", data: "x" }]);
+  });
+});
+
+describe("chart", () => {
+  const steps = [
+    { what: "Accepted", sinceAccepted: "0s" },
+    { what: "Pulling", container: "a", sinceAccepted: "0.1s" },
+    { what: "SandboxCreated", sinceAccepted: "0.2s", took: "0.1s" },
+    { what: "Pulled", container: "a", sinceAccepted: "1s", took: "0.9s" },
+    { what: "Started", container: "a", sinceAccepted: "1.2s", took: "0.1s" },
+    { what: "Ready", sinceAccepted: "1.3s" },
+    { what: "Exited", container: "a", sinceAccepted: "5s", warning: true },
+    { what: "Started", container: "a", sinceAccepted: "15s", took: "0.1s" },
+  ];
+  it("draws how long each thing took, and what goes on", () => {
+    const { lanes, ready } = chart(steps, ["a"], 20);
+    expect(ready).toBe(1.3);
+    expect(lanes.map((l) => l.name)).toEqual(["", "a"]);
+    const bars = lanes[1]!.bars.map((b) => [b.kind, Number(b.from.toFixed(2)), b.to, b.bad, b.open]);
+    expect(bars).toEqual([
+      ["pull", 0.1, 1, false, false],
+      ["work", 1.1, 1.2, false, false],
+      ["run", 1.2, 5, true, false],
+      ["hold", 5, 14.9, false, false],
+      ["work", 14.9, 15, false, false],
+      ["run", 15, 20, false, true],
+    ]);
+  });
+  it("shows an image that is still on its way", () => {
+    const { lanes } = chart(steps.slice(0, 3), ["a"], 4);
+    expect(lanes[1]!.bars).toMatchObject([{ kind: "pull", from: 0.1, to: 4, open: true }]);
+  });
+  it("has round ticks", () => expect(ticks(0, 0.9, 5)).toEqual([0, 0.2, 0.4, 0.6, 0.8]));
+});
+
+describe("seen", () => {
+  it("draws a window and some around it", () => expect(seen(3400, 340, 34, 500, 8)).toEqual({ first: 92, count: 26 }));
+  it("stays within the list", () => expect(seen(99_999, 340, 34, 5, 8)).toEqual({ first: 4, count: 1 }));
+  it("takes an empty list", () => expect(seen(0, 340, 34, 0)).toEqual({ first: 0, count: 0 }));
+});
+
+describe("formsOf", () => {
+  const origin = "https://node:10250";
+  it("quotes for a shell", () => {
+    const { curl } = formsOf({ method: "POST", path: "/v1/x?a=b&c=d", rpc: "S/M", message: {}, json: { a: "it's" } }, origin);
+    expect(curl).toBe(`curl --cacert ca.crt -H "Authorization: Bearer $TOKEN" -X POST -d '{"a":"it'\\''s"}' \\\n  'https://node:10250/v1/x?a=b&c=d'`);
+  });
+  it("names the method for grpcurl", () =>
+    expect(formsOf({ method: "GET", path: "/v1/pods", rpc: "PodsService/ListPods", message: {} }, origin).grpcurl).toContain("node:10250 node.v1.PodsService/ListPods"));
+});

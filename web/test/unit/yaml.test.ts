@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { pieces, toYaml } from "../../src/pure/yaml";
+
+describe("toYaml", () => {
+  const values: Array<[string, unknown]> = [
+    ["a pod", { apiVersion: "v1", metadata: { name: "a", labels: { app: "b" } }, spec: { containers: [{ name: "c", command: ["sh", "-c", "echo hi; exit 1"], ports: [{ containerPort: 80 }] }] } }],
+    ["strings that look like something else", { a: "true", b: "1", c: "null", d: "1.5", e: "", f: "- x", g: "a: b", h: "# no", i: "yes", j: "0x1f", k: ".5", l: "a:" }],
+    ["several lines", { a: "one\ntwo\n", b: "one\ntwo", c: "one\n\nthree\n\n", d: " led by a blank\n" }],
+    ["empty things", { a: [], b: {}, c: null, d: [[], {}], e: [[1, 2], [3]] }],
+    ["odd keys", { "a.b/c": 1, "": 2, "x y": 3, "true": 4, "a: b": 5 }],
+    ["control characters", { a: "\u0000\u001b[31m", b: "\u202e" }],
+    ["a list of lists", [[{ a: 1, b: [2] }], "x"]],
+    ["a word", "word"],
+  ];
+  it.each(values)("%s comes back as it was", (_, value) => {
+    expect(parse(toYaml(value))).toEqual(value);
+  });
+  it("looks as kubectl prints it", () => {
+    expect(toYaml({ spec: { containers: [{ name: "a", image: "b:1" }] } })).toBe("spec:\n  containers:\n  - name: a\n    image: b:1\n");
+  });
+});
+
+describe("pieces", () => {
+  it("splits without losing a character", () => {
+    for (const line of ["a: b", "  - name: x", "- x", "  |", 'a: "b: c"', "", "a:", "plain text", '"a: b": c', "key: 12"]) {
+      expect(pieces(line).map((p) => p.text).join("")).toBe(line);
+    }
+    expect(pieces("  a: 12").map((p) => p.kind)).toEqual(["mark", "key", "value"]);
+  });
+});
