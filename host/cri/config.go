@@ -39,7 +39,7 @@ type Config struct {
 // Run is a run of a container that is about to be made.
 type Run struct {
 	Pod       *node.Pod
-	Container *corev1.Container
+	Container *corev1.Container // with every choice in its mounts made
 	Attempt   uint32
 	Name      PodName
 	IPs       []string // of the pod

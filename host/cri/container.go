@@ -59,10 +59,10 @@ func (r *Runtime) createRequest(
 	if in.user, err = r.imageUserFor(ctx, in); err != nil {
 		return nil, err
 	}
-	in.mounts, err = r.config.Mounts(Run{
-		Pod: pod, Container: c, Attempt: a.Attempt, Name: nameOf(pod.Object, r.config.DNS.Domain), IPs: in.podIPs,
-	})
-	if err != nil {
+	if in.env, err = environment(in, r.config.Machine, r.config.Objects); err != nil {
+		return nil, err
+	}
+	if in.mounts, err = r.mountsFor(ctx, pod, in); err != nil {
 		return nil, err
 	}
 	config, err := containerConfig(r.config, in)

@@ -19,6 +19,7 @@ type containerInput struct {
 	image   string // id
 	podIPs  []string
 	user    *imageUser // nil: nobody has to know
+	env     *variables
 	mounts  []*runtimeapi.Mount
 }
 
@@ -30,11 +31,7 @@ type imageUser struct {
 
 // containerConfig is what the runtime gets to know of a container.
 func containerConfig(config Config, in containerInput) (*runtimeapi.ContainerConfig, error) {
-	c := in.spec
-	env, err := environment(in, config.Machine, config.Objects)
-	if err != nil {
-		return nil, err
-	}
+	c, env := in.spec, in.env
 	annotations, err := containerAnnotations(in.pod, c, in.attempt, config.Hash(c))
 	if err != nil {
 		return nil, err

@@ -145,34 +145,52 @@ func (v *variables) expandAll(texts []string) []string {
 // expand puts variables in for $(NAME). $$ stands for one dollar sign; what names
 // no variable stays as it is.
 func (v *variables) expand(text string) string {
+	expanded, _ := v.expandNoting(text)
+	return expanded
+}
+
+// expandKnown is expand where each name has to be known.
+func (v *variables) expandKnown(text string) (string, error) {
+	expanded, unknown := v.expandNoting(text)
+	if len(unknown) > 0 {
+		return "", fmt.Errorf("there is no variable %s: %w", strings.Join(unknown, ", "), node.ErrNotFound)
+	}
+	return expanded, nil
+}
+
+func (v *variables) expandNoting(text string) (expanded string, unknown []string) {
 	if !strings.Contains(text, "$") {
-		return text
+		return text, nil
 	}
 	var b strings.Builder
 	for {
 		before, after, found := strings.Cut(text, "$")
 		b.WriteString(before)
 		if !found {
-			return b.String()
+			return b.String(), unknown
 		}
-		written, rest := v.expandOne(after)
+		written, rest, name := v.expandOne(after)
+		if name != "" {
+			unknown = append(unknown, name)
+		}
 		b.WriteString(written)
 		text = rest
 	}
 }
 
-// expandOne reads what follows a dollar sign: what to write, and what is left.
-func (v *variables) expandOne(after string) (written, rest string) {
+// expandOne reads what follows a dollar sign: what to write, what is left, and the
+// name that no variable has.
+func (v *variables) expandOne(after string) (written, rest, unknown string) {
 	if rest, ok := strings.CutPrefix(after, "$"); ok {
-		return "$", rest
+		return "$", rest, ""
 	}
 	if inner, ok := strings.CutPrefix(after, "("); ok {
 		if name, rest, closed := strings.Cut(inner, ")"); closed {
 			if value, known := v.values[name]; known {
-				return value, rest
+				return value, rest, ""
 			}
-			return "$(" + name + ")", rest
+			return "$(" + name + ")", rest, name
 		}
 	}
-	return "$", after
+	return "$", after, ""
 }

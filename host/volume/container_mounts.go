@@ -13,7 +13,7 @@ import (
 )
 
 // Mounts are what a container of a pod has to have mounted. Its volumes are laid
-// out by then.
+// out by then, and what its mounts leave open is decided.
 func (t *Tree) Mounts(pod *node.Pod, c *corev1.Container) ([]*runtimeapi.Mount, error) {
 	var mounts []*runtimeapi.Mount
 	for i := range c.VolumeMounts {
@@ -51,11 +51,24 @@ func (t *Tree) mount(pod *corev1.Pod, c *corev1.Container, index int) (*runtimea
 		source = part.target
 	}
 	return &runtimeapi.Mount{
-		ContainerPath:  path.Join("/", m.MountPath),
-		HostPath:       source,
-		Readonly:       m.ReadOnly || kind.content, // a container must not write what the node will
-		SelinuxRelabel: at.volume.HostPath == nil,
+		ContainerPath:     path.Join("/", m.MountPath),
+		HostPath:          source,
+		Readonly:          m.ReadOnly || kind.content, // a container must not write what the node will
+		RecursiveReadOnly: m.RecursiveReadOnly != nil && *m.RecursiveReadOnly != corev1.RecursiveReadOnlyDisabled,
+		SelinuxRelabel:    at.volume.HostPath == nil,
+		Propagation:       propagation(m.MountPropagation),
 	}, nil
+}
+
+func propagation(mode *corev1.MountPropagationMode) runtimeapi.MountPropagation {
+	switch {
+	case mode == nil:
+	case *mode == corev1.MountPropagationHostToContainer:
+		return runtimeapi.MountPropagation_PROPAGATION_HOST_TO_CONTAINER
+	case *mode == corev1.MountPropagationBidirectional:
+		return runtimeapi.MountPropagation_PROPAGATION_BIDIRECTIONAL
+	}
+	return runtimeapi.MountPropagation_PROPAGATION_PRIVATE
 }
 
 // mountPoints are the directories in a volume on which containers mount others.

@@ -12,6 +12,7 @@
 //	empty_dir.go, ...     one file a kind
 //	content.go            what configMap, secret, downwardAPI and projected hold
 //	payload.go            files that change all at once
+//	group.go              fsGroup
 //	container_mounts.go   what a container gets to see, subPath in sub_path.go
 //	teardown.go           unmount before remove, and never remove across a mount
 //

@@ -36,7 +36,7 @@ func (t *Tree) setUpEmptyDir(at place) error {
 	default:
 		return fmt.Errorf("medium %q: %w", source.Medium, node.ErrUnsupported)
 	}
-	return chmod(at.dir, mode)
+	return at.setMode(mode, groupAll)
 }
 
 // memorySize bounds a volume in memory: by its own limit, and by what its pod or

@@ -23,9 +23,10 @@ import (
 type payload map[string]file
 
 type file struct {
-	data []byte
-	mode fs.FileMode
-	user int // that owns it
+	data  []byte
+	mode  fs.FileMode
+	user  int // that owns it
+	group int
 }
 
 // like is the file with another mode or owner, where one is given.
@@ -42,7 +43,7 @@ func (f file) like(mode *int32, user *int64) file {
 // same says whether a file on the disk is as wanted, its data apart.
 func (f file) same(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && info.Mode() == f.mode && int(stat.Uid) == f.user && info.Size() == int64(len(f.data))
+	return ok && info.Mode() == f.mode && int(stat.Uid) == f.user && int(stat.Gid) == f.group && info.Size() == int64(len(f.data))
 }
 
 const (
@@ -133,7 +134,7 @@ func (f file) write(root *os.Root, name string) error {
 	if err := root.WriteFile(name, f.data, 0o600); err != nil {
 		return err
 	}
-	if err := root.Chown(name, f.user, 0); err != nil {
+	if err := root.Chown(name, f.user, f.group); err != nil {
 		return err
 	}
 	return root.Chmod(name, f.mode)

@@ -26,8 +26,8 @@ func (t *Tree) write(at place, v *corev1.ProjectedVolumeSource) error {
 	if err != nil {
 		return err
 	}
-	if err := chmod(at.dir, 0o755); err != nil {
+	if err := at.setMode(0o755, groupEnters); err != nil {
 		return err
 	}
-	return files.write(at.dir, mountPoints(at.pod, at.volume.Name))
+	return files.shared(at.pod).write(at.dir, mountPoints(at.pod, at.volume.Name))
 }

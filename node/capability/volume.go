@@ -63,9 +63,9 @@ func mountRules(at string) []rule {
 		honoured(at+"mountPath", ""),
 		honoured(at+"readOnly", ""),
 		honoured(at+"subPath", "what is not there is made; in a volume that the node writes an empty directory stands for it"),
-		refuses(at+"subPathExpr", "the whole volume would be mounted"),
-		refuses(at+"mountPropagation", "mounts would not be seen on the other side").unless(corev1.MountPropagationNone),
-		refuses(at+"recursiveReadOnly", "what is mounted in the volume would stay writable").unless(corev1.RecursiveReadOnlyDisabled),
+		honoured(at+"subPathExpr", "as subPath, with the container's variables in it"),
+		honoured(at+"mountPropagation", "other than None only where what is mounted lies on a shared mount of the host"),
+		honoured(at+"recursiveReadOnly", "where the runtime can; else Enabled keeps the container from starting"),
 		refuses(at+"bindMountOptions", "they would not hold"),
 	}
 }

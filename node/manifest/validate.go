@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"math"
+	"regexp"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -26,6 +27,8 @@ func Validate(pod *corev1.Pod) field.ErrorList {
 	return c.errs
 }
 
+var fitUID = regexp.MustCompile(`^[A-Za-z0-9][-_.A-Za-z0-9]{0,127}$`)
+
 // metadata checks names, labels, annotations and owners.
 func (c *check) metadata(at *field.Path) {
 	meta := c.pod.ObjectMeta
@@ -38,11 +41,20 @@ func (c *check) metadata(at *field.Path) {
 		meta.Name = "unnamed" // to check the rest without a second error
 	}
 	c.errs = append(c.errs, apivalidation.ValidateObjectMeta(&meta, true, apivalidation.NameIsDNSSubdomain, at)...)
+	c.uid(at.Child("uid"), string(meta.UID))
 	annotations := at.Child("annotations")
 	if _, mirror := meta.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
 		c.refused(annotations.Key(corev1.MirrorPodAnnotationKey), "is written by the node")
 	}
 	c.profileAnnotations(annotations)
+}
+
+// uid checks a UID that a manifest brings along. The pod's directories are called
+// by it, its cgroup and its logs too.
+func (c *check) uid(at *field.Path, uid string) {
+	if uid != "" && !fitUID.MatchString(uid) {
+		c.bad(at, uid, "must be at most 128 letters, digits, '-', '_' or '.', and begin with a letter or digit")
+	}
 }
 
 // lifetime checks how the pod as a whole starts, restarts and ends.

@@ -39,6 +39,8 @@ func TestValidateRefuses(t *testing.T) {
 		"a namespace with a dot":       {patch{meta: "namespace: a.b"}, "metadata.namespace", "must not contain dots"},
 		"a mirror pod's annotation":    {patch{meta: "annotations: {kubernetes.io/config.mirror: x}"}, "metadata.annotations[kubernetes.io/config.mirror]", "written by the node"},
 		"a profile of no container":    {patch{meta: "annotations: {container.apparmor.security.beta.kubernetes.io/x: unconfined}"}, "metadata.annotations[container.apparmor.security.beta.kubernetes.io/x]", "must name a container"},
+		"a UID that leads elsewhere":   {patch{meta: "uid: ../../etc"}, "metadata.uid", "letters, digits"},
+		"a UID that hides":             {patch{meta: "uid: .gone-x"}, "metadata.uid", "begin with"},
 		"an owner without a UID":       {patch{meta: "ownerReferences: [{apiVersion: v1, kind: A, name: a}]"}, "metadata.ownerReferences[0].uid", "must not be empty"},
 		"a finalizer that is no name":  {patch{meta: "finalizers: [a b]"}, "metadata.finalizers", "name part must consist"},
 		// lifetime

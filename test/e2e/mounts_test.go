@@ -1,0 +1,142 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/test/claim"
+)
+
+// shared is a pod whose containers share a volume by their group, and mounts on
+// the host by propagation.
+const shared = `apiVersion: v1
+kind: Pod
+metadata:
+  name: shared
+spec:
+  terminationGracePeriodSeconds: 1
+  securityContext: {fsGroup: 5000}
+  volumes:
+  - {name: data, emptyDir: {}}
+  - {name: settings, configMap: {name: settings, defaultMode: 0400}}
+  - {name: host, hostPath: {path: HOST, type: Directory}}
+  containers:
+  - name: one
+    image: nodal.test/busybox:1
+    command: [sh, -c, "umask 7 && echo one >/data/file && exec sleep 1000"]
+    securityContext: {runAsUser: 1001, runAsGroup: 1001}
+    env: [{name: ME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]
+    volumeMounts:
+    - {name: data, mountPath: /data}
+    - {name: data, mountPath: /mine, subPathExpr: "parts/$(ME)"}
+    - {name: settings, mountPath: /settings}
+    - {name: host, mountPath: /host}
+  - name: two
+    image: nodal.test/busybox:1
+    command: [sh, -c, "exec sleep 1000"]
+    securityContext: {runAsUser: 1002, runAsGroup: 1002}
+    volumeMounts:
+    - {name: data, mountPath: /data}
+    - {name: host, mountPath: /host, mountPropagation: HostToContainer}
+  - name: mounter
+    image: nodal.test/busybox:1
+    command: [sh, -c, "exec sleep 1000"]
+    securityContext: {privileged: true}
+    volumeMounts:
+    - {name: host, mountPath: /host, mountPropagation: Bidirectional}
+    - {name: host, mountPath: /shallow, readOnly: true, mountPropagation: HostToContainer}
+    - {name: host, mountPath: /deep, readOnly: true, recursiveReadOnly: IfPossible}
+`
+
+// sharedMount is a mount of the host whose mounts others see.
+func sharedMount(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		// What a container has mounted there goes with it.
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := unix.Mount("", dir, "", unix.MS_SHARED, ""); err != nil {
+		t.Fatal(err)
+	}
+	inner := filepath.Join(dir, "before")
+	if err := os.Mkdir(inner, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", inner, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// announcesRecursiveReadOnly says whether the runtime's usual handler can do it.
+func (n *node) announcesRecursiveReadOnly() bool {
+	n.t.Helper()
+	reply, err := n.rt.CRI().Status(n.t.Context(), &runtimev1.StatusRequest{})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return slices.ContainsFunc(reply.GetRuntimeHandlers(), func(h *runtimev1.RuntimeHandler) bool {
+		return h.GetName() == "" && h.GetFeatures().GetRecursiveReadOnlyMounts()
+	})
+}
+
+func TestMountsAsTheyAreAskedFor(t *testing.T) {
+	claim.Shows(t, "Volumes",
+		"an fsGroup lets containers of different users share a volume and read its files",
+		"a subPathExpr mounts the part that the container's variables name",
+		"a mount that a container makes reaches the host and other containers by mountPropagation, and no others",
+		"recursiveReadOnly holds for what is mounted in a volume where the runtime can, and is refused where it cannot",
+	)
+	n := start(t)
+	host := filepath.Join(n.Root(), "on-the-host")
+	sharedMount(t, host)
+	n.apply(settingsMap("fast") + "---\n" + strings.Replace(shared, "HOST", host, 1))
+	n.waitRunning("shared")
+	deep := "0\n"
+	if n.announcesRecursiveReadOnly() {
+		deep = "1\n"
+	}
+	for _, c := range []struct{ container, script, want string }{
+		{"one", "id -G; stat -c '%a %g' /data; cat /settings/mode", "1001 5000\n2777 5000\nfast"},
+		{"two", "cat /data/file && echo two >>/data/file && stat -c '%u:%g' /data/file", "one\n1001:5000\n"},
+		{"one", "touch /mine/x; ls /data/parts/shared", "x\n"},
+		{"mounter", "mkdir /host/new && mount -t tmpfs tmpfs /host/new && touch /host/new/here; ls /host/new", "here\n"},
+		{"two", "ls /host/new", "here\n"},
+		{"one", "ls /host/new", ""},
+		{"mounter", "touch /shallow/x 2>/dev/null; echo $?; touch /shallow/before/x 2>/dev/null; echo $?", "1\n0\n"},
+		{"mounter", "touch /deep/x 2>/dev/null; echo $?; touch /deep/before/x 2>/dev/null; echo $?", "1\n" + deep},
+	} {
+		if got := n.inside("shared", c.container, c.script); got != c.want {
+			t.Errorf("%s in %s: got %q, want %q", c.script, c.container, got, c.want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(host, "new/here")); err != nil {
+		t.Errorf("on the host: %v", err)
+	}
+
+	n.apply(strings.NewReplacer("name: shared", "name: deep", "IfPossible", "Enabled", "HOST", host).Replace(shared))
+	if deep == "1\n" {
+		n.waitRunning("deep")
+	} else {
+		n.wait("deep", "it is refused", func(p *corev1.Pod) bool {
+			w := containerStatus(p, "mounter").State.Waiting
+			return w != nil && w.Reason == "CreateContainerConfigError" && strings.Contains(w.Message, "recursive read-only mounts are not supported")
+		})
+	}
+	n.deletePod("shared", "")
+	n.deletePod("deep", "")
+}
