@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node/limit"
 )
 
 // Action is one thing to do for a pod: plain data, one call, safe to repeat.
@@ -27,6 +29,7 @@ type Result struct {
 
 const (
 	targetSandbox = "sandbox"
+	targetCgroup  = "cgroup"
 	targetPod     = "pod"
 )
 
@@ -37,10 +40,18 @@ func ContainerTarget(container string) string { return "container/" + container 
 // VolumeTarget is where the faults of laying out a volume are found.
 func VolumeTarget(name string) string { return "volume/" + name }
 
+// CgroupTarget is where the faults of making the pod's cgroup are found.
+func CgroupTarget() string { return targetCgroup }
+
 // SandboxTarget is where the faults of sandbox actions are found.
 func SandboxTarget() string { return targetSandbox }
 
 type (
+	// SetUpCgroup makes the pod's own cgroup, or changes its limits.
+	SetUpCgroup struct{ Limits limit.Limits }
+	// TearDownCgroup removes it, and ends what is left in it.
+	TearDownCgroup struct{}
+
 	// RunSandbox makes and starts the pod's sandbox.
 	RunSandbox struct{ Attempt uint32 }
 	// InspectSandbox learns the sandbox's addresses.
@@ -111,6 +122,8 @@ type (
 	Release struct{}
 )
 
+func (SetUpCgroup) Target() string        { return targetCgroup }
+func (TearDownCgroup) Target() string     { return targetCgroup }
 func (RunSandbox) Target() string         { return targetSandbox }
 func (a InspectSandbox) Target() string   { return "inspect/" + a.ID }
 func (a StopSandbox) Target() string      { return "sandbox/" + a.ID }
@@ -129,6 +142,8 @@ func (a SetHealth) Target() string        { return "health/" + a.Container }
 func (SetResult) Target() string          { return targetPod }
 func (Release) Target() string            { return targetPod }
 
+func (a SetUpCgroup) String() string    { return "set up cgroup " + a.Limits.String() }
+func (TearDownCgroup) String() string   { return "tear down cgroup" }
 func (a RunSandbox) String() string     { return fmt.Sprintf("run sandbox attempt=%d", a.Attempt) }
 func (a InspectSandbox) String() string { return "inspect sandbox " + a.ID }
 func (a StopSandbox) String() string    { return "stop sandbox " + a.ID }

@@ -65,3 +65,9 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
+
+// Kubernetes' words for a pod's cgroup that cannot be made, or not be emptied.
+const (
+	FailedCreateCgroup = "FailedCreatePodContainer"
+	FailedKill         = "FailedKillPod"
+)

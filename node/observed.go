@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node/limit"
 )
 
 // Mark orders observations and effects on the agent's own logical clock. An
@@ -24,8 +26,10 @@ type Observed struct {
 	Faults     map[string]Fault  // by action target
 	Health     map[string]Health // by container, of its newest run
 	Volumes    map[string]string // version laid out, by name
+	Cgroup     *limit.Limits     // of the pod's own cgroup; nil: not known to be there
 
 	LogsGone    bool // the pod's log directory was removed
+	CgroupGone  bool // its cgroup was removed, and not made since
 	VolumesGone bool // its volumes were removed, and none was laid out since
 
 	// Known only while deciding:

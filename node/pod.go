@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node/limit"
 )
 
 // Key names a pod on this node. At any time at most one pod owns a key.
@@ -130,6 +132,8 @@ type Site struct {
 	HostIPs    []string
 	Runtime    string        // the runtime's name, as in containerd://ID
 	BackoffMax time.Duration // longest pause between restarts of a crashing container
+	Cgroups    bool          // each pod has a cgroup of its own
+	Limits     limit.Rules   // of these
 }
 
 // Rerun says whether a container that ended so is started again.

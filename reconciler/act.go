@@ -6,9 +6,11 @@ import (
 	"maps"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/limit"
 )
 
 // Runtime is the container runtime as the reconciler needs it.
@@ -29,6 +31,16 @@ type Logs interface {
 	RemoveRun(key node.Key, uid types.UID, container string, attempt uint32) error
 }
 
+// Cgroups is where the kernel is told what pods may use.
+type Cgroups interface {
+	// SetUp makes a pod's cgroup, or changes its limits.
+	SetUp(ctx context.Context, pod *corev1.Pod, limits limit.Limits) error
+	// TearDown removes a pod's cgroup, and ends what is left in it.
+	TearDown(ctx context.Context, uid types.UID) error
+	// Sweep does that for the pods that need not be kept.
+	Sweep(ctx context.Context, keep func(types.UID) bool) error
+}
+
 // Volumes is where pods' volumes lie.
 type Volumes interface {
 	// SetUp lays out a volume of a pod, or brings it up to date.
@@ -44,6 +56,7 @@ type Act struct {
 	Store   *node.Store
 	Runtime Runtime
 	Logs    Logs
+	Cgroups Cgroups // nil: pods have none
 	Volumes Volumes
 	Clock   func() time.Time
 }
@@ -59,6 +72,10 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 		return node.Result{}, a.setResult(key, pod.UID(), action)
 	case node.Release:
 		return node.Result{}, a.release(key, pod)
+	case node.SetUpCgroup:
+		return node.Result{}, a.Cgroups.SetUp(ctx, pod.Object, action.Limits)
+	case node.TearDownCgroup:
+		return node.Result{}, a.Cgroups.TearDown(ctx, pod.UID())
 	case node.SetUpVolume:
 		return node.Result{}, a.Volumes.SetUp(ctx, pod, action.Name)
 	case node.TearDownVolumes:

@@ -85,7 +85,7 @@ func reportFailure(o Outcome) (node.Event, bool) {
 	var failure *node.Failure
 	if errors.As(o.Err, &failure) {
 		switch failure.Reason {
-		case "FailedCreatePodSandBox", node.FailedMount, node.FailedUnmount: // Kubernetes' own events
+		case "FailedCreatePodSandBox", node.FailedCreateCgroup, node.FailedKill, node.FailedMount, node.FailedUnmount: // Kubernetes' own events
 			e.Reason = failure.Reason
 		default:
 			e.Message = failure.Reason + ": " + e.Message

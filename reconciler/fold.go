@@ -16,6 +16,10 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 	got := old.Clone()
 	delete(got.Faults, o.Action.Target())
 	switch a := o.Action.(type) {
+	case node.SetUpCgroup:
+		got.Cgroup, got.CgroupGone = &a.Limits, false
+	case node.TearDownCgroup:
+		got.Cgroup, got.CgroupGone = nil, true
 	case node.RunSandbox:
 		got.LogsGone = false
 		got.Sandboxes = slices.Insert(got.Sandboxes, 0, node.Sandbox{

@@ -72,6 +72,7 @@ func (t *Track) forget(successor bool) {
 	if successor {
 		got.Images, got.LogsGone = nil, false
 		got.Volumes, got.VolumesGone = nil, false
+		got.Cgroup, got.CgroupGone = nil, false
 	}
 	t.got = got
 }
@@ -201,6 +202,7 @@ func merge(old, seen *node.Observed, mark node.Mark) *node.Observed {
 	got.Health = healthOf(old, got)
 	got.LogsGone = old.LogsGone && got.Empty()
 	got.Volumes, got.VolumesGone = old.Volumes, old.VolumesGone
+	got.Cgroup, got.CgroupGone = old.Cgroup, old.CgroupGone
 	for i := range got.Sandboxes {
 		s := &got.Sandboxes[i]
 		for _, known := range old.Sandboxes {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/limit"
 	"nodal/reconciler"
 )
 
@@ -72,8 +73,10 @@ func newAgent(w *world, f *faults, j *journal) (*agent, error) {
 	}
 	return &agent{
 		world: w, faults: f, store: store, since: -1,
-		site:   node.Site{NodeName: "sim", Runtime: "sim", BackoffMax: time.Minute},
-		act:    reconciler.Act{Store: store, Runtime: w, Logs: noLogs{}, Volumes: volumes{w, store}, Clock: w.clock},
+		site: node.Site{NodeName: "sim", Runtime: "sim", BackoffMax: time.Minute, Cgroups: true, Limits: limit.Rules{Pids: 100}},
+		act: reconciler.Act{
+			Store: store, Runtime: w, Logs: noLogs{}, Cgroups: cgroups{w, store}, Volumes: volumes{w, store}, Clock: w.clock,
+		},
 		tracks: map[node.Key]*tracked{}, strays: map[node.Key]*node.Observed{}, dirty: map[node.Key]bool{},
 		freed: map[node.Key]node.Mark{},
 	}, nil

@@ -33,7 +33,7 @@ func local(a node.Action) bool {
 	case node.SetTally, node.SetHealth, node.SetResult, node.Release, node.RemoveLogs:
 		return true
 	}
-	return onVolumes(a)
+	return onDisk(a)
 }
 
 // submit sends a call on its way.
@@ -46,10 +46,10 @@ func (w *world) submit(c *call) {
 func (w *world) arrive(c *call) {
 	switch {
 	case c.settled:
-	case onVolumes(c.action) && c.fate.kind == Refuse:
+	case onDisk(c.action) && c.fate.kind == Refuse:
 		w.settle(c)
 		w.reply(c, node.Result{}, refused("Refused", "%s: injected", c.action))
-	case onVolumes(c.action):
+	case onDisk(c.action):
 		w.after(c.fate.work, func() { w.effect(c) })
 	case local(c.action):
 		w.effect(c)
@@ -158,6 +158,7 @@ func (w *world) note(c *call, made int) {
 	}
 	if _, ok := c.action.(node.RunSandbox); ok && w.made > made {
 		w.witness.sandboxMade(w, w.sandboxes[len(w.sandboxes)-1])
+		w.witness.boundBy(w, c.pod, w.sandboxes[len(w.sandboxes)-1])
 	}
 }
 
@@ -225,7 +226,7 @@ func (w *world) orphan(dead *agent, f *faults) {
 	for _, c := range slices.Clone(w.pending) {
 		if c.agent == dead && (local(c.action) || f.between(0, 2) < 1) {
 			w.settle(c)
-			if onVolumes(c.action) && f.between(0, 2) < 1 {
+			if onDisk(c.action) && f.between(0, 2) < 1 {
 				w.tear(c)
 			}
 		}

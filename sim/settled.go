@@ -70,6 +70,11 @@ func (s *simulation) leftovers() error {
 			return fmt.Errorf("volumes of uid %s are left over", uid)
 		}
 	}
+	for uid := range s.world.cgroups {
+		if !uids[uid] {
+			return fmt.Errorf("the cgroup of uid %s is left over", uid)
+		}
+	}
 	return nil
 }
 
@@ -87,7 +92,7 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 	if err != nil {
 		return err
 	}
-	if err := s.upToDate(l); err != nil {
+	if err := errors.Join(s.upToDate(l), s.held(l)); err != nil {
 		return err
 	}
 	for i := range l.object.Spec.InitContainers {

@@ -13,6 +13,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/intake"
+	"nodal/node/limit"
 	"nodal/reconciler"
 )
 
@@ -81,20 +82,22 @@ func (v volumes) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	return nil
 }
 
-// onVolumes says whether an action is the agent's own work on the machine's disk:
-// it takes time and may fail, and a crash may end it anywhere.
-func onVolumes(a node.Action) bool {
+// onDisk says whether an action is the agent's own work on the machine's disk, or in
+// its tree of cgroups: it takes time and may fail, and a crash may end it anywhere.
+func onDisk(a node.Action) bool {
 	switch a.(type) {
-	case node.SetUpVolume, node.TearDownVolumes:
+	case node.SetUpCgroup, node.TearDownCgroup, node.SetUpVolume, node.TearDownVolumes:
 		return true
 	}
 	return false
 }
 
-// tear is what a crash leaves of work on volumes that was under way.
+// tear is what a crash leaves of work on the disk that was under way.
 func (w *world) tear(c *call) {
 	have := w.volumes[c.pod.UID()]
 	switch a := c.action.(type) {
+	case node.SetUpCgroup:
+		w.cgroups[c.pod.UID()] = limit.Limits{}
 	case node.SetUpVolume:
 		if have != nil {
 			have[a.Name] = "half of it"
@@ -131,8 +134,10 @@ func (a *agent) sweep() {
 	for _, stray := range a.strays {
 		note(stray)
 	}
+	keep := func(uid types.UID) bool { return seen[uid] || a.store.Holds(uid) }
 	// This disk never fails.
-	_ = a.act.Volumes.Sweep(context.Background(), func(uid types.UID) bool { return seen[uid] || a.store.Holds(uid) })
+	_ = a.act.Cgroups.Sweep(context.Background(), keep)
+	_ = a.act.Volumes.Sweep(context.Background(), keep)
 }
 
 // watchOver looks at everything now and then, in case an event was lost.

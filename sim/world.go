@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/limit"
 )
 
 // world is the machine as it truly is: a runtime with its sandboxes and
@@ -23,7 +24,8 @@ type world struct {
 	reserved   map[string]bool // names in use, from the call's arrival on
 	images     map[string]bool
 	volumes    map[types.UID]map[string]string // what each was made from, by name
-	pending    []*call                         // whose effect may still come
+	cgroups    map[types.UID]limit.Limits
+	pending    []*call // whose effect may still come
 	made       int
 	witness    *witness
 	trace      *trace
@@ -76,6 +78,7 @@ func newWorld(s *schedule, r *rand.Rand, w *witness, t *trace) *world {
 	return &world{
 		schedule: s, rand: r, witness: w, trace: t,
 		reserved: map[string]bool{}, images: map[string]bool{}, volumes: map[types.UID]map[string]string{},
+		cgroups: map[types.UID]limit.Limits{},
 		changed: func(node.Key) {},
 	}
 }

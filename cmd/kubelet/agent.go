@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +53,7 @@ type agent struct {
 	runtime *runtime
 	own     *ownRuntime // nil: the runtime is somebody else's
 	files   podFiles
+	cgroups *podCgroups // nil: pods have none of their own
 	volumes *volume.Tree
 	guard   *auth.Authenticator // of the API
 
@@ -75,6 +75,9 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	if a.machine, err = lookAtMachine(cfg.NodeIPs); err != nil {
 		return nil, err
 	}
+	if err := a.lookAtCgroups(); err != nil {
+		return nil, err
+	}
 	if a.offer, err = offer(cfg, a.machine); err != nil {
 		return nil, err
 	}
@@ -84,10 +87,16 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	a.volumes = volume.New(volume.Config{
 		Pods: filepath.Join(cfg.Dirs.Root, "pods"), Objects: a.state.store.Object, Allocatable: a.offer.Allocatable,
 	})
+	if cfg.Cgroups.PerPod {
+		a.cgroups = &podCgroups{agent: a}
+	}
 	if err := a.prepare(ctx); err != nil {
 		return nil, closing(a.state.journal, err)
 	}
-	a.site = node.Site{NodeName: cfg.NodeName, HostIPs: a.machine.ips, Runtime: "containerd", BackoffMax: cfg.CrashLoopMax}
+	a.site = node.Site{
+		NodeName: cfg.NodeName, HostIPs: a.machine.ips, Runtime: "containerd", BackoffMax: cfg.CrashLoopMax,
+		Cgroups: a.cgroups != nil, Limits: limitRules(cfg.Cgroups),
+	}
 	a.sources = node.NewSources(a.locations())
 	a.sources.Delivered(node.SourceAPI, a.started, nil) // what was posted came back with the journal
 	if a.origins, err = a.podSources(); err != nil {
@@ -118,7 +127,7 @@ func (a *agent) reachRuntime(ctx context.Context) error {
 			return err
 		}
 		a.own = own
-		r.Endpoint, r.CgroupRoot = own.Endpoint(), cmp.Or(r.CgroupRoot, own.cgroupParent(a.cfg.Dirs.Root))
+		r.Endpoint = own.Endpoint()
 	}
 	client, err := cri.Dial(a.runtimeConfig(), a.log)
 	if err != nil {
@@ -147,10 +156,13 @@ func (a *agent) runtimeConfig() cri.Config {
 	r := a.cfg.Runtime
 	return cri.Config{
 		Endpoint: r.Endpoint, ImageEndpoint: r.ImageEndpoint, RequestTimeout: r.RequestTimeout, ParallelPulls: r.ParallelPulls,
-		PodLogsDir: a.cfg.Dirs.PodLogs, CgroupParent: r.CgroupRoot,
+		PodLogsDir: a.cfg.Dirs.PodLogs, CgroupParent: a.cgroupParent(),
 		SeccompDefault: r.SeccompDefault, SeccompDir: filepath.Join(a.cfg.Dirs.Root, "seccomp"),
-		DNS:     cri.DNS{ResolvConf: a.resolvConf(), Servers: r.ClusterDNS, Domain: r.ClusterDomain},
-		Machine: cri.Machine{Name: a.cfg.NodeName, IPs: a.machine.ips, Memory: a.machine.memory, Allocatable: a.offer.Allocatable},
+		DNS: cri.DNS{ResolvConf: a.resolvConf(), Servers: r.ClusterDNS, Domain: r.ClusterDomain},
+		Machine: cri.Machine{
+			Name: a.cfg.NodeName, IPs: a.machine.ips, Memory: a.machine.memory, Allocatable: a.offer.Allocatable,
+			Limits: limitRules(a.cfg.Cgroups), OOMGroup: a.endsAsGroup(),
+		},
 		Objects: a.state.store.Object,
 		Hash:    manifest.ContainerHash,
 		Mounts:  a.mounts, LastWords: a.files.lastWords, Event: a.state.events.Add,
@@ -220,7 +232,7 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 	}
 	prober := probe.New(probe.Config{Exec: a.runtime, Tell: a.state.events.Add})
 	r := reconciler.New(reconciler.Config{
-		Act:    reconciler.Act{Store: a.state.store, Runtime: a.runtime, Logs: a.files, Volumes: a.volumes, Clock: time.Now},
+		Act:    a.act(),
 		Prober: prober, Events: a.state.events, Sources: a.sources, Site: a.site, Log: a.log,
 		Relist: relist, Starts: sideways(),
 	})
@@ -234,6 +246,14 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 	})
 	group.Go(func() error { return a.rotateLogs(ctx) })
 	return r.Looked()
+}
+
+func (a *agent) act() reconciler.Act {
+	act := reconciler.Act{Store: a.state.store, Runtime: a.runtime, Logs: a.files, Volumes: a.volumes, Clock: time.Now}
+	if a.cgroups != nil {
+		act.Cgroups = a.cgroups
+	}
+	return act
 }
 
 // podSources are the origins of pods besides the API.

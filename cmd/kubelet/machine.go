@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"nodal/host/cgroup"
 )
 
 // machine is what the node is made of, as far as pods and readers are told.
@@ -17,6 +19,7 @@ type machine struct {
 	kernel, os, arch string
 	memory           int64
 	ips              []string
+	cgroups          cgroup.Mounts
 }
 
 func lookAtMachine(configured []netip.Addr) (machine, error) {

@@ -113,13 +113,3 @@ func (own *ownRuntime) end(stop bool) error {
 }
 
 const stopRuntime = 20 * time.Second
-
-// cgroupParent is where the pods of the agent's own containerd live, unless the
-// configuration says otherwise: apart from those of other nodes on the machine.
-func (own *ownRuntime) cgroupParent(root string) string {
-	name := "kubepods-" + hostruntime.ID(root)
-	if own.CgroupDriver() == "systemd" {
-		return name + ".slice"
-	}
-	return "/" + name
-}

@@ -8,6 +8,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/node"
+	"nodal/node/limit"
 )
 
 // Config is what the adapter has to know besides the pod.
@@ -18,12 +19,14 @@ type Config struct {
 	ParallelPulls  int           // bounds pulls in flight; zero: no bound
 
 	PodLogsDir     string // such as /var/log/pods
-	CgroupParent   string // of every sandbox; empty: the runtime's own choice
 	SeccompDefault bool   // containers that ask for nothing get the runtime's profile
 	SeccompDir     string // where Localhost profiles lie
 	DNS            DNS
 	Machine        Machine
 
+	// CgroupParent is where a pod's sandbox and containers belong; nil, or empty: the
+	// runtime's own choice.
+	CgroupParent func(*corev1.Pod) string
 	// Objects finds the ConfigMaps and Secrets that pods use; nil: there are none.
 	Objects Objects
 	// Hash is the fingerprint of a container's spec that is kept with it.
@@ -64,6 +67,7 @@ type Machine struct {
 	Name          string              // of the node
 	IPs           []string            // of the node, the primary one first
 	Memory        int64               // bytes
+	Limits        limit.Rules         // of containers
 	Allocatable   corev1.ResourceList // stands in for a limit that is not set
 	HugePageSizes []string            // as the kernel has them: "2MB", "1GB"
 	OOMGroup      bool                // out of memory ends a container as a whole; needs cgroup v2
@@ -83,6 +87,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Objects == nil {
 		c.Objects = func(node.ObjectRef) (*node.Object, bool) { return nil, false }
+	}
+	if c.CgroupParent == nil {
+		c.CgroupParent = func(*corev1.Pod) string { return "" }
 	}
 	if c.Mounts == nil {
 		c.Mounts = func(Run) ([]*runtimeapi.Mount, error) { return nil, nil }

@@ -26,7 +26,7 @@ const patience = 30 * time.Second
 func dialRig(t *testing.T, rt *rig.Runtime) *cri.Runtime {
 	t.Helper()
 	config := testConfig(t)
-	config.Endpoint, config.CgroupParent = rt.Endpoint, rt.CgroupParent
+	config.Endpoint, config.CgroupParent = rt.Endpoint, func(*corev1.Pod) string { return rt.CgroupParent }
 	config.RequestTimeout = patience
 	runtime, err := cri.Dial(config, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -87,7 +87,7 @@ func podDNS(pod *corev1.Pod, dns DNS, host *runtimeapi.DNSConfig) (*runtimeapi.D
 		config.Searches = append(config.Searches, own.Searches...)
 		config.Options = mergeOptions(config.Options, ownOptions(own))
 	}
-	return config, append(notices, limit(config)...)
+	return config, append(notices, cutDown(config)...)
 }
 
 // asksCluster: on the host's network ClusterFirst means the host's DNS, unless
@@ -140,8 +140,8 @@ func mergeOptions(options, more []string) []string {
 	return options
 }
 
-// limit cuts a configuration down to what resolvers read, and says what is left.
-func limit(config *runtimeapi.DNSConfig) []notice {
+// cutDown leaves of a configuration what resolvers read, and says what is left.
+func cutDown(config *runtimeapi.DNSConfig) []notice {
 	var notices []notice
 	config.Servers = withoutRepeats(config.Servers)
 	if kept := config.Servers[:min(len(config.Servers), maxNameservers)]; len(kept) < len(config.Servers) {

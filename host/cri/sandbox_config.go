@@ -35,7 +35,7 @@ func (r *Runtime) sandboxConfig(pod *corev1.Pod, attempt uint32) (*runtimeapi.Po
 		PortMappings: portMappings(pod),
 		Labels:       podLabels(pod),
 		Annotations:  maps.Clone(pod.Annotations),
-		Linux:        linuxSandbox(pod, r.config.CgroupParent),
+		Linux:        linuxSandbox(pod, r.config.CgroupParent(pod)),
 	}, notices, nil
 }
 

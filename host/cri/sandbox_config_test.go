@@ -54,7 +54,7 @@ func TestPortMappings(t *testing.T) {
 }
 
 func TestSandboxConfigCarriesThePodsIdentity(t *testing.T) {
-	r := New(nil, nil, Config{PodLogsDir: "/logs", CgroupParent: "/pods"}, slog.New(slog.DiscardHandler))
+	r := New(nil, nil, Config{PodLogsDir: "/logs", CgroupParent: func(*corev1.Pod) string { return "/pods" }}, slog.New(slog.DiscardHandler))
 	pod := specPod(func(p *corev1.Pod) {
 		p.Labels = map[string]string{"app": "web", "io.kubernetes.pod.name": "another"}
 		p.Annotations = map[string]string{"note": "kept"}

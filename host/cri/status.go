@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -65,4 +67,25 @@ func statusOf(version *runtimeapi.VersionResponse, reply *runtimeapi.StatusRespo
 		}
 	}
 	return s
+}
+
+// CgroupDriver asks who makes cgroups, the runtime itself ("cgroupfs") or systemd for
+// it; empty where the runtime does not say.
+func (r *Runtime) CgroupDriver(ctx context.Context) (string, error) {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	reply, err := r.runtime.RuntimeConfig(ctx, &runtimeapi.RuntimeConfigRequest{})
+	switch {
+	case status.Code(err) == codes.Unimplemented:
+		return "", nil
+	case err != nil:
+		return "", explain(err, "ask the runtime's cgroup driver")
+	}
+	switch reply.GetLinux().GetCgroupDriver() {
+	case runtimeapi.CgroupDriver_SYSTEMD:
+		return "systemd", nil
+	case runtimeapi.CgroupDriver_CGROUPFS:
+		return "cgroupfs", nil
+	}
+	return "", nil
 }

@@ -77,6 +77,10 @@ func TestCheckReportsWhatIsNotHonoured(t *testing.T) {
 			"spec.containers[0].resources.limits[ephemeral-storage] has no effect",
 			"spec.containers[0].resources.requests[ephemeral-storage] has no effect",
 		}},
+		{"the pod as a whole may ask for CPU and memory", func(p *corev1.Pod) {
+			p.Spec.Overhead = corev1.ResourceList{"memory": quantity}
+			p.Spec.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": quantity, "memory": quantity, "hugepages-2Mi": quantity}}
+		}, []string{"spec.resources.limits[hugepages-2Mi]", "spec.resources.requests[hugepages-2Mi]"}, nil},
 		{"probes are asked", func(p *corev1.Pod) {
 			p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{InitialDelaySeconds: 1}
 		}, nil, nil},

@@ -61,6 +61,20 @@ func resourceRules(at string) []rule {
 	return rules
 }
 
+// wholeRules answer for what a pod asks for as a whole.
+func wholeRules() []rule {
+	const at = "spec.resources."
+	rules := []rule{refuses(at+"claims", "no device would be handed out")}
+	for _, list := range []string{"limits.", "requests."} {
+		rules = append(rules,
+			honoured(at+list+"cpu", "not where cgroupsPerQOS is off"),
+			honoured(at+list+"memory", "not where cgroupsPerQOS is off"),
+			refuses(at+list+anyKey, "the pod would not get it"),
+		)
+	}
+	return rules
+}
+
 func containerSecurityRules(at string) []rule {
 	return []rule{
 		honoured(at+"capabilities", ""),

@@ -54,9 +54,8 @@ func podRules() []rule {
 		refuses("spec.ephemeralContainers", "they would not be started"),
 		refuses("spec.hostUsers", "the pod would run in the host's user namespace").unless(true),
 		refuses("spec.imagePullSecrets", "there are no secrets to pull with"),
-		refuses("spec.overhead", "nothing would be set aside for it"),
+		honoured("spec.overhead", "set aside for the pod, and part of its limits"),
 		refuses("spec.resourceClaims", "no device would be handed out"),
-		refuses("spec.resources", "limits of the whole pod would not hold; set them on the containers").unless(corev1.ResourceRequirements{}),
 		refuses("spec.runtimeClassName", "the pod would run under the default runtime").unless(""),
 
 		without("spec.affinity", noScheduler).unless(corev1.Affinity{}),

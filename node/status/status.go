@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/node"
+	"nodal/node/limit"
 )
 
 // Of derives the status of the pod that owns the slot.
@@ -22,7 +23,7 @@ func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
 	s := corev1.PodStatus{
 		ObservedGeneration: slot.Pod.Object.Generation,
 		StartTime:          &started,
-		QOSClass:           qosClass(slot.Pod.Object),
+		QOSClass:           limit.Class(slot.Pod.Object),
 	}
 	d.addresses(&s)
 	initialised := d.initialised()
@@ -45,7 +46,7 @@ func final(slot *node.Slot) corev1.PodStatus {
 	s := *slot.Result.DeepCopy()
 	if slot.Pod.Refused != nil {
 		started := metav1.NewTime(slot.Pod.Accepted)
-		s.StartTime, s.QOSClass, s.ObservedGeneration = &started, qosClass(slot.Pod.Object), slot.Pod.Object.Generation
+		s.StartTime, s.QOSClass, s.ObservedGeneration = &started, limit.Class(slot.Pod.Object), slot.Pod.Object.Generation
 	}
 	return s
 }
@@ -105,9 +106,11 @@ func (d *deriver) initialised() bool {
 
 // explain puts the most telling reason in front for pods that are not well.
 func (d *deriver) explain(s *corev1.PodStatus) {
-	if fault, ok := d.got.Faults[node.SandboxTarget()]; ok {
-		s.Reason, s.Message = fault.Reason, fault.Message
-		return
+	for _, target := range []string{node.CgroupTarget(), node.SandboxTarget()} {
+		if fault, ok := d.got.Faults[target]; ok {
+			s.Reason, s.Message = fault.Reason, fault.Message
+			return
+		}
 	}
 	if fault, ok := d.volumeFault(); ok && s.Phase == corev1.PodPending {
 		s.Reason, s.Message = fault.Reason, fault.Message

@@ -29,6 +29,7 @@ func ago(seconds int) time.Time { return now.Add(-time.Duration(seconds) * time.
 
 // scene is a pod with what was seen of it.
 type scene struct {
+	site node.Site
 	slot *node.Slot
 	got  *node.Observed
 }
@@ -38,6 +39,7 @@ type option func(*scene)
 // pod makes a pod with one application container, of which nothing is there.
 func pod(policy corev1.RestartPolicy, options ...option) *scene {
 	s := &scene{
+		site: site,
 		slot: &node.Slot{Tallies: map[string]node.Tally{}, Pod: &node.Pod{Accepted: ago(60), Object: &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u1"},
 			Spec:       corev1.PodSpec{RestartPolicy: policy, Containers: []corev1.Container{spec("app")}},
@@ -191,7 +193,7 @@ func testStep(t *testing.T, step Step, cases []stepCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			var p Plan
-			done := step(&p, newView(site, c.pod.slot, c.pod.got, now))
+			done := step(&p, newView(c.pod.site, c.pod.slot, c.pod.got, now))
 			if got := p.told(done); got != c.want {
 				t.Errorf("\ngot  %s\nwant %s", got, c.want)
 			}
@@ -204,7 +206,7 @@ func testPod(t *testing.T, cases []stepCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Pod(site, c.pod.slot, c.pod.got, now).told(false); got != c.want {
+			if got := Pod(c.pod.site, c.pod.slot, c.pod.got, now).told(false); got != c.want {
 				t.Errorf("\ngot  %s\nwant %s", got, c.want)
 			}
 		})

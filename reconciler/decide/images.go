@@ -27,7 +27,8 @@ func images(p *Plan, v *View) bool {
 // retriesSandbox says whether a sandbox is wanted but rests after a failure.
 func (v *View) retriesSandbox() bool {
 	_, failed := v.got.Faults[node.SandboxTarget()]
-	return failed
+	_, unbounded := v.got.Faults[node.CgroupTarget()]
+	return failed || unbounded
 }
 
 func (v *View) succeeded(name string) bool {

@@ -23,8 +23,8 @@ type Plan struct {
 type Step func(*Plan, *View) (done bool)
 
 var (
-	setup    = []Step{strays, settled, learn, sandbox, condemned, noteHealth, volumes, images, initContainers, containers, prune, settle}
-	teardown = []Step{strays, stopContainers, stopSandboxes, removeSandboxes, tearDownVolumes, forget}
+	setup    = []Step{strays, settled, learn, cgroup, sandbox, condemned, noteHealth, volumes, images, initContainers, containers, prune, settle}
+	teardown = []Step{strays, stopContainers, stopSandboxes, removeSandboxes, tearDownCgroup, tearDownVolumes, forget}
 )
 
 // Pod plans the next actions for the pod that owns the slot.

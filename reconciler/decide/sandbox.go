@@ -20,7 +20,7 @@ func sandbox(p *Plan, v *View) bool {
 		}
 		return false
 	}
-	if !v.needsSandbox() {
+	if !v.needsSandbox() || !v.bounded() {
 		return false
 	}
 	attempt := uint32(0)

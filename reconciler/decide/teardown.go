@@ -93,14 +93,14 @@ func (v *View) removeAll(p *Plan, mine func(types.UID) bool) bool {
 	return waiting
 }
 
-// settled keeps a finished pod at rest: nothing runs and its volumes are gone, its
+// settled keeps a finished pod at rest: nothing runs, its cgroup and volumes are gone, its
 // logs stay until it is deleted.
 func settled(p *Plan, v *View) bool {
 	if v.slot.Result == nil {
 		return false
 	}
 	rest := &node.Deletion{Requested: v.now, Grace: node.GracePeriod(v.pod.Object), Reason: "the pod has finished"}
-	if !v.stopAll(p, v.own, rest) && !v.stopSandboxesOf(p, v.own) {
+	if !v.stopAll(p, v.own, rest) && !v.stopSandboxesOf(p, v.own) && !tearDownCgroup(p, v) {
 		tearDownVolumes(p, v)
 	}
 	p.why("the pod has finished")

@@ -31,6 +31,7 @@ import (
 //	reply fail REASON [ACTION]   the same, without the effect
 //	reply lost [ACTION]          the effect, and no answer
 //	reply none [ACTION]          neither effect nor answer
+//	cgroups             pods have cgroups of their own from now on
 //	auto, manual        answer everything at once; or when a reply says so
 //	probe NAME KIND ok|fails     the probe of the newest run says so, its threshold included
 //	exit NAME CODE [after D]     a container ends
@@ -43,7 +44,7 @@ func commands() map[string]func(*stage, []string) error {
 	return map[string]func(*stage, []string) error{
 		"pod": (*stage).pod, "image": (*stage).image, "delete": (*stage).delete, "restart": (*stage).restart,
 		"post": (*stage).post, "drop": (*stage).drop,
-		"reply": (*stage).reply, "auto": (*stage).automatic, "manual": (*stage).automatic,
+		"cgroups": (*stage).withCgroups, "reply": (*stage).reply, "auto": (*stage).automatic, "manual": (*stage).automatic,
 		"probe": (*stage).probe, "exit": (*stage).exit, "lose": (*stage).lose, "remove": (*stage).lose,
 		"advance": (*stage).advance, "crash": (*stage).crash, "look": (*stage).takeLook,
 	}
@@ -226,6 +227,11 @@ func (s *stage) reply(words []string) error {
 			return errUsage
 		}
 	}
+	return nil
+}
+
+func (s *stage) withCgroups([]string) error {
+	s.cgroups = true
 	return nil
 }
 

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/limit"
 	"nodal/reconciler"
 )
 
@@ -115,6 +117,15 @@ func (m *machine) SetUp(_ context.Context, pod *node.Pod, name string) error {
 // TearDown and Sweep remove volumes in which nothing lies.
 func (m *machine) TearDown(context.Context, types.UID) error         { return nil }
 func (m *machine) Sweep(context.Context, func(types.UID) bool) error { return nil }
+
+// cgroups do as they are told.
+type cgroups struct{}
+
+var _ reconciler.Cgroups = cgroups{}
+
+func (cgroups) SetUp(context.Context, *corev1.Pod, limit.Limits) error { return nil }
+func (cgroups) TearDown(context.Context, types.UID) error              { return nil }
+func (cgroups) Sweep(context.Context, func(types.UID) bool) error      { return nil }
 
 func (m *machine) id(kind string) string {
 	m.made[kind]++

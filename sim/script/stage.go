@@ -26,7 +26,8 @@ type stage struct {
 	track   *reconciler.Track // nil when nobody holds the key
 	mark    node.Mark
 	flight  []flying // in the order in which they began
-	auto    bool     // every action is answered as soon as it begins
+	cgroups bool
+	auto    bool // every action is answered as soon as it begins
 	exits   []exit
 	wake    time.Time
 	old     *look
@@ -85,11 +86,11 @@ func (s *stage) boot() error {
 func (s *stage) newUID() types.UID { return types.UID(s.machine.id("u")) }
 
 func (s *stage) act() reconciler.Act {
-	return reconciler.Act{Store: s.store, Runtime: s.machine, Logs: s.machine, Volumes: s.machine, Clock: func() time.Time { return s.now }}
+	return reconciler.Act{Store: s.store, Runtime: s.machine, Logs: s.machine, Cgroups: cgroups{}, Volumes: s.machine, Clock: func() time.Time { return s.now }}
 }
 
 func (s *stage) site() node.Site {
-	return node.Site{NodeName: "here", Runtime: "sim", BackoffMax: node.DefaultBackoffMax}
+	return node.Site{NodeName: "here", Runtime: "sim", BackoffMax: node.DefaultBackoffMax, Cgroups: s.cgroups}
 }
 
 func (s *stage) say(format string, args ...any) {

@@ -16,6 +16,7 @@ type Config struct {
 	Dirs       Dirs
 	Logs       Logs // of containers
 	Runtime    Runtime
+	Cgroups    Cgroups
 	Listen     Listen
 	Sources    Sources
 	Auth       Auth
@@ -51,12 +52,22 @@ type Runtime struct {
 	StopOnExit     bool   // its own ends with the agent
 	ImageEndpoint  string
 	RequestTimeout time.Duration // for each call but pull, logs, exec and attach
-	CgroupRoot     string        // parent of every pod's cgroup; empty: the runtime's choice
+	CgroupRoot     string        // below which pods have their cgroups
 	ResolvConf     string        // what pods resolve names with; empty: nothing
 	ClusterDNS     []string
 	ClusterDomain  string
 	SeccompDefault bool // containers that ask for nothing get the runtime's profile
 	ParallelPulls  int  // zero: no bound
+}
+
+// Cgroups says how pods are held to what they ask for.
+type Cgroups struct {
+	PerPod         bool   // each pod has one of its own
+	Driver         string // who makes them, where the runtime does not say: "cgroupfs" or "systemd"
+	CPUQuota       bool   // CPU limits hold
+	CPUQuotaPeriod time.Duration
+	PodPids        int64 // processes of one pod; zero: no bound
+	OOMSingle      *bool // out of memory ends single processes; nil: as the machine's cgroups do
 }
 
 // Listen says where to serve. Port 0 means no listener.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +18,9 @@ const (
 	DefaultSocket = "/run/nodal/node.sock" // clients look for the agent there too
 )
 
+// defaultPodPids is more than any sound pod needs, and far less than a machine has.
+const defaultPodPids = 4096
+
 // A difference is a default of ours that is not upstream's.
 type difference struct{ field, ours, why string }
 
@@ -28,6 +32,7 @@ var differences = []difference{
 	{"readOnlyPort", "0", "upstream opens 10255 when there is no --config file"},
 	{"containerRuntimeEndpoint", "unset: a containerd of the node's own", "upstream expects one at unix:///run/containerd/containerd.sock"},
 	{"failCgroupV1", "false", "hosts with cgroup v1 and v2 are both supported"},
+	{"podPidsLimit", strconv.Itoa(defaultPodPids), "a fork bomb ends at its own pod; -1 is no bound, as upstream has it"},
 	{"seccompDefault", "true", "a container that asks for nothing has no use for most system calls"},
 }
 
@@ -85,10 +90,7 @@ func setPodDefaults(k *kubelet.KubeletConfiguration) {
 	value(&k.HTTPCheckFrequency, seconds(20))
 	value(&k.RuntimeRequestTimeout, minutes(2))
 	value(&k.MaxPods, 110)
-	if k.PodPidsLimit != nil && *k.PodPidsLimit < 0 {
-		k.PodPidsLimit = nil
-	}
-	pointer(&k.PodPidsLimit, -1)
+	pointer(&k.PodPidsLimit, defaultPodPids)
 	pointer(&k.CrashLoopBackOff.MaxContainerRestartPeriod, seconds(300))
 	pointer(&k.ResolverConfig, "/etc/resolv.conf")
 	value(&k.HairpinMode, kubelet.PromiscuousBridge)

@@ -39,10 +39,10 @@ authorization: {mode: Webhook}
 authentication: {webhook: {enabled: true}}
 tracing: {samplingRatePerMillion: 1}
 `)
-	got := Unhonoured(load(t, "--config", file, "--cloud-provider=external", "--cgroup-driver=systemd"))
+	got := Unhonoured(load(t, "--config", file, "--cloud-provider=external", "--qos-reserved=memory=50%"))
 	want := []string{
 		"--cloud-provider", "authentication.webhook.enabled", "authorization.mode=Webhook (the node's own roles decide)",
-		"cgroupDriver", "memorySwap.swapBehavior", "tracing",
+		"memorySwap.swapBehavior", "qosReserved", "tracing",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("Unhonoured:\n got %q\nwant %q", got, want)
@@ -58,6 +58,12 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"authentication.x509.clientCAFile":           "authentication: {x509: {clientCAFile: /ca}}",
 		"authorization.mode":                         "authorization: {mode: AlwaysAllow}",
 		"allowedUnsafeSysctls":                       "allowedUnsafeSysctls: ['net.*']",
+		"cgroupDriver":                               "cgroupDriver: systemd",
+		"cgroupsPerQOS":                              "cgroupsPerQOS: false",
+		"cpuCFSQuota":                                "cpuCFSQuota: false",
+		"cpuCFSQuotaPeriod":                          "cpuCFSQuotaPeriod: 10ms",
+		"podPidsLimit":                               "podPidsLimit: -1",
+		"singleProcessOOMKill":                       "singleProcessOOMKill: false",
 		"cgroupRoot":                                 "cgroupRoot: /pods",
 		"clusterDNS":                                 "clusterDNS: [192.0.2.1]",
 		"clusterDomain":                              "clusterDomain: cluster.test",
@@ -125,7 +131,7 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 		"func":        "a=b",
 	}
 	special := map[string]string{
-		"address": "192.0.2.1", "healthz-bind-address": "::", "authorization-mode": "AlwaysAllow",
+		"address": "192.0.2.1", "cgroup-driver": "systemd", "cpu-cfs-quota-period": "7ms", "healthz-bind-address": "::", "authorization-mode": "AlwaysAllow",
 		"container-runtime-endpoint": "unix:///x", "image-service-endpoint": "unix:///x",
 		"manifest-url": "http://x", "manifest-url-header": "a:b", "eviction-hard": "a<b", "eviction-soft": "a<b",
 		"allowed-unsafe-sysctls": "net.*,kernel.msgmax", "container-log-max-size": "1Mi", "feature-gates": "NodeSwap=true", "logging-format": "json",

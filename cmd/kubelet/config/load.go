@@ -94,6 +94,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		NodeLabels: o.NodeLabels,
 		Logs:       logs,
 		Runtime:    resolveRuntime(k),
+		Cgroups:    resolveCgroups(k),
 		Listen:     resolveListen(o, addressGiven),
 		Sources:    resolveSources(k),
 		Auth:       resolveAuth(k),
@@ -179,6 +180,14 @@ func resolveRuntime(k *kubelet.KubeletConfiguration) Runtime {
 		r.ImageEndpoint = r.Endpoint
 	}
 	return r
+}
+
+func resolveCgroups(k *kubelet.KubeletConfiguration) Cgroups {
+	return Cgroups{
+		PerPod: *k.CgroupsPerQOS, Driver: k.CgroupDriver,
+		CPUQuota: *k.CPUCFSQuota, CPUQuotaPeriod: k.CPUCFSQuotaPeriod.Duration,
+		PodPids: max(*k.PodPidsLimit, 0), OOMSingle: k.SingleProcessOOMKill,
+	}
 }
 
 func resolveListen(o *Options, addressGiven bool) Listen {

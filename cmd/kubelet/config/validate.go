@@ -29,6 +29,7 @@ func validate(o *Options) error {
 		validateSources(k),
 		validateAuth(k),
 		validateRuntime(k),
+		validateCgroups(k),
 		validateSysctls(k),
 		validateLogs(k),
 		validateGates(k),
@@ -101,6 +102,20 @@ func validateRuntime(k *kubelet.KubeletConfiguration) field.ErrorList {
 	if longest < time.Second || longest > 300*time.Second {
 		path := field.NewPath("crashLoopBackOff", "maxContainerRestartPeriod")
 		errs = append(errs, field.Invalid(path, longest.String(), "must be between 1s and 300s"))
+	}
+	return errs
+}
+
+func validateCgroups(k *kubelet.KubeletConfiguration) field.ErrorList {
+	var errs field.ErrorList
+	if drivers := []string{"cgroupfs", "systemd"}; !slices.Contains(drivers, k.CgroupDriver) {
+		errs = append(errs, field.NotSupported(field.NewPath("cgroupDriver"), k.CgroupDriver, drivers))
+	}
+	if period := k.CPUCFSQuotaPeriod.Duration; period < time.Millisecond || period > time.Second {
+		errs = append(errs, field.Invalid(field.NewPath("cpuCFSQuotaPeriod"), period.String(), "must be between 1ms and 1s"))
+	}
+	if *k.PodPidsLimit == 0 {
+		errs = append(errs, field.Invalid(field.NewPath("podPidsLimit"), 0, "must be more than 0, or -1 for no bound"))
 	}
 	return errs
 }

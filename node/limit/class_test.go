@@ -1,4 +1,4 @@
-package status
+package limit
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-func TestQOSClass(t *testing.T) {
+func TestClass(t *testing.T) {
 	list := func(cpu, memory string) corev1.ResourceList {
 		resources := corev1.ResourceList{}
 		if cpu != "" {
@@ -51,7 +51,7 @@ func TestQOSClass(t *testing.T) {
 			for _, r := range c.containers {
 				pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Resources: r})
 			}
-			if got := qosClass(pod); got != c.want {
+			if got := Class(pod); got != c.want {
 				t.Errorf("class = %s, want %s", got, c.want)
 			}
 		})

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/cmd/kubelet/config"
+	"nodal/host/cgroup"
+	hostruntime "nodal/host/runtime"
+	"nodal/node/limit"
+	"nodal/reconciler"
+)
+
+func limitRules(c config.Cgroups) limit.Rules {
+	return limit.Rules{CPUPeriod: c.CPUQuotaPeriod.Microseconds(), NoQuota: !c.CPUQuota, Pids: c.PodPids}
+}
+
+// lookAtCgroups finds what the kernel can hold pods to.
+func (a *agent) lookAtCgroups() error {
+	if !a.cfg.Cgroups.PerPod {
+		return nil
+	}
+	var err error
+	if a.machine.cgroups, err = cgroup.FindMounts(); err != nil {
+		return fmt.Errorf("cgroupsPerQOS: %w", err)
+	}
+	if missing := a.machine.cgroups.Missing(); len(missing) > 0 {
+		a.log.Warn("some limits of pods will not hold: this machine has no cgroups for them", "controllers", missing)
+	}
+	return nil
+}
+
+// endsAsGroup says whether all processes of a container end when one has used up the
+// memory, which takes version 2 of cgroups.
+func (a *agent) endsAsGroup() bool {
+	single := a.cfg.Cgroups.OOMSingle
+	return a.machine.cgroups.Version == 2 && (single == nil || !*single)
+}
+
+// cgroupParent tells where a pod's containers belong.
+func (a *agent) cgroupParent() func(*corev1.Pod) string {
+	if a.cgroups != nil {
+		return a.cgroups.parent
+	}
+	parent := a.cfg.Runtime.CgroupRoot
+	if parent == "" && a.own != nil {
+		parent = "/" + ownPods(a.cfg)
+		if a.own.CgroupDriver() == "systemd" {
+			parent = ownPods(a.cfg) + ".slice"
+		}
+	}
+	return func(*corev1.Pod) string { return parent }
+}
+
+// ownPods is the cgroup of the pods of the agent's own containerd, unless the
+// configuration names one: apart from those of other nodes on the machine.
+func ownPods(cfg *config.Config) string { return "kubepods-" + hostruntime.ID(cfg.Dirs.Root) }
+
+// podCgroups are the cgroups of pods. Who makes cgroups is the runtime's to say, so
+// they are opened when they are first needed: then it answers.
+type podCgroups struct {
+	agent *agent
+	mu    sync.Mutex
+	tree  *cgroup.Tree
+}
+
+var _ reconciler.Cgroups = (*podCgroups)(nil)
+
+func (p *podCgroups) SetUp(ctx context.Context, pod *corev1.Pod, limits limit.Limits) error {
+	tree, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	return tree.SetUp(ctx, pod, limits)
+}
+
+func (p *podCgroups) TearDown(ctx context.Context, uid types.UID) error {
+	tree, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	return tree.TearDown(ctx, uid)
+}
+
+func (p *podCgroups) Sweep(ctx context.Context, keep func(types.UID) bool) error {
+	tree, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	return tree.Sweep(ctx, keep)
+}
+
+// parent is asked for after the pod's own cgroup was set up.
+func (p *podCgroups) parent(pod *corev1.Pod) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tree == nil {
+		return ""
+	}
+	return p.tree.Parent(pod)
+}
+
+func (p *podCgroups) open(ctx context.Context) (*cgroup.Tree, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tree != nil {
+		return p.tree, nil
+	}
+	a := p.agent
+	driver, err := a.runtime.CgroupDriver(ctx)
+	if err != nil {
+		return nil, err
+	}
+	driver = cmp.Or(driver, a.cfg.Cgroups.Driver)
+	c := cgroup.Config{
+		Mounts: a.machine.cgroups, Systemd: driver == "systemd", Root: a.cfg.Runtime.CgroupRoot, Whole: a.wholeLimits(),
+	}
+	if a.own != nil && c.Root == "" {
+		c.Name = ownPods(a.cfg)
+	}
+	if p.tree, err = cgroup.Open(ctx, c, a.pods()); err != nil {
+		return nil, err
+	}
+	a.log.Info("pods have cgroups of their own", "version", c.Mounts.Version, "driver", driver, "root", c.Root, "name", c.Name)
+	return p.tree, nil
+}
+
+// wholeLimits are what all pods together may use.
+func (a *agent) wholeLimits() limit.Limits {
+	offer := a.offer.Allocatable
+	return limit.Limits{CPUShares: limit.CPUShares(offer.Cpu().MilliValue()), Memory: offer.Memory().Value()}
+}
+
+// pods are those that run, or are about to.
+func (a *agent) pods() []*corev1.Pod {
+	views, _ := a.state.store.Views()
+	var pods []*corev1.Pod
+	for _, v := range views {
+		if v.Slot.Result == nil {
+			pods = append(pods, v.Slot.Pod.Object)
+		}
+	}
+	return pods
+}

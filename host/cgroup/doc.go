@@ -1,0 +1,28 @@
+// Package cgroup keeps the part of the kernel's tree of cgroups that belongs to
+// pods: who is in it, and what the kernel allows them.
+//
+//	kubepods                         what pods may have of the machine
+//	├── pod<uid>                     a guaranteed pod
+//	├── burstable
+//	│   └── pod<uid>                 with the limits of package limit
+//	│       └── <container>          made by the container runtime
+//	└── besteffort
+//	    └── pod<uid>
+//
+// The names are those of every kubelet. Where systemd owns the tree each of them is
+// a slice, such as kubepods-burstable-pod<uid>.slice, and systemd is told too.
+//
+// There is no record of what was done: the tree is the truth, so each function here
+// may be repeated, and goes on where a crash has ended the last. Nothing above
+// kubepods is changed, but that controllers are switched on where version 2 wants
+// that; several nodes on one machine have different roots.
+//
+//	mounts.go        where the kernel shows its tree: version 1, or 2
+//	name.go          what each cgroup is called
+//	settings.go      limits as the kernel's files want them
+//	files.go         directories and files
+//	systemd.go       slices, on top of these
+//	remove.go        end what is left in a cgroup, and remove it
+//
+// Start reading at Tree.SetUp in tree.go.
+package cgroup

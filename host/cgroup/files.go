@@ -1,0 +1,123 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"nodal/node/limit"
+)
+
+// make makes a directory for a cgroup in every tree that has a controller, and
+// those above it.
+func (m Mounts) make(path string) error {
+	for _, t := range m.trees {
+		if len(t.controllers) == 0 {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Join(t.dir, path), 0o755); err != nil {
+			return fmt.Errorf("make cgroup: %w", err)
+		}
+		if m.Version == 2 {
+			if err := t.switchOn(filepath.Dir(path)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// switchOn has the controllers at work in the children of a cgroup, which takes
+// that they are in those of each one above. Containers may be held to more than a
+// pod is, so it is all that there are.
+func (t tree) switchOn(path string) error {
+	if path != "/" {
+		if err := t.switchOn(filepath.Dir(path)); err != nil {
+			return err
+		}
+	}
+	dir := filepath.Join(t.dir, path)
+	has, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+	if err != nil {
+		return fmt.Errorf("read the controllers of a cgroup: %w", err)
+	}
+	file := filepath.Join(dir, "cgroup.subtree_control")
+	on, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read the controllers below a cgroup: %w", err)
+	}
+	atWork := strings.Fields(string(on))
+	for controller := range strings.FieldsSeq(string(has)) {
+		if slices.Contains(atWork, controller) {
+			continue
+		}
+		err := os.WriteFile(file, []byte("+"+controller), 0)
+		if err != nil && slices.Contains(t.controllers, controller) {
+			return fmt.Errorf("have controller %s at work below a cgroup: %w", controller, err)
+		}
+	}
+	return nil
+}
+
+// there says whether a cgroup is in every tree that make would have it in.
+func (m Mounts) there(path string) bool {
+	return !slices.ContainsFunc(m.trees, func(t tree) bool {
+		_, err := os.Stat(filepath.Join(t.dir, path))
+		return len(t.controllers) > 0 && err != nil
+	})
+}
+
+// bound writes limits into the files of a cgroup. What cannot be set does not keep
+// the rest from being set.
+func (m Mounts) bound(path string, l limit.Limits) error {
+	var errs []error
+	for _, s := range settings(m.Version, l) {
+		for _, t := range m.trees {
+			if slices.Contains(t.controllers, s.controller) {
+				errs = append(errs, write(filepath.Join(t.dir, path, s.file), s.value))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func write(file, value string) error {
+	if err := os.WriteFile(file, []byte(value), 0); err != nil {
+		return fmt.Errorf("write %q: %w", value, err)
+	}
+	return nil
+}
+
+// dirs are the directories of a cgroup, in every tree where it has one.
+func (m Mounts) dirs(path string) []string {
+	var dirs []string
+	for _, t := range m.trees {
+		dir := filepath.Join(t.dir, path)
+		if _, err := os.Stat(dir); err == nil {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// children are the names of what lies directly in a cgroup, in any tree.
+func (m Mounts) children(path string) ([]string, error) {
+	var found []string
+	for _, t := range m.trees {
+		entries, err := os.ReadDir(filepath.Join(t.dir, path))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("list cgroups: %w", err)
+		}
+		for _, e := range entries {
+			if e.IsDir() {
+				found = append(found, e.Name())
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}

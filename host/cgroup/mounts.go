@@ -1,0 +1,88 @@
+package cgroup
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Mounts are the places where the kernel shows its tree: in version 1 one for each
+// controller, or a few together; in version 2 a single one.
+type Mounts struct {
+	Version int // 1 or 2
+	trees   []tree
+}
+
+// tree is a hierarchy that has some controllers. Version 1 may have others, which
+// only sort processes.
+type tree struct {
+	dir         string
+	controllers []string
+}
+
+// controllers are the ones that a pod is held to its limits by.
+var controllers = [...]string{"cpu", "memory", "pids"}
+
+// FindMounts reads the calling process's mount table.
+func FindMounts() (Mounts, error) {
+	file, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return Mounts{}, fmt.Errorf("find the cgroup file systems: %w", err)
+	}
+	defer file.Close()
+	return readMounts(file, os.ReadFile)
+}
+
+// readMounts takes version 1 wherever it has a controller that pods need: of two
+// versions side by side, the second has none of them.
+func readMounts(table io.Reader, read func(string) ([]byte, error)) (Mounts, error) {
+	var first []tree
+	var second *tree
+	for lines := bufio.NewScanner(table); lines.Scan(); {
+		mount, kind, ok := strings.Cut(lines.Text(), " - ")
+		before, after := strings.Fields(mount), strings.Fields(kind)
+		if !ok || len(before) < 5 || len(after) < 3 {
+			continue
+		}
+		switch dir := before[4]; after[0] {
+		case "cgroup":
+			options := strings.Split(after[2], ",")
+			first = append(first, tree{dir: dir, controllers: known(options)})
+		case "cgroup2":
+			if names, err := read(filepath.Join(dir, "cgroup.controllers")); err == nil && second == nil {
+				second = &tree{dir: dir, controllers: known(strings.Fields(string(names)))}
+			}
+		}
+	}
+	switch {
+	case slices.ContainsFunc(first, func(t tree) bool { return len(t.controllers) > 0 }):
+		if second != nil {
+			first = append(first, *second)
+		}
+		return Mounts{Version: 1, trees: first}, nil
+	case second != nil:
+		return Mounts{Version: 2, trees: []tree{*second}}, nil
+	}
+	return Mounts{}, fmt.Errorf("find the cgroup file systems: none is mounted that could hold pods to their limits")
+}
+
+// known leaves out controllers that are of no concern here.
+func known(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(controllers[:], name) })
+}
+
+// Missing are the controllers that this machine does not have, so that the limits
+// they stand for would not hold.
+func (m Mounts) Missing() []string {
+	var missing []string
+	for _, name := range controllers {
+		if !slices.ContainsFunc(m.trees, func(t tree) bool { return slices.Contains(t.controllers, name) }) {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}

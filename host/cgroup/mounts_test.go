@@ -1,0 +1,57 @@
+package cgroup
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+const (
+	top     = "24 1 0:22 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n"
+	joined  = "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n"
+	memory  = "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
+	pids    = "39 31 0:36 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids\n"
+	freezer = "37 31 0:34 / /sys/fs/cgroup/freezer rw,relatime - cgroup cgroup rw,freezer\n"
+	named   = "40 31 0:37 / /sys/fs/cgroup/systemd rw,relatime - cgroup cgroup rw,name=systemd\n"
+	beside  = "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n"
+	unified = "29 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
+)
+
+func TestMounts(t *testing.T) {
+	controllersIn := map[string]string{"/sys/fs/cgroup": "cpuset cpu io memory pids\n", "/sys/fs/cgroup/unified": "\n"}
+	read := func(path string) ([]byte, error) {
+		text, ok := controllersIn[strings.TrimSuffix(path, "/cgroup.controllers")]
+		if !ok {
+			return nil, errors.New("not there")
+		}
+		return []byte(text), nil
+	}
+	for _, c := range []struct {
+		name, table string
+		want        Mounts
+		missing     []string
+	}{
+		{"version 1", top + joined + memory + pids + freezer + named, Mounts{1, []tree{
+			{"/sys/fs/cgroup/cpu,cpuacct", []string{"cpu"}}, {"/sys/fs/cgroup/memory", []string{"memory"}},
+			{"/sys/fs/cgroup/pids", []string{"pids"}}, {"/sys/fs/cgroup/freezer", []string{}}, {"/sys/fs/cgroup/systemd", []string{}},
+		}}, nil},
+		{"version 2 beside it counts for nothing", memory + beside, Mounts{1, []tree{
+			{"/sys/fs/cgroup/memory", []string{"memory"}}, {"/sys/fs/cgroup/unified", []string{}},
+		}}, []string{"cpu", "pids"}},
+		{"version 2", unified, Mounts{2, []tree{{"/sys/fs/cgroup", []string{"cpu", "memory", "pids"}}}}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := readMounts(strings.NewReader(c.table), read)
+			if err != nil || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %+v, %v; want %+v", got, err, c.want)
+			}
+			if missing := got.Missing(); !reflect.DeepEqual(missing, c.missing) {
+				t.Errorf("missing %q, want %q", missing, c.missing)
+			}
+		})
+	}
+	if got, err := readMounts(strings.NewReader(top+named), read); err == nil {
+		t.Errorf("a machine without cgroups has %+v", got)
+	}
+}

@@ -1,0 +1,120 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+
+	"github.com/godbus/dbus/v5"
+
+	"nodal/node/limit"
+)
+
+// systemd is who owns the tree. A slice that it has not been told of, or not with
+// its limits, it would put back to what it knows at any time.
+type systemd struct {
+	version int
+	address string
+}
+
+// The socket is for root alone, and is there also where no bus runs.
+func newSystemd(version int) *systemd {
+	return &systemd{version: version, address: "unix:path=/run/systemd/private"}
+}
+
+type (
+	property struct {
+		Name  string
+		Value dbus.Variant
+	}
+	auxiliary struct {
+		Name       string
+		Properties []property
+	}
+)
+
+const (
+	errUnitExists = "org.freedesktop.systemd1.UnitExists"
+	errNoSuchUnit = "org.freedesktop.systemd1.NoSuchUnit"
+)
+
+// start makes a slice with limits, or gives new ones to one that is there. Making it
+// may still be under way on return; nobody has to wait for that, because the cgroup
+// that is made meanwhile is the one that systemd takes.
+func (s *systemd) start(ctx context.Context, slice string, l limit.Limits) error {
+	whole := append([]property{
+		{"Description", dbus.MakeVariant("pods of a node: " + slice)},
+		{"DefaultDependencies", dbus.MakeVariant(false)},
+		{"CPUAccounting", dbus.MakeVariant(true)},
+		{"MemoryAccounting", dbus.MakeVariant(true)},
+		{"TasksAccounting", dbus.MakeVariant(true)},
+	}, s.properties(l)...)
+	err := s.call(ctx, "StartTransientUnit", slice, "replace", whole, []auxiliary{})
+	if isError(err, errUnitExists) {
+		err = s.call(ctx, "SetUnitProperties", slice, true, s.properties(l))
+	}
+	if err != nil {
+		return fmt.Errorf("have systemd make %s: %w", slice, err)
+	}
+	return nil
+}
+
+func (s *systemd) stop(ctx context.Context, slice string) error {
+	if err := s.call(ctx, "StopUnit", slice, "replace"); err != nil && !isError(err, errNoSuchUnit) {
+		return fmt.Errorf("have systemd remove %s: %w", slice, err)
+	}
+	return nil
+}
+
+// properties are limits in systemd's words.
+func (s *systemd) properties(l limit.Limits) []property {
+	boundless := func(n int64) dbus.Variant {
+		if n == 0 {
+			return dbus.MakeVariant(uint64(math.MaxUint64))
+		}
+		return dbus.MakeVariant(uint64(n))
+	}
+	cpu, memory := property{"CPUShares", dbus.MakeVariant(uint64(l.CPUShares))}, "MemoryLimit"
+	if s.version == 2 {
+		cpu, memory = property{"CPUWeight", dbus.MakeVariant(uint64(weight(l.CPUShares)))}, "MemoryMax"
+	}
+	return []property{
+		cpu,
+		{"CPUQuotaPerSecUSec", boundless(perSecond(l))},
+		{"CPUQuotaPeriodUSec", dbus.MakeVariant(uint64(period(l)))},
+		{memory, boundless(l.Memory)},
+		{"TasksMax", boundless(l.Pids)},
+	}
+}
+
+// perSecond is a quota as systemd counts it, which knows steps of 10 ms only.
+func perSecond(l limit.Limits) int64 {
+	const second, step = 1_000_000, 10_000
+	if l.CPUQuota == 0 {
+		return 0
+	}
+	return (l.CPUQuota*second/period(l) + step - 1) / step * step
+}
+
+// call asks systemd for one thing, over a connection of its own: it is rare, and
+// none has to be kept alive over systemd's restarts.
+func (s *systemd) call(ctx context.Context, method string, args ...any) error {
+	conn, err := dbus.Dial(s.address, dbus.WithContext(ctx))
+	if err != nil {
+		return fmt.Errorf("reach systemd: %w", err)
+	}
+	defer conn.Close()
+	if err := conn.Auth([]dbus.Auth{dbus.AuthExternal(strconv.Itoa(os.Getuid()))}); err != nil {
+		return fmt.Errorf("reach systemd: %w", err)
+	}
+	manager := conn.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1")
+	return manager.CallWithContext(ctx, "org.freedesktop.systemd1.Manager."+method, 0, args...).Err
+}
+
+func isError(err error, name string) bool {
+	var failure dbus.Error
+	return errors.As(err, &failure) && failure.Name == name
+}

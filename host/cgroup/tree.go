@@ -1,0 +1,231 @@
+package cgroup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+	"nodal/node/limit"
+)
+
+// Config says where pods have their cgroups.
+type Config struct {
+	Mounts  Mounts
+	Systemd bool         // the tree belongs to systemd
+	Root    string       // below which everything here lies: a path, or a slice; empty: the top
+	Name    string       // of the cgroup of all pods; empty: kubepods
+	Whole   limit.Limits // of all pods together
+}
+
+// Tree is the cgroups of this node's pods. Its methods may be called from any
+// goroutine.
+type Tree struct {
+	mounts  Mounts
+	root    name
+	whole   limit.Limits
+	systemd *systemd // nil: the tree is nobody's
+
+	mu   sync.Mutex
+	pods map[types.UID]entry
+}
+
+// entry is a pod that has a cgroup, or is to have one.
+type entry struct {
+	class corev1.PodQOSClass
+	cpu   int64 // that it asks for, in thousandths
+}
+
+// Open prepares the cgroups that pods share. The pods given are those that this
+// node has already: they count until they are torn down.
+func Open(ctx context.Context, c Config, pods []*corev1.Pod) (*Tree, error) {
+	t := &Tree{
+		mounts: c.Mounts, root: parseRoot(c.Root).child(cmp.Or(c.Name, "kubepods")),
+		whole: c.Whole, pods: map[types.UID]entry{},
+	}
+	if c.Systemd {
+		t.systemd = newSystemd(c.Mounts.Version)
+	}
+	for _, pod := range pods {
+		t.pods[pod.UID] = entryOf(pod)
+	}
+	for _, class := range t.classes() {
+		if err := t.set(ctx, class, t.shared(class)); err != nil {
+			return nil, fmt.Errorf("prepare the cgroups of pods: %w", err)
+		}
+	}
+	return t, nil
+}
+
+func entryOf(pod *corev1.Pod) entry { return entry{limit.Class(pod), limit.Requested(pod)} }
+
+// shared is what the pods of a class are allowed together. Against others, burstable
+// pods weigh what all of them ask for, and those of best effort nothing.
+func (t *Tree) shared(class name) limit.Limits {
+	switch class[len(class)-1] {
+	case burstable:
+		sum := int64(0)
+		for _, e := range t.pods {
+			if e.class == corev1.PodQOSBurstable {
+				sum += e.cpu
+			}
+		}
+		return limit.Limits{CPUShares: limit.CPUShares(sum)}
+	case bestEffort:
+		return limit.Limits{CPUShares: limit.MinCPUShares}
+	}
+	return t.whole
+}
+
+// set makes a cgroup, or changes its limits.
+func (t *Tree) set(ctx context.Context, n name, l limit.Limits) error {
+	if t.systemd != nil {
+		if err := t.systemd.start(ctx, n.slice(), l); err != nil {
+			return err
+		}
+	}
+	if err := t.mounts.make(t.path(n)); err != nil {
+		return err
+	}
+	return t.mounts.bound(t.path(n), l)
+}
+
+// Parent is what the runtime has to be told for a pod's sandbox and containers to be
+// made in the pod's cgroup.
+func (t *Tree) Parent(pod *corev1.Pod) string {
+	n := t.classOf(limit.Class(pod)).child(podPrefix + string(pod.UID))
+	if t.systemd != nil {
+		return n.slice()
+	}
+	return n.files()
+}
+
+// SetUp makes a pod's cgroup, or changes its limits.
+func (t *Tree) SetUp(ctx context.Context, pod *corev1.Pod, limits limit.Limits) error {
+	if err := t.setUp(ctx, pod, limits); err != nil {
+		return &node.Failure{Reason: node.FailedCreateCgroup, Err: fmt.Errorf("set up the pod's cgroup: %w", err)}
+	}
+	return nil
+}
+
+func (t *Tree) setUp(ctx context.Context, pod *corev1.Pod, limits limit.Limits) error {
+	word, err := podWord(pod.UID)
+	if err != nil {
+		return err
+	}
+	if err := t.count(ctx, pod); err != nil {
+		return err
+	}
+	return t.set(ctx, t.classOf(limit.Class(pod)).child(word), limits)
+}
+
+// count has the cgroups above a pod's in order: they weigh what the pod asks for
+// too, and are made anew where somebody has removed them.
+func (t *Tree) count(ctx context.Context, pod *corev1.Pod) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	old, known := t.pods[pod.UID]
+	e := entryOf(pod)
+	t.pods[pod.UID] = e
+	for _, class := range t.classes() {
+		weighs := class[len(class)-1] == burstable && e.class == corev1.PodQOSBurstable && (!known || old != e)
+		if !weighs && t.mounts.there(t.path(class)) {
+			continue
+		}
+		if err := t.set(ctx, class, t.shared(class)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TearDown removes a pod's cgroup, and ends what is left in it.
+func (t *Tree) TearDown(ctx context.Context, uid types.UID) error {
+	if err := t.tearDown(ctx, uid); err != nil {
+		return &node.Failure{Reason: node.FailedKill, Err: fmt.Errorf("tear down the pod's cgroup: %w", err)}
+	}
+	return nil
+}
+
+func (t *Tree) tearDown(ctx context.Context, uid types.UID) error {
+	word, err := podWord(uid)
+	if err != nil {
+		return nil // no pod has ever had one of that name
+	}
+	for _, class := range t.classes() {
+		if err := t.remove(ctx, class.child(word)); err != nil {
+			return err
+		}
+	}
+	return t.discount(ctx, uid)
+}
+
+func (t *Tree) remove(ctx context.Context, n name) error {
+	path := t.path(n)
+	if len(t.mounts.dirs(path)) == 0 {
+		return nil
+	}
+	if t.systemd == nil {
+		return t.mounts.remove(ctx, path)
+	}
+	// systemd removes what is empty, and says nothing of what is not.
+	if err := end(t.mounts.dirs(path)); err != nil {
+		return err
+	}
+	return errors.Join(t.systemd.stop(ctx, n.slice()), t.mounts.remove(ctx, path))
+}
+
+// discount has a pod that is gone weigh no more.
+func (t *Tree) discount(ctx context.Context, uid types.UID) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, known := t.pods[uid]
+	delete(t.pods, uid)
+	if !known || e.class != corev1.PodQOSBurstable {
+		return nil
+	}
+	class := t.root.child(burstable)
+	if !t.mounts.there(t.path(class)) {
+		return nil
+	}
+	return t.set(ctx, class, t.shared(class))
+}
+
+// Sweep tears down the cgroups of pods that need not be kept. A cgroup that this
+// process has set up stays: somebody will tear it down.
+func (t *Tree) Sweep(ctx context.Context, keep func(types.UID) bool) error {
+	var errs []error
+	for _, class := range t.classes() {
+		found, err := t.mounts.children(t.path(class))
+		if err != nil {
+			return err
+		}
+		for _, dir := range found {
+			uids := t.uidsOf(class, dir)
+			if len(uids) == 0 || slices.ContainsFunc(uids, keep) || t.knows(class, dir) {
+				continue
+			}
+			errs = append(errs, t.remove(ctx, class.child(podPrefix+string(uids[0]))))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// knows says whether a directory in a class's cgroup is that of a pod that counts.
+func (t *Tree) knows(class name, dir string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for uid := range t.pods {
+		if path.Base(t.path(class.child(podPrefix+string(uid)))) == dir {
+			return true
+		}
+	}
+	return false
+}

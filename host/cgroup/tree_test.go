@@ -1,0 +1,206 @@
+package cgroup
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node/limit"
+)
+
+// kernelTree is a tree of this test's own, in the kernel.
+type kernelTree struct {
+	*Tree
+	t    *testing.T
+	root string
+}
+
+func openTree(t *testing.T, pods ...*corev1.Pod) kernelTree {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root changes cgroups")
+	}
+	mounts, err := FindMounts()
+	if err != nil {
+		t.Skip(err)
+	}
+	root := fmt.Sprintf("/nodal-test-%d", os.Getpid())
+	k := kernelTree{t: t, root: root}
+	t.Cleanup(func() {
+		if err := mounts.remove(context.Background(), root); err != nil {
+			t.Error(err)
+		}
+	})
+	k.Tree = k.open(pods...)
+	return k
+}
+
+// open is the next start of the agent.
+func (k kernelTree) open(pods ...*corev1.Pod) *Tree {
+	k.t.Helper()
+	mounts, err := FindMounts()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	whole := limit.Limits{CPUShares: 2048, Memory: 1 << 30}
+	tree, err := Open(k.t.Context(), Config{Mounts: mounts, Root: k.root, Whole: whole}, pods)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return tree
+}
+
+// holds checks that the kernel knows some limits of a cgroup.
+func (k kernelTree) holds(path string, want limit.Limits) {
+	k.t.Helper()
+	for _, s := range settings(k.mounts.Version, want) {
+		for _, tree := range k.mounts.trees {
+			if !slices.Contains(tree.controllers, s.controller) {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(tree.dir, k.root, path, s.file))
+			got := strings.TrimSpace(string(text))
+			if boundless := s.value == "-1" && len(got) > 15; err != nil || got != s.value && !boundless {
+				k.t.Errorf("%s of %s is %s (%v), want %s", s.file, path, got, err, s.value)
+			}
+		}
+	}
+}
+
+func (k kernelTree) gone(path string) {
+	k.t.Helper()
+	if dirs := k.mounts.dirs(k.root + path); len(dirs) > 0 {
+		k.t.Errorf("%q are still there", dirs)
+	}
+}
+
+func (k kernelTree) setUp(pod *corev1.Pod) {
+	k.t.Helper()
+	if err := k.SetUp(k.t.Context(), pod, limit.OfPod(pod, limit.Rules{Pids: 64})); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// put starts a process in a cgroup below a pod's, as a container runtime does.
+func (k kernelTree) put(pod *corev1.Pod) *exec.Cmd {
+	k.t.Helper()
+	path := filepath.Join(k.Parent(pod), "container")
+	if err := k.mounts.make(path); err != nil {
+		k.t.Fatal(err)
+	}
+	sleep := exec.Command("sleep", "1000")
+	if err := sleep.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	k.t.Cleanup(func() { sleep.Process.Kill() })
+	for _, dir := range k.mounts.dirs(path) {
+		if err := write(filepath.Join(dir, "cgroup.procs"), decimal(int64(sleep.Process.Pid))); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+	return sleep
+}
+
+func TestPodsAreBoundInTheKernel(t *testing.T) {
+	k := openTree(t)
+	best, burst, sure := podOf("u-best", nil, nil), podOf("u-burst", amounts("500m", "64Mi"), amounts("1", "128Mi")), podOf("u-sure", amounts("250m", "32Mi"), amounts("250m", "32Mi"))
+	k.holds("/kubepods", limit.Limits{CPUShares: 2048, Memory: 1 << 30})
+	k.holds("/kubepods/burstable", limit.Limits{CPUShares: 2})
+	k.holds("/kubepods/besteffort", limit.Limits{CPUShares: 2})
+	for _, pod := range []*corev1.Pod{best, burst, sure} {
+		k.setUp(pod)
+	}
+	k.holds("/kubepods/besteffort/podu-best", limit.Limits{CPUShares: 2, Pids: 64})
+	k.holds("/kubepods/burstable/podu-burst", limit.Limits{CPUShares: 512, CPUQuota: 100_000, Memory: 128 << 20, Pids: 64})
+	k.holds("/kubepods/podu-sure", limit.Limits{CPUShares: 256, CPUQuota: 25_000, Memory: 32 << 20, Pids: 64})
+	k.holds("/kubepods/burstable", limit.Limits{CPUShares: 512})
+
+	// Other limits, and none.
+	k.SetUp(t.Context(), burst, limit.Limits{CPUShares: 100})
+	k.holds("/kubepods/burstable/podu-burst", limit.Limits{CPUShares: 100})
+
+	for _, pod := range []*corev1.Pod{best, burst, sure} {
+		if err := k.TearDown(t.Context(), pod.UID); err != nil {
+			t.Error(err)
+		}
+	}
+	k.gone("/kubepods/besteffort/podu-best")
+	k.gone("/kubepods/burstable/podu-burst")
+	k.gone("/kubepods/podu-sure")
+	k.holds("/kubepods/burstable", limit.Limits{CPUShares: 2})
+}
+
+func TestBurstablePodsWeighWhatTheyAskFor(t *testing.T) {
+	first, second := podOf("u1", amounts("500m", "1Mi"), nil), podOf("u2", amounts("1", "1Mi"), nil)
+	k := openTree(t, first)
+	k.holds("/kubepods/burstable", limit.Limits{CPUShares: 512})
+	k.setUp(second)
+	k.setUp(second)
+	k.holds("/kubepods/burstable", limit.Limits{CPUShares: 1536})
+	if err := k.TearDown(t.Context(), first.UID); err != nil {
+		t.Error(err)
+	}
+	k.holds("/kubepods/burstable", limit.Limits{CPUShares: 1024})
+}
+
+func TestWhatIsLeftInAPodsCgroupIsEndedWithIt(t *testing.T) {
+	k := openTree(t)
+	pod, neighbour := podOf("u1", nil, nil), podOf("u2", nil, nil)
+	k.setUp(pod)
+	k.setUp(neighbour)
+	left, other := k.put(pod), k.put(neighbour)
+	if err := k.TearDown(t.Context(), pod.UID); err != nil {
+		t.Fatal(err)
+	}
+	k.gone("/kubepods/besteffort/podu1")
+	if err := left.Wait(); err == nil || left.ProcessState.String() != "signal: killed" {
+		t.Errorf("what was left ended with %v", left.ProcessState)
+	}
+	if err := other.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("the neighbour is gone too: %v", err)
+	}
+	if err := k.TearDown(t.Context(), pod.UID); err != nil {
+		t.Errorf("a second time: %v", err)
+	}
+	if err := k.TearDown(t.Context(), neighbour.UID); err != nil {
+		t.Error(err)
+	}
+	other.Wait()
+}
+
+func TestCgroupsThatSomebodyRemovedAreMadeAgain(t *testing.T) {
+	k := openTree(t)
+	if err := k.mounts.remove(t.Context(), k.root); err != nil {
+		t.Fatal(err)
+	}
+	k.setUp(podOf("u1", nil, nil))
+	k.holds("/kubepods", limit.Limits{CPUShares: 2048, Memory: 1 << 30})
+	k.holds("/kubepods/besteffort", limit.Limits{CPUShares: 2})
+	k.holds("/kubepods/besteffort/podu1", limit.Limits{CPUShares: 2, Pids: 64})
+}
+
+func TestSweepRemovesWhatNobodyKeeps(t *testing.T) {
+	k := openTree(t)
+	kept, orphan, running := podOf("u-kept", nil, nil), podOf("u-orphan", amounts("1", "1Mi"), nil), podOf("u-running", nil, nil)
+	for _, pod := range []*corev1.Pod{kept, orphan, running} {
+		k.setUp(pod)
+	}
+	left := k.put(orphan)
+	k.Tree = k.open(running) // which knows of nothing else
+	if err := k.Sweep(t.Context(), func(uid types.UID) bool { return uid == kept.UID }); err != nil {
+		t.Fatal(err)
+	}
+	k.gone("/kubepods/burstable/podu-orphan")
+	left.Wait()
+	k.holds("/kubepods/besteffort/podu-kept", limit.Limits{CPUShares: 2, Pids: 64})
+	k.holds("/kubepods/besteffort/podu-running", limit.Limits{CPUShares: 2, Pids: 64})
+}

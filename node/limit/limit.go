@@ -1,0 +1,127 @@
+package limit
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resources "k8s.io/component-helpers/resource"
+)
+
+// Limits is what the kernel is to allow a cgroup. Apart from CPUShares, zero is no
+// bound.
+type Limits struct {
+	CPUShares int64 // against neighbours, while the CPU is short
+	CPUQuota  int64 // microseconds in each period
+	CPUPeriod int64 // microseconds
+	Memory    int64 // bytes
+	Pids      int64
+}
+
+// Rules are what a node's owner decides for all its pods.
+type Rules struct {
+	CPUPeriod int64 // microseconds; zero: DefaultCPUPeriod
+	NoQuota   bool  // a CPU limit bounds nothing
+	Pids      int64 // of each pod; zero: no bound
+}
+
+// The kernel's and Kubernetes' numbers for CPU time.
+const (
+	DefaultCPUPeriod = 100_000 // microseconds
+
+	MinCPUShares = 2
+	maxCPUShares = 262_144
+	sharesPerCPU = 1024
+	milliPerCPU  = 1000
+	minCPUQuota  = 1_000 // microseconds; the kernel refuses less
+)
+
+// OfPod bounds all that is in a pod together: a sum over its containers, or what
+// the pod says for all of them, and its overhead. A container without a limit leaves
+// the pod without one.
+func OfPod(pod *corev1.Pod, rules Rules) Limits {
+	request := resources.PodRequests(pod, resources.PodResourcesOptions{})
+	limit := resources.PodLimits(pod, resources.PodResourcesOptions{})
+	boundCPU, boundMemory := true, true
+	for c := range containers(pod) {
+		boundCPU = boundCPU && !c.Resources.Limits.Cpu().IsZero()
+		boundMemory = boundMemory && !c.Resources.Limits.Memory().IsZero()
+	}
+	if r := pod.Spec.Resources; r != nil {
+		boundCPU = boundCPU || !r.Limits.Cpu().IsZero()
+		boundMemory = boundMemory || !r.Limits.Memory().IsZero()
+	}
+	limits := Limits{CPUShares: MinCPUShares, Pids: rules.Pids}
+	if Class(pod) == corev1.PodQOSBestEffort {
+		return limits
+	}
+	limits.CPUShares = CPUShares(request.Cpu().MilliValue())
+	if boundCPU {
+		limits.setQuota(limit.Cpu().MilliValue(), rules)
+	}
+	if boundMemory {
+		limits.Memory = limit.Memory().Value()
+	}
+	return limits
+}
+
+// OfContainer bounds one container of a pod. One without a limit of its own has
+// that of the pod as a whole.
+func OfContainer(pod *corev1.Pod, c *corev1.Container, rules Rules) Limits {
+	request := c.Resources.Requests.Cpu()
+	if _, asked := c.Resources.Requests[corev1.ResourceCPU]; !asked {
+		request = c.Resources.Limits.Cpu()
+	}
+	cpu, memory := c.Resources.Limits.Cpu(), c.Resources.Limits.Memory()
+	if r := pod.Spec.Resources; r != nil {
+		if cpu.IsZero() {
+			cpu = r.Limits.Cpu()
+		}
+		if memory.IsZero() {
+			memory = r.Limits.Memory()
+		}
+	}
+	limits := Limits{CPUShares: CPUShares(request.MilliValue()), Memory: memory.Value()}
+	limits.setQuota(cpu.MilliValue(), rules)
+	return limits
+}
+
+// setQuota bounds CPU time to so many thousandths of a CPU.
+func (l *Limits) setQuota(milli int64, rules Rules) {
+	if rules.NoQuota {
+		return
+	}
+	l.CPUPeriod = rules.CPUPeriod
+	if l.CPUPeriod == 0 {
+		l.CPUPeriod = DefaultCPUPeriod
+	}
+	if milli > 0 {
+		l.CPUQuota = max(milli*l.CPUPeriod/milliPerCPU, minCPUQuota)
+	}
+}
+
+// CPUShares turns thousandths of a CPU into the kernel's weights.
+func CPUShares(milli int64) int64 {
+	return min(max(milli*sharesPerCPU/milliPerCPU, MinCPUShares), maxCPUShares)
+}
+
+// Requested is what a pod asks for, in thousandths of a CPU.
+func Requested(pod *corev1.Pod) int64 {
+	request := resources.PodRequests(pod, resources.PodResourcesOptions{})
+	return request.Cpu().MilliValue()
+}
+
+// String names what is bound: "shares=512 cpu=50000/100000 memory=134217728 pids=4096".
+func (l Limits) String() string {
+	parts := []string{fmt.Sprintf("shares=%d", l.CPUShares)}
+	if l.CPUQuota > 0 {
+		parts = append(parts, fmt.Sprintf("cpu=%d/%d", l.CPUQuota, l.CPUPeriod))
+	}
+	if l.Memory > 0 {
+		parts = append(parts, fmt.Sprintf("memory=%d", l.Memory))
+	}
+	if l.Pids > 0 {
+		parts = append(parts, fmt.Sprintf("pids=%d", l.Pids))
+	}
+	return strings.Join(parts, " ")
+}

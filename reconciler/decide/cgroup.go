@@ -1,0 +1,33 @@
+package decide
+
+import (
+	"nodal/node"
+	"nodal/node/limit"
+)
+
+// cgroup has the pod's own cgroup made, with the limits of all that will be in it
+// together, before anything is. An agent that starts cannot know whether the limits
+// are still those, so it has them set once more.
+func cgroup(p *Plan, v *View) bool {
+	if !v.site.Cgroups || v.sandbox == nil && !v.needsSandbox() {
+		return false
+	}
+	want := limit.OfPod(v.pod.Object, v.site.Limits)
+	if have := v.got.Cgroup; have == nil || *have != want {
+		p.try(v, node.SetUpCgroup{Limits: want})
+	}
+	return false
+}
+
+// bounded says whether what runs in the pod would be held to its limits.
+func (v *View) bounded() bool { return !v.site.Cgroups || v.got.Cgroup != nil }
+
+// tearDownCgroup removes the cgroup, once the runtime has nothing in it any more.
+// What is still in there is ended: it would hold on to the volumes.
+func tearDownCgroup(p *Plan, v *View) bool {
+	if !v.site.Cgroups || v.got.CgroupGone {
+		return false
+	}
+	p.try(v, node.TearDownCgroup{})
+	return true
+}

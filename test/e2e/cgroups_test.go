@@ -1,0 +1,242 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/host/cgroup"
+	"nodal/test/agent"
+	"nodal/test/claim"
+)
+
+// classes are a pod of each class of service; what they ask for is told apart by
+// how much it is.
+var classes = map[string]string{
+	"sure":  "resources: {requests: {cpu: 250m, memory: 48Mi}, limits: {cpu: 250m, memory: 48Mi}}",
+	"burst": "resources: {requests: {cpu: 500m, memory: 64Mi}, limits: {cpu: 1, memory: 128Mi}}",
+	"best":  "resources: {}",
+}
+
+// cgroupFile reads one of the kernel's files about a process: of its own cgroup, or
+// of one so many levels above. It has two names, one for each version of cgroups.
+func (n *node) cgroupFile(pid, above int, first, second string) string {
+	n.t.Helper()
+	controller, file, _ := strings.Cut(first, " ")
+	if cgroupVersion(n.t) == 2 {
+		controller, file = "", second
+	}
+	dir := cgroupDir(n.t, pid, controller)
+	for range above {
+		dir = filepath.Dir(dir)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func cgroupVersion(t *testing.T) int {
+	t.Helper()
+	mounts, err := cgroup.FindMounts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mounts.Version
+}
+
+// cgroupDir is where a process is in the tree of a controller, or in that of version
+// 2 for none.
+func cgroupDir(t *testing.T, pid int, controller string) string {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		part := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(part) == 3 && part[1] == controller {
+			return filepath.Join("/sys/fs/cgroup", controller, part[2])
+		}
+	}
+	t.Fatalf("process %d is in no cgroup of controller %q: %s", pid, controller, text)
+	return ""
+}
+
+func TestPodsOfEachClassAreHeldToTheirLimits(t *testing.T) {
+	claim.Shows(t, "Resources",
+		"a pod of each class of service has a cgroup of its own with the sum of its containers' requests and limits",
+		"its containers have theirs inside of that, and burstable pods weigh together what they ask for",
+		"processes get the oom_score_adj of their class and request",
+		"a pod's cgroup is removed with it")
+	n := start(t, func(c *agent.Config) { c.Settings["podPidsLimit"] = 200 })
+	for name, resources := range classes {
+		n.apply(adding(shell(name, "exec sleep 1000"), resources))
+	}
+	version := cgroupVersion(t)
+	// The kernel's numbers for each pod, and for the container in it.
+	const shares, quota, memory, pids = 0, 1, 2, 3
+	files := [][2]string{
+		shares: {"cpu cpu.shares", "cpu.weight"}, quota: {"cpu cpu.cfs_quota_us", "cpu.max"},
+		memory: {"memory memory.limit_in_bytes", "memory.max"}, pids: {"pids pids.max", "pids.max"},
+	}
+	boundless := strconv.Itoa(1<<63 - 4096)
+	for _, c := range []struct {
+		pod           string
+		first, second [4]string // of the pod, in both versions
+		least, most   int       // of oom_score_adj; a machine may not let it be below 0
+	}{
+		{"sure", [4]string{"256", "25000", "50331648", "200"}, [4]string{"35", "25000 100000", "50331648", "200"}, -997, 0},
+		{"burst", [4]string{"512", "100000", "134217728", "200"}, [4]string{"59", "100000 100000", "134217728", "200"}, 900, 999},
+		{"best", [4]string{"2", "-1", boundless, "200"}, [4]string{"1", "max 100000", "max", "200"}, 1000, 1000},
+	} {
+		n.waitRunning(c.pod)
+		pid := n.pidOf(c.pod, "main")
+		want := c.first
+		if version == 2 {
+			want = c.second
+		}
+		for i, name := range files {
+			if got := n.cgroupFile(pid, 1, name[0], name[1]); got != want[i] {
+				t.Errorf("%s of pod %s is %s, want %s", name, c.pod, got, want[i])
+			}
+			if i == pids {
+				continue
+			}
+			if got := n.cgroupFile(pid, 0, name[0], name[1]); got != want[i] {
+				t.Errorf("%s of the container of %s is %s, want %s", name, c.pod, got, want[i])
+			}
+		}
+		score, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := strconv.Atoi(strings.TrimSpace(string(score))); err != nil || got < c.least || got > c.most {
+			t.Errorf("oom_score_adj of %s is %q, want %d to %d", c.pod, score, c.least, c.most)
+		}
+	}
+	burst, best := n.pidOf("burst", "main"), n.pidOf("best", "main")
+	for _, c := range []struct {
+		name       string
+		pid, above int
+		want       [2]string
+	}{
+		{"burstable pods together", burst, 2, [2]string{"512", "59"}},
+		{"pods of best effort together", best, 2, [2]string{"2", "1"}},
+	} {
+		if got := n.cgroupFile(c.pid, c.above, "cpu cpu.shares", "cpu.weight"); got != c.want[version-1] {
+			t.Errorf("%s weigh %s, want %s", c.name, got, c.want[version-1])
+		}
+	}
+	if got := n.cgroupFile(burst, 3, "memory memory.limit_in_bytes", "memory.max"); got == boundless || got == "max" {
+		t.Errorf("all pods together may use the memory %s", got)
+	}
+	n.wantNoCgroupAfter("burst", burst)
+}
+
+// wantNoCgroupAfter deletes a pod, whose cgroup has to go with it.
+func (n *node) wantNoCgroupAfter(pod string, pid int) {
+	n.t.Helper()
+	controller := "memory"
+	if cgroupVersion(n.t) == 2 {
+		controller = ""
+	}
+	dir := filepath.Dir(cgroupDir(n.t, pid, controller))
+	n.deletePod(pod, "")
+	n.waitGone(pod)
+	if _, err := os.Stat(dir); err == nil {
+		n.t.Errorf("cgroup %s is still there", dir)
+	}
+	if _, err := os.Stat(filepath.Dir(dir)); err != nil {
+		n.t.Errorf("the cgroup of the others is gone too: %v", err)
+	}
+}
+
+func TestAPodIsHeldToLimitsAsAWhole(t *testing.T) {
+	claim.Shows(t, "Resources", "limits of the pod as a whole hold for its containers, with the overhead for the pod")
+	n := start(t)
+	n.apply(strings.Replace(shell("whole", "exec sleep 1000").yaml(), "spec:\n",
+		"spec:\n  overhead: {cpu: 50m, memory: 16Mi}\n  resources: {requests: {cpu: 100m}, limits: {cpu: 200m, memory: 32Mi}}\n", 1))
+	n.waitRunning("whole")
+	pid := n.pidOf("whole", "main")
+	for _, c := range []struct {
+		above int
+		files [2]string
+		want  [2]string
+	}{
+		{1, [2]string{"cpu cpu.shares", "cpu.weight"}, [2]string{"153", "24"}},
+		{1, [2]string{"cpu cpu.cfs_quota_us", "cpu.max"}, [2]string{"25000", "25000 100000"}},
+		{1, [2]string{"memory memory.limit_in_bytes", "memory.max"}, [2]string{"50331648", "50331648"}},
+		{0, [2]string{"cpu cpu.cfs_quota_us", "cpu.max"}, [2]string{"20000", "20000 100000"}},
+		{0, [2]string{"memory memory.limit_in_bytes", "memory.max"}, [2]string{"33554432", "33554432"}},
+	} {
+		if got := n.cgroupFile(pid, c.above, c.files[0], c.files[1]); got != c.want[cgroupVersion(t)-1] {
+			t.Errorf("%s, %d above the container, is %s, want %q", c.files, c.above, got, c.want)
+		}
+	}
+}
+
+func TestLimitsHold(t *testing.T) {
+	claim.Shows(t, "Resources",
+		"a container that takes more memory than its limit ends with OOMKilled, 137",
+		"a fork bomb ends at its pod's limit of processes and disturbs no neighbour",
+		"a container is throttled at its CPU limit, and so is its pod")
+	n := start(t, func(c *agent.Config) { c.Settings["podPidsLimit"] = 60 })
+	n.apply(shell("neighbour", "exec sleep 1000").yaml())
+	n.waitRunning("neighbour")
+
+	t.Run("memory", func(t *testing.T) {
+		p := shell("hungry", "exec tail /dev/zero")
+		n.apply(adding(p, "resources: {limits: {memory: 24Mi}}"))
+		got := n.wait("hungry", "hungry killed", func(p *corev1.Pod) bool {
+			s := containerStatus(p, "main")
+			return s.State.Terminated != nil || s.LastTerminationState.Terminated != nil
+		})
+		s := containerStatus(got, "main")
+		ended := s.State.Terminated
+		if ended == nil {
+			ended = s.LastTerminationState.Terminated
+		}
+		if ended.Reason != "OOMKilled" || ended.ExitCode != 137 {
+			t.Errorf("it ended with %s, %d; want OOMKilled, 137", ended.Reason, ended.ExitCode)
+		}
+	})
+	t.Run("processes", func(t *testing.T) {
+		n.apply(shell("bomb", "b() { b | b & }; b; exec sleep 1000").yaml())
+		n.waitRunning("bomb")
+		pid := n.pidOf("bomb", "main")
+		n.eventually("the bomb at its limit", func() bool {
+			// Some kernels tell where the limit is, others where it was met.
+			return n.cgroupFile(pid, 1, "pids pids.events", "pids.events") != "max 0" ||
+				n.cgroupFile(pid, 0, "pids pids.events", "pids.events") != "max 0"
+		})
+		if got := n.cgroupFile(pid, 1, "pids pids.max", "pids.max"); got != "60" {
+			t.Errorf("the pod may have %s processes, want 60", got)
+		}
+		if got := n.inside("neighbour", "main", "sleep 0 & wait; echo well"); got != "well\n" {
+			t.Errorf("a neighbour says %q", got)
+		}
+		n.wantNoCgroupAfter("bomb", pid)
+	})
+	t.Run("CPU", func(t *testing.T) {
+		n.apply(adding(shell("busy", "while :; do :; done"), "resources: {limits: {cpu: 50m}}"))
+		n.waitRunning("busy")
+		pid := n.pidOf("busy", "main")
+		for above, who := range []string{"the container", "its pod"} {
+			n.eventually(who+" throttled", func() bool {
+				for line := range strings.Lines(n.cgroupFile(pid, above, "cpu cpu.stat", "cpu.stat")) {
+					if count, ok := strings.CutPrefix(line, "nr_throttled "); ok && strings.TrimSpace(count) != "0" {
+						return true
+					}
+				}
+				return false
+			})
+		}
+	})
+}
