@@ -51,6 +51,7 @@ func TestARoleMayDoWhatItsVerbsSay(t *testing.T) {
 		{"viewer", "DELETE", "/v1/namespaces/default/pods/web", "", 403},
 		{"viewer", "POST", runPath, `{"command":["ls"]}`, 403},
 		{"viewer", "POST", "/run/default/web/main?cmd=ls", "", 403},
+		{"viewer", "GET", "/exec/default/web/main?command=ls&output=1", "", 403},
 		{"operator", "POST", "/v1/manifests", manifestOf("web"), 200},
 		{"operator", "POST", runPath, `{"command":["ls"]}`, 200},
 		{"operator", "POST", "/run/default/web/main?cmd=ls", "", 200},

@@ -39,6 +39,9 @@ const (
 	podPath   = "/v1/namespaces/{namespace}/pods/{name}"
 	configMap = "/v1/namespaces/{namespace}/configmaps/{name}"
 	secret    = "/v1/namespaces/{namespace}/secrets/{name}"
+
+	execPath    = "/exec/{namespace}/{pod}/{container}"
+	execPathUID = "/exec/{namespace}/{pod}/{uid}/{container}"
 )
 
 // routes is everything that is served over HTTP, sorted by pattern and method.
@@ -46,6 +49,10 @@ func routes(r *rest, k *kubelet) []route {
 	return []route{
 		{"GET", "/configz", auth.Read, listenFull, http.HandlerFunc(k.configz)},
 		{"GET", "/containerLogs/{namespace}/{pod}/{container}", auth.Read, listenFull, http.HandlerFunc(k.containerLogs)},
+		{"GET", execPath, auth.Exec, listenFull, http.HandlerFunc(k.runLive)},
+		{"POST", execPath, auth.Exec, listenFull, http.HandlerFunc(k.runLive)},
+		{"GET", execPathUID, auth.Exec, listenFull, http.HandlerFunc(k.runLive)},
+		{"POST", execPathUID, auth.Exec, listenFull, http.HandlerFunc(k.runLive)},
 		{anyMethod, "/healthz", auth.Read, listenAll, http.HandlerFunc(k.healthz)},
 		{anyMethod, "/healthz/{check}", auth.Read, listenAll, http.HandlerFunc(k.healthzOne)},
 		{"GET", "/openapi.json", auth.Read, listenReads, http.HandlerFunc(k.openapi)},

@@ -1,0 +1,80 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	clientrest "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/remotecommand"
+
+	"nodal/node"
+)
+
+func TestALiveCommandIsRefusedBeforeTheUpgrade(t *testing.T) {
+	n := newNode(t)
+	n.apply(t, manifestOf("web"))
+	n.apply(t, manifestOf("waiting"))
+	n.run(t, "web", node.ContainerRunning)
+	cases := []struct {
+		name, path string
+		want       int
+	}{
+		{"there is no such pod", "/exec/default/none/main?command=sh&output=1", 404},
+		{"another pod has the name", "/exec/default/web/uid-0/main?command=sh&output=1", 404},
+		{"no stream is asked for", "/exec/default/web/main?command=sh", 400},
+		{"no command is given", "/exec/default/web/main?output=1", 400},
+		{"the container does not run", "/exec/default/waiting/main?command=sh&output=1", 500},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			for _, method := range []string{"GET", "POST"} {
+				if got := n.do(t, method, c.path, ""); got.status != c.want {
+					t.Errorf("%s: got %d %s, want %d", method, got.status, got.body, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestALiveCommandRunsThroughTheWholeServer(t *testing.T) {
+	n := newNode(t)
+	n.apply(t, manifestOf("web"))
+	n.run(t, "web", node.ContainerRunning)
+	n.runtime.exec = func(_ context.Context, id string, command []string, s ExecStreams) (int32, error) {
+		size := <-s.Resize
+		text, err := io.ReadAll(s.Stdin)
+		fmt.Fprintf(s.Stdout, "%s ran %q in %dx%d with %s", id, command, size.Width, size.Height, text)
+		return 0, err
+	}
+	front := httptest.NewServer(n.server.HTTP())
+	defer front.Close()
+	address := front.URL + "/exec/default/web/main?command=sh&command=-c&input=1&output=1&tty=1"
+	client, err := remotecommand.NewWebSocketExecutor(&clientrest.Config{Host: front.URL}, "GET", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	err = client.StreamWithContext(t.Context(), remotecommand.StreamOptions{
+		Stdin: strings.NewReader("hello"), Stdout: &out, Tty: true, TerminalSizeQueue: &oneSize{remotecommand.TerminalSize{Width: 80, Height: 24}, false},
+	})
+	if want := `web-main-0 ran ["sh" "-c"] in 80x24 with hello`; err != nil || out.String() != want {
+		t.Errorf("got %q, %v, want %q", out.String(), err, want)
+	}
+}
+
+type oneSize struct {
+	size remotecommand.TerminalSize
+	told bool
+}
+
+func (s *oneSize) Next() *remotecommand.TerminalSize {
+	if s.told {
+		return nil
+	}
+	s.told = true
+	return &s.size
+}

@@ -1,0 +1,117 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
+	"k8s.io/streaming/pkg/httpstream/wsstream"
+	utilexec "k8s.io/utils/exec"
+
+	"nodal/node"
+)
+
+// idle is how long nothing may come or go, as upstream has it.
+const idle = 4 * time.Hour
+
+// Size of a terminal, in characters.
+type Size struct{ Width, Height uint16 }
+
+// Streams are what a command talks through. What is nil is not connected.
+type Streams struct {
+	Stdin  io.Reader
+	Stdout io.Writer // with a terminal, everything comes here
+	Stderr io.Writer
+	TTY    bool
+	Resize <-chan Size // nil without a terminal; closed when the client is gone
+}
+
+// Command runs a command to its end. The exit code is no error.
+type Command func(context.Context, Streams) (exit int32, err error)
+
+// Wanted is which streams a client asks for.
+type Wanted struct{ Stdin, Stdout, Stderr, TTY bool }
+
+// WantedIn reads the parameters that upstream has for it. A terminal has one
+// output only.
+func WantedIn(query url.Values) (Wanted, error) {
+	is := func(name string) bool { return query.Get(name) == "1" || query.Get(name) == "true" }
+	w := Wanted{
+		Stdin: is(remotecommand.ExecStdinParam), Stdout: is(remotecommand.ExecStdoutParam),
+		Stderr: is(remotecommand.ExecStderrParam), TTY: is(remotecommand.ExecTTYParam),
+	}
+	w.Stderr = w.Stderr && !w.TTY
+	if !w.Stdin && !w.Stdout && !w.Stderr {
+		return w, fmt.Errorf("you must specify at least 1 of stdin, stdout, stderr: %w", node.ErrInvalid)
+	}
+	return w, nil
+}
+
+// Exec upgrades the request and runs the command with the client's streams. A
+// client that goes away ends it.
+func Exec(w http.ResponseWriter, r *http.Request, wanted Wanted, run Command) {
+	if wsstream.IsWebSocketRequest(r) {
+		overWebSocket(w, r, wanted, run)
+		return
+	}
+	options := &remotecommand.Options{Stdin: wanted.Stdin, Stdout: wanted.Stdout, Stderr: wanted.Stderr, TTY: wanted.TTY}
+	remotecommand.ServeExec(w, r, spdy{run}, "", "", "", nil, options, idle,
+		remotecommand.DefaultStreamCreationTimeout, remotecommand.SupportedStreamingProtocols)
+}
+
+// spdy is a Command as the library calls it.
+type spdy struct{ run Command }
+
+var _ remotecommand.Executor = spdy{}
+
+// ExecInContainer runs the one command that there is: the library's names for
+// it are unused.
+func (s spdy) ExecInContainer(ctx context.Context, _, _, _ string, _ []string, in io.Reader, out, err io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize, _ time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	streams := Streams{TTY: tty}
+	// Not assigned as they are: an interface that holds nil is not nil.
+	if in != nil {
+		streams.Stdin = in
+	}
+	if out != nil {
+		streams.Stdout = out
+	}
+	if err != nil {
+		streams.Stderr = err
+	}
+	if tty {
+		sizes := make(chan Size)
+		streams.Resize = sizes
+		go passSizes(ctx, resize, sizes)
+	}
+	exit, failed := s.run(ctx, streams)
+	if failed == nil && exit != 0 {
+		return utilexec.CodeExitError{Err: errors.New("the command failed"), Code: int(exit)}
+	}
+	return failed
+}
+
+func passSizes(ctx context.Context, from <-chan remotecommand.TerminalSize, to chan<- Size) {
+	defer close(to)
+	for {
+		select {
+		case size, ok := <-from:
+			if !ok {
+				return
+			}
+			select {
+			case to <- Size(size):
+			case <-ctx.Done():
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/remotecommand"
+	utilexec "k8s.io/utils/exec"
+
+	"nodal/node"
+)
+
+// serve runs command for whoever asks.
+func serve(t *testing.T, command Command) (*rest.Config, *url.URL) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		wanted, err := WantedIn(r.URL.Query())
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		Exec(w, r, wanted, command)
+	}))
+	t.Cleanup(server.Close)
+	address, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &rest.Config{Host: server.URL}, address
+}
+
+// executors are the clients that kubectl and API servers are built from.
+var executors = map[string]func(*rest.Config, *url.URL) (remotecommand.Executor, error){
+	"over a WebSocket": func(c *rest.Config, u *url.URL) (remotecommand.Executor, error) {
+		return remotecommand.NewWebSocketExecutor(c, http.MethodGet, u.String())
+	},
+	"over SPDY": func(c *rest.Config, u *url.URL) (remotecommand.Executor, error) {
+		return remotecommand.NewSPDYExecutor(c, http.MethodPost, u)
+	},
+}
+
+type sizes struct{ left []remotecommand.TerminalSize }
+
+func (s *sizes) Next() *remotecommand.TerminalSize {
+	if len(s.left) == 0 {
+		return nil
+	}
+	next := s.left[0]
+	s.left = s.left[1:]
+	return &next
+}
+
+func TestACommandTalksToItsClient(t *testing.T) {
+	cases := []struct {
+		name, query    string
+		options        remotecommand.StreamOptions
+		command        Command
+		stdout, stderr string
+		exit           int
+		fails          string
+	}{
+		{
+			name: "input goes in until its end, outputs come out apart", query: "input=1&output=1&error=1",
+			options: remotecommand.StreamOptions{Stdin: strings.NewReader("hello")},
+			command: func(_ context.Context, s Streams) (int32, error) {
+				text, err := io.ReadAll(s.Stdin)
+				fmt.Fprintf(s.Stdout, "out %s", text)
+				fmt.Fprintf(s.Stderr, "err %s", text)
+				return 0, err
+			},
+			stdout: "out hello", stderr: "err hello",
+		},
+		{
+			name: "an exit code arrives", query: "output=1",
+			command: func(context.Context, Streams) (int32, error) { return 42, nil },
+			exit:    42,
+		},
+		{
+			name: "a command that cannot run says why", query: "output=1",
+			command: func(context.Context, Streams) (int32, error) { return 0, errors.New("no such program") },
+			fails:   "no such program",
+		},
+		{
+			name: "a terminal has one output and a size", query: "input=1&output=1&error=1&tty=1",
+			options: remotecommand.StreamOptions{Stdin: strings.NewReader(""), Tty: true},
+			command: func(_ context.Context, s Streams) (int32, error) {
+				size := <-s.Resize
+				_, err := fmt.Fprintf(s.Stdout, "%dx%d %t %t", size.Width, size.Height, s.TTY, s.Stderr == nil)
+				return 0, err
+			},
+			stdout: "80x24 true true",
+		},
+		{
+			name: "without input there is none", query: "output=1",
+			command: func(_ context.Context, s Streams) (int32, error) {
+				_, err := fmt.Fprint(s.Stdout, s.Stdin == nil, s.Stderr == nil, s.Resize == nil)
+				return 0, err
+			},
+			stdout: "true true true",
+		},
+	}
+	for _, c := range cases {
+		for how, executor := range executors {
+			t.Run(c.name+" "+how, func(t *testing.T) {
+				config, address := serve(t, c.command)
+				address.RawQuery = c.query
+				client, err := executor(config, address)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var stdout, stderr bytes.Buffer
+				options := c.options
+				options.Stdout = &stdout
+				if strings.Contains(c.query, "error=1") && !options.Tty {
+					options.Stderr = &stderr
+				}
+				if in, ok := options.Stdin.(*strings.Reader); ok {
+					if _, err := in.Seek(0, io.SeekStart); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if options.Tty {
+					options.TerminalSizeQueue = &sizes{left: []remotecommand.TerminalSize{{Width: 80, Height: 24}}}
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				err = client.StreamWithContext(ctx, options)
+				checkEnd(t, err, c.exit, c.fails)
+				if stdout.String() != c.stdout || stderr.String() != c.stderr {
+					t.Errorf("got %q and %q, want %q and %q", &stdout, &stderr, c.stdout, c.stderr)
+				}
+			})
+		}
+	}
+}
+
+func checkEnd(t *testing.T, err error, exit int, fails string) {
+	t.Helper()
+	var code utilexec.ExitError
+	switch {
+	case fails != "":
+		if err == nil || !strings.Contains(err.Error(), fails) {
+			t.Errorf("got %v, want %q", err, fails)
+		}
+	case exit != 0:
+		if !errors.As(err, &code) || code.ExitStatus() != exit {
+			t.Errorf("got %v, want exit code %d", err, exit)
+		}
+	case err != nil:
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAClientThatGoesEndsItsCommand(t *testing.T) {
+	started, ended := make(chan struct{}), make(chan error, 1)
+	config, address := serve(t, func(ctx context.Context, s Streams) (int32, error) {
+		close(started)
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return 0, ctx.Err()
+	})
+	address.RawQuery = "output=1"
+	client, err := executors["over a WebSocket"](config, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-started
+		cancel()
+	}()
+	_ = client.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: io.Discard}) // it was cancelled
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Error("the command goes on")
+	}
+}
+
+func TestSomeStreamHasToBeAskedFor(t *testing.T) {
+	cases := []struct {
+		name, query string
+		want        Wanted
+		fails       bool
+	}{
+		{"none", "tty=1", Wanted{TTY: true}, true},
+		{"only errors", "error=1", Wanted{Stderr: true}, false},
+		{"a terminal shows errors in its output", "output=1&error=1&tty=1", Wanted{Stdout: true, TTY: true}, false},
+		{"true is as good as 1", "input=true", Wanted{Stdin: true}, false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			query, err := url.ParseQuery(c.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := WantedIn(query)
+			if got != c.want || errors.Is(err, node.ErrInvalid) != c.fails {
+				t.Errorf("got %+v, %v, want %+v", got, err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
+	"k8s.io/streaming/pkg/httpstream/wsstream"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	binaryV5 = remotecommand.StreamProtocolV5Name
+	binaryV4 = remotecommand.StreamProtocolV4Name
+	base64V4 = "v4." + wsstream.Base64ChannelWebSocketProtocol
+)
+
+// overWebSocket does what the library does for versions up to 4 and not for 5,
+// kubectl's first choice: in that one a client can close its input alone.
+func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, run Command) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	channels := channelsOf(wanted)
+	conn := wsstream.NewConn(map[string]wsstream.ChannelProtocolConfig{
+		binaryV5: {Binary: true, Channels: channels},
+		binaryV4: {Binary: true, Channels: channels},
+		base64V4: {Binary: false, Channels: channels},
+	})
+	conn.SetIdleTimeout(idle)
+	_, open, err := conn.Open(w, r)
+	if err != nil {
+		slog.DebugContext(r.Context(), "no WebSocket", "path", r.URL.Path, "error", err) // the client was told
+		return
+	}
+	defer conn.Close()
+	sizes := make(chan Size, 1)
+	go func() {
+		readSizes(open[remotecommand.StreamResize], sizes)
+		cancel() // its end is the connection's
+	}()
+	exit, err := run(ctx, streamsOf(wanted, open, sizes))
+	// Who is gone cannot be told.
+	_ = json.NewEncoder(open[remotecommand.StreamErr]).Encode(ending(exit, err))
+}
+
+func channelsOf(wanted Wanted) []wsstream.ChannelType {
+	either := func(is bool, kind wsstream.ChannelType) wsstream.ChannelType {
+		if is {
+			return kind
+		}
+		return wsstream.IgnoreChannel
+	}
+	return []wsstream.ChannelType{
+		remotecommand.StreamStdIn:  either(wanted.Stdin, wsstream.ReadChannel),
+		remotecommand.StreamStdOut: either(wanted.Stdout, wsstream.WriteChannel),
+		remotecommand.StreamStdErr: either(wanted.Stderr, wsstream.WriteChannel),
+		remotecommand.StreamErr:    wsstream.WriteChannel,
+		remotecommand.StreamResize: wsstream.ReadChannel,
+	}
+}
+
+func streamsOf(wanted Wanted, open []io.ReadWriteCloser, sizes <-chan Size) Streams {
+	s := Streams{TTY: wanted.TTY}
+	if wanted.Stdin {
+		s.Stdin = open[remotecommand.StreamStdIn]
+	}
+	if wanted.Stdout {
+		s.Stdout = open[remotecommand.StreamStdOut]
+	}
+	if wanted.Stderr {
+		s.Stderr = open[remotecommand.StreamStdErr]
+	}
+	if wanted.TTY {
+		s.Resize = sizes
+	}
+	return s
+}
+
+// readSizes returns when the connection ends. The sizes of what is no terminal
+// go nowhere.
+func readSizes(from io.Reader, to chan Size) {
+	defer close(to)
+	decoder := json.NewDecoder(from)
+	for {
+		var size Size
+		if decoder.Decode(&size) != nil {
+			_, _ = io.Copy(io.Discard, from) // until the end, whatever it still says
+			return
+		}
+		// Only the latest counts, and whoever takes it may be slow or not there.
+		select {
+		case <-to:
+		default:
+		}
+		to <- size
+	}
+}
+
+// ending is how the error channel tells of the command's end.
+func ending(exit int32, err error) metav1.Status {
+	switch {
+	case err != nil:
+		return metav1.Status{
+			Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError, Code: http.StatusInternalServerError,
+			Message: err.Error(),
+		}
+	case exit != 0:
+		return metav1.Status{
+			Status: metav1.StatusFailure, Reason: remotecommand.NonZeroExitCodeReason,
+			Message: fmt.Sprintf("command terminated with non-zero exit code: %d", exit),
+			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{
+				Type: remotecommand.ExitCodeCauseType, Message: strconv.Itoa(int(exit)),
+			}}},
+		}
+	}
+	return metav1.Status{Status: metav1.StatusSuccess}
+}
