@@ -21,7 +21,7 @@ import (
 type kernelTree struct {
 	*Tree
 	t    *testing.T
-	root string
+	root string // in the kernel's tree
 }
 
 func openTree(t *testing.T, pods ...*corev1.Pod) kernelTree {
@@ -137,6 +137,50 @@ func TestPodsAreBoundInTheKernel(t *testing.T) {
 	k.gone("/kubepods/burstable/podu-burst")
 	k.gone("/kubepods/podu-sure")
 	k.holds("/kubepods/burstable", limit.Limits{CPUShares: 2})
+}
+
+func TestSlicesAreMadeBySystemd(t *testing.T) {
+	if _, err := os.Stat("/run/systemd/private"); err != nil || os.Getuid() != 0 {
+		t.Skip("systemd does not run here, or not for us")
+	}
+	mounts, err := FindMounts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slice := fmt.Sprintf("nodaltest%d.slice", os.Getpid())
+	tree, err := Open(t.Context(), Config{Mounts: mounts, Systemd: true, Root: slice, Whole: limit.Limits{CPUShares: 2048}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := kernelTree{Tree: tree, t: t, root: "/" + slice}
+	t.Cleanup(func() {
+		ctx := context.Background()
+		if err := tree.systemd.stop(ctx, slice); err != nil {
+			t.Error(err)
+		}
+		if err := mounts.remove(ctx, k.root); err != nil {
+			t.Error(err)
+		}
+	})
+	pod := podOf("u-1", amounts("500m", "64Mi"), amounts("1", "128Mi"))
+	k.setUp(pod)
+	k.setUp(pod)
+	at := strings.TrimPrefix(tree.path(tree.root.child(burstable).child("podu-1")), k.root)
+	want := limit.Limits{CPUShares: 512, CPUQuota: 100_000, Memory: 128 << 20, Pids: 64}
+	k.holds(at, want)
+	shown, err := exec.Command("systemctl", "show", "-p", "TasksMax", "--value", tree.Parent(pod)).Output()
+	if got := strings.TrimSpace(string(shown)); err != nil || got != "64" {
+		t.Errorf("systemd allows the pod %q processes (%v), want 64", got, err)
+	}
+	// It sets again what it knows.
+	if err := exec.Command("systemctl", "daemon-reload").Run(); err != nil {
+		t.Fatal(err)
+	}
+	k.holds(at, want)
+	if err := tree.TearDown(t.Context(), pod.UID); err != nil {
+		t.Error(err)
+	}
+	k.gone(at)
 }
 
 func TestBurstablePodsWeighWhatTheyAskFor(t *testing.T) {
