@@ -24,6 +24,7 @@ import (
 	"nodal/node"
 	"nodal/node/admit"
 	"nodal/node/intake"
+	"nodal/node/limit"
 	"nodal/node/manifest"
 	"nodal/reconciler"
 	"nodal/server/auth"
@@ -47,6 +48,7 @@ type agent struct {
 	machine machine
 	site    node.Site
 	offer   admit.Node
+	whole   limit.Limits // of all pods together
 	state   *state
 	sources *node.Sources
 	origins []podSource
@@ -79,6 +81,9 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 		return nil, err
 	}
 	if a.offer, err = offer(cfg, a.machine); err != nil {
+		return nil, err
+	}
+	if a.whole, err = whole(cfg, a.machine, a.offer.Capacity); err != nil {
 		return nil, err
 	}
 	if a.state, err = openState(cfg.Dirs.Root, log); err != nil {

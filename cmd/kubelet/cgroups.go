@@ -118,7 +118,7 @@ func (p *podCgroups) open(ctx context.Context) (*cgroup.Tree, error) {
 	}
 	driver = cmp.Or(driver, a.cfg.Cgroups.Driver)
 	c := cgroup.Config{
-		Mounts: a.machine.cgroups, Systemd: driver == "systemd", Root: a.cfg.Runtime.CgroupRoot, Whole: a.wholeLimits(),
+		Mounts: a.machine.cgroups, Systemd: driver == "systemd", Root: a.cfg.Runtime.CgroupRoot, Whole: a.whole,
 	}
 	if a.own != nil && c.Root == "" {
 		c.Name = ownPods(a.cfg)
@@ -128,12 +128,6 @@ func (p *podCgroups) open(ctx context.Context) (*cgroup.Tree, error) {
 	}
 	a.log.Info("pods have cgroups of their own", "version", c.Mounts.Version, "driver", driver, "root", c.Root, "name", c.Name)
 	return p.tree, nil
-}
-
-// wholeLimits are what all pods together may use.
-func (a *agent) wholeLimits() limit.Limits {
-	offer := a.offer.Allocatable
-	return limit.Limits{CPUShares: limit.CPUShares(offer.Cpu().MilliValue()), Memory: offer.Memory().Value()}
 }
 
 // pods are those that run, or are about to.

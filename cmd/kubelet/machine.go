@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	goruntime "runtime"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -18,6 +19,7 @@ import (
 type machine struct {
 	kernel, os, arch string
 	memory           int64
+	pids             int64 // processes that the kernel has room for
 	ips              []string
 	cgroups          cgroup.Mounts
 }
@@ -34,6 +36,7 @@ func lookAtMachine(configured []netip.Addr) (machine, error) {
 		return m, fmt.Errorf("ask for the machine's memory: %w", err)
 	}
 	m.memory = int64(info.Totalram) * int64(info.Unit)
+	m.pids = mostProcesses()
 	for _, ip := range configured {
 		m.ips = append(m.ips, ip.String())
 	}
@@ -41,6 +44,23 @@ func lookAtMachine(configured []netip.Addr) (machine, error) {
 		m.ips = ownAddresses()
 	}
 	return m, nil
+}
+
+// mostProcesses is the lesser of the kernel's bounds on tasks; zero if it does not
+// say.
+func mostProcesses() int64 {
+	var most int64
+	for _, name := range []string{"pid_max", "threads-max"} {
+		text, err := os.ReadFile("/proc/sys/kernel/" + name)
+		if err != nil {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+		if err == nil && (most == 0 || n < most) {
+			most = n
+		}
+	}
+	return most
 }
 
 // ownAddresses are the first global address of each family. Nothing is asked

@@ -13,6 +13,7 @@ import (
 
 	"nodal/cmd/kubelet/config"
 	"nodal/node/admit"
+	"nodal/node/limit"
 )
 
 // offer is what pods may have of this machine, and the labels that they may
@@ -26,15 +27,49 @@ func offer(cfg *config.Config, m machine) (admit.Node, error) {
 		corev1.LabelHostname: cfg.NodeName, corev1.LabelOSStable: goruntime.GOOS, corev1.LabelArchStable: goruntime.GOARCH,
 	}
 	maps.Copy(labels, cfg.NodeLabels)
-	return admit.Node{
+	n := admit.Node{
 		Name: cfg.NodeName, Labels: labels, UnsafeSysctls: cfg.UnsafeSysctls, AppArmor: enforcesAppArmor(),
-		Allocatable: corev1.ResourceList{
+		Capacity: corev1.ResourceList{
 			corev1.ResourceCPU:              *resource.NewQuantity(int64(goruntime.NumCPU()), resource.DecimalSI),
 			corev1.ResourceMemory:           *resource.NewQuantity(m.memory, resource.BinarySI),
 			corev1.ResourceEphemeralStorage: *resource.NewQuantity(int64(root.Blocks)*root.Bsize, resource.BinarySI),
 			corev1.ResourcePods:             *resource.NewQuantity(int64(cfg.MaxPods), resource.DecimalSI),
 		},
-	}, nil
+	}
+	var err error
+	n.Allocatable, err = admit.Left(n.Capacity, append(reservations(cfg.Reserved), leftFree(cfg.Reserved, n.Capacity))...)
+	return n, err
+}
+
+// reservations are what other programs than pods get.
+func reservations(r config.Reserved) []admit.Reservation {
+	return []admit.Reservation{{Setting: "kubeReserved", List: r.Kube}, {Setting: "systemReserved", List: r.System}}
+}
+
+// leftFree is what nobody is to use: below it, pods are evicted.
+func leftFree(r config.Reserved, capacity corev1.ResourceList) admit.Reservation {
+	list := corev1.ResourceList{}
+	for name, threshold := range r.Eviction {
+		list[name] = threshold.Of(capacity[name])
+	}
+	return admit.Reservation{Setting: "evictionHard", List: list}
+}
+
+// whole is what all pods together are held to. What nobody is to use is not taken
+// off: pods are evicted before the kernel has to end them.
+func whole(cfg *config.Config, m machine, capacity corev1.ResourceList) (limit.Limits, error) {
+	all := capacity.DeepCopy()
+	if m.pids > 0 {
+		all[config.PIDs] = *resource.NewQuantity(m.pids, resource.DecimalSI)
+	}
+	if cfg.Reserved.HoldAll {
+		var err error
+		if all, err = admit.Left(all, reservations(cfg.Reserved)...); err != nil {
+			return limit.Limits{}, err
+		}
+	}
+	pids := all[config.PIDs]
+	return limit.Limits{CPUShares: limit.CPUShares(all.Cpu().MilliValue()), Memory: all.Memory().Value(), Pids: pids.Value()}, nil
 }
 
 func enforcesAppArmor() bool {

@@ -16,7 +16,8 @@ import (
 type Node struct {
 	Name        string
 	Labels      map[string]string
-	Allocatable corev1.ResourceList // what is not listed is not counted
+	Capacity    corev1.ResourceList // of the machine
+	Allocatable corev1.ResourceList // by pods; what is not listed is not counted
 
 	UnsafeSysctls []string // that pods may set; one that ends in a star is a beginning
 	AppArmor      bool     // the kernel enforces its profiles

@@ -9,5 +9,7 @@
 // no crash or restart asks again. A refused pod has failed; it stays to be seen
 // until it is deleted or applied anew.
 //
+// What the node offers is what of the machine nobody else has reserved; see Left.
+//
 // Start reading at Check in admit.go.
 package admit

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/host/cgroup"
@@ -179,6 +181,42 @@ func TestAPodIsHeldToLimitsAsAWhole(t *testing.T) {
 		if got := n.cgroupFile(pid, c.above, c.files[0], c.files[1]); got != c.want[cgroupVersion(t)-1] {
 			t.Errorf("%s, %d above the container, is %s, want %q", c.files, c.above, got, c.want)
 		}
+	}
+}
+
+func TestWhatIsReservedPodsDoNotGet(t *testing.T) {
+	claim.Shows(t, "Resources", "what is reserved of the machine is not given to pods, and all of them together are held to the rest")
+	claim.Shows(t, "Admission", "a node on which more is reserved than there is does not start, and names the setting")
+	n := prepare(t, func(c *agent.Config) {
+		c.Settings["systemReserved"] = map[string]string{"memory": "1000Gi"}
+	})
+	if err := n.Launch(); err != nil {
+		t.Fatal(err)
+	}
+	code, err := n.Wait(t.Context())
+	if err != nil || code == 0 || !strings.Contains(n.Log(), "systemReserved[memory]") {
+		t.Errorf("the agent ended with %d (%v) and says %s; want a failure that names systemReserved[memory]", code, err, n.Log())
+	}
+
+	n.Settings["systemReserved"] = map[string]string{"memory": "512Mi", "cpu": "500m"}
+	n.Settings["kubeReserved"] = map[string]string{"memory": "256Mi"}
+	n.Settings["evictionHard"] = map[string]string{"memory.available": "10%"}
+	n.up()
+	n.apply(adding(shell("all", "exec sleep 1000"), fmt.Sprintf("resources: {requests: {cpu: %d}}", runtime.NumCPU())))
+	refused := n.wait("all", "all refused", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	if want := fmt.Sprintf("capacity: %d", runtime.NumCPU()*1000-500); refused.Status.Reason != "OutOfcpu" || !strings.Contains(refused.Status.Message, want) {
+		t.Errorf("it is refused with %s, %q; want %s", refused.Status.Reason, refused.Status.Message, want)
+	}
+	n.apply(adding(shell("most", "exec sleep 1000"), "resources: {requests: {cpu: 500m}}"))
+	n.waitRunning("most")
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		t.Fatal(err)
+	}
+	want := int64(info.Totalram)*int64(info.Unit) - 768<<20
+	got, err := strconv.ParseInt(n.cgroupFile(n.pidOf("most", "main"), 3, "memory memory.limit_in_bytes", "memory.max"), 10, 64)
+	if err != nil || got != want/4096*4096 {
+		t.Errorf("all pods together may use %d bytes (%v), want %d", got, err, want)
 	}
 }
 

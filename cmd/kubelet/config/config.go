@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	kubelet "k8s.io/kubelet/config/v1beta1"
 )
 
@@ -17,6 +19,7 @@ type Config struct {
 	Logs       Logs // of containers
 	Runtime    Runtime
 	Cgroups    Cgroups
+	Reserved   Reserved
 	Listen     Listen
 	Sources    Sources
 	Auth       Auth
@@ -68,6 +71,27 @@ type Cgroups struct {
 	CPUQuotaPeriod time.Duration
 	PodPids        int64 // processes of one pod; zero: no bound
 	OOMSingle      *bool // out of memory ends single processes; nil: as the machine's cgroups do
+}
+
+// Reserved is what pods do not get of the machine.
+type Reserved struct {
+	Kube, System corev1.ResourceList
+	Eviction     map[corev1.ResourceName]Threshold // must be left, or pods are evicted
+	HoldAll      bool                              // all pods together get no more than is left
+}
+
+// Threshold is an amount, or a part of what there is.
+type Threshold struct {
+	Quantity resource.Quantity
+	Percent  float64
+}
+
+// Of is the threshold for so much.
+func (t Threshold) Of(capacity resource.Quantity) resource.Quantity {
+	if t.Percent == 0 {
+		return t.Quantity
+	}
+	return *resource.NewQuantity(int64(float64(capacity.Value())*t.Percent/100), resource.BinarySI)
 }
 
 // Listen says where to serve. Port 0 means no listener.

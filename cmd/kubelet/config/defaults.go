@@ -118,6 +118,12 @@ func setResourceDefaults(k *kubelet.KubeletConfiguration) {
 	pointer(&k.CPUCFSQuotaPeriod, metav1.Duration{Duration: 100 * time.Millisecond})
 	pointer(&k.FailSwapOn, true)
 	pointer(&k.FailCgroupV1, false)
+	if k.EvictionHard == nil {
+		k.EvictionHard = map[string]string{
+			"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%",
+			"imagefs.available": "15%", "imagefs.inodesFree": "5%",
+		}
+	}
 	value(&k.EvictionPressureTransitionPeriod, minutes(5))
 	pointer(&k.MergeDefaultEvictionSettings, false)
 	// An empty list is a choice (enforce nothing), so only nil is filled.

@@ -30,11 +30,14 @@ var honoured = []string{
 	"crashLoopBackOff.maxContainerRestartPeriod",
 	"enableDebuggingHandlers",
 	"enableServer",
+	"enforceNodeAllocatable",
+	"evictionHard",
 	"fileCheckFrequency",
 	"healthzBindAddress",
 	"healthzPort",
 	"httpCheckFrequency",
 	"imageServiceEndpoint",
+	"kubeReserved",
 	"logging.format",
 	"logging.verbosity",
 	"maxParallelImagePulls",
@@ -52,6 +55,7 @@ var honoured = []string{
 	"staticPodPath",
 	"staticPodURL",
 	"staticPodURLHeader",
+	"systemReserved",
 	"tlsCertFile",
 	"tlsPrivateKeyFile",
 }
@@ -92,10 +96,8 @@ var notHonoured = []string{
 	"cpuManagerPolicy",
 	"cpuManagerPolicyOptions",
 	"cpuManagerReconcilePeriod",
-	"enforceNodeAllocatable",
 	"failCgroupV1",
 	"failSwapOn",
-	"kubeReserved",
 	"kubeReservedCgroup",
 	"kubeletCgroups",
 	"memoryManagerPolicy",
@@ -107,14 +109,12 @@ var notHonoured = []string{
 	"reservedMemory",
 	"reservedSystemCPUs",
 	"systemCgroups",
-	"systemReserved",
 	"systemReservedCgroup",
 	"topologyManagerPolicy",
 	"topologyManagerPolicyOptions",
 	"topologyManagerScope",
 
 	// Eviction and images.
-	"evictionHard",
 	"evictionMaxPodGracePeriod",
 	"evictionMinimumReclaim",
 	"evictionPressureTransitionPeriod",
@@ -184,6 +184,14 @@ func Unhonoured(c *Config) []string {
 	}
 	if c.kubelet.Authorization.Mode == kubelet.KubeletAuthorizationModeWebhook {
 		names = append(names, "authorization.mode=Webhook (the node's own roles decide)")
+	}
+	if !reflect.DeepEqual(c.kubelet.EvictionHard, plain.EvictionHard) {
+		names = append(names, "evictionHard (it is set aside, but nothing is evicted)")
+	}
+	for _, what := range c.kubelet.EnforceNodeAllocatable {
+		if what != "pods" && what != "none" {
+			names = append(names, "enforceNodeAllocatable="+what)
+		}
 	}
 	slices.Sort(names)
 	return names

@@ -62,7 +62,11 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"cgroupsPerQOS":                              "cgroupsPerQOS: false",
 		"cpuCFSQuota":                                "cpuCFSQuota: false",
 		"cpuCFSQuotaPeriod":                          "cpuCFSQuotaPeriod: 10ms",
+		"enforceNodeAllocatable":                     "enforceNodeAllocatable: []",
+		"evictionHard":                               "evictionHard: {memory.available: 5%}",
+		"kubeReserved":                               "kubeReserved: {cpu: 100m}",
 		"podPidsLimit":                               "podPidsLimit: -1",
+		"systemReserved":                             "systemReserved: {memory: 1Gi}",
 		"singleProcessOOMKill":                       "singleProcessOOMKill: false",
 		"cgroupRoot":                                 "cgroupRoot: /pods",
 		"clusterDNS":                                 "clusterDNS: [192.0.2.1]",
@@ -131,9 +135,9 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 		"func":        "a=b",
 	}
 	special := map[string]string{
-		"address": "192.0.2.1", "cgroup-driver": "systemd", "cpu-cfs-quota-period": "7ms", "healthz-bind-address": "::", "authorization-mode": "AlwaysAllow",
+		"address": "192.0.2.1", "cgroup-driver": "systemd", "enforce-node-allocatable": "none", "kube-reserved": "cpu=1", "system-reserved": "cpu=1", "cpu-cfs-quota-period": "7ms", "healthz-bind-address": "::", "authorization-mode": "AlwaysAllow",
 		"container-runtime-endpoint": "unix:///x", "image-service-endpoint": "unix:///x",
-		"manifest-url": "http://x", "manifest-url-header": "a:b", "eviction-hard": "a<b", "eviction-soft": "a<b",
+		"manifest-url": "http://x", "manifest-url-header": "a:b", "eviction-hard": "memory.available<7%", "eviction-soft": "a<b",
 		"allowed-unsafe-sysctls": "net.*,kernel.msgmax", "container-log-max-size": "1Mi", "feature-gates": "NodeSwap=true", "logging-format": "json",
 	}
 	together := map[string]string{"tls-cert-file": "--tls-private-key-file=/y", "tls-private-key-file": "--tls-cert-file=/y"}

@@ -95,6 +95,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		Logs:       logs,
 		Runtime:    resolveRuntime(k),
 		Cgroups:    resolveCgroups(k),
+		Reserved:   resolveReserved(k),
 		Listen:     resolveListen(o, addressGiven),
 		Sources:    resolveSources(k),
 		Auth:       resolveAuth(k),

@@ -30,6 +30,7 @@ func validate(o *Options) error {
 		validateAuth(k),
 		validateRuntime(k),
 		validateCgroups(k),
+		validateReserved(k),
 		validateSysctls(k),
 		validateLogs(k),
 		validateGates(k),

@@ -1,0 +1,99 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kubelet "k8s.io/kubelet/config/v1beta1"
+)
+
+// PIDs can be reserved like CPU and memory, though no pod asks for them.
+const PIDs corev1.ResourceName = "pid"
+
+// reservable are what kubeReserved and systemReserved may name.
+var reservable = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceEphemeralStorage, corev1.ResourceMemory, PIDs}
+
+// evictionReserve are the signals for which something has to be left at any time.
+var evictionReserve = map[string]corev1.ResourceName{
+	"memory.available": corev1.ResourceMemory,
+	"nodefs.available": corev1.ResourceEphemeralStorage,
+}
+
+// enforceable are what limits can be set for; those of the others' cgroups are not.
+var enforceable = []string{"none", "pods", "system-reserved", "kube-reserved", "system-reserved-compressible", "kube-reserved-compressible"}
+
+// resolveReserved takes settings that validateReserved has found to be sound.
+func resolveReserved(k *kubelet.KubeletConfiguration) Reserved {
+	r := Reserved{HoldAll: slices.Contains(k.EnforceNodeAllocatable, "pods"), Eviction: map[corev1.ResourceName]Threshold{}}
+	r.Kube, _ = quantities("kubeReserved", k.KubeReserved)
+	r.System, _ = quantities("systemReserved", k.SystemReserved)
+	for signal, name := range evictionReserve {
+		if value, ok := k.EvictionHard[signal]; ok {
+			r.Eviction[name], _ = threshold(signal, value)
+		}
+	}
+	return r
+}
+
+func validateReserved(k *kubelet.KubeletConfiguration) field.ErrorList {
+	_, errs := quantities("kubeReserved", k.KubeReserved)
+	_, more := quantities("systemReserved", k.SystemReserved)
+	errs = append(errs, more...)
+	for _, signal := range slices.Sorted(maps.Keys(k.EvictionHard)) {
+		if _, err := threshold(signal, k.EvictionHard[signal]); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for i, what := range k.EnforceNodeAllocatable {
+		path := field.NewPath("enforceNodeAllocatable").Index(i)
+		switch {
+		case !slices.Contains(enforceable, what):
+			errs = append(errs, field.NotSupported(path, what, enforceable))
+		case what == "none" && len(k.EnforceNodeAllocatable) > 1:
+			errs = append(errs, field.Invalid(path, what, "must stand alone"))
+		}
+	}
+	return errs
+}
+
+func quantities(name string, values map[string]string) (corev1.ResourceList, field.ErrorList) {
+	list, errs := corev1.ResourceList{}, field.ErrorList(nil)
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		path := field.NewPath(name).Key(key)
+		if !slices.Contains(reservable, corev1.ResourceName(key)) {
+			errs = append(errs, field.NotSupported(path, corev1.ResourceName(key), reservable))
+			continue
+		}
+		quantity, err := resource.ParseQuantity(values[key])
+		switch {
+		case err != nil:
+			errs = append(errs, field.Invalid(path, values[key], err.Error()))
+		case quantity.Sign() < 0:
+			errs = append(errs, field.Invalid(path, values[key], "must not be less than 0"))
+		}
+		list[corev1.ResourceName(key)] = quantity
+	}
+	return list, errs
+}
+
+// threshold reads 100Mi, or 10%.
+func threshold(signal, value string) (Threshold, *field.Error) {
+	path := field.NewPath("evictionHard").Key(signal)
+	if text, ok := strings.CutSuffix(value, "%"); ok {
+		percent, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(percent >= 0 && percent <= 100) { // not a number is neither
+			return Threshold{}, field.Invalid(path, value, "must be a quantity, or a percentage between 0% and 100%")
+		}
+		return Threshold{Percent: percent}, nil
+	}
+	quantity, err := resource.ParseQuantity(value)
+	if err != nil || quantity.Sign() < 0 {
+		return Threshold{}, field.Invalid(path, value, "must be a quantity that is not less than 0, or a percentage")
+	}
+	return Threshold{Quantity: quantity}, nil
+}
