@@ -14,10 +14,10 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ROUNDS ?= 100
 FUZZTIME ?= 30s
 
-.PHONY: help build bundle web run run-sim clean-node test lint gen api-image vuln bench chaos fuzz fmt setup setup-tests clean
+.PHONY: help build bundle web run run-sim clean-node test test-v2 lint gen api-image vuln bench chaos fuzz fmt setup setup-tests clean
 
 help: ## list the targets
-	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ': .*## ' '/^[a-z0-9-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
 
 build: bundle web ## build bin/kubelet
 	CGO_ENABLED=0 go build -tags bundle -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubelet ./cmd/kubelet
@@ -41,6 +41,9 @@ run-sim: ## the same without root or containers, on a simulated runtime
 
 test: setup-tests ## run every check and every test, those on a real runtime included
 	@test/all.sh
+
+test-v2: setup-tests ## run conformance and end-to-end tests on cgroup v2, in an emulated machine: an hour and more
+	@test/vm/all.sh
 
 lint: ## vet, staticcheck, formatting, generated code, API lint and breaking check
 	@test/lint.sh

@@ -20,7 +20,9 @@ test/phase.sh "build the kubelet" env CGO_ENABLED=0 go build -tags bundle -trimp
 .cache/leaks save .cache/before.json || exit 1
 test/phase.sh tests test/gotest.sh | tee .cache/tests.log
 status=$?
+test/phase.sh "the same on cgroup v2, in small" test/vm/smoke.sh | tee -a .cache/tests.log || status=1
 test/phase.sh "nothing left behind" .cache/leaks check .cache/before.json || status=1
-# Once more as the last line, where a reader looks for it.
-grep -E '^[0-9]+ passed, ' .cache/tests.log
+# All together as the last line, where a reader looks for it.
+awk '/^[0-9]+ passed, / { passed += $1; failed += $3; skipped += $5 }
+  END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' .cache/tests.log
 exit $status

@@ -138,6 +138,42 @@ func TestContainersAreConfined(t *testing.T) {
 	}
 }
 
+// TestGroupsOfTheImageAreJoinedUnlessThePodIsStrict runs as the image's member,
+// whom the image has in group 6000.
+func TestGroupsOfTheImageAreJoinedUnlessThePodIsStrict(t *testing.T) {
+	claim.Shows(t, "Security",
+		"the groups that the image has its user in are joined, but for supplementalGroupsPolicy Strict",
+		"a container's status tells its user and groups, where the runtime does",
+	)
+	n := start(t)
+	member := func(name, policy string) string {
+		return unfit(name, "  securityContext: {runAsUser: 1002, runAsGroup: 1002, supplementalGroups: [4000]"+policy+"}\n  containers:\n")
+	}
+	cases := []struct{ name, policy, groups string }{
+		{"usual", "", "1002 4000 6000"},
+		{"merged", ", supplementalGroupsPolicy: Merge", "1002 4000 6000"},
+	}
+	if n.knowsGroupsPolicies() {
+		cases = append(cases, struct{ name, policy, groups string }{"strict", ", supplementalGroupsPolicy: Strict", "1002 4000"})
+	}
+	for _, c := range cases {
+		n.apply(member(c.name, c.policy))
+	}
+	for _, c := range cases {
+		p := n.waitRunning(c.name)
+		if got := n.proc(c.name, "main")["Groups"]; got != c.groups {
+			t.Errorf("pod %s is in groups %s, want %s", c.name, got, c.groups)
+		}
+		user := containerStatus(p, "main").User
+		if user == nil {
+			continue // this runtime does not tell
+		}
+		if got := strings.Trim(fmt.Sprint(user.Linux.SupplementalGroups), "[]"); user.Linux.UID != 1002 || got != c.groups {
+			t.Errorf("the status of pod %s tells of user %d in groups %s, want 1002 in %s", c.name, user.Linux.UID, got, c.groups)
+		}
+	}
+}
+
 // unfit is a pod that has to come to a certain end.
 func unfit(name, spec string) string {
 	return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n  terminationGracePeriodSeconds: 1\n" + spec +
@@ -158,7 +194,7 @@ func TestPodsThatCannotBeConfinedAsTheyAskDoNotRun(t *testing.T) {
 		"runAsNonRoot refuses root by image and by number with CreateContainerConfigError",
 		"a seccomp profile that is not there keeps the container from being created",
 		"a sysctl that is not allowed fails the pod with SysctlForbidden",
-		"a seccomp profile outside of the root directory or without a name is refused",
+		"an AppArmor profile fails the pod where the kernel enforces none",
 	)
 	n := start(t)
 	for _, c := range []struct{ name, manifest, reason, message string }{
@@ -172,11 +208,13 @@ func TestPodsThatCannotBeConfinedAsTheyAskDoNotRun(t *testing.T) {
 			"SysctlForbidden", `forbidden sysctl: "kernel.msgmax" not allowlisted`},
 		{"groups", unfit("groups", "  securityContext: {supplementalGroupsPolicy: Strict}\n  containers:\n"),
 			"FailedCreatePodSandBox", "SupplementalGroupsPolicy=Strict is not supported"},
+		{"apparmor", unfit("apparmor", "  securityContext: {appArmorProfile: {type: RuntimeDefault}}\n  containers:\n"),
+			"AppArmor", "AppArmor is not enabled on the host"},
 	} {
+		if c.name == "groups" && n.knowsGroupsPolicies() || c.name == "apparmor" && enforcesAppArmor() {
+			continue // such a pod runs here
+		}
 		t.Run(c.name, func(t *testing.T) {
-			if c.name == "groups" && n.knowsGroupsPolicies() {
-				t.Skip("this runtime can do that")
-			}
 			n.apply(c.manifest)
 			p := n.wait(c.name, c.reason, func(p *corev1.Pod) bool {
 				waiting := containerStatus(p, "main").State.Waiting
@@ -189,7 +227,7 @@ func TestPodsThatCannotBeConfinedAsTheyAskDoNotRun(t *testing.T) {
 			if !strings.Contains(message, c.message) {
 				t.Errorf("the message is %q, want %q in it", message, c.message)
 			}
-			if refused := p.Status.Phase == corev1.PodFailed; refused != (c.reason == "SysctlForbidden") {
+			if refused := p.Status.Phase == corev1.PodFailed; refused != (c.reason == "SysctlForbidden" || c.reason == "AppArmor") {
 				t.Errorf("the phase is %s, with reason %s", p.Status.Phase, c.reason)
 			}
 		})
@@ -199,12 +237,35 @@ func TestPodsThatCannotBeConfinedAsTheyAskDoNotRun(t *testing.T) {
 			t.Errorf("container %+v runs, want none", c)
 		}
 	}
-	escape := unfit("escape", "  securityContext: {seccompProfile: {type: Localhost, localhostProfile: ../../etc/passwd}}\n  containers:\n")
-	if got := n.curl("/v1/manifests", "--data-binary", escape); got.code != 400 || !strings.Contains(got.body, "localhostProfile") {
-		t.Errorf("a profile outside of the root directory: got %s, want 400", got)
-	}
-	nameless := unfit("nameless", "  securityContext: {seccompProfile: {type: Localhost, localhostProfile: ''}}\n  containers:\n")
-	if got := n.curl("/v1/manifests", "--data-binary", nameless); got.code != 400 || !strings.Contains(got.body, "localhostProfile") {
-		t.Errorf("a profile without a name: got %s, want 400", got)
+}
+
+func enforcesAppArmor() bool {
+	answer, err := os.ReadFile("/sys/module/apparmor/parameters/enabled")
+	return err == nil && strings.HasPrefix(string(answer), "Y")
+}
+
+func TestConfinementThatNobodyMayAskForIsRefused(t *testing.T) {
+	claim.Shows(t, "Security",
+		"a seccomp profile outside of the root directory or without a name is refused",
+		"procMount Unmasked is refused in the user namespace of the machine",
+	)
+	n := start(t)
+	for _, c := range []struct{ name, manifest, field string }{
+		{"a profile outside of the root directory",
+			unfit("bad", "  securityContext: {seccompProfile: {type: Localhost, localhostProfile: ../../etc/passwd}}\n  containers:\n"), "localhostProfile"},
+		{"a profile without a name",
+			unfit("bad", "  securityContext: {seccompProfile: {type: Localhost, localhostProfile: ''}}\n  containers:\n"), "localhostProfile"},
+		{"all of /proc in the user namespace of the machine",
+			unfit("bad", "  containers:\n") + "    securityContext: {procMount: Unmasked}\n", "procMount"},
+		{"more privileges and no more privileges",
+			unfit("bad", "  containers:\n") + "    securityContext: {privileged: true, allowPrivilegeEscalation: false}\n", "allowPrivilegeEscalation"},
+		{"a policy for groups that there is not",
+			unfit("bad", "  securityContext: {supplementalGroupsPolicy: Some}\n  containers:\n"), "supplementalGroupsPolicy"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := n.curl("/v1/manifests", "--data-binary", c.manifest); got.code != 400 || !strings.Contains(got.body, c.field) {
+				t.Errorf("got %s, want 400 with %s in it", got, c.field)
+			}
+		})
 	}
 }

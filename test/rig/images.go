@@ -167,7 +167,8 @@ func busyboxFiles() ([]file, error) {
 	}
 	files := []file{
 		{name: "bin/busybox", data: data}, {name: "tmp/", mode: 0o1777},
-		{name: "etc/passwd", data: []byte("root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n")},
+		{name: "etc/passwd", data: []byte("root:x:0:0:root:/:/bin/sh\nmember:x:1002:1002:member:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n")},
+		{name: "etc/group", data: []byte("root:x:0:\nmember:x:1002:\nteam:x:6000:member\n")},
 	}
 	for applet := range strings.FieldsSeq(string(applets)) {
 		if applet != "busybox" {

@@ -1,11 +1,19 @@
 #!/bin/bash
 # Gets what test/vm/run.sh needs: qemu from Debian, and below .cache/vm a kernel
-# with its modules and a first root file system. Does nothing the second time.
+# with its modules and a first root file system. Downloads nothing the second
+# time. Ends with 77 where no machine can be had, rather than something is broken.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 PATH=$PATH:/usr/sbin:/sbin
 kit=$PWD/.cache/vm
 mkdir -p "$kit"
+
+cannot() {
+  echo "no machine with cgroup v2 here: $1" >&2
+  exit 77
+}
+[ "$(uname -m)" = x86_64 ] || cannot "it is emulated for x86_64 alone, this is $(uname -m)"
+command -v apt-get >/dev/null || cannot "this is not Debian"
 
 packages=()
 # need PACKAGE FILE...: the package is missing if none of the files is there.
@@ -23,21 +31,22 @@ need cpio /usr/bin/cpio
 need systemd /lib/systemd/systemd
 need busybox-static /bin/busybox /usr/bin/busybox
 if [ ${#packages[@]} != 0 ]; then
-  [ "$(id -u)" = 0 ] || { echo "not root: first: apt-get install ${packages[*]}" >&2; exit 1; }
+  [ "$(id -u)" = 0 ] || cannot "not root: first: apt-get install ${packages[*]}"
   echo "installing from Debian: ${packages[*]}"
   export DEBIAN_FRONTEND=noninteractive
-  apt-get update -q >/dev/null
+  apt-get update -q >/dev/null || cannot "Debian cannot be reached"
   # Debian 12 has virtiofsd in qemu-system-common, Debian 13 in a package of its own.
   apt-cache show virtiofsd >/dev/null 2>&1 || packages=("${packages[@]/virtiofsd/qemu-system-common}")
-  apt-get install -q -y --no-install-recommends "${packages[@]}" >/dev/null
+  apt-get install -q -y --no-install-recommends "${packages[@]}" >/dev/null || cannot "Debian's packages cannot be installed"
 fi
 
 # The kernel is unpacked, not installed: installing one is for who boots it.
 if [ ! -e "$kit/vmlinuz" ]; then
   rm -rf "$kit/kernel" && mkdir -p "$kit/kernel"
-  apt-cache show linux-image-cloud-amd64 >/dev/null 2>&1 || apt-get update -q >/dev/null
+  apt-cache show linux-image-cloud-amd64 >/dev/null 2>&1 || apt-get update -q >/dev/null || cannot "Debian cannot be reached"
   image=$(apt-cache depends linux-image-cloud-amd64 | awk '/Depends: linux-image/ { print $2; exit }')
-  (cd "$kit/kernel" && apt-get download -q -o APT::Sandbox::User=root "$image" >/dev/null && dpkg-deb -x ./*.deb . && rm ./*.deb)
+  (cd "$kit/kernel" && apt-get download -q -o APT::Sandbox::User=root "$image" >/dev/null) || cannot "Debian's kernel cannot be downloaded"
+  (cd "$kit/kernel" && dpkg-deb -x ./*.deb . && rm ./*.deb)
   # Debian 13 has /lib as a link: modules may be in either place.
   [ -d "$kit/kernel/lib/modules" ] || ln -sfn usr/lib "$kit/kernel/lib"
   depmod -b "$kit/kernel" "$(ls "$kit/kernel/lib/modules")"

@@ -1,0 +1,16 @@
+#!/bin/bash
+# Builds what tests take into the machine, in the directory given: nothing is
+# compiled in there.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+into=$1
+shift
+mkdir -p "$into"
+export CGO_ENABLED=0
+host/runtime/bundle/build.sh
+go build -tags bundle -trimpath -o "$into/kubelet" ./cmd/kubelet
+go build -trimpath -ldflags='-s -w' -o "$into/probe" ./test/rig/testimage
+go build -modfile=test/tools/go.mod -o "$into/grpcurl" github.com/fullstorydev/grpcurl/cmd/grpcurl
+for package in "$@"; do
+  go test -c -tags bundle -trimpath -ldflags='-s -w' -o "$into/$package.test" "./test/$package"
+done
