@@ -12,58 +12,105 @@ import (
 type ObjectKind string
 
 const (
-	ConfigMap ObjectKind = "ConfigMap"
-	Secret    ObjectKind = "Secret"
+	ConfigMap             ObjectKind = "ConfigMap"
+	Secret                ObjectKind = "Secret"
+	PersistentVolume      ObjectKind = "PersistentVolume"
+	PersistentVolumeClaim ObjectKind = "PersistentVolumeClaim"
 )
 
 // ObjectRef names an object that pods use.
 type ObjectRef struct {
 	Kind      ObjectKind
-	Namespace string
+	Namespace string // none for a PersistentVolume
 	Name      string
 }
 
-func (r ObjectRef) String() string { return string(r.Kind) + " " + r.Namespace + "/" + r.Name }
+func (r ObjectRef) String() string {
+	if r.Namespace == "" {
+		return string(r.Kind) + " " + r.Name
+	}
+	return string(r.Kind) + " " + r.Namespace + "/" + r.Name
+}
 
-// Object is an accepted ConfigMap or Secret: an immutable snapshot, exactly one
-// of the two.
+// Object is an accepted object that pods use: an immutable snapshot, exactly one
+// of these.
 type Object struct {
-	ConfigMap *corev1.ConfigMap `json:",omitempty"`
-	Secret    *corev1.Secret    `json:",omitempty"`
-	Revision  int64             `json:"-"` // at which it came to be as it is
+	ConfigMap *corev1.ConfigMap             `json:",omitempty"`
+	Secret    *corev1.Secret                `json:",omitempty"`
+	Volume    *corev1.PersistentVolume      `json:",omitempty"`
+	Claim     *corev1.PersistentVolumeClaim `json:",omitempty"`
+	Revision  int64                         `json:"-"` // at which it came to be as it is
 }
 
 // Ref is what the object is called.
 func (o *Object) Ref() ObjectRef {
-	kind := ConfigMap
-	if o.Secret != nil {
-		kind = Secret
-	}
 	meta := o.Meta()
-	return ObjectRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name}
+	return ObjectRef{Kind: o.kind(), Namespace: meta.Namespace, Name: meta.Name}
+}
+
+func (o *Object) kind() ObjectKind {
+	switch {
+	case o.Secret != nil:
+		return Secret
+	case o.Volume != nil:
+		return PersistentVolume
+	case o.Claim != nil:
+		return PersistentVolumeClaim
+	}
+	return ConfigMap
+}
+
+// single says whether the object is exactly one thing.
+func (o *Object) single() bool {
+	count := 0
+	for _, is := range []bool{o.ConfigMap != nil, o.Secret != nil, o.Volume != nil, o.Claim != nil} {
+		if is {
+			count++
+		}
+	}
+	return count == 1
 }
 
 // Meta is the object's metadata.
 func (o *Object) Meta() *metav1.ObjectMeta {
-	if o.Secret != nil {
+	switch {
+	case o.Secret != nil:
 		return &o.Secret.ObjectMeta
+	case o.Volume != nil:
+		return &o.Volume.ObjectMeta
+	case o.Claim != nil:
+		return &o.Claim.ObjectMeta
 	}
 	return &o.ConfigMap.ObjectMeta
+}
+
+// Clone returns a copy that may be written.
+func (o *Object) Clone() *Object {
+	return &Object{
+		ConfigMap: o.ConfigMap.DeepCopy(), Secret: o.Secret.DeepCopy(),
+		Volume: o.Volume.DeepCopy(), Claim: o.Claim.DeepCopy(),
+	}
 }
 
 // Immutable says whether its author has promised that the data never changes.
 func (o *Object) Immutable() bool {
 	promised := func(b *bool) bool { return b != nil && *b }
-	if o.Secret != nil {
+	switch {
+	case o.Secret != nil:
 		return promised(o.Secret.Immutable)
+	case o.ConfigMap != nil:
+		return promised(o.ConfigMap.Immutable)
 	}
-	return promised(o.ConfigMap.Immutable)
+	return false
 }
 
-// Data is all that the object holds, by key.
+// Data is all that a ConfigMap or Secret holds, by key.
 func (o *Object) Data() map[string][]byte {
-	if o.Secret != nil {
+	switch {
+	case o.Secret != nil:
 		return o.Secret.Data
+	case o.ConfigMap == nil:
+		return nil
 	}
 	data := maps.Clone(o.ConfigMap.BinaryData)
 	if data == nil {
@@ -90,7 +137,7 @@ func ObjectRefs(pod *corev1.Pod) []ObjectRef {
 		}
 	}
 	for volume := range MountedVolumes(&pod.Spec) {
-		for _, ref := range VolumeRefs(pod.Namespace, volume) {
+		for _, ref := range VolumeRefs(pod, volume) {
 			refs[ref] = true
 		}
 	}

@@ -23,8 +23,8 @@ func (s *Store) restoreObject(r Record) error {
 	if err := json.Unmarshal(r.Data, object); err != nil {
 		return err
 	}
-	if (object.ConfigMap == nil) == (object.Secret == nil) {
-		return errors.New("it is not one ConfigMap or one Secret")
+	if !object.single() {
+		return errors.New("it is not one object that pods use")
 	}
 	if objectRecord(object.Ref()) != r.Name {
 		return fmt.Errorf("it holds %s", object.Ref())
@@ -98,6 +98,21 @@ func (tx *Tx) Object(ref ObjectRef) *Object {
 	}
 	object, _ := tx.store.Object(ref)
 	return object
+}
+
+// Objects returns all objects of a kind, in no order.
+func (tx *Tx) Objects(kind ObjectKind) []*Object {
+	kept, _ := tx.store.Objects(kind)
+	kept = slices.DeleteFunc(kept, func(o *Object) bool {
+		_, rewritten := tx.objects[o.Ref()]
+		return rewritten
+	})
+	for ref, object := range tx.objects {
+		if ref.Kind == kind && object != nil {
+			kept = append(kept, object)
+		}
+	}
+	return kept
 }
 
 // PutObject replaces an object.

@@ -10,6 +10,8 @@ import (
 const (
 	FailedMount   = "FailedMount"
 	FailedUnmount = "FailedUnMount"
+
+	VolumeFailedDelete = "VolumeFailedDelete" // the files of a volume whose claim is gone
 )
 
 // MountedVolumes are the volumes of a pod that any of its containers mounts, in
@@ -32,11 +34,26 @@ func MountedVolumes(spec *corev1.PodSpec) iter.Seq[*corev1.Volume] {
 	}
 }
 
-// VolumeRefs are the objects that a volume of a pod in a namespace is made from,
-// the optional ones included.
-func VolumeRefs(namespace string, v *corev1.Volume) []ObjectRef {
+// ClaimName is the claim that a volume of a pod stands for, if it stands for one. A
+// generic ephemeral volume has a claim of its own, which goes with the pod.
+func ClaimName(pod *corev1.Pod, v *corev1.Volume) (name string, ok bool) {
+	switch {
+	case v.PersistentVolumeClaim != nil:
+		return v.PersistentVolumeClaim.ClaimName, true
+	case v.Ephemeral != nil:
+		return pod.Name + "-" + v.Name, true
+	}
+	return "", false
+}
+
+// VolumeRefs are the objects that a volume of a pod is made from, the optional
+// ones included.
+func VolumeRefs(pod *corev1.Pod, v *corev1.Volume) []ObjectRef {
 	var refs []ObjectRef
-	use := func(kind ObjectKind, name string) { refs = append(refs, ObjectRef{kind, namespace, name}) }
+	use := func(kind ObjectKind, name string) { refs = append(refs, ObjectRef{kind, pod.Namespace, name}) }
+	if claim, ok := ClaimName(pod, v); ok {
+		use(PersistentVolumeClaim, claim)
+	}
 	switch {
 	case v.ConfigMap != nil:
 		use(ConfigMap, v.ConfigMap.Name)

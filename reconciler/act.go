@@ -11,6 +11,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/limit"
+	"nodal/node/storage"
 )
 
 // Runtime is the container runtime as the reconciler needs it.
@@ -49,6 +50,8 @@ type Volumes interface {
 	TearDown(ctx context.Context, uid types.UID) error
 	// Sweep removes what is there for pods that need not be kept.
 	Sweep(ctx context.Context, keep func(types.UID) bool) error
+	// Reclaim removes the files of a volume that the node has made for a claim.
+	Reclaim(ctx context.Context, volume *corev1.PersistentVolume) error
 }
 
 // Act performs actions: each on the one place it concerns.
@@ -58,6 +61,7 @@ type Act struct {
 	Logs    Logs
 	Cgroups Cgroups // nil: pods have none
 	Volumes Volumes
+	Storage storage.Keeper
 	Clock   func() time.Time
 }
 
@@ -144,20 +148,27 @@ func (a Act) setResult(key node.Key, uid types.UID, action node.SetResult) error
 }
 
 // release gives the key to the pod that waits for it, or forgets it. A pod
-// that comes back with the same UID keeps counting its restarts.
+// that comes back with the same UID keeps counting its restarts. What both claim
+// is settled with it.
 func (a Act) release(key node.Key, pod *node.Pod) error {
 	return a.update(key, pod.UID(), func(tx *node.Tx, slot *node.Slot) {
 		tx.Reserved()
-		if slot.Next == nil {
-			tx.Put(key, nil)
-			return
+		tx.Put(key, successor(slot))
+		if storage.Uses(slot.Pod.Object) || slot.Next != nil && storage.Uses(slot.Next.Object) {
+			a.Storage.SettleIn(tx, a.Clock())
 		}
-		successor := node.NewSlot(slot.Next)
-		if slot.Next.UID() == pod.UID() {
-			successor.Tallies = recount(slot, slot.Next)
-		}
-		tx.Put(key, successor)
 	})
+}
+
+func successor(slot *node.Slot) *node.Slot {
+	if slot.Next == nil {
+		return nil
+	}
+	next := node.NewSlot(slot.Next)
+	if slot.Next.UID() == slot.Pod.UID() {
+		next.Tallies = recount(slot, slot.Next)
+	}
+	return next
 }
 
 // recount counts the coming run of each container as a restart.

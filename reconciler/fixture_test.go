@@ -24,6 +24,7 @@ import (
 	"nodal/node/intake"
 	"nodal/node/manifest"
 	"nodal/node/status"
+	"nodal/node/storage"
 	"nodal/reconciler"
 	sim "nodal/sim/cri"
 )
@@ -44,6 +45,7 @@ type bench struct {
 	events *node.Events
 	prober *prober
 	intake intake.Intake
+	uids   int
 	stop   func() // the reconciler, and waits for its end
 	alive  func(context.Context) error
 }
@@ -102,11 +104,12 @@ func (b *bench) start() {
 	if problems := b.store.Restore(b.journal.all()); len(problems) > 0 {
 		b.Fatal(problems)
 	}
-	b.intake = intake.Intake{Store: b.store, Source: node.SourceAPI, NewUID: b.newUID}
+	keeper := storage.Keeper{Dir: "/volumes", NewUID: b.newUID}
+	b.intake = intake.Intake{Store: b.store, Source: node.SourceAPI, NewUID: b.newUID, Storage: keeper}
 	b.prober = &prober{set: map[node.Key][]node.Probe{}, results: make(chan node.Probed)}
 	r := reconciler.New(reconciler.Config{
 		Prober: b.prober,
-		Act:    reconciler.Act{Store: b.store, Runtime: b.runtime, Logs: b.logs, Volumes: b.volumes, Clock: time.Now},
+		Act:    reconciler.Act{Store: b.store, Runtime: b.runtime, Logs: b.logs, Volumes: b.volumes, Storage: keeper, Clock: time.Now},
 		Events: b.events, Sources: b.sources, Site: b.site,
 		Log: slog.New(slog.DiscardHandler), Relist: time.Second, Starts: 4,
 	})
@@ -125,7 +128,8 @@ func (b *bench) start() {
 }
 
 func (b *bench) newUID() types.UID {
-	return types.UID(fmt.Sprintf("uid-%d", time.Now().UnixNano()))
+	b.uids++
+	return types.UID(fmt.Sprintf("uid-%d", b.uids))
 }
 
 // rest lets time go on, and then everything that is under way settle.

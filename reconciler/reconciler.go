@@ -25,22 +25,23 @@ type Config struct {
 type Reconciler struct {
 	Config
 	contact
-	tracks  map[node.Key]*tracked
-	dirty   map[node.Key]bool // pods that something happened to
-	alarms  alarms
-	mark    node.Mark
-	since   int64 // store revision up to which intents were taken
-	objects int64 // store revision up to which changes of objects were told
-	ready   bool  // every source has delivered
-	began   time.Time
-	looked  chan struct{} // closed after the first full look
-	gate    *gate
-	sweeper sweeper
-	done    chan finished
-	seen    chan sighting
-	wakes   chan node.Key
-	relists chan struct{}
-	asked   chan struct{} // whether the loop turns
+	tracks    map[node.Key]*tracked
+	dirty     map[node.Key]bool // pods that something happened to
+	alarms    alarms
+	mark      node.Mark
+	since     int64 // store revision up to which intents were taken
+	objects   int64 // store revision up to which changes of objects were told
+	ready     bool  // every source has delivered
+	began     time.Time
+	looked    chan struct{} // closed after the first full look
+	gate      *gate
+	sweeper   sweeper
+	reclaimer reclaimer
+	done      chan finished
+	seen      chan sighting
+	wakes     chan node.Key
+	relists   chan struct{}
+	asked     chan struct{} // whether the loop turns
 }
 
 // contact is how the loop stands with the runtime.
@@ -84,11 +85,12 @@ func New(c Config) *Reconciler {
 		Config:  c,
 		contact: contact{strays: map[node.Key]*node.Observed{}, freed: map[node.Key]node.Mark{}},
 		tracks:  map[node.Key]*tracked{}, dirty: map[node.Key]bool{},
-		since:  -1,
-		alarms: alarms{due: map[node.Key]time.Time{}},
-		looked: make(chan struct{}),
-		gate:   newGate(c.Starts),
-		done:   make(chan finished), seen: make(chan sighting),
+		since:     -1,
+		alarms:    alarms{due: map[node.Key]time.Time{}},
+		looked:    make(chan struct{}),
+		gate:      newGate(c.Starts),
+		reclaimer: reclaimer{done: make(chan struct{})},
+		done:      make(chan finished), seen: make(chan sighting),
 		wakes: make(chan node.Key, 256), relists: make(chan struct{}, 1),
 		asked: make(chan struct{}),
 	}
@@ -109,6 +111,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		r.takeIntents()
 		r.step(ctx)
 		r.sweep(ctx)
+		r.reclaim(ctx)
 		r.tellLooked()
 		timer.Reset(r.alarms.next(r.Act.Clock()))
 		select {
@@ -126,6 +129,8 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		case <-r.relists:
 			r.look(ctx, nil)
 		case <-r.asked:
+		case <-r.reclaimer.done:
+			r.reclaimed()
 		case <-safety.C:
 			r.look(ctx, nil)
 		case <-timer.C:

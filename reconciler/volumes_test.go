@@ -2,6 +2,7 @@ package reconciler_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,8 @@ type volumes struct {
 	missing map[string]bool // volumes that cannot be laid out
 	setUps  map[string]int  // by name
 	pods    map[types.UID]bool
+
+	reclaimed []string // PersistentVolumes
 }
 
 var _ reconciler.Volumes = (*volumes)(nil)
@@ -48,6 +51,16 @@ func (v *volumes) TearDown(_ context.Context, uid types.UID) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.pods, uid)
+	return nil
+}
+
+func (v *volumes) Reclaim(_ context.Context, volume *corev1.PersistentVolume) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.missing[volume.Name] {
+		return errors.New("the disk is away")
+	}
+	v.reclaimed = append(v.reclaimed, volume.Name)
 	return nil
 }
 

@@ -17,7 +17,7 @@ import (
 	"nodal/server/auth"
 )
 
-// objects is what ConfigMaps and Secrets have in common.
+// objects is what the services of objects that pods use have in common.
 type objects struct {
 	kind   node.ObjectKind
 	store  *node.Store
@@ -113,7 +113,7 @@ func (s *configMapService) PutConfigMap(_ context.Context, r *nodev1.PutConfigMa
 }
 
 func (s *configMapService) DeleteConfigMap(_ context.Context, r *nodev1.DeleteConfigMapRequest) (*nodev1.DeleteConfigMapResponse, error) {
-	return &nodev1.DeleteConfigMapResponse{}, s.intake.DeleteObject(s.ref(r.GetNamespace(), r.GetName()))
+	return &nodev1.DeleteConfigMapResponse{}, s.intake.DeleteObject(s.ref(r.GetNamespace(), r.GetName()), s.now())
 }
 
 func (s *configMapService) show(ref node.ObjectRef) (*nodev1.ConfigMap, error) {
@@ -173,7 +173,7 @@ func (s *secretService) PutSecret(_ context.Context, r *nodev1.PutSecretRequest)
 }
 
 func (s *secretService) DeleteSecret(_ context.Context, r *nodev1.DeleteSecretRequest) (*nodev1.DeleteSecretResponse, error) {
-	return &nodev1.DeleteSecretResponse{}, s.intake.DeleteObject(s.ref(r.GetNamespace(), r.GetName()))
+	return &nodev1.DeleteSecretResponse{}, s.intake.DeleteObject(s.ref(r.GetNamespace(), r.GetName()), s.now())
 }
 
 func (s *secretService) show(ref node.ObjectRef, values bool) (*nodev1.Secret, error) {

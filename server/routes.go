@@ -42,6 +42,8 @@ const (
 
 	execPath    = "/exec/{namespace}/{pod}/{container}"
 	execPathUID = "/exec/{namespace}/{pod}/{uid}/{container}"
+	volume      = "/v1/persistentvolumes/{name}"
+	claim       = "/v1/namespaces/{namespace}/persistentvolumeclaims/{name}"
 )
 
 // routes is everything that is served over HTTP, sorted by pattern and method.
@@ -72,6 +74,10 @@ func routes(r *rest, k *kubelet) []route {
 		{"DELETE", configMap, auth.Write, listenFull, r.unary},
 		{"GET", configMap, auth.Read, listenFull, r.unary},
 		{"PUT", configMap, auth.Write, listenFull, r.unary},
+		{"GET", "/v1/namespaces/{namespace}/persistentvolumeclaims", auth.Read, listenFull, r.unary},
+		{"DELETE", claim, auth.Write, listenFull, r.unary},
+		{"GET", claim, auth.Read, listenFull, r.unary},
+		{"PUT", claim, auth.Write, listenFull, r.unary},
 		{"GET", "/v1/namespaces/{namespace}/pods", auth.Read, listenReads, r.unary},
 		{"DELETE", podPath, auth.Write, listenFull, r.unary},
 		{"GET", podPath, auth.Read, listenReads, r.unary},
@@ -87,6 +93,11 @@ func routes(r *rest, k *kubelet) []route {
 		{"PUT", secret, auth.Write, listenFull, r.unary},
 		{"GET", "/v1/node", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/node/capabilities", auth.Read, listenReads, r.unary},
+		{"GET", "/v1/persistentvolumeclaims", auth.Read, listenFull, r.unary},
+		{"GET", "/v1/persistentvolumes", auth.Read, listenFull, r.unary},
+		{"DELETE", volume, auth.Write, listenFull, r.unary},
+		{"GET", volume, auth.Read, listenFull, r.unary},
+		{"PUT", volume, auth.Write, listenFull, r.unary},
 		{"GET", "/v1/pods", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/pods:watch", auth.Read, listenFull, r.watchPods},
 		{"GET", "/v1/secrets", auth.Read, listenFull, r.unary},

@@ -155,6 +155,8 @@ type services struct {
 	images    *imageService
 	configs   *configMapService
 	secrets   *secretService
+	volumes   *volumeService
+	claims    *claimService
 	node      *nodeService
 }
 
@@ -172,6 +174,8 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		images:    &imageService{images: cfg.Images, idle: cfg.Limits.ImportIdle, stopped: stopped},
 		configs:   &configMapService{objects: of(node.ConfigMap)},
 		secrets:   &secretService{objects: of(node.Secret)},
+		volumes:   &volumeService{objects: of(node.PersistentVolume)},
+		claims:    &claimService{objects: of(node.PersistentVolumeClaim)},
 		node: &nodeService{
 			store: cfg.Store, sources: cfg.Sources, site: cfg.Site, facts: cfg.Facts,
 			runtime: runtimeStatus{ask: cfg.Runtime.Status, now: cfg.Now},
@@ -189,4 +193,6 @@ func (s services) register(r grpc.ServiceRegistrar) {
 	nodev1.RegisterNodeServiceServer(r, s.node)
 	nodev1.RegisterConfigMapsServiceServer(r, s.configs)
 	nodev1.RegisterSecretsServiceServer(r, s.secrets)
+	nodev1.RegisterPersistentVolumesServiceServer(r, s.volumes)
+	nodev1.RegisterPersistentVolumeClaimsServiceServer(r, s.claims)
 }

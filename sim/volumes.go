@@ -49,7 +49,7 @@ func (v volumes) SetUp(_ context.Context, pod *node.Pod, name string) error {
 // labels.
 func (v volumes) content(pod *corev1.Pod, volume *corev1.Volume) (string, error) {
 	content := ""
-	for _, ref := range node.VolumeRefs(pod.Namespace, volume) {
+	for _, ref := range node.VolumeRefs(pod, volume) {
 		object, ok := v.store.Object(ref)
 		switch {
 		case ok:
@@ -81,6 +81,9 @@ func (v volumes) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	}
 	return nil
 }
+
+// Reclaim has nothing to do: no pod here makes a volume that outlives it.
+func (v volumes) Reclaim(context.Context, *corev1.PersistentVolume) error { return nil }
 
 // onDisk says whether an action is the agent's own work on the machine's disk, or in
 // its tree of cgroups: it takes time and may fail, and a crash may end it anywhere.
@@ -158,7 +161,7 @@ func settings() node.ObjectRef {
 func (c *clients) post(a *agent) {
 	in := c.intake(a, node.SourceAPI)
 	if c.pick(4) == 0 {
-		err := in.DeleteObject(settings())
+		err := in.DeleteObject(settings(), c.world.clock())
 		c.world.trace.addf("client: delete %s: %v", settings(), err)
 		return
 	}

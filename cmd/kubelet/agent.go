@@ -26,6 +26,7 @@ import (
 	"nodal/node/intake"
 	"nodal/node/limit"
 	"nodal/node/manifest"
+	"nodal/node/storage"
 	"nodal/reconciler"
 	"nodal/server/auth"
 )
@@ -90,7 +91,8 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 		return nil, err
 	}
 	a.volumes = volume.New(volume.Config{
-		Pods: filepath.Join(cfg.Dirs.Root, "pods"), Objects: a.state.store.Object, Allocatable: a.offer.Allocatable,
+		Pods: filepath.Join(cfg.Dirs.Root, "pods"), Local: a.keeper().Dir,
+		Objects: a.state.store.Object, Allocatable: a.offer.Allocatable,
 	})
 	if cfg.Cgroups.PerPod {
 		a.cgroups = &podCgroups{agent: a}
@@ -201,8 +203,15 @@ func (a *agent) locations() map[node.Source]string {
 
 func (a *agent) intake(source node.Source) intake.Intake {
 	return intake.Intake{
-		Store: a.state.store, Source: source, Node: a.offer,
+		Store: a.state.store, Source: source, Node: a.offer, Storage: a.keeper(),
 		NewUID: uuid.NewUUID,
+	}
+}
+
+// keeper decides what claims are bound to.
+func (a *agent) keeper() storage.Keeper {
+	return storage.Keeper{
+		Name: a.offer.Name, Labels: a.offer.Labels, Dir: filepath.Join(a.cfg.Dirs.Root, "local-volumes"), NewUID: uuid.NewUUID,
 	}
 }
 
@@ -254,7 +263,7 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 }
 
 func (a *agent) act() reconciler.Act {
-	act := reconciler.Act{Store: a.state.store, Runtime: a.runtime, Logs: a.files, Volumes: a.volumes, Clock: time.Now}
+	act := reconciler.Act{Store: a.state.store, Runtime: a.runtime, Logs: a.files, Volumes: a.volumes, Storage: a.keeper(), Clock: time.Now}
 	if a.cgroups != nil {
 		act.Cgroups = a.cgroups
 	}

@@ -53,7 +53,7 @@ func (t *Tree) mount(pod *corev1.Pod, c *corev1.Container, index int) (*runtimea
 	return &runtimeapi.Mount{
 		ContainerPath:     path.Join("/", m.MountPath),
 		HostPath:          source,
-		Readonly:          m.ReadOnly || kind.content, // a container must not write what the node will
+		Readonly:          m.ReadOnly || at.readOnly || kind.content, // a container must not write what the node will
 		RecursiveReadOnly: m.RecursiveReadOnly != nil && *m.RecursiveReadOnly != corev1.RecursiveReadOnlyDisabled,
 		SelinuxRelabel:    at.volume.HostPath == nil,
 		Propagation:       propagation(m.MountPropagation),

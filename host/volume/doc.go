@@ -12,7 +12,8 @@
 //	empty_dir.go, ...     one file a kind
 //	content.go            what configMap, secret, downwardAPI and projected hold
 //	payload.go            files that change all at once
-//	group.go              fsGroup
+//	claim.go              what a persistentVolumeClaim is bound to
+//	group.go              fsGroup, and of volumes that last group_hand.go
 //	container_mounts.go   what a container gets to see, subPath in sub_path.go
 //	teardown.go           unmount before remove, and never remove across a mount
 //

@@ -3,8 +3,6 @@ package volume
 import (
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"nodal/node"
 )
 
@@ -15,8 +13,11 @@ type kind struct {
 	setUp   func(*Tree, place) error
 }
 
-func kindOf(s *corev1.VolumeSource) (kind, error) {
+func kindOf(at place) (kind, error) {
+	s := &at.volume.VolumeSource
 	switch {
+	case at.lasting != nil && at.lasting.Spec.Local != nil:
+		return kind{dir: "kubernetes.io~local-volume", setUp: (*Tree).setUpLocal}, nil
 	case s.EmptyDir != nil:
 		return kind{dir: "kubernetes.io~empty-dir", setUp: (*Tree).setUpEmptyDir}, nil
 	case s.HostPath != nil:

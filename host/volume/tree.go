@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -23,6 +24,7 @@ const (
 // Config is what volumes are made from, besides the pods.
 type Config struct {
 	Pods        string // the directory of all pods, such as /var/lib/kubelet/pods
+	Local       string // the directory of the volumes that the node makes for claims
 	Objects     func(node.ObjectRef) (*node.Object, bool)
 	Allocatable corev1.ResourceList // stands in for a limit that is not set
 }
@@ -44,6 +46,10 @@ type place struct {
 	pod    *corev1.Pod
 	volume *corev1.Volume
 	dir    string
+
+	lasting  *corev1.PersistentVolume // what its claim is bound to
+	readOnly bool                     // by its claim's source
+	ending   bool                     // its claim is being deleted
 }
 
 // SetUp lays out a volume of a pod, or brings it up to date. What is as it should
@@ -74,28 +80,28 @@ func (t *Tree) setUp(pod *corev1.Pod, name string) error {
 	return kind.setUp(t, at)
 }
 
-// find looks a volume up in its pod.
+// find looks a volume up in its pod, and behind the claim that it may stand for.
 func (t *Tree) find(pod *corev1.Pod, name string) (place, kind, error) {
-	for i := range pod.Spec.Volumes {
-		volume := &pod.Spec.Volumes[i]
-		if volume.Name != name {
-			continue
-		}
-		kind, err := kindOf(&volume.VolumeSource)
-		if err != nil {
-			return place{}, kind, err
-		}
-		at := place{pod: pod, volume: volume}
-		if kind.dir != "" {
-			dir, err := t.podDir(pod.UID)
-			if err != nil {
-				return place{}, kind, err
-			}
-			at.dir = filepath.Join(dir, volumesDir, kind.dir, name)
-		}
-		return at, kind, nil
+	i := slices.IndexFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name })
+	if i < 0 {
+		return place{}, kind{}, fmt.Errorf("volume %q of pod %s: %w", name, node.KeyOf(pod), node.ErrNotFound)
 	}
-	return place{}, kind{}, fmt.Errorf("volume %q of pod %s: %w", name, node.KeyOf(pod), node.ErrNotFound)
+	at := place{pod: pod, volume: &pod.Spec.Volumes[i]}
+	called := name
+	if claim, ok := node.ClaimName(pod, at.volume); ok {
+		var err error
+		if at, err = t.claimed(at, claim); err != nil {
+			return place{}, kind{}, err
+		}
+		called = at.lasting.Name
+	}
+	kind, err := kindOf(at)
+	if err != nil || kind.dir == "" {
+		return at, kind, err
+	}
+	dir, err := t.podDir(pod.UID)
+	at.dir = filepath.Join(dir, volumesDir, kind.dir, called)
+	return at, kind, err
 }
 
 // podDir refuses a UID that would lead out of the directory of pods.

@@ -97,7 +97,7 @@ func podSecurityRules() []rule {
 		honoured(at+"appArmorProfile", ""),
 		honoured(at+"sysctls", ""),
 		honoured(at+"fsGroup", "hostPath volumes keep their owners"),
-		honoured(at+"fsGroupChangePolicy", "without a meaning for the kinds of volumes there are: each pod gets new ones"),
+		honoured(at+"fsGroupChangePolicy", "for persistent volumes that are local; the others are new for each pod"),
 		without(at+"seLinuxChangePolicy", "there are no volumes whose label it would set"),
 		refuses(at+"windowsOptions", "only linux runs here"),
 	}

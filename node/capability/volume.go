@@ -21,6 +21,8 @@ func volumeRules() []rule {
 		honoured(at+".secret", "never written to a disk; the pod waits for what is missing and not optional"),
 		honoured(at+".downwardAPI", ""),
 		honoured(at+".hostPath", ""),
+		honoured(at+".persistentVolumeClaim", "the pod waits until its claim is bound; of the class nodal-local, or of none, the node makes volumes"),
+		honoured(at+".ephemeral", "a claim that is made and deleted with the pod"),
 	}
 	for _, kind := range []string{
 		"awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "csi", "fc", "flexVolume", "flocker",
@@ -29,7 +31,7 @@ func volumeRules() []rule {
 	} {
 		rules = append(rules, refuses(at+"."+kind, noDriver))
 	}
-	for _, kind := range []string{"ephemeral", "image", "nfs", "persistentVolumeClaim"} {
+	for _, kind := range []string{"image", "nfs"} {
 		rules = append(rules, refuses(at+"."+kind, "no volume would be mounted"))
 	}
 	return slices.Concat(rules, emptyDirRules(at+".emptyDir."), projectedRules(at+".projected."))

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -38,9 +39,12 @@ func (in Intake) DeleteAll(keys []node.Key, refs []node.ObjectRef, grace *time.D
 			outcomes = append(outcomes, Outcome{Key: key, UID: slot.Pod.UID(), Verdict: Deleted})
 		}
 		for _, ref := range refs {
-			if old := tx.Object(ref); dropObject(tx, ref) {
+			if old := tx.Object(ref); endObject(tx, ref, now) {
 				outcomes = append(outcomes, Outcome{Object: ref, UID: old.Meta().UID, Verdict: Deleted})
 			}
+		}
+		if slices.ContainsFunc(refs, ofStorage) {
+			in.Storage.SettleIn(tx, now)
 		}
 		return nil
 	})

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,14 +13,16 @@ import (
 	"nodal/node/admit"
 	"nodal/node/capability"
 	"nodal/node/manifest"
+	"nodal/node/storage"
 )
 
 // Intake takes pods from one source into the store.
 type Intake struct {
-	Store  *node.Store
-	Source node.Source
-	NewUID func() types.UID
-	Node   admit.Node // that takes the pods in, or refuses them
+	Store   *node.Store
+	Source  node.Source
+	NewUID  func() types.UID
+	Node    admit.Node // that takes the pods in, or refuses them
+	Storage storage.Keeper
 }
 
 // Delivery is one decoded, defaulted and valid pod and where it came from.
@@ -117,6 +120,9 @@ func (in Intake) applyAll(tx *node.Tx, deliveries []Delivery, now time.Time) ([]
 			return nil, err
 		}
 		outcomes = append(outcomes, outcome)
+	}
+	if slices.ContainsFunc(deliveries, concernsStorage) {
+		in.Storage.SettleIn(tx, now)
 	}
 	return outcomes, nil
 }

@@ -11,31 +11,33 @@ import (
 	"nodal/node"
 )
 
-// applyObject takes a ConfigMap or a Secret. Pods that use it see the change; none
-// restarts for it.
+// applyObject takes an object that pods use. Pods see the change; none restarts for
+// it.
 func (in Intake) applyObject(tx *node.Tx, d Delivery, now time.Time) (Outcome, error) {
 	ref := d.Object.Ref()
 	outcome := Outcome{Object: ref}
 	old := tx.Object(ref)
+	if err := permittedStorage(d, old); err != nil {
+		return Outcome{}, err
+	}
 	if old == nil {
-		made := copied(d.Object)
+		made := d.Object.Clone()
 		made.Meta().UID = in.NewUID()
 		made.Meta().CreationTimestamp = metav1.NewTime(now.Truncate(time.Second))
 		tx.PutObject(made)
 		outcome.UID, outcome.Verdict = made.Meta().UID, Created
 		return outcome, nil
 	}
+	next := continued(old, d.Object)
 	outcome.UID = old.Meta().UID
-	outcome.Changes = changes(old, d.Object)
+	outcome.Changes = changes(old, next)
 	if len(outcome.Changes) == 0 {
 		return outcome, nil
 	}
 	if err := permitted(d, old); err != nil {
 		return Outcome{}, err
 	}
-	made := copied(d.Object)
-	made.Meta().UID, made.Meta().CreationTimestamp = old.Meta().UID, old.Meta().CreationTimestamp
-	tx.PutObject(made)
+	tx.PutObject(next)
 	outcome.Verdict = Updated
 	return outcome, nil
 }
@@ -71,6 +73,7 @@ func changes(old, delivered *node.Object) []string {
 	note("immutable", old.Immutable() == delivered.Immutable())
 	note("metadata.annotations", maps.Equal(old.Meta().Annotations, delivered.Meta().Annotations))
 	note("metadata.labels", maps.Equal(old.Meta().Labels, delivered.Meta().Labels))
+	note("spec", sameSpec(old, delivered))
 	if old.Secret != nil {
 		note("type", old.Secret.Type == delivered.Secret.Type)
 	}
@@ -86,27 +89,17 @@ func union(a, b map[string][]byte) map[string][]byte {
 	return all
 }
 
-func copied(o *node.Object) *node.Object {
-	return &node.Object{ConfigMap: o.ConfigMap.DeepCopy(), Secret: o.Secret.DeepCopy()}
-}
-
-// DeleteObject forgets a ConfigMap or a Secret. A pod that uses it goes on with
-// what it has.
-func (in Intake) DeleteObject(ref node.ObjectRef) error {
+// DeleteObject forgets an object that pods use. A pod goes on with what it has: of a
+// ConfigMap or Secret what was read, and its volumes stay until it is gone.
+func (in Intake) DeleteObject(ref node.ObjectRef, now time.Time) error {
 	_, err := in.Store.Transact(func(tx *node.Tx) error {
-		if !dropObject(tx, ref) {
+		if !endObject(tx, ref, now) {
 			return fmt.Errorf("%s: %w", ref, node.ErrNotFound)
+		}
+		if ofStorage(ref) {
+			in.Storage.SettleIn(tx, now)
 		}
 		return nil
 	})
 	return err
-}
-
-func dropObject(tx *node.Tx, ref node.ObjectRef) bool {
-	if tx.Object(ref) == nil {
-		return false
-	}
-	tx.Reserved()
-	tx.DropObject(ref)
-	return true
 }

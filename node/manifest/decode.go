@@ -130,7 +130,7 @@ func (b *bundle) kinds() string {
 	if b.podsOnly {
 		return "Pod, PodList or List"
 	}
-	return "Pod, ConfigMap, Secret, PodList or List"
+	return "Pod, ConfigMap, Secret, PersistentVolume, PersistentVolumeClaim, PodList or List"
 }
 
 // single reads an object that is no list, if its kind is taken.
@@ -140,10 +140,19 @@ func (b *bundle) single(at place, version, kind string, object []byte) bool {
 		return false
 	case kind == "Pod":
 		b.pod(at, object)
-	case kind == string(node.ConfigMap) && !b.podsOnly:
+		return true
+	case b.podsOnly:
+		return false
+	}
+	switch node.ObjectKind(kind) {
+	case node.ConfigMap:
 		b.configMap(at, object)
-	case kind == string(node.Secret) && !b.podsOnly:
+	case node.Secret:
 		b.secret(at, object)
+	case node.PersistentVolume:
+		b.persistentVolume(at, object)
+	case node.PersistentVolumeClaim:
+		b.claim(at, object)
 	default:
 		return false
 	}

@@ -21,7 +21,7 @@ func (b *bundle) configMap(at place, object []byte) {
 	}
 	cm.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: string(node.ConfigMap)}
 	b.ownMeta(&cm.ObjectMeta)
-	errs := objectMeta(&cm.ObjectMeta)
+	errs := metaOf(&cm.ObjectMeta, true)
 	for key := range cm.Data {
 		if _, twice := cm.BinaryData[key]; twice {
 			errs = append(errs, field.Invalid(field.NewPath("data").Key(key), key, "must not be in binaryData too"))
@@ -51,7 +51,7 @@ func (b *bundle) secret(at place, object []byte) {
 		s.Data[key] = []byte(text)
 	}
 	s.StringData = nil
-	errs := objectMeta(&s.ObjectMeta)
+	errs := metaOf(&s.ObjectMeta, true)
 	for key := range s.Data {
 		errs = append(errs, dataKey(field.NewPath("data"), key)...)
 	}
@@ -75,22 +75,27 @@ func (b *bundle) takeObject(at place, object *node.Object, errs field.ErrorList)
 	b.keep(at, name{string(ref.Kind), ref.Namespace, ref.Name}, Doc{Object: object})
 }
 
-// ownMeta leaves of the metadata what its author owns.
+// ownMeta leaves of the metadata what its author owns, in a namespace.
 func (b *bundle) ownMeta(meta *metav1.ObjectMeta) {
+	*meta = authoredMeta(meta)
 	setDefault(&meta.Namespace, b.namespace)
 	setDefault(&meta.Namespace, defaultNamespace)
-	*meta = metav1.ObjectMeta{
+}
+
+func authoredMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
 		Name: meta.Name, GenerateName: meta.GenerateName, Namespace: meta.Namespace,
 		Labels: meta.Labels, Annotations: meta.Annotations,
 	}
 }
 
-func objectMeta(meta *metav1.ObjectMeta) field.ErrorList {
+// metaOf checks the metadata of an object that is no pod.
+func metaOf(meta *metav1.ObjectMeta, namespaced bool) field.ErrorList {
 	at := field.NewPath("metadata")
 	if meta.Name == "" {
 		return field.ErrorList{field.Required(at.Child("name"), "must be given")}
 	}
-	return apivalidation.ValidateObjectMeta(meta, true, apivalidation.NameIsDNSSubdomain, at)
+	return apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNSSubdomain, at)
 }
 
 func dataKey(at *field.Path, key string) field.ErrorList {

@@ -61,8 +61,13 @@ func (c *check) volumeSource(v *corev1.Volume, at *field.Path) {
 	if v.CSI != nil {
 		c.name(at.Child("csi", "driver"), v.CSI.Driver, csiDriverName)
 	}
-	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate == nil {
-		c.missing(at.Child("ephemeral", "volumeClaimTemplate"), "")
+	if e := v.Ephemeral; e != nil {
+		in := at.Child("ephemeral", "volumeClaimTemplate")
+		if e.VolumeClaimTemplate == nil {
+			c.missing(in, "")
+		} else {
+			c.claimSpec(&e.VolumeClaimTemplate.Spec, in.Child("spec"))
+		}
 	}
 	c.networkVolume(v, at)
 }

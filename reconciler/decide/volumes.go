@@ -44,7 +44,7 @@ func (v *View) inPlace() bool {
 // spec never changes under a pod.
 func (v *View) version(volume *corev1.Volume) string {
 	var parts []string
-	for _, ref := range node.VolumeRefs(v.pod.Object.Namespace, volume) {
+	for _, ref := range node.VolumeRefs(v.pod.Object, volume) {
 		parts = append(parts, fmt.Sprintf("%s@%d", ref.Name, v.got.Objects[ref]))
 	}
 	if node.ShowsPod(volume) {

@@ -135,7 +135,7 @@ func (s *stage) drop(words []string) error {
 	if len(words) != 2 {
 		return errUsage
 	}
-	return s.intake.DeleteObject(node.ObjectRef{Kind: node.ConfigMap, Namespace: s.key.Namespace, Name: words[1]})
+	return s.intake.DeleteObject(node.ObjectRef{Kind: node.ConfigMap, Namespace: s.key.Namespace, Name: words[1]}, s.now)
 }
 
 func specs(names string, options map[string]string) []corev1.Container {

@@ -105,7 +105,7 @@ func (m *machine) RemoveRun(node.Key, types.UID, string, uint32) error { return 
 // SetUp lays out a volume that nobody reads, if what it is made from is there.
 func (m *machine) SetUp(_ context.Context, pod *node.Pod, name string) error {
 	for volume := range node.MountedVolumes(&pod.Object.Spec) {
-		for _, ref := range node.VolumeRefs(pod.Object.Namespace, volume) {
+		for _, ref := range node.VolumeRefs(pod.Object, volume) {
 			if _, ok := m.stage.store.Object(ref); !ok && volume.Name == name {
 				return &node.Failure{Reason: node.FailedMount, Err: fmt.Errorf("%s: %w", ref, node.ErrNotFound)}
 			}
@@ -115,8 +115,9 @@ func (m *machine) SetUp(_ context.Context, pod *node.Pod, name string) error {
 }
 
 // TearDown and Sweep remove volumes in which nothing lies.
-func (m *machine) TearDown(context.Context, types.UID) error         { return nil }
-func (m *machine) Sweep(context.Context, func(types.UID) bool) error { return nil }
+func (m *machine) TearDown(context.Context, types.UID) error               { return nil }
+func (m *machine) Sweep(context.Context, func(types.UID) bool) error       { return nil }
+func (m *machine) Reclaim(context.Context, *corev1.PersistentVolume) error { return nil }
 
 // cgroups do as they are told.
 type cgroups struct{}

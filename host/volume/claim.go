@@ -1,0 +1,128 @@
+package volume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+	"nodal/node/storage"
+)
+
+// claimed is what the claim of a volume is bound to: the volume as the pod would
+// have it without a claim, or a local one.
+func (t *Tree) claimed(at place, claim string) (place, error) {
+	object, ok := t.Objects(node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: at.pod.Namespace, Name: claim})
+	if !ok {
+		return at, fmt.Errorf("persistentvolumeclaim %q not found", claim)
+	}
+	c := object.Claim
+	if at.volume.Ephemeral != nil {
+		if err := storage.OwnedBy(c, at.pod); err != nil {
+			return at, err
+		}
+	}
+	if c.Status.Phase != corev1.ClaimBound {
+		return at, fmt.Errorf("persistentvolumeclaim %q is not bound to a volume", claim)
+	}
+	bound, ok := t.Objects(node.ObjectRef{Kind: node.PersistentVolume, Name: c.Spec.VolumeName})
+	if !ok {
+		return at, fmt.Errorf("persistentvolume %q of persistentvolumeclaim %q not found", c.Spec.VolumeName, claim)
+	}
+	source := at.volume.PersistentVolumeClaim
+	at.readOnly = source != nil && source.ReadOnly
+	at.lasting = bound.Volume
+	at.ending = c.DeletionTimestamp != nil
+	if from := bound.Volume.Spec.HostPath; from != nil {
+		at.volume = &corev1.Volume{Name: at.volume.Name, VolumeSource: corev1.VolumeSource{HostPath: from}}
+	}
+	return at, nil
+}
+
+var errEnding = errors.New("its persistentvolumeclaim is being deleted")
+
+// setUpLocal mounts a directory of the machine. Once it is mounted there is
+// nothing more to do: what is in it is the pods'.
+func (t *Tree) setUpLocal(at place) error {
+	if err := makeDir(at.dir); err != nil {
+		return err
+	}
+	mounted, err := isMount(at.dir)
+	if mounted || err != nil {
+		return err
+	}
+	if at.ending {
+		return errEnding
+	}
+	path := at.lasting.Spec.Local.Path
+	if storage.Made(at.lasting) {
+		if err := t.make(path); err != nil {
+			return err
+		}
+	}
+	if info, err := os.Stat(path); err != nil {
+		return fmt.Errorf("look at the directory of the volume: %w", err)
+	} else if !info.IsDir() {
+		return fmt.Errorf("%s is not a directory", path)
+	}
+	if err := at.handToGroup(path); err != nil {
+		return err
+	}
+	if err := unix.Mount(path, at.dir, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mount %s at %s: %w", path, at.dir, err)
+	}
+	return nil
+}
+
+// make makes the directory of a volume of the node's own, for every user of a
+// container. It appears with its mode, which is the containers' to change then.
+// Who else is on the machine does not get there.
+func (t *Tree) make(path string) error {
+	if err := t.holds(path); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(t.Local, 0o700); err != nil {
+		return fmt.Errorf("make the directory of the node's own volumes: %w", err)
+	}
+	if err := makeDir(unfinished(path)); err != nil {
+		return err
+	}
+	if err := chmod(unfinished(path), emptyDirMode); err != nil {
+		return err
+	}
+	return os.Rename(unfinished(path), path)
+}
+
+func unfinished(path string) string {
+	return filepath.Join(filepath.Dir(path), ".new-"+filepath.Base(path))
+}
+
+// holds refuses a path that is not right in the directory of the node's own volumes.
+func (t *Tree) holds(path string) error {
+	if t.Local == "" || filepath.Dir(path) != filepath.Clean(t.Local) {
+		return fmt.Errorf("%s is no volume of the node's own: %w", path, node.ErrInvalid)
+	}
+	return nil
+}
+
+// Reclaim removes the files of a volume of the node's own that nothing uses any
+// more. That there are none is no error.
+func (t *Tree) Reclaim(ctx context.Context, v *corev1.PersistentVolume) error {
+	path := v.Spec.Local.Path
+	err := t.holds(path)
+	if err == nil {
+		err = errors.Join(removeTree(ctx, unfinished(path)), removeTree(ctx, path))
+	}
+	if err != nil {
+		return fmt.Errorf("remove the files of persistentvolume %q: %w", v.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package intake
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node"
+	"nodal/node/storage"
+)
+
+// continued is a delivered volume or claim with what the node has written in the
+// old one.
+func continued(old, delivered *node.Object) *node.Object {
+	next := delivered.Clone()
+	next.Meta().UID, next.Meta().CreationTimestamp = old.Meta().UID, old.Meta().CreationTimestamp
+	switch {
+	case old.Volume != nil:
+		next.Volume.Status = old.Volume.Status
+		if ref := old.Volume.Spec.ClaimRef; ref != nil && ref.UID != "" {
+			next.Volume.Spec.ClaimRef = ref
+		}
+		if storage.Made(old.Volume) {
+			next.Volume.Annotations = old.Volume.Annotations
+		}
+	case old.Claim != nil:
+		next.Claim.Status = old.Claim.Status
+		next.Claim.OwnerReferences = old.Claim.OwnerReferences
+		if next.Claim.Spec.VolumeName == "" {
+			next.Claim.Spec.VolumeName = old.Claim.Spec.VolumeName
+		}
+	}
+	return next
+}
+
+// sameSpec compares what volumes and claims ask for.
+func sameSpec(a, b *node.Object) bool {
+	switch {
+	case a.Volume != nil:
+		return apiequality.Semantic.DeepEqual(a.Volume.Spec, b.Volume.Spec)
+	case a.Claim != nil:
+		return apiequality.Semantic.DeepEqual(a.Claim.Spec, b.Claim.Spec)
+	}
+	return true
+}
+
+// permittedStorage refuses what would change under a pod, or cannot be done.
+func permittedStorage(d Delivery, old *node.Object) error {
+	switch {
+	case old != nil && old.Meta().DeletionTimestamp != nil:
+		return fmt.Errorf("%s is being deleted: %w", old.Ref(), node.ErrConflict)
+	case d.Object.Volume != nil:
+		return permittedVolume(d, old)
+	case d.Object.Claim != nil && old != nil:
+		return permittedClaim(d, old)
+	}
+	return nil
+}
+
+func permittedVolume(d Delivery, old *node.Object) error {
+	made := old != nil && storage.Made(old.Volume)
+	if d.Object.Volume.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete && !made {
+		return invalid(d, "spec.persistentVolumeReclaimPolicy", "must be Retain: the node removes no files but those of the volumes that it makes")
+	}
+	if old != nil && !apiequality.Semantic.DeepEqual(d.Object.Volume.Spec.PersistentVolumeSource, old.Volume.Spec.PersistentVolumeSource) {
+		return invalid(d, "spec", "where a volume lies is immutable; delete it first")
+	}
+	return nil
+}
+
+// permittedClaim lets a claim grow where the node has made its volume.
+func permittedClaim(d Delivery, old *node.Object) error {
+	was, is := old.Claim.Spec.DeepCopy(), continued(old, d.Object).Claim.Spec.DeepCopy()
+	grows := is.Resources.Requests.Storage().Cmp(*was.Resources.Requests.Storage()) > 0
+	was.Resources, is.Resources = corev1.VolumeResourceRequirements{}, corev1.VolumeResourceRequirements{}
+	switch {
+	case !apiequality.Semantic.DeepEqual(was, is):
+		return invalid(d, "spec", "is immutable but for resources.requests; delete the claim first")
+	case grows || apiequality.Semantic.DeepEqual(old.Claim.Spec.Resources, d.Object.Claim.Spec.Resources):
+		return nil
+	}
+	return invalid(d, "spec.resources.requests[storage]", "may only grow")
+}
+
+// endObject forgets an object. A volume or a claim that is in use goes when it
+// no longer is.
+func endObject(tx *node.Tx, ref node.ObjectRef, now time.Time) bool {
+	old := tx.Object(ref)
+	if old == nil {
+		return false
+	}
+	tx.Reserved()
+	if old.Volume == nil && old.Claim == nil {
+		tx.DropObject(ref)
+		return true
+	}
+	if old.Meta().DeletionTimestamp == nil {
+		ending := old.Clone()
+		at := metav1.NewTime(now.Truncate(time.Second))
+		ending.Meta().DeletionTimestamp = &at
+		tx.PutObject(ending)
+	}
+	return true
+}
+
+func ofStorage(ref node.ObjectRef) bool {
+	return ref.Kind == node.PersistentVolume || ref.Kind == node.PersistentVolumeClaim
+}
+
+// concernsStorage says whether a delivery may change which claims there are, or
+// what they are bound to.
+func concernsStorage(d Delivery) bool {
+	if d.Object != nil {
+		return ofStorage(d.Object.Ref())
+	}
+	return storage.Uses(d.Pod)
+}

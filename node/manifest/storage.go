@@ -1,0 +1,133 @@
+package manifest
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"nodal/node"
+)
+
+// persistentVolume decodes and validates one PersistentVolume. Whom it is bound to
+// is the node's to write, but a claim may be named for which it is set aside.
+func (b *bundle) persistentVolume(at place, object []byte) {
+	v := new(corev1.PersistentVolume)
+	if !b.strict(at, object, v) {
+		return
+	}
+	v.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: string(node.PersistentVolume)}
+	v.ObjectMeta = authoredMeta(&v.ObjectMeta)
+	v.Namespace = ""
+	v.Status = corev1.PersistentVolumeStatus{}
+	if ref := v.Spec.ClaimRef; ref != nil {
+		v.Spec.ClaimRef = &corev1.ObjectReference{Kind: string(node.PersistentVolumeClaim), Namespace: ref.Namespace, Name: ref.Name}
+	}
+	setDefaultPtr(&v.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	setDefault(&v.Spec.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain)
+	if v.Spec.HostPath != nil {
+		setDefaultPtr(&v.Spec.HostPath.Type, corev1.HostPathUnset)
+	}
+	c := &check{}
+	c.errs = metaOf(&v.ObjectMeta, false)
+	c.persistentVolume(&v.Spec, field.NewPath("spec"))
+	b.takeObject(at, &node.Object{Volume: v}, c.errs)
+}
+
+func (c *check) persistentVolume(s *corev1.PersistentVolumeSpec, at *field.Path) {
+	c.storage(at.Child("capacity"), s.Capacity)
+	c.accessModes(at.Child("accessModes"), s.AccessModes)
+	c.volumeMode(at.Child("volumeMode"), s.VolumeMode)
+	oneOf(c, at.Child("persistentVolumeReclaimPolicy"), s.PersistentVolumeReclaimPolicy,
+		corev1.PersistentVolumeReclaimRetain, corev1.PersistentVolumeReclaimDelete)
+	c.optionalName(at.Child("storageClassName"), s.StorageClassName, validation.IsDNS1123Subdomain)
+	if ref := s.ClaimRef; ref != nil {
+		c.given(at.Child("claimRef", "name"), ref.Name)
+		c.given(at.Child("claimRef", "namespace"), ref.Namespace)
+	}
+	if len(s.MountOptions) > 0 {
+		c.refused(at.Child("mountOptions"), "not supported by this node: they would not hold")
+	}
+	switch {
+	case s.HostPath != nil:
+		c.hostPath(s.HostPath, at.Child("hostPath"))
+	case s.Local != nil:
+		c.given(at.Child("local", "path"), s.Local.Path)
+		c.noBacksteps(at.Child("local", "path"), s.Local.Path)
+		if s.Local.FSType != nil {
+			c.refused(at.Child("local", "fsType"), "not supported by this node: it makes no file systems")
+		}
+	}
+	if s.PersistentVolumeSource != (corev1.PersistentVolumeSource{HostPath: s.HostPath, Local: s.Local}) {
+		c.refused(at, "not supported by this node: a volume has to be local or hostPath, there is no driver for another kind")
+	}
+	c.exactlyOne(at, member{"hostPath", s.HostPath != nil}, member{"local", s.Local != nil})
+	if *s.VolumeMode == corev1.PersistentVolumeBlock && s.HostPath != nil {
+		c.refused(at.Child("volumeMode"), "hostPath is of files; a device is local")
+	}
+}
+
+// claim decodes and validates one PersistentVolumeClaim.
+func (b *bundle) claim(at place, object []byte) {
+	v := new(corev1.PersistentVolumeClaim)
+	if !b.strict(at, object, v) {
+		return
+	}
+	v.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: string(node.PersistentVolumeClaim)}
+	b.ownMeta(&v.ObjectMeta)
+	v.Status = corev1.PersistentVolumeClaimStatus{}
+	setDefaultPtr(&v.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	c := &check{}
+	c.errs = metaOf(&v.ObjectMeta, true)
+	c.claimSpec(&v.Spec, field.NewPath("spec"))
+	b.takeObject(at, &node.Object{Claim: v}, c.errs)
+}
+
+func (c *check) claimSpec(s *corev1.PersistentVolumeClaimSpec, at *field.Path) {
+	c.accessModes(at.Child("accessModes"), s.AccessModes)
+	c.storage(at.Child("resources", "requests"), s.Resources.Requests)
+	c.volumeMode(at.Child("volumeMode"), s.VolumeMode)
+	if s.StorageClassName != nil {
+		c.optionalName(at.Child("storageClassName"), *s.StorageClassName, validation.IsDNS1123Subdomain)
+	}
+	if s.Selector != nil {
+		c.errs = append(c.errs, metav1validation.ValidateLabelSelector(s.Selector, metav1validation.LabelSelectorValidationOptions{}, at.Child("selector"))...)
+	}
+	if s.DataSource != nil || s.DataSourceRef != nil {
+		c.refused(at.Child("dataSource"), "not supported by this node: a new volume is empty")
+	}
+	if s.VolumeAttributesClassName != nil {
+		c.refused(at.Child("volumeAttributesClassName"), "not supported by this node: there are no such classes")
+	}
+}
+
+func (c *check) storage(at *field.Path, list corev1.ResourceList) {
+	size, ok := list[corev1.ResourceStorage]
+	switch {
+	case !ok:
+		c.missing(at.Key(string(corev1.ResourceStorage)), "")
+	case size.Sign() <= 0:
+		c.bad(at.Key(string(corev1.ResourceStorage)), size.String(), "must be greater than zero")
+	}
+}
+
+// accessModes: that one pod alone has a volume is more than the node sees to.
+func (c *check) accessModes(at *field.Path, modes []corev1.PersistentVolumeAccessMode) {
+	if len(modes) == 0 {
+		c.missing(at, "")
+	}
+	if slices.Contains(modes, corev1.ReadWriteOncePod) {
+		c.refused(at, "not supported by this node: ReadWriteOncePod would not hold, other pods would get the volume too")
+		return
+	}
+	for i, mode := range modes {
+		oneOf(c, at.Index(i), mode, corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany)
+	}
+}
+
+func (c *check) volumeMode(at *field.Path, mode *corev1.PersistentVolumeMode) {
+	optionalOneOf(c, at, mode, corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock)
+}
