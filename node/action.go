@@ -24,7 +24,6 @@ type Result struct {
 	At        time.Time  // when the reply arrived
 	Sandbox   *Sandbox   // from InspectSandbox
 	Container *Container // from InspectContainer
-	Note      string     // for the event, such as the size of what was pulled
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // The error kinds of Nodal. Every error that reaches a client wraps one of them;
@@ -61,6 +62,7 @@ func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 type Failure struct {
 	Reason string // ErrImagePull, CreateContainerError, RunContainerError, ...
 	Err    error
+	Retry  time.Time // not before; zero: the reconciler's own pause will do
 }
 
 func (f *Failure) Error() string { return f.Err.Error() }

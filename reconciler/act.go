@@ -26,6 +26,13 @@ type Runtime interface {
 	Watch(ctx context.Context, wake func(node.Key), relist func()) error
 }
 
+// Images are the images on the machine.
+type Images interface {
+	// Ensure has the image of a container there, as its pull policy says. Its
+	// errors mean what those of Runtime.Do mean.
+	Ensure(ctx context.Context, pod *node.Pod, a node.EnsureImage) (node.Result, error)
+}
+
 // Logs is where containers' logs lie.
 type Logs interface {
 	RemovePod(key node.Key, uid types.UID) error
@@ -58,6 +65,7 @@ type Volumes interface {
 type Act struct {
 	Store   *node.Store
 	Runtime Runtime
+	Images  Images
 	Logs    Logs
 	Cgroups Cgroups // nil: pods have none
 	Volumes Volumes
@@ -80,6 +88,8 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 		return node.Result{}, a.Cgroups.SetUp(ctx, pod.Object, action.Limits)
 	case node.TearDownCgroup:
 		return node.Result{}, a.Cgroups.TearDown(ctx, pod.UID())
+	case node.EnsureImage:
+		return a.Images.Ensure(ctx, pod, action)
 	case node.SetUpVolume:
 		return node.Result{}, a.Volumes.SetUp(ctx, pod, action.Name)
 	case node.TearDownVolumes:

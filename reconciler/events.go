@@ -24,8 +24,6 @@ func (r *Reconciler) tellRefused(v node.View, old *node.Pod) {
 // announce tells that an action begins, where that alone is news.
 func announce(a node.Action) (node.Event, bool) {
 	switch a := a.(type) {
-	case node.EnsureImage:
-		return node.Event{Reason: "Pulling", Container: a.Container, Message: fmt.Sprintf("making image %q ready", a.Ref)}, true
 	case node.StopContainer:
 		return node.Event{Reason: "Killing", Container: a.Container, Message: fmt.Sprintf("stopping container %s within %s: %s", a.Container, a.Grace.Round(time.Second), a.Reason)}, true
 	}
@@ -40,8 +38,6 @@ func report(o Outcome) (node.Event, bool) {
 	switch a := o.Action.(type) {
 	case node.RunSandbox:
 		return node.Event{Reason: "SandboxCreated", Message: "created the pod's sandbox " + o.Result.ID}, true
-	case node.EnsureImage:
-		return node.Event{Reason: "Pulled", Container: a.Container, Message: fmt.Sprintf("image %q: %s", a.Ref, o.Result.Note)}, true
 	case node.CreateContainer:
 		return node.Event{Reason: "Created", Container: a.Container, Message: fmt.Sprintf("created container %s, attempt %d", a.Container, a.Attempt)}, true
 	case node.StartContainer:
@@ -81,6 +77,9 @@ func reportFailure(o Outcome) (node.Event, bool) {
 	if errors.Is(o.Err, context.Canceled) || errors.Is(o.Err, node.ErrNotFound) {
 		return node.Event{}, false
 	}
+	if _, ok := o.Action.(node.EnsureImage); ok { // whoever pulls tells more than one event of it
+		return node.Event{}, false
+	}
 	e := node.Event{Reason: "Failed", Warning: true, Message: o.Err.Error(), Container: containerOf(o.Action)}
 	var failure *node.Failure
 	if errors.As(o.Err, &failure) {
@@ -96,8 +95,6 @@ func reportFailure(o Outcome) (node.Event, bool) {
 
 func containerOf(a node.Action) string {
 	switch a := a.(type) {
-	case node.EnsureImage:
-		return a.Container
 	case node.CreateContainer:
 		return a.Container
 	case node.StartContainer:

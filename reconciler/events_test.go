@@ -24,8 +24,8 @@ func TestReport(t *testing.T) {
 		want    string // empty: no event
 	}{
 		{"a sandbox", Outcome{Action: node.RunSandbox{}, Result: node.Result{ID: "s1"}}, "SandboxCreated: created the pod's sandbox s1"},
-		{"a pull tells what it found", Outcome{Action: node.EnsureImage{Container: "app", Ref: "app:1"}, Result: node.Result{Note: "already there"}},
-			`Pulled: image "app:1": already there`},
+		{"a pull was told by who made it", Outcome{Action: node.EnsureImage{Container: "app", Ref: "app:1"}}, ""},
+		{"so was one that failed", Outcome{Action: node.EnsureImage{Container: "app", Ref: "app:1"}, Err: failed("ErrImagePull")}, ""},
 		{"a container that was made", Outcome{Action: node.CreateContainer{Container: "app", Attempt: 1}}, "Created: created container app, attempt 1"},
 		{"a container that runs is no news when it is looked at",
 			Outcome{Action: inspect, Result: node.Result{Container: &node.Container{State: node.ContainerRunning}}}, ""},

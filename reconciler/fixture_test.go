@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/host/cri"
+	"nodal/host/image"
 	"nodal/node"
 	"nodal/node/intake"
 	"nodal/node/manifest"
@@ -50,7 +51,7 @@ type bench struct {
 	alive  func(context.Context) error
 }
 
-const image = "app:1"
+const testImage = "app:1"
 
 // inBubble runs a test with a reconciler for pods of the API and of files.
 // Files have delivered unless late is set.
@@ -59,7 +60,7 @@ func inBubble(t *testing.T, late bool, test func(b *bench)) {
 	logsDir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		server := sim.NewServer(sim.Config{Images: []sim.Image{
-			{Ref: image, Local: true}, {Ref: "slow:1", PullTime: time.Hour},
+			{Ref: testImage, Local: true}, {Ref: "slow:1", PullTime: time.Hour},
 		}})
 		listener := bufconn.Listen(1 << 16)
 		served := make(chan error, 1)
@@ -107,9 +108,10 @@ func (b *bench) start() {
 	keeper := storage.Keeper{Dir: "/volumes", NewUID: b.newUID}
 	b.intake = intake.Intake{Store: b.store, Source: node.SourceAPI, NewUID: b.newUID, Storage: keeper}
 	b.prober = &prober{set: map[node.Key][]node.Probe{}, results: make(chan node.Probed)}
+	puller := image.New(image.Config{Runtime: b.runtime, Tell: b.events.Add})
 	r := reconciler.New(reconciler.Config{
 		Prober: b.prober,
-		Act:    reconciler.Act{Store: b.store, Runtime: b.runtime, Logs: b.logs, Volumes: b.volumes, Storage: keeper, Clock: time.Now},
+		Act:    reconciler.Act{Store: b.store, Runtime: b.runtime, Images: puller, Logs: b.logs, Volumes: b.volumes, Storage: keeper, Clock: time.Now},
 		Events: b.events, Sources: b.sources, Site: b.site,
 		Log: slog.New(slog.DiscardHandler), Relist: time.Second, Starts: 4,
 	})
@@ -144,7 +146,7 @@ func key(name string) node.Key { return node.Key{Namespace: "default", Name: nam
 func pod(name string, program ...string) *corev1.Pod {
 	object := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: image, Args: program}}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: testImage, Args: program}}},
 	}
 	manifest.Default(object)
 	return object

@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -136,6 +137,13 @@ func fail(old *node.Observed, o Outcome) *node.Observed {
 		base, longest = unknownRetry, unknownRetryMax
 	}
 	fault.Retry = o.Now.Add(node.Backoff(base, fault.Count, longest))
+	if failure != nil && !failure.Retry.IsZero() {
+		fault.Retry = failure.Retry
+	}
+	if a, ok := o.Action.(node.EnsureImage); ok && fault.Count > 1 && node.PullFailed(fault.Reason) {
+		fault.Message = fmt.Sprintf("Back-off pulling image %q: %s: %s", a.Ref, fault.Reason, fault.Message)
+		fault.Reason = node.ImagePullBackOff
+	}
 	got.Faults[target] = fault
 	return got
 }

@@ -15,19 +15,10 @@ import (
 
 // Images are the images on the machine.
 type Images interface {
-	List(context.Context) ([]Image, error)
+	List(context.Context) ([]node.LocalImage, error)
 	// Import reads a tarball and has its images ready for pods. A name stands for
 	// the tarball's own. Tell is called now and then, by the calling goroutine.
 	Import(ctx context.Context, tarball io.Reader, name string, tell func(ImportProgress)) ([]ImportedImage, error)
-}
-
-// Image is an image under all its names.
-type Image struct {
-	ID         string
-	References []string // with a tag
-	Digests    []string // references with a digest
-	Size       int64
-	Pinned     bool
 }
 
 // ImportProgress is how far an import has come.

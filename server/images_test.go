@@ -24,7 +24,7 @@ import (
 
 // scriptedImages reads a tarball and does what the test says.
 type scriptedImages struct {
-	listed []Image
+	listed []node.LocalImage
 	named  string
 	begin  func(tell func(ImportProgress)) error // before anything is read
 	read   int
@@ -33,7 +33,7 @@ type scriptedImages struct {
 
 var _ Images = (*scriptedImages)(nil)
 
-func (i *scriptedImages) List(context.Context) ([]Image, error) { return i.listed, nil }
+func (i *scriptedImages) List(context.Context) ([]node.LocalImage, error) { return i.listed, nil }
 
 func (i *scriptedImages) Import(_ context.Context, tarball io.Reader, name string, tell func(ImportProgress)) ([]ImportedImage, error) {
 	i.named = name
@@ -56,7 +56,7 @@ func (i *scriptedImages) Import(_ context.Context, tarball io.Reader, name strin
 func withImages(images Images) func(*Config) { return func(c *Config) { c.Images = images } }
 
 func TestImagesAreListed(t *testing.T) {
-	n := newNode(t, withImages(&scriptedImages{listed: []Image{{ID: "sha256:a", References: []string{"app:1"}, Digests: []string{"app@sha256:b"}, Size: 7, Pinned: true}}}))
+	n := newNode(t, withImages(&scriptedImages{listed: []node.LocalImage{{ID: "sha256:a", References: []string{"app:1"}, Digests: []string{"app@sha256:b"}, Size: 7, Pinned: true}}}))
 	got := n.do(t, "GET", "/v1/images", "")
 	for _, want := range []string{`"id":"sha256:a"`, `"references":["app:1"]`, `"digests":["app@sha256:b"]`, `"size":"7"`, `"pinned":true`} {
 		if got.status != http.StatusOK || !strings.Contains(strings.ReplaceAll(got.body, " ", ""), want) {

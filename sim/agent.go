@@ -75,7 +75,7 @@ func newAgent(w *world, f *faults, j *journal) (*agent, error) {
 		world: w, faults: f, store: store, since: -1,
 		site: node.Site{NodeName: "sim", Runtime: "sim", BackoffMax: time.Minute, Cgroups: true, Limits: limit.Rules{Pids: 100}},
 		act: reconciler.Act{
-			Store: store, Runtime: w, Logs: noLogs{}, Cgroups: cgroups{w, store}, Volumes: volumes{w, store}, Clock: w.clock,
+			Store: store, Runtime: w, Images: w, Logs: noLogs{}, Cgroups: cgroups{w, store}, Volumes: volumes{w, store}, Clock: w.clock,
 		},
 		tracks: map[node.Key]*tracked{}, strays: map[node.Key]*node.Observed{}, dirty: map[node.Key]bool{},
 		freed: map[node.Key]node.Mark{},

@@ -12,7 +12,15 @@ import (
 	"nodal/reconciler"
 )
 
-var _ reconciler.Runtime = (*world)(nil)
+var (
+	_ reconciler.Runtime = (*world)(nil)
+	_ reconciler.Images  = (*world)(nil)
+)
+
+// Ensure pulls an image: a call like any other.
+func (w *world) Ensure(ctx context.Context, pod *node.Pod, a node.EnsureImage) (node.Result, error) {
+	return w.Do(ctx, pod, nil, a)
+}
 
 // Do has the effect of one call, at once. What a call takes longer for, and
 // what may go wrong on its way, is a call's concern; see call.go.

@@ -15,6 +15,7 @@ import (
 
 	"nodal/cmd/kubelet/config"
 	"nodal/host/cri"
+	"nodal/host/image"
 	"nodal/host/logs"
 	"nodal/host/notify"
 	"nodal/host/podfiles"
@@ -54,6 +55,7 @@ type agent struct {
 	sources *node.Sources
 	origins []podSource
 	runtime *runtime
+	puller  *image.Puller
 	own     *ownRuntime // nil: the runtime is somebody else's
 	files   podFiles
 	cgroups *podCgroups // nil: pods have none of their own
@@ -141,6 +143,10 @@ func (a *agent) reachRuntime(ctx context.Context) error {
 		return err
 	}
 	a.runtime = &runtime{Runtime: client, links: logLinks{a.files.logs, a.log}}
+	a.puller = image.New(image.Config{
+		Runtime: client, Parallel: a.cfg.Images.Parallel, PerSecond: a.cfg.Images.PerSecond, Burst: a.cfg.Images.Burst,
+		Tell: a.state.events.Add,
+	})
 	return nil
 }
 
@@ -162,7 +168,7 @@ func (a *agent) close() error {
 func (a *agent) runtimeConfig() cri.Config {
 	r := a.cfg.Runtime
 	return cri.Config{
-		Endpoint: r.Endpoint, ImageEndpoint: r.ImageEndpoint, RequestTimeout: r.RequestTimeout, ParallelPulls: r.ParallelPulls,
+		Endpoint: r.Endpoint, ImageEndpoint: r.ImageEndpoint, RequestTimeout: r.RequestTimeout,
 		PodLogsDir: a.cfg.Dirs.PodLogs, CgroupParent: a.cgroupParent(),
 		SeccompDefault: r.SeccompDefault, SeccompDir: filepath.Join(a.cfg.Dirs.Root, "seccomp"),
 		DNS: cri.DNS{ResolvConf: a.resolvConf(), Servers: r.ClusterDNS, Domain: r.ClusterDomain},
@@ -263,7 +269,10 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 }
 
 func (a *agent) act() reconciler.Act {
-	act := reconciler.Act{Store: a.state.store, Runtime: a.runtime, Logs: a.files, Volumes: a.volumes, Storage: a.keeper(), Clock: time.Now}
+	act := reconciler.Act{
+		Store: a.state.store, Runtime: a.runtime, Images: a.puller, Logs: a.files,
+		Volumes: a.volumes, Storage: a.keeper(), Clock: time.Now,
+	}
 	if a.cgroups != nil {
 		act.Cgroups = a.cgroups
 	}

@@ -13,8 +13,8 @@ import (
 
 // imagePuller is the part of a runtime that deals with images.
 type imagePuller interface {
-	ListImages(context.Context) ([]cri.Image, error)
-	PullImage(ctx context.Context, reference string) (id string, err error)
+	ListImages(context.Context) ([]node.LocalImage, error)
+	Pull(ctx context.Context, ref string, as *node.Credential) (node.LocalImage, error)
 }
 
 // images are what the runtime has, and what the node's own registry has for it.
@@ -37,16 +37,8 @@ var (
 	_ server.Images = (*images)(nil)
 )
 
-func (i *images) List(ctx context.Context) ([]server.Image, error) {
-	found, err := i.runtime.ListImages(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var shown []server.Image
-	for _, image := range found {
-		shown = append(shown, server.Image(image))
-	}
-	return shown, nil
+func (i *images) List(ctx context.Context) ([]node.LocalImage, error) {
+	return i.runtime.ListImages(ctx)
 }
 
 // Import keeps a tarball's images in the node's registry and has the runtime pull
@@ -79,11 +71,11 @@ func (i *images) Import(ctx context.Context, tarball io.Reader, name string, tel
 // pull makes sure that what the runtime took is what was imported, and not what
 // the reference means to another registry.
 func (i *images) pull(ctx context.Context, image registry.Image) error {
-	id, err := i.runtime.PullImage(ctx, image.Reference)
+	pulled, err := i.runtime.Pull(ctx, image.Reference, nil)
 	if err != nil {
 		return err
 	}
-	if id != image.ID && id != image.Digest {
+	if id := pulled.ID; id != image.ID && id != image.Digest {
 		return fmt.Errorf("the runtime took another image, %s instead of %s: its configuration of registries does not lead to this node: %w",
 			id, image.ID, node.ErrConflict)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	"nodal/host/cri"
 	"nodal/host/registry"
 	"nodal/node"
 	"nodal/server"
@@ -28,13 +27,14 @@ type scriptedPuller struct {
 	pull   func(reference string) (string, error)
 }
 
-func (p *scriptedPuller) PullImage(_ context.Context, reference string) (string, error) {
+func (p *scriptedPuller) Pull(_ context.Context, reference string, _ *node.Credential) (node.LocalImage, error) {
 	p.pulled = append(p.pulled, reference)
-	return p.pull(reference)
+	id, err := p.pull(reference)
+	return node.LocalImage{ID: id}, err
 }
 
-func (p *scriptedPuller) ListImages(context.Context) ([]cri.Image, error) {
-	return []cri.Image{{ID: "sha256:a", References: []string{"app:1"}, Digests: []string{"app@sha256:b"}, Size: 7, Pinned: true}}, nil
+func (p *scriptedPuller) ListImages(context.Context) ([]node.LocalImage, error) {
+	return []node.LocalImage{{ID: "sha256:a", References: []string{"app:1"}, Digests: []string{"app@sha256:b"}, Size: 7, Pinned: true}}, nil
 }
 
 var _ imagePuller = (*scriptedPuller)(nil)

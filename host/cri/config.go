@@ -16,7 +16,6 @@ type Config struct {
 	Endpoint       string        // "unix:///run/containerd/containerd.sock" or a bare path
 	ImageEndpoint  string        // where images are pulled; empty: Endpoint
 	RequestTimeout time.Duration // of an ordinary call; zero: two minutes
-	ParallelPulls  int           // bounds pulls in flight; zero: no bound
 
 	PodLogsDir     string // such as /var/log/pods
 	SeccompDefault bool   // containers that ask for nothing get the runtime's profile

@@ -80,7 +80,7 @@ func TestContainerdRunsAPodThroughAllActions(t *testing.T) {
 		t.Errorf("listed %+v, inspected %+v: want one log path and 7s of grace", listed, ended)
 	}
 
-	again := f.do(node.EnsureImage{Container: "main", Ref: rt.Image("probe"), Policy: corev1.PullAlways})
+	again := f.pull(rt.Image("probe"))
 	second := f.do(node.CreateContainer{Container: "main", Attempt: 1, SandboxID: sandbox, ImageID: again.ID}).ID
 	if got := f.list().Containers; len(got) != 2 || got[0].ID != second || got[0].Attempt != 1 {
 		t.Errorf("containers are %+v, want two, the newest attempt first", got)
@@ -119,7 +119,7 @@ func TestContainerdKeepsANameForTheFirstWhoTakesIt(t *testing.T) {
 	f, _ := onContainerd(t, "probe", "pause")
 	sandbox, container := f.create()
 	f.wantUnknown(f.try(node.RunSandbox{}))
-	image := f.do(node.EnsureImage{Container: "main", Ref: f.pod.Object.Spec.Containers[0].Image})
+	image := f.pull(f.pod.Object.Spec.Containers[0].Image)
 	f.wantUnknown(f.try(node.CreateContainer{Container: "main", SandboxID: sandbox, ImageID: image.ID}))
 	if got := f.list(); len(got.Sandboxes) != 1 || len(got.Containers) != 1 || got.Containers[0].ID != container {
 		t.Errorf("observed %+v, want what was made first", got)
@@ -129,14 +129,16 @@ func TestContainerdKeepsANameForTheFirstWhoTakesIt(t *testing.T) {
 func TestContainerdSaysWhyItCannot(t *testing.T) {
 	f, rt := onContainerd(t, "probe", "pause")
 	sandbox, _ := f.create()
-	f.wantFailure(f.try(node.EnsureImage{Container: "main", Ref: rt.Image("nothing:1")}), "ErrImagePull")
-	f.wantFailure(f.try(node.EnsureImage{Container: "main", Ref: "127.0.0.1:1/nobody:1"}), "ErrImagePull")
+	for _, ref := range []string{rt.Image("nothing:1"), "127.0.0.1:1/nobody:1"} {
+		_, err := f.cri.Pull(f.Context(), ref, nil)
+		f.wantFailure(err, node.ErrImagePull)
+	}
 
 	c := &f.pod.Object.Spec.Containers[0]
 	c.Command = []string{"/no/such/file"}
-	image := f.do(node.EnsureImage{Container: "main", Ref: c.Image})
-	if image.Note != "already present" {
-		t.Errorf("note is %q, want that the image is already present", image.Note)
+	image, err := f.cri.Image(t.Context(), c.Image)
+	if err != nil || image == nil {
+		t.Fatalf("image %s: got %v, %v, want it there", c.Image, image, err)
 	}
 	broken := f.do(node.CreateContainer{Container: "main", Attempt: 1, SandboxID: sandbox, ImageID: image.ID}).ID
 	f.wantFailure(f.try(node.StartContainer{Container: "main", ID: broken}), "RunContainerError")

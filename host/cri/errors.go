@@ -24,10 +24,6 @@ const (
 	reasonInspectContainer = "InspectContainerError"
 	reasonStopContainer    = "KillContainerError"
 	reasonRemoveContainer  = "RemoveContainerError"
-	reasonInvalidImage     = "InvalidImageName"
-	reasonInspectImage     = "ImageInspectError"
-	reasonNeverPull        = "ErrImageNeverPull"
-	reasonPull             = "ErrImagePull"
 )
 
 // answer is a gRPC error that reads as what the runtime said, without the

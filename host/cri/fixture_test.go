@@ -116,11 +116,21 @@ func (f *fixture) list() *node.Observed {
 // create makes the pod's sandbox and container.
 func (f *fixture) create() (sandbox, container string) {
 	f.Helper()
-	image := f.do(node.EnsureImage{Container: "main", Ref: f.pod.Object.Spec.Containers[0].Image})
+	image := f.pull(f.pod.Object.Spec.Containers[0].Image)
 	sandbox = f.do(node.RunSandbox{}).ID
 	f.do(node.InspectSandbox{ID: sandbox})
 	container = f.do(node.CreateContainer{Container: "main", SandboxID: sandbox, ImageID: image.ID}).ID
 	return sandbox, container
+}
+
+// pull pulls an image that has to be there.
+func (f *fixture) pull(ref string) node.LocalImage {
+	f.Helper()
+	image, err := f.cri.Pull(f.Context(), ref, nil)
+	if err != nil {
+		f.Fatalf("pull %s: %v", ref, err)
+	}
+	return image
 }
 
 func (f *fixture) start() (sandbox, container string) {

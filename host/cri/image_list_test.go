@@ -1,11 +1,9 @@
 package cri_test
 
 import (
-	"errors"
 	"slices"
 	"testing"
 
-	"nodal/host/cri"
 	"nodal/node"
 	sim "nodal/sim/cri"
 )
@@ -21,29 +19,13 @@ func TestImagesAreListedUnderAllTheirNames(t *testing.T) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		i := slices.IndexFunc(images, func(i cri.Image) bool { return i.ID == "sha256:a" })
+		i := slices.IndexFunc(images, func(i node.LocalImage) bool { return i.ID == "sha256:a" })
 		if i < 0 || len(images) != 2 {
 			f.Fatalf("got %+v, want the two that are local", images)
 		}
 		want := []string{"registry.test/a:1", "registry.test/a:2"}
 		if got := images[i]; !slices.Equal(slices.Sorted(slices.Values(got.References)), want) || len(got.Digests) != 2 || got.Size != 7 || !got.Pinned {
 			f.Errorf("got %+v, want references %q, two digests, 7 bytes, pinned", got, want)
-		}
-	})
-}
-
-func TestAPullOfWhatIsThereAsksTheRegistryAgain(t *testing.T) {
-	onSim(t, sim.Config{Images: []sim.Image{{Ref: "registry.test/a:1", ID: "sha256:old", Local: true}}}, func(f *fixture, server *sim.Server) {
-		server.SetImage(sim.Image{Ref: "registry.test/a:1", ID: "sha256:new"})
-		id, err := f.cri.PullImage(f.Context(), "registry.test/a:1")
-		if err != nil || id != "sha256:new" {
-			f.Errorf("got %s (error %v), want sha256:new", id, err)
-		}
-		if _, err := f.cri.PullImage(f.Context(), "registry.test/absent:1"); err == nil {
-			f.Error("an image that nobody has was pulled")
-		}
-		if _, err := f.cri.PullImage(f.Context(), "Not A Name"); !errors.Is(err, node.ErrInvalid) {
-			f.Errorf("got %v, want a reference that is invalid", err)
 		}
 	})
 }

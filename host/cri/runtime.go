@@ -24,7 +24,6 @@ type Runtime struct {
 	conn    grpc.ClientConnInterface
 	runtime runtimeapi.RuntimeServiceClient
 	images  runtimeapi.ImageServiceClient
-	pulls   *pulls
 	keys    *keyIndex
 	closers []func() error
 }
@@ -57,14 +56,12 @@ func Dial(config Config, log *slog.Logger) (*Runtime, error) {
 // New makes a Runtime over connections that the caller keeps and closes.
 func New(conn, images grpc.ClientConnInterface, config Config, log *slog.Logger) *Runtime {
 	config = config.withDefaults()
-	r := &Runtime{
+	return &Runtime{
 		config: config, log: log, conn: conn,
 		runtime: runtimeapi.NewRuntimeServiceClient(conn),
 		images:  runtimeapi.NewImageServiceClient(images),
 		keys:    newKeyIndex(),
 	}
-	r.pulls = newPulls(config.ParallelPulls, r.pullImage)
-	return r
 }
 
 // dial retries soon: gRPC's own first pause of a second would hide how fast a
@@ -118,8 +115,6 @@ func (r *Runtime) do(ctx context.Context, pod *node.Pod, got *node.Observed, act
 		return node.Result{}, r.stopSandbox(ctx, a)
 	case node.RemoveSandbox:
 		return node.Result{}, r.removeSandbox(ctx, a)
-	case node.EnsureImage:
-		return r.ensureImage(ctx, a)
 	case node.CreateContainer:
 		return r.createContainer(ctx, pod, got, a)
 	case node.StartContainer:

@@ -103,7 +103,6 @@ func everyCall(sandbox, container string) map[string]struct {
 		"StopContainer":   {node.StopContainer{Container: "main", ID: container}, "KillContainerError"},
 		"RemoveContainer": {node.RemoveContainer{Container: "main", ID: container}, "RemoveContainerError"},
 		"ContainerStatus": {node.InspectContainer{Container: "main", ID: container}, "InspectContainerError"},
-		"ImageStatus":     {node.EnsureImage{Container: "main", Ref: testImage}, "ImageInspectError"},
 	}
 }
 

@@ -114,13 +114,9 @@ func (d *deriver) volumeFault() (node.Fault, bool) {
 	return node.Fault{}, false
 }
 
-// fault is what last failed for the container. A repeated pull failure is
-// told by the word for its pause.
+// fault is what last failed for the container.
 func (d *deriver) fault(name string) (node.Fault, bool) {
 	if f, ok := d.got.Faults[node.ImageTarget(name)]; ok {
-		if f.Reason == "ErrImagePull" && f.Count > 1 {
-			f.Reason = "ImagePullBackOff"
-		}
 		return f, true
 	}
 	f, ok := d.got.Faults[node.ContainerTarget(name)]

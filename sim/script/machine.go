@@ -24,9 +24,14 @@ type machine struct {
 
 var (
 	_ reconciler.Runtime = (*machine)(nil)
+	_ reconciler.Images  = (*machine)(nil)
 	_ reconciler.Logs    = (*machine)(nil)
 	_ reconciler.Volumes = (*machine)(nil)
 )
+
+func (m *machine) Ensure(_ context.Context, _ *node.Pod, a node.EnsureImage) (node.Result, error) {
+	return node.Result{At: m.stage.now, ID: "sha256:" + a.Ref}, nil
+}
 
 // Do has the effect of an action, at once.
 func (m *machine) Do(_ context.Context, pod *node.Pod, _ *node.Observed, action node.Action) (node.Result, error) {
@@ -37,8 +42,6 @@ func (m *machine) Do(_ context.Context, pod *node.Pod, _ *node.Observed, action 
 		m.sandboxes = slices.Insert(m.sandboxes, 0, node.Sandbox{
 			ID: result.ID, UID: pod.UID(), Attempt: a.Attempt, State: node.SandboxReady, CreatedAt: m.stage.now,
 		})
-	case node.EnsureImage:
-		result.ID = "sha256:" + a.Ref
 	case node.CreateContainer:
 		result.ID = m.id("c")
 		m.containers = slices.Insert(m.containers, 0, node.Container{

@@ -86,7 +86,10 @@ func (s *stage) boot() error {
 func (s *stage) newUID() types.UID { return types.UID(s.machine.id("u")) }
 
 func (s *stage) act() reconciler.Act {
-	return reconciler.Act{Store: s.store, Runtime: s.machine, Logs: s.machine, Cgroups: cgroups{}, Volumes: s.machine, Clock: func() time.Time { return s.now }}
+	return reconciler.Act{
+		Store: s.store, Runtime: s.machine, Images: s.machine, Logs: s.machine, Cgroups: cgroups{}, Volumes: s.machine,
+		Clock: func() time.Time { return s.now },
+	}
 }
 
 func (s *stage) site() node.Site {

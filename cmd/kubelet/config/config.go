@@ -20,6 +20,7 @@ type Config struct {
 	Runtime    Runtime
 	Cgroups    Cgroups
 	Reserved   Reserved
+	Images     Images
 	Listen     Listen
 	Sources    Sources
 	Auth       Auth
@@ -60,7 +61,13 @@ type Runtime struct {
 	ClusterDNS     []string
 	ClusterDomain  string
 	SeccompDefault bool // containers that ask for nothing get the runtime's profile
-	ParallelPulls  int  // zero: no bound
+}
+
+// Images says how images are pulled.
+type Images struct {
+	Parallel  int     // pulls at a time; zero: no bound
+	PerSecond float64 // pulls that begin in a second; zero: no bound
+	Burst     int     // of those, how many at once
 }
 
 // Cgroups says how pods are held to what they ask for.

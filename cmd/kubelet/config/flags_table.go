@@ -33,6 +33,8 @@ var fieldFlags = []fieldFlag{
 	{"seccomp-default", "seccompDefault", "give containers without a seccomp profile the runtime's own"},
 	{"allowed-unsafe-sysctls", "allowedUnsafeSysctls", "`names` of sysctls, or beginnings and a star, that pods may set besides the safe ones"},
 	{"serialize-image-pulls", "serializeImagePulls", "pull one image at a time"},
+	{"registry-qps", "registryPullQPS", "pulls that may begin in a second; 0: no bound"},
+	{"registry-burst", "registryBurst", "how many of them at once"},
 
 	{"cgroups-per-qos", "cgroupsPerQOS", "hold each pod to its limits in a cgroup of its own, below kubepods"},
 	{"cgroup-root", "cgroupRoot", "`cgroup` below which kubepods lies (default: the top)"},
@@ -113,8 +115,6 @@ var fieldFlags = []fieldFlag{
 	{"provider-id", "providerID", ""},
 	{"qos-reserved", "qosReserved", ""},
 	{"register-node", "registerNode", ""},
-	{"registry-burst", "registryBurst", ""},
-	{"registry-qps", "registryPullQPS", ""},
 	{"reserved-cpus", "reservedSystemCPUs", ""},
 	{"rotate-certificates", "rotateCertificates", ""},
 	{"rotate-server-certificates", "serverTLSBootstrap", ""},

@@ -46,6 +46,8 @@ var honoured = []string{
 	"podPidsLimit",
 	"port",
 	"readOnlyPort",
+	"registryBurst",
+	"registryPullQPS",
 	"resolvConf",
 	"runOnce",
 	"runtimeRequestTimeout",
@@ -129,8 +131,6 @@ var notHonoured = []string{
 	"localStorageCapacityIsolation",
 	"mergeDefaultEvictionSettings",
 	"preloadedImagesVerificationAllowlist",
-	"registryBurst",
-	"registryPullQPS",
 
 	// Isolation and the host.
 	"defaultPodSysctls",

@@ -91,6 +91,8 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"podLogsDir":                                 "podLogsDir: /x",
 		"port":                                       "port: 1",
 		"readOnlyPort":                               "readOnlyPort: 1",
+		"registryBurst":                              "registryBurst: 3",
+		"registryPullQPS":                            "registryPullQPS: 3",
 		"resolvConf":                                 "resolvConf: /x",
 		"runOnce":                                    "runOnce: true",
 		"runtimeRequestTimeout":                      "runtimeRequestTimeout: 1s",

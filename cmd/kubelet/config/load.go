@@ -96,6 +96,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		Runtime:    resolveRuntime(k),
 		Cgroups:    resolveCgroups(k),
 		Reserved:   resolveReserved(k),
+		Images:     resolveImages(k),
 		Listen:     resolveListen(o, addressGiven),
 		Sources:    resolveSources(k),
 		Auth:       resolveAuth(k),
@@ -170,12 +171,6 @@ func resolveRuntime(k *kubelet.KubeletConfiguration) Runtime {
 	}
 	if k.ResolverConfig != nil {
 		r.ResolvConf = *k.ResolverConfig
-	}
-	switch {
-	case *k.SerializeImagePulls:
-		r.ParallelPulls = 1
-	case k.MaxParallelImagePulls != nil:
-		r.ParallelPulls = int(*k.MaxParallelImagePulls)
 	}
 	if r.ImageEndpoint == "" {
 		r.ImageEndpoint = r.Endpoint

@@ -1,4 +1,4 @@
-package cri
+package image
 
 import (
 	"fmt"
@@ -28,10 +28,10 @@ var (
 	idPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
-// normalReference checks an image reference and gives it the tag that it means
+// Normal checks an image reference and gives it the tag that it means
 // when it names neither tag nor digest. A short name stays short: which
 // registry it stands for is the runtime's to say.
-func normalReference(ref string) (string, error) {
+func Normal(ref string) (string, error) {
 	parts := referencePattern.FindStringSubmatch(ref)
 	switch {
 	case parts == nil:

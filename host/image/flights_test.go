@@ -1,4 +1,4 @@
-package cri
+package image
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func (r *registry) count(change func()) {
 	change()
 }
 
-func (r *registry) pull(ctx context.Context, ref string) (pulledImage, error) {
+func (r *registry) pull(ctx context.Context) (node.LocalImage, error) {
 	r.count(func() {
 		r.begun++
 		r.running++
@@ -32,18 +32,18 @@ func (r *registry) pull(ctx context.Context, ref string) (pulledImage, error) {
 	defer r.count(func() { r.running-- })
 	select {
 	case <-time.After(time.Minute):
-		return pulledImage{id: "id of " + ref}, nil
+		return node.LocalImage{ID: "id"}, nil
 	case <-ctx.Done():
 		r.count(func() { r.cancelled++ })
-		return pulledImage{}, ctx.Err()
+		return node.LocalImage{}, ctx.Err()
 	}
 }
 
 // ask waits for a pull in the background.
-func ask(ctx context.Context, p *pulls, ref string) <-chan error {
+func (r *registry) ask(ctx context.Context, f *flights, ref string) <-chan error {
 	done := make(chan error, 1)
 	go func() {
-		_, err := p.do(ctx, ref)
+		_, err := f.do(ctx, order{ref: ref}, r.pull)
 		done <- err
 	}()
 	synctest.Wait()
@@ -52,10 +52,9 @@ func ask(ctx context.Context, p *pulls, ref string) <-chan error {
 
 func TestPullOutlivesTheWaiterThatBeganIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &registry{}
-		p := newPulls(0, r.pull)
+		r, f := &registry{}, newFlights(0, 0, 0)
 		ctx, cancel := context.WithCancel(t.Context())
-		first, second := ask(ctx, p, "a"), ask(t.Context(), p, "a")
+		first, second := r.ask(ctx, f, "a"), r.ask(t.Context(), f, "a")
 		cancel()
 		if err := <-first; !errors.Is(err, node.ErrUnknown) || !errors.Is(err, context.Canceled) {
 			t.Errorf("who left got %v, want an unknown outcome", err)
@@ -63,7 +62,7 @@ func TestPullOutlivesTheWaiterThatBeganIt(t *testing.T) {
 		if err := <-second; err != nil || r.begun != 1 {
 			t.Errorf("who stayed got %v after %d pulls, want the one pull", err, r.begun)
 		}
-		if err := <-ask(t.Context(), p, "a"); err != nil || r.begun != 2 {
+		if err := <-r.ask(t.Context(), f, "a"); err != nil || r.begun != 2 {
 			t.Errorf("who came later got %v after %d pulls, want a pull of its own", err, r.begun)
 		}
 	})
@@ -71,31 +70,29 @@ func TestPullOutlivesTheWaiterThatBeganIt(t *testing.T) {
 
 func TestPullEndsWhenNobodyWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &registry{}
-		p := newPulls(0, r.pull)
+		r, f := &registry{}, newFlights(0, 0, 0)
 		ctx, cancel := context.WithCancel(t.Context())
-		done := ask(ctx, p, "a")
+		done := r.ask(ctx, f, "a")
 		cancel()
 		<-done
-		if err := <-ask(t.Context(), p, "a"); err != nil || r.cancelled != 1 || r.begun != 2 {
+		if err := <-r.ask(t.Context(), f, "a"); err != nil || r.cancelled != 1 || r.begun != 2 {
 			t.Errorf("got %v, %d cancelled of %d, want the second to succeed", err, r.cancelled, r.begun)
 		}
-		if len(p.flight) != 0 {
-			t.Errorf("%d pulls are remembered, want none", len(p.flight))
+		if len(f.byKey) != 0 {
+			t.Errorf("%d pulls are remembered, want none", len(f.byKey))
 		}
 	})
 }
 
 func TestPullsAreBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &registry{}
-		p := newPulls(2, r.pull)
+		r, f := &registry{}, newFlights(2, 0, 0)
 		var waiting []<-chan error
 		for _, ref := range []string{"a", "b", "c", "d", "e"} {
-			waiting = append(waiting, ask(t.Context(), p, ref))
+			waiting = append(waiting, r.ask(t.Context(), f, ref))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		queued := ask(ctx, p, "f")
+		queued := r.ask(ctx, f, "f")
 		cancel()
 		<-queued
 		for _, done := range waiting {
@@ -106,5 +103,22 @@ func TestPullsAreBound(t *testing.T) {
 		if r.begun != 5 || r.most != 2 {
 			t.Errorf("%d pulls, %d at a time, want 5 and 2", r.begun, r.most)
 		}
+	})
+}
+
+func TestPullsThatComeTooFastWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, f := &registry{}, newFlights(0, 0.1, 2)
+		for _, ref := range []string{"a", "b", "c", "d"} {
+			r.ask(t.Context(), f, ref)
+		}
+		for _, want := range []int{2, 3, 4} {
+			if r.begun != want {
+				t.Errorf("%d pulls have begun after %s, want %d", r.begun, 10*time.Second*time.Duration(want-2), want)
+			}
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+		}
+		time.Sleep(time.Hour)
 	})
 }

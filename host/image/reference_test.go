@@ -1,4 +1,4 @@
-package cri
+package image
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"nodal/node"
 )
 
-func TestNormalReference(t *testing.T) {
+func TestNormal(t *testing.T) {
 	digest := "@sha256:" + strings.Repeat("a", 64)
 	for ref, want := range map[string]string{
 		"busybox":                      "busybox:latest",
@@ -22,7 +22,7 @@ func TestNormalReference(t *testing.T) {
 		"app:1" + digest:               "app:1" + digest,
 		"Registry.Example:443/app:Tag": "Registry.Example:443/app:Tag",
 	} {
-		if got, err := normalReference(ref); got != want || err != nil {
+		if got, err := Normal(ref); got != want || err != nil {
 			t.Errorf("%q: got %q, %v, want %q", ref, got, err, want)
 		}
 	}
@@ -30,7 +30,7 @@ func TestNormalReference(t *testing.T) {
 		"", " busybox", "busybox ", "BusyBox", "a//b", "/a", "a/", "app:", "app:-tag", "app@sha256:abc",
 		"app:" + strings.Repeat("t", 129), "a..b", "a/" + strings.Repeat("b", 300), strings.Repeat("a", 64),
 	} {
-		if got, err := normalReference(ref); !errors.Is(err, node.ErrInvalid) {
+		if got, err := Normal(ref); !errors.Is(err, node.ErrInvalid) {
 			t.Errorf("%q: got %q, %v, want it refused", ref, got, err)
 		}
 	}

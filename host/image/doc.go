@@ -1,0 +1,17 @@
+// Package image has images ready for pods: it asks the runtime whether an image
+// is there, and has it pulled as the container's pull policy says.
+//
+//	node.EnsureImage ──▶ Puller.Ensure ──▶ is it there? ──▶ yes
+//	                          │ no                     shared by all who wait
+//	                          ▼                                │
+//	                      rests: failed just now? ─ no ─▶ flights ──▶ runtime
+//	                          │ yes
+//	                          ▼
+//	                     ImagePullBackOff, with the time of the next try
+//
+// What is shared and what rests is an order, for whatever pods. Twenty pods that need one image cost one pull; a pull that a registry
+// refuses is tried again after 10 s, doubling up to 300 s, however many pods ask.
+//
+// What it tells pods' owners is in tell.go. Start reading at Puller.Ensure in
+// puller.go.
+package image

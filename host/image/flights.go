@@ -1,0 +1,137 @@
+package image
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"nodal/node"
+)
+
+// order is one pull to be made.
+type order struct {
+	ref string // with a tag or digest
+}
+
+// flights shares one pull of an order among all who wait for it, and bounds how
+// many run at a time and how often one begins. A pull ends when nobody waits for
+// it any more.
+type flights struct {
+	slots chan struct{} // nil: no bound
+	pace  *rate.Limiter
+
+	mu    sync.Mutex
+	byKey map[order]*flight
+}
+
+type flight struct {
+	waiters int
+	began   time.Time
+	cancel  context.CancelFunc
+	done    chan struct{}
+	pulled  pulled
+	err     error
+}
+
+// pulled is what a pull brought.
+type pulled struct {
+	image node.LocalImage
+	took  time.Duration // from its turn on
+}
+
+// fetch makes a pull.
+type fetch func(context.Context) (node.LocalImage, error)
+
+// newFlights bounds what is positive.
+func newFlights(parallel int, perSecond float64, burst int) *flights {
+	f := &flights{pace: rate.NewLimiter(rate.Inf, 0), byKey: map[order]*flight{}}
+	if parallel > 0 {
+		f.slots = make(chan struct{}, parallel)
+	}
+	if perSecond > 0 {
+		f.pace = rate.NewLimiter(rate.Limit(perSecond), max(burst, 1))
+	}
+	return f
+}
+
+// do waits for the pull of an order, begun here or by somebody else.
+func (f *flights) do(ctx context.Context, o order, get fetch) (pulled, error) {
+	flight := f.join(o, get)
+	defer f.leave(o, flight)
+	select {
+	case <-flight.done:
+		return flight.pulled, flight.err
+	case <-ctx.Done():
+		return pulled{}, fmt.Errorf("pull image %s: %w: %w", o.ref, ctx.Err(), node.ErrUnknown)
+	}
+}
+
+func (f *flights) join(o order, get fetch) *flight {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	joined, ok := f.byKey[o]
+	if !ok {
+		// Its own context: the pull outlives the waiter that began it.
+		ctx, cancel := context.WithCancel(context.Background())
+		joined = &flight{began: time.Now(), cancel: cancel, done: make(chan struct{})}
+		f.byKey[o] = joined
+		go f.run(ctx, o, joined, get)
+	}
+	joined.waiters++
+	return joined
+}
+
+func (f *flights) leave(o order, left *flight) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if left.waiters--; left.waiters == 0 {
+		left.cancel()
+		f.forget(o, left)
+	}
+}
+
+// forget lets the next who asks begin anew, and is not misled by who did already.
+func (f *flights) forget(o order, over *flight) {
+	if f.byKey[o] == over {
+		delete(f.byKey, o)
+	}
+}
+
+func (f *flights) run(ctx context.Context, o order, flight *flight, get fetch) {
+	if flight.err = f.acquire(ctx, o.ref); flight.err == nil {
+		begin := time.Now()
+		flight.pulled.image, flight.err = get(ctx)
+		flight.pulled.took = time.Since(begin)
+		f.release()
+	}
+	f.mu.Lock()
+	f.forget(o, flight)
+	f.mu.Unlock()
+	close(flight.done)
+}
+
+// acquire waits for a turn. Upstream fails a pull that would come too soon; here
+// it waits, which costs the pod less than a pause.
+func (f *flights) acquire(ctx context.Context, ref string) error {
+	err := f.pace.Wait(ctx)
+	if err == nil && f.slots != nil {
+		select {
+		case f.slots <- struct{}{}:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("wait to pull image %s: %w: %w", ref, err, node.ErrUnknown)
+	}
+	return nil
+}
+
+func (f *flights) release() {
+	if f.slots != nil {
+		<-f.slots
+	}
+}

@@ -1,0 +1,131 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+// Runtime is the part of the container runtime that deals with images.
+type Runtime interface {
+	// Image finds an image on the machine; nil: it is not there.
+	Image(ctx context.Context, ref string) (*node.LocalImage, error)
+	// Pull pulls a reference, whatever is there; nil pulls as anybody.
+	Pull(ctx context.Context, ref string, as *node.Credential) (node.LocalImage, error)
+}
+
+// Config is what a Puller is made of.
+type Config struct {
+	Runtime   Runtime
+	Parallel  int              // pulls at a time; zero: no bound
+	PerSecond float64          // pulls that begin in a second; zero: no bound
+	Burst     int              // of those, how many at once
+	Tell      func(node.Event) // what a pod's owner should know
+}
+
+// Puller has images ready for pods. Its methods may be called from any goroutine.
+type Puller struct {
+	config  Config
+	flights *flights
+	rests   rests
+}
+
+// New makes a Puller.
+func New(c Config) *Puller {
+	return &Puller{
+		config:  c,
+		flights: newFlights(c.Parallel, c.PerSecond, c.Burst),
+		rests:   rests{orders: map[order]*rest{}},
+	}
+}
+
+// request is an image that a pod's container needs.
+type request struct {
+	node.EnsureImage
+	pod *node.Pod
+	ref string // with a tag or digest
+}
+
+// Ensure has a container's image on the machine, as its pull policy says, and
+// answers the image's id. A *node.Failure is definite and says when to try again.
+func (p *Puller) Ensure(ctx context.Context, pod *node.Pod, a node.EnsureImage) (node.Result, error) {
+	r := request{EnsureImage: a, pod: pod}
+	image, err := p.ensure(ctx, r)
+	return node.Result{ID: image.ID, At: time.Now()}, err
+}
+
+func (p *Puller) ensure(ctx context.Context, r request) (node.LocalImage, error) {
+	var err error
+	if r.ref, err = Normal(r.Ref); err != nil {
+		return node.LocalImage{}, p.refuse(r, node.InvalidImageName, eventInspectFailed,
+			said{fmt.Sprintf("Failed to apply default image tag %q", r.Ref), err})
+	}
+	if r.Policy != corev1.PullAlways {
+		image, err := p.config.Runtime.Image(ctx, r.ref)
+		if err != nil {
+			return node.LocalImage{}, p.notInspected(ctx, r, err)
+		}
+		if image != nil {
+			p.tell(r, eventPulled, fmt.Sprintf("Container image %q already present on machine", r.Ref))
+			return *image, nil
+		}
+	}
+	if r.Policy == corev1.PullNever {
+		return node.LocalImage{}, p.refuse(r, node.ErrImageNeverPull, node.ErrImageNeverPull,
+			said{message: fmt.Sprintf("Container image %q is not present with pull policy of Never", r.Ref)})
+	}
+	return p.pull(ctx, r)
+}
+
+// pull waits for the image's pull, unless an earlier one has failed just now.
+func (p *Puller) pull(ctx context.Context, r request) (node.LocalImage, error) {
+	o := order{ref: r.ref}
+	if until, cause := p.rests.held(o, r.pod.UID(), time.Now()); cause != nil {
+		err := said{fmt.Sprintf("Back-off pulling image %q", r.Ref), cause}
+		return node.LocalImage{}, &node.Failure{Reason: node.ImagePullBackOff, Err: err, Retry: until}
+	}
+	p.tell(r, eventPulling, fmt.Sprintf("Pulling image %q", r.Ref))
+	begin := time.Now()
+	got, err := p.flights.do(ctx, o, func(ctx context.Context) (node.LocalImage, error) {
+		return p.config.Runtime.Pull(ctx, r.ref, nil)
+	})
+	if err != nil {
+		return node.LocalImage{}, p.notPulled(r, o, err)
+	}
+	p.rests.over(o)
+	p.tellPulled(r, got, time.Since(begin))
+	return got.image, nil
+}
+
+// notPulled is what becomes of a pull that failed. One without an answer is no
+// failure: it is looked again.
+func (p *Puller) notPulled(r request, o order, err error) error {
+	var failure *node.Failure
+	if !errors.As(err, &failure) {
+		return err
+	}
+	until := p.rests.failed(o, r.pod.UID(), err, time.Now())
+	p.warn(r, eventFailed, fmt.Sprintf("Failed to pull image %q: %v", r.Ref, err))
+	p.warn(r, eventFailed, "Error: "+failure.Reason)
+	p.tell(r, eventBackOff, fmt.Sprintf("Back-off pulling image %q", r.Ref))
+	return &node.Failure{Reason: failure.Reason, Err: err, Retry: until}
+}
+
+func (p *Puller) notInspected(ctx context.Context, r request, err error) error {
+	if ctx.Err() == nil {
+		p.warn(r, eventInspectFailed, fmt.Sprintf("Failed to inspect image %q: %v", r.Ref, err))
+	}
+	return err
+}
+
+// refuse is a failure that no pull would cure.
+func (p *Puller) refuse(r request, reason, event string, err error) error {
+	p.warn(r, event, err.Error())
+	p.warn(r, eventFailed, "Error: "+reason)
+	return &node.Failure{Reason: reason, Err: err}
+}

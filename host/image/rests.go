@@ -1,0 +1,70 @@
+package image
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+)
+
+// How long an order that failed rests, as upstream has it, and how long the
+// failures before count.
+const (
+	restBase   = 10 * time.Second
+	restMax    = 300 * time.Second
+	restForget = 10 * time.Minute
+)
+
+// rests is the pause after each order that failed. A pod that asks for the first
+// time is not held to it: its owner may have mended the cause.
+type rests struct {
+	mu     sync.Mutex
+	orders map[order]*rest
+}
+
+type rest struct {
+	failures int32
+	until    time.Time
+	err      error
+	asked    map[types.UID]bool
+}
+
+// held says until when the pod has to wait, and why; nil: it does not.
+func (r *rests) held(o order, uid types.UID, now time.Time) (until time.Time, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rest, ok := r.orders[o]
+	if !ok || !rest.asked[uid] || !now.Before(rest.until) {
+		return time.Time{}, nil
+	}
+	return rest.until, rest.err
+}
+
+// failed notes a failure that a pod was told of, and answers when to try again.
+// Of one pull all who waited tell: a failure within the pause is not counted.
+func (r *rests) failed(o order, uid types.UID, err error, now time.Time) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.orders, func(_ order, old *rest) bool { return now.Sub(old.until) > restForget })
+	current, ok := r.orders[o]
+	if !ok {
+		current = &rest{asked: map[types.UID]bool{}}
+		r.orders[o] = current
+	}
+	current.asked[uid], current.err = true, err
+	if !now.Before(current.until) {
+		current.failures++
+		current.until = now.Add(node.Backoff(restBase, current.failures, restMax))
+	}
+	return current.until
+}
+
+// over forgets the failures of an order that succeeded.
+func (r *rests) over(o order) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.orders, o)
+}

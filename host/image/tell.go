@@ -1,0 +1,55 @@
+package image
+
+import (
+	"fmt"
+	"time"
+
+	"nodal/node"
+)
+
+// What events say is as every kubelet says it: people and tools search for it.
+const (
+	eventPulling       = "Pulling"
+	eventPulled        = "Pulled"
+	eventBackOff       = "BackOff"
+	eventFailed        = "Failed"
+	eventInspectFailed = "InspectFailed"
+)
+
+// said is an error that a status shows word for word.
+type said struct {
+	message string
+	cause   error // nil: there is none
+}
+
+func (s said) Error() string {
+	if s.cause == nil {
+		return s.message
+	}
+	return s.message + ": " + s.cause.Error()
+}
+
+func (s said) Unwrap() error { return s.cause }
+
+// tellPulled says how long the pull took, and how long the pod waited for it.
+func (p *Puller) tellPulled(r request, got pulled, waited time.Duration) {
+	e := r.event(eventPulled, fmt.Sprintf("Successfully pulled image %q in %s (%s including waiting). Image size: %d bytes.",
+		r.Ref, got.took.Truncate(time.Millisecond), waited.Truncate(time.Millisecond), got.image.Size))
+	e.Took = waited
+	p.config.Tell(e)
+}
+
+func (p *Puller) tell(r request, reason, message string) { p.config.Tell(r.event(reason, message)) }
+
+func (p *Puller) warn(r request, reason, message string) {
+	e := r.event(reason, message)
+	e.Warning = true
+	p.config.Tell(e)
+}
+
+func (r request) event(reason, message string) node.Event {
+	return node.Event{
+		Key: r.pod.Key(), UID: r.pod.UID(), Container: r.Container, Time: time.Now(),
+		Reason: reason, Message: message,
+	}
+}

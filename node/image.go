@@ -1,0 +1,47 @@
+package node
+
+// Kubernetes' words for what keeps an image from being ready.
+const (
+	ErrImagePull              = "ErrImagePull"
+	ImagePullBackOff          = "ImagePullBackOff"
+	ErrImageNeverPull         = "ErrImageNeverPull"
+	InvalidImageName          = "InvalidImageName"
+	ImageInspectError         = "ImageInspectError"
+	RegistryUnavailable       = "RegistryUnavailable"
+	SignatureValidationFailed = "SignatureValidationFailed"
+)
+
+// PullFailed says whether a reason stands for a pull that failed, so that there
+// is a pause before the next one.
+func PullFailed(reason string) bool {
+	switch reason {
+	case ErrImagePull, RegistryUnavailable, SignatureValidationFailed:
+		return true
+	}
+	return false
+}
+
+// LocalImage is an image on the machine, under all its names.
+type LocalImage struct {
+	ID         string
+	References []string // with a tag
+	Digests    []string // references with a digest
+	Size       int64    // bytes
+	Pinned     bool     // the runtime never gives it up
+}
+
+// Credential is what a registry asks who pulls for. It shows itself to nobody
+// who prints or logs it.
+type Credential struct {
+	Username      string
+	Password      string
+	IdentityToken string // to ask for other tokens with
+	RegistryToken string // sent as it is
+}
+
+const redacted = "[redacted]"
+
+// String, GoString and MarshalText keep it out of messages, however they are made.
+func (Credential) String() string               { return redacted }
+func (Credential) GoString() string             { return redacted }
+func (Credential) MarshalText() ([]byte, error) { return []byte(redacted), nil }
