@@ -115,6 +115,25 @@ func TestFailuresRest(t *testing.T) {
 	}
 }
 
+func TestRepeatedPullFailuresBackOff(t *testing.T) {
+	track, pull := trackOf(&node.Observed{}), node.EnsureImage{Container: "app", Ref: "app:1"}
+	until := noon.Add(5 * time.Minute)
+	for _, want := range []node.Fault{
+		{Reason: node.ErrImagePull, Message: "no such image"},
+		{Reason: node.ImagePullBackOff, Message: `Back-off pulling image "app:1": ErrImagePull: no such image`},
+	} {
+		track.end(pull, &node.Failure{Reason: node.ErrImagePull, Err: errors.New("no such image"), Retry: until}, 1)
+		got := track.Got().Faults[pull.Target()]
+		if got.Reason != want.Reason || got.Message != want.Message || !got.Retry.Equal(until) {
+			t.Errorf("got %+v, want %+v until %s, as whoever pulls says", got, want, until)
+		}
+	}
+	track.end(pull, &node.Failure{Reason: node.ErrImageNeverPull, Err: errors.New("not there")}, 2)
+	if got := track.Got().Faults[pull.Target()].Reason; got != node.ErrImageNeverPull {
+		t.Errorf("got %s, want the reason of what is no failed pull", got)
+	}
+}
+
 func TestWhatIsThereHasNotFailed(t *testing.T) {
 	unknown := fmt.Errorf("no answer: %w", node.ErrUnknown)
 	for _, c := range []struct {

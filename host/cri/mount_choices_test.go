@@ -43,7 +43,7 @@ func TestMountsAreChosen(t *testing.T) {
 				container := &f.pod.Object.Spec.Containers[0]
 				container.Env = []corev1.EnvVar{{Name: "POD", Value: "web"}, {Name: "UP", Value: "../.."}, {Name: "ELSEWHERE", Value: "/etc"}}
 				container.VolumeMounts = []corev1.VolumeMount{c.mount}
-				f.do(node.EnsureImage{Container: "main", Ref: testImage})
+				f.pull(testImage)
 				sandbox := f.do(node.RunSandbox{}).ID
 				err := f.try(node.CreateContainer{Container: "main", SandboxID: sandbox, ImageID: testImage})
 				if c.failure != "" {

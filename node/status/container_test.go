@@ -53,7 +53,6 @@ func TestContainerStatus(t *testing.T) {
 		{"with init containers it waits so until it runs", pod(always, initially("setup"), exited("setup", 0)), "waiting PodInitializing"},
 		{"created, it waits", pod(always, created("app")), "waiting ContainerCreating"},
 		{"a pull that failed is told", pod(always, fault("image/app", "ErrImagePull", 1)), "waiting ErrImagePull"},
-		{"pulls that fail again and again back off", pod(always, fault("image/app", "ErrImagePull", 2)), "waiting ImagePullBackOff"},
 		{"an image that may not be pulled is told as such", pod(always, fault("image/app", "ErrImageNeverPull", 4)), "waiting ErrImageNeverPull"},
 		{"a container that cannot be made is told", pod(always, fault("container/app", "CreateContainerError", 1)), "waiting CreateContainerError"},
 
