@@ -90,7 +90,8 @@ func (n *node) serve() (stop func()) {
 func (n *node) pull(reference string) (string, error) {
 	ctx, cancel := context.WithTimeout(n.Context(), pullTimeout)
 	defer cancel()
-	return n.runtime.PullImage(ctx, reference)
+	image, err := n.runtime.Pull(ctx, reference, nil)
+	return image.ID, err
 }
 
 // imports takes in a tarball and has the runtime pull each image of it.

@@ -73,8 +73,8 @@ func TestAnImportedImageRunsOnTheNodesOwnRuntime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if id, err := client.PullImage(t.Context(), kept[0].Reference); err != nil || id != kept[0].ID {
-		t.Fatalf("pull: got %s (error %v), want %s", id, err, kept[0].ID)
+	if got, err := client.Pull(t.Context(), kept[0].Reference, nil); err != nil || got.ID != kept[0].ID {
+		t.Fatalf("pull: got %s (error %v), want %s", got.ID, err, kept[0].ID)
 	}
 	runs(t, own.Endpoint(), rt.CgroupParent, kept[0].Reference)
 }
