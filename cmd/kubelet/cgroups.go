@@ -49,9 +49,9 @@ func (a *agent) cgroupParent() func(*corev1.Pod) string {
 	}
 	parent := a.cfg.Runtime.CgroupRoot
 	if parent == "" && a.own != nil {
-		parent = "/" + ownPods(a.cfg)
+		parent = "/" + ownPods(a.cfg.Dirs.Root)
 		if a.own.CgroupDriver() == "systemd" {
-			parent = ownPods(a.cfg) + ".slice"
+			parent = ownPods(a.cfg.Dirs.Root) + ".slice"
 		}
 	}
 	return func(*corev1.Pod) string { return parent }
@@ -59,7 +59,7 @@ func (a *agent) cgroupParent() func(*corev1.Pod) string {
 
 // ownPods is the cgroup of the pods of the agent's own containerd, unless the
 // configuration names one: apart from those of other nodes on the machine.
-func ownPods(cfg *config.Config) string { return "kubepods-" + hostruntime.ID(cfg.Dirs.Root) }
+func ownPods(root string) string { return "kubepods-" + hostruntime.ID(root) }
 
 // podCgroups are the cgroups of pods. Who makes cgroups is the runtime's to say, so
 // they are opened when they are first needed: then it answers.
@@ -121,7 +121,7 @@ func (p *podCgroups) open(ctx context.Context) (*cgroup.Tree, error) {
 		Mounts: a.machine.cgroups, Systemd: driver == "systemd", Root: a.cfg.Runtime.CgroupRoot, Whole: a.whole,
 	}
 	if a.own != nil && c.Root == "" {
-		c.Name = ownPods(a.cfg)
+		c.Name = ownPods(a.cfg.Dirs.Root)
 	}
 	if p.tree, err = cgroup.Open(ctx, c, a.pods()); err != nil {
 		return nil, err

@@ -32,18 +32,24 @@ func (l layout) containerCgroups() []string {
 		if err != nil || json.Unmarshal(raw, &spec) != nil {
 			continue // cut off by a kill: its processes are found by their files
 		}
-		name := spec.Linux.CgroupsPath
-		if !strings.HasPrefix(name, "/") || filepath.Clean(name) == "/" {
-			continue // none, or systemd's
-		}
-		for _, m := range mounts() {
-			dir := filepath.Join(m.point, name)
-			if strings.HasPrefix(m.kind, "cgroup") && isDir(dir) {
-				groups = append(groups, dir)
-			}
-		}
+		groups = append(groups, cgroupDirs(spec.Linux.CgroupsPath)...)
 	}
 	return groups
+}
+
+// cgroupDirs are the directories of a cgroup in every hierarchy that has it.
+func cgroupDirs(name string) []string {
+	if !strings.HasPrefix(name, "/") || filepath.Clean(name) == "/" {
+		return nil // none, or systemd's
+	}
+	var dirs []string
+	for _, m := range mounts() {
+		dir := filepath.Join(m.point, name)
+		if strings.HasPrefix(m.kind, "cgroup") && isDir(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }
 
 func isDir(path string) bool {

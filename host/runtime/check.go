@@ -71,6 +71,7 @@ func (l layout) checks(c Config) []check {
 		{"sysctl", true, "mount /proc/sys writable", writableSysctl, false},
 		{"nftables", true, "use a kernel with CONFIG_NF_TABLES and CONFIG_NFT_MASQ, or load the kernel modules nf_tables and nft_masq", func() error { return tryNftables(l.nftable()) }, true},
 		{"host ports", false, "install iptables or nft", portmapTools, false},
+		{"hosts file", true, "write one: echo 127.0.0.1 localhost >" + hostsFile, hosts, false},
 		{"disk space", true, "free some space, or put the root directory on another disk", l.space, false},
 		{"seccomp", false, "use a kernel with CONFIG_SECCOMP_FILTER", seccomp, false},
 	}
@@ -205,6 +206,14 @@ func portmapTools() error {
 		}
 	}
 	return errors.New("neither iptables nor nft is installed: pods with a hostPort will not start")
+}
+
+const hostsFile = "/etc/hosts"
+
+// hosts wants the file that containerd copies for each sandbox.
+func hosts() error {
+	_, err := os.Stat(hostsFile)
+	return err
 }
 
 func (l layout) space() error {
