@@ -27,6 +27,8 @@ var commands = map[string]func(args []string, c console) int{
 	"check":       runCheck,
 	"clean":       runClean,
 	"images":      runImages,
+	"install":     runInstall,
+	"uninstall":   runUninstall,
 	"ui":          runUI,
 	unpackCommand: runUnpack,
 }
@@ -97,19 +99,23 @@ func runClean(args []string, c console) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	err := hostruntime.Clean(ctx, hostruntime.Config{RootDir: cfg.Dirs.Root})
-	if err == nil { // what is mounted for pods is not the node's to remove
-		volumes := volume.New(volume.Config{Pods: filepath.Join(cfg.Dirs.Root, "pods")})
-		err = volumes.Sweep(ctx, func(types.UID) bool { return false })
-	}
-	if err == nil {
-		err = removeMade(cfg.Dirs.Root)
-	}
-	if err != nil {
+	if err := clean(ctx, cfg.Dirs.Root); err != nil {
 		fmt.Fprintln(c.err, "kubelet clean:", err)
 		return 1
 	}
 	return 0
+}
+
+func clean(ctx context.Context, root string) error {
+	if err := hostruntime.Clean(ctx, hostruntime.Config{RootDir: root, PodCgroup: "/" + ownPods(root)}); err != nil {
+		return err
+	}
+	// What is mounted for pods is not the node's to remove.
+	volumes := volume.New(volume.Config{Pods: filepath.Join(root, "pods")})
+	if err := volumes.Sweep(ctx, func(types.UID) bool { return false }); err != nil {
+		return err
+	}
+	return removeMade(root)
 }
 
 func removeMade(root string) error {

@@ -11,10 +11,10 @@ import (
 
 // Where the settings that are not KubeletConfiguration fields start from.
 const (
-	defaultRootDir = "/var/lib/kubelet"
 	// DefaultSandboxImage is what everybody uses, where none is brought along.
 	DefaultSandboxImage = "registry.k8s.io/pause:3.10.1"
 
+	DefaultRoot   = "/var/lib/kubelet"
 	DefaultSocket = "/run/nodal/node.sock" // clients look for the agent there too
 )
 

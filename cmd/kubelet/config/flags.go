@@ -45,7 +45,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.StringVar(&o.SandboxImage, "pod-infra-container-image", "", "`image` that holds a pod's namespaces, for the node's own runtime (default: the one that it brings, or "+DefaultSandboxImage+")")
 	fs.BoolVar(&o.StopRuntime, "stop-runtime-on-exit", false, "end the node's own container runtime with the agent; pods go on all the same")
 	fs.StringToStringVar(&o.NodeLabels, "node-labels", nil, "`labels` of the node, key=value joined by commas, for node selectors and affinity")
-	fs.StringVar(&o.RootDir, "root-dir", defaultRootDir, "`directory` for everything the node keeps")
+	fs.StringVar(&o.RootDir, "root-dir", DefaultRoot, "`directory` for everything the node keeps")
 	fs.StringVar(&o.CertDir, "cert-dir", "", "`directory` of certificates (default <root-dir>/pki)")
 	fs.StringVar(&o.Socket, "socket", DefaultSocket, "unix socket `path` of the node API; empty for none")
 

@@ -25,6 +25,14 @@ var sections = []section{
 
 const width = 100
 
+const commands = `       kubelet install      let systemd run this program, now and after each boot
+       kubelet uninstall    end that; pods run on, unless told otherwise
+       kubelet check        what this machine lacks to run pods
+       kubelet images       list and import images (--help says how)
+       kubelet ui           print a link to the dashboard
+       kubelet clean        take pods, images and all else of a stopped node away
+`
+
 // Usage is the text of --help.
 func Usage() string {
 	var o Options
@@ -32,7 +40,7 @@ func Usage() string {
 	Flags(all, &o)
 
 	var b strings.Builder
-	b.WriteString("kubelet runs pods on this machine and serves the node API.\n\nUsage: kubelet [flags]\n")
+	b.WriteString("kubelet runs pods on this machine and serves the node API.\n\nUsage: kubelet [flags]\n" + commands)
 	for _, s := range sections {
 		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 		fs.SortFlags = false

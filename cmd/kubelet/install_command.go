@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"nodal/cmd/kubelet/config"
+	"nodal/host/service"
+)
+
+const installUsage = `Usage:
+  kubelet install [flags]      let systemd run this program, now and after each boot
+  kubelet uninstall [flags]    end that; pods run on, unless --purge takes them away too
+
+Flags:
+`
+
+// installCommand makes this machine a node, or ends that.
+type installCommand struct {
+	console
+	config service.Config
+	dryRun bool
+	purge  bool
+	node   string // the node's root directory, for purge
+}
+
+func runInstall(args []string, c console) int {
+	cmd := installCommand{console: c}
+	return cmd.do("install", args, cmd.flags("install"), cmd.install)
+}
+
+func runUninstall(args []string, c console) int {
+	cmd := installCommand{console: c}
+	flags := cmd.flags("uninstall")
+	flags.BoolVar(&cmd.purge, "purge", false, "take pods, images, journal and settings away too")
+	flags.StringVar(&cmd.node, "root-dir", config.DefaultRoot, "with --purge: the `directory` that the agent was started with")
+	return cmd.do("uninstall", args, flags, cmd.uninstall)
+}
+
+func (cmd *installCommand) flags(name string) *pflag.FlagSet {
+	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	flags.SetOutput(cmd.err)
+	flags.Usage = func() { fmt.Fprint(cmd.err, installUsage, flags.FlagUsages()) }
+	flags.StringVar(&cmd.config.Root, "root", "", "`directory` that stands for /, to prepare another machine's files; nothing is started")
+	flags.BoolVar(&cmd.dryRun, "dry-run", false, "print the steps only")
+	return flags
+}
+
+func (cmd *installCommand) do(name string, args []string, flags *pflag.FlagSet, do func(context.Context) error) int {
+	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
+		return 0
+	} else if err != nil || flags.NArg() > 0 {
+		flags.Usage()
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := do(ctx); err != nil {
+		fmt.Fprintf(cmd.err, "kubelet %s: %v\n", name, err)
+		return 1
+	}
+	return 0
+}
+
+func (cmd *installCommand) install(ctx context.Context) (err error) {
+	if cmd.config.Program, err = os.Executable(); err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	steps, err := service.Install(cmd.config)
+	if err != nil {
+		return err
+	}
+	// Another machine cannot be asked what it lacks.
+	if live := cmd.config.Root == ""; live && runCheck(nil, console{cmd.in, cmd.err, cmd.err}) != 0 {
+		return errors.New("this machine cannot run pods as it is; nothing was changed")
+	}
+	if err := cmd.take(ctx, steps); err != nil || cmd.dryRun || cmd.config.Root != "" {
+		return err
+	}
+	fmt.Fprintf(cmd.out, afterInstall, config.DefaultSocket, service.Manifests, service.Settings)
+	return nil
+}
+
+const afterInstall = `
+The node is up. Root needs no token on its socket:
+  curl --unix-socket %s http://node/v1/node
+  kubelet images import app.tar
+Pods are posted to /v1/manifests there, or their manifests are put into %s.
+Settings are in %s, the log is journalctl -u kubelet.
+`
+
+func (cmd *installCommand) uninstall(ctx context.Context) error {
+	steps, err := service.Uninstall(cmd.config, cmd.purge)
+	if err != nil {
+		return err
+	}
+	live := cmd.config.Root == ""
+	if err := cmd.take(ctx, steps); err != nil || !live {
+		return err
+	}
+	if !cmd.purge {
+		fmt.Fprintf(cmd.out, "pods run on; kubelet install takes over again, kubelet uninstall --purge takes them away\n")
+		return nil
+	}
+	fmt.Fprintf(cmd.out, "clean %s\n", cmd.node)
+	if cmd.dryRun {
+		return nil
+	}
+	return clean(ctx, cmd.node)
+}
+
+// take prints each step before it is taken.
+func (cmd *installCommand) take(ctx context.Context, steps []service.Step) error {
+	for _, s := range steps {
+		fmt.Fprintln(cmd.out, s)
+		if cmd.dryRun {
+			continue
+		}
+		if err := s.Do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	return nil
+}

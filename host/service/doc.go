@@ -1,0 +1,16 @@
+// Package service makes a machine's systemd run the agent, and ends that again.
+//
+// Install and Uninstall look at the machine and return steps: plain values that
+// print what they would do and do it when asked. So a dry run shows exactly what
+// a real one does. Every step may be taken twice, and a list that was cut short
+// is completed by the next one.
+//
+//	Install ─▶ /usr/local/bin/kubelet             a copy of the program
+//	        ─▶ /etc/nodal/config.yaml             the owner's from then on
+//	        ─▶ /etc/systemd/system/kubelet.service
+//	        ─▶ systemctl restart
+//
+// kubelet.service and config.yaml, beside this file, are what is laid down,
+// byte for byte. A program or a unit of somebody else's in those places is
+// never overwritten: another kubelet may run the machine's pods.
+package service

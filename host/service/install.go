@@ -1,0 +1,144 @@
+package service
+
+import (
+	"debug/buildinfo"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The compiler embeds into variables only; nothing ever writes to these.
+var (
+	//go:embed kubelet.service
+	unit []byte
+	//go:embed config.yaml
+	settings []byte
+)
+
+// Where everything goes; the unit names these paths too.
+const (
+	Program   = "/usr/local/bin/kubelet"
+	Settings  = "/etc/nodal/config.yaml"
+	Manifests = "/etc/nodal/manifests"
+
+	settingsDir = "/etc/nodal"
+	unitName    = "kubelet.service"
+	unitDir     = "/etc/systemd/system"
+	wantsDir    = unitDir + "/multi-user.target.wants"
+)
+
+// Config says what to install and where.
+type Config struct {
+	Program string // the file to copy
+	// Root is the directory that stands for "/" where the files of another
+	// machine are made. Nothing is started then.
+	Root string
+}
+
+// Install lists the steps to a machine that runs the agent, now and after each
+// boot.
+func Install(c Config) ([]Step, error) {
+	if err := c.yieldToOthers(); err != nil {
+		return nil, err
+	}
+	return c.steps(), nil
+}
+
+func (c Config) steps() []Step {
+	steps := []Step{
+		copyFile{c.Program, c.path(Program)},
+		makeDir{c.path(Manifests)},
+		writeFile{c.path(Settings), settings, true},
+		writeFile{c.path(unitDir, unitName), unit, false},
+		link{c.path(wantsDir, unitName), filepath.Join(unitDir, unitName)},
+	}
+	if c.live() {
+		// A restart starts what does not run, and an upgrade ends the old agent.
+		steps = append(steps, run{"systemctl", "daemon-reload"}, run{"systemctl", "restart", unitName})
+	}
+	return steps
+}
+
+// Uninstall lists the steps back. Pods run on, and what the node's owner may
+// have written stays, unless they are told to purge it.
+func Uninstall(c Config, purge bool) ([]Step, error) {
+	if err := c.yieldToOthers(); err != nil {
+		return nil, err
+	}
+	return c.back(purge), nil
+}
+
+func (c Config) back(purge bool) []Step {
+	var steps []Step
+	_, err := os.Lstat(c.path(unitDir, unitName))
+	if installed := err == nil; installed && c.live() {
+		steps = append(steps, run{"systemctl", "stop", unitName})
+	}
+	steps = append(steps, remove{c.path(wantsDir, unitName)}, remove{c.path(unitDir, unitName)})
+	if c.live() {
+		steps = append(steps, run{"systemctl", "daemon-reload"})
+	}
+	steps = append(steps, remove{c.path(Program)})
+	if purge {
+		steps = append(steps, remove{c.path(settingsDir)})
+	}
+	return steps
+}
+
+func (c Config) live() bool { return c.Root == "" }
+
+func (c Config) path(elements ...string) string {
+	return filepath.Join("/", c.Root, filepath.Join(elements...))
+}
+
+// yieldToOthers fails where the places that we would take, or clear, are
+// somebody else's.
+func (c Config) yieldToOthers() error {
+	if c.live() {
+		if _, err := os.Stat("/run/systemd/system"); err != nil {
+			return fmt.Errorf("systemd does not run on this machine: let what starts its services run %q (%w)", Program, err)
+		}
+	}
+	if err := ours(c.path(Program)); err != nil {
+		return err
+	}
+	for _, dir := range []string{unitDir, "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"} {
+		if err := ourUnit(c.path(dir, unitName)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ours reports a file in the place of our program that is another program.
+func ours(path string) error {
+	info, err := buildinfo.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s is not a program of ours, move it away first: %w", path, err)
+	case info.Path != "nodal/cmd/kubelet":
+		return fmt.Errorf("%s is another program (%s): move it away first", path, info.Path)
+	}
+	return nil
+}
+
+// ourUnit reports a unit of our name that runs another program.
+func ourUnit(path string) error {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the unit that is there: %w", err)
+	}
+	if !strings.Contains(string(text), "\nExecStart="+Program+" --config="+Settings+" ") {
+		return fmt.Errorf("%s runs another kubelet: remove it first", path)
+	}
+	return nil
+}

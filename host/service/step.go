@@ -1,0 +1,117 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Step is one change to the machine. It prints as what it does.
+type Step interface {
+	fmt.Stringer
+	Do(context.Context) error
+}
+
+var _ = []Step{makeDir{}, copyFile{}, writeFile{}, link{}, remove{}, run{}}
+
+type makeDir struct{ path string }
+
+func (s makeDir) String() string           { return "make " + s.path }
+func (s makeDir) Do(context.Context) error { return os.MkdirAll(s.path, 0o755) }
+
+// copyFile copies a program.
+type copyFile struct{ from, to string }
+
+func (s copyFile) String() string { return fmt.Sprintf("copy %s to %s", s.from, s.to) }
+
+func (s copyFile) Do(context.Context) error {
+	f, err := os.Open(s.from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return put(s.to, f, 0o755)
+}
+
+// writeFile writes a file whole.
+type writeFile struct {
+	path    string
+	content []byte
+	keep    bool // what is there is its owner's
+}
+
+func (s writeFile) String() string {
+	if s.keep {
+		return fmt.Sprintf("write %s, unless it is there", s.path)
+	}
+	return "write " + s.path
+}
+
+func (s writeFile) Do(context.Context) error {
+	if _, err := os.Lstat(s.path); s.keep && err == nil {
+		return nil
+	}
+	return put(s.path, bytes.NewReader(s.content), 0o644)
+}
+
+// put replaces a file in one step: a program that runs cannot be written to, and
+// a power cut must not leave half of one.
+func put(path string, content io.Reader, mode fs.FileMode) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".kubelet-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = io.Copy(f, content)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// link is what `systemctl enable` makes; it needs no systemd.
+type link struct{ path, target string }
+
+func (s link) String() string { return fmt.Sprintf("link %s to %s", s.path, s.target) }
+
+func (s link) Do(context.Context) error {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
+		return err
+	}
+	if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Symlink(s.target, s.path)
+}
+
+type remove struct{ path string }
+
+func (s remove) String() string           { return "remove " + s.path }
+func (s remove) Do(context.Context) error { return os.RemoveAll(s.path) }
+
+// run is a command and its arguments.
+type run []string
+
+func (s run) String() string { return strings.Join(s, " ") }
+
+func (s run) Do(ctx context.Context) error {
+	out, err := exec.CommandContext(ctx, s[0], s[1:]...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
