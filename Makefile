@@ -14,7 +14,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ROUNDS ?= 100
 FUZZTIME ?= 30s
 
-.PHONY: help build bundle web run run-sim clean-node test test-v2 lint gen api-image vuln bench chaos fuzz fmt setup setup-tests clean
+.PHONY: help build bundle web dist run run-sim clean-node test test-v2 lint gen api-image vuln bench chaos fuzz fmt setup setup-tests clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z0-9-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,9 @@ bundle: ## build the container runtime that the kubelet brings along, unless tha
 
 web: ## build the dashboard into the next bin/kubelet, unless that is done
 	@web/build.sh
+
+dist: web ## build what a machine needs into dist/: one static binary for each architecture, checksums, the systemd unit
+	@test/dist.sh dist $(VERSION)
 
 run: setup build ## bring up a node with one example pod and print how to reach it
 	@go build -o .cache/example ./test/run && .cache/example
@@ -77,4 +80,4 @@ setup-tests: ## install what the tests need from Debian
 	@test/setup.sh tests
 
 clean: ## remove what was built
-	rm -rf bin .cache test/tools/node_modules web/node_modules web/dist/app host/runtime/embedded/bundle.* host/runtime/embedded/pause
+	rm -rf bin dist .cache test/tools/node_modules web/node_modules web/dist/app host/runtime/embedded/bundle.* host/runtime/embedded/pause

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Builds the runtime that the kubelet brings along and puts it where
-# host/runtime/embedded embeds it. GOARCH chooses the machine (amd64, arm64).
+# host/runtime/embedded embeds it, or into the directory that is given. GOARCH
+# chooses the machine (amd64, arm64). It ends with 3 where tools are missing.
 #
 # All that decides the bytes goes into a digest: while that stays the same,
 # the archive is taken from .cache/bundle.
@@ -8,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 here=$PWD
 cache=$here/../../../.cache/bundle
-embedded=$here/../embedded
+embedded=${1:-$here/../embedded}
 
 # What the caller has set for other builds would change the bytes of this one.
 unset GOEXPERIMENT GOAMD64 GOARM64 CGO_CPPFLAGS CGO_LDFLAGS
@@ -30,7 +31,7 @@ fi
 
 missing() {
   echo "bundle: missing for $arch: $1 (Debian: $2)" >&2
-  exit 1
+  exit 3
 }
 command -v "$CC" >/dev/null || missing "$CC" "gcc, or gcc-$triplet to cross-compile"
 command -v pkg-config >/dev/null || missing pkg-config pkg-config

@@ -1,0 +1,54 @@
+#!/bin/bash
+# Builds what is handed out: a static kubelet with its container runtime inside
+# for each architecture, the systemd unit, and their checksums.
+#
+#   dist.sh DIRECTORY VERSION [ARCHITECTURE...]
+#
+# The same sources, Go and C toolchain give the same bytes, wherever the tree
+# lies. What was in the directory is replaced only once all is built.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=$1 version=$2
+shift 2
+[ $# -gt 0 ] || set -- amd64 arm64
+
+# What the caller has set for other builds would change the bytes of this one.
+unset GOEXPERIMENT GOAMD64 GOARM64
+export GOTOOLCHAIN=auto GOWORK=off GOFLAGS='-buildvcs=false -trimpath -mod=readonly' GOOS=linux CGO_ENABLED=0
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/dist"
+
+# overlay has the compiler embed the bundle of another directory than the
+# tree's, which belongs to the builds for this machine.
+overlay() {
+  local embedded=$PWD/host/runtime/embedded sep='' name
+  printf '{"Replace":{'
+  for name in bundle.tar.zst bundle.json pause; do
+    printf '%s"%s":"%s"' "$sep" "$embedded/$name" "$1/$name"
+    sep=,
+  done
+  printf '}}\n'
+}
+
+for arch; do
+  bundle=$work/bundle-$arch
+  mkdir "$bundle"
+  status=0
+  GOARCH=$arch host/runtime/bundle/build.sh "$bundle" || status=$?
+  if [ "$status" = 3 ] && [ "$arch" != "$(go env GOHOSTARCH)" ]; then
+    echo "dist: no binary for $arch"
+    continue
+  fi
+  [ "$status" = 0 ] || exit "$status"
+  overlay "$bundle" >"$work/overlay-$arch.json"
+  GOARCH=$arch go build -tags bundle -overlay "$work/overlay-$arch.json" \
+    -ldflags "-s -w -X main.version=$version" -o "$work/dist/kubelet-linux-$arch" ./cmd/kubelet
+done
+install -m 644 host/service/kubelet.service "$work/dist/"
+(cd "$work/dist" && sha256sum -- * >SHA256SUMS)
+mkdir -p "$out"
+rm -f "$out"/kubelet-linux-* "$out/kubelet.service" "$out/SHA256SUMS"
+cp -p "$work"/dist/* "$out/"
+ls -l "$out"

@@ -1,0 +1,193 @@
+package dist
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"nodal/test/rig"
+)
+
+// TestOneFileMakesANodeOfABareMachine installs the binary into a root directory
+// that holds nothing but a hosts file, and runs what the unit would run.
+func TestOneFileMakesANodeOfABareMachine(t *testing.T) {
+	rig.Require(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	b := newBare(t)
+	output(t, built(binary), "install", "--root", b.root)
+	b.write(t, "etc/hosts", []byte("127.0.0.1 localhost\n"))
+	if got := output(t, "./bare.sh", b.root, "/usr/local/bin/kubelet", "check"); strings.Contains(got, "FAILED") {
+		t.Fatalf("the machine is good enough, and the check says\n%s", got)
+	}
+	manager := b.listen(t, "run/manager")
+	b.start(t, "/usr/local/bin/kubelet", "--config=/etc/nodal/config.yaml", "--hostname-override=bare", "--root-dir="+b.node())
+	awaitWord(t, manager, "READY=1")
+
+	output(t, built(binary), "images", "import", "--socket", b.socket(), b.image(t))
+	b.write(t, "etc/nodal/manifests/web.yaml", b.example)
+	b.awaitReady(ctx, t, "web-bare")
+	if got := b.ask(ctx, t, "POST", "/run/default/web-bare/web?cmd=cat+/tmp/index.html"); got != "hello from a pod\n" {
+		t.Errorf("got %q from the pod", got)
+	}
+}
+
+// bare is a machine of one file.
+type bare struct {
+	root    string
+	example []byte // a manifest
+}
+
+func newBare(t *testing.T) bare {
+	t.Helper()
+	before := rig.Snapshot()
+	// Not below /tmp, which may be a file system that takes no overlay.
+	root, err := os.MkdirTemp("/var/lib", "nodal-bare-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bare{root, read(t, "../../docs/examples/web.yaml")}
+	t.Cleanup(func() {
+		if out, err := exec.Command("./bare.sh", root, "/usr/local/bin/kubelet", "clean", "--root-dir="+b.node()).CombinedOutput(); err != nil {
+			t.Errorf("clean: %v\n%s", err, out)
+		}
+		if _, err := os.Stat(filepath.Join(root, b.node())); err == nil {
+			t.Errorf("clean leaves %s", b.node())
+		}
+		if left := rig.Leaks(before); len(left) > 0 {
+			t.Errorf("left behind: %q", left)
+		}
+		if err := os.RemoveAll(root); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// node is the node's directory. It has a name of its own, after which cgroups are
+// called: those are not part of the root directory.
+func (b bare) node() string { return "/var/lib/" + filepath.Base(b.root) }
+
+func (b bare) socket() string { return filepath.Join(b.root, "run/nodal/node.sock") }
+
+func (b bare) write(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(b.root, path), content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// listen is the part of systemd that hears how a service does.
+func (b bare) listen(t *testing.T, path string) *net.UnixConn {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(b.root, filepath.Dir(path)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(b.root, path), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { manager.Close() })
+	return manager
+}
+
+func awaitWord(t *testing.T, manager *net.UnixConn, want string) {
+	t.Helper()
+	if err := manager.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	buffer := make([]byte, 100)
+	n, err := manager.Read(buffer)
+	if got := string(buffer[:n]); err != nil || got != want {
+		t.Fatalf("got %q, %v, want %s", got, err, want)
+	}
+}
+
+// start runs the agent until the test ends. All that it started ends with it.
+func (b bare) start(t *testing.T, command ...string) {
+	t.Helper()
+	var log bytes.Buffer
+	agent := exec.Command("./bare.sh", append([]string{b.root}, command...)...)
+	agent.Env = append(os.Environ(), "NOTIFY_SOCKET=/run/manager")
+	agent.Stderr = &log
+	if err := agent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := agent.Process.Kill(); err != nil {
+			t.Errorf("the agent ended by itself: %v", err)
+		}
+		_ = agent.Wait() // it was killed
+		if t.Failed() {
+			t.Logf("the agent's log:\n%s", log.String())
+		}
+	})
+}
+
+// image is a tarball on the machine of its builder.
+func (b bare) image(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "image.tar")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := rig.Save(f, "busybox"); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func (b bare) do(ctx context.Context, t *testing.T, method, path string) *http.Response {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", b.socket())
+		},
+		DisableKeepAlives: true,
+	}}
+	request, err := http.NewRequestWithContext(ctx, method, "http://node"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+func (b bare) ask(ctx context.Context, t *testing.T, method, path string) string {
+	t.Helper()
+	body, err := io.ReadAll(b.do(ctx, t, method, path).Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// awaitReady reads the node's watch until a pod is ready.
+func (b bare) awaitReady(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
+	lines := bufio.NewScanner(b.do(ctx, t, "GET", "/v1/pods:watch").Body)
+	lines.Buffer(nil, 1<<20)
+	last := ""
+	for lines.Scan() {
+		last = lines.Text()
+		if strings.Contains(last, `"name":"`+name+`"`) && strings.Contains(last, `"ready":true`) {
+			return
+		}
+	}
+	t.Fatalf("%s does not become ready: %v; last: %s", name, lines.Err(), last)
+}
