@@ -136,6 +136,9 @@ func ObjectRefs(pod *corev1.Pod) []ObjectRef {
 			environmentRefs(&list[i], use)
 		}
 	}
+	for _, secret := range pod.Spec.ImagePullSecrets {
+		use(Secret, secret.Name)
+	}
 	for volume := range MountedVolumes(&pod.Spec) {
 		for _, ref := range VolumeRefs(pod, volume) {
 			refs[ref] = true

@@ -145,7 +145,7 @@ func (a *agent) reachRuntime(ctx context.Context) error {
 	a.runtime = &runtime{Runtime: client, links: logLinks{a.files.logs, a.log}}
 	a.puller = image.New(image.Config{
 		Runtime: client, Parallel: a.cfg.Images.Parallel, PerSecond: a.cfg.Images.PerSecond, Burst: a.cfg.Images.Burst,
-		Tell: a.state.events.Add,
+		Object: a.state.store.Object, Files: credentialFiles(a.cfg.Dirs.Root), Log: a.log, Tell: a.state.events.Add,
 	})
 	return nil
 }

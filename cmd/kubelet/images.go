@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 
 	"nodal/host/cri"
+	"nodal/host/image/credential"
 	"nodal/host/registry"
 	"nodal/node"
 	"nodal/server"
@@ -30,6 +32,15 @@ func (a *agent) images() *images {
 		i.store = a.own.images
 	}
 	return i
+}
+
+// credentialFiles is where every kubelet looks for what its pods may pull with.
+func credentialFiles(root string) credential.Files {
+	files := credential.Files{Root: root, Dir: ".", Home: "/root"}
+	if home, err := os.UserHomeDir(); err == nil {
+		files.Home = home
+	}
+	return files
 }
 
 var (

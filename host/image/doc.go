@@ -9,8 +9,12 @@
 //	                          ▼
 //	                     ImagePullBackOff, with the time of the next try
 //
-// What is shared and what rests is an order, for whatever pods. Twenty pods that need one image cost one pull; a pull that a registry
+// What is shared and what rests is an order: a reference, and whom it is pulled
+// as (package credential). Twenty pods that need one image cost one pull; a pull that a registry
 // refuses is tried again after 10 s, doubling up to 300 s, however many pods ask.
+//
+// A pod pulls with its own pull secrets first, then with what the node has (see
+// keys.go). Credentials stay in memory: they are in no event, log or error.
 //
 // What it tells pods' owners is in tell.go. Start reading at Puller.Ensure in
 // puller.go.

@@ -11,9 +11,10 @@ import (
 	"nodal/node"
 )
 
-// order is one pull to be made.
+// order is one pull to be made: what, and as whom.
 type order struct {
 	ref string // with a tag or digest
+	as  fingerprint
 }
 
 // flights shares one pull of an order among all who wait for it, and bounds how

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"nodal/host/image/credential"
 	"nodal/node"
 )
 
@@ -22,10 +24,16 @@ type Runtime interface {
 // Config is what a Puller is made of.
 type Config struct {
 	Runtime   Runtime
-	Parallel  int              // pulls at a time; zero: no bound
-	PerSecond float64          // pulls that begin in a second; zero: no bound
-	Burst     int              // of those, how many at once
-	Tell      func(node.Event) // what a pod's owner should know
+	Parallel  int     // pulls at a time; zero: no bound
+	PerSecond float64 // pulls that begin in a second; zero: no bound
+	Burst     int     // of those, how many at once
+
+	// Object finds the pull secrets of pods; nil: there are none.
+	Object func(node.ObjectRef) (*node.Object, bool)
+	Files  credential.Files // of the node
+
+	Log  *slog.Logger
+	Tell func(node.Event) // what a pod's owner should know
 }
 
 // Puller has images ready for pods. Its methods may be called from any goroutine.
@@ -37,6 +45,9 @@ type Puller struct {
 
 // New makes a Puller.
 func New(c Config) *Puller {
+	if c.Object == nil {
+		c.Object = func(node.ObjectRef) (*node.Object, bool) { return nil, false }
+	}
 	return &Puller{
 		config:  c,
 		flights: newFlights(c.Parallel, c.PerSecond, c.Burst),
@@ -84,7 +95,8 @@ func (p *Puller) ensure(ctx context.Context, r request) (node.LocalImage, error)
 
 // pull waits for the image's pull, unless an earlier one has failed just now.
 func (p *Puller) pull(ctx context.Context, r request) (node.LocalImage, error) {
-	o := order{ref: r.ref}
+	keys := p.keys(r)
+	o := order{ref: r.ref, as: fingerprintOf(keys)}
 	if until, cause := p.rests.held(o, r.pod.UID(), time.Now()); cause != nil {
 		err := said{fmt.Sprintf("Back-off pulling image %q", r.Ref), cause}
 		return node.LocalImage{}, &node.Failure{Reason: node.ImagePullBackOff, Err: err, Retry: until}
@@ -92,7 +104,7 @@ func (p *Puller) pull(ctx context.Context, r request) (node.LocalImage, error) {
 	p.tell(r, eventPulling, fmt.Sprintf("Pulling image %q", r.Ref))
 	begin := time.Now()
 	got, err := p.flights.do(ctx, o, func(ctx context.Context) (node.LocalImage, error) {
-		return p.config.Runtime.Pull(ctx, r.ref, nil)
+		return p.pullAs(ctx, r.ref, keys)
 	})
 	if err != nil {
 		return node.LocalImage{}, p.notPulled(r, o, err)
@@ -100,6 +112,24 @@ func (p *Puller) pull(ctx context.Context, r request) (node.LocalImage, error) {
 	p.rests.over(o)
 	p.tellPulled(r, got, time.Since(begin))
 	return got.image, nil
+}
+
+// pullAs tries one credential after the other, or pulls as anybody if there is
+// none.
+func (p *Puller) pullAs(ctx context.Context, ref string, keys []credential.Key) (node.LocalImage, error) {
+	if len(keys) == 0 {
+		return p.config.Runtime.Pull(ctx, ref, nil)
+	}
+	var errs []error
+	for _, key := range keys {
+		image, err := p.config.Runtime.Pull(ctx, ref, &key.Credential)
+		var failure *node.Failure
+		if !errors.As(err, &failure) {
+			return image, err
+		}
+		errs = append(errs, err)
+	}
+	return node.LocalImage{}, errors.Join(errs...)
 }
 
 // notPulled is what becomes of a pull that failed. One without an answer is no

@@ -14,6 +14,7 @@ const (
 	eventBackOff       = "BackOff"
 	eventFailed        = "Failed"
 	eventInspectFailed = "InspectFailed"
+	eventNoSecret      = "FailedToRetrieveImagePullSecret"
 )
 
 // said is an error that a status shows word for word.

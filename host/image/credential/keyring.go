@@ -1,0 +1,58 @@
+package credential
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+)
+
+// Key is a credential with where it came from.
+type Key struct {
+	node.Credential
+	Secret *Secret // nil: from the node itself, so every pod may use it
+}
+
+// Secret is the Secret that a key came from.
+type Secret struct {
+	Ref node.ObjectRef
+	UID types.UID
+}
+
+// entry is a key, and the images that it is for.
+type entry struct {
+	pattern pattern
+	key     Key
+}
+
+// Keyring is credentials in the order in which they are tried.
+type Keyring []entry
+
+// String and GoString keep what it holds out of messages: fields that are not
+// exported are printed without asking them.
+func (k Keyring) String() string   { return fmt.Sprintf("%d credentials", len(k)) }
+func (k Keyring) GoString() string { return k.String() }
+
+// sorted puts what says most about an image first.
+func (k Keyring) sorted() Keyring {
+	slices.SortStableFunc(k, func(a, b entry) int { return cmp.Compare(b.pattern.String(), a.pattern.String()) })
+	return k
+}
+
+// For are the credentials for an image, without repetition.
+func (k Keyring) For(ref string) []Key {
+	name := nameOf(ref)
+	var found []Key
+	for _, e := range k {
+		if e.pattern.matches(name) && !slices.ContainsFunc(found, func(f Key) bool { return f.Credential == e.key.Credential }) {
+			found = append(found, e.key)
+		}
+	}
+	return found
+}
+
+// Join tries one keyring after the other.
+func Join(first, second Keyring) Keyring { return slices.Concat(first, second) }

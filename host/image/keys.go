@@ -1,0 +1,67 @@
+package image
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"nodal/host/image/credential"
+	"nodal/node"
+)
+
+// fingerprint tells sets of credentials apart without holding them.
+type fingerprint [sha256.Size]byte
+
+func fingerprintOf(keys []credential.Key) fingerprint {
+	if len(keys) == 0 {
+		return fingerprint{}
+	}
+	sum := sha256.New()
+	for _, key := range keys {
+		c := key.Credential
+		fmt.Fprintf(sum, "%q %q %q %q\n", c.Username, c.Password, c.IdentityToken, c.RegistryToken)
+	}
+	return fingerprint(sum.Sum(nil))
+}
+
+// keys are the credentials for a pull, in the order in which they are tried: the
+// pod's own before the node's.
+func (p *Puller) keys(r request) []credential.Key {
+	own := p.podKeys(r)
+	nodes, err := p.config.Files.Read()
+	if err != nil {
+		p.config.Log.Warn("some registry credentials of the node are left out", "err", err)
+	}
+	return credential.Join(own, nodes).For(r.ref)
+}
+
+// podKeys reads the pod's pull secrets. What is wrong with one is told and does
+// not stop the pull: the image may be everybody's.
+func (p *Puller) podKeys(r request) credential.Keyring {
+	var keys credential.Keyring
+	var wrong []string
+	for _, named := range r.pod.Object.Spec.ImagePullSecrets {
+		if named.Name == "" {
+			continue
+		}
+		found, err := p.secretKeys(node.ObjectRef{Kind: node.Secret, Namespace: r.pod.Object.Namespace, Name: named.Name})
+		if err != nil {
+			wrong = append(wrong, fmt.Sprintf("%s: %v", named.Name, err))
+			continue
+		}
+		keys = credential.Join(keys, found)
+	}
+	if len(wrong) > 0 {
+		p.warn(r, eventNoSecret, fmt.Sprintf("Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed.",
+			strings.Join(wrong, ", ")))
+	}
+	return keys
+}
+
+func (p *Puller) secretKeys(ref node.ObjectRef) (credential.Keyring, error) {
+	object, ok := p.config.Object(ref)
+	if !ok {
+		return nil, node.ErrNotFound
+	}
+	return credential.OfSecret(object.Secret)
+}
