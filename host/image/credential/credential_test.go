@@ -175,7 +175,7 @@ func TestCredentialsShowNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := slices.Concat([]string{out.String(), string(text)}, []string{
-		fmt.Sprint(key), fmt.Sprintf("%+v", key), fmt.Sprintf("%#v", key), fmt.Sprintf("%v %#v", Keyring{{key: key}}, Keyring{{key: key}}), fmt.Sprintf("%s", &key),
+		fmt.Sprint(key), fmt.Sprintf("%+v", key), fmt.Sprintf("%#v", key), fmt.Sprintf("%v %#v", Keyring{{key: key}}, Keyring{{key: key}}), key.String(),
 	})
 	for _, s := range shown {
 		if strings.Contains(s, "hunter2") {
