@@ -21,10 +21,11 @@ export function Overview({ pod }: { pod: Pod }) {
   const inits = spec.initContainers ?? [];
   const containers = spec.containers ?? [];
   const steps = useTimeline(pod);
+  const over = pod.phase === "POD_PHASE_SUCCEEDED" || pod.phase === "POD_PHASE_FAILED";
   return (
     <>
       <section>
-        <Timeline steps={steps} containers={[...inits, ...containers].map((c) => c.name)} accepted={pod.acceptedAt ?? ""} now={pod.phase === "POD_PHASE_SUCCEEDED" || pod.phase === "POD_PHASE_FAILED" ? lastOf(steps, pod) : now.value} />
+        <Timeline steps={steps} containers={[...inits, ...containers].map((c) => c.name)} accepted={pod.acceptedAt ?? ""} now={over ? lastOf(steps, pod) : now.value} whole={over || !pod.ready || (pod.restarts ?? 0) > 0} />
       </section>
       <section>
         <div class="section-head">

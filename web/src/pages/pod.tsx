@@ -157,6 +157,11 @@ function Actions({ pod }: { pod: Pod }) {
       <button type="button" onClick={() => (asked.value = "restart")} disabled={!!pod.deletionDeadline}>
         Restart…
       </button>
+      {own && (
+        <a class="button" href={`${hrefOf("apply")}?from=${encodeURIComponent(`${pod.namespace}/${pod.name}`)}`}>
+          Edit…
+        </a>
+      )}
       <button type="button" class="danger" onClick={() => (asked.value = "delete")} disabled={!own} title={own ? undefined : `The pod comes from ${pod.source}: remove it there`}>
         Delete…
       </button>

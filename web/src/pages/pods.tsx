@@ -20,6 +20,7 @@ const columns: Array<{ id: Column; name: string; class: string }> = [
   { id: "ready", name: "Ready", class: "c-num" },
   { id: "restarts", name: "Restarts", class: "c-num" },
   { id: "age", name: "Age", class: "c-num" },
+  { id: "ip", name: "IP", class: "c-ip" },
   { id: "source", name: "Source", class: "c-source" },
 ];
 
@@ -179,6 +180,7 @@ function PodRow({ pod, index }: { pod: Pod; index: number }) {
       <div role="cell" class="c-num" title={pod.acceptedAt && full(pod.acceptedAt)}>
         {since(pod.acceptedAt, now.value)}
       </div>
+      <div role="cell" class="c-ip">{pod.podIps?.[0]}</div>
       <div role="cell" class="c-source">{pod.source}</div>
     </div>
   );

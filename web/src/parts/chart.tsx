@@ -3,7 +3,7 @@ import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { Step } from "../api/gen";
 import { type Bar, chart, type Lane, ticks } from "../pure/timeline";
-import { span } from "../pure/time";
+import { shortIds, span } from "../pure/time";
 
 const lane = 28;
 const labelWidth = 128;
@@ -13,10 +13,11 @@ interface Props {
   containers: readonly string[];
   accepted: string;
   now: number;
+  whole: boolean; // what matters is not the start
 }
 
-export function Timeline({ steps, containers, accepted, now }: Props) {
-  const zoom = useSignal<"start" | "all">("start");
+export function Timeline({ steps, containers, accepted, now, whole }: Props) {
+  const zoom = useSignal<"start" | "all">(whole ? "all" : "start");
   const width = useSignal(800);
   const box = useRef<HTMLDivElement>(null);
   useSignalEffect(() => {
@@ -92,7 +93,7 @@ function LaneRow({ lane: l, y, x, to, width }: LaneRowProps) {
       ))}
       {l.marks.filter((m) => m.at <= to).map((m) => (
         <path class={m.bad ? "mark bad" : "mark"} d={m.bad ? `M${x(m.at)} ${middle - 8}l5 9h-10z` : `M${x(m.at)} ${middle - 4}l4 4-4 4-4-4z`}>
-          <title>{`${m.label}${m.count > 1 ? ` (${m.count}×)` : ""} at +${span(m.at)}\n${m.detail}`}</title>
+          <title>{`${m.label}${m.count > 1 ? ` (${m.count}×)` : ""} at +${span(m.at)}\n${shortIds(m.detail)}`}</title>
         </path>
       ))}
     </g>
@@ -106,7 +107,7 @@ function BarShape({ bar, from, to, y, cut }: { bar: Bar; from: number; to: numbe
   return (
     <g class={`bar-${bar.kind}${bar.bad ? " bad" : ""}${bar.open || cut ? " open" : ""}`}>
       <rect x={from} y={y - 8} width={width} height={16} rx={Math.min(3, width / 2)}>
-        <title>{`${bar.label}: ${bar.open ? "since" : `${span(bar.to - bar.from)}, from`} +${span(bar.from)}\n${bar.detail}`}</title>
+        <title>{`${bar.label}: ${bar.open ? "since" : `${span(bar.to - bar.from)}, from`} +${span(bar.from)}\n${shortIds(bar.detail)}`}</title>
       </rect>
       {text && text.length * 6.4 + 12 < width && (
         <text x={from + 7} y={y + 4}>

@@ -15,11 +15,30 @@ import type { ApiError } from "../api/request";
 import { placeOf } from "../pure/manifest";
 
 const colours = HighlightStyle.define([
-  { tag: [tags.propertyName, tags.definition(tags.propertyName)], class: "y-key" },
-  { tag: [tags.string, tags.content], class: "y-text" },
-  { tag: [tags.number, tags.bool, tags.null], class: "y-value" },
-  { tag: [tags.comment, tags.meta], class: "y-comment" },
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--accent)" },
+  { tag: [tags.number, tags.bool, tags.null], color: "var(--starting)" },
+  { tag: [tags.comment, tags.meta], color: "var(--muted)" },
 ]);
+
+// The editor lives in a shadow root: there it puts its styles into style sheets
+// made by script, elsewhere into style elements, which the page's policy forbids.
+const look = EditorView.theme({
+  "&": { height: "100%", font: '13px/20px "Plex Mono", ui-monospace, monospace', color: "var(--text)" },
+  "&.cm-focused": { outline: "none" },
+  ".cm-scroller": { font: "inherit" },
+  ".cm-content": { caretColor: "var(--text)", padding: "10px 0" },
+  ".cm-gutters": { background: "var(--raised)", color: "var(--muted)", borderRight: "1px solid var(--line)" },
+  ".cm-lineNumbers .cm-gutterElement": { padding: "0 10px 0 6px" },
+  ".cm-activeLine, .cm-activeLineGutter": { background: "color-mix(in srgb, var(--sunken) 60%, transparent)" },
+  ".cm-cursor": { borderLeftColor: "var(--text)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { background: "var(--accent-soft) !important" },
+  ".cm-tooltip": { background: "var(--raised)", border: "1px solid var(--line-strong)", borderRadius: "6px", color: "var(--text)", overflow: "hidden", maxWidth: "420px" },
+  ".cm-tooltip-autocomplete ul li[aria-selected]": { background: "var(--accent-soft)", color: "var(--text)" },
+  ".cm-completionDetail": { color: "var(--failing)", fontStyle: "normal" },
+  ".cm-completionInfo": { padding: "6px 10px", font: '12.5px/1.5 "Plex Sans", system-ui, sans-serif' },
+  ".cm-diagnostic": { borderLeft: "3px solid var(--failed)", padding: "4px 10px", font: '12.5px/1.5 "Plex Sans", system-ui, sans-serif' },
+  ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--failed) 1px", textUnderlineOffset: "3px" },
+});
 
 interface Props {
   text: string;
@@ -46,6 +65,7 @@ export function Editor({ text, onText, onSubmit, capabilities, violations }: Pro
         yaml(),
         indentUnit.of("  "),
         syntaxHighlighting(colours),
+        look,
         autocompletion({ override: [(context) => complete(context, latest.current.capabilities)] }),
         keymap.of([
           { key: "Mod-Enter", run: () => (latest.current.onSubmit(), true) },
@@ -58,7 +78,8 @@ export function Editor({ text, onText, onSubmit, capabilities, violations }: Pro
         EditorView.updateListener.of((update) => update.docChanged && latest.current.onText(update.state.doc.toString())),
       ],
     });
-    const made = new EditorView({ state, parent: box.current! });
+    const root = box.current!.shadowRoot ?? box.current!.attachShadow({ mode: "open" });
+    const made = new EditorView({ state, parent: root, root });
     view.current = made;
     made.focus();
     return () => made.destroy();

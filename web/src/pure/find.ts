@@ -2,7 +2,7 @@
 import type { Pod } from "../api/gen";
 import { type Health, healthOf, healths, objectOf, readiness } from "./health";
 
-export type Column = "health" | "name" | "ready" | "restarts" | "age" | "source";
+export type Column = "health" | "name" | "ready" | "restarts" | "age" | "ip" | "source";
 
 export interface Wanted {
   text: string;
@@ -32,6 +32,7 @@ const compare: Record<Column, (a: Pod, b: Pod) => number> = {
   ready: (a, b) => share(a) - share(b),
   restarts: (a, b) => (b.restarts ?? 0) - (a.restarts ?? 0),
   age: (a, b) => byText(b.acceptedAt, a.acceptedAt),
+  ip: (a, b) => byText(a.podIps?.[0], b.podIps?.[0]),
   source: (a, b) => byText(a.source, b.source),
 };
 

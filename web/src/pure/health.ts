@@ -55,6 +55,9 @@ export function whyOf(pod: Pod): string {
       }
     }
   }
+  const pull = /^pull image (\S+): (.*)$/s.exec(pod.message ?? "");
+  // The runtime names the image in each layer of its error; the cause is last.
+  if (pull) return `${pull[1]}: ${pull[2]!.split(`${pull[1]}": `).pop()!.replace(/^.*": /s, "")}`;
   if (!pod.message && pod.phase === "POD_PHASE_RUNNING" && !pod.ready) {
     const ready = objectOf(pod).status?.conditions?.find((c) => c.type === "Ready");
     return ready?.message ?? "";
