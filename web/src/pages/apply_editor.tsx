@@ -35,11 +35,16 @@ export function ApplyEditor() {
     void get<ListCapabilitiesResponse>("/v1/node/capabilities").then((answer) => (capabilities.value = answer.capabilities ?? []), () => {});
     void get<ListImagesResponse>("/v1/images").then((answer) => (image.value = imageOf(answer) ?? image.value), () => {});
     const from = pods.value.get(place.value.query.get("from") ?? "");
-    if (from) write(manifestOf(from));
+    if (from) put(manifestOf(from));
   }, []);
+  const turn = useSignal(0);
   const write = (value: string) => {
     text.value = draft = value;
     applied.value = null;
+  };
+  const put = (value: string) => {
+    write(value);
+    turn.value++;
   };
   usePlan(text.value, plan, planning);
   const apply = async (manifest = text.value) => {
@@ -53,7 +58,7 @@ export function ApplyEditor() {
     }
     busy.value = false;
   };
-  const drops = useDrop(write);
+  const drops = useDrop(put);
   const ready = plan.value.outcomes.length > 0 && !plan.value.problem && !planning.value;
   return (
     <div class="page wide apply">
@@ -61,7 +66,7 @@ export function ApplyEditor() {
         <h1>Apply</h1>
         <p class="sub">Paste a manifest or drop a file; several documents in one are applied together or not at all.</p>
         <div class="page-tools">
-          <select aria-label="Examples" value="" onChange={(e) => (write(examples(image.value)[Number(e.currentTarget.value)]!.text), (e.currentTarget.value = ""))}>
+          <select aria-label="Examples" value="" onChange={(e) => (put(examples(image.value)[Number(e.currentTarget.value)]!.text), (e.currentTarget.value = ""))}>
             <option value="" disabled>
               Examples
             </option>
@@ -74,7 +79,7 @@ export function ApplyEditor() {
       </div>
       <div class="apply-columns">
         <div class="apply-editor" {...drops}>
-          <Editor text={text.value} onText={write} onSubmit={() => ready && void apply()} capabilities={capabilities.value} violations={plan.value.violations} />
+          <Editor text={text.value} turn={turn.value} onText={write} onSubmit={() => ready && void apply()} capabilities={capabilities.value} violations={plan.value.violations} />
         </div>
         <div class="apply-plan" aria-live="polite">
           {applied.value ? (
@@ -127,14 +132,14 @@ function usePlan(text: string, plan: { value: Plan }, planning: { value: boolean
 
 const problemOf = (error: unknown): Plan => ({ outcomes: [], problem: messageOf(error), violations: error instanceof ApiError ? error.violations : [] });
 
-function useDrop(write: (text: string) => void) {
+function useDrop(put: (text: string) => void) {
   return {
     onDragOver: (event: DragEvent) => event.preventDefault(),
     onDrop: (event: DragEvent) => {
       const file = event.dataTransfer?.files[0];
       if (!file) return;
       event.preventDefault();
-      void file.text().then(write);
+      void file.text().then(put);
     },
   };
 }
@@ -154,7 +159,7 @@ function PlanView({ plan, text }: { plan: Plan; text: string }) {
       <ul class="violations">
         {plan.violations.map((v) => (
           <li>
-            <code>{v.field.replace(/^document \d+ /, "")}</code>
+            <code>{v.field.replace(/^document \d+ \(([^)]*)\)(: )?/, "$1 · ")}</code>
             <p>{v.description}</p>
           </li>
         ))}

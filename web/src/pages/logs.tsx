@@ -114,8 +114,11 @@ function LogView({ reader, names }: { reader: LogReader; names: string[] }) {
   }, []);
   const onScroll = () => {
     const b = box.current!;
+    // Away from the end is not enough: lines may have come since. Only who
+    // scrolls up wants to stay.
+    if (b.scrollHeight - b.scrollTop - b.clientHeight < rowHeight * 1.5) following.value = true;
+    else if (b.scrollTop < top.value - 1) following.value = false;
     top.value = b.scrollTop;
-    following.value = b.scrollHeight - b.scrollTop - b.clientHeight < rowHeight * 1.5;
   };
   const range = seen(top.value, height.value, rowHeight, count.value, 12);
   const rows: Line[] = [];

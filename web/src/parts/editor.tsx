@@ -36,19 +36,24 @@ const look = EditorView.theme({
   ".cm-tooltip-autocomplete ul li[aria-selected]": { background: "var(--accent-soft)", color: "var(--text)" },
   ".cm-completionDetail": { color: "var(--failing)", fontStyle: "normal" },
   ".cm-completionInfo": { padding: "6px 10px", font: '12.5px/1.5 "Plex Sans", system-ui, sans-serif' },
+  // The library's own pictures are data: addresses, which the policy forbids too.
+  ".cm-lint-marker": { width: "1em", height: "1em" },
+  ".cm-lint-marker-error": { content: "normal", borderRadius: "50%", background: "var(--failed)", width: "8px", height: "8px", margin: "6px auto" },
   ".cm-diagnostic": { borderLeft: "3px solid var(--failed)", padding: "4px 10px", font: '12.5px/1.5 "Plex Sans", system-ui, sans-serif' },
   ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--failed) 1px", textUnderlineOffset: "3px" },
 });
 
 interface Props {
   text: string;
+  /** turn moves when text comes from elsewhere: what is typed may be newer than the text that comes back. */
+  turn: number;
   onText: (text: string) => void;
   onSubmit: () => void;
   capabilities: readonly Capability[];
   violations: ApiError["violations"];
 }
 
-export function Editor({ text, onText, onSubmit, capabilities, violations }: Props) {
+export function Editor({ text, turn, onText, onSubmit, capabilities, violations }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const latest = useRef({ onText, onSubmit, capabilities });
@@ -66,7 +71,7 @@ export function Editor({ text, onText, onSubmit, capabilities, violations }: Pro
         indentUnit.of("  "),
         syntaxHighlighting(colours),
         look,
-        autocompletion({ override: [(context) => complete(context, latest.current.capabilities)] }),
+        autocompletion({ icons: false, override: [(context) => complete(context, latest.current.capabilities)] }),
         keymap.of([
           { key: "Mod-Enter", run: () => (latest.current.onSubmit(), true) },
           ...completionKeymap,
@@ -74,7 +79,7 @@ export function Editor({ text, onText, onSubmit, capabilities, violations }: Pro
           ...defaultKeymap,
           indentWithTab,
         ]),
-        EditorView.contentAttributes.of({ "aria-label": "Manifest" }),
+        EditorView.contentAttributes.of({ "aria-label": "Manifest", tabindex: "0" }),
         EditorView.updateListener.of((update) => update.docChanged && latest.current.onText(update.state.doc.toString())),
       ],
     });
@@ -87,7 +92,7 @@ export function Editor({ text, onText, onSubmit, capabilities, violations }: Pro
   useEffect(() => {
     const v = view.current;
     if (v && v.state.doc.toString() !== text) v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: text } });
-  }, [text]);
+  }, [turn]);
   useEffect(() => {
     const v = view.current;
     if (v) v.dispatch(setDiagnostics(v.state, diagnose(v.state.doc.toString(), violations)));

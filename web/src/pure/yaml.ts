@@ -1,6 +1,6 @@
 // JSON as YAML, for reading: as kubectl would print it.
 
-const plain = /^[A-Za-z_/][\w./:@%+=~-]*( [\w./:@%+=~()-]+)*$/;
+const plain = /^-{0,2}[A-Za-z_/][\w./:@%+=~;-]*( [\w./:@%+=~();-]+)*$/;
 const special = /^(true|false|yes|no|on|off|null|~|y|n)$/i;
 
 function scalar(value: unknown, indent: string): string {
