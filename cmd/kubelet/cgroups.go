@@ -61,6 +61,16 @@ func (a *agent) cgroupParent() func(*corev1.Pod) string {
 // configuration names one: apart from those of other nodes on the machine.
 func ownPods(root string) string { return "kubepods-" + hostruntime.ID(root) }
 
+// cleanCgroups removes the cgroups of the pods of the agent's own containerd. Those
+// below a cgroup that the configuration names may be another node's too.
+func cleanCgroups(ctx context.Context, root string) error {
+	mounts, err := cgroup.FindMounts()
+	if err != nil {
+		return nil // where there are no cgroups, none is left
+	}
+	return cgroup.Clean(ctx, cgroup.Config{Mounts: mounts, Name: ownPods(root)})
+}
+
 // podCgroups are the cgroups of pods. Who makes cgroups is the runtime's to say, so
 // they are opened when they are first needed: then it answers.
 type podCgroups struct {

@@ -107,7 +107,10 @@ func runClean(args []string, c console) int {
 }
 
 func clean(ctx context.Context, root string) error {
-	if err := hostruntime.Clean(ctx, hostruntime.Config{RootDir: root, PodCgroup: "/" + ownPods(root)}); err != nil {
+	if err := hostruntime.Clean(ctx, hostruntime.Config{RootDir: root}); err != nil {
+		return err
+	}
+	if err := cleanCgroups(ctx, root); err != nil {
 		return err
 	}
 	// What is mounted for pods is not the node's to remove.

@@ -23,6 +23,7 @@
 //	files.go         directories and files
 //	systemd.go       slices, on top of these
 //	remove.go        end what is left in a cgroup, and remove it
+//	clean.go         remove all of them
 //
 // Start reading at Tree.SetUp in tree.go.
 package cgroup

@@ -43,9 +43,8 @@ type entry struct {
 	cpu   int64 // that it asks for, in thousandths
 }
 
-// Open prepares the cgroups that pods share. The pods given are those that this
-// node has already: they count until they are torn down.
-func Open(ctx context.Context, c Config, pods []*corev1.Pod) (*Tree, error) {
+// newTree only says where everything is.
+func newTree(c Config) *Tree {
 	t := &Tree{
 		mounts: c.Mounts, root: parseRoot(c.Root).child(cmp.Or(c.Name, "kubepods")),
 		whole: c.Whole, pods: map[types.UID]entry{},
@@ -53,6 +52,13 @@ func Open(ctx context.Context, c Config, pods []*corev1.Pod) (*Tree, error) {
 	if c.Systemd {
 		t.systemd = newSystemd(c.Mounts.Version)
 	}
+	return t
+}
+
+// Open prepares the cgroups that pods share. The pods given are those that this
+// node has already: they count until they are torn down.
+func Open(ctx context.Context, c Config, pods []*corev1.Pod) (*Tree, error) {
+	t := newTree(c)
 	for _, pod := range pods {
 		t.pods[pod.UID] = entryOf(pod)
 	}

@@ -34,7 +34,7 @@ func Clean(ctx context.Context, c Config) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if err := l.clean(ctx, cgroupDirs(c.PodCgroup)); err != nil {
+	if err := l.clean(ctx); err != nil {
 		return fmt.Errorf("clean the runtime: %w", err)
 	}
 	return nil
@@ -42,8 +42,8 @@ func Clean(ctx context.Context, c Config) error {
 
 // clean goes on after a failure, so that one thing that is stuck keeps only
 // itself. But files stay until nothing is mounted among them.
-func (l layout) clean(ctx context.Context, pods []string) error {
-	groups := append(l.containerCgroups(), pods...) // known from files, so look first
+func (l layout) clean(ctx context.Context) error {
+	groups := l.containerCgroups() // known from files, so look first
 	err := errors.Join(
 		l.stopDaemons(ctx),
 		l.killAll(ctx, groups),

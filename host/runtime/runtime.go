@@ -31,7 +31,6 @@ type Config struct {
 	SandboxImage string
 	CgroupDriver string         // "cgroupfs" or "systemd"; what the machine uses if empty
 	PodCIDRs     []netip.Prefix // one for each family; free ones if empty
-	PodCgroup    string         // that pods are in, from the top of the tree; only Clean uses it
 
 	Log  *slog.Logger
 	Tell func(Event) // called from one goroutine at a time; may be nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ type node struct {
 	events chan runtime.Event
 	cri    runtimeapi.RuntimeServiceClient
 	images runtimeapi.ImageServiceClient
+	driver string // of cgroups, once it has started
 }
 
 // onBoth runs a test on the programs of the host, and on the bundle if this
@@ -64,6 +66,9 @@ func newNodeBeside(t *testing.T, rt *rig.Runtime) *node {
 	t.Cleanup(func() {
 		if err := runtime.Clean(context.Background(), n.config); err != nil {
 			t.Errorf("clean: %v", err)
+		}
+		if n.driver == "systemd" {
+			_ = exec.Command("systemctl", "stop", n.slice()).Run() // fails if no pod was made; what is left is looked for
 		}
 		n.wantNothing(before)
 	})
@@ -103,6 +108,7 @@ func (n *node) start() *runtime.Runtime {
 		n.t.Fatalf("start: %v", err)
 	}
 	n.t.Logf("started in %v", time.Since(begin).Round(time.Millisecond))
+	n.driver = r.CgroupDriver()
 	return r
 }
 
@@ -115,7 +121,7 @@ func (n *node) pod(name string, ports ...*runtimeapi.PortMapping) (sandbox, cont
 		Hostname:     name,
 		LogDirectory: n.config.RootDir + "/runtime/logs",
 		PortMappings: ports,
-		Linux:        &runtimeapi.LinuxPodSandboxConfig{CgroupParent: "/kubepods-nodal-runtime/pod" + name},
+		Linux:        &runtimeapi.LinuxPodSandboxConfig{CgroupParent: n.cgroup(name)},
 	}
 	begin := time.Now()
 	s, err := n.cri.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: config})
@@ -143,6 +149,18 @@ func (n *node) pod(name string, ports ...*runtimeapi.PortMapping) (sandbox, cont
 	n.t.Logf("pod %s in %v", name, time.Since(begin).Round(time.Millisecond))
 	return s.PodSandboxId, c.ContainerId
 }
+
+// cgroup is what an agent would have made for a pod.
+func (n *node) cgroup(pod string) string {
+	if n.driver == "systemd" {
+		return n.slice()
+	}
+	return "/kubepods-nodal-runtime/pod" + pod
+}
+
+// slice holds the pods where systemd makes cgroups. It makes this one with the first
+// of them, and keeps it.
+func (n *node) slice() string { return "nodaltest" + runtime.ID(n.config.RootDir)[:8] + ".slice" }
 
 // namespace is the network namespace of a pod.
 func (n *node) namespace(sandbox string) string {

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Builds what tests take into the machine, in the directory given: nothing is
-# compiled in there.
+# build.sh DIRECTORY PACKAGE...
+#
+# Builds what tests of packages take into the machine: nothing is compiled there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 into=$1
@@ -12,5 +13,5 @@ go build -tags bundle -trimpath -o "$into/kubelet" ./cmd/kubelet
 go build -trimpath -ldflags='-s -w' -o "$into/probe" ./test/rig/testimage
 go build -modfile=test/tools/go.mod -o "$into/grpcurl" github.com/fullstorydev/grpcurl/cmd/grpcurl
 for package in "$@"; do
-  go test -c -tags bundle -trimpath -ldflags='-s -w' -o "$into/$package.test" "./test/$package"
+  go test -c -tags bundle -trimpath -ldflags='-s -w' -o "$into/${package//\//-}.test" "./$package"
 done

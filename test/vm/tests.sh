@@ -1,8 +1,8 @@
 #!/bin/bash
 # tests.sh [--systemd] [--timeout SECONDS] PACKAGE[:TESTS]...
 #
-# Runs tests of packages below test/ on cgroup v2, on the runtime that the
-# kubelet brings along: each package in a machine of its own, and all of its
+# Runs tests of packages, such as test/e2e, on cgroup v2 and on the runtime that
+# the kubelet brings along: each package in a machine of its own, and all of its
 # tests or those that the expression chooses. With --systemd it is systemd that
 # makes the cgroups.
 set -uo pipefail
@@ -28,8 +28,8 @@ export NODAL_RIG_BUNDLE=$PWD/host/runtime/embedded
 # run PACKAGE TESTS: tests find their files beside their source.
 run() {
   test/vm/run.sh "${first[@]}" --timeout "$timeout" \
-    "cd test/$1 && $built/$1.test -test.v=test2json -test.timeout=${timeout}s -test.run='$2'" |
-    go tool test2json -t -p "nodal/test/$1 (cgroup v2, ${NODAL_CGROUP_DRIVER:-cgroupfs})"
+    "cd $1 && $built/${1//\//-}.test -test.v=test2json -test.timeout=${timeout}s -test.run='$2'" |
+    go tool test2json -t -p "nodal/$1 (cgroup v2, ${NODAL_CGROUP_DRIVER:-cgroupfs})"
 }
 status=0
 for tests in "$@"; do
