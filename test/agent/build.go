@@ -68,15 +68,46 @@ func Grpcurl() (string, error) {
 	if path := os.Getenv(GrpcurlEnv); path != "" {
 		return filepath.Abs(path)
 	}
-	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	root, err := repository()
 	if err != nil {
-		return "", fmt.Errorf("find the repository: %w", err)
+		return "", err
 	}
-	tools := filepath.Join(strings.TrimSpace(string(root)), "test/tools/go.mod")
+	tools := filepath.Join(root, "test/tools/go.mod")
 	// -n builds the tool and names it instead of running it.
 	path, err := exec.Command("go", "tool", "-modfile="+tools, "-n", "grpcurl").Output()
 	if err != nil {
 		return "", fmt.Errorf("build grpcurl: %w", err)
 	}
 	return strings.TrimSpace(string(path)), nil
+}
+
+// RegistryEnv names a registry that is built already.
+const RegistryEnv = "NODAL_REGISTRY"
+
+// Registry returns the path of the registry that NODAL_REGISTRY names, or else of
+// one that it builds into dir from a module of its own.
+func Registry(dir string) (string, error) {
+	if path := os.Getenv(RegistryEnv); path != "" {
+		return filepath.Abs(path)
+	}
+	root, err := repository()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "registry")
+	build := exec.Command("go", "build", "-trimpath", "-o", path, ".")
+	build.Dir, build.Env = filepath.Join(root, "test/registry"), append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the registry: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// repository is the directory of the agent's module.
+func repository() (string, error) {
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the repository: %w", err)
+	}
+	return strings.TrimSpace(string(root)), nil
 }
