@@ -16,9 +16,18 @@ import (
 // Images are the images on the machine.
 type Images interface {
 	List(context.Context) ([]node.LocalImage, error)
+	// PrunePlan says what Prune would remove; Prune answers what it has removed.
+	PrunePlan(context.Context) ([]PrunedImage, error)
+	Prune(context.Context) ([]PrunedImage, error)
 	// Import reads a tarball and has its images ready for pods. A name stands for
 	// the tarball's own. Tell is called now and then, by the calling goroutine.
 	Import(ctx context.Context, tarball io.Reader, name string, tell func(ImportProgress)) ([]ImportedImage, error)
+}
+
+// PrunedImage is an image that goes, and why.
+type PrunedImage struct {
+	Image node.LocalImage
+	Why   string
 }
 
 // ImportProgress is how far an import has come.
@@ -55,11 +64,33 @@ func (s *imageService) ListImages(ctx context.Context, _ *nodev1.ListImagesReque
 	}
 	reply := &nodev1.ListImagesResponse{}
 	for _, i := range images {
-		reply.Images = append(reply.Images, &nodev1.Image{
-			Id: i.ID, References: i.References, Digests: i.Digests, Size: i.Size, Pinned: i.Pinned,
-		})
+		reply.Images = append(reply.Images, shownImage(i))
 	}
 	return reply, nil
+}
+
+func shownImage(i node.LocalImage) *nodev1.Image {
+	return &nodev1.Image{Id: i.ID, References: i.References, Digests: i.Digests, Size: i.Size, Pinned: i.Pinned}
+}
+
+// GetPrunePlan says what PruneImages would remove.
+func (s *imageService) GetPrunePlan(ctx context.Context, _ *nodev1.GetPrunePlanRequest) (*nodev1.GetPrunePlanResponse, error) {
+	images, err := s.images.PrunePlan(ctx)
+	return &nodev1.GetPrunePlanResponse{Images: shownPruned(images)}, err
+}
+
+// PruneImages removes what nothing uses.
+func (s *imageService) PruneImages(ctx context.Context, _ *nodev1.PruneImagesRequest) (*nodev1.PruneImagesResponse, error) {
+	images, err := s.images.Prune(ctx)
+	return &nodev1.PruneImagesResponse{Images: shownPruned(images)}, err
+}
+
+func shownPruned(images []PrunedImage) []*nodev1.PrunedImage {
+	var shown []*nodev1.PrunedImage
+	for _, i := range images {
+		shown = append(shown, &nodev1.PrunedImage{Image: shownImage(i.Image), Reason: i.Why})
+	}
+	return shown
 }
 
 // ImportImages passes the client's stream on as one tarball.

@@ -35,6 +35,16 @@ var _ Images = (*scriptedImages)(nil)
 
 func (i *scriptedImages) List(context.Context) ([]node.LocalImage, error) { return i.listed, nil }
 
+func (i *scriptedImages) PrunePlan(context.Context) ([]PrunedImage, error) {
+	return []PrunedImage{{Image: i.listed[0], Why: "nothing uses it"}}, nil
+}
+
+func (i *scriptedImages) Prune(ctx context.Context) ([]PrunedImage, error) {
+	pruned, err := i.PrunePlan(ctx)
+	i.listed = nil
+	return pruned, err
+}
+
 func (i *scriptedImages) Import(_ context.Context, tarball io.Reader, name string, tell func(ImportProgress)) ([]ImportedImage, error) {
 	i.named = name
 	if i.begin != nil {
@@ -62,6 +72,21 @@ func TestImagesAreListed(t *testing.T) {
 		if got.status != http.StatusOK || !strings.Contains(strings.ReplaceAll(got.body, " ", ""), want) {
 			t.Errorf("got %d %s, want 200 with %s", got.status, got.body, want)
 		}
+	}
+}
+
+func TestImagesArePrunedAsPlanned(t *testing.T) {
+	images := &scriptedImages{listed: []node.LocalImage{{ID: "sha256:a", References: []string{"app:1"}, Size: 7}}}
+	n := newNode(t, withImages(images))
+	const want = `{"images":[{"image":{"id":"sha256:a","references":["app:1"],"size":"7"},"reason":"nothingusesit"}]}`
+	for _, ask := range [][2]string{{"GET", "/v1/images:prunePlan"}, {"POST", "/v1/images:prune"}} {
+		got := n.do(t, ask[0], ask[1], "")
+		if text := strings.ReplaceAll(strings.TrimSpace(got.body), " ", ""); got.status != http.StatusOK || text != want {
+			t.Errorf("%s: got %d %s, want 200 %s", ask, got.status, text, want)
+		}
+	}
+	if images.listed != nil {
+		t.Error("nothing was removed")
 	}
 }
 

@@ -67,6 +67,8 @@ func routes(r *rest, k *kubelet) []route {
 		{"GET", "/v1/events:watch", auth.Read, listenFull, r.watchEvents},
 		{"GET", "/v1/images", auth.Read, listenFull, r.unary},
 		{"POST", "/v1/images:import", auth.Write, listenFull, r.importImages},
+		{"POST", "/v1/images:prune", auth.Write, listenFull, r.unary},
+		{"GET", "/v1/images:prunePlan", auth.Read, listenFull, r.unary},
 		{"DELETE", "/v1/manifests", auth.Write, listenFull, r.unary},
 		{"POST", "/v1/manifests", auth.Write, listenFull, r.unary},
 		{"POST", "/v1/manifests:plan", auth.Read, listenFull, r.unary},

@@ -44,23 +44,24 @@ func sideways() int { return max(4, 2*goruntime.NumCPU()) }
 
 // agent is all the parts of the daemon, put together.
 type agent struct {
-	cfg     *config.Config
-	log     *slog.Logger
-	started time.Time
-	machine machine
-	site    node.Site
-	offer   admit.Node
-	whole   limit.Limits // of all pods together
-	state   *state
-	sources *node.Sources
-	origins []podSource
-	runtime *runtime
-	puller  *image.Puller
-	own     *ownRuntime // nil: the runtime is somebody else's
-	files   podFiles
-	cgroups *podCgroups // nil: pods have none of their own
-	volumes *volume.Tree
-	guard   *auth.Authenticator // of the API
+	cfg       *config.Config
+	log       *slog.Logger
+	started   time.Time
+	machine   machine
+	site      node.Site
+	offer     admit.Node
+	whole     limit.Limits // of all pods together
+	state     *state
+	sources   *node.Sources
+	origins   []podSource
+	runtime   *runtime
+	puller    *image.Puller
+	collector *reconciler.Collector // of images
+	own       *ownRuntime           // nil: the runtime is somebody else's
+	files     podFiles
+	cgroups   *podCgroups // nil: pods have none of their own
+	volumes   *volume.Tree
+	guard     *auth.Authenticator // of the API
 
 	supervisor notify.Supervisor
 }
@@ -143,6 +144,7 @@ func (a *agent) reachRuntime(ctx context.Context) error {
 		return err
 	}
 	a.runtime = &runtime{Runtime: client, links: logLinks{a.files.logs, a.log}}
+	a.collector = a.newCollector()
 	a.puller = image.New(image.Config{
 		Runtime: client, Parallel: a.cfg.Images.Parallel, PerSecond: a.cfg.Images.PerSecond, Burst: a.cfg.Images.Burst,
 		Object: a.state.store.Object, Files: credentialFiles(a.cfg.Dirs.Root), Log: a.log, Tell: a.state.events.Add,
@@ -265,6 +267,10 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 		return nil
 	})
 	group.Go(func() error { return a.rotateLogs(ctx) })
+	group.Go(func() error {
+		a.collector.Run(ctx)
+		return nil
+	})
 	return r.Looked()
 }
 

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"nodal/host/cri"
 	"nodal/host/image/credential"
 	"nodal/host/registry"
 	"nodal/node"
+	"nodal/reconciler"
+	"nodal/reconciler/gc"
 	"nodal/server"
 )
 
@@ -22,12 +25,13 @@ type imagePuller interface {
 // images are what the runtime has, and what the node's own registry has for it.
 type images struct {
 	runtime  imagePuller
+	unused   *reconciler.Collector
 	endpoint string
 	store    *registry.Store // nil: the runtime is not the agent's, and does not ask here
 }
 
 func (a *agent) images() *images {
-	i := &images{runtime: a.runtime, endpoint: a.cfg.Runtime.Endpoint}
+	i := &images{runtime: a.runtime, unused: a.collector, endpoint: a.cfg.Runtime.Endpoint}
 	if a.own != nil {
 		i.store = a.own.images
 	}
@@ -46,10 +50,37 @@ func credentialFiles(root string) credential.Files {
 var (
 	_ imagePuller   = (*cri.Runtime)(nil)
 	_ server.Images = (*images)(nil)
+
+	_ reconciler.LocalImages = (*cri.Runtime)(nil)
 )
 
 func (i *images) List(ctx context.Context) ([]node.LocalImage, error) {
 	return i.runtime.ListImages(ctx)
+}
+
+func (i *images) PrunePlan(ctx context.Context) ([]server.PrunedImage, error) {
+	return pruned(i.unused.PrunePlan(ctx))
+}
+
+func (i *images) Prune(ctx context.Context) ([]server.PrunedImage, error) {
+	return pruned(i.unused.Prune(ctx))
+}
+
+func pruned(removals []gc.Removal, err error) ([]server.PrunedImage, error) {
+	var shown []server.PrunedImage
+	for _, r := range removals {
+		shown = append(shown, server.PrunedImage(r))
+	}
+	return shown, err
+}
+
+// newCollector gives up images as the configuration asks for.
+func (a *agent) newCollector() *reconciler.Collector {
+	c := a.cfg.Images
+	return &reconciler.Collector{
+		Store: a.state.store, Images: a.runtime, Events: a.state.events, Log: a.log, Clock: time.Now,
+		Policy: gc.Policy{High: c.HighPercent, Low: c.LowPercent, MinAge: c.MinAge, MaxAge: c.MaxAge},
+	}
 }
 
 // Import keeps a tarball's images in the node's registry and has the runtime pull

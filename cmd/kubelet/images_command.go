@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -23,6 +24,7 @@ import (
 const imagesUsage = `Usage:
   kubelet images list [flags]          list the images on the node
   kubelet images import [flags] FILE   take in the images of a tarball; - reads it from standard input
+  kubelet images prune [flags]         remove the images that nothing uses
 
 The tarball is what docker save or podman save write, or holds an OCI layout;
 it may be compressed by gzip or zstd.
@@ -41,6 +43,7 @@ type imagesCommand struct {
 	console
 	client nodev1.ImagesServiceClient
 	name   string // for the one image of a tarball
+	dryRun bool   // prune shows what it would do
 }
 
 // runImages runs "kubelet images ...".
@@ -51,6 +54,7 @@ func runImages(args []string, c console) int {
 	flags.Usage = func() { fmt.Fprint(c.err, imagesUsage, flags.FlagUsages()) }
 	socket := flags.String("socket", config.DefaultSocket, "unix socket `path` of the node API")
 	flags.StringVar(&cmd.name, "name", "", "import: how to call the one image, such as `registry/app:1`, instead of what the tarball calls it")
+	flags.BoolVar(&cmd.dryRun, "dry-run", false, "prune: list what would be removed, and remove nothing")
 	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
 		return 0
 	} else if err != nil {
@@ -82,6 +86,8 @@ func (imagesCommand) choose(words []string) (func(*imagesCommand, context.Contex
 	switch {
 	case len(words) == 1 && words[0] == "list":
 		return (*imagesCommand).list, true
+	case len(words) == 1 && words[0] == "prune":
+		return (*imagesCommand).prune, true
 	case len(words) == 2 && words[0] == "import":
 		return func(cmd *imagesCommand, ctx context.Context) error { return cmd.importFile(ctx, words[1]) }, true
 	}
@@ -105,6 +111,31 @@ func (cmd *imagesCommand) list(ctx context.Context) error {
 		}
 	}
 	return table.Flush()
+}
+
+func (cmd *imagesCommand) prune(ctx context.Context) error {
+	var images []*nodev1.PrunedImage
+	if cmd.dryRun {
+		reply, err := cmd.client.GetPrunePlan(ctx, &nodev1.GetPrunePlanRequest{})
+		if err != nil {
+			return err
+		}
+		images = reply.GetImages()
+	} else {
+		reply, err := cmd.client.PruneImages(ctx, &nodev1.PruneImagesRequest{})
+		if err != nil {
+			return err
+		}
+		images = reply.GetImages()
+	}
+	var sum int64
+	for _, i := range images {
+		image := i.GetImage()
+		sum += image.GetSize()
+		fmt.Fprintf(cmd.out, "%s %s %s: %s\n", image.GetId(), strings.Join(image.GetReferences(), " "), mebibytes(image.GetSize()), i.GetReason())
+	}
+	fmt.Fprintf(cmd.out, "%d images, %s\n", len(images), mebibytes(sum))
+	return nil
 }
 
 func (cmd *imagesCommand) importFile(ctx context.Context, path string) error {

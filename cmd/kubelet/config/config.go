@@ -68,6 +68,10 @@ type Images struct {
 	Parallel  int     // pulls at a time; zero: no bound
 	PerSecond float64 // pulls that begin in a second; zero: no bound
 	Burst     int     // of those, how many at once
+
+	HighPercent, LowPercent int           // of the disk: above the first it is cleared down to the second
+	MinAge                  time.Duration // younger images stay
+	MaxAge                  time.Duration // images unused for longer go; zero: none do for that
 }
 
 // Cgroups says how pods are held to what they ask for.

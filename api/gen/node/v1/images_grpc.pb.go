@@ -21,6 +21,8 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	ImagesService_ListImages_FullMethodName   = "/node.v1.ImagesService/ListImages"
 	ImagesService_ImportImages_FullMethodName = "/node.v1.ImagesService/ImportImages"
+	ImagesService_GetPrunePlan_FullMethodName = "/node.v1.ImagesService/GetPrunePlan"
+	ImagesService_PruneImages_FullMethodName  = "/node.v1.ImagesService/PruneImages"
 )
 
 // ImagesServiceClient is the client API for ImagesService service.
@@ -37,6 +39,12 @@ type ImagesServiceClient interface {
 	// last message, the result, has come. Over HTTP the tarball is the body as it
 	// stands, and each message a line.
 	ImportImages(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportImagesRequest, ImportImagesResponse], error)
+	// GetPrunePlan says what PruneImages would remove, and removes nothing.
+	GetPrunePlan(ctx context.Context, in *GetPrunePlanRequest, opts ...grpc.CallOption) (*GetPrunePlanResponse, error)
+	// PruneImages removes every image that nothing uses and the runtime has not
+	// pinned, however full the disk is. What was imported comes back when a pod
+	// needs it.
+	PruneImages(ctx context.Context, in *PruneImagesRequest, opts ...grpc.CallOption) (*PruneImagesResponse, error)
 }
 
 type imagesServiceClient struct {
@@ -70,6 +78,26 @@ func (c *imagesServiceClient) ImportImages(ctx context.Context, opts ...grpc.Cal
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ImagesService_ImportImagesClient = grpc.BidiStreamingClient[ImportImagesRequest, ImportImagesResponse]
 
+func (c *imagesServiceClient) GetPrunePlan(ctx context.Context, in *GetPrunePlanRequest, opts ...grpc.CallOption) (*GetPrunePlanResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetPrunePlanResponse)
+	err := c.cc.Invoke(ctx, ImagesService_GetPrunePlan_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *imagesServiceClient) PruneImages(ctx context.Context, in *PruneImagesRequest, opts ...grpc.CallOption) (*PruneImagesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PruneImagesResponse)
+	err := c.cc.Invoke(ctx, ImagesService_PruneImages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ImagesServiceServer is the server API for ImagesService service.
 // All implementations must embed UnimplementedImagesServiceServer
 // for forward compatibility.
@@ -84,6 +112,12 @@ type ImagesServiceServer interface {
 	// last message, the result, has come. Over HTTP the tarball is the body as it
 	// stands, and each message a line.
 	ImportImages(grpc.BidiStreamingServer[ImportImagesRequest, ImportImagesResponse]) error
+	// GetPrunePlan says what PruneImages would remove, and removes nothing.
+	GetPrunePlan(context.Context, *GetPrunePlanRequest) (*GetPrunePlanResponse, error)
+	// PruneImages removes every image that nothing uses and the runtime has not
+	// pinned, however full the disk is. What was imported comes back when a pod
+	// needs it.
+	PruneImages(context.Context, *PruneImagesRequest) (*PruneImagesResponse, error)
 	mustEmbedUnimplementedImagesServiceServer()
 }
 
@@ -99,6 +133,12 @@ func (UnimplementedImagesServiceServer) ListImages(context.Context, *ListImagesR
 }
 func (UnimplementedImagesServiceServer) ImportImages(grpc.BidiStreamingServer[ImportImagesRequest, ImportImagesResponse]) error {
 	return status.Error(codes.Unimplemented, "method ImportImages not implemented")
+}
+func (UnimplementedImagesServiceServer) GetPrunePlan(context.Context, *GetPrunePlanRequest) (*GetPrunePlanResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetPrunePlan not implemented")
+}
+func (UnimplementedImagesServiceServer) PruneImages(context.Context, *PruneImagesRequest) (*PruneImagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PruneImages not implemented")
 }
 func (UnimplementedImagesServiceServer) mustEmbedUnimplementedImagesServiceServer() {}
 func (UnimplementedImagesServiceServer) testEmbeddedByValue()                       {}
@@ -146,6 +186,42 @@ func _ImagesService_ImportImages_Handler(srv interface{}, stream grpc.ServerStre
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ImagesService_ImportImagesServer = grpc.BidiStreamingServer[ImportImagesRequest, ImportImagesResponse]
 
+func _ImagesService_GetPrunePlan_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPrunePlanRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ImagesServiceServer).GetPrunePlan(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ImagesService_GetPrunePlan_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ImagesServiceServer).GetPrunePlan(ctx, req.(*GetPrunePlanRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ImagesService_PruneImages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PruneImagesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ImagesServiceServer).PruneImages(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ImagesService_PruneImages_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ImagesServiceServer).PruneImages(ctx, req.(*PruneImagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ImagesService_ServiceDesc is the grpc.ServiceDesc for ImagesService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -156,6 +232,14 @@ var ImagesService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListImages",
 			Handler:    _ImagesService_ListImages_Handler,
+		},
+		{
+			MethodName: "GetPrunePlan",
+			Handler:    _ImagesService_GetPrunePlan_Handler,
+		},
+		{
+			MethodName: "PruneImages",
+			Handler:    _ImagesService_PruneImages_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -1,0 +1,80 @@
+package cri
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/node"
+)
+
+// RemoveImage gives up an image under all its names. One that is not there is no
+// error.
+func (r *Runtime) RemoveImage(ctx context.Context, id string) error {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	_, err := r.images.RemoveImage(ctx, &runtimeapi.RemoveImageRequest{Image: &runtimeapi.ImageSpec{Image: id}})
+	if err != nil && !missing(err) {
+		return explain(err, "remove image "+id)
+	}
+	return nil
+}
+
+// ImagesInUse names what containers are made from, running or not, and the image
+// of sandboxes, where the runtime tells it.
+func (r *Runtime) ImagesInUse(ctx context.Context) (map[string]bool, error) {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	reply, err := r.runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{})
+	if err != nil {
+		return nil, explain(err, "list containers")
+	}
+	used := map[string]bool{}
+	for _, c := range reply.GetContainers() {
+		used[c.GetImageId()], used[c.GetImageRef()], used[c.GetImage().GetImage()] = true, true, true
+	}
+	sandbox, err := r.sandboxImage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	used[sandbox] = true
+	delete(used, "")
+	return used, nil
+}
+
+// sandboxImage is what containerd says of its configuration, which newer ones need
+// not: they pin the image.
+func (r *Runtime) sandboxImage(ctx context.Context) (string, error) {
+	reply, err := r.runtime.Status(ctx, &runtimeapi.StatusRequest{Verbose: true})
+	if err != nil {
+		return "", explain(err, "ask the runtime's configuration")
+	}
+	var config struct {
+		SandboxImage string `json:"sandboxImage"`
+	}
+	// Another runtime puts there what it likes.
+	_ = json.Unmarshal([]byte(reply.GetInfo()["config"]), &config)
+	return config.SandboxImage, nil
+}
+
+// ImageDisk is how much room there is where the runtime keeps images.
+func (r *Runtime) ImageDisk(ctx context.Context) (capacity, available int64, err error) {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	reply, err := r.images.ImageFsInfo(ctx, &runtimeapi.ImageFsInfoRequest{})
+	if err != nil {
+		return 0, 0, explain(err, "ask where images lie")
+	}
+	if len(reply.GetImageFilesystems()) == 0 {
+		return 0, 0, fmt.Errorf("ask where images lie: the runtime does not say: %w", node.ErrUnsupported)
+	}
+	path := reply.GetImageFilesystems()[0].GetFsId().GetMountpoint()
+	var disk unix.Statfs_t
+	if err := unix.Statfs(path, &disk); err != nil {
+		return 0, 0, fmt.Errorf("ask how full %s is: %w", path, err)
+	}
+	return int64(disk.Blocks) * disk.Bsize, int64(disk.Bavail) * disk.Bsize, nil
+}

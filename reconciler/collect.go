@@ -1,0 +1,175 @@
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"nodal/node"
+	"nodal/reconciler/gc"
+)
+
+// LocalImages are the images on the machine, as far as they may have to go.
+type LocalImages interface {
+	ListImages(context.Context) ([]node.LocalImage, error)
+	// ImagesInUse names, by id or reference, what containers and sandboxes are made from.
+	ImagesInUse(context.Context) (map[string]bool, error)
+	RemoveImage(ctx context.Context, id string) error
+	// ImageDisk is how much room there is where images lie.
+	ImageDisk(context.Context) (capacity, available int64, err error)
+}
+
+// collectEvery is how often images are looked at, as upstream has it.
+const collectEvery = 5 * time.Minute
+
+// Collector gives up images that nobody needs. What it knows of their use it has
+// seen itself: after a restart every image counts as new.
+type Collector struct {
+	Store  *node.Store
+	Images LocalImages
+	Policy gc.Policy
+	Events *node.Events
+	Log    *slog.Logger
+	Clock  func() time.Time
+
+	mu   sync.Mutex
+	seen map[string]*sightings // by image id
+}
+
+// sightings are when an image was seen first, and in use last.
+type sightings struct{ first, used time.Time }
+
+// Run looks at the images now and then until the context ends.
+func (c *Collector) Run(ctx context.Context) {
+	ticker := time.NewTicker(collectEvery)
+	defer ticker.Stop()
+	for {
+		if err := c.round(ctx); err != nil && ctx.Err() == nil {
+			c.Log.Warn("cannot give up images", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// round does what the policy asks for.
+func (c *Collector) round(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	images, err := c.look(ctx)
+	if err != nil {
+		return err
+	}
+	capacity, available, err := c.Images.ImageDisk(ctx)
+	if err != nil {
+		return err
+	}
+	plan := gc.Images(images, gc.Disk{Capacity: capacity, Available: available}, c.Policy, c.Clock())
+	if plan.Short > 0 {
+		c.tell(true, "FreeDiskSpaceFailed", fmt.Sprintf("the images' disk is too full: %d more bytes should be free, and no image may go for them", plan.Short))
+	}
+	_, err = c.remove(ctx, plan)
+	return err
+}
+
+// PrunePlan says what Prune would remove.
+func (c *Collector) PrunePlan(ctx context.Context) ([]gc.Removal, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	images, err := c.look(ctx)
+	return gc.Unused(images).Removals, err
+}
+
+// Prune removes all images that nothing uses, and answers which.
+func (c *Collector) Prune(ctx context.Context) ([]gc.Removal, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	images, err := c.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.remove(ctx, gc.Unused(images))
+}
+
+// look brings what was seen of the images up to date.
+func (c *Collector) look(ctx context.Context) ([]gc.Image, error) {
+	local, err := c.Images.ListImages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	busy, err := c.Images.ImagesInUse(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.addPromised(busy)
+	now, seen := c.Clock(), map[string]*sightings{}
+	var images []gc.Image
+	for _, i := range local {
+		known, ok := c.seen[i.ID]
+		if !ok {
+			known = &sightings{first: now}
+		}
+		used := uses(busy, i)
+		if used {
+			known.used = now
+		}
+		seen[i.ID] = known
+		images = append(images, gc.Image{LocalImage: i, Seen: known.first, Used: known.used, Busy: used})
+	}
+	c.seen = seen
+	return images, nil
+}
+
+// addPromised adds what was made ready for containers that are not made yet.
+func (c *Collector) addPromised(busy map[string]bool) {
+	views, _ := c.Store.Views()
+	for _, v := range views {
+		if v.Got == nil || v.Slot == nil || v.Slot.Result != nil {
+			continue
+		}
+		for image := range maps.Values(v.Got.Images) {
+			busy[image.ID] = true
+		}
+	}
+}
+
+// uses says whether an image is among those in use, by whatever name.
+func uses(busy map[string]bool, i node.LocalImage) bool {
+	if busy[i.ID] {
+		return true
+	}
+	for _, names := range [][]string{i.References, i.Digests} {
+		for _, name := range names {
+			if busy[name] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// remove goes on after a failure: the next image may go.
+func (c *Collector) remove(ctx context.Context, plan gc.Plan) (removed []gc.Removal, err error) {
+	var errs []error
+	for _, r := range plan.Removals {
+		if err := c.Images.RemoveImage(ctx, r.Image.ID); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		delete(c.seen, r.Image.ID)
+		removed = append(removed, r)
+		c.tell(false, "ImageRemoved", fmt.Sprintf("removed image %s %q, %d bytes: %s", r.Image.ID, r.Image.References, r.Image.Size, r.Why))
+	}
+	return removed, errors.Join(errs...)
+}
+
+func (c *Collector) tell(warning bool, reason, message string) {
+	c.Events.Add(node.Event{Time: c.Clock(), Warning: warning, Reason: reason, Message: message})
+}

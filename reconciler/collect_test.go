@@ -1,0 +1,121 @@
+package reconciler_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nodal/node"
+	"nodal/reconciler"
+	"nodal/reconciler/gc"
+)
+
+// disk is a machine with images of 100 bytes each on a disk of 1000.
+type disk struct {
+	images  []string
+	busy    map[string]bool
+	stuck   string // an image that cannot be removed
+	looks   int
+	removed []string
+}
+
+var _ reconciler.LocalImages = (*disk)(nil)
+
+func (d *disk) ListImages(context.Context) ([]node.LocalImage, error) {
+	d.looks++
+	var images []node.LocalImage
+	for _, id := range d.images {
+		images = append(images, node.LocalImage{ID: id, References: []string{"name of " + id}, Size: 100})
+	}
+	return images, nil
+}
+
+func (d *disk) ImagesInUse(context.Context) (map[string]bool, error) {
+	busy := map[string]bool{}
+	for name := range d.busy {
+		busy[name] = true
+	}
+	return busy, nil
+}
+
+func (d *disk) RemoveImage(_ context.Context, id string) error {
+	if id == d.stuck {
+		return errors.New("it is stuck")
+	}
+	d.images = slices.DeleteFunc(d.images, func(i string) bool { return i == id })
+	d.removed = append(d.removed, id)
+	return nil
+}
+
+func (d *disk) ImageDisk(context.Context) (capacity, available int64, err error) {
+	return 1000, 1000 - 100*int64(len(d.images)), nil
+}
+
+func (d *disk) wantRemoved(t *testing.T, want string) {
+	t.Helper()
+	if got := strings.Join(d.removed, " "); got != want {
+		t.Errorf("removed %q, want %q", got, want)
+	}
+	d.removed = nil
+}
+
+func newCollector(t *testing.T, d *disk) *reconciler.Collector {
+	t.Helper()
+	records := &journal{records: map[string][]byte{}}
+	clock, err := node.OpenClock(records, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &reconciler.Collector{
+		Store: node.NewStore(records, clock), Images: d, Events: node.NewEvents(clock),
+		Policy: gc.Policy{High: 85, Low: 80, MinAge: 2 * time.Minute},
+		Log:    slog.New(slog.DiscardHandler), Clock: time.Now,
+	}
+}
+
+func TestImagesAreGivenUpWhenTheDiskIsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{images: strings.Fields("a b c d e f g h"), busy: map[string]bool{"a": true, "name of b": true}}
+		c := newCollector(t, d)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			c.Run(ctx)
+			close(ended)
+		}()
+		time.Sleep(6 * time.Minute)
+		d.wantRemoved(t, "") // 80 %
+		d.busy = map[string]bool{"a": true}
+		d.images = append(d.images, "i") // 90 %
+		time.Sleep(5 * time.Minute)
+		d.wantRemoved(t, "c") // what was used last, or came last, stays
+		d.images = append(d.images, "j")
+		time.Sleep(5 * time.Minute)
+		d.wantRemoved(t, "d")
+		if d.looks != 4 {
+			t.Errorf("it looked %d times in 16 minutes, want once in 5", d.looks)
+		}
+		cancel()
+		<-ended
+	})
+}
+
+func TestPruningDoesWhatItPlans(t *testing.T) {
+	d := &disk{images: strings.Fields("a b c"), busy: map[string]bool{"a": true}, stuck: "b"}
+	c := newCollector(t, d)
+	plan, err := c.PrunePlan(t.Context())
+	if err != nil || len(plan) != 2 || plan[0].Image.ID != "b" || plan[1].Image.ID != "c" {
+		t.Errorf("planned %+v, %v, want b and c", plan, err)
+	}
+	d.wantRemoved(t, "")
+	removed, err := c.Prune(t.Context())
+	if err == nil || len(removed) != 1 || removed[0].Image.ID != "c" {
+		t.Errorf("removed %+v, %v, want c, and to be told of b", removed, err)
+	}
+	d.wantRemoved(t, "c")
+}

@@ -1,0 +1,115 @@
+package gc
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"nodal/node"
+)
+
+// Policy says when images have to go.
+type Policy struct {
+	High, Low int           // percent of the disk: from High on it is cleared down to Low; a High of 100: never
+	MinAge    time.Duration // an image that came later stays, however full the disk is
+	MaxAge    time.Duration // an image unused for longer goes; zero: none does for that
+}
+
+// Disk is where images lie.
+type Disk struct{ Capacity, Available int64 } // bytes
+
+// Used is how full it is.
+func (d Disk) Used() int {
+	if d.Capacity <= 0 {
+		return 0
+	}
+	return int(100 - d.Available*100/d.Capacity)
+}
+
+// Image is an image with what was seen of it since the agent started.
+type Image struct {
+	node.LocalImage
+	Seen time.Time // first
+	Used time.Time // last; zero: not since then
+	Busy bool      // something uses it
+}
+
+// kept says whether an image stays whatever happens.
+func (i Image) kept() bool { return i.Busy || i.Pinned }
+
+// Removal is an image that has to go, and why.
+type Removal struct {
+	Image node.LocalImage
+	Why   string
+}
+
+// Plan is what to remove, in this order, until so much is free.
+type Plan struct {
+	Removals []Removal
+	Short    int64 // bytes that should be free besides, and cannot be made so
+}
+
+// Images plans what the policy asks for.
+func Images(images []Image, disk Disk, p Policy, now time.Time) Plan {
+	var plan Plan
+	rest := byAge(images)
+	rest = slices.DeleteFunc(rest, func(i Image) bool {
+		idle := now.Sub(latest(i))
+		if p.MaxAge <= 0 || idle <= p.MaxAge {
+			return false
+		}
+		plan.remove(i, fmt.Sprintf("unused for %s, more than %s", idle.Round(time.Second), p.MaxAge))
+		return true
+	})
+	available := disk.Available
+	for _, gone := range plan.Removals {
+		available += gone.Image.Size
+	}
+	if (Disk{disk.Capacity, available}).Used() < p.High || p.High >= 100 || disk.Capacity <= 0 {
+		return plan
+	}
+	wanted := disk.Capacity*int64(100-p.Low)/100 - available
+	for _, i := range rest {
+		if wanted <= 0 {
+			break
+		}
+		if now.Sub(i.Seen) < p.MinAge {
+			continue
+		}
+		plan.remove(i, fmt.Sprintf("the disk is %d %% full, images have to go from %d %% on", disk.Used(), p.High))
+		wanted -= i.Size
+	}
+	plan.Short = max(wanted, 0)
+	return plan
+}
+
+// Unused plans to remove all that nothing uses.
+func Unused(images []Image) Plan {
+	var plan Plan
+	for _, i := range byAge(images) {
+		plan.remove(i, "nothing uses it")
+	}
+	return plan
+}
+
+func (p *Plan) remove(i Image, why string) {
+	p.Removals = append(p.Removals, Removal{i.LocalImage, why})
+}
+
+// byAge are the images that may go, the least recently used first.
+func byAge(images []Image) []Image {
+	free := slices.DeleteFunc(slices.Clone(images), Image.kept)
+	slices.SortStableFunc(free, func(a, b Image) int {
+		return cmp.Or(a.Used.Compare(b.Used), a.Seen.Compare(b.Seen), cmp.Compare(a.ID, b.ID))
+	})
+	return free
+}
+
+// latest is when an image was used last, as far as is known.
+func latest(i Image) time.Time {
+	if i.Used.IsZero() {
+		return i.Seen
+	}
+	return i.Used
+}
