@@ -145,11 +145,8 @@ func (a *agent) reachRuntime(ctx context.Context) error {
 	}
 	a.runtime = &runtime{Runtime: client, links: logLinks{a.files.logs, a.log}}
 	a.collector = a.newCollector()
-	a.puller = image.New(image.Config{
-		Runtime: client, Parallel: a.cfg.Images.Parallel, PerSecond: a.cfg.Images.PerSecond, Burst: a.cfg.Images.Burst,
-		Object: a.state.store.Object, Files: credentialFiles(a.cfg.Dirs.Root), Log: a.log, Tell: a.state.events.Add,
-	})
-	return nil
+	a.puller, err = a.newPuller()
+	return err
 }
 
 func filesOf(dirs config.Dirs) podFiles {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nodal/host/cri"
+	"nodal/host/image"
 	"nodal/host/image/credential"
 	"nodal/host/registry"
 	"nodal/node"
@@ -72,6 +73,23 @@ func pruned(removals []gc.Removal, err error) ([]server.PrunedImage, error) {
 		shown = append(shown, server.PrunedImage(r))
 	}
 	return shown, err
+}
+
+// newPuller pulls images as the configuration asks for.
+func (a *agent) newPuller() (*image.Puller, error) {
+	c := a.cfg.Images
+	var plugins *credential.Plugins
+	if c.ProviderConfig != "" {
+		var err error
+		if plugins, err = credential.LoadPlugins(c.ProviderConfig, c.ProviderPrograms); err != nil {
+			return nil, err
+		}
+	}
+	return image.New(image.Config{
+		Runtime: a.runtime, Parallel: c.Parallel, PerSecond: c.PerSecond, Burst: c.Burst,
+		Object: a.state.store.Object, Files: credentialFiles(a.cfg.Dirs.Root), Plugins: plugins,
+		Log: a.log, Tell: a.state.events.Add,
+	}), nil
 }
 
 // newCollector gives up images as the configuration asks for.

@@ -1,7 +1,9 @@
 package image
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -26,13 +28,14 @@ func fingerprintOf(keys []credential.Key) fingerprint {
 
 // keys are the credentials for a pull, in the order in which they are tried: the
 // pod's own before the node's.
-func (p *Puller) keys(r request) []credential.Key {
+func (p *Puller) keys(ctx context.Context, r request) []credential.Key {
 	own := p.podKeys(r)
-	nodes, err := p.config.Files.Read()
-	if err != nil {
+	files, err := p.config.Files.Read()
+	asked, err2 := p.config.Plugins.Ask(ctx, r.ref)
+	if err := errors.Join(err, err2); err != nil {
 		p.config.Log.Warn("some registry credentials of the node are left out", "err", err)
 	}
-	return credential.Join(own, nodes).For(r.ref)
+	return credential.Join(own, credential.Join(files, asked)).For(r.ref)
 }
 
 // podKeys reads the pod's pull secrets. What is wrong with one is told and does

@@ -29,8 +29,9 @@ type Config struct {
 	Burst     int     // of those, how many at once
 
 	// Object finds the pull secrets of pods; nil: there are none.
-	Object func(node.ObjectRef) (*node.Object, bool)
-	Files  credential.Files // of the node
+	Object  func(node.ObjectRef) (*node.Object, bool)
+	Files   credential.Files    // of the node
+	Plugins *credential.Plugins // programs that are asked; nil: none
 
 	Log  *slog.Logger
 	Tell func(node.Event) // what a pod's owner should know
@@ -95,7 +96,7 @@ func (p *Puller) ensure(ctx context.Context, r request) (node.LocalImage, error)
 
 // pull waits for the image's pull, unless an earlier one has failed just now.
 func (p *Puller) pull(ctx context.Context, r request) (node.LocalImage, error) {
-	keys := p.keys(r)
+	keys := p.keys(ctx, r)
 	o := order{ref: r.ref, as: fingerprintOf(keys)}
 	if until, cause := p.rests.held(o, r.pod.UID(), time.Now()); cause != nil {
 		err := said{fmt.Sprintf("Back-off pulling image %q", r.Ref), cause}

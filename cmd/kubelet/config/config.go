@@ -72,6 +72,8 @@ type Images struct {
 	HighPercent, LowPercent int           // of the disk: above the first it is cleared down to the second
 	MinAge                  time.Duration // younger images stay
 	MaxAge                  time.Duration // images unused for longer go; zero: none do for that
+
+	ProviderConfig, ProviderPrograms string // of programs that are asked for credentials; empty: none
 }
 
 // Cgroups says how pods are held to what they ask for.

@@ -25,6 +25,8 @@ type Options struct {
 	NodeLabels       map[string]string
 	SandboxImage     string
 	StopRuntime      bool
+	ProviderConfig   string
+	ProviderPrograms string
 	Version          bool
 
 	// Kubelet takes the flags that are names for a field of the file.
@@ -43,6 +45,8 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.StringVar(&o.HostnameOverride, "hostname-override", "", "`name` of the node (default: the host's name in lower case)")
 	fs.StringVar(&o.NodeIP, "node-ip", "", "`IP` of the node, or one IPv4 and one IPv6 joined by a comma")
 	fs.StringVar(&o.SandboxImage, "pod-infra-container-image", "", "`image` that holds a pod's namespaces, for the node's own runtime (default: the one that it brings, or "+DefaultSandboxImage+")")
+	fs.StringVar(&o.ProviderConfig, "image-credential-provider-config", "", "`file` or directory that says which programs are asked for registry credentials")
+	fs.StringVar(&o.ProviderPrograms, "image-credential-provider-bin-dir", "", "`directory` of those programs")
 	fs.BoolVar(&o.StopRuntime, "stop-runtime-on-exit", false, "end the node's own container runtime with the agent; pods go on all the same")
 	fs.StringToStringVar(&o.NodeLabels, "node-labels", nil, "`labels` of the node, key=value joined by commas, for node selectors and affinity")
 	fs.StringVar(&o.RootDir, "root-dir", DefaultRoot, "`directory` for everything the node keeps")

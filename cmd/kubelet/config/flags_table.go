@@ -135,8 +135,6 @@ var fieldFlags = []fieldFlag{
 // are taken, have no effect, and Unhonoured names them.
 var ignoredFlags = []string{
 	"cloud-provider",
-	"image-credential-provider-bin-dir",
-	"image-credential-provider-config",
 	"log-flush-frequency",
 	"runtime-cgroups",
 	"vmodule",

@@ -141,7 +141,8 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 		"func":        "a=b",
 	}
 	special := map[string]string{
-		"address": "192.0.2.1", "cgroup-driver": "systemd", "enforce-node-allocatable": "none", "kube-reserved": "cpu=1", "system-reserved": "cpu=1", "cpu-cfs-quota-period": "7ms", "healthz-bind-address": "::", "authorization-mode": "AlwaysAllow",
+		"image-gc-high-threshold": "90",
+		"address":                 "192.0.2.1", "cgroup-driver": "systemd", "enforce-node-allocatable": "none", "kube-reserved": "cpu=1", "system-reserved": "cpu=1", "cpu-cfs-quota-period": "7ms", "healthz-bind-address": "::", "authorization-mode": "AlwaysAllow",
 		"container-runtime-endpoint": "unix:///x", "image-service-endpoint": "unix:///x",
 		"manifest-url": "http://x", "manifest-url-header": "a:b", "eviction-hard": "memory.available<7%", "eviction-soft": "a<b",
 		"allowed-unsafe-sysctls": "net.*,kernel.msgmax", "container-log-max-size": "1Mi", "feature-gates": "NodeSwap=true", "logging-format": "json",

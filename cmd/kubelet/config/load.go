@@ -96,7 +96,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		Runtime:    resolveRuntime(k),
 		Cgroups:    resolveCgroups(k),
 		Reserved:   resolveReserved(k),
-		Images:     resolveImages(k),
+		Images:     resolveImages(o),
 		Listen:     resolveListen(o, addressGiven),
 		Sources:    resolveSources(k),
 		Auth:       resolveAuth(k),

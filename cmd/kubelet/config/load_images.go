@@ -1,9 +1,11 @@
 package config
 
-import kubelet "k8s.io/kubelet/config/v1beta1"
+import "k8s.io/apimachinery/pkg/util/validation/field"
 
-func resolveImages(k *kubelet.KubeletConfiguration) Images {
+func resolveImages(o *Options) Images {
+	k := &o.Kubelet
 	i := Images{
+		ProviderConfig: o.ProviderConfig, ProviderPrograms: o.ProviderPrograms,
 		PerSecond: float64(*k.RegistryPullQPS), Burst: int(k.RegistryBurst),
 		HighPercent: int(*k.ImageGCHighThresholdPercent), LowPercent: int(*k.ImageGCLowThresholdPercent),
 		MinAge: k.ImageMinimumGCAge.Duration, MaxAge: k.ImageMaximumGCAge.Duration,
@@ -15,4 +17,32 @@ func resolveImages(k *kubelet.KubeletConfiguration) Images {
 		i.Parallel = int(*k.MaxParallelImagePulls)
 	}
 	return i
+}
+
+// validateImages checks how images are pulled and given up.
+func validateImages(o *Options) (errs field.ErrorList) {
+	k := &o.Kubelet
+	for _, p := range []struct {
+		name  string
+		value int32
+	}{
+		{"imageGCHighThresholdPercent", *k.ImageGCHighThresholdPercent}, {"imageGCLowThresholdPercent", *k.ImageGCLowThresholdPercent},
+	} {
+		if p.value < 0 || p.value > 100 {
+			errs = append(errs, field.Invalid(field.NewPath(p.name), p.value, "it has to be from 0 to 100"))
+		}
+	}
+	if *k.ImageGCLowThresholdPercent >= *k.ImageGCHighThresholdPercent {
+		errs = append(errs, field.Invalid(field.NewPath("imageGCLowThresholdPercent"), *k.ImageGCLowThresholdPercent, "it has to be below imageGCHighThresholdPercent"))
+	}
+	if k.ImageMaximumGCAge.Duration != 0 && k.ImageMaximumGCAge.Duration <= k.ImageMinimumGCAge.Duration {
+		errs = append(errs, field.Invalid(field.NewPath("imageMaximumGCAge"), k.ImageMaximumGCAge.Duration.String(), "it has to be 0, or above imageMinimumGCAge"))
+	}
+	if *k.RegistryPullQPS < 0 || k.RegistryBurst < 0 {
+		errs = append(errs, field.Invalid(field.NewPath("registryPullQPS"), *k.RegistryPullQPS, "it and registryBurst have to be 0 or more"))
+	}
+	if (o.ProviderConfig == "") != (o.ProviderPrograms == "") {
+		errs = append(errs, field.Required(field.NewPath("--image-credential-provider-config"), "it and --image-credential-provider-bin-dir go together"))
+	}
+	return errs
 }

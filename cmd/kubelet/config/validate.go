@@ -33,6 +33,7 @@ func validate(o *Options) error {
 		validateReserved(k),
 		validateSysctls(k),
 		validateLogs(k),
+		validateImages(o),
 		validateGates(k),
 	)
 	if o.RootDir == "" {

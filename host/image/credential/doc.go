@@ -8,6 +8,9 @@
 // port, and perhaps how the path begins. Of several that match, the one that says
 // most is tried first.
 //
+// Programs of the node's owner may be asked too (plugins.go): registries of clouds
+// hand out credentials that last for hours.
+//
 // Errors of this package name no credential. Start reading at Keyring.For in
 // keyring.go.
 package credential

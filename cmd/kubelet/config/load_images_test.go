@@ -1,0 +1,30 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestImagesAreChecked(t *testing.T) {
+	for name, c := range map[string]struct{ file, flag, want string }{
+		"a percentage above 100":    {"imageGCHighThresholdPercent: 101", "", "from 0 to 100"},
+		"thresholds the wrong way":  {"imageGCHighThresholdPercent: 70", "", "below imageGCHighThresholdPercent"},
+		"ages the wrong way":        {"imageMaximumGCAge: 1m", "", "above imageMinimumGCAge"},
+		"a negative rate":           {"registryPullQPS: -1", "", "0 or more"},
+		"providers without a place": {"maxPods: 1", "--image-credential-provider-config=/x", "go together"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := []string{"--config", write(t, t.TempDir(), "kubelet.yaml", c.file+"\n")}
+			if c.flag != "" {
+				args = append(args, c.flag)
+			}
+			if _, err := Load(args); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+	c := load(t, "--image-credential-provider-config=/x", "--image-credential-provider-bin-dir=/y")
+	if c.Images.ProviderConfig != "/x" || c.Images.ProviderPrograms != "/y" {
+		t.Errorf("got %+v, want the providers", c.Images)
+	}
+}

@@ -1,0 +1,230 @@
+package credential
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubelet "k8s.io/kubelet/config/v1"
+	credentialprovider "k8s.io/kubelet/pkg/apis/credentialprovider/v1"
+	"sigs.k8s.io/yaml"
+
+	"nodal/node"
+)
+
+const (
+	pluginAPI     = "credentialprovider.kubelet.k8s.io/v1"
+	pluginTimeout = time.Minute
+	configAPI     = "kubelet.config.k8s.io/v1"
+)
+
+// Plugins are programs that are asked for credentials, as Kubernetes' credential
+// provider API v1 has it.
+type Plugins struct {
+	providers []provider
+
+	mu    sync.Mutex // of the answers, and one question at a time
+	cache map[cacheKey]answer
+}
+
+type provider struct {
+	kubelet.CredentialProvider
+	program  string
+	patterns []pattern
+}
+
+// cacheKey says what an answer is for.
+type cacheKey struct {
+	provider string
+	kind     credentialprovider.PluginCacheKeyType
+	of       string // image or registry
+}
+
+type answer struct {
+	keys  Keyring
+	until time.Time
+}
+
+// LoadPlugins reads the configuration, a file or a directory of them, and looks
+// for the programs.
+func LoadPlugins(config, programs string) (*Plugins, error) {
+	files, err := configFiles(config)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration of credential providers: %w", err)
+	}
+	p := &Plugins{cache: map[cacheKey]answer{}}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read the configuration of credential providers: %w", err)
+		}
+		if err := p.load(data, programs); err != nil {
+			return nil, fmt.Errorf("configuration of credential providers %s: %w", file, err)
+		}
+	}
+	return p, nil
+}
+
+func configFiles(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return []string{path}, err
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, e := range entries { // in the order of their names
+		if slices.Contains([]string{".json", ".yaml", ".yml"}, filepath.Ext(e.Name())) {
+			files = append(files, filepath.Join(path, e.Name()))
+		}
+	}
+	return files, nil
+}
+
+func (p *Plugins) load(data []byte, programs string) error {
+	var config kubelet.CredentialProviderConfig
+	if err := yaml.UnmarshalStrict(data, &config); err != nil {
+		return fmt.Errorf("%w: %w", err, node.ErrInvalid)
+	}
+	if config.APIVersion != configAPI || config.Kind != "CredentialProviderConfig" {
+		return fmt.Errorf("it is a %q of %q, not a CredentialProviderConfig of %s: %w", config.Kind, config.APIVersion, configAPI, node.ErrInvalid)
+	}
+	for _, c := range config.Providers {
+		known := slices.ContainsFunc(p.providers, func(o provider) bool { return o.Name == c.Name })
+		if err := check(c, known); err != nil {
+			return fmt.Errorf("provider %q: %w: %w", c.Name, err, node.ErrInvalid)
+		}
+		made := provider{CredentialProvider: c, program: filepath.Join(programs, c.Name)}
+		if _, err := exec.LookPath(made.program); err != nil {
+			return fmt.Errorf("provider %q: %w", c.Name, err)
+		}
+		for _, m := range c.MatchImages {
+			made.patterns = append(made.patterns, parsePattern(m))
+		}
+		p.providers = append(p.providers, made)
+	}
+	return nil
+}
+
+// check says what is wrong with one provider's configuration.
+func check(c kubelet.CredentialProvider, known bool) error {
+	switch {
+	case c.Name == "" || c.Name == "." || c.Name == ".." || strings.ContainsAny(c.Name, "/ "):
+		return errors.New("name: it has to be the name of a program")
+	case known:
+		return errors.New("name: there is another one of this name")
+	case c.APIVersion != pluginAPI:
+		return fmt.Errorf("apiVersion: it is %q, not %s", c.APIVersion, pluginAPI)
+	case len(c.MatchImages) == 0:
+		return errors.New("matchImages: there is none")
+	case c.DefaultCacheDuration == nil || c.DefaultCacheDuration.Duration < 0:
+		return errors.New("defaultCacheDuration: it has to be set, to 0 or more")
+	case c.TokenAttributes != nil:
+		return errors.New("tokenAttributes: there is no API server that would make a token")
+	}
+	return nil
+}
+
+// Ask returns the credentials that the plugins have for an image. The error is
+// about those that did not answer.
+func (p *Plugins) Ask(ctx context.Context, ref string) (Keyring, error) {
+	if p == nil {
+		return nil, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	name := nameOf(ref)
+	var keys Keyring
+	var errs []error
+	for _, provider := range p.providers {
+		if !slices.ContainsFunc(provider.patterns, func(m pattern) bool { return m.matches(name) }) {
+			continue
+		}
+		found, err := p.ask(ctx, provider, name)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("ask credential provider %s: %w", provider.Name, err))
+		}
+		keys = Join(keys, found)
+	}
+	return keys, errors.Join(errs...)
+}
+
+// ask takes an answer that still holds, or asks anew.
+func (p *Plugins) ask(ctx context.Context, from provider, image pattern) (Keyring, error) {
+	now := time.Now()
+	kinds := map[credentialprovider.PluginCacheKeyType]string{
+		credentialprovider.ImagePluginCacheKeyType:    image.String(),
+		credentialprovider.RegistryPluginCacheKeyType: pattern{host: image.host, port: image.port}.String(),
+		credentialprovider.GlobalPluginCacheKeyType:   "",
+	}
+	for kind, of := range kinds {
+		if known, ok := p.cache[cacheKey{from.Name, kind, of}]; ok && now.Before(known.until) {
+			return known.keys, nil
+		}
+	}
+	reply, err := from.run(ctx, image.String())
+	if err != nil {
+		return nil, err
+	}
+	of, ok := kinds[reply.CacheKeyType]
+	if !ok {
+		return nil, fmt.Errorf("it answers with cacheKeyType %q: %w", reply.CacheKeyType, node.ErrInvalid)
+	}
+	logins := map[string]login{}
+	for host, auth := range reply.Auth {
+		logins[host] = login{Username: auth.Username, Password: auth.Password}
+	}
+	keys, err := keyringOf(logins)
+	holds := from.DefaultCacheDuration.Duration
+	if reply.CacheDuration != nil {
+		holds = reply.CacheDuration.Duration
+	}
+	if holds > 0 && err == nil {
+		p.cache[cacheKey{from.Name, reply.CacheKeyType, of}] = answer{keys, now.Add(holds)}
+	}
+	return keys, err
+}
+
+// run asks the program once. What it writes stays out of errors: there may be a
+// password in it.
+func (p provider) run(ctx context.Context, image string) (*credentialprovider.CredentialProviderResponse, error) {
+	request, err := json.Marshal(credentialprovider.CredentialProviderRequest{
+		TypeMeta: metav1.TypeMeta{APIVersion: pluginAPI, Kind: "CredentialProviderRequest"}, Image: image,
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, pluginTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, p.program, p.Args...)
+	cmd.Stdin = bytes.NewReader(request)
+	cmd.WaitDelay = time.Second // for what it has started and left
+	cmd.Env = os.Environ()
+	for _, e := range p.Env {
+		cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, errors.New(err.Error()) // without what it wrote
+	}
+	reply := &credentialprovider.CredentialProviderResponse{}
+	if err := json.Unmarshal(out, reply); err != nil {
+		return nil, unreadable(err)
+	}
+	if reply.APIVersion != pluginAPI || reply.Kind != "CredentialProviderResponse" {
+		return nil, fmt.Errorf("it answers with a %q of %q: %w", reply.Kind, reply.APIVersion, node.ErrInvalid)
+	}
+	return reply, nil
+}
