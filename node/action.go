@@ -60,9 +60,10 @@ type (
 	// RemoveSandbox removes a stopped sandbox and its containers.
 	RemoveSandbox struct{ ID string }
 
-	// EnsureImage has the container's image on the machine.
+	// EnsureImage has the image of a container, or of a volume, on the machine.
 	EnsureImage struct {
 		Container string
+		Volume    string
 		Attempt   uint32
 		Ref       string
 		Policy    corev1.PullPolicy
@@ -127,7 +128,6 @@ func (RunSandbox) Target() string         { return targetSandbox }
 func (a InspectSandbox) Target() string   { return "inspect/" + a.ID }
 func (a StopSandbox) Target() string      { return "sandbox/" + a.ID }
 func (a RemoveSandbox) Target() string    { return "sandbox/" + a.ID }
-func (a EnsureImage) Target() string      { return ImageTarget(a.Container) }
 func (a SetUpVolume) Target() string      { return VolumeTarget(a.Name) }
 func (TearDownVolumes) Target() string    { return "volumes" }
 func (a CreateContainer) Target() string  { return ContainerTarget(a.Container) }
@@ -141,13 +141,25 @@ func (a SetHealth) Target() string        { return "health/" + a.Container }
 func (SetResult) Target() string          { return targetPod }
 func (Release) Target() string            { return targetPod }
 
-func (a SetUpCgroup) String() string    { return "set up cgroup " + a.Limits.String() }
-func (TearDownCgroup) String() string   { return "tear down cgroup" }
+func (a SetUpCgroup) String() string  { return "set up cgroup " + a.Limits.String() }
+func (TearDownCgroup) String() string { return "tear down cgroup" }
+
+// Target is where the image is needed: until it is there the volume is not.
+func (a EnsureImage) Target() string {
+	if a.Volume != "" {
+		return VolumeTarget(a.Volume)
+	}
+	return ImageTarget(a.Container)
+}
+
 func (a RunSandbox) String() string     { return fmt.Sprintf("run sandbox attempt=%d", a.Attempt) }
 func (a InspectSandbox) String() string { return "inspect sandbox " + a.ID }
 func (a StopSandbox) String() string    { return "stop sandbox " + a.ID }
 func (a RemoveSandbox) String() string  { return "remove sandbox " + a.ID }
 func (a EnsureImage) String() string {
+	if a.Volume != "" {
+		return fmt.Sprintf("ensure image %s for volume %s policy=%s", a.Ref, a.Volume, a.Policy)
+	}
 	return fmt.Sprintf("ensure image %s for %s attempt=%d policy=%s", a.Ref, a.Container, a.Attempt, a.Policy)
 }
 func (a SetUpVolume) String() string {

@@ -57,10 +57,8 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 	case node.RemoveContainer:
 		got.Containers = slices.DeleteFunc(got.Containers, func(c node.Container) bool { return c.ID == a.ID })
 	case node.SetUpVolume:
-		if got.Volumes == nil {
-			got.Volumes = map[string]string{}
-		}
-		got.Volumes[a.Name], got.VolumesGone = a.Version, false
+		setVolume(got, a.Name, a.Version)
+		got.VolumesGone = false
 	case node.TearDownVolumes:
 		got.Volumes, got.VolumesGone = nil, true
 	case node.RemoveLogs:
@@ -70,10 +68,21 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 }
 
 func setImage(got *node.Observed, a node.EnsureImage, id string) {
+	if a.Volume != "" {
+		setVolume(got, a.Volume, "")
+		return
+	}
 	if got.Images == nil {
 		got.Images = map[string]node.Image{}
 	}
 	got.Images[a.Container] = node.Image{Ref: a.Ref, ID: id, Attempt: a.Attempt}
+}
+
+func setVolume(got *node.Observed, name, version string) {
+	if got.Volumes == nil {
+		got.Volumes = map[string]string{}
+	}
+	got.Volumes[name] = version
 }
 
 // stopSandbox ends what runs in the sandbox too: the runtime kills it.

@@ -95,6 +95,7 @@ func TestFailuresRest(t *testing.T) {
 		want   []time.Duration
 	}{
 		{"a pull as upstream has it", node.EnsureImage{Container: "app"}, pull, []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second}},
+		{"so does that of a volume", node.EnsureImage{Volume: "v"}, pull, []time.Duration{10 * time.Second, 20 * time.Second}},
 		{"a call for a second", node.CreateContainer{Container: "app"}, errors.New("broken"), []time.Duration{time.Second, 2 * time.Second}},
 		{"a call without an answer for a moment", node.RunSandbox{}, unknown, []time.Duration{250 * time.Millisecond, 500 * time.Millisecond}},
 	} {

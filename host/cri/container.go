@@ -37,7 +37,7 @@ func (r *Runtime) createContainer(
 	}
 	reply, err := r.runtime.CreateContainer(ctx, request)
 	if err != nil {
-		return node.Result{}, judge(err, reasonCreateContainer, "create container "+a.Container)
+		return node.Result{}, judge(err, reasonCreateContainer, "create container "+a.Container+withImages(request.Config.Mounts))
 	}
 	r.keys.put(reply.GetContainerId(), pod.Key())
 	return node.Result{ID: reply.GetContainerId()}, nil

@@ -80,3 +80,12 @@ func choose(m *corev1.VolumeMount, env *variables, recursive bool) error {
 	m.SubPath, m.SubPathExpr = expanded, ""
 	return nil
 }
+
+// withImages says of a container that it mounts images. A runtime that cannot do
+// that announces nothing; it fails, for the want of a path.
+func withImages(mounts []*runtimeapi.Mount) string {
+	if !slices.ContainsFunc(mounts, func(m *runtimeapi.Mount) bool { return m.GetImage() != nil }) {
+		return ""
+	}
+	return " with an image as a volume, which not every runtime can mount"
+}

@@ -38,8 +38,8 @@ func (t *Tree) claimed(at place, claim string) (place, error) {
 	at.readOnly = source != nil && source.ReadOnly
 	at.lasting = bound.Volume
 	at.ending = c.DeletionTimestamp != nil
-	if from := bound.Volume.Spec.HostPath; from != nil {
-		at.volume = &corev1.Volume{Name: at.volume.Name, VolumeSource: corev1.VolumeSource{HostPath: from}}
+	if spec := &bound.Volume.Spec; spec.Local == nil {
+		at.volume = &corev1.Volume{Name: at.volume.Name, VolumeSource: corev1.VolumeSource{HostPath: spec.HostPath, NFS: spec.NFS}}
 	}
 	return at, nil
 }
@@ -48,7 +48,7 @@ var errEnding = errors.New("its persistentvolumeclaim is being deleted")
 
 // setUpLocal mounts a directory of the machine. Once it is mounted there is
 // nothing more to do: what is in it is the pods'.
-func (t *Tree) setUpLocal(at place) error {
+func (t *Tree) setUpLocal(_ context.Context, at place) error {
 	if err := makeDir(at.dir); err != nil {
 		return err
 	}

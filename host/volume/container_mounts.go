@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -32,9 +33,18 @@ func (t *Tree) mount(pod *corev1.Pod, c *corev1.Container, index int) (*runtimea
 	if err != nil {
 		return nil, err
 	}
+	if image := at.volume.Image; image != nil {
+		return &runtimeapi.Mount{
+			ContainerPath: path.Join("/", m.MountPath), Readonly: true, ImageSubPath: m.SubPath,
+			Image: &runtimeapi.ImageSpec{Image: image.Reference, UserSpecifiedImage: image.Reference},
+		}, nil
+	}
 	source := at.dir
 	if at.volume.HostPath != nil {
 		source = at.volume.HostPath.Path
+	}
+	if at.volume.NFS != nil {
+		at.readOnly = at.readOnly || at.volume.NFS.ReadOnly
 	}
 	if m.SubPath != "" {
 		dir, err := t.podDir(pod.UID)
@@ -45,7 +55,7 @@ func (t *Tree) mount(pod *corev1.Pod, c *corev1.Container, index int) (*runtimea
 			volume: source, path: m.SubPath, fixed: kind.content,
 			target: path.Join(dir, subPathsDir, m.Name, c.Name, fmt.Sprint(index)),
 		}
-		if err := part.mount(); err != nil {
+		if err := t.mountPart(at, part); err != nil {
 			return nil, fmt.Errorf("subPath %q: %w", m.SubPath, err)
 		}
 		source = part.target
@@ -58,6 +68,14 @@ func (t *Tree) mount(pod *corev1.Pod, c *corev1.Container, index int) (*runtimea
 		SelinuxRelabel:    at.volume.HostPath == nil,
 		Propagation:       propagation(m.MountPropagation),
 	}, nil
+}
+
+// mountPart asks the file system, so it is given a time where that is a server's.
+func (t *Tree) mountPart(at place, p part) error {
+	if at.volume.NFS == nil {
+		return p.mount()
+	}
+	return t.inTime(context.Background(), p.target, func(context.Context) error { return p.mount() })
 }
 
 func propagation(mode *corev1.MountPropagationMode) runtimeapi.MountPropagation {

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,7 +15,7 @@ import (
 // emptyDirMode lets every user of every container in.
 const emptyDirMode = 0o777
 
-func (t *Tree) setUpEmptyDir(at place) error {
+func (t *Tree) setUpEmptyDir(_ context.Context, at place) error {
 	source := at.volume.EmptyDir
 	mode := fs.FileMode(emptyDirMode)
 	if source.Mode != nil {

@@ -155,7 +155,11 @@ func (b *bench) mounted() []string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return points
+	var paths []string
+	for _, p := range points {
+		paths = append(paths, p.path)
+	}
+	return paths
 }
 
 // write makes a file in a directory, with its parents.

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +11,7 @@ import (
 )
 
 // setUpHostPath holds what is on the machine against what the pod expects there.
-func (t *Tree) setUpHostPath(at place) error {
+func (t *Tree) setUpHostPath(_ context.Context, at place) error {
 	path, want := at.volume.HostPath.Path, corev1.HostPathUnset
 	if at.volume.HostPath.Type != nil {
 		want = *at.volume.HostPath.Type

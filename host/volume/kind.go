@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"context"
 	"fmt"
 
 	"nodal/node"
@@ -10,7 +11,7 @@ import (
 type kind struct {
 	dir     string // its name in paths; empty: such a volume lies elsewhere on the machine
 	content bool   // the node writes it, and containers only read it
-	setUp   func(*Tree, place) error
+	setUp   func(*Tree, context.Context, place) error
 }
 
 func kindOf(at place) (kind, error) {
@@ -30,6 +31,10 @@ func kindOf(at place) (kind, error) {
 		return kind{dir: "kubernetes.io~downward-api", content: true, setUp: (*Tree).setUpDownwardAPI}, nil
 	case s.Projected != nil:
 		return kind{dir: "kubernetes.io~projected", content: true, setUp: (*Tree).setUpProjected}, nil
+	case s.NFS != nil:
+		return kind{dir: "kubernetes.io~nfs", setUp: (*Tree).setUpNFS}, nil
+	case s.Image != nil: // the runtime has it by now
+		return kind{setUp: func(*Tree, context.Context, place) error { return nil }}, nil
 	}
 	return kind{}, fmt.Errorf("its kind of volume: %w", node.ErrUnsupported)
 }

@@ -43,9 +43,12 @@ func isMount(path string) (bool, error) {
 	return stat.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0, nil
 }
 
+// mountPoint is where something is mounted, and of what kind that is.
+type mountPoint struct{ path, kind string }
+
 // mountsBelow are the mount points below a directory, in the order in which they
 // were mounted.
-func mountsBelow(dir string) ([]string, error) {
+func mountsBelow(dir string) ([]mountPoint, error) {
 	real, err := filepath.EvalSymlinks(dir) // the kernel names no links
 	if err != nil {
 		return nil, fmt.Errorf("look for mounts: %w", err)
@@ -55,12 +58,15 @@ func mountsBelow(dir string) ([]string, error) {
 		return nil, fmt.Errorf("read the mount table: %w", err)
 	}
 	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
-	var points []string
+	var points []mountPoint
 	for line := range strings.Lines(string(table)) {
-		if fields := strings.Fields(line); len(fields) > 4 {
-			if point := unescape.Replace(fields[4]); strings.HasPrefix(point, real+"/") {
-				points = append(points, point)
-			}
+		before, after, _ := strings.Cut(line, " - ")
+		fields, kind := strings.Fields(before), strings.Fields(after)
+		if len(fields) < 5 || len(kind) < 1 {
+			continue
+		}
+		if path := unescape.Replace(fields[4]); strings.HasPrefix(path, real+"/") {
+			points = append(points, mountPoint{path, kind[0]})
 		}
 	}
 	return points, nil
@@ -75,9 +81,11 @@ func unmountBelow(dir string) error {
 	}
 	var errs []error
 	for _, point := range slices.Backward(points) {
-		if err := unmount(point); err != nil {
-			errs = append(errs, err)
+		if point.overNetwork() {
+			errs = append(errs, letGo(point.path, func(flags int) error { return unix.Unmount(point.path, flags) }))
+			continue
 		}
+		errs = append(errs, unmount(point.path))
 	}
 	return errors.Join(errs...)
 }

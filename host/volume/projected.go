@@ -1,13 +1,14 @@
 package volume
 
 import (
+	"context"
 	"slices"
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 )
 
-func (t *Tree) setUpProjected(at place) error {
+func (t *Tree) setUpProjected(_ context.Context, at place) error {
 	return t.write(at, at.volume.Projected)
 }
 

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -27,6 +28,7 @@ type Config struct {
 	Local       string // the directory of the volumes that the node makes for claims
 	Objects     func(node.ObjectRef) (*node.Object, bool)
 	Allocatable corev1.ResourceList // stands in for a limit that is not set
+	NFSHelper   string              // the program that mounts nfs; empty: mount.nfs
 }
 
 // Tree is the place of all pods' volumes. Its methods may be called from any
@@ -36,10 +38,14 @@ type Tree struct {
 
 	mu    sync.Mutex
 	inUse map[types.UID]int // pods whose volumes are being laid out
+	stuck map[string]bool   // what waits for a server
 }
 
 // New makes a Tree. Nothing is written before the first volume.
-func New(c Config) *Tree { return &Tree{Config: c, inUse: map[types.UID]int{}} }
+func New(c Config) *Tree {
+	c.NFSHelper = cmp.Or(c.NFSHelper, "mount.nfs")
+	return &Tree{Config: c, inUse: map[types.UID]int{}, stuck: map[string]bool{}}
+}
 
 // place is one volume with its directory, if it has one.
 type place struct {
@@ -54,10 +60,10 @@ type place struct {
 
 // SetUp lays out a volume of a pod, or brings it up to date. What is as it should
 // be is left alone.
-func (t *Tree) SetUp(_ context.Context, pod *node.Pod, name string) error {
+func (t *Tree) SetUp(ctx context.Context, pod *node.Pod, name string) error {
 	t.enter(pod.UID())
 	defer t.leave(pod.UID())
-	if err := t.setUp(pod.Object, name); err != nil {
+	if err := t.setUp(ctx, pod.Object, name); err != nil {
 		return &node.Failure{
 			Reason: node.FailedMount,
 			Err:    fmt.Errorf("MountVolume.SetUp failed for volume %q : %w", name, err), // Kubernetes' own sentence
@@ -66,7 +72,7 @@ func (t *Tree) SetUp(_ context.Context, pod *node.Pod, name string) error {
 	return nil
 }
 
-func (t *Tree) setUp(pod *corev1.Pod, name string) error {
+func (t *Tree) setUp(ctx context.Context, pod *corev1.Pod, name string) error {
 	at, kind, err := t.find(pod, name)
 	if err != nil {
 		return err
@@ -77,7 +83,7 @@ func (t *Tree) setUp(pod *corev1.Pod, name string) error {
 			return fmt.Errorf("make the directory of volumes: %w", err)
 		}
 	}
-	return kind.setUp(t, at)
+	return kind.setUp(t, ctx, at)
 }
 
 // find looks a volume up in its pod, and behind the claim that it may stand for.

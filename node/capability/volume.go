@@ -31,9 +31,10 @@ func volumeRules() []rule {
 	} {
 		rules = append(rules, refuses(at+"."+kind, noDriver))
 	}
-	for _, kind := range []string{"image", "nfs"} {
-		rules = append(rules, refuses(at+"."+kind, "no volume would be mounted"))
-	}
+	rules = append(rules,
+		honoured(at+".image", "where the runtime can, as containerd from 2.1; elsewhere no container is created and the pod says why"),
+		honoured(at+".nfs", "by the machine's mount.nfs; where it is missing the pod waits and says so"),
+	)
 	return slices.Concat(rules, emptyDirRules(at+".emptyDir."), projectedRules(at+".projected."))
 }
 

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"regexp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,12 +49,12 @@ func (c *check) persistentVolume(s *corev1.PersistentVolumeSpec, at *field.Path)
 		c.given(at.Child("claimRef", "name"), ref.Name)
 		c.given(at.Child("claimRef", "namespace"), ref.Namespace)
 	}
-	if len(s.MountOptions) > 0 {
-		c.refused(at.Child("mountOptions"), "not supported by this node: they would not hold")
-	}
+	c.mountOptions(s, at.Child("mountOptions"))
 	switch {
 	case s.HostPath != nil:
 		c.hostPath(s.HostPath, at.Child("hostPath"))
+	case s.NFS != nil:
+		c.nfs(s.NFS, at.Child("nfs"))
 	case s.Local != nil:
 		c.given(at.Child("local", "path"), s.Local.Path)
 		c.noBacksteps(at.Child("local", "path"), s.Local.Path)
@@ -61,14 +62,25 @@ func (c *check) persistentVolume(s *corev1.PersistentVolumeSpec, at *field.Path)
 			c.refused(at.Child("local", "fsType"), "not supported by this node: it makes no file systems")
 		}
 	}
-	if s.PersistentVolumeSource != (corev1.PersistentVolumeSource{HostPath: s.HostPath, Local: s.Local}) {
-		c.refused(at, "not supported by this node: a volume has to be local or hostPath, there is no driver for another kind")
+	if s.PersistentVolumeSource != (corev1.PersistentVolumeSource{HostPath: s.HostPath, Local: s.Local, NFS: s.NFS}) {
+		c.refused(at, "not supported by this node: a volume has to be local, hostPath or nfs, there is no driver for another kind")
 	}
-	c.exactlyOne(at, member{"hostPath", s.HostPath != nil}, member{"local", s.Local != nil})
-	if *s.VolumeMode == corev1.PersistentVolumeBlock && s.HostPath != nil {
-		c.refused(at.Child("volumeMode"), "hostPath is of files; a device is local")
+	c.exactlyOne(at, member{"hostPath", s.HostPath != nil}, member{"local", s.Local != nil}, member{"nfs", s.NFS != nil})
+}
+
+// mountOptions are for servers: what lies on this machine is mounted already.
+func (c *check) mountOptions(s *corev1.PersistentVolumeSpec, at *field.Path) {
+	if len(s.MountOptions) > 0 && s.NFS == nil {
+		c.refused(at, "not supported by this node: they would hold for nfs only")
+	}
+	for i, option := range s.MountOptions {
+		if !fitOption.MatchString(option) {
+			c.bad(at.Index(i), option, "must be one option, such as nfsvers=4.2")
+		}
 	}
 }
+
+var fitOption = regexp.MustCompile(`^[A-Za-z][-_.=:A-Za-z0-9]*$`)
 
 // claim decodes and validates one PersistentVolumeClaim.
 func (b *bundle) claim(at place, object []byte) {
@@ -129,5 +141,9 @@ func (c *check) accessModes(at *field.Path, modes []corev1.PersistentVolumeAcces
 }
 
 func (c *check) volumeMode(at *field.Path, mode *corev1.PersistentVolumeMode) {
-	optionalOneOf(c, at, mode, corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock)
+	if mode != nil && *mode == corev1.PersistentVolumeBlock {
+		c.refused(at, "not supported by this node: the device would be missing")
+		return
+	}
+	optionalOneOf(c, at, mode, corev1.PersistentVolumeFilesystem)
 }

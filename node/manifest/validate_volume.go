@@ -74,11 +74,8 @@ func (c *check) volumeSource(v *corev1.Volume, at *field.Path) {
 
 // networkVolume checks the sources that reach over a network.
 func (c *check) networkVolume(v *corev1.Volume, at *field.Path) {
-	if n := v.NFS; n != nil {
-		c.given(at.Child("nfs", "server"), n.Server)
-		if !path.IsAbs(n.Path) {
-			c.bad(at.Child("nfs", "path"), n.Path, "must be an absolute path")
-		}
+	if v.NFS != nil {
+		c.nfs(v.NFS, at.Child("nfs"))
 	}
 	if s := v.ISCSI; s != nil {
 		in := at.Child("iscsi")
@@ -100,6 +97,17 @@ func (c *check) networkVolume(v *corev1.Volume, at *field.Path) {
 	if g := v.GitRepo; g != nil {
 		c.given(at.Child("gitRepo", "repository"), g.Repository)
 		c.localPath(at.Child("gitRepo", "directory"), g.Directory)
+	}
+}
+
+// nfs: what a manifest says becomes words of a command.
+func (c *check) nfs(n *corev1.NFSVolumeSource, at *field.Path) {
+	c.given(at.Child("server"), n.Server)
+	if strings.HasPrefix(n.Server, "-") || strings.ContainsAny(n.Server, " ,/") {
+		c.bad(at.Child("server"), n.Server, "must be a host name or an address")
+	}
+	if !path.IsAbs(n.Path) {
+		c.bad(at.Child("path"), n.Path, "must be an absolute path")
 	}
 }
 

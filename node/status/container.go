@@ -100,6 +100,9 @@ func (d *deriver) waiting(name string) *corev1.ContainerStateWaiting {
 	}
 	if fault, ok := d.volumeFault(); ok {
 		waiting.Message = fault.Message
+		if fault.Reason != node.FailedMount { // an image that is a volume could not be pulled
+			waiting.Reason = fault.Reason
+		}
 	}
 	return waiting
 }

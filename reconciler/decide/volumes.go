@@ -20,10 +20,24 @@ func volumes(p *Plan, v *View) bool {
 	for volume := range node.MountedVolumes(v.spec) {
 		version := v.version(volume)
 		if have, ok := v.got.Volumes[volume.Name]; !ok || have != version {
-			p.try(v, node.SetUpVolume{Name: volume.Name, Version: version})
+			p.try(v, v.layOut(volume, version))
 		}
 	}
 	return false
+}
+
+// layOut makes a volume ready. An image is mounted by the runtime, which needs to
+// have it; once containers were made it has.
+func (v *View) layOut(volume *corev1.Volume, version string) node.Action {
+	image := volume.Image
+	if image == nil {
+		return node.SetUpVolume{Name: volume.Name, Version: version}
+	}
+	policy := image.PullPolicy
+	if len(v.got.Containers) > 0 && policy == corev1.PullAlways {
+		policy = corev1.PullIfNotPresent
+	}
+	return node.EnsureImage{Volume: volume.Name, Ref: image.Reference, Policy: policy}
 }
 
 // inPlace says whether containers may be made: every volume is there. One that

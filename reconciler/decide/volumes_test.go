@@ -33,6 +33,10 @@ func info(name string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{}}}
 }
 
+func imaged(name string, policy corev1.PullPolicy) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: "data:1", PullPolicy: policy}}}
+}
+
 // posted is a ConfigMap as it is since a revision.
 func posted(object string, revision int64) option {
 	return func(s *scene) {
@@ -64,6 +68,10 @@ func TestVolumes(t *testing.T) {
 			"set up volume a settings@8"},
 		{"the pod's own labels are what it may be made from", pod(always, ready, mounting(info("a"))), "set up volume a pod@702329c3"},
 		{"and change it", pod(always, ready, running("app"), mounting(info("a")), labelled, laid("a", "pod@702329c3")), "set up volume a pod@fcfbd444"},
+		{"an image is made ready", pod(always, ready, mounting(imaged("a", corev1.PullAlways))), "ensure image data:1 for volume a policy=Always"},
+		{"once", pod(always, ready, mounting(imaged("a", corev1.PullAlways)), laid("a", "")), ""},
+		{"nobody asks a registry for what runs already", pod(always, ready, running("app"), mounting(imaged("a", corev1.PullAlways))),
+			"ensure image data:1 for volume a policy=IfNotPresent"},
 		{"one that failed rests", pod(always, ready, mounting(scratch("a")), fault("volume/a", 4)), "wake in 4s; why Broken"},
 		{"a pod that needs no sandbox needs no volumes", pod(never, gone, exited("app", 0), mounting(scratch("a"))), ""},
 		{"nor does one that could not begin", pod(never, initially("setup"), ready, exited("setup", 1), mounting(scratch("a"))), ""},

@@ -140,3 +140,46 @@ func TestMountsAsTheyAreAskedFor(t *testing.T) {
 	n.deletePod("shared", "")
 	n.deletePod("deep", "")
 }
+
+func TestAnImageIsAVolume(t *testing.T) {
+	claim.Shows(t, "Volumes",
+		"an image is mounted as a volume where the runtime can, a part of it by subPath, and read-only; elsewhere the pod says that it cannot be",
+		"a pod whose image volume cannot be pulled waits with ErrImagePull",
+	)
+	n := start(t)
+	const pod = `apiVersion: v1
+kind: Pod
+metadata: {name: NAME}
+spec:
+  terminationGracePeriodSeconds: 1
+  volumes: [{name: tools, image: {reference: "IMAGE"}}]
+  containers:
+  - name: main
+    image: nodal.test/busybox:1
+    command: [sh, -c, exec sleep 1000]
+    volumeMounts: [{name: tools, mountPath: /tools}, {name: tools, mountPath: /bin2, subPath: bin}]
+`
+	n.apply(strings.NewReplacer("NAME", "missing", "IMAGE", "nodal.test/nothing:1").Replace(pod))
+	n.wait("missing", "it says what cannot be pulled", func(p *corev1.Pod) bool {
+		w := containerStatus(p, "main").State.Waiting
+		return w != nil && (w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff") && strings.Contains(w.Message, "nodal.test/nothing:1")
+	})
+	n.deletePod("missing", "")
+	n.apply(strings.NewReplacer("NAME", "tools", "IMAGE", "nodal.test/busybox:1").Replace(pod))
+	var refused string
+	n.wait("tools", "it runs, or says why it does not", func(p *corev1.Pod) bool {
+		c := containerStatus(p, "main")
+		if w := c.State.Waiting; w != nil && w.Reason == "CreateContainerError" {
+			refused = w.Message
+		}
+		return c.State.Running != nil || refused != ""
+	})
+	if refused == "" {
+		if got := n.inside("tools", "main", "/tools/bin/busybox echo here; /bin2/busybox echo too; touch /tools/x 2>/dev/null; echo $?"); got != "here\ntoo\n1\n" {
+			t.Errorf("got %q", got)
+		}
+	} else if !strings.Contains(refused, "with an image as a volume, which not every runtime can mount") {
+		t.Errorf("it is refused with %q", refused)
+	}
+	n.deletePod("tools", "")
+}
