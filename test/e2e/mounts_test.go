@@ -178,7 +178,7 @@ spec:
 		if got := n.inside("tools", "main", "/tools/bin/busybox echo here; /bin2/busybox echo too; touch /tools/x 2>/dev/null; echo $?"); got != "here\ntoo\n1\n" {
 			t.Errorf("got %q", got)
 		}
-	} else if !strings.Contains(refused, "with an image as a volume, which not every runtime can mount") {
+	} else if t.Logf("the runtime says %s", refused); !strings.Contains(refused, "with an image as a volume, which not every runtime can mount") {
 		t.Errorf("it is refused with %q", refused)
 	}
 	n.deletePod("tools", "")
