@@ -6,10 +6,10 @@ import { ApiError, get, messageOf, request } from "../api/request";
 import { ApiButton, Commands } from "../parts/commands";
 import { Editor, valuesOf } from "../parts/editor";
 import { HealthIcon } from "../parts/icons";
-import { healthNames, healthOf, objectOf, whyOf } from "../pure/health";
+import { healthOf, objectOf, reasonOf, whyOf } from "../pure/health";
 import { at, examples, fieldPath, manifestOf } from "../pure/manifest";
 import { toYaml } from "../pure/yaml";
-import { pods } from "../state/live";
+import { pods, probes } from "../state/live";
 import { hrefOf, place } from "../state/route";
 
 interface Plan {
@@ -255,8 +255,8 @@ function Progress({ outcomes, before, busy, onRollBack }: ProgressProps) {
               {pod && (
                 <p class="progress">
                   <HealthIcon health={healthOf(pod)} />
-                  <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{pod.reason || healthNames[healthOf(pod)]}</a>
-                  <span class="why">{whyOf(pod)}</span>
+                  <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{reasonOf(pod)}</a>
+                  <span class="why">{whyOf(pod, probes.value.get(pod.uid ?? ""))}</span>
                 </p>
               )}
             </li>

@@ -203,7 +203,7 @@ function Row({ line, name, words, opened }: RowProps) {
   const long = line.text.length > shownChars;
   const runs = ansi(long ? line.text.slice(0, shownChars) : line.text);
   return (
-    <div class={`log-row ${levelOf(line.text)}`} onClick={() => !getSelection()?.toString() && (opened.value = line)}>
+    <div class={`log-row ${levelOf(runs.map((run) => run.text).join(""))}`} onClick={() => !getSelection()?.toString() && (opened.value = line)}>
       <time title={line.time && full(line.time)}>{line.time && clock(line.time)}</time>
       {name && <span class={`log-source s${line.source}`}>{name}</span>}
       <span class="log-text">

@@ -9,7 +9,7 @@ import { tally } from "../pure/find";
 import { healthNames, healthOf, healths, whyOf } from "../pure/health";
 import { full, since } from "../pure/time";
 import { now } from "../state/clock";
-import { events, keyOf, node, podList, synced } from "../state/live";
+import { events, keyOf, node, podList, probes, synced } from "../state/live";
 import { hrefOf } from "../state/route";
 
 export function NodePage() {
@@ -123,7 +123,7 @@ function Trouble() {
             <HealthIcon health={healthOf(pod)} />
             <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{pod.namespace === "default" ? pod.name : keyOf(pod)}</a>
             <span class="reason">{pod.reason}</span>
-            <span class="why">{whyOf(pod)}</span>
+            <span class="why">{whyOf(pod, probes.value.get(pod.uid ?? ""))}</span>
           </li>
         ))}
       </ul>

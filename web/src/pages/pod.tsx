@@ -8,11 +8,11 @@ import { HealthIcon } from "../parts/icons";
 import { Yaml } from "../parts/yaml";
 import type { Pod, RestartPodResponse } from "../api/gen";
 import { messageOf, request } from "../api/request";
-import { healthNames, healthOf, objectOf, readiness, whyOf } from "../pure/health";
+import { healthOf, objectOf, readiness, reasonOf, whyOf } from "../pure/health";
 import { age, since } from "../pure/time";
 import { toYaml } from "../pure/yaml";
 import { now } from "../state/clock";
-import { events, pods, synced } from "../state/live";
+import { events, pods, probes, synced } from "../state/live";
 import { go, hrefOf } from "../state/route";
 import { canExec, canWrite, session } from "../state/session";
 import { Overview } from "./overview";
@@ -56,7 +56,7 @@ function Missing({ namespace, name }: { namespace: string; name: string }) {
 function Head({ pod, gone }: { pod: Pod; gone: boolean }) {
   const health = healthOf(pod);
   const { ready, all } = readiness(pod);
-  const why = whyOf(pod);
+  const why = whyOf(pod, probes.value.get(pod.uid ?? ""));
   return (
     <div class="pod-head">
       <div class="pod-title">
@@ -68,7 +68,7 @@ function Head({ pod, gone }: { pod: Pod; gone: boolean }) {
           <span class="state leaving">Deleted</span>
         ) : (
           <span class={`state ${health}`}>
-            <HealthIcon health={health} /> {pod.reason || healthNames[health]}
+            <HealthIcon health={health} /> {reasonOf(pod)}
           </span>
         )}
         {!gone && canWrite.value && <Actions pod={pod} />}

@@ -6,10 +6,10 @@ import { ApiButton } from "../parts/commands";
 import { HealthIcon, Icon } from "../parts/icons";
 import { Spacer, useScroll } from "../parts/virtual";
 import { type Column, find, tally } from "../pure/find";
-import { type Health, healthNames, healthOf, healths, readiness, whyOf } from "../pure/health";
+import { type Health, healthNames, healthOf, healths, readiness, reasonOf, whyOf } from "../pure/health";
 import { full, since } from "../pure/time";
 import { now } from "../state/clock";
-import { podList, synced } from "../state/live";
+import { podList, probes, synced } from "../state/live";
 import { go, hrefOf, place, setQuery } from "../state/route";
 import { canWrite } from "../state/session";
 
@@ -168,8 +168,8 @@ function PodRow({ pod, index }: { pod: Pod; index: number }) {
       </div>
       <div role="cell" class="c-why">
         <HealthIcon health={health} />
-        <span class="reason">{pod.reason || healthNames[health]}</span>
-        <span class="why" title={whyOf(pod)}>{whyOf(pod)}</span>
+        <span class="reason">{reasonOf(pod)}</span>
+        <span class="why" title={whyOf(pod, probes.value.get(pod.uid ?? ""))}>{whyOf(pod, probes.value.get(pod.uid ?? ""))}</span>
       </div>
       <div role="cell" class="c-num">
         <span class={ready < all && health !== "done" ? "short" : ""}>

@@ -40,11 +40,18 @@ export function readiness(pod: Pod): { ready: number; all: number } {
   return { ready: statusesOf(pod).filter((c) => c.ready).length, all };
 }
 
+/** reasonOf is one word: a pod that runs and is not ready has none of its own. */
+export function reasonOf(pod: Pod): string {
+  const health = healthOf(pod);
+  return pod.reason || (health === "starting" && pod.phase === "POD_PHASE_RUNNING" ? "NotReady" : healthNames[health]);
+}
+
 /**
  * whyOf is the sentence behind the reason. A container that ran and failed
  * tells more by its exit code than by how long it is held back.
+ * What a probe last said is in no pod, but in the events.
  */
-export function whyOf(pod: Pod): string {
+export function whyOf(pod: Pod, probe = ""): string {
   if (pod.reason === "CrashLoopBackOff") {
     for (const c of statusesOf(pod)) {
       const last = c.lastState?.terminated;
@@ -55,12 +62,12 @@ export function whyOf(pod: Pod): string {
       }
     }
   }
-  const pull = /^pull image (\S+): (.*)$/s.exec(pod.message ?? "");
+  const pull = /\bpull image (\S+): (.*)$/s.exec(pod.message ?? "");
   // The runtime names the image in each layer of its error; the cause is last.
   if (pull) return `${pull[1]}: ${pull[2]!.split(`${pull[1]}": `).pop()!.replace(/^.*": /s, "")}`;
   if (!pod.message && pod.phase === "POD_PHASE_RUNNING" && !pod.ready) {
     const ready = objectOf(pod).status?.conditions?.find((c) => c.type === "Ready");
-    return ready?.message ?? "";
+    return probe || (ready?.message ?? "");
   }
   return pod.message ?? "";
 }

@@ -16,6 +16,15 @@ export const synced = signal(false);
 const keptEvents = 1000;
 export const events = signal<readonly Event[]>([]); // newest first
 
+/** probes is what a probe has last said against each pod, by its uid. */
+export const probes = computed(() => {
+  const said = new Map<string, string>();
+  for (const e of events.value) {
+    if (e.reason === "Unhealthy" && e.uid && !said.has(e.uid)) said.set(e.uid, e.container ? `${e.container}: ${e.message}` : (e.message ?? ""));
+  }
+  return said;
+});
+
 export const node = signal<GetNodeResponse | null>(null);
 
 export interface Link {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Pod } from "../../src/api/gen";
 import { find, type Wanted } from "../../src/pure/find";
-import { healthOf, whyOf } from "../../src/pure/health";
+import { healthOf, reasonOf, whyOf } from "../../src/pure/health";
 import { fieldPath, manifestOf, placeOf } from "../../src/pure/manifest";
 
 const pod = (name: string, more: Partial<Pod> = {}): Pod => ({ namespace: "default", name, phase: "POD_PHASE_RUNNING", ...more });
@@ -32,6 +32,19 @@ describe("whyOf", () => {
       },
     };
     expect(whyOf(pod("a", { reason: "CrashLoopBackOff", message: "back-off", object }))).toBe("main: OOMKilled, exit code 137 · out of memory · next start held back for 20s");
+  });
+});
+
+describe("why a pod is not ready", () => {
+  const queue = pod("queue", { object: { status: { conditions: [{ type: "Ready", status: "False", message: "containers with unready status: [queue]" }] } } });
+  it("is what its probe has said", () => {
+    expect(reasonOf(queue)).toBe("NotReady");
+    expect(whyOf(queue, "queue: Readiness probe failed: no leader")).toBe("queue: Readiness probe failed: no leader");
+    expect(whyOf(queue)).toBe("containers with unready status: [queue]");
+  });
+  it("is the last cause of an image that cannot be pulled", () => {
+    const message = 'Back-off pulling image "a/b:1": ErrImagePull: pull image a/b:1: failed to pull and unpack image "a/b:1": failed to resolve reference "a/b:1": not found';
+    expect(whyOf(pod("a", { reason: "ImagePullBackOff", message }))).toBe("a/b:1: not found");
   });
 });
 
