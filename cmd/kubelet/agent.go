@@ -144,9 +144,11 @@ func (a *agent) reachRuntime(ctx context.Context) error {
 		return err
 	}
 	a.runtime = &runtime{Runtime: client, links: logLinks{a.files.logs, a.log}}
+	if a.puller, err = a.newPuller(); err != nil {
+		return err
+	}
 	a.collector = a.newCollector()
-	a.puller, err = a.newPuller()
-	return err
+	return nil
 }
 
 func filesOf(dirs config.Dirs) podFiles {

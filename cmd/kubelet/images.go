@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"nodal/host/cri"
@@ -52,7 +53,7 @@ var (
 	_ imagePuller   = (*cri.Runtime)(nil)
 	_ server.Images = (*images)(nil)
 
-	_ reconciler.LocalImages = (*cri.Runtime)(nil)
+	_ reconciler.LocalImages = forgetful{}
 )
 
 func (i *images) List(ctx context.Context) ([]node.LocalImage, error) {
@@ -88,15 +89,29 @@ func (a *agent) newPuller() (*image.Puller, error) {
 	return image.New(image.Config{
 		Runtime: a.runtime, Parallel: c.Parallel, PerSecond: c.PerSecond, Burst: c.Burst,
 		Object: a.state.store.Object, Files: credentialFiles(a.cfg.Dirs.Root), Plugins: plugins,
-		Log: a.log, Tell: a.state.events.Add,
+		Verify: image.Verification{Policy: c.Verify, Allow: c.Allow, Dir: filepath.Join(a.cfg.Dirs.Root, "image_manager")},
+		Log:    a.log, Tell: a.state.events.Add,
 	}), nil
+}
+
+// forgetful gives up an image with what was noted of it.
+type forgetful struct {
+	*cri.Runtime
+	puller *image.Puller
+}
+
+func (f forgetful) RemoveImage(ctx context.Context, id string) error {
+	if err := f.Runtime.RemoveImage(ctx, id); err != nil {
+		return err
+	}
+	return f.puller.Removed(id)
 }
 
 // newCollector gives up images as the configuration asks for.
 func (a *agent) newCollector() *reconciler.Collector {
 	c := a.cfg.Images
 	return &reconciler.Collector{
-		Store: a.state.store, Images: a.runtime, Events: a.state.events, Log: a.log, Clock: time.Now,
+		Store: a.state.store, Images: forgetful{a.runtime.Runtime, a.puller}, Events: a.state.events, Log: a.log, Clock: time.Now,
 		Policy: gc.Policy{High: c.HighPercent, Low: c.LowPercent, MinAge: c.MinAge, MaxAge: c.MaxAge},
 	}
 }

@@ -13,6 +13,10 @@
 // as (package credential). Twenty pods that need one image cost one pull; a pull that a registry
 // refuses is tried again after 10 s, doubling up to 300 s, however many pods ask.
 //
+// An image that one pod has pulled with its secret is not for every other: what is
+// there is checked against what it was pulled with (records.go), and if in doubt the
+// registry is asked.
+//
 // A pod pulls with its own pull secrets first, then with what the node has (see
 // keys.go). Credentials stay in memory: they are in no event, log or error.
 //

@@ -33,6 +33,8 @@ type Config struct {
 	Files   credential.Files    // of the node
 	Plugins *credential.Plugins // programs that are asked; nil: none
 
+	Verify Verification
+
 	Log  *slog.Logger
 	Tell func(node.Event) // what a pod's owner should know
 }
@@ -42,6 +44,7 @@ type Puller struct {
 	config  Config
 	flights *flights
 	rests   rests
+	records records
 }
 
 // New makes a Puller.
@@ -53,6 +56,7 @@ func New(c Config) *Puller {
 		config:  c,
 		flights: newFlights(c.Parallel, c.PerSecond, c.Burst),
 		rests:   rests{orders: map[order]*rest{}},
+		records: records{Verification: c.Verify, pulling: map[string]*intent{}},
 	}
 }
 
@@ -82,16 +86,25 @@ func (p *Puller) ensure(ctx context.Context, r request) (node.LocalImage, error)
 		if err != nil {
 			return node.LocalImage{}, p.notInspected(ctx, r, err)
 		}
-		if image != nil {
+		if image != nil && p.mayUse(ctx, r, *image) {
 			p.tell(r, eventPulled, fmt.Sprintf("Container image %q already present on machine", r.Ref))
 			return *image, nil
 		}
-	}
-	if r.Policy == corev1.PullNever {
-		return node.LocalImage{}, p.refuse(r, node.ErrImageNeverPull, node.ErrImageNeverPull,
-			said{message: fmt.Sprintf("Container image %q is not present with pull policy of Never", r.Ref)})
+		if r.Policy == corev1.PullNever {
+			return node.LocalImage{}, p.refuse(r, node.ErrImageNeverPull, node.ErrImageNeverPull, neverPulled(r, image != nil))
+		}
 	}
 	return p.pull(ctx, r)
+}
+
+// mayUse says whether the pod may have an image that is there, though nobody asks a
+// registry. If in doubt, one is asked.
+func (p *Puller) mayUse(ctx context.Context, r request, image node.LocalImage) bool {
+	may, err := p.records.mayUse(image, r.ref, func() []credential.Key { return p.keys(ctx, r) })
+	if err != nil {
+		p.config.Log.Warn("an image is pulled again", "image", r.ref, "err", err)
+	}
+	return may
 }
 
 // pull waits for the image's pull, unless an earlier one has failed just now.
@@ -105,7 +118,7 @@ func (p *Puller) pull(ctx context.Context, r request) (node.LocalImage, error) {
 	p.tell(r, eventPulling, fmt.Sprintf("Pulling image %q", r.Ref))
 	begin := time.Now()
 	got, err := p.flights.do(ctx, o, func(ctx context.Context) (node.LocalImage, error) {
-		return p.pullAs(ctx, r.ref, keys)
+		return p.pullRecorded(ctx, r.ref, keys)
 	})
 	if err != nil {
 		return node.LocalImage{}, p.notPulled(r, o, err)
@@ -115,22 +128,47 @@ func (p *Puller) pull(ctx context.Context, r request) (node.LocalImage, error) {
 	return got.image, nil
 }
 
+// pullRecorded keeps a record of whom the image is for. A record that cannot be
+// written leaves the image to those who can pull it.
+func (p *Puller) pullRecorded(ctx context.Context, ref string, keys []credential.Key) (node.LocalImage, error) {
+	if err := p.records.intend(ref); err != nil {
+		return node.LocalImage{}, &node.Failure{Reason: node.ErrImagePull, Err: err}
+	}
+	image, key, err := p.pullAs(ctx, ref, keys)
+	end := pullEnd{image: image, key: key}
+	var failure *node.Failure
+	switch {
+	case err == nil:
+		end.outcome = brought
+	case errors.As(err, &failure):
+		end.outcome = failed
+	}
+	if err := p.records.over(ref, end); err != nil {
+		p.config.Log.Warn("an image will be pulled again by those who need it", "image", ref, "err", err)
+	}
+	return image, err
+}
+
+// Removed tells that an image is gone.
+func (p *Puller) Removed(id string) error { return p.records.forget(id) }
+
 // pullAs tries one credential after the other, or pulls as anybody if there is
-// none.
-func (p *Puller) pullAs(ctx context.Context, ref string, keys []credential.Key) (node.LocalImage, error) {
+// none. It answers which one it was.
+func (p *Puller) pullAs(ctx context.Context, ref string, keys []credential.Key) (node.LocalImage, *credential.Key, error) {
 	if len(keys) == 0 {
-		return p.config.Runtime.Pull(ctx, ref, nil)
+		image, err := p.config.Runtime.Pull(ctx, ref, nil)
+		return image, nil, err
 	}
 	var errs []error
 	for _, key := range keys {
 		image, err := p.config.Runtime.Pull(ctx, ref, &key.Credential)
 		var failure *node.Failure
 		if !errors.As(err, &failure) {
-			return image, err
+			return image, &key, err
 		}
 		errs = append(errs, err)
 	}
-	return node.LocalImage{}, errors.Join(errs...)
+	return node.LocalImage{}, nil, errors.Join(errs...)
 }
 
 // notPulled is what becomes of a pull that failed. One without an answer is no

@@ -32,6 +32,14 @@ func (s said) Error() string {
 
 func (s said) Unwrap() error { return s.cause }
 
+// neverPulled is why an image is not pulled though the pod cannot have what is there.
+func neverPulled(r request, present bool) error {
+	if present {
+		return said{message: fmt.Sprintf("Container image %q is present with pull policy of Never but does not have the proper credentials", r.Ref)}
+	}
+	return said{message: fmt.Sprintf("Container image %q is not present with pull policy of Never", r.Ref)}
+}
+
 // tellPulled says how long the pull took, and how long the pod waited for it.
 func (p *Puller) tellPulled(r request, got pulled, waited time.Duration) {
 	e := r.event(eventPulled, fmt.Sprintf("Successfully pulled image %q in %s (%s including waiting). Image size: %d bytes.",

@@ -73,6 +73,9 @@ type Images struct {
 	MinAge                  time.Duration // younger images stay
 	MaxAge                  time.Duration // images unused for longer go; zero: none do for that
 
+	Verify kubelet.ImagePullCredentialsVerificationPolicy // whom images that are there are for
+	Allow  []string                                       // images from elsewhere that are for all
+
 	ProviderConfig, ProviderPrograms string // of programs that are asked for credentials; empty: none
 }
 

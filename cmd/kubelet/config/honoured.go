@@ -40,6 +40,7 @@ var honoured = []string{
 	"imageGCLowThresholdPercent",
 	"imageMaximumGCAge",
 	"imageMinimumGCAge",
+	"imagePullCredentialsVerificationPolicy",
 	"imageServiceEndpoint",
 	"kubeReserved",
 	"logging.format",
@@ -49,6 +50,7 @@ var honoured = []string{
 	"podLogsDir",
 	"podPidsLimit",
 	"port",
+	"preloadedImagesVerificationAllowlist",
 	"readOnlyPort",
 	"registryBurst",
 	"registryPullQPS",
@@ -126,11 +128,9 @@ var notHonoured = []string{
 	"evictionPressureTransitionPeriod",
 	"evictionSoft",
 	"evictionSoftGracePeriod",
-	"imagePullCredentialsVerificationPolicy",
 	"kernelMemcgNotification",
 	"localStorageCapacityIsolation",
 	"mergeDefaultEvictionSettings",
-	"preloadedImagesVerificationAllowlist",
 
 	// Isolation and the host.
 	"defaultPodSysctls",

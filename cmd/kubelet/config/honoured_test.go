@@ -87,6 +87,8 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"imageGCLowThresholdPercent":                 "imageGCLowThresholdPercent: 70",
 		"imageMaximumGCAge":                          "imageMaximumGCAge: 48h",
 		"imageMinimumGCAge":                          "imageMinimumGCAge: 3m",
+		"imagePullCredentialsVerificationPolicy":     "imagePullCredentialsVerificationPolicy: AlwaysVerify",
+		"preloadedImagesVerificationAllowlist":       "preloadedImagesVerificationAllowlist: [registry.example/base/*]",
 		"imageServiceEndpoint":                       "imageServiceEndpoint: unix:///x",
 		"logging.format":                             "logging: {format: json}",
 		"logging.verbosity":                          "logging: {verbosity: 3}",

@@ -1,10 +1,14 @@
 package config
 
-import "k8s.io/apimachinery/pkg/util/validation/field"
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kubelet "k8s.io/kubelet/config/v1beta1"
+)
 
 func resolveImages(o *Options) Images {
 	k := &o.Kubelet
 	i := Images{
+		Verify: k.ImagePullCredentialsVerificationPolicy, Allow: k.PreloadedImagesVerificationAllowlist,
 		ProviderConfig: o.ProviderConfig, ProviderPrograms: o.ProviderPrograms,
 		PerSecond: float64(*k.RegistryPullQPS), Burst: int(k.RegistryBurst),
 		HighPercent: int(*k.ImageGCHighThresholdPercent), LowPercent: int(*k.ImageGCLowThresholdPercent),
@@ -40,6 +44,12 @@ func validateImages(o *Options) (errs field.ErrorList) {
 	}
 	if *k.RegistryPullQPS < 0 || k.RegistryBurst < 0 {
 		errs = append(errs, field.Invalid(field.NewPath("registryPullQPS"), *k.RegistryPullQPS, "it and registryBurst have to be 0 or more"))
+	}
+	switch k.ImagePullCredentialsVerificationPolicy {
+	case kubelet.NeverVerify, kubelet.NeverVerifyPreloadedImages, kubelet.NeverVerifyAllowlistedImages, kubelet.AlwaysVerify:
+	default:
+		errs = append(errs, field.NotSupported(field.NewPath("imagePullCredentialsVerificationPolicy"), k.ImagePullCredentialsVerificationPolicy,
+			[]kubelet.ImagePullCredentialsVerificationPolicy{kubelet.NeverVerify, kubelet.NeverVerifyPreloadedImages, kubelet.NeverVerifyAllowlistedImages, kubelet.AlwaysVerify}))
 	}
 	if (o.ProviderConfig == "") != (o.ProviderPrograms == "") {
 		errs = append(errs, field.Required(field.NewPath("--image-credential-provider-config"), "it and --image-credential-provider-bin-dir go together"))

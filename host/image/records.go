@@ -1,0 +1,245 @@
+package image
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubelet "k8s.io/kubelet/config/v1alpha1"
+	policies "k8s.io/kubelet/config/v1beta1"
+
+	"nodal/host/image/credential"
+	"nodal/node"
+)
+
+// Verification says for which images that are there already a pod has to show
+// that it might have pulled them.
+type Verification struct {
+	Policy policies.ImagePullCredentialsVerificationPolicy // empty: for none
+	Allow  []string                                        // images, or "registry/path/*", that came from elsewhere and are for all
+	Dir    string                                          // of the records, in the form that every kubelet has
+}
+
+// records is what each image was pulled with, in files: a restart must not open an
+// image to everybody. There is no credential in them, only hashes.
+type records struct {
+	Verification
+	mu      sync.Mutex
+	pulling map[string]*intent // by reference
+}
+
+// intent is a note on the disk that a reference is being pulled.
+type intent struct {
+	pulls int  // under way
+	stale bool // the note was there before them: a crash has left it
+}
+
+// none says whether images are for everybody.
+func (r *records) none() bool { return r.Policy == "" || r.Policy == policies.NeverVerify }
+
+// mayUse says whether a pod may use an image that is there. Its keys are looked for
+// only if that depends on them.
+func (r *records) mayUse(image node.LocalImage, ref string, keys func() []credential.Key) (bool, error) {
+	if r.none() {
+		return true, nil
+	}
+	record, err := r.read(image.ID)
+	if err != nil {
+		return false, err
+	}
+	if record == nil {
+		return !r.intended(ref) && r.preloadedFree(nameOf(ref)), nil
+	}
+	with, ok := record.CredentialMapping[nameOf(ref)]
+	if !ok || with.NodePodsAccessible {
+		return ok, nil
+	}
+	return slices.ContainsFunc(keys(), func(k credential.Key) bool { return proves(with, k) }), nil
+}
+
+// preloadedFree says whether an image that no kubelet has pulled is for everybody.
+func (r *records) preloadedFree(name string) bool {
+	switch r.Policy {
+	case policies.NeverVerifyPreloadedImages:
+		return true
+	case policies.NeverVerifyAllowlistedImages:
+		return slices.ContainsFunc(r.Allow, func(allowed string) bool {
+			prefix, wild := strings.CutSuffix(allowed, "*")
+			return name == allowed || wild && strings.HasPrefix(name, prefix)
+		})
+	}
+	return false
+}
+
+// proves says whether a key is one of those that an image was pulled with.
+func proves(with kubelet.ImagePullCredentials, k credential.Key) bool {
+	hash := hashOf(k)
+	return slices.ContainsFunc(with.KubernetesSecrets, func(s kubelet.ImagePullSecret) bool { return s.CredentialHash == hash })
+}
+
+func hashOf(k credential.Key) string {
+	sum := fingerprintOf([]credential.Key{k})
+	return hex.EncodeToString(sum[:])
+}
+
+// intend notes that a pull begins: an image that comes of it, and is not recorded
+// because of a crash, did not come from elsewhere.
+func (r *records) intend(ref string) error {
+	if r.none() {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	note, ok := r.pulling[ref]
+	if !ok {
+		note = &intent{stale: r.intended(ref)}
+		r.pulling[ref] = note
+	}
+	note.pulls++
+	return r.write("pulling", ref, kubelet.ImagePullIntent{TypeMeta: typeMeta("ImagePullIntent"), Image: ref})
+}
+
+func (r *records) intended(ref string) bool {
+	_, err := os.Stat(r.path("pulling", ref))
+	return err == nil
+}
+
+// pullEnd is how a pull ended.
+type pullEnd struct {
+	outcome outcome
+	image   node.LocalImage // if it was brought
+	key     *credential.Key // with which; nil: as anybody
+}
+
+type outcome uint8
+
+const (
+	unknown outcome = iota // the image may have come all the same
+	failed
+	brought
+)
+
+// over notes how a pull ended. The note that one was under way stays while another
+// one is, and while an image may be there that is not recorded.
+func (r *records) over(ref string, end pullEnd) error {
+	if r.none() {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	note := r.pulling[ref]
+	if note.pulls--; note.pulls == 0 {
+		delete(r.pulling, ref)
+	}
+	switch end.outcome {
+	case unknown:
+		note.stale = true
+	case brought:
+		if err := r.note(ref, end.image.ID, end.key); err != nil {
+			note.stale = true
+			return err
+		}
+		note.stale = false
+	}
+	if note.pulls > 0 || note.stale {
+		return nil
+	}
+	return remove(r.path("pulling", ref))
+}
+
+// note adds a key to what an image was pulled with. Without one, or with one of the
+// node's, the image is for all pods.
+func (r *records) note(ref, id string, key *credential.Key) error {
+	record, err := r.read(id)
+	if err != nil || record == nil {
+		record = &kubelet.ImagePulledRecord{} // one that cannot be read proves nothing
+	}
+	record.TypeMeta, record.ImageRef, record.LastUpdatedTime = typeMeta("ImagePulledRecord"), id, metav1.NewTime(time.Now())
+	if record.CredentialMapping == nil {
+		record.CredentialMapping = map[string]kubelet.ImagePullCredentials{}
+	}
+	with := record.CredentialMapping[nameOf(ref)]
+	switch {
+	case key == nil || key.Secret == nil:
+		with = kubelet.ImagePullCredentials{NodePodsAccessible: true}
+	case !with.NodePodsAccessible && !proves(with, *key):
+		s := key.Secret
+		with.KubernetesSecrets = append(with.KubernetesSecrets, kubelet.ImagePullSecret{
+			UID: string(s.UID), Namespace: s.Ref.Namespace, Name: s.Ref.Name, CredentialHash: hashOf(*key),
+		})
+	}
+	record.CredentialMapping[nameOf(ref)] = with
+	return r.write("pulled", id, record)
+}
+
+// forget drops the record of an image that is gone.
+func (r *records) forget(id string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return remove(r.path("pulled", id))
+}
+
+func (r *records) read(id string) (*kubelet.ImagePulledRecord, error) {
+	data, err := os.ReadFile(r.path("pulled", id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	record := &kubelet.ImagePulledRecord{}
+	if err == nil {
+		err = json.Unmarshal(data, record)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what image %s was pulled with: %w", id, err)
+	}
+	return record, nil
+}
+
+// write puts a record into its place whole.
+func (r *records) write(kind, of string, record any) error {
+	path := r.path(kind, of)
+	data, err := json.Marshal(record)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(path+".new", data, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		return fmt.Errorf("record the pull of %s: %w", of, err)
+	}
+	return nil
+}
+
+func (r *records) path(kind, of string) string {
+	sum := sha256.Sum256([]byte(of))
+	return filepath.Join(r.Dir, kind, "sha256-"+hex.EncodeToString(sum[:]))
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove a record of a pull: %w", err)
+	}
+	return nil
+}
+
+func typeMeta(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: kubelet.SchemeGroupVersion.String(), Kind: kind}
+}
+
+// nameOf is a reference without tag and digest.
+func nameOf(ref string) string {
+	return referencePattern.FindStringSubmatch(ref)[1]
+}
