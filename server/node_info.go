@@ -37,6 +37,8 @@ func (s *nodeService) GetNode(ctx context.Context, _ *nodev1.GetNodeRequest) (*n
 		Revision: revision, Addresses: s.facts.Addresses, KernelVersion: s.facts.KernelVersion,
 		OsImage: s.facts.OSImage, Architecture: s.facts.Architecture, Pods: s.count(views),
 	}
+	answer.Capacity, answer.Allocatable, answer.Labels = quantities(s.facts.Capacity), quantities(s.facts.Allocatable), s.facts.Labels
+	answer.MachineId, answer.BootId, answer.SystemUuid = s.facts.MachineID, s.facts.BootID, s.facts.SystemUUID
 	delivered := map[node.Source]int32{}
 	for _, v := range views {
 		delivered[v.Slot.Pod.Source]++
@@ -50,6 +52,14 @@ func (s *nodeService) GetNode(ctx context.Context, _ *nodev1.GetNodeRequest) (*n
 		Ready: r.Ready, NetworkReady: r.NetworkReady, Message: r.Message, Events: r.Events,
 	}
 	return answer, nil
+}
+
+func quantities(list corev1.ResourceList) map[string]string {
+	texts := map[string]string{}
+	for name, q := range list {
+		texts[string(name)] = q.String()
+	}
+	return texts
 }
 
 func (s *nodeService) count(views []node.View) *nodev1.PodCounts {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
+	corev1 "k8s.io/api/core/v1"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
@@ -51,6 +52,12 @@ type Facts struct {
 	KernelVersion string
 	OSImage       string
 	Architecture  string
+	MachineID     string
+	BootID        string
+	SystemUUID    string
+	Capacity      corev1.ResourceList
+	Allocatable   corev1.ResourceList
+	Labels        map[string]string
 	Configz       []byte // the body of /configz
 	Endpoint      string // of the runtime
 	Reach         Reach  // where the dashboard is

@@ -21,6 +21,7 @@ type machine struct {
 	memory           int64
 	pids             int64 // processes that the kernel has room for
 	ips              []string
+	ids              identifiers
 	cgroups          cgroup.Mounts
 }
 
@@ -35,6 +36,7 @@ func lookAtMachine(configured []netip.Addr) (machine, error) {
 	if err := unix.Sysinfo(&info); err != nil {
 		return m, fmt.Errorf("ask for the machine's memory: %w", err)
 	}
+	m.ids = identify()
 	m.memory = int64(info.Totalram) * int64(info.Unit)
 	m.pids = mostProcesses()
 	for _, ip := range configured {
@@ -61,6 +63,25 @@ func mostProcesses() int64 {
 		}
 	}
 	return most
+}
+
+// identifiers tell this machine from others; each is empty where nobody knows it.
+type identifiers struct{ machine, boot, system string }
+
+func identify() identifiers {
+	first := func(paths ...string) string {
+		for _, path := range paths {
+			if text, err := os.ReadFile(path); err == nil {
+				return strings.TrimSpace(string(text))
+			}
+		}
+		return ""
+	}
+	return identifiers{
+		machine: first("/etc/machine-id", "/var/lib/dbus/machine-id"),
+		boot:    first("/proc/sys/kernel/random/boot_id"),
+		system:  first("/sys/class/dmi/id/product_uuid", "/proc/device-tree/vm,uuid", "/etc/machine-id"),
+	}
 }
 
 // ownAddresses are the first global address of each family. Nothing is asked

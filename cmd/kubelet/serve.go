@@ -107,6 +107,8 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 		Auth:        door,
 		Facts: server.Facts{
 			Version: version, Started: a.started, Addresses: a.machine.ips, Endpoint: a.cfg.Runtime.Endpoint, Configz: configz, Reach: a.reach(),
+			Capacity: a.offer.Capacity, Allocatable: a.offer.Allocatable, Labels: a.offer.Labels,
+			MachineID: a.machine.ids.machine, BootID: a.machine.ids.boot, SystemUUID: a.machine.ids.system,
 			KernelVersion: a.machine.kernel, OSImage: a.machine.os, Architecture: a.machine.arch,
 		},
 		Limits: server.Limits{NoDebug: !a.cfg.Listen.DebuggingHandlers},

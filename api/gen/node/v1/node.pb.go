@@ -127,6 +127,15 @@ type GetNodeResponse struct {
 	KernelVersion string                 `protobuf:"bytes,9,opt,name=kernel_version,json=kernelVersion,proto3" json:"kernel_version,omitempty"`
 	OsImage       string                 `protobuf:"bytes,10,opt,name=os_image,json=osImage,proto3" json:"os_image,omitempty"`
 	Architecture  string                 `protobuf:"bytes,11,opt,name=architecture,proto3" json:"architecture,omitempty"`
+	// What the machine has, by resource, as Kubernetes quantities.
+	Capacity map[string]string `protobuf:"bytes,12,rep,name=capacity,proto3" json:"capacity,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// What of it pods may have.
+	Allocatable map[string]string `protobuf:"bytes,13,rep,name=allocatable,proto3" json:"allocatable,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// The labels by which pods choose a node.
+	Labels        map[string]string `protobuf:"bytes,14,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	MachineId     string            `protobuf:"bytes,15,opt,name=machine_id,json=machineId,proto3" json:"machine_id,omitempty"`
+	BootId        string            `protobuf:"bytes,16,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
+	SystemUuid    string            `protobuf:"bytes,17,opt,name=system_uuid,json=systemUuid,proto3" json:"system_uuid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -234,6 +243,48 @@ func (x *GetNodeResponse) GetOsImage() string {
 func (x *GetNodeResponse) GetArchitecture() string {
 	if x != nil {
 		return x.Architecture
+	}
+	return ""
+}
+
+func (x *GetNodeResponse) GetCapacity() map[string]string {
+	if x != nil {
+		return x.Capacity
+	}
+	return nil
+}
+
+func (x *GetNodeResponse) GetAllocatable() map[string]string {
+	if x != nil {
+		return x.Allocatable
+	}
+	return nil
+}
+
+func (x *GetNodeResponse) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *GetNodeResponse) GetMachineId() string {
+	if x != nil {
+		return x.MachineId
+	}
+	return ""
+}
+
+func (x *GetNodeResponse) GetBootId() string {
+	if x != nil {
+		return x.BootId
+	}
+	return ""
+}
+
+func (x *GetNodeResponse) GetSystemUuid() string {
+	if x != nil {
+		return x.SystemUuid
 	}
 	return ""
 }
@@ -695,7 +746,7 @@ var File_node_v1_node_proto protoreflect.FileDescriptor
 const file_node_v1_node_proto_rawDesc = "" +
 	"\n" +
 	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x10\n" +
-	"\x0eGetNodeRequest\"\x99\x03\n" +
+	"\x0eGetNodeRequest\"\xf9\x06\n" +
 	"\x0fGetNodeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x129\n" +
@@ -709,7 +760,24 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x0ekernel_version\x18\t \x01(\tR\rkernelVersion\x12\x19\n" +
 	"\bos_image\x18\n" +
 	" \x01(\tR\aosImage\x12\"\n" +
-	"\farchitecture\x18\v \x01(\tR\farchitecture\"\xc0\x01\n" +
+	"\farchitecture\x18\v \x01(\tR\farchitecture\x12B\n" +
+	"\bcapacity\x18\f \x03(\v2&.node.v1.GetNodeResponse.CapacityEntryR\bcapacity\x12K\n" +
+	"\vallocatable\x18\r \x03(\v2).node.v1.GetNodeResponse.AllocatableEntryR\vallocatable\x12<\n" +
+	"\x06labels\x18\x0e \x03(\v2$.node.v1.GetNodeResponse.LabelsEntryR\x06labels\x12\x1d\n" +
+	"\n" +
+	"machine_id\x18\x0f \x01(\tR\tmachineId\x12\x17\n" +
+	"\aboot_id\x18\x10 \x01(\tR\x06bootId\x12\x1f\n" +
+	"\vsystem_uuid\x18\x11 \x01(\tR\n" +
+	"systemUuid\x1a;\n" +
+	"\rCapacityEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a>\n" +
+	"\x10AllocatableEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc0\x01\n" +
 	"\aRuntime\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -765,7 +833,7 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
@@ -777,27 +845,33 @@ var file_node_v1_node_proto_goTypes = []any{
 	(*ListCapabilitiesRequest)(nil),  // 7: node.v1.ListCapabilitiesRequest
 	(*Capability)(nil),               // 8: node.v1.Capability
 	(*ListCapabilitiesResponse)(nil), // 9: node.v1.ListCapabilitiesResponse
-	(*timestamppb.Timestamp)(nil),    // 10: google.protobuf.Timestamp
+	nil,                              // 10: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 11: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 12: node.v1.GetNodeResponse.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 13: google.protobuf.Timestamp
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	10, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	13, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
 	3,  // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
 	4,  // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
 	6,  // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	5,  // 4: node.v1.Source.errors:type_name -> node.v1.SourceError
-	10, // 5: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	10, // 6: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
-	0,  // 7: node.v1.Capability.support:type_name -> node.v1.Support
-	8,  // 8: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
-	1,  // 9: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	7,  // 10: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	2,  // 11: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	9,  // 12: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	11, // [11:13] is the sub-list for method output_type
-	9,  // [9:11] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	10, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	11, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	12, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	5,  // 7: node.v1.Source.errors:type_name -> node.v1.SourceError
+	13, // 8: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	13, // 9: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	0,  // 10: node.v1.Capability.support:type_name -> node.v1.Support
+	8,  // 11: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
+	1,  // 12: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	7,  // 13: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	2,  // 14: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	9,  // 15: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	14, // [14:16] is the sub-list for method output_type
+	12, // [12:14] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }
@@ -811,7 +885,7 @@ func file_node_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   9,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,111 @@
+package member
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+)
+
+// cluster is the Kubernetes API as far as a node needs it: three kinds of one
+// group and the lease. The generated clients know every kind there is, and would
+// double the size of the program.
+type cluster struct {
+	core, coordination rest.Interface
+	codec              runtime.ParameterCodec
+}
+
+func dial(config *rest.Config) (*cluster, error) {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, coordinationv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	group := func(gv schema.GroupVersion, path string) (rest.Interface, error) {
+		c := rest.CopyConfig(config)
+		c.QPS, c.Burst = cmp.Or(c.QPS, 50), cmp.Or(c.Burst, 100)
+		c.GroupVersion, c.APIPath = &gv, path
+		c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+		c.ContentType, c.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+		return rest.RESTClientFor(c)
+	}
+	core, err := group(corev1.SchemeGroupVersion, "/api")
+	if err != nil {
+		return nil, fmt.Errorf("make a client of the API server: %w", err)
+	}
+	coordination, err := group(coordinationv1.SchemeGroupVersion, "/apis")
+	if err != nil {
+		return nil, fmt.Errorf("make a client of the API server: %w", err)
+	}
+	return &cluster{core: core, coordination: coordination, codec: runtime.NewParameterCodec(scheme)}, nil
+}
+
+func (c *cluster) node(ctx context.Context, name string) (*corev1.Node, error) {
+	n := &corev1.Node{}
+	return n, c.core.Get().Resource("nodes").Name(name).Do(ctx).Into(n)
+}
+
+func (c *cluster) createNode(ctx context.Context, n *corev1.Node) error {
+	return c.core.Post().Resource("nodes").Body(n).Do(ctx).Error()
+}
+
+// patchNode merges a change into the Node object or, as "status", into its status.
+func (c *cluster) patchNode(ctx context.Context, name string, change any, subresource ...string) error {
+	body, err := json.Marshal(change)
+	if err != nil {
+		return err
+	}
+	return c.core.Patch(types.StrategicMergePatchType).Resource("nodes").Name(name).SubResource(subresource...).Body(body).Do(ctx).Error()
+}
+
+func (c *cluster) pod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error) {
+	p := &corev1.Pod{}
+	return p, c.core.Get().Namespace(key.Namespace).Resource("pods").Name(key.Name).Do(ctx).Into(p)
+}
+
+func (c *cluster) createPod(ctx context.Context, pod *corev1.Pod) error {
+	return c.core.Post().Namespace(pod.Namespace).Resource("pods").Body(pod).Do(ctx).Error()
+}
+
+// putStatus replaces a pod's status, unless somebody else has changed the pod
+// since it was read. It reports whether that changed anything.
+func (c *cluster) putStatus(ctx context.Context, read *corev1.Pod, status *corev1.PodStatus) (bool, error) {
+	changed, after := *read, &corev1.Pod{}
+	changed.Status = *status
+	err := c.core.Put().Namespace(read.Namespace).Resource("pods").Name(read.Name).SubResource("status").Body(&changed).Do(ctx).Into(after)
+	return after.ResourceVersion != read.ResourceVersion, err
+}
+
+// forget has the API server drop a pod of which nothing is left on the node.
+func (c *cluster) forget(ctx context.Context, key types.NamespacedName, uid types.UID) error {
+	options := &metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: &metav1.Preconditions{UID: &uid}}
+	return c.core.Delete().Namespace(key.Namespace).Resource("pods").Name(key.Name).Body(options).Do(ctx).Error()
+}
+
+const leaseNamespace = corev1.NamespaceNodeLease
+
+func (c *cluster) lease(ctx context.Context, name string) (*coordinationv1.Lease, error) {
+	l := &coordinationv1.Lease{}
+	return l, c.coordination.Get().Namespace(leaseNamespace).Resource("leases").Name(name).Do(ctx).Into(l)
+}
+
+func (c *cluster) createLease(ctx context.Context, l *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	made := &coordinationv1.Lease{}
+	return made, c.coordination.Post().Namespace(leaseNamespace).Resource("leases").Body(l).Do(ctx).Into(made)
+}
+
+func (c *cluster) updateLease(ctx context.Context, l *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	made := &coordinationv1.Lease{}
+	return made, c.coordination.Put().Namespace(leaseNamespace).Resource("leases").Name(l.Name).Body(l).Do(ctx).Into(made)
+}

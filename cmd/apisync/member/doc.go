@@ -1,0 +1,23 @@
+// Package member makes a node a member of a Kubernetes cluster. It knows two
+// APIs, Kubernetes' and the node's, and carries between them: pods and what they
+// use go down to the node, statuses go up, and the cluster hears that the node is
+// alive. It has no way into the node but the API that everybody has.
+//
+//	Kubernetes' API ──watch──▶ podStore ──┐                    ┌── local ◀──watch── node API
+//	                                      ├──▶ next ──▶ step ──┤
+//	Kubernetes' API ◀──status, deletion───┘                    └──▶ apply, delete ──▶ node API
+//
+//	member.go     what runs side by side
+//	cluster.go    the part of Kubernetes' API that a node needs
+//	join.go       the Node object: registered, and kept true
+//	lease.go      the sign of life
+//	pods.go       both sides of each pod are watched, and a queue holds what to look at
+//	next.go       pure: the one next thing to do about a pod so that both sides agree
+//	carry.go      does it
+//	status.go     pure: a node's status as the cluster is to have it
+//	objects.go    ConfigMaps and Secrets, as long as a pod here uses them
+//
+// Nothing is kept on a disk: after a restart both sides are read anew, and next
+// leads to the same place from wherever they are. While the API server is away
+// nothing is taken for gone; what runs runs on.
+package member

@@ -1,0 +1,83 @@
+package member
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// A lease that is not renewed for as long as it lasts means that the node is
+// lost; it is renewed four times as often.
+const renewals = 4
+
+// heart renews the node's lease.
+type heart struct {
+	nodeName string
+	cluster  *cluster
+	lasts    time.Duration
+	log      *slog.Logger
+	now      func() time.Time
+
+	lease *coordinationv1.Lease // as last written; nil: it has to be read
+}
+
+func (h *heart) run(ctx context.Context) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, h.lasts/renewals)
+		defer cancel()
+		if err := h.beat(ctx); err != nil && ctx.Err() == nil {
+			h.lease = nil
+			h.log.Warn("the lease is not renewed", "err", err)
+		}
+	}, h.lasts/renewals)
+}
+
+// beat writes one sign of life. The usual one is a single request.
+func (h *heart) beat(ctx context.Context) (err error) {
+	if h.lease == nil {
+		h.lease, err = h.cluster.lease(ctx, h.nodeName)
+	}
+	if apierrors.IsNotFound(err) {
+		return h.create(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("read the lease: %w", err)
+	}
+	lease := h.lease.DeepCopy()
+	lease.Spec = h.spec()
+	h.lease, err = h.cluster.updateLease(ctx, lease)
+	if err != nil {
+		return fmt.Errorf("renew the lease: %w", err)
+	}
+	return nil
+}
+
+// create makes the lease. It goes when the Node object goes.
+func (h *heart) create(ctx context.Context) error {
+	n, err := h.cluster.node(ctx, h.nodeName)
+	if err != nil {
+		return fmt.Errorf("read the node that the lease is of: %w", err)
+	}
+	h.lease, err = h.cluster.createLease(ctx, &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: leaseNamespace, Name: h.nodeName, OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Node", Name: n.Name, UID: n.UID,
+		}}},
+		Spec: h.spec(),
+	})
+	if err != nil {
+		return fmt.Errorf("make the lease: %w", err)
+	}
+	return nil
+}
+
+func (h *heart) spec() coordinationv1.LeaseSpec {
+	now, seconds := metav1.NewMicroTime(h.now()), int32(h.lasts/time.Second)
+	return coordinationv1.LeaseSpec{HolderIdentity: &h.nodeName, LeaseDurationSeconds: &seconds, RenewTime: &now}
+}

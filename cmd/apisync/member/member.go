@@ -1,0 +1,73 @@
+package member
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+)
+
+// Config is how the node takes part.
+type Config struct {
+	NodeName    string
+	Register    bool              // make the Node object if it is not there
+	Labels      map[string]string // beside those that the node has
+	Taints      []corev1.Taint    // of a Node object that is made
+	ProviderID  string
+	KubeletPort int32         // at which the API server finds the node
+	Lease       time.Duration // after which a silent node is lost
+}
+
+// Run makes the node a member of the cluster until the context ends. Neither side
+// has to be there when it begins, nor to stay.
+func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientConnInterface, log *slog.Logger) error {
+	c, err := dial(api)
+	if err != nil {
+		return err
+	}
+	place := &place{config: config, cluster: c, node: nodev1.NewNodeServiceClient(conn), log: log, now: time.Now}
+	heart := &heart{nodeName: config.NodeName, cluster: c, lasts: config.Lease, log: log, now: time.Now}
+	objects := &objects{
+		cluster: c, configMaps: nodev1.NewConfigMapsServiceClient(conn), secrets: nodev1.NewSecretsServiceClient(conn),
+		log: log, ctx: ctx, used: map[node.ObjectRef]*usage{},
+	}
+	pods := newPods(config.NodeName, c, nodev1.NewPodsServiceClient(conn), objects, log)
+
+	var all sync.WaitGroup
+	all.Go(func() {
+		insist(ctx, log, "the node is not registered yet", place.register)
+		all.Go(func() { heart.run(ctx) })
+		place.run(ctx)
+	})
+	all.Go(func() {
+		insist(ctx, log, "what the node has is not known yet", objects.adopt)
+		pods.run(ctx)
+	})
+	all.Wait()
+	objects.done.Wait()
+	return context.Cause(ctx)
+}
+
+// insist tries until it succeeds or the context ends.
+func insist(ctx context.Context, log *slog.Logger, failing string, do func(context.Context) error) {
+	pause := wait.Backoff{Duration: firstRetry, Factor: 2, Steps: 30, Cap: lastRetry}
+	for ctx.Err() == nil {
+		err := do(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		log.Warn(failing, "err", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause.Step()):
+		}
+	}
+}

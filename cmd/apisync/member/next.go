@@ -1,0 +1,165 @@
+package member
+
+import (
+	"cmp"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// local is a pod as the node shows it.
+type local struct {
+	object   *corev1.Pod
+	ours     bool      // it came from the cluster
+	deadline time.Time // set while it is being deleted: by when it may be killed
+	gone     bool      // it was deleted, and object is the last that was seen of it
+}
+
+// sides are both sides of one name, and what was done about it before.
+type sides struct {
+	want    *corev1.Pod // as the cluster has it; nil: it has none of that name
+	have    *local      // as the node has it; nil: it never had one
+	applied string      // which manifest the node has taken
+}
+
+// verb is what to do.
+type verb uint8
+
+const (
+	agreed verb = iota // both sides agree
+	apply              // the node shall run what the cluster has
+	remove             // the node shall end the pod
+	vouch              // the node shall show a condition that somebody set in the cluster
+	report             // the cluster shall have the node's status
+	forget             // the cluster shall drop the pod: nothing is left of it here
+	mirror             // the cluster shall show a pod that is not its own
+)
+
+// step is the one next thing to do about a pod.
+type step struct {
+	verb      verb
+	uid       types.UID // of the pod it is about
+	grace     *int64    // of remove
+	condition corev1.PodCondition
+	status    corev1.PodStatus
+}
+
+// next says what to do about a pod so that both sides come to agree.
+func next(s sides) step {
+	switch {
+	case s.want == nil:
+		return unwanted(s)
+	case mirrored(s.want) != "":
+		return reflection(s)
+	case s.want.DeletionTimestamp != nil:
+		return ending(s)
+	case s.running() == nil && finished(s.want):
+		return step{}
+	case s.running() == nil || s.have.object.UID != s.want.UID || s.applied != fingerprint(s.want):
+		return step{verb: apply, uid: s.want.UID}
+	}
+	if c, ok := unsaid(s.want, s.have.object); ok {
+		return step{verb: vouch, uid: s.want.UID, condition: c}
+	}
+	return s.reporting()
+}
+
+// running is the pod on the node while there is one.
+func (s sides) running() *local {
+	if s.have == nil || s.have.gone {
+		return nil
+	}
+	return s.have
+}
+
+// unwanted is about a name that the cluster does not have: a pod of its own has
+// to go, and others it is shown.
+func unwanted(s sides) step {
+	have := s.running()
+	switch {
+	case have == nil || !have.deadline.IsZero():
+		return step{}
+	case have.ours:
+		return step{verb: remove, uid: have.object.UID}
+	}
+	return step{verb: mirror, uid: have.object.UID}
+}
+
+// reflection is about a mirror of a pod that came to the node in another way. Who
+// deletes the mirror alone gets another one.
+func reflection(s sides) step {
+	have := s.running()
+	if have == nil || have.ours || mirrored(s.want) != identity(have.object) || s.want.DeletionTimestamp != nil {
+		return step{verb: forget, uid: s.want.UID}
+	}
+	return s.reporting()
+}
+
+// mirrored says of a pod in the cluster what it is a mirror of, if it is one.
+func mirrored(want *corev1.Pod) string { return want.Annotations[corev1.MirrorPodAnnotationKey] }
+
+// identity changes whenever another pod takes the name.
+func identity(object *corev1.Pod) string {
+	return cmp.Or(object.Annotations[annotationHash], string(object.UID))
+}
+
+const annotationHash = "kubernetes.io/config.hash"
+
+// ending is about a pod that the cluster has deleted. It is dropped there last.
+func ending(s sides) step {
+	have := s.running()
+	if have == nil || have.object.UID != s.want.UID {
+		if s.have != nil && s.have.object.UID == s.want.UID {
+			if r := s.reporting(); r.verb == report {
+				return r
+			}
+		}
+		if grace := s.want.DeletionGracePeriodSeconds; grace != nil && *grace == 0 && len(s.want.Finalizers) > 0 {
+			return step{} // said already; others hold it
+		}
+		return step{verb: forget, uid: s.want.UID}
+	}
+	if have.deadline.IsZero() || s.want.DeletionTimestamp.Add(slack).Before(have.deadline) {
+		return step{verb: remove, uid: s.want.UID, grace: s.want.DeletionGracePeriodSeconds}
+	}
+	return s.reporting()
+}
+
+// slack is how far two clocks and a request on its way may put deadlines apart.
+const slack = 5 * time.Second
+
+// reporting tells the cluster the pod's status if it has another.
+func (s sides) reporting() step {
+	status := statusFor(s.want, s.have)
+	if equality.Semantic.DeepEqual(status, s.want.Status) {
+		return step{}
+	}
+	return step{verb: report, uid: s.want.UID, status: status}
+}
+
+func finished(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// unsaid is a condition that a readiness gate of the pod waits for and of which
+// the node does not know yet what was said in the cluster.
+func unsaid(want, have *corev1.Pod) (corev1.PodCondition, bool) {
+	for _, gate := range want.Spec.ReadinessGates {
+		said, known := conditionOf(want, gate.ConditionType), conditionOf(have, gate.ConditionType)
+		if said != nil && (known == nil || known.Status != said.Status || known.Reason != said.Reason || known.Message != said.Message) {
+			return *said, true
+		}
+	}
+	return corev1.PodCondition{}, false
+}
+
+func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
+	for i := range pod.Status.Conditions {
+		if pod.Status.Conditions[i].Type == kind {
+			return &pod.Status.Conditions[i]
+		}
+	}
+	return nil
+}

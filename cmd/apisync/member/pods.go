@@ -1,0 +1,200 @@
+package member
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	nodev1 "nodal/api/gen/node/v1"
+)
+
+// workers is how many pods are worked on side by side.
+const workers = 8
+
+// The pauses before a pod that could not be carried is tried again.
+const (
+	firstRetry = 200 * time.Millisecond
+	lastRetry  = 30 * time.Second
+)
+
+// pods keeps both sides of every pod of this node in step.
+type pods struct {
+	nodeName string
+	cluster  *cluster
+	node     nodev1.PodsServiceClient
+	objects  *objects
+	log      *slog.Logger
+	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
+	wanted   cache.Store
+
+	mu      sync.Mutex
+	local   map[types.NamespacedName]*local
+	applied map[types.NamespacedName]string // fingerprints of what the node has taken
+}
+
+func newPods(nodeName string, c *cluster, node nodev1.PodsServiceClient, o *objects, log *slog.Logger) *pods {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](firstRetry, lastRetry)
+	return &pods{
+		nodeName: nodeName, cluster: c, node: node, objects: o, log: log,
+		queue: workqueue.NewTypedRateLimitingQueue(limiter),
+		local: map[types.NamespacedName]*local{}, applied: map[types.NamespacedName]string{},
+	}
+}
+
+// run watches both sides until the context ends. Nothing is done before both
+// have been read whole: what is not there yet is not gone.
+func (p *pods) run(ctx context.Context) {
+	here := fields.OneTermEqualSelector("spec.nodeName", p.nodeName)
+	store, controller := cache.NewInformerWithOptions(cache.InformerOptions{
+		ListerWatcher: cache.NewListWatchFromClient(p.cluster.core, "pods", corev1.NamespaceAll, here),
+		ObjectType:    &corev1.Pod{},
+		Handler: cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(object any) { p.changed(object) },
+			UpdateFunc: func(_, object any) { p.changed(object) },
+			DeleteFunc: p.changed,
+		},
+	})
+	p.wanted = store
+	synced := make(chan struct{})
+	var side sync.WaitGroup
+	side.Go(func() { controller.RunWithContext(ctx) })
+	side.Go(func() { p.follow(ctx, sync.OnceFunc(func() { close(synced) })) })
+	select {
+	case <-synced:
+	case <-ctx.Done():
+	}
+	if cache.WaitForCacheSync(ctx.Done(), controller.HasSynced) {
+		p.log.Info("both sides are known", "pods", len(store.ListKeys()))
+		p.objects.release(store)
+		for range workers {
+			side.Go(func() { p.work(ctx) })
+		}
+	}
+	<-ctx.Done()
+	p.queue.ShutDown()
+	side.Wait()
+}
+
+func (p *pods) changed(object any) {
+	if key, err := cache.DeletionHandlingObjectToName(object); err == nil {
+		p.queue.Add(types.NamespacedName(key))
+	}
+}
+
+func (p *pods) inCluster(key types.NamespacedName) *corev1.Pod {
+	object, ok, err := p.wanted.GetByKey(key.String())
+	if err != nil || !ok {
+		return nil
+	}
+	return object.(*corev1.Pod)
+}
+
+// follow watches the node's pods, again whenever the connection was lost.
+func (p *pods) follow(ctx context.Context, synced func()) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		if err := p.watch(ctx, synced); ctx.Err() == nil {
+			p.log.Warn("the node's pods are watched again", "err", err)
+		}
+	}, time.Second)
+}
+
+// watch reads the node's pods from the beginning until the stream ends.
+func (p *pods) watch(ctx context.Context, synced func()) error {
+	stream, err := p.node.WatchPods(ctx, &nodev1.WatchPodsRequest{})
+	if err != nil {
+		return err
+	}
+	present := map[types.NamespacedName]bool{}
+	for initial := true; ; {
+		m, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		if m.Type == nodev1.WatchType_WATCH_TYPE_SYNCED {
+			p.keepOnly(present)
+			initial = false
+			synced()
+			continue
+		}
+		pod, err := decode(m.Pod.GetObject())
+		if err != nil {
+			return err
+		}
+		key := types.NamespacedName{Namespace: m.Pod.GetNamespace(), Name: m.Pod.GetName()}
+		if initial {
+			present[key] = true
+		}
+		p.show(key, m, pod)
+	}
+}
+
+// show takes what the node shows of a pod.
+func (p *pods) show(key types.NamespacedName, m *nodev1.WatchPodsResponse, pod *corev1.Pod) {
+	l := &local{object: pod, ours: fromCluster(pod), gone: m.Type == nodev1.WatchType_WATCH_TYPE_DELETED}
+	if d := m.Pod.GetDeletionDeadline(); d != nil {
+		l.deadline = d.AsTime()
+	}
+	p.mu.Lock()
+	p.local[key] = l
+	p.mu.Unlock()
+	p.queue.Add(key)
+}
+
+// keepOnly takes note of what went while nobody watched.
+func (p *pods) keepOnly(present map[types.NamespacedName]bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key, l := range p.local {
+		if !present[key] && !l.gone {
+			gone := *l
+			gone.gone = true
+			p.local[key] = &gone
+			p.queue.Add(key)
+		}
+	}
+}
+
+// work takes one pod after the other.
+func (p *pods) work(ctx context.Context) {
+	for {
+		key, done := p.queue.Get()
+		if done {
+			return
+		}
+		if err := p.carry(ctx, key); err != nil {
+			if ctx.Err() == nil {
+				p.log.Warn("a pod is tried again", "pod", key, "tries", p.queue.NumRequeues(key), "err", err)
+			}
+			p.queue.AddRateLimited(key)
+		} else {
+			p.queue.Forget(key)
+		}
+		p.queue.Done(key)
+	}
+}
+
+func (p *pods) sides(key types.NamespacedName) sides {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return sides{want: p.inCluster(key), have: p.local[key], applied: p.applied[key]}
+}
+
+// decode makes a pod of what the API carries.
+func decode(object *structpb.Struct) (*corev1.Pod, error) {
+	pod := &corev1.Pod{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.AsMap(), pod); err != nil {
+		return nil, fmt.Errorf("read a pod of the node: %w", err)
+	}
+	return pod, nil
+}

@@ -1,0 +1,64 @@
+package member
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestStatusForKeepsWhatOthersSay(t *testing.T) {
+	s := given(wanted("u1"), here("u1"))
+	s.want.Generation = 7
+	s.want.Status.NominatedNodeName = "n"
+	s.want.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: "example.com/other", Status: corev1.ConditionTrue},
+	}
+	s.have.object.Status.ObservedGeneration = 1
+	s.have.object.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodReady, Status: corev1.ConditionTrue, ObservedGeneration: 1}, {Type: "example.com/mine", Status: corev1.ConditionTrue},
+	}
+	got := statusFor(s.want, s.have)
+	want := []corev1.PodCondition{
+		{Type: corev1.PodReady, Status: corev1.ConditionTrue, ObservedGeneration: 7}, {Type: "example.com/other", Status: corev1.ConditionTrue},
+	}
+	if len(got.Conditions) != 2 || got.Conditions[0] != want[0] || got.Conditions[1] != want[1] {
+		t.Errorf("the conditions are %+v, want %+v", got.Conditions, want)
+	}
+	if got.ObservedGeneration != 7 || got.NominatedNodeName != "n" {
+		t.Errorf("the status is %+v, want the cluster's generation and nomination", got)
+	}
+}
+
+func TestEndOfPods(t *testing.T) {
+	ended := func(code int32) corev1.ContainerStatus {
+		return corev1.ContainerStatus{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}}
+	}
+	running := corev1.ContainerStatus{Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+	for _, c := range []struct {
+		name       string
+		known      corev1.PodPhase // to the cluster
+		containers []corev1.ContainerStatus
+		want       corev1.PodPhase
+	}{
+		{"every container had succeeded", "", []corev1.ContainerStatus{ended(0)}, corev1.PodSucceeded},
+		{"one was killed", "", []corev1.ContainerStatus{ended(137)}, corev1.PodFailed},
+		{"nobody saw the end", "", []corev1.ContainerStatus{running}, corev1.PodFailed},
+		{"none was ever made", "", nil, corev1.PodFailed},
+		{"it was known before", corev1.PodSucceeded, []corev1.ContainerStatus{ended(1)}, corev1.PodSucceeded},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := given(wanted("u1"), here("u1"), gone)
+			s.want.Status.Phase = c.known
+			s.have.object.Status = corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: c.containers}
+			got := statusFor(s.want, s.have)
+			if got.Phase != c.want {
+				t.Errorf("the phase is %s, want %s", got.Phase, c.want)
+			}
+			for _, status := range got.ContainerStatuses {
+				if status.Ready || status.State.Terminated == nil {
+					t.Errorf("a container of a pod that is gone is %+v", status)
+				}
+			}
+		})
+	}
+}

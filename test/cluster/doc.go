@@ -1,0 +1,6 @@
+// Package cluster tests a node as a member of a real cluster: etcd and
+// kube-apiserver run beside it, apisync joins them to a kubelet on a real
+// containerd, and a plain HTTP client plays the scheduler and the user.
+//
+// The control plane is built by parts/build.sh into .cache/parts.
+package cluster
