@@ -66,6 +66,7 @@ export function Editor({ text, turn, onText, onSubmit, capabilities, violations 
         history(),
         drawSelection(),
         highlightActiveLine(),
+        EditorView.lineWrapping,
         lintGutter(),
         yaml(),
         indentUnit.of("  "),

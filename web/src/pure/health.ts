@@ -64,7 +64,10 @@ export function whyOf(pod: Pod, probe = ""): string {
   }
   const pull = /\bpull image (\S+): (.*)$/s.exec(pod.message ?? "");
   // The runtime names the image in each layer of its error; the cause is last.
-  if (pull) return `${pull[1]}: ${pull[2]!.split(`${pull[1]}": `).pop()!.replace(/^.*": /s, "")}`;
+  if (pull) {
+    const cause = pull[2]!.split(/": /).pop()!;
+    return cause.startsWith(pull[1]!) ? cause : `${pull[1]}: ${cause}`;
+  }
   if (!pod.message && pod.phase === "POD_PHASE_RUNNING" && !pod.ready) {
     const ready = objectOf(pod).status?.conditions?.find((c) => c.type === "Ready");
     return probe || (ready?.message ?? "");

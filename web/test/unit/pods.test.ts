@@ -45,6 +45,7 @@ describe("why a pod is not ready", () => {
   it("is the last cause of an image that cannot be pulled", () => {
     const message = 'Back-off pulling image "a/b:1": ErrImagePull: pull image a/b:1: failed to pull and unpack image "a/b:1": failed to resolve reference "a/b:1": not found';
     expect(whyOf(pod("a", { reason: "ImagePullBackOff", message }))).toBe("a/b:1: not found");
+    expect(whyOf(pod("a", { reason: "ErrImagePull", message: 'pull image a/b:1: failed to resolve reference "a/b:1": a/b:1: not found' }))).toBe("a/b:1: not found");
   });
 });
 
