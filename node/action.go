@@ -36,6 +36,9 @@ const (
 func ImageTarget(container string) string     { return "image/" + container }
 func ContainerTarget(container string) string { return "container/" + container }
 
+// ResizeTarget is where the faults of giving a container other limits are found.
+func ResizeTarget(container string) string { return "resize/" + container }
+
 // VolumeTarget is where the faults of laying out a volume are found.
 func VolumeTarget(name string) string { return "volume/" + name }
 
@@ -84,6 +87,13 @@ type (
 		Image     string // as the spec names it
 		ImageID   string
 		Hash      string // of the spec that it is made from
+		Limits    limit.Limits
+	}
+	// ResizeContainer gives a running container other limits.
+	ResizeContainer struct {
+		Container string
+		ID        string
+		Limits    limit.Limits
 	}
 	// StartContainer starts a created container.
 	StartContainer struct{ Container, ID string }
@@ -132,6 +142,7 @@ func (a SetUpVolume) Target() string      { return VolumeTarget(a.Name) }
 func (TearDownVolumes) Target() string    { return "volumes" }
 func (a CreateContainer) Target() string  { return ContainerTarget(a.Container) }
 func (a StartContainer) Target() string   { return ContainerTarget(a.Container) }
+func (a ResizeContainer) Target() string  { return ResizeTarget(a.Container) }
 func (a InspectContainer) Target() string { return "inspect/" + a.ID }
 func (a StopContainer) Target() string    { return "stop/" + a.ID }
 func (a RemoveContainer) Target() string  { return "remove/" + a.ID }
@@ -169,7 +180,10 @@ func (TearDownVolumes) String() string { return "tear down volumes" }
 func (a CreateContainer) String() string {
 	return fmt.Sprintf("create %s attempt=%d in %s", a.Container, a.Attempt, a.SandboxID)
 }
-func (a StartContainer) String() string   { return fmt.Sprintf("start %s %s", a.Container, a.ID) }
+func (a StartContainer) String() string { return fmt.Sprintf("start %s %s", a.Container, a.ID) }
+func (a ResizeContainer) String() string {
+	return fmt.Sprintf("resize %s %s to %s", a.Container, a.ID, a.Limits)
+}
 func (a InspectContainer) String() string { return fmt.Sprintf("inspect %s %s", a.Container, a.ID) }
 func (a StopContainer) String() string {
 	return fmt.Sprintf("stop %s %s grace=%s: %s", a.Container, a.ID, a.Grace, a.Reason)

@@ -24,9 +24,10 @@ type Store struct {
 
 	mu        sync.RWMutex // guards what follows, never held during I/O
 	entries   map[Key]*list.Element
-	order     *list.List // of *View, by revision
-	gone      int        // tombstones in order
-	compacted int64      // history up to here is incomplete
+	order     *list.List   // of *View, by revision
+	gone      int          // tombstones in order
+	resizing  map[Key]bool // pods that wait for resources
+	compacted int64        // history up to here is incomplete
 	objects   map[ObjectRef]*Object
 	objectsAt int64 // revision of their last change
 }
@@ -51,7 +52,7 @@ const (
 func NewStore(journal Journal, clock *Clock) *Store {
 	return &Store{
 		journal: journal, clock: clock, compacted: clock.Now(),
-		entries: map[Key]*list.Element{}, order: list.New(),
+		entries: map[Key]*list.Element{}, order: list.New(), resizing: map[Key]bool{},
 		objects: map[ObjectRef]*Object{},
 	}
 }
@@ -303,6 +304,10 @@ func (s *Store) publish(view View) {
 	}
 	view.Revision = s.clock.Next()
 	e := s.order.PushBack(&view)
+	delete(s.resizing, view.Key)
+	if !view.Gone && view.Slot.Pod.Resize != nil {
+		s.resizing[view.Key] = true
+	}
 	if !view.Gone {
 		s.entries[view.Key] = e
 	} else if s.gone++; s.gone > keptTombstone {

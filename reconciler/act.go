@@ -71,6 +71,9 @@ type Act struct {
 	Volumes Volumes
 	Storage storage.Keeper
 	Clock   func() time.Time
+	// Freed tells within a transaction that a pod needs nothing any more; nil: nobody
+	// waits for that.
+	Freed func(*node.Tx)
 }
 
 // Do performs one action for the pod that owns the key.
@@ -85,7 +88,7 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 	case node.Release:
 		return node.Result{}, a.release(key, pod)
 	case node.SetUpCgroup:
-		return node.Result{}, a.Cgroups.SetUp(ctx, pod.Object, action.Limits)
+		return node.Result{}, a.Cgroups.SetUp(ctx, pod.Allocated(), action.Limits)
 	case node.TearDownCgroup:
 		return node.Result{}, a.Cgroups.TearDown(ctx, pod.UID())
 	case node.EnsureImage:
@@ -154,6 +157,7 @@ func (a Act) setResult(key node.Key, uid types.UID, action node.SetResult) error
 	return a.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
 		slot.Result = action.Status
 		tx.Put(key, slot)
+		a.freed(tx)
 	})
 }
 
@@ -167,7 +171,14 @@ func (a Act) release(key node.Key, pod *node.Pod) error {
 		if storage.Uses(slot.Pod.Object) || slot.Next != nil && storage.Uses(slot.Next.Object) {
 			a.Storage.SettleIn(tx, a.Clock())
 		}
+		a.freed(tx)
 	})
+}
+
+func (a Act) freed(tx *node.Tx) {
+	if a.Freed != nil {
+		a.Freed(tx)
+	}
 }
 
 func successor(slot *node.Slot) *node.Slot {

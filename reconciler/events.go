@@ -42,6 +42,8 @@ func report(o Outcome) (node.Event, bool) {
 		return node.Event{Reason: "Created", Container: a.Container, Message: fmt.Sprintf("created container %s, attempt %d", a.Container, a.Attempt)}, true
 	case node.StartContainer:
 		return node.Event{Reason: "Started", Container: a.Container, Message: "started container " + a.Container}, true
+	case node.ResizeContainer:
+		return node.Event{Reason: "Resized", Container: a.Container, Message: fmt.Sprintf("container %s now has %s", a.Container, a.Limits)}, true
 	case node.InspectContainer:
 		return reportExit(a, o.Result.Container)
 	case node.SetTally:
@@ -100,6 +102,8 @@ func containerOf(a node.Action) string {
 	case node.StartContainer:
 		return a.Container
 	case node.StopContainer:
+		return a.Container
+	case node.ResizeContainer:
 		return a.Container
 	case node.InspectContainer:
 		return a.Container

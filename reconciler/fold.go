@@ -40,7 +40,7 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 	case node.CreateContainer:
 		got.Containers = slices.Insert(got.Containers, 0, node.Container{
 			ID: o.Result.ID, SandboxID: a.SandboxID, UID: uid, Name: a.Container, Attempt: a.Attempt,
-			State: node.ContainerCreated, CreatedAt: o.Result.At, Hash: a.Hash, Image: a.Image, ImageID: a.ImageID,
+			State: node.ContainerCreated, CreatedAt: o.Result.At, Hash: a.Hash, Image: a.Image, ImageID: a.ImageID, Limits: &a.Limits,
 		})
 	case node.StartContainer:
 		if c := containerByID(got, a.ID); c != nil {
@@ -52,7 +52,13 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 		}
 	case node.InspectContainer:
 		if c := containerByID(got, a.ID); c != nil && o.Result.Container != nil {
+			limits := c.Limits
 			*c = *o.Result.Container
+			c.Limits = limits
+		}
+	case node.ResizeContainer:
+		if c := containerByID(got, a.ID); c != nil {
+			c.Limits = &a.Limits
 		}
 	case node.RemoveContainer:
 		got.Containers = slices.DeleteFunc(got.Containers, func(c node.Container) bool { return c.ID == a.ID })
@@ -141,6 +147,12 @@ func fail(old *node.Observed, o Outcome) *node.Observed {
 		delete(got.Images, a.Container) // it may be the image that is gone
 	case node.TearDownVolumes:
 		got.Volumes = nil // some of them may be gone
+	case node.SetUpCgroup:
+		got.Cgroup = nil // some of its limits may be set
+	case node.ResizeContainer:
+		if c := containerByID(got, a.ID); c != nil {
+			c.Limits = nil // it may have them, or not
+		}
 	}
 	if errors.Is(o.Err, node.ErrUnknown) || errors.Is(o.Err, node.ErrUnavailable) {
 		base, longest = unknownRetry, unknownRetryMax

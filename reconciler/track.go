@@ -219,7 +219,7 @@ func merge(old, seen *node.Observed, mark node.Mark) *node.Observed {
 			case known.State == c.State:
 				*c = known
 			default:
-				c.StartedAt = known.StartedAt
+				c.StartedAt, c.Limits = known.StartedAt, known.Limits
 			}
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/admit"
+	"nodal/node/intake"
 	"nodal/node/limit"
 	"nodal/reconciler"
 )
@@ -71,7 +73,7 @@ func newAgent(w *world, f *faults, j *journal) (*agent, error) {
 	if err := errors.Join(store.Restore(records)...); err != nil {
 		return nil, err
 	}
-	return &agent{
+	a := &agent{
 		world: w, faults: f, store: store, since: -1,
 		site: node.Site{NodeName: "sim", Runtime: "sim", BackoffMax: time.Minute, Cgroups: true, Limits: limit.Rules{Pids: 100}},
 		act: reconciler.Act{
@@ -79,7 +81,11 @@ func newAgent(w *world, f *faults, j *journal) (*agent, error) {
 		},
 		tracks: map[node.Key]*tracked{}, strays: map[node.Key]*node.Observed{}, dirty: map[node.Key]bool{},
 		freed: map[node.Key]node.Mark{},
-	}, nil
+	}
+	a.act.Freed = func(tx *node.Tx) {
+		intake.Intake{Store: store, Node: admit.Node{Name: "sim", Allocatable: offered()}}.Readmit(tx, w.clock())
+	}
+	return a, nil
 }
 
 // turn is one round of the loop: intents, then every pod whose turn it is.

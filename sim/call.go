@@ -66,6 +66,9 @@ func (w *world) arrive(c *call) {
 	case !w.reserve(c):
 		w.settle(c)
 		w.reply(c, node.Result{}, fmt.Errorf("the name is reserved: %w", unknown(c.action)))
+	case c.fate.kind == Late && resizes(c.action):
+		c.fate.kind = Lose // the runtime gives up with who asked
+		w.after(c.fate.work, func() { w.effect(c) })
 	case c.fate.kind == Late:
 		w.after(c.fate.timeout, func() { w.reply(c, node.Result{}, unknown(c.action)) })
 		w.after(c.fate.timeout+c.fate.late, func() { w.effect(c) })
@@ -224,7 +227,7 @@ func (w *world) giveUp(c *call, f *faults) {
 // orphan is what happens to the calls of an agent that died.
 func (w *world) orphan(dead *agent, f *faults) {
 	for _, c := range slices.Clone(w.pending) {
-		if c.agent == dead && (local(c.action) || f.between(0, 2) < 1) {
+		if c.agent == dead && (local(c.action) || resizes(c.action) || f.between(0, 2) < 1) {
 			w.settle(c)
 			if onDisk(c.action) && f.between(0, 2) < 1 {
 				w.tear(c)

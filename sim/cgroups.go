@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
@@ -25,6 +26,11 @@ var _ reconciler.Cgroups = cgroups{}
 func (c cgroups) SetUp(_ context.Context, pod *corev1.Pod, limits limit.Limits) error {
 	if !c.store.Holds(pod.UID) {
 		c.world.witness.failf("a cgroup was made for %s, uid %s, which is gone", node.KeyOf(pod), pod.UID)
+	}
+	for _, run := range c.world.containers {
+		if run.uid == pod.UID && run.running() && !limits.Cover(run.limits) {
+			return refused(node.FailedCreateCgroup, "the kernel: %s has more than %s", run, limits)
+		}
 	}
 	c.world.cgroups[pod.UID] = limits
 	return nil
@@ -60,11 +66,78 @@ func (wi *witness) boundBy(w *world, pod *node.Pod, s *sandbox) {
 	}
 }
 
-// held says in what a pod's cgroup is not as it should be.
-func (s *simulation) held(l *life) error {
-	want := limit.OfPod(l.object, s.agent.site.Limits)
-	if got, ok := s.world.cgroups[l.id.uid]; !ok || got != want {
+// resizes says whether an action changes what a container is allowed. What came of one
+// shows nowhere, so nothing may come of it once nobody waits for it.
+func resizes(a node.Action) bool {
+	_, ok := a.(node.ResizeContainer)
+	return ok
+}
+
+// resizeContainer does as the kernel does: what is in a cgroup has no more of the CPU
+// than all of it.
+func (w *world) resizeContainer(a node.ResizeContainer) error {
+	c := w.container(a.ID)
+	switch {
+	case c == nil || !c.running():
+		return refused("ResizeContainerError", "container %s does not run", a.ID)
+	case !w.cgroups[c.uid].Cover(a.Limits):
+		return refused("ResizeContainerError", "the kernel: the pod's cgroup has no room for %s", a.Limits)
+	}
+	c.limits = a.Limits
+	return nil
+}
+
+// held says in what a pod is not held to what the node allows it.
+func (s *simulation) held(pod *node.Pod) error {
+	rules, object := s.agent.site.Limits, pod.Allocated()
+	want := limit.OfPod(object, rules)
+	if got, ok := s.world.cgroups[pod.UID()]; !ok || got != want {
 		return fmt.Errorf("its cgroup allows %s, want %s", got, want)
 	}
+	for _, c := range s.world.containers {
+		if c.uid != pod.UID() || !c.running() {
+			continue
+		}
+		if want := limit.OfContainer(object, specOf(object, c.name), rules); c.limits != want {
+			return fmt.Errorf("%s has %s, want %s", c, c.limits, want)
+		}
+	}
+	if pod.Resize != nil && s.clients.room(s.agent, pod) {
+		return fmt.Errorf("it waits for resources that the node has: %s", pod.Resize.Message)
+	}
 	return nil
+}
+
+// room says whether the node could give a pod what it asks for.
+func (c *clients) room(a *agent, pod *node.Pod) bool {
+	var others []*corev1.Pod
+	views, _ := a.store.Views()
+	for _, v := range views {
+		if v.Key != pod.Key() && v.Slot.Result == nil {
+			others = append(others, v.Slot.Pod.Allocated())
+		}
+	}
+	return c.intake(a, node.SourceAPI).Node.Resize(pod.Object, others) == nil
+}
+
+// offered is what pods share; they can come to ask for more.
+func offered() corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
+}
+
+// sizing gives a pod's containers some of it.
+func (c *clients) sizing(pod *corev1.Pod) {
+	for i := range pod.Spec.Containers {
+		spec := &pod.Spec.Containers[i]
+		if c.pick(2) == 0 {
+			spec.ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.RestartContainer}}
+		}
+		c.amount(spec)
+	}
+}
+
+func (c *clients) amount(spec *corev1.Container) {
+	request := int64(1+c.pick(8)) * 100
+	spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(request, resource.DecimalSI)}
+	spec.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(2*request, resource.DecimalSI)}
 }

@@ -39,7 +39,7 @@ func newClients(w *world, f *faults) *clients {
 }
 
 func (c *clients) intake(a *agent, source node.Source) intake.Intake {
-	return intake.Intake{Store: a.store, Source: source, Node: admit.Node{Name: "sim"}, NewUID: func() types.UID {
+	return intake.Intake{Store: a.store, Source: source, Node: admit.Node{Name: "sim", Allocatable: offered()}, NewUID: func() types.UID {
 		c.uids++
 		return types.UID(fmt.Sprintf("u%d", c.uids))
 	}}
@@ -83,7 +83,7 @@ func (c *clients) apply(a *agent, key node.Key) {
 		c.world.trace.addf("client: apply %s: %v", key, err)
 		return
 	}
-	c.world.trace.addf("client: apply %s: %s %s at %d", key, outcomes[0].Verdict, outcomes[0].UID, revision)
+	c.world.trace.addf("client: apply %s: %s %s at %d %q", key, outcomes[0].Verdict, outcomes[0].UID, revision, outcomes[0].Warnings)
 	c.told(a, key)
 	if l := c.world.witness.wanted[key]; l == nil || !sameSpec(l.object, pod) {
 		c.world.witness.failf("apply of %s was acknowledged and is not in force", key)
@@ -214,6 +214,9 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 	if c.pick(2) == 0 {
 		c.mounting(pod)
 	}
+	if c.pick(2) == 0 {
+		c.sizing(pod)
+	}
 	manifest.Default(pod)
 	return pod
 }
@@ -230,7 +233,12 @@ func (c *clients) image() string {
 // change edits a manifest the way people do.
 func (c *clients) change(old *corev1.Pod) *corev1.Pod {
 	pod := old.DeepCopy()
-	switch c.pick(6) {
+	spec := &pod.Spec.Containers[c.pick(len(pod.Spec.Containers))]
+	switch c.pick(8) {
+	case 6, 7:
+		if len(spec.Resources.Requests) > 0 {
+			c.amount(spec)
+		}
 	case 0:
 		pod.Labels = map[string]string{"v": fmt.Sprint(c.pick(100))}
 	case 1:
@@ -238,7 +246,7 @@ func (c *clients) change(old *corev1.Pod) *corev1.Pod {
 	case 2:
 		pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "V", Value: fmt.Sprint(c.pick(100))}}
 	default:
-		pod.Spec.Containers[c.pick(len(pod.Spec.Containers))].Image = c.image()
+		spec.Image = c.image()
 	}
 	return pod
 }

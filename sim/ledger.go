@@ -30,6 +30,7 @@ type life struct {
 	object   *corev1.Pod
 	grace    time.Duration // the shortest it ever asked for
 	deadline *time.Time    // by when it may be killed, once it is to go
+	refused  bool          // the node does not run it
 	replaced bool          // another pod was accepted in its place
 	restarts map[string]uint32
 	counts   map[string]int32 // restarts seen, by container
@@ -77,7 +78,7 @@ func (l *ledger) take(pod *node.Pod) *life {
 		}
 		l.lives[known.id] = known
 	}
-	known.object = pod.Object
+	known.object, known.refused = pod.Object, pod.Refused != nil
 	known.grace = min(known.grace, node.GracePeriod(pod.Object))
 	for _, r := range pod.Restarts {
 		known.restarts[r.Container] = r.Attempt

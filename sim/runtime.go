@@ -43,6 +43,8 @@ func (w *world) Do(_ context.Context, pod *node.Pod, got *node.Observed, action 
 		return w.createContainer(pod, a)
 	case node.StartContainer:
 		return node.Result{}, w.startContainer(a)
+	case node.ResizeContainer:
+		return node.Result{}, w.resizeContainer(a)
 	case node.InspectContainer:
 		return w.inspectContainer(got, a)
 	case node.RemoveContainer:
@@ -117,6 +119,10 @@ func (w *world) createContainer(pod *node.Pod, a node.CreateContainer) (node.Res
 		if spec.Name == a.Container {
 			c.hash = manifest.ContainerHash(spec)
 		}
+	}
+	c.limits = a.Limits
+	if !w.cgroups[c.uid].Cover(c.limits) {
+		return node.Result{}, refused("CreateContainerError", "the kernel: the pod's cgroup has no room for %s", c.limits)
 	}
 	w.witness.madeWith(w, pod, c)
 	w.containers = append(w.containers, c)

@@ -92,7 +92,7 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(s.upToDate(l), s.held(l)); err != nil {
+	if err := errors.Join(s.upToDate(l), s.held(slot.Pod)); err != nil {
 		return err
 	}
 	for i := range l.object.Spec.InitContainers {
@@ -114,7 +114,7 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 
 // finished is the promise of a pod that has its result: nothing runs.
 func (s *simulation) finished(l *life) error {
-	if l.object.Spec.RestartPolicy == corev1.RestartPolicyAlways {
+	if l.object.Spec.RestartPolicy == corev1.RestartPolicyAlways && !l.refused {
 		return fmt.Errorf("it has a result though its containers are always restarted")
 	}
 	for _, c := range s.containers {

@@ -166,6 +166,9 @@ func (wi *witness) reads(view node.View) {
 	if l == nil {
 		return
 	}
+	for _, r := range view.Slot.Pod.Restarts { // a resize may ask for some, long after a client did
+		l.restarts[r.Container] = r.Attempt
+	}
 	for name, tally := range view.Slot.Tallies {
 		if tally.Restarts < l.counts[name] {
 			wi.failf("the restarts of %s in %s went back from %d to %d", name, view.Key, l.counts[name], tally.Restarts)

@@ -60,6 +60,7 @@ type container struct {
 	exit     int32
 	reason   string
 	grace    time.Duration
+	limits   limit.Limits
 
 	termed  bool          // TERM was sent
 	term    time.Duration // when

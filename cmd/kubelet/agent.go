@@ -277,6 +277,7 @@ func (a *agent) act() reconciler.Act {
 	act := reconciler.Act{
 		Store: a.state.store, Runtime: a.runtime, Images: a.puller, Logs: a.files,
 		Volumes: a.volumes, Storage: a.keeper(), Clock: time.Now,
+		Freed: func(tx *node.Tx) { a.intake("").Readmit(tx, time.Now()) },
 	}
 	if a.cgroups != nil {
 		act.Cgroups = a.cgroups

@@ -46,11 +46,12 @@ func (r *Runtime) createContainer(
 func (r *Runtime) createRequest(
 	ctx context.Context, pod *node.Pod, got *node.Observed, a node.CreateContainer,
 ) (*runtimeapi.CreateContainerRequest, error) {
-	c, err := specContainer(pod.Object, a.Container)
+	object := pod.Allocated()
+	c, err := specContainer(object, a.Container)
 	if err != nil {
 		return nil, err
 	}
-	in := containerInput{pod: pod.Object, spec: c, attempt: a.Attempt, image: a.ImageID}
+	in := containerInput{pod: object, spec: c, attempt: a.Attempt, image: a.ImageID}
 	sandbox, err := r.sandboxFor(ctx, in, got, a.SandboxID)
 	if err != nil {
 		return nil, err

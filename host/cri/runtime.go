@@ -119,6 +119,8 @@ func (r *Runtime) do(ctx context.Context, pod *node.Pod, got *node.Observed, act
 		return r.createContainer(ctx, pod, got, a)
 	case node.StartContainer:
 		return node.Result{}, r.startContainer(ctx, a)
+	case node.ResizeContainer:
+		return node.Result{}, r.resizeContainer(ctx, a)
 	case node.InspectContainer:
 		return r.inspectContainer(ctx, pod, got, a)
 	case node.StopContainer:

@@ -11,6 +11,7 @@ import (
 
 	"nodal/host/cri"
 	"nodal/node"
+	"nodal/node/limit"
 	sim "nodal/sim/cri"
 )
 
@@ -99,10 +100,12 @@ func everyCall(sandbox, container string) map[string]struct {
 		"PodSandboxStatus": {node.InspectSandbox{ID: sandbox}, "InspectPodSandboxError"},
 		"CreateContainer": {node.CreateContainer{Container: "main", Attempt: 9, SandboxID: sandbox, ImageID: testImage},
 			"CreateContainerError"},
-		"StartContainer":  {node.StartContainer{Container: "main", ID: container}, "RunContainerError"},
-		"StopContainer":   {node.StopContainer{Container: "main", ID: container}, "KillContainerError"},
-		"RemoveContainer": {node.RemoveContainer{Container: "main", ID: container}, "RemoveContainerError"},
-		"ContainerStatus": {node.InspectContainer{Container: "main", ID: container}, "InspectContainerError"},
+		"StartContainer":           {node.StartContainer{Container: "main", ID: container}, "RunContainerError"},
+		"StopContainer":            {node.StopContainer{Container: "main", ID: container}, "KillContainerError"},
+		"RemoveContainer":          {node.RemoveContainer{Container: "main", ID: container}, "RemoveContainerError"},
+		"ContainerStatus":          {node.InspectContainer{Container: "main", ID: container}, "InspectContainerError"},
+		"UpdateContainerResources": {node.ResizeContainer{Container: "main", ID: container}, "ResizeContainerError"},
+		"ContainerStats":           {node.ResizeContainer{Container: "main", ID: container, Limits: limit.Limits{Memory: 1 << 30}}, "ResizeContainerError"},
 	}
 }
 

@@ -140,6 +140,23 @@ func (n Node) room(pod *corev1.Pod, others []*corev1.Pod) *node.Refusal {
 	return nil
 }
 
+// Resize says why the node does not give a pod that it runs what the pod asks for
+// now: another may go and leave room for it, or it never fits.
+func (n Node) Resize(pod *corev1.Pod, others []*corev1.Pod) *node.Refusal {
+	wanted := resources.PodRequests(pod, resources.PodResourcesOptions{})
+	for _, name := range counted {
+		offered, bounded := n.Allocatable[name]
+		if wants := wanted[name]; bounded && amount(name, wants) > amount(name, offered) {
+			return &node.Refusal{Reason: corev1.PodReasonInfeasible, Message: fmt.Sprintf(
+				"Node didn't have enough capacity: %s, requested: %d, capacity: %d", name, amount(name, wants), amount(name, offered))}
+		}
+	}
+	if refusal := n.room(pod, others); refusal != nil {
+		return &node.Refusal{Reason: corev1.PodReasonDeferred, Message: refusal.Message}
+	}
+	return nil
+}
+
 func requestsOf(pods []*corev1.Pod) corev1.ResourceList {
 	sum := corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(int64(len(pods)), resource.DecimalSI)}
 	for _, pod := range pods {

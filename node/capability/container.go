@@ -28,7 +28,7 @@ func containerRules(list string) []rule {
 		refuses(at+"restartPolicyRules", "the container would follow the pod's own restart policy"),
 		refuses(at+"volumeDevices", "the device would be missing"),
 
-		without(at+"resizePolicy", "a change of resources replaces the pod"),
+		honoured(at+"resizePolicy", "for CPU and memory of containers that run as long as their pod"),
 	}
 	rules = append(rules, envRules(at+"env.")...)
 	rules = append(rules, mountRules(at+"volumeMounts.")...)

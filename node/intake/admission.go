@@ -27,7 +27,7 @@ func rivals(tx *node.Tx, key node.Key) []*corev1.Pod {
 	for other, slot := range tx.All() {
 		owner := heir(slot)
 		if other != key && owner.Refused == nil && (slot.Next != nil || slot.Result == nil) {
-			pods = append(pods, owner.Object)
+			pods = append(pods, owner.Allocated())
 		}
 	}
 	return pods

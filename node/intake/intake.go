@@ -179,6 +179,7 @@ func (in Intake) succeed(tx *node.Tx, slot *node.Slot, d Delivery, outcome *Outc
 	replace := diff.Kind == manifest.Replace ||
 		d.Pod.UID != "" && d.Pod.UID != current.UID() ||
 		slot.Next == nil && slot.Result != nil && len(diff.Images) > 0 ||
+		diff.Resized && (slot.Next != nil || slot.Result != nil) || // nothing runs that could take it
 		current.Refused != nil && in.Source == node.SourceAPI // somebody asks again
 	switch {
 	case replace && slot.Next != nil:
@@ -197,6 +198,9 @@ func (in Intake) succeed(tx *node.Tx, slot *node.Slot, d Delivery, outcome *Outc
 	default:
 		slot.Pod = updated(slot.Pod, d)
 		outcome.Verdict, outcome.Restarts = Updated, diff.Images
+		if diff.Resized {
+			in.resize(tx, slot, current, outcome, now)
+		}
 	}
 }
 

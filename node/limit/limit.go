@@ -105,6 +105,9 @@ func CPUShares(milli int64) int64 {
 	return min(max(milli*sharesPerCPU/milliPerCPU, MinCPUShares), maxCPUShares)
 }
 
+// MilliCPU is about what CPUShares was told.
+func MilliCPU(shares int64) int64 { return (shares*milliPerCPU + sharesPerCPU - 1) / sharesPerCPU }
+
 // Requested is what a pod asks for, in thousandths of a CPU.
 func Requested(pod *corev1.Pod) int64 {
 	request := resources.PodRequests(pod, resources.PodResourcesOptions{})
@@ -124,4 +127,25 @@ func (l Limits) String() string {
 		parts = append(parts, fmt.Sprintf("pids=%d", l.Pids))
 	}
 	return strings.Join(parts, " ")
+}
+
+// Over are limits that bound nothing which either of both would let pass.
+func (l Limits) Over(other Limits) Limits {
+	wider := func(a, b int64) int64 {
+		if a == 0 || b == 0 {
+			return 0
+		}
+		return max(a, b)
+	}
+	return Limits{
+		CPUShares: max(l.CPUShares, other.CPUShares),
+		CPUQuota:  wider(l.CPUQuota, other.CPUQuota), CPUPeriod: max(l.CPUPeriod, other.CPUPeriod),
+		Memory: wider(l.Memory, other.Memory), Pids: wider(l.Pids, other.Pids),
+	}
+}
+
+// Cover says whether a cgroup with these limits may have one inside with others:
+// the kernel refuses more CPU time there than here.
+func (l Limits) Cover(inner Limits) bool {
+	return l.CPUQuota == 0 || inner.CPUQuota == 0 || inner.CPUQuota*l.CPUPeriod <= l.CPUQuota*inner.CPUPeriod
 }

@@ -155,3 +155,33 @@ func TestOOMScore(t *testing.T) {
 		})
 	}
 }
+
+func TestOverBoundsNothingThatEitherLetsPass(t *testing.T) {
+	a := Limits{CPUShares: 2, CPUQuota: 10, CPUPeriod: 100, Memory: 5, Pids: 7}
+	b := Limits{CPUShares: 4, CPUQuota: 20, CPUPeriod: 100, Memory: 3}
+	want := Limits{CPUShares: 4, CPUQuota: 20, CPUPeriod: 100, Memory: 5}
+	for _, got := range []Limits{a.Over(b), b.Over(a)} {
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestCover(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		outer, inner Limits
+		want         bool
+	}{
+		{"as much", Limits{CPUQuota: 10, CPUPeriod: 100}, Limits{CPUQuota: 10, CPUPeriod: 100}, true},
+		{"more than there is", Limits{CPUQuota: 10, CPUPeriod: 100}, Limits{CPUQuota: 11, CPUPeriod: 100}, false},
+		{"as much in another period", Limits{CPUQuota: 10, CPUPeriod: 100}, Limits{CPUQuota: 20, CPUPeriod: 200}, true},
+		{"no bound outside", Limits{}, Limits{CPUQuota: 11, CPUPeriod: 100}, true},
+		{"none inside", Limits{CPUQuota: 10, CPUPeriod: 100}, Limits{CPUPeriod: 100}, true},
+		{"memory is not the kernel's to compare", Limits{Memory: 1}, Limits{Memory: 2}, true},
+	} {
+		if got := c.outer.Cover(c.inner); got != c.want {
+			t.Errorf("%s: got %t, want %t", c.name, got, c.want)
+		}
+	}
+}

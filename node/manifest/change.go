@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node/limit"
 )
 
 // Kind is how a running pod can take a new manifest.
@@ -31,6 +33,8 @@ type Difference struct {
 	Kind   Kind
 	Fields []string // paths of all fields that differ, sorted
 	Images []string // names of the containers whose image changed
+
+	Resized bool // containers ask for other amounts of CPU or memory
 }
 
 // Change says how a pod that runs from old can take new. Both are compared with
@@ -43,6 +47,10 @@ func Change(old, new *corev1.Pod) Difference {
 	difference := Difference{Fields: fields, Images: changedImages(before, after)}
 	for _, path := range fields {
 		difference.Kind = max(difference.Kind, kindOf(path, before, after))
+		difference.Resized = difference.Resized || amount(path)
+	}
+	if limit.Class(before) != limit.Class(after) {
+		difference.Kind = Replace // the pod would have to move in the tree of cgroups
 	}
 	return difference
 }
@@ -50,8 +58,12 @@ func Change(old, new *corev1.Pod) Difference {
 // kindOf says what a difference in one field means. Kubernetes lets an update of a
 // running pod change labels, annotations, images, the deadline and tolerations. Two
 // fields are added that are read only when a pod ends and when a container starts:
-// the grace period, and the pull policy, whose default follows the image's tag.
+// the grace period, and the pull policy, whose default follows the image's tag. What
+// containers get of CPU and memory changes by a resize.
 func kindOf(path string, before, after *corev1.Pod) Kind {
+	if amount(path) && resizable(before, after) {
+		return InPlace
+	}
 	switch shape(path) {
 	case "metadata.labels[]", "metadata.annotations[]",
 		"spec.containers[].image", "spec.initContainers[].image",

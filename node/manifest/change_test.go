@@ -143,3 +143,53 @@ func TestStaticFollowsTheStaticPodRules(t *testing.T) {
 		t.Errorf("reading a file again is %v %q, want same", got.Kind, got.Fields)
 	}
 }
+
+func TestChangeOfResources(t *testing.T) {
+	const before = `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  initContainers:
+  - {name: first, image: 'i:1', resources: {requests: {cpu: 50m}}}
+  containers:
+  - name: app
+    image: app:1
+    resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: memory, restartPolicy: RestartContainer}]
+    resources: {requests: {cpu: 100m, memory: 32Mi}, limits: {cpu: 200m}}
+`
+	for name, test := range map[string]struct {
+		old, new string
+		kind     manifest.Kind
+		resized  bool
+		restarts []string
+	}{
+		"more CPU is given in place":                     {"cpu: 100m", "cpu: 150m", manifest.InPlace, true, nil},
+		"memory as well, with a restart":                 {"memory: 32Mi", "memory: 64Mi", manifest.InPlace, true, []string{"app"}},
+		"the same amount in other words is none":         {"cpu: 100m", "cpu: 0.1", manifest.Same, false, nil},
+		"a limit may be added":                           {"limits: {cpu: 200m}", "limits: {cpu: 200m, memory: 64Mi}", manifest.InPlace, true, []string{"app"}},
+		"none can be dropped":                            {"limits: {cpu: 200m}", "limits: {}", manifest.Replace, true, nil},
+		"what runs before the others is not resized":     {"cpu: 50m", "cpu: 60m", manifest.Replace, true, nil},
+		"the disk is not either":                         {"memory: 32Mi}", "memory: 32Mi, ephemeral-storage: 1Gi}", manifest.Replace, false, nil},
+		"how it is done cannot change":                   {"NotRequired", "RestartContainer", manifest.Replace, false, nil},
+		"a change that replaces the pod replaces it all": {"image: app:1\n", "image: app:1\n    command: [a]\n", manifest.Replace, false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(before, test.old) {
+				t.Fatalf("no %q to replace", test.old)
+			}
+			a, b := decodeOne(t, before), decodeOne(t, strings.Replace(before, test.old, test.new, 1))
+			got := manifest.Change(a, b)
+			if restarts := manifest.RestartedBy(a, b); got.Kind != test.kind || got.Resized != test.resized || !slices.Equal(restarts, test.restarts) {
+				t.Errorf("got %v, resized %t, restarts %q (%q); want %v, %t, %q", got.Kind, got.Resized, restarts, got.Fields, test.kind, test.resized, test.restarts)
+			}
+		})
+	}
+}
+
+func TestAnotherClassOfServiceReplacesThePod(t *testing.T) {
+	const before = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: app, image: 'a:1', resources: {requests: {cpu: 100m}}}\n"
+	got := manifest.Change(decodeOne(t, before), decodeOne(t, strings.Replace(before, "100m", "0", 1)))
+	if got.Kind != manifest.Replace {
+		t.Errorf("got %v, want it replaced: it would have to move in the tree of cgroups", got.Kind)
+	}
+}

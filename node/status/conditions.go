@@ -31,7 +31,7 @@ func (d *deriver) conditions(s *corev1.PodStatus, initialised bool) []corev1.Pod
 	return append([]corev1.PodCondition{
 		toStart, initCondition, ready, containersReady,
 		d.condition(corev1.PodScheduled, true, accepted),
-	}, d.pod.Conditions...)
+	}, append(d.resizing(), d.pod.Conditions...)...)
 }
 
 // throughGates is whether the pod is ready: its containers are, and clients have

@@ -28,6 +28,7 @@ func (d *deriver) container(c *corev1.Container, isInit bool) corev1.ContainerSt
 	s.RestartCount = max(s.RestartCount, int32(run.Attempt))
 	s.ContainerID, s.ImageID = d.id(run), run.ImageID
 	tellUser(&s, run)
+	d.tellResources(&s, run)
 	if previous := d.got.Previous(d.pod.UID(), c.Name); previous != nil && known(previous) {
 		s.LastTerminationState.Terminated = d.terminated(previous)
 	}

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +20,8 @@ func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
 		got = &node.Observed{}
 	}
 	d := &deriver{site: site, slot: slot, pod: slot.Pod, spec: &slot.Pod.Object.Spec, got: got}
+	allocated := slot.Pod.Allocated().Spec
+	d.allocated = slices.Concat(allocated.InitContainers, allocated.Containers)
 	started := metav1.NewTime(slot.Pod.Accepted)
 	s := corev1.PodStatus{
 		ObservedGeneration: slot.Pod.Object.Generation,
@@ -58,6 +61,8 @@ type deriver struct {
 	pod  *node.Pod
 	spec *corev1.PodSpec
 	got  *node.Observed
+
+	allocated []corev1.Container // with the resources that the node has given them
 }
 
 func (d *deriver) addresses(s *corev1.PodStatus) {

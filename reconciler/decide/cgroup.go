@@ -12,8 +12,11 @@ func cgroup(p *Plan, v *View) bool {
 	if !v.site.Cgroups || v.sandbox == nil && !v.needsSandbox() {
 		return false
 	}
-	want := limit.OfPod(v.pod.Object, v.site.Limits)
-	if have := v.got.Cgroup; have == nil || *have != want {
+	want, have := limit.OfPod(v.object, v.site.Limits), v.got.Cgroup
+	if have != nil && v.holds() {
+		want = want.Over(*have) // it grows before what is in it, and shrinks after
+	}
+	if have == nil || *have != want {
 		p.try(v, node.SetUpCgroup{Limits: want})
 	}
 	return false

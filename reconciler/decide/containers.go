@@ -136,14 +136,15 @@ func (v *View) isInit(name string) bool {
 }
 
 // begin makes the next attempt of a container, once its image and the pod's volumes
-// are there.
+// are there and the pod's cgroup has room for it.
 func (v *View) begin(p *Plan, c *corev1.Container) {
 	image, ok := v.image(c)
-	if !ok || !v.inPlace() {
+	limits := v.limits(c)
+	if !ok || !v.inPlace() || !v.bounded() || !v.covered(limits) {
 		return // the steps before are at it
 	}
 	p.try(v, node.CreateContainer{
 		Container: c.Name, Attempt: v.nextAttempt(c.Name), SandboxID: v.sandbox.ID,
-		Image: c.Image, ImageID: image, Hash: manifest.ContainerHash(c),
+		Image: c.Image, ImageID: image, Hash: manifest.ContainerHash(c), Limits: limits,
 	})
 }

@@ -23,7 +23,7 @@ type Plan struct {
 type Step func(*Plan, *View) (done bool)
 
 var (
-	setup    = []Step{strays, settled, learn, cgroup, sandbox, condemned, noteHealth, volumes, images, initContainers, containers, prune, settle}
+	setup    = []Step{strays, settled, learn, cgroup, sandbox, condemned, noteHealth, resize, volumes, images, initContainers, containers, prune, settle}
 	teardown = []Step{strays, stopContainers, stopSandboxes, removeSandboxes, tearDownCgroup, tearDownVolumes, forget}
 )
 
@@ -74,6 +74,7 @@ type View struct {
 	site    node.Site
 	slot    *node.Slot
 	pod     *node.Pod
+	object  *corev1.Pod // with the resources that the node has given it
 	spec    *corev1.PodSpec
 	got     *node.Observed
 	now     time.Time
@@ -81,8 +82,9 @@ type View struct {
 }
 
 func newView(site node.Site, slot *node.Slot, got *node.Observed, now time.Time) *View {
+	object := slot.Pod.Allocated()
 	return &View{
-		site: site, slot: slot, pod: slot.Pod, spec: &slot.Pod.Object.Spec, got: got, now: now,
+		site: site, slot: slot, pod: slot.Pod, object: object, spec: &object.Spec, got: got, now: now,
 		sandbox: got.Home(slot.Pod.UID()),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -20,7 +21,7 @@ import (
 // commands are what a script can say:
 //
 //	pod [restart=P] [init=A,B] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I] [config=M] [label=L]
-//	    [probes=startup,liveness/5]
+//	    [probes=startup,liveness/5] [cpu=100m] [resize=RestartContainer]
 //	                    apply the pod; what differs from before decides how
 //	image NAME IMAGE    apply it with another image of one container
 //	delete [GRACE]      delete it, within so many seconds
@@ -148,12 +149,24 @@ func specs(names string, options map[string]string) []corev1.Container {
 		if options["image"] != "" {
 			c.Image = options["image"]
 		}
+		size(&c, options)
 		if options["env"] != "" {
 			c.Env = []corev1.EnvVar{{Name: "X", Value: options["env"]}}
 		}
 		list = append(list, c)
 	}
 	return list
+}
+
+// size gives a container CPU, and says how it takes another amount of it.
+func size(c *corev1.Container, options map[string]string) {
+	if amount, err := resource.ParseQuantity(options["cpu"]); err == nil {
+		c.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: amount}
+		c.Resources.Limits = c.Resources.Requests
+	}
+	if policy := options["resize"]; policy != "" {
+		c.ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.ResourceResizeRestartPolicy(policy)}}
+	}
 }
 
 func (s *stage) apply(object *corev1.Pod) error {

@@ -55,6 +55,7 @@ func (m *machine) Do(_ context.Context, pod *node.Pod, _ *node.Observed, action 
 			return node.Result{}, fmt.Errorf("start %s: %w", a.ID, node.ErrNotFound)
 		}
 		c.State, c.StartedAt = node.ContainerRunning, m.stage.now
+	case node.ResizeContainer: // nothing here uses anything
 	case node.StopContainer:
 		m.exit(m.container(a.ID), 143, "")
 	case node.StopSandbox:

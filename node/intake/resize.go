@@ -1,0 +1,60 @@
+package intake
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"nodal/node"
+	"nodal/node/manifest"
+)
+
+// resize takes the changed resources of a pod that runs, or notes why the pod keeps
+// what it had.
+func (in Intake) resize(tx *node.Tx, slot *node.Slot, old *node.Pod, outcome *Outcome, now time.Time) {
+	pod := *slot.Pod
+	slot.Pod = &pod
+	pod.Resize = nil
+	if refusal := in.Node.Resize(pod.Object, rivals(tx, pod.Key())); refusal != nil {
+		pod.Resize = &node.Resize{Reason: refusal.Reason, Message: refusal.Message, Held: node.ResourcesOf(old.Allocated())}
+		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("the pod keeps the resources that it has, %s: %s", refusal.Reason, refusal.Message))
+		return
+	}
+	for _, name := range in.allot(&pod, old, now) {
+		if !slices.Contains(outcome.Restarts, name) {
+			outcome.Restarts = append(outcome.Restarts, name)
+		}
+	}
+}
+
+// allot gives a pod the resources that it asks for, and has those of its containers
+// restarted that want them with their next run.
+func (in Intake) allot(pod, old *node.Pod, now time.Time) (restarted []string) {
+	pod.Resize, pod.Resized = nil, now
+	got := &node.Observed{}
+	if view, ok := in.Store.View(pod.Key()); ok && view.Got != nil {
+		got = view.Got
+	}
+	for _, name := range manifest.RestartedBy(old.Allocated(), pod.Object) {
+		if asked, err := restarts(pod, got, name); err == nil {
+			pod.Restarts = asked
+			restarted = append(restarted, name)
+		}
+	}
+	return restarted
+}
+
+// Readmit looks again at pods that wait for resources, the oldest first, now that
+// another may have given some back.
+func (in Intake) Readmit(tx *node.Tx, now time.Time) {
+	for _, slot := range tx.Waiting() {
+		key := slot.Pod.Key()
+		if in.Node.Resize(slot.Pod.Object, rivals(tx, key)) != nil {
+			continue
+		}
+		pod, next := *slot.Pod, *slot
+		in.allot(&pod, slot.Pod, now)
+		next.Pod = &pod
+		tx.Put(key, &next)
+	}
+}

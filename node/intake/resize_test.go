@@ -1,0 +1,100 @@
+package intake
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+// resized is what became of the resize of a pod: why it waits, or "now".
+func (b *bench) resized(name string) string {
+	b.t.Helper()
+	view, ok := b.in.Store.View(node.Key{Namespace: "default", Name: name})
+	switch {
+	case !ok:
+		return "gone"
+	case view.Slot.Pod.Resize != nil:
+		held := view.Slot.Pod.Allocated().Spec.Containers[0].Resources.Requests.Cpu()
+		return view.Slot.Pod.Resize.Reason + " at " + held.String()
+	case view.Slot.Pod.Resized.IsZero():
+		return "never"
+	}
+	return "now"
+}
+
+func (b *bench) post(p *corev1.Pod) Outcome {
+	b.t.Helper()
+	outcomes, _, err := b.in.Apply([]Delivery{{Pod: p}}, b.now)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return outcomes[0]
+}
+
+func TestResize(t *testing.T) {
+	b := small(t)
+	for _, step := range []struct {
+		name    string
+		cpu     string // of web
+		verdict Verdict
+		want    string
+		warns   string
+	}{
+		{"it is created", "100m", Created, "never", ""},
+		{"it grows", "300m", Updated, "now", ""},
+		{"not beyond what another leaves", "700m", Updated, "Deferred at 300m", "the pod keeps the resources that it has, Deferred: Node didn't have enough resource: cpu, requested: 700, used: 600, capacity: 1000"},
+		{"nor beyond the node", "1100m", Updated, "Infeasible at 300m", "Infeasible: Node didn't have enough capacity: cpu, requested: 1100, capacity: 1000"},
+		{"the same again changes nothing", "1100m", Unchanged, "Infeasible at 300m", ""},
+		{"it may have what it has", "300m", Updated, "now", ""},
+		{"it waits once more", "600m", Updated, "Deferred at 300m", "Deferred"},
+	} {
+		outcome := b.post(pod("web", "a:1", asks(step.cpu)))
+		if got := b.resized("web"); outcome.Verdict != step.verdict || got != step.want {
+			t.Errorf("%s: got %s, %s; want %s, %s", step.name, outcome.Verdict, got, step.verdict, step.want)
+		}
+		if got := strings.Join(outcome.Warnings, ""); !strings.Contains(got, step.warns) || step.warns == "" && got != "" {
+			t.Errorf("%s: got warning %q, want %q", step.name, got, step.warns)
+		}
+		if step.verdict == Created {
+			b.post(pod("rival", "a:1", asks("600m")))
+		}
+	}
+	// What waits is not counted, and gets it when the other goes.
+	_, err := b.in.Store.Transact(func(tx *node.Tx) error {
+		tx.Put(node.Key{Namespace: "default", Name: "rival"}, nil)
+		b.in.Readmit(tx, b.now)
+		return nil
+	})
+	if got := b.resized("web"); err != nil || got != "now" {
+		t.Errorf("after the rival has gone: got %s (%v), want now", got, err)
+	}
+}
+
+func TestResizeRestartsWhatAsksForThat(t *testing.T) {
+	b := small(t)
+	eager := func(p *corev1.Pod) {
+		p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.RestartContainer}}
+	}
+	first := b.post(pod("web", "a:1", asks("100m"), eager))
+	b.in.Store.Observe(web, &node.Observed{Containers: []node.Container{{UID: first.UID, Name: "app", Attempt: 3, State: node.ContainerRunning}}})
+	changed := pod("web", "a:1", asks("200m"), eager)
+	planned, err := b.in.Plan([]Delivery{{Pod: changed}}, b.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := b.post(changed)
+	if !slices.Equal(planned[0].Restarts, []string{"app"}) || !slices.Equal(done.Restarts, planned[0].Restarts) {
+		t.Errorf("planned %q, then %q; want app to restart", planned[0].Restarts, done.Restarts)
+	}
+	view, _ := b.in.Store.View(web)
+	if got, want := view.Slot.Pod.Restarts, []node.Restart{{Container: "app", Attempt: 3}}; !slices.Equal(got, want) {
+		t.Errorf("restarts asked for: %v, want %v", got, want)
+	}
+	if done := b.post(pod("web", "a:1", asks("2"), eager)); len(done.Restarts) > 0 {
+		t.Errorf("%q restart for what they do not get", done.Restarts)
+	}
+}

@@ -1,0 +1,71 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// amount says whether a path is how much CPU or memory a container gets.
+func amount(path string) bool {
+	switch shape(path) {
+	case "spec.containers[].resources.limits[]", "spec.containers[].resources.requests[]",
+		"spec.initContainers[].resources.limits[]", "spec.initContainers[].resources.requests[]":
+		return strings.HasSuffix(path, "[cpu]") || strings.HasSuffix(path, "[memory]")
+	}
+	return false
+}
+
+// resizable says whether running containers can take other amounts: nothing that was
+// asked for is dropped, and what ran before the pod was ready runs no more.
+func resizable(before, after *corev1.Pod) bool {
+	old := map[string]*corev1.Container{}
+	for c := range containers(&before.Spec) {
+		old[c.Name] = c
+	}
+	for c := range containers(&after.Spec) {
+		was, ok := old[c.Name]
+		if !ok || !keeps(was.Resources.Limits, c.Resources.Limits) || !keeps(was.Resources.Requests, c.Resources.Requests) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(after.Spec.InitContainers, func(c corev1.Container) bool {
+		was, ok := old[c.Name]
+		return ok && !isSidecar(&c) && !equality.Semantic.DeepEqual(was.Resources, c.Resources)
+	})
+}
+
+func keeps(before, after corev1.ResourceList) bool {
+	for name := range before {
+		if _, ok := after[name]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// RestartedBy names the containers that get other resources only with their next
+// run, because their resize policy says so.
+func RestartedBy(before, after *corev1.Pod) []string {
+	old := map[string]corev1.ResourceRequirements{}
+	for c := range containers(&before.Spec) {
+		old[c.Name] = c.Resources
+	}
+	var names []string
+	for c := range containers(&after.Spec) {
+		was, ok := old[c.Name]
+		if ok && slices.ContainsFunc(c.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
+			return p.RestartPolicy == corev1.RestartContainer && changes(was, c.Resources, p.ResourceName)
+		}) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+func changes(before, after corev1.ResourceRequirements, name corev1.ResourceName) bool {
+	differs := func(a, b corev1.ResourceList) bool { return !equality.Semantic.DeepEqual(a[name], b[name]) }
+	return differs(before.Limits, after.Limits) || differs(before.Requests, after.Requests)
+}

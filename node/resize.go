@@ -1,0 +1,73 @@
+package node
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node/limit"
+)
+
+// Resize is a change of a running pod's resources that the node does not make, now
+// or at all. Until it does, the pod has what it had.
+type Resize struct {
+	Reason  string // Kubernetes' word: Deferred or Infeasible
+	Message string
+	Held    map[string]corev1.ResourceRequirements // by container: what it had
+}
+
+// Allocated is the pod with the resources that the node has given it.
+func (p *Pod) Allocated() *corev1.Pod {
+	if p.Resize == nil {
+		return p.Object
+	}
+	object := p.Object.DeepCopy()
+	for _, list := range [][]corev1.Container{object.Spec.InitContainers, object.Spec.Containers} {
+		for i := range list {
+			if held, ok := p.Resize.Held[list[i].Name]; ok {
+				list[i].Resources = held
+			}
+		}
+	}
+	return object
+}
+
+// ResourcesOf are what each container of a pod asks for.
+func ResourcesOf(object *corev1.Pod) map[string]corev1.ResourceRequirements {
+	held := map[string]corev1.ResourceRequirements{}
+	for _, list := range [][]corev1.Container{object.Spec.InitContainers, object.Spec.Containers} {
+		for i := range list {
+			held[list[i].Name] = list[i].Resources
+		}
+	}
+	return held
+}
+
+// Behind says whether a run has other limits than the node allows its container. Of
+// a run that an earlier agent has made nobody knows, unless there was never any
+// other limit than that which it was made with.
+func (p *Pod) Behind(run *Container, allowed limit.Limits) bool {
+	if run.Limits == nil {
+		return !p.Resized.IsZero()
+	}
+	return *run.Limits != allowed
+}
+
+// Waiting are the slots whose pods wait for resources, the oldest pod first.
+func (tx *Tx) Waiting() []*Slot {
+	tx.store.mu.RLock()
+	keys := slices.Collect(maps.Keys(tx.store.resizing))
+	tx.store.mu.RUnlock()
+	var waiting []*Slot
+	for _, key := range keys {
+		if slot := tx.Get(key); slot != nil && slot.Pod.Resize != nil && slot.Pod.Deletion == nil && slot.Result == nil {
+			waiting = append(waiting, slot)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b *Slot) int {
+		return cmp.Or(a.Pod.Accepted.Compare(b.Pod.Accepted), cmp.Compare(a.Pod.UID(), b.Pod.UID()))
+	})
+	return waiting
+}

@@ -1,0 +1,73 @@
+package status
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node"
+	"nodal/node/limit"
+)
+
+// tellResources says what a container is allowed, and what its run has of that.
+func (d *deriver) tellResources(s *corev1.ContainerStatus, run *node.Container) {
+	i := slices.IndexFunc(d.allocated, func(c corev1.Container) bool { return c.Name == s.Name })
+	if i < 0 {
+		return
+	}
+	c := &d.allocated[i]
+	if len(c.Resources.Requests) > 0 {
+		s.AllocatedResources = c.Resources.Requests.DeepCopy()
+	}
+	has := c.Resources.DeepCopy()
+	if run.Alive() && run.Limits != nil && *run.Limits != limit.OfContainer(d.pod.Object, c, d.site.Limits) {
+		measure(has, *run.Limits)
+	}
+	s.Resources = has
+}
+
+// measure puts what the kernel holds a run to in the place of what it is to have.
+func measure(has *corev1.ResourceRequirements, l limit.Limits) {
+	if _, ok := has.Requests[corev1.ResourceCPU]; ok && l.CPUShares > limit.MinCPUShares {
+		has.Requests[corev1.ResourceCPU] = *resource.NewMilliQuantity(limit.MilliCPU(l.CPUShares), resource.DecimalSI)
+	}
+	if _, ok := has.Limits[corev1.ResourceCPU]; ok && l.CPUQuota > 0 {
+		has.Limits[corev1.ResourceCPU] = *resource.NewMilliQuantity(l.CPUQuota*1000/l.CPUPeriod, resource.DecimalSI)
+	}
+	if _, ok := has.Limits[corev1.ResourceMemory]; ok && l.Memory > 0 {
+		has.Limits[corev1.ResourceMemory] = *resource.NewQuantity(l.Memory, resource.BinarySI)
+	}
+}
+
+// resizing says how a change of resources stands that is not through.
+func (d *deriver) resizing() []corev1.PodCondition {
+	var found []corev1.PodCondition
+	add := func(kind corev1.PodConditionType, reason, message string) {
+		found = append(found, corev1.PodCondition{
+			Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: message,
+			LastTransitionTime: metav1.NewTime(d.pod.Resized), ObservedGeneration: d.pod.Object.Generation,
+		})
+	}
+	if r := d.pod.Resize; r != nil {
+		add(corev1.PodResizePending, r.Reason, r.Message)
+	}
+	if d.pod.Resized.IsZero() {
+		return found
+	}
+	for i := range d.allocated {
+		c := &d.allocated[i]
+		run := d.got.Newest(d.pod.UID(), c.Name)
+		if run == nil || !run.Alive() || !d.pod.Behind(run, limit.OfContainer(d.pod.Object, c, d.site.Limits)) {
+			continue
+		}
+		if fault, ok := d.got.Faults[node.ResizeTarget(c.Name)]; ok {
+			add(corev1.PodResizeInProgress, corev1.PodReasonError, fault.Message)
+		} else {
+			add(corev1.PodResizeInProgress, "", "")
+		}
+		break
+	}
+	return found
+}

@@ -1,0 +1,52 @@
+package decide
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+	"nodal/node/limit"
+)
+
+// resize gives running containers the limits that the node allows them now. One
+// that has to restart for that gets them with its next run.
+func resize(p *Plan, v *View) bool {
+	for c := range v.containers() {
+		run := v.current(c.Name)
+		if limits := v.limits(c); v.behind(run, c) && v.covered(limits) {
+			p.try(v, node.ResizeContainer{Container: c.Name, ID: run.ID, Limits: limits})
+		}
+	}
+	return false
+}
+
+// limits are what the node allows a container.
+func (v *View) limits(c *corev1.Container) limit.Limits {
+	return limit.OfContainer(v.object, c, v.site.Limits)
+}
+
+// behind says whether a run goes on and has to be given other limits.
+func (v *View) behind(run *node.Container, c *corev1.Container) bool {
+	return run != nil && run.State == node.ContainerRunning && !outdated(run, c) && !v.restartAsked(run) &&
+		v.pod.Behind(run, v.limits(c))
+}
+
+// covered says whether the pod's cgroup has room for what a container is allowed. If
+// it could not be changed, a container in it may be what is in the way.
+func (v *View) covered(limits limit.Limits) bool {
+	if have := v.got.Cgroup; have != nil || !v.site.Cgroups {
+		return have == nil || have.Cover(limits)
+	}
+	_, failed := v.got.Faults[node.CgroupTarget()]
+	return failed
+}
+
+// holds says whether a container may still have more than it is allowed, so that the
+// pod's cgroup may not shrink yet.
+func (v *View) holds() bool {
+	for c := range v.containers() {
+		if run := v.current(c.Name); run != nil && run.Alive() && (v.restartAsked(run) || v.behind(run, c)) {
+			return true
+		}
+	}
+	return false
+}

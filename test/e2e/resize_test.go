@@ -1,0 +1,106 @@
+package e2e
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/test/claim"
+)
+
+// sized is a pod with some CPU and memory, of which memory comes with a restart only.
+func sized(name, cpu, memory string) string {
+	return adding(shell(name, "exec sleep 1000"),
+		"resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: memory, restartPolicy: RestartContainer}]",
+		fmt.Sprintf("resources: {requests: {cpu: %s, memory: %s}, limits: {cpu: %s, memory: %s}}", cpu, memory, cpu, memory))
+}
+
+// has waits until the kernel holds a pod, and its container, to so much CPU and memory.
+func (n *node) has(pod string, quota, memory string) {
+	n.t.Helper()
+	n.eventually(fmt.Sprintf("%s held to %s and %s", pod, quota, memory), func() bool {
+		for _, c := range n.containers(pod) {
+			if !c.running {
+				continue
+			}
+			pid := n.pid(c.id)
+			for above := range 2 {
+				max, _, _ := strings.Cut(n.cgroupFile(pid, above, "cpu cpu.cfs_quota_us", "cpu.max"), " ")
+				if max != quota || n.cgroupFile(pid, above, "memory memory.limit_in_bytes", "memory.max") != memory {
+					return false
+				}
+			}
+			return true
+		}
+		return false
+	})
+}
+
+func TestResourcesChangeInPlace(t *testing.T) {
+	claim.Shows(t, "Resources",
+		"the CPU of a running container changes without a restart, with the pod's: it grows before and shrinks after",
+		"a resource whose resize policy says RestartContainer changes with a restart of that container alone, and plan says so",
+		"what does not fit now is deferred until another pod goes, what never fits is infeasible; the pod goes on with what it had",
+		"after an agent was killed the limits of what runs are those of the manifest")
+	n := start(t)
+	n.apply(sized("web", "200m", "32Mi"))
+	n.waitRunning("web")
+	n.has("web", "20000", "33554432")
+	first := n.containers("web")[0].id
+
+	n.changed("/v1/manifests", sized("web", "400m", "32Mi")).is(t, "UPDATED", "")
+	n.has("web", "40000", "33554432")
+	n.changed("/v1/manifests", sized("web", "100m", "32Mi")).is(t, "UPDATED", "")
+	n.has("web", "10000", "33554432")
+	p := n.wait("web", "web resized", func(p *corev1.Pod) bool {
+		s := containerStatus(p, "main")
+		return s.Resources != nil && s.Resources.Limits.Cpu().MilliValue() == 100 && condition(p, corev1.PodResizeInProgress) != corev1.ConditionTrue
+	})
+	if s := containerStatus(p, "main"); s.RestartCount != 0 || s.AllocatedResources.Cpu().MilliValue() != 100 || n.containers("web")[0].id != first {
+		t.Errorf("it has restarted %d times and is allocated %s of CPU, want none and 100m", s.RestartCount, s.AllocatedResources.Cpu())
+	}
+
+	n.Kill()
+	n.up()
+	n.changed("/v1/manifests", sized("web", "150m", "32Mi")).is(t, "UPDATED", "")
+	n.has("web", "15000", "33554432")
+	if got := n.containers("web"); len(got) != 1 || got[0].id != first {
+		t.Errorf("the containers are %v, want %s alone", got, first)
+	}
+
+	n.changed("/v1/manifests:plan", sized("web", "150m", "48Mi")).is(t, "UPDATED", "main")
+	n.changed("/v1/manifests", sized("web", "150m", "48Mi")).is(t, "UPDATED", "main")
+	p = n.wait("web", "web restarted", func(p *corev1.Pod) bool { return ready(p) && containerStatus(p, "main").RestartCount > 0 })
+	if s := containerStatus(p, "main"); s.RestartCount != 1 {
+		t.Errorf("it has restarted %d times, want once", s.RestartCount)
+	}
+	n.has("web", "15000", "50331648")
+
+	all := runtime.NumCPU() * 1000
+	n.apply(adding(shell("rival", "exec sleep 1000"), fmt.Sprintf("resources: {requests: {cpu: %dm}}", all-200)))
+	n.waitRunning("rival")
+	n.apply(sized("web", fmt.Sprintf("%dm", all+1), "48Mi"))
+	n.pending("web", corev1.PodReasonInfeasible, fmt.Sprintf("capacity: %d", all))
+	n.apply(sized("web", "300m", "48Mi"))
+	n.pending("web", corev1.PodReasonDeferred, "requested: 300")
+	n.has("web", "15000", "50331648")
+	n.deletePod("rival", "")
+	n.has("web", "30000", "50331648")
+	n.wait("web", "web resized", func(p *corev1.Pod) bool { return condition(p, corev1.PodResizePending) == "" })
+}
+
+// pending waits until a pod is said to wait for resources.
+func (n *node) pending(name, reason, message string) {
+	n.t.Helper()
+	n.wait(name, name+" "+reason, func(p *corev1.Pod) bool {
+		for _, c := range p.Status.Conditions {
+			if c.Type == corev1.PodResizePending {
+				return c.Reason == reason && strings.Contains(c.Message, message)
+			}
+		}
+		return false
+	})
+}
