@@ -148,7 +148,11 @@ func (a *agent) watchOver() {
 	if a.dead {
 		return
 	}
-	a.relist()
+	if a.bug == MissWakes { // which a look would cure, sooner or later
+		a.turn()
+	} else {
+		a.relist()
+	}
 	a.world.after(sweepEvery, a.watchOver)
 }
 
