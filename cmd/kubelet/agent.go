@@ -176,6 +176,7 @@ func (a *agent) runtimeConfig() cri.Config {
 		Machine: cri.Machine{
 			Name: a.cfg.NodeName, IPs: a.machine.ips, Memory: a.machine.memory, Allocatable: a.offer.Allocatable,
 			Limits: limitRules(a.cfg.Cgroups), OOMGroup: a.endsAsGroup(),
+			SwapLimits: a.limitsSwap(), Swap: limit.Swap{Limited: a.cfg.Cgroups.LimitedSwap, Total: a.machine.swap},
 		},
 		Objects: a.state.store.Object,
 		Hash:    manifest.ContainerHash,

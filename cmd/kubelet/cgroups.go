@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -22,12 +23,18 @@ func limitRules(c config.Cgroups) limit.Rules {
 
 // lookAtCgroups finds what the kernel can hold pods to.
 func (a *agent) lookAtCgroups() error {
-	if !a.cfg.Cgroups.PerPod {
-		return nil
+	if a.cfg.Cgroups.FailOnSwap && a.machine.swap > 0 {
+		return errors.New("failSwapOn: this machine swaps; turn swap off, or set failSwapOn to false")
 	}
 	var err error
-	if a.machine.cgroups, err = cgroup.FindMounts(); err != nil {
+	if a.machine.cgroups, err = cgroup.FindMounts(); err != nil && a.cfg.Cgroups.PerPod {
 		return fmt.Errorf("cgroupsPerQOS: %w", err)
+	}
+	if a.machine.cgroups.Version == 1 && a.cfg.Cgroups.FailOnV1 {
+		return errors.New("failCgroupV1: this machine has version 1 of cgroups; move it to version 2, or set failCgroupV1 to false")
+	}
+	if a.machine.cgroups.Version == 1 {
+		a.log.Info("this machine has version 1 of cgroups, which the kernel's and Kubernetes' authors are about to give up")
 	}
 	if missing := a.machine.cgroups.Missing(); len(missing) > 0 {
 		a.log.Warn("some limits of pods will not hold: this machine has no cgroups for them", "controllers", missing)
@@ -40,6 +47,11 @@ func (a *agent) lookAtCgroups() error {
 func (a *agent) endsAsGroup() bool {
 	single := a.cfg.Cgroups.OOMSingle
 	return a.machine.cgroups.Version == 2 && (single == nil || !*single)
+}
+
+// limitsSwap says whether the kernel can hold containers to a part of the swap.
+func (a *agent) limitsSwap() bool {
+	return a.machine.cgroups.Version == 2 && a.machine.cgroups.LimitsSwap()
 }
 
 // cgroupParent tells where a pod's containers belong.

@@ -19,6 +19,7 @@ import (
 type machine struct {
 	kernel, os, arch string
 	memory           int64
+	swap             int64 // bytes
 	pids             int64 // processes that the kernel has room for
 	ips              []string
 	ids              identifiers
@@ -37,7 +38,7 @@ func lookAtMachine(configured []netip.Addr) (machine, error) {
 		return m, fmt.Errorf("ask for the machine's memory: %w", err)
 	}
 	m.ids = identify()
-	m.memory = int64(info.Totalram) * int64(info.Unit)
+	m.memory, m.swap = int64(info.Totalram)*int64(info.Unit), int64(info.Totalswap)*int64(info.Unit)
 	m.pids = mostProcesses()
 	for _, ip := range configured {
 		m.ips = append(m.ips, ip.String())

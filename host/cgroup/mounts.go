@@ -86,3 +86,16 @@ func (m Mounts) Missing() []string {
 	}
 	return missing
 }
+
+// LimitsSwap says whether the kernel can bound the swap that a cgroup uses. The top
+// of the tree has no such file, so what lies below it is asked; of a machine where
+// nothing does, nobody knows.
+func (m Mounts) LimitsSwap() bool {
+	for _, t := range m.trees {
+		files, err := filepath.Glob(filepath.Join(t.dir, "*", "memory.swap.max"))
+		if err == nil && len(files) > 0 {
+			return true
+		}
+	}
+	return false
+}

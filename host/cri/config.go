@@ -69,6 +69,8 @@ type Machine struct {
 	Limits        limit.Rules         // of containers
 	Allocatable   corev1.ResourceList // stands in for a limit that is not set
 	HugePageSizes []string            // as the kernel has them: "2MB", "1GB"
+	Swap          limit.Swap          // that containers may use
+	SwapLimits    bool                // the kernel can hold them to that; needs cgroup v2
 	OOMGroup      bool                // out of memory ends a container as a whole; needs cgroup v2
 }
 

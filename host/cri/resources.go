@@ -1,6 +1,7 @@
 package cri
 
 import (
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,8 +21,12 @@ func linuxResources(pod *corev1.Pod, c *corev1.Container, machine Machine) *runt
 		OomScoreAdj:        limit.OOMScore(pod, c, machine.Memory),
 		HugepageLimits:     hugePages(c, machine.HugePageSizes),
 	}
+	resources.Unified = map[string]string{}
 	if machine.OOMGroup {
-		resources.Unified = map[string]string{"memory.oom.group": "1"}
+		resources.Unified["memory.oom.group"] = "1"
+	}
+	if machine.SwapLimits {
+		resources.Unified["memory.swap.max"] = strconv.FormatInt(machine.Swap.Of(pod, c, machine.Memory), 10)
 	}
 	return resources
 }

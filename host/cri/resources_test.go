@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/node/limit"
 )
 
 // quantities reads "cpu", "100m", "memory", "1Gi".
@@ -38,6 +40,20 @@ func TestHugePagesAreBoundForEverySize(t *testing.T) {
 	got := hugePages(c, []string{"2MB", "1GB"})
 	if len(got) != 2 || got[0].PageSize != "2MB" || got[0].Limit != 64<<20 || got[1].PageSize != "1GB" || got[1].Limit != 0 {
 		t.Errorf("got %v, want 64 MiB of 2MB pages and none of 1GB", got)
+	}
+}
+
+func TestSwapIsLimitedWhereTheKernelCan(t *testing.T) {
+	pod := specPod(func(p *corev1.Pod) {
+		p.Spec.Containers[0].Resources.Requests = quantities("memory", "1Gi")
+	})
+	machine := Machine{Memory: 8 << 30, Swap: limit.Swap{Limited: true, Total: 4 << 30}}
+	if got, has := linuxResources(pod, &pod.Spec.Containers[0], machine).Unified["memory.swap.max"]; has {
+		t.Errorf("memory.swap.max is %s where there is no such file", got)
+	}
+	machine.SwapLimits = true
+	if got := linuxResources(pod, &pod.Spec.Containers[0], machine).Unified["memory.swap.max"]; got != "536870912" {
+		t.Errorf("memory.swap.max is %q, want an eighth of the swap", got)
 	}
 }
 

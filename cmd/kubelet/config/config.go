@@ -86,6 +86,9 @@ type Cgroups struct {
 	CPUQuota       bool   // CPU limits hold
 	CPUQuotaPeriod time.Duration
 	PodPids        int64 // processes of one pod; zero: no bound
+	FailOnV1       bool  // the machine has to have version 2 of cgroups
+	FailOnSwap     bool  // the machine must not swap
+	LimitedSwap    bool  // burstable containers may use a part of the swap
 	OOMSingle      *bool // out of memory ends single processes; nil: as the machine's cgroups do
 }
 

@@ -34,7 +34,6 @@ func TestUnhonouredNamesWhatIsSet(t *testing.T) {
 maxPods: 5
 failSwapOn: true
 clusterDNS: [10.0.0.10]
-memorySwap: {swapBehavior: LimitedSwap}
 authorization: {mode: Webhook}
 authentication: {webhook: {enabled: true}}
 tracing: {samplingRatePerMillion: 1}
@@ -42,7 +41,7 @@ tracing: {samplingRatePerMillion: 1}
 	got := Unhonoured(load(t, "--config", file, "--cloud-provider=external", "--qos-reserved=memory=50%"))
 	want := []string{
 		"--cloud-provider", "authentication.webhook.enabled", "authorization.mode=Webhook (the node's own roles decide)",
-		"memorySwap.swapBehavior", "qosReserved", "tracing",
+		"qosReserved", "tracing",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("Unhonoured:\n got %q\nwant %q", got, want)
@@ -62,6 +61,9 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"cgroupsPerQOS":                              "cgroupsPerQOS: false",
 		"cpuCFSQuota":                                "cpuCFSQuota: false",
 		"cpuCFSQuotaPeriod":                          "cpuCFSQuotaPeriod: 10ms",
+		"failCgroupV1":                               "failCgroupV1: true",
+		"failSwapOn":                                 "failSwapOn: false",
+		"memorySwap.swapBehavior":                    "memorySwap: {swapBehavior: LimitedSwap}",
 		"enforceNodeAllocatable":                     "enforceNodeAllocatable: []",
 		"evictionHard":                               "evictionHard: {memory.available: 5%}",
 		"kubeReserved":                               "kubeReserved: {cpu: 100m}",

@@ -183,6 +183,7 @@ func resolveCgroups(k *kubelet.KubeletConfiguration) Cgroups {
 		PerPod: *k.CgroupsPerQOS, Driver: k.CgroupDriver,
 		CPUQuota: *k.CPUCFSQuota, CPUQuotaPeriod: k.CPUCFSQuotaPeriod.Duration,
 		PodPids: max(*k.PodPidsLimit, 0), OOMSingle: k.SingleProcessOOMKill,
+		FailOnV1: *k.FailCgroupV1, FailOnSwap: *k.FailSwapOn, LimitedSwap: k.MemorySwap.SwapBehavior == limitedSwap,
 	}
 }
 

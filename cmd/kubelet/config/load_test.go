@@ -251,6 +251,7 @@ func TestRefused(t *testing.T) {
 		{name: "nothing and something to enforce", file: header + "enforceNodeAllocatable: [pods, none]\n", want: []string{"enforceNodeAllocatable[1]", "stand alone"}},
 		{name: "an unknown cgroup driver", file: header + "cgroupDriver: magic\n", want: []string{"cgroupDriver", "systemd"}},
 		{name: "a period that the kernel refuses", file: header + "cpuCFSQuotaPeriod: 2s\n", want: []string{"cpuCFSQuotaPeriod", "1ms and 1s"}},
+		{name: "an unknown way to swap", file: header + "memorySwap: {swapBehavior: UnlimitedSwap}\n", want: []string{"memorySwap.swapBehavior", "LimitedSwap"}},
 		{name: "no processes at all", file: header + "podPidsLimit: 0\n", want: []string{"podPidsLimit", "-1 for no bound"}},
 		{name: "a crash-loop maximum over five minutes", file: header + "crashLoopBackOff: {maxContainerRestartPeriod: 301s}\n", want: []string{"crashLoopBackOff.maxContainerRestartPeriod", "1s and 300s"}},
 		{name: "a certificate without its key", args: []string{"--tls-cert-file=a"}, want: []string{"tlsCertFile", "tlsPrivateKeyFile"}},

@@ -108,6 +108,12 @@ func validateRuntime(k *kubelet.KubeletConfiguration) field.ErrorList {
 	return errs
 }
 
+// What containers may do with the machine's swap.
+const (
+	noSwap      = "NoSwap"
+	limitedSwap = "LimitedSwap"
+)
+
 func validateCgroups(k *kubelet.KubeletConfiguration) field.ErrorList {
 	var errs field.ErrorList
 	if drivers := []string{"cgroupfs", "systemd"}; !slices.Contains(drivers, k.CgroupDriver) {
@@ -115,6 +121,9 @@ func validateCgroups(k *kubelet.KubeletConfiguration) field.ErrorList {
 	}
 	if period := k.CPUCFSQuotaPeriod.Duration; period < time.Millisecond || period > time.Second {
 		errs = append(errs, field.Invalid(field.NewPath("cpuCFSQuotaPeriod"), period.String(), "must be between 1ms and 1s"))
+	}
+	if swaps := []string{noSwap, limitedSwap}; k.MemorySwap.SwapBehavior != "" && !slices.Contains(swaps, k.MemorySwap.SwapBehavior) {
+		errs = append(errs, field.NotSupported(field.NewPath("memorySwap", "swapBehavior"), k.MemorySwap.SwapBehavior, swaps))
 	}
 	if *k.PodPidsLimit == 0 {
 		errs = append(errs, field.Invalid(field.NewPath("podPidsLimit"), 0, "must be more than 0, or -1 for no bound"))

@@ -1,0 +1,31 @@
+package limit
+
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Swap says what of the machine's swap containers may use.
+type Swap struct {
+	Limited bool  // burstable ones get a part; else nobody gets any
+	Total   int64 // bytes
+}
+
+// Of is how many bytes of swap a container may use: of all of it, the part that its
+// request is of a machine's memory. One that has a guarantee for its memory, asks for
+// none, or that the node needs, gets none.
+func (s Swap) Of(pod *corev1.Pod, c *corev1.Container, memory int64) int64 {
+	request, most := c.Resources.Requests.Memory(), c.Resources.Limits.Memory()
+	switch {
+	case !s.Limited, memory <= 0, Class(pod) != corev1.PodQOSBurstable:
+		return 0
+	case request.IsZero(), request.Cmp(*most) == 0, critical(pod):
+		return 0
+	}
+	return int64(float64(request.Value()) / float64(memory) * float64(s.Total))
+}
+
+// critical are pods that the node or its cluster cannot do without.
+func critical(pod *corev1.Pod) bool {
+	const leastCritical = 2_000_000_000
+	return pod.Spec.PriorityClassName == nodeCritical || pod.Spec.Priority != nil && *pod.Spec.Priority >= leastCritical
+}
