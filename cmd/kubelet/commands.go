@@ -89,7 +89,7 @@ func report(findings []hostruntime.Finding, out io.Writer) (code int) {
 
 // made are the files and directories of a node's root directory that the agent
 // made; what its owner put there stays.
-var made = []string{"credentials", "images", "journal", "pki", "pods", "runtime", "secrets.key"}
+var made = []string{"credentials", "image_manager", "images", "journal", "pki", "pods", "runtime", "secrets.key"}
 
 // runClean is "kubelet clean": nothing of the node is left on the machine.
 func runClean(args []string, c console) int {
