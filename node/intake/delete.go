@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/storage"
 )
 
 // DeleteRequest asks that a pod ends.
@@ -75,6 +76,9 @@ func (in Intake) deleteOne(tx *node.Tx, r DeleteRequest, reason string, now time
 	if next.Pod != slot.Pod || next.Next != slot.Next {
 		tx.Reserved()
 		tx.Put(r.Key, &next)
+	}
+	if slot.Next != nil && next.Next == nil && storage.Uses(slot.Next.Object) {
+		in.Storage.SettleIn(tx, now) // it no longer holds its claims
 	}
 	return nil
 }

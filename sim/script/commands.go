@@ -20,7 +20,7 @@ import (
 
 // commands are what a script can say:
 //
-//	pod [restart=P] [init=A,B] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I] [config=M] [label=L]
+//	pod [restart=P] [init=A,B] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I] [config=M] [claim=C] [label=L]
 //	    [probes=startup,liveness/5] [cpu=100m] [resize=RestartContainer]
 //	                    apply the pod; what differs from before decides how
 //	image NAME IMAGE    apply it with another image of one container
@@ -28,6 +28,8 @@ import (
 //	restart NAME        ask for a restart of one container
 //	post MAP VALUE      post a ConfigMap, of which pods make a volume with config=MAP
 //	drop MAP            delete it
+//	claim NAME          post a claim, which pods mount with claim=NAME
+//	unclaim NAME        delete it; of one that is gone it says so
 //	reply ok [ACTION]   answer the actions in flight, or those that begin so
 //	reply fail REASON [ACTION]   the same, without the effect
 //	reply lost [ACTION]          the effect, and no answer
@@ -45,6 +47,7 @@ func commands() map[string]func(*stage, []string) error {
 	return map[string]func(*stage, []string) error{
 		"pod": (*stage).pod, "image": (*stage).image, "delete": (*stage).delete, "restart": (*stage).restart,
 		"post": (*stage).post, "drop": (*stage).drop,
+		"claim": (*stage).claim, "unclaim": (*stage).claim,
 		"cgroups": (*stage).withCgroups, "reply": (*stage).reply, "auto": (*stage).automatic, "manual": (*stage).automatic,
 		"probe": (*stage).probe, "exit": (*stage).exit, "lose": (*stage).lose, "remove": (*stage).lose,
 		"advance": (*stage).advance, "crash": (*stage).crash, "look": (*stage).takeLook,
@@ -95,6 +98,9 @@ func (s *stage) pod(words []string) error {
 	}
 	if name := options["config"]; name != "" {
 		mountConfig(&object.Spec, name)
+	}
+	if name := options["claim"]; name != "" {
+		mountClaim(&object.Spec, name)
 	}
 	if value := options["label"]; value != "" {
 		object.Labels = map[string]string{"label": value}

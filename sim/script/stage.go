@@ -75,7 +75,7 @@ func (s *stage) boot() error {
 	if err := errors.Join(s.store.Restore(s.journal.records())...); err != nil {
 		return err
 	}
-	s.intake = intake.Intake{Store: s.store, Source: node.SourceAPI, NewUID: s.newUID}
+	s.intake = intake.Intake{Store: s.store, Source: node.SourceAPI, NewUID: s.newUID, Storage: s.keeper()}
 	s.track, s.flight = nil, nil
 	if view, ok := s.store.View(s.key); ok {
 		s.track = reconciler.NewTrack(view.Slot, nil, false)
@@ -88,7 +88,7 @@ func (s *stage) newUID() types.UID { return types.UID(s.machine.id("u")) }
 func (s *stage) act() reconciler.Act {
 	return reconciler.Act{
 		Store: s.store, Runtime: s.machine, Images: s.machine, Logs: s.machine, Cgroups: cgroups{}, Volumes: s.machine,
-		Clock: func() time.Time { return s.now },
+		Storage: s.keeper(), Clock: func() time.Time { return s.now },
 	}
 }
 

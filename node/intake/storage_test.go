@@ -1,0 +1,78 @@
+package intake
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"nodal/node"
+	"nodal/node/storage"
+)
+
+var dataClaim = node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: "default", Name: "data"}
+
+func claiming(p *corev1.Pod) {
+	p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: dataClaim.Name},
+	}}}
+}
+
+func (b *bench) postClaim() {
+	b.t.Helper()
+	b.in.Storage = storage.Keeper{Dir: "/volumes", NewUID: b.in.NewUID}
+	c := &corev1.PersistentVolumeClaim{}
+	c.Namespace, c.Name = dataClaim.Namespace, dataClaim.Name
+	c.Spec.Resources.Requests = corev1.ResourceList{"storage": resource.MustParse("1Gi")}
+	if _, _, err := b.in.Apply([]Delivery{{Object: &node.Object{Claim: c}}}, b.now); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// claim says whether the claim is there, or only until nobody holds it.
+func (b *bench) claim() string {
+	object, ok := b.in.Store.Object(dataClaim)
+	switch {
+	case !ok:
+		return "gone"
+	case object.Claim.DeletionTimestamp != nil:
+		return "held"
+	}
+	return string(object.Claim.Status.Phase)
+}
+
+func TestAClaimIsHeldByWhoUsesIt(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		pods []*corev1.Pod // of one name, in turn
+		want string        // once the claim is deleted
+		then string        // once the pod is deleted
+	}{
+		{"by nobody", []*corev1.Pod{pod("web", "a:1")}, "gone", "gone"},
+		{"by a pod until its teardown is through", []*corev1.Pod{pod("web", "a:1", claiming)}, "held", "held"},
+		{"by a pod that waits for a name, for as long as it waits", []*corev1.Pod{pod("web", "a:1"), pod("web", "a:1", claiming)}, "held", "gone"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			b.postClaim()
+			for _, p := range c.pods {
+				b.apply(p)
+			}
+			if got := b.claim(); got != "Bound" {
+				t.Fatalf("the claim is %s, want Bound", got)
+			}
+			if err := b.in.DeleteObject(dataClaim, b.now); err != nil {
+				t.Fatal(err)
+			}
+			if got := b.claim(); got != c.want {
+				t.Errorf("after its deletion it is %s, want %s", got, c.want)
+			}
+			if _, err := b.in.Delete(DeleteRequest{Key: web}, b.now); err != nil {
+				t.Fatal(err)
+			}
+			if got := b.claim(); got != c.then {
+				t.Errorf("after the pod's it is %s, want %s", got, c.then)
+			}
+		})
+	}
+}
