@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -72,6 +73,7 @@ type faulty struct {
 	http.Handler
 	healed atomic.Bool
 	end    chan struct{}
+	blobs  atomic.Int32 // that were asked for
 }
 
 func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -106,6 +108,9 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // spoil is what becomes of a layer on its way.
 func (f *faulty) spoil(reply *http.Response) error {
 	path := reply.Request.URL.Path
+	if strings.Contains(path, "/blobs/") && reply.Request.Method == http.MethodGet {
+		f.blobs.Add(1)
+	}
 	if f.healed.Load() || !strings.Contains(path, "/blobs/") || reply.Request.Method != http.MethodGet {
 		return nil
 	}
@@ -185,4 +190,52 @@ func TestPodsWaitForASickRegistry(t *testing.T) {
 			t.Errorf("pod %s restarted", name)
 		}
 	}
+}
+
+func TestPodsShareOnePullAndUnusedImagesArePruned(t *testing.T) {
+	claim.Shows(t, "Images",
+		"twenty pods that need one image cost one pull",
+		"prune removes the images that nothing uses, as its plan says, and no other",
+	)
+	n := start(t)
+	r, f := startRegistry(n), &faulty{}
+	host := f.before(r)
+	n.apply(r.secret("login", host))
+	r.push("shared/app")
+	image := host + "/shared/app:1"
+	var bundle []string
+	for i := range 20 {
+		bundle = append(bundle, private(fmt.Sprint("p", i), image, "login"))
+	}
+	n.apply(strings.Join(bundle, "---\n"))
+	for i := range 20 {
+		n.waitRunning(fmt.Sprint("p", i))
+	}
+	if got := f.blobs.Load(); got != 2 {
+		t.Errorf("%d blobs were asked for, want the configuration and the layer that no other image has, once", got)
+	}
+	prune := func(flags ...string) string {
+		out, failed, code := n.command("", n.Binary, append([]string{"images", "prune", "--socket", n.Socket}, flags...)...)
+		if code != 0 {
+			t.Errorf("kubelet images prune %q: %s", flags, failed)
+		}
+		return out
+	}
+	if got := prune("--dry-run"); strings.Contains(got, image) {
+		t.Errorf("in use, its plan is %s", got)
+	}
+	n.curl("/v1/manifests", "-X", "DELETE", "--data-binary", strings.Join(bundle, "---\n"))
+	for i := range 20 {
+		n.waitGone(fmt.Sprint("p", i))
+	}
+	n.apply(web("stays").yaml())
+	n.waitRunning("stays")
+	if plan, done := prune("--dry-run"), prune(); !strings.Contains(plan, image) || plan != done {
+		t.Errorf("planned %s and did %s, want the same, with %s", plan, done, image)
+	}
+	if got := n.curl("/v1/images").body; strings.Contains(got, image) || !strings.Contains(got, "pause:1") || !strings.Contains(got, "probe:1") {
+		t.Errorf("left are %s, want the images of what runs and of sandboxes", got)
+	}
+	n.apply(web("later").yaml())
+	n.waitRunning("later")
 }
