@@ -22,6 +22,7 @@ type Observed struct {
 	Mark       Mark
 	Sandboxes  []Sandbox         // newest attempt first
 	Containers []Container       // newest attempt first
+	Lost       []Container       // runs that vanished; the newest of each container
 	Images     map[string]Image  // by container
 	Faults     map[string]Fault  // by action target
 	Health     map[string]Health // by container, of its newest run
@@ -133,6 +134,7 @@ func (o *Observed) Clone() *Observed {
 	c := *o
 	c.Sandboxes = slices.Clone(o.Sandboxes)
 	c.Containers = slices.Clone(o.Containers)
+	c.Lost = slices.Clone(o.Lost)
 	c.Images = maps.Clone(o.Images)
 	c.Faults = maps.Clone(o.Faults)
 	c.Health = maps.Clone(o.Health)
@@ -140,25 +142,28 @@ func (o *Observed) Clone() *Observed {
 	return &c
 }
 
-// Newest returns the newest run of the named container of one pod, or nil.
+// Newest returns the newest run of the named container of one pod, or nil. It may
+// be one that vanished.
 func (o *Observed) Newest(uid types.UID, name string) *Container {
-	for i := range o.Containers {
-		if c := &o.Containers[i]; c.UID == uid && c.Name == name {
-			return c
-		}
-	}
-	return nil
+	return o.newestBut(nil, uid, name)
 }
 
 // Previous returns the run before the newest one, or nil.
 func (o *Observed) Previous(uid types.UID, name string) *Container {
-	newest := o.Newest(uid, name)
-	for i := range o.Containers {
-		if c := &o.Containers[i]; c.UID == uid && c.Name == name && c != newest {
-			return c
+	return o.newestBut(o.Newest(uid, name), uid, name)
+}
+
+func (o *Observed) newestBut(but *Container, uid types.UID, name string) *Container {
+	var newest *Container
+	for _, list := range [][]Container{o.Containers, o.Lost} {
+		for i := range list {
+			c := &list[i]
+			if c.UID == uid && c.Name == name && c != but && (newest == nil || c.Attempt > newest.Attempt) {
+				newest = c
+			}
 		}
 	}
-	return nil
+	return newest
 }
 
 // NewestSandbox returns the newest sandbox of one pod, or nil.

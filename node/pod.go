@@ -138,17 +138,6 @@ type Site struct {
 	Limits     limit.Rules   // of these
 }
 
-// Rerun says whether a container that ended so is started again.
-func Rerun(policy corev1.RestartPolicy, exitCode int32) bool {
-	switch policy {
-	case corev1.RestartPolicyNever:
-		return false
-	case corev1.RestartPolicyOnFailure:
-		return exitCode != 0
-	}
-	return true
-}
-
 // GracePeriod is how long the pod may take to end when nobody says otherwise.
 func GracePeriod(object *corev1.Pod) time.Duration {
 	if s := object.Spec.TerminationGracePeriodSeconds; s != nil {

@@ -3,8 +3,6 @@ package node
 import (
 	"testing"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 func TestPauseBetweenRestarts(t *testing.T) {
@@ -36,21 +34,5 @@ func TestPauseBetweenRestarts(t *testing.T) {
 				t.Errorf("restarts = %d, want %d", got, want)
 			}
 		})
-	}
-}
-
-func TestRerun(t *testing.T) {
-	for _, c := range []struct {
-		policy corev1.RestartPolicy
-		code   int32
-		want   bool
-	}{
-		{corev1.RestartPolicyAlways, 0, true}, {corev1.RestartPolicyAlways, 1, true}, {"", 0, true},
-		{corev1.RestartPolicyOnFailure, 0, false}, {corev1.RestartPolicyOnFailure, 1, true},
-		{corev1.RestartPolicyNever, 0, false}, {corev1.RestartPolicyNever, 1, false},
-	} {
-		if got := Rerun(c.policy, c.code); got != c.want {
-			t.Errorf("Rerun(%q, %d) = %t, want %t", c.policy, c.code, got, c.want)
-		}
 	}
 }

@@ -106,7 +106,7 @@ func (r *Reconciler) sightOne(s sighting) {
 		r.lost(s.err)
 		return
 	}
-	t.See(observedOr(s.all, t.key), s.mark)
+	t.See(observedOr(s.all, t.key), s.mark, r.Act.Clock())
 }
 
 // lost notes that the runtime does not answer: nothing is decided until it
@@ -145,7 +145,7 @@ func (r *Reconciler) sightAll(s sighting) {
 			r.dirty[key] = true
 		}
 		if t.unsure || t.Differs(seen) {
-			if !t.See(seen, s.mark) {
+			if !t.See(seen, s.mark, r.Act.Clock()) {
 				t.Doubt(0) // what it showed may be news: look again once our own effect is over
 			}
 			r.dirty[key] = true

@@ -246,6 +246,9 @@ func (r *Reconciler) drop(t *tracked) {
 	delete(r.dirty, t.key)
 	r.mark++
 	r.freed[t.key] = r.mark
+	if t.unsure {
+		r.relist() // something happened to it meanwhile that nobody would look at any more
+	}
 }
 
 // step gives every pod that something happened to its turn.

@@ -70,7 +70,7 @@ func (t *Track) forget(successor bool) {
 	got := t.got.Clone()
 	got.Faults = nil
 	if successor {
-		got.Images, got.LogsGone = nil, false
+		got.Images, got.Lost, got.LogsGone = nil, nil, false
 		got.Volumes, got.VolumesGone = nil, false
 		got.Cgroup, got.CgroupGone = nil, false
 	}
@@ -101,14 +101,16 @@ func (t *Track) Retry() {
 	}
 }
 
-// See takes an observation that began at a mark. One that is older than our
-// last effect, or during which an effect is under way, may show a state that
-// is past: it is refused.
-func (t *Track) See(seen *node.Observed, mark node.Mark) bool {
+// See takes an observation that began at a mark and is told now. One that is
+// older than our last effect, or during which an effect is under way, may show a
+// state that is past: it is refused.
+func (t *Track) See(seen *node.Observed, mark node.Mark, now time.Time) bool {
 	if mark <= t.effect || t.acting() {
 		return false
 	}
-	t.got = merge(t.got, seen, mark)
+	old := t.got
+	t.got = merge(old, seen, mark)
+	t.got.Miss(old, now)
 	t.cure()
 	t.unsure = mark <= t.doubt
 	return true

@@ -51,7 +51,7 @@ func TestTrackRefusesLooksOfThePast(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			track := trackOf(upTo(node.ContainerCreated))
 			c.prior(track)
-			if got := track.See(&node.Observed{}, c.mark); got != c.want {
+			if got := track.See(&node.Observed{}, c.mark, noon); got != c.want {
 				t.Errorf("taken = %t, want %t", got, c.want)
 			}
 			if got := track.Got().Empty(); got != c.want {
@@ -71,8 +71,8 @@ func TestTrackLooksWhenItIsNotSure(t *testing.T) {
 		{"after a failure it looks", func(t *Track) { t.end(node.StartContainer{ID: "c0"}, errors.New("broken"), 1) }, true},
 		{"after a call that was given up it looks", func(t *Track) { t.end(node.EnsureImage{Container: "app"}, context.Canceled, 1) }, true},
 		{"after news it looks", func(t *Track) { t.Doubt(1) }, true},
-		{"a look that began before the news does not end the doubt", func(t *Track) { t.Doubt(3); t.See(upTo(node.ContainerRunning), 2) }, true},
-		{"a later one does", func(t *Track) { t.Doubt(3); t.See(upTo(node.ContainerRunning), 4) }, false},
+		{"a look that began before the news does not end the doubt", func(t *Track) { t.Doubt(3); t.See(upTo(node.ContainerRunning), 2, noon) }, true},
+		{"a later one does", func(t *Track) { t.Doubt(3); t.See(upTo(node.ContainerRunning), 4, noon) }, false},
 		{"while something is under way it waits", func(t *Track) { t.Doubt(1); t.Begin(node.StartContainer{ID: "c0"}) }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestWhatIsThereHasNotFailed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			track := trackOf(&node.Observed{})
 			track.end(c.action, unknown, 1)
-			track.See(c.seen, 2)
+			track.See(c.seen, 2, noon)
 			if _, got := track.Got().Faults[c.action.Target()]; got != c.want {
 				t.Errorf("the failure stands: %t, want %t", got, c.want)
 			}
@@ -166,11 +166,11 @@ func TestLookKeepsWhatOnlyCloserLooksTell(t *testing.T) {
 	known.Containers[0].StartedAt, known.Containers[0].Inspected = noon, true
 	track := trackOf(known)
 
-	track.See(upTo(node.ContainerRunning), 1)
+	track.See(upTo(node.ContainerRunning), 1, noon)
 	if c := track.Got().Containers[0]; !c.Inspected || !c.StartedAt.Equal(noon) {
 		t.Errorf("container = %+v, want it as it was", c)
 	}
-	track.See(upTo(node.ContainerExited), 2)
+	track.See(upTo(node.ContainerExited), 2, noon)
 	if c := track.Got().Containers[0]; c.Inspected || !c.StartedAt.Equal(noon) {
 		t.Errorf("container = %+v, want it uninspected with its start", c)
 	}
@@ -234,12 +234,43 @@ func TestTrackHearsOfTheNewestRunOnly(t *testing.T) {
 	if got := track.Got().Health["app"]; !got.Ready || got.ID != "c0" {
 		t.Errorf("health = %+v, want it ready", got)
 	}
-	track.See(upTo(node.ContainerRunning), 1)
+	track.See(upTo(node.ContainerRunning), 1, noon)
 	if got := track.Got().Health["app"]; !got.Ready {
 		t.Error("a look has made it forget")
 	}
-	track.See(&node.Observed{}, 2)
+	track.See(&node.Observed{}, 2, noon)
 	if got := track.Got().Health; len(got) > 0 {
 		t.Errorf("health of what is gone: %v", got)
+	}
+}
+
+func TestRunsThatVanishAreRemembered(t *testing.T) {
+	learnt := upTo(node.ContainerExited)
+	learnt.Containers[0].Inspected, learnt.Containers[0].ExitCode = true, 3
+	for _, c := range []struct {
+		name  string
+		known *node.Observed
+		want  string
+	}{
+		{"one that ran ended unseen", upTo(node.ContainerRunning), "137 ContainerStatusUnknown"},
+		{"one whose end was not learnt ended unseen", upTo(node.ContainerExited), "137 ContainerStatusUnknown"},
+		{"one whose end was learnt keeps it", learnt, "3 "},
+		{"one that never started leaves nothing", upTo(node.ContainerCreated), "nothing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			track := trackOf(c.known)
+			track.See(&node.Observed{}, 1, noon)
+			got := "nothing"
+			if run := track.Got().Newest("u1", "app"); run != nil {
+				got = fmt.Sprintf("%d %s", run.ExitCode, run.Reason)
+			}
+			if got != c.want {
+				t.Errorf("remembered %q, want %q", got, c.want)
+			}
+			track.See(upTo(node.ContainerRunning), 2, noon)
+			if run := track.Got().Newest("u1", "app"); run.State != node.ContainerRunning {
+				t.Errorf("what is there again is %s, want it to run", run.State)
+			}
+		})
 	}
 }

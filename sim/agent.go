@@ -106,7 +106,7 @@ func (a *agent) takeIntents() {
 	}
 	a.since = revision
 	for _, v := range views {
-		a.world.witness.reads(v)
+		a.world.witness.reads(a.world, v)
 		a.intend(v)
 	}
 	a.takeObjects()
@@ -156,6 +156,9 @@ func (a *agent) drop(t *tracked) {
 	delete(a.dirty, t.key)
 	a.mark++
 	a.freed[t.key] = a.mark
+	if t.unsure {
+		a.relist()
+	}
 }
 
 func (t *tracked) cancel(a *agent, obsolete func(node.Action) bool) {

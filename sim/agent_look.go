@@ -96,7 +96,7 @@ func (a *agent) sightOne(s sighting) {
 
 func (a *agent) see(t *tracked, seen *node.Observed, mark node.Mark) (taken bool) {
 	mark = a.stamp(mark)
-	taken = t.See(seen, mark)
+	taken = t.See(seen, mark, a.world.clock())
 	if taken {
 		t.unsure = mark <= t.doubt
 	}

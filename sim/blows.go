@@ -46,12 +46,18 @@ func (s *simulation) vanishOne() {
 			for _, c := range s.inSandbox(box.id) {
 				s.end(c, 137, "Error")
 			}
+			for _, c := range s.containers {
+				if c.sandbox == box {
+					s.witness.vanishes(c)
+				}
+			}
 			s.forgetSandbox(box)
 		}
 	default:
 		if c := anyOf(s, s.containers); c != nil {
 			s.trace.addf("world: %s vanishes", c)
 			s.end(c, 137, "Error")
+			s.witness.vanishes(c)
 			s.forget(c)
 		}
 	}

@@ -159,9 +159,16 @@ func (w *world) note(c *call, made int) {
 		}
 		return
 	}
-	if _, ok := c.action.(node.RunSandbox); ok && w.made > made {
-		w.witness.sandboxMade(w, w.sandboxes[len(w.sandboxes)-1])
-		w.witness.boundBy(w, c.pod, w.sandboxes[len(w.sandboxes)-1])
+	switch a := c.action.(type) {
+	case node.RunSandbox:
+		if w.made > made {
+			w.witness.sandboxMade(w, w.sandboxes[len(w.sandboxes)-1])
+			w.witness.boundBy(w, c.pod, w.sandboxes[len(w.sandboxes)-1])
+		}
+	case node.StartContainer:
+		if started := w.container(a.ID); started != nil && started.running() {
+			w.witness.beginsInOrder(started)
+		}
 	}
 }
 

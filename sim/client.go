@@ -201,12 +201,8 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 	if c.pick(2) == 0 {
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "b", Image: c.image()})
 	}
-	if c.pick(3) == 0 {
-		image := "sim/job:1"
-		if c.pick(5) == 0 {
-			image = "sim/crash:1"
-		}
-		pod.Spec.InitContainers = []corev1.Container{{Name: "init", Image: image}}
+	if c.pick(2) == 0 {
+		pod.Spec.InitContainers = c.initContainers()
 	}
 	if c.pick(2) == 0 {
 		c.addProbes(&pod.Spec.Containers[0])
@@ -219,6 +215,24 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 	}
 	manifest.Default(pod)
 	return pod
+}
+
+// initContainers are up to three: sidecars, and containers that prepare something.
+func (c *clients) initContainers() []corev1.Container {
+	names := [...]string{"init", "proxy", "shipper"}
+	var list []corev1.Container
+	for _, name := range names[c.pick(len(names)):] {
+		container := corev1.Container{Name: name, Image: "sim/job:1"}
+		switch c.pick(6) {
+		case 0:
+			container.Image = "sim/crash:1"
+		case 1, 2, 3:
+			always := corev1.ContainerRestartPolicyAlways
+			container.Image, container.RestartPolicy = c.image(), &always
+		}
+		list = append(list, container)
+	}
+	return list
 }
 
 func (c *clients) image() string {

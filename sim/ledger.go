@@ -35,6 +35,7 @@ type life struct {
 	restarts map[string]uint32
 	counts   map[string]int32 // restarts seen, by container
 	result   corev1.PodPhase
+	ended    time.Time // when the latest run did that is no sidecar's
 }
 
 func newLedger() *ledger {
@@ -101,20 +102,7 @@ func (l *ledger) condemn(id lifeID, deadline time.Time) {
 }
 
 // specs are all containers of a pod, those that initialise first.
-func specs(object *corev1.Pod) iter.Seq[*corev1.Container] {
-	return func(yield func(*corev1.Container) bool) {
-		for i := range object.Spec.InitContainers {
-			if !yield(&object.Spec.InitContainers[i]) {
-				return
-			}
-		}
-		for i := range object.Spec.Containers {
-			if !yield(&object.Spec.Containers[i]) {
-				return
-			}
-		}
-	}
-}
+func specs(object *corev1.Pod) iter.Seq[*corev1.Container] { return node.Containers(&object.Spec) }
 
 func specOf(object *corev1.Pod, name string) *corev1.Container {
 	for c := range specs(object) {

@@ -97,11 +97,19 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 	}
 	for i := range l.object.Spec.InitContainers {
 		c := &l.object.Spec.InitContainers[i]
-		run := s.newest(l, c.Name)
-		if s.anyApp(l, box) || run != nil && run.sandbox == box && run.state == node.ContainerExited && run.exit == 0 {
+		_, vanished := s.witness.vanished[c.Name+string(l.id.uid)] // then it is not sure that its success was seen
+		past := s.witness.past[within{box.id, c.Name}] && !vanished
+		if past && !node.IsSidecar(c) {
 			continue
 		}
-		return s.alive(l, c, run, box)
+		run := s.newest(l, c.Name)
+		if err := s.alive(l, c, run, box); err != nil {
+			return err
+		}
+		serves := node.IsSidecar(c) && run != nil && run.running()
+		if !past && !serves {
+			return nil // what comes after may have to wait for it
+		}
 	}
 	for i := range l.object.Spec.Containers {
 		c := &l.object.Spec.Containers[i]
@@ -114,8 +122,8 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 
 // finished is the promise of a pod that has its result: nothing runs.
 func (s *simulation) finished(l *life) error {
-	if l.object.Spec.RestartPolicy == corev1.RestartPolicyAlways && !l.refused {
-		return fmt.Errorf("it has a result though its containers are always restarted")
+	if endless(&l.object.Spec) && !l.refused {
+		return fmt.Errorf("it has a result though a container is always restarted")
 	}
 	for _, c := range s.containers {
 		if c.uid == l.id.uid && c.running() {
@@ -142,9 +150,9 @@ func (s *simulation) onlySandbox(l *life, key node.Key) (*sandbox, error) {
 	return ready, nil
 }
 
-func (s *simulation) newest(l *life, name string) *container {
+func (w *world) newest(l *life, name string) *container {
 	var newest *container
-	for _, c := range s.containers {
+	for _, c := range w.containers {
 		if c.uid == l.id.uid && c.name == name && (newest == nil || c.attempt > newest.attempt) {
 			newest = c
 		}
@@ -152,13 +160,22 @@ func (s *simulation) newest(l *life, name string) *container {
 	return newest
 }
 
-func (s *simulation) anyApp(l *life, box *sandbox) bool {
-	for i := range l.object.Spec.Containers {
-		if run := s.newest(l, l.object.Spec.Containers[i].Name); run != nil && run.sandbox == box {
-			return true
+// endless says whether a pod can never come to a result.
+func endless(spec *corev1.PodSpec) bool {
+	forever := false
+	for c := range node.Containers(spec) {
+		isInit := node.InitContainer(spec, c.Name) != nil
+		if isInit && mayStay(spec, c, 1) {
+			return false
 		}
+		forever = forever || !isInit && !mayStay(spec, c, 0) && !mayStay(spec, c, 1)
 	}
-	return false
+	return forever
+}
+
+// mayStay says whether a run that ends so is the last one.
+func mayStay(spec *corev1.PodSpec, c *corev1.Container, code int32) bool {
+	return !node.Rerun(spec, c, code)
 }
 
 // slack is how late a restart may be: a retry after the last fault.
@@ -167,7 +184,11 @@ const slack = 5 * time.Second
 // alive is the promise of a container: the wanted version runs, has ended for
 // good, or rests before its next run.
 func (s *simulation) alive(l *life, c *corev1.Container, run *container, box *sandbox) error {
+	lost, vanished := s.witness.vanished[c.Name+string(l.id.uid)]
+	spec := &l.object.Spec
 	switch {
+	case vanished && (run == nil || run.attempt < lost) && (mayStay(spec, c, 0) || mayStay(spec, c, 137)):
+		return nil // what the agent knows of its end decides
 	case run == nil:
 		return fmt.Errorf("container %s was never made", c.Name)
 	case run.hash != manifest.ContainerHash(c):
@@ -184,7 +205,7 @@ func (s *simulation) alive(l *life, c *corev1.Container, run *container, box *sa
 		return s.shownReady(l.key, c.Name)
 	case node.ContainerExited:
 		rests := !scriptOf(run.image).endless() && run.finished.Add(s.agent.site.BackoffMax+slack).After(s.clock())
-		if !rests && node.Rerun(l.object.Spec.RestartPolicy, run.exit) {
+		if !rests && node.Rerun(&l.object.Spec, c, run.exit) {
 			return fmt.Errorf("%s has ended and is not restarted", run)
 		}
 		return nil

@@ -20,10 +20,18 @@ type witness struct {
 	revision int64
 	failure  error
 	strays   map[types.UID]time.Time // by when the agent wants pods gone that nobody wants
+	past     map[within]bool         // init containers that have done what the next waits for
+	vanished map[string]uint32       // the newest run that vanished, by container and uid
 }
 
+// within names a container of a sandbox.
+type within struct{ sandbox, container string }
+
 func newWitness() *witness {
-	return &witness{ledger: newLedger(), strays: map[types.UID]time.Time{}}
+	return &witness{
+		ledger: newLedger(), strays: map[types.UID]time.Time{},
+		past: map[within]bool{}, vanished: map[string]uint32{},
+	}
 }
 
 func (wi *witness) failf(format string, args ...any) {
@@ -55,6 +63,9 @@ func (wi *witness) killed(w *world, c *container) {
 			return
 		}
 		grace = min(grace, l.grace)
+		if w.over(l) && !l.ended.Add(grace).After(w.clock()) {
+			return
+		}
 	}
 	if c.sick {
 		grace = min(grace, probeGrace)
@@ -87,7 +98,7 @@ func (wi *witness) sandboxMade(w *world, s *sandbox) {
 func (wi *witness) verdicts(w *world, c *call) map[string]error {
 	verdicts := map[string]error{}
 	for _, victim := range w.victims(c.action) {
-		verdicts[victim.id] = wi.mustRun(victim)
+		verdicts[victim.id] = wi.mustRun(w, victim)
 	}
 	return verdicts
 }
@@ -96,11 +107,12 @@ func (wi *witness) verdicts(w *world, c *call) map[string]error {
 // judged by what was wanted when it began and when it has its effect.
 func (wi *witness) ends(w *world, c *call) {
 	for _, victim := range w.victims(c.action) {
+		wi.endsInOrder(w, c, victim)
 		before, judged := c.verdict[victim.id]
 		if judged && before == nil || !judged && c.abandoned() {
 			continue
 		}
-		if err := wi.mustRun(victim); err != nil {
+		if err := wi.mustRun(w, victim); err != nil {
 			wi.failf("%s is ended by %q: %w", victim, c.action, err)
 		}
 	}
@@ -131,7 +143,7 @@ var (
 )
 
 // mustRun says why a container must not be ended; nil when it may be.
-func (wi *witness) mustRun(c *container) error {
+func (wi *witness) mustRun(w *world, c *container) error {
 	own, wanted := wi.lives[c.life], wi.wanted[c.key]
 	_, adopted := wi.strays[c.uid]
 	switch {
@@ -141,7 +153,7 @@ func (wi *witness) mustRun(c *container) error {
 		return nil
 	case own != nil && (own.replaced || own.deadline != nil):
 		return nil
-	case !c.sandbox.ready || wanted.result != "" || c.sick:
+	case !c.sandbox.ready || wanted.result != "" || c.sick || w.over(wanted):
 		return nil
 	}
 	if asked, ok := wanted.restarts[c.name]; ok && c.attempt <= asked {
@@ -155,7 +167,7 @@ func (wi *witness) mustRun(c *container) error {
 
 // reads checks what a reader of the store sees: revisions and restart counts
 // only grow, and a result stays.
-func (wi *witness) reads(view node.View) {
+func (wi *witness) reads(w *world, view node.View) {
 	if view.Gone {
 		return
 	}
@@ -180,8 +192,9 @@ func (wi *witness) reads(view node.View) {
 		wi.failf("pod %s was %s and is not any more", view.Key, l.result)
 	case result != nil && l.result != "" && result.Phase != l.result:
 		wi.failf("pod %s was %s and is %s", view.Key, l.result, result.Phase)
-	case result != nil:
+	case result != nil && l.result == "":
 		l.result = result.Phase
+		wi.restsAlone(w, l)
 	}
 }
 

@@ -127,6 +127,7 @@ func (w *world) begin(c *container) {
 	c.state, c.started = node.ContainerRunning, w.clock()
 	w.trace.addf("world: %s runs", c)
 	w.witness.runs(w, c)
+	w.witness.passes(c)
 	if s := scriptOf(c.image); s.lasts > 0 {
 		w.after(s.lasts, func() { w.end(c, s.exit, "") })
 	}
@@ -140,6 +141,7 @@ func (w *world) end(c *container, code int32, reason string) {
 	}
 	c.state, c.finished, c.exit, c.reason = node.ContainerExited, w.clock(), code, reason
 	w.trace.addf("world: %s ended with %d", c, code)
+	w.witness.passes(c)
 	for _, tell := range c.waiters {
 		tell()
 	}

@@ -19,12 +19,12 @@ func containerRules(list string) []rule {
 		honoured(at+"startupProbe", ""),
 		honoured(at+"terminationMessagePath", ""),
 		honoured(at+"terminationMessagePolicy", ""),
+		honoured(at+"restartPolicy", "Always makes an init container a sidecar"),
 
 		honoured(at+"envFrom", "the container waits for what is missing and not optional"),
 		refuses(at+"lifecycle.postStart", "the hook would not be run"),
 		refuses(at+"lifecycle.preStop", "the hook would not be run"),
 		honoured(at+"lifecycle.stopSignal", "where the runtime can, as containerd from 2.2; where it cannot, a warning event says so"),
-		refuses(at+"restartPolicy", "the container would follow the pod's own restart policy"),
 		refuses(at+"restartPolicyRules", "the container would follow the pod's own restart policy"),
 		refuses(at+"volumeDevices", "the device would be missing"),
 

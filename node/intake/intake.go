@@ -12,6 +12,7 @@ import (
 	"nodal/node"
 	"nodal/node/admit"
 	"nodal/node/capability"
+	"nodal/node/life"
 	"nodal/node/manifest"
 	"nodal/node/storage"
 )
@@ -197,7 +198,7 @@ func (in Intake) succeed(tx *node.Tx, slot *node.Slot, d Delivery, outcome *Outc
 		outcome.Verdict = Updated
 	default:
 		slot.Pod = updated(slot.Pod, d)
-		outcome.Verdict, outcome.Restarts = Updated, diff.Images
+		outcome.Verdict, outcome.Restarts = Updated, in.restarting(slot, diff.Images)
 		if diff.Resized {
 			in.resize(tx, slot, current, outcome, now)
 		}
@@ -238,6 +239,20 @@ func updated(old *node.Pod, d Delivery) *node.Pod {
 	pod := *old
 	pod.Object, pod.Origin = object, d.Origin
 	return &pod
+}
+
+// restarting are those of the containers with another image that restart for it:
+// an init container that is past does not run again.
+func (in Intake) restarting(slot *node.Slot, images []string) []string {
+	view, ok := in.Store.View(slot.Pod.Key())
+	if !ok {
+		return images
+	}
+	course := life.Of(slot, view.Got)
+	return slices.DeleteFunc(images, func(name string) bool {
+		c := node.InitContainer(&slot.Pod.Object.Spec, name)
+		return c != nil && !node.IsSidecar(c) && course.Past(c)
+	})
 }
 
 func withDeletion(old *node.Pod, deletion *node.Deletion) *node.Pod {

@@ -41,15 +41,17 @@ func (in Intake) Restart(key node.Key, container string) error {
 }
 
 // restarts is what is asked of the pod, with the present runs of the named
-// container or of all. A container that does not run yet has nothing to restart.
+// container or of all, sidecars included. A container that does not run yet has
+// nothing to restart, and an init container that runs once cannot be restarted.
 func restarts(pod *node.Pod, got *node.Observed, container string) ([]node.Restart, error) {
 	asked := map[string]node.Restart{}
 	for _, r := range pod.Restarts {
 		asked[r.Container] = r
 	}
 	found := container == ""
-	for _, c := range pod.Object.Spec.Containers {
-		if container != "" && c.Name != container {
+	for c := range node.Containers(&pod.Object.Spec) {
+		runsOnce := node.InitContainer(&pod.Object.Spec, c.Name) != nil && !node.IsSidecar(c)
+		if container != "" && c.Name != container || runsOnce {
 			continue
 		}
 		found = true

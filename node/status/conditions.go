@@ -1,7 +1,9 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,14 +16,18 @@ import (
 // conditions derives the pod's conditions, in upstream's order.
 func (d *deriver) conditions(s *corev1.PodStatus, initialised bool) []corev1.PodCondition {
 	accepted := d.pod.Accepted
-	sandbox := d.sandbox()
+	sandbox := d.life.Sandbox
 	toStart := d.condition(corev1.PodReadyToStartContainers, sandbox != nil, accepted)
 	if sandbox != nil {
 		toStart.LastTransitionTime = metav1.NewTime(sandbox.CreatedAt)
 	}
-	initCondition := d.condition(corev1.PodInitialized, initialised, d.lastEnd(d.spec.InitContainers))
+	initCondition := d.condition(corev1.PodInitialized, initialised, d.initialisedSince())
 	if !initialised {
-		d.unready(&initCondition, "ContainersNotInitialized", "incomplete", s.InitContainerStatuses)
+		names := d.names(s.InitContainerStatuses, func(c *corev1.ContainerStatus, sidecar bool) bool {
+			return sidecar && !*c.Started || !sidecar && !c.Ready
+		})
+		initCondition.Reason = "ContainersNotInitialized"
+		initCondition.Message = fmt.Sprintf("containers with incomplete status: %v", names)
 	}
 	containersReady := d.readiness(corev1.ContainersReady, s)
 	ready := d.throughGates(containersReady)
@@ -81,50 +87,52 @@ func (d *deriver) condition(kind corev1.PodConditionType, holds bool, since time
 	return c
 }
 
-// readiness is true when every application container runs and is ready.
+// readiness is true when every sidecar and application container is ready.
 func (d *deriver) readiness(kind corev1.PodConditionType, s *corev1.PodStatus) corev1.PodCondition {
-	ready, since := true, d.pod.Accepted
-	for i := range s.ContainerStatuses {
-		c := &s.ContainerStatuses[i]
-		ready = ready && c.Ready
-		if c.State.Running != nil {
+	since := d.pod.Accepted
+	unready := d.names(slices.Concat(s.InitContainerStatuses, s.ContainerStatuses), func(c *corev1.ContainerStatus, sidecar bool) bool {
+		stays := sidecar || node.InitContainer(d.spec, c.Name) == nil
+		if stays && c.State.Running != nil {
 			since = later(since, c.State.Running.StartedAt.Time)
 		}
-	}
-	if ready {
+		return stays && !c.Ready
+	})
+	if len(unready) == 0 {
 		return d.condition(kind, true, later(since, d.lastWord(true)))
 	}
-	c := d.condition(kind, false, later(d.lastEnd(d.spec.Containers), d.lastWord(false)))
+	stays := func(c *corev1.Container) bool { return !d.runsOnce(c) }
+	c := d.condition(kind, false, later(d.lastEnd(stays), d.lastWord(false)))
 	switch s.Phase {
 	case corev1.PodSucceeded:
 		c.Reason = "PodCompleted"
 	case corev1.PodFailed:
 		c.Reason = "PodFailed"
 	default:
-		d.unready(&c, "ContainersNotReady", "unready", s.ContainerStatuses)
+		c.Reason = "ContainersNotReady"
+		c.Message = fmt.Sprintf("containers with unready status: %v", unready)
 	}
 	return c
 }
 
-func (d *deriver) unready(c *corev1.PodCondition, reason, word string, statuses []corev1.ContainerStatus) {
+// names are those of the containers that a test picks.
+func (d *deriver) names(statuses []corev1.ContainerStatus, pick func(c *corev1.ContainerStatus, sidecar bool) bool) []string {
 	var names []string
 	for i := range statuses {
-		if !statuses[i].Ready {
+		c := node.InitContainer(d.spec, statuses[i].Name)
+		if pick(&statuses[i], c != nil && node.IsSidecar(c)) {
 			names = append(names, statuses[i].Name)
 		}
 	}
-	c.Reason = reason
-	c.Message = fmt.Sprintf("containers with %s status: %v", word, names)
+	return names
 }
 
-// lastWord is when a probe last made an application container ready, or unready,
-// that is so still.
+// lastWord is when a probe last made a sidecar or an application container ready,
+// or unready, that is so still.
 func (d *deriver) lastWord(ready bool) time.Time {
 	var last time.Time
-	for i := range d.spec.Containers {
-		c := &d.spec.Containers[i]
-		run := d.got.Newest(d.pod.UID(), c.Name)
-		if run == nil || run.State != node.ContainerRunning || d.got.Ready(run, c) != ready {
+	for c := range d.life.Containers() {
+		run := d.life.Run(c.Name)
+		if d.runsOnce(c) || run == nil || run.State != node.ContainerRunning || d.got.Ready(run, c) != ready {
 			continue
 		}
 		if health := d.got.HealthOf(run); ready {
@@ -136,14 +144,43 @@ func (d *deriver) lastWord(ready bool) time.Time {
 	return last
 }
 
-// lastEnd is when the latest run of the containers ended; when the pod was
-// accepted, if none has.
-func (d *deriver) lastEnd(containers []corev1.Container) time.Time {
+// initialisedSince is when the last init container ended, or the last sidecar
+// started; not the restart of one.
+func (d *deriver) initialisedSince() time.Time {
+	since := d.lastEnd(d.runsOnce)
+	for i := range d.spec.InitContainers {
+		c := &d.spec.InitContainers[i]
+		if runs := d.runs(c.Name); node.IsSidecar(c) && len(runs) > 0 {
+			first := slices.MinFunc(runs, func(a, b *node.Container) int { return cmp.Compare(a.Attempt, b.Attempt) })
+			since = later(since, later(first.StartedAt, d.got.HealthOf(first).Started))
+		}
+	}
+	return since
+}
+
+// runs are the runs of a container, those that are lost last.
+func (d *deriver) runs(name string) []*node.Container {
+	var runs []*node.Container
+	for i := range d.got.Containers {
+		if run := &d.got.Containers[i]; run.UID == d.pod.UID() && run.Name == name {
+			runs = append(runs, run)
+		}
+	}
+	for i := range d.got.Lost {
+		if run := &d.got.Lost[i]; run.UID == d.pod.UID() && run.Name == name {
+			runs = append(runs, run)
+		}
+	}
+	return runs
+}
+
+// lastEnd is when the latest run ended of the containers that a test picks; when
+// the pod was accepted, if none has.
+func (d *deriver) lastEnd(pick func(*corev1.Container) bool) time.Time {
 	end := d.pod.Accepted
-	for i := range containers {
-		for j := range d.got.Containers {
-			run := &d.got.Containers[j]
-			if run.UID == d.pod.UID() && run.Name == containers[i].Name && run.State == node.ContainerExited {
+	for c := range d.life.Containers() {
+		for _, run := range d.runs(c.Name) {
+			if pick(c) && run.State == node.ContainerExited {
 				end = later(end, run.FinishedAt)
 			}
 		}

@@ -104,6 +104,27 @@ func TestConditions(t *testing.T) {
 			"ContainersReady False +40s ContainersNotReady: containers with unready status: [app]",
 			"PodScheduled True +0s",
 		}},
+		{"of a pod whose sidecar has not started", pod(always, sidecar("proxy"), initially("one"), created("proxy")), []string{
+			"PodReadyToStartContainers True +1s",
+			"Initialized False +0s ContainersNotInitialized: containers with incomplete status: [proxy one]",
+			"Ready False +0s ContainersNotReady: containers with unready status: [proxy app]",
+			"ContainersReady False +0s ContainersNotReady: containers with unready status: [proxy app]",
+			"PodScheduled True +0s",
+		}},
+		{"of a pod whose sidecar has started", pod(always, sidecar("proxy"), running("proxy"), running("app")), []string{
+			"PodReadyToStartContainers True +1s",
+			"Initialized True +5s",
+			"Ready True +5s",
+			"ContainersReady True +5s",
+			"PodScheduled True +0s",
+		}},
+		{"of a pod whose sidecar crashes", pod(always, sidecar("proxy"), exited("proxy", 1), running("app")), []string{
+			"PodReadyToStartContainers True +1s",
+			"Initialized True +5s",
+			"Ready False +9s ContainersNotReady: containers with unready status: [proxy]",
+			"ContainersReady False +9s ContainersNotReady: containers with unready status: [proxy]",
+			"PodScheduled True +0s",
+		}},
 		{"of a pod that has succeeded", pod(never, exited("app", 0)), []string{
 			"PodReadyToStartContainers True +1s",
 			"Initialized True +0s PodCompleted",

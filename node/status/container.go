@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/node"
+	"nodal/node/life"
 )
 
 // Waiting reasons that are no fault.
@@ -17,8 +18,8 @@ const (
 )
 
 // container derives the status of one container from its newest two runs.
-func (d *deriver) container(c *corev1.Container, isInit bool) corev1.ContainerStatus {
-	run := d.got.Newest(d.pod.UID(), c.Name)
+func (d *deriver) container(c *corev1.Container) corev1.ContainerStatus {
+	run := d.life.Run(c.Name)
 	s := corev1.ContainerStatus{Name: c.Name, Image: c.Image, RestartCount: d.slot.Tallies[c.Name].Restarts}
 	if run == nil {
 		s.State.Waiting = d.waiting(c.Name)
@@ -29,24 +30,32 @@ func (d *deriver) container(c *corev1.Container, isInit bool) corev1.ContainerSt
 	s.ContainerID, s.ImageID = d.id(run), run.ImageID
 	tellUser(&s, run)
 	d.tellResources(&s, run)
-	if previous := d.got.Previous(d.pod.UID(), c.Name); previous != nil && known(previous) {
+	if previous := d.got.Previous(d.pod.UID(), c.Name); life.Known(previous) {
 		s.LastTerminationState.Terminated = d.terminated(previous)
 	}
-	d.setState(&s, run, isInit)
-	started := d.got.Started(run, c)
+	d.setState(&s, run, c)
+	started := d.life.Started(c)
 	s.Started = &started
-	s.Ready = !isInit && d.got.Ready(run, c) || isInit && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
+	s.Ready = d.got.Ready(run, c)
+	if d.runsOnce(c) {
+		s.Ready = s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
+	}
 	return s
 }
 
-func (d *deriver) setState(s *corev1.ContainerStatus, run *node.Container, isInit bool) {
+// runsOnce says whether a container runs to its success and no further.
+func (d *deriver) runsOnce(c *corev1.Container) bool {
+	return node.InitContainer(d.spec, c.Name) != nil && !node.IsSidecar(c)
+}
+
+func (d *deriver) setState(s *corev1.ContainerStatus, run *node.Container, c *corev1.Container) {
 	switch {
 	case run.State == node.ContainerRunning:
 		s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(run.StartedAt)}
 	case run.State == node.ContainerExited && !run.Inspected:
 		d.setEnding(s, run)
 	case run.State == node.ContainerExited:
-		waiting := d.between(run, isInit)
+		waiting := d.between(run, c)
 		if waiting == nil {
 			s.State.Terminated = d.terminated(run)
 			return
@@ -70,9 +79,8 @@ func (d *deriver) setEnding(s *corev1.ContainerStatus, run *node.Container) {
 
 // between says what an ended container waits for before its next run; nil
 // when there is none, or nothing to wait for.
-func (d *deriver) between(run *node.Container, isInit bool) *corev1.ContainerStateWaiting {
-	over := isInit && run.ExitCode == 0
-	if over || d.pod.Deletion != nil || !node.Rerun(d.spec.RestartPolicy, run.ExitCode) {
+func (d *deriver) between(run *node.Container, c *corev1.Container) *corev1.ContainerStateWaiting {
+	if d.pod.Deletion != nil || !node.Rerun(d.spec, c, run.ExitCode) || d.life.Over() {
 		return nil
 	}
 	tally := d.slot.Tallies[run.Name]
@@ -125,11 +133,6 @@ func (d *deriver) fault(name string) (node.Fault, bool) {
 	}
 	f, ok := d.got.Faults[node.ContainerTarget(name)]
 	return f, ok
-}
-
-// known says whether a run has ended and it was told how.
-func known(run *node.Container) bool {
-	return run.State == node.ContainerExited && run.Inspected
 }
 
 func (d *deriver) id(run *node.Container) string { return d.site.Runtime + "://" + run.ID }

@@ -84,6 +84,9 @@ func TestContainerStatus(t *testing.T) {
 			"waiting RunContainerError, last terminated 128 StartError"},
 		{"a start that failed is told before its end is understood", pod(always, unlearnt("app"), fault("container/app", "RunContainerError", 1)),
 			"waiting RunContainerError"},
+		{"a run that vanished is told as such", pod(never, func(s *scene) {
+			s.got.Miss(pod(never, running("app")).got, at(9))
+		}), "terminated 137 ContainerStatusUnknown"},
 		{"the count survives a runtime that lost the runs", pod(always, tally("app", 4, 0)), "waiting ContainerCreating, restarts=4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -109,6 +112,12 @@ func TestInitContainerStatus(t *testing.T) {
 			"waiting CrashLoopBackOff, last terminated 1 Error"},
 		{"its failure is final under Never", pod(never, initially("setup"), exited("setup", 1)), "terminated 1 Error"},
 		{"its end is not made up", pod(never, initially("setup"), unlearnt("setup")), "running"},
+		{"a sidecar that runs is ready", pod(always, sidecar("proxy"), running("proxy")), "running, ready, started"},
+		{"a sidecar that ended is not", pod(always, sidecar("proxy"), exited("proxy", 0)), "terminated 0 Completed"},
+		{"a sidecar backs off whatever the pod's policy", pod(never, sidecar("proxy"), exited("proxy", 0), tally("proxy", 0, 1)),
+			"waiting CrashLoopBackOff, last terminated 0 Completed"},
+		{"a sidecar of a pod that is over does not", pod(never, sidecar("proxy"), exited("proxy", 143), exited("app", 0), tally("proxy", 0, 1)),
+			"terminated 143 Error"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := c.pod.status()

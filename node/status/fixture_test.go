@@ -75,6 +75,21 @@ func gated(kind corev1.PodConditionType, said corev1.ConditionStatus, seconds in
 	}
 }
 
+// sidecar is an init container that goes on running.
+func sidecar(name string) option {
+	return func(s *scene) {
+		initially(name)(s)
+		policy := corev1.ContainerRestartPolicyAlways
+		list := s.slot.Pod.Object.Spec.InitContainers
+		list[len(list)-1].RestartPolicy = &policy
+	}
+}
+
+// itself changes an application container's own restart policy.
+func itself(policy corev1.ContainerRestartPolicy) option {
+	return func(s *scene) { s.slot.Pod.Object.Spec.Containers[0].RestartPolicy = &policy }
+}
+
 func noSandbox(s *scene) { s.got.Sandboxes = nil }
 
 func deleted(s *scene) { s.slot.Pod.Deletion = &node.Deletion{Requested: at(60)} }

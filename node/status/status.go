@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/node"
+	"nodal/node/life"
 	"nodal/node/limit"
 )
 
@@ -19,7 +20,7 @@ func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
 	if got == nil {
 		got = &node.Observed{}
 	}
-	d := &deriver{site: site, slot: slot, pod: slot.Pod, spec: &slot.Pod.Object.Spec, got: got}
+	d := &deriver{site: site, slot: slot, pod: slot.Pod, spec: &slot.Pod.Object.Spec, got: got, life: life.Of(slot, got)}
 	allocated := slot.Pod.Allocated().Spec
 	d.allocated = slices.Concat(allocated.InitContainers, allocated.Containers)
 	started := metav1.NewTime(slot.Pod.Accepted)
@@ -29,14 +30,14 @@ func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
 		QOSClass:           limit.Class(slot.Pod.Object),
 	}
 	d.addresses(&s)
-	initialised := d.initialised()
+	initialised := d.life.Initialised()
 	for i := range d.spec.InitContainers {
-		s.InitContainerStatuses = append(s.InitContainerStatuses, d.container(&d.spec.InitContainers[i], true))
+		s.InitContainerStatuses = append(s.InitContainerStatuses, d.container(&d.spec.InitContainers[i]))
 	}
 	for i := range d.spec.Containers {
-		s.ContainerStatuses = append(s.ContainerStatuses, d.container(&d.spec.Containers[i], false))
+		s.ContainerStatuses = append(s.ContainerStatuses, d.container(&d.spec.Containers[i]))
 	}
-	s.Phase = phase(d.spec, &s, initialised)
+	s.Phase = d.phase(&s, initialised)
 	s.Conditions = d.conditions(&s, initialised)
 	d.explain(&s)
 	shorten(&s)
@@ -61,6 +62,7 @@ type deriver struct {
 	pod  *node.Pod
 	spec *corev1.PodSpec
 	got  *node.Observed
+	life *life.Life
 
 	allocated []corev1.Container // with the resources that the node has given them
 }
@@ -72,7 +74,7 @@ func (d *deriver) addresses(s *corev1.PodStatus) {
 	if len(d.site.HostIPs) > 0 {
 		s.HostIP = d.site.HostIPs[0]
 	}
-	sandbox := d.sandbox()
+	sandbox := d.life.Sandbox
 	if sandbox == nil {
 		return
 	}
@@ -86,27 +88,6 @@ func (d *deriver) addresses(s *corev1.PodStatus) {
 	if len(ips) > 0 {
 		s.PodIP = ips[0]
 	}
-}
-
-// sandbox is the ready sandbox in which the pod lives, or nil.
-func (d *deriver) sandbox() *node.Sandbox { return d.got.Home(d.pod.UID()) }
-
-// initialised says whether the init containers are past: all of them have
-// succeeded, or an application container was made after them.
-func (d *deriver) initialised() bool {
-	for i := range d.spec.Containers {
-		run := d.got.Newest(d.pod.UID(), d.spec.Containers[i].Name)
-		if sandbox := d.sandbox(); run != nil && (sandbox == nil || run.SandboxID == sandbox.ID) {
-			return true
-		}
-	}
-	for i := range d.spec.InitContainers {
-		run := d.got.Newest(d.pod.UID(), d.spec.InitContainers[i].Name)
-		if run == nil || !known(run) || run.ExitCode != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // explain puts the most telling reason in front for pods that are not well.
@@ -123,41 +104,33 @@ func (d *deriver) explain(s *corev1.PodStatus) {
 }
 
 // phase follows Kubernetes' rules: what counts is which containers wait, run
-// or have stopped, and whether the restart policy will start them again.
-func phase(spec *corev1.PodSpec, s *corev1.PodStatus, initialised bool) corev1.PodPhase {
-	for i := range s.InitContainerStatuses {
-		t := ended(&s.InitContainerStatuses[i])
-		if t != nil && t.ExitCode != 0 && spec.RestartPolicy == corev1.RestartPolicyNever {
-			return corev1.PodFailed
-		}
-	}
-	var waiting, running, stopped, succeeded int
-	for i := range s.ContainerStatuses {
-		c := &s.ContainerStatuses[i]
-		t := ended(c)
-		switch {
-		case c.State.Running != nil:
-			running++
-		case t != nil:
-			stopped++
-			if t.ExitCode == 0 {
-				succeeded++
-			}
-		default:
-			waiting++
-		}
-	}
-	switch {
-	case !initialised || waiting > 0:
-		return corev1.PodPending
-	case running > 0 || spec.RestartPolicy == corev1.RestartPolicyAlways:
-		return corev1.PodRunning
-	case stopped == succeeded:
-		return corev1.PodSucceeded
-	case spec.RestartPolicy == corev1.RestartPolicyNever:
+// or have stopped, and whether they will be started again. A sidecar that runs
+// keeps its pod running; one that has stopped does not count.
+func (d *deriver) phase(s *corev1.PodStatus, initialised bool) corev1.PodPhase {
+	if d.life.Failed() && !anyRuns(s) {
 		return corev1.PodFailed
 	}
-	return corev1.PodRunning
+	waiting, failed := false, false
+	for i := range s.ContainerStatuses {
+		t := ended(&s.ContainerStatuses[i])
+		waiting = waiting || t == nil && s.ContainerStatuses[i].State.Running == nil
+		failed = failed || t != nil && t.ExitCode != 0
+	}
+	switch {
+	case !initialised || waiting:
+		return corev1.PodPending
+	case anyRuns(s) || !d.life.Over():
+		return corev1.PodRunning
+	case failed:
+		return corev1.PodFailed
+	}
+	return corev1.PodSucceeded
+}
+
+// anyRuns says whether a container runs, of whatever kind.
+func anyRuns(s *corev1.PodStatus) bool {
+	runs := func(c corev1.ContainerStatus) bool { return c.State.Running != nil }
+	return slices.ContainsFunc(s.InitContainerStatuses, runs) || slices.ContainsFunc(s.ContainerStatuses, runs)
 }
 
 // ended is how the container's newest run ended, or nil while it runs or

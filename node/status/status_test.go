@@ -54,6 +54,19 @@ func TestPhase(t *testing.T) {
 				s.got.Sandboxes = []node.Sandbox{{ID: "s1", UID: "u1", State: node.SandboxReady, Attempt: 1}}
 				s.got.Containers[0].SandboxID = "s1"
 			}), corev1.PodPending},
+		{"a pod is pending while a sidecar has not started", pod(always, sidecar("proxy"), created("proxy")), corev1.PodPending},
+		{"a sidecar that crashes before the application begins keeps its pod pending",
+			pod(always, sidecar("proxy"), crashing("proxy")), corev1.PodPending},
+		{"a sidecar that crashes later does not count", pod(always, sidecar("proxy"), running("app"), crashing("proxy")), corev1.PodRunning},
+		{"a sidecar that runs keeps the pod running until it is ended", pod(never, sidecar("proxy"), running("proxy"), exited("app", 0)), corev1.PodRunning},
+		{"how a sidecar ended does not count", pod(never, sidecar("proxy"), exited("proxy", 137), exited("app", 0)), corev1.PodSucceeded},
+		{"a pod whose init container failed goes on until its sidecars are ended",
+			pod(never, sidecar("proxy"), initially("setup"), running("proxy"), exited("setup", 1)), corev1.PodPending},
+		{"then it has failed", pod(never, sidecar("proxy"), initially("setup"), exited("proxy", 143), exited("setup", 1)), corev1.PodFailed},
+		{"a container with a policy of its own ends a pod that restarts others", pod(always, itself("Never"), exited("app", 1)), corev1.PodFailed},
+		{"so it does with success", pod(always, itself("OnFailure"), exited("app", 0)), corev1.PodSucceeded},
+		{"a container with a policy of its own keeps a pod running that restarts none", pod(never, itself("Always"), exited("app", 0)), corev1.PodRunning},
+
 		{"containers that outlast their sandbox leave the pod running",
 			pod(always, initially("setup"), exited("setup", 0), exited("app", 137), noSandbox), corev1.PodRunning},
 	} {

@@ -6,37 +6,25 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
+	"nodal/node/life"
 	"nodal/node/manifest"
 )
 
 // initContainers runs the init containers one after the other, each to its
-// success. A new sandbox runs them again. Once an application container was
-// made in the present sandbox they are past.
+// success, and starts the sidecars among them, which it keeps running from then
+// on. A new sandbox runs them again.
 func initContainers(p *Plan, v *View) bool {
-	if v.sandbox == nil || v.initialised() {
+	if v.sandbox == nil || v.life.Over() {
 		return false
 	}
 	for i := range v.spec.InitContainers {
 		c := &v.spec.InitContainers[i]
-		run := v.current(c.Name)
-		if run != nil && run.State == node.ContainerExited && run.Inspected && run.ExitCode == 0 {
-			continue
-		}
-		if !v.initFailed() {
+		past := v.life.Past(c)
+		if node.IsSidecar(c) || !past {
 			v.drive(p, c)
-			p.why("waiting for init container " + c.Name)
-			return true
 		}
-		return false
-	}
-	return false
-}
-
-// initialised says whether an application container was made in the present
-// sandbox.
-func (v *View) initialised() bool {
-	for i := range v.spec.Containers {
-		if v.current(v.spec.Containers[i].Name) != nil {
+		if !past {
+			p.why("waiting for init container " + c.Name)
 			return true
 		}
 	}
@@ -45,7 +33,7 @@ func (v *View) initialised() bool {
 
 // containers brings up every application container, side by side.
 func containers(p *Plan, v *View) bool {
-	if v.sandbox == nil || v.initFailed() {
+	if v.sandbox == nil || v.life.Over() {
 		return false
 	}
 	for i := range v.spec.Containers {
@@ -60,15 +48,15 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 	switch {
 	case run == nil:
 		v.begin(p, c)
-	case run.State == node.ContainerCreated && run.SandboxID == v.sandbox.ID && !outdated(run, c) && !v.hasRival(run):
+	case run.State == node.ContainerCreated && run.SandboxID == v.sandbox.ID && !life.Outdated(run, c) && !v.hasRival(run):
 		p.try(v, node.StartContainer{Container: c.Name, ID: run.ID})
 	case run.State == node.ContainerCreated:
 		p.try(v, remove(run))
 	case run.State == node.ContainerUnknown:
 		p.try(v, v.stop(run, "its state is unknown"))
-	case run.State == node.ContainerRunning && outdated(run, c):
+	case run.State == node.ContainerRunning && life.Outdated(run, c):
 		p.try(v, v.stop(run, "its spec changed"))
-	case run.State == node.ContainerRunning && v.restartAsked(run):
+	case run.State == node.ContainerRunning && v.life.Asked(run):
 		p.try(v, v.stop(run, "a restart was asked for"))
 	case run.State == node.ContainerRunning && !run.Inspected:
 		p.try(v, node.InspectContainer{Container: c.Name, ID: run.ID})
@@ -93,9 +81,7 @@ func (v *View) stop(run *node.Container, reason string) node.Action {
 // after a crash is over. The restart is journalled before it happens, so that
 // no crash of ours makes the count go back.
 func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
-	isInit := v.isInit(c.Name)
-	success := isInit && run.ExitCode == 0 && run.SandboxID == v.sandbox.ID
-	if success || !isInit && !v.again(run, c) {
+	if v.stays(c, run) {
 		return
 	}
 	tally := v.slot.Tallies[c.Name]
@@ -103,7 +89,7 @@ func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
 		v.begin(p, c)
 		return
 	}
-	crashed := !outdated(run, c) && !v.restartAsked(run) && !(isInit && run.ExitCode == 0)
+	crashed := !life.Outdated(run, c) && !v.life.Asked(run) && !(v.runsOnce(c) && run.ExitCode == 0)
 	if crashed {
 		until := run.FinishedAt.Add(tally.Pause(run.Ran(), v.site.BackoffMax))
 		if v.now.Before(until) {
@@ -114,7 +100,7 @@ func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
 	tally.Restarts = int32(run.Attempt)
 	next := tally.Restarted(run.Ran())
 	switch {
-	case outdated(run, c):
+	case life.Outdated(run, c):
 		next.Streak = 0 // another image has not crashed yet
 	case !crashed:
 		next.Streak = tally.Streak
@@ -126,13 +112,17 @@ func remove(run *node.Container) node.Action {
 	return node.RemoveContainer{Container: run.Name, ID: run.ID, UID: run.UID, Attempt: run.Attempt}
 }
 
-func (v *View) isInit(name string) bool {
-	for i := range v.spec.InitContainers {
-		if v.spec.InitContainers[i].Name == name {
-			return true
-		}
+// stays says whether a run that ended was the last one.
+func (v *View) stays(c *corev1.Container, run *node.Container) bool {
+	if v.runsOnce(c) {
+		return v.life.Succeeded(c)
 	}
-	return false
+	return !v.life.Again(run, c)
+}
+
+// runsOnce says whether a container runs to its success and no further.
+func (v *View) runsOnce(c *corev1.Container) bool {
+	return node.InitContainer(v.spec, c.Name) != nil && !node.IsSidecar(c)
 }
 
 // begin makes the next attempt of a container, once its image and the pod's volumes

@@ -14,6 +14,11 @@ func TestContainers(t *testing.T) {
 	neverStarted := func(c *node.Container) { c.ExitCode, c.StartedAt = 128, time.Time{} }
 	outOfOrder := func(c *node.Container) { c.StartedAt = c.FinishedAt.Add(time.Microsecond) }
 	fresh := func(c *node.Container) { c.Inspected = false }
+	vanished := func(name string, n uint32) option {
+		return func(s *scene) {
+			s.got.Lost = pod(always, ready, exited(name, 137, attempt(n))).got.Containers
+		}
+	}
 	testStep(t, containers, []stepCase{
 		{"nothing begins without a sandbox", pod(always, pulled), ""},
 		{"nothing begins without its image", pod(always, ready), ""},
@@ -65,12 +70,16 @@ func TestContainers(t *testing.T) {
 		{"the attempt follows the tally when the runtime has lost the runs", pod(always, ready, pulled, tally("app", 4, 4)), "create app attempt=4 in s0"},
 		{"the tally follows the attempt when the journal is behind", pod(always, ready, exited("app", 1, attempt(7)), tally("app", 3, 0)),
 			"tally app restarts=8 streak=1"},
+		{"a container that vanished counts as a run", pod(always, ready, pulled, vanished("app", 0)), "tally app restarts=1 streak=1"},
+		{"its attempt is not used again", pod(always, ready, pulled, vanished("app", 3), tally("app", 4, 1)), "create app attempt=4 in s0"},
+		{"a container that vanished is not restarted under Never", pod(never, ready, pulled, vanished("app", 0)), ""},
 		{"a pod that could not begin runs nothing", pod(never, initially("setup"), ready, pulled, exited("setup", 1)), ""},
 	})
 }
 
 func TestInitContainers(t *testing.T) {
 	const waits = "why waiting for init container "
+	newProxy := func(s *scene) { s.slot.Pod.Object.Spec.InitContainers[0].Image = "proxy:2" }
 	testStep(t, initContainers, []stepCase{
 		{"nothing begins without a sandbox", pod(always, initially("one"), pulled), ""},
 		{"the first begins alone", pod(always, initially("one"), initially("two"), ready, pulled), "create one attempt=0 in s0; " + waits + "one; done"},
@@ -89,6 +98,20 @@ func TestInitContainers(t *testing.T) {
 			pod(always, initially("one"), gone, exited("one", 0, attempt(3)), exited("app", 137), ready, tally("one", 3, 3)),
 			"tally one restarts=4 streak=3; " + waits + "one; done"},
 		{"so it does under Never", pod(never, initially("one"), gone, exited("one", 0), ready), "tally one restarts=1 streak=0; " + waits + "one; done"},
+		{"a sidecar begins in its turn", pod(always, initially("one"), sidecar("proxy"), ready, pulled, exited("one", 0)),
+			"create proxy attempt=0 in s0; " + waits + "proxy; done"},
+		{"a sidecar that has started lets the next begin and is looked after", pod(always, sidecar("proxy"), initially("one"), ready, pulled, running("proxy"), newProxy),
+			"stop proxy proxy-0 grace=30s: its spec changed; create one attempt=0 in s0; " + waits + "one; done"},
+		{"a sidecar that crashes before it is past holds the next up", pod(never, sidecar("proxy"), initially("one"), ready, pulled, exited("proxy", 0)),
+			"tally proxy restarts=1 streak=1; " + waits + "proxy; done"},
+		{"a sidecar that crashes later holds nothing up",
+			pod(never, sidecar("proxy"), initially("one"), initially("two"), ready, pulled, exited("proxy", 1), exited("one", 0)),
+			"tally proxy restarts=1 streak=1; create two attempt=0 in s0; " + waits + "two; done"},
+		{"a sidecar backs off", pod(always, sidecar("proxy"), ready, running("app"), exited("proxy", 0, attempt(1)), tally("proxy", 1, 1)),
+			"wake in 9s; why container proxy crashed, its next restart is due at 12:00:09"},
+		{"a sidecar begins again in a new sandbox", pod(never, sidecar("proxy"), gone, exited("proxy", 137), ready, pulled),
+			"tally proxy restarts=1 streak=1; " + waits + "proxy; done"},
+		{"a sidecar of a pod that is over stays down", pod(never, sidecar("proxy"), ready, exited("proxy", 1), exited("app", 0)), ""},
 		{"another image of one that is past changes nothing", pod(always, initially("one"), ready, exited("one", 0), running("app"), func(s *scene) {
 			s.slot.Pod.Object.Spec.InitContainers[0].Image = "one:2"
 		}), ""},

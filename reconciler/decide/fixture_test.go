@@ -68,6 +68,16 @@ func initially(name string) option {
 	}
 }
 
+// sidecar is an init container that goes on running.
+func sidecar(name string) option {
+	return func(s *scene) {
+		initially(name)(s)
+		policy := corev1.ContainerRestartPolicyAlways
+		list := s.slot.Pod.Object.Spec.InitContainers
+		list[len(list)-1].RestartPolicy = &policy
+	}
+}
+
 // pulled gives every container the image that it asks for.
 func pulled(s *scene) {
 	v := newView(site, s.slot, s.got, now)

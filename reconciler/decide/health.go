@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
+	"nodal/node/life"
 )
 
 // condemned ends the runs that have failed their startup or liveness probe. What
@@ -15,7 +16,7 @@ import (
 func condemned(p *Plan, v *View) bool {
 	for c := range v.containers() {
 		run := v.current(c.Name)
-		if run == nil || run.State != node.ContainerRunning || outdated(run, c) || v.restartAsked(run) {
+		if run == nil || run.State != node.ContainerRunning || life.Outdated(run, c) || v.life.Asked(run) {
 			continue
 		}
 		if kind := v.got.HealthOf(run).Failed; kind != "" {
@@ -35,7 +36,7 @@ func (v *View) probeGrace(c *corev1.Container, kind node.ProbeKind) time.Duratio
 
 func (v *View) sentence(c *corev1.Container, kind node.ProbeKind) string {
 	text := fmt.Sprintf("Container %s failed %s probe", c.Name, strings.ToLower(string(kind)))
-	if v.spec.RestartPolicy != corev1.RestartPolicyNever {
+	if node.Rerun(v.spec, c, 137) {
 		text += ", will be restarted"
 	}
 	return text

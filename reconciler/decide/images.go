@@ -9,12 +9,11 @@ import (
 // images makes ready the image of every container that is about to be made,
 // beside the sandbox and beside each other.
 func images(p *Plan, v *View) bool {
-	if v.initFailed() || v.sandbox == nil && len(p.Actions) == 0 && !v.retriesSandbox() {
+	if v.life.Over() || v.sandbox == nil && len(p.Actions) == 0 && !v.retriesSandbox() {
 		return false
 	}
-	past := v.sandbox != nil && v.initialised()
 	for i := range v.spec.InitContainers {
-		if c := &v.spec.InitContainers[i]; !past && !v.succeeded(c.Name) {
+		if c := &v.spec.InitContainers[i]; node.IsSidecar(c) || !v.life.Past(c) {
 			v.ensure(p, c)
 		}
 	}
@@ -29,11 +28,6 @@ func (v *View) retriesSandbox() bool {
 	_, failed := v.got.Faults[node.SandboxTarget()]
 	_, unbounded := v.got.Faults[node.CgroupTarget()]
 	return failed || unbounded
-}
-
-func (v *View) succeeded(name string) bool {
-	run := v.current(name)
-	return run != nil && run.State == node.ContainerExited && run.ExitCode == 0
 }
 
 // ensure asks for the image unless a run stands in the way of the next attempt.

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
-	"nodal/node/manifest"
+	"nodal/node/life"
 )
 
 // Plan is what to do now, when to look again though nothing changed, and why
@@ -23,7 +23,7 @@ type Plan struct {
 type Step func(*Plan, *View) (done bool)
 
 var (
-	setup    = []Step{strays, settled, learn, cgroup, sandbox, condemned, noteHealth, resize, volumes, images, initContainers, containers, prune, settle}
+	setup    = []Step{strays, settled, learn, retire, cgroup, sandbox, condemned, noteHealth, resize, volumes, images, prune, initContainers, containers, settle}
 	teardown = []Step{strays, stopContainers, stopSandboxes, removeSandboxes, tearDownCgroup, tearDownVolumes, forget}
 )
 
@@ -78,41 +78,26 @@ type View struct {
 	spec    *corev1.PodSpec
 	got     *node.Observed
 	now     time.Time
+	life    *life.Life    // how far the pod has come
 	sandbox *node.Sandbox // the ready one in which the pod lives
 }
 
 func newView(site node.Site, slot *node.Slot, got *node.Observed, now time.Time) *View {
-	object := slot.Pod.Allocated()
+	object, l := slot.Pod.Allocated(), life.Of(slot, got)
 	return &View{
 		site: site, slot: slot, pod: slot.Pod, object: object, spec: &object.Spec, got: got, now: now,
-		sandbox: got.Home(slot.Pod.UID()),
+		life: l, sandbox: l.Sandbox,
 	}
 }
 
 // containers are all of the pod's, those for its start first.
-func (v *View) containers() iter.Seq[*corev1.Container] {
-	return func(yield func(*corev1.Container) bool) {
-		for _, list := range [][]corev1.Container{v.spec.InitContainers, v.spec.Containers} {
-			for i := range list {
-				if !yield(&list[i]) {
-					return
-				}
-			}
-		}
-	}
-}
+func (v *View) containers() iter.Seq[*corev1.Container] { return v.life.Containers() }
 
 // run is the newest run of a container.
-func (v *View) run(name string) *node.Container { return v.got.Newest(v.pod.UID(), name) }
+func (v *View) run(name string) *node.Container { return v.life.Run(name) }
 
 // current is the newest run if it belongs to the present sandbox.
-func (v *View) current(name string) *node.Container {
-	run := v.run(name)
-	if run == nil || v.sandbox == nil || run.SandboxID != v.sandbox.ID {
-		return nil
-	}
-	return run
-}
+func (v *View) current(name string) *node.Container { return v.life.Current(name) }
 
 // nextAttempt is the attempt that follows the newest run, or what the tally
 // remembers when the runtime has lost it.
@@ -122,19 +107,4 @@ func (v *View) nextAttempt(name string) uint32 {
 		attempt = max(attempt, run.Attempt+1)
 	}
 	return attempt
-}
-
-// outdated says whether a run was made from another image than is wanted now.
-func outdated(run *node.Container, c *corev1.Container) bool {
-	return run.Hash != "" && run.Hash != manifest.ContainerHash(c)
-}
-
-// restartAsked says whether a client asked that this run ends.
-func (v *View) restartAsked(run *node.Container) bool {
-	for _, r := range v.pod.Restarts {
-		if r.Container == run.Name && run.Attempt <= r.Attempt {
-			return true
-		}
-	}
-	return false
 }

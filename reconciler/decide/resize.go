@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
+	"nodal/node/life"
 	"nodal/node/limit"
 )
 
@@ -26,7 +27,7 @@ func (v *View) limits(c *corev1.Container) limit.Limits {
 
 // behind says whether a run goes on and has to be given other limits.
 func (v *View) behind(run *node.Container, c *corev1.Container) bool {
-	return run != nil && run.State == node.ContainerRunning && !outdated(run, c) && !v.restartAsked(run) &&
+	return run != nil && run.State == node.ContainerRunning && !life.Outdated(run, c) && !v.life.Asked(run) &&
 		v.pod.Behind(run, v.limits(c))
 }
 
@@ -44,7 +45,7 @@ func (v *View) covered(limits limit.Limits) bool {
 // pod's cgroup may not shrink yet.
 func (v *View) holds() bool {
 	for c := range v.containers() {
-		if run := v.current(c.Name); run != nil && run.Alive() && (v.restartAsked(run) || v.behind(run, c)) {
+		if run := v.current(c.Name); run != nil && run.Alive() && (v.life.Asked(run) || v.behind(run, c)) {
 			return true
 		}
 	}

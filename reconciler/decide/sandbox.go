@@ -1,8 +1,6 @@
 package decide
 
 import (
-	corev1 "k8s.io/api/core/v1"
-
 	"nodal/node"
 )
 
@@ -61,40 +59,10 @@ func (v *View) stopSpare(p *Plan) bool {
 // needsSandbox says whether any container still has to run. How the runs
 // ended decides it, so that has to be learnt first.
 func (v *View) needsSandbox() bool {
-	needed := false
 	for c := range v.containers() {
-		run := v.run(c.Name)
-		if run != nil && unlearnt(run) {
+		if run := v.run(c.Name); run != nil && unlearnt(run) {
 			return false
 		}
-		if !v.isInit(c.Name) && (run == nil || v.again(run, c)) {
-			needed = true
-		}
 	}
-	return needed && !v.initFailed()
-}
-
-// again says whether a run that ended is followed by another one.
-func (v *View) again(run *node.Container, c *corev1.Container) bool {
-	if run.State != node.ContainerExited {
-		return true
-	}
-	if outdated(run, c) || v.restartAsked(run) {
-		return true
-	}
-	return node.Rerun(v.spec.RestartPolicy, run.ExitCode)
-}
-
-// initFailed says whether an init container has failed for good.
-func (v *View) initFailed() bool {
-	if v.spec.RestartPolicy != corev1.RestartPolicyNever {
-		return false
-	}
-	for i := range v.spec.InitContainers {
-		run := v.run(v.spec.InitContainers[i].Name)
-		if run != nil && run.State == node.ContainerExited && run.Inspected && run.ExitCode != 0 {
-			return true
-		}
-	}
-	return false
+	return !v.life.Over()
 }

@@ -30,7 +30,7 @@ func prune(p *Plan, v *View) bool {
 // settle records the final status of a pod whose containers have all ended
 // for good. From then on the phase never changes.
 func settle(p *Plan, v *View) bool {
-	if len(p.Actions) > 0 || !v.ended() {
+	if len(p.Actions) > 0 || !v.life.Over() || !v.ended() {
 		return false
 	}
 	final := status.Of(v.site, v.slot, v.got)
@@ -45,8 +45,8 @@ func settle(p *Plan, v *View) bool {
 func (v *View) ended() bool {
 	for i := range v.got.Containers {
 		c := &v.got.Containers[i]
-		if c.State != node.ContainerExited && (c.Alive() || !v.initFailed()) {
-			return false // what was only made, and cannot start any more, is no hindrance
+		if c.Alive() { // what was only made, and cannot start any more, is no hindrance
+			return false
 		}
 	}
 	for c := range v.containers() {

@@ -42,15 +42,18 @@ func (v *View) stopAll(p *Plan, mine func(types.UID) bool, deletion *node.Deleti
 		c := &v.got.Containers[i]
 		switch {
 		case !mine(c.UID):
-		case c.Alive():
-			waiting = true
-			grace, reason := c.Grace, "its pod is not wanted"
-			if deletion != nil {
-				grace, reason = max(0, deletion.Deadline().Sub(v.now)), deletion.Reason
-			}
-			p.try(v, node.StopContainer{Container: c.Name, ID: c.ID, Grace: grace, Reason: reason})
-		default:
+		case !c.Alive():
 			v.inspect(p, c)
+		case deletion == nil:
+			waiting = true
+			p.try(v, node.StopContainer{Container: c.Name, ID: c.ID, Grace: c.Grace, Reason: "its pod is not wanted"})
+		case v.now.Before(deletion.Deadline()) && !v.inTurn(c):
+			waiting = true
+			p.wait(deletion.Deadline(), "sidecar "+c.Name+" ends after what it serves")
+		default:
+			waiting = true
+			grace := max(0, deletion.Deadline().Sub(v.now))
+			p.try(v, node.StopContainer{Container: c.Name, ID: c.ID, Grace: grace, Reason: deletion.Reason})
 		}
 	}
 	if waiting {

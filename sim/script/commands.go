@@ -20,9 +20,9 @@ import (
 
 // commands are what a script can say:
 //
-//	pod [restart=P] [init=A,B] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I] [config=M] [claim=C] [label=L]
+//	pod [restart=P] [init=A,B+] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I] [config=M] [claim=C] [label=L]
 //	    [probes=startup,liveness/5] [cpu=100m] [resize=RestartContainer]
-//	                    apply the pod; what differs from before decides how
+//	                    apply the pod; what differs from before decides how; B+ is a sidecar
 //	image NAME IMAGE    apply it with another image of one container
 //	delete [GRACE]      delete it, within so many seconds
 //	restart NAME        ask for a restart of one container
@@ -39,7 +39,8 @@ import (
 //	probe NAME KIND ok|fails     the probe of the newest run says so, its threshold included
 //	exit NAME CODE [after D]     a container ends
 //	lose sandbox        the sandbox dies with all that runs in it
-//	remove sandbox      somebody removes it behind the agent's back
+//	remove sandbox, remove container NAME
+//	                    somebody removes it behind the agent's back
 //	advance D           time goes on, past exits and wakes
 //	crash               the agent dies and starts again
 //	look begin, look end         a look at the machine that takes its time
@@ -151,7 +152,12 @@ func specs(names string, options map[string]string) []corev1.Container {
 		if name == "" {
 			continue
 		}
+		name, isSidecar := strings.CutSuffix(name, "+")
 		c := corev1.Container{Name: name, Image: name + ":1"}
+		if isSidecar {
+			policy := corev1.ContainerRestartPolicyAlways
+			c.RestartPolicy = &policy
+		}
 		if options["image"] != "" {
 			c.Image = options["image"]
 		}
@@ -300,6 +306,11 @@ func (s *stage) news() {
 }
 
 func (s *stage) lose(words []string) error {
+	if len(words) == 3 && words[0] == "remove" && words[1] == "container" {
+		s.machine.removeContainer(s.machine.named(words[2]).ID)
+		s.news()
+		return nil
+	}
 	if len(words) != 2 || words[1] != "sandbox" || len(s.machine.sandboxes) == 0 {
 		return errUsage
 	}
@@ -358,7 +369,7 @@ func (s *stage) takeLook(words []string) error {
 		s.old = &look{s.seen(), s.mark}
 	case words[1] == "end" && s.old != nil:
 		verdict := "refused"
-		if s.track.See(s.old.seen, s.old.mark) {
+		if s.track.See(s.old.seen, s.old.mark, s.now) {
 			verdict = "taken"
 		}
 		s.say("look %s", verdict)

@@ -63,7 +63,7 @@ func (m *machine) Do(_ context.Context, pod *node.Pod, _ *node.Observed, action 
 	case node.RemoveSandbox:
 		m.removeSandbox(a.ID)
 	case node.RemoveContainer:
-		m.containers = slices.DeleteFunc(m.containers, func(c node.Container) bool { return c.ID == a.ID })
+		m.removeContainer(a.ID)
 	default:
 		return m.inspect(action)
 	}
@@ -172,6 +172,10 @@ func (m *machine) loseSandbox(id string) {
 			m.sandboxes[i].State = node.SandboxNotReady
 		}
 	}
+}
+
+func (m *machine) removeContainer(id string) {
+	m.containers = slices.DeleteFunc(m.containers, func(c node.Container) bool { return c.ID == id })
 }
 
 func (m *machine) removeSandbox(id string) {

@@ -158,7 +158,7 @@ func (s *stage) intend() {
 func (s *stage) look() {
 	s.mark++
 	s.say("look")
-	s.track.See(s.seen(), s.mark)
+	s.track.See(s.seen(), s.mark, s.now)
 }
 
 func (s *stage) seen() *node.Observed {

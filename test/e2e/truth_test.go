@@ -102,11 +102,21 @@ func (n *node) web(ip string) string {
 	return string(body)
 }
 
-// strike kills the one process of a pod, behind everybody's back.
+// strike kills every process of a pod, behind everybody's back.
 func (n *node) strike(pod string) {
 	n.t.Helper()
 	for _, c := range n.containers(pod) {
 		if c.running {
+			n.killContainer(pod, c.name)
+		}
+	}
+}
+
+// killContainer kills one container of a pod, behind everybody's back.
+func (n *node) killContainer(pod, name string) {
+	n.t.Helper()
+	for _, c := range n.containers(pod) {
+		if c.running && c.name == name {
 			if err := unix.Kill(n.pid(c.id), unix.SIGKILL); err != nil {
 				n.t.Fatal(err)
 			}

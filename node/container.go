@@ -1,0 +1,37 @@
+package node
+
+import (
+	"iter"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Containers are all containers of a pod in the order in which they begin: init
+// containers and sidecars, then the application.
+func Containers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {
+	return func(yield func(*corev1.Container) bool) {
+		for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+			for i := range list {
+				if !yield(&list[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// InitContainer returns the init container or sidecar of a name, or nil.
+func InitContainer(spec *corev1.PodSpec, name string) *corev1.Container {
+	for i := range spec.InitContainers {
+		if spec.InitContainers[i].Name == name {
+			return &spec.InitContainers[i]
+		}
+	}
+	return nil
+}
+
+// IsSidecar says whether an init container goes on running beside the application.
+// Only among init containers a restart policy of Always means that.
+func IsSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}

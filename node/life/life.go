@@ -1,0 +1,135 @@
+package life
+
+import (
+	"iter"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+	"nodal/node/manifest"
+)
+
+// Life is one pod with what is known of it at one moment.
+type Life struct {
+	slot    *node.Slot
+	spec    *corev1.PodSpec
+	got     *node.Observed
+	Sandbox *node.Sandbox // the ready one in which the pod lives, or nil
+}
+
+// Of looks at the pod that owns the slot.
+func Of(slot *node.Slot, got *node.Observed) *Life {
+	return &Life{slot: slot, spec: &slot.Pod.Object.Spec, got: got, Sandbox: got.Home(slot.Pod.UID())}
+}
+
+// Containers are all of the pod's, in the order in which they begin.
+func (l *Life) Containers() iter.Seq[*corev1.Container] { return node.Containers(l.spec) }
+
+// Run is the newest run of a container, or nil.
+func (l *Life) Run(name string) *node.Container { return l.got.Newest(l.slot.Pod.UID(), name) }
+
+// Current is the newest run if it belongs to the present sandbox, or nil. A pod
+// between two sandboxes stands where it stood in the last.
+func (l *Life) Current(name string) *node.Container {
+	run := l.Run(name)
+	if run != nil && l.Sandbox != nil && run.SandboxID != l.Sandbox.ID {
+		return nil
+	}
+	return run
+}
+
+// Known says whether a run has ended and it was learnt how.
+func Known(run *node.Container) bool {
+	return run != nil && run.State == node.ContainerExited && run.Inspected
+}
+
+// Started says whether a container runs so well that what waits for it may begin.
+func (l *Life) Started(c *corev1.Container) bool {
+	run := l.Run(c.Name)
+	return run != nil && l.got.Started(run, c)
+}
+
+// Succeeded says whether an init container has run to its success in the
+// present sandbox.
+func (l *Life) Succeeded(c *corev1.Container) bool {
+	run := l.Current(c.Name)
+	return Known(run) && run.ExitCode == 0
+}
+
+// Past says whether an init container no longer holds up what comes after it.
+// It is past for good once something that comes after it was made in the same
+// sandbox: a sidecar that crashes later holds nothing up.
+func (l *Life) Past(c *corev1.Container) bool {
+	if node.IsSidecar(c) && l.Started(c) || !node.IsSidecar(c) && l.Succeeded(c) {
+		return true
+	}
+	after := false
+	for other := range l.Containers() {
+		if after && l.Current(other.Name) != nil {
+			return true
+		}
+		after = after || other.Name == c.Name
+	}
+	return false
+}
+
+// Initialised says whether the application containers may begin, or have begun.
+func (l *Life) Initialised() bool {
+	for i := range l.spec.InitContainers {
+		if !l.Past(&l.spec.InitContainers[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Outdated says whether a run was made from another image than is wanted now.
+func Outdated(run *node.Container, c *corev1.Container) bool {
+	return run.Hash != "" && run.Hash != manifest.ContainerHash(c)
+}
+
+// Asked says whether a client asked that this run ends and another begins.
+func (l *Life) Asked(run *node.Container) bool {
+	for _, r := range l.slot.Pod.Restarts {
+		if r.Container == run.Name && run.Attempt <= r.Attempt {
+			return true
+		}
+	}
+	return false
+}
+
+// Again says whether a run of an application container or a sidecar is
+// followed by another one, when it has ended.
+func (l *Life) Again(run *node.Container, c *corev1.Container) bool {
+	if run.State != node.ContainerExited || Outdated(run, c) || l.Asked(run) {
+		return true
+	}
+	return node.Rerun(l.spec, c, run.ExitCode)
+}
+
+// Failed says whether an init container has failed for good.
+func (l *Life) Failed() bool {
+	for i := range l.spec.InitContainers {
+		c := &l.spec.InitContainers[i]
+		if run := l.Run(c.Name); Known(run) && run.ExitCode != 0 && !node.Rerun(l.spec, c, run.ExitCode) {
+			return true
+		}
+	}
+	return false
+}
+
+// Over says whether the pod has done all that it will ever do: an init container
+// has failed for good, or every application container has ended for good. What
+// sidecars do does not count.
+func (l *Life) Over() bool {
+	if l.Failed() {
+		return true
+	}
+	for i := range l.spec.Containers {
+		c := &l.spec.Containers[i]
+		if run := l.Run(c.Name); !Known(run) || l.Again(run, c) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,109 @@
+package sim
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+// passes notes that an init container has done what the next one waits for: a
+// sidecar once it runs, any other once it has succeeded.
+func (wi *witness) passes(c *container) {
+	l := wi.lives[c.life]
+	if l == nil {
+		return
+	}
+	spec := node.InitContainer(&l.object.Spec, c.name)
+	if !c.running() && (spec == nil || !node.IsSidecar(spec)) {
+		l.ended = c.finished
+	}
+	switch {
+	case spec == nil:
+	case node.IsSidecar(spec) && c.running(), !node.IsSidecar(spec) && c.state == node.ContainerExited && c.exit == 0:
+		wi.past[within{c.sandbox.id, c.name}] = true
+	}
+}
+
+// beginsInOrder checks: a container begins when all before it are past.
+func (wi *witness) beginsInOrder(c *container) {
+	l := wi.lives[c.life]
+	if l == nil {
+		return
+	}
+	for i := range l.object.Spec.InitContainers {
+		before := l.object.Spec.InitContainers[i].Name
+		if before == c.name {
+			return
+		}
+		if !wi.past[within{c.sandbox.id, before}] {
+			wi.failf("%s begins before %s is past", c, before)
+		}
+	}
+}
+
+// endsInOrder checks: in a deletion a sidecar ends after what it serves, until
+// the grace period is over. What an agent could not know of does not count.
+func (wi *witness) endsInOrder(w *world, c *call, victim *container) {
+	stop, ok := c.action.(node.StopContainer)
+	l := wi.lives[victim.life]
+	orderless := c.pod.Deletion == nil || c.pod.Source == node.SourceRuntime || stop.Grace == 0
+	if !ok || l == nil || c.abandoned() || wi.jumps || orderless {
+		return
+	}
+	for _, other := range w.containers {
+		if other.life == victim.life && other.running() && !other.late && rank(l.object, other.name) > rank(l.object, victim.name) {
+			wi.failf("%s is asked to end by %q while %s runs", victim, stop, other)
+		}
+	}
+}
+
+// rank orders containers by their end, the greatest first.
+func rank(object *corev1.Pod, name string) int {
+	for i := range object.Spec.InitContainers {
+		if c := &object.Spec.InitContainers[i]; c.Name == name && node.IsSidecar(c) {
+			return i
+		}
+	}
+	return len(object.Spec.InitContainers)
+}
+
+// restsAlone checks: when a pod has its result, nothing of it runs.
+func (wi *witness) restsAlone(w *world, l *life) {
+	for _, c := range w.containers {
+		if c.life == l.id && c.running() && !c.late {
+			wi.failf("pod %s has finished and %s runs", l.key, c)
+		}
+	}
+}
+
+// vanishes notes which runs nobody can ask about any more.
+func (wi *witness) vanishes(c *container) {
+	key := c.name + string(c.uid)
+	wi.vanished[key] = max(wi.vanished[key], c.attempt)
+}
+
+// over says whether a pod has done all that it will do, or may have as far as
+// its agent knows: what it saw of runs that vanished is its own.
+func (w *world) over(l *life) bool {
+	for i := range l.object.Spec.InitContainers {
+		if w.ended(l, &l.object.Spec.InitContainers[i], 1) {
+			return true
+		}
+	}
+	for i := range l.object.Spec.Containers {
+		if !w.ended(l, &l.object.Spec.Containers[i], 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// ended says whether a container has ended for good, or may have, with at least
+// an exit code.
+func (w *world) ended(l *life, c *corev1.Container, least int32) bool {
+	if _, ok := w.witness.vanished[c.Name+string(l.id.uid)]; ok && (mayStay(&l.object.Spec, c, least) || mayStay(&l.object.Spec, c, 137)) {
+		return true
+	}
+	newest := w.newest(l, c.Name)
+	return newest != nil && newest.state == node.ContainerExited && newest.exit >= least && mayStay(&l.object.Spec, c, newest.exit)
+}
