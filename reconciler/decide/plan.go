@@ -91,7 +91,7 @@ func newView(site node.Site, slot *node.Slot, got *node.Observed, now time.Time)
 }
 
 // containers are all of the pod's, those for its start first.
-func (v *View) containers() iter.Seq[*corev1.Container] { return v.life.Containers() }
+func (v *View) containers() iter.Seq[*corev1.Container] { return node.Containers(v.spec) }
 
 // run is the newest run of a container.
 func (v *View) run(name string) *node.Container { return v.life.Run(name) }
