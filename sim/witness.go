@@ -66,6 +66,10 @@ func (wi *witness) killed(w *world, c *container) {
 		if w.over(l) && !l.ended.Add(grace).After(w.clock()) {
 			return
 		}
+		// The pod may have been given something to do again since.
+		if !c.over.IsZero() && !c.over.Add(grace).After(w.clock()) {
+			return
+		}
 	}
 	if c.sick {
 		grace = min(grace, probeGrace)

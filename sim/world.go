@@ -64,6 +64,7 @@ type container struct {
 
 	termed  bool          // TERM was sent
 	term    time.Duration // when
+	over    time.Time     // since when its pod had nothing left to do then; zero: it had
 	sick    bool          // a probe that decides on its life has failed
 	late    bool          // started by a call that the agent had given up
 	waiters []func()      // called at its end
@@ -155,6 +156,9 @@ func (w *world) signal(c *container) {
 		return
 	}
 	c.termed, c.term = true, w.now
+	if l := w.witness.lives[c.life]; l != nil && w.over(l) {
+		c.over = l.ended
+	}
 	w.trace.addf("world: TERM to %s", c)
 	if s := scriptOf(c.image); !s.deaf {
 		w.after(s.ending, func() { w.end(c, 143, "Error") })
