@@ -1,6 +1,8 @@
 package volume
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -211,15 +213,22 @@ func TestAChangeIsSeenWholeOrNotAtAll(t *testing.T) {
 			}
 		}
 	}()
+	defer func() { <-done }()
 	for {
 		select {
 		case <-done:
 			return
 		default:
 		}
-		version, err := os.Open(filepath.Join(dir, dataLink)) // holds on to the version
-		if err != nil {
+		if _, err := os.Readlink(filepath.Join(dir, dataLink)); err != nil {
 			t.Fatalf("at no moment may the volume be without data: %v", err)
+		}
+		version, err := os.Open(filepath.Join(dir, dataLink)) // holds on to the version
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it went between the link's being read and followed
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 		now, err := os.OpenRoot(version.Name())
 		if err == nil {

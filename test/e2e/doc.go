@@ -6,4 +6,6 @@
 // client_test.go, waits with a watch and never by sleeping (wait_test.go), and
 // asks the runtime for the truth (truth_test.go). The README's commands are run
 // by readme_test.go.
+//
+// A test says what it shows with claim.Shows; docs/CONFORMANCE.md is written from that.
 package e2e
