@@ -71,6 +71,7 @@ func (l layout) checks(c Config) []check {
 		{"sysctl", true, "mount /proc/sys writable", writableSysctl, false},
 		{"nftables", true, "use a kernel with CONFIG_NF_TABLES and CONFIG_NFT_MASQ, or load the kernel modules nf_tables and nft_masq", func() error { return tryNftables(l.nftable()) }, true},
 		{"host ports", false, "install iptables or nft", portmapTools, false},
+		{"forwarding", false, letForward(l.bridge()), func() error { return forwarding(l.bridge()) }, false},
 		{"hosts file", true, "write one: echo 127.0.0.1 localhost >" + hostsFile, hosts, false},
 		{"disk space", true, "free some space, or put the root directory on another disk", l.space, false},
 		{"seccomp", false, "use a kernel with CONFIG_SECCOMP_FILTER", seccomp, false},

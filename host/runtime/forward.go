@@ -1,0 +1,61 @@
+package runtime
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/expr"
+)
+
+// forwarding looks for a chain that drops what is forwarded unless a rule of it
+// says otherwise, and has no rule for the pods' bridge. Docker and some
+// firewalls make such a chain. An accept in a table of ours would not help:
+// every table has its say, and one that drops is enough.
+//
+// Chains of iptables' old kind are not among those that the kernel lists here.
+func forwarding(bridge string) error {
+	conn, err := nftables.New()
+	if err != nil {
+		return fmt.Errorf("reach nftables: %w", err)
+	}
+	chains, err := conn.ListChains()
+	if err != nil {
+		return fmt.Errorf("list nftables chains: %w", err)
+	}
+	for _, chain := range chains {
+		if !dropsForwarded(chain) {
+			continue
+		}
+		rules, err := conn.GetRules(chain.Table, chain)
+		if err != nil {
+			return fmt.Errorf("list the rules of nftables chain %s: %w", chain.Name, err)
+		}
+		if !mention(rules, bridge) {
+			return fmt.Errorf("chain %s of nftables table %s drops what it does not know: pods reach nobody outside of this machine, and nobody reaches them", chain.Name, chain.Table.Name)
+		}
+	}
+	return nil
+}
+
+func dropsForwarded(c *nftables.Chain) bool {
+	return c.Hooknum != nil && *c.Hooknum == *nftables.ChainHookForward && c.Type == nftables.ChainTypeFilter &&
+		c.Policy != nil && *c.Policy == nftables.ChainPolicyDrop
+}
+
+// mention reports whether a rule compares something with the bridge's name.
+func mention(rules []*nftables.Rule, bridge string) bool {
+	for _, rule := range rules {
+		for _, e := range rule.Exprs {
+			if cmp, ok := e.(*expr.Cmp); ok && bytes.HasPrefix(cmp.Data, []byte(bridge)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// letForward is what has such a chain let pods through.
+func letForward(bridge string) string {
+	return fmt.Sprintf("let pods through: iptables -I FORWARD -i %[1]s -j ACCEPT; iptables -I FORWARD -o %[1]s -j ACCEPT", bridge)
+}
