@@ -26,6 +26,8 @@ type ownRuntime struct {
 	*hostruntime.Runtime
 	images   *registry.Store
 	registry *registry.Server
+	hosts    *registry.Hosts
+	hostsSay func(error) // what is wrong with the user's configuration of registries
 }
 
 // unpackCommand is what the agent calls itself with to unpack its runtime: the
@@ -83,11 +85,16 @@ func startOwnRuntime(ctx context.Context, cfg *config.Config, events *node.Event
 	tell := func(e hostruntime.Event) {
 		events.Add(node.Event{Time: time.Now(), Warning: e.Warning, Reason: e.Reason, Message: e.Message, Took: e.Took})
 	}
-	user := filepath.Join(cfg.Dirs.Root, "registries")
-	if err := registry.WriteHosts(user, hostruntime.RegistriesDir(cfg.Dirs.Root), own.registry.Mirror()); err != nil {
-		log.Warn("not every registry is configured as it should be", "err", err)
-		tell(hostruntime.Event{Reason: "RegistryConfigInvalid", Warning: true, Message: err.Error()})
+	own.hostsSay = func(err error) {
+		if err != nil {
+			log.Warn("not every registry is configured as it should be", "err", err)
+			tell(hostruntime.Event{Reason: "RegistryConfigInvalid", Warning: true, Message: err.Error()})
+		}
 	}
+	own.hosts = &registry.Hosts{
+		User: filepath.Join(cfg.Dirs.Root, "registries"), Effective: hostruntime.RegistriesDir(cfg.Dirs.Root), Mirror: own.registry.Mirror(),
+	}
+	own.hostsSay(own.hosts.Write())
 	c.Tell = tell
 	if own.Runtime, err = hostruntime.Start(ctx, c); err != nil {
 		return nil, fmt.Errorf("start the node's own container runtime: %w", err)
@@ -98,6 +105,10 @@ func startOwnRuntime(ctx context.Context, cfg *config.Config, events *node.Event
 // run serves images and keeps containerd up, in the group.
 func (own *ownRuntime) run(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return own.registry.Serve(ctx) })
+	group.Go(func() error {
+		own.hosts.Follow(ctx, own.hostsSay)
+		return nil
+	})
 	group.Go(func() error { return own.Run(ctx) })
 }
 

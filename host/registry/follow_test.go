@@ -1,0 +1,59 @@
+package registry
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestWhatTheUserChangesIsFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &Hosts{User: t.TempDir(), Effective: t.TempDir(), Mirror: Mirror{URL: "http://127.0.0.1:1", Token: "token"}}
+		if err := h.Write(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var told []error
+		go h.Follow(ctx, func(err error) { told = append(told, err) })
+		later := func() {
+			<-time.After(followEvery + time.Second)
+			synctest.Wait()
+		}
+		later()
+		if len(told) != 0 {
+			t.Errorf("nothing has changed, and it told %v", told)
+		}
+		dir := filepath.Join(h.User, "registry.example")
+		put(t, dir, "server = \"https://mirror.example\"\n")
+		later()
+		text, err := os.ReadFile(filepath.Join(h.Effective, "registry.example", hostsFile))
+		if err != nil || !strings.Contains(string(text), "mirror.example") {
+			t.Errorf("the runtime has %q, %v", text, err)
+		}
+		put(t, dir, "server = \n")
+		later()
+		if len(told) != 2 || told[0] != nil || told[1] == nil {
+			t.Errorf("told %v, want that the second change is broken", told)
+		}
+		later()
+		if len(told) != 2 {
+			t.Errorf("a broken file is told again: %v", told)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func put(t *testing.T, dir, text string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, hostsFile), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
