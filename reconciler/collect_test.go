@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 // disk is a machine with images of 100 bytes each on a disk of 1000.
 type disk struct {
+	mu      sync.Mutex
 	images  []string
 	busy    map[string]bool
 	stuck   string // an image that cannot be removed
@@ -27,6 +29,8 @@ type disk struct {
 var _ reconciler.LocalImages = (*disk)(nil)
 
 func (d *disk) ListImages(context.Context) ([]node.LocalImage, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.looks++
 	var images []node.LocalImage
 	for _, id := range d.images {
@@ -36,6 +40,8 @@ func (d *disk) ListImages(context.Context) ([]node.LocalImage, error) {
 }
 
 func (d *disk) ImagesInUse(context.Context) (map[string]bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	busy := map[string]bool{}
 	for name := range d.busy {
 		busy[name] = true
@@ -44,6 +50,8 @@ func (d *disk) ImagesInUse(context.Context) (map[string]bool, error) {
 }
 
 func (d *disk) RemoveImage(_ context.Context, id string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if id == d.stuck {
 		return errors.New("it is stuck")
 	}
@@ -53,15 +61,30 @@ func (d *disk) RemoveImage(_ context.Context, id string) error {
 }
 
 func (d *disk) ImageDisk(context.Context) (capacity, available int64, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	return 1000, 1000 - 100*int64(len(d.images)), nil
 }
 
 func (d *disk) wantRemoved(t *testing.T, want string) {
 	t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if got := strings.Join(d.removed, " "); got != want {
 		t.Errorf("removed %q, want %q", got, want)
 	}
 	d.removed = nil
+}
+
+// change has somebody else use the machine.
+func (d *disk) change(busy []string, more string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.images = append(d.images, more)
+	clear(d.busy)
+	for _, name := range busy {
+		d.busy[name] = true
+	}
 }
 
 func newCollector(t *testing.T, d *disk) *reconciler.Collector {
@@ -89,19 +112,18 @@ func TestImagesAreGivenUpWhenTheDiskIsFull(t *testing.T) {
 			close(ended)
 		}()
 		time.Sleep(6 * time.Minute)
-		d.wantRemoved(t, "") // 80 %
-		d.busy = map[string]bool{"a": true}
-		d.images = append(d.images, "i") // 90 %
+		d.wantRemoved(t, "")         // 80 %
+		d.change([]string{"a"}, "i") // 90 %
 		time.Sleep(5 * time.Minute)
 		d.wantRemoved(t, "c") // what was used last, or came last, stays
-		d.images = append(d.images, "j")
+		d.change([]string{"a"}, "j")
 		time.Sleep(5 * time.Minute)
 		d.wantRemoved(t, "d")
+		cancel()
+		<-ended
 		if d.looks != 4 {
 			t.Errorf("it looked %d times in 16 minutes, want once in 5", d.looks)
 		}
-		cancel()
-		<-ended
 	})
 }
 

@@ -65,6 +65,8 @@ func run(ctx context.Context, kubelet string, out io.Writer, stay func(context.C
 	a := agent.New(agent.Config{
 		Binary: kubelet, Dir: filepath.Join(dir, "node"), Socket: filepath.Join(dir, "node.sock"),
 		Endpoint: m.endpoint, Ports: ports,
+		// What is simulated has no processes to hold to limits.
+		Settings: map[string]any{"cgroupsPerQOS": false, "enforceNodeAllocatable": []string{}},
 	})
 	if err := a.Start(); err != nil {
 		return err
