@@ -8,13 +8,13 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	hostruntime "nodal/host/runtime"
 	"nodal/test/rig"
 )
 
@@ -66,7 +66,7 @@ func (b *suite) ownNode(ctx context.Context, took map[string][]time.Duration) (e
 		"--address", "127.0.0.1", "--port", strconv.Itoa(at.secure), "--healthz-port", "0",
 	}}
 	defer func() {
-		err = errors.Join(err, p.end(syscall.SIGKILL), hostruntime.Clean(context.WithoutCancel(ctx), hostruntime.Config{RootDir: dir + "/root"}))
+		err = errors.Join(err, p.end(syscall.SIGKILL), cleanNode(context.WithoutCancel(ctx), b.binaries.nodal, dir+"/root"))
 	}()
 	client := unixClient(socket)
 	for _, start := range []struct {
@@ -169,5 +169,14 @@ func (b *suite) ownPods(ctx context.Context) error {
 		}
 	}
 	b.add("one pod by raw calls: the machine's containerd (raw), the node's own (nodal)", "ms", started.p50(), timesRaw(1))
+	return nil
+}
+
+// cleanNode takes away all that a node has left, the way its owner would.
+func cleanNode(ctx context.Context, binary, root string) error {
+	out, err := exec.CommandContext(ctx, binary, "clean", "--root-dir", root).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("clean the node of %s: %w\n%s", root, err, out)
+	}
 	return nil
 }
