@@ -74,7 +74,7 @@ func wrongCondition(said corev1.PodCondition) []node.Violation {
 	for _, rule := range validation.IsQualifiedName(string(said.Type)) {
 		refuse("type", rule)
 	}
-	if nodesOwn(said.Type) {
+	if node.OwnCondition(said.Type) || said.Type == corev1.DisruptionTarget {
 		refuse("type", fmt.Sprintf("%s is the node's own to say", said.Type))
 	}
 	switch said.Status {
@@ -89,14 +89,4 @@ func wrongCondition(said corev1.PodCondition) []node.Violation {
 		refuse("message", fmt.Sprintf("has to have at most %d bytes", maxConditionMessage))
 	}
 	return wrong
-}
-
-// nodesOwn are the conditions that follow from what the node does and sees.
-func nodesOwn(kind corev1.PodConditionType) bool {
-	switch kind {
-	case corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReadyToStartContainers,
-		corev1.DisruptionTarget, corev1.PodResizePending, corev1.PodResizeInProgress:
-		return true
-	}
-	return false
 }

@@ -3,7 +3,7 @@
 // use go down to the node, statuses go up, and the cluster hears that the node is
 // alive. It has no way into the node but the API that everybody has.
 //
-//	Kubernetes' API ──watch──▶ podStore ──┐                    ┌── local ◀──watch── node API
+//	Kubernetes' API ──watch──▶ wanted ────┐                    ┌── local ◀──watch── node API
 //	                                      ├──▶ next ──▶ step ──┤
 //	Kubernetes' API ◀──status, deletion───┘                    └──▶ apply, delete ──▶ node API
 //

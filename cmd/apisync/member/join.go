@@ -53,6 +53,7 @@ func (p *place) register(ctx context.Context) error {
 	case !p.config.Register:
 		return nil
 	}
+	p.sent = found.Status // transitions are counted from what the cluster has
 	missing := map[string]string{}
 	for name, value := range p.labels(info) {
 		if found.Labels[name] != value {

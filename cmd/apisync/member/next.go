@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node/manifest"
 )
 
 // local is a pod as the node shows it.
@@ -102,10 +104,8 @@ func mirrored(want *corev1.Pod) string { return want.Annotations[corev1.MirrorPo
 
 // identity changes whenever another pod takes the name.
 func identity(object *corev1.Pod) string {
-	return cmp.Or(object.Annotations[annotationHash], string(object.UID))
+	return cmp.Or(object.Annotations[manifest.AnnotationHash], string(object.UID))
 }
-
-const annotationHash = "kubernetes.io/config.hash"
 
 // ending is about a pod that the cluster has deleted. It is dropped there last.
 func ending(s sides) step {

@@ -4,22 +4,24 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
 )
 
 // statusFor is the node's status of a pod as the cluster is to have it: what is
 // not the node's to say stays as it is there.
 func statusFor(want *corev1.Pod, have *local) corev1.PodStatus {
 	status := *have.object.Status.DeepCopy()
-	status.Conditions = slices.DeleteFunc(status.Conditions, func(c corev1.PodCondition) bool { return !nodesOwn(c.Type) })
+	status.Conditions = slices.DeleteFunc(status.Conditions, func(c corev1.PodCondition) bool { return !node.OwnCondition(c.Type) })
 	for _, c := range want.Status.Conditions {
-		if !nodesOwn(c.Type) {
+		if !node.OwnCondition(c.Type) {
 			status.Conditions = append(status.Conditions, c)
 		}
 	}
 	// Each side counts generations by itself.
 	status.ObservedGeneration = want.Generation
 	for i := range status.Conditions {
-		if nodesOwn(status.Conditions[i].Type) {
+		if node.OwnCondition(status.Conditions[i].Type) {
 			status.Conditions[i].ObservedGeneration = want.Generation
 		}
 	}
@@ -73,14 +75,4 @@ func lost(c *corev1.ContainerStatus) {
 		t.StartedAt = r.StartedAt
 	}
 	c.State = corev1.ContainerState{Terminated: t}
-}
-
-// nodesOwn are the conditions that the node says, and nobody else.
-func nodesOwn(kind corev1.PodConditionType) bool {
-	switch kind {
-	case corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReadyToStartContainers,
-		corev1.PodResizePending, corev1.PodResizeInProgress:
-		return true
-	}
-	return false
 }
