@@ -30,6 +30,7 @@ func TestTheServiceManagerIsToldHowTheAgentDoes(t *testing.T) {
 		"--root-dir", filepath.Join(dir, "root"), "--socket", filepath.Join(dir, "node.sock"),
 		"--container-runtime-endpoint", simulatedRuntime(t, filepath.Join(dir, "cri.sock")),
 		"--enable-server=false", "--healthz-port=0",
+		"--cgroups-per-qos=false", "--enforce-node-allocatable=", // the test makes no cgroups
 	})
 	if err != nil {
 		t.Fatal(err)
