@@ -36,6 +36,9 @@ func newPeer(t testing.TB, binary string) (*column, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := makeCgroups(rt.CgroupParent); err != nil {
+		return nil, err
+	}
 	config := filepath.Join(root, "config.yaml")
 	if err := os.WriteFile(config, []byte(peerConfig(rt, root, at)), 0o600); err != nil {
 		return nil, fmt.Errorf("write the peer's configuration: %w", err)
@@ -52,8 +55,26 @@ func newPeer(t testing.TB, binary string) (*column, error) {
 	return c, c.begin(t)
 }
 
-// peerConfig keeps the peer within the rig: cgroupsPerQOS would make a tree of
-// cgroups beside it.
+// makeCgroups makes what the peer wants to find: the parent of its cgroups, in
+// every hierarchy. The rig takes it away with all that is below.
+func makeCgroups(name string) error {
+	hierarchies := []string{"/sys/fs/cgroup"}
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err != nil {
+		hierarchies, err = filepath.Glob("/sys/fs/cgroup/*")
+		if err != nil {
+			return err
+		}
+	}
+	for _, h := range hierarchies {
+		if err := os.MkdirAll(filepath.Join(h, name), 0o755); err != nil {
+			return fmt.Errorf("make the parent of the peer's cgroups: %w", err)
+		}
+	}
+	return nil
+}
+
+// peerConfig keeps the peer within the rig, and its logs in one piece and out of
+// the directory of its pods, which it clears.
 func peerConfig(rt *rig.Runtime, root string, at ports) string {
 	return fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -68,13 +89,12 @@ authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
 authorization: {mode: AlwaysAllow}
 cgroupDriver: cgroupfs
 cgroupRoot: %s
-cgroupsPerQOS: false
-enforceNodeAllocatable: []
+containerLogMaxSize: 1Gi
 failCgroupV1: false
 failSwapOn: false
 makeIPTablesUtilChains: false
 maxPods: 250
-`, rt.Endpoint, filepath.Join(root, "manifests"), filepath.Join(root, "pods"), at.secure, at.readOnly, rt.CgroupParent)
+`, rt.Endpoint, filepath.Join(root, "manifests"), filepath.Join(root, "logs"), at.secure, at.readOnly, rt.CgroupParent)
 }
 
 // Post puts each manifest in its place whole: the directory is watched.
