@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -25,14 +26,17 @@ type kubelet struct {
 	exec    *execService
 	found   func(context.Context) (map[node.Key]*node.Observed, error)
 	healthy func() error
+	stats   Stats
 	config  []byte
 	limits  Limits
+	log     *slog.Logger
 }
 
 func newKubelet(cfg Config, s services) *kubelet {
 	return &kubelet{
 		store: cfg.Store, render: s.pods.render, reader: s.logs, exec: s.exec,
 		found: cfg.RunningPods, healthy: cfg.Healthy, config: cfg.Facts.Configz, limits: cfg.Limits,
+		stats: cfg.Stats, log: cfg.Log,
 	}
 }
 

@@ -35,6 +35,7 @@ type Config struct {
 	Runtime     Runtime
 	Logs        Logs
 	Images      Images
+	Stats       Stats
 	RunningPods func(context.Context) (map[node.Key]*node.Observed, error) // as the runtime shows them
 	Healthy     func() error                                               // whether the reconciler still turns; nil: it does
 

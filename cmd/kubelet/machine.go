@@ -9,6 +9,7 @@ import (
 	goruntime "runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -21,6 +22,7 @@ type machine struct {
 	memory           int64
 	swap             int64 // bytes
 	pids             int64 // processes that the kernel has room for
+	booted           time.Time
 	ips              []string
 	ids              identifiers
 	cgroups          cgroup.Mounts
@@ -39,6 +41,7 @@ func lookAtMachine(configured []netip.Addr) (machine, error) {
 	}
 	m.ids = identify()
 	m.memory, m.swap = int64(info.Totalram)*int64(info.Unit), int64(info.Totalswap)*int64(info.Unit)
+	m.booted = time.Now().Add(-time.Duration(info.Uptime) * time.Second)
 	m.pids = mostProcesses()
 	for _, ip := range configured {
 		m.ips = append(m.ips, ip.String())

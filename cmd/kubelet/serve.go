@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nodal/cmd/kubelet/config"
+	"nodal/host/stats"
 	"nodal/node"
 	"nodal/server"
 	"nodal/server/auth"
@@ -102,7 +103,7 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 	return server.New(server.Config{
 		Store: a.state.store, Events: a.state.events, Sources: a.sources,
 		Intake: a.intake(node.SourceAPI), Site: a.site, Now: time.Now,
-		Runtime: a.runtime, Logs: podLogs{a.files.logs}, Images: a.images(),
+		Runtime: a.runtime, Logs: podLogs{a.files.logs}, Images: a.images(), Stats: a.stats(),
 		RunningPods: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return a.runtime.List(ctx, nil) },
 		Auth:        door,
 		Facts: server.Facts{
@@ -113,6 +114,13 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 		},
 		Limits: server.Limits{NoDebug: !a.cfg.Listen.DebuggingHandlers},
 		Log:    a.log,
+	})
+}
+
+// stats are read when somebody asks.
+func (a *agent) stats() *stats.Collector {
+	return stats.New(stats.Config{
+		Runtime: a.runtime, Views: a.state.store.Views, NodeName: a.cfg.NodeName, Started: a.machine.booted, Root: a.cfg.Dirs.Root,
 	})
 }
 

@@ -1,0 +1,62 @@
+package cri
+
+import (
+	"context"
+	"fmt"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/node"
+)
+
+// PodStats says what each pod that runs uses, and each container in it.
+func (r *Runtime) PodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats, error) {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	reply, err := r.runtime.ListPodSandboxStats(ctx, &runtimeapi.ListPodSandboxStatsRequest{})
+	if err == nil {
+		return reply.GetStats(), nil
+	}
+	if ctx.Err() != nil {
+		return nil, explain(err, "list what pods use")
+	}
+	return r.eachPodStats(ctx)
+}
+
+// eachPodStats asks pod by pod: containerd gives no list at all while one pod of it
+// comes or goes. That one is left out.
+func (r *Runtime) eachPodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats, error) {
+	ready := &runtimeapi.PodSandboxFilter{State: &runtimeapi.PodSandboxStateValue{State: runtimeapi.PodSandboxState_SANDBOX_READY}}
+	list, err := r.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{Filter: ready})
+	if err != nil {
+		return nil, explain(err, "list pods that use something")
+	}
+	var told []*runtimeapi.PodSandboxStats
+	var last error
+	for _, pod := range list.GetItems() {
+		reply, err := r.runtime.PodSandboxStats(ctx, &runtimeapi.PodSandboxStatsRequest{PodSandboxId: pod.GetId()})
+		if err != nil {
+			last = err
+			continue
+		}
+		told = append(told, reply.GetStats())
+	}
+	if last != nil && (len(told) == 0 || ctx.Err() != nil) { // it is not about one pod
+		return nil, explain(last, "ask what pods use")
+	}
+	return told, nil
+}
+
+// ImageUsage says how much of which file system images take.
+func (r *Runtime) ImageUsage(ctx context.Context) (*runtimeapi.FilesystemUsage, error) {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	reply, err := r.images.ImageFsInfo(ctx, &runtimeapi.ImageFsInfoRequest{})
+	if err != nil {
+		return nil, explain(err, "ask where images lie")
+	}
+	if len(reply.GetImageFilesystems()) == 0 {
+		return nil, fmt.Errorf("ask where images lie: the runtime does not say: %w", node.ErrUnsupported)
+	}
+	return reply.GetImageFilesystems()[0], nil
+}

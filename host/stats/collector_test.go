@@ -1,0 +1,111 @@
+package stats
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/node"
+)
+
+// scripted is a runtime that counts who asks, and may hang.
+type scripted struct {
+	asked atomic.Int32
+	hangs bool
+}
+
+func (s *scripted) PodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats, error) {
+	s.asked.Add(1)
+	if s.hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	labels := map[string]string{
+		"io.kubernetes.pod.name": "web", "io.kubernetes.pod.namespace": "default", "io.kubernetes.pod.uid": "1",
+	}
+	return []*runtimeapi.PodSandboxStats{
+		{Attributes: &runtimeapi.PodSandboxAttributes{Id: "foreign"}},
+		{Attributes: &runtimeapi.PodSandboxAttributes{Id: "s1", Labels: labels}, Linux: &runtimeapi.LinuxPodSandboxStats{
+			Cpu: &runtimeapi.CpuUsage{UsageCoreNanoSeconds: &runtimeapi.UInt64Value{Value: 7}},
+		}},
+	}, nil
+}
+
+func (s *scripted) ImageUsage(context.Context) (*runtimeapi.FilesystemUsage, error) {
+	return nil, errors.New("no images here")
+}
+
+func collector(t *testing.T, s *scripted) *Collector {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"stat":    "cpu  100 0 50 1000 7 1 1 9 0 0\ncpu0 1 2 3\n",
+		"meminfo": "MemTotal: 1000 kB\nMemFree: 400 kB\nInactive(file): 100 kB\nAnonPages: 50 kB\nSwapTotal: 10 kB\nSwapFree: 4 kB\n",
+		"loadavg": "0.1 0.2 0.3 2/321 999\n", "sys/kernel/pid_max": "4000\n", "sys/kernel/threads-max": "3000\n",
+		"pressure/cpu": "some avg10=1.50 avg60=0.00 avg300=0.00 total=42\n",
+	} {
+		if err := os.MkdirAll(dir+"/"+name[:max(strings.LastIndex(name, "/"), 0)], 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(dir+"/"+name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	views := func() ([]node.View, int64) { return nil, 0 }
+	return New(Config{Runtime: s, Views: views, NodeName: "node1", Root: dir, Proc: dir})
+}
+
+func TestFiguresOfTheNodeAreTheKernels(t *testing.T) {
+	got, err := collector(t, &scripted{}).Summary(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "no images here") {
+		t.Errorf("got %v, want an error that names images", err)
+	}
+	n := got.Node
+	if *n.CPU.UsageCoreNanoSeconds != 1_520_000_000 || n.CPU.PSI.Some.Total != 42 || n.Memory.PSI != nil {
+		t.Errorf("processor: got %d and %+v", *n.CPU.UsageCoreNanoSeconds, n.CPU.PSI)
+	}
+	if *n.Memory.UsageBytes != 600<<10 || *n.Memory.WorkingSetBytes != 500<<10 || *n.Swap.SwapUsageBytes != 6<<10 {
+		t.Errorf("memory: got %d, %d and %d", *n.Memory.UsageBytes, *n.Memory.WorkingSetBytes, *n.Swap.SwapUsageBytes)
+	}
+	if *n.Rlimit.MaxPID != 3000 || *n.Rlimit.NumOfRunningProcesses != 321 || n.Fs == nil {
+		t.Errorf("processes: got %+v; disk: %+v", n.Rlimit, n.Fs)
+	}
+	if len(got.Pods) != 1 || got.Pods[0].PodRef.Name != "web" || *got.Pods[0].CPU.UsageCoreNanoSeconds != 7 {
+		t.Errorf("got pods %+v, want only web", got.Pods)
+	}
+}
+
+func TestReadersShareACollectionWhileItIsFresh(t *testing.T) {
+	s := &scripted{}
+	c := collector(t, s)
+	synctest.Test(t, func(t *testing.T) {
+		for range 5 {
+			go func() { _, _ = c.Summary(t.Context()) }()
+		}
+		synctest.Wait()
+		if got := s.asked.Load(); got != 1 {
+			t.Errorf("five at once: got %d collections, want 1", got)
+		}
+		time.Sleep(2 * freshness)
+		_, _ = c.Summary(t.Context())
+		if got := s.asked.Load(); got != 2 {
+			t.Errorf("later: got %d collections, want 2", got)
+		}
+	})
+}
+
+func TestARuntimeThatHangsKeepsNoOtherFigureBack(t *testing.T) {
+	c := collector(t, &scripted{hangs: true})
+	synctest.Test(t, func(t *testing.T) {
+		got, err := c.Summary(t.Context())
+		if err == nil || got.Node.Memory == nil || len(got.Pods) != 0 {
+			t.Errorf("got %+v and %v, want the node without pods", got, err)
+		}
+	})
+}

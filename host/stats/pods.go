@@ -1,0 +1,174 @@
+package stats
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+	kubelettypes "k8s.io/kubelet/pkg/types"
+)
+
+const podInterface = "eth0" // what CNI calls a pod's way out
+
+// pods is what the runtime tells of the pods that run.
+func (c *Collector) pods(ctx context.Context) (func(*statsapi.Summary), error) {
+	told, err := c.config.Runtime.PodStats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	starts := c.starts()
+	pods := make([]statsapi.PodStats, 0, len(told))
+	for _, s := range told {
+		if id := s.GetAttributes(); id.GetLabels()[kubelettypes.KubernetesPodUIDLabel] != "" { // else no kubelet's
+			pods = append(pods, podOf(s, starts))
+		}
+	}
+	slices.SortFunc(pods, func(a, b statsapi.PodStats) int {
+		return cmp.Or(cmp.Compare(a.PodRef.Namespace, b.PodRef.Namespace), cmp.Compare(a.PodRef.Name, b.PodRef.Name),
+			cmp.Compare(a.PodRef.UID, b.PodRef.UID))
+	})
+	return func(s *statsapi.Summary) { s.Pods = pods }, nil
+}
+
+// starts is when what runs was started, by the runtime's ids.
+func (c *Collector) starts() map[string]time.Time {
+	views, _ := c.config.Views()
+	starts := make(map[string]time.Time, 2*len(views))
+	for _, v := range views {
+		if v.Got == nil {
+			continue
+		}
+		for _, s := range v.Got.Sandboxes {
+			starts[s.ID] = s.CreatedAt
+		}
+		for _, run := range v.Got.Containers {
+			starts[run.ID] = run.StartedAt
+		}
+	}
+	return starts
+}
+
+func podOf(s *runtimeapi.PodSandboxStats, starts map[string]time.Time) statsapi.PodStats {
+	id, linux := s.GetAttributes(), s.GetLinux()
+	pod := statsapi.PodStats{
+		PodRef: statsapi.PodReference{
+			Name:      id.GetLabels()[kubelettypes.KubernetesPodNameLabel],
+			Namespace: id.GetLabels()[kubelettypes.KubernetesPodNamespaceLabel],
+			UID:       id.GetLabels()[kubelettypes.KubernetesPodUIDLabel],
+		},
+		StartTime:  at(starts[id.GetId()]),
+		CPU:        cpuOf(linux.GetCpu()),
+		Memory:     memoryOf(linux.GetMemory()),
+		IO:         ioOf(linux.GetIo()),
+		Network:    networkOf(linux.GetNetwork()),
+		Containers: []statsapi.ContainerStats{},
+	}
+	if n := linux.GetProcess().GetProcessCount(); n != nil {
+		pod.ProcessStats = &statsapi.ProcessStats{ProcessCount: value(n)}
+	}
+	for _, told := range linux.GetContainers() {
+		pod.Containers = append(pod.Containers, containerOf(told, starts))
+	}
+	slices.SortFunc(pod.Containers, func(a, b statsapi.ContainerStats) int { return cmp.Compare(a.Name, b.Name) })
+	return pod
+}
+
+func containerOf(s *runtimeapi.ContainerStats, starts map[string]time.Time) statsapi.ContainerStats {
+	container := statsapi.ContainerStats{
+		Name:      s.GetAttributes().GetMetadata().GetName(),
+		StartTime: at(starts[s.GetAttributes().GetId()]),
+		CPU:       cpuOf(s.GetCpu()), Memory: memoryOf(s.GetMemory()), IO: ioOf(s.GetIo()),
+	}
+	if layer := s.GetWritableLayer(); layer != nil {
+		container.Rootfs = &statsapi.FsStats{
+			Time: stamp(layer.GetTimestamp()), UsedBytes: value(layer.GetUsedBytes()), InodesUsed: value(layer.GetInodesUsed()),
+		}
+	}
+	if swap := s.GetSwap(); swap != nil {
+		container.Swap = &statsapi.SwapStats{
+			Time: stamp(swap.GetTimestamp()), SwapUsageBytes: value(swap.GetSwapUsageBytes()),
+			SwapAvailableBytes: value(swap.GetSwapAvailableBytes()),
+		}
+	}
+	return container
+}
+
+func cpuOf(told *runtimeapi.CpuUsage) *statsapi.CPUStats {
+	if told == nil {
+		return nil
+	}
+	return &statsapi.CPUStats{
+		Time: stamp(told.GetTimestamp()), PSI: psiOf(told.GetPsi()),
+		UsageNanoCores: value(told.GetUsageNanoCores()), UsageCoreNanoSeconds: value(told.GetUsageCoreNanoSeconds()),
+	}
+}
+
+func memoryOf(told *runtimeapi.MemoryUsage) *statsapi.MemoryStats {
+	if told == nil {
+		return nil
+	}
+	memory := &statsapi.MemoryStats{
+		Time: stamp(told.GetTimestamp()), PSI: psiOf(told.GetPsi()),
+		UsageBytes: value(told.GetUsageBytes()), WorkingSetBytes: value(told.GetWorkingSetBytes()), RSSBytes: value(told.GetRssBytes()),
+		PageFaults: value(told.GetPageFaults()), MajorPageFaults: value(told.GetMajorPageFaults()),
+	}
+	// containerd says zero of a container without a limit; Kubernetes says nothing.
+	if told.GetAvailableBytes().GetValue() > 0 {
+		memory.AvailableBytes = value(told.GetAvailableBytes())
+	}
+	return memory
+}
+
+func ioOf(told *runtimeapi.IoUsage) *statsapi.IOStats {
+	if told == nil {
+		return nil
+	}
+	return &statsapi.IOStats{Time: stamp(told.GetTimestamp()), PSI: psiOf(told.GetPsi())}
+}
+
+func psiOf(told *runtimeapi.PsiStats) *statsapi.PSIStats {
+	if told == nil {
+		return nil
+	}
+	data := func(d *runtimeapi.PsiData) statsapi.PSIData {
+		return statsapi.PSIData{Total: d.GetTotal(), Avg10: d.GetAvg10(), Avg60: d.GetAvg60(), Avg300: d.GetAvg300()}
+	}
+	return &statsapi.PSIStats{Full: data(told.GetFull()), Some: data(told.GetSome())}
+}
+
+func networkOf(told *runtimeapi.NetworkUsage) *statsapi.NetworkStats {
+	way := told.GetDefaultInterface()
+	if way == nil {
+		return nil
+	}
+	network := &statsapi.NetworkStats{Time: stamp(told.GetTimestamp()), InterfaceStats: interfaceOf(way)}
+	network.Name = cmp.Or(network.Name, podInterface)
+	network.Interfaces = append(network.Interfaces, network.InterfaceStats)
+	for _, other := range told.GetInterfaces() {
+		network.Interfaces = append(network.Interfaces, interfaceOf(other))
+	}
+	return network
+}
+
+func interfaceOf(told *runtimeapi.NetworkInterfaceUsage) statsapi.InterfaceStats {
+	return statsapi.InterfaceStats{
+		Name: told.GetName(), RxBytes: value(told.GetRxBytes()), RxErrors: value(told.GetRxErrors()),
+		TxBytes: value(told.GetTxBytes()), TxErrors: value(told.GetTxErrors()),
+	}
+}
+
+// value keeps apart what is zero and what was not told.
+func value(told *runtimeapi.UInt64Value) *uint64 {
+	if told == nil {
+		return nil
+	}
+	return &told.Value
+}
+
+func stamp(nanos int64) metav1.Time { return at(time.Unix(0, nanos)) }
+
+func at(t time.Time) metav1.Time { return metav1.NewTime(t) }

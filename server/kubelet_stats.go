@@ -1,0 +1,79 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"nodal/server/metrics"
+)
+
+// Stats says what the node and its pods use. With an error the summary, if there is
+// one, lacks what the error names. It is shared: nobody may change it.
+type Stats interface {
+	Summary(context.Context) (*statsapi.Summary, error)
+}
+
+// summary asks for stats. Figures that are missing do not keep the others back.
+func (k *kubelet) summary(w http.ResponseWriter, r *http.Request) (found *statsapi.Summary, whole bool) {
+	found, err := k.stats.Summary(r.Context())
+	if found == nil {
+		writeText(w, http.StatusInternalServerError, err.Error())
+		return nil, false
+	}
+	if err != nil {
+		k.log.WarnContext(r.Context(), "some stats are missing", "err", err)
+	}
+	return found, err == nil
+}
+
+// statsSummary is /stats/summary.
+func (k *kubelet) statsSummary(w http.ResponseWriter, r *http.Request) {
+	found, _ := k.summary(w, r)
+	if found == nil {
+		return
+	}
+	if r.FormValue("only_cpu_and_memory") == "true" {
+		found = onlyCPUAndMemory(found)
+	}
+	body, err := json.Marshal(found)
+	if err != nil {
+		writeText(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	writeJSON(w, body)
+}
+
+// onlyCPUAndMemory leaves out what autoscalers do not read.
+func onlyCPUAndMemory(whole *statsapi.Summary) *statsapi.Summary {
+	few := &statsapi.Summary{
+		Node: statsapi.NodeStats{
+			NodeName: whole.Node.NodeName, StartTime: whole.Node.StartTime, CPU: whole.Node.CPU, Memory: whole.Node.Memory,
+		},
+		Pods: make([]statsapi.PodStats, 0, len(whole.Pods)),
+	}
+	for _, p := range whole.Pods {
+		pod := statsapi.PodStats{
+			PodRef: p.PodRef, StartTime: p.StartTime, CPU: p.CPU, Memory: p.Memory,
+			Containers: make([]statsapi.ContainerStats, 0, len(p.Containers)),
+		}
+		for _, c := range p.Containers {
+			pod.Containers = append(pod.Containers, statsapi.ContainerStats{Name: c.Name, StartTime: c.StartTime, CPU: c.CPU, Memory: c.Memory})
+		}
+		few.Pods = append(few.Pods, pod)
+	}
+	return few
+}
+
+// resourceMetrics is /metrics/resource.
+func (k *kubelet) resourceMetrics(w http.ResponseWriter, r *http.Request) {
+	found, whole := k.summary(w, r)
+	if found == nil {
+		return
+	}
+	w.Header().Set("Content-Type", metrics.ContentType)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(metrics.Resource(found, whole)) // who does not read it cannot be told
+}

@@ -1,0 +1,50 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+)
+
+// scriptedStats tells what a test wants.
+type scriptedStats struct {
+	summary *statsapi.Summary
+	err     error
+}
+
+func (s scriptedStats) Summary(context.Context) (*statsapi.Summary, error) { return s.summary, s.err }
+
+func TestStatsAreShown(t *testing.T) {
+	bytes := uint64(7)
+	summary := &statsapi.Summary{
+		Node: statsapi.NodeStats{NodeName: "node1", Memory: &statsapi.MemoryStats{WorkingSetBytes: &bytes}, Fs: &statsapi.FsStats{UsedBytes: &bytes}},
+		Pods: []statsapi.PodStats{{PodRef: statsapi.PodReference{Name: "web", Namespace: "default"}, Containers: []statsapi.ContainerStats{}}},
+	}
+	broken := errors.New("the runtime hangs")
+	for _, c := range []struct {
+		name         string
+		stats        scriptedStats
+		method, path string
+		code         int
+		has, hasNot  string
+	}{
+		{"all", scriptedStats{summary, nil}, "GET", "/stats/summary", 200, `"fs":{`, "nothing"},
+		{"all, by POST", scriptedStats{summary, nil}, "POST", "/stats/summary", 200, `"fs":{`, "nothing"},
+		{"processor and memory alone", scriptedStats{summary, nil}, "GET", "/stats/summary?only_cpu_and_memory=true", 200, `"workingSetBytes":7`, `"fs"`},
+		{"what is there when something is missing", scriptedStats{summary, broken}, "GET", "/stats/summary", 200, `"name":"web"`, "hangs"},
+		{"why there is nothing", scriptedStats{nil, broken}, "GET", "/stats/summary", 500, "the runtime hangs", "{"},
+		{"metrics", scriptedStats{summary, nil}, "GET", "/metrics/resource", 200, "resource_scrape_error 0", "scrape_error 1"},
+		{"metrics of which some are missing", scriptedStats{summary, broken}, "GET", "/metrics/resource", 200, "resource_scrape_error 1", "scrape_error 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := newNode(t, func(cfg *Config) { cfg.Stats = c.stats })
+			got := n.do(t, c.method, c.path, "")
+			if got.status != c.code || !strings.Contains(got.body, c.has) || strings.Contains(got.body, c.hasNot) {
+				t.Errorf("got %d %s", got.status, got.body)
+			}
+		})
+	}
+}

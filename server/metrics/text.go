@@ -1,0 +1,71 @@
+package metrics
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ContentType is what the text is served as.
+const ContentType = "text/plain; version=0.0.4; charset=utf-8"
+
+type kind string
+
+const (
+	counter kind = "counter"
+	gauge   kind = "gauge"
+)
+
+// family is a metric with all its samples.
+type family struct {
+	name, help string
+	kind       kind
+	labels     []string // of each sample, in order
+	lines      []byte
+}
+
+// add appends a sample. A zero time is none: the scraper takes its own.
+func (f *family) add(value float64, at time.Time, labels ...string) {
+	f.lines = append(f.lines, f.name...)
+	separator := byte('{')
+	for i, text := range labels {
+		f.lines = append(append(append(f.lines, separator), f.labels[i]...), '=', '"')
+		f.lines = append(append(f.lines, escapeLabel(text)...), '"')
+		separator = ','
+	}
+	if len(labels) > 0 {
+		f.lines = append(f.lines, '}')
+	}
+	f.lines = strconv.AppendFloat(append(f.lines, ' '), value, 'g', -1, 64)
+	if !at.IsZero() {
+		f.lines = strconv.AppendInt(append(f.lines, ' '), at.UnixMilli(), 10)
+	}
+	f.lines = append(f.lines, '\n')
+}
+
+// escapeLabel hides what ends a label's value early.
+func escapeLabel(text string) string {
+	if !strings.ContainsAny(text, "\\\n\"") {
+		return text
+	}
+	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(text)
+}
+
+// text is the families that have samples, by name.
+func text(families ...*family) []byte {
+	slices.SortFunc(families, func(a, b *family) int { return strings.Compare(a.name, b.name) })
+	size := 0
+	for _, f := range families {
+		size += len(f.lines) + len(f.help) + 2*len(f.name) + 32
+	}
+	out := make([]byte, 0, size)
+	for _, f := range families {
+		if len(f.lines) == 0 {
+			continue
+		}
+		out = append(out, "# HELP "+f.name+" "+f.help+"\n# TYPE "+f.name+" "+string(f.kind)+"\n"...)
+		out = append(out, f.lines...)
+	}
+	return out
+}
