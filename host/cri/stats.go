@@ -17,7 +17,7 @@ func (r *Runtime) PodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats, 
 	if err == nil {
 		return reply.GetStats(), nil
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || unimplemented(err) {
 		return nil, explain(err, "list what pods use")
 	}
 	return r.eachPodStats(ctx)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
@@ -44,7 +46,10 @@ type Collector struct {
 	taken time.Time
 	known *statsapi.Summary
 	err   error
+	past  history
 	next  chan struct{} // closed when the collection that is under way has ended; nil: none is
+
+	asked map[string]chan answer // what earlier collections asked for and did not get; only one at a time uses it
 }
 
 // New makes a collector that has nothing yet.
@@ -52,7 +57,7 @@ func New(config Config) *Collector {
 	if config.Proc == "" {
 		config.Proc = "/proc"
 	}
-	return &Collector{config: config}
+	return &Collector{config: config, past: history{}, asked: map[string]chan answer{}}
 }
 
 // Summary is what the node and its pods use, at most a second ago. It is shared:
@@ -80,51 +85,87 @@ func (c *Collector) Summary(ctx context.Context) (*statsapi.Summary, error) {
 	return c.known, c.err
 }
 
+// History is what the containers of a pod used in the last 15 minutes, as far as
+// somebody asked then.
+func (c *Collector) History(uid types.UID) map[string][]node.Usage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found := map[string][]node.Usage{}
+	for name, usages := range c.past[string(uid)] {
+		found[name] = slices.Clone(usages)
+	}
+	return found
+}
+
 func (c *Collector) renew(ctx context.Context, done chan struct{}) {
 	summary, err := c.collect(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	rates(c.known, summary)
 	c.known, c.err, c.taken, c.next = summary, err, time.Now(), nil
+	c.past.add(summary, c.taken)
 	close(done)
 }
 
-// part fills in what it alone writes of a summary.
+// part reads some figures. Fill writes them into a summary, where nobody else does.
 type part func(context.Context) (fill func(*statsapi.Summary), err error)
 
-// collect reads all parts side by side. A part that hangs, be it in the kernel, is
-// waited for no longer than patience: what it says later is lost.
+type answer struct {
+	fill func(*statsapi.Summary)
+	err  error
+}
+
+// collect reads all parts side by side, and waits no longer than patience for one
+// that hangs.
 func (c *Collector) collect(ctx context.Context) (*statsapi.Summary, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	parts := map[string]part{
+		"pods": c.pods, "images": c.imageDisk, "the node's disk": c.rootDisk, "processors": c.processors,
+		"memory": c.memory, "disks' pressure": c.disks, "the network": c.network, "processes": c.processes,
+	}
+	for name, read := range parts {
+		c.ask(ctx, name, read)
+	}
 	summary := &statsapi.Summary{
 		Node: statsapi.NodeStats{NodeName: c.config.NodeName, StartTime: at(c.config.Started)},
 		Pods: []statsapi.PodStats{},
 	}
-	type answer struct {
-		fill func(*statsapi.Summary)
-		err  error
-	}
-	parts := map[string]part{"pods": c.pods, "the node": c.machine, "the node's disk": c.rootDisk, "images": c.imageDisk}
-	answers := make(map[string]chan answer, len(parts))
-	for name, read := range parts {
-		answers[name] = make(chan answer, 1)
-		go func() {
-			fill, err := read(ctx)
-			answers[name] <- answer{fill, err}
-		}()
-	}
 	var errs []error
-	for name, reply := range answers {
-		got := answer{err: context.DeadlineExceeded}
-		select {
-		case got = <-reply:
-		case <-ctx.Done():
+	for name := range parts {
+		if fill, err := c.hear(ctx, name); err != nil {
+			errs = append(errs, fmt.Errorf("read stats of %s: %w", name, err))
+		} else {
+			fill(summary)
 		}
-		if got.err != nil {
-			errs = append(errs, fmt.Errorf("read stats of %s: %w", name, got.err))
-			continue
-		}
-		got.fill(summary)
 	}
 	return summary, errors.Join(errs...)
+}
+
+// ask has a part read, unless an earlier collection waits for it in vain: what hangs
+// in the kernel is not asked twice.
+func (c *Collector) ask(ctx context.Context, name string, read part) {
+	if reply, ok := c.asked[name]; ok {
+		select {
+		case <-reply: // too late for who asked, and too old
+		default:
+			return
+		}
+	}
+	reply := make(chan answer, 1)
+	c.asked[name] = reply
+	go func() {
+		fill, err := read(ctx)
+		reply <- answer{fill, err}
+	}()
+}
+
+func (c *Collector) hear(ctx context.Context, name string) (func(*statsapi.Summary), error) {
+	select {
+	case got := <-c.asked[name]:
+		delete(c.asked, name)
+		return got.fill, got.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"nodal/node"
 )
@@ -48,6 +49,8 @@ func collector(t *testing.T, s *scripted) *Collector {
 		"stat":    "cpu  100 0 50 1000 7 1 1 9 0 0\ncpu0 1 2 3\n",
 		"meminfo": "MemTotal: 1000 kB\nMemFree: 400 kB\nInactive(file): 100 kB\nAnonPages: 50 kB\nSwapTotal: 10 kB\nSwapFree: 4 kB\n",
 		"loadavg": "0.1 0.2 0.3 2/321 999\n", "sys/kernel/pid_max": "4000\n", "sys/kernel/threads-max": "3000\n",
+		"net/dev":      "Inter-| Receive\n face |bytes\n    lo: 1 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\n  eth0: 70 5 2 0 0 0 0 0 80 6 3 0 0 0 0 0\n",
+		"net/route":    "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\neth0\t00000000\t0102A8C0\t0003\t0\t0\t0\t00000000\n",
 		"pressure/cpu": "some avg10=1.50 avg60=0.00 avg300=0.00 total=42\n",
 	} {
 		if err := os.MkdirAll(dir+"/"+name[:max(strings.LastIndex(name, "/"), 0)], 0o755); err != nil {
@@ -76,6 +79,9 @@ func TestFiguresOfTheNodeAreTheKernels(t *testing.T) {
 	if *n.Rlimit.MaxPID != 3000 || *n.Rlimit.NumOfRunningProcesses != 321 || n.Fs == nil {
 		t.Errorf("processes: got %+v; disk: %+v", n.Rlimit, n.Fs)
 	}
+	if w := n.Network; len(w.Interfaces) != 1 || w.Name != "eth0" || *w.RxBytes != 70 || *w.RxErrors != 2 || *w.TxBytes != 80 || *w.TxErrors != 3 {
+		t.Errorf("network: got %+v", w)
+	}
 	if len(got.Pods) != 1 || got.Pods[0].PodRef.Name != "web" || *got.Pods[0].CPU.UsageCoreNanoSeconds != 7 {
 		t.Errorf("got pods %+v, want only web", got.Pods)
 	}
@@ -92,7 +98,7 @@ func TestReadersShareACollectionWhileItIsFresh(t *testing.T) {
 		if got := s.asked.Load(); got != 1 {
 			t.Errorf("five at once: got %d collections, want 1", got)
 		}
-		time.Sleep(2 * freshness)
+		<-time.After(2 * freshness)
 		_, _ = c.Summary(t.Context())
 		if got := s.asked.Load(); got != 2 {
 			t.Errorf("later: got %d collections, want 2", got)
@@ -106,6 +112,35 @@ func TestARuntimeThatHangsKeepsNoOtherFigureBack(t *testing.T) {
 		got, err := c.Summary(t.Context())
 		if err == nil || got.Node.Memory == nil || len(got.Pods) != 0 {
 			t.Errorf("got %+v and %v, want the node without pods", got, err)
+		}
+	})
+}
+
+func TestWhatHangsInTheKernelIsAskedOnce(t *testing.T) {
+	c := collector(t, &scripted{})
+	synctest.Test(t, func(t *testing.T) {
+		asked, over := 0, make(chan struct{})
+		stuck := func(context.Context) (func(*statsapi.Summary), error) {
+			asked++
+			<-over
+			return func(*statsapi.Summary) {}, nil
+		}
+		for range 3 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			c.ask(ctx, "a dead disk", stuck)
+			if _, err := c.hear(ctx, "a dead disk"); err == nil {
+				t.Error("it answers, want an error")
+			}
+			cancel()
+		}
+		if asked != 1 {
+			t.Errorf("it was asked %d times, want once", asked)
+		}
+		close(over)
+		synctest.Wait()
+		c.ask(t.Context(), "a dead disk", stuck)
+		if _, err := c.hear(t.Context(), "a dead disk"); err != nil || asked != 2 {
+			t.Errorf("once it is back: got %v after %d questions, want figures after 2", err, asked)
 		}
 	})
 }

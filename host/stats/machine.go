@@ -18,41 +18,13 @@ import (
 // that Go runs on.
 const tick = time.Second / 100
 
-// machine is what the kernel tells of the node as a whole.
-func (c *Collector) machine(context.Context) (func(*statsapi.Summary), error) {
-	cpu, err := c.nodeCPU()
-	if err != nil {
-		return nil, err
-	}
-	memory, swap, err := c.nodeMemory()
-	if err != nil {
-		return nil, err
-	}
-	if cpu.PSI, err = c.pressure("cpu"); err != nil {
-		return nil, err
-	}
-	if memory.PSI, err = c.pressure("memory"); err != nil {
-		return nil, err
-	}
-	io, err := c.pressure("io")
-	if err != nil {
-		return nil, err
-	}
-	limit, err := c.processes()
-	if err != nil {
-		return nil, err
-	}
-	return func(s *statsapi.Summary) {
-		s.Node.CPU, s.Node.Memory, s.Node.Swap, s.Node.Rlimit = cpu, memory, swap, limit
-		if io != nil {
-			s.Node.IO = &statsapi.IOStats{Time: cpu.Time, PSI: io}
-		}
-	}, nil
-}
-
-// nodeCPU is all time of all processors that was not idle.
-func (c *Collector) nodeCPU() (*statsapi.CPUStats, error) {
+// processors is all time of all processors that was not idle.
+func (c *Collector) processors(context.Context) (func(*statsapi.Summary), error) {
 	text, err := c.read("stat")
+	if err != nil {
+		return nil, err
+	}
+	psi, err := c.pressure("cpu")
 	if err != nil {
 		return nil, err
 	}
@@ -72,15 +44,20 @@ func (c *Collector) nodeCPU() (*statsapi.CPUStats, error) {
 		}
 	}
 	spent := busy * uint64(tick)
-	return &statsapi.CPUStats{Time: at(time.Now()), UsageCoreNanoSeconds: &spent}, nil
+	cpu := &statsapi.CPUStats{Time: at(time.Now()), UsageCoreNanoSeconds: &spent, PSI: psi}
+	return func(s *statsapi.Summary) { s.Node.CPU = cpu }, nil
 }
 
-// nodeMemory counts as upstream does: the working set is what is used but for the
+// memory counts as Kubernetes does: the working set is what is used but for the
 // files that nobody has touched for a while.
-func (c *Collector) nodeMemory() (*statsapi.MemoryStats, *statsapi.SwapStats, error) {
+func (c *Collector) memory(context.Context) (func(*statsapi.Summary), error) {
 	text, err := c.read("meminfo")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	psi, err := c.pressure("memory")
+	if err != nil {
+		return nil, err
 	}
 	has := map[string]uint64{}
 	for line := range strings.Lines(text) {
@@ -92,17 +69,28 @@ func (c *Collector) nodeMemory() (*statsapi.MemoryStats, *statsapi.SwapStats, er
 	}
 	total := has["MemTotal"]
 	if total == 0 {
-		return nil, nil, errors.New("read the machine's memory: the kernel does not say how much there is")
+		return nil, errors.New("read the machine's memory: the kernel does not say how much there is")
 	}
 	usage, anonymous := total-has["MemFree"], has["AnonPages"]
 	working := usage - min(usage, has["Inactive(file)"])
 	available := total - working
 	now := at(time.Now())
 	memory := &statsapi.MemoryStats{
-		Time: now, UsageBytes: &usage, WorkingSetBytes: &working, AvailableBytes: &available, RSSBytes: &anonymous,
+		Time: now, UsageBytes: &usage, WorkingSetBytes: &working, AvailableBytes: &available, RSSBytes: &anonymous, PSI: psi,
 	}
 	free, used := has["SwapFree"], has["SwapTotal"]-has["SwapFree"]
-	return memory, &statsapi.SwapStats{Time: now, SwapAvailableBytes: &free, SwapUsageBytes: &used}, nil
+	swap := &statsapi.SwapStats{Time: now, SwapAvailableBytes: &free, SwapUsageBytes: &used}
+	return func(s *statsapi.Summary) { s.Node.Memory, s.Node.Swap = memory, swap }, nil
+}
+
+// disks is how long tasks have waited for disks.
+func (c *Collector) disks(context.Context) (func(*statsapi.Summary), error) {
+	psi, err := c.pressure("io")
+	if psi == nil {
+		return func(*statsapi.Summary) {}, err
+	}
+	io := &statsapi.IOStats{Time: at(time.Now()), PSI: psi}
+	return func(s *statsapi.Summary) { s.Node.IO = io }, nil
 }
 
 // pressure is how long tasks have waited for something; nil where the kernel does
@@ -132,7 +120,7 @@ func (c *Collector) pressure(of string) (*statsapi.PSIStats, error) {
 }
 
 // processes is how many tasks there are, and may be.
-func (c *Collector) processes() (*statsapi.RlimitStats, error) {
+func (c *Collector) processes(context.Context) (func(*statsapi.Summary), error) {
 	text, err := c.read("loadavg")
 	if err != nil {
 		return nil, err
@@ -156,7 +144,7 @@ func (c *Collector) processes() (*statsapi.RlimitStats, error) {
 			limit.MaxPID = &most
 		}
 	}
-	return limit, nil
+	return func(s *statsapi.Summary) { s.Node.Rlimit = limit }, nil
 }
 
 func (c *Collector) read(name string) (string, error) {

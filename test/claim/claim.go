@@ -32,7 +32,7 @@ func (r Row) String() string { return r.Area + ": " + r.Behaviour }
 func Areas() []string {
 	return []string{
 		"Ways in", "Pod lifecycle", "Containers", "Probes", "Identity and environment", "Security", "Resources",
-		"ConfigMaps and Secrets", "Volumes", "Images", "Logs", "Exec", "Status and events", "Deletion",
+		"ConfigMaps and Secrets", "Volumes", "Images", "Logs", "Exec", "Status and events", "Stats and metrics", "Deletion",
 		"Admission", "Restarts and faults", "In a cluster", "Access",
 	}
 }
