@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"k8s.io/apimachinery/pkg/types"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
+	"nodal/node"
 	"nodal/server/metrics"
 )
 
@@ -14,6 +16,9 @@ import (
 // one, lacks what the error names. It is shared: nobody may change it.
 type Stats interface {
 	Summary(context.Context) (*statsapi.Summary, error)
+	// History is what the containers of a pod have used, oldest first, as far as
+	// somebody asked.
+	History(types.UID) map[string][]node.Usage
 }
 
 // summary asks for stats. Figures that are missing do not keep the others back.

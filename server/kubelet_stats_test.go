@@ -6,16 +6,22 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"nodal/node"
 )
 
 // scriptedStats tells what a test wants.
 type scriptedStats struct {
 	summary *statsapi.Summary
 	err     error
+	past    map[string][]node.Usage
 }
 
 func (s scriptedStats) Summary(context.Context) (*statsapi.Summary, error) { return s.summary, s.err }
+
+func (s scriptedStats) History(types.UID) map[string][]node.Usage { return s.past }
 
 func TestStatsAreShown(t *testing.T) {
 	bytes := uint64(7)
@@ -31,13 +37,13 @@ func TestStatsAreShown(t *testing.T) {
 		code         int
 		has, hasNot  string
 	}{
-		{"all", scriptedStats{summary, nil}, "GET", "/stats/summary", 200, `"fs":{`, "nothing"},
-		{"all, by POST", scriptedStats{summary, nil}, "POST", "/stats/summary", 200, `"fs":{`, "nothing"},
-		{"processor and memory alone", scriptedStats{summary, nil}, "GET", "/stats/summary?only_cpu_and_memory=true", 200, `"workingSetBytes":7`, `"fs"`},
-		{"what is there when something is missing", scriptedStats{summary, broken}, "GET", "/stats/summary", 200, `"name":"web"`, "hangs"},
-		{"why there is nothing", scriptedStats{nil, broken}, "GET", "/stats/summary", 500, "the runtime hangs", "{"},
-		{"metrics", scriptedStats{summary, nil}, "GET", "/metrics/resource", 200, "resource_scrape_error 0", "scrape_error 1"},
-		{"metrics of which some are missing", scriptedStats{summary, broken}, "GET", "/metrics/resource", 200, "resource_scrape_error 1", "scrape_error 0"},
+		{"all", scriptedStats{summary: summary}, "GET", "/stats/summary", 200, `"fs":{`, "nothing"},
+		{"all, by POST", scriptedStats{summary: summary}, "POST", "/stats/summary", 200, `"fs":{`, "nothing"},
+		{"processor and memory alone", scriptedStats{summary: summary}, "GET", "/stats/summary?only_cpu_and_memory=true", 200, `"workingSetBytes":7`, `"fs"`},
+		{"what is there when something is missing", scriptedStats{summary: summary, err: broken}, "GET", "/stats/summary", 200, `"name":"web"`, "hangs"},
+		{"why there is nothing", scriptedStats{err: broken}, "GET", "/stats/summary", 500, "the runtime hangs", "{"},
+		{"metrics", scriptedStats{summary: summary}, "GET", "/metrics/resource", 200, "resource_scrape_error 0", "scrape_error 1"},
+		{"metrics of which some are missing", scriptedStats{summary: summary, err: broken}, "GET", "/metrics/resource", 200, "resource_scrape_error 1", "scrape_error 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := newNode(t, func(cfg *Config) { cfg.Stats = c.stats })

@@ -21,6 +21,7 @@ type rest struct {
 	unary       http.Handler
 	watchPods   http.Handler
 	watchEvents http.Handler
+	watchStats  http.Handler
 	logs        http.Handler
 
 	importImages http.Handler
@@ -49,6 +50,7 @@ func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
 		nodev1.RegisterExecServiceHandlerClient(ctx, mux, nodev1.NewExecServiceClient(conn)),
 		nodev1.RegisterEventsServiceHandlerClient(ctx, mux, nodev1.NewEventsServiceClient(conn)),
 		nodev1.RegisterImagesServiceHandlerClient(ctx, mux, nodev1.NewImagesServiceClient(conn)),
+		nodev1.RegisterStatsServiceHandlerClient(ctx, mux, nodev1.NewStatsServiceClient(conn)),
 		nodev1.RegisterNodeServiceHandlerClient(ctx, mux, nodev1.NewNodeServiceClient(conn)),
 	)
 	if err != nil {
@@ -58,6 +60,7 @@ func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
 		unary:       readBody(limits, mux),
 		watchPods:   stream{open: openPodWatch(nodev1.NewPodsServiceClient(conn))},
 		watchEvents: stream{open: openEventWatch(nodev1.NewEventsServiceClient(conn))},
+		watchStats:  stream{open: openStatsWatch(nodev1.NewStatsServiceClient(conn))},
 		logs:        stream{open: openLogs(nodev1.NewLogsServiceClient(conn)), plain: true},
 
 		importImages: importBody{client: nodev1.NewImagesServiceClient(conn)},

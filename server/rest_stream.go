@@ -156,6 +156,16 @@ func openEventWatch(client nodev1.EventsServiceClient) func(context.Context, *ht
 	}
 }
 
+func openStatsWatch(client nodev1.StatsServiceClient) func(context.Context, *http.Request) (recv, error) {
+	return func(ctx context.Context, r *http.Request) (recv, error) {
+		request := &nodev1.WatchStatsRequest{}
+		if err := fillFrom(r, request); err != nil {
+			return nil, err
+		}
+		return receiver(client.WatchStats(ctx, request))
+	}
+}
+
 func openLogs(client nodev1.LogsServiceClient) func(context.Context, *http.Request) (recv, error) {
 	return func(ctx context.Context, r *http.Request) (recv, error) {
 		request := &nodev1.ReadLogsRequest{}

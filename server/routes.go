@@ -89,6 +89,7 @@ func routes(r *rest, k *kubelet) []route {
 		{"PUT", podPath, auth.Write, listenFull, r.unary},
 		{"GET", podPath + "/containers/{container}/logs", auth.Read, listenFull, r.logs},
 		{"POST", podPath + "/containers/{container}:run", auth.Exec, listenFull, r.unary},
+		{"GET", podPath + "/stats", auth.Read, listenReads, r.unary},
 		{"GET", podPath + "/timeline", auth.Read, listenReads, r.unary},
 		{"POST", podPath + ":restart", auth.Write, listenFull, r.unary},
 		{"POST", podPath + ":setCondition", auth.Write, listenFull, r.unary},
@@ -106,6 +107,8 @@ func routes(r *rest, k *kubelet) []route {
 		{"GET", "/v1/pods", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/pods:watch", auth.Read, listenFull, r.watchPods},
 		{"GET", "/v1/secrets", auth.Read, listenFull, r.unary},
+		{"GET", "/v1/stats", auth.Read, listenReads, r.unary},
+		{"GET", "/v1/stats:watch", auth.Read, listenFull, r.watchStats},
 	}
 }
 

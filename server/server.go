@@ -165,6 +165,7 @@ type services struct {
 	secrets   *secretService
 	volumes   *volumeService
 	claims    *claimService
+	stats     *statsService
 	node      *nodeService
 }
 
@@ -184,6 +185,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		secrets:   &secretService{objects: of(node.Secret)},
 		volumes:   &volumeService{objects: of(node.PersistentVolume)},
 		claims:    &claimService{objects: of(node.PersistentVolumeClaim)},
+		stats:     &statsService{store: cfg.Store, stats: cfg.Stats, stopped: stopped},
 		node: &nodeService{
 			store: cfg.Store, sources: cfg.Sources, site: cfg.Site, facts: cfg.Facts,
 			runtime: runtimeStatus{ask: cfg.Runtime.Status, now: cfg.Now},
@@ -198,6 +200,7 @@ func (s services) register(r grpc.ServiceRegistrar) {
 	nodev1.RegisterExecServiceServer(r, s.exec)
 	nodev1.RegisterEventsServiceServer(r, s.events)
 	nodev1.RegisterImagesServiceServer(r, s.images)
+	nodev1.RegisterStatsServiceServer(r, s.stats)
 	nodev1.RegisterNodeServiceServer(r, s.node)
 	nodev1.RegisterConfigMapsServiceServer(r, s.configs)
 	nodev1.RegisterSecretsServiceServer(r, s.secrets)

@@ -47,5 +47,8 @@ func verbs() map[string]auth.Verb {
 		nodev1.SecretsService_GetSecret_FullMethodName:                                  auth.Read,
 		nodev1.SecretsService_ListSecrets_FullMethodName:                                auth.Read,
 		nodev1.SecretsService_PutSecret_FullMethodName:                                  auth.Write,
+		nodev1.StatsService_GetStats_FullMethodName:                                     auth.Read,
+		nodev1.StatsService_GetStatsHistory_FullMethodName:                              auth.Read,
+		nodev1.StatsService_WatchStats_FullMethodName:                                   auth.Read,
 	}
 }
