@@ -1,3 +1,7 @@
+//go:build !race
+
+// Under the race detector this would take minutes and show nothing more.
+
 package sim
 
 import "testing"

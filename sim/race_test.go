@@ -4,4 +4,4 @@ package sim
 
 // A run has one goroutine; the race detector only has to see that runs share
 // nothing.
-const defaultSeeds = 1_000
+const defaultSeeds = 100

@@ -3,6 +3,7 @@ package rig
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -215,9 +216,11 @@ func buildImage(files []file, entry, args []string) (v1.Image, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
+	// Compressed once: every rig pushes it, and under the race detector that takes
+	// longer than all else that a rig does.
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(layerTar.Bytes())), nil
-	})
+	}, tarball.WithCompressedCaching, tarball.WithCompressionLevel(gzip.BestSpeed))
 	if err != nil {
 		return nil, err
 	}
