@@ -126,6 +126,8 @@ type (
 		Container string
 		Health    Health
 	}
+	// SetTermination journals that the pod has to end, before any of it does.
+	SetTermination struct{ Termination Termination }
 	// SetResult journals a pod's final status.
 	SetResult struct{ Status *corev1.PodStatus }
 	// Release forgets a pod whose teardown is complete; Next takes over.
@@ -149,6 +151,7 @@ func (a RemoveContainer) Target() string  { return "remove/" + a.ID }
 func (RemoveLogs) Target() string         { return "logs" }
 func (a SetTally) Target() string         { return ContainerTarget(a.Container) }
 func (a SetHealth) Target() string        { return "health/" + a.Container }
+func (SetTermination) Target() string     { return targetPod }
 func (SetResult) Target() string          { return targetPod }
 func (Release) Target() string            { return targetPod }
 
@@ -193,9 +196,10 @@ func (RemoveLogs) String() string        { return "remove logs" }
 func (a SetTally) String() string {
 	return fmt.Sprintf("tally %s restarts=%d streak=%d", a.Container, a.Tally.Restarts, a.Tally.Streak)
 }
-func (a SetHealth) String() string { return fmt.Sprintf("note %s is %s", a.Container, a.Health) }
-func (a SetResult) String() string { return "settle " + string(a.Status.Phase) }
-func (Release) String() string     { return "release" }
+func (a SetHealth) String() string      { return fmt.Sprintf("note %s is %s", a.Container, a.Health) }
+func (a SetTermination) String() string { return "terminate: " + a.Termination.Reason }
+func (a SetResult) String() string      { return "settle " + string(a.Status.Phase) }
+func (Release) String() string          { return "release" }
 
 // Waits says whether an action may take long by its nature: a pull, a stop within
 // a grace period, or a volume with a million files. What else the pod needs goes

@@ -77,7 +77,21 @@ type Slot struct {
 	Tallies map[string]Tally  // by container: what a restart must not forget
 	Health  map[string]Health // by container: what the next start of the agent must not forget
 	Result  *corev1.PodStatus
+	// Termination is set once the pod has to end though its containers would go on.
+	Termination *Termination `json:",omitempty"`
 }
+
+// Termination says why a pod that nobody deletes has to end. It fails, whatever
+// its containers make of it, and does not come back.
+type Termination struct {
+	Requested time.Time
+	Reason    string // Kubernetes' word: DeadlineExceeded, ...
+	Message   string
+}
+
+// Closed says whether the pod has ended or is made to: what it would have to run
+// for it takes no more.
+func (s *Slot) Closed() bool { return s.Result != nil || s.Termination != nil }
 
 // NewSlot gives a key to a pod. One that the node refused has failed already.
 func NewSlot(pod *Pod) *Slot {

@@ -83,6 +83,8 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 		return node.Result{}, a.setTally(key, pod.UID(), action)
 	case node.SetHealth:
 		return node.Result{}, a.setHealth(key, pod.UID(), action)
+	case node.SetTermination:
+		return node.Result{}, a.setTermination(key, pod.UID(), action)
 	case node.SetResult:
 		return node.Result{}, a.setResult(key, pod.UID(), action)
 	case node.Release:
@@ -149,6 +151,17 @@ func (a Act) setHealth(key node.Key, uid types.UID, action node.SetHealth) error
 			slot.Health = map[string]node.Health{}
 		}
 		slot.Health[action.Container] = action.Health
+		tx.Put(key, slot)
+	})
+}
+
+func (a Act) setTermination(key node.Key, uid types.UID, action node.SetTermination) error {
+	return a.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
+		if slot.Closed() {
+			return // the first reason stands
+		}
+		slot.Termination = &action.Termination
+		tx.Reserved()
 		tx.Put(key, slot)
 	})
 }

@@ -48,6 +48,8 @@ func report(o Outcome) (node.Event, bool) {
 		return reportExit(a, o.Result.Container)
 	case node.SetTally:
 		return node.Event{Reason: "Restarting", Container: a.Container, Message: fmt.Sprintf("restart %d of container %s", a.Tally.Restarts, a.Container)}, true
+	case node.SetTermination:
+		return node.Event{Reason: a.Termination.Reason, Message: a.Termination.Message}, true
 	case node.SetResult:
 		return node.Event{Reason: string(a.Status.Phase), Message: "all containers have ended"}, true
 	case node.RemoveSandbox:

@@ -35,6 +35,8 @@ func TestReport(t *testing.T) {
 		{"a container's last words", Outcome{Action: inspect, Result: ended(1, "Error", "no config")},
 			"warning Exited: container app, attempt 2, ended with exit code 1: no config"},
 		{"a restart", Outcome{Action: node.SetTally{Container: "app", Tally: node.Tally{Restarts: 3}}}, "Restarting: restart 3 of container app"},
+		{"the deadline of a pod", Outcome{Action: node.SetTermination{Termination: node.Termination{Reason: "DeadlineExceeded", Message: "for too long"}}},
+			"DeadlineExceeded: for too long"},
 		{"the end of a pod", Outcome{Action: node.SetResult{Status: &corev1.PodStatus{Phase: corev1.PodSucceeded}}}, "Succeeded: all containers have ended"},
 		{"a stop was announced", Outcome{Action: node.StopContainer{Container: "app"}}, ""},
 		{"a failure has Kubernetes' word", Outcome{Action: node.CreateContainer{Container: "app"}, Err: failed("CreateContainerError")},

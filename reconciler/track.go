@@ -52,13 +52,15 @@ func (t *Track) Intend(slot *node.Slot) (obsolete func(node.Action) bool) {
 	old := t.slot
 	t.slot = slot
 	switch {
-	case old.Pod == slot.Pod:
+	case old.Pod == slot.Pod && old.Termination == slot.Termination:
 		return nil
 	case old.Pod.Deletion != slot.Pod.Deletion:
 		t.forget(old.Pod.UID() != slot.Pod.UID() || old.Pod.Deletion != nil && slot.Pod.Deletion == nil)
 		return func(node.Action) bool { return true }
 	case old.Pod.Object != slot.Pod.Object:
 		t.forget(false)
+		return node.Waits
+	case old.Termination != slot.Termination:
 		return node.Waits
 	}
 	return nil

@@ -183,19 +183,20 @@ func TestNewIntentMakesCallsObsolete(t *testing.T) {
 	pull, create := node.EnsureImage{Container: "app"}, node.CreateContainer{Container: "app"}
 	for _, c := range []struct {
 		name         string
-		change       func(*node.Pod)
+		change       func(*node.Slot)
 		pull, create bool
 	}{
-		{"a deletion ends all", func(p *node.Pod) { p.Deletion = &node.Deletion{} }, true, true},
-		{"another spec ends what waits", func(p *node.Pod) { p.Object = p.Object.DeepCopy() }, true, false},
-		{"a restart ends nothing", func(p *node.Pod) { p.Restarts = []node.Restart{{Container: "app"}} }, false, false},
+		{"a deletion ends all", func(s *node.Slot) { s.Pod.Deletion = &node.Deletion{} }, true, true},
+		{"another spec ends what waits", func(s *node.Slot) { s.Pod.Object = s.Pod.Object.DeepCopy() }, true, false},
+		{"a termination ends what waits", func(s *node.Slot) { s.Termination = &node.Termination{} }, true, false},
+		{"a restart ends nothing", func(s *node.Slot) { s.Pod.Restarts = []node.Restart{{Container: "app"}} }, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			track := trackOf(&node.Observed{})
 			next := *track.Slot()
 			changed := *next.Pod
-			c.change(&changed)
 			next.Pod = &changed
+			c.change(&next)
 			obsolete := track.Intend(&next)
 			ends := func(a node.Action) bool { return obsolete != nil && obsolete(a) }
 			if ends(pull) != c.pull || ends(create) != c.create {

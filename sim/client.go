@@ -213,8 +213,17 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 	if c.pick(2) == 0 {
 		c.sizing(pod)
 	}
+	if c.pick(6) == 0 {
+		c.limiting(pod)
+	}
 	manifest.Default(pod)
 	return pod
+}
+
+// limiting says for how long a pod may run.
+func (c *clients) limiting(pod *corev1.Pod) {
+	seconds := int64(10 + c.pick(120))
+	pod.Spec.ActiveDeadlineSeconds = &seconds
 }
 
 // initContainers are up to three: sidecars, and containers that prepare something.
@@ -248,7 +257,9 @@ func (c *clients) image() string {
 func (c *clients) change(old *corev1.Pod) *corev1.Pod {
 	pod := old.DeepCopy()
 	spec := &pod.Spec.Containers[c.pick(len(pod.Spec.Containers))]
-	switch c.pick(8) {
+	switch c.pick(9) {
+	case 8:
+		c.limiting(pod)
 	case 6, 7:
 		if len(spec.Resources.Requests) > 0 {
 			c.amount(spec)

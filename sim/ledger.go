@@ -35,7 +35,9 @@ type life struct {
 	restarts map[string]uint32
 	counts   map[string]int32 // restarts seen, by container
 	result   corev1.PodPhase
-	ended    time.Time // when the latest run did that is no sidecar's
+	ended    time.Time     // when the latest run did that is no sidecar's
+	active   time.Duration // the shortest that it was ever allowed to run; 0: for ever
+	expired  time.Time     // when its agent found that over
 }
 
 func newLedger() *ledger {
@@ -81,6 +83,9 @@ func (l *ledger) take(pod *node.Pod) *life {
 	}
 	known.object, known.refused = pod.Object, pod.Refused != nil
 	known.grace = min(known.grace, node.GracePeriod(pod.Object))
+	if d := activeFor(pod.Object); d > 0 && (known.active == 0 || d < known.active) {
+		known.active = d
+	}
 	for _, r := range pod.Restarts {
 		known.restarts[r.Container] = r.Attempt
 	}
@@ -88,6 +93,20 @@ func (l *ledger) take(pod *node.Pod) *life {
 		l.condemn(known.id, pod.Deletion.Deadline())
 	}
 	return known
+}
+
+// activeFor is how long a pod may run; 0 is for ever.
+func activeFor(object *corev1.Pod) time.Duration {
+	if s := object.Spec.ActiveDeadlineSeconds; s != nil {
+		return time.Duration(*s) * time.Second
+	}
+	return 0
+}
+
+// late says whether a pod should have been made to end by now.
+func (l *life) late(now time.Time) bool {
+	d := activeFor(l.object)
+	return d > 0 && now.After(time.Unix(0, l.id.accepted).Add(d))
 }
 
 // condemn sets by when a pod has to be gone, and with it the same pod as it

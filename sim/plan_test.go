@@ -79,7 +79,7 @@ func newEditing(t *testing.T, seed uint64) *editing {
 	s.boot(NoBug)
 	s.calm()
 	e := &editing{simulation: s, t: t, seed: seed, pod: s.clients.newPod(edited)}
-	e.pod.Spec.RestartPolicy = corev1.RestartPolicyAlways
+	e.pod.Spec.RestartPolicy, e.pod.Spec.ActiveDeadlineSeconds = corev1.RestartPolicyAlways, nil
 	for c := range specs(e.pod) {
 		e.image(c)
 	}

@@ -87,6 +87,8 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 		return fmt.Errorf("its successor has not taken over")
 	case slot.Result != nil:
 		return s.finished(l)
+	case l.late(s.clock()):
+		return fmt.Errorf("its deadline has passed")
 	}
 	box, err := s.onlySandbox(l, key)
 	if err != nil {
@@ -122,7 +124,7 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 
 // finished is the promise of a pod that has its result: nothing runs.
 func (s *simulation) finished(l *life) error {
-	if endless(&l.object.Spec) && !l.refused {
+	if endless(&l.object.Spec) && !l.refused && l.expired.IsZero() {
 		return fmt.Errorf("it has a result though a container is always restarted")
 	}
 	for _, c := range s.containers {
@@ -219,6 +221,9 @@ func (s *simulation) restless() bool {
 	for _, l := range s.witness.wanted {
 		if l.result != "" {
 			continue
+		}
+		if l.object.Spec.ActiveDeadlineSeconds != nil {
+			return true
 		}
 		for c := range specs(l.object) {
 			if !scriptOf(c.Image).endless() {

@@ -66,6 +66,9 @@ func (wi *witness) killed(w *world, c *container) {
 		if w.over(l) && !l.ended.Add(grace).After(w.clock()) {
 			return
 		}
+		if !l.expired.IsZero() && !l.expired.Add(grace).After(w.clock()) {
+			return
+		}
 		// The pod may have been given something to do again since.
 		if !c.over.IsZero() && !c.over.Add(grace).After(w.clock()) {
 			return
@@ -157,7 +160,7 @@ func (wi *witness) mustRun(w *world, c *container) error {
 		return nil
 	case own != nil && (own.replaced || own.deadline != nil):
 		return nil
-	case !c.sandbox.ready || wanted.result != "" || c.sick || w.over(wanted):
+	case !c.sandbox.ready || wanted.result != "" || c.sick || !wanted.expired.IsZero() || w.over(wanted):
 		return nil
 	}
 	if asked, ok := wanted.restarts[c.name]; ok && c.attempt <= asked {
@@ -185,6 +188,7 @@ func (wi *witness) reads(w *world, view node.View) {
 	for _, r := range view.Slot.Pod.Restarts { // a resize may ask for some, long after a client did
 		l.restarts[r.Container] = r.Attempt
 	}
+	wi.expires(w, l, view.Slot)
 	for name, tally := range view.Slot.Tallies {
 		if tally.Restarts < l.counts[name] {
 			wi.failf("the restarts of %s in %s went back from %d to %d", name, view.Key, l.counts[name], tally.Restarts)

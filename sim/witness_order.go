@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
@@ -46,7 +48,7 @@ func (wi *witness) beginsInOrder(c *container) {
 func (wi *witness) endsInOrder(w *world, c *call, victim *container) {
 	stop, ok := c.action.(node.StopContainer)
 	l := wi.lives[victim.life]
-	orderless := c.pod.Deletion == nil || c.pod.Source == node.SourceRuntime || stop.Grace == 0
+	orderless := c.pod.Deletion == nil && (l == nil || l.expired.IsZero()) || c.pod.Source == node.SourceRuntime || stop.Grace == 0
 	if !ok || l == nil || c.abandoned() || wi.jumps || orderless {
 		return
 	}
@@ -73,6 +75,23 @@ func (wi *witness) restsAlone(w *world, l *life) {
 		if c.life == l.id && c.running() && !c.late {
 			wi.failf("pod %s has finished and %s runs", l.key, c)
 		}
+	}
+}
+
+// expires checks: a pod is made to end when it was active for as long as it may,
+// not before, and then it has failed.
+func (wi *witness) expires(w *world, l *life, slot *node.Slot) {
+	t := slot.Termination
+	if t == nil {
+		return
+	}
+	due := time.Unix(0, l.id.accepted).Add(l.active)
+	if l.expired.IsZero() && !wi.jumps && (l.active == 0 || t.Requested.Before(due)) {
+		wi.failf("pod %s is made to end at %s, it may run until %s", l.key, t.Requested, due)
+	}
+	l.expired = t.Requested
+	if r := slot.Result; r != nil && (r.Phase != corev1.PodFailed || r.Reason != t.Reason) {
+		wi.failf("pod %s was made to end, %s, and is %s %s", l.key, t.Reason, r.Phase, r.Reason)
 	}
 }
 

@@ -51,7 +51,7 @@ func podRules() []rule {
 		honoured("spec.readinessGates", "a client sets the conditions by SetPodCondition"),
 		refuses("spec.os.name", "only linux runs here").unless(corev1.Linux),
 
-		refuses("spec.activeDeadlineSeconds", "the pod would run on past its deadline"),
+		honoured("spec.activeDeadlineSeconds", "counted from the pod's start time; it may change while the pod runs"),
 		refuses("spec.ephemeralContainers", "they would not be started"),
 		refuses("spec.hostUsers", "the pod would run in the host's user namespace").unless(true),
 		honoured("spec.overhead", "set aside for the pod, and part of its limits"),

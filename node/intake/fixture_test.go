@@ -143,6 +143,11 @@ func (b *bench) settle() {
 	b.put(func(slot *node.Slot) { slot.Result = &corev1.PodStatus{Phase: corev1.PodSucceeded} })
 }
 
+// doom has the pod end before its containers do.
+func (b *bench) doom() {
+	b.put(func(slot *node.Slot) { slot.Termination = &node.Termination{Reason: "DeadlineExceeded"} })
+}
+
 func (b *bench) put(change func(*node.Slot)) {
 	b.t.Helper()
 	if _, err := b.in.Store.Transact(func(tx *node.Tx) error {

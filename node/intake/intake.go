@@ -179,8 +179,8 @@ func (in Intake) succeed(tx *node.Tx, slot *node.Slot, d Delivery, outcome *Outc
 	outcome.UID, outcome.Changes = current.UID(), diff.Fields
 	replace := diff.Kind == manifest.Replace ||
 		d.Pod.UID != "" && d.Pod.UID != current.UID() ||
-		slot.Next == nil && slot.Result != nil && len(diff.Images) > 0 ||
-		diff.Resized && (slot.Next != nil || slot.Result != nil) || // nothing runs that could take it
+		slot.Next == nil && slot.Closed() && len(diff.Images) > 0 ||
+		diff.Resized && (slot.Next != nil || slot.Closed()) || // nothing runs that could take it
 		current.Refused != nil && in.Source == node.SourceAPI // somebody asks again
 	switch {
 	case replace && slot.Next != nil:

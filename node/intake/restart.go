@@ -25,6 +25,8 @@ func (in Intake) Restart(key node.Key, container string) error {
 			return fmt.Errorf("restart pod %s: it is being deleted: %w", key, node.ErrConflict)
 		case slot.Result != nil:
 			return fmt.Errorf("restart pod %s: it has finished (%s): %w", key, slot.Result.Phase, node.ErrConflict)
+		case slot.Termination != nil:
+			return fmt.Errorf("restart pod %s: it is ending (%s): %w", key, slot.Termination.Reason, node.ErrConflict)
 		}
 		restarts, err := restarts(slot.Pod, view.Got, container)
 		if err != nil {

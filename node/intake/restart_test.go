@@ -38,6 +38,7 @@ func TestRestart(t *testing.T) {
 		{"an unknown container is not found", func(*bench) {}, "nobody", "not found", nil},
 		{"a pod that ends is not restarted", func(b *bench) { b.delete("", -1) }, "", "conflict", nil},
 		{"a pod that has finished is not restarted", func(b *bench) { b.settle() }, "", "conflict", nil},
+		{"a pod that is made to end is not restarted", func(b *bench) { b.doom() }, "", "conflict", nil},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

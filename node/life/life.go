@@ -118,11 +118,11 @@ func (l *Life) Failed() bool {
 	return false
 }
 
-// Over says whether the pod has done all that it will ever do: an init container
-// has failed for good, or every application container has ended for good. What
-// sidecars do does not count.
+// Over says whether the pod has done all that it will ever do: it is made to end,
+// an init container has failed for good, or every application container has ended
+// for good. What sidecars do does not count.
 func (l *Life) Over() bool {
-	if l.Failed() {
+	if l.slot.Termination != nil || l.Failed() {
 		return true
 	}
 	for i := range l.spec.Containers {

@@ -92,6 +92,12 @@ func (d *deriver) addresses(s *corev1.PodStatus) {
 
 // explain puts the most telling reason in front for pods that are not well.
 func (d *deriver) explain(s *corev1.PodStatus) {
+	if t := d.slot.Termination; t != nil {
+		if s.Phase == corev1.PodFailed { // until then something of it runs
+			s.Reason, s.Message = t.Reason, t.Message
+		}
+		return
+	}
 	for _, target := range []string{node.CgroupTarget(), node.SandboxTarget()} {
 		if fault, ok := d.got.Faults[target]; ok {
 			s.Reason, s.Message = fault.Reason, fault.Message
@@ -107,7 +113,7 @@ func (d *deriver) explain(s *corev1.PodStatus) {
 // or have stopped, and whether they will be started again. A sidecar that runs
 // keeps its pod running; one that has stopped does not count.
 func (d *deriver) phase(s *corev1.PodStatus, initialised bool) corev1.PodPhase {
-	if d.life.Failed() && !anyRuns(s) {
+	if (d.slot.Termination != nil || d.life.Failed()) && !anyRuns(s) {
 		return corev1.PodFailed
 	}
 	waiting, failed := false, false

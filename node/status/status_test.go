@@ -91,6 +91,36 @@ func TestFinishedPodKeepsItsStatus(t *testing.T) {
 	}
 }
 
+func TestPodThatIsMadeToEnd(t *testing.T) {
+	doomed := func(s *scene) {
+		s.slot.Termination = &node.Termination{Requested: at(9), Reason: "DeadlineExceeded", Message: "it was active for too long"}
+	}
+	for _, c := range []struct {
+		name   string
+		pod    *scene
+		phase  corev1.PodPhase
+		reason string
+	}{
+		{"runs until its containers have ended", pod(always, running("app"), doomed), corev1.PodRunning, ""},
+		{"has failed then, whatever they ended with", pod(always, exited("app", 0), doomed), corev1.PodFailed, "DeadlineExceeded"},
+		{"has failed if it never began", pod(always, initially("one"), noSandbox, doomed), corev1.PodFailed, "DeadlineExceeded"},
+		{"has failed for that reason, not for what failed before",
+			pod(always, noSandbox, fault(node.SandboxTarget(), "FailedCreatePodSandBox", 1), doomed), corev1.PodFailed, "DeadlineExceeded"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := c.pod.status()
+			if s.Phase != c.phase || s.Reason != c.reason {
+				t.Errorf("status = %s %q, want %s %q", s.Phase, s.Reason, c.phase, c.reason)
+			}
+			for _, s := range s.ContainerStatuses {
+				if w := s.State.Waiting; w != nil && w.Reason == "CrashLoopBackOff" {
+					t.Errorf("container %s waits for a restart that does not come", s.Name)
+				}
+			}
+		})
+	}
+}
+
 func TestStatusOfWhatWasNeverSeen(t *testing.T) {
 	got := Of(site, pod(always).slot, nil)
 	if got.Phase != corev1.PodPending || got.ObservedGeneration != 3 || !got.StartTime.Time.Equal(accepted) {

@@ -16,6 +16,16 @@ func learn(p *Plan, v *View) bool {
 	return false
 }
 
+// learning says whether it is still unknown how the newest run of a container ended.
+func (v *View) learning() bool {
+	for c := range v.containers() {
+		if run := v.run(c.Name); run != nil && unlearnt(run) {
+			return true
+		}
+	}
+	return false
+}
+
 // unlearnt says whether a run has ended and nobody knows how.
 func unlearnt(run *node.Container) bool {
 	return run.State == node.ContainerExited && !run.Inspected

@@ -23,7 +23,7 @@ type Plan struct {
 type Step func(*Plan, *View) (done bool)
 
 var (
-	setup    = []Step{strays, settled, learn, retire, cgroup, sandbox, condemned, noteHealth, resize, volumes, images, prune, initContainers, containers, settle}
+	setup    = []Step{strays, settled, learn, deadline, terminated, retire, cgroup, sandbox, condemned, noteHealth, resize, volumes, images, prune, initContainers, containers, settle}
 	teardown = []Step{strays, stopContainers, stopSandboxes, removeSandboxes, tearDownCgroup, tearDownVolumes, forget}
 )
 

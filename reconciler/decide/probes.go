@@ -37,7 +37,8 @@ func Probes(site node.Site, slot *node.Slot, got *node.Observed) []node.Probe {
 
 // asks says which kinds of probes are of interest for a run.
 func (v *View) asks(c *corev1.Container, run *node.Container) []node.ProbeKind {
-	started, failed, ends := v.got.Started(run, c), v.got.HealthOf(run).Failed, v.pod.Deletion != nil
+	started, failed := v.got.Started(run, c), v.got.HealthOf(run).Failed
+	ends := v.pod.Deletion != nil || v.slot.Termination != nil
 	switch {
 	case started && (failed != "" || ends):
 		return []node.ProbeKind{node.ReadinessProbe}

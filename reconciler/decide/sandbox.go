@@ -59,10 +59,5 @@ func (v *View) stopSpare(p *Plan) bool {
 // needsSandbox says whether any container still has to run. How the runs
 // ended decides it, so that has to be learnt first.
 func (v *View) needsSandbox() bool {
-	for c := range v.containers() {
-		if run := v.run(c.Name); run != nil && unlearnt(run) {
-			return false
-		}
-	}
-	return !v.life.Over()
+	return !v.learning() && !v.life.Over()
 }

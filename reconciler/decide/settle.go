@@ -49,10 +49,5 @@ func (v *View) ended() bool {
 			return false
 		}
 	}
-	for c := range v.containers() {
-		if run := v.run(c.Name); run != nil && unlearnt(run) {
-			return false
-		}
-	}
-	return len(v.got.Busy) == 0
+	return !v.learning() && len(v.got.Busy) == 0
 }

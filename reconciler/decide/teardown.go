@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
@@ -114,7 +116,8 @@ func settled(p *Plan, v *View) bool {
 // being cleared away is not worth a second try.
 func (v *View) inspect(p *Plan, c *node.Container) {
 	a := node.InspectContainer{Container: c.Name, ID: c.ID}
-	if _, failed := v.got.Faults[a.Target()]; !c.Inspected && !failed && c.State != node.ContainerCreated {
+	_, failed := v.got.Faults[a.Target()]
+	if !c.Inspected && !failed && c.State != node.ContainerCreated && !slices.Contains(p.Actions, node.Action(a)) {
 		p.add(a)
 	}
 }

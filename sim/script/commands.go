@@ -21,7 +21,7 @@ import (
 // commands are what a script can say:
 //
 //	pod [restart=P] [init=A,B+] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I] [config=M] [claim=C] [label=L]
-//	    [probes=startup,liveness/5] [cpu=100m] [resize=RestartContainer]
+//	    [probes=startup,liveness/5] [cpu=100m] [resize=RestartContainer] [deadline=60]
 //	                    apply the pod; what differs from before decides how; B+ is a sidecar
 //	image NAME IMAGE    apply it with another image of one container
 //	delete [GRACE]      delete it, within so many seconds
@@ -102,6 +102,9 @@ func (s *stage) pod(words []string) error {
 	}
 	if name := options["claim"]; name != "" {
 		mountClaim(&object.Spec, name)
+	}
+	if seconds, err := strconv.ParseInt(options["deadline"], 10, 64); err == nil {
+		object.Spec.ActiveDeadlineSeconds = &seconds
 	}
 	if value := options["label"]; value != "" {
 		object.Labels = map[string]string{"label": value}

@@ -1,0 +1,47 @@
+package decide
+
+import (
+	"time"
+
+	"nodal/node"
+)
+
+// What Kubernetes says of a pod that has been active for too long.
+const (
+	deadlineExceeded = "DeadlineExceeded"
+	deadlineMessage  = "Pod was active on the node longer than the specified deadline"
+)
+
+// deadline has a pod end that has been active for as long as it may, from its start
+// time on. That is journalled before anything ends, so that it stays true when the
+// agent dies meanwhile or the clock goes back. Who has finished keeps the result.
+func deadline(p *Plan, v *View) bool {
+	seconds := v.spec.ActiveDeadlineSeconds
+	if seconds == nil || v.life.Over() || v.learning() {
+		return false
+	}
+	due := v.pod.Accepted.Add(time.Duration(*seconds) * time.Second)
+	if v.now.Before(due) {
+		p.wait(due, "")
+		return false
+	}
+	p.try(v, node.SetTermination{Termination: node.Termination{
+		Requested: v.now, Reason: deadlineExceeded, Message: deadlineMessage,
+	}})
+	return true
+}
+
+// terminated ends what runs of a pod that has to end, within its grace period, and
+// records that it has failed.
+func terminated(p *Plan, v *View) bool {
+	t := v.slot.Termination
+	if t == nil {
+		return false
+	}
+	end := &node.Deletion{Requested: t.Requested, Grace: node.GracePeriod(v.pod.Object), Reason: t.Reason}
+	if !v.stopAll(p, v.own, end) {
+		settle(p, v)
+	}
+	p.why(t.Message)
+	return true
+}
