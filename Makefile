@@ -20,7 +20,7 @@ help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z0-9-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
 
 build: bundle web ## build bin/kubelet
-	CGO_ENABLED=0 go build -tags bundle -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubelet ./cmd/kubelet
+	CGO_ENABLED=0 go build -tags bundle,grpcnotrace -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubelet ./cmd/kubelet
 
 bundle: ## build the container runtime that the kubelet brings along, unless that is done
 	@host/runtime/bundle/build.sh

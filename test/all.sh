@@ -17,7 +17,7 @@ test/phase.sh "build a control plane to join" test/cluster/parts/build.sh || exi
 test/phase.sh "build the leak check" go build -o .cache/leaks ./test/rig/leaks || exit 1
 test/phase.sh "build the test images' program" \
   env CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o "$NODAL_PROBE" ./test/rig/testimage || exit 1
-test/phase.sh "build the kubelet" env CGO_ENABLED=0 go build -tags bundle -trimpath -o "$NODAL_KUBELET" ./cmd/kubelet || exit 1
+test/phase.sh "build the kubelet" env CGO_ENABLED=0 go build -tags bundle,grpcnotrace -trimpath -o "$NODAL_KUBELET" ./cmd/kubelet || exit 1
 .cache/leaks save .cache/before.json || exit 1
 test/phase.sh tests test/gotest.sh | tee .cache/tests.log
 status=$?

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"text/template"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,26 +25,48 @@ type settings struct {
 // renderConfig writes the configuration of containerd in the newest format that
 // it reads: 2 until 1.7, 3 and 4 from 2.0 on.
 func (l layout) renderConfig(s settings) ([]byte, error) {
-	name := "containerd-3.toml.tmpl"
-	if s.programs.configVersion < 3 {
-		name = "containerd-2.toml.tmpl"
+	version := min(s.programs.configVersion, bundleConfigVersion)
+	name, grpc, ttrpc := "containerd-3.toml", "grpc", "ttrpc"
+	switch {
+	case version < 3:
+		name = "containerd-2.toml"
+	case version > 3:
+		grpc, ttrpc = `plugins."io.containerd.server.v1.grpc"`, `plugins."io.containerd.server.v1.ttrpc"`
 	}
-	text, err := template.New(name).Funcs(template.FuncMap{"quote": strconv.Quote}).ParseFS(templates, "templates/"+name)
-	if err != nil {
-		return nil, fmt.Errorf("parse the template of containerd's configuration: %w", err)
+	values := map[string]string{
+		"Version": strconv.Itoa(version), "GRPC": grpc, "TTRPC": ttrpc,
+		"SystemdCgroup": strconv.FormatBool(s.systemdCgroup), "RestrictOOMScore": strconv.FormatBool(s.restrictOOMScore),
 	}
-	var out bytes.Buffer
-	err = text.Execute(&out, map[string]any{
-		"Version": min(s.programs.configVersion, bundleConfigVersion), "Root": l.content(), "State": l.tasks(), "Temp": l.temp(), "Opt": l.opt(),
-		"Socket": l.socket(), "TTRPC": l.socket() + ".ttrpc", "ShimSockets": l.shims(),
+	for name, text := range map[string]string{
+		"Root": l.content(), "State": l.tasks(), "Temp": l.temp(), "Opt": l.opt(),
+		"Socket": l.socket(), "TTRPCSocket": l.socket() + ".ttrpc", "ShimSockets": l.shims(),
 		"Registries": l.registries(), "Networks": l.networks(), "CNIPrograms": s.programs.cni,
-		"Shim": s.programs.shim, "Runc": s.programs.runc, "RuncRoot": l.runc(),
-		"SandboxImage": s.sandboxImage, "SystemdCgroup": s.systemdCgroup, "RestrictOOMScore": s.restrictOOMScore,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("render containerd's configuration: %w", err)
+		"Shim": s.programs.shim, "Runc": s.programs.runc, "RuncRoot": l.runc(), "SandboxImage": s.sandboxImage,
+	} {
+		values[name] = strconv.Quote(text)
 	}
-	return out.Bytes(), nil
+	return fill(name, values)
+}
+
+// fill puts values into the places of a template. Not by text/template: it calls
+// methods by name, and the linker keeps every method of a program that does so.
+func fill(name string, values map[string]string) ([]byte, error) {
+	text, err := templates.ReadFile("templates/" + name)
+	if err != nil {
+		return nil, fmt.Errorf("read the template of containerd's configuration: %w", err)
+	}
+	var unknown []string
+	filled := os.Expand(string(text), func(name string) string {
+		value, ok := values[name]
+		if !ok {
+			unknown = append(unknown, name)
+		}
+		return value
+	})
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("fill template %s: no value for %q", name, unknown)
+	}
+	return []byte(filled), nil
 }
 
 // writeConfig returns the path of the configuration, whose name tells its

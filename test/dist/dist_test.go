@@ -61,6 +61,19 @@ func TestTheBinaryNeedsNoLibrary(t *testing.T) {
 	}
 }
 
+// What makes it suddenly heavy by megabytes is a program that may call methods by
+// name, as text/template does: the linker then keeps every method of every type.
+// go build -ldflags=-dumpdep names it, by the word ReflectMethod.
+func TestTheBinaryIsSmall(t *testing.T) {
+	info, err := os.Stat(built(binary))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, limit := info.Size(), int64(45_000_000); got > limit {
+		t.Errorf("it has %d bytes, want at most %d", got, limit)
+	}
+}
+
 func TestTheBinaryTellsItsVersionAndThatOfWhatItBrings(t *testing.T) {
 	got := output(t, built(binary), "--version")
 	for _, want := range []string{"nodal kubelet " + version + " with ", "containerd v", "runc v", "cni v"} {

@@ -9,10 +9,10 @@ into=$(realpath "$1")
 shift
 export CGO_ENABLED=0
 host/runtime/bundle/build.sh
-go build -tags bundle -trimpath -o "$into/kubelet" ./cmd/kubelet
+go build -tags bundle,grpcnotrace -trimpath -o "$into/kubelet" ./cmd/kubelet
 go build -trimpath -ldflags='-s -w' -o "$into/probe" ./test/rig/testimage
 go build -modfile=test/tools/go.mod -o "$into/grpcurl" github.com/fullstorydev/grpcurl/cmd/grpcurl
 (cd test/registry && go build -trimpath -o "$into/registry" .)
 for package in "$@"; do
-  go test -c -tags bundle -trimpath -ldflags='-s -w' -o "$into/${package//\//-}.test" "./$package"
+  go test -c -tags bundle,grpcnotrace -trimpath -ldflags='-s -w' -o "$into/${package//\//-}.test" "./$package"
 done
