@@ -88,6 +88,7 @@ type (
 		ImageID   string
 		Hash      string // of the spec that it is made from
 		Limits    limit.Limits
+		Joins     string // the running container whose processes it sees; empty: only its own
 	}
 	// ResizeContainer gives a running container other limits.
 	ResizeContainer struct {
@@ -181,7 +182,11 @@ func (a SetUpVolume) String() string {
 }
 func (TearDownVolumes) String() string { return "tear down volumes" }
 func (a CreateContainer) String() string {
-	return fmt.Sprintf("create %s attempt=%d in %s", a.Container, a.Attempt, a.SandboxID)
+	text := fmt.Sprintf("create %s attempt=%d in %s", a.Container, a.Attempt, a.SandboxID)
+	if a.Joins != "" {
+		text += " joining " + a.Joins
+	}
+	return text
 }
 func (a StartContainer) String() string { return fmt.Sprintf("start %s %s", a.Container, a.ID) }
 func (a ResizeContainer) String() string {

@@ -20,6 +20,42 @@ func Containers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {
 	}
 }
 
+// EphemeralContainers are those that were added to a running pod to look into it.
+// The pod's life goes on as if they were not there.
+func EphemeralContainers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {
+	return func(yield func(*corev1.Container) bool) {
+		for i := range spec.EphemeralContainers {
+			// The same fields under another name, without what does not apply.
+			if !yield((*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon)) {
+				return
+			}
+		}
+	}
+}
+
+// EveryContainer yields the containers of a pod and then its ephemeral ones.
+func EveryContainer(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {
+	return func(yield func(*corev1.Container) bool) {
+		for _, containers := range []iter.Seq[*corev1.Container]{Containers(spec), EphemeralContainers(spec)} {
+			for c := range containers {
+				if !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// EphemeralContainer returns the ephemeral container of a name, or nil.
+func EphemeralContainer(spec *corev1.PodSpec, name string) *corev1.EphemeralContainer {
+	for i := range spec.EphemeralContainers {
+		if spec.EphemeralContainers[i].Name == name {
+			return &spec.EphemeralContainers[i]
+		}
+	}
+	return nil
+}
+
 // InitContainer returns the init container or sidecar of a name, or nil.
 func InitContainer(spec *corev1.PodSpec, name string) *corev1.Container {
 	for i := range spec.InitContainers {

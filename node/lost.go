@@ -3,6 +3,8 @@ package node
 import (
 	"slices"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // What is told of a run of which nobody knows how it ended, in Kubernetes' terms.
@@ -11,6 +13,11 @@ const (
 	messageLost      = "the container vanished from the runtime and nobody saw how it ended"
 	exitCodeUnknown  = 137
 )
+
+// UnknownEnd is what is told of a run of which nothing is left but that it was.
+func UnknownEnd() *corev1.ContainerStateTerminated {
+	return &corev1.ContainerStateTerminated{ExitCode: exitCodeUnknown, Reason: reasonUnknownEnd, Message: messageLost}
+}
 
 // Miss notes which runs of an older observation are gone from this one though
 // nobody here removed them. They count like any other run: what was known of

@@ -131,10 +131,8 @@ func (o *Object) SameData(other *Object) bool {
 func ObjectRefs(pod *corev1.Pod) []ObjectRef {
 	refs := map[ObjectRef]bool{}
 	use := func(kind ObjectKind, name string) { refs[ObjectRef{kind, pod.Namespace, name}] = true }
-	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			environmentRefs(&list[i], use)
-		}
+	for c := range EveryContainer(&pod.Spec) {
+		environmentRefs(c, use)
 	}
 	for _, secret := range pod.Spec.ImagePullSecrets {
 		use(Secret, secret.Name)

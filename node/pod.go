@@ -106,6 +106,7 @@ func NewSlot(pod *Pod) *Slot {
 type Tally struct {
 	Restarts int32 // attempts that were begun after the first
 	Streak   int32 // of these, the ones in a row without a long run in between
+	Begun    bool  `json:",omitempty"` // of an ephemeral container: it was started, and never is again
 }
 
 // Restarted returns the tally after one more restart of a container that ran

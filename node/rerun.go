@@ -17,11 +17,14 @@ const (
 
 // After says what comes after a container that ended so. Its own rules are asked
 // first, then its own policy, then the pod's. An init container that has
-// succeeded is done, whatever its policy, unless it is a sidecar.
+// succeeded is done, whatever its policy, unless it is a sidecar. An ephemeral
+// container runs once.
 func After(spec *corev1.PodSpec, c *corev1.Container, exitCode int32) Followup {
 	isInit := InitContainer(spec, c.Name) != nil
 	rule, ruled := ruleFor(c, exitCode)
 	switch {
+	case EphemeralContainer(spec, c.Name) != nil:
+		return NoRun
 	case ruled && rule == corev1.ContainerRestartRuleActionRestartAllContainers:
 		return AllContainers
 	case isInit && !IsSidecar(c) && exitCode == 0:

@@ -18,11 +18,9 @@ const (
 // the order of the manifest. The others are never made.
 func MountedVolumes(spec *corev1.PodSpec) iter.Seq[*corev1.Volume] {
 	mounted := map[string]bool{}
-	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-		for i := range list {
-			for _, mount := range list[i].VolumeMounts {
-				mounted[mount.Name] = true
-			}
+	for c := range EveryContainer(spec) {
+		for _, mount := range c.VolumeMounts {
+			mounted[mount.Name] = true
 		}
 	}
 	return func(yield func(*corev1.Volume) bool) {

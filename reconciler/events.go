@@ -47,7 +47,7 @@ func report(o Outcome) (node.Event, bool) {
 	case node.InspectContainer:
 		return reportExit(a, o.Result.Container)
 	case node.SetTally:
-		return node.Event{Reason: "Restarting", Container: a.Container, Message: fmt.Sprintf("restart %d of container %s", a.Tally.Restarts, a.Container)}, true
+		return node.Event{Reason: "Restarting", Container: a.Container, Message: fmt.Sprintf("restart %d of container %s", a.Tally.Restarts, a.Container)}, !a.Tally.Begun
 	case node.SetTermination:
 		return node.Event{Reason: a.Termination.Reason, Message: a.Termination.Message}, true
 	case node.SetResult:

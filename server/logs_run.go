@@ -50,11 +50,9 @@ func (s *logService) find(wanted logWanted) (logRun, error) {
 }
 
 func hasContainer(object *corev1.Pod, name string) bool {
-	for _, list := range [][]corev1.Container{object.Spec.InitContainers, object.Spec.Containers} {
-		for i := range list {
-			if list[i].Name == name {
-				return true
-			}
+	for c := range node.EveryContainer(&object.Spec) {
+		if c.Name == name {
+			return true
 		}
 	}
 	return false
@@ -77,7 +75,7 @@ func runs(view node.View, container string) []node.Container {
 
 // waiting says whether a container waits for its next run, and for what.
 func waiting(s corev1.PodStatus, container string) (waits bool, reason string) {
-	for _, list := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
+	for _, list := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
 		for i := range list {
 			if w := list[i].State.Waiting; list[i].Name == container && w != nil {
 				if w.Message != "" {

@@ -51,7 +51,7 @@ func (c *clients) pick(n int) int { return c.world.rand.IntN(n) }
 func (c *clients) act(a *agent) {
 	users, authors := apiNames(), fileNames()
 	key := node.Key{Namespace: "default", Name: users[c.pick(len(users))]}
-	switch c.pick(14) {
+	switch c.pick(16) {
 	case 0, 1, 2, 3, 4:
 		c.apply(a, key)
 	case 5, 6:
@@ -60,6 +60,8 @@ func (c *clients) act(a *agent) {
 		c.restart(a, key)
 	case 12, 13:
 		c.post(a)
+	case 14, 15:
+		c.debug(a, key)
 	default:
 		c.edit(node.Key{Namespace: "default", Name: authors[c.pick(len(authors))]})
 		if a.ready {
@@ -88,6 +90,40 @@ func (c *clients) apply(a *agent, key node.Key) {
 	if l := c.world.witness.wanted[key]; l == nil || !sameSpec(l.object, pod) {
 		c.world.witness.failf("apply of %s was acknowledged and is not in force", key)
 	}
+}
+
+// debug adds an ephemeral container to a pod, which is no change of its manifest.
+func (c *clients) debug(a *agent, key node.Key) {
+	view, ok := a.store.View(key)
+	if !ok || c.posted[key] == nil {
+		return
+	}
+	pod, taken := c.posted[key].DeepCopy(), heirOf(view.Slot).Object.Spec.EphemeralContainers
+	added := corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+		Name: fmt.Sprintf("debug%d", len(taken)), Image: c.image(),
+	}}
+	if c.pick(2) == 0 {
+		added.TargetContainerName = "a"
+	}
+	pod.Spec.EphemeralContainers = append(slices.Clone(taken), added)
+	manifest.Default(pod)
+	_, _, err := c.intake(a, node.SourceAPI).Apply([]intake.Delivery{{Pod: pod}}, c.world.clock())
+	c.world.trace.addf("client: debug %s with %s: %v", key, added.Name, err)
+	if err != nil {
+		return
+	}
+	c.told(a, key)
+	if l := c.world.witness.wanted[key]; l == nil || len(l.object.Spec.EphemeralContainers) <= len(taken) {
+		c.world.witness.failf("the ephemeral container of %s was acknowledged and is not there", key)
+	}
+}
+
+// heirOf is the pod that holds the name in the end.
+func heirOf(slot *node.Slot) *node.Pod {
+	if slot.Next != nil {
+		return slot.Next
+	}
+	return slot.Pod
 }
 
 // sameSpec compares what a client posted with what the node took.

@@ -120,11 +120,11 @@ func (l *ledger) condemn(id lifeID, deadline time.Time) {
 	}
 }
 
-// specs are all containers of a pod, those that initialise first.
+// specs are the containers that make the life of a pod, those that initialise first.
 func specs(object *corev1.Pod) iter.Seq[*corev1.Container] { return node.Containers(&object.Spec) }
 
 func specOf(object *corev1.Pod, name string) *corev1.Container {
-	for c := range specs(object) {
+	for c := range node.EveryContainer(&object.Spec) {
 		if c.Name == name {
 			return c
 		}

@@ -115,10 +115,8 @@ func (w *world) createContainer(pod *node.Pod, a node.CreateContainer) (node.Res
 		name: a.Container, attempt: a.Attempt, state: node.ContainerCreated,
 		image: a.Image, created: w.clock(), grace: node.GracePeriod(pod.Object),
 	}
-	for spec := range specs(pod.Object) {
-		if spec.Name == a.Container {
-			c.hash = manifest.ContainerHash(spec)
-		}
+	if spec := specOf(pod.Object, a.Container); spec != nil {
+		c.hash = manifest.ContainerHash(spec)
 	}
 	c.limits = a.Limits
 	if !w.cgroups[c.uid].Cover(c.limits) {

@@ -97,6 +97,9 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 	if err := errors.Join(s.upToDate(l), s.held(slot.Pod)); err != nil {
 		return err
 	}
+	if err := s.debugged(l, slot); err != nil {
+		return err
+	}
 	for i := range l.object.Spec.InitContainers {
 		c := &l.object.Spec.InitContainers[i]
 		_, vanished := s.witness.vanished[c.Name+string(l.id.uid)] // then it is not sure that its success was seen
@@ -117,6 +120,22 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 		c := &l.object.Spec.Containers[i]
 		if err := s.alive(l, c, s.newest(l, c.Name), box); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// debugged is the promise of ephemeral containers: each was started, unless the
+// container that it wants to look into does not run.
+func (s *simulation) debugged(l *life, slot *node.Slot) error {
+	for i := range l.object.Spec.EphemeralContainers {
+		c := &l.object.Spec.EphemeralContainers[i]
+		if target := s.newest(l, c.TargetContainerName); c.TargetContainerName != "" && (target == nil || !target.running()) {
+			continue
+		}
+		run := s.newest(l, c.Name)
+		if !slot.Tallies[c.Name].Begun || run != nil && run.state == node.ContainerCreated && run.sandbox.ready {
+			return fmt.Errorf("ephemeral container %s was not started", c.Name)
 		}
 	}
 	return nil
@@ -189,7 +208,7 @@ func (s *simulation) alive(l *life, c *corev1.Container, run *container, box *sa
 	lost, vanished := s.witness.vanished[c.Name+string(l.id.uid)]
 	spec := &l.object.Spec
 	switch {
-	case vanished && (run == nil || run.attempt < lost) && (mayStay(spec, c, 0) || mayStay(spec, c, 137)):
+	case vanished && (run == nil || run.attempt < lost && !run.running()) && (mayStay(spec, c, 0) || mayStay(spec, c, 137)):
 		return nil // what the agent knows of its end decides
 	case run == nil:
 		return fmt.Errorf("container %s was never made", c.Name)

@@ -22,6 +22,7 @@ type witness struct {
 	strays   map[types.UID]time.Time // by when the agent wants pods gone that nobody wants
 	past     map[within]bool         // init containers that have done what the next waits for
 	vanished map[string]uint32       // the newest run that vanished, by container and uid
+	once     map[string]bool         // ephemeral containers that were started, by container and uid
 }
 
 // within names a container of a sandbox.
@@ -30,7 +31,7 @@ type within struct{ sandbox, container string }
 func newWitness() *witness {
 	return &witness{
 		ledger: newLedger(), strays: map[types.UID]time.Time{},
-		past: map[within]bool{}, vanished: map[string]uint32{},
+		past: map[within]bool{}, vanished: map[string]uint32{}, once: map[string]bool{},
 	}
 }
 
@@ -47,6 +48,20 @@ func (wi *witness) runs(w *world, c *container) {
 			wi.failf("two instances run at once: %s and %s", o, c)
 		}
 	}
+	wi.runsOnce(c)
+}
+
+// runsOnce checks: an ephemeral container is never started again, whatever dies.
+func (wi *witness) runsOnce(c *container) {
+	l := wi.lives[c.life]
+	if l == nil || node.EphemeralContainer(&l.object.Spec, c.name) == nil {
+		return
+	}
+	key := c.name + string(c.uid)
+	if wi.once[key] {
+		wi.failf("%s is ephemeral and was started before", c)
+	}
+	wi.once[key] = true
 }
 
 // killed checks: no KILL before the grace period ends.

@@ -16,7 +16,8 @@ func (wi *witness) passes(c *container) {
 		return
 	}
 	spec := node.InitContainer(&l.object.Spec, c.name)
-	if !c.running() && (spec == nil || !node.IsSidecar(spec)) {
+	ephemeral := node.EphemeralContainer(&l.object.Spec, c.name) != nil
+	if !c.running() && !ephemeral && (spec == nil || !node.IsSidecar(spec)) {
 		l.ended = c.finished
 	}
 	switch {
@@ -29,7 +30,7 @@ func (wi *witness) passes(c *container) {
 // beginsInOrder checks: a container begins when all before it are past.
 func (wi *witness) beginsInOrder(c *container) {
 	l := wi.lives[c.life]
-	if l == nil {
+	if l == nil || node.EphemeralContainer(&l.object.Spec, c.name) != nil {
 		return
 	}
 	for i := range l.object.Spec.InitContainers {

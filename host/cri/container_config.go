@@ -17,6 +17,7 @@ type containerInput struct {
 	spec    *corev1.Container
 	attempt uint32
 	image   string // id
+	joins   string // id of the container whose processes it sees
 	podIPs  []string
 	user    *imageUser // nil: nobody has to know
 	env     *variables

@@ -96,11 +96,9 @@ func isSidecar(c *corev1.Container) bool {
 
 // specContainer finds a container of the pod by name.
 func specContainer(pod *corev1.Pod, name string) (*corev1.Container, error) {
-	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			if list[i].Name == name {
-				return &list[i], nil
-			}
+	for c := range node.EveryContainer(&pod.Spec) {
+		if c.Name == name {
+			return c, nil
 		}
 	}
 	return nil, errors.New("the pod has no container " + name)

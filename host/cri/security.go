@@ -71,6 +71,9 @@ func containerSecurity(config Config, in containerInput) (*runtimeapi.LinuxConta
 		Seccomp:                  seccomp,
 		Apparmor:                 apparmor(in),
 	}
+	if options := security.NamespaceOptions; in.joins != "" && options.Pid == runtimeapi.NamespaceMode_CONTAINER {
+		options.Pid, options.TargetId = runtimeapi.NamespaceMode_TARGET, in.joins
+	}
 	if user.id == nil && in.user != nil {
 		nameImageUser(security, in.user)
 	}
@@ -166,9 +169,12 @@ func namespaces(pod *corev1.Pod) *runtimeapi.NamespaceOption {
 }
 
 func anyPrivileged(pod *corev1.Pod) bool {
-	privileged := func(c corev1.Container) bool { return isTrue(ownContext(&c).Privileged) }
-	return slices.ContainsFunc(pod.Spec.InitContainers, privileged) ||
-		slices.ContainsFunc(pod.Spec.Containers, privileged)
+	for c := range node.EveryContainer(&pod.Spec) {
+		if isTrue(ownContext(c).Privileged) {
+			return true
+		}
+	}
+	return false
 }
 
 func supplementalGroups(sc *corev1.PodSecurityContext) []int64 {

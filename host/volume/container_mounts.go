@@ -93,10 +93,8 @@ func propagation(mode *corev1.MountPropagationMode) runtimeapi.MountPropagation 
 // In one that containers only read they have to be there.
 func mountPoints(pod *corev1.Pod, volume string) []string {
 	var points []string
-	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			points = append(points, mountPointsFor(list[i].VolumeMounts, volume)...)
-		}
+	for c := range node.EveryContainer(&pod.Spec) {
+		points = append(points, mountPointsFor(c.VolumeMounts, volume)...)
 	}
 	slices.Sort(points)
 	return slices.Compact(points)

@@ -73,7 +73,7 @@ var tree = sync.OnceValue(func() *branch { return grow(reflect.TypeFor[corev1.Po
 func allRules() []rule {
 	return slices.Concat(
 		metadataRules(), podRules(), wholeRules(), podSecurityRules(), volumeRules(),
-		containerRules("spec.containers"), containerRules("spec.initContainers"),
+		containerRules("spec.containers"), containerRules("spec.initContainers"), ephemeralRules(),
 	)
 }
 

@@ -36,6 +36,36 @@ func containerRules(list string) []rule {
 	return append(rules, containerSecurityRules(at+"securityContext.")...)
 }
 
+// ephemeralRules answer for the fields of containers that are added to a running pod.
+func ephemeralRules() []rule {
+	const at = "spec.ephemeralContainers."
+	const forbidden = "Kubernetes does not allow it for ephemeral containers"
+	rules := []rule{
+		honoured(at+"name", "added to a pod that runs, started once, and there for as long as the pod"),
+		honoured(at+"image", ""),
+		honoured(at+"imagePullPolicy", ""),
+		honoured(at+"command", ""),
+		honoured(at+"args", ""),
+		honoured(at+"workingDir", ""),
+		honoured(at+"envFrom", ""),
+		honoured(at+"stdin", ""),
+		honoured(at+"stdinOnce", ""),
+		honoured(at+"tty", ""),
+		honoured(at+"terminationMessagePath", ""),
+		honoured(at+"terminationMessagePolicy", ""),
+		honoured(at+"targetContainerName", "it is started once that container runs, and sees its processes"),
+		refuses(at+"volumeDevices", "the device would be missing"),
+	}
+	for _, field := range []string{
+		"lifecycle", "livenessProbe", "ports", "readinessProbe", "resizePolicy", "resources", "restartPolicy", "restartPolicyRules", "startupProbe",
+	} {
+		rules = append(rules, refuses(at+field, forbidden))
+	}
+	rules = append(rules, envRules(at+"env.")...)
+	rules = append(rules, mountRules(at+"volumeMounts.")...)
+	return append(rules, containerSecurityRules(at+"securityContext.")...)
+}
+
 func envRules(at string) []rule {
 	return []rule{
 		honoured(at+"name", ""),

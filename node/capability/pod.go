@@ -52,7 +52,6 @@ func podRules() []rule {
 		refuses("spec.os.name", "only linux runs here").unless(corev1.Linux),
 
 		honoured("spec.activeDeadlineSeconds", "counted from the pod's start time; it may change while the pod runs"),
-		refuses("spec.ephemeralContainers", "they would not be started"),
 		refuses("spec.hostUsers", "the pod would run in the host's user namespace").unless(true),
 		honoured("spec.overhead", "set aside for the pod, and part of its limits"),
 		refuses("spec.resourceClaims", "no device would be handed out"),

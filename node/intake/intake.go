@@ -122,6 +122,7 @@ func (in Intake) applyAll(tx *node.Tx, deliveries []Delivery, now time.Time) ([]
 		}
 		outcomes = append(outcomes, outcome)
 	}
+	in.Readmit(tx, now) // a pod that asks for less leaves more for those that wait
 	if slices.ContainsFunc(deliveries, concernsStorage) {
 		in.Storage.SettleIn(tx, now)
 	}
@@ -143,6 +144,9 @@ func (in Intake) applyOne(tx *node.Tx, d Delivery, now time.Time) (Outcome, erro
 		if err := in.crowded(tx, key); err != nil {
 			return Outcome{}, err
 		}
+		if err := ephemeral(d, nil, Created); err != nil {
+			return Outcome{}, err
+		}
 		pod := in.newPod(tx, d, now)
 		outcome.made(pod, Created)
 		tx.Put(key, node.NewSlot(pod))
@@ -153,6 +157,9 @@ func (in Intake) applyOne(tx *node.Tx, d Delivery, now time.Time) (Outcome, erro
 	}
 	next := *slot
 	in.succeed(tx, &next, d, &outcome, now)
+	if err := ephemeral(d, heir(slot), outcome.Verdict); err != nil {
+		return Outcome{}, err
+	}
 	if outcome.Verdict != Unchanged {
 		tx.Put(key, &next)
 	}
@@ -236,6 +243,9 @@ func updated(old *node.Pod, d Delivery) *node.Pod {
 	object.Generation = old.Object.Generation + 1
 	object.Spec.NodeName = old.Object.Spec.NodeName
 	object.Status = corev1.PodStatus{}
+	if len(object.Spec.EphemeralContainers) == 0 {
+		object.Spec.EphemeralContainers = old.Object.Spec.EphemeralContainers
+	}
 	pod := *old
 	pod.Object, pod.Origin = object, d.Origin
 	return &pod

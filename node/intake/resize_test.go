@@ -63,7 +63,12 @@ func TestResize(t *testing.T) {
 			b.post(pod("rival", "a:1", asks("600m")))
 		}
 	}
-	// What waits is not counted, and gets it when the other goes.
+	// What waits is not counted, and gets it when the other asks for less, or goes.
+	b.post(pod("rival", "a:1", asks("400m")))
+	if got := b.resized("web"); got != "now" {
+		t.Errorf("after the rival has less: got %s, want now", got)
+	}
+	b.post(pod("web", "a:1", asks("700m")))
 	_, err := b.in.Store.Transact(func(tx *node.Tx) error {
 		tx.Put(node.Key{Namespace: "default", Name: "rival"}, nil)
 		b.in.Readmit(tx, b.now)

@@ -2,9 +2,11 @@ package manifest
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"nodal/node"
 	"nodal/node/limit"
 )
 
@@ -42,6 +44,9 @@ type Difference struct {
 // differ by a default it did not know; what servers and sources write is ignored.
 func Change(old, new *corev1.Pod) Difference {
 	before, after := authored(old), authored(new)
+	if len(after.Spec.EphemeralContainers) == 0 { // who says nothing of them leaves them as they are
+		after.Spec.EphemeralContainers = before.Spec.EphemeralContainers
+	}
 	fields := differing(before, after)
 	slices.Sort(fields)
 	difference := Difference{Fields: fields, Images: changedImages(before, after)}
@@ -59,9 +64,10 @@ func Change(old, new *corev1.Pod) Difference {
 // running pod change labels, annotations, images, the deadline and tolerations. Two
 // fields are added that are read only when a pod ends and when a container starts:
 // the grace period, and the pull policy, whose default follows the image's tag. What
-// containers get of CPU and memory changes by a resize.
+// containers get of CPU and memory changes by a resize; ephemeral containers are
+// added, and CheckAdded refuses the rest.
 func kindOf(path string, before, after *corev1.Pod) Kind {
-	if amount(path) && resizable(before, after) {
+	if amount(path) && resizable(before, after) || strings.HasPrefix(path, "spec.ephemeralContainers") {
 		return InPlace
 	}
 	switch shape(path) {
@@ -98,10 +104,10 @@ func onlyAdded(before, after []corev1.Toleration) bool {
 func changedImages(before, after *corev1.Pod) []string {
 	var names []string
 	images := map[string]string{}
-	for c := range containers(&before.Spec) {
+	for c := range node.Containers(&before.Spec) {
 		images[c.Name] = c.Image
 	}
-	for c := range containers(&after.Spec) {
+	for c := range node.Containers(&after.Spec) {
 		if image, ok := images[c.Name]; ok && image != c.Image {
 			names = append(names, c.Name)
 		}

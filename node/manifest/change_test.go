@@ -41,6 +41,7 @@ func TestChangeSaysHowARunningPodTakesIt(t *testing.T) {
 		"one more container":          {replace("  containers:\n", "  containers:\n  - {name: more, image: 'm:1'}\n"), manifest.Replace, []string{"spec.containers"}, nil},
 		"another container's name":    {replace("name: app", "name: app2"), manifest.Replace, []string{"spec.containers[0].name"}, nil},
 		"a volume and a label":        {replace("  name: web\n", "  name: web\n  labels: {a: b}\n") + "  volumes: [{name: v}]\n", manifest.Replace, []string{"metadata.labels[a]", "spec.volumes"}, nil},
+		"an ephemeral container":      {before + "  ephemeralContainers: [{name: debug, image: 'd:1'}]\n", manifest.InPlace, []string{"spec.ephemeralContainers"}, nil},
 		"a limit":                     {replace("    image: example", "    resources: {limits: {cpu: 1}}\n    image: example"), manifest.Replace, []string{"spec.containers[0].resources.limits[cpu]", "spec.containers[0].resources.requests[cpu]"}, nil},
 	}
 	for name, test := range tests {
@@ -50,6 +51,26 @@ func TestChangeSaysHowARunningPodTakesIt(t *testing.T) {
 				t.Errorf("got %v %q images %q, want %v %q images %q", got.Kind, got.Fields, got.Images, test.kind, test.fields, test.images)
 			}
 		})
+	}
+}
+
+func TestEphemeralContainersStayAsTheyWereAdded(t *testing.T) {
+	with := func(list string) *corev1.Pod { return decodeOne(t, web+"  ephemeralContainers: ["+list+"]\n") }
+	old := with("{name: one, image: 'd:1'}")
+	if got := manifest.Change(old, decodeOne(t, web)); got.Kind != manifest.Same {
+		t.Errorf("a manifest that says nothing of them: got %v %q, want same", got.Kind, got.Fields)
+	}
+	for list, want := range map[string]string{
+		"":                          "",
+		"{name: one, image: 'd:1'}": "",
+		"{name: two, image: 'd:1'}, {name: one, image: 'd:1'}": "",
+		"{name: one, image: 'd:2'}":                            "may not be changed",
+		"{name: two, image: 'd:1'}":                            "may not be removed",
+	} {
+		got := manifest.CheckAdded(old, with(list))
+		if (want == "") != (len(got) == 0) || len(got) > 0 && (got[0].Field != "spec.ephemeralContainers" || !strings.Contains(got[0].Rule, want)) {
+			t.Errorf("%q: got %v, want %q", list, got, want)
+		}
 	}
 }
 

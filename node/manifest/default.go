@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"nodal/node"
 )
 
 const (
@@ -20,7 +22,7 @@ func Default(pod *corev1.Pod) {
 	for i := range pod.Spec.Volumes {
 		defaultVolume(&pod.Spec.Volumes[i])
 	}
-	for c := range containers(&pod.Spec) {
+	for c := range node.EveryContainer(&pod.Spec) {
 		defaultContainer(c, pod.Spec.HostNetwork)
 	}
 	roundUp(pod.Spec.Overhead)

@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"nodal/node"
 )
 
 // amount says whether a path is how much CPU or memory a container gets.
@@ -22,10 +24,10 @@ func amount(path string) bool {
 // asked for is dropped, and what ran before the pod was ready runs no more.
 func resizable(before, after *corev1.Pod) bool {
 	old := map[string]*corev1.Container{}
-	for c := range containers(&before.Spec) {
+	for c := range node.Containers(&before.Spec) {
 		old[c.Name] = c
 	}
-	for c := range containers(&after.Spec) {
+	for c := range node.Containers(&after.Spec) {
 		was, ok := old[c.Name]
 		if !ok || !keeps(was.Resources.Limits, c.Resources.Limits) || !keeps(was.Resources.Requests, c.Resources.Requests) {
 			return false
@@ -33,7 +35,7 @@ func resizable(before, after *corev1.Pod) bool {
 	}
 	return !slices.ContainsFunc(after.Spec.InitContainers, func(c corev1.Container) bool {
 		was, ok := old[c.Name]
-		return ok && !isSidecar(&c) && !equality.Semantic.DeepEqual(was.Resources, c.Resources)
+		return ok && !node.IsSidecar(&c) && !equality.Semantic.DeepEqual(was.Resources, c.Resources)
 	})
 }
 
@@ -50,11 +52,11 @@ func keeps(before, after corev1.ResourceList) bool {
 // run, because their resize policy says so.
 func RestartedBy(before, after *corev1.Pod) []string {
 	old := map[string]corev1.ResourceRequirements{}
-	for c := range containers(&before.Spec) {
+	for c := range node.Containers(&before.Spec) {
 		old[c.Name] = c.Resources
 	}
 	var names []string
-	for c := range containers(&after.Spec) {
+	for c := range node.Containers(&after.Spec) {
 		was, ok := old[c.Name]
 		if ok && slices.ContainsFunc(c.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
 			return p.RestartPolicy == corev1.RestartContainer && changes(was, c.Resources, p.ResourceName)

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
 )
 
 func isHugePages(name corev1.ResourceName) bool {
@@ -24,7 +26,7 @@ func total(spec *corev1.PodSpec, pick func(*corev1.Container) corev1.ResourceLis
 		c := &spec.InitContainers[i]
 		now := running.DeepCopy()
 		add(now, pick(c))
-		if isSidecar(c) {
+		if node.IsSidecar(c) {
 			running = now
 		}
 		raise(peak, now)

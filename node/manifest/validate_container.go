@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"nodal/node"
 )
 
 // containerLists checks all containers; their names are unique across the lists.
@@ -31,8 +33,8 @@ func (c *check) containerLists(at *field.Path) {
 		c.uniqueHostPorts(container, path.Child("ports"), map[string]bool{})
 		c.initContainer(container, path)
 	}
-	if len(spec.EphemeralContainers) > 0 {
-		c.refused(at.Child("ephemeralContainers"), "may not be set when a pod is created")
+	for i := range spec.EphemeralContainers {
+		c.ephemeralContainer(&spec.EphemeralContainers[i], at.Child("ephemeralContainers").Index(i), names)
 	}
 }
 
@@ -65,7 +67,7 @@ func (c *check) container(container *corev1.Container, at *field.Path, names map
 func (c *check) initContainer(container *corev1.Container, at *field.Path) {
 	optionalOneOf(c, at.Child("restartPolicy"), container.RestartPolicy,
 		corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyOnFailure, corev1.ContainerRestartPolicyNever)
-	if isSidecar(container) {
+	if node.IsSidecar(container) {
 		c.runningContainer(container, at)
 		return
 	}

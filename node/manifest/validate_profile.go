@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"nodal/node"
 )
 
 // profileAnnotations checks the annotations in which AppArmor profiles were named
@@ -32,7 +34,7 @@ func (c *check) profileAnnotations(at *field.Path) {
 }
 
 func (c *check) hasContainer(name string) bool {
-	for container := range containers(&c.pod.Spec) {
+	for container := range node.EveryContainer(&c.pod.Spec) {
 		if container.Name == name {
 			return true
 		}

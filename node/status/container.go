@@ -43,6 +43,20 @@ func (d *deriver) container(c *corev1.Container) corev1.ContainerStatus {
 	return s
 }
 
+// ephemeral derives the status of a container that was added to the running pod.
+// Nothing waits for it to start or to be ready.
+func (d *deriver) ephemeral(c *corev1.Container) corev1.ContainerStatus {
+	s := d.container(c)
+	s.Ready, s.Started = false, nil
+	switch {
+	case s.ContainerID == "" && d.slot.Tallies[c.Name].Begun:
+		s.State = corev1.ContainerState{Terminated: node.UnknownEnd()}
+	case s.State.Waiting != nil && s.State.Waiting.Reason == reasonInitializing:
+		s.State.Waiting.Reason = reasonCreating
+	}
+	return s
+}
+
 // runsOnce says whether a container runs to its success and no further.
 func (d *deriver) runsOnce(c *corev1.Container) bool {
 	return node.InitContainer(d.spec, c.Name) != nil && !node.IsSidecar(c)

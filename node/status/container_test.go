@@ -39,6 +39,37 @@ func state(s corev1.ContainerState) string {
 	return "waiting " + s.Waiting.Reason
 }
 
+func TestEphemeralContainerStatus(t *testing.T) {
+	added := func(s *scene) {
+		s.slot.Pod.Object.Spec.EphemeralContainers = []corev1.EphemeralContainer{
+			{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debug", Image: "debug:1"}},
+		}
+	}
+	begun := func(s *scene) { s.slot.Tallies["debug"] = node.Tally{Begun: true} }
+	for _, c := range []struct {
+		name string
+		pod  *scene
+		want string
+	}{
+		{"before it is made it waits", pod(always, initially("setup"), running("setup"), added), "waiting ContainerCreating"},
+		{"a pull that failed is told", pod(always, added, fault("image/debug", "ErrImagePull", 1)), "waiting ErrImagePull"},
+		{"while it runs it is neither ready nor not", pod(always, added, begun, running("debug")), "running"},
+		{"when it has ended nothing follows", pod(always, added, begun, exited("debug", 1)), "terminated 1 Error"},
+		{"when nothing is left of it nobody knows how it ended", pod(always, added, begun), "terminated 137 ContainerStatusUnknown"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			list := c.pod.status().EphemeralContainerStatuses
+			if len(list) != 1 || list[0].Ready || list[0].Started != nil {
+				t.Fatalf("got %+v, want one that is not ready", list)
+			}
+			list[0].Started = new(bool)
+			if got := outline(&list[0]); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 func TestContainerStatus(t *testing.T) {
 	said := func(reason string) option {
 		return func(s *scene) { s.got.Containers[0].Reason = reason }

@@ -37,6 +37,9 @@ func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
 	for i := range d.spec.Containers {
 		s.ContainerStatuses = append(s.ContainerStatuses, d.container(&d.spec.Containers[i]))
 	}
+	for c := range node.EphemeralContainers(d.spec) {
+		s.EphemeralContainerStatuses = append(s.EphemeralContainerStatuses, d.ephemeral(c))
+	}
 	s.Phase = d.phase(&s, initialised)
 	s.Conditions = d.conditions(&s, initialised)
 	d.explain(&s)

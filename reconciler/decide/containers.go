@@ -125,9 +125,12 @@ func (v *View) runsOnce(c *corev1.Container) bool {
 	return node.InitContainer(v.spec, c.Name) != nil && !node.IsSidecar(c)
 }
 
-// begin makes the next attempt of a container, once its image and the pod's volumes
+// begin makes the next attempt of a container.
+func (v *View) begin(p *Plan, c *corev1.Container) { v.create(p, c, "") }
+
+// create makes the next attempt of a container, once its image and the pod's volumes
 // are there and the pod's cgroup has room for it.
-func (v *View) begin(p *Plan, c *corev1.Container) {
+func (v *View) create(p *Plan, c *corev1.Container, joins string) {
 	image, ok := v.image(c)
 	limits := v.limits(c)
 	if !ok || !v.inPlace() || !v.bounded() || !v.covered(limits) {
@@ -135,6 +138,6 @@ func (v *View) begin(p *Plan, c *corev1.Container) {
 	}
 	p.try(v, node.CreateContainer{
 		Container: c.Name, Attempt: v.nextAttempt(c.Name), SandboxID: v.sandbox.ID,
-		Image: c.Image, ImageID: image, Hash: manifest.ContainerHash(c), Limits: limits,
+		Image: c.Image, ImageID: image, Hash: manifest.ContainerHash(c), Limits: limits, Joins: joins,
 	})
 }

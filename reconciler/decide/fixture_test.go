@@ -86,6 +86,13 @@ func pulled(s *scene) {
 	}
 }
 
+// pulledAll does so for ephemeral containers as well.
+func pulledAll(s *scene) {
+	for c := range node.EveryContainer(&s.slot.Pod.Object.Spec) {
+		s.got.Images[c.Name] = node.Image{Ref: c.Image, ID: "sha256:" + c.Image}
+	}
+}
+
 func newImage(s *scene) { s.slot.Pod.Object.Spec.Containers[0].Image = "app:2" }
 
 func restartOf(container string, attempt uint32) option {

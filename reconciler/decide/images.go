@@ -20,6 +20,11 @@ func images(p *Plan, v *View) bool {
 	for i := range v.spec.Containers {
 		v.ensure(p, &v.spec.Containers[i])
 	}
+	for c := range node.EphemeralContainers(v.spec) {
+		if !v.begun(c) {
+			v.ensure(p, c)
+		}
+	}
 	return false
 }
 

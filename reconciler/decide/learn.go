@@ -6,7 +6,7 @@ import "nodal/node"
 // decides what comes next or that readers are shown. It is asked until it is
 // known, however often that fails; an agent that starts asks for the old runs.
 func learn(p *Plan, v *View) bool {
-	for c := range v.containers() {
+	for c := range node.EveryContainer(v.spec) {
 		for _, run := range []*node.Container{v.run(c.Name), v.got.Previous(v.pod.UID(), c.Name)} {
 			if run != nil && unlearnt(run) {
 				p.try(v, node.InspectContainer{Container: c.Name, ID: run.ID})
@@ -18,7 +18,7 @@ func learn(p *Plan, v *View) bool {
 
 // learning says whether it is still unknown how the newest run of a container ended.
 func (v *View) learning() bool {
-	for c := range v.containers() {
+	for c := range node.EveryContainer(v.spec) {
 		if run := v.run(c.Name); run != nil && unlearnt(run) {
 			return true
 		}

@@ -23,7 +23,7 @@ type Plan struct {
 type Step func(*Plan, *View) (done bool)
 
 var (
-	setup    = []Step{strays, settled, learn, deadline, terminated, retire, cgroup, sandbox, condemned, noteHealth, resize, volumes, images, prune, initContainers, containers, settle}
+	setup    = []Step{strays, settled, learn, deadline, terminated, retire, cgroup, sandbox, condemned, noteHealth, resize, volumes, images, prune, ephemeral, initContainers, containers, settle}
 	teardown = []Step{strays, stopContainers, stopSandboxes, removeSandboxes, tearDownCgroup, tearDownVolumes, forget}
 )
 
@@ -90,7 +90,7 @@ func newView(site node.Site, slot *node.Slot, got *node.Observed, now time.Time)
 	}
 }
 
-// containers are all of the pod's, those for its start first.
+// containers are those of the pod's that make its life, those for its start first.
 func (v *View) containers() iter.Seq[*corev1.Container] { return node.Containers(v.spec) }
 
 // run is the newest run of a container.

@@ -24,6 +24,7 @@ import (
 //	    [probes=startup,liveness/5] [cpu=100m] [resize=RestartContainer] [deadline=60]
 //	                    apply the pod; what differs from before decides how; B+ is a sidecar
 //	image NAME IMAGE    apply it with another image of one container
+//	debug NAME [TARGET] add an ephemeral container, which sees the processes of another
 //	delete [GRACE]      delete it, within so many seconds
 //	restart NAME        ask for a restart of one container
 //	post MAP VALUE      post a ConfigMap, of which pods make a volume with config=MAP
@@ -46,7 +47,7 @@ import (
 //	look begin, look end         a look at the machine that takes its time
 func commands() map[string]func(*stage, []string) error {
 	return map[string]func(*stage, []string) error{
-		"pod": (*stage).pod, "image": (*stage).image, "delete": (*stage).delete, "restart": (*stage).restart,
+		"pod": (*stage).pod, "image": (*stage).image, "debug": (*stage).debug, "delete": (*stage).delete, "restart": (*stage).restart,
 		"post": (*stage).post, "drop": (*stage).drop,
 		"claim": (*stage).claim, "unclaim": (*stage).claim,
 		"cgroups": (*stage).withCgroups, "reply": (*stage).reply, "auto": (*stage).automatic, "manual": (*stage).automatic,
@@ -206,6 +207,19 @@ func (s *stage) image(words []string) error {
 			}
 		}
 	}
+	return s.apply(object)
+}
+
+func (s *stage) debug(words []string) error {
+	words = append(words, "")
+	if len(words) < 3 || s.track == nil {
+		return errUsage
+	}
+	object := s.track.Slot().Pod.Object.DeepCopy()
+	object.Spec.EphemeralContainers = append(object.Spec.EphemeralContainers, corev1.EphemeralContainer{
+		EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: words[1], Image: words[1] + ":1"},
+		TargetContainerName:      words[2],
+	})
 	return s.apply(object)
 }
 

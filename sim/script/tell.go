@@ -43,7 +43,7 @@ func summary(st corev1.PodStatus) string {
 		parts = append(parts, st.Reason)
 	}
 	line := strings.Join(parts, " ")
-	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses} {
+	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses} {
 		for i := range list {
 			line += "; " + container(&list[i])
 		}

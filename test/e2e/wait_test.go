@@ -94,9 +94,9 @@ func condition(p *corev1.Pod, kind corev1.PodConditionType) corev1.ConditionStat
 	return ""
 }
 
-// containerStatus is the status of one container, init containers included.
+// containerStatus is the status of one container of whatever kind.
 func containerStatus(p *corev1.Pod, name string) corev1.ContainerStatus {
-	for _, list := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
+	for _, list := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses} {
 		for _, s := range list {
 			if s.Name == name {
 				return s

@@ -38,7 +38,7 @@ func (p *pods) carry(ctx context.Context, key types.NamespacedName) error {
 	todo := next(s)
 	switch todo.verb {
 	case apply:
-		return p.apply(ctx, s.want)
+		return p.apply(ctx, s)
 	case remove:
 		return p.remove(ctx, key, s.want, todo)
 	case vouch:
@@ -64,8 +64,13 @@ func (p *pods) carry(ctx context.Context, key types.NamespacedName) error {
 }
 
 // apply has the node run a pod. One that the node refuses has failed: asking
-// again would not help.
-func (p *pods) apply(ctx context.Context, want *corev1.Pod) error {
+// again would not help. What was added to the pod is added here too, once it is there.
+func (p *pods) apply(ctx context.Context, s sides) error {
+	want := s.want
+	if have := s.running(); have == nil || have.object.UID != want.UID {
+		want = want.DeepCopy()
+		want.Spec.EphemeralContainers = nil
+	}
 	text, err := json.Marshal(manifestOf(want))
 	if err != nil {
 		return err

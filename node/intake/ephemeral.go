@@ -1,0 +1,23 @@
+package intake
+
+import (
+	"nodal/node"
+	"nodal/node/manifest"
+)
+
+// ephemeral refuses ephemeral containers where there is no pod yet to which they
+// could be added, and changes of those that are there.
+func ephemeral(d Delivery, current *node.Pod, verdict Verdict) error {
+	switch {
+	case len(d.Pod.Spec.EphemeralContainers) == 0:
+		return nil
+	case verdict == Created:
+		return invalid(d, "spec.ephemeralContainers", "Forbidden: may not be set when a pod is created")
+	case verdict == Replaced:
+		return invalid(d, "spec.ephemeralContainers", "Forbidden: may not be set when the pod has to be replaced, as other fields want it")
+	}
+	if violations := manifest.CheckAdded(current.Object, d.Pod); len(violations) > 0 {
+		return refusal(d, violations)
+	}
+	return nil
+}
