@@ -94,6 +94,7 @@ func (cfg Config) withDefaults() Config {
 // Server is the API, ready to be put behind listeners.
 type Server struct {
 	grpc     *grpc.Server
+	local    *inproc.Conn
 	full     http.Handler
 	readOnly http.Handler
 	healthz  http.Handler
@@ -118,6 +119,7 @@ func New(cfg Config) (*Server, error) {
 		grpc.MaxRecvMsgSize(cfg.Limits.BodyBytes+64<<10),
 	)...)
 	conn := inproc.New(unary, stream)
+	s.local = conn
 
 	services := newServices(cfg, s.stopped)
 	services.register(s.grpc)
@@ -139,6 +141,10 @@ func New(cfg Config) (*Server, error) {
 
 // GRPC is the native gRPC server.
 func (s *Server) GRPC() *grpc.Server { return s.grpc }
+
+// Local is the same API without a wire, for callers whose context says who they
+// are (auth.NewContext).
+func (s *Server) Local() grpc.ClientConnInterface { return s.local }
 
 // HTTP serves everything, to callers that prove who they are.
 func (s *Server) HTTP() http.Handler { return s.full }

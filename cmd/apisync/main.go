@@ -45,11 +45,16 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.member.ProviderID, "provider-id", "", "`id` by which the cloud knows the machine")
 	flags.Int32Var(&o.member.KubeletPort, "kubelet-port", 10250, "TLS `port` of the node at which the API server finds it")
 	flags.DurationVar(&o.member.Lease, "lease-duration", 40*time.Second, "how long the node counts as alive after a sign of life; it gives four in that time")
+	flags.DurationVar(&o.member.StatusEvery, "node-status-update-frequency", 10*time.Second, "how often the node's status is made, and sent if it has changed")
+	flags.DurationVar(&o.member.StatusAtMost, "node-status-report-frequency", 5*time.Minute, "how often it is sent though nothing has changed")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	if o.kubeconfig == "" {
 		return o, errors.New("--kubeconfig is missing: it says which cluster the node belongs to")
+	}
+	if o.member.StatusEvery <= 0 {
+		return o, fmt.Errorf("--node-status-update-frequency %s: it has to be more than 0", o.member.StatusEvery)
 	}
 	if o.member.Lease < 4*time.Second {
 		return o, fmt.Errorf("--lease-duration %s: it has to be at least 4s", o.member.Lease)

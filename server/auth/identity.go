@@ -48,7 +48,7 @@ type Identity struct {
 	Name   string
 	Role   Role
 	Groups []string
-	Via    string // "socket", "certificate", "token", "session" or "anonymous"
+	Via    string // "socket", "certificate", "token", "session", "process" or "anonymous"
 }
 
 const (

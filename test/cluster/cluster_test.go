@@ -206,6 +206,44 @@ func TestBothSidesMayGoAndComeBack(t *testing.T) {
 	}
 }
 
+func TestTheKubeletIsAMemberByItself(t *testing.T) {
+	claim.Shows(t, "In a cluster",
+		"a kubelet with --kubeconfig joins by itself, with the taints it was given",
+		"killed and started again, it knows its pods, and none of them restarts",
+		"away from the API server it starts and runs the pods that it had",
+	)
+	p := startPlane(t)
+	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(),
+		"--register-with-taints", "only=tests:NoSchedule", "--node-status-update-frequency", "1s")}
+	w.eventually("a tainted node", func() bool {
+		n, ok := get[corev1.Node](w.plane, "/api/v1/nodes/node-a")
+		return ok && len(n.Spec.Taints) > 0 && n.Spec.Taints[0].Key == "only"
+	})
+	w.create(podsPath, manifest("steady", sleeper))
+	w.create(podsPath, manifest("doomed", sleeper))
+	steady := w.await("steady", "ready", ready)
+	w.await("doomed", "ready", ready)
+
+	w.node.Kill()
+	w.ask("DELETE", podsPath+"/doomed", "", "")
+	w.node.Launch()
+	w.awaitGone("doomed")
+
+	w.node.Kill()
+	w.apiserver.end()
+	w.node.Launch()
+	w.node.Await("the pod, without an API server", func(p daemon.Pods) bool { return p["steady"].GetReady() })
+	w.apiserver.begin()
+	w.eventually("an API server again", func() bool { code, _ := w.try("GET", "/readyz", "", nil); return code == 200 })
+	w.create(podsPath, manifest("late", sleeper))
+	w.await("late", "ready", ready)
+
+	after := w.await("steady", "ready", ready)
+	if got, want := after.Status.ContainerStatuses[0], steady.Status.ContainerStatuses[0]; got.RestartCount != 0 || got.ContainerID != want.ContainerID {
+		t.Errorf("the steady pod's container became %+v", got)
+	}
+}
+
 // inside runs a script in a pod's container, on the node.
 func (w *world) inside(name, script string) string {
 	w.t.Helper()

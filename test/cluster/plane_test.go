@@ -142,7 +142,7 @@ func (p *plane) try(method, path, contentType string, body []byte) (int, []byte)
 func (p *plane) ask(method, path, contentType, body string) []byte {
 	p.t.Helper()
 	code, text := p.try(method, path, contentType, []byte(body))
-	if code >= 300 {
+	if code < 200 || code >= 300 {
 		p.t.Fatalf("%s %s: got %d %s", method, path, code, text)
 	}
 	return text

@@ -31,7 +31,7 @@ type Daemon struct {
 }
 
 // Start runs a kubelet on the runtime until the test ends.
-func Start(t testing.TB, rt *rig.Runtime) *Daemon {
+func Start(t testing.TB, rt *rig.Runtime, flags ...string) *Daemon {
 	t.Helper()
 	binary, err := agent.Build(t.TempDir())
 	must(t, err)
@@ -42,7 +42,7 @@ func Start(t testing.TB, rt *rig.Runtime) *Daemon {
 	dir := filepath.Join(rt.Dir, "node")
 	a := agent.New(agent.Config{
 		Binary: binary, Dir: dir, Socket: filepath.Join(dir, "node.sock"), Endpoint: rt.Endpoint, CgroupParent: rt.CgroupParent,
-		Ports: ports, Flags: []string{"--hostname-override", "node-a", "--v", "4"},
+		Ports: ports, Flags: append([]string{"--hostname-override", "node-a", "--v", "4"}, flags...),
 	})
 	d := &Daemon{Dir: a.Root(), Socket: a.Socket, Port: ports.Secure, t: t, agent: a, conn: dial(t, a.Socket)}
 	t.Cleanup(d.end)

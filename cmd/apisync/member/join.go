@@ -19,13 +19,6 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 )
 
-// How often the node's status is made, and how often it is sent though nothing in
-// it has changed.
-const (
-	statusEvery  = 10 * time.Second
-	statusAtMost = 5 * time.Minute
-)
-
 // place is the Node object of this node.
 type place struct {
 	config  Config
@@ -95,12 +88,12 @@ func (p *place) labels(info *nodev1.GetNodeResponse) map[string]string {
 // run keeps the status of the Node object true.
 func (p *place) run(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, statusEvery)
+		ctx, cancel := context.WithTimeout(ctx, p.config.StatusEvery)
 		defer cancel()
 		if err := p.update(ctx); err != nil && ctx.Err() == nil {
 			p.log.Warn("the node's status is not up to date", "err", err)
 		}
-	}, statusEvery)
+	}, p.config.StatusEvery)
 }
 
 // update sends the status if it has changed, or has not been sent for long.
@@ -111,7 +104,7 @@ func (p *place) update(ctx context.Context) error {
 	}
 	status := p.status(info)
 	p.since(&status)
-	if sameBut(p.sent, status) && p.now().Sub(p.sentAt) < statusAtMost {
+	if sameBut(p.sent, status) && p.now().Sub(p.sentAt) < p.config.StatusAtMost {
 		return nil
 	}
 	err = p.cluster.patchNode(ctx, p.config.NodeName, map[string]any{"status": patchOf(status)}, "status")

@@ -24,6 +24,9 @@ type Config struct {
 	ProviderID  string
 	KubeletPort int32         // at which the API server finds the node
 	Lease       time.Duration // after which a silent node is lost
+
+	StatusEvery  time.Duration // the node's status is made
+	StatusAtMost time.Duration // it is not sent while nothing in it changes
 }
 
 // Run makes the node a member of the cluster until the context ends. Neither side

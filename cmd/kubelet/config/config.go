@@ -24,6 +24,7 @@ type Config struct {
 	Listen     Listen
 	Sources    Sources
 	Auth       Auth
+	Cluster    Cluster
 	MaxPods    int
 	// UnsafeSysctls are the sysctls beyond the safe ones that pods may set.
 	UnsafeSysctls []string
@@ -154,6 +155,19 @@ const (
 	// AuthAlwaysAllow lets every identity do everything.
 	AuthAlwaysAllow AuthMode = "AlwaysAllow"
 )
+
+// Cluster says of which cluster the node is a member.
+type Cluster struct {
+	Kubeconfig   string // how to reach its API server; empty: the node stands alone
+	Register     bool   // make the Node object if it is not there
+	Taints       []corev1.Taint
+	ProviderID   string
+	Lease        time.Duration // after which a silent node is lost
+	StatusEvery  time.Duration // the node's status is made
+	StatusAtMost time.Duration // it is not sent while nothing in it changes
+	QPS          float32       // requests to the API server; zero: no bound
+	Burst        int
+}
 
 // Logging says how the daemon logs.
 type Logging struct {

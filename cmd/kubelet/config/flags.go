@@ -27,6 +27,8 @@ type Options struct {
 	StopRuntime      bool
 	ProviderConfig   string
 	ProviderPrograms string
+	Kubeconfig       string
+	CloudProvider    string
 	Version          bool
 
 	// Kubelet takes the flags that are names for a field of the file.
@@ -49,6 +51,9 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.StringVar(&o.ProviderPrograms, "image-credential-provider-bin-dir", "", "`directory` of those programs")
 	fs.BoolVar(&o.StopRuntime, "stop-runtime-on-exit", false, "end the node's own container runtime with the agent; pods go on all the same")
 	fs.StringToStringVar(&o.NodeLabels, "node-labels", nil, "`labels` of the node, key=value joined by commas, for node selectors and affinity")
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "`file` that says how to reach the API server of the cluster that the node belongs to (default: none, the node stands alone)")
+	fs.StringVar(&o.CloudProvider, "cloud-provider", "", "`who` looks after the machine: external, if a cloud has to do so before pods come")
+	fs.Func("register-with-taints", "`taints` of the Node object, key=value:Effect joined by commas", taints(&o.Kubelet.RegisterWithTaints))
 	fs.StringVar(&o.RootDir, "root-dir", DefaultRoot, "`directory` for everything the node keeps")
 	fs.StringVar(&o.CertDir, "cert-dir", "", "`directory` of certificates (default <root-dir>/pki)")
 	fs.StringVar(&o.Socket, "socket", DefaultSocket, "unix socket `path` of the node API; empty for none")

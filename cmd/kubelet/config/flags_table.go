@@ -27,6 +27,12 @@ var fieldFlags = []fieldFlag{
 	{"runtime-request-timeout", "runtimeRequestTimeout", "limit for each runtime request but pull, logs, exec and attach"},
 	{"max-pods", "maxPods", "`number` of pods that may run at once"},
 
+	{"register-node", "registerNode", "make the Node object if it is not there"},
+	{"provider-id", "providerID", "`id` by which the cloud knows the machine"},
+	{"node-status-update-frequency", "nodeStatusUpdateFrequency", "how often the node's status is made, and sent to the API server if it has changed"},
+	{"kube-api-qps", "kubeAPIQPS", "requests to the API server in a second"},
+	{"kube-api-burst", "kubeAPIBurst", "how many of them at once"},
+
 	{"resolv-conf", "resolvConf", "`path` of the resolver configuration that pods inherit"},
 	{"cluster-dns", "clusterDNS", "`IPs` of DNS servers for pods with dnsPolicy ClusterFirst"},
 	{"cluster-domain", "clusterDomain", "`domain` that those servers serve"},
@@ -97,9 +103,7 @@ var fieldFlags = []fieldFlag{
 	{"feature-gates", "featureGates", ""},
 	{"hairpin-mode", "hairpinMode", ""},
 	{"kernel-memcg-notification", "kernelMemcgNotification", ""},
-	{"kube-api-burst", "kubeAPIBurst", ""},
 	{"kube-api-content-type", "contentType", ""},
-	{"kube-api-qps", "kubeAPIQPS", ""},
 	{"kube-reserved-cgroup", "kubeReservedCgroup", ""},
 	{"kubelet-cgroups", "kubeletCgroups", ""},
 	{"local-storage-capacity-isolation", "localStorageCapacityIsolation", ""},
@@ -107,14 +111,11 @@ var fieldFlags = []fieldFlag{
 	{"max-open-files", "maxOpenFiles", ""},
 	{"memory-manager-policy", "memoryManagerPolicy", ""},
 	{"node-status-max-images", "nodeStatusMaxImages", ""},
-	{"node-status-update-frequency", "nodeStatusUpdateFrequency", ""},
 	{"oom-score-adj", "oomScoreAdj", ""},
 	{"pod-cidr", "podCIDR", ""},
 	{"pods-per-core", "podsPerCore", ""},
 	{"protect-kernel-defaults", "protectKernelDefaults", ""},
-	{"provider-id", "providerID", ""},
 	{"qos-reserved", "qosReserved", ""},
-	{"register-node", "registerNode", ""},
 	{"reserved-cpus", "reservedSystemCPUs", ""},
 	{"rotate-certificates", "rotateCertificates", ""},
 	{"rotate-server-certificates", "serverTLSBootstrap", ""},
@@ -134,7 +135,6 @@ var fieldFlags = []fieldFlag{
 // ignoredFlags stand in real command lines and are no field of the file. They
 // are taken, have no effect, and Unhonoured names them.
 var ignoredFlags = []string{
-	"cloud-provider",
 	"log-flush-frequency",
 	"runtime-cgroups",
 	"vmodule",
@@ -152,10 +152,8 @@ func (r refusedFlag) refuse(value string) error {
 }
 
 var refusedFlags = []refusedFlag{
-	{"bootstrap-kubeconfig", "joining a cluster is not built yet"},
-	{"kubeconfig", "joining a cluster is not built yet"},
+	{"bootstrap-kubeconfig", "bring a certificate of the cluster's in the --kubeconfig file: asking for one is not built yet"},
 	{"lock-file", "handing over by a lock file is not built yet"},
-	{"register-with-taints", "set registerWithTaints in the --config file"},
 	{"reserved-memory", "set reservedMemory in the --config file"},
 }
 

@@ -38,9 +38,9 @@ authorization: {mode: Webhook}
 authentication: {webhook: {enabled: true}}
 tracing: {samplingRatePerMillion: 1}
 `)
-	got := Unhonoured(load(t, "--config", file, "--cloud-provider=external", "--qos-reserved=memory=50%"))
+	got := Unhonoured(load(t, "--config", file, "--runtime-cgroups=/x", "--qos-reserved=memory=50%"))
 	want := []string{
-		"--cloud-provider", "authentication.webhook.enabled", "authorization.mode=Webhook (the node's own roles decide)",
+		"--runtime-cgroups", "authentication.webhook.enabled", "authorization.mode=Webhook (the node's own roles decide)",
 		"qosReserved", "tracing",
 	}
 	if !slices.Equal(got, want) {
@@ -92,6 +92,14 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"imagePullCredentialsVerificationPolicy":     "imagePullCredentialsVerificationPolicy: AlwaysVerify",
 		"preloadedImagesVerificationAllowlist":       "preloadedImagesVerificationAllowlist: [registry.example/base/*]",
 		"imageServiceEndpoint":                       "imageServiceEndpoint: unix:///x",
+		"kubeAPIBurst":                               "kubeAPIBurst: 3",
+		"kubeAPIQPS":                                 "kubeAPIQPS: 3",
+		"nodeLeaseDurationSeconds":                   "nodeLeaseDurationSeconds: 20",
+		"nodeStatusReportFrequency":                  "nodeStatusReportFrequency: 1m",
+		"nodeStatusUpdateFrequency":                  "nodeStatusUpdateFrequency: 5s",
+		"providerID":                                 "providerID: cloud://7",
+		"registerNode":                               "registerNode: false",
+		"registerWithTaints":                         "registerWithTaints: [{key: a, effect: NoSchedule}]",
 		"logging.format":                             "logging: {format: json}",
 		"logging.verbosity":                          "logging: {verbosity: 3}",
 		"maxParallelImagePulls":                      "maxParallelImagePulls: 3\nserializeImagePulls: false",

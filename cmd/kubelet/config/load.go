@@ -100,6 +100,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		Listen:     resolveListen(o, addressGiven),
 		Sources:    resolveSources(k),
 		Auth:       resolveAuth(k),
+		Cluster:    resolveCluster(o),
 		MaxPods:    int(k.MaxPods),
 
 		UnsafeSysctls: k.AllowedUnsafeSysctls,

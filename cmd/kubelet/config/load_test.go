@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 const header = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
@@ -232,8 +234,12 @@ func TestRefused(t *testing.T) {
 		{name: "a missing drop-in directory", args: []string{"--config-dir=/nowhere"}, want: []string{"/nowhere"}},
 		{name: "an unknown flag", args: []string{"--warp=9"}, want: []string{"unknown flag: --warp"}},
 		{name: "an argument", args: []string{"run"}, want: []string{`unexpected argument "run"`}},
-		{name: "a cluster", args: []string{"--kubeconfig=/etc/kubernetes/kubelet.conf"}, want: []string{"--kubeconfig", "joining a cluster is not built yet"}},
-		{name: "a bootstrap", args: []string{"--bootstrap-kubeconfig=x"}, want: []string{"joining a cluster is not built yet"}},
+		{name: "a cluster for one run", args: []string{"--kubeconfig=/etc/kubernetes/kubelet.conf", "--runonce"}, want: []string{"--kubeconfig", "runs its pods once"}},
+		{name: "a bootstrap", args: []string{"--bootstrap-kubeconfig=x"}, want: []string{"--kubeconfig", "not built yet"}},
+		{name: "a cloud inside", args: []string{"--cloud-provider=aws"}, want: []string{"--cloud-provider", "external"}},
+		{name: "a taint without effect", args: []string{"--register-with-taints=a=b"}, want: []string{"register-with-taints", "key=value:Effect"}},
+		{name: "a taint that is none", args: []string{"--register-with-taints=a_=b:Never"}, want: []string{"registerWithTaints[0].key", "registerWithTaints[0].effect", "NoExecute"}},
+		{name: "a lease that is over at once", file: header + "nodeLeaseDurationSeconds: 1\n", want: []string{"nodeLeaseDurationSeconds", "between 4"}},
 		{name: "port 0", args: []string{"--port=0"}, want: []string{"port: Invalid value: 0", "between 1 and 65535"}},
 		{name: "a negative port", args: []string{"--healthz-port=-1"}, want: []string{"healthzPort"}},
 		{name: "one port twice", args: []string{"--read-only-port=10250"}, want: []string{"readOnlyPort", "must differ"}},
@@ -283,6 +289,18 @@ func TestRefused(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestTaintsOfTheNode(t *testing.T) {
+	got := load(t, "--register-with-taints=a=b:NoSchedule,c:NoExecute", "--cloud-provider=external").Cluster.Taints
+	want := []corev1.Taint{
+		{Key: "a", Value: "b", Effect: corev1.TaintEffectNoSchedule},
+		{Key: "c", Effect: corev1.TaintEffectNoExecute},
+		{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: corev1.TaintEffectNoSchedule},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

@@ -34,6 +34,7 @@ func validate(o *Options) error {
 		validateSysctls(k),
 		validateLogs(k),
 		validateImages(o),
+		validateCluster(o),
 		validateGates(k),
 	)
 	if o.RootDir == "" {

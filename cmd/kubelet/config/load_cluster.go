@@ -1,0 +1,87 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// externalCloud is the only cloud provider left: a program elsewhere looks after
+// the node, and until it has done so no pods may come.
+const (
+	externalCloud = "external"
+	cloudTaint    = "node.cloudprovider.kubernetes.io/uninitialized"
+)
+
+func resolveCluster(o *Options) Cluster {
+	k := &o.Kubelet
+	c := Cluster{
+		Kubeconfig: o.Kubeconfig, Register: *k.RegisterNode, Taints: slices.Clone(k.RegisterWithTaints), ProviderID: k.ProviderID,
+		Lease:       time.Duration(k.NodeLeaseDurationSeconds) * time.Second,
+		StatusEvery: k.NodeStatusUpdateFrequency.Duration, StatusAtMost: k.NodeStatusReportFrequency.Duration,
+		QPS: float32(*k.KubeAPIQPS), Burst: int(k.KubeAPIBurst),
+	}
+	if o.CloudProvider == externalCloud {
+		c.Taints = append(c.Taints, corev1.Taint{Key: cloudTaint, Value: "true", Effect: corev1.TaintEffectNoSchedule})
+	}
+	return c
+}
+
+func validateCluster(o *Options) field.ErrorList {
+	k := &o.Kubelet
+	errs := slices.Concat(
+		between("nodeLeaseDurationSeconds", k.NodeLeaseDurationSeconds, 4, 1<<20),
+		positive("nodeStatusUpdateFrequency", k.NodeStatusUpdateFrequency.Duration),
+		positive("nodeStatusReportFrequency", k.NodeStatusReportFrequency.Duration),
+		between("kubeAPIQPS", *k.KubeAPIQPS, 0, 1<<20),
+		between("kubeAPIBurst", k.KubeAPIBurst, 0, 1<<20),
+	)
+	if o.CloudProvider != "" && o.CloudProvider != externalCloud {
+		errs = append(errs, field.NotSupported(field.NewPath("--cloud-provider"), o.CloudProvider, []string{externalCloud}))
+	}
+	if o.Kubeconfig != "" && k.RunOnce {
+		errs = append(errs, field.Invalid(field.NewPath("--kubeconfig"), o.Kubeconfig, "a node that runs its pods once is not a member of a cluster"))
+	}
+	for i, t := range k.RegisterWithTaints {
+		errs = append(errs, validateTaint(field.NewPath("registerWithTaints").Index(i), t)...)
+	}
+	return errs
+}
+
+func validateTaint(path *field.Path, t corev1.Taint) field.ErrorList {
+	var errs field.ErrorList
+	for _, problem := range validation.IsQualifiedName(t.Key) {
+		errs = append(errs, field.Invalid(path.Child("key"), t.Key, problem))
+	}
+	for _, problem := range validation.IsValidLabelValue(t.Value) {
+		errs = append(errs, field.Invalid(path.Child("value"), t.Value, problem))
+	}
+	effects := []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
+	if !slices.Contains(effects, t.Effect) {
+		errs = append(errs, field.NotSupported(path.Child("effect"), t.Effect, effects))
+	}
+	return errs
+}
+
+// taints parses "key=value:Effect,key:Effect". The first use replaces what the
+// file said; further uses add to it.
+func taints(into *[]corev1.Taint) func(string) error {
+	given := []corev1.Taint{}
+	return func(s string) error {
+		for item := range items(s) {
+			name, effect, ok := strings.Cut(item, ":")
+			if !ok {
+				return fmt.Errorf("want key=value:Effect or key:Effect, got %q", item)
+			}
+			key, value, _ := strings.Cut(name, "=")
+			given = append(given, corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)})
+		}
+		*into = given
+		return nil
+	}
+}
