@@ -127,6 +127,11 @@ type (
 		Container string
 		Health    Health
 	}
+	// StartOver journals that all containers of the pod begin anew.
+	StartOver struct {
+		Container string    // whose rule wants it
+		Restarts  []Restart // the runs that have to end
+	}
 	// SetTermination journals that the pod has to end, before any of it does.
 	SetTermination struct{ Termination Termination }
 	// SetResult journals a pod's final status.
@@ -152,6 +157,7 @@ func (a RemoveContainer) Target() string  { return "remove/" + a.ID }
 func (RemoveLogs) Target() string         { return "logs" }
 func (a SetTally) Target() string         { return ContainerTarget(a.Container) }
 func (a SetHealth) Target() string        { return "health/" + a.Container }
+func (StartOver) Target() string          { return targetPod }
 func (SetTermination) Target() string     { return targetPod }
 func (SetResult) Target() string          { return targetPod }
 func (Release) Target() string            { return targetPod }
@@ -202,6 +208,7 @@ func (a SetTally) String() string {
 	return fmt.Sprintf("tally %s restarts=%d streak=%d", a.Container, a.Tally.Restarts, a.Tally.Streak)
 }
 func (a SetHealth) String() string      { return fmt.Sprintf("note %s is %s", a.Container, a.Health) }
+func (a StartOver) String() string      { return "start over after " + a.Container }
 func (a SetTermination) String() string { return "terminate: " + a.Termination.Reason }
 func (a SetResult) String() string      { return "settle " + string(a.Status.Phase) }
 func (Release) String() string          { return "release" }

@@ -1,6 +1,9 @@
 package node
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -68,6 +71,21 @@ func (d *Deletion) Deadline() time.Time { return d.Requested.Add(d.Grace) }
 type Restart struct {
 	Container string
 	Attempt   uint32
+	// All says that all containers of the pod do, as the rule of one of them wants:
+	// at once, and from the first init container on.
+	All bool `json:",omitempty"`
+}
+
+// Restarting is what is asked for once more is, by container. That all begin anew
+// stays true of the runs of which it was.
+func Restarting(asked, more []Restart) []Restart {
+	byName := map[string]Restart{}
+	for _, r := range slices.Concat(asked, more) {
+		before := byName[r.Container]
+		r.All = r.All || before.All && r.Attempt <= before.Attempt
+		byName[r.Container] = r
+	}
+	return slices.SortedFunc(maps.Values(byName), func(a, b Restart) int { return cmp.Compare(a.Container, b.Container) })
 }
 
 // Slot is the durable side of one key, and the unit of journalling.

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -32,6 +33,27 @@ func TestPauseBetweenRestarts(t *testing.T) {
 			}
 			if got, want := tally.Restarts, int32(len(c.ran)); got != want {
 				t.Errorf("restarts = %d, want %d", got, want)
+			}
+		})
+	}
+}
+
+func TestRestarting(t *testing.T) {
+	one := func(name string, attempt uint32, all bool) Restart {
+		return Restart{Container: name, Attempt: attempt, All: all}
+	}
+	for _, c := range []struct {
+		name              string
+		asked, more, want []Restart
+	}{
+		{"what was asked for stays", []Restart{one("b", 1, false)}, []Restart{one("a", 2, false)}, []Restart{one("a", 2, false), one("b", 1, false)}},
+		{"a later run takes the place of an earlier", []Restart{one("a", 1, true)}, []Restart{one("a", 2, false)}, []Restart{one("a", 2, false)}},
+		{"that all begin anew is not taken back", []Restart{one("a", 1, true)}, []Restart{one("a", 1, false)}, []Restart{one("a", 1, true)}},
+		{"and may be asked for later", []Restart{one("a", 1, false)}, []Restart{one("a", 1, true)}, []Restart{one("a", 1, true)}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Restarting(c.asked, c.more); !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
 	}

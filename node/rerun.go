@@ -29,7 +29,7 @@ func After(spec *corev1.PodSpec, c *corev1.Container, exitCode int32) Followup {
 		return AllContainers
 	case isInit && !IsSidecar(c) && exitCode == 0:
 		return NoRun
-	case ruled, reruns(policyOf(spec, c), exitCode):
+	case ruled, reruns(PolicyOf(spec, c), exitCode):
 		return NextRun
 	}
 	return NoRun
@@ -54,7 +54,8 @@ func ruleFor(c *corev1.Container, exitCode int32) (corev1.ContainerRestartRuleAc
 	return "", false
 }
 
-func policyOf(spec *corev1.PodSpec, c *corev1.Container) corev1.RestartPolicy {
+// PolicyOf is a container's own restart policy, or else the pod's.
+func PolicyOf(spec *corev1.PodSpec, c *corev1.Container) corev1.RestartPolicy {
 	if c.RestartPolicy != nil {
 		return corev1.RestartPolicy(*c.RestartPolicy)
 	}

@@ -83,6 +83,8 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 		return node.Result{}, a.setTally(key, pod.UID(), action)
 	case node.SetHealth:
 		return node.Result{}, a.setHealth(key, pod.UID(), action)
+	case node.StartOver:
+		return node.Result{}, a.startOver(key, pod.UID(), action)
 	case node.SetTermination:
 		return node.Result{}, a.setTermination(key, pod.UID(), action)
 	case node.SetResult:
@@ -151,6 +153,15 @@ func (a Act) setHealth(key node.Key, uid types.UID, action node.SetHealth) error
 			slot.Health = map[string]node.Health{}
 		}
 		slot.Health[action.Container] = action.Health
+		tx.Put(key, slot)
+	})
+}
+
+func (a Act) startOver(key node.Key, uid types.UID, action node.StartOver) error {
+	return a.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
+		pod := *slot.Pod
+		pod.Restarts = node.Restarting(pod.Restarts, action.Restarts)
+		slot.Pod = &pod
 		tx.Put(key, slot)
 	})
 }

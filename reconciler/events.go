@@ -48,6 +48,8 @@ func report(o Outcome) (node.Event, bool) {
 		return reportExit(a, o.Result.Container)
 	case node.SetTally:
 		return node.Event{Reason: "Restarting", Container: a.Container, Message: fmt.Sprintf("restart %d of container %s", a.Tally.Restarts, a.Container)}, !a.Tally.Begun
+	case node.StartOver:
+		return node.Event{Reason: "RestartingAllContainers", Container: a.Container, Message: "container " + a.Container + " has ended so that all containers of the pod restart"}, true
 	case node.SetTermination:
 		return node.Event{Reason: a.Termination.Reason, Message: a.Termination.Message}, true
 	case node.SetResult:

@@ -30,7 +30,7 @@ type call struct {
 // agent, and has no reply to lose.
 func local(a node.Action) bool {
 	switch a.(type) {
-	case node.SetTally, node.SetHealth, node.SetTermination, node.SetResult, node.Release, node.RemoveLogs:
+	case node.SetTally, node.SetHealth, node.StartOver, node.SetTermination, node.SetResult, node.Release, node.RemoveLogs:
 		return true
 	}
 	return onDisk(a)

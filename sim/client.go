@@ -252,6 +252,9 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 	if c.pick(6) == 0 {
 		c.limiting(pod)
 	}
+	if c.pick(4) == 0 {
+		c.ruling(pod)
+	}
 	manifest.Default(pod)
 	return pod
 }
@@ -260,6 +263,31 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 func (c *clients) limiting(pod *corev1.Pod) {
 	seconds := int64(10 + c.pick(120))
 	pod.Spec.ActiveDeadlineSeconds = &seconds
+}
+
+// ruling gives some containers answers of their own to exit codes.
+func (c *clients) ruling(pod *corev1.Pod) {
+	policies := [...]corev1.ContainerRestartPolicy{corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure}
+	actions := [...]corev1.ContainerRestartRuleAction{
+		corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers,
+	}
+	operators := [...]corev1.ContainerRestartRuleOnExitCodesOperator{
+		corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn,
+	}
+	for spec := range specs(pod) {
+		if c.pick(2) == 0 {
+			continue
+		}
+		if !node.IsSidecar(spec) { // and what is none must not become one
+			spec.RestartPolicy = &policies[c.pick(2)]
+		}
+		spec.RestartPolicyRules = []corev1.ContainerRestartRule{{
+			Action: actions[c.pick(len(actions))],
+			ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{
+				Operator: operators[c.pick(len(operators))], Values: []int32{int32(c.pick(2)), 137},
+			},
+		}}
+	}
 }
 
 // initContainers are up to three: sidecars, and containers that prepare something.

@@ -33,7 +33,8 @@ type life struct {
 	refused  bool          // the node does not run it
 	replaced bool          // another pod was accepted in its place
 	restarts map[string]uint32
-	counts   map[string]int32 // restarts seen, by container
+	rounds   map[string]uint32 // by container: runs before which all began anew
+	counts   map[string]int32  // restarts seen, by container
 	result   corev1.PodPhase
 	ended    time.Time     // when the latest run did that is no sidecar's
 	active   time.Duration // the shortest that it was ever allowed to run; 0: for ever
@@ -77,7 +78,7 @@ func (l *ledger) take(pod *node.Pod) *life {
 	if known == nil {
 		known = &life{
 			id: idOf(pod), key: pod.Key(), grace: node.GracePeriod(pod.Object),
-			restarts: map[string]uint32{}, counts: map[string]int32{},
+			restarts: map[string]uint32{}, rounds: map[string]uint32{}, counts: map[string]int32{},
 		}
 		l.lives[known.id] = known
 	}
@@ -86,9 +87,7 @@ func (l *ledger) take(pod *node.Pod) *life {
 	if d := activeFor(pod.Object); d > 0 && (known.active == 0 || d < known.active) {
 		known.active = d
 	}
-	for _, r := range pod.Restarts {
-		known.restarts[r.Container] = r.Attempt
-	}
+	known.restart(pod.Restarts)
 	if pod.Deletion != nil {
 		l.condemn(known.id, pod.Deletion.Deadline())
 	}
@@ -102,6 +101,19 @@ func activeFor(object *corev1.Pod) time.Duration {
 	}
 	return 0
 }
+
+// restart notes which runs have to be followed by others.
+func (l *life) restart(restarts []node.Restart) {
+	for _, r := range restarts {
+		l.restarts[r.Container] = r.Attempt
+		if r.All {
+			l.rounds[r.Container] = r.Attempt + 1
+		}
+	}
+}
+
+// outlived says whether all containers of the pod have begun anew since a run.
+func (l *life) outlived(c *container) bool { return c.attempt < l.rounds[c.name] }
 
 // late says whether a pod should have been made to end by now.
 func (l *life) late(now time.Time) bool {

@@ -82,6 +82,10 @@ func newEditing(t *testing.T, seed uint64) *editing {
 	e.pod.Spec.RestartPolicy, e.pod.Spec.ActiveDeadlineSeconds = corev1.RestartPolicyAlways, nil
 	for c := range specs(e.pod) {
 		e.image(c)
+		if !node.IsSidecar(c) {
+			c.RestartPolicy = nil
+		}
+		c.RestartPolicyRules = nil
 	}
 	return e
 }

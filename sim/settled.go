@@ -103,7 +103,7 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 	for i := range l.object.Spec.InitContainers {
 		c := &l.object.Spec.InitContainers[i]
 		_, vanished := s.witness.vanished[c.Name+string(l.id.uid)] // then it is not sure that its success was seen
-		past := s.witness.past[within{box.id, c.Name}] && !vanished
+		past := s.witness.isPast(l, box.id, c.Name) && !vanished
 		if past && !node.IsSidecar(c) {
 			continue
 		}
@@ -207,6 +207,8 @@ const slack = 5 * time.Second
 func (s *simulation) alive(l *life, c *corev1.Container, run *container, box *sandbox) error {
 	lost, vanished := s.witness.vanished[c.Name+string(l.id.uid)]
 	spec := &l.object.Spec
+	rests := run != nil && run.state == node.ContainerExited && !scriptOf(run.image).endless() &&
+		run.finished.Add(s.agent.site.BackoffMax+slack).After(s.clock())
 	switch {
 	case vanished && (run == nil || run.attempt < lost && !run.running()) && (mayStay(spec, c, 0) || mayStay(spec, c, 137)):
 		return nil // what the agent knows of its end decides
@@ -215,7 +217,7 @@ func (s *simulation) alive(l *life, c *corev1.Container, run *container, box *sa
 	case run.hash != manifest.ContainerHash(c):
 		return fmt.Errorf("%s is not of the wanted version", run)
 	}
-	if asked, ok := l.restarts[c.Name]; ok && run.attempt <= asked {
+	if asked, ok := l.restarts[c.Name]; ok && run.attempt <= asked && !(rests && l.outlived(run)) {
 		return fmt.Errorf("%s was not restarted", run)
 	}
 	switch run.state {
@@ -225,7 +227,6 @@ func (s *simulation) alive(l *life, c *corev1.Container, run *container, box *sa
 		}
 		return s.shownReady(l.key, c.Name)
 	case node.ContainerExited:
-		rests := !scriptOf(run.image).endless() && run.finished.Add(s.agent.site.BackoffMax+slack).After(s.clock())
 		if !rests && node.Rerun(&l.object.Spec, c, run.exit) {
 			return fmt.Errorf("%s has ended and is not restarted", run)
 		}

@@ -20,7 +20,7 @@ type witness struct {
 	revision int64
 	failure  error
 	strays   map[types.UID]time.Time // by when the agent wants pods gone that nobody wants
-	past     map[within]bool         // init containers that have done what the next waits for
+	past     map[within]uint32       // run after that of an init container which has done what the next waits for
 	vanished map[string]uint32       // the newest run that vanished, by container and uid
 	once     map[string]bool         // ephemeral containers that were started, by container and uid
 }
@@ -31,7 +31,7 @@ type within struct{ sandbox, container string }
 func newWitness() *witness {
 	return &witness{
 		ledger: newLedger(), strays: map[types.UID]time.Time{},
-		past: map[within]bool{}, vanished: map[string]uint32{}, once: map[string]bool{},
+		past: map[within]uint32{}, vanished: map[string]uint32{}, once: map[string]bool{},
 	}
 }
 
@@ -91,6 +91,9 @@ func (wi *witness) killed(w *world, c *container) {
 	}
 	if c.sick {
 		grace = min(grace, probeGrace)
+	}
+	if l := wi.lives[c.life]; l != nil && l.outlived(c) {
+		grace = 0
 	}
 	switch {
 	case !c.termed:
@@ -200,9 +203,8 @@ func (wi *witness) reads(w *world, view node.View) {
 	if l == nil {
 		return
 	}
-	for _, r := range view.Slot.Pod.Restarts { // a resize may ask for some, long after a client did
-		l.restarts[r.Container] = r.Attempt
-	}
+	wi.startsOver(w, l, view.Slot)
+	l.restart(view.Slot.Pod.Restarts) // a resize may ask for some, long after a client did
 	wi.expires(w, l, view.Slot)
 	for name, tally := range view.Slot.Tallies {
 		if tally.Restarts < l.counts[name] {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,8 +24,15 @@ func (wi *witness) passes(c *container) {
 	switch {
 	case spec == nil:
 	case node.IsSidecar(spec) && c.running(), !node.IsSidecar(spec) && c.state == node.ContainerExited && c.exit == 0:
-		wi.past[within{c.sandbox.id, c.name}] = true
+		at := within{c.sandbox.id, c.name}
+		wi.past[at] = max(wi.past[at], c.attempt+1)
 	}
+}
+
+// isPast says whether an init container has done what the next waits for, since all
+// last began anew.
+func (wi *witness) isPast(l *life, sandbox, name string) bool {
+	return wi.past[within{sandbox, name}] > l.rounds[name]
 }
 
 // beginsInOrder checks: a container begins when all before it are past.
@@ -38,7 +46,7 @@ func (wi *witness) beginsInOrder(c *container) {
 		if before == c.name {
 			return
 		}
-		if !wi.past[within{c.sandbox.id, before}] {
+		if !wi.isPast(l, c.sandbox.id, before) {
 			wi.failf("%s begins before %s is past", c, before)
 		}
 	}
@@ -77,6 +85,27 @@ func (wi *witness) restsAlone(w *world, l *life) {
 			wi.failf("pod %s has finished and %s runs", l.key, c)
 		}
 	}
+}
+
+// startsOver checks: all containers of a pod begin anew only when one has ended so that
+// its rules want it.
+func (wi *witness) startsOver(w *world, l *life, slot *node.Slot) {
+	news := slices.ContainsFunc(slot.Pod.Restarts, func(r node.Restart) bool { return r.All && r.Attempt >= l.rounds[r.Container] })
+	if !news {
+		return
+	}
+	for _, c := range w.containers {
+		spec := specOf(l.object, c.name)
+		if c.uid == l.id.uid && spec != nil && c.state == node.ContainerExited && node.After(&l.object.Spec, spec, c.exit) == node.AllContainers {
+			return
+		}
+	}
+	for c := range specs(l.object) {
+		if _, vanished := wi.vanished[c.Name+string(l.id.uid)]; vanished && len(c.RestartPolicyRules) > 0 {
+			return
+		}
+	}
+	wi.failf("all containers of %s begin anew and no rule wants that", l.key)
 }
 
 // expires checks: a pod is made to end when it was active for as long as it may,

@@ -25,7 +25,7 @@ func containerRules(list string) []rule {
 		refuses(at+"lifecycle.postStart", "the hook would not be run"),
 		refuses(at+"lifecycle.preStop", "the hook would not be run"),
 		honoured(at+"lifecycle.stopSignal", "where the runtime can, as containerd from 2.2; where it cannot, a warning event says so"),
-		refuses(at+"restartPolicyRules", "the container would follow the pod's own restart policy"),
+		honoured(at+"restartPolicyRules", "all containers restart in the same sandbox, without a grace period or hooks"),
 		refuses(at+"volumeDevices", "the device would be missing"),
 
 		honoured(at+"resizePolicy", "for CPU and memory of containers that run as long as their pod"),

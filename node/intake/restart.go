@@ -1,10 +1,7 @@
 package intake
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 
 	"nodal/node"
 )
@@ -46,10 +43,7 @@ func (in Intake) Restart(key node.Key, container string) error {
 // container or of all, sidecars included. A container that does not run yet has
 // nothing to restart, and an init container that runs once cannot be restarted.
 func restarts(pod *node.Pod, got *node.Observed, container string) ([]node.Restart, error) {
-	asked := map[string]node.Restart{}
-	for _, r := range pod.Restarts {
-		asked[r.Container] = r
-	}
+	var more []node.Restart
 	found := container == ""
 	for c := range node.Containers(&pod.Object.Spec) {
 		runsOnce := node.InitContainer(&pod.Object.Spec, c.Name) != nil && !node.IsSidecar(c)
@@ -58,13 +52,11 @@ func restarts(pod *node.Pod, got *node.Observed, container string) ([]node.Resta
 		}
 		found = true
 		if run := got.Newest(pod.UID(), c.Name); run != nil {
-			asked[c.Name] = node.Restart{Container: c.Name, Attempt: run.Attempt}
+			more = append(more, node.Restart{Container: c.Name, Attempt: run.Attempt})
 		}
 	}
 	if !found {
 		return nil, fmt.Errorf("pod %s has no container %q: %w", pod.Key(), container, node.ErrNotFound)
 	}
-	return slices.SortedFunc(maps.Values(asked), func(a, b node.Restart) int {
-		return cmp.Compare(a.Container, b.Container)
-	}), nil
+	return node.Restarting(pod.Restarts, more), nil
 }

@@ -2,6 +2,7 @@ package life
 
 import (
 	"iter"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -28,14 +29,20 @@ func (l *Life) Containers() iter.Seq[*corev1.Container] { return node.Containers
 // Run is the newest run of a container, or nil.
 func (l *Life) Run(name string) *node.Container { return l.got.Newest(l.slot.Pod.UID(), name) }
 
-// Current is the newest run if it belongs to the present sandbox, or nil. A pod
-// between two sandboxes stands where it stood in the last.
+// Current is the newest run if it belongs to the present sandbox, and the pod has
+// not started over since, or nil. A pod between two sandboxes stands where it stood
+// in the last.
 func (l *Life) Current(name string) *node.Container {
 	run := l.Run(name)
-	if run != nil && l.Sandbox != nil && run.SandboxID != l.Sandbox.ID {
+	if run != nil && (l.Sandbox != nil && run.SandboxID != l.Sandbox.ID || l.Outlived(run)) {
 		return nil
 	}
 	return run
+}
+
+// Outlived says whether the pod has started over since a run.
+func (l *Life) Outlived(run *node.Container) bool {
+	return l.asked(run, func(r node.Restart) bool { return r.All })
 }
 
 // Known says whether a run has ended and it was learnt how.
@@ -60,7 +67,8 @@ func (l *Life) Succeeded(c *corev1.Container) bool {
 // It is past for good once something that comes after it was made in the same
 // sandbox: a sidecar that crashes later holds nothing up.
 func (l *Life) Past(c *corev1.Container) bool {
-	if node.IsSidecar(c) && l.Started(c) || !node.IsSidecar(c) && l.Succeeded(c) {
+	run := l.Current(c.Name)
+	if node.IsSidecar(c) && run != nil && l.got.Started(run, c) || !node.IsSidecar(c) && l.Succeeded(c) {
 		return true
 	}
 	after := false
@@ -88,14 +96,27 @@ func Outdated(run *node.Container, c *corev1.Container) bool {
 	return run.Hash != "" && run.Hash != manifest.ContainerHash(c)
 }
 
-// Asked says whether a client asked that this run ends and another begins.
+// Asked says whether it was asked that this run ends and another begins, by a client
+// or by a container's rule.
 func (l *Life) Asked(run *node.Container) bool {
-	for _, r := range l.slot.Pod.Restarts {
-		if r.Container == run.Name && run.Attempt <= r.Attempt {
-			return true
-		}
+	return l.asked(run, func(node.Restart) bool { return true })
+}
+
+func (l *Life) asked(run *node.Container, counts func(node.Restart) bool) bool {
+	return slices.ContainsFunc(l.slot.Pod.Restarts, func(r node.Restart) bool {
+		return r.Container == run.Name && run.Attempt <= r.Attempt && counts(r)
+	})
+}
+
+// After says what comes after a run that has ended, by the rules of its container and
+// its policy. One that a probe has condemned has failed, whatever its exit code says.
+func (l *Life) After(run *node.Container, c *corev1.Container) node.Followup {
+	next := node.After(l.spec, c, run.ExitCode)
+	condemned := l.got.HealthOf(run).Failed != ""
+	if next == node.NoRun && condemned && node.PolicyOf(l.spec, c) != corev1.RestartPolicyNever {
+		return node.NextRun
 	}
-	return false
+	return next
 }
 
 // Again says whether a run of an application container or a sidecar is
@@ -104,14 +125,14 @@ func (l *Life) Again(run *node.Container, c *corev1.Container) bool {
 	if run.State != node.ContainerExited || Outdated(run, c) || l.Asked(run) {
 		return true
 	}
-	return node.Rerun(l.spec, c, run.ExitCode)
+	return l.After(run, c) != node.NoRun
 }
 
 // Failed says whether an init container has failed for good.
 func (l *Life) Failed() bool {
 	for i := range l.spec.InitContainers {
 		c := &l.spec.InitContainers[i]
-		if run := l.Run(c.Name); Known(run) && run.ExitCode != 0 && !node.Rerun(l.spec, c, run.ExitCode) {
+		if run := l.Run(c.Name); Known(run) && run.ExitCode != 0 && !l.Outlived(run) && l.After(run, c) == node.NoRun {
 			return true
 		}
 	}

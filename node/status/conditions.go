@@ -21,6 +21,7 @@ func (d *deriver) conditions(s *corev1.PodStatus, initialised bool) []corev1.Pod
 	if sandbox != nil {
 		toStart.LastTransitionTime = metav1.NewTime(sandbox.CreatedAt)
 	}
+	initialised = initialised || d.wasInitialised()
 	initCondition := d.condition(corev1.PodInitialized, initialised, d.initialisedSince())
 	if !initialised {
 		names := d.names(s.InitContainerStatuses, func(c *corev1.ContainerStatus, sidecar bool) bool {
@@ -37,7 +38,7 @@ func (d *deriver) conditions(s *corev1.PodStatus, initialised bool) []corev1.Pod
 	return append([]corev1.PodCondition{
 		toStart, initCondition, ready, containersReady,
 		d.condition(corev1.PodScheduled, true, accepted),
-	}, append(d.resizing(), d.pod.Conditions...)...)
+	}, slices.Concat(d.startingOver(), d.resizing(), d.pod.Conditions)...)
 }
 
 // throughGates is whether the pod is ready: its containers are, and clients have

@@ -70,6 +70,9 @@ func (d *deriver) setState(s *corev1.ContainerStatus, run *node.Container, c *co
 		d.setEnding(s, run)
 	case run.State == node.ContainerExited:
 		waiting := d.between(run, c)
+		if waiting == nil && d.life.Outlived(run) && !d.life.Over() {
+			waiting = d.waiting(run.Name)
+		}
 		if waiting == nil {
 			s.State.Terminated = d.terminated(run)
 			return
@@ -94,7 +97,7 @@ func (d *deriver) setEnding(s *corev1.ContainerStatus, run *node.Container) {
 // between says what an ended container waits for before its next run; nil
 // when there is none, or nothing to wait for.
 func (d *deriver) between(run *node.Container, c *corev1.Container) *corev1.ContainerStateWaiting {
-	if d.pod.Deletion != nil || !node.Rerun(d.spec, c, run.ExitCode) || d.life.Over() {
+	if d.pod.Deletion != nil || d.life.After(run, c) == node.NoRun || d.life.Over() {
 		return nil
 	}
 	tally := d.slot.Tallies[run.Name]

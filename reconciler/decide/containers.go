@@ -89,7 +89,7 @@ func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
 		v.begin(p, c)
 		return
 	}
-	crashed := !life.Outdated(run, c) && !v.life.Asked(run) && !(v.runsOnce(c) && run.ExitCode == 0)
+	crashed := v.crashed(c, run)
 	if crashed {
 		until := run.FinishedAt.Add(tally.Pause(run.Ran(), v.site.BackoffMax))
 		if v.now.Before(until) {
@@ -106,6 +106,18 @@ func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
 		next.Streak = tally.Streak
 	}
 	p.try(v, node.SetTally{Container: c.Name, Tally: next})
+}
+
+// crashed says whether a run that is followed by another one has failed, so that the
+// next may have to wait.
+func (v *View) crashed(c *corev1.Container, run *node.Container) bool {
+	switch {
+	case life.Outdated(run, c):
+		return false
+	case v.life.After(run, c) == node.AllContainers: // it may have the pod start over for ever
+		return true
+	}
+	return !v.life.Asked(run) && !(v.runsOnce(c) && run.ExitCode == 0)
 }
 
 func remove(run *node.Container) node.Action {

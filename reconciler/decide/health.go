@@ -11,15 +11,15 @@ import (
 	"nodal/node/life"
 )
 
-// condemned ends the runs that have failed their startup or liveness probe. What
-// follows is decided as after any other end.
+// condemned ends the runs that have failed their startup or liveness probe, once that
+// is journalled: what follows depends on it, also when another agent sees the end.
 func condemned(p *Plan, v *View) bool {
 	for c := range v.containers() {
 		run := v.current(c.Name)
 		if run == nil || run.State != node.ContainerRunning || life.Outdated(run, c) || v.life.Asked(run) {
 			continue
 		}
-		if kind := v.got.HealthOf(run).Failed; kind != "" {
+		if kind := v.got.HealthOf(run).Failed; kind != "" && v.noted(run).Failed == kind {
 			p.try(v, node.StopContainer{Container: c.Name, ID: run.ID, Grace: v.probeGrace(c, kind), Reason: v.sentence(c, kind)})
 		}
 	}
@@ -36,7 +36,7 @@ func (v *View) probeGrace(c *corev1.Container, kind node.ProbeKind) time.Duratio
 
 func (v *View) sentence(c *corev1.Container, kind node.ProbeKind) string {
 	text := fmt.Sprintf("Container %s failed %s probe", c.Name, strings.ToLower(string(kind)))
-	if node.Rerun(v.spec, c, 137) {
+	if v.life.After(v.run(c.Name), c) != node.NoRun {
 		text += ", will be restarted"
 	}
 	return text
@@ -54,18 +54,23 @@ func noteHealth(p *Plan, v *View) bool {
 		if run == nil || run.State != node.ContainerRunning {
 			continue
 		}
-		health, noted := v.got.HealthOf(run), v.slot.Health[c.Name]
-		if noted.ID != run.ID {
-			noted = node.Health{ID: run.ID}
-		}
+		health, noted := v.got.HealthOf(run), v.noted(run)
 		if health == noted {
 			continue
 		}
-		if due := noted.Since.Add(noteEvery); v.now.Before(due) {
+		if due := noted.Since.Add(noteEvery); v.now.Before(due) && health.Failed == noted.Failed {
 			p.wait(due, "")
 			continue
 		}
 		p.try(v, node.SetHealth{Container: c.Name, Health: health})
 	}
 	return false
+}
+
+// noted is what the journal has of a run's health.
+func (v *View) noted(run *node.Container) node.Health {
+	if noted := v.slot.Health[run.Name]; noted.ID == run.ID {
+		return noted
+	}
+	return node.Health{ID: run.ID}
 }

@@ -23,7 +23,7 @@ type Plan struct {
 type Step func(*Plan, *View) (done bool)
 
 var (
-	setup    = []Step{strays, settled, learn, deadline, terminated, retire, cgroup, sandbox, condemned, noteHealth, resize, volumes, images, prune, ephemeral, initContainers, containers, settle}
+	setup    = []Step{strays, settled, learn, deadline, terminated, startOver, retire, cgroup, sandbox, noteHealth, condemned, resize, volumes, images, prune, ephemeral, initContainers, containers, settle}
 	teardown = []Step{strays, stopContainers, stopSandboxes, removeSandboxes, tearDownCgroup, tearDownVolumes, forget}
 )
 
@@ -100,9 +100,14 @@ func (v *View) run(name string) *node.Container { return v.life.Run(name) }
 func (v *View) current(name string) *node.Container { return v.life.Current(name) }
 
 // nextAttempt is the attempt that follows the newest run, or what the tally
-// remembers when the runtime has lost it.
+// remembers when the runtime has lost it. It is none of those that were to end.
 func (v *View) nextAttempt(name string) uint32 {
 	attempt := uint32(v.slot.Tallies[name].Restarts)
+	for _, r := range v.pod.Restarts {
+		if r.Container == name {
+			attempt = max(attempt, r.Attempt+1)
+		}
+	}
 	if run := v.run(name); run != nil {
 		attempt = max(attempt, run.Attempt+1)
 	}

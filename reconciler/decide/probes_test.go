@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"nodal/node"
 )
 
@@ -66,15 +68,22 @@ func TestProbes(t *testing.T) {
 }
 
 func TestCondemned(t *testing.T) {
-	alive, hung := probed(readiness, liveness), health(node.Health{Failed: liveness})
+	alive := probed(readiness, liveness)
+	failed := func(kind node.ProbeKind) option {
+		return func(s *scene) { health(node.Health{Failed: kind})(s); noted(node.Health{Failed: kind})(s) }
+	}
+	hung := failed(liveness)
 	testStep(t, condemned, []stepCase{
 		{"a run that lives is left alone", pod(always, alive, ready, running("app"), health(node.Health{Ready: true})), ""},
 		{"one that does not is ended within its probe's grace period", pod(always, alive, ready, running("app"), hung),
 			"stop app app-0 grace=5s: Container app failed liveness probe, will be restarted"},
 		{"or else within the pod's", pod(always, ready, running("app"), hung),
 			"stop app app-0 grace=30s: Container app failed liveness probe, will be restarted"},
-		{"where nothing is restarted nobody says so", pod(never, probed(startup), ready, running("app"), health(node.Health{Failed: startup})),
+		{"where nothing is restarted nobody says so", pod(never, probed(startup), ready, running("app"), failed(startup)),
 			"stop app app-0 grace=5s: Container app failed startup probe"},
+		{"under OnFailure it is a failure, whatever it ends with", pod(onFailure, alive, ready, running("app"), hung),
+			"stop app app-0 grace=5s: Container app failed liveness probe, will be restarted"},
+		{"it goes on until that is journalled", pod(always, alive, ready, running("app"), health(node.Health{Failed: liveness})), ""},
 		{"what has ended is not ended again", pod(always, alive, ready, exited("app", 137), hung), ""},
 		{"a run that ends for another reason is not ended twice", pod(always, alive, ready, running("app"), hung, newImage), ""},
 		{"nor one that a client wants restarted", pod(always, alive, ready, running("app"), hung, restartOf("app", 0)), ""},
@@ -91,10 +100,29 @@ func TestNoteHealth(t *testing.T) {
 		{"what is noted is not noted again", pod(always, ready, running("app"), health(isReady(9)), noted(isReady(9))), ""},
 		{"a change is noted", pod(always, ready, running("app"), health(node.Health{Since: ago(1)}), noted(isReady(11))), "note app is not ready"},
 		{"but not one change right after the other", pod(always, ready, running("app"), health(node.Health{Since: ago(1)}), noted(isReady(4))), "wake in 6s"},
+		{"that it has failed is noted at once", pod(always, ready, running("app"), noted(isReady(4)), health(node.Health{Ready: true, Since: ago(4), Failed: liveness})),
+			"note app is ready, failed Liveness"},
 		{"that it has started does not put off that it is ready", pod(always, ready, running("app"), noted(node.Health{Started: ago(1)}), health(node.Health{Started: ago(1), Ready: true, Since: ago(0)})),
 			"note app is started, ready"},
 		{"what was noted of an older run does not count", pod(always, ready, exited("app", 1), noted(isReady(9)), running("app")), ""},
 		{"nor is it of any use once a run has ended", pod(always, ready, exited("app", 1), health(isReady(1))), ""},
 		{"a note that failed rests", pod(always, ready, running("app"), health(isReady(1)), fault("health/app", 3)), "wake in 3s; why Broken"},
+	})
+}
+
+func TestWhatFollowsACondemnedRun(t *testing.T) {
+	alive, hung := probed(liveness), health(node.Health{Failed: liveness})
+	itself := func(policy corev1.ContainerRestartPolicy) option {
+		return func(s *scene) { s.slot.Pod.Object.Spec.Containers[0].RestartPolicy = &policy }
+	}
+	testPod(t, []stepCase{
+		{"a clean end of its own is no failure under OnFailure", pod(onFailure, alive, ready, exited("app", 0)), "settle Succeeded"},
+		{"one that a probe brought about is", pod(onFailure, alive, ready, exited("app", 0), hung), "tally app restarts=1 streak=1"},
+		{"also where the container says OnFailure", pod(never, alive, itself("OnFailure"), ready, exited("app", 0), hung), "tally app restarts=1 streak=1"},
+		{"its next run waits like after any crash", pod(onFailure, alive, ready, exited("app", 0), hung, tally("app", 0, 1)),
+			"wake in 9s; why container app crashed, its next restart is due at 12:00:09"},
+		{"under Never nothing follows", pod(never, alive, ready, exited("app", 0), hung), "settle Succeeded"},
+		{"nor where the container says Never", pod(always, alive, itself("Never"), ready, exited("app", 143), hung), "settle Failed"},
+		{"the next run is judged by its own end", pod(onFailure, alive, ready, exited("app", 0), hung, exited("app", 0)), "settle Succeeded"},
 	})
 }

@@ -22,6 +22,7 @@ import (
 //
 //	pod [restart=P] [init=A,B+] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I] [config=M] [claim=C] [label=L]
 //	    [probes=startup,liveness/5] [cpu=100m] [resize=RestartContainer] [deadline=60]
+//	    [over=NAME:CODE]  all containers restart when this one ends so; it never does by itself
 //	                    apply the pod; what differs from before decides how; B+ is a sidecar
 //	image NAME IMAGE    apply it with another image of one container
 //	debug NAME [TARGET] add an ephemeral container, which sees the processes of another
@@ -107,6 +108,9 @@ func (s *stage) pod(words []string) error {
 	if seconds, err := strconv.ParseInt(options["deadline"], 10, 64); err == nil {
 		object.Spec.ActiveDeadlineSeconds = &seconds
 	}
+	if err := addRule(&object.Spec, options["over"]); err != nil {
+		return err
+	}
 	if value := options["label"]; value != "" {
 		object.Labels = map[string]string{"label": value}
 	}
@@ -130,6 +134,34 @@ func mountConfig(spec *corev1.PodSpec, name string) {
 			list[i].VolumeMounts = []corev1.VolumeMount{{Name: "config", MountPath: "/config"}}
 		}
 	}
+}
+
+// addRule has all containers begin anew when one ends with an exit code.
+func addRule(spec *corev1.PodSpec, rule string) error {
+	name, code, ok := strings.Cut(rule, ":")
+	if !ok {
+		return nil
+	}
+	value, err := strconv.ParseInt(code, 10, 32)
+	if err != nil {
+		return err
+	}
+	policy := corev1.ContainerRestartPolicyNever
+	for c := range node.Containers(spec) {
+		if c.Name != name {
+			continue
+		}
+		if c.RestartPolicy == nil {
+			c.RestartPolicy = &policy
+		}
+		c.RestartPolicyRules = []corev1.ContainerRestartRule{{
+			Action: corev1.ContainerRestartRuleActionRestartAllContainers,
+			ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{
+				Operator: corev1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{int32(value)},
+			},
+		}}
+	}
+	return nil
 }
 
 func (s *stage) post(words []string) error {

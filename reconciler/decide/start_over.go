@@ -1,0 +1,55 @@
+package decide
+
+import (
+	"nodal/node"
+	"nodal/node/life"
+)
+
+// startOver has all containers of the pod begin anew, init containers first and in the
+// same sandbox, when one has ended so that its rules want it. Which runs that concerns is
+// journalled; then they end, all at once and without a grace period, before any begins.
+func startOver(p *Plan, v *View) bool {
+	if name := v.trigger(); name != "" {
+		p.try(v, node.StartOver{Container: name, Restarts: v.allRuns()})
+		return true
+	}
+	waiting := false
+	for i := range v.got.Containers {
+		run := &v.got.Containers[i]
+		switch {
+		case !v.own(run.UID) || !v.life.Outlived(run):
+		case run.Alive():
+			waiting = true
+			p.try(v, node.StopContainer{Container: run.Name, ID: run.ID, Reason: "all containers of the pod restart"})
+		case run.State == node.ContainerCreated:
+			waiting = true
+			p.try(v, remove(run))
+		}
+	}
+	return waiting
+}
+
+// trigger names a container that has ended so that all have to begin anew, or none.
+func (v *View) trigger() string {
+	if v.learning() || v.life.Over() {
+		return ""
+	}
+	for c := range v.containers() {
+		run := v.run(c.Name)
+		if life.Known(run) && !life.Outdated(run, c) && !v.life.Asked(run) && v.life.After(run, c) == node.AllContainers {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+// allRuns are the newest runs of all containers.
+func (v *View) allRuns() []node.Restart {
+	var runs []node.Restart
+	for c := range v.containers() {
+		if run := v.run(c.Name); run != nil {
+			runs = append(runs, node.Restart{Container: c.Name, Attempt: run.Attempt, All: true})
+		}
+	}
+	return runs
+}
