@@ -73,7 +73,8 @@ type Restart struct {
 	Attempt   uint32
 	// All says that all containers of the pod do, as the rule of one of them wants:
 	// at once, and from the first init container on.
-	All bool `json:",omitempty"`
+	All   bool `json:",omitempty"`
+	Cause bool `json:",omitempty"` // that this very run has ended is why
 }
 
 // Restarting is what is asked for once more is, by container. That all begin anew
@@ -82,7 +83,9 @@ func Restarting(asked, more []Restart) []Restart {
 	byName := map[string]Restart{}
 	for _, r := range slices.Concat(asked, more) {
 		before := byName[r.Container]
-		r.All = r.All || before.All && r.Attempt <= before.Attempt
+		if r.Attempt <= before.Attempt {
+			r.All, r.Cause = r.All || before.All, r.Cause || before.Cause
+		}
 		byName[r.Container] = r
 	}
 	return slices.SortedFunc(maps.Values(byName), func(a, b Restart) int { return cmp.Compare(a.Container, b.Container) })

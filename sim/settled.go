@@ -207,7 +207,8 @@ const slack = 5 * time.Second
 func (s *simulation) alive(l *life, c *corev1.Container, run *container, box *sandbox) error {
 	lost, vanished := s.witness.vanished[c.Name+string(l.id.uid)]
 	spec := &l.object.Spec
-	rests := run != nil && run.state == node.ContainerExited && !scriptOf(run.image).endless() &&
+	rests := run != nil && run.state == node.ContainerExited &&
+		(!scriptOf(run.image).endless() || node.After(spec, c, run.exit) == node.AllContainers) &&
 		run.finished.Add(s.agent.site.BackoffMax+slack).After(s.clock())
 	switch {
 	case vanished && (run == nil || run.attempt < lost && !run.running()) && (mayStay(spec, c, 0) || mayStay(spec, c, 137)):

@@ -128,6 +128,23 @@ func (l *Life) Again(run *node.Container, c *corev1.Container) bool {
 	return l.After(run, c) != node.NoRun
 }
 
+// RunsOnce says whether a container runs to its success and no further.
+func (l *Life) RunsOnce(c *corev1.Container) bool {
+	return node.InitContainer(l.spec, c.Name) != nil && !node.IsSidecar(c)
+}
+
+// Crashed says whether a run that is followed by another one has failed, so that the
+// next may have to wait. Who has all containers restart may do so for ever.
+func (l *Life) Crashed(run *node.Container, c *corev1.Container) bool {
+	switch {
+	case Outdated(run, c):
+		return false
+	case l.Asked(run):
+		return l.asked(run, func(r node.Restart) bool { return r.Cause })
+	}
+	return !(l.RunsOnce(c) && run.ExitCode == 0)
+}
+
 // Failed says whether an init container has failed for good.
 func (l *Life) Failed() bool {
 	for i := range l.spec.InitContainers {

@@ -101,7 +101,7 @@ func (d *deriver) readiness(kind corev1.PodConditionType, s *corev1.PodStatus) c
 	if len(unready) == 0 {
 		return d.condition(kind, true, later(since, d.lastWord(true)))
 	}
-	stays := func(c *corev1.Container) bool { return !d.runsOnce(c) }
+	stays := func(c *corev1.Container) bool { return !d.life.RunsOnce(c) }
 	c := d.condition(kind, false, later(d.lastEnd(stays), d.lastWord(false)))
 	switch s.Phase {
 	case corev1.PodSucceeded:
@@ -133,7 +133,7 @@ func (d *deriver) lastWord(ready bool) time.Time {
 	var last time.Time
 	for c := range d.life.Containers() {
 		run := d.life.Run(c.Name)
-		if d.runsOnce(c) || run == nil || run.State != node.ContainerRunning || d.got.Ready(run, c) != ready {
+		if d.life.RunsOnce(c) || run == nil || run.State != node.ContainerRunning || d.got.Ready(run, c) != ready {
 			continue
 		}
 		if health := d.got.HealthOf(run); ready {
@@ -148,7 +148,7 @@ func (d *deriver) lastWord(ready bool) time.Time {
 // initialisedSince is when the last init container ended, or the last sidecar
 // started; not the restart of one.
 func (d *deriver) initialisedSince() time.Time {
-	since := d.lastEnd(d.runsOnce)
+	since := d.lastEnd(d.life.RunsOnce)
 	for i := range d.spec.InitContainers {
 		c := &d.spec.InitContainers[i]
 		if runs := d.runs(c.Name); node.IsSidecar(c) && len(runs) > 0 {

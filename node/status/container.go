@@ -37,7 +37,7 @@ func (d *deriver) container(c *corev1.Container) corev1.ContainerStatus {
 	started := d.life.Started(c)
 	s.Started = &started
 	s.Ready = d.got.Ready(run, c)
-	if d.runsOnce(c) {
+	if d.life.RunsOnce(c) {
 		s.Ready = s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
 	}
 	return s
@@ -55,11 +55,6 @@ func (d *deriver) ephemeral(c *corev1.Container) corev1.ContainerStatus {
 		s.State.Waiting.Reason = reasonCreating
 	}
 	return s
-}
-
-// runsOnce says whether a container runs to its success and no further.
-func (d *deriver) runsOnce(c *corev1.Container) bool {
-	return node.InitContainer(d.spec, c.Name) != nil && !node.IsSidecar(c)
 }
 
 func (d *deriver) setState(s *corev1.ContainerStatus, run *node.Container, c *corev1.Container) {
@@ -105,7 +100,7 @@ func (d *deriver) between(run *node.Container, c *corev1.Container) *corev1.Cont
 		return &corev1.ContainerStateWaiting{Reason: fault.Reason, Message: fault.Message}
 	}
 	pause := tally.Pause(run.Ran(), d.site.BackoffMax)
-	if pause == 0 || tally.Restarts > int32(run.Attempt) {
+	if pause == 0 || tally.Restarts > int32(run.Attempt) || !d.life.Crashed(run, c) {
 		return nil
 	}
 	return &corev1.ContainerStateWaiting{

@@ -89,7 +89,7 @@ func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
 		v.begin(p, c)
 		return
 	}
-	crashed := v.crashed(c, run)
+	crashed := v.life.Crashed(run, c)
 	if crashed {
 		until := run.FinishedAt.Add(tally.Pause(run.Ran(), v.site.BackoffMax))
 		if v.now.Before(until) {
@@ -108,33 +108,16 @@ func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
 	p.try(v, node.SetTally{Container: c.Name, Tally: next})
 }
 
-// crashed says whether a run that is followed by another one has failed, so that the
-// next may have to wait.
-func (v *View) crashed(c *corev1.Container, run *node.Container) bool {
-	switch {
-	case life.Outdated(run, c):
-		return false
-	case v.life.After(run, c) == node.AllContainers: // it may have the pod start over for ever
-		return true
-	}
-	return !v.life.Asked(run) && !(v.runsOnce(c) && run.ExitCode == 0)
-}
-
 func remove(run *node.Container) node.Action {
 	return node.RemoveContainer{Container: run.Name, ID: run.ID, UID: run.UID, Attempt: run.Attempt}
 }
 
 // stays says whether a run that ended was the last one.
 func (v *View) stays(c *corev1.Container, run *node.Container) bool {
-	if v.runsOnce(c) {
+	if v.life.RunsOnce(c) {
 		return v.life.Succeeded(c)
 	}
 	return !v.life.Again(run, c)
-}
-
-// runsOnce says whether a container runs to its success and no further.
-func (v *View) runsOnce(c *corev1.Container) bool {
-	return node.InitContainer(v.spec, c.Name) != nil && !node.IsSidecar(c)
 }
 
 // begin makes the next attempt of a container.

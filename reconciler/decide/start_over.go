@@ -10,7 +10,7 @@ import (
 // journalled; then they end, all at once and without a grace period, before any begins.
 func startOver(p *Plan, v *View) bool {
 	if name := v.trigger(); name != "" {
-		p.try(v, node.StartOver{Container: name, Restarts: v.allRuns()})
+		p.try(v, node.StartOver{Container: name, Restarts: v.allRuns(name)})
 		return true
 	}
 	waiting := false
@@ -43,12 +43,12 @@ func (v *View) trigger() string {
 	return ""
 }
 
-// allRuns are the newest runs of all containers.
-func (v *View) allRuns() []node.Restart {
+// allRuns are the newest runs of all containers, one of which is the cause.
+func (v *View) allRuns(cause string) []node.Restart {
 	var runs []node.Restart
 	for c := range v.containers() {
 		if run := v.run(c.Name); run != nil {
-			runs = append(runs, node.Restart{Container: c.Name, Attempt: run.Attempt, All: true})
+			runs = append(runs, node.Restart{Container: c.Name, Attempt: run.Attempt, All: true, Cause: c.Name == cause})
 		}
 	}
 	return runs

@@ -27,11 +27,13 @@ func ruled(name string, code int32) option {
 	}
 }
 
-// over marks the newest runs of containers as those that all begin anew after.
+// over marks the newest runs of containers as those that all begin anew after; app is why.
 func over(names ...string) option {
 	return func(s *scene) {
 		for _, name := range names {
-			s.slot.Pod.Restarts = append(s.slot.Pod.Restarts, node.Restart{Container: name, Attempt: s.got.Newest("u1", name).Attempt, All: true})
+			s.slot.Pod.Restarts = append(s.slot.Pod.Restarts, node.Restart{
+				Container: name, Attempt: s.got.Newest("u1", name).Attempt, All: true, Cause: name == "app",
+			})
 		}
 	}
 }
