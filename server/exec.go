@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -10,14 +11,23 @@ import (
 	"nodal/node"
 )
 
-// Runtime runs commands in containers and tells how it is.
+// Runtime lets clients into pods and tells how it is.
 type Runtime interface {
+	Containers
+	Status(ctx context.Context) (RuntimeStatus, error)
+}
+
+// Containers are what runs, for those who want to talk to it.
+type Containers interface {
 	// ExecSync runs a command to its end and collects what it prints. A timeout
 	// of zero is none. The command's exit code is no error.
 	ExecSync(ctx context.Context, containerID string, command []string, timeout time.Duration) (stdout, stderr []byte, exit int32, err error)
 	// Exec runs a command with live streams to its end.
 	Exec(ctx context.Context, containerID string, command []string, streams ExecStreams) (exit int32, err error)
-	Status(ctx context.Context) (RuntimeStatus, error)
+	// Attach connects live streams to what a container runs, until that ends.
+	Attach(ctx context.Context, containerID string, streams ExecStreams) error
+	// PortForward connects a stream with a port inside a sandbox until that is closed.
+	PortForward(ctx context.Context, sandboxID string, port int32, client io.ReadWriter) error
 }
 
 // RuntimeStatus is how the runtime says it is.
@@ -30,11 +40,11 @@ type RuntimeStatus struct {
 	Events       bool // it tells of changes itself
 }
 
-// execService runs commands in containers. The live form is in exec_stream.go.
+// execService lets clients into pods. The live forms are in exec_stream.go.
 type execService struct {
 	nodev1.UnimplementedExecServiceServer
 	store   *node.Store
-	runtime Runtime
+	runtime Containers
 }
 
 var _ nodev1.ExecServiceServer = (*execService)(nil)
@@ -54,7 +64,7 @@ func (s *execService) Run(ctx context.Context, r *nodev1.RunRequest) (*nodev1.Ru
 		return nil, fmt.Errorf("timeout %s: it has to be above 0 and at most %s: %w", timeout, maxRunTimeout, node.ErrInvalid)
 	}
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
-	run, err := s.running(key, r.GetContainer(), r.GetCommand())
+	run, err := s.target(key, r.GetContainer(), r.GetCommand())
 	if err != nil {
 		return nil, err
 	}
@@ -65,11 +75,16 @@ func (s *execService) Run(ctx context.Context, r *nodev1.RunRequest) (*nodev1.Ru
 	return &nodev1.RunResponse{Stdout: stdout, Stderr: stderr, ExitCode: exit}, nil
 }
 
-// running returns the run in which a command can run.
-func (s *execService) running(key node.Key, container string, command []string) (node.Container, error) {
+// target returns the run in which a command can run.
+func (s *execService) target(key node.Key, container string, command []string) (node.Container, error) {
 	if len(command) == 0 || command[0] == "" {
 		return node.Container{}, fmt.Errorf("run in container %q of pod %s: no command: %w", container, key, node.ErrInvalid)
 	}
+	return s.running(key, container)
+}
+
+// running returns the run of a container that goes on.
+func (s *execService) running(key node.Key, container string) (node.Container, error) {
 	view, err := find(s.store, key)
 	if err != nil {
 		return node.Container{}, err

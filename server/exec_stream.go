@@ -28,6 +28,13 @@ type TerminalSize struct{ Width, Height uint16 }
 
 type execServerStream = grpc.BidiStreamingServer[nodev1.ExecRequest, nodev1.ExecResponse]
 
+// conversation is a client's stream as far as it is talked over.
+type conversation interface {
+	Context() context.Context
+	Recv() (*nodev1.ExecRequest, error)
+	Send(*nodev1.ExecResponse) error
+}
+
 // Exec runs a command with the client's streams.
 func (s *execService) Exec(stream execServerStream) error {
 	first, err := stream.Recv()
@@ -39,24 +46,35 @@ func (s *execService) Exec(stream execServerStream) error {
 		return fmt.Errorf("exec: the first message has to say what to run: %w", node.ErrInvalid)
 	}
 	key := node.Key{Namespace: start.GetNamespace(), Name: start.GetName()}
-	run, err := s.running(key, start.GetContainer(), start.GetCommand())
+	run, err := s.target(key, start.GetContainer(), start.GetCommand())
 	if err != nil {
 		return err
 	}
+	var exit int32
+	err = converse(stream, start, func(ctx context.Context, streams ExecStreams) (err error) {
+		if exit, err = s.runtime.Exec(ctx, run.ID, start.GetCommand(), streams); err != nil {
+			return notRun(start.GetCommand(), key, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return stream.Send(&nodev1.ExecResponse{Output: &nodev1.ExecResponse_ExitCode{ExitCode: exit}})
+}
+
+// converse connects the client to what talks, until that ends or the client is gone.
+func converse(stream conversation, start *nodev1.ExecStart, talk func(context.Context, ExecStreams) error) error {
 	ctx, cancel := context.WithCancelCause(stream.Context())
 	defer cancel(nil)
-	out := &execOutput{stream: stream}
-	streams, in := execStreams(start, out)
+	streams, in := execStreams(start, &execOutput{stream: stream})
 	go in.pump(ctx, stream, cancel)
-	exit, err := s.runtime.Exec(ctx, run.ID, start.GetCommand(), streams)
+	err := talk(ctx, streams)
 	in.close()
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	if err != nil {
-		return notRun(start.GetCommand(), key, err)
-	}
-	return out.send(&nodev1.ExecResponse{Output: &nodev1.ExecResponse_ExitCode{ExitCode: exit}})
+	return err
 }
 
 func execStreams(start *nodev1.ExecStart, out *execOutput) (ExecStreams, *execInput) {
@@ -82,7 +100,7 @@ func execStreams(start *nodev1.ExecStart, out *execOutput) (ExecStreams, *execIn
 // execOutput lets both outputs share the stream, on which one may send at a time.
 type execOutput struct {
 	mu     sync.Mutex
-	stream execServerStream
+	stream conversation
 }
 
 func (o *execOutput) send(m *nodev1.ExecResponse) error {
@@ -109,7 +127,7 @@ type execInput struct {
 
 // pump ends with the client's stream. A client that half-closes has only
 // nothing more to say; one that is gone ends the command.
-func (in *execInput) pump(ctx context.Context, stream execServerStream, cancel context.CancelCauseFunc) {
+func (in *execInput) pump(ctx context.Context, stream conversation, cancel context.CancelCauseFunc) {
 	for {
 		message, err := stream.Recv()
 		switch {

@@ -234,7 +234,17 @@ func (n *node1) dial(t testing.TB) *grpc.ClientConn {
 type scriptedRuntime struct {
 	execSync func(ctx context.Context, id string, command []string, timeout time.Duration) ([]byte, []byte, int32, error)
 	exec     func(ctx context.Context, id string, command []string, s ExecStreams) (int32, error)
+	attach   func(ctx context.Context, id string, s ExecStreams) error
+	forward  func(ctx context.Context, sandbox string, port int32, client io.ReadWriter) error
 	status   func(context.Context) (RuntimeStatus, error)
+}
+
+func (r *scriptedRuntime) Attach(ctx context.Context, id string, s ExecStreams) error {
+	return r.attach(ctx, id, s)
+}
+
+func (r *scriptedRuntime) PortForward(ctx context.Context, sandbox string, port int32, client io.ReadWriter) error {
+	return r.forward(ctx, sandbox, port, client)
 }
 
 func (r *scriptedRuntime) ExecSync(ctx context.Context, id string, command []string, timeout time.Duration) ([]byte, []byte, int32, error) {

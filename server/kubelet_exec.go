@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"io"
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
+	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
 	framing "nodal/server/stream"
@@ -13,31 +15,91 @@ import (
 // runLive is /exec: a command with live streams, as kubectl and browsers speak
 // it. Everything that can be wrong is told before the upgrade.
 func (k *kubelet) runLive(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	command := query["command"]
-	key := node.Key{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "pod")}
-	view, ok := k.store.View(key)
-	uid := chi.URLParam(r, "uid")
-	if !ok || uid != "" && uid != string(view.Slot.Pod.UID()) {
-		writeText(w, http.StatusNotFound, "pod does not exist")
+	view, ok := k.named(w, r)
+	if !ok {
 		return
 	}
-	wanted, err := framing.WantedIn(query)
+	wanted, err := framing.WantedIn(r.URL.Query())
 	if err != nil {
 		writeText(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	target, err := k.exec.running(key, chi.URLParam(r, "container"), command)
+	key, command := view.Key, r.URL.Query()["command"]
+	target, err := k.exec.target(key, chi.URLParam(r, "container"), command)
 	if err != nil {
 		writeText(w, runCode(err), err.Error())
 		return
 	}
-	framing.Exec(w, r, wanted, func(ctx context.Context, s framing.Streams) (int32, error) {
+	framing.Serve(w, r, wanted, func(ctx context.Context, s framing.Streams) (int32, error) {
 		exit, err := k.exec.runtime.Exec(ctx, target.ID, command, execStreamsOf(ctx, s))
 		if err != nil {
 			return 0, notRun(command, key, err)
 		}
 		return exit, nil
+	})
+}
+
+// named is the pod that a path names, with its UID or without.
+func (k *kubelet) named(w http.ResponseWriter, r *http.Request) (node.View, bool) {
+	view, ok := k.store.View(node.Key{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "pod")})
+	uid := chi.URLParam(r, "uid")
+	if !ok || uid != "" && uid != string(view.Slot.Pod.UID()) {
+		writeText(w, http.StatusNotFound, "pod does not exist")
+		return node.View{}, false
+	}
+	return view, true
+}
+
+// attach is /attach: live streams to what a container runs. Whether that has a
+// terminal was settled when it began.
+func (k *kubelet) attach(w http.ResponseWriter, r *http.Request) {
+	view, ok := k.named(w, r)
+	if !ok {
+		return
+	}
+	wanted, err := framing.WantedIn(r.URL.Query())
+	if err != nil {
+		writeText(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	container := chi.URLParam(r, "container")
+	target, err := k.exec.running(view.Key, container)
+	if err != nil {
+		writeText(w, runCode(err), err.Error())
+		return
+	}
+	framing.Serve(w, r, wanted, func(ctx context.Context, s framing.Streams) (int32, error) {
+		streams := execStreamsOf(ctx, s)
+		if streams.TTY = hasTerminal(view.Slot.Pod.Object, container); streams.TTY {
+			streams.Stderr = nil
+		}
+		return 0, k.exec.runtime.Attach(ctx, target.ID, streams)
+	})
+}
+
+func hasTerminal(object *corev1.Pod, container string) bool {
+	for c := range node.EveryContainer(&object.Spec) {
+		if c.Name == container {
+			return c.TTY
+		}
+	}
+	return false
+}
+
+// portForward is /portForward: connections to ports of a pod, as many as the client
+// asks for.
+func (k *kubelet) portForward(w http.ResponseWriter, r *http.Request) {
+	view, ok := k.named(w, r)
+	if !ok {
+		return
+	}
+	sandbox, err := home(view)
+	if err != nil {
+		writeText(w, runCode(err), err.Error())
+		return
+	}
+	framing.Forward(w, r, func(ctx context.Context, port int32, client io.ReadWriter) error {
+		return k.exec.runtime.PortForward(ctx, sandbox.ID, port, client)
 	})
 }
 

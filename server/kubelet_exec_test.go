@@ -14,7 +14,7 @@ import (
 	"nodal/node"
 )
 
-func TestALiveCommandIsRefusedBeforeTheUpgrade(t *testing.T) {
+func TestStreamsAreRefusedBeforeTheUpgrade(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	n.apply(t, manifestOf("waiting"))
@@ -28,6 +28,14 @@ func TestALiveCommandIsRefusedBeforeTheUpgrade(t *testing.T) {
 		{"no stream is asked for", "/exec/default/web/main?command=sh", 400},
 		{"no command is given", "/exec/default/web/main?output=1", 400},
 		{"the container does not run", "/exec/default/waiting/main?command=sh&output=1", 500},
+		{"there is no such pod to attach to", "/attach/default/none/main?output=1", 404},
+		{"another pod has the name to attach to", "/attach/default/web/uid-0/main?output=1", 404},
+		{"no stream to attach is asked for", "/attach/default/web/main", 400},
+		{"what to attach to does not run", "/attach/default/waiting/main?output=1", 500},
+		{"there is no such pod to forward to", "/portForward/default/none", 404},
+		{"another pod has the name to forward to", "/portForward/default/web/uid-0", 404},
+		{"what to forward to does not run", "/portForward/default/waiting", 500},
+		{"forwarding needs an upgrade", "/portForward/default/web", 400},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -22,7 +22,7 @@ func (k *kubelet) run(w http.ResponseWriter, r *http.Request) {
 		writeText(w, http.StatusNotFound, "pod does not exist")
 		return
 	}
-	target, err := k.exec.running(key, chi.URLParam(r, "container"), command)
+	target, err := k.exec.target(key, chi.URLParam(r, "container"), command)
 	if err != nil {
 		writeText(w, runCode(err), err.Error())
 		return

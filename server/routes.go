@@ -42,13 +42,23 @@ const (
 
 	execPath    = "/exec/{namespace}/{pod}/{container}"
 	execPathUID = "/exec/{namespace}/{pod}/{uid}/{container}"
-	volume      = "/v1/persistentvolumes/{name}"
-	claim       = "/v1/namespaces/{namespace}/persistentvolumeclaims/{name}"
+
+	attachPath     = "/attach/{namespace}/{pod}/{container}"
+	attachPathUID  = "/attach/{namespace}/{pod}/{uid}/{container}"
+	forwardPath    = "/portForward/{namespace}/{pod}"
+	forwardPathUID = "/portForward/{namespace}/{pod}/{uid}"
+
+	volume = "/v1/persistentvolumes/{name}"
+	claim  = "/v1/namespaces/{namespace}/persistentvolumeclaims/{name}"
 )
 
 // routes is everything that is served over HTTP, sorted by pattern and method.
 func routes(r *rest, k *kubelet) []route {
 	return []route{
+		{"GET", attachPath, auth.Exec, listenFull, http.HandlerFunc(k.attach)},
+		{"POST", attachPath, auth.Exec, listenFull, http.HandlerFunc(k.attach)},
+		{"GET", attachPathUID, auth.Exec, listenFull, http.HandlerFunc(k.attach)},
+		{"POST", attachPathUID, auth.Exec, listenFull, http.HandlerFunc(k.attach)},
 		{"GET", "/configz", auth.Read, listenFull, http.HandlerFunc(k.configz)},
 		{"GET", "/containerLogs/{namespace}/{pod}/{container}", auth.Read, listenFull, http.HandlerFunc(k.containerLogs)},
 		{"GET", execPath, auth.Exec, listenFull, http.HandlerFunc(k.runLive)},
@@ -60,6 +70,10 @@ func routes(r *rest, k *kubelet) []route {
 		{"GET", "/metrics/resource", auth.Read, listenReads, http.HandlerFunc(k.resourceMetrics)},
 		{"GET", "/openapi.json", auth.Read, listenReads, http.HandlerFunc(k.openapi)},
 		{"GET", "/pods", auth.Read, listenReads, http.HandlerFunc(k.pods)},
+		{"GET", forwardPath, auth.Exec, listenFull, http.HandlerFunc(k.portForward)},
+		{"POST", forwardPath, auth.Exec, listenFull, http.HandlerFunc(k.portForward)},
+		{"GET", forwardPathUID, auth.Exec, listenFull, http.HandlerFunc(k.portForward)},
+		{"POST", forwardPathUID, auth.Exec, listenFull, http.HandlerFunc(k.portForward)},
 		{"POST", "/run/{namespace}/{pod}/{container}", auth.Exec, listenFull, readBody(k.limits, http.HandlerFunc(k.run))},
 		{"POST", "/run/{namespace}/{pod}/{uid}/{container}", auth.Exec, listenFull, readBody(k.limits, http.HandlerFunc(k.run))},
 		{"GET", "/runningpods/", auth.Read, listenFull, http.HandlerFunc(k.runningPods)},

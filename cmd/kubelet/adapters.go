@@ -63,6 +63,15 @@ func (r *runtime) Status(ctx context.Context) (server.RuntimeStatus, error) {
 }
 
 func (r *runtime) Exec(ctx context.Context, containerID string, command []string, s server.ExecStreams) (int32, error) {
+	code, err := r.Runtime.Exec(ctx, containerID, command, streamsOf(ctx, s))
+	return int32(code), err
+}
+
+func (r *runtime) Attach(ctx context.Context, containerID string, s server.ExecStreams) error {
+	return r.Runtime.Attach(ctx, containerID, streamsOf(ctx, s))
+}
+
+func streamsOf(ctx context.Context, s server.ExecStreams) cri.Streams {
 	sizes := make(chan cri.Size)
 	go func() {
 		defer close(sizes)
@@ -74,8 +83,5 @@ func (r *runtime) Exec(ctx context.Context, containerID string, command []string
 			}
 		}
 	}()
-	code, err := r.Runtime.Exec(ctx, containerID, command, cri.Streams{
-		Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, TTY: s.TTY, Resize: sizes,
-	})
-	return int32(code), err
+	return cri.Streams{Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, TTY: s.TTY, Resize: sizes}
 }

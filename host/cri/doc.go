@@ -22,5 +22,5 @@
 // Start reading at Runtime.Do in runtime.go. sandbox.go, container.go and image.go
 // hold the calls. What goes into them is built by pure functions:
 // sandbox_config.go, container_config.go, security.go, resources.go, dns.go,
-// env.go. exec.go serves those who want to run a command in a container.
+// env.go. exec.go and forward.go serve those who want to talk to what runs.
 package cri

@@ -62,21 +62,7 @@ func (r *Runtime) Exec(ctx context.Context, containerID string, cmd []string, s 
 	if err != nil {
 		return 0, err
 	}
-	// No redirects: the runtime's word on where to go was checked, a web server's
-	// would not be.
-	transport, upgrader, err := spdy.RoundTripperFor(&rest.Config{})
-	if err != nil {
-		return 0, fmt.Errorf("set up streams to container %s: %w", containerID, err)
-	}
-	executor, err := remotecommand.NewSPDYExecutorRejectRedirects(transport, upgrader, "POST", address)
-	if err != nil {
-		return 0, fmt.Errorf("set up streams to container %s: %w", containerID, err)
-	}
-	options := remotecommand.StreamOptions{Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, Tty: s.TTY}
-	if s.Resize != nil {
-		options.TerminalSizeQueue = sizeQueue{ctx, s.Resize}
-	}
-	err = executor.StreamWithContext(ctx, options)
+	err = s.through(ctx, address)
 	var exited utilexec.ExitError
 	if errors.As(err, &exited) {
 		return exited.ExitStatus(), nil
@@ -85,6 +71,50 @@ func (r *Runtime) Exec(ctx context.Context, containerID string, cmd []string, s 
 		return 0, fmt.Errorf("run a command in container %s: %w", containerID, err)
 	}
 	return 0, nil
+}
+
+// Attach connects streams to what a container runs, until that ends. When the
+// client goes away only the connection ends.
+func (r *Runtime) Attach(ctx context.Context, containerID string, s Streams) error {
+	address, err := r.attachURL(ctx, containerID, s)
+	if err != nil {
+		return err
+	}
+	if err := s.through(ctx, address); err != nil {
+		return fmt.Errorf("attach to container %s: %w", containerID, err)
+	}
+	return nil
+}
+
+// through connects the streams to an address of the runtime until it ends them. No
+// redirects: the runtime's word on where to go was checked, a web server's would not be.
+func (s Streams) through(ctx context.Context, address *url.URL) error {
+	transport, upgrader, err := spdy.RoundTripperFor(&rest.Config{})
+	if err != nil {
+		return fmt.Errorf("set up streams: %w", err)
+	}
+	executor, err := remotecommand.NewSPDYExecutorRejectRedirects(transport, upgrader, "POST", address)
+	if err != nil {
+		return fmt.Errorf("set up streams: %w", err)
+	}
+	options := remotecommand.StreamOptions{Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, Tty: s.TTY}
+	if s.Resize != nil {
+		options.TerminalSizeQueue = sizeQueue{ctx, s.Resize}
+	}
+	return executor.StreamWithContext(ctx, options)
+}
+
+func (r *Runtime) attachURL(ctx context.Context, containerID string, s Streams) (*url.URL, error) {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	reply, err := r.runtime.Attach(ctx, &runtimeapi.AttachRequest{
+		ContainerId: containerID, Tty: s.TTY,
+		Stdin: s.Stdin != nil, Stdout: s.Stdout != nil, Stderr: s.Stderr != nil && !s.TTY,
+	})
+	if err != nil {
+		return nil, explain(err, "prepare to attach to container "+containerID)
+	}
+	return localURL(reply.GetUrl())
 }
 
 func (r *Runtime) execURL(ctx context.Context, containerID string, cmd []string, s Streams) (*url.URL, error) {

@@ -52,9 +52,9 @@ func WantedIn(query url.Values) (Wanted, error) {
 	return w, nil
 }
 
-// Exec upgrades the request and runs the command with the client's streams. A
+// Serve upgrades the request and runs the command with the client's streams. A
 // client that goes away ends it.
-func Exec(w http.ResponseWriter, r *http.Request, wanted Wanted, run Command) {
+func Serve(w http.ResponseWriter, r *http.Request, wanted Wanted, run Command) {
 	if wsstream.IsWebSocketRequest(r) {
 		overWebSocket(w, r, wanted, run)
 		return

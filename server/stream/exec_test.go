@@ -29,7 +29,7 @@ func serve(t *testing.T, command Command) (*rest.Config, *url.URL) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		Exec(w, r, wanted, command)
+		Serve(w, r, wanted, command)
 	}))
 	t.Cleanup(server.Close)
 	address, err := url.Parse(server.URL)

@@ -32,6 +32,8 @@ func TestRolesMayDoWhatTheyMay(t *testing.T) {
 		{"apply", "/v1/manifests", []string{"--data-binary", web("guarded").yaml()}, 403, 200, 200},
 		{"run", pod + "/containers/main:run", []string{"-d", `{"command": ["/probe", "exit", "0"]}`}, 403, 200, 200},
 		{"run on a kubelet path", "/run/default/guarded/main", []string{"-d", "cmd=/probe exit 0"}, 403, 200, 200},
+		{"attach", "/attach/default/guarded/main?output=1", nil, 403, 400, 400},
+		{"forward a port", "/portForward/default/guarded", nil, 403, 400, 400},
 		{"restart what is not there", "/v1/namespaces/default/pods/nobody:restart", []string{"-d", "{}"}, 403, 404, 404},
 		{"delete what is not there", "/v1/namespaces/default/pods/nobody", []string{"-X", "DELETE"}, 403, 404, 404},
 	} {

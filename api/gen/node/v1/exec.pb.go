@@ -375,6 +375,461 @@ func (*ExecResponse_Stderr) isExecResponse_Output() {}
 
 func (*ExecResponse_ExitCode) isExecResponse_Output() {}
 
+type AttachStart struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Container string                 `protobuf:"bytes,3,opt,name=container,proto3" json:"container,omitempty"`
+	// Connect standard input, if the container has one.
+	Stdin         bool `protobuf:"varint,4,opt,name=stdin,proto3" json:"stdin,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttachStart) Reset() {
+	*x = AttachStart{}
+	mi := &file_node_v1_exec_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttachStart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttachStart) ProtoMessage() {}
+
+func (x *AttachStart) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_exec_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttachStart.ProtoReflect.Descriptor instead.
+func (*AttachStart) Descriptor() ([]byte, []int) {
+	return file_node_v1_exec_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *AttachStart) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *AttachStart) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *AttachStart) GetContainer() string {
+	if x != nil {
+		return x.Container
+	}
+	return ""
+}
+
+func (x *AttachStart) GetStdin() bool {
+	if x != nil {
+		return x.Stdin
+	}
+	return false
+}
+
+type AttachRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Input:
+	//
+	//	*AttachRequest_Start
+	//	*AttachRequest_Stdin
+	//	*AttachRequest_StdinClosed
+	//	*AttachRequest_Resize
+	Input         isAttachRequest_Input `protobuf_oneof:"input"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttachRequest) Reset() {
+	*x = AttachRequest{}
+	mi := &file_node_v1_exec_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttachRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttachRequest) ProtoMessage() {}
+
+func (x *AttachRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_exec_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttachRequest.ProtoReflect.Descriptor instead.
+func (*AttachRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_exec_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *AttachRequest) GetInput() isAttachRequest_Input {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+func (x *AttachRequest) GetStart() *AttachStart {
+	if x != nil {
+		if x, ok := x.Input.(*AttachRequest_Start); ok {
+			return x.Start
+		}
+	}
+	return nil
+}
+
+func (x *AttachRequest) GetStdin() []byte {
+	if x != nil {
+		if x, ok := x.Input.(*AttachRequest_Stdin); ok {
+			return x.Stdin
+		}
+	}
+	return nil
+}
+
+func (x *AttachRequest) GetStdinClosed() bool {
+	if x != nil {
+		if x, ok := x.Input.(*AttachRequest_StdinClosed); ok {
+			return x.StdinClosed
+		}
+	}
+	return false
+}
+
+func (x *AttachRequest) GetResize() *TerminalSize {
+	if x != nil {
+		if x, ok := x.Input.(*AttachRequest_Resize); ok {
+			return x.Resize
+		}
+	}
+	return nil
+}
+
+type isAttachRequest_Input interface {
+	isAttachRequest_Input()
+}
+
+type AttachRequest_Start struct {
+	Start *AttachStart `protobuf:"bytes,1,opt,name=start,proto3,oneof"`
+}
+
+type AttachRequest_Stdin struct {
+	Stdin []byte `protobuf:"bytes,2,opt,name=stdin,proto3,oneof"`
+}
+
+type AttachRequest_StdinClosed struct {
+	// Standard input ends.
+	StdinClosed bool `protobuf:"varint,3,opt,name=stdin_closed,json=stdinClosed,proto3,oneof"`
+}
+
+type AttachRequest_Resize struct {
+	// Of the terminal, where the container has one.
+	Resize *TerminalSize `protobuf:"bytes,4,opt,name=resize,proto3,oneof"`
+}
+
+func (*AttachRequest_Start) isAttachRequest_Input() {}
+
+func (*AttachRequest_Stdin) isAttachRequest_Input() {}
+
+func (*AttachRequest_StdinClosed) isAttachRequest_Input() {}
+
+func (*AttachRequest_Resize) isAttachRequest_Input() {}
+
+type AttachResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Output:
+	//
+	//	*AttachResponse_Stdout
+	//	*AttachResponse_Stderr
+	Output        isAttachResponse_Output `protobuf_oneof:"output"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttachResponse) Reset() {
+	*x = AttachResponse{}
+	mi := &file_node_v1_exec_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttachResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttachResponse) ProtoMessage() {}
+
+func (x *AttachResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_exec_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttachResponse.ProtoReflect.Descriptor instead.
+func (*AttachResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_exec_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *AttachResponse) GetOutput() isAttachResponse_Output {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *AttachResponse) GetStdout() []byte {
+	if x != nil {
+		if x, ok := x.Output.(*AttachResponse_Stdout); ok {
+			return x.Stdout
+		}
+	}
+	return nil
+}
+
+func (x *AttachResponse) GetStderr() []byte {
+	if x != nil {
+		if x, ok := x.Output.(*AttachResponse_Stderr); ok {
+			return x.Stderr
+		}
+	}
+	return nil
+}
+
+type isAttachResponse_Output interface {
+	isAttachResponse_Output()
+}
+
+type AttachResponse_Stdout struct {
+	Stdout []byte `protobuf:"bytes,1,opt,name=stdout,proto3,oneof"`
+}
+
+type AttachResponse_Stderr struct {
+	Stderr []byte `protobuf:"bytes,2,opt,name=stderr,proto3,oneof"`
+}
+
+func (*AttachResponse_Stdout) isAttachResponse_Output() {}
+
+func (*AttachResponse_Stderr) isAttachResponse_Output() {}
+
+type PortForwardStart struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Port          int32                  `protobuf:"varint,3,opt,name=port,proto3" json:"port,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PortForwardStart) Reset() {
+	*x = PortForwardStart{}
+	mi := &file_node_v1_exec_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PortForwardStart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PortForwardStart) ProtoMessage() {}
+
+func (x *PortForwardStart) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_exec_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PortForwardStart.ProtoReflect.Descriptor instead.
+func (*PortForwardStart) Descriptor() ([]byte, []int) {
+	return file_node_v1_exec_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *PortForwardStart) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *PortForwardStart) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PortForwardStart) GetPort() int32 {
+	if x != nil {
+		return x.Port
+	}
+	return 0
+}
+
+type PortForwardRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Input:
+	//
+	//	*PortForwardRequest_Start
+	//	*PortForwardRequest_Data
+	Input         isPortForwardRequest_Input `protobuf_oneof:"input"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PortForwardRequest) Reset() {
+	*x = PortForwardRequest{}
+	mi := &file_node_v1_exec_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PortForwardRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PortForwardRequest) ProtoMessage() {}
+
+func (x *PortForwardRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_exec_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PortForwardRequest.ProtoReflect.Descriptor instead.
+func (*PortForwardRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_exec_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *PortForwardRequest) GetInput() isPortForwardRequest_Input {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+func (x *PortForwardRequest) GetStart() *PortForwardStart {
+	if x != nil {
+		if x, ok := x.Input.(*PortForwardRequest_Start); ok {
+			return x.Start
+		}
+	}
+	return nil
+}
+
+func (x *PortForwardRequest) GetData() []byte {
+	if x != nil {
+		if x, ok := x.Input.(*PortForwardRequest_Data); ok {
+			return x.Data
+		}
+	}
+	return nil
+}
+
+type isPortForwardRequest_Input interface {
+	isPortForwardRequest_Input()
+}
+
+type PortForwardRequest_Start struct {
+	Start *PortForwardStart `protobuf:"bytes,1,opt,name=start,proto3,oneof"`
+}
+
+type PortForwardRequest_Data struct {
+	// For the pod. The connection is half closed when the client's stream is.
+	Data []byte `protobuf:"bytes,2,opt,name=data,proto3,oneof"`
+}
+
+func (*PortForwardRequest_Start) isPortForwardRequest_Input() {}
+
+func (*PortForwardRequest_Data) isPortForwardRequest_Input() {}
+
+type PortForwardResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From the pod.
+	Data          []byte `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PortForwardResponse) Reset() {
+	*x = PortForwardResponse{}
+	mi := &file_node_v1_exec_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PortForwardResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PortForwardResponse) ProtoMessage() {}
+
+func (x *PortForwardResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_exec_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PortForwardResponse.ProtoReflect.Descriptor instead.
+func (*PortForwardResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_exec_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *PortForwardResponse) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 type RunRequest struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -389,7 +844,7 @@ type RunRequest struct {
 
 func (x *RunRequest) Reset() {
 	*x = RunRequest{}
-	mi := &file_node_v1_exec_proto_msgTypes[4]
+	mi := &file_node_v1_exec_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -401,7 +856,7 @@ func (x *RunRequest) String() string {
 func (*RunRequest) ProtoMessage() {}
 
 func (x *RunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_exec_proto_msgTypes[4]
+	mi := &file_node_v1_exec_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -414,7 +869,7 @@ func (x *RunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRequest.ProtoReflect.Descriptor instead.
 func (*RunRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_exec_proto_rawDescGZIP(), []int{4}
+	return file_node_v1_exec_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RunRequest) GetNamespace() string {
@@ -463,7 +918,7 @@ type RunResponse struct {
 
 func (x *RunResponse) Reset() {
 	*x = RunResponse{}
-	mi := &file_node_v1_exec_proto_msgTypes[5]
+	mi := &file_node_v1_exec_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -475,7 +930,7 @@ func (x *RunResponse) String() string {
 func (*RunResponse) ProtoMessage() {}
 
 func (x *RunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_exec_proto_msgTypes[5]
+	mi := &file_node_v1_exec_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -488,7 +943,7 @@ func (x *RunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunResponse.ProtoReflect.Descriptor instead.
 func (*RunResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_exec_proto_rawDescGZIP(), []int{5}
+	return file_node_v1_exec_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RunResponse) GetStdout() []byte {
@@ -537,7 +992,32 @@ const file_node_v1_exec_proto_rawDesc = "" +
 	"\x06stdout\x18\x01 \x01(\fH\x00R\x06stdout\x12\x18\n" +
 	"\x06stderr\x18\x02 \x01(\fH\x00R\x06stderr\x12\x1d\n" +
 	"\texit_code\x18\x03 \x01(\x05H\x00R\bexitCodeB\b\n" +
-	"\x06output\"\xab\x01\n" +
+	"\x06output\"s\n" +
+	"\vAttachStart\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1c\n" +
+	"\tcontainer\x18\x03 \x01(\tR\tcontainer\x12\x14\n" +
+	"\x05stdin\x18\x04 \x01(\bR\x05stdin\"\xb4\x01\n" +
+	"\rAttachRequest\x12,\n" +
+	"\x05start\x18\x01 \x01(\v2\x14.node.v1.AttachStartH\x00R\x05start\x12\x16\n" +
+	"\x05stdin\x18\x02 \x01(\fH\x00R\x05stdin\x12#\n" +
+	"\fstdin_closed\x18\x03 \x01(\bH\x00R\vstdinClosed\x12/\n" +
+	"\x06resize\x18\x04 \x01(\v2\x15.node.v1.TerminalSizeH\x00R\x06resizeB\a\n" +
+	"\x05input\"N\n" +
+	"\x0eAttachResponse\x12\x18\n" +
+	"\x06stdout\x18\x01 \x01(\fH\x00R\x06stdout\x12\x18\n" +
+	"\x06stderr\x18\x02 \x01(\fH\x00R\x06stderrB\b\n" +
+	"\x06output\"X\n" +
+	"\x10PortForwardStart\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04port\x18\x03 \x01(\x05R\x04port\"f\n" +
+	"\x12PortForwardRequest\x121\n" +
+	"\x05start\x18\x01 \x01(\v2\x19.node.v1.PortForwardStartH\x00R\x05start\x12\x14\n" +
+	"\x04data\x18\x02 \x01(\fH\x00R\x04dataB\a\n" +
+	"\x05input\")\n" +
+	"\x13PortForwardResponse\x12\x12\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\"\xab\x01\n" +
 	"\n" +
 	"RunRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
@@ -548,9 +1028,11 @@ const file_node_v1_exec_proto_rawDesc = "" +
 	"\vRunResponse\x12\x16\n" +
 	"\x06stdout\x18\x01 \x01(\fR\x06stdout\x12\x16\n" +
 	"\x06stderr\x18\x02 \x01(\fR\x06stderr\x12\x1b\n" +
-	"\texit_code\x18\x03 \x01(\x05R\bexitCode2\xc8\x01\n" +
-	"\vExecService\x129\n" +
-	"\x04Exec\x12\x14.node.v1.ExecRequest\x1a\x15.node.v1.ExecResponse\"\x00(\x010\x01\x12~\n" +
+	"\texit_code\x18\x03 \x01(\x05R\bexitCode2\xd9\x02\n" +
+	"\vExecService\x12?\n" +
+	"\x06Attach\x12\x16.node.v1.AttachRequest\x1a\x17.node.v1.AttachResponse\"\x00(\x010\x01\x129\n" +
+	"\x04Exec\x12\x14.node.v1.ExecRequest\x1a\x15.node.v1.ExecResponse\"\x00(\x010\x01\x12N\n" +
+	"\vPortForward\x12\x1b.node.v1.PortForwardRequest\x1a\x1c.node.v1.PortForwardResponse\"\x00(\x010\x01\x12~\n" +
 	"\x03Run\x12\x13.node.v1.RunRequest\x1a\x14.node.v1.RunResponse\"L\x82\xd3\xe4\x93\x02F:\x01*\"A/v1/namespaces/{namespace}/pods/{name}/containers/{container}:runB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
@@ -565,29 +1047,42 @@ func file_node_v1_exec_proto_rawDescGZIP() []byte {
 	return file_node_v1_exec_proto_rawDescData
 }
 
-var file_node_v1_exec_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_node_v1_exec_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_node_v1_exec_proto_goTypes = []any{
 	(*ExecStart)(nil),           // 0: node.v1.ExecStart
 	(*TerminalSize)(nil),        // 1: node.v1.TerminalSize
 	(*ExecRequest)(nil),         // 2: node.v1.ExecRequest
 	(*ExecResponse)(nil),        // 3: node.v1.ExecResponse
-	(*RunRequest)(nil),          // 4: node.v1.RunRequest
-	(*RunResponse)(nil),         // 5: node.v1.RunResponse
-	(*durationpb.Duration)(nil), // 6: google.protobuf.Duration
+	(*AttachStart)(nil),         // 4: node.v1.AttachStart
+	(*AttachRequest)(nil),       // 5: node.v1.AttachRequest
+	(*AttachResponse)(nil),      // 6: node.v1.AttachResponse
+	(*PortForwardStart)(nil),    // 7: node.v1.PortForwardStart
+	(*PortForwardRequest)(nil),  // 8: node.v1.PortForwardRequest
+	(*PortForwardResponse)(nil), // 9: node.v1.PortForwardResponse
+	(*RunRequest)(nil),          // 10: node.v1.RunRequest
+	(*RunResponse)(nil),         // 11: node.v1.RunResponse
+	(*durationpb.Duration)(nil), // 12: google.protobuf.Duration
 }
 var file_node_v1_exec_proto_depIdxs = []int32{
-	0, // 0: node.v1.ExecRequest.start:type_name -> node.v1.ExecStart
-	1, // 1: node.v1.ExecRequest.resize:type_name -> node.v1.TerminalSize
-	6, // 2: node.v1.RunRequest.timeout:type_name -> google.protobuf.Duration
-	2, // 3: node.v1.ExecService.Exec:input_type -> node.v1.ExecRequest
-	4, // 4: node.v1.ExecService.Run:input_type -> node.v1.RunRequest
-	3, // 5: node.v1.ExecService.Exec:output_type -> node.v1.ExecResponse
-	5, // 6: node.v1.ExecService.Run:output_type -> node.v1.RunResponse
-	5, // [5:7] is the sub-list for method output_type
-	3, // [3:5] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	0,  // 0: node.v1.ExecRequest.start:type_name -> node.v1.ExecStart
+	1,  // 1: node.v1.ExecRequest.resize:type_name -> node.v1.TerminalSize
+	4,  // 2: node.v1.AttachRequest.start:type_name -> node.v1.AttachStart
+	1,  // 3: node.v1.AttachRequest.resize:type_name -> node.v1.TerminalSize
+	7,  // 4: node.v1.PortForwardRequest.start:type_name -> node.v1.PortForwardStart
+	12, // 5: node.v1.RunRequest.timeout:type_name -> google.protobuf.Duration
+	5,  // 6: node.v1.ExecService.Attach:input_type -> node.v1.AttachRequest
+	2,  // 7: node.v1.ExecService.Exec:input_type -> node.v1.ExecRequest
+	8,  // 8: node.v1.ExecService.PortForward:input_type -> node.v1.PortForwardRequest
+	10, // 9: node.v1.ExecService.Run:input_type -> node.v1.RunRequest
+	6,  // 10: node.v1.ExecService.Attach:output_type -> node.v1.AttachResponse
+	3,  // 11: node.v1.ExecService.Exec:output_type -> node.v1.ExecResponse
+	9,  // 12: node.v1.ExecService.PortForward:output_type -> node.v1.PortForwardResponse
+	11, // 13: node.v1.ExecService.Run:output_type -> node.v1.RunResponse
+	10, // [10:14] is the sub-list for method output_type
+	6,  // [6:10] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_exec_proto_init() }
@@ -606,13 +1101,27 @@ func file_node_v1_exec_proto_init() {
 		(*ExecResponse_Stderr)(nil),
 		(*ExecResponse_ExitCode)(nil),
 	}
+	file_node_v1_exec_proto_msgTypes[5].OneofWrappers = []any{
+		(*AttachRequest_Start)(nil),
+		(*AttachRequest_Stdin)(nil),
+		(*AttachRequest_StdinClosed)(nil),
+		(*AttachRequest_Resize)(nil),
+	}
+	file_node_v1_exec_proto_msgTypes[6].OneofWrappers = []any{
+		(*AttachResponse_Stdout)(nil),
+		(*AttachResponse_Stderr)(nil),
+	}
+	file_node_v1_exec_proto_msgTypes[8].OneofWrappers = []any{
+		(*PortForwardRequest_Start)(nil),
+		(*PortForwardRequest_Data)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_exec_proto_rawDesc), len(file_node_v1_exec_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,20 +19,28 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ExecService_Exec_FullMethodName = "/node.v1.ExecService/Exec"
-	ExecService_Run_FullMethodName  = "/node.v1.ExecService/Run"
+	ExecService_Attach_FullMethodName      = "/node.v1.ExecService/Attach"
+	ExecService_Exec_FullMethodName        = "/node.v1.ExecService/Exec"
+	ExecService_PortForward_FullMethodName = "/node.v1.ExecService/PortForward"
+	ExecService_Run_FullMethodName         = "/node.v1.ExecService/Run"
 )
 
 // ExecServiceClient is the client API for ExecService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ExecService runs commands in containers. It needs a right of its own,
-// whatever the HTTP method.
+// ExecService lets clients into pods. It needs a right of its own, whatever the
+// HTTP method.
 type ExecServiceClient interface {
+	// Attach connects the client to the standard streams of what a container runs. The
+	// first message of the client says which; the stream ends when that does.
+	Attach(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AttachRequest, AttachResponse], error)
 	// Exec runs a command with live standard streams. The first message of the
 	// client says what to run; the last message of the server carries the exit code.
 	Exec(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ExecRequest, ExecResponse], error)
+	// PortForward is one connection to a port of a pod. The first message of the client
+	// says which.
+	PortForward(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[PortForwardRequest, PortForwardResponse], error)
 	// Run runs a command to its end and answers with its output.
 	Run(ctx context.Context, in *RunRequest, opts ...grpc.CallOption) (*RunResponse, error)
 }
@@ -45,9 +53,22 @@ func NewExecServiceClient(cc grpc.ClientConnInterface) ExecServiceClient {
 	return &execServiceClient{cc}
 }
 
+func (c *execServiceClient) Attach(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AttachRequest, AttachResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ExecService_ServiceDesc.Streams[0], ExecService_Attach_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[AttachRequest, AttachResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ExecService_AttachClient = grpc.BidiStreamingClient[AttachRequest, AttachResponse]
+
 func (c *execServiceClient) Exec(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ExecRequest, ExecResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &ExecService_ServiceDesc.Streams[0], ExecService_Exec_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &ExecService_ServiceDesc.Streams[1], ExecService_Exec_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +78,19 @@ func (c *execServiceClient) Exec(ctx context.Context, opts ...grpc.CallOption) (
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ExecService_ExecClient = grpc.BidiStreamingClient[ExecRequest, ExecResponse]
+
+func (c *execServiceClient) PortForward(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[PortForwardRequest, PortForwardResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ExecService_ServiceDesc.Streams[2], ExecService_PortForward_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[PortForwardRequest, PortForwardResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ExecService_PortForwardClient = grpc.BidiStreamingClient[PortForwardRequest, PortForwardResponse]
 
 func (c *execServiceClient) Run(ctx context.Context, in *RunRequest, opts ...grpc.CallOption) (*RunResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -72,12 +106,18 @@ func (c *execServiceClient) Run(ctx context.Context, in *RunRequest, opts ...grp
 // All implementations must embed UnimplementedExecServiceServer
 // for forward compatibility.
 //
-// ExecService runs commands in containers. It needs a right of its own,
-// whatever the HTTP method.
+// ExecService lets clients into pods. It needs a right of its own, whatever the
+// HTTP method.
 type ExecServiceServer interface {
+	// Attach connects the client to the standard streams of what a container runs. The
+	// first message of the client says which; the stream ends when that does.
+	Attach(grpc.BidiStreamingServer[AttachRequest, AttachResponse]) error
 	// Exec runs a command with live standard streams. The first message of the
 	// client says what to run; the last message of the server carries the exit code.
 	Exec(grpc.BidiStreamingServer[ExecRequest, ExecResponse]) error
+	// PortForward is one connection to a port of a pod. The first message of the client
+	// says which.
+	PortForward(grpc.BidiStreamingServer[PortForwardRequest, PortForwardResponse]) error
 	// Run runs a command to its end and answers with its output.
 	Run(context.Context, *RunRequest) (*RunResponse, error)
 	mustEmbedUnimplementedExecServiceServer()
@@ -90,8 +130,14 @@ type ExecServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedExecServiceServer struct{}
 
+func (UnimplementedExecServiceServer) Attach(grpc.BidiStreamingServer[AttachRequest, AttachResponse]) error {
+	return status.Error(codes.Unimplemented, "method Attach not implemented")
+}
 func (UnimplementedExecServiceServer) Exec(grpc.BidiStreamingServer[ExecRequest, ExecResponse]) error {
 	return status.Error(codes.Unimplemented, "method Exec not implemented")
+}
+func (UnimplementedExecServiceServer) PortForward(grpc.BidiStreamingServer[PortForwardRequest, PortForwardResponse]) error {
+	return status.Error(codes.Unimplemented, "method PortForward not implemented")
 }
 func (UnimplementedExecServiceServer) Run(context.Context, *RunRequest) (*RunResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Run not implemented")
@@ -117,12 +163,26 @@ func RegisterExecServiceServer(s grpc.ServiceRegistrar, srv ExecServiceServer) {
 	s.RegisterService(&ExecService_ServiceDesc, srv)
 }
 
+func _ExecService_Attach_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(ExecServiceServer).Attach(&grpc.GenericServerStream[AttachRequest, AttachResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ExecService_AttachServer = grpc.BidiStreamingServer[AttachRequest, AttachResponse]
+
 func _ExecService_Exec_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(ExecServiceServer).Exec(&grpc.GenericServerStream[ExecRequest, ExecResponse]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ExecService_ExecServer = grpc.BidiStreamingServer[ExecRequest, ExecResponse]
+
+func _ExecService_PortForward_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(ExecServiceServer).PortForward(&grpc.GenericServerStream[PortForwardRequest, PortForwardResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ExecService_PortForwardServer = grpc.BidiStreamingServer[PortForwardRequest, PortForwardResponse]
 
 func _ExecService_Run_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(RunRequest)
@@ -156,8 +216,20 @@ var ExecService_ServiceDesc = grpc.ServiceDesc{
 	},
 	Streams: []grpc.StreamDesc{
 		{
+			StreamName:    "Attach",
+			Handler:       _ExecService_Attach_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
+		{
 			StreamName:    "Exec",
 			Handler:       _ExecService_Exec_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
+		{
+			StreamName:    "PortForward",
+			Handler:       _ExecService_PortForward_Handler,
 			ServerStreams: true,
 			ClientStreams: true,
 		},

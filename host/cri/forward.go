@@ -1,0 +1,95 @@
+package cri
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport/spdy"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/cri-streaming/pkg/streaming/portforward"
+	"k8s.io/streaming/pkg/httpstream"
+)
+
+// PortForward connects a stream with a port inside a sandbox until that is closed. A
+// client that has nothing more to say may still listen.
+func (r *Runtime) PortForward(ctx context.Context, sandboxID string, port int32, client io.ReadWriter) error {
+	address, err := r.forwardURL(ctx, sandboxID, port)
+	if err != nil {
+		return err
+	}
+	connection, err := dialForward(address)
+	if err != nil {
+		return fmt.Errorf("set up a stream to sandbox %s: %w", sandboxID, err)
+	}
+	defer connection.Close()
+	// Whoever reads or writes ends with the connection.
+	defer context.AfterFunc(ctx, func() { connection.Close() })()
+	if err := forward(connection, port, client); err != nil {
+		return fmt.Errorf("forward port %d of sandbox %s: %w", port, sandboxID, err)
+	}
+	return nil
+}
+
+func (r *Runtime) forwardURL(ctx context.Context, sandboxID string, port int32) (*url.URL, error) {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	reply, err := r.runtime.PortForward(ctx, &runtimeapi.PortForwardRequest{PodSandboxId: sandboxID, Port: []int32{port}})
+	if err != nil {
+		return nil, explain(err, "prepare to forward a port of sandbox "+sandboxID)
+	}
+	return localURL(reply.GetUrl())
+}
+
+func dialForward(address *url.URL) (httpstream.Connection, error) {
+	transport, upgrader, err := spdy.RoundTripperFor(&rest.Config{})
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return errors.New("the runtime's streaming server redirects elsewhere")
+	}}
+	connection, _, err := spdy.NewDialerForStreaming(upgrader, client, http.MethodPost, address).Dial(portforward.ProtocolV1Name)
+	return connection, err
+}
+
+// forward opens the two streams that the protocol has for one connection, and copies
+// both ways. What the runtime has to say of a failure it says on the other stream.
+func forward(connection httpstream.Connection, port int32, client io.ReadWriter) error {
+	headers := http.Header{}
+	headers.Set(portforward.PortHeader, strconv.Itoa(int(port)))
+	headers.Set(portforward.PortForwardRequestIDHeader, "0")
+	headers.Set(portforward.StreamType, portforward.StreamTypeError)
+	failures, err := connection.CreateStream(headers)
+	if err != nil {
+		return err
+	}
+	failures.Close() // this side has nothing to say on it
+	failed := make(chan error, 1)
+	go func() { failed <- said(failures) }()
+	headers.Set(portforward.StreamType, portforward.StreamTypeData)
+	data, err := connection.CreateStream(headers)
+	if err != nil {
+		return err
+	}
+	go func() {
+		_, _ = io.Copy(data, client) // if it breaks off, the other direction tells
+		data.Close()
+	}()
+	_, err = io.Copy(client, data)
+	return errors.Join(<-failed, err)
+}
+
+// said is what is told of a failure, if anything is.
+func said(stream io.Reader) error {
+	text, err := io.ReadAll(io.LimitReader(stream, 4<<10))
+	if len(text) > 0 {
+		return errors.New(string(text))
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package server
+
+import (
+	"fmt"
+	"io"
+
+	"google.golang.org/grpc"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+)
+
+type forwardServerStream = grpc.BidiStreamingServer[nodev1.PortForwardRequest, nodev1.PortForwardResponse]
+
+// PortForward connects the client with a port of a pod.
+func (s *execService) PortForward(stream forwardServerStream) error {
+	first, err := stream.Recv()
+	if err != nil {
+		return err
+	}
+	start := first.GetStart()
+	if port := start.GetPort(); port < 1 || port > 65535 {
+		return fmt.Errorf("forward port %d: the first message has to name one from 1 to 65535: %w", port, node.ErrInvalid)
+	}
+	view, err := find(s.store, node.Key{Namespace: start.GetNamespace(), Name: start.GetName()})
+	if err != nil {
+		return err
+	}
+	sandbox, err := home(view)
+	if err != nil {
+		return err
+	}
+	return s.runtime.PortForward(stream.Context(), sandbox.ID, start.GetPort(), &forwarded{stream: stream})
+}
+
+// home is the sandbox in which a pod has its network.
+func home(view node.View) (*node.Sandbox, error) {
+	if view.Got != nil {
+		if sandbox := view.Got.Home(view.Slot.Pod.UID()); sandbox != nil {
+			return sandbox, nil
+		}
+	}
+	return nil, fmt.Errorf("pod %s has no network: it does not run: %w", view.Key, node.ErrConflict)
+}
+
+// forwarded is the client's end of a connection.
+type forwarded struct {
+	stream forwardServerStream
+	rest   []byte // of the last message
+}
+
+var _ io.ReadWriter = (*forwarded)(nil)
+
+func (f *forwarded) Read(p []byte) (int, error) {
+	for len(f.rest) == 0 {
+		message, err := f.stream.Recv()
+		if err != nil {
+			return 0, err
+		}
+		f.rest = message.GetData()
+	}
+	n := copy(p, f.rest)
+	f.rest = f.rest[n:]
+	return n, nil
+}
+
+func (f *forwarded) Write(p []byte) (int, error) {
+	if err := f.stream.Send(&nodev1.PortForwardResponse{Data: p}); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
