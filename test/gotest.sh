@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs the tests of packages, fast ones first, and sums up.
-# A rig's pods want the machine to themselves: real packages run one by one.
+# Real packages run one by one, and within one some tests side by side: more would
+# wait for processors, fewer for pods.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 fast=$(test/packages.sh fast) && real=$(test/packages.sh real) || exit 1
@@ -12,8 +13,9 @@ export CGO_ENABLED=1 # for the race detector; what we ship is built without
   # played without.
   CGO_ENABLED=0 go test -json -timeout 10m ./sim
   # shellcheck disable=SC2086
-  go test -json -race -timeout 15m -p 1 $real
-  # Once more on the runtime that the kubelet brings along.
+  go test -json -race -timeout 15m -p 1 -parallel 3 $real
+  # Once more on the runtime that the kubelet brings along. The race detector has
+  # seen these tests by now, and makes each rig unpack for seconds.
   go test -json -tags bundle ./host/runtime/embedded
-  NODAL_RIG_BUNDLE=$PWD/host/runtime/embedded go test -json -race -timeout 15m -p 1 ./test/conformance ./test/e2e
+  CGO_ENABLED=0 NODAL_RIG_BUNDLE=$PWD/host/runtime/embedded go test -json -timeout 15m -p 1 -parallel 3 ./test/conformance ./test/e2e
 } | go run ./test/summary

@@ -41,9 +41,11 @@ func start(t *testing.T, adjust ...func(*agent.Config)) *node {
 	return n
 }
 
-// prepare makes all of a node but its process.
+// prepare makes all of a node but its process. Tests mostly wait, and their nodes
+// share nothing: so they run side by side.
 func prepare(t *testing.T, adjust ...func(*agent.Config)) *node {
 	t.Helper()
+	t.Parallel()
 	rt := rig.Containerd(t)
 	ports, claim, err := agent.ClaimPorts()
 	if err != nil {
