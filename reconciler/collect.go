@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,6 +99,48 @@ func (c *Collector) Prune(ctx context.Context) ([]gc.Removal, error) {
 	return c.remove(ctx, gc.Unused(images))
 }
 
+// Remove gives up one image, unless something uses it, and answers which it was.
+func (c *Collector) Remove(ctx context.Context, id string) (node.LocalImage, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	images, err := c.look(ctx)
+	if err != nil {
+		return node.LocalImage{}, err
+	}
+	at := slices.IndexFunc(images, func(i gc.Image) bool { return i.ID == id })
+	if at < 0 {
+		return node.LocalImage{}, fmt.Errorf("the runtime has no image %s: %w", id, node.ErrNotFound)
+	}
+	image := images[at]
+	if pods := c.users(image.LocalImage); len(pods) > 0 {
+		return node.LocalImage{}, fmt.Errorf("it is used by the pods %s: %w", strings.Join(pods, ", "), node.ErrConflict)
+	}
+	if image.Busy || image.Pinned {
+		return node.LocalImage{}, fmt.Errorf("the runtime uses it, for what is not of this node's pods or for sandboxes: %w", node.ErrConflict)
+	}
+	_, err = c.remove(ctx, gc.Plan{Removals: []gc.Removal{{Image: image.LocalImage, Why: "it was asked for"}}})
+	return image.LocalImage, err
+}
+
+// users are the pods that have containers of an image, or will.
+func (c *Collector) users(image node.LocalImage) (pods []string) {
+	views, _ := c.Store.Views()
+	for _, v := range views {
+		if v.Got == nil {
+			continue
+		}
+		of := map[string]bool{}
+		for _, container := range v.Got.Containers {
+			of[container.ImageID], of[container.Image] = true, true
+		}
+		addPromised(of, v)
+		if uses(of, image) {
+			pods = append(pods, v.Key.String())
+		}
+	}
+	return pods
+}
+
 // look brings what was seen of the images up to date.
 func (c *Collector) look(ctx context.Context) ([]gc.Image, error) {
 	local, err := c.Images.ListImages(ctx)
@@ -108,7 +151,10 @@ func (c *Collector) look(ctx context.Context) ([]gc.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.addPromised(busy)
+	views, _ := c.Store.Views()
+	for _, v := range views {
+		addPromised(busy, v)
+	}
 	now, seen := c.Clock(), map[string]*sightings{}
 	var images []gc.Image
 	for _, i := range local {
@@ -127,16 +173,14 @@ func (c *Collector) look(ctx context.Context) ([]gc.Image, error) {
 	return images, nil
 }
 
-// addPromised adds what was made ready for containers that are not made yet.
-func (c *Collector) addPromised(busy map[string]bool) {
-	views, _ := c.Store.Views()
-	for _, v := range views {
-		if v.Got == nil || v.Slot == nil || v.Slot.Result != nil {
-			continue
-		}
-		for image := range maps.Values(v.Got.Images) {
-			busy[image.ID] = true
-		}
+// addPromised adds what was made ready for containers of a pod that are not made
+// yet.
+func addPromised(busy map[string]bool, v node.View) {
+	if v.Got == nil || v.Slot == nil || v.Slot.Result != nil {
+		return
+	}
+	for _, image := range v.Got.Images {
+		busy[image.ID] = true
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"nodal/node"
 	"nodal/reconciler"
 	"nodal/reconciler/gc"
@@ -140,4 +142,36 @@ func TestPruningDoesWhatItPlans(t *testing.T) {
 		t.Errorf("removed %+v, %v, want c, and to be told of b", removed, err)
 	}
 	d.wantRemoved(t, "c")
+}
+
+func TestOneImageIsRemovedUnlessItIsUsed(t *testing.T) {
+	d := &disk{images: strings.Fields("a b c"), busy: map[string]bool{"a": true}, stuck: "b"}
+	c := newCollector(t, d)
+	key := node.Key{Namespace: "default", Name: "web"}
+	put := func(tx *node.Tx) error {
+		tx.Put(key, &node.Slot{Pod: &node.Pod{Object: &corev1.Pod{}}})
+		return nil
+	}
+	if _, err := c.Store.Transact(put); err != nil {
+		t.Fatal(err)
+	}
+	c.Store.Observe(key, &node.Observed{Containers: []node.Container{{Name: "main", ImageID: "c"}}})
+	for _, test := range []struct{ name, image, want string }{
+		{"one that is not there", "d", "has no image d"},
+		{"one that the runtime uses", "a", "the runtime uses it"},
+		{"one of a pod", "c", "used by the pods default/web"},
+		{"one that is stuck", "b", "it is stuck"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := c.Remove(t.Context(), test.image); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want that %s", err, test.want)
+			}
+		})
+	}
+	d.wantRemoved(t, "")
+	d.stuck = ""
+	if gone, err := c.Remove(t.Context(), "b"); err != nil || gone.References[0] != "name of b" {
+		t.Errorf("removed %+v, %v, want b", gone, err)
+	}
+	d.wantRemoved(t, "b")
 }

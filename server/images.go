@@ -19,6 +19,9 @@ type Images interface {
 	// PrunePlan says what Prune would remove; Prune answers what it has removed.
 	PrunePlan(context.Context) ([]PrunedImage, error)
 	Prune(context.Context) ([]PrunedImage, error)
+	// Remove removes the image of a name or id that nothing uses, and answers which
+	// it was.
+	Remove(ctx context.Context, image string) (node.LocalImage, error)
 	// Import reads a tarball and has its images ready for pods. A name stands for
 	// the tarball's own. Tell is called now and then, by the calling goroutine.
 	Import(ctx context.Context, tarball io.Reader, name string, tell func(ImportProgress)) ([]ImportedImage, error)
@@ -83,6 +86,18 @@ func (s *imageService) GetPrunePlan(ctx context.Context, _ *nodev1.GetPrunePlanR
 func (s *imageService) PruneImages(ctx context.Context, _ *nodev1.PruneImagesRequest) (*nodev1.PruneImagesResponse, error) {
 	images, err := s.images.Prune(ctx)
 	return &nodev1.PruneImagesResponse{Images: shownPruned(images)}, err
+}
+
+// RemoveImage removes one image under all of its names.
+func (s *imageService) RemoveImage(ctx context.Context, request *nodev1.RemoveImageRequest) (*nodev1.RemoveImageResponse, error) {
+	if request.GetImage() == "" {
+		return nil, fmt.Errorf("remove an image: image has to say which: %w", node.ErrInvalid)
+	}
+	image, err := s.images.Remove(ctx, request.GetImage())
+	if err != nil {
+		return nil, fmt.Errorf("remove image %s: %w", request.GetImage(), err)
+	}
+	return &nodev1.RemoveImageResponse{Image: shownImage(image)}, nil
 }
 
 func shownPruned(images []PrunedImage) []*nodev1.PrunedImage {

@@ -45,6 +45,19 @@ func (i *scriptedImages) Prune(ctx context.Context) ([]PrunedImage, error) {
 	return pruned, err
 }
 
+func (i *scriptedImages) Remove(_ context.Context, image string) (node.LocalImage, error) {
+	at := slices.IndexFunc(i.listed, func(l node.LocalImage) bool { return slices.Contains(l.References, image) })
+	switch {
+	case at < 0:
+		return node.LocalImage{}, fmt.Errorf("there is none: %w", node.ErrNotFound)
+	case i.end != nil:
+		return node.LocalImage{}, i.end
+	}
+	gone := i.listed[at]
+	i.listed = slices.Delete(i.listed, at, at+1)
+	return gone, nil
+}
+
 func (i *scriptedImages) Import(_ context.Context, tarball io.Reader, name string, tell func(ImportProgress)) ([]ImportedImage, error) {
 	i.named = name
 	if i.begin != nil {
@@ -87,6 +100,35 @@ func TestImagesArePrunedAsPlanned(t *testing.T) {
 	}
 	if images.listed != nil {
 		t.Error("nothing was removed")
+	}
+}
+
+func TestAnImageIsRemovedByName(t *testing.T) {
+	images := &scriptedImages{listed: []node.LocalImage{{ID: "sha256:a", References: []string{"registry.test/app:1"}, Size: 7}}}
+	n := newNode(t, withImages(images), func(c *Config) { c.Auth = newAuth(t, false) })
+	remove := func(role, query string) answer {
+		return n.do(t, "DELETE", "/v1/images"+query, "", "Authorization", tokenOf(t, role))
+	}
+	images.end = fmt.Errorf("pod default/web uses it: %w", node.ErrConflict)
+	for _, c := range []struct {
+		name, role, query string
+		status            int
+		want              string
+	}{
+		{"a viewer may not", "viewer", "?image=registry.test/app:1", 403, "viewer"},
+		{"without saying which", "operator", "", 400, "has to say which"},
+		{"one that is not there", "operator", "?image=registry.test/other:1", 404, "there is none"},
+		{"one in use", "operator", "?image=registry.test/app:1", 409, "pod default/web uses it"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := remove(c.role, c.query); got.status != c.status || !strings.Contains(got.body, c.want) {
+				t.Errorf("got %d %s, want %d with %q", got.status, got.body, c.status, c.want)
+			}
+		})
+	}
+	images.end = nil
+	if got := remove("operator", "?image=registry.test/app:1"); got.status != 200 || !strings.Contains(got.body, "sha256:a") || len(images.listed) != 0 {
+		t.Errorf("got %d %s and %d images left, want 200 with what was removed", got.status, got.body, len(images.listed))
 	}
 }
 

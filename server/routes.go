@@ -82,6 +82,7 @@ func routes(r *rest, k *kubelet) []route {
 		{"GET", "/v1/configmaps", auth.Read, listenFull, r.unary},
 		{"GET", "/v1/events", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/events:watch", auth.Read, listenFull, r.watchEvents},
+		{"DELETE", "/v1/images", auth.Write, listenFull, r.unary},
 		{"GET", "/v1/images", auth.Read, listenFull, r.unary},
 		{"POST", "/v1/images:import", auth.Write, listenFull, r.importImages},
 		{"POST", "/v1/images:prune", auth.Write, listenFull, r.unary},

@@ -24,6 +24,7 @@ func verbs() map[string]auth.Verb {
 		nodev1.ImagesService_ImportImages_FullMethodName:                                auth.Write,
 		nodev1.ImagesService_ListImages_FullMethodName:                                  auth.Read,
 		nodev1.ImagesService_PruneImages_FullMethodName:                                 auth.Write,
+		nodev1.ImagesService_RemoveImage_FullMethodName:                                 auth.Write,
 		nodev1.LogsService_ReadLogs_FullMethodName:                                      auth.Read,
 		nodev1.ManifestsService_Apply_FullMethodName:                                    auth.Write,
 		nodev1.ManifestsService_Delete_FullMethodName:                                   auth.Write,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 // imagePuller is the part of a runtime that deals with images.
 type imagePuller interface {
 	ListImages(context.Context) ([]node.LocalImage, error)
+	Image(ctx context.Context, ref string) (*node.LocalImage, error)
 	Pull(ctx context.Context, ref string, as *node.Credential) (node.LocalImage, error)
 }
 
@@ -66,6 +68,34 @@ func (i *images) PrunePlan(ctx context.Context) ([]server.PrunedImage, error) {
 
 func (i *images) Prune(ctx context.Context) ([]server.PrunedImage, error) {
 	return pruned(i.unused.Prune(ctx))
+}
+
+// Remove has the runtime give an image up first, which knows whether it is in use,
+// and then the node's registry: left there, the next pull would bring it back.
+func (i *images) Remove(ctx context.Context, image string) (node.LocalImage, error) {
+	found, err := i.runtime.Image(ctx, image)
+	if err != nil {
+		return node.LocalImage{}, err
+	}
+	var gone node.LocalImage
+	if found != nil {
+		if gone, err = i.unused.Remove(ctx, found.ID); err != nil {
+			return node.LocalImage{}, err
+		}
+	}
+	if i.store != nil {
+		kept, err := i.store.Remove(cmp.Or(gone.ID, image))
+		if err != nil {
+			return node.LocalImage{}, err
+		}
+		if found == nil {
+			gone.References = kept
+		}
+	}
+	if len(gone.ID)+len(gone.References) == 0 {
+		return node.LocalImage{}, fmt.Errorf("it is not here: %w", node.ErrNotFound)
+	}
+	return gone, nil
 }
 
 func pruned(removals []gc.Removal, err error) ([]server.PrunedImage, error) {

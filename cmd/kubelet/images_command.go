@@ -25,6 +25,7 @@ const imagesUsage = `Usage:
   kubelet images list [flags]          list the images on the node
   kubelet images import [flags] FILE   take in the images of a tarball; - reads it from standard input
   kubelet images prune [flags]         remove the images that nothing uses
+  kubelet images rm [flags] IMAGE...   remove images that nothing uses, by name or id, under all of their names
 
 The tarball is what docker save or podman save write, or holds an OCI layout;
 it may be compressed by gzip or zstd.
@@ -90,6 +91,8 @@ func (imagesCommand) choose(words []string) (func(*imagesCommand, context.Contex
 		return (*imagesCommand).prune, true
 	case len(words) == 2 && words[0] == "import":
 		return func(cmd *imagesCommand, ctx context.Context) error { return cmd.importFile(ctx, words[1]) }, true
+	case len(words) >= 2 && words[0] == "rm":
+		return func(cmd *imagesCommand, ctx context.Context) error { return cmd.remove(ctx, words[1:]) }, true
 	}
 	return nil, false
 }
@@ -136,6 +139,21 @@ func (cmd *imagesCommand) prune(ctx context.Context) error {
 	}
 	fmt.Fprintf(cmd.out, "%d images, %s\n", len(images), mebibytes(sum))
 	return nil
+}
+
+// remove goes on after one that cannot go.
+func (cmd *imagesCommand) remove(ctx context.Context, names []string) error {
+	var errs []error
+	for _, name := range names {
+		reply, err := cmd.client.RemoveImage(ctx, &nodev1.RemoveImageRequest{Image: name})
+		if err != nil {
+			errs = append(errs, errors.New(status.Convert(err).Message()))
+			continue
+		}
+		image := reply.GetImage()
+		fmt.Fprintf(cmd.out, "removed %s\n", strings.Join(append(image.GetReferences(), image.GetId()), " "))
+	}
+	return errors.Join(errs...)
 }
 
 func (cmd *imagesCommand) importFile(ctx context.Context, path string) error {

@@ -68,6 +68,18 @@ func (listingNode) ListImages(context.Context, *nodev1.ListImagesRequest) (*node
 	}}, nil
 }
 
+// removingNode has one image that is in use, and one that is not.
+type removingNode struct {
+	nodev1.UnimplementedImagesServiceServer
+}
+
+func (removingNode) RemoveImage(_ context.Context, request *nodev1.RemoveImageRequest) (*nodev1.RemoveImageResponse, error) {
+	if request.GetImage() == "busy:1" {
+		return nil, status.Error(codes.FailedPrecondition, "remove image busy:1: it is used by the pods default/web")
+	}
+	return &nodev1.RemoveImageResponse{Image: &nodev1.Image{Id: "sha256:a", References: []string{"app:1", "app:2"}}}, nil
+}
+
 // serveNode has a node answer on a socket.
 func serveNode(t *testing.T, n nodev1.ImagesServiceServer) (socket string) {
 	t.Helper()
@@ -130,6 +142,13 @@ func TestTheCommandListsImages(t *testing.T) {
 	}
 }
 
+func TestTheCommandRemovesWhatCanGo(t *testing.T) {
+	code, out, failed := command(nil, "rm", "--socket", serveNode(t, removingNode{}), "busy:1", "app:1")
+	if want := "removed app:1 app:2 sha256:a\n"; code != 1 || out != want || !strings.Contains(failed, "used by the pods default/web") {
+		t.Errorf("got code %d, %q, %q, want 1, %q and which pods use the other", code, out, failed, want)
+	}
+}
+
 func TestTheCommandSaysWhatIsWrong(t *testing.T) {
 	refusing := serveNode(t, &imageNode{refuse: status.Error(codes.FailedPrecondition, "the runtime is not the agent's own")})
 	taking := serveNode(t, &imageNode{})
@@ -145,6 +164,7 @@ func TestTheCommandSaysWhatIsWrong(t *testing.T) {
 		{"the pipe breaks", iotest.ErrReader(errors.New("broken")), []string{"import", "--socket", taking, "-"}, 1, "read the tarball: broken"},
 		{"no agent", strings.NewReader("x"), []string{"import", "--socket", "/no/such/socket", "-"}, 1, "/no/such/socket"},
 		{"no file given", nil, []string{"import"}, 2, "Usage:"},
+		{"no image given", nil, []string{"rm"}, 2, "Usage:"},
 		{"no word", nil, nil, 2, "Usage:"},
 		{"an unknown word", nil, []string{"remove"}, 2, "Usage:"},
 		{"an unknown flag", nil, []string{"list", "--all"}, 2, "--all"},

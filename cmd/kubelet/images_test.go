@@ -37,6 +37,9 @@ func (p *scriptedPuller) ListImages(context.Context) ([]node.LocalImage, error) 
 	return []node.LocalImage{{ID: "sha256:a", References: []string{"app:1"}, Digests: []string{"app@sha256:b"}, Size: 7, Pinned: true}}, nil
 }
 
+// Image finds nothing: the runtime has given everything up.
+func (p *scriptedPuller) Image(context.Context, string) (*node.LocalImage, error) { return nil, nil }
+
 var _ imagePuller = (*scriptedPuller)(nil)
 
 // savedImage is a tarball with two names for one image, and the image's id.
@@ -126,6 +129,21 @@ func TestAnImportIsNoSuccessUnlessTheRuntimeTookIt(t *testing.T) {
 				t.Errorf("got %v and error %v, want %v with %q", got, err, c.want, c.text)
 			}
 		})
+	}
+}
+
+func TestWhatTheRuntimeHasGivenUpIsRemovedFromTheNodesRegistry(t *testing.T) {
+	file, id := savedImage(t)
+	i, _ := openImages(t, func(string) (string, error) { return id, nil })
+	if _, err := i.Import(t.Context(), bytes.NewReader(file), "", func(server.ImportProgress) {}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := i.Remove(t.Context(), "registry.test/app:2")
+	if want := []string{"registry.test/app:1", "registry.test/app:2"}; err != nil || !slices.Equal(got.References, want) {
+		t.Errorf("removed %+v, %v, want %q", got, err, want)
+	}
+	if got, err := i.Remove(t.Context(), "registry.test/app:2"); !errors.Is(err, node.ErrNotFound) {
+		t.Errorf("removed again: %+v, %v, want that it is not here", got, err)
 	}
 }
 

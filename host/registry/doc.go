@@ -16,7 +16,8 @@
 //
 // A blob is written aside, synced and renamed, and only then named by the index,
 // which is replaced whole. So whatever a crash interrupts, a reference leads to
-// all of its image or is not there. What it leaves behind, Open sweeps.
+// all of its image or is not there. What is removed loses its names first. What a
+// crash leaves behind, Open sweeps.
 //
 // # Trust
 //

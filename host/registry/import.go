@@ -50,6 +50,8 @@ func (s *Store) Import(ctx context.Context, r io.Reader, o Options) (_ []Image, 
 
 // commit keeps images: first all of their content, then their names.
 func (s *Store) commit(st *stage, images []found, drop func(string) bool) ([]Image, error) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	roots := map[string]v1.Descriptor{}
 	var taken []Image
 	for _, image := range images {

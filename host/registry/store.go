@@ -41,6 +41,8 @@ type Image struct {
 type Store struct {
 	cfg Config
 
+	changing sync.Mutex // by who adds blobs before their names, or removes them after
+
 	mu    sync.RWMutex
 	roots map[string]v1.Descriptor // by full reference
 }
@@ -85,6 +87,8 @@ func (s *Store) staging() string { return filepath.Join(s.cfg.Dir, "staging") }
 // wanted are the digests of every image, after those were dropped of which
 // something is missing.
 func (s *Store) wanted() map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	digests := map[string]bool{}
 	for reference, root := range s.roots {
 		tree, err := readTree(s, root)

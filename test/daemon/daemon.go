@@ -1,6 +1,10 @@
 package daemon
 
 import (
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,9 +25,10 @@ const Patience = 60 * time.Second
 
 // Daemon is one kubelet and a client of its node API.
 type Daemon struct {
-	Dir    string // the root directory
-	Socket string
-	Port   int // TLS
+	Dir     string // the root directory
+	PodLogs string // where containers' logs are
+	Socket  string
+	Port    int // TLS
 
 	t     testing.TB
 	agent *agent.Agent
@@ -33,18 +38,45 @@ type Daemon struct {
 // Start runs a kubelet on the runtime until the test ends.
 func Start(t testing.TB, rt *rig.Runtime, flags ...string) *Daemon {
 	t.Helper()
+	return start(t, agent.Config{
+		Dir: filepath.Join(rt.Dir, "node"), Binary: build(t), Endpoint: rt.Endpoint, CgroupParent: rt.CgroupParent, Flags: flags,
+	})
+}
+
+// StartAlone runs a kubelet with the container runtime that it brings along, until
+// the test ends. Nothing is left of either then.
+func StartAlone(t testing.TB) *Daemon {
+	t.Helper()
+	// Not below /tmp, which may be a file system that takes no overlay.
+	dir, err := os.MkdirTemp("/var/lib", "nodal-alone-")
+	must(t, err)
+	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	c := agent.Config{Dir: dir, Binary: build(t)}
+	t.Cleanup(func() {
+		if out, err := exec.Command(c.Binary, "clean", "--root-dir", c.Root()).CombinedOutput(); err != nil {
+			t.Errorf("take the node away: %v\n%s", err, out)
+		}
+	})
+	return start(t, c)
+}
+
+func build(t testing.TB) (binary string) {
+	t.Helper()
 	binary, err := agent.Build(t.TempDir())
 	must(t, err)
+	return binary
+}
+
+func start(t testing.TB, c agent.Config) *Daemon {
+	t.Helper()
 	ports, claim, err := agent.ClaimPorts()
 	must(t, err)
 	t.Cleanup(func() { claim.Close() })
 	ports.ReadOnly = 0
-	dir := filepath.Join(rt.Dir, "node")
-	a := agent.New(agent.Config{
-		Binary: binary, Dir: dir, Socket: filepath.Join(dir, "node.sock"), Endpoint: rt.Endpoint, CgroupParent: rt.CgroupParent,
-		Ports: ports, Flags: append([]string{"--hostname-override", "node-a", "--v", "4"}, flags...),
-	})
-	d := &Daemon{Dir: a.Root(), Socket: a.Socket, Port: ports.Secure, t: t, agent: a, conn: dial(t, a.Socket)}
+	c.Ports, c.Socket = ports, filepath.Join(c.Dir, "node.sock")
+	c.Flags = append([]string{"--hostname-override", "node-a", "--v", "4"}, c.Flags...)
+	a := agent.New(c)
+	d := &Daemon{Dir: a.Root(), PodLogs: a.PodLogs(), Socket: a.Socket, Port: ports.Secure, t: t, agent: a, conn: dial(t, a.Socket)}
 	t.Cleanup(d.end)
 	must(t, a.Start())
 	return d
@@ -94,6 +126,21 @@ func (d *Daemon) Delete(name string) {
 	_, err := nodev1.NewPodsServiceClient(d.conn).DeletePod(d.t.Context(), &nodev1.DeletePodRequest{Namespace: "default", Name: name})
 	if err != nil {
 		d.t.Fatalf("delete %s: %v", name, err)
+	}
+}
+
+// Import hands the node one of the test images, as images import does.
+func (d *Daemon) Import(short string) {
+	d.t.Helper()
+	out, in := io.Pipe()
+	go func() { in.CloseWithError(rig.Save(in, short)) }()
+	response, err := d.agent.HTTP().Post("http://node/v1/images:import", "application/x-tar", out)
+	must(d.t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	must(d.t, err)
+	if response.StatusCode != http.StatusOK {
+		d.t.Fatalf("import %s: %s", short, text)
 	}
 }
 

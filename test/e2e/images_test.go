@@ -4,7 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	nodev1 "nodal/api/gen/node/v1"
+
 	"nodal/test/claim"
+	"nodal/test/daemon"
 )
 
 // TestImagesOfAForeignRuntime: the runtime of these tests is not the agent's, so
@@ -35,4 +41,74 @@ func TestImagesOfAForeignRuntime(t *testing.T) {
 	if got := n.curlTLS("viewer", "/v1/images:import", "--data-binary", "tarball"); got.code != 403 {
 		t.Errorf("a viewer imports: got %s, want 403", got)
 	}
+}
+
+func TestAnImageIsRemovedOnceNoPodUsesIt(t *testing.T) {
+	claim.Shows(t, "Images",
+		"an image is removed by name or id, under all of its names; in use it stays, and it is said which pods use it",
+		"the image of sandboxes is not removed",
+	)
+	n := start(t)
+	n.apply(web("web").yaml())
+	image := containerStatus(n.waitRunning("web"), "main").ImageID
+	remove := func(image string) answer { return n.curl("/v1/images?image="+image, "-X", "DELETE") }
+	if got := remove("nodal.test/probe:1"); got.code != 409 || !strings.Contains(got.body, "default/web") {
+		t.Errorf("in use: got %s, want 409 and which pod", got)
+	}
+	out, failed, code := n.command("", n.Binary, "images", "rm", "--socket", n.Socket, n.rt.Image("pause"), "nodal.test/other:1")
+	if code != 1 || out != "" || !strings.Contains(failed, "sandboxes") || !strings.Contains(failed, "not here") {
+		t.Errorf("kubelet images rm: got code %d, %s%s, want 1 and why neither goes", code, out, failed)
+	}
+	if got := n.curlTLS("viewer", "/v1/images?image=nodal.test/probe:1", "-X", "DELETE"); got.code != 403 {
+		t.Errorf("a viewer: got %s, want 403", got)
+	}
+	n.deletePod("web", "")
+	if got := remove("nodal.test/probe:1"); got.code != 200 || !strings.Contains(got.body, "nodal.test/probe:1") {
+		t.Errorf("unused: got %s, want 200 and what it was", got)
+	}
+	if got := n.curl("/v1/images"); strings.Contains(got.body, "probe:1") {
+		t.Errorf("left are %s", got)
+	}
+	n.apply(web("again").yaml())
+	if again := containerStatus(n.waitRunning("again"), "main").ImageID; again != image {
+		t.Errorf("pulled again it is %s, want %s", again, image)
+	}
+}
+
+// TestAnImportedImageIsRemovedForGood runs the node on its own runtime, which asks
+// it for what was imported.
+func TestAnImportedImageIsRemovedForGood(t *testing.T) {
+	claim.Shows(t, "Images", "a removed image is removed from what was imported too: no pull brings it back")
+	t.Parallel()
+	d := daemon.StartAlone(t)
+	d.Import("busybox")
+	const image = "nodal.test/busybox:1"
+	use := func(name string) {
+		manifest := &nodev1.ApplyRequest{Manifest: shell(name, "exec sleep 1000").yaml()}
+		if _, err := nodev1.NewManifestsServiceClient(d.Conn()).Apply(t.Context(), manifest); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove := func() error {
+		_, err := nodev1.NewImagesServiceClient(d.Conn()).RemoveImage(t.Context(), &nodev1.RemoveImageRequest{Image: image})
+		return err
+	}
+	use("user")
+	d.Await("the pod runs", func(p daemon.Pods) bool { return p.Ready("user") })
+	if err := remove(); err == nil || !strings.Contains(err.Error(), "default/user") {
+		t.Errorf("in use: got %v, want which pod uses it", err)
+	}
+	d.Delete("user")
+	d.Await("the pod is gone", func(p daemon.Pods) bool { return p.Gone("user") })
+	if err := remove(); err != nil {
+		t.Errorf("unused: %v", err)
+	}
+	if err := remove(); status.Code(err) != codes.NotFound {
+		t.Errorf("removed again: got %v, want that it is not found", err)
+	}
+	use("late")
+	d.Await("nothing brings it back", func(p daemon.Pods) bool { return strings.Contains(p["late"].GetReason(), "ImagePull") })
+	d.Import("busybox")
+	use("later")
+	d.Await("imported again it runs", func(p daemon.Pods) bool { return p.Ready("later") })
 }

@@ -22,6 +22,96 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type RemoveImageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Any of its names, or its id.
+	Image         string `protobuf:"bytes,1,opt,name=image,proto3" json:"image,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveImageRequest) Reset() {
+	*x = RemoveImageRequest{}
+	mi := &file_node_v1_images_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveImageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveImageRequest) ProtoMessage() {}
+
+func (x *RemoveImageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_images_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveImageRequest.ProtoReflect.Descriptor instead.
+func (*RemoveImageRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_images_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *RemoveImageRequest) GetImage() string {
+	if x != nil {
+		return x.Image
+	}
+	return ""
+}
+
+type RemoveImageResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What was removed, under all the names that it had.
+	Image         *Image `protobuf:"bytes,1,opt,name=image,proto3" json:"image,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveImageResponse) Reset() {
+	*x = RemoveImageResponse{}
+	mi := &file_node_v1_images_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveImageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveImageResponse) ProtoMessage() {}
+
+func (x *RemoveImageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_images_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveImageResponse.ProtoReflect.Descriptor instead.
+func (*RemoveImageResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_images_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *RemoveImageResponse) GetImage() *Image {
+	if x != nil {
+		return x.Image
+	}
+	return nil
+}
+
 type GetPrunePlanRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -30,7 +120,7 @@ type GetPrunePlanRequest struct {
 
 func (x *GetPrunePlanRequest) Reset() {
 	*x = GetPrunePlanRequest{}
-	mi := &file_node_v1_images_proto_msgTypes[0]
+	mi := &file_node_v1_images_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42,7 +132,7 @@ func (x *GetPrunePlanRequest) String() string {
 func (*GetPrunePlanRequest) ProtoMessage() {}
 
 func (x *GetPrunePlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[0]
+	mi := &file_node_v1_images_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55,7 +145,7 @@ func (x *GetPrunePlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPrunePlanRequest.ProtoReflect.Descriptor instead.
 func (*GetPrunePlanRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{0}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{2}
 }
 
 type GetPrunePlanResponse struct {
@@ -68,7 +158,7 @@ type GetPrunePlanResponse struct {
 
 func (x *GetPrunePlanResponse) Reset() {
 	*x = GetPrunePlanResponse{}
-	mi := &file_node_v1_images_proto_msgTypes[1]
+	mi := &file_node_v1_images_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -80,7 +170,7 @@ func (x *GetPrunePlanResponse) String() string {
 func (*GetPrunePlanResponse) ProtoMessage() {}
 
 func (x *GetPrunePlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[1]
+	mi := &file_node_v1_images_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -93,7 +183,7 @@ func (x *GetPrunePlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPrunePlanResponse.ProtoReflect.Descriptor instead.
 func (*GetPrunePlanResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{1}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *GetPrunePlanResponse) GetImages() []*PrunedImage {
@@ -111,7 +201,7 @@ type PruneImagesRequest struct {
 
 func (x *PruneImagesRequest) Reset() {
 	*x = PruneImagesRequest{}
-	mi := &file_node_v1_images_proto_msgTypes[2]
+	mi := &file_node_v1_images_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -123,7 +213,7 @@ func (x *PruneImagesRequest) String() string {
 func (*PruneImagesRequest) ProtoMessage() {}
 
 func (x *PruneImagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[2]
+	mi := &file_node_v1_images_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -136,7 +226,7 @@ func (x *PruneImagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneImagesRequest.ProtoReflect.Descriptor instead.
 func (*PruneImagesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{2}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{4}
 }
 
 type PruneImagesResponse struct {
@@ -149,7 +239,7 @@ type PruneImagesResponse struct {
 
 func (x *PruneImagesResponse) Reset() {
 	*x = PruneImagesResponse{}
-	mi := &file_node_v1_images_proto_msgTypes[3]
+	mi := &file_node_v1_images_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -161,7 +251,7 @@ func (x *PruneImagesResponse) String() string {
 func (*PruneImagesResponse) ProtoMessage() {}
 
 func (x *PruneImagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[3]
+	mi := &file_node_v1_images_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -174,7 +264,7 @@ func (x *PruneImagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneImagesResponse.ProtoReflect.Descriptor instead.
 func (*PruneImagesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{3}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PruneImagesResponse) GetImages() []*PrunedImage {
@@ -195,7 +285,7 @@ type PrunedImage struct {
 
 func (x *PrunedImage) Reset() {
 	*x = PrunedImage{}
-	mi := &file_node_v1_images_proto_msgTypes[4]
+	mi := &file_node_v1_images_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -207,7 +297,7 @@ func (x *PrunedImage) String() string {
 func (*PrunedImage) ProtoMessage() {}
 
 func (x *PrunedImage) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[4]
+	mi := &file_node_v1_images_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -220,7 +310,7 @@ func (x *PrunedImage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrunedImage.ProtoReflect.Descriptor instead.
 func (*PrunedImage) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{4}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *PrunedImage) GetImage() *Image {
@@ -245,7 +335,7 @@ type ListImagesRequest struct {
 
 func (x *ListImagesRequest) Reset() {
 	*x = ListImagesRequest{}
-	mi := &file_node_v1_images_proto_msgTypes[5]
+	mi := &file_node_v1_images_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -257,7 +347,7 @@ func (x *ListImagesRequest) String() string {
 func (*ListImagesRequest) ProtoMessage() {}
 
 func (x *ListImagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[5]
+	mi := &file_node_v1_images_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -270,7 +360,7 @@ func (x *ListImagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListImagesRequest.ProtoReflect.Descriptor instead.
 func (*ListImagesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{5}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{7}
 }
 
 type ListImagesResponse struct {
@@ -282,7 +372,7 @@ type ListImagesResponse struct {
 
 func (x *ListImagesResponse) Reset() {
 	*x = ListImagesResponse{}
-	mi := &file_node_v1_images_proto_msgTypes[6]
+	mi := &file_node_v1_images_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -294,7 +384,7 @@ func (x *ListImagesResponse) String() string {
 func (*ListImagesResponse) ProtoMessage() {}
 
 func (x *ListImagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[6]
+	mi := &file_node_v1_images_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -307,7 +397,7 @@ func (x *ListImagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListImagesResponse.ProtoReflect.Descriptor instead.
 func (*ListImagesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{6}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListImagesResponse) GetImages() []*Image {
@@ -336,7 +426,7 @@ type Image struct {
 
 func (x *Image) Reset() {
 	*x = Image{}
-	mi := &file_node_v1_images_proto_msgTypes[7]
+	mi := &file_node_v1_images_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -348,7 +438,7 @@ func (x *Image) String() string {
 func (*Image) ProtoMessage() {}
 
 func (x *Image) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[7]
+	mi := &file_node_v1_images_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -361,7 +451,7 @@ func (x *Image) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Image.ProtoReflect.Descriptor instead.
 func (*Image) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{7}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Image) GetId() string {
@@ -412,7 +502,7 @@ type ImportImagesRequest struct {
 
 func (x *ImportImagesRequest) Reset() {
 	*x = ImportImagesRequest{}
-	mi := &file_node_v1_images_proto_msgTypes[8]
+	mi := &file_node_v1_images_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -424,7 +514,7 @@ func (x *ImportImagesRequest) String() string {
 func (*ImportImagesRequest) ProtoMessage() {}
 
 func (x *ImportImagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[8]
+	mi := &file_node_v1_images_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -437,7 +527,7 @@ func (x *ImportImagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportImagesRequest.ProtoReflect.Descriptor instead.
 func (*ImportImagesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{8}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ImportImagesRequest) GetChunk() []byte {
@@ -467,7 +557,7 @@ type ImportImagesResponse struct {
 
 func (x *ImportImagesResponse) Reset() {
 	*x = ImportImagesResponse{}
-	mi := &file_node_v1_images_proto_msgTypes[9]
+	mi := &file_node_v1_images_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -479,7 +569,7 @@ func (x *ImportImagesResponse) String() string {
 func (*ImportImagesResponse) ProtoMessage() {}
 
 func (x *ImportImagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[9]
+	mi := &file_node_v1_images_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -492,7 +582,7 @@ func (x *ImportImagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportImagesResponse.ProtoReflect.Descriptor instead.
 func (*ImportImagesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{9}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ImportImagesResponse) GetOutput() isImportImagesResponse_Output {
@@ -549,7 +639,7 @@ type ImportProgress struct {
 
 func (x *ImportProgress) Reset() {
 	*x = ImportProgress{}
-	mi := &file_node_v1_images_proto_msgTypes[10]
+	mi := &file_node_v1_images_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -561,7 +651,7 @@ func (x *ImportProgress) String() string {
 func (*ImportProgress) ProtoMessage() {}
 
 func (x *ImportProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[10]
+	mi := &file_node_v1_images_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -574,7 +664,7 @@ func (x *ImportProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportProgress.ProtoReflect.Descriptor instead.
 func (*ImportProgress) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{10}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ImportProgress) GetBytesRead() int64 {
@@ -600,7 +690,7 @@ type ImportResult struct {
 
 func (x *ImportResult) Reset() {
 	*x = ImportResult{}
-	mi := &file_node_v1_images_proto_msgTypes[11]
+	mi := &file_node_v1_images_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -612,7 +702,7 @@ func (x *ImportResult) String() string {
 func (*ImportResult) ProtoMessage() {}
 
 func (x *ImportResult) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[11]
+	mi := &file_node_v1_images_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -625,7 +715,7 @@ func (x *ImportResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResult.ProtoReflect.Descriptor instead.
 func (*ImportResult) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{11}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ImportResult) GetImages() []*ImportedImage {
@@ -651,7 +741,7 @@ type ImportedImage struct {
 
 func (x *ImportedImage) Reset() {
 	*x = ImportedImage{}
-	mi := &file_node_v1_images_proto_msgTypes[12]
+	mi := &file_node_v1_images_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -663,7 +753,7 @@ func (x *ImportedImage) String() string {
 func (*ImportedImage) ProtoMessage() {}
 
 func (x *ImportedImage) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[12]
+	mi := &file_node_v1_images_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -676,7 +766,7 @@ func (x *ImportedImage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportedImage.ProtoReflect.Descriptor instead.
 func (*ImportedImage) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{12}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ImportedImage) GetReference() string {
@@ -711,7 +801,11 @@ var File_node_v1_images_proto protoreflect.FileDescriptor
 
 const file_node_v1_images_proto_rawDesc = "" +
 	"\n" +
-	"\x14node/v1/images.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\"\x15\n" +
+	"\x14node/v1/images.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\"*\n" +
+	"\x12RemoveImageRequest\x12\x14\n" +
+	"\x05image\x18\x01 \x01(\tR\x05image\";\n" +
+	"\x13RemoveImageResponse\x12$\n" +
+	"\x05image\x18\x01 \x01(\v2\x0e.node.v1.ImageR\x05image\"\x15\n" +
 	"\x13GetPrunePlanRequest\"D\n" +
 	"\x14GetPrunePlanResponse\x12,\n" +
 	"\x06images\x18\x01 \x03(\v2\x14.node.v1.PrunedImageR\x06images\"\x14\n" +
@@ -749,12 +843,14 @@ const file_node_v1_images_proto_rawDesc = "" +
 	"\treference\x18\x01 \x01(\tR\treference\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\tR\x06digest\x12\x0e\n" +
 	"\x02id\x18\x03 \x01(\tR\x02id\x12\x12\n" +
-	"\x04size\x18\x04 \x01(\x03R\x04size2\xaf\x03\n" +
+	"\x04size\x18\x04 \x01(\x03R\x04size2\x8d\x04\n" +
 	"\rImagesService\x12Y\n" +
 	"\n" +
 	"ListImages\x12\x1a.node.v1.ListImagesRequest\x1a\x1b.node.v1.ListImagesResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
 	"/v1/images\x12q\n" +
-	"\fImportImages\x12\x1c.node.v1.ImportImagesRequest\x1a\x1d.node.v1.ImportImagesResponse\" \x82\xd3\xe4\x93\x02\x1a:\x05chunk\"\x11/v1/images:import(\x010\x01\x12i\n" +
+	"\fImportImages\x12\x1c.node.v1.ImportImagesRequest\x1a\x1d.node.v1.ImportImagesResponse\" \x82\xd3\xe4\x93\x02\x1a:\x05chunk\"\x11/v1/images:import(\x010\x01\x12\\\n" +
+	"\vRemoveImage\x12\x1b.node.v1.RemoveImageRequest\x1a\x1c.node.v1.RemoveImageResponse\"\x12\x82\xd3\xe4\x93\x02\f*\n" +
+	"/v1/images\x12i\n" +
 	"\fGetPrunePlan\x12\x1c.node.v1.GetPrunePlanRequest\x1a\x1d.node.v1.GetPrunePlanResponse\"\x1c\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/images:prunePlan\x12e\n" +
 	"\vPruneImages\x12\x1b.node.v1.PruneImagesRequest\x1a\x1c.node.v1.PruneImagesResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/images:pruneB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
@@ -770,43 +866,48 @@ func file_node_v1_images_proto_rawDescGZIP() []byte {
 	return file_node_v1_images_proto_rawDescData
 }
 
-var file_node_v1_images_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_node_v1_images_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_node_v1_images_proto_goTypes = []any{
-	(*GetPrunePlanRequest)(nil),  // 0: node.v1.GetPrunePlanRequest
-	(*GetPrunePlanResponse)(nil), // 1: node.v1.GetPrunePlanResponse
-	(*PruneImagesRequest)(nil),   // 2: node.v1.PruneImagesRequest
-	(*PruneImagesResponse)(nil),  // 3: node.v1.PruneImagesResponse
-	(*PrunedImage)(nil),          // 4: node.v1.PrunedImage
-	(*ListImagesRequest)(nil),    // 5: node.v1.ListImagesRequest
-	(*ListImagesResponse)(nil),   // 6: node.v1.ListImagesResponse
-	(*Image)(nil),                // 7: node.v1.Image
-	(*ImportImagesRequest)(nil),  // 8: node.v1.ImportImagesRequest
-	(*ImportImagesResponse)(nil), // 9: node.v1.ImportImagesResponse
-	(*ImportProgress)(nil),       // 10: node.v1.ImportProgress
-	(*ImportResult)(nil),         // 11: node.v1.ImportResult
-	(*ImportedImage)(nil),        // 12: node.v1.ImportedImage
+	(*RemoveImageRequest)(nil),   // 0: node.v1.RemoveImageRequest
+	(*RemoveImageResponse)(nil),  // 1: node.v1.RemoveImageResponse
+	(*GetPrunePlanRequest)(nil),  // 2: node.v1.GetPrunePlanRequest
+	(*GetPrunePlanResponse)(nil), // 3: node.v1.GetPrunePlanResponse
+	(*PruneImagesRequest)(nil),   // 4: node.v1.PruneImagesRequest
+	(*PruneImagesResponse)(nil),  // 5: node.v1.PruneImagesResponse
+	(*PrunedImage)(nil),          // 6: node.v1.PrunedImage
+	(*ListImagesRequest)(nil),    // 7: node.v1.ListImagesRequest
+	(*ListImagesResponse)(nil),   // 8: node.v1.ListImagesResponse
+	(*Image)(nil),                // 9: node.v1.Image
+	(*ImportImagesRequest)(nil),  // 10: node.v1.ImportImagesRequest
+	(*ImportImagesResponse)(nil), // 11: node.v1.ImportImagesResponse
+	(*ImportProgress)(nil),       // 12: node.v1.ImportProgress
+	(*ImportResult)(nil),         // 13: node.v1.ImportResult
+	(*ImportedImage)(nil),        // 14: node.v1.ImportedImage
 }
 var file_node_v1_images_proto_depIdxs = []int32{
-	4,  // 0: node.v1.GetPrunePlanResponse.images:type_name -> node.v1.PrunedImage
-	4,  // 1: node.v1.PruneImagesResponse.images:type_name -> node.v1.PrunedImage
-	7,  // 2: node.v1.PrunedImage.image:type_name -> node.v1.Image
-	7,  // 3: node.v1.ListImagesResponse.images:type_name -> node.v1.Image
-	10, // 4: node.v1.ImportImagesResponse.progress:type_name -> node.v1.ImportProgress
-	11, // 5: node.v1.ImportImagesResponse.result:type_name -> node.v1.ImportResult
-	12, // 6: node.v1.ImportResult.images:type_name -> node.v1.ImportedImage
-	5,  // 7: node.v1.ImagesService.ListImages:input_type -> node.v1.ListImagesRequest
-	8,  // 8: node.v1.ImagesService.ImportImages:input_type -> node.v1.ImportImagesRequest
-	0,  // 9: node.v1.ImagesService.GetPrunePlan:input_type -> node.v1.GetPrunePlanRequest
-	2,  // 10: node.v1.ImagesService.PruneImages:input_type -> node.v1.PruneImagesRequest
-	6,  // 11: node.v1.ImagesService.ListImages:output_type -> node.v1.ListImagesResponse
-	9,  // 12: node.v1.ImagesService.ImportImages:output_type -> node.v1.ImportImagesResponse
-	1,  // 13: node.v1.ImagesService.GetPrunePlan:output_type -> node.v1.GetPrunePlanResponse
-	3,  // 14: node.v1.ImagesService.PruneImages:output_type -> node.v1.PruneImagesResponse
-	11, // [11:15] is the sub-list for method output_type
-	7,  // [7:11] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	9,  // 0: node.v1.RemoveImageResponse.image:type_name -> node.v1.Image
+	6,  // 1: node.v1.GetPrunePlanResponse.images:type_name -> node.v1.PrunedImage
+	6,  // 2: node.v1.PruneImagesResponse.images:type_name -> node.v1.PrunedImage
+	9,  // 3: node.v1.PrunedImage.image:type_name -> node.v1.Image
+	9,  // 4: node.v1.ListImagesResponse.images:type_name -> node.v1.Image
+	12, // 5: node.v1.ImportImagesResponse.progress:type_name -> node.v1.ImportProgress
+	13, // 6: node.v1.ImportImagesResponse.result:type_name -> node.v1.ImportResult
+	14, // 7: node.v1.ImportResult.images:type_name -> node.v1.ImportedImage
+	7,  // 8: node.v1.ImagesService.ListImages:input_type -> node.v1.ListImagesRequest
+	10, // 9: node.v1.ImagesService.ImportImages:input_type -> node.v1.ImportImagesRequest
+	0,  // 10: node.v1.ImagesService.RemoveImage:input_type -> node.v1.RemoveImageRequest
+	2,  // 11: node.v1.ImagesService.GetPrunePlan:input_type -> node.v1.GetPrunePlanRequest
+	4,  // 12: node.v1.ImagesService.PruneImages:input_type -> node.v1.PruneImagesRequest
+	8,  // 13: node.v1.ImagesService.ListImages:output_type -> node.v1.ListImagesResponse
+	11, // 14: node.v1.ImagesService.ImportImages:output_type -> node.v1.ImportImagesResponse
+	1,  // 15: node.v1.ImagesService.RemoveImage:output_type -> node.v1.RemoveImageResponse
+	3,  // 16: node.v1.ImagesService.GetPrunePlan:output_type -> node.v1.GetPrunePlanResponse
+	5,  // 17: node.v1.ImagesService.PruneImages:output_type -> node.v1.PruneImagesResponse
+	13, // [13:18] is the sub-list for method output_type
+	8,  // [8:13] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_images_proto_init() }
@@ -814,7 +915,7 @@ func file_node_v1_images_proto_init() {
 	if File_node_v1_images_proto != nil {
 		return
 	}
-	file_node_v1_images_proto_msgTypes[9].OneofWrappers = []any{
+	file_node_v1_images_proto_msgTypes[11].OneofWrappers = []any{
 		(*ImportImagesResponse_Progress)(nil),
 		(*ImportImagesResponse_Result)(nil),
 	}
@@ -824,7 +925,7 @@ func file_node_v1_images_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_images_proto_rawDesc), len(file_node_v1_images_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,6 +21,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	ImagesService_ListImages_FullMethodName   = "/node.v1.ImagesService/ListImages"
 	ImagesService_ImportImages_FullMethodName = "/node.v1.ImagesService/ImportImages"
+	ImagesService_RemoveImage_FullMethodName  = "/node.v1.ImagesService/RemoveImage"
 	ImagesService_GetPrunePlan_FullMethodName = "/node.v1.ImagesService/GetPrunePlan"
 	ImagesService_PruneImages_FullMethodName  = "/node.v1.ImagesService/PruneImages"
 )
@@ -39,6 +40,10 @@ type ImagesServiceClient interface {
 	// last message, the result, has come. Over HTTP the tarball is the body as it
 	// stands, and each message a line.
 	ImportImages(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportImagesRequest, ImportImagesResponse], error)
+	// RemoveImage removes one image under all of its names, from the runtime and
+	// from what was imported. It is refused with FAILED_PRECONDITION while pods use
+	// the image, and says which.
+	RemoveImage(ctx context.Context, in *RemoveImageRequest, opts ...grpc.CallOption) (*RemoveImageResponse, error)
 	// GetPrunePlan says what PruneImages would remove, and removes nothing.
 	GetPrunePlan(ctx context.Context, in *GetPrunePlanRequest, opts ...grpc.CallOption) (*GetPrunePlanResponse, error)
 	// PruneImages removes every image that nothing uses and the runtime has not
@@ -78,6 +83,16 @@ func (c *imagesServiceClient) ImportImages(ctx context.Context, opts ...grpc.Cal
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ImagesService_ImportImagesClient = grpc.BidiStreamingClient[ImportImagesRequest, ImportImagesResponse]
 
+func (c *imagesServiceClient) RemoveImage(ctx context.Context, in *RemoveImageRequest, opts ...grpc.CallOption) (*RemoveImageResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveImageResponse)
+	err := c.cc.Invoke(ctx, ImagesService_RemoveImage_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *imagesServiceClient) GetPrunePlan(ctx context.Context, in *GetPrunePlanRequest, opts ...grpc.CallOption) (*GetPrunePlanResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetPrunePlanResponse)
@@ -112,6 +127,10 @@ type ImagesServiceServer interface {
 	// last message, the result, has come. Over HTTP the tarball is the body as it
 	// stands, and each message a line.
 	ImportImages(grpc.BidiStreamingServer[ImportImagesRequest, ImportImagesResponse]) error
+	// RemoveImage removes one image under all of its names, from the runtime and
+	// from what was imported. It is refused with FAILED_PRECONDITION while pods use
+	// the image, and says which.
+	RemoveImage(context.Context, *RemoveImageRequest) (*RemoveImageResponse, error)
 	// GetPrunePlan says what PruneImages would remove, and removes nothing.
 	GetPrunePlan(context.Context, *GetPrunePlanRequest) (*GetPrunePlanResponse, error)
 	// PruneImages removes every image that nothing uses and the runtime has not
@@ -133,6 +152,9 @@ func (UnimplementedImagesServiceServer) ListImages(context.Context, *ListImagesR
 }
 func (UnimplementedImagesServiceServer) ImportImages(grpc.BidiStreamingServer[ImportImagesRequest, ImportImagesResponse]) error {
 	return status.Error(codes.Unimplemented, "method ImportImages not implemented")
+}
+func (UnimplementedImagesServiceServer) RemoveImage(context.Context, *RemoveImageRequest) (*RemoveImageResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveImage not implemented")
 }
 func (UnimplementedImagesServiceServer) GetPrunePlan(context.Context, *GetPrunePlanRequest) (*GetPrunePlanResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetPrunePlan not implemented")
@@ -186,6 +208,24 @@ func _ImagesService_ImportImages_Handler(srv interface{}, stream grpc.ServerStre
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ImagesService_ImportImagesServer = grpc.BidiStreamingServer[ImportImagesRequest, ImportImagesResponse]
 
+func _ImagesService_RemoveImage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveImageRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ImagesServiceServer).RemoveImage(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ImagesService_RemoveImage_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ImagesServiceServer).RemoveImage(ctx, req.(*RemoveImageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ImagesService_GetPrunePlan_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetPrunePlanRequest)
 	if err := dec(in); err != nil {
@@ -232,6 +272,10 @@ var ImagesService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListImages",
 			Handler:    _ImagesService_ListImages_Handler,
+		},
+		{
+			MethodName: "RemoveImage",
+			Handler:    _ImagesService_RemoveImage_Handler,
 		},
 		{
 			MethodName: "GetPrunePlan",
