@@ -27,7 +27,7 @@ type kubelet struct {
 	found   func(context.Context) (map[node.Key]*node.Observed, error)
 	healthy func() error
 	stats   Stats
-	config  []byte
+	facts   Facts
 	limits  Limits
 	log     *slog.Logger
 }
@@ -35,8 +35,9 @@ type kubelet struct {
 func newKubelet(cfg Config, s services) *kubelet {
 	return &kubelet{
 		store: cfg.Store, render: s.pods.render, reader: s.logs, exec: s.exec,
-		found: cfg.RunningPods, healthy: cfg.Healthy, config: cfg.Facts.Configz, limits: cfg.Limits,
+		found: cfg.RunningPods, healthy: cfg.Healthy, limits: cfg.Limits,
 		stats: cfg.Stats, log: cfg.Log,
+		facts: cfg.Facts,
 	}
 }
 
@@ -115,7 +116,7 @@ func runningAt(key node.Key, got *node.Observed) []corev1.Pod {
 }
 
 // configz is /configz.
-func (k *kubelet) configz(w http.ResponseWriter, _ *http.Request) { writeJSON(w, k.config) }
+func (k *kubelet) configz(w http.ResponseWriter, _ *http.Request) { writeJSON(w, k.facts.Configz) }
 
 // openapi is the description of all this.
 func (k *kubelet) openapi(w http.ResponseWriter, _ *http.Request) { writeJSON(w, openapi.Document()) }

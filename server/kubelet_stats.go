@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/google/cadvisor/lib/model"
 	"k8s.io/apimachinery/pkg/types"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
@@ -19,6 +20,10 @@ type Stats interface {
 	// History is what the containers of a pod have used, oldest first, as far as
 	// somebody asked.
 	History(types.UID) map[string][]node.Usage
+	// Cgroups is what is known of each cgroup, in cAdvisor's words. It is shared too.
+	Cgroups(context.Context) ([]*model.ContainerInfo, error)
+	// Machine is what the node is made of.
+	Machine() (*model.MachineInfo, error)
 }
 
 // summary asks for stats. Figures that are missing do not keep the others back.
@@ -78,7 +83,29 @@ func (k *kubelet) resourceMetrics(w http.ResponseWriter, r *http.Request) {
 	if found == nil {
 		return
 	}
+	writeMetrics(w, metrics.Resource(found, whole))
+}
+
+// cadvisorMetrics is /metrics/cadvisor.
+func (k *kubelet) cadvisorMetrics(w http.ResponseWriter, r *http.Request) {
+	machine, err := k.stats.Machine()
+	if err != nil {
+		writeText(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	machine.MachineID, machine.BootID, machine.SystemUUID = k.facts.MachineID, k.facts.BootID, k.facts.SystemUUID
+	version := &model.VersionInfo{
+		KernelVersion: k.facts.KernelVersion, ContainerOsVersion: k.facts.OSImage, CadvisorVersion: "nodal " + k.facts.Version,
+	}
+	found, err := k.stats.Cgroups(r.Context())
+	if err != nil {
+		k.log.WarnContext(r.Context(), "some stats are missing", "err", err)
+	}
+	writeMetrics(w, metrics.Cadvisor(found, machine, version, err == nil))
+}
+
+func writeMetrics(w http.ResponseWriter, body []byte) {
 	w.Header().Set("Content-Type", metrics.ContentType)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(metrics.Resource(found, whole)) // who does not read it cannot be told
+	_, _ = w.Write(body) // who does not read it cannot be told
 }

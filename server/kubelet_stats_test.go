@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/cadvisor/lib/model"
 	"k8s.io/apimachinery/pkg/types"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
@@ -17,9 +18,18 @@ type scriptedStats struct {
 	summary *statsapi.Summary
 	err     error
 	past    map[string][]node.Usage
+	cgroups []*model.ContainerInfo
 }
 
 func (s scriptedStats) Summary(context.Context) (*statsapi.Summary, error) { return s.summary, s.err }
+
+func (s scriptedStats) Cgroups(context.Context) ([]*model.ContainerInfo, error) {
+	return s.cgroups, s.err
+}
+
+func (s scriptedStats) Machine() (*model.MachineInfo, error) {
+	return &model.MachineInfo{NumCores: 3}, nil
+}
 
 func (s scriptedStats) History(types.UID) map[string][]node.Usage { return s.past }
 
@@ -43,6 +53,9 @@ func TestStatsAreShown(t *testing.T) {
 		{"what is there when something is missing", scriptedStats{summary: summary, err: broken}, "GET", "/stats/summary", 200, `"name":"web"`, "hangs"},
 		{"why there is nothing", scriptedStats{err: broken}, "GET", "/stats/summary", 500, "the runtime hangs", "{"},
 		{"metrics", scriptedStats{summary: summary}, "GET", "/metrics/resource", 200, "resource_scrape_error 0", "scrape_error 1"},
+		{"metrics of cgroups", scriptedStats{cgroups: []*model.ContainerInfo{{ContainerReference: model.ContainerReference{Name: "/kubepods"}}}}, "GET", "/metrics/cadvisor", 200,
+			`container_start_time_seconds{container="",id="/kubepods",`, "\ncontainer_scrape_error 1"},
+		{"metrics of cgroups that are not all there", scriptedStats{err: broken}, "GET", "/metrics/cadvisor", 200, "\ncontainer_scrape_error 1", "kubepods"},
 		{"metrics of which some are missing", scriptedStats{summary: summary, err: broken}, "GET", "/metrics/resource", 200, "resource_scrape_error 1", "scrape_error 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

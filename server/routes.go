@@ -67,6 +67,7 @@ func routes(r *rest, k *kubelet) []route {
 		{"POST", execPathUID, auth.Exec, listenFull, http.HandlerFunc(k.runLive)},
 		{anyMethod, "/healthz", auth.Read, listenAll, http.HandlerFunc(k.healthz)},
 		{anyMethod, "/healthz/{check}", auth.Read, listenAll, http.HandlerFunc(k.healthzOne)},
+		{"GET", "/metrics/cadvisor", auth.Read, listenReads, http.HandlerFunc(k.cadvisorMetrics)},
 		{"GET", "/metrics/resource", auth.Read, listenReads, http.HandlerFunc(k.resourceMetrics)},
 		{"GET", "/openapi.json", auth.Read, listenReads, http.HandlerFunc(k.openapi)},
 		{"GET", "/pods", auth.Read, listenReads, http.HandlerFunc(k.pods)},

@@ -127,6 +127,16 @@ func (p *podCgroups) parent(pod *corev1.Pod) string {
 	return p.tree.Parent(pod)
 }
 
+// path is where the kernel counts for a pod.
+func (p *podCgroups) path(pod *corev1.Pod) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tree == nil {
+		return ""
+	}
+	return p.tree.Path(pod)
+}
+
 func (p *podCgroups) open(ctx context.Context) (*cgroup.Tree, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

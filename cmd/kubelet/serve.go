@@ -120,8 +120,13 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 
 // stats are read when somebody asks.
 func (a *agent) stats() *stats.Collector {
+	cgroups := stats.Cgroups{Version: a.machine.cgroups.Version, Dirs: a.machine.cgroups.Dirs()}
+	if a.cgroups != nil {
+		cgroups.Pod = a.cgroups.path
+	}
 	return stats.New(stats.Config{
-		Runtime: a.runtime, Views: a.state.store.Views, NodeName: a.cfg.NodeName, Started: a.machine.booted, Root: a.cfg.Dirs.Root,
+		Runtime: a.runtime, Cgroups: cgroups, Views: a.state.store.Views,
+		NodeName: a.cfg.NodeName, Started: a.machine.booted, Root: a.cfg.Dirs.Root,
 	})
 }
 

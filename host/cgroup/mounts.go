@@ -22,10 +22,14 @@ type Mounts struct {
 type tree struct {
 	dir         string
 	controllers []string
+	counts      []string // controllers that only count, as far as pods are concerned
 }
 
 // controllers are the ones that a pod is held to its limits by.
 var controllers = [...]string{"cpu", "memory", "pids"}
+
+// counters only count what a pod does.
+var counters = [...]string{"cpuacct", "blkio", "io"}
 
 // FindMounts reads the calling process's mount table.
 func FindMounts() (Mounts, error) {
@@ -51,10 +55,10 @@ func readMounts(table io.Reader, read func(string) ([]byte, error)) (Mounts, err
 		switch dir := before[4]; after[0] {
 		case "cgroup":
 			options := strings.Split(after[2], ",")
-			first = append(first, tree{dir: dir, controllers: known(options)})
+			first = append(first, treeAt(dir, options))
 		case "cgroup2":
 			if names, err := read(filepath.Join(dir, "cgroup.controllers")); err == nil && second == nil {
-				second = &tree{dir: dir, controllers: known(strings.Fields(string(names)))}
+				second = new(treeAt(dir, strings.Fields(string(names))))
 			}
 		}
 	}
@@ -70,9 +74,29 @@ func readMounts(table io.Reader, read func(string) ([]byte, error)) (Mounts, err
 	return Mounts{}, fmt.Errorf("find the cgroup file systems: none is mounted that could hold pods to their limits")
 }
 
-// known leaves out controllers that are of no concern here.
-func known(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(controllers[:], name) })
+// treeAt leaves out controllers that are of no concern here.
+func treeAt(dir string, names []string) tree {
+	t := tree{dir: dir}
+	for _, name := range names {
+		switch {
+		case slices.Contains(controllers[:], name):
+			t.controllers = append(t.controllers, name)
+		case slices.Contains(counters[:], name):
+			t.counts = append(t.counts, name)
+		}
+	}
+	return t
+}
+
+// Dirs is where the tree of each controller is.
+func (m Mounts) Dirs() map[string]string {
+	dirs := map[string]string{}
+	for _, t := range m.trees {
+		for _, name := range slices.Concat(t.controllers, t.counts) {
+			dirs[name] = t.dir
+		}
+	}
+	return dirs
 }
 
 // Missing are the controllers that this machine does not have, so that the limits

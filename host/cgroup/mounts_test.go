@@ -33,13 +33,13 @@ func TestMounts(t *testing.T) {
 		missing     []string
 	}{
 		{"version 1", top + joined + memory + pids + freezer + named, Mounts{1, []tree{
-			{"/sys/fs/cgroup/cpu,cpuacct", []string{"cpu"}}, {"/sys/fs/cgroup/memory", []string{"memory"}},
-			{"/sys/fs/cgroup/pids", []string{"pids"}}, {"/sys/fs/cgroup/freezer", []string{}}, {"/sys/fs/cgroup/systemd", []string{}},
+			{"/sys/fs/cgroup/cpu,cpuacct", []string{"cpu"}, []string{"cpuacct"}}, {dir: "/sys/fs/cgroup/memory", controllers: []string{"memory"}},
+			{dir: "/sys/fs/cgroup/pids", controllers: []string{"pids"}}, {dir: "/sys/fs/cgroup/freezer"}, {dir: "/sys/fs/cgroup/systemd"},
 		}}, nil},
 		{"version 2 beside it counts for nothing", memory + beside, Mounts{1, []tree{
-			{"/sys/fs/cgroup/memory", []string{"memory"}}, {"/sys/fs/cgroup/unified", []string{}},
+			{dir: "/sys/fs/cgroup/memory", controllers: []string{"memory"}}, {dir: "/sys/fs/cgroup/unified"},
 		}}, []string{"cpu", "pids"}},
-		{"version 2", unified, Mounts{2, []tree{{"/sys/fs/cgroup", []string{"cpu", "memory", "pids"}}}}, nil},
+		{"version 2", unified, Mounts{2, []tree{{dir: "/sys/fs/cgroup", controllers: []string{"cpu", "memory", "pids"}, counts: []string{"io"}}}}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := readMounts(strings.NewReader(c.table), read)

@@ -113,6 +113,11 @@ func (t *Tree) Parent(pod *corev1.Pod) string {
 	return n.files()
 }
 
+// Path is where a pod's cgroup lies below each of Mounts.Dirs.
+func (t *Tree) Path(pod *corev1.Pod) string {
+	return t.path(t.classOf(limit.Class(pod)).child(podPrefix + string(pod.UID)))
+}
+
 // SetUp makes a pod's cgroup, or changes its limits.
 func (t *Tree) SetUp(ctx context.Context, pod *corev1.Pod, limits limit.Limits) error {
 	if err := t.setUp(ctx, pod, limits); err != nil {

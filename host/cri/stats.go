@@ -47,6 +47,18 @@ func (r *Runtime) eachPodStats(ctx context.Context) ([]*runtimeapi.PodSandboxSta
 	return told, nil
 }
 
+// Layers says what the containers that run have written over the files of their images,
+// among other things.
+func (r *Runtime) Layers(ctx context.Context) ([]*runtimeapi.ContainerStats, error) {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	reply, err := r.runtime.ListContainerStats(ctx, &runtimeapi.ListContainerStatsRequest{})
+	if err != nil {
+		return nil, explain(err, "list what containers wrote")
+	}
+	return reply.GetStats(), nil
+}
+
 // ImageUsage says how much of which file system images take.
 func (r *Runtime) ImageUsage(ctx context.Context) (*runtimeapi.FilesystemUsage, error) {
 	ctx, cancel := r.request(ctx)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/cadvisor/lib/model"
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
@@ -24,6 +25,8 @@ const (
 type Runtime interface {
 	// PodStats leaves out a pod that is gone meanwhile.
 	PodStats(context.Context) ([]*runtimeapi.PodSandboxStats, error)
+	// Layers says what containers have written over the files of their images.
+	Layers(context.Context) ([]*runtimeapi.ContainerStats, error)
 	// ImageUsage says how much of which file system images take.
 	ImageUsage(context.Context) (*runtimeapi.FilesystemUsage, error)
 }
@@ -31,6 +34,7 @@ type Runtime interface {
 // Config says where figures come from.
 type Config struct {
 	Runtime  Runtime
+	Cgroups  Cgroups
 	Views    func() ([]node.View, int64) // of the pods, for what only the node knows
 	NodeName string
 	Started  time.Time // when the node did
@@ -40,16 +44,29 @@ type Config struct {
 
 // Collector collects on demand.
 type Collector struct {
-	config Config
+	config  Config
+	now     shared[*collection]
+	cgroups shared[[]*model.ContainerInfo]
 
-	mu    sync.Mutex
-	taken time.Time
-	known *statsapi.Summary
-	err   error
-	past  history
-	next  chan struct{} // closed when the collection that is under way has ended; nil: none is
+	mu   sync.Mutex
+	past history
 
-	asked map[string]chan answer // what earlier collections asked for and did not get; only one at a time uses it
+	// Only one collection at a time uses these.
+	before *collection
+	asked  map[string]chan answer // what earlier collections asked for and did not get
+	layers layers
+}
+
+// collection is what one reading has found. With an error it lacks what that names.
+type collection struct {
+	statsapi.Summary
+	groups []podGroups // of the pods that the kernel counts for
+
+	// What the summary has no words for.
+	cpu           model.CpuUsage
+	interfaces    []model.InterfaceStats
+	disks         []model.FsStats
+	containerDisk *model.FsStats // nil: not known
 }
 
 // New makes a collector that has nothing yet.
@@ -57,32 +74,19 @@ func New(config Config) *Collector {
 	if config.Proc == "" {
 		config.Proc = "/proc"
 	}
-	return &Collector{config: config, past: history{}, asked: map[string]chan answer{}}
+	c := &Collector{config: config, past: history{}, asked: map[string]chan answer{}}
+	c.now.collect, c.cgroups.collect = c.collect, c.collectCgroups
+	return c
 }
 
 // Summary is what the node and its pods use, at most a second ago. It is shared:
 // nobody may change it. With an error it lacks what the error names.
 func (c *Collector) Summary(ctx context.Context) (*statsapi.Summary, error) {
-	c.mu.Lock()
-	if c.known != nil && time.Since(c.taken) < freshness {
-		defer c.mu.Unlock()
-		return c.known, c.err
+	found, err := c.now.get(ctx)
+	if found == nil {
+		return nil, err
 	}
-	if c.next == nil {
-		c.next = make(chan struct{})
-		// Others wait for it: it does not end because the first to ask is gone.
-		go c.renew(context.WithoutCancel(ctx), c.next)
-	}
-	done := c.next
-	c.mu.Unlock()
-	select {
-	case <-done:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for stats: %w", ctx.Err())
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.known, c.err
+	return &found.Summary, err
 }
 
 // History is what the containers of a pod used in the last 15 minutes, as far as
@@ -97,75 +101,95 @@ func (c *Collector) History(uid types.UID) map[string][]node.Usage {
 	return found
 }
 
-func (c *Collector) renew(ctx context.Context, done chan struct{}) {
-	summary, err := c.collect(ctx)
+func (c *Collector) remember(found *collection) {
+	if c.before != nil {
+		rates(&c.before.Summary, &found.Summary)
+	}
+	c.before = found
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	rates(c.known, summary)
-	c.known, c.err, c.taken, c.next = summary, err, time.Now(), nil
-	c.past.add(summary, c.taken)
-	close(done)
+	c.past.add(&found.Summary, time.Now())
 }
 
-// part reads some figures. Fill writes them into a summary, where nobody else does.
-type part func(context.Context) (fill func(*statsapi.Summary), err error)
+// part reads some figures. Fill writes them into a collection, where nobody else does.
+type part struct {
+	name string
+	read func(context.Context) (fill func(*collection), err error)
+}
 
 type answer struct {
-	fill func(*statsapi.Summary)
+	fill func(*collection)
 	err  error
 }
 
 // collect reads all parts side by side, and waits no longer than patience for one
 // that hangs.
-func (c *Collector) collect(ctx context.Context) (*statsapi.Summary, error) {
+func (c *Collector) collect(ctx context.Context) (*collection, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	parts := map[string]part{
-		"pods": c.pods, "images": c.imageDisk, "the node's disk": c.rootDisk, "processors": c.processors,
-		"memory": c.memory, "disks' pressure": c.disks, "the network": c.network, "processes": c.processes,
+	groups, all := c.groups()
+	parts := []part{
+		{"pods", func(context.Context) (func(*collection), error) { return kernelPods(c, groups), nil }},
+		{"what containers wrote", c.readLayers},
+		{"images", c.imageDisk}, {"the node's disk", c.rootDisk}, {"processors", c.processors},
+		{"memory", c.memory}, {"disks' pressure", c.disks}, {"the network", c.network}, {"processes", c.processes},
 	}
-	for name, read := range parts {
-		c.ask(ctx, name, read)
+	if !all {
+		parts = append(parts, part{"pods that the runtime counts for", c.toldPods})
 	}
-	summary := &statsapi.Summary{
+	fresh := make([]bool, len(parts))
+	for i, p := range parts {
+		fresh[i] = c.ask(ctx, p)
+	}
+	found := &collection{Summary: statsapi.Summary{
 		Node: statsapi.NodeStats{NodeName: c.config.NodeName, StartTime: at(c.config.Started)},
 		Pods: []statsapi.PodStats{},
-	}
+	}}
 	var errs []error
-	for name := range parts {
-		if fill, err := c.hear(ctx, name); err != nil {
-			errs = append(errs, fmt.Errorf("read stats of %s: %w", name, err))
+	for i, p := range parts {
+		if fill, err := c.hear(ctx, p, fresh[i]); err != nil {
+			errs = append(errs, fmt.Errorf("read stats of %s: %w", p.name, err))
 		} else {
-			fill(summary)
+			fill(found)
 		}
 	}
-	return summary, errors.Join(errs...)
+	c.layers.addTo(found.Pods)
+	slices.SortFunc(found.Pods, byName)
+	c.remember(found)
+	return found, errors.Join(errs...)
 }
 
 // ask has a part read, unless an earlier collection waits for it in vain: what hangs
 // in the kernel is not asked twice.
-func (c *Collector) ask(ctx context.Context, name string, read part) {
-	if reply, ok := c.asked[name]; ok {
+func (c *Collector) ask(ctx context.Context, p part) (fresh bool) {
+	if reply, ok := c.asked[p.name]; ok {
 		select {
 		case <-reply: // too late for who asked, and too old
 		default:
-			return
+			return false
 		}
 	}
 	reply := make(chan answer, 1)
-	c.asked[name] = reply
+	c.asked[p.name] = reply
 	go func() {
-		fill, err := read(ctx)
+		fill, err := p.read(ctx)
 		reply <- answer{fill, err}
 	}()
+	return true
 }
 
-func (c *Collector) hear(ctx context.Context, name string) (func(*statsapi.Summary), error) {
+// hear waits for what was asked just now, and no longer for what hangs already.
+func (c *Collector) hear(ctx context.Context, p part, fresh bool) (func(*collection), error) {
+	if !fresh {
+		return nil, errHangs
+	}
 	select {
-	case got := <-c.asked[name]:
-		delete(c.asked, name)
+	case got := <-c.asked[p.name]:
+		delete(c.asked, p.name)
 		return got.fill, got.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
+
+var errHangs = errors.New("an earlier reading still hangs")

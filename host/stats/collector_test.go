@@ -11,7 +11,6 @@ import (
 	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"nodal/node"
 )
@@ -39,6 +38,15 @@ func (s *scripted) PodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats,
 	}, nil
 }
 
+func (s *scripted) Layers(context.Context) ([]*runtimeapi.ContainerStats, error) {
+	return []*runtimeapi.ContainerStats{{
+		Attributes: &runtimeapi.ContainerAttributes{
+			Metadata: &runtimeapi.ContainerMetadata{Name: "main"}, Labels: map[string]string{"io.kubernetes.pod.uid": "2"},
+		},
+		WritableLayer: &runtimeapi.FilesystemUsage{UsedBytes: &runtimeapi.UInt64Value{Value: 12}},
+	}}, nil
+}
+
 func (s *scripted) ImageUsage(context.Context) (*runtimeapi.FilesystemUsage, error) {
 	return nil, errors.New("no images here")
 }
@@ -60,7 +68,9 @@ func collector(t *testing.T, s *scripted) *Collector {
 			t.Fatal(err)
 		}
 	}
-	views := func() ([]node.View, int64) { return nil, 0 }
+	// The runtime alone counts for this pod.
+	web := podOn("web", "1", "virtual")
+	views := func() ([]node.View, int64) { return []node.View{web}, 0 }
 	return New(Config{Runtime: s, Views: views, NodeName: "node1", Root: dir, Proc: dir})
 }
 
@@ -120,15 +130,14 @@ func TestWhatHangsInTheKernelIsAskedOnce(t *testing.T) {
 	c := collector(t, &scripted{})
 	synctest.Test(t, func(t *testing.T) {
 		asked, over := 0, make(chan struct{})
-		stuck := func(context.Context) (func(*statsapi.Summary), error) {
+		stuck := part{"a dead disk", func(context.Context) (func(*collection), error) {
 			asked++
 			<-over
-			return func(*statsapi.Summary) {}, nil
-		}
+			return func(*collection) {}, nil
+		}}
 		for range 3 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			c.ask(ctx, "a dead disk", stuck)
-			if _, err := c.hear(ctx, "a dead disk"); err == nil {
+			if _, err := c.hear(ctx, stuck, c.ask(ctx, stuck)); err == nil {
 				t.Error("it answers, want an error")
 			}
 			cancel()
@@ -138,8 +147,7 @@ func TestWhatHangsInTheKernelIsAskedOnce(t *testing.T) {
 		}
 		close(over)
 		synctest.Wait()
-		c.ask(t.Context(), "a dead disk", stuck)
-		if _, err := c.hear(t.Context(), "a dead disk"); err != nil || asked != 2 {
+		if _, err := c.hear(t.Context(), stuck, c.ask(t.Context(), stuck)); err != nil || asked != 2 {
 			t.Errorf("once it is back: got %v after %d questions, want figures after 2", err, asked)
 		}
 	})

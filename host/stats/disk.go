@@ -5,22 +5,25 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/cadvisor/lib/model"
 	"golang.org/x/sys/unix"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
 // rootDisk is the file system of the node's own files.
-func (c *Collector) rootDisk(context.Context) (func(*statsapi.Summary), error) {
+func (c *Collector) rootDisk(context.Context) (func(*collection), error) {
 	disk, err := diskAt(c.config.Root)
 	if err != nil {
 		return nil, err
 	}
-	return func(s *statsapi.Summary) { s.Node.Fs = disk }, nil
+	return func(s *collection) {
+		s.Node.Fs, s.disks = disk, append(s.disks, fileSystem(c.config.Root, disk))
+	}, nil
 }
 
 // imageDisk is the file system of images and of what containers write: with one
 // snapshotter these are the same.
-func (c *Collector) imageDisk(ctx context.Context) (func(*statsapi.Summary), error) {
+func (c *Collector) imageDisk(ctx context.Context) (func(*collection), error) {
 	told, err := c.config.Runtime.ImageUsage(ctx)
 	if err != nil {
 		return nil, err
@@ -33,9 +36,28 @@ func (c *Collector) imageDisk(ctx context.Context) (func(*statsapi.Summary), err
 	images.Time = stamp(told.GetTimestamp())
 	images.UsedBytes = value(told.GetUsedBytes()) // of images alone
 	images.InodesUsed = value(told.GetInodesUsed())
-	return func(s *statsapi.Summary) {
+	return func(s *collection) {
 		s.Node.Runtime = &statsapi.RuntimeStats{ImageFs: &images, ContainerFs: disk}
+		s.containerDisk = new(fileSystem(told.GetFsId().GetMountpoint(), disk))
 	}, nil
+}
+
+// fileSystem is a disk in cAdvisor's words.
+func fileSystem(path string, disk *statsapi.FsStats) model.FsStats {
+	return model.FsStats{
+		Device: deviceOf(path), Limit: *disk.CapacityBytes, Usage: *disk.UsedBytes, Available: *disk.AvailableBytes,
+		HasInodes: true, Inodes: *disk.Inodes, InodesFree: *disk.InodesFree,
+	}
+}
+
+// deviceOf names the device that a file lies on; without one, as in memory, its number
+// has to do.
+func deviceOf(path string) string {
+	var file unix.Stat_t
+	if err := unix.Stat(path, &file); err != nil {
+		return ""
+	}
+	return disk(fmt.Sprintf("%d:%d", unix.Major(file.Dev), unix.Minor(file.Dev))).Device
 }
 
 func diskAt(path string) (*statsapi.FsStats, error) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/cadvisor/lib/model"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
@@ -19,7 +20,7 @@ import (
 const tick = time.Second / 100
 
 // processors is all time of all processors that was not idle.
-func (c *Collector) processors(context.Context) (func(*statsapi.Summary), error) {
+func (c *Collector) processors(context.Context) (func(*collection), error) {
 	text, err := c.read("stat")
 	if err != nil {
 		return nil, err
@@ -34,6 +35,7 @@ func (c *Collector) processors(context.Context) (func(*statsapi.Summary), error)
 		return nil, fmt.Errorf("read the processors' time: %q makes no sense", first)
 	}
 	var busy uint64
+	var usage model.CpuUsage
 	for i, field := range fields[1:9] { // what guests used is among it already
 		n, err := strconv.ParseUint(field, 10, 64)
 		if err != nil {
@@ -42,30 +44,29 @@ func (c *Collector) processors(context.Context) (func(*statsapi.Summary), error)
 		if i != 3 && i != 4 && i != 7 { // idle, waiting for disks, taken by the hypervisor
 			busy += n
 		}
+		switch i {
+		case 0, 1: // user, nice
+			usage.User += n * uint64(tick)
+		case 2, 5, 6: // system, interrupts
+			usage.System += n * uint64(tick)
+		}
 	}
 	spent := busy * uint64(tick)
+	usage.Total = spent
 	cpu := &statsapi.CPUStats{Time: at(time.Now()), UsageCoreNanoSeconds: &spent, PSI: psi}
-	return func(s *statsapi.Summary) { s.Node.CPU = cpu }, nil
+	return func(s *collection) { s.Node.CPU, s.cpu = cpu, usage }, nil
 }
 
 // memory counts as Kubernetes does: the working set is what is used but for the
 // files that nobody has touched for a while.
-func (c *Collector) memory(context.Context) (func(*statsapi.Summary), error) {
-	text, err := c.read("meminfo")
+func (c *Collector) memory(context.Context) (func(*collection), error) {
+	has, err := c.meminfo()
 	if err != nil {
 		return nil, err
 	}
 	psi, err := c.pressure("memory")
 	if err != nil {
 		return nil, err
-	}
-	has := map[string]uint64{}
-	for line := range strings.Lines(text) {
-		name, amount, _ := strings.Cut(line, ":")
-		number, _, _ := strings.Cut(strings.TrimSpace(amount), " ")
-		if kilobytes, err := strconv.ParseUint(strings.TrimSpace(number), 10, 64); err == nil {
-			has[name] = kilobytes << 10
-		}
 	}
 	total := has["MemTotal"]
 	if total == 0 {
@@ -80,17 +81,34 @@ func (c *Collector) memory(context.Context) (func(*statsapi.Summary), error) {
 	}
 	free, used := has["SwapFree"], has["SwapTotal"]-has["SwapFree"]
 	swap := &statsapi.SwapStats{Time: now, SwapAvailableBytes: &free, SwapUsageBytes: &used}
-	return func(s *statsapi.Summary) { s.Node.Memory, s.Node.Swap = memory, swap }, nil
+	return func(s *collection) { s.Node.Memory, s.Node.Swap = memory, swap }, nil
+}
+
+// meminfo is what the kernel tells of memory, in bytes.
+func (c *Collector) meminfo() (map[string]uint64, error) {
+	text, err := c.read("meminfo")
+	if err != nil {
+		return nil, err
+	}
+	has := map[string]uint64{}
+	for line := range strings.Lines(text) {
+		name, amount, _ := strings.Cut(line, ":")
+		number, _, _ := strings.Cut(strings.TrimSpace(amount), " ")
+		if kilobytes, err := strconv.ParseUint(strings.TrimSpace(number), 10, 64); err == nil {
+			has[name] = kilobytes << 10
+		}
+	}
+	return has, nil
 }
 
 // disks is how long tasks have waited for disks.
-func (c *Collector) disks(context.Context) (func(*statsapi.Summary), error) {
+func (c *Collector) disks(context.Context) (func(*collection), error) {
 	psi, err := c.pressure("io")
 	if psi == nil {
-		return func(*statsapi.Summary) {}, err
+		return func(*collection) {}, err
 	}
 	io := &statsapi.IOStats{Time: at(time.Now()), PSI: psi}
-	return func(s *statsapi.Summary) { s.Node.IO = io }, nil
+	return func(s *collection) { s.Node.IO = io }, nil
 }
 
 // pressure is how long tasks have waited for something; nil where the kernel does
@@ -103,24 +121,35 @@ func (c *Collector) pressure(of string) (*statsapi.PSIStats, error) {
 	if err != nil {
 		return nil, err
 	}
-	psi := &statsapi.PSIStats{}
+	psi := parsePressure(text)
+	return &psi, nil
+}
+
+// parsePressure reads lines such as "some avg10=1.50 avg60=0.00 avg300=0.00 total=42".
+func parsePressure(text string) (psi statsapi.PSIStats) {
 	for line := range strings.Lines(text) {
-		var kind string
-		var d statsapi.PSIData
-		if _, err := fmt.Sscanf(line, "%s avg10=%g avg60=%g avg300=%g total=%d", &kind, &d.Avg10, &d.Avg60, &d.Avg300, &d.Total); err != nil {
-			return nil, fmt.Errorf("read the pressure of %s: %w", of, err)
+		fields := strings.Fields(line)
+		if len(fields) != 5 {
+			continue
 		}
-		if kind == "full" {
+		var d statsapi.PSIData
+		for i, to := range []*float64{&d.Avg10, &d.Avg60, &d.Avg300} {
+			_, value, _ := strings.Cut(fields[i+1], "=")
+			*to, _ = strconv.ParseFloat(value, 64)
+		}
+		_, value, _ := strings.Cut(fields[4], "=")
+		d.Total, _ = strconv.ParseUint(value, 10, 64)
+		if fields[0] == "full" {
 			psi.Full = d
 		} else {
 			psi.Some = d
 		}
 	}
-	return psi, nil
+	return psi
 }
 
 // processes is how many tasks there are, and may be.
-func (c *Collector) processes(context.Context) (func(*statsapi.Summary), error) {
+func (c *Collector) processes(context.Context) (func(*collection), error) {
 	text, err := c.read("loadavg")
 	if err != nil {
 		return nil, err
@@ -144,7 +173,7 @@ func (c *Collector) processes(context.Context) (func(*statsapi.Summary), error) 
 			limit.MaxPID = &most
 		}
 	}
-	return func(s *statsapi.Summary) { s.Node.Rlimit = limit }, nil
+	return func(s *collection) { s.Node.Rlimit = limit }, nil
 }
 
 func (c *Collector) read(name string) (string, error) {

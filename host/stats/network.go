@@ -2,17 +2,17 @@ package stats
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/google/cadvisor/lib/model"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
 // network is what went through the node's interfaces, first the one by which it
 // reaches the world.
-func (c *Collector) network(context.Context) (func(*statsapi.Summary), error) {
+func (c *Collector) network(context.Context) (func(*collection), error) {
 	table, err := c.read("net/dev")
 	if err != nil {
 		return nil, err
@@ -21,41 +21,46 @@ func (c *Collector) network(context.Context) (func(*statsapi.Summary), error) {
 	if err != nil {
 		return nil, err
 	}
-	network := &statsapi.NetworkStats{Time: at(time.Now())}
-	way := defaultInterface(routes)
+	interfaces := interfacesOf(table)
+	network := networkStats(interfaces, defaultInterface(routes))
+	return func(s *collection) { s.Node.Network, s.interfaces = network, interfaces }, nil
+}
+
+// interfacesOf reads /proc/net/dev, which has eight counts each way. Interfaces whose
+// other end is a pod's are left out: they are the pod's.
+func interfacesOf(table string) []model.InterfaceStats {
+	var found []model.InterfaceStats
 	for line := range strings.Lines(table) {
 		name, counts, ok := strings.Cut(line, ":")
 		name = strings.TrimSpace(name)
-		if !ok || name == "lo" || strings.HasPrefix(name, "veth") { // pods' ends of it are the pods'
+		fields := strings.Fields(counts)
+		if !ok || name == "lo" || strings.HasPrefix(name, "veth") || len(fields) < 12 {
 			continue
 		}
-		one, err := interfaceCounts(name, strings.Fields(counts))
-		if err != nil {
-			return nil, err
+		i := model.InterfaceStats{Name: name}
+		for field, to := range map[int]*uint64{
+			0: &i.RxBytes, 1: &i.RxPackets, 2: &i.RxErrors, 3: &i.RxDropped,
+			8: &i.TxBytes, 9: &i.TxPackets, 10: &i.TxErrors, 11: &i.TxDropped,
+		} {
+			*to, _ = strconv.ParseUint(fields[field], 10, 64) // the kernel writes numbers
 		}
+		found = append(found, i)
+	}
+	return found
+}
+
+// networkStats are interfaces in the kubelet's words, and the one that leads to the
+// world.
+func networkStats(interfaces []model.InterfaceStats, way string) *statsapi.NetworkStats {
+	network := &statsapi.NetworkStats{Time: at(time.Now())}
+	for _, i := range interfaces {
+		one := statsapi.InterfaceStats{Name: i.Name, RxBytes: &i.RxBytes, RxErrors: &i.RxErrors, TxBytes: &i.TxBytes, TxErrors: &i.TxErrors}
 		network.Interfaces = append(network.Interfaces, one)
-		if name == way {
+		if i.Name == way {
 			network.InterfaceStats = one
 		}
 	}
-	return func(s *statsapi.Summary) { s.Node.Network = network }, nil
-}
-
-// interfaceCounts reads a line of /proc/net/dev: bytes and errors are the first and
-// the third of eight counts each way.
-func interfaceCounts(name string, counts []string) (statsapi.InterfaceStats, error) {
-	one := statsapi.InterfaceStats{Name: name}
-	if len(counts) < 11 {
-		return one, fmt.Errorf("read the counts of interface %s: %q makes no sense", name, counts)
-	}
-	for i, to := range map[int]**uint64{0: &one.RxBytes, 2: &one.RxErrors, 8: &one.TxBytes, 10: &one.TxErrors} {
-		count, err := strconv.ParseUint(counts[i], 10, 64)
-		if err != nil {
-			return one, fmt.Errorf("read the counts of interface %s: %w", name, err)
-		}
-		*to = &count
-	}
-	return one, nil
+	return network
 }
 
 // defaultInterface is where packets to everywhere go; empty where nowhere.

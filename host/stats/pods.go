@@ -14,24 +14,31 @@ import (
 
 const podInterface = "eth0" // what CNI calls a pod's way out
 
-// pods is what the runtime tells of the pods that run.
-func (c *Collector) pods(ctx context.Context) (func(*statsapi.Summary), error) {
+// toldPods is what the runtime tells of the pods that have no cgroup which the kernel
+// counts for, such as those in virtual machines.
+func (c *Collector) toldPods(ctx context.Context) (func(*collection), error) {
 	told, err := c.config.Runtime.PodStats(ctx)
 	if err != nil {
 		return nil, err
 	}
 	starts := c.starts()
-	pods := make([]statsapi.PodStats, 0, len(told))
-	for _, s := range told {
-		if id := s.GetAttributes(); id.GetLabels()[kubelettypes.KubernetesPodUIDLabel] != "" { // else no kubelet's
-			pods = append(pods, podOf(s, starts))
+	return func(s *collection) {
+		counted := map[string]bool{}
+		for i := range s.Pods {
+			counted[s.Pods[i].PodRef.UID] = true
 		}
-	}
-	slices.SortFunc(pods, func(a, b statsapi.PodStats) int {
-		return cmp.Or(cmp.Compare(a.PodRef.Namespace, b.PodRef.Namespace), cmp.Compare(a.PodRef.Name, b.PodRef.Name),
-			cmp.Compare(a.PodRef.UID, b.PodRef.UID))
-	})
-	return func(s *statsapi.Summary) { s.Pods = pods }, nil
+		for _, t := range told {
+			uid := t.GetAttributes().GetLabels()[kubelettypes.KubernetesPodUIDLabel]
+			if uid != "" && !counted[uid] { // else no kubelet's, or better known
+				s.Pods = append(s.Pods, podOf(t, starts))
+			}
+		}
+	}, nil
+}
+
+func byName(a, b statsapi.PodStats) int {
+	return cmp.Or(cmp.Compare(a.PodRef.Namespace, b.PodRef.Namespace), cmp.Compare(a.PodRef.Name, b.PodRef.Name),
+		cmp.Compare(a.PodRef.UID, b.PodRef.UID))
 }
 
 // starts is when what runs was started, by the runtime's ids.
@@ -84,9 +91,7 @@ func containerOf(s *runtimeapi.ContainerStats, starts map[string]time.Time) stat
 		CPU:       cpuOf(s.GetCpu()), Memory: memoryOf(s.GetMemory()), IO: ioOf(s.GetIo()),
 	}
 	if layer := s.GetWritableLayer(); layer != nil {
-		container.Rootfs = &statsapi.FsStats{
-			Time: stamp(layer.GetTimestamp()), UsedBytes: value(layer.GetUsedBytes()), InodesUsed: value(layer.GetInodesUsed()),
-		}
+		container.Rootfs = layerOf(layer)
 	}
 	if swap := s.GetSwap(); swap != nil {
 		container.Swap = &statsapi.SwapStats{
@@ -95,6 +100,12 @@ func containerOf(s *runtimeapi.ContainerStats, starts map[string]time.Time) stat
 		}
 	}
 	return container
+}
+
+func layerOf(layer *runtimeapi.FilesystemUsage) *statsapi.FsStats {
+	return &statsapi.FsStats{
+		Time: stamp(layer.GetTimestamp()), UsedBytes: value(layer.GetUsedBytes()), InodesUsed: value(layer.GetInodesUsed()),
+	}
 }
 
 func cpuOf(told *runtimeapi.CpuUsage) *statsapi.CPUStats {

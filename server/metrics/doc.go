@@ -3,6 +3,7 @@
 //
 //	text.go       families and samples as lines
 //	resource.go   /metrics/resource, out of a summary of stats
+//	cadvisor.go   /metrics/cadvisor, out of figures of cgroups in cAdvisor's words
 //
 // It keeps nothing: counters are the kernel's and the runtime's. Start reading at
 // Resource.

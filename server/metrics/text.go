@@ -26,15 +26,16 @@ type family struct {
 }
 
 // add appends a sample. A zero time is none: the scraper takes its own.
-func (f *family) add(value float64, at time.Time, labels ...string) {
+func (f *family) add(value float64, at time.Time, labels ...string) { f.addTo(nil, value, at, labels) }
+
+// addTo appends a sample that has some labels written already.
+func (f *family) addTo(base []byte, value float64, at time.Time, labels []string) {
 	f.lines = append(f.lines, f.name...)
-	separator := byte('{')
-	for i, text := range labels {
-		f.lines = append(append(append(f.lines, separator), f.labels[i]...), '=', '"')
-		f.lines = append(append(f.lines, escapeLabel(text)...), '"')
-		separator = ','
-	}
-	if len(labels) > 0 {
+	if len(base)+len(labels) > 0 {
+		f.lines = append(append(f.lines, '{'), base...)
+		for i, text := range labels {
+			f.lines = appendLabel(f.lines, f.labels[i], text)
+		}
 		f.lines = append(f.lines, '}')
 	}
 	f.lines = strconv.AppendFloat(append(f.lines, ' '), value, 'g', -1, 64)
@@ -42,6 +43,15 @@ func (f *family) add(value float64, at time.Time, labels ...string) {
 		f.lines = strconv.AppendInt(append(f.lines, ' '), at.UnixMilli(), 10)
 	}
 	f.lines = append(f.lines, '\n')
+}
+
+// appendLabel appends a label, after those that are there.
+func appendLabel(line []byte, name, value string) []byte {
+	if len(line) > 0 && line[len(line)-1] == '"' {
+		line = append(line, ',')
+	}
+	line = append(append(line, name...), '=', '"')
+	return append(append(line, escapeLabel(value)...), '"')
 }
 
 // escapeLabel hides what ends a label's value early.

@@ -2,12 +2,14 @@ package e2e
 
 import (
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
@@ -63,7 +65,8 @@ func field(text, name string) string {
 func TestStatsAreWhatTheKernelCounts(t *testing.T) {
 	claim.Shows(t, "Stats and metrics",
 		"/stats/summary says within 5 % what the kernel counts of the processor time and the working set of a container and its pod",
-		"/metrics/resource says the same to Prometheus' own parser",
+		"/metrics/resource and /metrics/cadvisor say the same to Prometheus' own parser, with limits, processes and interfaces in cAdvisor's words",
+		"StatsService sends figures at an interval, with the processors in use, and remembers those that somebody asked for",
 		"the node's processor time, memory, network, disk, images and processes are there",
 		"only_cpu_and_memory leaves out the rest",
 		"whoever may read may read stats, on the read-only port anybody, and nobody else")
@@ -71,7 +74,8 @@ func TestStatsAreWhatTheKernelCounts(t *testing.T) {
 	n.up()
 	// Once it is ready nothing runs in it any more, so that its figures stand still.
 	n.apply(adding(shell("busy", "dd if=/dev/zero of=/dev/shm/taken bs=1M count=32; i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; touch /done; exec sleep 1000"),
-		"startupProbe: {exec: {command: [test, -f, /done]}, periodSeconds: 1, failureThreshold: 100}"))
+		"startupProbe: {exec: {command: [test, -f, /done]}, periodSeconds: 1, failureThreshold: 100}",
+		"resources: {limits: {cpu: 2, memory: 128Mi}}"))
 	n.waitRunning("busy")
 	pid := n.pidOf("busy", "main")
 
@@ -101,40 +105,116 @@ func TestStatsAreWhatTheKernelCounts(t *testing.T) {
 		t.Errorf("processor and memory alone: got %s", n.jsonOf(few))
 	}
 	n.wantResourceMetrics(pid)
-	for _, path := range []string{"/stats/summary", "/metrics/resource"} {
+	n.wantCadvisorMetrics(pid)
+	n.wantStatsOfTheAPI(pid)
+	for _, path := range []string{"/stats/summary", "/metrics/cadvisor", "/metrics/resource", "/v1/stats"} {
 		if got := n.curlTLS("", path); got.code != 401 {
 			t.Errorf("%s as nobody: got %s, want 401", path, got)
 		}
 	}
 }
 
-// wantResourceMetrics reads /metrics/resource as Prometheus does.
-func (n *node) wantResourceMetrics(pid int) {
+// metrics are the families of a path as Prometheus' own parser reads them.
+func (n *node) metrics(path string) map[string]*dto.MetricFamily {
 	n.t.Helper()
 	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(strings.NewReader(n.curlTLS("viewer", "/metrics/resource").body))
+	families, err := parser.TextToMetricFamilies(strings.NewReader(n.curlTLS("viewer", path).body))
+	if err != nil {
+		n.t.Fatalf("%s: %v", path, err)
+	}
+	return families
+}
+
+// sample is the value of the only sample of a family that has these labels, given as
+// name and value in turn.
+func (n *node) sample(of map[string]*dto.MetricFamily, name string, labels ...string) float64 {
+	n.t.Helper()
+	var found []float64
+	for _, m := range of[name].GetMetric() {
+		has := map[string]string{}
+		for _, l := range m.GetLabel() {
+			has[l.GetName()] = l.GetValue()
+		}
+		fits := true
+		for i := 0; i < len(labels); i += 2 {
+			fits = fits && has[labels[i]] == labels[i+1]
+		}
+		if fits {
+			found = append(found, m.GetCounter().GetValue()+m.GetGauge().GetValue())
+		}
+	}
+	if len(found) != 1 {
+		n.t.Fatalf("%s%q has %d samples, want one", name, labels, len(found))
+	}
+	return found[0]
+}
+
+func (n *node) wantResourceMetrics(pid int) {
+	n.t.Helper()
+	found := n.metrics("/metrics/resource")
+	for above, who := range []string{"container", "pod"} {
+		wantNear(n.t, who+"_cpu_usage_seconds_total", n.sample(found, who+"_cpu_usage_seconds_total"), n.spent(pid, above))
+		wantNear(n.t, who+"_memory_working_set_bytes", n.sample(found, who+"_memory_working_set_bytes"), n.workingSet(pid, above))
+	}
+	for _, name := range []string{"node_cpu_usage_seconds_total", "node_memory_working_set_bytes", "container_start_time_seconds"} {
+		if value := n.sample(found, name); value <= 0 {
+			n.t.Errorf("%s is %v", name, value)
+		}
+	}
+	if got := n.sample(found, "resource_scrape_error"); got != 0 {
+		n.t.Errorf("resource_scrape_error is %v, want 0", got)
+	}
+}
+
+func (n *node) wantCadvisorMetrics(pid int) {
+	n.t.Helper()
+	found := n.metrics("/metrics/cadvisor")
+	main := []string{"pod", "busy", "namespace", "default", "container", "main"}
+	wantNear(n.t, "the container's seconds", n.sample(found, "container_cpu_usage_seconds_total", main...), n.spent(pid, 0))
+	wantNear(n.t, "the container's bytes", n.sample(found, "container_memory_working_set_bytes", main...), n.workingSet(pid, 0))
+	wantNear(n.t, "the container's cache", n.sample(found, "container_memory_cache", main...), 32<<20) // the file in memory
+	for name, want := range map[string]float64{
+		"container_spec_memory_limit_bytes": 128 << 20, "container_spec_cpu_quota": 200000, "container_processes": 1, "container_sockets": 0,
+	} {
+		if got := n.sample(found, name, main...); got != want {
+			n.t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	if got := n.sample(found, "container_network_transmit_packets_total", "pod", "busy", "interface", "eth0"); got == 0 {
+		n.t.Error("the pod's interface has sent nothing")
+	}
+	if got := n.sample(found, "machine_cpu_cores"); got != float64(runtime.NumCPU()) {
+		n.t.Errorf("machine_cpu_cores is %v, want %d", got, runtime.NumCPU())
+	}
+	if total := n.sample(found, "container_cpu_usage_seconds_total", "id", "/"); total < n.spent(pid, 0) {
+		n.t.Errorf("the node has spent %v, less than one container", total)
+	}
+	if got := n.sample(found, "container_scrape_error"); got != 0 {
+		n.t.Errorf("container_scrape_error is %v, want 0", got)
+	}
+}
+
+func (n *node) wantStatsOfTheAPI(pid int) {
+	n.t.Helper()
+	watch := n.follow("/v1/stats:watch?interval=1s&namespace=default&name=busy")
+	watch.until(`"name":"busy"`)
+	watch.until(`"cores":`) // out of what was spent since the figures before
+	var past struct {
+		Containers []struct {
+			Name   string
+			Usages []struct{ CPUTime, WorkingSetBytes string }
+		}
+	}
+	n.curl("/v1/namespaces/default/pods/busy/stats").into(n, &past)
+	if len(past.Containers) != 1 || past.Containers[0].Name != "main" || len(past.Containers[0].Usages) == 0 {
+		n.t.Fatalf("the containers have used %+v, want some by main", past)
+	}
+	usage := past.Containers[0].Usages[0]
+	spent, err := time.ParseDuration(usage.CPUTime)
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	value := func(name string) float64 {
-		m := families[name].GetMetric()
-		if len(m) != 1 {
-			n.t.Fatalf("%s: got %v, want one sample", name, m)
-		}
-		return m[0].GetCounter().GetValue() + m[0].GetGauge().GetValue()
-	}
-	for above, who := range []string{"container", "pod"} {
-		wantNear(n.t, who+"_cpu_usage_seconds_total", value(who+"_cpu_usage_seconds_total"), n.spent(pid, above))
-		wantNear(n.t, who+"_memory_working_set_bytes", value(who+"_memory_working_set_bytes"), n.workingSet(pid, above))
-	}
-	for _, name := range []string{"node_cpu_usage_seconds_total", "node_memory_working_set_bytes", "container_start_time_seconds"} {
-		if value(name) <= 0 {
-			n.t.Errorf("%s is %v", name, value(name))
-		}
-	}
-	if got := value("resource_scrape_error"); got != 0 {
-		n.t.Errorf("resource_scrape_error is %v, want 0", got)
-	}
+	wantNear(n.t, "the first seconds", spent.Seconds(), n.spent(pid, 0))
 }
 
 func wantNear(t *testing.T, what string, got, want float64) {

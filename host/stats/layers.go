@@ -1,0 +1,49 @@
+package stats
+
+import (
+	"context"
+	"time"
+
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+	kubelettypes "k8s.io/kubelet/pkg/types"
+)
+
+// layersAge is how old what containers wrote may be. Runtimes look no more often
+// themselves: it takes a walk through the files.
+const layersAge = 10 * time.Second
+
+// layers are what containers wrote over the files of their images.
+type layers struct {
+	taken time.Time
+	known map[[2]string]*statsapi.FsStats // by the pod's UID and the container's name
+}
+
+// readLayers asks the runtime, if the last time is long ago.
+func (c *Collector) readLayers(ctx context.Context) (func(*collection), error) {
+	if time.Since(c.layers.taken) < layersAge {
+		return func(*collection) {}, nil
+	}
+	told, err := c.config.Runtime.Layers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[[2]string]*statsapi.FsStats, len(told))
+	for _, s := range told {
+		uid := s.GetAttributes().GetLabels()[kubelettypes.KubernetesPodUIDLabel]
+		if layer := s.GetWritableLayer(); layer != nil && uid != "" {
+			known[[2]string{uid, s.GetAttributes().GetMetadata().GetName()}] = layerOf(layer)
+		}
+	}
+	return func(*collection) { c.layers = layers{time.Now(), known} }, nil
+}
+
+// addTo fills in what is not there.
+func (l layers) addTo(pods []statsapi.PodStats) {
+	for i := range pods {
+		for k := range pods[i].Containers {
+			if of := &pods[i].Containers[k]; of.Rootfs == nil {
+				of.Rootfs = l.known[[2]string{pods[i].PodRef.UID, of.Name}]
+			}
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package metrics
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/cadvisor/lib/container"
+	cadvisor "github.com/google/cadvisor/lib/metrics"
+	"github.com/google/cadvisor/lib/model"
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	common "github.com/prometheus/common/model"
+	clock "k8s.io/utils/clock/testing"
+)
+
+// scripted is what cAdvisor's own collector reads from.
+type scripted []*model.ContainerInfo
+
+var (
+	theMachine = &model.MachineInfo{NumCores: 4, NumPhysicalCores: 2, NumSockets: 1, MemoryCapacity: 1 << 30, SwapCapacity: 1 << 20, MachineID: "m", BootID: "b", SystemUUID: "s"}
+	theVersion = &model.VersionInfo{KernelVersion: "6.1", ContainerOsVersion: "Debian", CadvisorVersion: "v1"}
+	someTime   = time.UnixMilli(1_700_000_000_125)
+)
+
+func (s scripted) GetRequestedContainersInfo(string, model.RequestOptions) (map[string]*model.ContainerInfo, error) {
+	all := map[string]*model.ContainerInfo{}
+	for _, c := range s {
+		all[c.Name] = c
+	}
+	return all, nil
+}
+
+func (s scripted) GetVersionInfo() (*model.VersionInfo, error) { return theVersion, nil }
+func (s scripted) GetMachineInfo() (*model.MachineInfo, error) { return theMachine, nil }
+
+// someCgroups have every figure there is, and one of them few.
+func someCgroups() scripted {
+	psi := model.PSIStats{Full: model.PSIData{Total: 1500}, Some: model.PSIData{Total: 2500}}
+	disk := func(read, write uint64) []model.PerDiskStats {
+		return []model.PerDiskStats{{Device: "/dev/sda", Major: 8, Stats: map[string]uint64{"Read": read, "Write": write}}}
+	}
+	return scripted{
+		{
+			ContainerReference: model.ContainerReference{Name: "/kubepods/pod1/c1", Aliases: []string{"c1"}},
+			Spec: model.ContainerSpec{
+				CreationTime: someTime, StartTime: someTime.Add(time.Second), HasCpu: true, HasMemory: true, HasProcesses: true, Image: `app"1`,
+				Cpu: model.CpuSpec{Limit: 512, Quota: 50000, Period: 100000}, Memory: model.MemorySpec{Limit: 1 << 20, SwapLimit: math.MaxUint64, Reservation: 9},
+				Labels: map[string]string{"io.kubernetes.pod.name": "web", "io.kubernetes.pod.namespace": "default", "io.kubernetes.container.name": "main"},
+			},
+			Stats: []*model.ContainerStats{{
+				Timestamp: someTime, OOMEvents: 3,
+				Cpu: &model.CpuStats{Usage: model.CpuUsage{Total: 3e9, User: 2e9, System: 1e9}, CFS: model.CpuCFS{Periods: 5, ThrottledPeriods: 4, ThrottledTime: 3e8, BurstsPeriods: 2, BurstTime: 1e8}, PSI: psi},
+				Memory: &model.MemoryStats{
+					Usage: 1, MaxUsage: 2, Cache: 3, RSS: 4, Swap: 5, MappedFile: 6, WorkingSet: 7, TotalActiveFile: 8, TotalInactiveFile: 9, FileDirty: 10,
+					FileWriteback: 11, Pgscan: 12, Pgsteal: 13, WorkingsetRefaultFile: 14, WorkingsetRefaultAnon: 15, Failcnt: 16, KernelUsage: 17, PSI: psi,
+					Events: model.MemoryEvents{High: 18, Max: 19}, ContainerData: model.MemoryStatsMemoryData{Pgfault: 20, Pgmajfault: 21},
+					HierarchicalData: model.MemoryStatsMemoryData{Pgfault: 22, Pgmajfault: 23},
+				},
+				DiskIo:     &model.DiskIoStats{IoServiceBytes: disk(30, 31), IoServiced: disk(32, 33), PSI: psi},
+				Network:    &model.NetworkStats{Interfaces: []model.InterfaceStats{{Name: "eth0", RxBytes: 40, RxPackets: 41, RxErrors: 42, RxDropped: 43, TxBytes: 44, TxPackets: 45, TxErrors: 46, TxDropped: 47}}},
+				Processes:  &model.ProcessStats{ProcessCount: 50, FdCount: 51, SocketCount: 52, ThreadsCurrent: 53, ThreadsMax: 54, Ulimits: []model.UlimitSpec{{Name: "max_open_files", SoftLimit: 55}}},
+				Filesystem: []model.FsStats{},
+			}},
+		},
+		{ContainerReference: model.ContainerReference{Name: "/"}, Spec: model.ContainerSpec{CreationTime: someTime}, Stats: []*model.ContainerStats{{Timestamp: someTime}}},
+	}
+}
+
+// counted are the kinds of figures that upstream's kubelet has cAdvisor count.
+func counted() container.MetricSet {
+	return container.MetricSet{
+		container.CpuUsageMetrics: {}, container.MemoryUsageMetrics: {}, container.DiskIOMetrics: {}, container.NetworkUsageMetrics: {},
+		container.ProcessMetrics: {}, container.OOMMetrics: {}, container.PressureMetrics: {}, container.DiskUsageMetrics: {},
+	}
+}
+
+func parse(t *testing.T, text []byte) map[string]*dto.MetricFamily {
+	t.Helper()
+	parser := expfmt.NewTextParser(common.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return families
+}
+
+func TestCadvisorsFamiliesAreCadvisorsOwn(t *testing.T) {
+	cgroups := someCgroups()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		cadvisor.NewPrometheusCollector(cgroups, kubeletLabels, counted(), clock.NewFakeClock(someTime), model.RequestOptions{}),
+		cadvisor.NewPrometheusMachineCollector(cgroups, counted()))
+	theirs, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := parse(t, Cadvisor(cgroups, theMachine, theVersion, true))
+	for _, want := range theirs {
+		got := ours[want.GetName()]
+		delete(ours, want.GetName())
+		if got == nil {
+			if !absent(want.GetName()) {
+				t.Errorf("%s is missing", want.GetName())
+			}
+			continue
+		}
+		if got.GetHelp() != want.GetHelp() || got.GetType() != want.GetType() {
+			t.Errorf("%s: got %q, %s; want %q, %s", want.GetName(), got.GetHelp(), got.GetType(), want.GetHelp(), want.GetType())
+		}
+		if a, b := samples(got), samples(want); a != b {
+			t.Errorf("%s: got\n%swant\n%s", want.GetName(), a, b)
+		}
+	}
+	for name := range ours {
+		t.Errorf("%s is not cAdvisor's", name)
+	}
+}
+
+// absent are families that nothing here counts; docs/METRICS.md has the reasons.
+func absent(name string) bool {
+	for _, prefix := range []string{"container_fs_", "container_health_state", "machine_cpu_books", "machine_cpu_drawers", "machine_nvm_", "machine_dimm_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func kubeletLabels(c *model.ContainerInfo) map[string]string {
+	name := ""
+	if len(c.Aliases) > 0 {
+		name = c.Aliases[0]
+	}
+	return map[string]string{
+		"id": c.Name, "name": name, "image": c.Spec.Image, "pod": c.Spec.Labels["io.kubernetes.pod.name"],
+		"namespace": c.Spec.Labels["io.kubernetes.pod.namespace"], "container": c.Spec.Labels["io.kubernetes.container.name"],
+	}
+}
+
+// samples are sorted lines, whatever the order of labels.
+func samples(f *dto.MetricFamily) string {
+	for _, m := range f.Metric {
+		slices.SortFunc(m.Label, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
+	}
+	slices.SortFunc(f.Metric, func(a, b *dto.Metric) int { return strings.Compare(labelText(a), labelText(b)) })
+	var text bytes.Buffer
+	_, _ = expfmt.MetricFamilyToText(&text, f) // into memory
+	return text.String()
+}
+
+func labelText(m *dto.Metric) string {
+	var b strings.Builder
+	for _, l := range m.Label {
+		b.WriteString(l.GetName() + "=" + l.GetValue() + ",")
+	}
+	return b.String()
+}
+
+func BenchmarkCadvisor(b *testing.B) {
+	one := someCgroups()[0]
+	var all []*model.ContainerInfo
+	for range 300 {
+		all = append(all, one)
+	}
+	for b.Loop() {
+		b.SetBytes(int64(len(Cadvisor(all, theMachine, theVersion, true))))
+	}
+}
