@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/client-go/rest"
 
 	"nodal/cmd/kubelet/config"
 	"nodal/host/cri"
@@ -63,7 +62,7 @@ type agent struct {
 	cgroups   *podCgroups // nil: pods have none of their own
 	volumes   *volume.Tree
 	guard     *auth.Authenticator // of the API
-	cluster   *rest.Config        // that the node is a member of; nil: of none
+	cluster   *membership         // nil: the node stands alone
 
 	supervisor notify.Supervisor
 }
@@ -77,7 +76,7 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	}
 	a := &agent{cfg: cfg, log: log, started: time.Now(), files: filesOf(cfg.Dirs)}
 	var err error
-	if a.cluster, err = a.clusterAPI(); err != nil {
+	if a.cluster, err = a.membership(); err != nil {
 		return nil, err
 	}
 	if a.supervisor, err = notify.FromEnvironment(); err != nil {

@@ -2,26 +2,67 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"time"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"nodal/cmd/apisync/certificate"
 	"nodal/cmd/apisync/member"
 	"nodal/server/auth"
 )
 
-// clusterAPI is the way to the API server; nil: the node stands alone. What is
-// wrong with the file is said at the start, and not when the server is asked.
-func (a *agent) clusterAPI() (*rest.Config, error) {
+// membership is the node's part in a cluster. A nil one stands alone.
+type membership struct {
+	*agent
+	api *rest.Config // nil: the way to the API server has to be asked for first
+}
+
+// membership reads the way to the API server. What is wrong with the file is said
+// at the start, and not when the server is asked.
+func (a *agent) membership() (*membership, error) {
 	c := a.cfg.Cluster
 	if c.Kubeconfig == "" {
 		return nil, nil
 	}
+	m := &membership{agent: a}
+	api, err := m.read()
+	if err != nil && c.Bootstrap == "" {
+		return nil, err
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		a.log.Warn("the node asks the cluster for a certificate anew", "err", err)
+	}
+	if err == nil {
+		m.api = api
+	}
+	return m, nil
+}
+
+// read fails if there is a certificate that the API server would not take.
+func (m *membership) read() (*rest.Config, error) {
+	c := m.cfg.Cluster
+	if _, err := os.Stat(c.Kubeconfig); err != nil {
+		return nil, fmt.Errorf("read the way to the API server: %w", err)
+	}
 	api, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("read the way to the API server from %s: %w", c.Kubeconfig, err)
+	}
+	if pair, ok := certificate.Of(api); ok {
+		valid, err := pair.Valid(time.Now())
+		if err != nil {
+			return nil, err
+		}
+		if !valid {
+			return nil, fmt.Errorf("%s, which %s names, holds no certificate that is valid now", pair.Path, c.Kubeconfig)
+		}
 	}
 	api.QPS, api.Burst, api.UserAgent = c.QPS, c.Burst, "kubelet/"+version
 	if api.QPS == 0 {
@@ -30,19 +71,55 @@ func (a *agent) clusterAPI() (*rest.Config, error) {
 	return api, nil
 }
 
-// join makes the node a member of its cluster until the context ends. It does
-// what apisync does beside a node, and knows no more of this one.
-func (a *agent) join(ctx context.Context, conn grpc.ClientConnInterface) error {
-	if a.cluster == nil {
+// run makes the node a member of its cluster until the context ends. It does what
+// apisync does beside a node, and knows no more of this one.
+func (m *membership) run(ctx context.Context, conn grpc.ClientConnInterface) error {
+	if m == nil {
 		return nil
 	}
-	c := a.cfg.Cluster
-	err := member.Run(auth.NewContext(ctx, auth.Identity{Name: "cluster", Role: auth.RoleAdmin, Via: "process"}), member.Config{
-		NodeName: a.cfg.NodeName, Register: c.Register, Taints: c.Taints, ProviderID: c.ProviderID,
-		KubeletPort: int32(a.cfg.Listen.Port), Lease: c.Lease, StatusEvery: c.StatusEvery, StatusAtMost: c.StatusAtMost,
-	}, a.cluster, conn, a.log)
+	err := m.bootstrap(ctx)
+	if err == nil {
+		group, ctx := errgroup.WithContext(ctx)
+		group.Go(func() error { return m.keepCertificate(ctx) })
+		group.Go(func() error { return m.join(ctx, conn) })
+		err = group.Wait()
+	}
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
+}
+
+// bootstrap asks the cluster for a certificate, if the node has none.
+func (m *membership) bootstrap(ctx context.Context) (err error) {
+	if m.api != nil {
+		return nil
+	}
+	c := m.cfg.Cluster
+	if err := certificate.Bootstrap(ctx, m.cfg.NodeName, c.Bootstrap, c.Kubeconfig, certificate.In(m.cfg.Dirs.Cert), m.log); err != nil {
+		return err
+	}
+	m.api, err = m.read()
+	return err
+}
+
+// keepCertificate looks after the certificate for as long as the context lasts.
+func (m *membership) keepCertificate(ctx context.Context) error {
+	if !m.cfg.Cluster.Rotate {
+		return nil
+	}
+	pair, ok := certificate.Of(m.api)
+	if !ok {
+		m.log.Warn("the client certificate is not replaced when it runs out: it is not in one file with its key", "kubeconfig", m.cfg.Cluster.Kubeconfig)
+		return nil
+	}
+	return certificate.Keep(ctx, m.cfg.NodeName, m.api, pair, m.log)
+}
+
+func (m *membership) join(ctx context.Context, conn grpc.ClientConnInterface) error {
+	c := m.cfg.Cluster
+	return member.Run(auth.NewContext(ctx, auth.Identity{Name: "cluster", Role: auth.RoleAdmin, Via: "process"}), member.Config{
+		NodeName: m.cfg.NodeName, Register: c.Register, Taints: c.Taints, ProviderID: c.ProviderID,
+		KubeletPort: int32(m.cfg.Listen.Port), Lease: c.Lease, StatusEvery: c.StatusEvery, StatusAtMost: c.StatusAtMost,
+	}, m.api, conn, m.log)
 }

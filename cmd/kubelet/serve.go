@@ -46,7 +46,7 @@ func (a *agent) serve(ctx context.Context) error {
 	a.servePlain(ctx, group, l.ReadOnlyAddress, l.ReadOnlyPort, srv.ReadOnly())
 	a.servePlain(ctx, group, l.HealthzAddress, l.HealthzPort, srv.Healthz())
 	group.Go(func() error { return a.renew(ctx) })
-	group.Go(func() error { return a.join(ctx, srv.Local()) })
+	group.Go(func() error { return a.cluster.run(ctx, srv.Local()) })
 	a.tell(a.supervisor.Ready) // the kernel takes connections already
 	return group.Wait()
 }

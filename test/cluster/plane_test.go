@@ -25,10 +25,11 @@ import (
 
 const patience = 60 * time.Second
 
-// The tokens of the control plane's two users.
+// The tokens of the control plane's users.
 const (
 	adminToken = "admin-of-the-test"
 	nodeToken  = "node-a-of-the-test"
+	joinToken  = "bootstrap-of-the-test"
 )
 
 // plane is a control plane without a scheduler: tests bind pods themselves.
@@ -38,6 +39,7 @@ type plane struct {
 	port      int
 	client    *http.Client
 	apiserver *program
+	clients   *authority
 }
 
 func part(t *testing.T, name string) string {
@@ -67,7 +69,7 @@ func startPlane(t *testing.T) *plane {
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
 	p.apiserver = start(t, "kube-apiserver", part(t, "kube-apiserver"), "--etcd-servers", etcd,
 		"--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(p.port), "--cert-dir", p.file("certs"),
-		"--token-auth-file", p.file("tokens.csv"), "--authorization-mode", "Node,RBAC", "--enable-admission-plugins", "NodeRestriction",
+		"--token-auth-file", p.file("tokens.csv"), "--client-ca-file", p.file("clients.crt"), "--authorization-mode", "Node,RBAC", "--enable-admission-plugins", "NodeRestriction",
 		"--disable-admission-plugins", "ServiceAccount", "--service-account-issuer", "https://kubernetes.default.svc",
 		"--service-account-key-file", p.file("sa.key"), "--service-account-signing-key-file", p.file("sa.key"),
 		"--service-cluster-ip-range", "10.96.0.0/16", "--allow-privileged", "--endpoint-reconciler-type", "none", "--v", "1")
@@ -99,23 +101,26 @@ func (p *plane) writeFiles() {
 	p.t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	must(p.t, err)
-	tokens := adminToken + ",admin,1,system:masters\n" + nodeToken + ",system:node:node-a,2,system:nodes\n"
+	tokens := adminToken + ",admin,1,system:masters\n" + nodeToken + ",system:node:node-a,2,system:nodes\n" + joinToken + ",system:bootstrap:test,3,system:bootstrappers\n"
 	pemKey := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 	must(p.t, os.WriteFile(p.file("tokens.csv"), []byte(tokens), 0o600))
 	must(p.t, os.WriteFile(p.file("sa.key"), pemKey, 0o600))
+	p.clients = newAuthority(p.t)
+	must(p.t, os.WriteFile(p.file("clients.crt"), p.clients.pem(), 0o600))
 }
 
-// kubeconfig is the node's way to the API server.
-func (p *plane) kubeconfig() string {
+// kubeconfig is a way to the API server: the node's, or the one by which it may
+// ask for its own.
+func (p *plane) kubeconfig(token string) string {
 	p.t.Helper()
-	path := p.file("kubeconfig")
+	path := p.file(token + ".kubeconfig")
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config
 clusters: [{name: c, cluster: {server: "https://127.0.0.1:%d", certificate-authority: %s}}]
 users: [{name: u, user: {token: %s}}]
 contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
-`, p.port, p.file("certs/apiserver.crt"), nodeToken)
+`, p.port, p.file("certs/apiserver.crt"), token)
 	must(p.t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }

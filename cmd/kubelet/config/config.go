@@ -159,6 +159,8 @@ const (
 // Cluster says of which cluster the node is a member.
 type Cluster struct {
 	Kubeconfig   string // how to reach its API server; empty: the node stands alone
+	Bootstrap    string // the same, to ask for a certificate with when there is none; empty: do not ask
+	Rotate       bool   // ask for another before it runs out
 	Register     bool   // make the Node object if it is not there
 	Taints       []corev1.Taint
 	ProviderID   string

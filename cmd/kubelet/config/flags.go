@@ -28,6 +28,7 @@ type Options struct {
 	ProviderConfig   string
 	ProviderPrograms string
 	Kubeconfig       string
+	Bootstrap        string
 	CloudProvider    string
 	Version          bool
 
@@ -52,6 +53,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.BoolVar(&o.StopRuntime, "stop-runtime-on-exit", false, "end the node's own container runtime with the agent; pods go on all the same")
 	fs.StringToStringVar(&o.NodeLabels, "node-labels", nil, "`labels` of the node, key=value joined by commas, for node selectors and affinity")
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "`file` that says how to reach the API server of the cluster that the node belongs to (default: none, the node stands alone)")
+	fs.StringVar(&o.Bootstrap, "bootstrap-kubeconfig", "", "`file` with a credential that may ask for a certificate; used when --kubeconfig is missing or its certificate has run out")
 	fs.StringVar(&o.CloudProvider, "cloud-provider", "", "`who` looks after the machine: external, if a cloud has to do so before pods come")
 	fs.Func("register-with-taints", "`taints` of the Node object, key=value:Effect joined by commas", taints(&o.Kubelet.RegisterWithTaints))
 	fs.StringVar(&o.RootDir, "root-dir", DefaultRoot, "`directory` for everything the node keeps")

@@ -27,6 +27,7 @@ var fieldFlags = []fieldFlag{
 	{"runtime-request-timeout", "runtimeRequestTimeout", "limit for each runtime request but pull, logs, exec and attach"},
 	{"max-pods", "maxPods", "`number` of pods that may run at once"},
 
+	{"rotate-certificates", "rotateCertificates", "ask the cluster for another client certificate before the present one runs out"},
 	{"register-node", "registerNode", "make the Node object if it is not there"},
 	{"provider-id", "providerID", "`id` by which the cloud knows the machine"},
 	{"node-status-update-frequency", "nodeStatusUpdateFrequency", "how often the node's status is made, and sent to the API server if it has changed"},
@@ -117,7 +118,6 @@ var fieldFlags = []fieldFlag{
 	{"protect-kernel-defaults", "protectKernelDefaults", ""},
 	{"qos-reserved", "qosReserved", ""},
 	{"reserved-cpus", "reservedSystemCPUs", ""},
-	{"rotate-certificates", "rotateCertificates", ""},
 	{"rotate-server-certificates", "serverTLSBootstrap", ""},
 	{"streaming-connection-idle-timeout", "streamingConnectionIdleTimeout", ""},
 	{"sync-frequency", "syncFrequency", ""},
@@ -152,7 +152,6 @@ func (r refusedFlag) refuse(value string) error {
 }
 
 var refusedFlags = []refusedFlag{
-	{"bootstrap-kubeconfig", "bring a certificate of the cluster's in the --kubeconfig file: asking for one is not built yet"},
 	{"lock-file", "handing over by a lock file is not built yet"},
 	{"reserved-memory", "set reservedMemory in the --config file"},
 }

@@ -66,6 +66,7 @@ var honoured = []string{
 	"registryBurst",
 	"registryPullQPS",
 	"resolvConf",
+	"rotateCertificates",
 	"runOnce",
 	"runtimeRequestTimeout",
 	"seccompDefault",
@@ -93,7 +94,6 @@ var notHonoured = []string{
 	"eventBurst",
 	"eventRecordQPS",
 	"nodeStatusMaxImages",
-	"rotateCertificates",
 	"serverTLSBootstrap",
 
 	// Network and name resolution in pods.

@@ -110,6 +110,7 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"registryBurst":                              "registryBurst: 3",
 		"registryPullQPS":                            "registryPullQPS: 3",
 		"resolvConf":                                 "resolvConf: /x",
+		"rotateCertificates":                         "rotateCertificates: true",
 		"runOnce":                                    "runOnce: true",
 		"runtimeRequestTimeout":                      "runtimeRequestTimeout: 1s",
 		"seccompDefault":                             "seccompDefault: false",

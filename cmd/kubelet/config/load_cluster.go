@@ -21,7 +21,7 @@ const (
 func resolveCluster(o *Options) Cluster {
 	k := &o.Kubelet
 	c := Cluster{
-		Kubeconfig: o.Kubeconfig, Register: *k.RegisterNode, Taints: slices.Clone(k.RegisterWithTaints), ProviderID: k.ProviderID,
+		Kubeconfig: o.Kubeconfig, Bootstrap: o.Bootstrap, Rotate: k.RotateCertificates, Register: *k.RegisterNode, Taints: slices.Clone(k.RegisterWithTaints), ProviderID: k.ProviderID,
 		Lease:       time.Duration(k.NodeLeaseDurationSeconds) * time.Second,
 		StatusEvery: k.NodeStatusUpdateFrequency.Duration, StatusAtMost: k.NodeStatusReportFrequency.Duration,
 		QPS: float32(*k.KubeAPIQPS), Burst: int(k.KubeAPIBurst),
@@ -46,6 +46,9 @@ func validateCluster(o *Options) field.ErrorList {
 	}
 	if o.Kubeconfig != "" && k.RunOnce {
 		errs = append(errs, field.Invalid(field.NewPath("--kubeconfig"), o.Kubeconfig, "a node that runs its pods once is not a member of a cluster"))
+	}
+	if o.Bootstrap != "" && o.Kubeconfig == "" {
+		errs = append(errs, field.Required(field.NewPath("--kubeconfig"), "--bootstrap-kubeconfig needs to know where to keep what it gets"))
 	}
 	for i, t := range k.RegisterWithTaints {
 		errs = append(errs, validateTaint(field.NewPath("registerWithTaints").Index(i), t)...)

@@ -235,7 +235,7 @@ func TestRefused(t *testing.T) {
 		{name: "an unknown flag", args: []string{"--warp=9"}, want: []string{"unknown flag: --warp"}},
 		{name: "an argument", args: []string{"run"}, want: []string{`unexpected argument "run"`}},
 		{name: "a cluster for one run", args: []string{"--kubeconfig=/etc/kubernetes/kubelet.conf", "--runonce"}, want: []string{"--kubeconfig", "runs its pods once"}},
-		{name: "a bootstrap", args: []string{"--bootstrap-kubeconfig=x"}, want: []string{"--kubeconfig", "not built yet"}},
+		{name: "a bootstrap", args: []string{"--bootstrap-kubeconfig=x"}, want: []string{"--kubeconfig", "Required"}},
 		{name: "a cloud inside", args: []string{"--cloud-provider=aws"}, want: []string{"--cloud-provider", "external"}},
 		{name: "a taint without effect", args: []string{"--register-with-taints=a=b"}, want: []string{"register-with-taints", "key=value:Effect"}},
 		{name: "a taint that is none", args: []string{"--register-with-taints=a_=b:Never"}, want: []string{"registerWithTaints[0].key", "registerWithTaints[0].effect", "NoExecute"}},

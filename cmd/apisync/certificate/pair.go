@@ -1,0 +1,123 @@
+package certificate
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/keyutil"
+)
+
+// Pair is the file with the client certificate and its key.
+type Pair struct{ Path string }
+
+// In is where upstream's kubelet has it, too.
+func In(dir string) Pair { return Pair{filepath.Join(dir, "kubelet-client-current.pem")} }
+
+// Of is the file that a client uses; false if it has none for both.
+func Of(api *rest.Config) (Pair, bool) {
+	return Pair{api.CertFile}, api.CertFile != "" && api.CertFile == api.KeyFile
+}
+
+// leaf is the certificate; nil if there is none that could be used.
+func (p Pair) leaf() (*x509.Certificate, error) {
+	text, err := os.ReadFile(p.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the client certificate: %w", err)
+	}
+	pair, err := tls.X509KeyPair(text, text)
+	if err != nil {
+		return nil, nil // as good as none: another is asked for
+	}
+	return pair.Leaf, nil
+}
+
+// Valid says whether the cluster would take the certificate.
+func (p Pair) Valid(now time.Time) (bool, error) {
+	leaf, err := p.leaf()
+	return leaf != nil && now.After(leaf.NotBefore) && now.Before(leaf.NotAfter), err
+}
+
+func (p Pair) waiting() string { return p.Path + ".key" }
+
+// key is that of the request that waits, or a new one.
+func (p Pair) key() (crypto.Signer, error) {
+	if key, err := keyutil.PrivateKeyFromFile(p.waiting()); err == nil {
+		if signer, ok := key.(crypto.Signer); ok {
+			return signer, nil
+		}
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	text, err := keyutil.MarshalPrivateKeyToPEM(key)
+	if err != nil {
+		return nil, err
+	}
+	return key, replace(p.waiting(), text)
+}
+
+// save makes a certificate the current one. The key is forgotten last: until then
+// everything could be done again.
+func (p Pair) save(chain []byte, key crypto.Signer) error {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	text := append(chain, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})...)
+	if _, err := tls.X509KeyPair(text, text); err != nil {
+		return fmt.Errorf("use the certificate that was issued: %w", err)
+	}
+	if err := replace(p.Path, text); err != nil {
+		return err
+	}
+	return p.forget()
+}
+
+// forget gives up the key of a request that will come to nothing.
+func (p Pair) forget() error {
+	if err := os.Remove(p.waiting()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget a key: %w", err)
+	}
+	return nil
+}
+
+// replace puts a file in place whole, for its owner alone.
+func replace(path string, text []byte) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write %s: %w", path, err)
+		}
+	}()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package certificate
+
+import (
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+)
+
+// errRefused says that a request will never be granted.
+var errRefused = errors.New("the request was refused")
+
+// authority is the part of the cluster's API that issues certificates.
+type authority struct {
+	client rest.Interface
+	codec  runtime.ParameterCodec
+}
+
+func dial(config *rest.Config) (*authority, error) {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
+	if err := certificatesv1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	c := rest.CopyConfig(config)
+	c.GroupVersion, c.APIPath = &certificatesv1.SchemeGroupVersion, "/apis"
+	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	client, err := rest.RESTClientFor(c)
+	if err != nil {
+		return nil, fmt.Errorf("make a client of the API server: %w", err)
+	}
+	return &authority{client, runtime.NewParameterCodec(scheme)}, nil
+}
+
+// issue asks for the certificate of a node and waits until it is there. Asked
+// again with the same key it goes on waiting.
+func (a *authority) issue(ctx context.Context, nodeName string, key crypto.Signer) (chain []byte, err error) {
+	wanted, err := request(nodeName, key)
+	if err != nil {
+		return nil, err
+	}
+	found := &certificatesv1.CertificateSigningRequest{}
+	err = a.client.Post().Resource(resource).Body(wanted).Do(ctx).Into(found)
+	if apierrors.IsAlreadyExists(err) {
+		err = a.client.Get().Resource(resource).Name(wanted.Name).Do(ctx).Into(found)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask for a certificate: %w", err)
+	}
+	for {
+		if done, err := issued(found); done || err != nil {
+			return found.Status.Certificate, err
+		}
+		if found, err = a.next(ctx, found); err != nil {
+			return nil, fmt.Errorf("wait for certificate request %s: %w", wanted.Name, err)
+		}
+	}
+}
+
+const resource = "certificatesigningrequests"
+
+// next waits until the request has changed.
+func (a *authority) next(ctx context.Context, seen *certificatesv1.CertificateSigningRequest) (*certificatesv1.CertificateSigningRequest, error) {
+	options := metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector("metadata.name", seen.Name).String(), ResourceVersion: seen.ResourceVersion,
+	}
+	changes, err := a.client.Get().Resource(resource).VersionedParams(&options, a.codec).Watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer changes.Stop()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case e := <-changes.ResultChan():
+		switch changed, ok := e.Object.(*certificatesv1.CertificateSigningRequest); {
+		case e.Type == watch.Deleted:
+			return nil, errors.New("somebody has deleted it")
+		case ok:
+			return changed, nil
+		case e.Type == watch.Error:
+			return nil, apierrors.FromObject(e.Object)
+		}
+	}
+	// The watch has ended, as every watch does now and then.
+	again := &certificatesv1.CertificateSigningRequest{}
+	return again, a.client.Get().Resource(resource).Name(seen.Name).Do(ctx).Into(again)
+}
+
+func issued(r *certificatesv1.CertificateSigningRequest) (bool, error) {
+	for _, c := range r.Status.Conditions {
+		if c.Type == certificatesv1.CertificateDenied || c.Type == certificatesv1.CertificateFailed {
+			return false, fmt.Errorf("%w: %s, %s: %s", errRefused, c.Type, c.Reason, c.Message)
+		}
+	}
+	return len(r.Status.Certificate) > 0, nil
+}
+
+// request is what the cluster's own approver grants to a node.
+func request(nodeName string, key crypto.Signer) (*certificatesv1.CertificateSigningRequest, error) {
+	subject := pkix.Name{Organization: []string{"system:nodes"}, CommonName: "system:node:" + nodeName}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: subject}, key)
+	if err != nil {
+		return nil, fmt.Errorf("make a certificate request: %w", err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		return nil, fmt.Errorf("name a certificate request: %w", err)
+	}
+	digest := sha256.Sum256(public)
+	return &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{Name: "node-csr-" + hex.EncodeToString(digest[:16])},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
+			SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName,
+			Usages:     []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
+		},
+	}, nil
+}

@@ -1,0 +1,157 @@
+package cluster
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"math/big"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/test/claim"
+	"nodal/test/daemon"
+	"nodal/test/rig"
+)
+
+func TestANodeAsksForItsCertificate(t *testing.T) {
+	claim.Shows(t, "In a cluster",
+		"with a bootstrap credential a node asks the cluster for its certificate, and joins with it",
+		"a request that is denied is followed by another",
+		"a certificate that is about to run out is replaced",
+	)
+	p := startPlane(t)
+	p.create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: join}\n"+
+		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: \"system:node-bootstrapper\"}\n"+
+		"subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: \"system:bootstrappers\"}]\n")
+	dir := t.TempDir()
+	own := filepath.Join(dir, "kubelet.conf")
+	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--bootstrap-kubeconfig", p.kubeconfig(joinToken),
+		"--kubeconfig", own, "--cert-dir", filepath.Join(dir, "pki"), "--rotate-certificates")}
+
+	denied := w.request("")
+	w.decide(denied, certificatesv1.CertificateDenied, "NotThisOne")
+	first := w.request(denied.Name)
+	w.node.Kill()
+	w.node.Launch()
+	if again := w.request(denied.Name); again.Name != first.Name {
+		t.Errorf("after a restart the node asks by %s, and not by %s", again.Name, first.Name)
+	}
+	now := time.Now()
+	w.issue(first, now.Add(-time.Hour), now.Add(2*time.Minute)) // most of its life is over
+	w.eventually("a node", func() bool { _, ok := get[corev1.Node](w.plane, "/api/v1/nodes/node-a"); return ok })
+
+	second := w.request(denied.Name, first.Name)
+	if second.Spec.Username != "system:node:node-a" {
+		t.Errorf("the second certificate is asked for by %s", second.Spec.Username)
+	}
+	w.issue(second, now.Add(-time.Minute), now.Add(time.Hour))
+	w.eventually("the second certificate", func() bool {
+		text, err := os.ReadFile(filepath.Join(dir, "pki/kubelet-client-current.pem"))
+		must(t, err)
+		block, _ := pem.Decode(text)
+		leaf, err := x509.ParseCertificate(block.Bytes)
+		must(t, err)
+		return leaf.NotAfter.After(now.Add(30 * time.Minute))
+	})
+
+	w.node.Kill()
+	w.node.Launch() // with its own kubeconfig
+	w.create(podsPath, manifest("web", sleeper))
+	w.await("web", "ready", ready)
+}
+
+const requestsPath = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+
+// request waits for a certificate request beside those that are known.
+func (w *world) request(known ...string) (found certificatesv1.CertificateSigningRequest) {
+	w.t.Helper()
+	w.eventually("a certificate request", func() bool {
+		list, _ := get[certificatesv1.CertificateSigningRequestList](w.plane, requestsPath)
+	next:
+		for _, r := range list.Items {
+			for _, name := range known {
+				if r.Name == name {
+					continue next
+				}
+			}
+			found = r
+			return true
+		}
+		return false
+	})
+	return found
+}
+
+// decide says yes or no, as a cluster's owner would.
+func (w *world) decide(r certificatesv1.CertificateSigningRequest, what certificatesv1.RequestConditionType, reason string) {
+	w.t.Helper()
+	r.Status.Conditions = append(r.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
+		Type: what, Status: corev1.ConditionTrue, Reason: reason, LastUpdateTime: metav1.Now(),
+	})
+	w.put(requestsPath+"/"+r.Name+"/approval", r)
+}
+
+// issue approves and signs, as a cluster's controllers would.
+func (w *world) issue(r certificatesv1.CertificateSigningRequest, from, to time.Time) {
+	w.t.Helper()
+	w.decide(r, certificatesv1.CertificateApproved, "Test")
+	approved, _ := get[certificatesv1.CertificateSigningRequest](w.plane, requestsPath+"/"+r.Name)
+	approved.Status.Certificate = w.clients.sign(w.t, r.Spec.Request, from, to)
+	w.put(requestsPath+"/"+r.Name+"/status", approved)
+}
+
+func (w *world) put(path string, object any) {
+	w.t.Helper()
+	body, err := json.Marshal(object)
+	must(w.t, err)
+	w.ask("PUT", path, "application/json", string(body))
+}
+
+// authority signs what the API server takes for a client's certificate.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	now := time.Now()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "clients"}, NotBefore: now.Add(-24 * time.Hour), NotAfter: now.Add(24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	must(t, err)
+	cert, err := x509.ParseCertificate(der)
+	must(t, err)
+	return &authority{cert, key}
+}
+
+func (a *authority) pem() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
+}
+
+func (a *authority) sign(t *testing.T, request []byte, from, to time.Time) []byte {
+	t.Helper()
+	block, _ := pem.Decode(request)
+	wanted, err := x509.ParseCertificateRequest(block.Bytes)
+	must(t, err)
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: big.NewInt(from.UnixNano()), Subject: wanted.Subject, NotBefore: from, NotAfter: to,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, a.cert, wanted.PublicKey, a.key)
+	must(t, err)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
