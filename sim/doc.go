@@ -25,7 +25,7 @@
 // a change of the loop's rules belongs in both.
 //
 //	go test ./sim                        10,000 seeds
-//	go test ./sim -seeds 100000          more
+//	go test ./sim -seeds 100000          more; -from 100001 others
 //	go test ./sim -run TestSeeds -seed=7 one, with its whole story
 //
 // Package sim/cri is something else: a runtime over real gRPC, for tests of

@@ -15,6 +15,7 @@ import (
 var (
 	oneSeed = flag.Uint64("seed", 0, "replay this one seed and print its story")
 	seeds   = flag.Uint64("seeds", 0, "how many seeds to play")
+	from    = flag.Uint64("from", 1, "the first of them")
 )
 
 // TestSeeds plays many runs; each has to keep every promise.
@@ -33,7 +34,7 @@ func TestSeeds(t *testing.T) {
 			return
 		}
 	}
-	if seed, ok := firstFailure(1, count(), NoBug); ok {
+	if seed, ok := firstFailure(*from, count(), NoBug); ok {
 		explain(t, seed)
 	}
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -186,13 +187,17 @@ func endless(spec *corev1.PodSpec) bool {
 	forever := false
 	for c := range node.Containers(spec) {
 		isInit := node.InitContainer(spec, c.Name) != nil
-		if isInit && mayStay(spec, c, 1) {
+		failure := slices.ContainsFunc(failures(), func(code int32) bool { return mayStay(spec, c, code) })
+		if isInit && failure {
 			return false
 		}
-		forever = forever || !isInit && !mayStay(spec, c, 0) && !mayStay(spec, c, 1)
+		forever = forever || !isInit && !failure && !mayStay(spec, c, 0)
 	}
 	return forever
 }
+
+// failures are the exit codes of runs that do not end well here.
+func failures() []int32 { return []int32{1, 128, 137, 143} }
 
 // mayStay says whether a run that ends so is the last one.
 func mayStay(spec *corev1.PodSpec, c *corev1.Container, code int32) bool {
