@@ -187,17 +187,19 @@ func endless(spec *corev1.PodSpec) bool {
 	forever := false
 	for c := range node.Containers(spec) {
 		isInit := node.InitContainer(spec, c.Name) != nil
-		failure := slices.ContainsFunc(failures(), func(code int32) bool { return mayStay(spec, c, code) })
-		if isInit && failure {
+		if isInit && mayEnd(spec, c, 1) {
 			return false
 		}
-		forever = forever || !isInit && !failure && !mayStay(spec, c, 0)
+		forever = forever || !isInit && !mayEnd(spec, c, 0)
 	}
 	return forever
 }
 
-// failures are the exit codes of runs that do not end well here.
-func failures() []int32 { return []int32{1, 128, 137, 143} }
+// mayEnd says whether a run may be the last one that ends with an exit code of at
+// least so much, of those that there are here.
+func mayEnd(spec *corev1.PodSpec, c *corev1.Container, least int32) bool {
+	return slices.ContainsFunc([]int32{0, 1, 128, 137, 143}, func(code int32) bool { return code >= least && mayStay(spec, c, code) })
+}
 
 // mayStay says whether a run that ends so is the last one.
 func mayStay(spec *corev1.PodSpec, c *corev1.Container, code int32) bool {
@@ -216,7 +218,7 @@ func (s *simulation) alive(l *life, c *corev1.Container, run *container, box *sa
 		(!scriptOf(run.image).endless() || node.After(spec, c, run.exit) == node.AllContainers) &&
 		run.finished.Add(s.agent.site.BackoffMax+slack).After(s.clock())
 	switch {
-	case vanished && (run == nil || run.attempt < lost && !run.running()) && (mayStay(spec, c, 0) || mayStay(spec, c, 137)):
+	case vanished && (run == nil || run.attempt < lost && !run.running()) && mayEnd(spec, c, 0):
 		return nil // what the agent knows of its end decides
 	case run == nil:
 		return fmt.Errorf("container %s was never made", c.Name)

@@ -150,7 +150,7 @@ func (w *world) over(l *life) bool {
 // ended says whether a container has ended for good, or may have, with at least
 // an exit code.
 func (w *world) ended(l *life, c *corev1.Container, least int32) bool {
-	if _, ok := w.witness.vanished[c.Name+string(l.id.uid)]; ok && (mayStay(&l.object.Spec, c, least) || mayStay(&l.object.Spec, c, 137)) {
+	if _, ok := w.witness.vanished[c.Name+string(l.id.uid)]; ok && mayEnd(&l.object.Spec, c, least) {
 		return true
 	}
 	newest := w.newest(l, c.Name)

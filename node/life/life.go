@@ -64,8 +64,9 @@ func (l *Life) Succeeded(c *corev1.Container) bool {
 }
 
 // Past says whether an init container no longer holds up what comes after it.
-// It is past for good once something that comes after it was made in the same
-// sandbox: a sidecar that crashes later holds nothing up.
+// It is past for good once something that comes after it has begun in the same
+// sandbox: a sidecar that crashes later holds nothing up. What was only made may be
+// from a call that was given up long ago.
 func (l *Life) Past(c *corev1.Container) bool {
 	run := l.Current(c.Name)
 	if node.IsSidecar(c) && run != nil && l.got.Started(run, c) || !node.IsSidecar(c) && l.Succeeded(c) {
@@ -73,7 +74,7 @@ func (l *Life) Past(c *corev1.Container) bool {
 	}
 	after := false
 	for other := range l.Containers() {
-		if after && l.Current(other.Name) != nil {
+		if run := l.Current(other.Name); after && run != nil && run.State != node.ContainerCreated {
 			return true
 		}
 		after = after || other.Name == c.Name

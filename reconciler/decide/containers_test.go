@@ -89,7 +89,7 @@ func TestInitContainers(t *testing.T) {
 		{"the second follows the success of the first", pod(always, initially("one"), initially("two"), ready, pulled, exited("one", 0)),
 			"create two attempt=0 in s0; " + waits + "two; done"},
 		{"all past, the application may begin", pod(always, initially("one"), ready, pulled, exited("one", 0)), ""},
-		{"once an application container was made they are past", pod(always, initially("one"), ready, exited("one", 1), created("app")), ""},
+		{"once an application container has begun they are past", pod(always, initially("one"), ready, exited("one", 1), running("app")), ""},
 		{"a failure is tried again", pod(onFailure, initially("one"), ready, exited("one", 1)), "tally one restarts=1 streak=1; " + waits + "one; done"},
 		{"a failure backs off", pod(always, initially("one"), ready, exited("one", 1, attempt(1)), tally("one", 1, 1)),
 			"wake in 9s; why container one crashed, its next restart is due at 12:00:09; done"},

@@ -25,7 +25,7 @@ func TestImages(t *testing.T) {
 		{"a restart that is counted does", pod(always, ready, exited("app", 1), tally("app", 1, 1)),
 			"ensure image app:1 for app attempt=1 policy=IfNotPresent"},
 		{"an init container that has succeeded needs none", pod(always, initially("setup"), ready, exited("setup", 0)), app},
-		{"init containers that are past need none", pod(always, initially("setup"), ready, created("app")), ""},
+		{"init containers that are past need none", pod(always, initially("setup"), ready, running("app")), ""},
 		{"init containers need theirs again in a new sandbox", pod(always, initially("setup"), gone, exited("setup", 0), ready, tally("setup", 1, 0)),
 			"ensure image setup:1 for setup attempt=1 policy=IfNotPresent; " + app},
 		{"a pod that could not begin pulls nothing", pod(never, initially("setup"), ready, exited("setup", 1)), ""},

@@ -69,6 +69,8 @@ func TestPodBeginsAnewInItsSandbox(t *testing.T) {
 		{"init containers come first, counted as a restart", pod(never, two, ended), "tally setup restarts=1 streak=0; " + waits},
 		{"they run again", pod(never, two, ended, tally("setup", 1, 0)), "create setup attempt=1 in s0; " + waits},
 		{"what comes after waits for them", pod(never, two, ended, tally("setup", 1, 0), running("setup")), waits},
+		{"what a late call has made does not pass for begun", pod(never, two, also("late"), pulled, ended, tally("setup", 1, 0), created("late")),
+			"create setup attempt=1 in s0; " + waits},
 		{"one that fails now fails the pod", pod(never, two, ended, tally("setup", 1, 0), exited("setup", 1)), "settle Failed"},
 		{"then the application follows, also what succeeded or never restarts", pod(never, two, ended, tally("setup", 1, 0), exited("setup", 0)),
 			"tally app restarts=1 streak=1; tally side restarts=1 streak=0"},
