@@ -1,0 +1,175 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/test/agent"
+	"nodal/test/claim"
+)
+
+// ends is how the newest run of a container that does not run has ended.
+func ends(p *corev1.Pod) *corev1.ContainerStateTerminated {
+	s := containerStatus(p, "main")
+	if s.State.Terminated != nil {
+		return s.State.Terminated
+	}
+	return s.LastTerminationState.Terminated
+}
+
+func waits(p *corev1.Pod, reason string) bool {
+	w := containerStatus(p, "main").State.Waiting
+	return w != nil && w.Reason == reason
+}
+
+// ghost pushes an image that runs as a user whom it does not know.
+func (n *node) ghost() string {
+	n.t.Helper()
+	ref, err := name.ParseReference(n.rt.Image("busybox"), name.Insecure)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	image, err := remote.Image(ref)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	config.Config.User = "ghost"
+	if image, err = mutate.Config(image, config.Config); err != nil {
+		n.t.Fatal(err)
+	}
+	pushed, err := n.rt.Push("ghost:1", image)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return pushed
+}
+
+// TestBadPodsHarmNobody runs pods that cannot go well beside one that does.
+func TestBadPodsHarmNobody(t *testing.T) {
+	claim.Shows(t, "Restarts and faults",
+		"a command that is not there ends with StartError, 128: its container waits with RunContainerError, or has failed where nothing restarts it",
+		"an environment that is too large for the kernel has its container crash, and the kernel's words are its last",
+		"an image whose user does not exist keeps its container in CreateContainerError, or in CreateContainerConfigError where it may not be root",
+		"a probe whose named port does not exist is told of as Unhealthy and restarts nothing; a port that cannot exist is refused",
+		"a container that ignores SIGTERM is killed when its grace period is over",
+		"a container that crashes over and over leaves two runs and their logs",
+		"none of them restarts, stops or makes unready a pod beside it",
+	)
+	n := start(t, func(c *agent.Config) {
+		c.Settings["podPidsLimit"] = 60
+		c.Settings["crashLoopBackOff"] = map[string]any{"maxContainerRestartPeriod": "1s"}
+	})
+	n.apply(adding(web("neighbour"), "readinessProbe: {httpGet: {port: 8080}, periodSeconds: 1, failureThreshold: 2}"))
+	before := n.waitRunning("neighbour")
+	running := fmt.Sprint(n.containers("neighbour"))
+	unharmed := func(after string) {
+		t.Helper()
+		got := n.get("neighbour")
+		if !ready(got) || readyTime(got) != readyTime(before) || containerStatus(got, "main").RestartCount != 0 || !got.Status.StartTime.Equal(before.Status.StartTime) {
+			t.Errorf("after %s the neighbour is %+v, want it as before, %+v", after, got.Status, before.Status)
+		}
+		if now := fmt.Sprint(n.containers("neighbour")); now != running {
+			t.Errorf("after %s the neighbour runs as %s, want %s", after, now, running)
+		}
+	}
+	for _, c := range badPods(n.ghost()) {
+		t.Run(c.name, func(t *testing.T) {
+			n.apply("@" + n.file(c.name+".yaml", c.manifest)) // one is too long for an argument of curl's, too
+			p := n.wait(c.name, c.wanted, c.holds)
+			if e := ends(p); c.ended != "" && (e == nil || e.Reason != c.ended || e.ExitCode != c.code || !strings.Contains(e.Message, c.says)) {
+				t.Errorf("the container ended as %+v, want %s, %d, with %q", e, c.ended, c.code, c.says)
+			}
+			unharmed(c.name)
+			n.deletePod(c.name, "?gracePeriodSeconds=0")
+		})
+	}
+	t.Run("deaf", func(t *testing.T) {
+		p := shell("deaf", "trap '' TERM; touch /deaf; while :; do sleep 0.1; done")
+		p.grace = 2
+		n.apply(adding(p, "readinessProbe: {exec: {command: [test, -f, /deaf]}, periodSeconds: 1}"))
+		n.waitRunning("deaf")
+		events := n.follow("/v1/events:watch")
+		n.deletePod("deaf", "")
+		events.until("ended with exit code 137")
+		unharmed("deaf")
+	})
+	t.Run("bomb", func(t *testing.T) {
+		n.apply(shell("bomb", "b() { b | b & }; b; exec sleep 1000").yaml())
+		n.waitRunning("bomb")
+		pid := n.pidOf("bomb", "main")
+		n.eventually("the bomb at its limit", func() bool {
+			return n.cgroupFile(pid, 1, "pids pids.events", "pids.events") != "max 0" ||
+				n.cgroupFile(pid, 0, "pids pids.events", "pids.events") != "max 0"
+		})
+		unharmed("bomb")
+		n.deletePod("bomb", "?gracePeriodSeconds=0")
+	})
+	t.Run("crash", func(t *testing.T) {
+		n.apply(runs("crash", "exit", "7").yaml())
+		n.wait("crash", "five restarts", func(p *corev1.Pod) bool {
+			return containerStatus(p, "main").RestartCount >= 5 && waits(p, "CrashLoopBackOff")
+		})
+		if got := n.containers("crash"); len(got) > 3 {
+			t.Errorf("the runtime keeps %d runs, want two beside what begins", len(got))
+		}
+		unharmed("crash")
+	})
+	t.Run("portless", func(t *testing.T) {
+		probe := "{tcpSocket: {port: gone}, periodSeconds: 1, failureThreshold: 1}"
+		n.apply(adding(web("portless"), "livenessProbe: "+probe, "readinessProbe: "+probe))
+		n.follow("/v1/events:watch").until("errored: find port")
+		if p := n.get("portless"); state(p) != "started=true ready=false restarts=0 Ready=False" {
+			t.Errorf("the pod is %s", state(p))
+		}
+		unharmed("portless")
+	})
+	for field, probe := range map[string]string{
+		"livenessProbe.tcpSocket.port": "livenessProbe: {tcpSocket: {port: 70000}}",
+		"startupProbe.grpc.port":       "startupProbe: {grpc: {port: 0}}",
+	} {
+		if got := n.curl("/v1/manifests", "--data-binary", adding(web("noport"), probe)); got.code != 400 || !strings.Contains(got.body, "spec.containers[0]."+field) {
+			t.Errorf("%s: got %s, want 400 that names the field", probe, got)
+		}
+	}
+	unharmed("all")
+}
+
+type badPod struct {
+	name, manifest, wanted string
+	holds                  func(*corev1.Pod) bool
+	ended                  string // why its container did; empty: it was never made
+	code                   int32
+	says                   string
+}
+
+func badPods(ghost string) []badPod {
+	once := runs("nothing-once")
+	once.restart = "Never"
+	const nothing = "command: [/not/there]"
+	failed := func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed && ends(p) != nil }
+	retried := func(p *corev1.Pod) bool {
+		return ends(p) != nil && (waits(p, "RunContainerError") || waits(p, "CrashLoopBackOff"))
+	}
+	of := func(image string, p pod, lines ...string) string {
+		return strings.Replace(adding(p, lines...), "nodal.test/probe:1", image, 1)
+	}
+	return []badPod{
+		{"nothing-once", adding(once, nothing), "failed", failed, "StartError", 128, "no such file or directory"},
+		{"nothing", adding(runs("nothing"), nothing), "RunContainerError", retried, "StartError", 128, "no such file or directory"},
+		{"stuffed", adding(runs("stuffed"), "terminationMessagePolicy: FallbackToLogsOnError", "env: [{name: LONG, value: "+strings.Repeat("x", 1<<20)+"}]"),
+			"CrashLoopBackOff", retried, "Error", 1, "argument list too long"},
+		{"ghost", of(ghost, runs("ghost")), "CreateContainerError", func(p *corev1.Pod) bool { return waits(p, "CreateContainerError") }, "", 0, ""},
+		{"ghost-nonroot", of(ghost, runs("ghost-nonroot"), "securityContext: {runAsNonRoot: true}"), "CreateContainerConfigError",
+			func(p *corev1.Pod) bool { return waits(p, "CreateContainerConfigError") }, "", 0, ""},
+	}
+}
