@@ -47,6 +47,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.DurationVar(&o.member.Lease, "lease-duration", 40*time.Second, "how long the node counts as alive after a sign of life; it gives four in that time")
 	flags.DurationVar(&o.member.StatusEvery, "node-status-update-frequency", 10*time.Second, "how often the node's status is made, and sent if it has changed")
 	flags.DurationVar(&o.member.StatusAtMost, "node-status-report-frequency", 5*time.Minute, "how often it is sent though nothing has changed")
+	flags.Float64Var(&o.member.EventsPerSecond, "event-qps", 50, "events that are told to the API server in a second; 0: no bound")
+	flags.IntVar(&o.member.EventBurst, "event-burst", 100, "how many of them at once")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

@@ -121,5 +121,6 @@ func (m *membership) join(ctx context.Context, conn grpc.ClientConnInterface) er
 	return member.Run(auth.NewContext(ctx, auth.Identity{Name: "cluster", Role: auth.RoleAdmin, Via: "process"}), member.Config{
 		NodeName: m.cfg.NodeName, Register: c.Register, Taints: c.Taints, ProviderID: c.ProviderID,
 		KubeletPort: int32(m.cfg.Listen.Port), Lease: c.Lease, StatusEvery: c.StatusEvery, StatusAtMost: c.StatusAtMost,
+		EventsPerSecond: c.EventQPS, EventBurst: c.EventBurst,
 	}, m.api, conn, m.log)
 }

@@ -100,6 +100,7 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 		"a deleted pod ends within its grace period, and is dropped from the cluster when nothing of it is left",
 		"ConfigMaps and Secrets are on the node as long as a pod there uses them, and follow changes",
 		"a pod that ends by itself is reported so, and not run again",
+		"what happens to pods are events in the cluster, each once",
 	)
 	w := newWorld(t)
 	w.eventually("a ready node", func() bool {
@@ -143,8 +144,18 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 		t.Errorf("the job ended as %+v, want code 3", job.Status.ContainerStatuses)
 	}
 
+	w.eventually("the pod's events", func() bool { return w.reasons(web)["Started"] == "spec.containers{main}" })
+	told := w.reasons(web)
+	w.sync.end()
+	w.sync.begin() // which reads them all again
 	w.ask("DELETE", podsPath+"/web", "", "")
 	w.awaitGone("web")
+	w.eventually("the event of its end", func() bool { return w.reasons(web)["Killing"] != "" })
+	for reason := range told {
+		if _, ok := w.reasons(web)[reason]; !ok {
+			t.Errorf("of event %s there are two, or none", reason)
+		}
+	}
 	w.ask("DELETE", podsPath+"/job", "", "")
 	w.awaitGone("job")
 	objects, err := nodev1.NewConfigMapsServiceClient(w.node.Conn()).ListConfigMaps(t.Context(), &nodev1.ListConfigMapsRequest{})
@@ -242,6 +253,21 @@ func TestTheKubeletIsAMemberByItself(t *testing.T) {
 	if got, want := after.Status.ContainerStatuses[0], steady.Status.ContainerStatuses[0]; got.RestartCount != 0 || got.ContainerID != want.ContainerID {
 		t.Errorf("the steady pod's container became %+v", got)
 	}
+}
+
+// reasons are the reasons of a pod's events that are there once, with the part of
+// the pod that they are about.
+func (w *world) reasons(pod *corev1.Pod) map[string]string {
+	w.t.Helper()
+	list, _ := get[corev1.EventList](w.plane, "/api/v1/namespaces/default/events?fieldSelector=involvedObject.uid="+string(pod.UID))
+	found, times := map[string]string{}, map[string]int{}
+	for _, e := range list.Items {
+		found[e.Reason] = e.InvolvedObject.FieldPath
+		if times[e.Reason]++; times[e.Reason] > 1 {
+			delete(found, e.Reason)
+		}
+	}
+	return found
 }
 
 // inside runs a script in a pod's container, on the node.

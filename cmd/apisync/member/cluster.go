@@ -93,6 +93,19 @@ func (c *cluster) forget(ctx context.Context, key types.NamespacedName, uid type
 	return c.core.Delete().Namespace(key.Namespace).Resource("pods").Name(key.Name).Body(options).Do(ctx).Error()
 }
 
+func (c *cluster) createEvent(ctx context.Context, e *corev1.Event) error {
+	return c.core.Post().Namespace(e.Namespace).Resource("events").Body(e).Do(ctx).Error()
+}
+
+// patchEvent says how often the event has happened, and when last.
+func (c *cluster) patchEvent(ctx context.Context, e *corev1.Event) error {
+	body, err := json.Marshal(map[string]any{"count": e.Count, "lastTimestamp": e.LastTimestamp})
+	if err != nil {
+		return err
+	}
+	return c.core.Patch(types.StrategicMergePatchType).Namespace(e.Namespace).Resource("events").Name(e.Name).Body(body).Do(ctx).Error()
+}
+
 const leaseNamespace = corev1.NamespaceNodeLease
 
 func (c *cluster) lease(ctx context.Context, name string) (*coordinationv1.Lease, error) {

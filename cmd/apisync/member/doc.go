@@ -1,6 +1,6 @@
 // Package member makes a node a member of a Kubernetes cluster. It knows two
 // APIs, Kubernetes' and the node's, and carries between them: pods and what they
-// use go down to the node, statuses go up, and the cluster hears that the node is
+// use go down to the node, statuses and events go up, and the cluster hears that the node is
 // alive. It has no way into the node but the API that everybody has.
 //
 //	Kubernetes' API ──watch──▶ wanted ────┐                    ┌── local ◀──watch── node API
@@ -15,6 +15,7 @@
 //	next.go       pure: the one next thing to do about a pod so that both sides agree
 //	carry.go      does it
 //	status.go     pure: a node's status as the cluster is to have it
+//	events.go     what happened on the node
 //	objects.go    ConfigMaps and Secrets, as long as a pod here uses them
 //
 // Nothing is kept on a disk: after a restart both sides are read anew, and next

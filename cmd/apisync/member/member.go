@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -24,6 +25,9 @@ type Config struct {
 	ProviderID  string
 	KubeletPort int32         // at which the API server finds the node
 	Lease       time.Duration // after which a silent node is lost
+
+	EventsPerSecond float64 // that are told to the cluster; zero: no bound
+	EventBurst      int
 
 	StatusEvery  time.Duration // the node's status is made
 	StatusAtMost time.Duration // it is not sent while nothing in it changes
@@ -44,7 +48,16 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 	}
 	pods := newPods(config.NodeName, c, nodev1.NewPodsServiceClient(conn), objects, log)
 
+	told := &events{
+		nodeName: config.NodeName, cluster: c, node: nodev1.NewEventsServiceClient(conn), pod: pods.onNode,
+		pace: rate.NewLimiter(rate.Inf, 0), log: log, told: map[string]*rate.Limiter{},
+	}
+	if config.EventsPerSecond > 0 {
+		told.pace = rate.NewLimiter(rate.Limit(config.EventsPerSecond), max(1, config.EventBurst))
+	}
+
 	var all sync.WaitGroup
+	all.Go(func() { told.run(ctx) })
 	all.Go(func() {
 		insist(ctx, log, "the node is not registered yet", place.register)
 		all.Go(func() { heart.run(ctx) })

@@ -100,6 +100,15 @@ func (p *pods) inCluster(key types.NamespacedName) *corev1.Pod {
 	return object.(*corev1.Pod)
 }
 
+func (p *pods) onNode(key types.NamespacedName) *corev1.Pod {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.local[key]; l != nil {
+		return l.object
+	}
+	return nil
+}
+
 // follow watches the node's pods, again whenever the connection was lost.
 func (p *pods) follow(ctx context.Context, synced func()) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {

@@ -169,6 +169,8 @@ type Cluster struct {
 	StatusAtMost time.Duration // it is not sent while nothing in it changes
 	QPS          float32       // requests to the API server; zero: no bound
 	Burst        int
+	EventQPS     float64 // events that are told to it; zero: no bound
+	EventBurst   int
 }
 
 // Logging says how the daemon logs.

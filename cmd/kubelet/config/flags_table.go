@@ -33,6 +33,8 @@ var fieldFlags = []fieldFlag{
 	{"node-status-update-frequency", "nodeStatusUpdateFrequency", "how often the node's status is made, and sent to the API server if it has changed"},
 	{"kube-api-qps", "kubeAPIQPS", "requests to the API server in a second"},
 	{"kube-api-burst", "kubeAPIBurst", "how many of them at once"},
+	{"event-qps", "eventRecordQPS", "events that are told to the API server in a second; 0: no bound"},
+	{"event-burst", "eventBurst", "how many of them at once"},
 
 	{"resolv-conf", "resolvConf", "`path` of the resolver configuration that pods inherit"},
 	{"cluster-dns", "clusterDNS", "`IPs` of DNS servers for pods with dnsPolicy ClusterFirst"},
@@ -94,8 +96,6 @@ var fieldFlags = []fieldFlag{
 	{"cpu-manager-policy-options", "cpuManagerPolicyOptions", ""},
 	{"cpu-manager-reconcile-period", "cpuManagerReconcilePeriod", ""},
 	{"enable-controller-attach-detach", "enableControllerAttachDetach", ""},
-	{"event-burst", "eventBurst", ""},
-	{"event-qps", "eventRecordQPS", ""},
 	{"eviction-max-pod-grace-period", "evictionMaxPodGracePeriod", ""},
 	{"eviction-minimum-reclaim", "evictionMinimumReclaim", ""},
 	{"eviction-pressure-transition-period", "evictionPressureTransitionPeriod", ""},

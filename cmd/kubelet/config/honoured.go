@@ -31,6 +31,8 @@ var honoured = []string{
 	"enableDebuggingHandlers",
 	"enableServer",
 	"enforceNodeAllocatable",
+	"eventBurst",
+	"eventRecordQPS",
 	"evictionHard",
 	"failCgroupV1",
 	"failSwapOn",
@@ -91,8 +93,6 @@ var notHonoured = []string{
 	"configMapAndSecretChangeDetectionStrategy",
 	"contentType",
 	"enableControllerAttachDetach",
-	"eventBurst",
-	"eventRecordQPS",
 	"nodeStatusMaxImages",
 	"serverTLSBootstrap",
 

@@ -92,6 +92,8 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"imagePullCredentialsVerificationPolicy":     "imagePullCredentialsVerificationPolicy: AlwaysVerify",
 		"preloadedImagesVerificationAllowlist":       "preloadedImagesVerificationAllowlist: [registry.example/base/*]",
 		"imageServiceEndpoint":                       "imageServiceEndpoint: unix:///x",
+		"eventBurst":                                 "eventBurst: 3",
+		"eventRecordQPS":                             "eventRecordQPS: 3",
 		"kubeAPIBurst":                               "kubeAPIBurst: 3",
 		"kubeAPIQPS":                                 "kubeAPIQPS: 3",
 		"nodeLeaseDurationSeconds":                   "nodeLeaseDurationSeconds: 20",

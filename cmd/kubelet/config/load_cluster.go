@@ -25,6 +25,7 @@ func resolveCluster(o *Options) Cluster {
 		Lease:       time.Duration(k.NodeLeaseDurationSeconds) * time.Second,
 		StatusEvery: k.NodeStatusUpdateFrequency.Duration, StatusAtMost: k.NodeStatusReportFrequency.Duration,
 		QPS: float32(*k.KubeAPIQPS), Burst: int(k.KubeAPIBurst),
+		EventQPS: float64(*k.EventRecordQPS), EventBurst: int(k.EventBurst),
 	}
 	if o.CloudProvider == externalCloud {
 		c.Taints = append(c.Taints, corev1.Taint{Key: cloudTaint, Value: "true", Effect: corev1.TaintEffectNoSchedule})
@@ -40,6 +41,8 @@ func validateCluster(o *Options) field.ErrorList {
 		positive("nodeStatusReportFrequency", k.NodeStatusReportFrequency.Duration),
 		between("kubeAPIQPS", *k.KubeAPIQPS, 0, 1<<20),
 		between("kubeAPIBurst", k.KubeAPIBurst, 0, 1<<20),
+		between("eventRecordQPS", *k.EventRecordQPS, 0, 1<<20),
+		between("eventBurst", k.EventBurst, 0, 1<<20),
 	)
 	if o.CloudProvider != "" && o.CloudProvider != externalCloud {
 		errs = append(errs, field.NotSupported(field.NewPath("--cloud-provider"), o.CloudProvider, []string{externalCloud}))

@@ -1,0 +1,159 @@
+package member
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"golang.org/x/time/rate"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	nodev1 "nodal/api/gen/node/v1"
+)
+
+// A pod may tell as much at once, and again so often, as upstream lets it. What is
+// above that stays on the node.
+const (
+	tellAtOnce = 25
+	tellEvery  = 5 * time.Minute
+	talkative  = 4096 // pods of which is known how much they told
+)
+
+// events carries to the cluster what happened on the node. The same event always
+// gets the same name there: what is carried twice, as after a restart, is one.
+type events struct {
+	nodeName string
+	cluster  *cluster
+	node     nodev1.EventsServiceClient
+	pod      func(types.NamespacedName) *corev1.Pod // as the node has it; nil: it has none
+	pace     *rate.Limiter                          // of all
+	log      *slog.Logger
+
+	at   int64 // the revision that was carried last
+	told map[string]*rate.Limiter
+}
+
+// run follows the node's events until the context ends.
+func (e *events) run(ctx context.Context) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		err := e.follow(ctx)
+		if grpcstatus.Code(err) == codes.OutOfRange {
+			e.at = 0 // too much has happened since: from what the node still has
+		}
+		if ctx.Err() == nil {
+			e.log.Warn("the node's events are watched again", "err", err)
+		}
+	}, time.Second)
+}
+
+func (e *events) follow(ctx context.Context) error {
+	stream, err := e.node.WatchEvents(ctx, &nodev1.WatchEventsRequest{SinceRevision: e.at})
+	if err != nil {
+		return err
+	}
+	for {
+		m, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		if m.GetEvent() != nil && e.mayTell(m.GetEvent()) {
+			if err := e.pace.Wait(ctx); err != nil {
+				return err
+			}
+			event := e.eventOf(m.GetEvent())
+			insist(ctx, e.log, "an event is not in the cluster yet", func(ctx context.Context) error { return e.send(ctx, event) })
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		e.at = m.GetRevision()
+	}
+}
+
+// mayTell holds each pod to its number of events.
+func (e *events) mayTell(m *nodev1.Event) bool {
+	if len(e.told) > talkative {
+		for uid, l := range e.told {
+			if l.Tokens() >= tellAtOnce {
+				delete(e.told, uid)
+			}
+		}
+	}
+	l, ok := e.told[m.GetUid()]
+	if !ok {
+		l = rate.NewLimiter(rate.Every(tellEvery), tellAtOnce)
+		e.told[m.GetUid()] = l
+	}
+	return l.Allow()
+}
+
+// send makes an event, or tells how often it has happened by now. An event that
+// the cluster will never take is given up.
+func (e *events) send(ctx context.Context, event *corev1.Event) error {
+	err := e.cluster.createEvent(ctx, event)
+	if apierrors.IsAlreadyExists(err) {
+		err = e.cluster.patchEvent(ctx, event)
+	}
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {
+		e.log.Debug("an event is given up", "namespace", event.Namespace, "event", event.Name, "err", err)
+		return nil
+	}
+	return err
+}
+
+// eventOf is an event as upstream's kubelet would tell it.
+func (e *events) eventOf(m *nodev1.Event) *corev1.Event {
+	event := &corev1.Event{
+		InvolvedObject: e.about(m),
+		Reason:         m.GetReason(), Message: m.GetMessage(), Type: corev1.EventTypeNormal, Count: m.GetCount(),
+		FirstTimestamp: metav1.NewTime(m.GetFirstTime().AsTime()), LastTimestamp: metav1.NewTime(m.GetTime().AsTime()),
+		Source:              corev1.EventSource{Component: "kubelet", Host: e.nodeName},
+		ReportingController: "kubelet", ReportingInstance: e.nodeName,
+	}
+	if m.GetType() == nodev1.EventType_EVENT_TYPE_WARNING {
+		event.Type = corev1.EventTypeWarning
+	}
+	identity := sha256.Sum256(fmt.Appendf(nil, "%q", []string{
+		e.nodeName, m.GetUid(), m.GetContainer(), event.Reason, event.Message, event.Type, event.FirstTimestamp.UTC().Format(time.RFC3339Nano),
+	}))
+	event.Name = event.InvolvedObject.Name + "." + hex.EncodeToString(identity[:8])
+	event.Namespace = event.InvolvedObject.Namespace
+	if event.Namespace == "" {
+		event.Namespace = metav1.NamespaceDefault
+	}
+	return event
+}
+
+// about is what an event happened to: a pod, or the node.
+func (e *events) about(m *nodev1.Event) corev1.ObjectReference {
+	if m.GetName() == "" {
+		// By this, kubectl looks for events of a node.
+		return corev1.ObjectReference{Kind: "Node", Name: e.nodeName, UID: types.UID(e.nodeName)}
+	}
+	about := corev1.ObjectReference{
+		APIVersion: "v1", Kind: "Pod", Namespace: m.GetNamespace(), Name: m.GetName(), UID: types.UID(m.GetUid()),
+	}
+	if m.GetContainer() == "" {
+		return about
+	}
+	about.FieldPath = "spec.containers{" + m.GetContainer() + "}"
+	if pod := e.pod(types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}); pod != nil {
+		switch {
+		case slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == m.GetContainer() }):
+			about.FieldPath = "spec.initContainers{" + m.GetContainer() + "}"
+		case slices.ContainsFunc(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) bool { return c.Name == m.GetContainer() }):
+			about.FieldPath = "spec.ephemeralContainers{" + m.GetContainer() + "}"
+		}
+	}
+	return about
+}
