@@ -120,3 +120,40 @@ func ProbeOf(c *corev1.Container, kind ProbeKind) *corev1.Probe {
 	}
 	return nil
 }
+
+// ProbeCount is how often a probe of a run was asked, and what it answered.
+type ProbeCount struct {
+	Key       Key
+	UID       types.UID // of the pod
+	Container string
+	Kind      ProbeKind
+	Successes uint64
+	Failures  uint64
+	Unknown   uint64 // the question could not be put
+	Took      Spread // by successes
+}
+
+// Spread counts durations by how long they are.
+type Spread struct {
+	Counts [11]uint64 // within each of the bounds, and not within the one before; longer ones are in none
+	Sum    time.Duration
+}
+
+// Bounds are the usual ones of Prometheus.
+func (Spread) Bounds() [11]time.Duration {
+	return [...]time.Duration{
+		5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond,
+		250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second,
+	}
+}
+
+// Add counts one more.
+func (s *Spread) Add(d time.Duration) {
+	s.Sum += d
+	for i, bound := range s.Bounds() {
+		if d <= bound {
+			s.Counts[i]++
+			return
+		}
+	}
+}

@@ -89,8 +89,9 @@ func newNode(t testing.TB, change ...func(*Config)) *node1 {
 			}
 			return found, nil
 		},
-		Auth:  newAuth(t, true),
-		Facts: Facts{Version: "v1", Started: testNow, Configz: []byte(`{"kubeletconfig":{}}`), Endpoint: "unix:///run/cri.sock"},
+		Probes: func() []node.ProbeCount { return nil },
+		Auth:   newAuth(t, true),
+		Facts:  Facts{Version: "v1", Started: testNow, Configz: []byte(`{"kubeletconfig":{}}`), Endpoint: "unix:///run/cri.sock"},
 	}
 	for _, f := range change {
 		f(&cfg)

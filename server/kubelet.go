@@ -15,6 +15,7 @@ import (
 
 	"nodal/node"
 	"nodal/openapi"
+	"nodal/server/metrics"
 )
 
 // kubelet serves the kubelet's own paths with upstream's methods, parameters,
@@ -28,6 +29,8 @@ type kubelet struct {
 	healthy func() error
 	stats   Stats
 	facts   Facts
+	agent   *metrics.Agent
+	probes  func() []node.ProbeCount
 	limits  Limits
 	log     *slog.Logger
 }
@@ -37,7 +40,7 @@ func newKubelet(cfg Config, s services) *kubelet {
 		store: cfg.Store, render: s.pods.render, reader: s.logs, exec: s.exec,
 		found: cfg.RunningPods, healthy: cfg.Healthy, limits: cfg.Limits,
 		stats: cfg.Stats, log: cfg.Log,
-		facts: cfg.Facts,
+		facts: cfg.Facts, agent: cfg.Agent, probes: cfg.Probes,
 	}
 }
 

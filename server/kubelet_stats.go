@@ -104,6 +104,11 @@ func (k *kubelet) cadvisorMetrics(w http.ResponseWriter, r *http.Request) {
 	writeMetrics(w, metrics.Cadvisor(found, machine, version, err == nil))
 }
 
+// probeMetrics is /metrics/probes.
+func (k *kubelet) probeMetrics(w http.ResponseWriter, _ *http.Request) {
+	writeMetrics(w, metrics.Probes(k.probes()))
+}
+
 func writeMetrics(w http.ResponseWriter, body []byte) {
 	w.Header().Set("Content-Type", metrics.ContentType)
 	w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"nodal/server/auth"
+	"nodal/server/metrics"
 )
 
 // listeners are the kinds of listener that a route is served on.
@@ -23,6 +24,14 @@ const (
 	listenReads = listenFull | listenReadOnly
 	listenAll   = listenFull | listenReadOnly | listenHealth
 )
+
+// server is what upstream calls those who serve.
+func (l listeners) server() string {
+	if l == listenFull {
+		return "readwrite"
+	}
+	return "readonly"
+}
 
 // route is one line of the table. Below /v1 the right is checked by the
 // interceptors, as for gRPC; elsewhere by the route itself.
@@ -67,7 +76,9 @@ func routes(r *rest, k *kubelet) []route {
 		{"POST", execPathUID, auth.Exec, listenFull, http.HandlerFunc(k.runLive)},
 		{anyMethod, "/healthz", auth.Read, listenAll, http.HandlerFunc(k.healthz)},
 		{anyMethod, "/healthz/{check}", auth.Read, listenAll, http.HandlerFunc(k.healthzOne)},
+		{"GET", "/metrics", auth.Read, listenReads, k.agent},
 		{"GET", "/metrics/cadvisor", auth.Read, listenReads, http.HandlerFunc(k.cadvisorMetrics)},
+		{"GET", "/metrics/probes", auth.Read, listenReads, http.HandlerFunc(k.probeMetrics)},
 		{"GET", "/metrics/resource", auth.Read, listenReads, http.HandlerFunc(k.resourceMetrics)},
 		{"GET", "/openapi.json", auth.Read, listenReads, http.HandlerFunc(k.openapi)},
 		{"GET", "/pods", auth.Read, listenReads, http.HandlerFunc(k.pods)},
@@ -137,6 +148,7 @@ var debugPaths = []string{
 // serve builds the handler of one kind of listener.
 func serve(table []route, kind listeners, cfg Config) http.Handler {
 	mux := chi.NewMux()
+	mux.Use(cfg.Agent.Count(kind.server(), metrics.Routed(mux)))
 	mux.NotFound(notFound)
 	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { methodNotAllowed(mux, w, r) })
 	noDebug := cfg.Limits.NoDebug && kind == listenFull || kind == listenReadOnly

@@ -20,6 +20,7 @@ import (
 	"nodal/server/auth"
 	"nodal/server/inproc"
 	"nodal/server/listen"
+	"nodal/server/metrics"
 	"nodal/web"
 )
 
@@ -36,6 +37,8 @@ type Config struct {
 	Logs        Logs
 	Images      Images
 	Stats       Stats
+	Probes      func() []node.ProbeCount
+	Agent       *metrics.Agent                                             // counts requests, among other things
 	RunningPods func(context.Context) (map[node.Key]*node.Observed, error) // as the runtime shows them
 	Healthy     func() error                                               // whether the reconciler still turns; nil: it does
 
@@ -84,6 +87,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.Healthy == nil {
 		cfg.Healthy = func() error { return nil }
+	}
+	if cfg.Agent == nil {
+		cfg.Agent = metrics.NewAgent(cfg.Site.NodeName, 0, cfg.Store.Views)
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()

@@ -30,6 +30,7 @@ import (
 	"nodal/node/storage"
 	"nodal/reconciler"
 	"nodal/server/auth"
+	"nodal/server/metrics"
 )
 
 const (
@@ -63,6 +64,8 @@ type agent struct {
 	volumes   *volume.Tree
 	guard     *auth.Authenticator // of the API
 	cluster   *membership         // nil: the node stands alone
+	prober    *probe.Prober
+	counts    *metrics.Agent // of what the agent does
 
 	supervisor notify.Supervisor
 }
@@ -97,6 +100,7 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	if a.state, err = openState(cfg.Dirs.Root, log); err != nil {
 		return nil, err
 	}
+	a.counts = metrics.NewAgent(cfg.NodeName, a.machine.cgroups.Version, a.state.store.Views)
 	a.volumes = volume.New(volume.Config{
 		Pods: filepath.Join(cfg.Dirs.Root, "pods"), Local: a.keeper().Dir,
 		Objects: a.state.store.Object, Allocatable: a.offer.Allocatable,
@@ -152,6 +156,7 @@ func (a *agent) reachRuntime(ctx context.Context) error {
 		return err
 	}
 	a.collector = a.newCollector()
+	a.prober = probe.New(probe.Config{Exec: a.runtime, Tell: a.state.events.Add})
 	return nil
 }
 
@@ -185,6 +190,7 @@ func (a *agent) runtimeConfig() cri.Config {
 		Objects: a.state.store.Object,
 		Hash:    manifest.ContainerHash,
 		Mounts:  a.mounts, LastWords: a.files.lastWords, Event: a.state.events.Add,
+		Called: a.counts.Called,
 	}
 }
 
@@ -256,7 +262,7 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 	if err := a.files.logs.Sweep(); err != nil {
 		a.log.Warn("links to logs that are gone may be left", "err", err)
 	}
-	prober := probe.New(probe.Config{Exec: a.runtime, Tell: a.state.events.Add})
+	prober := a.prober
 	r := reconciler.New(reconciler.Config{
 		Act:    a.act(),
 		Prober: prober, Events: a.state.events, Sources: a.sources, Site: a.site, Log: a.log,
@@ -271,6 +277,10 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 		return nil
 	})
 	group.Go(func() error { return a.rotateLogs(ctx) })
+	group.Go(func() error {
+		a.counts.Watch(ctx, a.state.events, a.state.store.View)
+		return nil
+	})
 	group.Go(func() error {
 		a.collector.Run(ctx)
 		return nil

@@ -105,6 +105,7 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 		Store: a.state.store, Events: a.state.events, Sources: a.sources,
 		Intake: a.intake(node.SourceAPI), Site: a.site, Now: time.Now,
 		Runtime: a.runtime, Logs: podLogs{a.files.logs}, Images: a.images(), Stats: a.stats(),
+		Probes: a.prober.Counts, Agent: a.counts,
 		RunningPods: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return a.runtime.List(ctx, nil) },
 		Auth:        door,
 		Facts: server.Facts{

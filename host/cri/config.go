@@ -34,6 +34,8 @@ type Config struct {
 	Mounts func(Run) ([]*runtimeapi.Mount, error)
 	// LastWords reads what a run that has ended left to be told; nil: nothing.
 	LastWords func(context.Context, Ending) (string, error)
+	// Called is told of each call that has ended, by its CRI method; nil: nobody.
+	Called func(method string, took time.Duration, err error)
 	// Event tells what a pod's owner should know; nil: nobody.
 	Event func(node.Event)
 }

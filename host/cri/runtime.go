@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path"
 	"strings"
 	"time"
 
@@ -36,14 +37,14 @@ const maxMessage = 16 << 20
 // itself. A runtime that is down is no error here.
 func Dial(config Config, log *slog.Logger) (*Runtime, error) {
 	config = config.withDefaults()
-	conn, err := dial(config.Endpoint)
+	conn, err := dial(config.Endpoint, config.Called)
 	if err != nil {
 		return nil, err
 	}
 	images := conn
 	closers := []func() error{conn.Close}
 	if config.ImageEndpoint != config.Endpoint {
-		if images, err = dial(config.ImageEndpoint); err != nil {
+		if images, err = dial(config.ImageEndpoint, config.Called); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
 		closers = append(closers, images.Close)
@@ -66,7 +67,7 @@ func New(conn, images grpc.ClientConnInterface, config Config, log *slog.Logger)
 
 // dial retries soon: gRPC's own first pause of a second would hide how fast a
 // restarted runtime is back.
-func dial(endpoint string) (*grpc.ClientConn, error) {
+func dial(endpoint string, called func(string, time.Duration, error)) (*grpc.ClientConn, error) {
 	target := endpoint
 	if strings.HasPrefix(endpoint, "/") {
 		target = "unix://" + endpoint
@@ -76,6 +77,7 @@ func dial(endpoint string) (*grpc.ClientConn, error) {
 	}
 	reconnect := backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}
 	conn, err := grpc.NewClient(target,
+		grpc.WithUnaryInterceptor(telling(called)),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 5 * time.Second}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
@@ -84,6 +86,18 @@ func dial(endpoint string) (*grpc.ClientConn, error) {
 		return nil, fmt.Errorf("set up connection to runtime %q: %w", endpoint, err)
 	}
 	return conn, nil
+}
+
+// telling has somebody know of each call that has ended.
+func telling(called func(method string, took time.Duration, err error)) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		begin := time.Now()
+		err := invoke(ctx, method, request, reply, conn, opts...)
+		if called != nil {
+			called(path.Base(method), time.Since(begin), err)
+		}
+		return err
+	}
 }
 
 // Close ends the connections that Dial made, and with them every call.

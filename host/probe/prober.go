@@ -61,6 +61,7 @@ type inquiry struct {
 	due    time.Time
 	cancel context.CancelFunc // of the question under way
 	gone   bool
+	count  node.ProbeCount
 }
 
 // New makes a prober that has nothing to ask yet.
@@ -117,6 +118,7 @@ func (p *Prober) Close() {
 func (p *Prober) begin(key node.Key, probe node.Probe) *inquiry {
 	now := time.Now()
 	q := &inquiry{Probe: probe, key: key, news: newNews(), due: p.first(probe, now)}
+	q.count = node.ProbeCount{Key: key, UID: probe.UID, Container: probe.Container, Kind: probe.Kind}
 	q.timer = time.AfterFunc(q.due.Sub(now), func() { p.ask(q) })
 	return q
 }
@@ -151,11 +153,13 @@ func (p *Prober) ask(q *inquiry) {
 	if !wanted {
 		return
 	}
+	begin := time.Now()
 	a := p.answer(ctx, q.Probe)
 	if ctx.Err() != nil {
 		return // nobody wants to know any more
 	}
 	now := time.Now()
+	p.tally(q, a, now.Sub(begin))
 	if e, ok := q.news.of(q, a, now); ok {
 		p.Tell(e)
 	}
@@ -171,6 +175,34 @@ func (p *Prober) ask(q *inquiry) {
 		}
 	}
 	p.again(q)
+}
+
+func (p *Prober) tally(q *inquiry, a answer, took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch a.verdict {
+	case passing:
+		q.count.Successes++
+		q.count.Took.Add(took)
+	case failing:
+		q.count.Failures++
+	default:
+		q.count.Unknown++
+	}
+}
+
+// Counts is how often the probes that have to run were asked, in no order. With a run,
+// and with a startup probe that has passed, its count goes.
+func (p *Prober) Counts() []node.ProbeCount {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var counts []node.ProbeCount
+	for _, inquiries := range p.pods {
+		for _, q := range inquiries {
+			counts = append(counts, q.count)
+		}
+	}
+	return counts
 }
 
 func (p *Prober) enter(q *inquiry) (ctx context.Context, wanted bool) {

@@ -15,6 +15,8 @@ type kind string
 const (
 	counter kind = "counter"
 	gauge   kind = "gauge"
+
+	histogram kind = "histogram"
 )
 
 // family is a metric with all its samples.

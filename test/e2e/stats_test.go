@@ -67,6 +67,7 @@ func TestStatsAreWhatTheKernelCounts(t *testing.T) {
 		"/stats/summary says within 5 % what the kernel counts of the processor time and the working set of a container and its pod",
 		"/metrics/resource and /metrics/cadvisor say the same to Prometheus' own parser, with limits, processes and interfaces in cAdvisor's words",
 		"StatsService sends figures at an interval, with the processors in use, and remembers those that somebody asked for",
+		"/metrics and /metrics/probes count pods and containers, what was asked of the runtime and of the node, how quickly pods started, and what probes answered",
 		"the node's processor time, memory, network, disk, images and processes are there",
 		"only_cpu_and_memory leaves out the rest",
 		"whoever may read may read stats, on the read-only port anybody, and nobody else")
@@ -76,7 +77,9 @@ func TestStatsAreWhatTheKernelCounts(t *testing.T) {
 	n.apply(adding(shell("busy", "dd if=/dev/zero of=/dev/shm/taken bs=1M count=32; i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; touch /done; exec sleep 1000"),
 		"startupProbe: {exec: {command: [test, -f, /done]}, periodSeconds: 1, failureThreshold: 100}",
 		"resources: {limits: {cpu: 2, memory: 128Mi}}"))
+	n.apply(adding(web("asked"), "readinessProbe: {httpGet: {path: /, port: 8080}, periodSeconds: 1}"))
 	n.waitRunning("busy")
+	n.waitRunning("asked")
 	pid := n.pidOf("busy", "main")
 
 	var summary, few statsapi.Summary
@@ -107,7 +110,8 @@ func TestStatsAreWhatTheKernelCounts(t *testing.T) {
 	n.wantResourceMetrics(pid)
 	n.wantCadvisorMetrics(pid)
 	n.wantStatsOfTheAPI(pid)
-	for _, path := range []string{"/stats/summary", "/metrics/cadvisor", "/metrics/resource", "/v1/stats"} {
+	n.wantAgentMetrics()
+	for _, path := range []string{"/stats/summary", "/metrics", "/metrics/probes", "/metrics/cadvisor", "/metrics/resource", "/v1/stats"} {
 		if got := n.curlTLS("", path); got.code != 401 {
 			t.Errorf("%s as nobody: got %s, want 401", path, got)
 		}
@@ -140,7 +144,7 @@ func (n *node) sample(of map[string]*dto.MetricFamily, name string, labels ...st
 			fits = fits && has[labels[i]] == labels[i+1]
 		}
 		if fits {
-			found = append(found, m.GetCounter().GetValue()+m.GetGauge().GetValue())
+			found = append(found, m.GetCounter().GetValue()+m.GetGauge().GetValue()+float64(m.GetHistogram().GetSampleCount()))
 		}
 	}
 	if len(found) != 1 {
@@ -153,13 +157,16 @@ func (n *node) wantResourceMetrics(pid int) {
 	n.t.Helper()
 	found := n.metrics("/metrics/resource")
 	for above, who := range []string{"container", "pod"} {
-		wantNear(n.t, who+"_cpu_usage_seconds_total", n.sample(found, who+"_cpu_usage_seconds_total"), n.spent(pid, above))
-		wantNear(n.t, who+"_memory_working_set_bytes", n.sample(found, who+"_memory_working_set_bytes"), n.workingSet(pid, above))
+		wantNear(n.t, who+"_cpu_usage_seconds_total", n.sample(found, who+"_cpu_usage_seconds_total", "pod", "busy"), n.spent(pid, above))
+		wantNear(n.t, who+"_memory_working_set_bytes", n.sample(found, who+"_memory_working_set_bytes", "pod", "busy"), n.workingSet(pid, above))
 	}
-	for _, name := range []string{"node_cpu_usage_seconds_total", "node_memory_working_set_bytes", "container_start_time_seconds"} {
+	for _, name := range []string{"node_cpu_usage_seconds_total", "node_memory_working_set_bytes"} {
 		if value := n.sample(found, name); value <= 0 {
 			n.t.Errorf("%s is %v", name, value)
 		}
+	}
+	if value := n.sample(found, "container_start_time_seconds", "pod", "busy"); value <= 0 {
+		n.t.Errorf("container_start_time_seconds is %v", value)
 	}
 	if got := n.sample(found, "resource_scrape_error"); got != 0 {
 		n.t.Errorf("resource_scrape_error is %v, want 0", got)
@@ -191,6 +198,39 @@ func (n *node) wantCadvisorMetrics(pid int) {
 	}
 	if got := n.sample(found, "container_scrape_error"); got != 0 {
 		n.t.Errorf("container_scrape_error is %v, want 0", got)
+	}
+}
+
+func (n *node) wantAgentMetrics() {
+	n.t.Helper()
+	n.metrics("/metrics") // so that it was asked once
+	found, probes := n.metrics("/metrics"), n.metrics("/metrics/probes")
+	for _, c := range []struct {
+		name        string
+		labels      []string
+		least, most float64
+	}{
+		{"kubelet_node_name", []string{"node", "node-a"}, 1, 1},
+		{"kubelet_running_pods", nil, 2, 2},
+		{"kubelet_running_containers", []string{"container_state", "running"}, 2, 2},
+		{"kubelet_started_containers_total", []string{"container_type", "container"}, 2, 2},
+		{"kubelet_pod_start_duration_seconds", nil, 2, 2},
+		{"kubelet_runtime_operations_total", []string{"operation_type", "run_podsandbox"}, 2, 2},
+		{"kubelet_runtime_operations_duration_seconds", []string{"operation_type", "start_container"}, 2, 2},
+		{"kubelet_http_requests_total", []string{"path", "metrics", "server_type", "readwrite"}, 1, 2},
+		{"kubelet_http_requests_total", []string{"path", "stats/summary", "server_type", "readonly"}, 1, 1},
+		{"process_resident_memory_bytes", nil, 1 << 20, 1 << 30},
+	} {
+		if got := n.sample(found, c.name, c.labels...); got < c.least || got > c.most {
+			n.t.Errorf("%s%q is %v, want %v to %v", c.name, c.labels, got, c.least, c.most)
+		}
+	}
+	asked := []string{"pod", "asked", "container", "main", "probe_type", "Readiness"}
+	if got := n.sample(probes, "prober_probe_total", append(asked, "result", "successful")...); got < 1 {
+		n.t.Errorf("the probe has succeeded %v times", got)
+	}
+	if got := n.sample(probes, "prober_probe_duration_seconds", asked...); got < 1 {
+		n.t.Errorf("the probe was timed %v times", got)
 	}
 }
 

@@ -1,0 +1,174 @@
+package metrics
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"nodal/node"
+)
+
+// Agent counts what the agent itself does. Its methods may be called from any
+// goroutine.
+type Agent struct {
+	registry *prometheus.Registry
+	calls    callCounts
+	requests requestCounts
+	pods     podCounts
+}
+
+// NewAgent makes counts for a node with the views of its pods.
+func NewAgent(nodeName string, cgroups int, views func() ([]node.View, int64)) *Agent {
+	a := &Agent{registry: prometheus.NewRegistry(), calls: newCallCounts(), requests: newRequestCounts(), pods: newPodCounts()}
+	name := gaugeVec("node_name", "The node's name. The count is always 1.", "node")
+	name.WithLabelValues(nodeName).Set(1)
+	version := gaugeVec("cgroup_version", "cgroup version on the hosts.")
+	version.WithLabelValues().Set(float64(cgroups))
+	a.registry.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), name, version, newPresent(views),
+		a.calls.total, a.calls.failed, a.calls.took, a.calls.sandboxTook, a.calls.sandboxFailed,
+		a.requests.total, a.requests.took, a.requests.inFlight,
+		a.pods.started, a.pods.startFailed, a.pods.containers, a.pods.took,
+	)
+	return a
+}
+
+// ServeHTTP is /metrics.
+func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+}
+
+func counterVec(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "kubelet_" + name, Help: alpha + help}, labels)
+}
+
+func gaugeVec(name, help string, labels ...string) *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubelet_" + name, Help: alpha + help}, labels)
+}
+
+func histogramVec(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "kubelet_" + name, Help: alpha + help, Buckets: buckets}, labels)
+}
+
+const alpha = "[ALPHA] " // how firmly Kubernetes stands by a metric
+
+// callCounts are of the calls to the container runtime.
+type callCounts struct {
+	total, failed *prometheus.CounterVec
+	took          *prometheus.HistogramVec
+	sandboxTook   *prometheus.HistogramVec
+	sandboxFailed *prometheus.CounterVec
+}
+
+func newCallCounts() callCounts {
+	return callCounts{
+		total:         counterVec("runtime_operations_total", "Cumulative number of runtime operations by operation type.", "operation_type"),
+		failed:        counterVec("runtime_operations_errors_total", "Cumulative number of runtime operation errors by operation type.", "operation_type"),
+		took:          histogramVec("runtime_operations_duration_seconds", "Duration in seconds of runtime operations. Broken down by operation type.", prometheus.ExponentialBuckets(.005, 2.5, 14), "operation_type"),
+		sandboxTook:   histogramVec("run_podsandbox_duration_seconds", "Duration in seconds of the run_podsandbox operations. Broken down by RuntimeClass.Handler.", prometheus.DefBuckets, "runtime_handler"),
+		sandboxFailed: counterVec("run_podsandbox_errors_total", "Cumulative number of the run_podsandbox operation errors by RuntimeClass.Handler.", "runtime_handler"),
+	}
+}
+
+// Called counts a call to the container runtime, by the name of its CRI method.
+func (a *Agent) Called(method string, took time.Duration, err error) {
+	operation := operationOf(method)
+	a.calls.total.WithLabelValues(operation).Inc()
+	a.calls.took.WithLabelValues(operation).Observe(took.Seconds())
+	if err != nil {
+		a.calls.failed.WithLabelValues(operation).Inc()
+	}
+	if method == "RunPodSandbox" {
+		a.calls.sandboxTook.WithLabelValues("").Observe(took.Seconds())
+		if err != nil {
+			a.calls.sandboxFailed.WithLabelValues("").Inc()
+			a.pods.startFailed.Inc()
+		} else {
+			a.pods.started.Inc()
+		}
+	}
+}
+
+// operationOf is what Kubernetes calls a CRI method: run_podsandbox for RunPodSandbox.
+func operationOf(method string) string {
+	method = strings.ReplaceAll(strings.TrimSuffix(method, "Resources"), "PodSandbox", "Podsandbox")
+	var b strings.Builder
+	for i, r := range method {
+		if r >= 'A' && r <= 'Z' {
+			if i > 0 {
+				b.WriteByte('_')
+			}
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// requestCounts are of the requests over HTTP.
+type requestCounts struct {
+	total    *prometheus.CounterVec
+	took     *prometheus.HistogramVec
+	inFlight *prometheus.GaugeVec
+}
+
+func newRequestCounts() requestCounts {
+	labels := []string{"method", "path", "server_type", "long_running"}
+	return requestCounts{
+		total:    counterVec("http_requests_total", "Number of the http requests received since the server started", labels...),
+		took:     histogramVec("http_requests_duration_seconds", "Duration in seconds to serve http requests", prometheus.DefBuckets, labels...),
+		inFlight: gaugeVec("http_inflight_requests", "Number of the inflight http requests", labels...),
+	}
+}
+
+// Count counts the requests that a handler serves. Server is readwrite or readonly;
+// routed finds the pattern that a request will be served by, empty for none.
+func (a *Agent) Count(server string, routed func(*http.Request) string) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			pattern := routed(r)
+			labels := []string{r.Method, pathOf(pattern), server, longRunning(pattern)}
+			a.requests.total.WithLabelValues(labels...).Inc()
+			inFlight := a.requests.inFlight.WithLabelValues(labels...)
+			inFlight.Inc()
+			begin := time.Now()
+			defer func() {
+				inFlight.Dec()
+				a.requests.took.WithLabelValues(labels...).Observe(time.Since(begin).Seconds())
+			}()
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// Routed finds patterns in a router.
+func Routed(mux *chi.Mux) func(*http.Request) string {
+	return func(r *http.Request) string { return mux.Find(chi.NewRouteContext(), r.Method, r.URL.Path) }
+}
+
+// pathOf is the first word of a pattern, with the second where the first says little.
+func pathOf(pattern string) string {
+	if pattern == "" {
+		return "other"
+	}
+	words := strings.SplitN(strings.TrimPrefix(pattern, "/"), "/", 3)
+	if len(words) > 1 && (words[0] == "metrics" || words[0] == "v1" || words[0] == "stats") {
+		return words[0] + "/" + words[1]
+	}
+	return words[0]
+}
+
+// longRunning are streams, which last as long as their client likes.
+func longRunning(pattern string) string {
+	word := pathOf(pattern)
+	switch {
+	case word == "exec", word == "attach", word == "portForward", word == "debug", strings.HasSuffix(pattern, ":watch"):
+		return "true"
+	}
+	return "false"
+}

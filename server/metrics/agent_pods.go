@@ -1,0 +1,170 @@
+package metrics
+
+import (
+	"context"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+)
+
+// podCounts are of how pods came to run.
+type podCounts struct {
+	started, startFailed prometheus.Counter
+	containers           *prometheus.CounterVec
+	took                 prometheus.Histogram
+}
+
+func newPodCounts() podCounts {
+	plain := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: "kubelet_" + name, Help: alpha + help})
+	}
+	return podCounts{
+		started:     plain("started_pods_total", "Cumulative number of pods started"),
+		startFailed: plain("started_pods_errors_total", "Cumulative number of errors when starting pods"),
+		containers:  counterVec("started_containers_total", "Cumulative number of containers started", "container_type"),
+		took: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "kubelet_pod_start_duration_seconds", Help: alpha + "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run",
+			Buckets: []float64{0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600},
+		}),
+	}
+}
+
+// Events are what happened on the node.
+type Events interface {
+	Changed() <-chan struct{}
+	Since(revision int64, match func(*node.Event) bool) ([]node.Event, int64, error)
+}
+
+// Watch counts the containers that events tell of, until the context ends.
+func (a *Agent) Watch(ctx context.Context, events Events, view func(node.Key) (node.View, bool)) {
+	wanted := func(e *node.Event) bool { return e.Reason == "Started" || e.Reason == "Removed" }
+	starting := map[types.UID]map[string]bool{} // containers that have started at least once, while others have not
+	at := int64(0)
+	for {
+		changed := events.Changed()
+		found, now, err := events.Since(at, wanted)
+		if err != nil { // too many at once: what was between is not counted
+			if _, now, err = events.Since(0, wanted); err != nil {
+				return
+			}
+		}
+		at = now
+		for i := range found {
+			a.happened(&found[i], view, starting)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (a *Agent) happened(e *node.Event, view func(node.Key) (node.View, bool), starting map[types.UID]map[string]bool) {
+	if e.Reason == "Removed" {
+		delete(starting, e.UID)
+		return
+	}
+	v, ok := view(e.Key)
+	if !ok || v.Slot == nil || v.Slot.Pod.UID() != e.UID {
+		return
+	}
+	pod := v.Slot.Pod.Object
+	a.pods.containers.WithLabelValues(containerType(pod, e.Container)).Inc()
+	if starting[e.UID] == nil {
+		starting[e.UID] = map[string]bool{}
+	}
+	before := running(pod, starting[e.UID])
+	starting[e.UID][e.Container] = true
+	if !before && running(pod, starting[e.UID]) {
+		a.pods.took.Observe(max(0, e.Time.Sub(v.Slot.Pod.Accepted)).Seconds())
+	}
+}
+
+// running says whether all containers of a pod have started.
+func running(pod *corev1.Pod, started map[string]bool) bool {
+	return !slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return !started[c.Name] })
+}
+
+func containerType(pod *corev1.Pod, name string) string {
+	switch {
+	case slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == name }):
+		return "init_container"
+	case slices.ContainsFunc(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) bool { return c.Name == name }):
+		return "ephemeral_container"
+	}
+	return "container"
+}
+
+// present is what there is of pods now.
+type present struct {
+	views                                                   func() ([]node.View, int64)
+	runningPods, runningContainers, desiredPods, activePods *prometheus.Desc
+}
+
+var _ prometheus.Collector = present{}
+
+func newPresent(views func() ([]node.View, int64)) present {
+	return present{
+		views:             views,
+		runningPods:       describe("running_pods", "Number of pods that have a running pod sandbox"),
+		runningContainers: describe("running_containers", "Number of containers currently running", "container_state"),
+		desiredPods:       describe("desired_pods", "The number of pods the kubelet is being instructed to run. static is true if the pod is not from the apiserver.", "static"),
+		activePods:        describe("active_pods", "The number of pods the kubelet considers active and which are being considered when admitting new pods. static is true if the pod is not from the apiserver.", "static"),
+	}
+}
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("kubelet_"+name, alpha+help, labels, nil)
+}
+
+// Describe says which families there are.
+func (p present) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{p.runningPods, p.runningContainers, p.desiredPods, p.activePods} {
+		to <- d
+	}
+}
+
+// Collect counts pods and containers by their states.
+func (p present) Collect(to chan<- prometheus.Metric) {
+	views, _ := p.views()
+	pods := 0
+	containers := map[string]int{"created": 0, "running": 0, "exited": 0, "unknown": 0}
+	desired, active := map[string]int{"": 0, "true": 0}, map[string]int{"": 0, "true": 0}
+	for _, v := range views {
+		if v.Slot != nil && !v.Gone {
+			static := ""
+			if v.Slot.Pod.Source != node.SourceAPI {
+				static = "true"
+			}
+			desired[static]++
+			if v.Slot.Result == nil {
+				active[static]++
+			}
+		}
+		if v.Got == nil {
+			continue
+		}
+		if slices.ContainsFunc(v.Got.Sandboxes, func(s node.Sandbox) bool { return s.State == node.SandboxReady }) {
+			pods++
+		}
+		for i := range v.Got.Containers {
+			containers[v.Got.Containers[i].State.String()]++
+		}
+	}
+	count := func(d *prometheus.Desc, value int, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), labels...)
+	}
+	count(p.runningPods, pods)
+	for state, n := range containers {
+		count(p.runningContainers, n, state)
+	}
+	for _, static := range []string{"", "true"} {
+		count(p.desiredPods, desired[static], static)
+		count(p.activePods, active[static], static)
+	}
+}

@@ -1,0 +1,168 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	dto "github.com/prometheus/client_model/go"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+)
+
+// told are events that a test adds to.
+type told struct {
+	events  []node.Event
+	changed chan struct{}
+}
+
+func (l *told) Changed() <-chan struct{} { return l.changed }
+
+func (l *told) Since(revision int64, match func(*node.Event) bool) ([]node.Event, int64, error) {
+	var found []node.Event
+	for i := range l.events {
+		if l.events[i].Revision > revision && match(&l.events[i]) {
+			found = append(found, l.events[i])
+		}
+	}
+	return found, int64(len(l.events)), nil
+}
+
+// pair is a pod of two containers and one before them, of which a run is there.
+func pair() node.View {
+	pod := &node.Pod{Source: node.SourceFile, Accepted: someTime, Object: &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "1"},
+		Spec:       corev1.PodSpec{InitContainers: []corev1.Container{{Name: "first"}}, Containers: []corev1.Container{{Name: "a"}, {Name: "b"}}},
+	}}
+	return node.View{Key: pod.Key(), Slot: &node.Slot{Pod: pod}, Got: &node.Observed{
+		Sandboxes:  []node.Sandbox{{State: node.SandboxReady}},
+		Containers: []node.Container{{State: node.ContainerRunning}, {State: node.ContainerExited}, {State: node.ContainerRunning}},
+	}}
+}
+
+// read is the agent's own metrics as Prometheus reads them.
+func read(t *testing.T, a *Agent) map[string]*dto.MetricFamily {
+	t.Helper()
+	w := httptest.NewRecorder()
+	a.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	return parse(t, w.Body.Bytes())
+}
+
+// value is the value of the sample with these label values, or how often a histogram
+// has counted.
+func value(f *dto.MetricFamily, labels ...string) float64 {
+	for _, m := range f.GetMetric() {
+		has := map[string]bool{}
+		for _, l := range m.GetLabel() {
+			has[l.GetValue()] = true
+		}
+		fits := true
+		for _, l := range labels {
+			fits = fits && has[l]
+		}
+		if fits {
+			return m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return -1
+}
+
+func testAgent() *Agent {
+	return NewAgent("node1", 2, func() ([]node.View, int64) { return []node.View{pair()}, 1 })
+}
+
+func TestTheAgentCountsWhatItDoes(t *testing.T) {
+	a := testAgent()
+	a.Called("RunPodSandbox", time.Second, nil)
+	a.Called("RunPodSandbox", time.Second, errors.New("no"))
+	a.Called("UpdateContainerResources", time.Millisecond, nil)
+	mux := chi.NewMux()
+	mux.Use(a.Count("readonly", Routed(mux)))
+	mux.Get("/containerLogs/{pod}", func(http.ResponseWriter, *http.Request) {})
+	mux.Get("/v1/pods:watch", func(http.ResponseWriter, *http.Request) {})
+	for _, path := range []string{"/containerLogs/web", "/containerLogs/db", "/v1/pods:watch", "/nothing/here"} {
+		mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
+	}
+	found := read(t, a)
+	for _, c := range []struct {
+		name   string
+		labels []string
+		want   float64
+	}{
+		{"kubelet_node_name", []string{"node1"}, 1}, {"kubelet_cgroup_version", nil, 2},
+		{"kubelet_runtime_operations_total", []string{"run_podsandbox"}, 2}, {"kubelet_runtime_operations_total", []string{"update_container"}, 1},
+		{"kubelet_runtime_operations_errors_total", []string{"run_podsandbox"}, 1}, {"kubelet_runtime_operations_duration_seconds", []string{"run_podsandbox"}, 2},
+		{"kubelet_run_podsandbox_duration_seconds", nil, 2}, {"kubelet_run_podsandbox_errors_total", nil, 1},
+		{"kubelet_started_pods_total", nil, 1}, {"kubelet_started_pods_errors_total", nil, 1},
+		{"kubelet_http_requests_total", []string{"GET", "containerLogs", "readonly", "false"}, 2},
+		{"kubelet_http_requests_total", []string{"v1/pods:watch", "true"}, 1}, {"kubelet_http_requests_total", []string{"other"}, 1},
+		{"kubelet_http_requests_duration_seconds", []string{"containerLogs"}, 2}, {"kubelet_http_inflight_requests", []string{"containerLogs"}, 0},
+		{"kubelet_running_pods", nil, 1}, {"kubelet_running_containers", []string{"running"}, 2}, {"kubelet_running_containers", []string{"exited"}, 1},
+		{"kubelet_desired_pods", []string{"true"}, 1}, {"kubelet_active_pods", []string{""}, 0},
+	} {
+		if got := value(found[c.name], c.labels...); got != c.want {
+			t.Errorf("%s%q is %v, want %v", c.name, c.labels, got, c.want)
+		}
+	}
+	for _, name := range []string{"go_goroutines", "process_open_fds"} {
+		if value(found[name]) <= 0 {
+			t.Errorf("%s is %v", name, value(found[name]))
+		}
+	}
+}
+
+func TestAPodHasStartedOnceAllItsContainersHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, l := testAgent(), &told{changed: make(chan struct{})}
+		ctx, cancel := context.WithCancel(t.Context())
+		go a.Watch(ctx, l, func(node.Key) (node.View, bool) { return pair(), true })
+		for i, e := range []struct {
+			container string
+			uid       types.UID
+			want      float64
+		}{{"first", "1", 0}, {"a", "1", 0}, {"b", "other", 0}, {"b", "1", 1}, {"b", "1", 1}} {
+			synctest.Wait()
+			l.events = append(l.events, node.Event{
+				Revision: int64(i + 1), Reason: "Started", Container: e.container, UID: e.uid, Time: someTime.Add(3 * time.Second),
+			})
+			l.changed <- struct{}{}
+			synctest.Wait()
+			if got := value(read(t, a)["kubelet_pod_start_duration_seconds"]); got != e.want {
+				t.Errorf("after %s of %s: %v pods have started, want %v", e.container, e.uid, got, e.want)
+			}
+		}
+		found := read(t, a)
+		if sum := found["kubelet_pod_start_duration_seconds"].GetMetric()[0].GetHistogram().GetSampleSum(); sum != 3 {
+			t.Errorf("it took %v seconds, want 3", sum)
+		}
+		if first, others := value(found["kubelet_started_containers_total"], "init_container"), value(found["kubelet_started_containers_total"], "container"); first != 1 || others != 3 {
+			t.Errorf("%v and %v containers have started, want 1 and 3", first, others)
+		}
+		cancel()
+	})
+}
+
+func TestProbesAreCounted(t *testing.T) {
+	c := node.ProbeCount{
+		Key: node.Key{Namespace: "default", Name: "web"}, UID: "1", Container: "main", Kind: node.LivenessProbe, Successes: 3, Failures: 2,
+	}
+	for _, took := range []time.Duration{time.Millisecond, 20 * time.Millisecond, time.Minute} {
+		c.Took.Add(took)
+	}
+	found := parse(t, Probes([]node.ProbeCount{c}))
+	if ok, failed := value(found["prober_probe_total"], "successful", "Liveness", "web", "1"), value(found["prober_probe_total"], "failed"); ok != 3 || failed != 2 {
+		t.Errorf("got %v successes and %v failures, want 3 and 2", ok, failed)
+	}
+	h := found["prober_probe_duration_seconds"].GetMetric()[0].GetHistogram()
+	if h.GetSampleCount() != 3 || h.GetSampleSum() != 60.021 || h.GetBucket()[0].GetCumulativeCount() != 1 || h.GetBucket()[2].GetCumulativeCount() != 2 {
+		t.Errorf("got %v", h)
+	}
+}
