@@ -214,11 +214,11 @@ func (a SetResult) String() string      { return "settle " + string(a.Status.Pha
 func (Release) String() string          { return "release" }
 
 // Waits says whether an action may take long by its nature: a pull, a stop within
-// a grace period, or a volume with a million files. What else the pod needs goes
-// on beside it.
+// a grace period, a hook, or a volume with a million files. What else the pod needs
+// goes on beside it.
 func Waits(a Action) bool {
 	switch a.(type) {
-	case EnsureImage, SetUpVolume, StopContainer:
+	case EnsureImage, SetUpVolume, StopContainer, RunHook:
 		return true
 	}
 	return false

@@ -94,6 +94,7 @@ type Container struct {
 	Limits     *limit.Limits              // that it was last given; nil: not by this agent
 	User       *corev1.LinuxContainerUser // whom it was started as; nil: the runtime does not say
 	StopSignal corev1.Signal              // what it is asked to stop with; empty: as User
+	Hooks      Hooks                      // what this agent has done about them
 	Inspected  bool                       // the fields that only a status call tells belong to State
 }
 

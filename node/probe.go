@@ -14,6 +14,9 @@ const (
 	StartupProbe   ProbeKind = "Startup"
 	ReadinessProbe ProbeKind = "Readiness"
 	LivenessProbe  ProbeKind = "Liveness"
+
+	// FailedHook is no probe: it condemns a run as one does, by its postStart hook.
+	FailedHook ProbeKind = "PostStartHook"
 )
 
 // Probe is a probe of one run of a container that has to be asked, again and
@@ -41,13 +44,14 @@ type Probed struct {
 	At        time.Time
 }
 
-// Health is what the probes have shown of one run of a container.
+// Health is what the probes and the postStart hook have shown of one run of a container.
 type Health struct {
 	ID      string    // of the run
+	Hooked  time.Time // when the postStart hook had ended; zero: not yet
 	Started time.Time // when the startup probe succeeded; zero: not yet
 	Ready   bool      // the readiness probe's last word
 	Since   time.Time // when that last changed; zero: never
-	Failed  ProbeKind // the probe that has condemned the run
+	Failed  ProbeKind // what has condemned the run
 }
 
 func (h Health) String() string {
@@ -57,6 +61,9 @@ func (h Health) String() string {
 	}
 	if !h.Started.IsZero() {
 		text = "started, " + text
+	}
+	if !h.Hooked.IsZero() {
+		text = "past its postStart hook, " + text
 	}
 	if h.Failed != "" {
 		text += ", failed " + string(h.Failed)
@@ -81,10 +88,13 @@ func (h Health) After(p Probed) Health {
 
 // Changed is when the health last became another.
 func (h Health) Changed() time.Time {
-	if h.Started.After(h.Since) {
-		return h.Started
+	last := h.Hooked
+	for _, at := range []time.Time{h.Started, h.Since} {
+		if at.After(last) {
+			last = at
+		}
 	}
-	return h.Since
+	return last
 }
 
 // HealthOf is what is known of a run's health. The zero value is that of a run
@@ -97,7 +107,7 @@ func (o *Observed) HealthOf(run *Container) Health {
 }
 
 // Started says whether a container runs and its startup probe, if it has one,
-// has succeeded.
+// has succeeded. Its hook is not asked about; package life does that.
 func (o *Observed) Started(run *Container, c *corev1.Container) bool {
 	return run.State == ContainerRunning && (c.StartupProbe == nil || !o.HealthOf(run).Started.IsZero())
 }

@@ -33,6 +33,12 @@ type Images interface {
 	Ensure(ctx context.Context, pod *node.Pod, a node.EnsureImage) (node.Result, error)
 }
 
+// Hooks runs containers' hooks.
+type Hooks interface {
+	// Run runs a hook to its end. Its errors mean what those of Runtime.Do mean.
+	Run(ctx context.Context, key node.Key, hook node.RunHook) error
+}
+
 // Logs is where containers' logs lie.
 type Logs interface {
 	RemovePod(key node.Key, uid types.UID) error
@@ -66,6 +72,7 @@ type Act struct {
 	Store   *node.Store
 	Runtime Runtime
 	Images  Images
+	Hooks   Hooks
 	Logs    Logs
 	Cgroups Cgroups // nil: pods have none
 	Volumes Volumes
@@ -97,6 +104,8 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 		return node.Result{}, a.Cgroups.TearDown(ctx, pod.UID())
 	case node.EnsureImage:
 		return a.Images.Ensure(ctx, pod, action)
+	case node.RunHook:
+		return node.Result{}, a.Hooks.Run(ctx, key, action)
 	case node.SetUpVolume:
 		return node.Result{}, a.Volumes.SetUp(ctx, pod, action.Name)
 	case node.TearDownVolumes:

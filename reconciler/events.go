@@ -24,6 +24,8 @@ func (r *Reconciler) tellRefused(v node.View, old *node.Pod) {
 // announce tells that an action begins, where that alone is news.
 func announce(a node.Action) (node.Event, bool) {
 	switch a := a.(type) {
+	case node.RunHook:
+		return node.Event{Reason: "Killing", Container: a.Container, Message: fmt.Sprintf("running the preStop hook of container %s: %s", a.Container, a.Reason)}, a.Kind == node.PreStop
 	case node.StopContainer:
 		return node.Event{Reason: "Killing", Container: a.Container, Message: fmt.Sprintf("stopping container %s within %s: %s", a.Container, a.Grace.Round(time.Second), a.Reason)}, true
 	}
@@ -87,10 +89,10 @@ func reportFailure(o Outcome) (node.Event, bool) {
 		return node.Event{}, false
 	}
 	e := node.Event{Reason: "Failed", Warning: true, Message: o.Err.Error(), Container: containerOf(o.Action)}
-	var failure *node.Failure
-	if errors.As(o.Err, &failure) {
+	if failure := failureOf(o.Err); failure != nil {
 		switch failure.Reason {
-		case "FailedCreatePodSandBox", node.FailedCreateCgroup, node.FailedKill, node.FailedMount, node.FailedUnmount: // Kubernetes' own events
+		case "FailedCreatePodSandBox", node.FailedCreateCgroup, node.FailedKill, node.FailedMount, node.FailedUnmount,
+			node.FailedPostStart, node.FailedPreStop: // Kubernetes' own events
 			e.Reason = failure.Reason
 		default:
 			e.Message = failure.Reason + ": " + e.Message
@@ -104,6 +106,8 @@ func containerOf(a node.Action) string {
 	case node.CreateContainer:
 		return a.Container
 	case node.StartContainer:
+		return a.Container
+	case node.RunHook:
 		return a.Container
 	case node.StopContainer:
 		return a.Container

@@ -43,6 +43,8 @@ func TestReport(t *testing.T) {
 			"warning Failed: CreateContainerError: it broke"},
 		{"a sandbox that fails has an event of its own", Outcome{Action: node.RunSandbox{}, Err: failed("FailedCreatePodSandBox")},
 			"warning FailedCreatePodSandBox: it broke"},
+		{"a hook that fails has an event of its own", Outcome{Action: node.RunHook{}, Err: failed("FailedPreStopHook")}, "warning FailedPreStopHook: it broke"},
+		{"one that succeeds is no news", Outcome{Action: node.RunHook{}}, ""},
 		{"what was given up is no failure", Outcome{Action: node.EnsureImage{}, Err: context.Canceled}, ""},
 		{"what is gone is no failure", Outcome{Action: inspect, Err: fmt.Errorf("inspect: %w", node.ErrNotFound)}, ""},
 	} {
@@ -62,6 +64,13 @@ func TestAnnounce(t *testing.T) {
 	e, ok := announce(node.StopContainer{Container: "app", Grace: 29800 * time.Millisecond, Reason: "deleted"})
 	if got, want := told(e), "Killing: stopping container app within 30s: deleted"; !ok || got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	e, ok = announce(node.RunHook{Kind: node.PreStop, Container: "app", Reason: "deleted"})
+	if got, want := told(e), "Killing: running the preStop hook of container app: deleted"; !ok || got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if e, ok := announce(node.RunHook{Kind: node.PostStart, Container: "app"}); ok {
+		t.Errorf("a postStart hook is no news, got %q", told(e))
 	}
 	if e, ok := announce(node.StartContainer{Container: "app"}); ok {
 		t.Errorf("a start is told when it is done, not %q before", told(e))

@@ -45,16 +45,19 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 	case node.StartContainer:
 		if c := containerByID(got, a.ID); c != nil {
 			c.State, c.StartedAt, c.Inspected = node.ContainerRunning, o.Result.At, false
+			c.Hooks.Fresh = true
 		}
+	case node.RunHook:
+		endHook(got, a, o)
 	case node.StopContainer:
 		if c := containerByID(got, a.ID); c != nil && c.State != node.ContainerExited {
 			c.State, c.FinishedAt, c.Inspected = node.ContainerExited, o.Result.At, false
 		}
 	case node.InspectContainer:
 		if c := containerByID(got, a.ID); c != nil && o.Result.Container != nil {
-			limits := c.Limits
+			limits, hooks := c.Limits, c.Hooks
 			*c = *o.Result.Container
-			c.Limits = limits
+			c.Limits, c.Hooks = limits, hooks
 		}
 	case node.ResizeContainer:
 		if c := containerByID(got, a.ID); c != nil {
@@ -71,6 +74,13 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 		got.LogsGone = true
 	}
 	return got
+}
+
+func setHealth(got *node.Observed, name string, health node.Health) {
+	if got.Health == nil {
+		got.Health = map[string]node.Health{}
+	}
+	got.Health[name] = health
 }
 
 func setImage(got *node.Observed, a node.EnsureImage, id string) {
@@ -132,14 +142,19 @@ func fail(old *node.Observed, o Outcome) *node.Observed {
 	if got.Faults == nil {
 		got.Faults = map[string]node.Fault{}
 	}
-	target := o.Action.Target()
+	target, failure := o.Action.Target(), failureOf(o.Err)
 	fault := node.Fault{Message: o.Err.Error(), Count: got.Faults[target].Count + 1, At: o.Now, Reason: "ActionFailed"}
-	var failure *node.Failure
-	if errors.As(o.Err, &failure) {
+	if failure != nil {
 		fault.Reason = failure.Reason
 	}
 	base, longest := callRetry, callRetryMax
 	switch a := o.Action.(type) {
+	case node.RunHook:
+		endHook(got, a, o)
+		if failure != nil { // there is nothing to retry
+			delete(got.Faults, target)
+			return got
+		}
 	case node.EnsureImage:
 		base, longest = imageRetry, imageRetryMax
 	case node.CreateContainer:
@@ -167,4 +182,13 @@ func fail(old *node.Observed, o Outcome) *node.Observed {
 	}
 	got.Faults[target] = fault
 	return got
+}
+
+// failureOf is the definite failure that an error is, or nil.
+func failureOf(err error) *node.Failure {
+	var failure *node.Failure
+	if errors.As(err, &failure) {
+		return failure
+	}
+	return nil
 }

@@ -268,6 +268,9 @@ func (r *Reconciler) step(ctx context.Context) {
 			t.observing = true
 			r.look(ctx, &t.key)
 		}
+		for _, target := range turn.Cancel {
+			t.cancels[target]()
+		}
 		for _, a := range turn.Actions {
 			r.start(ctx, t, a)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type Track struct {
 // Turn is what a track wants done now.
 type Turn struct {
 	Actions []node.Action
+	Cancel  []string  // targets in flight that nobody waits for any more
 	Observe bool      // look at the machine first
 	Wake    time.Time // look again by then; zero: when something changes
 	Why     string
@@ -47,7 +49,8 @@ func (t *Track) Slot() *node.Slot    { return t.slot }
 func (t *Track) Got() *node.Observed { return t.got }
 
 // Intend takes the durable side as it is now and tells which of the actions
-// in flight lost their purpose.
+// in flight lost their purpose. A hook does not lose it by what is wanted, but with
+// its run: half of one, and then the whole again, is worse than one too many.
 func (t *Track) Intend(slot *node.Slot) (obsolete func(node.Action) bool) {
 	old := t.slot
 	t.slot = slot
@@ -56,12 +59,12 @@ func (t *Track) Intend(slot *node.Slot) (obsolete func(node.Action) bool) {
 		return nil
 	case old.Pod.Deletion != slot.Pod.Deletion:
 		t.forget(old.Pod.UID() != slot.Pod.UID() || old.Pod.Deletion != nil && slot.Pod.Deletion == nil)
-		return func(node.Action) bool { return true }
+		return func(a node.Action) bool { return !isHook(a) }
 	case old.Pod.Object != slot.Pod.Object:
 		t.forget(false)
-		return node.Waits
+		return waits
 	case old.Termination != slot.Termination:
-		return node.Waits
+		return waits
 	}
 	return nil
 }
@@ -155,6 +158,11 @@ func (t *Track) Next(site node.Site, now time.Time) Turn {
 	got.Busy, got.Objects = t.busy, t.objects
 	plan := decide.Pod(site, t.slot, &got, now)
 	turn := Turn{Wake: plan.Wake, Why: plan.Why}
+	for _, target := range slices.Sorted(maps.Keys(t.busy)) {
+		if t.pointless(t.busy[target]) {
+			turn.Cancel = append(turn.Cancel, target)
+		}
+	}
 	for _, a := range plan.Actions {
 		if _, busy := t.busy[a.Target()]; !busy {
 			turn.Actions = append(turn.Actions, a)
@@ -223,7 +231,8 @@ func merge(old, seen *node.Observed, mark node.Mark) *node.Observed {
 			case known.State == c.State:
 				*c = known
 			default:
-				c.StartedAt, c.Limits = known.StartedAt, known.Limits
+				c.StartedAt, c.Limits, c.Hooks = known.StartedAt, known.Limits, known.Hooks
+				c.Hooks.Fresh = known.State == node.ContainerCreated
 			}
 		}
 	}
@@ -250,10 +259,7 @@ func (t *Track) Hear(word node.Probed) bool {
 		return false
 	}
 	got := t.got.Clone()
-	if got.Health == nil {
-		got.Health = map[string]node.Health{}
-	}
-	got.Health[word.Container] = after
+	setHealth(got, word.Container, after)
 	t.got = got
 	return true
 }

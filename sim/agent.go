@@ -185,6 +185,7 @@ func (a *agent) step() {
 			t.observing = true
 			a.look(&t.key)
 		}
+		t.cancel(a, func(action node.Action) bool { return slices.Contains(turn.Cancel, action.Target()) })
 		for _, action := range turn.Actions {
 			a.start(t, action)
 		}
@@ -234,6 +235,7 @@ func (a *agent) ring() {
 }
 
 func (a *agent) publish(t *tracked) {
+	a.world.witness.shows(a.world, t)
 	if t.published == t.Got() {
 		return
 	}
@@ -251,6 +253,9 @@ func (a *agent) start(t *tracked, action node.Action) {
 	a.begun++
 	a.world.trace.addf("agent: begins %s for %s (%s %s)", action, t.key, c.pod.UID(), c.fate.kind)
 	a.world.submit(c)
+	if _, hook := action.(node.RunHook); hook && a.bug == HastyHooks {
+		a.world.after(0, func() { a.world.reply(c, node.Result{}, nil) })
+	}
 }
 
 func (a *agent) finish(c *call, result node.Result, err error) {

@@ -39,6 +39,7 @@ func local(a node.Action) bool {
 // submit sends a call on its way.
 func (w *world) submit(c *call) {
 	c.verdict = w.witness.verdicts(w, c)
+	w.noteEnding(c)
 	w.pending = append(w.pending, c)
 	w.after(c.fate.travel, func() { w.arrive(c) })
 }
@@ -62,7 +63,11 @@ func (w *world) arrive(c *call) {
 		w.after(wait, func() { w.reply(c, node.Result{}, unknown(c.action)) })
 	case c.fate.kind == Refuse:
 		w.settle(c)
-		w.reply(c, node.Result{}, refused("Refused", "%s: injected", c.action))
+		err := refused("Refused", "%s: injected", c.action)
+		if hook, ok := c.action.(node.RunHook); ok {
+			w.hooked(hook, err)
+		}
+		w.reply(c, node.Result{}, err)
 	case !w.reserve(c):
 		w.settle(c)
 		w.reply(c, node.Result{}, fmt.Errorf("the name is reserved: %w", unknown(c.action)))
@@ -120,8 +125,12 @@ func (w *world) effect(c *call) {
 	}
 	w.trace.addf("effect: %s for %s", c.action, c.t.key)
 	w.witness.ends(w, c)
-	if stop, ok := c.action.(node.StopContainer); ok {
-		w.stop(c, stop)
+	switch a := c.action.(type) {
+	case node.StopContainer:
+		w.stop(c, a)
+		return
+	case node.RunHook:
+		w.hook(c, a)
 		return
 	}
 	made := w.made
@@ -194,7 +203,7 @@ func (w *world) reply(c *call, result node.Result, err error) {
 	c.agent.turn()
 }
 
-// stop is the one call that takes its time by its nature.
+// stop takes its time by its nature, as a hook does.
 func (w *world) stop(c *call, a node.StopContainer) {
 	target := w.container(a.ID)
 	ended := func() {
@@ -206,6 +215,7 @@ func (w *world) stop(c *call, a node.StopContainer) {
 		return
 	}
 	target.waiters = append(target.waiters, ended)
+	w.witness.signals(c, a, target)
 	w.signal(target)
 	w.after(stopTimeout(a.Grace), func() {
 		if !c.settled {

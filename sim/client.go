@@ -244,6 +244,13 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 		c.addProbes(&pod.Spec.Containers[0])
 	}
 	if c.pick(2) == 0 {
+		for container := range specs(pod) {
+			if node.IsSidecar(container) || node.InitContainer(&pod.Spec, container.Name) == nil {
+				c.addHooks(container)
+			}
+		}
+	}
+	if c.pick(2) == 0 {
 		c.mounting(pod)
 	}
 	if c.pick(2) == 0 {

@@ -20,7 +20,7 @@ const (
 	Stale  Kind = "stale"  // a look shows what was, and comes late
 	Blind  Kind = "blind"  // a look fails
 	Exit   Kind = "exit"   // a container ends by itself
-	Sick   Kind = "sick"   // a probe fails
+	Sick   Kind = "sick"   // a probe or a hook fails
 	Die    Kind = "die"    // a sandbox dies
 	Vanish Kind = "vanish" // a container, sandbox or image is gone without trace
 	Outage Kind = "outage" // the runtime restarts; what runs goes on

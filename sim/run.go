@@ -17,6 +17,7 @@ const (
 	SweepEarly        // remove what is unknown before every source has delivered
 	ForgetTally       // restart without counting
 	MissWakes         // take a look for news of what happened after it began
+	HastyHooks        // take a hook that has begun for one that has ended
 )
 
 // Options are what a run is made of.

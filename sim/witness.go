@@ -98,8 +98,8 @@ func (wi *witness) killed(w *world, c *container) {
 	switch {
 	case !c.termed:
 		wi.failf("%s was killed without being asked to end", c)
-	case w.now-c.term < grace:
-		wi.failf("%s was killed %s after TERM, its grace period is %s", c, w.now-c.term, grace)
+	case w.now-c.asked() < grace:
+		wi.failf("%s was killed %s after it was asked to end, its grace period is %s", c, w.now-c.asked(), grace)
 	}
 }
 
@@ -153,6 +153,10 @@ func (w *world) victims(action node.Action) []*container {
 		return w.inSandbox(a.ID)
 	case node.StopContainer:
 		id = a.ID
+	case node.RunHook:
+		if a.Kind == node.PreStop { // it may close the application's doors
+			id = a.ID
+		}
 	case node.RemoveContainer:
 		id = a.ID
 	}
@@ -179,6 +183,8 @@ func (wi *witness) mustRun(w *world, c *container) error {
 	case own != nil && (own.replaced || own.deadline != nil):
 		return nil
 	case !c.sandbox.ready || wanted.result != "" || c.sick || !wanted.expired.IsZero() || w.over(wanted):
+		return nil
+	case c.hooks.ending || c.hooks.failed && !c.hooks.well:
 		return nil
 	}
 	if asked, ok := wanted.restarts[c.name]; ok && c.attempt <= asked {

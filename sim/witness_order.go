@@ -10,7 +10,7 @@ import (
 )
 
 // passes notes that an init container has done what the next one waits for: a
-// sidecar once it runs, any other once it has succeeded.
+// sidecar once it runs and its postStart hook has ended, any other once it has succeeded.
 func (wi *witness) passes(c *container) {
 	l := wi.lives[c.life]
 	if l == nil {
@@ -22,7 +22,7 @@ func (wi *witness) passes(c *container) {
 		l.ended = c.finished
 	}
 	switch {
-	case spec == nil:
+	case spec == nil, c.running() && node.HookOf(spec, node.PostStart) != nil && !c.hooks.begun:
 	case node.IsSidecar(spec) && c.running(), !node.IsSidecar(spec) && c.state == node.ContainerExited && c.exit == 0:
 		at := within{c.sandbox.id, c.name}
 		wi.past[at] = max(wi.past[at], c.attempt+1)

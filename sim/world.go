@@ -67,7 +67,8 @@ type container struct {
 	over    time.Time     // since when its pod had nothing left to do then; zero: it had
 	sick    bool          // a probe that decides on its life has failed
 	late    bool          // started by a call that the agent had given up
-	waiters []func()      // called at its end
+	hooks   hooked
+	waiters []func() // called at its end
 }
 
 func (c *container) running() bool { return c.state == node.ContainerRunning }

@@ -264,7 +264,7 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 	}
 	prober := a.prober
 	r := reconciler.New(reconciler.Config{
-		Act:    a.act(),
+		Act:    a.act(prober),
 		Prober: prober, Events: a.state.events, Sources: a.sources, Site: a.site, Log: a.log,
 		Relist: relist, Starts: sideways(),
 	})
@@ -288,9 +288,9 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 	return r.Looked()
 }
 
-func (a *agent) act() reconciler.Act {
+func (a *agent) act(hooks reconciler.Hooks) reconciler.Act {
 	act := reconciler.Act{
-		Store: a.state.store, Runtime: a.runtime, Images: a.puller, Logs: a.files,
+		Store: a.state.store, Runtime: a.runtime, Images: a.puller, Hooks: hooks, Logs: a.files,
 		Volumes: a.volumes, Storage: a.keeper(), Clock: time.Now,
 		Freed: func(tx *node.Tx) { a.intake("").Readmit(tx, time.Now()) },
 	}

@@ -13,7 +13,7 @@ import (
 
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-var errForbidden = errors.New("probes may not go there")
+var errForbidden = errors.New("probes and hooks may not go there")
 
 func newReach(loopback bool) reach {
 	dial := newDial(loopback)

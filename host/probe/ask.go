@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"nodal/node"
@@ -40,13 +41,13 @@ func (p *Prober) answer(ctx context.Context, probe node.Probe) answer {
 }
 
 // place is where to ask: the pod, unless the manifest names a host.
-func place(probe node.Probe, host string, port intstr.IntOrString) (string, error) {
-	number, err := node.Port(port, probe.Ports)
+func place(pod string, ports []corev1.ContainerPort, host string, port intstr.IntOrString) (string, error) {
+	number, err := node.Port(port, ports)
 	if err != nil {
 		return "", err
 	}
 	if host == "" {
-		host = probe.Address
+		host = pod
 	}
 	return net.JoinHostPort(host, strconv.Itoa(int(number))), nil
 }

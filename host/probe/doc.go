@@ -1,5 +1,6 @@
 // Package probe asks containers how they are: it runs the startup, readiness
-// and liveness probes of all pods of the node.
+// and liveness probes of all pods of the node. It also runs their hooks, which
+// go the same ways.
 //
 //	decide.Probes ──Set──▶ inquiry ──timer──▶ ask: http.go tcp.go grpc.go exec.go
 //	                          ▲                 │ answer
@@ -34,6 +35,12 @@
 // machine's loopback unless the pod lives in the host's network. Redirects lead
 // to the same host only. No proxy is asked. Connections are not kept and end with a
 // reset: thousands of them in TIME_WAIT would exhaust ports and connection tracking.
+//
+// # Hooks
+//
+// Run in hook.go runs one to its end: the call lasts as long as the hook does. An
+// answer over HTTP is a success whatever it says, as in Kubernetes, and of what a hook
+// says nothing is told.
 //
 // Start reading at Prober.Set, then ask.
 package probe

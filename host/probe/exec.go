@@ -14,12 +14,17 @@ func (p *Prober) exec(ctx context.Context, probe node.Probe, timeout time.Durati
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fails("the command did not end within %s", timeout)
-	case errors.Is(err, node.ErrUnavailable), errors.Is(err, node.ErrUnknown), errors.Is(err, node.ErrNotFound):
-		return answer{} // the runtime is away, or the container is: others tell of that
+	case unheard(err):
+		return answer{}
 	case err != nil:
 		return unasked(err)
 	case code != 0:
 		return fails("the command ended with exit code %d: %s%s", code, out, failed)
 	}
 	return answer{verdict: passing}
+}
+
+// unheard says whether the runtime is away, or the container is: others tell of that.
+func unheard(err error) bool {
+	return errors.Is(err, node.ErrUnavailable) || errors.Is(err, node.ErrUnknown) || errors.Is(err, node.ErrNotFound)
 }

@@ -20,7 +20,7 @@ import (
 
 // check asks the gRPC health service of the pod.
 func (r reach) check(ctx context.Context, probe node.Probe, timeout time.Duration) answer {
-	at, err := place(probe, "", intstr.FromInt32(probe.Spec.GRPC.Port))
+	at, err := place(probe.Address, probe.Ports, "", intstr.FromInt32(probe.Spec.GRPC.Port))
 	if err != nil {
 		return unasked(err)
 	}

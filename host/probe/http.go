@@ -37,16 +37,16 @@ func newTransport(dial dialFunc) *http.Transport {
 
 // get asks over HTTP: any status from 200 up to 399 is a success.
 func (r reach) get(ctx context.Context, probe node.Probe, timeout time.Duration) answer {
-	request, err := newRequest(ctx, probe)
+	at, err := place(probe.Address, probe.Ports, probe.Spec.HTTPGet.Host, probe.Spec.HTTPGet.Port)
+	if err != nil {
+		return unasked(err)
+	}
+	request, err := newRequest(ctx, probe.Spec.HTTPGet, at, userAgent)
 	if err != nil {
 		return unasked(err)
 	}
 	what := "GET " + request.URL.String()
-	client := http.Client{Transport: r.http, CheckRedirect: sameHost}
-	if protocol := probe.Spec.HTTPGet.Protocol; protocol != nil && *protocol == corev1.HTTPProtocolHTTP2 {
-		client.Transport = r.http2
-	}
-	response, err := client.Do(request)
+	response, err := r.client(probe.Spec.HTTPGet).Do(request)
 	if err != nil {
 		return broken(what, err, timeout)
 	}
@@ -64,12 +64,15 @@ func (r reach) get(ctx context.Context, probe node.Probe, timeout time.Duration)
 	return answer{verdict: passing}
 }
 
-func newRequest(ctx context.Context, probe node.Probe) (*http.Request, error) {
-	get := probe.Spec.HTTPGet
-	at, err := place(probe, get.Host, get.Port)
-	if err != nil {
-		return nil, err
+func (r reach) client(get *corev1.HTTPGetAction) *http.Client {
+	client := &http.Client{Transport: r.http, CheckRedirect: sameHost}
+	if get.Protocol != nil && *get.Protocol == corev1.HTTPProtocolHTTP2 {
+		client.Transport = r.http2
 	}
+	return client
+}
+
+func newRequest(ctx context.Context, get *corev1.HTTPGetAction, at, agent string) (*http.Request, error) {
 	target, err := url.Parse(get.Path)
 	if err != nil {
 		target = &url.URL{Path: get.Path}
@@ -79,7 +82,7 @@ func newRequest(ctx context.Context, probe node.Probe) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("User-Agent", userAgent)
+	request.Header.Set("User-Agent", agent)
 	request.Header.Set("Accept", "*/*")
 	setHeaders(request, get.HTTPHeaders)
 	return request, nil

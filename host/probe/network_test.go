@@ -294,7 +294,7 @@ func TestAHostThatIsForbiddenIsNoFailureOfTheContainer(t *testing.T) {
 		probe := onLoopback(port, handler)
 		probe.HostNetwork = false
 		p := New(Config{})
-		if got := p.answer(t.Context(), probe); got.verdict != nothing || !strings.Contains(got.text, "probes may not go there") {
+		if got := p.answer(t.Context(), probe); got.verdict != nothing || !strings.Contains(got.text, "may not go there") {
 			t.Errorf("%s: got %d %q, want no answer", name, got.verdict, got.text)
 		}
 		p.Close()

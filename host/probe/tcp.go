@@ -9,7 +9,7 @@ import (
 
 // connect asks whether somebody listens.
 func (r reach) connect(ctx context.Context, probe node.Probe, timeout time.Duration) answer {
-	at, err := place(probe, probe.Spec.TCPSocket.Host, probe.Spec.TCPSocket.Port)
+	at, err := place(probe.Address, probe.Ports, probe.Spec.TCPSocket.Host, probe.Spec.TCPSocket.Port)
 	if err != nil {
 		return unasked(err)
 	}

@@ -84,6 +84,12 @@ func TestCheckReportsWhatIsNotHonoured(t *testing.T) {
 		{"probes are asked", func(p *corev1.Pod) {
 			p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{InitialDelaySeconds: 1}
 		}, nil, nil},
+		{"hooks are run, but for those that Kubernetes has given up", func(p *corev1.Pod) {
+			p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{
+				PostStart: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 1}},
+				PreStop:   &corev1.LifecycleHandler{TCPSocket: &corev1.TCPSocketAction{}},
+			}
+		}, nil, []string{"spec.containers[0].lifecycle.preStop.tcpSocket has no effect"}},
 		{"what an API server fills in is no reason to speak", func(p *corev1.Pod) {
 			p.Spec.HostUsers, p.Spec.SetHostnameAsFQDN = &yes, &no
 			p.Spec.Priority = &zero

@@ -52,8 +52,24 @@ func Known(run *node.Container) bool {
 
 // Started says whether a container runs so well that what waits for it may begin.
 func (l *Life) Started(c *corev1.Container) bool {
-	run := l.Run(c.Name)
-	return run != nil && l.got.Started(run, c)
+	return l.started(l.Run(c.Name), c)
+}
+
+func (l *Life) started(run *node.Container, c *corev1.Container) bool {
+	return run != nil && l.Hooked(run, c) && l.got.Started(run, c)
+}
+
+// Ready says whether a container has started and may be sent requests.
+func (l *Life) Ready(c *corev1.Container) bool {
+	return l.Started(c) && l.got.Ready(l.Run(c.Name), c)
+}
+
+// Hooked says whether a run is past its postStart hook, if it has one. Only what
+// the journal has of that counts: the next start of the agent would run the hook
+// again, and the container would not be ready any more meanwhile.
+func (l *Life) Hooked(run *node.Container, c *corev1.Container) bool {
+	noted := l.slot.Health[c.Name]
+	return node.HookOf(c, node.PostStart) == nil || noted.ID == run.ID && !noted.Hooked.IsZero()
 }
 
 // Succeeded says whether an init container has run to its success in the
@@ -68,8 +84,7 @@ func (l *Life) Succeeded(c *corev1.Container) bool {
 // sandbox: a sidecar that crashes later holds nothing up. What was only made may be
 // from a call that was given up long ago.
 func (l *Life) Past(c *corev1.Container) bool {
-	run := l.Current(c.Name)
-	if node.IsSidecar(c) && run != nil && l.got.Started(run, c) || !node.IsSidecar(c) && l.Succeeded(c) {
+	if node.IsSidecar(c) && l.started(l.Current(c.Name), c) || !node.IsSidecar(c) && l.Succeeded(c) {
 		return true
 	}
 	after := false

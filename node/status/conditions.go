@@ -133,7 +133,7 @@ func (d *deriver) lastWord(ready bool) time.Time {
 	var last time.Time
 	for c := range d.life.Containers() {
 		run := d.life.Run(c.Name)
-		if d.life.RunsOnce(c) || run == nil || run.State != node.ContainerRunning || d.got.Ready(run, c) != ready {
+		if d.life.RunsOnce(c) || run == nil || run.State != node.ContainerRunning || d.life.Ready(c) != ready {
 			continue
 		}
 		if health := d.got.HealthOf(run); ready {
@@ -153,7 +153,8 @@ func (d *deriver) initialisedSince() time.Time {
 		c := &d.spec.InitContainers[i]
 		if runs := d.runs(c.Name); node.IsSidecar(c) && len(runs) > 0 {
 			first := slices.MinFunc(runs, func(a, b *node.Container) int { return cmp.Compare(a.Attempt, b.Attempt) })
-			since = later(since, later(first.StartedAt, d.got.HealthOf(first).Started))
+			health := d.got.HealthOf(first)
+			since = later(since, later(first.StartedAt, later(health.Hooked, health.Started)))
 		}
 	}
 	return since

@@ -10,11 +10,12 @@ import (
 	"nodal/node/life"
 )
 
-// Waiting reasons that are no fault.
+// Reasons to wait besides the faults of actions.
 const (
 	reasonCreating     = "ContainerCreating"
 	reasonInitializing = "PodInitializing"
 	reasonCrashLoop    = "CrashLoopBackOff"
+	reasonHookFailed   = "PostStartHookError"
 )
 
 // container derives the status of one container from its newest two runs.
@@ -36,7 +37,7 @@ func (d *deriver) container(c *corev1.Container) corev1.ContainerStatus {
 	d.setState(&s, run, c)
 	started := d.life.Started(c)
 	s.Started = &started
-	s.Ready = d.got.Ready(run, c)
+	s.Ready = d.life.Ready(c)
 	if d.life.RunsOnce(c) {
 		s.Ready = s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
 	}
@@ -59,6 +60,8 @@ func (d *deriver) ephemeral(c *corev1.Container) corev1.ContainerStatus {
 
 func (d *deriver) setState(s *corev1.ContainerStatus, run *node.Container, c *corev1.Container) {
 	switch {
+	case run.State == node.ContainerRunning && !d.life.Hooked(run, c) && d.pod.Deletion == nil && d.slot.Termination == nil:
+		s.State.Waiting = d.hooking(run)
 	case run.State == node.ContainerRunning:
 		s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(run.StartedAt)}
 	case run.State == node.ContainerExited && !run.Inspected:
@@ -77,6 +80,15 @@ func (d *deriver) setState(s *corev1.ContainerStatus, run *node.Container, c *co
 	default:
 		s.State.Waiting = d.waiting(run.Name)
 	}
+}
+
+// hooking is what a run is shown as while its postStart hook is not over: to
+// Kubernetes it does not run yet.
+func (d *deriver) hooking(run *node.Container) *corev1.ContainerStateWaiting {
+	if d.got.HealthOf(run).Failed == node.FailedHook {
+		return &corev1.ContainerStateWaiting{Reason: reasonHookFailed}
+	}
+	return &corev1.ContainerStateWaiting{Reason: reasonCreating, Message: "its postStart hook has not ended"}
 }
 
 // setEnding shows a run of which it is not known yet how it ended. No exit code

@@ -146,3 +146,12 @@ func probed(h node.Health) option {
 		s.got.Health = map[string]node.Health{"app": h}
 	}
 }
+
+// hooked gives app a postStart hook, and what the journal has of its newest run.
+func hooked(h node.Health) option {
+	return func(s *scene) {
+		s.slot.Pod.Object.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{}}
+		h.ID = s.got.Newest("u1", "app").ID
+		s.slot.Health, s.got.Health = map[string]node.Health{"app": h}, map[string]node.Health{"app": h}
+	}
+}

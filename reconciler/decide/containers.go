@@ -2,6 +2,7 @@ package decide
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -31,13 +32,23 @@ func initContainers(p *Plan, v *View) bool {
 	return false
 }
 
-// containers brings up every application container, side by side.
+// containers brings up every application container, side by side, but for those
+// that wait for the postStart hook of one before them.
 func containers(p *Plan, v *View) bool {
 	if v.sandbox == nil || v.life.Over() {
 		return false
 	}
+	before := "" // whose hook is waited for
 	for i := range v.spec.Containers {
-		v.drive(p, &v.spec.Containers[i])
+		c := &v.spec.Containers[i]
+		if run := v.run(c.Name); before != "" && (run == nil || !run.Alive()) {
+			p.why("waiting for the postStart hook of container " + before)
+			continue
+		}
+		v.drive(p, c)
+		if before == "" && v.starting(c) {
+			before = c.Name
+		}
 	}
 	return false
 }
@@ -53,11 +64,11 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 	case run.State == node.ContainerCreated:
 		p.try(v, remove(run))
 	case run.State == node.ContainerUnknown:
-		p.try(v, v.stop(run, "its state is unknown"))
+		v.end(p, run, v.grace(), "its state is unknown")
 	case run.State == node.ContainerRunning && life.Outdated(run, c):
-		p.try(v, v.stop(run, "its spec changed"))
-	case run.State == node.ContainerRunning && v.life.Asked(run):
-		p.try(v, v.stop(run, "a restart was asked for"))
+		v.end(p, run, v.grace(), "its spec changed")
+	case run.State == node.ContainerRunning && v.toEnd(run, c):
+		v.end(p, run, v.grace(), "a restart was asked for")
 	case run.State == node.ContainerRunning && !run.Inspected:
 		p.try(v, node.InspectContainer{Container: c.Name, ID: run.ID})
 	case run.State == node.ContainerExited && run.Inspected:
@@ -73,9 +84,8 @@ func (v *View) hasRival(run *node.Container) bool {
 	})
 }
 
-func (v *View) stop(run *node.Container, reason string) node.Action {
-	return node.StopContainer{Container: run.Name, ID: run.ID, Grace: node.GracePeriod(v.pod.Object), Reason: reason}
-}
+// grace is how long the pod's containers may take to end.
+func (v *View) grace() time.Duration { return node.GracePeriod(v.pod.Object) }
 
 // restart follows up a run that ended, if the rules want that and the pause
 // after a crash is over. The restart is journalled before it happens, so that
@@ -89,23 +99,29 @@ func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
 		v.begin(p, c)
 		return
 	}
-	crashed := v.life.Crashed(run, c)
-	if crashed {
-		until := run.FinishedAt.Add(tally.Pause(run.Ran(), v.site.BackoffMax))
-		if v.now.Before(until) {
-			p.wait(until, "container "+c.Name+" crashed, its next restart is due at "+until.Format("15:04:05"))
-			return
-		}
+	if due := v.due(c, run); v.now.Before(due) {
+		p.wait(due, "container "+c.Name+" crashed, its next restart is due at "+due.Format("15:04:05"))
+		return
 	}
 	tally.Restarts = int32(run.Attempt)
 	next := tally.Restarted(run.Ran())
 	switch {
 	case life.Outdated(run, c):
 		next.Streak = 0 // another image has not crashed yet
-	case !crashed:
+	case !v.life.Crashed(run, c):
 		next.Streak = tally.Streak
 	}
 	p.try(v, node.SetTally{Container: c.Name, Tally: next})
+}
+
+// due is when a run that ended may be followed by the next: after a pause if it crashed
+// and the restart was not counted yet, and else at any time.
+func (v *View) due(c *corev1.Container, run *node.Container) time.Time {
+	tally := v.slot.Tallies[c.Name]
+	if tally.Restarts > int32(run.Attempt) || !v.life.Crashed(run, c) {
+		return time.Time{}
+	}
+	return run.FinishedAt.Add(tally.Pause(run.Ran(), v.site.BackoffMax))
 }
 
 func remove(run *node.Container) node.Action {

@@ -36,7 +36,7 @@ func (v *View) driveOnce(p *Plan, run *node.Container) {
 	case run.State == node.ContainerCreated:
 		p.try(v, node.StartContainer{Container: run.Name, ID: run.ID})
 	case run.State == node.ContainerUnknown:
-		p.try(v, v.stop(run, "its state is unknown"))
+		v.end(p, run, v.grace(), "its state is unknown")
 	case run.State == node.ContainerRunning && !run.Inspected:
 		p.try(v, node.InspectContainer{Container: run.Name, ID: run.ID})
 	}

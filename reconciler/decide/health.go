@@ -8,19 +8,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
-	"nodal/node/life"
 )
 
-// condemned ends the runs that have failed their startup or liveness probe, once that
-// is journalled: what follows depends on it, also when another agent sees the end.
+// condemned ends the runs that have failed their startup or liveness probe or their
+// postStart hook, once that is journalled: what follows depends on it, also when
+// another agent sees the end.
 func condemned(p *Plan, v *View) bool {
 	for c := range v.containers() {
 		run := v.current(c.Name)
-		if run == nil || run.State != node.ContainerRunning || life.Outdated(run, c) || v.life.Asked(run) {
+		if run == nil || run.State != node.ContainerRunning || v.toEnd(run, c) {
 			continue
 		}
 		if kind := v.got.HealthOf(run).Failed; kind != "" && v.noted(run).Failed == kind {
-			p.try(v, node.StopContainer{Container: c.Name, ID: run.ID, Grace: v.probeGrace(c, kind), Reason: v.sentence(c, kind)})
+			v.end(p, run, v.probeGrace(c, kind), v.sentence(c, kind))
 		}
 	}
 	return false
@@ -31,11 +31,14 @@ func (v *View) probeGrace(c *corev1.Container, kind node.ProbeKind) time.Duratio
 	if probe := node.ProbeOf(c, kind); probe != nil && probe.TerminationGracePeriodSeconds != nil {
 		return time.Duration(*probe.TerminationGracePeriodSeconds) * time.Second
 	}
-	return node.GracePeriod(v.pod.Object)
+	return v.grace()
 }
 
 func (v *View) sentence(c *corev1.Container, kind node.ProbeKind) string {
 	text := fmt.Sprintf("Container %s failed %s probe", c.Name, strings.ToLower(string(kind)))
+	if kind == node.FailedHook {
+		text = node.FailedPostStart
+	}
 	if v.life.After(v.run(c.Name), c) != node.NoRun {
 		text += ", will be restarted"
 	}

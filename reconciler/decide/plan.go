@@ -23,7 +23,7 @@ type Plan struct {
 type Step func(*Plan, *View) (done bool)
 
 var (
-	setup    = []Step{strays, settled, learn, deadline, terminated, startOver, retire, cgroup, sandbox, noteHealth, condemned, resize, volumes, images, prune, ephemeral, initContainers, containers, settle}
+	setup    = []Step{strays, settled, learn, deadline, terminated, startOver, retire, cgroup, sandbox, postStart, noteHealth, condemned, resize, volumes, images, prune, ephemeral, initContainers, containers, settle}
 	teardown = []Step{strays, stopContainers, stopSandboxes, removeSandboxes, tearDownCgroup, tearDownVolumes, forget}
 )
 

@@ -6,8 +6,9 @@ import (
 	"nodal/node"
 )
 
-// Probes are the probes of a pod that have to be asked now: of each container
-// that runs, the startup probe until it has succeeded, and from then on the other two.
+// Probes are the probes of a pod that have to be asked now: of each container that
+// runs and is past its postStart hook, the startup probe until it has succeeded, and
+// from then on the other two.
 // A run that a probe has condemned is asked no more whether it lives, and a pod
 // that is to end only whether it is still ready: it may serve until it has ended.
 func Probes(site node.Site, slot *node.Slot, got *node.Observed) []node.Probe {
@@ -37,9 +38,11 @@ func Probes(site node.Site, slot *node.Slot, got *node.Observed) []node.Probe {
 
 // asks says which kinds of probes are of interest for a run.
 func (v *View) asks(c *corev1.Container, run *node.Container) []node.ProbeKind {
-	started, failed := v.got.Started(run, c), v.got.HealthOf(run).Failed
+	started, failed := v.life.Started(c), v.got.HealthOf(run).Failed
 	ends := v.pod.Deletion != nil || v.slot.Termination != nil
 	switch {
+	case !v.life.Hooked(run, c):
+		return nil
 	case started && (failed != "" || ends):
 		return []node.ProbeKind{node.ReadinessProbe}
 	case started:
@@ -52,7 +55,10 @@ func (v *View) asks(c *corev1.Container, run *node.Container) []node.ProbeKind {
 
 // address is where the pod is asked; empty while that is not known.
 func (v *View) address() string {
-	ips := v.sandbox.IPs
+	var ips []string
+	if v.sandbox != nil {
+		ips = v.sandbox.IPs
+	}
 	if v.spec.HostNetwork {
 		ips = v.site.HostIPs
 	}

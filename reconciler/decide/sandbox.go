@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"slices"
+
 	"nodal/node"
 )
 
@@ -12,10 +14,7 @@ func sandbox(p *Plan, v *View) bool {
 		return true
 	}
 	if v.sandbox != nil {
-		a := node.InspectSandbox{ID: v.sandbox.ID}
-		if !v.sandbox.Inspected {
-			p.try(v, a)
-		}
+		v.inspectHome(p)
 		return false
 	}
 	if !v.needsSandbox() || !v.bounded() {
@@ -29,6 +28,15 @@ func sandbox(p *Plan, v *View) bool {
 	return false
 }
 
+// inspectHome learns the pod's addresses.
+func (v *View) inspectHome(p *Plan) {
+	a := node.InspectSandbox{ID: v.sandbox.ID}
+	planned := slices.ContainsFunc(p.Actions, func(other node.Action) bool { return other.Target() == a.Target() })
+	if !v.sandbox.Inspected && !planned {
+		p.try(v, a)
+	}
+}
+
 // stopOutside ends containers that outlived their sandbox.
 func (v *View) stopOutside(p *Plan) bool {
 	waiting := false
@@ -36,7 +44,7 @@ func (v *View) stopOutside(p *Plan) bool {
 		c := &v.got.Containers[i]
 		if c.Alive() && (v.sandbox == nil || c.SandboxID != v.sandbox.ID) {
 			waiting = true
-			p.try(v, node.StopContainer{Container: c.Name, ID: c.ID, Grace: node.GracePeriod(v.pod.Object), Reason: "its sandbox is gone"})
+			v.end(p, c, v.grace(), "its sandbox is gone")
 		}
 	}
 	return waiting

@@ -49,5 +49,10 @@ func (v *View) ended() bool {
 			return false
 		}
 	}
-	return !v.learning() && len(v.got.Busy) == 0
+	for _, a := range v.got.Busy {
+		if _, ok := a.(node.RunHook); !ok { // a hook of what has ended changes nothing
+			return false
+		}
+	}
+	return !v.learning()
 }

@@ -16,7 +16,7 @@ func retire(p *Plan, v *View) bool {
 	if !v.life.Over() {
 		return false
 	}
-	rest := &node.Deletion{Requested: v.lastEnd(), Grace: node.GracePeriod(v.pod.Object), Reason: "the pod has finished"}
+	rest := &node.Deletion{Requested: v.lastEnd(), Grace: v.grace(), Reason: "the pod has finished"}
 	return v.stopAll(p, v.own, rest)
 }
 

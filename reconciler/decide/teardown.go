@@ -48,20 +48,29 @@ func (v *View) stopAll(p *Plan, mine func(types.UID) bool, deletion *node.Deleti
 			v.inspect(p, c)
 		case deletion == nil:
 			waiting = true
-			p.try(v, node.StopContainer{Container: c.Name, ID: c.ID, Grace: c.Grace, Reason: "its pod is not wanted"})
-		case v.now.Before(deletion.Deadline()) && !v.inTurn(c):
-			waiting = true
-			p.wait(deletion.Deadline(), "sidecar "+c.Name+" ends after what it serves")
+			v.end(p, c, c.Grace, "its pod is not wanted")
 		default:
 			waiting = true
-			grace := max(0, deletion.Deadline().Sub(v.now))
-			p.try(v, node.StopContainer{Container: c.Name, ID: c.ID, Grace: grace, Reason: deletion.Reason})
+			v.stopInTurn(p, c, deletion)
 		}
 	}
 	if waiting {
 		p.why("waiting for containers to end")
 	}
 	return waiting
+}
+
+// stopInTurn ends a run of a pod that has to go. All preStop hooks are run at once,
+// also of sidecars that get their signal later.
+func (v *View) stopInTurn(p *Plan, run *node.Container, deletion *node.Deletion) {
+	deadline := deletion.Deadline()
+	switch {
+	case v.preStop(p, run, deadline, deletion.Reason):
+	case v.now.Before(deadline) && !v.inTurn(run):
+		p.wait(deadline, "sidecar "+run.Name+" ends after what it serves")
+	default:
+		v.stop(p, run, deadline, deletion.Reason)
+	}
 }
 
 func (v *View) stopSandboxesOf(p *Plan, mine func(types.UID) bool) bool {
@@ -104,7 +113,7 @@ func settled(p *Plan, v *View) bool {
 	if v.slot.Result == nil {
 		return false
 	}
-	rest := &node.Deletion{Requested: v.now, Grace: node.GracePeriod(v.pod.Object), Reason: "the pod has finished"}
+	rest := &node.Deletion{Requested: v.now, Grace: v.grace(), Reason: "the pod has finished"}
 	if !v.stopAll(p, v.own, rest) && !v.stopSandboxesOf(p, v.own) && !tearDownCgroup(p, v) {
 		tearDownVolumes(p, v)
 	}

@@ -21,7 +21,7 @@ import (
 // commands are what a script can say:
 //
 //	pod [restart=P] [init=A,B+] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I] [config=M] [claim=C] [label=L]
-//	    [probes=startup,liveness/5] [cpu=100m] [resize=RestartContainer] [deadline=60]
+//	    [probes=startup,liveness/5] [hooks=postStart,preStop@NAME] [cpu=100m] [resize=RestartContainer] [deadline=60]
 //	    [over=NAME:CODE]  all containers restart when this one ends so; it never does by itself
 //	                    apply the pod; what differs from before decides how; B+ is a sidecar
 //	image NAME IMAGE    apply it with another image of one container
@@ -115,6 +115,9 @@ func (s *stage) pod(words []string) error {
 		object.Labels = map[string]string{"label": value}
 	}
 	if err := addProbes(object.Spec.Containers, options["probes"]); err != nil {
+		return err
+	}
+	if err := addHooks(&object.Spec, options["hooks"]); err != nil {
 		return err
 	}
 	return s.apply(object)

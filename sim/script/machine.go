@@ -25,6 +25,7 @@ type machine struct {
 var (
 	_ reconciler.Runtime = (*machine)(nil)
 	_ reconciler.Images  = (*machine)(nil)
+	_ reconciler.Hooks   = (*machine)(nil)
 	_ reconciler.Logs    = (*machine)(nil)
 	_ reconciler.Volumes = (*machine)(nil)
 )
@@ -101,6 +102,9 @@ func (m *machine) List(context.Context, *node.Key) (map[node.Key]*node.Observed,
 
 // Watch is not used: the stage tells the track of what happens.
 func (m *machine) Watch(context.Context, func(node.Key), func()) error { return node.ErrUnsupported }
+
+// Run runs a hook, which succeeds.
+func (m *machine) Run(context.Context, node.Key, node.RunHook) error { return nil }
 
 // RemovePod and RemoveRun remove logs that nobody has written.
 func (m *machine) RemovePod(node.Key, types.UID) error                 { return nil }

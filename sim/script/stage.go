@@ -87,7 +87,7 @@ func (s *stage) newUID() types.UID { return types.UID(s.machine.id("u")) }
 
 func (s *stage) act() reconciler.Act {
 	return reconciler.Act{
-		Store: s.store, Runtime: s.machine, Images: s.machine, Logs: s.machine, Cgroups: cgroups{}, Volumes: s.machine,
+		Store: s.store, Runtime: s.machine, Images: s.machine, Hooks: s.machine, Logs: s.machine, Cgroups: cgroups{}, Volumes: s.machine,
 		Storage: s.keeper(), Clock: func() time.Time { return s.now },
 	}
 }
@@ -119,6 +119,10 @@ func (s *stage) settle() error {
 		for _, a := range turn.Actions {
 			s.begin(a)
 		}
+		if len(turn.Cancel) > 0 {
+			s.cancel(func(f flying) bool { return slices.Contains(turn.Cancel, f.Target()) })
+			continue
+		}
 		if s.auto && len(s.flight) > 0 {
 			if err := s.answer(s.flight[0], nil); err != nil {
 				return err
@@ -142,16 +146,22 @@ func (s *stage) intend() {
 	case s.track == nil:
 		s.track = reconciler.NewTrack(view.Slot, nil, true)
 	case s.track.Slot() != view.Slot:
-		obsolete := s.track.Intend(view.Slot)
-		for _, f := range slices.Clone(s.flight) {
-			if obsolete != nil && obsolete(f.Action) {
-				s.say("x %s", f)
-				s.finish(f, node.Result{}, context.Canceled)
-			}
+		if obsolete := s.track.Intend(view.Slot); obsolete != nil {
+			s.cancel(func(f flying) bool { return obsolete(f.Action) })
 		}
 	}
 	if s.track != nil {
 		s.track.Supply(s.store.Revisions(node.ObjectRefs(s.track.Slot().Pod.Object)))
+	}
+}
+
+// cancel gives up what is in flight and lost its purpose.
+func (s *stage) cancel(obsolete func(flying) bool) {
+	for _, f := range slices.Clone(s.flight) {
+		if obsolete(f) {
+			s.say("x %s", f)
+			s.finish(f, node.Result{}, context.Canceled)
+		}
 	}
 }
 

@@ -113,8 +113,8 @@ func TestProbesThatCannotBeAsked(t *testing.T) {
 	for _, c := range []struct{ name, probe, problem string }{
 		{"noport", "{httpGet: {port: gone}, periodSeconds: 1, failureThreshold: 1}", "errored: find port"},
 		{"nocommand", "{exec: {command: [/not/there]}, periodSeconds: 1, failureThreshold: 1}", "probe errored: "},
-		{"metadata", "{httpGet: {host: 169.254.169.254, port: 80}, periodSeconds: 1, failureThreshold: 1}", "probes may not go there"},
-		{"loopback", "{tcpSocket: {host: localhost, port: 80}, periodSeconds: 1, failureThreshold: 1}", "probes may not go there"},
+		{"metadata", "{httpGet: {host: 169.254.169.254, port: 80}, periodSeconds: 1, failureThreshold: 1}", "may not go there"},
+		{"loopback", "{tcpSocket: {host: localhost, port: 80}, periodSeconds: 1, failureThreshold: 1}", "may not go there"},
 	} {
 		n.apply(adding(web(c.name), "livenessProbe: "+c.probe, "readinessProbe: "+c.probe))
 		told := events.until(c.problem)

@@ -1,0 +1,86 @@
+package node
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// HookKind tells the hooks of a container apart.
+type HookKind string
+
+const (
+	PostStart HookKind = "postStart" // beside the first moments of a run
+	PreStop   HookKind = "preStop"   // before a run is asked to end
+)
+
+// Kubernetes' words for a hook that has failed.
+const (
+	FailedPostStart = "FailedPostStartHook"
+	FailedPreStop   = "FailedPreStopHook"
+)
+
+// RunHook runs a hook of one run of a container to its end. It has all that it
+// takes to do so.
+type RunHook struct {
+	Kind        HookKind
+	UID         types.UID // of the pod
+	Container   string
+	ID          string // of the run
+	Spec        *corev1.LifecycleHandler
+	Ports       []corev1.ContainerPort // that the hook may name
+	Address     string                 // of the pod
+	HostNetwork bool                   // the pod's loopback is the machine's
+	Until       time.Time              // a preStop hook that has not ended by then has failed
+	Reason      string                 // why the run is to end
+	Again       bool                   // a postStart hook that may have succeeded before
+}
+
+// Target is another for each hook, so that a postStart hook that hangs does not
+// keep the other from being run.
+func (a RunHook) Target() string { return HookTarget(a.Kind, a.ID) }
+
+// HookTarget is where a hook of a run is found that is in flight.
+func HookTarget(kind HookKind, id string) string { return string(kind) + "/" + id }
+
+func (a RunHook) String() string {
+	text := fmt.Sprintf("run %s hook of %s %s", a.Kind, a.Container, a.ID)
+	if a.Again {
+		text += " again"
+	}
+	if !a.Until.IsZero() {
+		text += " until " + a.Until.Format("15:04:05") + ": " + a.Reason
+	}
+	return text
+}
+
+// Failure is the definite failure of the hook.
+func (a RunHook) Failure(err error) *Failure {
+	reason := FailedPostStart
+	if a.Kind == PreStop {
+		reason = FailedPreStop
+	}
+	return &Failure{Reason: reason, Err: fmt.Errorf("run the %s hook of container %s: %w", a.Kind, a.Container, err)}
+}
+
+// Hooks is what an agent has done about the hooks of a run. Its successor knows
+// nothing of that.
+type Hooks struct {
+	Fresh  bool      // the run began here, and its postStart hook has not been tried
+	Until  time.Time // by when the run ends, once its preStop hook was begun
+	Reason string    // why it does
+	Ended  bool      // the preStop hook has ended, well or not
+}
+
+// HookOf returns a container's hook of a kind, or nil.
+func HookOf(c *corev1.Container, kind HookKind) *corev1.LifecycleHandler {
+	switch {
+	case c.Lifecycle == nil:
+		return nil
+	case kind == PostStart:
+		return c.Lifecycle.PostStart
+	}
+	return c.Lifecycle.PreStop
+}

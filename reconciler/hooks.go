@@ -1,0 +1,48 @@
+package reconciler
+
+import (
+	"nodal/node"
+)
+
+// endHook notes how a hook ended. One whose outcome is not known is tried again: a
+// hook is run at least once.
+func endHook(got *node.Observed, a node.RunHook, o Outcome) {
+	run := containerByID(got, a.ID)
+	if run == nil {
+		return
+	}
+	known := o.Err == nil || failureOf(o.Err) != nil
+	if a.Kind == node.PreStop {
+		run.Hooks.Until, run.Hooks.Reason, run.Hooks.Ended = a.Until, a.Reason, known
+		return
+	}
+	run.Hooks.Fresh = false
+	if known && got.Newest(run.UID, run.Name) == run {
+		health := got.HealthOf(run)
+		if o.Err == nil || a.Again {
+			health.Hooked = o.Now
+		} else {
+			health.Failed = node.FailedHook
+		}
+		setHealth(got, run.Name, health)
+	}
+}
+
+func isHook(a node.Action) bool {
+	_, ok := a.(node.RunHook)
+	return ok
+}
+
+// waits says whether an action may be given up and begun anew.
+func waits(a node.Action) bool { return node.Waits(a) && !isHook(a) }
+
+// pointless says whether an action is a hook of a run that is no more, or one for
+// the start of a pod that is to end.
+func (t *Track) pointless(a node.Action) bool {
+	hook, ok := a.(node.RunHook)
+	if !ok {
+		return false
+	}
+	run := containerByID(t.got, hook.ID)
+	return run == nil || !run.Alive() || hook.Kind == node.PostStart && (t.slot.Pod.Deletion != nil || t.slot.Termination != nil)
+}

@@ -1,0 +1,126 @@
+package sim
+
+import (
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+	podlife "nodal/node/life"
+)
+
+// hooked is what truly became of the hooks of a run.
+type hooked struct {
+	begun   bool          // a try of its postStart hook has ended
+	well    bool          // one has succeeded
+	failed  bool          // one has failed before that
+	ending  bool          // the agent had reason to run its preStop hook
+	asked   time.Duration // when it first did
+	stopped bool          // a try of that has ended
+}
+
+// addHooks gives a container hooks.
+func (c *clients) addHooks(spec *corev1.Container) {
+	hook := &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"do"}}}
+	spec.Lifecycle = &corev1.Lifecycle{}
+	if c.pick(2) == 0 {
+		spec.Lifecycle.PostStart = hook
+	}
+	if c.pick(2) == 0 {
+		spec.Lifecycle.PreStop = hook
+	}
+}
+
+var errHook = errors.New("injected")
+
+// hook is a call that lasts as long as what it runs: until that has ended, its time is
+// over, or its container has ended.
+func (w *world) hook(c *call, a node.RunHook) {
+	run, f := w.container(a.ID), c.agent.faults
+	over := func(err error) {
+		if !c.settled {
+			w.settle(c)
+			w.hooked(a, err)
+			w.after(c.fate.back, func() { w.answer(c, node.Result{At: w.clock()}, err) })
+		}
+	}
+	if run == nil || !run.running() {
+		over(a.Failure(errHook))
+		return
+	}
+	lasts, outcome := f.between(0, 300*time.Millisecond), error(nil)
+	if f.strike(Delay) {
+		lasts = f.between(0, 40*time.Second)
+	}
+	if c.fate.kind == Fail || f.strike(Sick) {
+		outcome = a.Failure(errHook)
+	}
+	run.waiters = append(run.waiters, func() { over(a.Failure(errHook)) })
+	w.after(lasts, func() { over(outcome) })
+	if !a.Until.IsZero() {
+		w.after(a.Until.Sub(w.clock()), func() { over(a.Failure(errHook)) })
+	}
+}
+
+// hooked notes how a try of a hook ended.
+func (w *world) hooked(a node.RunHook, err error) {
+	run := w.container(a.ID)
+	if run == nil {
+		return
+	}
+	w.trace.addf("world: the %s hook of %s ended: %v", a.Kind, run, err)
+	h := &run.hooks
+	if a.Kind == node.PreStop {
+		h.stopped = true
+		return
+	}
+	h.begun, h.well, h.failed = true, h.well || err == nil, h.failed || err != nil && !h.well
+	if err == nil || a.Again {
+		w.witness.passes(run)
+	}
+}
+
+// noteEnding notes that a run may be ended: what began with its preStop hook is
+// carried through.
+func (w *world) noteEnding(c *call) {
+	a, ok := c.action.(node.RunHook)
+	run := w.container(a.ID)
+	if !ok || a.Kind != node.PreStop || run == nil || run.hooks.ending || c.verdict[a.ID] != nil {
+		return
+	}
+	run.hooks.ending, run.hooks.asked = true, w.now
+}
+
+// asked is when a run was first asked to end, by its hook or by TERM.
+func (c *container) asked() time.Duration {
+	if c.hooks.ending {
+		return min(c.hooks.asked, c.term)
+	}
+	return c.term
+}
+
+// signals checks: no stop signal before the preStop hook has ended, unless the grace
+// period is over. Of pods that nobody wants the agent does not know the hooks.
+func (wi *witness) signals(c *call, a node.StopContainer, run *container) {
+	l := wi.lives[run.life]
+	if l == nil || wi.jumps || a.Grace == 0 || c.pod.Source == node.SourceRuntime || c.pod.UID() != run.uid {
+		return
+	}
+	if spec := specOf(l.object, run.name); spec != nil && node.HookOf(spec, node.PreStop) != nil && !run.hooks.stopped {
+		wi.failf("%s is asked to end by %q before its preStop hook has ended", run, a)
+	}
+}
+
+// shows checks: no container is shown as started before its postStart hook has ended.
+func (wi *witness) shows(w *world, t *tracked) {
+	life := podlife.Of(t.Slot(), t.Got())
+	for c := range life.Containers() {
+		if node.HookOf(c, node.PostStart) == nil || !life.Started(c) {
+			continue
+		}
+		if run := w.container(life.Run(c.Name).ID); run != nil && !run.hooks.begun {
+			wi.failf("%s is shown as started before its postStart hook has ended", run)
+		}
+	}
+}
