@@ -100,6 +100,7 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 		"a deleted pod ends within its grace period, and is dropped from the cluster when nothing of it is left",
 		"ConfigMaps and Secrets are on the node as long as a pod there uses them, and follow changes",
 		"a pod that ends by itself is reported so, and not run again",
+		"a pod has its service account's token, and the API server knows the pod by it",
 		"what happens to pods are events in the cluster, each once",
 	)
 	w := newWorld(t)
@@ -135,6 +136,12 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 	if got := w.inside("web", "cat /settings/mode /login/password"); got != "fasttr0ub4dor" {
 		t.Errorf("the volumes hold %q", got)
 	}
+	token := w.inside("web", "cat /var/run/secrets/kubernetes.io/serviceaccount/token")
+	if code, text := w.tryAs(token, "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "application/json",
+		[]byte(`{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}`)); code >= 300 ||
+		!strings.Contains(string(text), "system:serviceaccount:default:default") || !strings.Contains(string(text), string(web.UID)) {
+		t.Errorf("by the pod's token the API server answers %d %s", code, text)
+	}
 	w.ask("PATCH", "/api/v1/namespaces/default/configmaps/settings", "application/merge-patch+json", `{"data": {"mode": "slow"}}`)
 	w.eventually("the change in the volume", func() bool { return w.inside("web", "cat /settings/mode") == "slow" })
 
@@ -160,8 +167,10 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 	w.awaitGone("job")
 	objects, err := nodev1.NewConfigMapsServiceClient(w.node.Conn()).ListConfigMaps(t.Context(), &nodev1.ListConfigMapsRequest{})
 	must(t, err)
-	if len(objects.GetConfigMaps()) > 0 {
-		t.Errorf("without pods the node still has %v", objects.GetConfigMaps())
+	secrets, err := nodev1.NewSecretsServiceClient(w.node.Conn()).ListSecrets(t.Context(), &nodev1.ListSecretsRequest{})
+	must(t, err)
+	if len(objects.GetConfigMaps())+len(secrets.GetSecrets()) > 0 {
+		t.Errorf("without pods the node still has %v and %v", objects.GetConfigMaps(), secrets.GetSecrets())
 	}
 }
 

@@ -70,7 +70,7 @@ func startPlane(t *testing.T) *plane {
 	p.apiserver = start(t, "kube-apiserver", part(t, "kube-apiserver"), "--etcd-servers", etcd,
 		"--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(p.port), "--cert-dir", p.file("certs"),
 		"--token-auth-file", p.file("tokens.csv"), "--client-ca-file", p.file("clients.crt"), "--authorization-mode", "Node,RBAC", "--enable-admission-plugins", "NodeRestriction",
-		"--disable-admission-plugins", "ServiceAccount", "--service-account-issuer", "https://kubernetes.default.svc",
+		"--service-account-issuer", "https://kubernetes.default.svc",
 		"--service-account-key-file", p.file("sa.key"), "--service-account-signing-key-file", p.file("sa.key"),
 		"--service-cluster-ip-range", "10.96.0.0/16", "--allow-privileged", "--endpoint-reconciler-type", "none", "--v", "1")
 	var last []byte
@@ -92,6 +92,9 @@ func startPlane(t *testing.T) *plane {
 		return code == http.StatusOK
 	})
 	p.eventually("the default namespace", func() bool { code, _ := p.try("GET", "/api/v1/namespaces/default", "", nil); return code == 200 })
+	// What a cluster's controllers make in every namespace.
+	p.create("/api/v1/namespaces/default/serviceaccounts", "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: default}\n")
+	p.create("/api/v1/namespaces/default/configmaps", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kube-root-ca.crt}\ndata: {ca.crt: none}\n")
 	return p
 }
 
@@ -127,9 +130,13 @@ current-context: x
 
 // try asks the API server as admin.
 func (p *plane) try(method, path, contentType string, body []byte) (int, []byte) {
+	return p.tryAs(adminToken, method, path, contentType, body)
+}
+
+func (p *plane) tryAs(token, method, path, contentType string, body []byte) (int, []byte) {
 	r, err := http.NewRequestWithContext(p.t.Context(), method, fmt.Sprintf("https://127.0.0.1:%d%s", p.port, path), bytes.NewReader(body))
 	must(p.t, err)
-	r.Header.Set("Authorization", "Bearer "+adminToken)
+	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", contentType)
 	answer, err := p.client.Do(r)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
@@ -18,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	nodev1 "nodal/api/gen/node/v1"
-	"nodal/node"
 )
 
 // AnnotationFrom marks what came to the node from a cluster.
@@ -183,6 +181,7 @@ func manifestOf(want *corev1.Pod) *corev1.Pod {
 		},
 		Spec: *want.Spec.DeepCopy(),
 	}
+	bringTokens(pod)
 	for name, value := range want.Annotations {
 		if name != AnnotationFrom {
 			pod.Annotations[name] = value
@@ -199,12 +198,4 @@ func fingerprint(want *corev1.Pod) string {
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
-}
-
-// refsOf are the ConfigMaps and Secrets that a pod uses as long as it runs.
-func refsOf(want *corev1.Pod) []node.ObjectRef {
-	if want == nil || finished(want) {
-		return nil
-	}
-	return slices.DeleteFunc(node.ObjectRefs(want), func(r node.ObjectRef) bool { return r.Kind != node.ConfigMap && r.Kind != node.Secret })
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,7 +28,7 @@ type cluster struct {
 func dial(config *rest.Config) (*cluster, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, coordinationv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, coordinationv1.AddToScheme, authenticationv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}
@@ -91,6 +92,11 @@ func (c *cluster) putStatus(ctx context.Context, read *corev1.Pod, status *corev
 func (c *cluster) forget(ctx context.Context, key types.NamespacedName, uid types.UID) error {
 	options := &metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: &metav1.Preconditions{UID: &uid}}
 	return c.core.Delete().Namespace(key.Namespace).Resource("pods").Name(key.Name).Body(options).Do(ctx).Error()
+}
+
+func (c *cluster) token(ctx context.Context, namespace, account string, r *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
+	given := &authenticationv1.TokenRequest{}
+	return given, c.core.Post().Namespace(namespace).Resource("serviceaccounts").Name(account).SubResource("token").Body(r).Do(ctx).Into(given)
 }
 
 func (c *cluster) createEvent(ctx context.Context, e *corev1.Event) error {

@@ -17,6 +17,7 @@
 //	status.go     pure: a node's status as the cluster is to have it
 //	events.go     what happened on the node
 //	objects.go    ConfigMaps and Secrets, as long as a pod here uses them
+//	tokens.go     service accounts' tokens, which are Secrets to the node
 //
 // Nothing is kept on a disk: after a restart both sides are read anew, and next
 // leads to the same place from wherever they are. While the API server is away

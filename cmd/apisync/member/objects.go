@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,39 +35,59 @@ type objects struct {
 	used map[node.ObjectRef]*usage
 }
 
+// keeper keeps an object on the node until its context ends.
+type keeper func(context.Context)
+
 // usage is one object and the pods that use it.
 type usage struct {
 	pods map[types.NamespacedName]bool
 	stop context.CancelFunc
 }
 
+// uses are the ConfigMaps and Secrets that a pod uses as long as it runs, and how
+// each of them is kept on the node.
+func (o *objects) uses(want *corev1.Pod) map[node.ObjectRef]keeper {
+	if want == nil || finished(want) {
+		return nil
+	}
+	found := map[node.ObjectRef]keeper{}
+	for _, ref := range node.ObjectRefs(want) {
+		if ref.Kind == node.ConfigMap || ref.Kind == node.Secret {
+			found[ref] = func(ctx context.Context) { o.follow(ctx, ref) }
+		}
+	}
+	for ref, t := range tokensOf(want) {
+		found[ref] = func(ctx context.Context) { o.keepFresh(ctx, t) }
+	}
+	return found
+}
+
 // use takes note of what a pod uses now, and no longer.
 func (o *objects) use(key types.NamespacedName, want *corev1.Pod) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	using := map[node.ObjectRef]bool{}
-	for _, ref := range refsOf(want) {
-		using[ref] = true
+	using := o.uses(want)
+	for ref, keep := range using {
 		if o.used[ref] == nil || o.used[ref].stop == nil {
-			o.start(ref)
+			o.start(ref, keep)
 		}
 		o.used[ref].pods[key] = true
 	}
 	for ref, u := range o.used {
-		if u.pods[key] && !using[ref] {
+		if u.pods[key] && using[ref] == nil {
 			delete(u.pods, key)
 			o.endIfUnused(ref)
 		}
 	}
 }
 
-func (o *objects) start(ref node.ObjectRef) {
+func (o *objects) start(ref node.ObjectRef, keep keeper) {
 	ctx, stop := context.WithCancel(o.ctx)
 	if o.used[ref] == nil {
 		o.used[ref] = &usage{pods: map[types.NamespacedName]bool{}}
 	}
 	o.used[ref].stop = stop
-	o.done.Go(func() { o.follow(ctx, ref) })
+	o.done.Go(func() { keep(ctx) })
 }
 
 // endIfUnused ends the watch of an object that no pod uses any more, and takes it
@@ -207,7 +228,7 @@ func copyOf(object runtime.Object) any {
 	case *corev1.Secret:
 		return &corev1.Secret{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: meta(&o.ObjectMeta),
-			Type: o.Type, Data: o.Data, Immutable: o.Immutable,
+			Type: cmp.Or(o.Type, corev1.SecretTypeOpaque), Data: o.Data, Immutable: o.Immutable,
 		}
 	case *corev1.ConfigMap:
 		return &corev1.ConfigMap{

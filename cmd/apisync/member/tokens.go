@@ -1,0 +1,123 @@
+package member
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"nodal/node"
+)
+
+// A token is replaced when so much of its life is over, and at least once a day.
+// Clocks that disagree must not make it a flood.
+const (
+	tokenSpent = 0.8
+	tokenLasts = 24 * time.Hour
+	tokenPause = time.Minute
+)
+
+// tokenKey is where a token stands in the Secret that carries it to the node.
+const tokenKey = "token"
+
+// token is a service account's token as one pod wants it. The node knows nothing
+// of service accounts: to it the token is a Secret.
+type token struct {
+	pod      types.NamespacedName
+	uid      types.UID
+	account  string
+	audience string
+	seconds  int64
+}
+
+func tokenFor(pod *corev1.Pod, source *corev1.ServiceAccountTokenProjection) token {
+	t := token{
+		pod: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, uid: pod.UID,
+		account: pod.Spec.ServiceAccountName, audience: source.Audience, seconds: 3600,
+	}
+	if source.ExpirationSeconds != nil {
+		t.seconds = *source.ExpirationSeconds
+	}
+	return t
+}
+
+// ref is the token's Secret on the node.
+func (t token) ref() node.ObjectRef {
+	digest := sha256.Sum256(fmt.Appendf(nil, "%s %q %d", t.uid, t.audience, t.seconds))
+	return node.ObjectRef{Kind: node.Secret, Namespace: t.pod.Namespace, Name: "token-" + hex.EncodeToString(digest[:10])}
+}
+
+// request asks for the token. It counts for as long as the pod is there.
+func (t token) request() *authenticationv1.TokenRequest {
+	r := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
+		ExpirationSeconds: &t.seconds,
+		BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: t.pod.Name, UID: t.uid},
+	}}
+	if t.audience != "" {
+		r.Spec.Audiences = []string{t.audience}
+	}
+	return r
+}
+
+// tokensOf are the tokens that a pod wants, by their Secrets.
+func tokensOf(pod *corev1.Pod) map[node.ObjectRef]token {
+	found := map[node.ObjectRef]token{}
+	for _, v := range pod.Spec.Volumes {
+		if v.Projected == nil {
+			continue
+		}
+		for _, source := range v.Projected.Sources {
+			if source.ServiceAccountToken != nil {
+				t := tokenFor(pod, source.ServiceAccountToken)
+				found[t.ref()] = t
+			}
+		}
+	}
+	return found
+}
+
+// bringTokens puts Secrets in the place of a pod's tokens.
+func bringTokens(pod *corev1.Pod) {
+	for _, v := range pod.Spec.Volumes {
+		if v.Projected == nil {
+			continue
+		}
+		for i, source := range v.Projected.Sources {
+			if wanted := source.ServiceAccountToken; wanted != nil {
+				v.Projected.Sources[i] = corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+					LocalObjectReference: corev1.LocalObjectReference{Name: tokenFor(pod, wanted).ref().Name},
+					Items:                []corev1.KeyToPath{{Key: tokenKey, Path: wanted.Path}},
+				}}
+			}
+		}
+	}
+}
+
+// keepFresh has a token on the node, and another before it runs out, until nobody
+// uses it.
+func (o *objects) keepFresh(ctx context.Context, t token) {
+	ref := t.ref()
+	for ctx.Err() == nil {
+		var lasts time.Duration
+		insist(ctx, o.log, "a token is not on the node yet", func(ctx context.Context) error {
+			given, err := o.cluster.token(ctx, t.pod.Namespace, t.account, t.request())
+			if err != nil {
+				return fmt.Errorf("ask for a token of service account %s/%s: %w", t.pod.Namespace, t.account, err)
+			}
+			lasts = time.Until(given.Status.ExpirationTimestamp.Time)
+			return o.put(ctx, ref, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, Data: map[string][]byte{tokenKey: []byte(given.Status.Token)}})
+		})
+		fresh := min(time.Duration(tokenSpent*float64(lasts)), tokenLasts)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait.Jitter(max(fresh, tokenPause), 0.05)):
+		}
+	}
+}

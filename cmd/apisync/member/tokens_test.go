@@ -1,0 +1,63 @@
+package member
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func podWithTokens(uid types.UID) *corev1.Pod {
+	source := func(audience, path string) corev1.VolumeProjection {
+		return corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Audience: audience, Path: path, ExpirationSeconds: new(int64(600))}}
+	}
+	pod := &corev1.Pod{}
+	pod.Namespace, pod.Name, pod.UID, pod.Spec.ServiceAccountName = "d", "p", uid, "robot"
+	pod.Spec.Volumes = []corev1.Volume{
+		{Name: "none"},
+		{Name: "tokens", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+			source("", "token"), source("vault", "vault/token"), source("", "again"),
+		}}}},
+	}
+	return pod
+}
+
+func TestTokensAreSecretsToTheNode(t *testing.T) {
+	pod := podWithTokens("1")
+	tokens := tokensOf(pod)
+	if len(tokens) != 2 {
+		t.Fatalf("got %d tokens, want one for each audience", len(tokens))
+	}
+	sent := manifestOf(pod)
+	for i, path := range []string{"token", "vault/token", "again"} {
+		source := sent.Spec.Volumes[1].Projected.Sources[i]
+		if source.ServiceAccountToken != nil || source.Secret == nil || source.Secret.Items[0].Path != path {
+			t.Fatalf("source %d became %+v", i, source)
+		}
+		found := false
+		for ref := range tokens {
+			found = found || ref.Name == source.Secret.Name
+		}
+		if !found {
+			t.Errorf("nobody brings Secret %s", source.Secret.Name)
+		}
+	}
+	if pod.Spec.Volumes[1].Projected.Sources[0].ServiceAccountToken == nil {
+		t.Error("the cluster's pod was changed")
+	}
+}
+
+func TestATokenIsOneForOnePod(t *testing.T) {
+	for ref, token := range tokensOf(podWithTokens("1")) {
+		if _, shared := tokensOf(podWithTokens("2"))[ref]; shared {
+			t.Errorf("two pods share %s", ref)
+		}
+		asked := token.request().Spec
+		if bound := asked.BoundObjectRef; bound == nil || bound.Kind != "Pod" || bound.UID != "1" || *asked.ExpirationSeconds != 600 || token.account != "robot" {
+			t.Errorf("asked for %+v of %s", asked, token.account)
+		}
+		if (token.audience == "") != (len(asked.Audiences) == 0) {
+			t.Errorf("audience %q asks for %q", token.audience, asked.Audiences)
+		}
+	}
+}
