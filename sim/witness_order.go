@@ -52,12 +52,14 @@ func (wi *witness) beginsInOrder(c *container) {
 	}
 }
 
-// endsInOrder checks: in a deletion a sidecar ends after what it serves, until
-// the grace period is over. What an agent could not know of does not count.
+// endsInOrder checks: in a deletion, or at a pod's deadline, a sidecar ends after what
+// it serves, until the grace period is over. What an agent could not know of does not
+// count.
 func (wi *witness) endsInOrder(w *world, c *call, victim *container) {
 	stop, ok := c.action.(node.StopContainer)
 	l := wi.lives[victim.life]
-	orderless := c.pod.Deletion == nil && (l == nil || l.expired.IsZero()) || c.pod.Source == node.SourceRuntime || stop.Grace == 0
+	ending := c.pod.Deletion != nil || l != nil && !l.expired.IsZero()
+	orderless := !ending || c.pod.UID() != victim.uid || c.pod.Source == node.SourceRuntime || stop.Grace == 0
 	if !ok || l == nil || c.abandoned() || wi.jumps || orderless {
 		return
 	}
