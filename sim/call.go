@@ -176,7 +176,7 @@ func (w *world) note(c *call, made int) {
 		}
 	case node.StartContainer:
 		if started := w.container(a.ID); started != nil && started.running() {
-			w.witness.beginsInOrder(started)
+			w.witness.beginsInOrder(w, started)
 		}
 	}
 }

@@ -35,11 +35,17 @@ func (wi *witness) isPast(l *life, sandbox, name string) bool {
 	return wi.past[within{sandbox, name}] > l.rounds[name]
 }
 
-// beginsInOrder checks: a container begins when all before it are past.
-func (wi *witness) beginsInOrder(c *container) {
+// beginsInOrder checks: a container begins when all before it are past, and when all
+// begin anew nothing runs any more of what ran before.
+func (wi *witness) beginsInOrder(w *world, c *container) {
 	l := wi.lives[c.life]
 	if l == nil || node.EphemeralContainer(&l.object.Spec, c.name) != nil {
 		return
+	}
+	for _, other := range w.containers {
+		if other.life == c.life && other.running() && !other.late && l.outlived(other) {
+			wi.failf("%s begins while %s runs, after which all begin anew", c, other)
+		}
 	}
 	for i := range l.object.Spec.InitContainers {
 		before := l.object.Spec.InitContainers[i].Name
