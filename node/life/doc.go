@@ -9,5 +9,8 @@
 //	application      all begin once the init containers are past and the
 //	                 sidecars have started
 //
+// A pod starts over when a rule of a container wants it: what ran before counts for
+// nothing then, and all of that begins again.
+//
 // Start reading at Life, then Over.
 package life
