@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -16,12 +17,13 @@ const (
 	Secret                ObjectKind = "Secret"
 	PersistentVolume      ObjectKind = "PersistentVolume"
 	PersistentVolumeClaim ObjectKind = "PersistentVolumeClaim"
+	RuntimeClass          ObjectKind = "RuntimeClass"
 )
 
 // ObjectRef names an object that pods use.
 type ObjectRef struct {
 	Kind      ObjectKind
-	Namespace string // none for a PersistentVolume
+	Namespace string // none for a PersistentVolume or a RuntimeClass
 	Name      string
 }
 
@@ -39,6 +41,7 @@ type Object struct {
 	Secret    *corev1.Secret                `json:",omitempty"`
 	Volume    *corev1.PersistentVolume      `json:",omitempty"`
 	Claim     *corev1.PersistentVolumeClaim `json:",omitempty"`
+	Class     *nodev1.RuntimeClass          `json:",omitempty"`
 	Revision  int64                         `json:"-"` // at which it came to be as it is
 }
 
@@ -56,6 +59,8 @@ func (o *Object) kind() ObjectKind {
 		return PersistentVolume
 	case o.Claim != nil:
 		return PersistentVolumeClaim
+	case o.Class != nil:
+		return RuntimeClass
 	}
 	return ConfigMap
 }
@@ -63,7 +68,7 @@ func (o *Object) kind() ObjectKind {
 // single says whether the object is exactly one thing.
 func (o *Object) single() bool {
 	count := 0
-	for _, is := range []bool{o.ConfigMap != nil, o.Secret != nil, o.Volume != nil, o.Claim != nil} {
+	for _, is := range []bool{o.ConfigMap != nil, o.Secret != nil, o.Volume != nil, o.Claim != nil, o.Class != nil} {
 		if is {
 			count++
 		}
@@ -80,6 +85,8 @@ func (o *Object) Meta() *metav1.ObjectMeta {
 		return &o.Volume.ObjectMeta
 	case o.Claim != nil:
 		return &o.Claim.ObjectMeta
+	case o.Class != nil:
+		return &o.Class.ObjectMeta
 	}
 	return &o.ConfigMap.ObjectMeta
 }
@@ -88,7 +95,7 @@ func (o *Object) Meta() *metav1.ObjectMeta {
 func (o *Object) Clone() *Object {
 	return &Object{
 		ConfigMap: o.ConfigMap.DeepCopy(), Secret: o.Secret.DeepCopy(),
-		Volume: o.Volume.DeepCopy(), Claim: o.Claim.DeepCopy(),
+		Volume: o.Volume.DeepCopy(), Claim: o.Claim.DeepCopy(), Class: o.Class.DeepCopy(),
 	}
 }
 

@@ -42,6 +42,7 @@ type Pod struct {
 	Deletion *Deletion // set once the pod has to go
 	Restarts []Restart // restarts that a client asked for, newest per container
 	Refused  *Refusal  // why this node will not run it
+	Handler  string    `json:",omitempty"` // of the runtime, as its runtime class said; empty: the usual one
 	Resize   *Resize   // why it does not have the resources that it asks for
 	Resized  time.Time // when its resources were last changed while it ran; zero: never
 	// Conditions are those that clients vouch for, such as readiness gates'.

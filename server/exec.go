@@ -38,6 +38,15 @@ type RuntimeStatus struct {
 	NetworkReady bool
 	Message      string
 	Events       bool // it tells of changes itself
+	Handlers     []RuntimeHandler
+}
+
+// RuntimeHandler is one of the ways in which the runtime runs pods. The usual one has
+// no name.
+type RuntimeHandler struct {
+	Name                    string
+	UserNamespaces          bool
+	RecursiveReadOnlyMounts bool
 }
 
 // execService lets clients into pods. The live forms are in exec_stream.go.

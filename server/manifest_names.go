@@ -72,12 +72,12 @@ func (n *names) add(document int, raw json.RawMessage) error {
 		return nil
 	case "Pod":
 		n.pods = append(n.pods, node.Key{Namespace: namespace, Name: name})
-	case string(node.PersistentVolume):
-		n.objects = append(n.objects, node.ObjectRef{Kind: node.PersistentVolume, Name: name})
+	case string(node.PersistentVolume), string(node.RuntimeClass):
+		n.objects = append(n.objects, node.ObjectRef{Kind: node.ObjectKind(object.Kind), Name: name})
 	case string(node.ConfigMap), string(node.Secret), string(node.PersistentVolumeClaim):
 		n.objects = append(n.objects, node.ObjectRef{Kind: node.ObjectKind(object.Kind), Namespace: namespace, Name: name})
 	default:
-		return unnamed(document, "kind", fmt.Sprintf("is %q, not Pod, ConfigMap, Secret, PersistentVolume, PersistentVolumeClaim, PodList or List", object.Kind))
+		return unnamed(document, "kind", fmt.Sprintf("is %q, not Pod, ConfigMap, Secret, PersistentVolume, PersistentVolumeClaim, RuntimeClass, PodList or List", object.Kind))
 	}
 	if name == "" {
 		return unnamed(document, "metadata.name", "has to name the "+object.Kind)

@@ -51,6 +51,11 @@ func (s *nodeService) GetNode(ctx context.Context, _ *nodev1.GetNodeRequest) (*n
 		Endpoint: s.facts.Endpoint, Name: r.Name, Version: r.Version,
 		Ready: r.Ready, NetworkReady: r.NetworkReady, Message: r.Message, Events: r.Events,
 	}
+	for _, h := range r.Handlers {
+		answer.Runtime.Handlers = append(answer.Runtime.Handlers, &nodev1.RuntimeHandler{
+			Name: h.Name, UserNamespaces: h.UserNamespaces, RecursiveReadOnlyMounts: h.RecursiveReadOnlyMounts,
+		})
+	}
 	return answer, nil
 }
 

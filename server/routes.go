@@ -58,6 +58,7 @@ const (
 	forwardPathUID = "/portForward/{namespace}/{pod}/{uid}"
 
 	volume = "/v1/persistentvolumes/{name}"
+	class  = "/v1/runtimeclasses/{name}"
 	claim  = "/v1/namespaces/{namespace}/persistentvolumeclaims/{name}"
 )
 
@@ -133,6 +134,10 @@ func routes(r *rest, k *kubelet) []route {
 		{"PUT", volume, auth.Write, listenFull, r.unary},
 		{"GET", "/v1/pods", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/pods:watch", auth.Read, listenFull, r.watchPods},
+		{"GET", "/v1/runtimeclasses", auth.Read, listenFull, r.unary},
+		{"DELETE", class, auth.Write, listenFull, r.unary},
+		{"GET", class, auth.Read, listenFull, r.unary},
+		{"PUT", class, auth.Write, listenFull, r.unary},
 		{"GET", "/v1/secrets", auth.Read, listenFull, r.unary},
 		{"GET", "/v1/stats", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/stats:watch", auth.Read, listenFull, r.watchStats},

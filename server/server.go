@@ -176,6 +176,7 @@ type services struct {
 	configs   *configMapService
 	secrets   *secretService
 	volumes   *volumeService
+	classes   *runtimeClassService
 	claims    *claimService
 	stats     *statsService
 	node      *nodeService
@@ -196,6 +197,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		configs:   &configMapService{objects: of(node.ConfigMap)},
 		secrets:   &secretService{objects: of(node.Secret)},
 		volumes:   &volumeService{objects: of(node.PersistentVolume)},
+		classes:   &runtimeClassService{objects: of(node.RuntimeClass)},
 		claims:    &claimService{objects: of(node.PersistentVolumeClaim)},
 		stats:     &statsService{store: cfg.Store, stats: cfg.Stats, stopped: stopped},
 		node: &nodeService{
@@ -217,5 +219,6 @@ func (s services) register(r grpc.ServiceRegistrar) {
 	nodev1.RegisterConfigMapsServiceServer(r, s.configs)
 	nodev1.RegisterSecretsServiceServer(r, s.secrets)
 	nodev1.RegisterPersistentVolumesServiceServer(r, s.volumes)
+	nodev1.RegisterRuntimeClassesServiceServer(r, s.classes)
 	nodev1.RegisterPersistentVolumeClaimsServiceServer(r, s.claims)
 }

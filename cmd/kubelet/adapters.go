@@ -56,10 +56,14 @@ func (r *runtime) Watch(ctx context.Context, wake func(node.Key), relist func())
 
 func (r *runtime) Status(ctx context.Context) (server.RuntimeStatus, error) {
 	s, err := r.Runtime.Status(ctx)
-	return server.RuntimeStatus{
+	status := server.RuntimeStatus{
 		Name: s.Name, Version: s.Version, Ready: s.Ready, NetworkReady: s.NetworkReady,
 		Message: s.Message, Events: r.tells.Load(),
-	}, err
+	}
+	for _, h := range s.Handlers {
+		status.Handlers = append(status.Handlers, server.RuntimeHandler(h))
+	}
+	return status, err
 }
 
 func (r *runtime) Exec(ctx context.Context, containerID string, command []string, s server.ExecStreams) (int32, error) {

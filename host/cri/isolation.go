@@ -13,9 +13,6 @@ import (
 // checkIsolation refuses what a runtime may ignore in silence: a pod that asks
 // for a wall must not run without it.
 func checkIsolation(pod *corev1.Pod) error {
-	if handler := pod.Spec.RuntimeClassName; handler != nil && *handler != "" {
-		return fmt.Errorf("runtime class %q is not known here: %w", *handler, node.ErrUnsupported)
-	}
 	if users := pod.Spec.HostUsers; users != nil && !*users {
 		return fmt.Errorf("a user namespace (hostUsers: false): %w", node.ErrUnsupported)
 	}

@@ -27,7 +27,7 @@ func (r *Runtime) runSandbox(ctx context.Context, pod *node.Pod, a node.RunSandb
 	// A sandbox may cost a network and the pull of its image: twice the time.
 	ctx, cancel := context.WithTimeout(ctx, 2*r.config.RequestTimeout)
 	defer cancel()
-	reply, err := r.runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: config})
+	reply, err := r.runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: config, RuntimeHandler: pod.Handler})
 	if err != nil {
 		return node.Result{}, judge(err, reasonRunSandbox, fmt.Sprintf("run sandbox %d", a.Attempt))
 	}

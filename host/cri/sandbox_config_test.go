@@ -84,7 +84,6 @@ func TestSandboxConfigRefusesWhatTheRuntimeMightIgnore(t *testing.T) {
 	r := New(nil, nil, Config{}, slog.New(slog.DiscardHandler))
 	for name, change := range map[string]func(*corev1.Pod){
 		"a user namespace": func(p *corev1.Pod) { p.Spec.HostUsers = new(false) },
-		"a runtime class":  func(p *corev1.Pod) { p.Spec.RuntimeClassName = new("gvisor") },
 	} {
 		if _, _, err := r.sandboxConfig(specPod(change), 0); !errors.Is(err, node.ErrUnsupported) {
 			t.Errorf("%s: got %v, want unsupported", name, err)

@@ -17,6 +17,14 @@ type Status struct {
 	NetworkReady bool   // to give pods a network
 	Message      string // why it is not ready
 	Features     Features
+	Handlers     []Handler // those that the runtime names; older runtimes name none
+}
+
+// Handler is one of the ways in which a runtime runs pods. The usual one has no name.
+type Handler struct {
+	Name                    string
+	UserNamespaces          bool
+	RecursiveReadOnlyMounts bool
 }
 
 // Features are abilities that runtimes announce. One that a runtime does not
@@ -61,6 +69,10 @@ func statusOf(version *runtimeapi.VersionResponse, reply *runtimeapi.StatusRespo
 	s.Message = strings.Join(problems, "; ")
 	s.Features.SupplementalGroupsPolicy = reply.GetFeatures().GetSupplementalGroupsPolicy()
 	for _, handler := range reply.GetRuntimeHandlers() {
+		s.Handlers = append(s.Handlers, Handler{
+			Name: handler.GetName(), UserNamespaces: handler.GetFeatures().GetUserNamespaces(),
+			RecursiveReadOnlyMounts: handler.GetFeatures().GetRecursiveReadOnlyMounts(),
+		})
 		if handler.GetName() == "" { // the one that every pod gets
 			s.Features.UserNamespaces = handler.GetFeatures().GetUserNamespaces()
 			s.Features.RecursiveReadOnlyMounts = handler.GetFeatures().GetRecursiveReadOnlyMounts()

@@ -22,7 +22,6 @@ func plainPod() *corev1.Pod {
 
 func TestCheckReportsWhatIsNotHonoured(t *testing.T) {
 	yes, no, zero, always := true, false, int32(0), corev1.ContainerRestartPolicyAlways
-	class := "gvisor"
 	quantity := resource.MustParse("1")
 	cases := []struct {
 		name     string
@@ -100,9 +99,8 @@ func TestCheckReportsWhatIsNotHonoured(t *testing.T) {
 		}, nil, nil},
 		{"a wall that would be missing is refused", func(p *corev1.Pod) {
 			p.Spec.HostUsers = &no
-			p.Spec.RuntimeClassName = &class
 			p.Spec.OS = &corev1.PodOS{Name: corev1.Windows}
-		}, []string{"spec.hostUsers", "spec.os.name", "spec.runtimeClassName"}, nil},
+		}, []string{"spec.hostUsers", "spec.os.name"}, nil},
 		{"scheduling is taken without effect", func(p *corev1.Pod) {
 			p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "later"}}
 			p.Spec.ServiceAccountName = "robot"

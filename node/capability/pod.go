@@ -55,7 +55,7 @@ func podRules() []rule {
 		refuses("spec.hostUsers", "the pod would run in the host's user namespace").unless(true),
 		honoured("spec.overhead", "set aside for the pod, and part of its limits"),
 		refuses("spec.resourceClaims", "no device would be handed out"),
-		refuses("spec.runtimeClassName", "the pod would run under the default runtime").unless(""),
+		honoured("spec.runtimeClassName", "of a RuntimeClass that was posted: its handler and overhead are taken when the pod is accepted"),
 
 		without("spec.affinity", noScheduler).unless(corev1.Affinity{}),
 		honoured("spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution", noMatch),

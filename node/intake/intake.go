@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -100,15 +101,20 @@ func (in Intake) Plan(deliveries []Delivery, now time.Time) ([]Outcome, error) {
 var errOnlyPlanned = fmt.Errorf("only planned")
 
 func (in Intake) applyAll(tx *node.Tx, deliveries []Delivery, now time.Time) ([]Outcome, error) {
-	outcomes := make([]Outcome, 0, len(deliveries))
+	outcomes := make([]Outcome, len(deliveries))
+	for i, d := range deliveries { // first, so that a bundle may hold what a pod needs behind it
+		if d.Object == nil {
+			continue
+		}
+		outcome, err := in.applyObject(tx, d, now)
+		if err != nil {
+			return nil, err
+		}
+		outcomes[i] = outcome
+	}
 	seen := map[node.Key]int{}
-	for _, d := range deliveries {
-		if d.Object != nil {
-			outcome, err := in.applyObject(tx, d, now)
-			if err != nil {
-				return nil, err
-			}
-			outcomes = append(outcomes, outcome)
+	for i, d := range deliveries {
+		if d.Pod == nil {
 			continue
 		}
 		key := node.KeyOf(d.Pod)
@@ -120,7 +126,7 @@ func (in Intake) applyAll(tx *node.Tx, deliveries []Delivery, now time.Time) ([]
 		if err != nil {
 			return nil, err
 		}
-		outcomes = append(outcomes, outcome)
+		outcomes[i] = outcome
 	}
 	in.Readmit(tx, now) // a pod that asks for less leaves more for those that wait
 	if slices.ContainsFunc(deliveries, concernsStorage) {
@@ -144,7 +150,7 @@ func (in Intake) applyOne(tx *node.Tx, d Delivery, now time.Time) (Outcome, erro
 		if err := in.crowded(tx, key); err != nil {
 			return Outcome{}, err
 		}
-		if err := ephemeral(d, nil, Created); err != nil {
+		if err := errors.Join(ephemeral(d, nil, Created), classed(tx, d, Created)); err != nil {
 			return Outcome{}, err
 		}
 		pod := in.newPod(tx, d, now)
@@ -157,7 +163,7 @@ func (in Intake) applyOne(tx *node.Tx, d Delivery, now time.Time) (Outcome, erro
 	}
 	next := *slot
 	in.succeed(tx, &next, d, &outcome, now)
-	if err := ephemeral(d, heir(slot), outcome.Verdict); err != nil {
+	if err := errors.Join(ephemeral(d, heir(slot), outcome.Verdict), classed(tx, d, outcome.Verdict)); err != nil {
 		return Outcome{}, err
 	}
 	if outcome.Verdict != Unchanged {
@@ -182,7 +188,9 @@ func (in Intake) succeed(tx *node.Tx, slot *node.Slot, d Delivery, outcome *Outc
 		outcome.made(slot.Next, Created)
 		return
 	}
-	diff := manifest.Change(current.Object, in.placed(d.Pod))
+	wanted := in.placed(d.Pod)
+	wanted.Spec.Overhead = inherited(wanted, current.Object)
+	diff := manifest.Change(current.Object, wanted)
 	outcome.UID, outcome.Changes = current.UID(), diff.Fields
 	replace := diff.Kind == manifest.Replace ||
 		d.Pod.UID != "" && d.Pod.UID != current.UID() ||
@@ -229,10 +237,12 @@ func (in Intake) newPod(tx *node.Tx, d Delivery, now time.Time) *node.Pod {
 	object.CreationTimestamp = metav1.NewTime(now.Truncate(time.Second))
 	object.Generation = 1
 	object.Status = corev1.PodStatus{}
-	return &node.Pod{
-		Object: object, Source: in.Source, Origin: d.Origin, Accepted: now,
-		Refused: in.Node.Check(object, rivals(tx, node.KeyOf(object))),
+	pod := &node.Pod{Object: object, Source: in.Source, Origin: d.Origin, Accepted: now}
+	if class := classOf(tx, object); class != nil {
+		object.Spec.Overhead, pod.Handler = overheadOf(class), class.Handler
 	}
+	pod.Refused = in.Node.Check(object, rivals(tx, pod.Key()))
+	return pod
 }
 
 // updated is the same pod with the delivered spec.
@@ -242,6 +252,7 @@ func updated(old *node.Pod, d Delivery) *node.Pod {
 	object.CreationTimestamp = old.Object.CreationTimestamp
 	object.Generation = old.Object.Generation + 1
 	object.Spec.NodeName = old.Object.Spec.NodeName
+	object.Spec.Overhead = inherited(object, old.Object)
 	object.Status = corev1.PodStatus{}
 	if len(object.Spec.EphemeralContainers) == 0 {
 		object.Spec.EphemeralContainers = old.Object.Spec.EphemeralContainers

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/node"
@@ -44,6 +45,9 @@ func (in Intake) applyObject(tx *node.Tx, d Delivery, now time.Time) (Outcome, e
 
 // permitted refuses what Kubernetes lets nobody change.
 func permitted(d Delivery, old *node.Object) error {
+	if old.Class != nil && d.Object.Class.Handler != old.Class.Handler {
+		return invalid(d, "handler", "is immutable; delete the RuntimeClass first")
+	}
 	if old.Secret != nil && d.Object.Secret.Type != old.Secret.Type {
 		return invalid(d, "type", "is immutable; delete the Secret first")
 	}
@@ -74,6 +78,11 @@ func changes(old, delivered *node.Object) []string {
 	note("metadata.annotations", maps.Equal(old.Meta().Annotations, delivered.Meta().Annotations))
 	note("metadata.labels", maps.Equal(old.Meta().Labels, delivered.Meta().Labels))
 	note("spec", sameSpec(old, delivered))
+	if old.Class != nil {
+		note("handler", old.Class.Handler == delivered.Class.Handler)
+		note("overhead", apiequality.Semantic.DeepEqual(old.Class.Overhead, delivered.Class.Overhead))
+		note("scheduling", apiequality.Semantic.DeepEqual(old.Class.Scheduling, delivered.Class.Scheduling))
+	}
 	if old.Secret != nil {
 		note("type", old.Secret.Type == delivered.Secret.Type)
 	}

@@ -107,7 +107,7 @@ func (b *bundle) object(at place, object []byte) {
 	version, kind := textOf(head.APIVersion), textOf(head.Kind)
 	before := b.count
 	if version == "" {
-		b.add(at, "apiVersion", "is required and must be the string v1")
+		b.add(at, "apiVersion", "is required and must be the string v1, or that of the kind's group")
 	}
 	if kind == "" {
 		b.add(at, "kind", "is required and must be "+b.kinds())
@@ -120,7 +120,7 @@ func (b *bundle) object(at place, object []byte) {
 		b.list(at, object, kind)
 	default:
 		if !b.single(at, version, kind, object) {
-			b.add(at, "kind", fmt.Sprintf("is %s of %s, but a node takes %s of v1", clip(kind), clip(version), b.kinds()))
+			b.add(at, "kind", fmt.Sprintf("is %s of %s, but a node takes %s", clip(kind), clip(version), b.kinds()))
 		}
 	}
 }
@@ -130,12 +130,15 @@ func (b *bundle) kinds() string {
 	if b.podsOnly {
 		return "Pod, PodList or List"
 	}
-	return "Pod, ConfigMap, Secret, PersistentVolume, PersistentVolumeClaim, PodList or List"
+	return "Pod, ConfigMap, Secret, PersistentVolume, PersistentVolumeClaim, RuntimeClass, PodList or List"
 }
 
 // single reads an object that is no list, if its kind is taken.
 func (b *bundle) single(at place, version, kind string, object []byte) bool {
 	switch {
+	case version == runtimeClassVersion && kind == string(node.RuntimeClass) && !b.podsOnly:
+		b.runtimeClass(at, object)
+		return true
 	case version != "v1":
 		return false
 	case kind == "Pod":

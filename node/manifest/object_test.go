@@ -33,6 +33,9 @@ func TestObjectsFollowKubernetesRules(t *testing.T) {
 	object := func(kind, name, rest string) string {
 		return "apiVersion: v1\nkind: " + kind + "\nmetadata: {name: " + name + "}\n" + rest
 	}
+	class := func(rest string) string {
+		return strings.Replace(object("RuntimeClass", "a", rest), "v1", "node.k8s.io/v1", 1)
+	}
 	for _, c := range []struct {
 		name, text string
 		fields     []string
@@ -47,6 +50,9 @@ func TestObjectsFollowKubernetesRules(t *testing.T) {
 		{"a docker config that is none", object("Secret", "a", "type: kubernetes.io/dockercfg\nstringData: {.dockercfg: hidden}"), []string{"data[.dockercfg]"}},
 		{"a TLS secret without its key", object("Secret", "a", "type: kubernetes.io/tls\nstringData: {tls.crt: x}"), []string{"data[tls.key]"}},
 		{"basic auth without anybody", object("Secret", "a", "type: kubernetes.io/basic-auth"), []string{"data"}},
+		{"a runtime class without a handler", class("overhead: {podFixed: {cpu: 1}}"), []string{"handler"}},
+		{"a runtime class with an overhead below nothing", class("handler: runc\noverhead: {podFixed: {cpu: -1}}"), []string{"overhead.podFixed[cpu]"}},
+		{"a runtime class of another group", object("RuntimeClass", "a", "handler: runc"), []string{"kind"}},
 		{"one name twice", object("Secret", "a", "---\n"+object("Secret", "a", "")), []string{"metadata.name"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -299,7 +299,9 @@ type Runtime struct {
 	NetworkReady bool                   `protobuf:"varint,5,opt,name=network_ready,json=networkReady,proto3" json:"network_ready,omitempty"`
 	Message      string                 `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
 	// Whether the runtime tells of changes itself, or is asked once a second.
-	Events        bool `protobuf:"varint,7,opt,name=events,proto3" json:"events,omitempty"`
+	Events bool `protobuf:"varint,7,opt,name=events,proto3" json:"events,omitempty"`
+	// What runtime classes may name, where the runtime tells.
+	Handlers      []*RuntimeHandler `protobuf:"bytes,8,rep,name=handlers,proto3" json:"handlers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -383,6 +385,75 @@ func (x *Runtime) GetEvents() bool {
 	return false
 }
 
+func (x *Runtime) GetHandlers() []*RuntimeHandler {
+	if x != nil {
+		return x.Handlers
+	}
+	return nil
+}
+
+// RuntimeHandler is one of the ways in which the runtime runs pods.
+type RuntimeHandler struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty for the usual one.
+	Name                    string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	UserNamespaces          bool   `protobuf:"varint,2,opt,name=user_namespaces,json=userNamespaces,proto3" json:"user_namespaces,omitempty"`
+	RecursiveReadOnlyMounts bool   `protobuf:"varint,3,opt,name=recursive_read_only_mounts,json=recursiveReadOnlyMounts,proto3" json:"recursive_read_only_mounts,omitempty"`
+	unknownFields           protoimpl.UnknownFields
+	sizeCache               protoimpl.SizeCache
+}
+
+func (x *RuntimeHandler) Reset() {
+	*x = RuntimeHandler{}
+	mi := &file_node_v1_node_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuntimeHandler) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuntimeHandler) ProtoMessage() {}
+
+func (x *RuntimeHandler) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuntimeHandler.ProtoReflect.Descriptor instead.
+func (*RuntimeHandler) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *RuntimeHandler) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *RuntimeHandler) GetUserNamespaces() bool {
+	if x != nil {
+		return x.UserNamespaces
+	}
+	return false
+}
+
+func (x *RuntimeHandler) GetRecursiveReadOnlyMounts() bool {
+	if x != nil {
+		return x.RecursiveReadOnlyMounts
+	}
+	return false
+}
+
 // Source is one origin of pods.
 type Source struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -401,7 +472,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_node_v1_node_proto_msgTypes[3]
+	mi := &file_node_v1_node_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -413,7 +484,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[3]
+	mi := &file_node_v1_node_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -426,7 +497,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{3}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Source) GetName() string {
@@ -483,7 +554,7 @@ type SourceError struct {
 
 func (x *SourceError) Reset() {
 	*x = SourceError{}
-	mi := &file_node_v1_node_proto_msgTypes[4]
+	mi := &file_node_v1_node_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -495,7 +566,7 @@ func (x *SourceError) String() string {
 func (*SourceError) ProtoMessage() {}
 
 func (x *SourceError) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[4]
+	mi := &file_node_v1_node_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -508,7 +579,7 @@ func (x *SourceError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceError.ProtoReflect.Descriptor instead.
 func (*SourceError) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{4}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SourceError) GetOrigin() string {
@@ -544,7 +615,7 @@ type PodCounts struct {
 
 func (x *PodCounts) Reset() {
 	*x = PodCounts{}
-	mi := &file_node_v1_node_proto_msgTypes[5]
+	mi := &file_node_v1_node_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -556,7 +627,7 @@ func (x *PodCounts) String() string {
 func (*PodCounts) ProtoMessage() {}
 
 func (x *PodCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[5]
+	mi := &file_node_v1_node_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -569,7 +640,7 @@ func (x *PodCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodCounts.ProtoReflect.Descriptor instead.
 func (*PodCounts) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{5}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *PodCounts) GetTotal() int32 {
@@ -608,7 +679,7 @@ type ListCapabilitiesRequest struct {
 
 func (x *ListCapabilitiesRequest) Reset() {
 	*x = ListCapabilitiesRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[6]
+	mi := &file_node_v1_node_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -620,7 +691,7 @@ func (x *ListCapabilitiesRequest) String() string {
 func (*ListCapabilitiesRequest) ProtoMessage() {}
 
 func (x *ListCapabilitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[6]
+	mi := &file_node_v1_node_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -633,7 +704,7 @@ func (x *ListCapabilitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCapabilitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListCapabilitiesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{6}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{7}
 }
 
 type Capability struct {
@@ -648,7 +719,7 @@ type Capability struct {
 
 func (x *Capability) Reset() {
 	*x = Capability{}
-	mi := &file_node_v1_node_proto_msgTypes[7]
+	mi := &file_node_v1_node_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -660,7 +731,7 @@ func (x *Capability) String() string {
 func (*Capability) ProtoMessage() {}
 
 func (x *Capability) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[7]
+	mi := &file_node_v1_node_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -673,7 +744,7 @@ func (x *Capability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capability.ProtoReflect.Descriptor instead.
 func (*Capability) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{7}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Capability) GetField() string {
@@ -706,7 +777,7 @@ type ListCapabilitiesResponse struct {
 
 func (x *ListCapabilitiesResponse) Reset() {
 	*x = ListCapabilitiesResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[8]
+	mi := &file_node_v1_node_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -718,7 +789,7 @@ func (x *ListCapabilitiesResponse) String() string {
 func (*ListCapabilitiesResponse) ProtoMessage() {}
 
 func (x *ListCapabilitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[8]
+	mi := &file_node_v1_node_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -731,7 +802,7 @@ func (x *ListCapabilitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCapabilitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListCapabilitiesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{8}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListCapabilitiesResponse) GetCapabilities() []*Capability {
@@ -777,7 +848,7 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc0\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf5\x01\n" +
 	"\aRuntime\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -785,7 +856,12 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x05ready\x18\x04 \x01(\bR\x05ready\x12#\n" +
 	"\rnetwork_ready\x18\x05 \x01(\bR\fnetworkReady\x12\x18\n" +
 	"\amessage\x18\x06 \x01(\tR\amessage\x12\x16\n" +
-	"\x06events\x18\a \x01(\bR\x06events\"\xcf\x01\n" +
+	"\x06events\x18\a \x01(\bR\x06events\x123\n" +
+	"\bhandlers\x18\b \x03(\v2\x17.node.v1.RuntimeHandlerR\bhandlers\"\x8a\x01\n" +
+	"\x0eRuntimeHandler\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12'\n" +
+	"\x0fuser_namespaces\x18\x02 \x01(\bR\x0euserNamespaces\x12;\n" +
+	"\x1arecursive_read_only_mounts\x18\x03 \x01(\bR\x17recursiveReadOnlyMounts\"\xcf\x01\n" +
 	"\x06Source\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\blocation\x18\x02 \x01(\tR\blocation\x12\x14\n" +
@@ -833,45 +909,47 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
 	(*GetNodeResponse)(nil),          // 2: node.v1.GetNodeResponse
 	(*Runtime)(nil),                  // 3: node.v1.Runtime
-	(*Source)(nil),                   // 4: node.v1.Source
-	(*SourceError)(nil),              // 5: node.v1.SourceError
-	(*PodCounts)(nil),                // 6: node.v1.PodCounts
-	(*ListCapabilitiesRequest)(nil),  // 7: node.v1.ListCapabilitiesRequest
-	(*Capability)(nil),               // 8: node.v1.Capability
-	(*ListCapabilitiesResponse)(nil), // 9: node.v1.ListCapabilitiesResponse
-	nil,                              // 10: node.v1.GetNodeResponse.CapacityEntry
-	nil,                              // 11: node.v1.GetNodeResponse.AllocatableEntry
-	nil,                              // 12: node.v1.GetNodeResponse.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 13: google.protobuf.Timestamp
+	(*RuntimeHandler)(nil),           // 4: node.v1.RuntimeHandler
+	(*Source)(nil),                   // 5: node.v1.Source
+	(*SourceError)(nil),              // 6: node.v1.SourceError
+	(*PodCounts)(nil),                // 7: node.v1.PodCounts
+	(*ListCapabilitiesRequest)(nil),  // 8: node.v1.ListCapabilitiesRequest
+	(*Capability)(nil),               // 9: node.v1.Capability
+	(*ListCapabilitiesResponse)(nil), // 10: node.v1.ListCapabilitiesResponse
+	nil,                              // 11: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 12: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 13: node.v1.GetNodeResponse.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 14: google.protobuf.Timestamp
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	13, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	14, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
 	3,  // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
-	4,  // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
-	6,  // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	10, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
-	11, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
-	12, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
-	5,  // 7: node.v1.Source.errors:type_name -> node.v1.SourceError
-	13, // 8: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	13, // 9: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
-	0,  // 10: node.v1.Capability.support:type_name -> node.v1.Support
-	8,  // 11: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
-	1,  // 12: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	7,  // 13: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	2,  // 14: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	9,  // 15: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	14, // [14:16] is the sub-list for method output_type
-	12, // [12:14] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	5,  // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
+	7,  // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
+	11, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	12, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	13, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	4,  // 7: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
+	6,  // 8: node.v1.Source.errors:type_name -> node.v1.SourceError
+	14, // 9: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	14, // 10: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	0,  // 11: node.v1.Capability.support:type_name -> node.v1.Support
+	9,  // 12: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
+	1,  // 13: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	8,  // 14: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	2,  // 15: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	10, // 16: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	15, // [15:17] is the sub-list for method output_type
+	13, // [13:15] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }
@@ -885,7 +963,7 @@ func file_node_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

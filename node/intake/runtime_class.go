@@ -1,0 +1,60 @@
+package intake
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+
+	"nodal/node"
+)
+
+// A pod takes from its runtime class what it needs when it is accepted: the class may
+// change or go afterwards, the pod stays what it is.
+
+// classOf is the runtime class that a pod names, or nil.
+func classOf(tx *node.Tx, object *corev1.Pod) *nodev1.RuntimeClass {
+	name := object.Spec.RuntimeClassName
+	if name == nil {
+		return nil
+	}
+	if found := tx.Object(node.ObjectRef{Kind: node.RuntimeClass, Name: *name}); found != nil {
+		return found.Class
+	}
+	return nil
+}
+
+// classed refuses a new pod whose runtime class is not there, or sets aside something
+// else than the pod says.
+func classed(tx *node.Tx, d Delivery, verdict Verdict) error {
+	name := d.Pod.Spec.RuntimeClassName
+	if name == nil || verdict != Created && verdict != Replaced {
+		return nil
+	}
+	class := classOf(tx, d.Pod)
+	if class == nil {
+		return invalid(d, "spec.runtimeClassName", fmt.Sprintf("Not found: there is no RuntimeClass %q on this node", *name))
+	}
+	if own := d.Pod.Spec.Overhead; len(own) > 0 && !apiequality.Semantic.DeepEqual(own, overheadOf(class)) {
+		return invalid(d, "spec.overhead", fmt.Sprintf("Forbidden: must be what RuntimeClass %q says, or be left out", *name))
+	}
+	return nil
+}
+
+func overheadOf(class *nodev1.RuntimeClass) corev1.ResourceList {
+	if class.Overhead == nil {
+		return nil
+	}
+	return class.Overhead.PodFixed.DeepCopy()
+}
+
+// inherited is what was set aside for a pod by its class, where the manifest leaves
+// that out and names the same class.
+func inherited(object, old *corev1.Pod) corev1.ResourceList {
+	was, is := old.Spec.RuntimeClassName, object.Spec.RuntimeClassName
+	if len(object.Spec.Overhead) == 0 && was != nil && is != nil && *was == *is {
+		return old.Spec.Overhead
+	}
+	return object.Spec.Overhead
+}
