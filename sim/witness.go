@@ -92,7 +92,7 @@ func (wi *witness) killed(w *world, c *container) {
 	if c.sick {
 		grace = min(grace, probeGrace)
 	}
-	if l := wi.lives[c.life]; l != nil && l.outlived(c) {
+	if wi.restartsWithAll(c) {
 		grace = 0
 	}
 	switch {

@@ -29,6 +29,13 @@ func (wi *witness) passes(c *container) {
 	}
 }
 
+// restartsWithAll says whether a run has to end because all containers of its pod begin
+// anew: of the pod as it was accepted first, or again when its record was lost.
+func (wi *witness) restartsWithAll(c *container) bool {
+	own, wanted := wi.lives[c.life], wi.wanted[c.key]
+	return own != nil && own.outlived(c) || wanted != nil && wanted.id.uid == c.uid && wanted.outlived(c)
+}
+
 // isPast says whether an init container has done what the next waits for, since all
 // last began anew.
 func (wi *witness) isPast(l *life, sandbox, name string) bool {
