@@ -23,6 +23,7 @@ type sizes struct {
 	idle     time.Duration
 	settle   time.Duration // before an idle window
 	requests int
+	scrapes  int
 	logBytes int
 	probes   int           // HTTP probes, each once a second
 	probing  time.Duration // how long they are asked
@@ -31,13 +32,13 @@ type sizes struct {
 var fullSizes = sizes{
 	singles: 20, bursts: []int{10, 50}, repeats: 3, changes: 7, restart: 50,
 	crowds: []int{0, 50, 100}, idle: 20 * time.Second, settle: 3 * time.Second,
-	requests: 200, logBytes: 200_000_000, probes: 1000, probing: 20 * time.Second,
+	requests: 200, scrapes: 20, logBytes: 200_000_000, probes: 1000, probing: 20 * time.Second,
 }
 
 var quickSizes = sizes{
 	singles: 1, bursts: []int{2}, repeats: 1, changes: 1, restart: 2,
 	crowds: []int{0, 2}, idle: time.Second,
-	requests: 5, logBytes: 2_000_000, probes: 20, probing: 2 * time.Second,
+	requests: 5, scrapes: 2, logBytes: 2_000_000, probes: 20, probing: 2 * time.Second,
 }
 
 // binaries are the kubelets to measure; no peer is an empty path. The bundle is

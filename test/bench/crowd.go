@@ -33,6 +33,9 @@ func (b *suite) crowd(ctx context.Context) error {
 			if err := b.getPods(ctx, n); err != nil {
 				return err
 			}
+			if err := b.getStats(ctx, n); err != nil {
+				return err
+			}
 		}
 	}
 	return b.eachAgent(func(c *column) error { return c.clear(ctx, pods[c]...) })
@@ -109,27 +112,68 @@ func (u *usage) look(column string, pid int) error {
 
 // getPods reads the list of pods again and again over one connection.
 func (b *suite) getPods(ctx context.Context, n int) error {
-	took, cost := samples{}, map[string]float64{}
-	err := b.eachAgent(func(c *column) error {
-		before, err := cpuTime(c.process.pid())
-		if err != nil {
+	return b.read(ctx, fmt.Sprintf("GET /pods of %d pods", n), reads{path: "/pods", times: b.sizes.requests})
+}
+
+// getStats reads what pods use as scrapers do: with a pause in between, after which
+// figures have to be collected anew.
+func (b *suite) getStats(ctx context.Context, n int) error {
+	for _, r := range []reads{
+		{path: "/stats/summary", aim: atMost(15, "ms")},
+		{path: "/metrics/cadvisor", cpuAim: atMost(60, "ms")},
+		{path: "/metrics/resource", aim: atMost(10, "ms")},
+		{path: "/metrics"},
+	} {
+		r.times, r.apart = b.sizes.scrapes, scrapePause
+		if err := b.read(ctx, fmt.Sprintf("GET %s of %d pods", r.path, n), r); err != nil {
 			return err
 		}
-		for range b.sizes.requests {
+	}
+	return nil
+}
+
+// scrapePause is longer than figures are kept for readers that come together.
+const scrapePause = 1100 * time.Millisecond
+
+// reads are of one path, so many times.
+type reads struct {
+	path        string
+	times       int
+	apart       time.Duration
+	aim, cpuAim aim
+}
+
+// read measures how long answers take, and what they cost the agents.
+func (b *suite) read(ctx context.Context, what string, r reads) error {
+	took, cost := samples{}, map[string]float64{}
+	err := b.eachAgent(func(c *column) error {
+		used := time.Duration(0)
+		for range r.times {
+			if err := pause(ctx, r.apart); err != nil {
+				return err
+			}
+			before, err := cpuTime(c.process.pid())
+			if err != nil {
+				return err
+			}
 			began := time.Now()
-			if _, err := c.web.drain(ctx, http.MethodGet, c.web.plain+"/pods"); err != nil {
+			if _, err := c.web.drain(ctx, http.MethodGet, c.web.plain+r.path); err != nil {
 				return err
 			}
 			took.add(c.name, time.Since(began))
+			after, err := cpuTime(c.process.pid())
+			if err != nil {
+				return err
+			}
+			used += after - before
 		}
-		after, err := cpuTime(c.process.pid())
-		cost[c.name] = milliseconds(after-before) / float64(b.sizes.requests)
-		return err
+		cost[c.name] = milliseconds(used) / float64(r.times)
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	b.add(fmt.Sprintf("GET /pods of %d pods", n), "ms", took.p50(), aim{})
-	b.add(fmt.Sprintf("GET /pods of %d pods: CPU of the agent", n), "ms", cost, aim{})
+	b.add(what, "ms", took.p50(), r.aim)
+	b.add(what+": CPU of the agent", "ms", cost, r.cpuAim)
 	return nil
 }
