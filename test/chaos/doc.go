@@ -14,6 +14,10 @@
 // has never run, even if its program was alive for a moment, and it may be
 // followed by another.
 //
+// alone_test.go does the same to a node on the runtime that it brings along, shims
+// included, with pods that count: only those whose shim was killed start anew, and
+// counted_test.go finds every number in their logs.
+//
 // Start reading at play in chaos_test.go; truth_test.go collects the evidence
 // and evidence_test.go judges it.
 package chaos
