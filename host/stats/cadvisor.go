@@ -60,7 +60,7 @@ func sharedGroups(pods []podGroups) []group {
 
 func infoOf(g group, counts *model.ContainerStats) *model.ContainerInfo {
 	return &model.ContainerInfo{
-		ContainerReference: model.ContainerReference{Name: g.path}, Spec: g.spec(), Stats: []*model.ContainerStats{counts},
+		ContainerReference: model.ContainerReference{Name: g.path}, Spec: g.spec(), Stats: []*model.ContainerStats{g.all(counts)},
 	}
 }
 
@@ -105,14 +105,11 @@ func (c *Collector) podInfos(of *podGroups, disk *model.FsStats, written map[str
 	return infos
 }
 
-// runInfo is a container or a sandbox, with what its processes have open. Counts are
-// those of a summary, which is not changed.
+// runInfo is a container or a sandbox, with what its processes have open.
 func (c *Collector) runInfo(r *runGroup, counts *model.ContainerStats) *model.ContainerInfo {
-	own := *counts
-	processes := *counts.Processes
-	own.Processes = &processes
-	info := infoOf(r.group, &own)
+	info := infoOf(r.group, counts)
 	info.Aliases = []string{r.id}
+	processes := info.Stats[0].Processes
 	pids := r.processes()
 	processes.ProcessCount = uint64(len(pids))
 	for _, pid := range pids {

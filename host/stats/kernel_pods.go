@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/cadvisor/lib/model"
@@ -50,6 +51,26 @@ func (c *Collector) groups() (found []podGroups, all bool) {
 	return found, all
 }
 
+// children finds the cgroups in this one by what the runtime calls them.
+func (g group) children() func(id string) (group, bool) {
+	names := sync.OnceValue(func() []os.DirEntry {
+		entries, _ := os.ReadDir(g.file("memory", "")) // one that is gone has none
+		return entries
+	})
+	return func(id string) (group, bool) {
+		plain := group{g.in, filepath.Join(g.path, id)}
+		if plain.there() {
+			return plain, true
+		}
+		for _, e := range names() {
+			if e.IsDir() && strings.Contains(e.Name(), id) { // runtimes on systemd put words around it
+				return group{g.in, filepath.Join(g.path, e.Name())}, true
+			}
+		}
+		return group{}, false
+	}
+}
+
 func ready(got *node.Observed) bool {
 	for i := range got.Sandboxes {
 		if got.Sandboxes[i].State == node.SandboxReady {
@@ -70,18 +91,7 @@ func (c *Collector) groupsOf(v node.View) (podGroups, bool) {
 	if of.whole.path == "" {
 		return of, false
 	}
-	entries, err := os.ReadDir(of.whole.file("memory", ""))
-	if err != nil {
-		return of, false
-	}
-	child := func(id string) (group, bool) {
-		for _, e := range entries {
-			if e.IsDir() && strings.Contains(e.Name(), id) { // runtimes on systemd put words around it
-				return group{in, filepath.Join(of.whole.path, e.Name())}, true
-			}
-		}
-		return group{}, false
-	}
+	child := of.whole.children()
 	for i := range v.Got.Sandboxes {
 		s := &v.Got.Sandboxes[i]
 		if g, ok := child(s.ID); ok && s.UID == of.pod.UID() && s.State == node.SandboxReady {

@@ -47,7 +47,7 @@ var kernels = map[int]map[string]string{
 		"cpu/G/cpu.shares": "512\n", "cpu/G/cpu.cfs_quota_us": "50000\n", "cpu/G/cpu.cfs_period_us": "100000\n",
 		"memory/G/memory.usage_in_bytes": "1000\n", "memory/G/memory.limit_in_bytes": "4000\n", "memory/G/memory.failcnt": "2\n",
 		"memory/G/memory.stat":                              "total_cache 300\ntotal_rss 500\ntotal_inactive_file 100\ntotal_active_file 50\npgfault 7\ntotal_pgfault 9\n",
-		"memory/G/cgroup.procs":                             "77\n",
+		"cpu/G/cgroup.procs":                                "77\n",
 		"memory/G/memory.oom_control":                       "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
 		"blkio/G/blkio.throttle.io_service_bytes_recursive": "9999:0 Read 512\n9999:0 Write 1024\nTotal 1536\n",
 		"blkio/G/blkio.throttle.io_serviced_recursive":      "9999:0 Read 1\n9999:0 Write 2\n",
