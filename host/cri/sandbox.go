@@ -3,7 +3,9 @@ package cri
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	"google.golang.org/grpc/status"
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -29,10 +31,20 @@ func (r *Runtime) runSandbox(ctx context.Context, pod *node.Pod, a node.RunSandb
 	defer cancel()
 	reply, err := r.runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: config, RuntimeHandler: pod.Handler})
 	if err != nil {
-		return node.Result{}, judge(err, reasonRunSandbox, fmt.Sprintf("run sandbox %d", a.Attempt))
+		return node.Result{}, judge(advised(err), reasonRunSandbox, fmt.Sprintf("run sandbox %d", a.Attempt))
 	}
 	r.keys.put(reply.GetPodSandboxId(), pod.Key())
 	return node.Result{ID: reply.GetPodSandboxId()}, nil
+}
+
+// advised says what to do about an image that nobody asked for and no pod names.
+// A sandbox has no other.
+func advised(err error) error {
+	if !strings.Contains(err.Error(), "sandbox image") && !strings.Contains(err.Error(), "failed to pull image") {
+		return err
+	}
+	s := status.Convert(err)
+	return status.Errorf(s.Code(), "%s (the runtime holds each pod open with this image: import it there, or configure one that it can get; a kubelet that brings its runtime along brings one)", s.Message())
 }
 
 func (r *Runtime) inspectSandbox(ctx context.Context, a node.InspectSandbox) (node.Result, error) {

@@ -11,6 +11,7 @@ import (
 
 	"nodal/test/claim"
 	"nodal/test/daemon"
+	"nodal/test/rig"
 )
 
 // TestImagesOfAForeignRuntime: the runtime of these tests is not the agent's, so
@@ -73,6 +74,29 @@ func TestAnImageIsRemovedOnceNoPodUsesIt(t *testing.T) {
 	if again := containerStatus(n.waitRunning("again"), "main").ImageID; again != image {
 		t.Errorf("pulled again it is %s, want %s", again, image)
 	}
+}
+
+// TestASandboxImageThatIsMissing has a runtime that finds the image of its own
+// configuration nowhere, as on a machine without a registry.
+func TestASandboxImageThatIsMissing(t *testing.T) {
+	claim.Shows(t, "Images", "a runtime that cannot get its image for sandboxes is told as FailedCreatePodSandBox with what to do, and the pod starts once it can")
+	t.Parallel()
+	n := prepareOn(t, rig.Containerd(t, rig.SandboxImage("late/pause:1")))
+	n.up()
+	events := n.follow("/v1/events:watch")
+	n.apply(web("web").yaml())
+	told := events.until("FailedCreatePodSandBox")
+	if !strings.Contains(told, "late/pause:1") || !strings.Contains(told, "holds each pod open with this image: import it there") {
+		t.Errorf("told is %s, want the image and what to do", told)
+	}
+	image, err := probeImage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.rt.Push("late/pause:1", image); err != nil {
+		t.Fatal(err)
+	}
+	n.waitRunning("web")
 }
 
 // TestAnImportedImageIsRemovedForGood runs the node on its own runtime, which asks

@@ -46,7 +46,11 @@ func start(t *testing.T, adjust ...func(*agent.Config)) *node {
 func prepare(t *testing.T, adjust ...func(*agent.Config)) *node {
 	t.Helper()
 	t.Parallel()
-	rt := rig.Containerd(t)
+	return prepareOn(t, rig.Containerd(t), adjust...)
+}
+
+func prepareOn(t *testing.T, rt *rig.Runtime, adjust ...func(*agent.Config)) *node {
+	t.Helper()
 	ports, claim, err := agent.ClaimPorts()
 	if err != nil {
 		t.Fatal(err)

@@ -76,7 +76,7 @@ func (r *Runtime) writeConfig() error {
 		}
 	}
 	values := map[string]any{
-		"Dir": r.Dir, "Socket": r.socket(), "Pause": r.Image("pause"),
+		"Dir": r.Dir, "Socket": r.socket(), "Pause": r.Image(r.pause),
 		"CNIBin": cniBinDir, "Snapshotter": snapshotter(r.Dir), "RestrictOOM": !mayLowerOOMScore(), "SystemdCgroup": systemdCgroups(),
 		"Bridge": r.slot.bridge(), "Subnet": r.slot.subnet(), "Registry": r.registry.host,
 	}

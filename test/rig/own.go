@@ -42,7 +42,7 @@ func (r *Runtime) useBundle() error {
 	}
 	r.own = &own{config: hostruntime.Config{
 		RootDir: r.Dir, StateDir: r.slot.state(), Archive: archive, Index: index,
-		SandboxImage: r.Image("pause"), CgroupDriver: cgroupDriver(),
+		SandboxImage: r.Image(r.pause), CgroupDriver: cgroupDriver(),
 		PodCIDRs: []netip.Prefix{netip.MustParsePrefix(r.slot.subnet())}, Log: slog.New(slog.DiscardHandler),
 	}}
 	r.Endpoint = "unix://" + filepath.Join(r.own.config.StateDir, "containerd.sock")

@@ -36,6 +36,7 @@ type Runtime struct {
 	slot     slot
 	lock     net.Listener
 	binary   string
+	pause    string
 	registry *registry
 	daemon   *exec.Cmd
 	bundle   string // its directory; empty: the machine's containerd
@@ -48,6 +49,10 @@ type Option func(*Runtime)
 
 // Binary runs another containerd than the one in PATH.
 func Binary(path string) Option { return func(r *Runtime) { r.binary = path } }
+
+// SandboxImage holds pods open by another image than the rig's own, by the name that
+// Image takes.
+func SandboxImage(short string) Option { return func(r *Runtime) { r.pause = short } }
 
 // Containerd starts a containerd for this test and returns once it is ready to
 // run pods. It is stopped, and everything of it removed, when the test ends.
@@ -71,7 +76,7 @@ func New(opts ...Option) (*Runtime, error) {
 	if reason := missing(); reason != "" {
 		return nil, fmt.Errorf("start a private containerd: %s", reason)
 	}
-	r := &Runtime{binary: "containerd", bundle: os.Getenv(BundleEnv)}
+	r := &Runtime{binary: "containerd", pause: "pause", bundle: os.Getenv(BundleEnv)}
 	for _, opt := range opts {
 		opt(r)
 	}
