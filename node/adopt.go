@@ -35,7 +35,11 @@ func strayPod(key Key, found *Observed, now time.Time) *Pod {
 		}
 		if !named[c.Name] {
 			named[c.Name] = true
-			object.Spec.Containers = append(object.Spec.Containers, corev1.Container{Name: c.Name, Image: c.Image})
+			made := corev1.Container{Name: c.Name, Image: c.Image}
+			if h := c.Hooked; h != nil {
+				made.Ports, made.Lifecycle = h.Ports, h.Lifecycle
+			}
+			object.Spec.Containers = append(object.Spec.Containers, made)
 		}
 	}
 	for _, sb := range found.Sandboxes {

@@ -3,14 +3,16 @@ package node
 import (
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 func TestAdopt(t *testing.T) {
-	now := time.Unix(1000, 0)
+	now, hook := time.Unix(1000, 0), &corev1.LifecycleHandler{}
 	found := &Observed{
 		Sandboxes: []Sandbox{{ID: "s", UID: "u1"}},
 		Containers: []Container{
-			{Name: "app", Image: "a:1", UID: "u1", Attempt: 1, Grace: 5 * time.Second},
+			{Name: "app", Image: "a:1", UID: "u1", Attempt: 1, Grace: 5 * time.Second, Hooked: &corev1.Container{Lifecycle: &corev1.Lifecycle{PreStop: hook}}},
 			{Name: "app", Image: "a:0", UID: "u1"},
 		},
 	}
@@ -25,6 +27,9 @@ func TestAdopt(t *testing.T) {
 		pod := view.Slot.Pod
 		if pod.Source != SourceRuntime || pod.UID() != "u1" || len(pod.Object.Spec.Containers) != 1 {
 			t.Errorf("pod = %+v, want u1 with one container", pod)
+		}
+		if got := HookOf(&pod.Object.Spec.Containers[0], PreStop); got != hook {
+			t.Errorf("preStop hook = %v, want that of the newest run", got)
 		}
 		if got, want := pod.Deletion.Deadline(), now.Add(5*time.Second); !got.Equal(want) {
 			t.Errorf("deadline = %s, want %s", got, want)

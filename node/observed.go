@@ -91,6 +91,7 @@ type Container struct {
 	Message    string
 	LogPath    string
 	Grace      time.Duration              // what its pod allowed it, kept for orphans
+	Hooked     *corev1.Container          // its preStop hook and ports, kept for orphans; nil: none
 	Limits     *limit.Limits              // that it was last given; nil: not by this agent
 	User       *corev1.LinuxContainerUser // whom it was started as; nil: the runtime does not say
 	StopSignal corev1.Signal              // what it is asked to stop with; empty: as User

@@ -164,6 +164,7 @@ func inspectedContainer(s *runtimeapi.ContainerStatus) node.Container {
 		Message:    s.GetMessage(),
 		LogPath:    s.GetLogPath(),
 		Grace:      graceOf(s.GetAnnotations()),
+		Hooked:     hookedOf(s.GetAnnotations()),
 		User:       userOf(s.GetUser().GetLinux()),
 		StopSignal: signalOf(s.GetStopSignal()),
 		Inspected:  true,

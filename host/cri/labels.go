@@ -21,6 +21,7 @@ const (
 	annotationMessagePath   = "io.kubernetes.container.terminationMessagePath"
 	annotationMessagePolicy = "io.kubernetes.container.terminationMessagePolicy"
 	annotationPorts         = "io.kubernetes.container.ports"
+	annotationPreStop       = "io.kubernetes.container.preStopHandler"
 	annotationGrace         = "io.kubernetes.pod.terminationGracePeriod"
 )
 
@@ -55,13 +56,22 @@ func containerAnnotations(pod *corev1.Pod, c *corev1.Container, attempt uint32, 
 		annotations[annotationGrace] = strconv.FormatInt(*grace, 10)
 	}
 	if len(c.Ports) > 0 {
-		ports, err := json.Marshal(c.Ports)
-		if err != nil {
+		if err := annotate(annotations, annotationPorts, c.Ports); err != nil {
 			return nil, fmt.Errorf("encode ports of container %q: %w", c.Name, err)
 		}
-		annotations[annotationPorts] = string(ports)
+	}
+	if hook := node.HookOf(c, node.PreStop); hook != nil {
+		if err := annotate(annotations, annotationPreStop, hook); err != nil {
+			return nil, fmt.Errorf("encode preStop hook of container %q: %w", c.Name, err)
+		}
 	}
 	return annotations, nil
+}
+
+func annotate(annotations map[string]string, name string, value any) error {
+	data, err := json.Marshal(value)
+	annotations[name] = string(data)
+	return err
 }
 
 // keyOf reads the key back; there is none on what no kubelet made.
@@ -91,4 +101,21 @@ func graceOf(annotations map[string]string) time.Duration {
 		return 0
 	}
 	return time.Duration(seconds) * time.Second
+}
+
+// hookedOf reads back what a container's end takes: its preStop hook, and the ports
+// that this may name; nil: it has none.
+func hookedOf(annotations map[string]string) *corev1.Container {
+	text, ok := annotations[annotationPreStop]
+	if !ok {
+		return nil
+	}
+	c := &corev1.Container{Lifecycle: &corev1.Lifecycle{}}
+	if json.Unmarshal([]byte(text), &c.Lifecycle.PreStop) != nil {
+		return nil // another kubelet's, in a form that we do not know
+	}
+	if text, ok := annotations[annotationPorts]; ok && json.Unmarshal([]byte(text), &c.Ports) != nil {
+		return nil
+	}
+	return c
 }

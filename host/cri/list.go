@@ -103,6 +103,7 @@ func listedContainer(c *runtimeapi.Container) node.Container {
 		ImageID:   cmp.Or(c.GetImageId(), c.GetImageRef()),
 		CreatedAt: timeOf(c.GetCreatedAt()),
 		Grace:     graceOf(c.GetAnnotations()),
+		Hooked:    hookedOf(c.GetAnnotations()),
 	}
 }
 

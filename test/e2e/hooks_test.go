@@ -229,3 +229,19 @@ func TestPreStopHooks(t *testing.T) {
 		t.Errorf("the story of the container that hung is %q, want its hook and then the signal", got)
 	}
 }
+
+func TestPreStopHooksOfAStray(t *testing.T) {
+	claim.Shows(t, "Deletion", "a pod that runs and of which the node has lost its record ends with its preStop hook, on a named port too")
+	n := start(t)
+	lost := n.hooked("lost", "terminationGracePeriodSeconds: 20").list("containers").
+		runs("main", web8+onTerm("term")+loop, "ports: [{name: web, containerPort: 8080}]",
+			"lifecycle: {preStop: {httpGet: {path: '/cgi-bin/tell?hook', port: web}}}").apply()
+	n.waitRunning("lost")
+	n.Kill()
+	if err := os.RemoveAll(filepath.Join(n.Root(), "journal")); err != nil {
+		t.Fatal(err)
+	}
+	n.up()
+	n.eventually("nothing left of the pod", func() bool { return n.sandboxes("lost") == 0 })
+	lost.wantStory("hook kube-lifecycle/1.37, term")
+}
