@@ -129,9 +129,10 @@ func TestARuntimeThatHangsKeepsNoOtherFigureBack(t *testing.T) {
 func TestWhatHangsInTheKernelIsAskedOnce(t *testing.T) {
 	c := collector(t, &scripted{})
 	synctest.Test(t, func(t *testing.T) {
-		asked, over := 0, make(chan struct{})
+		var asked atomic.Int32
+		over := make(chan struct{})
 		stuck := part{"a dead disk", func(context.Context) (func(*collection), error) {
-			asked++
+			asked.Add(1)
 			<-over
 			return func(*collection) {}, nil
 		}}
@@ -142,13 +143,13 @@ func TestWhatHangsInTheKernelIsAskedOnce(t *testing.T) {
 			}
 			cancel()
 		}
-		if asked != 1 {
-			t.Errorf("it was asked %d times, want once", asked)
+		if got := asked.Load(); got != 1 {
+			t.Errorf("it was asked %d times, want once", got)
 		}
 		close(over)
 		synctest.Wait()
-		if _, err := c.hear(t.Context(), stuck, c.ask(t.Context(), stuck)); err != nil || asked != 2 {
-			t.Errorf("once it is back: got %v after %d questions, want figures after 2", err, asked)
+		if _, err := c.hear(t.Context(), stuck, c.ask(t.Context(), stuck)); err != nil || asked.Load() != 2 {
+			t.Errorf("once it is back: got %v after %d questions, want figures after 2", err, asked.Load())
 		}
 	})
 }
