@@ -27,6 +27,7 @@ type lifeID struct {
 type life struct {
 	id       lifeID
 	key      node.Key
+	turn     int // of all lives: clocks jump, so times of acceptance do not say which came first
 	object   *corev1.Pod
 	grace    time.Duration // the shortest it ever asked for
 	deadline *time.Time    // by when it may be killed, once it is to go
@@ -77,7 +78,7 @@ func (l *ledger) take(pod *node.Pod) *life {
 	known := l.lives[idOf(pod)]
 	if known == nil {
 		known = &life{
-			id: idOf(pod), key: pod.Key(), grace: node.GracePeriod(pod.Object),
+			id: idOf(pod), key: pod.Key(), turn: len(l.lives), grace: node.GracePeriod(pod.Object),
 			restarts: map[string]uint32{}, rounds: map[string]uint32{}, counts: map[string]int32{},
 		}
 		l.lives[known.id] = known
@@ -89,7 +90,7 @@ func (l *ledger) take(pod *node.Pod) *life {
 	}
 	known.restart(pod.Restarts)
 	if pod.Deletion != nil {
-		l.condemn(known.id, pod.Deletion.Deadline())
+		l.condemn(known, pod.Deletion.Deadline())
 	}
 	return known
 }
@@ -123,9 +124,9 @@ func (l *life) late(now time.Time) bool {
 
 // condemn sets by when a pod has to be gone, and with it the same pod as it
 // was accepted before its record was lost.
-func (l *ledger) condemn(id lifeID, deadline time.Time) {
+func (l *ledger) condemn(latest *life, deadline time.Time) {
 	for _, known := range l.lives {
-		same := known.id.uid == id.uid && known.id.accepted <= id.accepted
+		same := known.id.uid == latest.id.uid && known.turn <= latest.turn
 		if same && (known.deadline == nil || deadline.Before(*known.deadline)) {
 			known.deadline = &deadline
 		}

@@ -33,10 +33,10 @@ func (b *suite) crowd(ctx context.Context) error {
 			if err := b.getPods(ctx, n); err != nil {
 				return err
 			}
-			if err := b.getStats(ctx, n); err != nil {
-				return err
-			}
 		}
+	}
+	if err := b.getStats(ctx, b.sizes.crowds[len(b.sizes.crowds)-1]); err != nil {
+		return err
 	}
 	return b.eachAgent(func(c *column) error { return c.clear(ctx, pods[c]...) })
 }
