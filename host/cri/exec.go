@@ -46,13 +46,20 @@ func (r *Runtime) ExecSync(
 	reply, err := r.runtime.ExecSync(ctx, &runtimeapi.ExecSyncRequest{
 		ContainerId: containerID, Cmd: cmd, Timeout: int64((timeout + time.Second - 1) / time.Second),
 	})
-	if timeout > 0 && ctx.Err() == nil && code(err) == codes.DeadlineExceeded {
+	if timeout > 0 && code(err) == codes.DeadlineExceeded && inTime(ctx) {
 		return nil, nil, 0, fmt.Errorf("run a command in container %s within %s: %w", containerID, timeout, context.DeadlineExceeded)
 	}
 	if err != nil {
 		return nil, nil, 0, explain(err, "run a command in container "+containerID)
 	}
 	return reply.GetStdout(), reply.GetStderr(), reply.GetExitCode(), nil
+}
+
+// inTime says that the deadline lies ahead. The context's own error does not: the
+// runtime knows the deadline too, and its word that it has passed may come first.
+func inTime(ctx context.Context) bool {
+	deadline, bound := ctx.Deadline()
+	return !bound || time.Now().Before(deadline)
 }
 
 // Exec runs a command in a container with its streams connected, until it ends.
