@@ -19,6 +19,7 @@ import (
 	policies "k8s.io/kubelet/config/v1beta1"
 
 	"nodal/host/image/credential"
+	"nodal/host/replace"
 	"nodal/node"
 )
 
@@ -212,10 +213,7 @@ func (r *records) write(kind, of string, record any) error {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	if err == nil {
-		err = os.WriteFile(path+".new", data, 0o600)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = replace.File(path, data, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("record the pull of %s: %w", of, err)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"nodal/host/replace"
 )
 
 const (
@@ -89,7 +91,7 @@ func (h host) put(text string) error {
 		return fmt.Errorf("make the directory of a registry: %w", err)
 	}
 	path := filepath.Join(h.to, hostsFile)
-	if err := replaceFile(path, path+".new", []byte(text)); err != nil {
+	if err := replace.File(path, []byte(text), fileMode); err != nil {
 		return fmt.Errorf("write the configuration of a registry: %w", err)
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"nodal/host/replace"
 )
 
 // Options of an import.
@@ -68,7 +70,7 @@ func (s *Store) commit(st *stage, images []found, drop func(string) bool) ([]Ima
 			})
 		}
 	}
-	if err := syncDir(s.blobs()); err != nil {
+	if err := replace.SyncDir(s.blobs()); err != nil {
 		return nil, fmt.Errorf("keep blobs: %w", err)
 	}
 	return taken, s.name(roots, drop)

@@ -11,6 +11,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"nodal/host/replace"
 )
 
 // refName is the annotation that carries a reference, in our index in full.
@@ -66,37 +68,9 @@ func (s *Store) name(roots map[string]v1.Descriptor, drop func(reference string)
 	if err != nil {
 		return fmt.Errorf("encode the list of images: %w", err)
 	}
-	if err := replaceFile(s.indexFile(), filepath.Join(s.staging(), "index.json"), text); err != nil {
+	if err := replace.File(s.indexFile(), text, fileMode); err != nil {
 		return fmt.Errorf("write the list of images: %w", noSpace(err))
 	}
 	s.roots = next
 	return nil
-}
-
-// replaceFile has the new text or the old one in a file, whatever happens. The
-// text is written aside first, where a crash may leave it to be overwritten.
-func replaceFile(path, aside string, text []byte) error {
-	f, err := os.OpenFile(aside, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(aside, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(aside))
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

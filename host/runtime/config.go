@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"nodal/host/replace"
 )
 
 //go:embed templates
@@ -73,7 +75,7 @@ func fill(name string, values map[string]string) ([]byte, error) {
 // content apart from every other one.
 func (l layout) writeConfig(content []byte) (string, error) {
 	path := l.config(shortDigest(content))
-	if err := replaceFile(path, content); err != nil {
+	if err := keep(path, content); err != nil {
 		return "", fmt.Errorf("write containerd's configuration: %w", err)
 	}
 	return path, nil
@@ -96,16 +98,12 @@ func (l layout) removeOldConfigs(present string) error {
 	return nil
 }
 
-// replaceFile writes a file whole, and only if it would change.
-func replaceFile(path string, content []byte) error {
+// keep replaces a file only if that would change it.
+func keep(path string, content []byte) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
 		return nil
 	}
-	next := path + ".new"
-	if err := os.WriteFile(next, content, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, path)
+	return replace.File(path, content, 0o600)
 }
 
 // systemdRules reports whether systemd owns the cgroups of this machine: then

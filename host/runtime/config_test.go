@@ -80,7 +80,7 @@ func TestFileIsWrittenOnlyIfItChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	var inodes []os.FileInfo
 	for _, content := range []string{"one", "one", "two"} {
-		if err := replaceFile(path, []byte(content)); err != nil {
+		if err := keep(path, []byte(content)); err != nil {
 			t.Fatal(err)
 		}
 		info, err := os.Stat(path)

@@ -135,7 +135,7 @@ func (r *Runtime) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(r.layout.conflist(), list); err != nil {
+	if err := keep(r.layout.conflist(), list); err != nil {
 		return fmt.Errorf("write the pod network: %w", err)
 	}
 	group, ctx := errgroup.WithContext(ctx)

@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"nodal/host/replace"
 )
 
 // Step is one change to the machine. It prints as what it does.
@@ -63,24 +65,11 @@ func (s writeFile) Do(context.Context) error {
 
 // put replaces a file in one step: a program that runs cannot be written to, and
 // a power cut must not leave half of one.
-func put(path string, content io.Reader, mode fs.FileMode) (err error) {
+func put(path string, content io.Reader, mode fs.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".kubelet-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = io.Copy(f, content)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return replace.From(path, content, mode)
 }
 
 // link is what `systemctl enable` makes; it needs no systemd.

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"nodal/host/replace"
 	"nodal/node"
 )
 
@@ -63,27 +63,7 @@ func readKey(file string) ([]byte, error) {
 func makeKey(file string) ([]byte, error) {
 	key := make([]byte, keySize)
 	rand.Read(key)
-	f, err := os.CreateTemp(filepath.Dir(file), ".key-") // 0600
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(key)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return nil, err
-	}
-	if err := os.Rename(f.Name(), file); err != nil {
-		return nil, err
-	}
-	return key, syncDir(filepath.Dir(file))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return key, replace.File(file, key, 0o600)
 }
 
 // Commit seals what has to be, and commits all.

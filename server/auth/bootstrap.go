@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"nodal/host/replace"
 )
 
 // Dirs says where credentials live.
@@ -125,5 +127,5 @@ func ensureToken(base, dir string, role Role, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(base+".token", []byte(token+"\n"))
+	return replace.File(base+".token", []byte(token+"\n"), 0o600)
 }

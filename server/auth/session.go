@@ -18,6 +18,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"nodal/host/replace"
 	"nodal/node"
 )
 
@@ -131,7 +132,7 @@ func (s *sessions) save() error {
 	}
 	data, err := json.Marshal(s.open)
 	if err == nil {
-		err = writeFile(s.file, append(data, '\n'))
+		err = replace.File(s.file, append(data, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("keep sessions: %w", err)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"nodal/host/replace"
 	"nodal/node"
 )
 
@@ -143,7 +144,7 @@ func Issue(dir, name string, role Role, now time.Time) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("issue token %q: %w", name, err)
 	}
-	if err := writeFile(path, append(data, '\n')); err != nil {
+	if err := replace.File(path, append(data, '\n'), 0o600); err != nil {
 		return "", fmt.Errorf("issue token %q: %w", name, err)
 	}
 	return token, nil

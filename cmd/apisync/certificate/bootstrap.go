@@ -74,5 +74,5 @@ func writeKubeconfig(api *rest.Config, path string, pair Pair) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return replace(path, text)
+	return keep(path, text)
 }

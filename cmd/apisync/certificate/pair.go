@@ -17,6 +17,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/keyutil"
+
+	"nodal/host/replace"
 )
 
 // Pair is the file with the client certificate and its key.
@@ -69,7 +71,7 @@ func (p Pair) key() (crypto.Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return key, replace(p.waiting(), text)
+	return key, keep(p.waiting(), text)
 }
 
 // save makes a certificate the current one. The key is forgotten last: until then
@@ -83,7 +85,7 @@ func (p Pair) save(chain []byte, key crypto.Signer) error {
 	if _, err := tls.X509KeyPair(text, text); err != nil {
 		return fmt.Errorf("use the certificate that was issued: %w", err)
 	}
-	if err := replace(p.Path, text); err != nil {
+	if err := keep(p.Path, text); err != nil {
 		return err
 	}
 	return p.forget()
@@ -97,27 +99,10 @@ func (p Pair) forget() error {
 	return nil
 }
 
-// replace puts a file in place whole, for its owner alone.
-func replace(path string, text []byte) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write %s: %w", path, err)
-		}
-	}()
+// keep puts a file in place whole, for its owner alone.
+func keep(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+		return fmt.Errorf("write %s: %w", path, err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return replace.File(path, text, 0o600)
 }
