@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,7 +48,7 @@ func newKubelet(cfg Config, s services) *kubelet {
 // pods is /pods. Unlike upstream's it keeps showing a pod until it is gone.
 func (k *kubelet) pods(w http.ResponseWriter, _ *http.Request) {
 	views, _ := k.store.Views()
-	items, err := k.render.list(views)
+	items, err := k.render.list(views, func(node.View) bool { return true })
 	if err != nil {
 		writeText(w, http.StatusInternalServerError, err.Error())
 		return
@@ -55,14 +56,14 @@ func (k *kubelet) pods(w http.ResponseWriter, _ *http.Request) {
 	const head, tail = `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[`, "]}"
 	size := len(head) + len(tail)
 	for _, item := range items {
-		size += len(item) + 1
+		size += len(item.object) + 1
 	}
 	body := append(make([]byte, 0, size), head...)
 	for i, item := range items {
 		if i > 0 {
 			body = append(body, ',')
 		}
-		body = append(body, item...)
+		body = append(body, item.object...)
 	}
 	writeJSON(w, append(body, tail...))
 }
@@ -126,6 +127,7 @@ func (k *kubelet) openapi(w http.ResponseWriter, _ *http.Request) { writeJSON(w,
 
 func writeJSON(w http.ResponseWriter, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	_, _ = w.Write(body) // who does not read it cannot be told
 }

@@ -55,13 +55,18 @@ func find(store *node.Store, key node.Key) (node.View, error) {
 	return view, nil
 }
 
-// ListPods returns the selected pods.
-func (s *podService) ListPods(_ context.Context, r *nodev1.ListPodsRequest) (*nodev1.ListPodsResponse, error) {
+// ListPods returns the selected pods; for REST it writes them (see rest_pods.go).
+func (s *podService) ListPods(ctx context.Context, r *nodev1.ListPodsRequest) (*nodev1.ListPodsResponse, error) {
 	chosen, err := newSelection(r.GetNamespace(), r.GetLabelSelector(), r.GetFieldSelector())
 	if err != nil {
 		return nil, err
 	}
 	views, revision := s.store.Views()
+	if text, ok := ctx.Value(podListText{}).(*[]byte); ok {
+		pods, err := s.render.list(views, func(v node.View) bool { return chosen.matches(v, s.phase) })
+		*text = listText(pods, revision)
+		return &nodev1.ListPodsResponse{}, err
+	}
 	answer := &nodev1.ListPodsResponse{Revision: revision}
 	for _, v := range views {
 		if !chosen.matches(v, s.phase) {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
@@ -28,9 +29,11 @@ type renderer struct {
 	kept map[node.Key]rendered
 }
 
+// rendered is a pod in JSON: the object without apiVersion and kind, as in every
+// Kubernetes list, and the summary beside it.
 type rendered struct {
-	revision int64
-	json     []byte
+	revision        int64
+	object, summary []byte
 }
 
 func newRenderer(site node.Site) *renderer {
@@ -50,22 +53,26 @@ func (r *renderer) object(v node.View) *corev1.Pod {
 	return &object
 }
 
-// pod is the typed summary beside the whole object.
+// pod is the summary beside the whole object.
 func (r *renderer) pod(v node.View) (*nodev1.Pod, error) {
 	object := r.object(v)
+	pod := summary(v, object)
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		return nil, fmt.Errorf("encode pod %s: %w", v.Key, err)
 	}
-	asStruct, err := structpb.NewStruct(fields)
-	if err != nil {
+	if pod.Object, err = structpb.NewStruct(fields); err != nil {
 		return nil, fmt.Errorf("encode pod %s: %w", v.Key, err)
 	}
+	return pod, nil
+}
+
+func summary(v node.View, object *corev1.Pod) *nodev1.Pod {
 	pod := &nodev1.Pod{
 		Namespace: v.Key.Namespace, Name: v.Key.Name, Uid: string(object.UID),
 		Revision: v.Revision, Source: string(v.Slot.Pod.Source), Phase: phases[object.Status.Phase],
 		Ready: isReady(&object.Status), Restarts: restarts(&object.Status),
-		AcceptedAt: timestamppb.New(v.Slot.Pod.Accepted), Object: asStruct,
+		AcceptedAt: timestamppb.New(v.Slot.Pod.Accepted),
 	}
 	pod.Reason, pod.Message = why(object)
 	for _, ip := range object.Status.PodIPs {
@@ -74,7 +81,7 @@ func (r *renderer) pod(v node.View) (*nodev1.Pod, error) {
 	if d := v.Slot.Pod.Deletion; d != nil {
 		pod.DeletionDeadline = timestamppb.New(d.Deadline())
 	}
-	return pod, nil
+	return pod
 }
 
 var phases = map[corev1.PodPhase]nodev1.PodPhase{
@@ -84,33 +91,45 @@ var phases = map[corev1.PodPhase]nodev1.PodPhase{
 	corev1.PodFailed:    nodev1.PodPhase_POD_PHASE_FAILED,
 }
 
-// list returns the JSON of each pod, in order. It is for lists of all pods:
-// what is not asked for is forgotten.
-func (r *renderer) list(views []node.View) ([][]byte, error) {
+// list renders the pods that are wanted out of all that there are, in order. It
+// forgets those that are gone.
+func (r *renderer) list(all []node.View, want func(node.View) bool) ([]rendered, error) {
 	r.mu.Lock()
 	known := r.kept
 	r.mu.Unlock()
-	kept, all := make(map[node.Key]rendered, len(views)), make([][]byte, 0, len(views))
-	for _, v := range views {
-		pod, ok := known[v.Key]
-		if !ok || pod.revision != v.Revision {
-			object := r.object(v)
-			object.TypeMeta = metav1.TypeMeta{} // as in every Kubernetes list
-			data, err := json.Marshal(object)
-			if err != nil {
-				return nil, fmt.Errorf("encode pod %s: %w", v.Key, err)
+	kept, wanted := make(map[node.Key]rendered, len(all)), make([]rendered, 0, len(all))
+	for _, v := range all {
+		pod := known[v.Key]
+		if want(v) {
+			if pod.revision != v.Revision {
+				var err error
+				if pod, err = r.render(v); err != nil {
+					return nil, fmt.Errorf("encode pod %s: %w", v.Key, err)
+				}
 			}
-			pod = rendered{revision: v.Revision, json: data}
+			wanted = append(wanted, pod)
 		}
-		kept[v.Key] = pod
-		all = append(all, pod.json)
+		if pod.revision == v.Revision {
+			kept[v.Key] = pod
+		}
 	}
 	r.mu.Lock()
 	if !maps.EqualFunc(kept, r.kept, func(a, b rendered) bool { return a.revision == b.revision }) {
 		r.kept = kept
 	}
 	r.mu.Unlock()
-	return all, nil
+	return wanted, nil
+}
+
+func (r *renderer) render(v node.View) (rendered, error) {
+	object := r.object(v)
+	beside, err := protojson.Marshal(summary(v, object))
+	if err != nil {
+		return rendered{}, err
+	}
+	object.TypeMeta = metav1.TypeMeta{}
+	text, err := json.Marshal(object)
+	return rendered{revision: v.Revision, object: text, summary: beside}, err
 }
 
 func isReady(s *corev1.PodStatus) bool {

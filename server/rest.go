@@ -14,11 +14,13 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 )
 
-// rest are the handlers under /v1. Single answers come from grpc-gateway.
+// rest are the handlers under /v1. Single answers come from grpc-gateway, but for
+// lists of pods (rest_pods.go).
 // Streams do not: it wraps each message in an object of its own, cannot write
 // server-sent events, and answers some errors with other codes than we do.
 type rest struct {
 	unary       http.Handler
+	listPods    http.Handler
 	watchPods   http.Handler
 	watchEvents http.Handler
 	watchStats  http.Handler
@@ -59,6 +61,7 @@ func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
 	}
 	return &rest{
 		unary:       readBody(limits, mux),
+		listPods:    restPods{nodev1.NewPodsServiceClient(conn)},
 		watchPods:   stream{open: openPodWatch(nodev1.NewPodsServiceClient(conn))},
 		watchEvents: stream{open: openEventWatch(nodev1.NewEventsServiceClient(conn))},
 		watchStats:  stream{open: openStatsWatch(nodev1.NewStatsServiceClient(conn))},

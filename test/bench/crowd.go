@@ -110,9 +110,15 @@ func (u *usage) look(column string, pid int) error {
 	return nil
 }
 
-// getPods reads the list of pods again and again over one connection.
+// getPods reads lists of pods again and again over one connection.
 func (b *suite) getPods(ctx context.Context, n int) error {
-	return b.read(ctx, fmt.Sprintf("GET /pods of %d pods", n), reads{path: "/pods", times: b.sizes.requests})
+	for _, r := range []reads{{path: "/pods"}, {path: "/v1/pods", peers: "/pods"}} {
+		r.times = b.sizes.requests
+		if err := b.read(ctx, fmt.Sprintf("GET %s of %d pods", r.path, n), r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // getStats reads what pods use as scrapers do: with a pause in between, after which
@@ -138,6 +144,7 @@ const scrapePause = 1100 * time.Millisecond
 // reads are of one path, so many times.
 type reads struct {
 	path        string
+	peers       string // the peer's path, if it is another
 	times       int
 	apart       time.Duration
 	aim, cpuAim aim
@@ -147,7 +154,10 @@ type reads struct {
 func (b *suite) read(ctx context.Context, what string, r reads) error {
 	took, cost := samples{}, map[string]float64{}
 	err := b.eachAgent(func(c *column) error {
-		used := time.Duration(0)
+		used, path := time.Duration(0), r.path
+		if c.name == peerColumn && r.peers != "" {
+			path = r.peers
+		}
 		for range r.times {
 			if err := pause(ctx, r.apart); err != nil {
 				return err
@@ -157,7 +167,7 @@ func (b *suite) read(ctx context.Context, what string, r reads) error {
 				return err
 			}
 			began := time.Now()
-			if _, err := c.web.drain(ctx, http.MethodGet, c.web.plain+r.path); err != nil {
+			if _, err := c.web.drain(ctx, http.MethodGet, c.web.plain+path); err != nil {
 				return err
 			}
 			took.add(c.name, time.Since(began))
