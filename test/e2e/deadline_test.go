@@ -35,11 +35,14 @@ func TestPodEndsAtItsDeadline(t *testing.T) {
 	n := start(t)
 	polite := shell("polite", "trap 'exit 0' TERM; while :; do sleep 0.1; done")
 	polite.grace = 20
-	n.apply(active(polite.yaml(), 3))
 	n.apply(web("limited").yaml())
-	due := n.waitRunning("polite").Status.StartTime.Add(3 * time.Second)
+	n.apply(polite.yaml())
 	n.waitRunning("limited")
+	started := n.waitRunning("polite").Status.StartTime
+	deadline := 4 + int(time.Since(started.Time).Seconds()) // however long the start took
+	n.changed("/v1/manifests", active(polite.yaml(), deadline)).is(t, "UPDATED", "")
 	n.Kill()
+	due := started.Add(time.Duration(deadline) * time.Second)
 	n.eventually("the deadline to pass", func() bool { return time.Now().After(due) })
 	if got := n.containers("polite"); len(got) != 1 || !got[0].running {
 		t.Errorf("while the agent is dead the runtime has %+v, want one that runs", got)
