@@ -101,10 +101,10 @@ func (c *container) asked() time.Duration {
 }
 
 // signals checks: no stop signal before the preStop hook has ended, unless the grace
-// period is over. Of pods that nobody wants the agent does not know the hooks.
+// period is over. That holds for pods that nobody wants, too.
 func (wi *witness) signals(c *call, a node.StopContainer, run *container) {
 	l := wi.lives[run.life]
-	if l == nil || wi.jumps || a.Grace == 0 || c.pod.Source == node.SourceRuntime || c.pod.UID() != run.uid {
+	if l == nil || wi.jumps || a.Grace == 0 {
 		return
 	}
 	if spec := specOf(l.object, run.name); spec != nil && node.HookOf(spec, node.PreStop) != nil && !run.hooks.stopped {

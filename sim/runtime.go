@@ -117,6 +117,9 @@ func (w *world) createContainer(pod *node.Pod, a node.CreateContainer) (node.Res
 	}
 	if spec := specOf(pod.Object, a.Container); spec != nil {
 		c.hash = manifest.ContainerHash(spec)
+		if node.HookOf(spec, node.PreStop) != nil {
+			c.noted = spec
+		}
 	}
 	c.limits = a.Limits
 	if !w.cgroups[c.uid].Cover(c.limits) {
@@ -180,7 +183,7 @@ func (s *sandbox) observed() node.Sandbox {
 func (c *container) observed() node.Container {
 	return node.Container{
 		ID: c.id, SandboxID: c.sandbox.id, UID: c.uid, Name: c.name, Attempt: c.attempt, State: c.state,
-		Hash: c.hash, Image: c.image, ImageID: "sha256:" + c.image, CreatedAt: c.created, Grace: c.grace,
+		Hash: c.hash, Image: c.image, ImageID: "sha256:" + c.image, CreatedAt: c.created, Grace: c.grace, Hooked: c.noted,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
@@ -60,6 +61,7 @@ type container struct {
 	exit     int32
 	reason   string
 	grace    time.Duration
+	noted    *corev1.Container // its preStop hook, if it has one
 	limits   limit.Limits
 
 	termed  bool          // TERM was sent

@@ -39,10 +39,13 @@ func (v *View) toEnd(run *node.Container, c *corev1.Container) bool {
 }
 
 func (v *View) runHook(kind node.HookKind, run *node.Container, c *corev1.Container) node.RunHook {
-	return node.RunHook{
-		Kind: kind, UID: run.UID, Container: c.Name, ID: run.ID, Spec: node.HookOf(c, kind), Ports: c.Ports,
-		Address: v.address(), HostNetwork: v.spec.HostNetwork,
+	a := node.RunHook{Kind: kind, UID: run.UID, Container: run.Name, ID: run.ID, Spec: node.HookOf(c, kind), Ports: c.Ports}
+	if v.own(run.UID) {
+		a.Address, a.HostNetwork = v.address(), v.spec.HostNetwork
+	} else if home := v.got.Home(run.UID); home != nil && len(home.IPs) > 0 {
+		a.Address = home.IPs[0]
 	}
+	return a
 }
 
 // asksPod says whether a hook asks the pod at an address that is not known yet. While
@@ -100,8 +103,8 @@ func (v *View) preStop(p *Plan, run *node.Container, until time.Time, reason str
 	}
 	a := v.runHook(node.PreStop, run, c)
 	a.Until, a.Reason = until, reason
-	if v.asksPod(a) && v.sandbox != nil && !v.sandbox.Inspected {
-		v.inspectHome(p)
+	if home := v.got.Home(run.UID); v.asksPod(a) && home != nil && !home.Inspected {
+		v.inspectHome(p, home)
 	} else {
 		p.try(v, a)
 	}
@@ -119,10 +122,14 @@ func (v *View) ending(run *node.Container) (begun node.Hooks, ok bool) {
 	return begun, !begun.Until.IsZero()
 }
 
-// specOf is what a run was made from, or nil for another pod's.
+// specOf is what a run was made from; of another pod's, what was noted on it for
+// its end.
 func (v *View) specOf(run *node.Container) *corev1.Container {
+	if !v.own(run.UID) {
+		return run.Hooked
+	}
 	for c := range v.containers() {
-		if c.Name == run.Name && v.own(run.UID) {
+		if c.Name == run.Name {
 			return c
 		}
 	}

@@ -35,6 +35,11 @@ func asking(s *scene) {
 	s.slot.Pod.Object.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: hook, PreStop: hook}
 }
 
+// noting is a run on which the hooks of its container are noted.
+func noting(hooks option) func(*node.Container) {
+	return func(c *node.Container) { c.Hooked = &pod(always, hooks).slot.Pod.Object.Spec.Containers[0] }
+}
+
 func uninspected(s *node.Sandbox) { s.Inspected = false }
 
 func fresh(c *node.Container) { c.Hooks.Fresh = true }
@@ -150,9 +155,14 @@ func TestPreStopInADeletion(t *testing.T) {
 		{"nor in what has ended", pod(always, both, ready, exited("app", 0), deleted(0, 30)), ""},
 		{"another pod's hooks are not this one's", pod(always, both, ready, running("app"), stranger, deleted(0, 30)), ""},
 	})
+	const own = "run preStop hook of app app-0 until 12:00:07: its pod is not wanted; wake in 7s; why waiting for the preStop hook of container app; done"
 	testStep(t, strays, []stepCase{
 		{"another pod's hooks are not this one's", pod(always, both, ready, running("app"), stranger),
 			"stop app app-0 grace=7s: its pod is not wanted; why waiting for containers to end; done"},
+		{"it has its own run, as far as they were noted", pod(always, ready, run("app", node.ContainerRunning, noting(both)), stranger), own},
+		{"at its own address, which is learnt first", pod(always, box(node.SandboxReady, uninspected), run("app", node.ContainerRunning, noting(asking)), stranger),
+			"inspect sandbox s0; wake in 7s; why waiting for the preStop hook of container app; done"},
+		{"and then asked", pod(always, ready, at("10.0.0.1"), run("app", node.ContainerRunning, noting(asking)), stranger), own},
 	})
 }
 

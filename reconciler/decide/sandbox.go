@@ -14,7 +14,7 @@ func sandbox(p *Plan, v *View) bool {
 		return true
 	}
 	if v.sandbox != nil {
-		v.inspectHome(p)
+		v.inspectHome(p, v.sandbox)
 		return false
 	}
 	if !v.needsSandbox() || !v.bounded() {
@@ -28,11 +28,11 @@ func sandbox(p *Plan, v *View) bool {
 	return false
 }
 
-// inspectHome learns the pod's addresses.
-func (v *View) inspectHome(p *Plan) {
-	a := node.InspectSandbox{ID: v.sandbox.ID}
+// inspectHome learns a pod's addresses.
+func (v *View) inspectHome(p *Plan, home *node.Sandbox) {
+	a := node.InspectSandbox{ID: home.ID}
 	planned := slices.ContainsFunc(p.Actions, func(other node.Action) bool { return other.Target() == a.Target() })
-	if !v.sandbox.Inspected && !planned {
+	if !home.Inspected && !planned {
 		p.try(v, a)
 	}
 }

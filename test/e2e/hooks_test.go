@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"nodal/test/agent"
 	"nodal/test/claim"
 	"nodal/test/pace"
 )
@@ -232,16 +233,26 @@ func TestPreStopHooks(t *testing.T) {
 
 func TestPreStopHooksOfAStray(t *testing.T) {
 	claim.Shows(t, "Deletion", "a pod that runs and of which the node has lost its record ends with its preStop hook, on a named port too")
-	n := start(t)
-	lost := n.hooked("lost", "terminationGracePeriodSeconds: 20").list("containers").
-		runs("main", web8+onTerm("term")+loop, "ports: [{name: web, containerPort: 8080}]",
-			"lifecycle: {preStop: {httpGet: {path: '/cgi-bin/tell?hook', port: web}}}").apply()
+	claim.Shows(t, "Deletion", "also where another pod wants its name, which waits for that")
+	n := start(t, func(c *agent.Config) {
+		c.Flags = append(c.Flags, "--pod-manifest-path", filepath.Join(c.Dir, "manifests"))
+	})
+	stray := func(name string) *hooked {
+		return n.hooked(name, "terminationGracePeriodSeconds: 20").list("containers").
+			runs("main", web8+onTerm("term")+loop, "ports: [{name: web, containerPort: 8080}]",
+				"lifecycle: {preStop: {httpGet: {path: '/cgi-bin/tell?hook', port: web}}}").apply()
+	}
+	lost, namesake := stray("lost"), stray("heir-node-a")
 	n.waitRunning("lost")
+	n.waitRunning("heir-node-a")
 	n.Kill()
 	if err := os.RemoveAll(filepath.Join(n.Root(), "journal")); err != nil {
 		t.Fatal(err)
 	}
+	n.file("node/manifests/heir.yaml", web("heir").yaml())
 	n.up()
 	n.eventually("nothing left of the pod", func() bool { return n.sandboxes("lost") == 0 })
 	lost.wantStory("hook kube-lifecycle/1.37, term")
+	n.runsAndAnswers("heir-node-a")
+	namesake.wantStory("hook kube-lifecycle/1.37, term")
 }
