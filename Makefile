@@ -14,7 +14,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ROUNDS ?= 100
 FUZZTIME ?= 30s
 
-.PHONY: help build bundle web dist run run-sim clean-node test test-v2 lint gen api-image vuln bench chaos fuzz fmt setup setup-tests clean
+.PHONY: help build bundle web dist setup-dist run run-sim clean-node test test-v2 lint gen api-image vuln bench chaos fuzz fmt setup setup-tests clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z0-9-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,10 @@ web: ## build the dashboard into the next bin/kubelet, unless that is done
 
 dist: web ## build what a machine needs into dist/: one static binary for each architecture, checksums, the systemd unit
 	@test/dist.sh dist $(VERSION)
+	@NODAL_DIST=$(CURDIR)/dist NODAL_DIST_VERSION=$(VERSION) go test -count=1 -run 'TestTheBinary|TestChecksums' ./test/dist
+
+setup-dist: ## install what make dist needs from Debian for the other architecture, arm64 or amd64
+	@test/cross.sh
 
 run: setup build ## bring up a node with one example pod and print how to reach it
 	@go build -o .cache/example ./test/run && .cache/example

@@ -38,7 +38,7 @@ for arch; do
   status=0
   GOARCH=$arch host/runtime/bundle/build.sh "$bundle" || status=$?
   if [ "$status" = 3 ] && [ "$arch" != "$(go env GOHOSTARCH)" ]; then
-    echo "dist: no binary for $arch"
+    echo "dist: no binary for $arch (make setup-dist gets what is missing)"
     continue
   fi
   [ "$status" = 0 ] || exit "$status"

@@ -24,9 +24,11 @@ case $arch in
   *) echo "bundle: amd64 and arm64 are known, $arch is not" >&2; exit 1 ;;
 esac
 export GOARCH=$arch CC=gcc
+libraries='' # the root of the other machine's: what cross.sh has unpacked, or "/"
 if [ "$arch" != "$host" ]; then
   CC=$triplet-gcc
-  export PKG_CONFIG_LIBDIR=/usr/lib/$triplet/pkgconfig:/usr/share/pkgconfig
+  [ ! -d "$here/../../../.cache/cross/$arch" ] || libraries=$here/../../../.cache/cross/$arch
+  export PKG_CONFIG_SYSROOT_DIR=$libraries PKG_CONFIG_LIBDIR=$libraries/usr/lib/$triplet/pkgconfig
 fi
 
 missing() {
@@ -36,8 +38,9 @@ missing() {
 command -v "$CC" >/dev/null || missing "$CC" "gcc, or gcc-$triplet to cross-compile"
 command -v pkg-config >/dev/null || missing pkg-config pkg-config
 libc=$("$CC" -print-file-name=libc.a)
-seccomp=$("$CC" -print-file-name=libseccomp.a)
 [ -f "$libc" ] || missing libc.a "libc6-dev:$arch"
+seccomp=$libraries/usr/lib/$triplet/libseccomp.a
+[ -f "$seccomp" ] || seccomp=$("$CC" -print-file-name=libseccomp.a)
 [ -f "$seccomp" ] || missing libseccomp.a "libseccomp-dev:$arch"
 
 # Everything that can change the result, by content.
@@ -70,7 +73,8 @@ build() {
   CGO_ENABLED=0 go build -ldflags "$stamp" -o "$out/cni/" \
     $cni/plugins/{main/bridge,ipam/host-local,main/loopback,meta/portmap}
   # runc enters namespaces before Go starts, in C; its seccomp filters are C too.
-  CGO_ENABLED=1 go build -tags $tags,seccomp,netgo,osusergo -ldflags "$stamp -extldflags -static" \
+  # Its build id would depend on where libseccomp lies.
+  CGO_ENABLED=1 go build -tags $tags,seccomp,netgo,osusergo -ldflags "$stamp -buildid= -extldflags -static" \
     -o "$out/bin/" $runc
   "$CC" -Os -static -nostdlib -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables \
     -fno-pie -no-pie -s -Wall -Wextra -Werror -Wl,--build-id=none,-z,noseparate-code,-z,noexecstack \
