@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"nodal/host/service"
+	"nodal/test/pace"
 	"nodal/test/rig"
 )
 
@@ -21,19 +23,25 @@ import (
 // that holds nothing but a hosts file, and runs what the unit would run.
 func TestOneFileMakesANodeOfABareMachine(t *testing.T) {
 	rig.Require(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	b := newBare(t)
-	output(t, built(binary), "install", "--root", b.root)
-	b.write(t, "etc/hosts", []byte("127.0.0.1 localhost\n"))
-	if got := output(t, "./bare.sh", b.root, "/usr/local/bin/kubelet", "check"); strings.Contains(got, "FAILED") {
+	b := newBare(t, built(binary))
+	if got := output(t, "./bare.sh", b.root, service.Program, "check"); strings.Contains(got, "FAILED") {
 		t.Fatalf("the machine is good enough, and the check says\n%s", got)
 	}
+	b.wantPods(t, []string{"busybox"})
+}
+
+// wantPods starts the agent, imports images and runs a pod.
+func (b bare) wantPods(t *testing.T, images []string, flags ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), pace.Of(time.Minute))
+	defer cancel()
 	manager := b.listen(t, "run/manager")
-	b.start(t, "/usr/local/bin/kubelet", "--config=/etc/nodal/config.yaml", "--hostname-override=bare", "--root-dir="+b.node())
+	b.start(t, append(b.agent(), flags...)...)
 	awaitWord(t, manager, "READY=1")
 
-	output(t, built(binary), "images", "import", "--socket", b.socket(), b.image(t))
+	for _, short := range images {
+		output(t, b.program, "images", "import", "--socket", b.socket(), image(t, short))
+	}
 	b.write(t, "etc/nodal/manifests/web.yaml", b.example)
 	b.awaitReady(ctx, t, "web-bare")
 	if got := b.ask(ctx, t, "POST", "/run/default/web-bare/web?cmd=cat+/tmp/index.html"); got != "hello from a pod\n" {
@@ -44,10 +52,11 @@ func TestOneFileMakesANodeOfABareMachine(t *testing.T) {
 // bare is a machine of one file.
 type bare struct {
 	root    string
+	program string // that was installed there
 	example []byte // a manifest
 }
 
-func newBare(t *testing.T) bare {
+func newBare(t *testing.T, program string) bare {
 	t.Helper()
 	before := rig.Snapshot()
 	// Not below /tmp, which may be a file system that takes no overlay.
@@ -55,9 +64,9 @@ func newBare(t *testing.T) bare {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := bare{root, read(t, "../../docs/examples/web.yaml")}
+	b := bare{root, program, read(t, "../../docs/examples/web.yaml")}
 	t.Cleanup(func() {
-		if out, err := exec.Command("./bare.sh", root, "/usr/local/bin/kubelet", "clean", "--root-dir="+b.node()).CombinedOutput(); err != nil {
+		if out, err := exec.Command("./bare.sh", root, service.Program, "clean", "--root-dir="+b.node()).CombinedOutput(); err != nil {
 			t.Errorf("clean: %v\n%s", err, out)
 		}
 		if _, err := os.Stat(filepath.Join(root, b.node())); err == nil {
@@ -70,7 +79,14 @@ func newBare(t *testing.T) bare {
 			t.Error(err)
 		}
 	})
+	output(t, program, "install", "--root", root)
+	b.write(t, "etc/hosts", []byte("127.0.0.1 localhost\n"))
 	return b
+}
+
+// agent is what the unit starts, on a node of this name.
+func (b bare) agent() []string {
+	return []string{service.Program, "--config=" + service.Settings, "--hostname-override=bare", "--root-dir=" + b.node()}
 }
 
 // node is the node's directory. It has a name of its own, after which cgroups are
@@ -102,7 +118,7 @@ func (b bare) listen(t *testing.T, path string) *net.UnixConn {
 
 func awaitWord(t *testing.T, manager *net.UnixConn, want string) {
 	t.Helper()
-	if err := manager.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := manager.SetReadDeadline(time.Now().Add(pace.Of(30 * time.Second))); err != nil {
 		t.Fatal(err)
 	}
 	buffer := make([]byte, 100)
@@ -134,7 +150,7 @@ func (b bare) start(t *testing.T, command ...string) {
 }
 
 // image is a tarball on the machine of its builder.
-func (b bare) image(t *testing.T) string {
+func image(t *testing.T, short string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "image.tar")
 	f, err := os.Create(path)
@@ -142,7 +158,7 @@ func (b bare) image(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := rig.Save(f, "busybox"); err != nil {
+	if err := rig.Save(f, short); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -1,4 +1,5 @@
 // Package dist tests what `make dist` hands out, as somebody would use it who
-// has nothing else: dist_test.go looks at the files, bare_test.go lets the one
-// binary make a node of a root directory that holds nothing.
+// has nothing else: binary_test.go and dist_test.go look at the files, bare_test.go
+// lets the one binary make a node of a root directory that holds nothing, and
+// plain_test.go one that was built without a container runtime inside.
 package dist
