@@ -17,6 +17,8 @@ import (
 // one, lacks what the error names. It is shared: nobody may change it.
 type Stats interface {
 	Summary(context.Context) (*statsapi.Summary, error)
+	// Usage is a summary of processors and memory, which are found out sooner.
+	Usage(context.Context) (*statsapi.Summary, error)
 	// History is what the containers of a pod have used, oldest first, as far as
 	// somebody asked.
 	History(types.UID) map[string][]node.Usage
@@ -26,9 +28,9 @@ type Stats interface {
 	Machine() (*model.MachineInfo, error)
 }
 
-// summary asks for stats. Figures that are missing do not keep the others back.
-func (k *kubelet) summary(w http.ResponseWriter, r *http.Request) (found *statsapi.Summary, whole bool) {
-	found, err := k.stats.Summary(r.Context())
+// ask asks for stats. Figures that are missing do not keep the others back.
+func (k *kubelet) ask(w http.ResponseWriter, r *http.Request, of func(context.Context) (*statsapi.Summary, error)) (found *statsapi.Summary, whole bool) {
+	found, err := of(r.Context())
 	if found == nil {
 		writeText(w, http.StatusInternalServerError, err.Error())
 		return nil, false
@@ -41,11 +43,16 @@ func (k *kubelet) summary(w http.ResponseWriter, r *http.Request) (found *statsa
 
 // statsSummary is /stats/summary.
 func (k *kubelet) statsSummary(w http.ResponseWriter, r *http.Request) {
-	found, _ := k.summary(w, r)
+	few := r.FormValue("only_cpu_and_memory") == "true"
+	of := k.stats.Summary
+	if few {
+		of = k.stats.Usage
+	}
+	found, _ := k.ask(w, r, of)
 	if found == nil {
 		return
 	}
-	if r.FormValue("only_cpu_and_memory") == "true" {
+	if few {
 		found = onlyCPUAndMemory(found)
 	}
 	body, err := json.Marshal(found)
@@ -79,7 +86,7 @@ func onlyCPUAndMemory(whole *statsapi.Summary) *statsapi.Summary {
 
 // resourceMetrics is /metrics/resource.
 func (k *kubelet) resourceMetrics(w http.ResponseWriter, r *http.Request) {
-	found, whole := k.summary(w, r)
+	found, whole := k.ask(w, r, k.stats.Usage)
 	if found == nil {
 		return
 	}
@@ -101,7 +108,8 @@ func (k *kubelet) cadvisorMetrics(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		k.log.WarnContext(r.Context(), "some stats are missing", "err", err)
 	}
-	writeMetrics(w, metrics.Cadvisor(found, machine, version, err == nil))
+	metricsHeader(w)
+	_ = metrics.Cadvisor(w, found, machine, version, err == nil) // who does not read it cannot be told
 }
 
 // probeMetrics is /metrics/probes.
@@ -110,7 +118,11 @@ func (k *kubelet) probeMetrics(w http.ResponseWriter, _ *http.Request) {
 }
 
 func writeMetrics(w http.ResponseWriter, body []byte) {
+	metricsHeader(w)
+	_, _ = w.Write(body) // who does not read it cannot be told
+}
+
+func metricsHeader(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", metrics.ContentType)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(body) // who does not read it cannot be told
 }

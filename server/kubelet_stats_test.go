@@ -23,6 +23,8 @@ type scriptedStats struct {
 
 func (s scriptedStats) Summary(context.Context) (*statsapi.Summary, error) { return s.summary, s.err }
 
+func (s scriptedStats) Usage(context.Context) (*statsapi.Summary, error) { return s.summary, s.err }
+
 func (s scriptedStats) Cgroups(context.Context) ([]*model.ContainerInfo, error) {
 	return s.cgroups, s.err
 }

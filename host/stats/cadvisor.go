@@ -1,7 +1,9 @@
 package stats
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/cadvisor/lib/model"
+	"golang.org/x/sys/unix"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 	kubelettypes "k8s.io/kubelet/pkg/types"
 )
@@ -24,14 +27,24 @@ func (c *Collector) Cgroups(ctx context.Context) ([]*model.ContainerInfo, error)
 
 // collectCgroups adds to the figures that the summary has what costs more to find out.
 func (c *Collector) collectCgroups(ctx context.Context) ([]*model.ContainerInfo, error) {
-	found, err := c.now.get(ctx)
+	found, err := c.whole.get(ctx)
 	if found == nil {
 		return nil, err
 	}
-	all := []*model.ContainerInfo{nodeInfo(found)}
-	for _, g := range sharedGroups(found.groups) {
-		if counts, ok := g.stats(); ok {
-			all = append(all, infoOf(g, counts))
+	infos := []*model.ContainerInfo{nodeInfo(found)}
+	read := part{"cgroups", func(context.Context) (func(*collection), error) {
+		of := c.groupInfos(found)
+		return func(*collection) { infos = append(infos, of...) }, nil
+	}}
+	return infos, errors.Join(err, c.all.read(ctx, []part{read}, found))
+}
+
+func (c *Collector) groupInfos(found *collection) []*model.ContainerInfo {
+	r := newReader()
+	var all []*model.ContainerInfo
+	for _, g := range c.sharedGroups(found.groups) {
+		if counts, ok := g.usage(r); ok {
+			all = append(all, infoOf(r, g, counts))
 		}
 	}
 	written := map[string]*statsapi.FsStats{}
@@ -41,61 +54,55 @@ func (c *Collector) collectCgroups(ctx context.Context) ([]*model.ContainerInfo,
 		}
 	}
 	infos := make([][]*model.ContainerInfo, len(found.groups))
-	each(len(infos), func(i int) { infos[i] = c.podInfos(&found.groups[i], found.containerDisk, written) })
-	return append(all, slices.Concat(infos...)...), err
+	each(len(infos), func(r *reader, i int) { infos[i] = c.podInfos(r, &found.groups[i], found.containerDisk, written) })
+	return append(all, slices.Concat(infos...)...)
 }
 
 // sharedGroups are those that lie above pods'.
-func sharedGroups(pods []podGroups) []group {
-	var shared []group
+func (c *Collector) sharedGroups(pods []podGroups) []*group {
+	var shared []*group
 	seen := map[string]bool{}
 	for i := range pods {
 		for above := path.Dir(pods[i].whole.path); above != "/" && above != "." && !seen[above]; above = path.Dir(above) {
 			seen[above] = true
-			shared = append(shared, group{pods[i].whole.in, above})
+			shared = append(shared, c.tree.group(above))
 		}
 	}
 	return shared
 }
 
-func infoOf(g group, counts *model.ContainerStats) *model.ContainerInfo {
+func infoOf(r *reader, g *group, counts *model.ContainerStats) *model.ContainerInfo {
+	spec := g.limits(r)
 	return &model.ContainerInfo{
-		ContainerReference: model.ContainerReference{Name: g.path}, Spec: g.spec(), Stats: []*model.ContainerStats{g.all(counts)},
+		ContainerReference: model.ContainerReference{Name: g.path}, Spec: spec, Stats: []*model.ContainerStats{g.all(r, counts, spec)},
 	}
 }
 
 // podInfos is a pod, its sandbox and its containers.
-func (c *Collector) podInfos(of *podGroups, disk *model.FsStats, written map[string]*statsapi.FsStats) []*model.ContainerInfo {
-	if of.counts == nil {
-		return nil
-	}
+func (c *Collector) podInfos(r *reader, of *podGroups, disk *model.FsStats, written map[string]*statsapi.FsStats) []*model.ContainerInfo {
 	o := of.pod.Object
-	pod := infoOf(of.whole, of.counts)
+	pod := infoOf(r, of.whole, of.counts)
 	pod.Spec.CreationTime = of.pod.Accepted
 	pod.Spec.Labels = map[string]string{kubelettypes.KubernetesPodNameLabel: o.Name, kubelettypes.KubernetesPodNamespaceLabel: o.Namespace}
 	infos := []*model.ContainerInfo{pod}
 	if of.sandbox != nil {
-		if counts, ok := of.sandbox.stats(); ok {
-			sandbox := c.runInfo(of.sandbox, counts)
-			sandbox.Spec.CreationTime, sandbox.Spec.Labels = of.sandbox.created, pod.Spec.Labels
-			if !o.Spec.HostNetwork {
-				sandbox.Stats[0].Network = c.interfaces(of.sandbox.processes())
-			}
+		if sandbox := c.sandboxInfo(r, of); sandbox != nil {
+			sandbox.Spec.Labels = pod.Spec.Labels
 			infos = append(infos, sandbox)
 		}
 	}
 	for i := range of.runs {
-		r := &of.runs[i]
-		if r.counts == nil {
+		run := &of.runs[i]
+		if run.counts == nil {
 			continue
 		}
-		info := c.runInfo(r, r.counts)
-		info.Spec.Image, info.Spec.CreationTime, info.Spec.StartTime = r.run.Image, r.run.CreatedAt, r.run.StartedAt
+		info := c.runInfo(r, run, run.counts, run.processes(r))
+		info.Spec.Image, info.Spec.CreationTime, info.Spec.StartTime = run.run.Image, run.run.CreatedAt, run.run.StartedAt
 		info.Spec.Labels = map[string]string{
 			kubelettypes.KubernetesPodNameLabel: o.Name, kubelettypes.KubernetesPodNamespaceLabel: o.Namespace,
-			kubelettypes.KubernetesContainerNameLabel: r.run.Name,
+			kubelettypes.KubernetesContainerNameLabel: run.run.Name,
 		}
-		if layer := written[string(o.UID)+"/"+r.run.Name]; disk != nil && layer != nil && layer.UsedBytes != nil {
+		if layer := written[string(o.UID)+"/"+run.run.Name]; disk != nil && layer != nil && layer.UsedBytes != nil {
 			own := *disk
 			own.Usage = *layer.UsedBytes
 			info.Stats[0].Filesystem = []model.FsStats{own}
@@ -105,40 +112,66 @@ func (c *Collector) podInfos(of *podGroups, disk *model.FsStats, written map[str
 	return infos
 }
 
-// runInfo is a container or a sandbox, with what its processes have open.
-func (c *Collector) runInfo(r *runGroup, counts *model.ContainerStats) *model.ContainerInfo {
-	info := infoOf(r.group, counts)
-	info.Aliases = []string{r.id}
-	processes := info.Stats[0].Processes
-	pids := r.processes()
-	processes.ProcessCount = uint64(len(pids))
-	for _, pid := range pids {
-		open, err := os.ReadDir(filepath.Join(c.config.Proc, pid, "fd"))
-		if err != nil {
-			continue // it ended
-		}
-		processes.FdCount += uint64(len(open))
-		for _, file := range open {
-			if to, err := os.Readlink(filepath.Join(c.config.Proc, pid, "fd", file.Name())); err == nil && strings.HasPrefix(to, "socket:") {
-				processes.SocketCount++
-			}
+// sandboxInfo has what goes through the pod's interfaces; nil: it is gone.
+func (c *Collector) sandboxInfo(r *reader, of *podGroups) *model.ContainerInfo {
+	counts, ok := of.sandbox.usage(r)
+	if !ok {
+		return nil
+	}
+	pids := of.sandbox.processes(r)
+	sandbox := c.runInfo(r, of.sandbox, counts, pids)
+	sandbox.Spec.CreationTime = of.sandbox.created
+	if len(pids) > 0 && !of.pod.Object.Spec.HostNetwork {
+		if table, err := r.read(filepath.Join(c.config.Proc, pids[0], "net/dev")); err == nil {
+			sandbox.Stats[0].Network = &model.NetworkStats{Interfaces: interfacesOf(string(table))}
 		}
 	}
+	return sandbox
+}
+
+// runInfo is a container or a sandbox, with what its processes have open.
+func (c *Collector) runInfo(r *reader, of *runGroup, counts *model.ContainerStats, pids []string) *model.ContainerInfo {
+	info := infoOf(r, of.group, counts)
+	info.Aliases = []string{of.id}
+	processes := info.Stats[0].Processes
+	processes.ProcessCount = uint64(len(pids))
+	for _, pid := range pids {
+		files, sockets := openFiles(r, filepath.Join(c.config.Proc, pid, "fd"))
+		processes.FdCount += files
+		processes.SocketCount += sockets
+	}
 	if len(pids) > 0 {
-		processes.Ulimits = c.openFilesLimit(pids[0])
+		processes.Ulimits = c.openFilesLimit(r, pids[0])
 	}
 	return info
 }
 
+// openFiles counts what a process has open; one that has ended, nothing.
+func openFiles(r *reader, dir string) (files, sockets uint64) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return 0, 0
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1) // those that there were
+	for _, name := range names {
+		n, err := unix.Readlinkat(int(d.Fd()), name, r.room)
+		if err == nil && bytes.HasPrefix(r.room[:n], []byte("socket:")) {
+			sockets++
+		}
+	}
+	return uint64(len(names)), sockets
+}
+
 // openFilesLimit is how many files a process may have open.
-func (c *Collector) openFilesLimit(pid string) []model.UlimitSpec {
-	text, err := c.read(pid + "/limits")
+func (c *Collector) openFilesLimit(r *reader, pid string) []model.UlimitSpec {
+	text, err := r.read(filepath.Join(c.config.Proc, pid, "limits"))
 	if err != nil {
 		return nil
 	}
-	for line := range strings.Lines(text) {
-		after, ok := strings.CutPrefix(line, "Max open files")
-		if fields := strings.Fields(after); ok && len(fields) > 1 {
+	for line := range bytes.Lines(text) {
+		after, ok := bytes.CutPrefix(line, []byte("Max open files"))
+		if fields := strings.Fields(string(after)); ok && len(fields) > 1 {
 			soft, err := strconv.ParseInt(fields[0], 10, 64)
 			if err != nil {
 				soft = -1 // unlimited
@@ -147,18 +180,6 @@ func (c *Collector) openFilesLimit(pid string) []model.UlimitSpec {
 		}
 	}
 	return nil
-}
-
-// interfaces are those that the first of some processes sees.
-func (c *Collector) interfaces(pids []string) *model.NetworkStats {
-	if len(pids) == 0 {
-		return nil
-	}
-	table, err := c.read(pids[0] + "/net/dev")
-	if err != nil {
-		return nil
-	}
-	return &model.NetworkStats{Interfaces: interfacesOf(table)}
 }
 
 // nodeInfo is the node as the cgroup above all others.

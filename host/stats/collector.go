@@ -3,7 +3,6 @@ package stats
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -16,10 +15,7 @@ import (
 	"nodal/node"
 )
 
-const (
-	freshness = time.Second     // scrapers that come together get the same figures
-	patience  = 5 * time.Second // with each part of a collection
-)
+const freshness = time.Second // scrapers that come together get the same figures
 
 // Runtime tells what its pods use.
 type Runtime interface {
@@ -45,16 +41,18 @@ type Config struct {
 // Collector collects on demand.
 type Collector struct {
 	config  Config
-	now     shared[*collection]
+	tree    *tree
+	usage   shared[*collection]
+	whole   shared[*collection]
 	cgroups shared[[]*model.ContainerInfo]
 
 	mu   sync.Mutex
 	past history
 
-	// Only one collection at a time uses these.
-	before *collection
-	asked  map[string]chan answer // what earlier collections asked for and did not get
-	layers layers
+	// Only one collection of a kind at a time uses these.
+	before         *collection
+	few, many, all parts // of the three
+	layers         layers
 }
 
 // collection is what one reading has found. With an error it lacks what that names.
@@ -74,15 +72,24 @@ func New(config Config) *Collector {
 	if config.Proc == "" {
 		config.Proc = "/proc"
 	}
-	c := &Collector{config: config, past: history{}, asked: map[string]chan answer{}}
-	c.now.collect, c.cgroups.collect = c.collect, c.collectCgroups
+	c := &Collector{config: config, tree: newTree(config.Cgroups), past: history{}, few: parts{}, many: parts{}, all: parts{}}
+	c.usage.collect, c.whole.collect, c.cgroups.collect = c.collectUsage, c.collectWhole, c.collectCgroups
 	return c
 }
 
-// Summary is what the node and its pods use, at most a second ago. It is shared:
-// nobody may change it. With an error it lacks what the error names.
+// Usage is what the node and its pods use of processors and memory, at most a second
+// ago. It is shared: nobody may change it. With an error it lacks what the error names.
+func (c *Collector) Usage(ctx context.Context) (*statsapi.Summary, error) {
+	found, err := c.usage.get(ctx)
+	if found == nil {
+		return nil, err
+	}
+	return &found.Summary, err
+}
+
+// Summary is the same with networks, disks and processes.
 func (c *Collector) Summary(ctx context.Context) (*statsapi.Summary, error) {
-	found, err := c.now.get(ctx)
+	found, err := c.whole.get(ctx)
 	if found == nil {
 		return nil, err
 	}
@@ -111,85 +118,49 @@ func (c *Collector) remember(found *collection) {
 	c.past.add(&found.Summary, time.Now())
 }
 
-// part reads some figures. Fill writes them into a collection, where nobody else does.
-type part struct {
-	name string
-	read func(context.Context) (fill func(*collection), err error)
-}
-
-type answer struct {
-	fill func(*collection)
-	err  error
-}
-
-// collect reads all parts side by side, and waits no longer than patience for one
-// that hangs.
-func (c *Collector) collect(ctx context.Context) (*collection, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+// collectUsage reads what everybody asks for.
+func (c *Collector) collectUsage(ctx context.Context) (*collection, error) {
 	groups, all := c.groups()
-	parts := []part{
-		{"pods", func(context.Context) (func(*collection), error) { return kernelPods(c, groups), nil }},
-		{"what containers wrote", c.readLayers},
-		{"images", c.imageDisk}, {"the node's disk", c.rootDisk}, {"processors", c.processors},
-		{"memory", c.memory}, {"disks' pressure", c.disks}, {"the network", c.network}, {"processes", c.processes},
+	read := []part{
+		{"pods", func(context.Context) (func(*collection), error) { return c.kernelPods(groups), nil }},
+		{"processors", c.processors}, {"memory", c.memory},
 	}
 	if !all {
-		parts = append(parts, part{"pods that the runtime counts for", c.toldPods})
-	}
-	fresh := make([]bool, len(parts))
-	for i, p := range parts {
-		fresh[i] = c.ask(ctx, p)
+		read = append(read, part{"pods that the runtime counts for", c.toldPods})
 	}
 	found := &collection{Summary: statsapi.Summary{
 		Node: statsapi.NodeStats{NodeName: c.config.NodeName, StartTime: at(c.config.Started)},
 		Pods: []statsapi.PodStats{},
 	}}
-	var errs []error
-	for i, p := range parts {
-		if fill, err := c.hear(ctx, p, fresh[i]); err != nil {
-			errs = append(errs, fmt.Errorf("read stats of %s: %w", p.name, err))
-		} else {
-			fill(found)
-		}
-	}
-	c.layers.addTo(found.Pods)
+	err := c.few.read(ctx, read, found)
 	slices.SortFunc(found.Pods, byName)
 	c.remember(found)
-	return found, errors.Join(errs...)
+	return found, err
 }
 
-// ask has a part read, unless an earlier collection waits for it in vain: what hangs
-// in the kernel is not asked twice.
-func (c *Collector) ask(ctx context.Context, p part) (fresh bool) {
-	if reply, ok := c.asked[p.name]; ok {
-		select {
-		case <-reply: // too late for who asked, and too old
-		default:
-			return false
-		}
+// collectWhole adds to that what summaries have beside it.
+func (c *Collector) collectWhole(ctx context.Context) (*collection, error) {
+	usage, err := c.usage.get(ctx)
+	if usage == nil {
+		return nil, err
 	}
-	reply := make(chan answer, 1)
-	c.asked[p.name] = reply
-	go func() {
-		fill, err := p.read(ctx)
-		reply <- answer{fill, err}
-	}()
-	return true
+	found := usage.clone()
+	more := c.many.read(ctx, []part{
+		{"pods' networks and processes", c.kernelPodRests(found.groups)},
+		{"what containers wrote", c.readLayers},
+		{"images", c.imageDisk}, {"the node's disk", c.rootDisk},
+		{"disks' pressure", c.disks}, {"the network", c.network}, {"processes", c.processes},
+	}, found)
+	c.layers.addTo(found.Pods)
+	return found, errors.Join(err, more)
 }
 
-// hear waits for what was asked just now, and no longer for what hangs already.
-func (c *Collector) hear(ctx context.Context, p part, fresh bool) (func(*collection), error) {
-	if !fresh {
-		return nil, errHangs
+// clone may be added to.
+func (c *collection) clone() *collection {
+	own := *c
+	own.Pods = slices.Clone(c.Pods)
+	for i := range own.Pods {
+		own.Pods[i].Containers = slices.Clone(c.Pods[i].Containers)
 	}
-	select {
-	case got := <-c.asked[p.name]:
-		delete(c.asked, p.name)
-		return got.fill, got.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return &own
 }
-
-var errHangs = errors.New("an earlier reading still hangs")

@@ -15,10 +15,11 @@ import (
 	"nodal/node"
 )
 
-// scripted is a runtime that counts who asks, and may hang.
+// scripted is a runtime that counts who asks, and may hang or have no stats.
 type scripted struct {
 	asked atomic.Int32
 	hangs bool
+	lacks error
 }
 
 func (s *scripted) PodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats, error) {
@@ -26,6 +27,9 @@ func (s *scripted) PodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats,
 	if s.hangs {
 		<-ctx.Done()
 		return nil, ctx.Err()
+	}
+	if s.lacks != nil {
+		return nil, s.lacks
 	}
 	labels := map[string]string{
 		"io.kubernetes.pod.name": "web", "io.kubernetes.pod.namespace": "default", "io.kubernetes.pod.uid": "1",
@@ -39,6 +43,9 @@ func (s *scripted) PodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats,
 }
 
 func (s *scripted) Layers(context.Context) ([]*runtimeapi.ContainerStats, error) {
+	if s.lacks != nil {
+		return nil, s.lacks
+	}
 	return []*runtimeapi.ContainerStats{{
 		Attributes: &runtimeapi.ContainerAttributes{
 			Metadata: &runtimeapi.ContainerMetadata{Name: "main"}, Labels: map[string]string{"io.kubernetes.pod.uid": "2"},
@@ -126,8 +133,20 @@ func TestARuntimeThatHangsKeepsNoOtherFigureBack(t *testing.T) {
 	})
 }
 
+func TestARuntimeWithoutStatsKeepsNoOtherFigureBack(t *testing.T) {
+	got, err := collector(t, &scripted{lacks: errors.New("unknown method")}).Summary(t.Context())
+	for _, what := range []string{"pods that the runtime counts for", "what containers wrote", "unknown method"} {
+		if err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("got %v, want an error that names %s", err, what)
+		}
+	}
+	if got.Node.CPU == nil || got.Node.Network == nil || len(got.Pods) != 0 {
+		t.Errorf("got %+v, want the node without pods", got)
+	}
+}
+
 func TestWhatHangsInTheKernelIsAskedOnce(t *testing.T) {
-	c := collector(t, &scripted{})
+	waits := parts{}
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int32
 		over := make(chan struct{})
@@ -138,7 +157,7 @@ func TestWhatHangsInTheKernelIsAskedOnce(t *testing.T) {
 		}}
 		for range 3 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			if _, err := c.hear(ctx, stuck, c.ask(ctx, stuck)); err == nil {
+			if _, err := waits.hear(ctx, stuck, waits.ask(ctx, stuck)); err == nil {
 				t.Error("it answers, want an error")
 			}
 			cancel()
@@ -148,7 +167,7 @@ func TestWhatHangsInTheKernelIsAskedOnce(t *testing.T) {
 		}
 		close(over)
 		synctest.Wait()
-		if _, err := c.hear(t.Context(), stuck, c.ask(t.Context(), stuck)); err != nil || asked.Load() != 2 {
+		if _, err := waits.hear(t.Context(), stuck, waits.ask(t.Context(), stuck)); err != nil || asked.Load() != 2 {
 			t.Errorf("once it is back: got %v after %d questions, want figures after 2", err, asked.Load())
 		}
 	})

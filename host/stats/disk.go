@@ -57,7 +57,7 @@ func deviceOf(path string) string {
 	if err := unix.Stat(path, &file); err != nil {
 		return ""
 	}
-	return disk(fmt.Sprintf("%d:%d", unix.Major(file.Dev), unix.Minor(file.Dev))).Device
+	return deviceName(fmt.Sprintf("%d:%d", unix.Major(file.Dev), unix.Minor(file.Dev)))
 }
 
 func diskAt(path string) (*statsapi.FsStats, error) {

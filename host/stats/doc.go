@@ -1,11 +1,13 @@
 // Package stats says what the node and its pods use, in the words of the kubelet's
 // Summary API and of cAdvisor.
 //
-//	Collector.Summary ─┬─ the kernel ───────────── pods and containers, by their cgroups; the
-//	                   │                           node's processors, memory, network, processes
-//	                   ├─ file systems ─────────── the node's own and that of images
-//	                   └─ the container runtime ── what containers wrote, where images lie, and
-//	                                               pods that have no cgroup here
+//	Collector.Usage ───── the kernel ───────────── processors and memory: of the node, and of
+//	    │                     │                    pods and containers by their cgroups
+//	    │                 the container runtime ── of pods that have no cgroup here
+//	Collector.Summary ─┬─ the same
+//	    │              ├─ the kernel ───────────── networks, processes, pressure
+//	    │              ├─ file systems ─────────── the node's own and that of images
+//	    │              └─ the container runtime ── what containers wrote, where images lie
 //	Collector.Cgroups ─── the same, with limits and what processes have open
 //
 // Nothing is collected while nobody asks. Those who ask at the same time share one
@@ -13,10 +15,17 @@
 // side by side and nobody waits for long: what one cannot tell is missing from the
 // summary, with an error beside it, and the other figures are there.
 //
+// What costs is opening files of cgroups. So those with figures that everybody asks for
+// stay open for as long as somebody asks, and every kind of collection reads no more
+// than it shows.
+//
 //	collector.go     one collection for all who ask
 //	shared.go        how they share it
+//	part.go          how its parts are waited for
 //	kernel_pods.go   pods by their cgroups
-//	group.go         one cgroup, in version 1 and 2
+//	tree.go          the cgroups, and their files that stay open
+//	group.go         what one of them counts, in version 1 (group_first.go) and 2 (group_second.go)
+//	reader.go        the kernel's files and what they say
 //	pods.go          pods that the runtime counts for
 //	layers.go        what containers wrote
 //	machine.go       what the kernel tells of the node
@@ -26,5 +35,5 @@
 //	cadvisor.go      cgroups in cAdvisor's words
 //	machine_info.go  and the machine
 //
-// Start reading at Collector.Summary.
+// Start reading at Collector.Usage.
 package stats

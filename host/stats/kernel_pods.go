@@ -1,15 +1,10 @@
 package stats
 
 import (
-	"os"
-	"path/filepath"
-	"runtime"
-	"strings"
-	"sync"
+	"context"
 	"time"
 
 	"github.com/google/cadvisor/lib/model"
-	"golang.org/x/sync/errgroup"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"nodal/node"
@@ -18,7 +13,7 @@ import (
 // podGroups are the cgroups of a pod that the kernel counts for.
 type podGroups struct {
 	pod     *node.Pod
-	whole   group
+	whole   *group
 	counts  *model.ContainerStats // of the whole, once they are read
 	sandbox *runGroup             // nil: there is none, or it has no cgroup of its own
 	runs    []runGroup
@@ -26,7 +21,7 @@ type podGroups struct {
 
 // runGroup is the cgroup of a container, or of a sandbox.
 type runGroup struct {
-	group
+	*group
 	id      string
 	run     *node.Container // nil: a sandbox
 	created time.Time
@@ -48,27 +43,8 @@ func (c *Collector) groups() (found []podGroups, all bool) {
 			all = false
 		}
 	}
+	c.tree.sweep()
 	return found, all
-}
-
-// children finds the cgroups in this one by what the runtime calls them.
-func (g group) children() func(id string) (group, bool) {
-	names := sync.OnceValue(func() []os.DirEntry {
-		entries, _ := os.ReadDir(g.file("memory", "")) // one that is gone has none
-		return entries
-	})
-	return func(id string) (group, bool) {
-		plain := group{g.in, filepath.Join(g.path, id)}
-		if plain.there() {
-			return plain, true
-		}
-		for _, e := range names() {
-			if e.IsDir() && strings.Contains(e.Name(), id) { // runtimes on systemd put words around it
-				return group{g.in, filepath.Join(g.path, e.Name())}, true
-			}
-		}
-		return group{}, false
-	}
 }
 
 func ready(got *node.Observed) bool {
@@ -82,49 +58,41 @@ func ready(got *node.Observed) bool {
 
 // groupsOf finds the cgroup of a pod and, by the runtime's ids, those in it.
 func (c *Collector) groupsOf(v node.View) (podGroups, bool) {
-	in := c.config.Cgroups
 	of := podGroups{pod: v.Slot.Pod}
-	if in.Pod == nil {
+	if c.tree.in.Pod == nil {
 		return of, false
 	}
-	of.whole = group{in, in.Pod(of.pod.Object)}
-	if of.whole.path == "" {
+	path := c.tree.in.Pod(of.pod.Object)
+	if path == "" {
 		return of, false
 	}
-	child := of.whole.children()
+	of.whole = c.tree.group(path)
 	for i := range v.Got.Sandboxes {
 		s := &v.Got.Sandboxes[i]
-		if g, ok := child(s.ID); ok && s.UID == of.pod.UID() && s.State == node.SandboxReady {
+		if s.UID != of.pod.UID() || s.State != node.SandboxReady {
+			continue
+		}
+		if g := c.tree.child(of.whole, s.ID); g != nil {
 			of.sandbox = &runGroup{group: g, id: s.ID, created: s.CreatedAt}
 		}
 	}
 	for i := range v.Got.Containers {
 		run := &v.Got.Containers[i]
-		if g, ok := child(run.ID); ok && run.UID == of.pod.UID() && run.State == node.ContainerRunning {
+		if run.UID != of.pod.UID() || run.State != node.ContainerRunning {
+			continue
+		}
+		if g := c.tree.child(of.whole, run.ID); g != nil {
 			of.runs = append(of.runs, runGroup{group: g, id: run.ID, run: run})
 		}
 	}
 	return of, of.sandbox != nil || len(of.runs) > 0
 }
 
-// each does something so often, as many at once as there are processors.
-func each(count int, do func(int)) {
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range count {
-		group.Go(func() error {
-			do(i)
-			return nil
-		})
-	}
-	_ = group.Wait() // none of them fails
-}
-
 // kernelPods reads what the kernel counts of pods. One whose cgroup goes meanwhile is
 // left out.
-func kernelPods(c *Collector, of []podGroups) func(*collection) {
+func (c *Collector) kernelPods(of []podGroups) func(*collection) {
 	stats := make([]*statsapi.PodStats, len(of))
-	each(len(of), func(i int) { stats[i] = c.kernelPod(&of[i]) })
+	each(len(of), func(r *reader, i int) { stats[i] = kernelPod(r, &of[i]) })
 	return func(s *collection) {
 		for i, p := range stats {
 			if p != nil {
@@ -134,8 +102,8 @@ func kernelPods(c *Collector, of []podGroups) func(*collection) {
 	}
 }
 
-func (c *Collector) kernelPod(of *podGroups) *statsapi.PodStats {
-	counts, ok := of.whole.stats()
+func kernelPod(r *reader, of *podGroups) *statsapi.PodStats {
+	counts, ok := of.whole.usage(r)
 	if !ok {
 		return nil
 	}
@@ -144,71 +112,119 @@ func (c *Collector) kernelPod(of *podGroups) *statsapi.PodStats {
 	pod := &statsapi.PodStats{
 		PodRef:    statsapi.PodReference{Name: o.Name, Namespace: o.Namespace, UID: string(o.UID)},
 		StartTime: at(of.pod.Accepted), Containers: []statsapi.ContainerStats{},
-		CPU: cpuStats(counts, of.whole.in.Version), Memory: memoryStats(counts, of.whole), IO: ioStats(counts, of.whole.in.Version), Swap: swapStats(counts),
-	}
-	processes := 0
-	if of.sandbox != nil {
-		own := of.sandbox.processes()
-		processes = len(own)
-		if len(own) > 0 && !o.Spec.HostNetwork {
-			pod.Network = c.podNetwork(own[0])
-		}
+		CPU: cpuStats(counts, of.whole), Memory: memoryStats(counts, of.whole.memoryLimit(r), of.whole), Swap: swapStats(counts),
 	}
 	for i := range of.runs {
-		r := &of.runs[i]
-		counts, ok := r.stats()
+		run := &of.runs[i]
+		counts, ok := run.usage(r)
 		if !ok {
 			continue
 		}
-		r.counts = counts
-		processes += len(r.processes())
+		run.counts = counts
 		pod.Containers = append(pod.Containers, statsapi.ContainerStats{
-			Name: r.run.Name, StartTime: at(r.run.StartedAt),
-			CPU: cpuStats(counts, r.in.Version), Memory: memoryStats(counts, r.group), IO: ioStats(counts, r.in.Version), Swap: swapStats(counts),
+			Name: run.run.Name, StartTime: at(run.run.StartedAt),
+			CPU: cpuStats(counts, run.group), Memory: memoryStats(counts, run.memoryLimit(r), run.group), Swap: swapStats(counts),
 		})
 	}
-	pod.ProcessStats = &statsapi.ProcessStats{ProcessCount: new(uint64(processes))}
 	return pod
 }
 
-// podNetwork is what went through the interfaces that a process of a pod sees.
-func (c *Collector) podNetwork(pid string) *statsapi.NetworkStats {
-	table, err := c.read(pid + "/net/dev")
+// podRest is what a summary has of a pod beside processors and memory.
+type podRest struct {
+	network    *statsapi.NetworkStats
+	processes  uint64
+	pressure   *statsapi.IOStats
+	containers map[string]*statsapi.IOStats // by name
+}
+
+// kernelPodRests reads that of the pods that the kernel counts for.
+func (c *Collector) kernelPodRests(of []podGroups) func(context.Context) (func(*collection), error) {
+	return func(context.Context) (func(*collection), error) {
+		rests := make([]podRest, len(of))
+		each(len(of), func(r *reader, i int) { rests[i] = c.podRest(r, &of[i]) })
+		return func(s *collection) {
+			byUID := make(map[string]*podRest, len(of))
+			for i := range of {
+				byUID[string(of[i].pod.UID())] = &rests[i]
+			}
+			for i := range s.Pods {
+				if rest := byUID[s.Pods[i].PodRef.UID]; rest != nil {
+					rest.addTo(&s.Pods[i])
+				}
+			}
+		}, nil
+	}
+}
+
+func (rest *podRest) addTo(pod *statsapi.PodStats) {
+	pod.Network, pod.IO = rest.network, rest.pressure
+	pod.ProcessStats = &statsapi.ProcessStats{ProcessCount: &rest.processes}
+	for i := range pod.Containers {
+		pod.Containers[i].IO = rest.containers[pod.Containers[i].Name]
+	}
+}
+
+func (c *Collector) podRest(r *reader, of *podGroups) podRest {
+	rest := podRest{pressure: ioStats(r, of.whole)}
+	if of.sandbox != nil {
+		own := of.sandbox.processes(r)
+		rest.processes = uint64(len(own))
+		if len(own) > 0 && !of.pod.Object.Spec.HostNetwork {
+			rest.network = c.podNetwork(r, own[0])
+		}
+	}
+	for i := range of.runs {
+		run := &of.runs[i]
+		rest.processes += uint64(len(run.processes(r)))
+		if io := ioStats(r, run.group); io != nil {
+			if rest.containers == nil {
+				rest.containers = map[string]*statsapi.IOStats{}
+			}
+			rest.containers[run.run.Name] = io
+		}
+	}
+	return rest
+}
+
+// podNetwork is what went through the interfaces that a process of a pod sees. The file
+// does not stay open: that would hold the pod's network.
+func (c *Collector) podNetwork(r *reader, pid string) *statsapi.NetworkStats {
+	table, err := r.read(c.config.Proc + "/" + pid + "/net/dev")
 	if err != nil {
 		return nil // it ended meanwhile
 	}
-	return networkStats(interfacesOf(table), podInterface)
+	return networkStats(interfacesOf(string(table)), podInterface)
 }
 
-func cpuStats(s *model.ContainerStats, version int) *statsapi.CPUStats {
+func cpuStats(s *model.ContainerStats, of *group) *statsapi.CPUStats {
 	cpu := &statsapi.CPUStats{Time: at(s.Timestamp), UsageCoreNanoSeconds: new(s.Cpu.Usage.Total)}
-	if version == 2 {
+	if of.version() == 2 {
 		cpu.PSI = apiPSI(s.Cpu.PSI)
 	}
 	return cpu
 }
 
-func memoryStats(s *model.ContainerStats, of group) *statsapi.MemoryStats {
+func memoryStats(s *model.ContainerStats, limit uint64, of *group) *statsapi.MemoryStats {
 	m := s.Memory
 	memory := &statsapi.MemoryStats{
 		Time: at(s.Timestamp), UsageBytes: new(m.Usage), WorkingSetBytes: new(m.WorkingSet), RSSBytes: new(m.RSS),
 		PageFaults: new(m.ContainerData.Pgfault), MajorPageFaults: new(m.ContainerData.Pgmajfault),
 	}
-	if limit := of.memoryLimit(); limit > 0 {
+	if limit > 0 {
 		memory.AvailableBytes = new(limit - min(limit, m.WorkingSet))
 	}
-	if of.in.Version == 2 {
+	if of.version() == 2 {
 		memory.PSI = apiPSI(m.PSI)
 	}
 	return memory
 }
 
 // ioStats are pressure alone, which version 1 does not count.
-func ioStats(s *model.ContainerStats, version int) *statsapi.IOStats {
-	if version != 2 {
+func ioStats(r *reader, of *group) *statsapi.IOStats {
+	if of.version() != 2 {
 		return nil
 	}
-	return &statsapi.IOStats{Time: at(s.Timestamp), PSI: apiPSI(s.DiskIo.PSI)}
+	return &statsapi.IOStats{Time: at(time.Now()), PSI: apiPSI(of.ioPressure(r))}
 }
 
 func swapStats(s *model.ContainerStats) *statsapi.SwapStats {

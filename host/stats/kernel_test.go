@@ -89,7 +89,7 @@ func kernel(t *testing.T, version int) (dir string, in Cgroups) {
 func kernelCollector(t *testing.T, version int) (*Collector, string) {
 	c := collector(t, &scripted{})
 	dir, in := kernel(t, version)
-	c.config.Cgroups = in
+	c.tree = newTree(in)
 	db := podOn("db", "2", "c2")
 	c.config.Views = func() ([]node.View, int64) { return []node.View{db}, 0 }
 	lay(t, c.config.Proc, map[string]string{
@@ -183,7 +183,7 @@ func TestACgroupThatGoesKeepsNoOtherBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := &collection{}
-	kernelPods(c, groups)(found)
+	c.kernelPods(groups)(found)
 	if len(found.Pods) != 0 || len(found.groups) != 0 {
 		t.Errorf("got %+v of a pod that is gone", found.Pods)
 	}

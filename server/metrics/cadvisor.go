@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"io"
 	"time"
 
 	"github.com/google/cadvisor/lib/model"
@@ -19,31 +20,43 @@ type figure struct {
 	read       func(*model.ContainerInfo, *model.ContainerStats, emit)
 }
 
-// Cadvisor is the body of /metrics/cadvisor: cgroups with at most one set of stats
-// each, and the machine. Whole says that nothing is missing.
-func Cadvisor(cgroups []*model.ContainerInfo, machine *model.MachineInfo, version *model.VersionInfo, whole bool) []byte {
-	figures := figures()
-	families := make([]*family, len(figures), len(figures)+12)
-	for i, f := range figures {
-		families[i] = &family{name: f.name, help: f.help, kind: f.kind, labels: f.labels}
+// Cadvisor writes the body of /metrics/cadvisor: cgroups with at most one set of stats
+// each, and the machine. Whole says that nothing is missing. It is megabytes with many
+// pods, and written family by family.
+func Cadvisor(w io.Writer, cgroups []*model.ContainerInfo, machine *model.MachineInfo, version *model.VersionInfo, whole bool) error {
+	bases := make([][]byte, len(cgroups))
+	for i, c := range cgroups {
+		bases[i] = baseLabels(c)
 	}
-	for _, c := range cgroups {
-		base := baseLabels(c)
-		for i, f := range figures {
-			var at time.Time
-			stats := &model.ContainerStats{}
-			if len(c.Stats) > 0 {
-				stats = c.Stats[0]
-			} else if !f.untimed {
-				continue
-			}
-			if !f.untimed {
-				at = stats.Timestamp
-			}
-			f.read(c, stats, func(value float64, labels ...string) { families[i].addTo(base, value, at, labels) })
+	var room []byte
+	for _, f := range figures() {
+		of := f.family(cgroups, bases, room)
+		if err := of.writeTo(w); err != nil {
+			return err
+		}
+		room = of.lines[:0]
+	}
+	_, err := w.Write(text(machineFamilies(machine, version, whole)...))
+	return err
+}
+
+// family is the figure of all cgroups, whose labels are written already.
+func (f figure) family(cgroups []*model.ContainerInfo, bases [][]byte, room []byte) *family {
+	of := &family{name: f.name, help: f.help, kind: f.kind, labels: f.labels, lines: room}
+	var base []byte
+	var at time.Time
+	add := func(value float64, labels ...string) { of.addTo(base, value, at, labels) }
+	for i, c := range cgroups {
+		base = bases[i]
+		switch {
+		case f.untimed:
+			f.read(c, nil, add)
+		case len(c.Stats) > 0:
+			at = c.Stats[0].Timestamp
+			f.read(c, c.Stats[0], add)
 		}
 	}
-	return text(append(families, machineFamilies(machine, version, whole)...)...)
+	return of
 }
 
 // baseLabels are the kubelet's names for a cgroup.

@@ -99,7 +99,7 @@ func served(t *testing.T) map[string][]string {
 		}
 	}
 	for endpoint, text := range map[string][]byte{
-		"/metrics/cadvisor": Cadvisor(cgroups, theMachine, theVersion, true), "/metrics/resource": Resource(summary, true),
+		"/metrics/cadvisor": cadvisorText(t, cgroups), "/metrics/resource": Resource(summary, true),
 		"/metrics/probes": Probes([]node.ProbeCount{{Successes: 1}}),
 	} {
 		for name := range parse(t, text) {

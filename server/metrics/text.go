@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,11 +41,38 @@ func (f *family) addTo(base []byte, value float64, at time.Time, labels []string
 		}
 		f.lines = append(f.lines, '}')
 	}
-	f.lines = strconv.AppendFloat(append(f.lines, ' '), value, 'g', -1, 64)
+	f.lines = appendNumber(append(f.lines, ' '), value)
 	if !at.IsZero() {
 		f.lines = strconv.AppendInt(append(f.lines, ' '), at.UnixMilli(), 10)
 	}
 	f.lines = append(f.lines, '\n')
+}
+
+// appendNumber writes whole numbers, which most are, in a quicker way.
+func appendNumber(line []byte, value float64) []byte {
+	if whole := int64(value); float64(whole) == value && -exact < whole && whole < exact {
+		return strconv.AppendInt(line, whole, 10)
+	}
+	return strconv.AppendFloat(line, value, 'g', -1, 64)
+}
+
+const exact = 1 << 53 // from here on not every whole number is there
+
+// header is written above the lines.
+func (f *family) header() string {
+	return "# HELP " + f.name + " " + f.help + "\n# TYPE " + f.name + " " + string(f.kind) + "\n"
+}
+
+// writeTo writes a family that has samples.
+func (f *family) writeTo(w io.Writer) error {
+	if len(f.lines) == 0 {
+		return nil
+	}
+	if _, err := io.WriteString(w, f.header()); err != nil {
+		return err
+	}
+	_, err := w.Write(f.lines)
+	return err
 }
 
 // appendLabel appends a label, after those that are there.
@@ -73,11 +101,9 @@ func text(families ...*family) []byte {
 	}
 	out := make([]byte, 0, size)
 	for _, f := range families {
-		if len(f.lines) == 0 {
-			continue
+		if len(f.lines) > 0 {
+			out = append(append(out, f.header()...), f.lines...)
 		}
-		out = append(out, "# HELP "+f.name+" "+f.help+"\n# TYPE "+f.name+" "+string(f.kind)+"\n"...)
-		out = append(out, f.lines...)
 	}
 	return out
 }

@@ -1,0 +1,88 @@
+package stats
+
+import "github.com/google/cadvisor/lib/model"
+
+func (g *group) firstMemory(r *reader, m *model.MemoryStats) {
+	m.Usage = number(g.counts(r, "memory", "memory.usage_in_bytes"))
+	for name, n := range numbers(g.counts(r, "memory", "memory.stat")) {
+		switch string(name) {
+		case "total_cache":
+			m.Cache = n
+		case "total_rss":
+			m.RSS = n
+		case "total_swap":
+			m.Swap = n
+		case "total_mapped_file":
+			m.MappedFile = n
+		case "total_active_file":
+			m.TotalActiveFile = n
+		case "total_inactive_file":
+			m.TotalInactiveFile = n
+		case "total_dirty":
+			m.FileDirty = n
+		case "total_writeback":
+			m.FileWriteback = n
+		case "pgfault":
+			m.ContainerData.Pgfault = n
+		case "pgmajfault":
+			m.ContainerData.Pgmajfault = n
+		case "total_pgfault":
+			m.HierarchicalData.Pgfault = n
+		case "total_pgmajfault":
+			m.HierarchicalData.Pgmajfault = n
+		}
+	}
+}
+
+// restOfFirst does not ask how often a limit was met where there is none.
+func (g *group) restOfFirst(r *reader, s *model.ContainerStats, allowed model.ContainerSpec) {
+	for name, n := range numbers(g.text(r, "cpuacct", "cpuacct.stat")) {
+		switch string(name) {
+		case "user":
+			s.Cpu.Usage.User = n * uint64(tick)
+		case "system":
+			s.Cpu.Usage.System = n * uint64(tick)
+		}
+	}
+	if allowed.Cpu.Quota != 0 {
+		g.firstThrottled(r, &s.Cpu.CFS)
+	}
+	s.Memory.MaxUsage = number(g.text(r, "memory", "memory.max_usage_in_bytes"))
+	s.Memory.Failcnt = number(g.text(r, "memory", "memory.failcnt"))
+	s.Memory.KernelUsage = number(g.text(r, "memory", "memory.kmem.usage_in_bytes"))
+	for name, n := range numbers(g.text(r, "memory", "memory.oom_control")) {
+		if string(name) == "oom_kill" {
+			s.OOMEvents = n
+		}
+	}
+	s.DiskIo.IoServiceBytes = r.throttled(g.text(r, "blkio", "blkio.throttle.io_service_bytes_recursive"))
+	s.DiskIo.IoServiced = r.throttled(g.text(r, "blkio", "blkio.throttle.io_serviced_recursive"))
+}
+
+func (g *group) firstThrottled(r *reader, held *model.CpuCFS) {
+	for name, n := range numbers(g.text(r, "cpu", "cpu.stat")) {
+		switch string(name) {
+		case "nr_periods":
+			held.Periods = n
+		case "nr_throttled":
+			held.ThrottledPeriods = n
+		case "throttled_time":
+			held.ThrottledTime = n
+		case "nr_bursts":
+			held.BurstsPeriods = n
+		case "burst_time":
+			held.BurstTime = n
+		}
+	}
+}
+
+func (g *group) firstLimits(r *reader, to *model.ContainerSpec) {
+	to.Cpu = model.CpuSpec{
+		Limit: number(g.text(r, "cpu", "cpu.shares")), Period: number(g.text(r, "cpu", "cpu.cfs_period_us")),
+		Quota: number(g.text(r, "cpu", "cpu.cfs_quota_us")),
+	}
+	to.Memory = model.MemorySpec{
+		Limit: number(g.counts(r, "memory", "memory.limit_in_bytes")), SwapLimit: number(g.text(r, "memory", "memory.memsw.limit_in_bytes")),
+		Reservation: number(g.text(r, "memory", "memory.soft_limit_in_bytes")),
+	}
+}

@@ -1,0 +1,79 @@
+package stats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const patience = 5 * time.Second // with each part of a collection
+
+// part reads some figures. Fill writes them into a collection, where nobody else does.
+type part struct {
+	name string
+	read func(context.Context) (fill func(*collection), err error)
+}
+
+// parts are what earlier collections asked for and did not get, by name.
+type parts map[string]chan answer
+
+type answer struct {
+	fill func(*collection)
+	err  error
+}
+
+// read reads all parts side by side, and waits no longer than patience for one that
+// hangs.
+func (p parts) read(ctx context.Context, all []part, into *collection) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	fresh := make([]bool, len(all))
+	for i, one := range all {
+		fresh[i] = p.ask(ctx, one)
+	}
+	var errs []error
+	for i, one := range all {
+		if fill, err := p.hear(ctx, one, fresh[i]); err != nil {
+			errs = append(errs, fmt.Errorf("read stats of %s: %w", one.name, err))
+		} else {
+			fill(into)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ask has a part read, unless an earlier collection waits for it in vain: what hangs
+// in the kernel is not asked twice.
+func (p parts) ask(ctx context.Context, one part) (fresh bool) {
+	if reply, ok := p[one.name]; ok {
+		select {
+		case <-reply: // too late for who asked, and too old
+		default:
+			return false
+		}
+	}
+	reply := make(chan answer, 1)
+	p[one.name] = reply
+	go func() {
+		fill, err := one.read(ctx)
+		reply <- answer{fill, err}
+	}()
+	return true
+}
+
+// hear waits for what was asked just now, and no longer for what hangs already.
+func (p parts) hear(ctx context.Context, one part, fresh bool) (func(*collection), error) {
+	if !fresh {
+		return nil, errHangs
+	}
+	select {
+	case got := <-p[one.name]:
+		delete(p, one.name)
+		return got.fill, got.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+var errHangs = errors.New("an earlier reading still hangs")

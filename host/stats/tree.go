@@ -1,0 +1,199 @@
+package stats
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/cadvisor/lib/model"
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	// mostOpen bounds how many files of cgroups stay open. Each holds a page of the
+	// kernel's memory. It is enough for 500 pods; what comes later is opened to be read.
+	mostOpen = 8192
+	// openFor is how long they stay open after the last collection: longer than the
+	// pause of any scraper.
+	openFor = 2 * time.Minute
+)
+
+// Cgroups is where the kernel counts what pods use.
+type Cgroups struct {
+	Version int                      // 1 or 2
+	Dirs    map[string]string        // of each controller
+	Pod     func(*corev1.Pod) string // a pod's cgroup, below these; empty: it has none
+}
+
+// tree is the cgroups that collections have found, with their files.
+type tree struct {
+	in Cgroups
+
+	mu    sync.Mutex
+	known map[string]*group // by path, and by the runtime's id
+	used  map[string]*group // of them, by the collection under way
+	idle  *time.Timer       // forgets all of them when nobody asks any more
+
+	open atomic.Int64 // files
+}
+
+func newTree(in Cgroups) *tree {
+	return &tree{in: in, known: map[string]*group{}, used: map[string]*group{}}
+}
+
+// group is the cgroup at a path.
+func (t *tree) group(path string) *group {
+	return t.keep(path, func() *group { return &group{tree: t, path: path} })
+}
+
+// child is the cgroup of a container or sandbox in that of its pod; nil: it has none.
+func (t *tree) child(of *group, id string) *group {
+	return t.keep(id, func() *group { return of.child(id) })
+}
+
+func (t *tree) keep(key string, find func() *group) *group {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g := t.known[key]
+	if g == nil {
+		g = find()
+	}
+	if g != nil {
+		t.known[key], t.used[key] = g, g
+	}
+	return g
+}
+
+// sweep closes what was not used since the last time.
+func (t *tree) sweep() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, g := range t.known {
+		if t.used[key] == nil {
+			g.close()
+		}
+	}
+	t.known, t.used = t.used, map[string]*group{}
+	if t.idle == nil {
+		t.idle = time.AfterFunc(openFor, t.forget)
+	}
+	t.idle.Reset(openFor)
+}
+
+func (t *tree) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, g := range t.known {
+		g.close()
+	}
+	clear(t.known)
+	clear(t.used)
+}
+
+// take allows one more file to stay open, as far as there may be more.
+func (t *tree) take() bool {
+	if t.open.Add(1) <= mostOpen {
+		return true
+	}
+	t.open.Add(-1)
+	return false
+}
+
+// group is one cgroup.
+type group struct {
+	tree *tree
+	path string
+
+	mu     sync.Mutex
+	files  map[string]*os.File // that stay open, by name
+	closed bool                // no more of them
+
+	allowed   model.ContainerSpec
+	allowedAt time.Time
+}
+
+func (g *group) version() int { return g.tree.in.Version }
+
+func (g *group) file(controller, name string) string {
+	return g.tree.in.Dirs[controller] + g.path + "/" + name
+}
+
+// child finds the cgroup in this one that the runtime has made for an id.
+func (g *group) child(id string) *group {
+	plain := &group{tree: g.tree, path: g.path + "/" + id}
+	if _, err := os.Stat(plain.file("memory", "")); err == nil {
+		return plain
+	}
+	entries, _ := os.ReadDir(g.file("memory", "")) // one that is gone has none
+	for _, e := range entries {
+		if e.IsDir() && strings.Contains(e.Name(), id) { // runtimes on systemd put words around it
+			return &group{tree: g.tree, path: g.path + "/" + e.Name()}
+		}
+	}
+	return nil
+}
+
+// text is what a file of the cgroup says, until the reader reads something else. The
+// file is opened for it: this is for what is read now and then. Kernels differ in which
+// files they have, so one that is not there says nothing.
+func (g *group) text(r *reader, controller, name string) []byte {
+	if g.tree.in.Dirs[controller] == "" {
+		return nil
+	}
+	text, _ := r.read(g.file(controller, name))
+	return text
+}
+
+// counts is the same from a file that stays open, for what every collection reads: to
+// open a file takes ten times as long as to read it.
+func (g *group) counts(r *reader, controller, name string) []byte {
+	if file := g.kept(controller, name); file != nil {
+		if text, err := r.readAll(file); err == nil {
+			return text
+		}
+		g.drop(name) // the cgroup is gone; perhaps there is a new one
+	}
+	return g.text(r, controller, name)
+}
+
+// kept is nil where the file may not stay open, or is not there.
+func (g *group) kept(controller, name string) *os.File {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if file := g.files[name]; file != nil || g.closed || g.tree.in.Dirs[controller] == "" || !g.tree.take() {
+		return file
+	}
+	fd, err := unix.Open(g.file(controller, name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		g.tree.open.Add(-1)
+		return nil
+	}
+	if g.files == nil {
+		g.files = map[string]*os.File{}
+	}
+	g.files[name] = os.NewFile(uintptr(fd), name) // os.Open would have it polled
+	return g.files[name]
+}
+
+func (g *group) drop(name string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if file := g.files[name]; file != nil {
+		_ = file.Close() // it was only read
+		delete(g.files, name)
+		g.tree.open.Add(-1)
+	}
+}
+
+func (g *group) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, file := range g.files {
+		_ = file.Close() // it was only read
+	}
+	g.tree.open.Add(-int64(len(g.files)))
+	g.files, g.closed = nil, true
+}
