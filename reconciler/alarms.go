@@ -7,11 +7,10 @@ import (
 	"nodal/node"
 )
 
-// alarms remembers which pods to look at when, though nothing changed. A pod
-// that is rung too often is merely looked at once more.
+// alarms remembers which pods to look at when, though nothing changed.
 type alarms struct {
 	queue alarmQueue
-	due   map[node.Key]time.Time // the earliest of each pod; others in the queue are stale
+	due   map[node.Key]time.Time // the one of each pod; others in the queue are stale
 }
 
 type alarm struct {
@@ -19,16 +18,22 @@ type alarm struct {
 	key node.Key
 }
 
+// set replaces a pod's alarm; the zero time is none.
 func (a *alarms) set(at time.Time, key node.Key) {
-	if due, ok := a.due[key]; ok && !at.Before(due) {
-		return
+	switch due, ok := a.due[key]; {
+	case at.IsZero():
+		delete(a.due, key)
+	case !ok || !at.Equal(due):
+		a.due[key] = at
+		heap.Push(&a.queue, alarm{at, key})
 	}
-	a.due[key] = at
-	heap.Push(&a.queue, alarm{at, key})
 }
 
 // next is how long until the earliest alarm.
 func (a *alarms) next(now time.Time) time.Duration {
+	for len(a.queue) > 0 && a.stale(a.queue[0]) {
+		heap.Pop(&a.queue)
+	}
 	if len(a.queue) == 0 {
 		return time.Hour
 	}
@@ -38,12 +43,16 @@ func (a *alarms) next(now time.Time) time.Duration {
 // ring calls for every pod whose alarm is due.
 func (a *alarms) ring(now time.Time, call func(node.Key)) {
 	for len(a.queue) > 0 && !a.queue[0].at.After(now) {
-		first := heap.Pop(&a.queue).(alarm)
-		if a.due[first.key].Equal(first.at) {
+		if first := heap.Pop(&a.queue).(alarm); !a.stale(first) {
 			delete(a.due, first.key)
 			call(first.key)
 		}
 	}
+}
+
+func (a *alarms) stale(of alarm) bool {
+	due, ok := a.due[of.key]
+	return !ok || !due.Equal(of.at)
 }
 
 type alarmQueue []alarm

@@ -23,9 +23,10 @@ func TestAlarms(t *testing.T) {
 		t.Errorf("without an alarm the next is in %s, want an hour", got)
 	}
 	set(20, "web")
-	set(10, "web") // the earlier one counts
-	set(30, "web") // a later one does not
+	set(10, "web") // the last one counts
 	set(15, "db")
+	set(12, "off")
+	a.set(time.Time{}, node.Key{Name: "off"})
 	if got, want := a.next(at(4)), 6*time.Second; got != want {
 		t.Errorf("next in %s, want %s", got, want)
 	}

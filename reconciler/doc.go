@@ -1,11 +1,13 @@
 // Package reconciler drives the machine towards what the store wants.
 //
-// One loop owns a Track for each pod. A track holds what is wanted and what
+// One Loop owns a Track for each pod. A track holds what is wanted and what
 // was last observed, asks package decide for a plan, and folds the outcome of
-// each action back into the observation. The actions run in goroutines of
-// their own, one call each; an idle pod costs a map entry and nothing else.
+// each action back into the observation. The loop knows what counts as news and
+// whose turn it is; both are plain code without goroutines, and the simulation
+// plays the same. Reconciler drives the loop in real time: actions run in goroutines
+// of their own, one call each; an idle pod costs a map entry and nothing else.
 //
-//	store ──intent──▶ Track ──decide.Pod──▶ actions ──▶ runtime, logs, store
+//	store ──intent──▶ Loop ─▶ Track ──decide.Pod──▶ Hands ──▶ runtime, logs, store
 //	                    ▲                                  │
 //	                    └────── outcome, observation ──────┘
 //
@@ -18,5 +20,5 @@
 //
 // Nothing that is unknown is removed before every pod source has delivered.
 //
-// Start reading at Track, then at Reconciler.Run.
+// Start reading at Track, then at Loop.Turn, then at Reconciler.Run.
 package reconciler

@@ -2,7 +2,6 @@ package reconciler
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -13,30 +12,18 @@ import (
 // sweepEvery is how soon what a crash has left is found, after the start.
 const sweepEvery = 5 * time.Minute
 
-// sweeper removes what lies around for pods that nobody knows: a crash, or a
-// record that was lost, leaves cgroups and volumes without a pod.
-type sweeper struct {
-	last time.Time
-	busy atomic.Bool
-}
-
-// sweep looks for cgroups and volumes without a pod, once it is certain what pods there are.
-// What may still run keeps them, wanted or not.
+// sweep removes the cgroups and volumes of pods that nobody knows.
 func (r *Reconciler) sweep(ctx context.Context) {
-	now := r.Act.Clock()
-	if !r.ready || !r.synced || now.Sub(r.sweeper.last) < sweepEvery || !r.sweeper.busy.CompareAndSwap(false, true) {
+	if r.sweeping.Load() {
 		return
 	}
-	r.sweeper.last = now
-	seen := map[types.UID]bool{}
-	for _, t := range r.tracks {
-		noteUIDs(seen, t.Got())
+	seen, due := r.loop.Sweep(r.Act.Clock())
+	if !due {
+		return
 	}
-	for _, stray := range r.strays {
-		noteUIDs(seen, stray)
-	}
+	r.sweeping.Store(true)
 	go func() {
-		defer r.sweeper.busy.Store(false)
+		defer r.sweeping.Store(false)
 		// The store is asked for each: a pod may be accepted meanwhile.
 		keep := func(uid types.UID) bool { return seen[uid] || r.Act.Store.Holds(uid) }
 		if r.Act.Cgroups != nil { // first: what runs in one holds on to the volumes

@@ -1,11 +1,10 @@
 package sim
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"maps"
-	"slices"
+	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -17,41 +16,21 @@ import (
 	"nodal/reconciler"
 )
 
-// agent drives the pure core as reconciler.Reconciler does, but one thing at a
-// time and on virtual time. What it holds dies with it.
+// agent has the reconciler's loop at work on the world, one thing at a time and on
+// virtual time. What it holds dies with it.
 type agent struct {
 	world   *world
 	faults  *faults
 	bug     Bug
-	site    node.Site
+	loop    *reconciler.Loop
 	store   *node.Store
 	act     reconciler.Act
-	tracks  map[node.Key]*tracked
-	strays  map[node.Key]*node.Observed
-	dirty   map[node.Key]bool
-	freed   map[node.Key]node.Mark
-	alarm   time.Time // the earliest that is set
-	whole   node.Mark // of the newest full look
-	mark    node.Mark
-	since   int64
-	objects int64
-	swept   time.Time
-	synced  bool
-	ready   bool
+	watched map[node.Key]bool // pods that are being looked at
+	alarm   time.Time         // when the loop is to be rung
+	ready   bool              // every source has delivered
 	dead    bool
 	begun   int // actions
 	retries int // of full looks that failed
-}
-
-type tracked struct {
-	*reconciler.Track
-	key       node.Key
-	calls     map[string]*call // in flight, by target
-	wake      time.Time
-	observing bool
-	unsure    bool // a new look is needed, as the Track sees it
-	doubt     node.Mark
-	published *node.Observed
 }
 
 // noLogs are logs that nobody has written.
@@ -63,7 +42,7 @@ func (noLogs) RemovePod(node.Key, types.UID) error                 { return nil 
 func (noLogs) RemoveRun(node.Key, types.UID, string, uint32) error { return nil }
 
 // newAgent starts from what the journal kept.
-func newAgent(w *world, f *faults, j *journal) (*agent, error) {
+func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 	records := j.load()
 	clock, err := node.OpenClock(j, records)
 	if err != nil {
@@ -73,189 +52,61 @@ func newAgent(w *world, f *faults, j *journal) (*agent, error) {
 	if err := errors.Join(store.Restore(records)...); err != nil {
 		return nil, err
 	}
+	site := node.Site{NodeName: "sim", Runtime: "sim", BackoffMax: time.Minute, Cgroups: true, Limits: limit.Rules{Pids: 100}}
 	a := &agent{
-		world: w, faults: f, store: store, since: -1,
-		site: node.Site{NodeName: "sim", Runtime: "sim", BackoffMax: time.Minute, Cgroups: true, Limits: limit.Rules{Pids: 100}},
+		world: w, faults: f, bug: bug, store: store, loop: reconciler.NewLoop(store, site),
 		act: reconciler.Act{
 			Store: store, Runtime: w, Images: w, Logs: noLogs{}, Cgroups: cgroups{w, store}, Volumes: volumes{w, store}, Clock: w.clock,
 		},
-		tracks: map[node.Key]*tracked{}, strays: map[node.Key]*node.Observed{}, dirty: map[node.Key]bool{},
-		freed: map[node.Key]node.Mark{},
+		watched: map[node.Key]bool{},
 	}
+	a.loop.Hands = hands{a}
 	a.act.Freed = func(tx *node.Tx) {
 		intake.Intake{Store: store, Node: admit.Node{Name: "sim", Allocatable: offered()}}.Readmit(tx, w.clock())
+	}
+	if bug == SweepEarly {
+		a.loop.Deliver(w.clock())
 	}
 	return a, nil
 }
 
-// turn is one round of the loop: intents, then every pod whose turn it is.
+// turn is one round of the loop.
 func (a *agent) turn() {
 	if a.dead {
 		return
 	}
-	a.takeIntents()
-	a.step()
+	a.loop.Turn(a.world.clock())
 	a.sweep()
+	a.setAlarm()
 	a.world.witness.advances(a.store.Revision())
 }
 
-func (a *agent) takeIntents() {
-	views, revision, err := a.store.Since(a.since)
-	if err != nil {
-		views, revision = a.store.Views()
-	}
-	a.since = revision
-	for _, v := range views {
-		a.world.witness.reads(a.world, v)
-		a.intend(v)
-	}
-	a.takeObjects()
-}
-
-func (a *agent) takeObjects() {
-	changed := a.store.ObjectsChanged()
-	if changed == a.objects {
-		return
-	}
-	a.objects = changed
-	for _, t := range a.tracks {
-		a.supply(t)
-	}
-}
-
-func (a *agent) supply(t *tracked) {
-	if t.Supply(a.store.Revisions(node.ObjectRefs(t.Slot().Pod.Object))) {
-		a.dirty[t.key] = true
-	}
-}
-
-func (a *agent) intend(v node.View) {
-	t, ok := a.tracks[v.Key]
-	switch {
-	case v.Gone && ok:
-		a.drop(t)
-	case v.Gone:
-	case !ok:
-		seen := a.strays[v.Key]
-		delete(a.strays, v.Key)
-		t = &tracked{Track: reconciler.NewTrack(v.Slot, seen, a.synced), key: v.Key, unsure: !a.synced, calls: map[string]*call{}}
-		a.tracks[v.Key], a.dirty[v.Key] = t, true
-		a.supply(t)
-	case t.Slot() != v.Slot:
-		if obsolete := t.Intend(v.Slot); obsolete != nil {
-			t.cancel(a, obsolete)
-		}
-		a.supply(t)
-		a.dirty[v.Key] = true
-	}
-}
-
-func (a *agent) drop(t *tracked) {
-	t.cancel(a, func(node.Action) bool { return true })
-	delete(a.tracks, t.key)
-	delete(a.dirty, t.key)
-	a.mark++
-	a.freed[t.key] = a.mark
-	if t.unsure {
-		a.relist()
-	}
-}
-
-func (t *tracked) cancel(a *agent, obsolete func(node.Action) bool) {
-	for _, target := range slices.Sorted(maps.Keys(t.calls)) {
-		if c := t.calls[target]; obsolete(c.action) {
-			a.world.trace.addf("agent: cancels %s for %s", c.action, t.key)
-			a.world.giveUp(c, a.faults)
-		}
-	}
-}
-
-func (a *agent) step() {
-	if !a.synced {
-		return
-	}
-	for _, key := range a.dirtyKeys() {
-		delete(a.dirty, key)
-		t, ok := a.tracks[key]
-		if !ok || !a.ready && t.Strangers() && a.bug != SweepEarly {
-			continue
-		}
-		turn := t.Next(a.site, a.world.clock())
-		if turn.Observe && !t.observing {
-			t.observing = true
-			a.look(&t.key)
-		}
-		t.cancel(a, func(action node.Action) bool { return slices.Contains(turn.Cancel, action.Target()) })
-		for _, action := range turn.Actions {
-			a.start(t, action)
-		}
-		if t.wake = turn.Wake; !turn.Wake.IsZero() {
-			a.setAlarm(turn.Wake)
-		}
-		a.publish(t)
-	}
-}
-
-func byKey(a, b node.Key) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-}
-
-func (a *agent) dirtyKeys() []node.Key { return slices.SortedFunc(maps.Keys(a.dirty), byKey) }
-
-func (a *agent) trackKeys() []node.Key { return slices.SortedFunc(maps.Keys(a.tracks), byKey) }
-
-// setAlarm has the pods looked at again at a time.
-func (a *agent) setAlarm(at time.Time) {
-	if !a.alarm.IsZero() && !at.Before(a.alarm) {
+// setAlarm has the loop rung when it wants to be.
+func (a *agent) setAlarm() {
+	now := a.world.clock()
+	at := now.Add(a.loop.Next(now))
+	if at.Equal(a.alarm) {
 		return
 	}
 	a.alarm = at
-	a.world.after(at.Sub(a.world.clock()), func() {
-		if a.dead || !a.alarm.Equal(at) {
-			return
+	a.world.after(at.Sub(now), func() {
+		if !a.dead && a.alarm.Equal(at) {
+			a.alarm = time.Time{}
+			a.loop.Ring(a.world.clock())
+			a.turn()
 		}
-		a.ring()
-		a.turn()
 	})
 }
 
-// ring wakes the pods that are due and sets the next alarm.
-func (a *agent) ring() {
-	a.alarm = time.Time{}
-	now := a.world.clock()
-	for _, key := range a.trackKeys() {
-		switch t := a.tracks[key]; {
-		case t.wake.IsZero():
-		case t.wake.After(now):
-			a.setAlarm(t.wake)
-		default:
-			t.wake, a.dirty[key] = time.Time{}, true
-		}
-	}
-}
-
-func (a *agent) publish(t *tracked) {
-	a.world.witness.shows(a.world, t)
-	if t.published == t.Got() {
+func (a *agent) sweep() {
+	seen, due := a.loop.Sweep(a.world.clock())
+	if !due {
 		return
 	}
-	t.published = t.Got()
-	a.store.Observe(t.key, t.published)
-}
-
-func (a *agent) start(t *tracked, action node.Action) {
-	if _, forgets := action.(node.SetTally); forgets && a.bug == ForgetTally {
-		action = node.SetTally{Container: action.(node.SetTally).Container}
-	}
-	t.Begin(action)
-	c := &call{agent: a, t: t, pod: t.Slot().Pod, got: t.Got(), action: action, fate: a.faults.fate()}
-	t.calls[action.Target()] = c
-	a.begun++
-	a.world.trace.addf("agent: begins %s for %s (%s %s)", action, t.key, c.pod.UID(), c.fate.kind)
-	a.world.submit(c)
-	if _, hook := action.(node.RunHook); hook && a.bug == HastyHooks {
-		a.world.after(0, func() { a.world.reply(c, node.Result{}, nil) })
-	}
+	keep := func(uid types.UID) bool { return seen[uid] || a.store.Holds(uid) }
+	// This disk never fails.
+	_ = a.act.Cgroups.Sweep(context.Background(), keep)
+	_ = a.act.Volumes.Sweep(context.Background(), keep)
 }
 
 func (a *agent) finish(c *call, result node.Result, err error) {
@@ -265,12 +116,85 @@ func (a *agent) finish(c *call, result node.Result, err error) {
 	if result.At.IsZero() {
 		result.At = a.world.clock()
 	}
-	a.world.trace.addf("agent: %s for %s answered: %s %v", c.action, c.t.key, result.ID, err)
-	a.mark++
-	if c.t.calls[c.action.Target()] == c {
-		delete(c.t.calls, c.action.Target())
+	a.world.trace.addf("agent: %s for %s answered: %s %v", c.action, c.t.Key, result.ID, err)
+	a.loop.Finish(c.t, reconciler.Outcome{Action: c.action, Result: result, Err: err, Now: a.world.clock()})
+}
+
+// poll asks for a full look every second, as where the runtime tells nothing.
+func (a *agent) poll() {
+	if a.dead {
+		return
 	}
-	c.t.unsure = c.t.unsure || err != nil
-	c.t.Done(reconciler.Outcome{Action: c.action, Result: result, Err: err, Mark: a.mark, Now: a.world.clock()})
-	a.dirty[c.t.key] = true
+	a.relist()
+	a.world.after(relistEvery, a.poll)
+}
+
+// relist begins a full look.
+func (a *agent) relist() {
+	if !a.dead {
+		a.loop.LookAll()
+	}
+}
+
+// watchOver looks at everything now and then, in case an event was lost.
+func (a *agent) watchOver() {
+	if a.dead {
+		return
+	}
+	if a.bug == MissWakes { // which a look would cure, sooner or later
+		a.turn()
+	} else {
+		a.relist()
+	}
+	a.world.after(sweepEvery, a.watchOver)
+}
+
+// see hands a look to the loop. The bug that the invariants must catch is planted
+// here: an old look that passes for a new one.
+func (a *agent) see(s reconciler.Sighting) {
+	if a.dead {
+		return
+	}
+	if s.Only != nil {
+		delete(a.watched, *s.Only)
+	}
+	if a.bug == StaleSnapshot {
+		s.Began = a.loop.Stamp()
+	}
+	for _, key := range sortedKeys(s.All) {
+		a.world.trace.addf("agent: sees %s, begun at %d: %s", key, s.Began, outline{s.All[key]})
+	}
+	a.loop.See(s, a.world.clock())
+	a.turn()
+}
+
+// wake is a runtime's event.
+func (a *agent) wake(key node.Key) {
+	if a.dead {
+		return
+	}
+	if a.bug != MissWakes || !a.watched[key] {
+		a.loop.Wake(key)
+	}
+	a.turn()
+}
+
+// deliver says that every source has told what it has.
+func (a *agent) deliver() {
+	a.ready = true
+	a.loop.Deliver(a.world.clock())
+}
+
+// outline is an observation in a few words.
+type outline struct{ *node.Observed }
+
+func (o outline) String() string {
+	var b strings.Builder
+	for _, s := range o.Sandboxes {
+		fmt.Fprintf(&b, "%s/%d ", s.ID, s.State)
+	}
+	for _, c := range o.Containers {
+		fmt.Fprintf(&b, "%s=%s/%d %s ", c.ID, c.Name, c.Attempt, c.State)
+	}
+	return strings.TrimSpace(b.String())
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"nodal/node"
+	"nodal/reconciler"
 )
 
 // call is one action on its way. It has three moments: it begins, it has its
@@ -13,7 +14,7 @@ import (
 // given up, or that outlives its agent, may still have its effect.
 type call struct {
 	agent  *agent
-	t      *tracked
+	t      *reconciler.Tracked
 	pod    *node.Pod
 	got    *node.Observed
 	action node.Action
@@ -123,7 +124,7 @@ func (w *world) effect(c *call) {
 	if c.settled {
 		return
 	}
-	w.trace.addf("effect: %s for %s", c.action, c.t.key)
+	w.trace.addf("effect: %s for %s", c.action, c.t.Key)
 	w.witness.ends(w, c)
 	switch a := c.action.(type) {
 	case node.StopContainer:
@@ -150,7 +151,7 @@ func (c *call) perform() (node.Result, error) {
 	if c.agent.dead {
 		return c.agent.world.Do(context.Background(), c.pod, c.got, c.action)
 	}
-	return c.agent.act.Do(context.Background(), c.t.key, c.pod, c.got, c.action)
+	return c.agent.act.Do(context.Background(), c.t.Key, c.pod, c.got, c.action)
 }
 
 // note looks at what a call has made.

@@ -89,7 +89,7 @@ func (w *world) resizeContainer(a node.ResizeContainer) error {
 
 // held says in what a pod is not held to what the node allows it.
 func (s *simulation) held(pod *node.Pod) error {
-	rules, object := s.agent.site.Limits, pod.Allocated()
+	rules, object := s.agent.loop.Site.Limits, pod.Allocated()
 	want := limit.OfPod(object, rules)
 	if got, ok := s.world.cgroups[pod.UID()]; !ok || got != want {
 		return fmt.Errorf("its cgroup allows %s, want %s", got, want)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -217,6 +218,10 @@ func (c *clients) deliver(a *agent) {
 		a.deliver()
 	}
 	a.turn()
+}
+
+func byKey(a, b node.Key) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
 func sortedKeys[V any](m map[node.Key]V) []node.Key { return slices.SortedFunc(maps.Keys(m), byKey) }

@@ -1,9 +1,9 @@
 // Package sim plays the life of a node in virtual time: the real node.Store,
-// intake, reconciler.Track and decide steps, on a disk, a runtime and a clock
+// intake, reconciler.Loop and decide steps, on a disk, a runtime and a clock
 // that exist in memory only. One seed decides all that happens in a run, so a
 // run that breaks a promise can be played again.
 //
-//	clients ──intake──▶ Store ──▶ agent (the reconciler's loop) ──▶ calls ──▶ world
+//	clients ──intake──▶ Store ──▶ agent: reconciler.Loop ──hands──▶ calls ──▶ world
 //	   │                  │         ▲                                │ fate      │
 //	   │                journal     └────────── replies, looks ──────┘           │
 //	   ▼                                                                         ▼
@@ -21,8 +21,8 @@
 // a result is final. When the faults end, every accepted pod has to come to
 // what was asked of it, and nothing may be left of the others.
 //
-// The agent here follows reconciler.Reconciler in everything but its goroutines;
-// a change of the loop's rules belongs in both.
+// What differs from a node is what drives the loop (agent.go) and what it has for
+// hands (hands.go): no goroutines, and faults.
 //
 //	go test ./sim                        10,000 seeds
 //	go test ./sim -seeds 100000          more; -from 100001 others

@@ -8,6 +8,7 @@ import (
 
 	"nodal/node"
 	podlife "nodal/node/life"
+	"nodal/reconciler"
 )
 
 // hooked is what truly became of the hooks of a run.
@@ -113,7 +114,7 @@ func (wi *witness) signals(c *call, a node.StopContainer, run *container) {
 }
 
 // shows checks: no container is shown as started before its postStart hook has ended.
-func (wi *witness) shows(w *world, t *tracked) {
+func (wi *witness) shows(w *world, t *reconciler.Tracked) {
 	life := podlife.Of(t.Slot(), t.Got())
 	for c := range life.Containers() {
 		if node.HookOf(c, node.PostStart) == nil || !life.Started(c) {

@@ -18,7 +18,7 @@ func TestInvariantsCatchPlantedBugs(t *testing.T) {
 		{"deciding on a stale snapshot", StaleSnapshot, 1, 500},
 		{"removing what is unknown before every source has delivered", SweepEarly, 1, 500},
 		{"restarting without counting", ForgetTally, 1, 500},
-		{"taking a look for news of what happened after it began", MissWakes, 1800, 20000},
+		{"taking a look for news of what happened after it began", MissWakes, 3600, 20000},
 		{"taking a hook that has begun for one that has ended", HastyHooks, 1, 500},
 	} {
 		t.Run(test.name, func(t *testing.T) {

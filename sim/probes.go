@@ -42,10 +42,9 @@ func (s *simulation) asked() []node.Probed {
 	if s.agent == nil {
 		return nil
 	}
-	for _, key := range s.agent.trackKeys() {
-		t := s.agent.tracks[key]
-		for _, p := range decide.Probes(s.agent.site, t.Slot(), t.Got()) {
-			words = append(words, node.Probed{Key: key, Container: p.Container, ID: p.ID, Kind: p.Kind, OK: true})
+	for _, t := range s.agent.loop.Tracks() {
+		for _, p := range decide.Probes(s.agent.loop.Site, t.Slot(), t.Got()) {
+			words = append(words, node.Probed{Key: t.Key, Container: p.Container, ID: p.ID, Kind: p.Kind, OK: true})
 		}
 	}
 	return words
@@ -85,13 +84,10 @@ func (s *simulation) say(word node.Probed) {
 
 // hear is a probe's word.
 func (a *agent) hear(word node.Probed) {
-	t, ok := a.tracks[word.Key]
-	if a.dead || !ok || !t.Hear(word) {
+	if a.dead || !a.loop.Hear(word) {
 		return
 	}
 	a.world.trace.addf("agent: hears %s of %s in %s: %t", word.Kind, word.ID, word.Key, word.OK)
-	a.publish(t)
-	a.dirty[t.key] = true
 	a.turn()
 }
 
@@ -106,15 +102,15 @@ func (s *simulation) heal() {
 // shownReady says why a container that runs is not shown as ready, once all its
 // probes succeed.
 func (s *simulation) shownReady(key node.Key, name string) error {
-	t := s.agent.tracks[key]
-	if t == nil {
+	t, ok := s.agent.loop.Track(key)
+	if !ok {
 		return errors.New("nobody follows it")
 	}
 	health := t.Got().Health[name]
 	if c := s.container(health.ID); c != nil && c.running() && health.Failed != "" {
 		return fmt.Errorf("container %s has failed its %s probe and still runs", name, health.Failed)
 	}
-	for _, c := range status.Of(s.agent.site, t.Slot(), t.Got()).ContainerStatuses {
+	for _, c := range status.Of(s.agent.loop.Site, t.Slot(), t.Got()).ContainerStatuses {
 		if c.Name == name && !c.Ready {
 			return fmt.Errorf("container %s is not shown as ready", name)
 		}
@@ -129,7 +125,7 @@ func (s *simulation) restartAtRest() {
 		return
 	}
 	s.crash("at rest")
-	for s.step() && (s.agent == nil || !s.agent.synced) {
+	for s.step() && (s.agent == nil || !s.agent.loop.Synced()) {
 	}
 	if s.agent == nil {
 		return

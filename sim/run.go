@@ -126,12 +126,11 @@ func (s *simulation) crashPoint() crashPoint {
 // boot starts an agent on what the journal kept.
 func (s *simulation) boot(bug Bug) {
 	s.witness.ready = false
-	a, err := newAgent(s.world, s.faults, s.journal)
+	a, err := newAgent(s.world, s.faults, s.journal, bug)
 	if err != nil {
 		s.witness.failf("start an agent: %w", err)
 		return
 	}
-	a.bug = bug
 	s.agent = a
 	s.trace.addf("agent: starts")
 	s.recollect()

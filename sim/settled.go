@@ -23,12 +23,12 @@ func (s *simulation) unsettled() error {
 	}
 	for _, c := range s.pending {
 		if c.abandoned() {
-			return fmt.Errorf("%s of %s is still on its way", c.action, c.t.key)
+			return fmt.Errorf("%s of %s is still on its way", c.action, c.t.Key)
 		}
 	}
-	for _, key := range s.agent.trackKeys() {
-		if t := s.agent.tracks[key]; t.unsure || t.observing || len(t.calls) > 0 || !t.wake.IsZero() && !s.restless() {
-			return fmt.Errorf("pod %s is still being worked on", key)
+	for _, t := range s.agent.loop.Tracks() {
+		if calm, alarmed := s.agent.loop.Calm(t); !calm || alarmed && !s.restless() {
+			return fmt.Errorf("pod %s is still being worked on", t.Key)
 		}
 	}
 	views, _ := s.agent.store.Views()
@@ -216,7 +216,7 @@ func (s *simulation) alive(l *life, c *corev1.Container, run *container, box *sa
 	spec := &l.object.Spec
 	rests := run != nil && run.state == node.ContainerExited &&
 		(!scriptOf(run.image).endless() || node.After(spec, c, run.exit) == node.AllContainers) &&
-		run.finished.Add(s.agent.site.BackoffMax+slack).After(s.clock())
+		run.finished.Add(s.agent.loop.Site.BackoffMax+slack).After(s.clock())
 	switch {
 	case vanished && (run == nil || run.attempt < lost && !run.running()) && mayEnd(spec, c, 0):
 		return nil // what the agent knows of its end decides

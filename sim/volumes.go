@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -111,49 +110,6 @@ func (w *world) tear(c *call) {
 			return
 		}
 	}
-}
-
-const sweepEvery = 5 * time.Minute
-
-// sweep does as Reconciler.sweep does.
-func (a *agent) sweep() {
-	now := a.world.clock()
-	if !a.ready || !a.synced || now.Sub(a.swept) < sweepEvery && !a.swept.After(now) {
-		return
-	}
-	a.swept = now
-	seen := map[types.UID]bool{}
-	note := func(got *node.Observed) {
-		for i := range got.Sandboxes {
-			seen[got.Sandboxes[i].UID] = true
-		}
-		for i := range got.Containers {
-			seen[got.Containers[i].UID] = true
-		}
-	}
-	for _, t := range a.tracks {
-		note(t.Got())
-	}
-	for _, stray := range a.strays {
-		note(stray)
-	}
-	keep := func(uid types.UID) bool { return seen[uid] || a.store.Holds(uid) }
-	// This disk never fails.
-	_ = a.act.Cgroups.Sweep(context.Background(), keep)
-	_ = a.act.Volumes.Sweep(context.Background(), keep)
-}
-
-// watchOver looks at everything now and then, in case an event was lost.
-func (a *agent) watchOver() {
-	if a.dead {
-		return
-	}
-	if a.bug == MissWakes { // which a look would cure, sooner or later
-		a.turn()
-	} else {
-		a.relist()
-	}
-	a.world.after(sweepEvery, a.watchOver)
 }
 
 // settings is the object that pods use.

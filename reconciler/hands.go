@@ -1,0 +1,113 @@
+package reconciler
+
+import (
+	"context"
+	"time"
+
+	"nodal/node"
+	"nodal/reconciler/decide"
+)
+
+// Prober asks containers how they are.
+type Prober interface {
+	// Set replaces the probes of a pod that have to run. What was set before and
+	// is set again goes on.
+	Set(key node.Key, probes []node.Probe)
+	// Results tells what changes.
+	Results() <-chan node.Probed
+}
+
+// hands do what the loop wants done, until the context of Run ends.
+type hands struct {
+	*Reconciler
+	ctx context.Context
+}
+
+var _ Hands = hands{}
+
+// Begin runs one action in a goroutine of its own.
+func (h hands) Begin(t *Tracked, a node.Action) (cancel func()) {
+	ctx, cancel := context.WithCancel(h.ctx)
+	pod, got, began := t.Slot().Pod, t.Got(), h.Act.Clock()
+	if e, ok := announce(a); ok {
+		h.tell(pod, e)
+	}
+	go func() {
+		defer cancel()
+		f := finished{t: t, pod: pod, Outcome: Outcome{Action: a}}
+		f.Result, f.Err = h.gate.through(ctx, a, func() (node.Result, error) {
+			return h.Act.Do(ctx, t.Key, pod, got, a)
+		})
+		if ctx.Err() != nil && f.Err != nil {
+			f.Err = context.Cause(ctx)
+		}
+		f.took = h.Act.Clock().Sub(began)
+		select {
+		case h.done <- f:
+		case <-h.ctx.Done():
+		}
+	}()
+	return cancel
+}
+
+// Look looks in a goroutine of its own.
+func (h hands) Look(only *node.Key, began node.Mark) {
+	go func() {
+		s := Sighting{Only: only, Began: began}
+		s.All, s.Err = h.Act.Runtime.List(h.ctx, only)
+		select {
+		case h.seen <- s:
+		case <-h.ctx.Done():
+		}
+	}()
+}
+
+// Relist asks for a full look; one that is already asked for is enough.
+func (h hands) Relist() { h.relist() }
+
+// Read tells of pods that were refused.
+func (h hands) Read(v node.View, before *node.Pod) {
+	if !v.Gone {
+		h.tellRefused(v, before)
+	}
+}
+
+// Show has events and probes follow what is known now.
+func (h hands) Show(t *Tracked, news bool) {
+	if news {
+		h.tellReady(t)
+	}
+	h.Prober.Set(t.Key, decide.Probes(h.Site, t.Slot(), t.Got()))
+}
+
+// Drop ends the probes.
+func (h hands) Drop(key node.Key) {
+	h.Prober.Set(key, nil)
+	delete(h.wasReady, key)
+}
+
+// Lost says so once, and tries again soon.
+func (h hands) Lost(err error, news bool) {
+	if news {
+		h.Log.Warn("the container runtime does not answer", "err", err)
+		h.Events.Add(node.Event{Time: h.Act.Clock(), Warning: true, Reason: "RuntimeLost", Message: err.Error()})
+	}
+	if h.retry == nil {
+		h.retry = time.AfterFunc(reconnectBase, h.relist)
+		return
+	}
+	h.retry.Reset(reconnectBase) // one look to come is enough, however many failed
+}
+
+// Regained says so.
+func (h hands) Regained(pods int) {
+	h.Log.Info("the container runtime answers", "pods", pods)
+	h.Events.Add(node.Event{Time: h.Act.Clock(), Reason: "RuntimeReady", Message: "the container runtime answers"})
+}
+
+// Adopted says what could not be recorded.
+func (h hands) Adopted(key node.Key, err error) {
+	if err != nil {
+		h.Log.Warn("cannot record a pod that nobody wants", "pod", key, "err", err)
+	}
+}

@@ -1,0 +1,294 @@
+package reconciler
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+)
+
+// Loop is what is known of all pods, and the rules of what to do when something
+// happens. It owns no goroutine, waits for nothing and is told the time, so the
+// simulation plays the loop that the node runs. Its methods take what happens; what has
+// to be done goes to the Hands.
+type Loop struct {
+	Store *node.Store
+	Site  node.Site
+	Hands Hands
+
+	tracks  map[node.Key]*Tracked
+	dirty   map[node.Key]bool // pods that something happened to
+	alarms  alarms
+	mark    node.Mark
+	since   int64 // store revision up to which intents were taken
+	objects int64 // store revision up to which changes of objects were told
+	ready   bool  // every source has delivered
+	swept   time.Time
+	contact
+}
+
+// Hands do what the loop wants done. None of them waits or calls back at once.
+type Hands interface {
+	// Begin begins an action; Loop.Finish takes its outcome. Cancel gives it up.
+	Begin(t *Tracked, a node.Action) (cancel func())
+	// Look looks at one pod, or at the whole runtime; Loop.See takes what it shows.
+	Look(only *node.Key, began node.Mark)
+	// Relist has the whole runtime looked at soon.
+	Relist()
+	// Read hears of a pod as the store has it now, and whom it succeeds.
+	Read(v node.View, before *node.Pod)
+	// Show hears that what is known of a pod may have changed; news, that readers
+	// were told so.
+	Show(t *Tracked, news bool)
+	// Drop hears that a pod is followed no more.
+	Drop(key node.Key)
+	// Lost and Regained hear of the runtime: each failed look, and the first that
+	// does not fail.
+	Lost(err error, news bool)
+	Regained(pods int)
+	// Adopted hears of a pod that runs and that nobody wants.
+	Adopted(key node.Key, err error)
+}
+
+// Tracked is a track with what the loop knows beside it.
+type Tracked struct {
+	*Track
+	Key node.Key
+
+	cancels   map[string]func() // of actions in flight, by target
+	observing bool
+	published *node.Observed
+}
+
+// NewLoop makes a loop that knows of no pod.
+func NewLoop(store *node.Store, site node.Site) *Loop {
+	return &Loop{
+		Store: store, Site: site, since: -1,
+		tracks: map[node.Key]*Tracked{}, dirty: map[node.Key]bool{},
+		alarms:  alarms{due: map[node.Key]time.Time{}},
+		contact: contact{strays: map[node.Key]*node.Observed{}, freed: map[node.Key]node.Mark{}},
+	}
+}
+
+// Turn takes what the store wants now, and gives every pod that something happened to
+// its turn.
+func (l *Loop) Turn(now time.Time) {
+	l.takeIntents()
+	if !l.synced {
+		return // the runtime is out of reach; all pods are looked at once it is back
+	}
+	for _, key := range inOrder(l.dirty) {
+		delete(l.dirty, key)
+		if t, ok := l.tracks[key]; ok && (l.ready || !t.Strangers()) {
+			l.step(t, now)
+		}
+	}
+}
+
+func (l *Loop) step(t *Tracked, now time.Time) {
+	turn := t.Next(l.Site, now)
+	if turn.Observe && !t.observing {
+		t.observing = true
+		l.look(&t.Key)
+	}
+	for _, target := range turn.Cancel {
+		t.cancels[target]()
+	}
+	for _, a := range turn.Actions {
+		t.Begin(a)
+		t.cancels[a.Target()] = l.Hands.Begin(t, a)
+	}
+	l.alarms.set(turn.Wake, t.Key)
+	l.show(t)
+}
+
+// Finish folds the outcome of an action into its track.
+func (l *Loop) Finish(t *Tracked, o Outcome) {
+	o.Mark = l.Stamp()
+	delete(t.cancels, o.Action.Target())
+	t.Done(o)
+	l.dirty[t.Key] = true
+}
+
+// Hear takes the word of a probe. It is shown also while the runtime is away: who
+// sends requests to the pod wants to know at once.
+func (l *Loop) Hear(word node.Probed) (news bool) {
+	t, ok := l.tracks[word.Key]
+	if !ok || !t.Hear(word) {
+		return false
+	}
+	l.show(t)
+	l.dirty[t.Key] = true
+	return true
+}
+
+// Deliver says that every source has told what it has: what nobody wants may go.
+func (l *Loop) Deliver(now time.Time) {
+	l.ready = true
+	l.adoptStrays(now)
+	for key := range l.tracks {
+		l.dirty[key] = true
+	}
+}
+
+// Next is how long until a pod has to be looked at though nothing happens.
+func (l *Loop) Next(now time.Time) time.Duration { return l.alarms.next(now) }
+
+// Ring wakes the pods that are due.
+func (l *Loop) Ring(now time.Time) {
+	l.alarms.ring(now, func(key node.Key) { l.dirty[key] = true })
+}
+
+// Stamp is a mark later than all that were given out.
+func (l *Loop) Stamp() node.Mark {
+	l.mark++
+	return l.mark
+}
+
+// Tracks are the pods that are followed, in order.
+func (l *Loop) Tracks() []*Tracked {
+	tracks := make([]*Tracked, 0, len(l.tracks))
+	for _, key := range inOrder(l.tracks) {
+		tracks = append(tracks, l.tracks[key])
+	}
+	return tracks
+}
+
+// Track is the track of a pod, if it is followed.
+func (l *Loop) Track(key node.Key) (*Tracked, bool) {
+	t, ok := l.tracks[key]
+	return t, ok
+}
+
+// Calm says that a pod waits for nothing but the time, and whether for that.
+func (l *Loop) Calm(t *Tracked) (calm, alarmed bool) {
+	_, alarmed = l.alarms.due[t.Key]
+	return t.Idle() && !t.unsure && !t.observing && !l.dirty[t.Key], alarmed
+}
+
+// Sweep says whether it is time to look for what lies around for pods that nobody
+// knows, and which pods there are by the runtime. A crash or a lost record leaves such
+// things; what may still run keeps them, wanted or not.
+func (l *Loop) Sweep(now time.Time) (seen map[types.UID]bool, due bool) {
+	if !l.ready || !l.synced || now.Sub(l.swept) < sweepEvery && !l.swept.After(now) {
+		return nil, false
+	}
+	l.swept, seen = now, map[types.UID]bool{}
+	for _, t := range l.tracks {
+		noteUIDs(seen, t.Got())
+	}
+	for _, stray := range l.strays {
+		noteUIDs(seen, stray)
+	}
+	return seen, true
+}
+
+// takeIntents brings the tracks up to the store's present slots.
+func (l *Loop) takeIntents() {
+	views, revision, err := l.Store.Since(l.since)
+	if err != nil { // the first turn, or far behind: take everything
+		views, revision = l.Store.Views()
+		for _, key := range inOrder(l.tracks) {
+			if _, ok := l.Store.View(key); !ok {
+				views = append(views, node.View{Key: key, Gone: true})
+			}
+		}
+	}
+	l.since = revision
+	for _, v := range views {
+		l.intend(v)
+	}
+	l.takeObjects()
+}
+
+func (l *Loop) intend(v node.View) {
+	t, ok := l.tracks[v.Key]
+	var before *node.Pod
+	if ok {
+		before = t.Slot().Pod
+	}
+	l.Hands.Read(v, before)
+	switch {
+	case v.Gone && ok:
+		l.drop(t)
+	case v.Gone:
+	case !ok:
+		seen := l.strays[v.Key]
+		delete(l.strays, v.Key)
+		t = &Tracked{Track: NewTrack(v.Slot, seen, l.synced), Key: v.Key, cancels: map[string]func(){}}
+		l.tracks[v.Key], l.dirty[v.Key] = t, true
+		l.supply(t)
+	case t.Slot() != v.Slot:
+		if obsolete := t.Intend(v.Slot); obsolete != nil {
+			t.cancel(obsolete)
+		}
+		l.dirty[v.Key] = true
+		l.supply(t)
+	}
+}
+
+// cancel gives up actions in flight.
+func (t *Tracked) cancel(obsolete func(node.Action) bool) {
+	for _, target := range slices.Sorted(maps.Keys(t.cancels)) {
+		if obsolete(t.busy[target]) {
+			t.cancels[target]()
+		}
+	}
+}
+
+func (l *Loop) drop(t *Tracked) {
+	l.Hands.Drop(t.Key)
+	t.cancel(func(node.Action) bool { return true })
+	delete(l.tracks, t.Key)
+	delete(l.dirty, t.Key)
+	l.alarms.set(time.Time{}, t.Key)
+	l.freed[t.Key] = l.Stamp()
+	if t.unsure {
+		l.Hands.Relist() // something happened to it meanwhile that nobody would look at any more
+	}
+}
+
+// takeObjects tells the pods that use what changed: volumes are brought up to date,
+// and what failed for the want of it is tried at once.
+func (l *Loop) takeObjects() {
+	changed := l.Store.ObjectsChanged()
+	if changed == l.objects {
+		return
+	}
+	l.objects = changed
+	for _, t := range l.tracks {
+		l.supply(t)
+	}
+}
+
+func (l *Loop) supply(t *Tracked) {
+	if t.Supply(l.Store.Revisions(node.ObjectRefs(t.Slot().Pod.Object))) {
+		l.dirty[t.Key] = true
+	}
+}
+
+// show publishes a new observation to readers. A pod of which everything was cleared
+// away is shown as it last was: it did not go back to its beginning.
+func (l *Loop) show(t *Tracked) {
+	news := t.published != t.Got() && (t.Slot().Pod.Deletion == nil || !t.Got().Empty())
+	if news {
+		news = t.published == nil || !sameFacts(t.published, t.Got())
+		t.published = t.Got()
+	}
+	if news {
+		l.Store.Observe(t.Key, t.published)
+	}
+	l.Hands.Show(t, news)
+}
+
+// inOrder are the keys of a map by name: what happens to pods must not depend on
+// how a map is walked.
+func inOrder[V any](m map[node.Key]V) []node.Key {
+	return slices.SortedFunc(maps.Keys(m), func(a, b node.Key) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+}

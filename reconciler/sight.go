@@ -1,0 +1,140 @@
+package reconciler
+
+import (
+	"time"
+
+	"nodal/node"
+)
+
+// contact is how the loop stands with the runtime.
+type contact struct {
+	synced bool                        // it was seen whole since it was last lost
+	away   bool                        // it does not answer, and that was told
+	whole  node.Mark                   // of the newest full look
+	strays map[node.Key]*node.Observed // seen there, not in the store
+	freed  map[node.Key]node.Mark      // when names were given up, until a full look that began later
+}
+
+// Sighting is what a look at the runtime showed; of one pod, or of all.
+type Sighting struct {
+	Only  *node.Key
+	Began node.Mark
+	All   map[node.Key]*node.Observed
+	Err   error
+}
+
+// Synced says whether the runtime was seen whole since it was last lost.
+func (l *Loop) Synced() bool { return l.synced }
+
+// Looked says whether the runtime was looked at, or found to be out of reach.
+func (l *Loop) Looked() bool { return l.synced || l.away }
+
+// LookAll begins a look at the whole runtime.
+func (l *Loop) LookAll() { l.look(nil) }
+
+func (l *Loop) look(only *node.Key) { l.Hands.Look(only, l.Stamp()) }
+
+// See takes what a look showed.
+func (l *Loop) See(s Sighting, now time.Time) {
+	switch {
+	case s.Only != nil:
+		l.seeOne(s, now)
+	case s.Err != nil:
+		l.lost(s.Err)
+	default:
+		l.seeAll(s, now)
+	}
+}
+
+func (l *Loop) seeOne(s Sighting, now time.Time) {
+	t, ok := l.tracks[*s.Only]
+	if !ok {
+		return
+	}
+	t.observing = false
+	l.dirty[t.Key] = true
+	if s.Err != nil {
+		l.lost(s.Err)
+		return
+	}
+	t.See(observedOr(s.All, t.Key), s.Began, now)
+}
+
+// lost notes that the runtime does not answer: nothing is decided until it was seen
+// whole again.
+func (l *Loop) lost(err error) {
+	news := !l.away
+	l.synced, l.away = false, true
+	l.Hands.Lost(err, news)
+}
+
+func (l *Loop) seeAll(s Sighting, now time.Time) {
+	if s.Began < l.whole {
+		return // a later look was quicker
+	}
+	l.whole = s.Began
+	regained := !l.synced
+	l.synced, l.away = true, false
+	if regained {
+		l.Hands.Regained(len(s.All))
+	}
+	for key, t := range l.tracks {
+		seen := observedOr(s.All, key)
+		delete(s.All, key)
+		if regained {
+			t.Retry()
+			t.Doubt(0)
+			l.dirty[key] = true
+		}
+		if t.unsure || t.Differs(seen) {
+			if !t.See(seen, s.Began, now) {
+				t.Doubt(0) // what it showed may be news: look again once our own effect is over
+			}
+			l.dirty[key] = true
+		}
+	}
+	l.strays = s.All
+	l.forgetFreed(s.Began)
+	l.adoptStrays(now)
+}
+
+// forgetFreed leaves out of the strays what a look still shows of pods that were
+// released after it had begun.
+func (l *Loop) forgetFreed(began node.Mark) {
+	for key, at := range l.freed {
+		if at > began {
+			delete(l.strays, key)
+		} else {
+			delete(l.freed, key)
+		}
+	}
+}
+
+// adoptStrays records pods that run without being wanted, once it is certain that
+// nobody wants them.
+func (l *Loop) adoptStrays(now time.Time) {
+	if !l.ready {
+		return
+	}
+	for _, key := range inOrder(l.strays) {
+		l.Hands.Adopted(key, l.Store.Adopt(key, l.strays[key], now))
+	}
+}
+
+// Wake takes a runtime's word that something happened to a pod.
+func (l *Loop) Wake(key node.Key) {
+	t, ok := l.tracks[key]
+	if !ok {
+		l.Hands.Relist()
+		return
+	}
+	t.Doubt(l.Stamp())
+	l.dirty[key] = true
+}
+
+func observedOr(all map[node.Key]*node.Observed, key node.Key) *node.Observed {
+	if o, ok := all[key]; ok {
+		return o
+	}
+	return &node.Observed{}
+}

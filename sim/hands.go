@@ -1,0 +1,97 @@
+package sim
+
+import (
+	"time"
+
+	"nodal/node"
+	"nodal/reconciler"
+)
+
+const (
+	relistEvery = time.Second
+	reconnect   = 50 * time.Millisecond
+	sweepEvery  = 5 * time.Minute
+)
+
+// hands begin what the agent's loop wants done: actions are calls, which fail and come
+// late as they do, and so do looks.
+type hands struct{ *agent }
+
+var _ reconciler.Hands = hands{}
+
+// Begin sends a call on its way. Two bugs are planted here.
+func (h hands) Begin(t *reconciler.Tracked, action node.Action) (cancel func()) {
+	if _, forgets := action.(node.SetTally); forgets && h.bug == ForgetTally {
+		action = node.SetTally{Container: action.(node.SetTally).Container}
+	}
+	c := &call{agent: h.agent, t: t, pod: t.Slot().Pod, got: t.Got(), action: action, fate: h.faults.fate()}
+	h.begun++
+	h.world.trace.addf("agent: begins %s for %s (%s %s)", action, t.Key, c.pod.UID(), c.fate.kind)
+	h.world.submit(c)
+	if _, hook := action.(node.RunHook); hook && h.bug == HastyHooks {
+		h.world.after(0, func() { h.world.reply(c, node.Result{}, nil) })
+	}
+	return func() {
+		h.world.trace.addf("agent: cancels %s for %s", action, t.Key)
+		h.world.giveUp(c, h.faults)
+	}
+}
+
+// Look asks for the sandboxes, then for the containers, and hears of both later. In
+// between the world goes on.
+func (h hands) Look(only *node.Key, began node.Mark) {
+	s := reconciler.Sighting{Only: only, Began: began}
+	if only != nil {
+		h.watched[*only] = true
+	}
+	longest := [3]time.Duration{3 * time.Millisecond, 3 * time.Millisecond, 3 * time.Millisecond}
+	if h.faults.strike(Stale) {
+		longest = [3]time.Duration{time.Second, time.Second, 3 * time.Second}
+	}
+	var steps [3]time.Duration
+	for i := range steps {
+		steps[i] = h.faults.between(0, longest[i])
+	}
+	blind := h.faults.strike(Blind)
+	h.world.after(steps[0], func() {
+		down := h.world.down
+		s.All = h.world.listSandboxes(only)
+		h.world.after(steps[1], func() {
+			h.world.listContainers(only, s.All)
+			if blind || down || h.world.down {
+				s.Err = node.ErrUnavailable
+			}
+			h.world.after(steps[2], func() { h.see(s) })
+		})
+	})
+}
+
+// Relist looks at once.
+func (h hands) Relist() { h.relist() }
+
+// Read has the witness read along.
+func (h hands) Read(v node.View, _ *node.Pod) { h.world.witness.reads(h.world, v) }
+
+// Show has the witness look at what is shown.
+func (h hands) Show(t *reconciler.Tracked, _ bool) { h.world.witness.shows(h.world, t) }
+
+// Drop means nothing to probes that are asked by nobody.
+func (h hands) Drop(node.Key) {}
+
+// Lost tries again soon.
+func (h hands) Lost(error, bool) {
+	h.world.trace.addf("agent: the runtime does not answer")
+	h.retries++
+	last := h.retries
+	h.world.after(reconnect, func() {
+		if h.retries == last {
+			h.relist()
+		}
+	})
+}
+
+// Regained is no news here.
+func (h hands) Regained(int) {}
+
+// Adopted is written down.
+func (h hands) Adopted(key node.Key, err error) { h.world.trace.addf("agent: adopts %s: %v", key, err) }
