@@ -99,18 +99,22 @@ func runClean(args []string, c console) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := clean(ctx, cfg.Dirs.Root); err != nil {
+	if err := clean(ctx, cfg.Dirs); err != nil {
 		fmt.Fprintln(c.err, "kubelet clean:", err)
 		return 1
 	}
 	return 0
 }
 
-func clean(ctx context.Context, root string) error {
+func clean(ctx context.Context, dirs config.Dirs) error {
+	root := dirs.Root
 	if err := hostruntime.Clean(ctx, hostruntime.Config{RootDir: root}); err != nil {
 		return err
 	}
 	if err := cleanCgroups(ctx, root); err != nil {
+		return err
+	}
+	if err := cleanLogs(dirs); err != nil {
 		return err
 	}
 	// What is mounted for pods is not the node's to remove.
@@ -119,6 +123,20 @@ func clean(ctx context.Context, root string) error {
 		return err
 	}
 	return removeMade(root)
+}
+
+// cleanLogs removes the logs of the node's pods. Each has a directory of files for as
+// long as it has logs.
+func cleanLogs(dirs config.Dirs) error {
+	entries, err := os.ReadDir(filepath.Join(dirs.Root, "pods"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("look for pods: %w", err)
+	}
+	var uids []string
+	for _, e := range entries {
+		uids = append(uids, e.Name())
+	}
+	return filesOf(dirs).logs.Clean(uids)
 }
 
 func removeMade(root string) error {

@@ -112,7 +112,7 @@ func (cmd *installCommand) uninstall(ctx context.Context) error {
 	if cmd.dryRun {
 		return nil
 	}
-	return clean(ctx, cmd.node)
+	return clean(ctx, config.Dirs{Root: cmd.node, PodLogs: config.DefaultPodLogs})
 }
 
 // take prints each step before it is taken.

@@ -69,8 +69,10 @@ func newBare(t *testing.T, program string) bare {
 		if out, err := exec.Command("./bare.sh", root, service.Program, "clean", "--root-dir="+b.node()).CombinedOutput(); err != nil {
 			t.Errorf("clean: %v\n%s", err, out)
 		}
-		if _, err := os.Stat(filepath.Join(root, b.node())); err == nil {
-			t.Errorf("clean leaves %s", b.node())
+		for _, path := range []string{b.node(), "/var/log/pods", "/var/log/containers"} {
+			if _, err := os.Lstat(filepath.Join(root, path)); err == nil {
+				t.Errorf("clean leaves %s", path)
+			}
 		}
 		if left := rig.Leaks(before); len(left) > 0 {
 			t.Errorf("left behind: %q", left)

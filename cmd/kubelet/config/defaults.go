@@ -14,8 +14,9 @@ const (
 	// DefaultSandboxImage is what everybody uses, where none is brought along.
 	DefaultSandboxImage = "registry.k8s.io/pause:3.10.1"
 
-	DefaultRoot   = "/var/lib/kubelet"
-	DefaultSocket = "/run/nodal/node.sock" // clients look for the agent there too
+	DefaultRoot    = "/var/lib/kubelet"
+	DefaultPodLogs = "/var/log/pods"
+	DefaultSocket  = "/run/nodal/node.sock" // clients look for the agent there too
 )
 
 // defaultPodPids is more than any sound pod needs, and far less than a machine has.
@@ -141,7 +142,7 @@ func setImageAndLogDefaults(k *kubelet.KubeletConfiguration) {
 	value(&k.ImageMinimumGCAge, minutes(2))
 	pointer(&k.ImageGCHighThresholdPercent, 85)
 	pointer(&k.ImageGCLowThresholdPercent, 80)
-	value(&k.PodLogsDir, "/var/log/pods")
+	value(&k.PodLogsDir, DefaultPodLogs)
 	value(&k.ContainerLogMaxSize, "10Mi")
 	pointer(&k.ContainerLogMaxFiles, 5)
 	pointer(&k.ContainerLogMaxWorkers, 1)

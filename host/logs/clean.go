@@ -1,0 +1,49 @@
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Clean removes the logs of pods with these UIDs and the links to them, and the
+// directories of logs if nobody has others there.
+func (l Layout) Clean(uids []string) error {
+	err := errors.Join(l.removePods(uids), l.Sweep())
+	for _, dir := range []string{l.Pods, l.Links} {
+		if e := os.Remove(dir); e != nil && !errors.Is(e, fs.ErrNotExist) && !errors.Is(e, syscall.ENOTEMPTY) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+func (l Layout) removePods(uids []string) error {
+	root, err := os.OpenRoot(l.Pods)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("clean logs: %w", err)
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return fmt.Errorf("clean logs: %w", err)
+	}
+	var errs []error
+	for _, entry := range entries {
+		parts := strings.SplitN(entry.Name(), "_", 3) // as Pod.dir joins them
+		if !slices.Contains(uids, parts[len(parts)-1]) {
+			continue
+		}
+		if err := root.RemoveAll(entry.Name()); err != nil {
+			errs = append(errs, fmt.Errorf("clean logs: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
