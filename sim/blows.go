@@ -3,6 +3,8 @@ package sim
 import (
 	"slices"
 	"time"
+
+	"nodal/node"
 )
 
 // anyOf picks one of a list, or the zero value.
@@ -109,4 +111,14 @@ func (s *simulation) jump() {
 	by := s.faults.between(-5*time.Minute, 5*time.Minute)
 	s.trace.addf("clock: jumps by %s", by)
 	s.skew += by
+}
+
+// dieAround has the agent die where it would seldom do so by chance.
+func (s *simulation) dieAround(c *call) {
+	switch c.action.(type) {
+	case node.ResizeContainer, node.StartOver, node.SetTermination:
+		if c.agent == s.agent && s.faults.strike(Amid) {
+			s.crash("around " + c.action.String())
+		}
+	}
 }

@@ -86,10 +86,19 @@ func (c *clients) apply(a *agent, key node.Key) {
 		return
 	}
 	c.world.trace.addf("client: apply %s: %s %s at %d %q", key, outcomes[0].Verdict, outcomes[0].UID, revision, outcomes[0].Warnings)
+	c.world.met.addf("client: %s%s", outcomes[0].Verdict, afresh(outcomes[0]))
 	c.told(a, key)
 	if l := c.world.witness.wanted[key]; l == nil || !sameSpec(l.object, pod) {
 		c.world.witness.failf("apply of %s was acknowledged and is not in force", key)
 	}
+}
+
+// afresh says whether containers of a pod that goes on restart for a change.
+func afresh(o intake.Outcome) string {
+	if o.Verdict == intake.Updated && len(o.Restarts) > 0 {
+		return " with a restart"
+	}
+	return ""
 }
 
 // debug adds an ephemeral container to a pod, which is no change of its manifest.

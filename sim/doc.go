@@ -24,7 +24,7 @@
 // What differs from a node is what drives the loop (agent.go) and what it has for
 // hands (hands.go): no goroutines, and faults.
 //
-//	go test ./sim                        10,000 seeds
+//	go test ./sim                        10,000 seeds, and whether they met all that they are for
 //	go test ./sim -seeds 100000          more; -from 100001 others
 //	go test ./sim -run TestSeeds -seed=7 one, with its whole story
 //

@@ -22,7 +22,7 @@ func TestInvariantsCatchPlantedBugs(t *testing.T) {
 		{"taking a hook that has begun for one that has ended", HastyHooks, 1, 500},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			seed, found := firstFailure(test.from, test.within, test.bug)
+			seed, _, found := firstFailure(test.from, test.within, test.bug)
 			if !found {
 				t.Fatalf("%d seeds and none of them finds it", test.within)
 			}

@@ -87,6 +87,7 @@ func (a *agent) hear(word node.Probed) {
 	if a.dead || !a.loop.Hear(word) {
 		return
 	}
+	a.world.met.addf("probe: %s %t", word.Kind, word.OK)
 	a.world.trace.addf("agent: hears %s of %s in %s: %t", word.Kind, word.ID, word.Key, word.OK)
 	a.turn()
 }

@@ -32,6 +32,7 @@ type Options struct {
 type Report struct {
 	Failure error // the invariant that was broken
 	Trace   []string
+	Met     met // what has happened, in words
 	Actions int
 	Virtual time.Duration
 }
@@ -68,7 +69,7 @@ func Run(o Options) Report {
 	s.runFor(strife)
 	s.calm()
 	s.settleDown()
-	return Report{Failure: s.witness.failure, Trace: s.trace.lines, Actions: s.acted(), Virtual: s.now}
+	return Report{Failure: s.witness.failure, Trace: s.trace.lines, Met: s.met, Actions: s.acted(), Virtual: s.now}
 }
 
 func newSimulation(o Options) *simulation {
@@ -80,7 +81,7 @@ func newSimulation(o Options) *simulation {
 	w.witness.jumps = f.rate[Jump] > 0
 	s := &simulation{world: w, faults: f, journal: newJournal(), clients: newClients(w, f), events: random.IntN(2) == 0}
 	s.changed = s.tell
-	s.journal.crash = s.crashPoint
+	s.around, s.journal.crash = s.dieAround, s.crashPoint
 	s.addStray()
 	return s
 }
@@ -163,6 +164,7 @@ func (s *simulation) crash(how string) {
 	dead := s.agent
 	s.trace.addf("agent: dies %s", how)
 	dead.dead = true
+	s.meetDeath(dead)
 	s.agent, s.actions = nil, s.actions+dead.begun
 	s.orphan(dead, s.faults)
 	if s.faults.strike(Record) {

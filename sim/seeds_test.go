@@ -34,8 +34,12 @@ func TestSeeds(t *testing.T) {
 			return
 		}
 	}
-	if seed, ok := firstFailure(*from, count(), NoBug); ok {
+	seed, all, failed := firstFailure(*from, count(), NoBug)
+	if failed {
 		explain(t, seed)
+	}
+	if !failed && count() >= enough {
+		all.hasAll(t)
 	}
 }
 
@@ -69,17 +73,21 @@ func count() uint64 {
 	return defaultSeeds
 }
 
-// firstFailure plays n seeds and answers the first that fails.
-func firstFailure(from, n uint64, bug Bug) (uint64, bool) {
+// firstFailure plays n seeds and answers the first that fails, and what they all met.
+func firstFailure(from, n uint64, bug Bug) (uint64, met, bool) {
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // runs make much garbage and keep nothing
 	var next, failed atomic.Uint64
 	next.Store(from - 1)
 	failed.Store(from + n)
 	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
+	all := make([]met, runtime.GOMAXPROCS(0))
+	for i := range all {
+		all[i] = met{}
 		workers.Go(func() {
 			for seed := next.Add(1); seed < failed.Load(); seed = next.Add(1) {
-				if Run(Options{Seed: seed, Bug: bug}).Failure == nil {
+				report := Run(Options{Seed: seed, Bug: bug})
+				all[i].add(report.Met)
+				if report.Failure == nil {
 					continue
 				}
 				for worst := failed.Load(); seed < worst && !failed.CompareAndSwap(worst, seed); worst = failed.Load() {
@@ -88,7 +96,10 @@ func firstFailure(from, n uint64, bug Bug) (uint64, bool) {
 		})
 	}
 	workers.Wait()
-	return failed.Load(), failed.Load() < from+n
+	for _, one := range all[1:] {
+		all[0].add(one)
+	}
+	return failed.Load(), all[0], failed.Load() < from+n
 }
 
 const lastLines = 60

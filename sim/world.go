@@ -30,7 +30,9 @@ type world struct {
 	made       int
 	witness    *witness
 	trace      *trace
+	met        met
 	changed    func(node.Key) // something happened to a pod
+	around     func(*call)    // a call is about to have its effect, or has had it
 }
 
 type sandbox struct {
@@ -83,8 +85,8 @@ func newWorld(s *schedule, r *rand.Rand, w *witness, t *trace) *world {
 	return &world{
 		schedule: s, rand: r, witness: w, trace: t,
 		reserved: map[string]bool{}, images: map[string]bool{}, volumes: map[types.UID]map[string]string{},
-		cgroups: map[types.UID]limit.Limits{},
-		changed: func(node.Key) {},
+		cgroups: map[types.UID]limit.Limits{}, met: met{},
+		changed: func(node.Key) {}, around: func(*call) {},
 	}
 }
 

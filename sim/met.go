@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+
+	"nodal/node"
+)
+
+// met counts what has happened in a run: that nothing went wrong says nothing about
+// what never happened.
+type met map[string]int
+
+func (m met) addf(format string, args ...any) { m[fmt.Sprintf(format, args...)]++ }
+
+func (m met) add(more met) {
+	for what, count := range more {
+		m[what] += count
+	}
+}
+
+// meetDeath notes what an agent left behind when it died: the calls that were on
+// their way, the ones that it was not answered, and what its pods were about to do.
+func (s *simulation) meetDeath(dead *agent) {
+	for _, t := range dead.tracks {
+		for _, c := range t.calls {
+			moment := "before its effect"
+			if c.settled {
+				moment = "before its answer"
+			}
+			s.met.addf("death: %s, %s", c.what(), moment)
+		}
+		slot := t.Slot()
+		for what, is := range map[string]bool{
+			"a pod that is deleted": slot.Pod.Deletion != nil, "a pod that another one waits for": slot.Next != nil,
+			"a pod that has to end": slot.Termination != nil, "a pod that has ended": slot.Result != nil,
+			"a pod that waits for resources": slot.Pod.Resize != nil, "a container that is to restart": len(slot.Pod.Restarts) > 0,
+		} {
+			if is {
+				s.met.addf("death: beside %s", what)
+			}
+		}
+	}
+}
+
+// what is the kind of a call, and of the container that it is about.
+func (c *call) what() string {
+	kind := strings.TrimPrefix(fmt.Sprintf("%T", c.action), "node.")
+	name := ""
+	switch a := c.action.(type) {
+	case node.RunHook:
+		return fmt.Sprintf("%s %s", kind, a.Kind)
+	case node.CreateContainer:
+		name = a.Container
+	case node.StartContainer:
+		name = a.Container
+	case node.StopContainer:
+		name = a.Container
+	}
+	spec := &c.pod.Object.Spec
+	switch init := node.InitContainer(spec, name); {
+	case name == "":
+		return kind
+	case node.EphemeralContainer(spec, name) != nil:
+		return kind + " of an ephemeral container"
+	case init == nil:
+		return kind
+	case node.IsSidecar(init):
+		return kind + " of a sidecar"
+	}
+	return kind + " of an init container"
+}

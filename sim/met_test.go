@@ -1,0 +1,41 @@
+package sim
+
+import (
+	"fmt"
+	"testing"
+)
+
+// enough is how many seeds meet all that they are there to try.
+const enough = 10_000
+
+// hasAll wants everything to have happened for whose sake seeds are played: that the
+// agent dies around each kind of call, and beside pods in each state.
+func (m met) hasAll(t *testing.T) {
+	t.Helper()
+	var wanted []string
+	for _, call := range []string{
+		"SetUpCgroup", "TearDownCgroup", "RunSandbox", "InspectSandbox", "StopSandbox", "RemoveSandbox", "EnsureImage", "SetUpVolume",
+		"TearDownVolumes", "CreateContainer", "CreateContainer of an init container", "CreateContainer of a sidecar",
+		"CreateContainer of an ephemeral container", "StartContainer", "StartContainer of an init container",
+		"StartContainer of a sidecar", "StartContainer of an ephemeral container", "InspectContainer", "ResizeContainer",
+		"StopContainer", "StopContainer of a sidecar", "StopContainer of an ephemeral container", "RemoveContainer",
+		"RunHook postStart", "RunHook preStop", "SetTermination", "StartOver",
+	} {
+		wanted = append(wanted, fmt.Sprintf("death: %s, before its effect", call), fmt.Sprintf("death: %s, before its answer", call))
+	}
+	for _, record := range []string{"SetTally", "SetHealth", "SetResult", "Release"} {
+		wanted = append(wanted, fmt.Sprintf("death: %s, before its answer", record))
+	}
+	wanted = append(wanted,
+		"death: beside a pod that is deleted", "death: beside a pod that another one waits for", "death: beside a pod that has to end",
+		"death: beside a pod that has ended", "death: beside a container that is to restart",
+		"client: created", "client: unchanged", "client: updated", "client: updated with a restart", "client: replaced",
+		"probe: Startup true", "probe: Startup false", "probe: Liveness false", "probe: Readiness true", "probe: Readiness false",
+	)
+	for _, what := range wanted {
+		if m[what] == 0 {
+			t.Errorf("none of the seeds has met: %s", what)
+		}
+	}
+	t.Logf("the seeds met %v", m)
+}
