@@ -66,7 +66,7 @@ type section struct {
 
 func (b *suite) sections() []section {
 	return []section{
-		{"start", b.start}, {"init", b.initContainer}, {"burst", b.burst}, {"kill", b.kill}, {"edit", b.edit},
+		{"start", b.start}, {"init", b.initContainers}, {"burst", b.burst}, {"kill", b.kill}, {"edit", b.edit},
 		{"delete", b.delete}, {"restart", b.restart}, {"crowd", b.crowd}, {"logs", b.logs}, {"exec", b.exec}, {"probes", b.probes}, {"own", b.own},
 	}
 }

@@ -14,7 +14,7 @@ type pod struct {
 	image   string
 	command []string // in place of the image's
 	args    []string
-	init    bool // with an init container that ends at once
+	inits   int  // init containers, which end at once
 	once    bool // not to be restarted
 }
 
@@ -40,16 +40,20 @@ spec:
     command: %[5]s
     args: %[6]s
 `, p.name, namespace, policy, p.image, list(p.command), list(p.args))
-	if p.init {
-		fmt.Fprintf(&b, `  initContainers:
-  - name: init
+	for i := range p.inits {
+		if i == 0 {
+			b.WriteString("  initContainers:\n")
+		}
+		fmt.Fprintf(&b, `  - name: %s
     image: %s
     imagePullPolicy: IfNotPresent
     args: ["exit", "0"]
-`, p.image)
+`, initName(i), p.image)
 	}
 	return b.String()
 }
+
+func initName(i int) string { return fmt.Sprintf("init%d", i) }
 
 // list writes strings as YAML takes them, which is as JSON does.
 func list(items []string) string {

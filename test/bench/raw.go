@@ -79,8 +79,8 @@ func (r *raw) post(ctx context.Context, p pod) error {
 	r.mu.Lock()
 	r.pods[p.name] = state
 	r.mu.Unlock()
-	if p.init {
-		if err := r.runInit(ctx, state, p, image); err != nil {
+	for i := range p.inits {
+		if err := r.runInit(ctx, state, initConfig(p, image, initName(i))); err != nil {
 			return err
 		}
 	}
@@ -107,10 +107,7 @@ func (r *raw) launch(ctx context.Context, state *rawPod, config *runtimev1.Conta
 	return created.ContainerId, nil
 }
 
-func (r *raw) runInit(ctx context.Context, state *rawPod, p pod, image string) error {
-	config := containerConfig(p, image, 0)
-	config.Metadata.Name, config.Args = "init", []string{"exit", "0"}
-	config.Labels[containerLabel], config.LogPath = "init", "init.log"
+func (r *raw) runInit(ctx context.Context, state *rawPod, config *runtimev1.ContainerConfig) error {
 	id, err := r.launch(ctx, state, config)
 	if err != nil {
 		return err

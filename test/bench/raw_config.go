@@ -64,6 +64,13 @@ func containerConfig(p pod, image string, attempt uint32) *runtimev1.ContainerCo
 	}
 }
 
+func initConfig(p pod, image, name string) *runtimev1.ContainerConfig {
+	config := containerConfig(p, image, 0)
+	config.Metadata.Name, config.Args = name, []string{"exit", "0"}
+	config.Labels[containerLabel], config.LogPath = name, name+".log"
+	return config
+}
+
 func podLabels(p pod) map[string]string {
 	return map[string]string{
 		benchLabel:                    p.name,

@@ -60,24 +60,29 @@ func (b *suite) startWatched(ctx context.Context, c *column, ready samples) erro
 	return c.clear(ctx, p)
 }
 
-// initContainer runs pods with an init container that ends at once.
-func (b *suite) initContainer(ctx context.Context) error {
-	started := samples{}
-	for range b.sizes.changes {
-		err := b.each(func(c *column) error {
-			p := b.newPods(c, 1)[0]
-			p.init = true
-			took, err := c.run(ctx, p)
+// initContainers runs pods with init containers that end at once.
+func (b *suite) initContainers(ctx context.Context) error {
+	for _, kind := range []struct {
+		inits int
+		what  string
+	}{{1, "an init container"}, {3, "three init containers"}} {
+		started := samples{}
+		for range b.sizes.changes {
+			err := b.each(func(c *column) error {
+				p := b.newPods(c, 1)[0]
+				p.inits = kind.inits
+				took, err := c.run(ctx, p)
+				if err != nil {
+					return err
+				}
+				started.add(c.name, took)
+				return c.clear(ctx, p)
+			})
 			if err != nil {
 				return err
 			}
-			started.add(c.name, took)
-			return c.clear(ctx, p)
-		})
-		if err != nil {
-			return err
 		}
+		b.add("pod with "+kind.what+": posted to started", "ms", started.p50(), aim{})
 	}
-	b.add("pod with an init container: posted to started", "ms", started.p50(), aim{})
 	return nil
 }
