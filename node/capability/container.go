@@ -1,27 +1,18 @@
 package capability
 
+import "slices"
+
 // containerRules answer for a container's fields, below the list that holds it.
 func containerRules(list string) []rule {
 	at := list + "."
-	rules := []rule{
+	rules := append(commonRules(at),
 		honoured(at+"name", ""),
-		honoured(at+"image", ""),
-		honoured(at+"imagePullPolicy", ""),
-		honoured(at+"command", ""),
-		honoured(at+"args", ""),
-		honoured(at+"workingDir", ""),
 		honoured(at+"ports", ""),
-		honoured(at+"stdin", ""),
-		honoured(at+"stdinOnce", ""),
-		honoured(at+"tty", ""),
 		honoured(at+"livenessProbe", ""),
 		honoured(at+"readinessProbe", ""),
 		honoured(at+"startupProbe", ""),
-		honoured(at+"terminationMessagePath", ""),
-		honoured(at+"terminationMessagePolicy", ""),
 		honoured(at+"restartPolicy", "Always makes an init container a sidecar"),
 
-		honoured(at+"envFrom", "the container waits for what is missing and not optional"),
 		honoured(at+"lifecycle.postStart.exec", ""),
 		honoured(at+"lifecycle.postStart.httpGet", "any answer is a success"),
 		honoured(at+"lifecycle.postStart.sleep", ""),
@@ -32,44 +23,44 @@ func containerRules(list string) []rule {
 		without(at+"lifecycle.preStop.tcpSocket", "Kubernetes has no such hook any more: it always fails, and the container ends without it"),
 		honoured(at+"lifecycle.stopSignal", "where the runtime can, as containerd from 2.2; where it cannot, a warning event says so"),
 		honoured(at+"restartPolicyRules", "all containers restart in the same sandbox, without a grace period or hooks"),
-		refuses(at+"volumeDevices", "the device would be missing"),
 
 		honoured(at+"resizePolicy", "for CPU and memory of containers that run as long as their pod"),
-	}
-	rules = append(rules, envRules(at+"env.")...)
-	rules = append(rules, mountRules(at+"volumeMounts.")...)
-	rules = append(rules, resourceRules(at+"resources.")...)
-	return append(rules, containerSecurityRules(at+"securityContext.")...)
+	)
+	return append(rules, resourceRules(at+"resources.")...)
 }
 
 // ephemeralRules answer for the fields of containers that are added to a running pod.
 func ephemeralRules() []rule {
 	const at = "spec.ephemeralContainers."
 	const forbidden = "Kubernetes does not allow it for ephemeral containers"
-	rules := []rule{
+	rules := append(commonRules(at),
 		honoured(at+"name", "added to a pod that runs, started once, and there for as long as the pod"),
-		honoured(at+"image", ""),
-		honoured(at+"imagePullPolicy", ""),
-		honoured(at+"command", ""),
-		honoured(at+"args", ""),
-		honoured(at+"workingDir", ""),
-		honoured(at+"envFrom", ""),
-		honoured(at+"stdin", ""),
-		honoured(at+"stdinOnce", ""),
-		honoured(at+"tty", ""),
-		honoured(at+"terminationMessagePath", ""),
-		honoured(at+"terminationMessagePolicy", ""),
 		honoured(at+"targetContainerName", "it is started once that container runs, and sees its processes"),
-		refuses(at+"volumeDevices", "the device would be missing"),
-	}
+	)
 	for _, field := range []string{
 		"lifecycle", "livenessProbe", "ports", "readinessProbe", "resizePolicy", "resources", "restartPolicy", "restartPolicyRules", "startupProbe",
 	} {
 		rules = append(rules, refuses(at+field, forbidden))
 	}
-	rules = append(rules, envRules(at+"env.")...)
-	rules = append(rules, mountRules(at+"volumeMounts.")...)
-	return append(rules, containerSecurityRules(at+"securityContext.")...)
+	return rules
+}
+
+// commonRules answer for what containers of every kind have.
+func commonRules(at string) []rule {
+	return slices.Concat([]rule{
+		honoured(at+"image", ""),
+		honoured(at+"imagePullPolicy", ""),
+		honoured(at+"command", ""),
+		honoured(at+"args", ""),
+		honoured(at+"workingDir", ""),
+		honoured(at+"envFrom", "the container waits for what is missing and not optional"),
+		honoured(at+"stdin", ""),
+		honoured(at+"stdinOnce", ""),
+		honoured(at+"tty", ""),
+		honoured(at+"terminationMessagePath", ""),
+		honoured(at+"terminationMessagePolicy", ""),
+		refuses(at+"volumeDevices", "the device would be missing"),
+	}, envRules(at+"env."), mountRules(at+"volumeMounts."), containerSecurityRules(at+"securityContext."))
 }
 
 func envRules(at string) []rule {
