@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node/limit"
+	"nodal/node/users"
 )
 
 // Key names a pod on this node. At any time at most one pod owns a key.
@@ -39,18 +40,24 @@ type Pod struct {
 	Source   Source
 	Origin   string // the file or URL it came from
 	Accepted time.Time
-	Deletion *Deletion // set once the pod has to go
-	Restarts []Restart // restarts that a client asked for, newest per container
-	Refused  *Refusal  // why this node will not run it
-	Handler  string    `json:",omitempty"` // of the runtime, as its runtime class said; empty: the usual one
-	Resize   *Resize   // why it does not have the resources that it asks for
-	Resized  time.Time // when its resources were last changed while it ran; zero: never
+	Deletion *Deletion    // set once the pod has to go
+	Restarts []Restart    // restarts that a client asked for, newest per container
+	Refused  *Refusal     // why this node will not run it
+	Handler  string       `json:",omitempty"` // of the runtime, as its runtime class said; empty: the usual one
+	Users    *users.Range `json:",omitempty"` // of the host, that its own stand for; nil: it has the host's
+	Resize   *Resize      // why it does not have the resources that it asks for
+	Resized  time.Time    // when its resources were last changed while it ran; zero: never
 	// Conditions are those that clients vouch for, such as readiness gates'.
 	Conditions []corev1.PodCondition `json:",omitempty"`
 }
 
 func (p *Pod) Key() Key       { return KeyOf(p.Object) }
 func (p *Pod) UID() types.UID { return p.Object.UID }
+
+// HasOwnUsers says whether a pod does not share the users of the host.
+func HasOwnUsers(object *corev1.Pod) bool {
+	return object.Spec.HostUsers != nil && !*object.Spec.HostUsers
+}
 
 // Refusal is why a node does not run a pod that is sound as such.
 type Refusal struct {

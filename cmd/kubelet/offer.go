@@ -37,6 +37,9 @@ func offer(cfg *config.Config, m machine) (admit.Node, error) {
 		},
 	}
 	var err error
+	if n.Users, err = userPool(cfg); err != nil {
+		return admit.Node{}, err
+	}
 	n.Allocatable, err = admit.Left(n.Capacity, append(reservations(cfg.Reserved), leftFree(cfg.Reserved, n.Capacity))...)
 	return n, err
 }

@@ -9,11 +9,13 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/node"
+	"nodal/node/users"
 )
 
 // containerInput is all that one container's configuration is made from.
 type containerInput struct {
 	pod     *corev1.Pod
+	users   *users.Range // of the host, that the pod's own stand for
 	spec    *corev1.Container
 	attempt uint32
 	image   string // id
@@ -41,6 +43,7 @@ func containerConfig(config Config, in containerInput) (*runtimeapi.ContainerCon
 	if err != nil {
 		return nil, err
 	}
+	security.NamespaceOptions.UsernsOptions = userNamespace(in.users)
 	signal, err := stopSignal(c)
 	if err != nil {
 		return nil, err
@@ -52,7 +55,7 @@ func containerConfig(config Config, in containerInput) (*runtimeapi.ContainerCon
 		Args:        env.expandAll(c.Args),
 		WorkingDir:  c.WorkingDir,
 		Envs:        env.list(),
-		Mounts:      in.mounts,
+		Mounts:      mapped(in.mounts, in.users),
 		Labels:      containerLabels(in.pod, c.Name),
 		Annotations: annotations,
 		LogPath:     containerLog(c.Name, in.attempt),

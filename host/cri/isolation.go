@@ -4,36 +4,49 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
 )
 
-// checkIsolation refuses what a runtime may ignore in silence: a pod that asks
+// checkIsolation refuses what a runtime would ignore in silence: a pod that asks
 // for a wall must not run without it.
-func checkIsolation(pod *corev1.Pod) error {
-	if users := pod.Spec.HostUsers; users != nil && !*users {
-		return fmt.Errorf("a user namespace (hostUsers: false): %w", node.ErrUnsupported)
+func checkIsolation(pod *node.Pod) error {
+	if node.HasOwnUsers(pod.Object) && pod.Users == nil {
+		return fmt.Errorf("a user namespace (hostUsers: false) for which no users were set aside: %w", node.ErrUnsupported)
 	}
 	return nil
 }
 
-var errGroupsPolicy = errors.New("SupplementalGroupsPolicy=Strict is not supported in this node: the runtime does not announce it")
+var (
+	errGroupsPolicy   = errors.New("SupplementalGroupsPolicy=Strict is not supported in this node: the runtime does not announce it")
+	errUserNamespaces = errors.New("user namespaces (hostUsers: false) are not supported on this node: the runtime does not announce them")
+)
 
 // checkFeatures asks the runtime whether it can do what only some can, for a
 // pod that needs it. The call that makes the pod would succeed without.
-func (r *Runtime) checkFeatures(ctx context.Context, pod *corev1.Pod) error {
-	policy := podContext(pod).SupplementalGroupsPolicy
-	if policy == nil || *policy != corev1.SupplementalGroupsPolicyStrict {
+func (r *Runtime) checkFeatures(ctx context.Context, pod *node.Pod) error {
+	policy := podContext(pod.Object).SupplementalGroupsPolicy
+	strict := policy != nil && *policy == corev1.SupplementalGroupsPolicyStrict
+	if !strict && pod.Users == nil {
 		return nil
 	}
 	status, err := r.Status(ctx)
 	if err != nil {
 		return judge(err, reasonRunSandbox, "ask what the runtime can do")
 	}
-	if !status.Features.SupplementalGroupsPolicy {
+	switch {
+	case strict && !status.Features.SupplementalGroupsPolicy:
 		return failure(reasonRunSandbox, errGroupsPolicy)
+	case pod.Users != nil && !status.mapsUsers(pod.Handler):
+		return failure(reasonRunSandbox, errUserNamespaces)
 	}
 	return nil
+}
+
+// mapsUsers says whether one of the runtime's handlers has user namespaces.
+func (s Status) mapsUsers(handler string) bool {
+	return slices.ContainsFunc(s.Handlers, func(h Handler) bool { return h.Name == handler && h.UserNamespaces })
 }

@@ -12,6 +12,7 @@ import (
 	"nodal/host/cri"
 	"nodal/node"
 	"nodal/node/limit"
+	"nodal/node/users"
 	sim "nodal/sim/cri"
 )
 
@@ -231,27 +232,38 @@ func TestDialTakesOnlyLocalSockets(t *testing.T) {
 	}
 }
 
-func TestStrictGroupsNeedARuntimeThatKnowsThem(t *testing.T) {
-	for legacy, want := range map[bool]string{true: "FailedCreatePodSandBox", false: ""} {
-		onSim(t, sim.Config{Legacy: legacy}, func(f *fixture, server *sim.Server) {
-			f.pod.Object.Spec.SecurityContext = &corev1.PodSecurityContext{
-				SupplementalGroupsPolicy: new(corev1.SupplementalGroupsPolicyStrict),
+func TestWallsNeedARuntimeThatHasThem(t *testing.T) {
+	for name, ask := range map[string]func(*node.Pod){
+		"strict groups": func(p *node.Pod) {
+			p.Object.Spec.SecurityContext = &corev1.PodSecurityContext{SupplementalGroupsPolicy: new(corev1.SupplementalGroupsPolicyStrict)}
+		},
+		"users of its own": func(p *node.Pod) {
+			p.Object.Spec.HostUsers, p.Users = new(false), &users.Range{First: 1 << 16, Count: 1 << 16}
+		},
+	} {
+		onSim(t, sim.Config{}, func(f *fixture, _ *sim.Server) {
+			ask(f.pod)
+			if err := f.try(node.RunSandbox{}); err != nil {
+				t.Errorf("%s, where the runtime can: %v", name, err)
 			}
-			err := f.try(node.RunSandbox{})
-			if want == "" {
-				if err != nil {
-					t.Errorf("a runtime that can: %v", err)
-				}
-				return
-			}
-			f.wantFailure(err, want)
+		})
+		onSim(t, sim.Config{Legacy: true}, func(f *fixture, server *sim.Server) {
+			ask(f.pod)
+			f.wantFailure(f.try(node.RunSandbox{}), "FailedCreatePodSandBox")
 			if got := server.Snapshot(); len(got.Sandboxes) != 0 {
-				t.Errorf("the runtime has %+v, want no sandbox", got.Sandboxes)
+				t.Errorf("%s: the runtime has %+v, want no sandbox", name, got.Sandboxes)
 			}
 			server.Inject(sim.Faults{Rules: []sim.Rule{{Method: "Status", Kind: sim.ErrorBefore, Code: codes.Unavailable}}})
 			f.wantUnknown(f.try(node.RunSandbox{}))
 		})
 	}
+}
+
+func TestAHandlerOfItsOwnHasToMapUsers(t *testing.T) {
+	onSim(t, sim.Config{}, func(f *fixture, _ *sim.Server) {
+		f.pod.Object.Spec.HostUsers, f.pod.Users, f.pod.Handler = new(false), &users.Range{First: 1 << 16, Count: 1 << 16}, "other"
+		f.wantFailure(f.try(node.RunSandbox{}), "FailedCreatePodSandBox")
+	})
 }
 
 func TestStopSignalThatTheRuntimeIgnoresIsTold(t *testing.T) {

@@ -13,14 +13,14 @@ import (
 )
 
 func (r *Runtime) runSandbox(ctx context.Context, pod *node.Pod, a node.RunSandbox) (node.Result, error) {
-	config, notices, err := r.sandboxConfig(pod.Object, a.Attempt)
+	config, notices, err := r.sandboxConfig(pod, a.Attempt)
 	if err != nil {
 		return node.Result{}, failure(reasonRunSandbox, err)
 	}
 	for _, n := range notices {
 		r.warn(pod, n)
 	}
-	if err := r.checkFeatures(ctx, pod.Object); err != nil {
+	if err := r.checkFeatures(ctx, pod); err != nil {
 		return node.Result{}, err
 	}
 	if err := makeLogDir(r.config.PodLogsDir, pod, ""); err != nil {

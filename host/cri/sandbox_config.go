@@ -13,10 +13,11 @@ import (
 
 // sandboxConfig is what the runtime gets to know of a pod, and what the pod's
 // owner should know of that.
-func (r *Runtime) sandboxConfig(pod *corev1.Pod, attempt uint32) (*runtimeapi.PodSandboxConfig, []notice, error) {
-	if err := checkIsolation(pod); err != nil {
+func (r *Runtime) sandboxConfig(of *node.Pod, attempt uint32) (*runtimeapi.PodSandboxConfig, []notice, error) {
+	if err := checkIsolation(of); err != nil {
 		return nil, nil, err
 	}
+	pod := of.Object
 	hostname, err := nameOf(pod, r.config.DNS.Domain).hostname(pod)
 	if err != nil {
 		return nil, nil, err
@@ -35,7 +36,7 @@ func (r *Runtime) sandboxConfig(pod *corev1.Pod, attempt uint32) (*runtimeapi.Po
 		PortMappings: portMappings(pod),
 		Labels:       podLabels(pod),
 		Annotations:  maps.Clone(pod.Annotations),
-		Linux:        linuxSandbox(pod, r.config.CgroupParent(pod)),
+		Linux:        linuxSandbox(of, r.config.CgroupParent(pod)),
 	}, notices, nil
 }
 
@@ -104,12 +105,13 @@ func specContainer(pod *corev1.Pod, name string) (*corev1.Container, error) {
 	return nil, errors.New("the pod has no container " + name)
 }
 
-func linuxSandbox(pod *corev1.Pod, cgroupParent string) *runtimeapi.LinuxPodSandboxConfig {
+func linuxSandbox(pod *node.Pod, cgroupParent string) *runtimeapi.LinuxPodSandboxConfig {
 	linux := &runtimeapi.LinuxPodSandboxConfig{
 		CgroupParent:    cgroupParent,
-		SecurityContext: sandboxSecurity(pod),
+		SecurityContext: sandboxSecurity(pod.Object),
 	}
-	if sc := pod.Spec.SecurityContext; sc != nil && len(sc.Sysctls) > 0 {
+	linux.SecurityContext.NamespaceOptions.UsernsOptions = userNamespace(pod.Users)
+	if sc := pod.Object.Spec.SecurityContext; sc != nil && len(sc.Sysctls) > 0 {
 		linux.Sysctls = make(map[string]string, len(sc.Sysctls))
 		for _, s := range sc.Sysctls {
 			// Kubernetes takes both spellings; the runtime only knows dots.

@@ -11,6 +11,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/node"
+	"nodal/node/users"
 )
 
 func specPod(change func(*corev1.Pod)) *corev1.Pod {
@@ -62,7 +63,7 @@ func TestSandboxConfigCarriesThePodsIdentity(t *testing.T) {
 			Sysctls: []corev1.Sysctl{{Name: "net/core/somaxconn", Value: "9"}},
 		}
 	})
-	got, _, err := r.sandboxConfig(pod, 4)
+	got, _, err := r.sandboxConfig(&node.Pod{Object: pod}, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,13 +81,36 @@ func TestSandboxConfigCarriesThePodsIdentity(t *testing.T) {
 	}
 }
 
-func TestSandboxConfigRefusesWhatTheRuntimeMightIgnore(t *testing.T) {
+func TestUsersOfAPodsOwn(t *testing.T) {
 	r := New(nil, nil, Config{}, slog.New(slog.DiscardHandler))
-	for name, change := range map[string]func(*corev1.Pod){
-		"a user namespace": func(p *corev1.Pod) { p.Spec.HostUsers = new(false) },
-	} {
-		if _, _, err := r.sandboxConfig(specPod(change), 0); !errors.Is(err, node.ErrUnsupported) {
-			t.Errorf("%s: got %v, want unsupported", name, err)
+	pod := &node.Pod{Object: specPod(func(p *corev1.Pod) { p.Spec.HostUsers = new(false) })}
+	if _, _, err := r.sandboxConfig(pod, 0); !errors.Is(err, node.ErrUnsupported) {
+		t.Errorf("where none were set aside: got %v, want unsupported", err)
+	}
+	pod.Users = &users.Range{First: 131072, Count: 65536}
+	sandbox, _, err := r.sandboxConfig(pod, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mounts := []*runtimeapi.Mount{{ContainerPath: "/etc/hosts"}, {ContainerPath: "/data"}}
+	in := containerInput{pod: pod.Object, users: pod.Users, spec: &pod.Object.Spec.Containers[0], env: &variables{}, mounts: mounts}
+	container, err := containerConfig(r.config, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, options := range []*runtimeapi.NamespaceOption{sandbox.Linux.SecurityContext.NamespaceOptions, container.Linux.SecurityContext.NamespaceOptions} {
+		got := options.GetUsernsOptions()
+		if got.GetMode() != runtimeapi.NamespaceMode_POD || !isMapping(got.GetUids()) || !isMapping(got.GetGids()) {
+			t.Errorf("the user namespace is %s, want the pod's users for its sandbox and its containers", got)
 		}
 	}
+	for _, m := range container.Mounts {
+		if !isMapping(m.UidMappings) || !isMapping(m.GidMappings) {
+			t.Errorf("%s is mounted with %v, %v", m.ContainerPath, m.UidMappings, m.GidMappings)
+		}
+	}
+}
+
+func isMapping(m []*runtimeapi.IDMapping) bool {
+	return len(m) == 1 && m[0].HostId == 131072 && m[0].ContainerId == 0 && m[0].Length == 65536
 }

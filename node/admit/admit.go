@@ -10,6 +10,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"nodal/node"
+	"nodal/node/users"
 )
 
 // Node is what this node offers to pods.
@@ -21,6 +22,8 @@ type Node struct {
 
 	UnsafeSysctls []string // that pods may set; one that ends in a star is a beginning
 	AppArmor      bool     // the kernel enforces its profiles
+
+	Users users.Pool // for pods that do not share the host's
 }
 
 // Check says why the node refuses a pod beside the others that run on it or are

@@ -97,10 +97,9 @@ func TestCheckReportsWhatIsNotHonoured(t *testing.T) {
 			p.Spec.NodeName = "n1"
 			p.ResourceVersion = "7"
 		}, nil, nil},
-		{"a wall that would be missing is refused", func(p *corev1.Pod) {
-			p.Spec.HostUsers = &no
+		{"a system that would be missing is refused", func(p *corev1.Pod) {
 			p.Spec.OS = &corev1.PodOS{Name: corev1.Windows}
-		}, []string{"spec.hostUsers", "spec.os.name"}, nil},
+		}, []string{"spec.os.name"}, nil},
 		{"scheduling is taken without effect", func(p *corev1.Pod) {
 			p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "later"}}
 			p.Spec.ServiceAccountName = "robot"

@@ -52,7 +52,7 @@ func podRules() []rule {
 		refuses("spec.os.name", "only linux runs here").unless(corev1.Linux),
 
 		honoured("spec.activeDeadlineSeconds", "counted from the pod's start time; it may change while the pod runs"),
-		refuses("spec.hostUsers", "the node maps no users, so the pod would run in the host's user namespace").unless(true),
+		honoured("spec.hostUsers", "false where the runtime can, as containerd from 2.0, and the kernel maps the owners of volumes' files; elsewhere the pod waits and says so"),
 		honoured("spec.overhead", "set aside for the pod, and part of its limits"),
 		refuses("spec.resourceClaims", "no device would be handed out"),
 		honoured("spec.runtimeClassName", "of a RuntimeClass that was posted: its handler and overhead are taken when the pod is accepted"),

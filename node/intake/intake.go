@@ -241,7 +241,9 @@ func (in Intake) newPod(tx *node.Tx, d Delivery, now time.Time) *node.Pod {
 	if class := classOf(tx, object); class != nil {
 		object.Spec.Overhead, pod.Handler = overheadOf(class), class.Handler
 	}
-	pod.Refused = in.Node.Check(object, rivals(tx, pod.Key()))
+	if pod.Refused = in.Node.Check(object, rivals(tx, pod.Key())); pod.Refused == nil && node.HasOwnUsers(object) {
+		pod.Users, pod.Refused = in.ownUsers(tx)
+	}
 	return pod
 }
 

@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"nodal/node"
 )
 
 // windowsOnly is why Windows options are refused: this node runs Linux.
@@ -46,7 +48,7 @@ func (c *check) namespaces(at *field.Path) {
 	if spec.HostPID && spec.ShareProcessNamespace != nil && *spec.ShareProcessNamespace {
 		c.bad(at.Child("shareProcessNamespace"), true, "must not be true together with hostPID")
 	}
-	if spec.HostUsers == nil || *spec.HostUsers {
+	if !node.HasOwnUsers(c.pod) {
 		return
 	}
 	for _, m := range []member{{"hostPID", spec.HostPID}, {"hostIPC", spec.HostIPC}, {"hostNetwork", spec.HostNetwork}} {
@@ -66,7 +68,7 @@ func (c *check) containerSecurity(s *corev1.SecurityContext, at *field.Path) {
 		c.refused(at.Child("windowsOptions"), windowsOnly)
 	}
 	optionalOneOf(c, at.Child("procMount"), s.ProcMount, corev1.DefaultProcMount, corev1.UnmaskedProcMount)
-	if c.pod.Spec.HostUsers == nil || *c.pod.Spec.HostUsers {
+	if !node.HasOwnUsers(c.pod) {
 		if s.ProcMount != nil && *s.ProcMount == corev1.UnmaskedProcMount {
 			c.bad(at.Child("procMount"), string(*s.ProcMount), "must be Default unless hostUsers is false")
 		}

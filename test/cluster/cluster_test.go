@@ -207,9 +207,9 @@ func TestBothSidesMayGoAndComeBack(t *testing.T) {
 	w.create(podsPath, manifest("again", sleeper))
 	w.await("again", "anew", func(p *corev1.Pod) bool { return p.UID != again.UID && ready(p) })
 
-	w.create(podsPath, manifest("refused", "  hostUsers: false\n"+sleeper))
+	w.create(podsPath, manifest("refused", "  volumes: [{name: v, csi: {driver: csi.example.org}}]\n"+sleeper))
 	refused := w.await("refused", "failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
-	if refused.Status.Reason != "NodeRefused" || !strings.Contains(refused.Status.Message, "hostUsers") {
+	if refused.Status.Reason != "NodeRefused" || !strings.Contains(refused.Status.Message, "csi") {
 		t.Errorf("the refused pod says %s: %s", refused.Status.Reason, refused.Status.Message)
 	}
 

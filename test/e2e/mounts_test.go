@@ -3,7 +3,6 @@ package e2e
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -82,16 +81,20 @@ func sharedMount(t *testing.T, dir string) {
 	}
 }
 
-// announcesRecursiveReadOnly says whether the runtime's usual handler can do it.
-func (n *node) announcesRecursiveReadOnly() bool {
+// usualHandler is what the runtime can do for pods that name no handler; older ones
+// do not say.
+func (n *node) usualHandler() *runtimev1.RuntimeHandlerFeatures {
 	n.t.Helper()
 	reply, err := n.rt.CRI().Status(n.t.Context(), &runtimev1.StatusRequest{})
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	return slices.ContainsFunc(reply.GetRuntimeHandlers(), func(h *runtimev1.RuntimeHandler) bool {
-		return h.GetName() == "" && h.GetFeatures().GetRecursiveReadOnlyMounts()
-	})
+	for _, h := range reply.GetRuntimeHandlers() {
+		if h.GetName() == "" {
+			return h.GetFeatures()
+		}
+	}
+	return nil
 }
 
 func TestMountsAsTheyAreAskedFor(t *testing.T) {
@@ -107,7 +110,7 @@ func TestMountsAsTheyAreAskedFor(t *testing.T) {
 	n.apply(settingsMap("fast") + "---\n" + strings.Replace(shared, "HOST", host, 1))
 	n.waitRunning("shared")
 	deep := "0\n"
-	if n.announcesRecursiveReadOnly() {
+	if n.usualHandler().GetRecursiveReadOnlyMounts() {
 		deep = "1\n"
 	}
 	for _, c := range []struct{ container, script, want string }{

@@ -248,7 +248,6 @@ func TestConfinementThatNobodyMayAskForIsRefused(t *testing.T) {
 	claim.Shows(t, "Security",
 		"a seccomp profile outside of the root directory or without a name is refused",
 		"procMount Unmasked is refused in the user namespace of the machine",
-		"a pod that asks for a user namespace of its own is refused, as the node maps no users",
 	)
 	n := start(t)
 	for _, c := range []struct{ name, manifest, field string }{
@@ -258,7 +257,7 @@ func TestConfinementThatNobodyMayAskForIsRefused(t *testing.T) {
 			unfit("bad", "  securityContext: {seccompProfile: {type: Localhost, localhostProfile: ''}}\n  containers:\n"), "localhostProfile"},
 		{"all of /proc in the user namespace of the machine",
 			unfit("bad", "  containers:\n") + "    securityContext: {procMount: Unmasked}\n", "procMount"},
-		{"users of its own", unfit("bad", "  hostUsers: false\n  containers:\n"), "the node maps no users"},
+		{"users of its own among the processes of the machine", unfit("bad", "  hostUsers: false\n  hostPID: true\n  containers:\n"), "hostPID"},
 		{"more privileges and no more privileges",
 			unfit("bad", "  containers:\n") + "    securityContext: {privileged: true, allowPrivilegeEscalation: false}\n", "allowPrivilegeEscalation"},
 		{"a policy for groups that there is not",

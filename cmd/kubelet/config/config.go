@@ -28,6 +28,7 @@ type Config struct {
 	MaxPods    int
 	// UnsafeSysctls are the sysctls beyond the safe ones that pods may set.
 	UnsafeSysctls []string
+	IDsPerPod     uint32        // users and groups that a pod of its own users gets
 	CrashLoopMax  time.Duration // the longest wait before a restart
 	RunOnce       bool          // start what the sources have, report, exit
 	Logging       Logging

@@ -80,6 +80,7 @@ var honoured = []string{
 	"systemReserved",
 	"tlsCertFile",
 	"tlsPrivateKeyFile",
+	"userNamespaces",
 }
 
 // notHonoured lists the fields that decode, come back in Configz, and have no
@@ -140,7 +141,6 @@ var notHonoured = []string{
 	"shutdownGracePeriod",
 	"shutdownGracePeriodByPodPriority",
 	"shutdownGracePeriodCriticalPods",
-	"userNamespaces",
 	"volumePluginDir",
 	"volumeStatsAggPeriod",
 

@@ -122,6 +122,7 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"staticPodURLHeader":                         "staticPodURLHeader: {A: [b]}",
 		"tlsCertFile":                                "tlsCertFile: /x\ntlsPrivateKeyFile: /y",
 		"tlsPrivateKeyFile":                          "tlsPrivateKeyFile: /y\ntlsCertFile: /x",
+		"userNamespaces":                             "userNamespaces: {idsPerPod: 131072}",
 	}
 	for _, path := range honoured {
 		example, ok := examples[path]

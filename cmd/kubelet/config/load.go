@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 	kubelet "k8s.io/kubelet/config/v1beta1"
+
+	"nodal/node/users"
 )
 
 // ErrHelp and ErrVersion say that a text was asked for instead of a node.
@@ -104,6 +106,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		MaxPods:    int(k.MaxPods),
 
 		UnsafeSysctls: k.AllowedUnsafeSysctls,
+		IDsPerPod:     idsPerPod(k),
 		CrashLoopMax:  k.CrashLoopBackOff.MaxContainerRestartPeriod.Duration,
 		RunOnce:       k.RunOnce,
 		Logging:       Logging{Format: k.Logging.Format, Verbosity: int(k.Logging.Verbosity)},
@@ -115,6 +118,13 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	c.Runtime.SandboxImage, c.Runtime.StopOnExit = o.SandboxImage, o.StopRuntime
 	c.flags = flagsOf(o, c)
 	return c, nil
+}
+
+func idsPerPod(k *kubelet.KubeletConfiguration) uint32 {
+	if k.UserNamespaces == nil || k.UserNamespaces.IDsPerPod == nil {
+		return users.Unit
+	}
+	return uint32(*k.UserNamespaces.IDsPerPod)
 }
 
 // nodeName is the override or the host's name, in lower case: a node name is a

@@ -248,6 +248,7 @@ func TestRefused(t *testing.T) {
 		{name: "a log without room to rotate", file: header + "containerLogMaxFiles: 1", want: []string{"containerLogMaxFiles", "between 2"}},
 		{name: "logs looked at without a pause", file: header + "containerLogMonitorInterval: 1s", want: []string{"containerLogMonitorInterval", "at least 3s"}},
 		{name: "a sysctl of the whole machine", file: header + "allowedUnsafeSysctls: [kernel.shm*, vm.swappiness]\n", want: []string{"allowedUnsafeSysctls[1]", "each pod has for itself"}},
+		{name: "users that are not whole", file: header + "userNamespaces: {idsPerPod: 70000}\n", want: []string{"userNamespaces.idsPerPod", "a multiple of 65536"}},
 		{name: "a sysctl that is no name", file: header + "allowedUnsafeSysctls: ['net.*.all']\n", want: []string{"allowedUnsafeSysctls[0]", "the name of a sysctl"}},
 		{name: "a reserve that is no quantity", file: header + "kubeReserved: {memory: much, cpu: '-1'}\n", want: []string{"kubeReserved[cpu]", "less than 0", "kubeReserved[memory]", "much"}},
 		{name: "a reserve of what nobody counts", file: header + "systemReserved: {gold: '1'}\n", want: []string{"systemReserved[gold]", "pid"}},

@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/component-helpers/node/util/sysctl"
 	kubelet "k8s.io/kubelet/config/v1beta1"
+
+	"nodal/node/users"
 )
 
 // validate checks the fields that have an effect, and returns all that is
@@ -32,6 +34,7 @@ func validate(o *Options) error {
 		validateCgroups(k),
 		validateReserved(k),
 		validateSysctls(k),
+		validateUsers(k),
 		validateLogs(k),
 		validateImages(o),
 		validateCluster(o),
@@ -130,6 +133,16 @@ func validateCgroups(k *kubelet.KubeletConfiguration) field.ErrorList {
 		errs = append(errs, field.Invalid(field.NewPath("podPidsLimit"), 0, "must be more than 0, or -1 for no bound"))
 	}
 	return errs
+}
+
+func validateUsers(k *kubelet.KubeletConfiguration) field.ErrorList {
+	if k.UserNamespaces == nil || k.UserNamespaces.IDsPerPod == nil {
+		return nil
+	}
+	if n := *k.UserNamespaces.IDsPerPod; n <= 0 || n%users.Unit != 0 || n > math.MaxInt32 {
+		return field.ErrorList{field.Invalid(field.NewPath("userNamespaces", "idsPerPod"), n, fmt.Sprintf("must be a multiple of %d, and less than %d", users.Unit, math.MaxInt32))}
+	}
+	return nil
 }
 
 // unsafeSysctl is the name of a sysctl, or the beginning of one and a star.

@@ -1,0 +1,33 @@
+package cri
+
+import (
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/node/users"
+)
+
+// userNamespace is that of a pod with users of its own; nil where it has the host's.
+func userNamespace(r *users.Range) *runtimeapi.UserNamespace {
+	if r == nil {
+		return nil
+	}
+	mapping := mappingOf(r)
+	return &runtimeapi.UserNamespace{Mode: runtimeapi.NamespaceMode_POD, Uids: mapping, Gids: mapping}
+}
+
+// mapped are mounts in which what belongs to a user on the disk belongs to the pod's
+// user of that number. So files are the same for every pod, whatever its users are.
+func mapped(mounts []*runtimeapi.Mount, r *users.Range) []*runtimeapi.Mount {
+	if r == nil {
+		return mounts
+	}
+	for _, m := range mounts {
+		m.UidMappings, m.GidMappings = mappingOf(r), mappingOf(r)
+	}
+	return mounts
+}
+
+// mappingOf begins with root: runtimes take no pod without one.
+func mappingOf(r *users.Range) []*runtimeapi.IDMapping {
+	return []*runtimeapi.IDMapping{{HostId: r.First, ContainerId: 0, Length: r.Count}}
+}

@@ -1,0 +1,27 @@
+package intake
+
+import (
+	"nodal/node"
+	"nodal/node/users"
+)
+
+// ownUsers sets ids of the host aside for a new pod. Every other pod keeps its own
+// until nothing of it is left.
+func (in Intake) ownUsers(tx *node.Tx) (*users.Range, *node.Refusal) {
+	var taken []users.Range
+	for _, slot := range tx.All() {
+		for _, pod := range []*node.Pod{slot.Pod, slot.Next} {
+			if pod != nil && pod.Users != nil {
+				taken = append(taken, *pod.Users)
+			}
+		}
+	}
+	free, ok := in.Node.Users.Free(taken)
+	if !ok {
+		return nil, &node.Refusal{
+			Reason:  "OutOfUserNamespaces",
+			Message: "Pod was rejected: Node has no users left that a pod could have for itself (hostUsers: false)",
+		}
+	}
+	return &free, nil
+}
