@@ -15,7 +15,7 @@ import (
 type Resize struct {
 	Reason  string // Kubernetes' word: Deferred or Infeasible
 	Message string
-	Held    map[string]corev1.ResourceRequirements // by container: what it had
+	Held    map[string]corev1.ResourceRequirements // by container, and "" for the pod as a whole: what it had
 }
 
 // Allocated is the pod with the resources that the node has given it.
@@ -24,6 +24,9 @@ func (p *Pod) Allocated() *corev1.Pod {
 		return p.Object
 	}
 	object := p.Object.DeepCopy()
+	if held, ok := p.Resize.Held[whole]; ok {
+		object.Spec.Resources = &held
+	}
 	for _, list := range [][]corev1.Container{object.Spec.InitContainers, object.Spec.Containers} {
 		for i := range list {
 			if held, ok := p.Resize.Held[list[i].Name]; ok {
@@ -34,9 +37,15 @@ func (p *Pod) Allocated() *corev1.Pod {
 	return object
 }
 
-// ResourcesOf are what each container of a pod asks for.
+// whole is the name under which a pod keeps what it has as a whole.
+const whole = ""
+
+// ResourcesOf are what a pod asks for: each container, and as a whole.
 func ResourcesOf(object *corev1.Pod) map[string]corev1.ResourceRequirements {
 	held := map[string]corev1.ResourceRequirements{}
+	if r := object.Spec.Resources; r != nil {
+		held[whole] = *r
+	}
 	for _, list := range [][]corev1.Container{object.Spec.InitContainers, object.Spec.Containers} {
 		for i := range list {
 			held[list[i].Name] = list[i].Resources

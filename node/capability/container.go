@@ -94,8 +94,8 @@ func wholeRules() []rule {
 	rules := []rule{refuses(at+"claims", "no device would be handed out")}
 	for _, list := range []string{"limits.", "requests."} {
 		rules = append(rules,
-			honoured(at+list+"cpu", "not where cgroupsPerQOS is off"),
-			honoured(at+list+"memory", "not where cgroupsPerQOS is off"),
+			honoured(at+list+"cpu", "not where cgroupsPerQOS is off; it changes while the pod runs"),
+			honoured(at+list+"memory", "not where cgroupsPerQOS is off; it changes while the pod runs"),
 			refuses(at+list+anyKey, "the pod would not get it"),
 		)
 	}

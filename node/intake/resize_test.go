@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"nodal/node"
 )
@@ -76,6 +77,25 @@ func TestResize(t *testing.T) {
 	})
 	if got := b.resized("web"); err != nil || got != "now" {
 		t.Errorf("after the rival has gone: got %s (%v), want now", got, err)
+	}
+}
+
+func TestResizeOfAPodAsAWhole(t *testing.T) {
+	b := small(t)
+	whole := func(cpu string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}} }
+	}
+	b.post(pod("web", "a:1", whole("300m")))
+	for _, step := range []struct{ cpu, resized, has string }{
+		{"500m", "now", "500m"},
+		{"1100m", corev1.PodReasonInfeasible, "500m"},
+		{"400m", "now", "400m"},
+	} {
+		b.post(pod("web", "a:1", whole(step.cpu)))
+		view, _ := b.in.Store.View(web)
+		if got := view.Slot.Pod.Allocated().Spec.Resources.Requests.Cpu().String(); got != step.has || !strings.HasPrefix(b.resized("web"), step.resized) {
+			t.Errorf("asked for %s it has %s, %s; want %s, %s", step.cpu, got, b.resized("web"), step.has, step.resized)
+		}
 	}
 }
 

@@ -207,6 +207,33 @@ spec:
 	}
 }
 
+func TestChangeOfResourcesAsAWhole(t *testing.T) {
+	const before = `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  resources: {requests: {cpu: 100m, memory: 32Mi}, limits: {cpu: 200m}}
+  containers:
+  - {name: app, image: 'app:1'}
+`
+	for name, test := range map[string]struct {
+		old, new string
+		kind     manifest.Kind
+	}{
+		"more CPU is given in place":            {"cpu: 100m", "cpu: 150m", manifest.InPlace},
+		"a limit may be added":                  {"limits: {cpu: 200m}", "limits: {cpu: 200m, memory: 64Mi}", manifest.InPlace},
+		"none can be dropped":                   {", memory: 32Mi", "", manifest.Replace},
+		"nor can all, which leaves the default": {"limits: {cpu: 200m}", "limits: {}", manifest.Replace},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := decodeOne(t, before), decodeOne(t, strings.Replace(before, test.old, test.new, 1))
+			if got := manifest.Change(a, b); got.Kind != test.kind || !got.Resized || len(manifest.RestartedBy(a, b)) > 0 {
+				t.Errorf("got %v, resized %t (%q); want %v without a restart", got.Kind, got.Resized, got.Fields, test.kind)
+			}
+		})
+	}
+}
+
 func TestAnotherClassOfServiceReplacesThePod(t *testing.T) {
 	const before = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: app, image: 'a:1', resources: {requests: {cpu: 100m}}}\n"
 	got := manifest.Change(decodeOne(t, before), decodeOne(t, strings.Replace(before, "100m", "0", 1)))

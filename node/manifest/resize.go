@@ -10,10 +10,12 @@ import (
 	"nodal/node"
 )
 
-// amount says whether a path is how much CPU or memory a container gets.
+// amount says whether a path is how much CPU or memory a container gets, or the pod as
+// a whole.
 func amount(path string) bool {
 	switch shape(path) {
-	case "spec.containers[].resources.limits[]", "spec.containers[].resources.requests[]",
+	case "spec.resources.limits[]", "spec.resources.requests[]",
+		"spec.containers[].resources.limits[]", "spec.containers[].resources.requests[]",
 		"spec.initContainers[].resources.limits[]", "spec.initContainers[].resources.requests[]":
 		return strings.HasSuffix(path, "[cpu]") || strings.HasSuffix(path, "[memory]")
 	}
@@ -23,6 +25,9 @@ func amount(path string) bool {
 // resizable says whether running containers can take other amounts: nothing that was
 // asked for is dropped, and what ran before the pod was ready runs no more.
 func resizable(before, after *corev1.Pod) bool {
+	if was, is := before.Spec.Resources, after.Spec.Resources; was != nil && (is == nil || !keeps(was.Limits, is.Limits) || !keeps(was.Requests, is.Requests)) {
+		return false
+	}
 	old := map[string]*corev1.Container{}
 	for c := range node.Containers(&before.Spec) {
 		old[c.Name] = c

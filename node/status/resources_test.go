@@ -77,3 +77,26 @@ func TestResources(t *testing.T) {
 		})
 	}
 }
+
+func TestResourcesOfAPodAsAWhole(t *testing.T) {
+	for name, test := range map[string]struct {
+		change option
+		want   string
+	}{
+		"it has what it asks for": {func(*scene) {}, "300m"},
+		"it has to wait": {func(s *scene) {
+			s.slot.Pod.Resize = &node.Resize{Reason: "Deferred", Held: map[string]corev1.ResourceRequirements{"": {Requests: amounts("100m", "32Mi")}}}
+		}, "100m"},
+	} {
+		asks := func(s *scene) {
+			s.slot.Pod.Object.Spec.Resources = &corev1.ResourceRequirements{Requests: amounts("300m", "64Mi")}
+		}
+		got := pod(corev1.RestartPolicyAlways, asks, test.change).status()
+		if cpu := got.AllocatedResources.Cpu().String(); cpu != test.want || got.Resources.Requests.Cpu().String() != test.want {
+			t.Errorf("%s: got %s of CPU, want %s", name, cpu, test.want)
+		}
+	}
+	if got := pod(corev1.RestartPolicyAlways).status(); got.Resources != nil || got.AllocatedResources != nil {
+		t.Errorf("a pod that asks for nothing as a whole has %v", got.Resources)
+	}
+}

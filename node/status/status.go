@@ -29,6 +29,9 @@ func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
 		StartTime:          &started,
 		QOSClass:           limit.Class(slot.Pod.Object),
 	}
+	if whole := allocated.Resources; whole != nil {
+		s.AllocatedResources, s.Resources = whole.Requests.DeepCopy(), whole.DeepCopy()
+	}
 	d.addresses(&s)
 	initialised := d.life.Initialised()
 	for i := range d.spec.InitContainers {

@@ -44,8 +44,28 @@ func TestResourcesChangeInPlace(t *testing.T) {
 		"the CPU of a running container changes without a restart, with the pod's: it grows before and shrinks after",
 		"a resource whose resize policy says RestartContainer changes with a restart of that container alone, and plan says so",
 		"what does not fit now is deferred until another pod goes, what never fits is infeasible; the pod goes on with what it had",
-		"after an agent was killed the limits of what runs are those of the manifest")
+		"after an agent was killed the limits of what runs are those of the manifest",
+		"what a pod has as a whole changes without a restart, for its containers too that have no limits of their own")
 	n := start(t)
+	whole := func(cpu, memory string) string {
+		return strings.Replace(shell("whole", "exec sleep 1000").yaml(), "spec:\n",
+			fmt.Sprintf("spec:\n  resources: {requests: {cpu: 100m, memory: 32Mi}, limits: {cpu: %s, memory: %s}}\n", cpu, memory), 1)
+	}
+	n.apply(whole("200m", "32Mi"))
+	n.waitRunning("whole")
+	n.has("whole", "20000", "33554432")
+	n.changed("/v1/manifests", whole("400m", "64Mi")).is(t, "UPDATED", "")
+	n.has("whole", "40000", "67108864")
+	n.changed("/v1/manifests", whole("100m", "48Mi")).is(t, "UPDATED", "")
+	n.has("whole", "10000", "50331648")
+	all := n.wait("whole", "it is told of", func(p *corev1.Pod) bool {
+		return p.Status.Resources != nil && p.Status.Resources.Limits.Cpu().MilliValue() == 100
+	})
+	if s := containerStatus(all, "main"); s.RestartCount != 0 {
+		t.Errorf("it has restarted %d times, want none", s.RestartCount)
+	}
+	n.deletePod("whole", "")
+
 	n.apply(sized("web", "200m", "32Mi"))
 	n.waitRunning("web")
 	n.has("web", "20000", "33554432")
@@ -79,11 +99,11 @@ func TestResourcesChangeInPlace(t *testing.T) {
 	}
 	n.has("web", "15000", "50331648")
 
-	all := runtime.NumCPU() * 1000
-	n.apply(adding(shell("rival", "exec sleep 1000"), fmt.Sprintf("resources: {requests: {cpu: %dm}}", all-200)))
+	most := runtime.NumCPU() * 1000
+	n.apply(adding(shell("rival", "exec sleep 1000"), fmt.Sprintf("resources: {requests: {cpu: %dm}}", most-200)))
 	n.waitRunning("rival")
-	n.apply(sized("web", fmt.Sprintf("%dm", all+1), "48Mi"))
-	n.pending("web", corev1.PodReasonInfeasible, fmt.Sprintf("capacity: %d", all))
+	n.apply(sized("web", fmt.Sprintf("%dm", most+1), "48Mi"))
+	n.pending("web", corev1.PodReasonInfeasible, fmt.Sprintf("capacity: %d", most))
 	n.apply(sized("web", "300m", "48Mi"))
 	n.pending("web", corev1.PodReasonDeferred, "requested: 300")
 	n.has("web", "15000", "50331648")
