@@ -19,12 +19,15 @@ func TestWhatDoesNotFitFails(t *testing.T) {
 	claim.Shows(t, "Admission",
 		"a pod that asks for more than the node has fails with OutOfcpu and the amounts",
 		"a pod that wants a host port that is taken fails with NodePorts and names who has it",
-		"a pod whose nodeSelector names other labels fails with NodeAffinity",
+		"so do those that ask for too much memory, OutOfmemory, and those for which there is no place left, OutOfpods",
+		"a host port leads to its container",
+		"a pod whose nodeSelector or required affinity names other labels fails with NodeAffinity",
 		"node labels given by flag and the usual ones are matched by a nodeSelector",
 		"a refused pod that is applied again is asked about again, and runs once there is room",
 	)
 	n := start(t, func(c *agent.Config) {
 		c.Flags = append(c.Flags, "--node-labels", "disk=ssd")
+		c.Settings["maxPods"] = 3
 	})
 	refused := func(name, reason, message string) {
 		t.Helper()
@@ -44,8 +47,24 @@ func TestWhatDoesNotFitFails(t *testing.T) {
 	n.apply(strings.Replace(web("elsewhere").yaml(), "spec:\n", "spec:\n  nodeSelector: {disk: hdd}\n", 1))
 	refused("elsewhere", "NodeAffinity", "didn't match")
 
+	n.apply(adding(web("heavy"), "resources: {requests: {memory: 1000Ti}}"))
+	refused("heavy", "OutOfmemory", "Node didn't have enough resource: memory")
+	affine := func(name, value string) string {
+		return strings.Replace(web(name).yaml(), "spec:\n", "spec:\n  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "+
+			"[{matchExpressions: [{key: disk, operator: In, values: ["+value+"]}]}]}}}\n", 1)
+	}
+	n.apply(affine("far", "hdd"))
+	refused("far", "NodeAffinity", "didn't match")
+	n.apply(affine("near", "ssd"))
+	n.waitRunning("near")
+	n.apply(web("fourth").yaml())
+	refused("fourth", "OutOfpods", "requested: 1, used: 3, capacity: 3")
+
 	n.waitRunning("first")
 	n.waitRunning("placed")
+	if got := n.answer("127.0.0.1:18080"); got != "first\n" {
+		t.Errorf("the host port answers %q, want first", got)
+	}
 	if got := n.curl("/v1/events"); !strings.Contains(got.body, `"OutOfcpu"`) {
 		t.Errorf("no event says OutOfcpu: %s", got.body)
 	}

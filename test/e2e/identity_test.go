@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 
+	"nodal/test/agent"
 	"nodal/test/claim"
 )
 
@@ -225,4 +227,42 @@ func TestPodInTheHostsNamespaces(t *testing.T) {
 	if got := n.curl("/v1/events?namespace=default&name=guest"); !strings.Contains(got.body, "MissingClusterDNS") {
 		t.Errorf("the events are %s, want one that says that there is no cluster DNS", got)
 	}
+}
+
+func TestNamesAndResolversThatTheNodeDecides(t *testing.T) {
+	claim.Shows(t, "Identity and environment",
+		"ClusterFirst leads to the cluster's DNS with its domains before the host's; Default is as the host resolves",
+		"a hostnameOverride is the host name; a name that is too long for one is cut, and a full one that is keeps the pod from running",
+		"a container that mounts its own /etc/hosts has that",
+	)
+	n := prepare(t, func(c *agent.Config) {
+		c.Settings["clusterDNS"], c.Settings["clusterDomain"] = []string{"192.0.2.10"}, "cluster.test"
+		c.Settings["resolvConf"] = filepath.Join(c.Dir, "resolv.conf")
+	})
+	n.file("node/resolv.conf", "nameserver 192.0.2.53\nsearch host.example\noptions rotate\n")
+	n.up()
+	n.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hosts}\ndata: {hosts: mine}\n")
+	spec := func(name, lines string) string {
+		return strings.Replace(shell(name, "exec sleep 1000").yaml(), "spec:\n", "spec:\n"+lines, 1)
+	}
+	long := strings.Repeat("n", 62) + "-more"
+	n.apply(spec("cluster", "") + "---\n" + spec("default", "  dnsPolicy: Default\n") + "---\n" +
+		spec("override", "  hostnameOverride: other.example\n") + "---\n" + spec(long, "") + "---\n" +
+		spec("full", "  setHostnameAsFQDN: true\n  hostname: "+strings.Repeat("h", 40)+"\n  subdomain: sub\n") + "---\n" +
+		spec("hosts", "  volumes: [{name: v, configMap: {name: hosts}}]\n") + "    volumeMounts: [{name: v, mountPath: /etc/hosts, subPath: hosts}]\n")
+	for _, c := range []struct{ pod, script, want string }{
+		{"cluster", "cat /etc/resolv.conf", "search default.svc.cluster.test svc.cluster.test cluster.test host.example\nnameserver 192.0.2.10\noptions rotate ndots:5\n"},
+		{"default", "cat /etc/resolv.conf", "search host.example\nnameserver 192.0.2.53\noptions rotate\n"},
+		{"override", "hostname", "other.example\n"},
+		{long, "hostname", strings.Repeat("n", 62) + "\n"},
+		{"hosts", "cat /etc/hosts", "mine"},
+	} {
+		n.waitRunning(c.pod)
+		if got := n.inside(c.pod, "main", c.script); got != c.want {
+			t.Errorf("in pod %s, %s says %q, want %q", c.pod, c.script, got, c.want)
+		}
+	}
+	n.wait("full", "it says why it does not run", func(p *corev1.Pod) bool {
+		return strings.Contains(p.Status.Message, "is too long (64 characters is the max")
+	})
 }

@@ -153,6 +153,7 @@ func TestReadinessGatesAreOpenedByClients(t *testing.T) {
 func TestStatusTellsWhatKubernetesTells(t *testing.T) {
 	claim.Shows(t, "Status and events",
 		"conditions, addresses, start time, QoS class and container statuses are those that Kubernetes reports",
+		"a status and its conditions name the generation of the manifest that they are about",
 	)
 	n := start(t)
 	began := time.Now().Truncate(time.Second)
@@ -160,7 +161,7 @@ func TestStatusTellsWhatKubernetesTells(t *testing.T) {
 	p.labels = map[string]string{"app": "told"}
 	n.apply(p.yaml())
 	got := n.waitRunning("told")
-	for _, kind := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
+	for _, kind := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodReadyToStartContainers, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
 		if s := condition(got, kind); s != corev1.ConditionTrue {
 			t.Errorf("condition %s is %q, want True", kind, s)
 		}
@@ -178,6 +179,17 @@ func TestStatusTellsWhatKubernetesTells(t *testing.T) {
 	}
 	if got.Labels["app"] != "told" || got.Spec.NodeName != "node-a" || got.UID == "" {
 		t.Errorf("the object is %+v, want its labels, node and UID", got.ObjectMeta)
+	}
+	if got.Generation != 1 || got.Status.ObservedGeneration != 1 {
+		t.Errorf("generation %d is told of as %d, want 1", got.Generation, got.Status.ObservedGeneration)
+	}
+	p.labels["app"] = "changed"
+	n.apply(p.yaml())
+	changed := n.wait("told", "of another generation", func(p *corev1.Pod) bool { return p.Status.ObservedGeneration == 2 })
+	for _, c := range changed.Status.Conditions {
+		if c.ObservedGeneration != 2 || c.LastTransitionTime.IsZero() {
+			t.Errorf("after a change condition %s is of generation %d, since %s", c.Type, c.ObservedGeneration, c.LastTransitionTime)
+		}
 	}
 	if ip := fmt.Sprintf(`"podIP":%q`, got.Status.PodIP); !strings.Contains(n.curl("/pods").body, ip) {
 		t.Errorf("/pods does not show %s", ip)

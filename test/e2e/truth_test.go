@@ -88,10 +88,16 @@ func (n *node) running() map[container]int {
 // web asks a pod over HTTP until it listens.
 func (n *node) web(ip string) string {
 	n.t.Helper()
+	return n.answer(ip + ":8080")
+}
+
+// answer is what an address answers over HTTP, once it does.
+func (n *node) answer(address string) string {
+	n.t.Helper()
 	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}} // and no proxy
 	var body []byte
-	n.eventually("an answer from "+ip, func() bool {
-		response, err := client.Get("http://" + ip + ":8080/")
+	n.eventually("an answer from "+address, func() bool {
+		response, err := client.Get("http://" + address + "/")
 		if err != nil {
 			return false
 		}

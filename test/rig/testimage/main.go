@@ -10,6 +10,7 @@
 //	trap AFTER CODE    on SIGTERM, take AFTER to exit with CODE
 //	ignore             ignore SIGTERM
 //	append FILE LINE   add a line to a file and then pause
+//	health PORT FILE   answer gRPC health checks: well until the file is there
 package main
 
 import (
@@ -35,6 +36,7 @@ var commands = map[string]func(args []string) (code int, err error){
 	"trap":   trap,
 	"ignore": ignore,
 	"append": appendLine,
+	"health": health,
 }
 
 func main() {
@@ -117,8 +119,30 @@ func serve(args []string) (int, error) {
 		return 0, err
 	}
 	http.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, host) })
+	return serveUntilTerm(&http.Server{Addr: ":" + args[0]})
+}
+
+// health speaks just as much gRPC as a check of health takes: HTTP/2, one message in
+// a frame, and the outcome behind it.
+func health(args []string) (int, error) {
+	http.HandleFunc("POST /grpc.health.v1.Health/Check", func(w http.ResponseWriter, _ *http.Request) {
+		serving := byte(1)
+		if _, err := os.Stat(args[1]); err == nil {
+			serving = 2 // not serving
+		}
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set("Trailer", "Grpc-Status")
+		w.Write([]byte{0, 0, 0, 0, 2, 0x08, serving})
+		w.Header().Set("Grpc-Status", "0")
+	})
+	server := &http.Server{Addr: ":" + args[0], Protocols: new(http.Protocols)}
+	server.Protocols.SetUnencryptedHTTP2(true)
+	return serveUntilTerm(server)
+}
+
+func serveUntilTerm(server *http.Server) (int, error) {
 	failed := make(chan error, 1)
-	go func() { failed <- http.ListenAndServe(":"+args[0], nil) }()
+	go func() { failed <- server.ListenAndServe() }()
 	select {
 	case err := <-failed:
 		return 0, err
