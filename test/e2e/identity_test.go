@@ -251,7 +251,7 @@ func TestNamesAndResolversThatTheNodeDecides(t *testing.T) {
 		spec("full", "  setHostnameAsFQDN: true\n  hostname: "+strings.Repeat("h", 40)+"\n  subdomain: sub\n") + "---\n" +
 		spec("hosts", "  volumes: [{name: v, configMap: {name: hosts}}]\n") + "    volumeMounts: [{name: v, mountPath: /etc/hosts, subPath: hosts}]\n")
 	for _, c := range []struct{ pod, script, want string }{
-		{"cluster", "cat /etc/resolv.conf", "search default.svc.cluster.test svc.cluster.test cluster.test host.example\nnameserver 192.0.2.10\noptions rotate ndots:5\n"},
+		{"cluster", "cat /etc/resolv.conf", "search default.svc.cluster.test svc.cluster.test cluster.test host.example\nnameserver 192.0.2.10\noptions ndots:5\n"},
 		{"default", "cat /etc/resolv.conf", "search host.example\nnameserver 192.0.2.53\noptions rotate\n"},
 		{"override", "hostname", "other.example\n"},
 		{long, "hostname", strings.Repeat("n", 62) + "\n"},
