@@ -83,7 +83,9 @@ func TestResize(t *testing.T) {
 func TestResizeOfAPodAsAWhole(t *testing.T) {
 	b := small(t)
 	whole := func(cpu string) func(*corev1.Pod) {
-		return func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}} }
+		return func(p *corev1.Pod) {
+			p.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}
+		}
 	}
 	b.post(pod("web", "a:1", whole("300m")))
 	for _, step := range []struct{ cpu, resized, has string }{
