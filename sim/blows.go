@@ -113,12 +113,21 @@ func (s *simulation) jump() {
 	s.skew += by
 }
 
-// dieAround has the agent die where it would seldom do so by chance.
+// dieAround has the agent die around calls that it makes so seldom that it would not
+// do so by chance. What decides it is apart from what decides all else.
 func (s *simulation) dieAround(c *call) {
 	switch c.action.(type) {
 	case node.ResizeContainer, node.StartOver, node.SetTermination:
-		if c.agent == s.agent && s.faults.strike(Amid) {
+		if c.agent == s.agent && s.faults.rate[Crash] > 0 && s.deaths.IntN(4) == 0 {
 			s.crash("around " + c.action.String())
 		}
+	}
+}
+
+// loseRecord takes a static pod's record: its file brings it back.
+func (s *simulation) loseRecord() {
+	for _, name := range fileNames() {
+		delete(s.journal.records, "pods/default_"+name)
+		s.trace.addf("disk: the record of %s is lost", name)
 	}
 }

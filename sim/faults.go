@@ -28,14 +28,13 @@ const (
 	Jump   Kind = "jump"   // the wall clock jumps
 	Crash  Kind = "crash"  // the agent dies at any moment
 	Commit Kind = "commit" // the agent dies while it commits
-	Amid   Kind = "amid"   // the agent dies around a call that it seldom makes
 	Record Kind = "record" // a record does not survive the agent's death
 )
 
 // Kinds are all faults, in the order in which shrinking leaves them out.
 func Kinds() []Kind {
 	return []Kind{
-		Record, Jump, Full, Vanish, Die, Exit, Sick, Blind, Commit, Amid, Crash, Outage,
+		Record, Jump, Full, Vanish, Die, Exit, Sick, Blind, Commit, Crash, Outage,
 		Late, Hang, Lose, Fail, Refuse, Stale, Delay,
 	}
 }
@@ -55,7 +54,7 @@ func common(kind Kind) float64 {
 		return 0.3
 	case Commit:
 		return 0.04
-	case Exit, Sick, Die, Vanish, Outage, Full, Jump, Crash, Amid, Record:
+	case Exit, Sick, Die, Vanish, Outage, Full, Jump, Crash, Record:
 		return 0.5
 	}
 	return 0.12

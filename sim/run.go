@@ -52,6 +52,7 @@ const (
 type simulation struct {
 	*world
 	faults  *faults
+	deaths  *rand.Rand // of agents around certain calls
 	journal *journal
 	clients *clients
 	agent   *agent // nil while none is alive
@@ -79,7 +80,10 @@ func newSimulation(o Options) *simulation {
 	f := newFaults(random, o.Without)
 	w := newWorld(clock, random, newWitness(), story)
 	w.witness.jumps = f.rate[Jump] > 0
-	s := &simulation{world: w, faults: f, journal: newJournal(), clients: newClients(w, f), events: random.IntN(2) == 0}
+	s := &simulation{
+		world: w, faults: f, deaths: rand.New(rand.NewPCG(o.Seed, 2)), journal: newJournal(), clients: newClients(w, f),
+		events: random.IntN(2) == 0,
+	}
 	s.changed = s.tell
 	s.around, s.journal.crash = s.dieAround, s.crashPoint
 	s.addStray()
@@ -171,14 +175,6 @@ func (s *simulation) crash(how string) {
 		s.loseRecord()
 	}
 	s.after(s.faults.between(10*time.Millisecond, 10*time.Second), func() { s.boot(dead.bug) })
-}
-
-// loseRecord takes a static pod's record: its file brings it back.
-func (s *simulation) loseRecord() {
-	for _, name := range fileNames() {
-		delete(s.journal.records, "pods/default_"+name)
-		s.trace.addf("disk: the record of %s is lost", name)
-	}
 }
 
 // strive has clients and faults at work until the strife is over.
