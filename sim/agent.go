@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,8 +30,9 @@ type agent struct {
 	alarm   time.Time         // when the loop is to be rung
 	ready   bool              // every source has delivered
 	dead    bool
-	begun   int // actions
-	retries int // of full looks that failed
+	begun   int     // actions
+	calls   []*call // that are not answered
+	retries int     // of full looks that failed
 }
 
 // noLogs are logs that nobody has written.
@@ -110,6 +112,7 @@ func (a *agent) sweep() {
 }
 
 func (a *agent) finish(c *call, result node.Result, err error) {
+	a.calls = slices.DeleteFunc(a.calls, func(o *call) bool { return o == c })
 	if c.cancelled && err != nil {
 		err = context.Canceled
 	}

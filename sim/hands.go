@@ -26,6 +26,7 @@ func (h hands) Begin(t *reconciler.Tracked, action node.Action) (cancel func()) 
 	}
 	c := &call{agent: h.agent, t: t, pod: t.Slot().Pod, got: t.Got(), action: action, fate: h.faults.fate()}
 	h.begun++
+	h.calls = append(h.calls, c)
 	h.world.trace.addf("agent: begins %s for %s (%s %s)", action, t.Key, c.pod.UID(), c.fate.kind)
 	h.world.submit(c)
 	if _, hook := action.(node.RunHook); hook && h.bug == HastyHooks {

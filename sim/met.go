@@ -22,19 +22,19 @@ func (m met) add(more met) {
 // meetDeath notes what an agent left behind when it died: the calls that were on
 // their way, the ones that it was not answered, and what its pods were about to do.
 func (s *simulation) meetDeath(dead *agent) {
-	for _, t := range dead.tracks {
-		for _, c := range t.calls {
-			moment := "before its effect"
-			if c.settled {
-				moment = "before its answer"
-			}
-			s.met.addf("death: %s, %s", c.what(), moment)
+	for _, c := range dead.calls {
+		moment := "before its effect"
+		if c.settled {
+			moment = "before its answer"
 		}
-		slot := t.Slot()
+		s.met.addf("death: %s, %s", c.what(), moment)
+	}
+	views, _ := dead.store.Views()
+	for _, v := range views {
 		for what, is := range map[string]bool{
-			"a pod that is deleted": slot.Pod.Deletion != nil, "a pod that another one waits for": slot.Next != nil,
-			"a pod that has to end": slot.Termination != nil, "a pod that has ended": slot.Result != nil,
-			"a pod that waits for resources": slot.Pod.Resize != nil, "a container that is to restart": len(slot.Pod.Restarts) > 0,
+			"a pod that is deleted": v.Slot.Pod.Deletion != nil, "a pod that another one waits for": v.Slot.Next != nil,
+			"a pod that has to end": v.Slot.Termination != nil, "a pod that has ended": v.Slot.Result != nil,
+			"a pod that waits for resources": v.Slot.Pod.Resize != nil, "a container that is to restart": len(v.Slot.Pod.Restarts) > 0,
 		} {
 			if is {
 				s.met.addf("death: beside %s", what)
