@@ -14,5 +14,6 @@ go build -trimpath -ldflags='-s -w' -o "$into/probe" ./test/rig/testimage
 go build -modfile=test/tools/go.mod -o "$into/grpcurl" github.com/fullstorydev/grpcurl/cmd/grpcurl
 (cd test/registry && go build -trimpath -o "$into/registry" .)
 for package in "$@"; do
+  [ "$package" != test/dist ] || test/dist.sh "$into/dist" vm "$(go env GOARCH)"
   go test -c -tags bundle,grpcnotrace -trimpath -ldflags='-s -w' -o "$into/${package//\//-}.test" "./$package"
 done

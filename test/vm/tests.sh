@@ -23,7 +23,7 @@ test/vm/build.sh "$built" "${@%%:*}" || exit 1
 # A limit is a failure, whatever the machine; this one is slow.
 export NODAL_REQUIRE_ROOT=1 NODAL_PACE=10
 export NODAL_KUBELET=$built/kubelet NODAL_PROBE=$built/probe NODAL_GRPCURL=$built/grpcurl NODAL_REGISTRY=$built/registry
-export NODAL_RIG_BUNDLE=$PWD/host/runtime/embedded
+export NODAL_RIG_BUNDLE=$PWD/host/runtime/embedded NODAL_DIST=$built/dist NODAL_DIST_VERSION=vm
 
 # run PACKAGE TESTS: tests find their files beside their source.
 run() {

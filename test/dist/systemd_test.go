@@ -1,0 +1,152 @@
+package dist
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/host/service"
+	"nodal/test/pace"
+	"nodal/test/rig"
+)
+
+const (
+	unit = "kubelet.service"
+	// throwAway is there in a machine of test/vm, and nowhere else.
+	throwAway = "/run/vm"
+)
+
+// TestSystemdRunsTheNode installs the one file for good, on a machine that is
+// thrown away afterwards.
+func TestSystemdRunsTheNode(t *testing.T) {
+	if _, err := os.Stat(throwAway); err != nil {
+		t.Skip("it installs a node on this machine: test/vm/tests.sh --systemd test/dist does so in another")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), pace.Of(time.Minute))
+	defer cancel()
+	output(t, "systemctl", "start", "basic.target") // what is new from now on is the node's
+	before := rig.Snapshot()
+	b := bare{root: "/", program: service.Program, example: read(t, "../../docs/examples/web.yaml")}
+
+	output(t, built(binary), "install")
+	first := wantActive(t)
+	output(t, service.Program, "images", "import", image(t, "busybox"))
+	b.write(t, "etc/nodal/manifests/web.yaml", b.example)
+	b.awaitReady(ctx, t, "web-vm")
+	pod := b.pod(ctx, t)
+	wantServing(ctx, t, pod)
+
+	output(t, "systemctl", "restart", unit)
+	second := wantActive(t)
+	if second == first {
+		t.Errorf("after a restart the agent is process %s as before", first)
+	}
+	b.wantUnmoved(ctx, t, pod)
+
+	// One that stands still does not feed the watchdog.
+	output(t, "kill", "-STOP", second)
+	awaitRestart(t)
+	if third := wantActive(t); third == second {
+		t.Errorf("the watchdog has left process %s alone", second)
+	}
+	if got := output(t, "journalctl", "--no-pager", "--unit="+unit); !strings.Contains(got, "Watchdog timeout") {
+		t.Errorf("systemd tells of no watchdog:\n%s", got)
+	}
+	b.wantUnmoved(ctx, t, pod)
+
+	output(t, built(binary), "uninstall")
+	if got := property(t, "LoadState"); got != "not-found" {
+		t.Errorf("after uninstall the unit is %q, want it gone", got)
+	}
+	wantServing(ctx, t, pod)
+	output(t, built(binary), "install")
+	b.wantUnmoved(ctx, t, pod)
+	output(t, built(binary), "uninstall", "--purge")
+	for _, path := range []string{service.Program, "/etc/nodal", "/etc/systemd/system/" + unit, "/var/lib/kubelet", "/var/log/pods", "/var/log/containers", b.socket()} {
+		if _, err := os.Lstat(path); err == nil {
+			t.Errorf("uninstall --purge leaves %s", path)
+		}
+	}
+	if left := rig.Leaks(before); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+func property(t *testing.T, name string) string {
+	t.Helper()
+	return strings.TrimSpace(output(t, "systemctl", "show", "--value", "--property="+name, unit))
+}
+
+// wantActive answers the agent's process. The unit is active once the agent has
+// said that it is ready.
+func wantActive(t *testing.T) (pid string) {
+	t.Helper()
+	for name, want := range map[string]string{"ActiveState": "active", "SubState": "running", "Type": "notify", "WatchdogUSec": "30s"} {
+		if got := property(t, name); got != want {
+			t.Fatalf("%s is %q, want %q:\n%s", name, got, want, output(t, "journalctl", "--no-pager", "--lines=30", "--unit="+unit))
+		}
+	}
+	return property(t, "MainPID")
+}
+
+// awaitRestart waits until systemd has started the agent again by itself.
+func awaitRestart(t *testing.T) {
+	t.Helper()
+	deadline := time.After(pace.Of(time.Minute))
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for property(t, "NRestarts") == "0" {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("systemd restarts nothing")
+		}
+	}
+	output(t, "systemctl", "start", unit) // returns when what was begun is done
+}
+
+func (b bare) pod(ctx context.Context, t *testing.T) corev1.Pod {
+	t.Helper()
+	var list corev1.PodList
+	if err := json.Unmarshal([]byte(b.ask(ctx, t, "GET", "/pods")), &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Items) != 1 || len(list.Items[0].Status.ContainerStatuses) != 1 {
+		t.Fatalf("got %+v, want one pod of one container", list.Items)
+	}
+	return list.Items[0]
+}
+
+// wantUnmoved says whether the same container runs as before, and that it answers.
+func (b bare) wantUnmoved(ctx context.Context, t *testing.T, before corev1.Pod) {
+	t.Helper()
+	b.awaitReady(ctx, t, "web-vm")
+	want, got := before.Status.ContainerStatuses[0], b.pod(ctx, t).Status.ContainerStatuses[0]
+	if got.ContainerID != want.ContainerID || got.RestartCount != want.RestartCount {
+		t.Errorf("the pod runs in %s after %d restarts, want %s as before", got.ContainerID, got.RestartCount, want.ContainerID)
+	}
+	wantServing(ctx, t, before)
+}
+
+func wantServing(ctx context.Context, t *testing.T, pod corev1.Pod) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(ctx, "GET", "http://"+pod.Status.PodIP+":8080/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatalf("the pod does not answer: %v", err)
+	}
+	defer response.Body.Close()
+	if body, err := io.ReadAll(response.Body); err != nil || string(body) != "hello from a pod\n" {
+		t.Errorf("the pod says %q, %v", body, err)
+	}
+}
