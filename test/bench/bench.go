@@ -24,6 +24,7 @@ type sizes struct {
 	settle   time.Duration // before an idle window
 	requests int
 	scrapes  int
+	growth   []int // pods of a made-up node
 	logBytes int
 	probes   int           // HTTP probes, each once a second
 	probing  time.Duration // how long they are asked
@@ -32,13 +33,13 @@ type sizes struct {
 var fullSizes = sizes{
 	singles: 20, bursts: []int{10, 50}, repeats: 3, changes: 7, restart: 50,
 	crowds: []int{0, 50, 100}, idle: 20 * time.Second, settle: 3 * time.Second,
-	requests: 200, scrapes: 20, logBytes: 200_000_000, probes: 1000, probing: 20 * time.Second,
+	requests: 200, scrapes: 20, growth: []int{10, 50, 100, 250, 500}, logBytes: 200_000_000, probes: 1000, probing: 20 * time.Second,
 }
 
 var quickSizes = sizes{
 	singles: 1, bursts: []int{2}, repeats: 1, changes: 1, restart: 2,
 	crowds: []int{0, 2}, idle: time.Second,
-	requests: 5, scrapes: 2, logBytes: 2_000_000, probes: 20, probing: 2 * time.Second,
+	requests: 5, scrapes: 2, growth: []int{5, 50}, logBytes: 2_000_000, probes: 20, probing: 2 * time.Second,
 }
 
 // binaries are the kubelets to measure; no peer is an empty path. The bundle is
@@ -67,7 +68,7 @@ type section struct {
 func (b *suite) sections() []section {
 	return []section{
 		{"start", b.start}, {"init", b.initContainers}, {"burst", b.burst}, {"kill", b.kill}, {"edit", b.edit},
-		{"delete", b.delete}, {"restart", b.restart}, {"crowd", b.crowd}, {"logs", b.logs}, {"exec", b.exec}, {"probes", b.probes}, {"own", b.own},
+		{"delete", b.delete}, {"restart", b.restart}, {"crowd", b.crowd}, {"stats", b.stats}, {"logs", b.logs}, {"exec", b.exec}, {"probes", b.probes}, {"own", b.own},
 	}
 }
 

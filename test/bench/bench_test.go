@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,7 +47,7 @@ func TestQuickRunFillsEveryRow(t *testing.T) {
 
 // onlyOurs are the rows for what a peer does not have.
 func onlyOurs(r *row) bool {
-	for _, way := range []string{"watcher", "REST", "gRPC", "HTTP probes", "own runtime", "the node's own"} {
+	for _, way := range []string{"watcher", "REST", "gRPC", "HTTP probes", "made-up pods", "own runtime", "the node's own"} {
 		if strings.Contains(r.what, way) {
 			return true
 		}
@@ -77,6 +78,28 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+func TestPowerIsThatOfTheGrowth(t *testing.T) {
+	for name, c := range map[string]struct {
+		costs []float64
+		want  float64
+	}{
+		"as many times as much":    {[]float64{1, 5, 50}, 1},
+		"in the square":            {[]float64{1, 25, 2500}, 2},
+		"always the same":          {[]float64{7, 7, 7}, 0},
+		"a fixed cost and a share": {[]float64{12, 20, 110}, 0.57},
+	} {
+		if got := power([]int{10, 50, 500}, c.costs); math.Abs(got-c.want) > 0.01 {
+			t.Errorf("%s: got the power of %.2f, want %.2f", name, got, c.want)
+		}
+	}
+}
+
+func TestFiguresOfMadeUpPodsAreFound(t *testing.T) {
+	if cost, err := costOf(t.Context(), 3, t.TempDir(), 1); err != nil || cost <= 0 {
+		t.Errorf("got %v ms (%v), want some", cost, err)
 	}
 }
 

@@ -12,18 +12,7 @@ import (
 func (b *suite) crowd(ctx context.Context) error {
 	pods := map[*column][]pod{}
 	for _, n := range b.sizes.crowds {
-		err := b.eachAgent(func(c *column) error {
-			more := b.newPods(c, n-len(pods[c]))
-			pods[c] = append(pods[c], more...)
-			if len(more) == 0 {
-				return nil
-			}
-			if _, err := c.run(ctx, more...); err != nil {
-				return err
-			}
-			return c.awaitReady(ctx, n, func() {})
-		})
-		if err != nil {
+		if err := b.gather(ctx, pods, n); err != nil {
 			return err
 		}
 		if err := b.idle(ctx, n); err != nil {
@@ -35,10 +24,22 @@ func (b *suite) crowd(ctx context.Context) error {
 			}
 		}
 	}
-	if err := b.getStats(ctx, b.sizes.crowds[len(b.sizes.crowds)-1]); err != nil {
-		return err
-	}
 	return b.eachAgent(func(c *column) error { return c.clear(ctx, pods[c]...) })
+}
+
+// gather has each agent run so many pods.
+func (b *suite) gather(ctx context.Context, pods map[*column][]pod, n int) error {
+	return b.eachAgent(func(c *column) error {
+		more := b.newPods(c, n-len(pods[c]))
+		pods[c] = append(pods[c], more...)
+		if len(more) == 0 {
+			return nil
+		}
+		if _, err := c.run(ctx, more...); err != nil {
+			return err
+		}
+		return c.awaitReady(ctx, n, func() {})
+	})
 }
 
 // idle measures a quiet while of all agents and their runtimes.
@@ -120,26 +121,6 @@ func (b *suite) getPods(ctx context.Context, n int) error {
 	}
 	return nil
 }
-
-// getStats reads what pods use as scrapers do: with a pause in between, after which
-// figures have to be collected anew.
-func (b *suite) getStats(ctx context.Context, n int) error {
-	for _, r := range []reads{
-		{path: "/stats/summary", aim: atMost(15, "ms")},
-		{path: "/metrics/cadvisor", cpuAim: atMost(60, "ms")},
-		{path: "/metrics/resource", aim: atMost(10, "ms")},
-		{path: "/metrics"},
-	} {
-		r.times, r.apart = b.sizes.scrapes, scrapePause
-		if err := b.read(ctx, fmt.Sprintf("GET %s of %d pods", r.path, n), r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// scrapePause is longer than figures are kept for readers that come together.
-const scrapePause = 1100 * time.Millisecond
 
 // reads are of one path, so many times.
 type reads struct {
