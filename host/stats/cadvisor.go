@@ -47,14 +47,8 @@ func (c *Collector) groupInfos(found *collection) []*model.ContainerInfo {
 			all = append(all, infoOf(r, g, counts))
 		}
 	}
-	written := map[string]*statsapi.FsStats{}
-	for i := range found.Pods {
-		for _, of := range found.Pods[i].Containers {
-			written[found.Pods[i].PodRef.UID+"/"+of.Name] = of.Rootfs
-		}
-	}
 	infos := make([][]*model.ContainerInfo, len(found.groups))
-	each(len(infos), func(r *reader, i int) { infos[i] = c.podInfos(r, &found.groups[i], found.containerDisk, written) })
+	each(len(infos), func(r *reader, i int) { infos[i] = c.podInfos(r, &found.groups[i], found) })
 	return append(all, slices.Concat(infos...)...)
 }
 
@@ -79,15 +73,23 @@ func infoOf(r *reader, g *group, counts *model.ContainerStats) *model.ContainerI
 }
 
 // podInfos is a pod, its sandbox and its containers.
-func (c *Collector) podInfos(r *reader, of *podGroups, disk *model.FsStats, written map[string]*statsapi.FsStats) []*model.ContainerInfo {
+func (c *Collector) podInfos(r *reader, of *podGroups, found *collection) []*model.ContainerInfo {
 	o := of.pod.Object
+	rest := found.rests[string(o.UID)]
+	if rest == nil {
+		rest = &podRest{} // it could not be read
+	}
 	pod := infoOf(r, of.whole, of.counts)
 	pod.Spec.CreationTime = of.pod.Accepted
 	pod.Spec.Labels = map[string]string{kubelettypes.KubernetesPodNameLabel: o.Name, kubelettypes.KubernetesPodNamespaceLabel: o.Namespace}
 	infos := []*model.ContainerInfo{pod}
 	if of.sandbox != nil {
-		if sandbox := c.sandboxInfo(r, of); sandbox != nil {
-			sandbox.Spec.Labels = pod.Spec.Labels
+		if counts, ok := of.sandbox.usage(r); ok {
+			sandbox := c.runInfo(r, of.sandbox, counts, rest)
+			sandbox.Spec.CreationTime, sandbox.Spec.Labels = of.sandbox.created, pod.Spec.Labels
+			if rest.interfaces != nil {
+				sandbox.Stats[0].Network = &model.NetworkStats{Interfaces: rest.interfaces}
+			}
 			infos = append(infos, sandbox)
 		}
 	}
@@ -96,14 +98,14 @@ func (c *Collector) podInfos(r *reader, of *podGroups, disk *model.FsStats, writ
 		if run.counts == nil {
 			continue
 		}
-		info := c.runInfo(r, run, run.counts, run.processes(r))
+		info := c.runInfo(r, run, run.counts, rest)
 		info.Spec.Image, info.Spec.CreationTime, info.Spec.StartTime = run.run.Image, run.run.CreatedAt, run.run.StartedAt
 		info.Spec.Labels = map[string]string{
 			kubelettypes.KubernetesPodNameLabel: o.Name, kubelettypes.KubernetesPodNamespaceLabel: o.Namespace,
 			kubelettypes.KubernetesContainerNameLabel: run.run.Name,
 		}
-		if layer := written[string(o.UID)+"/"+run.run.Name]; disk != nil && layer != nil && layer.UsedBytes != nil {
-			own := *disk
+		if layer := found.layers[[2]string{string(o.UID), run.run.Name}]; found.containerDisk != nil && layer != nil && layer.UsedBytes != nil {
+			own := *found.containerDisk
 			own.Usage = *layer.UsedBytes
 			info.Stats[0].Filesystem = []model.FsStats{own}
 		}
@@ -112,25 +114,9 @@ func (c *Collector) podInfos(r *reader, of *podGroups, disk *model.FsStats, writ
 	return infos
 }
 
-// sandboxInfo has what goes through the pod's interfaces; nil: it is gone.
-func (c *Collector) sandboxInfo(r *reader, of *podGroups) *model.ContainerInfo {
-	counts, ok := of.sandbox.usage(r)
-	if !ok {
-		return nil
-	}
-	pids := of.sandbox.processes(r)
-	sandbox := c.runInfo(r, of.sandbox, counts, pids)
-	sandbox.Spec.CreationTime = of.sandbox.created
-	if len(pids) > 0 && !of.pod.Object.Spec.HostNetwork {
-		if table, err := r.read(filepath.Join(c.config.Proc, pids[0], "net/dev")); err == nil {
-			sandbox.Stats[0].Network = &model.NetworkStats{Interfaces: interfacesOf(string(table))}
-		}
-	}
-	return sandbox
-}
-
 // runInfo is a container or a sandbox, with what its processes have open.
-func (c *Collector) runInfo(r *reader, of *runGroup, counts *model.ContainerStats, pids []string) *model.ContainerInfo {
+func (c *Collector) runInfo(r *reader, of *runGroup, counts *model.ContainerStats, rest *podRest) *model.ContainerInfo {
+	pids := rest.processes[of.id]
 	info := infoOf(r, of.group, counts)
 	info.Aliases = []string{of.id}
 	processes := info.Stats[0].Processes

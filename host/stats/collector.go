@@ -64,7 +64,9 @@ type collection struct {
 	cpu           model.CpuUsage
 	interfaces    []model.InterfaceStats
 	disks         []model.FsStats
-	containerDisk *model.FsStats // nil: not known
+	containerDisk *model.FsStats      // nil: not known
+	rests         map[string]*podRest // by the pod's UID
+	layers        map[[2]string]*statsapi.FsStats
 }
 
 // New makes a collector that has nothing yet.
@@ -151,6 +153,7 @@ func (c *Collector) collectWhole(ctx context.Context) (*collection, error) {
 		{"images", c.imageDisk}, {"the node's disk", c.rootDisk},
 		{"disks' pressure", c.disks}, {"the network", c.network}, {"processes", c.processes},
 	}, found)
+	found.layers = c.layers.known
 	c.layers.addTo(found.Pods)
 	return found, errors.Join(err, more)
 }

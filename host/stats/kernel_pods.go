@@ -131,8 +131,8 @@ func kernelPod(r *reader, of *podGroups) *statsapi.PodStats {
 
 // podRest is what a summary has of a pod beside processors and memory.
 type podRest struct {
-	network    *statsapi.NetworkStats
-	processes  uint64
+	processes  map[string][]string    // in its sandbox and containers, by the runtime's ids
+	interfaces []model.InterfaceStats // nil: none of its own
 	pressure   *statsapi.IOStats
 	containers map[string]*statsapi.IOStats // by name
 }
@@ -143,12 +143,12 @@ func (c *Collector) kernelPodRests(of []podGroups) func(context.Context) (func(*
 		rests := make([]podRest, len(of))
 		each(len(of), func(r *reader, i int) { rests[i] = c.podRest(r, &of[i]) })
 		return func(s *collection) {
-			byUID := make(map[string]*podRest, len(of))
+			s.rests = make(map[string]*podRest, len(of))
 			for i := range of {
-				byUID[string(of[i].pod.UID())] = &rests[i]
+				s.rests[string(of[i].pod.UID())] = &rests[i]
 			}
 			for i := range s.Pods {
-				if rest := byUID[s.Pods[i].PodRef.UID]; rest != nil {
+				if rest := s.rests[s.Pods[i].PodRef.UID]; rest != nil {
 					rest.addTo(&s.Pods[i])
 				}
 			}
@@ -157,25 +157,32 @@ func (c *Collector) kernelPodRests(of []podGroups) func(context.Context) (func(*
 }
 
 func (rest *podRest) addTo(pod *statsapi.PodStats) {
-	pod.Network, pod.IO = rest.network, rest.pressure
-	pod.ProcessStats = &statsapi.ProcessStats{ProcessCount: &rest.processes}
+	pod.IO = rest.pressure
+	if rest.interfaces != nil {
+		pod.Network = networkStats(rest.interfaces, podInterface)
+	}
+	count := uint64(0)
+	for _, pids := range rest.processes {
+		count += uint64(len(pids))
+	}
+	pod.ProcessStats = &statsapi.ProcessStats{ProcessCount: &count}
 	for i := range pod.Containers {
 		pod.Containers[i].IO = rest.containers[pod.Containers[i].Name]
 	}
 }
 
 func (c *Collector) podRest(r *reader, of *podGroups) podRest {
-	rest := podRest{pressure: ioStats(r, of.whole)}
+	rest := podRest{pressure: ioStats(r, of.whole), processes: map[string][]string{}}
 	if of.sandbox != nil {
 		own := of.sandbox.processes(r)
-		rest.processes = uint64(len(own))
+		rest.processes[of.sandbox.id] = own
 		if len(own) > 0 && !of.pod.Object.Spec.HostNetwork {
-			rest.network = c.podNetwork(r, own[0])
+			rest.interfaces = c.podInterfaces(r, own[0])
 		}
 	}
 	for i := range of.runs {
 		run := &of.runs[i]
-		rest.processes += uint64(len(run.processes(r)))
+		rest.processes[run.id] = run.processes(r)
 		if io := ioStats(r, run.group); io != nil {
 			if rest.containers == nil {
 				rest.containers = map[string]*statsapi.IOStats{}
@@ -186,14 +193,14 @@ func (c *Collector) podRest(r *reader, of *podGroups) podRest {
 	return rest
 }
 
-// podNetwork is what went through the interfaces that a process of a pod sees. The file
-// does not stay open: that would hold the pod's network.
-func (c *Collector) podNetwork(r *reader, pid string) *statsapi.NetworkStats {
+// podInterfaces are those that a process of a pod sees. The file does not stay open:
+// that would hold the pod's network.
+func (c *Collector) podInterfaces(r *reader, pid string) []model.InterfaceStats {
 	table, err := r.read(c.config.Proc + "/" + pid + "/net/dev")
 	if err != nil {
 		return nil // it ended meanwhile
 	}
-	return networkStats(interfacesOf(string(table)), podInterface)
+	return interfacesOf(string(table))
 }
 
 func cpuStats(s *model.ContainerStats, of *group) *statsapi.CPUStats {
