@@ -15,13 +15,16 @@ import (
 
 	"nodal/cmd/apisync/certificate"
 	"nodal/cmd/apisync/member"
+	"nodal/cmd/apisync/review"
+	"nodal/cmd/kubelet/config"
 	"nodal/server/auth"
 )
 
 // membership is the node's part in a cluster. A nil one stands alone.
 type membership struct {
 	*agent
-	api *rest.Config // nil: the way to the API server has to be asked for first
+	api     *rest.Config // nil: the way to the API server has to be asked for first
+	callers *callers
 }
 
 // membership reads the way to the API server. What is wrong with the file is said
@@ -31,7 +34,7 @@ func (a *agent) membership() (*membership, error) {
 	if c.Kubeconfig == "" {
 		return nil, nil
 	}
-	m := &membership{agent: a}
+	m := &membership{agent: a, callers: &callers{nodeName: a.cfg.NodeName}}
 	api, err := m.read()
 	if err != nil && c.Bootstrap == "" {
 		return nil, err
@@ -79,8 +82,12 @@ func (m *membership) run(ctx context.Context, conn grpc.ClientConnInterface) err
 	}
 	err := m.bootstrap(ctx)
 	if err == nil {
+		err = m.answer()
+	}
+	if err == nil {
 		group, ctx := errgroup.WithContext(ctx)
 		group.Go(func() error { return m.keepCertificate(ctx) })
+		group.Go(func() error { return m.keepServing(ctx) })
 		group.Go(func() error { return m.join(ctx, conn) })
 		err = group.Wait()
 	}
@@ -96,7 +103,7 @@ func (m *membership) bootstrap(ctx context.Context) (err error) {
 		return nil
 	}
 	c := m.cfg.Cluster
-	if err := certificate.Bootstrap(ctx, m.cfg.NodeName, c.Bootstrap, c.Kubeconfig, certificate.In(m.cfg.Dirs.Cert), m.log); err != nil {
+	if err := certificate.Bootstrap(ctx, m.cfg.NodeName, c.Bootstrap, c.Kubeconfig, certificate.ClientIn(m.cfg.Dirs.Cert), m.log); err != nil {
 		return err
 	}
 	m.api, err = m.read()
@@ -113,7 +120,43 @@ func (m *membership) keepCertificate(ctx context.Context) error {
 		m.log.Warn("the client certificate is not replaced when it runs out: it is not in one file with its key", "kubeconfig", m.cfg.Cluster.Kubeconfig)
 		return nil
 	}
-	return certificate.Keep(ctx, m.cfg.NodeName, m.api, pair, m.log)
+	return certificate.Keep(ctx, certificate.Wanted{NodeName: m.cfg.NodeName}, m.api, pair, m.log)
+}
+
+// keepServing looks after the certificate that the cluster knows the node's server
+// by.
+func (m *membership) keepServing(ctx context.Context) error {
+	if !m.cfg.Auth.Serving {
+		return nil
+	}
+	wanted := certificate.Wanted{NodeName: m.cfg.NodeName, Hosts: append([]string{m.cfg.NodeName}, m.machine.ips...)}
+	return certificate.Keep(ctx, wanted, m.api, certificate.ServingIn(m.cfg.Dirs.Cert), m.log)
+}
+
+// guards has the guard of the node's API ask the cluster, as far as it is to.
+func (m *membership) guards(c *auth.Config) {
+	if m == nil {
+		return
+	}
+	if m.cfg.Auth.Tokens {
+		c.Tokens = m.callers
+	}
+	if m.cfg.Auth.Mode == config.AuthWebhook {
+		c.Access = m.callers
+	}
+	if m.cfg.Auth.Serving {
+		c.ServingFile = certificate.ServingIn(m.cfg.Dirs.Cert).Path
+	}
+}
+
+// answer lets the guard ask.
+func (m *membership) answer() error {
+	a := m.cfg.Auth
+	reviewer, err := review.New(m.api, review.Memory{Token: a.TokenTTL, Allowed: a.AllowedTTL, Denied: a.DeniedTTL})
+	if err == nil {
+		m.callers.reviewer.Store(reviewer)
+	}
+	return err
 }
 
 func (m *membership) join(ctx context.Context, conn grpc.ClientConnInterface) error {

@@ -67,10 +67,12 @@ func (a *agent) door() (*auth.Authenticator, error) {
 	if a.cfg.Auth.TLSCertFile != "" {
 		material.CertFile, material.KeyFile = a.cfg.Auth.TLSCertFile, a.cfg.Auth.TLSKeyFile
 	}
-	return auth.New(auth.Config{
+	c := auth.Config{
 		Material: *material, ClientCAFile: a.cfg.Auth.ClientCAFile, SocketPath: a.cfg.Listen.Socket,
 		Anonymous: a.cfg.Auth.Anonymous, AlwaysAllow: a.cfg.Auth.Mode == config.AuthAlwaysAllow, Log: a.log,
-	})
+	}
+	a.cluster.guards(&c)
+	return auth.New(c)
 }
 
 func (a *agent) dirs() auth.Dirs { return auth.Dirs{Root: a.cfg.Dirs.Root, Cert: a.cfg.Dirs.Cert} }

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -21,6 +22,12 @@ type Config struct {
 	AlwaysAllow  bool   // authorization.mode AlwaysAllow: every identity is admin
 	MaxStreams   int    // concurrent streams an identity may hold; 0 means 256
 	Log          *slog.Logger
+
+	Tokens TokenReviewer  // of a cluster; nil: only the node's own tokens count
+	Access AccessReviewer // of a cluster; nil: only the node's own roles count
+
+	// ServingFile is a certificate and its key that are served once they are there.
+	ServingFile string
 }
 
 // Authenticator tells who makes a request.
@@ -79,13 +86,13 @@ type evidence struct {
 // errNoCredential is the answer to a caller who offers nothing.
 var errNoCredential = errors.New("no credential")
 
-func (a *Authenticator) identify(e evidence) (Identity, error) {
-	id, err := a.proven(e)
+func (a *Authenticator) identify(ctx context.Context, e evidence) (Identity, error) {
+	id, err := a.proven(ctx, e)
 	if errors.Is(err, errNoCredential) && a.cfg.Anonymous {
 		id, err = Identity{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}, Via: viaAnonymous}, nil
 	}
 	if err != nil {
-		a.logFailure(e, err)
+		a.logFailure("authentication failed", e.remote, err)
 		return Identity{}, err
 	}
 	if a.cfg.AlwaysAllow {
@@ -96,7 +103,7 @@ func (a *Authenticator) identify(e evidence) (Identity, error) {
 
 // proven returns the first identity that e proves. A wrong credential does not stop
 // the search, as a right one may follow, but it does rule out "no credential".
-func (a *Authenticator) proven(e evidence) (Identity, error) {
+func (a *Authenticator) proven(ctx context.Context, e evidence) (Identity, error) {
 	if e.socket != nil && e.socket.Role != RoleNone {
 		return *e.socket, nil
 	}
@@ -110,10 +117,11 @@ func (a *Authenticator) proven(e evidence) (Identity, error) {
 		wrong = append(wrong, fmt.Errorf("verify client certificate %q: %w", e.certs[0].Subject, err))
 	}
 	if token, ok := bearer(e.authorization); ok {
-		if id, ok := a.tokens.get(now).identify(token); ok {
+		id, err := a.holder(ctx, token, now)
+		if err == nil {
 			return id, nil
 		}
-		wrong = append(wrong, errors.New("unknown or revoked token"))
+		wrong = append(wrong, err)
 	}
 	if e.session != "" {
 		id, err := a.browser(e, now)
@@ -131,6 +139,22 @@ func (a *Authenticator) proven(e evidence) (Identity, error) {
 	return Identity{}, errNoCredential
 }
 
+// holder returns whose token it is: the node's own come first, and are shown to
+// nobody else.
+func (a *Authenticator) holder(ctx context.Context, token string, now time.Time) (Identity, error) {
+	id, ok := a.tokens.get(now).identify(token)
+	if !ok && a.cfg.Tokens != nil && !strings.HasPrefix(token, tokenPrefix) {
+		var err error
+		if id, ok, err = a.cfg.Tokens.Review(ctx, token); err != nil {
+			return Identity{}, fmt.Errorf("ask the cluster whose token it is: %w", err)
+		}
+	}
+	if !ok {
+		return Identity{}, errors.New("unknown or revoked token")
+	}
+	return id, nil
+}
+
 // bearer returns the token of an Authorization header. Another scheme is no
 // credential of ours.
 func bearer(header string) (string, bool) {
@@ -140,10 +164,10 @@ func bearer(header string) (string, bool) {
 }
 
 // logFailure keeps a scanner from filling the log.
-func (a *Authenticator) logFailure(e evidence, err error) {
+func (a *Authenticator) logFailure(what, whose string, err error) {
 	if !a.failures.Allow() {
 		a.suppressed.Add(1)
 		return
 	}
-	a.log.Warn("authentication failed", "remote", e.remote, "error", err, "suppressed", a.suppressed.Swap(0))
+	a.log.Warn(what, "whose", whose, "error", err, "suppressed", a.suppressed.Swap(0))
 }

@@ -170,7 +170,7 @@ func TestIdentify(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t, c.config)
-			id, err := f.identify(c.offer(f))
+			id, err := f.identify(t.Context(), c.offer(f))
 			if got := (expect{id.Name, id.Via, id.Role}); got != c.want {
 				t.Errorf("got %+v (%v), want %+v", got, err, c.want)
 			}
@@ -195,17 +195,17 @@ func TestARevokedTokenFailsWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, nil)
 		offer := evidence{authorization: "Bearer " + f.token(t, RoleOperator)}
-		if _, err := f.identify(offer); err != nil {
+		if _, err := f.identify(t.Context(), offer); err != nil {
 			t.Fatalf("before: %v", err)
 		}
 		if err := Revoke(f.material.TokenDir, "operator"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second) // of the bubble's clock
-		if id, err := f.identify(offer); err == nil {
+		if id, err := f.identify(t.Context(), offer); err == nil {
 			t.Errorf("after: still %+v", id)
 		}
-		if _, err := f.identify(evidence{authorization: "Bearer " + f.token(t, RoleViewer)}); err != nil {
+		if _, err := f.identify(t.Context(), evidence{authorization: "Bearer " + f.token(t, RoleViewer)}); err != nil {
 			t.Errorf("another token: %v", err)
 		}
 	})
@@ -237,13 +237,13 @@ func TestFailuresDoNotFillTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, nil)
 		for range 1000 {
-			f.identify(evidence{authorization: "Bearer guess"})
+			f.identify(t.Context(), evidence{authorization: "Bearer guess"})
 		}
 		if got := strings.Count(f.log.String(), "authentication failed"); got != 5 {
 			t.Errorf("got %d lines, want 5", got)
 		}
 		time.Sleep(time.Second)
-		f.identify(evidence{authorization: "Bearer guess"})
+		f.identify(t.Context(), evidence{authorization: "Bearer guess"})
 		if !strings.Contains(f.log.String(), "suppressed=995") {
 			t.Error("the next line does not say how many were left out")
 		}

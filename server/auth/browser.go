@@ -42,7 +42,7 @@ func (a *Authenticator) SignIn(r *http.Request, proof Proof) (*http.Cookie, Iden
 	now := time.Now()
 	p, err := a.admitted(proof, now)
 	if err != nil {
-		a.logFailure(requestEvidence(r), err)
+		a.logFailure("authentication failed", r.RemoteAddr, err)
 		return nil, Identity{}, err
 	}
 	p.Host = r.Host

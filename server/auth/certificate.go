@@ -106,13 +106,21 @@ func chainDigest(chain []*x509.Certificate) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
+// serving are the files of the serving certificate.
+func (c Config) serving() (certFile, keyFile string) {
+	if _, err := os.Stat(c.ServingFile); c.ServingFile != "" && err == nil {
+		return c.ServingFile, c.ServingFile
+	}
+	return c.CertFile, c.KeyFile
+}
+
 // TLS returns the server's configuration. base, which may be nil, sets versions and
 // cipher suites. The serving certificate and the authorities are read again as their
 // files change. A client certificate is asked for, never demanded, and verified by
 // identify, so that a wrong one gets an answer of 401 and not a broken handshake.
 func (a *Authenticator) TLS(base *tls.Config) (*tls.Config, error) {
 	serving, err := newReread(a.log, func() (*tls.Certificate, error) {
-		cert, err := tls.LoadX509KeyPair(a.cfg.CertFile, a.cfg.KeyFile)
+		cert, err := tls.LoadX509KeyPair(a.cfg.serving())
 		if err != nil {
 			return nil, fmt.Errorf("load serving certificate: %w", err)
 		}

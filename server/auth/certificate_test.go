@@ -136,10 +136,10 @@ func TestAReplacedAuthorityIsTrustedWithinASecond(t *testing.T) {
 		caFile, alice := foreign(t, "system:masters")
 		_, bob := foreign(t, "system:masters")
 		f := newFixture(t, func(c *Config) { c.ClientCAFile = caFile })
-		if _, err := f.identify(evidence{certs: alice}); err != nil {
+		if _, err := f.identify(t.Context(), evidence{certs: alice}); err != nil {
 			t.Errorf("before: %v", err)
 		}
-		if _, err := f.identify(evidence{certs: bob}); err == nil {
+		if _, err := f.identify(t.Context(), evidence{certs: bob}); err == nil {
 			t.Error("before: another authority's certificate is trusted")
 		}
 		other, carol := foreign(t, "system:masters")
@@ -147,10 +147,10 @@ func TestAReplacedAuthorityIsTrustedWithinASecond(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if _, err := f.identify(evidence{certs: carol}); err != nil {
+		if _, err := f.identify(t.Context(), evidence{certs: carol}); err != nil {
 			t.Errorf("after: %v", err)
 		}
-		if _, err := f.identify(evidence{certs: alice}); err == nil {
+		if _, err := f.identify(t.Context(), evidence{certs: alice}); err == nil {
 			t.Error("after: the old authority is still trusted")
 		}
 	})

@@ -6,7 +6,7 @@
 //
 //	unix socket ── SO_PEERCRED ──┐
 //	TLS ── client certificate ───┼─> Identity ─ Require(verb) ─> handler ─> audit line
-//	header ── bearer token ──────┤
+//	header ── bearer token ──────┤  (the node's own, then those that a cluster knows)
 //	cookie ── session ───────────┤
 //	nothing ── anonymous, if on ─┘
 //
@@ -33,6 +33,16 @@
 // own authority: whoever signs for the configured client CA must not be able to
 // mint roles that they never heard of. There the group system:masters is admin,
 // as in Kubernetes, and everybody else is known but may do nothing.
+//
+// # A cluster's users
+//
+// A member of a cluster may ask it about whom it does not know (cluster.go): whose a
+// token is, and what somebody without a role here may do. The question is upstream's:
+// a verb on nodes/proxy, nodes/stats, nodes/log, nodes/metrics or a narrower name,
+// by the path; to exec is always to create. Of the API proper a cluster's roles open
+// what they open on the kubelet's paths: get on nodes/proxy reads, create runs
+// commands. What runs on the node they do not change. If nobody can answer, the
+// request fails.
 //
 // # Credentials on disk
 //

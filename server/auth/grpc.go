@@ -60,14 +60,14 @@ func (a *Authenticator) admit(ctx context.Context, method string, verbs map[stri
 	id, ok := From(ctx)
 	if !ok {
 		var err error
-		if id, err = a.identify(callEvidence(ctx)); err != nil {
+		if id, err = a.identify(ctx, callEvidence(ctx)); err != nil {
 			return ctx, call{}, status.Error(codes.Unauthenticated, "Unauthorized")
 		}
 		ctx = NewContext(ctx, id)
 	}
 	c := call{id: id, verb: methodVerb(method, verbs), path: method, started: time.Now()}
-	if err := Require(ctx, c.verb); err != nil {
-		a.auditEnd(ctx, c, codes.PermissionDenied.String())
+	if err := a.permit(ctx, c.verb, wholly(c.verb)); err != nil {
+		a.auditEnd(ctx, c, status.Code(err).String())
 		return ctx, c, err
 	}
 	return ctx, c, nil

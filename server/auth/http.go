@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -13,7 +14,7 @@ import (
 // body that upstream's kubelet gives.
 func (a *Authenticator) HTTP(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id, err := a.identify(requestEvidence(r))
+		id, err := a.identify(r.Context(), requestEvidence(r))
 		if err != nil {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			writeText(w, http.StatusUnauthorized, "Unauthorized")
@@ -38,7 +39,7 @@ func requestEvidence(r *http.Request) evidence {
 }
 
 // Kubelet guards one of the kubelet's own paths, behind HTTP: it authorizes with
-// upstream's 403, bounds sessions and audits. Requests of the API proper are guarded by
+// upstream's answers, bounds sessions and audits. Requests of the API proper are guarded by
 // the gRPC interceptors instead.
 func (a *Authenticator) Kubelet(verb Verb, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,8 +48,13 @@ func (a *Authenticator) Kubelet(verb Verb, next http.Handler) http.Handler {
 		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
 		defer func() { a.auditEnd(r.Context(), c, strconv.Itoa(rec.status)) }()
 
-		if Require(r.Context(), verb) != nil {
-			writeText(rec, http.StatusForbidden, Forbidden(id, r))
+		asked := accesses(verb, r)
+		switch err := a.permit(r.Context(), verb, asked); {
+		case errors.Is(err, errNotAsked):
+			writeText(rec, http.StatusInternalServerError, unanswered(id, asked))
+			return
+		case err != nil:
+			writeText(rec, http.StatusForbidden, forbidden(id, asked))
 			return
 		}
 		if verb == Exec {

@@ -49,9 +49,14 @@ type Identity struct {
 	Role   Role
 	Groups []string
 	Via    string // "socket", "certificate", "token", "session", "process" or "anonymous"
+
+	// What a cluster says of its users beside that.
+	UID   string              `json:",omitempty"`
+	Extra map[string][]string `json:",omitempty"`
 }
 
 const (
+	viaSocket    = "socket"
 	viaToken     = "token"
 	viaSession   = "session"
 	viaAnonymous = "anonymous"

@@ -6,11 +6,34 @@ import (
 	"strings"
 )
 
-// Forbidden is the body of a 403 on a path of the kubelet, in upstream's words, which
+// forbidden is the body of a 403 on a path of the kubelet, in upstream's words, which
 // people paste into search engines and role editors.
-func Forbidden(id Identity, r *http.Request) string {
-	return fmt.Sprintf("Forbidden (user=%s, verb=%s, resource=nodes, subresource(s)=%v)",
-		id.Name, apiVerb(r.Method), subresources(r.URL.Path))
+func forbidden(id Identity, asked []Access) string {
+	var parts []string
+	for _, a := range asked {
+		parts = append(parts, a.Subresource)
+	}
+	return fmt.Sprintf("Forbidden (user=%s, verb=%s, resource=nodes, subresource(s)=%v)", id.Name, asked[0].Verb, parts)
+}
+
+// unanswered is the body of a 500, when nobody could say whether it is a 403.
+func unanswered(id Identity, asked []Access) string {
+	return fmt.Sprintf("Authorization error (user=%s, verb=%s, resource=nodes, subresource=%s)", id.Name, asked[0].Verb, asked[0].Subresource)
+}
+
+// accesses are the names of what a request asks for; to be allowed one of them is
+// enough. To exec is to create, whatever the method: a WebSocket opens with a GET,
+// and who may only look must not get a shell by it.
+func accesses(verb Verb, r *http.Request) []Access {
+	name := apiVerb(r.Method)
+	if verb == Exec {
+		name = "create"
+	}
+	var asked []Access
+	for _, part := range subresources(r.URL.Path) {
+		asked = append(asked, Access{name, part})
+	}
+	return asked
 }
 
 func apiVerb(method string) string {

@@ -35,7 +35,7 @@ func TestHTTPAnswersLikeUpstream(t *testing.T) {
 		{"anonymous is forbidden to read pods", "GET", "/pods", "", Read, 403,
 			"Forbidden (user=system:anonymous, verb=get, resource=nodes, subresource(s)=[pods proxy])"},
 		{"a viewer's WebSocket GET is an exec", "GET", "/exec/default/web/nginx", f.token(t, RoleViewer), Exec, 403,
-			"Forbidden (user=viewer, verb=get, resource=nodes, subresource(s)=[proxy])"},
+			"Forbidden (user=viewer, verb=create, resource=nodes, subresource(s)=[proxy])"},
 		{"a viewer may not run", "POST", "/run/default/web/nginx", f.token(t, RoleViewer), Exec, 403,
 			"Forbidden (user=viewer, verb=create, resource=nodes, subresource(s)=[proxy])"},
 		{"an operator runs", "POST", "/run/default/web/nginx", f.token(t, RoleOperator), Exec, 204, ""},

@@ -58,7 +58,7 @@ func (a *Authenticator) socketIdentity(c net.Conn) (Identity, bool) {
 		Name:   fmt.Sprintf("uid:%d", uid),
 		Role:   socketRole(uid, groups, a.cfg.SocketPath),
 		Groups: []string{authenticatedGroup},
-		Via:    "socket",
+		Via:    viaSocket,
 	}, true
 }
 

@@ -4,11 +4,14 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"math/big"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -70,6 +73,39 @@ func TestANodeAsksForItsCertificate(t *testing.T) {
 	w.await("web", "ready", ready)
 }
 
+func TestTheClusterIssuesTheServingCertificate(t *testing.T) {
+	claim.Shows(t, "In a cluster",
+		"a node serves with a certificate that the cluster issues for its name and addresses, and with its own until then",
+		"a serving certificate that is about to run out is replaced",
+	)
+	p := startPlane(t)
+	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(nodeToken), "--rotate-server-certificates")}
+	first := w.request("")
+	if first.Spec.SignerName != certificatesv1.KubeletServingSignerName || first.Spec.Username != "system:node:node-a" {
+		t.Errorf("the request is %s's, to %s", first.Spec.Username, first.Spec.SignerName)
+	}
+	if code, text := w.server(w.own("viewer"), "GET", "/healthz"); code != http.StatusOK {
+		t.Errorf("without a certificate of the cluster the node answers %d %s", code, text)
+	}
+	now := time.Now()
+	w.issue(first, now.Add(-time.Hour), now.Add(2*time.Minute)) // most of its life is over
+	served := func() *x509.Certificate {
+		conn, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", w.node.Port), &tls.Config{RootCAs: w.clients.pool(), ServerName: "node-a"})
+		if err != nil {
+			return nil
+		}
+		defer conn.Close()
+		return conn.ConnectionState().PeerCertificates[0]
+	}
+	w.eventually("the cluster's certificate", func() bool { return served() != nil })
+	if len(served().IPAddresses) == 0 {
+		t.Error("the certificate is for no address")
+	}
+	second := w.request(first.Name)
+	w.issue(second, now.Add(-time.Minute), now.Add(time.Hour))
+	w.eventually("the second certificate", func() bool { c := served(); return c != nil && c.NotAfter.After(now.Add(30*time.Minute)) })
+}
+
 const requestsPath = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
 // request waits for a certificate request beside those that are known.
@@ -106,7 +142,7 @@ func (w *world) issue(r certificatesv1.CertificateSigningRequest, from, to time.
 	w.t.Helper()
 	w.decide(r, certificatesv1.CertificateApproved, "Test")
 	approved, _ := get[certificatesv1.CertificateSigningRequest](w.plane, requestsPath+"/"+r.Name)
-	approved.Status.Certificate = w.clients.sign(w.t, r.Spec.Request, from, to)
+	approved.Status.Certificate = w.clients.sign(w.t, r.Spec, from, to)
 	w.put(requestsPath+"/"+r.Name+"/status", approved)
 }
 
@@ -139,18 +175,28 @@ func newAuthority(t *testing.T) *authority {
 	return &authority{cert, key}
 }
 
+func (a *authority) pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	return pool
+}
+
 func (a *authority) pem() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
 
-func (a *authority) sign(t *testing.T, request []byte, from, to time.Time) []byte {
+func (a *authority) sign(t *testing.T, r certificatesv1.CertificateSigningRequestSpec, from, to time.Time) []byte {
 	t.Helper()
-	block, _ := pem.Decode(request)
+	block, _ := pem.Decode(r.Request)
 	wanted, err := x509.ParseCertificateRequest(block.Bytes)
 	must(t, err)
+	usage := x509.ExtKeyUsageClientAuth
+	if r.SignerName == certificatesv1.KubeletServingSignerName {
+		usage = x509.ExtKeyUsageServerAuth
+	}
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(from.UnixNano()), Subject: wanted.Subject, NotBefore: from, NotAfter: to,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		SerialNumber: big.NewInt(from.UnixNano()), Subject: wanted.Subject, DNSNames: wanted.DNSNames, IPAddresses: wanted.IPAddresses,
+		NotBefore: from, NotAfter: to, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{usage},
 	}, a.cert, wanted.PublicKey, a.key)
 	must(t, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})

@@ -1,8 +1,10 @@
-// Package certificate gets a node its client certificate from the cluster, and a
-// new one before it runs out.
+// Package certificate gets a node its certificates from the cluster, and new ones
+// before they run out: the one it is known by as a client and, if wanted, the one
+// it serves with.
 //
 //	bootstrap.go   the first one: from a credential that may do nothing else to a kubeconfig
 //	keep.go        those after it
+//	wanted.go      what a certificate is for, and the request that says so
 //	request.go     asks for one, and waits until somebody has approved
 //	pair.go        the file that holds certificate and key
 //

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+
+	"nodal/cmd/apisync/retry"
 )
 
 // A certificate is replaced when this part of its life is over. Nodes that got
@@ -16,31 +18,36 @@ const (
 	spread = 0.2
 )
 
-// Keep replaces the certificate in time until the context ends. What speaks to
-// the cluster with it reads the file again by itself.
-func Keep(ctx context.Context, nodeName string, api *rest.Config, pair Pair, log *slog.Logger) error {
+// mostPause is the longest pause between two requests. Somebody has to look at
+// each.
+const mostPause = 5 * time.Minute
+
+// Keep replaces the certificate in time, and at once if there is none, until the
+// context ends. What uses it reads the file again by itself.
+func Keep(ctx context.Context, wanted Wanted, api *rest.Config, pair Pair, log *slog.Logger) error {
 	for {
-		err := retry(ctx, log, func(ctx context.Context) error {
-			due, err := pair.due()
+		retry.Until(ctx, log, "the node has no new "+wanted.String()+" yet", mostPause, func(ctx context.Context) error {
+			due, err := pair.due(wanted)
 			if err != nil {
 				return err
 			}
 			if err := sleep(ctx, time.Until(due)); err != nil {
 				return err
 			}
-			return renew(ctx, nodeName, api, pair)
+			return renew(ctx, wanted, api, pair)
 		})
-		if err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-		log.Info("the node has a new client certificate")
+		log.Info("the node has a new " + wanted.String())
 	}
 }
 
-// due is when the certificate has to be replaced: at once, if there is none.
-func (p Pair) due() (time.Time, error) {
+// due is when the certificate has to be replaced: at once, if there is none or it
+// is for something else.
+func (p Pair) due(wanted Wanted) (time.Time, error) {
 	leaf, err := p.leaf()
-	if leaf == nil {
+	if leaf == nil || wanted.metBy(leaf) != nil {
 		return time.Time{}, err
 	}
 	life := leaf.NotAfter.Sub(leaf.NotBefore)

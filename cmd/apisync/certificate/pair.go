@@ -21,11 +21,14 @@ import (
 	"nodal/host/replace"
 )
 
-// Pair is the file with the client certificate and its key.
+// Pair is the file with a certificate and its key.
 type Pair struct{ Path string }
 
-// In is where upstream's kubelet has it, too.
-func In(dir string) Pair { return Pair{filepath.Join(dir, "kubelet-client-current.pem")} }
+// ClientIn is where upstream's kubelet has its client certificate, too.
+func ClientIn(dir string) Pair { return Pair{filepath.Join(dir, "kubelet-client-current.pem")} }
+
+// ServingIn is where it has its serving certificate.
+func ServingIn(dir string) Pair { return Pair{filepath.Join(dir, "kubelet-server-current.pem")} }
 
 // Of is the file that a client uses; false if it has none for both.
 func Of(api *rest.Config) (Pair, bool) {
@@ -39,7 +42,7 @@ func (p Pair) leaf() (*x509.Certificate, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the client certificate: %w", err)
+		return nil, fmt.Errorf("read the certificate: %w", err)
 	}
 	pair, err := tls.X509KeyPair(text, text)
 	if err != nil {
@@ -76,14 +79,18 @@ func (p Pair) key() (crypto.Signer, error) {
 
 // save makes a certificate the current one. The key is forgotten last: until then
 // everything could be done again.
-func (p Pair) save(chain []byte, key crypto.Signer) error {
+func (p Pair) save(chain []byte, key crypto.Signer, wanted Wanted) error {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return err
 	}
 	text := append(chain, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})...)
-	if _, err := tls.X509KeyPair(text, text); err != nil {
-		return fmt.Errorf("use the certificate that was issued: %w", err)
+	issued, err := tls.X509KeyPair(text, text)
+	if err == nil {
+		err = wanted.metBy(issued.Leaf)
+	}
+	if err != nil { // and would be no better the next time
+		return errors.Join(fmt.Errorf("use the certificate that was issued: %w", err), p.forget())
 	}
 	if err := keep(p.Path, text); err != nil {
 		return err

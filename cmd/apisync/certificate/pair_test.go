@@ -7,8 +7,11 @@ import (
 	"encoding/pem"
 	"math/big"
 	"os"
+	"slices"
 	"testing"
 	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
 func issue(t *testing.T, p Pair, from, to time.Time) {
@@ -22,20 +25,20 @@ func issue(t *testing.T, p Pair, from, to time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.save(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key); err != nil {
+	if err := p.save(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key, Wanted{}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestACertificateIsReplacedLateInItsLife(t *testing.T) {
-	p := In(t.TempDir())
-	if due, err := p.due(); err != nil || !due.IsZero() {
+	p := ClientIn(t.TempDir())
+	if due, err := p.due(Wanted{}); err != nil || !due.IsZero() {
 		t.Errorf("without a certificate one is due %v, %v, want at once", due, err)
 	}
 	from := time.Now().Truncate(time.Second)
 	issue(t, p, from, from.Add(100*time.Hour))
 	for range 100 {
-		due, err := p.due()
+		due, err := p.due(Wanted{})
 		if life := due.Sub(from); err != nil || life < 70*time.Hour || life > 90*time.Hour {
 			t.Fatalf("the next one is due after %v of 100 hours, %v", life, err)
 		}
@@ -43,7 +46,7 @@ func TestACertificateIsReplacedLateInItsLife(t *testing.T) {
 }
 
 func TestACertificateIsValidBetweenItsTimes(t *testing.T) {
-	p := In(t.TempDir())
+	p := ClientIn(t.TempDir())
 	from := time.Now().Truncate(time.Second)
 	issue(t, p, from, from.Add(time.Hour))
 	for _, c := range []struct {
@@ -68,7 +71,7 @@ func TestACertificateIsValidBetweenItsTimes(t *testing.T) {
 }
 
 func TestAKeyIsKeptUntilItsCertificateIsThere(t *testing.T) {
-	p := In(t.TempDir())
+	p := ClientIn(t.TempDir())
 	first, err := p.key()
 	if err != nil {
 		t.Fatal(err)
@@ -81,5 +84,61 @@ func TestAKeyIsKeptUntilItsCertificateIsThere(t *testing.T) {
 	next, err := p.key()
 	if err != nil || first.(*ecdsa.PrivateKey).Equal(next) {
 		t.Errorf("the key of a certificate that is there is used again, %v", err)
+	}
+}
+
+func TestACertificateForOtherNamesIsReplacedAtOnce(t *testing.T) {
+	p, from := ServingIn(t.TempDir()), time.Now()
+	issue(t, p, from, from.Add(time.Hour))
+	if due, err := p.due(Wanted{Hosts: []string{"10.0.0.7"}}); err != nil || !due.IsZero() {
+		t.Errorf("the next one is due %v, %v, want at once", due, err)
+	}
+	key, err := p.key()
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := os.ReadFile(p.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.save(leaf, key, Wanted{Hosts: []string{"10.0.0.7"}}); err == nil {
+		t.Error("a certificate of another key and for other names is taken")
+	}
+	if next, err := p.key(); err != nil || key.(*ecdsa.PrivateKey).Equal(next) {
+		t.Errorf("the key whose certificate is of no use is used again, %v", err)
+	}
+}
+
+func TestARequestSaysWhatItIsFor(t *testing.T) {
+	key, err := ClientIn(t.TempDir()).key()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		wanted Wanted
+		signer string
+		usage  certificatesv1.KeyUsage
+		dns    []string
+		ips    int
+	}{
+		{"a client", Wanted{NodeName: "n"}, "kubernetes.io/kube-apiserver-client-kubelet", certificatesv1.UsageClientAuth, nil, 0},
+		{"a server", Wanted{NodeName: "n", Hosts: []string{"n", "10.0.0.7", "fd00::7"}}, "kubernetes.io/kubelet-serving", certificatesv1.UsageServerAuth, []string{"n"}, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := c.wanted.request(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			block, _ := pem.Decode(r.Spec.Request)
+			asked, err := x509.ParseCertificateRequest(block.Bytes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Spec.SignerName != c.signer || !slices.Contains(r.Spec.Usages, c.usage) ||
+				!slices.Equal(asked.DNSNames, c.dns) || len(asked.IPAddresses) != c.ips || asked.Subject.CommonName != "system:node:n" {
+				t.Errorf("got %+v for %v and %v", r.Spec, asked.DNSNames, asked.IPAddresses)
+			}
+		})
 	}
 }

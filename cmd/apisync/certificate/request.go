@@ -3,12 +3,6 @@ package certificate
 import (
 	"context"
 	"crypto"
-	"crypto/rand"
-	"crypto/sha256"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"fmt"
 
@@ -48,17 +42,17 @@ func dial(config *rest.Config) (*authority, error) {
 	return &authority{client, runtime.NewParameterCodec(scheme)}, nil
 }
 
-// issue asks for the certificate of a node and waits until it is there. Asked
-// again with the same key it goes on waiting.
-func (a *authority) issue(ctx context.Context, nodeName string, key crypto.Signer) (chain []byte, err error) {
-	wanted, err := request(nodeName, key)
+// issue asks for a certificate and waits until it is there. Asked again with the
+// same key it goes on waiting.
+func (a *authority) issue(ctx context.Context, wanted Wanted, key crypto.Signer) (chain []byte, err error) {
+	asked, err := wanted.request(key)
 	if err != nil {
 		return nil, err
 	}
 	found := &certificatesv1.CertificateSigningRequest{}
-	err = a.client.Post().Resource(resource).Body(wanted).Do(ctx).Into(found)
+	err = a.client.Post().Resource(resource).Body(asked).Do(ctx).Into(found)
 	if apierrors.IsAlreadyExists(err) {
-		err = a.client.Get().Resource(resource).Name(wanted.Name).Do(ctx).Into(found)
+		err = a.client.Get().Resource(resource).Name(asked.Name).Do(ctx).Into(found)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ask for a certificate: %w", err)
@@ -68,7 +62,7 @@ func (a *authority) issue(ctx context.Context, nodeName string, key crypto.Signe
 			return found.Status.Certificate, err
 		}
 		if found, err = a.next(ctx, found); err != nil {
-			return nil, fmt.Errorf("wait for certificate request %s: %w", wanted.Name, err)
+			return nil, fmt.Errorf("wait for certificate request %s: %w", asked.Name, err)
 		}
 	}
 }
@@ -110,26 +104,4 @@ func issued(r *certificatesv1.CertificateSigningRequest) (bool, error) {
 		}
 	}
 	return len(r.Status.Certificate) > 0, nil
-}
-
-// request is what the cluster's own approver grants to a node.
-func request(nodeName string, key crypto.Signer) (*certificatesv1.CertificateSigningRequest, error) {
-	subject := pkix.Name{Organization: []string{"system:nodes"}, CommonName: "system:node:" + nodeName}
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: subject}, key)
-	if err != nil {
-		return nil, fmt.Errorf("make a certificate request: %w", err)
-	}
-	public, err := x509.MarshalPKIXPublicKey(key.Public())
-	if err != nil {
-		return nil, fmt.Errorf("name a certificate request: %w", err)
-	}
-	digest := sha256.Sum256(public)
-	return &certificatesv1.CertificateSigningRequest{
-		ObjectMeta: metav1.ObjectMeta{Name: "node-csr-" + hex.EncodeToString(digest[:16])},
-		Spec: certificatesv1.CertificateSigningRequestSpec{
-			Request:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
-			SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName,
-			Usages:     []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
-		},
-	}, nil
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/cmd/apisync/retry"
 )
 
 // A pod may tell as much at once, and again so often, as upstream lets it. What is
@@ -71,7 +72,7 @@ func (e *events) follow(ctx context.Context) error {
 				return err
 			}
 			event := e.eventOf(m.GetEvent())
-			insist(ctx, e.log, "an event is not in the cluster yet", func(ctx context.Context) error { return e.send(ctx, event) })
+			retry.Until(ctx, e.log, "an event is not in the cluster yet", lastRetry, func(ctx context.Context) error { return e.send(ctx, event) })
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/cmd/apisync/retry"
 	"nodal/node"
 )
 
@@ -59,31 +59,15 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 	var all sync.WaitGroup
 	all.Go(func() { told.run(ctx) })
 	all.Go(func() {
-		insist(ctx, log, "the node is not registered yet", place.register)
+		retry.Until(ctx, log, "the node is not registered yet", lastRetry, place.register)
 		all.Go(func() { heart.run(ctx) })
 		place.run(ctx)
 	})
 	all.Go(func() {
-		insist(ctx, log, "what the node has is not known yet", objects.adopt)
+		retry.Until(ctx, log, "what the node has is not known yet", lastRetry, objects.adopt)
 		pods.run(ctx)
 	})
 	all.Wait()
 	objects.done.Wait()
 	return context.Cause(ctx)
-}
-
-// insist tries until it succeeds or the context ends.
-func insist(ctx context.Context, log *slog.Logger, failing string, do func(context.Context) error) {
-	pause := wait.Backoff{Duration: firstRetry, Factor: 2, Steps: 30, Cap: lastRetry}
-	for ctx.Err() == nil {
-		err := do(ctx)
-		if err == nil || ctx.Err() != nil {
-			return
-		}
-		log.Warn(failing, "err", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause.Step()):
-		}
-	}
 }

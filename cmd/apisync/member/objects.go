@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/cmd/apisync/retry"
 	"nodal/node"
 )
 
@@ -102,7 +103,7 @@ func (o *objects) endIfUnused(ref node.ObjectRef) {
 		u.stop()
 	}
 	o.done.Go(func() {
-		insist(o.ctx, o.log, ref.String()+" is not taken away yet", func(ctx context.Context) error { return o.drop(ctx, ref) })
+		retry.Until(o.ctx, o.log, ref.String()+" is not taken away yet", lastRetry, func(ctx context.Context) error { return o.drop(ctx, ref) })
 	})
 }
 
@@ -180,7 +181,7 @@ func (o *objects) follow(ctx context.Context, ref node.ObjectRef) {
 		case <-ctx.Done():
 			return
 		case <-news:
-			insist(ctx, o.log, ref.String()+" is not on the node yet", func(ctx context.Context) error {
+			retry.Until(ctx, o.log, ref.String()+" is not on the node yet", lastRetry, func(ctx context.Context) error {
 				object, ok, err := store.GetByKey(ref.Namespace + "/" + ref.Name)
 				if err != nil || !ok {
 					return o.drop(ctx, ref)

@@ -22,7 +22,7 @@ import (
 // workers is how many pods are worked on side by side.
 const workers = 8
 
-// The pauses before a pod that could not be carried is tried again.
+// The pauses before what could not be done is tried again.
 const (
 	firstRetry = 200 * time.Millisecond
 	lastRetry  = 30 * time.Second

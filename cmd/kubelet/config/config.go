@@ -145,6 +145,13 @@ type Auth struct {
 	Mode         AuthMode
 	TLSCertFile  string
 	TLSKeyFile   string
+
+	// What a cluster is asked for, if the node is a member of one.
+	Tokens     bool          // whose a token is that the node does not know
+	TokenTTL   time.Duration // for which the answers are remembered
+	AllowedTTL time.Duration
+	DeniedTTL  time.Duration
+	Serving    bool // a certificate to serve with
 }
 
 // AuthMode says who decides what an identity may do.
@@ -155,6 +162,8 @@ const (
 	AuthRoles AuthMode = ""
 	// AuthAlwaysAllow lets every identity do everything.
 	AuthAlwaysAllow AuthMode = "AlwaysAllow"
+	// AuthWebhook asks the cluster about those who have no role on the node.
+	AuthWebhook AuthMode = "Webhook"
 )
 
 // Cluster says of which cluster the node is a member.

@@ -28,8 +28,8 @@ type difference struct{ field, ours, why string }
 // differences lists every default that is not upstream's; --help prints it.
 var differences = []difference{
 	{"authentication.anonymous.enabled", "false", "upstream turns it on when there is no --config file"},
-	{"authentication.webhook.enabled", "false", "a token review needs an API server"},
-	{"authorization.mode", "unset: the node's own roles", "Webhook needs an API server, and upstream's AlwaysAllow without a file is too much"},
+	{"authentication.webhook.enabled", "false without --kubeconfig", "a token review needs an API server"},
+	{"authorization.mode", "unset without --kubeconfig: the node's own roles", "Webhook needs an API server, and upstream's AlwaysAllow without a file is too much"},
 	{"readOnlyPort", "0", "upstream opens 10255 when there is no --config file"},
 	{"containerRuntimeEndpoint", "unset: a containerd of the node's own", "upstream expects one at unix:///run/containerd/containerd.sock"},
 	{"failCgroupV1", "false", "hosts with cgroup v1 and v2 are both supported"},
@@ -46,6 +46,12 @@ func setDefaults(k *kubelet.KubeletConfiguration) {
 	setPodDefaults(k)
 	setResourceDefaults(k)
 	setImageAndLogDefaults(k)
+}
+
+// setMemberDefaults are those of a node that has a cluster to ask.
+func setMemberDefaults(k *kubelet.KubeletConfiguration) {
+	pointer(&k.Authentication.Webhook.Enabled, true)
+	value(&k.Authorization.Mode, kubelet.KubeletAuthorizationModeWebhook)
 }
 
 func setServerDefaults(k *kubelet.KubeletConfiguration) {

@@ -21,7 +21,7 @@ var sections = []section{
 	{"Pod sources besides the API", []string{"pod-manifest-path", "file-check-frequency", "manifest-url", "manifest-url-header", "http-check-frequency", "runonce"}},
 	{"Membership of a cluster", []string{"kubeconfig", "bootstrap-kubeconfig", "rotate-certificates", "register-node", "register-with-taints", "provider-id", "cloud-provider", "node-status-update-frequency", "kube-api-qps", "kube-api-burst", "event-qps", "event-burst"}},
 	{"Listeners", []string{"socket", "enable-server", "address", "port", "read-only-port", "healthz-bind-address", "healthz-port", "enable-debugging-handlers"}},
-	{"Who may do what", []string{"cert-dir", "tls-cert-file", "tls-private-key-file", "client-ca-file", "anonymous-auth", "authorization-mode"}},
+	{"Who may do what", []string{"cert-dir", "tls-cert-file", "tls-private-key-file", "client-ca-file", "anonymous-auth", "authorization-mode", "authentication-token-webhook", "authentication-token-webhook-cache-ttl", "authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl", "rotate-server-certificates"}},
 }
 
 const width = 100

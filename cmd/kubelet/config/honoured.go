@@ -13,8 +13,12 @@ var honoured = []string{
 	"address",
 	"allowedUnsafeSysctls",
 	"authentication.anonymous.enabled",
+	"authentication.webhook.cacheTTL",
+	"authentication.webhook.enabled",
 	"authentication.x509.clientCAFile",
 	"authorization.mode",
+	"authorization.webhook.cacheAuthorizedTTL",
+	"authorization.webhook.cacheUnauthorizedTTL",
 	"cgroupDriver",
 	"cgroupRoot",
 	"cgroupsPerQOS",
@@ -73,6 +77,7 @@ var honoured = []string{
 	"runtimeRequestTimeout",
 	"seccompDefault",
 	"serializeImagePulls",
+	"serverTLSBootstrap",
 	"singleProcessOOMKill",
 	"staticPodPath",
 	"staticPodURL",
@@ -87,15 +92,10 @@ var honoured = []string{
 // effect yet.
 var notHonoured = []string{
 	// Need an API server.
-	"authentication.webhook.cacheTTL",
-	"authentication.webhook.enabled",
-	"authorization.webhook.cacheAuthorizedTTL",
-	"authorization.webhook.cacheUnauthorizedTTL",
 	"configMapAndSecretChangeDetectionStrategy",
 	"contentType",
 	"enableControllerAttachDetach",
 	"nodeStatusMaxImages",
-	"serverTLSBootstrap",
 
 	// Network and name resolution in pods.
 	"hairpinMode",
@@ -182,8 +182,8 @@ func Unhonoured(c *Config) []string {
 			names = append(names, path)
 		}
 	}
-	if c.kubelet.Authorization.Mode == kubelet.KubeletAuthorizationModeWebhook {
-		names = append(names, "authorization.mode=Webhook (the node's own roles decide)")
+	if c.Cluster.Kubeconfig == "" {
+		names = append(names, forMembers(c.Auth)...)
 	}
 	if !reflect.DeepEqual(c.kubelet.EvictionHard, plain.EvictionHard) {
 		names = append(names, "evictionHard (it is set aside, but nothing is evicted)")
@@ -194,5 +194,19 @@ func Unhonoured(c *Config) []string {
 		}
 	}
 	slices.Sort(names)
+	return names
+}
+
+// forMembers names what takes a cluster.
+func forMembers(a Auth) (names []string) {
+	if a.Tokens {
+		names = append(names, "authentication.webhook.enabled (without --kubeconfig)")
+	}
+	if a.Mode == AuthWebhook {
+		names = append(names, "authorization.mode=Webhook (without --kubeconfig the node's own roles decide)")
+	}
+	if a.Serving {
+		names = append(names, "serverTLSBootstrap (without --kubeconfig)")
+	}
 	return names
 }

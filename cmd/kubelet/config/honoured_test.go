@@ -40,7 +40,7 @@ tracing: {samplingRatePerMillion: 1}
 `)
 	got := Unhonoured(load(t, "--config", file, "--runtime-cgroups=/x", "--qos-reserved=memory=50%"))
 	want := []string{
-		"--runtime-cgroups", "authentication.webhook.enabled", "authorization.mode=Webhook (the node's own roles decide)",
+		"--runtime-cgroups", "authentication.webhook.enabled (without --kubeconfig)", "authorization.mode=Webhook (without --kubeconfig the node's own roles decide)",
 		"qosReserved", "tracing",
 	}
 	if !slices.Equal(got, want) {
@@ -54,6 +54,11 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 	examples := map[string]string{
 		"address":                                    "address: 192.0.2.1",
 		"authentication.anonymous.enabled":           "authentication: {anonymous: {enabled: true}}",
+		"authentication.webhook.cacheTTL":            "authentication: {webhook: {cacheTTL: 1m}}",
+		"authentication.webhook.enabled":             "authentication: {webhook: {enabled: true}}",
+		"authorization.webhook.cacheAuthorizedTTL":   "authorization: {webhook: {cacheAuthorizedTTL: 1m}}",
+		"authorization.webhook.cacheUnauthorizedTTL": "authorization: {webhook: {cacheUnauthorizedTTL: 1m}}",
+		"serverTLSBootstrap":                         "serverTLSBootstrap: true",
 		"authentication.x509.clientCAFile":           "authentication: {x509: {clientCAFile: /ca}}",
 		"authorization.mode":                         "authorization: {mode: AlwaysAllow}",
 		"allowedUnsafeSysctls":                       "allowedUnsafeSysctls: ['net.*']",

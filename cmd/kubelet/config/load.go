@@ -35,6 +35,10 @@ func Load(args []string) (*Config, error) {
 		return nil, err
 	}
 
+	if first.Kubeconfig != "" {
+		setMemberDefaults(&files)
+	}
+
 	// The second time the flags find the files' values as their defaults.
 	addressGiven := files.Address != ""
 	o := Options{Kubelet: files}
@@ -241,9 +245,17 @@ func resolveAuth(k *kubelet.KubeletConfiguration) Auth {
 		Mode:         AuthRoles,
 		TLSCertFile:  k.TLSCertFile,
 		TLSKeyFile:   k.TLSPrivateKeyFile,
+		Tokens:       *k.Authentication.Webhook.Enabled,
+		TokenTTL:     k.Authentication.Webhook.CacheTTL.Duration,
+		AllowedTTL:   k.Authorization.Webhook.CacheAuthorizedTTL.Duration,
+		DeniedTTL:    k.Authorization.Webhook.CacheUnauthorizedTTL.Duration,
+		Serving:      k.ServerTLSBootstrap,
 	}
-	if k.Authorization.Mode == kubelet.KubeletAuthorizationModeAlwaysAllow {
+	switch k.Authorization.Mode {
+	case kubelet.KubeletAuthorizationModeAlwaysAllow:
 		a.Mode = AuthAlwaysAllow
+	case kubelet.KubeletAuthorizationModeWebhook:
+		a.Mode = AuthWebhook
 	}
 	return a
 }

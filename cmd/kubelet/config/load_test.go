@@ -131,6 +131,31 @@ func TestDefaultsAreSafe(t *testing.T) {
 	}
 }
 
+func TestAMemberAsksItsCluster(t *testing.T) {
+	file := write(t, t.TempDir(), "kubelet.yaml", "authorization: {mode: AlwaysAllow}\n")
+	for _, tc := range []struct {
+		name   string
+		args   []string
+		tokens bool
+		mode   AuthMode
+	}{
+		{"alone", nil, false, AuthRoles},
+		{"a member", []string{"--kubeconfig=/k"}, true, AuthWebhook},
+		{"a member whose file says otherwise", []string{"--kubeconfig=/k", "--config=" + file}, true, AuthAlwaysAllow},
+		{"a member that is told otherwise", []string{"--kubeconfig=/k", "--authentication-token-webhook=false", "--authorization-mode="}, false, AuthRoles},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := load(t, tc.args...)
+			if c.Auth.Tokens != tc.tokens || c.Auth.Mode != tc.mode {
+				t.Errorf("got %t and %q, want %t and %q", c.Auth.Tokens, c.Auth.Mode, tc.tokens, tc.mode)
+			}
+			if got := Unhonoured(c); len(got) != 0 {
+				t.Errorf("Unhonoured = %v, want none", got)
+			}
+		})
+	}
+}
+
 func TestListen(t *testing.T) {
 	for _, tc := range []struct {
 		name string

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/cmd/apisync/review"
+	"nodal/server/auth"
+)
+
+// callers asks the cluster about those whom the node does not know.
+type callers struct {
+	nodeName string
+	reviewer atomic.Pointer[review.Reviewer] // nil: there is no way to the API server yet
+}
+
+var (
+	_ auth.TokenReviewer  = (*callers)(nil)
+	_ auth.AccessReviewer = (*callers)(nil)
+)
+
+var errNotJoined = errors.New("the node has not joined its cluster yet")
+
+// Review returns whose token it is.
+func (c *callers) Review(ctx context.Context, token string) (auth.Identity, bool, error) {
+	r := c.reviewer.Load()
+	if r == nil {
+		return auth.Identity{}, false, errNotJoined
+	}
+	user, ok, err := r.Who(ctx, token)
+	id := auth.Identity{Name: user.Username, Groups: user.Groups, UID: user.UID, Via: "token"}
+	for key, values := range user.Extra {
+		if id.Extra == nil {
+			id.Extra = map[string][]string{}
+		}
+		id.Extra[key] = values
+	}
+	return id, ok, err
+}
+
+// Allows says what the cluster lets somebody do to this node.
+func (c *callers) Allows(ctx context.Context, id auth.Identity, to auth.Access) (bool, error) {
+	r := c.reviewer.Load()
+	if r == nil {
+		return false, errNotJoined
+	}
+	spec := authorizationv1.SubjectAccessReviewSpec{
+		User: id.Name, Groups: id.Groups, UID: id.UID,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: to.Verb, Version: corev1.SchemeGroupVersion.Version, Resource: "nodes", Subresource: to.Subresource, Name: c.nodeName,
+		},
+	}
+	for key, values := range id.Extra {
+		if spec.Extra == nil {
+			spec.Extra = map[string]authorizationv1.ExtraValue{}
+		}
+		spec.Extra[key] = values
+	}
+	return r.May(ctx, spec)
+}
