@@ -15,6 +15,7 @@ import (
 
 	"nodal/test/claim"
 	"nodal/test/daemon"
+	controlplane "nodal/test/plane"
 	"nodal/test/rig"
 )
 
@@ -27,7 +28,7 @@ func TestTheClusterSaysWhoMayDoWhat(t *testing.T) {
 		"away from the API server what was decided stays decided; else the answer is 401 to a token and 500 to a request",
 	)
 	p := startPlane(t)
-	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(nodeToken), "--anonymous-auth",
+	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.NodeToken), "--anonymous-auth",
 		"--authorization-webhook-cache-unauthorized-ttl=1ms")}
 	w.eventually("a node", func() bool { code, _ := w.try("GET", "/api/v1/nodes/node-a", "", nil); return code == http.StatusOK })
 
@@ -59,7 +60,7 @@ func TestTheClusterSaysWhoMayDoWhat(t *testing.T) {
 		{"a WebSocket by nodes/proxy", tokens["proxy"], "GET", "/exec/default/web/main?command=id&output=1", 403, "verb=create, resource=nodes, subresource(s)=[proxy]"},
 		{"a pod by nodes/proxy", tokens["proxy"], "POST", "/v1/manifests", 403, "may not write"},
 		{"pods of the API by nodes/proxy", tokens["proxy"], "GET", "/v1/pods", 200, ""},
-		{"a command with the right to it", w.user("shell", "create", "nodes/proxy"), "POST", "/run/default/web/main?cmd=id", 404, "web"},
+		{"a command with the right to it", w.user("shell", "create", "nodes/proxy"), "POST", "/run/default/web/main?cmd=id", 404, "pod does not exist"},
 		{"pods without a right to them", w.user("none", "get", "configmaps"), "GET", "/pods", 403, "user=system:serviceaccount:default:none, verb=get, resource=nodes, subresource(s)=[pods proxy]"},
 		{"a token of nobody's", "nobody", "GET", "/metrics", 401, "Unauthorized"},
 		{"nobody", "", "GET", "/metrics", 403, "user=system:anonymous"},

@@ -1,12 +1,9 @@
 package cluster
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -23,6 +20,7 @@ import (
 
 	"nodal/test/claim"
 	"nodal/test/daemon"
+	controlplane "nodal/test/plane"
 	"nodal/test/rig"
 )
 
@@ -38,7 +36,7 @@ func TestANodeAsksForItsCertificate(t *testing.T) {
 		"subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: \"system:bootstrappers\"}]\n")
 	dir := t.TempDir()
 	own := filepath.Join(dir, "kubelet.conf")
-	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--bootstrap-kubeconfig", p.kubeconfig(joinToken),
+	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--bootstrap-kubeconfig", p.kubeconfig(controlplane.JoinToken),
 		"--kubeconfig", own, "--cert-dir", filepath.Join(dir, "pki"), "--rotate-certificates")}
 
 	denied := w.request("")
@@ -79,7 +77,7 @@ func TestTheClusterIssuesTheServingCertificate(t *testing.T) {
 		"a serving certificate that is about to run out is replaced",
 	)
 	p := startPlane(t)
-	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(nodeToken), "--rotate-server-certificates")}
+	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.NodeToken), "--rotate-server-certificates")}
 	first := w.request("")
 	if first.Spec.SignerName != certificatesv1.KubeletServingSignerName || first.Spec.Username != "system:node:node-a" {
 		t.Errorf("the request is %s's, to %s", first.Spec.Username, first.Spec.SignerName)
@@ -90,7 +88,7 @@ func TestTheClusterIssuesTheServingCertificate(t *testing.T) {
 	now := time.Now()
 	w.issue(first, now.Add(-time.Hour), now.Add(2*time.Minute)) // most of its life is over
 	served := func() *x509.Certificate {
-		conn, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", w.node.Port), &tls.Config{RootCAs: w.clients.pool(), ServerName: "node-a"})
+		conn, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", w.node.Port), &tls.Config{RootCAs: w.Clients.Pool(), ServerName: "node-a"})
 		if err != nil {
 			return nil
 		}
@@ -142,7 +140,7 @@ func (w *world) issue(r certificatesv1.CertificateSigningRequest, from, to time.
 	w.t.Helper()
 	w.decide(r, certificatesv1.CertificateApproved, "Test")
 	approved, _ := get[certificatesv1.CertificateSigningRequest](w.plane, requestsPath+"/"+r.Name)
-	approved.Status.Certificate = w.clients.sign(w.t, r.Spec, from, to)
+	approved.Status.Certificate = w.sign(r.Spec, from, to)
 	w.put(requestsPath+"/"+r.Name+"/status", approved)
 }
 
@@ -153,43 +151,12 @@ func (w *world) put(path string, object any) {
 	w.ask("PUT", path, "application/json", string(body))
 }
 
-// authority signs what the API server takes for a client's certificate.
-type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func newAuthority(t *testing.T) *authority {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
-	now := time.Now()
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "clients"}, NotBefore: now.Add(-24 * time.Hour), NotAfter: now.Add(24 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	must(t, err)
-	cert, err := x509.ParseCertificate(der)
-	must(t, err)
-	return &authority{cert, key}
-}
-
-func (a *authority) pool() *x509.CertPool {
-	pool := x509.NewCertPool()
-	pool.AddCert(a.cert)
-	return pool
-}
-
-func (a *authority) pem() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
-}
-
-func (a *authority) sign(t *testing.T, r certificatesv1.CertificateSigningRequestSpec, from, to time.Time) []byte {
-	t.Helper()
+// sign is what the control plane's signers would do.
+func (w *world) sign(r certificatesv1.CertificateSigningRequestSpec, from, to time.Time) []byte {
+	w.t.Helper()
 	block, _ := pem.Decode(r.Request)
 	wanted, err := x509.ParseCertificateRequest(block.Bytes)
-	must(t, err)
+	must(w.t, err)
 	usage := x509.ExtKeyUsageClientAuth
 	if r.SignerName == certificatesv1.KubeletServingSignerName {
 		usage = x509.ExtKeyUsageServerAuth
@@ -197,7 +164,7 @@ func (a *authority) sign(t *testing.T, r certificatesv1.CertificateSigningReques
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
 		SerialNumber: big.NewInt(from.UnixNano()), Subject: wanted.Subject, DNSNames: wanted.DNSNames, IPAddresses: wanted.IPAddresses,
 		NotBefore: from, NotAfter: to, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{usage},
-	}, a.cert, wanted.PublicKey, a.key)
-	must(t, err)
+	}, w.Clients.Cert, wanted.PublicKey, w.Clients.Key)
+	must(w.t, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }

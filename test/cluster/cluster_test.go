@@ -15,6 +15,7 @@ import (
 	"nodal/test/agent"
 	"nodal/test/claim"
 	"nodal/test/daemon"
+	controlplane "nodal/test/plane"
 	"nodal/test/rig"
 )
 
@@ -41,14 +42,14 @@ func TestMain(m *testing.M) {
 type world struct {
 	*plane
 	node *daemon.Daemon
-	sync *program
+	sync program
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	p := startPlane(t)
 	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t))}
-	w.sync = start(t, "apisync", apisync, "--kubeconfig", p.kubeconfig(nodeToken), "--socket", w.node.Socket,
+	w.sync = start(t, apisync, "--kubeconfig", p.kubeconfig(controlplane.NodeToken), "--socket", w.node.Socket,
 		"--node-labels", "disk=ssd", "--kubelet-port", fmt.Sprint(w.node.Port), "--lease-duration", "8s")
 	return w
 }
@@ -233,7 +234,7 @@ func TestTheKubeletIsAMemberByItself(t *testing.T) {
 		"away from the API server it starts and runs the pods that it had",
 	)
 	p := startPlane(t)
-	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(nodeToken),
+	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.NodeToken),
 		"--register-with-taints", "only=tests:NoSchedule", "--node-status-update-frequency", "1s")}
 	w.eventually("a tainted node", func() bool {
 		n, ok := get[corev1.Node](w.plane, "/api/v1/nodes/node-a")

@@ -1,0 +1,10 @@
+// Package plane runs a Kubernetes control plane on this machine, for a node to
+// join: etcd and kube-apiserver and, if wanted, kube-scheduler and
+// kube-controller-manager, as test/cluster/parts/build.sh has built them.
+//
+//	plane.go       the files and flags of the programs
+//	program.go     one of them, which may be killed and started again
+//	authority.go   whose certificates the API server takes for a client's
+//
+// Everything is below one directory and listens on loopback alone.
+package plane

@@ -1,0 +1,212 @@
+package plane
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"nodal/test/agent"
+)
+
+// The tokens of the control plane's users. The node's is node-a's.
+const (
+	AdminToken = "admin-of-the-test"
+	NodeToken  = "node-a-of-the-test"
+	JoinToken  = "bootstrap-of-the-test"
+)
+
+const users = AdminToken + ",admin,1,system:masters\n" +
+	NodeToken + ",system:node:node-a,2,system:nodes\n" +
+	JoinToken + ",system:bootstrap:test,3,system:bootstrappers\n"
+
+// Config says where the control plane lives.
+type Config struct {
+	Dir   string // of its files
+	Parts string // of the programs
+	Ports agent.Ports
+}
+
+// Plane is a control plane that runs.
+type Plane struct {
+	Config
+	Clients   *Authority
+	APIServer *Program
+
+	programs []*Program
+}
+
+// Start runs etcd and kube-apiserver, and returns when that is ready. What was
+// started before an error is left for Stop.
+func Start(ctx context.Context, c Config) (*Plane, error) {
+	p := &Plane{Config: c}
+	if err := p.write(); err != nil {
+		return p, fmt.Errorf("write the files of a control plane: %w", err)
+	}
+	etcd, peer := fmt.Sprintf("http://127.0.0.1:%d", c.Ports.Healthz), fmt.Sprintf("http://127.0.0.1:%d", c.Ports.ReadOnly)
+	_, err := p.run("etcd", "--data-dir", p.File("etcd"), "--log-level", "warn", "--unsafe-no-fsync",
+		"--listen-client-urls", etcd, "--advertise-client-urls", etcd,
+		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
+	if err != nil {
+		return p, err
+	}
+	p.APIServer, err = p.run("kube-apiserver", "--etcd-servers", etcd,
+		"--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(c.Ports.Secure), "--cert-dir", p.File("certs"),
+		"--token-auth-file", p.File("tokens.csv"), "--client-ca-file", p.ClientCA(),
+		"--kubelet-client-certificate", p.File("apiserver.pem"), "--kubelet-client-key", p.File("apiserver.pem"), "--kubelet-preferred-address-types", "InternalIP",
+		"--authorization-mode", "Node,RBAC", "--enable-admission-plugins", "NodeRestriction",
+		"--service-account-issuer", "https://kubernetes.default.svc",
+		"--service-account-key-file", p.File("sa.key"), "--service-account-signing-key-file", p.File("sa.key"),
+		"--service-cluster-ip-range", "10.96.0.0/16", "--allow-privileged", "--endpoint-reconciler-type", "none", "--v", "1")
+	if err != nil {
+		return p, err
+	}
+	return p, p.awaitReady(ctx)
+}
+
+// StartControllers runs the scheduler and the controllers.
+func (p *Plane) StartControllers() error {
+	admin, err := p.Kubeconfig(AdminToken)
+	if err != nil {
+		return err
+	}
+	if _, err := p.run("kube-scheduler", "--kubeconfig", admin, "--leader-elect=false", "--secure-port", "0"); err != nil {
+		return err
+	}
+	_, err = p.run("kube-controller-manager", "--kubeconfig", admin, "--leader-elect=false", "--secure-port", "0",
+		"--service-account-private-key-file", p.File("sa.key"), "--root-ca-file", p.File("certs/apiserver.crt"),
+		"--cluster-signing-cert-file", p.ClientCA(), "--cluster-signing-key-file", p.File("clients.key"))
+	return err
+}
+
+// Stop kills all of it, the last first.
+func (p *Plane) Stop() {
+	for i := range p.programs {
+		p.programs[len(p.programs)-1-i].End()
+	}
+}
+
+// LogTails are the ends of what the programs have written.
+func (p *Plane) LogTails() (text string) {
+	for _, program := range p.programs {
+		text += fmt.Sprintf("%s's log ends with\n%s\n", filepath.Base(program.Path), program.LogTail())
+	}
+	return text
+}
+
+// File is the path of one of the control plane's files.
+func (p *Plane) File(name string) string { return filepath.Join(p.Dir, name) }
+
+// ClientCA is the file of the authority by which the API server shows itself to
+// nodes.
+func (p *Plane) ClientCA() string { return p.File("clients.crt") }
+
+// Program is the path of one of the programs.
+func (p *Plane) Program(name string) string { return filepath.Join(p.Parts, name) }
+
+func (p *Plane) run(name string, args ...string) (*Program, error) {
+	program := &Program{Path: p.Program(name), Args: args, Log: p.File(name + ".log")}
+	p.programs = append(p.programs, program)
+	return program, program.Begin()
+}
+
+func (p *Plane) write() (err error) {
+	if p.Clients, err = NewAuthority(); err != nil {
+		return err
+	}
+	accounts, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return err
+	}
+	accountsKey, err := keyText(accounts)
+	clientsKey, err2 := keyText(p.Clients.Key)
+	own, err3 := p.Clients.client("kube-apiserver", "system:masters")
+	if err := errors.Join(err, err2, err3); err != nil {
+		return err
+	}
+	for name, text := range map[string][]byte{
+		"tokens.csv": []byte(users), "sa.key": accountsKey, "clients.crt": p.Clients.pem(), "clients.key": clientsKey, "apiserver.pem": own,
+	} {
+		if err := os.WriteFile(p.File(name), text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Kubeconfig is the file by which the holder of a token reaches the API server.
+func (p *Plane) Kubeconfig(token string) (path string, err error) {
+	path = p.File(token + ".kubeconfig")
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:%d", certificate-authority: %s}}]
+users: [{name: u, user: {token: %s}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+`, p.Ports.Secure, p.File("certs/apiserver.crt"), token)
+	return path, os.WriteFile(path, []byte(text), 0o600)
+}
+
+// Client trusts the API server, whose certificate is there once it has started.
+func (p *Plane) Client() (*http.Client, error) {
+	certificate, err := os.ReadFile(p.File("certs/apiserver.crt"))
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(certificate)
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}, Timeout: 10 * time.Second}, nil
+}
+
+// Get asks the API server as the admin.
+func (p *Plane) Get(ctx context.Context, client *http.Client, path string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d%s", p.Ports.Secure, path), nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+AdminToken)
+	return client.Do(r)
+}
+
+func (p *Plane) awaitReady(ctx context.Context) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := p.ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the API server: %w", err)
+		}
+	}
+}
+
+// ready fails until the API server has made what a cluster begins with.
+func (p *Plane) ready(ctx context.Context) error {
+	client, err := p.Client()
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	for _, path := range []string{"/readyz", "/api/v1/namespaces/default"} {
+		answer, err := p.Get(ctx, client, path)
+		if err != nil {
+			return err
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			return fmt.Errorf("GET %s: %s", path, answer.Status)
+		}
+	}
+	return nil
+}
