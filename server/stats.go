@@ -126,12 +126,30 @@ func nodeStats(found *statsapi.Summary) *nodev1.NodeStats {
 	of := found.Node
 	stats := &nodev1.NodeStats{
 		Name: of.NodeName, Started: moment(of.StartTime), Usage: usageOf(of.CPU, of.Memory, of.Swap),
-		Traffic: trafficOf(of.Network), Disk: diskOf(of.Fs),
+		Traffic: trafficOf(of.Network), Disk: diskOf(of.Fs), Pressure: pressureOf(&of),
 	}
 	if of.Runtime != nil {
 		stats.ImageDisk = diskOf(of.Runtime.ImageFs)
 	}
 	return stats
+}
+
+// pressureOf is nothing where the kernel counts none.
+func pressureOf(of *statsapi.NodeStats) *nodev1.Pressure {
+	p := &nodev1.Pressure{}
+	if of.CPU != nil && of.CPU.PSI != nil {
+		p.Cpu = &of.CPU.PSI.Some.Avg10
+	}
+	if of.Memory != nil && of.Memory.PSI != nil {
+		p.Memory = &of.Memory.PSI.Some.Avg10
+	}
+	if of.IO != nil && of.IO.PSI != nil {
+		p.Io = &of.IO.PSI.Some.Avg10
+	}
+	if p.Cpu == nil && p.Memory == nil && p.Io == nil {
+		return nil
+	}
+	return p
 }
 
 func podStats(p *statsapi.PodStats) *nodev1.PodStats {

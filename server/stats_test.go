@@ -18,6 +18,7 @@ import (
 // withStats is a node on which pods web and db use something.
 func withStats(t *testing.T) *node1 {
 	used, cores := uint64(7), uint64(250_000_000)
+	waits := statsapi.PSIStats{Some: statsapi.PSIData{Avg10: 12.5}}
 	pod := func(name string) statsapi.PodStats {
 		return statsapi.PodStats{
 			PodRef:     statsapi.PodReference{Name: name, Namespace: "default", UID: "uid-1"},
@@ -26,7 +27,7 @@ func withStats(t *testing.T) *node1 {
 	}
 	return newNode(t, func(cfg *Config) {
 		cfg.Stats = scriptedStats{
-			summary: &statsapi.Summary{Node: statsapi.NodeStats{NodeName: "node1"}, Pods: []statsapi.PodStats{pod("db"), pod("web")}},
+			summary: &statsapi.Summary{Node: statsapi.NodeStats{NodeName: "node1", IO: &statsapi.IOStats{PSI: &waits}}, Pods: []statsapi.PodStats{pod("db"), pod("web")}},
 			err:     errors.New("the disk hangs"),
 			past:    map[string][]node.Usage{"main": {{At: testNow, CPU: time.Second, Cores: -1, WorkingSet: 7}, {At: testNow, Cores: 0.5}}},
 		}
@@ -42,6 +43,7 @@ func TestStatsOfTheAPI(t *testing.T) {
 		has, without string
 	}{
 		{"the node and all pods", "/v1/stats", 200, `"cores":0.25`, "nothing"},
+		{"what tasks wait for, as far as the kernel tells", "/v1/stats", 200, `"pressure":{"io":12.5}`, "nothing"},
 		{"what could not be told", "/v1/stats", 200, `"missing":"the disk hangs"`, "nothing"},
 		{"one pod", "/v1/stats?namespace=default&name=web", 200, `"web"`, `"db"`},
 		{"another namespace", "/v1/stats?namespace=other", 200, `"node1"`, `"web"`},

@@ -234,6 +234,70 @@ func (x *Disk) GetUsedBytes() uint64 {
 	return 0
 }
 
+// Pressure is for how much of the last 10 seconds, in percent, some task had to wait.
+type Pressure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// For a processor.
+	Cpu *float64 `protobuf:"fixed64,1,opt,name=cpu,proto3,oneof" json:"cpu,omitempty"`
+	// For memory that had to be freed first.
+	Memory *float64 `protobuf:"fixed64,2,opt,name=memory,proto3,oneof" json:"memory,omitempty"`
+	// For disks.
+	Io            *float64 `protobuf:"fixed64,3,opt,name=io,proto3,oneof" json:"io,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pressure) Reset() {
+	*x = Pressure{}
+	mi := &file_node_v1_stats_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pressure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pressure) ProtoMessage() {}
+
+func (x *Pressure) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_stats_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pressure.ProtoReflect.Descriptor instead.
+func (*Pressure) Descriptor() ([]byte, []int) {
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Pressure) GetCpu() float64 {
+	if x != nil && x.Cpu != nil {
+		return *x.Cpu
+	}
+	return 0
+}
+
+func (x *Pressure) GetMemory() float64 {
+	if x != nil && x.Memory != nil {
+		return *x.Memory
+	}
+	return 0
+}
+
+func (x *Pressure) GetIo() float64 {
+	if x != nil && x.Io != nil {
+		return *x.Io
+	}
+	return 0
+}
+
 type ContainerStats struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -247,7 +311,7 @@ type ContainerStats struct {
 
 func (x *ContainerStats) Reset() {
 	*x = ContainerStats{}
-	mi := &file_node_v1_stats_proto_msgTypes[3]
+	mi := &file_node_v1_stats_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -259,7 +323,7 @@ func (x *ContainerStats) String() string {
 func (*ContainerStats) ProtoMessage() {}
 
 func (x *ContainerStats) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[3]
+	mi := &file_node_v1_stats_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -272,7 +336,7 @@ func (x *ContainerStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerStats.ProtoReflect.Descriptor instead.
 func (*ContainerStats) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{3}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ContainerStats) GetName() string {
@@ -318,7 +382,7 @@ type PodStats struct {
 
 func (x *PodStats) Reset() {
 	*x = PodStats{}
-	mi := &file_node_v1_stats_proto_msgTypes[4]
+	mi := &file_node_v1_stats_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -330,7 +394,7 @@ func (x *PodStats) String() string {
 func (*PodStats) ProtoMessage() {}
 
 func (x *PodStats) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[4]
+	mi := &file_node_v1_stats_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -343,7 +407,7 @@ func (x *PodStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodStats.ProtoReflect.Descriptor instead.
 func (*PodStats) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{4}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PodStats) GetNamespace() string {
@@ -404,14 +468,16 @@ type NodeStats struct {
 	// Of the node's own files.
 	Disk *Disk `protobuf:"bytes,5,opt,name=disk,proto3" json:"disk,omitempty"`
 	// Of images, and of what containers write.
-	ImageDisk     *Disk `protobuf:"bytes,6,opt,name=image_disk,json=imageDisk,proto3" json:"image_disk,omitempty"`
+	ImageDisk *Disk `protobuf:"bytes,6,opt,name=image_disk,json=imageDisk,proto3" json:"image_disk,omitempty"`
+	// As far as the kernel tells.
+	Pressure      *Pressure `protobuf:"bytes,7,opt,name=pressure,proto3" json:"pressure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NodeStats) Reset() {
 	*x = NodeStats{}
-	mi := &file_node_v1_stats_proto_msgTypes[5]
+	mi := &file_node_v1_stats_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -423,7 +489,7 @@ func (x *NodeStats) String() string {
 func (*NodeStats) ProtoMessage() {}
 
 func (x *NodeStats) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[5]
+	mi := &file_node_v1_stats_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -436,7 +502,7 @@ func (x *NodeStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeStats.ProtoReflect.Descriptor instead.
 func (*NodeStats) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{5}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *NodeStats) GetName() string {
@@ -481,6 +547,13 @@ func (x *NodeStats) GetImageDisk() *Disk {
 	return nil
 }
 
+func (x *NodeStats) GetPressure() *Pressure {
+	if x != nil {
+		return x.Pressure
+	}
+	return nil
+}
+
 // Stats are the figures of one moment.
 type Stats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -494,7 +567,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_node_v1_stats_proto_msgTypes[6]
+	mi := &file_node_v1_stats_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -506,7 +579,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[6]
+	mi := &file_node_v1_stats_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -519,7 +592,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{6}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Stats) GetNode() *NodeStats {
@@ -554,7 +627,7 @@ type GetStatsRequest struct {
 
 func (x *GetStatsRequest) Reset() {
 	*x = GetStatsRequest{}
-	mi := &file_node_v1_stats_proto_msgTypes[7]
+	mi := &file_node_v1_stats_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -566,7 +639,7 @@ func (x *GetStatsRequest) String() string {
 func (*GetStatsRequest) ProtoMessage() {}
 
 func (x *GetStatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[7]
+	mi := &file_node_v1_stats_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -579,7 +652,7 @@ func (x *GetStatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatsRequest.ProtoReflect.Descriptor instead.
 func (*GetStatsRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{7}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetStatsRequest) GetNamespace() string {
@@ -605,7 +678,7 @@ type GetStatsResponse struct {
 
 func (x *GetStatsResponse) Reset() {
 	*x = GetStatsResponse{}
-	mi := &file_node_v1_stats_proto_msgTypes[8]
+	mi := &file_node_v1_stats_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -617,7 +690,7 @@ func (x *GetStatsResponse) String() string {
 func (*GetStatsResponse) ProtoMessage() {}
 
 func (x *GetStatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[8]
+	mi := &file_node_v1_stats_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -630,7 +703,7 @@ func (x *GetStatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatsResponse.ProtoReflect.Descriptor instead.
 func (*GetStatsResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{8}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetStatsResponse) GetStats() *Stats {
@@ -653,7 +726,7 @@ type WatchStatsRequest struct {
 
 func (x *WatchStatsRequest) Reset() {
 	*x = WatchStatsRequest{}
-	mi := &file_node_v1_stats_proto_msgTypes[9]
+	mi := &file_node_v1_stats_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -665,7 +738,7 @@ func (x *WatchStatsRequest) String() string {
 func (*WatchStatsRequest) ProtoMessage() {}
 
 func (x *WatchStatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[9]
+	mi := &file_node_v1_stats_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -678,7 +751,7 @@ func (x *WatchStatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchStatsRequest.ProtoReflect.Descriptor instead.
 func (*WatchStatsRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{9}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *WatchStatsRequest) GetNamespace() string {
@@ -711,7 +784,7 @@ type WatchStatsResponse struct {
 
 func (x *WatchStatsResponse) Reset() {
 	*x = WatchStatsResponse{}
-	mi := &file_node_v1_stats_proto_msgTypes[10]
+	mi := &file_node_v1_stats_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -723,7 +796,7 @@ func (x *WatchStatsResponse) String() string {
 func (*WatchStatsResponse) ProtoMessage() {}
 
 func (x *WatchStatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[10]
+	mi := &file_node_v1_stats_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -736,7 +809,7 @@ func (x *WatchStatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchStatsResponse.ProtoReflect.Descriptor instead.
 func (*WatchStatsResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{10}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *WatchStatsResponse) GetStats() *Stats {
@@ -756,7 +829,7 @@ type GetStatsHistoryRequest struct {
 
 func (x *GetStatsHistoryRequest) Reset() {
 	*x = GetStatsHistoryRequest{}
-	mi := &file_node_v1_stats_proto_msgTypes[11]
+	mi := &file_node_v1_stats_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -768,7 +841,7 @@ func (x *GetStatsHistoryRequest) String() string {
 func (*GetStatsHistoryRequest) ProtoMessage() {}
 
 func (x *GetStatsHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[11]
+	mi := &file_node_v1_stats_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -781,7 +854,7 @@ func (x *GetStatsHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatsHistoryRequest.ProtoReflect.Descriptor instead.
 func (*GetStatsHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{11}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetStatsHistoryRequest) GetNamespace() string {
@@ -809,7 +882,7 @@ type ContainerHistory struct {
 
 func (x *ContainerHistory) Reset() {
 	*x = ContainerHistory{}
-	mi := &file_node_v1_stats_proto_msgTypes[12]
+	mi := &file_node_v1_stats_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -821,7 +894,7 @@ func (x *ContainerHistory) String() string {
 func (*ContainerHistory) ProtoMessage() {}
 
 func (x *ContainerHistory) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[12]
+	mi := &file_node_v1_stats_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -834,7 +907,7 @@ func (x *ContainerHistory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerHistory.ProtoReflect.Descriptor instead.
 func (*ContainerHistory) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{12}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ContainerHistory) GetName() string {
@@ -860,7 +933,7 @@ type GetStatsHistoryResponse struct {
 
 func (x *GetStatsHistoryResponse) Reset() {
 	*x = GetStatsHistoryResponse{}
-	mi := &file_node_v1_stats_proto_msgTypes[13]
+	mi := &file_node_v1_stats_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -872,7 +945,7 @@ func (x *GetStatsHistoryResponse) String() string {
 func (*GetStatsHistoryResponse) ProtoMessage() {}
 
 func (x *GetStatsHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[13]
+	mi := &file_node_v1_stats_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -885,7 +958,7 @@ func (x *GetStatsHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatsHistoryResponse.ProtoReflect.Descriptor instead.
 func (*GetStatsHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{13}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetStatsHistoryResponse) GetContainers() []*ContainerHistory {
@@ -921,7 +994,14 @@ const file_node_v1_stats_proto_rawDesc = "" +
 	"\x0ecapacity_bytes\x18\x01 \x01(\x04R\rcapacityBytes\x12'\n" +
 	"\x0favailable_bytes\x18\x02 \x01(\x04R\x0eavailableBytes\x12\x1d\n" +
 	"\n" +
-	"used_bytes\x18\x03 \x01(\x04R\tusedBytes\"\xbc\x01\n" +
+	"used_bytes\x18\x03 \x01(\x04R\tusedBytes\"m\n" +
+	"\bPressure\x12\x15\n" +
+	"\x03cpu\x18\x01 \x01(\x01H\x00R\x03cpu\x88\x01\x01\x12\x1b\n" +
+	"\x06memory\x18\x02 \x01(\x01H\x01R\x06memory\x88\x01\x01\x12\x13\n" +
+	"\x02io\x18\x03 \x01(\x01H\x02R\x02io\x88\x01\x01B\x06\n" +
+	"\x04_cpuB\t\n" +
+	"\a_memoryB\x05\n" +
+	"\x03_io\"\xbc\x01\n" +
 	"\x0eContainerStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\astarted\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\x12$\n" +
@@ -937,7 +1017,7 @@ const file_node_v1_stats_proto_rawDesc = "" +
 	"\atraffic\x18\x06 \x01(\v2\x10.node.v1.TrafficR\atraffic\x127\n" +
 	"\n" +
 	"containers\x18\a \x03(\v2\x17.node.v1.ContainerStatsR\n" +
-	"containers\"\xf8\x01\n" +
+	"containers\"\xa7\x02\n" +
 	"\tNodeStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\astarted\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\x12$\n" +
@@ -945,7 +1025,8 @@ const file_node_v1_stats_proto_rawDesc = "" +
 	"\atraffic\x18\x04 \x01(\v2\x10.node.v1.TrafficR\atraffic\x12!\n" +
 	"\x04disk\x18\x05 \x01(\v2\r.node.v1.DiskR\x04disk\x12,\n" +
 	"\n" +
-	"image_disk\x18\x06 \x01(\v2\r.node.v1.DiskR\timageDisk\"p\n" +
+	"image_disk\x18\x06 \x01(\v2\r.node.v1.DiskR\timageDisk\x12-\n" +
+	"\bpressure\x18\a \x01(\v2\x11.node.v1.PressureR\bpressure\"p\n" +
 	"\x05Stats\x12&\n" +
 	"\x04node\x18\x01 \x01(\v2\x12.node.v1.NodeStatsR\x04node\x12%\n" +
 	"\x04pods\x18\x02 \x03(\v2\x11.node.v1.PodStatsR\x04pods\x12\x18\n" +
@@ -989,57 +1070,59 @@ func file_node_v1_stats_proto_rawDescGZIP() []byte {
 	return file_node_v1_stats_proto_rawDescData
 }
 
-var file_node_v1_stats_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_node_v1_stats_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_node_v1_stats_proto_goTypes = []any{
 	(*Usage)(nil),                   // 0: node.v1.Usage
 	(*Traffic)(nil),                 // 1: node.v1.Traffic
 	(*Disk)(nil),                    // 2: node.v1.Disk
-	(*ContainerStats)(nil),          // 3: node.v1.ContainerStats
-	(*PodStats)(nil),                // 4: node.v1.PodStats
-	(*NodeStats)(nil),               // 5: node.v1.NodeStats
-	(*Stats)(nil),                   // 6: node.v1.Stats
-	(*GetStatsRequest)(nil),         // 7: node.v1.GetStatsRequest
-	(*GetStatsResponse)(nil),        // 8: node.v1.GetStatsResponse
-	(*WatchStatsRequest)(nil),       // 9: node.v1.WatchStatsRequest
-	(*WatchStatsResponse)(nil),      // 10: node.v1.WatchStatsResponse
-	(*GetStatsHistoryRequest)(nil),  // 11: node.v1.GetStatsHistoryRequest
-	(*ContainerHistory)(nil),        // 12: node.v1.ContainerHistory
-	(*GetStatsHistoryResponse)(nil), // 13: node.v1.GetStatsHistoryResponse
-	(*timestamppb.Timestamp)(nil),   // 14: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 15: google.protobuf.Duration
+	(*Pressure)(nil),                // 3: node.v1.Pressure
+	(*ContainerStats)(nil),          // 4: node.v1.ContainerStats
+	(*PodStats)(nil),                // 5: node.v1.PodStats
+	(*NodeStats)(nil),               // 6: node.v1.NodeStats
+	(*Stats)(nil),                   // 7: node.v1.Stats
+	(*GetStatsRequest)(nil),         // 8: node.v1.GetStatsRequest
+	(*GetStatsResponse)(nil),        // 9: node.v1.GetStatsResponse
+	(*WatchStatsRequest)(nil),       // 10: node.v1.WatchStatsRequest
+	(*WatchStatsResponse)(nil),      // 11: node.v1.WatchStatsResponse
+	(*GetStatsHistoryRequest)(nil),  // 12: node.v1.GetStatsHistoryRequest
+	(*ContainerHistory)(nil),        // 13: node.v1.ContainerHistory
+	(*GetStatsHistoryResponse)(nil), // 14: node.v1.GetStatsHistoryResponse
+	(*timestamppb.Timestamp)(nil),   // 15: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 16: google.protobuf.Duration
 }
 var file_node_v1_stats_proto_depIdxs = []int32{
-	14, // 0: node.v1.Usage.time:type_name -> google.protobuf.Timestamp
-	15, // 1: node.v1.Usage.cpu_time:type_name -> google.protobuf.Duration
-	14, // 2: node.v1.ContainerStats.started:type_name -> google.protobuf.Timestamp
+	15, // 0: node.v1.Usage.time:type_name -> google.protobuf.Timestamp
+	16, // 1: node.v1.Usage.cpu_time:type_name -> google.protobuf.Duration
+	15, // 2: node.v1.ContainerStats.started:type_name -> google.protobuf.Timestamp
 	0,  // 3: node.v1.ContainerStats.usage:type_name -> node.v1.Usage
-	14, // 4: node.v1.PodStats.started:type_name -> google.protobuf.Timestamp
+	15, // 4: node.v1.PodStats.started:type_name -> google.protobuf.Timestamp
 	0,  // 5: node.v1.PodStats.usage:type_name -> node.v1.Usage
 	1,  // 6: node.v1.PodStats.traffic:type_name -> node.v1.Traffic
-	3,  // 7: node.v1.PodStats.containers:type_name -> node.v1.ContainerStats
-	14, // 8: node.v1.NodeStats.started:type_name -> google.protobuf.Timestamp
+	4,  // 7: node.v1.PodStats.containers:type_name -> node.v1.ContainerStats
+	15, // 8: node.v1.NodeStats.started:type_name -> google.protobuf.Timestamp
 	0,  // 9: node.v1.NodeStats.usage:type_name -> node.v1.Usage
 	1,  // 10: node.v1.NodeStats.traffic:type_name -> node.v1.Traffic
 	2,  // 11: node.v1.NodeStats.disk:type_name -> node.v1.Disk
 	2,  // 12: node.v1.NodeStats.image_disk:type_name -> node.v1.Disk
-	5,  // 13: node.v1.Stats.node:type_name -> node.v1.NodeStats
-	4,  // 14: node.v1.Stats.pods:type_name -> node.v1.PodStats
-	6,  // 15: node.v1.GetStatsResponse.stats:type_name -> node.v1.Stats
-	15, // 16: node.v1.WatchStatsRequest.interval:type_name -> google.protobuf.Duration
-	6,  // 17: node.v1.WatchStatsResponse.stats:type_name -> node.v1.Stats
-	0,  // 18: node.v1.ContainerHistory.usages:type_name -> node.v1.Usage
-	12, // 19: node.v1.GetStatsHistoryResponse.containers:type_name -> node.v1.ContainerHistory
-	7,  // 20: node.v1.StatsService.GetStats:input_type -> node.v1.GetStatsRequest
-	9,  // 21: node.v1.StatsService.WatchStats:input_type -> node.v1.WatchStatsRequest
-	11, // 22: node.v1.StatsService.GetStatsHistory:input_type -> node.v1.GetStatsHistoryRequest
-	8,  // 23: node.v1.StatsService.GetStats:output_type -> node.v1.GetStatsResponse
-	10, // 24: node.v1.StatsService.WatchStats:output_type -> node.v1.WatchStatsResponse
-	13, // 25: node.v1.StatsService.GetStatsHistory:output_type -> node.v1.GetStatsHistoryResponse
-	23, // [23:26] is the sub-list for method output_type
-	20, // [20:23] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	3,  // 13: node.v1.NodeStats.pressure:type_name -> node.v1.Pressure
+	6,  // 14: node.v1.Stats.node:type_name -> node.v1.NodeStats
+	5,  // 15: node.v1.Stats.pods:type_name -> node.v1.PodStats
+	7,  // 16: node.v1.GetStatsResponse.stats:type_name -> node.v1.Stats
+	16, // 17: node.v1.WatchStatsRequest.interval:type_name -> google.protobuf.Duration
+	7,  // 18: node.v1.WatchStatsResponse.stats:type_name -> node.v1.Stats
+	0,  // 19: node.v1.ContainerHistory.usages:type_name -> node.v1.Usage
+	13, // 20: node.v1.GetStatsHistoryResponse.containers:type_name -> node.v1.ContainerHistory
+	8,  // 21: node.v1.StatsService.GetStats:input_type -> node.v1.GetStatsRequest
+	10, // 22: node.v1.StatsService.WatchStats:input_type -> node.v1.WatchStatsRequest
+	12, // 23: node.v1.StatsService.GetStatsHistory:input_type -> node.v1.GetStatsHistoryRequest
+	9,  // 24: node.v1.StatsService.GetStats:output_type -> node.v1.GetStatsResponse
+	11, // 25: node.v1.StatsService.WatchStats:output_type -> node.v1.WatchStatsResponse
+	14, // 26: node.v1.StatsService.GetStatsHistory:output_type -> node.v1.GetStatsHistoryResponse
+	24, // [24:27] is the sub-list for method output_type
+	21, // [21:24] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_stats_proto_init() }
@@ -1049,13 +1132,14 @@ func file_node_v1_stats_proto_init() {
 	}
 	file_node_v1_stats_proto_msgTypes[0].OneofWrappers = []any{}
 	file_node_v1_stats_proto_msgTypes[3].OneofWrappers = []any{}
+	file_node_v1_stats_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_stats_proto_rawDesc), len(file_node_v1_stats_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
