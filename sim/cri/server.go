@@ -1,6 +1,7 @@
 package cri
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -17,6 +18,10 @@ type Config struct {
 	Images  []Image // what can be pulled, and what is there already
 	PullAny bool    // pull any reference, listed in Images or not
 
+	// ImageDir is where images are said to lie. Where it is empty, that is a
+	// directory as on a real machine, which need not be there.
+	ImageDir string
+
 	// Legacy answers as containerd 1.6 does: no event stream, no RuntimeConfig,
 	// no runtime handlers in Status, and a stop of what is missing is NotFound.
 	Legacy bool
@@ -26,6 +31,10 @@ type Config struct {
 
 	// Handlers are the runtime handlers beside the default one.
 	Handlers []*runtime.RuntimeHandler
+
+	// Load says what a container has spent on processors since it started, and its
+	// memory. Where it is nil, all use the same little.
+	Load func(c Container, ran time.Duration) (cpu time.Duration, memory uint64)
 
 	// Exec scripts ExecSync. Where it is nil or reports false, the command is
 	// run as a program.
@@ -62,6 +71,7 @@ var (
 
 // NewServer makes a runtime that is ready and has no sandboxes.
 func NewServer(config Config) *Server {
+	config.ImageDir = cmp.Or(config.ImageDir, imageMountpoint)
 	s := &Server{
 		config:     config,
 		gate:       newGate(),

@@ -9,7 +9,7 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// What every running container uses: enough for a client to have numbers that
+// What a running container uses unless Config.Load says otherwise: enough for a client to have numbers that
 // grow, or stay, as they should.
 const (
 	cpuPerSecond = time.Millisecond
@@ -30,7 +30,7 @@ func (s *Server) ContainerStats(
 	if !c.running() {
 		return nil, status.Errorf(codes.Unknown, "unexpected metrics response: container %q is not running", c.id)
 	}
-	return &runtime.ContainerStatsResponse{Stats: c.stats()}, nil
+	return &runtime.ContainerStatsResponse{Stats: s.containerStats(c)}, nil
 }
 
 // ListContainerStats says what the running containers use.
@@ -45,14 +45,15 @@ func (s *Server) ListContainerStats(
 		if c.running() && c.matches(&runtime.ContainerFilter{
 			Id: filter.GetId(), PodSandboxId: filter.GetPodSandboxId(), LabelSelector: filter.GetLabelSelector(),
 		}) {
-			response.Stats = append(response.Stats, c.stats())
+			response.Stats = append(response.Stats, s.containerStats(c))
 		}
 	}
 	return response, nil
 }
 
-func (c *container) stats() *runtime.ContainerStats {
+func (s *Server) containerStats(c *container) *runtime.ContainerStats {
 	now := nanos(time.Now())
+	spent, bytes := s.load(c)
 	return &runtime.ContainerStats{
 		Attributes: &runtime.ContainerAttributes{
 			Id: c.id, Metadata: c.config.GetMetadata(),
@@ -60,18 +61,22 @@ func (c *container) stats() *runtime.ContainerStats {
 		},
 		WritableLayer: &runtime.FilesystemUsage{
 			Timestamp:  now,
-			FsId:       &runtime.FilesystemIdentifier{Mountpoint: imageMountpoint},
+			FsId:       &runtime.FilesystemIdentifier{Mountpoint: s.config.ImageDir},
 			UsedBytes:  &runtime.UInt64Value{Value: layerBytes},
 			InodesUsed: &runtime.UInt64Value{Value: 1},
 		},
-		Cpu:    cpuUsage(now, c.cpu()),
-		Memory: memoryUsage(now, memoryBytes),
+		Cpu:    cpuUsage(now, spent),
+		Memory: memoryUsage(now, bytes),
 	}
 }
 
-// cpu is the time that the container has spent on a processor.
-func (c *container) cpu() time.Duration {
-	return time.Since(c.startedAt) / (time.Second / cpuPerSecond)
+// load is the time that a container has spent on processors, and its memory.
+func (s *Server) load(c *container) (time.Duration, uint64) {
+	ran := time.Since(c.startedAt)
+	if s.config.Load == nil {
+		return ran / (time.Second / cpuPerSecond), memoryBytes
+	}
+	return s.config.Load(c.snapshot(), ran)
 }
 
 func cpuUsage(now int64, spent time.Duration) *runtime.CpuUsage {
@@ -131,9 +136,10 @@ func (s *Server) sandboxStats(b *sandbox) *runtime.PodSandboxStats {
 		if !c.running() {
 			continue
 		}
-		spent += c.cpu()
-		bytes += memoryBytes
-		linux.Containers = append(linux.Containers, c.stats())
+		cpu, memory := s.load(c)
+		spent += cpu
+		bytes += memory
+		linux.Containers = append(linux.Containers, s.containerStats(c))
 	}
 	linux.Cpu = cpuUsage(now, spent)
 	linux.Memory = memoryUsage(now, bytes)

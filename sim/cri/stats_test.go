@@ -34,6 +34,22 @@ func TestStatsOfWhatRuns(t *testing.T) {
 	})
 }
 
+func TestStatsOfALoadThatIsSet(t *testing.T) {
+	load := func(c Container, ran time.Duration) (time.Duration, uint64) { return 2 * ran, uint64(len(c.Name)) }
+	inBubble(t, Config{Load: load}, func(f *fixture) {
+		id := f.start(f.sandbox("u1"), "run")
+		time.Sleep(10 * time.Second)
+		got, err := f.cri.ContainerStats(f.Context(), &runtime.ContainerStatsRequest{ContainerId: id})
+		f.wantCode(err, codes.OK)
+		if cpu, want := got.GetStats().GetCpu().GetUsageCoreNanoSeconds().GetValue(), uint64(20*time.Second); cpu != want {
+			f.Errorf("cpu: got %d, want %d", cpu, want)
+		}
+		if got.GetStats().GetMemory().GetWorkingSetBytes().GetValue() == memoryBytes {
+			f.Error("memory: got what all use, want what is set")
+		}
+	})
+}
+
 func TestLimitsChangeOnlyWhereTheUpdateSpeaks(t *testing.T) {
 	have := &runtime.LinuxContainerResources{CpuShares: 100, MemoryLimitInBytes: 1 << 20}
 	got := mergeLimits(have, &runtime.LinuxContainerResources{CpuShares: 200})

@@ -4,6 +4,7 @@
 //
 //	main.go      brings the parts up and takes them away
 //	machine.go   the pretended runtime, its images and what its containers do
+//	load.go      what they use
 //	guide.go     what the user is told
 //	pods.yaml    the example pods, a few of them with trouble
 //

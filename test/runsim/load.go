@@ -1,0 +1,23 @@
+package main
+
+import (
+	"hash/fnv"
+	"math"
+	"time"
+
+	"nodal/sim/cri"
+)
+
+// load is what a container pretends to use: each by its name its own, in waves, so
+// that who draws it sees something. Memory grows to a level and breathes there.
+func load(c cri.Container, ran time.Duration) (time.Duration, uint64) {
+	hash := fnv.New32a()
+	hash.Write([]byte(c.Name))
+	size := 1 + float64(hash.Sum32()%5)                 // 1 to 5
+	period := 40 + 15*size                              // seconds
+	t, turn := ran.Seconds(), 2*math.Pi/period          // of the wave
+	cores := 0.02 * size                                // on average
+	wave := 0.8 * cores / turn * (1 - math.Cos(t*turn)) // what sin adds up to: it never falls
+	memory := 6 * size * (1 - math.Exp(-t/45)) * (1 + 0.08*math.Sin(3*t*turn))
+	return time.Duration((cores*t + wave) * float64(time.Second)), uint64((2 + memory) * (1 << 20))
+}
