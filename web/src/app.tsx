@@ -1,17 +1,21 @@
 // The frame around every page: who, where, and whether what is shown is live.
 import { useEffect } from "preact/hooks";
 import { AddPage } from "./pages/apply";
+import { ImagesPage } from "./pages/images";
 import { NodePage } from "./pages/node";
+import { ObjectPage, ObjectsPage } from "./pages/objects";
 import { PodPage } from "./pages/pod";
 import { PodsPage } from "./pages/pods";
 import { SignInPage } from "./pages/signin";
 import { Icon } from "./parts/icons";
 import { now } from "./state/clock";
 import { follow, link, node, podList } from "./state/live";
+import { kindOf } from "./state/objects";
 import { hrefOf, place } from "./state/route";
 import { acting, mayAct, session, signOut } from "./state/session";
 import { type Theme, theme } from "./state/theme";
 import { age } from "./pure/time";
+import type { Kind } from "./pure/uses";
 
 export function App() {
   const who = session.value;
@@ -38,6 +42,9 @@ function Page() {
   if (first === "pods" && namespace && name) return <PodPage key={`${namespace}/${name}`} namespace={namespace} name={name} tab={tab ?? ""} />;
   if (first === "pods" && !namespace) return <PodsPage />;
   if (first === "apply") return <AddPage />;
+  if (first === "images") return <ImagesPage />;
+  if (first === "objects" && !namespace) return <ObjectsPage />;
+  if (first === "objects" && kindOf(namespace!) && name && tab) return <ObjectPage key={place.value.path.join("/")} kind={namespace as Kind} namespace={name} name={tab} />;
   return (
     <div class="page">
       <h1>There is no such page</h1>
@@ -67,6 +74,16 @@ function Header() {
         <a href={hrefOf("pods")} aria-current={current("pods")}>
           Pods <span class="count">{podList.value.length || ""}</span>
         </a>
+        {session.value?.live && (
+          <>
+            <a href={hrefOf("images")} aria-current={current("images")}>
+              Images
+            </a>
+            <a href={hrefOf("objects")} aria-current={current("objects")}>
+              Objects
+            </a>
+          </>
+        )}
         {acting.value && (
           <a href={hrefOf("apply")} aria-current={current("apply")}>
             Apply

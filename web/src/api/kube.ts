@@ -41,6 +41,8 @@ export interface Container {
   ports?: Array<{ name?: string; containerPort: number; hostPort?: number; protocol?: string }>;
   resources?: { requests?: Record<string, string>; limits?: Record<string, string> };
   volumeMounts?: Array<{ name: string; mountPath: string; readOnly?: boolean; subPath?: string }>;
+  stdin?: boolean;
+  tty?: boolean;
   livenessProbe?: object;
   readinessProbe?: object;
   startupProbe?: object;

@@ -9,7 +9,12 @@ import { HealthIcon } from "../parts/icons";
 import { healthOf, objectOf, reasonOf, whyOf } from "../pure/health";
 import { at, examples, fieldPath, manifestOf } from "../pure/manifest";
 import { toYaml } from "../pure/yaml";
-import { pods, probes } from "../state/live";
+import { Meter } from "../parts/spark";
+import { stageOf, standingOf } from "../pure/progress";
+import { age, shortIds, span } from "../pure/time";
+import { type Applied, applied, changedOf, remember, undo } from "../state/applied";
+import { now } from "../state/clock";
+import { events, pods, probes } from "../state/live";
 import { hrefOf, place } from "../state/route";
 
 interface Plan {
@@ -27,14 +32,14 @@ export function ApplyEditor() {
   const text = useSignal(draft);
   const plan = useSignal<Plan>(noPlan);
   const planning = useSignal(false);
-  const applied = useSignal<{ outcomes: Outcome[]; before: Pod[] } | null>(null);
   const busy = useSignal(false);
   const capabilities = useSignal<Capability[]>([]);
   const image = useSignal("busybox");
   useEffect(() => {
     void get<ListCapabilitiesResponse>("/v1/node/capabilities").then((answer) => (capabilities.value = answer.capabilities ?? []), () => {});
     void get<ListImagesResponse>("/v1/images").then((answer) => (image.value = imageOf(answer) ?? image.value), () => {});
-    const from = pods.value.get(place.value.query.get("from") ?? "");
+    const query = place.value.query;
+    const from = undo.value.get(query.get("undo") ?? "") ?? pods.value.get(query.get("from") ?? "");
     if (from) put(manifestOf(from));
   }, []);
   const turn = useSignal(0);
@@ -52,7 +57,7 @@ export function ApplyEditor() {
     const before = (plan.value.outcomes ?? []).flatMap((o) => pods.value.get(`${o.namespace}/${o.name}`) ?? []);
     try {
       const answer = await request<ApplyResponse>("POST", "/v1/manifests", manifest);
-      applied.value = { outcomes: answer.outcomes ?? [], before };
+      remember({ outcomes: answer.outcomes ?? [], before, at: Date.now() });
     } catch (error) {
       plan.value = problemOf(error);
     }
@@ -83,7 +88,7 @@ export function ApplyEditor() {
         </div>
         <div class="apply-plan" aria-live="polite">
           {applied.value ? (
-            <Progress {...applied.value} onRollBack={(manifest) => void apply(manifest)} busy={busy.value} />
+            <Progress applied={applied.value} onRollBack={(manifest) => void apply(manifest)} busy={busy.value} />
           ) : (
             <>
               <h2>{planning.value ? "Asking the node…" : "What it would do"}</h2>
@@ -235,33 +240,28 @@ function Side({ sign, value }: { sign: "-" | "+"; value: unknown }) {
 }
 
 interface ProgressProps {
-  outcomes: Outcome[];
-  before: Pod[];
+  applied: Applied;
   busy: boolean;
   onRollBack: (manifest: string) => void;
 }
 
-function Progress({ outcomes, before, busy, onRollBack }: ProgressProps) {
-  const changed = before.filter((pod) => outcomes.some((o) => o.name === pod.name && o.namespace === pod.namespace && ["RESULT_UPDATED", "RESULT_REPLACED"].includes(o.result ?? "")));
+/** Progress waits with the user until every pod is ready, and says what holds it up. */
+function Progress({ applied: a, busy, onRollBack }: ProgressProps) {
+  const ofPods = a.outcomes.filter((o) => o.kind === "Pod" && o.result !== "RESULT_DELETED");
+  const podOf = (o: Outcome) => pods.value.get(`${o.namespace}/${o.name}`);
+  const standing = standingOf(ofPods.map((o) => stageOf(o, podOf(o))));
+  const changed = changedOf(a);
   return (
     <>
       <h2>Applied</h2>
+      {standing.all > 0 && <Standing standing={standing} at={a.at} />}
       <ul class="outcomes">
-        {outcomes.map((o) => {
-          const pod = o.kind === "Pod" ? pods.value.get(`${o.namespace}/${o.name}`) : undefined;
-          return (
-            <li>
-              <OutcomeHead outcome={o} />
-              {pod && (
-                <p class="progress">
-                  <HealthIcon health={healthOf(pod)} />
-                  <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{reasonOf(pod)}</a>
-                  <span class="why">{whyOf(pod, probes.value.get(pod.uid ?? ""))}</span>
-                </p>
-              )}
-            </li>
-          );
-        })}
+        {a.outcomes.map((o) => (
+          <li>
+            <OutcomeHead outcome={o} />
+            {ofPods.includes(o) && <PodProgress outcome={o} pod={podOf(o)} />}
+          </li>
+        ))}
       </ul>
       {changed.length > 0 && (
         <button type="button" disabled={busy} onClick={() => onRollBack(changed.map(manifestOf).join("---\n"))}>
@@ -269,6 +269,47 @@ function Progress({ outcomes, before, busy, onRollBack }: ProgressProps) {
         </button>
       )}
       <p class="hint">Change the text to plan anew.</p>
+    </>
+  );
+}
+
+function Standing({ standing: s, at }: { standing: ReturnType<typeof standingOf>; at: number }) {
+  const took = useSignal(0);
+  useEffect(() => {
+    took.value = s.over ? Date.now() - at : 0;
+  }, [s.over, at]);
+  const done = s.all - s.waiting - s.trouble;
+  const pods = s.all === 1 ? "The pod" : `All ${s.all} pods`;
+  return (
+    <div class="standing" role="status">
+      <p>
+        {s.over
+          ? `${pods} ${s.all === 1 ? "is" : "are"} as wanted${took.value ? ` after ${span(took.value / 1000)}` : ""}.`
+          : s.waiting > 0
+            ? `Waiting for ${s.waiting} of ${s.all} ${s.all === 1 ? "pod" : "pods"} · ${age(now.value - at)}`
+            : `${s.trouble} of ${s.all} ${s.all === 1 ? "pod is" : "pods are"} in trouble.`}
+      </p>
+      <Meter part={done} whole={s.all} label="Pods that are as wanted" />
+    </div>
+  );
+}
+
+function PodProgress({ outcome, pod }: { outcome: Outcome; pod: Pod | undefined }) {
+  if (!pod) return <p class="progress muted">Not there yet.</p>;
+  const latest = events.value.find((e) => e.uid === pod.uid);
+  const old = outcome.uid && pod.uid !== outcome.uid;
+  return (
+    <>
+      <p class="progress">
+        <HealthIcon health={healthOf(pod)} />
+        <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{reasonOf(pod)}</a>
+        <span class="why">{old ? "the one before it ends" : whyOf(pod, probes.value.get(pod.uid ?? ""))}</span>
+      </p>
+      {latest && stageOf(outcome, pod) !== "ready" && (
+        <p class="hint">
+          {latest.reason}: {shortIds(latest.message ?? "")}
+        </p>
+      )}
     </>
   );
 }

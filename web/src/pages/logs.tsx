@@ -6,12 +6,13 @@ import type { Pod } from "../api/gen";
 import { ApiButton, CopyButton } from "../parts/commands";
 import { Icon } from "../parts/icons";
 import { seen } from "../parts/virtual";
-import { ansi, pictures, strip } from "../pure/ansi";
+import { ansi, pictures } from "../pure/ansi";
+import { Finder, levelOf, type Wish } from "../pure/find_lines";
 import { objectOf } from "../pure/health";
 import type { Line } from "../pure/ring";
 import { bytes, clock, full } from "../pure/time";
 import { LogReader, logPath } from "../state/logs";
-import { place, setQuery } from "../state/route";
+import { go, place, setQuery, withQuery } from "../state/route";
 
 const rowHeight = 20;
 const shownChars = 2000; // of a line in the list; the rest on a click
@@ -31,7 +32,8 @@ export function LogsTab({ pod }: { pod: Pod }) {
   const asked = (query.get("c") ?? "").split(",").filter((name) => names.includes(name));
   const chosen = asked.length ? asked : (spec.containers ?? []).slice(0, 1).map((c) => c.name);
   const previous = query.get("previous") === "1";
-  const span = query.get("since") ?? "";
+  const at = query.get("at") ?? "";
+  const span = at ? "at" : (query.get("since") ?? "");
   const reader = useMemo(
     () =>
       new LogReader({
@@ -42,8 +44,9 @@ export function LogsTab({ pod }: { pod: Pod }) {
         over: pod.phase === "POD_PHASE_SUCCEEDED" || pod.phase === "POD_PHASE_FAILED",
         tail: span === "" ? 2000 : 0,
         sinceSeconds: Number(span) || 0,
+        at,
       }),
-    [pod.uid, chosen.join(","), previous, span],
+    [pod.uid, chosen.join(","), previous, span, at],
   );
   useEffect(() => () => reader.stop(), [reader]);
   const toggle = (name: string) => {
@@ -60,7 +63,8 @@ export function LogsTab({ pod }: { pod: Pod }) {
             </button>
           ))}
         </div>
-        <select aria-label="How far back" value={span} onChange={(e) => setQuery("since", e.currentTarget.value)}>
+        <select aria-label="How far back" value={span} onChange={(e) => go(withQuery({ since: e.currentTarget.value, at: "" }), true)}>
+          {at && <option value="at">Around {clock(at)}</option>}
           {spans.map(([id, words]) => (
             <option value={id}>{words}</option>
           ))}
@@ -79,33 +83,81 @@ export function LogsTab({ pod }: { pod: Pod }) {
             stream: true,
           }}
         />
-        <a
-          class="button quiet"
-          download={`${pod.name}-${chosen[0]}.log`}
-          href={logPath(pod.namespace!, pod.name!, chosen[0] ?? "", new URLSearchParams(previous ? { previous: "true" } : {}))}
-          title="The whole log of the first chosen container"
-        >
-          <Icon name="down" /> Download
-        </a>
+        <Downloads pod={pod} names={chosen} previous={previous} reader={reader} />
       </div>
-      <LogView key={`${pod.uid} ${chosen.join()} ${previous} ${span}`} reader={reader} names={chosen} />
+      <LogView key={`${pod.uid} ${chosen.join()} ${previous} ${span} ${at}`} reader={reader} names={chosen} at={at} />
     </section>
   );
 }
 
-function LogView({ reader, names }: { reader: LogReader; names: string[] }) {
+interface DownloadsProps {
+  pod: Pod;
+  names: string[];
+  previous: boolean;
+  reader: LogReader;
+}
+
+/** Downloads are whole logs as they lie on the node; several in one are what is kept here. */
+function Downloads({ pod, names, previous, reader }: DownloadsProps) {
+  const open = useSignal(false);
+  const href = (name: string) => logPath(pod.namespace!, pod.name!, name, new URLSearchParams(previous ? { previous: "true" } : {}));
+  const file = (name: string) => `${pod.name}-${name}${previous ? "-previous" : ""}.log`;
+  if (names.length < 2) {
+    return (
+      <a class="button quiet" download={file(names[0] ?? "")} href={href(names[0] ?? "")} title="The whole log">
+        <Icon name="down" /> Download
+      </a>
+    );
+  }
+  return (
+    <span class="popover-anchor">
+      <button type="button" class="quiet" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
+        <Icon name="down" /> Download
+      </button>
+      {open.value && (
+        <div class="popover menu" role="group" aria-label="What to download" onKeyDown={(e) => e.key === "Escape" && (open.value = false)}>
+          {names.map((name) => (
+            <a download={file(name)} href={href(name)}>
+              All of {name}
+            </a>
+          ))}
+          <button type="button" class="link-button" onClick={() => save(file("merged"), merged(reader, names))}>
+            What is kept here, merged
+          </button>
+        </div>
+      )}
+    </span>
+  );
+}
+
+const merged = (reader: LogReader, names: string[]) => [...reader.ring.since(0)].map((line) => `${line.time} ${names[line.source]} ${line.text}\n`);
+
+function save(name: string, pieces: string[]): void {
+  const link = document.createElement("a");
+  link.download = name;
+  link.href = URL.createObjectURL(new Blob(pieces, { type: "text/plain" }));
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+interface LogViewProps {
+  reader: LogReader;
+  names: string[];
+  at: string;
+}
+
+function LogView({ reader, names, at }: LogViewProps) {
   const box = useRef<HTMLDivElement>(null);
-  const following = useSignal(true);
+  const following = useSignal(!at);
   const top = useSignal(0);
   const height = useSignal(600);
   const text = useSignal("");
+  const level = useSignal<Wish["level"]>("");
   const opened = useSignal<Line | null>(null);
-  const hits = useComputed(() => {
-    reader.version.value;
-    const words = text.value.toLowerCase();
-    return words ? [...reader.ring.lines()].filter((line) => strip(line.text).toLowerCase().includes(words)) : null;
-  });
-  const count = useComputed(() => (reader.version.value, hits.value?.length ?? reader.ring.length));
+  const finder = useComputed(() => (text.value || level.value ? new Finder(reader.ring, { words: text.value, level: level.value }) : null));
+  const count = useComputed(() => (reader.version.value, finder.value?.look().length ?? reader.ring.length));
+  const hits = finder.value?.look() ?? null;
+  const target = useTarget(box, reader, at);
   useFollow(box, following, count, reader);
   useEffect(() => {
     const watcher = new ResizeObserver(([entry]) => (height.value = entry!.contentRect.height));
@@ -123,7 +175,7 @@ function LogView({ reader, names }: { reader: LogReader; names: string[] }) {
   const range = seen(top.value, height.value, rowHeight, count.value, 12);
   const rows: Line[] = [];
   for (let i = 0; i < range.count; i++) {
-    const line = hits.value ? hits.value[range.first + i] : reader.ring.at(range.first + i);
+    const line = hits ? hits[range.first + i] : reader.ring.at(range.first + i);
     if (line) rows.push(line);
   }
   return (
@@ -133,16 +185,21 @@ function LogView({ reader, names }: { reader: LogReader; names: string[] }) {
           <Icon name="search" />
           <input type="search" aria-label="Search the log" placeholder="Search" value={text.value} onInput={(e) => (text.value = e.currentTarget.value)} />
         </label>
+        <select aria-label="Level" value={level.value} onChange={(e) => (level.value = e.currentTarget.value as Wish["level"])}>
+          <option value="">All levels</option>
+          <option value="warn">Warnings and errors</option>
+          <option value="error">Errors</option>
+        </select>
         <span class="muted num">
-          {hits.value ? `${hits.value.length.toLocaleString("en")} of ` : ""}
+          {hits ? `${hits.length.toLocaleString("en")} of ` : ""}
           {reader.ring.length.toLocaleString("en")} lines{reader.ring.dropped > 0 && `, ${reader.ring.dropped.toLocaleString("en")} older ones let go`}
         </span>
         <span class="grow" />
         <span class="muted" role="status">
-          {reader.ended.value ? "The run is over" : following.value ? "Following" : "Paused by scrolling"}
+          {reader.held.value ? "Held, so that the line stays" : reader.ended.value ? "The run is over" : following.value ? "Following" : at ? `Around ${clock(at)}` : "Paused by scrolling"}
         </span>
         {!following.value && (
-          <button type="button" onClick={() => (following.value = true)}>
+          <button type="button" onClick={() => (reader.held.value ? go(withQuery({ at: "" }), true) : (following.value = true))}>
             <Icon name="down" /> To the end
           </button>
         )}
@@ -156,11 +213,11 @@ function LogView({ reader, names }: { reader: LogReader; names: string[] }) {
         <div class="log-all" style={{ height: `${count.value * rowHeight}px` }}>
           <div class="log-seen" style={{ transform: `translateY(${range.first * rowHeight}px)` }}>
             {rows.map((line) => (
-              <Row key={line.id} line={line} name={names.length > 1 ? names[line.source]! : ""} words={text.value} opened={opened} />
+              <Row key={line.id} line={line} name={names.length > 1 ? names[line.source]! : ""} words={text.value} target={line.id === target.value} opened={opened} />
             ))}
           </div>
         </div>
-        {count.value === 0 && <p class="nothing">{text.value ? "No line has that." : reader.ended.value ? "The log is empty." : "Nothing was printed yet."}</p>}
+        {count.value === 0 && <p class="nothing">{text.value || level.value ? "No line has that." : reader.ended.value ? "The log is empty." : "Nothing was printed yet."}</p>}
       </div>
       {opened.value && <LineDetail line={opened.value} onClose={() => (opened.value = null)} />}
     </>
@@ -184,26 +241,42 @@ function useFollow(box: { current: HTMLDivElement | null }, following: { value: 
   });
 }
 
-const levels: Array<[RegExp, string]> = [
-  [/\b(ERROR|ERR|FATAL|PANIC|CRITICAL|level=(error|fatal)|"level":"(error|fatal)")\b/i, "l-error"],
-  [/\b(WARN|WARNING|level=warn(ing)?|"level":"warn(ing)?")\b/i, "l-warn"],
-  [/\b(DEBUG|TRACE|level=(debug|trace))\b/i, "l-debug"],
-];
-
-const levelOf = (text: string) => levels.find(([pattern]) => pattern.test(text.slice(0, 160)))?.[1] ?? "";
+/** useTarget finds the line that an address leads to, and has it in the upper part of the box. */
+function useTarget(box: { current: HTMLDivElement | null }, reader: LogReader, at: string) {
+  const target = useSignal(-1);
+  const late = useSignal(false);
+  useEffect(() => {
+    const timer = setTimeout(() => (late.value = true), 1500);
+    return () => clearTimeout(timer);
+  }, []);
+  useSignalEffect(() => {
+    reader.version.value; // a dependency
+    // The very line may come later than another container's; after a while the next best is taken.
+    const any = late.value;
+    if (!at || target.peek() >= 0) return;
+    const index = reader.ring.indexFrom(at);
+    const line = index < 0 ? undefined : reader.ring.at(index);
+    if (!line || (line.time !== at && !any)) return;
+    target.value = line.id;
+    requestAnimationFrame(() => requestAnimationFrame(() => box.current?.scrollTo(0, index * rowHeight - box.current.clientHeight / 3)));
+  });
+  return target;
+}
 
 interface RowProps {
   line: Line;
   name: string;
   words: string;
+  target: boolean;
   opened: { value: Line | null };
 }
 
-function Row({ line, name, words, opened }: RowProps) {
+function Row({ line, name, words, target, opened }: RowProps) {
   const long = line.text.length > shownChars;
   const runs = ansi(long ? line.text.slice(0, shownChars) : line.text);
+  const level = levelOf(runs.map((run) => run.text).join(""));
   return (
-    <div class={`log-row ${levelOf(runs.map((run) => run.text).join(""))}`} onClick={() => !getSelection()?.toString() && (opened.value = line)}>
+    <div class={`log-row${level && ` l-${level}`}${target ? " target" : ""}`} onClick={() => !getSelection()?.toString() && (opened.value = line)}>
       <time title={line.time && full(line.time)}>{line.time && clock(line.time)}</time>
       {name && <span class={`log-source s${line.source}`}>{name}</span>}
       <span class="log-text">
@@ -234,6 +307,7 @@ function LineDetail({ line, onClose }: { line: Line; onClose: () => void }) {
       <header>
         <span class="mono">{line.time && full(line.time)}</span>
         <span class="grow" />
+        {line.time && <CopyButton text={location.origin + withQuery({ at: line.time, since: "" })} label="Copy link" />}
         <CopyButton text={line.text} />
         <button type="button" class="quiet only-icon" aria-label="Close" onClick={onClose}>
           <Icon name="close" />

@@ -1,19 +1,23 @@
 // The node at a glance: what is wrong first, then how its pods are, then what
 // it is.
 import type { ComponentChildren } from "preact";
-import type { Source } from "../api/gen";
+import type { PodStats, Source } from "../api/gen";
 import { ApiButton, CopyButton } from "../parts/commands";
 import { EventList } from "../parts/events";
+import { Gauges } from "../parts/gauges";
 import { HealthIcon } from "../parts/icons";
 import { tally } from "../pure/find";
 import { healthNames, healthOf, healths, whyOf } from "../pure/health";
-import { full, since } from "../pure/time";
+import { cores } from "../pure/quantity";
+import { bytes, full, since } from "../pure/time";
 import { now } from "../state/clock";
 import { events, keyOf, node, podList, probes, synced } from "../state/live";
 import { hrefOf } from "../state/route";
+import { useNodeUsage } from "../state/usage";
 
 export function NodePage() {
   const n = node.value;
+  const usage = useNodeUsage();
   if (!n) return <div class="page" aria-busy="true"><h1>Node</h1></div>;
   return (
     <div class="page">
@@ -28,10 +32,12 @@ export function NodePage() {
       </div>
       <SourceErrors sources={n.sources ?? []} />
       <RuntimeTrouble />
+      <Gauges track={usage} />
       <div class="columns">
         <div class="column-main">
           <PodStates />
           <Trouble />
+          <Busiest pods={usage.latest?.pods ?? []} />
           <section>
             <h2>Last events</h2>
             <EventList events={events.value.slice(0, 40)} />
@@ -128,6 +134,46 @@ function Trouble() {
         ))}
       </ul>
       {bad.length > 8 && <a href={`${hrefOf("pods")}?state=failing`}>and {bad.length - 8} more</a>}
+    </section>
+  );
+}
+
+/** Busiest are the pods that use most, for who wonders where it goes. */
+function Busiest({ pods }: { pods: PodStats[] }) {
+  const cpu = (pod: PodStats) => pod.usage?.cores ?? 0;
+  const memory = (pod: PodStats) => Number(pod.usage?.workingSetBytes ?? 0);
+  const most = pods.filter((pod) => memory(pod) > 0).sort((a, b) => cpu(b) - cpu(a) || memory(b) - memory(a));
+  if (most.length === 0) return null;
+  const share = (value: number, of: (pod: PodStats) => number) => `${(value / Math.max(1e-9, ...most.map(of))) * 100}%`;
+  return (
+    <section>
+      <h2>Using most</h2>
+      <table class="busiest">
+        <thead>
+          <tr>
+            <th scope="col">Pod</th>
+            <th scope="col">CPU</th>
+            <th scope="col">Memory</th>
+          </tr>
+        </thead>
+        <tbody>
+          {most.slice(0, 5).map((pod) => (
+            <tr key={pod.uid}>
+              <th scope="row">
+                <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{pod.namespace === "default" ? pod.name : `${pod.namespace}/${pod.name}`}</a>
+              </th>
+              <td>
+                <i style={{ width: share(cpu(pod), cpu) }} />
+                <span>{pod.usage?.cores === undefined ? "–" : cores(cpu(pod))}</span>
+              </td>
+              <td>
+                <i style={{ width: share(memory(pod), memory) }} />
+                <span>{bytes(memory(pod))}</span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </section>
   );
 }

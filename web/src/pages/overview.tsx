@@ -1,18 +1,24 @@
 // What a pod is and how it got there.
 import { useSignal, useSignalEffect } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { GetTimelineResponse, Pod, Step } from "../api/gen";
 import type { Condition, Container, ContainerStatus, EnvVar, State, Volume } from "../api/kube";
 import { get } from "../api/request";
 import { Timeline } from "../parts/chart";
-import { ApiButton } from "../parts/commands";
+import { ApiButton, ForwardButton } from "../parts/commands";
 import { HealthIcon } from "../parts/icons";
+import { ContainerUsage } from "../parts/container_usage";
 import { type Health, objectOf } from "../pure/health";
+import { spanOf } from "../pure/line";
+import { type ProbeStrip, probeStrip } from "../pure/probes";
 import { age, full, since } from "../pure/time";
+import { volumeUses } from "../pure/uses";
 import { now } from "../state/clock";
 import { events } from "../state/live";
 import { hrefOf } from "../state/route";
 import { session } from "../state/session";
+import { usePodUsage } from "../state/usage";
 import { Fact } from "./node";
 
 export function Overview({ pod }: { pod: Pod }) {
@@ -22,6 +28,8 @@ export function Overview({ pod }: { pod: Pod }) {
   const containers = spec.containers ?? [];
   const steps = useTimeline(pod);
   const over = pod.phase === "POD_PHASE_SUCCEEDED" || pod.phase === "POD_PHASE_FAILED";
+  const usage = usePodUsage(pod);
+  const span = spanOf(...[...usage.containers.values()].map((track) => track.memory));
   return (
     <>
       <section>
@@ -34,10 +42,10 @@ export function Overview({ pod }: { pod: Pod }) {
         </div>
         <div class="containers">
           {inits.map((c) => (
-            <ContainerBox pod={pod} container={c} status={object.status?.initContainerStatuses?.find((s) => s.name === c.name)} init />
+            <ContainerBox pod={pod} container={c} status={object.status?.initContainerStatuses?.find((s) => s.name === c.name)} usage={null} init />
           ))}
           {containers.map((c) => (
-            <ContainerBox pod={pod} container={c} status={object.status?.containerStatuses?.find((s) => s.name === c.name)} />
+            <ContainerBox pod={pod} container={c} status={object.status?.containerStatuses?.find((s) => s.name === c.name)} usage={<ContainerUsage container={c} track={usage.containers.get(c.name)} stats={usage.latest?.containers?.find((s) => s.name === c.name)} span={span} />} />
           ))}
         </div>
       </section>
@@ -49,7 +57,7 @@ export function Overview({ pod }: { pod: Pod }) {
         {(spec.volumes?.length ?? 0) > 0 && (
           <section>
             <h2>Volumes</h2>
-            <Volumes volumes={spec.volumes!} />
+            <Volumes pod={pod} volumes={spec.volumes!} />
           </section>
         )}
         {object.metadata?.labels && (
@@ -98,10 +106,11 @@ interface ContainerBoxProps {
   pod: Pod;
   container: Container;
   status: ContainerStatus | undefined;
+  usage: ComponentChildren;
   init?: boolean;
 }
 
-function ContainerBox({ pod, container: c, status, init }: ContainerBoxProps) {
+function ContainerBox({ pod, container: c, status, usage, init }: ContainerBoxProps) {
   const state = status?.state;
   const health = healthOfState(state, status?.ready ?? false, init ?? false);
   return (
@@ -132,9 +141,9 @@ function ContainerBox({ pod, container: c, status, init }: ContainerBoxProps) {
             <LastRun state={status!.lastState} />
           </Fact>
         )}
-        {c.ports && <Fact name="Ports">{c.ports.map((p) => `${p.containerPort}/${(p.protocol ?? "TCP").toLowerCase()}${p.name ? ` (${p.name})` : ""}${p.hostPort ? ` on host ${p.hostPort}` : ""}`).join(", ")}</Fact>}
+        {c.ports && <Ports pod={pod} ports={c.ports} />}
         <Resources container={c} />
-        <Probes container={c} />
+        <Probes pod={pod} container={c} status={status} />
         {c.volumeMounts && (
           <Fact name="Mounts">
             <ul class="mounts">
@@ -148,6 +157,7 @@ function ContainerBox({ pod, container: c, status, init }: ContainerBoxProps) {
         )}
         {c.env && <Environment env={c.env} />}
       </dl>
+      {usage}
     </article>
   );
 }
@@ -201,17 +211,65 @@ function Resources({ container: c }: { container: Container }) {
   );
 }
 
-function Probes({ container: c }: { container: Container }) {
-  const there = (["startup", "readiness", "liveness"] as const).filter((kind) => c[`${kind}Probe`]);
-  if (there.length === 0) return null;
+function Ports({ pod, ports }: { pod: Pod; ports: NonNullable<Container["ports"]> }) {
   return (
-    <Fact name="Probes">
-      {there.map((kind) => (
-        <div>
-          {kind}: <span class="muted">{probeWords(c[`${kind}Probe`] as Record<string, Record<string, unknown>>)}</span>
+    <Fact name="Ports">
+      {ports.map((p) => (
+        <div class="port">
+          {p.containerPort}/{(p.protocol ?? "TCP").toLowerCase()}
+          {p.name && ` (${p.name})`}
+          {p.hostPort && ` on host ${p.hostPort}`} {(p.protocol ?? "TCP") === "TCP" && <ForwardButton pod={pod} port={p.containerPort} http={!p.name || /http|web/.test(p.name)} />}
         </div>
       ))}
     </Fact>
+  );
+}
+
+interface ProbesProps {
+  pod: Pod;
+  container: Container;
+  status: ContainerStatus | undefined;
+}
+
+function Probes({ pod, container: c, status }: ProbesProps) {
+  const there = (["startup", "readiness", "liveness"] as const).filter((kind) => c[`${kind}Probe`]);
+  if (there.length === 0) return null;
+  const from = Date.parse(status?.state?.running?.startedAt ?? "");
+  return (
+    <Fact name="Probes">
+      {there.map((kind) => {
+        const spec = c[`${kind}Probe`] as Record<string, Record<string, unknown>>;
+        const strip = Number.isNaN(from) ? null : probeStrip(events.value, { uid: pod.uid!, container: c.name, kind, from, to: Math.max(now.value, from + 1000), period: Number(spec["periodSeconds"] ?? 10) });
+        return (
+          <div class="probe">
+            <p>
+              {kind} <span class="muted">{probeWords(spec)}</span>
+            </p>
+            {strip && <Strip strip={strip} name={kind} started={from} />}
+          </div>
+        );
+      })}
+    </Fact>
+  );
+}
+
+/** Strip is when a probe has failed, over the time that the container runs. */
+function Strip({ strip, name, started }: { strip: ProbeStrip; name: string; started: number }) {
+  const words = strip.failing ? "fails" : strip.failures ? `failed ${strip.failures}×, not lately` : "has not failed";
+  return (
+    <>
+      <svg class="probe-strip" viewBox="0 0 1000 10" preserveAspectRatio="none" role="img" aria-label={`The ${name} probe ${words} since ${full(started)}`}>
+        <rect class="probe-ok" width="1000" height="10" />
+        {strip.parts.map((part) => (
+          <rect class="probe-bad" x={part.from} width={part.to - part.from} height="10">
+            <title>{`${part.count}×, last at ${full(part.at)}\n${part.message}`}</title>
+          </rect>
+        ))}
+      </svg>
+      <p class={strip.failing ? "probe-words bad" : "probe-words"}>
+        {words} {strip.last && <span class="muted">{strip.last}</span>}
+      </p>
+    </>
   );
 }
 
@@ -273,20 +331,38 @@ function Conditions({ conditions }: { conditions: Condition[] }) {
   );
 }
 
-function Volumes({ volumes }: { volumes: Volume[] }) {
+function Volumes({ pod, volumes }: { pod: Pod; volumes: Volume[] }) {
   return (
-    <ul class="conditions">
+    <ul class="conditions volumes">
       {volumes.map((v) => {
         const [kind, source] = Object.entries(v).find(([key]) => key !== "name") ?? ["", {}];
         const s = (source ?? {}) as Record<string, unknown>;
+        const uses = volumeUses(v);
+        const place = String(s["path"] ?? s["medium"] ?? s["reference"] ?? "");
         return (
           <li>
             <span>
-              {v.name} <span class="muted">{kind}</span> <code>{String(s["name"] ?? s["secretName"] ?? s["path"] ?? s["medium"] ?? "")}</code>
+              {v.name} <span class="muted">{kind}</span>{" "}
+              {uses.map((use, i) => (
+                <>
+                  {i > 0 && ", "}
+                  {session.value?.live ? <a href={hrefOf("objects", use.kind, pod.namespace!, use.name)}>{use.name}</a> : <code>{use.name}</code>}
+                </>
+              ))}
+              {uses.length === 0 && place && <code class="breakable">{place}</code>}
+              {typeof s["sizeLimit"] === "string" && <span class="muted"> at most {s["sizeLimit"]}</span>}
             </span>
+            <span class="volume-users muted">{mountersOf(pod, v.name)}</span>
           </li>
         );
       })}
     </ul>
   );
+}
+
+/** mountersOf is where a volume is mounted, where that is not everywhere. */
+function mountersOf(pod: Pod, volume: string): string {
+  const spec = objectOf(pod).spec ?? {};
+  const names = [...(spec.initContainers ?? []), ...(spec.containers ?? [])].filter((c) => c.volumeMounts?.some((m) => m.name === volume)).map((c) => c.name);
+  return names.length ? `in ${names.join(", ")}` : "mounted nowhere";
 }

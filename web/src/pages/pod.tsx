@@ -11,6 +11,7 @@ import { messageOf, request } from "../api/request";
 import { healthOf, objectOf, readiness, reasonOf, whyOf } from "../pure/health";
 import { age, since } from "../pure/time";
 import { toYaml } from "../pure/yaml";
+import { undo } from "../state/applied";
 import { now } from "../state/clock";
 import { events, pods, probes, synced } from "../state/live";
 import { go, hrefOf } from "../state/route";
@@ -157,6 +158,11 @@ function Actions({ pod }: { pod: Pod }) {
       <button type="button" onClick={() => (asked.value = "restart")} disabled={!!pod.deletionDeadline}>
         Restart…
       </button>
+      {own && undo.value.has(`${pod.namespace}/${pod.name}`) && (
+        <a class="button" title="See what it was before you changed it, and apply that" href={`${hrefOf("apply")}?undo=${encodeURIComponent(`${pod.namespace}/${pod.name}`)}`}>
+          Roll back…
+        </a>
+      )}
       {own && (
         <a class="button" href={`${hrefOf("apply")}?from=${encodeURIComponent(`${pod.namespace}/${pod.name}`)}`}>
           Edit…

@@ -21,7 +21,7 @@ export function TerminalTab({ pod }: { pod: Pod }) {
           {own.map((s) => (
             <span class={s === current ? "terminal-tab on" : "terminal-tab"}>
               <button type="button" class="quiet" aria-pressed={s === current} onClick={() => (shown.value = s)}>
-                {s.target.container}: {s.target.command.join(" ")}
+                {s.target.container}: {s.target.command.join(" ") || "attached"}
                 {s.state.value === "ended" && <span class="muted"> ended</span>}
               </button>
               <button type="button" class="quiet only-icon" aria-label={`Close the terminal in ${s.target.container}`} onClick={() => closeTerminal(s)}>
@@ -37,43 +37,75 @@ export function TerminalTab({ pod }: { pod: Pod }) {
 }
 
 function Start({ pod, onOpen }: { pod: Pod; onOpen: (session: Session) => void }) {
-  const names = (objectOf(pod).spec?.containers ?? []).map((c) => c.name);
+  const containers = objectOf(pod).spec?.containers ?? [];
   const running = new Set(statusesOf(pod).filter((c) => c.state?.running).map((c) => c.name));
-  const container = useSignal(names.find((name) => running.has(name)) ?? names[0] ?? "");
+  const container = useSignal((containers.find((c) => running.has(c.name)) ?? containers[0])?.name ?? "");
+  const attach = useSignal(false);
   const command = useSignal("sh");
   const words = command.value.trim().split(/\s+/).filter(Boolean);
-  const submit = (event: Event) => {
+  const spec = containers.find((c) => c.name === container.value);
+  const target = { namespace: pod.namespace!, name: pod.name!, uid: pod.uid!, container: container.value };
+  const open = (event: Event) => {
     event.preventDefault();
-    onOpen(openTerminal({ namespace: pod.namespace!, name: pod.name!, uid: pod.uid!, container: container.value, command: words }));
+    onOpen(openTerminal(attach.value ? { ...target, command: [], stdin: spec?.stdin ?? false, tty: spec?.tty ?? false } : { ...target, command: words, stdin: true, tty: true }));
   };
-  const can = running.has(container.value) && words.length > 0;
+  const can = running.has(container.value) && (attach.value || words.length > 0);
   return (
-    <form class="log-tools" onSubmit={submit}>
+    <form class="log-tools" onSubmit={open}>
       <select aria-label="Container" value={container.value} onChange={(e) => (container.value = e.currentTarget.value)}>
-        {names.map((name) => (
+        {containers.map(({ name }) => (
           <option value={name} disabled={!running.has(name)}>
             {name}
             {running.has(name) ? "" : " (does not run)"}
           </option>
         ))}
       </select>
-      <input class="mono" aria-label="Command" spellcheck={false} value={command.value} onInput={(e) => (command.value = e.currentTarget.value)} />
+      <div class="segments" role="group" aria-label="What to open">
+        <button type="button" aria-pressed={!attach.value} onClick={() => (attach.value = false)}>
+          Run
+        </button>
+        <button type="button" aria-pressed={attach.value} title="See and speak to what the container runs anyway" onClick={() => (attach.value = true)}>
+          Attach
+        </button>
+      </div>
+      {attach.value ? (
+        <span class="muted">{spec?.stdin ? "What you type goes to its main process." : "Its output from now on; it takes no input (stdin is not set)."}</span>
+      ) : (
+        <input class="mono" aria-label="Command" spellcheck={false} value={command.value} onInput={(e) => (command.value = e.currentTarget.value)} />
+      )}
       <button type="submit" class="primary" disabled={!can}>
-        Open
+        {attach.value ? "Attach" : "Open"}
       </button>
       <span class="grow" />
-      <ApiButton
-        call={{
-          method: "POST",
-          path: `/v1/namespaces/${pod.namespace}/pods/${pod.name}/containers/${container.value}:run`,
-          rpc: "ExecService/Run",
-          json: { command: words },
-          message: { namespace: pod.namespace, name: pod.name, container: container.value, command: words },
-          kubectl: `kubectl exec -it ${pod.name} -n ${pod.namespace} -c ${container.value} -- ${words.join(" ")}`,
-        }}
-      />
+      {attach.value ? <AttachForms target={target} stdin={spec?.stdin ?? false} tty={spec?.tty ?? false} /> : <RunForms target={target} words={words} />}
     </form>
   );
+}
+
+interface FormsProps {
+  target: { namespace: string; name: string; container: string };
+}
+
+function RunForms({ target, words }: FormsProps & { words: string[] }) {
+  const { namespace, name, container } = target;
+  return (
+    <ApiButton
+      call={{
+        method: "POST",
+        path: `/v1/namespaces/${namespace}/pods/${name}/containers/${container}:run`,
+        rpc: "ExecService/Run",
+        json: { command: words },
+        message: { namespace, name, container, command: words },
+        kubectl: `kubectl exec -it ${name} -n ${namespace} -c ${container} -- ${words.join(" ")}`,
+      }}
+    />
+  );
+}
+
+function AttachForms({ target, stdin, tty }: FormsProps & { stdin: boolean; tty: boolean }) {
+  const { namespace, name, container } = target;
+  const flags = [stdin && "i", tty && "t"].filter(Boolean).join("");
+  return <ApiButton call={{ rpc: "ExecService/Attach", message: { start: { namespace, name, container, ...(stdin && { stdin }) } }, kubectl: `kubectl attach ${flags && `-${flags} `}${name} -n ${namespace} -c ${container}` }} />;
 }
 
 function Screen({ session }: { session: Session }) {

@@ -34,16 +34,20 @@ export class Ring {
     return this.kept[this.from + index];
   }
 
-  /** indexOf finds a line by its id. */
-  indexOf(id: number): number {
-    const first = this.kept[this.from];
-    return first ? id - first.id : -1;
+  /** indexFrom finds the first line of a time or later; -1: there is none yet. */
+  indexFrom(time: string): number {
+    for (let i = this.from; i < this.kept.length; i++) {
+      const line = this.kept[i]!;
+      if (line.time && order(line.time, time) >= 0) return i - this.from;
+    }
+    return -1;
   }
 
   push(time: string, source: number, text: string): void {
     const cut = Math.max(0, text.length - this.bound.line);
-    // slice keeps the whole string alive behind it in some engines; a line that is cut is copied.
-    const kept = cut ? text.slice(0, this.bound.line) + "" : text;
+    // A slice keeps the whole string alive behind it. What is joined is made anew
+    // before it is sliced, so a line that is cut lets go of the rest.
+    const kept = cut ? ` ${text.slice(0, this.bound.line)}`.slice(1) : text;
     this.kept.push({ id: this.next++, time, source, text: kept, cut });
     this.chars += kept.length;
     while (this.length > this.bound.lines || (this.chars > this.bound.chars && this.length > 1)) {
@@ -58,13 +62,10 @@ export class Ring {
     }
   }
 
-  clear(): void {
-    this.kept = [];
-    this.from = this.chars = this.dropped = 0;
-  }
-
-  *lines(): Generator<Line> {
-    for (let i = this.from; i < this.kept.length; i++) yield this.kept[i]!;
+  /** since is the lines from an id on. */
+  *since(id: number): Generator<Line> {
+    const first = this.kept[this.from];
+    for (let i = this.from + Math.max(0, first ? id - first.id : 0); i < this.kept.length; i++) yield this.kept[i]!;
   }
 }
 

@@ -2,7 +2,7 @@
 // their times, again and again for as long as it is followed.
 import { signal } from "@preact/signals";
 import { ApiError, fetchOk, messageOf } from "../api/request";
-import { LineParser, merge, order, Ring, split } from "../pure/ring";
+import { bounds, LineParser, merge, order, Ring, split } from "../pure/ring";
 
 export interface LogWanted {
   namespace: string;
@@ -12,7 +12,10 @@ export interface LogWanted {
   over: boolean; // the pod has run: nothing will come
   tail: number; // lines of each container; 0: all
   sinceSeconds: number; // 0: from the beginning
+  at: string; // the time of a line that must not go; empty: none
 }
+
+const before = 5000; // milliseconds that are shown before a line
 
 interface Waiting {
   lines: Array<{ time: string; source: number; text: string }>;
@@ -24,6 +27,8 @@ export class LogReader {
   readonly version = signal(0);
   readonly problems = signal<ReadonlyMap<string, string>>(new Map());
   readonly ended = signal(false);
+  /** held: there is more, but it would push out the line that somebody was sent to. */
+  readonly held = signal(false);
   private readonly stopping = new AbortController();
   private readonly waiting: Waiting[];
   private asked = false;
@@ -45,6 +50,7 @@ export class LogReader {
     if (w.previous) query.set("previous", "true");
     else if (!w.over) query.set("follow", "true");
     if (since) query.set("sinceTime", since);
+    else if (w.at) query.set("sinceTime", new Date(Date.parse(w.at) - before).toISOString());
     else {
       if (w.tail) query.set("tailLines", String(w.tail));
       if (w.sinceSeconds) query.set("sinceSeconds", String(w.sinceSeconds));
@@ -91,8 +97,12 @@ export class LogReader {
       }
       this.ask();
       if (done) return { last };
+      if (this.wanted.at && this.ring.length > bounds.lines - 20_000) {
+        this.held.value = true;
+        this.stop();
+      }
       // The reader may be faster than the page: what waits is bounded as well.
-      if (this.waiting[source]!.lines.length > 20_000) this.flush();
+      if (this.waiting[source]!.lines.length > 10_000) this.flush();
     }
   }
 

@@ -23,13 +23,18 @@ export function go(href: string, replace = false): void {
   if (!replace) scrollTo(0, 0);
 }
 
-/** setQuery changes one parameter of the address, in place. */
-export function setQuery(name: string, value: string): void {
+/** withQuery is the address with some parameters changed; an empty one is left out. */
+export function withQuery(changes: Record<string, string>): string {
   const query = new URLSearchParams(location.search);
-  if (value) query.set(name, value);
-  else query.delete(name);
-  go(location.pathname + (query.size ? `?${query}` : ""), true);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) query.set(name, value);
+    else query.delete(name);
+  }
+  return location.pathname + (query.size ? `?${query}` : "");
 }
+
+/** setQuery changes one parameter of the address, in place. */
+export const setQuery = (name: string, value: string) => go(withQuery({ [name]: value }), true);
 
 export function listen(): void {
   addEventListener("popstate", () => (place.value = read()));

@@ -8,7 +8,10 @@ export interface Target {
   name: string;
   uid: string;
   container: string;
+  /** Empty: what the container runs anyway is attached to. */
   command: string[];
+  stdin: boolean;
+  tty: boolean;
 }
 
 // The channels of v5.channel.k8s.io, which are the first byte of each message.
@@ -44,6 +47,8 @@ export class Session {
       scrollback: 10_000,
       cursorBlink: !matchMedia("(prefers-reduced-motion: reduce)").matches,
       documentOverride: styled(document),
+      disableStdin: !target.stdin,
+      convertEol: !target.tty, // without a terminal nobody has turned the ends of lines
       screenReaderMode: true,
     });
     this.terminal.loadAddon(this.fit);
@@ -56,7 +61,7 @@ export class Session {
       this.sendSize();
     };
     this.socket.onmessage = (message: MessageEvent<ArrayBuffer>) => this.take(new Uint8Array(message.data));
-    this.socket.onclose = () => this.finish(this.state.value === "opening" ? "The node did not open the terminal: the container may not run, or have no such program." : "The connection has ended.");
+    this.socket.onclose = () => this.finish(this.state.value === "opening" ? refused(target) : "The connection has ended.");
     this.terminal.onData((text) => this.send(stdin, new TextEncoder().encode(text)));
     this.terminal.onBinary((text) => this.send(stdin, Uint8Array.from(text, (c) => c.charCodeAt(0))));
     this.terminal.onResize(() => this.sendSize());
@@ -138,11 +143,15 @@ export function closeTerminal(session: Session): void {
   sessions.value = sessions.value.filter((s) => s !== session);
 }
 
+const refused = (target: Target) =>
+  target.command.length ? "The node did not open the terminal: the container may not run, or have no such program." : "The node did not attach to the container: it may not run.";
+
 function addressOf(target: Target): string {
-  const query = new URLSearchParams({ input: "1", output: "1", tty: "1" });
+  const query = new URLSearchParams({ output: "1", ...(target.stdin && { input: "1" }), ...(target.tty ? { tty: "1" } : { error: "1" }) });
   for (const word of target.command) query.append("command", word);
+  const verb = target.command.length ? "exec" : "attach";
   const path = [target.namespace, target.name, target.uid, target.container].map(encodeURIComponent).join("/");
-  return `${location.origin.replace(/^http/, "ws")}/exec/${path}?${query}`;
+  return `${location.origin.replace(/^http/, "ws")}/${verb}/${path}?${query}`;
 }
 
 function endingOf(s: ExecStatus): string {

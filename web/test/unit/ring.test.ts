@@ -1,14 +1,22 @@
 import { describe, expect, it } from "vitest";
+import { Finder } from "../../src/pure/find_lines";
 import { LineParser, merge, Ring, split } from "../../src/pure/ring";
 
 describe("Ring", () => {
   it("keeps the last lines, and their numbers", () => {
     const ring = new Ring({ lines: 3, chars: 1000, line: 100 });
     for (let i = 0; i < 10_000; i++) ring.push("", 0, `line ${i}`);
-    expect([...ring.lines()].map((l) => l.text)).toEqual(["line 9997", "line 9998", "line 9999"]);
+    expect([...ring.since(0)].map((l) => l.text)).toEqual(["line 9997", "line 9998", "line 9999"]);
+    expect([...ring.since(9999)].map((l) => l.text)).toEqual(["line 9999"]);
     expect(ring.at(0)?.id).toBe(9997);
-    expect(ring.indexOf(9998)).toBe(1);
     expect(ring.dropped).toBe(9997);
+  });
+  it("finds the line of a time, or the next one", () => {
+    const ring = new Ring();
+    for (const t of ["01", "02", "02.5", "04"]) ring.push(`2026-01-01T00:00:${t}Z`, 0, t);
+    expect(ring.indexFrom("2026-01-01T00:00:02.5Z")).toBe(2);
+    expect(ring.indexFrom("2026-01-01T00:00:03Z")).toBe(3);
+    expect(ring.indexFrom("2026-01-01T00:00:05Z")).toBe(-1);
   });
   it("is bounded in size as well", () => {
     const ring = new Ring({ lines: 1000, chars: 50, line: 20 });
@@ -49,5 +57,21 @@ describe("merge", () => {
     ];
     const b = [{ time: "2026-01-01T00:00:00.25Z", source: 1, text: "b1" }];
     expect(merge([a, b]).map((l) => l.text)).toEqual(["a1", "a2", "b1", "a3"]);
+  });
+});
+
+describe("Finder", () => {
+  it("finds words and levels, and reads each line once", () => {
+    const ring = new Ring({ lines: 3, chars: 1000, line: 100 });
+    ring.push("", 0, "\x1b[31mERROR\x1b[0m no route");
+    ring.push("", 0, "level=warn slow route");
+    ring.push("", 0, "route found");
+    const all = new Finder(ring, { words: "ROUTE", level: "" });
+    const bad = new Finder(ring, { words: "", level: "warn" });
+    const worst = new Finder(ring, { words: "", level: "error" });
+    expect([all.look().length, bad.look().length, worst.look().length]).toEqual([3, 2, 1]);
+    ring.push("", 0, "ERROR again, no route");
+    expect(all.look().map((l) => l.id)).toEqual([1, 2, 3]);
+    expect(worst.look().map((l) => l.id)).toEqual([3]);
   });
 });

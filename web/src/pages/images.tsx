@@ -1,0 +1,266 @@
+// Images: what lies on the node, who uses it, what comes in and what may go.
+import { useComputed, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { GetPrunePlanResponse, Image, Pod, PrunedImage, PruneImagesResponse } from "../api/gen";
+import { get, messageOf, request } from "../api/request";
+import { ApiButton, Commands } from "../parts/commands";
+import { Dialog } from "../parts/dialog";
+import { HealthIcon, Icon } from "../parts/icons";
+import { Meter } from "../parts/spark";
+import { bytes } from "../pure/time";
+import { imageUsers } from "../pure/uses";
+import { events, keyOf, podList } from "../state/live";
+import { forget, images, type Import, importFile, imports, readImages } from "../state/images";
+import { hrefOf } from "../state/route";
+import { canWrite } from "../state/session";
+
+export function ImagesPage() {
+  const problem = useSignal("");
+  const pulled = useComputed(() => events.value.find((e) => e.reason === "Pulled" || e.reason === "ImageDeleted")?.revision);
+  const stamp = pulled.value;
+  useEffect(() => {
+    readImages().then(() => (problem.value = ""), (error) => (problem.value = messageOf(error)));
+  }, [stamp]);
+  const asked = useSignal<"" | "prune" | Image>("");
+  const over = useSignal(false);
+  const list = images.value ?? [];
+  const users = useComputed(() => imageUsers(images.value ?? [], podList.value));
+  const close = () => (asked.value = "");
+  return (
+    <div class={over.value ? "page dropping" : "page"} {...useFiles(over)}>
+      <div class="page-head">
+        <h1>Images</h1>
+        {images.value && <p class="sub">{list.length ? `${list.length}, ${bytes(list.reduce((sum, i) => sum + Number(i.size ?? 0), 0))} in all` : ""}</p>}
+        <div class="page-tools">
+          <ApiButton call={{ method: "GET", path: "/v1/images", rpc: "ImagesService/ListImages", message: {} }} />
+          {canWrite.value && (
+            <>
+              <button type="button" onClick={() => (asked.value = "prune")}>
+                Prune…
+              </button>
+              <Pick />
+            </>
+          )}
+        </div>
+      </div>
+      {problem.value && <p class="problem" role="alert">{problem.value}</p>}
+      {canWrite.value && <DropHint />}
+      {imports.value.length > 0 && (
+        <ul class="imports" aria-label="Tarballs">
+          {imports.value.map((i) => (
+            <ImportRow key={i.id} of={i} />
+          ))}
+        </ul>
+      )}
+      <table class="list">
+        <thead>
+          <tr>
+            <th scope="col">Image</th>
+            <th scope="col" class="c-num">Size</th>
+            <th scope="col">Used by</th>
+            <th scope="col"><span class="hidden">What can be done</span></th>
+          </tr>
+        </thead>
+        <tbody>
+          {[...list].sort((a, b) => nameOf(a).localeCompare(nameOf(b))).map((image) => (
+            <ImageRow key={image.id} image={image} users={users.value.get(image.id!) ?? []} onRemove={() => (asked.value = image)} />
+          ))}
+        </tbody>
+      </table>
+      {images.value === null ? <p class="nothing" aria-busy="true">Asking the node…</p> : list.length === 0 && <p class="nothing">There is no image on this node yet. Pods pull theirs, and tarballs can be imported.</p>}
+      {asked.value === "prune" && <Prune onClose={close} />}
+      {typeof asked.value === "object" && <Remove image={asked.value} onClose={close} />}
+    </div>
+  );
+}
+
+const nameOf = (image: Image) => image.references?.[0] ?? image.digests?.[0] ?? image.id ?? "";
+
+function ImageRow({ image, users, onRemove }: { image: Image; users: readonly Pod[]; onRemove: () => void }) {
+  const [first, ...others] = image.references?.length ? image.references : [nameOf(image)];
+  return (
+    <tr>
+      <th scope="row">
+        <span class="mono breakable">{first}</span> {image.pinned && <span class="tag" title="The runtime never gives it up">pinned</span>}
+        {others.map((name) => (
+          <span class="also mono breakable">{name}</span>
+        ))}
+        <span class="also mono" title={image.id}>{image.id?.slice(0, 19)}</span>
+      </th>
+      <td class="c-num">{bytes(Number(image.size ?? 0))}</td>
+      <td>
+        {users.slice(0, 3).map((pod, i) => (
+          <>
+            {i > 0 && ", "}
+            <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{pod.namespace === "default" ? pod.name : keyOf(pod)}</a>
+          </>
+        ))}
+        {users.length > 3 && <span class="muted"> and {users.length - 3} more</span>}
+        {users.length === 0 && <span class="muted">{image.pinned ? "the runtime" : "nothing"}</span>}
+      </td>
+      <td class="c-do">
+        {canWrite.value && !image.pinned && (
+          <button type="button" class="quiet" disabled={users.length > 0} title={users.length > 0 ? "Pods use it" : undefined} aria-label={`Remove ${first}…`} onClick={onRemove}>
+            Remove…
+          </button>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function DropHint() {
+  return (
+    <p class="drop-hint">
+      <Icon name="down" /> Drop a tarball anywhere on this page to import it: what <code>docker save</code> writes, or an OCI layout, plain or compressed.
+    </p>
+  );
+}
+
+function Pick() {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <button type="button" class="primary" onClick={() => input.current?.click()}>
+        Import…
+      </button>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        multiple
+        aria-label="Tarballs to import"
+        onChange={(e) => {
+          [...(e.currentTarget.files ?? [])].forEach(importFile);
+          e.currentTarget.value = "";
+        }}
+      />
+    </>
+  );
+}
+
+/** useFiles takes what is dropped, if one may. */
+function useFiles(over: { value: boolean }) {
+  return {
+    onDragOver: (event: DragEvent) => {
+      event.preventDefault();
+      over.value = canWrite.value && [...(event.dataTransfer?.types ?? [])].includes("Files");
+    },
+    onDragLeave: (event: DragEvent) => event.target === event.currentTarget && (over.value = false),
+    onDrop: (event: DragEvent) => {
+      event.preventDefault();
+      over.value = false;
+      if (canWrite.value) [...(event.dataTransfer?.files ?? [])].forEach(importFile);
+    },
+  };
+}
+
+function ImportRow({ of: i }: { of: Import }) {
+  const over = i.done !== null || i.problem !== "";
+  return (
+    <li class="import">
+      <HealthIcon health={i.problem ? "failed" : i.done ? "ready" : "starting"} />
+      <b class="breakable">{i.file}</b>
+      <span class="import-state" role="status">
+        {i.problem ||
+          (i.done
+            ? `imported ${i.done.map((image) => image.reference).join(", ") || "nothing"}`
+            : i.sent < i.size
+              ? `${bytes(i.sent)} of ${bytes(i.size)} sent`
+              : i.taking
+                ? `the runtime takes ${i.taking}`
+                : "the node reads it")}
+      </span>
+      <button type="button" class="quiet only-icon" aria-label={over ? `Forget ${i.file}` : `Stop ${i.file}`} onClick={() => (over ? forget(i.id) : i.stop())}>
+        <Icon name="close" />
+      </button>
+      {!over && <Meter part={i.sent} whole={i.size} label={`Sent of ${i.file}`} />}
+    </li>
+  );
+}
+
+function Prune({ onClose }: { onClose: () => void }) {
+  const plan = useSignal<readonly PrunedImage[] | null>(null);
+  const gone = useSignal<readonly PrunedImage[] | null>(null);
+  const problem = useSignal("");
+  const busy = useSignal(false);
+  const failed = (error: unknown) => (problem.value = messageOf(error));
+  useEffect(() => {
+    get<GetPrunePlanResponse>("/v1/images:prunePlan").then((answer) => (plan.value = answer.images ?? []), failed);
+  }, []);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    busy.value = true;
+    try {
+      gone.value = (await request<PruneImagesResponse>("POST", "/v1/images:prune", "{}")).images ?? [];
+      await readImages();
+    } catch (error) {
+      failed(error);
+    }
+    busy.value = false;
+  };
+  const shown = gone.value ?? plan.value;
+  const many = (list: readonly PrunedImage[]) => `${list.length} ${list.length === 1 ? "image" : "images"}, ${bytes(sizeOf(list))}`;
+  return (
+    <Dialog title={gone.value ? `Removed ${many(gone.value)}` : "Prune images"} onClose={onClose}>
+      <form onSubmit={(e) => void submit(e)}>
+        {!gone.value && <p>What no pod uses and the runtime has not pinned. What was imported comes back when a pod needs it; anything else is pulled again.</p>}
+        {shown?.length === 0 && <p class="nothing">Nothing: every image is in use.</p>}
+        {(shown?.length ?? 0) > 0 && (
+          <ul class="prune">
+            {shown!.map(({ image, reason }) => (
+              <li>
+                <span class="mono breakable">{nameOf(image ?? {})}</span>
+                <span>{bytes(Number(image?.size ?? 0))}</span>
+                <span class="muted">{reason}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+        {!gone.value && <Commands call={{ method: "POST", path: "/v1/images:prune", rpc: "ImagesService/PruneImages", message: {}, json: {} }} />}
+        {problem.value && <p class="problem" role="alert">{problem.value}</p>}
+        <footer>
+          {gone.value ? (
+            <button type="button" class="primary" onClick={onClose}>Done</button>
+          ) : (
+            <button type="submit" class="danger" disabled={busy.value || !plan.value?.length}>
+              {plan.value?.length ? `Remove ${many(plan.value)}` : "Remove"}
+            </button>
+          )}
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+const sizeOf = (list: readonly PrunedImage[]) => list.reduce((sum, p) => sum + Number(p.image?.size ?? 0), 0);
+
+function Remove({ image, onClose }: { image: Image; onClose: () => void }) {
+  const problem = useSignal("");
+  const name = nameOf(image);
+  const path = `/v1/images?image=${encodeURIComponent(name)}`;
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    try {
+      await request("DELETE", path);
+      await readImages();
+      onClose();
+    } catch (error) {
+      problem.value = messageOf(error);
+    }
+  };
+  return (
+    <Dialog title="Remove an image" onClose={onClose}>
+      <form onSubmit={(e) => void submit(e)}>
+        <p>
+          <code class="breakable">{name}</code> goes under all of its names, and from what was imported. {bytes(Number(image.size ?? 0))} are freed, but for what other images share.
+        </p>
+        <Commands call={{ method: "DELETE", path, rpc: "ImagesService/RemoveImage", message: { image: name } }} />
+        {problem.value && <p class="problem" role="alert">{problem.value}</p>}
+        <footer>
+          <button type="submit" class="danger">Remove the image</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

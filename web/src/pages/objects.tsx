@@ -1,0 +1,279 @@
+// Configuration, secrets and storage: what there is, and which pods use it.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Pod } from "../api/gen";
+import { get, messageOf, request } from "../api/request";
+import { ApiButton, Commands, CopyButton } from "../parts/commands";
+import { Dialog } from "../parts/dialog";
+import { HealthIcon } from "../parts/icons";
+import { Yaml } from "../parts/yaml";
+import type { Kind } from "../pure/uses";
+import { toYaml } from "../pure/yaml";
+import { keyOf, podList } from "../state/live";
+import { type Entry, kindOf, kinds, objects, objectsProblem, pathOf, readObjects, useObjects, usersOf } from "../state/objects";
+import { go, hrefOf } from "../state/route";
+import { canWrite } from "../state/session";
+
+export function ObjectsPage() {
+  useObjects();
+  return (
+    <div class="page">
+      <div class="page-head">
+        <h1>Objects</h1>
+        <p class="sub">What pods use beside images.</p>
+      </div>
+      {objectsProblem.value && <p class="problem" role="alert">{objectsProblem.value}</p>}
+      {objects.value === null ? <p class="nothing" aria-busy="true">Asking the node…</p> : kinds.map((k) => <KindSection key={k.kind} kind={k.kind} list={objects.value!.get(k.kind) ?? []} />)}
+    </div>
+  );
+}
+
+function KindSection({ kind, list }: { kind: Kind; list: readonly Entry[] }) {
+  const info = kindOf(kind)!;
+  return (
+    <section>
+      <div class="section-head">
+        <h2>
+          {info.many} <span class="muted">{list.length || ""}</span>
+        </h2>
+        <ApiButton call={{ method: "GET", path: `/v1/${kind}`, rpc: `${info.rpc}/List${info.one}${info.one.endsWith("s") ? "es" : "s"}`, message: {}, kubectl: `kubectl get ${kind}${info.namespaced ? " --all-namespaces" : ""}` }} />
+      </div>
+      {list.length === 0 ? (
+        <p class="muted">None. {info.empty}</p>
+      ) : (
+        <table class="list">
+          <thead>
+            <tr>
+              <th scope="col" class="w-name">Name</th>
+              <th scope="col">{kind === "configmaps" || kind === "secrets" ? "Keys" : "What"}</th>
+              <th scope="col" class="w-users">Used by</th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.map((entry) => (
+              <tr key={`${entry.namespace}/${entry.name}`}>
+                <th scope="row">
+                  <a href={hrefOf("objects", kind, entry.namespace || "-", entry.name!)}>
+                    {entry.namespace && entry.namespace !== "default" && <span class="ns">{entry.namespace}/</span>}
+                    {entry.name}
+                  </a>{" "}
+                  {entry.deleting && <span class="tag">going</span>}
+                </th>
+                <td>
+                  <What kind={kind} entry={entry} />
+                </td>
+                <td>
+                  <Users pods={usersOf(podList.value, kind, entry.namespace, entry.name!)} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+function What({ kind, entry }: { kind: Kind; entry: Entry }) {
+  switch (kind) {
+    case "configmaps":
+    case "secrets":
+      return (
+        <>
+          <span class="mono breakable">{(entry.keys ?? []).join(", ") || "–"}</span> {entry.type && entry.type !== "Opaque" && <span class="muted">{entry.type}</span>}{" "}
+          {entry.immutable && <span class="tag">immutable</span>}
+        </>
+      );
+    case "persistentvolumeclaims":
+      return (
+        <>
+          <HealthIcon health={entry.phase === "Bound" ? "ready" : entry.phase === "Lost" ? "failed" : "starting"} /> {entry.phase}
+          {entry.volume && (
+            <>
+              {" to "}
+              <a href={hrefOf("objects", "persistentvolumes", "-", entry.volume)}>{entry.volume}</a>
+            </>
+          )}
+          {entry.capacity && `, ${entry.capacity}`} {entry.message && <span class="muted">{entry.message}</span>}
+        </>
+      );
+    case "persistentvolumes":
+      return (
+        <>
+          {entry.phase}
+          {entry.claim && (
+            <>
+              {" to "}
+              <a href={hrefOf("objects", "persistentvolumeclaims", ...entry.claim.split("/"))}>{entry.claim}</a>
+            </>
+          )}
+          {entry.capacity && `, ${entry.capacity}`} {entry.storageClass && <span class="muted">class {entry.storageClass}</span>}
+        </>
+      );
+    default:
+      return <span>handler {entry.handler}</span>;
+  }
+}
+
+function Users({ pods }: { pods: readonly Pod[] }) {
+  if (pods.length === 0) return <span class="muted">no pod</span>;
+  return (
+    <>
+      {pods.slice(0, 4).map((pod, i) => (
+        <>
+          {i > 0 && ", "}
+          <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{pod.namespace === "default" ? pod.name : keyOf(pod)}</a>
+        </>
+      ))}
+      {pods.length > 4 && <span class="muted"> and {pods.length - 4} more</span>}
+    </>
+  );
+}
+
+interface OneProps {
+  kind: Kind;
+  namespace: string;
+  name: string;
+}
+
+export function ObjectPage({ kind, namespace, name }: OneProps) {
+  const info = kindOf(kind)!;
+  const entry = useSignal<Entry | null>(null);
+  const problem = useSignal("");
+  const asked = useSignal(false);
+  const path = pathOf(kind, namespace, name);
+  useEffect(() => {
+    const field = info.field.replace(/(ss)es$|s$/, "$1");
+    get<Record<string, Entry>>(path).then((answer) => (entry.value = answer[field] ?? null), (error) => (problem.value = messageOf(error)));
+  }, [path]);
+  const object = (entry.value?.object ?? {}) as { data?: Record<string, string> };
+  const users = usersOf(podList.value, kind, namespace, name);
+  const shown = kind === "secrets" ? { ...object, data: undefined } : object;
+  const text = toYaml(JSON.parse(JSON.stringify(shown)));
+  return (
+    <div class="page">
+      <p class="sub">
+        <a href={hrefOf("objects")}>Objects</a> <span class="muted">/ {info.one}</span>
+      </p>
+      <div class="object-head">
+        <h1>
+          {info.namespaced && <span class="ns">{namespace}/</span>}
+          {name}
+        </h1>
+        <div class="page-tools">
+          <ApiButton call={{ method: "GET", path, rpc: `${info.rpc}/Get${info.one}`, message: info.namespaced ? { namespace, name } : { name }, kubectl: `kubectl get ${kind} ${name}${info.namespaced ? ` -n ${namespace}` : ""} -o yaml` }} />
+          {canWrite.value && entry.value && (
+            <button type="button" class="danger" onClick={() => (asked.value = true)}>
+              Delete…
+            </button>
+          )}
+        </div>
+      </div>
+      {problem.value && <p class="problem" role="alert">{problem.value}</p>}
+      {entry.value && (
+        <>
+          <p class="object-line">
+            <What kind={kind} entry={entry.value} /> <span class="muted">· used by</span> <Users pods={users} />
+          </p>
+          {kind === "secrets" && <Values keys={entry.value.keys ?? []} data={object.data} />}
+          <section>
+            <div class="section-head">
+              <h2>YAML</h2>
+              <CopyButton text={text} />
+            </div>
+            <Yaml text={text} />
+          </section>
+        </>
+      )}
+      {asked.value && <Delete kind={kind} name={name} path={path} message={info.namespaced ? { namespace, name } : { name }} users={users} onClose={() => (asked.value = false)} />}
+    </div>
+  );
+}
+
+/** Values of a secret are hidden at first, and come at all for an admin only. */
+function Values({ keys, data }: { keys: readonly string[]; data: Record<string, string> | undefined }) {
+  const shown = useSignal<ReadonlySet<string>>(new Set());
+  if (!data) {
+    return (
+      <p class="hint">
+        {keys.length} {keys.length === 1 ? "value" : "values"}, which only an admin is shown.
+      </p>
+    );
+  }
+  const toggle = (key: string) => {
+    const next = new Set(shown.value);
+    if (!next.delete(key)) next.add(key);
+    shown.value = next;
+  };
+  return (
+    <section>
+      <h2>Values</h2>
+      <div class="secret-values">
+        {keys.map((key) => (
+          <div>
+            <p>
+              <code>{key}</code>
+              <button type="button" class="link-button" aria-expanded={shown.value.has(key)} onClick={() => toggle(key)}>
+                {shown.value.has(key) ? "Hide" : "Show"}
+              </button>
+            </p>
+            {shown.value.has(key) && <pre tabIndex={0}>{plain(data[key] ?? "")}</pre>}
+          </div>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+/** plain is a value as text; where it is none, as it is written in the manifest. */
+function plain(base64: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)));
+  } catch {
+    return `${base64} (base64: it is no text)`;
+  }
+}
+
+interface DeleteProps {
+  kind: Kind;
+  name: string;
+  path: string;
+  message: Record<string, unknown>;
+  users: readonly Pod[];
+  onClose: () => void;
+}
+
+function Delete({ kind, name, path, message, users, onClose }: DeleteProps) {
+  const info = kindOf(kind)!;
+  const problem = useSignal("");
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    try {
+      await request("DELETE", path);
+      await readObjects();
+      go(hrefOf("objects"));
+    } catch (error) {
+      problem.value = messageOf(error);
+    }
+  };
+  return (
+    <Dialog title={`Delete ${name}`} onClose={onClose}>
+      <form onSubmit={(e) => void submit(e)}>
+        <p>
+          {users.length > 0 ? (
+            <>
+              Pods name it: <Users pods={users} />. Those that run go on; a new start of theirs may wait for it.
+            </>
+          ) : (
+            "No pod names it."
+          )}
+        </p>
+        <Commands call={{ method: "DELETE", path, rpc: `${info.rpc}/Delete${info.one}`, message, kubectl: `kubectl delete ${kind} ${name}${message["namespace"] ? ` -n ${message["namespace"]}` : ""}` }} />
+        {problem.value && <p class="problem" role="alert">{problem.value}</p>}
+        <footer>
+          <button type="submit" class="danger">Delete the {info.one}</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

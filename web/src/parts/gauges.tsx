@@ -1,0 +1,110 @@
+// What the node uses of what it has.
+import type { ComponentChildren } from "preact";
+import type { Disk } from "../api/gen";
+import { spanOf } from "../pure/line";
+import { cores, percent, quantity } from "../pure/quantity";
+import { age, bytes } from "../pure/time";
+import { type NodeTrack, type Point, sameDisk } from "../pure/usage";
+import { node } from "../state/live";
+import { Meter, Spark } from "./spark";
+
+export function Gauges({ track }: { track: NodeTrack }) {
+  const { use, latest } = track;
+  const has = (name: string) => quantity(node.value?.capacity?.[name]);
+  const span = spanOf(use.memory, track.waits.cpu, track.received);
+  const disk = latest?.node?.disk;
+  const images = latest?.node?.imageDisk;
+  return (
+    <section class="gauges-box">
+      <div class="gauges" aria-label="What the node uses" role="group">
+        <Gauge name="CPU" used={use.cores} whole={has("cpu")} words={cores} all={(n) => `${n} ${n === 1 ? "core" : "cores"}`}>
+          <Spark points={use.cores} span={span} limit={has("cpu")} least={0.05} words={cores} label="CPU" />
+        </Gauge>
+        <Gauge name="Memory" used={use.memory} whole={has("memory")} words={bytes} all={bytes}>
+          <Spark points={use.memory} span={span} limit={has("memory")} least={2 ** 24} words={bytes} label="Memory" />
+        </Gauge>
+        <div class="gauge">
+          <h3>Disk</h3>
+          <DiskRow name="" disk={disk} />
+          {images && sameDisk(disk, images) && <p class="gauge-note">{bytes(Number(images.usedBytes))} of it are images</p>}
+          {images && !sameDisk(disk, images) && <DiskRow name="images" disk={images} />}
+        </div>
+        <div class="gauge">
+          <h3 title="For how much of the last 10 seconds some task had to wait">Waiting for</h3>
+          {(["cpu", "memory", "io"] as const).map((of) => (
+            <Row name={{ cpu: "CPU", memory: "memory", io: "disk" }[of]} points={track.waits[of]} least={20} words={(n) => `${n.toFixed(n < 9.95 ? 1 : 0)} %`} span={span} />
+          ))}
+        </div>
+        <div class="gauge">
+          <h3>Network {latest?.node?.traffic?.interface && <span class="muted">{latest.node.traffic.interface}</span>}</h3>
+          <Row name="in" points={track.received} least={2048} words={perSecond} span={span} />
+          <Row name="out" points={track.sent} least={2048} words={perSecond} span={span} />
+        </div>
+      </div>
+      <p class="gauges-foot">
+        {use.memory.length > 1 ? `Last ${age(span.to - span.from)} · figures` : "Figures"} are collected while somebody looks
+        {latest?.missing && <span class="gauges-missing"> · not all could be told: {latest.missing}</span>}
+      </p>
+    </section>
+  );
+}
+
+const perSecond = (n: number) => `${bytes(n)}/s`;
+
+interface GaugeProps {
+  name: string;
+  used: readonly Point[];
+  whole: number | null;
+  words: (n: number) => string;
+  all: (n: number) => string;
+  children: ComponentChildren;
+}
+
+function Gauge({ name, used, whole, words, all, children }: GaugeProps) {
+  const last = used.at(-1)?.value;
+  return (
+    <div class="gauge">
+      <h3>
+        {name}
+        {last !== undefined && whole !== null && <span class={last / whole > 0.85 ? "gauge-share high" : "gauge-share"}>{percent(last, whole)}</span>}
+      </h3>
+      <p class="gauge-value">
+        {last === undefined ? <span class="muted">–</span> : <b>{words(last)}</b>} {whole !== null && <span class="muted">of {all(whole)}</span>}
+      </p>
+      {children}
+    </div>
+  );
+}
+
+function DiskRow({ name, disk }: { name: string; disk: Disk | undefined }) {
+  if (!disk) return <p class="muted">No figures yet</p>;
+  const used = Number(disk.usedBytes ?? 0);
+  const free = Number(disk.availableBytes ?? 0);
+  return (
+    <div class="gauge-disk">
+      <p>
+        <b>{bytes(free)}</b> <span class="muted">free, {bytes(used)} used{name && ` by ${name}`}</span>
+      </p>
+      <Meter part={used} whole={used + free} label={name ? `Disk of ${name}` : "Disk"} />
+    </div>
+  );
+}
+
+interface RowProps {
+  name: string;
+  points: readonly Point[];
+  least: number;
+  words: (n: number) => string;
+  span: { from: number; to: number };
+}
+
+function Row({ name, points, least, words, span }: RowProps) {
+  const last = points.at(-1)?.value;
+  return (
+    <div class="gauge-row">
+      <span class="muted">{name}</span>
+      <Spark small points={points} span={span} least={least} words={words} label={name} />
+      <b>{last === undefined ? "–" : words(last)}</b>
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+// Points as a line to draw, in a box of 1000 by 100.
+import { gap, type Point } from "./usage";
+
+export interface Span {
+  from: number;
+  to: number;
+}
+
+const spans = [60_000, 120_000, 300_000, 600_000, 900_000];
+
+/** spanOf ends at the newest of all points and is as short as they allow, so that a new chart soon says something. */
+export function spanOf(...series: ReadonlyArray<readonly Point[]>): Span {
+  const firsts = series.flatMap((points) => points[0]?.at ?? []);
+  const to = Math.max(0, ...series.flatMap((points) => points.at(-1)?.at ?? []));
+  const all = to - Math.min(to, ...firsts);
+  return { from: to - (spans.find((s) => s >= all) ?? spans.at(-1)!), to };
+}
+
+/** topOf is where the scale ends: at what may be used at most if that is near, at a round number otherwise. */
+export function topOf(points: readonly Point[], limit: number | null, least: number): number {
+  const most = Math.max(least, ...points.map((p) => p.value));
+  if (limit !== null && most > limit / 4) return Math.max(limit, most) * 1.05;
+  const unit = 10 ** Math.floor(Math.log10(most));
+  return ([1, 1.5, 2, 3, 5, 7.5, 10].find((n) => n * unit >= most * 1.05) ?? 12) * unit;
+}
+
+export interface Drawn {
+  line: string;
+  area: string;
+}
+
+export function draw(points: readonly Point[], { from, to }: Span, top: number): Drawn {
+  const runs: Point[][] = [];
+  let last: Point | undefined;
+  for (const p of points) {
+    if (p.at < from) continue;
+    if (!last || p.at - last.at > gap) runs.push([]);
+    runs.at(-1)!.push(p);
+    last = p;
+  }
+  const x = (p: Point) => round(((p.at - from) / (to - from)) * 1000);
+  const y = (p: Point) => round(100 - (Math.min(p.value, top) / top) * 100);
+  // One point alone is a dash, so that it is seen.
+  const path = (run: Point[]) => (run.length === 1 ? `M${Math.max(0, x(run[0]!) - 4)} ${y(run[0]!)}H${x(run[0]!)}` : run.map((p, i) => `${i ? "L" : "M"}${x(p)} ${y(p)}`).join(""));
+  return {
+    line: runs.map(path).join(""),
+    area: runs.filter((run) => run.length > 1).map((run) => `${path(run)}V100H${x(run[0]!)}Z`).join(""),
+  };
+}
+
+const round = (n: number) => Math.round(n * 10) / 10;
+
+/** nearest is the point that is shown where a pointer is. */
+export function nearest(points: readonly Point[], at: number): Point | null {
+  let best: Point | null = null;
+  for (const p of points) if (!best || Math.abs(p.at - at) < Math.abs(best.at - at)) best = p;
+  return best;
+}

@@ -1,0 +1,52 @@
+// What events tell of one probe of a container, as a strip of its time.
+import type { Event } from "../api/gen";
+import { age } from "./time";
+
+export interface ProbeOf {
+  uid: string;
+  container: string;
+  kind: "startup" | "readiness" | "liveness";
+  from: number; // milliseconds: since when the container runs
+  to: number;
+  period: number; // seconds
+}
+
+export interface ProbePart {
+  from: number; // of 1000
+  to: number;
+  at: number;
+  count: number;
+  message: string;
+}
+
+export interface ProbeStrip {
+  parts: ProbePart[];
+  failures: number;
+  failing: boolean;
+  last: string; // what it last said, and when
+}
+
+// Failures are told at once, and once a minute when there are many of them.
+const untold = 60_000;
+
+export function probeStrip(events: readonly Event[], of: ProbeOf): ProbeStrip {
+  const title = `${of.kind[0]!.toUpperCase()}${of.kind.slice(1)} probe `;
+  const told = events
+    .filter((e) => e.reason === "Unhealthy" && e.uid === of.uid && e.container === of.container && e.message?.startsWith(title) && Date.parse(e.time ?? "") >= of.from)
+    .sort((a, b) => Date.parse(a.time ?? "") - Date.parse(b.time ?? ""));
+  const x = (ms: number) => Math.max(0, Math.min(1000, ((ms - of.from) / (of.to - of.from)) * 1000));
+  const parts = told.map((e) => {
+    const at = Date.parse(e.time!);
+    const first = Math.max(of.from, Math.min(at, Date.parse(e.firstTime ?? e.time!)));
+    const to = x(at + of.period * 1000);
+    return { from: Math.min(x(first), to - 3), to, at, count: e.count ?? 1, message: e.message!.slice(title.length) };
+  });
+  const last = parts.at(-1);
+  const silence = Math.max(3 * of.period * 1000, parts.reduce((sum, p) => sum + p.count, 0) > 4 ? untold * 1.2 : 0);
+  return {
+    parts,
+    failures: parts.reduce((sum, p) => sum + p.count, 0),
+    failing: last !== undefined && of.to - last.at < silence,
+    last: last ? `${last.message.replace(/^(failed|errored): /, "")}, ${age(of.to - last.at)} ago` : "",
+  };
+}

@@ -1,0 +1,26 @@
+// How far a bundle has come that was applied.
+import type { Outcome, Pod } from "../api/gen";
+import { type Health, healthOf } from "./health";
+
+export type Stage = "waiting" | "ready" | "trouble" | "ended";
+
+/** stageOf is where one pod of a bundle is; pod is what the node has under its name now. */
+export function stageOf(outcome: Outcome, pod: Pod | undefined): Stage {
+  if (!pod || (outcome.uid && pod.uid !== outcome.uid)) return "waiting"; // the one before it still ends
+  // In place the old state is told until the new one is known.
+  if (Number(pod.revision ?? 0) < Number(outcome.revision ?? 0)) return "waiting";
+  const stages: Record<Health, Stage> = { ready: "ready", done: "ended", failed: "trouble", failing: "trouble", starting: "waiting", leaving: "waiting" };
+  return stages[healthOf(pod)];
+}
+
+export interface Standing {
+  all: number;
+  waiting: number;
+  trouble: number;
+  over: boolean;
+}
+
+export function standingOf(stages: readonly Stage[]): Standing {
+  const count = (of: Stage) => stages.filter((s) => s === of).length;
+  return { all: stages.length, waiting: count("waiting"), trouble: count("trouble"), over: stages.every((s) => s === "ready" || s === "ended") };
+}

@@ -1,0 +1,86 @@
+// What was used over time, out of figures that come one by one.
+import type { Disk, NodeStats, Stats, Usage } from "../api/gen";
+import { seconds } from "./time";
+
+export interface Point {
+  at: number; // milliseconds, by the node's clock
+  value: number;
+}
+
+/** Track is what one container, or the node, has used. */
+export interface Track {
+  cores: readonly Point[];
+  memory: readonly Point[];
+  spent: Point | null; // seconds of processors so far
+}
+
+export const emptyTrack: Track = { cores: [], memory: [], spent: null };
+
+export const reach = 15 * 60_000;
+/** Figures further apart than this are not joined by a line: nobody looked between them. */
+export const gap = 45_000;
+
+/** extend adds the next figures; those that are not newer change nothing. */
+export function extend(track: Track, usage: Usage | undefined): Track {
+  const at = Date.parse(usage?.time ?? "");
+  if (!usage || !(at > (track.memory.at(-1)?.at ?? track.spent?.at ?? 0))) return track;
+  const spent = usage.cpuTime === undefined ? null : { at, value: seconds(usage.cpuTime) };
+  const used = usage.cores ?? rate(track.spent, spent);
+  const memory = usage.workingSetBytes ?? usage.memoryBytes;
+  return {
+    cores: used === null ? track.cores : push(track.cores, { at, value: used }),
+    memory: memory === undefined ? track.memory : push(track.memory, { at, value: Number(memory) }),
+    spent,
+  };
+}
+
+/** rate is how much a counter grew in a second; null when it began anew, or too long ago. */
+export function rate(before: Point | null | undefined, now: Point | null): number | null {
+  if (!before || !now || now.at <= before.at || now.at - before.at > gap || now.value < before.value) return null;
+  return (now.value - before.value) / ((now.at - before.at) / 1000);
+}
+
+/** push adds a point, and lets go what is too old to be shown. */
+export function push(points: readonly Point[], next: Point): Point[] {
+  return [...points.filter((p) => p.at > next.at - reach), next];
+}
+
+export interface NodeTrack {
+  use: Track;
+  received: readonly Point[]; // bytes a second
+  sent: readonly Point[];
+  waits: Record<"cpu" | "memory" | "io", readonly Point[]>; // percent of the time
+  latest: Stats | null;
+}
+
+export const emptyNode: NodeTrack = { use: emptyTrack, received: [], sent: [], waits: { cpu: [], memory: [], io: [] }, latest: null };
+
+export function extendNode(track: NodeTrack, stats: Stats): NodeTrack {
+  const now = stats.node ?? {};
+  const before = track.latest?.node ?? {};
+  const at = Date.parse(now.usage?.time ?? "");
+  if (Number.isNaN(at)) return { ...track, latest: stats };
+  const traffic = (points: readonly Point[], of: "receivedBytes" | "sentBytes") => {
+    const grew = rate(counter(before, of), counter(now, of));
+    return grew === null ? points : push(points, { at, value: grew });
+  };
+  const wait = (of: "cpu" | "memory" | "io") => {
+    const share = now.pressure?.[of];
+    return share === undefined ? track.waits[of] : push(track.waits[of], { at, value: share });
+  };
+  return {
+    use: extend(track.use, now.usage),
+    received: traffic(track.received, "receivedBytes"),
+    sent: traffic(track.sent, "sentBytes"),
+    waits: { cpu: wait("cpu"), memory: wait("memory"), io: wait("io") },
+    latest: stats,
+  };
+}
+
+function counter(of: NodeStats, name: "receivedBytes" | "sentBytes"): Point | null {
+  const bytes = of.traffic?.[name];
+  return bytes === undefined ? null : { at: Date.parse(of.usage?.time ?? ""), value: Number(bytes) };
+}
+
+/** sameDisk: what is told of two directories is about one file system. */
+export const sameDisk = (a: Disk | undefined, b: Disk | undefined) => a?.capacityBytes === b?.capacityBytes;

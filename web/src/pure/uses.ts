@@ -1,0 +1,76 @@
+// Which pods use what: images, configuration, secrets, claims.
+import type { Image, Pod } from "../api/gen";
+import type { Container, PodObject } from "../api/kube";
+import { objectOf } from "./health";
+
+export type Kind = "configmaps" | "secrets" | "persistentvolumeclaims" | "persistentvolumes" | "runtimeclasses";
+
+export interface Use {
+  kind: Kind;
+  name: string;
+}
+
+type Fields = Record<string, unknown> | undefined;
+
+const at = (value: Fields, ...path: string[]) => path.reduce<unknown>((here, key) => (here as Fields)?.[key], value) as string | undefined;
+
+/** usesOf is every object that a pod names, each once. */
+export function usesOf(object: PodObject): Use[] {
+  const found = new Map<string, Use>();
+  const add = (kind: Kind, name: string | undefined) => name && found.set(`${kind}/${name}`, { kind, name });
+  const spec = object.spec ?? {};
+  for (const volume of spec.volumes ?? []) {
+    for (const use of volumeUses(volume)) add(use.kind, use.name);
+  }
+  for (const c of [...(spec.initContainers ?? []), ...(spec.containers ?? [])]) {
+    for (const e of c.env ?? []) {
+      add("configmaps", at(e.valueFrom, "configMapKeyRef", "name"));
+      add("secrets", at(e.valueFrom, "secretKeyRef", "name"));
+    }
+    for (const e of envFrom(c)) {
+      add("configmaps", at(e, "configMapRef", "name"));
+      add("secrets", at(e, "secretRef", "name"));
+    }
+  }
+  for (const s of (spec["imagePullSecrets"] as Array<{ name?: string }> | undefined) ?? []) add("secrets", s.name);
+  add("runtimeclasses", spec["runtimeClassName"] as string | undefined);
+  return [...found.values()];
+}
+
+const envFrom = (c: Container) => (c as { envFrom?: Fields[] }).envFrom ?? [];
+
+/** volumeUses is what one volume, or its projections, hold. */
+export function volumeUses(volume: Record<string, unknown>): Use[] {
+  const projected = ((volume["projected"] as { sources?: Fields[] } | undefined)?.sources ?? []).flatMap((s) => volumeUses(s ?? {}));
+  const own: Array<[Kind, string | undefined]> = [
+    ["configmaps", at(volume, "configMap", "name")],
+    ["secrets", at(volume, "secret", "secretName") ?? at(volume, "secret", "name")],
+    ["persistentvolumeclaims", at(volume, "persistentVolumeClaim", "claimName")],
+  ];
+  return [...own.flatMap(([kind, name]) => (name ? [{ kind, name }] : [])), ...projected];
+}
+
+/** fullName is an image's name as the runtime writes it. */
+export function fullName(image: string): string {
+  const [name, digest] = image.split("@");
+  const parts = name!.split("/");
+  const registry = parts.length > 1 && /[.:]|^localhost$/.test(parts[0]!);
+  const path = registry ? name! : parts.length === 1 ? `docker.io/library/${name}` : `docker.io/${name}`;
+  if (digest) return `${path}@${digest}`;
+  return /:[^/]*$/.test(path) ? path : `${path}:latest`;
+}
+
+/** imageUsers is the pods of each image, by its id. */
+export function imageUsers(images: readonly Image[], pods: Iterable<Pod>): Map<string, Pod[]> {
+  const ids = new Map<string, string>();
+  for (const image of images) for (const name of [image.id, ...(image.references ?? []), ...(image.digests ?? [])]) if (name) ids.set(name, image.id!);
+  const users = new Map<string, Pod[]>();
+  for (const pod of pods) {
+    const { spec, status } = objectOf(pod);
+    const ran = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].flatMap((s) => [s.imageID, s.image]);
+    const wanted = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].map((c) => c.image);
+    const names = [...ran, ...wanted].flatMap((name) => (name ? [name, fullName(name)] : []));
+    for (const id of new Set(names.flatMap((name) => ids.get(name) ?? []))) users.set(id, [...(users.get(id) ?? []), pod]);
+  }
+  return users;
+}

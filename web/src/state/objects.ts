@@ -1,0 +1,65 @@
+// What pods use beside images: configuration, secrets, claims and volumes.
+import { effect, signal, untracked } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { ConfigMap, PersistentVolume, PersistentVolumeClaim, RuntimeClass, Secret } from "../api/gen";
+import { get, messageOf } from "../api/request";
+import { type Kind, usesOf } from "../pure/uses";
+import { objectOf } from "../pure/health";
+import type { Pod } from "../api/gen";
+import { node } from "./live";
+
+export type Entry = ConfigMap & Secret & PersistentVolumeClaim & PersistentVolume & RuntimeClass;
+
+interface KindInfo {
+  kind: Kind;
+  one: string;
+  many: string;
+  field: string; // of the list's answer
+  rpc: string;
+  namespaced: boolean;
+  empty: string;
+}
+
+export const kinds: readonly KindInfo[] = [
+  { kind: "configmaps", one: "ConfigMap", many: "ConfigMaps", field: "configMaps", rpc: "ConfigMapsService", namespaced: true, empty: "Files and variables for pods, posted like pods are." },
+  { kind: "secrets", one: "Secret", many: "Secrets", field: "secrets", rpc: "SecretsService", namespaced: true, empty: "What pods may know and bystanders may not; encrypted on the disk." },
+  { kind: "persistentvolumeclaims", one: "PersistentVolumeClaim", many: "Claims", field: "persistentVolumeClaims", rpc: "PersistentVolumeClaimsService", namespaced: true, empty: "How pods ask for storage that outlives them." },
+  { kind: "persistentvolumes", one: "PersistentVolume", many: "Volumes", field: "persistentVolumes", rpc: "PersistentVolumesService", namespaced: false, empty: "Storage that outlives pods." },
+  { kind: "runtimeclasses", one: "RuntimeClass", many: "Runtime classes", field: "runtimeClasses", rpc: "RuntimeClassesService", namespaced: false, empty: "Other ways to run pods than the usual one." },
+];
+
+export const kindOf = (kind: string) => kinds.find((k) => k.kind === kind);
+
+export const objects = signal<ReadonlyMap<Kind, readonly Entry[]> | null>(null);
+export const objectsProblem = signal("");
+
+export async function readObjects(): Promise<void> {
+  try {
+    const lists = await Promise.all(kinds.map((k) => get<Record<string, Entry[]>>(`/v1/${k.kind}`)));
+    objects.value = new Map(kinds.map((k, i) => [k.kind, lists[i]![k.field] ?? []]));
+    objectsProblem.value = "";
+  } catch (error) {
+    objectsProblem.value = messageOf(error);
+  }
+}
+
+/** useObjects reads them, and again once the node has moved on: they have no watch of their own. */
+export function useObjects(): void {
+  useEffect(
+    () =>
+      effect(() => {
+        node.value?.revision; // a dependency
+        untracked(() => void readObjects());
+      }),
+    [],
+  );
+}
+
+export function pathOf(kind: Kind, namespace: string | undefined, name: string): string {
+  const namespaced = kindOf(kind)!.namespaced;
+  return namespaced ? `/v1/namespaces/${namespace}/${kind}/${name}` : `/v1/${kind}/${name}`;
+}
+
+/** usersOf is the pods that name an object. */
+export const usersOf = (pods: readonly Pod[], kind: Kind, namespace: string | undefined, name: string) =>
+  pods.filter((pod) => (!kindOf(kind)!.namespaced || pod.namespace === namespace) && usesOf(objectOf(pod)).some((use) => use.kind === kind && use.name === name));

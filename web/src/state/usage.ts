@@ -1,0 +1,102 @@
+// What the node and its pods use, told by a watch for as long as somebody looks:
+// figures are collected only when they are asked for.
+import { signal, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { GetStatsHistoryResponse, GetStatsResponse, Pod, PodStats, Stats, WatchStatsResponse } from "../api/gen";
+import { get } from "../api/request";
+import { watch } from "../api/watch";
+import { emptyNode, emptyTrack, extend, extendNode, type NodeTrack, type Track } from "../pure/usage";
+import { session } from "./session";
+
+const interval = 5; // seconds
+
+/** nodeUsage is kept while one looks at other pages. */
+export const nodeUsage = signal<NodeTrack>(emptyNode);
+
+export function useNodeUsage(): NodeTrack {
+  useStats("", (stats) => (nodeUsage.value = extendNode(nodeUsage.value, stats)));
+  return nodeUsage.value;
+}
+
+export interface PodUsage {
+  containers: ReadonlyMap<string, Track>;
+  latest: PodStats | null;
+  missing: string;
+}
+
+const nothing: PodUsage = { containers: new Map(), latest: null, missing: "" };
+
+/** usePodUsage begins with what the node remembers of the last quarter of an hour. */
+export function usePodUsage(pod: Pod): PodUsage {
+  const usage = useSignal<PodUsage>(nothing);
+  const address = `namespace=${pod.namespace}&name=${pod.name}`;
+  useEffect(() => {
+    let current = true;
+    usage.value = nothing;
+    get<GetStatsHistoryResponse>(`/v1/namespaces/${pod.namespace}/pods/${pod.name}/stats`).then(
+      (past) => {
+        if (!current) return;
+        const containers = new Map(usage.value.containers);
+        for (const c of past.containers ?? []) {
+          // What the watch has told meanwhile is newer, and stays.
+          const live = containers.get(c.name!);
+          const track = (c.usages ?? []).reduce(extend, emptyTrack);
+          containers.set(c.name!, live ? join(track, live) : track);
+        }
+        usage.value = { ...usage.value, containers };
+      },
+      () => {}, // then it begins now
+    );
+    return () => {
+      current = false;
+    };
+  }, [pod.uid]);
+  useStats(address, (stats) => {
+    const latest = stats.pods?.find((p) => p.uid === pod.uid) ?? null;
+    const containers = new Map(usage.value.containers);
+    for (const c of latest?.containers ?? []) containers.set(c.name!, extend(containers.get(c.name!) ?? emptyTrack, c.usage));
+    usage.value = { containers, latest, missing: stats.missing ?? "" };
+  }, pod.uid);
+  return usage.value;
+}
+
+function join(past: Track, live: Track): Track {
+  const from = live.memory[0]?.at ?? Infinity;
+  const older = (points: Track["cores"]) => points.filter((p) => p.at < from);
+  return { cores: [...older(past.cores), ...live.cores], memory: [...older(past.memory), ...live.memory], spent: live.spent };
+}
+
+/** useStats has figures told while the page is seen; the read-only port has no watch and is asked. */
+function useStats(address: string, told: (stats: Stats) => void, key = "") {
+  useEffect(() => {
+    const begin = () => (session.value?.live ? follow(address, told) : ask(address, told));
+    let stop = document.hidden ? () => {} : begin();
+    const look = () => {
+      stop();
+      stop = document.hidden ? () => {} : begin();
+    };
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      document.removeEventListener("visibilitychange", look);
+      stop();
+    };
+  }, [address, key]);
+}
+
+function follow(address: string, told: (stats: Stats) => void): () => void {
+  const silent = () => {};
+  return watch<WatchStatsResponse & { type?: string }>(`/v1/stats:watch?interval=${interval}s&${address}`, {
+    message: ({ stats }) => stats && told(stats),
+    begin: silent,
+    synced: silent,
+    up: silent,
+    down: silent, // that the node is away is said at the top
+  });
+}
+
+function ask(address: string, told: (stats: Stats) => void): () => void {
+  const once = () => void get<GetStatsResponse>(`/v1/stats?${address}`).then(({ stats }) => stats && told(stats), () => {});
+  once();
+  const timer = setInterval(once, interval * 1000);
+  return () => clearInterval(timer);
+}

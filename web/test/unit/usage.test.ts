@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { draw, nearest, spanOf, topOf } from "../../src/pure/line";
+import { cores, quantity } from "../../src/pure/quantity";
+import { emptyNode, emptyTrack, extend, extendNode, push, rate } from "../../src/pure/usage";
+
+const second = (n: number) => new Date(Date.parse("2026-01-01T00:00:00Z") + n * 1000).toISOString();
+const at = (n: number) => Date.parse(second(n));
+
+describe("extend", () => {
+  it("takes processors from what was spent where nobody tells", () => {
+    const track = [
+      { time: second(0), cpuTime: "10s", workingSetBytes: "5" },
+      { time: second(5), cpuTime: "12.5s", workingSetBytes: "6" },
+      { time: second(10), cpuTime: "13s", cores: 0.25, workingSetBytes: "7" },
+    ].reduce(extend, emptyTrack);
+    expect(track.cores).toEqual([{ at: at(5), value: 0.5 }, { at: at(10), value: 0.25 }]);
+    expect(track.memory.map((p) => p.value)).toEqual([5, 6, 7]);
+  });
+  it("says nothing about a container that began anew, and ignores what it knows", () => {
+    const one = extend(emptyTrack, { time: second(0), cpuTime: "10s", memoryBytes: "5" });
+    const two = extend(one, { time: second(5), cpuTime: "1s", memoryBytes: "5" });
+    expect(two.cores).toEqual([]);
+    expect(extend(two, { time: second(5), cpuTime: "1s" })).toBe(two);
+    expect(extend(two, undefined)).toBe(two);
+  });
+  it("lets go what is older than a quarter of an hour", () => {
+    let points = push([], { at: at(0), value: 1 });
+    points = push(points, { at: at(1000), value: 2 });
+    expect(points.map((p) => p.value)).toEqual([2]);
+  });
+  it("makes no rate over a time in which nobody looked", () => {
+    expect(rate({ at: at(0), value: 0 }, { at: at(100), value: 5 })).toBeNull();
+  });
+});
+
+describe("extendNode", () => {
+  it("makes traffic of counters, and keeps what the kernel tells of waiting", () => {
+    const stats = (t: number, bytes: number) => ({ node: { usage: { time: second(t) }, traffic: { receivedBytes: String(bytes), sentBytes: "0" }, pressure: { io: t } } });
+    const track = [stats(0, 0), stats(10, 5000)].reduce(extendNode, emptyNode);
+    expect(track.received).toEqual([{ at: at(10), value: 500 }]);
+    expect(track.waits.io.map((p) => p.value)).toEqual([0, 10]);
+    expect(track.waits.cpu).toEqual([]);
+  });
+});
+
+describe("a line", () => {
+  const points = [0, 10, 100, 110].map((t) => ({ at: at(t), value: t }));
+  it("is broken where nobody looked", () => {
+    expect(draw(points, { from: at(0), to: at(120) }, 110).line.match(/M/g)).toHaveLength(2);
+  });
+  it("shows a point alone, and fills nothing below it", () => {
+    const { line, area } = draw(points.slice(0, 1), { from: at(0), to: at(60) }, 1);
+    expect([line, area]).toEqual(["M0 100H0", ""]);
+  });
+  it("spans no more than there is", () => {
+    expect(spanOf(points)).toEqual({ from: at(110 - 120), to: at(110) });
+    expect(spanOf([]).to).toBe(0);
+  });
+  it("is drawn against a limit that is near, else to a round number", () => {
+    expect(topOf([{ at: 0, value: 30 }], 100, 1)).toBe(105);
+    expect(topOf([{ at: 0, value: 12 }], 100, 1)).toBe(15);
+    expect(topOf([], null, 2)).toBe(3);
+  });
+  it("tells the point under a pointer", () => {
+    expect(nearest(points, at(96))?.value).toBe(100);
+    expect(nearest([], 0)).toBeNull();
+  });
+});
+
+describe("quantity", () => {
+  it.each([["250m", 0.25], ["2", 2], ["1.5Gi", 1.5 * 2 ** 30], ["64Mi", 64 * 2 ** 20], ["1k", 1000], ["1e3", 1000], ["24555k", 24_555_000], ["much", null], [undefined, null], ["", null]])("%s", (text, want) => {
+    expect(quantity(text)).toBe(want);
+  });
+  it("is said as Kubernetes says it", () => {
+    expect([0, 0.0054, 0.25, 2].map(cores)).toEqual(["0m", "5.4m", "250m", "2.00 cores"]);
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { forwardForms } from "../../src/pure/forms";
+import { probeStrip } from "../../src/pure/probes";
+import { stageOf, standingOf } from "../../src/pure/progress";
+import { fullName, imageUsers, usesOf } from "../../src/pure/uses";
+
+describe("usesOf", () => {
+  it("finds what volumes, variables and pulls name, each once", () => {
+    const uses = usesOf({
+      spec: {
+        volumes: [
+          { name: "a", configMap: { name: "settings" } },
+          { name: "b", secret: { secretName: "key" } },
+          { name: "c", projected: { sources: [{ configMap: { name: "more" } }, { secret: { name: "key" } }, { downwardAPI: {} }] } },
+          { name: "d", persistentVolumeClaim: { claimName: "data" } },
+          { name: "e", emptyDir: {} },
+        ],
+        containers: [{ name: "x", env: [{ name: "A", valueFrom: { secretKeyRef: { name: "login", key: "k" } } }, { name: "B", value: "b" }], envFrom: [{ configMapRef: { name: "env" } }] } as never],
+        imagePullSecrets: [{ name: "registry" }],
+        runtimeClassName: "other",
+      },
+    });
+    expect(uses.map((u) => `${u.kind}/${u.name}`).sort()).toEqual([
+      "configmaps/env", "configmaps/more", "configmaps/settings", "persistentvolumeclaims/data", "runtimeclasses/other", "secrets/key", "secrets/login", "secrets/registry",
+    ]);
+  });
+});
+
+describe("imageUsers", () => {
+  it.each([["busybox", "docker.io/library/busybox:latest"], ["me/app:1", "docker.io/me/app:1"], ["host:5000/app", "host:5000/app:latest"], ["localhost/a@sha256:1", "localhost/a@sha256:1"]])("calls %s in full", (short, full) => {
+    expect(fullName(short)).toBe(full);
+  });
+  it("knows a pod by the name that it asks for and by what runs", () => {
+    const images = [{ id: "sha256:1", references: ["docker.io/library/busybox:latest"] }, { id: "sha256:2" }];
+    const pod = { name: "a", object: { spec: { containers: [{ name: "x", image: "busybox" }] }, status: { containerStatuses: [{ name: "x", imageID: "sha256:2" }] } } };
+    const users = imageUsers(images, [pod]);
+    expect([users.get("sha256:1")?.length, users.get("sha256:2")?.length]).toEqual([1, 1]);
+  });
+});
+
+describe("probeStrip", () => {
+  const event = (t: number, message: string, more = {}) => ({ uid: "u", container: "c", reason: "Unhealthy", time: new Date(t * 1000).toISOString(), message, ...more });
+  const of = { uid: "u", container: "c", kind: "readiness", from: 0, to: 1000_000, period: 10 } as const;
+  it("shows when a probe failed and what it said last", () => {
+    const strip = probeStrip([event(990, "Readiness probe failed: no leader", { count: 2 }), event(100, "Readiness probe failed: slow"), event(500, "Liveness probe failed: x"), event(1, "other", { container: "d" })], of);
+    expect(strip.parts.map((p) => [p.from, p.to, p.count])).toEqual([[100, 110, 1], [990, 1000, 2]]);
+    expect(strip).toMatchObject({ failures: 3, failing: true, last: "no leader, 10s ago" });
+  });
+  it("is well when the last failure is long ago", () => {
+    expect(probeStrip([event(100, "Readiness probe failed: slow")], of)).toMatchObject({ failing: false, failures: 1 });
+    expect(probeStrip([], of)).toMatchObject({ failing: false, failures: 0, last: "" });
+  });
+});
+
+describe("progress", () => {
+  const pod = { uid: "new", revision: "7", phase: "POD_PHASE_RUNNING", ready: true } as const;
+  it("waits for the pod before to end, and for news of a change in place", () => {
+    expect(stageOf({ uid: "new", revision: "7" }, { ...pod, uid: "old" })).toBe("waiting");
+    expect(stageOf({ uid: "new", revision: "8" }, pod)).toBe("waiting");
+    expect(stageOf({ uid: "new", revision: "7" }, pod)).toBe("ready");
+    expect(stageOf({ uid: "new" }, { ...pod, ready: false, reason: "CrashLoopBackOff" })).toBe("trouble");
+    expect(stageOf({}, undefined)).toBe("waiting");
+  });
+  it("is over when nothing is waited for", () => {
+    expect(standingOf(["ready", "ended"])).toMatchObject({ over: true });
+    expect(standingOf(["ready", "trouble", "waiting"])).toEqual({ all: 3, waiting: 1, trouble: 1, over: false });
+  });
+});
+
+describe("forwardForms", () => {
+  it("is what each program wants to hear", () => {
+    const forms = forwardForms({ namespace: "default", name: "web", ip: "fd00::1", port: 8080, http: true }, "https://node:10250");
+    expect(forms["on the node"]).toBe("curl http://[fd00::1]:8080/");
+    expect(forms["kubectl"]).toBe("kubectl port-forward pod/web -n default 8080");
+    expect(forms["grpcurl"]).toContain(`{"start":{"namespace":"default","name":"web","port":8080}}`);
+    expect(atob(/"data":"([^"]+)"/.exec(forms["grpcurl"]!)![1]!)).toBe("GET / HTTP/1.0\r\nHost: web\r\n\r\n");
+  });
+  it("knows no address of a pod that has none", () => {
+    expect(forwardForms({ namespace: "d", name: "x", ip: "", port: 5432, http: false }, "https://n")).toMatchObject({ "on the node": "" });
+  });
+});
