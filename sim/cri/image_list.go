@@ -84,7 +84,7 @@ func (s *Server) ImageFsInfo(
 	}
 	usage := &runtime.FilesystemUsage{
 		Timestamp:  nanos(time.Now()),
-		FsId:       &runtime.FilesystemIdentifier{Mountpoint: s.config.ImageDir},
+		FsId:       &runtime.FilesystemIdentifier{Mountpoint: imageMountpoint},
 		UsedBytes:  &runtime.UInt64Value{Value: bytes},
 		InodesUsed: &runtime.UInt64Value{Value: inodes},
 	}

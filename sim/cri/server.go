@@ -1,7 +1,6 @@
 package cri
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -17,10 +16,6 @@ import (
 type Config struct {
 	Images  []Image // what can be pulled, and what is there already
 	PullAny bool    // pull any reference, listed in Images or not
-
-	// ImageDir is where images are said to lie. Where it is empty, that is a
-	// directory as on a real machine, which need not be there.
-	ImageDir string
 
 	// Legacy answers as containerd 1.6 does: no event stream, no RuntimeConfig,
 	// no runtime handlers in Status, and a stop of what is missing is NotFound.
@@ -71,7 +66,6 @@ var (
 
 // NewServer makes a runtime that is ready and has no sandboxes.
 func NewServer(config Config) *Server {
-	config.ImageDir = cmp.Or(config.ImageDir, imageMountpoint)
 	s := &Server{
 		config:     config,
 		gate:       newGate(),

@@ -61,7 +61,7 @@ func (s *Server) containerStats(c *container) *runtime.ContainerStats {
 		},
 		WritableLayer: &runtime.FilesystemUsage{
 			Timestamp:  now,
-			FsId:       &runtime.FilesystemIdentifier{Mountpoint: s.config.ImageDir},
+			FsId:       &runtime.FilesystemIdentifier{Mountpoint: imageMountpoint},
 			UsedBytes:  &runtime.UInt64Value{Value: layerBytes},
 			InodesUsed: &runtime.UInt64Value{Value: 1},
 		},

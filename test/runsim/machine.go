@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -30,7 +29,7 @@ func startMachine(socket string) (*machine, error) {
 		return nil, fmt.Errorf("listen for the kubelet: %w", err)
 	}
 	m := &machine{endpoint: "unix://" + socket, served: make(chan error, 1), quiet: make(chan struct{})}
-	m.server = cri.NewServer(cri.Config{Images: images(), PullAny: true, ImageDir: filepath.Dir(socket), WriteLogs: true, Load: load, Exec: m.exec})
+	m.server = cri.NewServer(cri.Config{Images: images(), PullAny: true, WriteLogs: true, Load: load, Exec: m.exec})
 	go func() { m.served <- m.server.Serve(listener) }()
 	m.work.Go(m.chatter)
 	return m, nil

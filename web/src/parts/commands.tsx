@@ -81,7 +81,7 @@ export function ForwardButton({ pod, port, http }: { pod: Pod; port: number; htt
   const forms = forwardForms({ namespace: pod.namespace!, name: pod.name!, ip: pod.podIps?.[0] ?? "", port, http }, location.origin);
   return (
     <span class="popover-anchor">
-      <button type="button" class="link-button" aria-expanded={open.value} aria-label={`Reach port ${port}`} onClick={() => (open.value = !open.value)}>
+      <button type="button" class="link-button" aria-expanded={open.value} aria-label={`Reach it: port ${port}`} onClick={() => (open.value = !open.value)}>
         Reach it
       </button>
       {open.value && (

@@ -45,7 +45,7 @@ function One({ name, points, asked, limit, least, words, span }: OneProps) {
     <div class="usage-one">
       <p>
         {name} <b>{last === undefined ? "–" : words(last)}</b>
-        <span class="muted">{against === null ? "no limit" : limit !== null ? `of at most ${words(limit)}` : `${words(asked!)} requested`}</span>
+        <span class="muted">{against === null ? "no limit" : limit !== null ? `of ${words(limit)}` : `of ${words(asked!)} requested`}</span>
         {share !== null && <span class={limit !== null && share > 0.85 ? "gauge-share high" : "gauge-share"}>{percent(last!, against!)}</span>}
       </p>
       <Spark points={points} span={span} limit={limit} least={least} words={words} label={name} />

@@ -39,14 +39,16 @@ export function probeStrip(events: readonly Event[], of: ProbeOf): ProbeStrip {
     const at = Date.parse(e.time!);
     const first = Math.max(of.from, Math.min(at, Date.parse(e.firstTime ?? e.time!)));
     const to = x(at + of.period * 1000);
-    return { from: Math.min(x(first), to - 3), to, at, count: e.count ?? 1, message: e.message!.slice(title.length) };
+    return { from: Math.min(x(first), to - 3), to, at, count: e.count ?? 1, message: e.message!.slice(title.length).replace(/:?\s*$/, "") };
   });
   const last = parts.at(-1);
   const silence = Math.max(3 * of.period * 1000, parts.reduce((sum, p) => sum + p.count, 0) > 4 ? untold * 1.2 : 0);
+  const failing = last !== undefined && of.to - last.at < silence;
+  if (failing) last.to = 1000; // nothing else was told since
   return {
     parts,
     failures: parts.reduce((sum, p) => sum + p.count, 0),
-    failing: last !== undefined && of.to - last.at < silence,
+    failing,
     last: last ? `${last.message.replace(/^(failed|errored): /, "")}, ${age(of.to - last.at)} ago` : "",
   };
 }
