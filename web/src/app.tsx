@@ -100,8 +100,12 @@ function Header() {
   );
 }
 
+/** blink is how long a connection may be away before that is said: it comes back with nothing missed. */
+const blink = 2000;
+
 function LinkState() {
-  const { state } = link.value;
+  const known = link.value;
+  const state = known.state === "lost" && now.value - known.since < blink ? "live" : known.state;
   const words = { live: session.value?.live ? "Live" : "Read-only port", connecting: "Connecting", lost: "Reconnecting" }[state];
   return (
     <span class={`link ${state}`} title={session.value?.live ? "What you see is kept up to date by a watch" : "This port has no watches: the page asks every 3 seconds"}>
@@ -114,7 +118,7 @@ function LinkState() {
 /** LinkBanner says what is known to be old, and since when. */
 function LinkBanner() {
   const { state, since, problem } = link.value;
-  if (state !== "lost" || now.value - since < 800) return null;
+  if (state !== "lost" || now.value - since < blink) return null;
   return (
     <div class="banner warn" role="status">
       <strong>The node cannot be reached.</strong> {problem} What you see is {age(now.value - since)} old; the page goes on where it stopped as soon as the node is back.

@@ -1,21 +1,17 @@
 // Write or paste a manifest, see what it would do, then do it and watch.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { ApplyResponse, Capability, ListCapabilitiesResponse, ListImagesResponse, Outcome, PlanResponse, Pod, Result } from "../api/gen";
+import type { ApplyResponse, Capability, ListCapabilitiesResponse, ListImagesResponse, Outcome, PlanResponse } from "../api/gen";
 import { ApiError, get, messageOf, request } from "../api/request";
+import { OutcomeHead, Progress } from "../parts/apply_progress";
 import { ApiButton, Commands } from "../parts/commands";
 import { Editor, valuesOf } from "../parts/editor";
-import { HealthIcon } from "../parts/icons";
-import { healthOf, objectOf, reasonOf, whyOf } from "../pure/health";
+import { objectOf } from "../pure/health";
 import { at, examples, fieldPath, manifestOf } from "../pure/manifest";
 import { toYaml } from "../pure/yaml";
-import { Meter } from "../parts/spark";
-import { stageOf, standingOf } from "../pure/progress";
-import { age, shortIds, span } from "../pure/time";
-import { type Applied, applied, changedOf, remember, undo } from "../state/applied";
-import { now } from "../state/clock";
-import { events, pods, probes } from "../state/live";
-import { hrefOf, place } from "../state/route";
+import { applied, remember, undo } from "../state/applied";
+import { pods } from "../state/live";
+import { place } from "../state/route";
 
 interface Plan {
   outcomes: Outcome[];
@@ -149,15 +145,6 @@ function useDrop(put: (text: string) => void) {
   };
 }
 
-const resultWords: Record<Result, string> = {
-  RESULT_UNSPECIFIED: "",
-  RESULT_CREATED: "created",
-  RESULT_UNCHANGED: "unchanged",
-  RESULT_UPDATED: "changed in place",
-  RESULT_REPLACED: "replaced",
-  RESULT_DELETED: "deleted",
-};
-
 function PlanView({ plan, text }: { plan: Plan; text: string }) {
   if (plan.violations.length > 0) {
     return (
@@ -184,17 +171,6 @@ function PlanView({ plan, text }: { plan: Plan; text: string }) {
         </li>
       ))}
     </ul>
-  );
-}
-
-function OutcomeHead({ outcome: o }: { outcome: Outcome }) {
-  return (
-    <div class="outcome">
-      <span class={`tag ${(o.result ?? "").toLowerCase()}`}>{resultWords[o.result ?? "RESULT_UNSPECIFIED"]}</span>
-      <span>
-        {o.kind} <b>{o.namespace === "default" ? o.name : `${o.namespace}/${o.name}`}</b>
-      </span>
-    </div>
   );
 }
 
@@ -236,80 +212,5 @@ function Side({ sign, value }: { sign: "-" | "+"; value: unknown }) {
       {lines.slice(0, 40).map((line) => `${sign} ${line}\n`)}
       {lines.length > 40 && `  … ${lines.length - 40} more lines`}
     </pre>
-  );
-}
-
-interface ProgressProps {
-  applied: Applied;
-  busy: boolean;
-  onRollBack: (manifest: string) => void;
-}
-
-/** Progress waits with the user until every pod is ready, and says what holds it up. */
-function Progress({ applied: a, busy, onRollBack }: ProgressProps) {
-  const ofPods = a.outcomes.filter((o) => o.kind === "Pod" && o.result !== "RESULT_DELETED");
-  const podOf = (o: Outcome) => pods.value.get(`${o.namespace}/${o.name}`);
-  const standing = standingOf(ofPods.map((o) => stageOf(o, podOf(o))));
-  const changed = changedOf(a);
-  return (
-    <>
-      <h2>Applied</h2>
-      {standing.all > 0 && <Standing standing={standing} at={a.at} />}
-      <ul class="outcomes">
-        {a.outcomes.map((o) => (
-          <li>
-            <OutcomeHead outcome={o} />
-            {ofPods.includes(o) && <PodProgress outcome={o} pod={podOf(o)} />}
-          </li>
-        ))}
-      </ul>
-      {changed.length > 0 && (
-        <button type="button" disabled={busy} onClick={() => onRollBack(changed.map(manifestOf).join("---\n"))}>
-          Roll back {changed.map((pod) => pod.name).join(", ")}
-        </button>
-      )}
-      <p class="hint">Change the text to plan anew.</p>
-    </>
-  );
-}
-
-function Standing({ standing: s, at }: { standing: ReturnType<typeof standingOf>; at: number }) {
-  const took = useSignal(0);
-  useEffect(() => {
-    took.value = s.over ? Date.now() - at : 0;
-  }, [s.over, at]);
-  const done = s.all - s.waiting - s.trouble;
-  const pods = s.all === 1 ? "The pod" : `All ${s.all} pods`;
-  return (
-    <div class="standing" role="status">
-      <p>
-        {s.over
-          ? `${pods} ${s.all === 1 ? "is" : "are"} as wanted${took.value ? ` after ${span(took.value / 1000)}` : ""}.`
-          : s.waiting > 0
-            ? `Waiting for ${s.waiting} of ${s.all} ${s.all === 1 ? "pod" : "pods"} · ${age(now.value - at)}`
-            : `${s.trouble} of ${s.all} ${s.all === 1 ? "pod is" : "pods are"} in trouble.`}
-      </p>
-      <Meter part={done} whole={s.all} label="Pods that are as wanted" />
-    </div>
-  );
-}
-
-function PodProgress({ outcome, pod }: { outcome: Outcome; pod: Pod | undefined }) {
-  if (!pod) return <p class="progress muted">Not there yet.</p>;
-  const latest = events.value.find((e) => e.uid === pod.uid);
-  const old = outcome.uid && pod.uid !== outcome.uid;
-  return (
-    <>
-      <p class="progress">
-        <HealthIcon health={healthOf(pod)} />
-        <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{reasonOf(pod)}</a>
-        <span class="why">{old ? "the one before it ends" : whyOf(pod, probes.value.get(pod.uid ?? ""))}</span>
-      </p>
-      {latest && stageOf(outcome, pod) !== "ready" && (
-        <p class="hint">
-          {latest.reason}: {shortIds(latest.message ?? "")}
-        </p>
-      )}
-    </>
   );
 }

@@ -174,7 +174,7 @@ function ImportRow({ of: i }: { of: Import }) {
       <button type="button" class="quiet only-icon" aria-label={over ? `Forget ${i.file}` : `Stop ${i.file}`} onClick={() => (over ? forget(i.id) : i.stop())}>
         <Icon name="close" />
       </button>
-      {!over && <Meter part={i.sent} whole={i.size} label={`Sent of ${i.file}`} />}
+      {!over && <Meter aim part={i.sent} whole={i.size} label={`Sent of ${i.file}`} />}
     </li>
   );
 }

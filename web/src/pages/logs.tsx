@@ -1,12 +1,14 @@
 // Logs: what is seen is drawn, what is not is not. Scrolling up stops the
 // following, the end starts it again.
-import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { type Signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Pod } from "../api/gen";
-import { ApiButton, CopyButton } from "../parts/commands";
+import { ApiButton } from "../parts/commands";
 import { Icon } from "../parts/icons";
+import { Downloads } from "../parts/log_downloads";
+import { LineDetail } from "../parts/log_line";
 import { seen } from "../parts/virtual";
-import { ansi, pictures } from "../pure/ansi";
+import { ansi } from "../pure/ansi";
 import { Finder, levelOf, type Wish } from "../pure/find_lines";
 import { objectOf } from "../pure/health";
 import type { Line } from "../pure/ring";
@@ -88,56 +90,6 @@ export function LogsTab({ pod }: { pod: Pod }) {
       <LogView key={`${pod.uid} ${chosen.join()} ${previous} ${span} ${at}`} reader={reader} names={chosen} at={at} />
     </section>
   );
-}
-
-interface DownloadsProps {
-  pod: Pod;
-  names: string[];
-  previous: boolean;
-  reader: LogReader;
-}
-
-/** Downloads are whole logs as they lie on the node; several in one are what is kept here. */
-function Downloads({ pod, names, previous, reader }: DownloadsProps) {
-  const open = useSignal(false);
-  const href = (name: string) => logPath(pod.namespace!, pod.name!, name, new URLSearchParams(previous ? { previous: "true" } : {}));
-  const file = (name: string) => `${pod.name}-${name}${previous ? "-previous" : ""}.log`;
-  if (names.length < 2) {
-    return (
-      <a class="button quiet" download={file(names[0] ?? "")} href={href(names[0] ?? "")} title="The whole log">
-        <Icon name="down" /> Download
-      </a>
-    );
-  }
-  return (
-    <span class="popover-anchor">
-      <button type="button" class="quiet" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
-        <Icon name="down" /> Download
-      </button>
-      {open.value && (
-        <div class="popover menu" role="group" aria-label="What to download" onKeyDown={(e) => e.key === "Escape" && (open.value = false)}>
-          {names.map((name) => (
-            <a download={file(name)} href={href(name)}>
-              All of {name}
-            </a>
-          ))}
-          <button type="button" class="link-button" onClick={() => save(file("merged"), merged(reader, names))}>
-            What is kept here, merged
-          </button>
-        </div>
-      )}
-    </span>
-  );
-}
-
-const merged = (reader: LogReader, names: string[]) => [...reader.ring.since(0)].map((line) => `${line.time} ${names[line.source]} ${line.text}\n`);
-
-function save(name: string, pieces: string[]): void {
-  const link = document.createElement("a");
-  link.download = name;
-  link.href = URL.createObjectURL(new Blob(pieces, { type: "text/plain" }));
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 interface LogViewProps {
@@ -225,17 +177,18 @@ function LogView({ reader, names, at }: LogViewProps) {
 }
 
 /** useFollow keeps the end in sight while lines come, and the place otherwise, even as old lines go. */
-function useFollow(box: { current: HTMLDivElement | null }, following: { value: boolean }, count: { value: number }, reader: LogReader) {
+function useFollow(box: { current: HTMLDivElement | null }, following: Signal<boolean>, count: { value: number }, reader: LogReader) {
   const dropped = useRef(0);
   useSignalEffect(() => {
     count.value; // a dependency
-    const follow = following.value;
+    following.value; // another
     const gone = reader.ring.dropped - dropped.current;
     dropped.current = reader.ring.dropped;
     requestAnimationFrame(() => {
       const b = box.current;
       if (!b) return;
-      if (follow) b.scrollTop = b.scrollHeight;
+      // As it is by then: somebody may just have scrolled up.
+      if (following.peek()) b.scrollTop = b.scrollHeight;
       else if (gone > 0) b.scrollTop -= gone * rowHeight;
     });
   });
@@ -299,34 +252,4 @@ function marked(text: string, words: string) {
     at = i + words.length;
   }
   return at ? [...parts, text.slice(at)] : text;
-}
-
-function LineDetail({ line, onClose }: { line: Line; onClose: () => void }) {
-  return (
-    <aside class="line-detail" aria-label="The whole line">
-      <header>
-        <span class="mono">{line.time && full(line.time)}</span>
-        <span class="grow" />
-        {line.time && <CopyButton text={location.origin + withQuery({ at: line.time, since: "" })} label="Copy link" />}
-        <CopyButton text={line.text} />
-        <button type="button" class="quiet only-icon" aria-label="Close" onClick={onClose}>
-          <Icon name="close" />
-        </button>
-      </header>
-      <pre tabIndex={0}>{pretty(line.text)}</pre>
-      {line.cut > 0 && <p class="hint">{bytes(line.cut)} more are not kept here; the download has the whole line.</p>}
-    </aside>
-  );
-}
-
-/** pretty lays JSON out, and shows anything else as it is. */
-function pretty(text: string): string {
-  if (/^\s*[{[]/.test(text)) {
-    try {
-      return JSON.stringify(JSON.parse(text), null, 2);
-    } catch {
-      // then it only looks like it
-    }
-  }
-  return pictures(text);
 }

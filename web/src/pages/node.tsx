@@ -1,9 +1,9 @@
 // The node at a glance: what is wrong first, then how its pods are, then what
 // it is.
-import type { ComponentChildren } from "preact";
 import type { PodStats, Source } from "../api/gen";
 import { ApiButton, CopyButton } from "../parts/commands";
 import { EventList } from "../parts/events";
+import { Fact } from "../parts/fact";
 import { Gauges } from "../parts/gauges";
 import { HealthIcon } from "../parts/icons";
 import { tally } from "../pure/find";
@@ -210,15 +210,6 @@ function Facts() {
 
 function Check({ ok }: { ok: boolean }) {
   return <HealthIcon health={ok ? "ready" : "failing"} />;
-}
-
-export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
 }
 
 function Sources({ sources }: { sources: Source[] }) {

@@ -3,23 +3,23 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { GetTimelineResponse, Pod, Step } from "../api/gen";
-import type { Condition, Container, ContainerStatus, EnvVar, State, Volume } from "../api/kube";
+import type { Condition, Container, ContainerStatus, EnvVar, State } from "../api/kube";
 import { get } from "../api/request";
 import { Timeline } from "../parts/chart";
 import { ApiButton, ForwardButton } from "../parts/commands";
 import { HealthIcon } from "../parts/icons";
 import { ContainerUsage } from "../parts/container_usage";
+import { Fact } from "../parts/fact";
+import { Probes } from "../parts/probes";
+import { Volumes } from "../parts/volumes";
 import { type Health, objectOf } from "../pure/health";
 import { spanOf } from "../pure/line";
-import { type ProbeStrip, probeStrip } from "../pure/probes";
 import { age, full, since } from "../pure/time";
-import { volumeUses } from "../pure/uses";
 import { now } from "../state/clock";
 import { events } from "../state/live";
 import { hrefOf } from "../state/route";
 import { session } from "../state/session";
 import { usePodUsage } from "../state/usage";
-import { Fact } from "./node";
 
 export function Overview({ pod }: { pod: Pod }) {
   const object = objectOf(pod);
@@ -225,62 +225,6 @@ function Ports({ pod, ports }: { pod: Pod; ports: NonNullable<Container["ports"]
   );
 }
 
-interface ProbesProps {
-  pod: Pod;
-  container: Container;
-  status: ContainerStatus | undefined;
-}
-
-function Probes({ pod, container: c, status }: ProbesProps) {
-  const there = (["startup", "readiness", "liveness"] as const).filter((kind) => c[`${kind}Probe`]);
-  if (there.length === 0) return null;
-  const from = Date.parse(status?.state?.running?.startedAt ?? "");
-  return (
-    <Fact name="Probes">
-      {there.map((kind) => {
-        const spec = c[`${kind}Probe`] as Record<string, Record<string, unknown>>;
-        const strip = Number.isNaN(from) ? null : probeStrip(events.value, { uid: pod.uid!, container: c.name, kind, from, to: Math.max(now.value, from + 1000), period: Number(spec["periodSeconds"] ?? 10) });
-        return (
-          <div class="probe">
-            <p>
-              {kind} <span class="muted">{probeWords(spec)}</span>
-            </p>
-            {strip && <Strip strip={strip} name={kind} started={from} />}
-          </div>
-        );
-      })}
-    </Fact>
-  );
-}
-
-/** Strip is when a probe has failed, over the time that the container runs. */
-function Strip({ strip, name, started }: { strip: ProbeStrip; name: string; started: number }) {
-  const words = strip.failing ? "fails" : strip.failures ? `failed ${strip.failures}×, not lately` : "has not failed";
-  return (
-    <>
-      <svg class="probe-strip" viewBox="0 0 1000 10" preserveAspectRatio="none" role="img" aria-label={`The ${name} probe ${words} since ${full(started)}`}>
-        <rect class="probe-ok" width="1000" height="10" />
-        {strip.parts.map((part) => (
-          <rect class="probe-bad" x={part.from} width={part.to - part.from} height="10">
-            <title>{`${part.count}×, last at ${full(part.at)}\n${part.message}`}</title>
-          </rect>
-        ))}
-      </svg>
-      <p class={strip.failing ? "probe-words bad" : "probe-words"}>
-        {words} {strip.last && <span class="muted">{strip.last}</span>}
-      </p>
-    </>
-  );
-}
-
-function probeWords(p: Record<string, Record<string, unknown>>): string {
-  const every = `every ${p["periodSeconds"] ?? 10} s`;
-  if (p["httpGet"]) return `GET ${p["httpGet"]["path"] ?? "/"} on port ${p["httpGet"]["port"]}, ${every}`;
-  if (p["tcpSocket"]) return `connect to port ${p["tcpSocket"]["port"]}, ${every}`;
-  if (p["grpc"]) return `gRPC health on port ${p["grpc"]["port"]}, ${every}`;
-  return `${((p["exec"]?.["command"] as string[] | undefined) ?? []).join(" ")}, ${every}`;
-}
-
 /** Environment is hidden at first: values are often none of a bystander's business. */
 function Environment({ env }: { env: EnvVar[] }) {
   const shown = useSignal(false);
@@ -329,40 +273,4 @@ function Conditions({ conditions }: { conditions: Condition[] }) {
       ))}
     </ul>
   );
-}
-
-function Volumes({ pod, volumes }: { pod: Pod; volumes: Volume[] }) {
-  return (
-    <ul class="conditions volumes">
-      {volumes.map((v) => {
-        const [kind, source] = Object.entries(v).find(([key]) => key !== "name") ?? ["", {}];
-        const s = (source ?? {}) as Record<string, unknown>;
-        const uses = volumeUses(v);
-        const place = String(s["path"] ?? s["medium"] ?? s["reference"] ?? "");
-        return (
-          <li>
-            <span>
-              {v.name} <span class="muted">{kind}</span>{" "}
-              {uses.map((use, i) => (
-                <>
-                  {i > 0 && ", "}
-                  {session.value?.live ? <a href={hrefOf("objects", use.kind, pod.namespace!, use.name)}>{use.name}</a> : <code>{use.name}</code>}
-                </>
-              ))}
-              {uses.length === 0 && place && <code class="breakable">{place}</code>}
-              {typeof s["sizeLimit"] === "string" && <span class="muted"> at most {s["sizeLimit"]}</span>}
-            </span>
-            <span class="volume-users muted">{mountersOf(pod, v.name)}</span>
-          </li>
-        );
-      })}
-    </ul>
-  );
-}
-
-/** mountersOf is where a volume is mounted, where that is not everywhere. */
-function mountersOf(pod: Pod, volume: string): string {
-  const spec = objectOf(pod).spec ?? {};
-  const names = [...(spec.initContainers ?? []), ...(spec.containers ?? [])].filter((c) => c.volumeMounts?.some((m) => m.name === volume)).map((c) => c.name);
-  return names.length ? `in ${names.join(", ")}` : "mounted nowhere";
 }

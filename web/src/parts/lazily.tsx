@@ -4,6 +4,9 @@ import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { messageOf } from "../api/request";
 
+/** again is for a connection that was cut: the second time it mostly comes. */
+const again = <T,>(load: () => Promise<T>) => () => new Promise((done) => setTimeout(done, 500)).then(load);
+
 export function lazily<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
   let loaded: ComponentType<P> | undefined;
   return function Lazily(props: P) {
@@ -11,7 +14,7 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>):
     const there = useSignal(loaded !== undefined);
     useEffect(() => {
       if (there.value) return;
-      load().then(
+      load().catch(again(load)).then(
         (component) => {
           loaded = component;
           there.value = true;

@@ -46,11 +46,19 @@ export function Spark({ points, span, limit = null, least, words, label, small }
   );
 }
 
-/** Meter is how much of something is taken. */
-export function Meter({ part, whole, label }: { part: number; whole: number; label: string }) {
+interface MeterProps {
+  part: number;
+  whole: number;
+  label: string;
+  /** To be full is the aim, not a worry. */
+  aim?: boolean;
+}
+
+/** Meter is how much of something is taken, or done. */
+export function Meter({ part, whole, label, aim }: MeterProps) {
   const share = whole > 0 ? Math.min(1, part / whole) : 0;
   return (
-    <div class={share > 0.85 ? "meter high" : "meter"} role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(share * 100)}>
+    <div class={share > 0.85 && !aim ? "meter high" : "meter"} role={aim ? "progressbar" : "meter"} aria-label={label} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(share * 100)}>
       <i style={{ width: `${share * 100}%` }} />
     </div>
   );

@@ -31,11 +31,13 @@ export class LogReader {
   readonly held = signal(false);
   private readonly stopping = new AbortController();
   private readonly waiting: Waiting[];
+  private readonly lasts: string[]; // the time of the last line of each, from where a cut connection goes on
   private asked = false;
   private open: number;
 
   constructor(private readonly wanted: LogWanted) {
     this.waiting = wanted.containers.map(() => ({ lines: [] }));
+    this.lasts = wanted.containers.map(() => "");
     this.open = wanted.containers.length;
     wanted.containers.forEach((container, i) => void this.follow(container, i));
   }
@@ -60,43 +62,45 @@ export class LogReader {
 
   /** follow goes on after a restart of the container, and after one of the node. */
   private async follow(container: string, source: number): Promise<void> {
-    let last = "";
+    let failures = 0;
     for (let wait = 500; !this.stopping.signal.aborted; wait = Math.min(wait * 2, 5000)) {
+      const before = this.lasts[source];
       try {
-        const told = await this.read(container, source, last);
-        if (told.last) {
-          last = told.last;
-          wait = 500;
-        }
+        await this.read(container, source);
         this.problem(container, "");
         if (this.wanted.previous || this.wanted.over) break;
       } catch (error) {
         if (this.stopping.signal.aborted) return;
-        this.problem(container, messageOf(error));
+        // A connection that was cut is mostly back at once, with nothing missed.
+        if (failures++ > 0 || (error instanceof ApiError && error.http > 0)) this.problem(container, messageOf(error));
         if (error instanceof ApiError && [401, 403, 404].includes(error.http)) break;
+      }
+      if (this.lasts[source] !== before) {
+        wait = 500;
+        failures = 0;
       }
       await new Promise((done) => setTimeout(done, wait));
     }
     if (--this.open === 0) this.ended.value = true;
   }
 
-  private async read(container: string, source: number, since: string): Promise<{ last: string }> {
+  private async read(container: string, source: number): Promise<void> {
+    const since = this.lasts[source]!;
     const response = await fetchOk(this.path(container, since), { signal: this.stopping.signal });
     this.problem(container, "");
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     const parser = new LineParser();
-    let last = since;
     for (;;) {
       const { done, value } = await reader.read();
       for (const raw of done ? parser.end() : parser.push(value)) {
         const { time, text } = split(raw);
         // What is asked for since a time begins with the line of that time.
         if (since && time && order(time, since) <= 0) continue;
-        if (time) last = time;
+        if (time) this.lasts[source] = time;
         this.waiting[source]!.lines.push({ time, source, text });
       }
       this.ask();
-      if (done) return { last };
+      if (done) return;
       if (this.wanted.at && this.ring.length > bounds.lines - 20_000) {
         this.held.value = true;
         this.stop();

@@ -1,6 +1,6 @@
 // Who looks at the page, and what they may do.
 import { computed, signal } from "@preact/signals";
-import { ApiError, get, request } from "../api/request";
+import { ApiError, get, messageOf, request } from "../api/request";
 
 export type Verb = "read" | "write" | "exec" | "admin";
 
@@ -36,21 +36,33 @@ export async function findSession(): Promise<void> {
   const code = takeCode();
   if (code && (await signIn({ code }))) return;
   try {
-    session.value = await get<Session>("/ui/session");
+    session.value = await patiently(() => get<Session>("/ui/session"));
     signInProblem.value = "";
   } catch (error) {
-    if (error instanceof ApiError && error.http === 401) session.value = null;
-    else throw error;
+    session.value = null;
+    if (!(error instanceof ApiError && error.http === 401)) signInProblem.value = messageOf(error);
+  }
+}
+
+/** patiently asks again where no answer came: browsers cut connections when interfaces come, as they do when pods start. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (let turn = 1; ; turn++) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.http !== 0 || turn === 10) throw error;
+      await new Promise((done) => setTimeout(done, 100 * turn));
+    }
   }
 }
 
 export async function signIn(proof: { code: string } | { token: string }): Promise<boolean> {
   try {
-    session.value = await request<Session>("POST", "/ui/session", JSON.stringify(proof));
+    session.value = await patiently(() => request<Session>("POST", "/ui/session", JSON.stringify(proof)));
     signInProblem.value = "";
     return true;
   } catch (error) {
-    signInProblem.value = error instanceof Error ? error.message : String(error);
+    signInProblem.value = messageOf(error);
     return false;
   }
 }

@@ -1,0 +1,109 @@
+// What became of a bundle that was applied, live.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Outcome, Pod, Result } from "../api/gen";
+import { healthOf, reasonOf, whyOf } from "../pure/health";
+import { manifestOf } from "../pure/manifest";
+import { type Standing, stageOf, standingOf } from "../pure/progress";
+import { age, shortIds, span } from "../pure/time";
+import { type Applied, changedOf } from "../state/applied";
+import { now } from "../state/clock";
+import { events, pods, probes } from "../state/live";
+import { hrefOf } from "../state/route";
+import { HealthIcon } from "./icons";
+import { Meter } from "./spark";
+
+const resultWords: Record<Result, string> = {
+  RESULT_UNSPECIFIED: "",
+  RESULT_CREATED: "created",
+  RESULT_UNCHANGED: "unchanged",
+  RESULT_UPDATED: "changed in place",
+  RESULT_REPLACED: "replaced",
+  RESULT_DELETED: "deleted",
+};
+
+export function OutcomeHead({ outcome: o }: { outcome: Outcome }) {
+  return (
+    <div class="outcome">
+      <span class={`tag ${(o.result ?? "").toLowerCase()}`}>{resultWords[o.result ?? "RESULT_UNSPECIFIED"]}</span>
+      <span>
+        {o.kind} <b>{o.namespace === "default" ? o.name : `${o.namespace}/${o.name}`}</b>
+      </span>
+    </div>
+  );
+}
+
+interface ProgressProps {
+  applied: Applied;
+  busy: boolean;
+  onRollBack: (manifest: string) => void;
+}
+
+/** Progress waits with the user until every pod is ready, and says what holds it up. */
+export function Progress({ applied: a, busy, onRollBack }: ProgressProps) {
+  const ofPods = a.outcomes.filter((o) => o.kind === "Pod" && o.result !== "RESULT_DELETED");
+  const podOf = (o: Outcome) => pods.value.get(`${o.namespace}/${o.name}`);
+  const standing = standingOf(ofPods.map((o) => stageOf(o, podOf(o))));
+  const changed = changedOf(a);
+  return (
+    <>
+      <h2>Applied</h2>
+      {standing.all > 0 && <Wait standing={standing} at={a.at} />}
+      <ul class="outcomes">
+        {a.outcomes.map((o) => (
+          <li>
+            <OutcomeHead outcome={o} />
+            {ofPods.includes(o) && <PodProgress outcome={o} pod={podOf(o)} />}
+          </li>
+        ))}
+      </ul>
+      {changed.length > 0 && (
+        <button type="button" disabled={busy} onClick={() => onRollBack(changed.map(manifestOf).join("---\n"))}>
+          Roll back {changed.map((pod) => pod.name).join(", ")}
+        </button>
+      )}
+      <p class="hint">Change the text to plan anew.</p>
+    </>
+  );
+}
+
+function Wait({ standing: s, at }: { standing: Standing; at: number }) {
+  const took = useSignal(0);
+  useEffect(() => {
+    took.value = s.over ? Date.now() - at : 0;
+  }, [s.over, at]);
+  const done = s.all - s.waiting - s.trouble;
+  const pods = s.all === 1 ? "The pod" : `All ${s.all} pods`;
+  return (
+    <div class="standing" role="status">
+      <p>
+        {s.over
+          ? `${pods} ${s.all === 1 ? "is" : "are"} as wanted${took.value ? ` after ${span(took.value / 1000)}` : ""}.`
+          : s.waiting > 0
+            ? `Waiting for ${s.waiting} of ${s.all} ${s.all === 1 ? "pod" : "pods"} · ${age(now.value - at)}`
+            : `${s.trouble} of ${s.all} ${s.all === 1 ? "pod is" : "pods are"} in trouble.`}
+      </p>
+      <Meter aim part={done} whole={s.all} label="Pods that are as wanted" />
+    </div>
+  );
+}
+
+function PodProgress({ outcome, pod }: { outcome: Outcome; pod: Pod | undefined }) {
+  if (!pod) return <p class="progress muted">Not there yet.</p>;
+  const latest = events.value.find((e) => e.uid === pod.uid);
+  const old = outcome.uid && pod.uid !== outcome.uid;
+  return (
+    <>
+      <p class="progress">
+        <HealthIcon health={healthOf(pod)} />
+        <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{reasonOf(pod)}</a>
+        <span class="why">{old ? "the one before it ends" : whyOf(pod, probes.value.get(pod.uid ?? ""))}</span>
+      </p>
+      {latest && stageOf(outcome, pod) !== "ready" && (
+        <p class="hint">
+          {latest.reason}: {shortIds(latest.message ?? "")}
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,55 @@
+// A log to take along.
+import { useSignal } from "@preact/signals";
+import type { Pod } from "../api/gen";
+import { type LogReader, logPath } from "../state/logs";
+import { Icon } from "./icons";
+
+interface DownloadsProps {
+  pod: Pod;
+  names: string[];
+  previous: boolean;
+  reader: LogReader;
+}
+
+/** Downloads are whole logs as they lie on the node; several in one are what is kept here. */
+export function Downloads({ pod, names, previous, reader }: DownloadsProps) {
+  const open = useSignal(false);
+  const href = (name: string) => logPath(pod.namespace!, pod.name!, name, new URLSearchParams(previous ? { previous: "true" } : {}));
+  const file = (name: string) => `${pod.name}-${name}${previous ? "-previous" : ""}.log`;
+  if (names.length < 2) {
+    return (
+      <a class="button quiet" download={file(names[0] ?? "")} href={href(names[0] ?? "")} title="The whole log">
+        <Icon name="down" /> Download
+      </a>
+    );
+  }
+  return (
+    <span class="popover-anchor">
+      <button type="button" class="quiet" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
+        <Icon name="down" /> Download
+      </button>
+      {open.value && (
+        <div class="popover menu" role="group" aria-label="What to download" onKeyDown={(e) => e.key === "Escape" && (open.value = false)}>
+          {names.map((name) => (
+            <a download={file(name)} href={href(name)}>
+              All of {name}
+            </a>
+          ))}
+          <button type="button" class="link-button" onClick={() => save(file("merged"), merged(reader, names))}>
+            What is kept here, merged
+          </button>
+        </div>
+      )}
+    </span>
+  );
+}
+
+const merged = (reader: LogReader, names: string[]) => [...reader.ring.since(0)].map((line) => `${line.time} ${names[line.source]} ${line.text}\n`);
+
+function save(name: string, pieces: string[]): void {
+  const link = document.createElement("a");
+  link.download = name;
+  link.href = URL.createObjectURL(new Blob(pieces, { type: "text/plain" }));
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

@@ -1,0 +1,37 @@
+// One line of a log, whole.
+import { pictures } from "../pure/ansi";
+import type { Line } from "../pure/ring";
+import { bytes, full } from "../pure/time";
+import { withQuery } from "../state/route";
+import { CopyButton } from "./commands";
+import { Icon } from "./icons";
+
+export function LineDetail({ line, onClose }: { line: Line; onClose: () => void }) {
+  return (
+    <aside class="line-detail" aria-label="The whole line">
+      <header>
+        <span class="mono">{line.time && full(line.time)}</span>
+        <span class="grow" />
+        {line.time && <CopyButton text={location.origin + withQuery({ at: line.time, since: "" })} label="Copy link" />}
+        <CopyButton text={line.text} />
+        <button type="button" class="quiet only-icon" aria-label="Close" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <pre tabIndex={0}>{pretty(line.text)}</pre>
+      {line.cut > 0 && <p class="hint">{bytes(line.cut)} more are not kept here; the download has the whole line.</p>}
+    </aside>
+  );
+}
+
+/** pretty lays JSON out, and shows anything else as it is. */
+function pretty(text: string): string {
+  if (/^\s*[{[]/.test(text)) {
+    try {
+      return JSON.stringify(JSON.parse(text), null, 2);
+    } catch {
+      // then it only looks like it
+    }
+  }
+  return pictures(text);
+}
