@@ -16,6 +16,7 @@ type pod struct {
 	args    []string
 	inits   int  // init containers, which end at once
 	once    bool // not to be restarted
+	stored  bool // with ten volumes
 }
 
 func (p pod) manifest() string {
@@ -40,6 +41,9 @@ spec:
     command: %[5]s
     args: %[6]s
 `, p.name, namespace, policy, p.image, list(p.command), list(p.args))
+	if p.stored {
+		b.WriteString(storageMounts() + storage)
+	}
 	for i := range p.inits {
 		if i == 0 {
 			b.WriteString("  initContainers:\n")
