@@ -116,7 +116,11 @@ type Termination struct {
 	Requested time.Time
 	Reason    string // Kubernetes' word: DeadlineExceeded, ...
 	Message   string
+	Grace     time.Duration `json:",omitempty"` // zero: the pod's own
 }
+
+// Evicted is Kubernetes' word for a pod that used more than it may.
+const Evicted = "Evicted"
 
 // Closed says whether the pod has ended or is made to: what it would have to run
 // for it takes no more.

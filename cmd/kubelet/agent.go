@@ -285,6 +285,12 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 		a.collector.Run(ctx)
 		return nil
 	})
+	if evictor := a.newEvictor(); a.cfg.HoldToDisk {
+		group.Go(func() error {
+			evictor.Run(ctx)
+			return nil
+		})
+	}
 	return r.Looked()
 }
 

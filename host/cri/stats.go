@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	kubelettypes "k8s.io/kubelet/pkg/types"
 
 	"nodal/node"
 )
@@ -50,9 +52,20 @@ func (r *Runtime) eachPodStats(ctx context.Context) ([]*runtimeapi.PodSandboxSta
 // Layers says what the containers that run have written over the files of their images,
 // among other things.
 func (r *Runtime) Layers(ctx context.Context) ([]*runtimeapi.ContainerStats, error) {
+	return r.layers(ctx, nil)
+}
+
+// PodLayers says it of the containers of one pod.
+func (r *Runtime) PodLayers(ctx context.Context, uid types.UID) ([]*runtimeapi.ContainerStats, error) {
+	return r.layers(ctx, &runtimeapi.ContainerStatsFilter{
+		LabelSelector: map[string]string{kubelettypes.KubernetesPodUIDLabel: string(uid)},
+	})
+}
+
+func (r *Runtime) layers(ctx context.Context, of *runtimeapi.ContainerStatsFilter) ([]*runtimeapi.ContainerStats, error) {
 	ctx, cancel := r.request(ctx)
 	defer cancel()
-	reply, err := r.runtime.ListContainerStats(ctx, &runtimeapi.ListContainerStatsRequest{})
+	reply, err := r.runtime.ListContainerStats(ctx, &runtimeapi.ListContainerStatsRequest{Filter: of})
 	if err != nil {
 		return nil, explain(err, "list what containers wrote")
 	}

@@ -110,6 +110,12 @@ func (t *Tree) find(pod *corev1.Pod, name string) (place, kind, error) {
 	return at, kind, err
 }
 
+// Dir is where a volume of a pod lies, if the node has made it.
+func (t *Tree) Dir(pod *corev1.Pod, name string) (string, error) {
+	at, _, err := t.find(pod, name)
+	return at.dir, err
+}
+
 // podDir refuses a UID that would lead out of the directory of pods.
 func (t *Tree) podDir(uid types.UID) (string, error) {
 	name := string(uid)

@@ -72,10 +72,7 @@ func TestCheckReportsWhatIsNotHonoured(t *testing.T) {
 		}, []string{
 			"spec.containers[0].resources.limits[nvidia.com/gpu]",
 			"spec.containers[0].resources.requests[nvidia.com/gpu]",
-		}, []string{
-			"spec.containers[0].resources.limits[ephemeral-storage] has no effect",
-			"spec.containers[0].resources.requests[ephemeral-storage] has no effect",
-		}},
+		}, nil},
 		{"the pod as a whole may ask for CPU and memory", func(p *corev1.Pod) {
 			p.Spec.Overhead = corev1.ResourceList{"memory": quantity}
 			p.Spec.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": quantity, "memory": quantity, "hugepages-2Mi": quantity}}

@@ -81,7 +81,7 @@ func resourceRules(at string) []rule {
 		rules = append(rules,
 			honoured(at+list+"cpu", ""),
 			honoured(at+list+"memory", ""),
-			without(at+list+"ephemeral-storage", "the use of the disk is not limited"),
+			honoured(at+list+"ephemeral-storage", "a pod is evicted whose containers, with their logs and emptyDirs, write more than their limits"),
 			refuses(at+list+anyKey, "the container would not get it"),
 		)
 	}

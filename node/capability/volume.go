@@ -41,7 +41,7 @@ func volumeRules() []rule {
 func emptyDirRules(at string) []rule {
 	return []rule{
 		refuses(at+"medium", "huge pages are not handed out").unless(corev1.StorageMediumMemory),
-		without(at+"sizeLimit", "the use of the disk is not watched; only a volume in memory is bounded by it"),
+		honoured(at+"sizeLimit", "a volume in memory has no more room; a pod that writes more to one on the disk is evicted"),
 		honoured(at+"mode", ""),
 	}
 }

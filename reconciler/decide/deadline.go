@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"time"
 
 	"nodal/node"
@@ -38,7 +39,7 @@ func terminated(p *Plan, v *View) bool {
 	if t == nil {
 		return false
 	}
-	end := &node.Deletion{Requested: t.Requested, Grace: node.GracePeriod(v.pod.Object), Reason: t.Reason}
+	end := &node.Deletion{Requested: t.Requested, Grace: cmp.Or(t.Grace, node.GracePeriod(v.pod.Object)), Reason: t.Reason}
 	if !v.stopAll(p, v.own, end) {
 		settle(p, v)
 	}

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"testing"
+	"time"
 
 	"nodal/node"
 )
@@ -15,6 +16,14 @@ func limited(seconds int64) option {
 func doomed(seconds int) option {
 	return func(s *scene) {
 		s.slot.Termination = &node.Termination{Requested: ago(seconds), Reason: deadlineExceeded, Message: deadlineMessage}
+	}
+}
+
+// evicted is a pod that was evicted so many seconds ago, and has less time to end than
+// it asks for.
+func evicted(seconds int) option {
+	return func(s *scene) {
+		s.slot.Termination = &node.Termination{Requested: ago(seconds), Reason: node.Evicted, Grace: 5 * time.Second}
 	}
 }
 
@@ -42,6 +51,8 @@ func TestTerminated(t *testing.T) {
 			"stop app app-0 grace=26s: DeadlineExceeded; wake in 26s; why sidecar proxy ends after what it serves"},
 		{"after the grace period nothing is waited for", pod(always, doomed(30), ready, running("app")),
 			"stop app app-0 grace=0s: DeadlineExceeded; why waiting for containers to end"},
+		{"whoever ends it may give it less", pod(always, evicted(4), ready, running("app")),
+			"stop app app-0 grace=1s: Evicted; why waiting for containers to end"},
 		{"how they ended is learnt", pod(always, doomed(4), ready, exited("app", 0, unlearned)),
 			"inspect app app-0; why " + deadlineMessage},
 		{"then the pod has failed, whatever they ended with", pod(always, doomed(4), ready, exited("app", 0)), "settle Failed; why " + deadlineMessage},

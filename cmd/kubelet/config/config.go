@@ -30,6 +30,7 @@ type Config struct {
 	UnsafeSysctls []string
 	IDsPerPod     uint32        // users and groups that a pod of its own users gets
 	CrashLoopMax  time.Duration // the longest wait before a restart
+	HoldToDisk    bool          // pods end that write more to the disk than they may
 	RunOnce       bool          // start what the sources have, report, exit
 	Logging       Logging
 

@@ -59,6 +59,7 @@ var fieldFlags = []fieldFlag{
 	{"eviction-hard", "evictionHard", "`amounts` that have to be left, and that pods do not get: memory.available<100Mi,nodefs.available<10%"},
 	{"enforce-node-allocatable", "enforceNodeAllocatable", "hold all pods together to what is left: `pods or none`"},
 	{"pod-max-pids", "podPidsLimit", "`number` of processes that a pod may have; -1 for no bound"},
+	{"local-storage-capacity-isolation", "localStorageCapacityIsolation", "end pods that write more to the disk than they may"},
 
 	{"pod-manifest-path", "staticPodPath", "`path` of a directory of pod manifests, or of one manifest"},
 	{"file-check-frequency", "fileCheckFrequency", "how often that path is read even if nothing notified a change"},
@@ -108,7 +109,6 @@ var fieldFlags = []fieldFlag{
 	{"kube-api-content-type", "contentType", ""},
 	{"kube-reserved-cgroup", "kubeReservedCgroup", ""},
 	{"kubelet-cgroups", "kubeletCgroups", ""},
-	{"local-storage-capacity-isolation", "localStorageCapacityIsolation", ""},
 	{"make-iptables-util-chains", "makeIPTablesUtilChains", ""},
 	{"max-open-files", "maxOpenFiles", ""},
 	{"memory-manager-policy", "memoryManagerPolicy", ""},

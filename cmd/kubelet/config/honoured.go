@@ -53,6 +53,7 @@ var honoured = []string{
 	"kubeAPIBurst",
 	"kubeAPIQPS",
 	"kubeReserved",
+	"localStorageCapacityIsolation",
 	"logging.format",
 	"logging.verbosity",
 	"maxParallelImagePulls",
@@ -130,7 +131,6 @@ var notHonoured = []string{
 	"evictionSoft",
 	"evictionSoftGracePeriod",
 	"kernelMemcgNotification",
-	"localStorageCapacityIsolation",
 	"mergeDefaultEvictionSettings",
 
 	// Isolation and the host.

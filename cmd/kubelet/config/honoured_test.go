@@ -73,6 +73,7 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"evictionHard":                               "evictionHard: {memory.available: 5%}",
 		"kubeReserved":                               "kubeReserved: {cpu: 100m}",
 		"podPidsLimit":                               "podPidsLimit: -1",
+		"localStorageCapacityIsolation":              "localStorageCapacityIsolation: false",
 		"systemReserved":                             "systemReserved: {memory: 1Gi}",
 		"singleProcessOOMKill":                       "singleProcessOOMKill: false",
 		"cgroupRoot":                                 "cgroupRoot: /pods",

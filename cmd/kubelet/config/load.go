@@ -112,6 +112,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		UnsafeSysctls: k.AllowedUnsafeSysctls,
 		IDsPerPod:     idsPerPod(k),
 		CrashLoopMax:  k.CrashLoopBackOff.MaxContainerRestartPeriod.Duration,
+		HoldToDisk:    *k.LocalStorageCapacityIsolation,
 		RunOnce:       k.RunOnce,
 		Logging:       Logging{Format: k.Logging.Format, Verbosity: int(k.Logging.Verbosity)},
 		kubelet:       *k,

@@ -1,0 +1,72 @@
+package evict
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	resources "k8s.io/component-helpers/resource"
+
+	"nodal/node"
+)
+
+// Written is what a pod has written to the node's disk, in bytes.
+type Written struct {
+	Volumes    map[string]int64 // emptyDirs that lie on the disk
+	Containers map[string]int64 // over the files of their images, and as logs
+}
+
+// OnDisk says whether a volume is a directory on the node's disk that goes with its
+// pod.
+func OnDisk(v *corev1.Volume) bool {
+	return v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumDefault
+}
+
+// Bound says what a pod may write is limited, and so has to be measured: volumes,
+// and all that its containers write beside.
+func Bound(pod *corev1.Pod) (volumes []string, containers bool) {
+	for c := range node.Containers(&pod.Spec) {
+		if limit := c.Resources.Limits.StorageEphemeral(); !limit.IsZero() {
+			containers = true
+		}
+	}
+	for v := range node.MountedVolumes(&pod.Spec) {
+		if OnDisk(v) && (containers || sizeOf(v) > 0) {
+			volumes = append(volumes, v.Name)
+		}
+	}
+	return volumes, containers
+}
+
+func sizeOf(v *corev1.Volume) int64 {
+	if v.EmptyDir == nil || v.EmptyDir.SizeLimit == nil {
+		return 0
+	}
+	return v.EmptyDir.SizeLimit.Value()
+}
+
+// Overuse says which limit a pod is over, in Kubernetes' words and order; nothing
+// when it keeps to them all.
+func Overuse(pod *corev1.Pod, written Written) string {
+	total := int64(0)
+	for v := range node.MountedVolumes(&pod.Spec) {
+		used := written.Volumes[v.Name]
+		if limit := sizeOf(v); OnDisk(v) && limit > 0 && used > limit {
+			return fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q.", v.Name, v.EmptyDir.SizeLimit)
+		}
+		total += used
+	}
+	for _, used := range written.Containers {
+		total += used
+	}
+	limits := resources.PodLimits(pod, resources.PodResourcesOptions{})
+	if limit := limits.StorageEphemeral(); !limit.IsZero() && total > limit.Value() {
+		return fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s.", limit)
+	}
+	for c := range node.Containers(&pod.Spec) {
+		limit := c.Resources.Limits.StorageEphemeral()
+		if used := written.Containers[c.Name]; !limit.IsZero() && used > limit.Value() {
+			return fmt.Sprintf("Container %s exceeded its local ephemeral storage limit %q.", c.Name, limit)
+		}
+	}
+	return ""
+}

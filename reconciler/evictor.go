@@ -1,0 +1,98 @@
+package reconciler
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+	"nodal/reconciler/evict"
+)
+
+// Disk tells what pods write to it.
+type Disk interface {
+	// Written measures the volumes of a pod that are named, and what its containers
+	// write beside if that is wanted.
+	Written(ctx context.Context, pod *node.Pod, volumes []string, containers bool) (evict.Written, error)
+}
+
+const (
+	// A pod that may write without bounds is never measured. For the others measuring
+	// takes about a hundredth of a processor, unless that would let them go unwatched.
+	measureEvery  = time.Second
+	measureAtMost = time.Minute
+	measureShare  = 100
+
+	// evictionGrace is how long a pod has to end that is over its limit, as upstream
+	// has it: it goes on writing meanwhile.
+	evictionGrace = time.Second
+)
+
+// Evictor ends pods that have written more to the disk than they may.
+type Evictor struct {
+	Store  *node.Store
+	Disk   Disk
+	Events *node.Events
+	Log    *slog.Logger
+	Clock  func() time.Time
+}
+
+// Run measures now and then until the context ends.
+func (e *Evictor) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		began := time.Now()
+		e.round(ctx)
+		sleep(ctx, min(max(measureShare*time.Since(began), measureEvery), measureAtMost))
+	}
+}
+
+func (e *Evictor) round(ctx context.Context) {
+	views, _ := e.Store.Views()
+	for _, v := range views {
+		if v.Slot.Closed() || v.Slot.Pod.Deletion != nil {
+			continue
+		}
+		volumes, containers := evict.Bound(v.Slot.Pod.Object)
+		if len(volumes) == 0 && !containers {
+			continue
+		}
+		if err := e.check(ctx, v.Key, v.Slot.Pod, volumes, containers); err != nil && ctx.Err() == nil {
+			e.Log.Warn("cannot hold a pod to its limits of the disk", "pod", v.Key, "err", err)
+		}
+	}
+}
+
+// check evicts a pod that is over a limit. Of what could not be measured it goes by
+// the rest.
+func (e *Evictor) check(ctx context.Context, key node.Key, pod *node.Pod, volumes []string, containers bool) error {
+	written, err := e.Disk.Written(ctx, pod, volumes, containers)
+	message := evict.Overuse(pod.Object, written)
+	if message == "" {
+		return err
+	}
+	evicted, err := e.evict(key, pod.UID(), message)
+	if evicted {
+		e.Events.Add(node.Event{
+			Key: key, UID: pod.UID(), Time: e.Clock(), Warning: true, Reason: node.Evicted, Message: message,
+		})
+	}
+	return err
+}
+
+// evict journals that a pod has to end. One that ends already keeps its reason.
+func (e *Evictor) evict(key node.Key, uid types.UID, message string) (evicted bool, err error) {
+	err = Act{Store: e.Store}.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
+		if slot.Closed() || slot.Pod.Deletion != nil {
+			return
+		}
+		evicted = true
+		slot.Termination = &node.Termination{
+			Requested: e.Clock(), Reason: node.Evicted, Message: message, Grace: evictionGrace,
+		}
+		tx.Reserved()
+		tx.Put(key, slot)
+	})
+	return evicted && err == nil, err
+}

@@ -1,0 +1,119 @@
+package e2e
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/test/claim"
+)
+
+// writers are pods that write four megabytes each: into a volume, over the files of
+// the image, and as a log; and two containers that stay below their limits while the
+// pod does not. None of them ends when it is asked to.
+const writers = `apiVersion: v1
+kind: Pod
+metadata: {name: volume}
+spec:
+  terminationGracePeriodSeconds: 600
+  volumes: [{name: scratch, emptyDir: {sizeLimit: 1Mi}}]
+  containers:
+  - name: main
+    image: nodal.test/busybox:1
+    command: [sh, -c, "trap '' TERM; dd if=/dev/zero of=/scratch/file bs=1M count=4; while :; do sleep 1; done"]
+    volumeMounts: [{name: scratch, mountPath: /scratch}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: layer}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: main
+    image: nodal.test/busybox:1
+    command: [sh, -c, "dd if=/dev/zero of=/file bs=1M count=4; exec sleep 1000"]
+    resources: {limits: {ephemeral-storage: 1Mi}}
+  - name: other
+    image: nodal.test/busybox:1
+    command: [sh, -c, "exec sleep 1000"]
+    resources: {limits: {ephemeral-storage: 1Gi}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: log}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: main
+    image: nodal.test/busybox:1
+    command: [sh, -c, "yes it writes and writes | head -c 4194304; exec sleep 1000"]
+    resources: {limits: {ephemeral-storage: 1Mi}}
+  - name: other
+    image: nodal.test/busybox:1
+    command: [sh, -c, "exec sleep 1000"]
+    resources: {limits: {ephemeral-storage: 1Gi}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: whole}
+spec:
+  terminationGracePeriodSeconds: 1
+  volumes: [{name: scratch, emptyDir: {}}]
+  containers:
+  - name: main
+    image: nodal.test/busybox:1
+    command: [sh, -c, "dd if=/dev/zero of=/scratch/file bs=1M count=4; exec sleep 1000"]
+    resources: {limits: {ephemeral-storage: 1Mi}}
+    volumeMounts: [{name: scratch, mountPath: /scratch}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: within}
+spec:
+  terminationGracePeriodSeconds: 1
+  volumes: [{name: scratch, emptyDir: {sizeLimit: 8Mi}}]
+  containers:
+  - name: main
+    image: nodal.test/busybox:1
+    command: [sh, -c, "dd if=/dev/zero of=/scratch/file bs=1M count=4; exec sleep 1000"]
+    resources: {limits: {ephemeral-storage: 16Mi}}
+    volumeMounts: [{name: scratch, mountPath: /scratch}]
+`
+
+func TestPodsThatWriteTooMuchAreEvicted(t *testing.T) {
+	claim.Shows(t, "Resources",
+		"a pod that writes more into an emptyDir than its sizeLimit is evicted within seconds, whatever its grace period",
+		"a pod is evicted whose container writes more than its ephemeral-storage limit, into its files or its log",
+		"a pod is evicted whose containers and emptyDirs take more together than its ephemeral-storage limits",
+		"a pod that keeps to its limits of the disk runs on beside those that are evicted",
+	)
+	n := start(t)
+	n.apply(writers)
+	for name, want := range map[string]string{
+		"volume": `Usage of EmptyDir volume "scratch" exceeds the limit "1Mi".`,
+		"layer":  `Container main exceeded its local ephemeral storage limit "1Mi".`,
+		"log":    `Container main exceeded its local ephemeral storage limit "1Mi".`,
+		"whole":  `Pod ephemeral local storage usage exceeds the total limit of containers 1Mi.`,
+	} {
+		p := n.wait(name, name+" failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+		if p.Status.Reason != "Evicted" || p.Status.Message != want {
+			t.Errorf("pod %s has failed with %q: %q, want Evicted: %q", name, p.Status.Reason, p.Status.Message, want)
+		}
+	}
+	if got := n.curl("/v1/events?namespace=default&name=volume").body; !strings.Contains(got, `"Evicted"`) {
+		t.Errorf("no event tells of it: %s", got)
+	}
+	scratch := filepath.Join(n.Root(), "pods", string(n.get("volume").UID), "volumes")
+	n.eventually("the volume of a pod that was evicted is removed", func() bool {
+		_, err := os.Lstat(scratch)
+		return errors.Is(err, fs.ErrNotExist)
+	})
+	if p := n.waitRunning("within"); containerStatus(p, "main").RestartCount != 0 {
+		t.Errorf("who kept to its limits was restarted: %+v", p.Status)
+	}
+}
