@@ -14,13 +14,16 @@ const (
 	VolumeFailedDelete = "VolumeFailedDelete" // the files of a volume whose claim is gone
 )
 
-// MountedVolumes are the volumes of a pod that any of its containers mounts, in
-// the order of the manifest. The others are never made.
+// MountedVolumes are the volumes of a pod that any of its containers mounts, or
+// has as a device, in the order of the manifest. The others are never made.
 func MountedVolumes(spec *corev1.PodSpec) iter.Seq[*corev1.Volume] {
 	mounted := map[string]bool{}
 	for c := range EveryContainer(spec) {
 		for _, mount := range c.VolumeMounts {
 			mounted[mount.Name] = true
+		}
+		for _, device := range c.VolumeDevices {
+			mounted[device.Name] = true
 		}
 	}
 	return func(yield func(*corev1.Volume) bool) {

@@ -189,7 +189,7 @@ func (a *agent) runtimeConfig() cri.Config {
 		},
 		Objects: a.state.store.Object,
 		Hash:    manifest.ContainerHash,
-		Mounts:  a.mounts, LastWords: a.files.lastWords, Event: a.state.events.Add,
+		Mounts:  a.mounts, Devices: a.volumes.Devices, LastWords: a.files.lastWords, Event: a.state.events.Add,
 		Called: a.counts.Called,
 	}
 }

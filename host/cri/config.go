@@ -32,6 +32,8 @@ type Config struct {
 	Hash func(*corev1.Container) string
 	// Mounts tells what to mount into a container; nil: nothing.
 	Mounts func(Run) ([]*runtimeapi.Mount, error)
+	// Devices tells which devices of the machine a container gets; nil: none.
+	Devices func(*node.Pod, *corev1.Container) ([]*runtimeapi.Device, error)
 	// LastWords reads what a run that has ended left to be told; nil: nothing.
 	LastWords func(context.Context, Ending) (string, error)
 	// Called is told of each call that has ended, by its CRI method; nil: nobody.
@@ -96,6 +98,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Mounts == nil {
 		c.Mounts = func(Run) ([]*runtimeapi.Mount, error) { return nil, nil }
+	}
+	if c.Devices == nil {
+		c.Devices = func(*node.Pod, *corev1.Container) ([]*runtimeapi.Device, error) { return nil, nil }
 	}
 	if c.LastWords == nil {
 		c.LastWords = func(context.Context, Ending) (string, error) { return "", nil }

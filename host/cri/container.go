@@ -66,6 +66,9 @@ func (r *Runtime) createRequest(
 	if in.mounts, err = r.mountsFor(ctx, pod, in); err != nil {
 		return nil, err
 	}
+	if in.devices, err = r.config.Devices(pod, c); err != nil {
+		return nil, err
+	}
 	config, err := containerConfig(r.config, in)
 	if err != nil {
 		return nil, err

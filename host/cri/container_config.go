@@ -24,6 +24,7 @@ type containerInput struct {
 	user    *imageUser // nil: nobody has to know
 	env     *variables
 	mounts  []*runtimeapi.Mount
+	devices []*runtimeapi.Device
 }
 
 // imageUser is whom an image wants to run as, by number or else by name.
@@ -56,6 +57,7 @@ func containerConfig(config Config, in containerInput) (*runtimeapi.ContainerCon
 		WorkingDir:  c.WorkingDir,
 		Envs:        env.list(),
 		Mounts:      mapped(in.mounts, in.users),
+		Devices:     in.devices,
 		Labels:      containerLabels(in.pod, c.Name),
 		Annotations: annotations,
 		LogPath:     containerLog(c.Name, in.attempt),

@@ -13,6 +13,7 @@
 //	content.go            what configMap, secret, downwardAPI and projected hold
 //	payload.go            files that change all at once
 //	claim.go              what a persistentVolumeClaim is bound to
+//	block.go              and if that is a device, not files
 //	group.go              fsGroup, and of volumes that last group_hand.go
 //	container_mounts.go   what a container gets to see, subPath in sub_path.go
 //	teardown.go           unmount before remove, and never remove across a mount

@@ -17,6 +17,8 @@ type kind struct {
 func kindOf(at place) (kind, error) {
 	s := &at.volume.VolumeSource
 	switch {
+	case at.block():
+		return kind{setUp: (*Tree).setUpBlock}, nil
 	case at.lasting != nil && at.lasting.Spec.Local != nil:
 		return kind{dir: "kubernetes.io~local-volume", setUp: (*Tree).setUpLocal}, nil
 	case s.EmptyDir != nil:

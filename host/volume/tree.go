@@ -83,6 +83,9 @@ func (t *Tree) setUp(ctx context.Context, pod *corev1.Pod, name string) error {
 			return fmt.Errorf("make the directory of volumes: %w", err)
 		}
 	}
+	if err := at.fits(); err != nil {
+		return err
+	}
 	return kind.setUp(t, ctx, at)
 }
 

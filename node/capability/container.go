@@ -59,7 +59,7 @@ func commonRules(at string) []rule {
 		honoured(at+"tty", ""),
 		honoured(at+"terminationMessagePath", ""),
 		honoured(at+"terminationMessagePolicy", ""),
-		refuses(at+"volumeDevices", "the device would be missing"),
+		honoured(at+"volumeDevices", "of claims that are bound to local volumes with volumeMode Block"),
 	}, envRules(at+"env."), mountRules(at+"volumeMounts."), containerSecurityRules(at+"securityContext."))
 }
 

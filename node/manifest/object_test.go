@@ -36,6 +36,9 @@ func TestObjectsFollowKubernetesRules(t *testing.T) {
 	class := func(rest string) string {
 		return strings.Replace(object("RuntimeClass", "a", rest), "v1", "node.k8s.io/v1", 1)
 	}
+	lasting := func(rest string) string {
+		return object("PersistentVolume", "a", "spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], "+rest+"}")
+	}
 	for _, c := range []struct {
 		name, text string
 		fields     []string
@@ -53,6 +56,12 @@ func TestObjectsFollowKubernetesRules(t *testing.T) {
 		{"a runtime class without a handler", class("overhead: {podFixed: {cpu: 1}}"), []string{"handler"}},
 		{"a runtime class with an overhead below nothing", class("handler: runc\noverhead: {podFixed: {cpu: -1}}"), []string{"overhead.podFixed[cpu]"}},
 		{"a runtime class of another group", object("RuntimeClass", "a", "handler: runc"), []string{"kind"}},
+		{"a volume on a driver that is not there", lasting("csi: {driver: x, volumeHandle: z}"), []string{"spec", "spec"}},
+		{"a volume for one pod alone", strings.Replace(lasting("local: {path: /d}"), "ReadWriteOnce", "ReadWriteOncePod", 1), []string{"spec.accessModes"}},
+		{"a device that is a path of the host", lasting("volumeMode: Block, hostPath: {path: /d}"), []string{"spec.volumeMode"}},
+		{"options for what is mounted already", lasting("mountOptions: [ro], local: {path: /d}"), []string{"spec.mountOptions"}},
+		{"a claim of no size", object("PersistentVolumeClaim", "a", "spec: {accessModes: [ReadWriteOnce]}"), []string{"spec.resources.requests[storage]"}},
+		{"a mode that volumes do not have", lasting("volumeMode: Tape, local: {path: /d}"), []string{"spec.volumeMode"}},
 		{"one name twice", object("Secret", "a", "---\n"+object("Secret", "a", "")), []string{"metadata.name"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -42,6 +42,9 @@ func (c *check) persistentVolume(s *corev1.PersistentVolumeSpec, at *field.Path)
 	c.storage(at.Child("capacity"), s.Capacity)
 	c.accessModes(at.Child("accessModes"), s.AccessModes)
 	c.volumeMode(at.Child("volumeMode"), s.VolumeMode)
+	if s.VolumeMode != nil && *s.VolumeMode == corev1.PersistentVolumeBlock && s.Local == nil {
+		c.refused(at.Child("volumeMode"), "not supported by this node: only a local volume can be a device")
+	}
 	oneOf(c, at.Child("persistentVolumeReclaimPolicy"), s.PersistentVolumeReclaimPolicy,
 		corev1.PersistentVolumeReclaimRetain, corev1.PersistentVolumeReclaimDelete)
 	c.optionalName(at.Child("storageClassName"), s.StorageClassName, validation.IsDNS1123Subdomain)
@@ -141,9 +144,5 @@ func (c *check) accessModes(at *field.Path, modes []corev1.PersistentVolumeAcces
 }
 
 func (c *check) volumeMode(at *field.Path, mode *corev1.PersistentVolumeMode) {
-	if mode != nil && *mode == corev1.PersistentVolumeBlock {
-		c.refused(at, "not supported by this node: the device would be missing")
-		return
-	}
-	optionalOneOf(c, at, mode, corev1.PersistentVolumeFilesystem)
+	optionalOneOf(c, at, mode, corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock)
 }

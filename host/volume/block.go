@@ -1,0 +1,79 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/node"
+	"nodal/node/storage"
+)
+
+// block says whether a volume is a device, which containers get as it is.
+func (at place) block() bool { return at.lasting != nil && storage.Block(at.lasting.Spec.VolumeMode) }
+
+// fits refuses to mount a device, and to give files out as one.
+func (at place) fits() error {
+	name := at.volume.Name
+	for c := range node.EveryContainer(&at.pod.Spec) {
+		for _, mount := range c.VolumeMounts {
+			if mount.Name == name && at.block() {
+				return fmt.Errorf("volume %q has volumeMode Block, but is specified in volumeMounts", name)
+			}
+		}
+		for _, device := range c.VolumeDevices {
+			if device.Name == name && !at.block() {
+				return fmt.Errorf("volume %q has volumeMode Filesystem, but is specified in volumeDevices", name)
+			}
+		}
+	}
+	return nil
+}
+
+// setUpBlock finds the device; there is nothing to lay out, and nothing is left.
+func (t *Tree) setUpBlock(_ context.Context, at place) error {
+	_, err := at.device()
+	return err
+}
+
+// device is the device behind the links that may lead to it.
+func (at place) device() (string, error) {
+	path, err := filepath.EvalSymlinks(at.lasting.Spec.Local.Path)
+	if err != nil {
+		return "", fmt.Errorf("find the device of the volume: %w", err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("look at the device of the volume: %w", err)
+	}
+	if info.Mode().Type() != os.ModeDevice {
+		return "", fmt.Errorf("%s is not a block device", at.lasting.Spec.Local.Path)
+	}
+	return path, nil
+}
+
+// Devices are those that a container of a pod has to have. Its volumes are laid out by
+// then.
+func (t *Tree) Devices(pod *node.Pod, c *corev1.Container) ([]*runtimeapi.Device, error) {
+	var devices []*runtimeapi.Device
+	for _, d := range c.VolumeDevices {
+		at, _, err := t.find(pod.Object, d.Name)
+		if err != nil {
+			return nil, fmt.Errorf("give out volume %q: %w", d.Name, err)
+		}
+		path, err := at.device()
+		if err != nil {
+			return nil, fmt.Errorf("give out volume %q: %w", d.Name, err)
+		}
+		permissions := "mrw"
+		if at.readOnly {
+			permissions = "r"
+		}
+		devices = append(devices, &runtimeapi.Device{HostPath: path, ContainerPath: d.DevicePath, Permissions: permissions})
+	}
+	return devices, nil
+}
