@@ -184,7 +184,7 @@ func (a *agent) runtimeConfig() cri.Config {
 		DNS: cri.DNS{ResolvConf: a.resolvConf(), Servers: r.ClusterDNS, Domain: r.ClusterDomain},
 		Machine: cri.Machine{
 			Name: a.cfg.NodeName, IPs: a.machine.ips, Memory: a.machine.memory, Allocatable: a.offer.Allocatable,
-			Limits: limitRules(a.cfg.Cgroups), OOMGroup: a.endsAsGroup(),
+			Limits: limitRules(a.cfg.Cgroups), OOMGroup: a.endsAsGroup(), HugePageSizes: a.machine.hugePageSizes(),
 			SwapLimits: a.limitsSwap(), Swap: limit.Swap{Limited: a.cfg.Cgroups.LimitedSwap, Total: a.machine.swap},
 		},
 		Objects: a.state.store.Object,

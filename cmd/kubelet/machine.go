@@ -26,6 +26,7 @@ type machine struct {
 	ips              []string
 	ids              identifiers
 	cgroups          cgroup.Mounts
+	hugePages        []hugePages
 }
 
 func lookAtMachine(configured []netip.Addr) (machine, error) {
@@ -43,6 +44,7 @@ func lookAtMachine(configured []netip.Addr) (machine, error) {
 	m.memory, m.swap = int64(info.Totalram)*int64(info.Unit), int64(info.Totalswap)*int64(info.Unit)
 	m.booted = time.Now().Add(-time.Duration(info.Uptime) * time.Second)
 	m.pids = mostProcesses()
+	m.hugePages = lookAtHugePages("/sys/kernel/mm/hugepages")
 	for _, ip := range configured {
 		m.ips = append(m.ips, ip.String())
 	}

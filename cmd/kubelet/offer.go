@@ -36,11 +36,15 @@ func offer(cfg *config.Config, m machine) (admit.Node, error) {
 			corev1.ResourcePods:             *resource.NewQuantity(int64(cfg.MaxPods), resource.DecimalSI),
 		},
 	}
+	for _, pages := range m.hugePages {
+		name, amount := pages.resource()
+		n.Capacity[name] = amount
+	}
 	var err error
 	if n.Users, err = userPool(cfg); err != nil {
 		return admit.Node{}, err
 	}
-	n.Allocatable, err = admit.Left(n.Capacity, append(reservations(cfg.Reserved), leftFree(cfg.Reserved, n.Capacity))...)
+	n.Allocatable, err = admit.Left(n.Capacity, append(reservations(cfg.Reserved), leftFree(cfg.Reserved, n.Capacity), setAside(m.hugePages))...)
 	return n, err
 }
 
@@ -56,6 +60,15 @@ func leftFree(r config.Reserved, capacity corev1.ResourceList) admit.Reservation
 		list[name] = threshold.Of(capacity[name])
 	}
 	return admit.Reservation{Setting: "evictionHard", List: list}
+}
+
+// setAside is the memory that is nobody's but those who ask for huge pages.
+func setAside(all []hugePages) admit.Reservation {
+	var bytes int64
+	for _, pages := range all {
+		bytes += pages.size * pages.number
+	}
+	return admit.Reservation{Setting: "huge pages", List: corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(bytes, resource.BinarySI)}}
 }
 
 // whole is what all pods together are held to. What nobody is to use is not taken

@@ -8,8 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	"nodal/node"
 )
 
 // emptyDirMode lets every user of every container in.
@@ -35,7 +33,9 @@ func (t *Tree) setUpEmptyDir(_ context.Context, at place) error {
 			return err
 		}
 	default:
-		return fmt.Errorf("medium %q: %w", source.Medium, node.ErrUnsupported)
+		if err := mountHugePages(at); err != nil {
+			return err
+		}
 	}
 	return at.setMode(mode, groupAll)
 }

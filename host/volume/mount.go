@@ -13,15 +13,11 @@ import (
 
 // mountTmpfs has a directory be a file system in memory.
 func mountTmpfs(dir, options string, flags uintptr) error {
-	if err := makeDir(dir); err != nil {
-		return err
-	}
-	mounted, err := isMount(dir)
-	if mounted || err != nil {
+	if there, err := makeMountPoint(dir); there || err != nil {
 		return err
 	}
 	// A kernel before 6.4 cannot promise that it never writes it to swap.
-	err = unix.Mount("tmpfs", dir, "tmpfs", flags, strings.Trim(options+",noswap", ","))
+	err := unix.Mount("tmpfs", dir, "tmpfs", flags, strings.Trim(options+",noswap", ","))
 	if errors.Is(err, unix.EINVAL) {
 		err = unix.Mount("tmpfs", dir, "tmpfs", flags, options)
 	}
@@ -29,6 +25,14 @@ func mountTmpfs(dir, options string, flags uintptr) error {
 		return fmt.Errorf("mount a tmpfs at %s: %w", dir, err)
 	}
 	return nil
+}
+
+// makeMountPoint makes a directory and says whether something is mounted there already.
+func makeMountPoint(dir string) (mounted bool, err error) {
+	if err := makeDir(dir); err != nil {
+		return false, err
+	}
+	return isMount(dir)
 }
 
 // isMount asks the kernel whether something is mounted right at a path.

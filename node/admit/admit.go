@@ -2,6 +2,9 @@ package admit
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -127,8 +130,8 @@ func (n Node) room(pod *corev1.Pod, others []*corev1.Pod) *node.Refusal {
 	}
 	wanted := resources.PodRequests(pod, resources.PodResourcesOptions{})
 	used := corev1.ResourceList{}
-	for _, name := range counted {
-		offered, bounded := n.Allocatable[name]
+	for _, name := range append(hugePages(wanted), counted...) {
+		offered, bounded := n.offered(name)
 		wants, asked := wanted[name]
 		if !bounded || !asked || wants.IsZero() {
 			continue
@@ -141,6 +144,21 @@ func (n Node) room(pod *corev1.Pod, others []*corev1.Pod) *node.Refusal {
 		}
 	}
 	return nil
+}
+
+// hugePages are the sizes that are asked for.
+func hugePages(wanted corev1.ResourceList) []corev1.ResourceName {
+	sizes := slices.Sorted(maps.Keys(wanted))
+	return slices.DeleteFunc(sizes, func(name corev1.ResourceName) bool {
+		return !strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	})
+}
+
+// offered is how much there is, where that is counted. Of huge pages a machine has
+// none unless it says so.
+func (n Node) offered(name corev1.ResourceName) (resource.Quantity, bool) {
+	offered, listed := n.Allocatable[name]
+	return offered, listed || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
 // Resize says why the node does not give a pod that it runs what the pod asks for

@@ -61,6 +61,7 @@ func TestCheck(t *testing.T) {
 		Allocatable: corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("1Gi"),
 			corev1.ResourceEphemeralStorage: resource.MustParse("10Gi"), corev1.ResourcePods: resource.MustParse("3"),
+			"hugepages-2Mi": resource.MustParse("8Mi"),
 		},
 	}
 	others := func(pods ...*corev1.Pod) []*corev1.Pod { return pods }
@@ -80,6 +81,9 @@ func TestCheck(t *testing.T) {
 		{"a pod that asks for nothing fits a full node", pod("a"), others(pod("b", asks("cpu", "2"))), "", ""},
 		{"more pods than the node may have are not taken", pod("a"), others(pod("b"), pod("c"), pod("d")),
 			"OutOfpods", "requested: 1, used: 3, capacity: 3"},
+		{"huge pages are not given twice", pod("a", asks("hugepages-2Mi", "4Mi")), others(pod("b", asks("hugepages-2Mi", "6Mi"))),
+			"OutOfhugepages-2Mi", "requested: 4194304, used: 6291456, capacity: 8388608"},
+		{"huge pages of a size that the machine does not have are none", pod("a", asks("hugepages-1Gi", "1Gi")), nil, "OutOfhugepages-1Gi", "capacity: 0"},
 		{"what the node does not count is not refused", pod("a", asks("example.com/thing", "5")), nil, "", ""},
 
 		{"the selector matches", pod("a", onDisk("ssd")), nil, "", ""},

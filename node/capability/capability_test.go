@@ -35,10 +35,10 @@ func TestCheckReportsWhatIsNotHonoured(t *testing.T) {
 				{Name: "a", VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "csi.example.org"}}},
 				{Name: "b"},
 				{Name: "c", VolumeSource: corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "s", Path: "/"}}},
-				{Name: "d", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "HugePages-2Mi"}}},
+				{Name: "d", VolumeSource: corev1.VolumeSource{AzureDisk: &corev1.AzureDiskVolumeSource{DiskName: "d"}}},
 				{Name: "e", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory"}}},
 			}
-		}, []string{"spec.volumes[0].csi", "spec.volumes[3].emptyDir.medium"}, nil},
+		}, []string{"spec.volumes[0].csi", "spec.volumes[3].azureDisk"}, nil},
 		{"only the sources that take a server are refused", func(p *corev1.Pod) {
 			p.Spec.Volumes = []corev1.Volume{{Name: "a", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 				Sources: []corev1.VolumeProjection{

@@ -84,8 +84,16 @@ func resourceRules(at string) []rule {
 			honoured(at+list+"ephemeral-storage", "a pod is evicted whose containers, with their logs and emptyDirs, write more than their limits"),
 			refuses(at+list+anyKey, "the container would not get it"),
 		)
+		for _, size := range pageSizes() {
+			rules = append(rules, honoured(at+list+"hugepages-"+size, "of those that the machine had set aside when the node started; held to where the runtime does that"))
+		}
 	}
 	return rules
+}
+
+// pageSizes are those of huge pages, on any machine that Kubernetes runs on.
+func pageSizes() []string {
+	return []string{"64Ki", "1Mi", "2Mi", "32Mi", "512Mi", "1Gi", "2Gi", "16Gi"}
 }
 
 // wholeRules answer for what a pod asks for as a whole.

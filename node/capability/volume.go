@@ -1,10 +1,6 @@
 package capability
 
-import (
-	"slices"
-
-	corev1 "k8s.io/api/core/v1"
-)
+import "slices"
 
 const (
 	noAPIServer = "there is no API server that gives out such a thing"
@@ -40,7 +36,7 @@ func volumeRules() []rule {
 
 func emptyDirRules(at string) []rule {
 	return []rule{
-		refuses(at+"medium", "huge pages are not handed out").unless(corev1.StorageMediumMemory),
+		honoured(at+"medium", "huge pages are those of the one size that the pod's containers ask for, or of the size that is named"),
 		honoured(at+"sizeLimit", "a volume in memory has no more room; a pod that writes more to one on the disk is evicted"),
 		honoured(at+"mode", ""),
 	}

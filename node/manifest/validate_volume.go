@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -114,6 +115,14 @@ func (c *check) nfs(n *corev1.NFSVolumeSource, at *field.Path) {
 func (c *check) emptyDir(e *corev1.EmptyDirVolumeSource, at *field.Path) {
 	if e.SizeLimit != nil && e.SizeLimit.Sign() < 0 {
 		c.bad(at.Child("sizeLimit"), e.SizeLimit.String(), "must be greater than or equal to 0")
+	}
+	switch page, huge := strings.CutPrefix(string(e.Medium), string(corev1.StorageMediumHugePagesPrefix)); {
+	case huge:
+		if _, err := resource.ParseQuantity(page); err != nil {
+			c.bad(at.Child("medium"), string(e.Medium), "must name a page size, such as HugePages-2Mi")
+		}
+	case e.Medium != corev1.StorageMediumDefault:
+		oneOf(c, at.Child("medium"), e.Medium, corev1.StorageMediumMemory, corev1.StorageMediumHugePages)
 	}
 	if e.Mode != nil {
 		c.between(at.Child("mode"), int64(*e.Mode), 0, 0o1777)
