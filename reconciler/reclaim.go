@@ -54,14 +54,11 @@ func (r *Reconciler) reclaim(ctx context.Context) {
 // still there.
 func (r *Reconciler) reclaimed() { r.reclaimer.busy, r.reclaimer.seen = false, 0 }
 
-// giveBack forgets volumes once their files are gone, never before.
+// giveBack goes on after a failure: the next volume may go.
 func (r *Reconciler) giveBack(ctx context.Context, volumes []*corev1.PersistentVolume) (all bool) {
 	all = true
 	for _, v := range volumes {
-		err := r.Act.Volumes.Reclaim(ctx, v)
-		if err == nil {
-			err = r.Act.forgetVolume(v)
-		}
+		err := r.Act.GiveBack(ctx, v)
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
@@ -72,8 +69,12 @@ func (r *Reconciler) giveBack(ctx context.Context, volumes []*corev1.PersistentV
 	return all
 }
 
-// forgetVolume drops a volume whose files are gone.
-func (a Act) forgetVolume(v *corev1.PersistentVolume) error {
+// GiveBack removes the files of a volume, and forgets it once they are gone, never
+// before.
+func (a Act) GiveBack(ctx context.Context, v *corev1.PersistentVolume) error {
+	if err := a.Volumes.Reclaim(ctx, v); err != nil {
+		return err
+	}
 	_, err := a.Store.Transact(func(tx *node.Tx) error {
 		ref := (&node.Object{Volume: v}).Ref()
 		if held := tx.Object(ref); held != nil && held.Volume.UID == v.UID {

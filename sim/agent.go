@@ -29,6 +29,10 @@ type agent struct {
 	watched map[node.Key]bool // pods that are being looked at
 	alarm   time.Time         // when the loop is to be rung
 	ready   bool              // every source has delivered
+
+	reclaimed int64 // store revision of the objects that were looked at for it
+	reclaims  bool
+
 	dead    bool
 	begun   int     // actions
 	calls   []*call // that are not answered
@@ -58,13 +62,13 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 	a := &agent{
 		world: w, faults: f, bug: bug, store: store, loop: reconciler.NewLoop(store, site),
 		act: reconciler.Act{
-			Store: store, Runtime: w, Images: w, Logs: noLogs{}, Cgroups: cgroups{w, store}, Volumes: volumes{w, store}, Clock: w.clock,
+			Store: store, Runtime: w, Images: w, Logs: noLogs{}, Cgroups: cgroups{w, store}, Volumes: volumes{w, store}, Storage: w.keeper(), Clock: w.clock,
 		},
 		watched: map[node.Key]bool{},
 	}
 	a.loop.Hands = hands{a}
 	a.act.Freed = func(tx *node.Tx) {
-		intake.Intake{Store: store, Node: admit.Node{Name: "sim", Allocatable: offered()}}.Readmit(tx, w.clock())
+		intake.Intake{Store: store, Node: admit.Node{Name: "sim", Allocatable: offered()}, Storage: w.keeper()}.Readmit(tx, w.clock())
 	}
 	if bug == SweepEarly {
 		a.loop.Deliver(w.clock())
@@ -79,6 +83,7 @@ func (a *agent) turn() {
 	}
 	a.loop.Turn(a.world.clock())
 	a.sweep()
+	a.reclaim()
 	a.setAlarm()
 	a.world.witness.advances(a.store.Revision())
 }

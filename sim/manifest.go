@@ -43,6 +43,9 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 	if c.pick(2) == 0 {
 		c.mounting(pod)
 	}
+	if key.Name != fileNames()[0] && c.pick(3) == 0 { // who writes static pods deletes nothing
+		c.claiming(pod)
+	}
 	if c.pick(2) == 0 {
 		c.sizing(pod)
 	}

@@ -33,6 +33,10 @@ func (v volumes) SetUp(_ context.Context, pod *node.Pod, name string) error {
 			continue
 		}
 		content, err := v.content(pod.Object, volume)
+		if claim, ok := node.ClaimName(pod.Object, volume); ok && err == nil {
+			ref := node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: pod.Object.Namespace, Name: claim}
+			err = v.open(ref, v.world.volumes[pod.UID()][name] == content)
+		}
 		if err != nil {
 			return refused(node.FailedMount, "volume %s: %w", name, err)
 		}
@@ -44,11 +48,18 @@ func (v volumes) SetUp(_ context.Context, pod *node.Pod, name string) error {
 	return nil
 }
 
-// content is what a volume shows now: of objects what they hold, and of the pod its
-// labels.
+// content is what a volume shows now: of objects what they hold, of the pod its
+// labels, and of a claim the volume that it is bound to.
 func (v volumes) content(pod *corev1.Pod, volume *corev1.Volume) (string, error) {
 	content := ""
 	for _, ref := range node.VolumeRefs(pod, volume) {
+		if ref.Kind == node.PersistentVolumeClaim {
+			_, bound, err := v.claimed(ref)
+			if err != nil {
+				return "", err
+			}
+			return bound.Name, nil
+		}
 		object, ok := v.store.Object(ref)
 		switch {
 		case ok:
@@ -80,9 +91,6 @@ func (v volumes) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	}
 	return nil
 }
-
-// Reclaim has nothing to do: no pod here makes a volume that outlives it.
-func (v volumes) Reclaim(context.Context, *corev1.PersistentVolume) error { return nil }
 
 // onDisk says whether an action is the agent's own work on the machine's disk, or in
 // its tree of cgroups: it takes time and may fail, and a crash may end it anywhere.
@@ -120,6 +128,10 @@ func settings() node.ObjectRef {
 // post changes the object that pods use, or removes it.
 func (c *clients) post(a *agent) {
 	in := c.intake(a, node.SourceAPI)
+	if c.pick(8) == 0 {
+		c.unclaim(a)
+		return
+	}
 	if c.pick(4) == 0 {
 		err := in.DeleteObject(settings(), c.world.clock())
 		c.world.trace.addf("client: delete %s: %v", settings(), err)
@@ -128,7 +140,7 @@ func (c *clients) post(a *agent) {
 	c.provide(a)
 }
 
-// provide posts the object with something new in it.
+// provide posts the object with something new in it, and what pods claim.
 func (c *clients) provide(a *agent) {
 	object := &node.Object{ConfigMap: &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: settings().Namespace, Name: settings().Name},
@@ -136,6 +148,8 @@ func (c *clients) provide(a *agent) {
 	}}
 	_, revision, err := c.intake(a, node.SourceAPI).Apply([]intake.Delivery{{Object: object}}, c.world.clock())
 	c.world.trace.addf("client: post %s with %s: at %d, %v", settings(), object.ConfigMap.Data["v"], revision, err)
+	c.letGo(a)
+	c.claim(a)
 }
 
 // mounting gives a pod some volumes.

@@ -27,7 +27,9 @@ type world struct {
 	volumes    map[types.UID]map[string]string // what each was made from, by name
 	cgroups    map[types.UID]limit.Limits
 	pending    []*call // whose effect may still come
+	cabinet    cabinet // of claims
 	made       int
+	uids       int // of what the keeper has made
 	witness    *witness
 	trace      *trace
 	met        met
@@ -85,7 +87,7 @@ func newWorld(s *schedule, r *rand.Rand, w *witness, t *trace) *world {
 	return &world{
 		schedule: s, rand: r, witness: w, trace: t,
 		reserved: map[string]bool{}, images: map[string]bool{}, volumes: map[types.UID]map[string]string{},
-		cgroups: map[types.UID]limit.Limits{}, met: met{},
+		cgroups: map[types.UID]limit.Limits{}, cabinet: newCabinet(), met: met{},
 		changed: func(node.Key) {}, around: func(*call) {},
 	}
 }
