@@ -28,6 +28,8 @@ type sizes struct {
 	logBytes int
 	probes   int           // HTTP probes, each once a second
 	probing  time.Duration // how long they are asked
+
+	imageBytes int64 // of an image that many pods share
 }
 
 var fullSizes = sizes{
@@ -68,7 +70,7 @@ type section struct {
 func (b *suite) sections() []section {
 	return []section{
 		{"start", b.start}, {"init", b.initContainers}, {"burst", b.burst}, {"kill", b.kill}, {"edit", b.edit},
-		{"delete", b.delete}, {"restart", b.restart}, {"crowd", b.crowd}, {"stats", b.stats}, {"logs", b.logs}, {"exec", b.exec}, {"probes", b.probes}, {"volumes", b.volumes}, {"own", b.own},
+		{"delete", b.delete}, {"restart", b.restart}, {"crowd", b.crowd}, {"stats", b.stats}, {"logs", b.logs}, {"exec", b.exec}, {"probes", b.probes}, {"volumes", b.volumes}, {"shared", b.shared}, {"own", b.own},
 	}
 }
 
