@@ -1,11 +1,12 @@
 package e2e
 
 import (
-	"flag"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,16 @@ import (
 	"nodal/test/claim"
 )
 
-var soak = flag.Int("soak", 15, "how many pods with every kind of volume come and go")
+// soaked is how many pods with every kind of volume come and go; make chaos has 500.
+func soaked(t *testing.T) int {
+	t.Helper()
+	text := cmp.Or(os.Getenv("NODAL_SOAK"), "10")
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("NODAL_SOAK: %v", err)
+	}
+	return n
+}
 
 // everyKind is a pod with a volume of every kind that lies on this machine.
 const everyKind = `---
@@ -84,7 +94,7 @@ func TestVolumesComeAndGoThroughCrashes(t *testing.T) {
 	loops := loopDevices(t)
 	n.apply(settingsMap("fast") + loginSecret + claimOf("disk", "disks", "") + "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: disk}\n" +
 		"spec: {storageClassName: disks, capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], local: {path: " + disk + "}}\n")
-	for done := 0; done < *soak; done += crew {
+	for done := 0; done < soaked(t); done += crew {
 		var manifest string
 		for i := range crew {
 			manifest += strings.NewReplacer("NAME", fmt.Sprintf("soak-%d", i), "HOST", host).Replace(everyKind)
