@@ -119,14 +119,14 @@ stringData: {user: mallory}
 // is said; key is one of it, and value what that holds.
 func keysOf(volume func(mode, rest string) string, key, value string) []look {
 	item := func(mode string) string { return fmt.Sprintf(", items: [{key: %s, path: path/to/it%s}]", key, mode) }
-	show := fmt.Sprintf("cat /v/%s; stat -Lc ' %%a' /v/%[1]s", key)
-	showItem := "cat /v/path/to/it; stat -Lc ' %a' /v/path/to/it; ls /v"
+	show := fmt.Sprintf("cat v/%s; stat -Lc ' %%a' v/%[1]s", key)
+	showItem := "cat v/path/to/it; stat -Lc ' %a' v/path/to/it; ls v"
 	return []look{
 		{v: volume("", ""), script: show, want: value + " 644\n"},
 		{v: volume("0400", ""), script: show, want: value + " 400\n"},
 		{v: volume("", item("")), script: showItem, want: value + " 644\npath\n"},
 		{v: volume("", item(", mode: 0400")), script: showItem, want: value + " 400\npath\n"},
-		{v: volume("", ""), w: volume("", ""), script: fmt.Sprintf("cat /v/%s /w/%[1]s", key), want: value + value},
+		{v: volume("", ""), w: volume("", ""), script: fmt.Sprintf("cat v/%s w/%[1]s", key), want: value + value},
 	}
 }
 
@@ -158,9 +158,9 @@ func (n *node) configMapVolumes() {
 		"map": configMapVolume, "projected-map": projectedVolume("configMap", "settings"),
 	} {
 		n.lookAt(kind, append(keysOf(volume, "one", "1"),
-			look{v: volume("", ""), as: nobody, script: "id -u; cat /v/two", want: "1000\n2"},
-			look{v: volume("", ", items: [{key: one, path: path/to/it}]"), as: nobody, script: "id -u; cat /v/path/to/it", want: "1000\n1"},
-			look{v: volume("", ""), script: "od -An -tx1 /v/raw", want: " 00 01 02 80 ff\n"},
+			look{v: volume("", ""), as: nobody, script: "id -u; cat v/two", want: "1000\n2"},
+			look{v: volume("", ", items: [{key: one, path: path/to/it}]"), as: nobody, script: "id -u; cat v/path/to/it", want: "1000\n1"},
+			look{v: volume("", ""), script: "od -An -tx1 v/raw", want: " 00 01 02 80 ff\n"},
 		)...)
 	}
 }
@@ -171,8 +171,8 @@ func (n *node) secretVolumes() {
 		"secret": secretVolume, "projected-secret": projectedVolume("secret", "login"),
 	} {
 		n.lookAt(kind, append(keysOf(volume, "password", "tr0ub4dor"),
-			look{v: volume("0440", ""), as: nobody + ", fsGroup: 1001", script: "cat /v/password; stat -Lc ' %a %u:%g' /v/password", want: "tr0ub4dor 440 0:1001\n"},
-			look{v: volume("", ""), script: "cat /v/user", want: "eve"},
+			look{v: volume("0440", ""), as: nobody + ", fsGroup: 1001", script: "cat v/password; stat -Lc ' %a %u:%g' v/password", want: "tr0ub4dor 440 0:1001\n"},
+			look{v: volume("", ""), script: "cat v/user", want: "eve"},
 		)...)
 	}
 }
@@ -194,21 +194,21 @@ func (n *node) podVolumes() {
 		}
 		const amounts = "requests: {cpu: 250m, memory: 16Mi}, limits: {cpu: 1250m, memory: 32Mi}"
 		n.lookAt(kind,
-			look{name: kind, v: volume("", name("")), script: "cat /v/it", want: kind},
-			look{v: volume("0400", name("")), script: "stat -Lc %a /v/it", want: "400\n"},
-			look{v: volume("", name(", mode: 0400")), script: "stat -Lc %a /v/it", want: "400\n"},
-			look{v: volume("", amount("limits.cpu")), amounts: amounts, script: "cat /v/it", want: "2"},
-			look{v: volume("", amount("limits.memory")), amounts: amounts, script: "cat /v/it", want: "33554432"},
-			look{v: volume("", amount("requests.cpu")), amounts: amounts, script: "cat /v/it", want: "1"},
-			look{v: volume("", amount("requests.memory")), amounts: amounts, script: "cat /v/it", want: "16777216"},
-			look{v: volume("", amount("limits.cpu")), script: "cat /v/it", want: cpus},
-			look{v: volume("", amount("limits.memory")), script: "cat /v/it", want: memory},
+			look{v: volume("", name("")), script: "cat v/it", want: kind + "-0"},
+			look{v: volume("0400", name("")), script: "stat -Lc %a v/it", want: "400\n"},
+			look{v: volume("", name(", mode: 0400")), script: "stat -Lc %a v/it", want: "400\n"},
+			look{v: volume("", amount("limits.cpu")), amounts: amounts, script: "cat v/it", want: "2"},
+			look{v: volume("", amount("limits.memory")), amounts: amounts, script: "cat v/it", want: "33554432"},
+			look{v: volume("", amount("requests.cpu")), amounts: amounts, script: "cat v/it", want: "1"},
+			look{v: volume("", amount("requests.memory")), amounts: amounts, script: "cat v/it", want: "16777216"},
+			look{v: volume("", amount("limits.cpu")), script: "cat v/it", want: cpus},
+			look{v: volume("", amount("limits.memory")), script: "cat v/it", want: memory},
 		)
 	}
 	n.lookAt("all", look{
 		v: "projected: {sources: [{configMap: {name: settings}}, {secret: {name: login}}, " +
 			"{downwardAPI: {items: [{path: it, fieldRef: {fieldPath: metadata.name}}]}}]}",
-		script: "cat /v/one /v/user /v/it", want: "1eveall-0",
+		script: "cat v/one v/user v/it", want: "1eveall-0",
 	})
 }
 
@@ -222,14 +222,14 @@ func (n *node) allocatable() (cpus, memory string) {
 
 func (n *node) emptyVolumes() {
 	n.t.Helper()
-	const kind = `; awk '$2 == "/v" {print $3 == "tmpfs"}' /proc/mounts`
+	const kind = `; df v | tail -1 | awk '{print $1 == "tmpfs"}'`
 	for medium, tmpfs := range map[string]string{"": "0\n", "Memory": "1\n"} {
 		volume := "emptyDir: {" + strings.TrimPrefix(option("medium", medium), ", ") + "}"
-		looks := []look{{v: volume, script: "stat -c %a /v" + kind, want: "777\n" + tmpfs}}
+		looks := []look{{v: volume, script: "stat -c %a v" + kind, want: "777\n" + tmpfs}}
 		for as, uid := range map[string]string{"": "0", nobody: "1000"} {
 			for _, mode := range []string{"644", "666", "777"} {
 				looks = append(looks, look{
-					v: volume, as: as, script: "echo new >/v/file && chmod 0" + mode + " /v/file && cat /v/file && stat -c '%a %u' /v/file" + kind,
+					v: volume, as: as, script: "echo new >v/file && chmod 0" + mode + " v/file && cat v/file && stat -c '%a %u' v/file" + kind,
 					want: fmt.Sprintf("new\n%s %s\n%s", mode, uid, tmpfs),
 				})
 			}

@@ -7,20 +7,33 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// look is a pod that looks at its volumes v and w, says what it saw and ends.
+// look is a script that looks at volumes, with what it is to say.
 type look struct {
-	name    string // its pod's; made up if empty
 	v, w    string // the volumes; w may be empty
-	as      string // the pod's security context
-	amounts string // resources of its container
-	script  string // v is mounted at /v, w at /w
+	as      string // the security context of its pod
+	amounts string // the resources of its container
+	script  string // runs where v and w are
 	want    string
 }
 
-func (l look) manifest() string {
-	volumes, mounts := "{name: v, "+l.v+"}", "{name: v, mountPath: /v}"
-	if l.w != "" {
-		volumes, mounts = volumes+", {name: w, "+l.w+"}", mounts+", {name: w, mountPath: /w}"
+// viewer is a pod that takes looks one after the other and ends.
+type viewer struct {
+	name  string
+	looks []look // all as the same, with the same amounts
+}
+
+const nextLook = "-- next --\n"
+
+func (p viewer) manifest() string {
+	var volumes, mounts, script []string
+	for i, l := range p.looks {
+		for name, source := range map[string]string{"v": l.v, "w": l.w} {
+			if source != "" {
+				volumes = append(volumes, fmt.Sprintf("{name: %s%d, %s}", name, i, source))
+				mounts = append(mounts, fmt.Sprintf("{name: %s%d, mountPath: /look/%[2]d/%[1]s}", name, i))
+			}
+		}
+		script = append(script, fmt.Sprintf("cd /look/%d; %s", i, l.script))
 	}
 	return fmt.Sprintf(`---
 apiVersion: v1
@@ -37,75 +50,78 @@ spec:
     command: [sh, -c, %q]
     resources: {%s}
     volumeMounts: [%s]
-`, l.name, l.as, volumes, l.script, l.amounts, mounts)
+`, p.name, p.looks[0].as, strings.Join(volumes, ", "), strings.Join(script, "; echo '"+strings.TrimSpace(nextLook)+"'; "), p.looks[0].amounts, strings.Join(mounts, ", "))
 }
 
-// lookAt runs all the pods side by side and compares what they say.
+// lookAt has pods take the looks, as few as can, side by side.
 func (n *node) lookAt(kind string, looks ...look) {
 	n.t.Helper()
-	manifest := ""
-	for i := range looks {
-		if looks[i].name == "" {
-			looks[i].name = fmt.Sprintf("%s-%d", kind, i)
+	var viewers []viewer
+	at := map[[2]string]int{}
+	for _, l := range looks {
+		i, ok := at[[2]string{l.as, l.amounts}]
+		if !ok {
+			i = len(viewers)
+			at[[2]string{l.as, l.amounts}] = i
+			viewers = append(viewers, viewer{name: fmt.Sprintf("%s-%d", kind, i)})
 		}
-		manifest += looks[i].manifest()
+		viewers[i].looks = append(viewers[i].looks, l)
+	}
+	manifest := ""
+	for _, p := range viewers {
+		manifest += p.manifest()
 	}
 	n.apply(manifest)
-	for _, l := range looks {
-		n.told(l)
+	for _, p := range viewers {
+		n.seenBy(p)
 	}
 }
 
-// told waits for a pod to end and compares what it said.
-func (n *node) told(l look) {
+// seenBy waits for a pod to end and compares what it said.
+func (n *node) seenBy(p viewer) {
 	n.t.Helper()
-	p := n.wait(l.name, l.name+" has ended", func(p *corev1.Pod) bool {
+	object := n.wait(p.name, p.name+" has ended", func(p *corev1.Pod) bool {
 		return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 	})
-	got := n.curl("/v1/namespaces/default/pods/" + l.name + "/containers/main/logs").body
-	if p.Status.Phase != corev1.PodSucceeded || got != l.want {
-		n.t.Errorf("pod %s is %s and said %q, want %q; its volumes are\n%s\n%s\nand it ran %s", l.name, p.Status.Phase, got, l.want, l.v, l.w, l.script)
+	said := strings.Split(n.curl("/v1/namespaces/default/pods/"+p.name+"/containers/main/logs").body, nextLook)
+	if len(said) != len(p.looks) || object.Status.Phase != corev1.PodSucceeded {
+		n.t.Fatalf("pod %s is %s and said %q, want %d looks", p.name, object.Status.Phase, said, len(p.looks))
+	}
+	for i, l := range p.looks {
+		if said[i] != l.want {
+			n.t.Errorf("pod %s said %q, want %q; its volumes are\n%s\n%s\nand it ran %s", p.name, said[i], l.want, l.v, l.w, l.script)
+		}
 	}
 }
 
+// changingVolumes has a pod look until all that it sees has changed.
 func (n *node) changingVolumes() {
 	n.t.Helper()
 	const facts = "downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}, {path: annotations, fieldRef: {fieldPath: metadata.annotations}}]}"
-	three := func(kind, name string) string {
-		return fmt.Sprintf("projected: {sources: [{%[1]s: {%[2]s: goes, optional: true}}, {%[1]s: {%[2]s: changes, optional: true}}, {%[1]s: {%[2]s: comes, optional: true}}]}", kind, name)
+	three := func(kind string) string {
+		return fmt.Sprintf("projected: {sources: [{%[1]s: {name: goes, optional: true}}, {%[1]s: {name: changes, optional: true}}, {%[1]s: {name: comes, optional: true}}]}", kind)
 	}
 	until := func(holds string) string { return "until " + holds + "; do usleep 20000; done; echo seen" }
-	changed := until(`[ "$(cat /v/changes /w/changes)" = newnew ]`)
-	looks := []look{
-		{name: "maps", v: "configMap: {name: changes}", w: projectedVolume("configMap", "changes")("", ""), script: changed},
-		{name: "secrets", v: "secret: {secretName: changes}", w: projectedVolume("secret", "changes")("", ""), script: changed},
-		{name: "some-maps", v: three("configMap", "name"), w: "configMap: {name: comes, optional: true}",
-			script: until(`[ "$(cd /v; echo *)" = "changes comes" -a "$(cat /v/changes /w/comes)" = newnew ]`)},
-		{name: "some-secrets", v: three("secret", "name"), w: "secret: {secretName: comes, optional: true}",
-			script: until(`[ "$(cd /v; echo *)" = "changes comes" -a "$(cat /v/changes /w/comes)" = newnew ]`)},
-		{name: "gone-map", v: "configMap: {name: goes, optional: true}", w: "secret: {secretName: goes, optional: true}",
-			script: until(`[ -z "$(ls /v /w | grep goes)" ]`)},
-		{name: "facts", v: facts, w: "projected: {sources: [{" + facts + "}]}",
-			script: until(`[ "$(cat /v/labels /w/labels | grep -c back)$(cat /v/annotations /w/annotations | grep -c 8)" = 22 ]`)},
-	}
-	manifest := ""
-	for _, l := range looks {
-		manifest += l.manifest()
-	}
-	n.apply(both("goes", "old") + both("changes", "old") + manifest)
-	for _, l := range looks {
-		n.wait(l.name, l.name+" runs", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning })
-	}
-	n.apply(both("changes", "new") + both("comes", "new") + strings.NewReplacer("tier: front", "tier: back", `build: "7"`, `build: "8"`).Replace(looks[len(looks)-1].manifest()))
+	changed, came := until(`[ "$(cat v/changes w/changes)" = newnew ]`), until(`[ "$(ls v)$(cat v/* w/comes)" = "changes
+comesnewnewnew" ]`)
+	p := viewer{name: "changing", looks: []look{
+		{v: "configMap: {name: changes}", w: projectedVolume("configMap", "changes")("", ""), script: changed, want: "seen\n"},
+		{v: "secret: {secretName: changes}", w: projectedVolume("secret", "changes")("", ""), script: changed, want: "seen\n"},
+		{v: three("configMap"), w: "configMap: {name: comes, optional: true}", script: came, want: "seen\n"},
+		{v: three("secret"), w: "secret: {secretName: comes, optional: true}", script: came, want: "seen\n"},
+		{v: "configMap: {name: goes, optional: true}", w: "secret: {secretName: goes, optional: true}", script: until(`[ -z "$(ls v w | grep goes)" ]`), want: "seen\n"},
+		{v: facts, w: "projected: {sources: [{" + facts + "}]}",
+			script: until(`[ $(cat v/* w/* | grep -o 'tier="back"\|build="8"' | wc -l) = 4 ]`), want: "seen\n"},
+	}}
+	n.apply(both("goes", "old") + both("changes", "old") + p.manifest())
+	n.wait(p.name, "it runs", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning })
+	n.apply(both("changes", "new") + both("comes", "new") + strings.NewReplacer("tier: front", "tier: back", `build: "7"`, `build: "8"`).Replace(p.manifest()))
 	for _, kind := range []string{"configmaps", "secrets"} {
 		if got := n.curl("/v1/namespaces/default/"+kind+"/goes", "-X", "DELETE"); got.code != 200 {
 			n.t.Fatalf("delete one of the %s: got %s", kind, got)
 		}
 	}
-	for _, l := range looks {
-		l.want = "seen\n"
-		n.told(l)
-	}
+	n.seenBy(p)
 }
 
 // both are a ConfigMap and a Secret of a name, with a key of that name.
