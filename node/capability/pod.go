@@ -75,7 +75,7 @@ func podRules() []rule {
 			{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
 		}),
 		without("spec.topologySpreadConstraints", noScheduler),
-		without("spec.evictionResponders", "nothing is evicted here"),
+		without("spec.evictionResponders", "nobody is asked before a pod is evicted"),
 		without("spec.automountServiceAccountToken", noAccounts).unless(false),
 		without("spec.serviceAccount", noAccounts).silently(), // serviceAccountName speaks for both
 		without("spec.serviceAccountName", noAccounts).unless("default"),
