@@ -229,10 +229,12 @@ func (s *settlement) putClaim(c *corev1.PersistentVolumeClaim) {
 	s.changed[object.Ref()] = object
 }
 
+// change lists what has changed, always in the same order.
 func (s *settlement) change() Change {
 	var change Change
-	for ref, object := range s.changed {
-		if object == nil {
+	refs := slices.SortedFunc(maps.Keys(s.changed), func(a, b node.ObjectRef) int { return cmp.Compare(a.String(), b.String()) })
+	for _, ref := range refs {
+		if object := s.changed[ref]; object == nil {
 			change.Drop = append(change.Drop, ref)
 		} else {
 			change.Put = append(change.Put, object)
