@@ -13,76 +13,40 @@ import (
 	"nodal/test/claim"
 )
 
-// writers are pods that write four megabytes each: into a volume, over the files of
-// the image, and as a log; and two containers that stay below their limits while the
-// pod does not. None of them ends when it is asked to.
-const writers = `apiVersion: v1
+// scratch is a pod with a volume that does not end when it is asked to. It writes four
+// megabytes into the volume.
+const scratch = `---
+apiVersion: v1
 kind: Pod
-metadata: {name: volume}
+metadata: {name: NAME}
 spec:
   terminationGracePeriodSeconds: 600
-  volumes: [{name: scratch, emptyDir: {sizeLimit: 1Mi}}]
+  volumes: [{name: scratch, emptyDir: {VOLUME}}]
   containers:
   - name: main
     image: nodal.test/busybox:1
     command: [sh, -c, "trap '' TERM; dd if=/dev/zero of=/scratch/file bs=1M count=4; while :; do sleep 1; done"]
+    resources: {LIMITS}
     volumeMounts: [{name: scratch, mountPath: /scratch}]
----
+`
+
+// pair is a pod of two containers, of which one writes more than it may, and less than
+// both together.
+const pair = `---
 apiVersion: v1
 kind: Pod
-metadata: {name: layer}
+metadata: {name: NAME}
 spec:
   terminationGracePeriodSeconds: 1
   containers:
   - name: main
     image: nodal.test/busybox:1
-    command: [sh, -c, "dd if=/dev/zero of=/file bs=1M count=4; exec sleep 1000"]
+    command: [sh, -c, "WRITE; exec sleep 1000"]
     resources: {limits: {ephemeral-storage: 1Mi}}
   - name: other
     image: nodal.test/busybox:1
     command: [sh, -c, "exec sleep 1000"]
     resources: {limits: {ephemeral-storage: 1Gi}}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: log}
-spec:
-  terminationGracePeriodSeconds: 1
-  containers:
-  - name: main
-    image: nodal.test/busybox:1
-    command: [sh, -c, "yes it writes and writes | head -c 4194304; exec sleep 1000"]
-    resources: {limits: {ephemeral-storage: 1Mi}}
-  - name: other
-    image: nodal.test/busybox:1
-    command: [sh, -c, "exec sleep 1000"]
-    resources: {limits: {ephemeral-storage: 1Gi}}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: whole}
-spec:
-  terminationGracePeriodSeconds: 1
-  volumes: [{name: scratch, emptyDir: {}}]
-  containers:
-  - name: main
-    image: nodal.test/busybox:1
-    command: [sh, -c, "dd if=/dev/zero of=/scratch/file bs=1M count=4; exec sleep 1000"]
-    resources: {limits: {ephemeral-storage: 1Mi}}
-    volumeMounts: [{name: scratch, mountPath: /scratch}]
----
-apiVersion: v1
-kind: Pod
-metadata: {name: within}
-spec:
-  terminationGracePeriodSeconds: 1
-  volumes: [{name: scratch, emptyDir: {sizeLimit: 8Mi}}]
-  containers:
-  - name: main
-    image: nodal.test/busybox:1
-    command: [sh, -c, "dd if=/dev/zero of=/scratch/file bs=1M count=4; exec sleep 1000"]
-    resources: {limits: {ephemeral-storage: 16Mi}}
-    volumeMounts: [{name: scratch, mountPath: /scratch}]
 `
 
 func TestPodsThatWriteTooMuchAreEvicted(t *testing.T) {
@@ -93,7 +57,14 @@ func TestPodsThatWriteTooMuchAreEvicted(t *testing.T) {
 		"a pod that keeps to its limits of the disk runs on beside those that are evicted",
 	)
 	n := start(t)
-	n.apply(writers)
+	with := func(manifest, name string, more ...string) string {
+		return strings.NewReplacer(append(more, "NAME", name)...).Replace(manifest)
+	}
+	n.apply(with(scratch, "volume", "VOLUME", "sizeLimit: 1Mi", "LIMITS", "") +
+		with(scratch, "whole", "VOLUME", "", "LIMITS", "limits: {ephemeral-storage: 1Mi}") +
+		with(scratch, "within", "VOLUME", "sizeLimit: 8Mi", "LIMITS", "limits: {ephemeral-storage: 16Mi}") +
+		with(pair, "layer", "WRITE", "dd if=/dev/zero of=/file bs=1M count=4") +
+		with(pair, "log", "WRITE", "yes it writes and writes | head -c 4194304"))
 	for name, want := range map[string]string{
 		"volume": `Usage of EmptyDir volume "scratch" exceeds the limit "1Mi".`,
 		"layer":  `Container main exceeded its local ephemeral storage limit "1Mi".`,
@@ -108,12 +79,13 @@ func TestPodsThatWriteTooMuchAreEvicted(t *testing.T) {
 	if got := n.curl("/v1/events?namespace=default&name=volume").body; !strings.Contains(got, `"Evicted"`) {
 		t.Errorf("no event tells of it: %s", got)
 	}
-	scratch := filepath.Join(n.Root(), "pods", string(n.get("volume").UID), "volumes")
+	left := filepath.Join(n.Root(), "pods", string(n.get("volume").UID), "volumes")
 	n.eventually("the volume of a pod that was evicted is removed", func() bool {
-		_, err := os.Lstat(scratch)
+		_, err := os.Lstat(left)
 		return errors.Is(err, fs.ErrNotExist)
 	})
 	if p := n.waitRunning("within"); containerStatus(p, "main").RestartCount != 0 {
 		t.Errorf("who kept to its limits was restarted: %+v", p.Status)
 	}
+	n.deletePod("within", "?gracePeriodSeconds=1")
 }
