@@ -20,10 +20,10 @@ type Disk interface {
 
 const (
 	// A pod that may write without bounds is never measured. For the others measuring
-	// takes about a hundredth of a processor, unless that would let them go unwatched.
+	// takes about a twentieth of a processor, unless that would let them go unwatched.
 	measureEvery  = time.Second
 	measureAtMost = time.Minute
-	measureShare  = 100
+	measureShare  = 20
 
 	// evictionGrace is how long a pod has to end that is over its limit, as upstream
 	// has it: it goes on writing meanwhile.

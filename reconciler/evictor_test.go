@@ -118,7 +118,7 @@ func TestMeasuringTakesItsShareOfTime(t *testing.T) {
 	}{
 		{"without limits nothing is measured", "", 0, time.Hour, 0},
 		{"what is quickly done is done often", "1Mi", 0, 10*time.Second + 1, 10},
-		{"what takes long is done less often", "1Mi", 100 * time.Millisecond, 101 * time.Second, 10},
+		{"what takes long is done less often", "1Mi", 100 * time.Millisecond, 21 * time.Second, 10},
 		{"but for ever nobody goes unwatched", "1Mi", 10 * time.Second, 701 * time.Second, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {

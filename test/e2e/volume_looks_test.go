@@ -27,8 +27,8 @@ const nextLook = "-- next --\n"
 func (p viewer) manifest() string {
 	var volumes, mounts, script []string
 	for i, l := range p.looks {
-		for name, source := range map[string]string{"v": l.v, "w": l.w} {
-			if source != "" {
+		for which, source := range []string{l.v, l.w} {
+			if name := "vw"[which : which+1]; source != "" {
 				volumes = append(volumes, fmt.Sprintf("{name: %s%d, %s}", name, i, source))
 				mounts = append(mounts, fmt.Sprintf("{name: %s%d, mountPath: /look/%[2]d/%[1]s}", name, i))
 			}
