@@ -10,8 +10,8 @@ import (
 	"nodal/test/claim"
 )
 
-// Kubernetes' node conformance list has 71 behaviours of volumes. These are those of
-// them that do not change while a pod runs.
+// Kubernetes' node conformance list has 71 behaviours of volumes. These are all of
+// them, in its order of kinds.
 func TestVolumesAsKubernetesHasThem(t *testing.T) {
 	claim.Shows(t, "Volumes",
 		"configMap: each key is a file, which all may read",
@@ -22,6 +22,8 @@ func TestVolumesAsKubernetesHasThem(t *testing.T) {
 		"configMap: a user other than root reads the files",
 		"configMap: a user other than root reads what items choose",
 		"configMap: binary data is a file as it is",
+		"configMap: a change of the ConfigMap shows in a running pod",
+		"configMap: optional ones may come, change and go while a pod runs",
 		"secret: each key is a file, which all may read",
 		"secret: defaultMode is the mode of the files",
 		"secret: items choose keys and their paths",
@@ -29,6 +31,7 @@ func TestVolumesAsKubernetesHasThem(t *testing.T) {
 		"secret: one may be mounted twice in a pod",
 		"secret: a user other than root reads the files by fsGroup, whatever defaultMode",
 		"secret: another one of its name in another namespace is not mistaken for it",
+		"secret: optional ones may come, change and go while a pod runs",
 		"downwardAPI: a file holds the pod's name",
 		"downwardAPI: defaultMode is the mode of the files",
 		"downwardAPI: the mode of an item goes before defaultMode",
@@ -38,6 +41,8 @@ func TestVolumesAsKubernetesHasThem(t *testing.T) {
 		"downwardAPI: a file holds the memory request of a container",
 		"downwardAPI: without a CPU limit it is what the node has for pods",
 		"downwardAPI: without a memory limit it is what the node has for pods",
+		"downwardAPI: a change of labels shows in a running pod",
+		"downwardAPI: a change of annotations shows in a running pod",
 		"projected configMap: each key is a file, which all may read",
 		"projected configMap: defaultMode is the mode of the files",
 		"projected configMap: items choose keys and their paths",
@@ -61,6 +66,11 @@ func TestVolumesAsKubernetesHasThem(t *testing.T) {
 		"projected downwardAPI: without a CPU limit it is what the node has for pods",
 		"projected downwardAPI: without a memory limit it is what the node has for pods",
 		"projected: one volume joins a ConfigMap, a Secret and the downward API",
+		"projected configMap: a change of the ConfigMap shows in a running pod",
+		"projected configMap: optional ones may come, change and go while a pod runs",
+		"projected secret: optional ones may come, change and go while a pod runs",
+		"projected downwardAPI: a change of labels shows in a running pod",
+		"projected downwardAPI: a change of annotations shows in a running pod",
 		"emptyDir: on the disk it is open to all",
 		"emptyDir: in memory it is open to all, and a tmpfs",
 		"emptyDir: root writes a file of mode 0644 on the disk",
@@ -82,6 +92,7 @@ func TestVolumesAsKubernetesHasThem(t *testing.T) {
 	n.secretVolumes()
 	n.podVolumes()
 	n.emptyVolumes()
+	n.changingVolumes()
 }
 
 const nobody = "runAsUser: 1000, runAsNonRoot: true"

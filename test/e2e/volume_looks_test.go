@@ -93,3 +93,39 @@ func (n *node) seenBy(p viewer) {
 		}
 	}
 }
+
+// changingVolumes has a pod look until all that it sees has changed.
+func (n *node) changingVolumes() {
+	n.t.Helper()
+	const facts = "downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}, {path: annotations, fieldRef: {fieldPath: metadata.annotations}}]}"
+	three := func(kind string) string {
+		return fmt.Sprintf("projected: {sources: [{%[1]s: {name: goes, optional: true}}, {%[1]s: {name: changes, optional: true}}, {%[1]s: {name: comes, optional: true}}]}", kind)
+	}
+	until := func(holds string) string { return "until " + holds + "; do usleep 20000; done; echo seen" }
+	changed, came := until(`[ "$(cat v/changes w/changes)" = newnew ]`), until(`[ "$(ls v)$(cat v/* w/comes)" = "changes
+comesnewnewnew" ]`)
+	p := viewer{name: "changing", looks: []look{
+		{v: "configMap: {name: changes}", w: projectedVolume("configMap", "changes")("", ""), script: changed, want: "seen\n"},
+		{v: "secret: {secretName: changes}", w: projectedVolume("secret", "changes")("", ""), script: changed, want: "seen\n"},
+		{v: three("configMap"), w: "configMap: {name: comes, optional: true}", script: came, want: "seen\n"},
+		{v: three("secret"), w: "secret: {secretName: comes, optional: true}", script: came, want: "seen\n"},
+		{v: "configMap: {name: goes, optional: true}", w: "secret: {secretName: goes, optional: true}", script: until(`[ -z "$(ls v w | grep goes)" ]`), want: "seen\n"},
+		{v: facts, w: "projected: {sources: [{" + facts + "}]}",
+			script: until(`[ $(cat v/* w/* | grep -o 'tier="back"\|build="8"' | wc -l) = 4 ]`), want: "seen\n"},
+	}}
+	n.apply(both("goes", "old") + both("changes", "old") + p.manifest())
+	n.wait(p.name, "it runs", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning })
+	n.apply(both("changes", "new") + both("comes", "new") + strings.NewReplacer("tier: front", "tier: back", `build: "7"`, `build: "8"`).Replace(p.manifest()))
+	for _, kind := range []string{"configmaps", "secrets"} {
+		if got := n.curl("/v1/namespaces/default/"+kind+"/goes", "-X", "DELETE"); got.code != 200 {
+			n.t.Fatalf("delete one of the %s: got %s", kind, got)
+		}
+	}
+	n.seenBy(p)
+}
+
+// both are a ConfigMap and a Secret of a name, with a key of that name.
+func both(name, value string) string {
+	return fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %[1]s}\ndata: {%[1]s: %[2]s}\n"+
+		"---\napiVersion: v1\nkind: Secret\nmetadata: {name: %[1]s}\nstringData: {%[1]s: %[2]s}\n", name, value)
+}
