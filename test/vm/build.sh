@@ -12,6 +12,7 @@ host/runtime/bundle/build.sh
 go build -tags bundle,grpcnotrace -trimpath -o "$into/kubelet" ./cmd/kubelet
 go build -trimpath -ldflags='-s -w' -o "$into/probe" ./test/rig/testimage
 go build -modfile=test/tools/go.mod -o "$into/grpcurl" github.com/fullstorydev/grpcurl/cmd/grpcurl
+go build -o "$into/summary" ./test/summary
 (cd test/registry && go build -trimpath -o "$into/registry" .)
 for package in "$@"; do
   [ "$package" != test/dist ] || test/dist.sh "$into/dist" vm "$(go env GOARCH)"

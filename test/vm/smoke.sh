@@ -6,10 +6,9 @@ cd "$(dirname "$0")/../.."
 conformance='TestContainerd/(a_sandbox_is_ready|stopping_a_sandbox|a_container_is_created|removing_a_running|a_program_that|stopping_kills|exec_)'
 e2e='Test(PodThatEndsIsDoneForGood|ContainersAreConfined|AgentStartsWithoutARuntimeAndWaitsForIt)$'
 status=0
-test/vm/tests.sh --timeout 600 "test/conformance:$conformance" "test/e2e:$e2e" || status=$?
+test/vm/tests.sh --timeout 600 --together "test/e2e:$e2e" "test/conformance:$conformance" --systemd host/cgroup || status=$?
 if [ $status = 77 ]; then
   echo "SKIPPED: nothing was run on cgroup v2"
   exit 0
 fi
-test/vm/tests.sh --systemd --timeout 300 host/cgroup || status=$?
 exit $status
