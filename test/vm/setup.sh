@@ -7,6 +7,7 @@ cd "$(dirname "$0")/../.."
 PATH=$PATH:/usr/sbin:/sbin
 kit=$PWD/.cache/vm
 mkdir -p "$kit"
+exec {alone}>"$kit/lock" && flock "$alone" # machines may be started together
 
 cannot() {
   echo "no machine with cgroup v2 here: $1" >&2
