@@ -162,7 +162,27 @@ func podStats(p *statsapi.PodStats) *nodev1.PodStats {
 		if c.Rootfs != nil {
 			container.WrittenBytes = c.Rootfs.UsedBytes
 		}
+		if c.Logs != nil {
+			container.LogBytes = c.Logs.UsedBytes
+		}
 		stats.Containers = append(stats.Containers, container)
+	}
+	if p.EphemeralStorage != nil {
+		stats.EphemeralBytes = p.EphemeralStorage.UsedBytes
+	}
+	for i := range p.VolumeStats {
+		stats.Volumes = append(stats.Volumes, volumeStats(&p.VolumeStats[i]))
+	}
+	return stats
+}
+
+func volumeStats(v *statsapi.VolumeStats) *nodev1.VolumeStats {
+	stats := &nodev1.VolumeStats{Name: v.Name, Disk: diskOf(&v.FsStats)}
+	if v.PVCRef != nil {
+		stats.Claim = v.PVCRef.Name
+	}
+	if v.InodesUsed != nil {
+		stats.InodesUsed = *v.InodesUsed
 	}
 	return stats
 }

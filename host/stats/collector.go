@@ -36,6 +36,7 @@ type Config struct {
 	Started  time.Time // when the node did
 	Root     string    // a directory on the node's own file system
 	Proc     string    // the kernel's figures; empty: /proc
+	Disk     Disk      // nil: nobody measures
 }
 
 // Collector collects on demand.
@@ -53,6 +54,8 @@ type Collector struct {
 	before         *collection
 	few, many, all parts // of the three
 	layers         layers
+
+	podDisks podDisks
 }
 
 // collection is what one reading has found. With an error it lacks what that names.
@@ -67,6 +70,7 @@ type collection struct {
 	containerDisk *model.FsStats      // nil: not known
 	rests         map[string]*podRest // by the pod's UID
 	layers        map[[2]string]*statsapi.FsStats
+	onDisk        map[types.UID]*podDisk
 }
 
 // New makes a collector that has nothing yet.
@@ -74,7 +78,7 @@ func New(config Config) *Collector {
 	if config.Proc == "" {
 		config.Proc = "/proc"
 	}
-	c := &Collector{config: config, tree: newTree(config.Cgroups), past: history{}, few: parts{}, many: parts{}, all: parts{}}
+	c := &Collector{config: config, tree: newTree(config.Cgroups), past: history{}, few: parts{}, many: parts{}, all: parts{}, podDisks: podDisks{disk: config.Disk}}
 	c.usage.collect, c.whole.collect, c.cgroups.collect = c.collectUsage, c.collectWhole, c.collectCgroups
 	return c
 }
@@ -151,10 +155,12 @@ func (c *Collector) collectWhole(ctx context.Context) (*collection, error) {
 		{"pods' networks and processes", c.kernelPodRests(found.groups)},
 		{"what containers wrote", c.readLayers},
 		{"images", c.imageDisk}, {"the node's disk", c.rootDisk},
+		{"what pods have on disk", c.readPodDisks},
 		{"disks' pressure", c.disks}, {"the network", c.network}, {"processes", c.processes},
 	}, found)
 	found.layers = c.layers.known
-	c.layers.addTo(found.Pods)
+	c.layers.addTo(found.Pods, found.Node.Runtime)
+	found.addDisks()
 	return found, errors.Join(err, more)
 }
 

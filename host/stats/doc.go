@@ -6,7 +6,7 @@
 //	    │                 the container runtime ── of pods that have no cgroup here
 //	Collector.Summary ─┬─ the same
 //	    │              ├─ the kernel ───────────── networks, processes, pressure
-//	    │              ├─ file systems ─────────── the node's own and that of images
+//	    │              ├─ file systems ─────────── the node's own, that of images, pods' volumes and logs
 //	    │              └─ the container runtime ── what containers wrote, where images lie
 //	Collector.Cgroups ─── the same, with limits and what processes have open
 //
@@ -28,6 +28,7 @@
 //	reader.go        the kernel's files and what they say
 //	pods.go          pods that the runtime counts for
 //	layers.go        what containers wrote
+//	pod_disk.go      pods' volumes and logs, walked once a minute
 //	machine.go       what the kernel tells of the node
 //	network.go       and of interfaces
 //	disk.go          how full file systems are

@@ -37,12 +37,20 @@ func (c *Collector) readLayers(ctx context.Context) (func(*collection), error) {
 	return func(*collection) { c.layers = layers{time.Now(), known} }, nil
 }
 
-// addTo fills in what is not there.
-func (l layers) addTo(pods []statsapi.PodStats) {
+// addTo fills in what is not there, beside how full the disk is that it lies on.
+func (l layers) addTo(pods []statsapi.PodStats, disk *statsapi.RuntimeStats) {
 	for i := range pods {
 		for k := range pods[i].Containers {
-			if of := &pods[i].Containers[k]; of.Rootfs == nil {
-				of.Rootfs = l.known[[2]string{pods[i].PodRef.UID, of.Name}]
+			of := &pods[i].Containers[k]
+			layer := l.known[[2]string{pods[i].PodRef.UID, of.Name}]
+			if of.Rootfs != nil || layer == nil {
+				continue
+			}
+			of.Rootfs = layer
+			if disk != nil && disk.ContainerFs != nil {
+				whole := *disk.ContainerFs
+				whole.Time, whole.UsedBytes, whole.InodesUsed = layer.Time, layer.UsedBytes, layer.InodesUsed
+				of.Rootfs = &whole
 			}
 		}
 	}

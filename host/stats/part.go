@@ -9,7 +9,8 @@ import (
 
 const patience = 5 * time.Second // with each part of a collection
 
-// part reads some figures. Fill writes them into a collection, where nobody else does.
+// part reads some figures. Fill writes them into a collection, where nobody else does;
+// with an error, if there are any, those that it has.
 type part struct {
 	name string
 	read func(context.Context) (fill func(*collection), err error)
@@ -34,9 +35,11 @@ func (p parts) read(ctx context.Context, all []part, into *collection) error {
 	}
 	var errs []error
 	for i, one := range all {
-		if fill, err := p.hear(ctx, one, fresh[i]); err != nil {
+		fill, err := p.hear(ctx, one, fresh[i])
+		if err != nil {
 			errs = append(errs, fmt.Errorf("read stats of %s: %w", one.name, err))
-		} else {
+		}
+		if fill != nil {
 			fill(into)
 		}
 	}

@@ -304,7 +304,9 @@ type ContainerStats struct {
 	Started *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=started,proto3" json:"started,omitempty"`
 	Usage   *Usage                 `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
 	// What it wrote over the files of its image.
-	WrittenBytes  *uint64 `protobuf:"varint,4,opt,name=written_bytes,json=writtenBytes,proto3,oneof" json:"written_bytes,omitempty"`
+	WrittenBytes *uint64 `protobuf:"varint,4,opt,name=written_bytes,json=writtenBytes,proto3,oneof" json:"written_bytes,omitempty"`
+	// What its logs take of the node's disk.
+	LogBytes      *uint64 `protobuf:"varint,5,opt,name=log_bytes,json=logBytes,proto3,oneof" json:"log_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -367,22 +369,104 @@ func (x *ContainerStats) GetWrittenBytes() uint64 {
 	return 0
 }
 
-type PodStats struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	Uid           string                 `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
-	Started       *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=started,proto3" json:"started,omitempty"`
-	Usage         *Usage                 `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
-	Traffic       *Traffic               `protobuf:"bytes,6,opt,name=traffic,proto3" json:"traffic,omitempty"`
-	Containers    []*ContainerStats      `protobuf:"bytes,7,rep,name=containers,proto3" json:"containers,omitempty"`
+func (x *ContainerStats) GetLogBytes() uint64 {
+	if x != nil && x.LogBytes != nil {
+		return *x.LogBytes
+	}
+	return 0
+}
+
+// VolumeStats is how full a volume is, at most a minute ago.
+type VolumeStats struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The claim that it stands for.
+	Claim string `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
+	// Its own file system, or the node's with what the volume takes of it as used.
+	Disk          *Disk  `protobuf:"bytes,3,opt,name=disk,proto3" json:"disk,omitempty"`
+	InodesUsed    uint64 `protobuf:"varint,4,opt,name=inodes_used,json=inodesUsed,proto3" json:"inodes_used,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
+func (x *VolumeStats) Reset() {
+	*x = VolumeStats{}
+	mi := &file_node_v1_stats_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VolumeStats) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VolumeStats) ProtoMessage() {}
+
+func (x *VolumeStats) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_stats_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VolumeStats.ProtoReflect.Descriptor instead.
+func (*VolumeStats) Descriptor() ([]byte, []int) {
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *VolumeStats) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *VolumeStats) GetClaim() string {
+	if x != nil {
+		return x.Claim
+	}
+	return ""
+}
+
+func (x *VolumeStats) GetDisk() *Disk {
+	if x != nil {
+		return x.Disk
+	}
+	return nil
+}
+
+func (x *VolumeStats) GetInodesUsed() uint64 {
+	if x != nil {
+		return x.InodesUsed
+	}
+	return 0
+}
+
+type PodStats struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Namespace  string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name       string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Uid        string                 `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
+	Started    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=started,proto3" json:"started,omitempty"`
+	Usage      *Usage                 `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
+	Traffic    *Traffic               `protobuf:"bytes,6,opt,name=traffic,proto3" json:"traffic,omitempty"`
+	Containers []*ContainerStats      `protobuf:"bytes,7,rep,name=containers,proto3" json:"containers,omitempty"`
+	// Those whose room can be told.
+	Volumes []*VolumeStats `protobuf:"bytes,8,rep,name=volumes,proto3" json:"volumes,omitempty"`
+	// What counts as written to the node's disk: by containers, to logs and to volumes that end with the pod.
+	EphemeralBytes *uint64 `protobuf:"varint,9,opt,name=ephemeral_bytes,json=ephemeralBytes,proto3,oneof" json:"ephemeral_bytes,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
 func (x *PodStats) Reset() {
 	*x = PodStats{}
-	mi := &file_node_v1_stats_proto_msgTypes[5]
+	mi := &file_node_v1_stats_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -394,7 +478,7 @@ func (x *PodStats) String() string {
 func (*PodStats) ProtoMessage() {}
 
 func (x *PodStats) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[5]
+	mi := &file_node_v1_stats_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -407,7 +491,7 @@ func (x *PodStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodStats.ProtoReflect.Descriptor instead.
 func (*PodStats) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{5}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *PodStats) GetNamespace() string {
@@ -459,6 +543,20 @@ func (x *PodStats) GetContainers() []*ContainerStats {
 	return nil
 }
 
+func (x *PodStats) GetVolumes() []*VolumeStats {
+	if x != nil {
+		return x.Volumes
+	}
+	return nil
+}
+
+func (x *PodStats) GetEphemeralBytes() uint64 {
+	if x != nil && x.EphemeralBytes != nil {
+		return *x.EphemeralBytes
+	}
+	return 0
+}
+
 type NodeStats struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -477,7 +575,7 @@ type NodeStats struct {
 
 func (x *NodeStats) Reset() {
 	*x = NodeStats{}
-	mi := &file_node_v1_stats_proto_msgTypes[6]
+	mi := &file_node_v1_stats_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -489,7 +587,7 @@ func (x *NodeStats) String() string {
 func (*NodeStats) ProtoMessage() {}
 
 func (x *NodeStats) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[6]
+	mi := &file_node_v1_stats_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -502,7 +600,7 @@ func (x *NodeStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeStats.ProtoReflect.Descriptor instead.
 func (*NodeStats) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{6}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *NodeStats) GetName() string {
@@ -567,7 +665,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_node_v1_stats_proto_msgTypes[7]
+	mi := &file_node_v1_stats_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -579,7 +677,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[7]
+	mi := &file_node_v1_stats_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -592,7 +690,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{7}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Stats) GetNode() *NodeStats {
@@ -627,7 +725,7 @@ type GetStatsRequest struct {
 
 func (x *GetStatsRequest) Reset() {
 	*x = GetStatsRequest{}
-	mi := &file_node_v1_stats_proto_msgTypes[8]
+	mi := &file_node_v1_stats_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -639,7 +737,7 @@ func (x *GetStatsRequest) String() string {
 func (*GetStatsRequest) ProtoMessage() {}
 
 func (x *GetStatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[8]
+	mi := &file_node_v1_stats_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -652,7 +750,7 @@ func (x *GetStatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatsRequest.ProtoReflect.Descriptor instead.
 func (*GetStatsRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{8}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetStatsRequest) GetNamespace() string {
@@ -678,7 +776,7 @@ type GetStatsResponse struct {
 
 func (x *GetStatsResponse) Reset() {
 	*x = GetStatsResponse{}
-	mi := &file_node_v1_stats_proto_msgTypes[9]
+	mi := &file_node_v1_stats_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -690,7 +788,7 @@ func (x *GetStatsResponse) String() string {
 func (*GetStatsResponse) ProtoMessage() {}
 
 func (x *GetStatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[9]
+	mi := &file_node_v1_stats_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -703,7 +801,7 @@ func (x *GetStatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatsResponse.ProtoReflect.Descriptor instead.
 func (*GetStatsResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{9}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetStatsResponse) GetStats() *Stats {
@@ -726,7 +824,7 @@ type WatchStatsRequest struct {
 
 func (x *WatchStatsRequest) Reset() {
 	*x = WatchStatsRequest{}
-	mi := &file_node_v1_stats_proto_msgTypes[10]
+	mi := &file_node_v1_stats_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -738,7 +836,7 @@ func (x *WatchStatsRequest) String() string {
 func (*WatchStatsRequest) ProtoMessage() {}
 
 func (x *WatchStatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[10]
+	mi := &file_node_v1_stats_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -751,7 +849,7 @@ func (x *WatchStatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchStatsRequest.ProtoReflect.Descriptor instead.
 func (*WatchStatsRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{10}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *WatchStatsRequest) GetNamespace() string {
@@ -784,7 +882,7 @@ type WatchStatsResponse struct {
 
 func (x *WatchStatsResponse) Reset() {
 	*x = WatchStatsResponse{}
-	mi := &file_node_v1_stats_proto_msgTypes[11]
+	mi := &file_node_v1_stats_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -796,7 +894,7 @@ func (x *WatchStatsResponse) String() string {
 func (*WatchStatsResponse) ProtoMessage() {}
 
 func (x *WatchStatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[11]
+	mi := &file_node_v1_stats_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -809,7 +907,7 @@ func (x *WatchStatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchStatsResponse.ProtoReflect.Descriptor instead.
 func (*WatchStatsResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{11}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *WatchStatsResponse) GetStats() *Stats {
@@ -829,7 +927,7 @@ type GetStatsHistoryRequest struct {
 
 func (x *GetStatsHistoryRequest) Reset() {
 	*x = GetStatsHistoryRequest{}
-	mi := &file_node_v1_stats_proto_msgTypes[12]
+	mi := &file_node_v1_stats_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -841,7 +939,7 @@ func (x *GetStatsHistoryRequest) String() string {
 func (*GetStatsHistoryRequest) ProtoMessage() {}
 
 func (x *GetStatsHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[12]
+	mi := &file_node_v1_stats_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -854,7 +952,7 @@ func (x *GetStatsHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatsHistoryRequest.ProtoReflect.Descriptor instead.
 func (*GetStatsHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{12}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetStatsHistoryRequest) GetNamespace() string {
@@ -882,7 +980,7 @@ type ContainerHistory struct {
 
 func (x *ContainerHistory) Reset() {
 	*x = ContainerHistory{}
-	mi := &file_node_v1_stats_proto_msgTypes[13]
+	mi := &file_node_v1_stats_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -894,7 +992,7 @@ func (x *ContainerHistory) String() string {
 func (*ContainerHistory) ProtoMessage() {}
 
 func (x *ContainerHistory) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[13]
+	mi := &file_node_v1_stats_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -907,7 +1005,7 @@ func (x *ContainerHistory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerHistory.ProtoReflect.Descriptor instead.
 func (*ContainerHistory) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{13}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ContainerHistory) GetName() string {
@@ -933,7 +1031,7 @@ type GetStatsHistoryResponse struct {
 
 func (x *GetStatsHistoryResponse) Reset() {
 	*x = GetStatsHistoryResponse{}
-	mi := &file_node_v1_stats_proto_msgTypes[14]
+	mi := &file_node_v1_stats_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -945,7 +1043,7 @@ func (x *GetStatsHistoryResponse) String() string {
 func (*GetStatsHistoryResponse) ProtoMessage() {}
 
 func (x *GetStatsHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_stats_proto_msgTypes[14]
+	mi := &file_node_v1_stats_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -958,7 +1056,7 @@ func (x *GetStatsHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatsHistoryResponse.ProtoReflect.Descriptor instead.
 func (*GetStatsHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_stats_proto_rawDescGZIP(), []int{14}
+	return file_node_v1_stats_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetStatsHistoryResponse) GetContainers() []*ContainerHistory {
@@ -1001,13 +1099,22 @@ const file_node_v1_stats_proto_rawDesc = "" +
 	"\x02io\x18\x03 \x01(\x01H\x02R\x02io\x88\x01\x01B\x06\n" +
 	"\x04_cpuB\t\n" +
 	"\a_memoryB\x05\n" +
-	"\x03_io\"\xbc\x01\n" +
+	"\x03_io\"\xec\x01\n" +
 	"\x0eContainerStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\astarted\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\x12$\n" +
 	"\x05usage\x18\x03 \x01(\v2\x0e.node.v1.UsageR\x05usage\x12(\n" +
-	"\rwritten_bytes\x18\x04 \x01(\x04H\x00R\fwrittenBytes\x88\x01\x01B\x10\n" +
-	"\x0e_written_bytes\"\x8f\x02\n" +
+	"\rwritten_bytes\x18\x04 \x01(\x04H\x00R\fwrittenBytes\x88\x01\x01\x12 \n" +
+	"\tlog_bytes\x18\x05 \x01(\x04H\x01R\blogBytes\x88\x01\x01B\x10\n" +
+	"\x0e_written_bytesB\f\n" +
+	"\n" +
+	"_log_bytes\"{\n" +
+	"\vVolumeStats\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05claim\x18\x02 \x01(\tR\x05claim\x12!\n" +
+	"\x04disk\x18\x03 \x01(\v2\r.node.v1.DiskR\x04disk\x12\x1f\n" +
+	"\vinodes_used\x18\x04 \x01(\x04R\n" +
+	"inodesUsed\"\x81\x03\n" +
 	"\bPodStats\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
@@ -1017,7 +1124,10 @@ const file_node_v1_stats_proto_rawDesc = "" +
 	"\atraffic\x18\x06 \x01(\v2\x10.node.v1.TrafficR\atraffic\x127\n" +
 	"\n" +
 	"containers\x18\a \x03(\v2\x17.node.v1.ContainerStatsR\n" +
-	"containers\"\xa7\x02\n" +
+	"containers\x12.\n" +
+	"\avolumes\x18\b \x03(\v2\x14.node.v1.VolumeStatsR\avolumes\x12,\n" +
+	"\x0fephemeral_bytes\x18\t \x01(\x04H\x00R\x0eephemeralBytes\x88\x01\x01B\x12\n" +
+	"\x10_ephemeral_bytes\"\xa7\x02\n" +
 	"\tNodeStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\astarted\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\x12$\n" +
@@ -1070,59 +1180,62 @@ func file_node_v1_stats_proto_rawDescGZIP() []byte {
 	return file_node_v1_stats_proto_rawDescData
 }
 
-var file_node_v1_stats_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_node_v1_stats_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_node_v1_stats_proto_goTypes = []any{
 	(*Usage)(nil),                   // 0: node.v1.Usage
 	(*Traffic)(nil),                 // 1: node.v1.Traffic
 	(*Disk)(nil),                    // 2: node.v1.Disk
 	(*Pressure)(nil),                // 3: node.v1.Pressure
 	(*ContainerStats)(nil),          // 4: node.v1.ContainerStats
-	(*PodStats)(nil),                // 5: node.v1.PodStats
-	(*NodeStats)(nil),               // 6: node.v1.NodeStats
-	(*Stats)(nil),                   // 7: node.v1.Stats
-	(*GetStatsRequest)(nil),         // 8: node.v1.GetStatsRequest
-	(*GetStatsResponse)(nil),        // 9: node.v1.GetStatsResponse
-	(*WatchStatsRequest)(nil),       // 10: node.v1.WatchStatsRequest
-	(*WatchStatsResponse)(nil),      // 11: node.v1.WatchStatsResponse
-	(*GetStatsHistoryRequest)(nil),  // 12: node.v1.GetStatsHistoryRequest
-	(*ContainerHistory)(nil),        // 13: node.v1.ContainerHistory
-	(*GetStatsHistoryResponse)(nil), // 14: node.v1.GetStatsHistoryResponse
-	(*timestamppb.Timestamp)(nil),   // 15: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 16: google.protobuf.Duration
+	(*VolumeStats)(nil),             // 5: node.v1.VolumeStats
+	(*PodStats)(nil),                // 6: node.v1.PodStats
+	(*NodeStats)(nil),               // 7: node.v1.NodeStats
+	(*Stats)(nil),                   // 8: node.v1.Stats
+	(*GetStatsRequest)(nil),         // 9: node.v1.GetStatsRequest
+	(*GetStatsResponse)(nil),        // 10: node.v1.GetStatsResponse
+	(*WatchStatsRequest)(nil),       // 11: node.v1.WatchStatsRequest
+	(*WatchStatsResponse)(nil),      // 12: node.v1.WatchStatsResponse
+	(*GetStatsHistoryRequest)(nil),  // 13: node.v1.GetStatsHistoryRequest
+	(*ContainerHistory)(nil),        // 14: node.v1.ContainerHistory
+	(*GetStatsHistoryResponse)(nil), // 15: node.v1.GetStatsHistoryResponse
+	(*timestamppb.Timestamp)(nil),   // 16: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 17: google.protobuf.Duration
 }
 var file_node_v1_stats_proto_depIdxs = []int32{
-	15, // 0: node.v1.Usage.time:type_name -> google.protobuf.Timestamp
-	16, // 1: node.v1.Usage.cpu_time:type_name -> google.protobuf.Duration
-	15, // 2: node.v1.ContainerStats.started:type_name -> google.protobuf.Timestamp
+	16, // 0: node.v1.Usage.time:type_name -> google.protobuf.Timestamp
+	17, // 1: node.v1.Usage.cpu_time:type_name -> google.protobuf.Duration
+	16, // 2: node.v1.ContainerStats.started:type_name -> google.protobuf.Timestamp
 	0,  // 3: node.v1.ContainerStats.usage:type_name -> node.v1.Usage
-	15, // 4: node.v1.PodStats.started:type_name -> google.protobuf.Timestamp
-	0,  // 5: node.v1.PodStats.usage:type_name -> node.v1.Usage
-	1,  // 6: node.v1.PodStats.traffic:type_name -> node.v1.Traffic
-	4,  // 7: node.v1.PodStats.containers:type_name -> node.v1.ContainerStats
-	15, // 8: node.v1.NodeStats.started:type_name -> google.protobuf.Timestamp
-	0,  // 9: node.v1.NodeStats.usage:type_name -> node.v1.Usage
-	1,  // 10: node.v1.NodeStats.traffic:type_name -> node.v1.Traffic
-	2,  // 11: node.v1.NodeStats.disk:type_name -> node.v1.Disk
-	2,  // 12: node.v1.NodeStats.image_disk:type_name -> node.v1.Disk
-	3,  // 13: node.v1.NodeStats.pressure:type_name -> node.v1.Pressure
-	6,  // 14: node.v1.Stats.node:type_name -> node.v1.NodeStats
-	5,  // 15: node.v1.Stats.pods:type_name -> node.v1.PodStats
-	7,  // 16: node.v1.GetStatsResponse.stats:type_name -> node.v1.Stats
-	16, // 17: node.v1.WatchStatsRequest.interval:type_name -> google.protobuf.Duration
-	7,  // 18: node.v1.WatchStatsResponse.stats:type_name -> node.v1.Stats
-	0,  // 19: node.v1.ContainerHistory.usages:type_name -> node.v1.Usage
-	13, // 20: node.v1.GetStatsHistoryResponse.containers:type_name -> node.v1.ContainerHistory
-	8,  // 21: node.v1.StatsService.GetStats:input_type -> node.v1.GetStatsRequest
-	10, // 22: node.v1.StatsService.WatchStats:input_type -> node.v1.WatchStatsRequest
-	12, // 23: node.v1.StatsService.GetStatsHistory:input_type -> node.v1.GetStatsHistoryRequest
-	9,  // 24: node.v1.StatsService.GetStats:output_type -> node.v1.GetStatsResponse
-	11, // 25: node.v1.StatsService.WatchStats:output_type -> node.v1.WatchStatsResponse
-	14, // 26: node.v1.StatsService.GetStatsHistory:output_type -> node.v1.GetStatsHistoryResponse
-	24, // [24:27] is the sub-list for method output_type
-	21, // [21:24] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	2,  // 4: node.v1.VolumeStats.disk:type_name -> node.v1.Disk
+	16, // 5: node.v1.PodStats.started:type_name -> google.protobuf.Timestamp
+	0,  // 6: node.v1.PodStats.usage:type_name -> node.v1.Usage
+	1,  // 7: node.v1.PodStats.traffic:type_name -> node.v1.Traffic
+	4,  // 8: node.v1.PodStats.containers:type_name -> node.v1.ContainerStats
+	5,  // 9: node.v1.PodStats.volumes:type_name -> node.v1.VolumeStats
+	16, // 10: node.v1.NodeStats.started:type_name -> google.protobuf.Timestamp
+	0,  // 11: node.v1.NodeStats.usage:type_name -> node.v1.Usage
+	1,  // 12: node.v1.NodeStats.traffic:type_name -> node.v1.Traffic
+	2,  // 13: node.v1.NodeStats.disk:type_name -> node.v1.Disk
+	2,  // 14: node.v1.NodeStats.image_disk:type_name -> node.v1.Disk
+	3,  // 15: node.v1.NodeStats.pressure:type_name -> node.v1.Pressure
+	7,  // 16: node.v1.Stats.node:type_name -> node.v1.NodeStats
+	6,  // 17: node.v1.Stats.pods:type_name -> node.v1.PodStats
+	8,  // 18: node.v1.GetStatsResponse.stats:type_name -> node.v1.Stats
+	17, // 19: node.v1.WatchStatsRequest.interval:type_name -> google.protobuf.Duration
+	8,  // 20: node.v1.WatchStatsResponse.stats:type_name -> node.v1.Stats
+	0,  // 21: node.v1.ContainerHistory.usages:type_name -> node.v1.Usage
+	14, // 22: node.v1.GetStatsHistoryResponse.containers:type_name -> node.v1.ContainerHistory
+	9,  // 23: node.v1.StatsService.GetStats:input_type -> node.v1.GetStatsRequest
+	11, // 24: node.v1.StatsService.WatchStats:input_type -> node.v1.WatchStatsRequest
+	13, // 25: node.v1.StatsService.GetStatsHistory:input_type -> node.v1.GetStatsHistoryRequest
+	10, // 26: node.v1.StatsService.GetStats:output_type -> node.v1.GetStatsResponse
+	12, // 27: node.v1.StatsService.WatchStats:output_type -> node.v1.WatchStatsResponse
+	15, // 28: node.v1.StatsService.GetStatsHistory:output_type -> node.v1.GetStatsHistoryResponse
+	26, // [26:29] is the sub-list for method output_type
+	23, // [23:26] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_stats_proto_init() }
@@ -1133,13 +1246,14 @@ func file_node_v1_stats_proto_init() {
 	file_node_v1_stats_proto_msgTypes[0].OneofWrappers = []any{}
 	file_node_v1_stats_proto_msgTypes[3].OneofWrappers = []any{}
 	file_node_v1_stats_proto_msgTypes[4].OneofWrappers = []any{}
+	file_node_v1_stats_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_stats_proto_rawDesc), len(file_node_v1_stats_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

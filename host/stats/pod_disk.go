@@ -1,0 +1,218 @@
+package stats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"nodal/node"
+)
+
+const (
+	diskAge      = time.Minute // of what files of pods take: it needs a walk through them
+	diskPatience = time.Second // with that: what takes longer is in a later summary
+	mostWalks    = 2           // at a time
+)
+
+// Disk measures what pods have on the node's disk.
+type Disk interface {
+	// Places is where a pod's volumes and logs lie.
+	Places(*node.Pod) ([]Place, error)
+	// Measure says how much room the files below a directory take. What is not there
+	// takes none.
+	Measure(ctx context.Context, dir string) (bytes, inodes uint64, err error)
+}
+
+// Place is a directory of a pod's.
+type Place struct {
+	Dir       string
+	Volume    string // empty: it holds logs
+	Claim     string // that the volume stands for
+	Container string // whose logs they are
+	Apart     bool   // it is a file system of its own, and that is measured
+	Ephemeral bool   // it counts as what the pod may write to the node
+}
+
+// podDisk is what a pod has on disk.
+type podDisk struct {
+	at        time.Time
+	volumes   []statsapi.VolumeStats
+	logs      map[string]statsapi.FsStats // by container
+	ephemeral room                        // of volumes
+	err       error
+}
+
+type room struct{ bytes, inodes uint64 }
+
+func (r *room) add(of *statsapi.FsStats) {
+	if of != nil && of.UsedBytes != nil && of.InodesUsed != nil {
+		r.bytes, r.inodes = r.bytes+*of.UsedBytes, r.inodes+*of.InodesUsed
+	}
+}
+
+// podDisks keeps what was measured, for those who ask within its age.
+type podDisks struct {
+	disk Disk
+
+	mu    sync.Mutex
+	known map[types.UID]*podDisk
+	walk  chan struct{} // closed when the walk has ended that began last; nil: none has
+}
+
+// readPodDisks measures what is old, and waits for it a little.
+func (c *Collector) readPodDisks(ctx context.Context) (func(*collection), error) {
+	if c.config.Disk == nil {
+		return func(*collection) {}, nil
+	}
+	views, _ := c.config.Views()
+	var pods []*node.Pod
+	for _, v := range views {
+		if v.Slot != nil && v.Got != nil && !v.Gone && len(v.Got.Sandboxes) > 0 {
+			pods = append(pods, v.Slot.Pod)
+		}
+	}
+	enough := time.NewTimer(diskPatience)
+	defer enough.Stop()
+	select {
+	case <-c.podDisks.renew(context.WithoutCancel(ctx), pods):
+	case <-enough.C:
+	}
+	known, err := c.podDisks.of(pods)
+	return func(s *collection) { s.onDisk = known }, err
+}
+
+// renew begins to measure what is old, if that is not under way.
+func (d *podDisks) renew(ctx context.Context, pods []*node.Pod) (done <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.walk != nil {
+		select {
+		case <-d.walk:
+		default:
+			return d.walk
+		}
+	}
+	known := make(map[types.UID]*podDisk, len(pods))
+	var old []*node.Pod
+	for _, pod := range pods {
+		if k := d.known[pod.UID()]; k != nil {
+			known[pod.UID()] = k
+		}
+		if k := known[pod.UID()]; k == nil || time.Since(k.at) > diskAge {
+			old = append(old, pod)
+		}
+	}
+	d.known, d.walk = known, make(chan struct{})
+	go d.measure(ctx, old, d.walk)
+	return d.walk
+}
+
+func (d *podDisks) measure(ctx context.Context, pods []*node.Pod, done chan struct{}) {
+	defer close(done)
+	ctx, cancel := context.WithTimeout(ctx, diskAge)
+	defer cancel()
+	var walks errgroup.Group
+	walks.SetLimit(mostWalks)
+	for _, pod := range pods {
+		walks.Go(func() error {
+			found := measurePod(ctx, d.disk, pod)
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.known[pod.UID()] = found
+			return nil
+		})
+	}
+	_ = walks.Wait() // errors are with the pods
+}
+
+// of is what is known of some pods, and why it is not all.
+func (d *podDisks) of(pods []*node.Pod) (map[types.UID]*podDisk, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known := make(map[types.UID]*podDisk, len(pods))
+	var errs []error
+	for _, pod := range pods {
+		if k := d.known[pod.UID()]; k != nil {
+			known[pod.UID()] = k
+			errs = append(errs, k.err)
+		}
+	}
+	return known, errors.Join(errs...)
+}
+
+func measurePod(ctx context.Context, disk Disk, pod *node.Pod) *podDisk {
+	found := &podDisk{at: time.Now(), logs: map[string]statsapi.FsStats{}}
+	places, err := disk.Places(pod)
+	errs := []error{err}
+	for _, p := range places {
+		use, err := measurePlace(ctx, disk, p)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // not made yet, or gone already
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if p.Volume == "" {
+			found.logs[p.Container] = *use
+			continue
+		}
+		volume := statsapi.VolumeStats{Name: p.Volume, FsStats: *use}
+		if p.Claim != "" {
+			volume.PVCRef = &statsapi.PVCReference{Name: p.Claim, Namespace: pod.Object.Namespace}
+		}
+		found.volumes = append(found.volumes, volume)
+		if p.Ephemeral {
+			found.ephemeral.add(use)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		found.err = fmt.Errorf("pod %s: %w", pod.Key(), err)
+	}
+	return found
+}
+
+func measurePlace(ctx context.Context, disk Disk, p Place) (*statsapi.FsStats, error) {
+	use, err := diskAt(p.Dir)
+	if err != nil || p.Apart {
+		return use, err
+	}
+	bytes, inodes, err := disk.Measure(ctx, p.Dir)
+	use.UsedBytes, use.InodesUsed = &bytes, &inodes
+	return use, err
+}
+
+// addDisks fills in what pods have on disk: volumes, logs, and what their containers
+// wrote, each beside how full its file system is; and their sum.
+func (c *collection) addDisks() {
+	for i := range c.Pods {
+		pod := &c.Pods[i]
+		disk := c.onDisk[types.UID(pod.PodRef.UID)]
+		if disk == nil {
+			continue
+		}
+		pod.VolumeStats = disk.volumes
+		sum := disk.ephemeral
+		for k := range pod.Containers {
+			of := &pod.Containers[k]
+			if logs, ok := disk.logs[of.Name]; ok {
+				of.Logs = &logs
+			}
+			sum.add(of.Logs)
+			sum.add(of.Rootfs)
+		}
+		pod.EphemeralStorage = &statsapi.FsStats{Time: at(disk.at), UsedBytes: &sum.bytes, InodesUsed: &sum.inodes}
+		if disk := c.Node.Fs; disk != nil {
+			whole := *disk
+			whole.Time, whole.UsedBytes, whole.InodesUsed = pod.EphemeralStorage.Time, &sum.bytes, &sum.inodes
+			pod.EphemeralStorage = &whole
+		}
+	}
+}
