@@ -129,7 +129,7 @@ func (a *agent) stats() *stats.Collector {
 	}
 	return stats.New(stats.Config{
 		Runtime: a.runtime, Cgroups: cgroups, Views: a.state.store.Views,
-		NodeName: a.cfg.NodeName, Started: a.machine.booted, Root: a.cfg.Dirs.Root,
+		NodeName: a.cfg.NodeName, Started: a.machine.booted, Root: a.cfg.Dirs.Root, Disk: measured{a},
 	})
 }
 

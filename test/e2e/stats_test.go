@@ -69,14 +69,17 @@ func TestStatsAreWhatTheKernelCounts(t *testing.T) {
 		"StatsService sends figures at an interval, with the processors in use, and remembers those that somebody asked for",
 		"/metrics and /metrics/probes count pods and containers, what was asked of the runtime and of the node, how quickly pods started, and what probes answered",
 		"the node's processor time, memory, network, disk, images and processes are there",
+		"volumes, logs and what a pod has written to the node's disk are measured, in /stats/summary and in StatsService",
 		"only_cpu_and_memory leaves out the rest",
 		"whoever may read may read stats, on the read-only port anybody, and nobody else")
 	n := prepare(t, func(c *agent.Config) { c.Ports.ReadOnly = c.Ports.Secure + 2 })
 	n.up()
 	// Once it is ready nothing runs in it any more, so that its figures stand still.
-	n.apply(adding(shell("busy", "dd if=/dev/zero of=/dev/shm/taken bs=1M count=32; i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; touch /done; exec sleep 1000"),
+	n.apply(adding(shell("busy", "dd if=/dev/zero of=/scratch/kept bs=1k count=256; dd if=/dev/zero of=/dev/shm/taken bs=1M count=32; i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; touch /done; exec sleep 1000"),
 		"startupProbe: {exec: {command: [test, -f, /done]}, periodSeconds: 1, failureThreshold: 100}",
-		"resources: {limits: {cpu: 2, memory: 128Mi}}"))
+		"volumeMounts: [{name: scratch, mountPath: /scratch}, {name: memory, mountPath: /memory}]",
+		"resources: {limits: {cpu: 2, memory: 128Mi}}") +
+		"  volumes: [{name: scratch, emptyDir: {}}, {name: memory, emptyDir: {medium: Memory, sizeLimit: 4Mi}}]\n")
 	n.apply(adding(web("asked"), "readinessProbe: {httpGet: {path: /, port: 8080}, periodSeconds: 1}"))
 	n.waitRunning("busy")
 	n.waitRunning("asked")
@@ -107,6 +110,7 @@ func TestStatsAreWhatTheKernelCounts(t *testing.T) {
 	if few.Node.Fs != nil || few.Node.Network != nil || few.Pods[0].Network != nil {
 		t.Errorf("processor and memory alone: got %s", n.jsonOf(few))
 	}
+	n.wantOnDisk(&summary)
 	n.wantResourceMetrics(pid)
 	n.wantCadvisorMetrics(pid)
 	n.wantStatsOfTheAPI(pid)
@@ -115,6 +119,42 @@ func TestStatsAreWhatTheKernelCounts(t *testing.T) {
 		if got := n.curlTLS("", path); got.code != 401 {
 			t.Errorf("%s as nobody: got %s, want 401", path, got)
 		}
+	}
+}
+
+// wantOnDisk looks at what busy has written: a file in a volume, and its log.
+func (n *node) wantOnDisk(summary *statsapi.Summary) {
+	n.t.Helper()
+	busy := summary.Pods[slices.IndexFunc(summary.Pods, func(p statsapi.PodStats) bool { return p.PodRef.Name == "busy" })]
+	volumes := map[string]statsapi.VolumeStats{}
+	for _, v := range busy.VolumeStats {
+		volumes[v.Name] = v
+	}
+	scratch, memory, logs := volumes["scratch"], volumes["memory"], busy.Containers[0].Logs
+	if scratch.UsedBytes == nil || memory.UsedBytes == nil || logs == nil || busy.EphemeralStorage == nil {
+		n.t.Fatalf("busy has %s on disk, want two volumes, its logs and their sum", n.jsonOf(busy))
+	}
+	const wrote = 256 << 10
+	if used := *scratch.UsedBytes; used < wrote || used > 2*wrote || *scratch.InodesUsed != 2 || *scratch.CapacityBytes == 0 {
+		n.t.Errorf("its volume is %s, want one file of %d bytes", n.jsonOf(scratch), wrote)
+	}
+	if *memory.CapacityBytes != 4<<20 || *logs.UsedBytes == 0 {
+		n.t.Errorf("its volume in memory is %s, its log %s", n.jsonOf(memory), n.jsonOf(logs))
+	}
+	if sum := *busy.EphemeralStorage.UsedBytes; sum < *scratch.UsedBytes+*logs.UsedBytes {
+		n.t.Errorf("all together it has %d bytes, less than its volume and its log", sum)
+	}
+	var told struct {
+		Stats struct {
+			Pods []struct {
+				EphemeralBytes string
+				Volumes        []struct{ Name string }
+			}
+		}
+	}
+	n.curl("/v1/stats?namespace=default&name=busy").into(n, &told)
+	if p := told.Stats.Pods; len(p) != 1 || p[0].EphemeralBytes == "" || len(p[0].Volumes) != 2 {
+		n.t.Errorf("StatsService says %+v, want two volumes and their sum", told)
 	}
 }
 
