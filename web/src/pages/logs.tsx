@@ -108,6 +108,7 @@ function LogView({ reader, names, at }: LogViewProps) {
   const opened = useSignal<Line | null>(null);
   const finder = useComputed(() => (text.value || level.value ? new Finder(reader.ring, { words: text.value, level: level.value }) : null));
   const count = useComputed(() => (reader.version.value, finder.value?.look().length ?? reader.ring.length));
+  reader.version.value; // a dependency: in a full ring lines come and go and their count stays
   const hits = finder.value?.look() ?? null;
   const target = useTarget(box, reader, at);
   useFollow(box, following, count, reader);
@@ -181,7 +182,8 @@ function useFollow(box: { current: HTMLDivElement | null }, following: Signal<bo
   const dropped = useRef(0);
   useSignalEffect(() => {
     count.value; // a dependency
-    following.value; // another
+    reader.version.value; // another: the count of a full ring stays
+    following.value; // and one more
     const gone = reader.ring.dropped - dropped.current;
     dropped.current = reader.ring.dropped;
     requestAnimationFrame(() => {
