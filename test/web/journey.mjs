@@ -1,14 +1,24 @@
 // What a user does in the dashboard from the first link to the last deletion.
 import { readFileSync } from "node:fs";
-import { accessible, ask, browser, expect, finish, step, write } from "./steps.mjs";
+import { accessible, ask, browser, expect, finish, step, visit, write } from "./steps.mjs";
 
-const { LINK, SECOND_LINK, IMAGE, VIEWER_TOKEN } = process.env;
+const { LINK, SECOND_LINK, IMAGE, TARBALL, VIEWER_TOKEN } = process.env;
 const origin = new URL(LINK).origin;
 const budget = 250 * 1024; // bytes that cross the wire before the first page stands
 const { context, page, wrong } = await browser(origin);
 process.on("SIGINT", () => void context.close().then(() => process.exit(1)));
 
 const manifest = (command) => `apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {greeting: hello}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: login}
+stringData: {password: "<b>open</b>"}
+---
+apiVersion: v1
 kind: Pod
 metadata:
   name: story
@@ -19,9 +29,16 @@ spec:
   - name: main
     image: ${IMAGE}
     command: [sh, -c, ${JSON.stringify(command)}]
+    ports: [{containerPort: 8080}]
+    env: [{name: PASSWORD, valueFrom: {secretKeyRef: {name: login, key: password}}}]
+    resources: {limits: {memory: 256Mi}}
+    readinessProbe: {exec: {command: ["true"]}, periodSeconds: 1}
+    volumeMounts: [{name: settings, mountPath: /etc/settings}]
   - name: side
     image: ${IMAGE}
     command: [sh, -c, "while true; do echo side speaks; sleep 1; done"]
+  volumes:
+  - {name: settings, configMap: {name: settings}}
 `;
 // Everything that a container may print to do harm, and then a line now and then.
 const hostile = [
@@ -34,8 +51,13 @@ const hostile = [
 ].join("; ");
 
 const goTo = async (path, heading) => {
-  await page.goto(`${origin}/ui/${path}`);
+  await visit(page, `${origin}/ui/${path}`);
   await page.getByRole("heading", { name: heading }).first().waitFor();
+};
+/** call asks the node with the page's rights, where the page is not what is looked at. */
+const call = async (method, path, data = "") => {
+  const answer = await page.request.fetch(origin + path, { method, data, headers: { "Content-Type": "application/yaml", Origin: origin } });
+  expect(answer.ok(), `${method} ${path}: ${await answer.text()}`);
 };
 const act = () => page.getByRole("button", { name: "Read-only" }).click();
 
@@ -45,7 +67,7 @@ try {
     let bytes = 0;
     await wire.send("Network.enable");
     wire.on("Network.loadingFinished", (e) => (bytes += e.encodedDataLength));
-    await page.goto(LINK);
+    await visit(page, LINK);
     await page.getByRole("heading", { name: "node-a" }).waitFor();
     await page.evaluate(() => document.fonts.ready);
     const painted = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
@@ -58,7 +80,7 @@ try {
   await step("the link is good for one browser", async () => {
     await context.clearCookies();
     await page.goto("about:blank");
-    await page.goto(LINK);
+    await visit(page, LINK);
     await page.getByText("the link was used already").waitFor();
     await accessible(page, "signing in");
   });
@@ -71,13 +93,42 @@ try {
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("heading", { name: "Sign in to this node" }).waitFor();
     await page.goto("about:blank");
-    await page.goto(SECOND_LINK);
+    await visit(page, SECOND_LINK);
     await page.getByRole("heading", { name: "node-a" }).waitFor();
   });
 
-  await step("a manifest with a mistake is shown where", async () => {
+  await step("the node shows what it uses", async () => {
+    await page.getByRole("img", { name: /^Memory: now .*iB, at most/ }).waitFor();
+    await page.getByRole("meter", { name: "Disk" }).waitFor();
+    await accessible(page, "usage");
+  });
+
+  await step("images come in by dropping a tarball", async () => {
     expect((await page.getByRole("link", { name: "Apply" }).count()) === 0, "one can act without having asked to");
+    await page.getByRole("link", { name: "Images" }).click();
+    await page.getByRole("heading", { name: "Images" }).waitFor();
+    expect((await page.getByRole("button", { name: "Import…" }).count()) === 0, "one can import without having asked to act");
     await act();
+    const dropped = await page.evaluateHandle(() => {
+      const data = new DataTransfer();
+      data.items.add(new File(["this is no tarball"], "bad.tar"));
+      return data;
+    });
+    await page.locator(".page").dispatchEvent("drop", { dataTransfer: dropped });
+    await page.locator(".import", { hasText: "bad.tar" }).locator(".health.failed").waitFor();
+    await page.getByRole("button", { name: "Forget bad.tar" }).click();
+    const imported = page.getByText(`imported ${IMAGE}`);
+    for (let turn = 1; ; turn++) {
+      await page.getByLabel("Tarballs to import").setInputFiles(TARBALL);
+      await imported.or(page.locator(".import .health.failed")).first().waitFor();
+      if (await imported.count()) break;
+      expect(turn < 5, "the tarball is not imported");
+      await page.getByRole("button", { name: "Forget busybox.tar" }).click(); // its connection was cut, see visit
+    }
+    await accessible(page, "the images");
+  });
+
+  await step("a manifest with a mistake is shown where", async () => {
     await page.getByRole("link", { name: "Apply" }).click();
     await write(page, manifest("true").replace("image:", "imag:"));
     await page.getByText("must not be given (unknown field)").first().waitFor();
@@ -86,26 +137,50 @@ try {
 
   await step("a pasted manifest is planned, applied and becomes ready", async () => {
     await write(page, manifest(hostile));
-    await page.getByText("created", { exact: true }).waitFor();
+    await page.getByText("created", { exact: true }).nth(2).waitFor();
     await accessible(page, "the plan");
     await page.getByRole("button", { name: /^Apply/ }).click();
     await page.getByRole("heading", { name: "Applied" }).waitFor();
-    await page.locator(".progress").getByText("Ready").waitFor();
+    await page.getByText(/The pod is as wanted after/).waitFor();
+    await page.locator(".progress").getByText("Ready", { exact: true }).waitFor();
+    await accessible(page, "the progress");
   });
 
   await step("the pod shows where its time went", async () => {
     await page.locator(".progress a").click();
     await page.getByRole("img", { name: /Timeline: pod: .*Running/ }).waitFor();
     await page.getByText(/ready after/).waitFor();
+    await page.getByRole("img", { name: /^The readiness probe has not failed/ }).waitFor();
+    await page.getByText("of 256 MiB").waitFor();
+    await page.getByRole("img", { name: /^Memory: now/ }).nth(1).waitFor();
+    await page.getByRole("button", { name: "Reach it: port 8080" }).click();
+    await page.getByText(/^curl http:\/\/[\d.]+:8080\/$/).waitFor();
     await accessible(page, "the pod");
+  });
+
+  await step("what it uses is shown, and secrets to those who ask", async () => {
+    await page.getByRole("link", { name: "settings" }).click();
+    await page.getByRole("heading", { name: "default/settings" }).waitFor();
+    await page.getByRole("link", { name: "Objects" }).first().click();
+    await page.getByRole("row", { name: /^settings greeting story$/ }).waitFor();
+    await accessible(page, "the objects");
+    await page.getByRole("link", { name: "login" }).click();
+    await page.getByRole("heading", { name: "default/login" }).waitFor();
+    expect((await page.getByText("<b>open</b>").count()) === 0, "a secret is shown unasked");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.getByText("<b>open</b>").waitFor();
+    await accessible(page, "a secret");
+    await goTo("pods/default/story", "default/story");
+    await act();
   });
 
   await step("its log is followed, and does no harm", async () => {
     await page.getByRole("link", { name: "Logs" }).first().click();
     await page.getByText(/^tick \d+$/).first().waitFor();
     await page.locator(".log-box").hover();
-    for (let i = 0; i < 12; i++) await page.mouse.wheel(0, -1000);
+    await page.mouse.wheel(0, -1000);
     await page.getByText("Paused by scrolling").waitFor();
+    await page.locator(".log-box").press("Home");
     await page.getByText("<img src=x onerror=document.title=1><script>document.title=2</script>").waitFor();
     await page.locator(".log-row .f1", { hasText: "red" }).waitFor();
     await page.getByText(/KiB more/).waitFor();
@@ -122,6 +197,64 @@ try {
     await page.getByText("Following").waitFor();
   });
 
+  await step("a line of it has an address, and what is kept can be taken along", async () => {
+    const line = page.locator(".log-row", { hasText: /tick \d+$/ }).first();
+    const text = await line.locator(".log-text").innerText();
+    await line.click();
+    await page.evaluate(() => (navigator.clipboard.writeText = async (words) => void (window.copied = words)));
+    await page.getByRole("button", { name: "Copy link" }).click();
+    await page.getByText("Copied").waitFor();
+    await visit(page, await page.evaluate(() => window.copied));
+    const target = page.locator(".log-row.target .log-text");
+    await target.waitFor();
+    expect((await target.innerText()) === text, `the address of ${text} leads to ${await target.innerText()}`);
+    expect(await target.evaluate((e) => e.getBoundingClientRect().top > 0 && e.getBoundingClientRect().bottom < innerHeight), "the line is not in sight");
+    await page.getByRole("button", { name: "Download" }).click();
+    const [merged] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: /merged/ }).click()]);
+    const saved = readFileSync(await merged.path(), "utf8");
+    expect(saved.includes(` main ${text}\n`) && saved.includes(" side side speaks\n"), `the download holds ${saved.slice(0, 200)}`);
+    await act();
+  });
+
+  await step("ten thousand lines a second are followed without a stutter", async () => {
+    const flood = `apiVersion: v1
+kind: Pod
+metadata: {name: flood}
+spec:
+  terminationGracePeriodSeconds: 0
+  containers:
+  - {name: main, image: ${IMAGE}, command: [sh, -c, "seq 1000000 1039999; while true; do seq 1000000 1009999; sleep 1; done"]}
+`;
+    await call("POST", "/v1/manifests", flood);
+    await visit(page, `${origin}/ui/pods/default/flood/logs?since=all`);
+    const gone = page.getByText(/older ones let go/);
+    const before = await gone.innerText();
+    await gone.filter({ hasNotText: before }).waitFor(); // a full page goes on
+    await page.getByLabel("Search the log").fill("0999");
+    const longest = await page.evaluate(
+      () =>
+        new Promise((done) => {
+          let last = performance.now();
+          const end = last + 2000;
+          let longest = 0;
+          const frame = () => {
+            const now = performance.now();
+            longest = Math.max(longest, now - last);
+            last = now;
+            if (now < end) requestAnimationFrame(frame);
+            else done(longest);
+          };
+          requestAnimationFrame(frame);
+        }),
+    );
+    console.log(`     the longest frame took ${Math.round(longest)} ms`);
+    expect(longest < 1000, `the page stood still for ${longest} ms`);
+    await page.locator("mark", { hasText: "0999" }).first().waitFor();
+    await call("DELETE", "/v1/namespaces/default/pods/flood");
+    await goTo("pods/default/story", "default/story");
+    await act();
+  });
+
   await step("a terminal opens in it", async () => {
     await page.getByRole("link", { name: "Terminal" }).click();
     await page.getByRole("button", { name: "Open" }).click();
@@ -130,6 +263,11 @@ try {
     await page.locator(".xterm-rows > div", { hasText: /^42$/ }).waitFor();
     await page.locator(".xterm-rows > div", { hasText: /^[1-9]\d+ [1-9]\d+$/ }).waitFor();
     await page.getByText("ended with exit code 5").waitFor();
+    await page.getByLabel("Container", { exact: true }).selectOption("side");
+    await page.getByRole("button", { name: "Attach" }).click();
+    await page.locator("form button[type=submit]").click();
+    await page.locator(".xterm-rows > div", { hasText: /^side speaks$/ }).first().waitFor();
+    await accessible(page, "the terminals");
   });
 
   await step("a change is shown before it is made, and its failure explained", async () => {
@@ -166,9 +304,14 @@ try {
     await write(page, manifest("echo steady; sleep 1000"));
     await page.getByText("+ - echo steady; sleep 1000").waitFor();
     await page.getByRole("button", { name: /^Apply/ }).click();
-    await page.locator(".progress").getByText("Ready").waitFor();
-    await page.getByRole("button", { name: "Roll back story" }).click();
+    await page.locator(".progress").getByText("Ready", { exact: true }).waitFor();
+    await page.locator(".progress a").click();
+    await page.getByRole("link", { name: "Roll back…" }).click();
+    await page.getByText("+ - echo going; exit 3").waitFor();
+    await page.getByRole("button", { name: /^Apply/ }).click();
     await page.getByText("exit code 3").first().waitFor();
+    await page.getByRole("button", { name: "Roll back story" }).click();
+    await page.locator(".progress").getByText("Ready", { exact: true }).waitFor();
   });
 
   await step("the pod is deleted", async () => {
@@ -181,6 +324,17 @@ try {
     await page.getByText("Deleted", { exact: true }).waitFor();
     await page.getByRole("link", { name: "Pods" }).click();
     await page.getByText("This node has no pods yet.").waitFor();
+  });
+
+  await step("what nothing uses is pruned", async () => {
+    await page.getByRole("link", { name: "Images" }).click();
+    await page.getByRole("button", { name: "Prune…" }).click();
+    await page.locator(".prune").getByText(IMAGE).waitFor();
+    await accessible(page, "the plan to prune");
+    await page.getByRole("button", { name: /^Remove 1 image, / }).click();
+    await page.getByRole("heading", { name: /^Removed 1 image, / }).waitFor();
+    await page.getByRole("button", { name: "Done" }).click();
+    expect((await page.getByRole("rowheader", { name: new RegExp(IMAGE) }).count()) === 0, "the image is still listed");
   });
 
   await step("500 pods are a page of rows", async () => {

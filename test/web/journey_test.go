@@ -3,6 +3,7 @@ package web
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"nodal/test/agent"
+	"nodal/test/claim"
 	"nodal/test/daemon"
 	"nodal/test/pace"
 	"nodal/test/rig"
@@ -24,13 +26,16 @@ func TestMain(m *testing.M) { os.Exit(agent.Main(m)) }
 const patience = 4 * time.Minute
 
 func TestAUserDoesEverythingInABrowser(t *testing.T) {
-	rt := rig.Containerd(t)
-	d := daemon.Start(t, rt)
+	claim.Shows(t, "Ways in",
+		"a browser does everything: apply, usage, logs, terminals, roll back, images and what pods use",
+		"a browser imports a tarball and prunes images, with a plan first",
+		"a line of a log has an address of its own in the dashboard")
+	d := daemon.StartAlone(t)
 	ctx, cancel := context.WithTimeout(t.Context(), pace.Of(patience))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "node", "journey.mjs")
 	cmd.Env = append(os.Environ(),
-		"LINK="+d.Invite(), "SECOND_LINK="+d.Invite(), "IMAGE="+rt.Image("busybox"),
+		"LINK="+d.Invite(), "SECOND_LINK="+d.Invite(), "IMAGE=nodal.test/busybox:1", "TARBALL="+saveBusybox(t),
 		"VIEWER_TOKEN="+filepath.Join(d.Dir, "credentials/viewer.token"), "PROFILE="+t.TempDir())
 	cmd.Stderr = t.Output()
 	// The browser is the script's child and ends with it, unless that is killed.
@@ -53,6 +58,19 @@ func TestAUserDoesEverythingInABrowser(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("the story ends badly: %v", err)
 	}
+}
+
+// saveBusybox writes a tarball as docker save does, for the browser to import.
+func saveBusybox(t *testing.T) (path string) {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "busybox.tar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(rig.Save(file, "busybox"), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return file.Name()
 }
 
 // answer does what the story asks for, until it ends.

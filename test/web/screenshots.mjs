@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 process.env.PROFILE = mkdtempSync(join(tmpdir(), "nodal-shots-"));
-const { browser } = await import("./steps.mjs");
+const { browser, visit } = await import("./steps.mjs");
 
 const [link, out, pod] = process.argv.slice(2);
 const origin = new URL(link).origin;
@@ -13,9 +13,11 @@ const { context, page } = await browser(origin);
 mkdirSync(out, { recursive: true });
 await page.setViewportSize({ width: 1280, height: 760 });
 
+const act = () => page.getByRole("button", { name: "Read-only" }).click();
+
 async function picture(name, path, prepare = async () => {}) {
   if (path !== null) {
-    await page.goto(`${origin}/ui/${path}`);
+    await visit(page, `${origin}/ui/${path}`);
     await page.locator("h1").first().waitFor();
   }
   await prepare();
@@ -28,14 +30,15 @@ async function picture(name, path, prepare = async () => {}) {
   }
 }
 
-const act = () => page.getByRole("button", { name: "Read-only" }).click();
-
-await page.goto(link);
+await visit(page, link);
 await page.locator("h1").first().waitFor();
-await page.waitForTimeout(1000);
-await picture("node", "");
+await page.waitForTimeout(Number(process.env.WATCH ?? 60) * 1000); // until usage is a line
+await picture("node", null);
 await picture("pods", "pods");
-await picture("pod", `pods/${pod}`);
+await picture("pod", `pods/${pod}`, () => page.getByRole("img", { name: /^CPU: now/ }).first().waitFor());
+await picture("usage", null, () => page.getByRole("heading", { name: "Containers" }).scrollIntoViewIfNeeded().then(() => page.mouse.wheel(0, 520)));
+await picture("images", "images", act);
+await picture("objects", "objects");
 await picture("logs", `pods/${pod}/logs`);
 await picture("apply", `pods/${pod}`, async () => {
   await act();
@@ -55,4 +58,7 @@ await picture("terminal", `pods/${pod}`, async () => {
   await page.locator(".xterm-rows").getByText(/[#$]/).first().waitFor();
   await page.keyboard.type("ls -l /; cat /proc/loadavg; ps\n");
 });
+await page.setViewportSize({ width: 390, height: 780 });
+await picture("small-node", "");
+await picture("small-pod", `pods/${pod}`);
 await context.close();

@@ -59,6 +59,23 @@ export async function browser(origin) {
   return { context, page: context.pages()[0], wrong };
 }
 
+/**
+ * visit is page.goto for a machine on which interfaces come and go with pods: Chromium
+ * cuts every connection then, the one that brings the page included.
+ */
+export async function visit(page, url) {
+  for (let turn = 1; ; turn++) {
+    try {
+      await page.goto(url);
+      await page.locator("#app > *").first().waitFor({ timeout: 10_000 });
+      return;
+    } catch (error) {
+      if (turn === 5) throw error;
+      await page.goto("about:blank").catch(() => {}); // Chromium's own page about the error may still come
+    }
+  }
+}
+
 /** accessible holds the page to WCAG AA in both themes. */
 export async function accessible(page, name) {
   for (const theme of ["light", "dark"]) {
