@@ -39,6 +39,7 @@ spec:
     image: nodal.test/busybox:1
     command: [httpd, -f, -p, "8080", -h, /www]
     volumeMounts: [{name: shared, mountPath: /shared}, {name: pages, mountPath: /www/cgi-bin}]
+    startupProbe: {tcpSocket: {port: 8080}, periodSeconds: 1, failureThreshold: 100}
     livenessProbe:
       httpGet: {path: /cgi-bin/well, port: 8080, httpHeaders: [{name: Host, value: me.example}, {name: X-From, value: probe}]}
       periodSeconds: 1
@@ -46,11 +47,13 @@ spec:
     image: nodal.test/busybox:1
     command: [sh, -c, "httpd -p 9001 -h /tmp; until [ -e /shared/tcp ]; do sleep 0.1; done; killall httpd; exec sleep 1000"]
     volumeMounts: [{name: shared, mountPath: /shared}]
+    startupProbe: {tcpSocket: {port: 9001}, periodSeconds: 1, failureThreshold: 100}
     livenessProbe: {tcpSocket: {port: 9001}, periodSeconds: 1, failureThreshold: 1}
   - name: grpc
     image: nodal.test/probe:1
     args: [health, "9002", /shared/grpc]
     volumeMounts: [{name: shared, mountPath: /shared}]
+    startupProbe: {grpc: {port: 9002}, periodSeconds: 1, failureThreshold: 100}
     livenessProbe: {grpc: {port: 9002}, periodSeconds: 1, failureThreshold: 1}
   - name: near
     image: nodal.test/busybox:1
