@@ -182,6 +182,7 @@ func manifestOf(want *corev1.Pod) *corev1.Pod {
 		Spec: *want.Spec.DeepCopy(),
 	}
 	bringTokens(pod)
+	bringServices(pod)
 	for name, value := range want.Annotations {
 		if name != AnnotationFrom {
 			pod.Annotations[name] = value

@@ -9,6 +9,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodeapiv1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,18 +18,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// cluster is the Kubernetes API as far as a node needs it: three kinds of one
-// group and the lease. The generated clients know every kind there is, and would
+// cluster is the Kubernetes API as far as a node needs it: a few kinds. The generated clients know every kind there is, and would
 // double the size of the program.
 type cluster struct {
-	core, coordination rest.Interface
-	codec              runtime.ParameterCodec
+	core, coordination, classes rest.Interface
 }
 
 func dial(config *rest.Config) (*cluster, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, coordinationv1.AddToScheme, authenticationv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, coordinationv1.AddToScheme, authenticationv1.AddToScheme, nodeapiv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}
@@ -49,7 +48,11 @@ func dial(config *rest.Config) (*cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client of the API server: %w", err)
 	}
-	return &cluster{core: core, coordination: coordination, codec: runtime.NewParameterCodec(scheme)}, nil
+	classes, err := group(nodeapiv1.SchemeGroupVersion, "/apis")
+	if err != nil {
+		return nil, fmt.Errorf("make a client of the API server: %w", err)
+	}
+	return &cluster{core: core, coordination: coordination, classes: classes}, nil
 }
 
 func (c *cluster) node(ctx context.Context, name string) (*corev1.Node, error) {

@@ -16,8 +16,11 @@
 //	carry.go      does it
 //	status.go     pure: a node's status as the cluster is to have it
 //	events.go     what happened on the node
-//	objects.go    ConfigMaps and Secrets, as long as a pod here uses them
+//	objects.go    ConfigMaps, Secrets and RuntimeClasses, as long as a pod here uses them
+//	shelf.go      where the node keeps them
 //	tokens.go     service accounts' tokens, which are Secrets to the node
+//	services.go   services' variables, which are ConfigMaps to the node
+//	claims.go     claims and the volumes they are bound to
 //
 // Nothing is kept on a disk: after a restart both sides are read anew, and next
 // leads to the same place from wherever they are. While the API server is away

@@ -1,0 +1,97 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/cmd/apisync/retry"
+	"nodal/node"
+)
+
+// claimsOf are the claims that a pod names. Those of generic ephemeral volumes the
+// node makes itself.
+func claimsOf(pod *corev1.Pod) []node.ObjectRef {
+	var refs []node.ObjectRef
+	for _, v := range pod.Spec.Volumes {
+		if v.PersistentVolumeClaim != nil {
+			refs = append(refs, node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: pod.Namespace, Name: v.PersistentVolumeClaim.ClaimName})
+		}
+	}
+	return refs
+}
+
+// keepClaim brings a claim to the node with the volume that the cluster has bound
+// it to. Nodes may read both and watch neither; bound they stay.
+func (o *objects) keepClaim(ctx context.Context, ref node.ObjectRef) {
+	retry.Until(ctx, o.log, ref.String()+" is not on the node yet", lastRetry, func(ctx context.Context) error {
+		claim, volume, err := o.cluster.claim(ctx, ref.Namespace, ref.Name)
+		if err != nil {
+			return err
+		}
+		if err := o.node.put(ctx, node.ObjectRef{Kind: node.PersistentVolume, Name: volume.Name}, volume); err != nil {
+			return err
+		}
+		return o.node.put(ctx, ref, claim)
+	})
+	<-ctx.Done()
+}
+
+// claim reads a claim and its volume.
+func (c *cluster) claim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume, error) {
+	claim, volume := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{}
+	if err := c.core.Get().Namespace(namespace).Resource("persistentvolumeclaims").Name(name).Do(ctx).Into(claim); err != nil {
+		return nil, nil, fmt.Errorf("read PersistentVolumeClaim %s/%s: %w", namespace, name, err)
+	}
+	if claim.Spec.VolumeName == "" || claim.Status.Phase != corev1.ClaimBound {
+		return nil, nil, errors.New("the cluster has not bound it to a volume")
+	}
+	if err := c.core.Get().Resource("persistentvolumes").Name(claim.Spec.VolumeName).Do(ctx).Into(volume); err != nil {
+		return nil, nil, fmt.Errorf("read PersistentVolume %s: %w", claim.Spec.VolumeName, err)
+	}
+	return claim, volume, nil
+}
+
+// dropClaim takes a claim and its volume from the node. What is in the volume is
+// the cluster's to give up.
+func (s *shelf) dropClaim(ctx context.Context, ref node.ObjectRef) error {
+	found, err := s.claims.GetPersistentVolumeClaim(ctx, &nodev1.GetPersistentVolumeClaimRequest{Namespace: ref.Namespace, Name: ref.Name})
+	if grpcstatus.Code(err) == codes.NotFound {
+		return nil
+	}
+	if err == nil {
+		_, err = s.claims.DeletePersistentVolumeClaim(ctx, &nodev1.DeletePersistentVolumeClaimRequest{Namespace: ref.Namespace, Name: ref.Name})
+	}
+	if err := unlessGone(ref, err); err != nil {
+		return err
+	}
+	spec, _ := found.GetPersistentVolumeClaim().GetObject().AsMap()["spec"].(map[string]any)
+	volume, _ := spec["volumeName"].(string)
+	if volume == "" {
+		return nil
+	}
+	return s.drop(ctx, node.ObjectRef{Kind: node.PersistentVolume, Name: volume})
+}
+
+// volumeCopy is kept for its claim alone, whose identity the node gives anew.
+func volumeCopy(v *corev1.PersistentVolume, meta metav1.ObjectMeta) *corev1.PersistentVolume {
+	spec := *v.Spec.DeepCopy()
+	spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
+	if spec.ClaimRef != nil {
+		spec.ClaimRef = &corev1.ObjectReference{Namespace: spec.ClaimRef.Namespace, Name: spec.ClaimRef.Name}
+	}
+	return &corev1.PersistentVolume{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}, ObjectMeta: meta, Spec: spec}
+}
+
+// claimCopy asks for the volume that the claim has.
+func claimCopy(c *corev1.PersistentVolumeClaim, meta metav1.ObjectMeta) *corev1.PersistentVolumeClaim {
+	spec := *c.Spec.DeepCopy()
+	spec.Selector, spec.DataSource, spec.DataSourceRef, spec.VolumeAttributesClassName = nil, nil, nil, nil
+	return &corev1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}, ObjectMeta: meta, Spec: spec}
+}

@@ -1,0 +1,89 @@
+package member
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+// Containers find services by variables in their environment. To the node these
+// are a ConfigMap in the pod's namespace, of which every container takes all: as
+// the first of its sources, so that what the pod says itself has the last word.
+const (
+	linksName  = "services.nodal.node"   // all services of the namespace, and the cluster's own
+	masterName = "kubernetes.nodal.node" // that one alone
+)
+
+// The cluster's own service is in every pod's environment.
+const (
+	masterNamespace = corev1.NamespaceDefault
+	masterService   = "kubernetes"
+)
+
+// servicesFor is the ConfigMap with a pod's services.
+func servicesFor(pod *corev1.Pod) node.ObjectRef {
+	ref := node.ObjectRef{Kind: node.ConfigMap, Namespace: pod.Namespace, Name: linksName}
+	if links := pod.Spec.EnableServiceLinks; links != nil && !*links {
+		ref.Name = masterName
+	}
+	return ref
+}
+
+// bringServices puts the ConfigMap in the place of the wish for it.
+func bringServices(pod *corev1.Pod) {
+	from := corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: servicesFor(pod).Name}}}
+	for c := range node.EveryContainer(&pod.Spec) {
+		c.EnvFrom = append([]corev1.EnvFromSource{from}, c.EnvFrom...)
+	}
+	pod.Spec.EnableServiceLinks = nil
+}
+
+// sourcesOf are the services that go into a ConfigMap. Where the namespace has its
+// own they are the last, and so replace the cluster's own if they have its name.
+func (o *objects) sourcesOf(services node.ObjectRef) []source {
+	master := source{o.cluster.core, "services", masterNamespace, masterService, &corev1.Service{}}
+	if services.Name == masterName {
+		return []source{master}
+	}
+	return []source{master, {o.cluster.core, "services", services.Namespace, "", &corev1.Service{}}}
+}
+
+// variables are what containers find services by, in the words of Kubernetes and
+// in those of Docker's links.
+func variables(services []*corev1.Service) map[string]string {
+	found := map[string]string{}
+	byName := map[string]*corev1.Service{}
+	for _, s := range services {
+		if s.Spec.ClusterIP != "" && s.Spec.ClusterIP != corev1.ClusterIPNone && len(s.Spec.Ports) > 0 {
+			byName[s.Name] = s
+		}
+	}
+	for name, s := range byName {
+		describe(found, strings.ToUpper(strings.ReplaceAll(name, "-", "_")), s)
+	}
+	return found
+}
+
+func describe(found map[string]string, name string, s *corev1.Service) {
+	ip := s.Spec.ClusterIP
+	found[name+"_SERVICE_HOST"] = ip
+	found[name+"_SERVICE_PORT"] = strconv.Itoa(int(s.Spec.Ports[0].Port))
+	for i, p := range s.Spec.Ports {
+		port, protocol := strconv.Itoa(int(p.Port)), strings.ToLower(string(p.Protocol))
+		if p.Name != "" {
+			found[name+"_SERVICE_PORT_"+strings.ToUpper(strings.ReplaceAll(p.Name, "-", "_"))] = port
+		}
+		url := protocol + "://" + net.JoinHostPort(ip, port)
+		if i == 0 {
+			found[name+"_PORT"] = url
+		}
+		link := fmt.Sprintf("%s_PORT_%s_%s", name, port, strings.ToUpper(protocol))
+		found[link] = url
+		found[link+"_PROTO"], found[link+"_PORT"], found[link+"_ADDR"] = protocol, port, ip
+	}
+}
