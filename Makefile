@@ -67,7 +67,8 @@ vuln: ## look for known vulnerabilities (needs vuln.go.dev)
 bench: setup-tests build ## measure beside the raw CRI calls, and PEER_KUBELET=path; writes docs/BENCHMARKS.md
 	go run ./test/bench
 
-chaos: setup-tests ## kill agent and runtime at random moments, ROUNDS=100 times each; volumes come and go meanwhile
+chaos: setup-tests ## kill agent and runtime at random moments, in a cluster its API server too, ROUNDS=100 times each; volumes come and go meanwhile
+	@test/cluster/parts/build.sh
 	NODAL_REQUIRE_ROOT=1 NODAL_CHAOS_ROUNDS=$(ROUNDS) go test -count=1 -timeout 6h -run Chaos ./test/...
 	NODAL_REQUIRE_ROOT=1 NODAL_SOAK=$$((5 * $(ROUNDS))) go test -count=1 -timeout 2h -run TestVolumesComeAndGoThroughCrashes ./test/e2e
 	go test -count=1 -timeout 1h -run TestSubPathHoldsAgainstSwaps ./host/volume -swaps $$((10000 * $(ROUNDS)))

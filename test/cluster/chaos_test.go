@@ -1,0 +1,233 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
+	kubelettypes "k8s.io/kubelet/pkg/types"
+
+	"nodal/test/claim"
+	"nodal/test/daemon"
+	controlplane "nodal/test/plane"
+	"nodal/test/rig"
+)
+
+// A round of `make chaos` has 30 pods, and there are as many as are asked for.
+const (
+	fewRounds, fewPods = 3, 8
+	manyPods           = 30
+)
+
+func TestChaosOfACluster(t *testing.T) {
+	claim.Shows(t, "In a cluster",
+		"apisync, the agent and the API server are killed in turn while pods come and go: none is lost, doubled or stuck, and none is dropped from the cluster while a container of it runs",
+	)
+	seed := number(t, "NODAL_CHAOS_SEED", int(time.Now().UnixNano()&0xffffff))
+	t.Logf("NODAL_CHAOS_SEED=%d", seed)
+	rounds, pods := number(t, "NODAL_CHAOS_ROUNDS", fewRounds), fewPods
+	if rounds > fewRounds {
+		pods = manyPods
+	}
+	rt := rig.Containerd(t)
+	p := startPlane(t)
+	c := &chaos{world: &world{plane: p, node: daemon.Start(t, rt)}, rt: rt, rand: rand.New(rand.NewPCG(uint64(seed), 0)), seen: map[string]bool{}}
+	c.sync = start(t, apisync, "--kubeconfig", p.kubeconfig(controlplane.NodeToken), "--socket", c.node.Socket, "--kubelet-port", fmt.Sprint(c.node.Port))
+	stay := map[string]string{}
+	for i := range rounds {
+		stay = c.round(i, pods, stay)
+		if t.Failed() {
+			t.Fatalf("round %d failed", i)
+		}
+	}
+	for name := range stay {
+		c.insist("DELETE", podsPath+"/"+name, "")
+	}
+	c.eventually("no pod", func() bool { return len(c.running()) == 0 && len(c.known()) == 0 })
+}
+
+// chaos is a cluster that is being treated badly.
+type chaos struct {
+	*world
+	rt   *rig.Runtime
+	rand *rand.Rand // only the test's own goroutine draws, so that a seed replays
+
+	mu   sync.Mutex
+	seen map[string]bool // uids that the API server has shown
+}
+
+// round brings pods up, takes those of the round before down, and strikes
+// meanwhile. It returns the container of each new pod. Half of the pods stay
+// until the round after, untouched.
+func (c *chaos) round(i, pods int, before map[string]string) map[string]string {
+	c.t.Helper()
+	names, doomed := make([]string, pods), []string{}
+	for n := range names {
+		names[n] = fmt.Sprintf("r%d-p%02d", i, n)
+	}
+	for n, name := range slices.Sorted(maps.Keys(before)) {
+		if n%2 == 0 {
+			doomed = append(doomed, name)
+		}
+	}
+	ctx, cancel := context.WithCancel(c.t.Context())
+	defer cancel()
+	var side sync.WaitGroup
+	side.Go(func() { c.guard(ctx) })
+	var work sync.WaitGroup
+	for _, share := range slices.Collect(slices.Chunk(names, (pods+2)/3)) {
+		work.Go(func() {
+			for _, name := range share {
+				c.insist("POST", podsPath, manifest(name, sleeper))
+			}
+		})
+	}
+	work.Go(func() {
+		for _, name := range doomed {
+			c.insist("DELETE", podsPath+"/"+name, "")
+		}
+	})
+	c.pause(1500 * time.Millisecond)
+	c.strike(i % 3)
+	work.Wait()
+	containers := map[string]string{}
+	for _, name := range names {
+		containers[name] = c.await(name, "ready", ready).Status.ContainerStatuses[0].ContainerID
+	}
+	for _, name := range doomed {
+		c.awaitGone(name)
+		delete(before, name)
+	}
+	cancel()
+	side.Wait()
+	for name, container := range before {
+		if now := c.await(name, "ready", ready).Status.ContainerStatuses[0]; now.ContainerID != container || now.RestartCount != 0 {
+			c.t.Errorf("%s was healthy in %s and is now in %s, after %d restarts", name, container, now.ContainerID, now.RestartCount)
+		}
+		c.insist("DELETE", podsPath+"/"+name, "")
+	}
+	for name := range before {
+		c.awaitGone(name)
+	}
+	c.eventually("a runtime with the round's pods alone", func() bool { return len(c.running()) == pods })
+	return containers
+}
+
+// strike kills one of the three, and has it come back.
+func (c *chaos) strike(which int) {
+	switch which {
+	case 0:
+		c.sync.end()
+		c.pause(time.Second)
+		c.sync.begin()
+	case 1:
+		c.node.Kill()
+		c.pause(500 * time.Millisecond)
+		c.node.Launch()
+	case 2:
+		c.apiserver.end()
+		c.pause(time.Second)
+		c.apiserver.begin()
+	}
+}
+
+// guard watches over what may never be, until the context ends.
+func (c *chaos) guard(ctx context.Context) {
+	for ctx.Err() == nil {
+		if known := c.known(); known != nil {
+			c.check(known)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// check compares what the runtime runs now with what the API server knew before.
+func (c *chaos) check(known map[string]bool) {
+	times := map[string]int{}
+	for _, uid := range c.running() {
+		if times[uid]++; times[uid] > 1 {
+			c.t.Errorf("two containers of pod %s run", uid)
+		}
+		if c.wasSeen(uid) && !known[uid] {
+			c.t.Errorf("pod %s was dropped from the cluster, and its container runs", uid)
+		}
+	}
+}
+
+func (c *chaos) wasSeen(uid string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seen[uid]
+}
+
+// known are the uids that the API server has; nil if it does not answer.
+func (c *chaos) known() map[string]bool {
+	code, text := c.try("GET", podsPath, "", nil)
+	var list corev1.PodList
+	if code != http.StatusOK || json.Unmarshal(text, &list) != nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := map[string]bool{}
+	for _, p := range list.Items {
+		known[string(p.UID)], c.seen[string(p.UID)] = true, true
+	}
+	return known
+}
+
+// running are the pods of the containers that run, once for each.
+func (c *chaos) running() (uids []string) {
+	reply, err := c.rt.CRI().ListContainers(context.Background(), &runtimev1.ListContainersRequest{
+		Filter: &runtimev1.ContainerFilter{State: &runtimev1.ContainerStateValue{State: runtimev1.ContainerState_CONTAINER_RUNNING}},
+	})
+	if err != nil {
+		c.t.Errorf("ask the runtime what runs: %v", err)
+	}
+	for _, container := range reply.GetContainers() {
+		uids = append(uids, container.GetLabels()[kubelettypes.KubernetesPodUIDLabel])
+	}
+	return uids
+}
+
+// insist asks until the API server has answered. What was done already, by a
+// request whose answer was lost, is fine.
+func (c *chaos) insist(method, path, body string) {
+	c.eventually(method+" "+path, func() bool {
+		code, _ := c.try(method, path, "application/yaml", []byte(body))
+		return code >= 200 && code < 300 || code == http.StatusConflict || code == http.StatusNotFound
+	})
+}
+
+// pause waits a random part of a time: the moment is what is tested.
+func (c *chaos) pause(most time.Duration) {
+	select {
+	case <-c.t.Context().Done():
+	case <-time.After(time.Duration(c.rand.Int64N(int64(most)))):
+	}
+}
+
+func number(t *testing.T, variable string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	must(t, err)
+	return n
+}
