@@ -1,10 +1,12 @@
-// Command apisync makes a node a member of a Kubernetes cluster. It is a client
-// of two APIs, Kubernetes' and the node's, and may run on the node or elsewhere.
-// All it does is in package member.
+// Command apisync makes a node a member of a Kubernetes cluster or, without one,
+// of a fleet that is written down in etcd. It is a client of two APIs, that of
+// those and the node's, and may run on the node or elsewhere. What it does is in
+// packages member and fleet.
 package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +21,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/transport"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/cmd/apisync/fleet"
 	"nodal/cmd/apisync/member"
 )
 
@@ -30,13 +34,20 @@ type options struct {
 	kubeconfig, socket string
 	verbose            bool
 	member             member.Config
+	fleet              fleet.Config
+	etcd               transport.TLSConfig
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := pflag.NewFlagSet("apisync", pflag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that says how to reach the Kubernetes API server (required)")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that says how to reach the Kubernetes API server")
+	flags.StringSliceVar(&o.fleet.Servers, "etcd-servers", nil, "`URLs` of etcd, in place of a cluster: the node runs what is written there")
+	flags.StringVar(&o.fleet.Prefix, "etcd-prefix", "/nodal/{node}", "keys of this node: manifests of pods in `prefix`/pods/NAME, and what became of them in prefix/status/NAME")
+	flags.StringVar(&o.etcd.CAFile, "etcd-cafile", "", "`file` of the authorities that etcd's certificate may come from")
+	flags.StringVar(&o.etcd.CertFile, "etcd-certfile", "", "`file` of the certificate to show to etcd")
+	flags.StringVar(&o.etcd.KeyFile, "etcd-keyfile", "", "`file` of its key")
 	flags.StringVar(&o.socket, "socket", "/run/nodal/node.sock", "unix socket `path` of the node API")
 	flags.BoolVar(&o.verbose, "verbose", false, "log each step")
 	flags.StringVar(&o.member.NodeName, "node-name", "", "`name` of the Node object; the node's own name if empty")
@@ -52,8 +63,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if o.kubeconfig == "" {
-		return o, errors.New("--kubeconfig is missing: it says which cluster the node belongs to")
+	if (o.kubeconfig == "") == (len(o.fleet.Servers) == 0) {
+		return o, errors.New("give either --kubeconfig, which says what cluster the node belongs to, or --etcd-servers")
 	}
 	if o.member.StatusEvery <= 0 {
 		return o, fmt.Errorf("--node-status-update-frequency %s: it has to be more than 0", o.member.StatusEvery)
@@ -88,10 +99,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 func sync(ctx context.Context, o options, log *slog.Logger) error {
-	api, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", o.kubeconfig, err)
-	}
 	conn, err := grpc.NewClient("unix://"+strings.TrimPrefix(o.socket, "unix://"), grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
 	if err != nil {
@@ -105,5 +112,25 @@ func sync(ctx context.Context, o options, log *slog.Logger) error {
 		}
 		o.member.NodeName = info.GetName()
 	}
+	if len(o.fleet.Servers) > 0 {
+		return runFleet(ctx, o, conn, log)
+	}
+	api, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", o.kubeconfig, err)
+	}
 	return member.Run(ctx, o.member, api, conn, log)
+}
+
+func runFleet(ctx context.Context, o options, conn *grpc.ClientConn, log *slog.Logger) error {
+	secure, err := transport.TLSConfigFor(&transport.Config{TLS: o.etcd})
+	if err != nil {
+		return fmt.Errorf("read the TLS files for etcd: %w", err)
+	}
+	if secure == nil && strings.HasPrefix(o.fleet.Servers[0], "https:") {
+		secure = &tls.Config{} // by the authorities that the machine trusts
+	}
+	o.fleet.TLS = secure
+	o.fleet.Prefix = strings.ReplaceAll(o.fleet.Prefix, "{node}", o.member.NodeName)
+	return fleet.Run(ctx, o.fleet, conn, log)
 }

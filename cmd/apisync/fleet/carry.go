@@ -1,0 +1,72 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+
+	nodev1 "nodal/api/gen/node/v1"
+)
+
+// carry does the next step about a key, if there is one. What it changes on the
+// node comes back through the watch, and leads to the step after it.
+func (f *fleet) carry(ctx context.Context, key string) error {
+	v := f.view(key)
+	switch todo := next(v); todo.verb {
+	case put:
+		return f.put(ctx, key, *v.text)
+	case end:
+		_, err := f.node.DeletePod(ctx, &nodev1.DeletePodRequest{Namespace: todo.pod.name.Namespace, Name: todo.pod.name.Name, Uid: todo.pod.uid})
+		if err != nil && grpcstatus.Code(err) != codes.NotFound {
+			return fmt.Errorf("have the node end %s: %w", todo.pod.name, err)
+		}
+	case tell:
+		return f.tell(ctx, key, todo.status)
+	}
+	return nil
+}
+
+// put has the node run a pod. One that it refuses has failed: asking again would
+// not help.
+func (f *fleet) put(ctx context.Context, key, text string) error {
+	refused := ""
+	manifest, err := manifestOf(text, key)
+	if err == nil {
+		name := nameOf(text)
+		_, err = f.node.PutPod(ctx, &nodev1.PutPodRequest{Namespace: name.Namespace, Name: name.Name, Manifest: manifest})
+	} else {
+		refused = err.Error()
+	}
+	switch grpcstatus.Code(err) {
+	case codes.InvalidArgument, codes.FailedPrecondition, codes.AlreadyExists, codes.Aborted:
+		refused = grpcstatus.Convert(err).Message()
+	}
+	if err != nil && refused == "" {
+		return fmt.Errorf("give it to the node: %w", err)
+	}
+	f.mu.Lock()
+	e := f.entry(key)
+	e.taken, e.refused = text, refused
+	f.mu.Unlock()
+	if refused != "" {
+		f.queue.Add(key) // for its status; of one that was taken the watch tells
+	}
+	return nil
+}
+
+// tell gives etcd a status.
+func (f *fleet) tell(ctx context.Context, key, status string) (err error) {
+	if status == "" {
+		err = f.store.remove(ctx, f.store.statuses()+key)
+	} else {
+		err = f.store.put(ctx, f.store.statuses()+key, status)
+	}
+	if err == nil {
+		f.mu.Lock()
+		f.entry(key).status = status
+		f.mu.Unlock()
+	}
+	return err
+}

@@ -1,0 +1,289 @@
+package fleet
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/workqueue"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/cmd/apisync/retry"
+)
+
+// The pauses before what could not be done is tried again.
+const (
+	firstRetry = 200 * time.Millisecond
+	lastRetry  = 30 * time.Second
+)
+
+// Config says where the fleet is written down.
+type Config struct {
+	Servers []string // URLs of etcd
+	Prefix  string   // of this node
+	TLS     *tls.Config
+}
+
+// entry is what is known of a key.
+type entry struct {
+	text           *string
+	taken, refused string
+	status         string
+}
+
+// fleet keeps both sides of every key in step.
+type fleet struct {
+	store *store
+	node  nodev1.PodsServiceClient
+	log   *slog.Logger
+	queue workqueue.TypedRateLimitingInterface[string]
+
+	mu      sync.Mutex
+	entries map[string]*entry
+	local   map[types.NamespacedName]local
+}
+
+// Run has the node run what etcd says until the context ends. Neither side has to
+// be there when it begins, nor to stay.
+func Run(ctx context.Context, config Config, conn grpc.ClientConnInterface, log *slog.Logger) error {
+	s, err := dial(config.Servers, config.Prefix, config.TLS)
+	if err != nil {
+		return err
+	}
+	defer s.conn.Close()
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)
+	f := &fleet{
+		store: s, node: nodev1.NewPodsServiceClient(conn), log: log, queue: workqueue.NewTypedRateLimitingQueue(limiter),
+		entries: map[string]*entry{}, local: map[types.NamespacedName]local{},
+	}
+	retry.Until(ctx, log, "etcd is not read yet", lastRetry, f.readStatuses)
+	var side, both sync.WaitGroup
+	both.Add(2)
+	side.Go(func() { f.followEtcd(ctx, sync.OnceFunc(both.Done)) })
+	side.Go(func() { f.followNode(ctx, sync.OnceFunc(both.Done)) })
+	ready := make(chan struct{})
+	go func() {
+		both.Wait()
+		close(ready)
+	}()
+	select {
+	case <-ready:
+		log.Info("both sides are known")
+		side.Go(f.work(ctx))
+	case <-ctx.Done():
+	}
+	<-ctx.Done()
+	f.queue.ShutDown()
+	side.Wait()
+	return context.Cause(ctx)
+}
+
+// entry is called with the lock held.
+func (f *fleet) entry(key string) *entry {
+	if f.entries[key] == nil {
+		f.entries[key] = &entry{}
+	}
+	return f.entries[key]
+}
+
+// readStatuses finds what an earlier process has told.
+func (f *fleet) readStatuses(ctx context.Context) error {
+	statuses, _, err := f.store.list(ctx, f.store.statuses())
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, text := range statuses {
+		f.entry(key).status = text
+		f.queue.Add(key)
+	}
+	return err
+}
+
+// followEtcd keeps what is wanted true: from where the last watch ended or, if
+// etcd has forgotten that, by reading all of it again.
+func (f *fleet) followEtcd(ctx context.Context, synced func()) {
+	after := int64(-1)
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		var err error
+		if after < 0 {
+			after, err = f.readPods(ctx)
+		}
+		if err == nil {
+			synced()
+			after, err = f.store.follow(ctx, f.store.pods(), after, f.want)
+		}
+		if errors.Is(err, errCompacted) {
+			after = -1
+		}
+		if ctx.Err() == nil {
+			f.log.Warn("etcd is watched again", "err", err)
+		}
+	}, time.Second)
+}
+
+func (f *fleet) readPods(ctx context.Context) (revision int64, err error) {
+	found, revision, err := f.store.list(ctx, f.store.pods())
+	if err != nil {
+		return -1, err
+	}
+	f.mu.Lock()
+	var gone []string
+	for key, e := range f.entries {
+		if _, there := found[key]; !there && e.text != nil {
+			gone = append(gone, key)
+		}
+	}
+	f.mu.Unlock()
+	for _, key := range gone {
+		f.want(key, "", false)
+	}
+	for key, text := range found {
+		f.want(key, text, true)
+	}
+	return revision, nil
+}
+
+// want takes note of what etcd has.
+func (f *fleet) want(key, text string, there bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := f.entry(key)
+	if e.text = nil; there {
+		e.text = &text
+	}
+	f.queue.Add(key)
+}
+
+// followNode keeps what the node has true.
+func (f *fleet) followNode(ctx context.Context, synced func()) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		if err := f.watchNode(ctx, synced); ctx.Err() == nil {
+			f.log.Warn("the node's pods are watched again", "err", err)
+		}
+	}, time.Second)
+}
+
+// watchNode reads the node's pods from the beginning until the stream ends.
+func (f *fleet) watchNode(ctx context.Context, synced func()) error {
+	stream, err := f.node.WatchPods(ctx, &nodev1.WatchPodsRequest{})
+	if err != nil {
+		return err
+	}
+	present := map[types.NamespacedName]bool{}
+	for initial := true; ; {
+		m, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		if m.Type == nodev1.WatchType_WATCH_TYPE_SYNCED {
+			f.keepOnly(present)
+			initial = false
+			synced()
+			continue
+		}
+		name, err := f.show(m)
+		if err != nil {
+			return err
+		}
+		if initial {
+			present[name] = true
+		}
+	}
+}
+
+// show takes what the node shows of a pod.
+func (f *fleet) show(m *nodev1.WatchPodsResponse) (types.NamespacedName, error) {
+	name := types.NamespacedName{Namespace: m.Pod.GetNamespace(), Name: m.Pod.GetName()}
+	object := m.Pod.GetObject().AsMap()
+	text, err := json.Marshal(object)
+	if err != nil {
+		return name, err
+	}
+	meta, _ := object["metadata"].(map[string]any)
+	notes, _ := meta["annotations"].(map[string]any)
+	key, _ := notes[AnnotationKey].(string)
+	l := local{name: name, uid: m.Pod.GetUid(), key: key, text: string(text)}
+	if d := m.Pod.GetDeletionDeadline(); d != nil {
+		l.deadline = d.AsTime()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if m.Type == nodev1.WatchType_WATCH_TYPE_DELETED {
+		delete(f.local, name)
+	} else {
+		f.local[name] = l
+	}
+	f.changed(key)
+	return name, nil
+}
+
+// changed looks at a key again or, since a name may have become free, at all. It
+// is called with the lock held.
+func (f *fleet) changed(key string) {
+	if key != "" {
+		f.queue.Add(key)
+		return
+	}
+	for key := range f.entries {
+		f.queue.Add(key)
+	}
+}
+
+// keepOnly takes note of what went while nobody watched.
+func (f *fleet) keepOnly(present map[types.NamespacedName]bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name, l := range f.local {
+		if !present[name] {
+			delete(f.local, name)
+			f.changed(l.key)
+		}
+	}
+}
+
+// view is what there is about a key now.
+func (f *fleet) view(key string) view {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := f.entry(key)
+	v := view{text: e.text, taken: e.taken, refused: e.refused, status: e.status}
+	for _, l := range f.local {
+		switch {
+		case l.key == key:
+			v.pods = append(v.pods, l)
+		case e.text == nil || l.name != nameOf(*e.text):
+		case l.key == "":
+			v.holder = "which came in another way"
+		default:
+			v.holder = "by key " + l.key
+		}
+	}
+	return v
+}
+
+// work takes one key after the other: a node has few, and most steps are short.
+func (f *fleet) work(ctx context.Context) func() {
+	return func() {
+		for {
+			key, done := f.queue.Get()
+			if done {
+				return
+			}
+			if err := f.carry(ctx, key); err != nil {
+				if ctx.Err() == nil {
+					f.log.Warn("a pod is tried again", "key", key, "err", err)
+				}
+				f.queue.AddRateLimited(key)
+			} else {
+				f.queue.Forget(key)
+			}
+			f.queue.Done(key)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package fleet
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
+)
+
+// largest is more than a fleet's manifests for one node take.
+const largest = 256 << 20
+
+// A connection that is silent for longer than that is tried, and given up.
+const silence = 20 * time.Second
+
+// store is etcd below a prefix. etcd's own client brings along a logger and
+// metrics that nobody here would read.
+type store struct {
+	conn   *grpc.ClientConn
+	kv     etcdserverpb.KVClient
+	watch  etcdserverpb.WatchClient
+	prefix string
+}
+
+// dial reaches whichever of the servers answers. TLS is nil for plain text.
+func dial(servers []string, prefix string, secure *tls.Config) (*store, error) {
+	var state resolver.State
+	for _, server := range servers {
+		u, err := url.Parse(server)
+		if err != nil || u.Host == "" {
+			return nil, fmt.Errorf("etcd server %q: want a URL such as https://10.0.0.1:2379", server)
+		}
+		if (u.Scheme == "https") != (secure != nil) {
+			return nil, fmt.Errorf("etcd server %q: its scheme and the TLS files do not go together", server)
+		}
+		state.Addresses = append(state.Addresses, resolver.Address{Addr: u.Host, ServerName: u.Hostname()})
+	}
+	all := manual.NewBuilderWithScheme("etcd")
+	all.InitialState(state)
+	creds := insecure.NewCredentials()
+	if secure != nil {
+		creds = credentials.NewTLS(secure)
+	}
+	conn, err := grpc.NewClient("etcd:///servers", grpc.WithResolvers(all), grpc.WithTransportCredentials(creds),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(largest)),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: silence, Timeout: silence}))
+	if err != nil {
+		return nil, fmt.Errorf("reach etcd: %w", err)
+	}
+	return &store{
+		conn: conn, kv: etcdserverpb.NewKVClient(conn), watch: etcdserverpb.NewWatchClient(conn), prefix: strings.TrimSuffix(prefix, "/"),
+	}, nil
+}
+
+func (s *store) pods() string     { return s.prefix + "/pods/" }
+func (s *store) statuses() string { return s.prefix + "/status/" }
+
+// beyond is the first key that does not begin with a prefix which ends in a slash.
+func beyond(prefix string) []byte { return []byte(strings.TrimSuffix(prefix, "/") + "0") }
+
+// list reads all below a prefix, by what follows it, and at which revision.
+func (s *store) list(ctx context.Context, prefix string) (map[string]string, int64, error) {
+	reply, err := s.kv.Range(ctx, &etcdserverpb.RangeRequest{Key: []byte(prefix), RangeEnd: beyond(prefix)})
+	if err != nil {
+		return nil, 0, fmt.Errorf("list %s in etcd: %w", prefix, err)
+	}
+	found := map[string]string{}
+	for _, kv := range reply.GetKvs() {
+		found[strings.TrimPrefix(string(kv.GetKey()), prefix)] = string(kv.GetValue())
+	}
+	return found, reply.GetHeader().GetRevision(), nil
+}
+
+// errCompacted says that etcd has forgotten what was to be read next.
+var errCompacted = errors.New("etcd has compacted the revision")
+
+// follow tells of every change of a prefix after a revision, until the stream
+// ends. It returns the last revision that was told whole.
+func (s *store) follow(ctx context.Context, prefix string, after int64, tell func(key, value string, there bool)) (int64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := s.watch.Watch(ctx)
+	if err == nil {
+		err = stream.Send(&etcdserverpb.WatchRequest{RequestUnion: &etcdserverpb.WatchRequest_CreateRequest{CreateRequest: &etcdserverpb.WatchCreateRequest{
+			Key: []byte(prefix), RangeEnd: beyond(prefix), StartRevision: after + 1, ProgressNotify: true,
+		}}})
+	}
+	for err == nil {
+		var m *etcdserverpb.WatchResponse
+		if m, err = stream.Recv(); err != nil {
+			break
+		}
+		if m.GetCompactRevision() > after {
+			return after, errCompacted
+		}
+		if m.GetCanceled() {
+			return after, fmt.Errorf("etcd ended the watch: %s", m.GetCancelReason())
+		}
+		for _, e := range m.GetEvents() {
+			tell(strings.TrimPrefix(string(e.GetKv().GetKey()), prefix), string(e.GetKv().GetValue()), e.GetType() == mvccpb.Event_PUT)
+		}
+		if events := m.GetEvents(); len(events) > 0 { // the header may be ahead of them
+			after = events[len(events)-1].GetKv().GetModRevision()
+		} else if !m.GetCreated() {
+			after = m.GetHeader().GetRevision()
+		}
+	}
+	return after, fmt.Errorf("watch %s in etcd: %w", prefix, err)
+}
+
+func (s *store) put(ctx context.Context, key, value string) error {
+	_, err := s.kv.Put(ctx, &etcdserverpb.PutRequest{Key: []byte(key), Value: []byte(value)})
+	if err != nil {
+		return fmt.Errorf("write %s to etcd: %w", key, err)
+	}
+	return nil
+}
+
+func (s *store) remove(ctx context.Context, key string) error {
+	_, err := s.kv.DeleteRange(ctx, &etcdserverpb.DeleteRangeRequest{Key: []byte(key)})
+	if err != nil {
+		return fmt.Errorf("remove %s from etcd: %w", key, err)
+	}
+	return nil
+}

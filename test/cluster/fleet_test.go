@@ -1,0 +1,138 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	corev1 "k8s.io/api/core/v1"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/test/agent"
+	"nodal/test/claim"
+	"nodal/test/daemon"
+	"nodal/test/rig"
+)
+
+func TestAFleetIsWrittenInEtcd(t *testing.T) {
+	claim.Shows(t, "In a fleet",
+		"a node runs the pods that are written in etcd, over TLS, and each one's status is beside it",
+		"a manifest that the node refuses has failed, and its status says why; other keys go on",
+		"a key that changes changes its pod, one that goes ends it, also while nobody synced and etcd was compacted since",
+		"while etcd is away pods run on, and what became of them is told when it is back",
+		"pods that others have posted are left alone",
+	)
+	f := newFleet(t)
+	f.put("web", manifest("web", mortal))
+	f.put("dir/again", manifest("again", sleeper))
+	web := f.await("web", "ready", ready)
+	f.await("dir/again", "ready", ready)
+	f.put("bad", "kind: Pod\napiVersion: v1\nmetadata: {name: bad}\nspec: {containers: [{name: main, image: x, nonsense: 1}]}\n")
+	bad := f.await("bad", "failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	if bad.Status.Reason != "NodeRefused" || !strings.Contains(bad.Status.Message, "nonsense") {
+		t.Errorf("the refused pod says %s: %s", bad.Status.Reason, bad.Status.Message)
+	}
+	_, err := nodev1.NewManifestsServiceClient(f.node.Conn()).Apply(t.Context(), &nodev1.ApplyRequest{Manifest: manifest("own", sleeper)})
+	must(t, err)
+	f.put("taken", manifest("own", mortal))
+	f.await("taken", "failed", func(p *corev1.Pod) bool { return strings.Contains(p.Status.Message, "another way") })
+
+	f.etcd.end()
+	f.inside("web", "touch /die")
+	f.node.Await("a restart", func(p daemon.Pods) bool { return p["web"].GetRestarts() == 1 && p["web"].GetReady() })
+	f.etcd.begin()
+	f.await("web", "restarted", func(p *corev1.Pod) bool { return p.Status.ContainerStatuses[0].RestartCount == 1 && ready(p) })
+
+	f.put("web", manifest("web", sleeper))
+	f.await("web", "anew", func(p *corev1.Pod) bool { return p.UID != web.UID && ready(p) })
+
+	f.sync.end()
+	f.remove("dir/again")
+	f.compact(f.put("late", manifest("late", sleeper)))
+	f.sync.begin()
+	f.await("late", "ready", ready)
+	f.eventually("again gone", func() bool { return f.pod("dir/again") == nil })
+	for _, key := range []string{"web", "late", "bad", "taken"} {
+		f.remove(key)
+		f.eventually(key+" gone", func() bool { return f.pod(key) == nil })
+	}
+	f.node.Await("the other's pod alone", func(p daemon.Pods) bool { return len(p) == 1 && p["own"].GetReady() })
+}
+
+// fleet is one node and what is written for it.
+type fleet struct {
+	*world
+	etcd program
+	kv   etcdserverpb.KVClient
+}
+
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	ports, claim, err := agent.ClaimPorts()
+	must(t, err)
+	t.Cleanup(func() { claim.Close() })
+	parts, err := filepath.Abs("../../.cache/parts")
+	must(t, err)
+	data, url, peer := t.TempDir(), fmt.Sprintf("https://127.0.0.1:%d", ports.Healthz), fmt.Sprintf("http://127.0.0.1:%d", ports.ReadOnly)
+	f := &fleet{world: &world{plane: &plane{t: t}, node: daemon.Start(t, rig.Containerd(t))}}
+	f.etcd = start(t, filepath.Join(parts, "etcd"), "--data-dir", data, "--log-level", "warn", "--unsafe-no-fsync", "--auto-tls",
+		"--listen-client-urls", url, "--advertise-client-urls", url,
+		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
+	ca := filepath.Join(data, "fixtures/client/cert.pem")
+	f.eventually("etcd's certificate", func() bool { _, err := os.Stat(ca); return err == nil })
+	secure, err := credentials.NewClientTLSFromFile(ca, "")
+	must(t, err)
+	conn, err := grpc.NewClient(strings.TrimPrefix(url, "https://"), grpc.WithTransportCredentials(secure), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
+	must(t, err)
+	t.Cleanup(func() { conn.Close() })
+	f.kv = etcdserverpb.NewKVClient(conn)
+	f.sync = start(t, apisync, "--etcd-servers", url, "--etcd-cafile", ca, "--socket", f.node.Socket)
+	return f
+}
+
+const fleetPrefix = "/nodal/node-a"
+
+func (f *fleet) put(key, text string) (revision int64) {
+	f.t.Helper()
+	reply, err := f.kv.Put(f.t.Context(), &etcdserverpb.PutRequest{Key: []byte(fleetPrefix + "/pods/" + key), Value: []byte(text)})
+	must(f.t, err)
+	return reply.GetHeader().GetRevision()
+}
+
+func (f *fleet) remove(key string) {
+	f.t.Helper()
+	_, err := f.kv.DeleteRange(f.t.Context(), &etcdserverpb.DeleteRangeRequest{Key: []byte(fleetPrefix + "/pods/" + key)})
+	must(f.t, err)
+}
+
+func (f *fleet) compact(revision int64) {
+	f.t.Helper()
+	_, err := f.kv.Compact(f.t.Context(), &etcdserverpb.CompactionRequest{Revision: revision})
+	must(f.t, err)
+}
+
+// pod is a key's status.
+func (f *fleet) pod(key string) *corev1.Pod {
+	f.t.Helper()
+	reply, err := f.kv.Range(f.t.Context(), &etcdserverpb.RangeRequest{Key: []byte(fleetPrefix + "/status/" + key)})
+	must(f.t, err)
+	if len(reply.GetKvs()) == 0 {
+		return nil
+	}
+	p := &corev1.Pod{}
+	must(f.t, json.Unmarshal(reply.GetKvs()[0].GetValue(), p))
+	return p
+}
+
+func (f *fleet) await(key, wanted string, holds func(*corev1.Pod) bool) *corev1.Pod {
+	f.t.Helper()
+	var last *corev1.Pod
+	f.eventually(key+" "+wanted, func() bool { last = f.pod(key); return last != nil && holds(last) })
+	return last
+}
