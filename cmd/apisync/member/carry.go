@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
 )
 
 // AnnotationFrom marks what came to the node from a cluster.
@@ -65,6 +66,10 @@ func (p *pods) carry(ctx context.Context, key types.NamespacedName) error {
 // again would not help. What was added to the pod is added here too, once it is there.
 func (p *pods) apply(ctx context.Context, s sides) error {
 	want := s.want
+	// Without its class the node would refuse the pod, for good.
+	if class := want.Spec.RuntimeClassName; class != nil && !p.objects.has(node.ObjectRef{Kind: node.RuntimeClass, Name: *class}) {
+		return fmt.Errorf("RuntimeClass %s is not on the node yet", *class)
+	}
 	if have := s.running(); have == nil || have.object.UID != want.UID {
 		want = want.DeepCopy()
 		want.Spec.EphemeralContainers = nil

@@ -43,7 +43,7 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 	place := &place{config: config, cluster: c, node: nodev1.NewNodeServiceClient(conn), log: log, now: time.Now}
 	heart := &heart{nodeName: config.NodeName, cluster: c, lasts: config.Lease, log: log, now: time.Now}
 	objects := &objects{
-		cluster: c, node: shelfOf(conn), log: log, ctx: ctx, used: map[node.ObjectRef]*usage{},
+		cluster: c, node: shelfOf(conn), log: log, ctx: ctx, used: map[node.ObjectRef]*usage{}, leaving: map[node.ObjectRef]chan struct{}{},
 	}
 	pods := newPods(config.NodeName, c, nodev1.NewPodsServiceClient(conn), objects, log)
 

@@ -27,8 +27,9 @@ type objects struct {
 	ctx     context.Context // of every watch
 	done    sync.WaitGroup
 
-	mu   sync.Mutex
-	used map[node.ObjectRef]*usage
+	mu      sync.Mutex
+	used    map[node.ObjectRef]*usage
+	leaving map[node.ObjectRef]chan struct{} // closed once it is off the node
 }
 
 // keeper keeps an object on the node until its context ends.
@@ -36,8 +37,9 @@ type keeper func(context.Context)
 
 // usage is one object and the pods that use it.
 type usage struct {
-	pods map[types.NamespacedName]bool
-	stop context.CancelFunc
+	pods  map[types.NamespacedName]bool
+	stop  context.CancelFunc
+	there bool // the node has it by now
 }
 
 // uses are the objects that a pod uses as long as it runs, and how each of them is
@@ -91,7 +93,33 @@ func (o *objects) start(ref node.ObjectRef, keep keeper) {
 		o.used[ref] = &usage{pods: map[types.NamespacedName]bool{}}
 	}
 	o.used[ref].stop = stop
-	o.done.Go(func() { keep(ctx) })
+	left := o.leaving[ref]
+	o.done.Go(func() {
+		if left != nil { // what is taken away late must not be what is brought now
+			select {
+			case <-left:
+			case <-ctx.Done():
+				return
+			}
+		}
+		keep(ctx)
+	})
+}
+
+// arrived takes note that the node has an object.
+func (o *objects) arrived(ref node.ObjectRef) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if u := o.used[ref]; u != nil {
+		u.there = true
+	}
+}
+
+// has says whether the node has an object that a pod uses.
+func (o *objects) has(ref node.ObjectRef) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.used[ref] != nil && o.used[ref].there
 }
 
 // endIfUnused ends the watch of an object that no pod uses any more, and takes it
@@ -105,8 +133,16 @@ func (o *objects) endIfUnused(ref node.ObjectRef) {
 	if u.stop != nil {
 		u.stop()
 	}
+	left := make(chan struct{})
+	o.leaving[ref] = left
 	o.done.Go(func() {
 		retry.Until(o.ctx, o.log, ref.String()+" is not taken away yet", lastRetry, func(ctx context.Context) error { return o.node.drop(ctx, ref) })
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.leaving[ref] == left {
+			delete(o.leaving, ref)
+		}
+		close(left)
 	})
 }
 
@@ -222,5 +258,9 @@ func (o *objects) bring(ctx context.Context, ref node.ObjectRef, found []any) er
 	if len(found) == 0 {
 		return o.node.drop(ctx, ref)
 	}
-	return o.node.put(ctx, ref, found[0].(runtime.Object))
+	if err := o.node.put(ctx, ref, found[0].(runtime.Object)); err != nil {
+		return err
+	}
+	o.arrived(ref)
+	return nil
 }
