@@ -20,6 +20,7 @@ import (
 )
 
 func TestTheClusterSaysWhoMayDoWhat(t *testing.T) {
+	t.Parallel()
 	claim.Shows(t, "In a cluster",
 		"a token of the cluster is known to the node's server, and its RBAC decides, by path and verb as upstream's kubelet asks for them",
 		"who may only read nodes/proxy can neither exec by a WebSocket nor post pods",

@@ -25,6 +25,7 @@ import (
 )
 
 func TestANodeAsksForItsCertificate(t *testing.T) {
+	t.Parallel()
 	claim.Shows(t, "In a cluster",
 		"with a bootstrap credential a node asks the cluster for its certificate, and joins with it",
 		"a request that is denied is followed by another",
@@ -72,6 +73,7 @@ func TestANodeAsksForItsCertificate(t *testing.T) {
 }
 
 func TestTheClusterIssuesTheServingCertificate(t *testing.T) {
+	t.Parallel()
 	claim.Shows(t, "In a cluster",
 		"a node serves with a certificate that the cluster issues for its name and addresses, and with its own until then",
 		"a serving certificate that is about to run out is replaced",

@@ -31,6 +31,7 @@ const (
 )
 
 func TestChaosOfACluster(t *testing.T) {
+	t.Parallel()
 	claim.Shows(t, "In a cluster",
 		"apisync, the agent and the API server are killed in turn while pods come and go: none is lost, doubled or stuck, and none is dropped from the cluster while a container of it runs",
 	)

@@ -95,6 +95,7 @@ const sleeper = "  containers:\n  - {name: main, image: \"nodal.test/busybox:1\"
 const mortal = "  containers:\n  - {name: main, image: \"nodal.test/busybox:1\", command: [sh, -c, \"until [ -e /die ]; do usleep 50000; done; exit 1\"]}\n"
 
 func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
+	t.Parallel()
 	claim.Shows(t, "In a cluster",
 		"a node registers itself, with its labels, capacity, addresses and conditions, and renews its lease",
 		"a pod that is bound to the node runs, and its status is the cluster's",
@@ -170,6 +171,7 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 }
 
 func TestBothSidesMayGoAndComeBack(t *testing.T) {
+	t.Parallel()
 	claim.Shows(t, "In a cluster",
 		"while the API server is away pods run on and are restarted, and statuses arrive when it is back",
 		"what was deleted while nobody synced is made good afterwards, and nothing healthy restarts",
@@ -222,6 +224,7 @@ func TestBothSidesMayGoAndComeBack(t *testing.T) {
 }
 
 func TestTheKubeletIsAMemberByItself(t *testing.T) {
+	t.Parallel()
 	claim.Shows(t, "In a cluster",
 		"a kubelet with --kubeconfig joins by itself, with the taints it was given",
 		"killed and started again, it knows its pods, and none of them restarts",

@@ -21,6 +21,7 @@ import (
 )
 
 func TestAFleetIsWrittenInEtcd(t *testing.T) {
+	t.Parallel()
 	claim.Shows(t, "In a fleet",
 		"a node runs the pods that are written in etcd, over TLS, and each one's status is beside it",
 		"a manifest that the node refuses has failed, and its status says why; other keys go on",
