@@ -97,12 +97,12 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 // once more: a watch that went wrong must not end what runs.
 func (p *pods) remove(ctx context.Context, key types.NamespacedName, want *corev1.Pod, todo step) error {
 	if want == nil {
-		found, err := p.cluster.pod(ctx, key)
-		switch {
-		case err == nil && found.UID == todo.uid && found.Spec.NodeName == p.nodeName:
-			return fmt.Errorf("the cluster has it, and did not say so")
-		case err != nil && !apierrors.IsNotFound(err):
+		found, err := p.cluster.podOn(ctx, p.nodeName, key)
+		if err != nil {
 			return fmt.Errorf("ask whether it is gone: %w", err)
+		}
+		if found != nil && found.UID == todo.uid {
+			return fmt.Errorf("the cluster has it, and did not say so")
 		}
 	}
 	_, err := p.node.DeletePod(ctx, &nodev1.DeletePodRequest{

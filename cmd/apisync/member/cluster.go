@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodeapiv1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -73,9 +74,17 @@ func (c *cluster) patchNode(ctx context.Context, name string, change any, subres
 	return c.core.Patch(types.StrategicMergePatchType).Resource("nodes").Name(name).SubResource(subresource...).Body(body).Do(ctx).Error()
 }
 
-func (c *cluster) pod(ctx context.Context, key types.NamespacedName) (*corev1.Pod, error) {
-	p := &corev1.Pod{}
-	return p, c.core.Get().Namespace(key.Namespace).Resource("pods").Name(key.Name).Do(ctx).Into(p)
+// podOn is a pod that is bound to the node, nil if there is none. It is a list,
+// because a node may not get a pod that is gone: the answer is that it is
+// forbidden, not that it is not found.
+func (c *cluster) podOn(ctx context.Context, nodeName string, key types.NamespacedName) (*corev1.Pod, error) {
+	here := fields.Set{"spec.nodeName": nodeName, metav1.ObjectNameField: key.Name}
+	list := &corev1.PodList{}
+	err := c.core.Get().Namespace(key.Namespace).Resource("pods").Param("fieldSelector", here.String()).Do(ctx).Into(list)
+	if err != nil || len(list.Items) == 0 {
+		return nil, err
+	}
+	return &list.Items[0], nil
 }
 
 func (c *cluster) createPod(ctx context.Context, pod *corev1.Pod) error {
