@@ -45,6 +45,7 @@ type Pod struct {
 	Refused  *Refusal     // why this node will not run it
 	Handler  string       `json:",omitempty"` // of the runtime, as its runtime class said; empty: the usual one
 	Users    *users.Range `json:",omitempty"` // of the host, that its own stand for; nil: it has the host's
+	Shares   Shares       `json:",omitempty"` // of the machine, that are its containers' alone
 	Resize   *Resize      // why it does not have the resources that it asks for
 	Resized  time.Time    // when its resources were last changed while it ran; zero: never
 	// Conditions are those that clients vouch for, such as readiness gates'.
@@ -184,6 +185,7 @@ type Site struct {
 	BackoffMax time.Duration // longest pause between restarts of a crashing container
 	Cgroups    bool          // each pod has a cgroup of its own
 	Limits     limit.Rules   // of these
+	Shared     string        // CPUs of containers that have none of their own; empty: any
 }
 
 // GracePeriod is how long the pod may take to end when nobody says otherwise.

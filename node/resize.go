@@ -56,10 +56,11 @@ func ResourcesOf(object *corev1.Pod) map[string]corev1.ResourceRequirements {
 
 // Behind says whether a run has other limits than the node allows its container. Of
 // a run that an earlier agent has made nobody knows, unless there was never any
-// other limit than that which it was made with.
+// other limit than that which it was made with. Which CPUs are shared may have changed
+// at any time.
 func (p *Pod) Behind(run *Container, allowed limit.Limits) bool {
 	if run.Limits == nil {
-		return !p.Resized.IsZero()
+		return !p.Resized.IsZero() || allowed.CPUs != ""
 	}
 	return *run.Limits != allowed
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/assign"
 )
 
 // Loop is what is known of all pods, and the rules of what to do when something
@@ -18,6 +19,7 @@ import (
 type Loop struct {
 	Store *node.Store
 	Site  node.Site
+	Pool  *assign.Pool // of CPUs that pods share; nil: nobody is told which
 	Hands Hands
 
 	tracks  map[node.Key]*Tracked
@@ -187,6 +189,17 @@ func (l *Loop) Sweep(now time.Time) (seen map[types.UID]bool, due bool) {
 	return seen, true
 }
 
+// share tells all pods which CPUs are shared, when one got or gave back some of its own.
+func (l *Loop) share(views []node.View) {
+	if l.Pool == nil || !l.Pool.Take(views) {
+		return
+	}
+	l.Site.Shared = l.Pool.CPUs()
+	for key := range l.tracks {
+		l.dirty[key] = true
+	}
+}
+
 // takeIntents brings the tracks up to the store's present slots.
 func (l *Loop) takeIntents() {
 	views, revision, err := l.Store.Since(l.since)
@@ -202,6 +215,7 @@ func (l *Loop) takeIntents() {
 	for _, v := range views {
 		l.intend(v)
 	}
+	l.share(views)
 	l.takeObjects()
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nodal/node"
+	"nodal/node/assign"
 )
 
 // Config is what a reconciler is made of.
@@ -17,6 +18,7 @@ type Config struct {
 	Events  *node.Events
 	Sources *node.Sources
 	Site    node.Site
+	Pool    *assign.Pool // of CPUs that pods share; nil: nobody is told which
 	Log     *slog.Logger
 	Relist  time.Duration // between looks at a runtime that tells nothing itself
 	Starts  int           // actions that make things, side by side on the node
@@ -50,9 +52,11 @@ type finished struct {
 
 // New makes a reconciler that has not begun.
 func New(c Config) *Reconciler {
+	loop := NewLoop(c.Act.Store, c.Site)
+	loop.Pool = c.Pool
 	return &Reconciler{
 		Config:    c,
-		loop:      NewLoop(c.Act.Store, c.Site),
+		loop:      loop,
 		wasReady:  map[node.Key]bool{},
 		looked:    make(chan struct{}),
 		gate:      newGate(c.Starts),

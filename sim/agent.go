@@ -12,6 +12,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/admit"
+	"nodal/node/assign"
 	"nodal/node/intake"
 	"nodal/node/limit"
 	"nodal/reconciler"
@@ -66,9 +67,9 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 		},
 		watched: map[node.Key]bool{},
 	}
-	a.loop.Hands = hands{a}
+	a.loop.Hands, a.loop.Pool = hands{a}, assign.NewPool(rules())
 	a.act.Freed = func(tx *node.Tx) {
-		intake.Intake{Store: store, Node: admit.Node{Name: "sim", Allocatable: offered()}, Storage: w.keeper()}.Readmit(tx, w.clock())
+		intake.Intake{Store: store, Node: admit.Node{Name: "sim", Allocatable: offered()}, Storage: w.keeper(), Assign: rules()}.Readmit(tx, w.clock())
 	}
 	if bug == SweepEarly {
 		a.loop.Deliver(w.clock())
@@ -86,6 +87,7 @@ func (a *agent) turn() {
 	a.reclaim()
 	a.setAlarm()
 	a.world.witness.advances(a.store.Revision())
+	a.world.witness.apart(a.world)
 }
 
 // setAlarm has the loop rung when it wants to be.

@@ -128,6 +128,7 @@ func (s *simulation) dieAround(c *call) {
 func (s *simulation) loseRecord() {
 	for _, name := range fileNames() {
 		delete(s.journal.records, "pods/default_"+name)
+		s.disown(node.Key{Namespace: "default", Name: name})
 		s.trace.addf("disk: the record of %s is lost", name)
 	}
 }

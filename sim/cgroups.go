@@ -89,8 +89,8 @@ func (w *world) resizeContainer(a node.ResizeContainer) error {
 
 // held says in what a pod is not held to what the node allows it.
 func (s *simulation) held(pod *node.Pod) error {
-	rules, object := s.agent.loop.Site.Limits, pod.Allocated()
-	want := limit.OfPod(object, rules)
+	site, object := s.agent.loop.Site, pod.Allocated()
+	want := site.LimitsOfPod(pod, object)
 	if got, ok := s.world.cgroups[pod.UID()]; !ok || got != want {
 		return fmt.Errorf("its cgroup allows %s, want %s", got, want)
 	}
@@ -98,7 +98,7 @@ func (s *simulation) held(pod *node.Pod) error {
 		if c.uid != pod.UID() || !c.running() {
 			continue
 		}
-		if want := limit.OfContainer(object, specOf(object, c.name), rules); c.limits != want {
+		if want := site.LimitsOf(pod, object, specOf(object, c.name)); c.limits != want {
 			return fmt.Errorf("%s has %s, want %s", c, c.limits, want)
 		}
 	}

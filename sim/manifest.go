@@ -50,6 +50,9 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 		c.sizing(pod)
 	}
 	if c.pick(6) == 0 {
+		c.owning(pod)
+	}
+	if c.pick(6) == 0 {
 		c.limiting(pod)
 	}
 	if c.pick(4) == 0 {

@@ -121,7 +121,7 @@ func (w *world) createContainer(pod *node.Pod, a node.CreateContainer) (node.Res
 			c.noted = spec
 		}
 	}
-	c.limits = a.Limits
+	c.limits, c.owns = a.Limits, pod.Shares[a.Container].CPUs != ""
 	if !w.cgroups[c.uid].Cover(c.limits) {
 		return node.Result{}, refused("CreateContainerError", "the kernel: the pod's cgroup has no room for %s", c.limits)
 	}

@@ -67,6 +67,7 @@ type container struct {
 	grace    time.Duration
 	noted    *corev1.Container // its preStop hook, if it has one
 	limits   limit.Limits
+	owns     bool // its CPUs, and the record that says so is there
 
 	termed  bool          // TERM was sent
 	term    time.Duration // when

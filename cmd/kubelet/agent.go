@@ -24,6 +24,7 @@ import (
 	"nodal/host/volume"
 	"nodal/node"
 	"nodal/node/admit"
+	"nodal/node/assign"
 	"nodal/node/intake"
 	"nodal/node/limit"
 	"nodal/node/manifest"
@@ -51,6 +52,7 @@ type agent struct {
 	machine   machine
 	site      node.Site
 	offer     admit.Node
+	assign    *assign.Rules
 	whole     limit.Limits // of all pods together
 	state     *state
 	sources   *node.Sources
@@ -92,6 +94,9 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 		return nil, err
 	}
 	if a.offer, err = offer(cfg, a.machine); err != nil {
+		return nil, err
+	}
+	if a.assign, err = assignment(cfg); err != nil {
 		return nil, err
 	}
 	if a.whole, err = whole(cfg, a.machine, a.offer.Capacity); err != nil {
@@ -184,7 +189,7 @@ func (a *agent) runtimeConfig() cri.Config {
 		DNS: cri.DNS{ResolvConf: a.resolvConf(), Servers: r.ClusterDNS, Domain: r.ClusterDomain},
 		Machine: cri.Machine{
 			Name: a.cfg.NodeName, IPs: a.machine.ips, Memory: a.machine.memory, Allocatable: a.offer.Allocatable,
-			Limits: limitRules(a.cfg.Cgroups), OOMGroup: a.endsAsGroup(), HugePageSizes: a.machine.hugePageSizes(),
+			OOMGroup: a.endsAsGroup(), HugePageSizes: a.machine.hugePageSizes(),
 			SwapLimits: a.limitsSwap(), Swap: limit.Swap{Limited: a.cfg.Cgroups.LimitedSwap, Total: a.machine.swap},
 		},
 		Objects: a.state.store.Object,
@@ -221,7 +226,7 @@ func (a *agent) locations() map[node.Source]string {
 
 func (a *agent) intake(source node.Source) intake.Intake {
 	return intake.Intake{
-		Store: a.state.store, Source: source, Node: a.offer, Storage: a.keeper(),
+		Store: a.state.store, Source: source, Node: a.offer, Assign: a.assign, Storage: a.keeper(),
 		NewUID: uuid.NewUUID,
 	}
 }
@@ -265,7 +270,7 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 	prober := a.prober
 	r := reconciler.New(reconciler.Config{
 		Act:    a.act(prober),
-		Prober: prober, Events: a.state.events, Sources: a.sources, Site: a.site, Log: a.log,
+		Prober: prober, Events: a.state.events, Sources: a.sources, Site: a.site, Pool: assign.NewPool(a.assign), Log: a.log,
 		Relist: relist, Starts: sideways(),
 	})
 	group.Go(func() error {

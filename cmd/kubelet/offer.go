@@ -12,7 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"nodal/cmd/kubelet/config"
+	"nodal/host/topology"
 	"nodal/node/admit"
+	"nodal/node/assign"
 	"nodal/node/limit"
 )
 
@@ -86,6 +88,21 @@ func whole(cfg *config.Config, m machine, capacity corev1.ResourceList) (limit.L
 	}
 	pids := all[config.PIDs]
 	return limit.Limits{CPUShares: limit.CPUShares(all.Cpu().MilliValue()), Memory: all.Memory().Value(), Pids: pids.Value()}, nil
+}
+
+// assignment is by which rules containers get CPUs of their own.
+func assignment(cfg *config.Config) (*assign.Rules, error) {
+	rules := &assign.Rules{Static: cfg.Assign.CPUs, Reserved: cfg.Reserved.CPUs, Options: cfg.Assign.Options}
+	var err error
+	if rules.Topology, err = topology.Read(os.DirFS("/sys")); err != nil && rules.Static {
+		return nil, fmt.Errorf("cpuManagerPolicy=static: %w", err)
+	}
+	if rules.Reserved.IsEmpty() {
+		reserved := cfg.Reserved.Kube.Cpu().DeepCopy()
+		reserved.Add(*cfg.Reserved.System.Cpu())
+		rules.Reserved = rules.Topology.Reserve(int(reserved.Value())) // a part of one is a whole one
+	}
+	return rules, rules.Check()
 }
 
 func enforcesAppArmor() bool {

@@ -70,7 +70,6 @@ type Machine struct {
 	Name          string              // of the node
 	IPs           []string            // of the node, the primary one first
 	Memory        int64               // bytes
-	Limits        limit.Rules         // of containers
 	Allocatable   corev1.ResourceList // stands in for a limit that is not set
 	HugePageSizes []string            // as the kernel has them: "2MB", "1GB"
 	Swap          limit.Swap          // that containers may use

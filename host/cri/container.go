@@ -51,7 +51,7 @@ func (r *Runtime) createRequest(
 	if err != nil {
 		return nil, err
 	}
-	in := containerInput{pod: object, users: pod.Users, spec: c, attempt: a.Attempt, image: a.ImageID, joins: a.Joins}
+	in := containerInput{pod: object, users: pod.Users, spec: c, attempt: a.Attempt, limits: a.Limits, image: a.ImageID, joins: a.Joins}
 	sandbox, err := r.sandboxFor(ctx, in, got, a.SandboxID)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/node"
+	"nodal/node/limit"
 	"nodal/node/users"
 )
 
@@ -18,6 +19,7 @@ type containerInput struct {
 	users   *users.Range // of the host, that the pod's own stand for
 	spec    *corev1.Container
 	attempt uint32
+	limits  limit.Limits
 	image   string // id
 	joins   string // id of the container whose processes it sees
 	podIPs  []string
@@ -66,7 +68,7 @@ func containerConfig(config Config, in containerInput) (*runtimeapi.ContainerCon
 		Tty:         c.TTY,
 		StopSignal:  signal,
 		Linux: &runtimeapi.LinuxContainerConfig{
-			Resources:       linuxResources(in.pod, c, config.Machine),
+			Resources:       linuxResources(in.pod, c, in.limits, config.Machine),
 			SecurityContext: security,
 		},
 	}, nil

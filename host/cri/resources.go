@@ -11,12 +11,12 @@ import (
 	"nodal/node/limit"
 )
 
-func linuxResources(pod *corev1.Pod, c *corev1.Container, machine Machine) *runtimeapi.LinuxContainerResources {
-	limits := limit.OfContainer(pod, c, machine.Limits)
+func linuxResources(pod *corev1.Pod, c *corev1.Container, limits limit.Limits, machine Machine) *runtimeapi.LinuxContainerResources {
 	resources := &runtimeapi.LinuxContainerResources{
 		CpuShares:          limits.CPUShares,
 		CpuPeriod:          limits.CPUPeriod,
 		CpuQuota:           limits.CPUQuota,
+		CpusetCpus:         limits.CPUs,
 		MemoryLimitInBytes: limits.Memory,
 		OomScoreAdj:        limit.OOMScore(pod, c, machine.Memory),
 		HugepageLimits:     hugePages(c, machine.HugePageSizes),

@@ -26,9 +26,10 @@ func TestLinuxResources(t *testing.T) {
 			Requests: quantities("cpu", "250m", "memory", "1Gi"), Limits: quantities("cpu", "500m", "memory", "2Gi"),
 		}
 	})
-	got := linuxResources(pod, &pod.Spec.Containers[0], Machine{Memory: 10 << 30})
+	limits := limit.Limits{CPUShares: 256, CPUPeriod: 100_000, CPUQuota: 50_000, Memory: 2 << 30, CPUs: "2-3"}
+	got := linuxResources(pod, &pod.Spec.Containers[0], limits, Machine{Memory: 10 << 30})
 	want := &runtimeapi.LinuxContainerResources{
-		CpuShares: 256, CpuPeriod: 100_000, CpuQuota: 50_000, MemoryLimitInBytes: 2 << 30, OomScoreAdj: 900,
+		CpuShares: 256, CpuPeriod: 100_000, CpuQuota: 50_000, CpusetCpus: "2-3", MemoryLimitInBytes: 2 << 30, OomScoreAdj: 900,
 	}
 	if !proto.Equal(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -48,11 +49,11 @@ func TestSwapIsLimitedWhereTheKernelCan(t *testing.T) {
 		p.Spec.Containers[0].Resources.Requests = quantities("memory", "1Gi")
 	})
 	machine := Machine{Memory: 8 << 30, Swap: limit.Swap{Limited: true, Total: 4 << 30}}
-	if got, has := linuxResources(pod, &pod.Spec.Containers[0], machine).Unified["memory.swap.max"]; has {
+	if got, has := linuxResources(pod, &pod.Spec.Containers[0], limit.Limits{}, machine).Unified["memory.swap.max"]; has {
 		t.Errorf("memory.swap.max is %s where there is no such file", got)
 	}
 	machine.SwapLimits = true
-	if got := linuxResources(pod, &pod.Spec.Containers[0], machine).Unified["memory.swap.max"]; got != "536870912" {
+	if got := linuxResources(pod, &pod.Spec.Containers[0], limit.Limits{}, machine).Unified["memory.swap.max"]; got != "536870912" {
 		t.Errorf("memory.swap.max is %q, want an eighth of the swap", got)
 	}
 }
@@ -60,7 +61,7 @@ func TestSwapIsLimitedWhereTheKernelCan(t *testing.T) {
 func TestOOMGroupIsAskedForOnlyWhereTheKernelHasIt(t *testing.T) {
 	pod := specPod(nil)
 	for _, has := range []bool{false, true} {
-		got := linuxResources(pod, &pod.Spec.Containers[0], Machine{OOMGroup: has}).Unified["memory.oom.group"]
+		got := linuxResources(pod, &pod.Spec.Containers[0], limit.Limits{}, Machine{OOMGroup: has}).Unified["memory.oom.group"]
 		if (got == "1") != has {
 			t.Errorf("with OOMGroup %t memory.oom.group is %q", has, got)
 		}

@@ -33,6 +33,18 @@ func rivals(tx *node.Tx, key node.Key) []*corev1.Pod {
 	return pods
 }
 
+// held is what other pods have for themselves. The pod that has the name now gives
+// back what it has before another takes over.
+func held(tx *node.Tx, key node.Key) []node.Shares {
+	var shares []node.Shares
+	for other, slot := range tx.All() {
+		if other != key {
+			shares = append(shares, slot.Shares()...)
+		}
+	}
+	return shares
+}
+
 // made tells of a new pod, and at once if it will not run.
 func (o *Outcome) made(pod *node.Pod, v Verdict) {
 	o.UID, o.Verdict = pod.UID(), v

@@ -12,6 +12,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/admit"
+	"nodal/node/assign"
 	"nodal/node/capability"
 	"nodal/node/life"
 	"nodal/node/manifest"
@@ -23,7 +24,8 @@ type Intake struct {
 	Store   *node.Store
 	Source  node.Source
 	NewUID  func() types.UID
-	Node    admit.Node // that takes the pods in, or refuses them
+	Node    admit.Node    // that takes the pods in, or refuses them
+	Assign  *assign.Rules // by which CPUs are handed out; nil: none are
 	Storage storage.Keeper
 }
 
@@ -243,6 +245,9 @@ func (in Intake) newPod(tx *node.Tx, d Delivery, now time.Time) *node.Pod {
 	}
 	if pod.Refused = in.Node.Check(object, rivals(tx, pod.Key())); pod.Refused == nil && node.HasOwnUsers(object) {
 		pod.Users, pod.Refused = in.ownUsers(tx)
+	}
+	if pod.Refused == nil && in.Assign != nil {
+		pod.Shares, pod.Refused = in.Assign.Pod(object, held(tx, pod.Key()))
 	}
 	return pod
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"nodal/node"
 	"nodal/node/manifest"
 )
@@ -15,7 +17,7 @@ func (in Intake) resize(tx *node.Tx, slot *node.Slot, old *node.Pod, outcome *Ou
 	pod := *slot.Pod
 	slot.Pod = &pod
 	pod.Resize = nil
-	if refusal := in.Node.Resize(pod.Object, rivals(tx, pod.Key())); refusal != nil {
+	if refusal := in.refuseResize(tx, pod.Object); refusal != nil {
 		pod.Resize = &node.Resize{Reason: refusal.Reason, Message: refusal.Message, Held: node.ResourcesOf(old.Allocated())}
 		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("the pod keeps the resources that it has, %s: %s", refusal.Reason, refusal.Message))
 		return
@@ -25,6 +27,16 @@ func (in Intake) resize(tx *node.Tx, slot *node.Slot, old *node.Pod, outcome *Ou
 			outcome.Restarts = append(outcome.Restarts, name)
 		}
 	}
+}
+
+// refuseResize says why the node does not give a pod what it asks for now.
+func (in Intake) refuseResize(tx *node.Tx, object *corev1.Pod) *node.Refusal {
+	if in.Assign != nil {
+		if refusal := in.Assign.Resize(object); refusal != nil {
+			return refusal
+		}
+	}
+	return in.Node.Resize(object, rivals(tx, node.KeyOf(object)))
 }
 
 // allot gives a pod the resources that it asks for, and has those of its containers
@@ -49,7 +61,7 @@ func (in Intake) allot(pod, old *node.Pod, now time.Time) (restarted []string) {
 func (in Intake) Readmit(tx *node.Tx, now time.Time) {
 	for _, slot := range tx.Waiting() {
 		key := slot.Pod.Key()
-		if in.Node.Resize(slot.Pod.Object, rivals(tx, key)) != nil {
+		if in.refuseResize(tx, slot.Pod.Object) != nil {
 			continue
 		}
 		pod, next := *slot.Pod, *slot

@@ -8,7 +8,7 @@ import (
 	resources "k8s.io/component-helpers/resource"
 )
 
-// Limits is what the kernel is to allow a cgroup. Apart from CPUShares, zero is no
+// Limits is what the kernel is to allow a cgroup. Apart from CPUShares, nothing is no
 // bound.
 type Limits struct {
 	CPUShares int64 // against neighbours, while the CPU is short
@@ -16,6 +16,7 @@ type Limits struct {
 	CPUPeriod int64 // microseconds
 	Memory    int64 // bytes
 	Pids      int64
+	CPUs      string // of a container: those that it may run on, as the kernel lists them
 }
 
 // Rules are what a node's owner decides for all its pods.
@@ -126,7 +127,16 @@ func (l Limits) String() string {
 	if l.Pids > 0 {
 		parts = append(parts, fmt.Sprintf("pids=%d", l.Pids))
 	}
+	if l.CPUs != "" {
+		parts = append(parts, "cpus="+l.CPUs)
+	}
 	return strings.Join(parts, " ")
+}
+
+// Amounts are limits without where they hold.
+func (l Limits) Amounts() Limits {
+	l.CPUs = ""
+	return l
 }
 
 // Over are limits that bound nothing which either of both would let pass.

@@ -22,10 +22,19 @@ func (d *deriver) tellResources(s *corev1.ContainerStatus, run *node.Container) 
 		s.AllocatedResources = c.Resources.Requests.DeepCopy()
 	}
 	has := c.Resources.DeepCopy()
-	if run.Alive() && run.Limits != nil && *run.Limits != limit.OfContainer(d.pod.Object, c, d.site.Limits) {
+	if run.Alive() && run.Limits != nil && d.behind(run, c) {
 		measure(has, *run.Limits)
 	}
 	s.Resources = has
+}
+
+// behind says whether a run has to be given other amounts than it has.
+func (d *deriver) behind(run *node.Container, c *corev1.Container) bool {
+	allowed := d.site.LimitsOf(d.pod, d.pod.Object, c).Amounts()
+	if run.Limits == nil {
+		return d.pod.Behind(run, allowed)
+	}
+	return run.Limits.Amounts() != allowed
 }
 
 // measure puts what the kernel holds a run to in the place of what it is to have.
@@ -59,7 +68,7 @@ func (d *deriver) resizing() []corev1.PodCondition {
 	for i := range d.allocated {
 		c := &d.allocated[i]
 		run := d.got.Newest(d.pod.UID(), c.Name)
-		if run == nil || !run.Alive() || !d.pod.Behind(run, limit.OfContainer(d.pod.Object, c, d.site.Limits)) {
+		if run == nil || !run.Alive() || !d.behind(run, c) {
 			continue
 		}
 		if fault, ok := d.got.Faults[node.ResizeTarget(c.Name)]; ok {

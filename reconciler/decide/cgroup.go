@@ -2,7 +2,6 @@ package decide
 
 import (
 	"nodal/node"
-	"nodal/node/limit"
 )
 
 // cgroup has the pod's own cgroup made, with the limits of all that will be in it
@@ -12,7 +11,7 @@ func cgroup(p *Plan, v *View) bool {
 	if !v.site.Cgroups || v.sandbox == nil && !v.needsSandbox() {
 		return false
 	}
-	want, have := limit.OfPod(v.object, v.site.Limits), v.got.Cgroup
+	want, have := v.site.LimitsOfPod(v.pod, v.object), v.got.Cgroup
 	if have != nil && v.holds() {
 		want = want.Over(*have) // it grows before what is in it, and shrinks after
 	}

@@ -11,7 +11,7 @@ import (
 // resize gives running containers the limits that the node allows them now. One
 // that has to restart for that gets them with its next run.
 func resize(p *Plan, v *View) bool {
-	for c := range v.containers() {
+	for c := range node.EveryContainer(v.spec) {
 		run := v.current(c.Name)
 		if limits := v.limits(c); v.behind(run, c) && v.covered(limits) {
 			p.try(v, node.ResizeContainer{Container: c.Name, ID: run.ID, Limits: limits})
@@ -22,7 +22,7 @@ func resize(p *Plan, v *View) bool {
 
 // limits are what the node allows a container.
 func (v *View) limits(c *corev1.Container) limit.Limits {
-	return limit.OfContainer(v.object, c, v.site.Limits)
+	return v.site.LimitsOf(v.pod, v.object, c)
 }
 
 // behind says whether a run goes on and has to be given other limits.

@@ -35,6 +35,7 @@ import (
 //	reply lost [ACTION]          the effect, and no answer
 //	reply none [ACTION]          neither effect nor answer
 //	cgroups             pods have cgroups of their own from now on
+//	share CPUS          other pods leave these CPUs to all that have none of their own
 //	auto, manual        answer everything at once; or when a reply says so
 //	probe NAME KIND ok|fails     the probe of the newest run says so, its threshold included
 //	exit NAME CODE [after D]     a container ends
@@ -49,7 +50,7 @@ func commands() map[string]func(*stage, []string) error {
 		"pod": (*stage).pod, "image": (*stage).image, "debug": (*stage).debug, "delete": (*stage).delete, "restart": (*stage).restart,
 		"post": (*stage).post, "drop": (*stage).drop,
 		"claim": (*stage).claim, "unclaim": (*stage).claim,
-		"cgroups": (*stage).withCgroups, "reply": (*stage).reply, "auto": (*stage).automatic, "manual": (*stage).automatic,
+		"cgroups": (*stage).withCgroups, "share": (*stage).share, "reply": (*stage).reply, "auto": (*stage).automatic, "manual": (*stage).automatic,
 		"probe": (*stage).probe, "exit": (*stage).exit, "lose": (*stage).lose, "remove": (*stage).lose,
 		"advance": (*stage).advance, "crash": (*stage).crash, "look": (*stage).takeLook,
 	}
@@ -184,6 +185,14 @@ func (s *stage) reply(words []string) error {
 
 func (s *stage) withCgroups([]string) error {
 	s.cgroups = true
+	return nil
+}
+
+func (s *stage) share(words []string) error {
+	if len(words) != 2 {
+		return errUsage
+	}
+	s.shared = words[1]
 	return nil
 }
 

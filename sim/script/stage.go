@@ -27,7 +27,8 @@ type stage struct {
 	mark    node.Mark
 	flight  []flying // in the order in which they began
 	cgroups bool
-	auto    bool // every action is answered as soon as it begins
+	shared  string // CPUs of containers that have none of their own
+	auto    bool   // every action is answered as soon as it begins
 	exits   []exit
 	wake    time.Time
 	old     *look
@@ -93,7 +94,7 @@ func (s *stage) act() reconciler.Act {
 }
 
 func (s *stage) site() node.Site {
-	return node.Site{NodeName: "here", Runtime: "sim", BackoffMax: node.DefaultBackoffMax, Cgroups: s.cgroups}
+	return node.Site{NodeName: "here", Runtime: "sim", BackoffMax: node.DefaultBackoffMax, Cgroups: s.cgroups, Shared: s.shared}
 }
 
 func (s *stage) say(format string, args ...any) {

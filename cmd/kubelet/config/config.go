@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	kubelet "k8s.io/kubelet/config/v1beta1"
+	"k8s.io/utils/cpuset"
 )
 
 // Config is every setting that has an effect, resolved and checked. The wiring
@@ -20,6 +21,7 @@ type Config struct {
 	Runtime    Runtime
 	Cgroups    Cgroups
 	Reserved   Reserved
+	Assign     Assign
 	Images     Images
 	Listen     Listen
 	Sources    Sources
@@ -98,6 +100,7 @@ type Cgroups struct {
 // Reserved is what pods do not get of the machine.
 type Reserved struct {
 	Kube, System corev1.ResourceList
+	CPUs         cpuset.CPUSet                     // these in particular; empty: as many as Kube and System say
 	Eviction     map[corev1.ResourceName]Threshold // must be left, or pods are evicted
 	HoldAll      bool                              // all pods together get no more than is left
 }

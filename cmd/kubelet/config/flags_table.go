@@ -58,6 +58,9 @@ var fieldFlags = []fieldFlag{
 	{"system-reserved", "systemReserved", "`amounts` that pods do not get, for the machine's other programs"},
 	{"eviction-hard", "evictionHard", "`amounts` that have to be left, and that pods do not get: memory.available<100Mi,nodefs.available<10%"},
 	{"enforce-node-allocatable", "enforceNodeAllocatable", "hold all pods together to what is left: `pods or none`"},
+	{"cpu-manager-policy", "cpuManagerPolicy", "`none, or static`: containers of guaranteed pods that ask for whole CPUs have them for their own"},
+	{"cpu-manager-policy-options", "cpuManagerPolicyOptions", "`options` of static: full-pcpus-only=true, distribute-cpus-across-numa=true, strict-cpu-reservation=true, prefer-align-cpus-by-uncorecache=true"},
+	{"reserved-cpus", "reservedSystemCPUs", "`CPUs` that no container has for its own, such as 0-1; they stand in place of reserved amounts of CPU"},
 	{"pod-max-pids", "podPidsLimit", "`number` of processes that a pod may have; -1 for no bound"},
 	{"local-storage-capacity-isolation", "localStorageCapacityIsolation", "end pods that write more to the disk than they may"},
 
@@ -94,8 +97,6 @@ var fieldFlags = []fieldFlag{
 	{"logging-format", "logging.format", "log `format`: text or json"},
 
 	{"contention-profiling", "enableContentionProfiling", ""},
-	{"cpu-manager-policy", "cpuManagerPolicy", ""},
-	{"cpu-manager-policy-options", "cpuManagerPolicyOptions", ""},
 	{"cpu-manager-reconcile-period", "cpuManagerReconcilePeriod", ""},
 	{"enable-controller-attach-detach", "enableControllerAttachDetach", ""},
 	{"eviction-max-pod-grace-period", "evictionMaxPodGracePeriod", ""},
@@ -118,7 +119,6 @@ var fieldFlags = []fieldFlag{
 	{"pods-per-core", "podsPerCore", ""},
 	{"protect-kernel-defaults", "protectKernelDefaults", ""},
 	{"qos-reserved", "qosReserved", ""},
-	{"reserved-cpus", "reservedSystemCPUs", ""},
 	{"streaming-connection-idle-timeout", "streamingConnectionIdleTimeout", ""},
 	{"sync-frequency", "syncFrequency", ""},
 	{"system-cgroups", "systemCgroups", ""},

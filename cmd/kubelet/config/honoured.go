@@ -31,6 +31,8 @@ var honoured = []string{
 	"containerRuntimeEndpoint",
 	"cpuCFSQuota",
 	"cpuCFSQuotaPeriod",
+	"cpuManagerPolicy",
+	"cpuManagerPolicyOptions",
 	"crashLoopBackOff.maxContainerRestartPeriod",
 	"enableDebuggingHandlers",
 	"enableServer",
@@ -72,6 +74,7 @@ var honoured = []string{
 	"registerWithTaints",
 	"registryBurst",
 	"registryPullQPS",
+	"reservedSystemCPUs",
 	"resolvConf",
 	"rotateCertificates",
 	"runOnce",
@@ -106,8 +109,6 @@ var notHonoured = []string{
 	"podCIDR",
 
 	// Cgroups, CPUs, memory and devices.
-	"cpuManagerPolicy",
-	"cpuManagerPolicyOptions",
 	"cpuManagerReconcilePeriod",
 	"kubeReservedCgroup",
 	"kubeletCgroups",
@@ -117,7 +118,6 @@ var notHonoured = []string{
 	"podsPerCore",
 	"qosReserved",
 	"reservedMemory",
-	"reservedSystemCPUs",
 	"systemCgroups",
 	"systemReservedCgroup",
 	"topologyManagerPolicy",

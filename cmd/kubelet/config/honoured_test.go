@@ -66,6 +66,9 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"cgroupsPerQOS":                              "cgroupsPerQOS: false",
 		"cpuCFSQuota":                                "cpuCFSQuota: false",
 		"cpuCFSQuotaPeriod":                          "cpuCFSQuotaPeriod: 10ms",
+		"cpuManagerPolicy":                           "cpuManagerPolicy: static",
+		"cpuManagerPolicyOptions":                    "cpuManagerPolicy: static\ncpuManagerPolicyOptions: {full-pcpus-only: 'true'}",
+		"reservedSystemCPUs":                         "reservedSystemCPUs: 0-1",
 		"failCgroupV1":                               "failCgroupV1: true",
 		"failSwapOn":                                 "failSwapOn: false",
 		"memorySwap.swapBehavior":                    "memorySwap: {swapBehavior: LimitedSwap}",
@@ -163,13 +166,14 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 		"func":        "a=b",
 	}
 	special := map[string]string{
+		"cpu-manager-policy": "static", "cpu-manager-policy-options": "full-pcpus-only=true", "reserved-cpus": "0-1",
 		"image-gc-high-threshold": "90",
 		"address":                 "192.0.2.1", "cgroup-driver": "systemd", "enforce-node-allocatable": "none", "kube-reserved": "cpu=1", "system-reserved": "cpu=1", "cpu-cfs-quota-period": "7ms", "healthz-bind-address": "::", "authorization-mode": "AlwaysAllow",
 		"container-runtime-endpoint": "unix:///x", "image-service-endpoint": "unix:///x",
 		"manifest-url": "http://x", "manifest-url-header": "a:b", "eviction-hard": "memory.available<7%", "eviction-soft": "a<b",
 		"allowed-unsafe-sysctls": "net.*,kernel.msgmax", "container-log-max-size": "1Mi", "feature-gates": "NodeSwap=true", "logging-format": "json",
 	}
-	together := map[string]string{"tls-cert-file": "--tls-private-key-file=/y", "tls-private-key-file": "--tls-cert-file=/y"}
+	together := map[string]string{"tls-cert-file": "--tls-private-key-file=/y", "tls-private-key-file": "--tls-cert-file=/y", "cpu-manager-policy-options": "--cpu-manager-policy=static"}
 	plain := load(t)
 	for _, f := range fieldFlags {
 		fs, err := parse(&Options{}, nil)

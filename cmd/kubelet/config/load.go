@@ -102,6 +102,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		Runtime:    resolveRuntime(k),
 		Cgroups:    resolveCgroups(k),
 		Reserved:   resolveReserved(k),
+		Assign:     resolveAssign(k),
 		Images:     resolveImages(o),
 		Listen:     resolveListen(o, addressGiven),
 		Sources:    resolveSources(k),

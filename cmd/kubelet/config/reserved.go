@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kubelet "k8s.io/kubelet/config/v1beta1"
+	"k8s.io/utils/cpuset"
 )
 
 // PIDs can be reserved like CPU and memory, though no pod asks for them.
@@ -32,6 +33,10 @@ func resolveReserved(k *kubelet.KubeletConfiguration) Reserved {
 	r := Reserved{HoldAll: slices.Contains(k.EnforceNodeAllocatable, "pods"), Eviction: map[corev1.ResourceName]Threshold{}}
 	r.Kube, _ = quantities("kubeReserved", k.KubeReserved)
 	r.System, _ = quantities("systemReserved", k.SystemReserved)
+	if r.CPUs, _ = cpuset.Parse(k.ReservedSystemCPUs); !r.CPUs.IsEmpty() {
+		delete(r.Kube, corev1.ResourceCPU) // the list says it all
+		r.System[corev1.ResourceCPU] = *resource.NewQuantity(int64(r.CPUs.Size()), resource.DecimalSI)
+	}
 	for signal, name := range evictionReserve {
 		if value, ok := k.EvictionHard[signal]; ok {
 			r.Eviction[name], _ = threshold(signal, value)

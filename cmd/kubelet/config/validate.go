@@ -33,6 +33,7 @@ func validate(o *Options) error {
 		validateRuntime(k),
 		validateCgroups(k),
 		validateReserved(k),
+		validateAssign(k),
 		validateSysctls(k),
 		validateUsers(k),
 		validateLogs(k),

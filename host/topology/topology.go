@@ -1,0 +1,107 @@
+package topology
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"k8s.io/utils/cpuset"
+
+	"nodal/node/assign"
+)
+
+const (
+	cpus  = "devices/system/cpu"
+	nodes = "devices/system/node"
+)
+
+// Read finds the CPUs that are online in the kernel's /sys.
+func Read(sys fs.FS) (assign.Topology, error) {
+	online, err := list(sys, path.Join(cpus, "online"))
+	if err != nil {
+		return nil, err
+	}
+	near, err := nodeOf(sys)
+	if err != nil {
+		return nil, err
+	}
+	var machine assign.Topology
+	for _, id := range online.List() {
+		dir := path.Join(cpus, "cpu"+strconv.Itoa(id))
+		siblings, err := list(sys, path.Join(dir, "topology/thread_siblings_list"))
+		if err != nil {
+			return nil, err
+		}
+		socket, err := number(sys, path.Join(dir, "topology/physical_package_id"))
+		if err != nil {
+			return nil, err
+		}
+		machine = append(machine, assign.CPU{
+			// The kernel numbers cores within their sockets; their first CPU is theirs alone.
+			ID: id, Core: first(siblings.Intersection(online), id), Socket: max(socket, 0), Node: near[id], Cache: cacheOf(sys, dir, id),
+		})
+	}
+	return machine, nil
+}
+
+// nodeOf tells in which NUMA node each CPU is. A kernel without any has one.
+func nodeOf(sys fs.FS) (map[int]int, error) {
+	near := map[int]int{}
+	online, err := list(sys, path.Join(nodes, "online"))
+	if err != nil {
+		return near, nil
+	}
+	for _, node := range online.List() {
+		has, err := list(sys, path.Join(nodes, "node"+strconv.Itoa(node), "cpulist"))
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range has.UnsortedList() {
+			near[id] = node
+		}
+	}
+	return near, nil
+}
+
+// cacheOf names the last cache that is shared outside of cores by its first CPU. A
+// machine that does not tell of any has one for all.
+func cacheOf(sys fs.FS, cpu string, id int) int {
+	shared, err := list(sys, path.Join(cpu, "cache/index3/shared_cpu_list"))
+	if err != nil {
+		return 0
+	}
+	return first(shared, id)
+}
+
+func first(of cpuset.CPUSet, otherwise int) int {
+	if ids := of.List(); len(ids) > 0 {
+		return ids[0]
+	}
+	return otherwise
+}
+
+func list(sys fs.FS, file string) (cpuset.CPUSet, error) {
+	text, err := fs.ReadFile(sys, file)
+	if err != nil {
+		return cpuset.CPUSet{}, fmt.Errorf("read how CPUs lie together: %w", err)
+	}
+	set, err := cpuset.Parse(strings.TrimSpace(string(text)))
+	if err != nil {
+		return set, fmt.Errorf("read how CPUs lie together: %s: %w", file, err)
+	}
+	return set, nil
+}
+
+func number(sys fs.FS, file string) (int, error) {
+	text, err := fs.ReadFile(sys, file)
+	if err != nil {
+		return 0, fmt.Errorf("read how CPUs lie together: %w", err)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0, fmt.Errorf("read how CPUs lie together: %s: %w", file, err)
+	}
+	return n, nil
+}

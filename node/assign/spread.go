@@ -1,0 +1,65 @@
+package assign
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/utils/cpuset"
+)
+
+// spread takes n CPUs in equal parts from as few NUMA nodes as have them; a part
+// consists of units of so many CPUs. Where no parts are equal, the CPUs are packed.
+func (r *Rules) spread(free cpuset.CPUSet, n, unit int) cpuset.CPUSet {
+	t, levels := r.Topology, r.levels()
+	byNode := t.split(free, numa)
+	nodes := slices.Sorted(maps.Keys(byNode))
+	for count := 1; count <= len(nodes) && n%unit == 0; count++ {
+		for chosen := range choices(nodes, count) {
+			parts, ok := evenly(byNode, chosen, n, unit)
+			if !ok {
+				continue
+			}
+			taken := cpuset.New()
+			for i, node := range chosen {
+				taken = taken.Union(t.pack(byNode[node], parts[i], levels))
+			}
+			return taken
+		}
+	}
+	return t.pack(free, n, levels)
+}
+
+// evenly shares n CPUs out among NUMA nodes: none has more than a unit less than
+// another. What cannot be shared evenly goes to the first that have room.
+func evenly(free map[int]cpuset.CPUSet, nodes []int, n, unit int) ([]int, bool) {
+	parts := make([]int, len(nodes))
+	each := n / unit / len(nodes) * unit
+	rest := n - each*len(nodes)
+	for i, node := range nodes {
+		if free[node].Size() < each || each == 0 {
+			return nil, false
+		}
+		parts[i] = each
+		if rest > 0 && free[node].Size() >= each+unit {
+			parts[i], rest = each+unit, rest-unit
+		}
+	}
+	return parts, rest == 0
+}
+
+// choices are all ways to choose so many of some numbers, in order.
+func choices(of []int, count int) func(yield func([]int) bool) {
+	var choose func(chosen, rest []int, yield func([]int) bool) bool
+	choose = func(chosen, rest []int, yield func([]int) bool) bool {
+		if len(chosen) == count {
+			return yield(chosen)
+		}
+		for i := range rest {
+			if !choose(append(slices.Clone(chosen), rest[i]), rest[i+1:], yield) {
+				return false
+			}
+		}
+		return true
+	}
+	return func(yield func([]int) bool) { choose(nil, of, yield) }
+}

@@ -1,0 +1,52 @@
+package node
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node/limit"
+)
+
+// Share is what a container has of the machine that no other container has.
+type Share struct {
+	CPUs string `json:",omitempty"` // as the kernel lists them: "2-3,8"
+}
+
+// Shares are those of a pod, by container.
+type Shares map[string]Share
+
+// Shares are what the pods of a slot hold. One that has ended holds nothing.
+func (s *Slot) Shares() []Shares {
+	var held []Shares
+	if s == nil {
+		return nil
+	}
+	if s.Result == nil && len(s.Pod.Shares) > 0 {
+		held = append(held, s.Pod.Shares)
+	}
+	if s.Next != nil && len(s.Next.Shares) > 0 {
+		held = append(held, s.Next.Shares)
+	}
+	return held
+}
+
+// LimitsOf are what the node allows a container of a pod. One that has CPUs of its own
+// has all of their time.
+func (s Site) LimitsOf(pod *Pod, object *corev1.Pod, c *corev1.Container) limit.Limits {
+	limits := limit.OfContainer(object, c, s.Limits)
+	limits.CPUs = s.Shared
+	if share := pod.Shares[c.Name]; share.CPUs != "" {
+		limits.CPUs, limits.CPUQuota = share.CPUs, 0
+	}
+	return limits
+}
+
+// LimitsOfPod are what it allows all of them together.
+func (s Site) LimitsOfPod(pod *Pod, object *corev1.Pod) limit.Limits {
+	limits := limit.OfPod(object, s.Limits)
+	for _, share := range pod.Shares {
+		if share.CPUs != "" {
+			limits.CPUQuota = 0
+		}
+	}
+	return limits
+}

@@ -1,0 +1,59 @@
+package sim
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/cpuset"
+
+	"nodal/node"
+	"nodal/node/assign"
+)
+
+// rules hand out the CPUs of a small machine.
+func rules() *assign.Rules {
+	return &assign.Rules{
+		Topology: assign.Topology{{ID: 0, Core: 0}, {ID: 1, Core: 1}, {ID: 2, Core: 2}, {ID: 3, Core: 3}},
+		Static:   true, Reserved: cpuset.New(0),
+	}
+}
+
+// owning has a container of a pod ask for a CPU of its own, in a pod of the class that
+// gets it.
+func (c *clients) owning(pod *corev1.Pod) {
+	for spec := range specs(pod) {
+		cpu := "100m"
+		if spec.Name == "a" {
+			cpu = "1"
+		}
+		spec.Resources = corev1.ResourceRequirements{Limits: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("1Gi"),
+		}}
+	}
+}
+
+// apart checks: no two pods have the same CPUs for their own. What the agent had given
+// up when it came is not held against it.
+func (wi *witness) apart(w *world) {
+	for i, one := range w.containers {
+		for _, other := range w.containers[:i] {
+			if one.uid != other.uid && one.holds() && other.holds() && overlap(one.limits.CPUs, other.limits.CPUs) {
+				wi.failf("%s has CPUs %s for its own, and %s has %s", one, one.limits.CPUs, other, other.limits.CPUs)
+			}
+		}
+	}
+}
+
+func (c *container) holds() bool { return c.owns && !c.late && c.running() }
+
+func overlap(a, b string) bool {
+	one, _ := cpuset.Parse(a)
+	other, _ := cpuset.Parse(b)
+	return !one.Intersection(other).IsEmpty()
+}
+
+// disown has what runs of a pod hold nothing: nobody knows any more what it held.
+func (s *simulation) disown(key node.Key) {
+	for _, c := range s.containers {
+		c.owns = c.owns && c.key != key
+	}
+}

@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/cpuset"
+
+	"nodal/test/agent"
+	"nodal/test/claim"
+)
+
+// asking is a pod whose container asks for so much CPU and promises to stay within. It
+// takes a while to end.
+func asking(name, cpu string) string {
+	return adding(shell(name, "trap 'sleep 2; exit' TERM; while :; do sleep 0.1; done"), fmt.Sprintf("resources: {limits: {cpu: %s, memory: 32Mi}}", cpu))
+}
+
+// cpusOf are those that the kernel lets a pod's container run on.
+func (n *node) cpusOf(pod string) string {
+	n.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.pidOf(pod, "main")))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if cpus, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
+			return strings.TrimSpace(cpus)
+		}
+	}
+	n.t.Fatalf("the kernel does not say on which CPUs %s may run: %s", pod, text)
+	return ""
+}
+
+// runsOn waits until a pod's container may run on these CPUs.
+func (n *node) runsOn(pod, cpus string) {
+	n.t.Helper()
+	n.eventually(fmt.Sprintf("%s on CPUs %s", pod, cpus), func() bool { return n.cpusOf(pod) == cpus })
+}
+
+func TestContainersHaveCPUsOfTheirOwn(t *testing.T) {
+	most := runtime.NumCPU() - 1
+	if most == 0 {
+		t.Skip("there is one CPU, and that is everybody's")
+	}
+	claim.Shows(t, "Resources",
+		"with cpuManagerPolicy static a guaranteed container that asks for whole CPUs has them for its own, without a quota, and all others run on the rest",
+		"who shares is moved without a restart when CPUs are handed out and given back",
+		"after an agent was killed everybody has the CPUs that they had",
+	)
+	claim.Shows(t, "Admission", "a pod for which no CPU of its own is left, because who had it has not ended yet, is refused as UnexpectedAdmissionError")
+	n := start(t, func(c *agent.Config) {
+		c.Settings["cpuManagerPolicy"] = "static"
+		c.Settings["kubeReserved"] = map[string]string{"cpu": "500m"} // which takes a whole one
+	})
+	const rest = "0"
+	all, own := cpuset.New(0), cpuset.New()
+	for id := range most {
+		own = own.Union(cpuset.New(id + 1))
+	}
+	all = all.Union(own)
+	n.apply(shell("shares", "exec sleep 1000").yaml())
+	n.waitRunning("shares")
+	n.runsOn("shares", all.String())
+
+	n.apply(asking("owns", fmt.Sprint(most)))
+	n.waitRunning("owns")
+	n.runsOn("owns", own.String())
+	n.runsOn("shares", rest)
+	pid := n.pidOf("owns", "main")
+	for above := range 2 {
+		if got := n.cgroupFile(pid, above, "cpu cpu.cfs_quota_us", "cpu.max"); got != "-1" && !strings.HasPrefix(got, "max") {
+			t.Errorf("%d above the container the quota is %s, want none", above, got)
+		}
+	}
+
+	before := n.healthy()
+	n.Kill()
+	n.up()
+	n.unmoved("owns", "shares")
+	n.apply(shell("later", "exec sleep 1000").yaml())
+	n.waitRunning("later")
+	for pod, cpus := range map[string]string{"owns": own.String(), "shares": rest, "later": rest} {
+		n.runsOn(pod, cpus)
+	}
+	n.deletePod("later", "0")
+	n.waitGone("later")
+	if after := n.healthy(); after != before {
+		t.Errorf("after the kill %s runs, want %s as before", after, before)
+	}
+
+	n.apply(asking("owns", "500m")) // the one that has them takes its time to end
+	n.apply(asking("rival", fmt.Sprint(most)))
+	n.wait("rival", "rival refused", func(p *corev1.Pod) bool {
+		return p.Status.Phase == corev1.PodFailed && p.Status.Reason == "UnexpectedAdmissionError" &&
+			strings.Contains(p.Status.Message, fmt.Sprintf("not enough cpus available to satisfy request: requested=%d, available=0", most))
+	})
+	n.eventually("owns on all CPUs", func() bool { return ready(n.get("owns")) && n.cpusOf("owns") == all.String() })
+	n.runsOn("shares", all.String())
+	n.apply(asking("rival", fmt.Sprint(most)))
+	n.waitRunning("rival")
+	n.runsOn("rival", own.String())
+	n.runsOn("shares", rest)
+}
