@@ -8,7 +8,16 @@ import (
 
 // Share is what a container has of the machine that no other container has.
 type Share struct {
-	CPUs string `json:",omitempty"` // as the kernel lists them: "2-3,8"
+	CPUs   string  `json:",omitempty"` // as the kernel lists them: "2-3,8"
+	Mems   string  `json:",omitempty"` // NUMA nodes whose memory it has; empty: any
+	Memory []Piece `json:",omitempty"` // of them, that it has and no other
+}
+
+// Piece is a part of the memory, or of the huge pages, of a NUMA node.
+type Piece struct {
+	Node     int
+	Resource corev1.ResourceName
+	Amount   int64 // bytes
 }
 
 // Shares are those of a pod, by container.
@@ -33,8 +42,9 @@ func (s *Slot) Shares() []Shares {
 // has all of their time.
 func (s Site) LimitsOf(pod *Pod, object *corev1.Pod, c *corev1.Container) limit.Limits {
 	limits := limit.OfContainer(object, c, s.Limits)
-	limits.CPUs = s.Shared
-	if share := pod.Shares[c.Name]; share.CPUs != "" {
+	share := pod.Shares[c.Name]
+	limits.CPUs, limits.Mems = s.Shared, share.Mems
+	if share.CPUs != "" {
 		limits.CPUs, limits.CPUQuota = share.CPUs, 0
 	}
 	return limits

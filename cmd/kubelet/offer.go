@@ -91,9 +91,21 @@ func whole(cfg *config.Config, m machine, capacity corev1.ResourceList) (limit.L
 }
 
 // assignment is by which rules containers get CPUs of their own.
-func assignment(cfg *config.Config) (*assign.Rules, error) {
-	rules := &assign.Rules{Static: cfg.Assign.CPUs, Reserved: cfg.Reserved.CPUs, Options: cfg.Assign.Options}
+func assignment(cfg *config.Config, offer admit.Node) (*assign.Rules, error) {
+	c := cfg.Assign
+	rules := &assign.Rules{
+		Static: c.CPUs, Reserved: cfg.Reserved.CPUs, Options: c.Options, Align: c.Align, WholePods: c.WholePods, MostNodes: c.MostNodes,
+	}
 	var err error
+	if c.Memory {
+		if rules.Memory, err = topology.Memory(os.DirFS("/sys")); err != nil {
+			return nil, fmt.Errorf("memoryManagerPolicy=Static: %w", err)
+		}
+		kept := offer.Capacity.Memory().Value() - offer.Allocatable.Memory().Value()
+		if err := rules.Memory.Keep(c.Kept, kept); err != nil {
+			return nil, err
+		}
+	}
 	if rules.Topology, err = topology.Read(os.DirFS("/sys")); err != nil && rules.Static {
 		return nil, fmt.Errorf("cpuManagerPolicy=static: %w", err)
 	}

@@ -22,7 +22,7 @@ func (r *Runtime) resizeContainer(ctx context.Context, a node.ResizeContainer) e
 		ContainerId: a.ID,
 		Linux: &runtimeapi.LinuxContainerResources{
 			CpuShares: a.Limits.CPUShares, CpuPeriod: a.Limits.CPUPeriod, CpuQuota: a.Limits.CPUQuota,
-			CpusetCpus: a.Limits.CPUs, MemoryLimitInBytes: a.Limits.Memory,
+			CpusetCpus: a.Limits.CPUs, CpusetMems: a.Limits.Mems, MemoryLimitInBytes: a.Limits.Memory,
 		},
 	})
 	if err != nil {

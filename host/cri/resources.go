@@ -17,6 +17,7 @@ func linuxResources(pod *corev1.Pod, c *corev1.Container, limits limit.Limits, m
 		CpuPeriod:          limits.CPUPeriod,
 		CpuQuota:           limits.CPUQuota,
 		CpusetCpus:         limits.CPUs,
+		CpusetMems:         limits.Mems,
 		MemoryLimitInBytes: limits.Memory,
 		OomScoreAdj:        limit.OOMScore(pod, c, machine.Memory),
 		HugepageLimits:     hugePages(c, machine.HugePageSizes),

@@ -26,10 +26,10 @@ func TestLinuxResources(t *testing.T) {
 			Requests: quantities("cpu", "250m", "memory", "1Gi"), Limits: quantities("cpu", "500m", "memory", "2Gi"),
 		}
 	})
-	limits := limit.Limits{CPUShares: 256, CPUPeriod: 100_000, CPUQuota: 50_000, Memory: 2 << 30, CPUs: "2-3"}
+	limits := limit.Limits{CPUShares: 256, CPUPeriod: 100_000, CPUQuota: 50_000, Memory: 2 << 30, CPUs: "2-3", Mems: "1"}
 	got := linuxResources(pod, &pod.Spec.Containers[0], limits, Machine{Memory: 10 << 30})
 	want := &runtimeapi.LinuxContainerResources{
-		CpuShares: 256, CpuPeriod: 100_000, CpuQuota: 50_000, CpusetCpus: "2-3", MemoryLimitInBytes: 2 << 30, OomScoreAdj: 900,
+		CpuShares: 256, CpuPeriod: 100_000, CpuQuota: 50_000, CpusetCpus: "2-3", CpusetMems: "1", MemoryLimitInBytes: 2 << 30, OomScoreAdj: 900,
 	}
 	if !proto.Equal(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)

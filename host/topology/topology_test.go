@@ -3,10 +3,13 @@ package topology
 import (
 	"fmt"
 	"io/fs"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node/assign"
 )
@@ -20,6 +23,10 @@ func sys() fstest.MapFS {
 	put("devices/system/node/online", "0-1")
 	put("devices/system/node/node0/cpulist", "0-1,4-5")
 	put("devices/system/node/node1/cpulist", "2-3,6-7")
+	for id := range 2 {
+		put(fmt.Sprintf("devices/system/node/node%d/meminfo", id), fmt.Sprintf("Node %d MemTotal:       %d kB\nNode %d MemFree:        1 kB", id, 1<<20, id))
+		put(fmt.Sprintf("devices/system/node/node%d/hugepages/hugepages-2048kB/nr_hugepages", id), fmt.Sprint(id*10))
+	}
 	for id := range 8 {
 		cpu := fmt.Sprintf("devices/system/cpu/cpu%d/", id)
 		put(cpu+"topology/thread_siblings_list", fmt.Sprintf("%d,%d", id%4, id%4+4))
@@ -75,6 +82,31 @@ func TestReadWhatIsNoTopology(t *testing.T) {
 		delete(files, name)
 		if _, err := Read(files); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("without %s: got %v, want an error that names it", name, err)
+		}
+	}
+}
+
+func TestMemory(t *testing.T) {
+	got, err := Memory(sys())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := assign.Memory{
+		0: {corev1.ResourceMemory: 1 << 30, "hugepages-2Mi": 0},
+		1: {corev1.ResourceMemory: 1<<30 - 20<<20, "hugepages-2Mi": 20 << 20},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	for name, text := range map[string]string{
+		"devices/system/node/node1/meminfo":                                 "Node 1 MemFree: 1 kB",
+		"devices/system/node/node0/meminfo":                                 "Node 0 MemTotal: much kB",
+		"devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages": "some",
+	} {
+		files := sys()
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+		if _, err := Memory(files); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s with %q: got %v, want an error that names it", name, text, err)
 		}
 	}
 }

@@ -14,10 +14,10 @@ import (
 // Pod hands out shares to a pod's containers, beside those that others hold, or says
 // why there are none.
 func (r *Rules) Pod(pod *corev1.Pod, held []node.Shares) (node.Shares, *node.Refusal) {
-	if !r.Static {
+	if !r.Static && r.Memory == nil {
 		return nil, nil
 	}
-	shares, err := r.shares(pod, r.free(held))
+	shares, err := r.stock(held).shares(pod)
 	if err == nil {
 		return shares, nil
 	}
@@ -29,14 +29,18 @@ func (r *Rules) Pod(pod *corev1.Pod, held []node.Shares) (node.Shares, *node.Ref
 	return nil, refusal
 }
 
-// Resize says why a running pod keeps what it has: its class may be promised CPUs, and
-// those are not exchanged while it runs.
+// Resize says why a running pod keeps what it has: its class may be promised CPUs or
+// memory, and those are not exchanged while it runs.
 func (r *Rules) Resize(pod *corev1.Pod) *node.Refusal {
-	if !r.Static || limit.Class(pod) != corev1.PodQOSGuaranteed {
+	policy := "CPU Manager"
+	if !r.Static {
+		policy = "Memory Manager"
+	}
+	if !r.Static && r.Memory == nil || limit.Class(pod) != corev1.PodQOSGuaranteed {
 		return nil
 	}
 	return &node.Refusal{
-		Reason: corev1.PodReasonInfeasible, Message: "Resize is infeasible for Guaranteed Pods alongside CPU Manager static policy",
+		Reason: corev1.PodReasonInfeasible, Message: "Resize is infeasible for Guaranteed Pods alongside " + policy + " static policy",
 	}
 }
 
@@ -44,15 +48,6 @@ func (r *Rules) Resize(pod *corev1.Pod) *node.Refusal {
 type refused struct{ reason, message string }
 
 func (r *refused) Error() string { return r.message }
-
-// free are the CPUs that nobody holds and containers may have for their own.
-func (r *Rules) free(held []node.Shares) cpuset.CPUSet {
-	free := r.Topology.All().Difference(r.Reserved)
-	for _, shares := range held {
-		free = free.Difference(exclusive(shares))
-	}
-	return free
-}
 
 // exclusive are the CPUs that a pod's containers have for their own.
 func exclusive(shares node.Shares) cpuset.CPUSet {
@@ -68,26 +63,30 @@ func exclusive(shares node.Shares) cpuset.CPUSet {
 
 // shares goes through a pod's containers in the order in which they begin. One for
 // the start gives back what it has to those that come after it.
-func (r *Rules) shares(pod *corev1.Pod, free cpuset.CPUSet) (node.Shares, error) {
+func (s *stock) shares(pod *corev1.Pod) (node.Shares, error) {
 	var shares node.Shares
-	again := cpuset.New() // of containers for the start
+	near, err := s.all(), error(nil)
+	if s.WholePods {
+		near, err = s.place(s.peak(pod))
+	}
 	for c := range node.Containers(&pod.Spec) {
-		count := CPUs(pod, c)
-		if count == 0 {
-			continue
+		if err == nil && !s.WholePods {
+			near, err = s.place(s.demand(pod, c))
 		}
-		cpus, err := r.take(free, again, count)
 		if err != nil {
 			return nil, err
 		}
-		free = free.Difference(cpus)
-		if again = again.Difference(cpus); ForStart(pod, c) {
-			again = again.Union(cpus)
+		share, err := s.serve(pod, c, near)
+		if err != nil {
+			return nil, err
+		}
+		if share.CPUs == "" && share.Mems == "" {
+			continue
 		}
 		if shares == nil {
 			shares = node.Shares{}
 		}
-		shares[c.Name] = node.Share{CPUs: cpus.String()}
+		shares[c.Name] = share
 	}
 	return shares, nil
 }

@@ -6,6 +6,10 @@
 //	topology.go  what a machine is made of
 //	rules.go     what the node's owner decides, checked
 //	assign.go    a pod's shares, in Kubernetes' words where there are none
+//	stock.go     what is left of a machine, and where
+//	serve.go     what one container gets of it
+//	affinity.go  on which NUMA nodes CPUs and memory lie together
+//	memory.go    how much of each there is
 //	pack.go      which CPUs of those that are free lie together
 //	spread.go    or evenly over as few NUMA nodes as can be
 //	pool.go      the CPUs that are left for all others

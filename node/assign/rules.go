@@ -14,12 +14,18 @@ type Rules struct {
 	Static   bool
 	Reserved cpuset.CPUSet // for all but pods; containers without CPUs of their own may run there too
 	Options  Options
+	Memory   Memory // that pods may have of chosen NUMA nodes; nil: nobody chooses
+	Align    Align
+	// WholePods has all containers of a pod lie together, not each for itself.
+	WholePods bool
+	MostNodes int // of NUMA nodes for which alignment is tried
 }
 
 // Options are refinements of the static policy, by Kubernetes' names.
 type Options struct {
 	FullCores    bool // full-pcpus-only: a core belongs to one container
 	AcrossNUMA   bool // distribute-cpus-across-numa: in equal parts
+	AlignSocket  bool // align-by-socket: NUMA nodes of one socket are as good as one of them
 	KeepReserved bool // strict-cpu-reservation: nobody's pods run on what is reserved
 	AlignCaches  bool // prefer-align-cpus-by-uncorecache
 }
@@ -29,10 +35,15 @@ func (t Topology) Reserve(count int) cpuset.CPUSet {
 	return t.pack(t.All(), count, []level{socket, numa, core})
 }
 
+func (r *Rules) aligns() bool { return r.Align != "" && r.Align != AlignNone }
+
 // Check says what keeps a machine from obeying the rules.
 func (r *Rules) Check() error {
-	all := r.Topology.All()
+	all, nodes := r.Topology.All(), len(r.Topology.split(r.Topology.All(), numa))
 	switch {
+	case r.aligns() && nodes > r.MostNodes:
+		return fmt.Errorf("topologyManagerPolicy=%s: this machine has %d NUMA nodes, more than the %d of topologyManagerPolicyOptions[max-allowable-numa-nodes]",
+			r.Align, nodes, r.MostNodes)
 	case !r.Static:
 		return nil
 	case all.IsEmpty():

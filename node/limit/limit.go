@@ -17,6 +17,7 @@ type Limits struct {
 	Memory    int64 // bytes
 	Pids      int64
 	CPUs      string // of a container: those that it may run on, as the kernel lists them
+	Mems      string // of a container: NUMA nodes whose memory it may have
 }
 
 // Rules are what a node's owner decides for all its pods.
@@ -130,12 +131,15 @@ func (l Limits) String() string {
 	if l.CPUs != "" {
 		parts = append(parts, "cpus="+l.CPUs)
 	}
+	if l.Mems != "" {
+		parts = append(parts, "mems="+l.Mems)
+	}
 	return strings.Join(parts, " ")
 }
 
 // Amounts are limits without where they hold.
 func (l Limits) Amounts() Limits {
-	l.CPUs = ""
+	l.CPUs, l.Mems = "", ""
 	return l
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,24 +16,29 @@ import (
 )
 
 // asking is a pod whose container asks for so much CPU and promises to stay within. It
-// takes a while to end.
+// takes a while to end, and another amount is another program.
 func asking(name, cpu string) string {
-	return adding(shell(name, "trap 'sleep 2; exit' TERM; while :; do sleep 0.1; done"), fmt.Sprintf("resources: {limits: {cpu: %s, memory: 32Mi}}", cpu))
+	p := shell(name, "trap 'sleep 8; exit' TERM; while :; do sleep 0.1; done #"+cpu)
+	p.grace = 20
+	return adding(p, fmt.Sprintf("resources: {limits: {cpu: %s, memory: 32Mi}}", cpu))
 }
 
 // cpusOf are those that the kernel lets a pod's container run on.
-func (n *node) cpusOf(pod string) string {
+func (n *node) cpusOf(pod string) string { return n.allowed(pod, "Cpus_allowed_list:") }
+
+// allowed is what the kernel says of a pod's container.
+func (n *node) allowed(pod, name string) string {
 	n.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.pidOf(pod, "main")))
 	if err != nil {
 		n.t.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if cpus, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
+		if cpus, ok := strings.CutPrefix(line, name); ok {
 			return strings.TrimSpace(cpus)
 		}
 	}
-	n.t.Fatalf("the kernel does not say on which CPUs %s may run: %s", pod, text)
+	n.t.Fatalf("the kernel does not tell %s of %s: %s", name, pod, text)
 	return ""
 }
 
@@ -87,8 +93,7 @@ func TestContainersHaveCPUsOfTheirOwn(t *testing.T) {
 	for pod, cpus := range map[string]string{"owns": own.String(), "shares": rest, "later": rest} {
 		n.runsOn(pod, cpus)
 	}
-	n.deletePod("later", "0")
-	n.waitGone("later")
+	n.deletePod("later", "?gracePeriodSeconds=1")
 	if after := n.healthy(); after != before {
 		t.Errorf("after the kill %s runs, want %s as before", after, before)
 	}
@@ -105,4 +110,31 @@ func TestContainersHaveCPUsOfTheirOwn(t *testing.T) {
 	n.waitRunning("rival")
 	n.runsOn("rival", own.String())
 	n.runsOn("shares", rest)
+}
+
+func TestWhatContainersHaveLiesTogether(t *testing.T) {
+	most := runtime.NumCPU() - 1
+	if most == 0 {
+		t.Skip("there is one CPU, and that is everybody's")
+	}
+	claim.Shows(t, "Resources", "with memoryManagerPolicy Static such a container has memory of one NUMA node, with topologyManagerPolicy restricted that of its CPUs")
+	claim.Shows(t, "Admission", "a pod that cannot have all of its own near to each other is refused as TopologyAffinityError")
+	n := start(t, func(c *agent.Config) {
+		c.Settings["cpuManagerPolicy"] = "static"
+		c.Settings["kubeReserved"] = map[string]string{"cpu": "500m", "memory": "28Mi"}
+		c.Settings["memoryManagerPolicy"] = "Static"
+		c.Settings["reservedMemory"] = []any{map[string]any{"numaNode": 0, "limits": map[string]string{"memory": "128Mi"}}} // with 100Mi of evictionHard
+		c.Settings["topologyManagerPolicy"] = "restricted"
+		c.Settings["topologyManagerScope"] = "pod"
+	})
+	n.apply(asking("owns", fmt.Sprint(most)))
+	n.waitRunning("owns")
+	if _, err := strconv.Atoi(n.allowed("owns", "Mems_allowed_list:")); err != nil {
+		t.Errorf("it has memory of NUMA nodes %s, want one", n.allowed("owns", "Mems_allowed_list:"))
+	}
+	n.apply(asking("owns", "500m"))
+	n.apply(asking("rival", fmt.Sprint(most)))
+	n.wait("rival", "rival refused", func(p *corev1.Pod) bool {
+		return p.Status.Phase == corev1.PodFailed && p.Status.Reason == "TopologyAffinityError"
+	})
 }

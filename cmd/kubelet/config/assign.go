@@ -1,10 +1,13 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kubelet "k8s.io/kubelet/config/v1beta1"
 	"k8s.io/utils/cpuset"
@@ -16,15 +19,28 @@ import (
 type Assign struct {
 	CPUs    bool // whole ones, in pods that promise to stay within them
 	Options assign.Options
+
+	Memory    bool          // of chosen NUMA nodes, in such pods
+	Kept      assign.Memory // of which NUMA nodes what is reserved is taken
+	Align     assign.Align
+	WholePods bool
+	MostNodes int // of NUMA nodes; with more there are too many ways to choose
 }
 
 const staticPolicy = "static"
+
+// mostNodes is what upstream tries.
+const mostNodes = 8
+
+// maxNodes is the option of the topology manager that says otherwise.
+const maxNodes = "max-allowable-numa-nodes"
 
 // cpuOptions finds an option of the static policy by its name.
 func cpuOptions(o *assign.Options) map[string]*bool {
 	return map[string]*bool{
 		"full-pcpus-only":                  &o.FullCores,
 		"distribute-cpus-across-numa":      &o.AcrossNUMA,
+		"align-by-socket":                  &o.AlignSocket,
 		"strict-cpu-reservation":           &o.KeepReserved,
 		"prefer-align-cpus-by-uncorecache": &o.AlignCaches,
 	}
@@ -32,7 +48,21 @@ func cpuOptions(o *assign.Options) map[string]*bool {
 
 // resolveAssign takes settings that validateAssign has found to be sound.
 func resolveAssign(k *kubelet.KubeletConfiguration) Assign {
-	a := Assign{CPUs: k.CPUManagerPolicy == staticPolicy}
+	a := Assign{
+		CPUs: k.CPUManagerPolicy == staticPolicy, Memory: k.MemoryManagerPolicy == kubelet.StaticMemoryManagerPolicy,
+		Align: assign.Align(k.TopologyManagerPolicy), WholePods: k.TopologyManagerScope == kubelet.PodTopologyManagerScope,
+		Kept: assign.Memory{}, MostNodes: mostNodes,
+	}
+	for _, r := range k.ReservedMemory {
+		amounts := assign.Amounts{}
+		for name, quantity := range r.Limits {
+			amounts[name] = quantity.Value()
+		}
+		a.Kept[int(r.NumaNode)] = amounts
+	}
+	if value, ok := k.TopologyManagerPolicyOptions[maxNodes]; ok {
+		a.MostNodes, _ = strconv.Atoi(value)
+	}
 	known := cpuOptions(&a.Options)
 	for name, value := range k.CPUManagerPolicyOptions {
 		*known[name], _ = strconv.ParseBool(value)
@@ -41,10 +71,8 @@ func resolveAssign(k *kubelet.KubeletConfiguration) Assign {
 }
 
 func validateAssign(k *kubelet.KubeletConfiguration) field.ErrorList {
-	var errs field.ErrorList
-	if policies := []string{"none", staticPolicy}; !slices.Contains(policies, k.CPUManagerPolicy) {
-		errs = append(errs, field.NotSupported(field.NewPath("cpuManagerPolicy"), k.CPUManagerPolicy, policies))
-	}
+	errs := validateTopology(k)
+	errs = append(errs, oneOf("cpuManagerPolicy", k.CPUManagerPolicy, "none", staticPolicy)...)
 	known := cpuOptions(&assign.Options{})
 	for _, name := range slices.Sorted(maps.Keys(k.CPUManagerPolicyOptions)) {
 		path, value := field.NewPath("cpuManagerPolicyOptions").Key(name), k.CPUManagerPolicyOptions[name]
@@ -66,4 +94,45 @@ func validateAssign(k *kubelet.KubeletConfiguration) field.ErrorList {
 		errs = append(errs, field.Invalid(path, k.ReservedSystemCPUs, "must list CPUs as the kernel does, such as 0-1,8"))
 	}
 	return errs
+}
+
+func validateTopology(k *kubelet.KubeletConfiguration) field.ErrorList {
+	errs := slices.Concat(
+		oneOf("memoryManagerPolicy", k.MemoryManagerPolicy, kubelet.NoneMemoryManagerPolicy, kubelet.StaticMemoryManagerPolicy),
+		oneOf("topologyManagerPolicy", k.TopologyManagerPolicy, kubelet.NoneTopologyManagerPolicy, kubelet.BestEffortTopologyManagerPolicy,
+			kubelet.RestrictedTopologyManagerPolicy, kubelet.SingleNumaNodeTopologyManagerPolicy),
+		oneOf("topologyManagerScope", k.TopologyManagerScope, kubelet.ContainerTopologyManagerScope, kubelet.PodTopologyManagerScope),
+	)
+	for name, value := range k.TopologyManagerPolicyOptions {
+		path := field.NewPath("topologyManagerPolicyOptions").Key(name)
+		if n, err := strconv.Atoi(value); name == maxNodes && (err != nil || n < mostNodes) {
+			errs = append(errs, field.Invalid(path, value, fmt.Sprintf("must be a number that is not less than %d", mostNodes)))
+		}
+		errs = append(errs, oneOf("topologyManagerPolicyOptions", name, maxNodes)...)
+	}
+	seen := map[int32]bool{}
+	for i, r := range k.ReservedMemory {
+		path := field.NewPath("reservedMemory").Index(i)
+		if seen[r.NumaNode] {
+			errs = append(errs, field.Duplicate(path.Child("numaNode"), r.NumaNode))
+		}
+		seen[r.NumaNode] = true
+		for name, quantity := range r.Limits {
+			huge := strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+			if name != corev1.ResourceMemory && !huge {
+				errs = append(errs, field.NotSupported(path.Child("limits").Key(string(name)), name, []corev1.ResourceName{corev1.ResourceMemory, "hugepages-*"}))
+			}
+			if quantity.Sign() < 0 {
+				errs = append(errs, field.Invalid(path.Child("limits").Key(string(name)), quantity.String(), "must not be less than 0"))
+			}
+		}
+	}
+	return errs
+}
+
+func oneOf(name, got string, known ...string) field.ErrorList {
+	if slices.Contains(known, got) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(field.NewPath(name), got, known)}
 }

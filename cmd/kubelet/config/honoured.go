@@ -60,6 +60,7 @@ var honoured = []string{
 	"logging.verbosity",
 	"maxParallelImagePulls",
 	"maxPods",
+	"memoryManagerPolicy",
 	"memorySwap.swapBehavior",
 	"nodeLeaseDurationSeconds",
 	"nodeStatusReportFrequency",
@@ -74,6 +75,7 @@ var honoured = []string{
 	"registerWithTaints",
 	"registryBurst",
 	"registryPullQPS",
+	"reservedMemory",
 	"reservedSystemCPUs",
 	"resolvConf",
 	"rotateCertificates",
@@ -89,6 +91,9 @@ var honoured = []string{
 	"systemReserved",
 	"tlsCertFile",
 	"tlsPrivateKeyFile",
+	"topologyManagerPolicy",
+	"topologyManagerPolicyOptions",
+	"topologyManagerScope",
 	"userNamespaces",
 }
 
@@ -112,17 +117,12 @@ var notHonoured = []string{
 	"cpuManagerReconcilePeriod",
 	"kubeReservedCgroup",
 	"kubeletCgroups",
-	"memoryManagerPolicy",
 	"memoryReservationPolicy",
 	"memoryThrottlingFactor",
 	"podsPerCore",
 	"qosReserved",
-	"reservedMemory",
 	"systemCgroups",
 	"systemReservedCgroup",
-	"topologyManagerPolicy",
-	"topologyManagerPolicyOptions",
-	"topologyManagerScope",
 
 	// Eviction and images.
 	"evictionMaxPodGracePeriod",

@@ -69,6 +69,11 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"cpuManagerPolicy":                           "cpuManagerPolicy: static",
 		"cpuManagerPolicyOptions":                    "cpuManagerPolicy: static\ncpuManagerPolicyOptions: {full-pcpus-only: 'true'}",
 		"reservedSystemCPUs":                         "reservedSystemCPUs: 0-1",
+		"memoryManagerPolicy":                        "memoryManagerPolicy: Static",
+		"reservedMemory":                             "reservedMemory: [{numaNode: 0, limits: {memory: 1Gi}}]",
+		"topologyManagerPolicy":                      "topologyManagerPolicy: restricted",
+		"topologyManagerPolicyOptions":               "topologyManagerPolicyOptions: {max-allowable-numa-nodes: '9'}",
+		"topologyManagerScope":                       "topologyManagerScope: pod",
 		"failCgroupV1":                               "failCgroupV1: true",
 		"failSwapOn":                                 "failSwapOn: false",
 		"memorySwap.swapBehavior":                    "memorySwap: {swapBehavior: LimitedSwap}",
@@ -167,6 +172,7 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 	}
 	special := map[string]string{
 		"cpu-manager-policy": "static", "cpu-manager-policy-options": "full-pcpus-only=true", "reserved-cpus": "0-1",
+		"memory-manager-policy": "Static", "topology-manager-policy": "restricted", "topology-manager-scope": "pod", "topology-manager-policy-options": "max-allowable-numa-nodes=9",
 		"image-gc-high-threshold": "90",
 		"address":                 "192.0.2.1", "cgroup-driver": "systemd", "enforce-node-allocatable": "none", "kube-reserved": "cpu=1", "system-reserved": "cpu=1", "cpu-cfs-quota-period": "7ms", "healthz-bind-address": "::", "authorization-mode": "AlwaysAllow",
 		"container-runtime-endpoint": "unix:///x", "image-service-endpoint": "unix:///x",

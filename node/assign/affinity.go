@@ -1,0 +1,117 @@
+package assign
+
+import (
+	"iter"
+	"math/bits"
+)
+
+// Align says whether all that a container has for its own has to be of the same NUMA
+// nodes, by the names of Kubernetes' topology manager.
+type Align string
+
+const (
+	AlignNone       Align = "none"
+	AlignBestEffort Align = "best-effort" // where it can be
+	AlignRestricted Align = "restricted"  // or the pod is refused
+	AlignSingleNode Align = "single-numa-node"
+)
+
+// mask is a set of NUMA nodes: of their places in the machine, not their numbers.
+type mask uint64
+
+func (m mask) size() int { return bits.OnesCount64(uint64(m)) }
+
+// masks are all sets of NUMA nodes but the empty one, the smallest first.
+func masks(nodes int) iter.Seq[mask] {
+	return func(yield func(mask) bool) {
+		for size := 1; size <= nodes; size++ {
+			for m := mask(1); m < 1<<nodes; m++ {
+				if m.size() == size && !yield(m) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// hint is where something can be had; preferred, if on as few NUMA nodes as the
+// machine has it on at all.
+type hint struct {
+	nodes     mask
+	preferred bool
+}
+
+// merge finds the NUMA nodes on which all of several things can be had, as well as can
+// be. Each has a list of places; an empty one says that it cannot be had anywhere.
+func (a Align) merge(lists [][]hint, all mask) hint {
+	for i, list := range lists {
+		if a == AlignSingleNode {
+			lists[i] = singles(list)
+		}
+		if len(lists[i]) == 0 {
+			lists[i] = []hint{{all, false}}
+		}
+	}
+	wanted := 0
+	for _, list := range lists {
+		least := all.size()
+		for _, h := range list {
+			least = min(least, h.nodes.size())
+		}
+		wanted = max(wanted, least)
+	}
+	best, found := hint{all, len(lists) == 0}, false
+	for h := range together(lists, hint{all, true}) {
+		if h.nodes != 0 && (!found || h.better(best, wanted)) {
+			best, found = h, true
+		}
+	}
+	return best
+}
+
+func singles(list []hint) []hint {
+	var kept []hint
+	for _, h := range list {
+		if h.preferred && h.nodes.size() == 1 {
+			kept = append(kept, h)
+		}
+	}
+	return kept
+}
+
+// together are all ways to choose one place of each list.
+func together(lists [][]hint, so hint) iter.Seq[hint] {
+	return func(yield func(hint) bool) {
+		if len(lists) == 0 {
+			yield(so)
+			return
+		}
+		for _, h := range lists[0] {
+			for merged := range together(lists[1:], hint{so.nodes & h.nodes, so.preferred && h.preferred}) {
+				if !yield(merged) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// better compares places: the preferred, then the narrower. What is not preferred is
+// best where it has the size that the greatest of all needs would have alone.
+func (h hint) better(than hint, wanted int) bool {
+	one, other := h.nodes.size(), than.nodes.size()
+	switch {
+	case h.preferred != than.preferred:
+		return h.preferred
+	case one == other:
+		return h.nodes < than.nodes
+	case h.preferred || min(one, other) >= wanted:
+		return one < other
+	}
+	return one > other && other < wanted
+}
+
+// admits says whether a pod may have what lies in such a place.
+func (a Align) admits(h hint) bool {
+	return h.preferred || a != AlignRestricted && a != AlignSingleNode
+}

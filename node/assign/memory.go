@@ -1,0 +1,97 @@
+package assign
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resources "k8s.io/component-helpers/resource"
+	"k8s.io/utils/cpuset"
+
+	"nodal/node/limit"
+)
+
+// Amounts are of memory and of huge pages, in bytes.
+type Amounts map[corev1.ResourceName]int64
+
+// Memory is what pods may have of each NUMA node, by its number.
+type Memory map[int]Amounts
+
+// Keep sets aside what pods do not get of each NUMA node. Of memory that has to be as
+// much as pods do not get of the machine, or some would be promised twice.
+func (m Memory) Keep(kept Memory, ofMachine int64) error {
+	sum := int64(0)
+	for id, amounts := range kept {
+		sum += amounts[corev1.ResourceMemory]
+		for name, amount := range amounts {
+			if amount > m[id][name] {
+				return fmt.Errorf("reservedMemory: %d bytes of %s are more than the %d that NUMA node %d has", amount, name, m[id][name], id)
+			}
+			m[id][name] -= amount
+		}
+	}
+	if sum != ofMachine {
+		return fmt.Errorf("reservedMemory: %d bytes of memory are reserved of NUMA nodes, and kubeReserved, systemReserved and evictionHard reserve %d: "+
+			"both have to be equal", sum, ofMachine)
+	}
+	return nil
+}
+
+// clone may be written.
+func (m Memory) clone() Memory {
+	made := Memory{}
+	for id, has := range m {
+		made[id] = maps.Clone(has)
+	}
+	return made
+}
+
+// memoryOf is what a container has of chosen NUMA nodes: all that it asks for, in a pod
+// of class Guaranteed.
+func memoryOf(pod *corev1.Pod, c *corev1.Container) Amounts {
+	wants := Amounts{}
+	if limit.Class(pod) != corev1.PodQOSGuaranteed || resources.IsPodLevelResourcesSet(pod) {
+		return wants
+	}
+	for name, quantity := range c.Resources.Limits {
+		huge := strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+		if (name == corev1.ResourceMemory || huge) && !quantity.IsZero() {
+			wants[name] = quantity.Value()
+		}
+	}
+	return wants
+}
+
+// room says whether there is enough of all in NUMA nodes together.
+func (m Memory) room(ids []int, wants Amounts) bool {
+	for name, amount := range wants {
+		for _, id := range ids {
+			amount -= m[id][name]
+		}
+		if amount > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// groups tells of each NUMA node with which others together its memory was handed out.
+// Those stay together: else nobody could tell what of a single one is left.
+type groups map[int]string
+
+// open says whether memory of a set of NUMA nodes can be handed out.
+func (g groups) open(ids []int) bool {
+	name := cpuset.New(ids...).String()
+	return !slices.ContainsFunc(ids, func(id int) bool { return g[id] != "" && g[id] != name })
+}
+
+func (g groups) add(ids []int) {
+	for _, id := range ids {
+		g[id] = cpuset.New(ids...).String()
+	}
+}
+
+var errNoMemory = errors.New("[memorymanager] failed to get the default NUMA affinity, no NUMA nodes with enough memory is available")

@@ -1,0 +1,170 @@
+package assign
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/cpuset"
+
+	"nodal/node"
+)
+
+// demand is what a container, or a pod as a whole, has for its own at any time.
+type demand struct {
+	cpus   int
+	memory Amounts
+}
+
+func (s *stock) demand(pod *corev1.Pod, c *corev1.Container) demand {
+	var d demand
+	if s.Static {
+		d.cpus = CPUs(pod, c)
+	}
+	if s.Memory != nil {
+		d.memory = memoryOf(pod, c)
+	}
+	return d
+}
+
+// peak is the most that a pod has at any time.
+func (s *stock) peak(pod *corev1.Pod) demand {
+	start, sidecars, apps := demand{}, demand{}, demand{}
+	for c := range node.Containers(&pod.Spec) {
+		switch d := s.demand(pod, c); {
+		case ForStart(pod, c):
+			start = start.or(sidecars.and(d))
+		case node.IsSidecar(c):
+			sidecars = sidecars.and(d)
+		default:
+			apps = apps.and(d)
+		}
+	}
+	return start.or(sidecars.and(apps))
+}
+
+func (d demand) and(other demand) demand {
+	sum := demand{d.cpus + other.cpus, Amounts{}}
+	for _, amounts := range []Amounts{d.memory, other.memory} {
+		for name, amount := range amounts {
+			sum.memory[name] += amount
+		}
+	}
+	return sum
+}
+
+func (d demand) or(other demand) demand {
+	most := demand{max(d.cpus, other.cpus), maps.Clone(other.memory)}
+	for name, amount := range d.memory {
+		most.memory[name] = max(most.memory[name], amount)
+	}
+	return most
+}
+
+// place finds near to which NUMA nodes all of a demand can be had.
+func (s *stock) place(d demand) (mask, error) {
+	if !s.aligns() {
+		return s.all(), nil
+	}
+	var lists [][]hint
+	if d.cpus > 0 {
+		lists = append(lists, s.cpuHints(d.cpus))
+	}
+	if len(d.memory) > 0 {
+		lists = append(lists, s.memoryHints(d.memory))
+	}
+	found := s.Align.merge(lists, s.all())
+	if !s.Align.admits(found) {
+		return 0, &refused{"TopologyAffinityError", "Resources cannot be allocated with Topology locality"}
+	}
+	return found.nodes, nil
+}
+
+// serve hands out to one container what it has for its own, near to NUMA nodes.
+func (s *stock) serve(pod *corev1.Pod, c *corev1.Container, near mask) (node.Share, error) {
+	var share node.Share
+	d := s.demand(pod, c)
+	if d.cpus > 0 {
+		cpus, err := s.takeNear(near, d.cpus)
+		if err != nil {
+			return share, err
+		}
+		s.cpus, s.again = s.cpus.Difference(cpus), s.again.Difference(cpus)
+		if ForStart(pod, c) {
+			s.again = s.again.Union(cpus)
+		}
+		share.CPUs = cpus.String()
+	}
+	if len(d.memory) == 0 {
+		return share, nil
+	}
+	ids, err := s.memoryNear(near, d.memory)
+	if err != nil {
+		return share, err
+	}
+	share.Mems, share.Memory = cpuset.New(ids...).String(), s.draw(ids, d.memory, ForStart(pod, c))
+	if !ForStart(pod, c) {
+		s.groups.add(ids)
+	}
+	return share, nil
+}
+
+// takeNear takes CPUs of NUMA nodes, and of others only if these have too few.
+func (s *stock) takeNear(near mask, count int) (cpuset.CPUSet, error) {
+	if cpus, err := s.take(s.on(near, s.cpus), s.on(near, s.again), count); err == nil {
+		return cpus, nil
+	}
+	return s.take(s.cpus, s.again, count)
+}
+
+// memoryNear finds NUMA nodes with enough memory: those that are near, or others with
+// them. All are as good as none.
+func (s *stock) memoryNear(near mask, wants Amounts) ([]int, error) {
+	best, found := hint{}, false
+	for _, h := range s.memoryHints(wants) {
+		inside := near == s.all() || h.nodes&near == near
+		if inside && (!found || h.better(best, 0)) {
+			best, found = h, true
+		}
+	}
+	if !found {
+		return nil, errNoMemory
+	}
+	return s.nodes(best.nodes), nil
+}
+
+// draw takes memory of NUMA nodes, of the first as much as it has, and tells what it
+// takes beyond what containers for the start have given back.
+func (s *stock) draw(ids []int, wants Amounts, forStart bool) []node.Piece {
+	var pieces []node.Piece
+	for _, name := range slices.Sorted(maps.Keys(wants)) {
+		left := wants[name]
+		for _, id := range ids {
+			again := min(left, s.spare[id][name])
+			s.spare[id][name] -= again
+			more := min(left-again, s.memory[id][name])
+			if more > 0 {
+				s.memory[id][name] -= more
+				pieces = append(pieces, node.Piece{Node: id, Resource: name, Amount: more})
+			}
+			if forStart {
+				s.spare[id][name] += again + more
+			}
+			left -= again + more
+		}
+	}
+	return pieces
+}
+
+// free is all the memory that the pod may draw from.
+func (s *stock) free() Memory {
+	free := s.memory.clone()
+	for id, amounts := range s.spare {
+		for name, amount := range amounts {
+			if free[id] != nil {
+				free[id][name] += amount
+			}
+		}
+	}
+	return free
+}

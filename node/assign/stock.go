@@ -1,0 +1,136 @@
+package assign
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/utils/cpuset"
+
+	"nodal/node"
+)
+
+// stock is what is left of a machine while the containers of a pod are served.
+type stock struct {
+	*Rules
+	ids    []int         // of the NUMA nodes; a mask means places in here
+	cpus   cpuset.CPUSet // that are free
+	again  cpuset.CPUSet // that containers for the start have given back
+	memory Memory        // that is free
+	spare  Memory        // that they have given back
+	groups groups
+}
+
+// stock is what others have left.
+func (r *Rules) stock(held []node.Shares) *stock {
+	s := &stock{
+		Rules: r, cpus: r.Topology.All().Difference(r.Reserved), again: cpuset.New(),
+		memory: r.Memory.clone(), spare: Memory{}, groups: groups{},
+	}
+	s.ids = slices.Sorted(maps.Keys(r.Topology.split(r.Topology.All(), numa)))
+	for _, id := range s.ids {
+		s.spare[id] = Amounts{}
+	}
+	for _, shares := range held {
+		s.cpus = s.cpus.Difference(exclusive(shares))
+		for _, share := range shares {
+			s.pay(share)
+		}
+	}
+	return s
+}
+
+// pay takes off what a container holds of the memory.
+func (s *stock) pay(share node.Share) {
+	for _, piece := range share.Memory {
+		if s.memory[piece.Node] != nil {
+			s.memory[piece.Node][piece.Resource] -= piece.Amount
+		}
+	}
+	// Only what this package wrote is read, and it writes what can be read.
+	if set, err := cpuset.Parse(share.Mems); err == nil {
+		s.groups.add(set.List())
+	}
+}
+
+// nodes are the numbers of the NUMA nodes in a mask.
+func (s *stock) nodes(m mask) []int {
+	var ids []int
+	for i, id := range s.ids {
+		if m&(1<<i) != 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (s *stock) all() mask { return 1<<len(s.ids) - 1 }
+
+// on are those of the CPUs that lie in NUMA nodes, or for align-by-socket in a socket
+// of one of them.
+func (s *stock) on(m mask, cpus cpuset.CPUSet) cpuset.CPUSet {
+	ids := s.nodes(m)
+	near := map[int]bool{}
+	for _, c := range s.Topology {
+		if slices.Contains(ids, c.Node) {
+			near[c.Socket] = true
+		}
+	}
+	var found []int
+	for _, c := range s.Topology {
+		if cpus.Contains(c.ID) && (slices.Contains(ids, c.Node) || s.Options.AlignSocket && near[c.Socket]) {
+			found = append(found, c.ID)
+		}
+	}
+	return cpuset.New(found...)
+}
+
+// sockets is in how many sockets NUMA nodes lie.
+func (s *stock) sockets(m mask) int {
+	ids, found := s.nodes(m), map[int]bool{}
+	for _, c := range s.Topology {
+		if slices.Contains(ids, c.Node) {
+			found[c.Socket] = true
+		}
+	}
+	return len(found)
+}
+
+// cpuHints are where so many CPUs are free.
+func (s *stock) cpuHints(count int) []hint {
+	free := s.cpus.Union(s.again)
+	if s.Options.FullCores {
+		free = s.Topology.whole(free, core)
+	}
+	byNode, all := s.Topology.split(free, numa), s.Topology.split(s.Topology.All(), numa)
+	return s.hints(func(ids []int) (could, can bool) {
+		has, free := 0, 0
+		for _, id := range ids {
+			has, free = has+all[id].Size(), free+byNode[id].Size()
+		}
+		return has >= count, free >= count
+	}, s.Options.AlignSocket)
+}
+
+// memoryHints are where so much memory is free.
+func (s *stock) memoryHints(wants Amounts) []hint {
+	return s.hints(func(ids []int) (could, can bool) {
+		return s.Memory.room(ids, wants), s.free().room(ids, wants) && s.groups.open(ids)
+	}, false)
+}
+
+// hints asks of every set of NUMA nodes whether they could have something if they were
+// free, and whether they have it.
+func (s *stock) hints(ask func(ids []int) (could, can bool), bySocket bool) []hint {
+	var list []hint
+	least, leastSockets := 0, 0
+	for m := range masks(len(s.ids)) {
+		could, can := ask(s.nodes(m))
+		if could && least == 0 {
+			least, leastSockets = m.size(), s.sockets(m)
+		}
+		if can {
+			list = append(list, hint{m, m.size() == least || bySocket && s.sockets(m) == leastSockets})
+		}
+	}
+	return list
+}
