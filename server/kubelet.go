@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +34,9 @@ type kubelet struct {
 	agent   *metrics.Agent
 	probes  func() []node.ProbeCount
 	limits  Limits
+	debug   Debug
+	now     func() time.Time
+	paths   []string // that are served besides the node API's
 	log     *slog.Logger
 }
 
@@ -41,6 +45,7 @@ func newKubelet(cfg Config, s services) *kubelet {
 		store: cfg.Store, render: s.pods.render, reader: s.logs, exec: s.exec,
 		found: cfg.RunningPods, healthy: cfg.Healthy, limits: cfg.Limits,
 		stats: cfg.Stats, log: cfg.Log,
+		debug: cfg.Debug, now: cfg.Now,
 		facts: cfg.Facts, agent: cfg.Agent, probes: cfg.Probes,
 	}
 }

@@ -44,6 +44,7 @@ type Config struct {
 
 	Auth   *auth.Authenticator
 	Facts  Facts
+	Debug  Debug
 	Limits Limits
 	Log    *slog.Logger
 }
@@ -137,7 +138,9 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up REST: %w", err)
 	}
-	table := routes(rest, newKubelet(cfg, services))
+	paths := newKubelet(cfg, services)
+	table := routes(rest, paths)
+	paths.paths = pathsOf(table)
 	page := newUI(web.Files())
 	s.full = sameOrigin(page.front(uiSessions(cfg.Auth, cfg.Facts.Reach), cfg.Auth.HTTP(serve(table, listenFull, cfg))))
 	s.readOnly = localHost(page.front(readOnlySession(), asViewer(serve(table, listenReadOnly, cfg))))

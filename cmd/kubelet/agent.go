@@ -48,6 +48,7 @@ func sideways() int { return max(4, 2*goruntime.NumCPU()) }
 type agent struct {
 	cfg       *config.Config
 	log       *slog.Logger
+	level     *verbosity // of the log
 	started   time.Time
 	machine   machine
 	site      node.Site

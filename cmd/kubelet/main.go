@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 
 	"nodal/cmd/kubelet/config"
@@ -42,7 +43,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "kubelet:", err)
 		return 2
 	}
-	log := newLog(cfg.Logging, stderr)
+	level := &verbosity{}
+	level.set(cfg.Logging.Verbosity)
+	log := newLog(cfg.Logging.Format, &level.of, stderr)
 	slog.SetDefault(log) // for what has no logger of its own
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -51,6 +54,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		log.Error("cannot start", "err", err)
 		return 1
 	}
+	agent.level = level
 	if cfg.RunOnce {
 		err = agent.runOnce(ctx, stdout)
 	} else {
@@ -63,13 +67,31 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// newLog writes to stderr; each level of verbosity from 4 on shows debugging.
-func newLog(cfg config.Logging, w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: slog.LevelInfo}
-	if cfg.Verbosity >= 4 {
-		options.Level = slog.LevelDebug
+// verbosity is how much is logged; it may change at any time.
+type verbosity struct{ of slog.LevelVar }
+
+// set shows debugging with each level from 4 on.
+func (v *verbosity) set(level int) {
+	if level >= 4 {
+		v.of.Set(slog.LevelDebug)
+	} else {
+		v.of.Set(slog.LevelInfo)
 	}
-	if cfg.Format == "json" {
+}
+
+func (v *verbosity) parse(level string) error {
+	n, err := strconv.ParseUint(level, 10, 31)
+	if err != nil {
+		return err
+	}
+	v.set(int(n))
+	return nil
+}
+
+// newLog writes to stderr.
+func newLog(format string, level slog.Leveler, w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	if format == "json" {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))

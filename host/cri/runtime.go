@@ -109,13 +109,37 @@ func (r *Runtime) Close() error {
 	return errors.Join(errs...)
 }
 
+// attemptOf is which run of its container has the id.
+func attemptOf(got *node.Observed, id string) uint32 {
+	if got == nil {
+		return 0
+	}
+	for i := range got.Containers {
+		if c := &got.Containers[i]; c.ID == id {
+			return c.Attempt
+		}
+	}
+	return 0
+}
+
 // Do performs one action for a pod. The package comment tells what its errors
 // mean.
 func (r *Runtime) Do(ctx context.Context, pod *node.Pod, got *node.Observed, action node.Action) (node.Result, error) {
 	begin := time.Now()
 	result, err := r.do(ctx, pod, got, action)
 	result.At = time.Now()
-	r.log.DebugContext(ctx, "did action", "pod", pod.Key(), "action", action, "took", result.At.Sub(begin), "err", err)
+	attributes := []any{"pod", pod.Key(), "uid", pod.UID(), "action", action.String(), "took", result.At.Sub(begin), "err", err}
+	switch a := action.(type) {
+	case node.CreateContainer:
+		attributes = append(attributes, "container", a.Container, "attempt", a.Attempt)
+	case node.StartContainer:
+		attributes = append(attributes, "container", a.Container, "attempt", attemptOf(got, a.ID))
+	case node.StopContainer:
+		attributes = append(attributes, "container", a.Container, "attempt", attemptOf(got, a.ID))
+	case node.RemoveContainer:
+		attributes = append(attributes, "container", a.Container, "attempt", a.Attempt)
+	}
+	r.log.DebugContext(ctx, "did action", attributes...)
 	return result, err
 }
 

@@ -37,6 +37,7 @@ type Config struct {
 	Logging       Logging
 
 	kubelet      kubelet.KubeletConfiguration // all fields, for Configz and Unhonoured
+	commandLine  map[string]string            // every flag, for Flagz
 	flags        kubeletFlags                 // the flags that are no field, for Configz
 	ignoredFlags []string                     // given and without effect: "--cloud-provider"
 }
@@ -129,6 +130,8 @@ type Listen struct {
 	HealthzAddress    string
 	HealthzPort       int
 	DebuggingHandlers bool // logs, exec, attach, port-forward and run on the kubelet paths
+	Profiles          bool // of the process
+	DebugFlags        bool // how much is logged may be changed
 }
 
 // Sources says where pods come from besides the API. An empty path or URL is

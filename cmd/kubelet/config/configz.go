@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 
 	kubelet "k8s.io/kubelet/config/v1beta1"
@@ -51,6 +52,17 @@ func (c *Config) Configz() ([]byte, error) {
 		return nil, fmt.Errorf("encode configuration: %w", err)
 	}
 	return data, nil
+}
+
+// Flagz is every flag with its value, without secrets.
+func (c *Config) Flagz() map[string]string {
+	flags := maps.Clone(c.commandLine)
+	for _, name := range []string{"manifest-url", "manifest-url-header"} {
+		if flags[name] != "" && flags[name] != "[]" {
+			flags[name] = redacted
+		}
+	}
+	return flags
 }
 
 // redact replaces what may be a credential: header values, and the user and

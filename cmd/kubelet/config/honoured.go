@@ -34,7 +34,9 @@ var honoured = []string{
 	"cpuManagerPolicy",
 	"cpuManagerPolicyOptions",
 	"crashLoopBackOff.maxContainerRestartPeriod",
+	"enableDebugFlagsHandler",
 	"enableDebuggingHandlers",
+	"enableProfilingHandler",
 	"enableServer",
 	"enforceNodeAllocatable",
 	"eventBurst",
@@ -146,8 +148,6 @@ var notHonoured = []string{
 
 	// Serving, logs and diagnosis.
 	"enableContentionProfiling",
-	"enableDebugFlagsHandler",
-	"enableProfilingHandler",
 	"enableSystemLogHandler",
 	"enableSystemLogQuery",
 	"featureGates",

@@ -94,6 +94,8 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"containerRuntimeEndpoint":                   "containerRuntimeEndpoint: unix:///x",
 		"crashLoopBackOff.maxContainerRestartPeriod": "crashLoopBackOff: {maxContainerRestartPeriod: 1s}",
 		"enableDebuggingHandlers":                    "enableDebuggingHandlers: false",
+		"enableDebugFlagsHandler":                    "enableDebugFlagsHandler: false",
+		"enableProfilingHandler":                     "enableProfilingHandler: false",
 		"enableServer":                               "enableServer: false",
 		"fileCheckFrequency":                         "fileCheckFrequency: 1s",
 		"healthzBindAddress":                         "healthzBindAddress: '::'",

@@ -55,6 +55,8 @@ func Load(args []string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.commandLine = map[string]string{}
+	fs.VisitAll(func(f *pflag.Flag) { c.commandLine[f.Name] = f.Value.String() })
 	for _, name := range ignoredFlags {
 		if fs.Changed(name) {
 			c.ignoredFlags = append(c.ignoredFlags, "--"+name)
@@ -218,6 +220,8 @@ func resolveListen(o *Options, addressGiven bool) Listen {
 		HealthzAddress:    k.HealthzBindAddress,
 		HealthzPort:       int(*k.HealthzPort),
 		DebuggingHandlers: *k.EnableDebuggingHandlers,
+		Profiles:          *k.EnableProfilingHandler,
+		DebugFlags:        *k.EnableDebugFlagsHandler,
 	}
 	if !*k.EnableServer {
 		l.Port = 0

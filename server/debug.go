@@ -1,0 +1,159 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"net/http/pprof"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Debug is what an admin may see and change of the process itself.
+type Debug struct {
+	Flags      map[string]string        // of the command line, without secrets
+	Verbosity  func(level string) error // changes how much is logged
+	NoProfiles bool                     // enableProfilingHandler is off
+	NoFlags    bool                     // enableDebugFlagsHandler is off
+}
+
+// profile is /debug/pprof/: upstream's profiles, and Go's own.
+func (k *kubelet) profile(w http.ResponseWriter, r *http.Request) {
+	if k.debug.NoProfiles {
+		http.Error(w, "profiling endpoint is disabled.", http.StatusMethodNotAllowed)
+		return
+	}
+	switch chi.URLParam(r, "profile") {
+	case "cmdline":
+		pprof.Cmdline(w, r)
+	case "profile":
+		pprof.Profile(w, r)
+	case "symbol":
+		pprof.Symbol(w, r)
+	case "trace":
+		pprof.Trace(w, r)
+	default:
+		pprof.Index(w, r)
+	}
+}
+
+// verbosity is PUT /debug/flags/v: the body is the level from now on.
+func (k *kubelet) verbosity(w http.ResponseWriter, r *http.Request) {
+	if k.debug.NoFlags {
+		http.Error(w, "flags endpoint is disabled.", http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		writeText(w, http.StatusBadRequest, "error reading request body: "+err.Error())
+		return
+	}
+	level := strings.TrimSpace(string(body))
+	if err := k.debug.Verbosity(level); err != nil {
+		writeText(w, http.StatusBadRequest, fmt.Sprintf("failed set klog.logging.verbosity %s: %v", level, err))
+		return
+	}
+	writeText(w, http.StatusOK, "successfully set klog.logging.verbosity to "+level)
+}
+
+const pageHead = `
+kubelet %s
+Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.
+`
+
+// page is the head of what flagz and statusz tell to programs.
+type page struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+}
+
+// flagz is /flagz: the command line, defaults included.
+func (k *kubelet) flagz(w http.ResponseWriter, r *http.Request) {
+	text := fmt.Sprintf(pageHead, "flagz") + "\n"
+	for _, name := range slices.Sorted(maps.Keys(k.debug.Flags)) {
+		text += name + "=" + k.debug.Flags[name] + "\n"
+	}
+	writePage(w, r, "Flagz", text, func(p page) any {
+		return struct {
+			page  `json:",inline"`
+			Flags map[string]string `json:"flags"`
+		}{p, k.debug.Flags}
+	})
+}
+
+// statusz is /statusz: which program this is, since when it runs, and what it serves.
+func (k *kubelet) statusz(w http.ResponseWriter, r *http.Request) {
+	up := k.now().Sub(k.facts.Started).Truncate(time.Second)
+	text := fmt.Sprintf(pageHead, "statusz") + fmt.Sprintf(`
+Started: %s
+Up: %d hr %02d min %02d sec
+Go version: %s
+Binary version: %s
+
+Paths: %s
+`, k.facts.Started.UTC().Format(time.UnixDate), int(up.Hours()), int(up.Minutes())%60, int(up.Seconds())%60,
+		runtime.Version(), k.facts.Version, strings.Join(k.paths, " "))
+	writePage(w, r, "Statusz", text, func(p page) any {
+		return struct {
+			page          `json:",inline"`
+			StartTime     time.Time `json:"startTime"`
+			UptimeSeconds int64     `json:"uptimeSeconds"`
+			GoVersion     string    `json:"goVersion"`
+			BinaryVersion string    `json:"binaryVersion"`
+			Paths         []string  `json:"paths"`
+		}{p, k.facts.Started.UTC().Truncate(time.Second), int64(up.Seconds()), runtime.Version(), k.facts.Version, k.paths}
+	})
+}
+
+// writePage answers with text, or with an object to who asks for one of its kind, as in
+// "application/json;v=v1alpha1;g=config.k8s.io;as=Statusz".
+func writePage(w http.ResponseWriter, r *http.Request, kind, text string, object func(page) any) {
+	accepted := r.Header.Get("Accept")
+	for wanted := range strings.SplitSeq(accepted, ",") {
+		media, parameters, err := mime.ParseMediaType(wanted)
+		version := parameters["v"]
+		switch {
+		case err != nil:
+		case media == "text/plain", media == "text/*", media == "*/*":
+			writeText(w, http.StatusOK, text)
+			return
+		case media == "application/json" && parameters["g"] == "config.k8s.io" && strings.EqualFold(parameters["as"], kind) && slices.Contains(pageVersions, version):
+			body, err := json.Marshal(object(page{
+				metav1.TypeMeta{Kind: kind, APIVersion: "config.k8s.io/" + version}, metav1.ObjectMeta{Name: "kubelet"},
+			}))
+			if err != nil {
+				writeText(w, http.StatusInternalServerError, err.Error())
+				return
+			}
+			writeJSON(w, body)
+			return
+		}
+	}
+	if accepted == "" {
+		writeText(w, http.StatusOK, text)
+		return
+	}
+	writeText(w, http.StatusNotAcceptable, fmt.Sprintf("%s: text/plain is to be had, or application/json;v=%s;g=config.k8s.io;as=%s", accepted, pageVersions[0], kind))
+}
+
+var pageVersions = []string{"v1alpha1", "v1beta1"}
+
+// pathsOf are the first words of the kubelet's own paths.
+func pathsOf(table []route) []string {
+	var paths []string
+	for _, rt := range table {
+		path, _, _ := strings.Cut(rt.pattern, "{")
+		if path = strings.TrimSuffix(path, "/"); !strings.HasPrefix(path, "/v1/") {
+			paths = append(paths, path)
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(paths)))
+}
