@@ -59,7 +59,7 @@ func (e *Evictor) round(ctx context.Context) {
 			continue
 		}
 		if err := e.check(ctx, v.Key, v.Slot.Pod, volumes, containers); err != nil && ctx.Err() == nil {
-			e.Log.Warn("cannot hold a pod to its limits of the disk", "pod", v.Key, "err", err)
+			e.Log.Warn("cannot hold a pod to its limits of the disk", "pod", v.Key.String(), "err", err)
 		}
 	}
 }

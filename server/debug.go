@@ -7,9 +7,11 @@ import (
 	"maps"
 	"mime"
 	"net/http"
-	"net/http/pprof"
+	"os"
 	"runtime"
+	"runtime/pprof"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,24 +27,73 @@ type Debug struct {
 	NoFlags    bool                     // enableDebugFlagsHandler is off
 }
 
-// profile is /debug/pprof/: upstream's profiles, and Go's own.
+// profile is /debug/pprof/: the list of profiles, and each as the runtime tells it.
 func (k *kubelet) profile(w http.ResponseWriter, r *http.Request) {
 	if k.debug.NoProfiles {
 		http.Error(w, "profiling endpoint is disabled.", http.StatusMethodNotAllowed)
 		return
 	}
-	switch chi.URLParam(r, "profile") {
+	detail, _ := strconv.Atoi(r.FormValue("debug"))
+	switch name := chi.URLParam(r, "profile"); name {
+	case "":
+		writeText(w, http.StatusOK, profiles())
 	case "cmdline":
-		pprof.Cmdline(w, r)
+		writeText(w, http.StatusOK, strings.Join(os.Args, "\x00"))
 	case "profile":
-		pprof.Profile(w, r)
-	case "symbol":
-		pprof.Symbol(w, r)
-	case "trace":
-		pprof.Trace(w, r)
+		profileCPU(w, r)
 	default:
-		pprof.Index(w, r)
+		found := pprof.Lookup(name)
+		if found == nil {
+			http.Error(w, "Unknown profile", http.StatusNotFound)
+			return
+		}
+		if name == "heap" && r.FormValue("gc") == "1" {
+			runtime.GC()
+		}
+		asProfile(w, name, detail)
+		if err := found.WriteTo(w, detail); err != nil {
+			k.log.Debug("a profile was cut off", "profile", name, "err", err)
+		}
 	}
+}
+
+// profiles are the names of what there is to read, one on a line.
+func profiles() string {
+	text := "cmdline\nprofile\n"
+	for _, p := range pprof.Profiles() {
+		text += p.Name() + "\n"
+	}
+	return text
+}
+
+// profileCPU says where the process spends the next seconds, 30 if nobody says how many.
+func profileCPU(w http.ResponseWriter, r *http.Request) {
+	seconds, err := strconv.Atoi(r.FormValue("seconds"))
+	if err != nil || seconds <= 0 {
+		seconds = 30
+	}
+	asProfile(w, "profile", 0)
+	if err := pprof.StartCPUProfile(w); err != nil {
+		w.Header().Del("Content-Disposition")
+		writeText(w, http.StatusInternalServerError, "cannot profile: "+err.Error())
+		return
+	}
+	defer pprof.StopCPUProfile()
+	select {
+	case <-time.After(time.Duration(seconds) * time.Second):
+	case <-r.Context().Done():
+	}
+}
+
+// asProfile says what follows: text for people, or a file for programs.
+func asProfile(w http.ResponseWriter, name string, detail int) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if detail != 0 {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 }
 
 // verbosity is PUT /debug/flags/v: the body is the level from now on.

@@ -97,7 +97,7 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	if a.offer, err = offer(cfg, a.machine); err != nil {
 		return nil, err
 	}
-	if a.assign, err = assignment(cfg, a.offer); err != nil {
+	if a.assign, err = assignment(cfg, a.machine, a.offer); err != nil {
 		return nil, err
 	}
 	if a.whole, err = whole(cfg, a.machine, a.offer.Capacity); err != nil {

@@ -23,7 +23,7 @@ func (l logLinks) made(key node.Key, run *node.Container) {
 	}
 	pod := logs.Pod{Namespace: key.Namespace, Name: key.Name, UID: string(run.UID)}
 	if err := l.layout.Link(pod, run.Name, run.ID, run.LogPath); err != nil {
-		l.log.Warn("log collectors will not find a log", "pod", key, "container", run.Name, "err", err)
+		l.log.Warn("log collectors will not find a log", "pod", key.String(), "container", run.Name, "err", err)
 	}
 }
 
@@ -47,7 +47,7 @@ func (l logLinks) remove(key node.Key, got *node.Observed, action node.Action) {
 
 func (l logLinks) unlink(key node.Key, container, id string) {
 	if err := l.layout.Unlink(logs.Pod{Namespace: key.Namespace, Name: key.Name}, container, id); err != nil {
-		l.log.Warn("a link to a log is left behind", "pod", key, "container", container, "err", err)
+		l.log.Warn("a link to a log is left behind", "pod", key.String(), "container", container, "err", err)
 	}
 }
 

@@ -91,7 +91,7 @@ func whole(cfg *config.Config, m machine, capacity corev1.ResourceList) (limit.L
 }
 
 // assignment is by which rules containers get CPUs of their own.
-func assignment(cfg *config.Config, offer admit.Node) (*assign.Rules, error) {
+func assignment(cfg *config.Config, m machine, offer admit.Node) (*assign.Rules, error) {
 	c := cfg.Assign
 	rules := &assign.Rules{
 		Static: c.CPUs, Reserved: cfg.Reserved.CPUs, Options: c.Options, Align: c.Align, WholePods: c.WholePods, MostNodes: c.MostNodes,
@@ -101,7 +101,8 @@ func assignment(cfg *config.Config, offer admit.Node) (*assign.Rules, error) {
 		if rules.Memory, err = topology.Memory(os.DirFS("/sys")); err != nil {
 			return nil, fmt.Errorf("memoryManagerPolicy=Static: %w", err)
 		}
-		kept := offer.Capacity.Memory().Value() - offer.Allocatable.Memory().Value()
+		pages := setAside(m.hugePages).List // which the memory of NUMA nodes is without
+		kept := offer.Capacity.Memory().Value() - offer.Allocatable.Memory().Value() - pages.Memory().Value()
 		if err := rules.Memory.Keep(c.Kept, kept); err != nil {
 			return nil, err
 		}

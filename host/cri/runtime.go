@@ -128,7 +128,7 @@ func (r *Runtime) Do(ctx context.Context, pod *node.Pod, got *node.Observed, act
 	begin := time.Now()
 	result, err := r.do(ctx, pod, got, action)
 	result.At = time.Now()
-	attributes := []any{"pod", pod.Key(), "uid", pod.UID(), "action", action.String(), "took", result.At.Sub(begin), "err", err}
+	attributes := []any{"pod", pod.Key().String(), "uid", pod.UID(), "action", action.String(), "took", result.At.Sub(begin), "err", err}
 	switch a := action.(type) {
 	case node.CreateContainer:
 		attributes = append(attributes, "container", a.Container, "attempt", a.Attempt)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/utils/cpuset"
 
 	"nodal/test/agent"
@@ -26,20 +28,37 @@ func asking(name, cpu string) string {
 // cpusOf are those that the kernel lets a pod's container run on.
 func (n *node) cpusOf(pod string) string { return n.allowed(pod, "Cpus_allowed_list:") }
 
-// allowed is what the kernel says of a pod's container.
+// allowed is what the kernel says of a pod's container; nothing of one that just ends.
 func (n *node) allowed(pod, name string) string {
 	n.t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.pidOf(pod, "main")))
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		if cpus, ok := strings.CutPrefix(line, name); ok {
-			return strings.TrimSpace(cpus)
+	for _, c := range n.containers(pod) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.processOf(c)))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if value, ok := strings.CutPrefix(line, name); ok {
+				return strings.TrimSpace(value)
+			}
 		}
 	}
-	n.t.Fatalf("the kernel does not tell %s of %s: %s", name, pod, text)
 	return ""
+}
+
+// processOf is the process of a container, 0 of one that has ended.
+func (n *node) processOf(c container) int {
+	n.t.Helper()
+	reply, err := n.rt.CRI().ContainerStatus(n.t.Context(), &runtimev1.ContainerStatusRequest{ContainerId: c.id, Verbose: true})
+	if err != nil {
+		return 0
+	}
+	var info struct {
+		Pid int `json:"pid"`
+	}
+	if err := json.Unmarshal([]byte(reply.Info["info"]), &info); err != nil {
+		n.t.Fatalf("inspect container %s: %v", c.id, err)
+	}
+	return info.Pid
 }
 
 // runsOn waits until a pod's container may run on these CPUs.
