@@ -82,8 +82,8 @@ func (u *ui) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.send(w, r, name)
 }
 
-// send prefers the smallest form that the browser takes. Pods have names with
-// dots in them, so a file that is not there may be a page that is.
+// send prefers the compressed form. Pods have names with dots in them, so a file that
+// is not there may be a page that is.
 func (u *ui) send(w http.ResponseWriter, r *http.Request, name string) {
 	data, encoding, ok := u.find(name, r.Header.Get("Accept-Encoding"))
 	if !ok && !strings.HasPrefix(name, uiAssets) {
@@ -132,11 +132,9 @@ func contentType(name string) string {
 
 // find returns a file in a form that accept names, or else as it is.
 func (u *ui) find(name, accept string) (data []byte, encoding string, ok bool) {
-	for _, form := range []struct{ encoding, suffix string }{{"br", ".br"}, {"gzip", ".gz"}} {
-		if strings.Contains(accept, form.encoding) {
-			if data, err := fs.ReadFile(u.files, name+form.suffix); err == nil {
-				return data, form.encoding, true
-			}
+	if strings.Contains(accept, "gzip") {
+		if data, err := fs.ReadFile(u.files, name+".gz"); err == nil {
+			return data, "gzip", true
 		}
 	}
 	if data, err := fs.ReadFile(u.files, name); err == nil {

@@ -30,9 +30,7 @@ func packed(t *testing.T, text string) []byte {
 func builtUI(t *testing.T) *ui {
 	return newUI(fstest.MapFS{
 		"index.html.gz":       {Data: packed(t, "<html>the page")},
-		"index.html.br":       {Data: []byte("brotli")},
 		"assets/app-1.js.gz":  {Data: packed(t, "run()")},
-		"assets/app-1.js.br":  {Data: []byte("brotli")},
 		"assets/font-1.woff2": {Data: []byte("font")},
 		"icon.svg.gz":         {Data: packed(t, "<svg>")},
 	}, true)
@@ -46,8 +44,7 @@ func TestTheDashboardIsServedAsTheBrowserTakesIt(t *testing.T) {
 		encoding, kind     string
 		cache, body        string
 	}{
-		{"brotli where it is taken", "/ui/", "gzip, deflate, br, zstd", 200, "br", "text/html; charset=utf-8", "no-cache", "brotli"},
-		{"gzip otherwise", "/ui/assets/app-1.js", "gzip", 200, "gzip", "text/javascript; charset=utf-8", "public, max-age=31536000, immutable", string(packed(t, "run()"))},
+		{"compressed where that is taken", "/ui/assets/app-1.js", "gzip, deflate, br, zstd", 200, "gzip", "text/javascript; charset=utf-8", "public, max-age=31536000, immutable", string(packed(t, "run()"))},
 		{"plain for curl", "/ui/assets/app-1.js", "", 200, "", "text/javascript; charset=utf-8", "public, max-age=31536000, immutable", "run()"},
 		{"a font as it is", "/ui/assets/font-1.woff2", "gzip, br", 200, "", "font/woff2", "public, max-age=31536000, immutable", "font"},
 		{"another file", "/ui/icon.svg", "", 200, "", "image/svg+xml", "no-cache", "<svg>"},

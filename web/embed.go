@@ -11,8 +11,8 @@ import (
 var dist embed.FS
 
 // Files is the dashboard as it was built, and whether it was. Each file but
-// fonts is there twice, compressed: with .br and .gz behind its name. Without
-// a build there is only missing.html.
+// fonts is compressed, with .gz behind its name. Without a build there is only
+// missing.html.
 func Files() (files fs.FS, built bool) {
 	if app, err := fs.Sub(dist, "dist/app"); err == nil {
 		if _, err := fs.Stat(app, "index.html.gz"); err == nil {

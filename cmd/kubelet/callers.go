@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/cmd/apisync/review"
@@ -48,17 +47,10 @@ func (c *callers) Allows(ctx context.Context, id auth.Identity, to auth.Access) 
 	if r == nil {
 		return false, errNotJoined
 	}
-	spec := authorizationv1.SubjectAccessReviewSpec{
-		User: id.Name, Groups: id.Groups, UID: id.UID,
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
+	return r.May(ctx, review.Access{
+		User: id.Name, Groups: id.Groups, UID: id.UID, Extra: id.Extra,
+		Resource: review.Resource{
 			Verb: to.Verb, Version: corev1.SchemeGroupVersion.Version, Resource: "nodes", Subresource: to.Subresource, Name: c.nodeName,
 		},
-	}
-	for key, values := range id.Extra {
-		if spec.Extra == nil {
-			spec.Extra = map[string]authorizationv1.ExtraValue{}
-		}
-		spec.Extra[key] = values
-	}
-	return r.May(ctx, spec)
+	})
 }

@@ -1,9 +1,9 @@
-// Replaces each file of dist/app by its .br and .gz; fonts are compressed by
-// themselves. The server sends whichever the browser takes.
+// Compresses each file of dist/app; fonts are compressed by themselves. One form is
+// enough: a second, smaller one for some browsers would make the binary larger for all.
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 
 const top = fileURLToPath(new URL("../dist/app", import.meta.url));
 
@@ -17,8 +17,6 @@ function* filesOf(dir) {
 
 for (const path of filesOf(top)) {
   if (path.endsWith(".woff2") || path.endsWith("manifest.json")) continue;
-  const data = readFileSync(path);
-  writeFileSync(`${path}.br`, brotliCompressSync(data, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: data.length } }));
-  writeFileSync(`${path}.gz`, gzipSync(data, { level: 9 }));
+  writeFileSync(`${path}.gz`, gzipSync(readFileSync(path), { level: 9 }));
   rmSync(path);
 }

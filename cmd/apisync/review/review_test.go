@@ -56,8 +56,8 @@ func (s *apiserver) reviewer(t *testing.T, memory Memory) *Reviewer {
 	return r
 }
 
-func spec(user, verb string) authorizationv1.SubjectAccessReviewSpec {
-	return authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: "nodes"}}
+func spec(user, verb string) Access {
+	return Access{User: user, Resource: Resource{Verb: verb, Resource: "nodes"}}
 }
 
 func TestAnswersAreRememberedOverAnAPIServerThatIsAway(t *testing.T) {

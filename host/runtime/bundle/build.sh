@@ -71,7 +71,7 @@ build() {
   CGO_ENABLED=0 go build -tags $tags -ldflags "$stamp" -o "$out/bin/" ./containerd
   CGO_ENABLED=0 go build -tags $tags,no_grpc -ldflags "$stamp" -o "$out/bin/" ./containerd-shim-runc-v2
   CGO_ENABLED=0 go build -ldflags "$stamp" -o "$out/cni/" \
-    $cni/plugins/{main/bridge,ipam/host-local,main/loopback,meta/portmap}
+    $cni/plugins/{main/bridge,ipam/host-local,meta/portmap} # loopback is in containerd
   # runc enters namespaces before Go starts, in C; its seccomp filters are C too.
   # Its build id would depend on where libseccomp lies.
   CGO_ENABLED=1 go build -tags $tags,seccomp,netgo,osusergo -ldflags "$stamp -buildid= -extldflags -static" \
