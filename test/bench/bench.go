@@ -55,8 +55,9 @@ type suite struct {
 	binaries binaries
 	columns  []*column
 	rows     []*row
-	notes    []string
-	pods     int // made so far; each has a name of its own
+	gaps     []string // what could not be measured
+	notes    []string // what the table does not say
+	pods     int      // made so far; each has a name of its own
 	progress io.Writer
 	started  time.Time
 	load     string // of the machine when it began
@@ -88,7 +89,7 @@ func newBench(t testing.TB, bin binaries, amounts sizes) *suite {
 	}
 	peer, err := newPeer(t, bin.peer)
 	if err != nil {
-		b.notes = append(b.notes, fmt.Sprintf("%s did not start, so its column is empty: %v", bin.peer, err))
+		b.gaps = append(b.gaps, fmt.Sprintf("%s did not start, so its column is empty: %v", bin.peer, err))
 		return b
 	}
 	b.columns = append(b.columns, peer)
@@ -134,7 +135,7 @@ func (b *suite) each(measure func(*column) error) error {
 	for _, c := range slices.Clone(b.columns) {
 		err := measure(c)
 		if err != nil && c.name == peerColumn {
-			b.notes = append(b.notes, fmt.Sprintf("the peer was given up: %v", err))
+			b.gaps = append(b.gaps, fmt.Sprintf("the peer was given up: %v", err))
 			b.columns = slices.DeleteFunc(b.columns, func(o *column) bool { return o == c })
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -86,7 +87,7 @@ func (b *suite) document(m machine) (string, error) {
 	var out strings.Builder
 	err = parsed.Execute(&out, map[string]any{
 		"Machine": m, "Date": b.started.UTC().Format(time.DateOnly), "Minutes": fmt.Sprintf("%.0f", time.Since(b.started).Minutes()),
-		"Table": b.markdown(), "Notes": b.notes, "Met": met, "Missed": missed,
+		"Table": b.markdown(), "Notes": slices.Concat(b.gaps, b.notes), "Met": met, "Missed": missed,
 	})
 	if err != nil {
 		return "", fmt.Errorf("write the document: %w", err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -53,7 +54,7 @@ func (b *suite) text() string {
 		fmt.Fprintln(w, strings.Join(r.cells(), "\t"))
 	}
 	w.Flush() // into memory: it cannot fail
-	for _, note := range b.notes {
+	for _, note := range slices.Concat(b.gaps, b.notes) {
 		fmt.Fprintln(&out, "-", note)
 	}
 	return out.String()
