@@ -121,8 +121,8 @@ func TestTheBinaryBringsProgramsForItsMachine(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil || programs < 7 {
-			t.Errorf("it brings %d programs (%v), want containerd, its shim, runc and four plugins", programs, err)
+		if err != nil || programs < 6 {
+			t.Errorf("it brings %d programs (%v), want containerd, its shim, runc and three plugins", programs, err)
 		}
 	})
 }
