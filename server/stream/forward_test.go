@@ -92,9 +92,15 @@ func TestConnectionsAreForwarded(t *testing.T) {
 }
 
 func TestAFailureToForwardIsTold(t *testing.T) {
-	fail := func(context.Context, int32, io.ReadWriter) error { return errors.New("nobody listens there") }
+	// A stream that is reset while the client still opens it has no words for why.
+	opened := make(chan bool)
+	fail := func(context.Context, int32, io.ReadWriter) error {
+		<-opened
+		return errors.New("nobody listens there")
+	}
 	forwarding(t, fail, func(t *testing.T, connection httpstream.Connection) {
 		_, failures := pair(t, connection, 1)
+		opened <- true
 		if got, _ := io.ReadAll(failures); !strings.Contains(string(got), "nobody listens there") {
 			t.Errorf("the client is told %q", got)
 		}
