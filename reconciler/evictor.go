@@ -39,16 +39,25 @@ type Evictor struct {
 	Clock  func() time.Time
 }
 
-// Run measures now and then until the context ends.
+// Run measures now and then until the context ends, and waits for a pod with a limit
+// while there is none.
 func (e *Evictor) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		began := time.Now()
-		e.round(ctx)
-		sleep(ctx, min(max(measureShare*time.Since(began), measureEvery), measureAtMost))
+		changed, began := e.Store.Changed(), time.Now()
+		some := e.round(ctx)
+		pause := min(max(measureShare*time.Since(began), measureEvery), measureAtMost)
+		if !some {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+		}
+		sleep(ctx, pause)
 	}
 }
 
-func (e *Evictor) round(ctx context.Context) {
+// round checks the pods that have a limit, and says whether there are any.
+func (e *Evictor) round(ctx context.Context) (some bool) {
 	views, _ := e.Store.Views()
 	for _, v := range views {
 		if v.Slot.Closed() || v.Slot.Pod.Deletion != nil {
@@ -58,10 +67,12 @@ func (e *Evictor) round(ctx context.Context) {
 		if len(volumes) == 0 && !containers {
 			continue
 		}
+		some = true
 		if err := e.check(ctx, v.Key, v.Slot.Pod, volumes, containers); err != nil && ctx.Err() == nil {
 			e.Log.Warn("cannot hold a pod to its limits of the disk", "pod", v.Key.String(), "err", err)
 		}
 	}
+	return some
 }
 
 // check evicts a pod that is over a limit. Of what could not be measured it goes by

@@ -33,7 +33,7 @@ type Loop struct {
 	contact
 }
 
-// Hands do what the loop wants done. None of them waits or calls back at once.
+// Hands do what the loop wants done. None of them waits: what comes of it is told later.
 type Hands interface {
 	// Begin begins an action; Loop.Finish takes its outcome. Cancel gives it up.
 	Begin(t *Tracked, a node.Action) (cancel func())
