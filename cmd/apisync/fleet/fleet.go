@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/cmd/apisync/follow"
 	"nodal/cmd/apisync/retry"
 )
 
@@ -162,48 +163,18 @@ func (f *fleet) want(key, text string, there bool) {
 
 // followNode keeps what the node has true.
 func (f *fleet) followNode(ctx context.Context, synced func()) {
-	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		if err := f.watchNode(ctx, synced); ctx.Err() == nil {
-			f.log.Warn("the node's pods are watched again", "err", err)
-		}
-	}, time.Second)
-}
-
-// watchNode reads the node's pods from the beginning until the stream ends.
-func (f *fleet) watchNode(ctx context.Context, synced func()) error {
-	stream, err := f.node.WatchPods(ctx, &nodev1.WatchPodsRequest{})
-	if err != nil {
-		return err
-	}
-	present := map[types.NamespacedName]bool{}
-	for initial := true; ; {
-		m, err := stream.Recv()
-		if err != nil {
-			return err
-		}
-		if m.Type == nodev1.WatchType_WATCH_TYPE_SYNCED {
-			f.keepOnly(present)
-			initial = false
-			synced()
-			continue
-		}
-		name, err := f.show(m)
-		if err != nil {
-			return err
-		}
-		if initial {
-			present[name] = true
-		}
-	}
+	follow.Pods(ctx, f.node, f.log, follow.Listener{Show: f.show, Keep: func(present map[types.NamespacedName]bool) {
+		f.keepOnly(present)
+		synced()
+	}})
 }
 
 // show takes what the node shows of a pod.
-func (f *fleet) show(m *nodev1.WatchPodsResponse) (types.NamespacedName, error) {
-	name := types.NamespacedName{Namespace: m.Pod.GetNamespace(), Name: m.Pod.GetName()}
+func (f *fleet) show(name types.NamespacedName, m *nodev1.WatchPodsResponse) error {
 	object := m.Pod.GetObject().AsMap()
 	text, err := json.Marshal(object)
 	if err != nil {
-		return name, err
+		return err
 	}
 	meta, _ := object["metadata"].(map[string]any)
 	notes, _ := meta["annotations"].(map[string]any)
@@ -220,7 +191,7 @@ func (f *fleet) show(m *nodev1.WatchPodsResponse) (types.NamespacedName, error) 
 		f.local[name] = l
 	}
 	f.changed(key)
-	return name, nil
+	return nil
 }
 
 // changed looks at a key again or, since a name may have become free, at all. It

@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/cmd/apisync/follow"
 )
 
 // workers is how many pods are worked on side by side.
@@ -109,47 +109,20 @@ func (p *pods) onNode(key types.NamespacedName) *corev1.Pod {
 	return nil
 }
 
-// follow watches the node's pods, again whenever the connection was lost.
+// follow keeps what the node has true.
 func (p *pods) follow(ctx context.Context, synced func()) {
-	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		if err := p.watch(ctx, synced); ctx.Err() == nil {
-			p.log.Warn("the node's pods are watched again", "err", err)
-		}
-	}, time.Second)
-}
-
-// watch reads the node's pods from the beginning until the stream ends.
-func (p *pods) watch(ctx context.Context, synced func()) error {
-	stream, err := p.node.WatchPods(ctx, &nodev1.WatchPodsRequest{})
-	if err != nil {
-		return err
-	}
-	present := map[types.NamespacedName]bool{}
-	for initial := true; ; {
-		m, err := stream.Recv()
-		if err != nil {
-			return err
-		}
-		if m.Type == nodev1.WatchType_WATCH_TYPE_SYNCED {
-			p.keepOnly(present)
-			initial = false
-			synced()
-			continue
-		}
-		pod, err := decode(m.Pod.GetObject())
-		if err != nil {
-			return err
-		}
-		key := types.NamespacedName{Namespace: m.Pod.GetNamespace(), Name: m.Pod.GetName()}
-		if initial {
-			present[key] = true
-		}
-		p.show(key, m, pod)
-	}
+	follow.Pods(ctx, p.node, p.log, follow.Listener{Show: p.show, Keep: func(present map[types.NamespacedName]bool) {
+		p.keepOnly(present)
+		synced()
+	}})
 }
 
 // show takes what the node shows of a pod.
-func (p *pods) show(key types.NamespacedName, m *nodev1.WatchPodsResponse, pod *corev1.Pod) {
+func (p *pods) show(key types.NamespacedName, m *nodev1.WatchPodsResponse) error {
+	pod, err := decode(m.Pod.GetObject())
+	if err != nil {
+		return err
+	}
 	l := &local{object: pod, ours: fromCluster(pod), gone: m.Type == nodev1.WatchType_WATCH_TYPE_DELETED}
 	if d := m.Pod.GetDeletionDeadline(); d != nil {
 		l.deadline = d.AsTime()
@@ -158,6 +131,7 @@ func (p *pods) show(key types.NamespacedName, m *nodev1.WatchPodsResponse, pod *
 	p.local[key] = l
 	p.mu.Unlock()
 	p.queue.Add(key)
+	return nil
 }
 
 // keepOnly takes note of what went while nobody watched.

@@ -1,0 +1,59 @@
+// Package follow watches what a node has, for who keeps another side in step with it.
+package follow
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	nodev1 "nodal/api/gen/node/v1"
+)
+
+// Listener is told of the node's pods.
+type Listener struct {
+	// Show takes what the node shows of a pod.
+	Show func(types.NamespacedName, *nodev1.WatchPodsResponse) error
+	// Keep hears, at the start and whenever the connection was lost, which pods there
+	// are: others went while nobody watched.
+	Keep func(present map[types.NamespacedName]bool)
+}
+
+// Pods watches the node's pods until the context ends, again whenever the connection
+// was lost.
+func Pods(ctx context.Context, node nodev1.PodsServiceClient, log *slog.Logger, to Listener) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		if err := watch(ctx, node, to); ctx.Err() == nil {
+			log.Warn("the node's pods are watched again", "err", err)
+		}
+	}, time.Second)
+}
+
+// watch reads the node's pods from the beginning until the stream ends.
+func watch(ctx context.Context, node nodev1.PodsServiceClient, to Listener) error {
+	stream, err := node.WatchPods(ctx, &nodev1.WatchPodsRequest{})
+	if err != nil {
+		return err
+	}
+	present := map[types.NamespacedName]bool{}
+	for initial := true; ; {
+		m, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		if m.Type == nodev1.WatchType_WATCH_TYPE_SYNCED {
+			to.Keep(present)
+			initial = false
+			continue
+		}
+		name := types.NamespacedName{Namespace: m.Pod.GetNamespace(), Name: m.Pod.GetName()}
+		if err := to.Show(name, m); err != nil {
+			return err
+		}
+		if initial {
+			present[name] = true
+		}
+	}
+}
