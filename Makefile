@@ -14,7 +14,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ROUNDS ?= 100
 FUZZTIME ?= 30s
 
-.PHONY: help build bundle web dist setup-dist run run-sim clean-node test test-v2 lint gen api-image vuln bench chaos fuzz fmt setup setup-tests clean
+.PHONY: help build bundle web dist setup-dist run run-sim cluster clean-node test test-v2 lint gen api-image vuln bench chaos fuzz fmt setup setup-tests clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z0-9-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,10 @@ run-sim: ## the same without root or containers, on a simulated runtime
 	@! command -v npm >/dev/null || web/build.sh
 	@mkdir -p .cache && CGO_ENABLED=0 go build -trimpath -o .cache/kubelet-plain ./cmd/kubelet
 	@go build -o .cache/example-sim ./test/runsim && .cache/example-sim -kubelet .cache/kubelet-plain
+
+cluster: setup build ## bring up a Kubernetes cluster of one node, print its kubeconfig, take it away at Ctrl-C
+	@test/cluster/parts/build.sh
+	@go build -o .cache/example ./test/run && .cache/example -cluster $(CURDIR)/.cache/parts -dir /var/lib/nodal-cluster
 
 test: setup-tests ## run every check and every test, those on a real runtime included
 	@test/all.sh

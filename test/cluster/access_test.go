@@ -29,7 +29,7 @@ func TestTheClusterSaysWhoMayDoWhat(t *testing.T) {
 		"away from the API server what was decided stays decided; else the answer is 401 to a token and 500 to a request",
 	)
 	p := startPlane(t)
-	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.NodeToken), "--anonymous-auth",
+	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.Node), "--anonymous-auth",
 		"--authorization-webhook-cache-unauthorized-ttl=1ms")}
 	w.eventually("a node", func() bool { code, _ := w.try("GET", "/api/v1/nodes/node-a", "", nil); return code == http.StatusOK })
 

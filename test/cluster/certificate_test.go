@@ -37,7 +37,7 @@ func TestANodeAsksForItsCertificate(t *testing.T) {
 		"subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: \"system:bootstrappers\"}]\n")
 	dir := t.TempDir()
 	own := filepath.Join(dir, "kubelet.conf")
-	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--bootstrap-kubeconfig", p.kubeconfig(controlplane.JoinToken),
+	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--bootstrap-kubeconfig", p.kubeconfig(controlplane.Joins),
 		"--kubeconfig", own, "--cert-dir", filepath.Join(dir, "pki"), "--rotate-certificates")}
 
 	denied := w.request("")
@@ -79,7 +79,7 @@ func TestTheClusterIssuesTheServingCertificate(t *testing.T) {
 		"a serving certificate that is about to run out is replaced",
 	)
 	p := startPlane(t)
-	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.NodeToken), "--rotate-server-certificates")}
+	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.Node), "--rotate-server-certificates")}
 	first := w.request("")
 	if first.Spec.SignerName != certificatesv1.KubeletServingSignerName || first.Spec.Username != "system:node:node-a" {
 		t.Errorf("the request is %s's, to %s", first.Spec.Username, first.Spec.SignerName)

@@ -44,7 +44,7 @@ func TestChaosOfACluster(t *testing.T) {
 	rt := rig.Containerd(t)
 	p := startPlane(t)
 	c := &chaos{world: &world{plane: p, node: daemon.Start(t, rt)}, rt: rt, rand: rand.New(rand.NewPCG(uint64(seed), 0)), seen: map[string]bool{}}
-	c.sync = start(t, apisync, "--kubeconfig", p.kubeconfig(controlplane.NodeToken), "--socket", c.node.Socket, "--kubelet-port", fmt.Sprint(c.node.Port))
+	c.sync = start(t, apisync, "--kubeconfig", p.kubeconfig(controlplane.Node), "--socket", c.node.Socket, "--kubelet-port", fmt.Sprint(c.node.Port))
 	stay := map[string]string{}
 	for i := range rounds {
 		stay = c.round(i, pods, stay)

@@ -49,7 +49,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	p := startPlane(t)
 	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t))}
-	w.sync = start(t, apisync, "--kubeconfig", p.kubeconfig(controlplane.NodeToken), "--socket", w.node.Socket,
+	w.sync = start(t, apisync, "--kubeconfig", p.kubeconfig(controlplane.Node), "--socket", w.node.Socket,
 		"--node-labels", "disk=ssd", "--kubelet-port", fmt.Sprint(w.node.Port), "--lease-duration", "8s")
 	return w
 }
@@ -231,7 +231,7 @@ func TestTheKubeletIsAMemberByItself(t *testing.T) {
 		"away from the API server it starts and runs the pods that it had",
 	)
 	p := startPlane(t)
-	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.NodeToken),
+	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.Node),
 		"--register-with-taints", "only=tests:NoSchedule", "--node-status-update-frequency", "1s")}
 	w.eventually("a tainted node", func() bool {
 		n, ok := get[corev1.Node](w.plane, "/api/v1/nodes/node-a")

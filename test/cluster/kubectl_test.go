@@ -27,7 +27,7 @@ func newCluster(t *testing.T) *world {
 	t.Helper()
 	p := startPlane(t)
 	must(t, p.StartControllers())
-	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.NodeToken),
+	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.Node),
 		"--client-ca-file", p.ClientCA(), "--address", "0.0.0.0")}
 	w.kubectl("wait", "--for=create", "node/node-a", "--timeout=60s")
 	w.kubectl("wait", "--for=condition=Ready", "node/node-a", "--timeout=60s")
@@ -58,7 +58,7 @@ func (w *world) kubectlOn(stdin string, args ...string) string {
 func (w *world) command(ctx context.Context, args ...string) *exec.Cmd {
 	w.t.Helper()
 	cmd := exec.CommandContext(ctx, w.Program("kubectl"), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig(controlplane.AdminToken), "HOME="+w.Dir)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig(controlplane.Admin), "HOME="+w.Dir)
 	cmd.Stderr = &strings.Builder{}
 	return cmd
 }

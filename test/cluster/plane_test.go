@@ -57,16 +57,16 @@ func startPlane(t *testing.T) *plane {
 
 // kubeconfig is a way to the API server: the node's, or the one by which it may
 // ask for its own.
-func (p *plane) kubeconfig(token string) string {
+func (p *plane) kubeconfig(user controlplane.User) string {
 	p.t.Helper()
-	path, err := p.Kubeconfig(token)
+	path, err := p.Kubeconfig(user)
 	must(p.t, err)
 	return path
 }
 
 // try asks the API server as admin.
 func (p *plane) try(method, path, contentType string, body []byte) (int, []byte) {
-	return p.tryAs(controlplane.AdminToken, method, path, contentType, body)
+	return p.tryAs(p.Token(controlplane.Admin), method, path, contentType, body)
 }
 
 func (p *plane) tryAs(token, method, path, contentType string, body []byte) (int, []byte) {

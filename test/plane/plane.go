@@ -1,6 +1,7 @@
 package plane
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
@@ -16,16 +17,15 @@ import (
 	"nodal/test/agent"
 )
 
-// The tokens of the control plane's users. The node's is node-a's.
-const (
-	AdminToken = "admin-of-the-test"
-	NodeToken  = "node-a-of-the-test"
-	JoinToken  = "bootstrap-of-the-test"
-)
+// User is somebody whom the API server knows by a token, which each control plane
+// makes anew.
+type User string
 
-const users = AdminToken + ",admin,1,system:masters\n" +
-	NodeToken + ",system:node:node-a,2,system:nodes\n" +
-	JoinToken + ",system:bootstrap:test,3,system:bootstrappers\n"
+const (
+	Admin User = "admin"
+	Node  User = "node-a"  // the node of that name
+	Joins User = "joining" // may ask for a node's certificate
+)
 
 // Config says where the control plane lives.
 type Config struct {
@@ -40,6 +40,7 @@ type Plane struct {
 	Clients   *Authority
 	APIServer *Program
 
+	tokens   map[User]string
 	programs []*Program
 }
 
@@ -73,7 +74,7 @@ func Start(ctx context.Context, c Config) (*Plane, error) {
 
 // StartControllers runs the scheduler and the controllers.
 func (p *Plane) StartControllers() error {
-	admin, err := p.Kubeconfig(AdminToken)
+	admin, err := p.Kubeconfig(Admin)
 	if err != nil {
 		return err
 	}
@@ -121,18 +122,18 @@ func (p *Plane) write() (err error) {
 	if p.Clients, err = NewAuthority(); err != nil {
 		return err
 	}
-	accounts, err := rsa.GenerateKey(rand.Reader, 2048)
+	serviceAccounts, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		return err
 	}
-	accountsKey, err := keyText(accounts)
+	accountsKey, err := keyText(serviceAccounts)
 	clientsKey, err2 := keyText(p.Clients.Key)
 	own, err3 := p.Clients.client("kube-apiserver", "system:masters")
 	if err := errors.Join(err, err2, err3); err != nil {
 		return err
 	}
 	for name, text := range map[string][]byte{
-		"tokens.csv": []byte(users), "sa.key": accountsKey, "clients.crt": p.Clients.pem(), "clients.key": clientsKey, "apiserver.pem": own,
+		"tokens.csv": p.newTokens(), "sa.key": accountsKey, "clients.crt": p.Clients.pem(), "clients.key": clientsKey, "apiserver.pem": own,
 	} {
 		if err := os.WriteFile(p.File(name), text, 0o600); err != nil {
 			return err
@@ -141,16 +142,37 @@ func (p *Plane) write() (err error) {
 	return nil
 }
 
-// Kubeconfig is the file by which the holder of a token reaches the API server.
-func (p *Plane) Kubeconfig(token string) (path string, err error) {
-	path = p.File(token + ".kubeconfig")
+// newTokens makes one for each user, and returns them as the API server reads them.
+func (p *Plane) newTokens() []byte {
+	p.tokens = map[User]string{}
+	var text bytes.Buffer
+	for _, account := range []struct {
+		user        User
+		name, group string
+	}{
+		{Admin, "admin", "system:masters"},
+		{Node, "system:node:node-a", "system:nodes"},
+		{Joins, "system:bootstrap:test", "system:bootstrappers"},
+	} {
+		p.tokens[account.user] = rand.Text()
+		fmt.Fprintf(&text, "%s,%s,%s,%s\n", p.tokens[account.user], account.name, account.user, account.group)
+	}
+	return text.Bytes()
+}
+
+// Token is how the API server knows a user.
+func (p *Plane) Token(user User) string { return p.tokens[user] }
+
+// Kubeconfig is the file by which a user reaches the API server.
+func (p *Plane) Kubeconfig(user User) (path string, err error) {
+	path = p.File(string(user) + ".kubeconfig")
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config
 clusters: [{name: c, cluster: {server: "https://127.0.0.1:%d", certificate-authority: %s}}]
 users: [{name: u, user: {token: %s}}]
 contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
-`, p.Ports.Secure, p.File("certs/apiserver.crt"), token)
+`, p.Ports.Secure, p.File("certs/apiserver.crt"), p.Token(user))
 	return path, os.WriteFile(path, []byte(text), 0o600)
 }
 
@@ -171,7 +193,7 @@ func (p *Plane) Get(ctx context.Context, client *http.Client, path string) (*htt
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Authorization", "Bearer "+AdminToken)
+	r.Header.Set("Authorization", "Bearer "+p.Token(Admin))
 	return client.Do(r)
 }
 

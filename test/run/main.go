@@ -2,6 +2,9 @@
 // built with the container runtime that it brings along, and one pod that
 // answers. Ctrl-C ends the kubelet; the pod goes on, and the next `make run`
 // takes over. `make clean-node` (-clean) takes all of it away.
+//
+// With -cluster it is the cluster of one node behind `make cluster`, which Ctrl-C
+// takes away.
 package main
 
 import (
@@ -24,6 +27,7 @@ import (
 func main() {
 	var e example
 	clean := flag.Bool("clean", false, "take the example node away")
+	parts := flag.String("cluster", "", "have the node join a control plane, whose programs are in a `directory`")
 	flag.StringVar(&e.kubelet, "kubelet", "bin/kubelet", "`path` of the binary to run")
 	flag.StringVar(&e.dir, "dir", "/var/lib/nodal-example", "`directory` of the node")
 	flag.Parse()
@@ -31,8 +35,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	do := e.stayUp
-	if *clean {
+	switch {
+	case *clean:
 		do = e.clean
+	case *parts != "":
+		do = cluster{e, *parts}.stayUp
 	}
 	if err := do(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "run:", err)
@@ -65,31 +72,20 @@ func (e example) stayUp(ctx context.Context) (err error) {
 
 // bringUp returns when the example pod answers.
 func (e example) bringUp(ctx context.Context) (_ *agent.Agent, err error) {
-	a := agent.New(agent.Config{
-		Binary: e.kubelet, Dir: e.dir, Socket: socketPath(e.dir),
-		Ports: agent.Ports{Secure: freeFrom(10250), Healthz: freeFrom(10248)},
-	})
-	e.say("starting the kubelet, which starts its container runtime ...")
-	if err := a.Start(); err != nil {
-		return nil, err
-	}
+	a, err := e.startNode(ctx)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Stop())
 		}
 	}()
-	if err := e.notePid(a); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	conn, err := grpc.NewClient("unix://"+a.Socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := connect(a)
 	if err != nil {
-		return nil, fmt.Errorf("connect to the node: %w", err)
+		return nil, err
 	}
 	defer conn.Close()
-	e.say("importing its image ...")
-	if err := importImage(ctx, conn); err != nil {
-		return nil, err
-	}
 	e.say("applying %s ...", manifest)
 	page, err := startExample(ctx, conn)
 	if err != nil {
@@ -101,6 +97,36 @@ func (e example) bringUp(ctx context.Context) (_ *agent.Agent, err error) {
 	}
 	fmt.Fprint(e.out, guide(a, page, dashboard))
 	return a, nil
+}
+
+// startNode returns when the node answers and has the example's image.
+func (e example) startNode(ctx context.Context, flags ...string) (*agent.Agent, error) {
+	a := agent.New(agent.Config{
+		Binary: e.kubelet, Dir: e.dir, Socket: socketPath(e.dir), Flags: flags,
+		Ports: agent.Ports{Secure: freeFrom(10250), Healthz: freeFrom(10248)},
+	})
+	e.say("starting the kubelet, which starts its container runtime ...")
+	if err := a.Start(); err != nil {
+		return a, err
+	}
+	if err := e.notePid(a); err != nil {
+		return a, err
+	}
+	conn, err := connect(a)
+	if err != nil {
+		return a, err
+	}
+	defer conn.Close()
+	e.say("importing its image ...")
+	return a, importImage(ctx, conn)
+}
+
+func connect(a *agent.Agent) (*grpc.ClientConn, error) {
+	conn, err := grpc.NewClient("unix://"+a.Socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, fmt.Errorf("connect to the node: %w", err)
+	}
+	return conn, nil
 }
 
 // socketPath is the usual one, unless a node uses it already.
