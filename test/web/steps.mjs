@@ -1,5 +1,7 @@
-// The words that the story is told in.
+// The words that stories are told in.
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { chromium } from "../../web/node_modules/playwright-core/index.mjs";
 
@@ -12,24 +14,60 @@ export async function ask(wish) {
   await lines.next();
 }
 
-let failures = 0;
+const connections = new Set();
 
-/** step tells how long a part of the story took, and goes on after one that failed only if it says so. */
-export async function step(name, tell) {
-  const from = Date.now();
-  try {
-    await tell();
-    console.log(`ok   ${name} (${((Date.now() - from) / 1000).toFixed(1)} s)`);
-  } catch (error) {
-    failures++;
-    console.log(`FAIL ${name}: ${error.stack ?? error}`);
-    throw error;
-  }
+/** enter raises loopback in a network that has nothing else, and has the node's address there lead through the door. */
+async function enter(address, door) {
+  execFileSync("ip", ["link", "set", "lo", "up"]);
+  const server = createServer((inside) => {
+    const outside = connect(door);
+    for (const [one, other] of [[inside, outside], [outside, inside]]) {
+      connections.add(one);
+      one.pipe(other);
+      one.on("error", () => {}); // then it closes
+      one.on("close", () => connections.delete(one) && other.destroy());
+    }
+  });
+  await new Promise((done) => server.listen(Number(address.port), address.hostname, done));
 }
+
+/** cut ends every connection, as Chromium does when an interface comes or goes. */
+export const cut = () => connections.forEach((c) => c.destroy());
 
 export const expect = (is, words) => {
   if (!is) throw new Error(words);
 };
+
+/**
+ * story opens a browser, tells the story, and ends with whether it went well. Each
+ * part of it is a step; after one that fails nothing is told.
+ */
+export async function story(tell) {
+  const address = new URL(process.env.LINK);
+  await enter(address, process.env.DOOR);
+  const { context, page, wrong } = await browser(address.origin);
+  let failed = false;
+  const step = async (name, does) => {
+    const from = Date.now();
+    try {
+      await does();
+      console.log(`ok   ${name} (${((Date.now() - from) / 1000).toFixed(1)} s)`);
+    } catch (error) {
+      console.log(`FAIL ${name}: ${error.stack ?? error}`);
+      throw error;
+    }
+  };
+  try {
+    await tell({ context, page, origin: address.origin, step });
+    await step("nothing else was asked, and nothing went wrong", () => expect(wrong.length === 0, wrong.join("\n")));
+  } catch {
+    failed = true;
+    if (process.env.KEEP) await page.screenshot({ path: process.env.KEEP }).catch(() => {});
+    console.log(`the page shows:\n${(await page.locator("body").innerText().catch(() => "")).slice(0, 1500)}\n${wrong.join("\n")}`);
+  }
+  await context.close();
+  process.exit(failed ? 1 : 0);
+}
 
 /** browser opens Chromium with a profile of its own, and notes what should not happen. */
 export async function browser(origin) {
@@ -48,7 +86,7 @@ export async function browser(origin) {
     });
     page.on("pageerror", (error) => wrong.push(`an error in the page: ${error.stack}`));
     page.on("console", (message) => {
-      // That the node is away, or says no, is part of the story. And Chromium
+      // That the node is away, or says no, is part of a story. And Chromium
       // writes styles of its own into what is edited, which the policy stops.
       const own = /Failed to load resource|WebSocket connection/.test(message.text()) || (page.url().includes("/ui/apply") && /Applying inline style/.test(message.text()));
       if (message.type() === "error" && !own) wrong.push(`on the console: ${message.text()} (${message.location().url})`);
@@ -59,22 +97,15 @@ export async function browser(origin) {
   return { context, page: context.pages()[0], wrong };
 }
 
-/**
- * visit is page.goto for a machine on which interfaces come and go with pods: Chromium
- * cuts every connection then, the one that brings the page included.
- */
-export async function visit(page, url) {
-  for (let turn = 1; ; turn++) {
-    try {
-      await page.goto(url);
-      await page.locator("#app > *").first().waitFor({ timeout: 10_000 });
-      return;
-    } catch (error) {
-      if (turn === 5) throw error;
-      await page.goto("about:blank").catch(() => {}); // Chromium's own page about the error may still come
-    }
-  }
+/** call asks the node with the page's rights, where the page is not what is looked at. */
+export async function call(page, method, path, data = "") {
+  const { origin } = new URL(process.env.LINK);
+  const answer = await page.request.fetch(origin + path, { method, data, headers: { "Content-Type": "application/yaml", Origin: origin } });
+  expect(answer.ok(), `${method} ${path}: ${await answer.text()}`);
 }
+
+/** act asks for what changes things. */
+export const act = (page) => page.getByRole("button", { name: "Read-only" }).click();
 
 /** accessible holds the page to WCAG AA in both themes. */
 export async function accessible(page, name) {
@@ -94,5 +125,3 @@ export async function write(page, text) {
   await page.keyboard.press("Control+A");
   await page.keyboard.insertText(text);
 }
-
-export const finish = () => process.exit(failures ? 1 : 0);

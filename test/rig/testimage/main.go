@@ -7,6 +7,7 @@
 //	http PORT          answer every request with the host name
 //	log BYTES          print that many bytes, in numbered lines of 100, and exit
 //	tick EVERY         print a counter line at each interval
+//	flood RATE         print that many numbered lines a second
 //	trap AFTER CODE    on SIGTERM, take AFTER to exit with CODE
 //	ignore             ignore SIGTERM
 //	append FILE LINE   add a line to a file and then pause
@@ -33,6 +34,7 @@ var commands = map[string]func(args []string) (code int, err error){
 	"http":   serve,
 	"log":    writeLog,
 	"tick":   tick,
+	"flood":  flood,
 	"trap":   trap,
 	"ignore": ignore,
 	"append": appendLine,
@@ -175,6 +177,29 @@ func tick(args []string) (int, error) {
 		case <-term:
 			return 0, nil
 		case <-time.After(every):
+		}
+	}
+}
+
+// flood prints a hundred times a second what is due, so that a busy machine does
+// not make it slower.
+func flood(args []string) (int, error) {
+	rate, err := strconv.Atoi(args[0])
+	if err != nil {
+		return 0, err
+	}
+	term, beat, out := onTerm(), time.Tick(10*time.Millisecond), bufio.NewWriterSize(os.Stdout, 64<<10)
+	for begun, n := time.Now(), 0; ; {
+		select {
+		case <-term:
+			return 0, nil
+		case now := <-beat:
+			for due := int(now.Sub(begun).Seconds() * float64(rate)); n < due; n++ {
+				fmt.Fprintf(out, "level=info msg=\"a line as programs write them\" request=%d took=%dms path=/things/%d\n", n, n%97, n%1009)
+			}
+			if err := out.Flush(); err != nil {
+				return 0, err
+			}
 		}
 	}
 }

@@ -1,0 +1,114 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"nodal/test/agent"
+	"nodal/test/claim"
+	"nodal/test/daemon"
+	"nodal/test/pace"
+	"nodal/test/rig"
+)
+
+func TestMain(m *testing.M) { os.Exit(agent.Main(m)) }
+
+// patience is for a whole story; the longest takes a third of it on two busy cores.
+const patience = 4 * time.Minute
+
+func TestTheDashboardInABrowser(t *testing.T) {
+	claim.Shows(t, "Ways in",
+		"a browser does everything: apply, usage, logs, terminals, roll back, images and what pods use",
+		"a browser imports a tarball and prunes images, with a plan first",
+		"a line of a log has an address of its own in the dashboard",
+		"the dashboard's first page is small, and soon painted on a slow machine",
+		"the dashboard follows ten thousand lines of a log a second")
+	d := daemon.StartAlone(t)
+	tell(t, d, "weight")
+	tell(t, d, "journey", "IMAGE=nodal.test/busybox:1", "TARBALL="+saveBusybox(t))
+	d.Import("probe")
+	tell(t, d, "flood", "IMAGE=nodal.test/probe:1")
+}
+
+// tell runs one story, as a test of its own.
+func tell(t *testing.T, d *daemon.Daemon, story string, env ...string) {
+	t.Run(story, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), pace.Of(patience))
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "node", story+".mjs")
+		cmd.Env = append(os.Environ(), "LINK="+d.Invite(), "SECOND_LINK="+d.Invite(), "PROFILE="+t.TempDir(),
+			"VIEWER_TOKEN="+filepath.Join(d.Dir, "credentials/viewer.token"),
+			"DOOR="+door(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(d.Port))))
+		cmd.Env = append(cmd.Env, env...)
+		cmd.Stderr = t.Output()
+		// The first process of a PID namespace takes the others with it: no browser is
+		// left behind, however the story or this test ends.
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if err := answer(t, d, out, in); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the story ends badly: %v", err)
+		}
+	})
+}
+
+// saveBusybox writes a tarball as docker save does, for the browser to import.
+func saveBusybox(t *testing.T) (path string) {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "busybox.tar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(rig.Save(file, "busybox"), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return file.Name()
+}
+
+// answer does what a story asks for, until it ends.
+func answer(t *testing.T, d *daemon.Daemon, out io.Reader, in io.Writer) error {
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		t.Log(lines.Text())
+		wish, ok := strings.CutPrefix(lines.Text(), "@")
+		if !ok {
+			continue
+		}
+		switch wish {
+		case "kill":
+			d.Kill()
+		case "launch":
+			d.Launch()
+		default:
+			return fmt.Errorf("the story asks for %q", wish)
+		}
+		if _, err := fmt.Fprintln(in, "done"); err != nil {
+			return fmt.Errorf("tell the story that it is done: %w", err)
+		}
+	}
+	return lines.Err()
+}

@@ -1,0 +1,67 @@
+// What the first page costs. Bytes and requests are the same on every machine;
+// times are taken on one that is made slow, with room for one that is busy besides.
+import { expect, story } from "./steps.mjs";
+
+const slow = { times: 4, latency: 150, throughput: (1.6 * 1024 * 1024) / 8 }; // a cheap telephone, on a bad day
+const budget = {
+  wire: 250 * 1024, // bytes before the first page stands
+  script: 64 * 1024,
+  style: 12 * 1024,
+  files: 5, // the page, its script, its style, two fonts
+  work: 3000, // ms of the slow processor, as it counts itself: what others take does not matter
+  paint: 5000, // ms
+};
+
+/** spent is the processor time that the page has taken so far, in ms. */
+async function spent(wire) {
+  const { metrics } = await wire.send("Performance.getMetrics");
+  return metrics.find((m) => m.name === "TaskDuration").value * 1000;
+}
+
+await story(async ({ context, page, step }) => {
+  const wire = await context.newCDPSession(page);
+  await wire.send("Network.enable");
+  await wire.send("Performance.enable", { timeDomain: "threadTicks" });
+  const got = new Map();
+  wire.on("Network.requestWillBeSent", (e) => got.set(e.requestId, { type: e.type, url: e.request.url, bytes: 0 }));
+  wire.on("Network.loadingFinished", (e) => (got.get(e.requestId).bytes = e.encodedDataLength));
+  const stands = async () => {
+    await page.getByRole("heading", { name: "node-a" }).waitFor();
+    await page.evaluate(() => document.fonts.ready);
+  };
+
+  await step("little is fetched for the first page", async () => {
+    await page.goto(process.env.LINK);
+    await stands();
+    const bytes = (...types) => [...got.values()].filter((r) => !types.length || types.includes(r.type)).reduce((sum, r) => sum + r.bytes, 0);
+    const files = [...got.values()].filter((r) => ["Document", "Script", "Stylesheet", "Font"].includes(r.type));
+    console.log(`     ${Math.round(bytes() / 1024)} KiB, of which ${Math.round(bytes("Script") / 1024)} are script, in ${got.size} requests, ${files.length} of them for files`);
+    expect(bytes() > 20_000 && bytes() < budget.wire, `${bytes()} bytes for the first page, at most ${budget.wire} are allowed`);
+    expect(bytes("Script") < budget.script, `${bytes("Script")} bytes of script, at most ${budget.script} are allowed`);
+    expect(bytes("Stylesheet") < budget.style, `${bytes("Stylesheet")} bytes of style, at most ${budget.style} are allowed`);
+    expect(files.length <= budget.files, `more files than ${budget.files}:\n${files.map((f) => f.url).join("\n")}`);
+  });
+
+  await step("only its style keeps a page from being painted", async () => {
+    const blocking = await page.evaluate(() => performance.getEntriesByType("resource").filter((r) => r.renderBlockingStatus === "blocking").map((r) => r.name));
+    expect(blocking.length === 1 && blocking[0].endsWith(".css"), `what blocks is ${blocking.join(", ") || "nothing"}`);
+  });
+
+  await step("a slow machine paints it soon", async () => {
+    await page.goto("about:blank");
+    await wire.send("Network.clearBrowserCache");
+    await wire.send("Emulation.setCPUThrottlingRate", { rate: slow.times });
+    await wire.send("Network.emulateNetworkConditions", { offline: false, latency: slow.latency, downloadThroughput: slow.throughput, uploadThroughput: slow.throughput });
+    const before = await spent(wire);
+    await page.goto(new URL("/ui/", process.env.LINK).href);
+    await stands();
+    const work = (await spent(wire)) - before;
+    const { painted, longest } = await page.evaluate(async () => {
+      const tasks = await new Promise((done) => new PerformanceObserver((list) => done(list.getEntries())).observe({ type: "longtask", buffered: true }));
+      return { painted: performance.getEntriesByName("first-contentful-paint")[0].startTime, longest: Math.max(...tasks.map((t) => t.duration)) };
+    });
+    console.log(`     ${slow.times} times slower: first paint after ${Math.round(painted)} ms, ${Math.round(work)} ms of work, the longest task ${Math.round(longest)} ms`);
+    expect(work < budget.work, `${work} ms of work, at most ${budget.work} are allowed`);
+    expect(painted < budget.paint, `painted after ${painted} ms, at most ${budget.paint} are allowed`);
+  });
+});
