@@ -14,7 +14,7 @@ type Clock struct {
 	mu      sync.Mutex
 	now     int64
 	ceiling int64
-	changed chan struct{}
+	moved   Bell
 }
 
 const (
@@ -24,7 +24,7 @@ const (
 
 // OpenClock continues from the journal's records.
 func OpenClock(journal Journal, records []Record) (*Clock, error) {
-	c := &Clock{journal: journal, changed: make(chan struct{})}
+	c := &Clock{journal: journal}
 	for _, r := range records {
 		if r.Name != clockRecord {
 			continue
@@ -63,8 +63,7 @@ func (c *Clock) Next() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now++
-	close(c.changed)
-	c.changed = make(chan struct{})
+	c.moved.Ring()
 	if c.ceiling-c.now < clockBlock/2 {
 		c.extend()
 	}
@@ -81,8 +80,4 @@ func (c *Clock) extend() {
 }
 
 // Changed returns a channel that is closed when the revision moves.
-func (c *Clock) Changed() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.changed
-}
+func (c *Clock) Changed() <-chan struct{} { return c.moved.Heard() }

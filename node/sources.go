@@ -14,6 +14,7 @@ type Sources struct {
 	mu    sync.RWMutex
 	state map[Source]*SourceState
 	ready chan struct{}
+	told  Bell
 }
 
 // SourceState is how one source is.
@@ -54,6 +55,7 @@ func (s *Sources) Delivered(source Source, at time.Time, errors map[string]Sourc
 		}
 	}
 	s.signal()
+	s.told.Ring()
 }
 
 // Failed says that a source could not be read at all; what it delivered
@@ -64,6 +66,7 @@ func (s *Sources) Failed(source Source, failure SourceError) {
 	if state, ok := s.state[source]; ok {
 		state.Errors = map[string]SourceError{failure.Origin: failure}
 	}
+	s.told.Ring()
 }
 
 func (s *Sources) signal() {
@@ -81,6 +84,10 @@ func (s *Sources) signal() {
 
 // Ready is closed once every source has delivered.
 func (s *Sources) Ready() <-chan struct{} { return s.ready }
+
+// Changed returns a channel that is closed when a source next says how it is.
+// Take it before List.
+func (s *Sources) Changed() <-chan struct{} { return s.told.Heard() }
 
 // List returns the sources by name.
 func (s *Sources) List() []SourceState {

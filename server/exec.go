@@ -15,6 +15,9 @@ import (
 type Runtime interface {
 	Containers
 	Status(ctx context.Context) (RuntimeStatus, error)
+	// Changed returns a channel that is closed when Status may say something else
+	// than before, as far as runtimes tell that at all.
+	Changed() <-chan struct{}
 }
 
 // Containers are what runs, for those who want to talk to it.

@@ -238,6 +238,7 @@ type scriptedRuntime struct {
 	attach   func(ctx context.Context, id string, s ExecStreams) error
 	forward  func(ctx context.Context, sandbox string, port int32, client io.ReadWriter) error
 	status   func(context.Context) (RuntimeStatus, error)
+	turned   node.Bell
 }
 
 func (r *scriptedRuntime) Attach(ctx context.Context, id string, s ExecStreams) error {
@@ -262,6 +263,8 @@ func (r *scriptedRuntime) Status(ctx context.Context) (RuntimeStatus, error) {
 	}
 	return r.status(ctx)
 }
+
+func (r *scriptedRuntime) Changed() <-chan struct{} { return r.turned.Heard() }
 
 // scriptedLogs remembers what was asked and writes a line, or what the test says.
 type scriptedLogs struct {

@@ -17,7 +17,7 @@ import (
 	"nodal/node/status"
 )
 
-// nodeService describes the node itself.
+// nodeService describes the node itself. Its watch is in node_watch.go.
 type nodeService struct {
 	nodev1.UnimplementedNodeServiceServer
 	store   *node.Store
@@ -25,12 +25,17 @@ type nodeService struct {
 	site    node.Site
 	facts   Facts
 	runtime runtimeStatus
+	stopped <-chan struct{}
 }
 
 var _ nodev1.NodeServiceServer = (*nodeService)(nil)
 
 // GetNode says what this node is and how it is.
 func (s *nodeService) GetNode(ctx context.Context, _ *nodev1.GetNodeRequest) (*nodev1.GetNodeResponse, error) {
+	return s.describe(ctx), nil
+}
+
+func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 	views, revision := s.store.Views()
 	answer := &nodev1.GetNodeResponse{
 		Name: s.site.NodeName, Version: s.facts.Version, StartedAt: timestamppb.New(s.facts.Started),
@@ -56,7 +61,7 @@ func (s *nodeService) GetNode(ctx context.Context, _ *nodev1.GetNodeRequest) (*n
 			Name: h.Name, UserNamespaces: h.UserNamespaces, RecursiveReadOnlyMounts: h.RecursiveReadOnlyMounts,
 		})
 	}
-	return answer, nil
+	return answer
 }
 
 func quantities(list corev1.ResourceList) map[string]string {
@@ -128,12 +133,13 @@ const (
 
 // runtimeStatus asks the runtime how it is, once for many who want to know.
 type runtimeStatus struct {
-	ask func(context.Context) (RuntimeStatus, error)
-	now func() time.Time
+	runtime Runtime
+	now     func() time.Time
 
-	mu    sync.Mutex
-	at    time.Time
-	known RuntimeStatus
+	mu     sync.Mutex
+	at     time.Time
+	turned <-chan struct{} // closed: what is known may be wrong
+	known  RuntimeStatus
 }
 
 // get tells the last answer while it is fresh. That the runtime does not
@@ -142,16 +148,26 @@ func (s *runtimeStatus) get(ctx context.Context) RuntimeStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	if !s.at.IsZero() && now.Sub(s.at) < runtimeStatusFresh {
+	if s.fresh(now) {
 		return s.known
 	}
+	s.turned = s.runtime.Changed()
 	// Others wait for this answer: it must not fail because one client is gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), runtimeStatusTimeout)
 	defer cancel()
-	answer, err := s.ask(ctx)
+	answer, err := s.runtime.Status(ctx)
 	if err != nil {
 		answer = RuntimeStatus{Name: s.known.Name, Version: s.known.Version, Message: err.Error()}
 	}
 	s.at, s.known = now, answer
 	return answer
+}
+
+func (s *runtimeStatus) fresh(now time.Time) bool {
+	select {
+	case <-s.turned:
+		return false
+	default:
+		return !s.at.IsZero() && now.Sub(s.at) < runtimeStatusFresh
+	}
 }

@@ -24,6 +24,7 @@ type rest struct {
 	watchPods   http.Handler
 	watchEvents http.Handler
 	watchStats  http.Handler
+	watchNode   http.Handler
 	logs        http.Handler
 
 	importImages http.Handler
@@ -65,6 +66,7 @@ func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
 		watchPods:   stream{open: openPodWatch(nodev1.NewPodsServiceClient(conn))},
 		watchEvents: stream{open: openEventWatch(nodev1.NewEventsServiceClient(conn))},
 		watchStats:  stream{open: openStatsWatch(nodev1.NewStatsServiceClient(conn))},
+		watchNode:   stream{open: openNodeWatch(nodev1.NewNodeServiceClient(conn))},
 		logs:        stream{open: openLogs(nodev1.NewLogsServiceClient(conn)), plain: true},
 
 		importImages: importBody{client: nodev1.NewImagesServiceClient(conn)},

@@ -108,6 +108,8 @@ func (eventForm) message(m proto.Message) ([]byte, error) {
 		if m.GetEvent() == nil {
 			name = "SYNCED"
 		}
+	case *nodev1.WatchNodeResponse:
+		id, name = strconv.FormatInt(m.GetNode().GetRevision(), 10), "NODE"
 	}
 	return []byte("id: " + id + "\nevent: " + name + "\ndata: " + string(data) + "\n\n"), err
 }

@@ -166,6 +166,16 @@ func openStatsWatch(client nodev1.StatsServiceClient) func(context.Context, *htt
 	}
 }
 
+func openNodeWatch(client nodev1.NodeServiceClient) func(context.Context, *http.Request) (recv, error) {
+	return func(ctx context.Context, r *http.Request) (recv, error) {
+		request := &nodev1.WatchNodeRequest{}
+		if err := fillFrom(r, request); err != nil {
+			return nil, err
+		}
+		return receiver(client.WatchNode(ctx, request))
+	}
+}
+
 func openLogs(client nodev1.LogsServiceClient) func(context.Context, *http.Request) (recv, error) {
 	return func(ctx context.Context, r *http.Request) (recv, error) {
 		request := &nodev1.ReadLogsRequest{}

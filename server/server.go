@@ -204,8 +204,8 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		claims:    &claimService{objects: of(node.PersistentVolumeClaim)},
 		stats:     &statsService{store: cfg.Store, stats: cfg.Stats, stopped: stopped},
 		node: &nodeService{
-			store: cfg.Store, sources: cfg.Sources, site: cfg.Site, facts: cfg.Facts,
-			runtime: runtimeStatus{ask: cfg.Runtime.Status, now: cfg.Now},
+			store: cfg.Store, sources: cfg.Sources, site: cfg.Site, facts: cfg.Facts, stopped: stopped,
+			runtime: runtimeStatus{runtime: cfg.Runtime, now: cfg.Now},
 		},
 	}
 }

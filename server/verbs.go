@@ -31,6 +31,7 @@ func verbs() map[string]auth.Verb {
 		nodev1.ManifestsService_Plan_FullMethodName:                                     auth.Read,
 		nodev1.NodeService_GetNode_FullMethodName:                                       auth.Read,
 		nodev1.NodeService_ListCapabilities_FullMethodName:                              auth.Read,
+		nodev1.NodeService_WatchNode_FullMethodName:                                     auth.Read,
 		nodev1.PersistentVolumeClaimsService_DeletePersistentVolumeClaim_FullMethodName: auth.Write,
 		nodev1.PersistentVolumeClaimsService_GetPersistentVolumeClaim_FullMethodName:    auth.Read,
 		nodev1.PersistentVolumeClaimsService_ListPersistentVolumeClaims_FullMethodName:  auth.Read,

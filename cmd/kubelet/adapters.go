@@ -36,8 +36,9 @@ func (l podLogs) Read(ctx context.Context, run server.LogRun, o server.LogOption
 // it. It notes whether the runtime tells of changes itself.
 type runtime struct {
 	*cri.Runtime
-	links logLinks
-	tells atomic.Bool
+	links  logLinks
+	tells  atomic.Bool
+	turned node.Bell // when the runtime begins to tell, and when it ends
 }
 
 var (
@@ -47,12 +48,23 @@ var (
 )
 
 func (r *runtime) Watch(ctx context.Context, wake func(node.Key), relist func()) error {
-	defer r.tells.Store(false)
+	defer r.turns(false)
 	return r.Runtime.Watch(ctx, wake, func() {
-		r.tells.Store(true)
+		r.turns(true)
 		relist()
 	})
 }
+
+// turns notes whether the runtime tells. One that is still out of reach may be so
+// for another reason than before.
+func (r *runtime) turns(tells bool) {
+	if was := r.tells.Swap(tells); !was || !tells {
+		r.turned.Ring()
+	}
+}
+
+// Changed returns a channel that is closed when the runtime comes or goes.
+func (r *runtime) Changed() <-chan struct{} { return r.turned.Heard() }
 
 func (r *runtime) Status(ctx context.Context) (server.RuntimeStatus, error) {
 	s, err := r.Runtime.Status(ctx)

@@ -178,6 +178,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 func TestBadURLKeepsTheLastGood(t *testing.T) {
 	claim.Shows(t, "Ways in", "a manifest URL that fails or serves nonsense keeps the last good pods and says so")
+	claim.Shows(t, "Status and events", "a watch of the node tells when a source fails and when it is well again")
 	source := &page{code: 200, text: web("linked").yaml()}
 	served := httptest.NewServer(source)
 	defer served.Close()
@@ -188,11 +189,13 @@ func TestBadURLKeepsTheLastGood(t *testing.T) {
 	n.up()
 	n.waitRunning("linked-node-a")
 	before := fmt.Sprint(n.running())
-	events := n.follow("/v1/events:watch")
+	events, told := n.follow("/v1/events:watch"), n.follow("/v1/node:watch")
+	told.until(`"name":"node-a"`)
 	source.set(200, web("linked").yaml()+"    imagee: x\n")
 	events.until("InvalidManifest")
 	source.set(500, "out of order")
 	events.until("SourceUnavailable")
+	told.until(`"errors"`)
 	if got := n.curl("/v1/node"); !strings.Contains(got.body, "500") {
 		t.Errorf("the node's sources are %s, want the URL's error", got)
 	}
@@ -201,6 +204,7 @@ func TestBadURLKeepsTheLastGood(t *testing.T) {
 	}
 	source.set(200, web("linked").yaml()+"---\n"+web("added").yaml())
 	n.waitRunning("added-node-a")
+	told.until(`"running":2`)
 	if got := n.curl("/v1/node"); strings.Contains(got.body, `"errors"`) {
 		t.Errorf("the mended URL is still called wrong: %s", got)
 	}

@@ -125,18 +125,24 @@ func TestDeletionGoesOnAfterAKill(t *testing.T) {
 	}
 }
 
+// readyRuntime is a part of what the node says of a runtime that is there.
+const readyRuntime = `"ready":true,"networkReady":true`
+
 func TestKilledRuntimeComesBackToWhatRan(t *testing.T) {
 	claim.Shows(t, "Restarts and faults", "while the runtime is gone reads and changes are taken, and it comes back to what ran")
+	claim.Shows(t, "Status and events", "a watch of the node tells when the runtime goes and when it is back")
 	n := start(t)
 	n.apply(bundle(mixed()...))
 	n.settle()
 	before := n.healthy()
-	events := n.follow("/v1/events:watch")
+	events, told := n.follow("/v1/events:watch"), n.follow("/v1/node:watch")
 	events.until(`"RuntimeReady"`)
+	told.until(readyRuntime)
 	if err := n.rt.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	events.until(`"RuntimeLost"`)
+	told.until("connection refused")
 	// Reads and changes are taken meanwhile.
 	if got := n.curl("/v1/pods"); got.code != 200 || !strings.Contains(got.body, `"plain"`) {
 		t.Errorf("list without a runtime: got %s, want the pods", got)
@@ -149,6 +155,7 @@ func TestKilledRuntimeComesBackToWhatRan(t *testing.T) {
 		t.Fatal(err)
 	}
 	events.until(`"RuntimeReady"`)
+	told.until(readyRuntime)
 	n.runsAndAnswers("meanwhile")
 	n.unmoved("plain", "pair")
 	n.deletePod("meanwhile", "")
@@ -168,7 +175,7 @@ func TestAgentStartsWithoutARuntimeAndWaitsForIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.up()
-	if got := n.curl("/v1/node"); got.code != 200 || strings.Contains(got.body, `"ready":true,"networkReady"`) {
+	if got := n.curl("/v1/node"); got.code != 200 || strings.Contains(got.body, readyRuntime) {
 		t.Errorf("the node without its runtime: got %s, want it told as not ready", got)
 	}
 	if err := n.rt.Start(); err != nil {

@@ -289,6 +289,88 @@ func (x *GetNodeResponse) GetSystemUuid() string {
 	return ""
 }
 
+type WatchNodeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchNodeRequest) Reset() {
+	*x = WatchNodeRequest{}
+	mi := &file_node_v1_node_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchNodeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchNodeRequest) ProtoMessage() {}
+
+func (x *WatchNodeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchNodeRequest.ProtoReflect.Descriptor instead.
+func (*WatchNodeRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{2}
+}
+
+type WatchNodeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The whole node. That time has passed, and another revision, are no changes
+	// of it.
+	Node          *GetNodeResponse `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchNodeResponse) Reset() {
+	*x = WatchNodeResponse{}
+	mi := &file_node_v1_node_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchNodeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchNodeResponse) ProtoMessage() {}
+
+func (x *WatchNodeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchNodeResponse.ProtoReflect.Descriptor instead.
+func (*WatchNodeResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *WatchNodeResponse) GetNode() *GetNodeResponse {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
 // Runtime is the container runtime as it last answered.
 type Runtime struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
@@ -308,7 +390,7 @@ type Runtime struct {
 
 func (x *Runtime) Reset() {
 	*x = Runtime{}
-	mi := &file_node_v1_node_proto_msgTypes[2]
+	mi := &file_node_v1_node_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -320,7 +402,7 @@ func (x *Runtime) String() string {
 func (*Runtime) ProtoMessage() {}
 
 func (x *Runtime) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[2]
+	mi := &file_node_v1_node_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -333,7 +415,7 @@ func (x *Runtime) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Runtime.ProtoReflect.Descriptor instead.
 func (*Runtime) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{2}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Runtime) GetEndpoint() string {
@@ -405,7 +487,7 @@ type RuntimeHandler struct {
 
 func (x *RuntimeHandler) Reset() {
 	*x = RuntimeHandler{}
-	mi := &file_node_v1_node_proto_msgTypes[3]
+	mi := &file_node_v1_node_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -417,7 +499,7 @@ func (x *RuntimeHandler) String() string {
 func (*RuntimeHandler) ProtoMessage() {}
 
 func (x *RuntimeHandler) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[3]
+	mi := &file_node_v1_node_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -430,7 +512,7 @@ func (x *RuntimeHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuntimeHandler.ProtoReflect.Descriptor instead.
 func (*RuntimeHandler) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{3}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RuntimeHandler) GetName() string {
@@ -472,7 +554,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_node_v1_node_proto_msgTypes[4]
+	mi := &file_node_v1_node_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -484,7 +566,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[4]
+	mi := &file_node_v1_node_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -497,7 +579,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{4}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Source) GetName() string {
@@ -554,7 +636,7 @@ type SourceError struct {
 
 func (x *SourceError) Reset() {
 	*x = SourceError{}
-	mi := &file_node_v1_node_proto_msgTypes[5]
+	mi := &file_node_v1_node_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -566,7 +648,7 @@ func (x *SourceError) String() string {
 func (*SourceError) ProtoMessage() {}
 
 func (x *SourceError) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[5]
+	mi := &file_node_v1_node_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -579,7 +661,7 @@ func (x *SourceError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceError.ProtoReflect.Descriptor instead.
 func (*SourceError) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{5}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SourceError) GetOrigin() string {
@@ -615,7 +697,7 @@ type PodCounts struct {
 
 func (x *PodCounts) Reset() {
 	*x = PodCounts{}
-	mi := &file_node_v1_node_proto_msgTypes[6]
+	mi := &file_node_v1_node_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -627,7 +709,7 @@ func (x *PodCounts) String() string {
 func (*PodCounts) ProtoMessage() {}
 
 func (x *PodCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[6]
+	mi := &file_node_v1_node_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -640,7 +722,7 @@ func (x *PodCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodCounts.ProtoReflect.Descriptor instead.
 func (*PodCounts) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{6}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PodCounts) GetTotal() int32 {
@@ -679,7 +761,7 @@ type ListCapabilitiesRequest struct {
 
 func (x *ListCapabilitiesRequest) Reset() {
 	*x = ListCapabilitiesRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[7]
+	mi := &file_node_v1_node_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -691,7 +773,7 @@ func (x *ListCapabilitiesRequest) String() string {
 func (*ListCapabilitiesRequest) ProtoMessage() {}
 
 func (x *ListCapabilitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[7]
+	mi := &file_node_v1_node_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -704,7 +786,7 @@ func (x *ListCapabilitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCapabilitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListCapabilitiesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{7}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{9}
 }
 
 type Capability struct {
@@ -719,7 +801,7 @@ type Capability struct {
 
 func (x *Capability) Reset() {
 	*x = Capability{}
-	mi := &file_node_v1_node_proto_msgTypes[8]
+	mi := &file_node_v1_node_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -731,7 +813,7 @@ func (x *Capability) String() string {
 func (*Capability) ProtoMessage() {}
 
 func (x *Capability) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[8]
+	mi := &file_node_v1_node_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -744,7 +826,7 @@ func (x *Capability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capability.ProtoReflect.Descriptor instead.
 func (*Capability) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{8}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Capability) GetField() string {
@@ -777,7 +859,7 @@ type ListCapabilitiesResponse struct {
 
 func (x *ListCapabilitiesResponse) Reset() {
 	*x = ListCapabilitiesResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[9]
+	mi := &file_node_v1_node_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -789,7 +871,7 @@ func (x *ListCapabilitiesResponse) String() string {
 func (*ListCapabilitiesResponse) ProtoMessage() {}
 
 func (x *ListCapabilitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[9]
+	mi := &file_node_v1_node_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -802,7 +884,7 @@ func (x *ListCapabilitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCapabilitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListCapabilitiesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{9}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListCapabilitiesResponse) GetCapabilities() []*Capability {
@@ -848,7 +930,10 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf5\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x12\n" +
+	"\x10WatchNodeRequest\"A\n" +
+	"\x11WatchNodeResponse\x12,\n" +
+	"\x04node\x18\x01 \x01(\v2\x18.node.v1.GetNodeResponseR\x04node\"\xf5\x01\n" +
 	"\aRuntime\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -890,10 +975,11 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x13SUPPORT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10SUPPORT_HONOURED\x10\x01\x12\x1a\n" +
 	"\x16SUPPORT_WITHOUT_EFFECT\x10\x02\x12\x13\n" +
-	"\x0fSUPPORT_REFUSED\x10\x032\xd5\x01\n" +
+	"\x0fSUPPORT_REFUSED\x10\x032\xb3\x02\n" +
 	"\vNodeService\x12N\n" +
 	"\aGetNode\x12\x17.node.v1.GetNodeRequest\x1a\x18.node.v1.GetNodeResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
-	"\x12\b/v1/node\x12v\n" +
+	"\x12\b/v1/node\x12\\\n" +
+	"\tWatchNode\x12\x19.node.v1.WatchNodeRequest\x1a\x1a.node.v1.WatchNodeResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/node:watch0\x01\x12v\n" +
 	"\x10ListCapabilities\x12 .node.v1.ListCapabilitiesRequest\x1a!.node.v1.ListCapabilitiesResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/node/capabilitiesB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
@@ -909,47 +995,52 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
 	(*GetNodeResponse)(nil),          // 2: node.v1.GetNodeResponse
-	(*Runtime)(nil),                  // 3: node.v1.Runtime
-	(*RuntimeHandler)(nil),           // 4: node.v1.RuntimeHandler
-	(*Source)(nil),                   // 5: node.v1.Source
-	(*SourceError)(nil),              // 6: node.v1.SourceError
-	(*PodCounts)(nil),                // 7: node.v1.PodCounts
-	(*ListCapabilitiesRequest)(nil),  // 8: node.v1.ListCapabilitiesRequest
-	(*Capability)(nil),               // 9: node.v1.Capability
-	(*ListCapabilitiesResponse)(nil), // 10: node.v1.ListCapabilitiesResponse
-	nil,                              // 11: node.v1.GetNodeResponse.CapacityEntry
-	nil,                              // 12: node.v1.GetNodeResponse.AllocatableEntry
-	nil,                              // 13: node.v1.GetNodeResponse.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 14: google.protobuf.Timestamp
+	(*WatchNodeRequest)(nil),         // 3: node.v1.WatchNodeRequest
+	(*WatchNodeResponse)(nil),        // 4: node.v1.WatchNodeResponse
+	(*Runtime)(nil),                  // 5: node.v1.Runtime
+	(*RuntimeHandler)(nil),           // 6: node.v1.RuntimeHandler
+	(*Source)(nil),                   // 7: node.v1.Source
+	(*SourceError)(nil),              // 8: node.v1.SourceError
+	(*PodCounts)(nil),                // 9: node.v1.PodCounts
+	(*ListCapabilitiesRequest)(nil),  // 10: node.v1.ListCapabilitiesRequest
+	(*Capability)(nil),               // 11: node.v1.Capability
+	(*ListCapabilitiesResponse)(nil), // 12: node.v1.ListCapabilitiesResponse
+	nil,                              // 13: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 14: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 15: node.v1.GetNodeResponse.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 16: google.protobuf.Timestamp
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	14, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
-	3,  // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
-	5,  // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
-	7,  // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	11, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
-	12, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
-	13, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
-	4,  // 7: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
-	6,  // 8: node.v1.Source.errors:type_name -> node.v1.SourceError
-	14, // 9: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	14, // 10: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
-	0,  // 11: node.v1.Capability.support:type_name -> node.v1.Support
-	9,  // 12: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
-	1,  // 13: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	8,  // 14: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	2,  // 15: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	10, // 16: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	15, // [15:17] is the sub-list for method output_type
-	13, // [13:15] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	16, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	5,  // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
+	7,  // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
+	9,  // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
+	13, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	14, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	15, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	2,  // 7: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
+	6,  // 8: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
+	8,  // 9: node.v1.Source.errors:type_name -> node.v1.SourceError
+	16, // 10: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	16, // 11: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	0,  // 12: node.v1.Capability.support:type_name -> node.v1.Support
+	11, // 13: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
+	1,  // 14: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	3,  // 15: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
+	10, // 16: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	2,  // 17: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	4,  // 18: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	12, // 19: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	17, // [17:20] is the sub-list for method output_type
+	14, // [14:17] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }
@@ -963,7 +1054,7 @@ func file_node_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   13,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

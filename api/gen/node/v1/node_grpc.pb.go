@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	NodeService_GetNode_FullMethodName          = "/node.v1.NodeService/GetNode"
+	NodeService_WatchNode_FullMethodName        = "/node.v1.NodeService/WatchNode"
 	NodeService_ListCapabilities_FullMethodName = "/node.v1.NodeService/ListCapabilities"
 )
 
@@ -31,6 +32,9 @@ const (
 type NodeServiceClient interface {
 	// GetNode says what this node is, and how its runtime and pod sources are.
 	GetNode(ctx context.Context, in *GetNodeRequest, opts ...grpc.CallOption) (*GetNodeResponse, error)
+	// WatchNode sends the node as it is, and anew whenever something of it has
+	// changed. A slow reader misses intermediate states, never the latest one.
+	WatchNode(ctx context.Context, in *WatchNodeRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchNodeResponse], error)
 	// ListCapabilities says which fields of a pod this node honours, takes
 	// without effect, or refuses.
 	ListCapabilities(ctx context.Context, in *ListCapabilitiesRequest, opts ...grpc.CallOption) (*ListCapabilitiesResponse, error)
@@ -54,6 +58,25 @@ func (c *nodeServiceClient) GetNode(ctx context.Context, in *GetNodeRequest, opt
 	return out, nil
 }
 
+func (c *nodeServiceClient) WatchNode(ctx context.Context, in *WatchNodeRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchNodeResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &NodeService_ServiceDesc.Streams[0], NodeService_WatchNode_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchNodeRequest, WatchNodeResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type NodeService_WatchNodeClient = grpc.ServerStreamingClient[WatchNodeResponse]
+
 func (c *nodeServiceClient) ListCapabilities(ctx context.Context, in *ListCapabilitiesRequest, opts ...grpc.CallOption) (*ListCapabilitiesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListCapabilitiesResponse)
@@ -72,6 +95,9 @@ func (c *nodeServiceClient) ListCapabilities(ctx context.Context, in *ListCapabi
 type NodeServiceServer interface {
 	// GetNode says what this node is, and how its runtime and pod sources are.
 	GetNode(context.Context, *GetNodeRequest) (*GetNodeResponse, error)
+	// WatchNode sends the node as it is, and anew whenever something of it has
+	// changed. A slow reader misses intermediate states, never the latest one.
+	WatchNode(*WatchNodeRequest, grpc.ServerStreamingServer[WatchNodeResponse]) error
 	// ListCapabilities says which fields of a pod this node honours, takes
 	// without effect, or refuses.
 	ListCapabilities(context.Context, *ListCapabilitiesRequest) (*ListCapabilitiesResponse, error)
@@ -87,6 +113,9 @@ type UnimplementedNodeServiceServer struct{}
 
 func (UnimplementedNodeServiceServer) GetNode(context.Context, *GetNodeRequest) (*GetNodeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetNode not implemented")
+}
+func (UnimplementedNodeServiceServer) WatchNode(*WatchNodeRequest, grpc.ServerStreamingServer[WatchNodeResponse]) error {
+	return status.Error(codes.Unimplemented, "method WatchNode not implemented")
 }
 func (UnimplementedNodeServiceServer) ListCapabilities(context.Context, *ListCapabilitiesRequest) (*ListCapabilitiesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListCapabilities not implemented")
@@ -130,6 +159,17 @@ func _NodeService_GetNode_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _NodeService_WatchNode_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchNodeRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(NodeServiceServer).WatchNode(m, &grpc.GenericServerStream[WatchNodeRequest, WatchNodeResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type NodeService_WatchNodeServer = grpc.ServerStreamingServer[WatchNodeResponse]
+
 func _NodeService_ListCapabilities_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListCapabilitiesRequest)
 	if err := dec(in); err != nil {
@@ -164,6 +204,12 @@ var NodeService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _NodeService_ListCapabilities_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "WatchNode",
+			Handler:       _NodeService_WatchNode_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "node/v1/node.proto",
 }

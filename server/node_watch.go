@@ -1,0 +1,74 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	nodev1 "nodal/api/gen/node/v1"
+)
+
+const (
+	// A node whose pods start by the hundred is told ten times a second.
+	nodeWatchPause = 100 * time.Millisecond
+	// No runtime tells that its network is ready, or no longer. It is asked, as
+	// long as somebody watches.
+	nodeWatchLook = 15 * time.Second
+)
+
+// WatchNode sends the node as it is, and anew whenever something of it has changed.
+func (s *nodeService) WatchNode(_ *nodev1.WatchNodeRequest, stream grpc.ServerStreamingServer[nodev1.WatchNodeResponse]) error {
+	ctx := stream.Context()
+	look := time.NewTicker(nodeWatchLook)
+	defer look.Stop()
+	var sent *nodev1.GetNodeResponse
+	for {
+		pods, sources, runtime := s.store.Changed(), s.sources.Changed(), s.runtime.runtime.Changed()
+		present := s.describe(ctx)
+		if state := timeless(present); !proto.Equal(state, sent) {
+			if err := stream.Send(&nodev1.WatchNodeResponse{Node: present}); err != nil {
+				return err
+			}
+			sent = state
+		}
+		if err := s.pause(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-pods:
+		case <-sources:
+		case <-runtime:
+		case <-look.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.stopped:
+			return errStopping
+		}
+	}
+}
+
+func (s *nodeService) pause(ctx context.Context) error {
+	select {
+	case <-time.After(nodeWatchPause):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.stopped:
+		return errStopping
+	}
+}
+
+// timeless is the node without what is different each time that somebody looks.
+func timeless(n *nodev1.GetNodeResponse) *nodev1.GetNodeResponse {
+	n = proto.CloneOf(n)
+	n.Revision = 0
+	for _, source := range n.GetSources() {
+		source.DeliveredAt = nil
+		for _, e := range source.GetErrors() {
+			e.Time = nil
+		}
+	}
+	return n
+}

@@ -1,0 +1,164 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+)
+
+// nodeReader is a client that takes one message when the test reads it.
+type nodeReader struct {
+	grpc.ServerStream
+	ctx  context.Context
+	sent chan *nodev1.GetNodeResponse
+	says atomic.Pointer[runtimeWord] // what the runtime says of itself
+}
+
+type runtimeWord struct {
+	RuntimeStatus
+	err error
+}
+
+func (r *nodeReader) Context() context.Context { return r.ctx }
+
+func (r *nodeReader) Send(m *nodev1.WatchNodeResponse) error {
+	select {
+	case r.sent <- m.GetNode():
+		return nil
+	case <-r.ctx.Done():
+		return r.ctx.Err()
+	}
+}
+
+// next is the next message, and nil if none comes within the time.
+func (r *nodeReader) next(within time.Duration) *nodev1.GetNodeResponse {
+	select {
+	case n := <-r.sent:
+		return n
+	case <-time.After(within):
+		return nil
+	}
+}
+
+// watchNode runs the test beside a watch of the node, on a clock of their own.
+func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNode(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		stopped, ended := make(chan struct{}), make(chan error)
+		service := nodeService{
+			store: n.store, sources: n.sources, site: node.Site{NodeName: "node1"}, stopped: stopped,
+			runtime: runtimeStatus{runtime: n.runtime, now: time.Now},
+		}
+		r := &nodeReader{ctx: ctx, sent: make(chan *nodev1.GetNodeResponse)}
+		r.says.Store(&runtimeWord{RuntimeStatus: RuntimeStatus{Ready: true, NetworkReady: true}})
+		n.runtime.status = func(context.Context) (RuntimeStatus, error) {
+			word := r.says.Load()
+			return word.RuntimeStatus, word.err
+		}
+		go func() { ended <- service.WatchNode(nil, r) }()
+		if first := r.next(time.Second); first.GetName() != "node1" || !first.GetRuntime().GetReady() {
+			t.Fatalf("the watch begins with %v, want the node as it is", first)
+		}
+		test(t, n, r)
+		close(stopped)
+		if err := <-ended; !errors.Is(err, errStopping) {
+			t.Errorf("the watch ended with %v, want that the server stops", err)
+		}
+	})
+}
+
+func TestANodeWatchTellsWhatChangesAndNothingElse(t *testing.T) {
+	watchNode(t, func(t *testing.T, n *node1, r *nodeReader) {
+		n.sources.Failed(node.SourceFile, node.SourceError{Origin: "/etc/pods", Message: "gone", Time: testNow})
+		if told := r.next(time.Second); len(told.GetSources()[0].GetErrors()) != 1 {
+			t.Errorf("a source failed: told %v", told)
+		}
+		n.sources.Failed(node.SourceFile, node.SourceError{Origin: "/etc/pods", Message: "gone", Time: testNow.Add(time.Minute)})
+		n.events.Add(node.Event{Reason: "Unrelated", Time: testNow})
+		if told := r.next(time.Minute); told != nil {
+			t.Errorf("the same error later, and an event: told %v, want nothing", told)
+		}
+		n.sources.Delivered(node.SourceFile, testNow, nil)
+		if told := r.next(time.Second); len(told.GetSources()[0].GetErrors()) != 0 || !told.GetSources()[0].GetReady() {
+			t.Errorf("the source is well: told %v", told)
+		}
+		n.sources.Delivered(node.SourceFile, testNow.Add(time.Minute), nil)
+		if told := r.next(time.Minute); told != nil {
+			t.Errorf("the same once more: told %v, want nothing", told)
+		}
+		n.apply(t, manifestOf("web"))
+		if told := r.next(time.Second); told.GetPods().GetTotal() != 1 {
+			t.Errorf("a pod came: told %v", told)
+		}
+	})
+}
+
+func TestANodeWatchTellsOfTheRuntime(t *testing.T) {
+	watchNode(t, func(t *testing.T, n *node1, r *nodeReader) {
+		r.says.Store(&runtimeWord{err: errors.New("nobody there")})
+		n.runtime.turned.Ring()
+		if told := r.next(time.Second).GetRuntime(); told.GetReady() || told.GetMessage() != "nobody there" {
+			t.Errorf("the runtime is gone: told %v", told)
+		}
+		r.says.Store(&runtimeWord{RuntimeStatus: RuntimeStatus{Ready: true}})
+		n.runtime.turned.Ring()
+		if told := r.next(time.Second).GetRuntime(); !told.GetReady() || told.GetNetworkReady() {
+			t.Errorf("the runtime is back without network: told %v", told)
+		}
+		r.says.Store(&runtimeWord{RuntimeStatus: RuntimeStatus{Ready: true, NetworkReady: true}}) // of which no runtime tells
+		if told := r.next(nodeWatchLook + time.Second).GetRuntime(); !told.GetNetworkReady() {
+			t.Errorf("the network is there: told %v", told)
+		}
+	})
+}
+
+func TestASlowReaderOfTheNodeMissesAllButTheLatest(t *testing.T) {
+	watchNode(t, func(t *testing.T, n *node1, r *nodeReader) {
+		for _, name := range []string{"a", "b", "c", "d"} {
+			n.apply(t, manifestOf(name))
+			time.Sleep(time.Second)
+		}
+		if told := r.next(time.Second); told.GetPods().GetTotal() != 1 {
+			t.Errorf("told %d pods, want the one that came before the reader was busy", told.GetPods().GetTotal())
+		}
+		if told := r.next(time.Second); told.GetPods().GetTotal() != 4 {
+			t.Errorf("told %d pods, want all", told.GetPods().GetTotal())
+		}
+		if told := r.next(time.Minute); told != nil {
+			t.Errorf("told %v besides", told)
+		}
+	})
+}
+
+func TestANodeInHasteIsToldTenTimesASecond(t *testing.T) {
+	watchNode(t, func(t *testing.T, n *node1, r *nodeReader) {
+		for range 5 {
+			time.Sleep(nodeWatchPause)
+			n.apply(t, manifestOf("now"))
+			n.apply(t, manifestOf("then"))
+			told := r.next(nodeWatchPause)
+			if told.GetPods().GetTotal() == 0 {
+				t.Fatalf("told %v, want pods", told)
+			}
+			n.forget(t, "now")
+			n.forget(t, "then")
+			if told := r.next(nodeWatchPause / 2); told != nil {
+				t.Fatalf("told %v at once", told)
+			}
+			if told := r.next(nodeWatchPause); told.GetPods().GetTotal() != 0 {
+				t.Fatalf("told %v, want no pods", told)
+			}
+		}
+	})
+}
