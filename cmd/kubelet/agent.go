@@ -21,6 +21,7 @@ import (
 	"nodal/host/podfiles"
 	"nodal/host/probe"
 	"nodal/host/source"
+	"nodal/host/tunable"
 	"nodal/host/volume"
 	"nodal/node"
 	"nodal/node/admit"
@@ -89,6 +90,9 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 		return nil, err
 	}
 	if a.machine, err = lookAtMachine(cfg.NodeIPs); err != nil {
+		return nil, err
+	}
+	if err := tune(tunable.Proc, cfg.Tunables, log); err != nil {
 		return nil, err
 	}
 	if err := a.lookAtCgroups(); err != nil {

@@ -57,7 +57,10 @@ func (c Config) write() ([]string, error) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, fmt.Errorf("write the agent's configuration: %w", err)
 	}
-	args := []string{"--config", file, "--root-dir", c.Root(), "--socket", c.Socket, "--address", "127.0.0.1"}
+	args := []string{
+		"--config", file, "--root-dir", c.Root(), "--socket", c.Socket, "--address", "127.0.0.1",
+		"--kernel-tunables", "leave", // which are not the agent's alone
+	}
 	for _, port := range []struct {
 		flag   string
 		number int

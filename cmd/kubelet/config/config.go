@@ -28,6 +28,7 @@ type Config struct {
 	Auth       Auth
 	Cluster    Cluster
 	MaxPods    int
+	Tunables   Tunables
 	// UnsafeSysctls are the sysctls beyond the safe ones that pods may set.
 	UnsafeSysctls []string
 	IDsPerPod     uint32        // users and groups that a pod of its own users gets
@@ -171,6 +172,16 @@ const (
 	AuthAlwaysAllow AuthMode = "AlwaysAllow"
 	// AuthWebhook asks the cluster about those who have no role on the node.
 	AuthWebhook AuthMode = "Webhook"
+)
+
+// Tunables says what becomes of settings of the kernel that are not as nodes want
+// them. The zero value leaves them.
+type Tunables string
+
+const (
+	TunablesLeave Tunables = ""
+	TunablesSet   Tunables = "set"
+	TunablesCheck Tunables = "check" // the node does not start
 )
 
 // Cluster says of which cluster the node is a member.

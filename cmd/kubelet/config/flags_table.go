@@ -48,6 +48,7 @@ var fieldFlags = []fieldFlag{
 	{"image-gc-low-threshold", "imageGCLowThresholdPercent", "`percent` of it at which no more have to go"},
 	{"minimum-image-ttl-duration", "imageMinimumGCAge", "how long an image stays at least"},
 
+	{"protect-kernel-defaults", "protectKernelDefaults", "refuse to start where settings of the kernel differ from what nodes want"},
 	{"cgroups-per-qos", "cgroupsPerQOS", "hold each pod to its limits in a cgroup of its own, below kubepods"},
 	{"cgroup-root", "cgroupRoot", "`cgroup` below which kubepods lies (default: the top)"},
 	{"cgroup-driver", "cgroupDriver", "who makes cgroups where the runtime does not say: `cgroupfs or systemd`"},
@@ -120,7 +121,6 @@ var fieldFlags = []fieldFlag{
 	{"oom-score-adj", "oomScoreAdj", ""},
 	{"pod-cidr", "podCIDR", ""},
 	{"pods-per-core", "podsPerCore", ""},
-	{"protect-kernel-defaults", "protectKernelDefaults", ""},
 	{"qos-reserved", "qosReserved", ""},
 	{"streaming-connection-idle-timeout", "streamingConnectionIdleTimeout", ""},
 	{"sync-frequency", "syncFrequency", ""},

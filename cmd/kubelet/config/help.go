@@ -15,7 +15,7 @@ type section struct {
 
 var sections = []section{
 	{"Configuration (defaults < --config < --config-dir < flags)", []string{"config", "config-dir", "version", "help", "v", "logging-format"}},
-	{"Node", []string{"hostname-override", "node-ip", "node-labels", "root-dir", "max-pods"}},
+	{"Node", []string{"hostname-override", "node-ip", "node-labels", "root-dir", "max-pods", "kernel-tunables", "protect-kernel-defaults"}},
 	{"Container runtime", []string{"container-runtime-endpoint", "pod-infra-container-image", "stop-runtime-on-exit", "image-service-endpoint", "runtime-request-timeout", "resolv-conf", "cluster-dns", "cluster-domain", "seccomp-default", "allowed-unsafe-sysctls", "serialize-image-pulls", "registry-qps", "registry-burst", "image-gc-high-threshold", "image-gc-low-threshold", "minimum-image-ttl-duration", "image-credential-provider-config", "image-credential-provider-bin-dir", "container-log-max-size", "container-log-max-files"}},
 	{"What pods may use", []string{"cgroups-per-qos", "cgroup-root", "cgroup-driver", "cpu-cfs-quota", "cpu-cfs-quota-period", "pod-max-pids", "local-storage-capacity-isolation", "fail-swap-on", "cpu-manager-policy", "cpu-manager-policy-options", "reserved-cpus", "memory-manager-policy", "topology-manager-policy", "topology-manager-policy-options", "topology-manager-scope", "kube-reserved", "system-reserved", "eviction-hard", "enforce-node-allocatable"}},
 	{"Pod sources besides the API", []string{"pod-manifest-path", "file-check-frequency", "manifest-url", "manifest-url-header", "http-check-frequency", "runonce"}},

@@ -81,6 +81,7 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"evictionHard":                               "evictionHard: {memory.available: 5%}",
 		"kubeReserved":                               "kubeReserved: {cpu: 100m}",
 		"podPidsLimit":                               "podPidsLimit: -1",
+		"protectKernelDefaults":                      "protectKernelDefaults: true",
 		"localStorageCapacityIsolation":              "localStorageCapacityIsolation: false",
 		"systemReserved":                             "systemReserved: {memory: 1Gi}",
 		"singleProcessOOMKill":                       "singleProcessOOMKill: false",

@@ -111,6 +111,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		Auth:       resolveAuth(k),
 		Cluster:    resolveCluster(o),
 		MaxPods:    int(k.MaxPods),
+		Tunables:   resolveTunables(o),
 
 		UnsafeSysctls: k.AllowedUnsafeSysctls,
 		IDsPerPod:     idsPerPod(k),

@@ -260,6 +260,8 @@ func TestRefused(t *testing.T) {
 		{name: "an unknown flag", args: []string{"--warp=9"}, want: []string{"unknown flag: --warp"}},
 		{name: "an argument", args: []string{"run"}, want: []string{`unexpected argument "run"`}},
 		{name: "a cluster for one run", args: []string{"--kubeconfig=/etc/kubernetes/kubelet.conf", "--runonce"}, want: []string{"--kubeconfig", "runs its pods once"}},
+		{name: "a kernel that is protected and set", args: []string{"--protect-kernel-defaults", "--kernel-tunables=set"}, want: []string{"--kernel-tunables", "protectKernelDefaults"}},
+		{name: "a kernel of which nobody knows what to do", args: []string{"--kernel-tunables=reset"}, want: []string{"--kernel-tunables", "reset"}},
 		{name: "a bootstrap", args: []string{"--bootstrap-kubeconfig=x"}, want: []string{"--kubeconfig", "Required"}},
 		{name: "a cloud inside", args: []string{"--cloud-provider=aws"}, want: []string{"--cloud-provider", "external"}},
 		{name: "a taint without effect", args: []string{"--register-with-taints=a=b"}, want: []string{"register-with-taints", "key=value:Effect"}},

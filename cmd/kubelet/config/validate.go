@@ -35,6 +35,7 @@ func validate(o *Options) error {
 		validateReserved(k),
 		validateAssign(k),
 		validateSysctls(k),
+		validateTunables(o),
 		validateUsers(k),
 		validateLogs(k),
 		validateImages(o),

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"nodal/cmd/kubelet/config"
+	"nodal/host/tunable"
+)
+
+// tune brings the kernel's settings below root into the state that a node wants,
+// or insists on it, or says what is different.
+func tune(root string, mode config.Tunables, log *slog.Logger) error {
+	differ, err := tunable.Differ(root)
+	switch mode {
+	case config.TunablesCheck:
+		for _, s := range differ {
+			err = errors.Join(err, errors.New(s.String()))
+		}
+		if err != nil {
+			return fmt.Errorf("protectKernelDefaults: this machine's kernel is not set as a node wants it: %w", err)
+		}
+		return nil
+	case config.TunablesSet:
+		for _, s := range differ {
+			if failed := tunable.Change(root, s); failed != nil {
+				err = errors.Join(err, failed)
+				continue
+			}
+			log.Info("changed a setting of the kernel", "name", s.Name, "from", s.Is, "to", s.Want)
+		}
+		if err != nil {
+			return fmt.Errorf("set the kernel as a node wants it (--kernel-tunables=leave does not): %w", err)
+		}
+		return nil
+	}
+	if len(differ) > 0 {
+		log.Info("the kernel is not set as a node wants it, and stays as it is (--kernel-tunables=set changes that)", "different", differ)
+	}
+	return nil
+}

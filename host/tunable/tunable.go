@@ -1,0 +1,87 @@
+package tunable
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Proc is where the kernel shows its settings.
+const Proc = "/proc/sys"
+
+// Setting is one of the kernel's settings that is not as a node wants it.
+type Setting struct {
+	Name string // "kernel.panic"
+	Is   int
+	Want int
+}
+
+func (s Setting) String() string { return fmt.Sprintf("%s is %d, want %d", s.Name, s.Is, s.Want) }
+
+// wanted is what nodes want of the kernel, in upstream's words.
+func wanted() []wish {
+	return []wish{
+		{name: "kernel.keys.root_maxbytes", want: 25_000_000, orMore: true},
+		{name: "kernel.keys.root_maxkeys", want: 1_000_000, orMore: true},
+		{name: "kernel.panic", want: 10}, // seconds until it starts anew
+		{name: "kernel.panic_on_oops", want: 1},
+		{name: "vm.overcommit_memory", want: 1},
+		{name: "vm.panic_on_oom", want: 0},
+	}
+}
+
+type wish struct {
+	name   string
+	want   int
+	orMore bool // room: more of it does no harm
+}
+
+// Differ finds the settings below root that are not as a node wants them, by
+// name. One that cannot be read is an error beside what was found.
+func Differ(root string) ([]Setting, error) {
+	var found []Setting
+	var errs []error
+	for _, w := range wanted() {
+		is, err := read(root, w.name)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case is != w.want && !(w.orMore && is > w.want):
+			found = append(found, Setting{Name: w.name, Is: is, Want: w.want})
+		}
+	}
+	return found, errors.Join(errs...)
+}
+
+func read(root, name string) (int, error) {
+	text, err := os.ReadFile(file(root, name))
+	if err != nil {
+		return 0, fmt.Errorf("read the kernel's %s: %w", name, err)
+	}
+	value, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0, fmt.Errorf("read the kernel's %s: %w", name, err)
+	}
+	return value, nil
+}
+
+// Change has the kernel take what is wanted of a setting.
+func Change(root string, s Setting) error {
+	// Not made where it is missing: the kernel has the file, or no such setting.
+	f, err := os.OpenFile(file(root, s.Name), os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString(strconv.Itoa(s.Want))
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("set the kernel's %s, which is %d, to %d: %w", s.Name, s.Is, s.Want, err)
+	}
+	return nil
+}
+
+func file(root, name string) string {
+	return filepath.Join(root, filepath.FromSlash(strings.ReplaceAll(name, ".", "/")))
+}
