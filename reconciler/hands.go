@@ -17,6 +17,14 @@ type Prober interface {
 	Results() <-chan node.Probed
 }
 
+// Tracer is told of what pods go through. It holds up nobody.
+type Tracer interface {
+	// Step begins an action; what it returns is called when the action has ended.
+	Step(context.Context, *node.Pod, *node.Observed, node.Action) (context.Context, func(error))
+	// Ready is told whenever a pod becomes ready.
+	Ready(*node.Pod)
+}
+
 // hands do what the loop wants done, until the context of Run ends.
 type hands struct {
 	*Reconciler
@@ -36,7 +44,7 @@ func (h hands) Begin(t *Tracked, a node.Action) (cancel func()) {
 		defer cancel()
 		f := finished{t: t, pod: pod, Outcome: Outcome{Action: a}}
 		f.Result, f.Err = h.gate.through(ctx, a, func() (node.Result, error) {
-			return h.Act.Do(ctx, t.Key, pod, got, a)
+			return h.do(ctx, pod, got, a)
 		})
 		if ctx.Err() != nil && f.Err != nil {
 			f.Err = context.Cause(ctx)
@@ -48,6 +56,17 @@ func (h hands) Begin(t *Tracked, a node.Action) (cancel func()) {
 		}
 	}()
 	return cancel
+}
+
+// do carries an action out.
+func (h hands) do(ctx context.Context, pod *node.Pod, got *node.Observed, a node.Action) (node.Result, error) {
+	if h.Tracer == nil {
+		return h.Act.Do(ctx, pod.Key(), pod, got, a)
+	}
+	ctx, end := h.Tracer.Step(ctx, pod, got, a)
+	result, err := h.Act.Do(ctx, pod.Key(), pod, got, a)
+	end(err)
+	return result, err
 }
 
 // Look looks in a goroutine of its own.

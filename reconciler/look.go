@@ -82,6 +82,9 @@ func (r *Reconciler) tellReady(t *Tracked) {
 	if ready && !r.wasReady[t.Key] && since.After(r.began) { // what was adopted was ready before
 		pod := t.Slot().Pod
 		r.tell(pod, node.Event{Reason: "Ready", Message: "all containers are ready", Took: r.Act.Clock().Sub(pod.Accepted)})
+		if r.Tracer != nil {
+			r.Tracer.Ready(pod)
+		}
 	}
 	r.wasReady[t.Key] = ready
 }

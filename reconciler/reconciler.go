@@ -15,6 +15,7 @@ import (
 type Config struct {
 	Act     Act
 	Prober  Prober
+	Tracer  Tracer // nil: nobody is told
 	Events  *node.Events
 	Sources *node.Sources
 	Site    node.Site

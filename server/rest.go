@@ -36,7 +36,7 @@ func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
 		runtime.WithErrorHandler(func(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
 			writeStatus(w, status.Convert(err))
 		}),
-		runtime.WithIncomingHeaderMatcher(noHeader),
+		runtime.WithIncomingHeaderMatcher(onlyTrace),
 		runtime.WithOutgoingHeaderMatcher(noHeader),
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
@@ -73,8 +73,11 @@ func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
 	}, nil
 }
 
-// noHeader keeps HTTP headers and gRPC metadata apart: nothing behind the
-// gateway reads a header.
+// onlyTrace keeps HTTP headers and gRPC metadata apart: what is behind the gateway
+// reads no header but the one that says of which trace a request is a part.
+func onlyTrace(header string) (string, bool) { return "traceparent", header == "Traceparent" }
+
+// noHeader keeps metadata out of answers.
 func noHeader(string) (string, bool) { return "", false }
 
 // restMarshaler is protojson, but for one thing: a request body that is bound

@@ -42,6 +42,10 @@ type Config struct {
 	RunningPods func(context.Context) (map[node.Key]*node.Observed, error) // as the runtime shows them
 	Healthy     func() error                                               // whether the reconciler still turns; nil: it does
 
+	// Trace is around each call that is not a stream; nil: nothing is. A traceparent
+	// header of a REST request reaches it as metadata.
+	Trace grpc.UnaryServerInterceptor
+
 	Auth   *auth.Authenticator
 	Facts  Facts
 	Debug  Debug
@@ -119,6 +123,9 @@ func New(cfg Config) (*Server, error) {
 		s.health.Shutdown()
 	})
 	unary, stream := unaryChain(cfg.Auth, cfg.Log), streamChain(cfg.Auth, cfg.Log)
+	if cfg.Trace != nil {
+		unary = append(unary, cfg.Trace)
+	}
 	s.grpc = grpc.NewServer(append(listen.GRPCOptions(cfg.Auth.PeerInfo),
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),

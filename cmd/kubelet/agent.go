@@ -70,6 +70,7 @@ type agent struct {
 	cluster   *membership         // nil: the node stands alone
 	prober    *probe.Prober
 	counts    *metrics.Agent // of what the agent does
+	tracing   *tracing       // nil: off
 
 	supervisor notify.Supervisor
 }
@@ -93,6 +94,9 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 		return nil, err
 	}
 	if err := tune(tunable.Proc, cfg.Tunables, log); err != nil {
+		return nil, err
+	}
+	if a.tracing, err = newTracing(cfg, log); err != nil {
 		return nil, err
 	}
 	if err := a.lookAtCgroups(); err != nil {
@@ -200,7 +204,7 @@ func (a *agent) runtimeConfig() cri.Config {
 		Objects: a.state.store.Object,
 		Hash:    manifest.ContainerHash,
 		Mounts:  a.mounts, Devices: a.volumes.Devices, LastWords: a.files.lastWords, Event: a.state.events.Add,
-		Called: a.counts.Called,
+		Called: a.counts.Called, Trace: a.tracing.calls(),
 	}
 }
 
@@ -274,7 +278,7 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 	}
 	prober := a.prober
 	r := reconciler.New(reconciler.Config{
-		Act:    a.act(prober),
+		Act: a.act(prober), Tracer: a.tracing.tracer(),
 		Prober: prober, Events: a.state.events, Sources: a.sources, Site: a.site, Pool: assign.NewPool(a.assign), Log: a.log,
 		Relist: relist, Starts: sideways(),
 	})
@@ -287,6 +291,7 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 		return nil
 	})
 	group.Go(func() error { return a.rotateLogs(ctx) })
+	group.Go(func() error { return a.tracing.run(ctx) })
 	group.Go(func() error {
 		a.counts.Watch(ctx, a.state.events, a.state.store.View)
 		return nil

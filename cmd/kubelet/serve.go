@@ -109,7 +109,7 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 		Runtime: a.runtime, Logs: podLogs{a.files.logs}, Images: a.images(), Stats: a.stats(),
 		Probes: a.prober.Counts, Agent: a.counts,
 		RunningPods: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return a.runtime.List(ctx, nil) },
-		Auth:        door,
+		Auth:        door, Trace: a.tracing.requests(),
 		Facts: server.Facts{
 			Version: version, Started: a.started, Addresses: a.machine.ips, Endpoint: a.cfg.Runtime.Endpoint, Configz: configz, Reach: a.reach(),
 			Capacity: a.offer.Capacity, Allocatable: a.offer.Allocatable, Labels: a.offer.Labels,

@@ -38,6 +38,9 @@ type Config struct {
 	LastWords func(context.Context, Ending) (string, error)
 	// Called is told of each call that has ended, by its CRI method; nil: nobody.
 	Called func(method string, took time.Duration, err error)
+	// Trace begins a call for those who follow it, and returns what is called when it
+	// has ended; nil: nobody does.
+	Trace func(ctx context.Context, method string) (context.Context, func(error))
 	// Event tells what a pod's owner should know; nil: nobody.
 	Event func(node.Event)
 }

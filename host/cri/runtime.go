@@ -37,14 +37,14 @@ const maxMessage = 16 << 20
 // itself. A runtime that is down is no error here.
 func Dial(config Config, log *slog.Logger) (*Runtime, error) {
 	config = config.withDefaults()
-	conn, err := dial(config.Endpoint, config.Called)
+	conn, err := dial(config.Endpoint, config)
 	if err != nil {
 		return nil, err
 	}
 	images := conn
 	closers := []func() error{conn.Close}
 	if config.ImageEndpoint != config.Endpoint {
-		if images, err = dial(config.ImageEndpoint, config.Called); err != nil {
+		if images, err = dial(config.ImageEndpoint, config); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
 		closers = append(closers, images.Close)
@@ -67,7 +67,7 @@ func New(conn, images grpc.ClientConnInterface, config Config, log *slog.Logger)
 
 // dial retries soon: gRPC's own first pause of a second would hide how fast a
 // restarted runtime is back.
-func dial(endpoint string, called func(string, time.Duration, error)) (*grpc.ClientConn, error) {
+func dial(endpoint string, config Config) (*grpc.ClientConn, error) {
 	target := endpoint
 	if strings.HasPrefix(endpoint, "/") {
 		target = "unix://" + endpoint
@@ -77,7 +77,7 @@ func dial(endpoint string, called func(string, time.Duration, error)) (*grpc.Cli
 	}
 	reconnect := backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}
 	conn, err := grpc.NewClient(target,
-		grpc.WithUnaryInterceptor(telling(called)),
+		grpc.WithChainUnaryInterceptor(interceptors(config)...),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 5 * time.Second}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
@@ -86,6 +86,24 @@ func dial(endpoint string, called func(string, time.Duration, error)) (*grpc.Cli
 		return nil, fmt.Errorf("set up connection to runtime %q: %w", endpoint, err)
 	}
 	return conn, nil
+}
+
+func interceptors(c Config) []grpc.UnaryClientInterceptor {
+	chain := []grpc.UnaryClientInterceptor{telling(c.Called)}
+	if c.Trace != nil {
+		chain = append(chain, tracing(c.Trace))
+	}
+	return chain
+}
+
+// tracing has somebody follow each call.
+func tracing(trace func(context.Context, string) (context.Context, func(error))) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		ctx, end := trace(ctx, method)
+		err := invoke(ctx, method, request, reply, conn, opts...)
+		end(err)
+		return err
+	}
 }
 
 // telling has somebody know of each call that has ended.

@@ -36,6 +36,7 @@ type Config struct {
 	HoldToDisk    bool          // pods end that write more to the disk than they may
 	RunOnce       bool          // start what the sources have, report, exit
 	Logging       Logging
+	Tracing       *Tracing // nil: off
 
 	kubelet      kubelet.KubeletConfiguration // all fields, for Configz and Unhonoured
 	commandLine  map[string]string            // every flag, for Flagz
@@ -199,6 +200,12 @@ type Cluster struct {
 	Burst        int
 	EventQPS     float64 // events that are told to it; zero: no bound
 	EventBurst   int
+}
+
+// Tracing says where the daemon tells what took how long.
+type Tracing struct {
+	Endpoint   string // of the collector
+	PerMillion int32  // of pods and requests that are told
 }
 
 // Logging says how the daemon logs.

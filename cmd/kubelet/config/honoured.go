@@ -97,6 +97,7 @@ var honoured = []string{
 	"topologyManagerPolicy",
 	"topologyManagerPolicyOptions",
 	"topologyManagerScope",
+	"tracing",
 	"userNamespaces",
 }
 
@@ -163,7 +164,6 @@ var notHonoured = []string{
 	"tlsCipherSuites",
 	"tlsCurvePreferences",
 	"tlsMinVersion",
-	"tracing",
 }
 
 // Unhonoured names, sorted, the fields and flags that somebody set and that

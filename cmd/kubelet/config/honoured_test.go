@@ -37,11 +37,12 @@ clusterDNS: [10.0.0.10]
 authorization: {mode: Webhook}
 authentication: {webhook: {enabled: true}}
 tracing: {samplingRatePerMillion: 1}
+oomScoreAdj: -5
 `)
 	got := Unhonoured(load(t, "--config", file, "--runtime-cgroups=/x", "--qos-reserved=memory=50%"))
 	want := []string{
 		"--runtime-cgroups", "authentication.webhook.enabled (without --kubeconfig)", "authorization.mode=Webhook (without --kubeconfig the node's own roles decide)",
-		"qosReserved", "tracing",
+		"oomScoreAdj", "qosReserved",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("Unhonoured:\n got %q\nwant %q", got, want)
@@ -73,6 +74,7 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"reservedMemory":                             "reservedMemory: [{numaNode: 0, limits: {memory: 1Gi}}]",
 		"topologyManagerPolicy":                      "topologyManagerPolicy: restricted",
 		"topologyManagerPolicyOptions":               "topologyManagerPolicyOptions: {max-allowable-numa-nodes: '9'}",
+		"tracing":                                    "tracing: {endpoint: 'collector:4317', samplingRatePerMillion: 5}",
 		"topologyManagerScope":                       "topologyManagerScope: pod",
 		"failCgroupV1":                               "failCgroupV1: true",
 		"failSwapOn":                                 "failSwapOn: false",

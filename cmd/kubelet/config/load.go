@@ -119,6 +119,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		HoldToDisk:    *k.LocalStorageCapacityIsolation,
 		RunOnce:       k.RunOnce,
 		Logging:       Logging{Format: k.Logging.Format, Verbosity: int(k.Logging.Verbosity)},
+		Tracing:       resolveTracing(k),
 		kubelet:       *k,
 	}
 	if c.Dirs, err = resolveDirs(o); err != nil {

@@ -40,6 +40,7 @@ func validate(o *Options) error {
 		validateLogs(k),
 		validateImages(o),
 		validateCluster(o),
+		validateTracing(k),
 		validateGates(k),
 	)
 	if o.RootDir == "" {

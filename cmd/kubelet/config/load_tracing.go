@@ -1,0 +1,37 @@
+package config
+
+import (
+	"net"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kubelet "k8s.io/kubelet/config/v1beta1"
+)
+
+// usualCollector is where OpenTelemetry's collectors listen.
+const usualCollector = "localhost:4317"
+
+func resolveTracing(k *kubelet.KubeletConfiguration) *Tracing {
+	if k.Tracing == nil {
+		return nil
+	}
+	t := &Tracing{Endpoint: usualCollector}
+	if k.Tracing.Endpoint != nil {
+		t.Endpoint = *k.Tracing.Endpoint
+	}
+	if k.Tracing.SamplingRatePerMillion != nil {
+		t.PerMillion = *k.Tracing.SamplingRatePerMillion
+	}
+	return t
+}
+
+func validateTracing(k *kubelet.KubeletConfiguration) field.ErrorList {
+	t := resolveTracing(k)
+	if t == nil {
+		return nil
+	}
+	errs := between("tracing.samplingRatePerMillion", t.PerMillion, 0, 1e6)
+	if host, port, err := net.SplitHostPort(t.Endpoint); err != nil || host == "" || port == "" {
+		errs = append(errs, field.Invalid(field.NewPath("tracing", "endpoint"), t.Endpoint, "must be host:port"))
+	}
+	return errs
+}

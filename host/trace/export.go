@@ -1,0 +1,109 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+)
+
+const (
+	exportMethod = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+
+	most         = 512             // spans in one message
+	wait         = 2 * time.Second // for more of them
+	exportLimit  = 10 * time.Second
+	partingLimit = time.Second
+)
+
+// Run sends what is queued until ctx ends, and then what is left.
+func (t *Tracer) Run(ctx context.Context) {
+	if t == nil {
+		return
+	}
+	var failing bool
+	for {
+		batch := t.collect(ctx)
+		if len(batch) > 0 {
+			failing = t.send(ctx, batch, failing)
+		}
+		if ctx.Err() != nil && (failing || len(t.queue) == 0) {
+			return
+		}
+	}
+}
+
+// collect waits for a span, and then a moment for others.
+func (t *Tracer) collect(ctx context.Context) []*Span {
+	var batch []*Span
+	var enough <-chan time.Time
+	done := ctx.Done()
+	for len(batch) < most {
+		select {
+		case s := <-t.queue:
+			batch = append(batch, s)
+			if enough == nil {
+				enough = time.After(wait)
+			}
+			continue
+		case <-enough:
+			return batch
+		case <-done:
+		}
+		// At the end nothing is waited for.
+		select {
+		case s := <-t.queue:
+			batch = append(batch, s)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// send tells the collector, and says once that it cannot and once that it can
+// again. What was not taken is lost: to keep it would cost memory for as long as
+// nobody listens.
+func (t *Tracer) send(ctx context.Context, batch []*Span, failing bool) bool {
+	limit := exportLimit
+	if ctx.Err() != nil {
+		limit = partingLimit
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	var reply []byte
+	err := t.conn.Invoke(ctx, exportMethod, encode(t.config, batch), &reply, grpc.ForceCodec(bytesCodec{}))
+	switch {
+	case err != nil:
+		t.dropped.Add(uint64(len(batch)))
+		if !failing {
+			t.config.Log.Warn("the collector of traces does not take them; they are dropped meanwhile", "endpoint", t.config.Endpoint, "err", err)
+		}
+	case failing:
+		t.config.Log.Info("the collector of traces takes them again", "endpoint", t.config.Endpoint, "dropped", t.Dropped())
+	}
+	return err != nil
+}
+
+// bytesCodec passes messages that are encoded already.
+type bytesCodec struct{}
+
+func (bytesCodec) Name() string { return "proto" }
+
+func (bytesCodec) Marshal(v any) ([]byte, error) {
+	data, ok := v.([]byte)
+	if !ok {
+		return nil, fmt.Errorf("encode %T: it is not encoded already", v)
+	}
+	return data, nil
+}
+
+func (bytesCodec) Unmarshal(data []byte, v any) error {
+	into, ok := v.(*[]byte)
+	if !ok {
+		return fmt.Errorf("decode into %T: it is no place for bytes", v)
+	}
+	*into = data
+	return nil
+}

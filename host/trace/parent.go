@@ -1,0 +1,82 @@
+package trace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math/rand/v2"
+	"strings"
+)
+
+// Parent is where a span belongs: its trace, and the span that it is a part of.
+type Parent struct {
+	Trace   [16]byte
+	Span    [8]byte // zero: none, the span begins the trace
+	Sampled bool    // the trace is told
+}
+
+// ParseParent reads a traceparent header as the W3C has it.
+func ParseParent(header string) (Parent, bool) {
+	var p Parent
+	parts := strings.Split(header, "-")
+	if len(parts) < 4 || len(parts[0]) != 2 || parts[0] == "ff" || parts[0] == "00" && len(parts) != 4 {
+		return p, false
+	}
+	var flags [1]byte
+	for i, into := range [][]byte{p.Trace[:], p.Span[:], flags[:]} {
+		text := parts[i+1]
+		if len(text) != 2*len(into) || strings.ToLower(text) != text {
+			return Parent{}, false
+		}
+		if _, err := hex.Decode(into, []byte(text)); err != nil {
+			return Parent{}, false
+		}
+	}
+	p.Sampled = flags[0]&1 == 1
+	return p, p.Trace != [16]byte{} && p.Span != [8]byte{}
+}
+
+// String is the header.
+func (p Parent) String() string {
+	flags := "-00"
+	if p.Sampled {
+		flags = "-01"
+	}
+	return "00-" + hex.EncodeToString(p.Trace[:]) + "-" + hex.EncodeToString(p.Span[:]) + flags
+}
+
+type parentKey struct{}
+
+// WithParent has the spans that start in ctx be parts of another.
+func WithParent(ctx context.Context, p Parent) context.Context {
+	return context.WithValue(ctx, parentKey{}, p)
+}
+
+func parentOf(ctx context.Context) Parent {
+	p, _ := ctx.Value(parentKey{}).(Parent)
+	return p
+}
+
+// podParent numbers a pod's trace, and the span of the whole, by its UID.
+func podParent(uid string) Parent {
+	var p Parent
+	digits := strings.ReplaceAll(uid, "-", "")
+	if n, err := hex.Decode(p.Trace[:], []byte(digits[:min(len(digits), 32)])); err != nil || n != len(p.Trace) || len(digits) != 32 {
+		sum := sha256.Sum256([]byte(uid))
+		copy(p.Trace[:], sum[:])
+	}
+	copy(p.Span[:], p.Trace[8:])
+	return p
+}
+
+func newTrace() (id [16]byte) {
+	binary.BigEndian.PutUint64(id[:8], rand.Uint64())
+	binary.BigEndian.PutUint64(id[8:], rand.Uint64()|1) // never nothing at all
+	return id
+}
+
+func newSpan() (id [8]byte) {
+	binary.BigEndian.PutUint64(id[:], rand.Uint64()|1)
+	return id
+}

@@ -1,0 +1,161 @@
+package trace
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// Config says where spans go.
+type Config struct {
+	Endpoint   string // of the collector: host:port
+	PerMillion int32  // of pods, and of requests that come without a trace, that are told
+	Node       string
+	Version    string
+	Log        *slog.Logger
+}
+
+// Kind is which end of a call a span is.
+type Kind int
+
+// OpenTelemetry's numbers.
+const (
+	Internal Kind = 1
+	Server   Kind = 2
+	Client   Kind = 3
+)
+
+// queued is how many spans wait for the collector: a burst of a hundred pods.
+const queued = 4096
+
+// Tracer makes spans and hands them to a collector. Its methods may be called from
+// any goroutine, and on nil: then nothing is told.
+type Tracer struct {
+	config  Config
+	conn    *grpc.ClientConn
+	queue   chan *Span
+	dropped atomic.Uint64
+}
+
+// New makes a tracer whose Run is still to be called. A collector that is not
+// there is no error.
+func New(c Config) (*Tracer, error) {
+	conn, err := grpc.NewClient(c.Endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, fmt.Errorf("set up connection to the collector of traces %q: %w", c.Endpoint, err)
+	}
+	return &Tracer{config: c, conn: conn, queue: make(chan *Span, queued)}, nil
+}
+
+// Span is something that takes time. Its methods may be called on nil.
+type Span struct {
+	tracer     *Tracer
+	at         Parent // its trace and its own number
+	parent     [8]byte
+	name       string
+	kind       Kind
+	begin, end time.Time
+	attributes []slog.Attr
+	links      []Parent
+	failure    string // empty: it went well
+}
+
+// Request is the trace that a request belongs to: the one that it came with, or
+// its own.
+func (t *Tracer) Request(traceparent string) Parent {
+	if p, ok := ParseParent(traceparent); ok {
+		return p
+	}
+	p := Parent{Trace: newTrace()}
+	p.Sampled = t.samples(p)
+	return p
+}
+
+// Pod is the trace of the pod with this UID.
+func (t *Tracer) Pod(uid string) Parent {
+	p := podParent(uid)
+	p.Sampled = t.samples(p)
+	return p
+}
+
+// samples says whether a trace is told, by its number. A UUID has some bits that
+// are no part of chance; they are not among the first six bytes.
+func (t *Tracer) samples(p Parent) bool {
+	const most = 1 << 48
+	number := binary.BigEndian.Uint64(p.Trace[:8]) >> 16
+	return number < uint64(t.config.PerMillion)*(most/1_000_000) || t.config.PerMillion >= 1e6
+}
+
+// Start begins a span below the one of ctx. Where that has none, or one of a trace
+// that is not told, there is nothing to tell: nil.
+func (t *Tracer) Start(ctx context.Context, name string, kind Kind, attributes ...slog.Attr) (context.Context, *Span) {
+	if t == nil {
+		return ctx, nil
+	}
+	parent := parentOf(ctx)
+	if !parent.Sampled {
+		return ctx, nil
+	}
+	s := &Span{
+		tracer: t, at: Parent{Trace: parent.Trace, Span: newSpan(), Sampled: true}, parent: parent.Span,
+		name: name, kind: kind, begin: time.Now(), attributes: attributes,
+	}
+	return WithParent(ctx, s.at), s
+}
+
+// At is where the parts of the span belong.
+func (s *Span) At() Parent {
+	if s == nil {
+		return Parent{}
+	}
+	return s.at
+}
+
+// End ends the span, as a failure if there is an error.
+func (s *Span) End(err error) {
+	if s == nil {
+		return
+	}
+	s.end = time.Now()
+	if err != nil {
+		s.failure = err.Error()
+	}
+	s.tracer.put(s)
+}
+
+// Whole tells of the span that has the others of its trace for its parts, once
+// it is over. It may have been brought about by others.
+func (t *Tracer) Whole(at Parent, name string, begin, end time.Time, causes []Parent, attributes ...slog.Attr) {
+	if t == nil || !at.Sampled {
+		return
+	}
+	t.put(&Span{tracer: t, at: at, name: name, kind: Internal, begin: begin, end: end, links: causes, attributes: attributes})
+}
+
+func (t *Tracer) put(s *Span) {
+	select {
+	case t.queue <- s:
+	default:
+		t.dropped.Add(1)
+	}
+}
+
+// Dropped is how many spans the collector was not told of.
+func (t *Tracer) Dropped() uint64 { return t.dropped.Load() }
+
+// Close ends the connection.
+func (t *Tracer) Close() error {
+	if t == nil {
+		return nil
+	}
+	if err := t.conn.Close(); err != nil {
+		return fmt.Errorf("close the connection to the collector of traces: %w", err)
+	}
+	return nil
+}
