@@ -111,6 +111,9 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	if a.whole, err = whole(cfg, a.machine, a.offer.Capacity); err != nil {
 		return nil, err
 	}
+	if err := holdReserved(ctx, cfg.Reserved, a.machine.cgroups); err != nil {
+		return nil, err
+	}
 	if a.state, err = openState(cfg.Dirs.Root, log); err != nil {
 		return nil, err
 	}

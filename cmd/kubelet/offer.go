@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"nodal/cmd/kubelet/config"
+	"nodal/host/cgroup"
 	"nodal/host/topology"
 	"nodal/node/admit"
 	"nodal/node/assign"
@@ -88,6 +90,30 @@ func whole(cfg *config.Config, m machine, capacity corev1.ResourceList) (limit.L
 	}
 	pids := all[config.PIDs]
 	return limit.Limits{CPUShares: limit.CPUShares(all.Cpu().MilliValue()), Memory: all.Memory().Value(), Pids: pids.Value()}, nil
+}
+
+// holdReserved holds other programs than pods to what is reserved for them.
+func holdReserved(ctx context.Context, r config.Reserved, mounts cgroup.Mounts) error {
+	for _, who := range []struct {
+		config.Held
+		setting string
+		list    corev1.ResourceList
+	}{{r.HoldKube, "kubeReservedCgroup", r.Kube}, {r.HoldSystem, "systemReservedCgroup", r.System}} {
+		if !who.CPU {
+			continue
+		}
+		var l limit.Limits
+		if cpu, ok := who.list[corev1.ResourceCPU]; ok {
+			l.CPUShares = limit.CPUShares(cpu.MilliValue())
+		}
+		if pids := who.list[config.PIDs]; who.Rest {
+			l.Memory, l.Pids = who.list.Memory().Value(), pids.Value()
+		}
+		if err := mounts.Hold(ctx, who.Cgroup, l); err != nil {
+			return fmt.Errorf("%s: %w", who.setting, err)
+		}
+	}
+	return nil
 }
 
 // assignment is by which rules containers get CPUs of their own.

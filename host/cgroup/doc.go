@@ -15,7 +15,8 @@
 // There is no record of what was done: the tree is the truth, so each function here
 // may be repeated, and goes on where a crash has ended the last. Nothing above
 // kubepods is changed, but that controllers are switched on where version 2 wants
-// that; several nodes on one machine have different roots.
+// that; several nodes on one machine have different roots. Beside it, what the
+// machine's owner has set aside for other programs is held where that is asked for.
 //
 //	mounts.go        where the kernel shows its tree: version 1, or 2
 //	name.go          what each cgroup is called
@@ -24,6 +25,7 @@
 //	systemd.go       slices, on top of these
 //	remove.go        end what is left in a cgroup, and remove it
 //	clean.go         remove all of them
+//	reserved.go      cgroups of others
 //
 // Start reading at Tree.SetUp in tree.go.
 package cgroup

@@ -20,9 +20,11 @@ type systemd struct {
 	address string
 }
 
-// The socket is for root alone, and is there also where no bus runs.
+// systemdSocket is for root alone, and is there also where no bus runs.
+const systemdSocket = "/run/systemd/private"
+
 func newSystemd(version int) *systemd {
-	return &systemd{version: version, address: "unix:path=/run/systemd/private"}
+	return &systemd{version: version, address: "unix:path=" + systemdSocket}
 }
 
 type (
@@ -62,6 +64,24 @@ func (s *systemd) start(ctx context.Context, slice string, l limit.Limits) error
 	return nil
 }
 
+// hold gives limits to a unit that is somebody else's, as far as they say anything.
+func (s *systemd) hold(ctx context.Context, unit string, l limit.Limits) error {
+	var given []property
+	if l.CPUShares > 0 {
+		given = append(given, s.cpu(l))
+	}
+	if l.Memory > 0 {
+		given = append(given, s.memory(l))
+	}
+	if l.Pids > 0 {
+		given = append(given, tasks(l))
+	}
+	if err := s.call(ctx, "SetUnitProperties", unit, true, given); err != nil {
+		return fmt.Errorf("have systemd hold %s to what is reserved for it: %w", unit, err)
+	}
+	return nil
+}
+
 func (s *systemd) stop(ctx context.Context, slice string) error {
 	if err := s.call(ctx, "StopUnit", slice, "replace"); err != nil && !isError(err, errNoSuchUnit) {
 		return fmt.Errorf("have systemd remove %s: %w", slice, err)
@@ -71,23 +91,36 @@ func (s *systemd) stop(ctx context.Context, slice string) error {
 
 // properties are limits in systemd's words.
 func (s *systemd) properties(l limit.Limits) []property {
-	boundless := func(n int64) dbus.Variant {
-		if n == 0 {
-			return dbus.MakeVariant(uint64(math.MaxUint64))
-		}
-		return dbus.MakeVariant(uint64(n))
-	}
-	cpu, memory := property{"CPUShares", dbus.MakeVariant(uint64(l.CPUShares))}, "MemoryLimit"
-	if s.version == 2 {
-		cpu, memory = property{"CPUWeight", dbus.MakeVariant(uint64(weight(l.CPUShares)))}, "MemoryMax"
-	}
 	return []property{
-		cpu,
+		s.cpu(l),
 		{"CPUQuotaPerSecUSec", boundless(perSecond(l))},
 		{"CPUQuotaPeriodUSec", dbus.MakeVariant(uint64(period(l)))},
-		{memory, boundless(l.Memory)},
-		{"TasksMax", boundless(l.Pids)},
+		s.memory(l),
+		tasks(l),
 	}
+}
+
+func (s *systemd) cpu(l limit.Limits) property {
+	if s.version == 2 {
+		return property{"CPUWeight", dbus.MakeVariant(uint64(weight(l.CPUShares)))}
+	}
+	return property{"CPUShares", dbus.MakeVariant(uint64(l.CPUShares))}
+}
+
+func (s *systemd) memory(l limit.Limits) property {
+	if s.version == 2 {
+		return property{"MemoryMax", boundless(l.Memory)}
+	}
+	return property{"MemoryLimit", boundless(l.Memory)}
+}
+
+func tasks(l limit.Limits) property { return property{"TasksMax", boundless(l.Pids)} }
+
+func boundless(n int64) dbus.Variant {
+	if n == 0 {
+		return dbus.MakeVariant(uint64(math.MaxUint64))
+	}
+	return dbus.MakeVariant(uint64(n))
 }
 
 // perSecond is a quota as systemd counts it, which knows steps of 10 ms only.

@@ -186,6 +186,7 @@ func TestAPodIsHeldToLimitsAsAWhole(t *testing.T) {
 
 func TestWhatIsReservedPodsDoNotGet(t *testing.T) {
 	claim.Shows(t, "Resources", "what is reserved of the machine is not given to pods, and all of them together are held to the rest")
+	claim.Shows(t, "Resources", "the cgroups of other programs are held to what is reserved for them; a node that does not find one does not start, and names it")
 	claim.Shows(t, "Admission", "a node on which more is reserved than there is does not start, and names the setting")
 	n := prepare(t, func(c *agent.Config) {
 		c.Settings["systemReserved"] = map[string]string{"memory": "1000Gi"}
@@ -218,6 +219,54 @@ func TestWhatIsReservedPodsDoNotGet(t *testing.T) {
 	if err != nil || got != want/4096*4096 {
 		t.Errorf("all pods together may use %d bytes (%v), want %d", got, err, want)
 	}
+	n.holdsOthers(n.pidOf("most", "main"))
+}
+
+// holdsOthers has the node hold a cgroup of the test's own, which lies beside the one
+// of all pods.
+func (n *node) holdsOthers(pid int) {
+	n.t.Helper()
+	others, path := map[string]string{}, ""
+	for _, controller := range []string{"cpu", "memory", "pids"} {
+		top := filepath.Join("/sys/fs/cgroup", controller)
+		if cgroupVersion(n.t) == 2 {
+			controller, top = "", "/sys/fs/cgroup"
+		}
+		dir := filepath.Join(cgroupDir(n.t, pid, controller), "../../../../others") // of its container, its pod, its class, all pods
+		path = strings.TrimPrefix(dir, top)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			n.t.Fatal(err)
+		}
+		n.t.Cleanup(func() { os.Remove(dir) }) // on version 2 it is gone after the first
+		others[controller] = dir
+	}
+	if err := n.Stop(); err != nil {
+		n.t.Fatal(err)
+	}
+	n.Settings["enforceNodeAllocatable"] = []string{"pods", "system-reserved", "kube-reserved-compressible"}
+	n.Settings["systemReservedCgroup"], n.Settings["kubeReservedCgroup"] = path, path+"-not-there"
+	n.Settings["kubeReserved"] = map[string]string{"cpu": "100m"}
+	if err := n.Launch(); err != nil {
+		n.t.Fatal(err)
+	}
+	if code, err := n.Wait(n.t.Context()); err != nil || code == 0 || !strings.Contains(n.Log(), path+"-not-there") {
+		n.t.Errorf("without the cgroup the agent ended with %d (%v); want a failure that names it", code, err)
+	}
+	n.Settings["kubeReservedCgroup"] = path // whose CPUs the other setting decides
+	n.up()
+	for _, want := range []struct{ controller, first, second, value string }{
+		{"cpu", "cpu.shares", "cpu.weight", map[int]string{1: "512", 2: "59"}[cgroupVersion(n.t)]},
+		{"memory", "memory.limit_in_bytes", "memory.max", "536870912"},
+	} {
+		file := filepath.Join(others[want.controller], want.first)
+		if cgroupVersion(n.t) == 2 {
+			file = filepath.Join(others[""], want.second)
+		}
+		if got, err := os.ReadFile(file); err != nil || strings.TrimSpace(string(got)) != want.value {
+			n.t.Errorf("%s is %q (%v), want %s", file, got, err, want.value)
+		}
+	}
+	n.waitRunning("most")
 }
 
 func TestLimitsHold(t *testing.T) {

@@ -106,6 +106,15 @@ type Reserved struct {
 	CPUs         cpuset.CPUSet                     // these in particular; empty: as many as Kube and System say
 	Eviction     map[corev1.ResourceName]Threshold // must be left, or pods are evicted
 	HoldAll      bool                              // all pods together get no more than is left
+	HoldKube     Held                              // the node's own programs get no more than Kube
+	HoldSystem   Held                              // and the machine's others no more than System
+}
+
+// Held is a cgroup that gets no more than is reserved for it.
+type Held struct {
+	Cgroup string
+	CPU    bool
+	Rest   bool // memory and processes
 }
 
 // Threshold is an amount, or a part of what there is.

@@ -57,6 +57,7 @@ var honoured = []string{
 	"kubeAPIBurst",
 	"kubeAPIQPS",
 	"kubeReserved",
+	"kubeReservedCgroup",
 	"localStorageCapacityIsolation",
 	"logging.format",
 	"logging.verbosity",
@@ -92,6 +93,7 @@ var honoured = []string{
 	"staticPodURL",
 	"staticPodURLHeader",
 	"systemReserved",
+	"systemReservedCgroup",
 	"tlsCertFile",
 	"tlsPrivateKeyFile",
 	"topologyManagerPolicy",
@@ -119,14 +121,12 @@ var notHonoured = []string{
 
 	// Cgroups, CPUs, memory and devices.
 	"cpuManagerReconcilePeriod",
-	"kubeReservedCgroup",
 	"kubeletCgroups",
 	"memoryReservationPolicy",
 	"memoryThrottlingFactor",
 	"podsPerCore",
 	"qosReserved",
 	"systemCgroups",
-	"systemReservedCgroup",
 
 	// Eviction and images.
 	"evictionMaxPodGracePeriod",
@@ -187,11 +187,6 @@ func Unhonoured(c *Config) []string {
 	}
 	if !reflect.DeepEqual(c.kubelet.EvictionHard, plain.EvictionHard) {
 		names = append(names, "evictionHard (it is set aside, but nothing is evicted)")
-	}
-	for _, what := range c.kubelet.EnforceNodeAllocatable {
-		if what != "pods" && what != "none" {
-			names = append(names, "enforceNodeAllocatable="+what)
-		}
 	}
 	slices.Sort(names)
 	return names

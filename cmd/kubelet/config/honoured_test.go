@@ -79,6 +79,8 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"failCgroupV1":                               "failCgroupV1: true",
 		"failSwapOn":                                 "failSwapOn: false",
 		"memorySwap.swapBehavior":                    "memorySwap: {swapBehavior: LimitedSwap}",
+		"kubeReservedCgroup":                         "enforceNodeAllocatable: [kube-reserved]\nkubeReservedCgroup: /kube",
+		"systemReservedCgroup":                       "enforceNodeAllocatable: [system-reserved-compressible]\nsystemReservedCgroup: /system",
 		"enforceNodeAllocatable":                     "enforceNodeAllocatable: []",
 		"evictionHard":                               "evictionHard: {memory.available: 5%}",
 		"kubeReserved":                               "kubeReserved: {cpu: 100m}",

@@ -25,12 +25,19 @@ var evictionReserve = map[string]corev1.ResourceName{
 	"nodefs.available": corev1.ResourceEphemeralStorage,
 }
 
-// enforceable are what limits can be set for; those of the others' cgroups are not.
-var enforceable = []string{"none", "pods", "system-reserved", "kube-reserved", "system-reserved-compressible", "kube-reserved-compressible"}
+// What limits can be set for.
+const (
+	holdSystem   = "system-reserved"
+	holdKube     = "kube-reserved"
+	compressible = "-compressible" // only those of what can be had later
+)
+
+var enforceable = []string{"none", "pods", holdSystem, holdKube, holdSystem + compressible, holdKube + compressible}
 
 // resolveReserved takes settings that validateReserved has found to be sound.
 func resolveReserved(k *kubelet.KubeletConfiguration) Reserved {
 	r := Reserved{HoldAll: slices.Contains(k.EnforceNodeAllocatable, "pods"), Eviction: map[corev1.ResourceName]Threshold{}}
+	r.HoldKube, r.HoldSystem = held(k, holdKube, k.KubeReservedCgroup), held(k, holdSystem, k.SystemReservedCgroup)
 	r.Kube, _ = quantities("kubeReserved", k.KubeReserved)
 	r.System, _ = quantities("systemReserved", k.SystemReserved)
 	if r.CPUs, _ = cpuset.Parse(k.ReservedSystemCPUs); !r.CPUs.IsEmpty() {
@@ -43,6 +50,30 @@ func resolveReserved(k *kubelet.KubeletConfiguration) Reserved {
 		}
 	}
 	return r
+}
+
+func held(k *kubelet.KubeletConfiguration, what, cgroup string) Held {
+	all, some := slices.Contains(k.EnforceNodeAllocatable, what), slices.Contains(k.EnforceNodeAllocatable, what+compressible)
+	return Held{Cgroup: cgroup, CPU: all || some, Rest: all}
+}
+
+// validateHeld wants to know whom to hold, and once.
+func validateHeld(k *kubelet.KubeletConfiguration) field.ErrorList {
+	var errs field.ErrorList
+	for _, h := range []struct{ what, name, cgroup string }{
+		{holdKube, "kubeReservedCgroup", k.KubeReservedCgroup}, {holdSystem, "systemReservedCgroup", k.SystemReservedCgroup},
+	} {
+		all, some := slices.Contains(k.EnforceNodeAllocatable, h.what), slices.Contains(k.EnforceNodeAllocatable, h.what+compressible)
+		switch path := field.NewPath(h.name); {
+		case all && some:
+			errs = append(errs, field.Invalid(field.NewPath("enforceNodeAllocatable"), k.EnforceNodeAllocatable, h.what+" and "+h.what+compressible+" exclude each other"))
+		case (all || some) && h.cgroup == "":
+			errs = append(errs, field.Required(path, "enforceNodeAllocatable wants it held"))
+		case (all || some) && k.ReservedSystemCPUs != "":
+			errs = append(errs, field.Invalid(path, h.cgroup, "reservedSystemCPUs says which CPUs are reserved, not for whom"))
+		}
+	}
+	return errs
 }
 
 func validateReserved(k *kubelet.KubeletConfiguration) field.ErrorList {
@@ -63,7 +94,7 @@ func validateReserved(k *kubelet.KubeletConfiguration) field.ErrorList {
 			errs = append(errs, field.Invalid(path, what, "must stand alone"))
 		}
 	}
-	return errs
+	return append(errs, validateHeld(k)...)
 }
 
 func quantities(name string, values map[string]string) (corev1.ResourceList, field.ErrorList) {

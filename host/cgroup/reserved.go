@@ -1,0 +1,73 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"nodal/node/limit"
+)
+
+// Hold bounds a cgroup that somebody else has made and looks after, such as the one
+// of the machine's services: a path below the top of the tree, or the name of a
+// slice. What the limits leave open stays as it is.
+func (m Mounts) Hold(ctx context.Context, cgroup string, l limit.Limits) error {
+	if err := m.hold(cgroup, l); err != nil {
+		return fmt.Errorf("hold cgroup %s to what is reserved for it: %w", cgroup, err)
+	}
+	unit := path.Base(cgroup)
+	if _, err := os.Stat(systemdSocket); err != nil || !strings.HasSuffix(unit, ".slice") {
+		return nil
+	}
+	// Told after the kernel: then it is there, and systemd does not put it back.
+	return newSystemd(m.Version).hold(ctx, unit, l)
+}
+
+func (m Mounts) hold(cgroup string, l limit.Limits) error {
+	var errs []error
+	for _, s := range settings(m.Version, l) {
+		if !says(l, s) {
+			continue
+		}
+		at := slices.IndexFunc(m.trees, func(t tree) bool { return slices.Contains(t.controllers, s.controller) })
+		if at < 0 {
+			errs = append(errs, fmt.Errorf("this machine has no cgroups for %s", s.controller))
+			continue
+		}
+		dir, err := find(m.trees[at].dir, cgroup)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		errs = append(errs, write(filepath.Join(dir, s.file), s.value))
+	}
+	return errors.Join(errs...)
+}
+
+// says tells whether limits ask for a setting, and do not only have no bound for it.
+func says(l limit.Limits, s setting) bool {
+	switch s.controller {
+	case "cpu":
+		return l.CPUShares > 0 && (s.file == "cpu.shares" || s.file == "cpu.weight")
+	case "memory":
+		return l.Memory > 0
+	}
+	return l.Pids > 0
+}
+
+// find takes a name as it stands, or as that of a slice within others.
+func find(tree, cgroup string) (string, error) {
+	literal := filepath.Join(tree, filepath.Clean("/"+cgroup))
+	for _, dir := range []string{literal, filepath.Join(tree, parseRoot(cgroup).slices())} {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("find it as %s: %w", literal, fs.ErrNotExist)
+}

@@ -1,0 +1,65 @@
+package cgroup
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nodal/node/limit"
+)
+
+func TestACgroupOfOthersIsHeldToWhatIsReserved(t *testing.T) {
+	k := openTree(t)
+	others := k.root + "/others"
+	if err := k.mounts.make(others); err != nil {
+		t.Fatal(err)
+	}
+	theirs := limit.Limits{CPUShares: 512, CPUQuota: 50_000, Memory: 256 << 20, Pids: 500}
+	if err := k.mounts.bound(others, theirs); err != nil {
+		t.Fatal(err)
+	}
+	steps := []struct {
+		name string
+		hold limit.Limits
+		want limit.Limits
+	}{
+		{"only to CPUs", limit.Limits{CPUShares: 1024}, limit.Limits{CPUShares: 1024, CPUQuota: 50_000, Memory: 256 << 20, Pids: 500}},
+		{"only to memory", limit.Limits{Memory: 128 << 20}, limit.Limits{CPUShares: 1024, CPUQuota: 50_000, Memory: 128 << 20, Pids: 500}},
+		{"to all", limit.Limits{CPUShares: 300, Memory: 64 << 20, Pids: 100}, limit.Limits{CPUShares: 300, CPUQuota: 50_000, Memory: 64 << 20, Pids: 100}},
+		{"to nothing", limit.Limits{}, limit.Limits{CPUShares: 300, CPUQuota: 50_000, Memory: 64 << 20, Pids: 100}},
+	}
+	for _, s := range steps {
+		if err := k.mounts.Hold(t.Context(), others, s.hold); err != nil {
+			t.Errorf("%s: %v", s.name, err)
+		}
+		k.holds("/others", s.want)
+	}
+	if err := k.mounts.Hold(t.Context(), others+"-not-there", limit.Limits{Pids: 1}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), others+"-not-there") {
+		t.Errorf("got %v, want an error that names the cgroup", err)
+	}
+}
+
+func TestACgroupIsFoundByItsPathOrAsASlice(t *testing.T) {
+	tree := t.TempDir()
+	for _, dir := range []string{"a/b", "system.slice", "machine.slice/machine-pods.slice"} {
+		if err := os.MkdirAll(filepath.Join(tree, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for cgroup, want := range map[string]string{
+		"/a/b": "a/b", "a/b": "a/b", "/system.slice": "system.slice", "system.slice": "system.slice",
+		"machine-pods.slice": "machine.slice/machine-pods.slice", "/machine.slice/machine-pods.slice": "machine.slice/machine-pods.slice",
+		"/a/c": "", "other.slice": "", "../../etc": "",
+	} {
+		got, err := find(tree, cgroup)
+		if want != "" {
+			want = filepath.Join(tree, want)
+		}
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: found %q (%v), want %q", cgroup, got, err, want)
+		}
+	}
+}
