@@ -69,6 +69,7 @@ vuln: ## look for known vulnerabilities (needs vuln.go.dev)
 	go run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./...
 
 bench: setup-tests build ## measure beside the raw CRI calls, and PEER_KUBELET=path; writes docs/BENCHMARKS.md
+	@test/cluster/parts/build.sh
 	go run ./test/bench
 
 chaos: setup-tests ## kill agent and runtime at random moments, in a cluster its API server too, ROUNDS=100 times each; volumes come and go meanwhile

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // sizes says how much is measured.
@@ -30,23 +28,29 @@ type sizes struct {
 	probing  time.Duration // how long they are asked
 
 	imageBytes int64 // of an image that many pods share
+
+	bound  int           // pods that a cluster binds at once
+	minute time.Duration // of an idle node in a cluster: a lease is renewed every ten seconds
 }
 
 var fullSizes = sizes{
 	singles: 20, bursts: []int{10, 50}, repeats: 3, changes: 7, restart: 50,
 	crowds: []int{0, 50, 100}, idle: 20 * time.Second, settle: 3 * time.Second,
 	requests: 200, scrapes: 20, growth: []int{10, 50, 100, 250, 500}, logBytes: 200_000_000, probes: 1000, probing: 20 * time.Second,
+	imageBytes: 200_000_000, bound: 30, minute: time.Minute,
 }
 
 var quickSizes = sizes{
 	singles: 1, bursts: []int{2}, repeats: 1, changes: 1, restart: 2,
 	crowds: []int{0, 2}, idle: time.Second,
 	requests: 5, scrapes: 2, growth: []int{5, 50}, logBytes: 2_000_000, probes: 20, probing: 2 * time.Second,
+	imageBytes: 2_000_000, bound: 2, minute: time.Second,
 }
 
 // binaries are the kubelets to measure; no peer is an empty path. The bundle is
-// the directory of the runtime that ours brings along.
-type binaries struct{ nodal, peer, bundle string }
+// the directory of the runtime that ours brings along, parts is that of a control
+// plane's programs.
+type binaries struct{ nodal, peer, bundle, parts string }
 
 // suite is one run of all sections over all columns.
 type suite struct {
@@ -71,7 +75,7 @@ type section struct {
 func (b *suite) sections() []section {
 	return []section{
 		{"start", b.start}, {"init", b.initContainers}, {"burst", b.burst}, {"kill", b.kill}, {"edit", b.edit},
-		{"delete", b.delete}, {"restart", b.restart}, {"crowd", b.crowd}, {"stats", b.stats}, {"logs", b.logs}, {"exec", b.exec}, {"probes", b.probes}, {"volumes", b.volumes}, {"shared", b.shared}, {"own", b.own},
+		{"delete", b.delete}, {"restart", b.restart}, {"crowd", b.crowd}, {"stats", b.stats}, {"logs", b.logs}, {"exec", b.exec}, {"probes", b.probes}, {"volumes", b.volumes}, {"shared", b.shared}, {"own", b.own}, {"cluster", b.cluster},
 	}
 }
 
@@ -116,11 +120,8 @@ func (b *suite) run(ctx context.Context, only string) error {
 
 // warmUp pulls the images and runs a pod, so that no first sample pays for it.
 func (b *suite) warmUp(ctx context.Context, c *column) error {
-	for _, image := range []string{"probe", "probe2", "busybox"} {
-		spec := &runtimev1.ImageSpec{Image: c.rt.Image(image)}
-		if _, err := c.rt.Images().PullImage(ctx, &runtimev1.PullImageRequest{Image: spec}); err != nil {
-			return fmt.Errorf("pull %s: %w", image, err)
-		}
+	if err := c.pull(ctx, "probe", "probe2", "busybox"); err != nil {
+		return err
 	}
 	pods := b.newPods(c, 1)
 	if _, err := c.run(ctx, pods...); err != nil {

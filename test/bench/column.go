@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
+
+	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/test/rig"
 )
@@ -48,6 +51,17 @@ func (c *column) clear(ctx context.Context, pods ...pod) error {
 		return c.truth.ended(ctx, pods...)
 	}
 	return c.truth.gone(ctx, pods...)
+}
+
+// pull has the runtime hold images.
+func (c *column) pull(ctx context.Context, images ...string) error {
+	for _, image := range images {
+		spec := &runtimev1.ImageSpec{Image: c.rt.Image(image)}
+		if _, err := c.rt.Images().PullImage(ctx, &runtimev1.PullImageRequest{Image: spec}); err != nil {
+			return fmt.Errorf("pull %s: %w", image, err)
+		}
+	}
+	return nil
 }
 
 // samplesOf is fewer where each takes a minute.

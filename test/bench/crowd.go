@@ -76,16 +76,18 @@ func (b *suite) idle(ctx context.Context, n int) error {
 	switch n {
 	case 0:
 		memoryAim = atMost(40, "MiB")
-	case b.sizes.crowds[len(b.sizes.crowds)-1]:
-		cpuAim, memoryAim = atMost(1, "%"), halfOfPeer()
+	case b.most():
+		cpuAim, memoryAim = atMost(1, "%"), timesPeer(0.5)
 	}
 	what := fmt.Sprintf("%d idle pods: ", n)
 	b.add(what+"CPU of the agent", "% of a core", own.share, cpuAim)
 	b.add(what+"CPU of its containerd", "% of a core", runtime.share, aim{})
 	b.add(what+"resident memory", "MiB", resident, memoryAim)
-	b.add(what+"anonymous memory", "MiB", anonymous, aim{})
+	b.add(crowdMemory(n), "MiB", anonymous, aim{})
 	return nil
 }
+
+func crowdMemory(pods int) string { return fmt.Sprintf("%d idle pods: anonymous memory", pods) }
 
 // usage is the share of a core that processes use between two looks.
 type usage struct {

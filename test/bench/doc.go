@@ -2,8 +2,8 @@
 // and, where PEER_KUBELET names one, beside another kubelet's binary. It prints
 // a table and writes it to docs/BENCHMARKS.md.
 //
-//	make bench                            everything, about five minutes
-//	PEER_KUBELET=/path/kubelet make bench with a third column, some minutes more
+//	make bench                            everything, about twenty minutes
+//	PEER_KUBELET=/path/kubelet make bench with a third column, ten minutes more
 //	go run ./test/bench -only burst       one section, nothing written
 //
 // A column is something that runs pods on a containerd of its own (package
@@ -13,8 +13,8 @@
 // to find out, raw is told (column.go), so it is as fast as the calls allow.
 //
 // A section measures some rows, column after column, so that a machine that is
-// busy is busy for all of them. Each section is a file: start.go, burst.go,
-// change.go, restart.go, crowd.go, logs.go, exec.go.
+// busy is busy for all of them. The list of them is in bench.go, and most have a
+// file of their own.
 //
 // Start reading at bench.go.
 package main

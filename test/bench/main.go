@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -40,8 +41,9 @@ func bench(t *program) {
 		t.Fatalf("find our binary: %v", err)
 	}
 	bundle, err := filepath.Abs("host/runtime/embedded")
-	if err != nil {
-		t.Fatalf("find the runtime that it brings along: %v", err)
+	parts, err2 := filepath.Abs(".cache/parts")
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatalf("find the runtime and the control plane: %v", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	t.Cleanup(stop)
@@ -56,7 +58,7 @@ func bench(t *program) {
 	if *quick {
 		amounts = quickSizes
 	}
-	b := newBench(t, binaries{nodal: path, peer: os.Getenv("PEER_KUBELET"), bundle: bundle}, amounts)
+	b := newBench(t, binaries{nodal: path, peer: os.Getenv("PEER_KUBELET"), bundle: bundle, parts: parts}, amounts)
 	b.progress = os.Stderr
 	if err := b.run(ctx, *only); err != nil {
 		t.Fatalf("measure: %v", err)

@@ -34,7 +34,7 @@ type nodal struct {
 
 var _ kubelet = (*nodal)(nil)
 
-func newNodal(t testing.TB, binary string) (*column, error) {
+func newNodal(t testing.TB, binary string, flags ...string) (*column, error) {
 	rt := rig.Containerd(t)
 	c := &column{name: nodalColumn, rt: rt, truth: truth{rt.CRI()}}
 	root := filepath.Join(rt.Dir, "nodal")
@@ -45,6 +45,7 @@ func newNodal(t testing.TB, binary string) (*column, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.process.args = append(c.process.args, flags...)
 	if err := c.begin(t); err != nil {
 		return nil, err
 	}

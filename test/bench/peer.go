@@ -23,7 +23,7 @@ type peer struct {
 
 var _ kubelet = (*peer)(nil)
 
-func newPeer(t testing.TB, binary string) (*column, error) {
+func newPeer(t testing.TB, binary string, flags ...string) (*column, error) {
 	rt := rig.Containerd(t)
 	root := filepath.Join(rt.Dir, "peer")
 	k := &peer{manifests: filepath.Join(root, "manifests"), scratch: filepath.Join(root, "scratch")}
@@ -45,9 +45,9 @@ func newPeer(t testing.TB, binary string) (*column, error) {
 	}
 	c := &column{name: peerColumn, rt: rt, truth: truth{rt.CRI()}, kubelet: k, lazy: true, suffix: "-localhost"}
 	// localhost always resolves: a name that does not costs the peer seconds a pod.
-	c.process = &process{path: binary, logPath: filepath.Join(root, "log"), args: []string{
+	c.process = &process{path: binary, logPath: filepath.Join(root, "log"), args: append([]string{
 		"--config", config, "--root-dir", root, "--cert-dir", filepath.Join(root, "pki"), "--hostname-override", "localhost",
-	}}
+	}, flags...)}
 	c.web = &web{
 		client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}, // it signs for itself
 		plain:  localURL("http", at.readOnly), secure: localURL("https", at.secure),

@@ -75,13 +75,17 @@ func timesRaw(factor float64) aim {
 	return aim{text: fmt.Sprintf("<= %.2f x raw", factor), limit: times(factor, rawColumn)}
 }
 
-func halfOfPeer() aim { return aim{text: "<= 0.5 x peer", limit: times(0.5, peerColumn)} }
+func timesPeer(factor float64) aim {
+	return aim{text: fmt.Sprintf("<= %g x peer", factor), limit: times(factor, peerColumn)}
+}
 
 // overRaw allows so many milliseconds more than the calls take.
-func overRaw(ms float64) aim {
-	return aim{text: fmt.Sprintf("<= raw + %g ms", ms), limit: func(values map[string]float64) (float64, bool) {
+func overRaw(ms float64) aim { return moreThanRaw(ms, "ms") }
+
+func moreThanRaw(amount float64, unit string) aim {
+	return aim{text: fmt.Sprintf("<= raw + %g %s", amount, unit), limit: func(values map[string]float64) (float64, bool) {
 		raw, known := values[rawColumn]
-		return raw + ms, known
+		return raw + amount, known
 	}}
 }
 
@@ -91,10 +95,20 @@ type samples map[string][]time.Duration
 func (s samples) add(column string, d time.Duration) { s[column] = append(s[column], d) }
 
 // p50 is the median of each column in milliseconds.
-func (s samples) p50() map[string]float64 {
+func (s samples) p50() map[string]float64 { return s.each(median) }
+
+// p99 is, of fewer than a hundred, the slowest.
+func (s samples) p99() map[string]float64 {
+	return s.each(func(all []time.Duration) time.Duration {
+		sorted := slices.Sorted(slices.Values(all))
+		return sorted[len(sorted)*99/100]
+	})
+}
+
+func (s samples) each(one func([]time.Duration) time.Duration) map[string]float64 {
 	values := map[string]float64{}
 	for column, all := range s {
-		values[column] = milliseconds(median(all))
+		values[column] = milliseconds(one(all))
 	}
 	return values
 }

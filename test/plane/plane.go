@@ -23,8 +23,9 @@ type User string
 
 const (
 	Admin User = "admin"
-	Node  User = "node-a"  // the node of that name
-	Joins User = "joining" // may ask for a node's certificate
+	Node  User = "node-a"    // the node of that name
+	Local User = "localhost" // another, by a name that resolves everywhere
+	Joins User = "joining"   // may ask for a node's certificate
 )
 
 // Config says where the control plane lives.
@@ -32,6 +33,7 @@ type Config struct {
 	Dir   string // of its files
 	Parts string // of the programs
 	Ports agent.Ports
+	Flags []string // more of them, for the API server
 }
 
 // Plane is a control plane that runs.
@@ -58,15 +60,15 @@ func Start(ctx context.Context, c Config) (*Plane, error) {
 	if err != nil {
 		return p, err
 	}
-	p.APIServer, err = p.run("kube-apiserver", "--etcd-servers", etcd,
+	flags := append([]string{"--etcd-servers", etcd,
 		"--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(c.Ports.Secure), "--cert-dir", p.File("certs"),
 		"--token-auth-file", p.File("tokens.csv"), "--client-ca-file", p.ClientCA(),
 		"--kubelet-client-certificate", p.File("apiserver.pem"), "--kubelet-client-key", p.File("apiserver.pem"), "--kubelet-preferred-address-types", "InternalIP",
 		"--authorization-mode", "Node,RBAC", "--enable-admission-plugins", "NodeRestriction",
 		"--service-account-issuer", "https://kubernetes.default.svc",
 		"--service-account-key-file", p.File("sa.key"), "--service-account-signing-key-file", p.File("sa.key"),
-		"--service-cluster-ip-range", "10.96.0.0/16", "--allow-privileged", "--endpoint-reconciler-type", "none", "--v", "1")
-	if err != nil {
+		"--service-cluster-ip-range", "10.96.0.0/16", "--allow-privileged", "--endpoint-reconciler-type", "none", "--v", "1"}, c.Flags...)
+	if p.APIServer, err = p.run("kube-apiserver", flags...); err != nil {
 		return p, err
 	}
 	return p, p.awaitReady(ctx)
@@ -152,6 +154,7 @@ func (p *Plane) newTokens() []byte {
 	}{
 		{Admin, "admin", "system:masters"},
 		{Node, "system:node:node-a", "system:nodes"},
+		{Local, "system:node:localhost", "system:nodes"},
 		{Joins, "system:bootstrap:test", "system:bootstrappers"},
 	} {
 		p.tokens[account.user] = rand.Text()

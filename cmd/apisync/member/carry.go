@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
@@ -47,6 +48,9 @@ func (p *pods) carry(ctx context.Context, key types.NamespacedName) error {
 		})
 		return err
 	case report:
+		if p.holdBack(key, todo.canWait) {
+			return nil
+		}
 		return p.report(ctx, s.want, &todo.status)
 	case forget:
 		return p.forget(ctx, key, todo.uid)
@@ -57,9 +61,37 @@ func (p *pods) carry(ctx context.Context, key types.NamespacedName) error {
 		p.mu.Lock()
 		delete(p.local, key)
 		delete(p.applied, key)
+		delete(p.notBefore, key)
 		p.mu.Unlock()
 	}
 	return nil
+}
+
+// lull is how long a first status waits for the one that makes it needless: most
+// pods run by then. Those that follow it wait longer.
+const lull = time.Second
+
+// holdBack says whether a pod's status is not to be told yet. The queue brings the
+// pod back.
+func (p *pods) holdBack(key types.NamespacedName, canWait bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !canWait {
+		delete(p.notBefore, key)
+		return false
+	}
+	now := time.Now()
+	at, held := p.notBefore[key]
+	if !held {
+		at = now.Add(lull)
+	}
+	if !now.Before(at) {
+		p.notBefore[key] = now.Add(10 * lull)
+		return false
+	}
+	p.notBefore[key] = at
+	p.queue.AddAfter(key, at.Sub(now))
+	return true
 }
 
 // apply has the node run a pod. One that the node refuses has failed: asking

@@ -46,6 +46,7 @@ type step struct {
 	grace     *int64    // of remove
 	condition corev1.PodCondition
 	status    corev1.PodStatus
+	canWait   bool // report: a later status makes this one needless
 }
 
 // next says what to do about a pod so that both sides come to agree.
@@ -136,7 +137,7 @@ func (s sides) reporting() step {
 	if equality.Semantic.DeepEqual(status, s.want.Status) {
 		return step{}
 	}
-	return step{verb: report, uid: s.want.UID, status: status}
+	return step{verb: report, uid: s.want.UID, status: status, canWait: onTheWay(&s.want.Status) && onTheWay(&status)}
 }
 
 func finished(pod *corev1.Pod) bool {

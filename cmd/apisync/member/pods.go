@@ -38,9 +38,10 @@ type pods struct {
 	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
 	wanted   cache.Store
 
-	mu      sync.Mutex
-	local   map[types.NamespacedName]*local
-	applied map[types.NamespacedName]string // fingerprints of what the node has taken
+	mu        sync.Mutex
+	local     map[types.NamespacedName]*local
+	applied   map[types.NamespacedName]string    // fingerprints of what the node has taken
+	notBefore map[types.NamespacedName]time.Time // when the next status is told that can wait
 }
 
 func newPods(nodeName string, c *cluster, node nodev1.PodsServiceClient, o *objects, log *slog.Logger) *pods {
@@ -48,7 +49,7 @@ func newPods(nodeName string, c *cluster, node nodev1.PodsServiceClient, o *obje
 	return &pods{
 		nodeName: nodeName, cluster: c, node: node, objects: o, log: log,
 		queue: workqueue.NewTypedRateLimitingQueue(limiter),
-		local: map[types.NamespacedName]*local{}, applied: map[types.NamespacedName]string{},
+		local: map[types.NamespacedName]*local{}, applied: map[types.NamespacedName]string{}, notBefore: map[types.NamespacedName]time.Time{},
 	}
 }
 

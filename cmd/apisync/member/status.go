@@ -35,6 +35,18 @@ func statusFor(want *corev1.Pod, have *local) corev1.PodStatus {
 	return status
 }
 
+// onTheWay says that a pod is being started, and that nothing has gone wrong.
+func onTheWay(status *corev1.PodStatus) bool {
+	if status.Phase != corev1.PodPending && status.Phase != "" {
+		return false
+	}
+	return !slices.ContainsFunc(slices.Concat(status.InitContainerStatuses, status.ContainerStatuses), func(c corev1.ContainerStatus) bool {
+		waits, ended := c.State.Waiting, c.State.Terminated
+		return c.RestartCount > 0 || ended != nil && ended.ExitCode != 0 ||
+			waits != nil && waits.Reason != "ContainerCreating" && waits.Reason != "PodInitializing"
+	})
+}
+
 // end makes the status of a pod that is gone final. It has failed, unless every
 // container succeeded; a phase that was final stays.
 func end(status *corev1.PodStatus, want *corev1.Pod) {

@@ -2,8 +2,10 @@ package member
 
 import (
 	"testing"
+	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 func TestStatusForKeepsWhatOthersSay(t *testing.T) {
@@ -61,4 +63,59 @@ func TestEndOfPods(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAStatusOnTheWayCanWait(t *testing.T) {
+	waits := func(reason string) corev1.ContainerStatus {
+		return corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}
+	}
+	ended := func(code int32) corev1.ContainerStatus {
+		return corev1.ContainerStatus{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}}
+	}
+	restarted := waits("PodInitializing")
+	restarted.RestartCount = 1
+	for _, c := range []struct {
+		name      string
+		phase     corev1.PodPhase
+		container corev1.ContainerStatus
+		want      bool
+	}{
+		{"its container is being made", corev1.PodPending, waits("ContainerCreating"), true},
+		{"an init container has done its part", corev1.PodPending, ended(0), true},
+		{"an init container has failed", corev1.PodPending, ended(1), false},
+		{"an init container starts over", corev1.PodPending, restarted, false},
+		{"its image is not to be had", corev1.PodPending, waits("ErrImagePull"), false},
+		{"it runs", corev1.PodRunning, corev1.ContainerStatus{}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := given(wanted("u1"), here("u1"))
+			s.have.object.Status = corev1.PodStatus{Phase: c.phase, InitContainerStatuses: []corev1.ContainerStatus{c.container}}
+			if got := next(s); got.verb != report || got.canWait != c.want {
+				t.Errorf("the step is %s, which can wait: %t, want %t", got, got.canWait, c.want)
+			}
+		})
+	}
+}
+
+func TestStatusesThatCanWaitAreHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPods("n", nil, nil, nil, nil)
+		defer p.queue.ShutDown()
+		key := types.NamespacedName{Namespace: "default", Name: "web"}
+		if !p.holdBack(key, true) || !p.holdBack(key, true) {
+			t.Error("a status that can wait is told at once")
+		}
+		if got, _ := p.queue.Get(); got != key {
+			t.Errorf("the queue brings back %s, want %s", got, key)
+		}
+		if p.holdBack(key, true) {
+			t.Errorf("after %s the status is held back still", lull)
+		}
+		if !p.holdBack(key, true) {
+			t.Error("one that follows at once is told")
+		}
+		if p.holdBack(key, false) {
+			t.Error("a status that cannot wait is held back")
+		}
+	})
 }
