@@ -36,7 +36,7 @@ func newMember(ctx context.Context, t testing.TB, control *control, name string,
 	if name == peerColumn {
 		m.column, err = newPeer(t, bin.peer, flags...)
 	} else {
-		m.column, err = newNodal(t, bin.nodal, flags...)
+		m.column, err = newNodal(t, bin.nodal, append(flags, "--kernel-tunables=leave")...)
 	}
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"nodal/host/tunable"
 	"nodal/test/rig"
 )
 
@@ -52,7 +53,27 @@ func newPeer(t testing.TB, binary string, flags ...string) (*column, error) {
 		client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}, // it signs for itself
 		plain:  localURL("http", at.readOnly), secure: localURL("https", at.secure),
 	}
+	if err := keepTunables(t); err != nil {
+		return nil, err
+	}
 	return c, c.begin(t)
+}
+
+// keepTunables has the kernel's settings, of which the peer changes some, put back
+// in the end.
+func keepTunables(t testing.TB) error {
+	differ, err := tunable.Differ(tunable.Proc)
+	if err != nil {
+		return err
+	}
+	t.Cleanup(func() {
+		for _, s := range differ {
+			if err := tunable.Change(tunable.Proc, tunable.Setting{Name: s.Name, Is: s.Want, Want: s.Is}); err != nil {
+				t.Errorf("%v", err)
+			}
+		}
+	})
+	return nil
 }
 
 // makeCgroups makes what the peer wants to find: the parent of its cgroups, in
