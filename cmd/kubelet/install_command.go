@@ -100,7 +100,7 @@ func (cmd *installCommand) uninstall(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	live := cmd.config.Root == ""
+	live, dirs := cmd.config.Root == "", usedBy(service.Settings, cmd.node)
 	if err := cmd.take(ctx, steps); err != nil || !live {
 		return err
 	}
@@ -112,7 +112,17 @@ func (cmd *installCommand) uninstall(ctx context.Context) error {
 	if cmd.dryRun {
 		return nil
 	}
-	return clean(ctx, config.Dirs{Root: cmd.node, PodLogs: config.DefaultPodLogs})
+	return clean(ctx, dirs)
+}
+
+// usedBy are the directories of the node that runs by the settings in a file. One
+// without settings that can be read has the usual ones.
+func usedBy(settings, root string) config.Dirs {
+	cfg, err := config.Load([]string{"--config", settings, "--root-dir", root})
+	if err != nil {
+		return config.Dirs{Root: root, PodLogs: config.DefaultPodLogs}
+	}
+	return cfg.Dirs
 }
 
 // take prints each step before it is taken.
