@@ -12,17 +12,10 @@ import (
 	"google.golang.org/grpc"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/util/workqueue"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/cmd/apisync/follow"
 	"nodal/cmd/apisync/retry"
-)
-
-// The pauses before what could not be done is tried again.
-const (
-	firstRetry = 200 * time.Millisecond
-	lastRetry  = 30 * time.Second
 )
 
 // Config says where the fleet is written down.
@@ -44,7 +37,7 @@ type fleet struct {
 	store *store
 	node  nodev1.PodsServiceClient
 	log   *slog.Logger
-	queue workqueue.TypedRateLimitingInterface[string]
+	queue retry.Queue[string]
 
 	mu      sync.Mutex
 	entries map[string]*entry
@@ -59,12 +52,11 @@ func Run(ctx context.Context, config Config, conn grpc.ClientConnInterface, log 
 		return err
 	}
 	defer s.conn.Close()
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, lastRetry)
 	f := &fleet{
-		store: s, node: nodev1.NewPodsServiceClient(conn), log: log, queue: workqueue.NewTypedRateLimitingQueue(limiter),
+		store: s, node: nodev1.NewPodsServiceClient(conn), log: log, queue: retry.NewQueue[string](),
 		entries: map[string]*entry{}, local: map[types.NamespacedName]local{},
 	}
-	retry.Until(ctx, log, "etcd is not read yet", lastRetry, f.readStatuses)
+	retry.Until(ctx, log, "etcd is not read yet", retry.Most, f.readStatuses)
 	var side, both sync.WaitGroup
 	both.Add(2)
 	side.Go(func() { f.followEtcd(ctx, sync.OnceFunc(both.Done)) })
@@ -77,7 +69,7 @@ func Run(ctx context.Context, config Config, conn grpc.ClientConnInterface, log 
 	select {
 	case <-ready:
 		log.Info("both sides are known")
-		side.Go(f.work(ctx))
+		side.Go(func() { f.queue.Work(ctx, log, "a pod is tried again", f.carry) }) // one: a node has few, and most steps are short
 	case <-ctx.Done():
 	}
 	<-ctx.Done()
@@ -236,25 +228,4 @@ func (f *fleet) view(key string) view {
 		}
 	}
 	return v
-}
-
-// work takes one key after the other: a node has few, and most steps are short.
-func (f *fleet) work(ctx context.Context) func() {
-	return func() {
-		for {
-			key, done := f.queue.Get()
-			if done {
-				return
-			}
-			if err := f.carry(ctx, key); err != nil {
-				if ctx.Err() == nil {
-					f.log.Warn("a pod is tried again", "key", key, "err", err)
-				}
-				f.queue.AddRateLimited(key)
-			} else {
-				f.queue.Forget(key)
-			}
-			f.queue.Done(key)
-		}
-	}
 }

@@ -72,7 +72,7 @@ func (e *events) follow(ctx context.Context) error {
 				return err
 			}
 			event := e.eventOf(m.GetEvent())
-			retry.Until(ctx, e.log, "an event is not in the cluster yet", lastRetry, func(ctx context.Context) error { return e.send(ctx, event) })
+			retry.Until(ctx, e.log, "an event is not in the cluster yet", retry.Most, func(ctx context.Context) error { return e.send(ctx, event) })
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -58,12 +58,12 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 	var all sync.WaitGroup
 	all.Go(func() { told.run(ctx) })
 	all.Go(func() {
-		retry.Until(ctx, log, "the node is not registered yet", lastRetry, place.register)
+		retry.Until(ctx, log, "the node is not registered yet", retry.Most, place.register)
 		all.Go(func() { heart.run(ctx) })
 		place.run(ctx)
 	})
 	all.Go(func() {
-		retry.Until(ctx, log, "what the node has is not known yet", lastRetry, objects.adopt)
+		retry.Until(ctx, log, "what the node has is not known yet", retry.Most, objects.adopt)
 		pods.run(ctx)
 	})
 	all.Wait()

@@ -13,20 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/cmd/apisync/follow"
+	"nodal/cmd/apisync/retry"
 )
 
 // workers is how many pods are worked on side by side.
 const workers = 8
-
-// The pauses before what could not be done is tried again.
-const (
-	firstRetry = 200 * time.Millisecond
-	lastRetry  = 30 * time.Second
-)
 
 // pods keeps both sides of every pod of this node in step.
 type pods struct {
@@ -35,7 +29,7 @@ type pods struct {
 	node     nodev1.PodsServiceClient
 	objects  *objects
 	log      *slog.Logger
-	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
+	queue    retry.Queue[types.NamespacedName]
 	wanted   cache.Store
 
 	mu        sync.Mutex
@@ -45,10 +39,9 @@ type pods struct {
 }
 
 func newPods(nodeName string, c *cluster, node nodev1.PodsServiceClient, o *objects, log *slog.Logger) *pods {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](firstRetry, lastRetry)
 	return &pods{
 		nodeName: nodeName, cluster: c, node: node, objects: o, log: log,
-		queue: workqueue.NewTypedRateLimitingQueue(limiter),
+		queue: retry.NewQueue[types.NamespacedName](),
 		local: map[types.NamespacedName]*local{}, applied: map[types.NamespacedName]string{}, notBefore: map[types.NamespacedName]time.Time{},
 	}
 }
@@ -79,7 +72,7 @@ func (p *pods) run(ctx context.Context) {
 		p.log.Info("both sides are known", "pods", len(store.ListKeys()))
 		p.objects.release(store)
 		for range workers {
-			side.Go(func() { p.work(ctx) })
+			side.Go(func() { p.queue.Work(ctx, p.log, "a pod is tried again", p.carry) })
 		}
 	}
 	<-ctx.Done()
@@ -146,25 +139,6 @@ func (p *pods) keepOnly(present map[types.NamespacedName]bool) {
 			p.local[key] = &gone
 			p.queue.Add(key)
 		}
-	}
-}
-
-// work takes one pod after the other.
-func (p *pods) work(ctx context.Context) {
-	for {
-		key, done := p.queue.Get()
-		if done {
-			return
-		}
-		if err := p.carry(ctx, key); err != nil {
-			if ctx.Err() == nil {
-				p.log.Warn("a pod is tried again", "pod", key, "tries", p.queue.NumRequeues(key), "err", err)
-			}
-			p.queue.AddRateLimited(key)
-		} else {
-			p.queue.Forget(key)
-		}
-		p.queue.Done(key)
 	}
 }
 

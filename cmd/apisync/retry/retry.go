@@ -10,8 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// first is the pause after the first failure. Each is twice the one before.
-const first = 200 * time.Millisecond
+// The pauses after failures: each is twice the one before, and most end at Most.
+const (
+	first = 200 * time.Millisecond
+	Most  = 30 * time.Second
+)
 
 // Until tries until it succeeds or the context ends, with pauses no longer than
 // most. What is said of each failure comes with its cause.

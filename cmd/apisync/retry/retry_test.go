@@ -44,3 +44,26 @@ func TestTheEndOfTheContextEndsIt(t *testing.T) {
 		}
 	})
 }
+
+func TestAKeyThatFailsComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		q := NewQueue[string]()
+		q.Add("web")
+		q.Add("web")
+		var times []time.Time
+		q.Work(t.Context(), slog.New(slog.NewTextHandler(&log, nil)), "it is tried again", func(_ context.Context, key string) error {
+			if times = append(times, time.Now()); len(times) < 3 {
+				return errors.New("away")
+			}
+			q.ShutDown()
+			return nil
+		})
+		if len(times) != 3 || times[2].Sub(times[1]) <= times[1].Sub(times[0]) {
+			t.Errorf("it was looked at at %v, want three times with longer pauses", times)
+		}
+		if got := strings.Count(log.String(), `msg="it is tried again" key=web`); got != 2 {
+			t.Errorf("%d failures are in the log, want 2:\n%s", got, log.String())
+		}
+	})
+}
