@@ -66,7 +66,9 @@ func cgroupProcesses(groups []string) []int {
 			continue // gone
 		}
 		for word := range strings.FieldsSeq(string(raw)) {
-			if pid, err := strconv.Atoi(word); err == nil && pid != os.Getpid() {
+			// One that cannot be seen from here is 0, which to kill is everybody who
+			// started together with us.
+			if pid, err := strconv.Atoi(word); err == nil && pid > 1 && pid != os.Getpid() {
 				found = append(found, pid)
 			}
 		}
