@@ -73,3 +73,7 @@ const (
 	FailedCreateCgroup = "FailedCreatePodContainer"
 	FailedKill         = "FailedKillPod"
 )
+
+// NetworkNotReady is Kubernetes' word for a pod that waits for the runtime to have a
+// network.
+const NetworkNotReady = "NetworkNotReady"

@@ -125,15 +125,16 @@ func containerByID(got *node.Observed, id string) *node.Container {
 }
 
 // How long a failed target rests: an image as upstream has it, anything else
-// shorter, and a call without an answer only for a moment.
+// shorter, and only for a moment what is no fault of the target's: a call without an
+// answer, a runtime without a network.
 const (
-	imageRetry   = 10 * time.Second
-	callRetry    = time.Second
-	unknownRetry = 250 * time.Millisecond
+	imageRetry  = 10 * time.Second
+	callRetry   = time.Second
+	momentRetry = 250 * time.Millisecond
 
-	imageRetryMax   = 300 * time.Second
-	callRetryMax    = time.Minute
-	unknownRetryMax = 5 * time.Second
+	imageRetryMax  = 300 * time.Second
+	callRetryMax   = time.Minute
+	momentRetryMax = 5 * time.Second
 )
 
 // fail returns the observation with the failure of an action in it.
@@ -169,8 +170,8 @@ func fail(old *node.Observed, o Outcome) *node.Observed {
 			c.Limits = nil // it may have them, or not
 		}
 	}
-	if errors.Is(o.Err, node.ErrUnknown) || errors.Is(o.Err, node.ErrUnavailable) {
-		base, longest = unknownRetry, unknownRetryMax
+	if errors.Is(o.Err, node.ErrUnknown) || errors.Is(o.Err, node.ErrUnavailable) || fault.Reason == node.NetworkNotReady {
+		base, longest = momentRetry, momentRetryMax
 	}
 	fault.Retry = o.Now.Add(node.Backoff(base, fault.Count, longest))
 	if failure != nil && !failure.Retry.IsZero() {

@@ -168,7 +168,7 @@ func (r *Runtime) do(ctx context.Context, pod *node.Pod, got *node.Observed, act
 	case node.InspectSandbox:
 		return r.inspectSandbox(ctx, a)
 	case node.StopSandbox:
-		return node.Result{}, r.stopSandbox(ctx, a)
+		return node.Result{}, r.stopSandbox(ctx, pod, a)
 	case node.RemoveSandbox:
 		return node.Result{}, r.removeSandbox(ctx, a)
 	case node.CreateContainer:

@@ -215,6 +215,29 @@ func TestStatusSaysWhatIsMissing(t *testing.T) {
 	})
 }
 
+func TestPodsOfTheirOwnNetworkWaitForIt(t *testing.T) {
+	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
+		server.SetReady(true, false)
+		err := f.try(node.RunSandbox{})
+		f.wantFailure(err, "NetworkNotReady")
+		if want := "network is not ready: NetworkPluginNotReady Network plugin returns error: cni plugin not initialized"; err.Error() != want {
+			t.Errorf("the failure is %q, want %q", err, want)
+		}
+		server.Inject(sim.Faults{Rules: []sim.Rule{{Method: "Status", Kind: sim.ErrorBefore, Code: codes.Unavailable}}})
+		f.wantFailure(f.try(node.RunSandbox{}), "FailedCreatePodSandBox")
+		server.Inject(sim.Faults{Rules: []sim.Rule{{Method: "StopPodSandbox", Kind: sim.ErrorBefore, Code: codes.Unknown}}})
+		f.wantFailure(f.try(node.StopSandbox{ID: "left"}), "NetworkNotReady")
+		f.pod.Object.Spec.HostNetwork = true
+		f.wantFailure(f.try(node.StopSandbox{ID: "left"}), "KillPodSandboxError")
+		f.do(node.RunSandbox{Attempt: 1})
+	})
+	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
+		server.SetReady(true, false)
+		server.Inject(sim.Faults{Rules: []sim.Rule{{Method: "RunPodSandbox", Kind: sim.ErrorBefore, Code: codes.Unavailable}}})
+		f.wantUnknown(f.try(node.RunSandbox{}))
+	})
+}
+
 func TestDialTakesOnlyLocalSockets(t *testing.T) {
 	for endpoint, ok := range map[string]bool{
 		"unix:///run/none.sock": true, "/run/none.sock": true,

@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -31,10 +32,24 @@ func (r *Runtime) runSandbox(ctx context.Context, pod *node.Pod, a node.RunSandb
 	defer cancel()
 	reply, err := r.runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: config, RuntimeHandler: pod.Handler})
 	if err != nil {
-		return node.Result{}, judge(advised(err), reasonRunSandbox, fmt.Sprintf("run sandbox %d", a.Attempt))
+		err = judge(advised(err), reasonRunSandbox, fmt.Sprintf("run sandbox %d", a.Attempt))
+		return node.Result{}, r.orNoNetwork(ctx, pod, err)
 	}
 	r.keys.put(reply.GetPodSandboxId(), pod.Key())
 	return node.Result{ID: reply.GetPodSandboxId()}, nil
+}
+
+// orNoNetwork is why a sandbox could not be run or stopped: the runtime may have no
+// network now. Its error does not tell that from a network that is broken, so it is asked.
+func (r *Runtime) orNoNetwork(ctx context.Context, pod *node.Pod, err error) error {
+	if pod.Object.Spec.HostNetwork || errors.Is(err, node.ErrUnknown) {
+		return err
+	}
+	status, failed := r.Status(ctx)
+	if failed != nil || !status.Ready || status.NetworkReady {
+		return err
+	}
+	return failure(node.NetworkNotReady, errors.New("network is not ready: "+status.Message))
 }
 
 // advised says what to do about an image that nobody asked for and no pod names.
@@ -80,12 +95,12 @@ func (r *Runtime) sandboxStatus(ctx context.Context, id string) (*node.Sandbox, 
 	return sandbox, nil
 }
 
-func (r *Runtime) stopSandbox(ctx context.Context, a node.StopSandbox) error {
+func (r *Runtime) stopSandbox(ctx context.Context, pod *node.Pod, a node.StopSandbox) error {
 	ctx, cancel := r.request(ctx)
 	defer cancel()
 	_, err := r.runtime.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: a.ID})
 	if err != nil && !missing(err) {
-		return judge(err, reasonStopSandbox, "stop sandbox "+a.ID)
+		return r.orNoNetwork(ctx, pod, judge(err, reasonStopSandbox, "stop sandbox "+a.ID))
 	}
 	return nil
 }

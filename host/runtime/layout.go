@@ -55,6 +55,11 @@ func RegistriesDir(rootDir string) string {
 	return filepath.Join(rootDir, "runtime", "registries")
 }
 
+// Conflist describes the network of the pods of a node with this root directory.
+func Conflist(rootDir string) string {
+	return filepath.Join(rootDir, "runtime", "net.d", "10-nodal.conflist")
+}
+
 func (l layout) lock() string       { return filepath.Join(l.root, "lock") }
 func (l layout) bundles() string    { return filepath.Join(l.root, "bundles") }
 func (l layout) content() string    { return filepath.Join(l.root, "containerd") }

@@ -42,6 +42,7 @@ type Runtime struct {
 	bundle   string // its directory; empty: the machine's containerd
 	own      *own   // nil: the machine's containerd
 	conn     *grpc.ClientConn
+	lost     []byte // the network that LoseNetwork took away
 }
 
 // Option changes how a rig is made.
@@ -166,19 +167,21 @@ func (r *Runtime) Kill() error {
 }
 
 // waitReady asks until the runtime and its network both say they are ready.
-func (r *Runtime) waitReady() error {
+func (r *Runtime) waitReady() error { return r.waitFor("containerd", r.ready) }
+
+func (r *Runtime) waitFor(what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), pace.Of(startTimeout))
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		err := r.ready(ctx)
+		err := check(ctx)
 		if err == nil {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for containerd: %w", err)
+			return fmt.Errorf("wait for %s: %w", what, err)
 		case <-tick.C:
 		}
 	}

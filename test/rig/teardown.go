@@ -37,11 +37,16 @@ func (r *Runtime) Remove() error {
 
 // removePods lets the runtime take its pods down, which is the one way that
 // also returns addresses and port mappings. A runtime that the test killed is
-// started once more for that.
+// started once more for that, and gets back a network that it was without.
 func (r *Runtime) removePods() error {
 	if r.Pid == 0 {
 		if err := r.Start(); err != nil {
 			return fmt.Errorf("start containerd to remove its pods: %w", err)
+		}
+	}
+	if r.lost != nil {
+		if err := r.RegainNetwork(); err != nil {
+			return err
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), pace.Of(2*time.Minute))

@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/test/claim"
+)
+
+// TestPodsWhileThereIsNoNetwork has a node without a network, as before whoever
+// brings one has come: often that is itself a pod, on the host's network.
+func TestPodsWhileThereIsNoNetwork(t *testing.T) {
+	claim.Shows(t, "Restarts and faults",
+		"while the runtime has no network, pods on the host's network run",
+		"other pods wait, with the reason and the event NetworkNotReady, and start when there is a network",
+		"a network that goes away harms no pod that has an address",
+	)
+	n := prepare(t)
+	if err := n.rt.LoseNetwork(); err != nil {
+		t.Fatal(err)
+	}
+	n.up()
+	events := n.follow("/v1/events:watch")
+	n.apply(web("waits").yaml())
+	n.apply(strings.Replace(runs("bringer", "pause").yaml(), "spec:\n", "spec:\n  hostNetwork: true\n", 1))
+	n.waitRunning("bringer")
+	if told := events.until(`"NetworkNotReady"`); !strings.Contains(told, "network is not ready: NetworkPluginNotReady") {
+		t.Errorf("the event is %s", told)
+	}
+	p := n.wait("waits", "the reason to wait", func(p *corev1.Pod) bool { return p.Status.Reason == "NetworkNotReady" })
+	if p.Status.Phase != corev1.PodPending || condition(p, corev1.PodReadyToStartContainers) != corev1.ConditionFalse {
+		t.Errorf("without a network the pod is %+v, want it pending and not ready to start containers", p.Status)
+	}
+	if got := n.curl("/v1/node"); !strings.Contains(got.body, "cni plugin not initialized") {
+		t.Errorf("the node is %s, want the runtime's reason", got)
+	}
+	if err := n.rt.RegainNetwork(); err != nil {
+		t.Fatal(err)
+	}
+	before := n.waitRunning("waits")
+	if got := n.web(before.Status.PodIP); got != "waits\n" || before.Status.Reason != "" {
+		t.Errorf("with a network the pod answers %q and is %+v", got, before.Status)
+	}
+	if err := n.rt.LoseNetwork(); err != nil {
+		t.Fatal(err)
+	}
+	n.apply(web("late").yaml())
+	n.wait("late", "the next to wait", func(p *corev1.Pod) bool { return p.Status.Reason == "NetworkNotReady" })
+	if after := n.get("waits"); !ready(after) || readyTime(after) != readyTime(before) || n.web(after.Status.PodIP) != "waits\n" {
+		t.Errorf("without the network it had, the pod is %+v, want it as before", after.Status)
+	}
+	if err := n.rt.RegainNetwork(); err != nil {
+		t.Fatal(err)
+	}
+	n.waitRunning("late")
+}
