@@ -64,6 +64,14 @@ spec:
     image: nodal.test/busybox:1
     command: [sleep, "1000"]
     readinessProbe: {httpGet: {path: /cgi-bin/far, port: 8080}, periodSeconds: 1}
+  - name: sealed
+    image: nodal.test/probe:1
+    args: [https, "9443"]
+    readinessProbe: {httpGet: {scheme: HTTPS, port: 9443}, periodSeconds: 1}
+  - name: unsealed
+    image: nodal.test/busybox:1
+    command: [sleep, "1000"]
+    readinessProbe: {httpGet: {scheme: HTTPS, port: 8080}, periodSeconds: 1}
   - name: slow
     image: nodal.test/busybox:1
     command: [sleep, "1000"]
@@ -75,26 +83,32 @@ func TestProbesOfEveryKind(t *testing.T) {
 		"liveness probes by HTTP, by TCP and by gRPC restart their containers, and those alone",
 		"a probe by HTTP sends the headers that it is given, Host too",
 		"a redirect to the same host is followed; one to another host is a success with the event ProbeWarning",
+		"a probe by HTTPS takes a certificate of nobody's that has run out, and no answer in plain text",
 		"a command that does not end within its probe's timeout has failed",
 	)
 	n := start(t)
 	events := map[string]*tail{}
-	for _, container := range []string{"near", "far", "slow"} {
+	for _, container := range []string{"near", "far", "unsealed", "slow"} {
 		events[container] = n.follow("/v1/events:watch")
 	}
 	n.apply(ways)
 	for container, want := range map[string]string{
-		"near": "/cgi-bin/near answered 404",
-		"far":  "answered with a redirect to http://192.0.2.1/, which is not followed",
-		"slow": "the command did not end within 1s",
+		"near":     "/cgi-bin/near answered 404",
+		"far":      "answered with a redirect to http://192.0.2.1/, which is not followed",
+		"unsealed": "server gave HTTP response to HTTPS client",
+		"slow":     "the command did not end within 1s",
 	} {
 		if told := events[container].until(want); (container == "far") != strings.Contains(told, `"ProbeWarning"`) {
 			t.Errorf("%s: the event is %s", container, told)
 		}
 	}
-	p := n.wait("ways", "a redirect taken for an answer", func(p *corev1.Pod) bool { return containerStatus(p, "far").Ready })
-	if containerStatus(p, "near").Ready || containerStatus(p, "slow").Ready {
-		t.Errorf("the containers are %+v, want near and slow unready", p.Status.ContainerStatuses)
+	p := n.wait("ways", "a redirect and a bad certificate taken for an answer", func(p *corev1.Pod) bool {
+		return containerStatus(p, "far").Ready && containerStatus(p, "sealed").Ready
+	})
+	for _, container := range []string{"near", "unsealed", "slow"} {
+		if containerStatus(p, container).Ready {
+			t.Errorf("container %s is ready", container)
+		}
 	}
 	sick := map[string]bool{}
 	for _, container := range []string{"http", "tcp", "grpc"} {

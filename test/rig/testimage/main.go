@@ -5,6 +5,7 @@
 //	exit CODE [AFTER]  exit with CODE, after a while
 //	echo LINE...       print each line and exit
 //	http PORT          answer every request with the host name
+//	https PORT         the same over TLS, with a certificate that nobody should trust
 //	log BYTES          print that many bytes, in numbered lines of 100, and exit
 //	tick EVERY         print a counter line at each interval
 //	flood RATE         print that many numbered lines a second
@@ -16,8 +17,14 @@ package main
 
 import (
 	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"math/big"
 	"net/http"
 	"os"
 	"os/signal"
@@ -32,6 +39,7 @@ var commands = map[string]func(args []string) (code int, err error){
 	"exit":   exit,
 	"echo":   echo,
 	"http":   serve,
+	"https":  serveTLS,
 	"log":    writeLog,
 	"tick":   tick,
 	"flood":  flood,
@@ -116,12 +124,42 @@ func echo(args []string) (int, error) {
 }
 
 func serve(args []string) (int, error) {
-	host, err := os.Hostname()
-	if err != nil {
+	if err := answerName(); err != nil {
 		return 0, err
 	}
+	server := &http.Server{Addr: ":" + args[0]}
+	return untilTerm(server.ListenAndServe)
+}
+
+func serveTLS(args []string) (int, error) {
+	certificate, err := untrusted()
+	if err := errors.Join(err, answerName()); err != nil {
+		return 0, err
+	}
+	server := &http.Server{Addr: ":" + args[0], TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}}
+	return untilTerm(func() error { return server.ListenAndServeTLS("", "") })
+}
+
+// answerName has every request answered with the host name.
+func answerName() error {
+	host, err := os.Hostname()
 	http.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, host) })
-	return serveUntilTerm(&http.Server{Addr: ":" + args[0]})
+	return err
+}
+
+// untrusted is a certificate of nobody's, for another name, that ran out a day ago.
+func untrusted() (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	yesterday := time.Now().Add(-24 * time.Hour)
+	certificate := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{"elsewhere.example"},
+		NotBefore: yesterday.Add(-time.Hour), NotAfter: yesterday,
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, certificate, certificate, key.Public(), key)
+	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}, err
 }
 
 // health speaks just as much gRPC as a check of health takes: HTTP/2, one message in
@@ -139,12 +177,12 @@ func health(args []string) (int, error) {
 	})
 	server := &http.Server{Addr: ":" + args[0], Protocols: new(http.Protocols)}
 	server.Protocols.SetUnencryptedHTTP2(true)
-	return serveUntilTerm(server)
+	return untilTerm(server.ListenAndServe)
 }
 
-func serveUntilTerm(server *http.Server) (int, error) {
+func untilTerm(serve func() error) (int, error) {
 	failed := make(chan error, 1)
-	go func() { failed <- server.ListenAndServe() }()
+	go func() { failed <- serve() }()
 	select {
 	case err := <-failed:
 		return 0, err
