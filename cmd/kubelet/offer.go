@@ -40,6 +40,9 @@ func offer(cfg *config.Config, m machine) (admit.Node, error) {
 			corev1.ResourcePods:             *resource.NewQuantity(int64(cfg.MaxPods), resource.DecimalSI),
 		},
 	}
+	if cfg.Cluster.Kubeconfig == "" { // a cluster may have taken them off its Node object, and looks after its taints itself
+		n.Taints = cfg.Cluster.Taints
+	}
 	for _, pages := range m.hugePages {
 		name, amount := pages.resource()
 		n.Capacity[name] = amount

@@ -10,7 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	resources "k8s.io/component-helpers/resource"
+	scheduling "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/klog/v2"
 
 	"nodal/node"
 	"nodal/node/users"
@@ -22,6 +24,7 @@ type Node struct {
 	Labels      map[string]string
 	Capacity    corev1.ResourceList // of the machine
 	Allocatable corev1.ResourceList // by pods; what is not listed is not counted
+	Taints      []corev1.Taint
 
 	UnsafeSysctls []string // that pods may set; one that ends in a star is a beginning
 	AppArmor      bool     // the kernel enforces its profiles
@@ -32,7 +35,7 @@ type Node struct {
 // Check says why the node refuses a pod beside the others that run on it or are
 // about to; nil when it takes the pod.
 func (n Node) Check(pod *corev1.Pod, others []*corev1.Pod) *node.Refusal {
-	for _, check := range []func(*corev1.Pod, []*corev1.Pod) *node.Refusal{n.place, ports, n.room, n.sysctls, n.apparmor} {
+	for _, check := range []func(*corev1.Pod, []*corev1.Pod) *node.Refusal{n.place, ports, n.room, n.taints, n.sysctls, n.apparmor} {
 		if refusal := check(pod, others); refusal != nil {
 			refusal.Message = "Pod was rejected: " + refusal.Message
 			return refusal
@@ -47,6 +50,17 @@ func (n Node) place(pod *corev1.Pod, _ []*corev1.Pod) *node.Refusal {
 	// A selector that cannot be read matches nothing.
 	if ok, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(self); !ok || err != nil {
 		return predicate("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")
+	}
+	return nil
+}
+
+// taints refuses a pod that would have to go again for a taint of the node. A static
+// pod tolerates all of those: it is given that when it is read.
+func (n Node) taints(pod *corev1.Pod, _ []*corev1.Pod) *node.Refusal {
+	evicts := func(t *corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute }
+	silent := klog.Logger{} // it would be told of numbers that are none
+	if _, found := scheduling.FindMatchingUntoleratedTaint(silent, n.Taints, pod.Spec.Tolerations, evicts, true); found {
+		return predicate("TaintToleration", "node(s) had taints that the pod didn't tolerate")
 	}
 	return nil
 }

@@ -3,9 +3,12 @@ package admit
 import (
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"nodal/node/manifest"
 )
 
 func pod(name string, changes ...func(*corev1.Pod)) *corev1.Pod {
@@ -50,6 +53,48 @@ func initPort(policy *corev1.ContainerRestartPolicy) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.InitContainers = []corev1.Container{{Name: "init", Ports: p.Spec.Containers[0].Ports, RestartPolicy: policy}}
 		p.Spec.Containers[0].Ports = nil
+	}
+}
+
+func tolerates(t corev1.Toleration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{t} }
+}
+
+func TestTaints(t *testing.T) {
+	n := Node{Taints: []corev1.Taint{
+		{Key: "soft", Effect: corev1.TaintEffectPreferNoSchedule}, {Key: "closed", Effect: corev1.TaintEffectNoSchedule},
+		{Key: "level", Value: "7", Effect: corev1.TaintEffectNoExecute},
+	}}
+	static := pod("a")
+	manifest.Static(static, "n1", "file", "/a.yaml", time.Time{})
+	const evicts = corev1.TaintEffectNoExecute
+	for _, c := range []struct {
+		name  string
+		pod   *corev1.Pod
+		taken bool
+	}{
+		{"nothing is tolerated", pod("a"), false},
+		{"the value is", pod("a", tolerates(corev1.Toleration{Key: "level", Value: "7"})), true},
+		{"another value is", pod("a", tolerates(corev1.Toleration{Key: "level", Value: "8", Effect: evicts})), false},
+		{"any value is", pod("a", tolerates(corev1.Toleration{Key: "level", Operator: corev1.TolerationOpExists})), true},
+		{"any value is, for a while", pod("a", tolerates(corev1.Toleration{Key: "level", Operator: corev1.TolerationOpExists, Effect: evicts, TolerationSeconds: new(int64(1))})), true},
+		{"greater values than another are", pod("a", tolerates(corev1.Toleration{Key: "level", Operator: corev1.TolerationOpGt, Value: "6"})), true},
+		{"greater values than that are", pod("a", tolerates(corev1.Toleration{Key: "level", Operator: corev1.TolerationOpGt, Value: "7"})), false},
+		{"greater values than what is no number are", pod("a", tolerates(corev1.Toleration{Key: "level", Operator: corev1.TolerationOpGt, Value: "few"})), false},
+		{"not to be scheduled is", pod("a", tolerates(corev1.Toleration{Key: "level", Value: "7", Effect: corev1.TaintEffectNoSchedule})), false},
+		{"everything is", pod("a", tolerates(corev1.Toleration{Operator: corev1.TolerationOpExists})), true},
+		{"the pod is static", static, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := n.Check(c.pod, nil)
+			switch {
+			case c.taken && got != nil:
+				t.Errorf("got %v, want it taken", *got)
+			case !c.taken && (got == nil || got.Reason != "TaintToleration" ||
+				got.Message != "Pod was rejected: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"):
+				t.Errorf("got %v, want Kubernetes' words", got)
+			}
+		})
 	}
 }
 

@@ -104,6 +104,12 @@ func TestCheckReportsWhatIsNotHonoured(t *testing.T) {
 			"spec.schedulingGates has no effect",
 			"spec.serviceAccountName has no effect",
 		}},
+		{"nobody counts the seconds for which a taint is tolerated", func(p *corev1.Pod) {
+			p.Spec.Tolerations = []corev1.Toleration{
+				{Key: "a", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
+				{Key: "b", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(9))},
+			}
+		}, nil, []string{"spec.tolerations[1].tolerationSeconds has no effect"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import corev1 "k8s.io/api/core/v1"
 const (
 	noScheduler = "a node alone does not schedule"
 	noMatch     = "the pod fails with reason NodeAffinity where the node's labels do not match"
+	noEviction  = "the pod fails with reason TaintToleration where it does not tolerate the NoExecute taints of a node alone; in a cluster they are the cluster's business"
 	noAccounts  = "there are no service accounts here"
 	byTheNode   = "written by the node"
 )
@@ -70,10 +71,11 @@ func podRules() []rule {
 		without("spec.schedulerName", noScheduler).unless(corev1.DefaultSchedulerName),
 		without("spec.schedulingGates", noScheduler),
 		without("spec.schedulingGroup", noScheduler),
-		// A static pod is given this one, so that no taint evicts it.
-		without("spec.tolerations", "this node has no taints").unless([]corev1.Toleration{
-			{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
-		}),
+		honoured("spec.tolerations.key", noEviction),
+		honoured("spec.tolerations.operator", noEviction),
+		honoured("spec.tolerations.value", noEviction),
+		honoured("spec.tolerations.effect", noEviction),
+		without("spec.tolerations.tolerationSeconds", "a pod that is taken stays whatever the taints"),
 		without("spec.topologySpreadConstraints", noScheduler),
 		without("spec.evictionResponders", "nobody is asked before a pod is evicted"),
 		without("spec.automountServiceAccountToken", noAccounts).unless(false),

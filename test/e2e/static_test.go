@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,9 +14,9 @@ import (
 )
 
 // manifests is a node that takes pods from a directory, and the path of that.
-func manifests(t *testing.T) (n *node, dir string) {
+func manifests(t *testing.T, flags ...string) (n *node, dir string) {
 	n = start(t, func(c *agent.Config) {
-		c.Flags = append(c.Flags, "--pod-manifest-path", filepath.Join(c.Dir, "manifests"))
+		c.Flags = slices.Concat(c.Flags, flags, []string{"--pod-manifest-path", filepath.Join(c.Dir, "manifests")})
 	})
 	n.file("node/manifests/.here", "")
 	return n, filepath.Join(n.rt.Dir, "node/manifests")
@@ -84,12 +85,16 @@ func TestStaticPodThatComesBack(t *testing.T) {
 	}
 }
 
+// TestStaticPodsThatNameTheSameOrTheAPI has a node that is kept for static pods.
 func TestStaticPodsThatNameTheSameOrTheAPI(t *testing.T) {
+	claim.Shows(t, "Admission",
+		"a pod that does not tolerate the NoExecute taints of registerWithTaints fails with TaintToleration, but for static pods",
+	)
 	claim.Shows(t, "Ways in",
 		"of two files that name one static pod the first keeps it, the other is told of and takes over when the first is gone",
 		"a static pod may use ConfigMaps and Secrets that were posted, and is refused what only a cluster could give it",
 	)
-	n, dir := manifests(t)
+	n, dir := manifests(t, "--register-with-taints", "kept=static:NoExecute,new=:NoSchedule")
 	n.file("node/manifests/a.yaml", web("web").yaml())
 	first := n.waitRunning("web-node-a")
 	events := n.follow("/v1/events:watch")
@@ -127,4 +132,12 @@ func TestStaticPodsThatNameTheSameOrTheAPI(t *testing.T) {
 	if env := n.environ("served-node-a", "main"); env["A"] != "hello" || env["B"] != "secret" {
 		t.Errorf("the static pod has A=%q and B=%q in its environment", env["A"], env["B"])
 	}
+
+	n.apply(web("stranger").yaml())
+	p := n.wait("stranger", "refused", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	if p.Status.Reason != "TaintToleration" || !strings.Contains(p.Status.Message, "Predicate TaintToleration failed: node(s) had taints") {
+		t.Errorf("a pod that tolerates nothing failed with %s: %s", p.Status.Reason, p.Status.Message)
+	}
+	n.apply(web("guest").yaml() + "  tolerations: [{key: kept, value: static, effect: NoExecute}]\n")
+	n.waitRunning("guest")
 }

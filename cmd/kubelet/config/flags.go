@@ -57,7 +57,7 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.StringVar(&o.Bootstrap, "bootstrap-kubeconfig", "", "`file` with a credential that may ask for a certificate; used when --kubeconfig is missing or its certificate has run out")
 	fs.StringVar(&o.CloudProvider, "cloud-provider", "", "`who` looks after the machine: external, if a cloud has to do so before pods come")
 	fs.StringVar(&o.KernelTunables, "kernel-tunables", "", "`set or leave` the kernel's settings that differ from what nodes want (default set with --kubeconfig, else leave)")
-	fs.Func("register-with-taints", "`taints` of the Node object, key=value:Effect joined by commas", taints(&o.Kubelet.RegisterWithTaints))
+	fs.Func("register-with-taints", "`taints` of the node, key=value:Effect joined by commas: of its Node object or, where it stands alone, held against pods if they are NoExecute", taints(&o.Kubelet.RegisterWithTaints))
 	fs.StringVar(&o.RootDir, "root-dir", DefaultRoot, "`directory` for everything the node keeps")
 	fs.StringVar(&o.CertDir, "cert-dir", "", "`directory` of certificates (default <root-dir>/pki)")
 	fs.StringVar(&o.Socket, "socket", DefaultSocket, "unix socket `path` of the node API; empty for none")
