@@ -17,9 +17,10 @@ type Config struct {
 	ImageEndpoint  string        // where images are pulled; empty: Endpoint
 	RequestTimeout time.Duration // of an ordinary call; zero: two minutes
 
-	PodLogsDir     string // such as /var/log/pods
-	SeccompDefault bool   // containers that ask for nothing get the runtime's profile
-	SeccompDir     string // where Localhost profiles lie
+	PodLogsDir     string            // such as /var/log/pods
+	SeccompDefault bool              // containers that ask for nothing get the runtime's profile
+	SeccompDir     string            // where Localhost profiles lie
+	Sysctls        map[string]string // that pods get which ask for no others
 	DNS            DNS
 	Machine        Machine
 

@@ -5,7 +5,6 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/component-helpers/node/util/sysctl"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/node"
@@ -36,7 +35,7 @@ func (r *Runtime) sandboxConfig(of *node.Pod, attempt uint32) (*runtimeapi.PodSa
 		PortMappings: portMappings(pod),
 		Labels:       podLabels(pod),
 		Annotations:  maps.Clone(pod.Annotations),
-		Linux:        linuxSandbox(of, r.config.CgroupParent(pod)),
+		Linux:        r.linuxSandbox(of),
 	}, notices, nil
 }
 
@@ -105,18 +104,12 @@ func specContainer(pod *corev1.Pod, name string) (*corev1.Container, error) {
 	return nil, errors.New("the pod has no container " + name)
 }
 
-func linuxSandbox(pod *node.Pod, cgroupParent string) *runtimeapi.LinuxPodSandboxConfig {
+func (r *Runtime) linuxSandbox(pod *node.Pod) *runtimeapi.LinuxPodSandboxConfig {
 	linux := &runtimeapi.LinuxPodSandboxConfig{
-		CgroupParent:    cgroupParent,
+		CgroupParent:    r.config.CgroupParent(pod.Object),
 		SecurityContext: sandboxSecurity(pod.Object),
+		Sysctls:         sysctls(&pod.Object.Spec, r.config.Sysctls),
 	}
 	linux.SecurityContext.NamespaceOptions.UsernsOptions = userNamespace(pod.Users)
-	if sc := pod.Object.Spec.SecurityContext; sc != nil && len(sc.Sysctls) > 0 {
-		linux.Sysctls = make(map[string]string, len(sc.Sysctls))
-		for _, s := range sc.Sysctls {
-			// Kubernetes takes both spellings; the runtime only knows dots.
-			linux.Sysctls[sysctl.NormalizeName(s.Name)] = s.Value
-		}
-	}
 	return linux
 }

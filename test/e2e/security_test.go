@@ -102,9 +102,13 @@ func TestContainersAreConfined(t *testing.T) {
 		"readOnlyRootFilesystem holds",
 		"paths of /proc are masked and read-only, but for privileged containers",
 		"safe sysctls are set, unsafe ones where the owner allows them",
+		"defaultPodSysctls hold where a pod asks for nothing else, but not in the namespaces of the host",
 		"a privileged container has every capability",
 	)
-	n := prepare(t, func(c *agent.Config) { c.Settings["allowedUnsafeSysctls"] = []string{"kernel.msg*"} })
+	n := prepare(t, func(c *agent.Config) {
+		c.Settings["allowedUnsafeSysctls"] = []string{"kernel.msg*"}
+		c.Settings["defaultPodSysctls"] = map[string]string{"kernel.msgmnb": "60000", "net.core.somaxconn": "1234", "net.ipv4.tcp_syncookies": "2"}
+	})
 	n.file("node/root/seccomp/profiles/no-mkdir.json", noMkdir)
 	n.up()
 	n.apply(guarded)
@@ -122,6 +126,7 @@ func TestContainersAreConfined(t *testing.T) {
 	for _, c := range []struct{ name, container, script, want string }{
 		{"the pod's sysctls", "strict",
 			"cat /proc/sys/net/ipv4/ip_unprivileged_port_start /proc/sys/net/ipv4/tcp_syncookies /proc/sys/kernel/msgmax", "81\n0\n65000\n"},
+		{"the node's sysctls", "strict", "cat /proc/sys/net/core/somaxconn /proc/sys/kernel/msgmnb", "1234\n60000\n"},
 		{"a root that is read only", "strict", "touch /file 2>/dev/null || echo no", "no\n"},
 		{"a root that is not", "root", "touch /file && echo yes", "yes\n"},
 		{"the profile of the machine", "own", "mkdir /tmp/dir 2>/dev/null || echo no", "no\n"},
@@ -135,6 +140,15 @@ func TestContainersAreConfined(t *testing.T) {
 				t.Errorf("in container %s, %q says %q, want %q", c.container, c.script, got, c.want)
 			}
 		})
+	}
+	n.apply(shell("open", "exec sleep 1000").yaml() + "  hostNetwork: true\n")
+	n.waitRunning("open")
+	of, err := os.ReadFile("/proc/sys/net/core/somaxconn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := n.inside("open", "main", "cat /proc/sys/net/core/somaxconn /proc/sys/kernel/msgmnb"); got != string(of)+"60000\n" {
+		t.Errorf("on the host's network the sysctls are %q, want %q of it", got, of)
 	}
 }
 

@@ -31,10 +31,11 @@ type Config struct {
 	Tunables   Tunables
 	// UnsafeSysctls are the sysctls beyond the safe ones that pods may set.
 	UnsafeSysctls []string
-	IDsPerPod     uint32        // users and groups that a pod of its own users gets
-	CrashLoopMax  time.Duration // the longest wait before a restart
-	HoldToDisk    bool          // pods end that write more to the disk than they may
-	RunOnce       bool          // start what the sources have, report, exit
+	PodSysctls    map[string]string // that pods get which ask for no others
+	IDsPerPod     uint32            // users and groups that a pod of its own users gets
+	CrashLoopMax  time.Duration     // the longest wait before a restart
+	HoldToDisk    bool              // pods end that write more to the disk than they may
+	RunOnce       bool              // start what the sources have, report, exit
 	Logging       Logging
 	Tracing       *Tracing // nil: off
 

@@ -34,6 +34,7 @@ var honoured = []string{
 	"cpuManagerPolicy",
 	"cpuManagerPolicyOptions",
 	"crashLoopBackOff.maxContainerRestartPeriod",
+	"defaultPodSysctls",
 	"enableDebugFlagsHandler",
 	"enableDebuggingHandlers",
 	"enableProfilingHandler",
@@ -138,7 +139,6 @@ var notHonoured = []string{
 	"mergeDefaultEvictionSettings",
 
 	// Isolation and the host.
-	"defaultPodSysctls",
 	"maxOpenFiles",
 	"oomScoreAdj",
 	"shutdownGracePeriod",

@@ -62,6 +62,7 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"serverTLSBootstrap":                         "serverTLSBootstrap: true",
 		"authentication.x509.clientCAFile":           "authentication: {x509: {clientCAFile: /ca}}",
 		"authorization.mode":                         "authorization: {mode: AlwaysAllow}",
+		"defaultPodSysctls":                          "defaultPodSysctls: {net.core.somaxconn: '1'}",
 		"allowedUnsafeSysctls":                       "allowedUnsafeSysctls: ['net.*']",
 		"cgroupDriver":                               "cgroupDriver: systemd",
 		"cgroupsPerQOS":                              "cgroupsPerQOS: false",

@@ -114,6 +114,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		Tunables:   resolveTunables(o),
 
 		UnsafeSysctls: k.AllowedUnsafeSysctls,
+		PodSysctls:    k.DefaultPodSysctls,
 		IDsPerPod:     idsPerPod(k),
 		CrashLoopMax:  k.CrashLoopBackOff.MaxContainerRestartPeriod.Duration,
 		HoldToDisk:    *k.LocalStorageCapacityIsolation,

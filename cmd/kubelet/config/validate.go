@@ -148,8 +148,11 @@ func validateUsers(k *kubelet.KubeletConfiguration) field.ErrorList {
 	return nil
 }
 
-// unsafeSysctl is the name of a sysctl, or the beginning of one and a star.
-var unsafeSysctl = regexp.MustCompile(`^[a-z0-9][-_a-z0-9./]*\*?$`)
+var (
+	// unsafeSysctl is the name of a sysctl, or the beginning of one and a star.
+	unsafeSysctl = regexp.MustCompile(`^[a-z0-9][-_a-z0-9./]*\*?$`)
+	sysctlName   = regexp.MustCompile(`^[a-z0-9][-_a-z0-9./]*$`)
+)
 
 func validateSysctls(k *kubelet.KubeletConfiguration) field.ErrorList {
 	var errs field.ErrorList
@@ -162,6 +165,25 @@ func validateSysctls(k *kubelet.KubeletConfiguration) field.ErrorList {
 		case space == sysctl.UnknownNamespace:
 			errs = append(errs, field.Invalid(path, pattern, "must name what each pod has for itself: kernel.shm*, kernel.msg*, kernel.sem, fs.mqueue.* or net.*"))
 		}
+	}
+	return slices.Concat(errs, validatePodSysctls(k.DefaultPodSysctls))
+}
+
+func validatePodSysctls(all map[string]string) field.ErrorList {
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		path, dotted := field.NewPath("defaultPodSysctls").Key(name), sysctl.NormalizeName(name)
+		space, _, _ := sysctl.GetNamespace(dotted)
+		switch {
+		case !sysctlName.MatchString(name):
+			errs = append(errs, field.Invalid(path, name, "must be the name of a sysctl"))
+		case space == sysctl.UnknownNamespace:
+			errs = append(errs, field.Invalid(path, name, "must name what each pod has for itself: kernel.shm*, kernel.msg*, kernel.sem, kernel.domainname, fs.mqueue.*, net.* or user.*"))
+		case seen[dotted]:
+			errs = append(errs, field.Duplicate(path, name))
+		}
+		seen[dotted] = true
 	}
 	return errs
 }
