@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"nodal/node"
 	"nodal/node/intake"
@@ -18,7 +19,7 @@ import (
 // TestPlanPredictsWhatApplyDoes edits pods that run, and holds what then became
 // of their containers against what had been planned.
 func TestPlanPredictsWhatApplyDoes(t *testing.T) {
-	verdicts := map[intake.Verdict]int{}
+	verdicts, resized := map[intake.Verdict]int{}, map[bool]int{}
 	for seed := range uint64(150) {
 		e := newEditing(t, seed)
 		e.apply(e.pod)
@@ -31,7 +32,11 @@ func TestPlanPredictsWhatApplyDoes(t *testing.T) {
 				t.Fatalf("seed %d: planned was %s, done is %s", seed, told(planned), told(applied))
 			}
 			e.want(told(planned), predicted(before, e.uid(), edited, planned))
+			e.wantHeld()
 			verdicts[planned.Verdict]++
+			if planned.Verdict == intake.Updated && strings.Contains(fmt.Sprint(planned.Changes), "resources") {
+				resized[len(planned.Restarts) > 0]++
+			}
 			e.pod = edited
 		}
 	}
@@ -39,6 +44,9 @@ func TestPlanPredictsWhatApplyDoes(t *testing.T) {
 		if verdicts[v] < 50 {
 			t.Errorf("only %d edits came out as %s", verdicts[v], v)
 		}
+	}
+	if resized[true] < 20 || resized[false] < 20 {
+		t.Errorf("only %d edits gave containers other resources with a restart, %d without", resized[true], resized[false])
 	}
 }
 
@@ -87,7 +95,18 @@ func newEditing(t *testing.T, seed uint64) *editing {
 		}
 		c.RestartPolicyRules = nil
 	}
+	e.clients.sizing(e.pod)
+	for i := range e.pod.Spec.Containers {
+		e.amount(&e.pod.Spec.Containers[i])
+	}
 	return e
+}
+
+// amount gives a container so little that there is room for it.
+func (e *editing) amount(c *corev1.Container) {
+	request := 100 + 100*e.rand.Int64N(3)
+	c.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(request, resource.DecimalSI)}
+	c.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(2*request, resource.DecimalSI)}
 }
 
 // image gives a container a program that does what its place asks of it.
@@ -130,9 +149,13 @@ func (e *editing) edit() *corev1.Pod {
 		all := slices.Collect(specs(pod))
 		c := all[e.rand.IntN(len(all))]
 		value := fmt.Sprint(e.rand.IntN(3))
-		switch e.rand.IntN(9) {
+		switch e.rand.IntN(12) {
 		case 0, 1:
 			e.image(c)
+		case 9, 10:
+			e.amount(&pod.Spec.Containers[e.rand.IntN(len(pod.Spec.Containers))])
+		case 11:
+			pod.Spec.ActiveDeadlineSeconds = new(100_000 + e.rand.Int64N(3))
 		case 2:
 			pod.Labels = map[string]string{"v": value}
 		case 3:
@@ -168,6 +191,15 @@ func (e *editing) runs() map[string]string {
 		}
 	}
 	return runs
+}
+
+// wantHeld wants the kernel to hold the pod to what its manifest says.
+func (e *editing) wantHeld() {
+	e.t.Helper()
+	view, _ := e.agent.store.View(edited)
+	if err := e.held(view.Slot.Pod); err != nil {
+		e.t.Fatalf("seed %d: %v; the story:\n%s", e.seed, err, strings.Join(e.trace.lines, "\n"))
+	}
 }
 
 // want compares the newest runs; "u1/0+1" is the run after u1/0.
