@@ -45,7 +45,10 @@ func (o outcome) is(t *testing.T, result, restarts string) {
 }
 
 func TestApplyingTheSameAgainChangesNothing(t *testing.T) {
-	claim.Shows(t, "Pod lifecycle", "applying the same manifest again changes nothing and says so")
+	claim.Shows(t, "Pod lifecycle",
+		"applying the same manifest again changes nothing and says so",
+		"labels, annotations and the grace period of a running pod change, and nothing restarts",
+	)
 	n := start(t)
 	first := n.changed("/v1/manifests", web("same").yaml())
 	first.is(t, "CREATED", "")
@@ -53,6 +56,13 @@ func TestApplyingTheSameAgainChangesNothing(t *testing.T) {
 	before := n.running()
 	again := n.changed("/v1/manifests", web("same").yaml())
 	again.is(t, "UNCHANGED", "")
+	p := web("same")
+	p.labels, p.grace = map[string]string{"tier": "front"}, 7
+	n.changed("/v1/manifests", strings.Replace(p.yaml(), "spec:\n", "  annotations: {note: new}\nspec:\n", 1)).is(t, "UPDATED", "")
+	got := n.wait("same", "the change", func(p *corev1.Pod) bool { return p.Status.ObservedGeneration == 2 })
+	if got.Labels["tier"] != "front" || got.Annotations["note"] != "new" || *got.Spec.TerminationGracePeriodSeconds != 7 || !ready(got) {
+		t.Errorf("the pod is %+v, want what was changed, and ready", got)
+	}
 	if after := n.running(); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("running is %v, want %v as before", after, before)
 	}
