@@ -1,17 +1,26 @@
 package e2e
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	corev1 "k8s.io/api/core/v1"
 
+	"nodal/host/journal"
+	inner "nodal/node"
 	"nodal/test/agent"
 	"nodal/test/claim"
+	"nodal/test/pace"
 )
 
 // ends is how the newest run of a container that does not run has ended.
@@ -54,6 +63,41 @@ func (n *node) ghost() string {
 	return pushed
 }
 
+// restarted has the main container of a pod have been restarted so many times, at
+// least, as the node remembers it.
+func (n *node) restarted(pod string, times int32) {
+	n.t.Helper()
+	n.Kill()
+	j, err := journal.Open(filepath.Join(n.Root(), "journal"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	records, _, err := j.Load()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	for _, r := range records {
+		slot := &inner.Slot{}
+		if r.Name != "pods/default_"+pod {
+			continue
+		}
+		if err := json.Unmarshal(r.Data, slot); err != nil {
+			n.t.Fatal(err)
+		}
+		tally := slot.Tallies["main"]
+		tally.Restarts = max(tally.Restarts, times)
+		slot.Tallies = map[string]inner.Tally{"main": tally}
+		data, err := json.Marshal(slot)
+		if err := errors.Join(err, j.Commit(inner.Record{Name: r.Name, Data: data})); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		n.t.Fatal(err)
+	}
+	n.up()
+}
+
 // TestBadPodsHarmNobody runs pods that cannot go well beside one that does.
 func TestBadPodsHarmNobody(t *testing.T) {
 	claim.Shows(t, "Restarts and faults",
@@ -62,7 +106,8 @@ func TestBadPodsHarmNobody(t *testing.T) {
 		"an image whose user does not exist keeps its container in CreateContainerError, or in CreateContainerConfigError where it may not be root",
 		"a probe whose named port does not exist is told of as Unhealthy and restarts nothing; a port that cannot exist is refused",
 		"a container that ignores SIGTERM is killed when its grace period is over",
-		"a container that crashes over and over leaves two runs and their logs",
+		"a container that crashes over and over leaves two runs and their logs, also after 10,000 restarts",
+		"a postStart hook that hangs keeps its container in ContainerCreating, and hooks that hang end with their pod's grace period",
 		"none of them restarts, stops or makes unready a pod beside it",
 	)
 	n := start(t, func(c *agent.Config) {
@@ -116,13 +161,45 @@ func TestBadPodsHarmNobody(t *testing.T) {
 	})
 	t.Run("crash", func(t *testing.T) {
 		n.apply(runs("crash", "exit", "7").yaml())
-		n.wait("crash", "five restarts", func(p *corev1.Pod) bool {
-			return containerStatus(p, "main").RestartCount >= 5 && waits(p, "CrashLoopBackOff")
-		})
-		if got := n.containers("crash"); len(got) > 3 {
-			t.Errorf("the runtime keeps %d runs, want two beside what begins", len(got))
+		for _, restarts := range []int32{5, 10_000} {
+			if restarts > 5 {
+				n.restarted("crash", restarts-2)
+			}
+			p := n.wait("crash", fmt.Sprint(restarts, " restarts"), func(p *corev1.Pod) bool {
+				return containerStatus(p, "main").RestartCount >= restarts && waits(p, "CrashLoopBackOff")
+			})
+			last := func(c container) bool { return c.attempt >= uint32(restarts) }
+			if got := n.containers("crash"); len(got) > 3 || !slices.ContainsFunc(got, last) {
+				t.Errorf("the runtime keeps the runs %+v, want two beside what begins", got)
+			}
+			logs, err := filepath.Glob(fmt.Sprintf("%s/default_crash_%s/main/*.log", n.PodLogs(), p.UID))
+			if err != nil || len(logs) == 0 || len(logs) > 3 {
+				t.Errorf("after %d restarts the logs are %v, %v, want two beside what begins", restarts, logs, err)
+			}
+			unharmed(fmt.Sprint(restarts, " crashes"))
 		}
-		unharmed("crash")
+	})
+	t.Run("hung", func(t *testing.T) {
+		hung := func(name, hook string) *hooked {
+			return n.hooked(name, "terminationGracePeriodSeconds: 1").list("containers").
+				runs("main", loop, "lifecycle:", "  "+hook+": "+command(says(hook)+"; sleep 1000")).apply()
+		}
+		begins, ends := hung("hung-begin", "postStart"), hung("hung-end", "preStop")
+		begins.tells("postStart")
+		p := n.wait("hung-begin", "its hook", func(p *corev1.Pod) bool {
+			return waits(p, "ContainerCreating") && containerStatus(p, "main").ContainerID != ""
+		})
+		if p.Status.Phase != corev1.PodPending || condition(p, corev1.PodReady) != corev1.ConditionFalse {
+			t.Errorf("while its hook hangs the pod is %+v, want it pending", p.Status)
+		}
+		n.waitRunning("hung-end")
+		for _, name := range []string{"hung-begin", "hung-end"} {
+			if took := n.deletePod(name, ""); took > pace.Of(15*time.Second) {
+				t.Errorf("%s, with a second of grace, was gone after %s", name, took)
+			}
+		}
+		ends.wantStory("preStop")
+		unharmed("hooks that hang")
 	})
 	t.Run("portless", func(t *testing.T) {
 		probe := "{tcpSocket: {port: gone}, periodSeconds: 1, failureThreshold: 1}"
