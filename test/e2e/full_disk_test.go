@@ -8,8 +8,11 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
 
+	"nodal/test/agent"
 	"nodal/test/claim"
+	"nodal/test/rig"
 )
 
 func TestFullDiskRefusesNewPodsAndServesTheRest(t *testing.T) {
@@ -31,7 +34,7 @@ func TestFullDiskRefusesNewPodsAndServesTheRest(t *testing.T) {
 	n.apply(bundle(web("kept"), web("doomed")))
 	n.waitRunning("kept")
 	n.waitRunning("doomed")
-	n.fill()
+	filler := fill(t, n.Root())
 	got := n.curl("/v1/manifests", "--data-binary", web("late").yaml())
 	if got.code != 507 || !strings.Contains(got.body, "NO_SPACE") {
 		t.Errorf("apply on a full disk: got %s, want 507 NO_SPACE", got)
@@ -49,19 +52,67 @@ func TestFullDiskRefusesNewPodsAndServesTheRest(t *testing.T) {
 	if got := n.sandboxes(""); got != 1 {
 		t.Errorf("after a restart on the full disk there are %d sandboxes, want 1", got)
 	}
-	if err := os.Remove(filepath.Join(n.Root(), "filler")); err != nil {
+	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
 	n.apply(web("late").yaml())
 	n.waitRunning("late")
 }
 
-// fill takes all the space that the agent's disk has left.
-func (n *node) fill() {
-	n.t.Helper()
-	f, err := os.Create(filepath.Join(n.Root(), "filler"))
+// TestAPullThatFillsTheDisk has the runtime keep images on a disk that is full before
+// a pull is over.
+func TestAPullThatFillsTheDisk(t *testing.T) {
+	claim.Shows(t, "Images", "a pull that finds the disk full waits with the reason, its neighbours run on, and it goes on by itself once there is room")
+	t.Parallel()
+	n := prepareOn(t, rig.Containerd(t, rig.Disk(96<<20)), func(c *agent.Config) {
+		c.Settings["imageGCHighThresholdPercent"] = 100 // no image makes room for another
+	})
+	n.up()
+	n.apply(web("neighbour").yaml())
+	before := containerStatus(n.waitRunning("neighbour"), "main")
+	image, err := probeImage(24 << 20)
 	if err != nil {
-		n.t.Fatal(err)
+		t.Fatal(err)
+	}
+	ref, err := n.rt.Push("big:1", image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	filler := fill(t, n.rt.DiskDir())
+	// Enough to begin with, and for what the neighbours need.
+	if err := os.Truncate(filler, sizeOf(t, filler)-8<<20); err != nil {
+		t.Fatal(err)
+	}
+	big := pod{name: "big", apps: []program{{name: "main", image: ref, args: []string{"pause"}}}}
+	n.apply(big.yaml())
+	n.wait("big", "it waits with the reason", func(p *corev1.Pod) bool {
+		w := containerStatus(p, "main").State.Waiting
+		return pullFails(p) && strings.Contains(w.Message, "no space left on device")
+	})
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	n.waitRunning("big")
+	if after := containerStatus(n.waitRunning("neighbour"), "main"); after.ContainerID != before.ContainerID {
+		t.Errorf("the neighbour runs as %s, before it was %s", after.ContainerID, before.ContainerID)
+	}
+}
+
+func sizeOf(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// fill takes all the space that a directory's disk has left, by a file.
+func fill(t *testing.T, dir string) (filler string) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, "filler"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	defer f.Close()
 	for _, size := range []int{64 << 10, 1} { // the last bytes one by one
@@ -69,8 +120,9 @@ func (n *node) fill() {
 			_, err = f.Write(make([]byte, size))
 		}
 		if !errors.Is(err, unix.ENOSPC) {
-			n.t.Fatalf("fill the disk: %v", err)
+			t.Fatalf("fill the disk: %v", err)
 		}
 		err = nil
 	}
+	return f.Name()
 }

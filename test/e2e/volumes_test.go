@@ -197,3 +197,42 @@ func mountsUnder(t *testing.T, dir string) string {
 	}
 	return strings.Join(points, "\n")
 }
+
+// TestABusyUnmountIsWaitedFor has a process of the host sit in a volume whose pod is
+// deleted.
+func TestABusyUnmountIsWaitedFor(t *testing.T) {
+	claim.Shows(t, "Volumes", "a pod whose volume is busy ends all the same; its deletion says what it waits for, removes nothing below the mount, and goes on by itself once the volume is free")
+	n := start(t)
+	n.apply(shell("busy", "echo kept >/memory/file && exec sleep 1000").yaml() +
+		"    volumeMounts: [{name: memory, mountPath: /memory}]\n  volumes: [{name: memory, emptyDir: {medium: Memory}}]\n")
+	uid := n.waitRunning("busy").UID
+	n.apply(web("neighbour").yaml())
+	n.waitRunning("neighbour")
+	file := filepath.Join(n.Root(), "pods", string(uid), "volumes/kubernetes.io~empty-dir/memory/file")
+	var open *os.File
+	n.eventually("the pod has written", func() (ok bool) {
+		f, err := os.Open(file)
+		open = f
+		return err == nil
+	})
+	defer open.Close()
+	events := n.follow("/v1/events:watch")
+	n.curl("/v1/namespaces/default/pods/busy", "-X", "DELETE")
+	if told := events.until("FailedUnMount"); !strings.Contains(told, "memory") || !strings.Contains(told, "device or resource busy") {
+		t.Errorf("told is %s, want which volume is busy", told)
+	}
+	if got := n.sandboxes("busy"); got != 0 {
+		t.Errorf("%d sandboxes are left, want that the pod has ended", got)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Errorf("what is below the busy mount: %v", err)
+	}
+	open.Close()
+	n.waitGone("busy")
+	if _, err := os.Stat(filepath.Join(n.Root(), "pods", string(uid))); !os.IsNotExist(err) {
+		t.Errorf("left is the directory of the pod: %v", err)
+	}
+	if got := n.waitRunning("neighbour"); containerStatus(got, "main").RestartCount != 0 {
+		t.Error("the neighbour restarted")
+	}
+}

@@ -37,6 +37,7 @@ type Runtime struct {
 	lock     net.Listener
 	binary   string
 	pause    string
+	disk     int64 // its size; zero: that of the rig's directory
 	registry *registry
 	daemon   *exec.Cmd
 	bundle   string // its directory; empty: the machine's containerd
@@ -106,6 +107,9 @@ func (r *Runtime) create() error {
 		return err
 	}
 	if err := r.writeConfig(); err != nil {
+		return err
+	}
+	if err := r.mountDisk(); err != nil {
 		return err
 	}
 	if err := r.useBundle(); err != nil {

@@ -1,0 +1,36 @@
+package rig
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Disk has containerd keep images and containers on a disk of its own, of so many
+// bytes: one that a test can fill.
+func Disk(bytes int64) Option { return func(r *Runtime) { r.disk = bytes } }
+
+// DiskDir is where that disk is mounted.
+func (r *Runtime) DiskDir() string {
+	if r.bundle != "" {
+		return filepath.Join(r.Dir, "runtime", "containerd")
+	}
+	return filepath.Join(r.Dir, "root")
+}
+
+// mountDisk is undone with all that is mounted in the rig's directory.
+func (r *Runtime) mountDisk() error {
+	if r.disk == 0 {
+		return nil
+	}
+	err := os.MkdirAll(r.DiskDir(), 0o711)
+	if err == nil {
+		err = unix.Mount("tmpfs", r.DiskDir(), "tmpfs", 0, fmt.Sprintf("size=%d,mode=711", r.disk))
+	}
+	if err != nil {
+		return fmt.Errorf("mount a disk for containerd: %w", err)
+	}
+	return nil
+}
