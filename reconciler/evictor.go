@@ -44,7 +44,7 @@ type Evictor struct {
 func (e *Evictor) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		changed, began := e.Store.Changed(), time.Now()
-		some := e.round(ctx)
+		some := e.Round(ctx)
 		pause := min(max(measureShare*time.Since(began), measureEvery), measureAtMost)
 		if !some {
 			select {
@@ -56,8 +56,8 @@ func (e *Evictor) Run(ctx context.Context) {
 	}
 }
 
-// round checks the pods that have a limit, and says whether there are any.
-func (e *Evictor) round(ctx context.Context) (some bool) {
+// Round checks the pods that have a limit, and says whether there are any.
+func (e *Evictor) Round(ctx context.Context) (some bool) {
 	views, _ := e.Store.Views()
 	for _, v := range views {
 		if v.Slot.Closed() || v.Slot.Pod.Deletion != nil {

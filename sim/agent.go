@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,7 @@ type agent struct {
 	loop    *reconciler.Loop
 	store   *node.Store
 	act     reconciler.Act
+	evictor reconciler.Evictor
 	watched map[node.Key]bool // pods that are being looked at
 	alarm   time.Time         // when the loop is to be rung
 	ready   bool              // every source has delivered
@@ -65,6 +67,7 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 		act: reconciler.Act{
 			Store: store, Runtime: w, Images: w, Logs: noLogs{}, Cgroups: cgroups{w, store}, Volumes: volumes{w, store}, Storage: w.keeper(), Clock: w.clock,
 		},
+		evictor: reconciler.Evictor{Store: store, Disk: disk{w}, Events: node.NewEvents(clock), Log: slog.New(slog.DiscardHandler), Clock: w.clock},
 		watched: map[node.Key]bool{},
 	}
 	a.loop.Hands, a.loop.Pool = hands{a}, assign.NewPool(rules())

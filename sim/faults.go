@@ -25,6 +25,7 @@ const (
 	Vanish Kind = "vanish" // a container, sandbox or image is gone without trace
 	Outage Kind = "outage" // the runtime restarts; what runs goes on
 	Full   Kind = "full"   // the disk refuses new records
+	Gorge  Kind = "gorge"  // a pod writes more to the disk than it may
 	Jump   Kind = "jump"   // the wall clock jumps
 	Crash  Kind = "crash"  // the agent dies at any moment
 	Commit Kind = "commit" // the agent dies while it commits
@@ -34,7 +35,7 @@ const (
 // Kinds are all faults, in the order in which shrinking leaves them out.
 func Kinds() []Kind {
 	return []Kind{
-		Record, Jump, Full, Vanish, Die, Exit, Sick, Blind, Commit, Crash, Outage,
+		Record, Jump, Gorge, Full, Vanish, Die, Exit, Sick, Blind, Commit, Crash, Outage,
 		Late, Hang, Lose, Fail, Refuse, Stale, Delay,
 	}
 }
@@ -54,7 +55,7 @@ func common(kind Kind) float64 {
 		return 0.3
 	case Commit:
 		return 0.04
-	case Exit, Sick, Die, Vanish, Outage, Full, Jump, Crash, Record:
+	case Exit, Sick, Die, Vanish, Outage, Full, Gorge, Jump, Crash, Record:
 		return 0.5
 	}
 	return 0.12

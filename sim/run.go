@@ -145,6 +145,7 @@ func (s *simulation) boot(bug Bug) {
 		a.poll()
 	}
 	s.after(sweepEvery, a.watchOver)
+	s.after(measureEvery, a.measure)
 	if s.calmed {
 		s.clients.provide(a)
 	}
@@ -197,6 +198,7 @@ func (s *simulation) strive() {
 		{Vanish, 20 * time.Second, s.vanishOne},
 		{Outage, 30 * time.Second, s.outage},
 		{Full, 30 * time.Second, s.fill},
+		{Gorge, 20 * time.Second, s.gorgeOne},
 		{Jump, 30 * time.Second, s.jump},
 		{Crash, 15 * time.Second, func() { s.crash("") }},
 	} {

@@ -90,6 +90,8 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 		return s.finished(l)
 	case l.late(s.clock()):
 		return fmt.Errorf("its deadline has passed")
+	case s.gorged[l.id.uid]:
+		return fmt.Errorf("it has written more than it may")
 	}
 	box, err := s.onlySandbox(l, key)
 	if err != nil {

@@ -77,6 +77,7 @@ func (v volumes) content(pod *corev1.Pod, volume *corev1.Volume) (string, error)
 func (v volumes) TearDown(_ context.Context, uid types.UID) error {
 	v.world.witness.tornDown(v.world, uid)
 	delete(v.world.volumes, uid)
+	delete(v.world.gorged, uid)
 	return nil
 }
 
@@ -161,6 +162,7 @@ func (c *clients) mounting(pod *corev1.Pod) {
 	}
 	for _, v := range []corev1.Volume{
 		{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: scratchLimit()}}},
 		{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: config}},
 		{Name: "info", VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{}}},
 	} {

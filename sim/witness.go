@@ -49,6 +49,7 @@ func (wi *witness) runs(w *world, c *container) {
 		}
 	}
 	wi.runsOnce(c)
+	wi.runsNoMore(c)
 }
 
 // runsOnce checks: an ephemeral container is never started again, whatever dies.
@@ -62,6 +63,13 @@ func (wi *witness) runsOnce(c *container) {
 		wi.failf("%s is ephemeral and was started before", c)
 	}
 	wi.once[key] = true
+}
+
+// runsNoMore checks: of a pod that has its result nothing is started.
+func (wi *witness) runsNoMore(c *container) {
+	if l := wi.lives[c.life]; l != nil && l.result != "" && !c.late {
+		wi.failf("%s is started though its pod is %s", c, l.result)
+	}
 }
 
 // killed checks: no KILL before the grace period ends.

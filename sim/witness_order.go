@@ -123,15 +123,23 @@ func (wi *witness) startsOver(w *world, l *life, slot *node.Slot) {
 	wi.failf("all containers of %s begin anew and no rule wants that", l.key)
 }
 
-// expires checks: a pod is made to end when it was active for as long as it may,
-// not before, and then it has failed.
+// expires checks: a pod is made to end when it was active for as long as it may, not
+// before, or when it has written too much, and then it has failed for that.
 func (wi *witness) expires(w *world, l *life, slot *node.Slot) {
 	t := slot.Termination
 	if t == nil {
 		return
 	}
 	due := time.Unix(0, l.id.accepted).Add(l.active)
-	if l.expired.IsZero() && !wi.jumps && (l.active == 0 || t.Requested.Before(due)) {
+	early := !wi.jumps && (l.active == 0 || t.Requested.Before(due))
+	switch {
+	case !l.expired.IsZero():
+	case t.Reason == node.Evicted && !w.gorged[l.id.uid]:
+		wi.failf("pod %s is evicted and has not written more than it may", l.key)
+	case t.Reason == node.Evicted:
+		w.met.addf("evicted")
+		l.grace = min(l.grace, t.Grace)
+	case early:
 		wi.failf("pod %s is made to end at %s, it may run until %s", l.key, t.Requested, due)
 	}
 	l.expired = t.Requested

@@ -25,6 +25,7 @@ type world struct {
 	reserved   map[string]bool // names in use, from the call's arrival on
 	images     map[string]bool
 	volumes    map[types.UID]map[string]string // what each was made from, by name
+	gorged     map[types.UID]bool              // pods that have written more than they may
 	cgroups    map[types.UID]limit.Limits
 	pending    []*call // whose effect may still come
 	cabinet    cabinet // of claims
@@ -88,7 +89,7 @@ func newWorld(s *schedule, r *rand.Rand, w *witness, t *trace) *world {
 	return &world{
 		schedule: s, rand: r, witness: w, trace: t,
 		reserved: map[string]bool{}, images: map[string]bool{}, volumes: map[types.UID]map[string]string{},
-		cgroups: map[types.UID]limit.Limits{}, cabinet: newCabinet(), met: met{},
+		gorged: map[types.UID]bool{}, cgroups: map[types.UID]limit.Limits{}, cabinet: newCabinet(), met: met{},
 		changed: func(node.Key) {}, around: func(*call) {},
 	}
 }

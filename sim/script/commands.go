@@ -19,7 +19,7 @@ import (
 // commands are what a script can say:
 //
 //	pod [restart=P] [init=A,B+] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I] [config=M] [claim=C] [label=L]
-//	    [probes=startup,liveness/5] [hooks=postStart,preStop@NAME] [cpu=100m] [resize=RestartContainer] [deadline=60]
+//	    [probes=startup,liveness/5] [hooks=postStart,preStop@NAME] [cpu=100m] [resize=RestartContainer] [deadline=60] [disk=1Mi]
 //	    [over=NAME:CODE]  all containers restart when this one ends so; it never does by itself
 //	                    apply the pod; what differs from before decides how; B+ is a sidecar
 //	image NAME IMAGE    apply it with another image of one container
@@ -35,6 +35,7 @@ import (
 //	reply lost [ACTION]          the effect, and no answer
 //	reply none [ACTION]          neither effect nor answer
 //	cgroups             pods have cgroups of their own from now on
+//	write AMOUNT        each container has written so much; those of a pod with disk=1Mi may write a megabyte
 //	share CPUS          other pods leave these CPUs to all that have none of their own
 //	auto, manual        answer everything at once; or when a reply says so
 //	probe NAME KIND ok|fails     the probe of the newest run says so, its threshold included
@@ -50,7 +51,7 @@ func commands() map[string]func(*stage, []string) error {
 		"pod": (*stage).pod, "image": (*stage).image, "debug": (*stage).debug, "delete": (*stage).delete, "restart": (*stage).restart,
 		"post": (*stage).post, "drop": (*stage).drop,
 		"claim": (*stage).claim, "unclaim": (*stage).claim,
-		"cgroups": (*stage).withCgroups, "share": (*stage).share, "reply": (*stage).reply, "auto": (*stage).automatic, "manual": (*stage).automatic,
+		"cgroups": (*stage).withCgroups, "write": (*stage).write, "share": (*stage).share, "reply": (*stage).reply, "auto": (*stage).automatic, "manual": (*stage).automatic,
 		"probe": (*stage).probe, "exit": (*stage).exit, "lose": (*stage).lose, "remove": (*stage).lose,
 		"advance": (*stage).advance, "crash": (*stage).crash, "look": (*stage).takeLook,
 	}

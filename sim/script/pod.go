@@ -115,6 +115,7 @@ func specs(names string, options map[string]string) []corev1.Container {
 		if options["image"] != "" {
 			c.Image = options["image"]
 		}
+		bound(&c, options["disk"])
 		size(&c, options)
 		if options["env"] != "" {
 			c.Env = []corev1.EnvVar{{Name: "X", Value: options["env"]}}

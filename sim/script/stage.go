@@ -22,6 +22,7 @@ type stage struct {
 	machine *machine
 	journal journal
 	store   *node.Store
+	events  *node.Events
 	intake  intake.Intake
 	track   *reconciler.Track // nil when nobody holds the key
 	mark    node.Mark
@@ -72,7 +73,7 @@ func (s *stage) boot() error {
 	if err != nil {
 		return err
 	}
-	s.store = node.NewStore(s.journal, clock)
+	s.store, s.events = node.NewStore(s.journal, clock), node.NewEvents(clock)
 	if err := errors.Join(s.store.Restore(s.journal.records())...); err != nil {
 		return err
 	}

@@ -1,0 +1,70 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"nodal/node"
+	"nodal/reconciler"
+	"nodal/reconciler/evict"
+)
+
+// measureEvery is how often an agent asks what pods have written.
+const measureEvery = 3 * time.Second
+
+// scratchLimit is how much a pod may write into its scratch volume.
+func scratchLimit() *resource.Quantity { return resource.NewQuantity(1<<20, resource.BinarySI) }
+
+// disk is where pods write: as much as they may, or more.
+type disk struct{ world *world }
+
+var _ reconciler.Disk = disk{}
+
+// Written has a pod that gorged have done so in each volume.
+func (d disk) Written(_ context.Context, pod *node.Pod, volumes []string, _ bool) (evict.Written, error) {
+	written := evict.Written{Volumes: map[string]int64{}}
+	for _, name := range volumes {
+		written.Volumes[name] = scratchLimit().Value()
+		if d.world.gorged[pod.UID()] {
+			written.Volumes[name]++
+		}
+	}
+	return written, nil
+}
+
+// gorgeOne has a pod write more than it may, if there is one that has a limit.
+func (s *simulation) gorgeOne() {
+	running := s.bounded()
+	if len(running) == 0 {
+		return
+	}
+	l := anyOf(s, running)
+	s.trace.addf("world: pod %s writes more than it may", l.key)
+	s.gorged[l.id.uid] = true
+}
+
+// bounded are the pods that have a limit, and something that runs and can write.
+func (s *simulation) bounded() []*life {
+	var running []*life
+	for _, key := range sortedKeys(s.witness.wanted) {
+		l := s.witness.wanted[key]
+		volumes, _ := evict.Bound(l.object)
+		c := s.newest(l, "a")
+		if len(volumes) > 0 && l.result == "" && c != nil && c.running() {
+			running = append(running, l)
+		}
+	}
+	return running
+}
+
+// measure evicts who has written too much, and goes on doing so.
+func (a *agent) measure() {
+	if a.dead {
+		return
+	}
+	a.evictor.Round(context.Background())
+	a.turn()
+	a.world.after(measureEvery, a.measure)
+}
