@@ -1,5 +1,11 @@
 package node
 
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
 // Kubernetes' words for what keeps an image from being ready.
 const (
 	ErrImagePull              = "ErrImagePull"
@@ -28,6 +34,30 @@ type LocalImage struct {
 	Digests    []string // references with a digest
 	Size       int64    // bytes
 	Pinned     bool     // the runtime never gives it up
+}
+
+// Pull is a pull under way, for all who wait for it.
+type Pull struct {
+	Ref     string    // with a tag or digest
+	Asked   time.Time // by the first who waits
+	Began   time.Time // zero: it waits for its turn
+	Waiters []PullWaiter
+	Bytes   *PullBytes // nil: nobody knows
+}
+
+// PullWaiter is a part of a pod that waits for an image: a container or a volume.
+type PullWaiter struct {
+	Pod       Key
+	UID       types.UID
+	Container string
+	Volume    string
+}
+
+// PullBytes is how much of an image a pull has brought, packed as the registry
+// keeps it.
+type PullBytes struct {
+	Present int64 // on the machine, from this pull or from before
+	Total   int64
 }
 
 // Credential is what a registry asks who pulls for. It shows itself to nobody

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
@@ -16,6 +17,8 @@ import (
 // Images are the images on the machine.
 type Images interface {
 	List(context.Context) ([]node.LocalImage, error)
+	// Pulls are the pulls under way.
+	Pulls(context.Context) []node.Pull
 	// PrunePlan says what Prune would remove; Prune answers what it has removed.
 	PrunePlan(context.Context) ([]PrunedImage, error)
 	Prune(context.Context) ([]PrunedImage, error)
@@ -74,6 +77,31 @@ func (s *imageService) ListImages(ctx context.Context, _ *nodev1.ListImagesReque
 
 func shownImage(i node.LocalImage) *nodev1.Image {
 	return &nodev1.Image{Id: i.ID, References: i.References, Digests: i.Digests, Size: i.Size, Pinned: i.Pinned}
+}
+
+// ListPulls lists the pulls that pods wait for.
+func (s *imageService) ListPulls(ctx context.Context, _ *nodev1.ListPullsRequest) (*nodev1.ListPullsResponse, error) {
+	reply := &nodev1.ListPullsResponse{}
+	for _, p := range s.images.Pulls(ctx) {
+		reply.Pulls = append(reply.Pulls, shownPull(p))
+	}
+	return reply, nil
+}
+
+func shownPull(p node.Pull) *nodev1.Pull {
+	shown := &nodev1.Pull{Reference: p.Ref, AskedAt: timestamppb.New(p.Asked)}
+	if !p.Began.IsZero() {
+		shown.BeganAt = timestamppb.New(p.Began)
+	}
+	if p.Bytes != nil {
+		shown.Bytes = &nodev1.PullBytes{Present: p.Bytes.Present, Total: p.Bytes.Total}
+	}
+	for _, w := range p.Waiters {
+		shown.Waiters = append(shown.Waiters, &nodev1.PullWaiter{
+			Namespace: w.Pod.Namespace, Name: w.Pod.Name, Uid: string(w.UID), Container: w.Container, Volume: w.Volume,
+		})
+	}
+	return shown
 }
 
 // GetPrunePlan says what PruneImages would remove.

@@ -25,6 +25,7 @@ import (
 // scriptedImages reads a tarball and does what the test says.
 type scriptedImages struct {
 	listed []node.LocalImage
+	pulls  []node.Pull
 	named  string
 	begin  func(tell func(ImportProgress)) error // before anything is read
 	read   int
@@ -34,6 +35,8 @@ type scriptedImages struct {
 var _ Images = (*scriptedImages)(nil)
 
 func (i *scriptedImages) List(context.Context) ([]node.LocalImage, error) { return i.listed, nil }
+
+func (i *scriptedImages) Pulls(context.Context) []node.Pull { return i.pulls }
 
 func (i *scriptedImages) PrunePlan(context.Context) ([]PrunedImage, error) {
 	return []PrunedImage{{Image: i.listed[0], Why: "nothing uses it"}}, nil
@@ -85,6 +88,23 @@ func TestImagesAreListed(t *testing.T) {
 		if got.status != http.StatusOK || !strings.Contains(strings.ReplaceAll(got.body, " ", ""), want) {
 			t.Errorf("got %d %s, want 200 with %s", got.status, got.body, want)
 		}
+	}
+}
+
+func TestPullsAreListedWithWhatIsKnownOfThem(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	web := node.PullWaiter{Pod: node.Key{Namespace: "default", Name: "web"}, UID: "u1", Container: "main"}
+	n := newNode(t, withImages(&scriptedImages{pulls: []node.Pull{
+		{Ref: "app:1", Asked: at, Began: at.Add(time.Second), Waiters: []node.PullWaiter{web}, Bytes: &node.PullBytes{Total: 7}},
+		{Ref: "app:2", Asked: at},
+	}}))
+	const want = `{"pulls":[` +
+		`{"reference":"app:1","askedAt":"2026-01-02T03:04:05Z","beganAt":"2026-01-02T03:04:06Z",` +
+		`"waiters":[{"namespace":"default","name":"web","uid":"u1","container":"main"}],"bytes":{"total":"7"}},` +
+		`{"reference":"app:2","askedAt":"2026-01-02T03:04:05Z"}]}`
+	got := n.do(t, "GET", "/v1/images:pulls", "")
+	if text := strings.ReplaceAll(strings.TrimSpace(got.body), " ", ""); got.status != http.StatusOK || text != want {
+		t.Errorf("got %d %s, want 200 %s", got.status, text, want)
 	}
 }
 

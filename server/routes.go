@@ -105,6 +105,7 @@ func routes(r *rest, k *kubelet) []route {
 		{"POST", "/v1/images:import", auth.Write, listenFull, r.importImages},
 		{"POST", "/v1/images:prune", auth.Write, listenFull, r.unary},
 		{"GET", "/v1/images:prunePlan", auth.Read, listenFull, r.unary},
+		{"GET", "/v1/images:pulls", auth.Read, listenFull, r.unary},
 		{"DELETE", "/v1/manifests", auth.Write, listenFull, r.unary},
 		{"POST", "/v1/manifests", auth.Write, listenFull, r.unary},
 		{"POST", "/v1/manifests:plan", auth.Read, listenFull, r.unary},

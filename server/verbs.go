@@ -23,6 +23,7 @@ func verbs() map[string]auth.Verb {
 		nodev1.ImagesService_GetPrunePlan_FullMethodName:                                auth.Read,
 		nodev1.ImagesService_ImportImages_FullMethodName:                                auth.Write,
 		nodev1.ImagesService_ListImages_FullMethodName:                                  auth.Read,
+		nodev1.ImagesService_ListPulls_FullMethodName:                                   auth.Read,
 		nodev1.ImagesService_PruneImages_FullMethodName:                                 auth.Write,
 		nodev1.ImagesService_RemoveImage_FullMethodName:                                 auth.Write,
 		nodev1.LogsService_ReadLogs_FullMethodName:                                      auth.Read,

@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -24,18 +26,21 @@ type imagePuller interface {
 	ListImages(context.Context) ([]node.LocalImage, error)
 	Image(ctx context.Context, ref string) (*node.LocalImage, error)
 	Pull(ctx context.Context, ref string, as *node.Credential) (node.LocalImage, error)
+	CountPulled(ctx context.Context, pulls []node.Pull) error
 }
 
 // images are what the runtime has, and what the node's own registry has for it.
 type images struct {
 	runtime  imagePuller
+	pods     *image.Puller
 	unused   *reconciler.Collector
 	endpoint string
 	store    *registry.Store // nil: the runtime is not the agent's, and does not ask here
+	log      *slog.Logger
 }
 
 func (a *agent) images() *images {
-	i := &images{runtime: a.runtime, unused: a.collector, endpoint: a.cfg.Runtime.Endpoint}
+	i := &images{runtime: a.runtime, pods: a.puller, unused: a.collector, endpoint: a.cfg.Runtime.Endpoint, log: a.log}
 	if a.own != nil {
 		i.store = a.own.images
 	}
@@ -60,6 +65,16 @@ var (
 
 func (i *images) List(ctx context.Context) ([]node.LocalImage, error) {
 	return i.runtime.ListImages(ctx)
+}
+
+// Pulls are without bytes where the runtime does not tell: how far a pull has come
+// is worth no failure.
+func (i *images) Pulls(ctx context.Context) []node.Pull {
+	pulls := i.pods.Pulls()
+	if err := i.runtime.CountPulled(ctx, pulls); err != nil && !errors.Is(err, node.ErrUnsupported) {
+		i.log.Warn("how far pulls have come is not known", "err", err)
+	}
+	return pulls
 }
 
 func (i *images) PrunePlan(ctx context.Context) ([]server.PrunedImage, error) {

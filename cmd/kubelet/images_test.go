@@ -40,6 +40,8 @@ func (p *scriptedPuller) ListImages(context.Context) ([]node.LocalImage, error) 
 // Image finds nothing: the runtime has given everything up.
 func (p *scriptedPuller) Image(context.Context, string) (*node.LocalImage, error) { return nil, nil }
 
+func (p *scriptedPuller) CountPulled(context.Context, []node.Pull) error { return nil }
+
 var _ imagePuller = (*scriptedPuller)(nil)
 
 // savedImage is a tarball with two names for one image, and the image's id.

@@ -23,4 +23,7 @@
 // hold the calls. What goes into them is built by pure functions:
 // sandbox_config.go, container_config.go, security.go, resources.go, dns.go,
 // env.go. exec.go and forward.go serve those who want to talk to what runs.
+//
+// What CRI does not say, containerd does by services of its own: containerd.go and the
+// files named after what they ask. Another runtime answers them with Unimplemented.
 package cri

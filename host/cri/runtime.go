@@ -20,13 +20,14 @@ import (
 // Runtime is a container runtime behind CRI v1. Its methods may be called
 // from any goroutine.
 type Runtime struct {
-	config  Config
-	log     *slog.Logger
-	conn    grpc.ClientConnInterface
-	runtime runtimeapi.RuntimeServiceClient
-	images  runtimeapi.ImageServiceClient
-	keys    *keyIndex
-	closers []func() error
+	config    Config
+	log       *slog.Logger
+	conn      grpc.ClientConnInterface
+	imageConn grpc.ClientConnInterface
+	runtime   runtimeapi.RuntimeServiceClient
+	images    runtimeapi.ImageServiceClient
+	keys      *keyIndex
+	closers   []func() error
 }
 
 // maxMessage is how long a runtime's answer may be: a list of all containers
@@ -58,7 +59,7 @@ func Dial(config Config, log *slog.Logger) (*Runtime, error) {
 func New(conn, images grpc.ClientConnInterface, config Config, log *slog.Logger) *Runtime {
 	config = config.withDefaults()
 	return &Runtime{
-		config: config, log: log, conn: conn,
+		config: config, log: log, conn: conn, imageConn: images,
 		runtime: runtimeapi.NewRuntimeServiceClient(conn),
 		images:  runtimeapi.NewImageServiceClient(images),
 		keys:    newKeyIndex(),

@@ -2,25 +2,19 @@ package cri
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/types/known/emptypb"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/node"
 )
 
-// Containerd before 1.7 has no event stream in CRI, but one of its own on the
-// same socket. Its messages are read with protowire: the few fields that count
-// do not warrant containerd's API as a dependency.
+// Containerd before 1.7 has no event stream in CRI, but one of its own.
 const (
 	containerdSubscribe = "/containerd.services.events.v1.Events/Subscribe"
-	containerdNamespace = "k8s.io" // where its CRI keeps everything
 
 	topicExit   = "/tasks/exit"
 	topicOOM    = "/tasks/oom"
@@ -47,12 +41,11 @@ func (r *Runtime) watchContainerd(ctx context.Context, wake func(node.Key), reli
 	}
 	relist()
 	for {
-		var envelope emptypb.Empty
-		if err := stream.RecvMsg(&envelope); err != nil {
+		envelope, err := receive(stream)
+		if err != nil {
 			return err
 		}
-		// To a message without fields every field is an unknown one, and kept.
-		event, err := parseEnvelope(envelope.ProtoReflect().GetUnknown())
+		event, err := eventOf(envelope)
 		if err != nil {
 			return err
 		}
@@ -107,22 +100,12 @@ func (r *Runtime) ended(ctx context.Context, id string) bool {
 }
 
 func (r *Runtime) subscribe(ctx context.Context) (grpc.ClientStream, error) {
-	ctx = metadata.AppendToOutgoingContext(ctx, "containerd-namespace", containerdNamespace)
-	stream, err := r.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, containerdSubscribe)
-	if err != nil {
-		return nil, err
-	}
 	var filters []byte
 	for _, topic := range []string{topicExit, topicOOM, topicDelete} {
 		filters = protowire.AppendTag(filters, requestFilters, protowire.BytesType)
 		filters = protowire.AppendString(filters, fmt.Sprintf("namespace==%q,topic==%q", containerdNamespace, topic))
 	}
-	var request emptypb.Empty
-	request.ProtoReflect().SetUnknown(filters)
-	if err := stream.SendMsg(&request); err != nil {
-		return nil, err
-	}
-	return stream, stream.CloseSend()
+	return callContainerd(ctx, r.conn, containerdSubscribe, filters)
 }
 
 // containerdEvent is what counts of one event.
@@ -142,46 +125,18 @@ func (r *Runtime) tell(event containerdEvent, wake func(node.Key), relist func()
 	}
 }
 
-var errMalformed = errors.New("malformed event of containerd")
-
-func parseEnvelope(data []byte) (containerdEvent, error) {
-	var event containerdEvent
-	envelope, err := bytesFields(data)
+func eventOf(envelope message) (containerdEvent, error) {
+	wrapped, err := envelope.message(envelopeEvent)
 	if err != nil {
-		return event, err
+		return containerdEvent{}, err
 	}
-	wrapped, err := bytesFields(envelope[envelopeEvent])
+	body, err := wrapped.message(anyValue)
 	if err != nil {
-		return event, err
+		return containerdEvent{}, err
 	}
-	body, err := bytesFields(wrapped[anyValue])
-	if err != nil {
-		return event, err
-	}
-	event.topic = string(envelope[envelopeTopic])
-	event.container = string(body[eventContainerID])
+	event := containerdEvent{topic: envelope.text(envelopeTopic), container: body.text(eventContainerID)}
 	if event.topic == topicExit {
-		event.process = string(body[exitProcessID])
+		event.process = body.text(exitProcessID)
 	}
 	return event, nil
-}
-
-// bytesFields are the strings and embedded messages of a message, by number.
-func bytesFields(data []byte) (map[protowire.Number][]byte, error) {
-	fields := map[protowire.Number][]byte{}
-	for len(data) > 0 {
-		number, kind, n := protowire.ConsumeTag(data)
-		if n < 0 {
-			return nil, fmt.Errorf("%w: %w", errMalformed, protowire.ParseError(n))
-		}
-		data = data[n:]
-		if n = protowire.ConsumeFieldValue(number, kind, data); n < 0 {
-			return nil, fmt.Errorf("%w: %w", errMalformed, protowire.ParseError(n))
-		}
-		if kind == protowire.BytesType {
-			fields[number], _ = protowire.ConsumeBytes(data)
-		}
-		data = data[n:]
-	}
-	return fields, nil
 }

@@ -32,6 +32,14 @@ func envelope(topic, container, process string) []byte {
 	return appendText(data, 4, string(wrapped))
 }
 
+func readEvent(data []byte) (containerdEvent, error) {
+	envelope, err := parseMessage(data)
+	if err != nil {
+		return containerdEvent{}, err
+	}
+	return eventOf(envelope)
+}
+
 func TestContainerdEventsBecomeHints(t *testing.T) {
 	for _, test := range []struct {
 		name                      string
@@ -52,7 +60,7 @@ func TestContainerdEventsBecomeHints(t *testing.T) {
 				r := New(exited, nil, Config{}, slog.New(slog.DiscardHandler))
 				key := node.Key{Namespace: "default", Name: "web"}
 				r.keys.put("c1", key)
-				event, err := parseEnvelope(envelope(test.topic, test.container, test.process))
+				event, err := readEvent(envelope(test.topic, test.container, test.process))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -106,16 +114,16 @@ func TestExitIsKnownOnceCRIShowsIt(t *testing.T) {
 func TestMalformedEventsAreAnError(t *testing.T) {
 	whole := envelope(topicExit, "c1", "c1")
 	for _, data := range [][]byte{{0xff}, whole[:len(whole)-1], appendText(nil, 4, "\xff")} {
-		if _, err := parseEnvelope(data); !errors.Is(err, errMalformed) {
+		if _, err := readEvent(data); !errors.Is(err, errMalformed) {
 			t.Errorf("%q: got %v, want it to be called malformed", data, err)
 		}
 	}
 }
 
-func FuzzParseEnvelope(f *testing.F) {
+func FuzzReadEvent(f *testing.F) {
 	f.Add(envelope(topicExit, "c1", "c1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if _, err := parseEnvelope(data); err != nil && !errors.Is(err, errMalformed) {
+		if _, err := readEvent(data); err != nil && !errors.Is(err, errMalformed) {
 			t.Errorf("got %v, want no error or a malformed event", err)
 		}
 	})

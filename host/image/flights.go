@@ -1,8 +1,10 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,12 +31,12 @@ type flights struct {
 }
 
 type flight struct {
-	waiters int
-	began   time.Time
-	cancel  context.CancelFunc
-	done    chan struct{}
-	pulled  pulled
-	err     error
+	node.Pull // guarded by the lock of all flights
+
+	cancel context.CancelFunc
+	done   chan struct{}
+	pulled pulled
+	err    error
 }
 
 // pulled is what a pull brought.
@@ -58,10 +60,10 @@ func newFlights(parallel int, perSecond float64, burst int) *flights {
 	return f
 }
 
-// do waits for the pull of an order, begun here or by somebody else.
-func (f *flights) do(ctx context.Context, o order, get fetch) (pulled, error) {
-	flight := f.join(o, get)
-	defer f.leave(o, flight)
+// do has who wait for the pull of an order, begun here or by somebody else.
+func (f *flights) do(ctx context.Context, o order, who node.PullWaiter, get fetch) (pulled, error) {
+	flight := f.join(o, who, get)
+	defer f.leave(o, who, flight)
 	select {
 	case <-flight.done:
 		return flight.pulled, flight.err
@@ -70,25 +72,26 @@ func (f *flights) do(ctx context.Context, o order, get fetch) (pulled, error) {
 	}
 }
 
-func (f *flights) join(o order, get fetch) *flight {
+func (f *flights) join(o order, who node.PullWaiter, get fetch) *flight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	joined, ok := f.byKey[o]
 	if !ok {
 		// Its own context: the pull outlives the waiter that began it.
 		ctx, cancel := context.WithCancel(context.Background())
-		joined = &flight{began: time.Now(), cancel: cancel, done: make(chan struct{})}
+		joined = &flight{Pull: node.Pull{Ref: o.ref, Asked: time.Now()}, cancel: cancel, done: make(chan struct{})}
 		f.byKey[o] = joined
 		go f.run(ctx, o, joined, get)
 	}
-	joined.waiters++
+	joined.Waiters = append(joined.Waiters, who)
 	return joined
 }
 
-func (f *flights) leave(o order, left *flight) {
+func (f *flights) leave(o order, who node.PullWaiter, left *flight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if left.waiters--; left.waiters == 0 {
+	i := slices.Index(left.Waiters, who)
+	if left.Waiters = slices.Delete(left.Waiters, i, i+1); len(left.Waiters) == 0 {
 		left.cancel()
 		f.forget(o, left)
 	}
@@ -103,7 +106,7 @@ func (f *flights) forget(o order, over *flight) {
 
 func (f *flights) run(ctx context.Context, o order, flight *flight, get fetch) {
 	if flight.err = f.acquire(ctx, o.ref); flight.err == nil {
-		begin := time.Now()
+		begin := f.begin(flight)
 		flight.pulled.image, flight.err = get(ctx)
 		flight.pulled.took = time.Since(begin)
 		f.release()
@@ -112,6 +115,28 @@ func (f *flights) run(ctx context.Context, o order, flight *flight, get fetch) {
 	f.forget(o, flight)
 	f.mu.Unlock()
 	close(flight.done)
+}
+
+// begin notes that a flight has its turn.
+func (f *flights) begin(flight *flight) time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	flight.Began = time.Now()
+	return flight.Began
+}
+
+// all are the pulls under way, the oldest first.
+func (f *flights) all() []node.Pull {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var pulls []node.Pull
+	for _, flight := range f.byKey {
+		pull := flight.Pull
+		pull.Waiters = slices.Clone(pull.Waiters)
+		pulls = append(pulls, pull)
+	}
+	slices.SortFunc(pulls, func(a, b node.Pull) int { return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.Ref, b.Ref)) })
+	return pulls
 }
 
 // acquire waits for a turn. Upstream fails a pull that would come too soon; here

@@ -3,10 +3,14 @@ package image
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
 )
@@ -43,7 +47,7 @@ func (r *registry) pull(ctx context.Context) (node.LocalImage, error) {
 func (r *registry) ask(ctx context.Context, f *flights, ref string) <-chan error {
 	done := make(chan error, 1)
 	go func() {
-		_, err := f.do(ctx, order{ref: ref}, r.pull)
+		_, err := f.do(ctx, order{ref: ref}, node.PullWaiter{}, r.pull)
 		done <- err
 	}()
 	synctest.Wait()
@@ -64,6 +68,34 @@ func TestPullOutlivesTheWaiterThatBeganIt(t *testing.T) {
 		}
 		if err := <-r.ask(t.Context(), f, "a"); err != nil || r.begun != 2 {
 			t.Errorf("who came later got %v after %d pulls, want a pull of its own", err, r.begun)
+		}
+	})
+}
+
+func TestPullsUnderWayAreToldWithWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine()
+		m.pull = takes(time.Minute)
+		p := New(Config{Runtime: m, Parallel: 1, Log: slog.New(slog.DiscardHandler), Tell: (&owner{}).tell})
+		began := time.Now()
+		var all sync.WaitGroup
+		for uid, ref := range map[string]string{"1": "a", "2": "a"} {
+			all.Go(func() { _, _ = p.Ensure(t.Context(), testPod(uid), need(ref, corev1.PullAlways)) })
+		}
+		time.Sleep(time.Second)
+		all.Go(func() { _, _ = p.Ensure(t.Context(), testPod("3"), node.EnsureImage{Volume: "v", Ref: "b"}) })
+		synctest.Wait()
+		got := p.Pulls()
+		if len(got) != 2 || got[0].Ref != "a:latest" || len(got[0].Waiters) != 2 || !got[0].Began.Equal(began) {
+			t.Fatalf("got %+v, want the first with the two that wait", got)
+		}
+		third := node.PullWaiter{Pod: testPod("3").Key(), UID: "3", Volume: "v"}
+		if b := got[1]; !b.Asked.Equal(began.Add(time.Second)) || !b.Began.IsZero() || !slices.Equal(b.Waiters, []node.PullWaiter{third}) {
+			t.Errorf("got %+v, want %+v to wait for its turn", b, third)
+		}
+		all.Wait()
+		if got := p.Pulls(); len(got) != 0 {
+			t.Errorf("got %+v after the end, want none", got)
 		}
 	})
 }

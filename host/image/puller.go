@@ -67,6 +67,13 @@ type request struct {
 	ref string // with a tag or digest
 }
 
+func (r request) waiter() node.PullWaiter {
+	return node.PullWaiter{Pod: r.pod.Key(), UID: r.pod.UID(), Container: r.Container, Volume: r.Volume}
+}
+
+// Pulls are the pulls under way, the oldest first.
+func (p *Puller) Pulls() []node.Pull { return p.flights.all() }
+
 // Ensure has a container's image on the machine, as its pull policy says, and
 // answers the image's id. A *node.Failure is definite and says when to try again.
 func (p *Puller) Ensure(ctx context.Context, pod *node.Pod, a node.EnsureImage) (node.Result, error) {
@@ -117,7 +124,7 @@ func (p *Puller) pull(ctx context.Context, r request) (node.LocalImage, error) {
 	}
 	p.tell(r, eventPulling, fmt.Sprintf("Pulling image %q", r.Ref))
 	begin := time.Now()
-	got, err := p.flights.do(ctx, o, func(ctx context.Context) (node.LocalImage, error) {
+	got, err := p.flights.do(ctx, o, r.waiter(), func(ctx context.Context) (node.LocalImage, error) {
 		return p.pullRecorded(ctx, r.ref, keys)
 	})
 	if err != nil {

@@ -89,7 +89,7 @@ func TestASandboxImageThatIsMissing(t *testing.T) {
 	if !strings.Contains(told, "late/pause:1") || !strings.Contains(told, "holds each pod open with this image: import it there") {
 		t.Errorf("told is %s, want the image and what to do", told)
 	}
-	image, err := probeImage()
+	image, err := probeImage(1000)
 	if err != nil {
 		t.Fatal(err)
 	}

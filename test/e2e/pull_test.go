@@ -13,13 +13,16 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protojson"
 	corev1 "k8s.io/api/core/v1"
 
+	nodev1 "nodal/api/gen/node/v1"
 	"nodal/test/agent"
 	"nodal/test/claim"
 )
@@ -74,7 +77,7 @@ type faulty struct {
 	http.Handler
 	healed atomic.Bool
 	end    chan struct{}
-	blobs  sync.Map // how often each was asked for, by path: *atomic.Int32
+	asked  sync.Map // how often each manifest and blob was, by path: *atomic.Int32
 }
 
 func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -109,8 +112,8 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // spoil is what becomes of a layer on its way.
 func (f *faulty) spoil(reply *http.Response) error {
 	path := reply.Request.URL.Path
-	if strings.Contains(path, "/blobs/") && reply.Request.Method == http.MethodGet {
-		times, _ := f.blobs.LoadOrStore(path, new(atomic.Int32))
+	if reply.Request.Method == http.MethodGet && reply.StatusCode < http.StatusBadRequest {
+		times, _ := f.asked.LoadOrStore(path, new(atomic.Int32))
 		times.(*atomic.Int32).Add(1)
 	}
 	if f.healed.Load() || !strings.Contains(path, "/blobs/") || reply.Request.Method != http.MethodGet {
@@ -123,6 +126,8 @@ func (f *faulty) spoil(reply *http.Response) error {
 			passes = 0
 		}
 		reply.Body = io.NopCloser(io.LimitReader(reply.Body, passes))
+	case strings.Contains(path, "/slow/") && reply.ContentLength > slowPasses:
+		reply.Body = &slow{ReadCloser: reply.Body, left: slowPasses, end: f.end}
 	case strings.Contains(path, "/altered/"):
 		data, err := io.ReadAll(reply.Body)
 		if err != nil {
@@ -134,12 +139,34 @@ func (f *faulty) spoil(reply *http.Response) error {
 	return nil
 }
 
+// slowPasses is how much of a slow layer comes before it waits: more than containerd
+// collects before it writes.
+const slowPasses = 3 << 19
+
+// slow is a layer that stays where it is until the registry is well.
+type slow struct {
+	io.ReadCloser
+	left int
+	end  chan struct{}
+}
+
+func (s *slow) Read(p []byte) (int, error) {
+	if s.left == 0 {
+		<-s.end
+		return s.ReadCloser.Read(p)
+	}
+	n, err := s.ReadCloser.Read(p[:min(len(p), s.left)])
+	s.left -= n
+	return n, err
+}
+
 // before puts the faults before a registry and answers their address.
 func (f *faulty) before(r *registry) string {
 	r.n.t.Helper()
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "https", Host: r.host})
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // loopback
 	proxy.Transport, proxy.ModifyResponse = transport, f.spoil
+	proxy.FlushInterval = -1 // what a slow layer has passes at once
 	proxy.ErrorLog = log.New(io.Discard, "", 0)
 	f.Handler, f.end = proxy, make(chan struct{})
 	server := httptest.NewUnstartedServer(f)
@@ -194,6 +221,49 @@ func TestPodsWaitForASickRegistry(t *testing.T) {
 	}
 }
 
+func TestAPullIsSeenWhileItGoesOn(t *testing.T) {
+	claim.Shows(t, "Images",
+		"a pull under way is listed with the pods that wait for it and, where the runtime is containerd, how many bytes of how many are there",
+	)
+	n := start(t, func(c *agent.Config) { c.Settings["serializeImagePulls"] = true })
+	r, f := startRegistry(n), &faulty{}
+	host := f.before(r)
+	n.apply(r.secret("login", host))
+	r.pushWith("slow/app", 2*slowPasses)
+	r.push("queued/app")
+	slow, queued := host+"/slow/app:1", host+"/queued/app:1"
+	pulls := func(done func([]*nodev1.Pull) bool) []*nodev1.Pull {
+		var list nodev1.ListPullsResponse
+		n.eventually("the pulls are listed", func() bool {
+			list.Reset()
+			return protojson.Unmarshal([]byte(n.curl("/v1/images:pulls").body), &list) == nil && done(list.GetPulls())
+		})
+		return list.GetPulls()
+	}
+	n.apply(private("a", slow, "login") + "---\n" + private("b", slow, "login"))
+	pulls(func(p []*nodev1.Pull) bool { return len(p) == 1 && p[0].GetBytes() != nil })
+	n.apply(private("c", queued, "login"))
+	// By megabytes, as containerd writes.
+	got := pulls(func(p []*nodev1.Pull) bool { return len(p) == 2 && p[0].GetBytes().GetPresent() >= 1<<20 })
+	var waiters []string
+	for _, w := range got[0].GetWaiters() {
+		waiters = append(waiters, w.GetName()+"/"+w.GetContainer())
+	}
+	slices.Sort(waiters)
+	if bytes := got[0].GetBytes(); got[0].GetReference() != slow || !slices.Equal(waiters, []string{"a/main", "b/main"}) ||
+		bytes.GetTotal() <= 2*slowPasses || bytes.GetPresent() > bytes.GetTotal()-slowPasses || got[0].GetBeganAt() == nil {
+		t.Errorf("got %v, want a and b to wait for %s, of which a half is there", got[0], slow)
+	}
+	if w := got[1].GetWaiters(); got[1].GetReference() != queued || got[1].GetBeganAt() != nil || got[1].GetBytes() != nil || len(w) != 1 || w[0].GetName() != "c" {
+		t.Errorf("got %v, want c to wait for %s to have its turn", got[1], queued)
+	}
+	f.heal()
+	for _, name := range []string{"a", "b", "c"} {
+		n.waitRunning(name)
+	}
+	pulls(func(p []*nodev1.Pull) bool { return len(p) == 0 })
+}
+
 func TestPodsShareOnePullAndUnusedImagesArePruned(t *testing.T) {
 	claim.Shows(t, "Images",
 		"twenty pods that need one image cost one pull",
@@ -214,15 +284,22 @@ func TestPodsShareOnePullAndUnusedImagesArePruned(t *testing.T) {
 		n.waitRunning(fmt.Sprint("p", i))
 	}
 	// Not every blob: a layer that another image has need not come again.
-	asked := 0
-	for path, times := range f.blobs.Range {
-		asked++
+	blobs, manifests := 0, 0
+	for path, times := range f.asked.Range {
+		switch path := path.(string); {
+		case strings.Contains(path, "/blobs/"):
+			blobs++
+		case strings.Contains(path, "/manifests/"):
+			manifests++
+		default:
+			continue
+		}
 		if got := times.(*atomic.Int32).Load(); got != 1 {
 			t.Errorf("%s was asked for %d times, want once", path, got)
 		}
 	}
-	if asked < 2 {
-		t.Errorf("%d blobs were asked for, want the configuration and the layer that no other image has", asked)
+	if blobs < 2 || manifests != 1 {
+		t.Errorf("%d blobs and %d manifests were asked for, want one manifest, the configuration and the layer that no other image has", blobs, manifests)
 	}
 	prune := func(flags ...string) string {
 		out, failed, code := n.command("", n.Binary, append([]string{"images", "prune", "--socket", n.Socket}, flags...)...)

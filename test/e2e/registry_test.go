@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -95,11 +94,17 @@ func (r *registry) trust(host string) {
 // push puts an image under a repository, of which no other has all the layers.
 func (r *registry) push(repository string) string {
 	r.n.t.Helper()
+	return r.pushWith(repository, 200_000)
+}
+
+// pushWith has so many bytes in the image's own layer.
+func (r *registry) pushWith(repository string, bytes int64) string {
+	r.n.t.Helper()
 	ref, err := name.ParseReference(r.host + "/" + repository + ":1")
 	if err != nil {
 		r.n.t.Fatal(err)
 	}
-	image, err := probeImage()
+	image, err := probeImage(bytes)
 	if err != nil {
 		r.n.t.Fatal(err)
 	}
@@ -112,16 +117,16 @@ func (r *registry) push(repository string) string {
 	return ref.String()
 }
 
-func probeImage() (v1.Image, error) {
-	var saved bytes.Buffer
+func probeImage(bytes int64) (v1.Image, error) {
+	var saved strings.Builder
 	if err := rig.Save(&saved, "probe"); err != nil {
 		return nil, err
 	}
-	probe, err := tarball.Image(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(saved.Bytes())), nil }, nil)
+	probe, err := tarball.Image(func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(saved.String())), nil }, nil)
 	if err != nil {
 		return nil, err
 	}
-	layer, err := random.Layer(200_000, types.DockerLayer)
+	layer, err := random.Layer(bytes, types.DockerLayer)
 	if err != nil {
 		return nil, err
 	}

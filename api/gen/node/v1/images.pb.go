@@ -10,6 +10,7 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -489,6 +490,300 @@ func (x *Image) GetPinned() bool {
 	return false
 }
 
+type ListPullsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPullsRequest) Reset() {
+	*x = ListPullsRequest{}
+	mi := &file_node_v1_images_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPullsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPullsRequest) ProtoMessage() {}
+
+func (x *ListPullsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_images_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPullsRequest.ProtoReflect.Descriptor instead.
+func (*ListPullsRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_images_proto_rawDescGZIP(), []int{10}
+}
+
+type ListPullsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Pulls         []*Pull                `protobuf:"bytes,1,rep,name=pulls,proto3" json:"pulls,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPullsResponse) Reset() {
+	*x = ListPullsResponse{}
+	mi := &file_node_v1_images_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPullsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPullsResponse) ProtoMessage() {}
+
+func (x *ListPullsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_images_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPullsResponse.ProtoReflect.Descriptor instead.
+func (*ListPullsResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_images_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ListPullsResponse) GetPulls() []*Pull {
+	if x != nil {
+		return x.Pulls
+	}
+	return nil
+}
+
+// Pull is one pull under way, for all who wait for it.
+type Pull struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// With a tag or a digest.
+	Reference string `protobuf:"bytes,1,opt,name=reference,proto3" json:"reference,omitempty"`
+	// When the first who waits asked for it.
+	AskedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=asked_at,json=askedAt,proto3" json:"asked_at,omitempty"`
+	// When it began. Absent while it waits for its turn.
+	BeganAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=began_at,json=beganAt,proto3" json:"began_at,omitempty"`
+	// In the order in which they asked.
+	Waiters []*PullWaiter `protobuf:"bytes,4,rep,name=waiters,proto3" json:"waiters,omitempty"`
+	// Absent before the image's manifest has come, and with a runtime other than
+	// containerd, which does not tell.
+	Bytes         *PullBytes `protobuf:"bytes,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pull) Reset() {
+	*x = Pull{}
+	mi := &file_node_v1_images_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pull) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pull) ProtoMessage() {}
+
+func (x *Pull) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_images_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pull.ProtoReflect.Descriptor instead.
+func (*Pull) Descriptor() ([]byte, []int) {
+	return file_node_v1_images_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Pull) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
+}
+
+func (x *Pull) GetAskedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AskedAt
+	}
+	return nil
+}
+
+func (x *Pull) GetBeganAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.BeganAt
+	}
+	return nil
+}
+
+func (x *Pull) GetWaiters() []*PullWaiter {
+	if x != nil {
+		return x.Waiters
+	}
+	return nil
+}
+
+func (x *Pull) GetBytes() *PullBytes {
+	if x != nil {
+		return x.Bytes
+	}
+	return nil
+}
+
+// PullWaiter is a container or a volume that waits for an image.
+type PullWaiter struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Uid           string                 `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
+	Container     string                 `protobuf:"bytes,4,opt,name=container,proto3" json:"container,omitempty"`
+	Volume        string                 `protobuf:"bytes,5,opt,name=volume,proto3" json:"volume,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PullWaiter) Reset() {
+	*x = PullWaiter{}
+	mi := &file_node_v1_images_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PullWaiter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PullWaiter) ProtoMessage() {}
+
+func (x *PullWaiter) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_images_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PullWaiter.ProtoReflect.Descriptor instead.
+func (*PullWaiter) Descriptor() ([]byte, []int) {
+	return file_node_v1_images_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *PullWaiter) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *PullWaiter) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PullWaiter) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
+func (x *PullWaiter) GetContainer() string {
+	if x != nil {
+		return x.Container
+	}
+	return ""
+}
+
+func (x *PullWaiter) GetVolume() string {
+	if x != nil {
+		return x.Volume
+	}
+	return ""
+}
+
+// PullBytes counts the parts of an image as the registry has them, packed.
+type PullBytes struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// On the node, those that were there before included.
+	Present       int64 `protobuf:"varint,1,opt,name=present,proto3" json:"present,omitempty"`
+	Total         int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PullBytes) Reset() {
+	*x = PullBytes{}
+	mi := &file_node_v1_images_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PullBytes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PullBytes) ProtoMessage() {}
+
+func (x *PullBytes) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_images_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PullBytes.ProtoReflect.Descriptor instead.
+func (*PullBytes) Descriptor() ([]byte, []int) {
+	return file_node_v1_images_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *PullBytes) GetPresent() int64 {
+	if x != nil {
+		return x.Present
+	}
+	return 0
+}
+
+func (x *PullBytes) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
 type ImportImagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The next bytes of the tarball.
@@ -502,7 +797,7 @@ type ImportImagesRequest struct {
 
 func (x *ImportImagesRequest) Reset() {
 	*x = ImportImagesRequest{}
-	mi := &file_node_v1_images_proto_msgTypes[10]
+	mi := &file_node_v1_images_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -514,7 +809,7 @@ func (x *ImportImagesRequest) String() string {
 func (*ImportImagesRequest) ProtoMessage() {}
 
 func (x *ImportImagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[10]
+	mi := &file_node_v1_images_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -527,7 +822,7 @@ func (x *ImportImagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportImagesRequest.ProtoReflect.Descriptor instead.
 func (*ImportImagesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{10}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ImportImagesRequest) GetChunk() []byte {
@@ -557,7 +852,7 @@ type ImportImagesResponse struct {
 
 func (x *ImportImagesResponse) Reset() {
 	*x = ImportImagesResponse{}
-	mi := &file_node_v1_images_proto_msgTypes[11]
+	mi := &file_node_v1_images_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -569,7 +864,7 @@ func (x *ImportImagesResponse) String() string {
 func (*ImportImagesResponse) ProtoMessage() {}
 
 func (x *ImportImagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[11]
+	mi := &file_node_v1_images_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -582,7 +877,7 @@ func (x *ImportImagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportImagesResponse.ProtoReflect.Descriptor instead.
 func (*ImportImagesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{11}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ImportImagesResponse) GetOutput() isImportImagesResponse_Output {
@@ -639,7 +934,7 @@ type ImportProgress struct {
 
 func (x *ImportProgress) Reset() {
 	*x = ImportProgress{}
-	mi := &file_node_v1_images_proto_msgTypes[12]
+	mi := &file_node_v1_images_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -651,7 +946,7 @@ func (x *ImportProgress) String() string {
 func (*ImportProgress) ProtoMessage() {}
 
 func (x *ImportProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[12]
+	mi := &file_node_v1_images_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -664,7 +959,7 @@ func (x *ImportProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportProgress.ProtoReflect.Descriptor instead.
 func (*ImportProgress) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{12}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ImportProgress) GetBytesRead() int64 {
@@ -690,7 +985,7 @@ type ImportResult struct {
 
 func (x *ImportResult) Reset() {
 	*x = ImportResult{}
-	mi := &file_node_v1_images_proto_msgTypes[13]
+	mi := &file_node_v1_images_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -702,7 +997,7 @@ func (x *ImportResult) String() string {
 func (*ImportResult) ProtoMessage() {}
 
 func (x *ImportResult) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[13]
+	mi := &file_node_v1_images_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -715,7 +1010,7 @@ func (x *ImportResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResult.ProtoReflect.Descriptor instead.
 func (*ImportResult) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{13}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ImportResult) GetImages() []*ImportedImage {
@@ -741,7 +1036,7 @@ type ImportedImage struct {
 
 func (x *ImportedImage) Reset() {
 	*x = ImportedImage{}
-	mi := &file_node_v1_images_proto_msgTypes[14]
+	mi := &file_node_v1_images_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -753,7 +1048,7 @@ func (x *ImportedImage) String() string {
 func (*ImportedImage) ProtoMessage() {}
 
 func (x *ImportedImage) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_images_proto_msgTypes[14]
+	mi := &file_node_v1_images_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -766,7 +1061,7 @@ func (x *ImportedImage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportedImage.ProtoReflect.Descriptor instead.
 func (*ImportedImage) Descriptor() ([]byte, []int) {
-	return file_node_v1_images_proto_rawDescGZIP(), []int{14}
+	return file_node_v1_images_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ImportedImage) GetReference() string {
@@ -801,7 +1096,7 @@ var File_node_v1_images_proto protoreflect.FileDescriptor
 
 const file_node_v1_images_proto_rawDesc = "" +
 	"\n" +
-	"\x14node/v1/images.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\"*\n" +
+	"\x14node/v1/images.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"*\n" +
 	"\x12RemoveImageRequest\x12\x14\n" +
 	"\x05image\x18\x01 \x01(\tR\x05image\";\n" +
 	"\x13RemoveImageResponse\x12$\n" +
@@ -825,7 +1120,26 @@ const file_node_v1_images_proto_rawDesc = "" +
 	"references\x12\x18\n" +
 	"\adigests\x18\x03 \x03(\tR\adigests\x12\x12\n" +
 	"\x04size\x18\x04 \x01(\x03R\x04size\x12\x16\n" +
-	"\x06pinned\x18\x05 \x01(\bR\x06pinned\"?\n" +
+	"\x06pinned\x18\x05 \x01(\bR\x06pinned\"\x12\n" +
+	"\x10ListPullsRequest\"8\n" +
+	"\x11ListPullsResponse\x12#\n" +
+	"\x05pulls\x18\x01 \x03(\v2\r.node.v1.PullR\x05pulls\"\xeb\x01\n" +
+	"\x04Pull\x12\x1c\n" +
+	"\treference\x18\x01 \x01(\tR\treference\x125\n" +
+	"\basked_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\aaskedAt\x125\n" +
+	"\bbegan_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\abeganAt\x12-\n" +
+	"\awaiters\x18\x04 \x03(\v2\x13.node.v1.PullWaiterR\awaiters\x12(\n" +
+	"\x05bytes\x18\x05 \x01(\v2\x12.node.v1.PullBytesR\x05bytes\"\x86\x01\n" +
+	"\n" +
+	"PullWaiter\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
+	"\x03uid\x18\x03 \x01(\tR\x03uid\x12\x1c\n" +
+	"\tcontainer\x18\x04 \x01(\tR\tcontainer\x12\x16\n" +
+	"\x06volume\x18\x05 \x01(\tR\x06volume\";\n" +
+	"\tPullBytes\x12\x18\n" +
+	"\apresent\x18\x01 \x01(\x03R\apresent\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\x03R\x05total\"?\n" +
 	"\x13ImportImagesRequest\x12\x14\n" +
 	"\x05chunk\x18\x01 \x01(\fR\x05chunk\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"\x88\x01\n" +
@@ -843,11 +1157,12 @@ const file_node_v1_images_proto_rawDesc = "" +
 	"\treference\x18\x01 \x01(\tR\treference\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\tR\x06digest\x12\x0e\n" +
 	"\x02id\x18\x03 \x01(\tR\x02id\x12\x12\n" +
-	"\x04size\x18\x04 \x01(\x03R\x04size2\x8d\x04\n" +
+	"\x04size\x18\x04 \x01(\x03R\x04size2\xeb\x04\n" +
 	"\rImagesService\x12Y\n" +
 	"\n" +
 	"ListImages\x12\x1a.node.v1.ListImagesRequest\x1a\x1b.node.v1.ListImagesResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
-	"/v1/images\x12q\n" +
+	"/v1/images\x12\\\n" +
+	"\tListPulls\x12\x19.node.v1.ListPullsRequest\x1a\x1a.node.v1.ListPullsResponse\"\x18\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/images:pulls\x12q\n" +
 	"\fImportImages\x12\x1c.node.v1.ImportImagesRequest\x1a\x1d.node.v1.ImportImagesResponse\" \x82\xd3\xe4\x93\x02\x1a:\x05chunk\"\x11/v1/images:import(\x010\x01\x12\\\n" +
 	"\vRemoveImage\x12\x1b.node.v1.RemoveImageRequest\x1a\x1c.node.v1.RemoveImageResponse\"\x12\x82\xd3\xe4\x93\x02\f*\n" +
 	"/v1/images\x12i\n" +
@@ -866,23 +1181,29 @@ func file_node_v1_images_proto_rawDescGZIP() []byte {
 	return file_node_v1_images_proto_rawDescData
 }
 
-var file_node_v1_images_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_node_v1_images_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_node_v1_images_proto_goTypes = []any{
-	(*RemoveImageRequest)(nil),   // 0: node.v1.RemoveImageRequest
-	(*RemoveImageResponse)(nil),  // 1: node.v1.RemoveImageResponse
-	(*GetPrunePlanRequest)(nil),  // 2: node.v1.GetPrunePlanRequest
-	(*GetPrunePlanResponse)(nil), // 3: node.v1.GetPrunePlanResponse
-	(*PruneImagesRequest)(nil),   // 4: node.v1.PruneImagesRequest
-	(*PruneImagesResponse)(nil),  // 5: node.v1.PruneImagesResponse
-	(*PrunedImage)(nil),          // 6: node.v1.PrunedImage
-	(*ListImagesRequest)(nil),    // 7: node.v1.ListImagesRequest
-	(*ListImagesResponse)(nil),   // 8: node.v1.ListImagesResponse
-	(*Image)(nil),                // 9: node.v1.Image
-	(*ImportImagesRequest)(nil),  // 10: node.v1.ImportImagesRequest
-	(*ImportImagesResponse)(nil), // 11: node.v1.ImportImagesResponse
-	(*ImportProgress)(nil),       // 12: node.v1.ImportProgress
-	(*ImportResult)(nil),         // 13: node.v1.ImportResult
-	(*ImportedImage)(nil),        // 14: node.v1.ImportedImage
+	(*RemoveImageRequest)(nil),    // 0: node.v1.RemoveImageRequest
+	(*RemoveImageResponse)(nil),   // 1: node.v1.RemoveImageResponse
+	(*GetPrunePlanRequest)(nil),   // 2: node.v1.GetPrunePlanRequest
+	(*GetPrunePlanResponse)(nil),  // 3: node.v1.GetPrunePlanResponse
+	(*PruneImagesRequest)(nil),    // 4: node.v1.PruneImagesRequest
+	(*PruneImagesResponse)(nil),   // 5: node.v1.PruneImagesResponse
+	(*PrunedImage)(nil),           // 6: node.v1.PrunedImage
+	(*ListImagesRequest)(nil),     // 7: node.v1.ListImagesRequest
+	(*ListImagesResponse)(nil),    // 8: node.v1.ListImagesResponse
+	(*Image)(nil),                 // 9: node.v1.Image
+	(*ListPullsRequest)(nil),      // 10: node.v1.ListPullsRequest
+	(*ListPullsResponse)(nil),     // 11: node.v1.ListPullsResponse
+	(*Pull)(nil),                  // 12: node.v1.Pull
+	(*PullWaiter)(nil),            // 13: node.v1.PullWaiter
+	(*PullBytes)(nil),             // 14: node.v1.PullBytes
+	(*ImportImagesRequest)(nil),   // 15: node.v1.ImportImagesRequest
+	(*ImportImagesResponse)(nil),  // 16: node.v1.ImportImagesResponse
+	(*ImportProgress)(nil),        // 17: node.v1.ImportProgress
+	(*ImportResult)(nil),          // 18: node.v1.ImportResult
+	(*ImportedImage)(nil),         // 19: node.v1.ImportedImage
+	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
 }
 var file_node_v1_images_proto_depIdxs = []int32{
 	9,  // 0: node.v1.RemoveImageResponse.image:type_name -> node.v1.Image
@@ -890,24 +1211,31 @@ var file_node_v1_images_proto_depIdxs = []int32{
 	6,  // 2: node.v1.PruneImagesResponse.images:type_name -> node.v1.PrunedImage
 	9,  // 3: node.v1.PrunedImage.image:type_name -> node.v1.Image
 	9,  // 4: node.v1.ListImagesResponse.images:type_name -> node.v1.Image
-	12, // 5: node.v1.ImportImagesResponse.progress:type_name -> node.v1.ImportProgress
-	13, // 6: node.v1.ImportImagesResponse.result:type_name -> node.v1.ImportResult
-	14, // 7: node.v1.ImportResult.images:type_name -> node.v1.ImportedImage
-	7,  // 8: node.v1.ImagesService.ListImages:input_type -> node.v1.ListImagesRequest
-	10, // 9: node.v1.ImagesService.ImportImages:input_type -> node.v1.ImportImagesRequest
-	0,  // 10: node.v1.ImagesService.RemoveImage:input_type -> node.v1.RemoveImageRequest
-	2,  // 11: node.v1.ImagesService.GetPrunePlan:input_type -> node.v1.GetPrunePlanRequest
-	4,  // 12: node.v1.ImagesService.PruneImages:input_type -> node.v1.PruneImagesRequest
-	8,  // 13: node.v1.ImagesService.ListImages:output_type -> node.v1.ListImagesResponse
-	11, // 14: node.v1.ImagesService.ImportImages:output_type -> node.v1.ImportImagesResponse
-	1,  // 15: node.v1.ImagesService.RemoveImage:output_type -> node.v1.RemoveImageResponse
-	3,  // 16: node.v1.ImagesService.GetPrunePlan:output_type -> node.v1.GetPrunePlanResponse
-	5,  // 17: node.v1.ImagesService.PruneImages:output_type -> node.v1.PruneImagesResponse
-	13, // [13:18] is the sub-list for method output_type
-	8,  // [8:13] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	12, // 5: node.v1.ListPullsResponse.pulls:type_name -> node.v1.Pull
+	20, // 6: node.v1.Pull.asked_at:type_name -> google.protobuf.Timestamp
+	20, // 7: node.v1.Pull.began_at:type_name -> google.protobuf.Timestamp
+	13, // 8: node.v1.Pull.waiters:type_name -> node.v1.PullWaiter
+	14, // 9: node.v1.Pull.bytes:type_name -> node.v1.PullBytes
+	17, // 10: node.v1.ImportImagesResponse.progress:type_name -> node.v1.ImportProgress
+	18, // 11: node.v1.ImportImagesResponse.result:type_name -> node.v1.ImportResult
+	19, // 12: node.v1.ImportResult.images:type_name -> node.v1.ImportedImage
+	7,  // 13: node.v1.ImagesService.ListImages:input_type -> node.v1.ListImagesRequest
+	10, // 14: node.v1.ImagesService.ListPulls:input_type -> node.v1.ListPullsRequest
+	15, // 15: node.v1.ImagesService.ImportImages:input_type -> node.v1.ImportImagesRequest
+	0,  // 16: node.v1.ImagesService.RemoveImage:input_type -> node.v1.RemoveImageRequest
+	2,  // 17: node.v1.ImagesService.GetPrunePlan:input_type -> node.v1.GetPrunePlanRequest
+	4,  // 18: node.v1.ImagesService.PruneImages:input_type -> node.v1.PruneImagesRequest
+	8,  // 19: node.v1.ImagesService.ListImages:output_type -> node.v1.ListImagesResponse
+	11, // 20: node.v1.ImagesService.ListPulls:output_type -> node.v1.ListPullsResponse
+	16, // 21: node.v1.ImagesService.ImportImages:output_type -> node.v1.ImportImagesResponse
+	1,  // 22: node.v1.ImagesService.RemoveImage:output_type -> node.v1.RemoveImageResponse
+	3,  // 23: node.v1.ImagesService.GetPrunePlan:output_type -> node.v1.GetPrunePlanResponse
+	5,  // 24: node.v1.ImagesService.PruneImages:output_type -> node.v1.PruneImagesResponse
+	19, // [19:25] is the sub-list for method output_type
+	13, // [13:19] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_images_proto_init() }
@@ -915,7 +1243,7 @@ func file_node_v1_images_proto_init() {
 	if File_node_v1_images_proto != nil {
 		return
 	}
-	file_node_v1_images_proto_msgTypes[11].OneofWrappers = []any{
+	file_node_v1_images_proto_msgTypes[16].OneofWrappers = []any{
 		(*ImportImagesResponse_Progress)(nil),
 		(*ImportImagesResponse_Result)(nil),
 	}
@@ -925,7 +1253,7 @@ func file_node_v1_images_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_images_proto_rawDesc), len(file_node_v1_images_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

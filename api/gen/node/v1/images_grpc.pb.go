@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	ImagesService_ListImages_FullMethodName   = "/node.v1.ImagesService/ListImages"
+	ImagesService_ListPulls_FullMethodName    = "/node.v1.ImagesService/ListPulls"
 	ImagesService_ImportImages_FullMethodName = "/node.v1.ImagesService/ImportImages"
 	ImagesService_RemoveImage_FullMethodName  = "/node.v1.ImagesService/RemoveImage"
 	ImagesService_GetPrunePlan_FullMethodName = "/node.v1.ImagesService/GetPrunePlan"
@@ -35,6 +36,8 @@ const (
 type ImagesServiceClient interface {
 	// ListImages lists what the container runtime has.
 	ListImages(ctx context.Context, in *ListImagesRequest, opts ...grpc.CallOption) (*ListImagesResponse, error)
+	// ListPulls lists the pulls that pods wait for, the oldest first.
+	ListPulls(ctx context.Context, in *ListPullsRequest, opts ...grpc.CallOption) (*ListPullsResponse, error)
 	// ImportImages takes a tarball, as docker save writes it or with an OCI layout
 	// in it, plain or compressed by gzip or zstd. Pods can use its images once the
 	// last message, the result, has come. Over HTTP the tarball is the body as it
@@ -64,6 +67,16 @@ func (c *imagesServiceClient) ListImages(ctx context.Context, in *ListImagesRequ
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListImagesResponse)
 	err := c.cc.Invoke(ctx, ImagesService_ListImages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *imagesServiceClient) ListPulls(ctx context.Context, in *ListPullsRequest, opts ...grpc.CallOption) (*ListPullsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListPullsResponse)
+	err := c.cc.Invoke(ctx, ImagesService_ListPulls_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +135,8 @@ func (c *imagesServiceClient) PruneImages(ctx context.Context, in *PruneImagesRe
 type ImagesServiceServer interface {
 	// ListImages lists what the container runtime has.
 	ListImages(context.Context, *ListImagesRequest) (*ListImagesResponse, error)
+	// ListPulls lists the pulls that pods wait for, the oldest first.
+	ListPulls(context.Context, *ListPullsRequest) (*ListPullsResponse, error)
 	// ImportImages takes a tarball, as docker save writes it or with an OCI layout
 	// in it, plain or compressed by gzip or zstd. Pods can use its images once the
 	// last message, the result, has come. Over HTTP the tarball is the body as it
@@ -149,6 +164,9 @@ type UnimplementedImagesServiceServer struct{}
 
 func (UnimplementedImagesServiceServer) ListImages(context.Context, *ListImagesRequest) (*ListImagesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListImages not implemented")
+}
+func (UnimplementedImagesServiceServer) ListPulls(context.Context, *ListPullsRequest) (*ListPullsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListPulls not implemented")
 }
 func (UnimplementedImagesServiceServer) ImportImages(grpc.BidiStreamingServer[ImportImagesRequest, ImportImagesResponse]) error {
 	return status.Error(codes.Unimplemented, "method ImportImages not implemented")
@@ -197,6 +215,24 @@ func _ImagesService_ListImages_Handler(srv interface{}, ctx context.Context, dec
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(ImagesServiceServer).ListImages(ctx, req.(*ListImagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ImagesService_ListPulls_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListPullsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ImagesServiceServer).ListPulls(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ImagesService_ListPulls_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ImagesServiceServer).ListPulls(ctx, req.(*ListPullsRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -272,6 +308,10 @@ var ImagesService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListImages",
 			Handler:    _ImagesService_ListImages_Handler,
+		},
+		{
+			MethodName: "ListPulls",
+			Handler:    _ImagesService_ListPulls_Handler,
 		},
 		{
 			MethodName: "RemoveImage",
