@@ -122,13 +122,29 @@ func (l *life) late(now time.Time) bool {
 	return d > 0 && now.After(time.Unix(0, l.id.accepted).Add(d))
 }
 
-// condemn sets by when a pod has to be gone, and with it the same pod as it
-// was accepted before its record was lost.
+// condemn sets by when a pod has to be gone.
 func (l *ledger) condemn(latest *life, deadline time.Time) {
-	for _, known := range l.lives {
-		same := known.id.uid == latest.id.uid && known.turn <= latest.turn
-		if same && (known.deadline == nil || deadline.Before(*known.deadline)) {
+	for known := range l.same(latest) {
+		if known.deadline == nil || deadline.Before(*known.deadline) {
 			known.deadline = &deadline
+		}
+	}
+}
+
+// hurry leaves a pod no more than so long to end.
+func (l *ledger) hurry(latest *life, grace time.Duration) {
+	for known := range l.same(latest) {
+		known.grace = min(known.grace, grace)
+	}
+}
+
+// same are a pod and what it was accepted as before its record was lost.
+func (l *ledger) same(latest *life) iter.Seq[*life] {
+	return func(yield func(*life) bool) {
+		for _, known := range l.lives {
+			if known.id.uid == latest.id.uid && known.turn <= latest.turn && !yield(known) {
+				return
+			}
 		}
 	}
 }

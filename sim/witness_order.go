@@ -138,7 +138,7 @@ func (wi *witness) expires(w *world, l *life, slot *node.Slot) {
 		wi.failf("pod %s is evicted and has not written more than it may", l.key)
 	case t.Reason == node.Evicted:
 		w.met.addf("evicted")
-		l.grace = min(l.grace, t.Grace)
+		wi.hurry(l, t.Grace)
 	case early:
 		wi.failf("pod %s is made to end at %s, it may run until %s", l.key, t.Requested, due)
 	}
