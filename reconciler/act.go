@@ -188,6 +188,9 @@ func (a Act) setTermination(key node.Key, uid types.UID, action node.SetTerminat
 
 func (a Act) setResult(key node.Key, uid types.UID, action node.SetResult) error {
 	return a.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
+		if t := slot.Termination; t != nil && action.Status.Reason != t.Reason {
+			return // decided before the pod was evicted, and decided anew after
+		}
 		slot.Result = action.Status
 		tx.Put(key, slot)
 		a.freed(tx)
