@@ -128,7 +128,14 @@ func runningAt(key node.Key, got *node.Observed) []corev1.Pod {
 func (k *kubelet) configz(w http.ResponseWriter, _ *http.Request) { writeJSON(w, k.facts.Configz) }
 
 // openapi is the description of all this.
-func (k *kubelet) openapi(w http.ResponseWriter, _ *http.Request) { writeJSON(w, openapi.Document()) }
+func (k *kubelet) openapi(w http.ResponseWriter, _ *http.Request) {
+	document, err := openapi.Document()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	writeJSON(w, document)
+}
 
 func writeJSON(w http.ResponseWriter, body []byte) {
 	w.Header().Set("Content-Type", "application/json")

@@ -8,13 +8,22 @@ import (
 	"nodal/openapi"
 )
 
+func openAPI(t *testing.T) []byte {
+	t.Helper()
+	document, err := openapi.Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return document
+}
+
 func TestTheDocumentDescribesWhatIsRoutedAndNothingElse(t *testing.T) {
 	var document struct {
 		Paths map[string]map[string]struct {
 			OperationID string
 		}
 	}
-	if err := json.Unmarshal(openapi.Document(), &document); err != nil {
+	if err := json.Unmarshal(openAPI(t), &document); err != nil {
 		t.Fatal(err)
 	}
 	routed := map[string]bool{"GET /": true}
@@ -45,7 +54,7 @@ func TestTheDocumentDescribesWhatIsRoutedAndNothingElse(t *testing.T) {
 }
 
 func TestTheDocumentTellsOfRawBodiesAndStreams(t *testing.T) {
-	text := string(openapi.Document())
+	text := string(openAPI(t))
 	for _, want := range []string{"application/yaml", "application/x-ndjson", "text/event-stream", "google.rpc.Status"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the document has no %s", want)
@@ -60,11 +69,11 @@ func TestEveryReferenceOfTheDocumentLeadsSomewhere(t *testing.T) {
 	var document struct {
 		Components struct{ Schemas map[string]any }
 	}
-	if err := json.Unmarshal(openapi.Document(), &document); err != nil {
+	if err := json.Unmarshal(openAPI(t), &document); err != nil {
 		t.Fatal(err)
 	}
 	const head = `"$ref": "#/components/schemas/`
-	references := strings.Split(string(openapi.Document()), head)[1:]
+	references := strings.Split(string(openAPI(t)), head)[1:]
 	if len(references) == 0 {
 		t.Fatal("there is no reference at all")
 	}

@@ -17,7 +17,7 @@ fresh() {
   test/gen.sh "$dir" || status=1
   diff -r --brief "$dir/api/gen" api/gen || status=1
   if [ -d openapi ]; then
-    for file in $(cd "$dir" && find openapi -type f 2>/dev/null); do
+    for file in $(cd "$dir" && find openapi -name '*.json' 2>/dev/null); do
       diff --brief "$dir/$file" "$file" || status=1
     done
   fi

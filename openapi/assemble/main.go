@@ -1,11 +1,12 @@
 // Command assemble makes openapi.json out of the documents that the generator
-// wrote, one a service, and the hand-written kubelet.yaml.
+// wrote, one a service, and the hand-written kubelet.yaml. It writes it packed too.
 //
 //	go run ./openapi/assemble GENERATED-DIR OVERLAY.yaml OUTPUT.json
 package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -39,7 +40,25 @@ func run(generated, overlay, output string) error {
 	if err := encoder.Encode(document); err != nil {
 		return fmt.Errorf("encode %s: %w", output, err)
 	}
-	return os.WriteFile(output, text.Bytes(), 0o644)
+	if err := os.WriteFile(output, text.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return pack(output+".gz", text.Bytes())
+}
+
+func pack(output string, text []byte) error {
+	var packed bytes.Buffer
+	writer, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err == nil {
+		_, err = writer.Write(text)
+	}
+	if err == nil {
+		err = writer.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("pack %s: %w", output, err)
+	}
+	return os.WriteFile(output, packed.Bytes(), 0o644)
 }
 
 // object is a JSON object of which nothing but its place is known.
