@@ -27,9 +27,8 @@ func (m measured) Places(pod *node.Pod) ([]stats.Place, error) {
 			continue
 		}
 		var err error
-		place.Dir, err = m.agent.volumes.Dir(pod.Object, place.Volume)
-		// A server that does not answer would hold up the others.
-		if place.Dir != "" && filepath.Base(filepath.Dir(place.Dir)) != "kubernetes.io~nfs" {
+		place.Dir, err = m.agent.volumes.NodeDir(pod.Object, place.Volume)
+		if place.Dir != "" {
 			places = append(places, place)
 		}
 		errs = append(errs, err)

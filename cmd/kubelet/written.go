@@ -31,7 +31,7 @@ func (w written) Written(ctx context.Context, pod *node.Pod, volumes []string, c
 	found := evict.Written{Volumes: map[string]int64{}, Containers: map[string]int64{}}
 	var errs []error
 	for _, name := range volumes {
-		dir, err := w.agent.volumes.Dir(pod.Object, name)
+		dir, err := w.agent.volumes.NodeDir(pod.Object, name)
 		if err == nil {
 			found.Volumes[name], err = bytesIn(ctx, dir)
 		}

@@ -43,9 +43,6 @@ func (t *Tree) mount(pod *corev1.Pod, c *corev1.Container, index int) (*runtimea
 	if at.volume.HostPath != nil {
 		source = at.volume.HostPath.Path
 	}
-	if at.volume.NFS != nil {
-		at.readOnly = at.readOnly || at.volume.NFS.ReadOnly
-	}
 	if m.SubPath != "" {
 		dir, err := t.podDir(pod.UID)
 		if err != nil {
@@ -55,7 +52,7 @@ func (t *Tree) mount(pod *corev1.Pod, c *corev1.Container, index int) (*runtimea
 			volume: source, path: m.SubPath, fixed: kind.content,
 			target: path.Join(dir, subPathsDir, m.Name, c.Name, fmt.Sprint(index)),
 		}
-		if err := t.mountPart(at, part); err != nil {
+		if err := t.mountPart(kind, part); err != nil {
 			return nil, fmt.Errorf("subPath %q: %w", m.SubPath, err)
 		}
 		source = part.target
@@ -71,8 +68,8 @@ func (t *Tree) mount(pod *corev1.Pod, c *corev1.Container, index int) (*runtimea
 }
 
 // mountPart asks the file system, so it is given a time where that is a server's.
-func (t *Tree) mountPart(at place, p part) error {
-	if at.volume.NFS == nil {
+func (t *Tree) mountPart(of kind, p part) error {
+	if !of.remote {
 		return p.mount()
 	}
 	return t.inTime(context.Background(), p.target, func(context.Context) error { return p.mount() })

@@ -109,11 +109,9 @@ func (c *collector) podFact(item *corev1.DownwardAPIVolumeFile) (string, error) 
 		return "", fmt.Errorf("field %q cannot be had here: %w", ref.FieldPath, node.ErrInvalid)
 	}
 	ref := item.ResourceFieldRef
-	for _, list := range [][]corev1.Container{c.pod.Spec.InitContainers, c.pod.Spec.Containers} {
-		for i := range list {
-			if list[i].Name == ref.ContainerName {
-				return downward.Resource(&list[i], ref, c.tree.Allocatable)
-			}
+	for container := range node.Containers(&c.pod.Spec) {
+		if container.Name == ref.ContainerName {
+			return downward.Resource(container, ref, c.tree.Allocatable)
 		}
 	}
 	return "", fmt.Errorf("container %s: %w", ref.ContainerName, node.ErrNotFound)

@@ -11,6 +11,7 @@ import (
 type kind struct {
 	dir     string // its name in paths; empty: such a volume lies elsewhere on the machine
 	content bool   // the node writes it, and containers only read it
+	remote  bool   // it lies on a server, which may not answer
 	setUp   func(*Tree, context.Context, place) error
 }
 
@@ -34,7 +35,7 @@ func kindOf(at place) (kind, error) {
 	case s.Projected != nil:
 		return kind{dir: "kubernetes.io~projected", content: true, setUp: (*Tree).setUpProjected}, nil
 	case s.NFS != nil:
-		return kind{dir: "kubernetes.io~nfs", setUp: (*Tree).setUpNFS}, nil
+		return kind{dir: "kubernetes.io~nfs", remote: true, setUp: (*Tree).setUpNFS}, nil
 	case s.Image != nil: // the runtime has it by now
 		return kind{setUp: func(*Tree, context.Context, place) error { return nil }}, nil
 	}

@@ -58,7 +58,7 @@ func (at place) nfsOptions() []string {
 	if at.lasting != nil {
 		options = slices.Clone(at.lasting.Spec.MountOptions)
 	}
-	if at.volume.NFS.ReadOnly || at.readOnly {
+	if at.readOnly {
 		options = append(options, "ro")
 	}
 	return options

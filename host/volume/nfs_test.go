@@ -42,6 +42,9 @@ func TestTheHelperMountsWhatAServerExports(t *testing.T) {
 	if mounts, err := b.Mounts(p, &p.Object.Spec.Containers[0]); err != nil || !mounts[0].Readonly || len(b.mounted()) != 1 {
 		t.Errorf("got %v, %v, mounted %q", mounts, err, b.mounted())
 	}
+	if got, err := b.NodeDir(p.Object, "v"); got != "" || err != nil {
+		t.Errorf("got %q, %v, want nowhere to look without the server", got, err)
+	}
 	if err := b.TearDown(t.Context(), "u1"); err != nil || len(b.mounted()) > 0 {
 		t.Errorf("got %v, mounted are %q", err, b.mounted())
 	}

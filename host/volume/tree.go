@@ -54,7 +54,7 @@ type place struct {
 	dir    string
 
 	lasting  *corev1.PersistentVolume // what its claim is bound to
-	readOnly bool                     // by its claim's source
+	readOnly bool                     // whatever containers say
 	ending   bool                     // its claim is being deleted
 }
 
@@ -104,6 +104,7 @@ func (t *Tree) find(pod *corev1.Pod, name string) (place, kind, error) {
 		}
 		called = at.lasting.Name
 	}
+	at.readOnly = at.readOnly || at.volume.NFS != nil && at.volume.NFS.ReadOnly
 	kind, err := kindOf(at)
 	if err != nil || kind.dir == "" {
 		return at, kind, err
@@ -113,9 +114,13 @@ func (t *Tree) find(pod *corev1.Pod, name string) (place, kind, error) {
 	return at, kind, err
 }
 
-// Dir is where a volume of a pod lies, if the node has made it.
-func (t *Tree) Dir(pod *corev1.Pod, name string) (string, error) {
-	at, _, err := t.find(pod, name)
+// NodeDir is where a volume of a pod lies that the node has made; none if it is on
+// a server: whoever looks there may wait for good.
+func (t *Tree) NodeDir(pod *corev1.Pod, name string) (string, error) {
+	at, kind, err := t.find(pod, name)
+	if kind.remote {
+		return "", err
+	}
 	return at.dir, err
 }
 
