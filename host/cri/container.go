@@ -102,7 +102,7 @@ func (r *Runtime) inspectContainer(
 		return node.Result{}, judgeInspect(err, reasonInspectContainer, "inspect container "+a.Container)
 	}
 	c := inspectedContainer(reply.GetStatus())
-	c.SandboxID = sandboxOf(got, a.ID)
+	c.SandboxID = knownRun(got, a.ID).SandboxID // which a list tells, and a status does not
 	if n, ok := signalNotice(pod.Object, c); ok {
 		r.warn(pod, n)
 	}
@@ -135,16 +135,15 @@ func endingOf(c node.Container, annotations map[string]string) Ending {
 	}
 }
 
-// sandboxOf tells from a list where a container is; its status does not say.
-func sandboxOf(got *node.Observed, id string) string {
+// knownRun is what was observed of a container; nothing if it was not.
+func knownRun(got *node.Observed, id string) (run node.Container) {
 	if got == nil {
-		return ""
+		return run
 	}
-	i := slices.IndexFunc(got.Containers, func(c node.Container) bool { return c.ID == id })
-	if i < 0 {
-		return ""
+	if i := slices.IndexFunc(got.Containers, func(c node.Container) bool { return c.ID == id }); i >= 0 {
+		run = got.Containers[i]
 	}
-	return got.Containers[i].SandboxID
+	return run
 }
 
 // inspectedContainer names the image by its digest in the registry where the

@@ -14,6 +14,21 @@ import (
 	"nodal/node"
 )
 
+// ListImages lists what is on the machine.
+func (r *Runtime) ListImages(ctx context.Context) ([]node.LocalImage, error) {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	reply, err := r.images.ListImages(ctx, &runtimeapi.ListImagesRequest{})
+	if err != nil {
+		return nil, explain(err, "list images")
+	}
+	var images []node.LocalImage
+	for _, i := range reply.GetImages() {
+		images = append(images, localImage(i))
+	}
+	return images, nil
+}
+
 // Image finds an image on the machine, by a reference or an id; nil: it is not
 // there.
 func (r *Runtime) Image(ctx context.Context, ref string) (*node.LocalImage, error) {
@@ -36,6 +51,13 @@ func (r *Runtime) imageStatus(ctx context.Context, ref string) (*runtimeapi.Imag
 		return nil, err
 	}
 	return reply.GetImage(), nil
+}
+
+func localImage(i *runtimeapi.Image) node.LocalImage {
+	return node.LocalImage{
+		ID: i.GetId(), References: i.GetRepoTags(), Digests: i.GetRepoDigests(),
+		Size: int64(i.GetSize()), Pinned: i.GetPinned(),
+	}
 }
 
 // Pull pulls a reference, whatever is there; nil pulls as anybody. It has no
@@ -83,4 +105,16 @@ func judgePull(err error, answered bool, ref string) error {
 		}
 	}
 	return failure(reason, fmt.Errorf("%s: %w", doing, answer{err}))
+}
+
+// RemoveImage gives up an image under all its names. One that is not there is no
+// error.
+func (r *Runtime) RemoveImage(ctx context.Context, id string) error {
+	ctx, cancel := r.request(ctx)
+	defer cancel()
+	_, err := r.images.RemoveImage(ctx, &runtimeapi.RemoveImageRequest{Image: &runtimeapi.ImageSpec{Image: id}})
+	if err != nil && !missing(err) {
+		return explain(err, "remove image "+id)
+	}
+	return nil
 }

@@ -128,19 +128,6 @@ func (r *Runtime) Close() error {
 	return errors.Join(errs...)
 }
 
-// attemptOf is which run of its container has the id.
-func attemptOf(got *node.Observed, id string) uint32 {
-	if got == nil {
-		return 0
-	}
-	for i := range got.Containers {
-		if c := &got.Containers[i]; c.ID == id {
-			return c.Attempt
-		}
-	}
-	return 0
-}
-
 // Do performs one action for a pod. The package comment tells what its errors
 // mean.
 func (r *Runtime) Do(ctx context.Context, pod *node.Pod, got *node.Observed, action node.Action) (node.Result, error) {
@@ -152,9 +139,9 @@ func (r *Runtime) Do(ctx context.Context, pod *node.Pod, got *node.Observed, act
 	case node.CreateContainer:
 		attributes = append(attributes, "container", a.Container, "attempt", a.Attempt)
 	case node.StartContainer:
-		attributes = append(attributes, "container", a.Container, "attempt", attemptOf(got, a.ID))
+		attributes = append(attributes, "container", a.Container, "attempt", knownRun(got, a.ID).Attempt)
 	case node.StopContainer:
-		attributes = append(attributes, "container", a.Container, "attempt", attemptOf(got, a.ID))
+		attributes = append(attributes, "container", a.Container, "attempt", knownRun(got, a.ID).Attempt)
 	case node.RemoveContainer:
 		attributes = append(attributes, "container", a.Container, "attempt", a.Attempt)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -88,7 +86,7 @@ func (r *Runtime) CgroupDriver(ctx context.Context) (string, error) {
 	defer cancel()
 	reply, err := r.runtime.RuntimeConfig(ctx, &runtimeapi.RuntimeConfigRequest{})
 	switch {
-	case status.Code(err) == codes.Unimplemented:
+	case unimplemented(err):
 		return "", nil
 	case err != nil:
 		return "", explain(err, "ask the runtime's cgroup driver")

@@ -11,18 +11,6 @@ import (
 	"nodal/node"
 )
 
-// RemoveImage gives up an image under all its names. One that is not there is no
-// error.
-func (r *Runtime) RemoveImage(ctx context.Context, id string) error {
-	ctx, cancel := r.request(ctx)
-	defer cancel()
-	_, err := r.images.RemoveImage(ctx, &runtimeapi.RemoveImageRequest{Image: &runtimeapi.ImageSpec{Image: id}})
-	if err != nil && !missing(err) {
-		return explain(err, "remove image "+id)
-	}
-	return nil
-}
-
 // ImagesInUse names what containers are made from, running or not, and the image
 // of sandboxes, where the runtime tells it.
 func (r *Runtime) ImagesInUse(ctx context.Context) (map[string]bool, error) {
