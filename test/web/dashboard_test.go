@@ -34,12 +34,16 @@ func TestTheDashboardInABrowser(t *testing.T) {
 		"a browser imports a tarball and prunes images, with a plan first",
 		"a line of a log has an address of its own in the dashboard",
 		"the dashboard's first page is small, and soon painted on a slow machine",
-		"the dashboard follows ten thousand lines of a log a second")
+		"the dashboard follows ten thousand lines of a log a second",
+		"the dashboard outlives cut connections, a slow network, a crash of the node and a revoked token, and says so",
+		"the dashboard shows what a container prints, and runs none of it")
 	d := daemon.StartAlone(t)
 	tell(t, d, "weight")
 	tell(t, d, "journey", "IMAGE=nodal.test/busybox:1", "TARBALL="+saveBusybox(t))
 	d.Import("probe")
 	tell(t, d, "flood", "IMAGE=nodal.test/probe:1")
+	d.Import("busybox")
+	tell(t, d, "faults", "IMAGE=nodal.test/busybox:1")
 }
 
 // tell runs one story, as a test of its own.
@@ -103,6 +107,10 @@ func answer(t *testing.T, d *daemon.Daemon, out io.Reader, in io.Writer) error {
 			d.Kill()
 		case "launch":
 			d.Launch()
+		case "revoke":
+			if err := os.Remove(filepath.Join(d.Dir, "pki/tokens/viewer.json")); err != nil {
+				return fmt.Errorf("revoke the viewer's token: %w", err)
+			}
 		default:
 			return fmt.Errorf("the story asks for %q", wish)
 		}

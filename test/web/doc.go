@@ -4,6 +4,7 @@
 //	journey.mjs   what a user does, from the first link to the last deletion
 //	weight.mjs    what the first page costs, on a slow machine
 //	flood.mjs     ten thousand lines of a log a second
+//	faults.mjs    what goes wrong, and what is meant to do harm
 //	steps.mjs     the words that these stories are told in
 //
 // One test starts the node and tells a story after the other, each with a browser

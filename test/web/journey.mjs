@@ -83,6 +83,10 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("img", { name: /^Memory: now .*iB, at most/ }).waitFor();
     await page.getByRole("meter", { name: "Disk" }).waitFor();
     await accessible(page, "usage");
+    await page.route("**/v1/stats:watch*", (route) => route.abort());
+    await page.reload();
+    await page.getByRole("img", { name: /^Memory: now .*iB, at most/ }).waitFor(); // it was kept
+    await page.unroute("**/v1/stats:watch*");
   });
 
   await step("images come in by dropping a tarball", async () => {

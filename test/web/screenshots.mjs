@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 process.env.PROFILE = mkdtempSync(join(tmpdir(), "nodal-shots-"));
-const { browser, visit } = await import("./steps.mjs");
+const { act, browser } = await import("./steps.mjs");
 
 const [link, out, pod] = process.argv.slice(2);
 const origin = new URL(link).origin;
@@ -13,11 +13,9 @@ const { context, page } = await browser(origin);
 mkdirSync(out, { recursive: true });
 await page.setViewportSize({ width: 1280, height: 760 });
 
-const act = () => page.getByRole("button", { name: "Read-only" }).click();
-
 async function picture(name, path, prepare = async () => {}) {
   if (path !== null) {
-    await visit(page, `${origin}/ui/${path}`);
+    await page.goto(`${origin}/ui/${path}`);
     await page.locator("h1").first().waitFor();
   }
   await prepare();
@@ -30,18 +28,18 @@ async function picture(name, path, prepare = async () => {}) {
   }
 }
 
-await visit(page, link);
+await page.goto(link);
 await page.locator("h1").first().waitFor();
 await page.waitForTimeout(Number(process.env.WATCH ?? 60) * 1000); // until usage is a line
 await picture("node", null);
 await picture("pods", "pods");
 await picture("pod", `pods/${pod}`, () => page.getByRole("img", { name: /^CPU: now/ }).first().waitFor());
 await picture("usage", null, () => page.getByRole("heading", { name: "Containers" }).scrollIntoViewIfNeeded().then(() => page.mouse.wheel(0, 520)));
-await picture("images", "images", act);
+await picture("images", "images", () => act(page));
 await picture("objects", "objects");
 await picture("logs", `pods/${pod}/logs`);
 await picture("apply", `pods/${pod}`, async () => {
-  await act();
+  await act(page);
   await page.getByRole("link", { name: "Edit…" }).click();
   await page.locator(".cm-content").getByText("kind").first().waitFor();
   const line = page.locator(".cm-line", { hasText: "tier: front" }).first();
@@ -52,7 +50,7 @@ await picture("apply", `pods/${pod}`, async () => {
   await page.locator(".diff").waitFor();
 });
 await picture("terminal", `pods/${pod}`, async () => {
-  await act();
+  await act(page);
   await page.getByRole("link", { name: "Terminal" }).click();
   await page.getByRole("button", { name: "Open" }).click();
   await page.locator(".xterm-rows").getByText(/[#$]/).first().waitFor();

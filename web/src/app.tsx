@@ -8,6 +8,7 @@ import { PodPage } from "./pages/pod";
 import { PodsPage } from "./pages/pods";
 import { SignInPage } from "./pages/signin";
 import { Icon } from "./parts/icons";
+import { Waiting } from "./parts/waiting";
 import { now } from "./state/clock";
 import { follow, link, node, podList } from "./state/live";
 import { kindOf } from "./state/objects";
@@ -20,7 +21,7 @@ import type { Kind } from "./pure/uses";
 export function App() {
   const who = session.value;
   useEffect(() => (who ? follow() : undefined), [who]);
-  if (who === undefined) return <div class="blank" aria-busy="true" />;
+  if (who === undefined) return <Waiting />;
   if (who === null) return <SignInPage />;
   return (
     <>

@@ -5,9 +5,11 @@ import { findSession } from "./state/session";
 import { listen } from "./state/route";
 import { applyTheme } from "./state/theme";
 import { tick } from "./state/clock";
+import { keepUsage } from "./state/usage";
 
 applyTheme();
 listen();
 tick();
+keepUsage();
 render(<App />, document.getElementById("app")!);
 void findSession();

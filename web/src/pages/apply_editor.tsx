@@ -6,11 +6,11 @@ import { ApiError, get, messageOf, request } from "../api/request";
 import { OutcomeHead, Progress } from "../parts/apply_progress";
 import { ApiButton, Commands } from "../parts/commands";
 import { Editor, valuesOf } from "../parts/editor";
-import { objectOf } from "../pure/health";
+import { keyOf, objectOf } from "../pure/health";
 import { at, examples, fieldPath, manifestOf } from "../pure/manifest";
 import { toYaml } from "../pure/yaml";
 import { applied, remember, undo } from "../state/applied";
-import { pods } from "../state/live";
+import { link, pods } from "../state/live";
 import { place } from "../state/route";
 
 interface Plan {
@@ -30,10 +30,8 @@ export function ApplyEditor() {
   const planning = useSignal(false);
   const busy = useSignal(false);
   const capabilities = useSignal<Capability[]>([]);
-  const image = useSignal("busybox");
   useEffect(() => {
     void get<ListCapabilitiesResponse>("/v1/node/capabilities").then((answer) => (capabilities.value = answer.capabilities ?? []), () => {});
-    void get<ListImagesResponse>("/v1/images").then((answer) => (image.value = imageOf(answer) ?? image.value), () => {});
     const query = place.value.query;
     const from = undo.value.get(query.get("undo") ?? "") ?? pods.value.get(query.get("from") ?? "");
     if (from) put(manifestOf(from));
@@ -50,7 +48,7 @@ export function ApplyEditor() {
   usePlan(text.value, plan, planning);
   const apply = async (manifest = text.value) => {
     busy.value = true;
-    const before = (plan.value.outcomes ?? []).flatMap((o) => pods.value.get(`${o.namespace}/${o.name}`) ?? []);
+    const before = (plan.value.outcomes ?? []).flatMap((o) => pods.value.get(keyOf(o)) ?? []);
     try {
       const answer = await request<ApplyResponse>("POST", "/v1/manifests", manifest);
       remember({ outcomes: answer.outcomes ?? [], before, at: Date.now() });
@@ -62,22 +60,8 @@ export function ApplyEditor() {
   const drops = useDrop(put);
   const ready = plan.value.outcomes.length > 0 && !plan.value.problem && !planning.value;
   return (
-    <div class="page wide apply">
-      <div class="page-head">
-        <h1>Apply</h1>
-        <p class="sub">Paste a manifest or drop a file; several documents in one are applied together or not at all.</p>
-        <div class="page-tools">
-          <select aria-label="Examples" value="" onChange={(e) => (put(examples(image.value)[Number(e.currentTarget.value)]!.text), (e.currentTarget.value = ""))}>
-            <option value="" disabled>
-              Examples
-            </option>
-            {examples(image.value).map((example, i) => (
-              <option value={i}>{example.name}</option>
-            ))}
-          </select>
-          <ApiButton call={{ method: "POST", path: "/v1/manifests", rpc: "ManifestsService/Apply", message: {}, body: "@pod.yaml", kubectl: "kubectl apply -f pod.yaml" }} />
-        </div>
-      </div>
+    <div class="page">
+      <Head put={put} />
       <div class="apply-columns">
         <div class="apply-editor" {...drops}>
           <Editor text={text.value} turn={turn.value} onText={write} onSubmit={() => ready && void apply()} capabilities={capabilities.value} violations={plan.value.violations} />
@@ -101,15 +85,41 @@ export function ApplyEditor() {
   );
 }
 
+function Head({ put }: { put: (text: string) => void }) {
+  const image = useSignal("busybox");
+  useEffect(() => {
+    void get<ListImagesResponse>("/v1/images").then((answer) => (image.value = imageOf(answer) ?? image.value), () => {});
+  }, []);
+  const all = examples(image.value);
+  return (
+    <div class="page-head">
+      <h1>Apply</h1>
+      <p class="sub">Paste a manifest or drop a file; several documents in one are applied together or not at all.</p>
+      <div class="page-tools">
+        <select aria-label="Examples" value="" onChange={(e) => (put(all[Number(e.currentTarget.value)]!.text), (e.currentTarget.value = ""))}>
+          <option value="" disabled>
+            Examples
+          </option>
+          {all.map((example, i) => (
+            <option value={i}>{example.name}</option>
+          ))}
+        </select>
+        <ApiButton call={{ method: "POST", path: "/v1/manifests", rpc: "ManifestsService/Apply", message: {}, body: "@pod.yaml", kubectl: "kubectl apply -f pod.yaml" }} />
+      </div>
+    </div>
+  );
+}
+
 /** imageOf is one that pods can run: not the sandbox's, and rather one with a shell. */
 function imageOf(answer: ListImagesResponse): string | undefined {
   const names = (answer.images ?? []).filter((i) => !i.pinned).flatMap((i) => i.references ?? []);
   return names.find((name) => /busybox|alpine|debian|ubuntu/.test(name)) ?? names[0];
 }
 
-/** usePlan asks what the text would do, a moment after the last key. */
+/** usePlan asks what the text would do, a moment after the last key, and again when the node is back. */
 function usePlan(text: string, plan: { value: Plan }, planning: { value: boolean }) {
   const turn = useRef(0);
+  const away = link.value.state === "lost";
   useEffect(() => {
     const mine = ++turn.current;
     if (!text.trim()) {
@@ -128,7 +138,7 @@ function usePlan(text: string, plan: { value: Plan }, planning: { value: boolean
         });
     }, 250);
     return () => clearTimeout(timer);
-  }, [text]);
+  }, [text, away]);
 }
 
 const problemOf = (error: unknown): Plan => ({ outcomes: [], problem: messageOf(error), violations: error instanceof ApiError ? error.violations : [] });
@@ -176,7 +186,7 @@ function PlanView({ plan, text }: { plan: Plan; text: string }) {
 
 /** Diff shows each field that would change, as it is and as it would be. */
 function Diff({ outcome, document, text }: { outcome: Outcome; document: number; text: string }) {
-  const pod = pods.value.get(`${outcome.namespace}/${outcome.name}`);
+  const pod = pods.value.get(keyOf(outcome));
   if (!outcome.changes?.length) return null;
   const wanted = documentsOf(text)[document];
   return (

@@ -3,15 +3,16 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { GetPrunePlanResponse, Image, Pod, PrunedImage, PruneImagesResponse } from "../api/gen";
 import { get, messageOf, request } from "../api/request";
-import { ApiButton, Commands } from "../parts/commands";
-import { Dialog } from "../parts/dialog";
+import { Ask } from "../parts/ask";
+import { ApiButton } from "../parts/commands";
 import { HealthIcon, Icon } from "../parts/icons";
+import { PodLinks } from "../parts/pod_link";
 import { Meter } from "../parts/spark";
+import { Waiting } from "../parts/waiting";
 import { bytes } from "../pure/time";
 import { imageUsers } from "../pure/uses";
-import { events, keyOf, podList } from "../state/live";
+import { events, podList } from "../state/live";
 import { forget, images, type Import, importFile, imports, readImages } from "../state/images";
-import { hrefOf } from "../state/route";
 import { canWrite } from "../state/session";
 
 export function ImagesPage() {
@@ -67,7 +68,7 @@ export function ImagesPage() {
           ))}
         </tbody>
       </table>
-      {images.value === null ? <p class="nothing" aria-busy="true">Asking the node…</p> : list.length === 0 && <p class="nothing">There is no image on this node yet. Pods pull theirs, and tarballs can be imported.</p>}
+      {images.value === null ? <Waiting /> : list.length === 0 && <p class="nothing">There is no image on this node yet. Pods pull theirs, and tarballs can be imported.</p>}
       {asked.value === "prune" && <Prune onClose={close} />}
       {typeof asked.value === "object" && <Remove image={asked.value} onClose={close} />}
     </div>
@@ -89,14 +90,7 @@ function ImageRow({ image, users, onRemove }: { image: Image; users: readonly Po
       </th>
       <td class="c-num">{bytes(Number(image.size ?? 0))}</td>
       <td>
-        {users.slice(0, 3).map((pod, i) => (
-          <>
-            {i > 0 && ", "}
-            <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{pod.namespace === "default" ? pod.name : keyOf(pod)}</a>
-          </>
-        ))}
-        {users.length > 3 && <span class="muted"> and {users.length - 3} more</span>}
-        {users.length === 0 && <span class="muted">{image.pinned ? "the runtime" : "nothing"}</span>}
+        <PodLinks pods={users} most={3} none={image.pinned ? "the runtime" : "nothing"} />
       </td>
       <td class="c-do">
         {canWrite.value && !image.pinned && (
@@ -183,84 +177,55 @@ function Prune({ onClose }: { onClose: () => void }) {
   const plan = useSignal<readonly PrunedImage[] | null>(null);
   const gone = useSignal<readonly PrunedImage[] | null>(null);
   const problem = useSignal("");
-  const busy = useSignal(false);
-  const failed = (error: unknown) => (problem.value = messageOf(error));
   useEffect(() => {
-    get<GetPrunePlanResponse>("/v1/images:prunePlan").then((answer) => (plan.value = answer.images ?? []), failed);
+    get<GetPrunePlanResponse>("/v1/images:prunePlan").then((answer) => (plan.value = answer.images ?? []), (error) => (problem.value = messageOf(error)));
   }, []);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    busy.value = true;
-    try {
-      gone.value = (await request<PruneImagesResponse>("POST", "/v1/images:prune", "{}")).images ?? [];
-      await readImages();
-    } catch (error) {
-      failed(error);
-    }
-    busy.value = false;
+  const act = async () => {
+    if (gone.value) return onClose();
+    gone.value = (await request<PruneImagesResponse>("POST", "/v1/images:prune", "{}")).images ?? [];
+    await readImages();
   };
   const shown = gone.value ?? plan.value;
-  const many = (list: readonly PrunedImage[]) => `${list.length} ${list.length === 1 ? "image" : "images"}, ${bytes(sizeOf(list))}`;
+  const title = gone.value ? `Removed ${manyOf(gone.value)}` : "Prune images";
+  const button = gone.value ? "Done" : plan.value?.length ? `Remove ${manyOf(plan.value)}` : "Remove";
+  const call = { method: "POST", path: "/v1/images:prune", rpc: "ImagesService/PruneImages", message: {}, json: {} };
   return (
-    <Dialog title={gone.value ? `Removed ${many(gone.value)}` : "Prune images"} onClose={onClose}>
-      <form onSubmit={(e) => void submit(e)}>
-        {!gone.value && <p>What no pod uses and the runtime has not pinned. What was imported comes back when a pod needs it; anything else is pulled again.</p>}
-        {shown?.length === 0 && <p class="nothing">Nothing: every image is in use.</p>}
-        {(shown?.length ?? 0) > 0 && (
-          <ul class="prune">
-            {shown!.map(({ image, reason }) => (
-              <li>
-                <span class="mono breakable">{nameOf(image ?? {})}</span>
-                <span>{bytes(Number(image?.size ?? 0))}</span>
-                <span class="muted">{reason}</span>
-              </li>
-            ))}
-          </ul>
-        )}
-        {!gone.value && <Commands call={{ method: "POST", path: "/v1/images:prune", rpc: "ImagesService/PruneImages", message: {}, json: {} }} />}
-        {problem.value && <p class="problem" role="alert">{problem.value}</p>}
-        <footer>
-          {gone.value ? (
-            <button type="button" class="primary" onClick={onClose}>Done</button>
-          ) : (
-            <button type="submit" class="danger" disabled={busy.value || !plan.value?.length}>
-              {plan.value?.length ? `Remove ${many(plan.value)}` : "Remove"}
-            </button>
-          )}
-        </footer>
-      </form>
-    </Dialog>
+    <Ask title={title} call={gone.value ? null : call} button={button} danger={!gone.value} disabled={!gone.value && !plan.value?.length} act={act} onClose={onClose}>
+      {!gone.value && <p>What no pod uses and the runtime has not pinned. What was imported comes back when a pod needs it; anything else is pulled again.</p>}
+      {problem.value && <p class="problem" role="alert">{problem.value}</p>}
+      {shown?.length === 0 && <p class="nothing">Nothing: every image is in use.</p>}
+      {(shown?.length ?? 0) > 0 && (
+        <ul class="prune">
+          {shown!.map(({ image, reason }) => (
+            <li>
+              <span class="mono breakable">{nameOf(image ?? {})}</span>
+              <span>{bytes(Number(image?.size ?? 0))}</span>
+              <span class="muted">{reason}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Ask>
   );
 }
+
+const manyOf = (list: readonly PrunedImage[]) => `${list.length} ${list.length === 1 ? "image" : "images"}, ${bytes(sizeOf(list))}`;
 
 const sizeOf = (list: readonly PrunedImage[]) => list.reduce((sum, p) => sum + Number(p.image?.size ?? 0), 0);
 
 function Remove({ image, onClose }: { image: Image; onClose: () => void }) {
-  const problem = useSignal("");
   const name = nameOf(image);
   const path = `/v1/images?image=${encodeURIComponent(name)}`;
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    try {
-      await request("DELETE", path);
-      await readImages();
-      onClose();
-    } catch (error) {
-      problem.value = messageOf(error);
-    }
+  const act = async () => {
+    await request("DELETE", path);
+    await readImages();
+    onClose();
   };
   return (
-    <Dialog title="Remove an image" onClose={onClose}>
-      <form onSubmit={(e) => void submit(e)}>
-        <p>
-          <code class="breakable">{name}</code> goes under all of its names, and from what was imported. {bytes(Number(image.size ?? 0))} are freed, but for what other images share.
-        </p>
-        <Commands call={{ method: "DELETE", path, rpc: "ImagesService/RemoveImage", message: { image: name } }} />
-        {problem.value && <p class="problem" role="alert">{problem.value}</p>}
-        <footer>
-          <button type="submit" class="danger">Remove the image</button>
-        </footer>
-      </form>
-    </Dialog>
+    <Ask title="Remove an image" call={{ method: "DELETE", path, rpc: "ImagesService/RemoveImage", message: { image: name } }} button="Remove the image" danger act={act} onClose={onClose}>
+      <p>
+        <code class="breakable">{name}</code> goes under all of its names, and from what was imported. {bytes(Number(image.size ?? 0))} are freed, but for what other images share.
+      </p>
+    </Ask>
   );
 }

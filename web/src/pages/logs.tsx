@@ -7,17 +7,17 @@ import { ApiButton } from "../parts/commands";
 import { Icon } from "../parts/icons";
 import { Downloads } from "../parts/log_downloads";
 import { LineDetail } from "../parts/log_line";
+import { LogRow, sourceClass } from "../parts/log_row";
 import { seen } from "../parts/virtual";
-import { ansi } from "../pure/ansi";
-import { Finder, levelOf, type Wish } from "../pure/find_lines";
-import { objectOf } from "../pure/health";
+import { Finder, type Wish } from "../pure/find_lines";
+import type { Call } from "../pure/forms";
+import { containersOf, objectOf } from "../pure/health";
 import type { Line } from "../pure/ring";
-import { bytes, clock, full } from "../pure/time";
+import { clock } from "../pure/time";
 import { LogReader, logPath } from "../state/logs";
 import { go, place, setQuery, withQuery } from "../state/route";
 
 const rowHeight = 20;
-const shownChars = 2000; // of a line in the list; the rest on a click
 
 const spans: Array<[string, string]> = [
   ["", "Last 2,000 lines"],
@@ -28,11 +28,10 @@ const spans: Array<[string, string]> = [
 ];
 
 export function LogsTab({ pod }: { pod: Pod }) {
-  const spec = objectOf(pod).spec ?? {};
-  const names = [...(spec.initContainers ?? []), ...(spec.containers ?? [])].map((c) => c.name);
+  const names = containersOf(objectOf(pod)).map((c) => c.name);
   const query = place.value.query;
   const asked = (query.get("c") ?? "").split(",").filter((name) => names.includes(name));
-  const chosen = asked.length ? asked : (spec.containers ?? []).slice(0, 1).map((c) => c.name);
+  const chosen = asked.length ? asked : (objectOf(pod).spec?.containers ?? []).slice(0, 1).map((c) => c.name);
   const previous = query.get("previous") === "1";
   const at = query.get("at") ?? "";
   const span = at ? "at" : (query.get("since") ?? "");
@@ -51,45 +50,61 @@ export function LogsTab({ pod }: { pod: Pod }) {
     [pod.uid, chosen.join(","), previous, span, at],
   );
   useEffect(() => () => reader.stop(), [reader]);
-  const toggle = (name: string) => {
-    const next = chosen.includes(name) ? chosen.filter((c) => c !== name) : [...names].filter((c) => c === name || chosen.includes(c));
-    setQuery("c", next.join(","));
-  };
   return (
     <section class="logs">
-      <div class="log-tools">
-        <div class="chips" role="group" aria-label="Containers">
-          {names.map((name) => (
-            <button type="button" class={`chip s${chosen.indexOf(name)}`} aria-pressed={chosen.includes(name)} onClick={() => toggle(name)}>
-              {name}
-            </button>
-          ))}
-        </div>
-        <select aria-label="How far back" value={span} onChange={(e) => go(withQuery({ since: e.currentTarget.value, at: "" }), true)}>
-          {at && <option value="at">Around {clock(at)}</option>}
-          {spans.map(([id, words]) => (
-            <option value={id}>{words}</option>
-          ))}
-        </select>
-        <button type="button" class="chip" aria-pressed={previous} title="The run before the present one" onClick={() => setQuery("previous", previous ? "" : "1")}>
-          Previous run
-        </button>
-        <span class="grow" />
-        <ApiButton
-          call={{
-            method: "GET",
-            path: logPath(pod.namespace!, pod.name!, chosen[0] ?? "", new URLSearchParams(previous ? { previous: "true" } : { follow: "true" })),
-            rpc: "LogsService/ReadLogs",
-            message: { namespace: pod.namespace, name: pod.name, container: chosen[0], ...(previous ? { previous: true } : { follow: true }) },
-            kubectl: `kubectl logs ${pod.name} -n ${pod.namespace} -c ${chosen[0]} ${previous ? "--previous" : "--follow"}`,
-            stream: true,
-          }}
-        />
-        <Downloads pod={pod} names={chosen} previous={previous} reader={reader} />
-      </div>
+      <Tools pod={pod} names={names} chosen={chosen} span={span} reader={reader} />
       <LogView key={`${pod.uid} ${chosen.join()} ${previous} ${span} ${at}`} reader={reader} names={chosen} at={at} />
     </section>
   );
+}
+
+interface ToolsProps {
+  pod: Pod;
+  names: string[];
+  chosen: string[];
+  span: string;
+  reader: LogReader;
+}
+
+/** Tools choose what is read. All of it is in the address. */
+function Tools({ pod, names, chosen, span, reader }: ToolsProps) {
+  const { previous, at } = reader.wanted;
+  const toggle = (name: string) => setQuery("c", names.filter((c) => (c === name) !== chosen.includes(c)).join(","));
+  return (
+    <div class="log-tools">
+      <div class="chips" role="group" aria-label="Containers">
+        {names.map((name) => (
+          <button type="button" class={`chip ${chosen.includes(name) ? sourceClass(chosen.indexOf(name)) : ""}`} aria-pressed={chosen.includes(name)} onClick={() => toggle(name)}>
+            {name}
+          </button>
+        ))}
+      </div>
+      <select aria-label="How far back" value={span} onChange={(e) => go(withQuery({ since: e.currentTarget.value, at: "" }), true)}>
+        {at && <option value="at">Around {clock(at)}</option>}
+        {spans.map(([id, words]) => (
+          <option value={id}>{words}</option>
+        ))}
+      </select>
+      <button type="button" class="chip" aria-pressed={previous} title="The run before the present one" onClick={() => setQuery("previous", previous ? "" : "1")}>
+        Previous run
+      </button>
+      <span class="grow" />
+      <ApiButton call={callOf(pod, chosen[0] ?? "", previous)} />
+      <Downloads pod={pod} names={chosen} previous={previous} reader={reader} />
+    </div>
+  );
+}
+
+function callOf({ namespace, name }: Pod, container: string, previous: boolean): Call {
+  const which = previous ? { previous: true } : { follow: true };
+  return {
+    method: "GET",
+    path: logPath(namespace!, name!, container, new URLSearchParams(previous ? { previous: "true" } : { follow: "true" })),
+    rpc: "LogsService/ReadLogs",
+    message: { namespace, name, container, ...which },
+    kubectl: `kubectl logs ${name} -n ${namespace} -c ${container} ${previous ? "--previous" : "--follow"}`,
+    stream: true,
+  };
 }
 
 interface LogViewProps {
@@ -133,30 +148,7 @@ function LogView({ reader, names, at }: LogViewProps) {
   }
   return (
     <>
-      <div class="log-search">
-        <label class="search">
-          <Icon name="search" />
-          <input type="search" aria-label="Search the log" placeholder="Search" value={text.value} onInput={(e) => (text.value = e.currentTarget.value)} />
-        </label>
-        <select aria-label="Level" value={level.value} onChange={(e) => (level.value = e.currentTarget.value as Wish["level"])}>
-          <option value="">All levels</option>
-          <option value="warn">Warnings and errors</option>
-          <option value="error">Errors</option>
-        </select>
-        <span class="muted num">
-          {hits ? `${hits.length.toLocaleString("en")} of ` : ""}
-          {reader.ring.length.toLocaleString("en")} lines{reader.ring.dropped > 0 && `, ${reader.ring.dropped.toLocaleString("en")} older ones let go`}
-        </span>
-        <span class="grow" />
-        <span class="muted" role="status">
-          {reader.held.value ? "Held, so that the line stays" : reader.ended.value ? "The run is over" : following.value ? "Following" : at ? `Around ${clock(at)}` : "Paused by scrolling"}
-        </span>
-        {!following.value && (
-          <button type="button" onClick={() => (reader.held.value ? go(withQuery({ at: "" }), true) : (following.value = true))}>
-            <Icon name="down" /> To the end
-          </button>
-        )}
-      </div>
+      <Search reader={reader} text={text} level={level} hits={hits?.length ?? null} following={following} at={at} />
       {[...reader.problems.value].map(([container, problem]) => (
         <p class="log-problem" role="status">
           {container}: {problem}
@@ -166,7 +158,7 @@ function LogView({ reader, names, at }: LogViewProps) {
         <div class="log-all" style={{ height: `${count.value * rowHeight}px` }}>
           <div class="log-seen" style={{ transform: `translateY(${range.first * rowHeight}px)` }}>
             {rows.map((line) => (
-              <Row key={line.id} line={line} name={names.length > 1 ? names[line.source]! : ""} words={text.value} target={line.id === target.value} opened={opened} />
+              <LogRow key={line.id} line={line} name={names.length > 1 ? names[line.source]! : ""} words={text.value} target={line.id === target.value} opened={opened} />
             ))}
           </div>
         </div>
@@ -174,6 +166,47 @@ function LogView({ reader, names, at }: LogViewProps) {
       </div>
       {opened.value && <LineDetail line={opened.value} onClose={() => (opened.value = null)} />}
     </>
+  );
+}
+
+interface SearchProps {
+  reader: LogReader;
+  text: Signal<string>;
+  level: Signal<Wish["level"]>;
+  hits: number | null; // null: nothing is looked for
+  following: Signal<boolean>;
+  at: string;
+}
+
+/** Search chooses what of it is shown, and says how much there is and whether it goes on. */
+function Search({ reader, text, level, hits, following, at }: SearchProps) {
+  const { ring } = reader;
+  const number = (n: number) => n.toLocaleString("en");
+  return (
+    <div class="log-search">
+      <label class="search">
+        <Icon name="search" />
+        <input type="search" aria-label="Search the log" placeholder="Search" value={text.value} onInput={(e) => (text.value = e.currentTarget.value)} />
+      </label>
+      <select aria-label="Level" value={level.value} onChange={(e) => (level.value = e.currentTarget.value as Wish["level"])}>
+        <option value="">All levels</option>
+        <option value="warn">Warnings and errors</option>
+        <option value="error">Errors</option>
+      </select>
+      <span class="muted num">
+        {hits !== null && `${number(hits)} of `}
+        {number(ring.length)} lines{ring.dropped > 0 && `, ${number(ring.dropped)} older ones let go`}
+      </span>
+      <span class="grow" />
+      <span class="muted" role="status">
+        {reader.held.value ? "Held, so that the line stays" : reader.ended.value ? "The run is over" : following.value ? "Following" : at ? `Around ${clock(at)}` : "Paused by scrolling"}
+      </span>
+      {!following.value && (
+        <button type="button" onClick={() => (reader.held.value ? go(withQuery({ at: "" }), true) : (following.value = true))}>
+          <Icon name="down" /> To the end
+        </button>
+      )}
+    </div>
   );
 }
 
@@ -216,42 +249,4 @@ function useTarget(box: { current: HTMLDivElement | null }, reader: LogReader, a
     requestAnimationFrame(() => requestAnimationFrame(() => box.current?.scrollTo(0, index * rowHeight - box.current.clientHeight / 3)));
   });
   return target;
-}
-
-interface RowProps {
-  line: Line;
-  name: string;
-  words: string;
-  target: boolean;
-  opened: { value: Line | null };
-}
-
-function Row({ line, name, words, target, opened }: RowProps) {
-  const long = line.text.length > shownChars;
-  const runs = ansi(long ? line.text.slice(0, shownChars) : line.text);
-  const level = levelOf(runs.map((run) => run.text).join(""));
-  return (
-    <div class={`log-row${level && ` l-${level}`}${target ? " target" : ""}`} onClick={() => !getSelection()?.toString() && (opened.value = line)}>
-      <time title={line.time && full(line.time)}>{line.time && clock(line.time)}</time>
-      {name && <span class={`log-source s${line.source}`}>{name}</span>}
-      <span class="log-text">
-        {runs.map((run) => (
-          <span class={run.classes}>{marked(run.text, words)}</span>
-        ))}
-        {long && <span class="log-more"> … {bytes(line.text.length + line.cut - shownChars)} more</span>}
-      </span>
-    </div>
-  );
-}
-
-function marked(text: string, words: string) {
-  if (!words) return text;
-  const parts = [];
-  const low = text.toLowerCase();
-  let at = 0;
-  for (let i = low.indexOf(words.toLowerCase()); i >= 0; i = low.indexOf(words.toLowerCase(), at)) {
-    parts.push(text.slice(at, i), <mark>{text.slice(i, i + words.length)}</mark>);
-    at = i + words.length;
-  }
-  return at ? [...parts, text.slice(at)] : text;
 }

@@ -6,19 +6,21 @@ import { EventList } from "../parts/events";
 import { Fact } from "../parts/fact";
 import { Gauges } from "../parts/gauges";
 import { HealthIcon } from "../parts/icons";
+import { PodLink } from "../parts/pod_link";
+import { Waiting } from "../parts/waiting";
 import { tally } from "../pure/find";
-import { healthNames, healthOf, healths, whyOf } from "../pure/health";
+import { healthNames, healthOf, healths, keyOf, whyOf } from "../pure/health";
 import { cores } from "../pure/quantity";
 import { bytes, full, since } from "../pure/time";
 import { now } from "../state/clock";
-import { events, keyOf, node, podList, probes, synced } from "../state/live";
+import { events, node, podList, probes, synced } from "../state/live";
 import { hrefOf } from "../state/route";
 import { useNodeUsage } from "../state/usage";
 
 export function NodePage() {
   const n = node.value;
   const usage = useNodeUsage();
-  if (!n) return <div class="page" aria-busy="true"><h1>Node</h1></div>;
+  if (!n) return <Waiting />;
   return (
     <div class="page">
       <div class="page-head">
@@ -127,7 +129,7 @@ function Trouble() {
         {bad.slice(0, 8).map((pod) => (
           <li key={keyOf(pod)}>
             <HealthIcon health={healthOf(pod)} />
-            <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{pod.namespace === "default" ? pod.name : keyOf(pod)}</a>
+            <PodLink pod={pod} />
             <span class="reason">{pod.reason}</span>
             <span class="why">{whyOf(pod, probes.value.get(pod.uid ?? ""))}</span>
           </li>
@@ -160,7 +162,7 @@ function Busiest({ pods }: { pods: PodStats[] }) {
           {most.slice(0, 5).map((pod) => (
             <tr key={pod.uid}>
               <th scope="row">
-                <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{pod.namespace === "default" ? pod.name : `${pod.namespace}/${pod.name}`}</a>
+                <PodLink pod={pod} />
               </th>
               <td>
                 <i style={{ width: share(cpu(pod), cpu) }} />

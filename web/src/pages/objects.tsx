@@ -3,13 +3,16 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Pod } from "../api/gen";
 import { get, messageOf, request } from "../api/request";
-import { ApiButton, Commands, CopyButton } from "../parts/commands";
-import { Dialog } from "../parts/dialog";
+import { Ask } from "../parts/ask";
+import { ApiButton, CopyButton } from "../parts/commands";
 import { HealthIcon } from "../parts/icons";
+import { PodLinks } from "../parts/pod_link";
+import { Waiting } from "../parts/waiting";
 import { Yaml } from "../parts/yaml";
+import { keyOf } from "../pure/health";
 import type { Kind } from "../pure/uses";
 import { toYaml } from "../pure/yaml";
-import { keyOf, podList } from "../state/live";
+import { podList } from "../state/live";
 import { type Entry, kindOf, kinds, objects, objectsProblem, pathOf, readObjects, useObjects, usersOf } from "../state/objects";
 import { go, hrefOf } from "../state/route";
 import { canWrite } from "../state/session";
@@ -23,7 +26,7 @@ export function ObjectsPage() {
         <p class="sub">What pods use beside images.</p>
       </div>
       {objectsProblem.value && <p class="problem" role="alert">{objectsProblem.value}</p>}
-      {objects.value === null ? <p class="nothing" aria-busy="true">Asking the node…</p> : kinds.map((k) => <KindSection key={k.kind} kind={k.kind} list={objects.value!.get(k.kind) ?? []} />)}
+      {objects.value === null ? <Waiting /> : kinds.map((k) => <KindSection key={k.kind} kind={k.kind} list={objects.value!.get(k.kind) ?? []} />)}
     </div>
   );
 }
@@ -51,7 +54,7 @@ function KindSection({ kind, list }: { kind: Kind; list: readonly Entry[] }) {
           </thead>
           <tbody>
             {list.map((entry) => (
-              <tr key={`${entry.namespace}/${entry.name}`}>
+              <tr key={keyOf(entry)}>
                 <th scope="row">
                   <a href={hrefOf("objects", kind, entry.namespace || "-", entry.name!)}>
                     {entry.namespace && entry.namespace !== "default" && <span class="ns">{entry.namespace}/</span>}
@@ -63,7 +66,7 @@ function KindSection({ kind, list }: { kind: Kind; list: readonly Entry[] }) {
                   <What kind={kind} entry={entry} />
                 </td>
                 <td>
-                  <Users pods={usersOf(podList.value, kind, entry.namespace, entry.name!)} />
+                  <PodLinks pods={usersOf(podList.value, kind, entry)} most={4} none="no pod" />
                 </td>
               </tr>
             ))}
@@ -115,21 +118,6 @@ function What({ kind, entry }: { kind: Kind; entry: Entry }) {
   }
 }
 
-function Users({ pods }: { pods: readonly Pod[] }) {
-  if (pods.length === 0) return <span class="muted">no pod</span>;
-  return (
-    <>
-      {pods.slice(0, 4).map((pod, i) => (
-        <>
-          {i > 0 && ", "}
-          <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{pod.namespace === "default" ? pod.name : keyOf(pod)}</a>
-        </>
-      ))}
-      {pods.length > 4 && <span class="muted"> and {pods.length - 4} more</span>}
-    </>
-  );
-}
-
 interface OneProps {
   kind: Kind;
   namespace: string;
@@ -147,7 +135,7 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
     get<Record<string, Entry>>(path).then((answer) => (entry.value = answer[field] ?? null), (error) => (problem.value = messageOf(error)));
   }, [path]);
   const object = (entry.value?.object ?? {}) as { data?: Record<string, string> };
-  const users = usersOf(podList.value, kind, namespace, name);
+  const users = usersOf(podList.value, kind, entry.value ?? { namespace, name });
   const shown = kind === "secrets" ? { ...object, data: undefined } : object;
   const text = toYaml(JSON.parse(JSON.stringify(shown)));
   return (
@@ -173,7 +161,7 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
       {entry.value && (
         <>
           <p class="object-line">
-            <What kind={kind} entry={entry.value} /> <span class="muted">· used by</span> <Users pods={users} />
+            <What kind={kind} entry={entry.value} /> <span class="muted">· used by</span> <PodLinks pods={users} most={4} none="no pod" />
           </p>
           {kind === "secrets" && <Values keys={entry.value.keys ?? []} data={object.data} />}
           <section>
@@ -245,35 +233,23 @@ interface DeleteProps {
 
 function Delete({ kind, name, path, message, users, onClose }: DeleteProps) {
   const info = kindOf(kind)!;
-  const problem = useSignal("");
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    try {
-      await request("DELETE", path);
-      await readObjects();
-      go(hrefOf("objects"));
-    } catch (error) {
-      problem.value = messageOf(error);
-    }
+  const act = async () => {
+    await request("DELETE", path);
+    await readObjects();
+    go(hrefOf("objects"));
   };
+  const kubectl = `kubectl delete ${kind} ${name}${message["namespace"] ? ` -n ${message["namespace"]}` : ""}`;
   return (
-    <Dialog title={`Delete ${name}`} onClose={onClose}>
-      <form onSubmit={(e) => void submit(e)}>
-        <p>
-          {users.length > 0 ? (
-            <>
-              Pods name it: <Users pods={users} />. Those that run go on; a new start of theirs may wait for it.
-            </>
-          ) : (
-            "No pod names it."
-          )}
-        </p>
-        <Commands call={{ method: "DELETE", path, rpc: `${info.rpc}/Delete${info.one}`, message, kubectl: `kubectl delete ${kind} ${name}${message["namespace"] ? ` -n ${message["namespace"]}` : ""}` }} />
-        {problem.value && <p class="problem" role="alert">{problem.value}</p>}
-        <footer>
-          <button type="submit" class="danger">Delete the {info.one}</button>
-        </footer>
-      </form>
-    </Dialog>
+    <Ask title={`Delete ${name}`} call={{ method: "DELETE", path, rpc: `${info.rpc}/Delete${info.one}`, message, kubectl }} button={`Delete the ${info.one}`} danger act={act} onClose={onClose}>
+      <p>
+        {users.length > 0 ? (
+          <>
+            Pods name it: <PodLinks pods={users} most={4} none="" />. Those that run go on; a new start of theirs may wait for it.
+          </>
+        ) : (
+          "No pod names it."
+        )}
+      </p>
+    </Ask>
   );
 }

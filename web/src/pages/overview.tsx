@@ -14,6 +14,7 @@ import { Probes } from "../parts/probes";
 import { Volumes } from "../parts/volumes";
 import { type Health, objectOf } from "../pure/health";
 import { spanOf } from "../pure/line";
+import { said } from "../pure/said";
 import { age, full, since } from "../pure/time";
 import { now } from "../state/clock";
 import { events } from "../state/live";
@@ -130,11 +131,11 @@ function ContainerBox({ pod, container: c, status, usage, init }: ContainerBoxPr
         </Fact>
         {(c.command || c.args) && (
           <Fact name="Command">
-            <code class="breakable">{[...(c.command ?? []), ...(c.args ?? [])].map((w) => (/\s/.test(w) ? JSON.stringify(w) : w)).join(" ")}</code>
+            <code class="command">{[...(c.command ?? []), ...(c.args ?? [])].map(wordOf).join(" ")}</code>
           </Fact>
         )}
-        {state?.waiting?.message && <Fact name="Waits because">{state.waiting.message}</Fact>}
-        {state?.terminated?.message && <Fact name="Last words">{state.terminated.message}</Fact>}
+        {state?.waiting?.message && <Fact name="Waits because">{said(state.waiting.message)}</Fact>}
+        {state?.terminated?.message && <Fact name="Last words">{said(state.terminated.message)}</Fact>}
         {(status?.restartCount ?? 0) > 0 && (
           <Fact name="Restarts">
             {status!.restartCount}
@@ -162,6 +163,9 @@ function ContainerBox({ pod, container: c, status, usage, init }: ContainerBoxPr
   );
 }
 
+/** wordOf quotes one word of a command; a script stays in its lines. */
+const wordOf = (word: string) => (word.includes("\n") ? `\n${word.trimEnd()}` : /\s/.test(word) ? JSON.stringify(word) : word);
+
 function healthOfState(state: State | undefined, ready: boolean, init: boolean): Health {
   if (state?.terminated) return state.terminated.exitCode === 0 ? "done" : "failed";
   if (state?.running) return ready || init ? "ready" : "starting";
@@ -186,7 +190,7 @@ function LastRun({ state }: { state: State | undefined }) {
     <span>
       ; the last run ended {t.finishedAt && <span title={full(t.finishedAt)}>{since(t.finishedAt, now.value)} ago</span>} with exit code <b>{t.exitCode}</b>
       {t.reason && t.reason !== "Error" && ` (${t.reason})`}
-      {t.message && <pre class="last-words">{t.message}</pre>}
+      {t.message && <pre class="last-words">{said(t.message)}</pre>}
     </span>
   );
 }
@@ -264,7 +268,7 @@ function Conditions({ conditions }: { conditions: Condition[] }) {
           <HealthIcon health={c.status === "True" ? "ready" : c.reason === "PodCompleted" ? "done" : "starting"} />
           <span>
             {c.type} <span class="muted">{c.status === "True" ? "" : (c.reason ?? c.status)}</span>
-            {c.message && <span class="condition-why">{c.message}</span>}
+            {c.message && <span class="condition-why">{said(c.message)}</span>}
           </span>
           <time class="muted" title={c.lastTransitionTime && full(c.lastTransitionTime)}>
             {since(c.lastTransitionTime, now.value)}

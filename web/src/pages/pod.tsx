@@ -1,14 +1,16 @@
 // One pod: its head stays, the rest is by tab.
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { lazily } from "../parts/lazily";
-import { Commands, CopyButton } from "../parts/commands";
-import { Dialog } from "../parts/dialog";
+import { Ask } from "../parts/ask";
+import { CopyButton } from "../parts/commands";
 import { EventList } from "../parts/events";
 import { HealthIcon } from "../parts/icons";
+import { Waiting } from "../parts/waiting";
 import { Yaml } from "../parts/yaml";
 import type { Pod, RestartPodResponse } from "../api/gen";
-import { messageOf, request } from "../api/request";
-import { healthOf, objectOf, readiness, reasonOf, whyOf } from "../pure/health";
+import { request } from "../api/request";
+import { healthOf, keyOf, objectOf, readiness, reasonOf, whyOf } from "../pure/health";
 import { age, since } from "../pure/time";
 import { toYaml } from "../pure/yaml";
 import { undo } from "../state/applied";
@@ -34,7 +36,7 @@ export function PodPage({ namespace, name, tab }: Props) {
   const shown = pod ?? last.value;
   if (!shown) return <Missing namespace={namespace} name={name} />;
   return (
-    <div class="page wide pod-page">
+    <div class="page pod-page">
       <Head pod={shown} gone={!pod && synced.value} />
       <Tabs pod={shown} tab={tab} />
       <Tab pod={shown} tab={tab} />
@@ -43,7 +45,7 @@ export function PodPage({ namespace, name, tab }: Props) {
 }
 
 function Missing({ namespace, name }: { namespace: string; name: string }) {
-  if (!synced.value) return <div class="page" aria-busy="true" />;
+  if (!synced.value) return <Waiting />;
   return (
     <div class="page">
       <h1>{name}</h1>
@@ -56,7 +58,6 @@ function Missing({ namespace, name }: { namespace: string; name: string }) {
 
 function Head({ pod, gone }: { pod: Pod; gone: boolean }) {
   const health = healthOf(pod);
-  const { ready, all } = readiness(pod);
   const why = whyOf(pod, probes.value.get(pod.uid ?? ""));
   return (
     <div class="pod-head">
@@ -76,21 +77,26 @@ function Head({ pod, gone }: { pod: Pod; gone: boolean }) {
       </div>
       {why && !gone && <p class={`pod-why ${health}`}>{why}</p>}
       {gone && <p class="pod-why">The pod is gone from this node; what you see is the last that was known of it.</p>}
-      <p class="pod-line">
-        <span>
-          {ready}/{all} ready
-        </span>
-        <span>
-          {pod.restarts ?? 0} {pod.restarts === 1 ? "restart" : "restarts"}
-        </span>
-        {pod.podIps?.map((ip) => <span class="mono">{ip}</span>)}
-        <span>{since(pod.acceptedAt, now.value)} old</span>
-        <span>from {pod.source}</span>
-        <span>{String(objectOf(pod).status?.qosClass ?? "")}</span>
-        {pod.deletionDeadline && <span>killed in at most {age(Date.parse(pod.deletionDeadline) - now.value)}</span>}
-      </p>
+      <ul class="pod-line">
+        {factsOf(pod).map((fact) => (
+          <li>{fact}</li>
+        ))}
+      </ul>
     </div>
   );
+}
+
+function factsOf(pod: Pod): ComponentChildren[] {
+  const { ready, all } = readiness(pod);
+  return [
+    `${ready}/${all} ready`,
+    `${pod.restarts ?? 0} ${pod.restarts === 1 ? "restart" : "restarts"}`,
+    ...(pod.podIps ?? []).map((ip) => <span class="mono">{ip}</span>),
+    `${since(pod.acceptedAt, now.value)} old`,
+    `from ${pod.source}`,
+    objectOf(pod).status?.qosClass,
+    pod.deletionDeadline && `killed in at most ${age(Date.parse(pod.deletionDeadline) - now.value)}`,
+  ].filter(Boolean);
 }
 
 function Tabs({ pod, tab }: { pod: Pod; tab: string }) {
@@ -158,13 +164,13 @@ function Actions({ pod }: { pod: Pod }) {
       <button type="button" onClick={() => (asked.value = "restart")} disabled={!!pod.deletionDeadline}>
         Restart…
       </button>
-      {own && undo.value.has(`${pod.namespace}/${pod.name}`) && (
-        <a class="button" title="See what it was before you changed it, and apply that" href={`${hrefOf("apply")}?undo=${encodeURIComponent(`${pod.namespace}/${pod.name}`)}`}>
+      {own && undo.value.has(keyOf(pod)) && (
+        <a class="button" title="See what it was before you changed it, and apply that" href={`${hrefOf("apply")}?undo=${encodeURIComponent(keyOf(pod))}`}>
           Roll back…
         </a>
       )}
       {own && (
-        <a class="button" href={`${hrefOf("apply")}?from=${encodeURIComponent(`${pod.namespace}/${pod.name}`)}`}>
+        <a class="button" href={`${hrefOf("apply")}?from=${encodeURIComponent(keyOf(pod))}`}>
           Edit…
         </a>
       )}
@@ -179,86 +185,55 @@ function Actions({ pod }: { pod: Pod }) {
 
 function Restart({ pod, onClose }: { pod: Pod; onClose: () => void }) {
   const container = useSignal("");
-  const problem = useSignal("");
   const path = `/v1/namespaces/${pod.namespace}/pods/${pod.name}:restart`;
   const names = (objectOf(pod).spec?.containers ?? []).map((c) => c.name);
-  const message = container.value ? { container: container.value } : {};
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    try {
-      await request<RestartPodResponse>("POST", path, JSON.stringify(message));
-      onClose();
-    } catch (error) {
-      problem.value = messageOf(error);
-    }
+  const json = container.value ? { container: container.value } : {};
+  const act = async () => {
+    await request<RestartPodResponse>("POST", path, JSON.stringify(json));
+    onClose();
   };
+  const call = { method: "POST", path, rpc: "PodsService/RestartPod", json, message: { namespace: pod.namespace, name: pod.name, ...json } };
   return (
-    <Dialog title={`Restart ${pod.name}`} onClose={onClose}>
-      <form onSubmit={(e) => void submit(e)}>
-        <p>Each container is stopped within its grace period and started again. The pod keeps its address and its volumes.</p>
-        <label class="field">
-          What
-          <select value={container.value} onChange={(e) => (container.value = e.currentTarget.value)}>
-            <option value="">the whole pod</option>
-            {names.map((name) => (
-              <option value={name}>container {name}</option>
-            ))}
-          </select>
-        </label>
-        <Commands
-          call={{
-            method: "POST", path, rpc: "PodsService/RestartPod", json: message,
-            message: { namespace: pod.namespace, name: pod.name, ...message },
-          }}
-        />
-        {problem.value && <p class="problem" role="alert">{problem.value}</p>}
-        <footer>
-          <button type="submit" class="primary">Restart</button>
-        </footer>
-      </form>
-    </Dialog>
+    <Ask title={`Restart ${pod.name}`} call={call} button="Restart" act={act} onClose={onClose}>
+      <p>Each container is stopped within its grace period and started again. The pod keeps its address and its volumes.</p>
+      <label class="field">
+        What
+        <select value={container.value} onChange={(e) => (container.value = e.currentTarget.value)}>
+          <option value="">the whole pod</option>
+          {names.map((name) => (
+            <option value={name}>container {name}</option>
+          ))}
+        </select>
+      </label>
+    </Ask>
   );
 }
 
 function Delete({ pod, onClose }: { pod: Pod; onClose: () => void }) {
   const own = Number(objectOf(pod).spec?.["terminationGracePeriodSeconds"] ?? 30);
   const grace = useSignal(String(own));
-  const problem = useSignal("");
-  const base = `/v1/namespaces/${pod.namespace}/pods/${pod.name}`;
-  const path = `${base}?gracePeriodSeconds=${grace.value || own}&uid=${pod.uid}`;
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    try {
-      await request("DELETE", path);
-      onClose();
-      if (!pods.value.has(`${pod.namespace}/${pod.name}`)) go(hrefOf("pods"));
-    } catch (error) {
-      problem.value = messageOf(error);
-    }
+  const seconds = grace.value || String(own);
+  const path = `/v1/namespaces/${pod.namespace}/pods/${pod.name}?gracePeriodSeconds=${seconds}&uid=${pod.uid}`;
+  const act = async () => {
+    await request("DELETE", path);
+    onClose();
+    if (!pods.value.has(keyOf(pod))) go(hrefOf("pods"));
+  };
+  const call = {
+    method: "DELETE", path, rpc: "PodsService/DeletePod",
+    message: { namespace: pod.namespace, name: pod.name, gracePeriodSeconds: seconds, uid: pod.uid },
+    kubectl: `kubectl delete pod ${pod.name} -n ${pod.namespace} --grace-period=${seconds}`,
   };
   return (
-    <Dialog title={`Delete ${pod.name}`} onClose={onClose}>
-      <form onSubmit={(e) => void submit(e)}>
-        <p>
-          Its containers are asked to stop and, once the time is up, killed. What it wrote into its own volumes goes with it.
-        </p>
-        <label class="field">
-          Seconds to stop in
-          <input type="number" min={0} max={86_400} required value={grace.value} onInput={(e) => (grace.value = e.currentTarget.value)} />
-        </label>
-        {grace.value === "0" && <p class="hint">Without time to stop, containers are killed at once and may lose data.</p>}
-        <Commands
-          call={{
-            method: "DELETE", path, rpc: "PodsService/DeletePod",
-            message: { namespace: pod.namespace, name: pod.name, gracePeriodSeconds: grace.value || String(own), uid: pod.uid },
-            kubectl: `kubectl delete pod ${pod.name} -n ${pod.namespace} --grace-period=${grace.value || own}`,
-          }}
-        />
-        {problem.value && <p class="problem" role="alert">{problem.value}</p>}
-        <footer>
-          <button type="submit" class="danger">Delete the pod</button>
-        </footer>
-      </form>
-    </Dialog>
+    <Ask title={`Delete ${pod.name}`} call={call} button="Delete the pod" danger act={act} onClose={onClose}>
+      <p>
+        Its containers are asked to stop and, once the time is up, killed. What it wrote into its own volumes goes with it.
+      </p>
+      <label class="field">
+        Seconds to stop in
+        <input type="number" min={0} max={86_400} required value={grace.value} onInput={(e) => (grace.value = e.currentTarget.value)} />
+      </label>
+      {grace.value === "0" && <p class="hint">Without time to stop, containers are killed at once and may lose data.</p>}
+    </Ask>
   );
 }

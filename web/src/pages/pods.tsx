@@ -5,8 +5,9 @@ import type { Pod } from "../api/gen";
 import { ApiButton } from "../parts/commands";
 import { HealthIcon, Icon } from "../parts/icons";
 import { Spacer, useScroll } from "../parts/virtual";
+import { Waiting } from "../parts/waiting";
 import { type Column, find, tally } from "../pure/find";
-import { type Health, healthNames, healthOf, healths, readiness, reasonOf, whyOf } from "../pure/health";
+import { type Health, healthNames, healthOf, healths, keyOf, readiness, reasonOf, whyOf } from "../pure/health";
 import { full, since } from "../pure/time";
 import { now } from "../state/clock";
 import { podList, probes, synced } from "../state/live";
@@ -37,7 +38,7 @@ export function PodsPage() {
   const search = useRef<HTMLInputElement>(null);
   useSearchKey(search);
   return (
-    <div class="page wide">
+    <div class="page">
       <div class="page-head">
         <h1>Pods</h1>
         <div class="chips" role="group" aria-label="Filter by state">
@@ -125,7 +126,7 @@ function PodTable({ pods, all, sort, down }: { pods: Pod[]; all: number; sort: C
       <div ref={body} role="rowgroup">
         <Spacer rows={Math.min(range.first, pods.length)} rowHeight={rowHeight} />
         {pods.slice(range.first, end).map((pod, i) => (
-          <PodRow key={`${pod.namespace}/${pod.name}`} pod={pod} index={range.first + i} />
+          <PodRow key={keyOf(pod)} pod={pod} index={range.first + i} />
         ))}
         <Spacer rows={Math.max(0, pods.length - end)} rowHeight={rowHeight} />
       </div>
@@ -158,6 +159,7 @@ function HeadCell(props: HeadCellProps) {
 function PodRow({ pod, index }: { pod: Pod; index: number }) {
   const health = healthOf(pod);
   const { ready, all } = readiness(pod);
+  const why = whyOf(pod, probes.value.get(pod.uid ?? ""));
   return (
     <div class={`row pod ${health}`} role="row" aria-rowindex={index + 2} onClick={(e) => !(e.target as Element).closest("a,button") && !getSelection()?.toString() && go(hrefOf("pods", pod.namespace!, pod.name!))}>
       <div role="cell" class="c-name">
@@ -169,7 +171,7 @@ function PodRow({ pod, index }: { pod: Pod; index: number }) {
       <div role="cell" class="c-why">
         <HealthIcon health={health} />
         <span class="reason">{reasonOf(pod)}</span>
-        <span class="why" title={whyOf(pod, probes.value.get(pod.uid ?? ""))}>{whyOf(pod, probes.value.get(pod.uid ?? ""))}</span>
+        <span class="why" title={why}>{why}</span>
       </div>
       <div role="cell" class="c-num">
         <span class={ready < all && health !== "done" ? "short" : ""}>
@@ -187,7 +189,7 @@ function PodRow({ pod, index }: { pod: Pod; index: number }) {
 }
 
 function Nothing({ all }: { all: number }) {
-  if (!synced.value) return <p class="nothing" aria-busy="true">Asking the node…</p>;
+  if (!synced.value) return <Waiting />;
   if (all > 0) {
     return (
       <p class="nothing">

@@ -2,10 +2,11 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Outcome, Pod, Result } from "../api/gen";
-import { healthOf, reasonOf, whyOf } from "../pure/health";
+import { healthOf, keyOf, nameOf, reasonOf, whyOf } from "../pure/health";
 import { manifestOf } from "../pure/manifest";
 import { type Standing, stageOf, standingOf } from "../pure/progress";
-import { age, shortIds, span } from "../pure/time";
+import { said } from "../pure/said";
+import { age, span } from "../pure/time";
 import { type Applied, changedOf } from "../state/applied";
 import { now } from "../state/clock";
 import { events, pods, probes } from "../state/live";
@@ -27,7 +28,7 @@ export function OutcomeHead({ outcome: o }: { outcome: Outcome }) {
     <div class="outcome">
       <span class={`tag ${(o.result ?? "").toLowerCase()}`}>{resultWords[o.result ?? "RESULT_UNSPECIFIED"]}</span>
       <span>
-        {o.kind} <b>{o.namespace === "default" ? o.name : `${o.namespace}/${o.name}`}</b>
+        {o.kind} <b>{nameOf(o)}</b>
       </span>
     </div>
   );
@@ -42,7 +43,7 @@ interface ProgressProps {
 /** Progress waits with the user until every pod is ready, and says what holds it up. */
 export function Progress({ applied: a, busy, onRollBack }: ProgressProps) {
   const ofPods = a.outcomes.filter((o) => o.kind === "Pod" && o.result !== "RESULT_DELETED");
-  const podOf = (o: Outcome) => pods.value.get(`${o.namespace}/${o.name}`);
+  const podOf = (o: Outcome) => pods.value.get(keyOf(o));
   const standing = standingOf(ofPods.map((o) => stageOf(o, podOf(o))));
   const changed = changedOf(a);
   return (
@@ -101,7 +102,7 @@ function PodProgress({ outcome, pod }: { outcome: Outcome; pod: Pod | undefined 
       </p>
       {latest && stageOf(outcome, pod) !== "ready" && (
         <p class="hint">
-          {latest.reason}: {shortIds(latest.message ?? "")}
+          {latest.reason}: {said(latest.message ?? "")}
         </p>
       )}
     </>

@@ -2,8 +2,9 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { Step } from "../api/gen";
+import { said } from "../pure/said";
+import { span } from "../pure/time";
 import { type Bar, chart, type Lane, ticks } from "../pure/timeline";
-import { shortIds, span } from "../pure/time";
 
 const lane = 28;
 const labelWidth = 128;
@@ -45,7 +46,7 @@ export function Timeline({ steps, containers, accepted, now, whole }: Props) {
           </button>
         </div>
       </div>
-      <div ref={box} class="timeline-box">
+      <div ref={box} class="timeline-box" tabIndex={0}>
         <svg width={width.value} height={height} role="img" aria-label={summary(data.lanes)}>
           {ticks(0, to, Math.max(3, plot.value / 110)).map((t) => (
             <g class="tick">
@@ -55,10 +56,10 @@ export function Timeline({ steps, containers, accepted, now, whole }: Props) {
               </text>
             </g>
           ))}
+          {data.ready !== null && data.ready <= to && <line class="ready-line" x1={x(data.ready)} x2={x(data.ready)} y1={0} y2={height - 20} />}
           {data.lanes.map((l, i) => (
             <LaneRow lane={l} y={i * lane} x={x} to={to} width={width.value} />
           ))}
-          {data.ready !== null && data.ready <= to && <line class="ready-line" x1={x(data.ready)} x2={x(data.ready)} y1={0} y2={height - 20} />}
         </svg>
       </div>
       <Key />
@@ -93,7 +94,7 @@ function LaneRow({ lane: l, y, x, to, width }: LaneRowProps) {
       ))}
       {l.marks.filter((m) => m.at <= to).map((m) => (
         <path class={m.bad ? "mark bad" : "mark"} d={m.bad ? `M${x(m.at)} ${middle - 8}l5 9h-10z` : `M${x(m.at)} ${middle - 4}l4 4-4 4-4-4z`}>
-          <title>{`${m.label}${m.count > 1 ? ` (${m.count}×)` : ""} at +${span(m.at)}\n${shortIds(m.detail)}`}</title>
+          <title>{`${m.label}${m.count > 1 ? ` (${m.count}×)` : ""} at +${span(m.at)}\n${said(m.detail)}`}</title>
         </path>
       ))}
     </g>
@@ -107,7 +108,7 @@ function BarShape({ bar, from, to, y, cut }: { bar: Bar; from: number; to: numbe
   return (
     <g class={`bar-${bar.kind}${bar.bad ? " bad" : ""}${bar.open || cut ? " open" : ""}`}>
       <rect x={from} y={y - 8} width={width} height={16} rx={Math.min(3, width / 2)}>
-        <title>{`${bar.label}: ${bar.open ? "since" : `${span(bar.to - bar.from)}, from`} +${span(bar.from)}\n${shortIds(bar.detail)}`}</title>
+        <title>{`${bar.label}: ${bar.open ? "since" : `${span(bar.to - bar.from)}, from`} +${span(bar.from)}\n${said(bar.detail)}`}</title>
       </rect>
       {text && text.length * 6.4 + 12 < width && (
         <text x={from + 7} y={y + 4}>

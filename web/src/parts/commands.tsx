@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { Pod } from "../api/gen";
 import { type Call, formsOf, forwardForms } from "../pure/forms";
 import { Icon } from "./icons";
+import { Popover } from "./popover";
 
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
   const done = useSignal(false);
@@ -36,7 +37,7 @@ export function Commands({ call }: { call: Call }) {
 }
 
 /** CommandForms is one thing in the words of several programs; those without words are left out. */
-export function CommandForms({ forms, hints }: { forms: Record<string, string>; hints: Record<string, string> }) {
+function CommandForms({ forms, hints }: { forms: Record<string, string>; hints: Record<string, string> }) {
   const there = Object.keys(forms).filter((name) => forms[name]);
   const which = useSignal(there[0]!);
   const text = forms[which.value] ?? "";
@@ -59,36 +60,31 @@ export function CommandForms({ forms, hints }: { forms: Record<string, string>; 
 }
 
 /** ApiButton shows the commands behind what is on the page. */
-export function ApiButton({ call, label = "API" }: { call: Call; label?: string }) {
-  const open = useSignal(false);
+export function ApiButton({ call }: { call: Call }) {
+  const button = (
+    <>
+      <Icon name="code" /> API
+    </>
+  );
   return (
-    <span class="popover-anchor">
-      <button type="button" class="quiet" aria-expanded={open.value} title="The same by curl, grpcurl or kubectl" onClick={() => (open.value = !open.value)}>
-        <Icon name="code" /> {label}
-      </button>
-      {open.value && (
-        <div class="popover" role="dialog" aria-label="The same by command" onKeyDown={(e) => e.key === "Escape" && (open.value = false)}>
-          <Commands call={call} />
-        </div>
-      )}
-    </span>
+    <Popover button={button} title="The same by curl, grpcurl or kubectl" label="The same by command">
+      <Commands call={call} />
+    </Popover>
   );
 }
 
+const forwardHints = {
+  "on the node": "The pod's own address, which the machine itself can reach.",
+  kubectl: ofKubectl,
+  grpcurl: "One connection through the node's API: bytes go and come in base64.",
+};
+
 /** ForwardButton tells how a port of a pod is reached from elsewhere. */
 export function ForwardButton({ pod, port, http }: { pod: Pod; port: number; http: boolean }) {
-  const open = useSignal(false);
   const forms = forwardForms({ namespace: pod.namespace!, name: pod.name!, ip: pod.podIps?.[0] ?? "", port, http }, location.origin);
   return (
-    <span class="popover-anchor">
-      <button type="button" class="link-button" aria-expanded={open.value} aria-label={`Reach it: port ${port}`} onClick={() => (open.value = !open.value)}>
-        Reach it
-      </button>
-      {open.value && (
-        <div class="popover from-left" role="dialog" aria-label={`How port ${port} is reached`} onKeyDown={(e) => e.key === "Escape" && (open.value = false)}>
-          <CommandForms forms={forms} hints={{ "on the node": "The pod's own address, which the machine itself can reach.", kubectl: ofKubectl, grpcurl: "One connection through the node's API: bytes go and come in base64." }} />
-        </div>
-      )}
-    </span>
+    <Popover button="Reach it" name={`Reach it: port ${port}`} look="link-button" label={`How port ${port} is reached`} kind="from-left">
+      <CommandForms forms={forms} hints={forwardHints} />
+    </Popover>
   );
 }

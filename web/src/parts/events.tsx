@@ -1,6 +1,7 @@
 // Events as lines of a table, newest first.
 import type { Event } from "../api/gen";
-import { full, shortIds, since } from "../pure/time";
+import { said } from "../pure/said";
+import { full, since } from "../pure/time";
 import { now } from "../state/clock";
 import { hrefOf } from "../state/route";
 
@@ -21,7 +22,7 @@ export function EventList({ events, of }: { events: readonly Event[]; of?: "pod"
                 {e.name}
               </a>
             )}
-            {e.container && <span class="event-container">{e.container}</span>} <span title={e.message}>{shortIds(e.message ?? "")}</span>
+            {e.container && <span class="event-container">{e.container}</span>} <span title={e.message}>{said(e.message ?? "")}</span>
             {(e.count ?? 1) > 1 && <span class="times">{e.count}×</span>}
           </span>
         </li>

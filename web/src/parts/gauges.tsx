@@ -26,7 +26,7 @@ export function Gauges({ track }: { track: NodeTrack }) {
         <div class="gauge">
           <h3>Disk</h3>
           <DiskRow name="" disk={disk} />
-          {images && sameDisk(disk, images) && <p class="gauge-note">{bytes(Number(images.usedBytes))} of it are images</p>}
+          {images && sameDisk(disk, images) && <p class="gauge-note">{bytes(Number(images.usedBytes ?? 0))} of it are images</p>}
           {images && !sameDisk(disk, images) && <DiskRow name="images" disk={images} />}
         </div>
         <div class="gauge">
@@ -42,7 +42,7 @@ export function Gauges({ track }: { track: NodeTrack }) {
         </div>
       </div>
       <p class="gauges-foot">
-        {use.memory.length > 1 ? `Last ${age(span.to - span.from)} · figures` : "Figures"} are collected while somebody looks
+        {use.memory.length > 1 ? `Last ${age(span.to - span.from)}` : "The lines begin now"} · figures are collected while somebody looks
         {latest?.missing && <span class="gauges-missing"> · not all could be told: {latest.missing}</span>}
       </p>
     </section>

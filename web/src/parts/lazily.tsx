@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { messageOf } from "../api/request";
+import { Waiting } from "./waiting";
 
 /** again is for a connection that was cut: the second time it mostly comes. */
 const again = <T,>(load: () => Promise<T>) => () => new Promise((done) => setTimeout(done, 500)).then(load);
@@ -30,7 +31,7 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>):
         </p>
       );
     }
-    if (!there.value || !loaded) return <div class="blank" aria-busy="true" />;
+    if (!there.value || !loaded) return <Waiting words="Fetching this part of the page…" />;
     const Component = loaded;
     return <Component {...props} />;
   };

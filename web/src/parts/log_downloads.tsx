@@ -1,8 +1,8 @@
 // A log to take along.
-import { useSignal } from "@preact/signals";
 import type { Pod } from "../api/gen";
 import { type LogReader, logPath } from "../state/logs";
 import { Icon } from "./icons";
+import { Popover } from "./popover";
 
 interface DownloadsProps {
   pod: Pod;
@@ -13,7 +13,6 @@ interface DownloadsProps {
 
 /** Downloads are whole logs as they lie on the node; several in one are what is kept here. */
 export function Downloads({ pod, names, previous, reader }: DownloadsProps) {
-  const open = useSignal(false);
   const href = (name: string) => logPath(pod.namespace!, pod.name!, name, new URLSearchParams(previous ? { previous: "true" } : {}));
   const file = (name: string) => `${pod.name}-${name}${previous ? "-previous" : ""}.log`;
   if (names.length < 2) {
@@ -23,24 +22,22 @@ export function Downloads({ pod, names, previous, reader }: DownloadsProps) {
       </a>
     );
   }
+  const button = (
+    <>
+      <Icon name="down" /> Download
+    </>
+  );
   return (
-    <span class="popover-anchor">
-      <button type="button" class="quiet" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
-        <Icon name="down" /> Download
+    <Popover button={button} label="What to download" kind="menu">
+      {names.map((name) => (
+        <a download={file(name)} href={href(name)}>
+          All of {name}
+        </a>
+      ))}
+      <button type="button" class="link-button" onClick={() => save(file("merged"), merged(reader, names))}>
+        What is kept here, merged
       </button>
-      {open.value && (
-        <div class="popover menu" role="group" aria-label="What to download" onKeyDown={(e) => e.key === "Escape" && (open.value = false)}>
-          {names.map((name) => (
-            <a download={file(name)} href={href(name)}>
-              All of {name}
-            </a>
-          ))}
-          <button type="button" class="link-button" onClick={() => save(file("merged"), merged(reader, names))}>
-            What is kept here, merged
-          </button>
-        </div>
-      )}
-    </span>
+    </Popover>
   );
 }
 

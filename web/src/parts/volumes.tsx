@@ -1,7 +1,7 @@
 // The volumes of a pod, what they hold and who mounts them.
 import type { Pod } from "../api/gen";
 import type { Volume } from "../api/kube";
-import { objectOf } from "../pure/health";
+import { containersOf, objectOf } from "../pure/health";
 import { volumeUses } from "../pure/uses";
 import { hrefOf } from "../state/route";
 import { session } from "../state/session";
@@ -37,7 +37,6 @@ export function Volumes({ pod, volumes }: { pod: Pod; volumes: Volume[] }) {
 
 /** mountersOf is where a volume is mounted, where that is not everywhere. */
 function mountersOf(pod: Pod, volume: string): string {
-  const spec = objectOf(pod).spec ?? {};
-  const names = [...(spec.initContainers ?? []), ...(spec.containers ?? [])].filter((c) => c.volumeMounts?.some((m) => m.name === volume)).map((c) => c.name);
+  const names = containersOf(objectOf(pod)).filter((c) => c.volumeMounts?.some((m) => m.name === volume)).map((c) => c.name);
   return names.length ? `in ${names.join(", ")}` : "mounted nowhere";
 }

@@ -4,7 +4,7 @@
 
 export interface Run {
   text: string;
-  classes: string; // of style/ansi.css
+  classes: string; // of style/logs.css
 }
 
 interface Pen {

@@ -1,7 +1,8 @@
 // How a pod is, in one of six words. Each has a shape of its own beside its
 // colour, for those who cannot tell the colours apart.
 import type { Pod } from "../api/gen";
-import type { ContainerStatus, PodObject } from "../api/kube";
+import type { Container, ContainerStatus, PodObject } from "../api/kube";
+import { said } from "./said";
 
 export type Health = "ready" | "starting" | "failing" | "done" | "failed" | "leaving";
 
@@ -30,9 +31,19 @@ export function healthOf(pod: Pod): Health {
   return harmless.has(pod.reason ?? "") ? "starting" : "failing";
 }
 
+export type PodName = Pick<Pod, "namespace" | "name">;
+
+export const keyOf = (pod: PodName) => `${pod.namespace}/${pod.name}`;
+
+/** nameOf leaves out the namespace where most pods are. */
+export const nameOf = (pod: PodName) => (pod.namespace === "default" ? pod.name : keyOf(pod));
+
 export const objectOf = (pod: Pod) => (pod.object ?? {}) as PodObject;
 
 export const statusesOf = (pod: Pod): ContainerStatus[] => objectOf(pod).status?.containerStatuses ?? [];
+
+/** containersOf is all of them, those that come first in front. */
+export const containersOf = ({ spec }: PodObject): Container[] => [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
 
 /** readiness is how many of the containers are ready, of how many. */
 export function readiness(pod: Pod): { ready: number; all: number } {
@@ -51,7 +62,9 @@ export function reasonOf(pod: Pod): string {
  * tells more by its exit code than by how long it is held back.
  * What a probe last said is in no pod, but in the events.
  */
-export function whyOf(pod: Pod, probe = ""): string {
+export const whyOf = (pod: Pod, probe = "") => said(sentenceOf(pod, probe));
+
+function sentenceOf(pod: Pod, probe: string): string {
   if (pod.reason === "CrashLoopBackOff") {
     for (const c of statusesOf(pod)) {
       const last = c.lastState?.terminated;

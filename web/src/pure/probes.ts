@@ -1,5 +1,6 @@
 // What events tell of one probe of a container, as a strip of its time.
 import type { Event } from "../api/gen";
+import { said } from "./said";
 import { age } from "./time";
 
 export interface ProbeOf {
@@ -39,7 +40,7 @@ export function probeStrip(events: readonly Event[], of: ProbeOf): ProbeStrip {
     const at = Date.parse(e.time!);
     const first = Math.max(of.from, Math.min(at, Date.parse(e.firstTime ?? e.time!)));
     const to = x(at + of.period * 1000);
-    return { from: Math.min(x(first), to - 3), to, at, count: e.count ?? 1, message: e.message!.slice(title.length).replace(/:?\s*$/, "") };
+    return { from: Math.min(x(first), to - 3), to, at, count: e.count ?? 1, message: said(e.message!.slice(title.length).replace(/:?\s*$/, "")) };
   });
   const last = parts.at(-1);
   const silence = Math.max(3 * of.period * 1000, parts.reduce((sum, p) => sum + p.count, 0) > 4 ? untold * 1.2 : 0);

@@ -45,6 +45,3 @@ export function bytes(n: number): string {
   }
   return `${unit === 0 || n >= 100 ? Math.round(n) : n.toFixed(1)} ${units[unit]}`;
 }
-
-/** shortIds leaves of each long id what tells it apart. */
-export const shortIds = (text: string) => text.replace(/\b[0-9a-f]{64}\b/g, (id) => id.slice(0, 12));

@@ -33,7 +33,7 @@ export interface Chart {
   ready: number | null; // when all containers were ready for the first time
 }
 
-/** order is the containers in the order of the pod, which lanes follow. */
+/** chart lays steps out, in lanes that follow the order of the containers in the pod. */
 export function chart(steps: readonly Step[], order: readonly string[], now: number): Chart {
   const lanes = new Map<string, Lane>([["", { name: "", bars: [], marks: [] }]]);
   for (const name of order) lanes.set(name, { name, bars: [], marks: [] });

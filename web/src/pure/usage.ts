@@ -82,5 +82,11 @@ function counter(of: NodeStats, name: "receivedBytes" | "sentBytes"): Point | nu
   return bytes === undefined ? null : { at: Date.parse(of.usage?.time ?? ""), value: Number(bytes) };
 }
 
+/** recalled is a track that was written down, if it is recent enough to go on with. */
+export function recalled(text: string | null, now: number): NodeTrack {
+  const track = text ? (JSON.parse(text) as NodeTrack) : emptyNode;
+  return now - (track.use.memory.at(-1)?.at ?? 0) < reach ? track : emptyNode;
+}
+
 /** sameDisk: what is told of two directories is about one file system. */
 export const sameDisk = (a: Disk | undefined, b: Disk | undefined) => a?.capacityBytes === b?.capacityBytes;

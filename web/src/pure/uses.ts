@@ -1,7 +1,7 @@
 // Which pods use what: images, configuration, secrets, claims.
 import type { Image, Pod } from "../api/gen";
 import type { Container, PodObject } from "../api/kube";
-import { objectOf } from "./health";
+import { containersOf, objectOf } from "./health";
 
 export type Kind = "configmaps" | "secrets" | "persistentvolumeclaims" | "persistentvolumes" | "runtimeclasses";
 
@@ -22,7 +22,7 @@ export function usesOf(object: PodObject): Use[] {
   for (const volume of spec.volumes ?? []) {
     for (const use of volumeUses(volume)) add(use.kind, use.name);
   }
-  for (const c of [...(spec.initContainers ?? []), ...(spec.containers ?? [])]) {
+  for (const c of containersOf(object)) {
     for (const e of c.env ?? []) {
       add("configmaps", at(e.valueFrom, "configMapKeyRef", "name"));
       add("secrets", at(e.valueFrom, "secretKeyRef", "name"));
@@ -66,9 +66,9 @@ export function imageUsers(images: readonly Image[], pods: Iterable<Pod>): Map<s
   for (const image of images) for (const name of [image.id, ...(image.references ?? []), ...(image.digests ?? [])]) if (name) ids.set(name, image.id!);
   const users = new Map<string, Pod[]>();
   for (const pod of pods) {
-    const { spec, status } = objectOf(pod);
-    const ran = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].flatMap((s) => [s.imageID, s.image]);
-    const wanted = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].map((c) => c.image);
+    const object = objectOf(pod);
+    const ran = [...(object.status?.initContainerStatuses ?? []), ...(object.status?.containerStatuses ?? [])].flatMap((s) => [s.imageID, s.image]);
+    const wanted = containersOf(object).map((c) => c.image);
     const names = [...ran, ...wanted].flatMap((name) => (name ? [name, fullName(name)] : []));
     for (const id of new Set(names.flatMap((name) => ids.get(name) ?? []))) users.set(id, [...(users.get(id) ?? []), pod]);
   }

@@ -2,6 +2,7 @@
 // that shows them, so that one can look elsewhere and still go back.
 import { signal } from "@preact/signals";
 import type { Outcome, Pod } from "../api/gen";
+import { keyOf } from "../pure/health";
 
 export interface Applied {
   outcomes: readonly Outcome[];
@@ -22,5 +23,5 @@ export const changedOf = ({ outcomes, before }: Applied) => before.filter((pod) 
 export function remember(next: Applied): void {
   applied.value = next;
   const changed = changedOf(next);
-  if (changed.length > 0) undo.value = new Map([...undo.value, ...changed.map((pod) => [`${pod.namespace}/${pod.name}`, pod] as const)]);
+  if (changed.length > 0) undo.value = new Map([...undo.value, ...changed.map((pod) => [keyOf(pod), pod] as const)]);
 }

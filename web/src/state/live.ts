@@ -3,9 +3,8 @@ import { computed, signal } from "@preact/signals";
 import type { Event, GetNodeResponse, ListEventsResponse, ListPodsResponse, Pod, WatchEventsResponse, WatchPodsResponse } from "../api/gen";
 import { ApiError, get } from "../api/request";
 import { watch } from "../api/watch";
+import { keyOf } from "../pure/health";
 import { lost, session } from "./session";
-
-export const keyOf = (pod: Pod) => `${pod.namespace}/${pod.name}`;
 
 /** pods by namespace and name; a new Map for each change, at most one a frame. */
 export const pods = signal<ReadonlyMap<string, Pod>>(new Map());
@@ -104,7 +103,7 @@ function watchEvents(): () => void {
   });
 }
 
-export async function readNode(): Promise<void> {
+async function readNode(): Promise<void> {
   try {
     node.value = await get<GetNodeResponse>("/v1/node");
   } catch (error) {

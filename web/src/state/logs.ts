@@ -35,7 +35,7 @@ export class LogReader {
   private asked = false;
   private open: number;
 
-  constructor(private readonly wanted: LogWanted) {
+  constructor(readonly wanted: LogWanted) {
     this.waiting = wanted.containers.map(() => ({ lines: [] }));
     this.lasts = wanted.containers.map(() => "");
     this.open = wanted.containers.length;

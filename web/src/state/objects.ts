@@ -60,6 +60,12 @@ export function pathOf(kind: Kind, namespace: string | undefined, name: string):
   return namespaced ? `/v1/namespaces/${namespace}/${kind}/${name}` : `/v1/${kind}/${name}`;
 }
 
-/** usersOf is the pods that name an object. */
-export const usersOf = (pods: readonly Pod[], kind: Kind, namespace: string | undefined, name: string) =>
-  pods.filter((pod) => (!kindOf(kind)!.namespaced || pod.namespace === namespace) && usesOf(objectOf(pod)).some((use) => use.kind === kind && use.name === name));
+/** usersOf is the pods that name an object; a volume's are those of its claim. */
+export function usersOf(pods: readonly Pod[], kind: Kind, entry: Pick<Entry, "namespace" | "name" | "claim">): Pod[] {
+  if (kind === "persistentvolumes") {
+    const [namespace, name] = (entry.claim ?? "").split("/");
+    return name ? usersOf(pods, "persistentvolumeclaims", { namespace: namespace!, name }) : [];
+  }
+  const near = (pod: Pod) => !kindOf(kind)!.namespaced || pod.namespace === entry.namespace;
+  return pods.filter((pod) => near(pod) && usesOf(objectOf(pod)).some((use) => use.kind === kind && use.name === entry.name));
+}

@@ -9,8 +9,17 @@ export interface Place {
 }
 
 function read(): Place {
-  const path = location.pathname.slice(base.length).split("/").filter(Boolean).map(decodeURIComponent);
+  const path = location.pathname.slice(base.length).split("/").filter(Boolean).map(decoded);
   return { path, query: new URLSearchParams(location.search) };
+}
+
+/** decoded leaves what cannot be decoded as it is: no page is called that. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 export const place = signal<Place>(read());

@@ -25,7 +25,7 @@ export const mayAct = computed(() => may("write") || may("exec"));
 export const canWrite = computed(() => acting.value && may("write"));
 export const canExec = computed(() => acting.value && may("exec"));
 
-/** codeOf is the code of a link, which is good once: it leaves the address at once. */
+/** takeCode is the code of a link, which is good once: it leaves the address at once. */
 function takeCode(): string {
   const code = new URLSearchParams(location.hash.slice(1)).get("code") ?? "";
   if (code) history.replaceState(null, "", location.pathname + location.search);

@@ -1,17 +1,10 @@
 // Light, dark, or as the system has it.
 import { effect, signal } from "@preact/signals";
+import { keep, recall } from "./storage";
 
 export type Theme = "system" | "light" | "dark";
 
-const stored = () => {
-  try {
-    return localStorage.getItem("theme");
-  } catch {
-    return null; // storage may be forbidden
-  }
-};
-
-export const theme = signal<Theme>(((t) => (t === "light" || t === "dark" ? t : "system"))(stored()));
+export const theme = signal<Theme>(((t) => (t === "light" || t === "dark" ? t : "system"))(recall("localStorage", "theme")));
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 export const isDark = signal(false);
@@ -24,10 +17,6 @@ export function applyTheme(): void {
   dark.addEventListener("change", look);
   effect(() => {
     look();
-    try {
-      localStorage.setItem("theme", theme.value);
-    } catch {
-      // then it lasts as long as the page
-    }
+    keep("localStorage", "theme", theme.value);
   });
 }

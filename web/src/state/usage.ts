@@ -5,13 +5,20 @@ import { useEffect } from "preact/hooks";
 import type { GetStatsHistoryResponse, GetStatsResponse, Pod, PodStats, Stats, WatchStatsResponse } from "../api/gen";
 import { get } from "../api/request";
 import { watch } from "../api/watch";
-import { emptyNode, emptyTrack, extend, extendNode, type NodeTrack, type Track } from "../pure/usage";
+import { emptyTrack, extend, extendNode, type NodeTrack, recalled, type Track } from "../pure/usage";
 import { session } from "./session";
+import { keep, recall } from "./storage";
 
 const interval = 5; // seconds
 
-/** nodeUsage is kept while one looks at other pages. */
-export const nodeUsage = signal<NodeTrack>(emptyNode);
+const kept = "usage of the node";
+
+/** nodeUsage is kept while one looks at other pages, and over a reload: unlike for its pods, the node has no history of its own. */
+const nodeUsage = signal<NodeTrack>(recalled(recall("sessionStorage", kept), Date.now()));
+
+export function keepUsage(): void {
+  addEventListener("pagehide", () => keep("sessionStorage", kept, JSON.stringify({ ...nodeUsage.value, latest: null })));
+}
 
 export function useNodeUsage(): NodeTrack {
   useStats("", (stats) => (nodeUsage.value = extendNode(nodeUsage.value, stats)));

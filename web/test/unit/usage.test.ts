@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { draw, nearest, spanOf, topOf } from "../../src/pure/line";
 import { cores, quantity } from "../../src/pure/quantity";
-import { emptyNode, emptyTrack, extend, extendNode, push, rate } from "../../src/pure/usage";
+import { emptyNode, emptyTrack, extend, extendNode, push, rate, recalled } from "../../src/pure/usage";
 
 const second = (n: number) => new Date(Date.parse("2026-01-01T00:00:00Z") + n * 1000).toISOString();
 const at = (n: number) => Date.parse(second(n));
@@ -74,4 +74,12 @@ describe("quantity", () => {
   it("is said as Kubernetes says it", () => {
     expect([0, 0.0054, 0.25, 2].map(cores)).toEqual(["0m", "5.4m", "250m", "2.00 cores"]);
   });
+});
+
+describe("recalled", () => {
+  const track = extendNode(emptyNode, { node: { usage: { time: second(0), workingSetBytes: "5" } } });
+  const text = JSON.stringify(track);
+  it("goes on with a track that is recent", () => expect(recalled(text, at(60))).toEqual(track));
+  it("begins anew after a quarter of an hour", () => expect(recalled(text, at(1000))).toBe(emptyNode));
+  it("begins anew where nothing was written down", () => expect(recalled(null, at(0))).toBe(emptyNode));
 });

@@ -3,6 +3,7 @@ import { forwardForms } from "../../src/pure/forms";
 import { probeStrip } from "../../src/pure/probes";
 import { stageOf, standingOf } from "../../src/pure/progress";
 import { fullName, imageUsers, usesOf } from "../../src/pure/uses";
+import { usersOf } from "../../src/state/objects";
 
 describe("usesOf", () => {
   it("finds what volumes, variables and pulls name, each once", () => {
@@ -78,4 +79,12 @@ describe("forwardForms", () => {
   it("knows no address of a pod that has none", () => {
     expect(forwardForms({ namespace: "d", name: "x", ip: "", port: 5432, http: false }, "https://n")).toMatchObject({ "on the node": "" });
   });
+});
+
+describe("usersOf", () => {
+  const pod = (namespace: string, claimName: string) => ({ namespace, name: "web", object: { spec: { volumes: [{ name: "data", persistentVolumeClaim: { claimName } }] } } });
+  const pods = [pod("default", "orders"), pod("other", "orders")];
+  it("wants the namespace to be the same", () => expect(usersOf(pods, "persistentvolumeclaims", { namespace: "other", name: "orders" })).toEqual([pods[1]]));
+  it("finds those of a volume by its claim", () => expect(usersOf(pods, "persistentvolumes", { name: "pvc-1", claim: "default/orders" })).toEqual([pods[0]]));
+  it("finds none for a volume that nobody claimed", () => expect(usersOf(pods, "persistentvolumes", { name: "pvc-1" })).toEqual([]));
 });

@@ -1,0 +1,183 @@
+// What goes wrong, and what is meant to do harm: the page stays whole, and says
+// what one can act on.
+import { readFileSync } from "node:fs";
+import { accessible, act, ask, call, cut, expect, story, write } from "./steps.mjs";
+
+const { LINK, IMAGE, VIEWER_TOKEN } = process.env;
+const many = Array.from({ length: 50 }, (_, i) => `c${i}`);
+/** crowd does not start: what it takes to show it is the same, and half a minute is saved. */
+const crowd = `apiVersion: v1
+kind: Pod
+metadata: {name: crowd}
+spec:
+  terminationGracePeriodSeconds: 0
+  containers:
+${many.map((name) => `  - {name: ${name}, image: "nodal.test/none:1", imagePullPolicy: Never}`).join("\n")}
+`;
+
+const html = "<img src=x onerror=document.title=1><script>document.title=2</script>";
+const words = "Grüße żółw 日本語 עברית";
+// As printf reads them: a title, a clipboard and a link for a terminal; a colour and what turns text around.
+const terminal = "\\033]0;title\\007\\033]52;c;aGk=\\007\\033]8;;javascript:document.title=3\\007press\\033]8;;\\007";
+const turning = "\\033[31m\\342\\200\\256dne";
+const sh = (script) => JSON.stringify(["sh", "-c", script]);
+const hostile = (name) => `apiVersion: v1
+kind: ConfigMap
+metadata: {name: ${name}}
+data: {page: ${JSON.stringify(html)}, words: ${JSON.stringify(words)}}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: ${name}
+  annotations: {example.org/words: ${JSON.stringify(`${words} ${html}`)}}
+spec:
+  terminationGracePeriodSeconds: 0
+  containers:
+  - name: main
+    image: ${IMAGE}
+    command: ${sh(`printf '${html}${terminal}${turning} ${words}' > /dev/termination-log; exit 3`)}
+    env: [{name: WORDS, value: ${JSON.stringify(`${words} ${html}`)}}]
+  - name: side
+    image: ${IMAGE}
+    command: ${sh(`printf '${html}${terminal}\\nover\\n' > /tmp/said; i=0; while true; do i=$((i+1)); echo tick $i; sleep 0.1; done`)}
+`;
+
+await story(async ({ context, page, origin, step }) => {
+  const wire = await context.newCDPSession(page);
+  const goTo = async (path, heading) => {
+    await page.goto(`${origin}/ui/${path}`);
+    await page.getByRole("heading", { name: heading }).first().waitFor();
+  };
+  const harmless = async (where) => {
+    expect((await page.title()) === "Nodal", `${where}: the title is ${await page.title()}`);
+    expect((await page.locator("main img, main script").count()) === 0, `${where}: HTML of a container is in the page`);
+  };
+
+  await step("a pod of fifty containers is shown whole", async () => {
+    await page.goto(LINK);
+    await page.getByRole("heading", { name: "node-a" }).waitFor();
+    await call(page, "POST", "/v1/manifests", crowd);
+    await goTo("pods/default/crowd", "default/crowd");
+    await page.getByText("0/50 ready").waitFor();
+    await page.locator(".container", { hasText: "ErrImageNeverPull" }).nth(49).waitFor();
+    await accessible(page, "the crowd");
+    await page.getByRole("link", { name: "Logs" }).first().click();
+    await page.getByRole("button", { name: "c49", exact: true }).click();
+    await page.locator(".log-problem, .nothing").first().waitFor();
+    await call(page, "DELETE", "/v1/namespaces/default/pods/crowd");
+  });
+
+  await step("names of other scripts are refused where they stand", async () => {
+    await act(page);
+    await page.getByRole("link", { name: "Apply" }).click();
+    await write(page, hostile("żółw-日本"));
+    await page.locator(".violations", { hasText: "metadata.name" }).waitFor();
+    await page.locator(".cm-lintRange-error").first().waitFor();
+  });
+
+  await step("what a pod says stays text, in any script", async () => {
+    await write(page, hostile("hostile"));
+    await page.getByText("created", { exact: true }).nth(1).waitFor();
+    await page.getByRole("button", { name: /^Apply/ }).click();
+    await page.getByText("exit code 3").first().waitFor();
+    await goTo("pods", "Pods");
+    await page.getByRole("row", { name: /hostile.*exit code 3/ }).waitFor();
+    await harmless("the pods");
+    await goTo("pods/default/hostile", "default/hostile");
+    await page.locator(".last-words, .pod-why", { hasText: html }).first().waitFor();
+    const said = await page.locator("main").innerText();
+    expect(said.includes(words) && !/[\x1b\u202e]/.test(said), `the last words are shown as ${JSON.stringify(said.slice(0, 600))}`);
+    await page.getByRole("button", { name: "Show 1 variable" }).click();
+    await page.getByText(`WORDS=${words} ${html}`).waitFor();
+    await harmless("the pod");
+    await goTo("pods/default/hostile/yaml", "default/hostile");
+    await page.locator(".yaml", { hasText: "example.org/words" }).waitFor();
+    await harmless("its YAML");
+    await goTo("objects/configmaps/default/hostile", "default/hostile");
+    await page.locator(".yaml", { hasText: words }).waitFor();
+    await harmless("its configuration");
+  });
+
+  await step("a terminal is no way into the page", async () => {
+    await goTo("pods/default/hostile", "default/hostile");
+    await act(page);
+    await page.getByRole("link", { name: "Terminal" }).click();
+    await page.getByLabel("Container", { exact: true }).selectOption("side");
+    await page.getByLabel("Command").fill("cat /tmp/said");
+    await page.getByRole("button", { name: "Open" }).click();
+    await page.locator(".xterm-rows > div", { hasText: /^over$/ }).waitFor();
+    await page.locator(".xterm-rows").getByText("press").last().click();
+    await harmless("the terminal");
+  });
+
+  await step("an address that leads nowhere says so", async () => {
+    for (const path of ["pods/default/%FF", "pods/default/日本", "pods/default/%3Cimg%20src=x%3E"]) {
+      await page.goto(`${origin}/ui/${path}`);
+      await page.getByText("There is no pod").waitFor();
+    }
+    await goTo("%3Cscript%3E", "There is no such page");
+    await goTo("pods?q=%3Cimg%3E日本", "Pods");
+    await page.getByText("is like that").waitFor();
+    await harmless("these");
+  });
+
+  await step("a log goes on where connections were cut", async () => {
+    await goTo("pods/default/hostile/logs?c=side&since=all", "default/hostile");
+    const ticks = async () => Number((await page.locator(".log-text", { hasText: /^tick \d+$/ }).last().innerText()).slice(5));
+    await page.getByText(/^tick \d+$/).first().waitFor();
+    for (let turn = 0; turn < 3; turn++) {
+      const last = await ticks();
+      cut();
+      const later = Array.from({ length: 60 }, (_, i) => last + 10 + i).join("|");
+      await page.getByText(new RegExp(`^tick (${later})$`)).first().waitFor();
+    }
+    const all = Number((await page.getByText(/^[\d,]+ lines$/).innerText()).replaceAll(/[^\d]/g, ""));
+    const now = await ticks();
+    expect(Math.abs(now - all) < 5, `${all} lines end with tick ${now}: some are missing, or there twice`);
+    await page.getByText("Live", { exact: true }).waitFor();
+  });
+
+  await step("a slow network is said to be slow, and then works", async () => {
+    await page.goto("about:blank");
+    await wire.send("Network.enable");
+    await wire.send("Network.clearBrowserCache");
+    await wire.send("Network.emulateNetworkConditions", { offline: false, latency: 800, downloadThroughput: 60_000, uploadThroughput: 20_000 });
+    await page.goto(`${origin}/ui/apply`, { waitUntil: "commit" });
+    await page.getByText("Asking the node…").waitFor();
+    await page.getByRole("heading", { name: "Apply" }).waitFor();
+    await act(page);
+    await page.getByText("Fetching this part of the page…").waitFor();
+    await write(page, hostile("hostile"));
+    await page.getByText("unchanged", { exact: true }).nth(1).waitFor();
+    await wire.send("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+  });
+
+  await step("while the node is gone nothing is lost, and then it goes on", async () => {
+    await ask("kill");
+    await page.getByText("The node cannot be reached.").waitFor();
+    await write(page, hostile("second"));
+    await page.locator(".problem", { hasText: "The node does not answer." }).waitFor();
+    await accessible(page, "a node that is gone");
+    await ask("launch");
+    await page.getByText("The node cannot be reached.").waitFor({ state: "detached" });
+    await page.getByText("created", { exact: true }).nth(1).waitFor(); // it was planned anew
+    await goTo("pods/default/hostile", "default/hostile");
+    await call(page, "DELETE", "/v1/namespaces/default/pods/hostile");
+    await call(page, "DELETE", "/v1/namespaces/default/configmaps/hostile");
+  });
+
+  await step("who is revoked is led out, and told", async () => {
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel(/One from the node/).fill(readFileSync(VIEWER_TOKEN, "utf8").trim());
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("Live", { exact: true }).waitFor();
+    await ask("revoke");
+    await page.getByRole("heading", { name: "Sign in to this node" }).waitFor();
+    await page.getByText("Your session is over.").waitFor();
+    await page.getByLabel(/One from the node/).fill(readFileSync(VIEWER_TOKEN, "utf8").trim());
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("the token is unknown or was revoked").waitFor();
+    await accessible(page, "signing in anew");
+  });
+});

@@ -1,0 +1,48 @@
+// One line of a log, as it stands in the list.
+import { ansi } from "../pure/ansi";
+import { levelOf } from "../pure/find_lines";
+import type { Line } from "../pure/ring";
+import { bytes, clock, full } from "../pure/time";
+
+const shownChars = 2000; // the rest is shown on a click
+
+/** sourceClass is the colour of one of several containers; there are six. */
+export const sourceClass = (source: number) => `s${source % 6}`;
+
+interface Props {
+  line: Line;
+  name: string;
+  words: string;
+  target: boolean;
+  opened: { value: Line | null };
+}
+
+export function LogRow({ line, name, words, target, opened }: Props) {
+  const long = line.text.length > shownChars;
+  const runs = ansi(long ? line.text.slice(0, shownChars) : line.text);
+  const level = levelOf(runs.map((run) => run.text).join(""));
+  return (
+    <div class={`log-row${level && ` l-${level}`}${target ? " target" : ""}`} onClick={() => !getSelection()?.toString() && (opened.value = line)}>
+      <time title={line.time && full(line.time)}>{line.time && clock(line.time)}</time>
+      {name && <span class={`log-source ${sourceClass(line.source)}`}>{name}</span>}
+      <span class="log-text">
+        {runs.map((run) => (
+          <span class={run.classes}>{marked(run.text, words)}</span>
+        ))}
+        {long && <span class="log-more"> … {bytes(line.text.length + line.cut - shownChars)} more</span>}
+      </span>
+    </div>
+  );
+}
+
+function marked(text: string, words: string) {
+  if (!words) return text;
+  const parts = [];
+  const low = text.toLowerCase();
+  let at = 0;
+  for (let i = low.indexOf(words.toLowerCase()); i >= 0; i = low.indexOf(words.toLowerCase(), at)) {
+    parts.push(text.slice(at, i), <mark>{text.slice(i, i + words.length)}</mark>);
+    at = i + words.length;
+  }
+  return at ? [...parts, text.slice(at)] : text;
+}
