@@ -142,7 +142,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.goto("about:blank");
     await wire.send("Network.enable");
     await wire.send("Network.clearBrowserCache");
-    await wire.send("Network.emulateNetworkConditions", { offline: false, latency: 800, downloadThroughput: 60_000, uploadThroughput: 20_000 });
+    await wire.send("Network.emulateNetworkConditions", { offline: false, latency: 400, downloadThroughput: 120_000, uploadThroughput: 20_000 });
     await page.goto(`${origin}/ui/apply`, { waitUntil: "commit" });
     await page.getByText("Asking the node…").waitFor();
     await page.getByRole("heading", { name: "Apply" }).waitFor();
@@ -173,6 +173,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("Live", { exact: true }).waitFor();
     await ask("revoke");
+    await page.getByRole("link", { name: "Images" }).click();
     await page.getByRole("heading", { name: "Sign in to this node" }).waitFor();
     await page.getByText("Your session is over.").waitFor();
     await page.getByLabel(/One from the node/).fill(readFileSync(VIEWER_TOKEN, "utf8").trim());

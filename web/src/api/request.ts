@@ -13,6 +13,9 @@ export class ApiError extends Error {
   }
 }
 
+/** refusals tell that the node does not know who asks, or no longer. */
+export const refusals = new EventTarget();
+
 async function failure(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => "");
   try {
@@ -35,6 +38,7 @@ export async function fetchOk(path: string, init: RequestInit = {}): Promise<Res
     if (init.signal?.aborted) throw cause;
     throw new ApiError(0, "The node does not answer.");
   }
+  if (response.status === 401) refusals.dispatchEvent(new Event("refused"));
   if (!response.ok) throw await failure(response);
   return response;
 }

@@ -180,6 +180,7 @@ interface SearchProps {
 
 /** Search chooses what of it is shown, and says how much there is and whether it goes on. */
 function Search({ reader, text, level, hits, following, at }: SearchProps) {
+  reader.version.value; // a dependency: the ring grows without another signal
   const { ring } = reader;
   const number = (n: number) => n.toLocaleString("en");
   return (

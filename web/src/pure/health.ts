@@ -79,7 +79,7 @@ function sentenceOf(pod: Pod, probe: string): string {
   // The runtime names the image in each layer of its error; the cause is last.
   if (pull) {
     const cause = pull[2]!.split(/": /).pop()!;
-    return cause.startsWith(pull[1]!) ? cause : `${pull[1]}: ${cause}`;
+    return cause.includes(pull[1]!) ? cause : `${pull[1]}: ${cause}`;
   }
   if (!pod.message && pod.phase === "POD_PHASE_RUNNING" && !pod.ready) {
     const ready = objectOf(pod).status?.conditions?.find((c) => c.type === "Ready");

@@ -4,7 +4,7 @@ import type { Event, GetNodeResponse, ListEventsResponse, ListPodsResponse, Pod,
 import { ApiError, get } from "../api/request";
 import { watch } from "../api/watch";
 import { keyOf } from "../pure/health";
-import { lost, session } from "./session";
+import { session } from "./session";
 
 /** pods by namespace and name; a new Map for each change, at most one a frame. */
 export const pods = signal<ReadonlyMap<string, Pod>>(new Map());
@@ -39,10 +39,7 @@ function up(): void {
 }
 
 function down(error: unknown): void {
-  if (error instanceof ApiError && error.http === 401) {
-    lost();
-    return;
-  }
+  if (error instanceof ApiError && error.http === 401) return; // the node is there
   const problem = error instanceof Error ? error.message : String(error);
   const since = link.value.state === "lost" ? link.value.since : Date.now();
   link.value = { state: "lost", since, problem };
@@ -106,8 +103,8 @@ function watchEvents(): () => void {
 async function readNode(): Promise<void> {
   try {
     node.value = await get<GetNodeResponse>("/v1/node");
-  } catch (error) {
-    if (error instanceof ApiError && error.http === 401) lost();
+  } catch {
+    // it stays as it was; that the node is away, a watch tells
   }
 }
 

@@ -1,6 +1,6 @@
 // Who looks at the page, and what they may do.
 import { computed, signal } from "@preact/signals";
-import { ApiError, get, messageOf, request } from "../api/request";
+import { ApiError, get, messageOf, refusals, request } from "../api/request";
 
 export type Verb = "read" | "write" | "exec" | "admin";
 
@@ -73,9 +73,10 @@ export async function signOut(): Promise<void> {
   session.value = null;
 }
 
-/** lost is told by whoever is refused. */
-export function lost(): void {
+// Whoever was known and is refused has been revoked, or away for too long.
+refusals.addEventListener("refused", () => {
+  if (!session.value) return;
   signInProblem.value = "Your session is over.";
   acting.value = false;
   session.value = null;
-}
+});
