@@ -178,6 +178,9 @@ await story(async ({ context, page, origin, step }) => {
   });
 
   await step("a line of it has an address, and what is kept can be taken along", async () => {
+    await page.locator(".log-box").hover();
+    await page.mouse.wheel(0, -200); // lines that are followed do not wait to be pressed
+    await page.getByText("Paused by scrolling").waitFor();
     const line = page.locator(".log-row", { hasText: /tick \d+$/ }).first();
     const text = await line.locator(".log-text").innerText();
     await line.click();

@@ -1,6 +1,6 @@
 // Takes the README's pictures of a node: screenshots.mjs LINK DIRECTORY POD, with
 // a link as `kubelet ui` prints it, and one pod to show in detail.
-import { mkdirSync, mkdtempSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -60,3 +60,4 @@ await page.setViewportSize({ width: 390, height: 780 });
 await picture("small-node", "");
 await picture("small-pod", `pods/${pod}`);
 await context.close();
+rmSync(process.env.PROFILE, { recursive: true });
