@@ -127,7 +127,7 @@ func (c *Collector) runInfo(r *reader, of *runGroup, counts *model.ContainerStat
 		processes.SocketCount += sockets
 	}
 	if len(pids) > 0 {
-		processes.Ulimits = c.openFilesLimit(r, pids[0])
+		processes.Ulimits = of.ulimitsOf(pids[0], func() []model.UlimitSpec { return c.openFilesLimit(r, pids[0]) })
 	}
 	return info
 }
@@ -147,6 +147,28 @@ func openFiles(r *reader, dir string) (files, sockets uint64) {
 		}
 	}
 	return uint64(len(names)), sockets
+}
+
+// ulimits are those of a process, which seldom change.
+type ulimits struct {
+	pid   string
+	at    time.Time
+	specs []model.UlimitSpec
+}
+
+// ulimitsOf is as old as other limits may be.
+func (g *group) ulimitsOf(pid string, read func() []model.UlimitSpec) []model.UlimitSpec {
+	g.mu.Lock()
+	known := g.ulimits
+	g.mu.Unlock()
+	if known.pid == pid && time.Since(known.at) < limitsAge {
+		return known.specs
+	}
+	known = ulimits{pid: pid, at: time.Now(), specs: read()}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ulimits = known
+	return known.specs
 }
 
 // openFilesLimit is how many files a process may have open.

@@ -40,7 +40,7 @@ func (g *group) all(r *reader, few *model.ContainerStats, allowed model.Containe
 	} else {
 		g.restOfFirst(r, &s, allowed)
 	}
-	s.Processes = &model.ProcessStats{ThreadsCurrent: number(g.text(r, "pids", "pids.current")), ThreadsMax: allowed.Processes.Limit}
+	s.Processes = &model.ProcessStats{ThreadsCurrent: number(g.more(r, "pids", "pids.current")), ThreadsMax: allowed.Processes.Limit}
 	return &s
 }
 

@@ -36,7 +36,7 @@ func (g *group) firstMemory(r *reader, m *model.MemoryStats) {
 
 // restOfFirst does not ask how often a limit was met where there is none.
 func (g *group) restOfFirst(r *reader, s *model.ContainerStats, allowed model.ContainerSpec) {
-	for name, n := range numbers(g.text(r, "cpuacct", "cpuacct.stat")) {
+	for name, n := range numbers(g.more(r, "cpuacct", "cpuacct.stat")) {
 		switch string(name) {
 		case "user":
 			s.Cpu.Usage.User = n * uint64(tick)
@@ -47,20 +47,19 @@ func (g *group) restOfFirst(r *reader, s *model.ContainerStats, allowed model.Co
 	if allowed.Cpu.Quota != 0 {
 		g.firstThrottled(r, &s.Cpu.CFS)
 	}
-	s.Memory.MaxUsage = number(g.text(r, "memory", "memory.max_usage_in_bytes"))
-	s.Memory.Failcnt = number(g.text(r, "memory", "memory.failcnt"))
-	s.Memory.KernelUsage = number(g.text(r, "memory", "memory.kmem.usage_in_bytes"))
-	for name, n := range numbers(g.text(r, "memory", "memory.oom_control")) {
+	s.Memory.MaxUsage = number(g.more(r, "memory", "memory.max_usage_in_bytes"))
+	s.Memory.Failcnt = number(g.more(r, "memory", "memory.failcnt"))
+	s.Memory.KernelUsage = number(g.more(r, "memory", "memory.kmem.usage_in_bytes"))
+	for name, n := range numbers(g.more(r, "memory", "memory.oom_control")) {
 		if string(name) == "oom_kill" {
 			s.OOMEvents = n
 		}
 	}
-	s.DiskIo.IoServiceBytes = r.throttled(g.text(r, "blkio", "blkio.throttle.io_service_bytes_recursive"))
-	s.DiskIo.IoServiced = r.throttled(g.text(r, "blkio", "blkio.throttle.io_serviced_recursive"))
+	s.DiskIo.IoServiceBytes, s.DiskIo.IoServiced = g.firstDisks(r)
 }
 
 func (g *group) firstThrottled(r *reader, held *model.CpuCFS) {
-	for name, n := range numbers(g.text(r, "cpu", "cpu.stat")) {
+	for name, n := range numbers(g.more(r, "cpu", "cpu.stat")) {
 		switch string(name) {
 		case "nr_periods":
 			held.Periods = n
@@ -74,6 +73,30 @@ func (g *group) firstThrottled(r *reader, held *model.CpuCFS) {
 			held.BurstTime = n
 		}
 	}
+}
+
+// moved is what was last found that disks have done for a cgroup.
+type moved struct {
+	text          string // of the counts
+	sizes, counts []model.PerDiskStats
+}
+
+// firstDisks does not ask how much was moved where nothing was since the last time.
+// What it returns is shared: nobody changes it.
+func (g *group) firstDisks(r *reader) (sizes, counts []model.PerDiskStats) {
+	text := g.more(r, "blkio", "blkio.throttle.io_serviced_recursive")
+	g.mu.Lock()
+	last := g.moved
+	g.mu.Unlock()
+	if string(text) == last.text {
+		return last.sizes, last.counts
+	}
+	now := moved{text: string(text), counts: r.throttled(text)}
+	now.sizes = r.throttled(g.text(r, "blkio", "blkio.throttle.io_service_bytes_recursive"))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.moved = now
+	return now.sizes, now.counts
 }
 
 func (g *group) firstLimits(r *reader, to *model.ContainerSpec) {

@@ -71,8 +71,8 @@ func (g *group) secondMemory(r *reader, m *model.MemoryStats) {
 }
 
 func (g *group) restOfSecond(r *reader, s *model.ContainerStats) {
-	s.Memory.MaxUsage = number(g.text(r, "memory", "memory.peak"))
-	for name, n := range numbers(g.text(r, "memory", "memory.events")) {
+	s.Memory.MaxUsage = number(g.more(r, "memory", "memory.peak"))
+	for name, n := range numbers(g.more(r, "memory", "memory.events")) {
 		switch string(name) {
 		case "high":
 			s.Memory.Events.High = n
@@ -82,7 +82,7 @@ func (g *group) restOfSecond(r *reader, s *model.ContainerStats) {
 			s.OOMEvents = n
 		}
 	}
-	s.DiskIo.IoServiceBytes, s.DiskIo.IoServiced = r.disks(g.text(r, "io", "io.stat"))
+	s.DiskIo.IoServiceBytes, s.DiskIo.IoServiced = r.disks(g.more(r, "io", "io.stat"))
 	s.DiskIo.PSI = g.ioPressure(r)
 }
 

@@ -2,13 +2,13 @@ package stats
 
 import (
 	"bytes"
-	"io"
 	"iter"
 	"os"
 	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,9 +17,21 @@ import (
 type reader struct {
 	room    []byte            // for one file's text
 	devices map[string]string // names of disks by their numbers
+
+	// What is read of a file that stays open: there is one function for all of them.
+	fill func(fd uintptr) bool
+	n    int
+	err  error
 }
 
-func newReader() *reader { return &reader{room: make([]byte, 8<<10), devices: map[string]string{}} }
+func newReader() *reader {
+	r := &reader{room: make([]byte, 8<<10), devices: map[string]string{}}
+	r.fill = func(fd uintptr) bool {
+		r.n, r.err = r.readAll(int(fd))
+		return true
+	}
+	return r
+}
 
 // read opens a file of the kernel's for once.
 func (r *reader) read(path string) ([]byte, error) {
@@ -28,40 +40,43 @@ func (r *reader) read(path string) ([]byte, error) {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	defer unix.Close(fd)
-	return r.readAll(descriptor(fd))
+	n, err := r.readAll(fd)
+	if err != nil {
+		return nil, &os.PathError{Op: "read", Path: path, Err: err}
+	}
+	return r.room[:n], nil
 }
 
+// readOpen reads a file that stays open, while nobody closes it.
+func (r *reader) readOpen(file syscall.RawConn) ([]byte, error) {
+	if err := file.Read(r.fill); err != nil {
+		return nil, err
+	}
+	return r.room[:r.n], r.err
+}
+
+// surely is how much text the kernel holds back only at its end: it fills half a page
+// and more before it gives away a part.
+const surely = 2048
+
 // readAll reads a file from its beginning, which for one of the kernel's means anew.
-func (r *reader) readAll(file io.ReaderAt) ([]byte, error) {
+func (r *reader) readAll(fd int) (int, error) {
 	for at := 0; ; {
-		n, err := file.ReadAt(r.room[at:], int64(at))
-		at += n
-		if err == io.EOF {
-			return r.room[:at], nil
+		n, err := unix.Pread(fd, r.room[at:], int64(at))
+		if err == unix.EINTR {
+			continue
 		}
 		if err != nil {
-			return nil, err
+			return 0, os.NewSyscallError("pread", err)
+		}
+		at += n
+		if n == 0 || at < surely {
+			return at, nil
 		}
 		if at == len(r.room) {
 			r.room = append(r.room, make([]byte, at)...)
 		}
 	}
-}
-
-// descriptor is a file that is read at once and by one goroutine: it does without what
-// makes an os.File dear.
-type descriptor int
-
-// ReadAt may read less than there is.
-func (d descriptor) ReadAt(to []byte, at int64) (int, error) {
-	n, err := unix.Pread(int(d), to, at)
-	if err != nil {
-		return 0, os.NewSyscallError("pread", err)
-	}
-	if n == 0 {
-		return 0, io.EOF
-	}
-	return n, nil
 }
 
 // number is zero where there is none, as for "max".

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/google/cadvisor/lib/model"
@@ -16,6 +17,8 @@ const (
 	// mostOpen bounds how many files of cgroups stay open. Each holds a page of the
 	// kernel's memory. It is enough for 500 pods; what comes later is opened to be read.
 	mostOpen = 8192
+	// mostOfRest is up to where those stay open too that only some collections read.
+	mostOfRest = mostOpen / 2
 	// openFor is how long they stay open after the last collection: longer than the
 	// pause of any scraper.
 	openFor = 2 * time.Minute
@@ -93,9 +96,9 @@ func (t *tree) forget() {
 	clear(t.used)
 }
 
-// take allows one more file to stay open, as far as there may be more.
-func (t *tree) take() bool {
-	if t.open.Add(1) <= mostOpen {
+// take allows one more file to stay open, as far as there may be so many.
+func (t *tree) take(most int64) bool {
+	if t.open.Add(1) <= most {
 		return true
 	}
 	t.open.Add(-1)
@@ -108,11 +111,20 @@ type group struct {
 	path string
 
 	mu     sync.Mutex
-	files  map[string]*os.File // that stay open, by name
+	files  map[string]openFile // that stay open, by name
 	closed bool                // no more of them
 
 	allowed   model.ContainerSpec
 	allowedAt time.Time
+	ulimits   ulimits
+	moved     moved
+}
+
+// openFile is read through raw: the file itself would be asked twice each time, to see
+// that there is no more.
+type openFile struct {
+	*os.File
+	raw syscall.RawConn
 }
 
 func (g *group) version() int { return g.tree.in.Version }
@@ -150,8 +162,17 @@ func (g *group) text(r *reader, controller, name string) []byte {
 // counts is the same from a file that stays open, for what every collection reads: to
 // open a file takes ten times as long as to read it.
 func (g *group) counts(r *reader, controller, name string) []byte {
-	if file := g.kept(controller, name); file != nil {
-		if text, err := r.readAll(file); err == nil {
+	return g.textKept(r, controller, name, mostOpen)
+}
+
+// more is the same for what only some collections read.
+func (g *group) more(r *reader, controller, name string) []byte {
+	return g.textKept(r, controller, name, mostOfRest)
+}
+
+func (g *group) textKept(r *reader, controller, name string, most int64) []byte {
+	if file := g.kept(controller, name, most); file != nil {
+		if text, err := r.readOpen(file); err == nil {
 			return text
 		}
 		g.drop(name) // the cgroup is gone; perhaps there is a new one
@@ -160,11 +181,11 @@ func (g *group) counts(r *reader, controller, name string) []byte {
 }
 
 // kept is nil where the file may not stay open, or is not there.
-func (g *group) kept(controller, name string) *os.File {
+func (g *group) kept(controller, name string, most int64) syscall.RawConn {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if file := g.files[name]; file != nil || g.closed || g.tree.in.Dirs[controller] == "" || !g.tree.take() {
-		return file
+	if file := g.files[name]; file.raw != nil || g.closed || g.tree.in.Dirs[controller] == "" || !g.tree.take(most) {
+		return file.raw
 	}
 	fd, err := unix.Open(g.file(controller, name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -172,16 +193,23 @@ func (g *group) kept(controller, name string) *os.File {
 		return nil
 	}
 	if g.files == nil {
-		g.files = map[string]*os.File{}
+		g.files = map[string]openFile{}
 	}
-	g.files[name] = os.NewFile(uintptr(fd), name) // os.Open would have it polled
-	return g.files[name]
+	file := os.NewFile(uintptr(fd), name) // os.Open would have it polled
+	raw, err := file.SyscallConn()
+	if err != nil {
+		_ = file.Close() // it was only to be read
+		g.tree.open.Add(-1)
+		return nil
+	}
+	g.files[name] = openFile{file, raw}
+	return raw
 }
 
 func (g *group) drop(name string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if file := g.files[name]; file != nil {
+	if file, ok := g.files[name]; ok {
 		_ = file.Close() // it was only read
 		delete(g.files, name)
 		g.tree.open.Add(-1)

@@ -3,6 +3,7 @@ package stats
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,5 +116,82 @@ func TestAContainerThatEndsBetweenListAndReadIsLeftOut(t *testing.T) {
 			t.Errorf("version %d: got %+v, want the pod without its container", version, found.Pods)
 		}
 		c.tree.forget()
+	}
+}
+
+// writtenBy is how many bytes the kernel has counted of the container's disks.
+func writtenBy(t *testing.T, c *Collector) uint64 {
+	t.Helper()
+	c.usage.taken, c.whole.taken, c.cgroups.taken = time.Time{}, time.Time{}, time.Time{}
+	infos, _ := c.Cgroups(t.Context()) // without images
+	for _, info := range infos {
+		if filepath.Base(info.Name) == "cri-containerd-c2.scope" {
+			return info.Stats[0].DiskIo.IoServiceBytes[0].Stats["Write"]
+		}
+	}
+	t.Fatalf("the container is not among %d cgroups", len(infos))
+	return 0
+}
+
+func TestWhatDisksHaveMovedIsReadWhenTheyHave(t *testing.T) {
+	c, dir := kernelCollector(t, 1)
+	defer c.tree.forget()
+	const in = "blkio/kubepods/pod2/cri-containerd-c2.scope/blkio.throttle."
+	if got := writtenBy(t, c); got != 1024 {
+		t.Errorf("got %d bytes, want 1024", got)
+	}
+	lay(t, dir, map[string]string{in + "io_service_bytes_recursive": "9999:0 Read 512\n9999:0 Write 4096\n"})
+	if got := writtenBy(t, c); got != 1024 {
+		t.Errorf("got %d bytes, want that nobody asked for them before something was written", got)
+	}
+	lay(t, dir, map[string]string{in + "io_serviced_recursive": "9999:0 Read 1\n9999:0 Write 3\n"})
+	if got := writtenBy(t, c); got != 4096 {
+		t.Errorf("got %d bytes, want 4096", got)
+	}
+}
+
+func TestFilesThatOnlySomeAskForLeaveRoomForTheOthers(t *testing.T) {
+	c, _ := kernelCollector(t, 1)
+	defer c.tree.forget()
+	c.tree.open.Store(mostOfRest)
+	if got := writtenBy(t, c); got != 1024 {
+		t.Errorf("got %d bytes, want 1024", got)
+	}
+	for _, g := range c.tree.known {
+		if _, open := g.files["memory.stat"]; !open {
+			t.Errorf("what everybody asks for of %s is not open", g.path)
+		}
+		if _, open := g.files["memory.oom_control"]; open {
+			t.Errorf("what only some ask for of %s is open", g.path)
+		}
+	}
+}
+
+func TestATextIsReadWholeHoweverLongItIs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "long")
+	r := newReader()
+	for _, size := range []int{0, 1, surely - 1, surely, 8 << 10, 8<<10 + 1, 100_000, 5} {
+		want := strings.Repeat("x", size)
+		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := file.SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.read(path); string(got) != want || err != nil {
+			t.Errorf("of %d bytes %d are read (%v)", size, len(got), err)
+		}
+		if got, err := r.readOpen(raw); string(got) != want || err != nil {
+			t.Errorf("of %d bytes %d are read of an open file (%v)", size, len(got), err)
+		}
+		file.Close()
+		if _, err := r.readOpen(raw); err == nil {
+			t.Error("a closed file was read")
+		}
 	}
 }
