@@ -1,9 +1,11 @@
 package cgroup
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -61,5 +63,36 @@ func TestACgroupIsFoundByItsPathOrAsASlice(t *testing.T) {
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: found %q (%v), want %q", cgroup, got, err, want)
 		}
+	}
+}
+
+func TestSystemdHoldsASliceOfOthersToo(t *testing.T) {
+	if _, err := os.Stat(systemdSocket); err != nil || os.Getuid() != 0 {
+		t.Skip("systemd does not run here, or not for us")
+	}
+	mounts, err := FindMounts()
+	if err != nil {
+		t.Skip(err)
+	}
+	const slice = "nodaltest-others.slice"
+	systemd := newSystemd(mounts.Version)
+	if err := systemd.start(t.Context(), slice, limit.Limits{CPUShares: 512, Memory: 256 << 20, Pids: 500}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := systemd.stop(context.Background(), slice); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := mounts.make(parseRoot(slice).slices()); err != nil {
+		t.Fatal(err)
+	}
+	if err := mounts.Hold(t.Context(), slice, limit.Limits{Memory: 64 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	name := map[int]string{1: "MemoryLimit", 2: "MemoryMax"}[mounts.Version]
+	got, err := exec.Command("systemctl", "show", "--property", name+",TasksMax", slice).Output()
+	if err != nil || !strings.Contains(string(got), name+"=67108864\n") || !strings.Contains(string(got), "TasksMax=500\n") {
+		t.Errorf("systemd knows %q (%v), want %s of 64 MiB and the rest as it was", got, err, name)
 	}
 }
