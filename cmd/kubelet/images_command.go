@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -23,6 +24,7 @@ import (
 
 const imagesUsage = `Usage:
   kubelet images list [flags]          list the images on the node
+  kubelet images pulls [flags]         list what is being pulled, and who waits for it
   kubelet images import [flags] FILE   take in the images of a tarball; - reads it from standard input
   kubelet images prune [flags]         remove the images that nothing uses
   kubelet images rm [flags] IMAGE...   remove images that nothing uses, by name or id, under all of their names
@@ -87,6 +89,8 @@ func (imagesCommand) choose(words []string) (func(*imagesCommand, context.Contex
 	switch {
 	case len(words) == 1 && words[0] == "list":
 		return (*imagesCommand).list, true
+	case len(words) == 1 && words[0] == "pulls":
+		return (*imagesCommand).pulls, true
 	case len(words) == 1 && words[0] == "prune":
 		return (*imagesCommand).prune, true
 	case len(words) == 2 && words[0] == "import":
@@ -112,6 +116,32 @@ func (cmd *imagesCommand) list(ctx context.Context) error {
 		for _, name := range names {
 			fmt.Fprintf(table, "%s\t%s\t%s\n", name, image.GetId(), mebibytes(image.GetSize()))
 		}
+	}
+	return table.Flush()
+}
+
+func (cmd *imagesCommand) pulls(ctx context.Context) error {
+	reply, err := cmd.client.ListPulls(ctx, &nodev1.ListPullsRequest{})
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(cmd.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "REFERENCE\tSINCE\tPRESENT\tPODS")
+	for _, pull := range reply.GetPulls() {
+		since, present := "waits for its turn", "unknown"
+		if began := pull.GetBeganAt(); began != nil {
+			since = began.AsTime().Local().Format(time.DateTime)
+		}
+		if bytes := pull.GetBytes(); bytes != nil {
+			present = mebibytes(bytes.GetPresent()) + " of " + mebibytes(bytes.GetTotal())
+		}
+		var pods []string
+		for _, w := range pull.GetWaiters() {
+			if pod := w.GetNamespace() + "/" + w.GetName(); !slices.Contains(pods, pod) {
+				pods = append(pods, pod)
+			}
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", pull.GetReference(), since, present, strings.Join(pods, " "))
 	}
 	return table.Flush()
 }

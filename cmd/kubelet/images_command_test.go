@@ -11,10 +11,12 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	nodev1 "nodal/api/gen/node/v1"
 )
@@ -65,6 +67,17 @@ func (listingNode) ListImages(context.Context, *nodev1.ListImagesRequest) (*node
 	return &nodev1.ListImagesResponse{Images: []*nodev1.Image{
 		{Id: "sha256:a", References: []string{"app:1", "app:2"}, Digests: []string{"app@sha256:n"}, Size: 2 << 20},
 		{Id: "sha256:b", Digests: []string{"app@sha256:m"}},
+	}}, nil
+}
+
+func (listingNode) ListPulls(context.Context, *nodev1.ListPullsRequest) (*nodev1.ListPullsResponse, error) {
+	began := timestamppb.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local))
+	return &nodev1.ListPullsResponse{Pulls: []*nodev1.Pull{
+		{Reference: "app:1", BeganAt: began, Bytes: &nodev1.PullBytes{Present: 1 << 20, Total: 3 << 20}, Waiters: []*nodev1.PullWaiter{
+			{Namespace: "default", Name: "web", Container: "a"}, {Namespace: "default", Name: "web", Container: "b"},
+		}},
+		{Reference: "app:2", BeganAt: began},
+		{Reference: "app:3"},
 	}}, nil
 }
 
@@ -137,6 +150,18 @@ func TestTheCommandListsImages(t *testing.T) {
 		"app:1         sha256:a  2.0 MiB\n" +
 		"app:2         sha256:a  2.0 MiB\n" +
 		"app@sha256:m  sha256:b  0.0 MiB\n"
+	if code != 0 || out != want {
+		t.Errorf("got code %d\n%s\nwant 0\n%s", code, out, want)
+	}
+}
+
+func TestTheCommandListsPulls(t *testing.T) {
+	code, out, _ := command(nil, "pulls", "--socket", serveNode(t, listingNode{}))
+	want := "" +
+		"REFERENCE  SINCE                PRESENT             PODS\n" +
+		"app:1      2026-01-02 03:04:05  1.0 MiB of 3.0 MiB  default/web\n" +
+		"app:2      2026-01-02 03:04:05  unknown             \n" +
+		"app:3      waits for its turn   unknown             \n"
 	if code != 0 || out != want {
 		t.Errorf("got code %d\n%s\nwant 0\n%s", code, out, want)
 	}
