@@ -32,6 +32,9 @@ import (
 type registry struct {
 	server *httptest.Server
 	host   string
+
+	mu   sync.Mutex
+	sent map[string]int // how often each blob was asked for, by digest
 }
 
 // repositories maps the short name a test says to what a manifest shows.
@@ -43,9 +46,9 @@ var repositories = map[string]string{
 }
 
 func serveImages() (*registry, error) {
-	handler := imageregistry.New(imageregistry.Logger(log.New(io.Discard, "", 0)))
-	server := httptest.NewServer(handler)
-	r := &registry{server: server, host: strings.TrimPrefix(server.URL, "http://")}
+	r := &registry{sent: map[string]int{}}
+	server := httptest.NewServer(r.counting(imageregistry.New(imageregistry.Logger(log.New(io.Discard, "", 0)))))
+	r.server, r.host = server, strings.TrimPrefix(server.URL, "http://")
 	images, err := builtImages()
 	if err != nil {
 		server.Close()
@@ -58,6 +61,18 @@ func serveImages() (*registry, error) {
 		}
 	}
 	return r, nil
+}
+
+// counting notes which blobs a registry is asked for.
+func (r *registry) counting(registry http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if _, digest, ok := strings.Cut(request.URL.Path, "/blobs/"); ok && request.Method == http.MethodGet {
+			r.mu.Lock()
+			r.sent[digest]++
+			r.mu.Unlock()
+		}
+		registry.ServeHTTP(w, request)
+	})
 }
 
 func (r *registry) reference(short string) string {
@@ -89,6 +104,13 @@ func (r *Runtime) Image(short string) string { return r.registry.reference(short
 func (r *Runtime) Push(repository string, image v1.Image) (string, error) {
 	reference := r.Image(repository)
 	return reference, r.registry.push(reference, image)
+}
+
+// Sent is how often the rig's registry was asked for a blob.
+func (r *Runtime) Sent(digest v1.Hash) int {
+	r.registry.mu.Lock()
+	defer r.registry.mu.Unlock()
+	return r.registry.sent[digest.String()]
 }
 
 // builtImages builds the test images once for a test binary.
