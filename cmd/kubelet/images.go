@@ -67,12 +67,17 @@ func (i *images) List(ctx context.Context) ([]node.LocalImage, error) {
 	return i.runtime.ListImages(ctx)
 }
 
+// countPatience is how long a list of pulls waits for the runtime's count.
+const countPatience = 5 * time.Second
+
 // Pulls are without bytes where the runtime does not tell: how far a pull has come
 // is worth no failure.
 func (i *images) Pulls(ctx context.Context) []node.Pull {
 	pulls := i.pods.Pulls()
+	ctx, cancel := context.WithTimeout(ctx, countPatience)
+	defer cancel()
 	if err := i.runtime.CountPulled(ctx, pulls); err != nil && !errors.Is(err, node.ErrUnsupported) {
-		i.log.Warn("how far pulls have come is not known", "err", err)
+		i.log.Debug("how far pulls have come is not known", "err", err)
 	}
 	return pulls
 }

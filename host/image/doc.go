@@ -20,6 +20,6 @@
 // A pod pulls with its own pull secrets first, then with what the node has (see
 // keys.go). Credentials stay in memory: they are in no event, log or error.
 //
-// What it tells pods' owners is in tell.go. Start reading at Puller.Ensure in
-// puller.go.
+// What it tells pods' owners is in tell.go, and Puller.Pulls tells what is under way.
+// Start reading at Puller.Ensure in puller.go.
 package image
