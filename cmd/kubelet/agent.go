@@ -21,7 +21,6 @@ import (
 	"nodal/host/podfiles"
 	"nodal/host/probe"
 	"nodal/host/source"
-	"nodal/host/tunable"
 	"nodal/host/volume"
 	"nodal/node"
 	"nodal/node/admit"
@@ -84,34 +83,7 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	}
 	a := &agent{cfg: cfg, log: log, started: time.Now(), files: filesOf(cfg.Dirs)}
 	var err error
-	if a.cluster, err = a.membership(); err != nil {
-		return nil, err
-	}
-	if a.supervisor, err = notify.FromEnvironment(); err != nil {
-		return nil, err
-	}
-	if a.machine, err = lookAtMachine(cfg.NodeIPs); err != nil {
-		return nil, err
-	}
-	if err := tune(tunable.Proc, cfg.Tunables, log); err != nil {
-		return nil, err
-	}
-	if a.tracing, err = newTracing(cfg, log); err != nil {
-		return nil, err
-	}
-	if err := a.lookAtCgroups(); err != nil {
-		return nil, err
-	}
-	if a.offer, err = offer(cfg, a.machine); err != nil {
-		return nil, err
-	}
-	if a.assign, err = assignment(cfg, a.machine, a.offer); err != nil {
-		return nil, err
-	}
-	if a.whole, err = whole(cfg, a.machine, a.offer.Capacity); err != nil {
-		return nil, err
-	}
-	if err := holdReserved(ctx, cfg.Reserved, a.machine.cgroups); err != nil {
+	if err = a.lookAround(ctx); err != nil {
 		return nil, err
 	}
 	if a.state, err = openState(cfg.Dirs.Root, log); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
@@ -14,6 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nodal/host/cgroup"
+	"nodal/host/notify"
+	"nodal/host/tunable"
 )
 
 // machine is what the node is made of, as far as pods and readers are told.
@@ -27,6 +30,39 @@ type machine struct {
 	ids              identifiers
 	cgroups          cgroup.Mounts
 	hugePages        []hugePages
+}
+
+// lookAround finds out where the node is: in which cluster, on what machine, and
+// what of it is for pods.
+func (a *agent) lookAround(ctx context.Context) (err error) {
+	if a.cluster, err = a.membership(); err != nil {
+		return err
+	}
+	if a.supervisor, err = notify.FromEnvironment(); err != nil {
+		return err
+	}
+	if a.machine, err = lookAtMachine(a.cfg.NodeIPs); err != nil {
+		return err
+	}
+	if err := tune(tunable.Proc, a.cfg.Tunables, a.log); err != nil {
+		return err
+	}
+	if a.tracing, err = newTracing(a.cfg, a.log); err != nil {
+		return err
+	}
+	if err := a.lookAtCgroups(); err != nil {
+		return err
+	}
+	if a.offer, err = offer(a.cfg, a.machine); err != nil {
+		return err
+	}
+	if a.assign, err = assignment(a.cfg, a.machine, a.offer); err != nil {
+		return err
+	}
+	if a.whole, err = whole(a.cfg, a.machine, a.offer.Capacity); err != nil {
+		return err
+	}
+	return holdReserved(ctx, a.cfg.Reserved, a.machine.cgroups)
 }
 
 func lookAtMachine(configured []netip.Addr) (machine, error) {
