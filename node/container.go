@@ -20,6 +20,23 @@ func Containers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {
 	}
 }
 
+// LastingContainers are those that run for as long as the pod does: sidecars and the
+// application. What an ordinary init container takes, it gives back.
+func LastingContainers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {
+	return func(yield func(*corev1.Container) bool) {
+		for i := range spec.InitContainers {
+			if c := &spec.InitContainers[i]; IsSidecar(c) && !yield(c) {
+				return
+			}
+		}
+		for i := range spec.Containers {
+			if !yield(&spec.Containers[i]) {
+				return
+			}
+		}
+	}
+}
+
 // EphemeralContainers are those that were added to a running pod to look into it.
 // The pod's life goes on as if they were not there.
 func EphemeralContainers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {

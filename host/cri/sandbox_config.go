@@ -46,7 +46,7 @@ func portMappings(pod *corev1.Pod) []*runtimeapi.PortMapping {
 		return nil
 	}
 	var mappings []*runtimeapi.PortMapping
-	for c := range longRunning(pod) {
+	for c := range node.LastingContainers(&pod.Spec) {
 		for _, port := range c.Ports {
 			if port.HostPort == 0 {
 				continue
@@ -70,28 +70,6 @@ func protocol(p corev1.Protocol) runtimeapi.Protocol {
 		return runtimeapi.Protocol_SCTP
 	}
 	return runtimeapi.Protocol_TCP
-}
-
-// longRunning yields the containers that run for as long as the pod does: the
-// app containers and the init containers that are restarted.
-func longRunning(pod *corev1.Pod) func(yield func(*corev1.Container) bool) {
-	return func(yield func(*corev1.Container) bool) {
-		for i := range pod.Spec.InitContainers {
-			c := &pod.Spec.InitContainers[i]
-			if isSidecar(c) && !yield(c) {
-				return
-			}
-		}
-		for i := range pod.Spec.Containers {
-			if !yield(&pod.Spec.Containers[i]) {
-				return
-			}
-		}
-	}
-}
-
-func isSidecar(c *corev1.Container) bool {
-	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
 // specContainer finds a container of the pod by name.

@@ -77,11 +77,9 @@ func wantsAppArmor(pod *corev1.Pod) bool {
 	if c := pod.Spec.SecurityContext; c != nil && confines(c.AppArmorProfile) {
 		return true
 	}
-	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range list {
-			if c := list[i].SecurityContext; c != nil && confines(c.AppArmorProfile) {
-				return true
-			}
+	for c := range node.Containers(&pod.Spec) {
+		if c.SecurityContext != nil && confines(c.SecurityContext.AppArmorProfile) {
+			return true
 		}
 	}
 	for key, profile := range pod.Annotations {

@@ -1,0 +1,100 @@
+package admit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	resources "k8s.io/component-helpers/resource"
+
+	"nodal/node"
+)
+
+// counted are the resources that a pod asks for and a node runs out of.
+var counted = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
+
+// room refuses a pod for which something would have to be given twice.
+func (n Node) room(pod *corev1.Pod, others []*corev1.Pod) *node.Refusal {
+	if most, ok := n.Allocatable[corev1.ResourcePods]; ok && int64(len(others)) >= most.Value() {
+		return outOf(corev1.ResourcePods, 1, int64(len(others)), most.Value())
+	}
+	wanted := resources.PodRequests(pod, resources.PodResourcesOptions{})
+	used := corev1.ResourceList{}
+	for _, name := range append(hugePages(wanted), counted...) {
+		offered, bounded := n.offered(name)
+		wants, asked := wanted[name]
+		if !bounded || !asked || wants.IsZero() {
+			continue
+		}
+		if len(used) == 0 {
+			used = requestsOf(others)
+		}
+		if has := amount(name, used[name]); amount(name, wants)+has > amount(name, offered) {
+			return outOf(name, amount(name, wants), has, amount(name, offered))
+		}
+	}
+	return nil
+}
+
+// hugePages are the sizes that are asked for.
+func hugePages(wanted corev1.ResourceList) []corev1.ResourceName {
+	sizes := slices.Sorted(maps.Keys(wanted))
+	return slices.DeleteFunc(sizes, func(name corev1.ResourceName) bool {
+		return !strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	})
+}
+
+// offered is how much there is, where that is counted. Of huge pages a machine has
+// none unless it says so.
+func (n Node) offered(name corev1.ResourceName) (resource.Quantity, bool) {
+	offered, listed := n.Allocatable[name]
+	return offered, listed || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+}
+
+// Resize says why the node does not give a pod that it runs what the pod asks for
+// now: another may go and leave room for it, or it never fits.
+func (n Node) Resize(pod *corev1.Pod, others []*corev1.Pod) *node.Refusal {
+	wanted := resources.PodRequests(pod, resources.PodResourcesOptions{})
+	for _, name := range counted {
+		offered, bounded := n.Allocatable[name]
+		if wants := wanted[name]; bounded && amount(name, wants) > amount(name, offered) {
+			return &node.Refusal{Reason: corev1.PodReasonInfeasible, Message: fmt.Sprintf(
+				"Node didn't have enough capacity: %s, requested: %d, capacity: %d", name, amount(name, wants), amount(name, offered))}
+		}
+	}
+	if refusal := n.room(pod, others); refusal != nil {
+		return &node.Refusal{Reason: corev1.PodReasonDeferred, Message: refusal.Message}
+	}
+	return nil
+}
+
+func requestsOf(pods []*corev1.Pod) corev1.ResourceList {
+	sum := corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(int64(len(pods)), resource.DecimalSI)}
+	for _, pod := range pods {
+		for name, quantity := range resources.PodRequests(pod, resources.PodResourcesOptions{}) {
+			total := sum[name]
+			total.Add(quantity)
+			sum[name] = total
+		}
+	}
+	return sum
+}
+
+// amount is in thousandths of a CPU, and in whole units of anything else.
+func amount(name corev1.ResourceName, quantity resource.Quantity) int64 {
+	if name == corev1.ResourceCPU {
+		return quantity.MilliValue()
+	}
+	return quantity.Value()
+}
+
+func outOf(name corev1.ResourceName, wanted, used, capacity int64) *node.Refusal {
+	return &node.Refusal{
+		Reason: "OutOf" + string(name),
+		Message: fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d",
+			name, wanted, used, capacity),
+	}
+}
