@@ -15,30 +15,37 @@ import (
 
 // conditions derives the pod's conditions, in upstream's order.
 func (d *deriver) conditions(s *corev1.PodStatus, initialised bool) []corev1.PodCondition {
-	accepted := d.pod.Accepted
+	containersReady := d.containersReady(s)
+	return append([]corev1.PodCondition{
+		d.readyToStart(), d.initialised(s, initialised), d.throughGates(containersReady), containersReady,
+		d.condition(corev1.PodScheduled, true, d.pod.Accepted),
+	}, slices.Concat(d.startingOver(), d.resizing(), d.pod.Conditions)...)
+}
+
+// readyToStart is true while the pod has a sandbox with a network.
+func (d *deriver) readyToStart() corev1.PodCondition {
 	sandbox := d.life.Sandbox
-	toStart := d.condition(corev1.PodReadyToStartContainers, sandbox != nil, accepted)
-	if sandbox != nil {
-		toStart.LastTransitionTime = metav1.NewTime(sandbox.CreatedAt)
+	if sandbox == nil {
+		return d.condition(corev1.PodReadyToStartContainers, false, d.pod.Accepted)
 	}
-	initialised = initialised || d.wasInitialised()
-	initCondition := d.condition(corev1.PodInitialized, initialised, d.initialisedSince())
-	if !initialised {
+	return d.condition(corev1.PodReadyToStartContainers, true, sandbox.CreatedAt)
+}
+
+// initialised is true once the application may begin, and stays so.
+func (d *deriver) initialised(s *corev1.PodStatus, now bool) corev1.PodCondition {
+	holds := now || d.wasInitialised()
+	c := d.condition(corev1.PodInitialized, holds, d.initialisedSince())
+	switch {
+	case s.Phase == corev1.PodSucceeded:
+		c.Status, c.Reason = corev1.ConditionTrue, "PodCompleted"
+	case !holds:
 		names := d.names(s.InitContainerStatuses, func(c *corev1.ContainerStatus, sidecar bool) bool {
 			return sidecar && !*c.Started || !sidecar && !c.Ready
 		})
-		initCondition.Reason = "ContainersNotInitialized"
-		initCondition.Message = fmt.Sprintf("containers with incomplete status: %v", names)
+		c.Reason = "ContainersNotInitialized"
+		c.Message = fmt.Sprintf("containers with incomplete status: %v", names)
 	}
-	containersReady := d.readiness(corev1.ContainersReady, s)
-	ready := d.throughGates(containersReady)
-	if s.Phase == corev1.PodSucceeded {
-		initCondition.Status, initCondition.Reason, initCondition.Message = corev1.ConditionTrue, "PodCompleted", ""
-	}
-	return append([]corev1.PodCondition{
-		toStart, initCondition, ready, containersReady,
-		d.condition(corev1.PodScheduled, true, accepted),
-	}, slices.Concat(d.startingOver(), d.resizing(), d.pod.Conditions)...)
+	return c
 }
 
 // throughGates is whether the pod is ready: its containers are, and clients have
@@ -88,8 +95,8 @@ func (d *deriver) condition(kind corev1.PodConditionType, holds bool, since time
 	return c
 }
 
-// readiness is true when every sidecar and application container is ready.
-func (d *deriver) readiness(kind corev1.PodConditionType, s *corev1.PodStatus) corev1.PodCondition {
+// containersReady is true when every sidecar and application container is ready.
+func (d *deriver) containersReady(s *corev1.PodStatus) corev1.PodCondition {
 	since := d.pod.Accepted
 	unready := d.names(slices.Concat(s.InitContainerStatuses, s.ContainerStatuses), func(c *corev1.ContainerStatus, sidecar bool) bool {
 		stays := sidecar || node.InitContainer(d.spec, c.Name) == nil
@@ -99,10 +106,10 @@ func (d *deriver) readiness(kind corev1.PodConditionType, s *corev1.PodStatus) c
 		return stays && !c.Ready
 	})
 	if len(unready) == 0 {
-		return d.condition(kind, true, later(since, d.lastWord(true)))
+		return d.condition(corev1.ContainersReady, true, later(since, d.lastWord(true)))
 	}
 	stays := func(c *corev1.Container) bool { return !d.life.RunsOnce(c) }
-	c := d.condition(kind, false, later(d.lastEnd(stays), d.lastWord(false)))
+	c := d.condition(corev1.ContainersReady, false, later(d.lastEnd(stays), d.lastWord(false)))
 	switch s.Phase {
 	case corev1.PodSucceeded:
 		c.Reason = "PodCompleted"

@@ -17,32 +17,14 @@ func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
 	if slot.Result != nil {
 		return final(slot)
 	}
-	if got == nil {
-		got = &node.Observed{}
-	}
-	d := &deriver{site: site, slot: slot, pod: slot.Pod, spec: &slot.Pod.Object.Spec, got: got, life: life.Of(slot, got)}
-	allocated := slot.Pod.Allocated().Spec
-	d.allocated = slices.Concat(allocated.InitContainers, allocated.Containers)
-	started := metav1.NewTime(slot.Pod.Accepted)
-	s := corev1.PodStatus{
-		ObservedGeneration: slot.Pod.Object.Generation,
-		StartTime:          &started,
-		QOSClass:           limit.Class(slot.Pod.Object),
-	}
-	if whole := allocated.Resources; whole != nil {
+	d := newDeriver(site, slot, got)
+	s := begun(slot.Pod)
+	if whole := slot.Pod.Allocated().Spec.Resources; whole != nil {
 		s.AllocatedResources, s.Resources = whole.Requests.DeepCopy(), whole.DeepCopy()
 	}
 	d.addresses(&s)
+	d.containers(&s)
 	initialised := d.life.Initialised()
-	for i := range d.spec.InitContainers {
-		s.InitContainerStatuses = append(s.InitContainerStatuses, d.container(&d.spec.InitContainers[i]))
-	}
-	for i := range d.spec.Containers {
-		s.ContainerStatuses = append(s.ContainerStatuses, d.container(&d.spec.Containers[i]))
-	}
-	for c := range node.EphemeralContainers(d.spec) {
-		s.EphemeralContainerStatuses = append(s.EphemeralContainerStatuses, d.ephemeral(c))
-	}
 	s.Phase = d.phase(&s, initialised)
 	s.Conditions = d.conditions(&s, initialised)
 	d.explain(&s)
@@ -50,13 +32,19 @@ func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
 	return s
 }
 
+// begun is what is known of a pod from the moment it was accepted.
+func begun(pod *node.Pod) corev1.PodStatus {
+	accepted := metav1.NewTime(pod.Accepted)
+	return corev1.PodStatus{ObservedGeneration: pod.Object.Generation, StartTime: &accepted, QOSClass: limit.Class(pod.Object)}
+}
+
 // final is a status that never changes again. A pod that was refused has
 // nothing in it but why.
 func final(slot *node.Slot) corev1.PodStatus {
 	s := *slot.Result.DeepCopy()
 	if slot.Pod.Refused != nil {
-		started := metav1.NewTime(slot.Pod.Accepted)
-		s.StartTime, s.QOSClass, s.ObservedGeneration = &started, limit.Class(slot.Pod.Object), slot.Pod.Object.Generation
+		start := begun(slot.Pod)
+		s.ObservedGeneration, s.StartTime, s.QOSClass = start.ObservedGeneration, start.StartTime, start.QOSClass
 	}
 	return s
 }
@@ -71,6 +59,30 @@ type deriver struct {
 	life *life.Life
 
 	allocated []corev1.Container // with the resources that the node has given them
+}
+
+func newDeriver(site node.Site, slot *node.Slot, got *node.Observed) *deriver {
+	if got == nil {
+		got = &node.Observed{}
+	}
+	allocated := slot.Pod.Allocated().Spec
+	return &deriver{
+		site: site, slot: slot, pod: slot.Pod, spec: &slot.Pod.Object.Spec, got: got, life: life.Of(slot, got),
+		allocated: slices.Concat(allocated.InitContainers, allocated.Containers),
+	}
+}
+
+// containers derives the statuses of all containers, each in the list of its kind.
+func (d *deriver) containers(s *corev1.PodStatus) {
+	for i := range d.spec.InitContainers {
+		s.InitContainerStatuses = append(s.InitContainerStatuses, d.container(&d.spec.InitContainers[i]))
+	}
+	for i := range d.spec.Containers {
+		s.ContainerStatuses = append(s.ContainerStatuses, d.container(&d.spec.Containers[i]))
+	}
+	for c := range node.EphemeralContainers(d.spec) {
+		s.EphemeralContainerStatuses = append(s.EphemeralContainerStatuses, d.ephemeral(c))
+	}
 }
 
 func (d *deriver) addresses(s *corev1.PodStatus) {
