@@ -105,9 +105,13 @@ func TestOtherChangesReplaceThePod(t *testing.T) {
 	n := start(t)
 	n.apply(web("old").yaml())
 	before := n.waitRunning("old")
+	events := n.follow("/v1/events:watch")
+	events.until(`"SandboxCreated"`)
 	p := web("old")
 	p.apps[0].args = []string{"http", "8080", "-"}
 	n.changed("/v1/manifests", p.yaml()).is(t, "REPLACED", "main")
+	events.until(`"Removed"`)
+	events.until(`"SandboxCreated"`) // and not before that
 	after := n.wait("old", "another pod under the name", func(p *corev1.Pod) bool { return p.UID != before.UID && ready(p) })
 	if got, want := n.web(after.Status.PodIP), "old\n"; got != want {
 		t.Errorf("the new pod answers %q, want %q", got, want)
