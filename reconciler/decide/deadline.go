@@ -39,8 +39,7 @@ func terminated(p *Plan, v *View) bool {
 	if t == nil {
 		return false
 	}
-	end := &node.Deletion{Requested: t.Requested, Grace: cmp.Or(t.Grace, node.GracePeriod(v.pod.Object)), Reason: t.Reason}
-	if !v.stopAll(p, v.own, end) {
+	if !v.stopOwn(p, ending{t.Requested.Add(cmp.Or(t.Grace, v.grace())), t.Reason}) {
 		settle(p, v)
 	}
 	p.why(t.Message)

@@ -14,13 +14,10 @@ import (
 // postStart hook, once that is journalled: what follows depends on it, also when
 // another agent sees the end.
 func condemned(p *Plan, v *View) bool {
-	for c := range v.containers() {
-		run := v.current(c.Name)
-		if run == nil || run.State != node.ContainerRunning || v.toEnd(run, c) {
-			continue
-		}
-		if kind := v.got.HealthOf(run).Failed; kind != "" && v.noted(run).Failed == kind {
-			v.end(p, run, v.probeGrace(c, kind), v.sentence(c, kind))
+	for c, run := range v.running() {
+		kind := v.got.HealthOf(run).Failed
+		if kind != "" && v.noted(run).Failed == kind && !v.toEnd(run, c) {
+			v.end(p, run, v.probeGrace(c, kind), v.whyCondemned(c, kind))
 		}
 	}
 	return false
@@ -34,7 +31,7 @@ func (v *View) probeGrace(c *corev1.Container, kind node.ProbeKind) time.Duratio
 	return v.grace()
 }
 
-func (v *View) sentence(c *corev1.Container, kind node.ProbeKind) string {
+func (v *View) whyCondemned(c *corev1.Container, kind node.ProbeKind) string {
 	text := fmt.Sprintf("Container %s failed %s probe", c.Name, strings.ToLower(string(kind)))
 	if kind == node.FailedHook {
 		text = node.FailedPostStart
@@ -52,11 +49,7 @@ const noteEvery = 10 * time.Second
 // finds the container running, but nobody can tell it anew whether that was ready.
 // Readiness that comes and goes all the time is noted now and then.
 func noteHealth(p *Plan, v *View) bool {
-	for c := range v.containers() {
-		run := v.current(c.Name)
-		if run == nil || run.State != node.ContainerRunning {
-			continue
-		}
+	for c, run := range v.running() {
 		health, noted := v.got.HealthOf(run), v.noted(run)
 		if health == noted {
 			continue

@@ -1,12 +1,9 @@
 package decide
 
 import (
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
-	"nodal/node/life"
 )
 
 // postStart runs the hook of each container that has just begun. Until it has
@@ -15,12 +12,12 @@ import (
 // noted that its hook had ended, has its hook run again; only the first try may
 // condemn a run, because a later one may fail for the success of the first.
 func postStart(p *Plan, v *View) bool {
-	for c := range v.containers() {
-		run, hook := v.current(c.Name), node.HookOf(c, node.PostStart)
-		if hook == nil || run == nil || v.sandbox == nil || run.State != node.ContainerRunning || v.toEnd(run, c) {
-			continue
-		}
-		if health := v.got.HealthOf(run); health.Failed != "" || !health.Hooked.IsZero() {
+	if v.sandbox == nil {
+		return false
+	}
+	for c, run := range v.running() {
+		health := v.got.HealthOf(run)
+		if node.HookOf(c, node.PostStart) == nil || health.Failed != "" || !health.Hooked.IsZero() || v.toEnd(run, c) {
 			continue
 		}
 		a := v.runHook(node.PostStart, run, c)
@@ -30,12 +27,6 @@ func postStart(p *Plan, v *View) bool {
 		}
 	}
 	return false
-}
-
-// toEnd says whether a run is wanted no longer, for a reason other than its health.
-func (v *View) toEnd(run *node.Container, c *corev1.Container) bool {
-	_, ending := v.ending(run)
-	return ending || life.Outdated(run, c) || v.life.Asked(run)
 }
 
 func (v *View) runHook(kind node.HookKind, run *node.Container, c *corev1.Container) node.RunHook {
@@ -77,49 +68,23 @@ func (v *View) fails(c *corev1.Container) bool {
 	return image || container
 }
 
-// end asks a run to end within a grace period: its preStop hook comes first, then
-// the stop signal. Once the hook was begun the time is set.
-func (v *View) end(p *Plan, run *node.Container, grace time.Duration, reason string) {
-	until := v.now.Add(grace)
-	if begun, ok := v.ending(run); ok {
-		until, reason = begun.Until, begun.Reason
-	}
-	if !v.preStop(p, run, until, reason) {
-		v.stop(p, run, until, reason)
-	}
-}
-
-func (v *View) stop(p *Plan, run *node.Container, until time.Time, reason string) {
-	p.try(v, node.StopContainer{Container: run.Name, ID: run.ID, Grace: max(0, until.Sub(v.now)), Reason: reason})
-}
-
 // preStop runs the hook that comes before the stop signal, and says whether that
 // has to wait for it. When the time is over nothing is waited for.
-func (v *View) preStop(p *Plan, run *node.Container, until time.Time, reason string) (pending bool) {
+func (v *View) preStop(p *Plan, run *node.Container, e ending) (pending bool) {
 	c := v.specOf(run)
 	if c == nil || node.HookOf(c, node.PreStop) == nil || run.State != node.ContainerRunning ||
-		run.Hooks.Ended || !v.now.Before(until) {
+		run.Hooks.Ended || !v.now.Before(e.until) {
 		return false
 	}
 	a := v.runHook(node.PreStop, run, c)
-	a.Until, a.Reason = until, reason
+	a.Until, a.Reason = e.until, e.reason
 	if home := v.got.Home(run.UID); v.asksPod(a) && home != nil && !home.Inspected {
 		v.inspectHome(p, home)
 	} else {
 		p.try(v, a)
 	}
-	p.wait(until, "waiting for the preStop hook of container "+run.Name)
+	p.wait(e.until, "waiting for the preStop hook of container "+run.Name)
 	return true
-}
-
-// ending is how a run's end was begun by its preStop hook, if it was. The
-// application may have closed its doors since: the run ends, even if it is wanted again.
-func (v *View) ending(run *node.Container) (begun node.Hooks, ok bool) {
-	begun = run.Hooks
-	if a, busy := v.got.Busy[node.HookTarget(node.PreStop, run.ID)].(node.RunHook); busy {
-		begun.Until, begun.Reason = a.Until, a.Reason
-	}
-	return begun, !begun.Until.IsZero()
 }
 
 // specOf is what a run was made from; of another pod's, what was noted on it for

@@ -44,11 +44,11 @@ func uninspected(s *node.Sandbox) { s.Inspected = false }
 
 func fresh(c *node.Container) { c.Hooks.Fresh = true }
 
-// ending is a run whose preStop hook was begun a second ago, with ten to go.
-func ending(c *node.Container) { c.Hooks.Until, c.Hooks.Reason = now.Add(10*time.Second), "it had to" }
+// leaving is a run whose preStop hook was begun a second ago, with ten to go.
+func leaving(c *node.Container) { c.Hooks.Until, c.Hooks.Reason = now.Add(10*time.Second), "it had to" }
 
 // ended is one of which it has ended too.
-func ended(c *node.Container) { ending(c); c.Hooks.Ended = true }
+func ended(c *node.Container) { leaving(c); c.Hooks.Ended = true }
 
 func TestPostStart(t *testing.T) {
 	app := hooks("app", node.PostStart)
@@ -62,7 +62,7 @@ func TestPostStart(t *testing.T) {
 		{"the next run has its own", pod(always, app, ready, exited("app", 1), health(done), run("app", node.ContainerRunning, fresh)), "run postStart hook of app app-1"},
 		{"what does not run has none run", pod(always, app, ready, created("app")), ""},
 		{"nor what is to end", pod(always, app, ready, running("app"), newImage), ""},
-		{"nor what has begun to", pod(always, app, ready, run("app", node.ContainerRunning, ending)), ""},
+		{"nor what has begun to", pod(always, app, ready, run("app", node.ContainerRunning, leaving)), ""},
 		{"nor what has lost its sandbox", pod(always, app, gone, running("app")), ""},
 		{"a request waits for the pod's address", pod(always, asking, ready, running("app")), ""},
 		{"and is made when that is known", pod(always, asking, ready, at("10.0.0.1"), running("app")), "run postStart hook of app app-0 again"},
@@ -111,7 +111,7 @@ func TestPreStopComesFirst(t *testing.T) {
 			"run preStop hook of app app-0 until 12:00:04: it had to; wake in 4s; why waiting for the preStop hook of container app"},
 		{"then the signal has what is left", pod(always, app, ready, run("app", node.ContainerRunning, ended), newImage), "stop app app-0 grace=10s: it had to"},
 		{"which may be nothing", pod(always, app, ready, run("app", node.ContainerRunning, late), newImage), "stop app app-0 grace=0s: it had to"},
-		{"a hook without an answer is run again within the same time", pod(always, app, ready, run("app", node.ContainerRunning, ending), newImage),
+		{"a hook without an answer is run again within the same time", pod(always, app, ready, run("app", node.ContainerRunning, leaving), newImage),
 			"run preStop hook of app app-0 until 12:00:10: it had to; wake in 10s; why waiting for the preStop hook of container app"},
 		{"what has begun to end ends, even if it is wanted", pod(always, app, ready, run("app", node.ContainerRunning, ended)), "stop app app-0 grace=10s: it had to"},
 		{"in a state that is not known none is run", pod(always, app, ready, run("app", node.ContainerUnknown)), "stop app app-0 grace=30s: its state is unknown"},
@@ -146,7 +146,7 @@ func TestPreStopInADeletion(t *testing.T) {
 				"wake in 20s; why waiting for the preStop hook of container app; done"},
 		{"the signal comes in turn", pod(always, both, ready, run("proxy", node.ContainerRunning, ended), run("app", node.ContainerRunning, ended), deleted(10, 30)),
 			"stop app app-0 grace=20s: deleted; wake in 20s; why sidecar proxy ends after what it serves; done"},
-		{"a hook that hangs is waited for no longer", pod(always, both, ready, run("app", node.ContainerRunning, ending), deleted(30, 30)),
+		{"a hook that hangs is waited for no longer", pod(always, both, ready, run("app", node.ContainerRunning, leaving), deleted(30, 30)),
 			"stop app app-0 grace=0s: deleted; why waiting for containers to end; done"},
 		{"without any grace none is run", pod(always, both, ready, running("app"), deleted(0, 0)),
 			"stop app app-0 grace=0s: deleted; why waiting for containers to end; done"},

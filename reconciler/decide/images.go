@@ -9,7 +9,7 @@ import (
 // images makes ready the image of every container that is about to be made,
 // beside the sandbox and beside each other.
 func images(p *Plan, v *View) bool {
-	if v.life.Over() || v.sandbox == nil && len(p.Actions) == 0 && !v.retriesSandbox() {
+	if !v.prepares(p) {
 		return false
 	}
 	for i := range v.spec.InitContainers {
@@ -28,11 +28,12 @@ func images(p *Plan, v *View) bool {
 	return false
 }
 
-// retriesSandbox says whether a sandbox is wanted but rests after a failure.
-func (v *View) retriesSandbox() bool {
+// prepares says whether to make ready what containers need: their sandbox is there, is
+// being made, or rests after a failure.
+func (v *View) prepares(p *Plan) bool {
 	_, failed := v.got.Faults[node.SandboxTarget()]
 	_, unbounded := v.got.Faults[node.CgroupTarget()]
-	return failed || unbounded
+	return !v.life.Over() && (v.sandbox != nil || len(p.Actions) > 0 || failed || unbounded)
 }
 
 // ensure asks for the image unless a run stands in the way of the next attempt.

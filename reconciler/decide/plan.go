@@ -23,7 +23,11 @@ type Plan struct {
 type Step func(*Plan, *View) (done bool)
 
 var (
-	setup    = []Step{strays, settled, learn, deadline, terminated, startOver, retire, cgroup, sandbox, postStart, noteHealth, condemned, resize, volumes, images, prune, ephemeral, initContainers, containers, settle}
+	setup = []Step{
+		strays, settled, learn, deadline, terminated, startOver, retire, // may be all there is to do
+		cgroup, sandbox, postStart, noteHealth, condemned, resize, // for what runs
+		volumes, images, prune, ephemeral, initContainers, containers, settle, // for what is to run
+	}
 	teardown = []Step{strays, stopContainers, stopSandboxes, removeSandboxes, tearDownCgroup, tearDownVolumes, forget}
 )
 
@@ -98,6 +102,19 @@ func (v *View) run(name string) *node.Container { return v.life.Run(name) }
 
 // current is the newest run if it belongs to the present sandbox.
 func (v *View) current(name string) *node.Container { return v.life.Current(name) }
+
+// running are the containers that run in the present sandbox, or in the last one while
+// there is none, each with its run.
+func (v *View) running() iter.Seq2[*corev1.Container, *node.Container] {
+	return func(yield func(*corev1.Container, *node.Container) bool) {
+		for c := range v.containers() {
+			run := v.current(c.Name)
+			if run != nil && run.State == node.ContainerRunning && !yield(c, run) {
+				return
+			}
+		}
+	}
+}
 
 // nextAttempt is the attempt that follows the newest run, or what the tally
 // remembers when the runtime has lost it. It is none of those that were to end.

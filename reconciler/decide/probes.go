@@ -17,9 +17,8 @@ func Probes(site node.Site, slot *node.Slot, got *node.Observed) []node.Probe {
 		return nil
 	}
 	var probes []node.Probe
-	for c := range v.containers() {
-		run := v.current(c.Name)
-		if run == nil || run.State != node.ContainerRunning || !run.Inspected {
+	for c, run := range v.running() {
+		if !run.Inspected {
 			continue
 		}
 		for _, kind := range v.asks(c, run) {

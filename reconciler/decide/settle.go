@@ -7,24 +7,20 @@ import (
 	"nodal/node/status"
 )
 
-// prune removes runs that no reader needs any more. The newest run of each
-// container and the one before it stay: their logs and exit codes are asked for.
-func prune(p *Plan, v *View) bool {
-	seen, inSandbox := map[string]int{}, map[string]int{}
-	for i := range v.got.Containers {
-		c := &v.got.Containers[i]
-		inSandbox[c.SandboxID]++
-		if seen[c.Name]++; seen[c.Name] > 2 && !c.Alive() {
-			p.try(v, remove(c))
-		}
+// hasFinished is why what is left of a pod ends that has done all it will ever do.
+const hasFinished = "the pod has finished"
+
+// settled keeps a finished pod at rest: nothing runs, its cgroup and volumes are gone, its
+// logs stay until it is deleted.
+func settled(p *Plan, v *View) bool {
+	if v.slot.Result == nil {
+		return false
 	}
-	for i := range v.got.Sandboxes {
-		s := &v.got.Sandboxes[i]
-		if i > 0 && s != v.sandbox && s.Stopped && inSandbox[s.ID] == 0 {
-			p.try(v, node.RemoveSandbox{ID: s.ID})
-		}
+	if !v.stopOwn(p, v.within(v.grace(), hasFinished)) && !v.stopSandboxesOf(p, v.own) && !tearDownCgroup(p, v) {
+		tearDownVolumes(p, v)
 	}
-	return false
+	p.why(hasFinished)
+	return true
 }
 
 // settle records the final status of a pod whose containers have all ended

@@ -16,8 +16,7 @@ func retire(p *Plan, v *View) bool {
 	if !v.life.Over() {
 		return false
 	}
-	rest := &node.Deletion{Requested: v.lastEnd(), Grace: v.grace(), Reason: "the pod has finished"}
-	return v.stopAll(p, v.own, rest)
+	return v.stopOwn(p, ending{v.lastEnd().Add(v.grace()), hasFinished})
 }
 
 // lastEnd is when the latest run ended of those that are no sidecars.

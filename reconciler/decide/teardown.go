@@ -15,7 +15,7 @@ import (
 func (v *View) own(uid types.UID) bool { return uid == v.pod.UID() }
 
 func stopContainers(p *Plan, v *View) bool {
-	return v.stopAll(p, v.own, v.pod.Deletion)
+	return v.stopOwn(p, ending{v.pod.Deletion.Deadline(), v.pod.Deletion.Reason})
 }
 
 func stopSandboxes(p *Plan, v *View) bool {
@@ -34,43 +34,6 @@ func forget(p *Plan, v *View) bool {
 	}
 	p.try(v, node.Release{})
 	return true
-}
-
-// stopAll asks every live container to end, with what is left of the grace
-// period, and learns how the others ended while the runtime still knows.
-func (v *View) stopAll(p *Plan, mine func(types.UID) bool, deletion *node.Deletion) bool {
-	waiting := false
-	for i := range v.got.Containers {
-		c := &v.got.Containers[i]
-		switch {
-		case !mine(c.UID):
-		case !c.Alive():
-			v.inspect(p, c)
-		case deletion == nil:
-			waiting = true
-			v.end(p, c, c.Grace, "its pod is not wanted")
-		default:
-			waiting = true
-			v.stopInTurn(p, c, deletion)
-		}
-	}
-	if waiting {
-		p.why("waiting for containers to end")
-	}
-	return waiting
-}
-
-// stopInTurn ends a run of a pod that has to go. All preStop hooks are run at once,
-// also of sidecars that get their signal later.
-func (v *View) stopInTurn(p *Plan, run *node.Container, deletion *node.Deletion) {
-	deadline := deletion.Deadline()
-	switch {
-	case v.preStop(p, run, deadline, deletion.Reason):
-	case v.now.Before(deadline) && !v.inTurn(run):
-		p.wait(deadline, "sidecar "+run.Name+" ends after what it serves")
-	default:
-		v.stop(p, run, deadline, deletion.Reason)
-	}
 }
 
 func (v *View) stopSandboxesOf(p *Plan, mine func(types.UID) bool) bool {
@@ -105,20 +68,6 @@ func (v *View) removeAll(p *Plan, mine func(types.UID) bool) bool {
 		}
 	}
 	return waiting
-}
-
-// settled keeps a finished pod at rest: nothing runs, its cgroup and volumes are gone, its
-// logs stay until it is deleted.
-func settled(p *Plan, v *View) bool {
-	if v.slot.Result == nil {
-		return false
-	}
-	rest := &node.Deletion{Requested: v.now, Grace: v.grace(), Reason: "the pod has finished"}
-	if !v.stopAll(p, v.own, rest) && !v.stopSandboxesOf(p, v.own) && !tearDownCgroup(p, v) {
-		tearDownVolumes(p, v)
-	}
-	p.why("the pod has finished")
-	return true
 }
 
 // inspect asks for what only a status call tells, once; a container that is

@@ -14,7 +14,7 @@ import (
 // volumes has every volume in place that a container mounts, beside the sandbox
 // and the images, and brings it up to date when what it is made from changes.
 func volumes(p *Plan, v *View) bool {
-	if v.life.Over() || v.sandbox == nil && len(p.Actions) == 0 && !v.retriesSandbox() {
+	if !v.prepares(p) {
 		return false
 	}
 	for volume := range node.MountedVolumes(v.spec) {
