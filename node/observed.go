@@ -168,6 +168,15 @@ func (o *Observed) newestBut(but *Container, uid types.UID, name string) *Contai
 	return newest
 }
 
+// FaultOf is why the last try to make or start a container failed, if it did.
+func (o *Observed) FaultOf(container string) (Fault, bool) {
+	if f, ok := o.Faults[ImageTarget(container)]; ok {
+		return f, true
+	}
+	f, ok := o.Faults[ContainerTarget(container)]
+	return f, ok
+}
+
 // NewestSandbox returns the newest sandbox of one pod, or nil.
 func (o *Observed) NewestSandbox(uid types.UID) *Sandbox {
 	for i := range o.Sandboxes {

@@ -94,7 +94,7 @@ func (d *deriver) hooking(run *node.Container) *corev1.ContainerStateWaiting {
 // setEnding shows a run of which it is not known yet how it ended. No exit code
 // is made up for it: a pod that has succeeded would look failed for a moment.
 func (d *deriver) setEnding(s *corev1.ContainerStatus, run *node.Container) {
-	if _, failed := d.fault(run.Name); failed { // it could not be started
+	if _, failed := d.got.FaultOf(run.Name); failed { // it could not be started
 		s.State.Waiting = d.waiting(run.Name)
 		return
 	}
@@ -108,7 +108,7 @@ func (d *deriver) between(run *node.Container, c *corev1.Container) *corev1.Cont
 		return nil
 	}
 	tally := d.slot.Tallies[run.Name]
-	if fault, ok := d.fault(run.Name); ok {
+	if fault, ok := d.got.FaultOf(run.Name); ok {
 		return &corev1.ContainerStateWaiting{Reason: fault.Reason, Message: fault.Message}
 	}
 	pause := tally.Pause(run.Ran(), d.site.BackoffMax)
@@ -124,7 +124,7 @@ func (d *deriver) between(run *node.Container, c *corev1.Container) *corev1.Cont
 
 // waiting says what keeps a container from its first run.
 func (d *deriver) waiting(name string) *corev1.ContainerStateWaiting {
-	if fault, ok := d.fault(name); ok {
+	if fault, ok := d.got.FaultOf(name); ok {
 		return &corev1.ContainerStateWaiting{Reason: fault.Reason, Message: fault.Message}
 	}
 	waiting := &corev1.ContainerStateWaiting{Reason: reasonCreating}
@@ -148,15 +148,6 @@ func (d *deriver) volumeFault() (node.Fault, bool) {
 		}
 	}
 	return node.Fault{}, false
-}
-
-// fault is what last failed for the container.
-func (d *deriver) fault(name string) (node.Fault, bool) {
-	if f, ok := d.got.Faults[node.ImageTarget(name)]; ok {
-		return f, true
-	}
-	f, ok := d.got.Faults[node.ContainerTarget(name)]
-	return f, ok
 }
 
 func (d *deriver) id(run *node.Container) string { return d.site.Runtime + "://" + run.ID }

@@ -50,8 +50,9 @@ func (v *View) asksPod(a node.RunHook) bool {
 // in Kubernetes. One that cannot be made keeps nobody waiting.
 func (v *View) starting(c *corev1.Container) bool {
 	run := v.run(c.Name)
+	_, fails := v.got.FaultOf(c.Name)
 	switch {
-	case node.HookOf(c, node.PostStart) == nil || v.fails(c):
+	case node.HookOf(c, node.PostStart) == nil || fails:
 		return false
 	case run == nil || run.State == node.ContainerCreated:
 		return true
@@ -59,13 +60,6 @@ func (v *View) starting(c *corev1.Container) bool {
 		return !run.Inspected || !v.stays(c, run) && !v.now.Before(v.due(c, run))
 	}
 	return !v.life.Hooked(run, c) && v.got.HealthOf(run).Failed == ""
-}
-
-// fails says whether the last try to make or start a container failed.
-func (v *View) fails(c *corev1.Container) bool {
-	_, image := v.got.Faults[node.ImageTarget(c.Name)]
-	_, container := v.got.Faults[node.ContainerTarget(c.Name)]
-	return image || container
 }
 
 // preStop runs the hook that comes before the stop signal, and says whether that
