@@ -135,6 +135,7 @@ function ActSwitch() {
       type="button"
       class={on ? "act on" : "act"}
       aria-pressed={on}
+      aria-label={on ? "Acting" : "Read-only"}
       title={on ? "Hide what changes things" : "Show what changes things: apply, restart, delete, terminals"}
       onClick={() => (acting.value = !on)}
     >
@@ -164,10 +165,10 @@ function Who() {
   if (!who || who.via === "anonymous") return null;
   return (
     <span class="who" title={`${who.name}, known by ${who.via}`}>
-      {who.role}
+      <span>{who.role}</span>
       {who.via === "session" && (
-        <button type="button" class="quiet" onClick={() => void signOut()}>
-          Sign out
+        <button type="button" class="quiet" aria-label="Sign out" onClick={() => void signOut()}>
+          <Icon name="out" /> <span>Sign out</span>
         </button>
       )}
     </span>

@@ -5,7 +5,7 @@ import { pieces } from "../pure/yaml";
 export function Yaml({ text }: { text: string }) {
   return (
     <pre class="yaml" tabIndex={0}>
-      {text.split("\n").map((line) => (
+      {text.trimEnd().split("\n").map((line) => (
         <span class="yaml-line">
           {pieces(line).map((piece) => (
             <span class={`y-${piece.kind}`}>{piece.text}</span>
