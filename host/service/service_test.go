@@ -78,8 +78,8 @@ func TestAnotherProgramIsToldFromOurs(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.write(t, Program, c.content(t, self))
-	if _, err := Install(c.Config); err == nil || !strings.Contains(err.Error(), "is another program") {
-		t.Errorf("got %v, want that it is another program", err)
+	if _, err := Install(c.Config); err == nil || !strings.Contains(err.Error(), "is not a program of ours") {
+		t.Errorf("got %v, want that it is not ours", err)
 	}
 }
 
