@@ -106,7 +106,10 @@ function ImageRow({ image, users, onRemove }: { image: Image; users: readonly Po
 function DropHint() {
   return (
     <p class="drop-hint">
-      <Icon name="down" /> Drop a tarball anywhere on this page to import it: what <code>docker save</code> writes, or an OCI layout, plain or compressed.
+      <Icon name="down" />
+      <span>
+        Drop a tarball anywhere on this page to import it: what <code>docker save</code> writes, or an OCI layout, plain or compressed.
+      </span>
     </p>
   );
 }
