@@ -34,12 +34,20 @@ func (p *Prober) Run(ctx context.Context, key node.Key, hook node.RunHook) error
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case limit.Err() != nil:
+	case limit.Err() != nil, unheard(err) && due(limit):
 		return hook.Failure(errors.New("it did not end within the grace period"))
 	case hook.Spec.Exec != nil && unheard(err):
 		return fmt.Errorf("run the %s hook of container %s: %w", hook.Kind, hook.Container, err)
 	}
 	return hook.Failure(err)
+}
+
+// due says whether a deadline has as good as come. The runtime knows it too, and may
+// break off a moment before we would.
+func due(ctx context.Context) bool {
+	const moment = 100 * time.Millisecond
+	deadline, bound := ctx.Deadline()
+	return bound && time.Until(deadline) < moment
 }
 
 func (p *Prober) run(ctx context.Context, key node.Key, hook node.RunHook) error {
