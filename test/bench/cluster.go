@@ -14,8 +14,12 @@ type joined struct {
 	writes, requests, anonymous map[string]float64
 }
 
-// cluster has each kubelet join a control plane in turn, and binds pods to it.
+// cluster has each kubelet join a control plane in turn, and binds pods to it. It
+// comes last: the kubelets that stand alone make room.
 func (b *suite) cluster(ctx context.Context) error {
+	if err := b.eachAgent(func(c *column) error { return c.process.end(syscall.SIGTERM) }); err != nil {
+		return err
+	}
 	control, err := newControl(ctx, b.t, b.binaries.parts)
 	if err != nil {
 		return err
