@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"sync"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
@@ -123,7 +122,7 @@ func (r *renderer) list(all []node.View, want func(node.View) bool) ([]rendered,
 
 func (r *renderer) render(v node.View) (rendered, error) {
 	object := r.object(v)
-	beside, err := protojson.Marshal(summary(v, object))
+	beside, err := jsonOf(summary(v, object))
 	if err != nil {
 		return rendered{}, err
 	}

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -10,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 
 	nodev1 "nodal/api/gen/node/v1"
 )
@@ -101,15 +105,32 @@ func (m *restMarshaler) NewDecoder(r io.Reader) runtime.Decoder {
 
 // Marshal ends with a newline, for terminals.
 func (m *restMarshaler) Marshal(v any) ([]byte, error) {
-	data, err := m.JSONPb.Marshal(v)
+	data, err := tight(m.JSONPb.Marshal(v))
 	return append(data, '\n'), err
+}
+
+// jsonOf is a message as JSON.
+func jsonOf(m proto.Message) ([]byte, error) { return tight(protojson.Marshal(m)) }
+
+// tight leaves out the spaces that protojson puts behind commas. Whether it does is
+// another thing in each build, and people compare texts.
+func tight(data []byte, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	text.Grow(len(data) + 1)
+	if err := json.Compact(&text, data); err != nil {
+		return nil, fmt.Errorf("write JSON without spaces: %w", err)
+	}
+	return text.Bytes(), nil
 }
 
 // writeStatus answers with the error as google.rpc.Status.
 func writeStatus(w http.ResponseWriter, s *status.Status) { writeStatusAs(w, httpStatusOf(s), s) }
 
 func writeStatusAs(w http.ResponseWriter, code int, s *status.Status) {
-	body, err := protojson.Marshal(s.Proto())
+	body, err := jsonOf(s.Proto())
 	if err != nil {
 		http.Error(w, s.Message(), code)
 		return

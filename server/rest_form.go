@@ -9,7 +9,6 @@ import (
 
 	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	nodev1 "nodal/api/gen/node/v1"
@@ -83,11 +82,11 @@ type lineForm struct{}
 func (lineForm) contentType() string { return "application/x-ndjson" }
 func (lineForm) keepAlive() []byte   { return nil }
 func (lineForm) message(m proto.Message) ([]byte, error) {
-	data, err := protojson.Marshal(m)
+	data, err := jsonOf(m)
 	return append(data, '\n'), err
 }
 func (lineForm) failure(s *status.Status) ([]byte, error) {
-	data, err := protojson.Marshal(s.Proto())
+	data, err := jsonOf(s.Proto())
 	return append(append([]byte(`{"error":`), data...), "}\n"...), err
 }
 
@@ -98,7 +97,7 @@ type eventForm struct{}
 func (eventForm) contentType() string { return "text/event-stream" }
 func (eventForm) keepAlive() []byte   { return []byte(":\n\n") }
 func (eventForm) message(m proto.Message) ([]byte, error) {
-	data, err := protojson.Marshal(m)
+	data, err := jsonOf(m)
 	id, name := "", "message"
 	switch m := m.(type) {
 	case *nodev1.WatchPodsResponse:
@@ -114,7 +113,7 @@ func (eventForm) message(m proto.Message) ([]byte, error) {
 	return []byte("id: " + id + "\nevent: " + name + "\ndata: " + string(data) + "\n\n"), err
 }
 func (eventForm) failure(s *status.Status) ([]byte, error) {
-	data, err := protojson.Marshal(s.Proto())
+	data, err := jsonOf(s.Proto())
 	return []byte("event: error\ndata: " + string(data) + "\n\n"), err
 }
 

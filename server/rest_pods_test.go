@@ -1,8 +1,10 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -47,6 +49,21 @@ func TestRESTListsPodsAsGRPCDoes(t *testing.T) {
 				t.Errorf("got %v, want %v", got, want)
 			}
 		})
+	}
+}
+
+func TestAnswersHaveNoSpacesInAnyBuild(t *testing.T) {
+	n := newNode(t)
+	n.apply(t, manifestOf("web"))
+	for _, path := range []string{"/v1/node", "/v1/pods", "/v1/namespaces/default/pods/web", "/v1/events", "/v1/namespaces/default/pods/gone"} {
+		body := n.do(t, "GET", path, "").body
+		var want bytes.Buffer
+		if err := json.Compact(&want, []byte(body)); err != nil {
+			t.Fatalf("GET %s: %v: %s", path, err, body)
+		}
+		if got := strings.TrimSuffix(body, "\n"); got != want.String() {
+			t.Errorf("GET %s: got %s, want %s", path, got, want.String())
+		}
 	}
 }
 
