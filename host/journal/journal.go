@@ -61,7 +61,7 @@ func open(dir string, logger *slog.Logger, d disk) (*Journal, error) {
 		pending: pending{byName: map[string]*transaction{}},
 	}
 	if err := j.repair(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open journal %s: %w", dir, err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("open journal %s: %w", dir, err), unlockFile(lock))
 	}
 	return j, nil
 }
@@ -155,7 +155,7 @@ func (j *Journal) Close() error {
 		return nil
 	}
 	j.closed = true
-	if err := j.lock.Close(); err != nil {
+	if err := unlockFile(j.lock); err != nil {
 		return fmt.Errorf("close journal %s: %w", j.dir, err)
 	}
 	return nil

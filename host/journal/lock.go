@@ -36,6 +36,12 @@ func lockFile(path string) (*os.File, error) {
 	return f, nil
 }
 
+// unlockFile gives the lock back also where a program that is being started has the
+// file open for a moment more.
+func unlockFile(f *os.File) error {
+	return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close())
+}
+
 func holder(f *os.File) string {
 	raw, _ := io.ReadAll(io.LimitReader(f, 20))
 	if pid, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil {

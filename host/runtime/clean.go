@@ -30,7 +30,7 @@ func Clean(ctx context.Context, c Config) error {
 		return fmt.Errorf("clean the runtime: %w", err)
 	}
 	if lock != nil {
-		defer lock.Close()
+		defer giveBack(lock)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

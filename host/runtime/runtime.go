@@ -124,6 +124,12 @@ func takeLock(path string) (*os.File, error) {
 	return f, nil
 }
 
+// giveBack releases a lock also where a program that is being started has the file
+// open for a moment more.
+func giveBack(lock *os.File) error {
+	return errors.Join(unix.Flock(int(lock.Fd()), unix.LOCK_UN), lock.Close())
+}
+
 // begin sets the network up while containerd comes up.
 func (r *Runtime) begin(ctx context.Context) error {
 	subnets, err := r.layout.chooseSubnets(r.config.PodCIDRs)
@@ -183,5 +189,5 @@ func (r *Runtime) tell(e Event) {
 func (r *Runtime) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return errors.Join(r.daemon.close(), r.lock.Close())
+	return errors.Join(r.daemon.close(), giveBack(r.lock))
 }
