@@ -102,7 +102,9 @@ func (n *node) changingVolumes() {
 		return fmt.Sprintf("projected: {sources: [{%[1]s: {name: goes, optional: true}}, {%[1]s: {name: changes, optional: true}}, {%[1]s: {name: comes, optional: true}}]}", kind)
 	}
 	// What goes while it is looked at is nothing to tell.
-	until := func(holds string) string { return "until { " + holds + "; } 2>/dev/null; do usleep 20000; done; echo seen" }
+	until := func(holds string) string {
+		return "until { " + holds + "; } 2>/dev/null; do usleep 20000; done; echo seen"
+	}
 	changed, came := until(`[ "$(cat v/changes w/changes)" = newnew ]`), until(`[ "$(ls v)$(cat v/* w/comes)" = "changes
 comesnewnewnew" ]`)
 	p := viewer{name: "changing", looks: []look{
