@@ -12,7 +12,7 @@
 //
 // There are few kinds of messages and they only go out, so they are written as
 // their protocol has them on the wire (encode.go): OpenTelemetry's own library is
-// made for much more. A nil *Tracer is one that is off, and costs nothing.
+// made for much more.
 //
 // Start reading at Tracer in tracer.go.
 package trace

@@ -19,9 +19,6 @@ const (
 
 // Run sends what is queued until ctx ends, and then what is left.
 func (t *Tracer) Run(ctx context.Context) {
-	if t == nil {
-		return
-	}
 	var failing bool
 	for {
 		batch := t.collect(ctx)

@@ -35,7 +35,7 @@ const (
 const queued = 4096
 
 // Tracer makes spans and hands them to a collector. Its methods may be called from
-// any goroutine, and on nil: then nothing is told.
+// any goroutine.
 type Tracer struct {
 	config  Config
 	conn    *grpc.ClientConn
@@ -95,9 +95,6 @@ func (t *Tracer) samples(p Parent) bool {
 // Start begins a span below the one of ctx. Where that has none, or one of a trace
 // that is not told, there is nothing to tell: nil.
 func (t *Tracer) Start(ctx context.Context, name string, kind Kind, attributes ...slog.Attr) (context.Context, *Span) {
-	if t == nil {
-		return ctx, nil
-	}
 	parent := parentOf(ctx)
 	if !parent.Sampled {
 		return ctx, nil
@@ -132,7 +129,7 @@ func (s *Span) End(err error) {
 // Whole tells of the span that has the others of its trace for its parts, once
 // it is over. It may have been brought about by others.
 func (t *Tracer) Whole(at Parent, name string, begin, end time.Time, causes []Parent, attributes ...slog.Attr) {
-	if t == nil || !at.Sampled {
+	if !at.Sampled {
 		return
 	}
 	t.put(&Span{tracer: t, at: at, name: name, kind: Internal, begin: begin, end: end, links: causes, attributes: attributes})
@@ -151,9 +148,6 @@ func (t *Tracer) Dropped() uint64 { return t.dropped.Load() }
 
 // Close ends the connection.
 func (t *Tracer) Close() error {
-	if t == nil {
-		return nil
-	}
 	if err := t.conn.Close(); err != nil {
 		return fmt.Errorf("close the connection to the collector of traces: %w", err)
 	}
