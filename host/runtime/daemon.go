@@ -25,6 +25,7 @@ type daemon struct {
 	fd      *os.File
 	done    chan struct{} // closed when it has ended
 	ended   string        // how, once done is closed
+	killed  bool          // by a signal, as far as we know
 	adopted bool
 }
 
@@ -58,6 +59,7 @@ func (l layout) startDaemon(p programs, config string) (*daemon, error) {
 	go func() {
 		_ = cmd.Wait() // what it says is in the state
 		d.ended = cmd.ProcessState.String()
+		d.killed = cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled()
 		close(d.done)
 	}()
 	return d, nil

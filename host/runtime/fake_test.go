@@ -39,10 +39,13 @@ func TestMain(m *testing.M) {
 }
 
 // fakeContainerd is ready at once, unless a file beside its configuration says
-// that it is broken.
+// that it is broken, or doomed, once.
 func fakeContainerd(config string) error {
 	if _, err := os.Stat(filepath.Join(filepath.Dir(config), "broken")); err == nil {
 		return errors.New("the fake is broken")
+	}
+	if os.Remove(filepath.Join(filepath.Dir(config), "doomed")) == nil {
+		return unix.Kill(os.Getpid(), unix.SIGKILL)
 	}
 	text, err := os.ReadFile(config)
 	if err != nil {

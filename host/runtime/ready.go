@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -17,6 +18,9 @@ const (
 	readyWait = 60 * time.Second
 	readyPoll = 2 * time.Millisecond
 )
+
+// errKilled says that containerd did not end by itself, so the next may do better.
+var errKilled = errors.New("somebody killed it")
 
 // waitReady returns when the runtime can make pods, or with the reason why it
 // cannot. It asks often: every pod of the machine waits for this.
@@ -42,6 +46,9 @@ func waitReady(ctx context.Context, endpoint string, d *daemon) error {
 		select {
 		case <-tick.C:
 		case <-d.done:
+			if d.killed {
+				return fmt.Errorf("containerd did not come up: %s: %w", d.ended, errKilled)
+			}
 			return fmt.Errorf("containerd did not come up: %s", d.ended)
 		case <-ctx.Done():
 			return fmt.Errorf("wait for containerd: %w (last: %w)", context.Cause(ctx), err)

@@ -14,6 +14,7 @@ const (
 	settled      = time.Minute // a run as long as this forgives the failures before it
 	logCheck     = time.Minute
 	adoptionWait = 10 * time.Second
+	startTries   = 5 // of one that somebody kills before it is ready
 )
 
 // bringUp has containerd running and answering: the one that runs, or a new one.
@@ -91,14 +92,21 @@ func (r *Runtime) up(ctx context.Context, p programs, config string) (*daemon, e
 			return nil, err
 		}
 	}
-	if d, err = r.layout.startDaemon(p, config); err != nil {
-		return nil, err
-	}
-	if err := waitReady(ctx, r.Endpoint(), d); err != nil {
+	for try := 1; ; try++ {
+		d, err := r.layout.startDaemon(p, config)
+		if err != nil {
+			return nil, err
+		}
+		err = waitReady(ctx, r.Endpoint(), d)
+		if err == nil {
+			return d, nil
+		}
 		err = fmt.Errorf("%w\n%s", err, lastWords(r.layout.log()))
-		return nil, errors.Join(err, d.stop(ctx), d.close())
+		if left := errors.Join(d.stop(ctx), d.close()); left != nil || !errors.Is(err, errKilled) || try == startTries {
+			return nil, errors.Join(err, left)
+		}
+		r.tell(Event{Reason: Exited, Warning: true, Message: "containerd: " + d.ended})
 	}
-	return d, nil
 }
 
 func (r *Runtime) answers(ctx context.Context, d *daemon) error {

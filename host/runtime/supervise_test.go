@@ -75,6 +75,20 @@ func wantEvent(t *testing.T, events chan Event, reason string) Event {
 	return Event{}
 }
 
+func TestContainerdThatIsKilledOnItsWayUpIsStartedAgain(t *testing.T) {
+	r, events := newFake(t)
+	if err := os.WriteFile(filepath.Join(r.layout.root, "doomed"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.bringUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if e := wantEvent(t, events, Exited); !strings.Contains(e.Message, "killed") {
+		t.Errorf("got %+v, want that it was killed", e)
+	}
+	wantEvent(t, events, Started)
+}
+
 func TestContainerdThatEndsIsStartedAgain(t *testing.T) {
 	r, events := newFake(t)
 	if err := r.bringUp(t.Context()); err != nil {

@@ -18,15 +18,7 @@ const hugePool = "/sys/kernel/mm/hugepages/hugepages-2048kB"
 
 func hugePages(t *testing.T, which string) int {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(hugePool, which))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return numberIn(t, filepath.Join(hugePool, which))
 }
 
 // addHugePages has the machine set some more aside, for as long as the test takes, and
