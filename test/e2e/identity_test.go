@@ -98,11 +98,24 @@ func (n *node) pidOf(pod, name string) int {
 	n.t.Helper()
 	for _, c := range n.containers(pod) {
 		if c.name == name && c.running {
-			return n.pid(c.id)
+			pid := n.pid(c.id)
+			n.eventually("the program of "+name+" in the place of runc's", func() bool { return !isRunc(n.t, pid) })
+			return pid
 		}
 	}
 	n.t.Fatalf("no container %s of pod %s runs", name, pod)
 	return 0
+}
+
+// isRunc reports whether a process is still on its way to the container's program.
+// A start returns before runc has given up what that must not have.
+func isRunc(t *testing.T, pid int) bool {
+	t.Helper()
+	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.HasPrefix(string(name), "runc:")
 }
 
 func TestContainersKnowWhoTheyAre(t *testing.T) {
