@@ -5,8 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
-	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
@@ -17,14 +15,15 @@ import (
 	"nodal/node/status"
 )
 
-// nodeService describes the node itself. Its watch is in node_watch.go.
+// nodeService describes the node itself. Its watch is in node_watch.go, and how the
+// node is it knows from node_health.go.
 type nodeService struct {
 	nodev1.UnimplementedNodeServiceServer
 	store   *node.Store
 	sources *node.Sources
 	site    node.Site
 	facts   Facts
-	runtime runtimeStatus
+	health  *nodeHealth
 	stopped <-chan struct{}
 }
 
@@ -51,10 +50,16 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 	for _, state := range s.sources.List() {
 		answer.Sources = append(answer.Sources, sourceOf(state, delivered[state.Source]))
 	}
-	r := s.runtime.get(ctx)
+	r, conditions := s.health.look(ctx)
 	answer.Runtime = &nodev1.Runtime{
 		Endpoint: s.facts.Endpoint, Name: r.Name, Version: r.Version,
 		Ready: r.Ready, NetworkReady: r.NetworkReady, Message: r.Message, Events: r.Events,
+	}
+	for _, c := range conditions {
+		answer.Conditions = append(answer.Conditions, &nodev1.NodeCondition{
+			Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message,
+			TransitionedAt: timestamppb.New(c.LastTransitionTime.Time),
+		})
 	}
 	for _, h := range r.Handlers {
 		answer.Runtime.Handlers = append(answer.Runtime.Handlers, &nodev1.RuntimeHandler{
@@ -124,50 +129,4 @@ func supportOf(s capability.Support) nodev1.Support {
 		return nodev1.Support_SUPPORT_REFUSED
 	}
 	return nodev1.Support_SUPPORT_UNSPECIFIED
-}
-
-const (
-	runtimeStatusFresh   = 5 * time.Second
-	runtimeStatusTimeout = 2 * time.Second
-)
-
-// runtimeStatus asks the runtime how it is, once for many who want to know.
-type runtimeStatus struct {
-	runtime Runtime
-	now     func() time.Time
-
-	mu     sync.Mutex
-	at     time.Time
-	turned <-chan struct{} // closed: what is known may be wrong
-	known  RuntimeStatus
-}
-
-// get tells the last answer while it is fresh. That the runtime does not
-// answer is an answer.
-func (s *runtimeStatus) get(ctx context.Context) RuntimeStatus {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.now()
-	if s.fresh(now) {
-		return s.known
-	}
-	s.turned = s.runtime.Changed()
-	// Others wait for this answer: it must not fail because one client is gone.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), runtimeStatusTimeout)
-	defer cancel()
-	answer, err := s.runtime.Status(ctx)
-	if err != nil {
-		answer = RuntimeStatus{Name: s.known.Name, Version: s.known.Version, Message: err.Error()}
-	}
-	s.at, s.known = now, answer
-	return answer
-}
-
-func (s *runtimeStatus) fresh(now time.Time) bool {
-	select {
-	case <-s.turned:
-		return false
-	default:
-		return !s.at.IsZero() && now.Sub(s.at) < runtimeStatusFresh
-	}
 }

@@ -10,22 +10,15 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 )
 
-const (
-	// A node whose pods start by the hundred is told ten times a second.
-	nodeWatchPause = 100 * time.Millisecond
-	// No runtime tells that its network is ready, or no longer. It is asked, as
-	// long as somebody watches.
-	nodeWatchLook = 15 * time.Second
-)
+// A node whose pods start by the hundred is told ten times a second.
+const nodeWatchPause = 100 * time.Millisecond
 
 // WatchNode sends the node as it is, and anew whenever something of it has changed.
 func (s *nodeService) WatchNode(_ *nodev1.WatchNodeRequest, stream grpc.ServerStreamingServer[nodev1.WatchNodeResponse]) error {
 	ctx := stream.Context()
-	look := time.NewTicker(nodeWatchLook)
-	defer look.Stop()
 	var sent *nodev1.GetNodeResponse
 	for {
-		pods, sources, runtime := s.store.Changed(), s.sources.Changed(), s.runtime.runtime.Changed()
+		pods, sources, health := s.store.Changed(), s.sources.Changed(), s.health.changed.Heard()
 		present := s.describe(ctx)
 		if state := timeless(present); !proto.Equal(state, sent) {
 			if err := stream.Send(&nodev1.WatchNodeResponse{Node: present}); err != nil {
@@ -39,8 +32,7 @@ func (s *nodeService) WatchNode(_ *nodev1.WatchNodeRequest, stream grpc.ServerSt
 		select {
 		case <-pods:
 		case <-sources:
-		case <-runtime:
-		case <-look.C:
+		case <-health:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.stopped:

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/node/health"
 )
 
 // nodeReader is a client that takes one message when the test reads it.
@@ -20,6 +22,7 @@ type nodeReader struct {
 	ctx  context.Context
 	sent chan *nodev1.GetNodeResponse
 	says atomic.Pointer[runtimeWord] // what the runtime says of itself
+	left atomic.Int64                // of the disk, of which 10 have to be
 }
 
 type runtimeWord struct {
@@ -58,14 +61,18 @@ func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 		stopped, ended := make(chan struct{}), make(chan error)
 		service := nodeService{
 			store: n.store, sources: n.sources, site: node.Site{NodeName: "node1"}, stopped: stopped,
-			runtime: runtimeStatus{runtime: n.runtime, now: time.Now},
 		}
 		r := &nodeReader{ctx: ctx, sent: make(chan *nodev1.GetNodeResponse)}
+		r.left.Store(11)
+		service.health = newHealth(Config{Runtime: n.runtime, Now: time.Now, Signals: func(context.Context) ([]health.Signal, error) {
+			return []health.Signal{{Name: "nodefs.available", Left: r.left.Load(), Capacity: 100, Least: 10}}, nil
+		}})
 		r.says.Store(&runtimeWord{RuntimeStatus: RuntimeStatus{Ready: true, NetworkReady: true}})
 		n.runtime.status = func(context.Context) (RuntimeStatus, error) {
 			word := r.says.Load()
 			return word.RuntimeStatus, word.err
 		}
+		go service.health.follow(ctx)
 		go func() { ended <- service.WatchNode(nil, r) }()
 		if first := r.next(time.Second); first.GetName() != "node1" || !first.GetRuntime().GetReady() {
 			t.Fatalf("the watch begins with %v, want the node as it is", first)
@@ -117,8 +124,47 @@ func TestANodeWatchTellsOfTheRuntime(t *testing.T) {
 			t.Errorf("the runtime is back without network: told %v", told)
 		}
 		r.says.Store(&runtimeWord{RuntimeStatus: RuntimeStatus{Ready: true, NetworkReady: true}}) // of which no runtime tells
-		if told := r.next(nodeWatchLook + time.Second).GetRuntime(); !told.GetNetworkReady() {
+		if told := r.next(healthLook + time.Second).GetRuntime(); !told.GetNetworkReady() {
 			t.Errorf("the network is there: told %v", told)
+		}
+	})
+}
+
+// conditions are what the node says of itself, in short.
+func conditions(n *nodev1.GetNodeResponse) string {
+	var text []string
+	for _, c := range n.GetConditions() {
+		text = append(text, c.GetType()+"="+c.GetStatus())
+	}
+	return strings.Join(text, " ")
+}
+
+func TestANodeWatchTellsOfConditions(t *testing.T) {
+	watchNode(t, func(t *testing.T, n *node1, r *nodeReader) {
+		began := time.Now()
+		r.left.Store(9) // of which nobody tells
+		told := r.next(healthLook + time.Second)
+		if got, want := conditions(told), "MemoryPressure=Unknown DiskPressure=True PIDPressure=Unknown Ready=True"; got != want {
+			t.Errorf("the disk is full: told %s, want %s", got, want)
+		}
+		r.left.Store(10)
+		told = r.next(healthLook + time.Second)
+		if got, want := conditions(told), "MemoryPressure=Unknown DiskPressure=False PIDPressure=Unknown Ready=True"; got != want {
+			t.Errorf("the disk is no longer full: told %s, want %s", got, want)
+		}
+		time.Sleep(time.Hour)
+		r.says.Store(&runtimeWord{err: errors.New("nobody there")})
+		n.runtime.turned.Ring()
+		told = r.next(time.Second)
+		ready := told.GetConditions()[3]
+		if ready.GetStatus() != "False" || ready.GetReason() != "KubeletNotReady" || ready.GetMessage() != "container runtime is down: nobody there" {
+			t.Errorf("the runtime is gone: told %v", ready)
+		}
+		if since := ready.GetTransitionedAt().AsTime().Sub(began); since < time.Hour || since > time.Hour+time.Minute {
+			t.Errorf("the runtime is gone: told that this is so since %s after the beginning, want an hour", since)
+		}
+		if disk := told.GetConditions()[1].GetTransitionedAt().AsTime().Sub(began); disk > time.Minute {
+			t.Errorf("the disk is told to be well since %s after the beginning, want half a minute", disk)
 		}
 	})
 }

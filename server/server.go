@@ -37,6 +37,8 @@ type Config struct {
 	Logs        Logs
 	Images      Images
 	Stats       Stats
+	Signals     Signals       // nil: nobody measures the machine
+	Shortage    time.Duration // has to be over for so long before it is no longer told
 	Probes      func() []node.ProbeCount
 	Agent       *metrics.Agent                                             // counts requests, among other things
 	RunningPods func(context.Context) (map[node.Key]*node.Observed, error) // as the runtime shows them
@@ -110,6 +112,7 @@ type Server struct {
 	readOnly http.Handler
 	healthz  http.Handler
 	health   *health.Server
+	node     *nodeHealth
 	stopped  chan struct{}
 	stop     func()
 }
@@ -136,6 +139,7 @@ func New(cfg Config) (*Server, error) {
 	s.local = conn
 
 	services := newServices(cfg, s.stopped)
+	s.node = services.node.health
 	services.register(s.grpc)
 	services.register(conn)
 	healthv1.RegisterHealthServer(s.grpc, s.health)
@@ -170,6 +174,10 @@ func (s *Server) ReadOnly() http.Handler { return s.readOnly }
 
 // Healthz serves the health of the process to anybody.
 func (s *Server) Healthz() http.Handler { return s.healthz }
+
+// Follow keeps an eye on how the node is until the context ends, for those who will ask
+// since when it is so.
+func (s *Server) Follow(ctx context.Context) { s.node.follow(ctx) }
 
 // Stop ends watches and followed logs and reports the services as not serving,
 // so that the listeners can drain. It may be called more than once.
@@ -212,7 +220,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		stats:     &statsService{store: cfg.Store, stats: cfg.Stats, stopped: stopped},
 		node: &nodeService{
 			store: cfg.Store, sources: cfg.Sources, site: cfg.Site, facts: cfg.Facts, stopped: stopped,
-			runtime: runtimeStatus{runtime: cfg.Runtime, now: cfg.Now},
+			health: newHealth(cfg),
 		},
 	}
 }

@@ -6,11 +6,14 @@ import (
 	"path/filepath"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"nodal/host/disk"
 	"nodal/host/logs"
 	"nodal/host/stats"
 	"nodal/node"
+	"nodal/node/health"
+	"nodal/server"
 )
 
 // measured finds and measures what pods have on the node's disk.
@@ -59,6 +62,19 @@ func placeOf(pod *corev1.Pod, v *corev1.Volume) (stats.Place, bool) {
 		return place, false
 	}
 	return place, true
+}
+
+// signals compares what the node has left with what has to be.
+func (a *agent) signals(figures *stats.Collector) server.Signals {
+	return func(ctx context.Context) ([]health.Signal, error) {
+		found, err := figures.Signals(ctx)
+		for i := range found {
+			s := &found[i]
+			least := a.cfg.Reserved.Eviction[s.Name].Of(*resource.NewQuantity(s.Capacity, resource.BinarySI))
+			s.Least = least.Value()
+		}
+		return found, err
+	}
 }
 
 func (m measured) Measure(ctx context.Context, dir string) (bytes, inodes uint64, err error) {

@@ -63,8 +63,12 @@ func reservations(r config.Reserved) []admit.Reservation {
 // leftFree is what nobody is to use: below it, pods are evicted.
 func leftFree(r config.Reserved, capacity corev1.ResourceList) admit.Reservation {
 	list := corev1.ResourceList{}
-	for name, threshold := range r.Eviction {
-		list[name] = threshold.Of(capacity[name])
+	for signal, name := range map[string]corev1.ResourceName{
+		"memory.available": corev1.ResourceMemory, "nodefs.available": corev1.ResourceEphemeralStorage,
+	} {
+		if threshold, ok := r.Eviction[signal]; ok {
+			list[name] = threshold.Of(capacity[name])
+		}
 	}
 	return admit.Reservation{Setting: "evictionHard", List: list}
 }

@@ -42,6 +42,10 @@ func (a *agent) serve(ctx context.Context) error {
 		return nil
 	})
 	group.Go(func() error { return front.Serve(ctx, places...) })
+	group.Go(func() error {
+		srv.Follow(ctx)
+		return nil
+	})
 	l := a.cfg.Listen
 	a.servePlain(ctx, group, l.ReadOnlyAddress, l.ReadOnlyPort, srv.ReadOnly())
 	a.servePlain(ctx, group, l.HealthzAddress, l.HealthzPort, srv.Healthz())
@@ -103,10 +107,12 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	figures := a.stats()
 	return server.New(server.Config{
 		Store: a.state.store, Events: a.state.events, Sources: a.sources,
 		Intake: a.intake(node.SourceAPI), Site: a.site, Now: time.Now,
-		Runtime: a.runtime, Logs: podLogs{a.files.logs}, Images: a.images(), Stats: a.stats(),
+		Runtime: a.runtime, Logs: podLogs{a.files.logs}, Images: a.images(), Stats: figures,
+		Signals: a.signals(figures), Shortage: a.cfg.Reserved.Shortage,
 		Probes: a.prober.Counts, Agent: a.counts,
 		RunningPods: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return a.runtime.List(ctx, nil) },
 		Auth:        door, Trace: a.tracing.requests(),

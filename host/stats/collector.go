@@ -55,6 +55,8 @@ type Collector struct {
 	few, many, all parts // of the three
 	layers         layers
 
+	short parts // of Signals
+
 	podDisks podDisks
 }
 
@@ -78,7 +80,7 @@ func New(config Config) *Collector {
 	if config.Proc == "" {
 		config.Proc = "/proc"
 	}
-	c := &Collector{config: config, tree: newTree(config.Cgroups), past: history{}, few: parts{}, many: parts{}, all: parts{}, podDisks: podDisks{disk: config.Disk}}
+	c := &Collector{config: config, tree: newTree(config.Cgroups), past: history{}, few: parts{}, many: parts{}, all: parts{}, short: parts{}, podDisks: podDisks{disk: config.Disk}}
 	c.usage.collect, c.whole.collect, c.cgroups.collect = c.collectUsage, c.collectWhole, c.collectCgroups
 	return c
 }

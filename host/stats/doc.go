@@ -9,6 +9,7 @@
 //	    │              ├─ file systems ─────────── the node's own, that of images, pods' volumes and logs
 //	    │              └─ the container runtime ── what containers wrote, where images lie
 //	Collector.Cgroups ─── the same, with limits and what processes have open
+//	Collector.Signals ─── what the node may run short of, and no pod
 //
 // Nothing is collected while nobody asks. Those who ask at the same time share one
 // collection, and so do those who ask within its short age. The parts of it are read
@@ -32,6 +33,7 @@
 //	machine.go       what the kernel tells of the node
 //	network.go       and of interfaces
 //	disk.go          how full file systems are
+//	signals.go       what is left
 //	history.go       the last quarter of an hour, and what grew since the figures before
 //	cadvisor.go      cgroups in cAdvisor's words
 //	machine_info.go  and the machine

@@ -67,6 +67,23 @@ func TestEveryReadAnswers(t *testing.T) {
 	}
 }
 
+func TestNodeSaysWhatItRunsShortOf(t *testing.T) {
+	claim.Shows(t, "Status and events", "the node is under pressure where less is left of memory, disks or processes than evictionHard wants")
+	n := start(t, func(c *agent.Config) {
+		c.Settings["evictionHard"] = map[string]string{"memory.available": "0%", "nodefs.available": "0%", "pid.available": "100%"}
+	})
+	got := n.curl("/v1/node").body
+	for _, want := range []string{
+		`"type":"MemoryPressure","status":"False","reason":"KubeletHasSufficientMemory"`,
+		`"type":"DiskPressure","status":"False","reason":"KubeletHasNoDiskPressure"`,
+		`"type":"PIDPressure","status":"True","reason":"KubeletHasInsufficientPID","message":"kubelet has insufficient PID available: pid.available"`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the node says %s, want %s in it", got, want)
+		}
+	}
+}
+
 func TestReadOnlyPortReadsOnly(t *testing.T) {
 	claim.Shows(t, "Access", "the read-only port reads a fixed list and changes nothing")
 	n := prepare(t, func(c *agent.Config) { c.Ports.ReadOnly = c.Ports.Secure + 2 })

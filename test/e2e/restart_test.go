@@ -130,7 +130,10 @@ const readyRuntime = `"ready":true,"networkReady":true`
 
 func TestKilledRuntimeComesBackToWhatRan(t *testing.T) {
 	claim.Shows(t, "Restarts and faults", "while the runtime is gone reads and changes are taken, and it comes back to what ran")
-	claim.Shows(t, "Status and events", "a watch of the node tells when the runtime goes and when it is back")
+	claim.Shows(t, "Status and events",
+		"a watch of the node tells when the runtime goes and when it is back",
+		"the node has Kubernetes' conditions, and is not ready while its runtime is gone",
+	)
 	n := start(t)
 	n.apply(bundle(mixed()...))
 	n.settle()
@@ -142,7 +145,9 @@ func TestKilledRuntimeComesBackToWhatRan(t *testing.T) {
 		t.Fatal(err)
 	}
 	events.until(`"RuntimeLost"`)
-	told.until("connection refused")
+	if got := told.until("connection refused"); !strings.Contains(got, `"type":"Ready","status":"False","reason":"KubeletNotReady","message":"container runtime is down: `) {
+		t.Errorf("the node without its runtime is told as %s, want it not ready", got)
+	}
 	// Reads and changes are taken meanwhile.
 	if got := n.curl("/v1/pods"); got.code != 200 || !strings.Contains(got.body, `"plain"`) {
 		t.Errorf("list without a runtime: got %s, want the pods", got)
@@ -155,7 +160,9 @@ func TestKilledRuntimeComesBackToWhatRan(t *testing.T) {
 		t.Fatal(err)
 	}
 	events.until(`"RuntimeReady"`)
-	told.until(readyRuntime)
+	if got := told.until(readyRuntime); !strings.Contains(got, `"type":"Ready","status":"True","reason":"KubeletReady"`) {
+		t.Errorf("the node with its runtime back is told as %s, want it ready", got)
+	}
 	n.runsAndAnswers("meanwhile")
 	n.unmoved("plain", "pair")
 	n.deletePod("meanwhile", "")

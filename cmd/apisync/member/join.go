@@ -131,7 +131,8 @@ func patchOf(status corev1.NodeStatus) any {
 	}{status, addresses}
 }
 
-// since keeps the time of the last transition where there was none.
+// since keeps the time of the last transition where there was none: the node knows no
+// more than it has seen since its last start.
 func (p *place) since(status *corev1.NodeStatus) {
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
@@ -158,7 +159,7 @@ func sameBut(a, b corev1.NodeStatus) bool {
 func (p *place) status(info *nodev1.GetNodeResponse) corev1.NodeStatus {
 	status := corev1.NodeStatus{
 		Capacity: quantities(info.GetCapacity()), Allocatable: quantities(info.GetAllocatable()),
-		Conditions: p.conditions(info.GetRuntime()),
+		Conditions: p.conditions(info.GetConditions()),
 		Addresses:  addresses(info),
 		NodeInfo: corev1.NodeSystemInfo{
 			MachineID: info.GetMachineId(), BootID: info.GetBootId(), SystemUUID: info.GetSystemUuid(),
@@ -171,21 +172,17 @@ func (p *place) status(info *nodev1.GetNodeResponse) corev1.NodeStatus {
 	return status
 }
 
-func (p *place) conditions(r *nodev1.Runtime) []corev1.NodeCondition {
-	now := metav1.NewTime(p.now().Truncate(time.Second))
-	condition := func(kind corev1.NodeConditionType, status corev1.ConditionStatus, reason, message string) corev1.NodeCondition {
-		return corev1.NodeCondition{
-			Type: kind, Status: status, Reason: reason, Message: message, LastHeartbeatTime: now, LastTransitionTime: now,
-		}
+func (p *place) conditions(told []*nodev1.NodeCondition) []corev1.NodeCondition {
+	var list []corev1.NodeCondition
+	for _, c := range told {
+		list = append(list, corev1.NodeCondition{
+			Type: corev1.NodeConditionType(c.GetType()), Status: corev1.ConditionStatus(c.GetStatus()),
+			Reason: c.GetReason(), Message: c.GetMessage(),
+			LastHeartbeatTime:  metav1.NewTime(p.now().Truncate(time.Second)),
+			LastTransitionTime: metav1.NewTime(c.GetTransitionedAt().AsTime().Truncate(time.Second)),
+		})
 	}
-	ready := condition(corev1.NodeReady, corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status")
-	switch {
-	case !r.GetReady():
-		ready = condition(corev1.NodeReady, corev1.ConditionFalse, "KubeletNotReady", "container runtime is down: "+r.GetMessage())
-	case !r.GetNetworkReady():
-		ready = condition(corev1.NodeReady, corev1.ConditionFalse, "KubeletNotReady", "container runtime network not ready: "+r.GetMessage())
-	}
-	return []corev1.NodeCondition{ready}
+	return list
 }
 
 func addresses(info *nodev1.GetNodeResponse) []corev1.NodeAddress {

@@ -104,11 +104,12 @@ type Cgroups struct {
 // Reserved is what pods do not get of the machine.
 type Reserved struct {
 	Kube, System corev1.ResourceList
-	CPUs         cpuset.CPUSet                     // these in particular; empty: as many as Kube and System say
-	Eviction     map[corev1.ResourceName]Threshold // must be left, or pods are evicted
-	HoldAll      bool                              // all pods together get no more than is left
-	HoldKube     Held                              // the node's own programs get no more than Kube
-	HoldSystem   Held                              // and the machine's others no more than System
+	CPUs         cpuset.CPUSet        // these in particular; empty: as many as Kube and System say
+	Eviction     map[string]Threshold // must be left, by evictionHard's names of signals
+	Shortage     time.Duration        // has to be over for so long before it is no longer told
+	HoldAll      bool                 // all pods together get no more than is left
+	HoldKube     Held                 // the node's own programs get no more than Kube
+	HoldSystem   Held                 // and the machine's others no more than System
 }
 
 // Held is a cgroup that gets no more than is reserved for it.

@@ -43,6 +43,7 @@ var honoured = []string{
 	"eventBurst",
 	"eventRecordQPS",
 	"evictionHard",
+	"evictionPressureTransitionPeriod",
 	"failCgroupV1",
 	"failSwapOn",
 	"fileCheckFrequency",
@@ -132,7 +133,6 @@ var notHonoured = []string{
 	// Eviction and images.
 	"evictionMaxPodGracePeriod",
 	"evictionMinimumReclaim",
-	"evictionPressureTransitionPeriod",
 	"evictionSoft",
 	"evictionSoftGracePeriod",
 	"kernelMemcgNotification",
@@ -186,7 +186,7 @@ func Unhonoured(c *Config) []string {
 		names = append(names, forMembers(c.Auth)...)
 	}
 	if !reflect.DeepEqual(c.kubelet.EvictionHard, plain.EvictionHard) {
-		names = append(names, "evictionHard (it is set aside, but nothing is evicted)")
+		names = append(names, "evictionHard (it is set aside and told when it is not left, but nothing is evicted)")
 	}
 	slices.Sort(names)
 	return names

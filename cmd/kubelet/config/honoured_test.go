@@ -84,6 +84,7 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"systemReservedCgroup":                       "enforceNodeAllocatable: [system-reserved-compressible]\nsystemReservedCgroup: /system",
 		"enforceNodeAllocatable":                     "enforceNodeAllocatable: []",
 		"evictionHard":                               "evictionHard: {memory.available: 5%}",
+		"evictionPressureTransitionPeriod":           "evictionPressureTransitionPeriod: 1m",
 		"kubeReserved":                               "kubeReserved: {cpu: 100m}",
 		"podPidsLimit":                               "podPidsLimit: -1",
 		"protectKernelDefaults":                      "protectKernelDefaults: true",

@@ -19,12 +19,6 @@ const PIDs corev1.ResourceName = "pid"
 // reservable are what kubeReserved and systemReserved may name.
 var reservable = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceEphemeralStorage, corev1.ResourceMemory, PIDs}
 
-// evictionReserve are the signals for which something has to be left at any time.
-var evictionReserve = map[string]corev1.ResourceName{
-	"memory.available": corev1.ResourceMemory,
-	"nodefs.available": corev1.ResourceEphemeralStorage,
-}
-
 // What limits can be set for.
 const (
 	holdSystem   = "system-reserved"
@@ -36,7 +30,7 @@ var enforceable = []string{"none", "pods", holdSystem, holdKube, holdSystem + co
 
 // resolveReserved takes settings that validateReserved has found to be sound.
 func resolveReserved(k *kubelet.KubeletConfiguration) Reserved {
-	r := Reserved{HoldAll: slices.Contains(k.EnforceNodeAllocatable, "pods"), Eviction: map[corev1.ResourceName]Threshold{}}
+	r := Reserved{HoldAll: slices.Contains(k.EnforceNodeAllocatable, "pods"), Eviction: map[string]Threshold{}}
 	r.HoldKube, r.HoldSystem = held(k, holdKube, k.KubeReservedCgroup), held(k, holdSystem, k.SystemReservedCgroup)
 	r.Kube, _ = quantities("kubeReserved", k.KubeReserved)
 	r.System, _ = quantities("systemReserved", k.SystemReserved)
@@ -44,11 +38,10 @@ func resolveReserved(k *kubelet.KubeletConfiguration) Reserved {
 		delete(r.Kube, corev1.ResourceCPU) // the list says it all
 		r.System[corev1.ResourceCPU] = *resource.NewQuantity(int64(r.CPUs.Size()), resource.DecimalSI)
 	}
-	for signal, name := range evictionReserve {
-		if value, ok := k.EvictionHard[signal]; ok {
-			r.Eviction[name], _ = threshold(signal, value)
-		}
+	for signal, value := range k.EvictionHard {
+		r.Eviction[signal], _ = threshold(signal, value)
 	}
+	r.Shortage = max(0, k.EvictionPressureTransitionPeriod.Duration)
 	return r
 }
 

@@ -132,10 +132,13 @@ type GetNodeResponse struct {
 	// What of it pods may have.
 	Allocatable map[string]string `protobuf:"bytes,13,rep,name=allocatable,proto3" json:"allocatable,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The labels by which pods choose a node.
-	Labels        map[string]string `protobuf:"bytes,14,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	MachineId     string            `protobuf:"bytes,15,opt,name=machine_id,json=machineId,proto3" json:"machine_id,omitempty"`
-	BootId        string            `protobuf:"bytes,16,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
-	SystemUuid    string            `protobuf:"bytes,17,opt,name=system_uuid,json=systemUuid,proto3" json:"system_uuid,omitempty"`
+	Labels     map[string]string `protobuf:"bytes,14,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	MachineId  string            `protobuf:"bytes,15,opt,name=machine_id,json=machineId,proto3" json:"machine_id,omitempty"`
+	BootId     string            `protobuf:"bytes,16,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
+	SystemUuid string            `protobuf:"bytes,17,opt,name=system_uuid,json=systemUuid,proto3" json:"system_uuid,omitempty"`
+	// MemoryPressure, DiskPressure, PIDPressure and Ready, as Kubernetes words
+	// them.
+	Conditions    []*NodeCondition `protobuf:"bytes,18,rep,name=conditions,proto3" json:"conditions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -289,6 +292,92 @@ func (x *GetNodeResponse) GetSystemUuid() string {
 	return ""
 }
 
+func (x *GetNodeResponse) GetConditions() []*NodeCondition {
+	if x != nil {
+		return x.Conditions
+	}
+	return nil
+}
+
+// NodeCondition is one thing that is or is not so with the node.
+type NodeCondition struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Type  string                 `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// True, False or Unknown.
+	Status  string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	Reason  string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	// Since when the status is what it is, as far as the agent has seen.
+	TransitionedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=transitioned_at,json=transitionedAt,proto3" json:"transitioned_at,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *NodeCondition) Reset() {
+	*x = NodeCondition{}
+	mi := &file_node_v1_node_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeCondition) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeCondition) ProtoMessage() {}
+
+func (x *NodeCondition) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeCondition.ProtoReflect.Descriptor instead.
+func (*NodeCondition) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *NodeCondition) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *NodeCondition) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *NodeCondition) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *NodeCondition) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *NodeCondition) GetTransitionedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.TransitionedAt
+	}
+	return nil
+}
+
 type WatchNodeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -297,7 +386,7 @@ type WatchNodeRequest struct {
 
 func (x *WatchNodeRequest) Reset() {
 	*x = WatchNodeRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[2]
+	mi := &file_node_v1_node_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -309,7 +398,7 @@ func (x *WatchNodeRequest) String() string {
 func (*WatchNodeRequest) ProtoMessage() {}
 
 func (x *WatchNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[2]
+	mi := &file_node_v1_node_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -322,7 +411,7 @@ func (x *WatchNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNodeRequest.ProtoReflect.Descriptor instead.
 func (*WatchNodeRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{2}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{3}
 }
 
 type WatchNodeResponse struct {
@@ -336,7 +425,7 @@ type WatchNodeResponse struct {
 
 func (x *WatchNodeResponse) Reset() {
 	*x = WatchNodeResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[3]
+	mi := &file_node_v1_node_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -348,7 +437,7 @@ func (x *WatchNodeResponse) String() string {
 func (*WatchNodeResponse) ProtoMessage() {}
 
 func (x *WatchNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[3]
+	mi := &file_node_v1_node_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -361,7 +450,7 @@ func (x *WatchNodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNodeResponse.ProtoReflect.Descriptor instead.
 func (*WatchNodeResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{3}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *WatchNodeResponse) GetNode() *GetNodeResponse {
@@ -390,7 +479,7 @@ type Runtime struct {
 
 func (x *Runtime) Reset() {
 	*x = Runtime{}
-	mi := &file_node_v1_node_proto_msgTypes[4]
+	mi := &file_node_v1_node_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -402,7 +491,7 @@ func (x *Runtime) String() string {
 func (*Runtime) ProtoMessage() {}
 
 func (x *Runtime) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[4]
+	mi := &file_node_v1_node_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -415,7 +504,7 @@ func (x *Runtime) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Runtime.ProtoReflect.Descriptor instead.
 func (*Runtime) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{4}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Runtime) GetEndpoint() string {
@@ -487,7 +576,7 @@ type RuntimeHandler struct {
 
 func (x *RuntimeHandler) Reset() {
 	*x = RuntimeHandler{}
-	mi := &file_node_v1_node_proto_msgTypes[5]
+	mi := &file_node_v1_node_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -499,7 +588,7 @@ func (x *RuntimeHandler) String() string {
 func (*RuntimeHandler) ProtoMessage() {}
 
 func (x *RuntimeHandler) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[5]
+	mi := &file_node_v1_node_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -512,7 +601,7 @@ func (x *RuntimeHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuntimeHandler.ProtoReflect.Descriptor instead.
 func (*RuntimeHandler) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{5}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RuntimeHandler) GetName() string {
@@ -554,7 +643,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_node_v1_node_proto_msgTypes[6]
+	mi := &file_node_v1_node_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -566,7 +655,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[6]
+	mi := &file_node_v1_node_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -579,7 +668,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{6}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Source) GetName() string {
@@ -636,7 +725,7 @@ type SourceError struct {
 
 func (x *SourceError) Reset() {
 	*x = SourceError{}
-	mi := &file_node_v1_node_proto_msgTypes[7]
+	mi := &file_node_v1_node_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -648,7 +737,7 @@ func (x *SourceError) String() string {
 func (*SourceError) ProtoMessage() {}
 
 func (x *SourceError) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[7]
+	mi := &file_node_v1_node_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -661,7 +750,7 @@ func (x *SourceError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceError.ProtoReflect.Descriptor instead.
 func (*SourceError) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{7}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SourceError) GetOrigin() string {
@@ -697,7 +786,7 @@ type PodCounts struct {
 
 func (x *PodCounts) Reset() {
 	*x = PodCounts{}
-	mi := &file_node_v1_node_proto_msgTypes[8]
+	mi := &file_node_v1_node_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -709,7 +798,7 @@ func (x *PodCounts) String() string {
 func (*PodCounts) ProtoMessage() {}
 
 func (x *PodCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[8]
+	mi := &file_node_v1_node_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -722,7 +811,7 @@ func (x *PodCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodCounts.ProtoReflect.Descriptor instead.
 func (*PodCounts) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{8}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PodCounts) GetTotal() int32 {
@@ -761,7 +850,7 @@ type ListCapabilitiesRequest struct {
 
 func (x *ListCapabilitiesRequest) Reset() {
 	*x = ListCapabilitiesRequest{}
-	mi := &file_node_v1_node_proto_msgTypes[9]
+	mi := &file_node_v1_node_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -773,7 +862,7 @@ func (x *ListCapabilitiesRequest) String() string {
 func (*ListCapabilitiesRequest) ProtoMessage() {}
 
 func (x *ListCapabilitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[9]
+	mi := &file_node_v1_node_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -786,7 +875,7 @@ func (x *ListCapabilitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCapabilitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListCapabilitiesRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{9}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{10}
 }
 
 type Capability struct {
@@ -801,7 +890,7 @@ type Capability struct {
 
 func (x *Capability) Reset() {
 	*x = Capability{}
-	mi := &file_node_v1_node_proto_msgTypes[10]
+	mi := &file_node_v1_node_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -813,7 +902,7 @@ func (x *Capability) String() string {
 func (*Capability) ProtoMessage() {}
 
 func (x *Capability) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[10]
+	mi := &file_node_v1_node_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -826,7 +915,7 @@ func (x *Capability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capability.ProtoReflect.Descriptor instead.
 func (*Capability) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{10}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Capability) GetField() string {
@@ -859,7 +948,7 @@ type ListCapabilitiesResponse struct {
 
 func (x *ListCapabilitiesResponse) Reset() {
 	*x = ListCapabilitiesResponse{}
-	mi := &file_node_v1_node_proto_msgTypes[11]
+	mi := &file_node_v1_node_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -871,7 +960,7 @@ func (x *ListCapabilitiesResponse) String() string {
 func (*ListCapabilitiesResponse) ProtoMessage() {}
 
 func (x *ListCapabilitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_node_proto_msgTypes[11]
+	mi := &file_node_v1_node_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -884,7 +973,7 @@ func (x *ListCapabilitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCapabilitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListCapabilitiesResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_node_proto_rawDescGZIP(), []int{11}
+	return file_node_v1_node_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListCapabilitiesResponse) GetCapabilities() []*Capability {
@@ -899,7 +988,7 @@ var File_node_v1_node_proto protoreflect.FileDescriptor
 const file_node_v1_node_proto_rawDesc = "" +
 	"\n" +
 	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x10\n" +
-	"\x0eGetNodeRequest\"\xf9\x06\n" +
+	"\x0eGetNodeRequest\"\xb1\a\n" +
 	"\x0fGetNodeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x129\n" +
@@ -921,7 +1010,10 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"machine_id\x18\x0f \x01(\tR\tmachineId\x12\x17\n" +
 	"\aboot_id\x18\x10 \x01(\tR\x06bootId\x12\x1f\n" +
 	"\vsystem_uuid\x18\x11 \x01(\tR\n" +
-	"systemUuid\x1a;\n" +
+	"systemUuid\x126\n" +
+	"\n" +
+	"conditions\x18\x12 \x03(\v2\x16.node.v1.NodeConditionR\n" +
+	"conditions\x1a;\n" +
 	"\rCapacityEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a>\n" +
@@ -930,7 +1022,13 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x12\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb2\x01\n" +
+	"\rNodeCondition\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\x12C\n" +
+	"\x0ftransitioned_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x0etransitionedAt\"\x12\n" +
 	"\x10WatchNodeRequest\"A\n" +
 	"\x11WatchNodeResponse\x12,\n" +
 	"\x04node\x18\x01 \x01(\v2\x18.node.v1.GetNodeResponseR\x04node\"\xf5\x01\n" +
@@ -995,52 +1093,55 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
 	(*GetNodeResponse)(nil),          // 2: node.v1.GetNodeResponse
-	(*WatchNodeRequest)(nil),         // 3: node.v1.WatchNodeRequest
-	(*WatchNodeResponse)(nil),        // 4: node.v1.WatchNodeResponse
-	(*Runtime)(nil),                  // 5: node.v1.Runtime
-	(*RuntimeHandler)(nil),           // 6: node.v1.RuntimeHandler
-	(*Source)(nil),                   // 7: node.v1.Source
-	(*SourceError)(nil),              // 8: node.v1.SourceError
-	(*PodCounts)(nil),                // 9: node.v1.PodCounts
-	(*ListCapabilitiesRequest)(nil),  // 10: node.v1.ListCapabilitiesRequest
-	(*Capability)(nil),               // 11: node.v1.Capability
-	(*ListCapabilitiesResponse)(nil), // 12: node.v1.ListCapabilitiesResponse
-	nil,                              // 13: node.v1.GetNodeResponse.CapacityEntry
-	nil,                              // 14: node.v1.GetNodeResponse.AllocatableEntry
-	nil,                              // 15: node.v1.GetNodeResponse.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 16: google.protobuf.Timestamp
+	(*NodeCondition)(nil),            // 3: node.v1.NodeCondition
+	(*WatchNodeRequest)(nil),         // 4: node.v1.WatchNodeRequest
+	(*WatchNodeResponse)(nil),        // 5: node.v1.WatchNodeResponse
+	(*Runtime)(nil),                  // 6: node.v1.Runtime
+	(*RuntimeHandler)(nil),           // 7: node.v1.RuntimeHandler
+	(*Source)(nil),                   // 8: node.v1.Source
+	(*SourceError)(nil),              // 9: node.v1.SourceError
+	(*PodCounts)(nil),                // 10: node.v1.PodCounts
+	(*ListCapabilitiesRequest)(nil),  // 11: node.v1.ListCapabilitiesRequest
+	(*Capability)(nil),               // 12: node.v1.Capability
+	(*ListCapabilitiesResponse)(nil), // 13: node.v1.ListCapabilitiesResponse
+	nil,                              // 14: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 15: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 16: node.v1.GetNodeResponse.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 17: google.protobuf.Timestamp
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	16, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
-	5,  // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
-	7,  // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
-	9,  // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	13, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
-	14, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
-	15, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
-	2,  // 7: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
-	6,  // 8: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
-	8,  // 9: node.v1.Source.errors:type_name -> node.v1.SourceError
-	16, // 10: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	16, // 11: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
-	0,  // 12: node.v1.Capability.support:type_name -> node.v1.Support
-	11, // 13: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
-	1,  // 14: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
-	3,  // 15: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
-	10, // 16: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	2,  // 17: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	4,  // 18: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
-	12, // 19: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	17, // [17:20] is the sub-list for method output_type
-	14, // [14:17] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	17, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	6,  // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
+	8,  // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
+	10, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
+	14, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	15, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	16, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	3,  // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
+	17, // 8: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
+	2,  // 9: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
+	7,  // 10: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
+	9,  // 11: node.v1.Source.errors:type_name -> node.v1.SourceError
+	17, // 12: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	17, // 13: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	0,  // 14: node.v1.Capability.support:type_name -> node.v1.Support
+	12, // 15: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
+	1,  // 16: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
+	4,  // 17: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
+	11, // 18: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
+	2,  // 19: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	5,  // 20: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	13, // 21: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	19, // [19:22] is the sub-list for method output_type
+	16, // [16:19] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_node_v1_node_proto_init() }
@@ -1054,7 +1155,7 @@ func file_node_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

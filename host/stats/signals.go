@@ -1,0 +1,45 @@
+package stats
+
+import (
+	"context"
+
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"nodal/node/health"
+)
+
+// Signals says how much is left of what a node can run short of. With an error it lacks
+// what the error names. One may ask at a time.
+func (c *Collector) Signals(ctx context.Context) ([]health.Signal, error) {
+	var found collection
+	err := c.short.read(ctx, []part{
+		{"memory", c.memory}, {"the node's disk", c.rootDisk}, {"images", c.imageDisk}, {"processes", c.processes},
+	}, &found)
+	var signals []health.Signal
+	if memory := found.Node.Memory; memory != nil {
+		signals = append(signals, health.Signal{
+			Name: "memory.available", Left: int64(*memory.AvailableBytes), Capacity: int64(*memory.AvailableBytes + *memory.WorkingSetBytes),
+		})
+	}
+	if disk := found.Node.Fs; disk != nil {
+		signals = append(signals, diskSignals("nodefs", disk)...)
+	}
+	if images := found.Node.Runtime; images != nil {
+		signals = append(signals, diskSignals("imagefs", images.ImageFs)...)
+	}
+	if tasks := found.Node.Rlimit; tasks != nil {
+		signals = append(signals, health.Signal{
+			Name: "pid.available", Left: *tasks.MaxPID - *tasks.NumOfRunningProcesses, Capacity: *tasks.MaxPID,
+		})
+	}
+	return signals, err
+}
+
+// diskSignals has no word of inodes where a file system does not count them.
+func diskSignals(name string, disk *statsapi.FsStats) []health.Signal {
+	signals := []health.Signal{{Name: name + ".available", Left: int64(*disk.AvailableBytes), Capacity: int64(*disk.CapacityBytes)}}
+	if *disk.Inodes > 0 {
+		signals = append(signals, health.Signal{Name: name + ".inodesFree", Left: int64(*disk.InodesFree), Capacity: int64(*disk.Inodes)})
+	}
+	return signals
+}

@@ -1,0 +1,136 @@
+package health
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Facts are what was seen of the node at one time.
+type Facts struct {
+	RuntimeReady bool
+	NetworkReady bool
+	Message      string   // why one of them is not
+	Signals      []Signal // those that could be read
+}
+
+// Signal is how much is left of something. Its name is one of those that thresholds
+// of evictions have, such as memory.available.
+type Signal struct {
+	Name           string
+	Left, Capacity int64
+	Least          int64 // has to be left, or the node is short of it
+}
+
+// pressure is a condition that follows from signals.
+type pressure struct {
+	kind       corev1.NodeConditionType
+	signals    []string // how their names begin
+	low, fine  string   // reasons
+	says, well string
+}
+
+func pressures() []pressure {
+	return []pressure{
+		{
+			corev1.NodeMemoryPressure, []string{"memory."}, "KubeletHasInsufficientMemory", "KubeletHasSufficientMemory",
+			"kubelet has insufficient memory available", "kubelet has sufficient memory available",
+		},
+		{
+			corev1.NodeDiskPressure, []string{"nodefs.", "imagefs."}, "KubeletHasDiskPressure", "KubeletHasNoDiskPressure",
+			"kubelet has disk pressure", "kubelet has no disk pressure",
+		},
+		{
+			corev1.NodePIDPressure, []string{"pid."}, "KubeletHasInsufficientPID", "KubeletHasSufficientPID",
+			"kubelet has insufficient PID available", "kubelet has sufficient PID available",
+		},
+	}
+}
+
+// Record is how the node was when it was last looked at.
+type Record struct {
+	Hold time.Duration // a shortage has to be over before it is no longer told
+
+	conditions []corev1.NodeCondition
+	short      map[corev1.NodeConditionType]shortage
+}
+
+// shortage is what the node was short of, and when that was seen last.
+type shortage struct {
+	of []string
+	at time.Time
+}
+
+// Take makes the conditions follow what is seen now, and says whether one of them has
+// become another.
+func (r *Record) Take(f Facts, now time.Time) (changed bool) {
+	if r.short == nil {
+		r.short = map[corev1.NodeConditionType]shortage{}
+	}
+	present := make([]corev1.NodeCondition, 0, 4)
+	for _, p := range pressures() {
+		present = append(present, r.under(p, f.Signals, now))
+	}
+	present = append(present, ready(f))
+	for i := range present {
+		p := &present[i]
+		p.LastTransitionTime = metav1.NewTime(now)
+		before := slices.IndexFunc(r.conditions, func(c corev1.NodeCondition) bool { return c.Type == p.Type })
+		if before >= 0 && r.conditions[before].Status == p.Status {
+			p.LastTransitionTime = r.conditions[before].LastTransitionTime
+		}
+	}
+	changed = !slices.Equal(r.conditions, present)
+	r.conditions = present
+	return changed
+}
+
+// Conditions are as Kubernetes orders them. They are shared: nobody may change them.
+func (r *Record) Conditions() []corev1.NodeCondition { return r.conditions }
+
+// under says whether the node is short of something that a condition is about. A
+// shortage that comes and goes is one.
+func (r *Record) under(p pressure, signals []Signal, now time.Time) corev1.NodeCondition {
+	known, low := false, []string(nil)
+	for _, s := range signals {
+		if !slices.ContainsFunc(p.signals, func(begin string) bool { return strings.HasPrefix(s.Name, begin) }) {
+			continue
+		}
+		known = true
+		if s.Left < s.Least {
+			low = append(low, s.Name)
+		}
+	}
+	if len(low) > 0 {
+		r.short[p.kind] = shortage{low, now}
+	}
+	last, was := r.short[p.kind]
+	switch {
+	case was && now.Sub(last.at) <= r.Hold:
+		return corev1.NodeCondition{
+			Type: p.kind, Status: corev1.ConditionTrue, Reason: p.low,
+			Message: p.says + ": " + strings.Join(last.of, ", "), // how much is left changes all the time
+		}
+	case !known:
+		return corev1.NodeCondition{
+			Type: p.kind, Status: corev1.ConditionUnknown, Reason: "NodeStatusUnknown", Message: "how much is left could not be read",
+		}
+	}
+	return corev1.NodeCondition{Type: p.kind, Status: corev1.ConditionFalse, Reason: p.fine, Message: p.well}
+}
+
+func ready(f Facts) corev1.NodeCondition {
+	c := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady"}
+	switch {
+	case !f.RuntimeReady:
+		c.Message = "container runtime is down: " + f.Message
+	case !f.NetworkReady:
+		c.Message = "container runtime network not ready: " + f.Message
+	default:
+		c.Status, c.Reason, c.Message = corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status"
+	}
+	return c
+}
