@@ -21,10 +21,16 @@ import (
 
 // Debug is what an admin may see and change of the process itself.
 type Debug struct {
-	Flags      map[string]string        // of the command line, without secrets
-	Verbosity  func(level string) error // changes how much is logged
-	NoProfiles bool                     // enableProfilingHandler is off
-	NoFlags    bool                     // enableDebugFlagsHandler is off
+	Flags      map[string]string // of the command line, without secrets
+	Verbosity  Verbosity
+	NoProfiles bool // enableProfilingHandler is off
+	NoFlags    bool // enableDebugFlagsHandler is off
+}
+
+// Verbosity is how much is logged, counted as --v does.
+type Verbosity interface {
+	Level() int32
+	Set(level int32)
 }
 
 // profile is /debug/pprof/: the list of profiles, and each as the runtime tells it.
@@ -107,12 +113,14 @@ func (k *kubelet) verbosity(w http.ResponseWriter, r *http.Request) {
 		writeText(w, http.StatusBadRequest, "error reading request body: "+err.Error())
 		return
 	}
-	level := strings.TrimSpace(string(body))
-	if err := k.debug.Verbosity(level); err != nil {
-		writeText(w, http.StatusBadRequest, fmt.Sprintf("failed set klog.logging.verbosity %s: %v", level, err))
+	text := strings.TrimSpace(string(body))
+	level, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		writeText(w, http.StatusBadRequest, fmt.Sprintf("failed set klog.logging.verbosity %s: %v", text, err))
 		return
 	}
-	writeText(w, http.StatusOK, "successfully set klog.logging.verbosity to "+level)
+	k.debug.Verbosity.Set(int32(level))
+	writeText(w, http.StatusOK, "successfully set klog.logging.verbosity to "+text)
 }
 
 const pageHead = `

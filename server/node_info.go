@@ -24,6 +24,7 @@ type nodeService struct {
 	site    node.Site
 	facts   Facts
 	health  *nodeHealth
+	debug   Debug
 	stopped <-chan struct{}
 }
 

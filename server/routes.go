@@ -133,6 +133,8 @@ func routes(r *rest, k *kubelet) []route {
 		{"PUT", secret, auth.Write, listenFull, r.unary},
 		{"GET", "/v1/node", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/node/capabilities", auth.Read, listenReads, r.unary},
+		{"GET", "/v1/node/loglevel", auth.Admin, listenFull, r.unary},
+		{"PUT", "/v1/node/loglevel", auth.Admin, listenFull, r.unary},
 		{"GET", "/v1/node:watch", auth.Read, listenFull, r.watchNode},
 		{"GET", "/v1/persistentvolumeclaims", auth.Read, listenFull, r.unary},
 		{"GET", "/v1/persistentvolumes", auth.Read, listenFull, r.unary},

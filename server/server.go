@@ -220,7 +220,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		stats:     &statsService{store: cfg.Store, stats: cfg.Stats, stopped: stopped},
 		node: &nodeService{
 			store: cfg.Store, sources: cfg.Sources, site: cfg.Site, facts: cfg.Facts, stopped: stopped,
-			health: newHealth(cfg),
+			health: newHealth(cfg), debug: cfg.Debug,
 		},
 	}
 }

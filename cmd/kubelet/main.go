@@ -14,10 +14,11 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"strconv"
+	"sync/atomic"
 	"syscall"
 
 	"nodal/cmd/kubelet/config"
+	"nodal/server"
 )
 
 // version is stamped by the build.
@@ -44,7 +45,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	level := &verbosity{}
-	level.set(cfg.Logging.Verbosity)
+	level.Set(int32(cfg.Logging.Verbosity))
 	log := newLog(cfg.Logging.Format, &level.of, stderr)
 	slog.SetDefault(log) // for what has no logger of its own
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -68,24 +69,23 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 // verbosity is how much is logged; it may change at any time.
-type verbosity struct{ of slog.LevelVar }
+type verbosity struct {
+	of    slog.LevelVar
+	level atomic.Int32
+}
 
-// set shows debugging with each level from 4 on.
-func (v *verbosity) set(level int) {
+var _ server.Verbosity = (*verbosity)(nil)
+
+func (v *verbosity) Level() int32 { return v.level.Load() }
+
+// Set shows debugging with each level from 4 on.
+func (v *verbosity) Set(level int32) {
+	v.level.Store(level)
 	if level >= 4 {
 		v.of.Set(slog.LevelDebug)
 	} else {
 		v.of.Set(slog.LevelInfo)
 	}
-}
-
-func (v *verbosity) parse(level string) error {
-	n, err := strconv.ParseUint(level, 10, 31)
-	if err != nil {
-		return err
-	}
-	v.set(int(n))
-	return nil
 }
 
 // newLog writes to stderr.

@@ -123,7 +123,7 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 			KernelVersion: a.machine.kernel, OSImage: a.machine.os, Architecture: a.machine.arch,
 		},
 		Debug: server.Debug{
-			Flags: a.cfg.Flagz(), Verbosity: a.level.parse, NoProfiles: !a.cfg.Listen.Profiles, NoFlags: !a.cfg.Listen.DebugFlags,
+			Flags: a.cfg.Flagz(), Verbosity: a.level, NoProfiles: !a.cfg.Listen.Profiles, NoFlags: !a.cfg.Listen.DebugFlags,
 		},
 		Limits: server.Limits{NoDebug: !a.cfg.Listen.DebuggingHandlers},
 		Log:    a.log,

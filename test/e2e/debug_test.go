@@ -11,7 +11,7 @@ import (
 func TestTheAgentTellsOfItself(t *testing.T) {
 	claim.Shows(t, "Stats and metrics",
 		"/statusz and /flagz tell of the agent, as text or as JSON, and an admin reads its profiles",
-		"how much the agent logs changes while it runs, and each line of it as JSON names pod, uid, container and attempt",
+		"how much the agent logs changes while it runs, by the node's API or the kubelet's path, and each line of it as JSON names pod, uid, container and attempt",
 	)
 	n := start(t, func(c *agent.Config) {
 		c.Settings["logging"] = map[string]any{"format": "json", "verbosity": 0}
@@ -50,5 +50,17 @@ func TestTheAgentTellsOfItself(t *testing.T) {
 			}
 		}
 		return false
+	})
+	if got := n.curl("/v1/node/loglevel"); got.code != 200 || got.body != `{"verbosity":4}`+"\n" {
+		t.Errorf("the level: got %s, want 4", got)
+	}
+	if got := n.curlTLS("operator", "/v1/node/loglevel", "-X", "PUT", "-d", `{"verbosity": 9}`); got.code != 403 {
+		t.Errorf("a level from an operator: got %s, want 403", got)
+	}
+	if got := n.grpcurl("node.v1.NodeService/SetLogLevel", `{"verbosity": 0}`); !strings.Contains(got.body, `"previous": 4`) {
+		t.Errorf("less, by gRPC: got %s, want that it was 4", got)
+	}
+	n.eventually("an audit line", func() bool {
+		return strings.Contains(n.Log(), `"msg":"audit"`) && strings.Contains(n.Log(), "NodeService/SetLogLevel")
 	})
 }

@@ -983,6 +983,176 @@ func (x *ListCapabilitiesResponse) GetCapabilities() []*Capability {
 	return nil
 }
 
+type GetLogLevelRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLogLevelRequest) Reset() {
+	*x = GetLogLevelRequest{}
+	mi := &file_node_v1_node_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLogLevelRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLogLevelRequest) ProtoMessage() {}
+
+func (x *GetLogLevelRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLogLevelRequest.ProtoReflect.Descriptor instead.
+func (*GetLogLevelRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{13}
+}
+
+type GetLogLevelResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As --v has it: 0 is the least, and from 4 on all is logged.
+	Verbosity     *int32 `protobuf:"varint,1,opt,name=verbosity,proto3,oneof" json:"verbosity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLogLevelResponse) Reset() {
+	*x = GetLogLevelResponse{}
+	mi := &file_node_v1_node_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLogLevelResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLogLevelResponse) ProtoMessage() {}
+
+func (x *GetLogLevelResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLogLevelResponse.ProtoReflect.Descriptor instead.
+func (*GetLogLevelResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GetLogLevelResponse) GetVerbosity() int32 {
+	if x != nil && x.Verbosity != nil {
+		return *x.Verbosity
+	}
+	return 0
+}
+
+type SetLogLevelRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Verbosity     *int32                 `protobuf:"varint,1,opt,name=verbosity,proto3,oneof" json:"verbosity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetLogLevelRequest) Reset() {
+	*x = SetLogLevelRequest{}
+	mi := &file_node_v1_node_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetLogLevelRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetLogLevelRequest) ProtoMessage() {}
+
+func (x *SetLogLevelRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetLogLevelRequest.ProtoReflect.Descriptor instead.
+func (*SetLogLevelRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SetLogLevelRequest) GetVerbosity() int32 {
+	if x != nil && x.Verbosity != nil {
+		return *x.Verbosity
+	}
+	return 0
+}
+
+type SetLogLevelResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it was before.
+	Previous      *int32 `protobuf:"varint,1,opt,name=previous,proto3,oneof" json:"previous,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetLogLevelResponse) Reset() {
+	*x = SetLogLevelResponse{}
+	mi := &file_node_v1_node_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetLogLevelResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetLogLevelResponse) ProtoMessage() {}
+
+func (x *SetLogLevelResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_node_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetLogLevelResponse.ProtoReflect.Descriptor instead.
+func (*SetLogLevelResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_node_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *SetLogLevelResponse) GetPrevious() int32 {
+	if x != nil && x.Previous != nil {
+		return *x.Previous
+	}
+	return 0
+}
+
 var File_node_v1_node_proto protoreflect.FileDescriptor
 
 const file_node_v1_node_proto_rawDesc = "" +
@@ -1068,17 +1238,31 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\asupport\x18\x02 \x01(\x0e2\x10.node.v1.SupportR\asupport\x12\x12\n" +
 	"\x04note\x18\x03 \x01(\tR\x04note\"S\n" +
 	"\x18ListCapabilitiesResponse\x127\n" +
-	"\fcapabilities\x18\x01 \x03(\v2\x13.node.v1.CapabilityR\fcapabilities*i\n" +
+	"\fcapabilities\x18\x01 \x03(\v2\x13.node.v1.CapabilityR\fcapabilities\"\x14\n" +
+	"\x12GetLogLevelRequest\"F\n" +
+	"\x13GetLogLevelResponse\x12!\n" +
+	"\tverbosity\x18\x01 \x01(\x05H\x00R\tverbosity\x88\x01\x01B\f\n" +
+	"\n" +
+	"_verbosity\"E\n" +
+	"\x12SetLogLevelRequest\x12!\n" +
+	"\tverbosity\x18\x01 \x01(\x05H\x00R\tverbosity\x88\x01\x01B\f\n" +
+	"\n" +
+	"_verbosity\"C\n" +
+	"\x13SetLogLevelResponse\x12\x1f\n" +
+	"\bprevious\x18\x01 \x01(\x05H\x00R\bprevious\x88\x01\x01B\v\n" +
+	"\t_previous*i\n" +
 	"\aSupport\x12\x17\n" +
 	"\x13SUPPORT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10SUPPORT_HONOURED\x10\x01\x12\x1a\n" +
 	"\x16SUPPORT_WITHOUT_EFFECT\x10\x02\x12\x13\n" +
-	"\x0fSUPPORT_REFUSED\x10\x032\xb3\x02\n" +
+	"\x0fSUPPORT_REFUSED\x10\x032\x80\x04\n" +
 	"\vNodeService\x12N\n" +
 	"\aGetNode\x12\x17.node.v1.GetNodeRequest\x1a\x18.node.v1.GetNodeResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
 	"\x12\b/v1/node\x12\\\n" +
 	"\tWatchNode\x12\x19.node.v1.WatchNodeRequest\x1a\x1a.node.v1.WatchNodeResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/node:watch0\x01\x12v\n" +
-	"\x10ListCapabilities\x12 .node.v1.ListCapabilitiesRequest\x1a!.node.v1.ListCapabilitiesResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/node/capabilitiesB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\x10ListCapabilities\x12 .node.v1.ListCapabilitiesRequest\x1a!.node.v1.ListCapabilitiesResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/node/capabilities\x12c\n" +
+	"\vGetLogLevel\x12\x1b.node.v1.GetLogLevelRequest\x1a\x1c.node.v1.GetLogLevelResponse\"\x19\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/node/loglevel\x12f\n" +
+	"\vSetLogLevel\x12\x1b.node.v1.SetLogLevelRequest\x1a\x1c.node.v1.SetLogLevelResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\x1a\x11/v1/node/loglevelB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_node_proto_rawDescOnce sync.Once
@@ -1093,7 +1277,7 @@ func file_node_v1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_node_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_node_v1_node_proto_goTypes = []any{
 	(Support)(0),                     // 0: node.v1.Support
 	(*GetNodeRequest)(nil),           // 1: node.v1.GetNodeRequest
@@ -1109,36 +1293,44 @@ var file_node_v1_node_proto_goTypes = []any{
 	(*ListCapabilitiesRequest)(nil),  // 11: node.v1.ListCapabilitiesRequest
 	(*Capability)(nil),               // 12: node.v1.Capability
 	(*ListCapabilitiesResponse)(nil), // 13: node.v1.ListCapabilitiesResponse
-	nil,                              // 14: node.v1.GetNodeResponse.CapacityEntry
-	nil,                              // 15: node.v1.GetNodeResponse.AllocatableEntry
-	nil,                              // 16: node.v1.GetNodeResponse.LabelsEntry
-	(*timestamppb.Timestamp)(nil),    // 17: google.protobuf.Timestamp
+	(*GetLogLevelRequest)(nil),       // 14: node.v1.GetLogLevelRequest
+	(*GetLogLevelResponse)(nil),      // 15: node.v1.GetLogLevelResponse
+	(*SetLogLevelRequest)(nil),       // 16: node.v1.SetLogLevelRequest
+	(*SetLogLevelResponse)(nil),      // 17: node.v1.SetLogLevelResponse
+	nil,                              // 18: node.v1.GetNodeResponse.CapacityEntry
+	nil,                              // 19: node.v1.GetNodeResponse.AllocatableEntry
+	nil,                              // 20: node.v1.GetNodeResponse.LabelsEntry
+	(*timestamppb.Timestamp)(nil),    // 21: google.protobuf.Timestamp
 }
 var file_node_v1_node_proto_depIdxs = []int32{
-	17, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
+	21, // 0: node.v1.GetNodeResponse.started_at:type_name -> google.protobuf.Timestamp
 	6,  // 1: node.v1.GetNodeResponse.runtime:type_name -> node.v1.Runtime
 	8,  // 2: node.v1.GetNodeResponse.sources:type_name -> node.v1.Source
 	10, // 3: node.v1.GetNodeResponse.pods:type_name -> node.v1.PodCounts
-	14, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
-	15, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
-	16, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
+	18, // 4: node.v1.GetNodeResponse.capacity:type_name -> node.v1.GetNodeResponse.CapacityEntry
+	19, // 5: node.v1.GetNodeResponse.allocatable:type_name -> node.v1.GetNodeResponse.AllocatableEntry
+	20, // 6: node.v1.GetNodeResponse.labels:type_name -> node.v1.GetNodeResponse.LabelsEntry
 	3,  // 7: node.v1.GetNodeResponse.conditions:type_name -> node.v1.NodeCondition
-	17, // 8: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
+	21, // 8: node.v1.NodeCondition.transitioned_at:type_name -> google.protobuf.Timestamp
 	2,  // 9: node.v1.WatchNodeResponse.node:type_name -> node.v1.GetNodeResponse
 	7,  // 10: node.v1.Runtime.handlers:type_name -> node.v1.RuntimeHandler
 	9,  // 11: node.v1.Source.errors:type_name -> node.v1.SourceError
-	17, // 12: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
-	17, // 13: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
+	21, // 12: node.v1.Source.delivered_at:type_name -> google.protobuf.Timestamp
+	21, // 13: node.v1.SourceError.time:type_name -> google.protobuf.Timestamp
 	0,  // 14: node.v1.Capability.support:type_name -> node.v1.Support
 	12, // 15: node.v1.ListCapabilitiesResponse.capabilities:type_name -> node.v1.Capability
 	1,  // 16: node.v1.NodeService.GetNode:input_type -> node.v1.GetNodeRequest
 	4,  // 17: node.v1.NodeService.WatchNode:input_type -> node.v1.WatchNodeRequest
 	11, // 18: node.v1.NodeService.ListCapabilities:input_type -> node.v1.ListCapabilitiesRequest
-	2,  // 19: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
-	5,  // 20: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
-	13, // 21: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
-	19, // [19:22] is the sub-list for method output_type
-	16, // [16:19] is the sub-list for method input_type
+	14, // 19: node.v1.NodeService.GetLogLevel:input_type -> node.v1.GetLogLevelRequest
+	16, // 20: node.v1.NodeService.SetLogLevel:input_type -> node.v1.SetLogLevelRequest
+	2,  // 21: node.v1.NodeService.GetNode:output_type -> node.v1.GetNodeResponse
+	5,  // 22: node.v1.NodeService.WatchNode:output_type -> node.v1.WatchNodeResponse
+	13, // 23: node.v1.NodeService.ListCapabilities:output_type -> node.v1.ListCapabilitiesResponse
+	15, // 24: node.v1.NodeService.GetLogLevel:output_type -> node.v1.GetLogLevelResponse
+	17, // 25: node.v1.NodeService.SetLogLevel:output_type -> node.v1.SetLogLevelResponse
+	21, // [21:26] is the sub-list for method output_type
+	16, // [16:21] is the sub-list for method input_type
 	16, // [16:16] is the sub-list for extension type_name
 	16, // [16:16] is the sub-list for extension extendee
 	0,  // [0:16] is the sub-list for field type_name
@@ -1149,13 +1341,16 @@ func file_node_v1_node_proto_init() {
 	if File_node_v1_node_proto != nil {
 		return
 	}
+	file_node_v1_node_proto_msgTypes[14].OneofWrappers = []any{}
+	file_node_v1_node_proto_msgTypes[15].OneofWrappers = []any{}
+	file_node_v1_node_proto_msgTypes[16].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_node_proto_rawDesc), len(file_node_v1_node_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   16,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,29 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+)
+
+// GetLogLevel says how much the agent logs.
+func (s *nodeService) GetLogLevel(context.Context, *nodev1.GetLogLevelRequest) (*nodev1.GetLogLevelResponse, error) {
+	return &nodev1.GetLogLevelResponse{Verbosity: new(s.debug.Verbosity.Level())}, nil
+}
+
+// SetLogLevel changes it. The kubelet's path for that is /debug/flags/v.
+func (s *nodeService) SetLogLevel(_ context.Context, r *nodev1.SetLogLevelRequest) (*nodev1.SetLogLevelResponse, error) {
+	switch {
+	case s.debug.NoFlags:
+		return nil, fmt.Errorf("change how much is logged: enableDebugFlagsHandler is off: %w", node.ErrDenied)
+	case r.Verbosity == nil:
+		return nil, fmt.Errorf("change how much is logged: verbosity is not there: %w", node.ErrInvalid)
+	case r.GetVerbosity() < 0:
+		return nil, fmt.Errorf("change how much is logged: verbosity %d: it must not be less than 0: %w", r.GetVerbosity(), node.ErrInvalid)
+	}
+	answer := &nodev1.SetLogLevelResponse{Previous: new(s.debug.Verbosity.Level())}
+	s.debug.Verbosity.Set(r.GetVerbosity())
+	return answer, nil
+}
