@@ -33,6 +33,7 @@ type kubelet struct {
 	facts   Facts
 	agent   *metrics.Agent
 	probes  func() []node.ProbeCount
+	trace   Trace
 	limits  Limits
 	debug   Debug
 	now     func() time.Time
@@ -44,7 +45,7 @@ func newKubelet(cfg Config, s services) *kubelet {
 	return &kubelet{
 		store: cfg.Store, render: s.pods.render, reader: s.logs, exec: s.exec,
 		found: cfg.RunningPods, healthy: cfg.Healthy, limits: cfg.Limits,
-		stats: cfg.Stats, log: cfg.Log,
+		stats: cfg.Stats, log: cfg.Log, trace: cfg.Trace,
 		debug: cfg.Debug, now: cfg.Now,
 		facts: cfg.Facts, agent: cfg.Agent, probes: cfg.Probes,
 	}

@@ -31,7 +31,9 @@ func (k *kubelet) runLive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	framing.Serve(w, r, wanted, func(ctx context.Context, s framing.Streams) (int32, error) {
+		ctx, end := k.follow(ctx, r)
 		exit, err := k.exec.runtime.Exec(ctx, target.ID, command, execStreamsOf(ctx, s))
+		end(err)
 		if err != nil {
 			return 0, notRun(command, key, err)
 		}
@@ -69,11 +71,14 @@ func (k *kubelet) attach(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	framing.Serve(w, r, wanted, func(ctx context.Context, s framing.Streams) (int32, error) {
+		ctx, end := k.follow(ctx, r)
 		streams := execStreamsOf(ctx, s)
 		if streams.TTY = hasTerminal(view.Slot.Pod.Object, container); streams.TTY {
 			streams.Stderr = nil
 		}
-		return 0, k.exec.runtime.Attach(ctx, target.ID, streams)
+		err := k.exec.runtime.Attach(ctx, target.ID, streams)
+		end(err)
+		return 0, err
 	})
 }
 
@@ -99,7 +104,10 @@ func (k *kubelet) portForward(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	framing.Forward(w, r, func(ctx context.Context, port int32, client io.ReadWriter) error {
-		return k.exec.runtime.PortForward(ctx, sandbox.ID, port, client)
+		ctx, end := k.follow(ctx, r)
+		err := k.exec.runtime.PortForward(ctx, sandbox.ID, port, client)
+		end(err)
+		return err
 	})
 }
 

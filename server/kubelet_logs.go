@@ -49,7 +49,10 @@ func (k *kubelet) containerLogs(w http.ResponseWriter, r *http.Request) {
 	if err := sink.Flush(); err != nil {
 		return // nobody is there
 	}
-	if err := k.reader.read(r.Context(), run, optionsOf(asked, k.reader.now()), sink); err != nil && r.Context().Err() == nil {
+	ctx, end := k.follow(r.Context(), r)
+	err = k.reader.read(ctx, run, optionsOf(asked, k.reader.now()), sink)
+	end(err)
+	if err != nil && ctx.Err() == nil {
 		// The header is out: all that is left is not to look complete.
 		panic(http.ErrAbortHandler)
 	}

@@ -28,7 +28,9 @@ func (k *kubelet) run(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// No time limit, as upstream: the command ends when its client goes away.
-	stdout, stderr, exit, err := k.exec.runtime.ExecSync(r.Context(), target.ID, command, 0)
+	ctx, end := k.follow(r.Context(), r)
+	stdout, stderr, exit, err := k.exec.runtime.ExecSync(ctx, target.ID, command, 0)
+	end(err)
 	if err == nil && exit != 0 {
 		err = fmt.Errorf("command '%s' exited with %d: %s", strings.Join(command, " "), exit, stderr)
 	}

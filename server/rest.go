@@ -79,7 +79,7 @@ func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
 
 // onlyTrace keeps HTTP headers and gRPC metadata apart: what is behind the gateway
 // reads no header but the one that says of which trace a request is a part.
-func onlyTrace(header string) (string, bool) { return "traceparent", header == "Traceparent" }
+func onlyTrace(header string) (string, bool) { return traceHeader, header == traceHeader }
 
 // noHeader keeps metadata out of answers.
 func noHeader(string) (string, bool) { return "", false }

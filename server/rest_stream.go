@@ -37,7 +37,7 @@ const (
 )
 
 func (s stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := context.WithCancel(withTrace(r.Context(), r))
 	defer cancel()
 	next, err := s.open(ctx, r)
 	if err != nil {

@@ -44,9 +44,7 @@ type Config struct {
 	RunningPods func(context.Context) (map[node.Key]*node.Observed, error) // as the runtime shows them
 	Healthy     func() error                                               // whether the reconciler still turns; nil: it does
 
-	// Trace is around each call that is not a stream; nil: nothing is. A traceparent
-	// header of a REST request reaches it as metadata.
-	Trace grpc.UnaryServerInterceptor
+	Trace Trace // nil: no request is followed
 
 	Auth   *auth.Authenticator
 	Facts  Facts
@@ -127,7 +125,7 @@ func New(cfg Config) (*Server, error) {
 	})
 	unary, stream := unaryChain(cfg.Auth, cfg.Log), streamChain(cfg.Auth, cfg.Log)
 	if cfg.Trace != nil {
-		unary = append(unary, cfg.Trace)
+		unary, stream = append(unary, cfg.Trace.unary), append(stream, cfg.Trace.stream)
 	}
 	s.grpc = grpc.NewServer(append(listen.GRPCOptions(cfg.Auth.PeerInfo),
 		grpc.ChainUnaryInterceptor(unary...),

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -17,6 +16,7 @@ import (
 	"nodal/host/trace"
 	"nodal/node"
 	"nodal/reconciler"
+	"nodal/server"
 )
 
 // tracing tells of pods' steps, of the runtime's calls that they make, and of
@@ -182,22 +182,18 @@ func (t *tracing) calls() func(context.Context, string) (context.Context, func(e
 }
 
 // requests follow what clients ask for, and remember which of them brought pods.
-func (t *tracing) requests() grpc.UnaryServerInterceptor {
+func (t *tracing) requests() server.Trace {
 	if t == nil {
 		return nil
 	}
-	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-		parent := ""
-		if values := metadata.ValueFromIncomingContext(ctx, "traceparent"); len(values) > 0 {
-			parent = values[0]
+	return func(ctx context.Context, name, traceparent string, about ...slog.Attr) (context.Context, func(any, error)) {
+		ctx, span := t.spans.Start(trace.WithParent(ctx, t.spans.Request(traceparent)), name, trace.Server, about...)
+		return ctx, func(answer any, err error) {
+			if span != nil && err == nil {
+				t.remember(answer, span.At())
+			}
+			span.End(err)
 		}
-		ctx, span := t.spans.Start(trace.WithParent(ctx, t.spans.Request(parent)), strings.TrimPrefix(info.FullMethod, "/"), trace.Server, slog.String("rpc.system", "grpc"))
-		reply, err := handle(ctx, request)
-		if span != nil && err == nil {
-			t.remember(reply, span.At())
-		}
-		span.End(err)
-		return reply, err
 	}
 }
 

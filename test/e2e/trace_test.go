@@ -85,6 +85,7 @@ func TestACollectorIsToldWhatAPodWentThrough(t *testing.T) {
 	claim.Shows(t, "Stats and metrics",
 		"a collector of OpenTelemetry's is told of each step of a pod and of the runtime's calls in it",
 		"a request's span is part of the trace that the client says, and the pod's trace is linked with it",
+		"so is that of a stream: a log, a command with live streams",
 	)
 	inbox, endpoint := collectSpans(t)
 	n := start(t, func(c *agent.Config) {
@@ -132,6 +133,21 @@ func TestACollectorIsToldWhatAPodWentThrough(t *testing.T) {
 	}
 	if hex.EncodeToString(apply.GetTraceId()) != trace || hex.EncodeToString(apply.GetParentSpanId()) != parent || apply.GetKind() != otlp.Span_SPAN_KIND_SERVER {
 		t.Errorf("the request is told as %v, want it below what the client said", apply)
+	}
+	parentHeader := "Traceparent: 00-" + trace + "-" + parent + "-01"
+	run := `{"start": {"namespace": "default", "name": "followed", "container": "main", "command": ["/probe", "exit", "0"]}}`
+	n.runGrpcurl(run, "-plaintext", "-unix", "-H", parentHeader, "-d", "@", n.Socket, "node.v1.ExecService/Exec")
+	n.curl("/v1/namespaces/default/pods/followed/containers/main/logs", "-H", parentHeader)
+	n.curl("/containerLogs/default/followed/main", "-H", parentHeader)
+	told = inbox.until(t, "GET /containerLogs/{namespace}/{pod}/{container}", func(s *otlp.Span) bool {
+		return hex.EncodeToString(s.GetParentSpanId()) == parent
+	})
+	below := map[string]string{}
+	for _, s := range told {
+		below[s.GetName()] = hex.EncodeToString(s.GetParentSpanId())
+	}
+	if below["node.v1.ExecService/Exec"] != parent || below["node.v1.LogsService/ReadLogs"] != parent || below["runtime.v1.RuntimeService/Exec"] == "" {
+		t.Errorf("streams are told below %v, want them below what the client said, and what they ask of the runtime below them", below)
 	}
 	if links := whole.GetLinks(); len(links) != 1 || string(links[0].GetSpanId()) != string(apply.GetSpanId()) {
 		t.Errorf("the pod's start is linked with %v, want the request", links)
