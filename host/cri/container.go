@@ -203,7 +203,10 @@ func stopTimeout(grace time.Duration) time.Duration {
 func (r *Runtime) removeContainer(ctx context.Context, a node.RemoveContainer) error {
 	ctx, cancel := r.request(ctx)
 	defer cancel()
-	_, err := r.runtime.RemoveContainer(ctx, &runtimeapi.RemoveContainerRequest{ContainerId: a.ID})
+	err := r.remove(ctx, func() error {
+		_, err := r.runtime.RemoveContainer(ctx, &runtimeapi.RemoveContainerRequest{ContainerId: a.ID})
+		return err
+	})
 	if err != nil && !missing(err) {
 		return judge(err, reasonRemoveContainer, "remove container "+a.Container)
 	}

@@ -108,7 +108,10 @@ func (r *Runtime) stopSandbox(ctx context.Context, pod *node.Pod, a node.StopSan
 func (r *Runtime) removeSandbox(ctx context.Context, a node.RemoveSandbox) error {
 	ctx, cancel := r.request(ctx)
 	defer cancel()
-	_, err := r.runtime.RemovePodSandbox(ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: a.ID})
+	err := r.remove(ctx, func() error {
+		_, err := r.runtime.RemovePodSandbox(ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: a.ID})
+		return err
+	})
 	if err != nil && !missing(err) {
 		return judge(err, reasonRemoveSandbox, "remove sandbox "+a.ID)
 	}

@@ -45,7 +45,7 @@ func TestChaosOfACluster(t *testing.T) {
 	p := startPlane(t)
 	c := &chaos{world: &world{plane: p, node: daemon.Start(t, rt)}, rt: rt, rand: rand.New(rand.NewPCG(uint64(seed), 0)), seen: map[string]bool{}}
 	c.sync = start(t, apisync, "--kubeconfig", p.kubeconfig(controlplane.Node), "--socket", c.node.Socket, "--kubelet-port", fmt.Sprint(c.node.Port))
-	stay := map[string]string{}
+	stay := map[string]run{}
 	for i := range rounds {
 		stay = c.round(i, pods, stay)
 		if t.Failed() {
@@ -69,9 +69,9 @@ type chaos struct {
 }
 
 // round brings pods up, takes those of the round before down, and strikes
-// meanwhile. It returns the container of each new pod. Half of the pods stay
-// until the round after, untouched.
-func (c *chaos) round(i, pods int, before map[string]string) map[string]string {
+// meanwhile. It returns the run of each new pod. Half of the pods stay until the round
+// after, untouched.
+func (c *chaos) round(i, pods int, before map[string]run) map[string]run {
 	c.t.Helper()
 	names, doomed := make([]string, pods), []string{}
 	for n := range names {
@@ -102,9 +102,9 @@ func (c *chaos) round(i, pods int, before map[string]string) map[string]string {
 	c.pause(1500 * time.Millisecond)
 	c.strike(i % 3)
 	work.Wait()
-	containers := map[string]string{}
+	runs := map[string]run{}
 	for _, name := range names {
-		containers[name] = c.await(name, "ready", ready).Status.ContainerStatuses[0].ContainerID
+		runs[name] = runOf(c.await(name, "ready", ready))
 	}
 	for _, name := range doomed {
 		c.awaitGone(name)
@@ -112,9 +112,9 @@ func (c *chaos) round(i, pods int, before map[string]string) map[string]string {
 	}
 	cancel()
 	side.Wait()
-	for name, container := range before {
-		if now := c.await(name, "ready", ready).Status.ContainerStatuses[0]; now.ContainerID != container || now.RestartCount != 0 {
-			c.t.Errorf("%s was healthy in %s and is now in %s, after %d restarts", name, container, now.ContainerID, now.RestartCount)
+	for name, healthy := range before {
+		if now := runOf(c.await(name, "ready", ready)); now != healthy {
+			c.t.Errorf("%s was healthy in %+v and is now in %+v", name, healthy, now)
 		}
 		c.insist("DELETE", podsPath+"/"+name, "")
 	}
@@ -122,7 +122,19 @@ func (c *chaos) round(i, pods int, before map[string]string) map[string]string {
 		c.awaitGone(name)
 	}
 	c.eventually("a runtime with the round's pods alone", func() bool { return len(c.running()) == pods })
-	return containers
+	return runs
+}
+
+// run is the run of a pod's container. What came before it is a start that a strike
+// has cut off: the runtime made it fail, and it counts.
+type run struct {
+	container string
+	restarts  int32
+}
+
+func runOf(pod *corev1.Pod) run {
+	s := pod.Status.ContainerStatuses[0]
+	return run{s.ContainerID, s.RestartCount}
 }
 
 // strike kills one of the three, and has it come back.
