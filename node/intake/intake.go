@@ -104,6 +104,7 @@ var errOnlyPlanned = fmt.Errorf("only planned")
 
 func (in Intake) applyAll(tx *node.Tx, deliveries []Delivery, now time.Time) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(deliveries))
+	settles := slices.ContainsFunc(deliveries, func(d Delivery) bool { return concernsStorage(tx, d) })
 	for i, d := range deliveries { // first, so that a bundle may hold what a pod needs behind it
 		if d.Object == nil {
 			continue
@@ -131,7 +132,7 @@ func (in Intake) applyAll(tx *node.Tx, deliveries []Delivery, now time.Time) ([]
 		outcomes[i] = outcome
 	}
 	in.Readmit(tx, now) // a pod that asks for less leaves more for those that wait
-	if slices.ContainsFunc(deliveries, concernsStorage) {
+	if settles {
 		in.Storage.SettleIn(tx, now)
 	}
 	return outcomes, nil

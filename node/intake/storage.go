@@ -110,11 +110,12 @@ func ofStorage(ref node.ObjectRef) bool {
 	return ref.Kind == node.PersistentVolume || ref.Kind == node.PersistentVolumeClaim
 }
 
-// concernsStorage says whether a delivery may change which claims there are, or
-// what they are bound to.
-func concernsStorage(d Delivery) bool {
+// concernsStorage says whether a delivery may change which claims there are, what
+// they are bound to or who holds them: a pod that waits for the name gives way.
+func concernsStorage(tx *node.Tx, d Delivery) bool {
 	if d.Object != nil {
 		return ofStorage(d.Object.Ref())
 	}
-	return storage.Uses(d.Pod)
+	slot := tx.Get(node.KeyOf(d.Pod))
+	return storage.Uses(d.Pod) || slot != nil && slot.Next != nil && storage.Uses(slot.Next.Object)
 }

@@ -76,3 +76,20 @@ func TestAClaimIsHeldByWhoUsesIt(t *testing.T) {
 		})
 	}
 }
+
+func TestAPodThatGivesWayWhileItWaitsHoldsNoClaim(t *testing.T) {
+	b := newBench(t)
+	b.postClaim()
+	b.apply(pod("web", "a:1"))
+	b.apply(pod("web", "a:1", claiming))
+	if err := b.in.DeleteObject(dataClaim, b.now); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.claim(); got != "held" {
+		t.Fatalf("the claim is %s, want it held by the pod that waits", got)
+	}
+	b.apply(pod("web", "a:2"))
+	if got := b.claim(); got != "gone" {
+		t.Errorf("once another waits in its place the claim is %s, want it gone", got)
+	}
+}
