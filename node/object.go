@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,12 +19,18 @@ const (
 	PersistentVolume      ObjectKind = "PersistentVolume"
 	PersistentVolumeClaim ObjectKind = "PersistentVolumeClaim"
 	RuntimeClass          ObjectKind = "RuntimeClass"
+	ClusterTrustBundle    ObjectKind = "ClusterTrustBundle"
 )
+
+// Namespaced says whether objects of the kind are in namespaces.
+func (k ObjectKind) Namespaced() bool {
+	return k != PersistentVolume && k != RuntimeClass && k != ClusterTrustBundle
+}
 
 // ObjectRef names an object that pods use.
 type ObjectRef struct {
 	Kind      ObjectKind
-	Namespace string // none for a PersistentVolume or a RuntimeClass
+	Namespace string // none if the kind is not namespaced
 	Name      string
 }
 
@@ -37,65 +44,56 @@ func (r ObjectRef) String() string {
 // Object is an accepted object that pods use: an immutable snapshot, exactly one
 // of these.
 type Object struct {
-	ConfigMap *corev1.ConfigMap             `json:",omitempty"`
-	Secret    *corev1.Secret                `json:",omitempty"`
-	Volume    *corev1.PersistentVolume      `json:",omitempty"`
-	Claim     *corev1.PersistentVolumeClaim `json:",omitempty"`
-	Class     *nodev1.RuntimeClass          `json:",omitempty"`
-	Revision  int64                         `json:"-"` // at which it came to be as it is
+	ConfigMap *corev1.ConfigMap                  `json:",omitempty"`
+	Secret    *corev1.Secret                     `json:",omitempty"`
+	Volume    *corev1.PersistentVolume           `json:",omitempty"`
+	Claim     *corev1.PersistentVolumeClaim      `json:",omitempty"`
+	Class     *nodev1.RuntimeClass               `json:",omitempty"`
+	Trust     *certificatesv1.ClusterTrustBundle `json:",omitempty"`
+	Revision  int64                              `json:"-"` // at which it came to be as it is
+}
+
+// one is what the object is; single: it is that and nothing else.
+func (o *Object) one() (kind ObjectKind, held metav1.ObjectMetaAccessor, single bool) {
+	count := 0
+	for _, may := range []struct {
+		be   bool
+		kind ObjectKind
+		held metav1.ObjectMetaAccessor
+	}{
+		{o.ConfigMap != nil, ConfigMap, o.ConfigMap},
+		{o.Secret != nil, Secret, o.Secret},
+		{o.Volume != nil, PersistentVolume, o.Volume},
+		{o.Claim != nil, PersistentVolumeClaim, o.Claim},
+		{o.Class != nil, RuntimeClass, o.Class},
+		{o.Trust != nil, ClusterTrustBundle, o.Trust},
+	} {
+		if may.be {
+			kind, held = may.kind, may.held
+			count++
+		}
+	}
+	return kind, held, count == 1
 }
 
 // Ref is what the object is called.
 func (o *Object) Ref() ObjectRef {
-	meta := o.Meta()
-	return ObjectRef{Kind: o.kind(), Namespace: meta.Namespace, Name: meta.Name}
-}
-
-func (o *Object) kind() ObjectKind {
-	switch {
-	case o.Secret != nil:
-		return Secret
-	case o.Volume != nil:
-		return PersistentVolume
-	case o.Claim != nil:
-		return PersistentVolumeClaim
-	case o.Class != nil:
-		return RuntimeClass
-	}
-	return ConfigMap
-}
-
-// single says whether the object is exactly one thing.
-func (o *Object) single() bool {
-	count := 0
-	for _, is := range []bool{o.ConfigMap != nil, o.Secret != nil, o.Volume != nil, o.Claim != nil, o.Class != nil} {
-		if is {
-			count++
-		}
-	}
-	return count == 1
+	kind, held, _ := o.one()
+	meta := held.GetObjectMeta()
+	return ObjectRef{Kind: kind, Namespace: meta.GetNamespace(), Name: meta.GetName()}
 }
 
 // Meta is the object's metadata.
 func (o *Object) Meta() *metav1.ObjectMeta {
-	switch {
-	case o.Secret != nil:
-		return &o.Secret.ObjectMeta
-	case o.Volume != nil:
-		return &o.Volume.ObjectMeta
-	case o.Claim != nil:
-		return &o.Claim.ObjectMeta
-	case o.Class != nil:
-		return &o.Class.ObjectMeta
-	}
-	return &o.ConfigMap.ObjectMeta
+	_, held, _ := o.one()
+	return held.GetObjectMeta().(*metav1.ObjectMeta)
 }
 
 // Clone returns a copy that may be written.
 func (o *Object) Clone() *Object {
 	return &Object{
 		ConfigMap: o.ConfigMap.DeepCopy(), Secret: o.Secret.DeepCopy(),
-		Volume: o.Volume.DeepCopy(), Claim: o.Claim.DeepCopy(), Class: o.Class.DeepCopy(),
+		Volume: o.Volume.DeepCopy(), Claim: o.Claim.DeepCopy(), Class: o.Class.DeepCopy(), Trust: o.Trust.DeepCopy(),
 	}
 }
 
@@ -134,7 +132,8 @@ func (o *Object) SameData(other *Object) bool {
 	return maps.EqualFunc(o.Data(), other.Data(), bytes.Equal)
 }
 
-// ObjectRefs are the objects that a pod uses, the optional ones included.
+// ObjectRefs are the objects, and families of such, that a pod uses, the optional
+// ones included.
 func ObjectRefs(pod *corev1.Pod) []ObjectRef {
 	refs := map[ObjectRef]bool{}
 	use := func(kind ObjectKind, name string) { refs[ObjectRef{kind, pod.Namespace, name}] = true }

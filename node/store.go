@@ -29,7 +29,8 @@ type Store struct {
 	resizing  map[Key]bool // pods that wait for resources
 	compacted int64        // history up to here is incomplete
 	objects   map[ObjectRef]*Object
-	objectsAt int64 // revision of their last change
+	families  map[ObjectRef]int64 // revision of the last change to any of each
+	objectsAt int64               // of the last change to any at all
 }
 
 // View is the snapshot of one key at one revision.
@@ -53,7 +54,7 @@ func NewStore(journal Journal, clock *Clock) *Store {
 	return &Store{
 		journal: journal, clock: clock, compacted: clock.Now(),
 		entries: map[Key]*list.Element{}, order: list.New(), resizing: map[Key]bool{},
-		objects: map[ObjectRef]*Object{},
+		objects: map[ObjectRef]*Object{}, families: map[ObjectRef]int64{},
 	}
 }
 

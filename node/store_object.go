@@ -23,7 +23,7 @@ func (s *Store) restoreObject(r Record) error {
 	if err := json.Unmarshal(r.Data, object); err != nil {
 		return err
 	}
-	if !object.single() {
+	if _, _, single := object.one(); !single {
 		return errors.New("it is not one object that pods use")
 	}
 	if objectRecord(object.Ref()) != r.Name {
@@ -35,6 +35,9 @@ func (s *Store) restoreObject(r Record) error {
 
 func (s *Store) publishObject(ref ObjectRef, object *Object) {
 	s.objectsAt = s.clock.Next()
+	if family := ref.Family(); family != ref {
+		s.families[family] = s.objectsAt
+	}
 	if object == nil {
 		delete(s.objects, ref)
 		return
@@ -70,8 +73,8 @@ func (s *Store) Objects(kind ObjectKind) ([]*Object, int64) {
 	return objects, revision
 }
 
-// Revisions tells of each object at which revision it came to be as it is. One
-// that is not there is left out.
+// Revisions tells of each object at which revision it came to be as it is, and of
+// each family when any of it changed last. What is not there is left out.
 func (s *Store) Revisions(refs []ObjectRef) map[ObjectRef]int64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -79,6 +82,8 @@ func (s *Store) Revisions(refs []ObjectRef) map[ObjectRef]int64 {
 	for _, ref := range refs {
 		if object, ok := s.objects[ref]; ok {
 			revisions[ref] = object.Revision
+		} else if at, ok := s.families[ref]; ok {
+			revisions[ref] = at
 		}
 	}
 	return revisions

@@ -47,8 +47,8 @@ func ClaimName(pod *corev1.Pod, v *corev1.Volume) (name string, ok bool) {
 	return "", false
 }
 
-// VolumeRefs are the objects that a volume of a pod is made from, the optional
-// ones included.
+// VolumeRefs are the objects, and families of such, that a volume of a pod is made
+// from, the optional ones included.
 func VolumeRefs(pod *corev1.Pod, v *corev1.Volume) []ObjectRef {
 	var refs []ObjectRef
 	use := func(kind ObjectKind, name string) { refs = append(refs, ObjectRef{kind, pod.Namespace, name}) }
@@ -68,6 +68,9 @@ func VolumeRefs(pod *corev1.Pod, v *corev1.Volume) []ObjectRef {
 			}
 			if source.Secret != nil {
 				use(Secret, source.Secret.Name)
+			}
+			if source.ClusterTrustBundle != nil {
+				refs = append(refs, bundleRef(source.ClusterTrustBundle))
 			}
 		}
 	}

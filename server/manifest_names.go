@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"nodal/node"
+	"nodal/node/manifest"
 )
 
 // named is as much of an object as it takes to delete it.
@@ -62,22 +63,23 @@ func (n *names) add(document int, raw json.RawMessage) error {
 		return unnamed(document, "", err.Error())
 	}
 	name, namespace := object.Metadata.Name, cmp.Or(object.Metadata.Namespace, metav1.NamespaceDefault)
-	switch object.Kind {
-	case "List", "PodList":
+	kind := node.ObjectKind(object.Kind)
+	switch {
+	case object.Kind == "List" || object.Kind == "PodList":
 		for _, item := range object.Items {
 			if err := n.add(document, withKind(item, object.Kind)); err != nil {
 				return err
 			}
 		}
 		return nil
-	case "Pod":
+	case object.Kind == "Pod":
 		n.pods = append(n.pods, node.Key{Namespace: namespace, Name: name})
-	case string(node.PersistentVolume), string(node.RuntimeClass):
-		n.objects = append(n.objects, node.ObjectRef{Kind: node.ObjectKind(object.Kind), Name: name})
-	case string(node.ConfigMap), string(node.Secret), string(node.PersistentVolumeClaim):
-		n.objects = append(n.objects, node.ObjectRef{Kind: node.ObjectKind(object.Kind), Namespace: namespace, Name: name})
+	case !manifest.Takes(kind):
+		return unnamed(document, "kind", fmt.Sprintf("is %q, but a node takes %s", object.Kind, manifest.Kinds()))
+	case kind.Namespaced():
+		n.objects = append(n.objects, node.ObjectRef{Kind: kind, Namespace: namespace, Name: name})
 	default:
-		return unnamed(document, "kind", fmt.Sprintf("is %q, not Pod, ConfigMap, Secret, PersistentVolume, PersistentVolumeClaim, RuntimeClass, PodList or List", object.Kind))
+		n.objects = append(n.objects, node.ObjectRef{Kind: kind, Name: name})
 	}
 	if name == "" {
 		return unnamed(document, "metadata.name", "has to name the "+object.Kind)

@@ -53,6 +53,7 @@ func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
 		nodev1.RegisterSecretsServiceHandlerClient(ctx, mux, nodev1.NewSecretsServiceClient(conn)),
 		nodev1.RegisterPersistentVolumesServiceHandlerClient(ctx, mux, nodev1.NewPersistentVolumesServiceClient(conn)),
 		nodev1.RegisterRuntimeClassesServiceHandlerClient(ctx, mux, nodev1.NewRuntimeClassesServiceClient(conn)),
+		nodev1.RegisterClusterTrustBundlesServiceHandlerClient(ctx, mux, nodev1.NewClusterTrustBundlesServiceClient(conn)),
 		nodev1.RegisterPersistentVolumeClaimsServiceHandlerClient(ctx, mux, nodev1.NewPersistentVolumeClaimsServiceClient(conn)),
 		nodev1.RegisterPodsServiceHandlerClient(ctx, mux, nodev1.NewPodsServiceClient(conn)),
 		nodev1.RegisterExecServiceHandlerClient(ctx, mux, nodev1.NewExecServiceClient(conn)),

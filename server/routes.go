@@ -59,6 +59,7 @@ const (
 
 	volume = "/v1/persistentvolumes/{name}"
 	class  = "/v1/runtimeclasses/{name}"
+	trust  = "/v1/clustertrustbundles/{name}"
 	claim  = "/v1/namespaces/{namespace}/persistentvolumeclaims/{name}"
 )
 
@@ -97,6 +98,10 @@ func routes(r *rest, k *kubelet) []route {
 		{"GET", "/stats/summary", auth.Read, listenReads, http.HandlerFunc(k.statsSummary)},
 		{"POST", "/stats/summary", auth.Read, listenFull, http.HandlerFunc(k.statsSummary)},
 		{"GET", "/statusz", auth.Read, listenFull, http.HandlerFunc(k.statusz)},
+		{"GET", "/v1/clustertrustbundles", auth.Read, listenFull, r.unary},
+		{"DELETE", trust, auth.Write, listenFull, r.unary},
+		{"GET", trust, auth.Read, listenFull, r.unary},
+		{"PUT", trust, auth.Write, listenFull, r.unary},
 		{"GET", "/v1/configmaps", auth.Read, listenFull, r.unary},
 		{"GET", "/v1/events", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/events:watch", auth.Read, listenFull, r.watchEvents},

@@ -193,6 +193,7 @@ type services struct {
 	secrets   *secretService
 	volumes   *volumeService
 	classes   *runtimeClassService
+	trust     *trustBundleService
 	claims    *claimService
 	stats     *statsService
 	node      *nodeService
@@ -214,6 +215,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		secrets:   &secretService{objects: of(node.Secret)},
 		volumes:   &volumeService{objects: of(node.PersistentVolume)},
 		classes:   &runtimeClassService{objects: of(node.RuntimeClass)},
+		trust:     &trustBundleService{objects: of(node.ClusterTrustBundle)},
 		claims:    &claimService{objects: of(node.PersistentVolumeClaim)},
 		stats:     &statsService{store: cfg.Store, stats: cfg.Stats, stopped: stopped},
 		node: &nodeService{
@@ -236,5 +238,6 @@ func (s services) register(r grpc.ServiceRegistrar) {
 	nodev1.RegisterSecretsServiceServer(r, s.secrets)
 	nodev1.RegisterPersistentVolumesServiceServer(r, s.volumes)
 	nodev1.RegisterRuntimeClassesServiceServer(r, s.classes)
+	nodev1.RegisterClusterTrustBundlesServiceServer(r, s.trust)
 	nodev1.RegisterPersistentVolumeClaimsServiceServer(r, s.claims)
 }

@@ -9,6 +9,10 @@ import (
 // denied to everybody.
 func verbs() map[string]auth.Verb {
 	return map[string]auth.Verb{
+		nodev1.ClusterTrustBundlesService_DeleteClusterTrustBundle_FullMethodName:       auth.Write,
+		nodev1.ClusterTrustBundlesService_GetClusterTrustBundle_FullMethodName:          auth.Read,
+		nodev1.ClusterTrustBundlesService_ListClusterTrustBundles_FullMethodName:        auth.Read,
+		nodev1.ClusterTrustBundlesService_PutClusterTrustBundle_FullMethodName:          auth.Write,
 		nodev1.ConfigMapsService_DeleteConfigMap_FullMethodName:                         auth.Write,
 		nodev1.ConfigMapsService_GetConfigMap_FullMethodName:                            auth.Read,
 		nodev1.ConfigMapsService_ListConfigMaps_FullMethodName:                          auth.Read,

@@ -2,10 +2,12 @@ package sim
 
 import (
 	"context"
+	"encoding/pem"
 	"fmt"
 	"maps"
 	"slices"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,6 +15,7 @@ import (
 	"nodal/node"
 	"nodal/node/intake"
 	"nodal/node/limit"
+	"nodal/node/trust"
 	"nodal/reconciler"
 )
 
@@ -59,6 +62,15 @@ func (v volumes) content(pod *corev1.Pod, volume *corev1.Volume) (string, error)
 				return "", err
 			}
 			return bound.Name, nil
+		}
+		if ref == signed() {
+			bundles, _ := v.store.Objects(ref.Kind)
+			anchors, err := trust.Anchors(volume.Projected.Sources[1].ClusterTrustBundle, bundles)
+			if err != nil {
+				return "", err
+			}
+			content += string(anchors)
+			continue
 		}
 		object, ok := v.store.Object(ref)
 		switch {
@@ -126,6 +138,21 @@ func settings() node.ObjectRef {
 	return node.ObjectRef{Kind: node.ConfigMap, Namespace: "default", Name: "settings"}
 }
 
+// signed are the bundles that pods trust.
+func signed() node.ObjectRef {
+	return node.ObjectRef{Kind: node.ClusterTrustBundle, Name: "sim.example/ca"}
+}
+
+// bundle is one of a few of these, with something new in it.
+func bundle(version string) *node.Object {
+	return &node.Object{Trust: &certificatesv1.ClusterTrustBundle{
+		ObjectMeta: metav1.ObjectMeta{Name: "sim.example:ca:" + version[:1]},
+		Spec: certificatesv1.ClusterTrustBundleSpec{
+			SignerName: signed().Name, TrustBundle: string(pem.EncodeToMemory(&pem.Block{Type: trust.Certificate, Bytes: []byte(version)})),
+		},
+	}}
+}
+
 // post changes the object that pods use, or removes it.
 func (c *clients) post(a *agent) {
 	in := c.intake(a, node.SourceAPI)
@@ -136,18 +163,23 @@ func (c *clients) post(a *agent) {
 	if c.pick(4) == 0 {
 		err := in.DeleteObject(settings(), c.world.clock())
 		c.world.trace.addf("client: delete %s: %v", settings(), err)
+		if bundles, _ := a.store.Objects(node.ClusterTrustBundle); len(bundles) > 0 {
+			err := in.DeleteObject(bundles[0].Ref(), c.world.clock())
+			c.world.trace.addf("client: delete %s: %v", bundles[0].Ref(), err)
+		}
 		return
 	}
 	c.provide(a)
 }
 
-// provide posts the object with something new in it, and what pods claim.
+// provide posts the object with something new in it, a bundle, and what pods claim.
 func (c *clients) provide(a *agent) {
 	object := &node.Object{ConfigMap: &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: settings().Namespace, Name: settings().Name},
 		Data:       map[string]string{"v": fmt.Sprint(c.pick(1000))},
 	}}
-	_, revision, err := c.intake(a, node.SourceAPI).Apply([]intake.Delivery{{Object: object}}, c.world.clock())
+	deliveries := []intake.Delivery{{Object: object}, {Object: bundle(object.ConfigMap.Data["v"])}}
+	_, revision, err := c.intake(a, node.SourceAPI).Apply(deliveries, c.world.clock())
 	c.world.trace.addf("client: post %s with %s: at %d, %v", settings(), object.ConfigMap.Data["v"], revision, err)
 	c.letGo(a)
 	c.claim(a)
@@ -164,7 +196,7 @@ func (c *clients) mounting(pod *corev1.Pod) {
 		{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 		{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: scratchLimit()}}},
 		{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: config}},
-		{Name: "info", VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{}}},
+		{Name: "info", VolumeSource: corev1.VolumeSource{Projected: info()}},
 	} {
 		if c.pick(3) == 0 {
 			mount := corev1.VolumeMount{Name: v.Name, MountPath: "/" + v.Name}
@@ -172,6 +204,15 @@ func (c *clients) mounting(pod *corev1.Pod) {
 			pod.Spec.Containers[0].VolumeMounts = append(pod.Spec.Containers[0].VolumeMounts, mount)
 		}
 	}
+}
+
+// info tells a pod of itself, and whom to trust.
+func info() *corev1.ProjectedVolumeSource {
+	signer, optional := signed().Name, true
+	return &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+		{DownwardAPI: &corev1.DownwardAPIProjection{}},
+		{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{SignerName: &signer, LabelSelector: &metav1.LabelSelector{}, Optional: &optional}},
+	}}
 }
 
 // laidOut checks: nothing is laid out for a pod that is gone, for nobody would

@@ -92,7 +92,7 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	a.counts = metrics.NewAgent(cfg.NodeName, a.machine.cgroups.Version, a.state.store.Views)
 	a.volumes = volume.New(volume.Config{
 		Pods: filepath.Join(cfg.Dirs.Root, "pods"), Local: a.keeper().Dir,
-		Objects: a.state.store.Object, Allocatable: a.offer.Allocatable,
+		Objects: a.state.store, Allocatable: a.offer.Allocatable,
 	})
 	if cfg.Cgroups.PerPod {
 		a.cgroups = &podCgroups{agent: a}

@@ -17,7 +17,7 @@ import (
 // claimed is what the claim of a volume is bound to: the volume as the pod would
 // have it without a claim, or a local one.
 func (t *Tree) claimed(at place, claim string) (place, error) {
-	object, ok := t.Objects(node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: at.pod.Namespace, Name: claim})
+	object, ok := t.Objects.Object(node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: at.pod.Namespace, Name: claim})
 	if !ok {
 		return at, fmt.Errorf("persistentvolumeclaim %q not found", claim)
 	}
@@ -30,7 +30,7 @@ func (t *Tree) claimed(at place, claim string) (place, error) {
 	if c.Status.Phase != corev1.ClaimBound {
 		return at, fmt.Errorf("persistentvolumeclaim %q is not bound to a volume", claim)
 	}
-	bound, ok := t.Objects(node.ObjectRef{Kind: node.PersistentVolume, Name: c.Spec.VolumeName})
+	bound, ok := t.Objects.Object(node.ObjectRef{Kind: node.PersistentVolume, Name: c.Spec.VolumeName})
 	if !ok {
 		return at, fmt.Errorf("persistentvolume %q of persistentvolumeclaim %q not found", c.Spec.VolumeName, claim)
 	}

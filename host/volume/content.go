@@ -10,6 +10,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/downward"
+	"nodal/node/trust"
 )
 
 // collector gathers the files of a volume from what it is projected from. Of two
@@ -42,6 +43,8 @@ func (c *collector) add(s *corev1.VolumeProjection) error {
 		return c.addObject(node.Secret, s.Secret.Name, s.Secret.Items, s.Secret.Optional)
 	case s.DownwardAPI != nil:
 		return c.addPod(s.DownwardAPI.Items)
+	case s.ClusterTrustBundle != nil:
+		return c.addTrust(s.ClusterTrustBundle)
 	}
 	return fmt.Errorf("a source of the projection: %w", node.ErrUnsupported)
 }
@@ -49,7 +52,7 @@ func (c *collector) add(s *corev1.VolumeProjection) error {
 // addObject takes the keys that are asked for, or all. The errors are Kubernetes'.
 func (c *collector) addObject(kind node.ObjectKind, name string, items []corev1.KeyToPath, optional *bool) error {
 	dispensable := optional != nil && *optional
-	object, ok := c.tree.Objects(node.ObjectRef{Kind: kind, Namespace: c.pod.Namespace, Name: name})
+	object, ok := c.tree.Objects.Object(node.ObjectRef{Kind: kind, Namespace: c.pod.Namespace, Name: name})
 	if !ok && dispensable {
 		return nil
 	}
@@ -86,6 +89,17 @@ func missingKey(kind node.ObjectKind, key string) error {
 func (c *collector) put(at string, data []byte, like file) {
 	like.data = data
 	c.files[path.Clean(at)] = like
+}
+
+// addTrust takes the certificates that the pod is to trust.
+func (c *collector) addTrust(s *corev1.ClusterTrustBundleProjection) error {
+	bundles, _ := c.tree.Objects.Objects(node.ClusterTrustBundle)
+	anchors, err := trust.Anchors(s, bundles)
+	if err != nil {
+		return err
+	}
+	c.put(s.Path, anchors, c.plain.like(nil, s.User))
+	return nil
 }
 
 // addPod takes what the pod is told of itself.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -56,10 +57,16 @@ func TestContentOfVolumes(t *testing.T) {
 				}}},
 			},
 		}}, []string{"level -rw------- 3", "mode -rw------- fast", "password -rw------- tr0ub4dor", "pod/ -rwxr-xr-x", "pod/uid -rw-r--r-- u1"}},
+		{"certificates that a pod is to trust are one file", trusting(&corev1.ClusterTrustBundleProjection{
+			SignerName: ptr("example.com/ca"), LabelSelector: &metav1.LabelSelector{}, Path: "tls/ca.pem",
+		}), []string{"tls/ -rwxr-xr-x", "tls/ca.pem -rw-r--r-- " + anchor}},
+		{"where they are optional and missing it is empty", trusting(&corev1.ClusterTrustBundleProjection{
+			Name: ptr("none"), Optional: ptr(true), Path: "ca.pem",
+		}), []string{"ca.pem -rw-r--r-- "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
-			b.post(configMap("settings", settings), secret("login", map[string]string{"password": "tr0ub4dor"}))
+			b.post(trustBundle("example.com:ca:a"), configMap("settings", settings), secret("login", map[string]string{"password": "tr0ub4dor"}))
 			p := pod(c.source)
 			p.Object.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"memory": resource.MustParse("64Mi")}
 			b.wantShown(b.setUp(p), c.want...)
@@ -80,6 +87,8 @@ func TestContentThatIsMissing(t *testing.T) {
 		{"a key of a secret", corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 			SecretName: "login", Items: []corev1.KeyToPath{{Key: "none", Path: "none"}},
 		}}, `MountVolume.SetUp failed for volume "v" : references non-existent secret key: none`},
+		{"a bundle of certificates", trusting(&corev1.ClusterTrustBundleProjection{Name: ptr("none"), Path: "ca.pem"}),
+			`MountVolume.SetUp failed for volume "v" : clustertrustbundle "none" not found`},
 		{"all that is missing is told", corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
 			{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "a"}}},
 			{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "b"}}},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,7 +19,24 @@ import (
 type bench struct {
 	*testing.T
 	*Tree
-	objects map[node.ObjectRef]*node.Object
+	objects shelf
+}
+
+// shelf is what pods use.
+type shelf map[node.ObjectRef]*node.Object
+
+func (s shelf) Object(ref node.ObjectRef) (*node.Object, bool) {
+	object, ok := s[ref]
+	return object, ok
+}
+
+func (s shelf) Objects(kind node.ObjectKind) (all []*node.Object, revision int64) {
+	for ref, object := range s {
+		if ref.Kind == kind {
+			all = append(all, object)
+		}
+	}
+	return all, 0
 }
 
 func newBench(t *testing.T) *bench {
@@ -26,14 +44,8 @@ func newBench(t *testing.T) *bench {
 	if os.Getuid() != 0 {
 		t.Skip("only root mounts and gives files away")
 	}
-	b := &bench{T: t, objects: map[node.ObjectRef]*node.Object{}}
-	b.Tree = New(Config{
-		Pods: filepath.Join(t.TempDir(), "pods"),
-		Objects: func(ref node.ObjectRef) (*node.Object, bool) {
-			object, ok := b.objects[ref]
-			return object, ok
-		},
-	})
+	b := &bench{T: t, objects: shelf{}}
+	b.Tree = New(Config{Pods: filepath.Join(t.TempDir(), "pods"), Objects: b.objects})
 	t.Cleanup(func() {
 		if err := b.Sweep(context.WithoutCancel(t.Context()), keepNone); err != nil {
 			t.Errorf("sweep: %v", err)
@@ -52,6 +64,19 @@ func secret(name string, data map[string]string) *node.Object {
 		s.Data[key] = []byte(value)
 	}
 	return &node.Object{Secret: s}
+}
+
+const anchor = "-----BEGIN CERTIFICATE-----\nQQ==\n-----END CERTIFICATE-----\n"
+
+func trustBundle(name string) *node.Object {
+	return &node.Object{Trust: &certificatesv1.ClusterTrustBundle{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       certificatesv1.ClusterTrustBundleSpec{SignerName: node.SignerOf(name), TrustBundle: anchor},
+	}}
+}
+
+func trusting(source *corev1.ClusterTrustBundleProjection) corev1.VolumeSource {
+	return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{ClusterTrustBundle: source}}}}
 }
 
 func (b *bench) post(objects ...*node.Object) {

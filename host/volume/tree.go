@@ -26,9 +26,15 @@ const (
 type Config struct {
 	Pods        string // the directory of all pods, such as /var/lib/kubelet/pods
 	Local       string // the directory of the volumes that the node makes for claims
-	Objects     func(node.ObjectRef) (*node.Object, bool)
+	Objects     Objects
 	Allocatable corev1.ResourceList // stands in for a limit that is not set
 	NFSHelper   string              // the program that mounts nfs; empty: mount.nfs
+}
+
+// Objects are what pods use.
+type Objects interface {
+	Object(node.ObjectRef) (*node.Object, bool)
+	Objects(node.ObjectKind) ([]*node.Object, int64) // and the revision that they show
 }
 
 // Tree is the place of all pods' volumes. Its methods may be called from any

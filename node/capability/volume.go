@@ -49,8 +49,8 @@ func projectedRules(at string) []rule {
 		honoured(at+"sources.configMap", ""),
 		honoured(at+"sources.secret", ""),
 		honoured(at+"sources.downwardAPI", ""),
+		honoured(at+"sources.clusterTrustBundle", "the pod waits for bundles that are missing and not optional; a change shows within seconds"),
 		refuses(at+"sources.serviceAccountToken", noAPIServer),
-		refuses(at+"sources.clusterTrustBundle", noAPIServer),
 		refuses(at+"sources.podCertificate", noAPIServer),
 	}
 }

@@ -36,13 +36,15 @@ func continued(old, delivered *node.Object) *node.Object {
 	return next
 }
 
-// sameSpec compares what volumes and claims ask for.
+// sameSpec compares the specs of objects that have one.
 func sameSpec(a, b *node.Object) bool {
 	switch {
 	case a.Volume != nil:
 		return apiequality.Semantic.DeepEqual(a.Volume.Spec, b.Volume.Spec)
 	case a.Claim != nil:
 		return apiequality.Semantic.DeepEqual(a.Claim.Spec, b.Claim.Spec)
+	case a.Trust != nil:
+		return a.Trust.Spec == b.Trust.Spec
 	}
 	return true
 }

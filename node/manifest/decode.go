@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
@@ -125,41 +126,19 @@ func (b *bundle) object(at place, object []byte) {
 	}
 }
 
-// kinds are what may stand in a bundle.
-func (b *bundle) kinds() string {
-	if b.podsOnly {
-		return "Pod, PodList or List"
-	}
-	return "Pod, ConfigMap, Secret, PersistentVolume, PersistentVolumeClaim, RuntimeClass, PodList or List"
-}
-
 // single reads an object that is no list, if its kind is taken.
 func (b *bundle) single(at place, version, kind string, object []byte) bool {
-	switch {
-	case version == runtimeClassVersion && kind == string(node.RuntimeClass) && !b.podsOnly:
-		b.runtimeClass(at, object)
-		return true
-	case version != "v1":
-		return false
-	case kind == "Pod":
+	if version == "v1" && kind == "Pod" {
 		b.pod(at, object)
 		return true
-	case b.podsOnly:
-		return false
 	}
-	switch node.ObjectKind(kind) {
-	case node.ConfigMap:
-		b.configMap(at, object)
-	case node.Secret:
-		b.secret(at, object)
-	case node.PersistentVolume:
-		b.persistentVolume(at, object)
-	case node.PersistentVolumeClaim:
-		b.claim(at, object)
-	default:
-		return false
+	for _, r := range b.readers() {
+		if string(r.kind) == kind && slices.Contains(r.versions, version) {
+			r.read(b, at, object)
+			return true
+		}
 	}
-	return true
+	return false
 }
 
 // header reads an object's head and lets the place carry its name from here on.

@@ -91,11 +91,15 @@ func authoredMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 
 // metaOf checks the metadata of an object that is no pod.
 func metaOf(meta *metav1.ObjectMeta, namespaced bool) field.ErrorList {
+	return namedMeta(meta, namespaced, apivalidation.NameIsDNSSubdomain)
+}
+
+func namedMeta(meta *metav1.ObjectMeta, namespaced bool, name apivalidation.ValidateNameFunc) field.ErrorList {
 	at := field.NewPath("metadata")
 	if meta.Name == "" {
 		return field.ErrorList{field.Required(at.Child("name"), "must be given")}
 	}
-	return apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNSSubdomain, at)
+	return apivalidation.ValidateObjectMeta(meta, namespaced, name, at)
 }
 
 func dataKey(at *field.Path, key string) field.ErrorList {

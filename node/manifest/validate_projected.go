@@ -4,6 +4,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"nodal/node"
 )
 
 // Kubernetes gives out no token for less than ten minutes.
@@ -59,13 +61,13 @@ func (c *check) trustBundle(b *corev1.ClusterTrustBundleProjection, at *field.Pa
 	c.filePath(at.Child("path"), b.Path, seen)
 	c.exactlyOne(at, member{"name", b.Name != nil}, member{"signerName", b.SignerName != nil})
 	if b.Name != nil {
-		c.given(at.Child("name"), *b.Name)
+		c.name(at.Child("name"), *b.Name, func(name string) []string { return bundleName(name, node.SignerOf(name)) })
 		if b.LabelSelector != nil {
 			c.refused(at.Child("labelSelector"), "may only be set with signerName")
 		}
 	}
 	if b.SignerName != nil {
-		c.given(at.Child("signerName"), *b.SignerName)
+		c.name(at.Child("signerName"), *b.SignerName, signerName)
 	}
 	c.errs = append(c.errs, metav1validation.ValidateLabelSelector(b.LabelSelector,
 		metav1validation.LabelSelectorValidationOptions{}, at.Child("labelSelector"))...)

@@ -28,6 +28,10 @@ func TestValidateRefuses(t *testing.T) {
 	const long = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	const volume = "volumes: [{name: v, emptyDir: {}}]"
 	const app = "spec.containers[0]."
+	const trusted = "spec.volumes[0].projected.sources[0].clusterTrustBundle"
+	trusting := func(source string) string {
+		return "volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {path: ca.pem, " + source + "}}]}}]"
+	}
 	tests := map[string]struct {
 		patch
 		at, rule string
@@ -103,6 +107,10 @@ func TestValidateRefuses(t *testing.T) {
 		"a projection of one path":      {patch{spec: "volumes: [{name: v, projected: {sources: [{secret: {name: s, items: [{key: a, path: a}]}}, {configMap: {name: c, items: [{key: a, path: a}]}}]}}]"}, "spec.volumes[0].projected.sources[1].configMap.items[0].path", "Duplicate"},
 		"a token without an account":    {patch{spec: "volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]"}, "spec.volumes[0].projected.sources[0].serviceAccountToken", "serviceAccountName is not set"},
 		"a token for a minute":          {patch{spec: "serviceAccountName: a\nvolumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t, expirationSeconds: 60}}]}}]"}, "spec.volumes[0].projected.sources[0].serviceAccountToken.expirationSeconds", "between 600"},
+		"bundles by name and labels":    {patch{spec: trusting("name: root, labelSelector: {}")}, trusted + ".labelSelector", "only be set with signerName"},
+		"a bundle under no signer":      {patch{spec: trusting("name: 'example.com:ca:B'")}, trusted + ".name", "subdomain"},
+		"a signer without a path":       {patch{spec: trusting("signerName: example.com")}, trusted + ".signerName", "a domain and a path"},
+		"a label selector of no sense":  {patch{spec: trusting("signerName: example.com/ca, labelSelector: {matchExpressions: [{key: a, operator: Is}]}")}, trusted + ".labelSelector.matchExpressions[0].operator", "not a valid"},
 		"a negative size limit":         {patch{spec: "volumes: [{name: v, emptyDir: {sizeLimit: -1}}]"}, "spec.volumes[0].emptyDir.sizeLimit", "greater than or equal"},
 		"a relative NFS path":           {patch{spec: "volumes: [{name: v, nfs: {server: s, path: a}}]"}, "spec.volumes[0].nfs.path", "absolute"},
 		"a mount of no volume":          {patch{container: "volumeMounts: [{name: x, mountPath: /a}]"}, app + "volumeMounts[0].name", "Not found"},

@@ -33,6 +33,13 @@ func info(name string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{}}}
 }
 
+// trusting is made from all that a signer has.
+func trusting(name, signer string) corev1.Volume {
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		Sources: []corev1.VolumeProjection{{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{SignerName: &signer}}},
+	}}}
+}
+
 func imaged(name string, policy corev1.PullPolicy) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: "data:1", PullPolicy: policy}}}
 }
@@ -68,6 +75,7 @@ func TestVolumes(t *testing.T) {
 			"set up volume a settings@8"},
 		{"the pod's own labels are what it may be made from", pod(always, ready, mounting(info("a"))), "set up volume a pod@702329c3"},
 		{"and change it", pod(always, ready, running("app"), mounting(info("a")), labelled, laid("a", "pod@702329c3")), "set up volume a pod@fcfbd444"},
+		{"what a signer has counts as one", pod(always, ready, mounting(trusting("a", "example.com/ca"))), "set up volume a example.com/ca@0"},
 		{"an image is made ready", pod(always, ready, mounting(imaged("a", corev1.PullAlways))), "ensure image data:1 for volume a policy=Always"},
 		{"once", pod(always, ready, mounting(imaged("a", corev1.PullAlways)), laid("a", "")), ""},
 		{"nobody asks a registry for what runs already", pod(always, ready, running("app"), mounting(imaged("a", corev1.PullAlways))),

@@ -110,7 +110,7 @@ func TestStaticPodsThatNameTheSameOrTheAPI(t *testing.T) {
 
 	for _, c := range []struct{ name, line, says string }{
 		{"token", "  volumes: [{name: t, projected: {sources: [{serviceAccountToken: {path: token}}]}}]", "serviceAccountToken"},
-		{"bundle", "  volumes: [{name: t, projected: {sources: [{clusterTrustBundle: {name: b, path: ca}}]}}]", "clusterTrustBundle"},
+		{"certificate", "  volumes: [{name: t, projected: {sources: [{podCertificate: {signerName: example.com/s, keyType: ED25519, keyPath: key}}]}}]", "podCertificate"},
 		{"claims", "  resourceClaims: [{name: gpu, resourceClaimName: gpu}]", "resourceClaims"},
 		{"mirror", "", "kubernetes.io/config.mirror"},
 	} {

@@ -26,14 +26,14 @@ func TestTheExamplesOfVolumesWork(t *testing.T) {
 	for _, block := range blocks {
 		n.apply(block[1])
 	}
-	for _, pod := range []string{"scratch", "machine", "configured", "lasting"} {
+	for _, pod := range []string{"scratch", "machine", "configured", "trusting", "lasting"} {
 		n.waitRunning(pod)
 	}
 	n.wantPhase(claims+"disk", "Bound disk")
 	n.wait("elsewhere", "it waits for what is elsewhere", func(p *corev1.Pod) bool {
 		return p.Status.Reason == "FailedMount" && strings.Contains(p.Status.Message, "nfs")
 	})
-	for _, pod := range []string{"scratch", "machine", "configured", "lasting", "elsewhere"} {
+	for _, pod := range []string{"scratch", "machine", "configured", "trusting", "lasting", "elsewhere"} {
 		n.deletePod(pod, "?gracePeriodSeconds=1")
 	}
 }

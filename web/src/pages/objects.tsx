@@ -113,6 +113,8 @@ function What({ kind, entry }: { kind: Kind; entry: Entry }) {
           {entry.capacity && `, ${entry.capacity}`} {entry.storageClass && <span class="muted">class {entry.storageClass}</span>}
         </>
       );
+    case "clustertrustbundles":
+      return entry.signerName ? <span>of {entry.signerName}</span> : <span class="muted">of no signer</span>;
     default:
       return <span>handler {entry.handler}</span>;
   }

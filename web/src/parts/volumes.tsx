@@ -21,7 +21,7 @@ export function Volumes({ pod, volumes }: { pod: Pod; volumes: Volume[] }) {
               {uses.map((use, i) => (
                 <>
                   {i > 0 && ", "}
-                  {session.value?.live ? <a href={hrefOf("objects", use.kind, pod.namespace!, use.name)}>{use.name}</a> : <code>{use.name}</code>}
+                  {session.value?.live && !use.name.includes("/") /* a signer has no page */ ? <a href={hrefOf("objects", use.kind, pod.namespace!, use.name)}>{use.name}</a> : <code>{use.name}</code>}
                 </>
               ))}
               {uses.length === 0 && place && <code class="breakable">{place}</code>}

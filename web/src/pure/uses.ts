@@ -3,7 +3,7 @@ import type { Image, Pod } from "../api/gen";
 import type { Container, PodObject } from "../api/kube";
 import { containersOf, objectOf } from "./health";
 
-export type Kind = "configmaps" | "secrets" | "persistentvolumeclaims" | "persistentvolumes" | "runtimeclasses";
+export type Kind = "configmaps" | "secrets" | "persistentvolumeclaims" | "persistentvolumes" | "runtimeclasses" | "clustertrustbundles";
 
 export interface Use {
   kind: Kind;
@@ -39,13 +39,14 @@ export function usesOf(object: PodObject): Use[] {
 
 const envFrom = (c: Container) => (c as { envFrom?: Fields[] }).envFrom ?? [];
 
-/** volumeUses is what one volume, or its projections, hold. */
+/** volumeUses is what one volume, or its projections, hold. Of trust bundles it may be all of a signer, by the signer's name. */
 export function volumeUses(volume: Record<string, unknown>): Use[] {
   const projected = ((volume["projected"] as { sources?: Fields[] } | undefined)?.sources ?? []).flatMap((s) => volumeUses(s ?? {}));
   const own: Array<[Kind, string | undefined]> = [
     ["configmaps", at(volume, "configMap", "name")],
     ["secrets", at(volume, "secret", "secretName") ?? at(volume, "secret", "name")],
     ["persistentvolumeclaims", at(volume, "persistentVolumeClaim", "claimName")],
+    ["clustertrustbundles", at(volume, "clusterTrustBundle", "name") ?? at(volume, "clusterTrustBundle", "signerName")],
   ];
   return [...own.flatMap(([kind, name]) => (name ? [{ kind, name }] : [])), ...projected];
 }

@@ -1,14 +1,14 @@
 // What pods use beside images: configuration, secrets, claims and volumes.
 import { effect, signal, untracked } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { ConfigMap, PersistentVolume, PersistentVolumeClaim, RuntimeClass, Secret } from "../api/gen";
+import type { ClusterTrustBundle, ConfigMap, PersistentVolume, PersistentVolumeClaim, RuntimeClass, Secret } from "../api/gen";
 import { get, messageOf } from "../api/request";
 import { type Kind, usesOf } from "../pure/uses";
 import { objectOf } from "../pure/health";
 import type { Pod } from "../api/gen";
 import { node } from "./live";
 
-export type Entry = ConfigMap & Secret & PersistentVolumeClaim & PersistentVolume & RuntimeClass;
+export type Entry = ConfigMap & Secret & PersistentVolumeClaim & PersistentVolume & RuntimeClass & ClusterTrustBundle;
 
 interface KindInfo {
   kind: Kind;
@@ -26,6 +26,7 @@ export const kinds: readonly KindInfo[] = [
   { kind: "persistentvolumeclaims", one: "PersistentVolumeClaim", many: "Claims", field: "persistentVolumeClaims", rpc: "PersistentVolumeClaimsService", namespaced: true, empty: "How pods ask for storage that outlives them." },
   { kind: "persistentvolumes", one: "PersistentVolume", many: "Volumes", field: "persistentVolumes", rpc: "PersistentVolumesService", namespaced: false, empty: "Storage that outlives pods." },
   { kind: "runtimeclasses", one: "RuntimeClass", many: "Runtime classes", field: "runtimeClasses", rpc: "RuntimeClassesService", namespaced: false, empty: "Other ways to run pods than the usual one." },
+  { kind: "clustertrustbundles", one: "ClusterTrustBundle", many: "Trust bundles", field: "clusterTrustBundles", rpc: "ClusterTrustBundlesService", namespaced: false, empty: "Certificates of authorities for pods to trust." },
 ];
 
 export const kindOf = (kind: string) => kinds.find((k) => k.kind === kind);
@@ -61,11 +62,12 @@ export function pathOf(kind: Kind, namespace: string | undefined, name: string):
 }
 
 /** usersOf is the pods that name an object; a volume's are those of its claim. */
-export function usersOf(pods: readonly Pod[], kind: Kind, entry: Pick<Entry, "namespace" | "name" | "claim">): Pod[] {
+export function usersOf(pods: readonly Pod[], kind: Kind, entry: Pick<Entry, "namespace" | "name" | "claim" | "signerName">): Pod[] {
   if (kind === "persistentvolumes") {
     const [namespace, name] = (entry.claim ?? "").split("/");
     return name ? usersOf(pods, "persistentvolumeclaims", { namespace: namespace!, name }) : [];
   }
   const near = (pod: Pod) => !kindOf(kind)!.namespaced || pod.namespace === entry.namespace;
-  return pods.filter((pod) => near(pod) && usesOf(objectOf(pod)).some((use) => use.kind === kind && use.name === entry.name));
+  const named = [entry.name, entry.signerName].filter(Boolean);
+  return pods.filter((pod) => near(pod) && usesOf(objectOf(pod)).some((use) => use.kind === kind && named.includes(use.name)));
 }

@@ -12,7 +12,7 @@ describe("usesOf", () => {
         volumes: [
           { name: "a", configMap: { name: "settings" } },
           { name: "b", secret: { secretName: "key" } },
-          { name: "c", projected: { sources: [{ configMap: { name: "more" } }, { secret: { name: "key" } }, { downwardAPI: {} }] } },
+          { name: "c", projected: { sources: [{ configMap: { name: "more" } }, { secret: { name: "key" } }, { downwardAPI: {} }, { clusterTrustBundle: { name: "root" } }, { clusterTrustBundle: { signerName: "example.com/ca" } }] } },
           { name: "d", persistentVolumeClaim: { claimName: "data" } },
           { name: "e", emptyDir: {} },
         ],
@@ -22,7 +22,7 @@ describe("usesOf", () => {
       },
     });
     expect(uses.map((u) => `${u.kind}/${u.name}`).sort()).toEqual([
-      "configmaps/env", "configmaps/more", "configmaps/settings", "persistentvolumeclaims/data", "runtimeclasses/other", "secrets/key", "secrets/login", "secrets/registry",
+      "clustertrustbundles/example.com/ca", "clustertrustbundles/root", "configmaps/env", "configmaps/more", "configmaps/settings", "persistentvolumeclaims/data", "runtimeclasses/other", "secrets/key", "secrets/login", "secrets/registry",
     ]);
   });
 });
@@ -86,5 +86,9 @@ describe("usersOf", () => {
   const pods = [pod("default", "orders"), pod("other", "orders")];
   it("wants the namespace to be the same", () => expect(usersOf(pods, "persistentvolumeclaims", { namespace: "other", name: "orders" })).toEqual([pods[1]]));
   it("finds those of a volume by its claim", () => expect(usersOf(pods, "persistentvolumes", { name: "pvc-1", claim: "default/orders" })).toEqual([pods[0]]));
+  it("finds those of a signer's bundle", () => {
+    const trusting = { namespace: "default", name: "web", object: { spec: { volumes: [{ name: "ca", projected: { sources: [{ clusterTrustBundle: { signerName: "example.com/ca" } }] } }] } } };
+    expect(usersOf([trusting, ...pods], "clustertrustbundles", { name: "example.com:ca:v1", signerName: "example.com/ca" })).toEqual([trusting]);
+  });
   it("finds none for a volume that nobody claimed", () => expect(usersOf(pods, "persistentvolumes", { name: "pvc-1" })).toEqual([]));
 });

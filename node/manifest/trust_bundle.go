@@ -1,0 +1,93 @@
+package manifest
+
+import (
+	"crypto/x509"
+	"fmt"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"nodal/node"
+	"nodal/node/trust"
+)
+
+const trustVersion = "certificates.k8s.io/v1"
+
+const maxTrustBundle = 1 << 20 // bytes
+
+// trustBundle decodes and validates one ClusterTrustBundle.
+func (b *bundle) trustBundle(at place, object []byte) {
+	t := new(certificatesv1.ClusterTrustBundle)
+	if !b.strict(at, object, t) {
+		return
+	}
+	t.TypeMeta = metav1.TypeMeta{APIVersion: trustVersion, Kind: string(node.ClusterTrustBundle)}
+	t.ObjectMeta = authoredMeta(&t.ObjectMeta)
+	t.Namespace = ""
+	c := &check{errs: namedMeta(&t.ObjectMeta, false, func(name string, _ bool) []string { return bundleName(name, t.Spec.SignerName) })}
+	c.optionalName(field.NewPath("spec", "signerName"), t.Spec.SignerName, signerName)
+	c.anchors(field.NewPath("spec", "trustBundle"), t.Spec.TrustBundle)
+	b.takeObject(at, &node.Object{Trust: t}, c.errs)
+}
+
+// bundleName is Kubernetes' rule: what belongs to a signer is named after it.
+func bundleName(name, signer string) []string {
+	if signer == "" {
+		return validation.IsDNS1123Subdomain(name)
+	}
+	own, ok := strings.CutPrefix(name, strings.ReplaceAll(signer, "/", ":")+":")
+	if !ok {
+		return []string{"must begin with the signer's name, with colons in the place of slashes, and another colon"}
+	}
+	return validation.IsDNS1123Subdomain(own)
+}
+
+// signerName is Kubernetes' rule: a domain and a path in it.
+func signerName(name string) []string {
+	domain, path, _ := strings.Cut(name, "/")
+	if path == "" || !strings.Contains(domain, ".") {
+		return []string{"must be a domain and a path, such as example.com/signer"}
+	}
+	messages := validation.IsDNS1123Subdomain(domain)
+	for label := range strings.SplitSeq(domain, ".") {
+		messages = append(messages, validation.IsDNS1123Label(label)...)
+	}
+	return append(messages, validation.IsDNS1123Subdomain(path)...)
+}
+
+// anchors wants certificates of authorities, each once, and nothing else in PEM. What
+// is in them is not repeated.
+func (c *check) anchors(at *field.Path, text string) {
+	if len(text) > maxTrustBundle {
+		c.errs = append(c.errs, field.TooLong(at, "", maxTrustBundle))
+		return
+	}
+	seen, count := map[string]bool{}, 0
+	for block := range trust.Blocks(text) {
+		rule := ""
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		switch {
+		case block.Type != trust.Certificate:
+			rule = "is " + clip(block.Type) + ", not a certificate"
+		case len(block.Headers) > 0:
+			rule = "has headers"
+		case err != nil:
+			rule = "is no X.509 certificate"
+		case !certificate.BasicConstraintsValid || !certificate.IsCA:
+			rule = "is not of an authority"
+		case seen[string(block.Bytes)]:
+			rule = "is there twice"
+		}
+		if rule != "" {
+			c.bad(at, "<certificates omitted>", fmt.Sprintf("block %d %s", count, rule))
+		}
+		seen[string(block.Bytes)] = true
+		count++
+	}
+	if count == 0 {
+		c.missing(at, "at least one certificate in PEM")
+	}
+}

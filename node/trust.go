@@ -1,0 +1,40 @@
+package node
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// A ClusterTrustBundle is named after its signer, if it has one: example.com:ca:v1
+// is of example.com/ca. Pods use one by its name, or all that a signer has. The
+// latter are a family, whose ref has the signer's name; no bundle's has a slash.
+
+// SignerOf is the signer that a ClusterTrustBundle's name tells; empty: none.
+func SignerOf(bundle string) string {
+	if i := strings.LastIndexByte(bundle, ':'); i >= 0 {
+		return strings.ReplaceAll(bundle[:i], ":", "/")
+	}
+	return ""
+}
+
+// Family refers to all objects that are used together with this one: the bundles
+// of its signer. Any other object is a family of its own.
+func (r ObjectRef) Family() ObjectRef {
+	if signer := SignerOf(r.Name); r.Kind == ClusterTrustBundle && signer != "" {
+		r.Name = signer
+	}
+	return r
+}
+
+// bundleRef is what a source of a volume is made from.
+func bundleRef(source *corev1.ClusterTrustBundleProjection) ObjectRef {
+	ref := ObjectRef{Kind: ClusterTrustBundle}
+	switch {
+	case source.Name != nil:
+		ref.Name = *source.Name
+	case source.SignerName != nil:
+		ref.Name = *source.SignerName
+	}
+	return ref
+}
