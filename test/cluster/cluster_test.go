@@ -45,9 +45,9 @@ type world struct {
 	sync program
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, flags ...string) *world {
 	t.Helper()
-	p := startPlane(t)
+	p := startPlane(t, flags...)
 	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t))}
 	w.sync = start(t, apisync, "--kubeconfig", p.kubeconfig(controlplane.Node), "--socket", w.node.Socket,
 		"--node-labels", "disk=ssd", "--kubelet-port", fmt.Sprint(w.node.Port), "--lease-duration", "8s")
@@ -101,6 +101,7 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 		"a pod that is bound to the node runs, and its status is the cluster's",
 		"a deleted pod ends within its grace period, and is dropped from the cluster when nothing of it is left",
 		"ConfigMaps and Secrets are on the node as long as a pod there uses them, and follow changes",
+		"ClusterTrustBundles are on the node as long as a pod there uses them, by name or as all that a signer has, and follow changes",
 		"a pod that ends by itself is reported so, and not run again",
 		"a pod has its service account's token, and the API server knows the pod by it",
 		"what happens to pods are events in the cluster, each once",
@@ -146,6 +147,7 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 	}
 	w.ask("PATCH", "/api/v1/namespaces/default/configmaps/settings", "application/merge-patch+json", `{"data": {"mode": "slow"}}`)
 	w.eventually("the change in the volume", func() bool { return w.inside("web", "cat /settings/mode") == "slow" })
+	w.trusts()
 
 	w.create(podsPath, manifest("job", "  restartPolicy: Never\n  containers:\n  - {name: main, image: \"nodal.test/busybox:1\", command: [sh, -c, \"exit 3\"]}\n"))
 	job := w.await("job", "failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
@@ -178,14 +180,17 @@ func TestBothSidesMayGoAndComeBack(t *testing.T) {
 		"a pod that is deleted and made again under its name runs anew once the old one is gone",
 		"a pod that the node refuses fails with the reason, and is not tried again",
 		"a pod that was posted to the node itself shows in the cluster, again when it is deleted there",
+		"while the API server has no ClusterTrustBundles a pod waits for those that it needs, and all others run",
 	)
-	w := newWorld(t)
+	w := newWorld(t, "--runtime-config=certificates.k8s.io/v1beta1=false")
+	w.create(podsPath, trusting)
 	for _, name := range []string{"steady", "doomed"} {
 		w.create(podsPath, manifest(name, sleeper))
 	}
 	w.create(podsPath, manifest("again", mortal))
 	steady, again := w.await("steady", "ready", ready), w.await("again", "ready", ready)
 	w.await("doomed", "ready", ready)
+	w.await("trusting", "waiting", lacksTrust)
 
 	w.sync.end()
 	w.ask("DELETE", podsPath+"/doomed", "", "")
@@ -195,6 +200,7 @@ func TestBothSidesMayGoAndComeBack(t *testing.T) {
 	w.apiserver.end()
 	w.inside("again", "touch /die")
 	w.node.Await("a restart", func(p daemon.Pods) bool { return p["again"].GetRestarts() == 1 && p["again"].GetReady() })
+	w.apiserver.Args = w.apiserver.Args[:len(w.apiserver.Args)-1] // now it has ClusterTrustBundles
 	w.apiserver.begin()
 	w.await("again", "restarted", func(p *corev1.Pod) bool {
 		return len(p.Status.ContainerStatuses) == 1 && p.Status.ContainerStatuses[0].RestartCount == 1 && ready(p)
@@ -210,6 +216,10 @@ func TestBothSidesMayGoAndComeBack(t *testing.T) {
 		t.Errorf("the refused pod says %s: %s", refused.Status.Reason, refused.Status.Message)
 	}
 
+	a, b := authorities(t)
+	w.entrust("root", a)
+	w.entrust("example.com:ca:v1", b)
+
 	_, err := nodev1.NewManifestsServiceClient(w.node.Conn()).Apply(t.Context(), &nodev1.ApplyRequest{Manifest: manifest("own", sleeper)})
 	must(t, err)
 	mirror := w.await("own", "mirrored", ready)
@@ -217,6 +227,7 @@ func TestBothSidesMayGoAndComeBack(t *testing.T) {
 	w.await("own", "mirrored again", func(p *corev1.Pod) bool { return p.UID != mirror.UID && ready(p) })
 	w.node.Delete("own")
 	w.awaitGone("own")
+	w.await("trusting", "ready", ready)
 
 	if p := w.pod("steady"); p == nil || p.Status.ContainerStatuses[0].RestartCount != 0 || p.Status.ContainerStatuses[0].ContainerID != steady.Status.ContainerStatuses[0].ContainerID {
 		t.Errorf("the steady pod became %+v", p)

@@ -245,6 +245,8 @@ func (w *world) shelf() string {
 	must(w.t, err)
 	classes, err := nodev1.NewRuntimeClassesServiceClient(conn).ListRuntimeClasses(ctx, &nodev1.ListRuntimeClassesRequest{})
 	must(w.t, err)
+	bundles, err := nodev1.NewClusterTrustBundlesServiceClient(conn).ListClusterTrustBundles(ctx, &nodev1.ListClusterTrustBundlesRequest{})
+	must(w.t, err)
 	claims, err := nodev1.NewPersistentVolumeClaimsServiceClient(conn).ListPersistentVolumeClaims(ctx, &nodev1.ListPersistentVolumeClaimsRequest{})
 	must(w.t, err)
 	volumes, err := nodev1.NewPersistentVolumesServiceClient(conn).ListPersistentVolumes(ctx, &nodev1.ListPersistentVolumesRequest{})
@@ -258,6 +260,9 @@ func (w *world) shelf() string {
 	}
 	for _, o := range classes.GetRuntimeClasses() {
 		names = append(names, "RuntimeClass "+o.GetName())
+	}
+	for _, o := range bundles.GetClusterTrustBundles() {
+		names = append(names, "ClusterTrustBundle "+o.GetName())
 	}
 	for _, o := range claims.GetPersistentVolumeClaims() {
 		names = append(names, "PersistentVolumeClaim "+o.GetName())

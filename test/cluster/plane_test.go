@@ -26,8 +26,8 @@ type plane struct {
 	apiserver program
 }
 
-// startPlane runs etcd and kube-apiserver until the test ends.
-func startPlane(t *testing.T) *plane {
+// startPlane runs etcd and kube-apiserver, with more flags, until the test ends.
+func startPlane(t *testing.T, flags ...string) *plane {
 	t.Helper()
 	ports, claim, err := agent.ClaimPorts()
 	must(t, err)
@@ -36,7 +36,7 @@ func startPlane(t *testing.T) *plane {
 	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), pace.Of(patience))
 	defer cancel()
-	inner, err := controlplane.Start(ctx, controlplane.Config{Dir: t.TempDir(), Parts: parts, Ports: ports})
+	inner, err := controlplane.Start(ctx, controlplane.Config{Dir: t.TempDir(), Parts: parts, Ports: ports, Flags: flags})
 	t.Cleanup(func() {
 		inner.Stop()
 		if t.Failed() {

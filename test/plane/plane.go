@@ -65,6 +65,7 @@ func Start(ctx context.Context, c Config) (*Plane, error) {
 		"--token-auth-file", p.File("tokens.csv"), "--client-ca-file", p.ClientCA(),
 		"--kubelet-client-certificate", p.File("apiserver.pem"), "--kubelet-client-key", p.File("apiserver.pem"), "--kubelet-preferred-address-types", "InternalIP",
 		"--authorization-mode", "Node,RBAC", "--enable-admission-plugins", "NodeRestriction",
+		"--feature-gates", "ClusterTrustBundle=true,ClusterTrustBundleProjection=true", "--runtime-config", "certificates.k8s.io/v1beta1=true",
 		"--service-account-issuer", "https://kubernetes.default.svc",
 		"--service-account-key-file", p.File("sa.key"), "--service-account-signing-key-file", p.File("sa.key"),
 		"--service-cluster-ip-range", "10.96.0.0/16", "--allow-privileged", "--endpoint-reconciler-type", "none", "--v", "1"}, c.Flags...)

@@ -62,13 +62,13 @@ func (c *cluster) claim(ctx context.Context, namespace, name string) (*corev1.Pe
 // the cluster's to give up.
 func (s *shelf) dropClaim(ctx context.Context, ref node.ObjectRef) error {
 	found, err := s.claims.GetPersistentVolumeClaim(ctx, &nodev1.GetPersistentVolumeClaimRequest{Namespace: ref.Namespace, Name: ref.Name})
-	if grpcstatus.Code(err) == codes.NotFound {
+	switch {
+	case grpcstatus.Code(err) == codes.NotFound:
 		return nil
+	case err != nil:
+		return fmt.Errorf("read %s of the node: %w", ref, err)
 	}
-	if err == nil {
-		_, err = s.claims.DeletePersistentVolumeClaim(ctx, &nodev1.DeletePersistentVolumeClaimRequest{Namespace: ref.Namespace, Name: ref.Name})
-	}
-	if err := unlessGone(ref, err); err != nil {
+	if err := s.remove(ctx, ref); err != nil {
 		return err
 	}
 	spec, _ := found.GetPersistentVolumeClaim().GetObject().AsMap()["spec"].(map[string]any)
@@ -76,7 +76,7 @@ func (s *shelf) dropClaim(ctx context.Context, ref node.ObjectRef) error {
 	if volume == "" {
 		return nil
 	}
-	return s.drop(ctx, node.ObjectRef{Kind: node.PersistentVolume, Name: volume})
+	return s.remove(ctx, node.ObjectRef{Kind: node.PersistentVolume, Name: volume})
 }
 
 // volumeCopy is kept for its claim alone, whose identity the node gives anew.

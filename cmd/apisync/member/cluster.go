@@ -23,12 +23,13 @@ import (
 // double the size of the program.
 type cluster struct {
 	core, coordination, classes rest.Interface
+	trust                       []rest.Interface // by the versions that there are, the newest first
 }
 
 func dial(config *rest.Config) (*cluster, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, coordinationv1.AddToScheme, authenticationv1.AddToScheme, nodeapiv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, coordinationv1.AddToScheme, authenticationv1.AddToScheme, nodeapiv1.AddToScheme, addTrust} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}
@@ -53,7 +54,15 @@ func dial(config *rest.Config) (*cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client of the API server: %w", err)
 	}
-	return &cluster{core: core, coordination: coordination, classes: classes}, nil
+	c := &cluster{core: core, coordination: coordination, classes: classes}
+	for _, gv := range trustVersions() {
+		api, err := group(gv, "/apis")
+		if err != nil {
+			return nil, fmt.Errorf("make a client of the API server: %w", err)
+		}
+		c.trust = append(c.trust, api)
+	}
+	return c, nil
 }
 
 func (c *cluster) node(ctx context.Context, name string) (*corev1.Node, error) {

@@ -20,6 +20,7 @@
 //	shelf.go      where the node keeps them
 //	tokens.go     service accounts' tokens, which are Secrets to the node
 //	services.go   services' variables, which are ConfigMaps to the node
+//	trust.go      ClusterTrustBundles, of which an API server may have none
 //	claims.go     claims and the volumes they are bound to
 //
 // Nothing is kept on a disk: after a restart both sides are read anew, and next

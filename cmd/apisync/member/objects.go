@@ -49,10 +49,16 @@ func (o *objects) uses(want *corev1.Pod) map[node.ObjectRef]keeper {
 		return nil
 	}
 	found := map[node.ObjectRef]keeper{}
-	follow := func(ref node.ObjectRef) { found[ref] = func(ctx context.Context) { o.follow(ctx, ref) } }
+	follow := func(ref node.ObjectRef) {
+		found[ref] = func(ctx context.Context) { o.follow(ctx, ref, o.sources(ref)...) }
+	}
 	for _, ref := range node.ObjectRefs(want) {
-		if ref.Kind == node.ConfigMap || ref.Kind == node.Secret {
+		switch ref.Kind {
+		case node.ConfigMap, node.Secret:
 			follow(ref)
+		case node.ClusterTrustBundle:
+			family := ref.Family()
+			found[family] = func(ctx context.Context) { o.keepTrust(ctx, family) }
 		}
 	}
 	follow(servicesFor(want))
@@ -155,10 +161,8 @@ func (o *objects) adopt(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for ref, object := range held {
-		meta, _ := object.AsMap()["metadata"].(map[string]any)
-		notes, _ := meta["annotations"].(map[string]any)
-		if notes[AnnotationFrom] == theCluster {
-			o.used[ref] = &usage{pods: map[types.NamespacedName]bool{}}
+		if broughtHere(object) {
+			o.used[ref.Family()] = &usage{pods: map[types.NamespacedName]bool{}}
 		}
 	}
 	return nil
@@ -177,20 +181,16 @@ func (o *objects) release(wanted cache.Store) {
 	}
 }
 
-// source is what to watch of one kind: all of a namespace, or one object.
+// source is what to watch of one kind: what is chosen of a namespace, or all.
 type source struct {
-	api             rest.Interface
-	resource        string
-	namespace, name string
-	kind            runtime.Object
+	api       rest.Interface
+	resource  string
+	namespace string
+	chosen    fields.Set
+	kind      runtime.Object
 }
 
-func (s source) selector() fields.Selector {
-	if s.name == "" {
-		return fields.Everything()
-	}
-	return fields.OneTermEqualSelector(metav1.ObjectNameField, s.name)
-}
+func named(name string) fields.Set { return fields.Set{metav1.ObjectNameField: name} }
 
 // sources are what an object of the node is made from.
 func (o *objects) sources(ref node.ObjectRef) []source {
@@ -198,15 +198,15 @@ func (o *objects) sources(ref node.ObjectRef) []source {
 	case ref.Kind == node.ConfigMap && (ref.Name == linksName || ref.Name == masterName):
 		return o.sourcesOf(ref)
 	case ref.Kind == node.ConfigMap:
-		return []source{{o.cluster.core, "configmaps", ref.Namespace, ref.Name, &corev1.ConfigMap{}}}
+		return []source{{o.cluster.core, "configmaps", ref.Namespace, named(ref.Name), &corev1.ConfigMap{}}}
 	case ref.Kind == node.RuntimeClass:
-		return []source{{o.cluster.classes, "runtimeclasses", "", ref.Name, &nodeapiv1.RuntimeClass{}}}
+		return []source{{o.cluster.classes, "runtimeclasses", "", named(ref.Name), &nodeapiv1.RuntimeClass{}}}
 	}
-	return []source{{o.cluster.core, "secrets", ref.Namespace, ref.Name, &corev1.Secret{}}}
+	return []source{{o.cluster.core, "secrets", ref.Namespace, named(ref.Name), &corev1.Secret{}}}
 }
 
 // follow carries each state of an object to the node, until nobody uses it.
-func (o *objects) follow(ctx context.Context, ref node.ObjectRef) {
+func (o *objects) follow(ctx context.Context, ref node.ObjectRef, sources ...source) {
 	news := make(chan struct{}, 1)
 	tell := func(any) {
 		select {
@@ -217,9 +217,9 @@ func (o *objects) follow(ctx context.Context, ref node.ObjectRef) {
 	var side sync.WaitGroup
 	defer side.Wait()
 	var stores []cache.Store
-	for _, s := range o.sources(ref) {
+	for _, s := range sources {
 		store, controller := cache.NewInformerWithOptions(cache.InformerOptions{
-			ListerWatcher: cache.NewListWatchFromClient(s.api, s.resource, s.namespace, s.selector()),
+			ListerWatcher: cache.NewListWatchFromClient(s.api, s.resource, s.namespace, fields.SelectorFromSet(s.chosen)),
 			ObjectType:    s.kind,
 			Handler:       cache.ResourceEventHandlerFuncs{AddFunc: tell, UpdateFunc: func(_, object any) { tell(object) }, DeleteFunc: tell},
 		})
@@ -254,6 +254,9 @@ func (o *objects) bring(ctx context.Context, ref node.ObjectRef, found []any) er
 			services = append(services, object.(*corev1.Service))
 		}
 		return o.node.put(ctx, ref, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, Data: variables(services)})
+	}
+	if ref.Kind == node.ClusterTrustBundle {
+		return o.bringTrust(ctx, ref, found)
 	}
 	if len(found) == 0 {
 		return o.node.drop(ctx, ref)

@@ -46,11 +46,11 @@ func bringServices(pod *corev1.Pod) {
 // sourcesOf are the services that go into a ConfigMap. Where the namespace has its
 // own they are the last, and so replace the cluster's own if they have its name.
 func (o *objects) sourcesOf(services node.ObjectRef) []source {
-	master := source{o.cluster.core, "services", masterNamespace, masterService, &corev1.Service{}}
+	master := source{o.cluster.core, "services", masterNamespace, named(masterService), &corev1.Service{}}
 	if services.Name == masterName {
 		return []source{master}
 	}
-	return []source{master, {o.cluster.core, "services", services.Namespace, "", &corev1.Service{}}}
+	return []source{master, {o.cluster.core, "services", services.Namespace, nil, &corev1.Service{}}}
 }
 
 // variables are what containers find services by, in the words of Kubernetes and

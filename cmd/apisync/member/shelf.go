@@ -7,9 +7,8 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	grpcstatus "google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/structpb"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodeapiv1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,18 +20,20 @@ import (
 
 // shelf is the part of the node that holds what pods use.
 type shelf struct {
+	manifests  nodev1.ManifestsServiceClient
 	configMaps nodev1.ConfigMapsServiceClient
 	secrets    nodev1.SecretsServiceClient
 	classes    nodev1.RuntimeClassesServiceClient
-	volumes    nodev1.PersistentVolumesServiceClient
+	trust      nodev1.ClusterTrustBundlesServiceClient
 	claims     nodev1.PersistentVolumeClaimsServiceClient
 }
 
 func shelfOf(conn grpc.ClientConnInterface) *shelf {
 	return &shelf{
+		manifests:  nodev1.NewManifestsServiceClient(conn),
 		configMaps: nodev1.NewConfigMapsServiceClient(conn), secrets: nodev1.NewSecretsServiceClient(conn),
-		classes: nodev1.NewRuntimeClassesServiceClient(conn),
-		volumes: nodev1.NewPersistentVolumesServiceClient(conn), claims: nodev1.NewPersistentVolumeClaimsServiceClient(conn),
+		classes: nodev1.NewRuntimeClassesServiceClient(conn), trust: nodev1.NewClusterTrustBundlesServiceClient(conn),
+		claims: nodev1.NewPersistentVolumeClaimsServiceClient(conn),
 	}
 }
 
@@ -55,7 +56,10 @@ func (s *shelf) held(ctx context.Context) (map[node.ObjectRef]*structpb.Struct, 
 	if err != nil {
 		return nil, fmt.Errorf("list the node's PersistentVolumeClaims: %w", err)
 	}
-	held := map[node.ObjectRef]*structpb.Struct{}
+	held, err := s.bundles(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, m := range maps.GetConfigMaps() {
 		held[node.ObjectRef{Kind: node.ConfigMap, Namespace: m.GetNamespace(), Name: m.GetName()}] = m.GetObject()
 	}
@@ -76,45 +80,42 @@ func (s *shelf) put(ctx context.Context, ref node.ObjectRef, object runtime.Obje
 	if err != nil {
 		return err
 	}
-	switch manifest := string(text); ref.Kind {
-	case node.ConfigMap:
-		_, err = s.configMaps.PutConfigMap(ctx, &nodev1.PutConfigMapRequest{Namespace: ref.Namespace, Name: ref.Name, Manifest: manifest})
-	case node.Secret:
-		_, err = s.secrets.PutSecret(ctx, &nodev1.PutSecretRequest{Namespace: ref.Namespace, Name: ref.Name, Manifest: manifest})
-	case node.RuntimeClass:
-		_, err = s.classes.PutRuntimeClass(ctx, &nodev1.PutRuntimeClassRequest{Name: ref.Name, Manifest: manifest})
-	case node.PersistentVolume:
-		_, err = s.volumes.PutPersistentVolume(ctx, &nodev1.PutPersistentVolumeRequest{Name: ref.Name, Manifest: manifest})
-	case node.PersistentVolumeClaim:
-		_, err = s.claims.PutPersistentVolumeClaim(ctx, &nodev1.PutPersistentVolumeClaimRequest{Namespace: ref.Namespace, Name: ref.Name, Manifest: manifest})
-	}
-	if err != nil {
+	if _, err := s.manifests.Apply(ctx, &nodev1.ApplyRequest{Manifest: string(text)}); err != nil {
 		return fmt.Errorf("give %s to the node: %w", ref, err)
 	}
 	return nil
 }
 
-func (s *shelf) drop(ctx context.Context, ref node.ObjectRef) (err error) {
+// drop takes an object, or a family of them, from the node.
+func (s *shelf) drop(ctx context.Context, ref node.ObjectRef) error {
 	switch ref.Kind {
-	case node.ConfigMap:
-		_, err = s.configMaps.DeleteConfigMap(ctx, &nodev1.DeleteConfigMapRequest{Namespace: ref.Namespace, Name: ref.Name})
-	case node.Secret:
-		_, err = s.secrets.DeleteSecret(ctx, &nodev1.DeleteSecretRequest{Namespace: ref.Namespace, Name: ref.Name})
-	case node.RuntimeClass:
-		_, err = s.classes.DeleteRuntimeClass(ctx, &nodev1.DeleteRuntimeClassRequest{Name: ref.Name})
-	case node.PersistentVolume:
-		_, err = s.volumes.DeletePersistentVolume(ctx, &nodev1.DeletePersistentVolumeRequest{Name: ref.Name})
 	case node.PersistentVolumeClaim:
 		return s.dropClaim(ctx, ref)
+	case node.ClusterTrustBundle:
+		return s.dropTrust(ctx, ref, nil)
 	}
-	return unlessGone(ref, err)
+	return s.remove(ctx, ref)
 }
 
-func unlessGone(ref node.ObjectRef, err error) error {
-	if err != nil && grpcstatus.Code(err) != codes.NotFound {
+// remove takes one object from the node, if it is there.
+func (s *shelf) remove(ctx context.Context, ref node.ObjectRef) error {
+	text, err := json.Marshal(metav1.PartialObjectMetadata{
+		TypeMeta: metav1.TypeMeta{Kind: string(ref.Kind)}, ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name},
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := s.manifests.Delete(ctx, &nodev1.DeleteRequest{Manifest: string(text)}); err != nil {
 		return fmt.Errorf("take %s from the node: %w", ref, err)
 	}
 	return nil
+}
+
+// broughtHere says whether what the node shows came from the cluster.
+func broughtHere(object *structpb.Struct) bool {
+	meta, _ := object.AsMap()["metadata"].(map[string]any)
+	notes, _ := meta["annotations"].(map[string]any)
+	return notes[AnnotationFrom] == theCluster
 }
 
 // copyOf is an object of the cluster as the node is to have it.
@@ -138,6 +139,13 @@ func copyOf(object runtime.Object) any {
 			TypeMeta: metav1.TypeMeta{APIVersion: nodeapiv1.SchemeGroupVersion.String(), Kind: "RuntimeClass"}, ObjectMeta: meta(&o.ObjectMeta),
 			Handler: o.Handler, Overhead: o.Overhead, Scheduling: o.Scheduling,
 		}
+	case *certificatesv1.ClusterTrustBundle:
+		bundle := &certificatesv1.ClusterTrustBundle{
+			TypeMeta:   metav1.TypeMeta{APIVersion: certificatesv1.SchemeGroupVersion.String(), Kind: string(node.ClusterTrustBundle)},
+			ObjectMeta: meta(&o.ObjectMeta), Spec: o.Spec,
+		}
+		bundle.Labels = o.Labels // by which sources select
+		return bundle
 	case *corev1.PersistentVolume:
 		return volumeCopy(o, meta(&o.ObjectMeta))
 	case *corev1.PersistentVolumeClaim:

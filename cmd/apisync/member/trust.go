@@ -1,0 +1,118 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/cmd/apisync/retry"
+	"nodal/node"
+)
+
+const trustResource = "clustertrustbundles"
+
+// trustVersions are those in which API servers have ClusterTrustBundles. They differ
+// in nothing but their names.
+func trustVersions() []schema.GroupVersion {
+	var all []schema.GroupVersion
+	for _, version := range []string{"v1", "v1beta1", "v1alpha1"} {
+		all = append(all, schema.GroupVersion{Group: certificatesv1.GroupName, Version: version})
+	}
+	return all
+}
+
+func addTrust(scheme *runtime.Scheme) error {
+	for _, gv := range trustVersions() {
+		scheme.AddKnownTypes(gv, &certificatesv1.ClusterTrustBundle{}, &certificatesv1.ClusterTrustBundleList{})
+		metav1.AddToGroupVersion(scheme, gv)
+	}
+	return nil
+}
+
+// bundles is the API by which the cluster has ClusterTrustBundles. Many have none: no
+// version of it is on by default before Kubernetes 1.37.
+func (c *cluster) bundles(ctx context.Context) (rest.Interface, error) {
+	for _, api := range c.trust {
+		there := &metav1.APIResourceList{}
+		err := api.Get().Do(ctx).Into(there)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("ask for the version of ClusterTrustBundles: %w", err)
+		}
+		if slices.ContainsFunc(there.APIResources, func(r metav1.APIResource) bool { return r.Name == trustResource }) {
+			return api, nil
+		}
+	}
+	return nil, errors.New("the API server has no ClusterTrustBundles")
+}
+
+// keepTrust keeps a bundle on the node, or all of a signer: what of them a pod is to
+// have is for the node to choose.
+func (o *objects) keepTrust(ctx context.Context, ref node.ObjectRef) {
+	found := source{resource: trustResource, chosen: named(ref.Name), kind: &certificatesv1.ClusterTrustBundle{}}
+	if strings.Contains(ref.Name, "/") { // the signer's name
+		found.chosen = fields.Set{"spec.signerName": ref.Name}
+	}
+	retry.Until(ctx, o.log, ref.String()+" is not on the node yet", retry.Most, func(ctx context.Context) (err error) {
+		found.api, err = o.cluster.bundles(ctx)
+		return err
+	})
+	if found.api != nil {
+		o.follow(ctx, ref, found)
+	}
+}
+
+// bringTrust has the node hold these bundles of a family and no others.
+func (o *objects) bringTrust(ctx context.Context, family node.ObjectRef, found []any) error {
+	wanted := map[node.ObjectRef]bool{}
+	for _, object := range found {
+		bundle := object.(*certificatesv1.ClusterTrustBundle)
+		ref := node.ObjectRef{Kind: node.ClusterTrustBundle, Name: bundle.Name}
+		if err := o.node.put(ctx, ref, bundle); err != nil {
+			return err
+		}
+		wanted[ref] = true
+	}
+	return o.node.dropTrust(ctx, family, wanted)
+}
+
+// dropTrust takes from the node what the cluster has brought of a family, but for
+// some.
+func (s *shelf) dropTrust(ctx context.Context, family node.ObjectRef, but map[node.ObjectRef]bool) error {
+	held, err := s.bundles(ctx)
+	if err != nil {
+		return err
+	}
+	for ref, object := range held {
+		if ref.Family() == family && !but[ref] && broughtHere(object) {
+			if err := s.remove(ctx, ref); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bundles are what the node has of them, whoever brought it.
+func (s *shelf) bundles(ctx context.Context) (map[node.ObjectRef]*structpb.Struct, error) {
+	bundles, err := s.trust.ListClusterTrustBundles(ctx, &nodev1.ListClusterTrustBundlesRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("list the node's ClusterTrustBundles: %w", err)
+	}
+	held := map[node.ObjectRef]*structpb.Struct{}
+	for _, b := range bundles.GetClusterTrustBundles() {
+		held[node.ObjectRef{Kind: node.ClusterTrustBundle, Name: b.GetName()}] = b.GetObject()
+	}
+	return held, nil
+}
