@@ -10,7 +10,8 @@ import { SignInPage } from "./pages/signin";
 import { Icon } from "./parts/icons";
 import { Waiting } from "./parts/waiting";
 import { now } from "./state/clock";
-import { follow, link, node, podList } from "./state/live";
+import { link } from "./state/link";
+import { keepUp, node, podList } from "./state/live";
 import { kindOf } from "./state/objects";
 import { hrefOf, place } from "./state/route";
 import { acting, mayAct, session, signOut } from "./state/session";
@@ -20,7 +21,7 @@ import type { Kind } from "./pure/uses";
 
 export function App() {
   const who = session.value;
-  useEffect(() => (who ? follow() : undefined), [who]);
+  useEffect(() => (who ? keepUp() : undefined), [who]);
   if (who === undefined) return <Waiting />;
   if (who === null) return <SignInPage />;
   return (
@@ -116,13 +117,14 @@ function LinkState() {
   );
 }
 
-/** LinkBanner says what is known to be old, and since when. */
+/** LinkBanner says what is known to be old, since when, and what the page does about it. */
 function LinkBanner() {
-  const { state, since, problem } = link.value;
+  const { state, since, problem, old } = link.value;
   if (state !== "lost" || now.value - since < blink) return null;
+  const seen = `is ${age(now.value - since)} old; the page asks again and goes on where it stopped`;
   return (
     <div class="banner warn" role="status">
-      <strong>The node cannot be reached.</strong> {problem} What you see is {age(now.value - since)} old; the page goes on where it stopped as soon as the node is back.
+      <strong>{old.length ? `Not kept up to date: ${old.join(", ")}.` : "The node cannot be reached."}</strong> {problem} What you see {old.length ? `of that ${seen}.` : `${seen} as soon as the node is back.`}
     </div>
   );
 }

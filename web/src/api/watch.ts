@@ -1,41 +1,47 @@
 // A watch that does not end: it resumes after the last revision that it was
-// told of, and begins anew where the node no longer remembers that one.
+// told of, and begins anew where it was told of none, or where the node no
+// longer remembers that one.
 import { EventParser } from "../pure/sse";
 import type { Status } from "./gen";
 import { ApiError, fetchOk } from "./request";
 
 export interface WatchHandlers<T> {
-  /** begin: what comes next is the whole state, not a continuation. */
-  begin(): void;
   message(message: T): void;
+  /** begin: what comes next is the whole state, not a continuation. */
+  begin?(): void;
   /** synced: the present state has been told. */
-  synced(): void;
-  up(): void;
-  down(error: unknown): void;
+  synced?(): void;
+  up?(): void;
+  /** down: the watch is tried again, unless the node does not know who asks. */
+  down?(error: unknown): void;
 }
 
-interface Message {
+/** Marks is what a message says of its place in a watch, where it has one. */
+interface Marks {
   type?: string;
   revision?: string;
-  error?: Status;
 }
 
 const silence = 40_000; // the node says something every 15 s
 const pauses = [200, 500, 1000, 2000, 4000];
 
-export function watch<T extends Message>(path: string, on: WatchHandlers<T>): () => void {
+/** reached tells the watches that wait for their next try that another one was heard. */
+const reached = new EventTarget();
+
+export function watch<T>(path: string, on: WatchHandlers<T>): () => void {
   const stop = new AbortController();
   void run(path, on, stop.signal);
   return () => stop.abort();
 }
 
-async function run<T extends Message>(path: string, on: WatchHandlers<T>, stop: AbortSignal): Promise<void> {
+async function run<T>(path: string, on: WatchHandlers<T>, stop: AbortSignal): Promise<void> {
   let since = "";
   for (let failures = 0; !stop.aborted; ) {
     try {
       for await (const message of messages<T>(path, since, stop, on)) {
+        if (failures > 0) reached.dispatchEvent(new Event("reached"));
         failures = 0;
-        if (message.type === "WATCH_TYPE_SYNCED") on.synced();
+        if (message.type === "WATCH_TYPE_SYNCED") on.synced?.();
         else on.message(message);
         since = message.revision ?? since;
       }
@@ -45,14 +51,14 @@ async function run<T extends Message>(path: string, on: WatchHandlers<T>, stop: 
         since = "";
         continue;
       }
-      on.down(error);
-      if (error instanceof ApiError && (error.http === 401 || error.http === 403)) return;
+      on.down?.(error);
+      if (error instanceof ApiError && error.http === 401) return;
     }
     await pause(pauses[Math.min(failures++, pauses.length - 1)]!, stop);
   }
 }
 
-async function* messages<T extends Message>(path: string, since: string, stop: AbortSignal, on: WatchHandlers<T>) {
+async function* messages<T>(path: string, since: string, stop: AbortSignal, on: WatchHandlers<T>) {
   const quiet = new AbortController();
   let timer = setTimeout(() => quiet.abort(), silence);
   const end = () => quiet.abort();
@@ -60,8 +66,8 @@ async function* messages<T extends Message>(path: string, since: string, stop: A
   try {
     const url = since ? `${path}${path.includes("?") ? "&" : "?"}sinceRevision=${since}` : path;
     const response = await fetchOk(url, { headers: { Accept: "text/event-stream" }, signal: quiet.signal });
-    on.up();
-    if (!since) on.begin();
+    on.up?.();
+    if (!since) on.begin?.();
     const parser = new EventParser();
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
@@ -70,11 +76,13 @@ async function* messages<T extends Message>(path: string, since: string, stop: A
       clearTimeout(timer);
       timer = setTimeout(() => quiet.abort(), silence);
       for (const sent of parser.push(value)) {
-        const message = JSON.parse(sent.data) as T;
-        if (sent.event === "error") throw new ApiError(0, (message as Status).message ?? "the watch failed");
-        yield message;
+        const message = JSON.parse(sent.data) as unknown;
+        if (sent.event === "error") throw new ApiError(0, (message as Status).message ?? "The watch has failed.");
+        yield message as T & Marks;
       }
     }
+  } catch (error) {
+    throw quiet.signal.aborted && !stop.aborted ? new ApiError(0, `The node has said nothing for ${silence / 1000} seconds.`) : error;
   } finally {
     clearTimeout(timer);
     stop.removeEventListener("abort", end);
@@ -82,19 +90,19 @@ async function* messages<T extends Message>(path: string, since: string, stop: A
   }
 }
 
-/** pause ends early when the browser is back online or the page is looked at. */
+/** pause ends early when the browser is back online, the page is looked at or the node was heard. */
 function pause(ms: number, stop: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done() {
+    const over = new AbortController();
+    const end = () => {
       clearTimeout(timer);
-      removeEventListener("online", done);
-      document.removeEventListener("visibilitychange", done);
-      stop.removeEventListener("abort", done);
+      over.abort();
       resolve();
-    }
-    addEventListener("online", done);
-    document.addEventListener("visibilitychange", done);
-    stop.addEventListener("abort", done);
+    };
+    const timer = setTimeout(end, ms);
+    window.addEventListener("online", end, { signal: over.signal });
+    document.addEventListener("visibilitychange", end, { signal: over.signal });
+    reached.addEventListener("reached", end, { signal: over.signal });
+    stop.addEventListener("abort", end, { signal: over.signal });
   });
 }

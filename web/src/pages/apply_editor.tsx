@@ -10,7 +10,8 @@ import { keyOf, objectOf } from "../pure/health";
 import { at, examples, fieldPath, manifestOf } from "../pure/manifest";
 import { toYaml } from "../pure/yaml";
 import { applied, remember, undo } from "../state/applied";
-import { link, pods } from "../state/live";
+import { link } from "../state/link";
+import { pods } from "../state/live";
 import { place } from "../state/route";
 
 interface Plan {

@@ -1,9 +1,9 @@
-// What the node has told so far: its pods and events, kept up to date by watches.
+// What the node has told so far: itself, its pods and events, kept up to date by watches.
 import { computed, signal } from "@preact/signals";
-import type { Event, GetNodeResponse, ListEventsResponse, ListPodsResponse, Pod, WatchEventsResponse, WatchPodsResponse } from "../api/gen";
-import { ApiError, get } from "../api/request";
-import { watch } from "../api/watch";
+import type { Event, GetNodeResponse, ListEventsResponse, ListPodsResponse, Pod, WatchEventsResponse, WatchNodeResponse, WatchPodsResponse } from "../api/gen";
+import { get } from "../api/request";
 import { keyOf } from "../pure/health";
+import { follow, forgetWatch, noteLive, noteLost } from "./link";
 import { session } from "./session";
 
 /** pods by namespace and name; a new Map for each change, at most one a frame. */
@@ -26,29 +26,17 @@ export const probes = computed(() => {
 
 export const node = signal<GetNodeResponse | null>(null);
 
-export interface Link {
-  state: "connecting" | "live" | "lost";
-  since: number;
-  problem: string;
-}
-export const link = signal<Link>({ state: "connecting", since: Date.now(), problem: "" });
-
-function up(): void {
-  if (link.value.state !== "live") link.value = { state: "live", since: Date.now(), problem: "" };
-  void readNode();
-}
-
-function down(error: unknown): void {
-  if (error instanceof ApiError && error.http === 401) return; // the node is there
-  const problem = error instanceof Error ? error.message : String(error);
-  const since = link.value.state === "lost" ? link.value.since : Date.now();
-  link.value = { state: "lost", since, problem };
-}
-
-/** follow begins to follow the node; the result ends that. */
-export function follow(): () => void {
-  const stops = session.value?.live ? [watchPods(), watchEvents(), every(10_000, readNode)] : [every(3_000, readAll)];
+/** keepUp keeps all of it up to date; the result ends that. */
+export function keepUp(): () => void {
+  const stops = session.value?.live ? [watchNode(), watchPods(), watchEvents()] : [readAgain()];
   return () => stops.forEach((stop) => stop());
+}
+
+/** watchNode needs no resuming: each message is the whole node, the first one as it is now. */
+function watchNode(): () => void {
+  return follow<WatchNodeResponse>("the node itself", "/v1/node:watch", {
+    message: (told) => (node.value = told.node ?? node.value),
+  });
 }
 
 function watchPods(): () => void {
@@ -57,7 +45,7 @@ function watchPods(): () => void {
   const publish = onceAFrame(() => {
     if (whole) pods.value = new Map(next);
   });
-  return watch<WatchPodsResponse>("/v1/pods:watch", {
+  return follow<WatchPodsResponse>("pods", "/v1/pods:watch", {
     begin() {
       next = new Map();
       whole = false;
@@ -73,8 +61,6 @@ function watchPods(): () => void {
       whole = synced.value = true;
       publish();
     },
-    up,
-    down,
   });
 }
 
@@ -88,43 +74,36 @@ function watchEvents(): () => void {
     if (all.length > keptEvents) kept = new Map(all.slice(0, keptEvents).map((e) => [idOf(e), e]));
     events.value = all.slice(0, keptEvents);
   });
-  return watch<WatchEventsResponse & { type?: string }>("/v1/events:watch", {
+  return follow<WatchEventsResponse>("events", "/v1/events:watch", {
     begin: () => kept.clear(),
     message({ event }) {
       if (event) kept.set(idOf(event), event);
       publish();
     },
-    synced: publish,
-    up() {},
-    down() {}, // the other watch tells
   });
 }
 
-async function readNode(): Promise<void> {
-  try {
-    node.value = await get<GetNodeResponse>("/v1/node");
-  } catch {
-    // it stays as it was; that the node is away, a watch tells
-  }
-}
-
-/** readAll is for the read-only port, which has no watches. */
-async function readAll(): Promise<void> {
-  try {
-    const [list, told] = await Promise.all([get<ListPodsResponse>("/v1/pods"), get<ListEventsResponse>("/v1/events"), readNode()]);
-    pods.value = new Map((list.pods ?? []).map((pod) => [keyOf(pod), pod]));
-    events.value = (told.events ?? []).reverse().slice(0, keptEvents);
-    synced.value = true;
-    link.value = { state: "live", since: link.value.since, problem: "" };
-  } catch (error) {
-    down(error);
-  }
-}
-
-function every(ms: number, what: () => Promise<void>): () => void {
-  void what();
-  const timer = setInterval(() => void what(), ms);
-  return () => clearInterval(timer);
+/** readAgain is for the read-only port, which has no watches. */
+function readAgain(): () => void {
+  const port = "the read-only port";
+  const read = async () => {
+    try {
+      const [itself, list, told] = await Promise.all([get<GetNodeResponse>("/v1/node"), get<ListPodsResponse>("/v1/pods"), get<ListEventsResponse>("/v1/events")]);
+      node.value = itself;
+      pods.value = new Map((list.pods ?? []).map((pod) => [keyOf(pod), pod]));
+      events.value = (told.events ?? []).reverse().slice(0, keptEvents);
+      synced.value = true;
+      noteLive(port);
+    } catch (error) {
+      noteLost(port, error);
+    }
+  };
+  void read();
+  const timer = setInterval(() => void read(), 3_000);
+  return () => {
+    clearInterval(timer);
+    forgetWatch(port);
+  };
 }
 
 function onceAFrame(what: () => void): () => void {

@@ -1,12 +1,10 @@
 // What pods use beside images: configuration, secrets, claims and volumes.
-import { effect, signal, untracked } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { ClusterTrustBundle, ConfigMap, PersistentVolume, PersistentVolumeClaim, RuntimeClass, Secret } from "../api/gen";
+import type { ClusterTrustBundle, ConfigMap, PersistentVolume, PersistentVolumeClaim, Pod, RuntimeClass, Secret } from "../api/gen";
 import { get, messageOf } from "../api/request";
 import { type Kind, usesOf } from "../pure/uses";
 import { objectOf } from "../pure/health";
-import type { Pod } from "../api/gen";
-import { node } from "./live";
 
 export type Entry = ConfigMap & Secret & PersistentVolumeClaim & PersistentVolume & RuntimeClass & ClusterTrustBundle;
 
@@ -44,16 +42,22 @@ export async function readObjects(): Promise<void> {
   }
 }
 
-/** useObjects reads them, and again once the node has moved on: they have no watch of their own. */
+const interval = 10_000; // milliseconds
+
+/** useObjects reads them, and again for as long as somebody looks: they have no watch of their own. */
 export function useObjects(): void {
-  useEffect(
-    () =>
-      effect(() => {
-        node.value?.revision; // a dependency
-        untracked(() => void readObjects());
-      }),
-    [],
-  );
+  useEffect(() => {
+    const read = () => {
+      if (!document.hidden) void readObjects();
+    };
+    read();
+    const timer = setInterval(read, interval);
+    document.addEventListener("visibilitychange", read);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", read);
+    };
+  }, []);
 }
 
 export function pathOf(kind: Kind, namespace: string | undefined, name: string): string {

@@ -4,8 +4,8 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { GetStatsHistoryResponse, GetStatsResponse, Pod, PodStats, Stats, WatchStatsResponse } from "../api/gen";
 import { get } from "../api/request";
-import { watch } from "../api/watch";
 import { emptyTrack, extend, extendNode, type NodeTrack, recalled, type Track } from "../pure/usage";
+import { follow } from "./link";
 import { session } from "./session";
 import { keep, recall } from "./storage";
 
@@ -76,7 +76,7 @@ function join(past: Track, live: Track): Track {
 /** useStats has figures told while the page is seen; the read-only port has no watch and is asked. */
 function useStats(address: string, told: (stats: Stats) => void, key = "") {
   useEffect(() => {
-    const begin = () => (session.value?.live ? follow(address, told) : ask(address, told));
+    const begin = () => (session.value?.live ? watchStats(address, told) : ask(address, told));
     let stop = document.hidden ? () => {} : begin();
     const look = () => {
       stop();
@@ -90,15 +90,8 @@ function useStats(address: string, told: (stats: Stats) => void, key = "") {
   }, [address, key]);
 }
 
-function follow(address: string, told: (stats: Stats) => void): () => void {
-  const silent = () => {};
-  return watch<WatchStatsResponse & { type?: string }>(`/v1/stats:watch?interval=${interval}s&${address}`, {
-    message: ({ stats }) => stats && told(stats),
-    begin: silent,
-    synced: silent,
-    up: silent,
-    down: silent, // that the node is away is said at the top
-  });
+function watchStats(address: string, told: (stats: Stats) => void): () => void {
+  return follow<WatchStatsResponse>("usage", `/v1/stats:watch?interval=${interval}s&${address}`, { message: ({ stats }) => stats && told(stats) });
 }
 
 function ask(address: string, told: (stats: Stats) => void): () => void {
