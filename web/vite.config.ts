@@ -14,5 +14,6 @@ export default defineConfig({
     manifest: "manifest.json",
     chunkSizeWarningLimit: 600,
   },
+  server: { fs: { allow: [".", "../openapi"] } }, // for the tests
   test: { include: ["test/unit/**/*.test.ts"] },
 });

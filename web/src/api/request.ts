@@ -1,5 +1,6 @@
 // Requests to the node. An error is what the node said, so that a page can
 // show it as it stands.
+import type { Call } from "../pure/calls";
 import type { Status } from "./gen";
 
 export class ApiError extends Error {
@@ -55,5 +56,8 @@ export async function request<T>(method: string, path: string, body?: string): P
 }
 
 export const get = <T>(path: string) => request<T>("GET", path);
+
+/** perform does what a call says, with the manifest that it sends, if any. */
+export const perform = <T>({ method, path, json }: Call, manifest?: string) => request<T>(method, path, manifest ?? (json && JSON.stringify(json)));
 
 export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -2,10 +2,11 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { ApplyResponse, Capability, ListCapabilitiesResponse, ListImagesResponse, Outcome, PlanResponse } from "../api/gen";
-import { ApiError, get, messageOf, request } from "../api/request";
+import { ApiError, get, messageOf, perform } from "../api/request";
 import { OutcomeHead, Progress } from "../parts/apply_progress";
 import { ApiButton, Commands } from "../parts/commands";
 import { Editor, valuesOf } from "../parts/editor";
+import { applyManifests, planManifests } from "../pure/calls";
 import { keyOf, objectOf } from "../pure/health";
 import { at, examples, fieldPath, manifestOf } from "../pure/manifest";
 import { toYaml } from "../pure/yaml";
@@ -51,7 +52,7 @@ export function ApplyEditor() {
     busy.value = true;
     const before = (plan.value.outcomes ?? []).flatMap((o) => pods.value.get(keyOf(o)) ?? []);
     try {
-      const answer = await request<ApplyResponse>("POST", "/v1/manifests", manifest);
+      const answer = await perform<ApplyResponse>(applyManifests(), manifest);
       remember({ outcomes: answer.outcomes ?? [], before, at: Date.now() });
     } catch (error) {
       plan.value = problemOf(error);
@@ -77,7 +78,7 @@ export function ApplyEditor() {
               <button type="button" class="primary" disabled={!ready || busy.value} onClick={() => void apply()}>
                 Apply <kbd>Ctrl ⏎</kbd>
               </button>
-              {ready && <Commands call={{ method: "POST", path: "/v1/manifests:plan", rpc: "ManifestsService/Plan", message: {}, body: "@pod.yaml", kubectl: "kubectl diff -f pod.yaml" }} />}
+              {ready && <Commands call={planManifests()} />}
             </>
           )}
         </div>
@@ -105,7 +106,7 @@ function Head({ put }: { put: (text: string) => void }) {
             <option value={i}>{example.name}</option>
           ))}
         </select>
-        <ApiButton call={{ method: "POST", path: "/v1/manifests", rpc: "ManifestsService/Apply", message: {}, body: "@pod.yaml", kubectl: "kubectl apply -f pod.yaml" }} />
+        <ApiButton call={applyManifests()} />
       </div>
     </div>
   );
@@ -130,7 +131,7 @@ function usePlan(text: string, plan: { value: Plan }, planning: { value: boolean
     }
     planning.value = true;
     const timer = setTimeout(() => {
-      request<PlanResponse>("POST", "/v1/manifests:plan", text)
+      perform<PlanResponse>(planManifests(), text)
         .then((answer) => ({ ...noPlan, outcomes: answer.outcomes ?? [] }), problemOf)
         .then((next) => {
           if (mine !== turn.current) return;

@@ -2,16 +2,17 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { GetPrunePlanResponse, Image, Pod, PrunedImage, PruneImagesResponse } from "../api/gen";
-import { get, messageOf, request } from "../api/request";
+import { messageOf, perform } from "../api/request";
 import { Ask } from "../parts/ask";
 import { ApiButton } from "../parts/commands";
 import { HealthIcon, Icon } from "../parts/icons";
 import { PodLinks } from "../parts/pod_link";
 import { Meter } from "../parts/spark";
 import { Waiting } from "../parts/waiting";
+import { importImages, listImages, planPrune, pruneImages, removeImage } from "../pure/calls";
 import { bytes } from "../pure/time";
 import { imageUsers } from "../pure/uses";
-import { events, podList } from "../state/live";
+import { events, node, podList } from "../state/live";
 import { forget, images, type Import, importFile, imports, readImages } from "../state/images";
 import { canWrite } from "../state/session";
 
@@ -33,7 +34,7 @@ export function ImagesPage() {
         <h1>Images</h1>
         {images.value && <p class="sub">{list.length ? `${list.length}, ${bytes(list.reduce((sum, i) => sum + Number(i.size ?? 0), 0))} in all` : ""}</p>}
         <div class="page-tools">
-          <ApiButton call={{ method: "GET", path: "/v1/images", rpc: "ImagesService/ListImages", message: {} }} />
+          <ApiButton call={listImages(node.value?.name ?? "")} />
           {canWrite.value && (
             <>
               <button type="button" onClick={() => (asked.value = "prune")}>
@@ -110,6 +111,8 @@ function DropHint() {
       <span>
         Drop a tarball anywhere on this page to import it: what <code>docker save</code> writes, or an OCI layout, plain or compressed.
       </span>
+      <span class="grow" />
+      <ApiButton call={importImages()} />
     </p>
   );
 }
@@ -181,17 +184,17 @@ function Prune({ onClose }: { onClose: () => void }) {
   const gone = useSignal<readonly PrunedImage[] | null>(null);
   const problem = useSignal("");
   useEffect(() => {
-    get<GetPrunePlanResponse>("/v1/images:prunePlan").then((answer) => (plan.value = answer.images ?? []), (error) => (problem.value = messageOf(error)));
+    perform<GetPrunePlanResponse>(planPrune()).then((answer) => (plan.value = answer.images ?? []), (error) => (problem.value = messageOf(error)));
   }, []);
+  const call = pruneImages();
   const act = async () => {
     if (gone.value) return onClose();
-    gone.value = (await request<PruneImagesResponse>("POST", "/v1/images:prune", "{}")).images ?? [];
+    gone.value = (await perform<PruneImagesResponse>(call)).images ?? [];
     await readImages();
   };
   const shown = gone.value ?? plan.value;
   const title = gone.value ? `Removed ${manyOf(gone.value)}` : "Prune images";
   const button = gone.value ? "Done" : plan.value?.length ? `Remove ${manyOf(plan.value)}` : "Remove";
-  const call = { method: "POST", path: "/v1/images:prune", rpc: "ImagesService/PruneImages", message: {}, json: {} };
   return (
     <Ask title={title} call={gone.value ? null : call} button={button} danger={!gone.value} disabled={!gone.value && !plan.value?.length} act={act} onClose={onClose}>
       {!gone.value && <p>What no pod uses and the runtime has not pinned. What was imported comes back when a pod needs it; anything else is pulled again.</p>}
@@ -218,14 +221,14 @@ const sizeOf = (list: readonly PrunedImage[]) => list.reduce((sum, p) => sum + N
 
 function Remove({ image, onClose }: { image: Image; onClose: () => void }) {
   const name = nameOf(image);
-  const path = `/v1/images?image=${encodeURIComponent(name)}`;
+  const call = removeImage(name);
   const act = async () => {
-    await request("DELETE", path);
+    await perform(call);
     await readImages();
     onClose();
   };
   return (
-    <Ask title="Remove an image" call={{ method: "DELETE", path, rpc: "ImagesService/RemoveImage", message: { image: name } }} button="Remove the image" danger act={act} onClose={onClose}>
+    <Ask title="Remove an image" call={call} button="Remove the image" danger act={act} onClose={onClose}>
       <p>
         <code class="breakable">{name}</code> goes under all of its names, and from what was imported. {bytes(Number(image.size ?? 0))} are freed, but for what other images share.
       </p>

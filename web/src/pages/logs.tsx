@@ -10,11 +10,11 @@ import { LineDetail } from "../parts/log_line";
 import { LogRow, sourceClass } from "../parts/log_row";
 import { seen } from "../parts/virtual";
 import { Finder, type Wish } from "../pure/find_lines";
-import type { Call } from "../pure/forms";
+import { readLogs } from "../pure/calls";
 import { containersOf, objectOf } from "../pure/health";
 import type { Line } from "../pure/ring";
 import { clock } from "../pure/time";
-import { LogReader, logPath } from "../state/logs";
+import { LogReader } from "../state/logs";
 import { go, place, setQuery, withQuery } from "../state/route";
 
 const rowHeight = 20;
@@ -89,22 +89,10 @@ function Tools({ pod, names, chosen, span, reader }: ToolsProps) {
         Previous run
       </button>
       <span class="grow" />
-      <ApiButton call={callOf(pod, chosen[0] ?? "", previous)} />
+      <ApiButton call={readLogs(pod, chosen[0] ?? "", { previous, follow: !previous, tailLines: reader.wanted.tail, sinceSeconds: reader.wanted.sinceSeconds })} />
       <Downloads pod={pod} names={chosen} previous={previous} reader={reader} />
     </div>
   );
-}
-
-function callOf({ namespace, name }: Pod, container: string, previous: boolean): Call {
-  const which = previous ? { previous: true } : { follow: true };
-  return {
-    method: "GET",
-    path: logPath(namespace!, name!, container, new URLSearchParams(previous ? { previous: "true" } : { follow: "true" })),
-    rpc: "LogsService/ReadLogs",
-    message: { namespace, name, container, ...which },
-    kubectl: `kubectl logs ${name} -n ${namespace} -c ${container} ${previous ? "--previous" : "--follow"}`,
-    stream: true,
-  };
 }
 
 interface LogViewProps {

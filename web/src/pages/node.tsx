@@ -8,6 +8,7 @@ import { Gauges } from "../parts/gauges";
 import { HealthIcon } from "../parts/icons";
 import { PodLink } from "../parts/pod_link";
 import { Waiting } from "../parts/waiting";
+import { getNode, watchEvents } from "../pure/calls";
 import { tally } from "../pure/find";
 import { healthNames, healthOf, healths, keyOf, whyOf } from "../pure/health";
 import { cores } from "../pure/quantity";
@@ -29,7 +30,7 @@ export function NodePage() {
           kubelet {n.version}, up {since(n.startedAt, now.value)} · {n.osImage}
         </p>
         <div class="page-tools">
-          <ApiButton call={{ method: "GET", path: "/v1/node", rpc: "NodeService/GetNode", message: {}, kubectl: `kubectl describe node ${n.name}` }} />
+          <ApiButton call={getNode(n.name ?? "")} />
         </div>
       </div>
       <SourceErrors sources={n.sources ?? []} />
@@ -41,7 +42,10 @@ export function NodePage() {
           <Trouble />
           <Busiest pods={usage.latest?.pods ?? []} />
           <section>
-            <h2>Last events</h2>
+            <div class="section-head">
+              <h2>Last events</h2>
+              <ApiButton call={watchEvents()} />
+            </div>
             <EventList events={events.value.slice(0, 40)} />
           </section>
         </div>

@@ -2,18 +2,19 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Pod } from "../api/gen";
-import { get, messageOf, request } from "../api/request";
+import { messageOf, perform } from "../api/request";
 import { Ask } from "../parts/ask";
 import { ApiButton, CopyButton } from "../parts/commands";
 import { HealthIcon } from "../parts/icons";
 import { PodLinks } from "../parts/pod_link";
 import { Waiting } from "../parts/waiting";
 import { Yaml } from "../parts/yaml";
+import { deleteObject, getObject, listObjects, type Objects } from "../pure/calls";
 import { keyOf } from "../pure/health";
 import type { Kind } from "../pure/uses";
 import { toYaml } from "../pure/yaml";
 import { podList } from "../state/live";
-import { type Entry, kindOf, kinds, objects, objectsProblem, pathOf, readObjects, useObjects, usersOf } from "../state/objects";
+import { type Entry, kindOf, kinds, objects, objectsProblem, readObjects, useObjects, usersOf } from "../state/objects";
 import { go, hrefOf } from "../state/route";
 import { canWrite } from "../state/session";
 
@@ -39,7 +40,7 @@ function KindSection({ kind, list }: { kind: Kind; list: readonly Entry[] }) {
         <h2>
           {info.many} <span class="muted">{list.length || ""}</span>
         </h2>
-        <ApiButton call={{ method: "GET", path: `/v1/${kind}`, rpc: `${info.rpc}/List${info.one}${info.one.endsWith("s") ? "es" : "s"}`, message: {}, kubectl: `kubectl get ${kind}${info.namespaced ? " --all-namespaces" : ""}` }} />
+        <ApiButton call={listObjects(info)} />
       </div>
       {list.length === 0 ? (
         <p class="muted">None. {info.empty}</p>
@@ -131,11 +132,11 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
   const entry = useSignal<Entry | null>(null);
   const problem = useSignal("");
   const asked = useSignal(false);
-  const path = pathOf(kind, namespace, name);
+  const call = getObject(info, { namespace, name });
   useEffect(() => {
     const field = info.field.replace(/(ss)es$|s$/, "$1");
-    get<Record<string, Entry>>(path).then((answer) => (entry.value = answer[field] ?? null), (error) => (problem.value = messageOf(error)));
-  }, [path]);
+    perform<Record<string, Entry>>(call).then((answer) => (entry.value = answer[field] ?? null), (error) => (problem.value = messageOf(error)));
+  }, [call.path]);
   const object = (entry.value?.object ?? {}) as { data?: Record<string, string> };
   const users = usersOf(podList.value, kind, entry.value ?? { namespace, name });
   const shown = kind === "secrets" ? { ...object, data: undefined } : object;
@@ -151,7 +152,7 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
           {name}
         </h1>
         <div class="page-tools">
-          <ApiButton call={{ method: "GET", path, rpc: `${info.rpc}/Get${info.one}`, message: info.namespaced ? { namespace, name } : { name }, kubectl: `kubectl get ${kind} ${name}${info.namespaced ? ` -n ${namespace}` : ""} -o yaml` }} />
+          <ApiButton call={call} />
           {canWrite.value && entry.value && (
             <button type="button" class="danger" onClick={() => (asked.value = true)}>
               Delete…
@@ -175,7 +176,7 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
           </section>
         </>
       )}
-      {asked.value && <Delete kind={kind} name={name} path={path} message={info.namespaced ? { namespace, name } : { name }} users={users} onClose={() => (asked.value = false)} />}
+      {asked.value && <Delete info={info} namespace={namespace} name={name} users={users} onClose={() => (asked.value = false)} />}
     </div>
   );
 }
@@ -225,24 +226,22 @@ function plain(base64: string): string {
 }
 
 interface DeleteProps {
-  kind: Kind;
+  info: Objects;
+  namespace: string;
   name: string;
-  path: string;
-  message: Record<string, unknown>;
   users: readonly Pod[];
   onClose: () => void;
 }
 
-function Delete({ kind, name, path, message, users, onClose }: DeleteProps) {
-  const info = kindOf(kind)!;
+function Delete({ info, namespace, name, users, onClose }: DeleteProps) {
+  const call = deleteObject(info, { namespace, name });
   const act = async () => {
-    await request("DELETE", path);
+    await perform(call);
     await readObjects();
     go(hrefOf("objects"));
   };
-  const kubectl = `kubectl delete ${kind} ${name}${message["namespace"] ? ` -n ${message["namespace"]}` : ""}`;
   return (
-    <Ask title={`Delete ${name}`} call={{ method: "DELETE", path, rpc: `${info.rpc}/Delete${info.one}`, message, kubectl }} button={`Delete the ${info.one}`} danger act={act} onClose={onClose}>
+    <Ask title={`Delete ${name}`} call={call} button={`Delete the ${info.one}`} danger act={act} onClose={onClose}>
       <p>
         {users.length > 0 ? (
           <>

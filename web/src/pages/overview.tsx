@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { GetTimelineResponse, Pod, Step } from "../api/gen";
 import type { Condition, Container, ContainerStatus, EnvVar, State } from "../api/kube";
-import { get } from "../api/request";
+import { perform } from "../api/request";
 import { Timeline } from "../parts/chart";
 import { ApiButton, ForwardButton } from "../parts/commands";
 import { HealthIcon } from "../parts/icons";
@@ -12,6 +12,7 @@ import { ContainerUsage } from "../parts/container_usage";
 import { Fact } from "../parts/fact";
 import { Probes } from "../parts/probes";
 import { Volumes } from "../parts/volumes";
+import { getPod, getTimeline } from "../pure/calls";
 import { type Health, objectOf } from "../pure/health";
 import { spanOf } from "../pure/line";
 import { said } from "../pure/said";
@@ -34,12 +35,12 @@ export function Overview({ pod }: { pod: Pod }) {
   return (
     <>
       <section>
-        <Timeline steps={steps} containers={[...inits, ...containers].map((c) => c.name)} accepted={pod.acceptedAt ?? ""} now={over ? lastOf(steps, pod) : now.value} whole={over || !pod.ready || (pod.restarts ?? 0) > 0} />
+        <Timeline steps={steps} containers={[...inits, ...containers].map((c) => c.name)} accepted={pod.acceptedAt ?? ""} now={over ? lastOf(steps, pod) : now.value} whole={over || !pod.ready || (pod.restarts ?? 0) > 0} call={getTimeline(pod)} />
       </section>
       <section>
         <div class="section-head">
           <h2>Containers</h2>
-          <ApiButton call={{ method: "GET", path: `/v1/namespaces/${pod.namespace}/pods/${pod.name}`, rpc: "PodsService/GetPod", message: { namespace: pod.namespace, name: pod.name }, kubectl: `kubectl get pod ${pod.name} -n ${pod.namespace} -o yaml` }} />
+          <ApiButton call={getPod(pod)} />
         </div>
         <div class="containers">
           {inits.map((c) => (
@@ -92,7 +93,7 @@ function useTimeline(pod: Pod): readonly Step[] {
   const stamp = newest.value;
   useEffect(() => {
     let current = true;
-    get<GetTimelineResponse>(`/v1/namespaces/${pod.namespace}/pods/${pod.name}/timeline`).then(
+    perform<GetTimelineResponse>(getTimeline(pod)).then(
       (answer) => current && (steps.value = answer.steps ?? []),
       () => {}, // it stays as it was; that the node is away is said at the top
     );

@@ -3,13 +3,14 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { lazily } from "../parts/lazily";
 import { Ask } from "../parts/ask";
-import { CopyButton } from "../parts/commands";
+import { ApiButton, CopyButton } from "../parts/commands";
 import { EventList } from "../parts/events";
 import { HealthIcon } from "../parts/icons";
 import { Waiting } from "../parts/waiting";
 import { Yaml } from "../parts/yaml";
 import type { Pod, RestartPodResponse } from "../api/gen";
-import { request } from "../api/request";
+import { perform } from "../api/request";
+import { deletePod, getPod, restartPod, watchEventsOf } from "../pure/calls";
 import { healthOf, keyOf, objectOf, readiness, reasonOf, whyOf } from "../pure/health";
 import { age, since } from "../pure/time";
 import { toYaml } from "../pure/yaml";
@@ -125,12 +126,26 @@ function Tab({ pod, tab }: { pod: Pod; tab: string }) {
     case "terminal":
       return canExec.value ? <TerminalTab pod={pod} /> : <p class="nothing">Terminals change things: turn off “Read-only” at the top to open one.</p>;
     case "events":
-      return <EventList of="pod" events={events.value.filter((e) => e.namespace === pod.namespace && e.name === pod.name)} />;
+      return <EventsTab pod={pod} />;
     case "yaml":
       return <YamlTab pod={pod} />;
     default:
       return <Overview pod={pod} />;
   }
+}
+
+/** EventsTab shows those of earlier pods of the name as well. */
+function EventsTab({ pod }: { pod: Pod }) {
+  const own = events.value.filter((e) => e.namespace === pod.namespace && e.name === pod.name);
+  return (
+    <section>
+      <div class="section-head">
+        <p class="muted">{own.length > 0 && "Newest first"}</p>
+        <ApiButton call={watchEventsOf(pod)} />
+      </div>
+      <EventList of="pod" events={own} />
+    </section>
+  );
 }
 
 function YamlTab({ pod }: { pod: Pod }) {
@@ -148,7 +163,10 @@ function YamlTab({ pod }: { pod: Pod }) {
             </button>
           ))}
         </div>
-        <CopyButton text={text} />
+        <div class="section-tools">
+          <ApiButton call={getPod(pod)} />
+          <CopyButton text={text} />
+        </div>
       </div>
       <Yaml text={text} />
     </section>
@@ -185,14 +203,12 @@ function Actions({ pod }: { pod: Pod }) {
 
 function Restart({ pod, onClose }: { pod: Pod; onClose: () => void }) {
   const container = useSignal("");
-  const path = `/v1/namespaces/${pod.namespace}/pods/${pod.name}:restart`;
   const names = (objectOf(pod).spec?.containers ?? []).map((c) => c.name);
-  const json = container.value ? { container: container.value } : {};
+  const call = restartPod(pod, container.value);
   const act = async () => {
-    await request<RestartPodResponse>("POST", path, JSON.stringify(json));
+    await perform<RestartPodResponse>(call);
     onClose();
   };
-  const call = { method: "POST", path, rpc: "PodsService/RestartPod", json, message: { namespace: pod.namespace, name: pod.name, ...json } };
   return (
     <Ask title={`Restart ${pod.name}`} call={call} button="Restart" act={act} onClose={onClose}>
       <p>Each container is stopped within its grace period and started again. The pod keeps its address and its volumes.</p>
@@ -212,17 +228,11 @@ function Restart({ pod, onClose }: { pod: Pod; onClose: () => void }) {
 function Delete({ pod, onClose }: { pod: Pod; onClose: () => void }) {
   const own = Number(objectOf(pod).spec?.["terminationGracePeriodSeconds"] ?? 30);
   const grace = useSignal(String(own));
-  const seconds = grace.value || String(own);
-  const path = `/v1/namespaces/${pod.namespace}/pods/${pod.name}?gracePeriodSeconds=${seconds}&uid=${pod.uid}`;
+  const call = deletePod(pod, grace.value || String(own));
   const act = async () => {
-    await request("DELETE", path);
+    await perform(call);
     onClose();
     if (!pods.value.has(keyOf(pod))) go(hrefOf("pods"));
-  };
-  const call = {
-    method: "DELETE", path, rpc: "PodsService/DeletePod",
-    message: { namespace: pod.namespace, name: pod.name, gracePeriodSeconds: seconds, uid: pod.uid },
-    kubectl: `kubectl delete pod ${pod.name} -n ${pod.namespace} --grace-period=${seconds}`,
   };
   return (
     <Ask title={`Delete ${pod.name}`} call={call} button="Delete the pod" danger act={act} onClose={onClose}>

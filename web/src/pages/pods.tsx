@@ -6,6 +6,7 @@ import { ApiButton } from "../parts/commands";
 import { HealthIcon, Icon } from "../parts/icons";
 import { Spacer, useScroll } from "../parts/virtual";
 import { Waiting } from "../parts/waiting";
+import { watchPods } from "../pure/calls";
 import { type Column, find, tally } from "../pure/find";
 import { type Health, healthNames, healthOf, healths, keyOf, readiness, reasonOf, whyOf } from "../pure/health";
 import { full, since } from "../pure/time";
@@ -62,7 +63,7 @@ export function PodsPage() {
             />
             <kbd>/</kbd>
           </label>
-          <ApiButton call={{ method: "GET", path: "/v1/pods:watch", rpc: "PodsService/WatchPods", message: {}, kubectl: "kubectl get pods --all-namespaces --watch", stream: true }} />
+          <ApiButton call={watchPods()} />
           {canWrite.value && (
             <a class="button primary" href={hrefOf("apply")}>
               <Icon name="plus" /> Apply

@@ -5,7 +5,9 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Pod } from "../api/gen";
 import { ApiButton } from "../parts/commands";
 import { Icon } from "../parts/icons";
+import { attach, runCommand } from "../pure/calls";
 import { objectOf, statusesOf } from "../pure/health";
+import { words as wordsOf } from "../pure/shell";
 import { closeTerminal, openTerminal, type Session, sessions } from "../state/terminals";
 import { isDark } from "../state/theme";
 
@@ -40,16 +42,16 @@ function Start({ pod, onOpen }: { pod: Pod; onOpen: (session: Session) => void }
   const containers = objectOf(pod).spec?.containers ?? [];
   const running = new Set(statusesOf(pod).filter((c) => c.state?.running).map((c) => c.name));
   const container = useSignal((containers.find((c) => running.has(c.name)) ?? containers[0])?.name ?? "");
-  const attach = useSignal(false);
+  const attaches = useSignal(false);
   const command = useSignal("sh");
-  const words = command.value.trim().split(/\s+/).filter(Boolean);
+  const words = wordsOf(command.value);
   const spec = containers.find((c) => c.name === container.value);
   const target = { namespace: pod.namespace!, name: pod.name!, uid: pod.uid!, container: container.value };
   const open = (event: Event) => {
     event.preventDefault();
-    onOpen(openTerminal(attach.value ? { ...target, command: [], stdin: spec?.stdin ?? false, tty: spec?.tty ?? false } : { ...target, command: words, stdin: true, tty: true }));
+    onOpen(openTerminal(attaches.value ? { ...target, command: [], stdin: spec?.stdin ?? false, tty: spec?.tty ?? false } : { ...target, command: words, stdin: true, tty: true }));
   };
-  const can = running.has(container.value) && (attach.value || words.length > 0);
+  const can = running.has(container.value) && (attaches.value || words.length > 0);
   return (
     <form class="log-tools" onSubmit={open}>
       <select aria-label="Container" value={container.value} onChange={(e) => (container.value = e.currentTarget.value)}>
@@ -61,51 +63,25 @@ function Start({ pod, onOpen }: { pod: Pod; onOpen: (session: Session) => void }
         ))}
       </select>
       <div class="segments" role="group" aria-label="What to open">
-        <button type="button" aria-pressed={!attach.value} onClick={() => (attach.value = false)}>
+        <button type="button" aria-pressed={!attaches.value} onClick={() => (attaches.value = false)}>
           Run
         </button>
-        <button type="button" aria-pressed={attach.value} title="See and speak to what the container runs anyway" onClick={() => (attach.value = true)}>
+        <button type="button" aria-pressed={attaches.value} title="See and speak to what the container runs anyway" onClick={() => (attaches.value = true)}>
           Attach
         </button>
       </div>
-      {attach.value ? (
+      {attaches.value ? (
         <span class="muted">{spec?.stdin ? "What you type goes to its main process." : "Its output from now on; it takes no input (stdin is not set)."}</span>
       ) : (
         <input class="mono" aria-label="Command" spellcheck={false} value={command.value} onInput={(e) => (command.value = e.currentTarget.value)} />
       )}
       <button type="submit" class="primary" disabled={!can}>
-        {attach.value ? "Attach" : "Open"}
+        {attaches.value ? "Attach" : "Open"}
       </button>
       <span class="grow" />
-      {attach.value ? <AttachForms target={target} stdin={spec?.stdin ?? false} tty={spec?.tty ?? false} /> : <RunForms target={target} words={words} />}
+      <ApiButton call={attaches.value ? attach(pod, container.value, spec ?? {}) : runCommand(pod, container.value, words)} />
     </form>
   );
-}
-
-interface FormsProps {
-  target: { namespace: string; name: string; container: string };
-}
-
-function RunForms({ target, words }: FormsProps & { words: string[] }) {
-  const { namespace, name, container } = target;
-  return (
-    <ApiButton
-      call={{
-        method: "POST",
-        path: `/v1/namespaces/${namespace}/pods/${name}/containers/${container}:run`,
-        rpc: "ExecService/Run",
-        json: { command: words },
-        message: { namespace, name, container, command: words },
-        kubectl: `kubectl exec -it ${name} -n ${namespace} -c ${container} -- ${words.join(" ")}`,
-      }}
-    />
-  );
-}
-
-function AttachForms({ target, stdin, tty }: FormsProps & { stdin: boolean; tty: boolean }) {
-  const { namespace, name, container } = target;
-  const flags = [stdin && "i", tty && "t"].filter(Boolean).join("");
-  return <ApiButton call={{ rpc: "ExecService/Attach", message: { start: { namespace, name, container, ...(stdin && { stdin }) } }, kubectl: `kubectl attach ${flags && `-${flags} `}${name} -n ${namespace} -c ${container}` }} />;
 }
 
 function Screen({ session }: { session: Session }) {

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { messageOf } from "../api/request";
-import type { Call } from "../pure/forms";
+import type { Call } from "../pure/calls";
 import { Commands } from "./commands";
 import { Dialog } from "./dialog";
 

@@ -2,9 +2,11 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { Step } from "../api/gen";
+import type { Call } from "../pure/calls";
 import { said } from "../pure/said";
 import { span } from "../pure/time";
 import { type Bar, chart, type Lane, ticks } from "../pure/timeline";
+import { ApiButton } from "./commands";
 
 const lane = 28;
 const labelWidth = 128;
@@ -15,9 +17,10 @@ interface Props {
   accepted: string;
   now: number;
   whole: boolean; // what matters is not the start
+  call: Call; // that has told the steps
 }
 
-export function Timeline({ steps, containers, accepted, now, whole }: Props) {
+export function Timeline({ steps, containers, accepted, now, whole, call }: Props) {
   const zoom = useSignal<"start" | "all">(whole ? "all" : "start");
   const width = useSignal(800);
   const box = useRef<HTMLDivElement>(null);
@@ -37,13 +40,16 @@ export function Timeline({ steps, containers, accepted, now, whole }: Props) {
       <div class="section-head">
         <h2>Timeline</h2>
         <p class="muted">{data.ready === null ? "not ready so far" : `ready after ${span(data.ready)}`}</p>
-        <div class="segments" role="group" aria-label="Span">
-          <button type="button" aria-pressed={zoom.value === "start"} onClick={() => (zoom.value = "start")}>
-            Start
-          </button>
-          <button type="button" aria-pressed={zoom.value === "all"} onClick={() => (zoom.value = "all")}>
-            Until now
-          </button>
+        <div class="section-tools">
+          <ApiButton call={call} />
+          <div class="segments" role="group" aria-label="Span">
+            <button type="button" aria-pressed={zoom.value === "start"} onClick={() => (zoom.value = "start")}>
+              Start
+            </button>
+            <button type="button" aria-pressed={zoom.value === "all"} onClick={() => (zoom.value = "all")}>
+              Until now
+            </button>
+          </div>
         </div>
       </div>
       <div ref={box} class="timeline-box" tabIndex={0}>

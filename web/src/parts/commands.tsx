@@ -1,7 +1,10 @@
 // How to do the same without this page.
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import type { Pod } from "../api/gen";
-import { type Call, formsOf, forwardForms } from "../pure/forms";
+import type { Call, Conversation } from "../pure/calls";
+import { type Forms, formsOf, forwardForms } from "../pure/forms";
+import { session } from "../state/session";
 import { Icon } from "./icons";
 import { Popover } from "./popover";
 
@@ -13,7 +16,7 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
     setTimeout(() => (done.value = false), 1500);
   };
   return (
-    <button type="button" class="quiet" onClick={() => void copy()} aria-live="polite">
+    <button type="button" class="quiet" aria-label={label ? undefined : "Copy"} onClick={() => void copy()} aria-live="polite">
       <Icon name="copy" /> {done.value ? "Copied" : label}
     </button>
   );
@@ -31,16 +34,35 @@ function fallbackCopy(text: string): void {
 
 const ofKubectl = "kubectl speaks to a cluster's API server, which this node's page is not: this is what the same thing is called there.";
 
-export function Commands({ call }: { call: Call }) {
-  const { curl, grpcurl, kubectl } = formsOf(call, location.origin);
-  return <CommandForms forms={{ curl, grpcurl, kubectl }} hints={{ kubectl: ofKubectl }} />;
+export function Commands({ call }: { call: Call | Conversation }) {
+  return <CommandForms forms={formsOf(call, location.origin)} hints={{ curl: <SetUp />, grpcurl: <SetUp />, kubectl: ofKubectl }} />;
 }
 
-/** CommandForms is one thing in the words of several programs; those without words are left out. */
-function CommandForms({ forms, hints }: { forms: Record<string, string>; hints: Record<string, string> }) {
-  const there = Object.keys(forms).filter((name) => forms[name]);
-  const which = useSignal(there[0]!);
-  const text = forms[which.value] ?? "";
+/** SetUp is what the other commands take for granted. */
+function SetUp() {
+  const commands = `TOKEN=$(sudo cat /var/lib/kubelet/credentials/${session.value?.role ?? "admin"}.token)\nsudo cp /var/lib/kubelet/pki/ca.crt .`;
+  return (
+    <details>
+      <summary>Where ca.crt and $TOKEN come from</summary>
+      <div class="set-up">
+        <pre>{commands}</pre>
+        <CopyButton text={commands} label="" />
+      </div>
+      They are on the node, below its --root-dir.
+    </details>
+  );
+}
+
+const cannot: Forms = {
+  curl: "HTTP alone cannot do it: it goes both ways. The page uses a WebSocket on the kubelet's own path.",
+  kubectl: "kubectl has no command for it.",
+};
+
+/** CommandForms is one thing in the words of several programs. */
+function CommandForms({ forms, hints }: { forms: Forms; hints: Record<string, ComponentChildren> }) {
+  const there = Object.keys(forms).filter((name) => forms[name] || cannot[name]);
+  const which = useSignal(there.find((name) => forms[name])!);
+  const text = forms[which.value];
   return (
     <div class="commands">
       <div class="commands-head">
@@ -51,16 +73,22 @@ function CommandForms({ forms, hints }: { forms: Record<string, string>; hints: 
             </button>
           ))}
         </div>
-        <CopyButton text={text} />
+        {text && <CopyButton text={text} />}
       </div>
-      <pre tabIndex={0}>{text}</pre>
-      {hints[which.value] && <p class="hint">{hints[which.value]}</p>}
+      {text ? (
+        <>
+          <pre tabIndex={0}>{text}</pre>
+          {hints[which.value] && <div class="hint">{hints[which.value]}</div>}
+        </>
+      ) : (
+        <p class="hint">{cannot[which.value]}</p>
+      )}
     </div>
   );
 }
 
 /** ApiButton shows the commands behind what is on the page. */
-export function ApiButton({ call }: { call: Call }) {
+export function ApiButton({ call }: { call: Call | Conversation }) {
   const button = (
     <>
       <Icon name="code" /> API

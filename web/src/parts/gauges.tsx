@@ -1,11 +1,13 @@
 // What the node uses of what it has.
 import type { ComponentChildren } from "preact";
 import type { Disk } from "../api/gen";
+import { watchUsage } from "../pure/calls";
 import { spanOf } from "../pure/line";
 import { cores, percent, quantity } from "../pure/quantity";
 import { age, bytes } from "../pure/time";
 import { type NodeTrack, type Point, sameDisk } from "../pure/usage";
 import { node } from "../state/live";
+import { ApiButton } from "./commands";
 import { Meter, Spark } from "./spark";
 
 export function Gauges({ track }: { track: NodeTrack }) {
@@ -41,10 +43,13 @@ export function Gauges({ track }: { track: NodeTrack }) {
           <Row name="out" points={track.sent} least={2048} words={perSecond} span={span} />
         </div>
       </div>
-      <p class="gauges-foot">
+      <div class="gauges-foot">
+        <p>
         {use.memory.length > 1 ? `Last ${age(span.to - span.from)}` : "The lines begin now"} · figures are collected while somebody looks
-        {latest?.missing && <span class="gauges-missing"> · not all could be told: {latest.missing}</span>}
-      </p>
+        {latest?.missing && <span> · not all could be told: {latest.missing}</span>}
+        </p>
+        <ApiButton call={watchUsage(node.value?.name ?? "")} />
+      </div>
     </section>
   );
 }

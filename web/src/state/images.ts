@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import type { Image, ImportedImage, ImportImagesResponse, ListImagesResponse, Status } from "../api/gen";
 import { get } from "../api/request";
+import { importImages } from "../pure/calls";
 
 export const images = signal<readonly Image[] | null>(null);
 
@@ -36,7 +37,8 @@ export function importFile(file: File): void {
   const request = new XMLHttpRequest();
   imports.value = [{ id, file: file.name, size: file.size, sent: 0, taking: "", done: null, problem: "", stop: () => request.abort() }, ...imports.value];
   const lines = new Lines((line) => told(id, JSON.parse(line) as ImportImagesResponse & { error?: Status }));
-  request.open("POST", "/v1/images:import");
+  const { method, path } = importImages();
+  request.open(method, path);
   request.upload.onprogress = (e) => change(id, { sent: e.loaded });
   request.onprogress = () => request.status === 200 && lines.take(request.responseText);
   request.onabort = () => change(id, { problem: "Stopped." });

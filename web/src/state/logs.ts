@@ -2,6 +2,7 @@
 // their times, again and again for as long as it is followed.
 import { signal } from "@preact/signals";
 import { ApiError, fetchOk, messageOf } from "../api/request";
+import { logPath } from "../pure/calls";
 import { bounds, LineParser, merge, order, Ring, split } from "../pure/ring";
 
 export interface LogWanted {
@@ -57,7 +58,7 @@ export class LogReader {
       if (w.tail) query.set("tailLines", String(w.tail));
       if (w.sinceSeconds) query.set("sinceSeconds", String(w.sinceSeconds));
     }
-    return logPath(w.namespace, w.name, container, query);
+    return logPath(w, container, query);
   }
 
   /** follow goes on after a restart of the container, and after one of the node. */
@@ -135,9 +136,4 @@ export class LogReader {
     else next.delete(container);
     this.problems.value = next;
   }
-}
-
-export function logPath(namespace: string, name: string, container: string, query: URLSearchParams): string {
-  const path = `/v1/namespaces/${namespace}/pods/${name}/containers/${container}/logs`;
-  return query.size ? `${path}?${query}` : path;
 }

@@ -2,29 +2,26 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { ClusterTrustBundle, ConfigMap, PersistentVolume, PersistentVolumeClaim, Pod, RuntimeClass, Secret } from "../api/gen";
-import { get, messageOf } from "../api/request";
-import { type Kind, usesOf } from "../pure/uses";
+import { messageOf, perform } from "../api/request";
+import { listObjects, type Objects } from "../pure/calls";
 import { objectOf } from "../pure/health";
+import { type Kind, usesOf } from "../pure/uses";
 
 export type Entry = ConfigMap & Secret & PersistentVolumeClaim & PersistentVolume & RuntimeClass & ClusterTrustBundle;
 
-interface KindInfo {
-  kind: Kind;
-  one: string;
+interface KindInfo extends Objects {
   many: string;
   field: string; // of the list's answer
-  rpc: string;
-  namespaced: boolean;
   empty: string;
 }
 
 export const kinds: readonly KindInfo[] = [
-  { kind: "configmaps", one: "ConfigMap", many: "ConfigMaps", field: "configMaps", rpc: "ConfigMapsService", namespaced: true, empty: "Files and variables for pods, posted like pods are." },
-  { kind: "secrets", one: "Secret", many: "Secrets", field: "secrets", rpc: "SecretsService", namespaced: true, empty: "What pods may know and bystanders may not; encrypted on the disk." },
-  { kind: "persistentvolumeclaims", one: "PersistentVolumeClaim", many: "Claims", field: "persistentVolumeClaims", rpc: "PersistentVolumeClaimsService", namespaced: true, empty: "How pods ask for storage that outlives them." },
-  { kind: "persistentvolumes", one: "PersistentVolume", many: "Volumes", field: "persistentVolumes", rpc: "PersistentVolumesService", namespaced: false, empty: "Storage that outlives pods." },
-  { kind: "runtimeclasses", one: "RuntimeClass", many: "Runtime classes", field: "runtimeClasses", rpc: "RuntimeClassesService", namespaced: false, empty: "Other ways to run pods than the usual one." },
-  { kind: "clustertrustbundles", one: "ClusterTrustBundle", many: "Trust bundles", field: "clusterTrustBundles", rpc: "ClusterTrustBundlesService", namespaced: false, empty: "Certificates of authorities for pods to trust." },
+  { kind: "configmaps", one: "ConfigMap", many: "ConfigMaps", field: "configMaps", namespaced: true, empty: "Files and variables for pods, posted like pods are." },
+  { kind: "secrets", one: "Secret", many: "Secrets", field: "secrets", namespaced: true, empty: "What pods may know and bystanders may not; encrypted on the disk." },
+  { kind: "persistentvolumeclaims", one: "PersistentVolumeClaim", many: "Claims", field: "persistentVolumeClaims", namespaced: true, empty: "How pods ask for storage that outlives them." },
+  { kind: "persistentvolumes", one: "PersistentVolume", many: "Volumes", field: "persistentVolumes", namespaced: false, empty: "Storage that outlives pods." },
+  { kind: "runtimeclasses", one: "RuntimeClass", many: "Runtime classes", field: "runtimeClasses", namespaced: false, empty: "Other ways to run pods than the usual one." },
+  { kind: "clustertrustbundles", one: "ClusterTrustBundle", many: "Trust bundles", field: "clusterTrustBundles", namespaced: false, empty: "Certificates of authorities for pods to trust." },
 ];
 
 export const kindOf = (kind: string) => kinds.find((k) => k.kind === kind);
@@ -34,7 +31,7 @@ export const objectsProblem = signal("");
 
 export async function readObjects(): Promise<void> {
   try {
-    const lists = await Promise.all(kinds.map((k) => get<Record<string, Entry[]>>(`/v1/${k.kind}`)));
+    const lists = await Promise.all(kinds.map((k) => perform<Record<string, Entry[]>>(listObjects(k))));
     objects.value = new Map(kinds.map((k, i) => [k.kind, lists[i]![k.field] ?? []]));
     objectsProblem.value = "";
   } catch (error) {
@@ -58,11 +55,6 @@ export function useObjects(): void {
       document.removeEventListener("visibilitychange", read);
     };
   }, []);
-}
-
-export function pathOf(kind: Kind, namespace: string | undefined, name: string): string {
-  const namespaced = kindOf(kind)!.namespaced;
-  return namespaced ? `/v1/namespaces/${namespace}/${kind}/${name}` : `/v1/${kind}/${name}`;
 }
 
 /** usersOf is the pods that name an object; a volume's are those of its claim. */

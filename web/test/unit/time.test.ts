@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { EventParser } from "../../src/pure/sse";
-import { formsOf } from "../../src/pure/forms";
 import { age, bytes, span } from "../../src/pure/time";
 import { chart, ticks } from "../../src/pure/timeline";
 import { seen } from "../../src/parts/virtual";
@@ -61,14 +60,4 @@ describe("seen", () => {
   it("draws a window and some around it", () => expect(seen(3400, 340, 34, 500, 8)).toEqual({ first: 92, count: 26 }));
   it("stays within the list", () => expect(seen(99_999, 340, 34, 5, 8)).toEqual({ first: 4, count: 1 }));
   it("takes an empty list", () => expect(seen(0, 340, 34, 0)).toEqual({ first: 0, count: 0 }));
-});
-
-describe("formsOf", () => {
-  const origin = "https://node:10250";
-  it("quotes for a shell", () => {
-    const { curl } = formsOf({ method: "POST", path: "/v1/x?a=b&c=d", rpc: "S/M", message: {}, json: { a: "it's" } }, origin);
-    expect(curl).toBe(`curl --cacert ca.crt -H "Authorization: Bearer $TOKEN" -X POST -d '{"a":"it'\\''s"}' \\\n  'https://node:10250/v1/x?a=b&c=d'`);
-  });
-  it("names the method for grpcurl", () =>
-    expect(formsOf({ method: "GET", path: "/v1/pods", rpc: "PodsService/ListPods", message: {} }, origin).grpcurl).toContain("node:10250 node.v1.PodsService/ListPods"));
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { forwardForms } from "../../src/pure/forms";
 import { probeStrip } from "../../src/pure/probes";
 import { stageOf, standingOf } from "../../src/pure/progress";
 import { fullName, imageUsers, usesOf } from "../../src/pure/uses";
@@ -65,19 +64,6 @@ describe("progress", () => {
   it("is over when nothing is waited for", () => {
     expect(standingOf(["ready", "ended"])).toMatchObject({ over: true });
     expect(standingOf(["ready", "trouble", "waiting"])).toEqual({ all: 3, waiting: 1, trouble: 1, over: false });
-  });
-});
-
-describe("forwardForms", () => {
-  it("is what each program wants to hear", () => {
-    const forms = forwardForms({ namespace: "default", name: "web", ip: "fd00::1", port: 8080, http: true }, "https://node:10250");
-    expect(forms["on the node"]).toBe("curl http://[fd00::1]:8080/");
-    expect(forms["kubectl"]).toBe("kubectl port-forward pod/web -n default 8080");
-    expect(forms["grpcurl"]).toContain(`{"start":{"namespace":"default","name":"web","port":8080}}`);
-    expect(atob(/"data":"([^"]+)"/.exec(forms["grpcurl"]!)![1]!)).toBe("GET / HTTP/1.0\r\nHost: web\r\n\r\n");
-  });
-  it("knows no address of a pod that has none", () => {
-    expect(forwardForms({ namespace: "d", name: "x", ip: "", port: 5432, http: false }, "https://n")).toMatchObject({ "on the node": "" });
   });
 });
 

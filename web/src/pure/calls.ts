@@ -1,0 +1,125 @@
+// What the page asks of the node. Pages do these calls, and show them as they
+// are done by hand, so what is shown is what is done.
+import type { Pod } from "../api/gen";
+import type { Container } from "../api/kube";
+import { quote } from "./shell";
+import type { Kind } from "./uses";
+
+/** Conversation goes both ways, which HTTP alone cannot. */
+export interface Conversation {
+  /** Service and method, without the package. */
+  rpc: string;
+  message?: object;
+  /** Empty: kubectl has no command for it. */
+  kubectl: string;
+}
+
+export interface Call extends Conversation {
+  method: "GET" | "POST" | "DELETE";
+  path: string;
+  /** What is sent: written out, or a file of the user's as it stands. */
+  json?: object;
+  file?: "manifest" | "tarball";
+  stream?: boolean;
+}
+
+type Named = Pick<Pod, "namespace" | "name">;
+
+const read = (path: string, rpc: string, kubectl: string, message: object = {}): Call => ({ method: "GET", path, rpc, message, kubectl });
+const watch = (path: string, rpc: string, kubectl: string, message: object = {}): Call => ({ ...read(path, rpc, kubectl, message), stream: true });
+
+const podPath = ({ namespace, name }: Named) => `/v1/namespaces/${namespace}/pods/${name}`;
+const named = ({ namespace, name }: Named) => ({ namespace, name });
+/** of is a pod, as kubectl wants to be told of it. */
+const of = ({ namespace, name }: Named) => `${name} -n ${namespace}`;
+
+export const getNode = (name: string) => read("/v1/node", "NodeService/GetNode", `kubectl describe node ${name}`);
+export const watchUsage = (name: string) => watch("/v1/stats:watch?interval=5s", "StatsService/WatchStats", `kubectl top node ${name}`, { interval: "5s" });
+
+export const watchPods = () => watch("/v1/pods:watch", "PodsService/WatchPods", "kubectl get pods --all-namespaces --watch");
+export const watchEvents = () => watch("/v1/events:watch", "EventsService/WatchEvents", "kubectl events --all-namespaces --watch");
+export const watchEventsOf = (pod: Named) =>
+  watch(`/v1/events:watch?namespace=${pod.namespace}&name=${pod.name}`, "EventsService/WatchEvents", `kubectl events --for pod/${of(pod)} --watch`, named(pod));
+
+export const getPod = (pod: Named) => read(podPath(pod), "PodsService/GetPod", `kubectl get pod ${of(pod)} -o yaml`, named(pod));
+export const getTimeline = (pod: Named) => read(`${podPath(pod)}/timeline`, "EventsService/GetTimeline", `kubectl describe pod ${of(pod)}`, named(pod));
+
+export function restartPod(pod: Named, container: string): Call {
+  const json = container ? { container } : {};
+  return { method: "POST", path: `${podPath(pod)}:restart`, json, rpc: "PodsService/RestartPod", message: { ...named(pod), ...json }, kubectl: "" };
+}
+
+export function deletePod(pod: Named & Pick<Pod, "uid">, seconds: string): Call {
+  return {
+    method: "DELETE",
+    path: `${podPath(pod)}?gracePeriodSeconds=${seconds}&uid=${pod.uid}`,
+    rpc: "PodsService/DeletePod",
+    message: { ...named(pod), gracePeriodSeconds: seconds, uid: pod.uid },
+    kubectl: `kubectl delete pod ${of(pod)} --grace-period=${seconds}${seconds === "0" ? " --force" : ""}`,
+  };
+}
+
+export interface LogPart {
+  previous?: boolean;
+  follow?: boolean;
+  tailLines?: number;
+  sinceSeconds?: number;
+}
+
+export function logPath(pod: Named, container: string, query: URLSearchParams): string {
+  const path = `${podPath(pod)}/containers/${container}/logs`;
+  return query.size ? `${path}?${query}` : path;
+}
+
+export function readLogs(pod: Named, container: string, part: LogPart): Call {
+  const asked = Object.entries(part).filter(([, value]) => value);
+  const flags = [part.previous && " --previous", part.follow && " --follow", part.tailLines && ` --tail=${part.tailLines}`, part.sinceSeconds && ` --since=${part.sinceSeconds}s`];
+  return watch(
+    logPath(pod, container, new URLSearchParams(asked.map(([name, value]) => [name, String(value)]))),
+    "LogsService/ReadLogs",
+    `kubectl logs ${of(pod)} -c ${container}${flags.filter(Boolean).join("")}`,
+    { ...named(pod), container, ...Object.fromEntries(asked) },
+  );
+}
+
+export function runCommand(pod: Named, container: string, command: readonly string[]): Call {
+  return {
+    method: "POST",
+    path: `${podPath(pod)}/containers/${container}:run`,
+    json: { command },
+    rpc: "ExecService/Run",
+    message: { ...named(pod), container, command },
+    kubectl: `kubectl exec -it ${of(pod)} -c ${container} -- ${command.map(quote).join(" ")}`,
+  };
+}
+
+export function attach(pod: Named, container: string, has: Pick<Container, "stdin" | "tty">): Conversation {
+  const flags = has.stdin ? `-i${has.tty ? "t" : ""} ` : "";
+  return { rpc: "ExecService/Attach", message: { start: { ...named(pod), container, ...(has.stdin && { stdin: true }) } }, kubectl: `kubectl attach ${flags}${of(pod)} -c ${container}` };
+}
+
+export const planManifests = (): Call => ({ method: "POST", path: "/v1/manifests:plan", file: "manifest", rpc: "ManifestsService/Plan", kubectl: "kubectl diff -f pod.yaml" });
+export const applyManifests = (): Call => ({ method: "POST", path: "/v1/manifests", file: "manifest", rpc: "ManifestsService/Apply", kubectl: "kubectl apply -f pod.yaml" });
+
+export const listImages = (node: string) => read("/v1/images", "ImagesService/ListImages", `kubectl get node ${node} -o jsonpath='{range .status.images[*]}{.names[-1]}{"\\n"}{end}'`);
+export const importImages = (): Call => ({ method: "POST", path: "/v1/images:import", file: "tarball", rpc: "ImagesService/ImportImages", kubectl: "" });
+export const planPrune = () => read("/v1/images:prunePlan", "ImagesService/GetPrunePlan", "");
+export const pruneImages = (): Call => ({ method: "POST", path: "/v1/images:prune", json: {}, rpc: "ImagesService/PruneImages", kubectl: "" });
+export const removeImage = (image: string): Call => ({ method: "DELETE", path: `/v1/images?image=${encodeURIComponent(image)}`, rpc: "ImagesService/RemoveImage", message: { image }, kubectl: "" });
+
+/** Objects is one kind of what pods use beside images. */
+export interface Objects {
+  kind: Kind;
+  one: string;
+  namespaced: boolean;
+}
+
+const serviceOf = ({ one }: Objects) => `${plural(one)}Service`;
+const plural = (one: string) => (one.endsWith("s") ? `${one}es` : `${one}s`);
+const pathOf = (o: Objects, { namespace, name }: Named) => (o.namespaced ? `/v1/namespaces/${namespace}/${o.kind}/${name}` : `/v1/${o.kind}/${name}`);
+const keyOf = (o: Objects, { namespace, name }: Named) => (o.namespaced ? { namespace, name } : { name });
+const called = (o: Objects, entry: Named) => `${o.kind} ${o.namespaced ? of(entry) : entry.name}`;
+
+export const listObjects = (o: Objects) => read(`/v1/${o.kind}`, `${serviceOf(o)}/List${plural(o.one)}`, `kubectl get ${o.kind}${o.namespaced ? " --all-namespaces" : ""}`);
+export const getObject = (o: Objects, entry: Named) => read(pathOf(o, entry), `${serviceOf(o)}/Get${o.one}`, `kubectl get ${called(o, entry)} -o yaml`, keyOf(o, entry));
+export const deleteObject = (o: Objects, entry: Named): Call => ({ method: "DELETE", path: pathOf(o, entry), rpc: `${serviceOf(o)}/Delete${o.one}`, message: keyOf(o, entry), kubectl: `kubectl delete ${called(o, entry)}` });
