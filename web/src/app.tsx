@@ -8,6 +8,7 @@ import { PodPage } from "./pages/pod";
 import { PodsPage } from "./pages/pods";
 import { SignInPage } from "./pages/signin";
 import { Icon } from "./parts/icons";
+import { KeyHelp } from "./parts/keys";
 import { Waiting } from "./parts/waiting";
 import { now } from "./state/clock";
 import { link } from "./state/link";
@@ -17,11 +18,14 @@ import { hrefOf, place } from "./state/route";
 import { acting, mayAct, session, signOut } from "./state/session";
 import { type Theme, theme } from "./state/theme";
 import { age } from "./pure/time";
+import { titleOf } from "./pure/title";
 import type { Kind } from "./pure/uses";
 
 export function App() {
   const who = session.value;
   useEffect(() => (who ? keepUp() : undefined), [who]);
+  const title = titleOf(who ? place.value.path : [], node.value?.name ?? "Nodal");
+  useEffect(() => void (document.title = title), [title]);
   if (who === undefined) return <Waiting />;
   if (who === null) return <SignInPage />;
   return (
@@ -95,6 +99,7 @@ function Header() {
       <div class="top-right">
         <LinkState />
         <ActSwitch />
+        <KeyHelp />
         <ThemeSwitch />
         <Who />
       </div>

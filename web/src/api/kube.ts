@@ -32,6 +32,11 @@ export interface EnvVar {
   valueFrom?: Record<string, Record<string, unknown>>;
 }
 
+export interface Resources {
+  requests?: Record<string, string>;
+  limits?: Record<string, string>;
+}
+
 export interface Container {
   name: string;
   image?: string;
@@ -39,7 +44,8 @@ export interface Container {
   args?: string[];
   env?: EnvVar[];
   ports?: Array<{ name?: string; containerPort: number; hostPort?: number; protocol?: string }>;
-  resources?: { requests?: Record<string, string>; limits?: Record<string, string> };
+  resources?: Resources;
+  restartPolicy?: string;
   volumeMounts?: Array<{ name: string; mountPath: string; readOnly?: boolean; subPath?: string }>;
   stdin?: boolean;
   tty?: boolean;
@@ -68,6 +74,8 @@ export interface PodObject {
     initContainers?: Container[];
     volumes?: Volume[];
     restartPolicy?: string;
+    resources?: Resources;
+    overhead?: Record<string, string>;
   } & Record<string, unknown>;
   status?: {
     phase?: string;

@@ -1,6 +1,6 @@
 // Apply: the editor comes with its libraries, so the page is fetched apart.
 import { lazily } from "../parts/lazily";
-import { canWrite } from "../state/session";
+import { canWrite, may } from "../state/session";
 
 const Apply = lazily(() => import("./apply_editor").then((m) => m.ApplyEditor));
 
@@ -9,7 +9,7 @@ export function AddPage() {
     return (
       <div class="page">
         <h1>Apply</h1>
-        <p>Applying a manifest changes the node: turn off “Read-only” at the top first.</p>
+        <p>{may("write") ? "Applying a manifest changes the node: turn off “Read-only” at the top first." : "Applying a manifest changes the node, which your role may not."}</p>
       </div>
     );
   }

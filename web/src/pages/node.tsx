@@ -98,10 +98,11 @@ function RuntimeTrouble() {
 function PodStates() {
   const counts = tally(podList.value);
   const all = podList.value.length;
+  const most = node.value?.capacity?.["pods"];
   return (
     <section>
       <h2>
-        Pods <span class="muted">{synced.value ? all : ""}</span>
+        Pods <span class="muted">{synced.value && (most ? `${all} of at most ${most}` : all)}</span>
       </h2>
       {all > 0 && (
         <div class="bar" aria-hidden="true">

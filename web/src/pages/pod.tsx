@@ -18,7 +18,7 @@ import { undo } from "../state/applied";
 import { now } from "../state/clock";
 import { events, pods, probes, synced } from "../state/live";
 import { go, hrefOf } from "../state/route";
-import { canExec, canWrite, session } from "../state/session";
+import { canExec, canWrite, may, session } from "../state/session";
 import { Overview } from "./overview";
 import { LogsTab } from "./logs";
 
@@ -124,7 +124,7 @@ function Tab({ pod, tab }: { pod: Pod; tab: string }) {
     case "logs":
       return <LogsTab pod={pod} />;
     case "terminal":
-      return canExec.value ? <TerminalTab pod={pod} /> : <p class="nothing">Terminals change things: turn off “Read-only” at the top to open one.</p>;
+      return canExec.value ? <TerminalTab pod={pod} /> : <p class="nothing">{may("exec") ? "Terminals change things: turn off “Read-only” at the top to open one." : "Terminals change things, which your role may not."}</p>;
     case "events":
       return <EventsTab pod={pod} />;
     case "yaml":

@@ -4,16 +4,20 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Pod } from "../api/gen";
 import { ApiButton } from "../parts/commands";
 import { HealthIcon, Icon } from "../parts/icons";
+import { isCommand, isTyping } from "../parts/keys";
 import { Spacer, useScroll } from "../parts/virtual";
 import { Waiting } from "../parts/waiting";
 import { watchPods } from "../pure/calls";
 import { type Column, find, tally } from "../pure/find";
 import { type Health, healthNames, healthOf, healths, keyOf, readiness, reasonOf, whyOf } from "../pure/health";
-import { full, since } from "../pure/time";
+import { cores } from "../pure/quantity";
+import { bytes, full, since } from "../pure/time";
+import { type Use, usesByPod } from "../pure/usage";
 import { now } from "../state/clock";
 import { podList, probes, synced } from "../state/live";
 import { go, hrefOf, place, setQuery } from "../state/route";
 import { canWrite } from "../state/session";
+import { useNodeUsage } from "../state/usage";
 
 const rowHeight = 34;
 
@@ -21,6 +25,8 @@ const columns: Array<{ id: Column; name: string; class: string }> = [
   { id: "health", name: "State", class: "c-why" },
   { id: "ready", name: "Ready", class: "c-num" },
   { id: "restarts", name: "Restarts", class: "c-num" },
+  { id: "cpu", name: "CPU", class: "c-num c-use" },
+  { id: "memory", name: "Memory", class: "c-num c-use" },
   { id: "age", name: "Age", class: "c-num" },
   { id: "ip", name: "IP", class: "c-ip" },
   { id: "source", name: "Source", class: "c-source" },
@@ -34,7 +40,8 @@ export function PodsPage() {
     sort: (place.value.query.get("sort") ?? "health") as Column,
     down: place.value.query.get("down") === "1",
   }));
-  const shown = useComputed(() => find(podList.value, wanted.value));
+  const uses = usesByPod(useNodeUsage().latest?.pods ?? []);
+  const shown = find(podList.value, wanted.value, uses);
   const counts = useComputed(() => tally(podList.value));
   const search = useRef<HTMLInputElement>(null);
   useSearchKey(search);
@@ -71,7 +78,7 @@ export function PodsPage() {
           )}
         </div>
       </div>
-      <PodTable pods={shown.value} all={podList.value.length} sort={wanted.value.sort} down={wanted.value.down} />
+      <PodTable pods={shown} uses={uses} all={podList.value.length} sort={wanted.value.sort} down={wanted.value.down} />
     </div>
   );
 }
@@ -89,8 +96,7 @@ function Chip({ health, count, on }: { health: Health | ""; count: number; on: b
 function useSearchKey(search: { current: HTMLInputElement | null }) {
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
-      const typing = (event.target as HTMLElement).matches("input, textarea, select, [contenteditable]");
-      if (event.key === "/" && !typing) {
+      if (event.key === "/" && !isTyping(event) && !isCommand(event)) {
         event.preventDefault();
         search.current?.focus();
       } else if (event.key === "Escape" && event.target === search.current) {
@@ -103,7 +109,15 @@ function useSearchKey(search: { current: HTMLInputElement | null }) {
   }, []);
 }
 
-function PodTable({ pods, all, sort, down }: { pods: Pod[]; all: number; sort: Column; down: boolean }) {
+interface PodTableProps {
+  pods: Pod[];
+  uses: ReadonlyMap<string, Use>;
+  all: number;
+  sort: Column;
+  down: boolean;
+}
+
+function PodTable({ pods, uses, all, sort, down }: PodTableProps) {
   const { body, range } = useScroll<HTMLDivElement>(rowHeight, pods.length);
   const cursor = useSignal(-1);
   useRowKeys(pods, cursor, body);
@@ -127,7 +141,7 @@ function PodTable({ pods, all, sort, down }: { pods: Pod[]; all: number; sort: C
       <div ref={body} role="rowgroup">
         <Spacer rows={Math.min(range.first, pods.length)} rowHeight={rowHeight} />
         {pods.slice(range.first, end).map((pod, i) => (
-          <PodRow key={keyOf(pod)} pod={pod} index={range.first + i} />
+          <PodRow key={keyOf(pod)} pod={pod} use={uses.get(pod.uid ?? "")} index={range.first + i} />
         ))}
         <Spacer rows={Math.max(0, pods.length - end)} rowHeight={rowHeight} />
       </div>
@@ -157,7 +171,7 @@ function HeadCell(props: HeadCellProps) {
   );
 }
 
-function PodRow({ pod, index }: { pod: Pod; index: number }) {
+function PodRow({ pod, use, index }: { pod: Pod; use: Use | undefined; index: number }) {
   const health = healthOf(pod);
   const { ready, all } = readiness(pod);
   const why = whyOf(pod, probes.value.get(pod.uid ?? ""));
@@ -180,6 +194,8 @@ function PodRow({ pod, index }: { pod: Pod; index: number }) {
         </span>
       </div>
       <div role="cell" class={pod.restarts ? "c-num some" : "c-num none"}>{pod.restarts ?? 0}</div>
+      <div role="cell" class="c-num c-use">{use?.cores != null && cores(use.cores)}</div>
+      <div role="cell" class="c-num c-use">{use?.memory != null && bytes(use.memory)}</div>
       <div role="cell" class="c-num" title={pod.acceptedAt && full(pod.acceptedAt)}>
         {since(pod.acceptedAt, now.value)}
       </div>
@@ -205,17 +221,21 @@ function Nothing({ all }: { all: number }) {
   );
 }
 
-/** useRowKeys moves the focus from pod to pod by arrows, j and k. */
+const tabs: Record<string, string> = { l: "logs", t: "terminal", e: "events", y: "yaml" };
+
+/** useRowKeys moves the focus from pod to pod by arrows, j and k, and leads to the parts of the one that has it. */
 function useRowKeys(pods: Pod[], cursor: { value: number }, body: { current: HTMLDivElement | null }) {
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
-      if (event.metaKey || event.ctrlKey || event.altKey || target.matches("textarea, select") || document.querySelector("dialog[open]")) return;
-      const typing = target.matches("input");
-      const by = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[event.key];
-      if (!by || (typing && event.key.length === 1) || pods.length === 0) return;
-      event.preventDefault();
+      if (isCommand(event) || (isTyping(event) && (event.key.length === 1 || !target.matches("input")))) return;
       const focused = Number(target.dataset["index"] ?? -1);
+      const tab = tabs[event.key];
+      const pod = pods[focused];
+      if (tab && pod) return go(hrefOf("pods", pod.namespace!, pod.name!, tab));
+      const by = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[event.key];
+      if (!by || pods.length === 0) return;
+      event.preventDefault();
       cursor.value = Math.max(0, Math.min(pods.length - 1, (focused >= 0 ? focused : by > 0 ? -1 : pods.length) + by));
       show(body.current, cursor.value);
     };

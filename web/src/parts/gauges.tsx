@@ -6,23 +6,26 @@ import { spanOf } from "../pure/line";
 import { cores, percent, quantity } from "../pure/quantity";
 import { age, bytes } from "../pure/time";
 import { type NodeTrack, type Point, sameDisk } from "../pure/usage";
-import { node } from "../state/live";
+import { requested } from "../pure/requests";
+import { node, podList } from "../state/live";
 import { ApiButton } from "./commands";
 import { Meter, Spark } from "./spark";
 
 export function Gauges({ track }: { track: NodeTrack }) {
   const { use, latest } = track;
   const has = (name: string) => quantity(node.value?.capacity?.[name]);
+  const asked = (name: "cpu" | "memory") => requested(podList.value, name);
+  const given = (name: string) => quantity(node.value?.allocatable?.[name]);
   const span = spanOf(use.memory, track.waits.cpu, track.received);
   const disk = latest?.node?.disk;
   const images = latest?.node?.imageDisk;
   return (
     <section class="gauges-box">
       <div class="gauges" aria-label="What the node uses" role="group">
-        <Gauge name="CPU" used={use.cores} whole={has("cpu")} words={cores} all={(n) => `${n} ${n === 1 ? "core" : "cores"}`}>
+        <Gauge name="CPU" used={use.cores} whole={has("cpu")} words={cores} all={(n) => `${n} ${n === 1 ? "core" : "cores"}`} asked={asked("cpu")} given={given("cpu")}>
           <Spark points={use.cores} span={span} limit={has("cpu")} least={0.05} words={cores} label="CPU" />
         </Gauge>
-        <Gauge name="Memory" used={use.memory} whole={has("memory")} words={bytes} all={bytes}>
+        <Gauge name="Memory" used={use.memory} whole={has("memory")} words={bytes} all={bytes} asked={asked("memory")} given={given("memory")}>
           <Spark points={use.memory} span={span} limit={has("memory")} least={2 ** 24} words={bytes} label="Memory" />
         </Gauge>
         <div class="gauge">
@@ -62,10 +65,13 @@ interface GaugeProps {
   whole: number | null;
   words: (n: number) => string;
   all: (n: number) => string;
+  /** What pods ask for, of what they may have. */
+  asked: number;
+  given: number | null;
   children: ComponentChildren;
 }
 
-function Gauge({ name, used, whole, words, all, children }: GaugeProps) {
+function Gauge({ name, used, whole, words, all, asked, given, children }: GaugeProps) {
   const last = used.at(-1)?.value;
   return (
     <div class="gauge">
@@ -77,6 +83,11 @@ function Gauge({ name, used, whole, words, all, children }: GaugeProps) {
         {last === undefined ? <span class="muted">–</span> : <b>{words(last)}</b>} {whole !== null && <span class="muted">of {all(whole)}</span>}
       </p>
       {children}
+      {given !== null && (
+        <p class="gauge-note" title="What pods ask for, of what the node may give them">
+          {words(asked)} requested, {percent(asked, given)}
+        </p>
+      )}
     </div>
   );
 }

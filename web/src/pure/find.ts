@@ -1,8 +1,9 @@
 // Search, filter and order of the list of pods.
 import type { Pod } from "../api/gen";
 import { type Health, healthOf, healths, objectOf, readiness } from "./health";
+import type { Use } from "./usage";
 
-export type Column = "health" | "name" | "ready" | "restarts" | "age" | "ip" | "source";
+export type Column = "health" | "name" | "ready" | "restarts" | "cpu" | "memory" | "age" | "ip" | "source";
 
 export interface Wanted {
   text: string;
@@ -26,11 +27,17 @@ export function matches(pod: Pod, words: readonly string[]): boolean {
 
 const byText = (a = "", b = "") => (a < b ? -1 : a > b ? 1 : 0);
 
-const compare: Record<Column, (a: Pod, b: Pod) => number> = {
+type Uses = ReadonlyMap<string, Use>;
+
+const used = (pod: Pod, uses: Uses, what: keyof Use) => uses.get(pod.uid ?? "")?.[what] ?? -1;
+
+const compare: Record<Column, (a: Pod, b: Pod, uses: Uses) => number> = {
   health: (a, b) => healths.indexOf(healthOf(a)) - healths.indexOf(healthOf(b)),
   name: () => 0,
   ready: (a, b) => share(a) - share(b),
   restarts: (a, b) => (b.restarts ?? 0) - (a.restarts ?? 0),
+  cpu: (a, b, uses) => used(b, uses, "cores") - used(a, uses, "cores"),
+  memory: (a, b, uses) => used(b, uses, "memory") - used(a, uses, "memory"),
   age: (a, b) => byText(b.acceptedAt, a.acceptedAt),
   ip: (a, b) => byText(a.podIps?.[0], b.podIps?.[0]),
   source: (a, b) => byText(a.source, b.source),
@@ -42,14 +49,14 @@ function share(pod: Pod): number {
 }
 
 /** find keeps the order of equal pods by name, so that rows do not jump. */
-export function find(pods: readonly Pod[], wanted: Wanted): Pod[] {
+export function find(pods: readonly Pod[], wanted: Wanted, uses: Uses = new Map()): Pod[] {
   const words = wanted.text.toLowerCase().split(/\s+/).filter(Boolean);
   const sign = wanted.down ? -1 : 1;
   return pods
     .filter((pod) => (!wanted.health || healthOf(pod) === wanted.health) && matches(pod, words))
     .sort(
       (a, b) =>
-        sign * (compare[wanted.sort](a, b) || (wanted.sort === "name" ? byName(a, b) : 0)) || byName(a, b),
+        sign * (compare[wanted.sort](a, b, uses) || (wanted.sort === "name" ? byName(a, b) : 0)) || byName(a, b),
     );
 }
 

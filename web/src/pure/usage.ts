@@ -1,5 +1,5 @@
 // What was used over time, out of figures that come one by one.
-import type { Disk, NodeStats, Stats, Usage } from "../api/gen";
+import type { Disk, NodeStats, PodStats, Stats, Usage } from "../api/gen";
 import { seconds } from "./time";
 
 export interface Point {
@@ -33,6 +33,16 @@ export function extend(track: Track, usage: Usage | undefined): Track {
     spent,
   };
 }
+
+/** Use is what a pod takes now, as far as it is known. */
+export interface Use {
+  cores: number | null;
+  memory: number | null;
+}
+
+/** usesByPod is by the pods' uids. */
+export const usesByPod = (pods: readonly PodStats[]): ReadonlyMap<string, Use> =>
+  new Map(pods.map((pod) => [pod.uid ?? "", { cores: pod.usage?.cores ?? null, memory: pod.usage?.workingSetBytes === undefined ? null : Number(pod.usage.workingSetBytes) }]));
 
 /** rate is how much a counter grew in a second; null when it began anew, or too long ago. */
 export function rate(before: Point | null | undefined, now: Point | null): number | null {

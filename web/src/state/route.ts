@@ -29,7 +29,10 @@ export const hrefOf = (...path: string[]) => `${base}/${path.map(encodeURICompon
 export function go(href: string, replace = false): void {
   history[replace ? "replaceState" : "pushState"](null, "", href);
   place.value = read();
-  if (!replace) scrollTo(0, 0);
+  if (replace) return;
+  scrollTo(0, 0);
+  // What had the focus may be gone with the page before. Two frames later the next one stands.
+  requestAnimationFrame(() => requestAnimationFrame(() => document.activeElement === document.body && document.getElementById("main")?.focus({ preventScroll: true })));
 }
 
 /** withQuery is the address with some parameters changed; an empty one is left out. */

@@ -68,6 +68,12 @@ describe("find", () => {
     ["and the other way", { sort: "age", down: true }, ["worker", "db", "web"]],
   ];
   it.each(cases)("%s", (_, want, names) => expect(find(pods, wanted(want)).map((p) => p.name)).toEqual(names));
+  it("puts what uses most first, and what nobody knows of last", () => {
+    const uses = new Map([["w", { cores: 0.5, memory: 1 }], ["d", { cores: 0.1, memory: 2 }]]);
+    const known = [{ ...pods[0]!, uid: "w" }, pods[1]!, { ...pods[2]!, uid: "d" }];
+    expect(find(known, wanted({ sort: "cpu" }), uses).map((p) => p.name)).toEqual(["web", "db", "worker"]);
+    expect(find(known, wanted({ sort: "memory" }), uses).map((p) => p.name)).toEqual(["db", "web", "worker"]);
+  });
   it("sorts by name backwards, namespaces first", () => expect(find(pods, wanted({ sort: "name", down: true })).map((p) => p.name)).toEqual(["worker", "web", "db"]));
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { EventParser } from "../../src/pure/sse";
+import { titleOf } from "../../src/pure/title";
 import { age, bytes, span } from "../../src/pure/time";
 import { chart, ticks } from "../../src/pure/timeline";
 import { seen } from "../../src/parts/virtual";
@@ -60,4 +61,18 @@ describe("seen", () => {
   it("draws a window and some around it", () => expect(seen(3400, 340, 34, 500, 8)).toEqual({ first: 92, count: 26 }));
   it("stays within the list", () => expect(seen(99_999, 340, 34, 5, 8)).toEqual({ first: 4, count: 1 }));
   it("takes an empty list", () => expect(seen(0, 340, 34, 0)).toEqual({ first: 0, count: 0 }));
+});
+
+describe("titleOf", () => {
+  const cases: Array<[string[], string]> = [
+    [[], "edge"],
+    [["pods"], "Pods · edge"],
+    [["pods", "default", "web", "logs"], "web · edge"],
+    [["pods", "shop", "web"], "shop/web · edge"],
+    [["objects"], "Objects · edge"],
+    [["objects", "secrets", "shop", "login"], "shop/login · edge"],
+    [["objects", "persistentvolumes", "-", "pv-1"], "pv-1 · edge"],
+    [["nowhere"], "edge"],
+  ];
+  it.each(cases)("%j", (path, want) => expect(titleOf(path, "edge")).toBe(want));
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { draw, nearest, spanOf, topOf } from "../../src/pure/line";
 import { cores, quantity } from "../../src/pure/quantity";
+import { requested } from "../../src/pure/requests";
 import { emptyNode, emptyTrack, extend, extendNode, push, rate, recalled } from "../../src/pure/usage";
 
 const second = (n: number) => new Date(Date.parse("2026-01-01T00:00:00Z") + n * 1000).toISOString();
@@ -82,4 +83,17 @@ describe("recalled", () => {
   it("goes on with a track that is recent", () => expect(recalled(text, at(60))).toEqual(track));
   it("begins anew after a quarter of an hour", () => expect(recalled(text, at(1000))).toBe(emptyNode));
   it("begins anew where nothing was written down", () => expect(recalled(null, at(0))).toBe(emptyNode));
+});
+
+describe("requested", () => {
+  const asks = (cpu: string, more = {}) => ({ name: cpu, resources: { requests: { cpu } }, ...more });
+  const pod = (spec: object, phase: "POD_PHASE_RUNNING" | "POD_PHASE_FAILED" = "POD_PHASE_RUNNING") => ({ phase, object: { spec } });
+  const cases: Array<[string, ReturnType<typeof pod>, number]> = [
+    ["is the sum of containers", pod({ containers: [asks("250m"), asks("1"), { name: "c" }] }), 1.25],
+    ["is what comes first if that is more", pod({ initContainers: [asks("2"), asks("1")], containers: [asks("500m")] }), 2],
+    ["counts sidecars from their start on", pod({ initContainers: [asks("250m", { restartPolicy: "Always" }), asks("1")], containers: [asks("500m")] }), 1.25],
+    ["is what the pod itself says, and what it costs besides", pod({ resources: { requests: { cpu: "2" } }, overhead: { cpu: "250m" }, containers: [asks("3")] }), 2.25],
+    ["is nothing for a pod that has ended", pod({ containers: [asks("1")] }, "POD_PHASE_FAILED"), 0],
+  ];
+  it.each(cases)("%s", (_, given, want) => expect(requested([given], "cpu")).toBe(want));
 });

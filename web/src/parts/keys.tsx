@@ -1,0 +1,57 @@
+// What keys do, and the list of it.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { Dialog } from "./dialog";
+
+/** isTyping: the key is for what has the focus, be it within a shadow root like the editor. */
+export function isTyping(event: KeyboardEvent): boolean {
+  const at = event.composedPath()[0] as HTMLElement;
+  return at.matches("input, textarea, select") || at.isContentEditable;
+}
+
+/** isCommand: the key belongs to the browser, or to a question that has to be answered first. */
+export const isCommand = (event: KeyboardEvent) => event.metaKey || event.ctrlKey || event.altKey || document.querySelector("dialog[open]") !== null;
+
+const keys: Array<[string[], string]> = [
+  [["/"], "search pods"],
+  [["j", "k", "↓", "↑"], "go through the pods"],
+  [["⏎"], "open the pod"],
+  [["l", "t", "e", "y"], "its logs, a terminal, its events, its YAML"],
+  [["Ctrl ⏎"], "apply what is in the editor"],
+  [["?"], "this list"],
+];
+
+/** KeyHelp is a button, and a key, that tell the others. */
+export function KeyHelp() {
+  const open = useSignal(false);
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.key === "?" && !isTyping(event) && !isCommand(event)) open.value = true;
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+  return (
+    <>
+      <button type="button" class="quiet only-icon keys" title="Keys" aria-label="Keys" onClick={() => (open.value = true)}>
+        <kbd>?</kbd>
+      </button>
+      {open.value && (
+        <Dialog title="Keys" onClose={() => (open.value = false)}>
+          <dl class="facts key-list">
+            {keys.map(([names, does]) => (
+              <div>
+                <dt>
+                  {names.map((name) => (
+                    <kbd>{name}</kbd>
+                  ))}
+                </dt>
+                <dd>{does}</dd>
+              </div>
+            ))}
+          </dl>
+        </Dialog>
+      )}
+    </>
+  );
+}
