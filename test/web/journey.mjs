@@ -164,7 +164,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByText("<img src=x onerror=document.title=1><script>document.title=2</script>").waitFor();
     await page.locator(".log-row .f1", { hasText: "red" }).waitFor();
     await page.getByText(/KiB more/).waitFor();
-    expect((await page.title()) === "Nodal", `the title is ${await page.title()}`);
+    expect((await page.title()) === "story · node-a", `the title is ${await page.title()}`);
     expect((await page.locator(".log-box img, .log-box script").count()) === 0, "HTML of a container is in the page");
     await accessible(page, "the log");
     await page.getByLabel("Search the log").fill("TICK 1");
