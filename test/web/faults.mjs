@@ -143,13 +143,19 @@ await story(async ({ context, page, origin, step }) => {
     await wire.send("Network.enable");
     await wire.send("Network.clearBrowserCache");
     await wire.send("Network.emulateNetworkConditions", { offline: false, latency: 400, downloadThroughput: 120_000, uploadThroughput: 20_000 });
+    // The answer waits for the words to be seen, however slowly this machine looks.
+    let seen;
+    const shown = new Promise((done) => (seen = done));
+    await page.route("**/ui/session", (route) => shown.then(() => route.continue()));
     await page.goto(`${origin}/ui/apply`, { waitUntil: "commit" });
     await page.getByText("Asking the node…").waitFor();
+    seen();
     await page.getByRole("heading", { name: "Apply" }).waitFor();
     await act(page);
     await page.getByText("Fetching this part of the page…").waitFor();
     await write(page, hostile("hostile"));
     await page.getByText("unchanged", { exact: true }).nth(1).waitFor();
+    await page.unroute("**/ui/session");
     await wire.send("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
   });
 

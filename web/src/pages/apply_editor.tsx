@@ -73,12 +73,15 @@ export function ApplyEditor() {
             <Progress applied={applied.value} onRollBack={(manifest) => void apply(manifest)} busy={busy.value} />
           ) : (
             <>
-              <h2>{planning.value ? "Asking the node…" : "What it would do"}</h2>
+              <div class="section-head">
+                <h2>{planning.value ? "Asking the node…" : "What it would do"}</h2>
+                <ApiButton call={planManifests()} />
+              </div>
               <PlanView plan={plan.value} text={text.value} />
               <button type="button" class="primary" disabled={!ready || busy.value} onClick={() => void apply()}>
                 Apply <kbd>Ctrl ⏎</kbd>
               </button>
-              {ready && <Commands call={planManifests()} />}
+              {ready && <Commands call={applyManifests()} />}
             </>
           )}
         </div>
@@ -106,7 +109,6 @@ function Head({ put }: { put: (text: string) => void }) {
             <option value={i}>{example.name}</option>
           ))}
         </select>
-        <ApiButton call={applyManifests()} />
       </div>
     </div>
   );
@@ -171,7 +173,7 @@ function PlanView({ plan, text }: { plan: Plan; text: string }) {
     );
   }
   if (plan.problem) return <p class="problem" role="alert">{plan.problem}</p>;
-  if (!text.trim()) return <p class="muted">Nothing yet: the manifest is empty.</p>;
+  if (!text.trim()) return <p class="muted">Nothing yet: the manifest is empty. The examples above run as they are.</p>;
   return (
     <ul class="outcomes">
       {plan.outcomes.map((o, i) => (

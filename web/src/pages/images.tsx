@@ -1,7 +1,7 @@
 // Images: what lies on the node, who uses it, what comes in and what may go.
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { GetPrunePlanResponse, Image, Pod, PrunedImage, PruneImagesResponse } from "../api/gen";
+import type { GetPrunePlanResponse, Image, Pod, PrunedImage, PruneImagesResponse, Pull } from "../api/gen";
 import { messageOf, perform } from "../api/request";
 import { Ask } from "../parts/ask";
 import { ApiButton } from "../parts/commands";
@@ -10,10 +10,13 @@ import { PodLinks } from "../parts/pod_link";
 import { Meter } from "../parts/spark";
 import { Waiting } from "../parts/waiting";
 import { importImages, listImages, planPrune, pruneImages, removeImage } from "../pure/calls";
-import { bytes } from "../pure/time";
+import { pullWords } from "../pure/progress";
+import { bytes, since } from "../pure/time";
 import { imageUsers } from "../pure/uses";
+import { now } from "../state/clock";
 import { events, node, podList } from "../state/live";
 import { forget, images, type Import, importFile, imports, readImages } from "../state/images";
+import { usePulls } from "../state/pulls";
 import { canWrite } from "../state/session";
 
 export function ImagesPage() {
@@ -54,7 +57,8 @@ export function ImagesPage() {
           ))}
         </ul>
       )}
-      <table class="list">
+      <Pulls />
+      <table class="list images">
         <thead>
           <tr>
             <th scope="col">Image</th>
@@ -94,13 +98,41 @@ function ImageRow({ image, users, onRemove }: { image: Image; users: readonly Po
         <PodLinks pods={users} most={3} none={image.pinned ? "the runtime" : "nothing"} />
       </td>
       <td class="c-do">
-        {canWrite.value && !image.pinned && (
-          <button type="button" class="quiet" disabled={users.length > 0} title={users.length > 0 ? "Pods use it" : undefined} aria-label={`Remove ${first}…`} onClick={onRemove}>
+        {canWrite.value && !image.pinned && users.length === 0 && (
+          <button type="button" class="quiet" aria-label={`Remove ${first}…`} onClick={onRemove}>
             Remove…
           </button>
         )}
       </td>
     </tr>
+  );
+}
+
+/** Pulls are the images on their way, with who waits for them. */
+function Pulls() {
+  const pulls = usePulls();
+  if (pulls.length === 0) return null;
+  return (
+    <ul class="imports" aria-label="Pulls">
+      {pulls.map((pull) => (
+        <PullRow key={pull.reference} pull={pull} />
+      ))}
+    </ul>
+  );
+}
+
+function PullRow({ pull }: { pull: Pull }) {
+  const present = Number(pull.bytes?.present ?? 0);
+  const total = Number(pull.bytes?.total ?? 0);
+  return (
+    <li class="import">
+      <HealthIcon health="starting" />
+      <b class="mono breakable">{pull.reference}</b>
+      <span class="import-state" role="status">
+        {pullWords(pull)} {since(pull.beganAt ?? pull.askedAt, now.value)} · for <PodLinks pods={pull.waiters ?? []} most={3} none="nobody any more" />
+      </span>
+      {total > 0 && <Meter aim part={present} whole={total} label={`Pulled of ${pull.reference}`} />}
+    </li>
   );
 }
 

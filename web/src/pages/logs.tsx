@@ -11,7 +11,7 @@ import { LogRow, sourceClass } from "../parts/log_row";
 import { seen } from "../parts/virtual";
 import { Finder, type Wish } from "../pure/find_lines";
 import { readLogs } from "../pure/calls";
-import { containersOf, objectOf } from "../pure/health";
+import { containersOf, objectOf, statusesOf } from "../pure/health";
 import type { Line } from "../pure/ring";
 import { clock } from "../pure/time";
 import { LogReader } from "../state/logs";
@@ -69,6 +69,7 @@ interface ToolsProps {
 /** Tools choose what is read. All of it is in the address. */
 function Tools({ pod, names, chosen, span, reader }: ToolsProps) {
   const { previous, at } = reader.wanted;
+  const ranBefore = statusesOf(pod).some((c) => chosen.includes(c.name) && (c.restartCount ?? 0) > 0);
   const toggle = (name: string) => setQuery("c", names.filter((c) => (c === name) !== chosen.includes(c)).join(","));
   return (
     <div class="log-tools">
@@ -85,7 +86,7 @@ function Tools({ pod, names, chosen, span, reader }: ToolsProps) {
           <option value={id}>{words}</option>
         ))}
       </select>
-      <button type="button" class="chip" aria-pressed={previous} title="The run before the present one" onClick={() => setQuery("previous", previous ? "" : "1")}>
+      <button type="button" class="chip" aria-pressed={previous} disabled={!previous && !ranBefore} title={ranBefore ? "The run before the present one" : "There was none before the present one"} onClick={() => setQuery("previous", previous ? "" : "1")}>
         Previous run
       </button>
       <span class="grow" />
@@ -150,7 +151,7 @@ function LogView({ reader, names, at }: LogViewProps) {
             ))}
           </div>
         </div>
-        {count.value === 0 && <p class="nothing">{text.value || level.value ? "No line has that." : reader.ended.value ? "The log is empty." : "Nothing was printed yet."}</p>}
+        {count.value === 0 && reader.problems.value.size === 0 && <p class="nothing">{text.value || level.value ? "No line has that." : reader.ended.value ? "The log is empty." : "Nothing was printed yet."}</p>}
       </div>
       {opened.value && <LineDetail line={opened.value} onClose={() => (opened.value = null)} />}
     </>

@@ -1,5 +1,6 @@
 // The node at a glance: what is wrong first, then how its pods are, then what
 // it is.
+import { useSignal } from "@preact/signals";
 import type { PodStats, Source } from "../api/gen";
 import { ApiButton, CopyButton } from "../parts/commands";
 import { EventList } from "../parts/events";
@@ -9,7 +10,7 @@ import { HealthIcon } from "../parts/icons";
 import { PodLink } from "../parts/pod_link";
 import { Waiting } from "../parts/waiting";
 import { getNode, watchEvents } from "../pure/calls";
-import { tally } from "../pure/find";
+import { find, tally } from "../pure/find";
 import { healthNames, healthOf, healths, keyOf, whyOf } from "../pure/health";
 import { cores } from "../pure/quantity";
 import { bytes, full, since } from "../pure/time";
@@ -41,13 +42,7 @@ export function NodePage() {
           <PodStates />
           <Trouble />
           <Busiest pods={usage.latest?.pods ?? []} />
-          <section>
-            <div class="section-head">
-              <h2>Last events</h2>
-              <ApiButton call={watchEvents()} />
-            </div>
-            <EventList events={events.value.slice(0, 40)} />
-          </section>
+          <LastEvents />
         </div>
         <aside class="column-side">
           <Facts />
@@ -125,7 +120,7 @@ function PodStates() {
 
 /** Trouble names the pods that somebody should look at. */
 function Trouble() {
-  const bad = podList.value.filter((pod) => ["failing", "failed"].includes(healthOf(pod)));
+  const bad = find(podList.value, { text: "", health: "", sort: "health", down: false }).filter((pod) => ["failing", "failed"].includes(healthOf(pod)));
   if (bad.length === 0) return null;
   return (
     <section>
@@ -181,6 +176,27 @@ function Busiest({ pods }: { pods: PodStats[] }) {
           ))}
         </tbody>
       </table>
+    </section>
+  );
+}
+
+const someEvents = 20;
+
+function LastEvents() {
+  const whole = useSignal(false);
+  const all = events.value;
+  return (
+    <section>
+      <div class="section-head">
+        <h2>Last events</h2>
+        <ApiButton call={watchEvents()} />
+      </div>
+      <EventList events={whole.value ? all : all.slice(0, someEvents)} />
+      {all.length > someEvents && (
+        <button type="button" class="link-button more" onClick={() => (whole.value = !whole.value)}>
+          {whole.value ? "Show fewer" : `Show all ${all.length}`}
+        </button>
+      )}
     </section>
   );
 }

@@ -207,6 +207,7 @@ function Values({ keys, data }: { keys: readonly string[]; data: Record<string, 
               <button type="button" class="link-button" aria-expanded={shown.value.has(key)} onClick={() => toggle(key)}>
                 {shown.value.has(key) ? "Hide" : "Show"}
               </button>
+              <CopyButton text={plain(data[key] ?? "")} label="" />
             </p>
             {shown.value.has(key) && <pre tabIndex={0}>{plain(data[key] ?? "")}</pre>}
           </div>

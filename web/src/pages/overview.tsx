@@ -2,7 +2,7 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import type { GetTimelineResponse, Pod, Step } from "../api/gen";
+import type { GetTimelineResponse, Pod, Pull, Step } from "../api/gen";
 import type { Condition, Container, ContainerStatus, EnvVar, State } from "../api/kube";
 import { perform } from "../api/request";
 import { Timeline } from "../parts/chart";
@@ -11,15 +11,18 @@ import { HealthIcon } from "../parts/icons";
 import { ContainerUsage } from "../parts/container_usage";
 import { Fact } from "../parts/fact";
 import { Probes } from "../parts/probes";
+import { Meter } from "../parts/spark";
 import { Volumes } from "../parts/volumes";
 import { getPod, getTimeline } from "../pure/calls";
 import { type Health, objectOf } from "../pure/health";
 import { spanOf } from "../pure/line";
+import { pullWords } from "../pure/progress";
 import { said } from "../pure/said";
 import { age, full, since } from "../pure/time";
 import { now } from "../state/clock";
 import { events } from "../state/live";
 import { hrefOf } from "../state/route";
+import { usePulls } from "../state/pulls";
 import { session } from "../state/session";
 import { usePodUsage } from "../state/usage";
 
@@ -31,6 +34,8 @@ export function Overview({ pod }: { pod: Pod }) {
   const steps = useTimeline(pod);
   const over = pod.phase === "POD_PHASE_SUCCEEDED" || pod.phase === "POD_PHASE_FAILED";
   const usage = usePodUsage(pod);
+  const pulls = usePulls();
+  const pullOf = (c: Container) => pulls.find((pull) => pull.waiters?.some((w) => w.uid === pod.uid && w.container === c.name));
   const span = spanOf(...[...usage.containers.values()].map((track) => track.memory));
   return (
     <>
@@ -44,10 +49,10 @@ export function Overview({ pod }: { pod: Pod }) {
         </div>
         <div class="containers">
           {inits.map((c) => (
-            <ContainerBox pod={pod} container={c} status={object.status?.initContainerStatuses?.find((s) => s.name === c.name)} usage={null} init />
+            <ContainerBox pod={pod} container={c} status={object.status?.initContainerStatuses?.find((s) => s.name === c.name)} pull={pullOf(c)} usage={null} init />
           ))}
           {containers.map((c) => (
-            <ContainerBox pod={pod} container={c} status={object.status?.containerStatuses?.find((s) => s.name === c.name)} usage={<ContainerUsage container={c} track={usage.containers.get(c.name)} stats={usage.latest?.containers?.find((s) => s.name === c.name)} span={span} />} />
+            <ContainerBox pod={pod} container={c} status={object.status?.containerStatuses?.find((s) => s.name === c.name)} pull={pullOf(c)} usage={<ContainerUsage container={c} track={usage.containers.get(c.name)} stats={usage.latest?.containers?.find((s) => s.name === c.name)} span={span} />} />
           ))}
         </div>
       </section>
@@ -108,11 +113,12 @@ interface ContainerBoxProps {
   pod: Pod;
   container: Container;
   status: ContainerStatus | undefined;
+  pull: Pull | undefined; // of its image
   usage: ComponentChildren;
   init?: boolean;
 }
 
-function ContainerBox({ pod, container: c, status, usage, init }: ContainerBoxProps) {
+function ContainerBox({ pod, container: c, status, pull, usage, init }: ContainerBoxProps) {
   const state = status?.state;
   const health = healthOfState(state, status?.ready ?? false, init ?? false);
   return (
@@ -129,6 +135,12 @@ function ContainerBox({ pod, container: c, status, usage, init }: ContainerBoxPr
       <dl class="facts wide">
         <Fact name="Image">
           <span class="breakable mono">{c.image}</span>
+          {pull && (
+            <div class="pull" role="status">
+              <Meter aim part={Number(pull.bytes?.present ?? 0)} whole={Number(pull.bytes?.total ?? 0)} label={`Pulled of ${c.image}`} />
+              {pullWords(pull)} {since(pull.beganAt ?? pull.askedAt, now.value)}
+            </div>
+          )}
         </Fact>
         {(c.command || c.args) && (
           <Fact name="Command">

@@ -10,6 +10,7 @@ import { ApiButton } from "./commands";
 
 const lane = 28;
 const labelWidth = 128;
+const shortest = 0.02; // seconds: before anything was told, there still is a scale
 
 interface Props {
   steps: readonly Step[];
@@ -31,7 +32,7 @@ export function Timeline({ steps, containers, accepted, now, whole, call }: Prop
   });
   const at = (now - Date.parse(accepted)) / 1000;
   const data = chart(steps, containers, at);
-  const to = zoom.value === "all" ? Math.max(at, data.end) : startEnd(data.ready, data.end, at);
+  const to = zoom.value === "all" ? Math.max(at, data.end, shortest) : startEnd(data.ready, data.end, at);
   const plot = useComputed(() => width.value - labelWidth - 12);
   const x = (s: number) => labelWidth + (Math.max(0, Math.min(s, to)) / to) * plot.value;
   const height = data.lanes.length * lane + 26;
@@ -47,7 +48,7 @@ export function Timeline({ steps, containers, accepted, now, whole, call }: Prop
               Start
             </button>
             <button type="button" aria-pressed={zoom.value === "all"} onClick={() => (zoom.value = "all")}>
-              Until now
+              All
             </button>
           </div>
         </div>
@@ -75,7 +76,7 @@ export function Timeline({ steps, containers, accepted, now, whole, call }: Prop
 
 /** startEnd leaves some room behind the moment when the pod was ready. */
 function startEnd(ready: number | null, end: number, now: number): number {
-  if (ready !== null) return Math.max(ready * 1.25, 0.02);
+  if (ready !== null) return Math.max(ready * 1.25, shortest);
   return Math.max(Math.min(now, Math.max(end, 1)) * 1.05, 0.05);
 }
 
@@ -130,6 +131,7 @@ function Key() {
     ["bar-work", "sandbox, create, start"],
     ["bar-pull", "image"],
     ["bar-run", "runs"],
+    ["bar-run bad", "failed"],
     ["bar-hold", "held back"],
   ];
   return (
@@ -143,10 +145,22 @@ function Key() {
         </li>
       ))}
       <li>
+        <svg width="10" height="10">
+          <path class="mark" d="M5 1l4 4-4 4-4-4z" />
+        </svg>
+        event
+      </li>
+      <li>
         <svg width="12" height="10">
           <path class="mark bad" d="M6 0l5 9h-10z" />
         </svg>
         warning
+      </li>
+      <li>
+        <svg width="4" height="14">
+          <line class="ready-line" x1="2" x2="2" y1="0" y2="14" />
+        </svg>
+        ready
       </li>
     </ul>
   );

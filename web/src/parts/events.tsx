@@ -5,6 +5,9 @@ import { full, since } from "../pure/time";
 import { now } from "../state/clock";
 import { hrefOf } from "../state/route";
 
+/** isNamed: which container it is stands there already. */
+const isNamed = ({ container = "", message = "" }: Event) => message.includes(`container ${container}`);
+
 export function EventList({ events, of }: { events: readonly Event[]; of?: "pod" }) {
   if (events.length === 0) return <p class="nothing">Nothing has happened yet.</p>;
   return (
@@ -22,7 +25,7 @@ export function EventList({ events, of }: { events: readonly Event[]; of?: "pod"
                 {e.name}
               </a>
             )}
-            {e.container && <span class="event-container">{e.container}</span>} <span title={e.message}>{said(e.message ?? "")}</span>
+            {e.container && !isNamed(e) && <span class="event-container">{e.container}</span>} <span title={e.message}>{said(e.message ?? "")}</span>
             {(e.count ?? 1) > 1 && <span class="times">{e.count}×</span>}
           </span>
         </li>

@@ -1,5 +1,5 @@
 // One line of a log, whole.
-import { pictures } from "../pure/ansi";
+import { ansi, strip } from "../pure/ansi";
 import type { Line } from "../pure/ring";
 import { bytes, full } from "../pure/time";
 import { withQuery } from "../state/route";
@@ -13,25 +13,26 @@ export function LineDetail({ line, onClose }: { line: Line; onClose: () => void 
         <span class="mono">{line.time && full(line.time)}</span>
         <span class="grow" />
         {line.time && <CopyButton text={location.origin + withQuery({ at: line.time, since: "" })} label="Copy link" />}
-        <CopyButton text={line.text} />
+        <CopyButton text={strip(line.text)} />
         <button type="button" class="quiet only-icon" aria-label="Close" onClick={onClose}>
           <Icon name="close" />
         </button>
       </header>
-      <pre tabIndex={0}>{pretty(line.text)}</pre>
+      <pre tabIndex={0}>{shown(line.text)}</pre>
       {line.cut > 0 && <p class="hint">{bytes(line.cut)} more are not kept here; the download has the whole line.</p>}
     </aside>
   );
 }
 
-/** pretty lays JSON out, and shows anything else as it is. */
-function pretty(text: string): string {
-  if (/^\s*[{[]/.test(text)) {
+/** shown lays JSON out, and has anything else in its colours. */
+function shown(text: string) {
+  const plain = strip(text);
+  if (/^\s*[{[]/.test(plain)) {
     try {
-      return JSON.stringify(JSON.parse(text), null, 2);
+      return JSON.stringify(JSON.parse(plain), null, 2);
     } catch {
       // then it only looks like it
     }
   }
-  return pictures(text);
+  return ansi(text).map((run) => <span class={run.classes}>{run.text}</span>);
 }

@@ -102,6 +102,7 @@ export const planManifests = (): Call => ({ method: "POST", path: "/v1/manifests
 export const applyManifests = (): Call => ({ method: "POST", path: "/v1/manifests", file: "manifest", rpc: "ManifestsService/Apply", kubectl: "kubectl apply -f pod.yaml" });
 
 export const listImages = (node: string) => read("/v1/images", "ImagesService/ListImages", `kubectl get node ${node} -o jsonpath='{range .status.images[*]}{.names[-1]}{"\\n"}{end}'`);
+export const listPulls = () => read("/v1/images:pulls", "ImagesService/ListPulls", "");
 export const importImages = (): Call => ({ method: "POST", path: "/v1/images:import", file: "tarball", rpc: "ImagesService/ImportImages", kubectl: "" });
 export const planPrune = () => read("/v1/images:prunePlan", "ImagesService/GetPrunePlan", "");
 export const pruneImages = (): Call => ({ method: "POST", path: "/v1/images:prune", json: {}, rpc: "ImagesService/PruneImages", kubectl: "" });

@@ -15,18 +15,16 @@ export function formsOf(call: Call | Conversation, origin: string): Forms {
 
 const addressOf = (origin: string) => origin.replace(/^https?:\/\//, "");
 
-/** curlOf puts the address on a line of its own, which is what one looks for. */
+/** curlOf puts on lines of their own what is the same everywhere, what is not, and the address. */
 function curlOf({ method, path, json, file, stream }: Call, origin: string): string {
   const options = [
-    "--cacert ca.crt",
-    who,
     stream && "--no-buffer",
     method !== "GET" && `-X ${method}`,
     file === "manifest" && `--data-binary @${files.manifest}`,
     file === "tarball" && `-T ${files.tarball}`, // piece by piece, unlike --data-binary
     json && `-d ${quote(JSON.stringify(json))}`,
   ];
-  return `curl ${options.filter(Boolean).join(" ")} \\\n  ${quote(origin + path)}`;
+  return [`curl --cacert ca.crt ${who}`, options.filter(Boolean).join(" "), quote(origin + path)].filter(Boolean).join(" \\\n  ");
 }
 
 function grpcurlOf({ rpc, message }: Conversation, file: Call["file"], address: string): string {

@@ -1,6 +1,7 @@
-// How far a bundle has come that was applied.
-import type { Outcome, Pod } from "../api/gen";
+// How far things have come: a bundle that was applied, an image that is pulled.
+import type { Outcome, Pod, Pull } from "../api/gen";
 import { type Health, healthOf } from "./health";
+import { bytes } from "./time";
 
 export type Stage = "waiting" | "ready" | "trouble" | "ended";
 
@@ -23,4 +24,10 @@ export interface Standing {
 export function standingOf(stages: readonly Stage[]): Standing {
   const count = (of: Stage) => stages.filter((s) => s === of).length;
   return { all: stages.length, waiting: count("waiting"), trouble: count("trouble"), over: stages.every((s) => s === "ready" || s === "ended") };
+}
+
+/** pullWords is how far a pull has come; since when stands behind it. */
+export function pullWords({ beganAt, bytes: got }: Pull): string {
+  if (!beganAt) return "waits for its turn for";
+  return got ? `${bytes(Number(got.present ?? 0))} of ${bytes(Number(got.total ?? 0))} after` : "pulling for";
 }

@@ -55,10 +55,13 @@ export function chart(steps: readonly Step[], order: readonly string[], now: num
       case "Pulling":
         pulling.set(name, at);
         break;
-      case "Failed":
+      case "Failed": {
+        const since = pulling.get(name);
+        if (since !== undefined) bar("pull", since, true);
         pulling.delete(name);
-        mark(lane, step, at);
+        mark(lane, step, at, now);
         break;
+      }
       case "Pulled":
         pulling.delete(name);
         bar("pull", at - took);
@@ -84,10 +87,10 @@ export function chart(steps: readonly Step[], order: readonly string[], now: num
       }
       case "Ready":
         ready ??= at;
-        mark(lane, step, at);
+        mark(lane, step, at, now);
         break;
       default:
-        mark(lane, step, at);
+        mark(lane, step, at, now);
     }
   }
   const goesOn = (name: string, from: number, kind: "run" | "pull", label: string) =>
@@ -97,11 +100,13 @@ export function chart(steps: readonly Step[], order: readonly string[], now: num
   return { lanes: [...lanes.values()], end, ready };
 }
 
-function mark(lane: Lane, step: Step, at: number): void {
+const apart = 1 / 200; // of the whole time: what is nearer would be drawn over each other
+
+/** mark counts what happens again right away as one. */
+function mark(lane: Lane, step: Step, at: number, now: number): void {
   const last = lane.marks.at(-1);
-  if (last && last.label === step.what && last.detail === step.message) {
+  if (last && last.label === step.what && last.detail === step.message && at - last.at < now * apart) {
     last.count++;
-    last.at = at;
     return;
   }
   lane.marks.push({ at, bad: step.warning ?? false, label: step.what ?? "", detail: step.message ?? "", count: 1 });

@@ -4,7 +4,7 @@ import type { Event, GetNodeResponse, ListEventsResponse, ListPodsResponse, Pod,
 import { get } from "../api/request";
 import { keyOf } from "../pure/health";
 import { follow, forgetWatch, noteLive, noteLost } from "./link";
-import { session } from "./session";
+import { keepSession, session } from "./session";
 
 /** pods by namespace and name; a new Map for each change, at most one a frame. */
 export const pods = signal<ReadonlyMap<string, Pod>>(new Map());
@@ -28,7 +28,7 @@ export const node = signal<GetNodeResponse | null>(null);
 
 /** keepUp keeps all of it up to date; the result ends that. */
 export function keepUp(): () => void {
-  const stops = session.value?.live ? [watchNode(), watchPods(), watchEvents()] : [readAgain()];
+  const stops = session.value?.live ? [watchNode(), watchPods(), watchEvents(), keepSession()] : [readAgain()];
   return () => stops.forEach((stop) => stop());
 }
 

@@ -67,6 +67,21 @@ export async function signIn(proof: { code: string } | { token: string }): Promi
   }
 }
 
+const interval = 10_000; // milliseconds
+
+/**
+ * keepSession asks now and then who one is: a right may have gone, and a watch that
+ * is open goes on without it. Where nobody is known any more, the refusal tells.
+ */
+export function keepSession(): () => void {
+  const ask = async () => {
+    const next = await get<Session>("/ui/session").catch(() => null);
+    if (next && session.value && JSON.stringify(next) !== JSON.stringify(session.value)) session.value = next;
+  };
+  const timer = setInterval(() => !document.hidden && void ask(), interval);
+  return () => clearInterval(timer);
+}
+
 export async function signOut(): Promise<void> {
   await request("DELETE", "/ui/session");
   acting.value = false;

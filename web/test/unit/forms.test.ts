@@ -23,7 +23,7 @@ describe("each call", () => {
     calls.getNode("a"), calls.watchUsage("a"), calls.watchPods(), calls.watchEvents(), calls.watchEventsOf(pod), calls.getPod(pod), calls.getTimeline(pod),
     calls.restartPod(pod, ""), calls.restartPod(pod, "c"), calls.deletePod(pod, "30"),
     calls.readLogs(pod, "c", { follow: true, tailLines: 2000 }), calls.readLogs(pod, "c", { previous: true, sinceSeconds: 60 }), calls.runCommand(pod, "c", ["sh"]),
-    calls.planManifests(), calls.applyManifests(), calls.listImages("a"), calls.importImages(), calls.planPrune(), calls.pruneImages(), calls.removeImage("a/b:1"),
+    calls.planManifests(), calls.applyManifests(), calls.listImages("a"), calls.listPulls(), calls.importImages(), calls.planPrune(), calls.pruneImages(), calls.removeImage("a/b:1"),
     ...kinds.flatMap((kind) => [calls.listObjects(kind), calls.getObject(kind, pod), calls.deleteObject(kind, pod)]),
   ];
   it.each(all.map((call) => [`${call.method} ${call.path}`, call] as const))("%s is one of the API", (_, call) => {
@@ -44,7 +44,7 @@ describe("each call", () => {
 describe("formsOf", () => {
   it("quotes for a shell", () => {
     const { curl, grpcurl } = formsOf(calls.runCommand(pod, "c", ["echo", "it's"]), origin);
-    expect(curl).toBe(`curl --cacert ca.crt -H "Authorization: Bearer $TOKEN" -X POST -d '{"command":["echo","it'\\''s"]}' \\\n  https://node:10250/v1/namespaces/default/pods/web/containers/c:run`);
+    expect(curl).toBe(`curl --cacert ca.crt -H "Authorization: Bearer $TOKEN" \\\n  -X POST -d '{"command":["echo","it'\\''s"]}' \\\n  https://node:10250/v1/namespaces/default/pods/web/containers/c:run`);
     expect(grpcurl).toContain(`"command":["echo","it'\\''s"]}' \\\n  node:10250 node.v1.ExecService/Run`);
   });
   it("sends files as they are", () => {

@@ -54,6 +54,15 @@ describe("chart", () => {
     const { lanes } = chart(steps.slice(0, 3), ["a"], 4);
     expect(lanes[1]!.bars).toMatchObject([{ kind: "pull", from: 0.1, to: 4, open: true }]);
   });
+  it("keeps the times of what fails again, and draws each try", () => {
+    const tries = [0, 10, 10.01, 30].flatMap((t) => [
+      { what: "Pulling", container: "a", sinceAccepted: `${t}s` },
+      { what: "Failed", container: "a", sinceAccepted: `${t + 0.005}s`, warning: true, message: "not found" },
+    ]);
+    const { lanes } = chart(tries, ["a"], 30);
+    expect(lanes[1]!.bars.map((b) => [b.kind, b.from, b.bad])).toEqual([["pull", 0, true], ["pull", 10, true], ["pull", 10.01, true], ["pull", 30, true]]);
+    expect(lanes[1]!.marks.map((m) => [m.at, m.count])).toEqual([[0.005, 1], [10.005, 2], [30.005, 1]]);
+  });
   it("has round ticks", () => expect(ticks(0, 0.9, 5)).toEqual([0, 0.2, 0.4, 0.6, 0.8]));
 });
 

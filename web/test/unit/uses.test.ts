@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { probeStrip } from "../../src/pure/probes";
-import { stageOf, standingOf } from "../../src/pure/progress";
+import { pullWords, stageOf, standingOf } from "../../src/pure/progress";
 import { fullName, imageUsers, usesOf } from "../../src/pure/uses";
 import { usersOf } from "../../src/state/objects";
 
@@ -64,6 +64,13 @@ describe("progress", () => {
   it("is over when nothing is waited for", () => {
     expect(standingOf(["ready", "ended"])).toMatchObject({ over: true });
     expect(standingOf(["ready", "trouble", "waiting"])).toEqual({ all: 3, waiting: 1, trouble: 1, over: false });
+  });
+});
+
+describe("pullWords", () => {
+  it("waits, pulls, and counts where the runtime tells", () => {
+    const beganAt = "2026-01-01T00:00:00Z";
+    expect([pullWords({}), pullWords({ beganAt }), pullWords({ beganAt, bytes: { present: "1048576", total: "4194304" } })]).toEqual(["waits for its turn for", "pulling for", "1.0 MiB of 4.0 MiB after"]);
   });
 });
 
