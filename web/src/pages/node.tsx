@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { PodStats, Source } from "../api/gen";
 import { ApiButton, CopyButton } from "../parts/commands";
+import { Conditions } from "../parts/conditions";
 import { EventList } from "../parts/events";
 import { Fact } from "../parts/fact";
 import { Gauges } from "../parts/gauges";
@@ -10,9 +11,11 @@ import { HealthIcon } from "../parts/icons";
 import { PodLink } from "../parts/pod_link";
 import { Waiting } from "../parts/waiting";
 import { getNode, watchEvents } from "../pure/calls";
+import { type ConditionLine, ofNode, troubleOf } from "../pure/conditions";
 import { find, tally } from "../pure/find";
 import { healthNames, healthOf, healths, keyOf, whyOf } from "../pure/health";
 import { cores } from "../pure/quantity";
+import { said } from "../pure/said";
 import { bytes, full, since } from "../pure/time";
 import { now } from "../state/clock";
 import { events, node, podList, probes, synced } from "../state/live";
@@ -23,6 +26,7 @@ export function NodePage() {
   const n = node.value;
   const usage = useNodeUsage();
   if (!n) return <Waiting />;
+  const conditions = ofNode(n.conditions ?? []);
   return (
     <div class="page">
       <div class="page-head">
@@ -35,7 +39,7 @@ export function NodePage() {
         </div>
       </div>
       <SourceErrors sources={n.sources ?? []} />
-      <RuntimeTrouble />
+      <NodeTrouble lines={conditions} />
       <Gauges track={usage} />
       <div class="columns">
         <div class="column-main">
@@ -45,6 +49,10 @@ export function NodePage() {
           <LastEvents />
         </div>
         <aside class="column-side">
+          <section>
+            <h2>Conditions</h2>
+            <Conditions lines={conditions} />
+          </section>
           <Facts />
           <Sources sources={n.sources ?? []} />
         </aside>
@@ -77,16 +85,22 @@ function SourceErrors({ sources }: { sources: Source[] }) {
   );
 }
 
-function RuntimeTrouble() {
-  const r = node.value?.runtime;
-  if (!r || (r.ready && r.networkReady)) return null;
+/** NodeTrouble is what the node itself lacks: pods that cannot start show that only in part. */
+function NodeTrouble({ lines }: { lines: readonly ConditionLine[] }) {
   return (
-    <section class="alarm" aria-label="Trouble with the runtime">
-      <h2>
-        <HealthIcon health="failing" /> {r.ready ? "The network of pods is not ready" : "The container runtime is not ready"}
-      </h2>
-      <p>{r.message || `Nothing was heard from ${r.endpoint}. Pods that run go on; none is started.`}</p>
-    </section>
+    <>
+      {lines.filter((line) => line.health === "failing").map((line) => {
+        const { title, message } = troubleOf(line);
+        return (
+          <section key={line.type} class="alarm" aria-label={title}>
+            <h2>
+              <HealthIcon health="failing" /> {title}
+            </h2>
+            <p>{said(message)}</p>
+          </section>
+        );
+      })}
+    </>
   );
 }
 
@@ -209,10 +223,7 @@ function Facts() {
       <h2>Node</h2>
       <dl class="facts">
         <Fact name="Runtime">
-          <Check ok={r?.ready ?? false} /> {r?.name} {r?.version}
-        </Fact>
-        <Fact name="Pod network">
-          <Check ok={r?.networkReady ?? false} /> {r?.networkReady ? "ready" : "not ready"}
+          {r?.name} {r?.version}
         </Fact>
         <Fact name="Kernel">{n.kernelVersion}</Fact>
         <Fact name="Machine">{n.architecture}</Fact>
@@ -229,10 +240,6 @@ function Facts() {
       </dl>
     </section>
   );
-}
-
-function Check({ ok }: { ok: boolean }) {
-  return <HealthIcon health={ok ? "ready" : "failing"} />;
 }
 
 function Sources({ sources }: { sources: Source[] }) {

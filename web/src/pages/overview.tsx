@@ -3,17 +3,19 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { GetTimelineResponse, Pod, Pull, Step } from "../api/gen";
-import type { Condition, Container, ContainerStatus, EnvVar, State } from "../api/kube";
+import type { Container, ContainerStatus, EnvVar, State } from "../api/kube";
 import { perform } from "../api/request";
 import { Timeline } from "../parts/chart";
 import { ApiButton, ForwardButton } from "../parts/commands";
-import { HealthIcon } from "../parts/icons";
+import { Conditions } from "../parts/conditions";
 import { ContainerUsage } from "../parts/container_usage";
 import { Fact } from "../parts/fact";
+import { HealthIcon } from "../parts/icons";
 import { Probes } from "../parts/probes";
 import { Meter } from "../parts/spark";
 import { Volumes } from "../parts/volumes";
 import { getPod, getTimeline } from "../pure/calls";
+import { ofPod } from "../pure/conditions";
 import { type Health, objectOf } from "../pure/health";
 import { spanOf } from "../pure/line";
 import { pullWords } from "../pure/progress";
@@ -59,7 +61,7 @@ export function Overview({ pod }: { pod: Pod }) {
       <div class="columns even">
         <section>
           <h2>Conditions</h2>
-          <Conditions conditions={object.status?.conditions ?? []} />
+          <Conditions lines={ofPod(object.status?.conditions ?? [])} />
         </section>
         {(spec.volumes?.length ?? 0) > 0 && (
           <section>
@@ -271,23 +273,4 @@ function Environment({ env }: { env: EnvVar[] }) {
 function fromWords(from: Record<string, Record<string, unknown>>): string {
   const [kind, ref] = Object.entries(from)[0] ?? ["", {}];
   return `from ${kind.replace(/(Key|Field)?Ref$/, "")} ${[ref["name"], ref["key"] ?? ref["fieldPath"] ?? ref["resource"]].filter(Boolean).join(", ")}`;
-}
-
-function Conditions({ conditions }: { conditions: Condition[] }) {
-  return (
-    <ul class="conditions">
-      {conditions.map((c) => (
-        <li>
-          <HealthIcon health={c.status === "True" ? "ready" : c.reason === "PodCompleted" ? "done" : "starting"} />
-          <span>
-            {c.type} <span class="muted">{c.status === "True" ? "" : (c.reason ?? c.status)}</span>
-            {c.message && <span class="condition-why">{said(c.message)}</span>}
-          </span>
-          <time class="muted" title={c.lastTransitionTime && full(c.lastTransitionTime)}>
-            {since(c.lastTransitionTime, now.value)}
-          </time>
-        </li>
-      ))}
-    </ul>
-  );
 }

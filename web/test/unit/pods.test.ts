@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Pod } from "../../src/api/gen";
+import { ofNode, ofPod, troubleOf } from "../../src/pure/conditions";
 import { find, type Wanted } from "../../src/pure/find";
 import { healthOf, reasonOf, whyOf } from "../../src/pure/health";
 import { fieldPath, manifestOf, placeOf } from "../../src/pure/manifest";
@@ -46,6 +47,24 @@ describe("why a pod is not ready", () => {
     const message = 'Back-off pulling image "a/b:1": ErrImagePull: pull image a/b:1: failed to pull and unpack image "a/b:1": failed to resolve reference "a/b:1": not found';
     expect(whyOf(pod("a", { reason: "ImagePullBackOff", message }))).toBe("a/b:1: not found");
     expect(whyOf(pod("a", { reason: "ErrImagePull", message: 'pull image a/b:1: failed to resolve reference "a/b:1": a/b:1: not found' }))).toBe("a/b:1: not found");
+  });
+});
+
+describe("conditions", () => {
+  it("of a node are well when it is ready and short of nothing", () => {
+    const lines = ofNode([
+      { type: "MemoryPressure", status: "True", reason: "KubeletHasInsufficientMemory", message: "short: memory.available" },
+      { type: "DiskPressure", status: "False", reason: "KubeletHasNoDiskPressure", message: "kubelet has no disk pressure" },
+      { type: "PIDPressure", status: "Unknown", reason: "NodeStatusUnknown", message: "how much is left could not be read" },
+      { type: "Ready", status: "False", reason: "KubeletNotReady", message: "container runtime is down: gone" },
+    ]);
+    expect(lines.map((l) => [l.health, l.words])).toEqual([["failing", "KubeletHasInsufficientMemory"], ["ready", "False"], ["starting", "NodeStatusUnknown"], ["failing", "KubeletNotReady"]]);
+    expect(troubleOf(lines[0]!)).toEqual({ title: "The node is short of memory", message: "short: memory.available" });
+    expect(troubleOf(lines[3]!)).toEqual({ title: "The node is not ready", message: "container runtime is down: gone. Pods that run go on; none is started." });
+  });
+  it("of a pod say why they are not so", () => {
+    const lines = ofPod([{ type: "Ready", status: "False", reason: "ContainersNotReady" }, { type: "Initialized", status: "True" }, { type: "ContainersReady", status: "False", reason: "PodCompleted" }]);
+    expect(lines.map((l) => [l.health, l.words])).toEqual([["starting", "ContainersNotReady"], ["ready", ""], ["done", "PodCompleted"]]);
   });
 });
 
