@@ -45,6 +45,8 @@ func (c *collector) add(s *corev1.VolumeProjection) error {
 		return c.addPod(s.DownwardAPI.Items)
 	case s.ClusterTrustBundle != nil:
 		return c.addTrust(s.ClusterTrustBundle)
+	case *s == (corev1.VolumeProjection{}):
+		return nil // an API server has left no more of it
 	}
 	return fmt.Errorf("a source of the projection: %w", node.ErrUnsupported)
 }

@@ -50,6 +50,7 @@ func TestContentOfVolumes(t *testing.T) {
 		{"a projection has all sources in one directory", corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 			DefaultMode: ptr(int32(0o600)),
 			Sources: []corev1.VolumeProjection{
+				{}, // as API servers leave those that they do not know
 				{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}},
 				{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "login"}}},
 				{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{

@@ -15,6 +15,9 @@ func (c *check) projected(p *corev1.ProjectedVolumeSource, at *field.Path) {
 	c.mode(at.Child("defaultMode"), p.DefaultMode)
 	seen := map[string]bool{}
 	for i, source := range p.Sources {
+		if source == (corev1.VolumeProjection{}) {
+			continue // so API servers leave a source that they do not know
+		}
 		path := at.Child("sources").Index(i)
 		c.exactlyOne(path,
 			member{"secret", source.Secret != nil}, member{"configMap", source.ConfigMap != nil},
