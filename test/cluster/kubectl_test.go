@@ -28,7 +28,8 @@ func newCluster(t *testing.T) *world {
 	p := startPlane(t)
 	must(t, p.StartControllers())
 	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.Node),
-		"--client-ca-file", p.ClientCA(), "--address", "0.0.0.0")}
+		"--client-ca-file", p.ClientCA(), "--address", "0.0.0.0",
+		"--eviction-hard", "nodefs.available<1%")} // a node that is short of disk gets no pods
 	w.kubectl("wait", "--for=create", "node/node-a", "--timeout=60s")
 	w.kubectl("wait", "--for=condition=Ready", "node/node-a", "--timeout=60s")
 	return w
