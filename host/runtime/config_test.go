@@ -63,7 +63,7 @@ func TestConfigIsRenderedInTheFormatThatContainerdReads(t *testing.T) {
 
 func TestConflistConnectsBothFamilies(t *testing.T) {
 	subnets := []netip.Prefix{netip.MustParsePrefix("10.90.1.0/24"), netip.MustParsePrefix("fd01:2::/64")}
-	got, err := testLayout(t).renderConflist(subnets, 1400)
+	got, err := testLayout(t).renderConflist(subnets, 1400, byNftables)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +71,12 @@ func TestConflistConnectsBothFamilies(t *testing.T) {
 	if kept := readSubnets(got); !slices.Equal(kept, subnets) {
 		t.Errorf("read back %v, want %v", kept, subnets)
 	}
-	if kept := readSubnets(got[:len(got)/2]); kept != nil {
-		t.Errorf("read %v from half a file, want nothing", kept)
+	if kept := readPortBackend(got); kept != byNftables {
+		t.Errorf("read back that ports are opened by %q, want %s", kept, byNftables)
+	}
+	half := got[:len(got)/2]
+	if kept, ports := readSubnets(half), readPortBackend(half); kept != nil || ports != "" {
+		t.Errorf("read %v and %q from half a file, want nothing", kept, ports)
 	}
 }
 

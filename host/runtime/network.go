@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"os/exec"
 	"slices"
 )
 
@@ -108,13 +110,43 @@ type portmapPlugin struct {
 	Type         string          `json:"type"`
 	Capabilities map[string]bool `json:"capabilities"`
 	SNAT         bool            `json:"snat"`
+	Backend      string          `json:"backend"`
+}
+
+const (
+	byIptables = "iptables"
+	byNftables = "nftables"
+)
+
+// portBackend is what the portmap plugin is to open host ports with. Without a word it
+// runs iptables twice for each pod to find out, and for pods without ports too. What an
+// earlier start chose is kept while it is there: pods' ports may be open by it.
+func (l layout) portBackend(ctx context.Context) string {
+	dirs := newHostDirs().programs
+	iptables := findProgram("iptables", dirs)
+	if raw, err := os.ReadFile(l.conflist()); err == nil {
+		switch readPortBackend(raw) {
+		case byIptables:
+			if iptables != "" {
+				return byIptables
+			}
+		case byNftables:
+			if findProgram("nft", dirs) != "" {
+				return byNftables
+			}
+		}
+	}
+	if iptables != "" && exec.CommandContext(ctx, iptables, "-w", "-S", "INPUT").Run() == nil {
+		return byIptables
+	}
+	return byNftables
 }
 
 // renderConflist connects pods to a bridge. The bridge plugin is not to
 // masquerade: it would add and remove rules for each pod, where one rule for all
 // does (see masquerade). Packets are to fit the host's way out, or large ones
 // would get lost on networks that drop the message which says so.
-func (l layout) renderConflist(subnets []netip.Prefix, mtu int) ([]byte, error) {
+func (l layout) renderConflist(subnets []netip.Prefix, mtu int, ports string) ([]byte, error) {
 	addresses := ipam{Type: "host-local", DataDir: l.addresses()}
 	for _, s := range subnets {
 		addresses.Ranges = append(addresses.Ranges, []ipamSubnet{{s}})
@@ -127,7 +159,7 @@ func (l layout) renderConflist(subnets []netip.Prefix, mtu int) ([]byte, error) 
 	list := conflist{Version: "1.0.0", Name: l.bridge(), Plugins: []any{
 		bridgePlugin{Type: "bridge", Bridge: l.bridge(), IsGateway: true, Hairpin: true, MTU: mtu, IPAM: addresses},
 		// snat makes host ports answer on 127.0.0.1 and to the pod itself.
-		portmapPlugin{Type: "portmap", Capabilities: map[string]bool{"portMappings": true}, SNAT: true},
+		portmapPlugin{Type: "portmap", Capabilities: map[string]bool{"portMappings": true}, SNAT: true, Backend: ports},
 	}}
 	out, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
@@ -136,13 +168,16 @@ func (l layout) renderConflist(subnets []netip.Prefix, mtu int) ([]byte, error) 
 	return append(out, '\n'), nil
 }
 
-// readSubnets reads back what renderConflist wrote.
+// rendered is what is read back of what renderConflist wrote.
+type rendered struct {
+	Plugins []struct {
+		IPAM    ipam   `json:"ipam"`
+		Backend string `json:"backend"`
+	} `json:"plugins"`
+}
+
 func readSubnets(raw []byte) []netip.Prefix {
-	var list struct {
-		Plugins []struct {
-			IPAM ipam `json:"ipam"`
-		} `json:"plugins"`
-	}
+	var list rendered
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return nil
 	}
@@ -155,6 +190,19 @@ func readSubnets(raw []byte) []netip.Prefix {
 		}
 	}
 	return subnets
+}
+
+func readPortBackend(raw []byte) string {
+	var list rendered
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return ""
+	}
+	for _, p := range list.Plugins {
+		if p.Backend != "" {
+			return p.Backend
+		}
+	}
+	return ""
 }
 
 // setUpNetwork does what the plugins leave to the host.

@@ -137,7 +137,7 @@ func (r *Runtime) begin(ctx context.Context) error {
 		return err
 	}
 	r.network = Network{Bridge: r.layout.bridge(), Subnets: subnets}
-	list, err := r.layout.renderConflist(subnets, hostMTU())
+	list, err := r.layout.renderConflist(subnets, hostMTU(), r.layout.portBackend(ctx))
 	if err != nil {
 		return err
 	}
