@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -134,19 +133,25 @@ func (c *Collector) runInfo(r *reader, of *runGroup, counts *model.ContainerStat
 
 // openFiles counts what a process has open; one that has ended, nothing.
 func openFiles(r *reader, dir string) (files, sockets uint64) {
-	d, err := os.Open(dir)
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) // os.Open would have it polled
 	if err != nil {
 		return 0, 0
 	}
-	defer d.Close()
-	names, _ := d.Readdirnames(-1) // those that there were
-	for _, name := range names {
-		n, err := unix.Readlinkat(int(d.Fd()), name, r.room)
-		if err == nil && bytes.HasPrefix(r.room[:n], []byte("socket:")) {
-			sockets++
+	defer unix.Close(fd)
+	for {
+		n, err := unix.ReadDirent(fd, r.room)
+		if err != nil || n <= 0 {
+			return files, sockets // those that there were
+		}
+		_, count, names := unix.ParseDirent(r.room[:n], -1, nil)
+		files += uint64(count)
+		for _, name := range names {
+			n, err := unix.Readlinkat(fd, name, r.room)
+			if err == nil && bytes.HasPrefix(r.room[:n], []byte("socket:")) {
+				sockets++
+			}
 		}
 	}
-	return uint64(len(names)), sockets
 }
 
 // ulimits are those of a process, which seldom change.

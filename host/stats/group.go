@@ -89,9 +89,20 @@ func (g *group) memoryLimit(r *reader) uint64 {
 	return 0
 }
 
+// relist is after how long version 1 looks at processes again for who has kept the file
+// open: it keeps its list for a second after somebody has read it.
+const relist = time.Second + 50*time.Millisecond
+
 // processes are those in the cgroup itself. Every controller says the same, this one
-// quicker than others. The file does not stay open: version 1 tells who reads it again
-// within a second what it told before.
+// quicker than others.
 func (g *group) processes(r *reader) []string {
-	return strings.Fields(string(g.text(r, "cpu", "cgroup.procs")))
+	g.mu.Lock()
+	old := g.version() == 1 && time.Since(g.listed) < relist
+	g.listed = time.Now()
+	g.mu.Unlock()
+	read := g.more
+	if old {
+		read = g.text
+	}
+	return strings.Fields(string(read(r, "cpu", "cgroup.procs")))
 }

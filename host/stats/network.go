@@ -38,11 +38,12 @@ func interfacesOf(table string) []model.InterfaceStats {
 			continue
 		}
 		i := model.InterfaceStats{Name: name}
-		for field, to := range map[int]*uint64{
-			0: &i.RxBytes, 1: &i.RxPackets, 2: &i.RxErrors, 3: &i.RxDropped,
-			8: &i.TxBytes, 9: &i.TxPackets, 10: &i.TxErrors, 11: &i.TxDropped,
+		for field, to := range []*uint64{
+			&i.RxBytes, &i.RxPackets, &i.RxErrors, &i.RxDropped, 8: &i.TxBytes, &i.TxPackets, &i.TxErrors, &i.TxDropped,
 		} {
-			*to, _ = strconv.ParseUint(fields[field], 10, 64) // the kernel writes numbers
+			if to != nil {
+				*to, _ = strconv.ParseUint(fields[field], 10, 64) // the kernel writes numbers
+			}
 		}
 		found = append(found, i)
 	}

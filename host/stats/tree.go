@@ -118,6 +118,7 @@ type group struct {
 	allowedAt time.Time
 	ulimits   ulimits
 	moved     moved
+	listed    time.Time // when its processes were read last
 }
 
 // openFile is read through raw: the file itself would be asked twice each time, to see
