@@ -58,8 +58,8 @@ func (w *world) kubectlOn(stdin string, args ...string) string {
 
 func (w *world) command(ctx context.Context, args ...string) *exec.Cmd {
 	w.t.Helper()
-	cmd := exec.CommandContext(ctx, w.Program("kubectl"), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig(controlplane.Admin), "HOME="+w.Dir)
+	cmd, err := w.Kubectl(ctx, args...)
+	must(w.t, err)
 	cmd.Stderr = &strings.Builder{}
 	return cmd
 }

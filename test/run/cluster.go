@@ -39,6 +39,10 @@ func (c cluster) stayUp(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, a.LogTail())
 	}
+	c.say("starting metrics-server ...")
+	if err := p.StartMetrics(ctx, freeFrom(4443), a.CA()); err != nil {
+		return fmt.Errorf("start metrics-server: %w\n%s", err, p.LogTails())
+	}
 	if err := c.guide(p); err != nil {
 		return err
 	}
@@ -144,6 +148,7 @@ The cluster is up, and its node is ready. In another terminal, in this directory
   kubectl get nodes
   kubectl apply -f %[3]s
   kubectl exec web -- cat /tmp/index.html
+  kubectl top pods          (half a minute after they have started)
 
   log of the kubelet       %[4]s
   logs of the control plane %[5]s

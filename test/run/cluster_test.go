@@ -42,6 +42,7 @@ func TestTheClusterTakesThePodAndGoes(t *testing.T) {
 			return string(text)
 		}
 		kubectl("apply", "-f", manifest)
+		kubectl("wait", "--for=condition=Available", "apiservice/v1beta1.metrics.k8s.io", "--timeout=60s")
 		kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
 		if page := kubectl("exec", "web", "--", "cat", "/tmp/index.html"); !strings.Contains(page, "hello from a pod") {
 			t.Errorf("the pod has the page %q", page)

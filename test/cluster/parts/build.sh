@@ -12,5 +12,6 @@ version=$(go list -m -f '{{.Version}}' k8s.io/kubernetes)
 stamped="-X k8s.io/component-base/version.gitVersion=$version -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
 CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$out/etcd" go.etcd.io/etcd/server/v3
 CGO_ENABLED=0 go build -trimpath -ldflags "-s -w $stamped" -o "$out/kubernetes" .
-for name in kube-apiserver kube-controller-manager kube-scheduler kubectl; do ln -sfn kubernetes "$out/$name"; done
+for name in kube-apiserver kube-controller-manager kube-scheduler kubectl metrics-server; do ln -sfn kubernetes "$out/$name"; done
+install -m 644 "$(go list -m -f '{{.Dir}}' sigs.k8s.io/metrics-server)/manifests/base/rbac.yaml" "$out/metrics-server.yaml"
 echo "$stamp" >"$out/stamp"

@@ -1,6 +1,6 @@
-// Command kubernetes is the control plane that tests join, and the client that
-// they use: several programs that share most of their code, in one. The name by
-// which it is called says which of them it is.
+// Command kubernetes is the control plane that tests join, with the server that
+// reads nodes' metrics and the client that tests use: several programs that share
+// most of their code, in one. The name by which it is called says which it is.
 package main
 
 import (
@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apiserver/pkg/server"
 	"k8s.io/component-base/cli"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	"k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	metrics "sigs.k8s.io/metrics-server/cmd/metrics-server/app"
 
 	_ "k8s.io/component-base/logs/json/register"
 )
@@ -27,6 +29,7 @@ func run(name string) int {
 		"kube-controller-manager": controllers.NewControllerManagerCommand,
 		"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
 		"kubectl":                 kubectl.NewDefaultKubectlCommand,
+		"metrics-server":          func() *cobra.Command { return metrics.NewMetricsServerCommand(server.SetupSignalHandler()) },
 	}
 	program, ok := programs[name]
 	switch {
