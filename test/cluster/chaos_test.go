@@ -55,7 +55,10 @@ func TestChaosOfACluster(t *testing.T) {
 	for name := range stay {
 		c.insist("DELETE", podsPath+"/"+name, "")
 	}
-	c.eventually("no pod", func() bool { return len(c.running()) == 0 && len(c.known()) == 0 })
+	c.eventually("no pod", func() bool {
+		known := c.known()
+		return known != nil && len(known) == 0 && len(c.running()) == 0
+	})
 }
 
 // chaos is a cluster that is being treated badly.
@@ -83,8 +86,9 @@ func (c *chaos) round(i, pods int, before map[string]run) map[string]run {
 		}
 	}
 	ctx, cancel := context.WithCancel(c.t.Context())
-	defer cancel()
 	var side sync.WaitGroup
+	defer side.Wait() // it says nothing after the test has ended
+	defer cancel()
 	side.Go(func() { c.guard(ctx) })
 	var work sync.WaitGroup
 	for _, share := range slices.Collect(slices.Chunk(names, (pods+2)/3)) {
@@ -112,16 +116,28 @@ func (c *chaos) round(i, pods int, before map[string]run) map[string]run {
 	}
 	cancel()
 	side.Wait()
+	running := c.running()
 	for name, healthy := range before {
 		if now := runOf(c.await(name, "ready", ready)); now != healthy {
 			c.t.Errorf("%s was healthy in %+v and is now in %+v", name, healthy, now)
+		}
+		if _, ok := running[healthy.container]; !ok { // of which the API server might not have heard yet
+			c.t.Errorf("%s was healthy in %s, which does not run any more", name, healthy.container)
 		}
 		c.insist("DELETE", podsPath+"/"+name, "")
 	}
 	for name := range before {
 		c.awaitGone(name)
 	}
-	c.eventually("a runtime with the round's pods alone", func() bool { return len(c.running()) == pods })
+	c.eventually("a runtime with the round's containers alone", func() bool {
+		running := c.running()
+		for _, run := range runs {
+			if _, ok := running[run.container]; !ok {
+				return false
+			}
+		}
+		return len(running) == len(runs)
+	})
 	return runs
 }
 
@@ -203,16 +219,18 @@ func (c *chaos) known() map[string]bool {
 	return known
 }
 
-// running are the pods of the containers that run, once for each.
-func (c *chaos) running() (uids []string) {
+// running are the containers that run, as statuses name them, each with its pod's
+// uid.
+func (c *chaos) running() map[string]string {
 	reply, err := c.rt.CRI().ListContainers(context.Background(), &runtimev1.ListContainersRequest{
 		Filter: &runtimev1.ContainerFilter{State: &runtimev1.ContainerStateValue{State: runtimev1.ContainerState_CONTAINER_RUNNING}},
 	})
 	if err != nil {
 		c.t.Errorf("ask the runtime what runs: %v", err)
 	}
+	uids := map[string]string{}
 	for _, container := range reply.GetContainers() {
-		uids = append(uids, container.GetLabels()[kubelettypes.KubernetesPodUIDLabel])
+		uids["containerd://"+container.GetId()] = container.GetLabels()[kubelettypes.KubernetesPodUIDLabel]
 	}
 	return uids
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,9 +72,13 @@ func (w *world) await(name, wanted string, holds func(*corev1.Pod) bool) *corev1
 	return last
 }
 
+// awaitGone takes no silence for an answer: only the API server knows what is gone.
 func (w *world) awaitGone(name string) {
 	w.t.Helper()
-	w.eventually(name+" gone", func() bool { return w.pod(name) == nil })
+	w.eventually(name+" gone", func() bool {
+		code, _ := w.try("GET", podsPath+"/"+name, "", nil)
+		return code == http.StatusNotFound
+	})
 }
 
 func ready(p *corev1.Pod) bool {
