@@ -87,7 +87,8 @@ func (c cluster) join(ctx context.Context, p *plane.Plane) (*agent.Agent, error)
 	if err != nil {
 		return &agent.Agent{}, err
 	}
-	a, err := c.startNode(ctx, "--hostname-override", string(plane.Node), "--kubeconfig", way, "--client-ca-file", p.ClientCA(), "--address", "0.0.0.0")
+	a, err := c.startNode(ctx, "--hostname-override", string(plane.Node), "--kubeconfig", way, "--client-ca-file", p.ClientCA(), "--address", "0.0.0.0",
+		"--eviction-hard", "nodefs.available<1%") // a node that is short of disk gets no pods
 	if err != nil {
 		return a, err
 	}
