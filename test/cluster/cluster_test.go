@@ -116,7 +116,7 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 		n, _ := get[corev1.Node](w.plane, "/api/v1/nodes/node-a")
 		for _, c := range n.Status.Conditions {
 			if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
-				return n.Labels["disk"] == "ssd" && n.Labels[corev1.LabelHostname] == "node-a" && !n.Status.Capacity.Cpu().IsZero() && len(n.Status.Addresses) > 1
+				return len(n.Status.Conditions) == 4 && n.Labels["disk"] == "ssd" && n.Labels[corev1.LabelHostname] == "node-a" && !n.Status.Capacity.Cpu().IsZero() && len(n.Status.Addresses) > 1
 			}
 		}
 		return false
