@@ -1,22 +1,19 @@
 // Images: what lies on the node, who uses it, what comes in and what may go.
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { GetPrunePlanResponse, Image, Pod, PrunedImage, PruneImagesResponse, Pull } from "../api/gen";
+import type { GetPrunePlanResponse, Image, Pod, PrunedImage, PruneImagesResponse } from "../api/gen";
 import { messageOf, perform } from "../api/request";
 import { Ask } from "../parts/ask";
 import { ApiButton } from "../parts/commands";
-import { HealthIcon, Icon } from "../parts/icons";
+import { Icon } from "../parts/icons";
 import { PodLinks } from "../parts/pod_link";
-import { Meter } from "../parts/spark";
+import { Imports, Pulls } from "../parts/transfers";
 import { Waiting } from "../parts/waiting";
 import { importImages, listImages, planPrune, pruneImages, removeImage } from "../pure/calls";
-import { pullWords } from "../pure/progress";
-import { bytes, since } from "../pure/time";
+import { bytes } from "../pure/time";
 import { imageUsers } from "../pure/uses";
-import { now } from "../state/clock";
+import { images, importFile, readImages } from "../state/images";
 import { events, node, podList } from "../state/live";
-import { forget, images, type Import, importFile, imports, readImages } from "../state/images";
-import { usePulls } from "../state/pulls";
 import { canWrite } from "../state/session";
 
 export function ImagesPage() {
@@ -50,13 +47,7 @@ export function ImagesPage() {
       </div>
       {problem.value && <p class="problem" role="alert">{problem.value}</p>}
       {canWrite.value && <DropHint />}
-      {imports.value.length > 0 && (
-        <ul class="imports" aria-label="Tarballs">
-          {imports.value.map((i) => (
-            <ImportRow key={i.id} of={i} />
-          ))}
-        </ul>
-      )}
+      <Imports />
       <Pulls />
       <table class="list images">
         <thead>
@@ -105,34 +96,6 @@ function ImageRow({ image, users, onRemove }: { image: Image; users: readonly Po
         )}
       </td>
     </tr>
-  );
-}
-
-/** Pulls are the images on their way, with who waits for them. */
-function Pulls() {
-  const pulls = usePulls();
-  if (pulls.length === 0) return null;
-  return (
-    <ul class="imports" aria-label="Pulls">
-      {pulls.map((pull) => (
-        <PullRow key={pull.reference} pull={pull} />
-      ))}
-    </ul>
-  );
-}
-
-function PullRow({ pull }: { pull: Pull }) {
-  const present = Number(pull.bytes?.present ?? 0);
-  const total = Number(pull.bytes?.total ?? 0);
-  return (
-    <li class="import">
-      <HealthIcon health="starting" />
-      <b class="mono breakable">{pull.reference}</b>
-      <span class="import-state" role="status">
-        {pullWords(pull)} {since(pull.beganAt ?? pull.askedAt, now.value)} · for <PodLinks pods={pull.waiters ?? []} most={3} none="nobody any more" />
-      </span>
-      {total > 0 && <Meter aim part={present} whole={total} label={`Pulled of ${pull.reference}`} />}
-    </li>
   );
 }
 
@@ -185,30 +148,6 @@ function useFiles(over: { value: boolean }) {
       if (canWrite.value) [...(event.dataTransfer?.files ?? [])].forEach(importFile);
     },
   };
-}
-
-function ImportRow({ of: i }: { of: Import }) {
-  const over = i.done !== null || i.problem !== "";
-  return (
-    <li class="import">
-      <HealthIcon health={i.problem ? "failed" : i.done ? "ready" : "starting"} />
-      <b class="breakable">{i.file}</b>
-      <span class="import-state" role="status">
-        {i.problem ||
-          (i.done
-            ? `imported ${i.done.map((image) => image.reference).join(", ") || "nothing"}`
-            : i.sent < i.size
-              ? `${bytes(i.sent)} of ${bytes(i.size)} sent`
-              : i.taking
-                ? `the runtime takes ${i.taking}`
-                : "the node reads it")}
-      </span>
-      <button type="button" class="quiet only-icon" aria-label={over ? `Forget ${i.file}` : `Stop ${i.file}`} onClick={() => (over ? forget(i.id) : i.stop())}>
-        <Icon name="close" />
-      </button>
-      {!over && <Meter aim part={i.sent} whole={i.size} label={`Sent of ${i.file}`} />}
-    </li>
-  );
 }
 
 function Prune({ onClose }: { onClose: () => void }) {

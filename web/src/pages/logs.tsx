@@ -11,7 +11,7 @@ import { LogRow, sourceClass } from "../parts/log_row";
 import { seen } from "../parts/virtual";
 import { Finder, type Wish } from "../pure/find_lines";
 import { readLogs } from "../pure/calls";
-import { containersOf, objectOf, statusesOf } from "../pure/health";
+import { containersOf, isOver, objectOf, statusesOf } from "../pure/health";
 import type { Line } from "../pure/ring";
 import { clock } from "../pure/time";
 import { LogReader } from "../state/logs";
@@ -42,7 +42,7 @@ export function LogsTab({ pod }: { pod: Pod }) {
         name: pod.name!,
         containers: chosen,
         previous,
-        over: pod.phase === "POD_PHASE_SUCCEEDED" || pod.phase === "POD_PHASE_FAILED",
+        over: isOver(pod),
         tail: span === "" ? 2000 : 0,
         sinceSeconds: Number(span) || 0,
         at,

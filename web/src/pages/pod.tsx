@@ -2,22 +2,20 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { lazily } from "../parts/lazily";
-import { Ask } from "../parts/ask";
 import { ApiButton, CopyButton } from "../parts/commands";
 import { EventList } from "../parts/events";
 import { HealthIcon } from "../parts/icons";
+import { PodActions } from "../parts/pod_actions";
 import { Waiting } from "../parts/waiting";
 import { Yaml } from "../parts/yaml";
-import type { Pod, RestartPodResponse } from "../api/gen";
-import { perform } from "../api/request";
-import { deletePod, getPod, restartPod, watchEventsOf } from "../pure/calls";
-import { healthOf, keyOf, objectOf, readiness, reasonOf, whyOf } from "../pure/health";
+import type { Pod } from "../api/gen";
+import { getPod, watchEventsOf } from "../pure/calls";
+import { healthOf, objectOf, readiness, reasonOf, whyOf } from "../pure/health";
 import { age, since } from "../pure/time";
 import { toYaml } from "../pure/yaml";
-import { undo } from "../state/applied";
 import { now } from "../state/clock";
 import { events, pods, probes, synced } from "../state/live";
-import { go, hrefOf } from "../state/route";
+import { hrefOf } from "../state/route";
 import { canExec, canWrite, may, session } from "../state/session";
 import { Overview } from "./overview";
 import { LogsTab } from "./logs";
@@ -74,7 +72,7 @@ function Head({ pod, gone }: { pod: Pod; gone: boolean }) {
             <HealthIcon health={health} /> {reasonOf(pod)}
           </span>
         )}
-        {!gone && canWrite.value && <Actions pod={pod} />}
+        {!gone && canWrite.value && <PodActions pod={pod} />}
       </div>
       {why && !gone && <p class={`pod-why ${health}`}>{why}</p>}
       {gone && <p class="pod-why">The pod is gone from this node; what you see is the last that was known of it.</p>}
@@ -170,80 +168,5 @@ function YamlTab({ pod }: { pod: Pod }) {
       </div>
       <Yaml text={text} />
     </section>
-  );
-}
-
-function Actions({ pod }: { pod: Pod }) {
-  const asked = useSignal<"" | "restart" | "delete">("");
-  const close = () => (asked.value = "");
-  const own = pod.source === "api";
-  return (
-    <div class="actions">
-      <button type="button" onClick={() => (asked.value = "restart")} disabled={!!pod.deletionDeadline}>
-        Restart…
-      </button>
-      {own && undo.value.has(keyOf(pod)) && (
-        <a class="button" title="See what it was before you changed it, and apply that" href={`${hrefOf("apply")}?undo=${encodeURIComponent(keyOf(pod))}`}>
-          Roll back…
-        </a>
-      )}
-      {own && (
-        <a class="button" href={`${hrefOf("apply")}?from=${encodeURIComponent(keyOf(pod))}`}>
-          Edit…
-        </a>
-      )}
-      <button type="button" class="danger" onClick={() => (asked.value = "delete")} disabled={!own} title={own ? undefined : `The pod comes from ${pod.source}: remove it there`}>
-        Delete…
-      </button>
-      {asked.value === "restart" && <Restart pod={pod} onClose={close} />}
-      {asked.value === "delete" && <Delete pod={pod} onClose={close} />}
-    </div>
-  );
-}
-
-function Restart({ pod, onClose }: { pod: Pod; onClose: () => void }) {
-  const container = useSignal("");
-  const names = (objectOf(pod).spec?.containers ?? []).map((c) => c.name);
-  const call = restartPod(pod, container.value);
-  const act = async () => {
-    await perform<RestartPodResponse>(call);
-    onClose();
-  };
-  return (
-    <Ask title={`Restart ${pod.name}`} call={call} button="Restart" act={act} onClose={onClose}>
-      <p>Each container is stopped within its grace period and started again. The pod keeps its address and its volumes.</p>
-      <label class="field">
-        What
-        <select value={container.value} onChange={(e) => (container.value = e.currentTarget.value)}>
-          <option value="">the whole pod</option>
-          {names.map((name) => (
-            <option value={name}>container {name}</option>
-          ))}
-        </select>
-      </label>
-    </Ask>
-  );
-}
-
-function Delete({ pod, onClose }: { pod: Pod; onClose: () => void }) {
-  const own = Number(objectOf(pod).spec?.["terminationGracePeriodSeconds"] ?? 30);
-  const grace = useSignal(String(own));
-  const call = deletePod(pod, grace.value || String(own));
-  const act = async () => {
-    await perform(call);
-    onClose();
-    if (!pods.value.has(keyOf(pod))) go(hrefOf("pods"));
-  };
-  return (
-    <Ask title={`Delete ${pod.name}`} call={call} button="Delete the pod" danger act={act} onClose={onClose}>
-      <p>
-        Its containers are asked to stop and, once the time is up, killed. What it wrote into its own volumes goes with it.
-      </p>
-      <label class="field">
-        Seconds to stop in
-        <input type="number" min={0} max={86_400} required value={grace.value} onInput={(e) => (grace.value = e.currentTarget.value)} />
-      </label>
-      {grace.value === "0" && <p class="hint">Without time to stop, containers are killed at once and may lose data.</p>}
-    </Ask>
   );
 }

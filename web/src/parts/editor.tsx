@@ -156,7 +156,7 @@ function complete(context: CompletionContext, capabilities: readonly Capability[
     const plain = name!.replace(/\[.*$/, "");
     if (!plain || options.has(plain)) continue;
     const words = more.length ? "" : supportWords[support];
-    options.set(plain, { label: plain, apply: `${plain}: `, type: "property", detail: words, info: (!more.length && note) || undefined, boost: words ? -10 : 0 });
+    options.set(plain, { label: plain, apply: `${plain}: `, type: "property", detail: words, ...(!more.length && note && { info: note }), boost: words ? -10 : 0 });
   }
   return options.size ? { from: word.from, options: [...options.values()], validFor: /^\w*$/ } : null;
 }

@@ -31,6 +31,9 @@ export function healthOf(pod: Pod): Health {
   return harmless.has(pod.reason ?? "") ? "starting" : "failing";
 }
 
+/** isOver: it has run, and will not again. */
+export const isOver = (pod: Pod) => pod.phase === "POD_PHASE_SUCCEEDED" || pod.phase === "POD_PHASE_FAILED";
+
 export type PodName = Pick<Pod, "namespace" | "name">;
 
 export const keyOf = (pod: PodName) => `${pod.namespace}/${pod.name}`;

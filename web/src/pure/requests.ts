@@ -1,14 +1,14 @@
 // What pods ask for, as the node counts it when it decides whether another one fits.
 import type { Pod } from "../api/gen";
 import type { Container } from "../api/kube";
-import { objectOf } from "./health";
+import { isOver, objectOf } from "./health";
 import { quantity } from "./quantity";
 
 type Resource = "cpu" | "memory";
 
 /** requested is what all pods ask for that have not ended. */
 export const requested = (pods: Iterable<Pod>, what: Resource): number =>
-  [...pods].filter((pod) => pod.phase !== "POD_PHASE_SUCCEEDED" && pod.phase !== "POD_PHASE_FAILED").reduce((sum, pod) => sum + requestOf(pod, what), 0);
+  [...pods].filter((pod) => !isOver(pod)).reduce((sum, pod) => sum + requestOf(pod, what), 0);
 
 /** requestOf is what a pod says itself, or else the most that its containers ask for at any one time. */
 function requestOf(pod: Pod, what: Resource): number {

@@ -14,10 +14,10 @@ describe("LogReader", () => {
       const text = asked.length === 1 ? line(1) + line(2) : line(2) + line(3);
       let turn = 0;
       const body = new ReadableStream<Uint8Array>({
-        pull(to) {
+        async pull(to) {
           if (turn++ === 0) to.enqueue(new TextEncoder().encode(text));
           else if (asked.length === 1) to.error(new TypeError("network error"));
-          else return new Promise<void>(() => {}); // it is followed
+          else await new Promise<void>(() => {}); // it is followed
         },
       });
       return Promise.resolve(new Response(body));
