@@ -45,13 +45,13 @@ func Start(t testing.TB, rt *rig.Runtime, flags ...string) *Daemon {
 
 // StartAlone runs a kubelet with the container runtime that it brings along, until
 // the test ends. Nothing is left of either then.
-func StartAlone(t testing.TB) *Daemon {
+func StartAlone(t testing.TB, flags ...string) *Daemon {
 	t.Helper()
 	// Not below /tmp, which may be a file system that takes no overlay.
 	dir, err := os.MkdirTemp("/var/lib", "nodal-alone-")
 	must(t, err)
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
-	c := agent.Config{Dir: dir, Binary: build(t)}
+	c := agent.Config{Dir: dir, Binary: build(t), Flags: flags}
 	t.Cleanup(func() {
 		if out, err := exec.Command(c.Binary, "clean", "--root-dir", c.Root()).CombinedOutput(); err != nil {
 			t.Errorf("take the node away: %v\n%s", err, out)

@@ -33,28 +33,38 @@ func TestTheDashboardInABrowser(t *testing.T) {
 		"a browser does everything: apply, usage, logs, terminals, roll back, images and what pods use",
 		"a browser imports a tarball and prunes images, with a plan first",
 		"a line of a log has an address of its own in the dashboard",
+		"the dashboard's commands do what the page does, as they are shown",
+		"the dashboard shows at once what is wrong with a manifest in the directory",
 		"the dashboard's first page is small, and soon painted on a slow machine",
 		"the dashboard follows ten thousand lines of a log a second",
 		"the dashboard outlives cut connections, a slow network, a crash of the node and a revoked token, and says so",
 		"the dashboard shows what a container prints, and runs none of it")
-	d := daemon.StartAlone(t)
-	tell(t, d, "weight")
-	tell(t, d, "journey", "IMAGE=nodal.test/busybox:1", "TARBALL="+saveBusybox(t))
-	d.Import("probe")
-	tell(t, d, "flood", "IMAGE=nodal.test/probe:1")
-	d.Import("busybox")
-	tell(t, d, "faults", "IMAGE=nodal.test/busybox:1")
+	manifests := t.TempDir()
+	s := stage{daemon.StartAlone(t, "--pod-manifest-path", manifests), manifests}
+	s.tell(t, "weight")
+	s.tell(t, "journey", "IMAGE=nodal.test/busybox:1", "TARBALL="+saveBusybox(t))
+	s.Import("probe")
+	s.tell(t, "flood", "IMAGE=nodal.test/probe:1")
+	s.Import("busybox")
+	s.tell(t, "faults", "IMAGE=nodal.test/busybox:1")
+}
+
+// stage is the node that stories are told about, and the directory of manifests that
+// it reads.
+type stage struct {
+	*daemon.Daemon
+	manifests string
 }
 
 // tell runs one story, as a test of its own.
-func tell(t *testing.T, d *daemon.Daemon, story string, env ...string) {
+func (s stage) tell(t *testing.T, story string, env ...string) {
 	t.Run(story, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), pace.Of(patience))
 		defer cancel()
 		cmd := exec.CommandContext(ctx, "node", story+".mjs")
-		cmd.Env = append(os.Environ(), "LINK="+d.Invite(), "SECOND_LINK="+d.Invite(), "PROFILE="+t.TempDir(),
-			"VIEWER_TOKEN="+filepath.Join(d.Dir, "credentials/viewer.token"),
-			"DOOR="+door(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(d.Port))))
+		cmd.Env = append(os.Environ(), "LINK="+s.Invite(), "SECOND_LINK="+s.Invite(), "PROFILE="+t.TempDir(),
+			"VIEWER_TOKEN="+filepath.Join(s.Dir, "credentials/viewer.token"),
+			"DOOR="+door(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port))))
 		cmd.Env = append(cmd.Env, env...)
 		cmd.Stderr = t.Output()
 		// The first process of a PID namespace takes the others with it: no browser is
@@ -71,7 +81,7 @@ func tell(t *testing.T, d *daemon.Daemon, story string, env ...string) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if err := answer(t, d, out, in); err != nil {
+		if err := s.answer(t, out, in); err != nil {
 			t.Error(err)
 		}
 		if err := cmd.Wait(); err != nil {
@@ -94,7 +104,7 @@ func saveBusybox(t *testing.T) (path string) {
 }
 
 // answer does what a story asks for, until it ends.
-func answer(t *testing.T, d *daemon.Daemon, out io.Reader, in io.Writer) error {
+func (s stage) answer(t *testing.T, out io.Reader, in io.Writer) error {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		t.Log(lines.Text())
@@ -104,12 +114,20 @@ func answer(t *testing.T, d *daemon.Daemon, out io.Reader, in io.Writer) error {
 		}
 		switch wish {
 		case "kill":
-			d.Kill()
+			s.Kill()
 		case "launch":
-			d.Launch()
+			s.Launch()
 		case "revoke":
-			if err := os.Remove(filepath.Join(d.Dir, "pki/tokens/viewer.json")); err != nil {
+			if err := os.Remove(filepath.Join(s.Dir, "pki/tokens/viewer.json")); err != nil {
 				return fmt.Errorf("revoke the viewer's token: %w", err)
+			}
+		case "spoil":
+			if err := os.WriteFile(filepath.Join(s.manifests, "bad.yaml"), []byte("kind: Pot"), 0o600); err != nil {
+				return fmt.Errorf("write a bad manifest: %w", err)
+			}
+		case "mend":
+			if err := os.Remove(filepath.Join(s.manifests, "bad.yaml")); err != nil {
+				return fmt.Errorf("remove the bad manifest: %w", err)
 			}
 		default:
 			return fmt.Errorf("the story asks for %q", wish)

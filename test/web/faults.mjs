@@ -68,6 +68,15 @@ await story(async ({ context, page, origin, step }) => {
     await call(page, "DELETE", "/v1/namespaces/default/pods/crowd");
   });
 
+  await step("a mistake in the directory of manifests is the first thing one sees", async () => {
+    await goTo("", "node-a");
+    await page.locator(".conditions li", { hasText: /^Ready True/ }).waitFor();
+    await ask("spoil");
+    await page.getByRole("region", { name: "Errors of sources" }).getByText(/bad\.yaml$/).waitFor();
+    await ask("mend");
+    await page.getByRole("region", { name: "Errors of sources" }).waitFor({ state: "detached" });
+  });
+
   await step("names of other scripts are refused where they stand", async () => {
     await act(page);
     await page.getByRole("link", { name: "Apply" }).click();

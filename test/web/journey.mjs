@@ -1,8 +1,9 @@
 // What a user does in the dashboard from the first link to the last deletion.
-import { readFileSync } from "node:fs";
-import { accessible, act, ask, expect, story, write } from "./steps.mjs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { accessible, act, ask, expect, paste, story, write } from "./steps.mjs";
 
-const { LINK, SECOND_LINK, IMAGE, TARBALL, VIEWER_TOKEN } = process.env;
+const { LINK, SECOND_LINK, IMAGE, TARBALL, VIEWER_TOKEN, PROFILE } = process.env;
 
 const manifest = (command) => `apiVersion: v1
 kind: ConfigMap
@@ -138,6 +139,29 @@ await story(async ({ context, page, origin, step }) => {
     await accessible(page, "the pod");
   });
 
+  await step("what the page does is done by hand as it is shown", async () => {
+    const shown = (within) => within.locator(".commands > pre").innerText();
+    await page.getByRole("button", { name: "API" }).nth(1).click();
+    expect((await paste(await shown(page.locator(".popover")))).includes('"qosClass"'), "the command does not answer with the pod");
+    await page.keyboard.press("Escape");
+    await act(page);
+    await page.getByRole("button", { name: "Restart…" }).click();
+    await page.getByLabel("What").selectOption("side");
+    expect((await paste(await shown(page.getByRole("dialog")))).includes('"gracePeriod"'), "the command does not restart the container");
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByText("1 restart", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Terminal" }).click();
+    await page.getByLabel("Command").fill(`sh -c "echo 'it ends'; exit 7"`);
+    await page.getByRole("button", { name: "API" }).click();
+    expect(/"exitCode": *7\b/.test(await paste(await shown(page.locator(".popover")))), "the command does not run in the container");
+    await page.getByRole("link", { name: "Apply" }).click();
+    await write(page, manifest("true"));
+    writeFileSync(join(PROFILE, "pod.yaml"), manifest("true"));
+    await page.getByRole("button", { name: "API" }).click();
+    expect((await paste(await shown(page.locator(".popover")))).includes("RESULT_REPLACED"), "the command does not plan");
+    await goTo("pods/default/story", "default/story");
+  });
+
   await step("what it uses is shown, and secrets to those who ask", async () => {
     await page.getByRole("link", { name: "settings" }).click();
     await page.getByRole("heading", { name: "default/settings" }).waitFor();
@@ -150,6 +174,10 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("button", { name: "Show" }).click();
     await page.getByText("<b>open</b>").waitFor();
     await accessible(page, "a secret");
+    await goTo("objects/configmaps/default/settings", "default/settings");
+    await act(page);
+    await page.getByRole("link", { name: "Edit…" }).click();
+    await page.getByText("unchanged", { exact: true }).waitFor();
     await goTo("pods/default/story", "default/story");
     await act(page);
   });

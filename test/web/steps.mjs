@@ -1,8 +1,10 @@
 // The words that stories are told in.
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { execFile, execFileSync } from "node:child_process";
+import { copyFileSync, readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { promisify } from "node:util";
 import { chromium } from "../../web/node_modules/playwright-core/index.mjs";
 
 const axe = readFileSync(new URL("../../web/node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
@@ -102,6 +104,16 @@ export async function call(page, method, path, data = "") {
   const { origin } = new URL(process.env.LINK);
   const answer = await page.request.fetch(origin + path, { method, data, headers: { "Content-Type": "application/yaml", Origin: origin } });
   expect(answer.ok(), `${method} ${path}: ${await answer.text()}`);
+}
+
+/** paste runs a command of the page as it stands, with the certificate and the token that it wants, and returns what it says. */
+export async function paste(command) {
+  const { VIEWER_TOKEN, PROFILE } = process.env;
+  const credentials = dirname(VIEWER_TOKEN);
+  copyFileSync(join(credentials, "../pki/ca.crt"), join(PROFILE, "ca.crt"));
+  const env = { ...process.env, TOKEN: readFileSync(join(credentials, "admin.token"), "utf8").trim() };
+  const { stdout } = await promisify(execFile)("bash", ["-ec", command], { cwd: PROFILE, env });
+  return stdout;
 }
 
 /** act asks for what changes things. */

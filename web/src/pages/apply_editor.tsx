@@ -8,11 +8,12 @@ import { ApiButton, Commands } from "../parts/commands";
 import { Editor, valuesOf } from "../parts/editor";
 import { applyManifests, planManifests } from "../pure/calls";
 import { keyOf, objectOf } from "../pure/health";
-import { at, examples, fieldPath, manifestOf } from "../pure/manifest";
+import { at, examples, fieldPath, manifestOf, manifestOfObject } from "../pure/manifest";
 import { toYaml } from "../pure/yaml";
 import { applied, remember, undo } from "../state/applied";
 import { link } from "../state/link";
 import { pods } from "../state/live";
+import { kindOf, readObject } from "../state/objects";
 import { place } from "../state/route";
 
 interface Plan {
@@ -37,6 +38,9 @@ export function ApplyEditor() {
     const query = place.value.query;
     const from = undo.value.get(query.get("undo") ?? "") ?? pods.value.get(query.get("from") ?? "");
     if (from) put(manifestOf(from));
+    const [kind = "", namespace = "", name = ""] = (query.get("object") ?? "").split("/");
+    const info = kindOf(kind);
+    if (info) void readObject(info, { namespace, name }).then((entry) => put(manifestOfObject(entry.object ?? {})), (error) => (plan.value = problemOf(error)));
   }, []);
   const turn = useSignal(0);
   const write = (value: string) => {

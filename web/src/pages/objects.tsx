@@ -14,7 +14,7 @@ import { keyOf } from "../pure/health";
 import type { Kind } from "../pure/uses";
 import { toYaml } from "../pure/yaml";
 import { podList } from "../state/live";
-import { type Entry, kindOf, kinds, objects, objectsProblem, readObjects, useObjects, usersOf } from "../state/objects";
+import { type Entry, kindOf, kinds, objects, objectsProblem, readObject, readObjects, useObjects, usersOf } from "../state/objects";
 import { go, hrefOf } from "../state/route";
 import { canWrite } from "../state/session";
 
@@ -134,8 +134,7 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
   const asked = useSignal(false);
   const call = getObject(info, { namespace, name });
   useEffect(() => {
-    const field = info.field.replace(/(ss)es$|s$/, "$1");
-    perform<Record<string, Entry>>(call).then((answer) => (entry.value = answer[field] ?? null), (error) => (problem.value = messageOf(error)));
+    readObject(info, { namespace, name }).then((found) => (entry.value = found), (error) => (problem.value = messageOf(error)));
   }, [call.path]);
   const object = (entry.value?.object ?? {}) as { data?: Record<string, string> };
   const users = usersOf(podList.value, kind, entry.value ?? { namespace, name });
@@ -153,6 +152,11 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
         </h1>
         <div class="page-tools">
           <ApiButton call={call} />
+          {canWrite.value && entry.value && isEdited(kind, object) && (
+            <a class="button" href={`${hrefOf("apply")}?object=${encodeURIComponent(`${kind}/${namespace}/${name}`)}`}>
+              Edit…
+            </a>
+          )}
           {canWrite.value && entry.value && (
             <button type="button" class="danger" onClick={() => (asked.value = true)}>
               Delete…
@@ -180,6 +184,9 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
     </div>
   );
 }
+
+/** isEdited: of the others next to nothing may change, and of a secret one has to see what it holds. */
+const isEdited = (kind: Kind, object: { data?: object }) => kind === "configmaps" || (kind === "secrets" && object.data !== undefined);
 
 /** Values of a secret are hidden at first, and come at all for an admin only. */
 function Values({ keys, data }: { keys: readonly string[]; data: Record<string, string> | undefined }) {

@@ -25,6 +25,13 @@ export function manifestOf(pod: Pod): string {
   return toYaml({ apiVersion: "v1", kind: "Pod", metadata, spec });
 }
 
+/** manifestOfObject is the same for what pods use. */
+export function manifestOfObject(object: Record<string, unknown>): string {
+  const { status: _, ...rest } = object;
+  const { uid, creationTimestamp, resourceVersion, generation, ...metadata } = (rest["metadata"] ?? {}) as Record<string, unknown>;
+  return toYaml({ ...rest, metadata });
+}
+
 const isEmpty = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
 /** examples use an image that the node has, so that they run as they are. */

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { ClusterTrustBundle, ConfigMap, PersistentVolume, PersistentVolumeClaim, Pod, RuntimeClass, Secret } from "../api/gen";
 import { messageOf, perform } from "../api/request";
-import { listObjects, type Objects } from "../pure/calls";
+import { getObject, listObjects, type Objects } from "../pure/calls";
 import { objectOf } from "../pure/health";
 import { type Kind, usesOf } from "../pure/uses";
 
@@ -37,6 +37,12 @@ export async function readObjects(): Promise<void> {
   } catch (error) {
     objectsProblem.value = messageOf(error);
   }
+}
+
+/** readObject is one, with what it holds as far as one may see it. */
+export async function readObject(info: KindInfo, entry: Pick<Entry, "namespace" | "name">): Promise<Entry> {
+  const field = info.field.replace(/(ss)es$|s$/, "$1");
+  return (await perform<Record<string, Entry>>(getObject(info, entry)))[field] ?? {};
 }
 
 const interval = 10_000; // milliseconds

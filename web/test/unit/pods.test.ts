@@ -3,7 +3,7 @@ import type { Pod } from "../../src/api/gen";
 import { ofNode, ofPod, troubleOf } from "../../src/pure/conditions";
 import { find, type Wanted } from "../../src/pure/find";
 import { healthOf, reasonOf, whyOf } from "../../src/pure/health";
-import { fieldPath, manifestOf, placeOf } from "../../src/pure/manifest";
+import { fieldPath, manifestOf, manifestOfObject, placeOf } from "../../src/pure/manifest";
 
 const pod = (name: string, more: Partial<Pod> = {}): Pod => ({ namespace: "default", name, phase: "POD_PHASE_RUNNING", ...more });
 
@@ -112,5 +112,12 @@ describe("manifestOf", () => {
     expect(manifestOf(pod("a", { object }))).toBe(
       "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  namespace: b\n  labels:\n    app: a\nspec:\n  containers:\n  - name: c\n    image: i\n",
     );
+  });
+});
+
+describe("manifestOfObject", () => {
+  it("leaves out what only the node may say", () => {
+    const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "b", uid: "x", creationTimestamp: "2026-01-01T00:00:00Z", resourceVersion: "7" }, data: { k: "v" }, status: {} };
+    expect(manifestOfObject(object)).toBe("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: b\ndata:\n  k: v\n");
   });
 });
