@@ -144,7 +144,6 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("button", { name: "API" }).nth(1).click();
     expect((await paste(await shown(page.locator(".popover")))).includes('"qosClass"'), "the command does not answer with the pod");
     await page.keyboard.press("Escape");
-    await act(page);
     await page.getByRole("button", { name: "Restart…" }).click();
     await page.getByLabel("What").selectOption("side");
     expect((await paste(await shown(page.getByRole("dialog")))).includes('"gracePeriod"'), "the command does not restart the container");

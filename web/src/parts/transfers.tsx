@@ -65,7 +65,7 @@ function PullRow({ pull }: { pull: Pull }) {
       <HealthIcon health="starting" />
       <b class="mono breakable">{pull.reference}</b>
       <span class="import-state" role="status">
-        {pullWords(pull)} {since(pull.beganAt ?? pull.askedAt, now.value)} · for <PodLinks pods={pull.waiters ?? []} most={3} none="nobody any more" />
+        {pullWords(pull)} {since(pull.beganAt ?? pull.askedAt, now.value)} · wanted by <PodLinks pods={pull.waiters ?? []} most={3} none="nobody any more" />
       </span>
       {total > 0 && <Meter aim part={present} whole={total} label={`Pulled of ${pull.reference}`} />}
     </li>
