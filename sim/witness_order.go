@@ -142,7 +142,9 @@ func (wi *witness) expires(w *world, l *life, slot *node.Slot) {
 	case early:
 		wi.failf("pod %s is made to end at %s, it may run until %s", l.key, t.Requested, due)
 	}
-	l.expired = t.Requested
+	for known := range wi.same(l) {
+		known.expired = t.Requested
+	}
 	if r := slot.Result; r != nil && (r.Phase != corev1.PodFailed || r.Reason != t.Reason) {
 		wi.failf("pod %s was made to end, %s, and is %s %s", l.key, t.Reason, r.Phase, r.Reason)
 	}

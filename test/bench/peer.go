@@ -95,7 +95,8 @@ func makeCgroups(name string) error {
 }
 
 // peerConfig keeps the peer within the rig, and its logs in one piece and out of
-// the directory of its pods, which it clears.
+// the directory of its pods, which it clears. It is not to evict pods or to remove images
+// where the machine's disk is nearly full.
 func peerConfig(rt *rig.Runtime, root string, at ports) string {
 	return fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -111,6 +112,8 @@ authorization: {mode: AlwaysAllow}
 cgroupDriver: cgroupfs
 cgroupRoot: %s
 containerLogMaxSize: 1Gi
+evictionHard: {memory.available: 0%%, nodefs.available: 0%%, nodefs.inodesFree: 0%%, imagefs.available: 0%%, imagefs.inodesFree: 0%%}
+imageGCHighThresholdPercent: 100
 failCgroupV1: false
 failSwapOn: false
 makeIPTablesUtilChains: false
