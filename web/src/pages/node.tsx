@@ -13,7 +13,7 @@ import { Waiting } from "../parts/waiting";
 import { getNode, watchEvents } from "../pure/calls";
 import { type ConditionLine, ofNode, troubleOf } from "../pure/conditions";
 import { find, tally } from "../pure/find";
-import { healthNames, healthOf, healths, keyOf, whyOf } from "../pure/health";
+import { healthNames, healthOf, healths, isOver, keyOf, whyOf } from "../pure/health";
 import { cores } from "../pure/quantity";
 import { said } from "../pure/said";
 import { bytes, full, since } from "../pure/time";
@@ -45,7 +45,7 @@ export function NodePage() {
         <div class="column-main">
           <PodStates />
           <Trouble />
-          <Busiest pods={usage.latest?.pods ?? []} />
+          <Busiest pods={usage.latest?.pods} />
           <LastEvents />
         </div>
         <aside class="column-side">
@@ -154,8 +154,30 @@ function Trouble() {
   );
 }
 
+const shownBusiest = 5;
+
+/** Coming keeps the place of figures that are on their way, so that nothing jumps. */
+function Coming({ rows }: { rows: number }) {
+  if (rows === 0) return null;
+  return (
+    <section aria-hidden="true">
+      <h2>Using most</h2>
+      <table class="busiest">
+        <tbody>
+          {Array.from({ length: Math.min(rows, shownBusiest) + 1 }, () => (
+            <tr>
+              <td>…</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
 /** Busiest are the pods that use most, for who wonders where it goes. */
-function Busiest({ pods }: { pods: PodStats[] }) {
+function Busiest({ pods }: { pods: PodStats[] | undefined }) {
+  if (!pods) return <Coming rows={podList.value.filter((pod) => !isOver(pod)).length} />;
   const cpu = (pod: PodStats) => pod.usage?.cores ?? 0;
   const memory = (pod: PodStats) => Number(pod.usage?.workingSetBytes ?? 0);
   const most = pods.filter((pod) => memory(pod) > 0).sort((a, b) => cpu(b) - cpu(a) || memory(b) - memory(a));
@@ -173,7 +195,7 @@ function Busiest({ pods }: { pods: PodStats[] }) {
           </tr>
         </thead>
         <tbody>
-          {most.slice(0, 5).map((pod) => (
+          {most.slice(0, shownBusiest).map((pod) => (
             <tr key={pod.uid}>
               <th scope="row">
                 <PodLink pod={pod} />

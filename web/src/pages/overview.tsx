@@ -12,7 +12,7 @@ import { ContainerUsage } from "../parts/container_usage";
 import { Volumes } from "../parts/volumes";
 import { getPod, getTimeline } from "../pure/calls";
 import { ofPod } from "../pure/conditions";
-import { isOver, objectOf } from "../pure/health";
+import { isOver, objectOf, statusesOf } from "../pure/health";
 import { spanOf } from "../pure/line";
 import { now } from "../state/clock";
 import { events } from "../state/live";
@@ -30,6 +30,10 @@ export function Overview({ pod }: { pod: Pod }) {
   const usage = usePodUsage(pod);
   const pulls = usePulls();
   const pullOf = (c: Container) => pulls.find((pull) => pull.waiters?.some((w) => w.uid === pod.uid && w.container === c.name));
+  const usageOf = (c: Container) => {
+    const coming = usage.latest === null && named(statusesOf(pod), c)?.state?.running !== undefined;
+    return <ContainerUsage container={c} track={usage.containers.get(c.name)} stats={named(usage.latest?.containers, c)} coming={coming} span={span} />;
+  };
   const span = spanOf(...[...usage.containers.values()].map((track) => track.memory));
   return (
     <>
@@ -43,10 +47,10 @@ export function Overview({ pod }: { pod: Pod }) {
         </div>
         <div class="containers">
           {inits.map((c) => (
-            <ContainerBox pod={pod} container={c} status={object.status?.initContainerStatuses?.find((s) => s.name === c.name)} pull={pullOf(c)} usage={null} init />
+            <ContainerBox key={c.name} pod={pod} container={c} status={named(object.status?.initContainerStatuses, c)} pull={pullOf(c)} usage={null} init />
           ))}
           {containers.map((c) => (
-            <ContainerBox pod={pod} container={c} status={object.status?.containerStatuses?.find((s) => s.name === c.name)} pull={pullOf(c)} usage={<ContainerUsage container={c} track={usage.containers.get(c.name)} stats={usage.latest?.containers?.find((s) => s.name === c.name)} span={span} />} />
+            <ContainerBox key={c.name} pod={pod} container={c} status={named(statusesOf(pod), c)} pull={pullOf(c)} usage={usageOf(c)} />
           ))}
         </div>
       </section>
@@ -79,6 +83,8 @@ export function Overview({ pod }: { pod: Pod }) {
     </>
   );
 }
+
+const named = <T extends { name?: string }>(list: readonly T[] | undefined, { name }: Container) => list?.find((one) => one.name === name);
 
 const lastOf = (steps: readonly Step[], pod: Pod) => Date.parse(steps.at(-1)?.time ?? pod.acceptedAt ?? "");
 

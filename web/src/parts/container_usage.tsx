@@ -4,18 +4,20 @@ import type { Container } from "../api/kube";
 import type { Span } from "../pure/line";
 import { cores, percent, quantity } from "../pure/quantity";
 import { bytes } from "../pure/time";
-import type { Point, Track } from "../pure/usage";
+import { emptyTrack, type Point, type Track } from "../pure/usage";
 import { Spark } from "./spark";
 
 interface Props {
   container: Container;
   track: Track | undefined;
   stats: ContainerStats | undefined;
+  /** coming: it runs, and its figures are on their way. */
+  coming: boolean;
   span: Span;
 }
 
-export function ContainerUsage({ container: c, track, stats, span }: Props) {
-  if (!track || (track.memory.length === 0 && track.cores.length === 0)) return <p class="usage none">No figures: it has not run while somebody looked.</p>;
+export function ContainerUsage({ container: c, track = emptyTrack, stats, coming, span }: Props) {
+  if (!coming && track.memory.length === 0 && track.cores.length === 0) return <p class="usage none">No figures: it has not run while somebody looked.</p>;
   const asked = (name: string) => quantity(c.resources?.requests?.[name]);
   const limit = (name: string) => quantity(c.resources?.limits?.[name]);
   return (
