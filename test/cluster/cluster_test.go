@@ -68,7 +68,14 @@ func (w *world) pod(name string) *corev1.Pod {
 func (w *world) await(name, wanted string, holds func(*corev1.Pod) bool) *corev1.Pod {
 	w.t.Helper()
 	var last *corev1.Pod
+	held := false
+	defer func() {
+		if !held {
+			w.t.Logf("the cluster has %+v, and the node has logged\n%s", last, w.node.LogOf(name))
+		}
+	}()
 	w.eventually(name+" "+wanted, func() bool { last = w.pod(name); return last != nil && holds(last) })
+	held = true
 	return last
 }
 
