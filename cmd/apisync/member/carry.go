@@ -113,9 +113,15 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 	_, err = p.node.PutPod(ctx, &nodev1.PutPodRequest{Namespace: want.Namespace, Name: want.Name, Manifest: string(text)})
 	switch grpcstatus.Code(err) {
 	case codes.OK:
+		key := types.NamespacedName{Namespace: want.Namespace, Name: want.Name}
 		p.mu.Lock()
-		p.applied[types.NamespacedName{Namespace: want.Namespace, Name: want.Name}] = fingerprint(want)
+		p.applied[key] = fingerprint(want)
 		p.mu.Unlock()
+		// A node that has the pod from an earlier process changes nothing now: its
+		// status would not come back through the watch.
+		if have := s.running(); have != nil && have.object.UID == want.UID {
+			p.queue.Add(key)
+		}
 		return nil
 	case codes.InvalidArgument, codes.FailedPrecondition, codes.AlreadyExists, codes.Aborted:
 		refused := want.Status.DeepCopy()
