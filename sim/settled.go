@@ -129,7 +129,7 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 }
 
 // debugged is the promise of ephemeral containers: each was started, unless the
-// container that it wants to look into does not run.
+// container that it wants to look into does not run. One that ends is waited for.
 func (s *simulation) debugged(l *life, slot *node.Slot) error {
 	for i := range l.object.Spec.EphemeralContainers {
 		c := &l.object.Spec.EphemeralContainers[i]
@@ -139,6 +139,9 @@ func (s *simulation) debugged(l *life, slot *node.Slot) error {
 		run := s.newest(l, c.Name)
 		if !slot.Tallies[c.Name].Begun || run != nil && run.state == node.ContainerCreated && run.sandbox.ready {
 			return fmt.Errorf("ephemeral container %s was not started", c.Name)
+		}
+		if run != nil && run.running() && !scriptOf(c.Image).endless() {
+			return fmt.Errorf("ephemeral container %s has not ended yet", c.Name)
 		}
 	}
 	return nil

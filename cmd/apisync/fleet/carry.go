@@ -16,7 +16,7 @@ func (f *fleet) carry(ctx context.Context, key string) error {
 	v := f.view(key)
 	switch todo := next(v); todo.verb {
 	case put:
-		return f.put(ctx, key, *v.text)
+		return f.put(ctx, key, v)
 	case end:
 		_, err := f.node.DeletePod(ctx, &nodev1.DeletePodRequest{Namespace: todo.pod.name.Namespace, Name: todo.pod.name.Name, Uid: todo.pod.uid})
 		if err != nil && grpcstatus.Code(err) != codes.NotFound {
@@ -30,8 +30,8 @@ func (f *fleet) carry(ctx context.Context, key string) error {
 
 // put has the node run a pod. One that it refuses has failed: asking again would
 // not help.
-func (f *fleet) put(ctx context.Context, key, text string) error {
-	refused := ""
+func (f *fleet) put(ctx context.Context, key string, v view) error {
+	text, refused := *v.text, ""
 	manifest, err := manifestOf(text, key)
 	if err == nil {
 		name := nameOf(text)
@@ -50,8 +50,8 @@ func (f *fleet) put(ctx context.Context, key, text string) error {
 	e := f.entry(key)
 	e.taken, e.refused = text, refused
 	f.mu.Unlock()
-	if refused != "" {
-		f.queue.Add(key) // for its status; of one that was taken the watch tells
+	if refused != "" || len(v.pods) > 0 {
+		f.queue.Add(key) // for its status: the watch tells of news, and a pod that is there may be none
 	}
 	return nil
 }
