@@ -19,4 +19,5 @@ export function cores(n: number): string {
   return `${(n * 1000).toFixed(n < 0.00995 && n > 0 ? 1 : 0)}m`;
 }
 
-export const percent = (part: number, whole: number) => `${((part / whole) * 100).toFixed(part / whole < 0.0995 ? 1 : 0)} %`;
+/** percent stays on one line with its sign. */
+export const percent = (part: number, whole: number) => `${((part / whole) * 100).toFixed(part / whole < 0.0995 ? 1 : 0)}\u00a0%`;
