@@ -70,17 +70,22 @@ func TestSharedChainsGoWithTheLastPort(t *testing.T) {
 -A POSTROUTING -m comment --comment "CNI portfwd requiring masquerade" -j CNI-HOSTPORT-MASQ
 -A CNI-HOSTPORT-MASQ -m mark --mark 0x2000/0x2000 -j MASQUERADE
 `
-	want := [][]string{
-		{"-D", "PREROUTING", "-m", "addrtype", "--dst-type", "LOCAL", "-j", "CNI-HOSTPORT-DNAT"},
-		{"-D", "POSTROUTING", "-m", "comment", "--comment", "CNI portfwd requiring masquerade", "-j", "CNI-HOSTPORT-MASQ"},
-		{"-F", "CNI-HOSTPORT-DNAT"}, {"-F", "CNI-HOSTPORT-MASQ"},
-		{"-X", "CNI-HOSTPORT-DNAT"}, {"-X", "CNI-HOSTPORT-MASQ"},
+	const want = `*nat
+-D PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT
+-D POSTROUTING -m comment --comment "CNI portfwd requiring masquerade" -j CNI-HOSTPORT-MASQ
+-F CNI-HOSTPORT-MASQ
+-X CNI-HOSTPORT-DNAT
+-X CNI-HOSTPORT-MASQ
+COMMIT
+`
+	if got := sharedChains(shared); got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := sharedChains(shared); !slices.EqualFunc(got, want, slices.Equal) {
-		t.Errorf("got %q, want %q", got, want)
+	if got := sharedChains(shared + "-A CNI-HOSTPORT-DNAT -p tcp -j CNI-DN-1\n"); got != "" {
+		t.Errorf("got %s while somebody has a port, want nothing", got)
 	}
-	if got := sharedChains(shared + "-A CNI-HOSTPORT-DNAT -p tcp -j CNI-DN-1\n"); got != nil {
-		t.Errorf("got %q while somebody has a port, want nothing", got)
+	if got := sharedChains("-P PREROUTING ACCEPT\n-N DOCKER\n"); got != "" {
+		t.Errorf("got %s where there are none, want nothing", got)
 	}
 }
 

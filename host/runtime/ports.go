@@ -154,51 +154,49 @@ func (l layout) removeSharedChains(ctx context.Context) error {
 }
 
 // removeIptablesChains undoes what the plugin set up once and for all. A table
-// that cannot be listed (no IPv6, say) has none of it.
-func removeIptablesChains(ctx context.Context, iptables string) error {
-	out, err := exec.CommandContext(ctx, iptables, "-w", "10", "-t", "nat", "-S").Output()
-	if err != nil {
-		return nil
-	}
-	for _, args := range sharedChains(string(out)) {
-		args = append([]string{"-w", "10", "-t", "nat"}, args...)
-		if out, err := exec.CommandContext(ctx, iptables, args...).CombinedOutput(); err != nil {
-			return fmt.Errorf("remove the chains of host ports: %w: %s", err, strings.TrimSpace(string(out)))
+// that cannot be listed (no IPv6, say) has none of it. It goes whole or not at all: who
+// opens a port at the same time keeps the chains.
+func removeIptablesChains(ctx context.Context, iptables string) (err error) {
+	for range 3 {
+		rules, failed := exec.CommandContext(ctx, iptables, "-w", "10", "-t", "nat", "-S").Output()
+		change := sharedChains(string(rules))
+		if failed != nil || change == "" {
+			return nil
 		}
+		restore := exec.CommandContext(ctx, iptables+"-restore", "-w", "10", "--noflush")
+		restore.Stdin = strings.NewReader(change)
+		out, failed := restore.CombinedOutput()
+		if failed == nil {
+			return nil
+		}
+		err = fmt.Errorf("remove the chains of host ports: %w: %s", failed, strings.TrimSpace(string(out)))
 	}
-	return nil
+	return err
 }
 
-// sharedChains turns listed rules into the calls that remove the plugin's shared
-// chains, or into none if they are in use.
-func sharedChains(rules string) [][]string {
-	const prefix = "CNI-HOSTPORT-"
-	var jumps, flushes, removals [][]string
+// sharedChains turns listed rules into a change that removes the plugin's shared
+// chains, or into none if they are in use. The chain of ports is not emptied: a rule that
+// somebody adds meanwhile has the change fail.
+func sharedChains(rules string) string {
+	const prefix, ports = "CNI-HOSTPORT-", "CNI-HOSTPORT-DNAT"
+	var jumps, flushes, removals strings.Builder
 	for line := range strings.Lines(rules) {
-		f := splitRule(line)
+		f := strings.Fields(line)
 		switch {
 		case len(f) < 2:
-		case f[0] == "-A" && f[1] == prefix+"DNAT":
-			return nil
+		case f[0] == "-A" && f[1] == ports:
+			return ""
 		case f[0] == "-N" && strings.HasPrefix(f[1], prefix):
-			flushes = append(flushes, []string{"-F", f[1]})
-			removals = append(removals, []string{"-X", f[1]})
+			if f[1] != ports {
+				fmt.Fprintln(&flushes, "-F", f[1])
+			}
+			fmt.Fprintln(&removals, "-X", f[1])
 		case f[0] == "-A" && !strings.HasPrefix(f[1], "CNI-") && strings.HasPrefix(f[len(f)-1], prefix):
-			jumps = append(jumps, append([]string{"-D"}, f[1:]...))
+			jumps.WriteString("-D" + strings.TrimPrefix(line, "-A"))
 		}
 	}
-	return append(append(jumps, flushes...), removals...)
-}
-
-// splitRule splits a rule into words; a comment in quotes is one.
-func splitRule(line string) []string {
-	var words []string
-	for i, part := range strings.Split(strings.TrimSpace(line), `"`) {
-		if i%2 == 1 {
-			words = append(words, part)
-			continue
-		}
-		words = append(words, strings.Fields(part)...)
+	if removals.Len() == 0 && jumps.Len() == 0 {
+		return ""
 	}
-	return words
+	return "*nat\n" + jumps.String() + flushes.String() + removals.String() + "COMMIT\n"
 }
