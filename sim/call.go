@@ -135,6 +135,7 @@ func (w *world) effect(c *call) {
 		return
 	}
 	made := w.made
+	w.excuse(c)
 	result, err := c.perform()
 	if err == nil {
 		c.reserved = "" // what was made holds it now
@@ -155,18 +156,29 @@ func (c *call) perform() (node.Result, error) {
 	return c.agent.act.Do(context.Background(), c.t.Key, c.pod, c.got, c.action)
 }
 
+// excuse marks the containers that a call starts or ends though nobody waits for it any
+// more. One that came after the call was begun nobody meant to end.
+func (w *world) excuse(c *call) {
+	if !c.abandoned() {
+		return
+	}
+	if start, ok := c.action.(node.StartContainer); ok {
+		if run := w.container(start.ID); run != nil && run.state == node.ContainerCreated {
+			run.late = true
+		}
+	}
+	for _, victim := range w.victims(c.action) {
+		if _, known := c.verdict[victim.id]; !known {
+			victim.late = true
+		}
+	}
+}
+
 // note looks at what a call has made.
 func (w *world) note(c *call, made int) {
 	if c.abandoned() {
-		switch a := c.action.(type) {
-		case node.StartContainer:
-			if started := w.container(a.ID); started != nil && !started.late {
-				started.late = started.running()
-			}
-		case node.RunSandbox:
-			if w.made > made {
-				w.sandboxes[len(w.sandboxes)-1].late = true
-			}
+		if _, ok := c.action.(node.RunSandbox); ok && w.made > made {
+			w.sandboxes[len(w.sandboxes)-1].late = true
 		}
 		return
 	}

@@ -74,7 +74,7 @@ type container struct {
 	term    time.Duration // when
 	over    time.Time     // since when its pod had nothing left to do then; zero: it had
 	sick    bool          // a probe that decides on its life has failed
-	late    bool          // started by a call that the agent had given up
+	late    bool          // started or ended by a call that the agent had given up
 	hooks   hooked
 	waiters []func() // called at its end
 }
