@@ -138,6 +138,16 @@ func (l *ledger) hurry(latest *life, grace time.Duration) {
 	}
 }
 
+// latest is what a pod was last accepted as.
+func (l *ledger) latest(of *life) *life {
+	for _, known := range l.lives {
+		if known.id.uid == of.id.uid && known.turn > of.turn {
+			of = known
+		}
+	}
+	return of
+}
+
 // same are a pod and what it was accepted as before its record was lost.
 func (l *ledger) same(latest *life) iter.Seq[*life] {
 	return func(yield func(*life) bool) {

@@ -67,7 +67,11 @@ func (wi *witness) runsOnce(c *container) {
 
 // runsNoMore checks: of a pod that has its result nothing is started.
 func (wi *witness) runsNoMore(c *container) {
-	if l := wi.lives[c.life]; l != nil && l.result != "" && !c.late {
+	l := wi.lives[c.life]
+	if l == nil || c.late {
+		return
+	}
+	if l = wi.latest(l); l.result != "" {
 		wi.failf("%s is started though its pod is %s", c, l.result)
 	}
 }
