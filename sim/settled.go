@@ -105,12 +105,13 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 	}
 	for i := range l.object.Spec.InitContainers {
 		c := &l.object.Spec.InitContainers[i]
+		run := s.newest(l, c.Name)
 		_, vanished := s.witness.vanished[c.Name+string(l.id.uid)] // then it is not sure that its success was seen
-		past := s.witness.isPast(l, box.id, c.Name) && !vanished
+		again := run != nil && s.witness.isBefore(run)             // nor if the record of it was lost
+		past := s.witness.isPast(l, box.id, c.Name) && !vanished && !again
 		if past && !node.IsSidecar(c) {
 			continue
 		}
-		run := s.newest(l, c.Name)
 		if err := s.alive(l, c, run, box); err != nil {
 			return err
 		}

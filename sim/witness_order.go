@@ -42,6 +42,11 @@ func (wi *witness) isPast(l *life, sandbox, name string) bool {
 	return wi.past[within{sandbox, name}] > l.rounds[name]
 }
 
+// isBefore says whether a run is newer than the last that has done that.
+func (wi *witness) isBefore(run *container) bool {
+	return run.attempt >= wi.past[within{run.sandbox.id, run.name}]
+}
+
 // beginsInOrder checks: a container begins when all before it are past, and when all
 // begin anew nothing runs any more of what ran before.
 func (wi *witness) beginsInOrder(w *world, c *container) {
