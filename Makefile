@@ -14,10 +14,10 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ROUNDS ?= 100
 FUZZTIME ?= 30s
 
-.PHONY: help build bundle web dist setup-dist run run-sim cluster clean-node test test-v2 lint gen api-image vuln bench chaos fuzz fmt setup setup-tests clean
+.PHONY: help build bundle web dist setup-dist run run-sim cluster clean-node test test-v2 test-node lint gen api-image vuln bench chaos fuzz fmt setup setup-tests clean
 
 help: ## list the targets
-	@awk -F ': .*## ' '/^[a-z0-9-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ': .*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
 
 build: bundle web ## build bin/kubelet
 	CGO_ENABLED=0 go build -tags bundle,grpcnotrace -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubelet ./cmd/kubelet
@@ -53,8 +53,11 @@ cluster: setup build ## bring up a Kubernetes cluster of one node, print its kub
 test: setup-tests ## run every check and every test, those on a real runtime included
 	@test/all.sh
 
-test-v2: setup-tests ## run conformance and end-to-end tests on cgroup v2, in an emulated machine: an hour and more
+test-v2: setup-tests ## run conformance and end-to-end tests on cgroup v2, in an emulated machine: hours
 	@test/vm/all.sh
+
+test-node: ## build the dashboard and run its unit tests with Debian 12's node and npm, the oldest that do
+	@test/oldest_node.sh
 
 lint: ## vet, staticcheck, formatting, generated code, API lint and breaking check
 	@test/lint.sh

@@ -127,6 +127,13 @@ type (
 		Container string
 		Health    Health
 	}
+	// SetLost journals which runs vanished.
+	SetLost struct{ Lost []Container }
+	// AskRestart journals that a container's run ends and another begins.
+	AskRestart struct {
+		Container string
+		Attempt   uint32
+	}
 	// StartOver journals that all containers of the pod begin anew.
 	StartOver struct {
 		Container string    // whose rule wants it
@@ -157,6 +164,8 @@ func (a RemoveContainer) Target() string  { return "remove/" + a.ID }
 func (RemoveLogs) Target() string         { return "logs" }
 func (a SetTally) Target() string         { return ContainerTarget(a.Container) }
 func (a SetHealth) Target() string        { return "health/" + a.Container }
+func (SetLost) Target() string            { return "lost" }
+func (a AskRestart) Target() string       { return "ask/" + a.Container }
 func (StartOver) Target() string          { return targetPod }
 func (SetTermination) Target() string     { return targetPod }
 func (SetResult) Target() string          { return targetPod }
@@ -207,7 +216,17 @@ func (RemoveLogs) String() string        { return "remove logs" }
 func (a SetTally) String() string {
 	return fmt.Sprintf("tally %s restarts=%d streak=%d", a.Container, a.Tally.Restarts, a.Tally.Streak)
 }
-func (a SetHealth) String() string      { return fmt.Sprintf("note %s is %s", a.Container, a.Health) }
+func (a SetHealth) String() string { return fmt.Sprintf("note %s is %s", a.Container, a.Health) }
+func (a SetLost) String() string {
+	var runs []string
+	for _, run := range a.Lost {
+		runs = append(runs, fmt.Sprintf("%s attempt=%d", run.Name, run.Attempt))
+	}
+	return "note the loss of " + strings.Join(runs, ", ")
+}
+func (a AskRestart) String() string {
+	return fmt.Sprintf("ask restart of %s attempt=%d", a.Container, a.Attempt)
+}
 func (a StartOver) String() string      { return "start over after " + a.Container }
 func (a SetTermination) String() string { return "terminate: " + a.Termination.Reason }
 func (a SetResult) String() string      { return "settle " + string(a.Status.Phase) }

@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -31,9 +32,10 @@ type Violation struct {
 	Rule     string // what the field has to be, in words
 }
 
+// String counts documents from 1, as people do.
 func (v Violation) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "document %d", v.Document)
+	fmt.Fprintf(&b, "document %d", v.Document+1)
 	if v.Object != "" {
 		fmt.Fprintf(&b, " (%s)", v.Object)
 	}
@@ -57,6 +59,26 @@ func (e *InvalidError) Error() string {
 
 // Is makes errors.Is(err, ErrInvalid) hold.
 func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
+
+// MaxViolations keeps the answer to a hopeless bundle readable, and small enough for a
+// response header.
+const MaxViolations = 50
+
+// Invalid is the error of all violations, of which some may not be told: nil when
+// there is none.
+func Invalid(found []Violation, untold int) error {
+	if over := len(found) - MaxViolations; over > 0 {
+		found, untold = found[:MaxViolations], untold+over
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	if untold > 0 {
+		last := found[len(found)-1].Document
+		found = append(slices.Clip(found), Violation{Document: last, Rule: fmt.Sprintf("%d more violations are not shown", untold)})
+	}
+	return &InvalidError{Violations: found}
+}
 
 // Failure is a definite failure of an action with Kubernetes' word for it.
 type Failure struct {

@@ -41,7 +41,7 @@ type Pod struct {
 	Origin   string // the file or URL it came from
 	Accepted time.Time
 	Deletion *Deletion    // set once the pod has to go
-	Restarts []Restart    // restarts that a client asked for, newest per container
+	Restarts []Restart    // that were asked for, the newest of each container
 	Refused  *Refusal     // why this node will not run it
 	Handler  string       `json:",omitempty"` // of the runtime, as its runtime class said; empty: the usual one
 	Users    *users.Range `json:",omitempty"` // of the host, that its own stand for; nil: it has the host's
@@ -82,18 +82,22 @@ type Restart struct {
 	Attempt   uint32
 	// All says that all containers of the pod do, as the rule of one of them wants:
 	// at once, and from the first init container on.
-	All   bool `json:",omitempty"`
-	Cause bool `json:",omitempty"` // that this very run has ended is why
+	All   bool      `json:",omitempty"`
+	Cause bool      `json:",omitempty"` // that this very run has ended is why
+	At    time.Time `json:",omitzero"`  // when all last did
 }
 
-// Restarting is what is asked for once more is, by container. That all begin anew
-// stays true of the runs of which it was.
-func Restarting(asked, more []Restart) []Restart {
+// MergeRestarts adds more restarts to those that were asked for: of each container the
+// last one counts. Of a run that was among all those that had to begin anew, that stays true.
+func MergeRestarts(asked, more []Restart) []Restart {
 	byName := map[string]Restart{}
 	for _, r := range slices.Concat(asked, more) {
 		before := byName[r.Container]
 		if r.Attempt <= before.Attempt {
 			r.All, r.Cause = r.All || before.All, r.Cause || before.Cause
+		}
+		if r.At.IsZero() {
+			r.At = before.At
 		}
 		byName[r.Container] = r
 	}
@@ -106,6 +110,7 @@ type Slot struct {
 	Next    *Pod              // takes over once Pod's teardown is complete
 	Tallies map[string]Tally  // by container: what a restart must not forget
 	Health  map[string]Health // by container: what the next start of the agent must not forget
+	Lost    []Container       `json:",omitempty"` // runs that vanished: nobody else can tell that they were there
 	Result  *corev1.PodStatus
 	// Termination is set once the pod has to end though its containers would go on.
 	Termination *Termination `json:",omitempty"`
@@ -141,6 +146,8 @@ type Tally struct {
 	Restarts int32 // attempts that were begun after the first
 	Streak   int32 // of these, the ones in a row without a long run in between
 	Begun    bool  `json:",omitempty"` // of an ephemeral container: it was started, and never is again
+	// Started is when a sidecar that was restarted first had started in its sandbox.
+	Started time.Time `json:",omitzero"`
 }
 
 // Restarted returns the tally after one more restart of a container that ran

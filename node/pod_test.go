@@ -38,7 +38,7 @@ func TestPauseBetweenRestarts(t *testing.T) {
 	}
 }
 
-func TestRestarting(t *testing.T) {
+func TestMergeRestarts(t *testing.T) {
 	one := func(name string, attempt uint32, all bool) Restart {
 		return Restart{Container: name, Attempt: attempt, All: all}
 	}
@@ -52,7 +52,7 @@ func TestRestarting(t *testing.T) {
 		{"and may be asked for later", []Restart{one("a", 1, false)}, []Restart{one("a", 1, true)}, []Restart{one("a", 1, true)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Restarting(c.asked, c.more); !slices.Equal(got, c.want) {
+			if got := MergeRestarts(c.asked, c.more); !slices.Equal(got, c.want) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})

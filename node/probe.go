@@ -52,6 +52,8 @@ type Health struct {
 	Ready   bool      // the readiness probe's last word
 	Since   time.Time // when that last changed; zero: never
 	Failed  ProbeKind // what has condemned the run
+
+	FailedAt time.Time // when that was heard
 }
 
 func (h Health) String() string {
@@ -79,11 +81,17 @@ func (h Health) After(p Probed) Health {
 		h.Ready, h.Since = p.OK, p.At
 	case p.Kind == ReadinessProbe:
 	case !p.OK && h.Failed == "":
-		h.Failed = p.Kind
+		h.Failed, h.FailedAt = p.Kind, p.At
 	case p.Kind == StartupProbe && p.OK && h.Started.IsZero():
 		h.Started = p.At
 	}
 	return h
+}
+
+// Condemns says whether the health is why a run ends, or has ended: one that had ended before
+// only took its probe along.
+func (h Health) Condemns(run *Container) bool {
+	return h.Failed != "" && (run.FinishedAt.IsZero() || !run.FinishedAt.Before(h.FailedAt))
 }
 
 // Changed is when the health last became another.

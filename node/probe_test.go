@@ -19,13 +19,13 @@ func TestHealthAfterAWord(t *testing.T) {
 	}{
 		{"a startup probe that succeeds starts it", Health{}, word(StartupProbe, true), Health{Started: late}},
 		{"and does so once", Health{Started: early}, word(StartupProbe, true), Health{Started: early}},
-		{"one that fails condemns it", Health{}, word(StartupProbe, false), Health{Failed: StartupProbe}},
+		{"one that fails condemns it", Health{}, word(StartupProbe, false), Health{Failed: StartupProbe, FailedAt: late}},
 		{"readiness comes", Health{}, word(ReadinessProbe, true), Health{Ready: true, Since: late}},
 		{"readiness goes", Health{Ready: true, Since: early}, word(ReadinessProbe, false), Health{Since: late}},
 		{"readiness that was there before is no news", Health{Ready: true, Since: early}, word(ReadinessProbe, true), Health{Ready: true, Since: early}},
 		{"what never was ready has not stopped being so", Health{}, word(ReadinessProbe, false), Health{}},
 		{"a liveness probe that succeeds is no news", Health{Started: early}, word(LivenessProbe, true), Health{Started: early}},
-		{"one that fails condemns it", Health{Ready: true, Since: early}, word(LivenessProbe, false), Health{Ready: true, Since: early, Failed: LivenessProbe}},
+		{"one that fails condemns it", Health{Ready: true, Since: early}, word(LivenessProbe, false), Health{Ready: true, Since: early, Failed: LivenessProbe, FailedAt: late}},
 		{"the first that failed stays the reason", Health{Failed: StartupProbe}, word(LivenessProbe, false), Health{Failed: StartupProbe}},
 	}
 	for _, c := range cases {

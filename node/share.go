@@ -11,6 +11,7 @@ type Share struct {
 	CPUs   string  `json:",omitempty"` // as the kernel lists them: "2-3,8"
 	Mems   string  `json:",omitempty"` // NUMA nodes whose memory it has; empty: any
 	Memory []Piece `json:",omitempty"` // of them, that it has and no other
+	Start  bool    `json:",omitempty"` // it ends before the application begins
 }
 
 // Piece is a part of the memory, or of the huge pages, of a NUMA node.

@@ -1,7 +1,8 @@
 // Package openapi holds the description of the HTTP API, openapi.json.
 //
 //	api/proto ── protoc-gen-openapiv3 ──▶ a document a service ─┐
-//	kubelet.yaml (the paths that no proto describes) ───────────┴─ assemble ──▶ openapi.json
+//	kubelet.yaml (the paths that no proto describes) ───────────┤
+//	Kubernetes' Go types (what may stand in a manifest) ────────┴─ assemble ──▶ openapi.json
 //
 // The binary holds it packed, which is a tenth.
 //

@@ -90,8 +90,12 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 		return node.Result{}, a.setTally(key, pod.UID(), action)
 	case node.SetHealth:
 		return node.Result{}, a.setHealth(key, pod.UID(), action)
+	case node.SetLost:
+		return node.Result{}, a.setLost(key, pod.UID(), action)
+	case node.AskRestart:
+		return node.Result{}, a.askRestarts(key, pod.UID(), node.Restart{Container: action.Container, Attempt: action.Attempt})
 	case node.StartOver:
-		return node.Result{}, a.startOver(key, pod.UID(), action)
+		return node.Result{}, a.askRestarts(key, pod.UID(), action.Restarts...)
 	case node.SetTermination:
 		return node.Result{}, a.setTermination(key, pod.UID(), action)
 	case node.SetResult:
@@ -166,10 +170,17 @@ func (a Act) setHealth(key node.Key, uid types.UID, action node.SetHealth) error
 	})
 }
 
-func (a Act) startOver(key node.Key, uid types.UID, action node.StartOver) error {
+func (a Act) setLost(key node.Key, uid types.UID, action node.SetLost) error {
+	return a.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
+		slot.Lost = action.Lost
+		tx.Put(key, slot)
+	})
+}
+
+func (a Act) askRestarts(key node.Key, uid types.UID, restarts ...node.Restart) error {
 	return a.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
 		pod := *slot.Pod
-		pod.Restarts = node.Restarting(pod.Restarts, action.Restarts)
+		pod.Restarts = node.MergeRestarts(pod.Restarts, restarts)
 		slot.Pod = &pod
 		tx.Put(key, slot)
 	})

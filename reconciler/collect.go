@@ -36,6 +36,8 @@ type Collector struct {
 	Events *node.Events
 	Log    *slog.Logger
 	Clock  func() time.Time
+	// Collected is told why an image went that nobody had asked to go; nil: nobody is.
+	Collected func(gc.Cause)
 
 	mu   sync.Mutex
 	seen map[string]*sightings // by image id
@@ -210,6 +212,9 @@ func (c *Collector) remove(ctx context.Context, plan gc.Plan) (removed []gc.Remo
 		delete(c.seen, r.Image.ID)
 		removed = append(removed, r)
 		c.tell(false, "ImageRemoved", fmt.Sprintf("removed image %s %q, %d bytes: %s", r.Image.ID, r.Image.References, r.Image.Size, r.Why))
+		if c.Collected != nil && r.Cause != gc.CauseAsked {
+			c.Collected(r.Cause)
+		}
 	}
 	return removed, errors.Join(errs...)
 }

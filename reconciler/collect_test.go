@@ -107,6 +107,8 @@ func TestImagesAreGivenUpWhenTheDiskIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{images: strings.Fields("a b c d e f g h"), busy: map[string]bool{"a": true, "name of b": true}}
 		c := newCollector(t, d)
+		collected := map[gc.Cause]int{}
+		c.Collected = func(cause gc.Cause) { collected[cause]++ }
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
@@ -123,6 +125,9 @@ func TestImagesAreGivenUpWhenTheDiskIsFull(t *testing.T) {
 		d.wantRemoved(t, "d")
 		cancel()
 		<-ended
+		if len(collected) != 1 || collected[gc.CauseSpace] != 2 {
+			t.Errorf("counted were %v, want two for the space", collected)
+		}
 		if d.looks != 4 {
 			t.Errorf("it looked %d times in 16 minutes, want once in 5", d.looks)
 		}
@@ -132,6 +137,7 @@ func TestImagesAreGivenUpWhenTheDiskIsFull(t *testing.T) {
 func TestPruningDoesWhatItPlans(t *testing.T) {
 	d := &disk{images: strings.Fields("a b c"), busy: map[string]bool{"a": true}, stuck: "b"}
 	c := newCollector(t, d)
+	c.Collected = func(cause gc.Cause) { t.Errorf("%q is counted, though it was asked for", cause) }
 	plan, err := c.PrunePlan(t.Context())
 	if err != nil || len(plan) != 2 || plan[0].Image.ID != "b" || plan[1].Image.ID != "c" {
 		t.Errorf("planned %+v, %v, want b and c", plan, err)

@@ -9,15 +9,13 @@ import (
 	"nodal/node"
 )
 
-// tellRefused tells of a pod that the node refused, when it takes the place of
-// the old one.
-func (r *Reconciler) tellRefused(v node.View, old *node.Pod) {
-	pod := v.Slot.Pod
-	if pod.Refused == nil || !pod.Accepted.After(r.began) || old != nil && old.UID() == pod.UID() {
+// tellRefused tells of a new pod that the node refused.
+func (r *Reconciler) tellRefused(pod *node.Pod) {
+	if pod.Refused == nil {
 		return
 	}
 	r.Events.Add(node.Event{
-		Key: v.Key, UID: pod.UID(), Time: r.Act.Clock(), Warning: true, Reason: pod.Refused.Reason, Message: pod.Refused.Message,
+		Key: pod.Key(), UID: pod.UID(), Time: r.Act.Clock(), Warning: true, Reason: pod.Refused.Reason, Message: pod.Refused.Message,
 	})
 }
 

@@ -37,6 +37,8 @@ type Evictor struct {
 	Events *node.Events
 	Log    *slog.Logger
 	Clock  func() time.Time
+	// Evicted is told of each pod that was over a limit; nil: nobody is.
+	Evicted func(evict.Limit)
 }
 
 // Run measures now and then until the context ends, and waits for a pod with a limit
@@ -79,8 +81,8 @@ func (e *Evictor) Round(ctx context.Context) (some bool) {
 // the rest.
 func (e *Evictor) check(ctx context.Context, key node.Key, pod *node.Pod, volumes []string, containers bool) error {
 	written, err := e.Disk.Written(ctx, pod, volumes, containers)
-	message := evict.Overuse(pod.Object, written)
-	if message == "" {
+	over, message := evict.Overuse(pod.Object, written)
+	if over == evict.LimitNone {
 		return err
 	}
 	evicted, err := e.evict(key, pod.UID(), message)
@@ -88,6 +90,9 @@ func (e *Evictor) check(ctx context.Context, key node.Key, pod *node.Pod, volume
 		e.Events.Add(node.Event{
 			Key: key, UID: pod.UID(), Time: e.Clock(), Warning: true, Reason: node.Evicted, Message: message,
 		})
+		if e.Evicted != nil {
+			e.Evicted(over)
+		}
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -64,7 +65,10 @@ func withScratch(name, limit string) *corev1.Pod {
 }
 
 func (b *bench) evicts(disk reconciler.Disk) {
-	e := reconciler.Evictor{Store: b.store, Disk: disk, Events: b.events, Log: slog.New(slog.DiscardHandler), Clock: time.Now}
+	e := reconciler.Evictor{
+		Store: b.store, Disk: disk, Events: b.events, Log: slog.New(slog.DiscardHandler), Clock: time.Now,
+		Evicted: func(over evict.Limit) { b.counts.evict(over) },
+	}
 	ctx, cancel := context.WithCancel(b.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -100,6 +104,9 @@ func TestAPodThatWritesTooMuchEnds(t *testing.T) {
 		s := b.status("greedy")
 		if s.Phase != corev1.PodFailed || s.Reason != "Evicted" || s.Message != `Usage of EmptyDir volume "scratch" exceeds the limit "1Mi".` {
 			t.Errorf("the pod is %s, %s: %q, want it evicted", s.Phase, s.Reason, s.Message)
+		}
+		if got := b.counts.over(); !slices.Equal(got, []evict.Limit{evict.LimitVolume}) {
+			t.Errorf("counted were %q, want one volume", got)
 		}
 		b.wantState("modest", "Running running restarts=0 ready=true")
 		b.wantState("free", "Running running restarts=0 ready=true")

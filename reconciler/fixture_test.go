@@ -45,6 +45,7 @@ type bench struct {
 	store  *node.Store
 	events *node.Events
 	prober *prober
+	counts counts
 	intake intake.Intake
 	uids   int
 	stop   func() // the reconciler, and waits for its end
@@ -110,7 +111,7 @@ func (b *bench) start() {
 	b.prober = &prober{set: map[node.Key][]node.Probe{}, results: make(chan node.Probed)}
 	puller := image.New(image.Config{Runtime: b.runtime, Tell: b.events.Add})
 	r := reconciler.New(reconciler.Config{
-		Prober: b.prober,
+		Prober: b.prober, Counts: &b.counts,
 		Act:    reconciler.Act{Store: b.store, Runtime: b.runtime, Images: puller, Logs: b.logs, Volumes: b.volumes, Storage: keeper, Clock: time.Now},
 		Events: b.events, Sources: b.sources, Site: b.site,
 		Log: slog.New(slog.DiscardHandler), Relist: time.Second, Starts: 4,

@@ -32,9 +32,11 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 		}
 	case node.StopSandbox:
 		stopSandbox(got, a.ID)
+		unbind(got, uid)
 	case node.RemoveSandbox:
 		got.Sandboxes = slices.DeleteFunc(got.Sandboxes, func(s node.Sandbox) bool { return s.ID == a.ID })
 		got.Containers = slices.DeleteFunc(got.Containers, func(c node.Container) bool { return c.SandboxID == a.ID })
+		unbind(got, uid)
 	case node.EnsureImage:
 		setImage(got, a, o.Result.ID)
 	case node.CreateContainer:
@@ -105,6 +107,14 @@ func setVolume(got *node.Observed, name, version string) {
 func stopSandbox(got *node.Observed, id string) {
 	if s := sandboxByID(got, id); s != nil {
 		s.State, s.Stopped = node.SandboxNotReady, true
+	}
+}
+
+// unbind forgets the limits of a pod that has no sandbox. Nothing keeps its cgroup
+// there then, and the runtime would make the next sandbox in one without limits.
+func unbind(got *node.Observed, uid types.UID) {
+	if got.Home(uid) == nil {
+		got.Cgroup = nil
 	}
 }
 

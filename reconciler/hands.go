@@ -84,11 +84,19 @@ func (h hands) Look(only *node.Key, began node.Mark) {
 // Relist asks for a full look; one that is already asked for is enough.
 func (h hands) Relist() { h.relist() }
 
-// Read tells of pods that were refused.
+// Read tells of pods that are new.
 func (h hands) Read(v node.View, before *node.Pod) {
-	if !v.Gone {
-		h.tellRefused(v, before)
+	if v.Gone {
+		return
 	}
+	pod := v.Slot.Pod
+	if !pod.Accepted.After(h.began) || before != nil && before.UID() == pod.UID() {
+		return
+	}
+	if h.Counts != nil {
+		h.Counts.Taken(pod)
+	}
+	h.tellRefused(pod)
 }
 
 // Show has events and probes follow what is known now.
@@ -97,25 +105,32 @@ func (h hands) Show(t *Tracked, news bool) {
 		h.tellReady(t)
 	}
 	h.Prober.Set(t.Key, decide.Probes(h.Site, t.Slot(), t.Got()))
+	h.follow(t)
 }
 
 // Drop ends the probes.
 func (h hands) Drop(key node.Key) {
 	h.Prober.Set(key, nil)
 	delete(h.wasReady, key)
+	h.ended(key)
 }
 
-// Lost says so once, and tries again soon.
+// Lost says so once, and tries again soon. A runtime that tells what happens is heard
+// of at once when it is back, see watch; others are asked more and more seldom.
 func (h hands) Lost(err error, news bool) {
+	now := h.Act.Clock()
 	if news {
+		h.misses = 0
 		h.Log.Warn("the container runtime does not answer", "err", err)
-		h.Events.Add(node.Event{Time: h.Act.Clock(), Warning: true, Reason: "RuntimeLost", Message: err.Error()})
+		h.Events.Add(node.Event{Time: now, Warning: true, Reason: "RuntimeLost", Message: err.Error()})
 	}
-	if h.retry == nil {
-		h.retry = time.AfterFunc(reconnectBase, h.relist)
-		return
+	if now.Before(h.retry) {
+		return // one look to come is enough, however many failed
 	}
-	h.retry.Reset(reconnectBase) // one look to come is enough, however many failed
+	h.misses++
+	pause := node.Backoff(reconnectBase, h.misses, retryMax)
+	h.retry = now.Add(pause)
+	time.AfterFunc(pause, h.relist)
 }
 
 // Regained says so.

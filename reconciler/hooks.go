@@ -22,7 +22,7 @@ func endHook(got *node.Observed, a node.RunHook, o Outcome) {
 		if o.Err == nil || a.Again {
 			health.Hooked = o.Now
 		} else {
-			health.Failed = node.FailedHook
+			health.Failed, health.FailedAt = node.FailedHook, o.Now
 		}
 		setHealth(got, run.Name, health)
 	}

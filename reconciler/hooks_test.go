@@ -30,7 +30,7 @@ func TestHowAHookEnded(t *testing.T) {
 		fault  bool
 	}{
 		{"a postStart hook that succeeds", first, nil, node.Hooks{}, node.Health{ID: "c0", Hooked: noon}, false},
-		{"one that fails condemns its run", first, failed, node.Hooks{}, node.Health{ID: "c0", Failed: node.FailedHook}, false},
+		{"one that fails condemns its run", first, failed, node.Hooks{}, node.Health{ID: "c0", Failed: node.FailedHook, FailedAt: noon}, false},
 		{"one that fails when it is repeated does not", again, failed, node.Hooks{}, node.Health{ID: "c0", Hooked: noon}, false},
 		{"one without an answer is repeated", first, unknown, node.Hooks{}, node.Health{}, true},
 		{"one of a run that is gone", other, nil, node.Hooks{Fresh: true}, node.Health{}, false},

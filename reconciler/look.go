@@ -3,6 +3,7 @@ package reconciler
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 const (
 	reconnectBase = 50 * time.Millisecond
 	reconnectMax  = 2 * time.Second
+	retryMax      = time.Second
 	safetyRelist  = 5 * time.Minute // in case an event was lost
 )
 
@@ -26,16 +28,19 @@ func (r *Reconciler) watch(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	failures := int32(0)
+	var failures atomic.Int32 // in a row
+	relist := func() {
+		failures.Store(0)
+		r.relist()
+	}
 	for ctx.Err() == nil {
 		r.relist()
-		err := r.Act.Runtime.Watch(ctx, wake, r.relist)
+		err := r.Act.Runtime.Watch(ctx, wake, relist)
 		if errors.Is(err, node.ErrUnsupported) {
 			r.poll(ctx)
 			return
 		}
-		failures++
-		sleep(ctx, node.Backoff(reconnectBase, failures, reconnectMax))
+		sleep(ctx, node.Backoff(reconnectBase, failures.Add(1), reconnectMax))
 	}
 }
 

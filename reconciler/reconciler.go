@@ -16,6 +16,7 @@ type Config struct {
 	Act     Act
 	Prober  Prober
 	Tracer  Tracer // nil: nobody is told
+	Counts  Counts // nil: nobody is told
 	Events  *node.Events
 	Sources *node.Sources
 	Site    node.Site
@@ -31,9 +32,11 @@ type Reconciler struct {
 	Config
 	loop      *Loop
 	wasReady  map[node.Key]bool
+	working   map[node.Key]work
 	began     time.Time
 	looked    chan struct{} // closed after the first full look
-	retry     *time.Timer   // of a full look, after one that failed
+	misses    int32         // full looks in a row that were tried again after one that failed
+	retry     time.Time     // when the next of them comes
 	gate      *gate
 	sweeping  atomic.Bool
 	reclaimer reclaimer
@@ -59,6 +62,7 @@ func New(c Config) *Reconciler {
 		Config:    c,
 		loop:      loop,
 		wasReady:  map[node.Key]bool{},
+		working:   map[node.Key]work{},
 		looked:    make(chan struct{}),
 		gate:      newGate(c.Starts),
 		reclaimer: reclaimer{done: make(chan struct{})},

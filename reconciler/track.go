@@ -41,6 +41,7 @@ type Turn struct {
 func NewTrack(slot *node.Slot, got *node.Observed, known bool) *Track {
 	begin := got.Clone()
 	begin.Health = slot.Health // of what runs still; the next look drops the rest
+	begin.Lost = slot.Lost
 	return &Track{slot: slot, got: begin, busy: map[string]node.Action{}, unsure: !known}
 }
 
@@ -115,6 +116,7 @@ func (t *Track) See(seen *node.Observed, mark node.Mark, now time.Time) bool {
 	}
 	old := t.got
 	t.got = merge(old, seen, mark)
+	unbind(t.got, t.slot.Pod.UID())
 	t.got.Miss(old, now)
 	t.cure()
 	t.unsure = mark <= t.doubt

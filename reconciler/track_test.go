@@ -275,3 +275,27 @@ func TestRunsThatVanishAreRemembered(t *testing.T) {
 		})
 	}
 }
+
+func TestTheLimitsOfAPodAreKnownForAsLongAsItHasASandbox(t *testing.T) {
+	dead := upTo(node.ContainerExited)
+	dead.Sandboxes[0].State = node.SandboxNotReady
+	for _, c := range []struct {
+		name string
+		then func(*Track)
+		want bool
+	}{
+		{"a look that finds it", func(t *Track) { t.See(upTo(node.ContainerRunning), 6, noon) }, true},
+		{"a look that finds it dead", func(t *Track) { t.See(dead, 6, noon) }, false},
+		{"a look that finds nothing", func(t *Track) { t.See(&node.Observed{}, 6, noon) }, false},
+		{"it was stopped", func(t *Track) { t.end(node.StopSandbox{ID: "s0"}, nil, 6) }, false},
+		{"it was removed", func(t *Track) { t.end(node.RemoveSandbox{ID: "s0"}, nil, 6) }, false},
+		{"another one was stopped", func(t *Track) { t.end(node.StopSandbox{ID: "s9"}, nil, 6) }, true},
+	} {
+		track := trackOf(upTo(node.ContainerRunning))
+		track.end(node.SetUpCgroup{}, nil, 5)
+		c.then(track)
+		if got := track.Got().Cgroup != nil; got != c.want {
+			t.Errorf("%s: limits are known: %t, want %t", c.name, got, c.want)
+		}
+	}
+}

@@ -12,7 +12,8 @@
 // need (verbs.go) and one of error kinds and their codes (errors.go); tests
 // keep them complete. Then there is one file a service (manifests.go, pods.go,
 // logs.go, exec.go, events.go, images.go, node_info.go) and one a kubelet path
-// (kubelet_*.go). What pods look like to a client is in render.go.
+// (kubelet_*.go). What pods look like to a client is in render.go;
+// viewers do not see the values in their environments (render_viewer.go).
 //
 // REST answers are protojson: names in camelCase, 64-bit integers as strings,
 // unset fields left out. A manifest is posted as it stands, in YAML or JSON.

@@ -84,7 +84,7 @@ func statusOf(err error) *status.Status {
 }
 
 // violations keeps a violation's place in Field, in the form of its text:
-// "document 0 (Pod default/web): spec.containers[0].image".
+// "document 1 (Pod default/web): spec.containers[0].image".
 func violations(invalid *node.InvalidError) *errdetails.BadRequest {
 	bad := &errdetails.BadRequest{}
 	for _, v := range invalid.Violations {

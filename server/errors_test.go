@@ -72,7 +72,7 @@ func TestViolationsNameDocumentFieldAndRule(t *testing.T) {
 		t.Fatalf("got %v, want violations in the details", err)
 	}
 	v := found.GetFieldViolations()[0]
-	if !strings.HasPrefix(v.GetField(), "document 1 (Pod default/bad): spec.containers[0]") || v.GetDescription() == "" {
+	if !strings.HasPrefix(v.GetField(), "document 2 (Pod default/bad): spec.containers[0]") || v.GetDescription() == "" {
 		t.Errorf("got field %q, rule %q", v.GetField(), v.GetDescription())
 	}
 	if _, ok := n.store.View(node.Key{Namespace: "default", Name: "web"}); ok {

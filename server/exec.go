@@ -42,6 +42,8 @@ type RuntimeStatus struct {
 	Message      string
 	Events       bool // it tells of changes itself
 	Handlers     []RuntimeHandler
+
+	SupplementalGroupsPolicy bool // pods may choose which groups of the image their users are in
 }
 
 // RuntimeHandler is one of the ways in which the runtime runs pods. The usual one has

@@ -89,9 +89,10 @@ func newNode(t testing.TB, change ...func(*Config)) *node1 {
 			}
 			return found, nil
 		},
-		Probes: func() []node.ProbeCount { return nil },
-		Auth:   newAuth(t, true),
-		Facts:  Facts{Version: "v1", Started: testNow, Configz: []byte(`{"kubeletconfig":{}}`), Endpoint: "unix:///run/cri.sock"},
+		Probes:  func() []node.ProbeCount { return nil },
+		Healthy: func(context.Context) error { return nil },
+		Auth:    newAuth(t, true),
+		Facts:   Facts{Version: "v1", Started: testNow, Configz: []byte(`{"kubeletconfig":{}}`), Endpoint: "unix:///run/cri.sock"},
 	}
 	for _, f := range change {
 		f(&cfg)

@@ -24,11 +24,11 @@ import (
 // codes and bodies.
 type kubelet struct {
 	store   *node.Store
-	render  *renderer
+	render  renderers
 	reader  *logService
 	exec    *execService
 	found   func(context.Context) (map[node.Key]*node.Observed, error)
-	healthy func() error
+	healthy func(context.Context) error
 	stats   Stats
 	facts   Facts
 	agent   *metrics.Agent
@@ -52,9 +52,9 @@ func newKubelet(cfg Config, s services) *kubelet {
 }
 
 // pods is /pods. Unlike upstream's it keeps showing a pod until it is gone.
-func (k *kubelet) pods(w http.ResponseWriter, _ *http.Request) {
+func (k *kubelet) pods(w http.ResponseWriter, r *http.Request) {
 	views, _ := k.store.Views()
-	items, err := k.render.list(views, func(node.View) bool { return true })
+	items, err := k.render.of(r.Context()).list(views, func(node.View) bool { return true })
 	if err != nil {
 		writeText(w, http.StatusInternalServerError, err.Error())
 		return

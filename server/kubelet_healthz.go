@@ -1,10 +1,12 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 )
@@ -12,13 +14,22 @@ import (
 // healthCheck is one line of /healthz?verbose.
 type healthCheck struct {
 	name  string
-	check func() error
+	check func(context.Context) error
 }
 
 // checks are upstream's. Ping and log hold as long as the process answers.
 func (k *kubelet) checks() []healthCheck {
-	fine := func() error { return nil }
-	return []healthCheck{{"ping", fine}, {"log", fine}, {"syncloop", k.healthy}}
+	fine := func(context.Context) error { return nil }
+	return []healthCheck{{"ping", fine}, {"log", fine}, {"syncloop", k.turns}}
+}
+
+// loopPatience is how long the reconciler may take for a turn: it waits for nobody in one.
+const loopPatience = 5 * time.Second
+
+func (k *kubelet) turns(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, loopPatience)
+	defer cancel()
+	return k.healthy(ctx)
 }
 
 // healthz answers ok, or which check failed. A reason is told by the check's
@@ -32,7 +43,7 @@ func (k *kubelet) healthz(w http.ResponseWriter, r *http.Request) {
 		case slices.Contains(excluded, c.name):
 			excluded = slices.DeleteFunc(slices.Clone(excluded), func(name string) bool { return name == c.name })
 			fmt.Fprintf(&lines, "[+]%s excluded: ok\n", c.name)
-		case c.check() != nil:
+		case c.check(r.Context()) != nil:
 			failed = true
 			fmt.Fprintf(&lines, "[-]%s failed: reason withheld\n", c.name)
 		default:
@@ -60,7 +71,7 @@ func (k *kubelet) healthzOne(w http.ResponseWriter, r *http.Request) {
 		if c.name != name {
 			continue
 		}
-		if err := c.check(); err != nil {
+		if err := c.check(r.Context()); err != nil {
 			writeText(w, http.StatusInternalServerError, "internal server error: "+err.Error()+"\n")
 			return
 		}

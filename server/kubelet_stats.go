@@ -68,18 +68,22 @@ func onlyCPUAndMemory(whole *statsapi.Summary) *statsapi.Summary {
 	few := &statsapi.Summary{
 		Node: statsapi.NodeStats{
 			NodeName: whole.Node.NodeName, StartTime: whole.Node.StartTime, CPU: whole.Node.CPU, Memory: whole.Node.Memory,
+			SystemContainers: fewOf(whole.Node.SystemContainers),
 		},
 		Pods: make([]statsapi.PodStats, 0, len(whole.Pods)),
 	}
 	for _, p := range whole.Pods {
-		pod := statsapi.PodStats{
-			PodRef: p.PodRef, StartTime: p.StartTime, CPU: p.CPU, Memory: p.Memory,
-			Containers: make([]statsapi.ContainerStats, 0, len(p.Containers)),
-		}
-		for _, c := range p.Containers {
-			pod.Containers = append(pod.Containers, statsapi.ContainerStats{Name: c.Name, StartTime: c.StartTime, CPU: c.CPU, Memory: c.Memory})
-		}
-		few.Pods = append(few.Pods, pod)
+		few.Pods = append(few.Pods, statsapi.PodStats{
+			PodRef: p.PodRef, StartTime: p.StartTime, CPU: p.CPU, Memory: p.Memory, Containers: fewOf(p.Containers),
+		})
+	}
+	return few
+}
+
+func fewOf(containers []statsapi.ContainerStats) []statsapi.ContainerStats {
+	few := make([]statsapi.ContainerStats, 0, len(containers))
+	for _, c := range containers {
+		few = append(few, statsapi.ContainerStats{Name: c.Name, StartTime: c.StartTime, CPU: c.CPU, Memory: c.Memory})
 	}
 	return few
 }

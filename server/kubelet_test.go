@@ -82,7 +82,7 @@ func TestHealthzTellsWhichCheckFailed(t *testing.T) {
 		{"/healthz/nothing", nil, 404, "404: Page Not Found"},
 	}
 	for _, c := range cases {
-		n := newNode(t, func(cfg *Config) { cfg.Healthy = func() error { return c.err } })
+		n := newNode(t, func(cfg *Config) { cfg.Healthy = func(context.Context) error { return c.err } })
 		for _, method := range []string{"GET", "HEAD", "POST"} {
 			if got := n.do(t, method, c.path, ""); got.status != c.code || got.body != c.body {
 				t.Errorf("%s %s with %v: got %d %q, want %d %q", method, c.path, c.err, got.status, got.body, c.code, c.body)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,6 +39,7 @@ type nodeHealth struct {
 	at     time.Time
 	turned <-chan struct{} // closed: what is known may be wrong
 	known  RuntimeStatus
+	unread string // why not all signals are known
 	record health.Record
 }
 
@@ -58,8 +60,8 @@ func (h *nodeHealth) look(ctx context.Context) (RuntimeStatus, []corev1.NodeCond
 	// Others wait for this answer: it must not fail because one client is gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTimeout)
 	defer cancel()
-	signals := make(chan []health.Signal, 1)
-	go func() { signals <- h.measure(ctx) }()
+	measured := make(chan signals, 1)
+	go func() { measured <- h.measure(ctx) }()
 	before := h.known
 	answer, err := h.runtime.Status(ctx)
 	if err != nil {
@@ -67,8 +69,10 @@ func (h *nodeHealth) look(ctx context.Context) (RuntimeStatus, []corev1.NodeCond
 	}
 	first := h.at.IsZero()
 	h.at, h.known = now, answer
+	left := <-measured
+	h.tell(left.unread)
 	changed := h.record.Take(health.Facts{
-		RuntimeReady: answer.Ready, NetworkReady: answer.NetworkReady, Message: answer.Message, Signals: <-signals,
+		RuntimeReady: answer.Ready, NetworkReady: answer.NetworkReady, Message: answer.Message, Signals: left.known, Unread: left.unread,
 	}, now)
 	if !first && (changed || !reflect.DeepEqual(answer, before)) {
 		h.changed.Ring()
@@ -76,15 +80,29 @@ func (h *nodeHealth) look(ctx context.Context) (RuntimeStatus, []corev1.NodeCond
 	return h.known, h.record.Conditions()
 }
 
-func (h *nodeHealth) measure(ctx context.Context) []health.Signal {
+// signals are those that could be read, and why others could not.
+type signals struct {
+	known  []health.Signal
+	unread string
+}
+
+func (h *nodeHealth) measure(ctx context.Context) signals {
 	if h.signals == nil {
-		return nil
+		return signals{}
 	}
-	signals, err := h.signals(ctx)
+	known, err := h.signals(ctx)
 	if err != nil {
-		h.log.Debug("not all is known of what the node has left", "err", err)
+		return signals{known, strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}
-	return signals
+	return signals{known: known}
+}
+
+// tell logs what cannot be read once, not with every look.
+func (h *nodeHealth) tell(unread string) {
+	if unread != "" && unread != h.unread {
+		h.log.Warn("not all is known of what the node has left", "err", unread)
+	}
+	h.unread = unread
 }
 
 func (h *nodeHealth) fresh(now time.Time) bool {

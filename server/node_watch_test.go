@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -207,4 +208,27 @@ func TestANodeInHasteIsToldTenTimesASecond(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestSignalsThatCannotBeReadAreToldOnce(t *testing.T) {
+	n := newNode(t)
+	var log strings.Builder
+	now, failure := testNow, errors.New("the disk hangs")
+	h := newHealth(Config{
+		Runtime: n.runtime, Log: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now },
+		Signals: func(context.Context) ([]health.Signal, error) { return nil, failure },
+	})
+	for _, c := range []struct {
+		err  error
+		want int
+	}{{failure, 1}, {failure, 1}, {nil, 1}, {failure, 2}} {
+		failure, now = c.err, now.Add(healthLook)
+		_, conditions := h.look(t.Context())
+		if got := strings.Count(log.String(), "the disk hangs"); got != c.want {
+			t.Errorf("after %v: it was logged %d times, want %d", c.err, got, c.want)
+		}
+		if told := strings.Contains(conditions[0].Message, "the disk hangs"); told != (c.err != nil) {
+			t.Errorf("after %v: the condition says %q", c.err, conditions[0].Message)
+		}
+	}
 }

@@ -2,9 +2,11 @@ package server
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
+	"nodal/node/manifest"
 	"nodal/openapi"
 )
 
@@ -82,5 +84,31 @@ func TestEveryReferenceOfTheDocumentLeadsSomewhere(t *testing.T) {
 		if document.Components.Schemas[name] == nil {
 			t.Errorf("there is no schema %s", name)
 		}
+	}
+}
+
+func TestTheDocumentKnowsEveryKindThatIsTaken(t *testing.T) {
+	var document struct {
+		Components struct {
+			Schemas map[string]struct {
+				Kinds []struct{ Kind string } `json:"x-kubernetes-group-version-kind"`
+			}
+		}
+	}
+	if err := json.Unmarshal(openAPI(t), &document); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, schema := range document.Components.Schemas {
+		for _, is := range schema.Kinds {
+			got = append(got, is.Kind)
+		}
+	}
+	singles, _, _ := strings.Cut(manifest.Kinds(), ", PodList")
+	want := strings.Split(singles, ", ")
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got schemas of %q, want those of %q", got, want)
 	}
 }

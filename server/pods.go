@@ -22,7 +22,8 @@ type podService struct {
 	nodev1.UnimplementedPodsServiceServer
 	store   *node.Store
 	intake  intake.Intake
-	render  *renderer
+	site    node.Site
+	render  renderers
 	now     func() time.Time
 	limit   int // bytes of a manifest
 	stopped <-chan struct{}
@@ -31,20 +32,20 @@ type podService struct {
 var _ nodev1.PodsServiceServer = (*podService)(nil)
 
 // GetPod returns one pod.
-func (s *podService) GetPod(_ context.Context, r *nodev1.GetPodRequest) (*nodev1.GetPodResponse, error) {
-	pod, err := s.present(node.Key{Namespace: r.GetNamespace(), Name: r.GetName()})
+func (s *podService) GetPod(ctx context.Context, r *nodev1.GetPodRequest) (*nodev1.GetPodResponse, error) {
+	pod, err := s.present(ctx, node.Key{Namespace: r.GetNamespace(), Name: r.GetName()})
 	if err != nil {
 		return nil, err
 	}
 	return &nodev1.GetPodResponse{Pod: pod}, nil
 }
 
-func (s *podService) present(key node.Key) (*nodev1.Pod, error) {
+func (s *podService) present(ctx context.Context, key node.Key) (*nodev1.Pod, error) {
 	view, err := find(s.store, key)
 	if err != nil {
 		return nil, err
 	}
-	return s.render.pod(view)
+	return s.render.of(ctx).pod(view)
 }
 
 func find(store *node.Store, key node.Key) (node.View, error) {
@@ -62,8 +63,9 @@ func (s *podService) ListPods(ctx context.Context, r *nodev1.ListPodsRequest) (*
 		return nil, err
 	}
 	views, revision := s.store.Views()
+	render := s.render.of(ctx)
 	if text, ok := ctx.Value(podListText{}).(*[]byte); ok {
-		pods, err := s.render.list(views, func(v node.View) bool { return chosen.matches(v, s.phase) })
+		pods, err := render.list(views, func(v node.View) bool { return chosen.matches(v, s.phase) })
 		*text = listText(pods, revision)
 		return &nodev1.ListPodsResponse{}, err
 	}
@@ -72,7 +74,7 @@ func (s *podService) ListPods(ctx context.Context, r *nodev1.ListPodsRequest) (*
 		if !chosen.matches(v, s.phase) {
 			continue
 		}
-		pod, err := s.render.pod(v)
+		pod, err := render.pod(v)
 		if err != nil {
 			return nil, err
 		}
@@ -82,11 +84,11 @@ func (s *podService) ListPods(ctx context.Context, r *nodev1.ListPodsRequest) (*
 }
 
 func (s *podService) phase(v node.View) corev1.PodPhase {
-	return status.Of(s.render.site, v.Slot, v.Got).Phase
+	return status.Of(s.site, v.Slot, v.Got).Phase
 }
 
 // PutPod applies a manifest of one pod, the one that the path names.
-func (s *podService) PutPod(_ context.Context, r *nodev1.PutPodRequest) (*nodev1.PutPodResponse, error) {
+func (s *podService) PutPod(ctx context.Context, r *nodev1.PutPodRequest) (*nodev1.PutPodResponse, error) {
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
 	deliveries, err := deliver(r.GetManifest(), s.limit, manifest.Options{Namespace: key.Namespace})
 	if err != nil {
@@ -102,7 +104,7 @@ func (s *podService) PutPod(_ context.Context, r *nodev1.PutPodRequest) (*nodev1
 	if err != nil {
 		return nil, err
 	}
-	pod, err := s.present(key)
+	pod, err := s.present(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +131,7 @@ func agrees(d intake.Delivery, key node.Key) error {
 }
 
 // DeletePod starts a graceful deletion, or shortens one.
-func (s *podService) DeletePod(_ context.Context, r *nodev1.DeletePodRequest) (*nodev1.DeletePodResponse, error) {
+func (s *podService) DeletePod(ctx context.Context, r *nodev1.DeletePodRequest) (*nodev1.DeletePodResponse, error) {
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
 	grace, err := graceOf(r.GracePeriodSeconds)
 	if err != nil {
@@ -147,7 +149,7 @@ func (s *podService) DeletePod(_ context.Context, r *nodev1.DeletePodRequest) (*
 	if after, ok := s.store.View(key); ok {
 		before = after
 	}
-	pod, err := s.render.pod(before)
+	pod, err := s.render.of(ctx).pod(before)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +157,7 @@ func (s *podService) DeletePod(_ context.Context, r *nodev1.DeletePodRequest) (*
 }
 
 // SetPodCondition has a pod show what a client vouches for.
-func (s *podService) SetPodCondition(_ context.Context, r *nodev1.SetPodConditionRequest) (*nodev1.SetPodConditionResponse, error) {
+func (s *podService) SetPodCondition(ctx context.Context, r *nodev1.SetPodConditionRequest) (*nodev1.SetPodConditionResponse, error) {
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
 	said := corev1.PodCondition{
 		Type: corev1.PodConditionType(r.GetType()), Status: corev1.ConditionStatus(r.GetStatus()),
@@ -164,7 +166,7 @@ func (s *podService) SetPodCondition(_ context.Context, r *nodev1.SetPodConditio
 	if err := s.intake.SetCondition(key, said, s.now()); err != nil {
 		return nil, err
 	}
-	pod, err := s.present(key)
+	pod, err := s.present(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +186,7 @@ func graceOf(seconds *int64) (*time.Duration, error) {
 }
 
 // RestartPod has running containers end and start anew.
-func (s *podService) RestartPod(_ context.Context, r *nodev1.RestartPodRequest) (*nodev1.RestartPodResponse, error) {
+func (s *podService) RestartPod(ctx context.Context, r *nodev1.RestartPodRequest) (*nodev1.RestartPodResponse, error) {
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
 	if err := s.intake.Restart(key, r.GetContainer()); err != nil {
 		return nil, err
@@ -193,7 +195,7 @@ func (s *podService) RestartPod(_ context.Context, r *nodev1.RestartPodRequest) 
 	if err != nil {
 		return nil, err
 	}
-	pod, err := s.render.pod(view)
+	pod, err := s.render.of(ctx).pod(view)
 	if err != nil {
 		return nil, err
 	}

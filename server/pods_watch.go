@@ -17,7 +17,7 @@ func (s *podService) WatchPods(r *nodev1.WatchPodsRequest, stream grpc.ServerStr
 	if err != nil {
 		return err
 	}
-	w := &podWatch{service: s, chosen: chosen, send: stream.Send, sent: map[node.Key]node.View{}}
+	w := &podWatch{service: s, render: s.render.of(stream.Context()), chosen: chosen, send: stream.Send, sent: map[node.Key]node.View{}}
 	changed := s.store.Changed()
 	if r.GetSinceRevision() > 0 {
 		err = w.resume(r.GetSinceRevision())
@@ -49,6 +49,7 @@ func (s *podService) WatchPods(r *nodev1.WatchPodsRequest, stream grpc.ServerStr
 // podWatch is one client's watch: what it was told, up to which revision.
 type podWatch struct {
 	service *podService
+	render  *renderer
 	chosen  selection
 	send    func(*nodev1.WatchPodsResponse) error
 	sent    map[node.Key]node.View
@@ -147,7 +148,7 @@ func (w *podWatch) tellDeleted(last node.View, revision int64) error {
 }
 
 func (w *podWatch) tellPod(kind nodev1.WatchType, v node.View, revision int64) error {
-	pod, err := w.service.render.pod(v)
+	pod, err := w.render.pod(v)
 	if err != nil {
 		return err
 	}

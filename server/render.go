@@ -22,7 +22,8 @@ import (
 // its view, so it is kept until the view's revision moves: whoever polls /pods
 // on an idle node costs a copy.
 type renderer struct {
-	site node.Site
+	site  node.Site
+	hides bool // the values of environments: see render_viewer.go
 
 	mu   sync.Mutex
 	kept map[node.Key]rendered
@@ -48,6 +49,9 @@ func (r *renderer) object(v node.View) *corev1.Pod {
 	if d := v.Slot.Pod.Deletion; d != nil {
 		deadline, grace := metav1.NewTime(d.Deadline()), int64(d.Grace.Seconds())
 		object.DeletionTimestamp, object.DeletionGracePeriodSeconds = &deadline, &grace
+	}
+	if r.hides {
+		return withoutValues(&object)
 	}
 	return &object
 }

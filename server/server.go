@@ -42,7 +42,7 @@ type Config struct {
 	Probes      func() []node.ProbeCount
 	Agent       *metrics.Agent                                             // counts requests, among other things
 	RunningPods func(context.Context) (map[node.Key]*node.Observed, error) // as the runtime shows them
-	Healthy     func() error                                               // whether the reconciler still turns; nil: it does
+	Healthy     func(context.Context) error                                // returns once the reconciler has turned
 
 	Trace Trace // nil: no request is followed
 
@@ -89,9 +89,6 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.Limits.ImportIdle == 0 {
 		cfg.Limits.ImportIdle = time.Minute
-	}
-	if cfg.Healthy == nil {
-		cfg.Healthy = func() error { return nil }
 	}
 	if cfg.Agent == nil {
 		cfg.Agent = metrics.NewAgent(cfg.Site.NodeName, 0, cfg.Store.Views)
@@ -200,13 +197,12 @@ type services struct {
 }
 
 func newServices(cfg Config, stopped <-chan struct{}) services {
-	render := newRenderer(cfg.Site)
 	of := func(kind node.ObjectKind) objects {
 		return objects{kind: kind, store: cfg.Store, intake: cfg.Intake, now: cfg.Now, limit: cfg.Limits.BodyBytes}
 	}
 	return services{
 		manifests: &manifestService{intake: cfg.Intake, now: cfg.Now, limit: cfg.Limits.BodyBytes},
-		pods:      &podService{store: cfg.Store, intake: cfg.Intake, render: render, now: cfg.Now, limit: cfg.Limits.BodyBytes, stopped: stopped},
+		pods:      &podService{store: cfg.Store, intake: cfg.Intake, site: cfg.Site, render: newRenderers(cfg.Site), now: cfg.Now, limit: cfg.Limits.BodyBytes, stopped: stopped},
 		logs:      &logService{store: cfg.Store, logs: cfg.Logs, site: cfg.Site, now: cfg.Now, stopped: stopped},
 		exec:      &execService{store: cfg.Store, runtime: cfg.Runtime},
 		events:    &eventService{store: cfg.Store, events: cfg.Events, stopped: stopped},

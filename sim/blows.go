@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"nodal/node"
 )
 
@@ -22,7 +24,7 @@ func (s *simulation) exitOne() {
 	}
 }
 
-// dieOne ends a sandbox, with or without what runs in it.
+// dieOne ends a sandbox, with or without what runs in it and the pod's cgroup.
 func (s *simulation) dieOne() {
 	box := anyOf(s, s.sandboxes)
 	if box == nil || !box.ready {
@@ -34,8 +36,19 @@ func (s *simulation) dieOne() {
 		for _, c := range s.inSandbox(box.id) {
 			s.end(c, 137, "Error")
 		}
+		s.unbind(box.uid)
 	}
 	s.changed(box.key)
+}
+
+// unbind has somebody remove a pod's cgroup, which takes that nothing is in it.
+func (s *simulation) unbind(uid types.UID) {
+	if slices.ContainsFunc(s.sandboxes, func(b *sandbox) bool { return b.uid == uid && b.ready }) ||
+		slices.ContainsFunc(s.containers, func(c *container) bool { return c.uid == uid && c.running() }) {
+		return
+	}
+	s.trace.addf("world: the cgroup of %s is removed", uid)
+	delete(s.cgroups, uid)
 }
 
 func (s *simulation) vanishOne() {
@@ -45,6 +58,7 @@ func (s *simulation) vanishOne() {
 	case 1:
 		if box := anyOf(s, s.sandboxes); box != nil {
 			s.trace.addf("world: sandbox %s vanishes", box.id)
+			s.witness.times.robbed[box.uid] = true
 			for _, c := range s.inSandbox(box.id) {
 				s.end(c, 137, "Error")
 			}
@@ -58,6 +72,7 @@ func (s *simulation) vanishOne() {
 	default:
 		if c := anyOf(s, s.containers); c != nil {
 			s.trace.addf("world: %s vanishes", c)
+			s.witness.times.robbed[c.uid] = true
 			s.end(c, 137, "Error")
 			s.witness.vanishes(c)
 			s.forget(c)
@@ -117,7 +132,7 @@ func (s *simulation) jump() {
 // do so by chance. What decides it is apart from what decides all else.
 func (s *simulation) dieAround(c *call) {
 	switch c.action.(type) {
-	case node.ResizeContainer, node.StartOver, node.SetTermination:
+	case node.ResizeContainer, node.AskRestart, node.StartOver, node.SetTermination:
 		if c.agent == s.agent && s.faults.rate[Crash] > 0 && s.deaths.IntN(4) == 0 {
 			s.crash("around " + c.action.String())
 		}

@@ -31,7 +31,7 @@ type call struct {
 // agent, and has no reply to lose.
 func local(a node.Action) bool {
 	switch a.(type) {
-	case node.SetTally, node.SetHealth, node.StartOver, node.SetTermination, node.SetResult, node.Release, node.RemoveLogs:
+	case node.SetTally, node.SetHealth, node.SetLost, node.AskRestart, node.StartOver, node.SetTermination, node.SetResult, node.Release, node.RemoveLogs:
 		return true
 	}
 	return onDisk(a)
@@ -230,6 +230,7 @@ func (w *world) stop(c *call, a node.StopContainer) {
 	}
 	target.waiters = append(target.waiters, ended)
 	w.witness.signals(c, a, target)
+	w.witness.owes(w, c, target)
 	w.signal(target)
 	w.after(stopTimeout(a.Grace), func() {
 		if !c.settled {

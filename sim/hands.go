@@ -19,22 +19,49 @@ type hands struct{ *agent }
 
 var _ reconciler.Hands = hands{}
 
-// Begin sends a call on its way. Two bugs are planted here.
+// Begin sends a call on its way. Bugs are planted here.
 func (h hands) Begin(t *reconciler.Tracked, action node.Action) (cancel func()) {
-	if _, forgets := action.(node.SetTally); forgets && h.bug == ForgetTally {
-		action = node.SetTally{Container: action.(node.SetTally).Container}
+	switch a := action.(type) {
+	case node.SetTally:
+		if h.bug == ForgetTally {
+			action = node.SetTally{Container: a.Container}
+		}
+	case node.StopContainer:
+		if h.bug == NoGrace {
+			a.Grace = 0
+			action = a
+		}
+		if h.bug == AllAtOnce && t.Slot().Pod.Deletion != nil {
+			h.stopSidecars(t, a)
+		}
 	}
-	c := &call{agent: h.agent, t: t, pod: t.Slot().Pod, got: t.Got(), action: action, fate: h.faults.fate()}
-	h.begun++
-	h.calls = append(h.calls, c)
-	h.world.trace.addf("agent: begins %s for %s (%s %s)", action, t.Key, c.pod.UID(), c.fate.kind)
-	h.world.submit(c)
+	c := h.call(t, action)
 	if _, hook := action.(node.RunHook); hook && h.bug == HastyHooks {
 		h.world.after(0, func() { h.world.reply(c, node.Result{}, nil) })
 	}
 	return func() {
 		h.world.trace.addf("agent: cancels %s for %s", action, t.Key)
 		h.world.giveUp(c, h.faults)
+	}
+}
+
+func (h hands) call(t *reconciler.Tracked, action node.Action) *call {
+	c := &call{agent: h.agent, t: t, pod: t.Slot().Pod, got: t.Got(), action: action, fate: h.faults.fate()}
+	h.begun++
+	h.calls = append(h.calls, c)
+	h.world.trace.addf("agent: begins %s for %s (%s %s)", action, t.Key, c.pod.UID(), c.fate.kind)
+	h.world.submit(c)
+	return c
+}
+
+// stopSidecars is the bug AllAtOnce.
+func (h hands) stopSidecars(t *reconciler.Tracked, with node.StopContainer) {
+	pod := t.Slot().Pod
+	for _, run := range t.Got().Containers {
+		spec := node.InitContainer(&pod.Object.Spec, run.Name)
+		if spec != nil && node.IsSidecar(spec) && run.UID == pod.UID() && run.Alive() && run.ID != with.ID {
+			h.call(t, node.StopContainer{Container: run.Name, ID: run.ID, Grace: with.Grace, Reason: with.Reason})
+		}
 	}
 }
 
@@ -74,7 +101,12 @@ func (h hands) Relist() { h.relist() }
 func (h hands) Read(v node.View, _ *node.Pod) { h.world.witness.reads(h.world, v) }
 
 // Show has the witness look at what is shown.
-func (h hands) Show(t *reconciler.Tracked, _ bool) { h.world.witness.shows(h.world, t) }
+func (h hands) Show(t *reconciler.Tracked, news bool) {
+	h.world.witness.shows(h.world, t)
+	if news {
+		h.world.witness.moveOn(h.world, t)
+	}
+}
 
 // Drop means nothing to probes that are asked by nobody.
 func (h hands) Drop(node.Key) {}

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -16,55 +15,40 @@ import (
 	"nodal/node/manifest"
 )
 
-// TestPlanPredictsWhatApplyDoes edits pods that run, and holds what then became
-// of their containers against what had been planned.
+// TestPlanPredictsWhatApplyDoes edits pods of all kinds, at moments that nobody has
+// chosen, and holds what then became of their containers against what was planned.
 func TestPlanPredictsWhatApplyDoes(t *testing.T) {
-	verdicts, resized := map[intake.Verdict]int{}, map[bool]int{}
-	for seed := range uint64(150) {
+	met := met{}
+	for seed := range uint64(400) {
 		e := newEditing(t, seed)
 		e.apply(e.pod)
-		for range 6 {
-			before := e.runs()
-			edited := e.edit()
-			planned := e.plan(edited)
-			e.want("a plan alone", before)
-			if applied := e.apply(edited); told(applied) != told(planned) {
+		for range 3 {
+			e.runFor(e.faults.between(0, 5*time.Second))
+			e.catchUp()
+			changed, before := e.edit(), e.standings()
+			planned := e.plan(changed)
+			e.meet(met, changed, before, planned)
+			if applied := e.apply(changed); told(applied) != told(planned) {
 				t.Fatalf("seed %d: planned was %s, done is %s", seed, told(planned), told(applied))
 			}
-			e.want(told(planned), predicted(before, e.uid(), edited, planned))
-			e.wantHeld()
-			verdicts[planned.Verdict]++
-			if planned.Verdict == intake.Updated && strings.Contains(fmt.Sprint(planned.Changes), "resources") {
-				resized[len(planned.Restarts) > 0]++
+			e.pod = changed
+			e.runFor(time.Minute)
+			if e.witness.failure != nil {
+				e.failf("%v", e.witness.failure)
 			}
-			e.pod = edited
+			e.compare(planned, before)
+			e.wantHeld()
 		}
 	}
-	for _, v := range []intake.Verdict{intake.Unchanged, intake.Updated, intake.Replaced} {
-		if verdicts[v] < 50 {
-			t.Errorf("only %d edits came out as %s", verdicts[v], v)
+	for _, what := range []string{
+		"unchanged", "updated", "replaced", "edited while init containers run",
+		"another image of what runs", "another image of what runs once", "another image of what has ended for good", "another image of what comes back",
+		"other resources of what runs", "other resources of what has ended for good",
+	} {
+		if met[what] < 5 {
+			t.Errorf("%s was met only %d times", what, met[what])
 		}
 	}
-	if resized[true] < 20 || resized[false] < 20 {
-		t.Errorf("only %d edits gave containers other resources with a restart, %d without", resized[true], resized[false])
-	}
-}
-
-// predicted are the runs that a plan leads to.
-func predicted(before map[string]string, uid string, edited *corev1.Pod, planned intake.Outcome) map[string]string {
-	after := maps.Clone(before)
-	switch planned.Verdict {
-	case intake.Updated:
-		for _, name := range planned.Restarts {
-			after[name] += "+1"
-		}
-	case intake.Replaced:
-		clear(after)
-		for c := range specs(edited) {
-			after[c.Name] = uid + "/0"
-		}
-	}
-	return after
 }
 
 func told(o intake.Outcome) string {
@@ -77,29 +61,36 @@ type editing struct {
 	t    *testing.T
 	seed uint64
 	pod  *corev1.Pod
-	last map[string]uint32 // attempts when runs were last read
 }
 
 var edited = node.Key{Namespace: "default", Name: "web"}
 
+// newEditing makes up a pod. That all its containers begin anew for the end of one no
+// plan could foresee.
 func newEditing(t *testing.T, seed uint64) *editing {
 	s := newSimulation(Options{Seed: seed, Without: Kinds(), Trace: true})
 	s.boot(NoBug)
 	s.calm()
 	e := &editing{simulation: s, t: t, seed: seed, pod: s.clients.newPod(edited)}
-	e.pod.Spec.RestartPolicy, e.pod.Spec.ActiveDeadlineSeconds = corev1.RestartPolicyAlways, nil
+	e.pod.Spec.ActiveDeadlineSeconds = nil
 	for c := range specs(e.pod) {
-		e.image(c)
-		if !node.IsSidecar(c) {
-			c.RestartPolicy = nil
+		for i := range c.RestartPolicyRules {
+			c.RestartPolicyRules[i].Action = corev1.ContainerRestartRuleActionRestart
 		}
-		c.RestartPolicyRules = nil
+	}
+	if list := e.pod.Spec.Containers; len(list) == 2 && e.rand.IntN(2) == 0 { // one has done its work and the other goes on
+		list[0].Image, list[0].RestartPolicy = "sim/job:1", new(corev1.ContainerRestartPolicyOnFailure)
 	}
 	e.clients.sizing(e.pod)
 	for i := range e.pod.Spec.Containers {
 		e.amount(&e.pod.Spec.Containers[i])
 	}
 	return e
+}
+
+func (e *editing) failf(format string, args ...any) {
+	e.t.Helper()
+	e.t.Fatalf("seed %d: %s; the story:\n%s", e.seed, fmt.Sprintf(format, args...), strings.Join(e.trace.lines, "\n"))
 }
 
 // amount gives a container so little that there is room for it.
@@ -109,13 +100,16 @@ func (e *editing) amount(c *corev1.Container) {
 	c.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(2*request, resource.DecimalSI)}
 }
 
-// image gives a container a program that does what its place asks of it.
-func (e *editing) image(c *corev1.Container) {
-	program := "forever"
-	if node.InitContainer(&e.pod.Spec, c.Name) != nil && !node.IsSidecar(c) {
-		program = "job"
+// image gives a container another program, of those that its place allows.
+func (e *editing) image(pod *corev1.Pod, c *corev1.Container) {
+	c.Image = e.clients.image()
+	if runsOnce(pod, c) {
+		c.Image = fmt.Sprintf("sim/%s:%d", [...]string{"job", "job", "crash"}[e.rand.IntN(3)], 1+e.rand.IntN(3))
 	}
-	c.Image = fmt.Sprintf("sim/%s:%d", program, 1+e.rand.IntN(3))
+}
+
+func runsOnce(pod *corev1.Pod, c *corev1.Container) bool {
+	return node.InitContainer(&pod.Spec, c.Name) != nil && !node.IsSidecar(c)
 }
 
 func (e *editing) apply(pod *corev1.Pod) intake.Outcome {
@@ -125,50 +119,50 @@ func (e *editing) apply(pod *corev1.Pod) intake.Outcome {
 	}
 	e.clients.told(e.agent, edited)
 	e.agent.turn()
-	e.runFor(time.Minute)
-	if e.witness.failure != nil {
-		e.t.Fatalf("seed %d: %v", e.seed, e.witness.failure)
-	}
 	return outcomes[0]
 }
 
 func (e *editing) plan(pod *corev1.Pod) intake.Outcome {
+	revision := e.agent.store.Revision()
 	outcomes, err := e.clients.intake(e.agent, node.SourceAPI).Plan([]intake.Delivery{{Pod: pod}}, e.clock())
 	if err != nil {
 		e.t.Fatalf("seed %d: plan: %v", e.seed, err)
 	}
-	e.agent.turn()
-	e.runFor(time.Minute)
+	if now := e.agent.store.Revision(); now != revision {
+		e.failf("a plan alone took the store from revision %d to %d", revision, now)
+	}
 	return outcomes[0]
 }
 
-// edit changes the manifest in up to two ways.
+// edit changes the manifest in up to three ways.
 func (e *editing) edit() *corev1.Pod {
 	pod := e.pod.DeepCopy()
-	for range e.rand.IntN(3) {
+	for range e.rand.IntN(4) {
 		all := slices.Collect(specs(pod))
 		c := all[e.rand.IntN(len(all))]
 		value := fmt.Sprint(e.rand.IntN(3))
-		switch e.rand.IntN(12) {
-		case 0, 1:
-			e.image(c)
-		case 9, 10:
+		switch e.rand.IntN(16) {
+		case 0, 1, 2, 3:
+			e.image(pod, c)
+		case 4, 5, 6:
 			e.amount(&pod.Spec.Containers[e.rand.IntN(len(pod.Spec.Containers))])
-		case 11:
-			pod.Spec.ActiveDeadlineSeconds = new(100_000 + e.rand.Int64N(3))
-		case 2:
-			pod.Labels = map[string]string{"v": value}
-		case 3:
-			pod.Annotations = map[string]string{"v": value}
-		case 4:
-			*pod.Spec.TerminationGracePeriodSeconds = e.rand.Int64N(20)
-		case 5:
-			c.ImagePullPolicy = corev1.PullIfNotPresent
-		case 6:
-			c.Env = []corev1.EnvVar{{Name: "V", Value: value}}
+		case 14, 15:
+			if len(pod.Spec.InitContainers) > 0 {
+				e.image(pod, &pod.Spec.InitContainers[e.rand.IntN(len(pod.Spec.InitContainers))])
+			}
 		case 7:
-			pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{Key: value, Operator: corev1.TolerationOpExists})
+			pod.Spec.ActiveDeadlineSeconds = new(100_000 + e.rand.Int64N(3))
 		case 8:
+			pod.Labels = map[string]string{"v": value}
+		case 9:
+			pod.Annotations = map[string]string{"v": value}
+		case 10:
+			*pod.Spec.TerminationGracePeriodSeconds = e.rand.Int64N(20)
+		case 11:
+			pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{Key: value, Operator: corev1.TolerationOpExists})
+		case 12:
+			c.Env = []corev1.EnvVar{{Name: "V", Value: value}}
+		case 13:
 			pod.Spec.Hostname = "host" + value
 		}
 	}
@@ -176,43 +170,119 @@ func (e *editing) edit() *corev1.Pod {
 	return pod
 }
 
-func (e *editing) uid() string {
-	view, _ := e.agent.store.View(edited)
-	return string(view.Slot.Pod.UID())
+// catchUp waits until the agent knows what is: a plan cannot tell more.
+func (e *editing) catchUp() {
+	for !e.abreast() && e.step() {
+	}
 }
 
-// runs are the newest runs, as UID and attempt, by container.
-func (e *editing) runs() map[string]string {
-	runs := map[string]string{}
-	e.last = map[string]uint32{}
-	for _, c := range e.containers {
-		if runs[c.name] == "" || c.attempt >= e.last[c.name] {
-			runs[c.name], e.last[c.name] = fmt.Sprintf("%s/%d", c.uid, c.attempt), c.attempt
+func (e *editing) abreast() bool {
+	if slices.ContainsFunc(e.pending, func(c *call) bool { return !node.Waits(c.action) }) || len(e.agent.watched) > 0 {
+		return false
+	}
+	t, ok := e.agent.loop.Track(edited)
+	if !ok {
+		return true
+	}
+	for _, known := range t.Got().Containers {
+		if c := e.container(known.ID); c == nil || c.state != known.State || c.state == node.ContainerExited && !known.Inspected {
+			return false
 		}
 	}
-	return runs
+	return true
 }
 
-// wantHeld wants the kernel to hold the pod to what its manifest says.
+// standing is how the newest run of a container stood when its pod was edited.
+type standing struct {
+	run     *container
+	state   node.ContainerState
+	leaving bool // it had to make room for another one anyway
+}
+
+func (e *editing) standings() map[string]standing {
+	l, all := e.witness.wanted[edited], map[string]standing{}
+	for c := range specs(l.object) {
+		run := e.newest(l, c.Name)
+		if run == nil || run.state == node.ContainerCreated {
+			continue
+		}
+		asked, ok := l.restarts[c.Name]
+		all[c.Name] = standing{run, run.state, run.termed || run.hooks.ending || ok && run.attempt <= asked}
+	}
+	return all
+}
+
+// compare holds what has become of the containers of a pod that goes on against the plan.
+func (e *editing) compare(planned intake.Outcome, before map[string]standing) {
+	e.t.Helper()
+	l := e.witness.wanted[edited]
+	for name, was := range before {
+		if planned.Verdict == intake.Replaced {
+			if slices.Contains(e.containers, was.run) {
+				e.failf("%s is there though its pod was replaced", was.run)
+			}
+			continue
+		}
+		followed := e.newest(l, name).attempt > was.run.attempt
+		stays := was.state == node.ContainerExited && !node.Rerun(&l.object.Spec, specOf(l.object, name), was.run.exit)
+		switch restarts := slices.Contains(planned.Restarts, name); {
+		case stays && !was.leaving && (restarts || followed):
+			e.failf("%s had ended for good; the plan was %s", was.run, told(planned))
+		case restarts && was.run.running():
+			e.failf("%s was to restart and goes on", was.run)
+		case restarts && !followed && !e.over(l):
+			e.failf("%s was to restart and is not followed by another run", was.run)
+		case restarts || was.leaving:
+		case was.state == node.ContainerRunning && was.run.termed && !e.over(l):
+			e.failf("%s was to go on and is ended", was.run)
+		}
+	}
+}
+
+// meet counts what kinds of edits there were.
+func (e *editing) meet(met met, changed *corev1.Pod, before map[string]standing, planned intake.Outcome) {
+	met.addf("%s", planned.Verdict)
+	if planned.Verdict != intake.Updated {
+		return
+	}
+	resized := manifest.RestartedBy(e.pod, changed)
+	for c := range specs(changed) {
+		was, begun := before[c.Name]
+		how := ""
+		switch {
+		case !begun || was.leaving:
+			continue
+		case was.state == node.ContainerRunning && runsOnce(changed, c):
+			met.addf("edited while init containers run")
+			how = "runs once"
+		case was.state == node.ContainerRunning:
+			how = "runs"
+		case node.Rerun(&changed.Spec, c, was.run.exit):
+			how = "comes back"
+		default:
+			how = "has ended for good"
+		}
+		if c.Image != specOf(e.pod, c.Name).Image {
+			met.addf("another image of what %s", how)
+		}
+		if slices.Contains(resized, c.Name) {
+			met.addf("other resources of what %s", how)
+		}
+	}
+}
+
+// wantHeld wants the kernel to hold the pod to what its manifest says, once it is at rest.
 func (e *editing) wantHeld() {
 	e.t.Helper()
 	view, _ := e.agent.store.View(edited)
+	t, ok := e.agent.loop.Track(edited)
+	if !ok || view.Slot.Closed() {
+		return
+	}
+	if calm, _ := e.agent.loop.Calm(t); !calm {
+		return
+	}
 	if err := e.held(view.Slot.Pod); err != nil {
-		e.t.Fatalf("seed %d: %v; the story:\n%s", e.seed, err, strings.Join(e.trace.lines, "\n"))
-	}
-}
-
-// want compares the newest runs; "u1/0+1" is the run after u1/0.
-func (e *editing) want(because string, want map[string]string) {
-	e.t.Helper()
-	for name, run := range want {
-		var attempt int
-		if uid, next, ok := strings.Cut(run, "/"); ok && strings.HasSuffix(next, "+1") {
-			fmt.Sscanf(next, "%d+1", &attempt)
-			want[name] = fmt.Sprintf("%s/%d", uid, attempt+1)
-		}
-	}
-	if got := e.runs(); !maps.Equal(got, want) {
-		e.t.Fatalf("seed %d: %s: the runs are %v, want %v; the story:\n%s", e.seed, because, got, want, strings.Join(e.trace.lines, "\n"))
+		e.failf("%v", err)
 	}
 }

@@ -4,7 +4,10 @@
 
 package sim
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // A planted bug that nobody notices would mean that the promises of TestSeeds
 // are not worth much.
@@ -14,19 +17,26 @@ func TestInvariantsCatchPlantedBugs(t *testing.T) {
 		bug    Bug
 		from   uint64 // a rare one is looked for where it was once found
 		within uint64
+		by     string // what the invariant says that has to find it; empty: any does
 	}{
-		{"deciding on a stale snapshot", StaleSnapshot, 1, 500},
-		{"removing what is unknown before every source has delivered", SweepEarly, 1, 500},
-		{"restarting without counting", ForgetTally, 1, 500},
-		{"taking a look for news of what happened after it began", MissWakes, 3600, 20000},
-		{"taking a hook that has begun for one that has ended", HastyHooks, 1, 500},
+		{"deciding on a stale snapshot", StaleSnapshot, 1, 500, ""},
+		{"removing what is unknown before every source has delivered", SweepEarly, 1, 500, ""},
+		{"restarting without counting", ForgetTally, 1, 500, ""},
+		{"taking a look for news of what happened after it began", MissWakes, 3600, 20000, ""},
+		{"taking a hook that has begun for one that has ended", HastyHooks, 1, 500, ""},
+		{"killing before the grace period ends", NoGrace, 1, 500, "was killed"},
+		{"ending sidecars with what they serve", AllAtOnce, 1, 500, "is asked to end"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			seed, _, found := firstFailure(test.from, test.within, test.bug)
 			if !found {
 				t.Fatalf("%d seeds and none of them finds it", test.within)
 			}
-			t.Logf("seed %d: %v", seed, Run(Options{Seed: seed, Bug: test.bug}).Failure)
+			failure := Run(Options{Seed: seed, Bug: test.bug}).Failure
+			if !strings.Contains(failure.Error(), test.by) {
+				t.Errorf("seed %d: found by %v, want by what says that something %q", seed, failure, test.by)
+			}
+			t.Logf("seed %d: %v", seed, failure)
 		})
 	}
 }

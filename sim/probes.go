@@ -74,10 +74,14 @@ func (s *simulation) sickenOne() {
 func (s *simulation) say(word node.Probed) {
 	a := s.agent
 	s.after(s.faults.between(0, 300*time.Millisecond), func() {
-		if c := s.container(word.ID); c != nil && !word.OK && word.Kind != node.ReadinessProbe {
+		word.At = s.clock()
+		switch c := s.container(word.ID); {
+		case c == nil:
+		case !c.running():
+			word.At = c.finished // what has ended has said nothing since
+		case !word.OK && word.Kind != node.ReadinessProbe:
 			c.sick = true
 		}
-		word.At = s.clock()
 		a.hear(word)
 	})
 }

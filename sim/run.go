@@ -18,6 +18,8 @@ const (
 	ForgetTally       // restart without counting
 	MissWakes         // take a look for news of what happened after it began
 	HastyHooks        // take a hook that has begun for one that has ended
+	NoGrace           // leave nothing that ends the time that it may take
+	AllAtOnce         // ask sidecars to end together with what they serve
 )
 
 // Options are what a run is made of.
@@ -169,6 +171,7 @@ func (s *simulation) crash(how string) {
 	dead := s.agent
 	s.trace.addf("agent: dies %s", how)
 	dead.dead = true
+	s.witness.forgetUnnoted(dead)
 	s.meetDeath(dead)
 	s.agent, s.actions = nil, s.actions+dead.begun
 	s.orphan(dead, s.faults)

@@ -23,6 +23,7 @@ type witness struct {
 	past     map[within]uint32       // run after that of an init container which has done what the next waits for
 	vanished map[string]uint32       // the newest run that vanished, by container and uid
 	once     map[string]bool         // ephemeral containers that were started, by container and uid
+	times    times
 }
 
 // within names a container of a sandbox.
@@ -31,7 +32,7 @@ type within struct{ sandbox, container string }
 func newWitness() *witness {
 	return &witness{
 		ledger: newLedger(), strays: map[types.UID]time.Time{},
-		past: map[within]uint32{}, vanished: map[string]uint32{}, once: map[string]bool{},
+		past: map[within]uint32{}, vanished: map[string]uint32{}, once: map[string]bool{}, times: newTimes(),
 	}
 }
 
@@ -206,6 +207,17 @@ func (wi *witness) mustRun(w *world, c *container) error {
 		return nil
 	}
 	return errWanted
+}
+
+// owes notes that a run which is ended for another version has to be followed by one.
+func (wi *witness) owes(w *world, c *call, run *container) {
+	l, spec := wi.wanted[run.key], specOf(c.pod.Object, run.name)
+	if c.abandoned() || l == nil || l.id != idOf(c.pod) || run.uid != l.id.uid || spec == nil || manifest.ContainerHash(spec) == run.hash {
+		return
+	}
+	if c.pod.Deletion == nil && l.result == "" && l.expired.IsZero() && run.sandbox.ready && !w.over(l) {
+		l.restarts[run.name] = max(l.restarts[run.name], run.attempt)
+	}
 }
 
 // reads checks what a reader of the store sees: revisions and restart counts

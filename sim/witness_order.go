@@ -82,20 +82,22 @@ func (wi *witness) endsInOrder(w *world, c *call, victim *container) {
 		return
 	}
 	for _, other := range w.containers {
-		if other.life == victim.life && other.running() && !other.late && rank(l.object, other.name) > rank(l.object, victim.name) {
+		if other.life == victim.life && other.running() && !other.late && serves(l.object, victim.name, other.name) {
 			wi.failf("%s is asked to end by %q while %s runs", victim, stop, other)
 		}
 	}
 }
 
-// rank orders containers by their end, the greatest first.
-func rank(object *corev1.Pod, name string) int {
-	for i := range object.Spec.InitContainers {
-		if c := &object.Spec.InitContainers[i]; c.Name == name && node.IsSidecar(c) {
-			return i
+// serves says whether a container is a sidecar, and another one is begun after it.
+func serves(object *corev1.Pod, name, other string) bool {
+	begun := false
+	for c := range specs(object) {
+		if begun && c.Name == other {
+			return true
 		}
+		begun = begun || c.Name == name && node.InitContainer(&object.Spec, name) != nil && node.IsSidecar(c)
 	}
-	return len(object.Spec.InitContainers)
+	return false
 }
 
 // restsAlone checks: when a pod has its result, nothing of it runs.

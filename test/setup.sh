@@ -18,13 +18,15 @@ need() {
 }
 # A busybox linked against libc does not run in an image of its own.
 static_busybox() { command -v busybox && ! ldd "$(command -v busybox)"; }
+# What Debian 12 has, or newer.
+new_node() { (($(node -p 'process.versions.node.split(".")[0]') >= 18)); }
 
 need busybox-static "a static busybox" static_busybox
 need gcc "gcc (for the race detector and the bundle)" command -v gcc
 need libc6-dev "the C library's headers" test -e /usr/include/stdio.h
 need pkg-config pkg-config command -v pkg-config
 need libseccomp-dev "libseccomp (for the runc of the bundle)" pkg-config --exists libseccomp
-need nodejs "node (for the dashboard)" command -v node
+need nodejs "node 18 or newer (for the dashboard)" new_node
 need npm "npm (for the dashboard)" command -v npm
 need ca-certificates "CA certificates" test -e /etc/ssl/certs/ca-certificates.crt
 if [ "${1-}" = tests ]; then
@@ -42,6 +44,11 @@ missing=$(printf '%s, ' "${names[@]}")
 missing=${missing%, }
 if ! command -v go >/dev/null; then
   echo "missing: go 1.21 or newer. Install it from https://go.dev/dl (Debian's may be older)." >&2
+  exit 1
+fi
+version=$(cd / && go env GOVERSION)
+if [ "$(printf '%s\n' 1.21 "${version#go}" | sort -V | head -n 1)" != 1.21 ]; then
+  echo "too old: $version. Install go 1.21 or newer from https://go.dev/dl." >&2
   exit 1
 fi
 if [ ${#packages[@]} = 0 ]; then

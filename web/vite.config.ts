@@ -15,5 +15,5 @@ export default defineConfig({
     chunkSizeWarningLimit: 600,
   },
   server: { fs: { allow: [".", "../openapi"] } }, // for the tests
-  test: { include: ["test/unit/**/*.test.ts"] },
+  test: { include: ["test/unit/**/*.test.ts"], css: true /* to be read: the contrast of colours is tested */ },
 });

@@ -19,23 +19,31 @@ import (
 
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	grpcstatus "google.golang.org/grpc/status"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/transport"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/cmd/apisync/fleet"
 	"nodal/cmd/apisync/member"
+	"nodal/cmd/apisync/retry"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 type options struct {
-	kubeconfig, socket string
-	verbose            bool
-	member             member.Config
-	fleet              fleet.Config
-	etcd               transport.TLSConfig
+	kubeconfig     string
+	socket, server string // of the node; at most one of them
+	node           transport.TLSConfig
+	verbose        bool
+	member         member.Config
+	fleet          fleet.Config
+	etcd           transport.TLSConfig
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -49,11 +57,16 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.etcd.CertFile, "etcd-certfile", "", "`file` of the certificate to show to etcd")
 	flags.StringVar(&o.etcd.KeyFile, "etcd-keyfile", "", "`file` of its key")
 	flags.StringVar(&o.socket, "socket", "/run/nodal/node.sock", "unix socket `path` of the node API")
+	flags.StringVar(&o.server, "node-server", "", "`address` of a node elsewhere, such as 10.0.0.7:10250, in place of the socket")
+	flags.StringVar(&o.node.CAFile, "node-cafile", "", "`file` of the authorities that its certificate may come from")
+	flags.StringVar(&o.node.CertFile, "node-certfile", "", "`file` of the certificate to show to it, of an admin")
+	flags.StringVar(&o.node.KeyFile, "node-keyfile", "", "`file` of its key")
 	flags.BoolVar(&o.verbose, "verbose", false, "log each step")
 	flags.StringVar(&o.member.NodeName, "node-name", "", "`name` of the Node object; the node's own name if empty")
 	flags.BoolVar(&o.member.Register, "register-node", true, "make the Node object if it is not there")
 	flags.StringToStringVar(&o.member.Labels, "node-labels", nil, "labels of the Node object beside the node's own")
 	flags.StringVar(&o.member.ProviderID, "provider-id", "", "`id` by which the cloud knows the machine")
+	flags.IntVar(&o.member.MaxImages, "node-status-max-images", 50, "how many images the Node object names, the largest; -1: all")
 	flags.Int32Var(&o.member.KubeletPort, "kubelet-port", 10250, "TLS `port` of the node at which the API server finds it")
 	flags.DurationVar(&o.member.Lease, "lease-duration", 40*time.Second, "how long the node counts as alive after a sign of life; it gives four in that time")
 	flags.DurationVar(&o.member.StatusEvery, "node-status-update-frequency", 10*time.Second, "how often the node's status is made, and sent if it has changed")
@@ -65,6 +78,15 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	}
 	if (o.kubeconfig == "") == (len(o.fleet.Servers) == 0) {
 		return o, errors.New("give either --kubeconfig, which says what cluster the node belongs to, or --etcd-servers")
+	}
+	if o.server != "" && flags.Changed("socket") {
+		return o, errors.New("give either --socket or --node-server")
+	}
+	if o.server != "" && (o.node.CertFile == "" || o.node.KeyFile == "") {
+		return o, errors.New("--node-server needs --node-certfile and --node-keyfile, by which the node knows apisync")
+	}
+	if err := member.CheckLabels(o.member.Labels); err != nil {
+		return o, fmt.Errorf("--node-labels: %w", err)
 	}
 	if o.member.StatusEvery <= 0 {
 		return o, fmt.Errorf("--node-status-update-frequency %s: it has to be more than 0", o.member.StatusEvery)
@@ -99,12 +121,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 func sync(ctx context.Context, o options, log *slog.Logger) error {
-	conn, err := grpc.NewClient("unix://"+strings.TrimPrefix(o.socket, "unix://"), grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
+	conn, err := dial(o)
 	if err != nil {
 		return fmt.Errorf("reach the node: %w", err)
 	}
 	defer conn.Close()
+	go complain(ctx, nodev1.NewNodeServiceClient(conn), log)
 	if o.member.NodeName == "" {
 		info, err := nodev1.NewNodeServiceClient(conn).GetNode(ctx, &nodev1.GetNodeRequest{})
 		if err != nil {
@@ -120,6 +142,38 @@ func sync(ctx context.Context, o options, log *slog.Logger) error {
 		return fmt.Errorf("read %s: %w", o.kubeconfig, err)
 	}
 	return member.Run(ctx, o.member, api, conn, log)
+}
+
+// complain says why the node cannot be reached, now and then for as long as that
+// lasts: all other calls wait for the node, and hide the reason.
+func complain(ctx context.Context, node nodev1.NodeServiceClient, log *slog.Logger) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		_, err := node.GetNode(ctx, &nodev1.GetNodeRequest{}, grpc.WaitForReady(false))
+		if grpcstatus.Code(err) == codes.Unavailable && ctx.Err() == nil {
+			log.Warn("the node cannot be reached", "err", err)
+		}
+	}, retry.Most)
+}
+
+// silence is after how long a node elsewhere is asked whether it is still there.
+const silence = 20 * time.Second
+
+// dial reaches the node: over its socket, or by a certificate that it knows.
+func dial(o options) (*grpc.ClientConn, error) {
+	patient := grpc.WithDefaultCallOptions(grpc.WaitForReady(true))
+	if o.server == "" {
+		return grpc.NewClient("unix://"+strings.TrimPrefix(o.socket, "unix://"), grpc.WithTransportCredentials(insecure.NewCredentials()), patient)
+	}
+	secure, err := transport.TLSConfigFor(&transport.Config{TLS: o.node})
+	if err != nil {
+		return nil, fmt.Errorf("read the TLS files for it: %w", err)
+	}
+	secure.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(o.node.CertFile, o.node.KeyFile) // the node replaces it before it runs out
+		return &pair, err
+	}
+	return grpc.NewClient(o.server, grpc.WithTransportCredentials(credentials.NewTLS(secure)), patient,
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: silence, Timeout: silence}))
 }
 
 func runFleet(ctx context.Context, o options, conn *grpc.ClientConn, log *slog.Logger) error {

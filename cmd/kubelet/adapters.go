@@ -10,6 +10,7 @@ import (
 	"nodal/node"
 	"nodal/reconciler"
 	"nodal/server"
+	"nodal/server/metrics"
 )
 
 // podLogs lets the server read logs.
@@ -37,6 +38,7 @@ func (l podLogs) Read(ctx context.Context, run server.LogRun, o server.LogOption
 type runtime struct {
 	*cri.Runtime
 	links  logLinks
+	counts *metrics.Agent
 	tells  atomic.Bool
 	turned node.Bell // when the runtime begins to tell, and when it ends
 }
@@ -49,10 +51,19 @@ var (
 
 func (r *runtime) Watch(ctx context.Context, wake func(node.Key), relist func()) error {
 	defer r.turns(false)
-	return r.Runtime.Watch(ctx, wake, func() {
+	heard := false
+	err := r.Runtime.Watch(ctx, wake, func() {
+		if !heard {
+			heard = true
+			r.counts.Listened(nil)
+		}
 		r.turns(true)
 		relist()
 	})
+	if !heard && ctx.Err() == nil {
+		r.counts.Listened(err)
+	}
+	return err
 }
 
 // turns notes whether the runtime tells. One that is still out of reach may be so
@@ -70,7 +81,7 @@ func (r *runtime) Status(ctx context.Context) (server.RuntimeStatus, error) {
 	s, err := r.Runtime.Status(ctx)
 	status := server.RuntimeStatus{
 		Name: s.Name, Version: s.Version, Ready: s.Ready, NetworkReady: s.NetworkReady,
-		Message: s.Message, Events: r.tells.Load(),
+		Message: s.Message, Events: r.tells.Load(), SupplementalGroupsPolicy: s.Features.SupplementalGroupsPolicy,
 	}
 	for _, h := range s.Handlers {
 		status.Handlers = append(status.Handlers, server.RuntimeHandler(h))

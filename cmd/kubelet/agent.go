@@ -72,6 +72,7 @@ type agent struct {
 	tracing   *tracing       // nil: off
 
 	supervisor notify.Supervisor
+	alive      func(context.Context) error // of the reconciler, once it is at work
 }
 
 func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent, error) {
@@ -90,15 +91,16 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 		return nil, err
 	}
 	a.counts = metrics.NewAgent(cfg.NodeName, a.machine.cgroups.Version, a.state.store.Views)
+	a.count()
 	a.volumes = volume.New(volume.Config{
 		Pods: filepath.Join(cfg.Dirs.Root, "pods"), Local: a.keeper().Dir,
-		Objects: a.state.store, Allocatable: a.offer.Allocatable,
+		Objects: a.state.store, Allocatable: a.offer.Allocatable, Swept: a.counts.Swept,
 	})
 	if cfg.Cgroups.PerPod {
 		a.cgroups = &podCgroups{agent: a}
 	}
 	if err := a.prepare(ctx); err != nil {
-		return nil, closing(a.state.journal, err)
+		return nil, errors.Join(err, a.close())
 	}
 	a.site = node.Site{
 		NodeName: cfg.NodeName, HostIPs: a.machine.ips, Runtime: "containerd", BackoffMax: cfg.CrashLoopMax,
@@ -140,7 +142,7 @@ func (a *agent) reachRuntime(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.runtime = &runtime{Runtime: client, links: logLinks{a.files.logs, a.log}}
+	a.runtime = &runtime{Runtime: client, links: logLinks{a.files.logs, a.log}, counts: a.counts}
 	if a.puller, err = a.newPuller(); err != nil {
 		return err
 	}
@@ -157,7 +159,10 @@ func filesOf(dirs config.Dirs) podFiles {
 }
 
 func (a *agent) close() error {
-	err := a.runtime.Close()
+	var err error
+	if a.runtime != nil { // else it was not reached
+		err = a.runtime.Close()
+	}
 	if a.own != nil {
 		err = errors.Join(err, a.own.end(a.cfg.Runtime.StopOnExit))
 	}
@@ -174,7 +179,7 @@ func (a *agent) runtimeConfig() cri.Config {
 		Machine: cri.Machine{
 			Name: a.cfg.NodeName, IPs: a.machine.ips, Memory: a.machine.memory, Allocatable: a.offer.Allocatable,
 			OOMGroup: a.endsAsGroup(), HugePageSizes: a.machine.hugePageSizes(),
-			SwapLimits: a.limitsSwap(), Swap: limit.Swap{Limited: a.cfg.Cgroups.LimitedSwap, Total: a.machine.swap},
+			Throttles: a.machine.throttles, SwapLimits: a.limitsSwap, Swap: limit.Swap{Limited: a.cfg.Cgroups.LimitedSwap, Total: a.machine.swap},
 		},
 		Objects: a.state.store.Object,
 		Hash:    manifest.ContainerHash,
@@ -215,10 +220,13 @@ func (a *agent) intake(source node.Source) intake.Intake {
 	}
 }
 
+// localVolumes holds what claims are bound to.
+func localVolumes(root string) string { return filepath.Join(root, "local-volumes") }
+
 // keeper decides what claims are bound to.
 func (a *agent) keeper() storage.Keeper {
 	return storage.Keeper{
-		Name: a.offer.Name, Labels: a.offer.Labels, Dir: filepath.Join(a.cfg.Dirs.Root, "local-volumes"), NewUID: uuid.NewUUID,
+		Name: a.offer.Name, Labels: a.offer.Labels, Dir: localVolumes(a.cfg.Dirs.Root), NewUID: uuid.NewUUID,
 	}
 }
 
@@ -253,10 +261,11 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 	}
 	prober := a.prober
 	r := reconciler.New(reconciler.Config{
-		Act: a.act(prober), Tracer: a.tracing.tracer(),
+		Act: a.act(prober), Tracer: a.tracing.tracer(), Counts: a.counts,
 		Prober: prober, Events: a.state.events, Sources: a.sources, Site: a.site, Pool: assign.NewPool(a.assign), Log: a.log,
 		Relist: relist, Starts: sideways(),
 	})
+	a.alive = r.Alive
 	group.Go(func() error {
 		defer prober.Close()
 		return r.Run(ctx)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,7 +51,8 @@ func (a *agent) endsAsGroup() bool {
 	return a.machine.cgroups.Version == 2 && (single == nil || !*single)
 }
 
-// limitsSwap says whether the kernel can hold containers to a part of the swap.
+// limitsSwap says whether the kernel can hold containers to a part of the swap. It is
+// asked when there is one: before, nothing may be there that could tell.
 func (a *agent) limitsSwap() bool {
 	return a.machine.cgroups.Version == 2 && a.machine.cgroups.LimitsSwap()
 }
@@ -135,6 +138,33 @@ func (p *podCgroups) path(pod *corev1.Pod) string {
 		return ""
 	}
 	return p.tree.Path(pod)
+}
+
+// systemCgroups are those of all pods and of the node's own programs, by upstream's
+// names. One that two of them share is told once.
+func (a *agent) systemCgroups() map[string]string {
+	found := map[string]string{}
+	if a.cgroups != nil {
+		found["pods"] = a.cgroups.root()
+	}
+	found["kubelet"] = a.machine.cgroups.Of(os.Getpid())
+	if a.own != nil {
+		if path := a.machine.cgroups.Of(a.own.Pid()); path != found["kubelet"] {
+			found["runtime"] = path
+		}
+	}
+	maps.DeleteFunc(found, func(_, path string) bool { return path == "" })
+	return found
+}
+
+// root is where all pods are counted together.
+func (p *podCgroups) root() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tree == nil {
+		return ""
+	}
+	return p.tree.Root()
 }
 
 func (p *podCgroups) open(ctx context.Context) (*cgroup.Tree, error) {

@@ -13,10 +13,13 @@ import (
 	"strings"
 	"syscall"
 	"text/tabwriter"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/cmd/kubelet/config"
+	"nodal/host/cri"
+	"nodal/host/journal"
 	hostruntime "nodal/host/runtime"
 	"nodal/host/runtime/embedded"
 	"nodal/host/volume"
@@ -57,14 +60,31 @@ func runCheck(args []string, c console) int {
 	if cfg == nil {
 		return code
 	}
-	own, err := ownRuntimeConfig(cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		fmt.Fprintln(c.err, "kubelet check:", err)
-		return 1
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	return report(hostruntime.Check(ctx, own), c.out)
+	log := slog.New(slog.DiscardHandler)
+	if cfg.Runtime.Endpoint != "" {
+		return report([]hostruntime.Finding{checkEndpoint(ctx, cfg.Runtime, log)}, c.out)
+	}
+	return report(hostruntime.Check(ctx, ownRuntimeConfig(cfg, log)), c.out)
+}
+
+// endpointWait is how long a runtime may take to answer the check.
+const endpointWait = 5 * time.Second
+
+// checkEndpoint asks a runtime whether it is there: what it needs of the machine is for
+// itself to know.
+func checkEndpoint(ctx context.Context, r config.Runtime, log *slog.Logger) hostruntime.Finding {
+	found := hostruntime.Finding{Name: "runtime", Required: true, Remedy: "start it, or name another one with --container-runtime-endpoint"}
+	client, err := cri.Dial(cri.Config{Endpoint: r.Endpoint, ImageEndpoint: r.ImageEndpoint, RequestTimeout: endpointWait}, log)
+	if err == nil {
+		defer client.Close()
+		_, err = client.Status(ctx)
+	}
+	if found.OK = err == nil; err != nil {
+		found.Problem = err.Error()
+	}
+	return found
 }
 
 // report prints a line for each finding, and what to do about those that fail.
@@ -88,8 +108,8 @@ func report(findings []hostruntime.Finding, out io.Writer) (code int) {
 }
 
 // made are the files and directories of a node's root directory that the agent
-// made; what its owner put there stays.
-var made = []string{"credentials", "image_manager", "images", "journal", "pki", "pods", "runtime", "secrets.key"}
+// made and that nothing but itself uses; what its owner put there stays.
+var made = []string{"credentials", "image_manager", "images", "journal", "pki", "secrets.key"}
 
 // runClean is "kubelet clean": nothing of the node is left on the machine.
 func runClean(args []string, c console) int {
@@ -99,30 +119,62 @@ func runClean(args []string, c console) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := clean(ctx, cfg.Dirs); err != nil {
+	if err := clean(ctx, cfg.Dirs, c.out); err != nil {
 		fmt.Fprintln(c.err, "kubelet clean:", err)
 		return 1
 	}
 	return 0
 }
 
-func clean(ctx context.Context, dirs config.Dirs) error {
-	root := dirs.Root
-	if err := hostruntime.Clean(ctx, hostruntime.Config{RootDir: root}); err != nil {
-		return err
+// clean goes on after a failure, so that what is stuck keeps only itself. The journal's
+// lock, where there is a journal, keeps the node's agent from starting until that goes.
+func clean(ctx context.Context, dirs config.Dirs, out io.Writer) error {
+	unlock, err := journal.Lock(journalDir(dirs.Root))
+	if err != nil {
+		return fmt.Errorf("stop the node's agent first: %w", err)
 	}
-	if err := cleanCgroups(ctx, root); err != nil {
-		return err
-	}
+	defer unlock()
+	return errors.Join(
+		hostruntime.Clean(ctx, hostruntime.Config{RootDir: dirs.Root}),
+		cleanCgroups(ctx, dirs.Root),
+		cleanPods(ctx, dirs),
+		keepVolumes(dirs.Root, out),
+		removeMade(dirs.Root),
+	)
+}
+
+// cleanPods removes what is kept for pods. Their directories go last and only if all
+// else went: they say which pods there were, and what is mounted below them is not
+// the node's to remove.
+func cleanPods(ctx context.Context, dirs config.Dirs) error {
 	if err := cleanLogs(dirs); err != nil {
 		return err
 	}
-	// What is mounted for pods is not the node's to remove.
-	volumes := volume.New(volume.Config{Pods: filepath.Join(root, "pods")})
+	pods := filepath.Join(dirs.Root, "pods")
+	volumes := volume.New(volume.Config{Pods: pods})
 	if err := volumes.Sweep(ctx, func(types.UID) bool { return false }); err != nil {
 		return err
 	}
-	return removeMade(root)
+	return removeAll(pods)
+}
+
+// keepVolumes leaves the data of claims, which are people's, and says where.
+func keepVolumes(root string, out io.Writer) error {
+	dir := localVolumes(root)
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look for the data of claims: %w", err)
+	case len(entries) == 0:
+		return removeUnlessUsed(dir)
+	}
+	if elsewhere, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = elsewhere
+	}
+	fmt.Fprintln(out, "the data of claims stay in", dir)
+	return nil
 }
 
 // cleanLogs removes the logs of the node's pods. Each has a directory of files for as
@@ -142,13 +194,28 @@ func cleanLogs(dirs config.Dirs) error {
 func removeMade(root string) error {
 	var errs []error
 	for _, name := range made {
-		errs = append(errs, os.RemoveAll(filepath.Join(root, name)))
+		errs = append(errs, removeAll(filepath.Join(root, name)))
 	}
-	// It stays if its owner has files there.
-	if err := os.Remove(root); err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
-		errs = append(errs, err)
+	return errors.Join(append(errs, removeUnlessUsed(root))...)
+}
+
+// removeAll removes what is in a place, and the place unless something is mounted there.
+func removeAll(path string) error {
+	err := os.RemoveAll(path)
+	if left, unread := os.ReadDir(path); errors.Is(err, syscall.EBUSY) && unread == nil && len(left) == 0 {
+		return nil
 	}
-	return errors.Join(errs...)
+	return err
+}
+
+// removeUnlessUsed removes a directory. It stays if its owner has files there, or has
+// mounted something.
+func removeUnlessUsed(dir string) error {
+	err := os.Remove(dir)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EBUSY) {
+		return nil
+	}
+	return err
 }
 
 // loadFor reads the agent's own flags for a command about the agent's node.

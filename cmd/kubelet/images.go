@@ -121,7 +121,7 @@ func (i *images) Remove(ctx context.Context, image string) (node.LocalImage, err
 func pruned(removals []gc.Removal, err error) ([]server.PrunedImage, error) {
 	var shown []server.PrunedImage
 	for _, r := range removals {
-		shown = append(shown, server.PrunedImage(r))
+		shown = append(shown, server.PrunedImage{Image: r.Image, Why: r.Why})
 	}
 	return shown, err
 }
@@ -162,7 +162,8 @@ func (a *agent) newCollector() *reconciler.Collector {
 	c := a.cfg.Images
 	return &reconciler.Collector{
 		Store: a.state.store, Images: forgetful{a.runtime.Runtime, a.puller}, Events: a.state.events, Log: a.log, Clock: time.Now,
-		Policy: gc.Policy{High: c.HighPercent, Low: c.LowPercent, MinAge: c.MinAge, MaxAge: c.MaxAge},
+		Policy:    gc.Policy{High: c.HighPercent, Low: c.LowPercent, MinAge: c.MinAge, MaxAge: c.MaxAge},
+		Collected: func(cause gc.Cause) { a.counts.Collected(string(cause)) },
 	}
 }
 

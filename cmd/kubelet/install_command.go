@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -27,7 +28,7 @@ type installCommand struct {
 	config service.Config
 	dryRun bool
 	purge  bool
-	node   string // the node's root directory, for purge
+	node   string // the root directory to purge; empty: what the settings say
 }
 
 func runInstall(args []string, c console) int {
@@ -38,8 +39,8 @@ func runInstall(args []string, c console) int {
 func runUninstall(args []string, c console) int {
 	cmd := installCommand{console: c}
 	flags := cmd.flags("uninstall")
-	flags.BoolVar(&cmd.purge, "purge", false, "take pods, images, journal and settings away too")
-	flags.StringVar(&cmd.node, "root-dir", config.DefaultRoot, "with --purge: the `directory` that the agent was started with")
+	flags.BoolVar(&cmd.purge, "purge", false, "take pods, images, journal and settings away too; the data of claims stay")
+	flags.StringVar(&cmd.node, "root-dir", "", "with --purge: the `directory` that the agent was started with (default: what its settings say)")
 	return cmd.do("uninstall", args, flags, cmd.uninstall)
 }
 
@@ -76,9 +77,14 @@ func (cmd *installCommand) install(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// Another machine cannot be asked what it lacks.
-	if live := cmd.config.Root == ""; live && runCheck(nil, console{cmd.in, cmd.err, cmd.err}) != 0 {
-		return errors.New("this machine cannot run pods as it is; nothing was changed")
+	if live := cmd.config.Root == ""; live { // another machine cannot be asked what it lacks
+		args, err := agentArgs(service.Settings, service.Environment)
+		if err != nil {
+			return err
+		}
+		if runCheck(args, console{cmd.in, cmd.err, cmd.err}) != 0 {
+			return errors.New("this machine cannot run pods as it is; nothing was changed")
+		}
 	}
 	if err := cmd.take(ctx, steps); err != nil || cmd.dryRun || cmd.config.Root != "" {
 		return err
@@ -96,33 +102,67 @@ Settings are in %s, the log is journalctl -u kubelet.
 `
 
 func (cmd *installCommand) uninstall(ctx context.Context) error {
+	live := cmd.config.Root == ""
+	if live && cmd.purge {
+		if err := cmd.config.Unchanged(); cmd.node == "" && err != nil {
+			return fmt.Errorf("%w: name the node's directory with --root-dir", err)
+		}
+		dirs, err := usedBy(service.Settings, service.Environment, cmd.node)
+		if err != nil {
+			return err
+		}
+		cmd.config.Clean = cleaning{dirs, cmd.out}
+	}
 	steps, err := service.Uninstall(cmd.config, cmd.purge)
 	if err != nil {
 		return err
 	}
-	live, dirs := cmd.config.Root == "", usedBy(service.Settings, cmd.node)
-	if err := cmd.take(ctx, steps); err != nil || !live {
+	if err := cmd.take(ctx, steps); err != nil || !live || cmd.purge {
 		return err
 	}
-	if !cmd.purge {
-		fmt.Fprintf(cmd.out, "pods run on; kubelet install takes over again, kubelet uninstall --purge takes them away\n")
-		return nil
-	}
-	fmt.Fprintf(cmd.out, "clean %s\n", cmd.node)
-	if cmd.dryRun {
-		return nil
-	}
-	return clean(ctx, dirs)
+	fmt.Fprintf(cmd.out, "pods run on; kubelet install takes over again, kubelet uninstall --purge takes them away\n")
+	return nil
 }
 
-// usedBy are the directories of the node that runs by the settings in a file. One
-// without settings that can be read has the usual ones.
-func usedBy(settings, root string) config.Dirs {
-	cfg, err := config.Load([]string{"--config", settings, "--root-dir", root})
-	if err != nil {
-		return config.Dirs{Root: root, PodLogs: config.DefaultPodLogs}
+// cleaning is the step that takes the node away.
+type cleaning struct {
+	dirs config.Dirs
+	out  io.Writer
+}
+
+var _ service.Step = cleaning{}
+
+func (c cleaning) String() string               { return "clean " + c.dirs.Root }
+func (c cleaning) Do(ctx context.Context) error { return clean(ctx, c.dirs, c.out) }
+
+// agentArgs are what the unit starts the agent with, by files of its owner's.
+func agentArgs(settings, environment string) ([]string, error) {
+	var args []string
+	if _, err := os.Stat(settings); err == nil {
+		args = []string{"--config", settings}
 	}
-	return cfg.Dirs
+	flags, err := service.Flags(environment)
+	return append(args, flags...), err
+}
+
+// usedBy are the directories of the node that is started with these files, or of the
+// one in a root directory. Which it is must not be guessed: all of it goes.
+func usedBy(settings, environment, root string) (config.Dirs, error) {
+	args, err := agentArgs(settings, environment)
+	if err == nil && root != "" {
+		args = append(args, "--root-dir", root)
+	}
+	var cfg *config.Config
+	if err == nil {
+		cfg, err = config.Load(args)
+	}
+	switch {
+	case err == nil:
+		return cfg.Dirs, nil
+	case root != "":
+		return config.Dirs{Root: root, PodLogs: config.DefaultPodLogs}, nil
+	}
+	return config.Dirs{}, fmt.Errorf("find the node's directory, which --root-dir would name: %w", err)
 }
 
 // take prints each step before it is taken.

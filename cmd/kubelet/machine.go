@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	goruntime "runtime"
 	"strconv"
 	"strings"
@@ -30,6 +31,7 @@ type machine struct {
 	ids              identifiers
 	cgroups          cgroup.Mounts
 	hugePages        []hugePages
+	throttles        []string // of the processors, in /sys
 }
 
 // lookAround finds out where the node is: in which cluster, on what machine, and
@@ -65,8 +67,8 @@ func (a *agent) lookAround(ctx context.Context) (err error) {
 	return holdReserved(ctx, a.cfg.Reserved, a.machine.cgroups)
 }
 
-func lookAtMachine(configured []netip.Addr) (machine, error) {
-	m := machine{arch: goruntime.GOARCH, os: osImage("/etc/os-release")}
+func lookAtMachine(configured []netip.Addr) (m machine, err error) {
+	m = machine{arch: goruntime.GOARCH, os: osImage("/etc/os-release")}
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {
 		return m, fmt.Errorf("ask for the kernel's version: %w", err)
@@ -81,6 +83,9 @@ func lookAtMachine(configured []netip.Addr) (machine, error) {
 	m.booted = time.Now().Add(-time.Duration(info.Uptime) * time.Second)
 	m.pids = mostProcesses()
 	m.hugePages = lookAtHugePages("/sys/kernel/mm/hugepages")
+	if m.throttles, err = filepath.Glob("/sys/devices/system/cpu/cpu*/thermal_throttle"); err != nil {
+		return m, fmt.Errorf("look for the processors' heat: %w", err)
+	}
 	for _, ip := range configured {
 		m.ips = append(m.ips, ip.String())
 	}

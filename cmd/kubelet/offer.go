@@ -143,6 +143,11 @@ func assignment(cfg *config.Config, m machine, offer admit.Node) (*assign.Rules,
 	if rules.Topology, err = topology.Read(os.DirFS("/sys")); err != nil && rules.Static {
 		return nil, fmt.Errorf("cpuManagerPolicy=static: %w", err)
 	}
+	if c.Closest {
+		if rules.Distances, err = topology.Distances(os.DirFS("/sys")); err != nil {
+			return nil, fmt.Errorf("topologyManagerPolicyOptions[prefer-closest-numa-nodes]: %w", err)
+		}
+	}
 	if rules.Reserved.IsEmpty() {
 		reserved := cfg.Reserved.Kube.Cpu().DeepCopy()
 		reserved.Add(*cfg.Reserved.System.Cpu())

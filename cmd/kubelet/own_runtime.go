@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -34,17 +33,17 @@ type ownRuntime struct {
 // memory that this takes ends with the process.
 const unpackCommand = "unpack-runtime"
 
-func ownRuntimeConfig(cfg *config.Config, log *slog.Logger) (hostruntime.Config, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return hostruntime.Config{}, fmt.Errorf("find this program: %w", err)
+func ownRuntimeConfig(cfg *config.Config, log *slog.Logger) hostruntime.Config {
+	c := hostruntime.Config{
+		RootDir: cfg.Dirs.Root, SandboxImage: cfg.Runtime.SandboxImage,
+		CgroupDriver: cfg.Runtime.CgroupDriver, PodCIDRs: cfg.Runtime.PodCIDRs, Log: log,
 	}
-	c := hostruntime.Config{RootDir: cfg.Dirs.Root, SandboxImage: cfg.Runtime.SandboxImage, Log: log}
 	if archive, index, ok := embedded.Bundle(); ok {
 		c.Archive, c.Index = archive, index
-		c.UnpackCommand = []string{self, unpackCommand, cfg.Dirs.Root}
+		// Not by its path, where an upgrade may have put another program.
+		c.UnpackCommand = []string{"/proc/self/exe", unpackCommand, cfg.Dirs.Root}
 	}
-	return c, nil
+	return c
 }
 
 // runUnpack is the process that ownRuntimeConfig names.
@@ -62,12 +61,9 @@ func runUnpack(args []string, c console) int {
 }
 
 // startOwnRuntime returns when pods can be made.
-func startOwnRuntime(ctx context.Context, cfg *config.Config, events *node.Events, log *slog.Logger) (*ownRuntime, error) {
-	c, err := ownRuntimeConfig(cfg, log)
-	if err != nil {
-		return nil, err
-	}
-	own := &ownRuntime{}
+func startOwnRuntime(ctx context.Context, cfg *config.Config, events *node.Events, log *slog.Logger) (own *ownRuntime, err error) {
+	c := ownRuntimeConfig(cfg, log)
+	own = &ownRuntime{}
 	if own.images, err = registry.Open(registry.Config{Dir: filepath.Join(cfg.Dirs.Root, "images"), Log: log}); err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"nodal/server"
 	"nodal/server/auth"
 	"nodal/server/listen"
+	"nodal/server/metrics"
 )
 
 const (
@@ -49,8 +50,9 @@ func (a *agent) serve(ctx context.Context) error {
 	l := a.cfg.Listen
 	a.servePlain(ctx, group, l.ReadOnlyAddress, l.ReadOnlyPort, srv.ReadOnly())
 	a.servePlain(ctx, group, l.HealthzAddress, l.HealthzPort, srv.Healthz())
-	group.Go(func() error { return a.renew(ctx) })
-	group.Go(func() error { return a.cluster.run(ctx, srv.Local()) })
+	renewed := a.counts.ServingCertificate(a.guard.Expires)
+	group.Go(func() error { return a.renew(ctx, renewed) })
+	group.Go(func() error { return a.cluster.run(ctx, srv.Local(), renewed) })
 	a.tell(a.supervisor.Ready) // the kernel takes connections already
 	return group.Wait()
 }
@@ -87,7 +89,7 @@ func (a *agent) hosts() []string {
 
 // renew keeps the node's certificates from running out under an agent that is
 // never restarted.
-func (a *agent) renew(ctx context.Context) error {
+func (a *agent) renew(ctx context.Context, renewed metrics.Renewed) error {
 	ticker := time.NewTicker(renewInterval)
 	defer ticker.Stop()
 	for {
@@ -96,6 +98,7 @@ func (a *agent) renew(ctx context.Context) error {
 			return nil
 		case now := <-ticker.C:
 			if _, err := auth.Bootstrap(a.dirs(), a.hosts(), now); err != nil {
+				renewed(0, err)
 				a.log.Error("cannot renew certificates", "err", err)
 			}
 		}
@@ -108,14 +111,17 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 		return nil, err
 	}
 	figures := a.stats()
+	a.countClaims(figures)
 	return server.New(server.Config{
 		Store: a.state.store, Events: a.state.events, Sources: a.sources,
 		Intake: a.intake(node.SourceAPI), Site: a.site, Now: time.Now,
 		Runtime: a.runtime, Logs: podLogs{a.files.logs}, Images: a.images(), Stats: figures,
 		Signals: a.signals(figures), Shortage: a.cfg.Reserved.Shortage,
-		Probes: a.prober.Counts, Agent: a.counts,
-		RunningPods: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return a.runtime.List(ctx, nil) },
-		Auth:        door, Trace: a.tracing.requests(),
+		Probes: a.prober.Counts, Agent: a.counts, Healthy: a.alive,
+		RunningPods: func(ctx context.Context) (map[node.Key]*node.Observed, error) {
+			return a.runtime.Runtime.List(ctx, nil)
+		},
+		Auth: door, Trace: a.tracing.requests(),
 		Facts: server.Facts{
 			Version: version, Started: a.started, Addresses: a.machine.ips, Endpoint: a.cfg.Runtime.Endpoint, Configz: configz, Reach: a.reach(),
 			Capacity: a.offer.Capacity, Allocatable: a.offer.Allocatable, Labels: a.offer.Labels,
@@ -132,7 +138,7 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 
 // stats are read when somebody asks.
 func (a *agent) stats() *stats.Collector {
-	cgroups := stats.Cgroups{Version: a.machine.cgroups.Version, Dirs: a.machine.cgroups.Dirs()}
+	cgroups := stats.Cgroups{Version: a.machine.cgroups.Version, Dirs: a.machine.cgroups.Dirs(), System: a.systemCgroups}
 	if a.cgroups != nil {
 		cgroups.Pod = a.cgroups.path
 	}

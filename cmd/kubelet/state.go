@@ -18,10 +18,12 @@ type state struct {
 	events  *node.Events
 }
 
+func journalDir(root string) string { return filepath.Join(root, "journal") }
+
 // openState restores what was accepted before. A damaged record costs its own
 // pod and is told, never the start.
 func openState(root string, log *slog.Logger) (*state, error) {
-	j, err := journal.Open(filepath.Join(root, "journal"), log)
+	j, err := journal.Open(journalDir(root), log)
 	if err != nil {
 		return nil, err
 	}

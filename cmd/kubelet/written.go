@@ -18,6 +18,7 @@ import (
 func (a *agent) newEvictor() *reconciler.Evictor {
 	return &reconciler.Evictor{
 		Store: a.state.store, Disk: written{a}, Events: a.state.events, Log: a.log, Clock: time.Now,
+		Evicted: func(over evict.Limit) { a.counts.Evicted(string(over)) },
 	}
 }
 

@@ -99,6 +99,36 @@ func (m Mounts) Dirs() map[string]string {
 	return dirs
 }
 
+// Of is the cgroup of a process below each of Dirs; empty where it has none of its own,
+// or others for its time and its memory.
+func (m Mounts) Of(pid int) string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		return "" // it has ended
+	}
+	return m.in(string(text))
+}
+
+func (m Mounts) in(table string) string {
+	found := map[string]string{}
+	for line := range strings.Lines(table) {
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) != 3 {
+			continue
+		}
+		for name := range strings.SplitSeq(fields[1], ",") {
+			found[name] = strings.TrimSuffix(fields[2], "/")
+		}
+	}
+	if m.Version == 2 {
+		return found[""]
+	}
+	if found["cpuacct"] != found["memory"] {
+		return ""
+	}
+	return found["memory"]
+}
+
 // Missing are the controllers that this machine does not have, so that the limits
 // they stand for would not hold.
 func (m Mounts) Missing() []string {

@@ -55,3 +55,22 @@ func TestMounts(t *testing.T) {
 		t.Errorf("a machine without cgroups has %+v", got)
 	}
 }
+
+func TestTheCgroupOfAProcess(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		version int
+		table   string
+		want    string
+	}{
+		{"one of version 2", 2, "0::/system.slice/kubelet.service\n", "/system.slice/kubelet.service"},
+		{"the same everywhere", 1, "5:memory:/a/b\n4:cpu,cpuacct:/a/b\n0::/c\n", "/a/b"},
+		{"one for memory alone", 1, "5:memory:/a/b\n4:cpu,cpuacct:/\n", ""},
+		{"that of the machine", 2, "0::/\n", ""},
+		{"none", 1, "", ""},
+	} {
+		if got := (Mounts{Version: c.version}).in(c.table); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -118,6 +118,9 @@ func (t *Tree) Path(pod *corev1.Pod) string {
 	return t.path(t.classOf(limit.Class(pod)).child(podPrefix + string(pod.UID)))
 }
 
+// Root is where the cgroup of all pods lies below each of Mounts.Dirs.
+func (t *Tree) Root() string { return t.path(t.root) }
+
 // SetUp makes a pod's cgroup, or changes its limits.
 func (t *Tree) SetUp(ctx context.Context, pod *corev1.Pod, limits limit.Limits) error {
 	if err := t.setUp(ctx, pod, limits); err != nil {

@@ -37,8 +37,9 @@ type Config struct {
 	Devices func(*node.Pod, *corev1.Container) ([]*runtimeapi.Device, error)
 	// LastWords reads what a run that has ended left to be told; nil: nothing.
 	LastWords func(context.Context, Ending) (string, error)
-	// Called is told of each call that has ended, by its CRI method; nil: nobody.
-	Called func(method string, took time.Duration, err error)
+	// Called is told of each call that has ended, by its CRI method and, of one that
+	// makes a sandbox, the handler that is to run it; nil: nobody.
+	Called func(method, handler string, took time.Duration, err error)
 	// Trace begins a call for those who follow it, and returns what is called when it
 	// has ended; nil: nobody does.
 	Trace func(ctx context.Context, method string) (context.Context, func(error))
@@ -77,8 +78,9 @@ type Machine struct {
 	Allocatable   corev1.ResourceList // stands in for a limit that is not set
 	HugePageSizes []string            // as the kernel has them: "2MB", "1GB"
 	Swap          limit.Swap          // that containers may use
-	SwapLimits    bool                // the kernel can hold them to that; needs cgroup v2
+	SwapLimits    func() bool         // whether the kernel can hold them to that; nil: it cannot
 	OOMGroup      bool                // out of memory ends a container as a whole; needs cgroup v2
+	Throttles     []string            // where its processors tell how hot they were, which is not for containers
 }
 
 const defaultRequestTimeout = 2 * time.Minute

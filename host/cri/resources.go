@@ -26,7 +26,7 @@ func linuxResources(pod *corev1.Pod, c *corev1.Container, limits limit.Limits, m
 	if machine.OOMGroup {
 		resources.Unified["memory.oom.group"] = "1"
 	}
-	if machine.SwapLimits {
+	if machine.SwapLimits != nil && machine.SwapLimits() {
 		resources.Unified["memory.swap.max"] = strconv.FormatInt(machine.Swap.Of(pod, c, machine.Memory), 10)
 	}
 	return resources

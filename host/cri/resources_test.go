@@ -52,7 +52,7 @@ func TestSwapIsLimitedWhereTheKernelCan(t *testing.T) {
 	if got, has := linuxResources(pod, &pod.Spec.Containers[0], limit.Limits{}, machine).Unified["memory.swap.max"]; has {
 		t.Errorf("memory.swap.max is %s where there is no such file", got)
 	}
-	machine.SwapLimits = true
+	machine.SwapLimits = func() bool { return true }
 	if got := linuxResources(pod, &pod.Spec.Containers[0], limit.Limits{}, machine).Unified["memory.swap.max"]; got != "536870912" {
 		t.Errorf("memory.swap.max is %q, want an eighth of the swap", got)
 	}

@@ -108,12 +108,13 @@ func tracing(trace func(context.Context, string) (context.Context, func(error)))
 }
 
 // telling has somebody know of each call that has ended.
-func telling(called func(method string, took time.Duration, err error)) grpc.UnaryClientInterceptor {
+func telling(called func(method, handler string, took time.Duration, err error)) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		begin := time.Now()
 		err := invoke(ctx, method, request, reply, conn, opts...)
 		if called != nil {
-			called(path.Base(method), time.Since(begin), err)
+			sandbox, _ := request.(*runtimeapi.RunPodSandboxRequest)
+			called(path.Base(method), sandbox.GetRuntimeHandler(), time.Since(begin), err)
 		}
 		return err
 	}

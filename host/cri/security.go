@@ -78,7 +78,7 @@ func containerSecurity(config Config, in containerInput) (*runtimeapi.LinuxConta
 		nameImageUser(security, in.user)
 	}
 	if !security.Privileged && (own.ProcMount == nil || *own.ProcMount == corev1.DefaultProcMount) {
-		security.MaskedPaths = slices.Clone(maskedPaths[:])
+		security.MaskedPaths = slices.Concat(maskedPaths[:], config.Machine.Throttles)
 		security.ReadonlyPaths = slices.Clone(readonlyPaths[:])
 	}
 	return security, nil

@@ -46,7 +46,9 @@ func TestContainerGoesBeforePod(t *testing.T) {
 }
 
 func TestContainerIsConfined(t *testing.T) {
-	got := secured(t, Config{}, nil, func(_ *corev1.PodSecurityContext, own *corev1.SecurityContext) {
+	const throttle = "/sys/devices/system/cpu/cpu0/thermal_throttle"
+	config := Config{Machine: Machine{Throttles: []string{throttle}}}
+	got := secured(t, config, nil, func(_ *corev1.PodSecurityContext, own *corev1.SecurityContext) {
 		own.AllowPrivilegeEscalation, own.ReadOnlyRootFilesystem = new(false), new(true)
 		own.Capabilities = &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}, Drop: []corev1.Capability{"ALL"}}
 	})
@@ -57,7 +59,7 @@ func TestContainerIsConfined(t *testing.T) {
 		!slices.Equal(got.Capabilities.DropCapabilities, []string{"ALL"}) {
 		t.Errorf("capabilities are %s", got.Capabilities)
 	}
-	if !slices.Contains(got.MaskedPaths, "/proc/kcore") || !slices.Contains(got.ReadonlyPaths, "/proc/sys") {
+	if !slices.Contains(got.MaskedPaths, "/proc/kcore") || !slices.Contains(got.MaskedPaths, throttle) || !slices.Contains(got.ReadonlyPaths, "/proc/sys") {
 		t.Errorf("masked %q, read-only %q", got.MaskedPaths, got.ReadonlyPaths)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"google.golang.org/grpc"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/node"
@@ -25,7 +26,8 @@ func (r *Runtime) Watch(ctx context.Context, wake func(node.Key), relist func())
 }
 
 func (r *Runtime) watchCRI(ctx context.Context, wake func(node.Key), relist func()) error {
-	stream, err := r.runtime.GetContainerEvents(ctx, &runtimeapi.GetEventsRequest{})
+	// Whoever watches a runtime that is away wants to hear of it once it is back.
+	stream, err := r.runtime.GetContainerEvents(ctx, &runtimeapi.GetEventsRequest{}, grpc.WaitForReady(true))
 	if err != nil {
 		return err
 	}

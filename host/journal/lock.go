@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +16,19 @@ import (
 
 	"nodal/node"
 )
+
+// Lock keeps other processes from opening the journal in a directory, until it is
+// given back. Nobody has one open that is not there.
+func Lock(dir string) (unlock func() error, err error) {
+	f, err := lockFile(filepath.Join(dir, "lock"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return func() error { return nil }, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock journal %s: %w", dir, err)
+	}
+	return func() error { return unlockFile(f) }, nil
+}
 
 // lockFile takes the lock that lets one process write. It is the kernel's, so
 // it goes with the process however that ends.

@@ -15,11 +15,20 @@ import (
 func (l Layout) Clean(uids []string) error {
 	err := errors.Join(l.removePods(uids), l.Sweep())
 	for _, dir := range []string{l.Pods, l.Links} {
-		if e := os.Remove(dir); e != nil && !errors.Is(e, fs.ErrNotExist) && !errors.Is(e, syscall.ENOTEMPTY) {
-			err = errors.Join(err, e)
-		}
+		err = errors.Join(err, removeDir(dir))
 	}
 	return err
+}
+
+// removeDir removes an empty directory. A link or a file in its place, and a file
+// system that is mounted there, are somebody's who put them there.
+func removeDir(dir string) error {
+	switch err := syscall.Rmdir(dir); err {
+	case nil, syscall.ENOENT, syscall.ENOTEMPTY, syscall.ENOTDIR, syscall.EBUSY:
+		return nil
+	default:
+		return fmt.Errorf("remove %s: %w", dir, err)
+	}
 }
 
 func (l Layout) removePods(uids []string) error {

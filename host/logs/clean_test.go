@@ -42,3 +42,20 @@ func TestCleanRemovesWhatBelongsToPods(t *testing.T) {
 		t.Errorf("left %v, %v", entries, err)
 	}
 }
+
+func TestCleanLeavesWhatIsNoDirectoryOfItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	l := Layout{Pods: filepath.Join(dir, "pods"), Links: filepath.Join(dir, "containers")}
+	elsewhere := t.TempDir()
+	if err := errors.Join(os.Symlink(elsewhere, l.Pods), os.WriteFile(l.Links, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Clean(nil); err == nil {
+		t.Error("a file in the place of the links is not told")
+	}
+	for _, path := range []string{l.Pods, l.Links, elsewhere} {
+		if _, err := os.Lstat(path); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -33,10 +33,16 @@ func newDial(loopback bool) dialFunc {
 	}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, address)
-		if tcp, ok := conn.(*net.TCPConn); ok {
-			err = tcp.SetLinger(0)
+		if err != nil {
+			return nil, err
 		}
-		return conn, err
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			if err := tcp.SetLinger(0); err != nil {
+				_ = conn.Close()
+				return nil, err
+			}
+		}
+		return conn, nil
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -19,6 +20,7 @@ import (
 const (
 	userAgent     = "kube-probe/1.37" // access logs are filtered by it
 	mostBody      = 10 << 10
+	mostHeaders   = 1 << 20
 	mostRedirects = 10
 )
 
@@ -31,7 +33,7 @@ func newTransport(dial dialFunc) *http.Transport {
 		ForceAttemptHTTP2:      true,
 		DisableKeepAlives:      true,
 		DisableCompression:     true,
-		MaxResponseHeaderBytes: mostBody,
+		MaxResponseHeaderBytes: mostHeaders,
 	}
 }
 
@@ -51,9 +53,10 @@ func (r reach) get(ctx context.Context, probe node.Probe, timeout time.Duration)
 		return broken(what, err, timeout)
 	}
 	defer response.Body.Close()
-	// A server that is in the middle of its answer would complain.
+	// A server that is in the middle of its answer would complain. An answer that
+	// breaks off counts neither for nor against the container.
 	if _, err := io.CopyN(io.Discard, response.Body, mostBody); err != nil && !errors.Is(err, io.EOF) {
-		return broken(what, err, timeout)
+		return unasked(fmt.Errorf("%s: read the answer: %w", what, err))
 	}
 	switch status := response.StatusCode; {
 	case status < 200 || status >= 400:

@@ -77,6 +77,15 @@ func TestHTTP(t *testing.T) {
 		w.Header().Set("Content-Length", "100")
 		panic(http.ErrAbortHandler)
 	})
+	mux.HandleFunc("/half", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = w.Write([]byte("the rest"))
+	})
+	mux.HandleFunc("/cookies", func(w http.ResponseWriter, _ *http.Request) {
+		for range 20 {
+			w.Header().Add("Set-Cookie", strings.Repeat("c", 4000))
+		}
+	})
 	mux.HandleFunc("/version", func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor != 2 {
 			w.WriteHeader(505)
@@ -115,6 +124,9 @@ func TestHTTP(t *testing.T) {
 		{name: "a server that takes too long", get: corev1.HTTPGetAction{Path: "/slow"}, want: fails("GET http://127.0.0.1:PORT/slow: no answer within 1s")},
 		{name: "an endless body is not read to its end", get: corev1.HTTPGetAction{Path: "/endless"}, want: answer{verdict: passing}},
 		{name: "a connection that breaks is a failure", get: corev1.HTTPGetAction{Path: "/cut"}, want: fails("GET http://127.0.0.1:PORT/cut: EOF")},
+		{name: "an answer that breaks off counts for nothing", get: corev1.HTTPGetAction{Path: "/half"},
+			want: answer{nothing, "GET http://127.0.0.1:PORT/half: read the answer: unexpected EOF"}},
+		{name: "many headers do no harm", get: corev1.HTTPGetAction{Path: "/cookies"}, want: answer{verdict: passing}},
 		{name: "HTTP/1.1 is spoken", get: corev1.HTTPGetAction{Path: "/version"}, want: fails("GET http://127.0.0.1:PORT/version answered 505 HTTP Version Not Supported")},
 		{name: "and HTTP/2 over a plain connection where that is asked for", get: corev1.HTTPGetAction{Path: "/version", Protocol: new(corev1.HTTPProtocolHTTP2)},
 			want: answer{verdict: passing}},

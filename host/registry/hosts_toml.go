@@ -7,100 +7,170 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// hostConfig is what containerd takes for one host. What it may learn to take
-// later passes unseen.
-type hostConfig struct {
-	Capabilities []string       `toml:"capabilities"`
-	CA           any            `toml:"ca"`
-	Client       any            `toml:"client"`
-	SkipVerify   *bool          `toml:"skip_verify"`
-	OverridePath bool           `toml:"override_path"`
-	Header       map[string]any `toml:"header"`
-}
-
 // checkHosts reads a hosts.toml and returns where its first table begins: other
-// hosts may be put there, while what is above belongs to the file as a whole.
-func checkHosts(text []byte) (int, error) {
-	var server hostConfig // what is said outside of any host is of the registry itself
-	var all struct {
-		Server string                `toml:"server"`
-		Host   map[string]hostConfig `toml:"host"`
-	}
-	if err := errors.Join(toml.Unmarshal(text, &server), toml.Unmarshal(text, &all)); err != nil {
-		return 0, atLine(err)
-	}
-	if err := server.check(); err != nil {
-		return 0, err
-	}
-	for url, one := range all.Host {
-		if err := one.check(); err != nil {
-			return 0, fmt.Errorf("host %q: %w", url, err)
+// hosts may be put there, while what is above belongs to the file as a whole. It
+// refuses what containerd would, since that says so only in its own log. What
+// containerd may learn to take later passes unseen.
+func checkHosts(text []byte) (firstTable int, err error) {
+	var p unstable.Parser
+	p.Reset(text)
+	var table []string
+	firstTable, seen := len(text), map[string]bool{}
+	for p.NextExpression() {
+		expression := p.Expression()
+		if expression.Kind == unstable.Comment {
+			continue
+		}
+		name, at := keyOf(expression)
+		switch expression.Kind {
+		case unstable.Table:
+			firstTable, table = min(firstTable, lineStart(text, int(at.Offset))), name
+			err = once(seen, append(slices.Clone(table), ""))
+		case unstable.ArrayTable:
+			err = fmt.Errorf("%s is no list", strings.Join(name, "."))
+		default:
+			key := slices.Concat(table, name)
+			err = errors.Join(once(seen, key), check(key, valueOf(expression.Value())))
+		}
+		if err != nil {
+			return 0, atLine(&p, at, err)
 		}
 	}
-	return firstTable(text), nil
+	if wrong := (*unstable.ParserError)(nil); errors.As(p.Error(), &wrong) {
+		return 0, atLine(&p, p.Range(wrong.Highlight), wrong)
+	}
+	return firstTable, p.Error()
+}
+
+// keyOf is the name that a table or a value is given, and where.
+func keyOf(expression *unstable.Node) (name []string, at unstable.Range) {
+	for key := expression.Key(); key.Next(); {
+		if name = append(name, string(key.Node().Data)); len(name) == 1 {
+			at = key.Node().Raw
+		}
+	}
+	return name, at
+}
+
+// valueOf is a value as far as it matters here: texts, lists and tables of them, and
+// whether something is so. Others are something else.
+func valueOf(n *unstable.Node) any {
+	switch n.Kind {
+	case unstable.String:
+		return string(n.Data)
+	case unstable.Bool:
+		return string(n.Data) == "true"
+	case unstable.Array:
+		list := []any{}
+		for one := n.Children(); one.Next(); {
+			if one.Node().Kind != unstable.Comment {
+				list = append(list, valueOf(one.Node()))
+			}
+		}
+		return list
+	case unstable.InlineTable:
+		table := map[string]any{}
+		for one := n.Children(); one.Next(); {
+			name, _ := keyOf(one.Node())
+			table[strings.Join(name, ".")] = valueOf(one.Node().Value())
+		}
+		return table
+	}
+	return n.Kind
+}
+
+func once(seen map[string]bool, name []string) error {
+	id := strings.Join(name, "\x00")
+	if seen[id] {
+		return fmt.Errorf("%s is given twice", strings.Trim(strings.Join(name, "."), "."))
+	}
+	seen[id] = true
+	return nil
 }
 
 // atLine says where a document is wrong.
-func atLine(err error) error {
-	var wrong *toml.DecodeError
-	if errors.As(err, &wrong) {
-		line, column := wrong.Position()
-		return fmt.Errorf("line %d, column %d: %s", line, column, strings.TrimPrefix(wrong.Error(), "toml: "))
-	}
-	return err
+func atLine(p *unstable.Parser, at unstable.Range, err error) error {
+	start := p.Shape(at).Start
+	return fmt.Errorf("line %d, column %d: %w", start.Line, start.Column, err)
 }
 
-// check refuses what containerd would, since it says so only in its own log.
-func (c hostConfig) check() error {
-	for _, capability := range c.Capabilities {
-		if !slices.Contains([]string{"pull", "resolve", "push"}, strings.ToLower(capability)) {
-			return fmt.Errorf("capability %q is none of pull, resolve, push", capability)
+// check judges one value by its name: of the registry itself, or of a host.
+func check(name []string, value any) error {
+	if table, ok := value.(map[string]any); ok {
+		for key, one := range table {
+			if err := check(append(slices.Clone(name), key), one); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	if !isPaths(c.CA, 1) {
-		return errors.New("ca has to be a file's path or a list of them")
+	switch {
+	case name[0] != "host":
+		return checkSetting(name, value)
+	case len(name) < 3:
+		return errors.New("a host has to be a table")
 	}
-	if !isPaths(c.Client, 2) {
-		return errors.New("client has to be a file's path, a list of them, or a list of pairs [certificate, key]")
+	if err := checkSetting(name[2:], value); err != nil {
+		return fmt.Errorf("host %q: %w", name[1], err)
 	}
-	for name, value := range c.Header {
-		if !isPaths(value, 1) {
-			return fmt.Errorf("header %s has to be a text or a list of them", name)
+	return nil
+}
+
+func checkSetting(name []string, value any) error {
+	_, isBool := value.(bool)
+	switch plain := len(name) == 1; name[0] {
+	case "server":
+		if _, ok := value.(string); !ok || !plain {
+			return errors.New("server has to be a text")
+		}
+	case "capabilities":
+		return checkCapabilities(value)
+	case "skip_verify", "override_path":
+		if !isBool || !plain {
+			return fmt.Errorf("%s has to be true or false", name[0])
+		}
+	case "ca":
+		if !plain || !isPaths(value, 1) {
+			return errors.New("ca has to be a file's path or a list of them")
+		}
+	case "client":
+		if !plain || !isPaths(value, 2) {
+			return errors.New("client has to be a file's path, a list of them, or a list of pairs [certificate, key]")
+		}
+	case "header":
+		if len(name) != 2 || !isPaths(value, 1) {
+			return fmt.Errorf("header %s has to be a text or a list of them", strings.Join(name[1:], "."))
 		}
 	}
 	return nil
 }
 
-// isPaths accepts nothing, a text, or lists of texts within each other to a depth.
-func isPaths(value any, depth int) bool {
-	switch v := value.(type) {
-	case nil, string:
-		return true
-	case []any:
-		return depth > 0 && !slices.ContainsFunc(v, func(one any) bool { return one == nil || !isPaths(one, depth-1) })
+func checkCapabilities(value any) error {
+	list, ok := value.([]any)
+	if !ok {
+		return errors.New("capabilities has to be a list")
 	}
-	return false
+	for _, one := range list {
+		name, ok := one.(string)
+		if !ok || !slices.Contains([]string{"pull", "resolve", "push"}, strings.ToLower(name)) {
+			return fmt.Errorf("capability %q is none of pull, resolve, push", fmt.Sprint(one))
+		}
+	}
+	return nil
 }
 
-// firstTable is the offset of the line on which the first table begins. The text
-// is known to be TOML.
-func firstTable(text []byte) int {
-	var p unstable.Parser
-	p.Reset(text)
-	for p.NextExpression() {
-		node := p.Expression()
-		if node.Kind != unstable.Table {
-			continue
-		}
-		for key := node.Key(); key.Next(); {
-			return lineStart(text, int(key.Node().Raw.Offset))
-		}
+// isPaths accepts a text, or lists of texts within each other to a depth.
+func isPaths(value any, depth int) bool {
+	switch v := value.(type) {
+	case string:
+		return true
+	case []any:
+		return depth > 0 && !slices.ContainsFunc(v, func(one any) bool { return !isPaths(one, depth-1) })
 	}
-	return len(text)
+	return false
 }
 
 func lineStart(text []byte, at int) int { return bytes.LastIndexByte(text[:at], '\n') + 1 }

@@ -73,7 +73,14 @@ func (s *Store) commit(st *stage, images []found, drop func(string) bool) ([]Ima
 	if err := replace.SyncDir(s.blobs()); err != nil {
 		return nil, fmt.Errorf("keep blobs: %w", err)
 	}
-	return taken, s.name(roots, drop)
+	if err := s.name(roots, drop); err != nil {
+		return nil, err
+	}
+	// A name that led to another image before may have been that one's last.
+	if err := s.sweep(s.wanted()); err != nil {
+		s.cfg.Log.Warn("blobs that no image needs are left", "err", err)
+	}
+	return taken, nil
 }
 
 // meter counts what is read, ends with its context, and tells how it goes.

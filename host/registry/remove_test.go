@@ -51,6 +51,17 @@ func TestARemovedImageTakesAlongWhatNoOtherNeeds(t *testing.T) {
 	}
 }
 
+func TestAnImageThatIsReplacedTakesAlongWhatNoOtherNeeds(t *testing.T) {
+	old, next := tarOf(t, dockerSave(t, ourImage(t), "app:1")...), tarOf(t, dockerSave(t, ourImage(t), "app:1")...)
+	s, alone := openStore(t, t.TempDir()), openStore(t, t.TempDir())
+	importAll(t, s, old, Options{})
+	importAll(t, s, next, Options{})
+	importAll(t, alone, next, Options{})
+	if got, want := filesBelow(t, s.blobs()), filesBelow(t, alone.blobs()); !slices.Equal(got, want) {
+		t.Errorf("left are the blobs %q, want %q", got, want)
+	}
+}
+
 func TestWhatCannotBeRemovedStays(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	pause, err := s.Seed([]byte("program"))

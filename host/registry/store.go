@@ -85,13 +85,17 @@ func (s *Store) blobs() string   { return filepath.Join(s.cfg.Dir, "blobs", "sha
 func (s *Store) staging() string { return filepath.Join(s.cfg.Dir, "staging") }
 
 // wanted are the digests of every image, after those were dropped of which
-// something is missing.
+// something is missing. It is nil where an image could not be read.
 func (s *Store) wanted() map[string]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	digests := map[string]bool{}
 	for reference, root := range s.roots {
 		tree, err := readTree(s, root)
+		if err != nil && !damaged(err) {
+			s.cfg.Log.Warn("an imported image cannot be read, so blobs that no image needs are left", "image", reference, "err", err)
+			return nil
+		}
 		if err != nil {
 			s.cfg.Log.Warn("an imported image is damaged and no longer served; import it again", "image", reference, "err", err)
 			delete(s.roots, reference)
@@ -104,7 +108,11 @@ func (s *Store) wanted() map[string]bool {
 	return digests
 }
 
+// sweep removes blobs that are not wanted, and none where that is not known.
 func (s *Store) sweep(wanted map[string]bool) error {
+	if wanted == nil {
+		return nil
+	}
 	entries, err := os.ReadDir(s.blobs())
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,6 +72,27 @@ func TestAnImageThatIsNotWholeIsDroppedAndTheOthersStay(t *testing.T) {
 	}
 	if _, ok := again.root("docker.io/library/whole:1"); !ok {
 		t.Error("the whole image is gone")
+	}
+}
+
+func TestAnImageThatCannotBeReadForAWhileStays(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	image := importAll(t, s, tarOf(t, dockerSave(t, ourImage(t), "app:1")...), Options{})
+	blob := filepath.Join(s.blobs(), strings.TrimPrefix(image[0].ID, "sha256:"))
+	// No user may read through a link to itself.
+	if err := errors.Join(os.Rename(blob, blob+".away"), os.Symlink(blob, blob)); err != nil {
+		t.Fatal(err)
+	}
+	importAll(t, s, tarOf(t, dockerSave(t, ourImage(t), "other:1")...), Options{})
+	again := openStore(t, dir)
+	if err := os.Rename(blob+".away", blob); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*Store{s, again, openStore(t, dir)} {
+		if root, ok := s.root("docker.io/library/app:1"); !ok || s.id(root) != image[0].ID {
+			t.Errorf("the image is %q (named: %t), want %q", s.id(root), ok, image[0].ID)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -76,6 +77,12 @@ func readTree(from content, root v1.Descriptor) (tree, error) {
 	return t, nil
 }
 
+// damaged says of an error that something is missing or wrong. Any other may pass: a
+// disk that answers too late, too many open files.
+func damaged(err error) bool {
+	return errors.Is(err, node.ErrNotFound) || errors.Is(err, os.ErrNotExist) || errors.Is(err, node.ErrInvalid)
+}
+
 // choose picks the image for this platform out of an index. Tools that save only
 // part of an index leave its other entries without content.
 func choose(from content, index v1.IndexManifest) (v1.Descriptor, error) {
@@ -87,6 +94,8 @@ func choose(from content, index v1.IndexManifest) (v1.Descriptor, error) {
 		}
 		if _, err := from.path(d.Digest); err == nil {
 			return d, nil
+		} else if !damaged(err) {
+			return v1.Descriptor{}, err
 		}
 	}
 	return v1.Descriptor{}, fmt.Errorf("there is no image for this node's %s in it, but for %q: %w", platform(), others, node.ErrInvalid)

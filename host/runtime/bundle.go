@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
@@ -24,9 +25,10 @@ type bundle struct {
 
 // bundleFile is what the index says of a file of the archive.
 type bundleFile struct {
-	Path   string `json:"path"`
-	Size   int64  `json:"size"`
-	SHA256 string `json:"sha256"`
+	Path   string      `json:"path"`
+	Size   int64       `json:"size"`
+	SHA256 string      `json:"sha256"`
+	Mode   fs.FileMode `json:"mode"`
 }
 
 // readBundle reads the index. The digest of the index names the bundle: it
@@ -81,7 +83,7 @@ func (b bundle) whole(f bundleFile) bool {
 	}
 	defer file.Close()
 	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o100 == 0 || info.Size() != f.Size {
+	if err != nil || info.Mode() != f.Mode || info.Size() != f.Size {
 		return false
 	}
 	sum := sha256.New()

@@ -28,7 +28,7 @@ type check struct {
 	required bool
 	remedy   string
 	look     func() error
-	trial    bool // it makes something and takes it away again, which takes time
+	trial    bool // it takes time, to make something and take it away again or to run a program
 }
 
 // leastSpace is what an unpacked runtime and a few small images take.
@@ -47,7 +47,7 @@ func look(ctx context.Context, c Config, trials bool) []Finding {
 		// What root may do cannot be tried without being root.
 		return []Finding{{Name: "root", Required: true, Problem: "this process is not root", Remedy: "start it as root (with sudo, or from the systemd unit)"}}
 	}
-	checks := slices.DeleteFunc(l.checks(c), func(k check) bool { return k.trial && !trials })
+	checks := slices.DeleteFunc(l.checks(ctx, c), func(k check) bool { return k.trial && !trials })
 	findings := make([]Finding, len(checks))
 	var group sync.WaitGroup
 	for i, k := range checks {
@@ -62,7 +62,7 @@ func look(ctx context.Context, c Config, trials bool) []Finding {
 	return findings
 }
 
-func (l layout) checks(c Config) []check {
+func (l layout) checks(ctx context.Context, c Config) []check {
 	all := []check{
 		{"capabilities", true, "start it with all capabilities: a container needs --privileged for that", capabilities, false},
 		{"overlay", true, "load the kernel module overlay, and put the root directory on a file system that may hold an overlay's layers (ext4, xfs, btrfs; not overlay itself)", l.tryOverlay, true},
@@ -70,7 +70,7 @@ func (l layout) checks(c Config) []check {
 		{"namespaces", true, "use a kernel with CONFIG_NET_NS, CONFIG_BRIDGE and CONFIG_VETH, or load the kernel modules bridge and veth", tryNetwork, true},
 		{"sysctl", true, "mount /proc/sys writable", writableSysctl, false},
 		{"nftables", true, "use a kernel with CONFIG_NF_TABLES and CONFIG_NFT_MASQ, or load the kernel modules nf_tables and nft_masq", func() error { return tryNftables(l.nftable()) }, true},
-		{"host ports", false, "install iptables or nft", portmapTools, false},
+		{"host ports", false, "install nft, or an iptables that works here", func() error { return portmapTool(portBackend(ctx, l.earlier().ports)) }, true},
 		{"forwarding", false, letForward(l.bridge()), func() error { return forwarding(l.bridge()) }, false},
 		{"hosts file", true, "write one: echo 127.0.0.1 localhost >" + hostsFile, hosts, false},
 		{"disk space", true, "free some space, or put the root directory on another disk", l.space, false},
@@ -199,14 +199,13 @@ func tryNftables(name string) error {
 	return removeMasquerade(trial)
 }
 
-// portmapTools looks for what the portmap plugin calls.
-func portmapTools() error {
-	for _, name := range []string{"iptables", "nft"} {
-		if findProgram(name, newHostDirs().programs) != "" {
-			return nil
-		}
+// portmapTool looks for the program that the portmap plugin will run.
+func portmapTool(backend string) error {
+	program := portPrograms()[backend]
+	if findProgram(program, newHostDirs().programs) == "" {
+		return fmt.Errorf("host ports would be opened by %s, which is not installed: pods with a hostPort will not start", program)
 	}
-	return errors.New("neither iptables nor nft is installed: pods with a hostPort will not start")
+	return nil
 }
 
 const hostsFile = "/etc/hosts"

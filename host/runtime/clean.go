@@ -41,25 +41,30 @@ func Clean(ctx context.Context, c Config) error {
 }
 
 // clean goes on after a failure, so that one thing that is stuck keeps only
-// itself. But files stay until nothing is mounted among them.
+// itself. But files stay until nothing is mounted among them and all ports are closed.
 func (l layout) clean(ctx context.Context) error {
 	groups := l.containerCgroups() // known from files, so look first
-	err := errors.Join(
-		l.stopDaemons(ctx),
-		l.killAll(ctx, groups),
-		l.undoPorts(ctx),
+	err := errors.Join(l.stopDaemons(ctx), l.killAll(ctx, groups))
+	ports := l.undoPorts(ctx, cniCache)
+	err = errors.Join(err, ports,
+		removeSharedChains(ctx),
 		l.removeShimSockets(),
 		l.unmountAll(),
 		removeBridge(l.bridge()),
 		removeMasquerade(l.nftable()),
 		removeCgroups(ctx, groups),
 	)
-	for _, m := range mounts() {
-		if l.holds(m.point) {
-			return errors.Join(err, fmt.Errorf("%s is still mounted: its files stay", m.point))
-		}
+	if left := l.mounted(); len(left) > 0 {
+		return errors.Join(err, fmt.Errorf("%s is still mounted: its files stay", left[0].point))
 	}
-	return errors.Join(err, os.RemoveAll(l.state), removeIfEmpty(stateParent), os.RemoveAll(l.root))
+	gone := []string{l.state, l.root}
+	if ports != nil { // which pods have them the next try finds in the other files, and the plugin
+		gone = []string{l.state, l.content(), l.temp(), l.opt(), l.registries(), l.log()}
+	}
+	for _, path := range gone {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	return errors.Join(err, removeIfEmpty(stateParent))
 }
 
 func (l layout) stopDaemons(ctx context.Context) error {

@@ -113,9 +113,11 @@ func systemdRules() bool {
 	if err := unix.Statfs("/sys/fs/cgroup", &fs); err != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC {
 		return false
 	}
-	info, err := os.Lstat("/run/systemd/system") // made by systemd when it is the first process
-	return err == nil && info.IsDir()
+	return isDir(systemdRuns)
 }
+
+// systemdRuns is made by systemd when it is the first process.
+const systemdRuns = "/run/systemd/system"
 
 // mayLowerOOMScore reports whether a child of ours may lower the score by which
 // the kernel picks what to kill. Without that no sandbox starts, unless

@@ -68,15 +68,11 @@ func TestConflistConnectsBothFamilies(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "dual.conflist", got)
-	if kept := readSubnets(got); !slices.Equal(kept, subnets) {
-		t.Errorf("read back %v, want %v", kept, subnets)
+	if kept := readChoice(got); !slices.Equal(kept.subnets, subnets) || kept.ports != byNftables {
+		t.Errorf("read back %+v, want %v and ports by %s", kept, subnets, byNftables)
 	}
-	if kept := readPortBackend(got); kept != byNftables {
-		t.Errorf("read back that ports are opened by %q, want %s", kept, byNftables)
-	}
-	half := got[:len(got)/2]
-	if kept, ports := readSubnets(half), readPortBackend(half); kept != nil || ports != "" {
-		t.Errorf("read %v and %q from half a file, want nothing", kept, ports)
+	if kept := readChoice(got[:len(got)/2]); kept.subnets != nil || kept.ports != "" {
+		t.Errorf("read %+v from half a file, want nothing", kept)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -43,14 +44,21 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
+// mounted are the mounts in the node's directories. The kernel names no links.
+func (l layout) mounted() []mount {
+	for _, dir := range []*string{&l.root, &l.state} {
+		if real, err := filepath.EvalSymlinks(*dir); err == nil {
+			*dir = real
+		}
+	}
+	return slices.DeleteFunc(mounts(), func(m mount) bool { return !l.holds(m.point) })
+}
+
 // unmountAll unmounts what lies in the node's directories, last mounted first.
 // Each is taken alone: what is mounted from elsewhere is only let go of.
 func (l layout) unmountAll() error {
 	var errs []error
-	for _, m := range slices.Backward(mounts()) {
-		if !l.holds(m.point) {
-			continue
-		}
+	for _, m := range slices.Backward(l.mounted()) {
 		err := unix.Unmount(m.point, unix.UMOUNT_NOFOLLOW)
 		if errors.Is(err, unix.EBUSY) {
 			err = unix.Unmount(m.point, unix.UMOUNT_NOFOLLOW|unix.MNT_DETACH)

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -10,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 )
 
@@ -20,15 +22,22 @@ type Network struct {
 }
 
 // chooseSubnets takes the ones that are asked for, else the ones of an earlier
-// start, which pods may be using, else free ones by the node's name.
-func (l layout) chooseSubnets(wanted []netip.Prefix) ([]netip.Prefix, error) {
+// start, which pods may be using, else free ones by the node's name. Where the host
+// gives nobody an address of version 6, the plugin would connect no pod that is to
+// have one.
+func (l layout) chooseSubnets(wanted, kept []netip.Prefix, six bool) ([]netip.Prefix, error) {
+	is6 := func(p netip.Prefix) bool { return p.Addr().Is6() }
+	if !six && slices.ContainsFunc(wanted, is6) {
+		return nil, fmt.Errorf("choose addresses for pods: %v are asked for, and IPv6 is switched off on this host", wanted)
+	}
 	if len(wanted) > 0 {
 		return wanted, nil
 	}
-	if raw, err := os.ReadFile(l.conflist()); err == nil {
-		if kept := readSubnets(raw); len(kept) > 0 {
-			return kept, nil
-		}
+	if !six {
+		kept = slices.DeleteFunc(slices.Clone(kept), is6)
+	}
+	if len(kept) > 0 {
+		return kept, nil
 	}
 	taken, err := hostRoutes(l.bridge())
 	if err != nil {
@@ -39,10 +48,33 @@ func (l layout) chooseSubnets(wanted []netip.Prefix) ([]netip.Prefix, error) {
 		return nil, err
 	}
 	subnets := []netip.Prefix{four}
-	if six := subnet6(l.id); hasIPv6() && !overlapsAny(six, taken) {
-		subnets = append(subnets, six)
+	if local := subnet6(l.id); six && !overlapsAny(local, taken) {
+		subnets = append(subnets, local)
 	}
 	return subnets, nil
+}
+
+// changeSubnets makes way for other subnets. The plugin gives a bridge no second
+// address of a family, so the bridge has to go; pods would lose their connection.
+func (l layout) changeSubnets(from, to []netip.Prefix) error {
+	if !moved(from, to) {
+		return nil
+	}
+	pods, err := os.ReadDir(filepath.Join("/sys/class/net", l.bridge(), "brif"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("change the addresses of pods: %w", err)
+	}
+	if len(pods) > 0 {
+		return fmt.Errorf("change the addresses of pods from %v to %v: %d are connected: end them first", from, to, len(pods))
+	}
+	return removeBridge(l.bridge())
+}
+
+// moved reports whether a family has another subnet now.
+func moved(from, to []netip.Prefix) bool {
+	return slices.ContainsFunc(from, func(f netip.Prefix) bool {
+		return slices.ContainsFunc(to, func(t netip.Prefix) bool { return t != f && t.Addr().Is6() == f.Addr().Is6() })
+	})
 }
 
 // subnet4 picks one of the /24 of 10.88.0.0/13 but for its first /16, which is
@@ -59,7 +91,7 @@ func subnet4(id string, taken []netip.Prefix) (netip.Prefix, error) {
 			return subnet, nil
 		}
 	}
-	return netip.Prefix{}, errors.New("choose addresses for pods: routes of the host cover all of 10.89.0.0-10.95.255.255: give a pod CIDR")
+	return netip.Prefix{}, errors.New("choose addresses for pods: routes of the host cover all of 10.89.0.0-10.95.255.255: give a subnet with --pod-cidr")
 }
 
 // subnet6 is a unique local /64: the name gives the 40 bits that are to be random.
@@ -73,6 +105,8 @@ func subnet6(id string) netip.Prefix {
 func overlapsAny(p netip.Prefix, taken []netip.Prefix) bool {
 	return slices.ContainsFunc(taken, p.Overlaps)
 }
+
+const cniVersion = "1.0.0"
 
 // conflist is the network as the CNI library reads it.
 type conflist struct {
@@ -118,25 +152,20 @@ const (
 	byNftables = "nftables"
 )
 
+// portPrograms are what the plugin runs.
+func portPrograms() map[string]string {
+	return map[string]string{byIptables: "iptables", byNftables: "nft"}
+}
+
 // portBackend is what the portmap plugin is to open host ports with. Without a word it
 // runs iptables twice for each pod to find out, and for pods without ports too. What an
 // earlier start chose is kept while it is there: pods' ports may be open by it.
-func (l layout) portBackend(ctx context.Context) string {
+func portBackend(ctx context.Context, kept string) string {
 	dirs := newHostDirs().programs
-	iptables := findProgram("iptables", dirs)
-	if raw, err := os.ReadFile(l.conflist()); err == nil {
-		switch readPortBackend(raw) {
-		case byIptables:
-			if iptables != "" {
-				return byIptables
-			}
-		case byNftables:
-			if findProgram("nft", dirs) != "" {
-				return byNftables
-			}
-		}
+	if program := portPrograms()[kept]; program != "" && findProgram(program, dirs) != "" {
+		return kept
 	}
-	if iptables != "" && exec.CommandContext(ctx, iptables, "-w", "-S", "INPUT").Run() == nil {
+	if iptables := findProgram("iptables", dirs); iptables != "" && exec.CommandContext(ctx, iptables, "-w", "-S", "INPUT").Run() == nil {
 		return byIptables
 	}
 	return byNftables
@@ -156,7 +185,7 @@ func (l layout) renderConflist(subnets []netip.Prefix, mtu int, ports string) ([
 		}
 		addresses.Routes = append(addresses.Routes, ipamRoute{dst})
 	}
-	list := conflist{Version: "1.0.0", Name: l.bridge(), Plugins: []any{
+	list := conflist{Version: cniVersion, Name: l.bridge(), Plugins: []any{
 		bridgePlugin{Type: "bridge", Bridge: l.bridge(), IsGateway: true, Hairpin: true, MTU: mtu, IPAM: addresses},
 		// snat makes host ports answer on 127.0.0.1 and to the pod itself.
 		portmapPlugin{Type: "portmap", Capabilities: map[string]bool{"portMappings": true}, SNAT: true, Backend: ports},
@@ -168,41 +197,40 @@ func (l layout) renderConflist(subnets []netip.Prefix, mtu int, ports string) ([
 	return append(out, '\n'), nil
 }
 
-// rendered is what is read back of what renderConflist wrote.
-type rendered struct {
-	Plugins []struct {
-		IPAM    ipam   `json:"ipam"`
-		Backend string `json:"backend"`
-	} `json:"plugins"`
+// choice is what an earlier start has chosen, and pods may be using.
+type choice struct {
+	subnets []netip.Prefix
+	ports   string // what opens them
 }
 
-func readSubnets(raw []byte) []netip.Prefix {
-	var list rendered
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil
+func (l layout) earlier() choice {
+	raw, err := os.ReadFile(l.conflist())
+	if err != nil {
+		return choice{}
 	}
-	var subnets []netip.Prefix
+	return readChoice(raw)
+}
+
+// readChoice reads back what renderConflist wrote.
+func readChoice(raw []byte) (c choice) {
+	var list struct {
+		Plugins []struct {
+			IPAM    ipam   `json:"ipam"`
+			Backend string `json:"backend"`
+		} `json:"plugins"`
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return choice{}
+	}
 	for _, p := range list.Plugins {
 		for _, r := range p.IPAM.Ranges {
 			for _, s := range r {
-				subnets = append(subnets, s.Subnet.Masked())
+				c.subnets = append(c.subnets, s.Subnet.Masked())
 			}
 		}
+		c.ports = cmp.Or(c.ports, p.Backend)
 	}
-	return subnets
-}
-
-func readPortBackend(raw []byte) string {
-	var list rendered
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return ""
-	}
-	for _, p := range list.Plugins {
-		if p.Backend != "" {
-			return p.Backend
-		}
-	}
-	return ""
+	return c
 }
 
 // setUpNetwork does what the plugins leave to the host.

@@ -41,6 +41,49 @@ func TestSubnetAvoidsTheRoutesOfTheHost(t *testing.T) {
 	}
 }
 
+func TestSubnetsOfAnEarlierStartAreKeptWhileTheHostTakesThem(t *testing.T) {
+	both := prefixes("10.90.1.0/24", "fd01:2::/64")
+	for _, c := range []struct {
+		name         string
+		wanted, kept []netip.Prefix
+		six          bool
+		want         []netip.Prefix
+	}{
+		{"both families", nil, both, true, both},
+		{"a host that has lost IPv6", nil, both, false, both[:1]},
+		{"others are asked for", prefixes("10.1.0.0/16"), both, true, prefixes("10.1.0.0/16")},
+		{"others are asked for, without IPv6", prefixes("10.1.0.0/16"), both, false, prefixes("10.1.0.0/16")},
+		{"IPv6 is asked for, of a host without it", prefixes("10.1.0.0/16", "fd01:3::/64"), nil, false, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got, err := testLayout(t).chooseSubnets(c.wanted, c.kept, c.six); (err != nil) != (c.want == nil) || !slices.Equal(got, c.want) {
+				t.Errorf("got %v (%v), want %v", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestOnlyAnotherSubnetOfAFamilyIsAMove(t *testing.T) {
+	both := prefixes("10.90.1.0/24", "fd01:2::/64")
+	for _, c := range []struct {
+		name     string
+		from, to []netip.Prefix
+		want     bool
+	}{
+		{"the first start", nil, both, false},
+		{"the same", both, both, false},
+		{"a family less", both, both[:1], false},
+		{"a family more", both[:1], both, false},
+		{"another subnet", both, prefixes("10.90.1.0/25", "fd01:2::/64"), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := moved(c.from, c.to); got != c.want {
+				t.Errorf("got %t, want %t", got, c.want)
+			}
+		})
+	}
+}
+
 func TestRoutesOfTheHostAreRead(t *testing.T) {
 	const four = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n" +
 		"eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n" +

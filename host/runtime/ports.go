@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,117 +17,129 @@ import (
 // the machine; its path is fixed.
 const cniCache = "/var/lib/cni"
 
-// attachment is what the library keeps of a pod's connection.
-type attachment struct {
-	ContainerID string          `json:"containerId"`
-	Interface   string          `json:"ifName"`
-	Network     string          `json:"networkName"`
-	Config      []byte          `json:"config"` // the conflist
-	Result      json.RawMessage `json:"result"`
-	Arguments   struct {
+// record is what the library keeps of a pod's connection, once all plugins have run.
+type record struct {
+	ContainerID string `json:"containerId"`
+	Network     string `json:"networkName"`
+	Result      struct {
+		Interfaces []struct {
+			Sandbox string `json:"sandbox"` // the network namespace that the pod's end is in
+		} `json:"interfaces"`
+	} `json:"result"`
+	Arguments struct {
 		PortMappings json.RawMessage `json:"portMappings"`
 	} `json:"capabilityArgs"`
 }
 
+// connection is what is kept of a pod that was connected.
+type connection struct {
+	files []string // its addresses, and then its records
+	ports bool     // it may have some
+}
+
 // undoPorts has the portmap plugin take back the host ports of pods that were
-// killed. It knows how it set them up; addresses and interfaces go without help.
-func (l layout) undoPorts(ctx context.Context) error {
-	files, err := filepath.Glob(filepath.Join(cniCache, "results", "*"))
+// killed; interfaces go without help. Who may have ports is told by the addresses,
+// which pods have before them and for longer: a kill may leave ports and no record. A
+// record that is whole only tells who needs no look. Both stay for another try while
+// a pod may have ports.
+func (l layout) undoPorts(ctx context.Context, cache string) error {
+	records, err := filepath.Glob(filepath.Join(cache, "results", "*"))
 	if err != nil {
 		return fmt.Errorf("look for host ports: %w", err)
 	}
-	var errs []error
-	for _, file := range files {
-		a, ours := l.readAttachment(file)
-		if !ours {
-			continue
-		}
-		if err := l.undoPort(ctx, a); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		errs = append(errs, os.Remove(file))
-	}
-	errs = append(errs, removeIfEmpty(filepath.Join(cniCache, "results")), removeIfEmpty(cniCache))
-	return errors.Join(append(errs, l.removeSharedChains(ctx))...)
-}
-
-// readAttachment reads what the library keeps, and whether it is of a pod of
-// ours: of our network, or of a loopback interface in one of our namespaces.
-func (l layout) readAttachment(file string) (a attachment, ours bool) {
-	raw, err := os.ReadFile(file)
-	if err != nil || json.Unmarshal(raw, &a) != nil {
-		// Cut off by a kill: only its name tells, and no port was set up.
-		return attachment{}, strings.HasPrefix(filepath.Base(file), l.bridge()+"-")
-	}
-	return a, a.Network == l.bridge() || l.holds(a.namespace())
-}
-
-// namespace is the network namespace that the pod's end is in.
-func (a attachment) namespace() string {
-	var result struct {
-		Interfaces []struct {
-			Sandbox string `json:"sandbox"`
-		} `json:"interfaces"`
-	}
-	if json.Unmarshal(a.Result, &result) != nil {
-		return ""
-	}
-	for _, i := range result.Interfaces {
-		if i.Sandbox != "" {
-			return i.Sandbox
-		}
-	}
-	return ""
-}
-
-func (l layout) undoPort(ctx context.Context, a attachment) error {
-	if len(a.Arguments.PortMappings) == 0 {
-		return nil
-	}
-	config, err := portmapConfig(a)
+	addresses, err := l.addressed()
 	if err != nil {
-		return fmt.Errorf("take back the host ports of container %s: %w", a.ContainerID, err)
+		return fmt.Errorf("look for host ports: %w", err)
 	}
-	if config == nil {
-		return nil
+	connections := map[string]connection{}
+	for id, files := range addresses {
+		connections[id] = connection{files: files, ports: true}
 	}
+	for _, file := range records {
+		if r, ours := l.readRecord(file); ours {
+			c := connections[r.ContainerID]
+			portless := r.Network == l.bridge() && len(r.Arguments.PortMappings) == 0
+			connections[r.ContainerID] = connection{append(c.files, file), c.ports && !portless}
+		}
+	}
+	var errs []error
+	for id, c := range connections {
+		if c.ports {
+			if err := l.undoPort(ctx, id); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		for _, file := range c.files {
+			errs = append(errs, os.Remove(file))
+		}
+	}
+	return errors.Join(append(errs, removeIfEmpty(filepath.Join(cache, "results")), removeIfEmpty(cache))...)
+}
+
+// addressed are the sandboxes that have addresses by their ids, each with its files of
+// the host-local plugin's.
+func (l layout) addressed() (map[string][]string, error) {
+	files, err := filepath.Glob(filepath.Join(l.addresses(), l.bridge(), "*"))
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string][]string{}
+	for _, file := range files {
+		if _, err := netip.ParseAddr(filepath.Base(file)); err != nil {
+			continue // a note of the plugin's own
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		id, _, _ := strings.Cut(string(text), "\n")
+		if id = strings.TrimSpace(id); id != "" {
+			ids[id] = append(ids[id], file)
+		}
+	}
+	return ids, nil
+}
+
+// readRecord reads what the library keeps, and whether it is of a pod of ours:
+// of our network, or of a loopback interface in one of our namespaces. One that a kill
+// has cut off is told by its name.
+func (l layout) readRecord(file string) (r record, ours bool) {
+	raw, err := os.ReadFile(file)
+	if err != nil || json.Unmarshal(raw, &r) != nil {
+		return record{}, strings.HasPrefix(filepath.Base(file), l.bridge()+"-")
+	}
+	for _, i := range r.Result.Interfaces {
+		ours = ours || l.holds(i.Sandbox)
+	}
+	return r, ours || r.Network == l.bridge()
+}
+
+func (l layout) undoPort(ctx context.Context, id string) error {
 	plugin := l.portmap()
 	if plugin == "" {
-		return fmt.Errorf("take back the host ports of container %s: no portmap plugin is left", a.ContainerID)
+		return fmt.Errorf("take back the host ports of container %s: no portmap plugin is left", id)
+	}
+	network := map[string]any{
+		"cniVersion": cniVersion, "name": l.bridge(), "type": "portmap",
+		// The plugin goes by the id, but does nothing where it is told of no port.
+		"runtimeConfig": map[string]any{"portMappings": []map[string]any{{"hostPort": 1, "containerPort": 1, "protocol": "tcp"}}},
+	}
+	if backend := l.earlier().ports; backend != "" {
+		network["backend"] = backend
+	}
+	config, err := json.Marshal(network)
+	if err != nil {
+		return fmt.Errorf("take back the host ports of container %s: %w", id, err)
 	}
 	cmd := exec.CommandContext(ctx, plugin)
 	cmd.Stdin = bytes.NewReader(config)
 	cmd.Env = append(environment(os.Environ(), filepath.Dir(plugin), os.TempDir()),
-		"CNI_COMMAND=DEL", "CNI_CONTAINERID="+a.ContainerID, "CNI_IFNAME="+a.Interface, "CNI_NETNS=", "CNI_PATH="+filepath.Dir(plugin))
+		"CNI_COMMAND=DEL", "CNI_CONTAINERID="+id, "CNI_IFNAME=eth0", "CNI_NETNS=", "CNI_PATH="+filepath.Dir(plugin))
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("take back the host ports of container %s: %w: %s", a.ContainerID, err, strings.TrimSpace(string(out)))
+		return fmt.Errorf("take back the host ports of container %s: %w: %s", id, err, strings.TrimSpace(string(out)))
 	}
 	return nil
-}
-
-// portmapConfig is what the library would hand the plugin, if the network has it:
-// the loopback one is told of the ports too.
-func portmapConfig(a attachment) ([]byte, error) {
-	var list struct {
-		Version string           `json:"cniVersion"`
-		Plugins []map[string]any `json:"plugins"`
-	}
-	if err := json.Unmarshal(a.Config, &list); err != nil {
-		return nil, err
-	}
-	for _, p := range list.Plugins {
-		if p["type"] != "portmap" {
-			continue
-		}
-		p["name"], p["cniVersion"] = a.Network, list.Version
-		p["runtimeConfig"] = map[string]any{"portMappings": a.Arguments.PortMappings}
-		if len(a.Result) > 0 {
-			p["prevResult"] = a.Result
-		}
-		return json.Marshal(p)
-	}
-	return nil, nil
 }
 
 // portmap finds the plugin in any unpacked bundle, or on the host.
@@ -142,7 +155,7 @@ func (l layout) portmap() string {
 
 // removeSharedChains removes the chains that the plugin leaves for the next port
 // of anyone, unless somebody has ports in them.
-func (l layout) removeSharedChains(ctx context.Context) error {
+func removeSharedChains(ctx context.Context) error {
 	var errs []error
 	dirs := newHostDirs().programs
 	for _, name := range []string{"iptables", "ip6tables"} {

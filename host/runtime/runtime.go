@@ -89,20 +89,34 @@ func Start(ctx context.Context, c Config) (*Runtime, error) {
 		return nil, err
 	}
 	if err := r.begin(ctx); err != nil {
-		if why := required(Check(context.WithoutCancel(ctx), c)); why != nil {
+		ctx := context.WithoutCancel(ctx)
+		if why := required(Check(ctx, c)); why != nil {
 			err = errors.Join(why, err)
 		}
-		return nil, errors.Join(err, r.Close())
+		return nil, errors.Join(err, r.giveUp(ctx), r.Close())
 	}
 	return r, nil
+}
+
+// giveUp ends the containerd of a start that failed, unless it ran before.
+func (r *Runtime) giveUp(ctx context.Context) error {
+	if r.daemon == nil || r.daemon.adopted {
+		return nil
+	}
+	return r.daemon.stop(ctx)
 }
 
 func chooseDriver(name string) (systemd bool, err error) {
 	switch name {
 	case "":
 		return systemdRules(), nil
-	case "systemd", "cgroupfs":
-		return name == "systemd", nil
+	case "cgroupfs":
+		return false, nil
+	case "systemd":
+		if !isDir(systemdRuns) {
+			return false, errors.New("cgroup driver systemd: systemd does not run on this machine")
+		}
+		return true, nil
 	}
 	return false, fmt.Errorf("cgroup driver %q: it has to be cgroupfs or systemd", name)
 }
@@ -132,12 +146,16 @@ func giveBack(lock *os.File) error {
 
 // begin sets the network up while containerd comes up.
 func (r *Runtime) begin(ctx context.Context) error {
-	subnets, err := r.layout.chooseSubnets(r.config.PodCIDRs)
+	kept := r.layout.earlier()
+	subnets, err := r.layout.chooseSubnets(r.config.PodCIDRs, kept.subnets, hasIPv6())
 	if err != nil {
 		return err
 	}
 	r.network = Network{Bridge: r.layout.bridge(), Subnets: subnets}
-	list, err := r.layout.renderConflist(subnets, hostMTU(), r.layout.portBackend(ctx))
+	if err := r.layout.changeSubnets(kept.subnets, subnets); err != nil {
+		return err
+	}
+	list, err := r.layout.renderConflist(subnets, hostMTU(), portBackend(ctx, kept.ports))
 	if err != nil {
 		return err
 	}

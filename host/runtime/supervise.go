@@ -48,7 +48,10 @@ func (r *Runtime) bringUp(ctx context.Context) error {
 		event.Reason, event.Message = Adopted, fmt.Sprintf("containerd ran on as process %d", d.pid)
 	}
 	r.tell(event)
-	return errors.Join(old.close(), r.layout.removeOldConfigs(config))
+	if err := errors.Join(old.close(), r.layout.removeOldConfigs(config)); err != nil {
+		r.config.Log.Warn("something of the containerd before is left", "err", err)
+	}
+	return nil
 }
 
 // programs lays the bundle down if need be, or looks on the host.

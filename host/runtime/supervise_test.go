@@ -183,6 +183,17 @@ func TestContainerdOfAnotherConfigurationIsReplaced(t *testing.T) {
 	}
 }
 
+func TestAnOldConfigurationThatStaysCostsNoStart(t *testing.T) {
+	r, events := newFake(t)
+	if err := os.MkdirAll(filepath.Join(r.layout.config("stuck"), "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.bringUp(t.Context()); err != nil {
+		t.Errorf("got %v, want that it is only logged", err)
+	}
+	wantEvent(t, events, Started)
+}
+
 func TestContainerdOfOtherProgramsIsReplaced(t *testing.T) {
 	r, events := newFake(t)
 	if err := r.bringUp(t.Context()); err != nil {
@@ -232,6 +243,29 @@ func TestStopEndsContainerd(t *testing.T) {
 	}
 	if err := r.Stop(t.Context()); err != nil {
 		t.Errorf("a second stop: %v", err)
+	}
+}
+
+func TestAFailedStartEndsOnlyItsOwnContainerd(t *testing.T) {
+	r, _ := newFake(t)
+	if err := r.bringUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	next := another(r)
+	if err := next.bringUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := next.giveUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if running := r.layout.running(); len(running) != 1 {
+		t.Errorf("%v run, want the one that was adopted", running)
+	}
+	if err := r.giveUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if running := r.layout.running(); len(running) > 0 {
+		t.Errorf("%v still run", running)
 	}
 }
 

@@ -50,9 +50,9 @@ func (b bundle) ensure(ctx context.Context, command []string) (repaired []string
 	if err != nil {
 		return nil, err
 	}
-	for path := range bad { // whole or not there: the digest was checked on the way
-		if _, err := os.Stat(filepath.Join(b.dir, path)); err != nil {
-			return nil, fmt.Errorf("unpack the runtime: %w", err)
+	for path := range bad {
+		if !b.whole(b.files[path]) {
+			return nil, fmt.Errorf("unpack the runtime: %s is not as the index says", path)
 		}
 	}
 	return names(bad), nil
@@ -117,7 +117,7 @@ func (b bundle) write(f bundleFile, content io.Reader) error {
 		return err
 	}
 	next := path + ".new"
-	out, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
+	out, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, f.Mode)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (b bundle) write(f bundleFile, content io.Reader) error {
 		err = fmt.Errorf("its digest is %s, and the index says %s", got, f.SHA256)
 	}
 	// The mode of a file that a kill left behind, and of one made under a umask.
-	err = errors.Join(err, out.Chmod(0o755), out.Close())
+	err = errors.Join(err, out.Chmod(f.Mode), out.Close())
 	if err == nil {
 		err = os.Rename(next, path)
 	}
@@ -139,16 +139,20 @@ func (b bundle) write(f bundleFile, content io.Reader) error {
 
 // removeOld removes the directories of other bundles from which nothing runs.
 func (b bundle) removeOld() error {
-	entries, err := os.ReadDir(filepath.Dir(b.dir))
+	dirs, err := filepath.EvalSymlinks(filepath.Dir(b.dir)) // the kernel names no links
+	if err != nil {
+		return fmt.Errorf("look for old runtimes: %w", err)
+	}
+	entries, err := os.ReadDir(dirs)
 	if err != nil {
 		return fmt.Errorf("look for old runtimes: %w", err)
 	}
 	used := executables()
 	var errs []error
 	for _, e := range entries {
-		dir := filepath.Join(filepath.Dir(b.dir), e.Name())
+		dir := filepath.Join(dirs, e.Name())
 		runs := slices.ContainsFunc(used, func(path string) bool { return inside(path, dir) })
-		if dir == b.dir || runs {
+		if e.Name() == filepath.Base(b.dir) || runs {
 			continue
 		}
 		if err := os.RemoveAll(dir); err != nil {

@@ -42,7 +42,7 @@ func pack(t *testing.T, files map[string][]byte) (archive, index []byte) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		data := files[name]
 		sum := sha256.Sum256(data)
-		list.Files = append(list.Files, bundleFile{Path: name, Size: int64(len(data)), SHA256: hex.EncodeToString(sum[:])})
+		list.Files = append(list.Files, bundleFile{Path: name, Size: int64(len(data)), SHA256: hex.EncodeToString(sum[:]), Mode: 0o755})
 		err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(data)), Typeflag: tar.TypeReg})
 		_, err2 := out.Write(data)
 		if err := errors.Join(err, err2); err != nil {
@@ -119,6 +119,19 @@ func TestWhatIsDamagedIsLaidDownAnew(t *testing.T) {
 			}
 			wantWhole(t, b)
 		})
+	}
+}
+
+func TestWhatAnotherProcessHasNotMendedIsTold(t *testing.T) {
+	b := testBundle(t, t.TempDir())
+	if _, err := b.ensure(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(b.dir, "bin/runc"), 7); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.ensure(t.Context(), []string{"true"}); err == nil || !strings.Contains(err.Error(), "bin/runc") {
+		t.Errorf("got error %v, want the damaged file's name", err)
 	}
 }
 
@@ -206,7 +219,10 @@ func TestFullDiskIsToldAndNothingStays(t *testing.T) {
 }
 
 func TestOldBundlesStayWhileSomethingRunsFromThem(t *testing.T) {
-	dirs := t.TempDir()
+	dirs := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(t.TempDir(), dirs); err != nil {
+		t.Fatal(err)
+	}
 	b := testBundle(t, dirs)
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {

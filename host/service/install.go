@@ -37,6 +37,9 @@ type Config struct {
 	// Root is the directory that stands for "/" where the files of another
 	// machine are made. Nothing is started then.
 	Root string
+	// Clean takes the node away that runs here. A purge has it done while program and
+	// settings are there yet, for another try.
+	Clean Step
 }
 
 // Install lists the steps to a machine that runs the agent, now and after each
@@ -82,6 +85,9 @@ func (c Config) back(purge bool) []Step {
 	if c.live() {
 		steps = append(steps, run{"systemctl", "daemon-reload"})
 	}
+	if purge && c.live() {
+		steps = append(steps, c.Clean)
+	}
 	steps = append(steps, remove{c.path(Program)})
 	if purge {
 		steps = append(steps, remove{c.path(settingsDir)})
@@ -106,9 +112,26 @@ func (c Config) yieldToOthers() error {
 	if err := ours(c.path(Program)); err != nil {
 		return err
 	}
-	for _, dir := range []string{unitDir, "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"} {
+	for _, dir := range unitDirs() {
 		if err := ourUnit(c.path(dir, unitName)); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// unitDirs are where systemd looks for units and their drop-ins.
+func unitDirs() []string {
+	return []string{unitDir, "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"}
+}
+
+// Unchanged fails where drop-ins change the unit: only systemd knows then what it starts
+// the agent with.
+func (c Config) Unchanged() error {
+	for _, dir := range unitDirs() {
+		dropIns := c.path(dir, unitName+".d")
+		if _, err := os.Stat(dropIns); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("files in %s change how the agent is started", dropIns)
 		}
 	}
 	return nil

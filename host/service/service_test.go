@@ -52,6 +52,17 @@ func TestUninstallLeavesSettingsUnlessItPurges(t *testing.T) {
 	c.wantFiles(t, map[string]string{})
 }
 
+func TestAPurgeLeavesProgramAndSettingsForAnotherTry(t *testing.T) {
+	clean := run{"clean"}
+	steps := Config{Clean: clean}.back(true)
+	if n := len(steps); n < 3 || steps[n-3].String() != "clean" || steps[n-2].String() != "remove "+Program || steps[n-1].String() != "remove /etc/nodal" {
+		t.Errorf("got %v, want the node cleaned before program and settings go", steps)
+	}
+	if steps := (Config{Clean: clean}).back(false); slices.ContainsFunc(steps, func(s Step) bool { return s.String() == "clean" }) {
+		t.Errorf("got %v without a purge", steps)
+	}
+}
+
 func TestNothingOfOthersIsReplaced(t *testing.T) {
 	for _, x := range []struct{ name, path, content, want string }{
 		{"a program of another build", Program, "#!/bin/sh\n", "not a program of ours"},
@@ -193,5 +204,17 @@ func (p prepared) wantFiles(t *testing.T, want map[string]string) {
 	}
 	for name := range got {
 		t.Errorf("%s should not be there", name)
+	}
+}
+
+func TestADropInChangesTheUnit(t *testing.T) {
+	c := machine(t)
+	c.install(t)
+	if err := c.Unchanged(); err != nil {
+		t.Errorf("as it was installed: %v", err)
+	}
+	c.write(t, filepath.Join(unitDir, unitName+".d", "override.conf"), "[Service]\n")
+	if err := c.Unchanged(); err == nil {
+		t.Error("with a drop-in: want an error")
 	}
 }

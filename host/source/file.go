@@ -28,6 +28,8 @@ type File struct {
 	settled time.Duration    // see scan.go
 	files   map[string]*file // by path
 	first   bool             // nothing was delivered yet
+	before  map[string]bool  // origins of the pods that an earlier agent left
+	unread  map[string]bool  // what was in motion at the last look and was never read
 	due     bool             // to be delivered though no file has changed
 	retry   bool             // not everything sound was taken the last time
 	deaf    string           // why changes are only seen by the poll
@@ -87,8 +89,11 @@ func (f *File) turn(watch *watch, polled bool) time.Duration {
 		f.due = true
 		return 0
 	}
+	if f.first {
+		f.before = f.origins()
+	}
 	scan := f.scan(paths, written, now)
-	f.files = scan.files
+	f.files, f.unread = scan.files, scan.unread
 	switch {
 	case scan.changed || f.due || polled && f.retry:
 		f.retry = !f.deliver(scan.batch(), now)

@@ -72,7 +72,7 @@ func TestWrongFileKeepsItsPod(t *testing.T) {
 	}{
 		{"half written", podYAML("web", "a:2")[:40], "", ReasonInvalid},
 		{"an unknown field", podYAML("web", "a:2") + "  imagee: x\n", "spec.imagee", ReasonInvalid},
-		{"a broken rule", podYAML("web", "''"), "document 0 (Pod default/web): spec.containers[0].image", ReasonInvalid},
+		{"a broken rule", podYAML("web", "''"), "document 1 (Pod default/web): spec.containers[0].image", ReasonInvalid},
 		{"a field that the node refuses", podYAML("web", "a:2") + "  resourceClaims: [{name: gpu, resourceClaimName: gpu}]\n",
 			"spec.resourceClaims: not supported by this node", ReasonInvalid},
 		{"empty", "", "at least one document", ReasonInvalid},
@@ -118,7 +118,7 @@ func TestSoundDocumentGoesOnBesideWrongOne(t *testing.T) {
 	write(t, path, podYAML("a", "a:1")+"---\n"+podYAML("b", "''")+"---\n"+podYAML("c", "c:1"))
 	r.untilPods("a-node-1=a:1 b-node-1=b:1 c-node-1=c:1")
 	r.until("the board names the document", func() bool {
-		return strings.Contains(r.errors()["two.yaml"], "document 1 (Pod default/b): spec.containers[0].image")
+		return strings.Contains(r.errors()["two.yaml"], "document 2 (Pod default/b): spec.containers[0].image")
 	})
 }
 

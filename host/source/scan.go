@@ -31,7 +31,8 @@ type file struct {
 type scan struct {
 	files     map[string]*file
 	changed   bool
-	unsettled time.Duration // when to look again, 0 when nothing is in motion
+	unsettled time.Duration   // when to look again, 0 when nothing is in motion
+	unread    map[string]bool // what is in motion and was never read
 }
 
 func (s *scan) batch() batch {
@@ -39,16 +40,21 @@ func (s *scan) batch() batch {
 	for _, path := range slices.Sorted(maps.Keys(s.files)) {
 		readings = append(readings, s.files[path].reading)
 	}
-	return collect(readings...)
+	b := collect(readings...)
+	maps.Copy(b.keep, s.unread)
+	return b
 }
 
 // scan looks at the paths that are there and at those that were.
 func (f *File) scan(paths []string, written map[string]bool, now time.Time) scan {
-	s := scan{files: map[string]*file{}}
+	s := scan{files: map[string]*file{}, unread: map[string]bool{}}
 	for _, path := range paths {
 		s.files[path] = nil
 	}
 	for path := range f.files {
+		s.files[path] = nil
+	}
+	for path := range f.unread {
 		s.files[path] = nil
 	}
 	for path := range s.files {
@@ -57,6 +63,10 @@ func (f *File) scan(paths []string, written map[string]bool, now time.Time) scan
 		if wait > 0 && (s.unsettled == 0 || wait < s.unsettled) {
 			s.unsettled = wait
 		}
+		if wait > 0 && seen == nil {
+			s.unread[path] = true
+		}
+		s.changed = s.changed || f.unread[path] && !s.unread[path] // read now, or gone
 		s.changed = s.changed || !old.same(seen)
 		if s.files[path] = seen; seen == nil {
 			delete(s.files, path)
@@ -86,7 +96,9 @@ func (f *File) look(path string, written bool, now time.Time) (*file, time.Durat
 	if old != nil && old.stamp == at && !written {
 		return old, 0
 	}
-	if age := now.Sub(info.ModTime()); age >= 0 && age < f.settled && !written && !f.first {
+	// At the start only a file whose pods run already is waited for.
+	waits := !f.first || f.before[path]
+	if age := now.Sub(info.ModTime()); age >= 0 && age < f.settled && !written && waits {
 		return old, f.settled - age
 	}
 	data, err := slurp(path)

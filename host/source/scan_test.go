@@ -167,6 +167,57 @@ func TestRestartChangesNothing(t *testing.T) {
 	}
 }
 
+func TestAFileThatGoesBeforeItIsReadTakesItsPodAlong(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "web.yaml")
+	write(t, path, podYAML("web", "a:1"))
+	r, file := newFile(t, dir)
+	before := openWatch()
+	file.turn(before, true)
+	before.close()
+
+	next := NewFile(FileConfig{Path: dir, Sink: r.Sink})
+	next.settled = time.Hour
+	watch := openWatch()
+	defer watch.close()
+	if next.turn(watch, true) <= 0 {
+		t.Fatal("a file that was just written is not waited for")
+	}
+	must(t, os.Remove(path))
+	next.turn(watch, false)
+	view, ok := r.Intake.Store.View(node.Key{Namespace: "default", Name: "web-node-1"})
+	if ok && view.Slot.Pod.Deletion == nil {
+		t.Error("the pod stays, though its file is gone")
+	}
+}
+
+func TestAFileInMotionAtTheStartDoesNotTouchItsPod(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "web.yaml")
+	write(t, path, podYAML("web", "a:1"))
+	r, file := newFile(t, dir)
+	before := openWatch()
+	file.turn(before, true)
+	before.close()
+
+	write(t, path, podYAML("web", "a"))
+	watch := openWatch()
+	defer watch.close()
+	next := NewFile(FileConfig{Path: dir, Sink: r.Sink})
+	next.settled = time.Hour
+	if wait := next.turn(watch, true); wait <= 0 {
+		t.Error("a file that was just written is not waited for")
+	}
+	if got, want := r.pods(), "web-node-1=a:1"; got != want || !r.ready() {
+		t.Errorf("pods = %s, delivered: %t; want %s, delivered", got, r.ready(), want)
+	}
+	age(t, path)
+	next.turn(watch, true)
+	if got, want := r.pods(), "web-node-1=a"; got != want {
+		t.Errorf("pods = %s, want %s", got, want)
+	}
+}
+
 // age makes a file old enough to be taken for whole.
 func age(t testing.TB, path string) {
 	t.Helper()

@@ -97,8 +97,8 @@ func TestUnreadableURLKeepsItsPods(t *testing.T) {
 		{"not found", status(http.StatusNotFound), "404", ReasonUnavailable},
 		{"no content", status(http.StatusNoContent), "204", ReasonUnavailable},
 		{"nothing", text(""), "with nothing", ReasonUnavailable},
-		{"a page for people", text("<html>hello</html>"), "document 0", ReasonInvalid},
-		{"a pod that is cut off", text(podJSON("web", "a:2")[:50]), "document 0", ReasonInvalid},
+		{"a page for people", text("<html>hello</html>"), "document 1", ReasonInvalid},
+		{"a pod that is cut off", text(podJSON("web", "a:2")[:50]), "document 1", ReasonInvalid},
 		{"an unknown field", text(podYAML("web", "a:2") + "  imagee: x\n"), "spec.imagee", ReasonInvalid},
 		{"too much", text(strings.Repeat("#", maxBody+1)), "more than", ReasonInvalid},
 		{"a connection that breaks", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF", ReasonUnavailable},
@@ -180,7 +180,7 @@ func TestWrongDocumentOfURLKeepsOnlyItself(t *testing.T) {
 	r.untilPods("db-node-1=b:1 web-node-1=a:2")
 	r.until("the board names the document", func() bool {
 		for _, message := range r.errors() {
-			return strings.Contains(message, "document 1 (Pod default/db)")
+			return strings.Contains(message, "document 2 (Pod default/db)")
 		}
 		return false
 	})

@@ -19,7 +19,7 @@ import (
 
 // Cgroups is all that is known of the node as a whole, of the cgroups that pods share,
 // and of each pod's and its containers', in cAdvisor's words. It is shared like a
-// summary.
+// summary, and what it has of one may be three seconds old.
 func (c *Collector) Cgroups(ctx context.Context) ([]*model.ContainerInfo, error) {
 	return c.cgroups.get(ctx)
 }
@@ -30,7 +30,7 @@ func (c *Collector) collectCgroups(ctx context.Context) ([]*model.ContainerInfo,
 	if found == nil {
 		return nil, err
 	}
-	infos := []*model.ContainerInfo{nodeInfo(found)}
+	infos := append([]*model.ContainerInfo{nodeInfo(found)}, c.toldInfos(found)...)
 	read := part{"cgroups", func(context.Context) (func(*collection), error) {
 		of := c.groupInfos(found)
 		return func(*collection) { infos = append(infos, of...) }, nil
@@ -42,7 +42,7 @@ func (c *Collector) groupInfos(found *collection) []*model.ContainerInfo {
 	r := newReader()
 	var all []*model.ContainerInfo
 	for _, g := range c.sharedGroups(found.groups) {
-		if counts, ok := g.usage(r); ok {
+		if counts := g.usage(r); counts != nil {
 			all = append(all, infoOf(r, g, counts))
 		}
 	}
@@ -64,10 +64,10 @@ func (c *Collector) sharedGroups(pods []podGroups) []*group {
 	return shared
 }
 
-func infoOf(r *reader, g *group, counts *model.ContainerStats) *model.ContainerInfo {
+func infoOf(r *reader, g *group, counts *counted) *model.ContainerInfo {
 	spec := g.limits(r)
 	return &model.ContainerInfo{
-		ContainerReference: model.ContainerReference{Name: g.path}, Spec: spec, Stats: []*model.ContainerStats{g.all(r, counts, spec)},
+		ContainerReference: model.ContainerReference{Name: g.path}, Spec: spec, Stats: []*model.ContainerStats{g.all(r, counts.ContainerStats, spec)},
 	}
 }
 
@@ -83,7 +83,7 @@ func (c *Collector) podInfos(r *reader, of *podGroups, found *collection) []*mod
 	pod.Spec.Labels = map[string]string{kubelettypes.KubernetesPodNameLabel: o.Name, kubelettypes.KubernetesPodNamespaceLabel: o.Namespace}
 	infos := []*model.ContainerInfo{pod}
 	if of.sandbox != nil {
-		if counts, ok := of.sandbox.usage(r); ok {
+		if counts := of.sandbox.usage(r); counts != nil {
 			sandbox := c.runInfo(r, of.sandbox, counts, rest)
 			sandbox.Spec.CreationTime, sandbox.Spec.Labels = of.sandbox.created, pod.Spec.Labels
 			if rest.interfaces != nil {
@@ -103,18 +103,25 @@ func (c *Collector) podInfos(r *reader, of *podGroups, found *collection) []*mod
 			kubelettypes.KubernetesPodNameLabel: o.Name, kubelettypes.KubernetesPodNamespaceLabel: o.Namespace,
 			kubelettypes.KubernetesContainerNameLabel: run.run.Name,
 		}
-		if layer := found.layers[[2]string{string(o.UID), run.run.Name}]; found.containerDisk != nil && layer != nil && layer.UsedBytes != nil {
-			own := *found.containerDisk
-			own.Usage = *layer.UsedBytes
-			info.Stats[0].Filesystem = []model.FsStats{own}
-		}
+		info.Stats[0].Filesystem = found.written(string(o.UID), run.run.Name)
 		infos = append(infos, info)
 	}
 	return infos
 }
 
+// written is what a container has written, on the disk where that is.
+func (c *collection) written(uid, name string) []model.FsStats {
+	layer := c.layers[[2]string{uid, name}]
+	if c.containerDisk == nil || layer == nil || layer.UsedBytes == nil {
+		return nil
+	}
+	own := *c.containerDisk
+	own.Usage = *layer.UsedBytes
+	return []model.FsStats{own}
+}
+
 // runInfo is a container or a sandbox, with what its processes have open.
-func (c *Collector) runInfo(r *reader, of *runGroup, counts *model.ContainerStats, rest *podRest) *model.ContainerInfo {
+func (c *Collector) runInfo(r *reader, of *runGroup, counts *counted, rest *podRest) *model.ContainerInfo {
 	pids := rest.processes[of.id]
 	info := infoOf(r, of.group, counts)
 	info.Aliases = []string{of.id}
@@ -195,7 +202,8 @@ func (c *Collector) openFilesLimit(r *reader, pid string) []model.UlimitSpec {
 	return nil
 }
 
-// nodeInfo is the node as the cgroup above all others.
+// nodeInfo is the node as the cgroup above all others. It has no spec: nobody counts of
+// it all that the kernel counts of a cgroup.
 func nodeInfo(found *collection) *model.ContainerInfo {
 	n := found.Node
 	s := &model.ContainerStats{Timestamp: time.Now()}
@@ -203,11 +211,7 @@ func nodeInfo(found *collection) *model.ContainerInfo {
 		s.Timestamp = n.CPU.Time.Time
 		s.Cpu = &model.CpuStats{Usage: found.cpu, PSI: psiOrNone(n.CPU.PSI)}
 	}
-	if n.Memory != nil {
-		s.Memory = &model.MemoryStats{
-			Usage: *n.Memory.UsageBytes, WorkingSet: *n.Memory.WorkingSetBytes, RSS: *n.Memory.RSSBytes, PSI: psiOrNone(n.Memory.PSI),
-		}
-	}
+	s.Memory = fewOfMemory(n.Memory)
 	if n.Swap != nil && s.Memory != nil {
 		s.Memory.Swap = *n.Swap.SwapUsageBytes
 	}
@@ -217,6 +221,14 @@ func nodeInfo(found *collection) *model.ContainerInfo {
 	s.Filesystem = found.disks
 	spec := model.ContainerSpec{CreationTime: n.StartTime.Time}
 	return &model.ContainerInfo{ContainerReference: model.ContainerReference{Name: "/"}, Spec: spec, Stats: []*model.ContainerStats{s}}
+}
+
+// fewOfMemory is nil where one of the few is not known.
+func fewOfMemory(m *statsapi.MemoryStats) *model.MemoryStats {
+	if m == nil || m.UsageBytes == nil || m.WorkingSetBytes == nil || m.RSSBytes == nil {
+		return nil
+	}
+	return &model.MemoryStats{Usage: *m.UsageBytes, WorkingSet: *m.WorkingSetBytes, RSS: *m.RSSBytes, PSI: psiOrNone(m.PSI)}
 }
 
 func psiOrNone(psi *statsapi.PSIStats) model.PSIStats {

@@ -58,6 +58,7 @@ type Collector struct {
 	short parts // of Signals
 
 	podDisks podDisks
+	claims   podDisks // of them the volumes that pods have by claims
 }
 
 // collection is what one reading has found. With an error it lacks what that names.
@@ -80,7 +81,10 @@ func New(config Config) *Collector {
 	if config.Proc == "" {
 		config.Proc = "/proc"
 	}
-	c := &Collector{config: config, tree: newTree(config.Cgroups), past: history{}, few: parts{}, many: parts{}, all: parts{}, short: parts{}, podDisks: podDisks{disk: config.Disk}}
+	c := &Collector{
+		config: config, tree: newTree(config.Cgroups), past: history{}, few: parts{}, many: parts{}, all: parts{}, short: parts{},
+		podDisks: podDisks{disk: config.Disk, begun: map[types.UID]time.Time{}}, claims: podDisks{disk: claimed{config.Disk}, begun: map[types.UID]time.Time{}},
+	}
 	c.usage.collect, c.whole.collect, c.cgroups.collect = c.collectUsage, c.collectWhole, c.collectCgroups
 	return c
 }
@@ -95,7 +99,8 @@ func (c *Collector) Usage(ctx context.Context) (*statsapi.Summary, error) {
 	return &found.Summary, err
 }
 
-// Summary is the same with networks, disks and processes.
+// Summary is the same with networks, disks and processes. It is kept for a second too, so
+// that what it has of Usage may be two seconds old.
 func (c *Collector) Summary(ctx context.Context) (*statsapi.Summary, error) {
 	found, err := c.whole.get(ctx)
 	if found == nil {
@@ -130,8 +135,12 @@ func (c *Collector) remember(found *collection) {
 func (c *Collector) collectUsage(ctx context.Context) (*collection, error) {
 	groups, all := c.groups()
 	read := []part{
-		{"pods", func(context.Context) (func(*collection), error) { return c.kernelPods(groups), nil }},
+		{"pods", func(context.Context) (func(*collection), error) { return c.kernelPods(groups) }},
 		{"processors", c.processors}, {"memory", c.memory},
+		{"the node's own programs", func(context.Context) (func(*collection), error) {
+			own := c.systemContainers()
+			return func(s *collection) { s.Node.SystemContainers = own }, nil
+		}},
 	}
 	if !all {
 		read = append(read, part{"pods that the runtime counts for", c.toldPods})

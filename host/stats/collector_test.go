@@ -104,6 +104,16 @@ func TestFiguresOfTheNodeAreTheKernels(t *testing.T) {
 	}
 }
 
+func TestPodsThatTheRuntimeCountsForAreAmongTheCgroups(t *testing.T) {
+	got, _ := collector(t, &scripted{}).Cgroups(t.Context())
+	if len(got) != 2 || got[1].Name != "/sandbox1" || got[1].Spec.Labels["io.kubernetes.pod.name"] != "web" {
+		t.Fatalf("got %+v, want the node and web", got)
+	}
+	if s := got[1].Stats[0]; s.Cpu.Usage.Total != 7 || s.Memory != nil || got[1].Spec.HasMemory {
+		t.Errorf("got %+v, want the processor's time alone, which is all that the runtime tells", s)
+	}
+}
+
 func TestReadersShareACollectionWhileItIsFresh(t *testing.T) {
 	s := &scripted{}
 	c := collector(t, s)

@@ -10,6 +10,7 @@
 //	    │              └─ the container runtime ── what containers wrote, where images lie
 //	Collector.Cgroups ─── the same, with limits and what processes have open
 //	Collector.Signals ─── what the node may run short of, and no pod
+//	Collector.Claims ──── how full the volumes of claims are
 //
 // Nothing is collected while nobody asks. Those who ask at the same time share one
 // collection, and so do those who ask within its short age. The parts of it are read
@@ -30,12 +31,14 @@
 //	pods.go          pods that the runtime counts for
 //	layers.go        what containers wrote
 //	pod_disk.go      pods' volumes and logs, walked once a minute
+//	claims.go        of them the volumes of claims
 //	machine.go       what the kernel tells of the node
 //	network.go       and of interfaces
 //	disk.go          how full file systems are
 //	signals.go       what is left
 //	history.go       the last quarter of an hour, and what grew since the figures before
 //	cadvisor.go      cgroups in cAdvisor's words
+//	cadvisor_told.go and pods that the runtime counts for
 //	machine_info.go  and the machine
 //
 // Start reading at Collector.Usage.

@@ -1,34 +1,45 @@
 package stats
 
 import (
+	"bytes"
 	"strings"
 	"time"
 
 	"github.com/google/cadvisor/lib/model"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// usage are the present counts of processors and memory; false: the cgroup is gone.
-func (g *group) usage(r *reader) (*model.ContainerStats, bool) {
+// counted are counts of a cgroup. Pressure is nil where the kernel does not count it.
+type counted struct {
+	*model.ContainerStats
+	onProcessors, onMemory *statsapi.PSIStats
+}
+
+// usage are the present counts of processors and memory; nil: the cgroup is gone.
+func (g *group) usage(r *reader) *counted {
 	// Versions differ in all but this: where there is no such file there is no cgroup.
 	spent := g.counts(r, "cpuacct", "cpuacct.usage")
 	if g.version() == 2 {
 		spent = g.counts(r, "cpu", "cpu.stat")
 	}
 	if len(spent) == 0 {
-		return nil, false
+		return nil
 	}
-	s := &model.ContainerStats{Timestamp: time.Now(), Cpu: &model.CpuStats{}, Memory: &model.MemoryStats{}, DiskIo: &model.DiskIoStats{}}
+	s := &counted{ContainerStats: &model.ContainerStats{
+		Timestamp: time.Now(), Cpu: &model.CpuStats{}, Memory: &model.MemoryStats{}, DiskIo: &model.DiskIoStats{},
+	}}
 	if g.version() == 2 {
 		s.Cpu = secondProcessors(spent)
 		g.secondMemory(r, s.Memory)
-		s.Cpu.PSI = pressureOf(g.counts(r, "cpu", "cpu.pressure"))
-		s.Memory.PSI = pressureOf(g.counts(r, "memory", "memory.pressure"))
+		s.onProcessors = pressureOf(g.counts(r, "cpu", "cpu.pressure"))
+		s.onMemory = pressureOf(g.counts(r, "memory", "memory.pressure"))
+		s.Cpu.PSI, s.Memory.PSI = psiOrNone(s.onProcessors), psiOrNone(s.onMemory)
 	} else {
 		s.Cpu.Usage.Total = number(spent)
 		g.firstMemory(r, s.Memory)
 	}
 	s.Memory.WorkingSet = s.Memory.Usage - min(s.Memory.Usage, s.Memory.TotalInactiveFile)
-	return s, true
+	return s
 }
 
 // all adds the other counts, and leaves those that are given as they are.
@@ -44,13 +55,17 @@ func (g *group) all(r *reader, few *model.ContainerStats, allowed model.Containe
 	return &s
 }
 
-func (g *group) ioPressure(r *reader) model.PSIStats {
+func (g *group) ioPressure(r *reader) *statsapi.PSIStats {
 	return pressureOf(g.counts(r, "io", "io.pressure"))
 }
 
-func pressureOf(text []byte) model.PSIStats {
-	psi := parsePressure(string(text))
-	return model.PSIStats{Full: model.PSIData(psi.Full), Some: model.PSIData(psi.Some)}
+// pressureOf is nil where there is no such file: version 1 has none, nor has a kernel
+// that was told not to count.
+func pressureOf(text []byte) *statsapi.PSIStats {
+	if len(text) == 0 {
+		return nil
+	}
+	return new(parsePressure(string(text)))
 }
 
 // limitsAge is how old limits may be that are shown: they seldom change.
@@ -87,6 +102,16 @@ func (g *group) memoryLimit(r *reader) uint64 {
 		return limit
 	}
 	return 0
+}
+
+// swapLimit is how much swap may be used; false: any.
+func (g *group) swapLimit(r *reader) (limit uint64, bounded bool) {
+	if g.version() == 2 {
+		text := string(bytes.TrimSpace(g.counts(r, "memory", "memory.swap.max")))
+		return number([]byte(text)), text != "" && text != "max"
+	}
+	memory, both := g.memoryLimit(r), number(g.counts(r, "memory", "memory.memsw.limit_in_bytes"))
+	return both - min(both, memory), 0 < both && both < 1<<62
 }
 
 // relist is after how long version 1 looks at processes again for who has kept the file

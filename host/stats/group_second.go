@@ -83,7 +83,7 @@ func (g *group) restOfSecond(r *reader, s *model.ContainerStats) {
 		}
 	}
 	s.DiskIo.IoServiceBytes, s.DiskIo.IoServiced = r.disks(g.more(r, "io", "io.stat"))
-	s.DiskIo.PSI = g.ioPressure(r)
+	s.DiskIo.PSI = psiOrNone(g.ioPressure(r))
 }
 
 func (g *group) secondLimits(r *reader, to *model.ContainerSpec) {

@@ -85,6 +85,12 @@ func rates(before, now *statsapi.Summary) {
 		return
 	}
 	rate(before.Node.CPU, now.Node.CPU)
+	for _, c := range now.Node.SystemContainers {
+		k := slices.IndexFunc(before.Node.SystemContainers, func(w statsapi.ContainerStats) bool { return w.Name == c.Name })
+		if k >= 0 {
+			rate(before.Node.SystemContainers[k].CPU, c.CPU)
+		}
+	}
 	old := make(map[string]*statsapi.PodStats, len(before.Pods))
 	for i := range before.Pods {
 		old[before.Pods[i].PodRef.UID] = &before.Pods[i]

@@ -2,9 +2,14 @@ package stats
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/cadvisor/lib/model"
+	"k8s.io/apimachinery/pkg/types"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"nodal/node"
@@ -14,8 +19,8 @@ import (
 type podGroups struct {
 	pod     *node.Pod
 	whole   *group
-	counts  *model.ContainerStats // of the whole, once they are read
-	sandbox *runGroup             // nil: there is none, or it has no cgroup of its own
+	counts  *counted  // of the whole, once they are read
+	sandbox *runGroup // nil: there is none, or it has no cgroup of its own
 	runs    []runGroup
 }
 
@@ -25,7 +30,7 @@ type runGroup struct {
 	id      string
 	run     *node.Container // nil: a sandbox
 	created time.Time
-	counts  *model.ContainerStats // nil: not read
+	counts  *counted // nil: not read
 }
 
 // groups finds the cgroups of all pods, and says whether each pod that runs has its own.
@@ -88,9 +93,8 @@ func (c *Collector) groupsOf(v node.View) (podGroups, bool) {
 	return of, of.sandbox != nil || len(of.runs) > 0
 }
 
-// kernelPods reads what the kernel counts of pods. One whose cgroup goes meanwhile is
-// left out.
-func (c *Collector) kernelPods(of []podGroups) func(*collection) {
+// kernelPods reads what the kernel counts of pods. One that goes meanwhile is left out.
+func (c *Collector) kernelPods(of []podGroups) (func(*collection), error) {
 	stats := make([]*statsapi.PodStats, len(of))
 	each(len(of), func(r *reader, i int) { stats[i] = kernelPod(r, &of[i]) })
 	return func(s *collection) {
@@ -99,34 +103,71 @@ func (c *Collector) kernelPods(of []podGroups) func(*collection) {
 				s.Pods, s.groups = append(s.Pods, *p), append(s.groups, of[i])
 			}
 		}
+	}, c.unread(of, stats)
+}
+
+// unread names the pods that are still there and of which nothing was read.
+func (c *Collector) unread(of []podGroups, stats []*statsapi.PodStats) error {
+	if !slices.Contains(stats, nil) {
+		return nil
 	}
+	there := map[types.UID]bool{}
+	views, _ := c.config.Views()
+	for _, v := range views {
+		if v.Slot != nil && v.Got != nil && !v.Gone && ready(v.Got) {
+			there[v.Slot.Pod.UID()] = true
+		}
+	}
+	var errs []error
+	for i, p := range stats {
+		if pod := of[i].pod; p == nil && there[pod.UID()] {
+			errs = append(errs, fmt.Errorf("pod %s: cgroup %s cannot be read", pod.Key(), of[i].whole.path))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func kernelPod(r *reader, of *podGroups) *statsapi.PodStats {
-	counts, ok := of.whole.usage(r)
-	if !ok {
+	of.counts = of.whole.usage(r)
+	if of.counts == nil {
 		return nil
 	}
-	of.counts = counts
 	o := of.pod.Object
 	pod := &statsapi.PodStats{
 		PodRef:    statsapi.PodReference{Name: o.Name, Namespace: o.Namespace, UID: string(o.UID)},
 		StartTime: at(of.pod.Accepted), Containers: []statsapi.ContainerStats{},
-		CPU: cpuStats(counts, of.whole), Memory: memoryStats(counts, of.whole.memoryLimit(r), of.whole), Swap: swapStats(counts),
+		CPU: cpuStats(of.counts), Memory: memoryStats(of.counts, of.whole.memoryLimit(r)), Swap: swapStats(r, of.counts, of.whole),
 	}
 	for i := range of.runs {
 		run := &of.runs[i]
-		counts, ok := run.usage(r)
-		if !ok {
+		run.counts = run.usage(r)
+		if run.counts == nil {
 			continue
 		}
-		run.counts = counts
 		pod.Containers = append(pod.Containers, statsapi.ContainerStats{
 			Name: run.run.Name, StartTime: at(run.run.StartedAt),
-			CPU: cpuStats(counts, run.group), Memory: memoryStats(counts, run.memoryLimit(r), run.group), Swap: swapStats(counts),
+			CPU: cpuStats(run.counts), Memory: memoryStats(run.counts, run.memoryLimit(r)), Swap: swapStats(r, run.counts, run.group),
 		})
 	}
 	return pod
+}
+
+// systemContainers are the node's own programs, and all pods together.
+func (c *Collector) systemContainers() []statsapi.ContainerStats {
+	if c.tree.in.System == nil {
+		return nil
+	}
+	var found []statsapi.ContainerStats
+	r, paths := newReader(), c.tree.in.System()
+	for _, name := range slices.Sorted(maps.Keys(paths)) {
+		g := c.tree.group(paths[name])
+		if counts := g.usage(r); counts != nil {
+			found = append(found, statsapi.ContainerStats{
+				Name: name, CPU: cpuStats(counts), Memory: memoryStats(counts, g.memoryLimit(r)), Swap: swapStats(r, counts, g),
+			})
+		}
+	}
+	return found
 }
 
 // podRest is what a summary has of a pod beside processors and memory.
@@ -203,41 +244,35 @@ func (c *Collector) podInterfaces(r *reader, pid string) []model.InterfaceStats 
 	return interfacesOf(string(table))
 }
 
-func cpuStats(s *model.ContainerStats, of *group) *statsapi.CPUStats {
-	cpu := &statsapi.CPUStats{Time: at(s.Timestamp), UsageCoreNanoSeconds: new(s.Cpu.Usage.Total)}
-	if of.version() == 2 {
-		cpu.PSI = apiPSI(s.Cpu.PSI)
-	}
-	return cpu
+func cpuStats(s *counted) *statsapi.CPUStats {
+	return &statsapi.CPUStats{Time: at(s.Timestamp), UsageCoreNanoSeconds: new(s.Cpu.Usage.Total), PSI: s.onProcessors}
 }
 
-func memoryStats(s *model.ContainerStats, limit uint64, of *group) *statsapi.MemoryStats {
+func memoryStats(s *counted, limit uint64) *statsapi.MemoryStats {
 	m := s.Memory
 	memory := &statsapi.MemoryStats{
 		Time: at(s.Timestamp), UsageBytes: new(m.Usage), WorkingSetBytes: new(m.WorkingSet), RSSBytes: new(m.RSS),
-		PageFaults: new(m.ContainerData.Pgfault), MajorPageFaults: new(m.ContainerData.Pgmajfault),
+		PageFaults: new(m.ContainerData.Pgfault), MajorPageFaults: new(m.ContainerData.Pgmajfault), PSI: s.onMemory,
 	}
 	if limit > 0 {
 		memory.AvailableBytes = new(limit - min(limit, m.WorkingSet))
 	}
-	if of.version() == 2 {
-		memory.PSI = apiPSI(m.PSI)
-	}
 	return memory
 }
 
-// ioStats are pressure alone, which version 1 does not count.
+// ioStats are pressure alone.
 func ioStats(r *reader, of *group) *statsapi.IOStats {
-	if of.version() != 2 {
+	psi := of.ioPressure(r)
+	if psi == nil {
 		return nil
 	}
-	return &statsapi.IOStats{Time: at(time.Now()), PSI: apiPSI(of.ioPressure(r))}
+	return &statsapi.IOStats{Time: at(time.Now()), PSI: psi}
 }
 
-func swapStats(s *model.ContainerStats) *statsapi.SwapStats {
-	return &statsapi.SwapStats{Time: at(s.Timestamp), SwapUsageBytes: new(s.Memory.Swap)}
-}
-
-func apiPSI(psi model.PSIStats) *statsapi.PSIStats {
-	return &statsapi.PSIStats{Full: statsapi.PSIData(psi.Full), Some: statsapi.PSIData(psi.Some)}
+func swapStats(r *reader, s *counted, of *group) *statsapi.SwapStats {
+	swap := &statsapi.SwapStats{Time: at(s.Timestamp), SwapUsageBytes: new(s.Memory.Swap)}
+	if limit, bounded := of.swapLimit(r); bounded {
+		swap.SwapAvailableBytes = new(limit - min(limit, s.Memory.Swap))
+	}
+	return swap
 }

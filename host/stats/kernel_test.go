@@ -45,7 +45,7 @@ var kernels = map[int]map[string]string{
 		"cpuacct/G/cpuacct.usage": "3000000000\n", "cpuacct/G/cpuacct.stat": "user 200\nsystem 100\n",
 		"cpu/G/cpu.stat":   "nr_periods 10\nnr_throttled 4\nthrottled_time 5000000\n",
 		"cpu/G/cpu.shares": "512\n", "cpu/G/cpu.cfs_quota_us": "50000\n", "cpu/G/cpu.cfs_period_us": "100000\n",
-		"memory/G/memory.usage_in_bytes": "1000\n", "memory/G/memory.limit_in_bytes": "4000\n", "memory/G/memory.failcnt": "2\n",
+		"memory/G/memory.usage_in_bytes": "1000\n", "memory/G/memory.limit_in_bytes": "4000\n", "memory/G/memory.memsw.limit_in_bytes": "4600\n", "memory/G/memory.failcnt": "2\n",
 		"memory/G/memory.stat":                              "total_cache 300\ntotal_rss 500\ntotal_inactive_file 100\ntotal_active_file 50\npgfault 7\ntotal_pgfault 9\n",
 		"cpu/G/cgroup.procs":                                "77\n",
 		"memory/G/memory.oom_control":                       "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
@@ -60,7 +60,7 @@ var kernels = map[int]map[string]string{
 		"G/memory.events": "low 0\nhigh 0\nmax 2\noom 1\noom_kill 1\n", "G/cgroup.procs": "77\n",
 		"G/memory.pressure": "some avg10=1.50 avg60=0.25 avg300=0.00 total=42\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n",
 		"G/io.stat":         "9999:0 rbytes=512 wbytes=1024 rios=1 wios=2 dbytes=0 dios=0\n",
-		"G/pids.current":    "3\n", "G/pids.max": "max\n",
+		"G/pids.current":    "3\n", "G/pids.max": "max\n", "G/memory.swap.max": "600\n",
 	},
 }
 
@@ -128,6 +128,24 @@ func TestPodsAreWhatTheKernelCounts(t *testing.T) {
 		if psi := main.Memory.PSI; version == 1 && psi != nil || version == 2 && (psi.Some.Total != 42 || psi.Some.Avg10 != 1.5 || psi.Full.Total != 7) {
 			t.Errorf("version %d: got pressure %+v", version, psi)
 		}
+		if main.CPU.PSI != nil || db.CPU.PSI != nil || main.IO != nil || db.IO != nil {
+			t.Errorf("version %d: got pressure of which there is no file", version)
+		}
+		if swap := main.Swap.SwapAvailableBytes; swap == nil || *swap != 600 {
+			t.Errorf("version %d: got %v bytes of swap left, want 600", version, swap)
+		}
+	}
+}
+
+func TestTheNodesOwnProgramsAreCounted(t *testing.T) {
+	for version := range kernels {
+		c, _ := kernelCollector(t, version)
+		c.tree.in.System = func() map[string]string { return map[string]string{"pods": "/kubepods", "misc": "/gone"} }
+		got, _ := c.Usage(t.Context())
+		own := got.Node.SystemContainers
+		if len(own) != 1 || own[0].Name != "pods" || *own[0].CPU.UsageCoreNanoSeconds != 3e9 || *own[0].Memory.WorkingSetBytes != 900 {
+			t.Errorf("version %d: got %+v, want all pods together", version, own)
+		}
 	}
 }
 
@@ -183,8 +201,16 @@ func TestACgroupThatGoesKeepsNoOtherBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := &collection{}
-	c.kernelPods(groups)(found)
+	fill, err := c.kernelPods(groups)
+	fill(found)
 	if len(found.Pods) != 0 || len(found.groups) != 0 {
 		t.Errorf("got %+v of a pod that is gone", found.Pods)
+	}
+	if err == nil || !strings.Contains(err.Error(), "pod default/db: cgroup /kubepods/pod2") {
+		t.Errorf("got %v, want an error that names the pod: it is said to run", err)
+	}
+	c.config.Views = func() ([]node.View, int64) { return nil, 0 }
+	if _, err := c.kernelPods(groups); err != nil {
+		t.Errorf("got %v of a pod that is gone", err)
 	}
 }

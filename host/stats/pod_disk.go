@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	diskAge      = time.Minute // of what files of pods take: it needs a walk through them
-	diskPatience = time.Second // with that: what takes longer is in a later summary
-	mostWalks    = 2           // at a time
+	diskAge      = time.Minute      // of what files of pods take: it needs a walk through them
+	diskPatience = time.Second      // with that: what takes longer is in a later summary
+	mostWalks    = 2                // at a time, and those that hang
+	walkPatience = 10 * time.Second // with one of them, before the next may begin
 )
 
 // Disk measures what pods have on the node's disk.
@@ -63,29 +64,39 @@ type podDisks struct {
 
 	mu    sync.Mutex
 	known map[types.UID]*podDisk
-	walk  chan struct{} // closed when the walk has ended that began last; nil: none has
+	begun map[types.UID]time.Time // when those were that are being measured
+	walk  chan struct{}           // closed when the walk has ended that began last; nil: none has
 }
 
-// readPodDisks measures what is old, and waits for it a little.
+// readPodDisks measures what pods have on disk.
 func (c *Collector) readPodDisks(ctx context.Context) (func(*collection), error) {
 	if c.config.Disk == nil {
 		return func(*collection) {}, nil
 	}
+	known, err := c.podDisks.read(ctx, c.present())
+	return func(s *collection) { s.onDisk = known }, err
+}
+
+// present are the pods of which something is in the runtime.
+func (c *Collector) present() (pods []*node.Pod) {
 	views, _ := c.config.Views()
-	var pods []*node.Pod
 	for _, v := range views {
 		if v.Slot != nil && v.Got != nil && !v.Gone && len(v.Got.Sandboxes) > 0 {
 			pods = append(pods, v.Slot.Pod)
 		}
 	}
+	return pods
+}
+
+// read measures what is old, and waits for it a little.
+func (d *podDisks) read(ctx context.Context, pods []*node.Pod) (map[types.UID]*podDisk, error) {
 	enough := time.NewTimer(diskPatience)
 	defer enough.Stop()
 	select {
-	case <-c.podDisks.renew(context.WithoutCancel(ctx), pods):
+	case <-d.renew(context.WithoutCancel(ctx), pods):
 	case <-enough.C:
 	}
-	known, err := c.podDisks.of(pods)
-	return func(s *collection) { s.onDisk = known }, err
+	return d.of(pods)
 }
 
 // renew begins to measure what is old, if that is not under way.
@@ -105,6 +116,10 @@ func (d *podDisks) renew(ctx context.Context, pods []*node.Pod) (done <-chan str
 		if k := d.known[pod.UID()]; k != nil {
 			known[pod.UID()] = k
 		}
+		// What hangs in the kernel is not asked twice.
+		if _, busy := d.begun[pod.UID()]; busy {
+			continue
+		}
 		if k := known[pod.UID()]; k == nil || time.Since(k.at) > diskAge {
 			old = append(old, pod)
 		}
@@ -116,20 +131,39 @@ func (d *podDisks) renew(ctx context.Context, pods []*node.Pod) (done <-chan str
 
 func (d *podDisks) measure(ctx context.Context, pods []*node.Pod, done chan struct{}) {
 	defer close(done)
-	ctx, cancel := context.WithTimeout(ctx, diskAge)
-	defer cancel()
 	var walks errgroup.Group
 	walks.SetLimit(mostWalks)
 	for _, pod := range pods {
 		walks.Go(func() error {
-			found := measurePod(ctx, d.disk, pod)
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			d.known[pod.UID()] = found
+			enough := time.NewTimer(walkPatience)
+			defer enough.Stop()
+			select {
+			case <-d.begin(ctx, pod):
+			case <-enough.C: // a disk that hangs keeps no other pod's figures back
+			}
 			return nil
 		})
 	}
 	_ = walks.Wait() // errors are with the pods
+}
+
+// begin measures one pod.
+func (d *podDisks) begin(ctx context.Context, pod *node.Pod) (done <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.begun[pod.UID()] = time.Now()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		ctx, cancel := context.WithTimeout(ctx, diskAge)
+		defer cancel()
+		found := measurePod(ctx, d.disk, pod)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.known[pod.UID()] = found
+		delete(d.begun, pod.UID())
+	}()
+	return ended
 }
 
 // of is what is known of some pods, and why it is not all.
@@ -142,6 +176,10 @@ func (d *podDisks) of(pods []*node.Pod) (map[types.UID]*podDisk, error) {
 		if k := d.known[pod.UID()]; k != nil {
 			known[pod.UID()] = k
 			errs = append(errs, k.err)
+		}
+		// A walk that goes well may take as long as its figures would be good for.
+		if at, busy := d.begun[pod.UID()]; busy && time.Since(at) > diskAge {
+			errs = append(errs, fmt.Errorf("pod %s: %w", pod.Key(), errHangs))
 		}
 	}
 	return known, errors.Join(errs...)

@@ -19,9 +19,15 @@ type measured struct {
 	takes  time.Duration
 	fails  string // to measure what is called so
 	walks  atomic.Int32
+	stuck  chan struct{} // if not nil: Places waits for it, where the pod is called stuck
 }
 
-func (m *measured) Places(*node.Pod) ([]Place, error) { return m.places, nil }
+func (m *measured) Places(pod *node.Pod) ([]Place, error) {
+	if m.stuck != nil && pod.Object.Name == "stuck" {
+		<-m.stuck
+	}
+	return m.places, nil
+}
 
 func (m *measured) Measure(_ context.Context, dir string) (bytes, inodes uint64, err error) {
 	m.walks.Add(1)
@@ -41,7 +47,7 @@ func diskCollector(t *testing.T) (*Collector, *measured) {
 		{Dir: dir + "/data", Volume: "data", Claim: "mine", Apart: true}, {Dir: dir + "/logs", Container: "main"},
 		{Dir: dir + "/nowhere", Volume: "not made yet"},
 	}}
-	c.config.Disk, c.podDisks.disk = disk, disk
+	c.config.Disk, c.podDisks.disk, c.claims.disk = disk, disk, claimed{disk}
 	return c, disk
 }
 
@@ -95,12 +101,43 @@ func TestAWalkThatTakesLongIsInALaterSummary(t *testing.T) {
 		if got := asked(t, c).Pods[0]; len(got.VolumeStats) != 0 || time.Since(began) > 2*diskPatience {
 			t.Errorf("after %s got %+v, want none of them soon", time.Since(began), got.VolumeStats)
 		}
-		<-time.After(40 * time.Second)
+		<-time.After(20 * time.Second)
+		if _, err := c.readPodDisks(t.Context()); err != nil {
+			t.Errorf("while it goes on: %v", err)
+		}
+		<-time.After(20 * time.Second)
 		if got := asked(t, c).Pods[0]; len(got.VolumeStats) != 3 || disk.walks.Load() != 3 {
 			t.Errorf("later got %+v after %d walks", got.VolumeStats, disk.walks.Load())
 		}
 		c.tree.forget()
 		c.tree.idle.Stop()
+	})
+}
+
+func TestADiskThatHangsKeepsNoOtherPodsFiguresBack(t *testing.T) {
+	c, disk := diskCollector(t)
+	db, stuck := podOn("db", "2", "c2"), podOn("stuck", "3", "c3")
+	c.config.Views = func() ([]node.View, int64) { return []node.View{stuck, db}, 0 }
+	synctest.Test(t, func(t *testing.T) {
+		disk.stuck = make(chan struct{})
+		pods := []*node.Pod{stuck.Slot.Pod, db.Slot.Pod}
+		for range 3 {
+			if _, err := c.readPodDisks(t.Context()); err != nil && !strings.Contains(err.Error(), "pod default/stuck: "+errHangs.Error()) {
+				t.Error(err)
+			}
+			<-time.After(2 * diskAge)
+		}
+		if got := disk.walks.Load(); got != 9 {
+			t.Errorf("the other pod's 3 directories were walked %d times, want 9", got)
+		}
+		if known, err := c.podDisks.of(pods); len(known) != 1 || err == nil || !strings.Contains(err.Error(), "pod default/stuck") {
+			t.Errorf("got %d pods and %v, want db, and an error that names the other", len(known), err)
+		}
+		close(disk.stuck)
+		synctest.Wait()
+		if known, err := c.podDisks.of(pods); len(known) != 2 || err != nil {
+			t.Errorf("once the disk answers: got %d pods and %v, want both", len(known), err)
+		}
 	})
 }
 

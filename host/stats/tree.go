@@ -29,6 +29,7 @@ type Cgroups struct {
 	Version int                      // 1 or 2
 	Dirs    map[string]string        // of each controller
 	Pod     func(*corev1.Pod) string // a pod's cgroup, below these; empty: it has none
+	System  func() map[string]string // those of the node's own programs, by the kubelet's names for them; nil: not known
 }
 
 // tree is the cgroups that collections have found, with their files.

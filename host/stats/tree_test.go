@@ -111,7 +111,8 @@ func TestAContainerThatEndsBetweenListAndReadIsLeftOut(t *testing.T) {
 			}
 		}
 		found := &collection{}
-		c.kernelPods(groups)(found)
+		fill, _ := c.kernelPods(groups)
+		fill(found)
 		if len(found.Pods) != 1 || len(found.Pods[0].Containers) != 0 || *found.Pods[0].CPU.UsageCoreNanoSeconds != 3e9 {
 			t.Errorf("version %d: got %+v, want the pod without its container", version, found.Pods)
 		}

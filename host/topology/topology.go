@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -73,6 +74,36 @@ func cacheOf(sys fs.FS, cpu string, id int) int {
 		return 0
 	}
 	return first(shared, id)
+}
+
+// Distances tells how far the NUMA nodes are from each other.
+func Distances(sys fs.FS) (assign.Distances, error) {
+	online, err := list(sys, path.Join(nodes, "online"))
+	if errors.Is(err, fs.ErrNotExist) { // there is but one
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	ids, far := online.List(), assign.Distances{}
+	for _, from := range ids {
+		file := path.Join(nodes, "node"+strconv.Itoa(from), "distance")
+		text, err := fs.ReadFile(sys, file)
+		if err != nil {
+			return nil, fmt.Errorf("read how far NUMA nodes are from each other: %w", err)
+		}
+		words := strings.Fields(string(text)) // one for each that is online
+		if len(words) != len(ids) {
+			return nil, fmt.Errorf("read how far NUMA nodes are from each other: %s: %q is not of %d nodes", file, words, len(ids))
+		}
+		far[from] = map[int]int{}
+		for i, to := range ids {
+			if far[from][to], err = strconv.Atoi(words[i]); err != nil {
+				return nil, fmt.Errorf("read how far NUMA nodes are from each other: %s: %w", file, err)
+			}
+		}
+	}
+	return far, nil
 }
 
 func first(of cpuset.CPUSet, otherwise int) int {

@@ -50,6 +50,24 @@ func TestRead(t *testing.T) {
 	}
 }
 
+func TestDistances(t *testing.T) {
+	files := sys()
+	files["devices/system/node/online"] = &fstest.MapFile{Data: []byte("0,2\n")}
+	for id, text := range map[int]string{0: "10 21\n", 2: "21 10\n"} {
+		files[fmt.Sprintf("devices/system/node/node%d/distance", id)] = &fstest.MapFile{Data: []byte(text)}
+	}
+	want := assign.Distances{0: {0: 10, 2: 21}, 2: {0: 21, 2: 10}}
+	if got, err := Distances(files); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+	for _, text := range []string{"10", "10 far"} {
+		files["devices/system/node/node0/distance"] = &fstest.MapFile{Data: []byte(text)}
+		if got, err := Distances(files); err == nil || !strings.Contains(err.Error(), "node0/distance") {
+			t.Errorf("%q: got %v, %v; want an error that names the file", text, got, err)
+		}
+	}
+}
+
 func TestReadAMachineThatTellsLittle(t *testing.T) {
 	files := sys()
 	for name := range files {

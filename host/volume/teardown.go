@@ -61,14 +61,22 @@ func (t *Tree) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 		return fmt.Errorf("look for what pods have left: %w", err)
 	}
 	var errs []error
+	found := 0
 	for _, e := range entries { // those of an earlier sweep come first
 		dir, err := t.setAside(e.Name(), keep)
-		if err == nil && dir != "" {
+		if err == nil && dir == "" {
+			continue
+		}
+		found++
+		if err == nil {
 			err = unmountAndRemove(ctx, dir)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("remove what uid %s has left: %w", e.Name(), err))
 		}
+	}
+	if t.Swept != nil {
+		t.Swept(found-len(errs), len(errs))
 	}
 	return errors.Join(errs...)
 }

@@ -148,9 +148,15 @@ func TestSweepTakesWhatNobodyKeeps(t *testing.T) {
 		b.setUp(p)
 	}
 	b.write(b.Pods, "u3/etc-hosts", "")
+	b.Swept = func(removed, failed int) {
+		if removed != 2 || failed != 0 {
+			t.Errorf("the volumes of %d pods were removed and of %d not, want those of two", removed, failed)
+		}
+	}
 	if err := b.Sweep(t.Context(), func(uid types.UID) bool { return uid == "u2" }); err != nil {
 		t.Fatal(err)
 	}
+	b.Swept = nil
 	entries, err := os.ReadDir(b.Pods)
 	if err != nil || len(entries) != 1 || entries[0].Name() != "u2" || len(b.mounted()) != 1 {
 		t.Errorf("left are %v, %v, mounted %q; want u2", entries, err, b.mounted())
@@ -166,8 +172,10 @@ func TestSweepGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Sweep(t.Context(), keepNone); !errors.Is(err, unix.EBUSY) {
-		t.Errorf("got %v, want that it is busy", err)
+	stuck := 0
+	b.Swept = func(_, failed int) { stuck = failed }
+	if err := b.Sweep(t.Context(), keepNone); !errors.Is(err, unix.EBUSY) || stuck != 1 {
+		t.Errorf("got %v of %d pods, want that one is busy", err, stuck)
 	}
 	// The name is free for a pod with the same UID meanwhile.
 	b.wantShown(b.setUp(pod(fromSecret("login"))), "password -rw-r--r-- x")

@@ -29,6 +29,9 @@ type Config struct {
 	Objects     Objects
 	Allocatable corev1.ResourceList // stands in for a limit that is not set
 	NFSHelper   string              // the program that mounts nfs; empty: mount.nfs
+	// Swept is told after each sweep of how many pods volumes were removed, and of how
+	// many they could not be; nil: nobody is.
+	Swept func(removed, failed int)
 }
 
 // Objects are what pods use.

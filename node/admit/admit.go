@@ -30,11 +30,23 @@ type Node struct {
 // Check says why the node refuses a pod beside the others that run on it or are
 // about to; nil when it takes the pod.
 func (n Node) Check(pod *corev1.Pod, others []*corev1.Pod) *node.Refusal {
-	for _, check := range []func(*corev1.Pod, []*corev1.Pod) *node.Refusal{n.place, ports, n.room, n.taints, n.sysctls, n.apparmor} {
+	for _, check := range []func(*corev1.Pod, []*corev1.Pod) *node.Refusal{system, n.place, ports, n.room, n.taints, n.sysctls, n.apparmor} {
 		if refusal := check(pod, others); refusal != nil {
 			refusal.Message = "Pod was rejected: " + refusal.Message
 			return refusal
 		}
+	}
+	return nil
+}
+
+// system refuses pods for other systems, which a selector would have kept away.
+func system(pod *corev1.Pod, _ []*corev1.Pod) *node.Refusal {
+	if label, ok := pod.Labels[corev1.LabelOSStable]; ok && label != string(corev1.Linux) {
+		return &node.Refusal{Reason: "PodOSSelectorNodeLabelDoesNotMatch",
+			Message: "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"}
+	}
+	if os := pod.Spec.OS; os != nil && os.Name != corev1.Linux {
+		return &node.Refusal{Reason: "PodOSNotSupported", Message: "Failed to admit pod as the OS field doesn't match node OS"}
 	}
 	return nil
 }

@@ -131,6 +131,12 @@ func TestCheck(t *testing.T) {
 		{"huge pages of a size that the machine does not have are none", pod("a", asks("hugepages-1Gi", "1Gi")), nil, "OutOfhugepages-1Gi", "capacity: 0"},
 		{"what the node does not count is not refused", pod("a", asks("example.com/thing", "5")), nil, "", ""},
 
+		{"a pod for another system", pod("a", func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Windows} }), nil,
+			"PodOSNotSupported", "the OS field doesn't match node OS"},
+		{"one for this system", pod("a", func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Linux} }), nil, "", ""},
+		{"one that is labelled as another system's", pod("a", func(p *corev1.Pod) { p.Labels = map[string]string{corev1.LabelOSStable: "windows"} }), nil,
+			"PodOSSelectorNodeLabelDoesNotMatch", "doesn't match node label"},
+
 		{"the selector matches", pod("a", onDisk("ssd")), nil, "", ""},
 		{"the selector does not match", pod("a", onDisk("hdd")), nil, "NodeAffinity", "Predicate NodeAffinity failed"},
 		{"the affinity matches", pod("a", zone(corev1.NodeSelectorOpIn, "a")), nil, "", ""},

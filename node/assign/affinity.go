@@ -1,6 +1,7 @@
 package assign
 
 import (
+	"cmp"
 	"iter"
 	"math/bits"
 )
@@ -42,8 +43,9 @@ type hint struct {
 }
 
 // merge finds the NUMA nodes on which all of several things can be had, as well as can
-// be. Each has a list of places; an empty one says that it cannot be had anywhere.
-func (a Align) merge(lists [][]hint, all mask) hint {
+// be. Each has a list of places; an empty one says that it cannot be had anywhere. Apart
+// is how far the NUMA nodes in a set are from each other.
+func (a Align) merge(lists [][]hint, all mask, apart func(mask) int) hint {
 	for i, list := range lists {
 		if a == AlignSingleNode {
 			lists[i] = singles(list)
@@ -62,7 +64,7 @@ func (a Align) merge(lists [][]hint, all mask) hint {
 	}
 	best, found := hint{all, len(lists) == 0}, false
 	for h := range together(lists, hint{all, true}) {
-		if h.nodes != 0 && (!found || h.better(best, wanted)) {
+		if h.nodes != 0 && (!found || h.better(best, wanted, apart)) {
 			best, found = h, true
 		}
 	}
@@ -96,15 +98,16 @@ func together(lists [][]hint, so hint) iter.Seq[hint] {
 	}
 }
 
-// better compares places: the preferred, then the narrower. What is not preferred is
-// best where it has the size that the greatest of all needs would have alone.
-func (h hint) better(than hint, wanted int) bool {
+// better compares places: the preferred, then the narrower, then the closer together.
+// What is not preferred is best where it has the size that the greatest of all needs
+// would have alone.
+func (h hint) better(than hint, wanted int, apart func(mask) int) bool {
 	one, other := h.nodes.size(), than.nodes.size()
 	switch {
 	case h.preferred != than.preferred:
 		return h.preferred
 	case one == other:
-		return h.nodes < than.nodes
+		return cmp.Or(cmp.Compare(apart(h.nodes), apart(than.nodes)), cmp.Compare(h.nodes, than.nodes)) < 0
 	case h.preferred || min(one, other) >= wanted:
 		return one < other
 	}

@@ -157,6 +157,27 @@ func TestSocketsAreAsGoodAsOneOfTheirNUMANodes(t *testing.T) {
 	}
 }
 
+func TestOfSetsOfTheSameSizeTheClosestIsTaken(t *testing.T) {
+	far := Distances{0: {0: 10, 1: 21, 2: 12, 3: 31}, 1: {0: 21, 1: 10, 2: 31, 3: 12}, 2: {0: 12, 1: 31, 2: 10, 3: 21}, 3: {0: 31, 1: 12, 2: 21, 3: 10}}
+	for _, c := range []struct {
+		name      string
+		distances Distances
+		held      []node.Shares
+		want      string
+	}{
+		{"the first where distances do not matter", nil, nil, "app0=2-5"},
+		{"the closest where they do", far, nil, "app0=2-3,6-7"},
+		{"the closest that is free", far, heldOn("6", "", 0), "app0=2-5"},
+	} {
+		r := &Rules{
+			Topology: machine(2, 4, 2, 1), Static: true, Reserved: set(t, "0"), Align: AlignRestricted, MostNodes: 8, Distances: c.distances,
+		}
+		if got, refusal := r.Pod(podOf("4"), c.held); refusal != nil || text(got) != c.want {
+			t.Errorf("%s: got %q, %v; want %q", c.name, text(got), refusal, c.want)
+		}
+	}
+}
+
 func TestMemoryOfChosenNUMANodes(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -169,6 +190,9 @@ func TestMemoryOfChosenNUMANodes(t *testing.T) {
 		{"of two", nil, limited(podOf("500m"), "6Gi"), "app0=@0-1[0:4][1:2]"},
 		{"of those that are not tied to others", []node.Shares{{"other": {Mems: "0-1"}}}, limited(podOf("500m"), "1Gi"), "app0=@2[2:1]"},
 		{"what was for the start is used again", nil, limited(podOf("init:500m", "500m"), "3Gi"), "app1=@0[0:0] init0=@0[0:3]"},
+		{"what was for the start ties none together", []node.Shares{{
+			"app": {Mems: "1", Memory: []node.Piece{{Node: 1, Resource: corev1.ResourceMemory, Amount: 3 * gibi}}}, "init": {Mems: "0-1", Start: true},
+		}}, limited(podOf("500m"), "8Gi"), "app0=@0,2[0:4][2:4]"},
 		{"more than there is", nil, limited(podOf("500m"), "20Gi"), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -47,6 +47,12 @@ func (r *Rules) Resize(pod *corev1.Pod) *node.Refusal {
 // refused is a refusal for which Kubernetes has a word of its own.
 type refused struct{ reason, message string }
 
+const (
+	reasonCores = "SMTAlignmentError"
+	reasonPlace = "TopologyAffinityError"
+	tooFewCPUs  = "not enough cpus available to satisfy request"
+)
+
 func (r *refused) Error() string { return r.message }
 
 // exclusive are the CPUs that a pod's containers have for their own.
@@ -124,7 +130,7 @@ func (r *Rules) take(free, again cpuset.CPUSet, count int) (cpuset.CPUSet, error
 		}
 	}
 	if has := free.Union(again).Size(); has < count {
-		return cpuset.CPUSet{}, fmt.Errorf("not enough cpus available to satisfy request: requested=%d, available=%d", count, has)
+		return cpuset.CPUSet{}, fmt.Errorf(tooFewCPUs+": requested=%d, available=%d", count, has)
 	}
 	switch {
 	case again.Size() >= count:
@@ -139,10 +145,10 @@ func (r *Rules) take(free, again cpuset.CPUSet, count int) (cpuset.CPUSet, error
 // fullCores refuses what would have a container share a core with another.
 func (r *Rules) fullCores(free cpuset.CPUSet, count, unit int) error {
 	if count%unit != 0 {
-		return &refused{"SMTAlignmentError", fmt.Sprintf("SMT Alignment Error: requested %d cpus not multiple cpus per core = %d", count, unit)}
+		return &refused{reasonCores, fmt.Sprintf("SMT Alignment Error: requested %d cpus not multiple cpus per core = %d", count, unit)}
 	}
 	if free.Size() < count {
-		return &refused{"SMTAlignmentError", fmt.Sprintf(
+		return &refused{reasonCores, fmt.Sprintf(
 			"SMT Alignment Error: not enough free physical CPUs: available physical CPUs = %d, requested CPUs = %d, CPUs per core = %d",
 			free.Size(), count, unit)}
 	}

@@ -107,6 +107,11 @@ func TestPodsGetCPUsThatLieTogether(t *testing.T) {
 		{"whole cores in equal parts", two, "0,8", "", Options{AcrossNUMA: true, FullCores: true}, podOf("12"), "app0=1-6,9-14"},
 		{"no core of another", threaded, "0", "5", Options{FullCores: true}, podOf("2"), "app0=2,6"},
 		{"around one cache", machine(1, 1, 8, 1), "0", "", Options{AlignCaches: true}, podOf("2"), "app0=2-3"},
+		{"one of each core", threaded, "0,4", "", Options{AcrossCores: true}, podOf("3"), "app0=1-3"},
+		{"and then a second", threaded, "0,4", "", Options{AcrossCores: true}, podOf("4"), "app0=1-3,5"},
+		{"first of cores of which none is taken", threaded, "0,4", "1,2", Options{AcrossCores: true}, podOf("2"), "app0=3,5"},
+		{"of one NUMA node all the same", two, "0,8", "", Options{AcrossCores: true}, podOf("3"), "app0=1-3"},
+		{"all of one, and apart in another", two, "0,8", "", Options{AcrossCores: true}, podOf("10"), "app0=1-2,4-7,12-15"},
 		{"around any", machine(1, 1, 8, 1), "0", "", Options{}, podOf("2"), "app0=1-2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -13,6 +13,7 @@
 //	pack.go      which CPUs of those that are free lie together
 //	spread.go    or evenly over as few NUMA nodes as can be
 //	pool.go      the CPUs that are left for all others
+//	use.go       how many of them there are, and what a pod was refused for
 //
 // Start reading at Rules.Pod in assign.go.
 package assign

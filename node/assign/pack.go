@@ -1,20 +1,27 @@
 package assign
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"k8s.io/utils/cpuset"
 )
 
 // levels are the units of a machine, the widest first. What shares a cache is looked
 // at only where the owner wants that.
 func (r *Rules) levels() []level {
-	if r.Options.AlignCaches {
+	switch {
+	case r.Options.AcrossCores:
+		return []level{socket, numa}
+	case r.Options.AlignCaches:
 		return []level{socket, numa, cache, core}
 	}
 	return []level{socket, numa, core}
 }
 
 // pack takes n CPUs that lie together: all of them in the fullest unit that has room
-// for them, and where none has, as few units as can be.
+// for them, and where none has, as few units as can be. In the last unit they lie apart.
 func (t Topology) pack(free cpuset.CPUSet, n int, levels []level) cpuset.CPUSet {
 	taken := cpuset.New()
 	for n > 0 && len(levels) > 0 {
@@ -35,8 +42,25 @@ func (t Topology) pack(free cpuset.CPUSet, n int, levels []level) cpuset.CPUSet 
 		}
 		taken, free, n = taken.Union(most), free.Difference(most), n-most.Size()
 	}
-	ids := free.List()
-	return taken.Union(cpuset.New(ids[:min(n, len(ids))]...))
+	return taken.Union(t.apart(free, n))
+}
+
+// apart takes n CPUs, one of each core before a second of any, first of those that have
+// most of theirs free.
+func (t Topology) apart(free cpuset.CPUSet, n int) cpuset.CPUSet {
+	cores := t.split(free, core)
+	order := slices.SortedFunc(maps.Keys(cores), func(a, b int) int {
+		return cmp.Or(cmp.Compare(cores[b].Size(), cores[a].Size()), cmp.Compare(a, b))
+	})
+	var taken []int
+	for round := 0; round < t.Threads(); round++ {
+		for _, c := range order {
+			if ids := cores[c].List(); round < len(ids) && len(taken) < n {
+				taken = append(taken, ids[round])
+			}
+		}
+	}
+	return cpuset.New(taken...)
 }
 
 // fullest is the unit with the least room that has enough of it.

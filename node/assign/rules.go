@@ -19,7 +19,13 @@ type Rules struct {
 	// WholePods has all containers of a pod lie together, not each for itself.
 	WholePods bool
 	MostNodes int // of NUMA nodes for which alignment is tried
+	// Distances between NUMA nodes decide which of several sets of the same size it is:
+	// prefer-closest-numa-nodes. Without them these are as good as each other.
+	Distances Distances
 }
+
+// Distances are from each NUMA node to each, by their numbers.
+type Distances map[int]map[int]int
 
 // Options are refinements of the static policy, by Kubernetes' names.
 type Options struct {
@@ -28,6 +34,7 @@ type Options struct {
 	AlignSocket  bool // align-by-socket: NUMA nodes of one socket are as good as one of them
 	KeepReserved bool // strict-cpu-reservation: nobody's pods run on what is reserved
 	AlignCaches  bool // prefer-align-cpus-by-uncorecache
+	AcrossCores  bool // distribute-cpus-across-cores: one of each core, before a second of any
 }
 
 // Reserve are the CPUs that a node sets aside when it is told only how many.

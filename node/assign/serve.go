@@ -73,9 +73,9 @@ func (s *stock) place(d demand) (mask, error) {
 	if len(d.memory) > 0 {
 		lists = append(lists, s.memoryHints(d.memory))
 	}
-	found := s.Align.merge(lists, s.all())
+	found := s.Align.merge(lists, s.all(), s.apart)
 	if !s.Align.admits(found) {
-		return 0, &refused{"TopologyAffinityError", "Resources cannot be allocated with Topology locality"}
+		return 0, &refused{reasonPlace, "Resources cannot be allocated with Topology locality"}
 	}
 	return found.nodes, nil
 }
@@ -102,8 +102,9 @@ func (s *stock) serve(pod *corev1.Pod, c *corev1.Container, near mask) (node.Sha
 	if err != nil {
 		return share, err
 	}
-	share.Mems, share.Memory = cpuset.New(ids...).String(), s.draw(ids, d.memory, ForStart(pod, c))
-	if !ForStart(pod, c) {
+	share.Start = ForStart(pod, c)
+	share.Mems, share.Memory = cpuset.New(ids...).String(), s.draw(ids, d.memory, share.Start)
+	if !share.Start {
 		s.groups.add(ids)
 	}
 	return share, nil
@@ -123,7 +124,7 @@ func (s *stock) memoryNear(near mask, wants Amounts) ([]int, error) {
 	best, found := hint{}, false
 	for _, h := range s.memoryHints(wants) {
 		inside := near == s.all() || h.nodes&near == near
-		if inside && (!found || h.better(best, 0)) {
+		if inside && (!found || h.better(best, 0, s.apart)) {
 			best, found = h, true
 		}
 	}

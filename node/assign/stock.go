@@ -32,8 +32,8 @@ func (r *Rules) stock(held []node.Shares) *stock {
 	}
 	for _, shares := range held {
 		s.cpus = s.cpus.Difference(exclusive(shares))
-		for _, share := range shares {
-			s.pay(share)
+		for _, name := range slices.Sorted(maps.Keys(shares)) {
+			s.pay(shares[name])
 		}
 	}
 	return s
@@ -47,7 +47,7 @@ func (s *stock) pay(share node.Share) {
 		}
 	}
 	// Only what this package wrote is read, and it writes what can be read.
-	if set, err := cpuset.Parse(share.Mems); err == nil {
+	if set, err := cpuset.Parse(share.Mems); err == nil && !share.Start {
 		s.groups.add(set.List())
 	}
 }
@@ -64,6 +64,17 @@ func (s *stock) nodes(m mask) []int {
 }
 
 func (s *stock) all() mask { return 1<<len(s.ids) - 1 }
+
+// apart is how far NUMA nodes are from each other, in sum; zero where that is no matter.
+func (s *stock) apart(m mask) int {
+	ids, sum := s.nodes(m), 0
+	for _, from := range ids {
+		for _, to := range ids {
+			sum += s.Distances[from][to]
+		}
+	}
+	return sum
+}
 
 // on are those of the CPUs that lie in NUMA nodes, or for align-by-socket in a socket
 // of one of them.

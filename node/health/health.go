@@ -15,6 +15,7 @@ type Facts struct {
 	NetworkReady bool
 	Message      string   // why one of them is not
 	Signals      []Signal // those that could be read
+	Unread       string   // why others could not
 }
 
 // Signal is how much is left of something. Its name is one of those that thresholds
@@ -72,7 +73,7 @@ func (r *Record) Take(f Facts, now time.Time) (changed bool) {
 	}
 	present := make([]corev1.NodeCondition, 0, 4)
 	for _, p := range pressures() {
-		present = append(present, r.under(p, f.Signals, now))
+		present = append(present, r.under(p, f, now))
 	}
 	present = append(present, ready(f))
 	for i := range present {
@@ -93,9 +94,9 @@ func (r *Record) Conditions() []corev1.NodeCondition { return r.conditions }
 
 // under says whether the node is short of something that a condition is about. A
 // shortage that comes and goes is one.
-func (r *Record) under(p pressure, signals []Signal, now time.Time) corev1.NodeCondition {
+func (r *Record) under(p pressure, f Facts, now time.Time) corev1.NodeCondition {
 	known, low := false, []string(nil)
-	for _, s := range signals {
+	for _, s := range f.Signals {
 		if !slices.ContainsFunc(p.signals, func(begin string) bool { return strings.HasPrefix(s.Name, begin) }) {
 			continue
 		}
@@ -115,9 +116,13 @@ func (r *Record) under(p pressure, signals []Signal, now time.Time) corev1.NodeC
 			Message: p.says + ": " + strings.Join(last.of, ", "), // how much is left changes all the time
 		}
 	case !known:
-		return corev1.NodeCondition{
+		c := corev1.NodeCondition{
 			Type: p.kind, Status: corev1.ConditionUnknown, Reason: "NodeStatusUnknown", Message: "how much is left could not be read",
 		}
+		if f.Unread != "" {
+			c.Message += ": " + f.Unread
+		}
+		return c
 	}
 	return corev1.NodeCondition{Type: p.kind, Status: corev1.ConditionFalse, Reason: p.fine, Message: p.well}
 }

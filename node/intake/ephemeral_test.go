@@ -29,7 +29,7 @@ func TestEphemeralContainersAreAddedToWhatRuns(t *testing.T) {
 		{"one is added", pod("web", "a:1", debugged("d:1")), "updated", 1},
 		{"the same again is no change", pod("web", "a:1", debugged("d:1")), "unchanged", 1},
 		{"who says nothing of it leaves it", pod("web", "a:1"), "unchanged", 1},
-		{"also with another image", pod("web", "a:2"), "updated[app]", 1},
+		{"also with another image", pod("web", "a:2"), "updated", 1},
 		{"it is not changed", pod("web", "a:2", debugged("d:2")), invalid, 1},
 		{"a pod that is replaced takes none along", pod("web", "a:2", command("x"), debugged("d:1")), invalid, 1},
 		{"it is replaced without", pod("web", "a:2", command("x")), "replaced[app]", 0},

@@ -136,6 +136,17 @@ func (b *bench) as(source node.Source) *bench {
 	return &other
 }
 
+// beside adds a container, and has none run again that has succeeded.
+func beside(p *corev1.Pod) {
+	p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+	p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "side", Image: "s:1"})
+}
+
+// runs shows a run of web's first container; others have none.
+func (b *bench) runs(state node.ContainerState) {
+	b.in.Store.Observe(web, &node.Observed{Containers: []node.Container{{UID: "u1", Name: "app", Attempt: 3, State: state, Inspected: true}}})
+}
+
 func (b *bench) wait(d time.Duration) { b.now = b.now.Add(d) }
 
 // settle gives web a final result.

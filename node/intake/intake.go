@@ -116,20 +116,28 @@ func (in Intake) applyAll(tx *node.Tx, deliveries []Delivery, now time.Time) ([]
 		outcomes[i] = outcome
 	}
 	seen := map[node.Key]int{}
+	var wrong []node.Violation
 	for i, d := range deliveries {
 		if d.Pod == nil {
 			continue
 		}
 		key := node.KeyOf(d.Pod)
 		if first, ok := seen[key]; ok {
-			return nil, invalid(d, "metadata.name", fmt.Sprintf("document %d names the same pod", first))
+			return nil, invalid(d, "metadata.name", fmt.Sprintf("document %d names the same pod", first+1))
 		}
 		seen[key] = d.Document
 		outcome, err := in.applyOne(tx, d, now)
+		if refused := (*node.InvalidError)(nil); errors.As(err, &refused) {
+			wrong = append(wrong, refused.Violations...)
+			continue // one answer tells of all
+		}
 		if err != nil {
 			return nil, err
 		}
 		outcomes[i] = outcome
+	}
+	if err := node.Invalid(wrong, 0); err != nil {
+		return nil, err
 	}
 	in.Readmit(tx, now) // a pod that asks for less leaves more for those that wait
 	if settles {
@@ -216,7 +224,10 @@ func (in Intake) succeed(tx *node.Tx, slot *node.Slot, d Delivery, outcome *Outc
 		outcome.Verdict = Updated
 	default:
 		slot.Pod = updated(slot.Pod, d)
-		outcome.Verdict, outcome.Restarts = Updated, in.restarting(slot, diff.Images)
+		outcome.Verdict = Updated
+		for _, run := range in.renewed(slot, diff.Images) {
+			outcome.Restarts = append(outcome.Restarts, run.Name)
+		}
 		if diff.Resized {
 			in.resize(tx, slot, current, outcome, now)
 		}
@@ -270,18 +281,20 @@ func updated(old *node.Pod, d Delivery) *node.Pod {
 	return &pod
 }
 
-// restarting are those of the containers with another image that restart for it:
-// an init container that is past does not run again.
-func (in Intake) restarting(slot *node.Slot, images []string) []string {
+// renewed are the runs of the named containers that others follow now that these have changed.
+func (in Intake) renewed(slot *node.Slot, names []string) []*node.Container {
 	view, ok := in.Store.View(slot.Pod.Key())
 	if !ok {
-		return images
+		return nil
 	}
+	var runs []*node.Container
 	course := life.Of(slot, view.Got)
-	return slices.DeleteFunc(images, func(name string) bool {
-		c := node.InitContainer(&slot.Pod.Object.Spec, name)
-		return c != nil && !node.IsSidecar(c) && course.Past(c)
-	})
+	for c := range course.Containers() {
+		if run := course.Renewed(c); run != nil && slices.Contains(names, c.Name) {
+			runs = append(runs, run)
+		}
+	}
+	return runs
 }
 
 func withDeletion(old *node.Pod, deletion *node.Deletion) *node.Pod {

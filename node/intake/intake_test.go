@@ -42,8 +42,18 @@ func TestApply(t *testing.T) {
 		}, "updated", "u1 a:1 generation 2"},
 		{"an image restarts its container only", func(b *bench) string {
 			b.apply(pod("web", "a:1"))
+			b.runs(node.ContainerRunning)
 			return b.apply(pod("web", "a:2"))
 		}, "updated[app]", "u1 a:2 generation 2"},
+		{"what has not begun has nothing to restart", func(b *bench) string {
+			b.apply(pod("web", "a:1"))
+			return b.apply(pod("web", "a:2"))
+		}, "updated", "u1 a:2 generation 2"},
+		{"nor has what has ended for good", func(b *bench) string {
+			b.apply(pod("web", "a:1", beside))
+			b.runs(node.ContainerExited)
+			return b.apply(pod("web", "a:2", beside))
+		}, "updated", "u1 a:2 generation 2"},
 		{"a command replaces the pod, which may end in its own time", func(b *bench) string {
 			b.apply(pod("web", "a:1"))
 			return b.apply(pod("web", "a:1", command("x")))
@@ -96,7 +106,7 @@ func TestApply(t *testing.T) {
 			return b.apply(pod("web", "a:1"), pod("web", "a:2"))
 		}, "invalid", "free"},
 		{"one wrong document refuses the bundle", func(b *bench) string {
-			return b.apply(pod("web", "a:1"), pod("db", "a:1", func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Windows} }))
+			return b.apply(pod("web", "a:1"), pod("db", "a:1", wantsDevice))
 		}, "invalid", "free"},
 		{"a uid belongs to one pod", func(b *bench) string {
 			b.apply(pod("web", "a:1", uid("x")))
@@ -135,17 +145,23 @@ func TestApply(t *testing.T) {
 
 func TestApplyNamesWhatIsWrong(t *testing.T) {
 	b := newBench(t)
-	refused := pod("db", "a:1", func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Windows} })
-	_, _, err := b.in.Apply([]Delivery{{Pod: pod("web", "a:1")}, {Pod: refused, Document: 1}}, b.now)
+	_, _, err := b.in.Apply([]Delivery{
+		{Pod: pod("web", "a:1")}, {Pod: pod("db", "a:1", wantsDevice), Document: 1}, {Pod: pod("cache", "a:1", wantsDevice), Document: 2},
+	}, b.now)
 	var invalid *node.InvalidError
-	if !errors.As(err, &invalid) || len(invalid.Violations) != 1 {
-		t.Fatalf("err = %v, want one violation", err)
+	if !errors.As(err, &invalid) || len(invalid.Violations) != 2 {
+		t.Fatalf("err = %v, want two violations", err)
 	}
-	got := invalid.Violations[0]
-	if got.Document != 1 || got.Object != "Pod default/db" || got.Field != "spec.os.name" {
-		t.Errorf("violation = %+v, want document 1, Pod default/db, spec.os.name", got)
+	for i, object := range []string{"Pod default/db", "Pod default/cache"} {
+		got := invalid.Violations[i]
+		if got.Document != i+1 || got.Object != object || got.Field != "spec.resourceClaims" {
+			t.Errorf("violation = %+v, want document %d, %s, spec.resourceClaims", got, i+1, object)
+		}
 	}
 }
+
+// wantsDevice has a pod ask for what this node does not hand out.
+func wantsDevice(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} }
 
 func TestApplyAnswersInDetail(t *testing.T) {
 	b := newBench(t)

@@ -22,7 +22,7 @@ func (in Intake) resize(tx *node.Tx, slot *node.Slot, old *node.Pod, outcome *Ou
 		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("the pod keeps the resources that it has, %s: %s", refusal.Reason, refusal.Message))
 		return
 	}
-	for _, name := range in.allot(&pod, old, now) {
+	for _, name := range in.allot(slot, old, now) {
 		if !slices.Contains(outcome.Restarts, name) {
 			outcome.Restarts = append(outcome.Restarts, name)
 		}
@@ -40,17 +40,15 @@ func (in Intake) refuseResize(tx *node.Tx, object *corev1.Pod) *node.Refusal {
 }
 
 // allot gives a pod the resources that it asks for, and has those of its containers
-// restarted that want them with their next run.
-func (in Intake) allot(pod, old *node.Pod, now time.Time) (restarted []string) {
+// restarted that run and want them with their next run.
+func (in Intake) allot(slot *node.Slot, old *node.Pod, now time.Time) (restarted []string) {
+	pod := *slot.Pod
+	slot.Pod = &pod
 	pod.Resize, pod.Resized = nil, now
-	got := &node.Observed{}
-	if view, ok := in.Store.View(pod.Key()); ok && view.Got != nil {
-		got = view.Got
-	}
-	for _, name := range manifest.RestartedBy(old.Allocated(), pod.Object) {
-		if asked, err := restarts(pod, got, name); err == nil {
-			pod.Restarts = asked
-			restarted = append(restarted, name)
+	for _, run := range in.renewed(slot, manifest.RestartedBy(old.Allocated(), pod.Object)) {
+		if run.Alive() { // what has ended comes back with them when its time has come
+			pod.Restarts = node.MergeRestarts(pod.Restarts, []node.Restart{{Container: run.Name, Attempt: run.Attempt}})
+			restarted = append(restarted, run.Name)
 		}
 	}
 	return restarted
@@ -64,9 +62,8 @@ func (in Intake) Readmit(tx *node.Tx, now time.Time) {
 		if in.refuseResize(tx, slot.Pod.Object) != nil {
 			continue
 		}
-		pod, next := *slot.Pod, *slot
-		in.allot(&pod, slot.Pod, now)
-		next.Pod = &pod
+		next := *slot
+		in.allot(&next, slot.Pod, now)
 		tx.Put(key, &next)
 	}
 }

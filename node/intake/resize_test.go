@@ -106,8 +106,8 @@ func TestResizeRestartsWhatAsksForThat(t *testing.T) {
 	eager := func(p *corev1.Pod) {
 		p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.RestartContainer}}
 	}
-	first := b.post(pod("web", "a:1", asks("100m"), eager))
-	b.in.Store.Observe(web, &node.Observed{Containers: []node.Container{{UID: first.UID, Name: "app", Attempt: 3, State: node.ContainerRunning}}})
+	b.post(pod("web", "a:1", asks("100m"), eager))
+	b.runs(node.ContainerRunning)
 	changed := pod("web", "a:1", asks("200m"), eager)
 	planned, err := b.in.Plan([]Delivery{{Pod: changed}}, b.now)
 	if err != nil {
@@ -123,5 +123,35 @@ func TestResizeRestartsWhatAsksForThat(t *testing.T) {
 	}
 	if done := b.post(pod("web", "a:1", asks("2"), eager)); len(done.Restarts) > 0 {
 		t.Errorf("%q restart for what they do not get", done.Restarts)
+	}
+}
+
+func TestResizeRestartsOnlyWhatRuns(t *testing.T) {
+	var policy corev1.RestartPolicy
+	eager := func(p *corev1.Pod) {
+		beside(p)
+		p.Spec.RestartPolicy = policy
+		p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.RestartContainer}}
+	}
+	for _, c := range []struct {
+		name   string
+		policy corev1.RestartPolicy
+		state  func(*bench)
+	}{
+		{"what has ended for good does not", corev1.RestartPolicyOnFailure, func(b *bench) { b.runs(node.ContainerExited) }},
+		{"what comes back has them then", corev1.RestartPolicyAlways, func(b *bench) { b.runs(node.ContainerExited) }},
+		{"what has not begun does not", corev1.RestartPolicyAlways, func(*bench) {}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := small(t)
+			policy = c.policy
+			b.post(pod("web", "a:1", asks("100m"), eager))
+			c.state(b)
+			done := b.post(pod("web", "a:1", asks("200m"), eager))
+			view, _ := b.in.Store.View(web)
+			if len(done.Restarts) > 0 || len(view.Slot.Pod.Restarts) > 0 || b.resized("web") != "now" {
+				t.Errorf("restarting %q, asked for %v, resized %s; want no restart, and it resized", done.Restarts, view.Slot.Pod.Restarts, b.resized("web"))
+			}
+		})
 	}
 }

@@ -58,5 +58,5 @@ func restarts(pod *node.Pod, got *node.Observed, container string) ([]node.Resta
 	if !found {
 		return nil, fmt.Errorf("pod %s has no container %q: %w", pod.Key(), container, node.ErrNotFound)
 	}
-	return node.Restarting(pod.Restarts, more), nil
+	return node.MergeRestarts(pod.Restarts, more), nil
 }

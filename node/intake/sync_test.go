@@ -34,7 +34,7 @@ func TestSync(t *testing.T) {
 			[]string{"db u2 b:1 until 30 (removed from its source)", "web u1 a:1"}},
 		{"what is refused leaves the pod that runs",
 			deliveries{from("f1", pod("web", "a:1"))},
-			deliveries{from("f1", pod("web", "a:2", func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Windows} })), from("f2", pod("db", "b:1"))},
+			deliveries{from("f1", pod("web", "a:2", wantsDevice)), from("f2", pod("db", "b:1"))},
 			nil, []string{"f1: invalid"},
 			[]string{"db u2 b:1", "web u1 a:1"}},
 		{"the first of two new origins has the name", nil,

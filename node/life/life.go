@@ -3,6 +3,7 @@ package life
 import (
 	"iter"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -64,6 +65,20 @@ func (l *Life) Ready(c *corev1.Container) bool {
 	return l.Started(c) && l.got.Ready(l.Run(c.Name), c)
 }
 
+// FirstStarted is when a sidecar first started in the present sandbox; zero: it has
+// not yet, or nobody knows.
+func (l *Life) FirstStarted(c *corev1.Container) time.Time {
+	run := l.Run(c.Name)
+	if noted := l.slot.Tallies[c.Name].Started; run == nil || !noted.IsZero() {
+		return noted
+	}
+	health := l.got.HealthOf(run)
+	if !l.Hooked(run, c) || c.StartupProbe != nil && health.Started.IsZero() {
+		return time.Time{}
+	}
+	return slices.MaxFunc([]time.Time{run.StartedAt, health.Hooked, health.Started}, time.Time.Compare)
+}
+
 // Hooked says whether a run is past its postStart hook, if it has one. Only what
 // the journal has of that counts: the next start of the agent would run the hook
 // again, and the container would not be ready any more meanwhile.
@@ -73,10 +88,10 @@ func (l *Life) Hooked(run *node.Container, c *corev1.Container) bool {
 }
 
 // Succeeded says whether an init container has run to its success in the
-// present sandbox.
+// present sandbox. One that was to end before that has not.
 func (l *Life) Succeeded(c *corev1.Container) bool {
 	run := l.Current(c.Name)
-	return Known(run) && run.ExitCode == 0
+	return Known(run) && run.ExitCode == 0 && !l.Asked(run)
 }
 
 // Past says whether an init container no longer holds up what comes after it.
@@ -112,8 +127,8 @@ func Outdated(run *node.Container, c *corev1.Container) bool {
 	return run.Hash != "" && run.Hash != manifest.ContainerHash(c)
 }
 
-// Asked says whether it was asked that this run ends and another begins, by a client
-// or by a container's rule.
+// Asked says whether it was asked that this run ends and another begins: by a client,
+// by a container's rule, or for another image.
 func (l *Life) Asked(run *node.Container) bool {
 	return l.asked(run, func(node.Restart) bool { return true })
 }
@@ -128,20 +143,35 @@ func (l *Life) asked(run *node.Container, counts func(node.Restart) bool) bool {
 // its policy. One that a probe has condemned has failed, whatever its exit code says.
 func (l *Life) After(run *node.Container, c *corev1.Container) node.Followup {
 	next := node.After(l.spec, c, run.ExitCode)
-	condemned := l.got.HealthOf(run).Failed != ""
+	condemned := l.got.HealthOf(run).Condemns(run)
 	if next == node.NoRun && condemned && node.PolicyOf(l.spec, c) != corev1.RestartPolicyNever {
 		return node.NextRun
 	}
 	return next
 }
 
-// Again says whether a run of an application container or a sidecar is
-// followed by another one, when it has ended.
+// Again says whether a run that has ended is followed by another one: because that was
+// asked for, or by the container's rules and policy. Another image alone begins nothing
+// anew that has ended for good.
 func (l *Life) Again(run *node.Container, c *corev1.Container) bool {
-	if run.State != node.ContainerExited || Outdated(run, c) || l.Asked(run) {
-		return true
+	if l.RunsOnce(c) {
+		return !l.Succeeded(c)
 	}
-	return l.After(run, c) != node.NoRun
+	return l.Asked(run) || l.After(run, c) != node.NoRun
+}
+
+// Renewed is the run of a container that makes room for another one when a change
+// takes its next run to come true: one that goes on, or that is followed by another
+// anyway. It is nil where nothing has begun, or has ended for good.
+func (l *Life) Renewed(c *corev1.Container) *node.Container {
+	run := l.Run(c.Name)
+	if run == nil || l.Over() || l.RunsOnce(c) && l.Past(c) {
+		return nil
+	}
+	if run.Alive() || Known(run) && l.Again(run, c) {
+		return run
+	}
+	return nil
 }
 
 // RunsOnce says whether a container runs to its success and no further.
@@ -165,7 +195,7 @@ func (l *Life) Crashed(run *node.Container, c *corev1.Container) bool {
 func (l *Life) Failed() bool {
 	for i := range l.spec.InitContainers {
 		c := &l.spec.InitContainers[i]
-		if run := l.Run(c.Name); Known(run) && run.ExitCode != 0 && !l.Outlived(run) && l.After(run, c) == node.NoRun {
+		if run := l.Run(c.Name); Known(run) && run.ExitCode != 0 && !l.Asked(run) && l.After(run, c) == node.NoRun {
 			return true
 		}
 	}

@@ -208,7 +208,7 @@ func (b *bundle) pod(at place, object []byte) {
 // keep adds what was read to the bundle, once.
 func (b *bundle) keep(at place, n name, doc Doc) {
 	if first, ok := b.first[n]; ok {
-		b.add(at, "metadata.name", fmt.Sprintf("must be unique in a bundle; document %d has the same %s", first, n.kind))
+		b.add(at, "metadata.name", fmt.Sprintf("must be unique in a bundle; document %d has the same %s", first+1, n.kind))
 		return
 	}
 	if len(b.docs) == b.limit {

@@ -28,7 +28,7 @@ func unmarshalStrict(data []byte, into any) ([]fault, error) {
 		}
 		switch {
 		case strings.HasPrefix(f.rule, "unknown field"):
-			f.rule = "must not be given (unknown field)"
+			f.rule = "must not be given (unknown field)" + meant(reflect.TypeOf(into), f.field)
 		case strings.HasPrefix(f.rule, "duplicate field"):
 			f.rule = "must not be given twice (duplicate key)"
 		}

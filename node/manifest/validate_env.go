@@ -9,10 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+// Hidden is what viewers are shown in place of a variable's value. As a value it is
+// refused, so that what they were shown never comes to run.
+const Hidden = "[hidden from viewers]"
+
 func (c *check) env(container *corev1.Container, at *field.Path) {
 	for i := range container.Env {
 		env, path := &container.Env[i], at.Index(i)
 		c.name(path.Child("name"), env.Name, validation.IsRelaxedEnvVarName)
+		if env.Value == Hidden {
+			c.bad(path.Child("value"), env.Value, "stands for a value that was not shown: give the value itself")
+		}
 		if env.ValueFrom == nil {
 			continue
 		}

@@ -37,8 +37,8 @@ func (c *check) host(at *field.Path) {
 			c.badEach(path.Child("hostnames").Index(j), name, validation.IsDNS1123Subdomain(name))
 		}
 	}
-	if spec.OS != nil && spec.OS.Name != corev1.Linux {
-		c.bad(at.Child("os", "name"), string(spec.OS.Name), "must be linux on this node")
+	if spec.OS != nil && spec.OS.Name != corev1.Linux && spec.OS.Name != corev1.Windows {
+		c.bad(at.Child("os", "name"), string(spec.OS.Name), "must be linux or windows")
 	}
 }
 

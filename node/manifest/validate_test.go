@@ -84,6 +84,7 @@ func TestValidateRefuses(t *testing.T) {
 		"an unknown protocol":           {patch{container: "ports: [{containerPort: 80, protocol: ICMP}]"}, app + "ports[0].protocol", "supported values"},
 		// environment
 		"a variable without a name":    {patch{container: "env: [{value: a}]"}, app + "env[0].name", "Required"},
+		"a value that was not shown":   {patch{container: "env: [{name: a, value: '" + manifest.Hidden + "'}]"}, app + "env[0].value", "was not shown"},
 		"a variable with an equals":    {patch{container: "env: [{name: a=b}]"}, app + "env[0].name", "environment variable name"},
 		"a value and a source":         {patch{container: "env: [{name: a, value: b, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]"}, app + "env[0].valueFrom", "when value is not empty"},
 		"a source of nothing":          {patch{container: "env: [{name: a, valueFrom: {}}]"}, app + "env[0].valueFrom", "must specify one of"},
@@ -161,7 +162,7 @@ func TestValidateRefuses(t *testing.T) {
 		"a user below zero":             {patch{spec: "securityContext: {runAsUser: -1}"}, "spec.securityContext.runAsUser", "between 0 and 2147483647"},
 		"a group below zero":            {patch{spec: "securityContext: {supplementalGroups: [-1]}"}, "spec.securityContext.supplementalGroups[0]", "between 0 and 2147483647"},
 		"Windows options":               {patch{spec: "securityContext: {windowsOptions: {}}"}, "spec.securityContext.windowsOptions", "Linux"},
-		"Windows":                       {patch{spec: "os: {name: windows}"}, "spec.os.name", "must be linux"},
+		"a system that nobody knows":    {patch{spec: "os: {name: plan9}"}, "spec.os.name", "must be linux or windows"},
 		"privileged and not escalating": {patch{container: "securityContext: {privileged: true, allowPrivilegeEscalation: false}"}, app + "securityContext.allowPrivilegeEscalation", "privileged container"},
 		"admin and not escalating":      {patch{container: "securityContext: {capabilities: {add: [CAP_SYS_ADMIN]}, allowPrivilegeEscalation: false}"}, app + "securityContext.allowPrivilegeEscalation", "CAP_SYS_ADMIN"},
 		"an unmasked proc on the host":  {patch{container: "securityContext: {procMount: Unmasked}"}, app + "securityContext.procMount", "hostUsers is false"},

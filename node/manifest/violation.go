@@ -10,10 +10,6 @@ import (
 	"nodal/node"
 )
 
-// maxViolations keeps the answer to a hopeless bundle readable, and small enough
-// for a response header.
-const maxViolations = 50
-
 // maxQuoted is how much of a rejected value an error repeats.
 const maxQuoted = 128
 
@@ -57,13 +53,13 @@ func (p place) field(path string) string {
 
 // violations collects what is wrong with a bundle.
 type violations struct {
-	count int // of all, those beyond maxViolations too
+	count int // of all, those beyond node.MaxViolations too
 	shown []node.Violation
 }
 
 func (v *violations) add(at place, path, rule string) {
 	v.count++
-	if len(v.shown) < maxViolations {
+	if len(v.shown) < node.MaxViolations {
 		v.shown = append(v.shown, node.Violation{
 			Document: at.document, Object: at.object, Field: at.field(path), Rule: rule,
 		})
@@ -78,17 +74,7 @@ func (v *violations) addFieldErrors(at place, errs field.ErrorList) {
 
 // invalid is the error of all violations, or nil when there is none.
 func (v *violations) invalid() error {
-	if v.count == 0 {
-		return nil
-	}
-	shown := v.shown
-	if more := v.count - len(shown); more > 0 {
-		last := shown[len(shown)-1]
-		shown = append(shown, node.Violation{
-			Document: last.Document, Rule: fmt.Sprintf("%d more violations are not shown", more),
-		})
-	}
-	return &node.InvalidError{Violations: shown}
+	return node.Invalid(v.shown, v.count-len(v.shown))
 }
 
 // clip shortens a value to what is worth repeating.

@@ -1,7 +1,6 @@
 package status
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,24 +10,31 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/node"
+	"nodal/node/life"
 )
 
 // conditions derives the pod's conditions, in upstream's order.
 func (d *deriver) conditions(s *corev1.PodStatus, initialised bool) []corev1.PodCondition {
 	containersReady := d.containersReady(s)
 	return append([]corev1.PodCondition{
-		d.readyToStart(), d.initialised(s, initialised), d.throughGates(containersReady), containersReady,
+		d.readyToStart(s), d.initialised(s, initialised), d.throughGates(containersReady), containersReady,
 		d.condition(corev1.PodScheduled, true, d.pod.Accepted),
 	}, slices.Concat(d.startingOver(), d.resizing(), d.pod.Conditions)...)
 }
 
-// readyToStart is true while the pod has a sandbox with a network.
-func (d *deriver) readyToStart() corev1.PodCondition {
-	sandbox := d.life.Sandbox
-	if sandbox == nil {
-		return d.condition(corev1.PodReadyToStartContainers, false, d.pod.Accepted)
+// readyToStart is true while the pod has a sandbox with a network, until it has ended:
+// then it has no use for that. When a sandbox died nobody tells; it was after it had begun,
+// and about when what ran in it ended.
+func (d *deriver) readyToStart(s *corev1.PodStatus) corev1.PodCondition {
+	ended := s.Phase == corev1.PodSucceeded || s.Phase == corev1.PodFailed
+	if sandbox := d.life.Sandbox; sandbox != nil && !ended {
+		return d.condition(corev1.PodReadyToStartContainers, true, sandbox.CreatedAt)
 	}
-	return d.condition(corev1.PodReadyToStartContainers, true, sandbox.CreatedAt)
+	since := d.lastEnd(func(*corev1.Container) bool { return true })
+	if last := d.got.NewestSandbox(d.pod.UID()); last != nil {
+		since = later(since, last.CreatedAt)
+	}
+	return d.condition(corev1.PodReadyToStartContainers, false, since)
 }
 
 // initialised is true once the application may begin, and stays so.
@@ -97,19 +103,13 @@ func (d *deriver) condition(kind corev1.PodConditionType, holds bool, since time
 
 // containersReady is true when every sidecar and application container is ready.
 func (d *deriver) containersReady(s *corev1.PodStatus) corev1.PodCondition {
-	since := d.pod.Accepted
 	unready := d.names(slices.Concat(s.InitContainerStatuses, s.ContainerStatuses), func(c *corev1.ContainerStatus, sidecar bool) bool {
-		stays := sidecar || node.InitContainer(d.spec, c.Name) == nil
-		if stays && c.State.Running != nil {
-			since = later(since, c.State.Running.StartedAt.Time)
-		}
-		return stays && !c.Ready
+		return !c.Ready && (sidecar || node.InitContainer(d.spec, c.Name) == nil)
 	})
 	if len(unready) == 0 {
-		return d.condition(corev1.ContainersReady, true, later(since, d.lastWord(true)))
+		return d.condition(corev1.ContainersReady, true, later(d.pod.Accepted, d.lastReady()))
 	}
-	stays := func(c *corev1.Container) bool { return !d.life.RunsOnce(c) }
-	c := d.condition(corev1.ContainersReady, false, later(d.lastEnd(stays), d.lastWord(false)))
+	c := d.condition(corev1.ContainersReady, false, d.lastUnready())
 	switch s.Phase {
 	case corev1.PodSucceeded:
 		c.Reason = "PodCompleted"
@@ -134,34 +134,54 @@ func (d *deriver) names(statuses []corev1.ContainerStatus, pick func(c *corev1.C
 	return names
 }
 
-// lastWord is when a probe last made a sidecar or an application container ready,
-// or unready, that is so still.
-func (d *deriver) lastWord(ready bool) time.Time {
+// lastReady is when the last became ready of the sidecars and application containers
+// that are.
+func (d *deriver) lastReady() time.Time {
 	var last time.Time
-	for c := range d.life.Containers() {
-		run := d.life.Run(c.Name)
-		if d.life.RunsOnce(c) || run == nil || run.State != node.ContainerRunning || d.life.Ready(c) != ready {
-			continue
-		}
-		if health := d.got.HealthOf(run); ready {
-			last = later(last, health.Changed())
-		} else {
-			last = later(last, health.Since)
+	for c := range node.LastingContainers(d.spec) {
+		if d.life.Ready(c) {
+			run := d.life.Run(c.Name)
+			last = later(last, later(run.StartedAt, d.got.HealthOf(run).Changed()))
 		}
 	}
 	return last
 }
 
-// initialisedSince is when the last init container ended, or the last sidecar
-// started; not the restart of one.
+// lastUnready is when the last of them ended, or was found not to be ready any more; when
+// the pod was accepted, while one has never been ready. That others have become ready since
+// moves the time too, or it would go back when one comes and goes while another is down.
+func (d *deriver) lastUnready() time.Time {
+	last := d.lastEnd(func(c *corev1.Container) bool { return !d.life.RunsOnce(c) })
+	for c := range node.LastingContainers(d.spec) {
+		if !d.wasReady(c) {
+			return d.pod.Accepted
+		}
+		if run := d.life.Run(c.Name); run != nil && run.State == node.ContainerRunning && !d.life.Ready(c) {
+			last = later(last, d.got.HealthOf(run).Since)
+		}
+	}
+	return later(last, d.lastReady())
+}
+
+// wasReady says whether a container is ready, or may have been.
+func (d *deriver) wasReady(c *corev1.Container) bool {
+	run := d.life.Run(c.Name)
+	if d.slot.Tallies[c.Name].Restarts > 0 || d.life.Ready(c) {
+		return true
+	}
+	return run != nil && (run.Attempt > 0 || run.State == node.ContainerExited || !d.got.HealthOf(run).Since.IsZero())
+}
+
+// initialisedSince is when the last init container ended, or the last sidecar started;
+// not the restart of one. All that begins anew with another sandbox.
 func (d *deriver) initialisedSince() time.Time {
 	since := d.lastEnd(d.life.RunsOnce)
+	if s := d.got.NewestSandbox(d.pod.UID()); s != nil && s.Attempt > 0 && len(d.spec.InitContainers) > 0 {
+		since = later(since, s.CreatedAt)
+	}
 	for i := range d.spec.InitContainers {
-		c := &d.spec.InitContainers[i]
-		if runs := d.runs(c.Name); node.IsSidecar(c) && len(runs) > 0 {
-			first := slices.MinFunc(runs, func(a, b *node.Container) int { return cmp.Compare(a.Attempt, b.Attempt) })
-			health := d.got.HealthOf(first)
-			since = later(since, later(first.StartedAt, later(health.Hooked, health.Started)))
+		if c := &d.spec.InitContainers[i]; node.IsSidecar(c) {
+			since = later(since, d.life.FirstStarted(c))
 		}
 	}
 	return since
@@ -189,7 +209,7 @@ func (d *deriver) lastEnd(pick func(*corev1.Container) bool) time.Time {
 	end := d.pod.Accepted
 	for c := range d.life.Containers() {
 		for _, run := range d.runs(c.Name) {
-			if pick(c) && run.State == node.ContainerExited {
+			if pick(c) && life.Known(run) {
 				end = later(end, run.FinishedAt)
 			}
 		}

@@ -104,7 +104,7 @@ func (d *deriver) setEnding(s *corev1.ContainerStatus, run *node.Container) {
 // between says what an ended container waits for before its next run; nil
 // when there is none, or nothing to wait for.
 func (d *deriver) between(run *node.Container, c *corev1.Container) *corev1.ContainerStateWaiting {
-	if d.pod.Deletion != nil || d.life.After(run, c) == node.NoRun || d.life.Over() {
+	if d.pod.Deletion != nil || !d.life.Again(run, c) || d.life.Over() {
 		return nil
 	}
 	tally := d.slot.Tallies[run.Name]

@@ -92,6 +92,20 @@ func itself(policy corev1.ContainerRestartPolicy) option {
 
 func noSandbox(s *scene) { s.got.Sandboxes = nil }
 
+func deadSandbox(s *scene) { s.got.Sandboxes[0].State = node.SandboxNotReady }
+
+// anotherSandbox follows the one that is there.
+func anotherSandbox(seconds int) option {
+	return func(s *scene) {
+		s.got.Sandboxes = append([]node.Sandbox{{ID: "s1", UID: "u1", Attempt: 1, State: node.SandboxReady, CreatedAt: at(seconds)}}, s.got.Sandboxes...)
+	}
+}
+
+// firstStarted is what is remembered of a sidecar that has restarted since.
+func firstStarted(name string, seconds int) option {
+	return func(s *scene) { s.slot.Tallies[name] = node.Tally{Restarts: 3, Started: at(seconds)} }
+}
+
 func deleted(s *scene) { s.slot.Pod.Deletion = &node.Deletion{Requested: at(60)} }
 
 // add puts a run before those that are there: it is a newer one.

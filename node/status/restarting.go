@@ -9,19 +9,18 @@ import (
 )
 
 // startingOver is the condition of pods of which all containers may restart at once:
-// true while runs from before that are there.
+// true while runs from before that go on. They have no time to end in, so that both of its
+// changes are told for the same moment.
 func (d *deriver) startingOver() []corev1.PodCondition {
 	if !d.mayStartOver() {
 		return nil
 	}
 	since, goesOn := d.pod.Accepted, false
+	for _, r := range d.pod.Restarts {
+		since = later(since, r.At)
+	}
 	for c := range d.life.Containers() {
-		for _, run := range d.runs(c.Name) {
-			if d.life.Outlived(run) {
-				since = later(since, run.FinishedAt)
-				goesOn = goesOn || run.Alive()
-			}
-		}
+		goesOn = goesOn || slices.ContainsFunc(d.runs(c.Name), func(run *node.Container) bool { return run.Alive() && d.life.Outlived(run) })
 	}
 	c := d.condition(corev1.AllContainersRestarting, goesOn, since)
 	if goesOn {

@@ -16,7 +16,7 @@ func startingOver(names ...string) option {
 			{Action: corev1.ContainerRestartRuleActionRestartAllContainers},
 		}
 		for _, name := range names {
-			s.slot.Pod.Restarts = append(s.slot.Pod.Restarts, node.Restart{Container: name, Attempt: s.got.Newest("u1", name).Attempt, All: true})
+			s.slot.Pod.Restarts = append(s.slot.Pod.Restarts, node.Restart{Container: name, Attempt: s.got.Newest("u1", name).Attempt, All: true, At: at(9)})
 		}
 	}
 }

@@ -89,6 +89,7 @@ func assemble(generated, overlay string) (object, error) {
 		document["tags"] = append(tags, more...)
 	}
 	delete(at(document, "components", "schemas"), "google.api.HttpBody")
+	manifests(document)
 	return document, nil
 }
 
@@ -146,7 +147,7 @@ func manifestBody(path string, operation object) {
 	if inQuery >= 0 {
 		operation["parameters"] = slices.Delete(parameters, inQuery, inQuery+1)
 	}
-	text := "A bundle: YAML or JSON documents, or a List, as they stand."
+	text := "A bundle: YAML or JSON documents, or a List, as they stand. What may be in it are the schemas that have a kind."
 	if !strings.HasPrefix(path, "/v1/manifests") {
 		text = "The manifest of the pod, as it stands."
 	}

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -55,8 +58,38 @@ func TestTheDocumentTellsWhatTheGeneratorCannotKnow(t *testing.T) {
 	if at(paths, "/v1/logs", "get", "responses", "200", "content", "text/plain") == nil {
 		t.Error("logs are no plain text")
 	}
-	if schemas := at(document, "components", "schemas"); len(schemas) != 1 {
-		t.Errorf("schemas: got %v, want Thing alone", schemas)
+	schemas := at(document, "components", "schemas")
+	if _, ok := schemas["google.api.HttpBody"]; ok || schemas["Thing"] == nil {
+		t.Errorf("schemas: got %v, want Thing and no HttpBody", slices.Sorted(maps.Keys(schemas)))
+	}
+}
+
+func TestTheDocumentTellsWhatMayStandInAManifest(t *testing.T) {
+	schemas := at(assembled(t), "components", "schemas")
+	const core = "io.k8s.api.core.v1."
+	cases := []struct {
+		name, schema, field string
+		want                object
+	}{
+		{"an object", "Pod", "spec", object{"$ref": "#/components/schemas/" + core + "PodSpec"}},
+		{"a list of objects", "PodSpec", "containers", object{"type": "array", "items": object{"$ref": "#/components/schemas/" + core + "Container"}}},
+		{"words", "PodSpec", "restartPolicy", object{"type": "string", "enum": []any{"Always", "OnFailure", "Never"}}},
+		{"a list of words", "PersistentVolumeClaimSpec", "accessModes", object{"type": "array", "items": object{
+			"type": "string", "enum": []any{"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"},
+		}}},
+		{"a field of an inlined struct", "Volume", "hostPath", object{"$ref": "#/components/schemas/" + core + "HostPathVolumeSource"}},
+		{"texts by key", "ConfigMap", "data", object{"type": "object", "additionalProperties": object{"type": "string"}}},
+		{"bytes by key", "Secret", "data", object{"type": "object", "additionalProperties": object{"type": "string", "format": "byte"}}},
+		{"a number or a word", "HTTPGetAction", "port", object{"type": []any{"integer", "string"}}},
+		{"quantities", "ResourceRequirements", "limits", object{"type": "object", "additionalProperties": object{"type": "string", "format": "quantity"}}},
+	}
+	for _, c := range cases {
+		if got := at(schemas, core+c.schema, "properties", c.field); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s, %s.%s: got %v, want %v", c.name, c.schema, c.field, got, c.want)
+		}
+	}
+	if at(schemas, core+"Pod", "properties")["status"] != nil {
+		t.Error("a status is said to be taken")
 	}
 }
 

@@ -63,6 +63,9 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 		p.try(v, node.StartContainer{Container: c.Name, ID: run.ID})
 	case run.State == node.ContainerCreated:
 		p.try(v, remove(run))
+	case run.Alive() && life.Outdated(run, c) && !v.life.Asked(run):
+		// Journalled first: an end that we bring about must not pass for its own, after which nothing may follow.
+		p.try(v, node.AskRestart{Container: c.Name, Attempt: run.Attempt})
 	case run.State == node.ContainerUnknown:
 		v.end(p, run, v.grace(), "its state is unknown")
 	case run.State == node.ContainerRunning && life.Outdated(run, c):
@@ -91,7 +94,7 @@ func (v *View) grace() time.Duration { return node.GracePeriod(v.pod.Object) }
 // after a crash is over. The restart is journalled before it happens, so that
 // no crash of ours makes the count go back.
 func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
-	if v.stays(c, run) {
+	if !v.life.Again(run, c) {
 		return
 	}
 	tally := v.slot.Tallies[c.Name]
@@ -111,6 +114,9 @@ func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
 	case !v.life.Crashed(run, c):
 		next.Streak = tally.Streak
 	}
+	if node.InitContainer(v.spec, c.Name) != nil && node.IsSidecar(c) && run.SandboxID == v.sandbox.ID {
+		next.Started = v.life.FirstStarted(c)
+	}
 	p.try(v, node.SetTally{Container: c.Name, Tally: next})
 }
 
@@ -126,14 +132,6 @@ func (v *View) due(c *corev1.Container, run *node.Container) time.Time {
 
 func remove(run *node.Container) node.Action {
 	return node.RemoveContainer{Container: run.Name, ID: run.ID, UID: run.UID, Attempt: run.Attempt}
-}
-
-// stays says whether a run that ended was the last one.
-func (v *View) stays(c *corev1.Container, run *node.Container) bool {
-	if v.life.RunsOnce(c) {
-		return v.life.Succeeded(c)
-	}
-	return !v.life.Again(run, c)
 }
 
 // begin makes the next attempt of a container.

@@ -42,19 +42,21 @@ func (v *View) whyCondemned(c *corev1.Container, kind node.ProbeKind) string {
 	return text
 }
 
-// noteEvery bounds how often a container's readiness is journalled.
+// noteEvery bounds how often it is journalled that a container has become ready.
 const noteEvery = 10 * time.Second
 
 // noteHealth journals what the probes have shown, for the next start of the agent: it
 // finds the container running, but nobody can tell it anew whether that was ready.
-// Readiness that comes and goes all the time is noted now and then.
+// What is not ready any more is noted at once, or that agent would have it ready again.
+// Readiness that comes and goes all the time is noted when it has lasted for a while.
 func noteHealth(p *Plan, v *View) bool {
 	for c, run := range v.running() {
 		health, noted := v.got.HealthOf(run), v.noted(run)
 		if health == noted {
 			continue
 		}
-		if due := noted.Since.Add(noteEvery); v.now.Before(due) && health.Failed == noted.Failed {
+		urgent := health.Failed != noted.Failed || noted.Ready && !health.Ready
+		if due := noted.Since.Add(noteEvery); v.now.Before(due) && !urgent {
 			p.wait(due, "")
 			continue
 		}

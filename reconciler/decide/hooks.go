@@ -57,7 +57,7 @@ func (v *View) starting(c *corev1.Container) bool {
 	case run == nil || run.State == node.ContainerCreated:
 		return true
 	case run.State == node.ContainerExited:
-		return !run.Inspected || !v.stays(c, run) && !v.now.Before(v.due(c, run))
+		return !run.Inspected || v.life.Again(run, c) && !v.now.Before(v.due(c, run))
 	}
 	return !v.life.Hooked(run, c) && v.got.HealthOf(run).Failed == ""
 }

@@ -93,7 +93,7 @@ func TestWhatWaitsForAPostStartHook(t *testing.T) {
 			"create app attempt=1 in s0; " + waits},
 		{"what runs goes on", pod(always, also("side"), app, ready, running("app"), running("side"), func(s *scene) {
 			s.slot.Pod.Object.Spec.Containers[1].Image = "side:2"
-		}), "stop side side-0 grace=30s: its spec changed"},
+		}), "ask restart of side attempt=0"},
 	})
 	testStep(t, initContainers, []stepCase{
 		{"what comes after a sidecar", pod(always, sidecar("proxy"), first, ready, pulled, running("proxy")), "why waiting for init container proxy; done"},
@@ -106,12 +106,12 @@ func TestPreStopComesFirst(t *testing.T) {
 	late := func(c *node.Container) { ended(c); c.Hooks.Until = ago(1) }
 	inFlight := busy(node.RunHook{Kind: node.PreStop, ID: "app-0", Until: now.Add(4 * time.Second), Reason: "it had to"})
 	testStep(t, containers, []stepCase{
-		{"a run that is to end has its hook run", pod(always, app, ready, running("app"), newImage), hook},
-		{"the time goes on while it runs", pod(always, app, ready, running("app"), inFlight, newImage),
+		{"a run that is to end has its hook run", pod(always, app, ready, running("app"), newImage, restartOf("app", 0)), hook},
+		{"the time goes on while it runs", pod(always, app, ready, running("app"), inFlight, newImage, restartOf("app", 0)),
 			"run preStop hook of app app-0 until 12:00:04: it had to; wake in 4s; why waiting for the preStop hook of container app"},
-		{"then the signal has what is left", pod(always, app, ready, run("app", node.ContainerRunning, ended), newImage), "stop app app-0 grace=10s: it had to"},
-		{"which may be nothing", pod(always, app, ready, run("app", node.ContainerRunning, late), newImage), "stop app app-0 grace=0s: it had to"},
-		{"a hook without an answer is run again within the same time", pod(always, app, ready, run("app", node.ContainerRunning, leaving), newImage),
+		{"then the signal has what is left", pod(always, app, ready, run("app", node.ContainerRunning, ended), newImage, restartOf("app", 0)), "stop app app-0 grace=10s: it had to"},
+		{"which may be nothing", pod(always, app, ready, run("app", node.ContainerRunning, late), newImage, restartOf("app", 0)), "stop app app-0 grace=0s: it had to"},
+		{"a hook without an answer is run again within the same time", pod(always, app, ready, run("app", node.ContainerRunning, leaving), newImage, restartOf("app", 0)),
 			"run preStop hook of app app-0 until 12:00:10: it had to; wake in 10s; why waiting for the preStop hook of container app"},
 		{"what has begun to end ends, even if it is wanted", pod(always, app, ready, run("app", node.ContainerRunning, ended)), "stop app app-0 grace=10s: it had to"},
 		{"in a state that is not known none is run", pod(always, app, ready, run("app", node.ContainerUnknown)), "stop app app-0 grace=30s: its state is unknown"},

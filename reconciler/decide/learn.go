@@ -1,6 +1,10 @@
 package decide
 
-import "nodal/node"
+import (
+	"slices"
+
+	"nodal/node"
+)
 
 // learn asks how runs ended, which only a status call tells: of every run that
 // decides what comes next or that readers are shown. It is asked until it is
@@ -12,6 +16,23 @@ func learn(p *Plan, v *View) bool {
 				p.try(v, node.InspectContainer{Container: c.Name, ID: run.ID})
 			}
 		}
+	}
+	return false
+}
+
+// noteLost journals which runs have vanished, for the next start of the agent: it finds
+// nothing of them, and would take for not begun what has ended.
+func noteLost(p *Plan, v *View) bool {
+	var lost []node.Container
+	news := false
+	for _, run := range v.got.Lost {
+		if v.own(run.UID) {
+			lost = append(lost, run)
+			news = news || !slices.ContainsFunc(v.slot.Lost, func(noted node.Container) bool { return noted.ID == run.ID })
+		}
+	}
+	if news {
+		p.try(v, node.SetLost{Lost: lost})
 	}
 	return false
 }

@@ -1,6 +1,10 @@
 package decide
 
-import "testing"
+import (
+	"testing"
+
+	"nodal/node"
+)
 
 func TestLearn(t *testing.T) {
 	testStep(t, learn, []stepCase{
@@ -14,5 +18,18 @@ func TestLearn(t *testing.T) {
 			pod(always, ready, exited("app", 0, unlearned), exited("app", 1), exited("app", 1)), ""},
 		{"without an answer it rests", pod(always, ready, exited("app", 0, unlearned), fault("inspect/app-0", 2)), "wake in 2s; why Broken"},
 		{"and asks again", pod(always, ready, exited("app", 0, unlearned), fault("inspect/app-0", 0)), "inspect app app-0"},
+	})
+}
+
+func TestNoteLost(t *testing.T) {
+	lost := pod(always, ready, exited("app", 137, attempt(3))).got.Containers
+	vanished := func(s *scene) { s.got.Lost = lost }
+	testStep(t, noteLost, []stepCase{
+		{"there is nothing to note of what is there", pod(always, ready, running("app")), ""},
+		{"a run that vanished is noted", pod(always, ready, vanished), "note the loss of app attempt=3"},
+		{"once", pod(always, ready, vanished, func(s *scene) { s.slot.Lost = lost }), ""},
+		{"so is the next", pod(always, ready, vanished, func(s *scene) { s.slot.Lost = []node.Container{{UID: "u1", Name: "app", ID: "app-2"}} }),
+			"note the loss of app attempt=3"},
+		{"a stranger's is not", pod(always, ready, func(s *scene) { s.got.Lost = []node.Container{{UID: "u0", Name: "app", ID: "app-9"}} }), ""},
 	})
 }

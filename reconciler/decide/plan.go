@@ -24,8 +24,8 @@ type Step func(*Plan, *View) (done bool)
 
 var (
 	setup = []Step{
-		strays, settled, learn, deadline, terminated, startOver, retire, // may be all there is to do
-		cgroup, sandbox, postStart, noteHealth, condemned, resize, // for what runs
+		strays, settled, learn, noteLost, deadline, terminated, startOver, retire, // may be all there is to do
+		sandbox, cgroup, postStart, noteHealth, condemned, resize, // for what runs
 		volumes, images, prune, ephemeral, initContainers, containers, settle, // for what is to run
 	}
 	teardown = []Step{strays, stopContainers, stopSandboxes, removeSandboxes, tearDownCgroup, tearDownVolumes, forget}

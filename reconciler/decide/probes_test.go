@@ -99,7 +99,8 @@ func TestNoteHealth(t *testing.T) {
 		{"the first word is noted at once", pod(always, ready, running("app"), health(isReady(0))), "note app is ready"},
 		{"what is noted is not noted again", pod(always, ready, running("app"), health(isReady(9)), noted(isReady(9))), ""},
 		{"a change is noted", pod(always, ready, running("app"), health(node.Health{Since: ago(1)}), noted(isReady(11))), "note app is not ready"},
-		{"but not one change right after the other", pod(always, ready, running("app"), health(node.Health{Since: ago(1)}), noted(isReady(4))), "wake in 6s"},
+		{"at once that it is not ready any more", pod(always, ready, running("app"), health(node.Health{Since: ago(1)}), noted(isReady(4))), "note app is not ready"},
+		{"but not right after that that it is ready again", pod(always, ready, running("app"), health(isReady(1)), noted(node.Health{Since: ago(4)})), "wake in 6s"},
 		{"that it has failed is noted at once", pod(always, ready, running("app"), noted(isReady(4)), health(node.Health{Ready: true, Since: ago(4), Failed: liveness})),
 			"note app is ready, failed Liveness"},
 		{"that it has started does not put off that it is ready", pod(always, ready, running("app"), noted(node.Health{Started: ago(1)}), health(node.Health{Started: ago(1), Ready: true, Since: ago(0)})),
@@ -118,6 +119,7 @@ func TestWhatFollowsACondemnedRun(t *testing.T) {
 	testPod(t, []stepCase{
 		{"a clean end of its own is no failure under OnFailure", pod(onFailure, alive, ready, exited("app", 0)), "settle Succeeded"},
 		{"one that a probe brought about is", pod(onFailure, alive, ready, exited("app", 0), hung), "tally app restarts=1 streak=1"},
+		{"one that a probe has failed for is a clean end", pod(onFailure, alive, ready, exited("app", 0), health(node.Health{Failed: liveness, FailedAt: ago(0)})), "settle Succeeded"},
 		{"also where the container says OnFailure", pod(never, alive, itself("OnFailure"), ready, exited("app", 0), hung), "tally app restarts=1 streak=1"},
 		{"its next run waits like after any crash", pod(onFailure, alive, ready, exited("app", 0), hung, tally("app", 0, 1)),
 			"wake in 9s; why container app crashed, its next restart is due at 12:00:09"},

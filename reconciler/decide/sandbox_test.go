@@ -33,7 +33,8 @@ func TestSandbox(t *testing.T) {
 		{"a success under Always needs another one", pod(always, gone, exited("app", 0)), "run sandbox attempt=1"},
 		{"nothing is made before it is known how the runs ended", pod(onFailure, gone, exited("app", 0, unlearned)), ""},
 		{"a restart that was asked for needs one whatever the policy", pod(never, gone, exited("app", 0), restartOf("app", 0)), "run sandbox attempt=1"},
-		{"another image needs one whatever the policy", pod(never, gone, exited("app", 0), newImage), "run sandbox attempt=1"},
+		{"a restart that was asked for needs one whatever the policy", pod(never, gone, exited("app", 0), restartOf("app", 0)), "run sandbox attempt=1"},
+		{"another image of what has ended needs none", pod(never, gone, exited("app", 0), newImage), ""},
 		{"an init container that failed for good needs none", pod(never, initially("setup"), gone, exited("setup", 1)), ""},
 		{"an init container that failed is tried in another one", pod(onFailure, initially("setup"), gone, exited("setup", 1)), "run sandbox attempt=1"},
 	})

@@ -24,7 +24,7 @@ func (v *View) lastEnd() time.Time {
 	var last time.Time
 	for c := range v.containers() {
 		run := v.run(c.Name)
-		if v.rank(c.Name) == v.serves() && life.Known(run) && run.FinishedAt.After(last) {
+		if v.rank(c.Name) == v.served() && life.Known(run) && run.FinishedAt.After(last) {
 			last = run.FinishedAt
 		}
 	}
@@ -54,7 +54,8 @@ func (v *View) rank(name string) int {
 	if i >= 0 && node.IsSidecar(&v.spec.InitContainers[i]) {
 		return i
 	}
-	return v.serves()
+	return v.served()
 }
 
-func (v *View) serves() int { return len(v.spec.InitContainers) }
+// served is the rank of what sidecars serve: greater than that of any of them.
+func (v *View) served() int { return len(v.spec.InitContainers) }

@@ -48,7 +48,7 @@ func (v *View) allRuns(cause string) []node.Restart {
 	var runs []node.Restart
 	for c := range v.containers() {
 		if run := v.run(c.Name); run != nil {
-			runs = append(runs, node.Restart{Container: c.Name, Attempt: run.Attempt, All: true, Cause: c.Name == cause})
+			runs = append(runs, node.Restart{Container: c.Name, Attempt: run.Attempt, All: true, Cause: c.Name == cause, At: v.now})
 		}
 	}
 	return runs

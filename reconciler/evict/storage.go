@@ -44,14 +44,24 @@ func sizeOf(v *corev1.Volume) int64 {
 	return v.EmptyDir.SizeLimit.Value()
 }
 
-// Overuse says which limit a pod is over, in Kubernetes' words and order; nothing
-// when it keeps to them all.
-func Overuse(pod *corev1.Pod, written Written) string {
+// Limit is what bounds what pods write, by Kubernetes' name.
+type Limit string
+
+const (
+	LimitNone      Limit = ""
+	LimitVolume    Limit = "emptydirfs.limit"
+	LimitPod       Limit = "ephemeralpodfs.limit"
+	LimitContainer Limit = "ephemeralcontainerfs.limit"
+)
+
+// Overuse says which limit a pod is over, in Kubernetes' words and order; none when it
+// keeps to them all.
+func Overuse(pod *corev1.Pod, written Written) (over Limit, message string) {
 	total := int64(0)
 	for v := range node.MountedVolumes(&pod.Spec) {
 		used := written.Volumes[v.Name]
 		if limit := sizeOf(v); OnDisk(v) && limit > 0 && used > limit {
-			return fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q.", v.Name, v.EmptyDir.SizeLimit)
+			return LimitVolume, fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q.", v.Name, v.EmptyDir.SizeLimit)
 		}
 		total += used
 	}
@@ -60,13 +70,13 @@ func Overuse(pod *corev1.Pod, written Written) string {
 	}
 	limits := resources.PodLimits(pod, resources.PodResourcesOptions{})
 	if limit := limits.StorageEphemeral(); !limit.IsZero() && total > limit.Value() {
-		return fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s.", limit)
+		return LimitPod, fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s.", limit)
 	}
 	for c := range node.Containers(&pod.Spec) {
 		limit := c.Resources.Limits.StorageEphemeral()
 		if used := written.Containers[c.Name]; !limit.IsZero() && used > limit.Value() {
-			return fmt.Sprintf("Container %s exceeded its local ephemeral storage limit %q.", c.Name, limit)
+			return LimitContainer, fmt.Sprintf("Container %s exceeded its local ephemeral storage limit %q.", c.Name, limit)
 		}
 	}
-	return ""
+	return LimitNone, ""
 }

@@ -64,19 +64,20 @@ func TestOveruse(t *testing.T) {
 		name    string
 		pod     *corev1.Pod
 		written Written
+		over    Limit
 		want    string
 	}{
-		{"nothing is known", pod("1Mi", "1Mi", "1Mi"), Written{}, ""},
-		{"as much as it may", pod("1Mi", "", ""), wrote(mega, 0, 0), ""},
-		{"a volume over its limit", pod("1Mi", "", ""), wrote(mega+1, 0, 0), `Usage of EmptyDir volume "data" exceeds the limit "1Mi".`},
-		{"a container over its limit", pod("", "1Mi", "4Mi"), wrote(0, 2*mega, 0), `Container a exceeded its local ephemeral storage limit "1Mi".`},
-		{"together they are over, and none is alone", pod("", "2Mi", "2Mi"), wrote(2*mega, 2*mega, mega),
+		{"nothing is known", pod("1Mi", "1Mi", "1Mi"), Written{}, LimitNone, ""},
+		{"as much as it may", pod("1Mi", "", ""), wrote(mega, 0, 0), LimitNone, ""},
+		{"a volume over its limit", pod("1Mi", "", ""), wrote(mega+1, 0, 0), LimitVolume, `Usage of EmptyDir volume "data" exceeds the limit "1Mi".`},
+		{"a container over its limit", pod("", "1Mi", "4Mi"), wrote(0, 2*mega, 0), LimitContainer, `Container a exceeded its local ephemeral storage limit "1Mi".`},
+		{"together they are over, and none is alone", pod("", "2Mi", "2Mi"), wrote(2*mega, 2*mega, mega), LimitPod,
 			"Pod ephemeral local storage usage exceeds the total limit of containers 4Mi."},
-		{"the volume is named before the rest", pod("1Mi", "1Mi", ""), wrote(2*mega, 2*mega, 0), `Usage of EmptyDir volume "data" exceeds the limit "1Mi".`},
+		{"the volume is named before the rest", pod("1Mi", "1Mi", ""), wrote(2*mega, 2*mega, 0), LimitVolume, `Usage of EmptyDir volume "data" exceeds the limit "1Mi".`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Overuse(c.pod, c.written); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
+			if over, got := Overuse(c.pod, c.written); over != c.over || got != c.want {
+				t.Errorf("got %q, %q, want %q, %q", over, got, c.over, c.want)
 			}
 		})
 	}

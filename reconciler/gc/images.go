@@ -42,7 +42,17 @@ func (i Image) kept() bool { return i.Busy || i.Pinned }
 type Removal struct {
 	Image node.LocalImage
 	Why   string
+	Cause Cause
 }
+
+// Cause is what of the policy an image has to go for, by Kubernetes' name.
+type Cause string
+
+const (
+	CauseAsked Cause = "" // none of it: somebody wants it
+	CauseAge   Cause = "age"
+	CauseSpace Cause = "space"
+)
 
 // Plan is what to remove, in this order, until so much is free.
 type Plan struct {
@@ -59,7 +69,7 @@ func Images(images []Image, disk Disk, p Policy, now time.Time) Plan {
 		if p.MaxAge <= 0 || idle <= p.MaxAge {
 			return false
 		}
-		plan.remove(i, fmt.Sprintf("unused for %s, more than %s", idle.Round(time.Second), p.MaxAge))
+		plan.remove(i, CauseAge, fmt.Sprintf("unused for %s, more than %s", idle.Round(time.Second), p.MaxAge))
 		return true
 	})
 	available := disk.Available
@@ -77,7 +87,7 @@ func Images(images []Image, disk Disk, p Policy, now time.Time) Plan {
 		if now.Sub(i.Seen) < p.MinAge {
 			continue
 		}
-		plan.remove(i, fmt.Sprintf("the disk is %d %% full, images have to go from %d %% on", disk.Used(), p.High))
+		plan.remove(i, CauseSpace, fmt.Sprintf("the disk is %d %% full, images have to go from %d %% on", disk.Used(), p.High))
 		wanted -= i.Size
 	}
 	plan.Short = max(wanted, 0)
@@ -88,13 +98,13 @@ func Images(images []Image, disk Disk, p Policy, now time.Time) Plan {
 func Unused(images []Image) Plan {
 	var plan Plan
 	for _, i := range byAge(images) {
-		plan.remove(i, "nothing uses it")
+		plan.remove(i, CauseAsked, "nothing uses it")
 	}
 	return plan
 }
 
-func (p *Plan) remove(i Image, why string) {
-	p.Removals = append(p.Removals, Removal{i.LocalImage, why})
+func (p *Plan) remove(i Image, cause Cause, why string) {
+	p.Removals = append(p.Removals, Removal{Image: i.LocalImage, Why: why, Cause: cause})
 }
 
 // byAge are the images that may go, the least recently used first.

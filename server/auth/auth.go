@@ -37,6 +37,7 @@ type Authenticator struct {
 	trust    *reread[trust]
 	tokens   *reread[tokenList]
 	sessions *sessions
+	standing standing
 	streams  *Limiter
 
 	failures   *rate.Limiter // of log lines, not of attempts: a token cannot be guessed

@@ -74,7 +74,9 @@ func (a *Authenticator) admitted(proof Proof, now time.Time) (pass, error) {
 // SignOut ends the request's session and returns the cookie that clears it.
 func (a *Authenticator) SignOut(r *http.Request) (*http.Cookie, error) {
 	if secret := sessionSecret(r); secret != "" {
-		if err := a.sessions.end(secret); err != nil {
+		err := a.sessions.end(secret)
+		a.standing.check()
+		if err != nil {
 			return nil, err
 		}
 	}

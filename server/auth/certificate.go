@@ -114,6 +114,15 @@ func (c Config) serving() (certFile, keyFile string) {
 	return c.CertFile, c.KeyFile
 }
 
+// Expires is when the serving certificate runs out; zero if it cannot be read.
+func (a *Authenticator) Expires() time.Time {
+	cert, err := tls.LoadX509KeyPair(a.cfg.serving())
+	if err != nil {
+		return time.Time{}
+	}
+	return cert.Leaf.NotAfter
+}
+
 // TLS returns the server's configuration. base, which may be nil, sets versions and
 // cipher suites. The serving certificate and the authorities are read again as their
 // files change. A client certificate is asked for, never demanded, and verified by

@@ -16,7 +16,8 @@
 //
 // # Roles
 //
-//   - viewer: Read.
+//   - viewer: Read, but for what few may know: values in the environments of pods
+//     (as package server shows them) and in Secrets, which only an admin is shown.
 //   - operator: Read, Write (apply, delete, restart) and Exec.
 //   - admin: all, Admin (profiles, secrets in the configuration) included.
 //
@@ -56,8 +57,10 @@
 //	credentials/<role>.crt .key   a client certificate
 //
 // To revoke a token remove pki/tokens/<name>.json (or call Revoke): it fails
-// within a second. It stays revoked over restarts for as long as its .token file
-// lies there, because only a missing .token file makes Bootstrap issue a new one.
+// within a second, and what is under way by it ends soon after, as it does when a
+// session ends (standing.go). It stays revoked over restarts for as long as its
+// .token file lies there, because only a missing .token file makes Bootstrap issue
+// a new one.
 // To rotate a token remove credentials/<name>.token and call Bootstrap again, as
 // each start does: the new token replaces the old. Certificates cannot be revoked
 // one by one: remove pki/ca.crt, and the next Bootstrap makes a new authority and

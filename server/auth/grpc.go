@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -27,7 +28,8 @@ func (a *Authenticator) Unary(verbs map[string]Verb) grpc.UnaryServerInterceptor
 	}
 }
 
-// Stream is Unary for streams, and holds each identity to its number of them.
+// Stream is Unary for streams. It holds each identity to its number of them, and ends
+// those that outlive their credential.
 func (a *Authenticator) Stream(verbs map[string]Verb) grpc.StreamServerInterceptor {
 	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 		ctx, c, err := a.admit(ss.Context(), info.FullMethod, verbs)
@@ -41,7 +43,12 @@ func (a *Authenticator) Stream(verbs map[string]Verb) grpc.StreamServerIntercept
 		}
 		defer release()
 		a.auditBegin(ctx, c)
+		ctx, done := a.stay(ctx)
+		defer done()
 		err = handler(srv, identifiedStream{ServerStream: ss, ctx: ctx})
+		if cause := context.Cause(ctx); errors.Is(cause, errOver) {
+			err = cause
+		}
 		a.auditEnd(ctx, c, status.Code(err).String())
 		return err
 	}
@@ -60,10 +67,9 @@ func (a *Authenticator) admit(ctx context.Context, method string, verbs map[stri
 	id, ok := From(ctx)
 	if !ok {
 		var err error
-		if id, err = a.identify(ctx, callEvidence(ctx)); err != nil {
+		if ctx, id, err = a.identified(ctx, callEvidence(ctx)); err != nil {
 			return ctx, call{}, status.Error(codes.Unauthenticated, "Unauthorized")
 		}
-		ctx = NewContext(ctx, id)
 	}
 	c := call{id: id, verb: methodVerb(method, verbs), path: method, started: time.Now()}
 	if err := a.permit(ctx, c.verb, wholly(c.verb)); err != nil {

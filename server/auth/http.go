@@ -14,13 +14,13 @@ import (
 // body that upstream's kubelet gives.
 func (a *Authenticator) HTTP(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id, err := a.identify(r.Context(), requestEvidence(r))
+		ctx, _, err := a.identified(r.Context(), requestEvidence(r))
 		if err != nil {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			writeText(w, http.StatusUnauthorized, "Unauthorized")
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(NewContext(r.Context(), id)))
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
@@ -39,8 +39,8 @@ func requestEvidence(r *http.Request) evidence {
 }
 
 // Kubelet guards one of the kubelet's own paths, behind HTTP: it authorizes with
-// upstream's answers, bounds sessions and audits. Requests of the API proper are guarded by
-// the gRPC interceptors instead.
+// upstream's answers, bounds sessions, ends those that outlive their credential, and
+// audits. Requests of the API proper are guarded by the gRPC interceptors instead.
 func (a *Authenticator) Kubelet(verb Verb, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, _ := From(r.Context())
@@ -66,7 +66,9 @@ func (a *Authenticator) Kubelet(verb Verb, next http.Handler) http.Handler {
 			defer release()
 		}
 		a.auditBegin(r.Context(), c)
-		next.ServeHTTP(rec, r)
+		ctx, done := a.stay(r.Context())
+		defer done()
+		next.ServeHTTP(rec, r.WithContext(ctx))
 	})
 }
 

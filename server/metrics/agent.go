@@ -3,6 +3,7 @@ package metrics
 import (
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -17,14 +18,23 @@ import (
 // goroutine.
 type Agent struct {
 	registry *prometheus.Registry
+	began    time.Time
 	calls    callCounts
 	requests requestCounts
 	pods     podCounts
+	starts   startCounts
+	admitted admitCounts
+	work     workCounts
+	views    func() ([]node.View, int64)
+	cluster  atomic.Bool // the node is a member of one
 }
 
 // NewAgent makes counts for a node with the views of its pods.
 func NewAgent(nodeName string, cgroups int, views func() ([]node.View, int64)) *Agent {
-	a := &Agent{registry: prometheus.NewRegistry(), calls: newCallCounts(), requests: newRequestCounts(), pods: newPodCounts()}
+	a := &Agent{
+		registry: prometheus.NewRegistry(), began: time.Now(), calls: newCallCounts(), requests: newRequestCounts(), pods: newPodCounts(), views: views,
+		starts: newStartCounts(), admitted: newAdmitCounts(), work: newWorkCounts(),
+	}
 	name := gaugeVec("node_name", "The node's name. The count is always 1.", "node")
 	name.WithLabelValues(nodeName).Set(1)
 	version := gaugeVec("cgroup_version", "cgroup version on the hosts.")
@@ -33,8 +43,10 @@ func NewAgent(nodeName string, cgroups int, views func() ([]node.View, int64)) *
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), name, version, newPresent(views),
 		a.calls.total, a.calls.failed, a.calls.took, a.calls.sandboxTook, a.calls.sandboxFailed,
 		a.requests.total, a.requests.took, a.requests.inFlight,
-		a.pods.started, a.pods.startFailed, a.pods.containers, a.pods.took,
+		a.pods.started, a.pods.startFailed, a.pods.containers, a.pods.took, a.starts.whole, a.starts.own, newStages(views, &a.cluster),
 	)
+	a.registry.MustRegister(a.admitted.all()...)
+	a.registry.MustRegister(a.work.all()...)
 	return a
 }
 
@@ -53,6 +65,20 @@ func gaugeVec(name, help string, labels ...string) *prometheus.GaugeVec {
 
 func histogramVec(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "kubelet_" + name, Help: alpha + help, Buckets: buckets}, labels)
+}
+
+func count(name, help string) prometheus.Counter { return counterVec(name, help).WithLabelValues() }
+
+func gauged(name, help string) prometheus.Gauge { return gaugeVec(name, help).WithLabelValues() }
+
+// lasting is a histogram of one thing.
+type lasting interface {
+	prometheus.Observer
+	prometheus.Collector
+}
+
+func histogramOf(name, help string, buckets []float64) lasting {
+	return histogramVec(name, help, buckets).WithLabelValues().(lasting)
 }
 
 const alpha = "[ALPHA] " // how firmly Kubernetes stands by a metric
@@ -75,8 +101,9 @@ func newCallCounts() callCounts {
 	}
 }
 
-// Called counts a call to the container runtime, by the name of its CRI method.
-func (a *Agent) Called(method string, took time.Duration, err error) {
+// Called counts a call to the container runtime, by the name of its CRI method; one that
+// makes a sandbox has the name of a handler too, unless that is the usual one.
+func (a *Agent) Called(method, handler string, took time.Duration, err error) {
 	operation := operationOf(method)
 	a.calls.total.WithLabelValues(operation).Inc()
 	a.calls.took.WithLabelValues(operation).Observe(took.Seconds())
@@ -84,9 +111,9 @@ func (a *Agent) Called(method string, took time.Duration, err error) {
 		a.calls.failed.WithLabelValues(operation).Inc()
 	}
 	if method == "RunPodSandbox" {
-		a.calls.sandboxTook.WithLabelValues("").Observe(took.Seconds())
+		a.calls.sandboxTook.WithLabelValues(handler).Observe(took.Seconds())
 		if err != nil {
-			a.calls.sandboxFailed.WithLabelValues("").Inc()
+			a.calls.sandboxFailed.WithLabelValues(handler).Inc()
 			a.pods.startFailed.Inc()
 		} else {
 			a.pods.started.Inc()
@@ -132,7 +159,7 @@ func (a *Agent) Count(server string, routed func(*http.Request) string) func(htt
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			pattern := routed(r)
-			labels := []string{r.Method, pathOf(pattern), server, longRunning(pattern)}
+			labels := []string{methodOf(r.Method), pathOf(pattern), server, longRunning(pattern)}
 			a.requests.total.WithLabelValues(labels...).Inc()
 			inFlight := a.requests.inFlight.WithLabelValues(labels...)
 			inFlight.Inc()
@@ -144,6 +171,17 @@ func (a *Agent) Count(server string, routed func(*http.Request) string) func(htt
 			next.ServeHTTP(w, r)
 		})
 	}
+}
+
+// methodOf is a method that there is. Clients make up others, and each would be
+// remembered for good.
+func methodOf(name string) string {
+	switch name {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions, http.MethodConnect, http.MethodTrace:
+		return name
+	}
+	return "other"
 }
 
 // Routed finds patterns in a router.

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,21 +16,16 @@ import (
 type podCounts struct {
 	started, startFailed prometheus.Counter
 	containers           *prometheus.CounterVec
-	took                 prometheus.Histogram
+	took                 lasting
 }
 
 func newPodCounts() podCounts {
-	plain := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: "kubelet_" + name, Help: alpha + help})
-	}
 	return podCounts{
-		started:     plain("started_pods_total", "Cumulative number of pods started"),
-		startFailed: plain("started_pods_errors_total", "Cumulative number of errors when starting pods"),
+		started:     count("started_pods_total", "Cumulative number of pods started"),
+		startFailed: count("started_pods_errors_total", "Cumulative number of errors when starting pods"),
 		containers:  counterVec("started_containers_total", "Cumulative number of containers started", "container_type"),
-		took: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "kubelet_pod_start_duration_seconds", Help: alpha + "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run",
-			Buckets: []float64{0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600},
-		}),
+		took: histogramOf("pod_start_duration_seconds", "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run",
+			startBuckets()),
 	}
 }
 
@@ -41,20 +37,24 @@ type Events interface {
 
 // Watch counts the containers that events tell of, until the context ends.
 func (a *Agent) Watch(ctx context.Context, events Events, view func(node.Key) (node.View, bool)) {
-	wanted := func(e *node.Event) bool { return e.Reason == "Started" || e.Reason == "Removed" }
+	wanted := func(e *node.Event) bool {
+		return slices.Contains([]string{"Started", "Removed", "Pulled", "Exited"}, e.Reason)
+	}
 	starting := map[types.UID]map[string]bool{} // containers that have started at least once, while others have not
+	waited := waits{}
 	at := int64(0)
 	for {
 		changed := events.Changed()
 		found, now, err := events.Since(at, wanted)
 		if err != nil { // too many at once: what was between is not counted
-			if _, now, err = events.Since(0, wanted); err != nil {
-				return
-			}
+			_, now, err = events.Since(0, wanted)
+			a.forgetGone(starting, waited)
 		}
-		at = now
+		if err == nil { // else the next change is another chance
+			at = now
+		}
 		for i := range found {
-			a.happened(&found[i], view, starting)
+			a.happened(&found[i], view, starting, waited)
 		}
 		select {
 		case <-changed:
@@ -64,24 +64,48 @@ func (a *Agent) Watch(ctx context.Context, events Events, view func(node.Key) (n
 	}
 }
 
-func (a *Agent) happened(e *node.Event, view func(node.Key) (node.View, bool), starting map[types.UID]map[string]bool) {
+// forgetGone forgets pods that are not there, of which it may not have been heard that
+// they were removed.
+func (a *Agent) forgetGone(starting map[types.UID]map[string]bool, waited waits) {
+	there := map[types.UID]bool{}
+	views, _ := a.views()
+	for _, v := range views {
+		if v.Slot != nil && !v.Gone {
+			there[v.Slot.Pod.UID()] = true
+		}
+	}
+	maps.DeleteFunc(starting, func(uid types.UID, _ map[string]bool) bool { return !there[uid] })
+	maps.DeleteFunc(waited, func(uid types.UID, _ []span) bool { return !there[uid] })
+}
+
+func (a *Agent) happened(e *node.Event, view func(node.Key) (node.View, bool), starting map[types.UID]map[string]bool, waited waits) {
 	if e.Reason == "Removed" {
 		delete(starting, e.UID)
+		delete(waited, e.UID)
 		return
 	}
 	v, ok := view(e.Key)
 	if !ok || v.Slot == nil || v.Slot.Pod.UID() != e.UID {
 		return
 	}
-	pod := v.Slot.Pod.Object
+	pod, accepted := v.Slot.Pod.Object, v.Slot.Pod.Accepted
+	if e.Reason != "Started" {
+		if !accepted.Before(a.began) && !running(pod, starting[e.UID]) {
+			waited.add(pod, e)
+		}
+		return
+	}
 	a.pods.containers.WithLabelValues(containerType(pod, e.Container)).Inc()
 	if starting[e.UID] == nil {
 		starting[e.UID] = map[string]bool{}
 	}
 	before := running(pod, starting[e.UID])
 	starting[e.UID][e.Container] = true
-	if !before && running(pod, starting[e.UID]) {
-		a.pods.took.Observe(max(0, e.Time.Sub(v.Slot.Pod.Accepted)).Seconds())
+	// Of a pod from before nobody knows when its containers first started.
+	if !before && running(pod, starting[e.UID]) && !accepted.Before(a.began) {
+		a.pods.took.Observe(max(0, e.Time.Sub(accepted)).Seconds())
+		a.starts.started(v.Slot.Pod, e.Time, waited)
+		delete(waited, e.UID)
 	}
 }
 

@@ -22,11 +22,16 @@ import (
 type told struct {
 	events  []node.Event
 	changed chan struct{}
+	fails   int // so often
 }
 
 func (l *told) Changed() <-chan struct{} { return l.changed }
 
 func (l *told) Since(revision int64, match func(*node.Event) bool) ([]node.Event, int64, error) {
+	if l.fails > 0 {
+		l.fails--
+		return nil, 0, node.ErrCompacted
+	}
 	var found []node.Event
 	for i := range l.events {
 		if l.events[i].Revision > revision && match(&l.events[i]) {
@@ -81,15 +86,18 @@ func testAgent() *Agent {
 
 func TestTheAgentCountsWhatItDoes(t *testing.T) {
 	a := testAgent()
-	a.Called("RunPodSandbox", time.Second, nil)
-	a.Called("RunPodSandbox", time.Second, errors.New("no"))
-	a.Called("UpdateContainerResources", time.Millisecond, nil)
+	a.Called("RunPodSandbox", "", time.Second, nil)
+	a.Called("RunPodSandbox", "gvisor", time.Second, errors.New("no"))
+	a.Called("UpdateContainerResources", "", time.Millisecond, nil)
 	mux := chi.NewMux()
 	mux.Use(a.Count("readonly", Routed(mux)))
 	mux.Get("/containerLogs/{pod}", func(http.ResponseWriter, *http.Request) {})
 	mux.Get("/v1/pods:watch", func(http.ResponseWriter, *http.Request) {})
 	for _, path := range []string{"/containerLogs/web", "/containerLogs/db", "/v1/pods:watch", "/nothing/here"} {
 		mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
+	}
+	for _, method := range []string{"A1", "A2"} {
+		mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(method, "/containerLogs/web", nil))
 	}
 	found := read(t, a)
 	for _, c := range []struct {
@@ -100,10 +108,12 @@ func TestTheAgentCountsWhatItDoes(t *testing.T) {
 		{"kubelet_node_name", []string{"node1"}, 1}, {"kubelet_cgroup_version", nil, 2},
 		{"kubelet_runtime_operations_total", []string{"run_podsandbox"}, 2}, {"kubelet_runtime_operations_total", []string{"update_container"}, 1},
 		{"kubelet_runtime_operations_errors_total", []string{"run_podsandbox"}, 1}, {"kubelet_runtime_operations_duration_seconds", []string{"run_podsandbox"}, 2},
-		{"kubelet_run_podsandbox_duration_seconds", nil, 2}, {"kubelet_run_podsandbox_errors_total", nil, 1},
+		{"kubelet_run_podsandbox_duration_seconds", []string{""}, 1}, {"kubelet_run_podsandbox_duration_seconds", []string{"gvisor"}, 1},
+		{"kubelet_run_podsandbox_errors_total", []string{"gvisor"}, 1},
 		{"kubelet_started_pods_total", nil, 1}, {"kubelet_started_pods_errors_total", nil, 1},
 		{"kubelet_http_requests_total", []string{"GET", "containerLogs", "readonly", "false"}, 2},
-		{"kubelet_http_requests_total", []string{"v1/pods:watch", "true"}, 1}, {"kubelet_http_requests_total", []string{"other"}, 1},
+		{"kubelet_http_requests_total", []string{"v1/pods:watch", "true"}, 1}, {"kubelet_http_requests_total", []string{"GET", "other"}, 1},
+		{"kubelet_http_requests_total", []string{"A1"}, -1}, {"kubelet_http_requests_total", []string{"A2"}, -1},
 		{"kubelet_http_requests_duration_seconds", []string{"containerLogs"}, 2}, {"kubelet_http_inflight_requests", []string{"containerLogs"}, 0},
 		{"kubelet_running_pods", nil, 1}, {"kubelet_running_containers", []string{"running"}, 2}, {"kubelet_running_containers", []string{"exited"}, 1},
 		{"kubelet_desired_pods", []string{"true"}, 1}, {"kubelet_active_pods", []string{""}, 0},
@@ -148,6 +158,50 @@ func TestAPodHasStartedOnceAllItsContainersHave(t *testing.T) {
 		}
 		cancel()
 	})
+}
+
+func TestAPodFromBeforeTheAgentHasNoStartToMeasure(t *testing.T) {
+	a, starting := testAgent(), map[types.UID]map[string]bool{}
+	for _, name := range []string{"a", "b"} {
+		e := node.Event{Reason: "Started", Container: name, UID: "1", Time: time.Now()}
+		a.happened(&e, func(node.Key) (node.View, bool) { return pair(), true }, starting, waits{})
+	}
+	found := read(t, a)
+	if pods, containers := value(found["kubelet_pod_start_duration_seconds"]), value(found["kubelet_started_containers_total"]); pods != 0 || containers != 2 {
+		t.Errorf("%v pods and %v containers have started, want 0 and 2", pods, containers)
+	}
+}
+
+func TestCountingGoesOnAfterEventsThatCouldNotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, l := testAgent(), &told{changed: make(chan struct{}), fails: 2}
+		ctx, cancel := context.WithCancel(t.Context())
+		go a.Watch(ctx, l, func(node.Key) (node.View, bool) { return pair(), true })
+		synctest.Wait()
+		l.events = append(l.events, node.Event{Revision: 1, Reason: "Started", Container: "a", UID: "1"})
+		l.changed <- struct{}{}
+		synctest.Wait()
+		if got := value(read(t, a)["kubelet_started_containers_total"]); got != 1 {
+			t.Errorf("%v containers have started, want 1", got)
+		}
+		cancel()
+	})
+}
+
+func TestWhatIsKeptOfPodsThatDoNotStartIsBounded(t *testing.T) {
+	starting, waited := map[types.UID]map[string]bool{"1": {}, "gone": {}}, waits{"gone": {{}}}
+	var last time.Time
+	for i := range 3 * mostWaits {
+		last = someTime.Add(time.Duration(i) * time.Minute)
+		waited.add(pair().Slot.Pod.Object, &node.Event{UID: "1", Reason: "Exited", Container: "first", Took: time.Second, Time: last})
+	}
+	if got := waited["1"]; len(got) != mostWaits || !got[mostWaits-1].to.Equal(last) {
+		t.Errorf("%d ends of an init container are kept, want the last %d", len(got), mostWaits)
+	}
+	testAgent().forgetGone(starting, waited)
+	if len(starting) != 1 || starting["1"] == nil || len(waited) != 1 || waited["1"] == nil {
+		t.Errorf("after a gap got %v and %d waits, want those of the pod that is there", starting, len(waited))
+	}
 }
 
 func TestProbesAreCounted(t *testing.T) {

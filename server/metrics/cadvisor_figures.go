@@ -56,8 +56,8 @@ func specFigures() []figure {
 
 func cpuFigures() []figure {
 	of := func(name, help string, read func(*model.CpuStats) float64) figure {
-		return figure{name: name, help: help, kind: counter, read: func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) {
-			if s.Cpu != nil {
+		return figure{name: name, help: help, kind: counter, read: func(c *model.ContainerInfo, s *model.ContainerStats, e emit) {
+			if s.Cpu != nil && (c.Spec.HasCpu || s.Cpu.Usage.User+s.Cpu.Usage.System > 0) {
 				e(read(s.Cpu))
 			}
 		}}
@@ -96,45 +96,14 @@ func cpuFigures() []figure {
 }
 
 func memoryFigures() []figure {
-	of := func(k kind, name, help string, read func(*model.MemoryStats) uint64) figure {
-		return figure{name: name, help: help, kind: k, read: func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) {
-			if s.Memory != nil {
-				e(float64(read(s.Memory)))
+	figures := []figure{
+		{name: "container_memory_swap", help: "Container swap usage in bytes.", kind: gauge, read: func(c *model.ContainerInfo, s *model.ContainerStats, e emit) {
+			if s.Memory != nil && (c.Spec.HasMemory || c.Name == "/") { // no runtime tells
+				e(float64(s.Memory.Swap))
 			}
-		}}
-	}
-	return []figure{
-		of(gauge, "container_memory_cache", "Number of bytes of page cache memory.", func(m *model.MemoryStats) uint64 { return m.Cache }),
-		of(gauge, "container_memory_rss", "Size of RSS in bytes.", func(m *model.MemoryStats) uint64 { return m.RSS }),
-		of(gauge, "container_memory_kernel_usage", "Size of kernel memory allocated in bytes.", func(m *model.MemoryStats) uint64 { return m.KernelUsage }),
-		of(gauge, "container_memory_mapped_file", "Size of memory mapped files in bytes.", func(m *model.MemoryStats) uint64 { return m.MappedFile }),
-		of(gauge, "container_memory_swap", "Container swap usage in bytes.", func(m *model.MemoryStats) uint64 { return m.Swap }),
-		of(counter, "container_memory_failcnt", "Number of memory usage hits limits", func(m *model.MemoryStats) uint64 { return m.Failcnt }),
-		of(gauge, "container_memory_usage_bytes", "Current memory usage in bytes, including all memory regardless of when it was accessed",
-			func(m *model.MemoryStats) uint64 { return m.Usage }),
-		of(gauge, "container_memory_max_usage_bytes", "Maximum memory usage recorded in bytes", func(m *model.MemoryStats) uint64 { return m.MaxUsage }),
-		of(gauge, "container_memory_working_set_bytes", "Current working set in bytes.", func(m *model.MemoryStats) uint64 { return m.WorkingSet }),
-		of(gauge, "container_memory_total_active_file_bytes", "Current total active file in bytes.", func(m *model.MemoryStats) uint64 { return m.TotalActiveFile }),
-		of(gauge, "container_memory_total_inactive_file_bytes", "Current total inactive file in bytes.",
-			func(m *model.MemoryStats) uint64 { return m.TotalInactiveFile }),
-		of(counter, "container_memory_events_high_total", "Cumulative count of memory.high throttle events for the container",
-			func(m *model.MemoryStats) uint64 { return m.Events.High }),
-		of(counter, "container_memory_events_max_total", "Cumulative count of memory.max limit hit events for the container",
-			func(m *model.MemoryStats) uint64 { return m.Events.Max }),
-		of(gauge, "container_memory_file_dirty_bytes", "Number of bytes of file cache that has been modified but not yet written back to disk.",
-			func(m *model.MemoryStats) uint64 { return m.FileDirty }),
-		of(gauge, "container_memory_file_writeback_bytes", "Number of bytes of file cache that is currently being written back to disk.",
-			func(m *model.MemoryStats) uint64 { return m.FileWriteback }),
-		of(counter, "container_memory_pgscan_total", "Cumulative number of pages scanned by the page reclaim algorithm.",
-			func(m *model.MemoryStats) uint64 { return m.Pgscan }),
-		of(counter, "container_memory_pgsteal_total", "Cumulative number of pages reclaimed by the page reclaim algorithm.",
-			func(m *model.MemoryStats) uint64 { return m.Pgsteal }),
-		of(counter, "container_memory_workingset_refault_file_total", "Cumulative number of refaults of previously evicted file pages.",
-			func(m *model.MemoryStats) uint64 { return m.WorkingsetRefaultFile }),
-		of(counter, "container_memory_workingset_refault_anon_total", "Cumulative number of refaults of previously evicted anonymous pages.",
-			func(m *model.MemoryStats) uint64 { return m.WorkingsetRefaultAnon }),
+		}},
 		{name: "container_memory_failures_total", help: "Cumulative count of memory allocation failures.", kind: counter, labels: []string{"failure_type", "scope"},
-			read: func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) {
+			read: ofCgroups(func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) {
 				if s.Memory != nil {
 					own, all := s.Memory.ContainerData, s.Memory.HierarchicalData
 					e(float64(own.Pgfault), "pgfault", "container")
@@ -142,40 +111,70 @@ func memoryFigures() []figure {
 					e(float64(all.Pgfault), "pgfault", "hierarchy")
 					e(float64(all.Pgmajfault), "pgmajfault", "hierarchy")
 				}
-			}},
+			})},
 		{name: "container_oom_events_total", help: "Count of out of memory events observed for the container", kind: counter,
-			read: func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) { e(float64(s.OOMEvents)) }},
+			read: ofCgroups(func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) { e(float64(s.OOMEvents)) })},
+	}
+	for _, f := range []struct {
+		ofCgroups  bool
+		kind       kind
+		name, help string
+		read       func(*model.MemoryStats) uint64
+	}{
+		{true, gauge, "container_memory_cache", "Number of bytes of page cache memory.", func(m *model.MemoryStats) uint64 { return m.Cache }},
+		{false, gauge, "container_memory_rss", "Size of RSS in bytes.", func(m *model.MemoryStats) uint64 { return m.RSS }},
+		{true, gauge, "container_memory_kernel_usage", "Size of kernel memory allocated in bytes.", func(m *model.MemoryStats) uint64 { return m.KernelUsage }},
+		{true, gauge, "container_memory_mapped_file", "Size of memory mapped files in bytes.", func(m *model.MemoryStats) uint64 { return m.MappedFile }},
+		{true, counter, "container_memory_failcnt", "Number of memory usage hits limits", func(m *model.MemoryStats) uint64 { return m.Failcnt }},
+		{false, gauge, "container_memory_usage_bytes", "Current memory usage in bytes, including all memory regardless of when it was accessed",
+			func(m *model.MemoryStats) uint64 { return m.Usage }},
+		{true, gauge, "container_memory_max_usage_bytes", "Maximum memory usage recorded in bytes", func(m *model.MemoryStats) uint64 { return m.MaxUsage }},
+		{false, gauge, "container_memory_working_set_bytes", "Current working set in bytes.", func(m *model.MemoryStats) uint64 { return m.WorkingSet }},
+		{true, gauge, "container_memory_total_active_file_bytes", "Current total active file in bytes.", func(m *model.MemoryStats) uint64 { return m.TotalActiveFile }},
+		{true, gauge, "container_memory_total_inactive_file_bytes", "Current total inactive file in bytes.",
+			func(m *model.MemoryStats) uint64 { return m.TotalInactiveFile }},
+		{true, counter, "container_memory_events_high_total", "Cumulative count of memory.high throttle events for the container",
+			func(m *model.MemoryStats) uint64 { return m.Events.High }},
+		{true, counter, "container_memory_events_max_total", "Cumulative count of memory.max limit hit events for the container",
+			func(m *model.MemoryStats) uint64 { return m.Events.Max }},
+		{true, gauge, "container_memory_file_dirty_bytes", "Number of bytes of file cache that has been modified but not yet written back to disk.",
+			func(m *model.MemoryStats) uint64 { return m.FileDirty }},
+		{true, gauge, "container_memory_file_writeback_bytes", "Number of bytes of file cache that is currently being written back to disk.",
+			func(m *model.MemoryStats) uint64 { return m.FileWriteback }},
+		{true, counter, "container_memory_pgscan_total", "Cumulative number of pages scanned by the page reclaim algorithm.",
+			func(m *model.MemoryStats) uint64 { return m.Pgscan }},
+		{true, counter, "container_memory_pgsteal_total", "Cumulative number of pages reclaimed by the page reclaim algorithm.",
+			func(m *model.MemoryStats) uint64 { return m.Pgsteal }},
+		{true, counter, "container_memory_workingset_refault_file_total", "Cumulative number of refaults of previously evicted file pages.",
+			func(m *model.MemoryStats) uint64 { return m.WorkingsetRefaultFile }},
+		{true, counter, "container_memory_workingset_refault_anon_total", "Cumulative number of refaults of previously evicted anonymous pages.",
+			func(m *model.MemoryStats) uint64 { return m.WorkingsetRefaultAnon }},
+	} {
+		read := func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) {
+			if s.Memory != nil {
+				e(float64(f.read(s.Memory)))
+			}
+		}
+		if f.ofCgroups {
+			read = ofCgroups(read)
+		}
+		figures = append(figures, figure{name: f.name, help: f.help, kind: f.kind, read: read})
+	}
+	return figures
+}
+
+// ofCgroups leaves out what has no spec, the node and pods that the runtime counts for:
+// of these few figures are known, and the others would be zero.
+func ofCgroups(read func(*model.ContainerInfo, *model.ContainerStats, emit)) func(*model.ContainerInfo, *model.ContainerStats, emit) {
+	return func(c *model.ContainerInfo, s *model.ContainerStats, e emit) {
+		if c.Spec.HasMemory {
+			read(c, s, e)
+		}
 	}
 }
 
 func diskFigures() []figure {
-	of := func(name, help string, read func(*model.FsStats) uint64) figure {
-		return figure{name: name, help: help, kind: gauge, labels: []string{"device"}, read: func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) {
-			for i := range s.Filesystem {
-				e(float64(read(&s.Filesystem[i])), s.Filesystem[i].Device)
-			}
-		}}
-	}
-	through := func(name, help, operation string, disks func(*model.DiskIoStats) []model.PerDiskStats) figure {
-		return figure{name: name, help: help, kind: counter, labels: []string{"device"}, read: func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) {
-			if s.DiskIo != nil {
-				for _, disk := range disks(s.DiskIo) {
-					e(float64(disk.Stats[operation]), disk.Device)
-				}
-			}
-		}}
-	}
-	bytes := func(d *model.DiskIoStats) []model.PerDiskStats { return d.IoServiceBytes }
-	count := func(d *model.DiskIoStats) []model.PerDiskStats { return d.IoServiced }
-	return []figure{
-		of("container_fs_inodes_free", "Number of available Inodes", func(f *model.FsStats) uint64 { return f.InodesFree }),
-		of("container_fs_inodes_total", "Number of Inodes", func(f *model.FsStats) uint64 { return f.Inodes }),
-		of("container_fs_limit_bytes", "Number of bytes that can be consumed by the container on this filesystem.", func(f *model.FsStats) uint64 { return f.Limit }),
-		of("container_fs_usage_bytes", "Number of bytes that are consumed by the container on this filesystem.", func(f *model.FsStats) uint64 { return f.Usage }),
-		through("container_fs_reads_bytes_total", "Cumulative count of bytes read", "Read", bytes),
-		through("container_fs_reads_total", "Cumulative count of reads completed", "Read", count),
-		through("container_fs_writes_bytes_total", "Cumulative count of bytes written", "Write", bytes),
-		through("container_fs_writes_total", "Cumulative count of writes completed", "Write", count),
+	figures := []figure{
 		{name: "container_blkio_device_usage_total", help: "Blkio Device bytes usage", kind: counter, labels: []string{"device", "major", "minor", "operation"},
 			read: func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) {
 				if s.DiskIo == nil {
@@ -189,44 +188,71 @@ func diskFigures() []figure {
 				}
 			}},
 	}
-}
-
-func networkFigures() []figure {
-	of := func(name, help string, read func(*model.InterfaceStats) uint64) figure {
-		return figure{name: name, help: help, kind: counter, labels: []string{"interface"}, read: func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) {
-			if s.Network != nil {
-				for i := range s.Network.Interfaces {
-					e(float64(read(&s.Network.Interfaces[i])), s.Network.Interfaces[i].Name)
+	for _, f := range []struct {
+		name, help string
+		read       func(*model.FsStats) uint64
+	}{
+		{"container_fs_inodes_free", "Number of available Inodes", func(f *model.FsStats) uint64 { return f.InodesFree }},
+		{"container_fs_inodes_total", "Number of Inodes", func(f *model.FsStats) uint64 { return f.Inodes }},
+		{"container_fs_limit_bytes", "Number of bytes that can be consumed by the container on this filesystem.", func(f *model.FsStats) uint64 { return f.Limit }},
+		{"container_fs_usage_bytes", "Number of bytes that are consumed by the container on this filesystem.", func(f *model.FsStats) uint64 { return f.Usage }},
+	} {
+		figures = append(figures, figure{name: f.name, help: f.help, kind: gauge, labels: []string{"device"}, read: func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) {
+			for i := range s.Filesystem {
+				e(float64(f.read(&s.Filesystem[i])), s.Filesystem[i].Device)
+			}
+		}})
+	}
+	bytes := func(d *model.DiskIoStats) []model.PerDiskStats { return d.IoServiceBytes }
+	count := func(d *model.DiskIoStats) []model.PerDiskStats { return d.IoServiced }
+	for _, f := range []struct {
+		name, help, operation string
+		disks                 func(*model.DiskIoStats) []model.PerDiskStats
+	}{
+		{"container_fs_reads_bytes_total", "Cumulative count of bytes read", "Read", bytes},
+		{"container_fs_reads_total", "Cumulative count of reads completed", "Read", count},
+		{"container_fs_writes_bytes_total", "Cumulative count of bytes written", "Write", bytes},
+		{"container_fs_writes_total", "Cumulative count of writes completed", "Write", count},
+	} {
+		figures = append(figures, figure{name: f.name, help: f.help, kind: counter, labels: []string{"device"}, read: func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) {
+			if s.DiskIo != nil {
+				for _, disk := range f.disks(s.DiskIo) {
+					e(float64(disk.Stats[f.operation]), disk.Device)
 				}
 			}
-		}}
+		}})
 	}
-	return []figure{
-		of("container_network_receive_bytes_total", "Cumulative count of bytes received", func(i *model.InterfaceStats) uint64 { return i.RxBytes }),
-		of("container_network_receive_errors_total", "Cumulative count of errors encountered while receiving", func(i *model.InterfaceStats) uint64 { return i.RxErrors }),
-		of("container_network_receive_packets_total", "Cumulative count of packets received", func(i *model.InterfaceStats) uint64 { return i.RxPackets }),
-		of("container_network_receive_packets_dropped_total", "Cumulative count of packets dropped while receiving", func(i *model.InterfaceStats) uint64 { return i.RxDropped }),
-		of("container_network_transmit_bytes_total", "Cumulative count of bytes transmitted", func(i *model.InterfaceStats) uint64 { return i.TxBytes }),
-		of("container_network_transmit_errors_total", "Cumulative count of errors encountered while transmitting", func(i *model.InterfaceStats) uint64 { return i.TxErrors }),
-		of("container_network_transmit_packets_total", "Cumulative count of packets transmitted", func(i *model.InterfaceStats) uint64 { return i.TxPackets }),
-		of("container_network_transmit_packets_dropped_total", "Cumulative count of packets dropped while transmitting", func(i *model.InterfaceStats) uint64 { return i.TxDropped }),
+	return figures
+}
+
+func networkFigures() (figures []figure) {
+	for _, f := range []struct {
+		name, help string
+		read       func(*model.InterfaceStats) uint64
+	}{
+		{"container_network_receive_bytes_total", "Cumulative count of bytes received", func(i *model.InterfaceStats) uint64 { return i.RxBytes }},
+		{"container_network_receive_errors_total", "Cumulative count of errors encountered while receiving", func(i *model.InterfaceStats) uint64 { return i.RxErrors }},
+		{"container_network_receive_packets_total", "Cumulative count of packets received", func(i *model.InterfaceStats) uint64 { return i.RxPackets }},
+		{"container_network_receive_packets_dropped_total", "Cumulative count of packets dropped while receiving", func(i *model.InterfaceStats) uint64 { return i.RxDropped }},
+		{"container_network_transmit_bytes_total", "Cumulative count of bytes transmitted", func(i *model.InterfaceStats) uint64 { return i.TxBytes }},
+		{"container_network_transmit_errors_total", "Cumulative count of errors encountered while transmitting", func(i *model.InterfaceStats) uint64 { return i.TxErrors }},
+		{"container_network_transmit_packets_total", "Cumulative count of packets transmitted", func(i *model.InterfaceStats) uint64 { return i.TxPackets }},
+		{"container_network_transmit_packets_dropped_total", "Cumulative count of packets dropped while transmitting", func(i *model.InterfaceStats) uint64 { return i.TxDropped }},
+	} {
+		read := func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) {
+			if s.Network != nil {
+				for i := range s.Network.Interfaces {
+					e(float64(f.read(&s.Network.Interfaces[i])), s.Network.Interfaces[i].Name)
+				}
+			}
+		}
+		figures = append(figures, figure{name: f.name, help: f.help, kind: counter, labels: []string{"interface"}, read: read})
 	}
+	return figures
 }
 
 func processFigures() []figure {
-	of := func(name, help string, read func(*model.ProcessStats) uint64) figure {
-		return figure{name: name, help: help, kind: gauge, read: func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) {
-			if s.Processes != nil {
-				e(float64(read(s.Processes)))
-			}
-		}}
-	}
-	return []figure{
-		of("container_processes", "Number of processes running inside the container.", func(p *model.ProcessStats) uint64 { return p.ProcessCount }),
-		of("container_file_descriptors", "Number of open file descriptors for the container.", func(p *model.ProcessStats) uint64 { return p.FdCount }),
-		of("container_sockets", "Number of open sockets for the container.", func(p *model.ProcessStats) uint64 { return p.SocketCount }),
-		of("container_threads", "Number of threads running inside the container", func(p *model.ProcessStats) uint64 { return p.ThreadsCurrent }),
-		of("container_threads_max", "Maximum number of threads allowed inside the container, infinity if value is zero", func(p *model.ProcessStats) uint64 { return p.ThreadsMax }),
+	figures := []figure{
 		{name: "container_ulimits_soft", help: "Soft ulimit values for the container root process. Unlimited if -1, except priority and nice", kind: gauge, labels: []string{"ulimit"},
 			read: func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) {
 				if s.Processes != nil {
@@ -236,50 +262,21 @@ func processFigures() []figure {
 				}
 			}},
 	}
-}
-
-func pressureFigures() []figure {
-	of := func(what, kindOf, help string, read func(*model.ContainerStats) (uint64, bool)) figure {
-		return figure{name: "container_pressure_" + what + "_" + kindOf + "_seconds_total", help: help, kind: counter,
-			read: func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) {
-				if micros, ok := read(s); ok {
-					e(float64(micros) / 1e6)
-				}
-			}}
+	for _, f := range []struct {
+		name, help string
+		read       func(*model.ProcessStats) uint64
+	}{
+		{"container_processes", "Number of processes running inside the container.", func(p *model.ProcessStats) uint64 { return p.ProcessCount }},
+		{"container_file_descriptors", "Number of open file descriptors for the container.", func(p *model.ProcessStats) uint64 { return p.FdCount }},
+		{"container_sockets", "Number of open sockets for the container.", func(p *model.ProcessStats) uint64 { return p.SocketCount }},
+		{"container_threads", "Number of threads running inside the container", func(p *model.ProcessStats) uint64 { return p.ThreadsCurrent }},
+		{"container_threads_max", "Maximum number of threads allowed inside the container, infinity if value is zero", func(p *model.ProcessStats) uint64 { return p.ThreadsMax }},
+	} {
+		figures = append(figures, figure{name: f.name, help: f.help, kind: gauge, read: func(_ *model.ContainerInfo, s *model.ContainerStats, e emit) {
+			if s.Processes != nil {
+				e(float64(f.read(s.Processes)))
+			}
+		}})
 	}
-	both := func(what, cause string, psi func(*model.ContainerStats) *model.PSIStats) []figure {
-		return []figure{
-			of(what, "stalled", "Total time duration no tasks in the container could make progress due to "+cause+" congestion.", func(s *model.ContainerStats) (uint64, bool) {
-				if p := psi(s); p != nil {
-					return p.Full.Total, true
-				}
-				return 0, false
-			}),
-			of(what, "waiting", "Total time duration tasks in the container have waited due to "+cause+" congestion.", func(s *model.ContainerStats) (uint64, bool) {
-				if p := psi(s); p != nil {
-					return p.Some.Total, true
-				}
-				return 0, false
-			}),
-		}
-	}
-	return slices.Concat(
-		both("cpu", "CPU", func(s *model.ContainerStats) *model.PSIStats {
-			if s.Cpu == nil {
-				return nil
-			}
-			return &s.Cpu.PSI
-		}),
-		both("memory", "memory", func(s *model.ContainerStats) *model.PSIStats {
-			if s.Memory == nil {
-				return nil
-			}
-			return &s.Memory.PSI
-		}),
-		both("io", "IO", func(s *model.ContainerStats) *model.PSIStats {
-			if s.DiskIo == nil {
-				return nil
-			}
-			return &s.DiskIo.PSI
-		}))
+	return figures
 }

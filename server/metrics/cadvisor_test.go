@@ -68,7 +68,7 @@ func someCgroups() scripted {
 				Filesystem: []model.FsStats{},
 			}},
 		},
-		{ContainerReference: model.ContainerReference{Name: "/"}, Spec: model.ContainerSpec{CreationTime: someTime}, Stats: []*model.ContainerStats{{Timestamp: someTime}}},
+		{ContainerReference: model.ContainerReference{Name: "/"}, Spec: model.ContainerSpec{CreationTime: someTime, HasMemory: true}, Stats: []*model.ContainerStats{{Timestamp: someTime}}},
 	}
 }
 
@@ -125,7 +125,7 @@ func TestCadvisorsFamiliesAreCadvisorsOwn(t *testing.T) {
 // absent are families that nothing here counts; docs/METRICS.md has the reasons.
 func absent(t *testing.T, name string) bool {
 	t.Helper()
-	word := table(t)["/metrics/cadvisor"][name]
+	word := readPage(t).rows["/metrics/cadvisor"][name]
 	return word != "" && word != "served"
 }
 
@@ -166,6 +166,24 @@ func cadvisorText(t testing.TB, cgroups []*model.ContainerInfo) []byte {
 		t.Fatal(err)
 	}
 	return text.Bytes()
+}
+
+func TestWhatNobodyCountsIsNotZero(t *testing.T) {
+	node := &model.ContainerInfo{ContainerReference: model.ContainerReference{Name: "/"}, Stats: []*model.ContainerStats{{
+		Timestamp: someTime, Cpu: &model.CpuStats{Usage: model.CpuUsage{Total: 3e9}}, Memory: &model.MemoryStats{Usage: 3, WorkingSet: 2, RSS: 1},
+	}}}
+	found := parse(t, cadvisorText(t, []*model.ContainerInfo{node}))
+	for name, family := range found {
+		switch name {
+		case "container_cpu_usage_seconds_total", "container_memory_usage_bytes", "container_memory_working_set_bytes", "container_memory_rss",
+			"container_memory_swap", "container_last_seen", "container_creation_time_seconds", "container_start_time_seconds", "container_scrape_error":
+			delete(found, name)
+		default:
+			if strings.HasPrefix(name, "container_") {
+				t.Errorf("%s is %v", name, family.GetMetric())
+			}
+		}
+	}
 }
 
 func BenchmarkCadvisor(b *testing.B) {

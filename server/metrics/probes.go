@@ -2,7 +2,7 @@ package metrics
 
 import (
 	"cmp"
-	"slices"
+	"sort"
 	"strconv"
 	"time"
 
@@ -11,8 +11,10 @@ import (
 
 // Probes is the body of /metrics/probes.
 func Probes(counts []node.ProbeCount) []byte {
-	slices.SortFunc(counts, func(a, b node.ProbeCount) int {
-		return cmp.Or(cmp.Compare(a.Key.String(), b.Key.String()), cmp.Compare(a.Container, b.Container), cmp.Compare(a.Kind, b.Kind))
+	// Not by package slices: the binary would get code to sort these alone.
+	sort.Slice(counts, func(i, j int) bool {
+		a, b := &counts[i], &counts[j]
+		return cmp.Or(cmp.Compare(a.Key.String(), b.Key.String()), cmp.Compare(a.Container, b.Container), cmp.Compare(a.Kind, b.Kind)) < 0
 	})
 	total := &family{
 		name: "prober_probe_total", kind: counter, labels: []string{"probe_type", "result", "container", "pod", "namespace", "pod_uid"},

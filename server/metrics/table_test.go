@@ -2,7 +2,10 @@ package metrics
 
 import (
 	"bufio"
+	"errors"
+	"maps"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +13,7 @@ import (
 	cadvisor "github.com/google/cadvisor/lib/metrics"
 	"github.com/google/cadvisor/lib/model"
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 	clock "k8s.io/utils/clock/testing"
@@ -17,21 +21,37 @@ import (
 	"nodal/node"
 )
 
-// table is docs/METRICS.md: by endpoint, what it says of each metric.
-func table(t *testing.T) map[string]map[string]string {
+const toRoot = "../.."
+
+// page is docs/METRICS.md.
+type page struct {
+	rows    map[string]map[string]string // by endpoint and metric: "served", or a reason
+	reasons map[string]string            // with what there must not be for them; empty: whatever there is
+}
+
+func readPage(t *testing.T) page {
 	t.Helper()
-	rows := map[string]map[string]string{}
-	endpoint := ""
-	for _, line := range lines(t, "../../docs/METRICS.md") {
-		if title, ok := strings.CutPrefix(line, "## "); ok {
-			endpoint = title
-			rows[endpoint] = map[string]string{}
+	p := page{rows: map[string]map[string]string{}, reasons: map[string]string{}}
+	title := ""
+	for _, line := range lines(t, toRoot+"/docs/METRICS.md") {
+		if of, ok := strings.CutPrefix(line, "## "); ok {
+			title = of
 		}
-		if cells := strings.Split(line, "|"); len(cells) == 4 && strings.HasPrefix(cells[1], " `") {
-			rows[endpoint][strings.Trim(cells[1], " `")] = strings.TrimSpace(cells[2])
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 || !strings.HasPrefix(cells[1], " `") {
+			continue
 		}
+		name, last := strings.Trim(cells[1], " `"), strings.Trim(cells[len(cells)-2], " `")
+		if title == "Reasons" {
+			p.reasons[name] = last
+			continue
+		}
+		if p.rows[title] == nil {
+			p.rows[title] = map[string]string{}
+		}
+		p.rows[title][name] = last
 	}
-	return rows
+	return p
 }
 
 func lines(t *testing.T, file string) []string {
@@ -48,14 +68,21 @@ func lines(t *testing.T, file string) []string {
 	return all
 }
 
-// upstream is what upstream's kubelet serves: testdata has the names from Kubernetes'
-// own documentation, those of cAdvisor come from its collector.
-func upstream(t *testing.T) map[string][]string {
+// shape is what dashboards and scrapers know a metric by.
+type shape struct{ kind, labels, help string }
+
+// upstream is what upstream's kubelet serves, by endpoint and name: testdata has it from
+// Kubernetes' own documentation. What cAdvisor serves comes from its collector, without
+// shapes: TestCadvisorsFamiliesAreCadvisorsOwn compares every sample.
+func upstream(t *testing.T) map[string]map[string]shape {
 	t.Helper()
-	names := map[string][]string{}
+	all := map[string]map[string]shape{"/metrics/cadvisor": {}}
 	for _, line := range lines(t, "testdata/upstream.txt") {
-		endpoint, name, _ := strings.Cut(line, " ")
-		names[endpoint] = append(names[endpoint], name)
+		words := strings.SplitN(line, " ", 5)
+		if all[words[0]] == nil {
+			all[words[0]] = map[string]shape{}
+		}
+		all[words[0]][words[1]] = shape{words[2], strings.Trim(words[3], "{}"), words[4]}
 	}
 	described := make(chan *prometheus.Desc, 1000)
 	cadvisor.NewPrometheusCollector(scripted{}, nil, counted(), clock.NewFakeClock(someTime), model.RequestOptions{}).Describe(described)
@@ -64,17 +91,17 @@ func upstream(t *testing.T) map[string][]string {
 	for d := range described {
 		_, after, _ := strings.Cut(d.String(), `fqName: "`)
 		name, _, _ := strings.Cut(after, `"`)
-		names["/metrics/cadvisor"] = append(names["/metrics/cadvisor"], name)
+		all["/metrics/cadvisor"][name] = shape{}
 	}
 	// It has these, and does not describe them.
 	for _, limit := range []string{"limit", "reservation_limit", "swap_limit"} {
-		names["/metrics/cadvisor"] = append(names["/metrics/cadvisor"], "container_spec_memory_"+limit+"_bytes")
+		all["/metrics/cadvisor"]["container_spec_memory_"+limit+"_bytes"] = shape{}
 	}
-	return names
+	return all
 }
 
-// served is what is written where everything is known.
-func served(t *testing.T) map[string][]string {
+// served is what is written where everything is known, by endpoint and name.
+func served(t *testing.T) map[string]map[string]*dto.MetricFamily {
 	t.Helper()
 	some := uint64(1)
 	at := metav1.NewTime(someTime)
@@ -86,49 +113,85 @@ func served(t *testing.T) map[string][]string {
 	}
 	cgroups := someCgroups()
 	cgroups[0].Stats[0].Filesystem = []model.FsStats{{Device: "/dev/sda"}}
-	a := testAgent()
-	a.Called("RunPodSandbox", 0, os.ErrInvalid)
-	a.pods.containers.WithLabelValues("container").Inc()
-	a.requests.total.WithLabelValues("", "", "", "").Inc()
-	a.requests.took.WithLabelValues("", "", "", "").Observe(1)
-	a.requests.inFlight.WithLabelValues("", "", "", "").Inc()
-	found := map[string][]string{}
-	for name := range read(t, a) {
-		if !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") {
-			found["/metrics"] = append(found["/metrics"], name)
-		}
+	found := map[string]map[string]*dto.MetricFamily{
+		"/metrics": read(t, busyAgent()), "/metrics/cadvisor": parse(t, cadvisorText(t, cgroups)),
+		"/metrics/resource": parse(t, Resource(summary, true)), "/metrics/probes": parse(t, Probes([]node.ProbeCount{{Successes: 1}})),
 	}
-	for endpoint, text := range map[string][]byte{
-		"/metrics/cadvisor": cadvisorText(t, cgroups), "/metrics/resource": Resource(summary, true),
-		"/metrics/probes": Probes([]node.ProbeCount{{Successes: 1}}),
-	} {
-		for name := range parse(t, text) {
-			found[endpoint] = append(found[endpoint], name)
-		}
-	}
+	maps.DeleteFunc(found["/metrics"], func(name string, _ *dto.MetricFamily) bool {
+		return strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_")
+	})
 	return found
 }
 
 func TestTheTableOfMetricsIsTrue(t *testing.T) {
-	rows, ours, theirs := table(t), served(t), upstream(t)
-	for endpoint, names := range theirs {
-		for _, name := range names {
-			if rows[endpoint][name] == "" {
+	p, ours, theirs := readPage(t), served(t), upstream(t)
+	for endpoint, shapes := range theirs {
+		for name := range shapes {
+			if p.rows[endpoint][name] == "" {
 				t.Errorf("%s of %s is not in the table", name, endpoint)
 			}
 		}
-		for name, word := range rows[endpoint] {
-			if !slices.Contains(names, name) {
+		for name, word := range p.rows[endpoint] {
+			if _, is := shapes[name]; !is {
 				t.Errorf("%s of %s is in the table, and not upstream's", name, endpoint)
 			}
-			if is := slices.Contains(ours[endpoint], name); is != (word == "served") {
+			if _, is := ours[endpoint][name]; is != (word == "served") {
 				t.Errorf("%s of %s: the table says %q, and served is %t", name, endpoint, word, is)
 			}
 		}
-		for _, name := range ours[endpoint] {
-			if rows[endpoint][name] == "" {
+		for name := range ours[endpoint] {
+			if p.rows[endpoint][name] == "" {
 				t.Errorf("%s of %s is served and not in the table", name, endpoint)
 			}
 		}
 	}
+}
+
+func TestReasonsStillHold(t *testing.T) {
+	p := readPage(t)
+	named := map[string]bool{"served": true}
+	for endpoint, rows := range p.rows {
+		for name, word := range rows {
+			if named[word] = true; word != "served" {
+				if _, is := p.reasons[word]; !is {
+					t.Errorf("%s of %s: there is no reason %q", name, endpoint, word)
+				}
+			}
+		}
+	}
+	for reason, until := range p.reasons {
+		if !named[reason] {
+			t.Errorf("nothing is missing for the reason %q", reason)
+		}
+		if _, err := os.Stat(path.Join(toRoot, until)); until != "" && !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%q is no reason any more: there is %s", reason, until)
+		}
+	}
+}
+
+func TestWhatIsServedIsAsUpstreamHasIt(t *testing.T) {
+	ours := served(t)
+	for endpoint, shapes := range upstream(t) {
+		for name, want := range shapes {
+			f := ours[endpoint][name]
+			if f == nil || want == (shape{}) {
+				continue
+			}
+			got := shape{strings.ToLower(f.GetType().String()), strings.Join(labelNames(f), ","), f.GetHelp()}
+			if got != want {
+				t.Errorf("%s of %s:\ngot  %q\nwant %q", name, endpoint, got, want)
+			}
+		}
+	}
+}
+
+// labelNames are those of all samples, sorted.
+func labelNames(f *dto.MetricFamily) []string {
+	names := map[string]bool{}
+	for _, m := range f.Metric {
+		for _, l := range m.Label {
+			names[l.GetName()] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }

@@ -45,6 +45,9 @@ func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, run Co
 		cancel() // its end is the connection's
 	}()
 	exit, err := run(ctx, streamsOf(wanted, open, sizes))
+	if cause := context.Cause(r.Context()); err != nil && cause != nil {
+		err = cause // it was ended from here, which tells more than how
+	}
 	// Who is gone cannot be told.
 	_ = json.NewEncoder(open[remotecommand.StreamErr]).Encode(ending(exit, err))
 }

@@ -22,7 +22,7 @@ var product = []string{"api", "host", "node", "openapi", "reconciler", "server",
 // Test files may import anything: they are not what others build on.
 var rules = []rule{
 	{"cmd/apisync", []string{"api/gen", "node", "cmd/apisync", "host/replace"}, "it is one more client of the API and gets no private way in"},
-	{"cmd/kubelet", append([]string{"cmd/kubelet", "cmd/apisync/certificate", "cmd/apisync/member", "cmd/apisync/review"}, product...), "wiring knows every part, but sim and test never ship"},
+	{"cmd/kubelet", append([]string{"cmd/kubelet", "cmd/apisync/certificate", "cmd/apisync/member", "cmd/apisync/retry", "cmd/apisync/review"}, product...), "wiring knows every part, but sim and test never ship"},
 	{"cmd", product, "as cmd/kubelet"},
 	{"openapi", nil, "a document that is embedded depends on nothing"},
 	{"web", nil, "the dashboard is files; it reaches the node through the API like anyone"},
@@ -31,8 +31,6 @@ var rules = []rule{
 	{"server", []string{"node", "api/gen", "openapi", "web", "server"}, "the server shows and takes; pod logic reached from here would be a second brain"},
 	{"node", []string{"node"}, "the vocabulary is what all others share, so it can depend on none of them"},
 	{"reconciler/decide", []string{"node"}, "a decision depends on what is wanted and seen, not on how it is carried out"},
-	{"reconciler/admit", []string{"node"}, "as decide"},
-	{"reconciler/assign", []string{"node"}, "as decide"},
 	{"reconciler/evict", []string{"node"}, "as decide"},
 	{"reconciler/gc", []string{"node"}, "as decide"},
 	{"reconciler", []string{"node", "reconciler"}, "it reaches the machine through interfaces of its own, or it could not be simulated"},

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -77,10 +78,16 @@ func TestTheClusterIssuesTheServingCertificate(t *testing.T) {
 	claim.Shows(t, "In a cluster",
 		"a node serves with a certificate that the cluster issues for its name and addresses, and with its own until then",
 		"a serving certificate that is about to run out is replaced",
+		"with --register-node=false somebody else makes the Node object, and the node keeps its status",
+		"rest_client_* count the node's requests to the API server, and kubelet_certificate_manager_* its certificates",
 	)
 	p := startPlane(t)
-	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.Node), "--rotate-server-certificates")}
+	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.Node), "--rotate-server-certificates", "--register-node=false")}
 	first := w.request("")
+	if _, ok := get[corev1.Node](w.plane, "/api/v1/nodes/node-a"); ok {
+		t.Error("the node has made its Node object itself")
+	}
+	w.create("/api/v1/nodes", "apiVersion: v1\nkind: Node\nmetadata: {name: node-a, labels: {by: us}}\n")
 	if first.Spec.SignerName != certificatesv1.KubeletServingSignerName || first.Spec.Username != "system:node:node-a" {
 		t.Errorf("the request is %s's, to %s", first.Spec.Username, first.Spec.SignerName)
 	}
@@ -104,6 +111,19 @@ func TestTheClusterIssuesTheServingCertificate(t *testing.T) {
 	second := w.request(first.Name)
 	w.issue(second, now.Add(-time.Minute), now.Add(time.Hour))
 	w.eventually("the second certificate", func() bool { c := served(); return c != nil && c.NotAfter.After(now.Add(30*time.Minute)) })
+	w.eventually("the node's status", func() bool {
+		n, _ := get[corev1.Node](w.plane, "/api/v1/nodes/node-a")
+		return n.Labels["by"] == "us" && n.Status.NodeInfo.KubeletVersion != "" && n.Labels[corev1.LabelHostname] == ""
+	})
+	_, counts := w.server(w.own("viewer"), "GET", "/metrics")
+	for _, line := range []string{
+		`rest_client_requests_total\{code="201",host="[^"]+",method="POST"\} [1-9]`, `rest_client_request_duration_seconds_count\{host="[^"]+",verb="GET"\} [1-9]`,
+		`kubelet_certificate_manager_server_rotation_seconds_count 1`, `kubelet_certificate_manager_server_ttl_seconds [1-9]`,
+	} {
+		if !regexp.MustCompile("(?m)^" + line).MatchString(counts) {
+			t.Errorf("the node's metrics have no line %s", line)
+		}
+	}
 }
 
 const requestsPath = "/apis/certificates.k8s.io/v1/certificatesigningrequests"

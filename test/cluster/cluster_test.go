@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,9 +50,16 @@ type world struct {
 func newWorld(t *testing.T, flags ...string) *world {
 	t.Helper()
 	p := startPlane(t, flags...)
-	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t))}
-	w.sync = start(t, apisync, "--kubeconfig", p.kubeconfig(controlplane.Node), "--socket", w.node.Socket,
-		"--node-labels", "disk=ssd", "--kubelet-port", fmt.Sprint(w.node.Port), "--lease-duration", "8s")
+	return p.join(p.kubeconfig(controlplane.Node))
+}
+
+// join has a node and apisync beside it come by a way to the API server.
+func (p *plane) join(kubeconfig string) *world {
+	p.t.Helper()
+	w := &world{plane: p, node: daemon.Start(p.t, rig.Containerd(p.t))}
+	// Connections that fall silent are noticed within seconds.
+	w.sync = start(p.t, "/usr/bin/env", "HTTP2_READ_IDLE_TIMEOUT_SECONDS=2", "HTTP2_PING_TIMEOUT_SECONDS=3", apisync, "--kubeconfig", kubeconfig,
+		"--node-labels", "disk=ssd", "--kubelet-port", fmt.Sprint(w.node.Port), "--lease-duration", "8s", "--socket", w.node.Socket)
 	return w
 }
 
@@ -109,7 +117,7 @@ const mortal = "  containers:\n  - {name: main, image: \"nodal.test/busybox:1\",
 func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "In a cluster",
-		"a node registers itself, with its labels, capacity, addresses and conditions, and renews its lease",
+		"a node registers itself, with its labels, capacity, addresses, conditions, images and features, and renews its lease",
 		"a pod that is bound to the node runs, and its status is the cluster's",
 		"a deleted pod ends within its grace period, and is dropped from the cluster when nothing of it is left",
 		"ConfigMaps and Secrets are on the node as long as a pod there uses them, and follow changes",
@@ -117,13 +125,16 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 		"a pod that ends by itself is reported so, and not run again",
 		"a pod has its service account's token, and the API server knows the pod by it",
 		"what happens to pods are events in the cluster, each once",
+		"a running pod is resized through the cluster, and its status says which generation of it the node has",
+		"what somebody has on the node under the name of something of the cluster's stays, and no pod of the cluster gets such a claim: it waits, with an event",
 	)
 	w := newWorld(t)
+	w.post(ownSettings + "---\n" + ownClaim)
 	w.eventually("a ready node", func() bool {
 		n, _ := get[corev1.Node](w.plane, "/api/v1/nodes/node-a")
 		for _, c := range n.Status.Conditions {
 			if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
-				return len(n.Status.Conditions) == 4 && n.Labels["disk"] == "ssd" && n.Labels[corev1.LabelHostname] == "node-a" && !n.Status.Capacity.Cpu().IsZero() && len(n.Status.Addresses) > 1
+				return len(n.Status.Conditions) == 4 && len(n.Status.DeclaredFeatures) > 0 && n.Labels["disk"] == "ssd" && n.Labels[corev1.LabelHostname] == "node-a" && !n.Status.Capacity.Cpu().IsZero() && len(n.Status.Addresses) > 1
 			}
 		}
 		return false
@@ -143,7 +154,9 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 	w.create("/api/v1/namespaces/default/secrets", "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: tr0ub4dor}\n")
 	w.create(podsPath, manifest("web", "  volumes: [{name: settings, configMap: {name: settings}}, {name: login, secret: {secretName: login}}]\n"+
 		"  containers:\n  - {name: main, image: \"nodal.test/busybox:1\", command: [sh, -c, \"exec sleep 1000\"], "+
-		"volumeMounts: [{name: settings, mountPath: /settings}, {name: login, mountPath: /login}]}\n"))
+		"volumeMounts: [{name: settings, mountPath: /settings}, {name: login, mountPath: /login}], "+
+		"envFrom: [{configMapRef: {name: own-settings, optional: true}}], resources: {limits: {cpu: 100m, memory: 64Mi}}}\n"))
+	w.create(podsPath, manifest("claims", "  volumes: [{name: v, persistentVolumeClaim: {claimName: own-data}}]\n"+sleeper))
 	web := w.await("web", "ready", ready)
 	if web.Status.Phase != corev1.PodRunning || web.Status.PodIP == "" || web.Status.ObservedGeneration != web.Generation {
 		t.Errorf("the status is %+v", web.Status)
@@ -159,6 +172,7 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 	}
 	w.ask("PATCH", "/api/v1/namespaces/default/configmaps/settings", "application/merge-patch+json", `{"data": {"mode": "slow"}}`)
 	w.eventually("the change in the volume", func() bool { return w.inside("web", "cat /settings/mode") == "slow" })
+	w.resizes()
 	w.trusts()
 
 	w.create(podsPath, manifest("job", "  restartPolicy: Never\n  containers:\n  - {name: main, image: \"nodal.test/busybox:1\", command: [sh, -c, \"exit 3\"]}\n"))
@@ -169,8 +183,14 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 
 	w.eventually("the pod's events", func() bool { return w.reasons(web)["Started"] == "spec.containers{main}" })
 	told := w.reasons(web)
+	claims := w.await("claims", "there", func(*corev1.Pod) bool { return true })
+	w.eventually("word of the claim", func() bool { _, ok := w.reasons(claims)["FailedCreatePodSandBox"]; return ok })
 	w.sync.end()
 	w.sync.begin() // which reads them all again
+	w.eventually("the node's images", func() bool {
+		n, _ := get[corev1.Node](w.plane, "/api/v1/nodes/node-a")
+		return len(n.Status.Images) > 0 && len(n.Status.Images[0].Names) > 0
+	})
 	w.ask("DELETE", podsPath+"/web", "", "")
 	w.awaitGone("web")
 	w.eventually("the event of its end", func() bool { return w.reasons(web)["Killing"] != "" })
@@ -179,9 +199,41 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 			t.Errorf("of event %s there are two, or none", reason)
 		}
 	}
-	w.ask("DELETE", podsPath+"/job", "", "")
-	w.awaitGone("job")
-	w.eventually("an empty shelf", func() bool { return w.shelf() == "" })
+	for _, name := range []string{"job", "claims"} {
+		w.ask("DELETE", podsPath+"/"+name, "", "")
+		w.awaitGone(name)
+	}
+	w.eventually("nothing of the cluster's", func() bool { return strings.Count(w.shelf(), ",") == 2 })
+	if got := w.shelf(); !strings.Contains(got, "ConfigMap own-settings") || !strings.Contains(got, "PersistentVolumeClaim own-data") {
+		t.Errorf("of what somebody has on the node is left %s", got)
+	}
+}
+
+// What somebody has on the node itself.
+const (
+	ownSettings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own-settings}\ndata: {mode: own}\n"
+	ownClaim    = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: own-data}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}\n"
+)
+
+// post gives the node manifests as its own users do.
+func (w *world) post(manifest string) {
+	w.t.Helper()
+	_, err := nodev1.NewManifestsServiceClient(w.node.Conn()).Apply(w.t.Context(), &nodev1.ApplyRequest{Manifest: manifest})
+	must(w.t, err)
+}
+
+// resizes shows that web gets more while it runs.
+func (w *world) resizes() {
+	w.t.Helper()
+	w.ask("PATCH", podsPath+"/web/resize", "application/strategic-merge-patch+json",
+		`{"spec": {"containers": [{"name": "main", "resources": {"requests": {"memory": "96Mi"}, "limits": {"memory": "96Mi"}}}]}}`)
+	web := w.await("web", "larger", func(p *corev1.Pod) bool {
+		has := p.Status.ContainerStatuses[0].Resources
+		return has != nil && has.Limits.Memory().String() == "96Mi" && p.Generation == 2 && p.Status.ObservedGeneration == 2
+	})
+	if c := web.Status.ContainerStatuses[0]; c.RestartCount != 0 || !ready(web) {
+		w.t.Errorf("the resized pod became %+v", web.Status)
+	}
 }
 
 func TestBothSidesMayGoAndComeBack(t *testing.T) {
@@ -190,12 +242,22 @@ func TestBothSidesMayGoAndComeBack(t *testing.T) {
 		"while the API server is away pods run on and are restarted, and statuses arrive when it is back",
 		"what was deleted while nobody synced is made good afterwards, and nothing healthy restarts",
 		"a pod that is deleted and made again under its name runs anew once the old one is gone",
-		"a pod that the node refuses fails with the reason, and is not tried again",
+		"a pod that the node refuses fails with the reason, and is not tried again, not by a process that is new either",
+		"of two pods with one host port the second fails",
+		"while the API server answers 429 and 500 pods run on, and when it is well all is made good, though it has forgotten what watches would go on from",
+		"connections to the API server that fall silent are given up",
+		"an API server of an authority that is not its own is not trusted, and apisync says so",
+		"apisync comes to a node elsewhere over TLS, by the certificate of an admin",
 		"a pod that was posted to the node itself shows in the cluster, again when it is deleted there",
 		"while the API server has no ClusterTrustBundles a pod waits for those that it needs, and all others run",
 	)
-	w := newWorld(t, "--runtime-config=certificates.k8s.io/v1beta1=false")
+	p := startPlane(t, "--runtime-config=certificates.k8s.io/v1beta1=false")
+	x := p.startProxy()
+	w := p.join(x.way(controlplane.Node))
 	w.create(podsPath, trusting)
+	for _, name := range []string{"oversized", "port-a", "port-b"} {
+		w.create(podsPath, manifest(name, demanding[name]))
+	}
 	for _, name := range []string{"steady", "doomed"} {
 		w.create(podsPath, manifest(name, sleeper))
 	}
@@ -203,20 +265,41 @@ func TestBothSidesMayGoAndComeBack(t *testing.T) {
 	steady, again := w.await("steady", "ready", ready), w.await("again", "ready", ready)
 	w.await("doomed", "ready", ready)
 	w.await("trusting", "waiting", lacksTrust)
+	oversized := w.await("oversized", "failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	taken := w.takenAt("oversized")
+	if oversized.Status.Reason != "OutOfcpu" || taken == "" {
+		t.Errorf("the pod that is too large says %s, and the node took it in at %q", oversized.Status.Reason, taken)
+	}
+	w.eventually("one of the ports' pods, and not the other", func() bool {
+		a, b := w.pod("port-a"), w.pod("port-b")
+		return a != nil && b != nil && (ready(a) && b.Status.Reason == "NodePorts" || ready(b) && a.Status.Reason == "NodePorts")
+	})
 
 	w.sync.end()
 	w.ask("DELETE", podsPath+"/doomed", "", "")
+	w.distrusts()
+	w.elsewhere()
 	w.sync.begin()
 	w.awaitGone("doomed")
+
+	x.fallSilent()
+	w.create(podsPath, manifest("unheard", mortal))
+	w.await("unheard", "ready", ready)
+	x.fallIll()
+	w.inside("unheard", "touch /die")
+	w.node.Await("a restart", func(p daemon.Pods) bool { return p["unheard"].GetRestarts() == 1 && p["unheard"].GetReady() })
+	x.recover()
+	restarted := func(p *corev1.Pod) bool {
+		return len(p.Status.ContainerStatuses) == 1 && p.Status.ContainerStatuses[0].RestartCount == 1 && ready(p)
+	}
+	w.await("unheard", "restarted", restarted)
 
 	w.apiserver.end()
 	w.inside("again", "touch /die")
 	w.node.Await("a restart", func(p daemon.Pods) bool { return p["again"].GetRestarts() == 1 && p["again"].GetReady() })
 	w.apiserver.Args = w.apiserver.Args[:len(w.apiserver.Args)-1] // now it has ClusterTrustBundles
 	w.apiserver.begin()
-	w.await("again", "restarted", func(p *corev1.Pod) bool {
-		return len(p.Status.ContainerStatuses) == 1 && p.Status.ContainerStatuses[0].RestartCount == 1 && ready(p)
-	})
+	w.await("again", "restarted", restarted)
 
 	w.ask("DELETE", podsPath+"/again?gracePeriodSeconds=0", "", "") // the cluster forgets it at once
 	w.create(podsPath, manifest("again", sleeper))
@@ -232,8 +315,7 @@ func TestBothSidesMayGoAndComeBack(t *testing.T) {
 	w.entrust("root", a)
 	w.entrust("example.com:ca:v1", b)
 
-	_, err := nodev1.NewManifestsServiceClient(w.node.Conn()).Apply(t.Context(), &nodev1.ApplyRequest{Manifest: manifest("own", sleeper)})
-	must(t, err)
+	w.post(manifest("own", sleeper))
 	mirror := w.await("own", "mirrored", ready)
 	w.ask("DELETE", podsPath+"/own?gracePeriodSeconds=0", "", "")
 	w.await("own", "mirrored again", func(p *corev1.Pod) bool { return p.UID != mirror.UID && ready(p) })
@@ -244,22 +326,47 @@ func TestBothSidesMayGoAndComeBack(t *testing.T) {
 	if p := w.pod("steady"); p == nil || p.Status.ContainerStatuses[0].RestartCount != 0 || p.Status.ContainerStatuses[0].ContainerID != steady.Status.ContainerStatuses[0].ContainerID {
 		t.Errorf("the steady pod became %+v", p)
 	}
+	if again := w.takenAt("oversized"); again != taken {
+		t.Errorf("the pod that is too large was given to the node again at %s, after %s", again, taken)
+	}
+}
+
+// demanding is what the node has not got, or not twice.
+var demanding = map[string]string{
+	"oversized": strings.Replace(sleeper, "}\n", ", resources: {requests: {cpu: 1000}}}\n", 1),
+	"port-a":    strings.Replace(sleeper, "}\n", ", ports: [{containerPort: 80, hostPort: 31999}]}\n", 1),
+	"port-b":    strings.Replace(sleeper, "}\n", ", ports: [{containerPort: 80, hostPort: 31999}]}\n", 1),
+}
+
+// takenAt is when the node took a pod in.
+func (w *world) takenAt(name string) string {
+	w.t.Helper()
+	reply, err := nodev1.NewPodsServiceClient(w.node.Conn()).GetPod(w.t.Context(), &nodev1.GetPodRequest{Namespace: "default", Name: name})
+	must(w.t, err)
+	return reply.GetPod().GetObject().GetFields()["metadata"].GetStructValue().GetFields()["creationTimestamp"].GetStringValue()
 }
 
 func TestTheKubeletIsAMemberByItself(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "In a cluster",
-		"a kubelet with --kubeconfig joins by itself, with the taints it was given",
+		"a kubelet with --kubeconfig joins by itself, with the taints it was given, its id at the cloud, and the taint that keeps pods out until the cloud knows it",
+		"a pod from a file shows in the cluster, again when it is deleted there",
 		"killed and started again, it knows its pods, and none of them restarts",
 		"away from the API server it starts and runs the pods that it had",
 	)
-	p := startPlane(t)
-	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.Node),
-		"--register-with-taints", "only=tests:NoSchedule", "--node-status-update-frequency", "1s")}
+	p, files := startPlane(t), t.TempDir()
+	must(t, os.WriteFile(filepath.Join(files, "static.yaml"), []byte(strings.Replace(manifest("static", sleeper), "  nodeName: node-a\n", "", 1)), 0o600))
+	w := &world{plane: p, node: daemon.Start(t, rig.Containerd(t), "--kubeconfig", p.kubeconfig(controlplane.Node), "--pod-manifest-path", files,
+		"--register-with-taints", "only=tests:NoSchedule", "--provider-id", "cloud://7", "--cloud-provider=external", "--node-status-update-frequency", "1s")}
 	w.eventually("a tainted node", func() bool {
 		n, ok := get[corev1.Node](w.plane, "/api/v1/nodes/node-a")
-		return ok && len(n.Spec.Taints) > 0 && n.Spec.Taints[0].Key == "only"
+		tainted := func(key string) bool {
+			return slices.ContainsFunc(n.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == key })
+		}
+		return ok && tainted("only") && tainted("node.cloudprovider.kubernetes.io/uninitialized") && n.Spec.ProviderID == "cloud://7"
 	})
+	mirror := w.await("static-node-a", "mirrored", ready)
+	w.ask("DELETE", podsPath+"/static-node-a?gracePeriodSeconds=0", "", "")
 	w.create(podsPath, manifest("steady", sleeper))
 	w.create(podsPath, manifest("doomed", sleeper))
 	steady := w.await("steady", "ready", ready)
@@ -279,6 +386,7 @@ func TestTheKubeletIsAMemberByItself(t *testing.T) {
 	w.create(podsPath, manifest("late", sleeper))
 	w.await("late", "ready", ready)
 
+	w.await("static-node-a", "mirrored again", func(p *corev1.Pod) bool { return p.UID != mirror.UID && ready(p) })
 	after := w.await("steady", "ready", ready)
 	if got, want := after.Status.ContainerStatuses[0], steady.Status.ContainerStatuses[0]; got.RestartCount != 0 || got.ContainerID != want.ContainerID {
 		t.Errorf("the steady pod's container became %+v", got)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +29,8 @@ func TestAFleetIsWrittenInEtcd(t *testing.T) {
 		"a key that changes changes its pod, one that goes ends it, also while nobody synced and etcd was compacted since",
 		"while etcd is away pods run on, and what became of them is told when it is back",
 		"pods that others have posted are left alone",
+		"a slip of the pen ends no pod: what runs runs on, and its status says why it is not changed",
+		"a pod may move from one key to another",
 	)
 	f := newFleet(t)
 	f.put("web", manifest("web", mortal))
@@ -43,6 +46,25 @@ func TestAFleetIsWrittenInEtcd(t *testing.T) {
 	must(t, err)
 	f.put("taken", manifest("own", mortal))
 	f.await("taken", "failed", func(p *corev1.Pod) bool { return strings.Contains(p.Status.Message, "another way") })
+
+	refused := func(p *corev1.Pod) bool {
+		return ready(p) && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == "nodal.node/ManifestTaken" && c.Message != "" })
+	}
+	f.put("web", "metadata: {name: web\n")
+	f.await("web", "unchanged by what cannot be read", refused)
+	f.put("web", manifest("web", mortal)+"  nonsense: 1\n")
+	f.await("web", "unchanged by what is refused", refused)
+	f.put("web", manifest("web", mortal))
+	f.await("web", "itself", func(p *corev1.Pod) bool { return ready(p) && !refused(p) })
+
+	f.put("moved", manifest("again", sleeper))
+	f.await("moved", "failed", func(p *corev1.Pod) bool { return strings.Contains(p.Status.Message, "dir/again") })
+	f.remove("dir/again")
+	f.await("moved", "ready", ready)
+	f.remove("moved")
+	f.eventually("moved gone", func() bool { return f.pod("moved") == nil })
+	f.put("dir/again", manifest("again", sleeper))
+	f.await("dir/again", "ready", ready)
 
 	f.etcd.end()
 	f.inside("web", "touch /die")

@@ -29,6 +29,7 @@ type Daemon struct {
 	PodLogs string // where containers' logs are
 	Socket  string
 	Port    int // TLS
+	View    int // the read-only port
 
 	t     testing.TB
 	agent *agent.Agent
@@ -72,11 +73,10 @@ func start(t testing.TB, c agent.Config) *Daemon {
 	ports, claim, err := agent.ClaimPorts()
 	must(t, err)
 	t.Cleanup(func() { claim.Close() })
-	ports.ReadOnly = 0
 	c.Ports, c.Socket = ports, filepath.Join(c.Dir, "node.sock")
 	c.Flags = append([]string{"--hostname-override", "node-a", "--v", "4"}, c.Flags...)
 	a := agent.New(c)
-	d := &Daemon{Dir: a.Root(), PodLogs: a.PodLogs(), Socket: a.Socket, Port: ports.Secure, t: t, agent: a, conn: dial(t, a.Socket)}
+	d := &Daemon{Dir: a.Root(), PodLogs: a.PodLogs(), Socket: a.Socket, Port: ports.Secure, View: ports.ReadOnly, t: t, agent: a, conn: dial(t, a.Socket)}
 	t.Cleanup(d.end)
 	must(t, a.Start())
 	return d

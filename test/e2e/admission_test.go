@@ -21,6 +21,7 @@ func TestWhatDoesNotFitFails(t *testing.T) {
 		"a pod that wants a host port that is taken fails with NodePorts and names who has it",
 		"so do those that ask for too much memory, OutOfmemory, and those for which there is no place left, OutOfpods",
 		"a host port leads to its container",
+		"a pod for another system fails with PodOSNotSupported",
 		"a pod whose nodeSelector or required affinity names other labels fails with NodeAffinity",
 		"node labels given by flag and the usual ones are matched by a nodeSelector",
 		"a refused pod that is applied again is asked about again, and runs once there is room",
@@ -46,6 +47,9 @@ func TestWhatDoesNotFitFails(t *testing.T) {
 	refused("second", "NodePorts", "pod default/first has host port 18080/TCP")
 	n.apply(strings.Replace(web("elsewhere").yaml(), "spec:\n", "spec:\n  nodeSelector: {disk: hdd}\n", 1))
 	refused("elsewhere", "NodeAffinity", "didn't match")
+
+	n.apply(strings.Replace(web("windows").yaml(), "spec:\n", "spec:\n  os: {name: windows}\n", 1))
+	refused("windows", "PodOSNotSupported", "the OS field doesn't match node OS")
 
 	n.apply(adding(web("heavy"), "resources: {requests: {memory: 1000Ti}}"))
 	refused("heavy", "OutOfmemory", "Node didn't have enough resource: memory")

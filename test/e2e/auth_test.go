@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"nodal/node/manifest"
 	"nodal/test/agent"
 	"nodal/test/claim"
 )
@@ -59,6 +60,49 @@ func TestRolesMayDoWhatTheyMay(t *testing.T) {
 	}
 	if got := n.runGrpcurl("{}", "-cacert", n.CA(), "-d", "@", n.secure(), "node.v1.PodsService/ListPods"); !strings.Contains(got.body, "Unauthenticated") {
 		t.Errorf("list over gRPC as nobody: got %s, want Unauthenticated", got)
+	}
+}
+
+func TestViewersSeeNoValuesInEnvironments(t *testing.T) {
+	claim.Shows(t, "Access", "a viewer and the read-only port are shown no value of a pod's environment, and what they were shown cannot be applied")
+	n := prepare(t, func(c *agent.Config) { c.Ports.ReadOnly = c.Ports.Secure + 2 })
+	n.up()
+	const word = "hunter2"
+	env := "    env: [{name: WORD, value: " + word + "}]\n"
+	plain := shell("telling", "[ ${#WORD} = 7 ] && exec sleep 1000").yaml() + env +
+		"  initContainers:\n  - name: first\n    image: nodal.test/busybox:1\n    command: ['true']\n" + env
+	n.apply(plain)
+	n.waitRunning("telling")
+	n.apply(plain + "  ephemeralContainers:\n  - name: look\n    image: nodal.test/busybox:1\n    command: [sleep, '1000']\n" + env)
+
+	const one = "/v1/namespaces/default/pods/telling"
+	readOnly := "http://" + n.address(n.Ports.ReadOnly)
+	certificate := []string{"--cert", n.Credential("viewer.crt"), "--key", n.Credential("viewer.key")}
+	hidden := map[string]answer{
+		"/pods":              n.curlTLS("viewer", "/pods"),
+		"/v1/pods":           n.curlTLS("viewer", "/v1/pods"),
+		"one pod":            n.curlTLS("viewer", one),
+		"a certificate":      n.curlTLS("", "/pods", certificate...),
+		"gRPC":               n.grpcurlTLS("viewer", "node.v1.PodsService/ListPods", "{}"),
+		"the read-only port": n.runCurl([]string{readOnly + "/pods"}),
+		"its API":            n.runCurl([]string{readOnly + one}),
+	}
+	for from, got := range hidden {
+		if strings.Contains(got.body, word) || strings.Count(got.body, manifest.Hidden) != 3 {
+			t.Errorf("%s: got %s, want three values hidden", from, got)
+		}
+	}
+	if got := n.curlTLS("viewer", "/runningpods/"); strings.Contains(got.body, word) || !strings.Contains(got.body, "telling") {
+		t.Errorf("/runningpods/: got %s, want the pod without the value", got)
+	}
+	for _, role := range []string{"operator", "admin"} {
+		if got := n.curlTLS(role, "/pods"); strings.Count(got.body, `"`+word+`"`) != 3 {
+			t.Errorf("/pods as %s: got %s, want three values", role, got)
+		}
+	}
+	got := n.curl("/v1/manifests", "--data-binary", hidden["/pods"].body)
+	if got.code != 400 || !strings.Contains(got.body, "spec.containers[0].env[0].value") {
+		t.Errorf("apply what a viewer was shown: got %s, want 400 and the field", got)
 	}
 }
 

@@ -27,15 +27,15 @@ func mistakes() []mistake {
 	const head = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: wrong\nspec:\n"
 	const fine = "  containers:\n  - name: main\n    image: nodal.test/probe:1\n"
 	return []mistake{
-		{"not YAML", "apiVersion: v1\nkind: [", []string{"document 0"}},
-		{"an unknown field", head + fine + "    imagee: x\n", []string{"document 0", "spec.containers[0].imagee", "unknown field"}},
-		{"a duplicate key", head + fine + "    name: twice\n", []string{"document 0", "name"}},
-		{"a rule broken", strings.Replace(head+fine, "name: main", "name: Main_", 1), []string{"document 0 (Pod default/wrong)", "spec.containers[0].name", "RFC 1123"}},
+		{"not YAML", "apiVersion: v1\nkind: [", []string{"document 1"}},
+		{"an unknown field", head + fine + "    imagee: x\n", []string{"document 1", "spec.containers[0].imagee", "unknown field"}},
+		{"a duplicate key", head + fine + "    name: twice\n", []string{"document 1", "name"}},
+		{"a rule broken", strings.Replace(head+fine, "name: main", "name: Main_", 1), []string{"document 1 (Pod default/wrong)", "spec.containers[0].name", "RFC 1123"}},
 		{"a value of the wrong type", head + "  terminationGracePeriodSeconds: soon\n" + fine, []string{"spec.terminationGracePeriodSeconds"}},
 		{"no containers", head + "  restartPolicy: Never\n", []string{"spec.containers", "Required"}},
 		{"another kind", "apiVersion: v1\nkind: Node\nmetadata:\n  name: wrong\n", []string{"kind", "Node"}},
 		{"a field that this node does not honour", head + fine + "    resources: {limits: {nvidia.com/gpu: 1}}\n", []string{"spec.containers[0].resources.limits[nvidia.com/gpu]", "not supported"}},
-		{"a good document before a bad one", web("good").yaml() + "---\n" + head + fine + "    imagee: x\n", []string{"document 1", "spec.containers[0].imagee"}},
+		{"a good document before a bad one", web("good").yaml() + "---\n" + head + fine + "    imagee: x\n", []string{"document 2", "spec.containers[0].imagee"}},
 	}
 }
 

@@ -173,12 +173,27 @@ func (n *node) wantNoCgroupAfter(pod string, pid int) {
 }
 
 func TestAPodIsHeldToLimitsAsAWhole(t *testing.T) {
-	claim.Shows(t, "Resources", "limits of the pod as a whole hold for its containers, with the overhead for the pod")
+	claim.Shows(t, "Resources",
+		"limits of the pod as a whole hold for its containers, with the overhead for the pod",
+		"a pod whose cgroup somebody has removed is held to its limits again before anything runs in it",
+	)
 	n := start(t)
 	n.apply(strings.Replace(shell("whole", "exec sleep 1000").yaml(), "spec:\n",
 		"spec:\n  overhead: {cpu: 50m, memory: 16Mi}\n  resources: {requests: {cpu: 100m}, limits: {cpu: 200m, memory: 32Mi}}\n", 1))
 	n.waitRunning("whole")
 	pid := n.pidOf("whole", "main")
+	n.wantWhole(pid)
+	n.removeCgroup(pid)
+	n.wait("whole", "whole running again", func(p *corev1.Pod) bool {
+		s := containerStatus(p, "main")
+		return s.RestartCount == 1 && s.State.Running != nil
+	})
+	n.wantWhole(n.pidOf("whole", "main"))
+}
+
+// wantWhole wants a process held to what its pod is allowed as a whole.
+func (n *node) wantWhole(pid int) {
+	n.t.Helper()
 	for _, c := range []struct {
 		above int
 		files [2]string
@@ -190,10 +205,54 @@ func TestAPodIsHeldToLimitsAsAWhole(t *testing.T) {
 		{0, [2]string{"cpu cpu.cfs_quota_us", "cpu.max"}, [2]string{"20000", "20000 100000"}},
 		{0, [2]string{"memory memory.limit_in_bytes", "memory.max"}, [2]string{"33554432", "33554432"}},
 	} {
-		if got := n.cgroupFile(pid, c.above, c.files[0], c.files[1]); got != c.want[cgroupVersion(t)-1] {
-			t.Errorf("%s, %d above the container, is %s, want %q", c.files, c.above, got, c.want)
+		if got := n.cgroupFile(pid, c.above, c.files[0], c.files[1]); got != c.want[cgroupVersion(n.t)-1] {
+			n.t.Errorf("%s, %d above the container, is %s, want %q", c.files, c.above, got, c.want)
 		}
 	}
+}
+
+// removeCgroup ends all that is in the pod of a process, and removes the pod's cgroup
+// before the agent hears of it.
+func (n *node) removeCgroup(pid int) {
+	n.t.Helper()
+	controllers := []string{"cpu", "memory", "pids"}
+	if cgroupVersion(n.t) == 2 {
+		controllers = []string{""}
+	}
+	if err := unix.Kill(n.Pid(), unix.SIGSTOP); err != nil {
+		n.t.Fatal(err)
+	}
+	defer unix.Kill(n.Pid(), unix.SIGCONT)
+	var dirs []string
+	for _, controller := range controllers {
+		dirs = append(dirs, filepath.Dir(cgroupDir(n.t, pid, controller)))
+	}
+	for _, dir := range dirs {
+		n.eventually("nothing in "+dir, func() bool { return removed(n.t, dir) })
+	}
+}
+
+// removed ends what is in a cgroup and says whether it could be removed.
+func removed(t *testing.T, dir string) bool {
+	entries, err := os.ReadDir(dir)
+	if os.IsNotExist(err) {
+		return true
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			removed(t, filepath.Join(dir, e.Name()))
+		}
+	}
+	processes, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	for line := range strings.FieldsSeq(string(processes)) {
+		if pid, err := strconv.Atoi(line); err == nil && pid > 1 {
+			unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+	return os.Remove(dir) == nil
 }
 
 func TestWhatIsReservedPodsDoNotGet(t *testing.T) {

@@ -62,6 +62,7 @@ func TestPersistentVolumes(t *testing.T) {
 		"the files of a claim that was deleted are removed or kept as its class says",
 		"a generic ephemeral volume is new for each pod and goes with it",
 	)
+	claim.Shows(t, "Stats and metrics", "kubelet_volume_stats_* say how full the volumes of claims are")
 	n := start(t)
 	disk, host := filepath.Join(n.rt.Dir, "disk"), filepath.Join(n.rt.Dir, "host")
 	if err := os.MkdirAll(filepath.Join(disk, "deep"), 0o700); err != nil {
@@ -86,6 +87,13 @@ func TestPersistentVolumes(t *testing.T) {
 	n.wantPhase("persistentvolumes/a-path", "Bound")
 	if got := n.inside("web", "main", "for v in disk/deep made kept own; do echo web >/$v/file || exit 1; done; stat -c %g /disk/deep/file; ls /host"); got != "5000\n" {
 		t.Errorf("got %q, want that it may write everywhere, as its group", got)
+	}
+	found := n.metrics("/metrics")
+	for _, name := range []string{"disk", "made", "kept", "web-own"} {
+		of := []string{"namespace", "default", "persistentvolumeclaim", name}
+		if whole, used := n.sample(found, "kubelet_volume_stats_capacity_bytes", of...), n.sample(found, "kubelet_volume_stats_used_bytes", of...); used <= 0 || whole <= used {
+			t.Errorf("of claim %s %v bytes of %v are used", name, used, whole)
+		}
 	}
 
 	n.Kill()

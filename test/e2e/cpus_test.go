@@ -78,6 +78,7 @@ func TestContainersHaveCPUsOfTheirOwn(t *testing.T) {
 		"after an agent was killed everybody has the CPUs that they had",
 	)
 	claim.Shows(t, "Admission", "a pod for which no CPU of its own is left, because who had it has not ended yet, is refused as UnexpectedAdmissionError")
+	claim.Shows(t, "Stats and metrics", "kubelet_cpu_manager_* count the CPUs that containers have for their own, and the pods that asked for some")
 	n := start(t, func(c *agent.Config) {
 		c.Settings["cpuManagerPolicy"] = "static"
 		c.Settings["kubeReserved"] = map[string]string{"cpu": "500m"} // which takes a whole one
@@ -117,11 +118,20 @@ func TestContainersHaveCPUsOfTheirOwn(t *testing.T) {
 		t.Errorf("after the kill %s runs, want %s as before", after, before)
 	}
 
+	found := n.metrics("/metrics")
+	if own, free := n.sample(found, "kubelet_cpu_manager_exclusive_cpu_allocation_count"), n.sample(found, "kubelet_cpu_manager_shared_pool_size_millicores"); own != float64(most) || free != 0 {
+		t.Errorf("%v CPUs are somebody's own and %v thousandths free, want %d and none", own, free, most)
+	}
+
 	n.apply(asking("owns", "500m")) // the one that has them takes its time to end
 	n.apply(asking("rival", fmt.Sprint(most)))
 	n.wait("rival", "rival refused", func(p *corev1.Pod) bool {
 		return p.Status.Phase == corev1.PodFailed && p.Status.Reason == "UnexpectedAdmissionError" &&
 			strings.Contains(p.Status.Message, fmt.Sprintf("not enough cpus available to satisfy request: requested=%d, available=0", most))
+	})
+	n.eventually("a failed request for CPUs is counted", func() bool { // the agent was killed since those before
+		found := n.metrics("/metrics")
+		return n.sample(found, "kubelet_cpu_manager_pinning_errors_total") == 1 && n.sample(found, "kubelet_cpu_manager_pinning_requests_total") == 1
 	})
 	n.eventually("owns on all CPUs", func() bool { return ready(n.get("owns")) && n.cpusOf("owns") == all.String() })
 	n.runsOn("shares", all.String())

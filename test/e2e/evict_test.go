@@ -56,6 +56,7 @@ func TestPodsThatWriteTooMuchAreEvicted(t *testing.T) {
 		"a pod is evicted whose containers and emptyDirs take more together than its ephemeral-storage limits",
 		"a pod that keeps to its limits of the disk runs on beside those that are evicted",
 	)
+	claim.Shows(t, "Stats and metrics", "kubelet_evictions counts the pods that were over a limit of the disk, by the limit")
 	n := start(t)
 	with := func(manifest, name string, more ...string) string {
 		return strings.NewReplacer(append(more, "NAME", name)...).Replace(manifest)
@@ -78,6 +79,12 @@ func TestPodsThatWriteTooMuchAreEvicted(t *testing.T) {
 	}
 	if got := n.curl("/v1/events?namespace=default&name=volume").body; !strings.Contains(got, `"Evicted"`) {
 		t.Errorf("no event tells of it: %s", got)
+	}
+	found := n.metrics("/metrics")
+	for limit, want := range map[string]float64{"emptydirfs.limit": 1, "ephemeralpodfs.limit": 1, "ephemeralcontainerfs.limit": 2} {
+		if got := n.sample(found, "kubelet_evictions", "eviction_signal", limit); got != want {
+			t.Errorf("%v pods were evicted for %s, want %v", got, limit, want)
+		}
 	}
 	left := filepath.Join(n.Root(), "pods", string(n.get("volume").UID), "volumes")
 	n.eventually("the volume of a pod that was evicted is removed", func() bool {

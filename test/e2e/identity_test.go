@@ -118,6 +118,34 @@ func isRunc(t *testing.T, pid int) bool {
 	return strings.HasPrefix(string(name), "runc:")
 }
 
+// TestCommandAndArguments runs an image that by itself runs "/probe pause".
+func TestCommandAndArguments(t *testing.T) {
+	claim.Shows(t, "Identity and environment",
+		"a container without command and args runs what its image says",
+		"args take the place of the image's arguments alone",
+		"a command takes the place of the image's program and of its arguments",
+		"command and args together leave nothing of the image's",
+	)
+	n := start(t)
+	n.apply("apiVersion: v1\nkind: Pod\nmetadata: {name: ways}\nspec:\n  terminationGracePeriodSeconds: 1\n  containers:\n" +
+		"  - {name: image, image: nodal.test/probe:1}\n" +
+		"  - {name: args, image: nodal.test/probe:1, args: [pause, given]}\n" +
+		"  - {name: command, image: nodal.test/probe:1, command: [/probe, pause, alone]}\n" +
+		"  - {name: both, image: nodal.test/probe:1, command: [/probe], args: [pause, both]}\n")
+	n.waitRunning("ways")
+	for name, want := range map[string]string{
+		"image": "/probe pause", "args": "/probe pause given", "command": "/probe pause alone", "both": "/probe pause both",
+	} {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", n.pidOf("ways", name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(strings.Split(strings.TrimRight(string(line), "\x00"), "\x00"), " "); got != want {
+			t.Errorf("container %s runs %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestContainersKnowWhoTheyAre(t *testing.T) {
 	claim.Shows(t, "Identity and environment",
 		"hostname, subdomain and setHostnameAsFQDN give a pod its name",

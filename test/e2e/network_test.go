@@ -1,13 +1,37 @@
 package e2e
 
 import (
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
+	nodev1 "nodal/api/gen/node/v1"
 	"nodal/test/claim"
+	"nodal/test/daemon"
 )
+
+// TestPodsOfTheOwnRuntimeGetAddressesOfThePodCIDR has the node's own runtime take what
+// upstream's kubelet is told.
+func TestPodsOfTheOwnRuntimeGetAddressesOfThePodCIDR(t *testing.T) {
+	claim.Shows(t, "Identity and environment", "on the node's own runtime, pods get addresses of podCIDR")
+	t.Parallel()
+	const subnet = "10.96.211.32/27" // beyond what nodes choose for themselves
+	d := daemon.StartAlone(t, "--pod-cidr="+subnet)
+	d.Import("busybox")
+	manifest := &nodev1.ApplyRequest{Manifest: shell("web", "exec sleep 1000").yaml()}
+	if _, err := nodev1.NewManifestsServiceClient(d.Conn()).Apply(t.Context(), manifest); err != nil {
+		t.Fatal(err)
+	}
+	d.Await("the pod runs on an address of the subnet", func(p daemon.Pods) bool {
+		return p.Ready("web") && slices.ContainsFunc(p["web"].GetPodIps(), func(ip string) bool {
+			address, err := netip.ParseAddr(ip)
+			return err == nil && netip.MustParsePrefix(subnet).Contains(address)
+		})
+	})
+}
 
 // TestPodsWhileThereIsNoNetwork has a node without a network, as before whoever
 // brings one has come: often that is itself a pod, on the host's network.

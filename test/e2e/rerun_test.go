@@ -108,17 +108,22 @@ func TestHooksThatAreNotDue(t *testing.T) {
 	claim.Shows(t, "Deletion",
 		"a preStop hook is not run for a container that ends by itself, nor when the grace period is zero",
 	)
-	claim.Shows(t, "Pod lifecycle", "a changed image restarts its container whatever the restart policy says")
+	claim.Shows(t, "Pod lifecycle",
+		"a changed image restarts its container whatever the restart policy says",
+		"a changed image runs nothing again that has ended for good",
+	)
 	n := start(t)
 	hook := "  preStop: " + command(says("hook"))
 	ending := n.hooked("ending", "restartPolicy: Never").list("containers").
 		runs("main", says("main"), "lifecycle:", hook).apply()
 	hasty := n.hooked("hasty", "terminationGracePeriodSeconds: 30").list("containers").
 		runs("main", says("main")+"; "+loop, "lifecycle:", hook).apply()
-	once := runs("once", "pause")
-	once.restart = "Never"
+	once := pod{name: "once", restart: "Never", apps: []program{{name: "main", args: []string{"pause"}}, {name: "step", args: []string{"exit", "0"}}}}
 	n.apply(once.yaml())
-	n.wait("ending", "its end", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodSucceeded })
+	done := n.wait("ending", "its end", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodSucceeded })
+	if got := condition(done, corev1.PodReadyToStartContainers); got != corev1.ConditionFalse {
+		t.Errorf("condition PodReadyToStartContainers of a pod that has ended is %q, want False", got)
+	}
 	n.deletePod("ending", "")
 	ending.wantStory("main")
 	n.waitRunning("hasty")
@@ -126,10 +131,18 @@ func TestHooksThatAreNotDue(t *testing.T) {
 	n.deletePod("hasty", "?gracePeriodSeconds=0")
 	hasty.wantStory("main")
 
-	n.waitRunning("once")
-	once.apps[0].image = "nodal.test/probe:2"
+	n.wait("once", "the end of its step", func(p *corev1.Pod) bool {
+		return containerStatus(p, "step").State.Terminated != nil && containerStatus(p, "main").State.Running != nil
+	})
+	once.apps[0].image, once.apps[1].image = "nodal.test/probe:2", "nodal.test/probe:2"
 	n.changed("/v1/manifests", once.yaml()).is(t, "UPDATED", "main")
-	p := n.wait("once", "the new image", func(p *corev1.Pod) bool { return containerStatus(p, "main").RestartCount == 1 && ready(p) })
+	p := n.wait("once", "the new image", func(p *corev1.Pod) bool {
+		s := containerStatus(p, "main")
+		return s.RestartCount == 1 && s.State.Running != nil
+	})
+	if got := containerStatus(p, "step"); got.RestartCount != 0 || got.State.Terminated == nil {
+		t.Errorf("what had ended is %+v, want it left at that", got)
+	}
 	if got := containerStatus(p, "main").Image; !strings.Contains(got, "probe:2") {
 		t.Errorf("it runs image %q, want version 2", got)
 	}

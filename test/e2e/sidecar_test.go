@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	corev1 "k8s.io/api/core/v1"
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -65,13 +67,22 @@ func TestContainerThatVanishesIsReplaced(t *testing.T) {
 	n.apply(web("taken").yaml())
 	n.waitRunning("taken")
 	id := n.containers("taken")[0].id
+	// An agent that looks on would see it end before it is gone.
+	signal := func(s unix.Signal) {
+		if err := unix.Kill(n.Pid(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signal(unix.SIGSTOP)
+	defer signal(unix.SIGCONT)
 	if _, err := n.rt.CRI().RemoveContainer(t.Context(), &runtimev1.RemoveContainerRequest{ContainerId: id}); err != nil {
 		t.Fatal(err)
 	}
+	signal(unix.SIGCONT)
 	got := n.wait("taken", "a replacement", func(p *corev1.Pod) bool { return containerStatus(p, "main").RestartCount == 1 && ready(p) })
 	last := containerStatus(got, "main").LastTerminationState.Terminated
-	if last == nil || last.ExitCode != 137 {
-		t.Errorf("the last run ended as %+v, want code 137", last)
+	if last == nil || last.ExitCode != 137 || last.Reason != "ContainerStatusUnknown" {
+		t.Errorf("the last run ended as %+v, want code 137 and ContainerStatusUnknown", last)
 	}
 	if got := n.sandboxes("taken"); got != 1 {
 		t.Errorf("the pod has %d sandboxes, want the same one", got)

@@ -67,10 +67,12 @@ func TestStatsAreWhatTheKernelCounts(t *testing.T) {
 		"/stats/summary says within 5 % what the kernel counts of the processor time and the working set of a container and its pod",
 		"/metrics/resource and /metrics/cadvisor say the same to Prometheus' own parser, with limits, processes and interfaces in cAdvisor's words",
 		"StatsService sends figures at an interval, with the processors in use, and remembers those that somebody asked for",
+		"/metrics tells how long the work on pods takes, when the runtime was looked at last, how far pods have come and when the serving certificate runs out",
 		"/metrics and /metrics/probes count pods and containers, what was asked of the runtime and of the node, how quickly pods started, and what probes answered",
 		"the node's processor time, memory, network, disk, images and processes are there",
 		"volumes, logs and what a pod has written to the node's disk are measured, in /stats/summary and in StatsService",
 		"only_cpu_and_memory leaves out the rest",
+		"all pods together are counted as systemContainers, and so are the node's own programs where each has a cgroup",
 		"whoever may read may read stats, on the read-only port anybody, and nobody else")
 	n := prepare(t, func(c *agent.Config) { c.Ports.ReadOnly = c.Ports.Secure + 2 })
 	n.up()
@@ -98,6 +100,11 @@ func TestStatsAreWhatTheKernelCounts(t *testing.T) {
 			wantNear(t, name+": seconds", float64(*got.cpu.UsageCoreNanoSeconds)/1e9, n.spent(pid, above))
 			wantNear(t, name+": bytes", float64(*got.memory.WorkingSetBytes), n.workingSet(pid, above))
 		}
+		pods := slices.IndexFunc(from.Node.SystemContainers, func(s statsapi.ContainerStats) bool { return s.Name == "pods" })
+		if pods < 0 {
+			t.Fatalf("%s: all pods together are not among %+v", name, from.Node.SystemContainers)
+		}
+		wantNear(t, name+": seconds of all pods", float64(*from.Node.SystemContainers[pods].CPU.UsageCoreNanoSeconds)/1e9, n.spent(pid, 3))
 		if main.Name != "main" || busy.PodRef.Namespace != "default" || main.StartTime.IsZero() || busy.StartTime.IsZero() {
 			t.Errorf("%s: got %+v of %+v, want main of busy with the times of their start", name, main, busy.PodRef)
 		}
@@ -255,6 +262,13 @@ func (n *node) wantAgentMetrics() {
 		{"kubelet_running_containers", []string{"container_state", "running"}, 2, 2},
 		{"kubelet_started_containers_total", []string{"container_type", "container"}, 2, 2},
 		{"kubelet_pod_start_duration_seconds", nil, 2, 2},
+		{"kubelet_pod_start_sli_duration_seconds", nil, 2, 2},
+		{"kubelet_containers_per_pod_count", nil, 2, 2},
+		{"kubelet_pod_worker_duration_seconds", []string{"operation_type", "create"}, 2, 20},
+		{"kubelet_working_pods", []string{"lifecycle", "sync", "config", "desired", "static", ""}, 2, 2},
+		{"kubelet_pleg_relist_duration_seconds", nil, 1, 1000},
+		{"kubelet_pleg_last_seen_seconds", nil, float64(time.Now().Add(-time.Hour).Unix()), float64(time.Now().Unix())},
+		{"kubelet_certificate_manager_server_ttl_seconds", nil, 3600, 1e9},
 		{"kubelet_runtime_operations_total", []string{"operation_type", "run_podsandbox"}, 2, 2},
 		{"kubelet_runtime_operations_duration_seconds", []string{"operation_type", "start_container"}, 2, 2},
 		{"kubelet_http_requests_total", []string{"path", "metrics", "server_type", "readwrite"}, 1, 2},

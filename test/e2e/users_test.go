@@ -88,9 +88,6 @@ func (n *node) firstUser(pod string) int {
 func TestPodsWithUsersOfTheirOwn(t *testing.T) {
 	claim.Shows(t, "Security",
 		"hostUsers false gives a pod users of its own where the runtime and the kernel can, no two pods the same ones; elsewhere it does not run and says why",
-		"in volumes of every kind, in /etc/hosts and in termination messages such a pod sees the owners and modes that others see",
-		"procMount Unmasked shows all of /proc to a pod with users of its own",
-		"a pod keeps its users when the agent is killed",
 	)
 	n := start(t)
 	host := filepath.Join(n.Root(), "on-the-host")
@@ -113,6 +110,11 @@ func TestPodsWithUsersOfTheirOwn(t *testing.T) {
 		t.Logf("no users of its own here: %s", said)
 		return
 	}
+	claim.Shows(t, "Security",
+		"in volumes of every kind, in /etc/hosts and in termination messages such a pod sees the owners and modes that others see",
+		"procMount Unmasked shows all of /proc to a pod with users of its own",
+		"a pod keeps its users when the agent is killed",
+	)
 	p := n.waitRunning("one")
 	n.waitRunning("two")
 	first := n.firstUser("one")

@@ -3,6 +3,7 @@ package noderuntime
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -16,7 +17,6 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/host/runtime"
-	"nodal/host/runtime/embedded"
 	"nodal/test/rig"
 )
 
@@ -31,26 +31,11 @@ type node struct {
 	driver string // of cgroups, once it has started
 }
 
-// onBoth runs a test on the programs of the host, and on the bundle if this
-// build has one.
-func onBoth(t *testing.T, test func(t *testing.T, n *node)) {
-	t.Run("host", func(t *testing.T) { test(t, newNode(t)) })
-	archive, index, ok := embedded.Bundle()
-	if !ok {
-		return
-	}
-	t.Run("bundle", func(t *testing.T) {
-		n := newNode(t)
-		n.config.Archive, n.config.Index = archive, index
-		test(t, n)
-	})
-}
-
-// newNode prepares a node that leaves nothing behind, or fails its test.
+// newNode prepares a node that leaves nothing behind, or fails its test. It is made of
+// the bundle that rigs are told of, or of the programs of the host.
 func newNode(t *testing.T) *node {
 	t.Helper()
-	rt := rig.Containerd(t)
-	return newNodeBeside(t, rt)
+	return newNodeBeside(t, rig.Containerd(t))
 }
 
 func newNodeBeside(t *testing.T, rt *rig.Runtime) *node {
@@ -58,10 +43,12 @@ func newNodeBeside(t *testing.T, rt *rig.Runtime) *node {
 	before := rig.Snapshot()
 	n := &node{t: t, rig: rt, events: make(chan runtime.Event, 64)}
 	n.config = runtime.Config{
-		// Not below /tmp: it may be a file system that takes no overlay.
-		RootDir: mkdirTemp(t, "/var/lib"), SandboxImage: rt.Image("pause"),
+		RootDir: makeRoot(t), SandboxImage: rt.Image("pause"),
 		Log:  slog.New(slog.DiscardHandler),
 		Tell: func(e runtime.Event) { n.events <- e },
+	}
+	if dir := os.Getenv(rig.BundleEnv); dir != "" {
+		n.config.Archive, n.config.Index = read(t, dir, "bundle.tar.zst"), read(t, dir, "bundle.json")
 	}
 	t.Cleanup(func() {
 		if err := runtime.Clean(context.Background(), n.config); err != nil {
@@ -76,18 +63,34 @@ func newNodeBeside(t *testing.T, rt *rig.Runtime) *node {
 	return n
 }
 
-func mkdirTemp(t *testing.T, parent string) string {
+func read(t *testing.T, dir, name string) []byte {
 	t.Helper()
-	dir, err := os.MkdirTemp(parent, "nodal-runtime-")
+	text, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return text
+}
+
+// makeRoot makes a root directory behind a link, as on a machine where it is to lie on
+// another disk.
+func makeRoot(t *testing.T) string {
+	t.Helper()
+	// Not below /tmp: it may be a file system that takes no overlay.
+	dir, err := os.MkdirTemp("/var/lib", "nodal-runtime-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := dir + "-link"
 	t.Cleanup(func() {
-		if err := os.Remove(dir); err != nil {
+		if err := errors.Join(os.Remove(dir), os.Remove(link)); err != nil {
 			t.Errorf("the root directory is not empty: %v", err)
 		}
 	})
-	return dir
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	return link
 }
 
 func (n *node) dial() {
@@ -187,6 +190,15 @@ func (n *node) wantRunning(container string) {
 	}
 	if got := reply.Status.State; got != runtimeapi.ContainerState_CONTAINER_RUNNING {
 		n.t.Errorf("container is %v, want it to run on", got)
+	}
+}
+
+// wantExec fails unless a program can be started in the container.
+func (n *node) wantExec(container string) {
+	n.t.Helper()
+	reply, err := n.cri.ExecSync(n.t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: container, Cmd: []string{"cat", "/index.html"}, Timeout: 10})
+	if err != nil || string(reply.Stdout) != "hello\n" {
+		n.t.Errorf("exec: got %q (%v)", reply.GetStdout(), err)
 	}
 }
 

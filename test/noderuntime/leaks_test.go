@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/google/nftables"
-
 	"nodal/host/runtime"
 	"nodal/test/rig"
 )
@@ -32,19 +30,6 @@ func (n *node) wantNothing(before rig.Machine) {
 		}
 	}
 	n.wantNoRecords(id)
-	conn, err := nftables.New()
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	tables, err := conn.ListTables()
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	for _, table := range tables {
-		if table.Name == "nodal-"+id {
-			n.t.Errorf("left behind: nftables table %s", table.Name)
-		}
-	}
 }
 
 // wantNoRecords fails if the CNI library remembers a pod of the node.

@@ -19,11 +19,13 @@ type Machine struct {
 	Mounts    []string
 	NetNS     []string
 	Links     []string
+	Ports     []string
+	Tables    []string
 	Cgroups   []string
 }
 
 // Snapshot lists the machine's processes, mounts, named network namespaces,
-// bridges and cgroups.
+// bridges, host ports, tables of nftables and cgroups.
 func Snapshot() Machine {
 	var m Machine
 	for _, p := range processes() {
@@ -40,6 +42,8 @@ func Snapshot() Machine {
 		}
 	}
 	m.Links = links()
+	m.Ports = portMappings()
+	m.Tables = tables()
 	m.Cgroups = cgroupDirs("/")
 	return m
 }
@@ -71,6 +75,8 @@ func leaks(before Machine) []string {
 		{"mount", before.Mounts, now.Mounts},
 		{"network namespace", before.NetNS, now.NetNS},
 		{"network interface", before.Links, now.Links},
+		{"port mapping", before.Ports, now.Ports},
+		{"nftables table", before.Tables, now.Tables},
 		{"cgroup", before.Cgroups, now.Cgroups},
 	} {
 		for _, item := range kind.now {
@@ -116,11 +122,11 @@ func ancestor(pid int) bool {
 // busyRig reports whether text names something of a rig that is in use.
 func busyRig(text string) bool {
 	for s := range slot(maxSlots) {
-		named := slices.ContainsFunc(append(s.bridges(), s.dir(), s.cgroup()), func(name string) bool {
+		named := slices.ContainsFunc(append(s.bridges(), s.dir(), s.cgroup(), s.table()), func(name string) bool {
 			_, rest, found := strings.Cut(text, name)
 			return found && (rest == "" || strings.ContainsAny(rest[:1], "/\n: "))
 		})
-		if named && s.claimed() {
+		if (named || strings.Contains(text, leadsTo+s.addresses())) && s.claimed() {
 			return true
 		}
 	}

@@ -107,5 +107,8 @@ func (s slot) cleanOwn() error {
 // bundle.
 func (s slot) bridges() []string { return []string{s.bridge(), "nd-" + hostruntime.ID(s.dir())[:6]} }
 
+// table is what a containerd of a bundle has in nftables.
+func (s slot) table() string { return ownTables + hostruntime.ID(s.dir()) }
+
 // state is short: a unix address has 108 bytes, and those of shims go below it.
 func (s slot) state() string { return filepath.Join(s.dir(), "x") }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,8 +127,8 @@ func TestLeaksNamesAProcessWithTheMarkOfThisRun(t *testing.T) {
 	}
 }
 
-func TestUndoPortMappings(t *testing.T) {
-	saved := `*nat
+// savedMappings is what iptables-save says of two pods with a port each.
+const savedMappings = `*nat
 :CNI-DN-aaa - [0:0]
 :CNI-DN-bbb - [0:0]
 -A CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \"nrig1\" id: \"x\"" -m multiport --dports 80 -j CNI-DN-aaa
@@ -137,17 +138,26 @@ func TestUndoPortMappings(t *testing.T) {
 -A CNI-DN-bbb -p tcp -m tcp --dport 81 -j DNAT --to-destination 10.88.12.5:80
 COMMIT
 `
+
+func TestUndoPortMappings(t *testing.T) {
 	want := `*nat
 -D CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \"nrig1\" id: \"x\"" -m multiport --dports 80 -j CNI-DN-aaa
 -F CNI-DN-aaa
 -X CNI-DN-aaa
 COMMIT
 `
-	if got := undoPortMappings(saved, "10.88.1."); got != want {
+	if got := undoPortMappings(savedMappings, "10.88.1."); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := undoPortMappings(saved, "10.88.2."); got != "" {
+	if got := undoPortMappings(savedMappings, "10.88.2."); got != "" {
 		t.Errorf("a subnet without mappings got\n%s", got)
+	}
+}
+
+func TestPortMappingsAreNamedByTheirPods(t *testing.T) {
+	want := []string{"CNI-DN-aaa to 10.88.1.5:80", "CNI-DN-bbb to 10.88.12.5:80"}
+	if got := portChains(savedMappings); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

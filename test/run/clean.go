@@ -47,7 +47,8 @@ func (e example) clean(ctx context.Context) error {
 	return nil
 }
 
-// endKubelet ends the kubelet of a `make run` that is still there.
+// endKubelet ends the kubelet of a `make run` that is still there, by force if it
+// takes too long: its pods outlive it anyway.
 func (e example) endKubelet(ctx context.Context) error {
 	text, err := os.ReadFile(e.pidFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,8 +58,12 @@ func (e example) endKubelet(ctx context.Context) error {
 	if err := errors.Join(err, err2); err != nil {
 		return fmt.Errorf("find the kubelet's process: %w", err)
 	}
+	signal, patience := syscall.SIGTERM, time.Now().Add(30*time.Second)
 	for e.runs(pid) {
-		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+		if time.Now().After(patience) {
+			signal = syscall.SIGKILL
+		}
+		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return fmt.Errorf("end the kubelet: %w", err)
 		}
 		select {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -23,6 +24,8 @@ import (
 	"nodal/test/rig"
 )
 
+var screenshots = flag.String("screenshots", "", "take the pictures of docs/screenshots into this directory, and tell no stories")
+
 func TestMain(m *testing.M) { os.Exit(agent.Main(m)) }
 
 // patience is for a whole story; the longest takes a third of it on two busy cores.
@@ -38,7 +41,14 @@ func TestTheDashboardInABrowser(t *testing.T) {
 		"the dashboard's first page is small, and soon painted on a slow machine",
 		"the dashboard follows ten thousand lines of a log a second",
 		"the dashboard outlives cut connections, a slow network, a crash of the node and a revoked token, and says so",
-		"the dashboard shows what a container prints, and runs none of it")
+		"the dashboard shows what a container prints, and runs none of it",
+		"five hundred pods scroll in the dashboard, and the work for a frame fits into a sixtieth of a second of a usual machine",
+		"the dashboard fits a telephone, and keeps each role from what it may not do",
+		"the read-only port has the dashboard as a view, which asks again")
+	if *screenshots != "" {
+		takeScreenshots(t)
+		return
+	}
 	manifests := t.TempDir()
 	s := stage{daemon.StartAlone(t, "--pod-manifest-path", manifests), manifests}
 	s.tell(t, "weight")
@@ -46,7 +56,18 @@ func TestTheDashboardInABrowser(t *testing.T) {
 	s.Import("probe")
 	s.tell(t, "flood", "IMAGE=nodal.test/probe:1")
 	s.Import("busybox")
+	s.tell(t, "views", "IMAGE=nodal.test/busybox:1", "PATH="+programs(t))
 	s.tell(t, "faults", "IMAGE=nodal.test/busybox:1")
+}
+
+func takeScreenshots(t *testing.T) {
+	into, err := filepath.Abs(*screenshots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := stage{daemon.StartAlone(t, "--hostname-override", "edge-1"), t.TempDir()}
+	s.Import("busybox")
+	s.tell(t, "screenshots", "SCREENSHOTS="+into)
 }
 
 // stage is the node that stories are told about, and the directory of manifests that
@@ -64,7 +85,7 @@ func (s stage) tell(t *testing.T, story string, env ...string) {
 		cmd := exec.CommandContext(ctx, "node", story+".mjs")
 		cmd.Env = append(os.Environ(), "LINK="+s.Invite(), "SECOND_LINK="+s.Invite(), "PROFILE="+t.TempDir(),
 			"VIEWER_TOKEN="+filepath.Join(s.Dir, "credentials/viewer.token"),
-			"DOOR="+door(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port))))
+			"DOOR="+door(t, local(s.Port)), "VIEW=http://"+local(s.View), "VIEW_DOOR="+door(t, local(s.View)))
 		cmd.Env = append(cmd.Env, env...)
 		cmd.Stderr = t.Output()
 		// The first process of a PID namespace takes the others with it: no browser is
@@ -88,6 +109,22 @@ func (s stage) tell(t *testing.T, story string, env ...string) {
 			t.Errorf("the story ends badly: %v", err)
 		}
 	})
+}
+
+func local(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// programs is a PATH with the clients whose commands the dashboard shows.
+func programs(t *testing.T) string {
+	t.Helper()
+	grpcurl, err := agent.Grpcurl()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := filepath.Abs("../../.cache/parts") // of the control plane, kubectl among them
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join([]string{filepath.Dir(grpcurl), parts, os.Getenv("PATH")}, string(filepath.ListSeparator))
 }
 
 // saveBusybox writes a tarball as docker save does, for the browser to import.

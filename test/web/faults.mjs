@@ -120,6 +120,17 @@ await story(async ({ context, page, origin, step }) => {
     await harmless("the terminal");
   });
 
+  await step("a terminal outlives a flood, and Ctrl-C ends that", async () => {
+    await page.getByLabel("Command").fill("sh");
+    await page.getByRole("button", { name: "Open" }).click();
+    await page.locator(".xterm-rows").getByText(/[#$]/).first().waitFor();
+    await page.keyboard.type("yes\n");
+    await page.locator(".xterm-rows > div", { hasText: /^y$/ }).nth(9).waitFor();
+    await page.keyboard.press("Control+C");
+    await page.keyboard.type("echo $((6*7))\n");
+    await page.locator(".xterm-rows > div", { hasText: /^42$/ }).waitFor();
+  });
+
   await step("an address that leads nowhere says so", async () => {
     for (const path of ["pods/default/%FF", "pods/default/日本", "pods/default/%3Cimg%20src=x%3E"]) {
       await page.goto(`${origin}/ui/${path}`);
@@ -187,8 +198,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByLabel(/One from the node/).fill(readFileSync(VIEWER_TOKEN, "utf8").trim());
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("Live", { exact: true }).waitFor();
-    await ask("revoke");
-    await page.getByRole("link", { name: "Images" }).click();
+    await ask("revoke"); // what is open ends, which the page is told
     await page.getByRole("heading", { name: "Sign in to this node" }).waitFor();
     await page.getByText("Your session is over.").waitFor();
     await page.getByLabel(/One from the node/).fill(readFileSync(VIEWER_TOKEN, "utf8").trim());

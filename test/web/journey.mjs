@@ -5,10 +5,10 @@ import { accessible, act, ask, expect, paste, story, write } from "./steps.mjs";
 
 const { LINK, SECOND_LINK, IMAGE, TARBALL, VIEWER_TOKEN, PROFILE } = process.env;
 
-const manifest = (command) => `apiVersion: v1
+const manifest = (command, greeting = "hello") => `apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings}
-data: {greeting: hello}
+data: {greeting: ${greeting}}
 ---
 apiVersion: v1
 kind: Secret
@@ -112,8 +112,20 @@ await story(async ({ context, page, origin, step }) => {
   await step("a manifest with a mistake is shown where", async () => {
     await page.getByRole("link", { name: "Apply" }).click();
     await write(page, manifest("true").replace("image:", "imag:"));
-    await page.getByText("must not be given (unknown field)").first().waitFor();
+    await page.getByText("must not be given (unknown field); did you mean image?").first().waitFor();
     await page.locator(".cm-lintRange-error").first().waitFor();
+  });
+
+  await step("what may come next is offered, kind by kind", async () => {
+    const offered = page.locator(".cm-tooltip-autocomplete li");
+    await write(page, "kind: ConfigMap\n");
+    await page.keyboard.type("d");
+    await offered.filter({ hasText: /^data$/ }).waitFor();
+    expect((await offered.filter({ hasText: /^spec$/ }).count()) === 0, "a ConfigMap is offered a spec");
+    await write(page, "kind: Pod\nspec:\n  restartPolicy:");
+    await page.keyboard.type(" O");
+    await offered.filter({ hasText: /^OnFailure$/ }).click();
+    await page.locator(".cm-line", { hasText: /^ {2}restartPolicy: OnFailure$/ }).waitFor();
   });
 
   await step("a pasted manifest is planned, applied and becomes ready", async () => {
@@ -129,9 +141,9 @@ await story(async ({ context, page, origin, step }) => {
 
   await step("the pod shows where its time went", async () => {
     await page.locator(".progress a").click();
-    await page.getByRole("img", { name: /Timeline: pod: .*Running/ }).waitFor();
+    await page.getByRole("img", { name: /Timeline: pod: sandbox .*running/ }).waitFor();
     await page.getByText(/ready after/).waitFor();
-    await page.getByRole("img", { name: /^The readiness probe has not failed/ }).waitFor();
+    await page.getByText("has not failed").first().waitFor();
     await page.getByText("of 256 MiB").waitFor();
     await page.getByRole("img", { name: /^Memory: now/ }).nth(1).waitFor();
     await page.getByRole("button", { name: "Reach it: port 8080" }).click();
@@ -141,12 +153,23 @@ await story(async ({ context, page, origin, step }) => {
 
   await step("what the page does is done by hand as it is shown", async () => {
     const shown = (within) => within.locator(".commands > pre").innerText();
+    const copied = async (within) => {
+      await within.locator(".commands-head").getByRole("button", { name: "Copy" }).click();
+      await within.getByText("Copied").waitFor();
+      return page.evaluate(() => window.copied);
+    };
+    await page.evaluate(() => {
+      Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true }); // as without TLS
+      document.addEventListener("copy", (event) => (window.copied = event.target.value));
+    });
     await page.getByRole("button", { name: "API" }).nth(1).click();
     expect((await paste(await shown(page.locator(".popover")))).includes('"qosClass"'), "the command does not answer with the pod");
+    expect((await copied(page.locator(".popover"))) === (await shown(page.locator(".popover"))), "the command is not copied");
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Restart…" }).click();
     await page.getByLabel("What").selectOption("side");
     expect((await paste(await shown(page.getByRole("dialog")))).includes('"gracePeriod"'), "the command does not restart the container");
+    expect((await copied(page.getByRole("dialog"))) === (await shown(page.getByRole("dialog"))), "the command is not copied from a dialog");
     await page.getByRole("button", { name: "Close" }).click();
     await page.getByText("1 restart", { exact: true }).waitFor();
     await page.getByRole("link", { name: "Terminal" }).click();
@@ -208,6 +231,15 @@ await story(async ({ context, page, origin, step }) => {
     await page.locator(".log-box").hover();
     await page.mouse.wheel(0, -200); // lines that are followed do not wait to be pressed
     await page.getByText("Paused by scrolling").waitFor();
+    await page.locator(".log-box").press("ArrowUp");
+    await page.keyboard.press("k");
+    await page.keyboard.press("ArrowDown");
+    const chosen = page.getByRole("option", { selected: true });
+    const read = await chosen.locator(".log-text").innerText();
+    await page.keyboard.press("Enter");
+    await page.locator(".line-detail pre", { hasText: read }).waitFor();
+    await page.keyboard.press("Tab");
+    expect(await page.getByRole("button", { name: "Copy link" }).evaluate((e) => e === document.activeElement), "the link of the line is not next");
     const line = page.locator(".log-row", { hasText: /tick \d+$/ }).first();
     const text = await line.locator(".log-text").innerText();
     await line.click();
@@ -259,6 +291,18 @@ await story(async ({ context, page, origin, step }) => {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "default/story" }).waitFor();
+    for (const [key, part] of [["l", "logs"], ["t", "terminal"], ["e", "events"], ["y", "yaml"]]) {
+      await page.getByRole("link", { name: "Pods" }).click();
+      await page.getByRole("row", { name: /story/ }).waitFor();
+      for (const step of ["j", "j", "k"]) await page.keyboard.press(step);
+      await page.locator("a[data-index]:focus", { hasText: "story" }).waitFor();
+      await page.keyboard.press(key);
+      await page.waitForURL(`**/ui/pods/default/story/${part}`);
+    }
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "detached" });
   });
 
   await step("the node crashes, comes back, and the page goes on", async () => {
@@ -272,16 +316,25 @@ await story(async ({ context, page, origin, step }) => {
   await step("what was before comes back", async () => {
     await page.getByRole("link", { name: "Edit…" }).click();
     await page.locator(".cm-content").getByText("kind").first().waitFor();
-    await write(page, manifest("echo steady; sleep 1000"));
+    await write(page, manifest("echo steady; sleep 1000", "good day"));
     await page.getByText("+ - echo steady; sleep 1000").waitFor();
+    await page.locator(".diff", { hasText: /data\[greeting\]\s*- hello\s*\+ good day/ }).waitFor();
     await page.getByRole("button", { name: /^Apply/ }).click();
     await page.locator(".progress").getByText("Ready", { exact: true }).waitFor();
-    await page.locator(".progress a").click();
+    await goTo("pods/default/story", "default/story"); // what was before outlives the page
+    await act(page);
     await page.getByRole("link", { name: "Roll back…" }).click();
     await page.getByText("+ - echo going; exit 3").waitFor();
+    await page.getByText("+ hello").waitFor();
     await page.getByRole("button", { name: /^Apply/ }).click();
     await page.getByText("exit code 3").first().waitFor();
-    await page.getByRole("button", { name: "Roll back story" }).click();
+    await page.getByRole("button", { name: "Roll back settings, story…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("ConfigMap settings, Pod story: as before").waitFor();
+    await dialog.getByText(/--data-binary @pod.yaml/).waitFor();
+    await accessible(page, "rolling back");
+    await dialog.getByRole("button", { name: "Roll back" }).click();
+    await page.locator(".outcome", { hasText: /changed in place\s*ConfigMap settings/ }).waitFor();
     await page.locator(".progress").getByText("Ready", { exact: true }).waitFor();
   });
 
@@ -306,17 +359,5 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("heading", { name: /^Removed 1 image, / }).waitFor();
     await page.getByRole("button", { name: "Done" }).click();
     expect((await page.getByRole("rowheader", { name: new RegExp(IMAGE) }).count()) === 0, "the image is still listed");
-  });
-
-  await step("500 pods are a page of rows", async () => {
-    const pod = (i) => ({ namespace: "default", name: `pod-${i}`, uid: `u${i}`, revision: `${i}`, phase: "POD_PHASE_RUNNING", ready: true, object: { spec: { containers: [{ name: "c" }] } } });
-    const body = Array.from({ length: 500 }, (_, i) => `id: ${i + 1}\nevent: ADDED\ndata: ${JSON.stringify({ type: "WATCH_TYPE_ADDED", revision: `${i + 1}`, pod: pod(i + 1) })}\n\n`).join("");
-    await page.route("**/v1/pods:watch*", (route) => route.fulfill({ contentType: "text/event-stream", body: `${body}event: SYNCED\ndata: {"type":"WATCH_TYPE_SYNCED","revision":"500"}\n\n` }));
-    await goTo("pods", "Pods");
-    await page.getByText("pod-1", { exact: true }).waitFor();
-    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
-    await page.getByText("pod-99", { exact: true }).waitFor();
-    const rows = await page.locator(".row.pod").count();
-    expect(rows < 60, `${rows} rows are drawn at once`);
   });
 });

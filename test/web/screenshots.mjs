@@ -1,63 +1,86 @@
-// Takes the README's pictures of a node: screenshots.mjs LINK DIRECTORY POD, with
-// a link as `kubelet ui` prints it, and one pod to show in detail.
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+// Takes the pictures of docs/screenshots, in both themes and on two screens.
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { act, call, story, write } from "./steps.mjs";
 
-process.env.PROFILE = mkdtempSync(join(tmpdir(), "nodal-shots-"));
-const { act, browser } = await import("./steps.mjs");
+const { LINK, SCREENSHOTS, WATCH = "30" } = process.env;
+const pods = readFileSync("screenshots.yaml", "utf8");
+const dearer = (text) => text.replace("tier: front", "tier: shop").replace("currency: EUR", "currency: CHF");
 
-const [link, out, pod] = process.argv.slice(2);
-const origin = new URL(link).origin;
-const { context, page } = await browser(origin);
-mkdirSync(out, { recursive: true });
-await page.setViewportSize({ width: 1280, height: 760 });
+await story(async ({ page, origin, step }) => {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  let size = "";
+  /** picture shows a page, after what has to be done there first, in both themes. */
+  const picture = (name, path, prepare = async () => {}) =>
+    step(`${size}${name}`, async () => {
+      if (path !== null) {
+        await page.goto(`${origin}/ui/${path}`);
+        await page.locator("h1").first().waitFor();
+      }
+      await prepare();
+      for (const theme of ["light", "dark"]) {
+        await page.emulateMedia({ colorScheme: theme });
+        await page.mouse.move(0, 0); // where nothing lies below it
+        await page.waitForTimeout(300);
+        await page.screenshot({ path: join(SCREENSHOTS, `${size}${name}-${theme}.png`) });
+      }
+    });
+  const press = (name) => page.getByRole("button", { name }).first().click();
+  const tab = (name) => page.getByRole("link", { name, exact: true }).first().click();
 
-async function picture(name, path, prepare = async () => {}) {
-  if (path !== null) {
-    await page.goto(`${origin}/ui/${path}`);
-    await page.locator("h1").first().waitFor();
-  }
-  await prepare();
-  for (const theme of ["light", "dark"]) {
-    // By the page's own switch, which goes round.
-    while ((await page.evaluate(() => document.documentElement.dataset.theme)) !== theme) await page.getByRole("button", { name: /^Theme/ }).click();
-    await page.mouse.move(700, 740);
-    await page.waitForTimeout(700);
-    await page.screenshot({ path: join(out, `${name}-${theme}.png`) });
-  }
-}
+  const all = async () => {
+    await picture("node", "", () => page.getByRole("img", { name: /^Memory: now/ }).first().waitFor());
+    await picture("pods", "pods", () => page.getByText("nightly-report").first().waitFor());
+    await picture("pod", "pods/default/shop", () => page.getByRole("img", { name: /^CPU: now/ }).first().waitFor());
+    await picture("events", "pods/default/shop/events");
+    await picture("yaml", "pods/default/shop/yaml");
+    await picture("logs", "pods/default/shop/logs?c=front,cache");
+    await picture("images", "images", () => act(page));
+    await picture("objects", "objects", () => page.getByText("shop-settings").first().waitFor());
+    await picture("object", "objects/secrets/default/shop-login", () => press("Show"));
+    await picture("terminal", "pods/default/shop", async () => {
+      await act(page);
+      await tab("Terminal");
+      await press("Open");
+      await page.locator(".xterm-rows").getByText(/[#$]/).first().waitFor();
+      await page.keyboard.type("ls -l /; cat /proc/loadavg; ps\n");
+    });
+    await picture("apply", "pods", async () => {
+      await act(page);
+      await tab("Apply");
+      await write(page, dearer(pods));
+      await page.locator(".diff .new").first().waitFor();
+    });
+  };
 
-await page.goto(link);
-await page.locator("h1").first().waitFor();
-await page.waitForTimeout(Number(process.env.WATCH ?? 60) * 1000); // until usage is a line
-await picture("node", null);
-await picture("pods", "pods");
-await picture("pod", `pods/${pod}`, () => page.getByRole("img", { name: /^CPU: now/ }).first().waitFor());
-await picture("usage", null, () => page.getByRole("heading", { name: "Containers" }).scrollIntoViewIfNeeded().then(() => page.mouse.wheel(0, 520)));
-await picture("images", "images", () => act(page));
-await picture("objects", "objects");
-await picture("logs", `pods/${pod}/logs`);
-await picture("apply", `pods/${pod}`, async () => {
-  await act(page);
-  await page.getByRole("link", { name: "Edit…" }).click();
-  await page.locator(".cm-content").getByText("kind").first().waitFor();
-  const line = page.locator(".cm-line", { hasText: "tier: front" }).first();
-  await line.click();
-  await page.keyboard.press("End");
-  await page.keyboard.type("end");
-  await page.keyboard.press("Home");
-  await page.locator(".diff").waitFor();
+  await page.goto(LINK);
+  await page.locator("h1").first().waitFor();
+  await page.setViewportSize({ width: 1280, height: 760 });
+  await call(page, "POST", "/v1/manifests", pods);
+  await page.waitForTimeout(Number(WATCH) * 1000); // until what is used is a line
+  await all();
+  await picture("usage", "pods/default/shop", () => page.getByRole("heading", { name: "Containers" }).scrollIntoViewIfNeeded().then(() => page.mouse.wheel(0, 520)));
+  await picture("commands", "pods/default/shop/yaml", () => press("API"));
+  await picture("delete", "pods/default/shop", () => act(page).then(() => press("Delete…")));
+  await picture("prune", "images", () => act(page).then(() => press("Prune…")));
+  await picture("progress", "pods", async () => {
+    await act(page);
+    await tab("Apply");
+    await write(page, dearer(pods));
+    await page.locator(".diff .new").first().waitFor();
+    await press(/^Apply/);
+    await page.getByRole("heading", { name: "Applied" }).waitFor();
+  });
+  await picture("roll-back", null, () => press(/^Roll back/));
+  await call(page, "POST", "/v1/manifests", pods);
+  await page.setViewportSize({ width: 390, height: 780 });
+  size = "small-";
+  await all();
+  await picture("sign-in", "", async () => {
+    await press("Sign out");
+    await page.getByRole("heading", { name: "Sign in to this node" }).waitFor();
+  });
+  size = "";
+  await page.setViewportSize({ width: 1280, height: 760 });
+  await picture("sign-in", "");
 });
-await picture("terminal", `pods/${pod}`, async () => {
-  await act(page);
-  await page.getByRole("link", { name: "Terminal" }).click();
-  await page.getByRole("button", { name: "Open" }).click();
-  await page.locator(".xterm-rows").getByText(/[#$]/).first().waitFor();
-  await page.keyboard.type("ls -l /; cat /proc/loadavg; ps\n");
-});
-await page.setViewportSize({ width: 390, height: 780 });
-await picture("small-node", "");
-await picture("small-pod", `pods/${pod}`);
-await context.close();
-rmSync(process.env.PROFILE, { recursive: true });

@@ -18,9 +18,8 @@ export async function ask(wish) {
 
 const connections = new Set();
 
-/** enter raises loopback in a network that has nothing else, and has the node's address there lead through the door. */
+/** enter has an address in a network that has nothing but loopback lead through a door. */
 async function enter(address, door) {
-  execFileSync("ip", ["link", "set", "lo", "up"]);
   const server = createServer((inside) => {
     const outside = connect(door);
     for (const [one, other] of [[inside, outside], [outside, inside]]) {
@@ -46,8 +45,11 @@ export const expect = (is, words) => {
  */
 export async function story(tell) {
   const address = new URL(process.env.LINK);
+  const view = new URL(process.env.VIEW);
+  execFileSync("ip", ["link", "set", "lo", "up"]);
   await enter(address, process.env.DOOR);
-  const { context, page, wrong } = await browser(address.origin);
+  await enter(view, process.env.VIEW_DOOR);
+  const { context, page, wrong } = await browser(address.origin, view.origin);
   let failed = false;
   const step = async (name, does) => {
     const from = Date.now();
@@ -72,7 +74,8 @@ export async function story(tell) {
 }
 
 /** browser opens Chromium with a profile of its own, and notes what should not happen. */
-export async function browser(origin) {
+export async function browser(...origins) {
+  const own = [...origins, ...origins.map((origin) => origin.replace("https", "wss"))];
   const context = await chromium.launchPersistentContext(process.env.PROFILE, {
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     ignoreHTTPSErrors: true, // the node's own authority
@@ -84,14 +87,14 @@ export async function browser(origin) {
   const wrong = [];
   const watch = (page) => {
     page.on("request", (request) => {
-      if (!request.url().startsWith(origin) && !request.url().startsWith(origin.replace("https", "wss"))) wrong.push(`a request to ${request.url()}`);
+      if (!own.some((origin) => request.url().startsWith(origin))) wrong.push(`a request to ${request.url()}`);
     });
     page.on("pageerror", (error) => wrong.push(`an error in the page: ${error.stack}`));
     page.on("console", (message) => {
       // That the node is away, or says no, is part of a story. And Chromium
       // writes styles of its own into what is edited, which the policy stops.
-      const own = /Failed to load resource|WebSocket connection/.test(message.text()) || (page.url().includes("/ui/apply") && /Applying inline style/.test(message.text()));
-      if (message.type() === "error" && !own) wrong.push(`on the console: ${message.text()} (${message.location().url})`);
+      const known = /Failed to load resource|WebSocket connection/.test(message.text()) || (page.url().includes("/ui/apply") && /Applying inline style/.test(message.text()));
+      if (message.type() === "error" && !known) wrong.push(`on the console: ${message.text()} (${message.location().url})`);
     });
   };
   context.on("page", watch);
@@ -112,16 +115,17 @@ export async function paste(command) {
   const credentials = dirname(VIEWER_TOKEN);
   copyFileSync(join(credentials, "../pki/ca.crt"), join(PROFILE, "ca.crt"));
   const env = { ...process.env, TOKEN: readFileSync(join(credentials, "admin.token"), "utf8").trim() };
-  const { stdout } = await promisify(execFile)("bash", ["-ec", command], { cwd: PROFILE, env });
-  return stdout;
+  const running = promisify(execFile)("bash", ["-ec", command], { cwd: PROFILE, env, timeout: 60_000 });
+  running.child.stdin.end(); // none of them should ask
+  return (await running).stdout;
 }
 
 /** act asks for what changes things. */
 export const act = (page) => page.getByRole("button", { name: "Read-only" }).click();
 
-/** accessible holds the page to WCAG AA in both themes. */
-export async function accessible(page, name) {
-  for (const theme of ["light", "dark"]) {
+/** accessible holds the page to WCAG AA, in both themes if it is not said otherwise. */
+export async function accessible(page, name, themes = ["light", "dark"]) {
+  for (const theme of themes) {
     await page.evaluate((to) => (document.documentElement.dataset.theme = to), theme);
     await page.evaluate(axe);
     const { violations } = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }));

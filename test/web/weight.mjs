@@ -1,15 +1,15 @@
 // What the first page costs. Bytes and requests are the same on every machine;
-// times are taken on one that is made slow, with room for one that is busy besides.
+// times are taken on one that is made slow, and more than once where it is busy besides.
 import { expect, story } from "./steps.mjs";
 
 const slow = { times: 4, latency: 150, throughput: (1.6 * 1024 * 1024) / 8 }; // a cheap telephone, on a bad day
 const budget = {
-  wire: 250 * 1024, // bytes before the first page stands
-  script: 64 * 1024,
-  style: 12 * 1024,
+  wire: 140 * 1024, // bytes before the first page stands
+  script: 56 * 1024,
+  style: 10 * 1024,
   files: 5, // the page, its script, its style, two fonts
-  work: 3000, // ms of the slow processor, as it counts itself: what others take does not matter
-  paint: 5000, // ms
+  work: 2000, // ms of the slow processor, as it counts itself: what others take does not matter
+  paint: 3000, // ms, the best of three: then it does matter
 };
 
 /** spent is the processor time that the page has taken so far, in ms. */
@@ -48,20 +48,27 @@ await story(async ({ context, page, step }) => {
   });
 
   await step("a slow machine paints it soon", async () => {
-    await page.goto("about:blank");
-    await wire.send("Network.clearBrowserCache");
     await wire.send("Emulation.setCPUThrottlingRate", { rate: slow.times });
     await wire.send("Network.emulateNetworkConditions", { offline: false, latency: slow.latency, downloadThroughput: slow.throughput, uploadThroughput: slow.throughput });
-    const before = await spent(wire);
-    await page.goto(new URL("/ui/", process.env.LINK).href);
-    await stands();
-    const work = (await spent(wire)) - before;
-    const { painted, longest } = await page.evaluate(async () => {
-      const tasks = await new Promise((done) => new PerformanceObserver((list) => done(list.getEntries())).observe({ type: "longtask", buffered: true }));
-      return { painted: performance.getEntriesByName("first-contentful-paint")[0].startTime, longest: Math.max(...tasks.map((t) => t.duration)) };
-    });
-    console.log(`     ${slow.times} times slower: first paint after ${Math.round(painted)} ms, ${Math.round(work)} ms of work, the longest task ${Math.round(longest)} ms`);
-    expect(work < budget.work, `${work} ms of work, at most ${budget.work} are allowed`);
-    expect(painted < budget.paint, `painted after ${painted} ms, at most ${budget.paint} are allowed`);
+    let best = { work: Infinity, painted: Infinity };
+    for (let turn = 1; turn <= 3 && (best.painted >= budget.paint || best.work >= budget.work); turn++) {
+      await page.goto("about:blank");
+      await wire.send("Network.clearBrowserCache");
+      const before = await spent(wire);
+      await page.goto(new URL("/ui/", process.env.LINK).href);
+      await stands();
+      const work = (await spent(wire)) - before;
+      const { painted, longest } = await page.evaluate(async () => {
+        const tasks = await new Promise((done) => {
+          new PerformanceObserver((list) => done(list.getEntries())).observe({ type: "longtask", buffered: true });
+          setTimeout(done, 1000, []); // there may be none
+        });
+        return { painted: performance.getEntriesByName("first-contentful-paint")[0].startTime, longest: Math.max(0, ...tasks.map((t) => t.duration)) };
+      });
+      console.log(`     ${slow.times} times slower: first paint after ${Math.round(painted)} ms, ${Math.round(work)} ms of work, the longest task ${Math.round(longest)} ms`);
+      best = { work: Math.min(work, best.work), painted: Math.min(painted, best.painted) };
+    }
+    expect(best.work < budget.work, `${best.work} ms of work, at most ${budget.work} are allowed`);
+    expect(best.painted < budget.paint, `painted after ${best.painted} ms, at most ${budget.paint} are allowed`);
   });
 });

@@ -37,7 +37,8 @@ function fields(schema) {
 }
 
 let text = "// Made by scripts/api-types.mjs out of openapi/openapi.json.\n";
-for (const [full, schema] of Object.entries(document.components.schemas).sort(([a], [b]) => (a < b ? -1 : 1))) {
+const own = Object.entries(document.components.schemas).filter(([full]) => !full.startsWith("io.k8s."));
+for (const [full, schema] of own.sort(([a], [b]) => (a < b ? -1 : 1))) {
   const isMessage = schema.type === "object" && !schema.additionalProperties;
   text += `\n${comment(schema.description, "")}export ${isMessage ? `interface ${nameOf(full)} ${fields(schema)}` : `type ${nameOf(full)} = ${typeOf(schema)};`}\n`;
 }

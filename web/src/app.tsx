@@ -113,7 +113,7 @@ const blink = 2000;
 function LinkState() {
   const known = link.value;
   const state = known.state === "lost" && now.value - known.since < blink ? "live" : known.state;
-  const words = { live: session.value?.live ? "Live" : "Read-only port", connecting: "Connecting", lost: "Reconnecting" }[state];
+  const words = { live: session.value?.live ? "Live" : "Read-only port", connecting: "Connecting", lost: "Reconnecting", refused: "Live in part" }[state];
   return (
     <span class={`link ${state}`} title={session.value?.live ? "What you see is kept up to date by a watch" : "This port has no watches: the page asks every 3 seconds"}>
       <i aria-hidden="true" />
@@ -125,6 +125,13 @@ function LinkState() {
 /** LinkBanner says what is known to be old, since when, and what the page does about it. */
 function LinkBanner() {
   const { state, since, problem, old } = link.value;
+  if (state === "refused") {
+    return (
+      <div class="banner warn" role="status">
+        <strong>You may not see all: {old.join(", ")}.</strong> {problem} Reload the page once you may.
+      </div>
+    );
+  }
   if (state !== "lost" || now.value - since < blink) return null;
   const seen = `is ${age(now.value - since)} old; the page asks again and goes on where it stopped`;
   return (
@@ -134,6 +141,7 @@ function LinkBanner() {
   );
 }
 
+/** ActSwitch is called what is the case, so it is no toggle for which that would be true or not. */
 function ActSwitch() {
   if (!mayAct.value) return null;
   const on = acting.value;
@@ -141,7 +149,6 @@ function ActSwitch() {
     <button
       type="button"
       class={on ? "act on" : "act"}
-      aria-pressed={on}
       aria-label={on ? "Acting" : "Read-only"}
       title={on ? "Hide what changes things" : "Show what changes things: apply, restart, delete, terminals"}
       onClick={() => (acting.value = !on)}

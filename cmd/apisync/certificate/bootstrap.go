@@ -18,9 +18,9 @@ import (
 func Bootstrap(ctx context.Context, nodeName, from, to string, pair Pair, log *slog.Logger) error {
 	wanted := Wanted{NodeName: nodeName}
 	retry.Until(ctx, log, "the node has no "+wanted.String()+" yet", mostPause, func(ctx context.Context) error {
-		api, err := clientcmd.BuildConfigFromFlags("", from)
+		api, err := read(from)
 		if err != nil {
-			return fmt.Errorf("read %s: %w", from, err)
+			return err
 		}
 		if err := renew(ctx, wanted, api, pair); err != nil {
 			return err
@@ -28,6 +28,14 @@ func Bootstrap(ctx context.Context, nodeName, from, to string, pair Pair, log *s
 		return writeKubeconfig(api, to, pair)
 	})
 	return ctx.Err()
+}
+
+func read(kubeconfig string) (*rest.Config, error) {
+	api, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", kubeconfig, err)
+	}
+	return api, nil
 }
 
 // renew replaces the certificate by a new one.

@@ -22,25 +22,66 @@ const (
 // each.
 const mostPause = 5 * time.Minute
 
-// Keep replaces the certificate in time, and at once if there is none, until the
+// Way is how to reach who issues certificates.
+type Way func() (*rest.Config, error)
+
+// Or is another way while the node's own certificate has run out, if there is a
+// kubeconfig for that: nobody would know the node by it.
+func (w Way) Or(own Pair, kubeconfig string) Way {
+	return func() (*rest.Config, error) {
+		if valid, err := own.Valid(time.Now()); err != nil || valid || kubeconfig == "" {
+			return w()
+		}
+		return read(kubeconfig)
+	}
+}
+
+// Keeper replaces a certificate before it runs out.
+type Keeper struct {
+	Wanted Wanted
+	Way    Way
+	Pair   Pair
+	Log    *slog.Logger
+	// Tell is told of each try, and how old the certificate was that there is another
+	// for; zero: there was none.
+	Tell func(age time.Duration, err error)
+}
+
+// Run replaces the certificate in time, and at once if there is none, until the
 // context ends. What uses it reads the file again by itself.
-func Keep(ctx context.Context, wanted Wanted, api *rest.Config, pair Pair, log *slog.Logger) error {
+func (k Keeper) Run(ctx context.Context) error {
 	for {
-		retry.Until(ctx, log, "the node has no new "+wanted.String()+" yet", mostPause, func(ctx context.Context) error {
-			due, err := pair.due(wanted)
+		retry.Until(ctx, k.Log, "the node has no new "+k.Wanted.String()+" yet", mostPause, func(ctx context.Context) error {
+			due, err := k.Pair.due(k.Wanted)
 			if err != nil {
 				return err
 			}
 			if err := sleep(ctx, time.Until(due)); err != nil {
 				return err
 			}
-			return renew(ctx, wanted, api, pair)
+			return k.renew(ctx)
 		})
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		log.Info("the node has a new " + wanted.String())
+		k.Log.Info("the node has a new " + k.Wanted.String())
 	}
+}
+
+// renew gets another certificate, and says so.
+func (k Keeper) renew(ctx context.Context) error {
+	age := time.Duration(0)
+	if old, err := k.Pair.leaf(); err == nil && old != nil {
+		age = time.Since(old.NotBefore)
+	}
+	api, err := k.Way()
+	if err == nil {
+		err = renew(ctx, k.Wanted, api, k.Pair)
+	}
+	if ctx.Err() == nil {
+		k.Tell(age, err)
+	}
+	return err
 }
 
 // due is when the certificate has to be replaced: at once, if there is none or it

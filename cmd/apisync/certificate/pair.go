@@ -57,6 +57,15 @@ func (p Pair) Valid(now time.Time) (bool, error) {
 	return leaf != nil && now.After(leaf.NotBefore) && now.Before(leaf.NotAfter), err
 }
 
+// Expires is when the certificate runs out; zero if there is none.
+func (p Pair) Expires() time.Time {
+	leaf, err := p.leaf()
+	if err != nil || leaf == nil {
+		return time.Time{}
+	}
+	return leaf.NotAfter
+}
+
 func (p Pair) waiting() string { return p.Path + ".key" }
 
 // key is that of the request that waits, or a new one.

@@ -47,8 +47,14 @@ func TestACertificateIsReplacedLateInItsLife(t *testing.T) {
 
 func TestACertificateIsValidBetweenItsTimes(t *testing.T) {
 	p := ClientIn(t.TempDir())
+	if at := p.Expires(); !at.IsZero() {
+		t.Errorf("without a certificate one runs out at %v", at)
+	}
 	from := time.Now().Truncate(time.Second)
 	issue(t, p, from, from.Add(time.Hour))
+	if at := p.Expires(); !at.Equal(from.Add(time.Hour)) {
+		t.Errorf("it runs out at %v, want an hour after %v", at, from)
+	}
 	for _, c := range []struct {
 		name string
 		at   time.Time

@@ -8,6 +8,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/cmd/apisync/retry"
 )
 
 // carry does the next step about a key, if there is one. What it changes on the
@@ -34,13 +35,12 @@ func (f *fleet) put(ctx context.Context, key string, v view) error {
 	text, refused := *v.text, ""
 	manifest, err := manifestOf(text, key)
 	if err == nil {
-		name := nameOf(text)
+		name, _ := nameOf(text)
 		_, err = f.node.PutPod(ctx, &nodev1.PutPodRequest{Namespace: name.Namespace, Name: name.Name, Manifest: manifest})
 	} else {
 		refused = err.Error()
 	}
-	switch grpcstatus.Code(err) {
-	case codes.InvalidArgument, codes.FailedPrecondition, codes.AlreadyExists, codes.Aborted:
+	if retry.Hopeless(err) {
 		refused = grpcstatus.Convert(err).Message()
 	}
 	if err != nil && refused == "" {
@@ -63,10 +63,14 @@ func (f *fleet) tell(ctx context.Context, key, status string) (err error) {
 	} else {
 		err = f.store.put(ctx, f.store.statuses()+key, status)
 	}
-	if err == nil {
-		f.mu.Lock()
-		f.entry(key).status = status
-		f.mu.Unlock()
+	if err != nil {
+		return err
 	}
-	return err
+	f.mu.Lock()
+	f.entry(key).status = status
+	f.mu.Unlock()
+	if status == "" {
+		f.queue.Add(key) // to let go of it
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -40,5 +41,58 @@ func TestAPodThatTheNodeHasAlreadyIsLookedAtAgain(t *testing.T) {
 			t.Errorf("%s: it is queued %d times, want %d", c.name, got, c.want)
 		}
 		f.queue.ShutDown()
+	}
+}
+
+func TestAKeyThatWaitsForANameIsLookedAtWhenItIsFree(t *testing.T) {
+	pod := &nodev1.Pod{Namespace: "default", Name: "web", Uid: "web-uid"}
+	for name, free := range map[string]func(*fleet) error{
+		"the watch tells that the pod is gone": func(f *fleet) error {
+			return f.show(types.NamespacedName{Namespace: "default", Name: "web"}, &nodev1.WatchPodsResponse{Type: nodev1.WatchType_WATCH_TYPE_DELETED, Pod: pod})
+		},
+		"it went while nobody watched": func(f *fleet) error { f.keepOnly(nil); return nil },
+	} {
+		text, held := web, named("web", "{}")
+		f := &fleet{
+			queue: retry.NewQueue[string](), entries: map[string]*entry{"k": {}, "waits": {text: &text, name: held.name}, "other": {}},
+			local: map[types.NamespacedName]local{held.name: held},
+		}
+		if v := f.view("waits"); v.holder != "by key k" {
+			t.Errorf("%s: before, it waits for %q", name, v.holder)
+		}
+		if err := free(f); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := f.queue.Len(); got != 2 {
+			t.Errorf("%s: %d keys are looked at, want the pod's and the one that waits", name, got)
+		}
+		f.queue.ShutDown()
+	}
+}
+
+// emptied is an etcd that removes what it is told to.
+type emptied struct{ etcdserverpb.KVClient }
+
+func (emptied) DeleteRange(context.Context, *etcdserverpb.DeleteRangeRequest, ...grpc.CallOption) (*etcdserverpb.DeleteRangeResponse, error) {
+	return &etcdserverpb.DeleteRangeResponse{}, nil
+}
+
+func TestNothingIsKeptOfAKeyThatIsGone(t *testing.T) {
+	f := &fleet{
+		store: &store{kv: emptied{}}, queue: retry.NewQueue[string](), entries: map[string]*entry{"k": {status: "{}"}},
+		local: map[types.NamespacedName]local{},
+	}
+	defer f.queue.ShutDown()
+	f.want("k", web, true)
+	f.want("k", "", false)
+	for f.queue.Len() > 0 {
+		key, _ := f.queue.Get()
+		if err := f.carry(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		f.queue.Done(key)
+	}
+	if len(f.entries) != 0 {
+		t.Errorf("of %d keys something is kept", len(f.entries))
 	}
 }

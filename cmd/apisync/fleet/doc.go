@@ -6,7 +6,8 @@
 //
 // A key that is written is posted to the node, one that is removed ends its pod,
 // gracefully; the status goes when nothing of the pod is left. A manifest that the
-// node refuses has failed, and its status says why.
+// node refuses has failed, and its status says why; if a pod runs by the key already it
+// runs on as it was, with a condition that says so.
 //
 //	fleet.go   both sides are watched, and a queue holds what to look at
 //	carry.go   does the next thing

@@ -28,6 +28,7 @@ type Config struct {
 // entry is what is known of a key.
 type entry struct {
 	text           *string
+	name           types.NamespacedName // of the pod in the text, if it names one
 	taken, refused string
 	status         string
 }
@@ -144,9 +145,14 @@ func (f *fleet) readPods(ctx context.Context) (revision int64, err error) {
 
 // want takes note of what etcd has.
 func (f *fleet) want(key, text string, there bool) {
+	var name types.NamespacedName
+	if there {
+		name, _ = nameOf(text)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	e := f.entry(key)
+	e.name = name
 	if e.text = nil; there {
 		e.text = &text
 	}
@@ -177,24 +183,28 @@ func (f *fleet) show(name types.NamespacedName, m *nodev1.WatchPodsResponse) err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	before := f.local[name]
 	if m.Type == nodev1.WatchType_WATCH_TYPE_DELETED {
 		delete(f.local, name)
 	} else {
 		f.local[name] = l
 	}
-	f.changed(key)
+	f.changed(name, before.key, key)
 	return nil
 }
 
-// changed looks at a key again or, since a name may have become free, at all. It
-// is called with the lock held.
-func (f *fleet) changed(key string) {
-	if key != "" {
-		f.queue.Add(key)
-		return
+// changed looks again at the keys by which a pod came, and at those that want its
+// name. It is called with the lock held.
+func (f *fleet) changed(name types.NamespacedName, keys ...string) {
+	for key, e := range f.entries {
+		if e.name == name {
+			keys = append(keys, key)
+		}
 	}
-	for key := range f.entries {
-		f.queue.Add(key)
+	for _, key := range keys {
+		if key != "" {
+			f.queue.Add(key)
+		}
 	}
 }
 
@@ -205,12 +215,12 @@ func (f *fleet) keepOnly(present map[types.NamespacedName]bool) {
 	for name, l := range f.local {
 		if !present[name] {
 			delete(f.local, name)
-			f.changed(l.key)
+			f.changed(name, l.key)
 		}
 	}
 }
 
-// view is what there is about a key now.
+// view is what there is about a key now. An entry that nothing is left of goes.
 func (f *fleet) view(key string) view {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -220,12 +230,15 @@ func (f *fleet) view(key string) view {
 		switch {
 		case l.key == key:
 			v.pods = append(v.pods, l)
-		case e.text == nil || l.name != nameOf(*e.text):
+		case l.name != e.name:
 		case l.key == "":
 			v.holder = "which came in another way"
 		default:
 			v.holder = "by key " + l.key
 		}
+	}
+	if e.text == nil && e.status == "" && len(v.pods) == 0 {
+		delete(f.entries, key)
 	}
 	return v
 }

@@ -49,15 +49,17 @@ type step struct {
 	status string // of tell; empty: none
 }
 
-// next says what to do about a key so that both sides come to agree.
+// next says what to do about a key so that both sides come to agree. A text that names
+// no pod is a slip of somebody's pen: what runs runs on.
 func next(v view) step {
 	var wanted types.NamespacedName
+	var names bool
 	if v.text != nil {
-		wanted = nameOf(*v.text)
+		wanted, names = nameOf(*v.text)
 	}
 	var have *local
 	for i, p := range v.pods {
-		if v.text != nil && p.name == wanted {
+		if v.text != nil && (p.name == wanted || !names) {
 			have = &v.pods[i]
 		} else if p.deadline.IsZero() {
 			return step{verb: end, pod: p}
@@ -68,6 +70,8 @@ func next(v view) step {
 		return step{verb: put}
 	case v.text != nil && have == nil:
 		return v.telling(failed(wanted, v))
+	case have != nil:
+		return v.telling(unchanged(have.text, v.refused))
 	case len(v.pods) > 0:
 		return v.telling(v.pods[0].text)
 	}
@@ -98,19 +102,40 @@ func failed(name types.NamespacedName, v view) string {
 	return string(text)
 }
 
-// nameOf is empty for what is no manifest, which the node then refuses.
-func nameOf(text string) types.NamespacedName {
+// ConditionTaken is False of a pod that runs as it was, because the node does not take
+// what its key says by now.
+const ConditionTaken = "nodal.node/ManifestTaken"
+
+// unchanged is a pod with the reason why it is not what its key says, if there is one.
+func unchanged(text, refused string) string {
+	pod := &corev1.Pod{}
+	if refused == "" || json.Unmarshal([]byte(text), pod) != nil {
+		return text
+	}
+	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
+		Type: ConditionTaken, Status: corev1.ConditionFalse, Reason: "NodeRefused", Message: refused,
+	})
+	out, err := json.Marshal(pod)
+	if err != nil {
+		return text
+	}
+	return string(out)
+}
+
+// nameOf is the pod that a manifest names; false if it names none, and the node will
+// refuse it.
+func nameOf(text string) (types.NamespacedName, bool) {
 	var pod struct {
 		Metadata struct{ Namespace, Name string }
 	}
-	if yaml.Unmarshal([]byte(text), &pod) != nil {
-		return types.NamespacedName{}
+	if yaml.Unmarshal([]byte(text), &pod) != nil || pod.Metadata.Name == "" {
+		return types.NamespacedName{}, false
 	}
 	name := types.NamespacedName{Namespace: pod.Metadata.Namespace, Name: pod.Metadata.Name}
 	if name.Namespace == "" {
 		name.Namespace = metav1.NamespaceDefault
 	}
-	return name
+	return name, true
 }
 
 // manifestOf is a manifest with its key, as the node is to have it.

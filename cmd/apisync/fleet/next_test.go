@@ -37,6 +37,9 @@ func TestNext(t *testing.T) {
 		{"a key that is gone ends its pod", view{pods: []local{named("web", "a")}, status: "a"}, end, "web", ""},
 		{"one that ends is told of", view{pods: []local{going}, status: "a"}, tell, "", "going"},
 		{"a key that names another pod ends the first", view{text: text(web), pods: []local{named("old", "a")}}, end, "old", ""},
+		{"a text that can no longer be read is put, for what is wrong with it", view{text: text("a: ["), taken: web, pods: []local{named("web", "{}")}}, put, "", ""},
+		{"its pod runs on, and etcd is told why it is not changed", view{text: text("a: ["), taken: "a: [", refused: "line 1", pods: []local{named("web", "{}")}, status: "{}"}, tell, "", `"message":"line 1"`},
+		{"so is one whose change the node refuses", view{text: text(web), taken: web, refused: "too large", pods: []local{named("web", "{}")}, status: "{}"}, tell, "", "too large"},
 		{"when nothing is left the status goes", view{status: "a"}, tell, "", ""},
 		{"of nothing there is nothing to do", view{}, agreed, "", ""},
 	} {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -18,13 +19,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	nodev1 "nodal/api/gen/node/v1"
-	"nodal/node"
+	"nodal/cmd/apisync/retry"
 )
 
 // AnnotationFrom marks what came to the node from a cluster.
 const AnnotationFrom = "nodal.node/from"
 
 const theCluster = "cluster"
+
+// annotationGeneration is the cluster's generation of a pod on the node.
+const annotationGeneration = "nodal.node/generation"
+
+// nodeRefused is why a pod fails that the node does not take.
+const nodeRefused = "NodeRefused"
 
 func fromCluster(object metav1.Object) bool {
 	return object.GetAnnotations()[AnnotationFrom] == theCluster
@@ -42,11 +49,7 @@ func (p *pods) carry(ctx context.Context, key types.NamespacedName) error {
 	case remove:
 		return p.remove(ctx, key, s.want, todo)
 	case vouch:
-		_, err := p.node.SetPodCondition(ctx, &nodev1.SetPodConditionRequest{
-			Namespace: key.Namespace, Name: key.Name, Type: string(todo.condition.Type),
-			Status: string(todo.condition.Status), Reason: todo.condition.Reason, Message: todo.condition.Message,
-		})
-		return err
+		return p.vouch(ctx, s, todo.condition)
 	case report:
 		if p.holdBack(key, todo.canWait) {
 			return nil
@@ -61,6 +64,7 @@ func (p *pods) carry(ctx context.Context, key types.NamespacedName) error {
 		p.mu.Lock()
 		delete(p.local, key)
 		delete(p.applied, key)
+		delete(p.asked, key)
 		delete(p.notBefore, key)
 		p.mu.Unlock()
 	}
@@ -94,15 +98,16 @@ func (p *pods) holdBack(key types.NamespacedName, canWait bool) bool {
 	return true
 }
 
-// apply has the node run a pod. One that the node refuses has failed: asking
-// again would not help. What was added to the pod is added here too, once it is there.
+// apply has the node run a pod, or what has become of it. What was added to the pod is
+// added here too, once it is there.
 func (p *pods) apply(ctx context.Context, s sides) error {
 	want := s.want
-	// Without its class the node would refuse the pod, for good.
-	if class := want.Spec.RuntimeClassName; class != nil && !p.objects.has(node.ObjectRef{Kind: node.RuntimeClass, Name: *class}) {
-		return fmt.Errorf("RuntimeClass %s is not on the node yet", *class)
-	}
-	if have := s.running(); have == nil || have.object.UID != want.UID {
+	there := s.running() != nil && s.have.object.UID == want.UID
+	if !there {
+		if err := p.objects.lacking(want); err != nil {
+			p.explain(ctx, want, err)
+			return err
+		}
 		want = want.DeepCopy()
 		want.Spec.EphemeralContainers = nil
 	}
@@ -111,24 +116,47 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 		return err
 	}
 	_, err = p.node.PutPod(ctx, &nodev1.PutPodRequest{Namespace: want.Namespace, Name: want.Name, Manifest: string(text)})
-	switch grpcstatus.Code(err) {
-	case codes.OK:
-		key := types.NamespacedName{Namespace: want.Namespace, Name: want.Name}
-		p.mu.Lock()
-		p.applied[key] = fingerprint(want)
-		p.mu.Unlock()
-		// A node that has the pod from an earlier process changes nothing now: its
-		// status would not come back through the watch.
-		if have := s.running(); have != nil && have.object.UID == want.UID {
-			p.queue.Add(key)
-		}
-		return nil
-	case codes.InvalidArgument, codes.FailedPrecondition, codes.AlreadyExists, codes.Aborted:
-		refused := want.Status.DeepCopy()
-		refused.Phase, refused.Reason, refused.Message = corev1.PodFailed, "NodeRefused", "Pod was refused: "+grpcstatus.Convert(err).Message()
-		return p.report(ctx, want, refused)
+	why := grpcstatus.Convert(err).Message()
+	switch {
+	case err != nil && !retry.Hopeless(err):
+		return fmt.Errorf("give it to the node: %w", err)
+	case err != nil && !there:
+		status := refusal(want, why)
+		return p.report(ctx, want, &status)
+	case err != nil: // it runs on as it is
+		p.warn(ctx, want, nodeRefused, "A change of the pod was refused: "+why)
 	}
-	return fmt.Errorf("give it to the node: %w", err)
+	key := types.NamespacedName{Namespace: want.Namespace, Name: want.Name}
+	p.mu.Lock()
+	p.applied[key] = fingerprint(want)
+	p.mu.Unlock()
+	// A node that has the pod from an earlier process changes nothing now: its
+	// status would not come back through the watch.
+	if there {
+		p.queue.Add(key)
+	}
+	return nil
+}
+
+// patient is how many tries a pod may wait for what it needs before people are told.
+const patient = 4
+
+// explain tells why a pod does not go to the node, once: most often it does a moment later.
+func (p *pods) explain(ctx context.Context, want *corev1.Pod, why error) {
+	if p.queue.NumRequeues(types.NamespacedName{Namespace: want.Namespace, Name: want.Name}) == patient {
+		p.warn(ctx, want, "FailedCreatePodSandBox", "The pod waits: "+why.Error())
+	}
+}
+
+// vouch has the node show a condition. One that it does not take holds up no status.
+func (p *pods) vouch(ctx context.Context, s sides, c corev1.PodCondition) error {
+	_, err := p.node.SetPodCondition(ctx, &nodev1.SetPodConditionRequest{
+		Namespace: s.want.Namespace, Name: s.want.Name, Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message,
+	})
+	if todo := s.reporting(); retry.Hopeless(err) && todo.verb == report {
+		err = errors.Join(err, p.report(ctx, s.want, &todo.status))
+	}
+	return err
 }
 
 // remove has the node end a pod. That the cluster does not have it is asked
@@ -146,10 +174,15 @@ func (p *pods) remove(ctx context.Context, key types.NamespacedName, want *corev
 	_, err := p.node.DeletePod(ctx, &nodev1.DeletePodRequest{
 		Namespace: key.Namespace, Name: key.Name, Uid: string(todo.uid), GracePeriodSeconds: todo.grace,
 	})
-	if code := grpcstatus.Code(err); code == codes.OK || code == codes.NotFound {
-		return nil
+	if err != nil && grpcstatus.Code(err) != codes.NotFound {
+		return fmt.Errorf("have the node delete it: %w", err)
 	}
-	return fmt.Errorf("have the node delete it: %w", err)
+	if todo.grace != nil {
+		p.mu.Lock()
+		p.asked[key] = asked{todo.uid, *todo.grace}
+		p.mu.Unlock()
+	}
+	return nil
 }
 
 // report gives the cluster a status. If the pod has changed there meanwhile, the
@@ -220,17 +253,14 @@ func manifestOf(want *corev1.Pod) *corev1.Pod {
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: want.Namespace, Name: want.Name, UID: want.UID, Labels: want.Labels,
-			Annotations: map[string]string{AnnotationFrom: theCluster},
+			Annotations: maps.Clone(want.Annotations),
 		},
 		Spec: *want.Spec.DeepCopy(),
 	}
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, AnnotationFrom, theCluster)
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, annotationGeneration, strconv.FormatInt(want.Generation, 10))
 	bringTokens(pod)
 	bringServices(pod)
-	for name, value := range want.Annotations {
-		if name != AnnotationFrom {
-			pod.Annotations[name] = value
-		}
-	}
 	return pod
 }
 

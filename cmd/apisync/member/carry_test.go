@@ -2,12 +2,19 @@ package member
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"net/http"
+	"path"
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	nodev1 "nodal/api/gen/node/v1"
 )
@@ -17,6 +24,19 @@ type willing struct{ nodev1.PodsServiceClient }
 
 func (willing) PutPod(context.Context, *nodev1.PutPodRequest, ...grpc.CallOption) (*nodev1.PutPodResponse, error) {
 	return &nodev1.PutPodResponse{}, nil
+}
+
+// wilful takes no pod and no condition.
+type wilful struct{ nodev1.PodsServiceClient }
+
+var errWilful = grpcstatus.Error(codes.InvalidArgument, "no")
+
+func (wilful) PutPod(context.Context, *nodev1.PutPodRequest, ...grpc.CallOption) (*nodev1.PutPodResponse, error) {
+	return nil, errWilful
+}
+
+func (wilful) SetPodCondition(context.Context, *nodev1.SetPodConditionRequest, ...grpc.CallOption) (*nodev1.SetPodConditionResponse, error) {
+	return nil, errWilful
 }
 
 func TestAPodThatTheNodeHasAlreadyIsLookedAtAgain(t *testing.T) {
@@ -29,7 +49,7 @@ func TestAPodThatTheNodeHasAlreadyIsLookedAtAgain(t *testing.T) {
 		{"one that the node will tell of", nil, 0},
 		{"one that it has, and might not tell of again", &local{object: want.DeepCopy()}, 1},
 	} {
-		p := newPods("node-a", nil, willing{}, nil, slog.New(slog.DiscardHandler))
+		p := newPods("node-a", nil, willing{}, &objects{}, slog.New(slog.DiscardHandler))
 		if err := p.apply(t.Context(), sides{want: want, have: c.have}); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -37,5 +57,56 @@ func TestAPodThatTheNodeHasAlreadyIsLookedAtAgain(t *testing.T) {
 			t.Errorf("%s: it is queued %d times, want %d", c.name, got, c.want)
 		}
 		p.queue.ShutDown()
+	}
+}
+
+// statuses takes note of the phases that an API server is told.
+func statuses(told *[]string) apiServer {
+	return func(r *http.Request) (int, any, error) {
+		pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{ResourceVersion: "2"}}
+		*told = append(*told, r.Method+" "+path.Base(r.URL.Path))
+		return http.StatusOK, pod, nil
+	}
+}
+
+func TestARefusedPodFailsUnlessItRuns(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		sides        sides
+		told, warned int
+	}{
+		{"one that is new", given(wanted("u1")), 1, 0},
+		{"one whose name an earlier one has", given(wanted("u2"), here("u1"), runs(true)), 1, 0},
+		{"a change of one that runs", given(wanted("u1"), here("u1"), runs(true), edited), 0, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var told []string
+			warned := 0
+			p := newPods("n", statuses(&told).dial(t), wilful{}, &objects{}, slog.New(slog.DiscardHandler))
+			defer p.queue.ShutDown()
+			p.warn = func(context.Context, *corev1.Pod, string, string) { warned++ }
+			if err := p.apply(t.Context(), c.sides); err != nil {
+				t.Error(err)
+			}
+			if len(told) != c.told || warned != c.warned {
+				t.Errorf("the cluster is told %q and warned %d times, want %d and %d", told, warned, c.told, c.warned)
+			}
+			if c.warned > 0 && p.applied[types.NamespacedName{Namespace: "default", Name: "web"}] != fingerprint(c.sides.want) {
+				t.Error("the node would be asked again")
+			}
+		})
+	}
+}
+
+func TestAConditionThatTheNodeDoesNotTakeHoldsUpNoStatus(t *testing.T) {
+	var told []string
+	p := newPods("n", statuses(&told).dial(t), wilful{}, nil, slog.New(slog.DiscardHandler))
+	defer p.queue.ShutDown()
+	s := given(wanted("u1"), here("u1"), gated(""), runs(false))
+	if err := p.vouch(t.Context(), s, s.want.Status.Conditions[0]); !errors.Is(err, errWilful) {
+		t.Errorf("got %v, want the node's answer", err)
+	}
+	if want := []string{"PUT status"}; !slices.Equal(told, want) {
+		t.Errorf("the cluster is told %q, want %q", told, want)
 	}
 }

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/grpc/codes"
-	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	nodev1 "nodal/api/gen/node/v1"
 	"nodal/cmd/apisync/retry"
 	"nodal/node"
 )
@@ -32,13 +30,11 @@ func claimsOf(pod *corev1.Pod) []node.ObjectRef {
 func (o *objects) keepClaim(ctx context.Context, ref node.ObjectRef) {
 	retry.Until(ctx, o.log, ref.String()+" is not on the node yet", retry.Most, func(ctx context.Context) error {
 		claim, volume, err := o.cluster.claim(ctx, ref.Namespace, ref.Name)
-		if err != nil {
-			return err
+		if err == nil {
+			err = o.node.put(ctx, volume, claim)
 		}
-		if err := o.node.put(ctx, node.ObjectRef{Kind: node.PersistentVolume, Name: volume.Name}, volume); err != nil {
-			return err
-		}
-		return o.node.put(ctx, ref, claim)
+		o.note(ctx, ref, err)
+		return err
 	})
 	<-ctx.Done()
 }
@@ -58,25 +54,23 @@ func (c *cluster) claim(ctx context.Context, namespace, name string) (*corev1.Pe
 	return claim, volume, nil
 }
 
-// dropClaim takes a claim and its volume from the node. What is in the volume is
-// the cluster's to give up.
-func (s *shelf) dropClaim(ctx context.Context, ref node.ObjectRef) error {
-	found, err := s.claims.GetPersistentVolumeClaim(ctx, &nodev1.GetPersistentVolumeClaimRequest{Namespace: ref.Namespace, Name: ref.Name})
-	switch {
-	case grpcstatus.Code(err) == codes.NotFound:
-		return nil
-	case err != nil:
-		return fmt.Errorf("read %s of the node: %w", ref, err)
+// dropClaim takes a claim and its volume from the node, both at once: nobody would
+// look for the volume alone. What is in it is the cluster's to give up.
+func (s *shelf) dropClaim(ctx context.Context, ref node.ObjectRef, claim *structpb.Struct) error {
+	spec, _ := claim.AsMap()["spec"].(map[string]any)
+	name, _ := spec["volumeName"].(string)
+	if name == "" {
+		return s.remove(ctx, ref)
 	}
-	if err := s.remove(ctx, ref); err != nil {
+	volume := node.ObjectRef{Kind: node.PersistentVolume, Name: name}
+	found, err := s.brought(ctx, volume)
+	switch {
+	case errors.Is(err, errForeign) || err == nil && found == nil:
+		return s.remove(ctx, ref)
+	case err != nil:
 		return err
 	}
-	spec, _ := found.GetPersistentVolumeClaim().GetObject().AsMap()["spec"].(map[string]any)
-	volume, _ := spec["volumeName"].(string)
-	if volume == "" {
-		return nil
-	}
-	return s.remove(ctx, node.ObjectRef{Kind: node.PersistentVolume, Name: volume})
+	return s.remove(ctx, ref, volume)
 }
 
 // volumeCopy is kept for its claim alone, whose identity the node gives anew.

@@ -65,9 +65,16 @@ func dial(config *rest.Config) (*cluster, error) {
 	return c, nil
 }
 
+// into reads an answer into an object; nil beside an error.
+func into[T runtime.Object](answer rest.Result, object T) (read T, err error) {
+	if err := answer.Into(object); err != nil {
+		return read, err
+	}
+	return object, nil
+}
+
 func (c *cluster) node(ctx context.Context, name string) (*corev1.Node, error) {
-	n := &corev1.Node{}
-	return n, c.core.Get().Resource("nodes").Name(name).Do(ctx).Into(n)
+	return into(c.core.Get().Resource("nodes").Name(name).Do(ctx), &corev1.Node{})
 }
 
 func (c *cluster) createNode(ctx context.Context, n *corev1.Node) error {
@@ -88,8 +95,7 @@ func (c *cluster) patchNode(ctx context.Context, name string, change any, subres
 // forbidden, not that it is not found.
 func (c *cluster) podOn(ctx context.Context, nodeName string, key types.NamespacedName) (*corev1.Pod, error) {
 	here := fields.Set{"spec.nodeName": nodeName, metav1.ObjectNameField: key.Name}
-	list := &corev1.PodList{}
-	err := c.core.Get().Namespace(key.Namespace).Resource("pods").Param("fieldSelector", here.String()).Do(ctx).Into(list)
+	list, err := into(c.core.Get().Namespace(key.Namespace).Resource("pods").Param("fieldSelector", here.String()).Do(ctx), &corev1.PodList{})
 	if err != nil || len(list.Items) == 0 {
 		return nil, err
 	}
@@ -103,10 +109,10 @@ func (c *cluster) createPod(ctx context.Context, pod *corev1.Pod) error {
 // putStatus replaces a pod's status, unless somebody else has changed the pod
 // since it was read. It reports whether that changed anything.
 func (c *cluster) putStatus(ctx context.Context, read *corev1.Pod, status *corev1.PodStatus) (bool, error) {
-	changed, after := *read, &corev1.Pod{}
+	changed := *read
 	changed.Status = *status
-	err := c.core.Put().Namespace(read.Namespace).Resource("pods").Name(read.Name).SubResource("status").Body(&changed).Do(ctx).Into(after)
-	return after.ResourceVersion != read.ResourceVersion, err
+	after, err := into(c.core.Put().Namespace(read.Namespace).Resource("pods").Name(read.Name).SubResource("status").Body(&changed).Do(ctx), &corev1.Pod{})
+	return err == nil && after.ResourceVersion != read.ResourceVersion, err
 }
 
 // forget has the API server drop a pod of which nothing is left on the node.
@@ -116,8 +122,7 @@ func (c *cluster) forget(ctx context.Context, key types.NamespacedName, uid type
 }
 
 func (c *cluster) token(ctx context.Context, namespace, account string, r *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
-	given := &authenticationv1.TokenRequest{}
-	return given, c.core.Post().Namespace(namespace).Resource("serviceaccounts").Name(account).SubResource("token").Body(r).Do(ctx).Into(given)
+	return into(c.core.Post().Namespace(namespace).Resource("serviceaccounts").Name(account).SubResource("token").Body(r).Do(ctx), &authenticationv1.TokenRequest{})
 }
 
 func (c *cluster) createEvent(ctx context.Context, e *corev1.Event) error {
@@ -136,16 +141,13 @@ func (c *cluster) patchEvent(ctx context.Context, e *corev1.Event) error {
 const leaseNamespace = corev1.NamespaceNodeLease
 
 func (c *cluster) lease(ctx context.Context, name string) (*coordinationv1.Lease, error) {
-	l := &coordinationv1.Lease{}
-	return l, c.coordination.Get().Namespace(leaseNamespace).Resource("leases").Name(name).Do(ctx).Into(l)
+	return into(c.coordination.Get().Namespace(leaseNamespace).Resource("leases").Name(name).Do(ctx), &coordinationv1.Lease{})
 }
 
 func (c *cluster) createLease(ctx context.Context, l *coordinationv1.Lease) (*coordinationv1.Lease, error) {
-	made := &coordinationv1.Lease{}
-	return made, c.coordination.Post().Namespace(leaseNamespace).Resource("leases").Body(l).Do(ctx).Into(made)
+	return into(c.coordination.Post().Namespace(leaseNamespace).Resource("leases").Body(l).Do(ctx), &coordinationv1.Lease{})
 }
 
 func (c *cluster) updateLease(ctx context.Context, l *coordinationv1.Lease) (*coordinationv1.Lease, error) {
-	made := &coordinationv1.Lease{}
-	return made, c.coordination.Put().Namespace(leaseNamespace).Resource("leases").Name(l.Name).Body(l).Do(ctx).Into(made)
+	return into(c.coordination.Put().Namespace(leaseNamespace).Resource("leases").Name(l.Name).Body(l).Do(ctx), &coordinationv1.Lease{})
 }

@@ -10,6 +10,8 @@
 //	member.go     what runs side by side
 //	cluster.go    the part of Kubernetes' API that a node needs
 //	join.go       the Node object: registered, and kept true
+//	node_status.go  pure but for the images: what it says of the node
+//	label.go      which labels nodes may have
 //	lease.go      the sign of life
 //	pods.go       both sides of each pod are watched, and a queue holds what to look at
 //	next.go       pure: the one next thing to do about a pod so that both sides agree

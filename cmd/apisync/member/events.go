@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +30,8 @@ const (
 	tellAtOnce = 25
 	tellEvery  = 5 * time.Minute
 	talkative  = 4096 // pods of which is known how much they told
+
+	remembered = time.Hour // by API servers
 )
 
 // events carries to the cluster what happened on the node. The same event always
@@ -40,8 +44,9 @@ type events struct {
 	pace     *rate.Limiter                          // of all
 	log      *slog.Logger
 
-	at   int64 // the revision that was carried last
-	told map[string]*rate.Limiter
+	at      int64 // the revision that was carried last
+	retells bool  // what comes now may have been carried by an earlier process
+	told    map[string]*rate.Limiter
 }
 
 // run follows the node's events until the context ends.
@@ -58,6 +63,7 @@ func (e *events) run(ctx context.Context) {
 }
 
 func (e *events) follow(ctx context.Context) error {
+	e.retells = e.at == 0
 	stream, err := e.node.WatchEvents(ctx, &nodev1.WatchEventsRequest{SinceRevision: e.at})
 	if err != nil {
 		return err
@@ -67,22 +73,47 @@ func (e *events) follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if m.GetEvent() != nil && e.mayTell(m.GetEvent()) {
-			if err := e.pace.Wait(ctx); err != nil {
-				return err
-			}
-			event := e.eventOf(m.GetEvent())
-			retry.Until(ctx, e.log, "an event is not in the cluster yet", retry.Most, func(ctx context.Context) error { return e.send(ctx, event) })
+		if m.GetEvent() != nil {
+			err = e.tell(ctx, m.GetEvent())
+		} else {
+			e.retells = false // that was all that there was
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
 		}
 		e.at = m.GetRevision()
 	}
 }
 
-// mayTell holds each pod to its number of events.
-func (e *events) mayTell(m *nodev1.Event) bool {
+// tell carries one event, if its pod may tell it. What the cluster has already from an
+// earlier process costs the pod nothing; what it has forgotten since stays forgotten.
+func (e *events) tell(ctx context.Context, m *nodev1.Event) error {
+	if e.retells && time.Since(m.GetTime().AsTime()) > remembered {
+		return nil
+	}
+	spam := e.limiter(m.GetUid())
+	if spam.Tokens() < 1 {
+		return nil
+	}
+	if err := e.pace.Wait(ctx); err != nil {
+		return err
+	}
+	event, known := e.eventOf(m), false
+	retry.Until(ctx, e.log, "an event is not in the cluster yet", retry.Most, func(ctx context.Context) (err error) {
+		known, err = e.send(ctx, event)
+		return err
+	})
+	if !known || !e.retells {
+		spam.Allow()
+	}
+	return nil
+}
+
+// limiter holds a pod to its number of events.
+func (e *events) limiter(uid string) *rate.Limiter {
 	if len(e.told) > talkative {
 		for uid, l := range e.told {
 			if l.Tokens() >= tellAtOnce {
@@ -90,26 +121,64 @@ func (e *events) mayTell(m *nodev1.Event) bool {
 			}
 		}
 	}
-	l, ok := e.told[m.GetUid()]
+	l, ok := e.told[uid]
 	if !ok {
 		l = rate.NewLimiter(rate.Every(tellEvery), tellAtOnce)
-		e.told[m.GetUid()] = l
+		e.told[uid] = l
 	}
-	return l.Allow()
+	return l
 }
 
-// send makes an event, or tells how often it has happened by now. An event that
-// the cluster will never take is given up.
-func (e *events) send(ctx context.Context, event *corev1.Event) error {
-	err := e.cluster.createEvent(ctx, event)
-	if apierrors.IsAlreadyExists(err) {
+// send makes an event or, if the cluster knows it, tells how often it has happened by
+// now. An event that the cluster will never take is given up.
+func (e *events) send(ctx context.Context, event *corev1.Event) (known bool, err error) {
+	err = e.cluster.createEvent(ctx, event)
+	if known = apierrors.IsAlreadyExists(err); known {
 		err = e.cluster.patchEvent(ctx, event)
 	}
-	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {
+	if rejected(err) {
 		e.log.Debug("an event is given up", "namespace", event.Namespace, "event", event.Name, "err", err)
-		return nil
+		return known, nil
 	}
-	return err
+	return known, err
+}
+
+// rejected says that the API server would answer the same again: the request is at
+// fault, and neither who makes it nor when.
+func rejected(err error) bool {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) || apierrors.IsUnauthorized(err) || apierrors.IsTooManyRequests(err) {
+		return false
+	}
+	code := answer.Status().Code
+	return code >= 400 && code < 500
+}
+
+// warn tells of a pod what the node itself does not know.
+func (e *events) warn(ctx context.Context, pod *corev1.Pod, reason, message string) {
+	e.say(ctx, &nodev1.Event{
+		Namespace: pod.Namespace, Name: pod.Name, Uid: string(pod.UID), Type: nodev1.EventType_EVENT_TYPE_WARNING, Reason: reason, Message: message,
+	})
+}
+
+// inform tells of the node.
+func (e *events) inform(ctx context.Context, reason, message string) {
+	e.say(ctx, &nodev1.Event{Reason: reason, Message: message})
+}
+
+// sayWithin is how long a word of our own may take: who says it has more to do.
+const sayWithin = 10 * time.Second
+
+// say tells what happens now, once.
+func (e *events) say(ctx context.Context, m *nodev1.Event) {
+	once, cancel := context.WithTimeout(ctx, sayWithin)
+	defer cancel()
+	m.Count, m.Time = 1, timestamppb.Now()
+	m.FirstTime = m.Time
+	event := e.eventOf(m)
+	if _, err := e.send(once, event); err != nil && ctx.Err() == nil {
+		e.log.Warn("an event is not in the cluster", "event", event.Name, "reason", event.Reason, "err", err)
+	}
 }
 
 // eventOf is an event as upstream's kubelet would tell it.

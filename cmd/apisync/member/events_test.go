@@ -1,12 +1,18 @@
 package member
 
 import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/time/rate"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	nodev1 "nodal/api/gen/node/v1"
@@ -57,19 +63,96 @@ func TestAnEventKeepsItsNameAsItHappensAgain(t *testing.T) {
 	}
 }
 
+// eventsAt tells events to an API server.
+func eventsAt(t *testing.T, server apiServer) *events {
+	e := someEvents()
+	e.cluster, e.pace, e.log = server.dial(t), rate.NewLimiter(rate.Inf, 0), slog.New(slog.DiscardHandler)
+	return e
+}
+
+func numbered(uid string, i int) *nodev1.Event {
+	e := started("main")
+	e.Uid, e.Message = uid, fmt.Sprint(i)
+	e.Time = timestamppb.Now()
+	return e
+}
+
+var anEvent = corev1.Event{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Event"}}
+
 func TestAPodIsHeldToItsNumberOfEvents(t *testing.T) {
-	e, told := someEvents(), 0
-	for range 100 {
-		if e.mayTell(started("main")) {
-			told++
+	asked := 0
+	e := eventsAt(t, func(*http.Request) (int, any, error) { asked++; return http.StatusCreated, anEvent, nil })
+	tell := func(uid string, i int) {
+		if err := e.tell(t.Context(), numbered(uid, i)); err != nil {
+			t.Error(err)
 		}
 	}
-	if told != tellAtOnce {
-		t.Errorf("%d events of one pod were told, want %d", told, tellAtOnce)
+	for i := range 100 {
+		tell("u", i)
 	}
-	other := started("main")
-	other.Uid = "v"
-	if !e.mayTell(other) {
+	if asked != tellAtOnce {
+		t.Errorf("%d events of one pod were told, want %d", asked, tellAtOnce)
+	}
+	tell("v", 0)
+	if asked != tellAtOnce+1 {
 		t.Error("another pod has to be silent for it")
 	}
+}
+
+func TestWhatIsToldAgainAfterARestartCostsAPodNothing(t *testing.T) {
+	var asked []string
+	known := true
+	e := eventsAt(t, func(r *http.Request) (int, any, error) {
+		asked = append(asked, r.Method)
+		if known && r.Method == http.MethodPost {
+			return http.StatusConflict, refused(http.StatusConflict, metav1.StatusReasonAlreadyExists), nil
+		}
+		return http.StatusOK, anEvent, nil
+	})
+	e.retells = true
+	old := numbered("u", 0)
+	old.Time = timestamppb.New(time.Now().Add(-2 * remembered))
+	for i := range 2 * tellAtOnce {
+		if err := errors.Join(e.tell(t.Context(), numbered("u", i)), e.tell(t.Context(), old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(asked) != 4*tellAtOnce {
+		t.Errorf("the API server was asked %d times, want twice for each event that it may know", len(asked))
+	}
+	known, asked = false, nil
+	if err := e.tell(t.Context(), numbered("u", 1000)); err != nil || len(asked) != 1 {
+		t.Errorf("what is new is told by %q, %v", asked, err)
+	}
+}
+
+func TestAnEventThatTheClusterWillNeverTakeIsGivenUp(t *testing.T) {
+	for code, want := range map[int]bool{
+		http.StatusBadRequest: false, http.StatusForbidden: false, http.StatusRequestEntityTooLarge: false, http.StatusUnprocessableEntity: false,
+		http.StatusUnauthorized: true, http.StatusTooManyRequests: true, http.StatusInternalServerError: true,
+	} {
+		t.Run(http.StatusText(code), func(t *testing.T) {
+			reason := map[int]metav1.StatusReason{
+				http.StatusUnauthorized: metav1.StatusReasonUnauthorized, http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,
+			}[code]
+			e := eventsAt(t, func(*http.Request) (int, any, error) { return code, refused(code, reason), nil })
+			if _, err := e.send(t.Context(), e.eventOf(started("main"))); (err != nil) != want {
+				t.Errorf("got %v, want to try it again: %t", err, want)
+			}
+		})
+	}
+}
+
+func TestAWordOfOurOwnHoldsNobodyUpForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := eventsAt(t, func(r *http.Request) (int, any, error) {
+			<-r.Context().Done() // it never answers
+			return 0, nil, r.Context().Err()
+		})
+		began := time.Now()
+		e.inform(t.Context(), "Starting", "")
+		if took := time.Since(began); took > sayWithin {
+			t.Errorf("it took %s, want at most %s", took, sayWithin)
+		}
+	})
 }

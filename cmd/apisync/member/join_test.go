@@ -1,9 +1,18 @@
 package member
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,5 +45,156 @@ func TestConditionsAreTheNodesAndTheirTimesTheClusters(t *testing.T) {
 	}
 	if len(status.Conditions) != len(want) {
 		t.Errorf("got %d conditions, want %d", len(status.Conditions), len(want))
+	}
+}
+
+// described is a node that tells what it is.
+type described struct {
+	nodev1.NodeServiceClient
+	nodev1.ImagesServiceClient
+	info   *nodev1.GetNodeResponse
+	images []*nodev1.Image
+}
+
+func (d described) GetNode(context.Context, *nodev1.GetNodeRequest, ...grpc.CallOption) (*nodev1.GetNodeResponse, error) {
+	return d.info, nil
+}
+
+func (d described) ListImages(context.Context, *nodev1.ListImagesRequest, ...grpc.CallOption) (*nodev1.ListImagesResponse, error) {
+	return &nodev1.ListImagesResponse{Images: d.images}, nil
+}
+
+// placed is a node and an API server, which has the Node object if there is one. It
+// takes note of what is written there, and of what is told.
+func placed(t *testing.T, config Config, found *corev1.Node, code int) (p *place, written, told *[]string) {
+	written, told = &[]string{}, &[]string{}
+	there := found != nil
+	if !there {
+		found = &corev1.Node{}
+	}
+	found.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}
+	server := apiServer(func(r *http.Request) (int, any, error) {
+		if r.Method == http.MethodGet && !there {
+			return http.StatusNotFound, refused(http.StatusNotFound, metav1.StatusReasonNotFound), nil
+		}
+		if r.Method == http.MethodGet {
+			return http.StatusOK, found, nil
+		}
+		body, err := io.ReadAll(r.Body)
+		*written = append(*written, r.Method+" "+string(body))
+		if code != http.StatusOK {
+			return code, refused(code, metav1.StatusReasonForbidden), nil
+		}
+		return code, found, err
+	})
+	node := described{info: &nodev1.GetNodeResponse{
+		Name: "n", Addresses: []string{"192.0.2.1"}, Labels: map[string]string{"node-role.kubernetes.io/x": "", "disk": "ssd"},
+		Conditions: []*nodev1.NodeCondition{{Type: "Ready", Status: "True"}, {Type: "DiskPressure", Status: "False"}},
+	}}
+	config.NodeName, config.Register = "n", true
+	p = &place{config: config, cluster: server.dial(t), node: node, imagesOf: node, log: slog.New(slog.DiscardHandler), now: time.Now}
+	p.inform = func(_ context.Context, reason, _ string) { *told = append(*told, reason) }
+	return p, written, told
+}
+
+func TestLabelsThatTheClusterForbidsKeepNoNodeOut(t *testing.T) {
+	p, written, _ := placed(t, Config{Labels: map[string]string{"rack": "7"}}, &corev1.Node{}, http.StatusForbidden)
+	if err := p.register(t.Context()); err != nil {
+		t.Errorf("got %v", err)
+	}
+	want := []string{`PATCH {"metadata":{"labels":{"disk":"ssd","rack":"7"}}}`}
+	if !slices.Equal(*written, want) {
+		t.Errorf("the cluster is asked %q, want %q", *written, want)
+	}
+}
+
+func TestWhatTurnsOnANodeIsTold(t *testing.T) {
+	p, _, told := placed(t, Config{StatusAtMost: time.Hour}, nil, http.StatusOK)
+	node := p.node.(described)
+	if err := errors.Join(p.register(t.Context()), p.update(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	node.info.Conditions[0].Status = "False"
+	if err := p.update(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"NodeReady", "NodeHasNoDiskPressure", "NodeNotReady"}; !slices.Equal(*told, want) {
+		t.Errorf("told %q, want %q", *told, want)
+	}
+}
+
+func TestAddressesThatACloudSaysStay(t *testing.T) {
+	known := &corev1.Node{Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeExternalIP, Address: "198.51.100.7"}}}}
+	for _, c := range []struct {
+		name     string
+		external bool
+		found    *corev1.Node
+		want     bool
+	}{
+		{"without a cloud they are the node's", false, known, true},
+		{"with one, they are the node's until there are some", true, &corev1.Node{}, true},
+		{"and then the cloud's", true, known, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, written, _ := placed(t, Config{ExternalCloud: c.external}, c.found.DeepCopy(), http.StatusOK)
+			if err := errors.Join(p.register(t.Context()), p.update(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains((*written)[len(*written)-1], "addresses"); got != c.want {
+				t.Errorf("of addresses is told: %t, want %t", got, c.want)
+			}
+		})
+	}
+}
+
+func TestImagesThatAreNoLongerNamedGo(t *testing.T) {
+	named := &corev1.Node{Status: corev1.NodeStatus{Images: []corev1.ContainerImage{{Names: []string{"old"}}}}}
+	p, written, _ := placed(t, Config{MaxImages: 0}, named, http.StatusOK)
+	if err := errors.Join(p.register(t.Context()), p.update(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if last := (*written)[len(*written)-1]; !strings.Contains(last, `"images":[]`) {
+		t.Errorf("the cluster is told %s, want that no images are named", last)
+	}
+	unknown, err := json.Marshal(patchOf(corev1.NodeStatus{}))
+	if err != nil || strings.Contains(string(unknown), "images") || strings.Contains(string(unknown), "addresses") {
+		t.Errorf("of what is not known is said %s, %v", unknown, err)
+	}
+}
+
+func TestWhatTheRuntimeCanDoIsTold(t *testing.T) {
+	p := &place{now: time.Now}
+	status := p.status(&nodev1.GetNodeResponse{Runtime: &nodev1.Runtime{
+		SupplementalGroupsPolicy: true, Handlers: []*nodev1.RuntimeHandler{{Name: "runc", UserNamespaces: true}},
+	}})
+	if !*status.Features.SupplementalGroupsPolicy {
+		t.Error("pods may not choose groups of the image")
+	}
+	if len(status.RuntimeHandlers) != 1 || status.RuntimeHandlers[0].Name != "runc" ||
+		!*status.RuntimeHandlers[0].Features.UserNamespaces || *status.RuntimeHandlers[0].Features.RecursiveReadOnlyMounts {
+		t.Errorf("the handlers are %+v", status.RuntimeHandlers)
+	}
+	if !slices.IsSorted(status.DeclaredFeatures) {
+		t.Errorf("an API server does not take %q", status.DeclaredFeatures)
+	}
+}
+
+func TestTheLargestImagesAreNamed(t *testing.T) {
+	image := func(id string, size int64, names ...string) *nodev1.Image {
+		return &nodev1.Image{Id: id, Size: size, References: names, Digests: []string{id + "@sha256:0"}}
+	}
+	all := []*nodev1.Image{image("small", 1, "s:1"), image("large", 9, "l:1", "l:2", "l:3", "l:4", "l:5"), image("other", 1)}
+	for most, want := range map[int]string{
+		-1: "large@sha256:0 l:1 l:2 l:3 l:4; other@sha256:0; small@sha256:0 s:1",
+		1:  "large@sha256:0 l:1 l:2 l:3 l:4",
+		0:  "",
+	} {
+		var got []string
+		for _, i := range largest(slices.Clone(all), most) {
+			got = append(got, strings.Join(i.Names, " "))
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("of at most %d: got %q, want %q", most, got, want)
+		}
 	}
 }

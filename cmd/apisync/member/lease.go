@@ -29,10 +29,10 @@ type heart struct {
 }
 
 func (h *heart) run(ctx context.Context) {
-	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, h.lasts/renewals)
+	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) {
+		once, cancel := context.WithTimeout(ctx, h.lasts/renewals)
 		defer cancel()
-		if err := h.beat(ctx); err != nil && ctx.Err() == nil {
+		if err := h.beat(once); err != nil && ctx.Err() == nil {
 			h.lease = nil
 			h.log.Warn("the lease is not renewed", "err", err)
 		}

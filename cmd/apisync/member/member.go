@@ -23,8 +23,12 @@ type Config struct {
 	Labels      map[string]string // beside those that the node has
 	Taints      []corev1.Taint    // of a Node object that is made
 	ProviderID  string
+	MaxImages   int           // that the Node object names, the largest; below zero: all
 	KubeletPort int32         // at which the API server finds the node
 	Lease       time.Duration // after which a silent node is lost
+
+	// ExternalCloud says that addresses are a cloud's to say, once the Node object has some.
+	ExternalCloud bool
 
 	EventsPerSecond float64 // that are told to the cluster; zero: no bound
 	EventBurst      int
@@ -40,17 +44,21 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 	if err != nil {
 		return err
 	}
-	place := &place{config: config, cluster: c, node: nodev1.NewNodeServiceClient(conn), log: log, now: time.Now}
-	heart := &heart{nodeName: config.NodeName, cluster: c, lasts: config.Lease, log: log, now: time.Now}
 	objects := &objects{
 		cluster: c, node: shelfOf(conn), log: log, ctx: ctx, used: map[node.ObjectRef]*usage{}, leaving: map[node.ObjectRef]chan struct{}{},
 	}
 	pods := newPods(config.NodeName, c, nodev1.NewPodsServiceClient(conn), objects, log)
-
+	objects.ready = pods.queue.Add
 	told := &events{
 		nodeName: config.NodeName, cluster: c, node: nodev1.NewEventsServiceClient(conn), pod: pods.onNode,
 		pace: rate.NewLimiter(rate.Inf, 0), log: log, told: map[string]*rate.Limiter{},
 	}
+	pods.warn = told.warn
+	place := &place{
+		config: config, cluster: c, node: nodev1.NewNodeServiceClient(conn), imagesOf: nodev1.NewImagesServiceClient(conn),
+		inform: told.inform, log: log, now: time.Now,
+	}
+	heart := &heart{nodeName: config.NodeName, cluster: c, lasts: config.Lease, log: log, now: time.Now}
 	if config.EventsPerSecond > 0 {
 		told.pace = rate.NewLimiter(rate.Limit(config.EventsPerSecond), max(1, config.EventBurst))
 	}

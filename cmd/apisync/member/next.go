@@ -24,6 +24,7 @@ type sides struct {
 	want    *corev1.Pod // as the cluster has it; nil: it has none of that name
 	have    *local      // as the node has it; nil: it never had one
 	applied string      // which manifest the node has taken
+	asked   *int64      // within how many seconds the node was asked to end have; nil: it was not
 }
 
 // verb is what to do.
@@ -58,8 +59,12 @@ func next(s sides) step {
 		return reflection(s)
 	case s.want.DeletionTimestamp != nil:
 		return ending(s)
-	case s.running() == nil && finished(s.want):
-		return step{}
+	case finished(s.want):
+		return over(s)
+	case s.running() != nil && !s.have.ours && s.have.object.UID != s.want.UID:
+		return taken(s)
+	case s.running() != nil && s.have.object.UID == s.want.UID && finished(s.have.object):
+		return s.reporting() // what has ended takes nothing more
 	case s.running() == nil || s.have.object.UID != s.want.UID || s.applied != fingerprint(s.want):
 		return step{verb: apply, uid: s.want.UID}
 	}
@@ -75,6 +80,31 @@ func (s sides) running() *local {
 		return nil
 	}
 	return s.have
+}
+
+// over is about a pod that has finished, as the cluster knows already. The node is
+// never given it again: something else may have taken its place long ago. One that runs
+// here has to end, as its phase is final whoever has set it.
+func over(s sides) step {
+	have := s.running()
+	switch {
+	case s.have == nil, have == nil && finished(s.have.object):
+		return step{}
+	case s.have.object.UID == s.want.UID && (have == nil || finished(have.object) || !have.deadline.IsZero()):
+		return s.reporting()
+	case have != nil && have.deadline.IsZero() && (have.ours || have.object.UID == s.want.UID):
+		return step{verb: remove, uid: have.object.UID}
+	}
+	return step{}
+}
+
+// taken is about a pod whose name is that of another on the node, which stays unless it
+// ends already.
+func taken(s sides) step {
+	if !s.have.deadline.IsZero() {
+		return step{}
+	}
+	return step{verb: report, uid: s.want.UID, status: refusal(s.want, "the node has a pod of that name already, which came in another way")}
 }
 
 // unwanted is about a name that the cluster does not have: a pod of its own has
@@ -122,7 +152,8 @@ func ending(s sides) step {
 		}
 		return step{verb: forget, uid: s.want.UID}
 	}
-	if have.deadline.IsZero() || s.want.DeletionTimestamp.Add(slack).Before(have.deadline) {
+	late := s.want.DeletionTimestamp.Add(slack).Before(have.deadline)
+	if grace := s.want.DeletionGracePeriodSeconds; have.deadline.IsZero() || late && (s.asked == nil || grace != nil && *grace != *s.asked) {
 		return step{verb: remove, uid: s.want.UID, grace: s.want.DeletionGracePeriodSeconds}
 	}
 	return s.reporting()

@@ -52,6 +52,18 @@ func mirrors(uid string) option {
 	return func(s *scene) { s.want.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: uid} }
 }
 
+// finishedHere is a pod that has ended by itself on the node.
+func finishedHere(s *scene) { s.have.object.Status.Phase = corev1.PodSucceeded }
+
+// told is a node that was asked to end the pod within so many seconds.
+func told(seconds int64) option { return func(s *scene) { s.asked = &seconds } }
+
+// unknown is what the node has taken, to a process that is new.
+func unknown(s *scene) { s.applied = "" }
+
+// addressed is something that the node alone says of the pod.
+func addressed(s *scene) { s.have.object.Status.HostIP = "192.0.2.1" }
+
 func gone(s *scene)     { s.have.gone = true }
 func held(s *scene)     { s.want.Finalizers = []string{"example.com/keep"} }
 func edited(s *scene)   { s.want.Spec.Containers[0].Image = "a:2" }
@@ -79,6 +91,9 @@ func runs(heard bool) option {
 		}
 	}
 }
+
+// heard is what the node shows, by the cluster.
+func heard(s *scene) { s.want.Status = statusFor(s.want, s.have) }
 
 func gated(onNode corev1.ConditionStatus) option {
 	return func(s *scene) {
@@ -117,16 +132,28 @@ func TestNext(t *testing.T) {
 		{"nobody has it", given(), "nothing"},
 		{"a pod that is new", given(wanted("u1")), "apply u1"},
 		{"one that finished elsewhere, or before the node was new", given(wanted("u1"), finishes), "nothing"},
+		{"one that finished, to a process that is new", given(wanted("u1"), here("u1"), finishedHere, heard, unknown), "nothing"},
+		{"one that finished here, of which the cluster has not heard, to a process that is new", given(wanted("u1"), here("u1"), finishedHere, unknown), "report u1 Succeeded"},
+		{"one that finished, while something else of the cluster's has its name here", given(wanted("u2"), here("u1"), runs(true), finishes), "remove u1"},
+		{"one that finished, while somebody else has its name here", given(wanted("u2"), finishes, here("u1"), foreign), "nothing"},
+		{"one that somebody ended in the cluster", given(wanted("u1"), finishes, here("u1"), runs(false)), "remove u1"},
+		{"the same, when it ends here", given(wanted("u1"), finishes, here("u1"), runs(false), addressed, ends(30)), "report u1 Succeeded"},
+		{"the same, when it is gone", given(wanted("u1"), finishes, here("u1"), runs(false), addressed, gone), "report u1 Succeeded"},
+		{"one whose name somebody else has here", given(wanted("u2"), here("u1"), foreign), "report u2 Failed"},
+		{"the same, when that ends", given(wanted("u2"), here("u1"), foreign, ends(30)), "nothing"},
 		{"one of which the node says something new", given(wanted("u1"), here("u1"), runs(false)), "report u1 Running"},
 		{"one that both sides agree on", given(wanted("u1"), here("u1"), runs(true)), "nothing"},
 		{"one that was edited", given(wanted("u1"), here("u1"), runs(true), edited), "apply u1"},
 		{"one that was deleted and made again under its name", given(wanted("u2"), here("u1"), runs(false)), "apply u2"},
 		{"one whose gate was opened in the cluster", given(wanted("u1"), here("u1"), gated("")), "vouch u1"},
 		{"one whose gate was opened again", given(wanted("u1"), here("u1"), gated(corev1.ConditionFalse)), "vouch u1"},
+		{"one that has finished here, whose gate nobody looks at any more", given(wanted("u1"), here("u1"), gated(""), finishedHere), "report u1 Succeeded"},
 
 		{"one that is deleted", given(wanted("u1"), here("u1"), runs(true), deleted(30)), "remove u1 within 30s"},
 		{"one that ends already", given(wanted("u1"), here("u1"), runs(true), deleted(30), ends(30)), "nothing"},
 		{"one whose time was cut", given(wanted("u1"), here("u1"), runs(true), deleted(5), ends(600)), "remove u1 within 5s"},
+		{"one that ends late, of which the node says something new", given(wanted("u1"), here("u1"), runs(false), deleted(5), ends(600), told(5)), "report u1 Running"},
+		{"one that ends late, and whose time was cut once more", given(wanted("u1"), here("u1"), runs(false), deleted(5), ends(600), told(30)), "remove u1 within 5s"},
 		{"one whose end the cluster has not heard of", given(wanted("u1"), here("u1"), runs(true), deleted(30), gone), "report u1 Failed"},
 		{"one of which nothing is left", given(wanted("u1"), deleted(30)), "forget u1"},
 		{"one that the node never had, though another has its name there", given(wanted("u2"), here("u1"), deleted(30)), "forget u2"},

@@ -2,6 +2,8 @@ package member
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -26,6 +28,7 @@ type objects struct {
 	log     *slog.Logger
 	ctx     context.Context // of every watch
 	done    sync.WaitGroup
+	ready   func(types.NamespacedName) // a pod that needs an object may go on
 
 	mu      sync.Mutex
 	used    map[node.ObjectRef]*usage
@@ -39,7 +42,8 @@ type keeper func(context.Context)
 type usage struct {
 	pods  map[types.NamespacedName]bool
 	stop  context.CancelFunc
-	there bool // the node has it by now
+	there bool  // the node has it by now
+	wrong error // why it has not
 }
 
 // uses are the objects that a pod uses as long as it runs, and how each of them is
@@ -112,20 +116,45 @@ func (o *objects) start(ref node.ObjectRef, keep keeper) {
 	})
 }
 
-// arrived takes note that the node has an object.
-func (o *objects) arrived(ref node.ObjectRef) {
+// note takes note that the node has an object by now, or why not. The context is that
+// of who keeps it there.
+func (o *objects) note(ctx context.Context, ref node.ObjectRef, wrong error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if u := o.used[ref]; u != nil {
-		u.there = true
+	u := o.used[ref]
+	if u == nil || ctx.Err() != nil {
+		return
 	}
+	if wrong == nil && !u.there {
+		for pod := range u.pods {
+			o.ready(pod)
+		}
+	}
+	u.there, u.wrong = wrong == nil, wrong
 }
 
-// has says whether the node has an object that a pod uses.
-func (o *objects) has(ref node.ObjectRef) bool {
+// lacking is what a pod has to wait for before it goes to the node: without its class
+// it would be refused, for good, and what the node has itself under the name of a
+// claim is not for it.
+func (o *objects) lacking(want *corev1.Pod) error {
+	needed := claimsOf(want)
+	if class := want.Spec.RuntimeClassName; class != nil {
+		needed = append(needed, node.ObjectRef{Kind: node.RuntimeClass, Name: *class})
+	}
+	if len(needed) == 0 {
+		return nil
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.used[ref] != nil && o.used[ref].there
+	for _, ref := range needed {
+		switch u := o.used[ref]; {
+		case u == nil || !u.there && u.wrong == nil:
+			return fmt.Errorf("%s is not on the node yet", ref)
+		case !u.there:
+			return fmt.Errorf("%s is not on the node: %w", ref, u.wrong)
+		}
+	}
+	return nil
 }
 
 // endIfUnused ends the watch of an object that no pod uses any more, and takes it
@@ -253,17 +282,16 @@ func (o *objects) bring(ctx context.Context, ref node.ObjectRef, found []any) er
 		for _, object := range found {
 			services = append(services, object.(*corev1.Service))
 		}
-		return o.node.put(ctx, ref, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, Data: variables(services)})
+		return o.node.put(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, Data: variables(services)})
 	}
 	if ref.Kind == node.ClusterTrustBundle {
 		return o.bringTrust(ctx, ref, found)
 	}
 	if len(found) == 0 {
+		o.note(ctx, ref, errors.New("the cluster has none of that name"))
 		return o.node.drop(ctx, ref)
 	}
-	if err := o.node.put(ctx, ref, found[0].(runtime.Object)); err != nil {
-		return err
-	}
-	o.arrived(ref)
-	return nil
+	err := o.node.put(ctx, found[0].(carried))
+	o.note(ctx, ref, err)
+	return err
 }

@@ -31,18 +31,27 @@ type pods struct {
 	log      *slog.Logger
 	queue    retry.Queue[types.NamespacedName]
 	wanted   cache.Store
+	warn     func(ctx context.Context, pod *corev1.Pod, reason, message string) // whoever looks at the pod in the cluster
 
 	mu        sync.Mutex
 	local     map[types.NamespacedName]*local
-	applied   map[types.NamespacedName]string    // fingerprints of what the node has taken
+	applied   map[types.NamespacedName]string // fingerprints of what the node has answered
+	asked     map[types.NamespacedName]asked
 	notBefore map[types.NamespacedName]time.Time // when the next status is told that can wait
+}
+
+// asked is within how many seconds the node was asked to end a pod.
+type asked struct {
+	uid     types.UID
+	seconds int64
 }
 
 func newPods(nodeName string, c *cluster, node nodev1.PodsServiceClient, o *objects, log *slog.Logger) *pods {
 	return &pods{
 		nodeName: nodeName, cluster: c, node: node, objects: o, log: log,
 		queue: retry.NewQueue[types.NamespacedName](),
-		local: map[types.NamespacedName]*local{}, applied: map[types.NamespacedName]string{}, notBefore: map[types.NamespacedName]time.Time{},
+		local: map[types.NamespacedName]*local{}, applied: map[types.NamespacedName]string{},
+		asked: map[types.NamespacedName]asked{}, notBefore: map[types.NamespacedName]time.Time{},
 	}
 }
 
@@ -145,7 +154,11 @@ func (p *pods) keepOnly(present map[types.NamespacedName]bool) {
 func (p *pods) sides(key types.NamespacedName) sides {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return sides{want: p.inCluster(key), have: p.local[key], applied: p.applied[key]}
+	s := sides{want: p.inCluster(key), have: p.local[key], applied: p.applied[key]}
+	if asked, ok := p.asked[key]; ok && s.have != nil && asked.uid == s.have.object.UID {
+		s.asked = &asked.seconds
+	}
+	return s
 }
 
 // decode makes a pod of what the API carries.

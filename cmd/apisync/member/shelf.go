@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/structpb"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +29,7 @@ type shelf struct {
 	classes    nodev1.RuntimeClassesServiceClient
 	trust      nodev1.ClusterTrustBundlesServiceClient
 	claims     nodev1.PersistentVolumeClaimsServiceClient
+	volumes    nodev1.PersistentVolumesServiceClient
 }
 
 func shelfOf(conn grpc.ClientConnInterface) *shelf {
@@ -33,7 +37,7 @@ func shelfOf(conn grpc.ClientConnInterface) *shelf {
 		manifests:  nodev1.NewManifestsServiceClient(conn),
 		configMaps: nodev1.NewConfigMapsServiceClient(conn), secrets: nodev1.NewSecretsServiceClient(conn),
 		classes: nodev1.NewRuntimeClassesServiceClient(conn), trust: nodev1.NewClusterTrustBundlesServiceClient(conn),
-		claims: nodev1.NewPersistentVolumeClaimsServiceClient(conn),
+		claims: nodev1.NewPersistentVolumeClaimsServiceClient(conn), volumes: nodev1.NewPersistentVolumesServiceClient(conn),
 	}
 }
 
@@ -75,40 +79,108 @@ func (s *shelf) held(ctx context.Context) (map[node.ObjectRef]*structpb.Struct, 
 	return held, nil
 }
 
-func (s *shelf) put(ctx context.Context, ref node.ObjectRef, object runtime.Object) error {
-	text, err := json.Marshal(copyOf(object))
+// put gives objects of the cluster to the node, all of them or none: it takes the
+// place of nothing that came there in another way.
+func (s *shelf) put(ctx context.Context, objects ...carried) error {
+	var refs []node.ObjectRef
+	for i, object := range objects {
+		objects[i] = copyOf(object)
+		ref := node.ObjectRef{Kind: node.ObjectKind(objects[i].GetObjectKind().GroupVersionKind().Kind), Namespace: object.GetNamespace(), Name: object.GetName()}
+		if _, err := s.brought(ctx, ref); err != nil {
+			return err
+		}
+		refs = append(refs, ref)
+	}
+	text, err := listOf(objects)
 	if err != nil {
 		return err
 	}
-	if _, err := s.manifests.Apply(ctx, &nodev1.ApplyRequest{Manifest: string(text)}); err != nil {
-		return fmt.Errorf("give %s to the node: %w", ref, err)
+	if _, err := s.manifests.Apply(ctx, &nodev1.ApplyRequest{Manifest: text}); err != nil {
+		return fmt.Errorf("give %v to the node: %w", refs, err)
 	}
 	return nil
 }
 
-// drop takes an object, or a family of them, from the node.
+// drop takes from the node what the cluster has brought of an object, or of a family
+// of them.
 func (s *shelf) drop(ctx context.Context, ref node.ObjectRef) error {
-	switch ref.Kind {
-	case node.PersistentVolumeClaim:
-		return s.dropClaim(ctx, ref)
-	case node.ClusterTrustBundle:
+	if ref.Kind == node.ClusterTrustBundle {
 		return s.dropTrust(ctx, ref, nil)
+	}
+	found, err := s.brought(ctx, ref)
+	switch {
+	case errors.Is(err, errForeign) || err == nil && found == nil:
+		return nil
+	case err != nil:
+		return err
+	case ref.Kind == node.PersistentVolumeClaim:
+		return s.dropClaim(ctx, ref, found)
 	}
 	return s.remove(ctx, ref)
 }
 
-// remove takes one object from the node, if it is there.
-func (s *shelf) remove(ctx context.Context, ref node.ObjectRef) error {
-	text, err := json.Marshal(metav1.PartialObjectMetadata{
-		TypeMeta: metav1.TypeMeta{Kind: string(ref.Kind)}, ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name},
-	})
+// remove takes objects from the node, as far as they are there.
+func (s *shelf) remove(ctx context.Context, refs ...node.ObjectRef) error {
+	var named []metav1.PartialObjectMetadata
+	for _, ref := range refs {
+		named = append(named, metav1.PartialObjectMetadata{
+			TypeMeta: metav1.TypeMeta{Kind: string(ref.Kind)}, ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name},
+		})
+	}
+	text, err := listOf(named)
 	if err != nil {
 		return err
 	}
-	if _, err := s.manifests.Delete(ctx, &nodev1.DeleteRequest{Manifest: string(text)}); err != nil {
-		return fmt.Errorf("take %s from the node: %w", ref, err)
+	if _, err := s.manifests.Delete(ctx, &nodev1.DeleteRequest{Manifest: text}); err != nil {
+		return fmt.Errorf("take %v from the node: %w", refs, err)
 	}
 	return nil
+}
+
+func listOf[T any](objects []T) (string, error) {
+	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
+	return string(text), err
+}
+
+// errForeign says that the node has an object that is none of the cluster's.
+var errForeign = errors.New("the node has one of that name already, which came in another way")
+
+// brought is what the cluster has brought under a name; nil if the node has nothing
+// there.
+func (s *shelf) brought(ctx context.Context, ref node.ObjectRef) (*structpb.Struct, error) {
+	found, err := s.find(ctx, ref)
+	switch {
+	case grpcstatus.Code(err) == codes.NotFound:
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read %s of the node: %w", ref, err)
+	case !broughtHere(found):
+		return nil, fmt.Errorf("%s: %w", ref, errForeign)
+	}
+	return found, nil
+}
+
+// find reads an object of the node, whoever brought it.
+func (s *shelf) find(ctx context.Context, ref node.ObjectRef) (*structpb.Struct, error) {
+	switch ref.Kind {
+	case node.ConfigMap:
+		reply, err := s.configMaps.GetConfigMap(ctx, &nodev1.GetConfigMapRequest{Namespace: ref.Namespace, Name: ref.Name})
+		return reply.GetConfigMap().GetObject(), err
+	case node.Secret:
+		reply, err := s.secrets.GetSecret(ctx, &nodev1.GetSecretRequest{Namespace: ref.Namespace, Name: ref.Name})
+		return reply.GetSecret().GetObject(), err
+	case node.RuntimeClass:
+		reply, err := s.classes.GetRuntimeClass(ctx, &nodev1.GetRuntimeClassRequest{Name: ref.Name})
+		return reply.GetRuntimeClass().GetObject(), err
+	case node.ClusterTrustBundle:
+		reply, err := s.trust.GetClusterTrustBundle(ctx, &nodev1.GetClusterTrustBundleRequest{Name: ref.Name})
+		return reply.GetClusterTrustBundle().GetObject(), err
+	case node.PersistentVolume:
+		reply, err := s.volumes.GetPersistentVolume(ctx, &nodev1.GetPersistentVolumeRequest{Name: ref.Name})
+		return reply.GetPersistentVolume().GetObject(), err
+	}
+	reply, err := s.claims.GetPersistentVolumeClaim(ctx, &nodev1.GetPersistentVolumeClaimRequest{Namespace: ref.Namespace, Name: ref.Name})
+	return reply.GetPersistentVolumeClaim().GetObject(), err
 }
 
 // broughtHere says whether what the node shows came from the cluster.
@@ -118,8 +190,14 @@ func broughtHere(object *structpb.Struct) bool {
 	return notes[AnnotationFrom] == theCluster
 }
 
+// carried is an object on its way to the node.
+type carried interface {
+	runtime.Object
+	metav1.Object
+}
+
 // copyOf is an object of the cluster as the node is to have it.
-func copyOf(object runtime.Object) any {
+func copyOf(object carried) carried {
 	meta := func(m *metav1.ObjectMeta) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, Annotations: map[string]string{AnnotationFrom: theCluster}}
 	}

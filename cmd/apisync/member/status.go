@@ -2,6 +2,7 @@ package member
 
 import (
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -18,20 +19,44 @@ func statusFor(want *corev1.Pod, have *local) corev1.PodStatus {
 			status.Conditions = append(status.Conditions, c)
 		}
 	}
-	// Each side counts generations by itself.
-	status.ObservedGeneration = want.Generation
+	status.ObservedGeneration = observed(want, have)
 	for i := range status.Conditions {
 		if node.OwnCondition(status.Conditions[i].Type) {
-			status.Conditions[i].ObservedGeneration = want.Generation
+			status.Conditions[i].ObservedGeneration = status.ObservedGeneration
 		}
 	}
 	status.NominatedNodeName = want.Status.NominatedNodeName
 	if status.StartTime == nil {
 		status.StartTime = want.Status.StartTime
 	}
+	if finished(want) { // for good, whoever has said so
+		status.Phase, status.Reason, status.Message = want.Status.Phase, want.Status.Reason, want.Status.Message
+	}
 	if have.gone {
 		end(&status, want)
 	}
+	return status
+}
+
+// observed is the cluster's generation of the pod that the node shows. The node counts
+// by itself, and keeps the cluster's as an annotation; an API server never lets it fall.
+func observed(want *corev1.Pod, have *local) int64 {
+	if want.DeletionTimestamp != nil && (have.gone || !have.deadline.IsZero()) {
+		return want.Generation // of which the deletion is the last
+	}
+	generation, err := strconv.ParseInt(have.object.Annotations[annotationGeneration], 10, 64)
+	if err != nil {
+		return want.Status.ObservedGeneration
+	}
+	return max(generation, want.Status.ObservedGeneration)
+}
+
+// refusal is the status of a pod that the node does not take. It has failed, and asking
+// again would not help.
+func refusal(want *corev1.Pod, why string) corev1.PodStatus {
+	status := *want.Status.DeepCopy()
+	status.Phase, status.Reason, status.Message = corev1.PodFailed, nodeRefused, "Pod was refused: "+why
+	status.ObservedGeneration = want.Generation
 	return status
 }
 
@@ -64,10 +89,7 @@ func end(status *corev1.PodStatus, want *corev1.Pod) {
 	if len(status.ContainerStatuses) < len(want.Spec.Containers) {
 		phase = corev1.PodFailed
 	}
-	switch {
-	case finished(want):
-		status.Phase = want.Status.Phase
-	case status.Phase != corev1.PodSucceeded && status.Phase != corev1.PodFailed:
+	if status.Phase != corev1.PodSucceeded && status.Phase != corev1.PodFailed {
 		status.Phase = phase
 	}
 	for i := range status.Conditions {

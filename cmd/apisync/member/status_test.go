@@ -16,18 +16,45 @@ func TestStatusForKeepsWhatOthersSay(t *testing.T) {
 		{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: "example.com/other", Status: corev1.ConditionTrue},
 	}
 	s.have.object.Status.ObservedGeneration = 1
+	s.have.object.Annotations = map[string]string{annotationGeneration: "6"}
 	s.have.object.Status.Conditions = []corev1.PodCondition{
 		{Type: corev1.PodReady, Status: corev1.ConditionTrue, ObservedGeneration: 1}, {Type: "example.com/mine", Status: corev1.ConditionTrue},
 	}
 	got := statusFor(s.want, s.have)
 	want := []corev1.PodCondition{
-		{Type: corev1.PodReady, Status: corev1.ConditionTrue, ObservedGeneration: 7}, {Type: "example.com/other", Status: corev1.ConditionTrue},
+		{Type: corev1.PodReady, Status: corev1.ConditionTrue, ObservedGeneration: 6}, {Type: "example.com/other", Status: corev1.ConditionTrue},
 	}
 	if len(got.Conditions) != 2 || got.Conditions[0] != want[0] || got.Conditions[1] != want[1] {
 		t.Errorf("the conditions are %+v, want %+v", got.Conditions, want)
 	}
-	if got.ObservedGeneration != 7 || got.NominatedNodeName != "n" {
-		t.Errorf("the status is %+v, want the cluster's generation and nomination", got)
+	if got.ObservedGeneration != 6 || got.NominatedNodeName != "n" {
+		t.Errorf("the status is %+v, want the generation that the node has, and the cluster's nomination", got)
+	}
+}
+
+func TestTheGenerationIsTheOneThatTheNodeShows(t *testing.T) {
+	shows := func(generation string) option {
+		return func(s *scene) { s.have.object.Annotations = map[string]string{annotationGeneration: generation} }
+	}
+	knows := func(s *scene) { s.want.Status.ObservedGeneration = 5 }
+	for _, c := range []struct {
+		name    string
+		options []option
+		want    int64
+	}{
+		{"what the cluster has by now", []option{shows("7")}, 7},
+		{"an earlier one, while the node has no other", []option{shows("6")}, 6},
+		{"none less than the cluster has been told", []option{shows("4"), knows}, 5},
+		{"what the cluster has been told, of a pod without one", []option{knows}, 5},
+		{"none of a mirror", []option{foreign, mirrors("u1")}, 0},
+		{"that of the deletion, once the node knows of it", []option{shows("6"), deleted(30), ends(30)}, 7},
+		{"an earlier one, until it does", []option{shows("6"), deleted(30)}, 6},
+	} {
+		s := given(append([]option{wanted("u1"), here("u1")}, c.options...)...)
+		s.want.Generation = 7
+		if got := statusFor(s.want, s.have).ObservedGeneration; got != c.want {
+			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
+		}
 	}
 }
 

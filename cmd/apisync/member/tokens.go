@@ -113,7 +113,7 @@ func (o *objects) keepFresh(ctx context.Context, t token) {
 				return fmt.Errorf("ask for a token of service account %s/%s: %w", t.pod.Namespace, t.account, err)
 			}
 			lasts = time.Until(given.Status.ExpirationTimestamp.Time)
-			return o.node.put(ctx, ref, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, Data: map[string][]byte{tokenKey: []byte(given.Status.Token)}})
+			return o.node.put(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, Data: map[string][]byte{tokenKey: []byte(given.Status.Token)}})
 		})
 		fresh := min(time.Duration(tokenSpent*float64(lasts)), tokenLasts)
 		select {

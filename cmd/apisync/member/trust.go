@@ -76,15 +76,13 @@ func (o *objects) keepTrust(ctx context.Context, ref node.ObjectRef) {
 // bringTrust has the node hold these bundles of a family and no others.
 func (o *objects) bringTrust(ctx context.Context, family node.ObjectRef, found []any) error {
 	wanted := map[node.ObjectRef]bool{}
+	var wrong []error
 	for _, object := range found {
 		bundle := object.(*certificatesv1.ClusterTrustBundle)
-		ref := node.ObjectRef{Kind: node.ClusterTrustBundle, Name: bundle.Name}
-		if err := o.node.put(ctx, ref, bundle); err != nil {
-			return err
-		}
-		wanted[ref] = true
+		wanted[node.ObjectRef{Kind: node.ClusterTrustBundle, Name: bundle.Name}] = true
+		wrong = append(wrong, o.node.put(ctx, bundle)) // one that the node has itself keeps out no other
 	}
-	return o.node.dropTrust(ctx, family, wanted)
+	return errors.Join(append(wrong, o.node.dropTrust(ctx, family, wanted))...)
 }
 
 // dropTrust takes from the node what the cluster has brought of a family, but for

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
@@ -31,4 +33,13 @@ func Until(ctx context.Context, log *slog.Logger, failing string, most time.Dura
 		case <-time.After(pause.Step()):
 		}
 	}
+}
+
+// Hopeless says that a node would answer the same again.
+func Hopeless(err error) bool {
+	switch grpcstatus.Code(err) {
+	case codes.InvalidArgument, codes.FailedPrecondition:
+		return true
+	}
+	return false
 }

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
 )
 
 func TestWhatFailsIsTriedAgainWithLongerPauses(t *testing.T) {
@@ -66,4 +69,14 @@ func TestAKeyThatFailsComesBack(t *testing.T) {
 			t.Errorf("%d failures are in the log, want 2:\n%s", got, log.String())
 		}
 	})
+}
+
+func TestWhatANodeRefusesIsHopeless(t *testing.T) {
+	for code, want := range map[codes.Code]bool{
+		codes.InvalidArgument: true, codes.FailedPrecondition: true, codes.OK: false, codes.Unavailable: false, codes.ResourceExhausted: false,
+	} {
+		if got := Hopeless(grpcstatus.Error(code, "no")); got != want {
+			t.Errorf("%s: got %t, want %t", code, got, want)
+		}
+	}
 }

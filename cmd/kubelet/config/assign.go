@@ -24,7 +24,8 @@ type Assign struct {
 	Kept      assign.Memory // of which NUMA nodes what is reserved is taken
 	Align     assign.Align
 	WholePods bool
-	MostNodes int // of NUMA nodes; with more there are too many ways to choose
+	Closest   bool // of sets of NUMA nodes that are as good otherwise
+	MostNodes int  // of NUMA nodes; with more there are too many ways to choose
 }
 
 const staticPolicy = "static"
@@ -32,8 +33,11 @@ const staticPolicy = "static"
 // mostNodes is what upstream tries.
 const mostNodes = 8
 
-// maxNodes is the option of the topology manager that says otherwise.
-const maxNodes = "max-allowable-numa-nodes"
+// The options of the topology manager.
+const (
+	maxNodes     = "max-allowable-numa-nodes" // where it is not mostNodes
+	closestNodes = "prefer-closest-numa-nodes"
+)
 
 // cpuOptions finds an option of the static policy by its name.
 func cpuOptions(o *assign.Options) map[string]*bool {
@@ -43,6 +47,7 @@ func cpuOptions(o *assign.Options) map[string]*bool {
 		"align-by-socket":                  &o.AlignSocket,
 		"strict-cpu-reservation":           &o.KeepReserved,
 		"prefer-align-cpus-by-uncorecache": &o.AlignCaches,
+		"distribute-cpus-across-cores":     &o.AcrossCores,
 	}
 }
 
@@ -63,6 +68,7 @@ func resolveAssign(k *kubelet.KubeletConfiguration) Assign {
 	if value, ok := k.TopologyManagerPolicyOptions[maxNodes]; ok {
 		a.MostNodes, _ = strconv.Atoi(value)
 	}
+	a.Closest, _ = strconv.ParseBool(k.TopologyManagerPolicyOptions[closestNodes])
 	known := cpuOptions(&a.Options)
 	for name, value := range k.CPUManagerPolicyOptions {
 		*known[name], _ = strconv.ParseBool(value)
@@ -73,11 +79,16 @@ func resolveAssign(k *kubelet.KubeletConfiguration) Assign {
 func validateAssign(k *kubelet.KubeletConfiguration) field.ErrorList {
 	errs := validateTopology(k)
 	errs = append(errs, oneOf("cpuManagerPolicy", k.CPUManagerPolicy, "none", staticPolicy)...)
-	known := cpuOptions(&assign.Options{})
+	chosen := assign.Options{}
+	known := cpuOptions(&chosen)
 	for _, name := range slices.Sorted(maps.Keys(k.CPUManagerPolicyOptions)) {
 		path, value := field.NewPath("cpuManagerPolicyOptions").Key(name), k.CPUManagerPolicyOptions[name]
-		if _, err := strconv.ParseBool(value); err != nil {
+		on, err := strconv.ParseBool(value)
+		if err != nil {
 			errs = append(errs, field.Invalid(path, value, "must be true or false"))
+		}
+		if to := known[name]; to != nil {
+			*to = on
 		}
 		switch {
 		case known[name] == nil:
@@ -85,6 +96,10 @@ func validateAssign(k *kubelet.KubeletConfiguration) field.ErrorList {
 		case k.CPUManagerPolicy != staticPolicy:
 			errs = append(errs, field.Invalid(path, value, "is an option of cpuManagerPolicy static"))
 		}
+	}
+	if chosen.AcrossCores && (chosen.FullCores || chosen.AcrossNUMA || chosen.AlignCaches) {
+		errs = append(errs, field.Invalid(field.NewPath("cpuManagerPolicyOptions").Key("distribute-cpus-across-cores"), "true",
+			"does not go with full-pcpus-only, distribute-cpus-across-numa or prefer-align-cpus-by-uncorecache"))
 	}
 	if k.ReservedSystemCPUs == "" {
 		return errs
@@ -108,7 +123,10 @@ func validateTopology(k *kubelet.KubeletConfiguration) field.ErrorList {
 		if n, err := strconv.Atoi(value); name == maxNodes && (err != nil || n < mostNodes) {
 			errs = append(errs, field.Invalid(path, value, fmt.Sprintf("must be a number that is not less than %d", mostNodes)))
 		}
-		errs = append(errs, oneOf("topologyManagerPolicyOptions", name, maxNodes)...)
+		if _, err := strconv.ParseBool(value); name == closestNodes && err != nil {
+			errs = append(errs, field.Invalid(path, value, "must be true or false"))
+		}
+		errs = append(errs, oneOf("topologyManagerPolicyOptions", name, closestNodes, maxNodes)...)
 	}
 	seen := map[int32]bool{}
 	for i, r := range k.ReservedMemory {

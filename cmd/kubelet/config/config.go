@@ -60,9 +60,11 @@ type Logs struct {
 
 // Runtime says where the container runtime is.
 type Runtime struct {
-	Endpoint       string // empty: the agent brings its own
-	SandboxImage   string // for its own; empty: what comes with it
-	StopOnExit     bool   // its own ends with the agent
+	Endpoint       string         // empty: the agent brings its own
+	SandboxImage   string         // for its own; empty: what comes with it
+	CgroupDriver   string         // of its own: "cgroupfs" or "systemd"; empty: as the machine has it
+	PodCIDRs       []netip.Prefix // of its own, one a family; none: free ones
+	StopOnExit     bool           // its own ends with the agent
 	ImageEndpoint  string
 	RequestTimeout time.Duration // for each call but pull, logs, exec and attach
 	CgroupRoot     string        // below which pods have their cgroups
@@ -204,6 +206,7 @@ type Cluster struct {
 	Register     bool   // make the Node object if it is not there
 	Taints       []corev1.Taint
 	ProviderID   string
+	MaxImages    int           // that the Node object names; below zero: all
 	Lease        time.Duration // after which a silent node is lost
 	StatusEvery  time.Duration // the node's status is made
 	StatusAtMost time.Duration // it is not sent while nothing in it changes
@@ -211,6 +214,8 @@ type Cluster struct {
 	Burst        int
 	EventQPS     float64 // events that are told to it; zero: no bound
 	EventBurst   int
+	// ExternalCloud says that a program elsewhere looks after the node, and knows its addresses.
+	ExternalCloud bool
 }
 
 // Tracing says where the daemon tells what took how long.

@@ -16,10 +16,10 @@ type section struct {
 var sections = []section{
 	{"Configuration (defaults < --config < --config-dir < flags)", []string{"config", "config-dir", "version", "help", "v", "logging-format"}},
 	{"Node", []string{"hostname-override", "node-ip", "node-labels", "root-dir", "max-pods", "kernel-tunables", "protect-kernel-defaults"}},
-	{"Container runtime", []string{"container-runtime-endpoint", "pod-infra-container-image", "stop-runtime-on-exit", "image-service-endpoint", "runtime-request-timeout", "resolv-conf", "cluster-dns", "cluster-domain", "seccomp-default", "allowed-unsafe-sysctls", "serialize-image-pulls", "registry-qps", "registry-burst", "image-gc-high-threshold", "image-gc-low-threshold", "minimum-image-ttl-duration", "image-credential-provider-config", "image-credential-provider-bin-dir", "container-log-max-size", "container-log-max-files"}},
+	{"Container runtime", []string{"container-runtime-endpoint", "pod-infra-container-image", "stop-runtime-on-exit", "image-service-endpoint", "runtime-request-timeout", "pod-cidr", "resolv-conf", "cluster-dns", "cluster-domain", "seccomp-default", "allowed-unsafe-sysctls", "serialize-image-pulls", "registry-qps", "registry-burst", "image-gc-high-threshold", "image-gc-low-threshold", "minimum-image-ttl-duration", "image-credential-provider-config", "image-credential-provider-bin-dir", "container-log-max-size", "container-log-max-files"}},
 	{"What pods may use", []string{"cgroups-per-qos", "cgroup-root", "cgroup-driver", "cpu-cfs-quota", "cpu-cfs-quota-period", "pod-max-pids", "local-storage-capacity-isolation", "fail-swap-on", "cpu-manager-policy", "cpu-manager-policy-options", "reserved-cpus", "memory-manager-policy", "topology-manager-policy", "topology-manager-policy-options", "topology-manager-scope", "kube-reserved", "system-reserved", "eviction-hard", "eviction-pressure-transition-period", "enforce-node-allocatable", "kube-reserved-cgroup", "system-reserved-cgroup"}},
 	{"Pod sources besides the API", []string{"pod-manifest-path", "file-check-frequency", "manifest-url", "manifest-url-header", "http-check-frequency", "runonce"}},
-	{"Membership of a cluster", []string{"kubeconfig", "bootstrap-kubeconfig", "rotate-certificates", "register-node", "register-with-taints", "provider-id", "cloud-provider", "node-status-update-frequency", "kube-api-qps", "kube-api-burst", "event-qps", "event-burst"}},
+	{"Membership of a cluster", []string{"kubeconfig", "bootstrap-kubeconfig", "rotate-certificates", "register-node", "register-with-taints", "provider-id", "cloud-provider", "node-status-update-frequency", "node-status-max-images", "kube-api-qps", "kube-api-burst", "event-qps", "event-burst"}},
 	{"Listeners", []string{"socket", "enable-server", "address", "port", "read-only-port", "healthz-bind-address", "healthz-port", "enable-debugging-handlers"}},
 	{"Who may do what", []string{"cert-dir", "tls-cert-file", "tls-private-key-file", "client-ca-file", "anonymous-auth", "authorization-mode", "authentication-token-webhook", "authentication-token-webhook-cache-ttl", "authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl", "rotate-server-certificates"}},
 }
@@ -31,7 +31,7 @@ const commands = `       kubelet install      let systemd run this program, now 
        kubelet check        what this machine lacks to run pods
        kubelet images       list and import images (--help says how)
        kubelet ui           print a link to the dashboard
-       kubelet clean        take pods, images and all else of a stopped node away
+       kubelet clean        take a stopped node away; the data of claims stay
 `
 
 // Usage is the text of --help.

@@ -68,8 +68,10 @@ var honoured = []string{
 	"memoryManagerPolicy",
 	"memorySwap.swapBehavior",
 	"nodeLeaseDurationSeconds",
+	"nodeStatusMaxImages",
 	"nodeStatusReportFrequency",
 	"nodeStatusUpdateFrequency",
+	"podCIDR",
 	"podLogsDir",
 	"podPidsLimit",
 	"port",
@@ -112,14 +114,12 @@ var notHonoured = []string{
 	"configMapAndSecretChangeDetectionStrategy",
 	"contentType",
 	"enableControllerAttachDetach",
-	"nodeStatusMaxImages",
 
 	// Network and name resolution in pods.
 	"hairpinMode",
 	"iptablesDropBit",
 	"iptablesMasqueradeBit",
 	"makeIPTablesUtilChains",
-	"podCIDR",
 
 	// Cgroups, CPUs, memory and devices.
 	"cpuManagerReconcilePeriod",
@@ -181,6 +181,9 @@ func Unhonoured(c *Config) []string {
 		if slices.Contains(notHonoured, path) && !reflect.DeepEqual(v.Interface(), defaults[path]) {
 			names = append(names, path)
 		}
+	}
+	if c.Runtime.Endpoint != "" && len(c.Runtime.PodCIDRs) > 0 {
+		names = append(names, "podCIDR (with --container-runtime-endpoint: who set that runtime up chose its network)")
 	}
 	if c.Cluster.Kubeconfig == "" {
 		names = append(names, forMembers(c.Auth)...)

@@ -3,8 +3,10 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -47,6 +49,7 @@ func Load(args []string) (*Config, error) {
 		return nil, err
 	}
 	addressGiven = addressGiven || fs.Changed("address")
+	driverGiven := files.CgroupDriver != "" || fs.Changed("cgroup-driver")
 
 	if err := validate(&o); err != nil {
 		return nil, err
@@ -54,6 +57,9 @@ func Load(args []string) (*Config, error) {
 	c, err := resolve(&o, addressGiven)
 	if err != nil {
 		return nil, err
+	}
+	if driverGiven { // the default is for runtimes that do not say
+		c.Runtime.CgroupDriver = c.Cgroups.Driver
 	}
 	c.commandLine = map[string]string{}
 	fs.VisitAll(func(f *pflag.Flag) { c.commandLine[f.Name] = f.Value.String() })
@@ -124,6 +130,9 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		kubelet:       *k,
 	}
 	if c.Dirs, err = resolveDirs(o); err != nil {
+		return nil, err
+	}
+	if c.Runtime.PodCIDRs, err = podCIDRs(k.PodCIDR); err != nil {
 		return nil, err
 	}
 	c.Runtime.SandboxImage, c.Runtime.StopOnExit = o.SandboxImage, o.StopRuntime
@@ -198,6 +207,27 @@ func resolveRuntime(k *kubelet.KubeletConfiguration) Runtime {
 		r.ImageEndpoint = r.Endpoint
 	}
 	return r
+}
+
+// podCIDRs reads one subnet, or one of each family joined by a comma.
+func podCIDRs(text string) (subnets []netip.Prefix, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		subnet, err := netip.ParsePrefix(strings.TrimSpace(word))
+		if err != nil {
+			return nil, fmt.Errorf("parse podCIDR: %w", err)
+		}
+		if subnet.Bits() > subnet.Addr().BitLen()-2 {
+			return nil, fmt.Errorf("podCIDR %s: it has no room for pods", subnet)
+		}
+		if slices.ContainsFunc(subnets, func(p netip.Prefix) bool { return p.Addr().Is6() == subnet.Addr().Is6() }) {
+			return nil, fmt.Errorf("podCIDR %s: want one subnet of a family", text)
+		}
+		subnets = append(subnets, subnet.Masked())
+	}
+	return subnets, nil
 }
 
 func resolveCgroups(k *kubelet.KubeletConfiguration) Cgroups {

@@ -26,8 +26,9 @@ func resolveCluster(o *Options) Cluster {
 		StatusEvery: k.NodeStatusUpdateFrequency.Duration, StatusAtMost: k.NodeStatusReportFrequency.Duration,
 		QPS: float32(*k.KubeAPIQPS), Burst: int(k.KubeAPIBurst),
 		EventQPS: float64(*k.EventRecordQPS), EventBurst: int(k.EventBurst),
+		MaxImages: int(*k.NodeStatusMaxImages), ExternalCloud: o.CloudProvider == externalCloud,
 	}
-	if o.CloudProvider == externalCloud {
+	if c.ExternalCloud {
 		c.Taints = append(c.Taints, corev1.Taint{Key: cloudTaint, Value: "true", Effect: corev1.TaintEffectNoSchedule})
 	}
 	return c
@@ -43,6 +44,7 @@ func validateCluster(o *Options) field.ErrorList {
 		between("kubeAPIBurst", k.KubeAPIBurst, 0, 1<<20),
 		between("eventRecordQPS", *k.EventRecordQPS, 0, 1<<20),
 		between("eventBurst", k.EventBurst, 0, 1<<20),
+		between("nodeStatusMaxImages", *k.NodeStatusMaxImages, -1, 1<<20),
 	)
 	if o.CloudProvider != "" && o.CloudProvider != externalCloud {
 		errs = append(errs, field.NotSupported(field.NewPath("--cloud-provider"), o.CloudProvider, []string{externalCloud}))

@@ -32,6 +32,12 @@ export interface EnvVar {
   valueFrom?: Record<string, Record<string, unknown>>;
 }
 
+export interface EnvFrom {
+  prefix?: string;
+  configMapRef?: { name?: string };
+  secretRef?: { name?: string };
+}
+
 export interface Resources {
   requests?: Record<string, string>;
   limits?: Record<string, string>;
@@ -43,9 +49,11 @@ export interface Container {
   command?: string[];
   args?: string[];
   env?: EnvVar[];
+  envFrom?: EnvFrom[];
   ports?: Array<{ name?: string; containerPort: number; hostPort?: number; protocol?: string }>;
   resources?: Resources;
   restartPolicy?: string;
+  restartPolicyRules?: object[];
   volumeMounts?: Array<{ name: string; mountPath: string; readOnly?: boolean; subPath?: string }>;
   stdin?: boolean;
   tty?: boolean;
@@ -72,6 +80,7 @@ export interface PodObject {
   spec?: {
     containers?: Container[];
     initContainers?: Container[];
+    ephemeralContainers?: Container[];
     volumes?: Volume[];
     restartPolicy?: string;
     resources?: Resources;
@@ -82,6 +91,7 @@ export interface PodObject {
     conditions?: Condition[];
     containerStatuses?: ContainerStatus[];
     initContainerStatuses?: ContainerStatus[];
+    ephemeralContainerStatuses?: ContainerStatus[];
     qosClass?: string;
     startTime?: string;
   } & Record<string, unknown>;

@@ -12,7 +12,7 @@ export interface WatchHandlers<T> {
   /** synced: the present state has been told. */
   synced?(): void;
   up?(): void;
-  /** down: the watch is tried again, unless the node does not know who asks. */
+  /** down: the watch is tried again, unless the node does not know who asks, or refuses them. */
   down?(error: unknown): void;
 }
 
@@ -52,7 +52,7 @@ async function run<T>(path: string, on: WatchHandlers<T>, stop: AbortSignal): Pr
         continue;
       }
       on.down?.(error);
-      if (error instanceof ApiError && error.http === 401) return;
+      if (error instanceof ApiError && [401, 403].includes(error.http)) return;
     }
     await pause(pauses[Math.min(failures++, pauses.length - 1)]!, stop);
   }

@@ -9,7 +9,7 @@ export function AddPage() {
     return (
       <div class="page">
         <h1>Apply</h1>
-        <p>{may("write") ? "Applying a manifest changes the node: turn off “Read-only” at the top first." : "Applying a manifest changes the node, which your role may not."}</p>
+        <p>{may("write") ? "Applying a manifest changes the node: turn off “Read-only”, the lock at the top, first." : "Applying a manifest changes the node, which your role may not."}</p>
       </div>
     );
   }

@@ -1,43 +1,55 @@
 // Write or paste a manifest, see what it would do, then do it and watch.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { ApplyResponse, Capability, ListCapabilitiesResponse, ListImagesResponse, Outcome, PlanResponse } from "../api/gen";
+import type { ApplyResponse, ListCapabilitiesResponse, ListImagesResponse, Outcome, PlanResponse } from "../api/gen";
 import { ApiError, get, messageOf, perform } from "../api/request";
 import { OutcomeHead, Progress } from "../parts/apply_progress";
 import { ApiButton, Commands } from "../parts/commands";
-import { Editor, valuesOf } from "../parts/editor";
-import { applyManifests, planManifests } from "../pure/calls";
-import { keyOf, objectOf } from "../pure/health";
-import { at, examples, fieldPath, manifestOf, manifestOfObject } from "../pure/manifest";
+import { Editor } from "../parts/editor";
+import { applyManifests, listCapabilities, listImages, planManifests } from "../pure/calls";
+import type { Known } from "../pure/complete";
+import { sidesOf } from "../pure/diff";
+import { type Manifest, objectFor, objectsOf } from "../pure/documents";
+import { examples, manifestOf, manifestOfObject } from "../pure/manifest";
+import { idOf, undoOf } from "../pure/undo";
 import { toYaml } from "../pure/yaml";
-import { applied, remember, undo } from "../state/applied";
+import { applied, remember, undoFor } from "../state/applied";
 import { link } from "../state/link";
 import { pods } from "../state/live";
 import { kindOf, readObject } from "../state/objects";
 import { place } from "../state/route";
+import { onLeaving } from "../state/session";
+import { readStanding } from "../state/standing";
 
 interface Plan {
   outcomes: Outcome[];
+  /** What is there now of what would change, by id. */
+  there: ReadonlyMap<string, object>;
+  /** And what is asked for. */
+  wanted: readonly Manifest[];
   problem: string;
   violations: ApiError["violations"];
 }
 
-const noPlan: Plan = { outcomes: [], problem: "", violations: [] };
+const noPlan: Plan = { outcomes: [], there: new Map(), wanted: [], problem: "", violations: [] };
 
 /** draft outlives the page, so that a look elsewhere loses nothing. */
 let draft = "";
+onLeaving(() => (draft = ""));
 
 export function ApplyEditor() {
   const text = useSignal(draft);
   const plan = useSignal<Plan>(noPlan);
   const planning = useSignal(false);
   const busy = useSignal(false);
-  const capabilities = useSignal<Capability[]>([]);
+  const known = useSignal<Known>({ schemas: {}, capabilities: [] });
   useEffect(() => {
-    void get<ListCapabilitiesResponse>("/v1/node/capabilities").then((answer) => (capabilities.value = answer.capabilities ?? []), () => {});
+    void readKnown().then((all) => (known.value = all), () => {}); // without, nothing is completed
     const query = place.value.query;
-    const from = undo.value.get(query.get("undo") ?? "") ?? pods.value.get(query.get("from") ?? "");
+    const from = pods.value.get(query.get("from") ?? "");
     if (from) put(manifestOf(from));
+    const undo = undoFor(query.get("undo") ?? "");
+    if (undo) put(undo.manifest);
     const [kind = "", namespace = "", name = ""] = (query.get("object") ?? "").split("/");
     const info = kindOf(kind);
     if (info) void readObject(info, { namespace, name }).then((entry) => put(manifestOfObject(entry.object ?? {})), (error) => (plan.value = problemOf(error)));
@@ -52,15 +64,9 @@ export function ApplyEditor() {
     turn.value++;
   };
   usePlan(text.value, plan, planning);
-  const apply = async (manifest = text.value) => {
+  const apply = async () => {
     busy.value = true;
-    const before = (plan.value.outcomes ?? []).flatMap((o) => pods.value.get(keyOf(o)) ?? []);
-    try {
-      const answer = await perform<ApplyResponse>(applyManifests(), manifest);
-      remember({ outcomes: answer.outcomes ?? [], before, at: Date.now() });
-    } catch (error) {
-      plan.value = problemOf(error);
-    }
+    await send(text.value, plan.value.outcomes).catch((error: unknown) => (plan.value = problemOf(error)));
     busy.value = false;
   };
   const drops = useDrop(put);
@@ -70,11 +76,11 @@ export function ApplyEditor() {
       <Head put={put} />
       <div class="apply-columns">
         <div class="apply-editor" {...drops}>
-          <Editor text={text.value} turn={turn.value} onText={write} onSubmit={() => ready && void apply()} capabilities={capabilities.value} violations={plan.value.violations} />
+          <Editor text={text.value} turn={turn.value} onText={write} onSubmit={() => ready && void apply()} known={known.value} violations={plan.value.violations} />
         </div>
         <div class="apply-plan" aria-live="polite">
           {applied.value ? (
-            <Progress applied={applied.value} onRollBack={(manifest) => void apply(manifest)} busy={busy.value} />
+            <Progress applied={applied.value} onRollBack={({ outcomes, undo }) => send(undo.manifest, outcomes)} />
           ) : (
             <>
               <div class="section-head">
@@ -94,10 +100,27 @@ export function ApplyEditor() {
   );
 }
 
+interface OpenApi {
+  components: { schemas: Known["schemas"] };
+}
+
+/** readKnown is what the node says of manifests: their fields, and what it does with those. */
+async function readKnown(): Promise<Known> {
+  const [{ components }, { capabilities = [] }] = await Promise.all([get<OpenApi>("/openapi.json"), perform<ListCapabilitiesResponse>(listCapabilities())]);
+  return { schemas: components.schemas, capabilities };
+}
+
+/** send applies a bundle, and remembers what was there before of what it may change. */
+async function send(manifest: string, mayChange: readonly Outcome[]): Promise<void> {
+  const before = await readStanding(mayChange);
+  const { outcomes = [] } = await perform<ApplyResponse>(applyManifests(), manifest);
+  remember({ outcomes, undo: undoOf(outcomes, before), at: Date.now() });
+}
+
 function Head({ put }: { put: (text: string) => void }) {
   const image = useSignal("busybox");
   useEffect(() => {
-    void get<ListImagesResponse>("/v1/images").then((answer) => (image.value = imageOf(answer) ?? image.value), () => {});
+    void perform<ListImagesResponse>(listImages("")).then((answer) => (image.value = imageOf(answer) ?? image.value), () => {});
   }, []);
   const all = examples(image.value);
   return (
@@ -138,7 +161,8 @@ function usePlan(text: string, plan: { value: Plan }, planning: { value: boolean
     planning.value = true;
     const timer = setTimeout(() => {
       perform<PlanResponse>(planManifests(), text)
-        .then((answer) => ({ ...noPlan, outcomes: answer.outcomes ?? [] }), problemOf)
+        .then(async ({ outcomes = [] }) => ({ ...noPlan, outcomes, there: await readStanding(outcomes), wanted: objectsOf(text) }))
+        .catch(problemOf)
         .then((next) => {
           if (mine !== turn.current) return;
           plan.value = next;
@@ -149,7 +173,7 @@ function usePlan(text: string, plan: { value: Plan }, planning: { value: boolean
   }, [text, away]);
 }
 
-const problemOf = (error: unknown): Plan => ({ outcomes: [], problem: messageOf(error), violations: error instanceof ApiError ? error.violations : [] });
+const problemOf = (error: unknown): Plan => ({ ...noPlan, problem: messageOf(error), violations: error instanceof ApiError ? error.violations : [] });
 
 function useDrop(put: (text: string) => void) {
   return {
@@ -180,10 +204,10 @@ function PlanView({ plan, text }: { plan: Plan; text: string }) {
   if (!text.trim()) return <p class="muted">Nothing yet: the manifest is empty. The examples above run as they are.</p>;
   return (
     <ul class="outcomes">
-      {plan.outcomes.map((o, i) => (
+      {plan.outcomes.map((o) => (
         <li>
           <OutcomeHead outcome={o} />
-          <Diff outcome={o} document={i} text={text} />
+          <Diff outcome={o} there={plan.there.get(idOf(o))} wanted={objectFor(plan.wanted, o)} />
           {(o.restarts?.length ?? 0) > 0 && <p class="hint">Restarts {o.restarts!.join(", ")}.</p>}
           {o.warnings?.map((w) => <p class="hint warn">{w}</p>)}
         </li>
@@ -192,34 +216,29 @@ function PlanView({ plan, text }: { plan: Plan; text: string }) {
   );
 }
 
+interface DiffProps {
+  outcome: Outcome;
+  there: object | undefined;
+  wanted: Manifest | undefined;
+}
+
 /** Diff shows each field that would change, as it is and as it would be. */
-function Diff({ outcome, document, text }: { outcome: Outcome; document: number; text: string }) {
-  const pod = pods.value.get(keyOf(outcome));
+function Diff({ outcome, there, wanted }: DiffProps) {
   if (!outcome.changes?.length) return null;
-  const wanted = documentsOf(text)[document];
   return (
     <div class="diff">
       {outcome.changes.map((field) => {
-        const path = fieldPath(field);
+        const sides = sidesOf(outcome.kind ?? "", field, there, wanted);
         return (
           <div>
             <code class="diff-field">{field}</code>
-            {pod && outcome.kind === "Pod" && <Side sign="-" value={at(objectOf(pod), path)} />}
-            <Side sign="+" value={at(wanted, path)} />
+            <Side sign="-" value={sides.old} />
+            <Side sign="+" value={sides.new} />
           </div>
         );
       })}
     </div>
   );
-}
-
-/** documentsOf is what can be read: while somebody types, that may be nothing. */
-function documentsOf(text: string): unknown[] {
-  try {
-    return valuesOf(text);
-  } catch {
-    return [];
-  }
 }
 
 function Side({ sign, value }: { sign: "-" | "+"; value: unknown }) {

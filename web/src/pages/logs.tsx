@@ -1,17 +1,19 @@
 // Logs: what is seen is drawn, what is not is not. Scrolling up stops the
 // following, the end starts it again.
-import { type Signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { type ReadonlySignal, type Signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Pod } from "../api/gen";
 import { ApiButton } from "../parts/commands";
 import { Icon } from "../parts/icons";
 import { Downloads } from "../parts/log_downloads";
 import { LineDetail } from "../parts/log_line";
-import { LogRow, sourceClass } from "../parts/log_row";
+import { LogRow, rowId, sourceClass } from "../parts/log_row";
+import { type Shown, useCursor } from "../parts/log_cursor";
 import { seen } from "../parts/virtual";
+import { containersOf } from "../pure/containers";
+import { hasEnded } from "../pure/ended";
 import { Finder, type Wish } from "../pure/find_lines";
-import { readLogs } from "../pure/calls";
-import { containersOf, isOver, objectOf, statusesOf } from "../pure/health";
+import { objectOf } from "../pure/health";
 import type { Line } from "../pure/ring";
 import { clock } from "../pure/time";
 import { LogReader } from "../state/logs";
@@ -28,13 +30,16 @@ const spans: Array<[string, string]> = [
 ];
 
 export function LogsTab({ pod }: { pod: Pod }) {
-  const names = containersOf(objectOf(pod)).map((c) => c.name);
+  const containers = containersOf(objectOf(pod));
+  const names = containers.map((c) => c.name);
   const query = place.value.query;
   const asked = (query.get("c") ?? "").split(",").filter((name) => names.includes(name));
-  const chosen = asked.length ? asked : (objectOf(pod).spec?.containers ?? []).slice(0, 1).map((c) => c.name);
+  const chosen = asked.length ? asked : containers.filter((c) => c.kind === "app").slice(0, 1).map((c) => c.name);
   const previous = query.get("previous") === "1";
   const at = query.get("at") ?? "";
   const span = at ? "at" : (query.get("since") ?? "");
+  const latest = useRef(pod);
+  latest.current = pod;
   const reader = useMemo(
     () =>
       new LogReader({
@@ -42,7 +47,7 @@ export function LogsTab({ pod }: { pod: Pod }) {
         name: pod.name!,
         containers: chosen,
         previous,
-        over: isOver(pod),
+        hasEnded: (container) => hasEnded(latest.current, container),
         tail: span === "" ? 2000 : 0,
         sinceSeconds: Number(span) || 0,
         at,
@@ -69,7 +74,7 @@ interface ToolsProps {
 /** Tools choose what is read. All of it is in the address. */
 function Tools({ pod, names, chosen, span, reader }: ToolsProps) {
   const { previous, at } = reader.wanted;
-  const ranBefore = statusesOf(pod).some((c) => chosen.includes(c.name) && (c.restartCount ?? 0) > 0);
+  const ranBefore = containersOf(objectOf(pod)).some((c) => chosen.includes(c.name) && (c.status?.restartCount ?? 0) > 0);
   const toggle = (name: string) => setQuery("c", names.filter((c) => (c === name) !== chosen.includes(c)).join(","));
   return (
     <div class="log-tools">
@@ -90,7 +95,7 @@ function Tools({ pod, names, chosen, span, reader }: ToolsProps) {
         Previous run
       </button>
       <span class="grow" />
-      <ApiButton call={readLogs(pod, chosen[0] ?? "", { previous, follow: !previous, tailLines: reader.wanted.tail, sinceSeconds: reader.wanted.sinceSeconds })} />
+      <ApiButton call={chosen.map((name) => reader.call(name))} />
       <Downloads pod={pod} names={chosen} previous={previous} reader={reader} />
     </div>
   );
@@ -111,11 +116,17 @@ function LogView({ reader, names, at }: LogViewProps) {
   const level = useSignal<Wish["level"]>("");
   const opened = useSignal<Line | null>(null);
   const finder = useComputed(() => (text.value || level.value ? new Finder(reader.ring, { words: text.value, level: level.value }) : null));
-  const count = useComputed(() => (reader.version.value, finder.value?.look().length ?? reader.ring.length));
-  reader.version.value; // a dependency: in a full ring lines come and go and their count stays
-  const hits = finder.value?.look() ?? null;
+  const shown = useComputed(() => shownOf(reader, finder.value));
+  const { count } = shown.value;
   const target = useTarget(box, reader, at);
-  useFollow(box, following, count, reader);
+  useFollow(box, following, shown);
+  useSignalEffect(() => {
+    if (!reader.held.value || at || !following.peek()) return;
+    // There is no end to follow: the beginning is what was asked for.
+    following.value = false;
+    box.current!.scrollTop = 0;
+  });
+  const { cursor, onKeyDown } = useCursor({ box, rowHeight, shown, following, opened });
   useEffect(() => {
     const watcher = new ResizeObserver(([entry]) => (height.value = entry!.contentRect.height));
     watcher.observe(box.current!);
@@ -129,33 +140,50 @@ function LogView({ reader, names, at }: LogViewProps) {
     else if (b.scrollTop < top.value - 1) following.value = false;
     top.value = b.scrollTop;
   };
-  const range = seen(top.value, height.value, rowHeight, count.value, 12);
-  const rows: Line[] = [];
-  for (let i = 0; i < range.count; i++) {
-    const line = hits ? hits[range.first + i] : reader.ring.at(range.first + i);
-    if (line) rows.push(line);
-  }
+  const range = seen(top.value, height.value, rowHeight, count, 12);
+  const rows = Array.from({ length: range.count }, (_, i) => shown.value.at(range.first + i)).filter((line) => line !== undefined);
+  const close = () => {
+    opened.value = null;
+    box.current?.focus();
+  };
   return (
     <>
-      <Search reader={reader} text={text} level={level} hits={hits?.length ?? null} following={following} at={at} />
+      <Search reader={reader} text={text} level={level} hits={finder.value ? count : null} following={following} at={at} />
       {[...reader.problems.value].map(([container, problem]) => (
         <p class="log-problem" role="status">
           {container}: {problem}
         </p>
       ))}
-      <div ref={box} class="log-box" tabIndex={0} role="log" aria-label="Log" aria-live="off" onScroll={onScroll}>
-        <div class="log-all" style={{ height: `${count.value * rowHeight}px` }}>
+      <div
+        ref={box}
+        class="log-box"
+        tabIndex={0}
+        role="listbox"
+        aria-label="Log"
+        aria-activedescendant={rows.some((line) => line.id === cursor.value) ? rowId(cursor.value) : undefined}
+        onScroll={onScroll}
+        onKeyDown={onKeyDown}
+      >
+        <div class="log-all" style={{ height: `${count * rowHeight}px` }}>
           <div class="log-seen" style={{ transform: `translateY(${range.first * rowHeight}px)` }}>
             {rows.map((line) => (
-              <LogRow key={line.id} line={line} name={names.length > 1 ? names[line.source]! : ""} words={text.value} target={line.id === target.value} opened={opened} />
+              <LogRow key={line.id} line={line} name={names.length > 1 ? names[line.source]! : ""} words={text.value} target={line.id === target.value} cursor={line.id === cursor.value} opened={opened} />
             ))}
           </div>
         </div>
-        {count.value === 0 && reader.problems.value.size === 0 && <p class="nothing">{text.value || level.value ? "No line has that." : reader.ended.value ? "The log is empty." : "Nothing was printed yet."}</p>}
+        {count === 0 && reader.problems.value.size === 0 && <p class="nothing" role="presentation">{text.value || level.value ? "No line has that." : reader.ended.value ? "The log is empty." : "Nothing was printed yet."}</p>}
       </div>
-      {opened.value && <LineDetail line={opened.value} onClose={() => (opened.value = null)} />}
+      {opened.value && <LineDetail line={opened.value} onClose={close} />}
     </>
   );
+}
+
+/** shownOf is the lines that there are to draw: all, or those that were looked for. */
+function shownOf({ ring, told }: LogReader, finder: Finder | null): Shown {
+  const { lines, dropped } = told.value;
+  if (!finder) return { of: ring, count: lines, gone: dropped, at: (index) => ring.at(index) };
+  const hits = finder.look();
+  return { of: finder, count: hits.length, gone: finder.gone, at: (index) => hits[index] };
 }
 
 interface SearchProps {
@@ -169,8 +197,7 @@ interface SearchProps {
 
 /** Search chooses what of it is shown, and says how much there is and whether it goes on. */
 function Search({ reader, text, level, hits, following, at }: SearchProps) {
-  reader.version.value; // a dependency: the ring grows without another signal
-  const { ring } = reader;
+  const { lines, dropped } = reader.told.value;
   const number = (n: number) => n.toLocaleString("en");
   return (
     <div class="log-search">
@@ -185,14 +212,14 @@ function Search({ reader, text, level, hits, following, at }: SearchProps) {
       </select>
       <span class="muted num">
         {hits !== null && `${number(hits)} of `}
-        {number(ring.length)} lines{ring.dropped > 0 && `, ${number(ring.dropped)} older ones let go`}
+        {number(lines)} lines{dropped > 0 && `, ${number(dropped)} older ones let go`}
       </span>
       <span class="grow" />
       <span class="muted" role="status">
-        {reader.held.value ? "Held, so that the line stays" : reader.ended.value ? "The run is over" : following.value ? "Following" : at ? `Around ${clock(at)}` : "Paused by scrolling"}
+        {reader.held.value ? (at ? "Held, so that the line stays" : "Held here: there is more than a page can show") : reader.ended.value ? "The run is over" : following.value ? "Following" : at ? `Around ${clock(at)}` : "Paused by scrolling"}
       </span>
-      {!following.value && (
-        <button type="button" onClick={() => (reader.held.value ? go(withQuery({ at: "" }), true) : (following.value = true))}>
+      {(!following.value || reader.held.value) && (
+        <button type="button" onClick={() => (reader.held.value ? go(withQuery({ at: "", since: "" }), true) : (following.value = true))}>
           <Icon name="down" /> To the end
         </button>
       )}
@@ -201,20 +228,19 @@ function Search({ reader, text, level, hits, following, at }: SearchProps) {
 }
 
 /** useFollow keeps the end in sight while lines come, and the place otherwise, even as old lines go. */
-function useFollow(box: { current: HTMLDivElement | null }, following: Signal<boolean>, count: { value: number }, reader: LogReader) {
-  const dropped = useRef(0);
+function useFollow(box: { current: HTMLDivElement | null }, following: Signal<boolean>, shown: ReadonlySignal<Shown>) {
+  const last = useRef<Shown | null>(null);
   useSignalEffect(() => {
-    count.value; // a dependency
-    reader.version.value; // another: the count of a full ring stays
-    following.value; // and one more
-    const gone = reader.ring.dropped - dropped.current;
-    dropped.current = reader.ring.dropped;
+    const { of, gone } = shown.value;
+    const just = last.current?.of === of ? gone - last.current.gone : 0;
+    last.current = shown.value;
+    if (!following.value && just === 0) return;
     requestAnimationFrame(() => {
       const b = box.current;
       if (!b) return;
       // As it is by then: somebody may just have scrolled up.
       if (following.peek()) b.scrollTop = b.scrollHeight;
-      else if (gone > 0) b.scrollTop -= gone * rowHeight;
+      else b.scrollTop -= just * rowHeight;
     });
   });
 }
@@ -228,13 +254,12 @@ function useTarget(box: { current: HTMLDivElement | null }, reader: LogReader, a
     return () => clearTimeout(timer);
   }, []);
   useSignalEffect(() => {
-    reader.version.value; // a dependency
-    // The very line may come later than another container's; after a while the next best is taken.
-    const any = late.value;
-    if (!at || target.peek() >= 0) return;
-    const index = reader.ring.indexFrom(at);
+    if (!at || (reader.told.value.lines === 0 && !late.value) || target.peek() >= 0) return;
+    // The very line may be gone, or not be there yet: after a while the next best is taken.
+    const exact = reader.ring.indexOf(at);
+    const index = exact < 0 && late.value ? reader.ring.indexFrom(at) : exact;
     const line = index < 0 ? undefined : reader.ring.at(index);
-    if (!line || (line.time !== at && !any)) return;
+    if (!line) return;
     target.value = line.id;
     requestAnimationFrame(() => requestAnimationFrame(() => box.current?.scrollTo(0, index * rowHeight - box.current.clientHeight / 3)));
   });

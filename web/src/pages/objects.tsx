@@ -11,8 +11,10 @@ import { Waiting } from "../parts/waiting";
 import { Yaml } from "../parts/yaml";
 import { deleteObject, getObject, listObjects, type Objects } from "../pure/calls";
 import { keyOf } from "../pure/health";
+import { idOf } from "../pure/undo";
 import type { Kind } from "../pure/uses";
 import { toYaml } from "../pure/yaml";
+import { undoFor } from "../state/applied";
 import { podList } from "../state/live";
 import { type Entry, kindOf, kinds, objects, objectsProblem, readObject, readObjects, useObjects, usersOf } from "../state/objects";
 import { go, hrefOf } from "../state/route";
@@ -133,6 +135,7 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
   const problem = useSignal("");
   const asked = useSignal(false);
   const call = getObject(info, { namespace, name });
+  const id = idOf({ kind: info.one, namespace: info.namespaced ? namespace : "", name });
   useEffect(() => {
     readObject(info, { namespace, name }).then((found) => (entry.value = found), (error) => (problem.value = messageOf(error)));
   }, [call.path]);
@@ -155,6 +158,11 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
           {canWrite.value && entry.value && isEdited(kind, object) && (
             <a class="button" href={`${hrefOf("apply")}?object=${encodeURIComponent(`${kind}/${namespace}/${name}`)}`}>
               Edit…
+            </a>
+          )}
+          {canWrite.value && undoFor(id) && (
+            <a class="button" title="See what it was before you changed it, and apply that" href={`${hrefOf("apply")}?undo=${encodeURIComponent(id)}`}>
+              Roll back…
             </a>
           )}
           {canWrite.value && entry.value && (

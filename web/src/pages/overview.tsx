@@ -2,7 +2,6 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { GetTimelineResponse, Pod, Step } from "../api/gen";
-import type { Container } from "../api/kube";
 import { perform } from "../api/request";
 import { Timeline } from "../parts/chart";
 import { ApiButton } from "../parts/commands";
@@ -12,7 +11,8 @@ import { ContainerUsage } from "../parts/container_usage";
 import { Volumes } from "../parts/volumes";
 import { getPod, getTimeline } from "../pure/calls";
 import { ofPod } from "../pure/conditions";
-import { isOver, objectOf, statusesOf } from "../pure/health";
+import { containersOf, type PodContainer } from "../pure/containers";
+import { isOver, objectOf } from "../pure/health";
 import { spanOf } from "../pure/line";
 import { now } from "../state/clock";
 import { events } from "../state/live";
@@ -23,22 +23,22 @@ import { usePodUsage } from "../state/usage";
 export function Overview({ pod }: { pod: Pod }) {
   const object = objectOf(pod);
   const spec = object.spec ?? {};
-  const inits = spec.initContainers ?? [];
-  const containers = spec.containers ?? [];
+  const containers = containersOf(object);
   const steps = useTimeline(pod);
   const over = isOver(pod);
   const usage = usePodUsage(pod);
   const pulls = usePulls();
-  const pullOf = (c: Container) => pulls.find((pull) => pull.waiters?.some((w) => w.uid === pod.uid && w.container === c.name));
-  const usageOf = (c: Container) => {
-    const coming = usage.latest === null && named(statusesOf(pod), c)?.state?.running !== undefined;
-    return <ContainerUsage container={c} track={usage.containers.get(c.name)} stats={named(usage.latest?.containers, c)} coming={coming} span={span} />;
+  const pullOf = (c: PodContainer) => pulls.find((pull) => pull.waiters?.some((w) => w.uid === pod.uid && w.container === c.name));
+  const usageOf = (c: PodContainer) => {
+    const coming = usage.latest === null && c.status?.state?.running !== undefined;
+    const stats = usage.latest?.containers?.find((one) => one.name === c.name);
+    return <ContainerUsage container={c.spec} track={usage.containers.get(c.name)} stats={stats} coming={coming} span={span} />;
   };
   const span = spanOf(...[...usage.containers.values()].map((track) => track.memory));
   return (
     <>
       <section>
-        <Timeline steps={steps} containers={[...inits, ...containers].map((c) => c.name)} accepted={pod.acceptedAt ?? ""} now={over ? lastOf(steps, pod) : now.value} whole={over || !pod.ready || (pod.restarts ?? 0) > 0} call={getTimeline(pod)} />
+        <Timeline steps={steps} containers={containers.map((c) => c.name)} accepted={pod.acceptedAt ?? ""} now={over ? lastOf(steps, pod) : now.value} whole={over || !pod.ready || (pod.restarts ?? 0) > 0} call={getTimeline(pod)} />
       </section>
       <section>
         <div class="section-head">
@@ -46,11 +46,8 @@ export function Overview({ pod }: { pod: Pod }) {
           <ApiButton call={getPod(pod)} />
         </div>
         <div class="containers">
-          {inits.map((c) => (
-            <ContainerBox key={c.name} pod={pod} container={c} status={named(object.status?.initContainerStatuses, c)} pull={pullOf(c)} usage={null} init />
-          ))}
           {containers.map((c) => (
-            <ContainerBox key={c.name} pod={pod} container={c} status={named(statusesOf(pod), c)} pull={pullOf(c)} usage={usageOf(c)} />
+            <ContainerBox key={c.name} pod={pod} container={c} pull={pullOf(c)} usage={c.kind === "init" ? null : usageOf(c)} />
           ))}
         </div>
       </section>
@@ -83,8 +80,6 @@ export function Overview({ pod }: { pod: Pod }) {
     </>
   );
 }
-
-const named = <T extends { name?: string }>(list: readonly T[] | undefined, { name }: Container) => list?.find((one) => one.name === name);
 
 const lastOf = (steps: readonly Step[], pod: Pod) => Date.parse(steps.at(-1)?.time ?? pod.acceptedAt ?? "");
 

@@ -122,7 +122,7 @@ function Tab({ pod, tab }: { pod: Pod; tab: string }) {
     case "logs":
       return <LogsTab pod={pod} />;
     case "terminal":
-      return canExec.value ? <TerminalTab pod={pod} /> : <p class="nothing">{may("exec") ? "Terminals change things: turn off “Read-only” at the top to open one." : "Terminals change things, which your role may not."}</p>;
+      return canExec.value ? <TerminalTab pod={pod} /> : <p class="nothing">{may("exec") ? "Terminals change things: turn off “Read-only”, the lock at the top, to open one." : "Terminals change things, which your role may not."}</p>;
     case "events":
       return <EventsTab pod={pod} />;
     case "yaml":

@@ -6,7 +6,8 @@ import type { Pod } from "../api/gen";
 import { ApiButton } from "../parts/commands";
 import { Icon } from "../parts/icons";
 import { attach, runCommand } from "../pure/calls";
-import { objectOf, statusesOf } from "../pure/health";
+import { containersOf } from "../pure/containers";
+import { objectOf } from "../pure/health";
 import { words as wordsOf } from "../pure/shell";
 import { closeTerminal, openTerminal, type Session, sessions } from "../state/terminals";
 import { isDark } from "../state/theme";
@@ -39,13 +40,15 @@ export function TerminalTab({ pod }: { pod: Pod }) {
 }
 
 function Start({ pod, onOpen }: { pod: Pod; onOpen: (session: Session) => void }) {
-  const containers = objectOf(pod).spec?.containers ?? [];
-  const running = new Set(statusesOf(pod).filter((c) => c.state?.running).map((c) => c.name));
-  const container = useSignal((containers.find((c) => running.has(c.name)) ?? containers[0])?.name ?? "");
+  const all = containersOf(objectOf(pod));
+  const running = new Set(all.filter((c) => c.status?.state?.running).map((c) => c.name));
+  const containers = all.filter((c) => c.kind !== "init" || running.has(c.name));
+  const apps = containers.filter((c) => c.kind === "app");
+  const container = useSignal((apps.find((c) => running.has(c.name)) ?? apps[0])?.name ?? "");
   const attaches = useSignal(false);
   const command = useSignal("sh");
   const words = wordsOf(command.value);
-  const spec = containers.find((c) => c.name === container.value);
+  const spec = containers.find((c) => c.name === container.value)?.spec;
   const target = { namespace: pod.namespace!, name: pod.name!, uid: pod.uid!, container: container.value };
   const open = (event: Event) => {
     event.preventDefault();

@@ -2,17 +2,21 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Outcome, Pod, Result } from "../api/gen";
+import { applyManifests } from "../pure/calls";
 import { healthOf, keyOf, nameOf, reasonOf, whyOf } from "../pure/health";
-import { manifestOf } from "../pure/manifest";
 import { type Standing, stageOf, standingOf } from "../pure/progress";
 import { said } from "../pure/said";
 import { age, span } from "../pure/time";
-import { type Applied, changedOf } from "../state/applied";
+import { idOf, type Undo, wordsOf } from "../pure/undo";
+import type { Applied } from "../state/applied";
 import { now } from "../state/clock";
 import { events, pods, probes } from "../state/live";
 import { hrefOf } from "../state/route";
+import { Ask } from "./ask";
+import { CopyButton } from "./commands";
 import { HealthIcon } from "./icons";
 import { Meter } from "./spark";
+import { Yaml } from "./yaml";
 
 const resultWords: Record<Result, string> = {
   RESULT_UNSPECIFIED: "",
@@ -36,16 +40,16 @@ export function OutcomeHead({ outcome: o }: { outcome: Outcome }) {
 
 interface ProgressProps {
   applied: Applied;
-  busy: boolean;
-  onRollBack: (manifest: string) => void;
+  onRollBack: (applied: Applied) => Promise<void>;
 }
 
 /** Progress waits with the user until every pod is ready, and says what holds it up. */
-export function Progress({ applied: a, busy, onRollBack }: ProgressProps) {
+export function Progress({ applied: a, onRollBack }: ProgressProps) {
   const ofPods = a.outcomes.filter((o) => o.kind === "Pod" && o.result !== "RESULT_DELETED");
   const podOf = (o: Outcome) => pods.value.get(keyOf(o));
   const standing = standingOf(ofPods.map((o) => stageOf(o, podOf(o))));
-  const changed = changedOf(a);
+  const asked = useSignal(false);
+  const back = a.outcomes.filter((o) => a.undo.back.includes(idOf(o)));
   return (
     <>
       <h2>Applied</h2>
@@ -58,13 +62,37 @@ export function Progress({ applied: a, busy, onRollBack }: ProgressProps) {
           </li>
         ))}
       </ul>
-      {changed.length > 0 && (
-        <button type="button" disabled={busy} onClick={() => onRollBack(changed.map(manifestOf).join("---\n"))}>
-          Roll back {changed.map((pod) => pod.name).join(", ")}
+      {back.length > 0 && (
+        <button type="button" onClick={() => (asked.value = true)}>
+          Roll back {back.map((o) => o.name).join(", ")}…
         </button>
       )}
+      {back.length === 0 && a.undo.left.length > 0 && <p class="hint">Cannot be rolled back: {a.undo.left.join("; ")}.</p>}
+      {asked.value && <RollBack undo={a.undo} back={back} act={() => onRollBack(a).then(() => void (asked.value = false))} onClose={() => (asked.value = false)} />}
       <p class="hint">Change the text to plan anew.</p>
     </>
+  );
+}
+
+interface RollBackProps {
+  undo: Undo;
+  back: readonly Outcome[];
+  act: () => Promise<void>;
+  onClose: () => void;
+}
+
+/** RollBack takes back a bundle as it was given: all of it at once. */
+function RollBack({ undo, back, act, onClose }: RollBackProps) {
+  return (
+    <Ask title="Roll back" call={applyManifests()} button="Roll back" act={act} onClose={onClose}>
+      <p>{back.map(wordsOf).join(", ")}: as before, by one manifest.</p>
+      {undo.left.length > 0 && <p class="hint warn">This stays as it is now. {undo.left.join("; ")}.</p>}
+      <details>
+        <summary>pod.yaml</summary>
+        <CopyButton text={undo.manifest} />
+        <Yaml text={undo.manifest} />
+      </details>
+    </Ask>
   );
 }
 

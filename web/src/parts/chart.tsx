@@ -5,8 +5,9 @@ import type { Step } from "../api/gen";
 import type { Call } from "../pure/calls";
 import { said } from "../pure/said";
 import { span } from "../pure/time";
-import { type Bar, chart, type Lane, ticks } from "../pure/timeline";
+import { type Bar, chart, type Lane, ticks, told, wordsOf } from "../pure/timeline";
 import { ApiButton } from "./commands";
+import { Fact } from "./fact";
 
 const lane = 28;
 const labelWidth = 128;
@@ -54,7 +55,10 @@ export function Timeline({ steps, containers, accepted, now, whole, call }: Prop
         </div>
       </div>
       <div ref={box} class="timeline-box" tabIndex={0}>
-        <svg width={width.value} height={height} role="img" aria-label={summary(data.lanes)}>
+        <svg width={width.value} height={height} role="img" aria-label={`Timeline: ${data.lanes.map((l) => `${l.name || "pod"}: ${told(l) || "nothing yet"}`).join("; ")}`}>
+          <pattern id="failed" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+            <path class="hatch" d="M2.5 0V5" />
+          </pattern>
           {ticks(0, to, Math.max(3, plot.value / 110)).map((t) => (
             <g class="tick">
               <line x1={x(t)} x2={x(t)} y1={0} y2={height - 20} />
@@ -70,6 +74,7 @@ export function Timeline({ steps, containers, accepted, now, whole, call }: Prop
         </svg>
       </div>
       <Key />
+      <Words lanes={data.lanes} />
     </div>
   );
 }
@@ -110,14 +115,14 @@ function LaneRow({ lane: l, y, x, to, width }: LaneRowProps) {
 
 function BarShape({ bar, from, to, y, cut }: { bar: Bar; from: number; to: number; y: number; cut: boolean }) {
   const width = Math.max(2.5, to - from);
-  const words = bar.kind === "pull" ? (bar.open ? "pulling" : "pull") : bar.kind === "run" ? (bar.open ? "running" : bar.bad ? "failed" : "ran") : bar.kind === "hold" ? "held back" : "";
-  const text = words && `${words} ${bar.open ? "" : span(bar.to - bar.from)}`.trim();
+  const box = { x: from, y: y - 8, width, height: 16, rx: Math.min(3, width / 2) };
+  const text = wordsOf(bar);
   return (
     <g class={`bar-${bar.kind}${bar.bad ? " bad" : ""}${bar.open || cut ? " open" : ""}`}>
-      <rect x={from} y={y - 8} width={width} height={16} rx={Math.min(3, width / 2)}>
-        <title>{`${bar.label}: ${bar.open ? "since" : `${span(bar.to - bar.from)}, from`} +${span(bar.from)}\n${said(bar.detail)}`}</title>
-      </rect>
-      {text && text.length * 6.4 + 12 < width && (
+      <title>{`${bar.label}: ${bar.open ? "since" : `${span(bar.to - bar.from)}, from`} +${span(bar.from)}\n${said(bar.detail)}`}</title>
+      <rect class="body" {...box} />
+      {bar.bad && <rect {...box} fill="url(#failed)" />}
+      {text.length * 6.4 + 12 < width && (
         <text x={from + 7} y={y + 4}>
           {text}
         </text>
@@ -126,10 +131,26 @@ function BarShape({ bar, from, to, y, cut }: { bar: Bar; from: number; to: numbe
   );
 }
 
+/** Words are the same to read, for who has no pointer to hold over a bar. */
+function Words({ lanes }: { lanes: readonly Lane[] }) {
+  return (
+    <details class="timeline-words" open={lanes.length <= 8}>
+      <summary>Step by step</summary>
+      <dl class="facts">
+        {lanes.filter((l) => l.bars.length > 0).map((l) => (
+          <Fact name={l.name || "pod"}>{told(l)}</Fact>
+        ))}
+      </dl>
+    </details>
+  );
+}
+
 function Key() {
   const kinds: Array<[string, string]> = [
-    ["bar-work", "sandbox, create, start"],
+    ["bar-sandbox", "sandbox"],
     ["bar-pull", "image"],
+    ["bar-create", "create"],
+    ["bar-start", "start"],
     ["bar-run", "runs"],
     ["bar-run bad", "failed"],
     ["bar-hold", "held back"],
@@ -139,7 +160,8 @@ function Key() {
       {kinds.map(([name, words]) => (
         <li>
           <svg width="14" height="10" class={name}>
-            <rect width="14" height="10" rx="2" />
+            <rect class="body" x="0.5" y="0.5" width="13" height="9" rx="2" />
+            {name.endsWith("bad") && <rect x="0.5" y="0.5" width="13" height="9" rx="2" fill="url(#failed)" />}
           </svg>
           {words}
         </li>
@@ -167,6 +189,3 @@ function Key() {
 }
 
 const short = (name: string, most: number) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
-
-const summary = (lanes: Lane[]) =>
-  `Timeline: ${lanes.map((l) => `${l.name || "pod"}: ${l.bars.map((b) => `${b.label} ${span(b.to - b.from)}`).join(", ") || "nothing yet"}`).join("; ")}`;

@@ -3,39 +3,33 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Pod } from "../api/gen";
 import type { Call, Conversation } from "../pure/calls";
-import { type Forms, formsOf, forwardForms } from "../pure/forms";
+import { type Forms, formsOf, forwardForms, methodWords } from "../pure/forms";
+import { copy } from "../state/clipboard";
 import { session } from "../state/session";
 import { Icon } from "./icons";
 import { Popover } from "./popover";
 
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
-  const done = useSignal(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text).catch(() => fallbackCopy(text));
-    done.value = true;
-    setTimeout(() => (done.value = false), 1500);
+  const said = useSignal("");
+  const press = async () => {
+    said.value = (await copy(text)) ? "Copied" : "Not copied";
+    setTimeout(() => (said.value = ""), 1500);
   };
   return (
-    <button type="button" class="quiet" aria-label={label ? undefined : "Copy"} onClick={() => void copy()} aria-live="polite">
-      <Icon name="copy" /> {done.value ? "Copied" : label}
+    <button type="button" class="quiet" aria-label={label ? undefined : "Copy"} onClick={() => void press()} aria-live="polite">
+      <Icon name="copy" /> {said.value || label}
     </button>
   );
 }
 
-/** Without TLS browsers have no clipboard. */
-function fallbackCopy(text: string): void {
-  const area = document.createElement("textarea");
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  document.execCommand("copy");
-  area.remove();
-}
-
 const ofKubectl = "kubectl speaks to a cluster's API server, which this node's page is not: this is what the same thing is called there.";
 
-export function Commands({ call }: { call: Call | Conversation }) {
-  return <CommandForms forms={formsOf(call, location.origin)} hints={{ curl: <SetUp />, grpcurl: <SetUp />, kubectl: ofKubectl }} />;
+/** Asked is what the page asks for, be it in several calls. */
+type Asked = Call | Conversation | readonly Call[];
+
+export function Commands({ call }: { call: Asked }) {
+  const setUp = session.value?.live && <SetUp />;
+  return <CommandForms forms={formsOf(call, location.origin)} hints={{ curl: setUp, grpcurl: setUp, kubectl: ofKubectl }} />;
 }
 
 /** SetUp is what the other commands take for granted. */
@@ -55,6 +49,7 @@ function SetUp() {
 
 const cannot: Forms = {
   curl: "HTTP alone cannot do it: it goes both ways. The page uses a WebSocket on the kubelet's own path.",
+  grpcurl: "The read-only port has no gRPC: the node's TLS port has.",
   kubectl: "kubectl has no command for it.",
 };
 
@@ -87,11 +82,11 @@ function CommandForms({ forms, hints }: { forms: Forms; hints: Record<string, Co
   );
 }
 
-/** ApiButton shows the commands behind what is on the page. */
-export function ApiButton({ call }: { call: Call | Conversation }) {
+/** ApiButton shows the commands behind what is on the page, and says which of it: "API: list pods". */
+export function ApiButton({ call }: { call: Asked }) {
   const button = (
     <>
-      <Icon name="code" /> API
+      <Icon name="code" /> API: {methodWords([call].flat()[0]?.rpc)}
     </>
   );
   return (

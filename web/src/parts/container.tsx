@@ -2,7 +2,8 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Pod, Pull } from "../api/gen";
-import type { Container, ContainerStatus, EnvVar, State } from "../api/kube";
+import type { Container, State } from "../api/kube";
+import { lasts, type PodContainer } from "../pure/containers";
 import type { Health } from "../pure/health";
 import { pullWords } from "../pure/progress";
 import { said } from "../pure/said";
@@ -11,6 +12,7 @@ import { now } from "../state/clock";
 import { hrefOf } from "../state/route";
 import { session } from "../state/session";
 import { ForwardButton } from "./commands";
+import { Environment } from "./environment";
 import { Fact } from "./fact";
 import { HealthIcon } from "./icons";
 import { Probes } from "./probes";
@@ -18,23 +20,22 @@ import { Meter } from "./spark";
 
 interface Props {
   pod: Pod;
-  container: Container;
-  status: ContainerStatus | undefined;
+  container: PodContainer;
   pull: Pull | undefined; // of its image
   usage: ComponentChildren;
-  init?: boolean;
 }
 
-export function ContainerBox({ pod, container: c, status, pull, usage, init }: Props) {
+export function ContainerBox({ pod, container, pull, usage }: Props) {
+  const { kind, spec: c, status } = container;
   const state = status?.state;
-  const health = healthOfState(state, status?.ready ?? false, init ?? false);
+  const ready = (status?.ready ?? false) || !lasts(container); // nobody waits for the others to be ready
   return (
     <article class="container">
       <header>
-        <HealthIcon health={health} />
+        <HealthIcon health={healthOfState(state, ready)} />
         <h3>{c.name}</h3>
-        {init && <span class="tag">init</span>}
-        <span class="container-state">{stateWords(state, status, now.value)}</span>
+        {kind !== "app" && <span class="tag">{kind}</span>}
+        <span class="container-state">{stateWords(state, ready, now.value)}</span>
         {session.value?.live && (
           <a href={`${hrefOf("pods", pod.namespace!, pod.name!, "logs")}?c=${encodeURIComponent(c.name)}`}>Logs</a>
         )}
@@ -49,11 +50,7 @@ export function ContainerBox({ pod, container: c, status, pull, usage, init }: P
             </div>
           )}
         </Fact>
-        {(c.command || c.args) && (
-          <Fact name="Command">
-            <code class="command">{[...(c.command ?? []), ...(c.args ?? [])].map(wordOf).join(" ")}</code>
-          </Fact>
-        )}
+        {(c.command || c.args) && <Command words={[...(c.command ?? []), ...(c.args ?? [])]} />}
         {state?.waiting?.message && <Fact name="Waits because">{said(state.waiting.message)}</Fact>}
         {state?.terminated?.message && <Fact name="Last words">{said(state.terminated.message)}</Fact>}
         {(status?.restartCount ?? 0) > 0 && (
@@ -76,7 +73,7 @@ export function ContainerBox({ pod, container: c, status, pull, usage, init }: P
             </ul>
           </Fact>
         )}
-        {c.env && <Environment env={c.env} />}
+        <Environment container={c} />
       </dl>
       {usage}
     </article>
@@ -86,15 +83,33 @@ export function ContainerBox({ pod, container: c, status, pull, usage, init }: P
 /** wordOf quotes one word of a command; a script stays in its lines. */
 const wordOf = (word: string) => (word.includes("\n") ? `\n${word.trimEnd()}` : /\s/.test(word) ? JSON.stringify(word) : word);
 
-function healthOfState(state: State | undefined, ready: boolean, init: boolean): Health {
+/** Command begins with its first lines: a script would push away all that comes after it. */
+function Command({ words }: { words: readonly string[] }) {
+  const whole = useSignal(false);
+  const text = words.map(wordOf).join(" ");
+  const lines = text.split("\n").length;
+  const long = lines > 3 || text.length > 400;
+  return (
+    <Fact name="Command">
+      <code class={long && !whole.value ? "command folded" : "command"}>{text}</code>
+      {long && (
+        <button type="button" class="link-button" aria-expanded={whole.value} onClick={() => (whole.value = !whole.value)}>
+          {whole.value ? "Show less" : lines > 3 ? `Show all ${lines} lines` : "Show all"}
+        </button>
+      )}
+    </Fact>
+  );
+}
+
+function healthOfState(state: State | undefined, ready: boolean): Health {
   if (state?.terminated) return state.terminated.exitCode === 0 ? "done" : "failed";
-  if (state?.running) return ready || init ? "ready" : "starting";
+  if (state?.running) return ready ? "ready" : "starting";
   const reason = state?.waiting?.reason ?? "";
   return ["", "ContainerCreating", "PodInitializing"].includes(reason) ? "starting" : "failing";
 }
 
-function stateWords(state: State | undefined, status: ContainerStatus | undefined, at: number): string {
-  if (state?.running) return `${status?.ready === false ? "running, not ready, " : "running "}${status?.ready === false ? "" : "for "}${since(state.running.startedAt, at)}`;
+function stateWords(state: State | undefined, ready: boolean, at: number): string {
+  if (state?.running) return `${ready ? "running for" : "running, not ready,"} ${since(state.running.startedAt, at)}`;
   if (state?.terminated) {
     const t = state.terminated;
     const ran = t.startedAt && t.finishedAt ? ` after ${age(Date.parse(t.finishedAt) - Date.parse(t.startedAt))}` : "";
@@ -147,35 +162,4 @@ function Ports({ pod, ports }: { pod: Pod; ports: NonNullable<Container["ports"]
       ))}
     </Fact>
   );
-}
-
-/** Environment is hidden at first: values are often none of a bystander's business. */
-function Environment({ env }: { env: EnvVar[] }) {
-  const shown = useSignal(false);
-  return (
-    <Fact name="Environment">
-      {!shown.value ? (
-        <button type="button" class="link-button" onClick={() => (shown.value = true)}>
-          Show {env.length} {env.length === 1 ? "variable" : "variables"}
-        </button>
-      ) : (
-        <ul class="env">
-          {env.map((e) => (
-            <li>
-              <code>
-                {e.name}
-                {e.value !== undefined && `=${e.value}`}
-              </code>
-              {e.valueFrom && <span class="muted"> {fromWords(e.valueFrom)}</span>}
-            </li>
-          ))}
-        </ul>
-      )}
-    </Fact>
-  );
-}
-
-function fromWords(from: Record<string, Record<string, unknown>>): string {
-  const [kind, ref] = Object.entries(from)[0] ?? ["", {}];
-  return `from ${kind.replace(/(Key|Field)?Ref$/, "")} ${[ref["name"], ref["key"] ?? ref["fieldPath"] ?? ref["resource"]].filter(Boolean).join(", ")}`;
 }

@@ -1,6 +1,6 @@
 // The editor for manifests. It is large and fetched only with the page that
 // needs it.
-import { autocompletion, type Completion, type CompletionContext, completionKeymap } from "@codemirror/autocomplete";
+import { autocompletion, type CompletionContext, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { HighlightStyle, indentUnit, syntaxHighlighting } from "@codemirror/language";
@@ -9,9 +9,10 @@ import { EditorState } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
-import { isMap, isPair, isScalar, LineCounter, parseAllDocuments, type Document, type Node } from "yaml";
-import type { Capability } from "../api/gen";
+import { isMap, isPair, isScalar, type Document, type Node } from "yaml";
 import type { ApiError } from "../api/request";
+import { type Known, offersAt } from "../pure/complete";
+import { documents } from "../pure/documents";
 import { placeOf } from "../pure/manifest";
 
 const colours = HighlightStyle.define([
@@ -49,15 +50,15 @@ interface Props {
   turn: number;
   onText: (text: string) => void;
   onSubmit: () => void;
-  capabilities: readonly Capability[];
+  known: Known;
   violations: ApiError["violations"];
 }
 
-export function Editor({ text, turn, onText, onSubmit, capabilities, violations }: Props) {
+export function Editor({ text, turn, onText, onSubmit, known, violations }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
-  const latest = useRef({ onText, onSubmit, capabilities });
-  latest.current = { onText, onSubmit, capabilities };
+  const latest = useRef({ onText, onSubmit, known });
+  latest.current = { onText, onSubmit, known };
   useEffect(() => {
     const state = EditorState.create({
       doc: text,
@@ -72,7 +73,7 @@ export function Editor({ text, turn, onText, onSubmit, capabilities, violations 
         indentUnit.of("  "),
         syntaxHighlighting(colours),
         look,
-        autocompletion({ icons: false, override: [(context) => complete(context, latest.current.capabilities)] }),
+        autocompletion({ icons: false, override: [(context) => complete(context, latest.current.known)] }),
         keymap.of([
           { key: "Mod-Enter", run: () => (latest.current.onSubmit(), true) },
           ...completionKeymap,
@@ -103,10 +104,10 @@ export function Editor({ text, turn, onText, onSubmit, capabilities, violations 
 
 /** diagnose finds the places of what the node does not want. */
 function diagnose(text: string, violations: ApiError["violations"]): Diagnostic[] {
-  const documents = parse(text);
+  const all = documents(text);
   return violations.flatMap((violation) => {
     const { document, path } = placeOf(violation.field);
-    const doc = documents[document];
+    const doc = all[document];
     if (!doc) return [];
     const [from, to] = rangeOf(doc, path);
     return [{ from: Math.min(from, text.length), to: Math.min(Math.max(to, from + 1), text.length), severity: "error" as const, message: `${path.join(".")}: ${violation.description}` }];
@@ -131,51 +132,14 @@ function rangeOf(doc: Document.Parsed, path: ReadonlyArray<string | number>): [n
   return [start, start + 1];
 }
 
-function parse(text: string): Document.Parsed[] {
-  const documents = parseAllDocuments(text, { lineCounter: new LineCounter(), strict: false });
-  return Array.isArray(documents) ? documents.filter((d) => d.contents !== null) : [];
-}
-
-/** valuesOf is each document as plain data, for comparing. */
-export const valuesOf = (text: string): unknown[] => parse(text).map((doc) => doc.toJS() as unknown);
-
-const supportWords = { SUPPORT_HONOURED: "", SUPPORT_WITHOUT_EFFECT: "without effect here", SUPPORT_REFUSED: "refused here", SUPPORT_UNSPECIFIED: "" };
-
-/** complete offers the fields that this node knows below the place of the cursor. */
-function complete(context: CompletionContext, capabilities: readonly Capability[]) {
-  const word = context.matchBefore(/[\w]*$/);
-  const line = context.state.doc.lineAt(context.pos);
-  const head = /^(\s*(?:- )*)/.exec(line.text)![1]!;
-  if (!word || (word.from === word.to && !context.explicit) || line.from + head.length !== word.from) return null;
-  const above = pathAbove(context.state, line.number, head.length);
-  const prefix = above.length ? `${above.join(".")}.` : "";
-  const options = new Map<string, Completion>();
-  for (const { field = "", support = "SUPPORT_UNSPECIFIED", note } of capabilities) {
-    if (!field.startsWith(prefix)) continue;
-    const [name, ...more] = field.slice(prefix.length).split(".");
-    const plain = name!.replace(/\[.*$/, "");
-    if (!plain || options.has(plain)) continue;
-    const words = more.length ? "" : supportWords[support];
-    options.set(plain, { label: plain, apply: `${plain}: `, type: "property", detail: words, ...(!more.length && note && { info: note }), boost: words ? -10 : 0 });
-  }
-  return options.size ? { from: word.from, options: [...options.values()], validFor: /^\w*$/ } : null;
-}
-
-/** pathAbove reads the keys that lead to a line from how far the lines above stand in. */
-function pathAbove(state: EditorState, from: number, indent: number): string[] {
-  const path: string[] = [];
-  for (let n = from - 1, limit = indent; n >= 1 && limit > 0; n--) {
-    const text = state.doc.line(n).text;
-    if (text.startsWith("---")) break;
-    const found = /^(\s*(?:- )*)([\w]+):\s*(.*)$/.exec(text);
-    if (!found) continue;
-    // A list may stand right under its key: then its dash counts, not what is behind it.
-    const stands = found[1]!.length;
-    const dash = /^\s*/.exec(text)![0].length;
-    if (stands < limit && found[3] === "") {
-      path.unshift(found[2]!);
-      limit = dash < stands ? dash + 1 : stands;
-    }
-  }
-  return path;
+/** complete offers what may come at the place of the cursor. */
+function complete({ state, pos, explicit }: CompletionContext, known: Known) {
+  const line = state.doc.lineAt(pos);
+  const lines = (from: number, to: number) => state.doc.sliceString(from, to).split("\n");
+  const word = /[\w./-]*$/.exec(line.text.slice(0, pos - line.from))![0];
+  const isValue = /: +$/.test(line.text.slice(0, pos - line.from - word.length));
+  if (!word && !isValue && !explicit) return null;
+  const offers = offersAt(lines(0, pos), lines(line.to, state.doc.length).slice(1), known);
+  const options = offers.map(({ label, apply, detail, info }) => ({ label, apply, detail, type: "property", boost: detail ? -10 : 0, ...(info && { info }) }));
+  return options.length ? { from: pos - word.length, options, validFor: /^[\w./-]*$/ } : null;
 }

@@ -37,7 +37,7 @@ export function Gauges({ track }: { track: NodeTrack }) {
         <div class="gauge">
           <h3 title="For how much of the last 10 seconds some task had to wait">Waiting for</h3>
           {(["cpu", "memory", "io"] as const).map((of) => (
-            <Row name={{ cpu: "CPU", memory: "memory", io: "disk" }[of]} points={track.waits[of]} least={20} words={(n) => `${n.toFixed(n < 9.95 ? 1 : 0)} %`} span={span} />
+            <Row name={{ cpu: "CPU", memory: "memory", io: "disk" }[of]} points={track.waits[of]} limit={100} words={(n) => `${n.toFixed(n < 9.95 ? 1 : 0)} %`} span={span} />
           ))}
         </div>
         <div class="gauge">
@@ -109,17 +109,18 @@ function DiskRow({ name, disk }: { name: string; disk: Disk | undefined }) {
 interface RowProps {
   name: string;
   points: readonly Point[];
-  least: number;
+  limit?: number;
+  least?: number;
   words: (n: number) => string;
   span: { from: number; to: number };
 }
 
-function Row({ name, points, least, words, span }: RowProps) {
+function Row({ name, points, limit, least = 0, words, span }: RowProps) {
   const last = points.at(-1)?.value;
   return (
     <div class="gauge-row">
       <span class="muted">{name}</span>
-      <Spark small points={points} span={span} least={least} words={words} label={name} />
+      <Spark small points={points} span={span} limit={limit ?? null} least={least} words={words} label={name} />
       <b>{last === undefined ? "–" : words(last)}</b>
     </div>
   );

@@ -14,9 +14,9 @@ export const isCommand = (event: KeyboardEvent) => event.metaKey || event.ctrlKe
 
 const keys: Array<[string[], string]> = [
   [["/"], "search pods"],
-  [["j", "k", "↓", "↑"], "go through the pods"],
-  [["⏎"], "open the pod"],
-  [["l", "t", "e", "y"], "its logs, a terminal, its events, its YAML"],
+  [["j", "k", "↓", "↑"], "go through the pods, or the lines of a log"],
+  [["⏎"], "open the pod, or the line"],
+  [["l", "t", "e", "y"], "the pod's logs, a terminal, its events, its YAML"],
   [["Ctrl ⏎"], "apply what is in the editor"],
   [["?"], "this list"],
 ];

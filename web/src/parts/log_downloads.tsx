@@ -1,6 +1,6 @@
 // A log to take along.
 import type { Pod } from "../api/gen";
-import { logPath } from "../pure/calls";
+import { readLogs } from "../pure/calls";
 import type { LogReader } from "../state/logs";
 import { Icon } from "./icons";
 import { Popover } from "./popover";
@@ -14,7 +14,7 @@ interface DownloadsProps {
 
 /** Downloads are whole logs as they lie on the node; several in one are what is kept here. */
 export function Downloads({ pod, names, previous, reader }: DownloadsProps) {
-  const href = (name: string) => logPath(pod, name, new URLSearchParams(previous ? { previous: "true" } : {}));
+  const href = (name: string) => readLogs(pod, name, { previous }).path;
   const file = (name: string) => `${pod.name}-${name}${previous ? "-previous" : ""}.log`;
   if (names.length < 2) {
     return (

@@ -14,15 +14,25 @@ interface Props {
   name: string;
   words: string;
   target: boolean;
+  cursor: boolean;
   opened: { value: Line | null };
 }
 
-export function LogRow({ line, name, words, target, opened }: Props) {
+/** rowId is what a line is called on the page. */
+export const rowId = (line: number) => `line-${line}`;
+
+export function LogRow({ line, name, words, target, cursor, opened }: Props) {
   const long = line.text.length > shownChars;
   const runs = ansi(long ? line.text.slice(0, shownChars) : line.text);
   const level = levelOf(runs.map((run) => run.text).join(""));
   return (
-    <div class={`log-row${level && ` l-${level}`}${target ? " target" : ""}`} onClick={() => !getSelection()?.toString() && (opened.value = line)}>
+    <div
+      id={rowId(line.id)}
+      role="option"
+      aria-selected={cursor}
+      class={`log-row${level && ` l-${level}`}${target ? " target" : ""}${cursor ? " cursor" : ""}`}
+      onClick={() => !getSelection()?.toString() && (opened.value = line)}
+    >
       <time title={line.time && full(line.time)}>{line.time && clock(line.time)}</time>
       {name && <span class={`log-source ${sourceClass(line.source)}`}>{name}</span>}
       <span class="log-text">

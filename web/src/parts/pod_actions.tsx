@@ -3,8 +3,10 @@ import { useSignal } from "@preact/signals";
 import type { Pod, RestartPodResponse } from "../api/gen";
 import { perform } from "../api/request";
 import { deletePod, restartPod } from "../pure/calls";
+import { containersOf, lasts } from "../pure/containers";
 import { keyOf, objectOf } from "../pure/health";
-import { undo } from "../state/applied";
+import { idOf } from "../pure/undo";
+import { undoFor } from "../state/applied";
 import { pods } from "../state/live";
 import { go, hrefOf } from "../state/route";
 import { Ask } from "./ask";
@@ -13,13 +15,14 @@ export function PodActions({ pod }: { pod: Pod }) {
   const asked = useSignal<"" | "restart" | "delete">("");
   const close = () => (asked.value = "");
   const own = pod.source === "api";
+  const id = idOf({ kind: "Pod", namespace: pod.namespace!, name: pod.name! });
   return (
     <div class="actions">
       <button type="button" onClick={() => (asked.value = "restart")} disabled={!!pod.deletionDeadline}>
         Restart…
       </button>
-      {own && undo.value.has(keyOf(pod)) && (
-        <a class="button" title="See what it was before you changed it, and apply that" href={`${hrefOf("apply")}?undo=${encodeURIComponent(keyOf(pod))}`}>
+      {own && undoFor(id) && (
+        <a class="button" title="See what it was before you changed it, and apply that" href={`${hrefOf("apply")}?undo=${encodeURIComponent(id)}`}>
           Roll back…
         </a>
       )}
@@ -39,7 +42,7 @@ export function PodActions({ pod }: { pod: Pod }) {
 
 function Restart({ pod, onClose }: { pod: Pod; onClose: () => void }) {
   const container = useSignal("");
-  const names = (objectOf(pod).spec?.containers ?? []).map((c) => c.name);
+  const names = containersOf(objectOf(pod)).filter(lasts).map((c) => c.name);
   const call = restartPod(pod, container.value);
   const act = async () => {
     await perform<RestartPodResponse>(call);

@@ -25,9 +25,9 @@ export function Probes({ pod, container: c, status }: ProbesProps) {
         return (
           <div class="probe">
             <p>
-              {kind} <span class="muted">{probeWords(spec)}</span>
+              {kind} <span class="muted">{probeWords(spec)}{strip?.failures === 0 && ", has not failed"}</span>
             </p>
-            {strip && <Strip strip={strip} name={kind} started={from} />}
+            {strip !== null && strip.failures > 0 && <Strip strip={strip} name={kind} started={from} />}
           </div>
         );
       })}
@@ -37,7 +37,7 @@ export function Probes({ pod, container: c, status }: ProbesProps) {
 
 /** Strip is when a probe has failed, over the time that the container runs. */
 function Strip({ strip, name, started }: { strip: ProbeStrip; name: string; started: number }) {
-  const words = strip.failing ? "fails" : strip.failures ? `failed ${strip.failures}×, not lately` : "has not failed";
+  const words = strip.failing ? "fails" : `failed ${strip.failures}×, not lately`;
   return (
     <>
       <svg class="probe-strip" viewBox="0 0 1000 10" preserveAspectRatio="none" role="img" aria-label={`The ${name} probe ${words} since ${full(started)}`}>

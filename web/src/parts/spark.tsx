@@ -29,11 +29,12 @@ export function Spark({ points, span, limit = null, least, words, label, small }
   const most = Math.max(...points.map((p) => p.value));
   return (
     <div class={small ? "spark small" : "spark"} onPointerMove={move} onPointerLeave={() => (shown.value = null)}>
-      <svg viewBox="0 0 1000 100" preserveAspectRatio="none" role="img" aria-label={last ? `${label}: now ${words(last.value)}, at most ${words(most)} in this time` : `${label}: no figures yet`}>
+      <svg viewBox="0 0 1000 100" preserveAspectRatio="none" role="img" aria-label={last ? `${label}: now ${words(last.value)}, at most ${words(most)} in this time, on a scale to ${words(top)}` : `${label}: no figures yet`}>
         {area && <path class="spark-area" d={area} />}
-        {limit !== null && limit <= top && <path class="spark-limit" d={`M0 ${100 - (limit / top) * 100}H1000`} />}
+        {limit !== null && <path class="spark-limit" d={`M0 ${100 - (limit / top) * 100}H1000`} />}
         {line && <path class="spark-line" d={line} />}
       </svg>
+      {last && <span class="spark-top">{words(top)}</span>}
       {shown.value && (
         <>
           <i class="spark-at" style={{ left: `${place(shown.value)}%` }} />

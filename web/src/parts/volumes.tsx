@@ -1,7 +1,8 @@
 // The volumes of a pod, what they hold and who mounts them.
 import type { Pod } from "../api/gen";
 import type { Volume } from "../api/kube";
-import { containersOf, objectOf } from "../pure/health";
+import { containersOf } from "../pure/containers";
+import { objectOf } from "../pure/health";
 import { volumeUses } from "../pure/uses";
 import { hrefOf } from "../state/route";
 import { session } from "../state/session";
@@ -37,6 +38,6 @@ export function Volumes({ pod, volumes }: { pod: Pod; volumes: Volume[] }) {
 
 /** mountersOf is where a volume is mounted, where that is not everywhere. */
 function mountersOf(pod: Pod, volume: string): string {
-  const names = containersOf(objectOf(pod)).filter((c) => c.volumeMounts?.some((m) => m.name === volume)).map((c) => c.name);
+  const names = containersOf(objectOf(pod)).filter((c) => c.spec.volumeMounts?.some((m) => m.name === volume)).map((c) => c.name);
   return names.length ? `in ${names.join(", ")}` : "mounted nowhere";
 }

@@ -21,12 +21,14 @@ export interface Call extends Conversation {
   json?: object;
   file?: "manifest" | "tarball";
   stream?: boolean;
+  /** Of a watch: what is asked for again and again where there are none. */
+  once?: Call;
 }
 
 type Named = Pick<Pod, "namespace" | "name">;
 
 const read = (path: string, rpc: string, kubectl: string, message: object = {}): Call => ({ method: "GET", path, rpc, message, kubectl });
-const watch = (path: string, rpc: string, kubectl: string, message: object = {}): Call => ({ ...read(path, rpc, kubectl, message), stream: true });
+const watch = (once: Call, path: string, rpc: string): Call => ({ ...once, path, rpc, kubectl: `${once.kubectl} --watch`, stream: true, once });
 
 const podPath = ({ namespace, name }: Named) => `/v1/namespaces/${namespace}/pods/${name}`;
 const named = ({ namespace, name }: Named) => ({ namespace, name });
@@ -34,14 +36,28 @@ const named = ({ namespace, name }: Named) => ({ namespace, name });
 const of = ({ namespace, name }: Named) => `${name} -n ${namespace}`;
 
 export const getNode = (name: string) => read("/v1/node", "NodeService/GetNode", `kubectl describe node ${name}`);
-export const watchUsage = (name: string) => watch("/v1/stats:watch?interval=5s", "StatsService/WatchStats", `kubectl top node ${name}`, { interval: "5s" });
+export const watchNode = (name: string) => watch(getNode(name), "/v1/node:watch", "NodeService/WatchNode");
+export const listCapabilities = () => read("/v1/node/capabilities", "NodeService/ListCapabilities", "");
 
-export const watchPods = () => watch("/v1/pods:watch", "PodsService/WatchPods", "kubectl get pods --all-namespaces --watch");
-export const watchEvents = () => watch("/v1/events:watch", "EventsService/WatchEvents", "kubectl events --all-namespaces --watch");
+const asQuery = ({ namespace, name }: Named) => `namespace=${namespace}&name=${name}`;
+
+export const watchUsage = (name: string) => usage(`kubectl top node ${name}`);
+export const watchUsageOf = (pod: Named) => usage(`kubectl top pod ${of(pod)}`, pod);
+
+function usage(kubectl: string, pod?: Named): Call {
+  const once = read(pod ? `/v1/stats?${asQuery(pod)}` : "/v1/stats", "StatsService/GetStats", kubectl, pod && named(pod));
+  return { ...once, path: `/v1/stats:watch?interval=5s${pod ? `&${asQuery(pod)}` : ""}`, rpc: "StatsService/WatchStats", message: { interval: "5s", ...once.message }, stream: true, once };
+}
+
+export const listPods = () => read("/v1/pods", "PodsService/ListPods", "kubectl get pods --all-namespaces");
+export const watchPods = () => watch(listPods(), "/v1/pods:watch", "PodsService/WatchPods");
+export const listEvents = () => read("/v1/events", "EventsService/ListEvents", "kubectl events --all-namespaces");
+export const watchEvents = () => watch(listEvents(), "/v1/events:watch", "EventsService/WatchEvents");
 export const watchEventsOf = (pod: Named) =>
-  watch(`/v1/events:watch?namespace=${pod.namespace}&name=${pod.name}`, "EventsService/WatchEvents", `kubectl events --for pod/${of(pod)} --watch`, named(pod));
+  watch(read(`/v1/events?${asQuery(pod)}`, "EventsService/ListEvents", `kubectl events --for pod/${of(pod)}`, named(pod)), `/v1/events:watch?${asQuery(pod)}`, "EventsService/WatchEvents");
 
 export const getPod = (pod: Named) => read(podPath(pod), "PodsService/GetPod", `kubectl get pod ${of(pod)} -o yaml`, named(pod));
+export const getUsageHistory = (pod: Named) => read(`${podPath(pod)}/stats`, "StatsService/GetStatsHistory", "", named(pod));
 export const getTimeline = (pod: Named) => read(`${podPath(pod)}/timeline`, "EventsService/GetTimeline", `kubectl describe pod ${of(pod)}`, named(pod));
 
 export function restartPod(pod: Named, container: string): Call {
@@ -62,24 +78,23 @@ export function deletePod(pod: Named & Pick<Pod, "uid">, seconds: string): Call 
 export interface LogPart {
   previous?: boolean;
   follow?: boolean;
+  timestamps?: boolean;
   tailLines?: number;
   sinceSeconds?: number;
-}
-
-export function logPath(pod: Named, container: string, query: URLSearchParams): string {
-  const path = `${podPath(pod)}/containers/${container}/logs`;
-  return query.size ? `${path}?${query}` : path;
+  sinceTime?: string;
 }
 
 export function readLogs(pod: Named, container: string, part: LogPart): Call {
   const asked = Object.entries(part).filter(([, value]) => value);
-  const flags = [part.previous && " --previous", part.follow && " --follow", part.tailLines && ` --tail=${part.tailLines}`, part.sinceSeconds && ` --since=${part.sinceSeconds}s`];
-  return watch(
-    logPath(pod, container, new URLSearchParams(asked.map(([name, value]) => [name, String(value)]))),
-    "LogsService/ReadLogs",
-    `kubectl logs ${of(pod)} -c ${container}${flags.filter(Boolean).join("")}`,
-    { ...named(pod), container, ...Object.fromEntries(asked) },
-  );
+  const query = new URLSearchParams(asked.map(([name, value]) => [name, String(value)]));
+  const path = `${podPath(pod)}/containers/${container}/logs${query.size ? `?${query}` : ""}`;
+  return { ...read(path, "LogsService/ReadLogs", `kubectl logs ${of(pod)} -c ${container}${asked.map(flagOf).join("")}`, { ...named(pod), container, ...Object.fromEntries(asked) }), stream: true };
+}
+
+/** flagOf is what kubectl calls it. */
+function flagOf([name, value]: [string, string | number | boolean]): string {
+  const flags: Record<string, string> = { tailLines: `tail=${value}`, sinceSeconds: `since=${value}s`, sinceTime: `since-time=${value}` };
+  return ` --${flags[name] ?? name}`;
 }
 
 export function runCommand(pod: Named, container: string, command: readonly string[]): Call {

@@ -1,5 +1,6 @@
 // Search, filter and order of the list of pods.
 import type { Pod } from "../api/gen";
+import { containersOf } from "./containers";
 import { type Health, healthOf, healths, objectOf, readiness } from "./health";
 import type { Use } from "./usage";
 
@@ -17,7 +18,7 @@ export function matches(pod: Pod, words: readonly string[]): boolean {
   if (words.length === 0) return true;
   const object = objectOf(pod);
   const labels = Object.entries(object.metadata?.labels ?? {}).map(([key, value]) => `${key}=${value}`);
-  const images = (object.spec?.containers ?? []).map((c) => c.image ?? "");
+  const images = containersOf(object).map((c) => c.spec.image ?? "");
   const text = [pod.namespace, "/", pod.name, " ", pod.reason, pod.message, ...labels, ...images, ...(pod.podIps ?? []), pod.source]
     .join(" ")
     .toLowerCase();

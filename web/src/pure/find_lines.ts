@@ -22,6 +22,8 @@ export interface Wish {
 export class Finder {
   private found: Line[] = [];
   private next = 0;
+  /** gone is how many that were found have gone since. */
+  gone = 0;
   private readonly words: string;
 
   constructor(
@@ -34,7 +36,11 @@ export class Finder {
   /** look reads only what has come since the last time: a search does not slow a quick log down. */
   look(): readonly Line[] {
     const first = this.ring.at(0)?.id ?? 0;
-    if (this.found.length > 0 && this.found[0]!.id < first) this.found = this.found.filter((line) => line.id >= first);
+    if (this.found.length > 0 && this.found[0]!.id < first) {
+      const kept = this.found.filter((line) => line.id >= first);
+      this.gone += this.found.length - kept.length;
+      this.found = kept;
+    }
     for (const line of this.ring.since(this.next)) {
       if (this.matches(line.text)) this.found.push(line);
       this.next = line.id + 1;

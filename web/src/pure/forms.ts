@@ -5,13 +5,29 @@ import { quote } from "./shell";
 /** Forms is one thing to do by the name of the program that does it; empty where that one cannot. */
 export type Forms = Readonly<Record<string, string>>;
 
+/** methodWords is what a call does, by the name of its method: "list pods". */
+export const methodWords = (rpc = "") => rpc.replace(/.*\//, "").replace(/\B[A-Z]/g, " $&").toLowerCase();
+
 const files = { manifest: "pod.yaml", tarball: "app.tar" };
 const who = `-H "Authorization: Bearer $TOKEN"`;
 
-export function formsOf(call: Call | Conversation, origin: string): Forms {
-  const file = "file" in call ? call.file : undefined;
-  return { curl: "path" in call ? curlOf(call, origin) : "", grpcurl: grpcurlOf(call, file, addressOf(origin)), kubectl: call.kubectl };
+/** isReadOnly: the port without TLS asks nobody who they are, and a token would go to it in clear. It has neither watches nor gRPC. */
+const isReadOnly = (origin: string) => origin.startsWith("http:");
+
+export function formsOf(asked: Call | Conversation | readonly Call[], origin: string): Forms {
+  return "rpc" in asked ? formsOfOne(asked, origin) : sideBySide(asked.map((call) => formsOfOne(call, origin)));
 }
+
+function formsOfOne(asked: Call | Conversation, origin: string): Forms {
+  if (!("path" in asked)) return { curl: "", grpcurl: isReadOnly(origin) ? "" : grpcurlOf(asked, undefined, addressOf(origin)), kubectl: asked.kubectl };
+  if (!isReadOnly(origin)) return { curl: curlOf(asked, origin), grpcurl: grpcurlOf(asked, asked.file, addressOf(origin)), kubectl: asked.kubectl };
+  const { path, kubectl } = asked.once ?? asked;
+  return { curl: `curl ${quote(origin + path)}`, grpcurl: "", kubectl };
+}
+
+/** sideBySide has them run at once, as the page does. */
+const sideBySide = (all: readonly Forms[]): Forms =>
+  Object.fromEntries(Object.keys(all[0] ?? {}).map((name) => [name, all.map((forms) => forms[name]).join(" &\n")]));
 
 const addressOf = (origin: string) => origin.replace(/^https?:\/\//, "");
 
@@ -56,6 +72,6 @@ export function forwardForms(p: Port, origin: string): Forms {
   return {
     "on the node": !p.ip ? "" : p.http ? `curl http://${host}:${p.port}/` : `nc ${p.ip} ${p.port}`,
     kubectl: `kubectl port-forward pod/${p.name} -n ${p.namespace} ${p.port}`,
-    grpcurl: `echo ${quote(messages)} |\n  grpcurl -cacert ca.crt ${who} -d @ \\\n  ${addressOf(origin)} node.v1.ExecService/PortForward`,
+    grpcurl: isReadOnly(origin) ? "" : `echo ${quote(messages)} |\n  grpcurl -cacert ca.crt ${who} -d @ \\\n  ${addressOf(origin)} node.v1.ExecService/PortForward`,
   };
 }

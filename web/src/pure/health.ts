@@ -1,7 +1,8 @@
 // How a pod is, in one of six words. Each has a shape of its own beside its
 // colour, for those who cannot tell the colours apart.
 import type { Pod } from "../api/gen";
-import type { Container, ContainerStatus, PodObject } from "../api/kube";
+import type { PodObject } from "../api/kube";
+import { containersOf, lasts } from "./containers";
 import { said } from "./said";
 
 export type Health = "ready" | "starting" | "failing" | "done" | "failed" | "leaving";
@@ -43,15 +44,10 @@ export const nameOf = (pod: PodName) => (pod.namespace === "default" ? pod.name 
 
 export const objectOf = (pod: Pod) => (pod.object ?? {}) as PodObject;
 
-export const statusesOf = (pod: Pod): ContainerStatus[] => objectOf(pod).status?.containerStatuses ?? [];
-
-/** containersOf is all of them, those that come first in front. */
-export const containersOf = ({ spec }: PodObject): Container[] => [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
-
-/** readiness is how many of the containers are ready, of how many. */
+/** readiness is how many of the containers that last are ready, of how many. */
 export function readiness(pod: Pod): { ready: number; all: number } {
-  const all = objectOf(pod).spec?.containers?.length ?? 0;
-  return { ready: statusesOf(pod).filter((c) => c.ready).length, all };
+  const lasting = containersOf(objectOf(pod)).filter(lasts);
+  return { ready: lasting.filter((c) => c.status?.ready).length, all: lasting.length };
 }
 
 /** reasonOf is one word: a pod that runs and is not ready has none of its own. */
@@ -69,12 +65,13 @@ export const whyOf = (pod: Pod, probe = "") => said(sentenceOf(pod, probe));
 
 function sentenceOf(pod: Pod, probe: string): string {
   if (pod.reason === "CrashLoopBackOff") {
-    for (const c of statusesOf(pod)) {
-      const last = c.lastState?.terminated;
-      if (c.state?.waiting?.reason === "CrashLoopBackOff" && last) {
+    for (const { name, status } of containersOf(objectOf(pod))) {
+      const last = status?.lastState?.terminated;
+      const waiting = status?.state?.waiting;
+      if (waiting?.reason === "CrashLoopBackOff" && last) {
         const how = last.reason && last.reason !== "Error" ? `${last.reason}, exit code ${last.exitCode}` : `exit code ${last.exitCode}`;
-        const held = /back-off \S+/.exec(c.state.waiting.message ?? "")?.[0].replace("back-off", "next start held back for") ?? "";
-        return [`${c.name}: ${how}`, last.message?.trim(), held].filter(Boolean).join(" · ");
+        const held = /back-off \S+/.exec(waiting.message ?? "")?.[0].replace("back-off", "next start held back for") ?? "";
+        return [`${name}: ${how}`, last.message?.trim(), held].filter(Boolean).join(" · ");
       }
     }
   }
@@ -86,7 +83,10 @@ function sentenceOf(pod: Pod, probe: string): string {
   }
   if (!pod.message && pod.phase === "POD_PHASE_RUNNING" && !pod.ready) {
     const ready = objectOf(pod).status?.conditions?.find((c) => c.type === "Ready");
-    return probe || (ready?.message ?? "");
+    return probe ? plainly(probe) : (ready?.message ?? "");
   }
   return pod.message ?? "";
 }
+
+/** plainly is what a probe said, without the words that all of them begin with. */
+const plainly = (probe: string) => probe.replace(/(Startup|Readiness|Liveness) probe (failed|errored): /, (_, kind: string) => `${kind.toLowerCase()}: `).replace("the command ended with exit code", "exit code");

@@ -16,10 +16,10 @@ export function spanOf(...series: ReadonlyArray<readonly Point[]>): Span {
   return { from: to - (spans.find((s) => s >= all) ?? spans.at(-1)!), to };
 }
 
-/** topOf is where the scale ends: at what may be used at most if that is near, at a round number otherwise. */
+/** topOf is where the scale ends: at what may be used at most, or at a round number where that is unlimited. */
 export function topOf(points: readonly Point[], limit: number | null, least: number): number {
-  const most = Math.max(least, ...points.map((p) => p.value));
-  if (limit !== null && most > limit / 4) return Math.max(limit, most) * 1.05;
+  const most = Math.max(...points.map((p) => p.value), limit === null ? least : 0);
+  if (limit !== null) return Math.max(limit, most);
   const unit = 10 ** Math.floor(Math.log10(most));
   return ([1, 1.5, 2, 3, 5, 7.5, 10].find((n) => n * unit >= most * 1.05) ?? 12) * unit;
 }

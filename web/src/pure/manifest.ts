@@ -1,16 +1,18 @@
 // What is posted, as text: examples, and a pod that is there as a manifest.
 import type { Pod } from "../api/gen";
+import type { PodObject } from "../api/kube";
 import { objectOf } from "./health";
 import { toYaml } from "./yaml";
 
 /** manifestOf is what one would post to get the pod: without what the node has filled in. */
-export function manifestOf(pod: Pod): string {
-  const object = objectOf(pod);
+export const manifestOf = (pod: Pod) => manifestOfPod(objectOf(pod));
+
+export function manifestOfPod(object: PodObject): string {
   const { name, namespace, labels, annotations } = (object.metadata ?? {}) as Record<string, unknown>;
   const spec = { ...object.spec };
   for (const field of ["nodeName", "schedulerName", "enableServiceLinks"]) delete spec[field];
   if (isEmpty(spec["securityContext"])) delete spec["securityContext"];
-  for (const list of ["containers", "initContainers"] as const) {
+  for (const list of ["containers", "initContainers", "ephemeralContainers"] as const) {
     if (spec[list]) {
       spec[list] = spec[list].map((container) => {
         const kept = { ...container } as Record<string, unknown>;
@@ -120,10 +122,10 @@ export function fieldPath(text: string): Array<string | number> {
   return keys;
 }
 
-/** placeOf reads where a violation is: "document 0 (Pod default/x): spec.containers[0].image". */
+/** placeOf reads where a violation is: "document 1 (Pod default/x): spec.containers[0].image". The document is an index. */
 export function placeOf(field: string): { document: number; path: Array<string | number> } {
   const found = /^document (\d+)(?: \([^)]*\))?(?:: (.*))?$/.exec(field);
-  return found ? { document: Number(found[1]), path: fieldPath(found[2] ?? "") } : { document: 0, path: fieldPath(field) };
+  return found ? { document: Number(found[1]) - 1, path: fieldPath(found[2] ?? "") } : { document: 0, path: fieldPath(field) };
 }
 
 /** at is the value at the end of a path. */

@@ -1,6 +1,7 @@
 // What pods ask for, as the node counts it when it decides whether another one fits.
 import type { Pod } from "../api/gen";
 import type { Container } from "../api/kube";
+import { containersOf } from "./containers";
 import { isOver, objectOf } from "./health";
 import { quantity } from "./quantity";
 
@@ -12,15 +13,14 @@ export const requested = (pods: Iterable<Pod>, what: Resource): number =>
 
 /** requestOf is what a pod says itself, or else the most that its containers ask for at any one time. */
 function requestOf(pod: Pod, what: Resource): number {
-  const spec = objectOf(pod).spec ?? {};
+  const object = objectOf(pod);
   const of = (c: Pick<Container, "resources">) => quantity(c.resources?.requests?.[what]) ?? 0;
   let most = 0;
-  let staying = 0; // sidecars, from their start on
-  for (const c of spec.initContainers ?? []) {
-    if (c.restartPolicy === "Always") staying += of(c);
-    else most = Math.max(most, staying + of(c));
+  let lasting = 0; // sidecars count from their start on
+  for (const { kind, spec } of containersOf(object)) {
+    if (kind === "init") most = Math.max(most, lasting + of(spec));
+    else lasting += of(spec);
   }
-  const running = (spec.containers ?? []).reduce((sum, c) => sum + of(c), staying);
-  const own = quantity(spec.resources?.requests?.[what]);
-  return (own ?? Math.max(most, running)) + (quantity(spec.overhead?.[what]) ?? 0);
+  const own = quantity(object.spec?.resources?.requests?.[what]);
+  return (own ?? Math.max(most, lasting)) + (quantity(object.spec?.overhead?.[what]) ?? 0);
 }

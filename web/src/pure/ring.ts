@@ -1,4 +1,5 @@
 // The last lines of a log, bounded in number and in size, whatever comes.
+import { order } from "./merge";
 
 export interface Line {
   /** Counts up from 0 for as long as the log is read: it does not change when older lines go. */
@@ -34,13 +35,21 @@ export class Ring {
     return this.kept[this.from + index];
   }
 
+  /** fill is how much of the bounds is taken, up to 1. */
+  get fill(): number {
+    return Math.max(this.length / this.bound.lines, this.chars / this.bound.chars);
+  }
+
+  /** indexOf finds a line of a time; -1: there is none yet. */
+  indexOf(time: string): number {
+    const index = this.kept.findIndex((line, i) => i >= this.from && line.time === time);
+    return index < 0 ? -1 : index - this.from;
+  }
+
   /** indexFrom finds the first line of a time or later; -1: there is none yet. */
   indexFrom(time: string): number {
-    for (let i = this.from; i < this.kept.length; i++) {
-      const line = this.kept[i]!;
-      if (line.time && order(line.time, time) >= 0) return i - this.from;
-    }
-    return -1;
+    const index = this.kept.findIndex((line, i) => i >= this.from && line.time && order(line.time, time) >= 0);
+    return index < 0 ? -1 : index - this.from;
   }
 
   push(time: string, source: number, text: string): void {
@@ -110,21 +119,4 @@ export class LineParser {
     this.size = 0;
     return line;
   }
-}
-
-/** merge puts the lines of several logs in the order of their times; without a time a line stays behind the one before it. */
-export function merge(batches: Array<Array<{ time: string; source: number; text: string }>>): Array<{ time: string; source: number; text: string }> {
-  const all = batches.flatMap((batch) => {
-    let last = "";
-    return batch.map((line) => ({ line, key: (last = line.time || last) }));
-  });
-  // Nanoseconds are cut off at trailing zeros, so text alone does not sort.
-  all.sort((a, b) => order(a.key, b.key));
-  return all.map((entry) => entry.line);
-}
-
-export function order(a: string, b: string): number {
-  const x = a.replace(/Z$/, "");
-  const y = b.replace(/Z$/, "");
-  return x < y ? -1 : x > y ? 1 : 0;
 }

@@ -1,11 +1,12 @@
 // Times in the fewest words that still tell them apart.
 
+/** age stays on one line. */
 export function age(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1000));
   if (s < 60) return `${s}s`;
-  if (s < 600) return s % 60 ? `${Math.floor(s / 60)}m ${s % 60}s` : `${s / 60}m`;
+  if (s < 600) return s % 60 ? `${Math.floor(s / 60)}m\u00a0${s % 60}s` : `${s / 60}m`;
   if (s < 3600) return `${Math.floor(s / 60)}m`;
-  if (s < 36_000) return `${Math.floor(s / 3600)}h ${Math.floor((s % 3600) / 60)}m`;
+  if (s < 36_000) return `${Math.floor(s / 3600)}h\u00a0${Math.floor((s % 3600) / 60)}m`;
   if (s < 172_800) return `${Math.floor(s / 3600)}h`;
   return `${Math.floor(s / 86_400)}d`;
 }

@@ -1,12 +1,12 @@
 // The steps of a pod as lanes with bars: one lane for the pod and its images,
 // one for each container.
 import type { Step } from "../api/gen";
-import { seconds } from "./time";
+import { seconds, span } from "./time";
 
 export interface Bar {
   from: number; // seconds since the pod was accepted
   to: number;
-  kind: "pull" | "work" | "run" | "hold" | "end";
+  kind: "pull" | "sandbox" | "create" | "start" | "run" | "hold";
   bad: boolean;
   open: boolean; // it goes on
   label: string;
@@ -67,15 +67,17 @@ export function chart(steps: readonly Step[], order: readonly string[], now: num
         bar("pull", at - took);
         break;
       case "SandboxCreated":
+        bar("sandbox", at - took);
+        break;
       case "Created":
-        bar("work", at - took);
+        bar("create", at - took);
         break;
       case "Started": {
         const since = exited.get(name);
         // What lies between two runs is mostly waiting for the next one's turn.
         if (since !== undefined && at - took - since > 0.02)
           lane.bars.push({ from: since, to: at - took, kind: "hold", bad: false, open: false, label: "Held back", detail: "before the next start" });
-        if (took) bar("work", at - took);
+        if (took) bar("start", at - took);
         running.set(name, at);
         break;
       }
@@ -98,6 +100,24 @@ export function chart(steps: readonly Step[], order: readonly string[], now: num
   for (const [name, from] of pulling) goesOn(name, from, "pull", "Pulling");
   for (const [name, from] of running) goesOn(name, from, "run", "Running");
   return { lanes: [...lanes.values()], end, ready };
+}
+
+const done: Record<Bar["kind"], string> = { sandbox: "sandbox", pull: "image", create: "create", start: "start", run: "ran", hold: "held back" };
+const going: Partial<typeof done> = { pull: "pulling the image for", run: "running for" };
+const failed: Partial<typeof done> = { pull: "image not pulled, after", run: "failed after" };
+
+const nameOf = ({ kind, open, bad }: Bar) => (open && going[kind]) || (bad && failed[kind]) || done[kind];
+
+/** wordsOf is what a bar is and how long it took, where that is known. */
+export const wordsOf = (bar: Bar) => (bar.to > bar.from ? `${nameOf(bar)} ${span(bar.to - bar.from)}` : nameOf(bar));
+
+const most = 9;
+
+/** told is a lane in words, step by step; of many, the first and the last. */
+export function told(lane: Lane): string {
+  const words = [...lane.bars].sort((a, b) => a.from - b.from).map(wordsOf);
+  const shown = words.length <= most ? words : [...words.slice(0, 4), `… ${words.length - 8} more …`, ...words.slice(-4)];
+  return shown.join(", ");
 }
 
 const apart = 1 / 200; // of the whole time: what is nearer would be drawn over each other

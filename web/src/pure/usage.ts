@@ -94,8 +94,12 @@ function counter(of: NodeStats, name: "receivedBytes" | "sentBytes"): Point | nu
 
 /** recalled is a track that was written down, if it is recent enough to go on with. */
 export function recalled(text: string | null, now: number): NodeTrack {
-  const track = text ? (JSON.parse(text) as NodeTrack) : emptyNode;
-  return now - (track.use.memory.at(-1)?.at ?? 0) < reach ? track : emptyNode;
+  try {
+    const track = JSON.parse(text ?? "") as NodeTrack;
+    return now - track.use.memory.at(-1)!.at < reach ? { ...emptyNode, ...track } : emptyNode;
+  } catch {
+    return emptyNode; // nothing, or torn
+  }
 }
 
 /** sameDisk: what is told of two directories is about one file system. */

@@ -1,7 +1,8 @@
 // Which pods use what: images, configuration, secrets, claims.
 import type { Image, Pod } from "../api/gen";
-import type { Container, PodObject } from "../api/kube";
-import { containersOf, objectOf } from "./health";
+import type { PodObject } from "../api/kube";
+import { containersOf } from "./containers";
+import { objectOf } from "./health";
 
 export type Kind = "configmaps" | "secrets" | "persistentvolumeclaims" | "persistentvolumes" | "runtimeclasses" | "clustertrustbundles";
 
@@ -22,22 +23,20 @@ export function usesOf(object: PodObject): Use[] {
   for (const volume of spec.volumes ?? []) {
     for (const use of volumeUses(volume)) add(use.kind, use.name);
   }
-  for (const c of containersOf(object)) {
+  for (const { spec: c } of containersOf(object)) {
     for (const e of c.env ?? []) {
       add("configmaps", at(e.valueFrom, "configMapKeyRef", "name"));
       add("secrets", at(e.valueFrom, "secretKeyRef", "name"));
     }
-    for (const e of envFrom(c)) {
-      add("configmaps", at(e, "configMapRef", "name"));
-      add("secrets", at(e, "secretRef", "name"));
+    for (const e of c.envFrom ?? []) {
+      add("configmaps", e.configMapRef?.name);
+      add("secrets", e.secretRef?.name);
     }
   }
   for (const s of (spec["imagePullSecrets"] as Array<{ name?: string }> | undefined) ?? []) add("secrets", s.name);
   add("runtimeclasses", spec["runtimeClassName"] as string | undefined);
   return [...found.values()];
 }
-
-const envFrom = (c: Container) => (c as { envFrom?: Fields[] }).envFrom ?? [];
 
 /** volumeUses is what one volume, or its projections, hold. Of trust bundles it may be all of a signer, by the signer's name. */
 export function volumeUses(volume: Record<string, unknown>): Use[] {
@@ -67,10 +66,8 @@ export function imageUsers(images: readonly Image[], pods: Iterable<Pod>): Map<s
   for (const image of images) for (const name of [image.id, ...(image.references ?? []), ...(image.digests ?? [])]) if (name) ids.set(name, image.id!);
   const users = new Map<string, Pod[]>();
   for (const pod of pods) {
-    const object = objectOf(pod);
-    const ran = [...(object.status?.initContainerStatuses ?? []), ...(object.status?.containerStatuses ?? [])].flatMap((s) => [s.imageID, s.image]);
-    const wanted = containersOf(object).map((c) => c.image);
-    const names = [...ran, ...wanted].flatMap((name) => (name ? [name, fullName(name)] : []));
+    const named = containersOf(objectOf(pod)).flatMap(({ spec, status }) => [status?.imageID, status?.image, spec.image]);
+    const names = named.flatMap((name) => (name ? [name, fullName(name)] : []));
     for (const id of new Set(names.flatMap((name) => ids.get(name) ?? []))) users.set(id, [...(users.get(id) ?? []), pod]);
   }
   return users;

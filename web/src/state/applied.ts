@@ -1,27 +1,56 @@
-// What was applied from this page, and what was there before: both outlive the page
-// that shows them, so that one can look elsewhere and still go back.
-import { signal } from "@preact/signals";
-import type { Outcome, Pod } from "../api/gen";
-import { keyOf } from "../pure/health";
+// What was applied from this page, and what there was before. The latter is kept over
+// a reload, but never for somebody else.
+import { effect, signal } from "@preact/signals";
+import type { Outcome } from "../api/gen";
+import { newest, type Undo } from "../pure/undo";
+import { session } from "./session";
+import { keep, recall } from "./storage";
 
 export interface Applied {
   outcomes: readonly Outcome[];
-  before: readonly Pod[];
+  undo: Undo;
   at: number; // milliseconds
 }
 
 export const applied = signal<Applied | null>(null);
 
-/** undo is each pod as it was before it was changed here, by namespace and name. */
-export const undo = signal<ReadonlyMap<string, Pod>>(new Map());
+const most = 256 * 1024; // characters
+const place = "undo";
 
-const changes = new Set(["RESULT_UPDATED", "RESULT_REPLACED"]);
+const undos = signal<readonly Undo[]>([]); // newest first
 
-/** changedOf is the pods of a bundle that were something else before. */
-export const changedOf = ({ outcomes, before }: Applied) => before.filter((pod) => outcomes.some((o) => o.kind === "Pod" && o.name === pod.name && o.namespace === pod.namespace && changes.has(o.result ?? "")));
+/** undoFor takes back the last change from this page of one thing, which it names by id. */
+export const undoFor = (id: string) => undos.value.find((undo) => undo.back.includes(id));
 
 export function remember(next: Applied): void {
   applied.value = next;
-  const changed = changedOf(next);
-  if (changed.length > 0) undo.value = new Map([...undo.value, ...changed.map((pod) => [keyOf(pod), pod] as const)]);
+  if (next.undo.back.length === 0) return;
+  undos.value = newest([next.undo, ...undos.value], most);
+  keep("sessionStorage", place, JSON.stringify({ who: session.value?.name, undos: undos.value }));
 }
+
+interface Kept {
+  who: string;
+  undos: Undo[];
+}
+
+function kept(): Kept {
+  try {
+    return JSON.parse(recall("sessionStorage", place) ?? "") as Kept;
+  } catch {
+    return { who: "", undos: [] };
+  }
+}
+
+effect(() => {
+  const somebody = session.value;
+  if (somebody === undefined) return; // not known yet
+  const { who, undos: theirs } = kept();
+  if (who && who === somebody?.name) {
+    undos.value = theirs;
+    return;
+  }
+  undos.value = [];
+  applied.value = null;
+  keep("sessionStorage", place, "");
+});

@@ -1,13 +1,14 @@
 // The images on the node, and tarballs on their way to it.
 import { signal } from "@preact/signals";
 import type { Image, ImportedImage, ImportImagesResponse, ListImagesResponse, Status } from "../api/gen";
-import { get } from "../api/request";
-import { importImages } from "../pure/calls";
+import { perform } from "../api/request";
+import { importImages, listImages } from "../pure/calls";
+import { onLeaving } from "./session";
 
 export const images = signal<readonly Image[] | null>(null);
 
 export async function readImages(): Promise<void> {
-  images.value = (await get<ListImagesResponse>("/v1/images")).images ?? [];
+  images.value = (await perform<ListImagesResponse>(listImages(""))).images ?? [];
 }
 
 export interface Import {
@@ -24,6 +25,12 @@ export interface Import {
 /** imports outlive the page: a large tarball goes on while one looks at pods. */
 export const imports = signal<readonly Import[]>([]);
 let count = 0;
+
+onLeaving(() => {
+  for (const { stop } of imports.value) stop();
+  imports.value = [];
+  images.value = null;
+});
 
 function change(id: number, to: Partial<Import>): void {
   imports.value = imports.value.map((i) => (i.id === id ? { ...i, ...to } : i));

@@ -2,6 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import { ApiError, messageOf } from "../api/request";
 import { watch, type WatchHandlers } from "../api/watch";
+import type { Call } from "../pure/calls";
 import { linkOf, type Watching } from "../pure/link";
 
 const watches = signal<ReadonlyMap<string, Watching>>(new Map());
@@ -19,17 +20,18 @@ export function noteLive(name: string): void {
   if (watches.value.get(name)?.state !== "live") note(name, { state: "live", since: Date.now(), problem: "" });
 }
 
-/** noteLost keeps the moment since when a watch is lost, however often it is tried again. */
+/** noteLost keeps the moment since when a watch is lost, however often it is tried again. One that is refused is not. */
 export function noteLost(name: string, error: unknown): void {
   if (error instanceof ApiError && error.http === 401) return; // the node is there: it is the session that is over
+  const state = error instanceof ApiError && error.http === 403 ? "refused" : "lost";
   const known = watches.value.get(name);
-  note(name, { state: "lost", since: known?.state === "lost" ? known.since : Date.now(), problem: messageOf(error) });
+  note(name, { state, since: known?.state === state ? known.since : Date.now(), problem: messageOf(error) });
 }
 
 export const forgetWatch = (name: string) => note(name, null);
 
 /** follow is a watch of something that has a name on the page. */
-export function follow<T>(name: string, path: string, on: Omit<WatchHandlers<T>, "up" | "down">): () => void {
+export function follow<T>(name: string, { path }: Call, on: Omit<WatchHandlers<T>, "up" | "down">): () => void {
   const stop = watch<T>(path, { ...on, up: () => noteLive(name), down: (error) => noteLost(name, error) });
   return () => {
     stop();

@@ -1,10 +1,11 @@
 // What the node has told so far: itself, its pods and events, kept up to date by watches.
 import { computed, signal } from "@preact/signals";
 import type { Event, GetNodeResponse, ListEventsResponse, ListPodsResponse, Pod, WatchEventsResponse, WatchNodeResponse, WatchPodsResponse } from "../api/gen";
-import { get } from "../api/request";
+import { perform } from "../api/request";
+import * as calls from "../pure/calls";
 import { keyOf } from "../pure/health";
 import { follow, forgetWatch, noteLive, noteLost } from "./link";
-import { keepSession, session } from "./session";
+import { keepSession, onLeaving, session } from "./session";
 
 /** pods by namespace and name; a new Map for each change, at most one a frame. */
 export const pods = signal<ReadonlyMap<string, Pod>>(new Map());
@@ -26,6 +27,13 @@ export const probes = computed(() => {
 
 export const node = signal<GetNodeResponse | null>(null);
 
+onLeaving(() => {
+  node.value = null;
+  pods.value = new Map();
+  events.value = [];
+  synced.value = false;
+});
+
 /** keepUp keeps all of it up to date; the result ends that. */
 export function keepUp(): () => void {
   const stops = session.value?.live ? [watchNode(), watchPods(), watchEvents(), keepSession()] : [readAgain()];
@@ -34,7 +42,7 @@ export function keepUp(): () => void {
 
 /** watchNode needs no resuming: each message is the whole node, the first one as it is now. */
 function watchNode(): () => void {
-  return follow<WatchNodeResponse>("the node itself", "/v1/node:watch", {
+  return follow<WatchNodeResponse>("the node itself", calls.watchNode(""), {
     message: (told) => (node.value = told.node ?? node.value),
   });
 }
@@ -45,7 +53,7 @@ function watchPods(): () => void {
   const publish = onceAFrame(() => {
     if (whole) pods.value = new Map(next);
   });
-  return follow<WatchPodsResponse>("pods", "/v1/pods:watch", {
+  return follow<WatchPodsResponse>("pods", calls.watchPods(), {
     begin() {
       next = new Map();
       whole = false;
@@ -74,7 +82,7 @@ function watchEvents(): () => void {
     if (all.length > keptEvents) kept = new Map(all.slice(0, keptEvents).map((e) => [idOf(e), e]));
     events.value = all.slice(0, keptEvents);
   });
-  return follow<WatchEventsResponse>("events", "/v1/events:watch", {
+  return follow<WatchEventsResponse>("events", calls.watchEvents(), {
     begin: () => kept.clear(),
     message({ event }) {
       if (event) kept.set(idOf(event), event);
@@ -88,7 +96,7 @@ function readAgain(): () => void {
   const port = "the read-only port";
   const read = async () => {
     try {
-      const [itself, list, told] = await Promise.all([get<GetNodeResponse>("/v1/node"), get<ListPodsResponse>("/v1/pods"), get<ListEventsResponse>("/v1/events")]);
+      const [itself, list, told] = await Promise.all([perform<GetNodeResponse>(calls.getNode("")), perform<ListPodsResponse>(calls.listPods()), perform<ListEventsResponse>(calls.listEvents())]);
       node.value = itself;
       pods.value = new Map((list.pods ?? []).map((pod) => [keyOf(pod), pod]));
       events.value = (told.events ?? []).reverse().slice(0, keptEvents);
@@ -115,7 +123,7 @@ function onceAFrame(what: () => void): () => void {
     const soon = document.hidden ? (run: () => void) => setTimeout(run, 250) : requestAnimationFrame;
     soon(() => {
       asked = false;
-      what();
+      if (session.value) what(); // whom it was told to may have left
     });
   };
 }

@@ -2,43 +2,41 @@
 // their times, again and again for as long as it is followed.
 import { signal } from "@preact/signals";
 import { ApiError, fetchOk, messageOf } from "../api/request";
-import { logPath } from "../pure/calls";
-import { bounds, LineParser, merge, order, Ring, split } from "../pure/ring";
+import { type Call, type LogPart, readLogs } from "../pure/calls";
+import { Merger, order } from "../pure/merge";
+import { LineParser, Ring, split } from "../pure/ring";
 
 export interface LogWanted {
   namespace: string;
   name: string;
   containers: string[];
   previous: boolean;
-  over: boolean; // the pod has run: nothing will come
+  hasEnded: (container: string) => boolean; // nothing will come
   tail: number; // lines of each container; 0: all
   sinceSeconds: number; // 0: from the beginning
   at: string; // the time of a line that must not go; empty: none
 }
 
 const before = 5000; // milliseconds that are shown before a line
-
-interface Waiting {
-  lines: Array<{ time: string; source: number; text: string }>;
-}
+const silence = 1000; // milliseconds after which a log has told what there was
+const ahead = 10_000; // lines that one log may be ahead of the others
+const full = 0.75; // of the ring
 
 export class LogReader {
   readonly ring = new Ring();
-  /** version moves when there is something new to draw, at most once a frame. */
-  readonly version = signal(0);
+  /** told is what there is to draw; it is new at most once a frame. */
+  readonly told = signal({ lines: 0, dropped: 0 });
   readonly problems = signal<ReadonlyMap<string, string>>(new Map());
   readonly ended = signal(false);
-  /** held: there is more, but it would push out the line that somebody was sent to. */
+  /** held: there is more, but it would push out what somebody asked to see. */
   readonly held = signal(false);
   private readonly stopping = new AbortController();
-  private readonly waiting: Waiting[];
-  private readonly lasts: string[]; // the time of the last line of each, from where a cut connection goes on
+  private readonly merger: Merger;
   private asked = false;
   private open: number;
 
   constructor(readonly wanted: LogWanted) {
-    this.waiting = wanted.containers.map(() => ({ lines: [] }));
-    this.lasts = wanted.containers.map(() => "");
+    this.merger = new Merger(wanted.containers.length);
     this.open = wanted.containers.length;
     wanted.containers.forEach((container, i) => void this.follow(container, i));
   }
@@ -47,36 +45,37 @@ export class LogReader {
     this.stopping.abort();
   }
 
-  private path(container: string, since: string): string {
+  /** call is how a log is asked for, at first or from the time of a line on. */
+  call(container: string, since = ""): Call {
     const w = this.wanted;
-    const query = new URLSearchParams({ timestamps: "true" });
-    if (w.previous) query.set("previous", "true");
-    else if (!w.over) query.set("follow", "true");
-    if (since) query.set("sinceTime", since);
-    else if (w.at) query.set("sinceTime", new Date(Date.parse(w.at) - before).toISOString());
-    else {
-      if (w.tail) query.set("tailLines", String(w.tail));
-      if (w.sinceSeconds) query.set("sinceSeconds", String(w.sinceSeconds));
-    }
-    return logPath(w, container, query);
+    const part: LogPart = { timestamps: true, previous: w.previous, follow: !w.previous && !w.hasEnded(container) };
+    if (since) part.sinceTime = since;
+    else if (w.at) part.sinceTime = new Date(Date.parse(w.at) - before).toISOString();
+    else if (w.tail) part.tailLines = w.tail;
+    else part.sinceSeconds = w.sinceSeconds;
+    return readLogs(w, container, part);
   }
 
   /** follow goes on after a restart of the container, and after one of the node. */
   private async follow(container: string, source: number): Promise<void> {
     let failures = 0;
     for (let wait = 500; !this.stopping.signal.aborted; wait = Math.min(wait * 2, 5000)) {
-      const before = this.lasts[source];
+      const last = this.merger.last(source);
       try {
         await this.read(container, source);
+        this.current(source);
         this.problem(container, "");
-        if (this.wanted.previous || this.wanted.over) break;
+        if (this.wanted.previous || this.wanted.hasEnded(container)) break;
       } catch (error) {
         if (this.stopping.signal.aborted) return;
         // A connection that was cut is mostly back at once, with nothing missed.
-        if (failures++ > 0 || (error instanceof ApiError && error.http > 0)) this.problem(container, messageOf(error));
+        if (failures++ > 0 || (error instanceof ApiError && error.http > 0)) {
+          this.current(source); // the others do not wait for it
+          this.problem(container, messageOf(error));
+        }
         if (error instanceof ApiError && [401, 403, 404].includes(error.http)) break;
       }
-      if (this.lasts[source] !== before) {
+      if (this.merger.last(source) !== last) {
         wait = 500;
         failures = 0;
       }
@@ -86,28 +85,65 @@ export class LogReader {
   }
 
   private async read(container: string, source: number): Promise<void> {
-    const since = this.lasts[source]!;
-    const response = await fetchOk(this.path(container, since), { signal: this.stopping.signal });
+    const since = this.merger.last(source);
+    const response = await fetchOk(this.call(container, since).path, { signal: this.stopping.signal });
     this.problem(container, "");
+    this.merger.setCurrent(source, false);
+    const begun = Date.parse(response.headers.get("Date") ?? "");
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     const parser = new LineParser();
     for (;;) {
-      const { done, value } = await reader.read();
-      for (const raw of done ? parser.end() : parser.push(value)) {
-        const { time, text } = split(raw);
-        // What is asked for since a time begins with the line of that time.
-        if (since && time && order(time, since) <= 0) continue;
-        if (time) this.lasts[source] = time;
-        this.waiting[source]!.lines.push({ time, source, text });
-      }
+      const { done, value } = await this.orSilent(source, reader.read());
+      for (const raw of done ? parser.end() : parser.push(value)) this.add(source, raw, since);
+      // By its own clock the node stamps lines and answers.
+      if (Date.parse(this.merger.last(source)) >= begun) this.current(source);
       this.ask();
       if (done) return;
-      if (this.wanted.at && this.ring.length > bounds.lines - 20_000) {
+      if (this.isFull(source, since)) {
         this.held.value = true;
         this.stop();
       }
-      // The reader may be faster than the page: what waits is bounded as well.
-      if (this.waiting[source]!.lines.length > 10_000) this.flush();
+      this.stopping.signal.throwIfAborted();
+      await this.room(source);
+    }
+  }
+
+  private add(source: number, raw: string, since: string): void {
+    const { time, text } = split(raw);
+    // What is asked for since a time begins with the line of that time.
+    if (since && time && order(time, since) <= 0) return;
+    this.merger.add({ time, source, text });
+  }
+
+  /** orSilent takes a log that says nothing for a while to have told what there was. */
+  private async orSilent<T>(source: number, next: Promise<T>): Promise<T> {
+    if (this.merger.isCurrent(source)) return next;
+    const timer = setTimeout(() => this.current(source), silence);
+    return next.finally(() => clearTimeout(timer));
+  }
+
+  private current(source: number): void {
+    this.merger.setCurrent(source, true);
+    this.ask();
+  }
+
+  /**
+   * isFull: more would push out a line that somebody was sent to, or the beginning
+   * that they wanted to see. A log may be far larger than what a page can hold. One
+   * that is read on since a time is followed: its beginning may go.
+   */
+  private isFull(source: number, since: string): boolean {
+    const { at, tail } = this.wanted;
+    if (tail || (!at && (since || this.merger.isCurrent(source)))) return false;
+    this.flush();
+    return this.ring.fill > full;
+  }
+
+  /** room waits until a log is not too far ahead of what is drawn and of the others. Meanwhile the node waits as well. */
+  private async room(source: number): Promise<void> {
+    while (this.merger.waits(source) > ahead && !this.stopping.signal.aborted) {
+      this.flush();
+      if (this.merger.waits(source) > ahead) await new Promise((done) => setTimeout(done, 80));
     }
   }
 
@@ -119,14 +155,12 @@ export class LogReader {
     soon(() => {
       this.asked = false;
       this.flush();
-      this.version.value++;
+      this.told.value = { lines: this.ring.length, dropped: this.ring.dropped };
     });
   }
 
   private flush(): void {
-    const batches = this.waiting.map((w) => w.lines.splice(0));
-    const lines = batches.length === 1 ? batches[0]! : merge(batches);
-    for (const line of lines) this.ring.push(line.time, line.source, line.text);
+    for (const line of this.merger.take()) this.ring.push(line.time, line.source, line.text);
   }
 
   private problem(container: string, text: string): void {

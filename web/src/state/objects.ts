@@ -6,6 +6,7 @@ import { messageOf, perform } from "../api/request";
 import { getObject, listObjects, type Objects } from "../pure/calls";
 import { objectOf } from "../pure/health";
 import { type Kind, usesOf } from "../pure/uses";
+import { onLeaving } from "./session";
 
 export type Entry = ConfigMap & Secret & PersistentVolumeClaim & PersistentVolume & RuntimeClass & ClusterTrustBundle;
 
@@ -28,6 +29,11 @@ export const kindOf = (kind: string) => kinds.find((k) => k.kind === kind);
 
 export const objects = signal<ReadonlyMap<Kind, readonly Entry[]> | null>(null);
 export const objectsProblem = signal("");
+
+onLeaving(() => {
+  objects.value = null;
+  objectsProblem.value = "";
+});
 
 export async function readObjects(): Promise<void> {
   try {

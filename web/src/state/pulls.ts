@@ -4,9 +4,10 @@ import type { ListPullsResponse, Pull } from "../api/gen";
 import { perform } from "../api/request";
 import { listPulls } from "../pure/calls";
 import { events } from "./live";
-import { session } from "./session";
+import { onLeaving, session } from "./session";
 
 export const pulls = signal<readonly Pull[]>([]);
+onLeaving(() => (pulls.value = []));
 
 const pause = 1000; // milliseconds
 

@@ -25,6 +25,18 @@ export const mayAct = computed(() => may("write") || may("exec"));
 export const canWrite = computed(() => acting.value && may("write"));
 export const canExec = computed(() => acting.value && may("exec"));
 
+const memories: Array<() => void> = [];
+
+/** onLeaving has something forgotten, or closed, that was learned or opened for somebody who is gone. */
+export const onLeaving = (forget: () => void) => void memories.push(forget);
+
+/** leave ends a session in this tab: who signs in next finds nothing of who was there. */
+function leave(): void {
+  acting.value = false;
+  session.value = null;
+  for (const forget of memories) forget();
+}
+
 /** takeCode is the code of a link, which is good once: it leaves the address at once. */
 function takeCode(): string {
   const code = new URLSearchParams(location.hash.slice(1)).get("code") ?? "";
@@ -82,16 +94,24 @@ export function keepSession(): () => void {
   return () => clearInterval(timer);
 }
 
+/** signOut leaves at once, and then has the node end the session: it may be away, which is said for as long as it is. */
 export async function signOut(): Promise<void> {
-  await request("DELETE", "/ui/session");
-  acting.value = false;
-  session.value = null;
+  leave();
+  while (session.value === null) {
+    try {
+      await request("DELETE", "/ui/session");
+      signInProblem.value = "";
+      return;
+    } catch (error) {
+      signInProblem.value = `You have left this page, but the node does not know yet: ${messageOf(error)} Keep the page open until this goes, or whoever reloads it is you.`;
+      await new Promise((done) => setTimeout(done, 2000));
+    }
+  }
 }
 
 // Whoever was known and is refused has been revoked, or away for too long.
 refusals.addEventListener("refused", () => {
   if (!session.value) return;
+  leave();
   signInProblem.value = "Your session is over.";
-  acting.value = false;
-  session.value = null;
 });

@@ -2,6 +2,8 @@
 import { signal } from "@preact/signals";
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
+import { Feed } from "../pure/feed";
+import { onLeaving } from "./session";
 
 export interface Target {
   namespace: string;
@@ -35,6 +37,7 @@ export class Session {
   readonly state = signal<"opening" | "open" | "ended">("opening");
   readonly end = signal("");
   private readonly terminal: Terminal;
+  private readonly feed = new Feed((data, done) => this.terminal.write(data, done));
   private readonly fit = new FitAddon();
   private readonly socket: WebSocket;
   private readonly watcher = new ResizeObserver(() => this.fitNow());
@@ -93,6 +96,7 @@ export class Session {
   close(): void {
     this.watcher.disconnect();
     this.socket.close();
+    this.feed.end();
     this.terminal.dispose();
     this.element.remove();
   }
@@ -103,7 +107,7 @@ export class Session {
 
   private take(message: Uint8Array): void {
     const data = message.subarray(1);
-    if (message[0] === stdout || message[0] === stderr) this.terminal.write(data);
+    if (message[0] === stdout || message[0] === stderr) this.feed.push(data);
     else if (message[0] === status) this.finish(endingOf(JSON.parse(new TextDecoder().decode(data)) as ExecStatus));
   }
 
@@ -131,6 +135,7 @@ export class Session {
 }
 
 export const sessions = signal<readonly Session[]>([]);
+onLeaving(() => sessions.value.forEach(closeTerminal));
 
 export function openTerminal(target: Target): Session {
   const session = new Session(target);

@@ -3,25 +3,26 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { GetStatsHistoryResponse, GetStatsResponse, Pod, PodStats, Stats, WatchStatsResponse } from "../api/gen";
-import { get } from "../api/request";
+import { perform } from "../api/request";
+import { type Call, getUsageHistory, watchUsage, watchUsageOf } from "../pure/calls";
 import { emptyTrack, extend, extendNode, type NodeTrack, recalled, type Track } from "../pure/usage";
 import { follow } from "./link";
-import { session } from "./session";
+import { onLeaving, session } from "./session";
 import { keep, recall } from "./storage";
-
-const interval = 5; // seconds
 
 const kept = "usage of the node";
 
 /** nodeUsage is kept while one looks at other pages, and over a reload: unlike for its pods, the node has no history of its own. */
 const nodeUsage = signal<NodeTrack>(recalled(recall("sessionStorage", kept), Date.now()));
 
+onLeaving(() => (nodeUsage.value = recalled(null, Date.now())));
+
 export function keepUsage(): void {
   addEventListener("pagehide", () => keep("sessionStorage", kept, JSON.stringify({ ...nodeUsage.value, latest: null })));
 }
 
 export function useNodeUsage(): NodeTrack {
-  useStats("", (stats) => (nodeUsage.value = extendNode(nodeUsage.value, stats)));
+  useStats(watchUsage(""), (stats) => (nodeUsage.value = extendNode(nodeUsage.value, stats)));
   return nodeUsage.value;
 }
 
@@ -36,11 +37,10 @@ const nothing: PodUsage = { containers: new Map(), latest: null, missing: "" };
 /** usePodUsage begins with what the node remembers of the last quarter of an hour. */
 export function usePodUsage(pod: Pod): PodUsage {
   const usage = useSignal<PodUsage>(nothing);
-  const address = `namespace=${pod.namespace}&name=${pod.name}`;
   useEffect(() => {
     let current = true;
     usage.value = nothing;
-    get<GetStatsHistoryResponse>(`/v1/namespaces/${pod.namespace}/pods/${pod.name}/stats`).then(
+    perform<GetStatsHistoryResponse>(getUsageHistory(pod)).then(
       (past) => {
         if (!current) return;
         const containers = new Map(usage.value.containers);
@@ -58,7 +58,7 @@ export function usePodUsage(pod: Pod): PodUsage {
       current = false;
     };
   }, [pod.uid]);
-  useStats(address, (stats) => {
+  useStats(watchUsageOf(pod), (stats) => {
     const latest = stats.pods?.find((p) => p.uid === pod.uid) ?? null;
     const containers = new Map(usage.value.containers);
     for (const c of latest?.containers ?? []) containers.set(c.name!, extend(containers.get(c.name!) ?? emptyTrack, c.usage));
@@ -73,10 +73,12 @@ function join(past: Track, live: Track): Track {
   return { cores: [...older(past.cores), ...live.cores], memory: [...older(past.memory), ...live.memory], spent: live.spent };
 }
 
+const interval = 5000; // milliseconds, where there is no watch
+
 /** useStats has figures told while the page is seen; the read-only port has no watch and is asked. */
-function useStats(address: string, told: (stats: Stats) => void, key = "") {
+function useStats(call: Call, told: (stats: Stats) => void, key = "") {
   useEffect(() => {
-    const begin = () => (session.value?.live ? watchStats(address, told) : ask(address, told));
+    const begin = () => (session.value?.live ? watchStats(call, told) : ask(call.once!, told));
     let stop = document.hidden ? () => {} : begin();
     const look = () => {
       stop();
@@ -87,16 +89,16 @@ function useStats(address: string, told: (stats: Stats) => void, key = "") {
       document.removeEventListener("visibilitychange", look);
       stop();
     };
-  }, [address, key]);
+  }, [call.path, key]);
 }
 
-function watchStats(address: string, told: (stats: Stats) => void): () => void {
-  return follow<WatchStatsResponse>("usage", `/v1/stats:watch?interval=${interval}s&${address}`, { message: ({ stats }) => stats && told(stats) });
+function watchStats(call: Call, told: (stats: Stats) => void): () => void {
+  return follow<WatchStatsResponse>("usage", call, { message: ({ stats }) => stats && told(stats) });
 }
 
-function ask(address: string, told: (stats: Stats) => void): () => void {
-  const once = () => void get<GetStatsResponse>(`/v1/stats?${address}`).then(({ stats }) => stats && told(stats), () => {});
+function ask(call: Call, told: (stats: Stats) => void): () => void {
+  const once = () => void perform<GetStatsResponse>(call).then(({ stats }) => stats && told(stats), () => {});
   once();
-  const timer = setInterval(once, interval * 1000);
+  const timer = setInterval(once, interval);
   return () => clearInterval(timer);
 }

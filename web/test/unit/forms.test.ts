@@ -19,10 +19,11 @@ describe("each call", () => {
     paths: Record<string, Record<string, Operation>>;
     components: { schemas: Record<string, { properties?: object }> };
   };
+  const watches = [calls.watchUsage("a"), calls.watchUsageOf(pod), calls.watchPods(), calls.watchEvents(), calls.watchEventsOf(pod)];
   const all: calls.Call[] = [
-    calls.getNode("a"), calls.watchUsage("a"), calls.watchPods(), calls.watchEvents(), calls.watchEventsOf(pod), calls.getPod(pod), calls.getTimeline(pod),
+    calls.getNode("a"), calls.watchNode("a"), calls.listCapabilities(), calls.getPod(pod), calls.getTimeline(pod), calls.getUsageHistory(pod), ...watches, ...watches.map((call) => call.once!),
     calls.restartPod(pod, ""), calls.restartPod(pod, "c"), calls.deletePod(pod, "30"),
-    calls.readLogs(pod, "c", { follow: true, tailLines: 2000 }), calls.readLogs(pod, "c", { previous: true, sinceSeconds: 60 }), calls.runCommand(pod, "c", ["sh"]),
+    calls.readLogs(pod, "c", { follow: true, tailLines: 2000 }), calls.readLogs(pod, "c", { previous: true, sinceSeconds: 60 }), calls.readLogs(pod, "c", { timestamps: true, sinceTime: "2026-01-01T00:00:00Z" }), calls.runCommand(pod, "c", ["sh"]),
     calls.planManifests(), calls.applyManifests(), calls.listImages("a"), calls.listPulls(), calls.importImages(), calls.planPrune(), calls.pruneImages(), calls.removeImage("a/b:1"),
     ...kinds.flatMap((kind) => [calls.listObjects(kind), calls.getObject(kind, pod), calls.deleteObject(kind, pod)]),
   ];
@@ -51,9 +52,25 @@ describe("formsOf", () => {
     expect(formsOf(calls.applyManifests(), origin)["curl"]).toContain("--data-binary @pod.yaml");
     expect(formsOf(calls.importImages(), origin)["curl"]).toContain("-T app.tar");
   });
+  it("runs several side by side", () => {
+    const { curl, kubectl } = formsOf(["a", "b"].map((name) => calls.readLogs(pod, name, { follow: true })), origin);
+    expect(curl!.split(" &\n")).toEqual([expect.stringContaining("containers/a/logs?follow=true"), expect.stringContaining("containers/b/logs?follow=true")]);
+    expect(kubectl).toBe("kubectl logs web -n default -c a --follow &\nkubectl logs web -n default -c b --follow");
+  });
   it("has no words where a program cannot", () => {
     expect(formsOf(calls.attach(pod, "c", { stdin: true, tty: true }), origin)).toMatchObject({ curl: "", kubectl: "kubectl attach -it web -n default -c c" });
     expect(formsOf(calls.restartPod(pod, ""), origin)).toMatchObject({ kubectl: "" });
+  });
+});
+
+describe("on the read-only port", () => {
+  const port = "http://10.0.0.7:10255";
+
+  it("no form has a token, or wants gRPC or a watch", () => {
+    expect(formsOf(calls.watchPods(), port)).toEqual({ curl: "curl http://10.0.0.7:10255/v1/pods", grpcurl: "", kubectl: "kubectl get pods --all-namespaces" });
+    expect(formsOf(calls.watchEventsOf(pod), port)).toMatchObject({ curl: "curl 'http://10.0.0.7:10255/v1/events?namespace=default&name=web'", grpcurl: "" });
+    expect(formsOf(calls.getPod(pod), port)).toMatchObject({ curl: "curl http://10.0.0.7:10255/v1/namespaces/default/pods/web", grpcurl: "" });
+    expect(forwardForms({ namespace: "d", name: "x", ip: "10.1.0.1", port: 80, http: true }, port)).toMatchObject({ grpcurl: "", "on the node": "curl http://10.1.0.1:80/" });
   });
 });
 

@@ -1,33 +1,140 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { LogReader } from "../../src/state/logs";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { LogReader, type LogWanted } from "../../src/state/logs";
 
-const line = (second: number) => `2026-01-01T00:00:0${second}Z line ${second}\n`;
+const line = (second: number, words = `line ${second}`) => `2026-01-01T00:00:${String(second).padStart(2, "0")}Z ${words}\n`;
+const wanted: LogWanted = { namespace: "default", name: "web", containers: ["main"], previous: false, hasEnded: () => false, tail: 2000, sinceSeconds: 0, at: "" };
+
+/** Served is one answer of the node, which a test tells piece by piece. */
+class Served {
+  private to!: ReadableStreamDefaultController<Uint8Array>;
+  readonly body = new ReadableStream<Uint8Array>({ start: (to) => void (this.to = to) });
+  constructor(readonly path: string) {}
+
+  say = (text: string) => this.to.enqueue(new TextEncoder().encode(text));
+  end = () => this.to.close();
+  cut = () => this.to.error(new TypeError("network error"));
+}
 
 describe("LogReader", () => {
-  afterEach(() => void vi.unstubAllGlobals());
+  let asked: Served[];
+  let reader: LogReader;
+  const soon = (ms = 100) => vi.advanceTimersByTimeAsync(ms);
+  const read = (change: Partial<LogWanted> = {}) => (reader = new LogReader({ ...wanted, ...change }));
+  const texts = () => [...reader.ring.since(0)].map((l) => l.text);
+
+  beforeEach(() => {
+    asked = [];
+    vi.useFakeTimers();
+    vi.stubGlobal("requestAnimationFrame", (run: () => void) => setTimeout(run, 16));
+    vi.stubGlobal("fetch", (path: string, { signal }: RequestInit) => {
+      const served = new Served(path);
+      asked.push(served);
+      signal?.addEventListener("abort", () => served.cut());
+      return Promise.resolve(new Response(served.body));
+    });
+  });
+  afterEach(() => {
+    reader.stop();
+    vi.unstubAllGlobals();
+    vi.useRealTimers();
+  });
 
   it("goes on behind the last line when the connection is cut, and tells nothing twice", async () => {
-    const asked: string[] = [];
-    vi.stubGlobal("requestAnimationFrame", (run: () => void) => setTimeout(run, 0));
-    vi.stubGlobal("fetch", (path: string) => {
-      asked.push(path);
-      const text = asked.length === 1 ? line(1) + line(2) : line(2) + line(3);
-      let turn = 0;
-      const body = new ReadableStream<Uint8Array>({
-        async pull(to) {
-          if (turn++ === 0) to.enqueue(new TextEncoder().encode(text));
-          else if (asked.length === 1) to.error(new TypeError("network error"));
-          else await new Promise<void>(() => {}); // it is followed
-        },
-      });
-      return Promise.resolve(new Response(body));
-    });
-    const reader = new LogReader({ namespace: "default", name: "web", containers: ["main"], previous: false, over: false, tail: 2000, sinceSeconds: 0, at: "" });
-    await vi.waitFor(() => expect([...reader.ring.since(0)].map((l) => l.text)).toEqual(["line 1", "line 2", "line 3"]), 5000);
-    reader.stop();
-    expect(asked[0]).toContain("tailLines=2000");
-    expect(asked[1]).toContain("sinceTime=2026-01-01T00%3A00%3A02Z");
-    expect(asked[1]).not.toContain("tailLines");
+    read();
+    await soon();
+    asked[0]!.say(line(1) + line(2));
+    await soon();
+    asked[0]!.cut();
+    await soon(500);
+    asked[1]!.say(line(2) + line(3));
+    await soon();
+    expect(texts()).toEqual(["line 1", "line 2", "line 3"]);
+    expect(asked[0]!.path).toContain("tailLines=2000");
+    expect(asked[1]!.path).toContain("sinceTime=2026-01-01T00%3A00%3A02Z");
+    expect(asked[1]!.path).not.toContain("tailLines");
     expect(reader.problems.value.size).toBe(0);
+  });
+
+  it("ends when the container ends that is looked at", async () => {
+    let over = false;
+    read({ hasEnded: () => over });
+    await soon();
+    asked[0]!.say(line(1));
+    asked[0]!.end();
+    await soon(500);
+    expect(reader.ended.value).toBe(false); // it may come again
+    over = true;
+    asked[1]!.end();
+    await soon(60_000);
+    expect(reader.ended.value).toBe(true);
+    expect(asked).toHaveLength(2);
+  });
+
+  it("tells several in the order of their times, however unequal they come", async () => {
+    read({ containers: ["quick", "slow"] });
+    await soon();
+    asked[0]!.say(line(1) + line(3) + line(5));
+    await soon();
+    expect(texts()).toEqual([]);
+    asked[1]!.say(line(2));
+    await soon();
+    asked[1]!.say(line(4));
+    await soon();
+    expect(texts()).toEqual(["line 1", "line 2", "line 3", "line 4"]);
+    await soon(1000);
+    expect(texts()).toEqual(["line 1", "line 2", "line 3", "line 4", "line 5"]); // it has nothing more to say
+  });
+
+  it("does not read on what is far ahead of the others", async () => {
+    read({ containers: ["quick", "slow"] });
+    await soon();
+    for (let i = 0; i < 4; i++) asked[0]!.say(line(7, "x").repeat(4000));
+    asked[1]!.say(line(1));
+    await soon(500);
+    expect(reader.told.value.lines).toBe(1);
+    asked[1]!.say(line(8));
+    await soon(1500);
+    expect(reader.told.value.lines).toBe(16_002);
+  });
+
+  it("holds a large log at its beginning, and does not read the rest", async () => {
+    read({ tail: 0 });
+    await soon();
+    for (let i = 0; i < 20; i++) asked[0]!.say(line(i, "x").repeat(4000));
+    await soon(500);
+    expect(reader.held.value).toBe(true);
+    expect([reader.told.value, reader.ring.at(0)?.time]).toEqual([{ lines: 40_000, dropped: 0 }, "2026-01-01T00:00:00Z"]);
+    expect(asked).toHaveLength(1);
+  });
+
+  it("lets the beginning go of a log that is followed and grows", async () => {
+    read({ tail: 0 });
+    await soon(1500); // it has told what there was
+    for (let i = 0; i < 20; i++) asked[0]!.say(line(i, "x").repeat(4000));
+    await soon(500);
+    expect(reader.held.value).toBe(false);
+    expect(reader.told.value).toEqual({ lines: 50_000, dropped: 30_000 });
+  });
+
+  it("follows a large log on when the connection is cut", async () => {
+    read({ tail: 0 });
+    await soon(1500); // it has told what there was
+    for (let i = 0; i < 10; i++) asked[0]!.say(line(i, "x").repeat(4000));
+    await soon();
+    asked[0]!.cut();
+    await soon(500);
+    asked[1]!.say(line(9, "x")); // which is known
+    await soon();
+    expect(reader.held.value).toBe(false);
+    asked[1]!.say(line(10));
+    await soon(1500);
+    expect(reader.told.value.lines).toBe(40_001);
+    expect(asked).toHaveLength(2);
+  });
+
+  it("asks as it shows that one can ask", () => {
+    read({ containers: ["main", "side"], tail: 0, at: "2026-01-01T00:00:10Z" });
+    expect(reader.call("side")).toMatchObject({ path: "/v1/namespaces/default/pods/web/containers/side/logs?timestamps=true&follow=true&sinceTime=2026-01-01T00%3A00%3A05.000Z" });
+    expect(reader.call("side").kubectl).toBe("kubectl logs web -n default -c side --timestamps --follow --since-time=2026-01-01T00:00:05.000Z");
   });
 });

@@ -22,6 +22,7 @@ describe("healthOf", () => {
 describe("whyOf", () => {
   it("tells of the exit before the waiting", () => {
     const object = {
+      spec: { containers: [{ name: "main" }] },
       status: {
         containerStatuses: [
           {
@@ -40,7 +41,8 @@ describe("why a pod is not ready", () => {
   const queue = pod("queue", { object: { status: { conditions: [{ type: "Ready", status: "False", message: "containers with unready status: [queue]" }] } } });
   it("is what its probe has said", () => {
     expect(reasonOf(queue)).toBe("NotReady");
-    expect(whyOf(queue, "queue: Readiness probe failed: no leader")).toBe("queue: Readiness probe failed: no leader");
+    expect(whyOf(queue, "queue: Readiness probe failed: no leader")).toBe("queue: readiness: no leader");
+    expect(whyOf(queue, "queue: Liveness probe failed: the command ended with exit code 1: behind")).toBe("queue: liveness: exit code 1: behind");
     expect(whyOf(queue)).toBe("containers with unready status: [queue]");
   });
   it("is the last cause of an image that cannot be pulled", () => {
@@ -99,7 +101,7 @@ describe("find", () => {
 describe("places", () => {
   it("reads field paths", () => expect(fieldPath("spec.containers[0].env[12].name")).toEqual(["spec", "containers", 0, "env", 12, "name"]));
   it("reads where a violation is", () =>
-    expect(placeOf("document 1 (Pod default/x): spec.containers[0].imag")).toEqual({ document: 1, path: ["spec", "containers", 0, "imag"] }));
+    expect(placeOf("document 2 (Pod default/x): spec.containers[0].imag")).toEqual({ document: 1, path: ["spec", "containers", 0, "imag"] }));
 });
 
 describe("manifestOf", () => {

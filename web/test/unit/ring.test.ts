@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Finder } from "../../src/pure/find_lines";
-import { LineParser, merge, Ring, split } from "../../src/pure/ring";
+import { LineParser, Ring, split } from "../../src/pure/ring";
 
 describe("Ring", () => {
   it("keeps the last lines, and their numbers", () => {
@@ -17,6 +17,7 @@ describe("Ring", () => {
     expect(ring.indexFrom("2026-01-01T00:00:02.5Z")).toBe(2);
     expect(ring.indexFrom("2026-01-01T00:00:03Z")).toBe(3);
     expect(ring.indexFrom("2026-01-01T00:00:05Z")).toBe(-1);
+    expect([ring.indexOf("2026-01-01T00:00:04Z"), ring.indexOf("2026-01-01T00:00:03Z")]).toEqual([3, -1]);
   });
   it("is bounded in size as well", () => {
     const ring = new Ring({ lines: 1000, chars: 50, line: 20 });
@@ -48,18 +49,6 @@ describe("split", () => {
   it("leaves what has none", () => expect(split("hello")).toEqual({ time: "", text: "hello" }));
 });
 
-describe("merge", () => {
-  it("orders by time, and keeps what has none behind its own", () => {
-    const a = [
-      { time: "2026-01-01T00:00:00.1Z", source: 0, text: "a1" },
-      { time: "", source: 0, text: "a2" },
-      { time: "2026-01-01T00:00:00.3Z", source: 0, text: "a3" },
-    ];
-    const b = [{ time: "2026-01-01T00:00:00.25Z", source: 1, text: "b1" }];
-    expect(merge([a, b]).map((l) => l.text)).toEqual(["a1", "a2", "b1", "a3"]);
-  });
-});
-
 describe("Finder", () => {
   it("finds words and levels, and reads each line once", () => {
     const ring = new Ring({ lines: 3, chars: 1000, line: 100 });
@@ -73,5 +62,6 @@ describe("Finder", () => {
     ring.push("", 0, "ERROR again, no route");
     expect(all.look().map((l) => l.id)).toEqual([1, 2, 3]);
     expect(worst.look().map((l) => l.id)).toEqual([3]);
+    expect([all.gone, worst.gone]).toEqual([1, 1]);
   });
 });

@@ -2,16 +2,16 @@ import { describe, expect, it } from "vitest";
 import { EventParser } from "../../src/pure/sse";
 import { titleOf } from "../../src/pure/title";
 import { age, bytes, span } from "../../src/pure/time";
-import { chart, ticks } from "../../src/pure/timeline";
+import { chart, ticks, told } from "../../src/pure/timeline";
 import { seen } from "../../src/parts/virtual";
 
 describe("age", () => {
-  const cases: Array<[number, string]> = [[0, "0s"], [-5, "0s"], [59, "59s"], [60, "1m"], [61, "1m 1s"], [3599, "59m"], [3660, "1h 1m"], [86_400, "24h"], [200_000, "2d"]];
+  const cases: Array<[number, string]> = [[0, "0s"], [-5, "0s"], [59, "59s"], [60, "1m"], [61, "1m\u00a01s"], [3599, "59m"], [3660, "1h\u00a01m"], [86_400, "24h"], [200_000, "2d"]];
   it.each(cases)("%d s", (s, want) => expect(age(s * 1000)).toBe(want));
 });
 
 describe("span", () => {
-  const cases: Array<[number, string]> = [[0.0005, "500 µs"], [0.0063, "6.3 ms"], [0.25, "250 ms"], [3.049, "3.05 s"], [42.31, "42.3 s"], [90, "1m 30s"]];
+  const cases: Array<[number, string]> = [[0.0005, "500 µs"], [0.0063, "6.3 ms"], [0.25, "250 ms"], [3.049, "3.05 s"], [42.31, "42.3 s"], [90, "1m\u00a030s"]];
   it.each(cases)("%d", (s, want) => expect(span(s)).toBe(want));
 });
 
@@ -43,10 +43,10 @@ describe("chart", () => {
     const bars = lanes[1]!.bars.map((b) => [b.kind, Number(b.from.toFixed(2)), b.to, b.bad, b.open]);
     expect(bars).toEqual([
       ["pull", 0.1, 1, false, false],
-      ["work", 1.1, 1.2, false, false],
+      ["start", 1.1, 1.2, false, false],
       ["run", 1.2, 5, true, false],
       ["hold", 5, 14.9, false, false],
-      ["work", 14.9, 15, false, false],
+      ["start", 14.9, 15, false, false],
       ["run", 15, 20, false, true],
     ]);
   });
@@ -62,6 +62,17 @@ describe("chart", () => {
     const { lanes } = chart(tries, ["a"], 30);
     expect(lanes[1]!.bars.map((b) => [b.kind, b.from, b.bad])).toEqual([["pull", 0, true], ["pull", 10, true], ["pull", 10.01, true], ["pull", 30, true]]);
     expect(lanes[1]!.marks.map((m) => [m.at, m.count])).toEqual([[0.005, 1], [10.005, 2], [30.005, 1]]);
+  });
+  it("is told in words, step by step", () => {
+    expect(chart(steps, ["a"], 20).lanes.map(told)).toEqual(["sandbox 100 ms", "image 900 ms, start 100 ms, failed after 3.80 s, held back 9.90 s, start 100 ms, running for 5.00 s"]);
+  });
+  it("tells the first and the last of many steps", () => {
+    const runs = Array.from({ length: 50 }, (_, i) => [{ what: "Started", container: "a", sinceAccepted: `${i * 10 + 1}s`, took: "0.1s" }, { what: "Exited", container: "a", sinceAccepted: `${i * 10 + 2}s` }]).flat();
+    const words = told(chart(runs, ["a"], 500).lanes[1]!).split(", ");
+    expect([words.length, words[0], words[4], words.at(-1)]).toEqual([9, "start 100 ms", "… 141 more …", "ran 1.00 s"]);
+  });
+  it("says nothing of a time that nobody knows", () => {
+    expect(told(chart([{ what: "Created", container: "a", sinceAccepted: "1s" }], ["a"], 2).lanes[1]!)).toBe("create");
   });
   it("has round ticks", () => expect(ticks(0, 0.9, 5)).toEqual([0, 0.2, 0.4, 0.6, 0.8]));
 });

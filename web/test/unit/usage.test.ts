@@ -57,9 +57,11 @@ describe("a line", () => {
     expect(spanOf(points)).toEqual({ from: at(110 - 120), to: at(110) });
     expect(spanOf([]).to).toBe(0);
   });
-  it("is drawn against a limit that is near, else to a round number", () => {
-    expect(topOf([{ at: 0, value: 30 }], 100, 1)).toBe(105);
-    expect(topOf([{ at: 0, value: 12 }], 100, 1)).toBe(15);
+  it("is drawn against its limit, else to a round number", () => {
+    expect(topOf([{ at: 0, value: 30 }], 100, 1)).toBe(100);
+    expect(topOf([{ at: 0, value: 11 }], 100, 1)).toBe(100);
+    expect(topOf([{ at: 0, value: 120 }], 100, 1)).toBe(120);
+    expect(topOf([{ at: 0, value: 12 }], null, 1)).toBe(15);
     expect(topOf([], null, 2)).toBe(3);
   });
   it("tells the point under a pointer", () => {
@@ -82,6 +84,7 @@ describe("recalled", () => {
   const text = JSON.stringify(track);
   it("goes on with a track that is recent", () => expect(recalled(text, at(60))).toEqual(track));
   it("begins anew after a quarter of an hour", () => expect(recalled(text, at(1000))).toBe(emptyNode));
+  it.each(["{", "null", "{}", '{"use":{}}', text.slice(0, 20)])("begins anew where it reads %s", (torn) => expect(recalled(torn, at(60))).toBe(emptyNode));
   it("begins anew where nothing was written down", () => expect(recalled(null, at(0))).toBe(emptyNode));
 });
 

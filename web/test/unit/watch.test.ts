@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { watch } from "../../src/api/watch";
 import { linkOf, type Watching } from "../../src/pure/link";
-import { link } from "../../src/state/link";
+import { watchPods } from "../../src/pure/calls";
+import { follow, link } from "../../src/state/link";
 import { keepUp, node, pods } from "../../src/state/live";
 import { session } from "../../src/state/session";
 
@@ -122,6 +123,22 @@ describe("the page's watches", () => {
   });
 });
 
+describe("a watch that is refused", () => {
+  afterEach(() => void vi.unstubAllGlobals());
+
+  it("is not tried again, and named", async () => {
+    const asked = vi.fn(() => Promise.resolve(new Response(`{"message": "kim may not read"}`, { status: 403 })));
+    vi.useFakeTimers();
+    vi.stubGlobal("fetch", asked);
+    const stop = follow("pods", watchPods(), { message: () => {} });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(asked).toHaveBeenCalledOnce();
+    expect(link.value).toMatchObject({ state: "refused", problem: "kim may not read", old: ["pods"] });
+    stop();
+    vi.useRealTimers();
+  });
+});
+
 describe("linkOf", () => {
   const live: Watching = { state: "live", since: 1, problem: "" };
   const lost = (since: number): Watching => ({ state: "lost", since, problem: `since ${since}` });
@@ -129,6 +146,7 @@ describe("linkOf", () => {
     ["connects before anything was heard", [], { state: "connecting", old: [] }],
     ["is live when all are", [["pods", live], ["events", live]], { state: "live", old: [] }],
     ["names what is old while the rest is not", [["pods", live], ["events", lost(5)], ["usage", lost(4)]], { state: "lost", since: 4, problem: "since 4", old: ["usage", "events"] }],
+    ["names what is refused while the rest is live", [["pods", live], ["events", { ...lost(5), state: "refused" }]], { state: "refused", old: ["events"] }],
     ["names nothing when all is old", [["pods", lost(5)], ["events", lost(4)]], { state: "lost", since: 4, old: [] }],
   ];
   it.each(cases)("%s", (_, watches, want) => expect(linkOf(new Map(watches))).toMatchObject(want));

@@ -472,9 +472,11 @@ type Runtime struct {
 	// Whether the runtime tells of changes itself, or is asked once a second.
 	Events bool `protobuf:"varint,7,opt,name=events,proto3" json:"events,omitempty"`
 	// What runtime classes may name, where the runtime tells.
-	Handlers      []*RuntimeHandler `protobuf:"bytes,8,rep,name=handlers,proto3" json:"handlers,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Handlers []*RuntimeHandler `protobuf:"bytes,8,rep,name=handlers,proto3" json:"handlers,omitempty"`
+	// Whether pods may choose which groups of the image their users are in.
+	SupplementalGroupsPolicy bool `protobuf:"varint,9,opt,name=supplemental_groups_policy,json=supplementalGroupsPolicy,proto3" json:"supplemental_groups_policy,omitempty"`
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
 }
 
 func (x *Runtime) Reset() {
@@ -561,6 +563,13 @@ func (x *Runtime) GetHandlers() []*RuntimeHandler {
 		return x.Handlers
 	}
 	return nil
+}
+
+func (x *Runtime) GetSupplementalGroupsPolicy() bool {
+	if x != nil {
+		return x.SupplementalGroupsPolicy
+	}
+	return false
 }
 
 // RuntimeHandler is one of the ways in which the runtime runs pods.
@@ -1201,7 +1210,7 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x0ftransitioned_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x0etransitionedAt\"\x12\n" +
 	"\x10WatchNodeRequest\"A\n" +
 	"\x11WatchNodeResponse\x12,\n" +
-	"\x04node\x18\x01 \x01(\v2\x18.node.v1.GetNodeResponseR\x04node\"\xf5\x01\n" +
+	"\x04node\x18\x01 \x01(\v2\x18.node.v1.GetNodeResponseR\x04node\"\xb3\x02\n" +
 	"\aRuntime\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -1210,7 +1219,8 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\rnetwork_ready\x18\x05 \x01(\bR\fnetworkReady\x12\x18\n" +
 	"\amessage\x18\x06 \x01(\tR\amessage\x12\x16\n" +
 	"\x06events\x18\a \x01(\bR\x06events\x123\n" +
-	"\bhandlers\x18\b \x03(\v2\x17.node.v1.RuntimeHandlerR\bhandlers\"\x8a\x01\n" +
+	"\bhandlers\x18\b \x03(\v2\x17.node.v1.RuntimeHandlerR\bhandlers\x12<\n" +
+	"\x1asupplemental_groups_policy\x18\t \x01(\bR\x18supplementalGroupsPolicy\"\x8a\x01\n" +
 	"\x0eRuntimeHandler\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12'\n" +
 	"\x0fuser_namespaces\x18\x02 \x01(\bR\x0euserNamespaces\x12;\n" +

@@ -222,7 +222,8 @@ type Pod struct {
 	AcceptedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=accepted_at,json=acceptedAt,proto3" json:"accepted_at,omitempty"`
 	// Set while the pod is being deleted: when its grace period ends.
 	DeletionDeadline *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=deletion_deadline,json=deletionDeadline,proto3" json:"deletion_deadline,omitempty"`
-	// The whole v1.Pod as Kubernetes JSON, status included.
+	// The whole v1.Pod as Kubernetes JSON, status included. For viewers env[].value is
+	// "[hidden from viewers]", which no manifest may have.
 	Object        *structpb.Struct `protobuf:"bytes,14,opt,name=object,proto3" json:"object,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

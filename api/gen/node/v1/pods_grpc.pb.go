@@ -34,6 +34,7 @@ const (
 //
 // PodsService shows and steers the pods of this node. A pod's status is
 // derived when it is read, from what is desired and what the runtime shows.
+// Viewers are shown "[hidden from viewers]" in place of values in environments.
 type PodsServiceClient interface {
 	// GetPod returns one pod with its present status.
 	GetPod(ctx context.Context, in *GetPodRequest, opts ...grpc.CallOption) (*GetPodResponse, error)
@@ -147,6 +148,7 @@ func (c *podsServiceClient) SetPodCondition(ctx context.Context, in *SetPodCondi
 //
 // PodsService shows and steers the pods of this node. A pod's status is
 // derived when it is read, from what is desired and what the runtime shows.
+// Viewers are shown "[hidden from viewers]" in place of values in environments.
 type PodsServiceServer interface {
 	// GetPod returns one pod with its present status.
 	GetPod(context.Context, *GetPodRequest) (*GetPodResponse, error)

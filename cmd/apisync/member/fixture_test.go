@@ -1,0 +1,125 @@
+package member
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
+)
+
+// apiServer answers as an API server would. An error is the network's.
+type apiServer func(*http.Request) (code int, object any, err error)
+
+func (s apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	code, object, err := s(r)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(object)
+	return &http.Response{
+		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(string(text))), Request: r,
+	}, err
+}
+
+func (s apiServer) dial(t *testing.T) *cluster {
+	t.Helper()
+	c, err := dial(&rest.Config{Host: "http://cluster", Transport: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// refused is how an API server says no.
+func refused(code int, reason metav1.StatusReason) metav1.Status {
+	return metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason,
+	}
+}
+
+// stock is what a node has, and what it was told.
+type stock struct {
+	nodev1.ManifestsServiceClient
+	nodev1.ConfigMapsServiceClient
+	nodev1.PersistentVolumeClaimsServiceClient
+	nodev1.PersistentVolumesServiceClient
+
+	objects map[node.ObjectRef]*structpb.Struct
+	told    []string
+}
+
+func (h *stock) shelf() *shelf {
+	return &shelf{manifests: h, configMaps: h, claims: h, volumes: h}
+}
+
+// keep puts an object there, as the cluster or somebody else has brought it.
+func (h *stock) keep(t *testing.T, ref node.ObjectRef, from string, spec map[string]any) {
+	t.Helper()
+	object, err := structpb.NewStruct(map[string]any{"metadata": map[string]any{"annotations": map[string]any{AnnotationFrom: from}}, "spec": spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.objects == nil {
+		h.objects = map[node.ObjectRef]*structpb.Struct{}
+	}
+	h.objects[ref] = object
+}
+
+func (h *stock) find(kind node.ObjectKind, namespace, name string) (*structpb.Struct, error) {
+	if object, ok := h.objects[node.ObjectRef{Kind: kind, Namespace: namespace, Name: name}]; ok {
+		return object, nil
+	}
+	return nil, grpcstatus.Error(codes.NotFound, "it is not there")
+}
+
+func (h *stock) GetConfigMap(_ context.Context, r *nodev1.GetConfigMapRequest, _ ...grpc.CallOption) (*nodev1.GetConfigMapResponse, error) {
+	object, err := h.find(node.ConfigMap, r.GetNamespace(), r.GetName())
+	return &nodev1.GetConfigMapResponse{ConfigMap: &nodev1.ConfigMap{Object: object}}, err
+}
+
+func (h *stock) GetPersistentVolumeClaim(_ context.Context, r *nodev1.GetPersistentVolumeClaimRequest, _ ...grpc.CallOption) (*nodev1.GetPersistentVolumeClaimResponse, error) {
+	object, err := h.find(node.PersistentVolumeClaim, r.GetNamespace(), r.GetName())
+	return &nodev1.GetPersistentVolumeClaimResponse{PersistentVolumeClaim: &nodev1.PersistentVolumeClaim{Object: object}}, err
+}
+
+func (h *stock) GetPersistentVolume(_ context.Context, r *nodev1.GetPersistentVolumeRequest, _ ...grpc.CallOption) (*nodev1.GetPersistentVolumeResponse, error) {
+	object, err := h.find(node.PersistentVolume, "", r.GetName())
+	return &nodev1.GetPersistentVolumeResponse{PersistentVolume: &nodev1.PersistentVolume{Object: object}}, err
+}
+
+func (h *stock) Apply(_ context.Context, r *nodev1.ApplyRequest, _ ...grpc.CallOption) (*nodev1.ApplyResponse, error) {
+	h.told = append(h.told, "put "+namesIn(r.GetManifest()))
+	return &nodev1.ApplyResponse{}, nil
+}
+
+func (h *stock) Delete(_ context.Context, r *nodev1.DeleteRequest, _ ...grpc.CallOption) (*nodev1.DeleteResponse, error) {
+	h.told = append(h.told, "remove "+namesIn(r.GetManifest()))
+	return &nodev1.DeleteResponse{}, nil
+}
+
+// namesIn are the kinds and names in a List.
+func namesIn(text string) string {
+	var list struct {
+		Items []metav1.PartialObjectMetadata
+	}
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return err.Error()
+	}
+	var names []string
+	for _, item := range list.Items {
+		names = append(names, item.Kind+" "+item.Name)
+	}
+	return strings.Join(names, ", ")
+}

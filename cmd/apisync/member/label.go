@@ -1,0 +1,35 @@
+package member
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	kubeletapis "k8s.io/kubelet/pkg/apis"
+)
+
+// CheckLabels fails if there are labels that no node may give itself: the cluster would
+// not take the node with them.
+func CheckLabels(labels map[string]string) error {
+	var wrong []error
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		for _, rule := range slices.Concat(validation.IsQualifiedName(key), validation.IsValidLabelValue(labels[key])) {
+			wrong = append(wrong, fmt.Errorf("label %s=%s: %s", key, labels[key], rule))
+		}
+		if !mayLabel(key) {
+			wrong = append(wrong, fmt.Errorf("label %s: of those of kubernetes.io and k8s.io nodes may have %s, and those below %s",
+				key, strings.Join(kubeletapis.KubeletLabels(), ", "), strings.Join(kubeletapis.KubeletLabelNamespaces(), " and ")))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// mayLabel is the rule of upstream's kubelet, and of API servers with NodeRestriction.
+func mayLabel(key string) bool {
+	domain, _, _ := strings.Cut(key, "/")
+	reserved := slices.ContainsFunc([]string{"kubernetes.io", "k8s.io"}, func(d string) bool { return domain == d || strings.HasSuffix(domain, "."+d) })
+	return !reserved || !strings.Contains(key, "/") || kubeletapis.IsKubeletLabel(key)
+}

@@ -1,0 +1,77 @@
+package member
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node"
+)
+
+const somebody = "somebody"
+
+func TestWhatCameInAnotherWayIsLeftAlone(t *testing.T) {
+	settings := node.ObjectRef{Kind: node.ConfigMap, Namespace: "default", Name: "settings"}
+	claim := node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: "default", Name: "data"}
+	volume := node.ObjectRef{Kind: node.PersistentVolume, Name: "disk"}
+	bound := map[string]any{"volumeName": "disk"}
+	for _, c := range []struct {
+		name string
+		ref  node.ObjectRef
+		has  map[node.ObjectRef]string // by whom it was brought
+		want []string
+	}{
+		{"a ConfigMap of the cluster goes", settings, map[node.ObjectRef]string{settings: theCluster}, []string{"remove ConfigMap settings"}},
+		{"one of somebody else stays", settings, map[node.ObjectRef]string{settings: somebody}, nil},
+		{"one that is not there is no trouble", settings, nil, nil},
+		{"a claim of the cluster goes with its volume, both at once", claim,
+			map[node.ObjectRef]string{claim: theCluster, volume: theCluster}, []string{"remove PersistentVolumeClaim data, PersistentVolume disk"}},
+		{"a claim of somebody else stays with its volume", claim, map[node.ObjectRef]string{claim: somebody, volume: somebody}, nil},
+		{"a claim goes, and a volume stays that is somebody else's", claim,
+			map[node.ObjectRef]string{claim: theCluster, volume: somebody}, []string{"remove PersistentVolumeClaim data"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := &stock{}
+			for ref, from := range c.has {
+				h.keep(t, ref, from, bound)
+			}
+			if err := h.shelf().drop(t.Context(), c.ref); err != nil {
+				t.Error(err)
+			}
+			if !slices.Equal(h.told, c.want) {
+				t.Errorf("the node is told %q, want %q", h.told, c.want)
+			}
+		})
+	}
+}
+
+func TestNothingIsPutInThePlaceOfWhatCameInAnotherWay(t *testing.T) {
+	meta := metav1.ObjectMeta{Namespace: "default", Name: "data"}
+	claim, volume := &corev1.PersistentVolumeClaim{ObjectMeta: meta}, &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "disk"}}
+	ref := node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: "default", Name: "data"}
+	for _, c := range []struct {
+		name, from string
+		want       []string
+		err        error
+	}{
+		{"the name is free", "", []string{"put PersistentVolume disk, PersistentVolumeClaim data"}, nil},
+		{"the cluster has brought it", theCluster, []string{"put PersistentVolume disk, PersistentVolumeClaim data"}, nil},
+		{"somebody else has", somebody, nil, errForeign},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := &stock{}
+			if c.from != "" {
+				h.keep(t, ref, c.from, nil)
+			}
+			if err := h.shelf().put(t.Context(), volume, claim); !errors.Is(err, c.err) {
+				t.Errorf("got %v, want %v", err, c.err)
+			}
+			if !slices.Equal(h.told, c.want) {
+				t.Errorf("the node is told %q, want %q", h.told, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nodal/cmd/kubelet/config"
+	"nodal/host/journal"
+)
+
+func TestNothingIsCleanedUnderARunningAgent(t *testing.T) {
+	root := t.TempDir()
+	j, err := journal.Open(journalDir(root), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if err := clean(t.Context(), config.Dirs{Root: root}, io.Discard); err == nil || !strings.Contains(err.Error(), "stop the node's agent first") {
+		t.Errorf("got error %v, want that the agent has to be stopped", err)
+	}
+}
+
+func TestDirectoriesOfPodsStayForAnotherTry(t *testing.T) {
+	dir := t.TempDir()
+	dirs := config.Dirs{Root: filepath.Join(dir, "node"), PodLogs: filepath.Join(dir, "logs", "pods")}
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pod := filepath.Join(dirs.Root, "pods", "some-uid")
+	write(filepath.Join(pod, "etc-hosts"), "127.0.0.1 localhost\n")
+	write(dirs.PodLogs, "no directory")
+	if err := cleanPods(t.Context(), dirs); err == nil {
+		t.Error("logs that cannot be removed are not told")
+	}
+	if _, err := os.Stat(pod); err != nil {
+		t.Errorf("with logs left: %v", err)
+	}
+	if err := os.Remove(dirs.PodLogs); err != nil { // it is not the agent's to remove
+		t.Error(err)
+	}
+	if err := cleanPods(t.Context(), dirs); err != nil {
+		t.Errorf("the second time: %v", err)
+	}
+	if _, err := os.Stat(filepath.Dir(pod)); err == nil {
+		t.Error("the pods' directory is still there")
+	}
+}
+
+func TestTheDataOfClaimsStay(t *testing.T) {
+	root := t.TempDir()
+	var out bytes.Buffer
+	data := filepath.Join(localVolumes(root), "claim")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := keepVolumes(root, &out); err != nil || !strings.Contains(out.String(), localVolumes(root)) {
+		t.Errorf("with data: %q (%v), want to be told where they are", &out, err)
+	}
+	if err := os.Remove(data); err != nil { // they have stayed
+		t.Error(err)
+	}
+	out.Reset()
+	for range 2 {
+		if err := keepVolumes(root, &out); err != nil || out.Len() > 0 {
+			t.Errorf("without data: %q (%v), want not a word", &out, err)
+		}
+	}
+	if _, err := os.Stat(localVolumes(root)); err == nil {
+		t.Error("an empty directory stays")
+	}
+}
+
+func TestTheDataOfClaimsAreToldWhereTheyAre(t *testing.T) {
+	root, elsewhere := t.TempDir(), t.TempDir()
+	var out bytes.Buffer
+	if err := errors.Join(os.Symlink(elsewhere, localVolumes(root)), os.Mkdir(filepath.Join(elsewhere, "claim"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := keepVolumes(root, &out); err != nil || !strings.Contains(out.String(), filepath.Base(elsewhere)) {
+		t.Errorf("behind a link: %q (%v), want to be told of %s", &out, err, elsewhere)
+	}
+	if _, err := os.Lstat(localVolumes(root)); err != nil {
+		t.Errorf("the link: %v", err)
+	}
+}
+
+func TestMountPointsAreEmptiedAndStay(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to mount")
+	}
+	node := t.TempDir()
+	images := filepath.Join(node, "images")
+	err := inOwnMounts(func() error {
+		for _, dir := range []string{node, images, localVolumes(node)} {
+			if err := errors.Join(os.MkdirAll(dir, 0o700), unix.Mount("none", dir, "tmpfs", 0, "")); err != nil {
+				return fmt.Errorf("mount: %w", err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(images, "one"), nil, 0o600); err != nil {
+			return err
+		}
+		err := errors.Join(keepVolumes(node, io.Discard), removeMade(node))
+		if left, unread := os.ReadDir(images); unread != nil || len(left) > 0 {
+			err = errors.Join(err, unread, fmt.Errorf("left are %v", left))
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// inOwnMounts runs a function that mounts what nobody else sees.
+func inOwnMounts(do func() error) error {
+	done := make(chan error)
+	go func() {
+		goruntime.LockOSThread() // and never unlocked: the thread ends with us
+		err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS)
+		if err == nil {
+			err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+		}
+		if err == nil {
+			err = do()
+		}
+		done <- err
+	}()
+	return <-done
+}
+
+func TestTheCheckJudgesTheRuntimeThatIsNamed(t *testing.T) {
+	var out, says bytes.Buffer
+	code := runCheck([]string{"--container-runtime-endpoint=unix://" + t.TempDir() + "/none.sock"}, console{nil, &out, &says})
+	if got := out.String(); code != 1 || !strings.HasPrefix(got, "FAILED  runtime  ") || strings.Count(got, "\n") != 1 {
+		t.Errorf("got code %d and %q (%s), want one line: the runtime does not answer", code, got, &says)
+	}
+}

@@ -1,0 +1,62 @@
+package assign
+
+import (
+	"strings"
+
+	"k8s.io/utils/cpuset"
+
+	"nodal/node"
+)
+
+// Use is how the CPUs of a machine are handed out.
+type Use struct {
+	Own   int         // that containers have for their own
+	Nodes map[int]int // of these, by NUMA node
+	Free  int         // that are neither anybody's own nor reserved
+}
+
+// Use says so of what pods hold. Where CPUs are not handed out there is nothing to say
+// but what was promised before.
+func (r *Rules) Use(held []node.Shares) Use {
+	own := cpuset.New()
+	for _, shares := range held {
+		own = own.Union(exclusive(shares))
+	}
+	use := Use{Own: own.Size(), Nodes: map[int]int{}}
+	if !r.Static {
+		return use
+	}
+	for id := range r.Topology.split(r.Topology.All(), numa) {
+		use.Nodes[id] = 0
+	}
+	for id, cpus := range r.Topology.split(own, numa) {
+		use.Nodes[id] = cpus.Size()
+	}
+	use.Free = r.Topology.All().Difference(own).Difference(r.Reserved).Size()
+	return use
+}
+
+// Lack is what a pod was refused for.
+type Lack uint8
+
+const (
+	LackNothing Lack = iota // that is handed out
+	LackCPUs
+	LackMemory
+	LackPlace // CPUs and memory that lie together
+)
+
+// Lacked says so of a refusal. Its words are all that is kept of it.
+func Lacked(r *node.Refusal) Lack {
+	switch {
+	case r == nil:
+		return LackNothing
+	case r.Reason == reasonPlace:
+		return LackPlace
+	case r.Reason == reasonCores, strings.Contains(r.Message, tooFewCPUs):
+		return LackCPUs
+	case strings.Contains(r.Message, errNoMemory.Error()):
+		return LackMemory
+	}
+	return LackNothing
+}

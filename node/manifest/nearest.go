@@ -1,0 +1,85 @@
+package manifest
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// longestName is longer than any field's.
+const longestName = 64
+
+// meant ends the sentence about a path that leads to no field of a type with the
+// field that is spelled most like its last name, if one is nearly so.
+func meant(t reflect.Type, path string) string {
+	keys := strings.Split(path, ".")
+	for _, key := range keys[:len(keys)-1] {
+		name, _, _ := strings.Cut(key, "[")
+		if t = jsonFields(element(t))[name]; t == nil {
+			return ""
+		}
+	}
+	wrong := keys[len(keys)-1]
+	if len(wrong) > longestName {
+		return ""
+	}
+	nearest, least := "", 1+max(1, len(wrong)/3)
+	for _, name := range slices.Sorted(maps.Keys(jsonFields(element(t)))) {
+		if d := distance(strings.ToLower(name), strings.ToLower(wrong)); d < least {
+			nearest, least = name, d
+		}
+	}
+	if nearest == "" {
+		return ""
+	}
+	return "; did you mean " + nearest + "?"
+}
+
+// element is what a field holds, one or many of it.
+func element(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	return t
+}
+
+// jsonFields are the fields of a struct as JSON names them, those of inlined structs
+// too.
+func jsonFields(t reflect.Type) map[string]reflect.Type {
+	fields := map[string]reflect.Type{}
+	if t.Kind() != reflect.Struct {
+		return fields
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" {
+			maps.Copy(fields, jsonFields(element(f.Type)))
+		} else if name != "" && name != "-" {
+			fields[name] = f.Type
+		}
+	}
+	return fields
+}
+
+// distance is how many letters one has to add, drop or change to get from a to b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		above := row[0] // left of and above the next cell
+		row[0] = i + 1
+		for j := range len(b) {
+			change := above
+			if a[i] != b[j] {
+				change++
+			}
+			above = row[j+1]
+			row[j+1] = min(change, above+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// kinds are what may stand in a bundle, by their groups.
+func kinds() map[reflect.Type]string {
+	return map[reflect.Type]string{
+		reflect.TypeFor[corev1.Pod]():                        "",
+		reflect.TypeFor[corev1.ConfigMap]():                  "",
+		reflect.TypeFor[corev1.Secret]():                     "",
+		reflect.TypeFor[corev1.PersistentVolume]():           "",
+		reflect.TypeFor[corev1.PersistentVolumeClaim]():      "",
+		reflect.TypeFor[nodev1.RuntimeClass]():               "node.k8s.io",
+		reflect.TypeFor[certificatesv1.ClusterTrustBundle](): "certificates.k8s.io",
+	}
+}
+
+// manifests adds what may be posted to the document, under Kubernetes' own names.
+// A kind says of itself which it is, as in the document of an API server.
+func manifests(document object) {
+	all := schemas{}
+	for kind, group := range kinds() {
+		all.add(kind)
+		all[nameOf(kind)].(object)["x-kubernetes-group-version-kind"] = []any{
+			object{"group": group, "version": "v1", "kind": kind.Name()},
+		}
+	}
+	merge(at(document, "components"), object{"schemas": object(all)}, "schemas")
+}
+
+// schemas are those of Go's structs, by name.
+type schemas object
+
+// add adds a struct and all that it holds.
+func (s schemas) add(t reflect.Type) {
+	if _, ok := s[nameOf(t)]; ok {
+		return
+	}
+	properties := object{}
+	s[nameOf(t)] = object{"type": "object", "properties": properties} // before its fields, which may hold it again
+	s.fields(t, properties)
+}
+
+func (s schemas) fields(t reflect.Type, properties object) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "" && f.Anonymous:
+			s.fields(f.Type, properties)
+		case !slices.Contains(byTheNode, name):
+			properties[name] = s.of(f.Type)
+		}
+	}
+}
+
+// byTheNode is what a manifest may carry and nobody reads.
+var byTheNode = []string{
+	"status", "managedFields", "selfLink", "resourceVersion", "generation",
+	"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+}
+
+func (s schemas) of(t reflect.Type) object {
+	if written := asWritten(t); written != nil {
+		return written
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return s.of(t.Elem())
+	case reflect.Struct:
+		s.add(t)
+		return object{"$ref": "#/components/schemas/" + nameOf(t)}
+	case reflect.Slice:
+		return object{"type": "array", "items": s.of(t.Elem())}
+	case reflect.Map:
+		return object{"type": "object", "additionalProperties": s.of(t.Elem())}
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.Int32, reflect.Int64:
+		return object{"type": "integer", "format": t.Kind().String()}
+	default:
+		return object{"type": "string"}
+	}
+}
+
+// asWritten is the schema of a type that is written otherwise than Go holds it, or of
+// whose values only some are good; else nil.
+func asWritten(t reflect.Type) object {
+	switch t {
+	case reflect.TypeFor[[]byte]():
+		return object{"type": "string", "format": "byte"}
+	case reflect.TypeFor[resource.Quantity]():
+		return object{"type": "string", "format": "quantity"}
+	case reflect.TypeFor[intstr.IntOrString]():
+		return object{"type": []any{"integer", "string"}}
+	case reflect.TypeFor[metav1.Time]():
+		return object{"type": "string", "format": "date-time"}
+	}
+	if values, ok := values()[t]; ok {
+		return object{"type": "string", "enum": values}
+	}
+	if examples, ok := examples()[t]; ok {
+		return object{"type": "string", "examples": examples}
+	}
+	return nil
+}
+
+// nameOf is a type's name as Kubernetes' documents have it: io.k8s.api.core.v1.Pod.
+func nameOf(t reflect.Type) string {
+	path := strings.ReplaceAll(t.PkgPath(), "k8s.io/", "io.k8s.")
+	return strings.ReplaceAll(path, "/", ".") + "." + t.Name()
+}

@@ -1,0 +1,75 @@
+package reconciler_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"nodal/node"
+	"nodal/reconciler"
+	"nodal/reconciler/evict"
+)
+
+// counts keep what they are told.
+type counts struct {
+	mu     sync.Mutex
+	taken  []string
+	worked []string
+	limits []evict.Limit
+}
+
+var _ reconciler.Counts = (*counts)(nil)
+
+func (c *counts) Taken(pod *node.Pod) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.taken = append(c.taken, pod.Object.Name)
+}
+
+func (c *counts) Worked(operation string, _ time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.worked = append(c.worked, operation)
+}
+
+func (c *counts) evict(over evict.Limit) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.limits = append(c.limits, over)
+}
+
+// over are the limits for which pods were evicted.
+func (c *counts) over() []evict.Limit {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.limits)
+}
+
+// told are the pods that were new, and what was done for pods, each once.
+func (c *counts) told() (taken, worked []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.taken), slices.Compact(slices.Clone(c.worked))
+}
+
+func TestWorkOnPodsIsCounted(t *testing.T) {
+	inBubble(t, false, func(b *bench) {
+		b.rest(time.Second)
+		b.apply(pod("web", "run"))
+		b.rest(time.Minute)
+		taken, worked := b.counts.told()
+		if !slices.Equal(taken, []string{"web"}) || len(worked) == 0 || worked[0] != "create" || slices.Contains(worked, "kill") {
+			t.Errorf("got %q and %q, want one pod, that was created first and not ended", taken, worked)
+		}
+		again := pod("web", "run")
+		again.Labels = map[string]string{"a": "b"}
+		b.apply(again)
+		b.delete("web", time.Second)
+		b.rest(time.Minute)
+		taken, worked = b.counts.told()
+		if !slices.Equal(taken, []string{"web"}) || worked[len(worked)-1] != "kill" {
+			t.Errorf("got %q and %q, want no other pod, and that it was ended", taken, worked)
+		}
+	})
+}

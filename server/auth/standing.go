@@ -1,0 +1,121 @@
+package auth
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"nodal/node"
+)
+
+// recheckEvery is how soon a stream ends after what it was opened with. For who signs
+// out it is at once.
+const recheckEvery = time.Second
+
+// errOver is why a stream ends whose credential is void.
+var errOver = refuse(codes.Unauthenticated, node.ErrDenied, "the session is over, or the token was revoked")
+
+type evidenceKey struct{}
+
+// identified returns the request's context with who makes it, and by what.
+func (a *Authenticator) identified(ctx context.Context, e evidence) (context.Context, Identity, error) {
+	id, err := a.identify(ctx, e)
+	if err != nil {
+		return ctx, id, err
+	}
+	return context.WithValue(NewContext(ctx, id), evidenceKey{}, e), id, nil
+}
+
+// stay returns a context that ends with the session or the token of the request.
+func (a *Authenticator) stay(ctx context.Context) (_ context.Context, done func()) {
+	holds := a.holds(ctx)
+	if holds == nil {
+		return ctx, func() {}
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	one := &stay{holds, end}
+	a.standing.add(one)
+	return ctx, func() {
+		end(nil)
+		a.standing.remove(one)
+	}
+}
+
+// holds says whether what the caller showed still counts. It is nil for what nobody
+// here takes back: a socket, a certificate, a token of a cluster's. Who gets another
+// role has to come again.
+func (a *Authenticator) holds(ctx context.Context) func(now time.Time) bool {
+	id, _ := From(ctx)
+	e, _ := ctx.Value(evidenceKey{}).(evidence)
+	same := func(now Identity) bool { return now.Role == id.Role || a.cfg.AlwaysAllow }
+	switch token, _ := bearer(e.authorization); {
+	case id.Via == viaSession:
+		return func(now time.Time) bool {
+			got, err := a.browser(e, now)
+			return err == nil && same(got)
+		}
+	case id.Via == viaToken && a.isOwn(token):
+		return func(now time.Time) bool {
+			got, ok := a.tokens.get(now).identify(token)
+			return ok && same(got)
+		}
+	}
+	return nil
+}
+
+// isOwn says that a token is for the node to take back, be it gone by now.
+func (a *Authenticator) isOwn(token string) bool {
+	_, known := a.tokens.get(time.Now()).identify(token)
+	return known || strings.HasPrefix(token, tokenPrefix)
+}
+
+// standing are the requests that take a while, each with what it hangs on. One timer
+// looks after all of them, for as long as there are any.
+type standing struct {
+	mu    sync.Mutex
+	open  map[*stay]struct{}
+	timer *time.Timer
+}
+
+type stay struct {
+	holds func(now time.Time) bool
+	end   context.CancelCauseFunc
+}
+
+func (s *standing) add(one *stay) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.open) == 0 {
+		s.open = map[*stay]struct{}{}
+		s.timer = time.AfterFunc(recheckEvery, s.check)
+	}
+	s.open[one] = struct{}{}
+}
+
+func (s *standing) remove(one *stay) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, one)
+	if len(s.open) == 0 {
+		s.timer.Stop()
+	}
+}
+
+// check ends what hangs on nothing any more.
+func (s *standing) check() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.open) == 0 {
+		return
+	}
+	now := time.Now()
+	for one := range s.open {
+		if !one.holds(now) {
+			one.end(errOver)
+		}
+	}
+	s.timer.Reset(recheckEvery)
+}

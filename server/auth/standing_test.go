@@ -1,0 +1,128 @@
+package auth
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// visit is a request of a browser that has signed in with a token, and its cookie.
+func (f *fixture) visit(t *testing.T, token string) *http.Request {
+	t.Helper()
+	r := httptest.NewRequest("GET", "https://node:10250/exec/default/web/main", nil)
+	r.TLS = &tls.ConnectionState{}
+	cookie, _, err := f.SignIn(r, Proof{Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.AddCookie(cookie)
+	return r
+}
+
+// open serves a request that lasts until its context ends, and hands out why it did.
+func (f *fixture) open(t *testing.T, r *http.Request) <-chan error {
+	ctx, cancel := context.WithCancel(r.Context())
+	t.Cleanup(cancel)
+	ended := make(chan error, 1)
+	lasts := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		ended <- context.Cause(r.Context())
+	})
+	go f.HTTP(f.Kubelet(Exec, lasts)).ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
+	return ended
+}
+
+func TestWhatIsUnderWayEndsWithWhatItWasOpenedBy(t *testing.T) {
+	byToken := func(f *fixture, t *testing.T) *http.Request {
+		r := httptest.NewRequest("GET", "/exec/default/web/main", nil)
+		r.Header.Set("Authorization", "Bearer "+f.token(t, RoleOperator))
+		return r
+	}
+	bySession := func(f *fixture, t *testing.T) *http.Request { return f.visit(t, f.token(t, RoleOperator)) }
+	old := func(f *fixture, t *testing.T) *http.Request {
+		r := bySession(f, t)
+		time.Sleep(sessionLife - 3*time.Second)
+		return r
+	}
+	revoke := func(f *fixture, t *testing.T, _ *http.Request) {
+		if err := Revoke(f.material.TokenDir, "operator"); err != nil {
+			t.Error(err)
+		}
+	}
+	demote := func(f *fixture, t *testing.T, _ *http.Request) {
+		if _, err := Issue(f.material.TokenDir, "operator", RoleViewer, time.Now()); err != nil {
+			t.Error(err)
+		}
+	}
+	signOut := func(f *fixture, t *testing.T, r *http.Request) {
+		if _, err := f.SignOut(r); err != nil {
+			t.Error(err)
+		}
+	}
+	cases := []struct {
+		name  string
+		comes func(*fixture, *testing.T) *http.Request
+		goes  func(*fixture, *testing.T, *http.Request)
+		after time.Duration
+	}{
+		{"a session that is signed out, at once", bySession, signOut, 0},
+		{"a session whose token is revoked", bySession, revoke, 2 * time.Second},
+		{"a session that has grown old", old, func(*fixture, *testing.T, *http.Request) {}, 2 * time.Second},
+		{"a token that is revoked", byToken, revoke, 2 * time.Second},
+		{"a token that was replaced", byToken, demote, 2 * time.Second},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, nil)
+				r := c.comes(f, t)
+				ended, other := f.open(t, r), f.open(t, f.visit(t, f.token(t, RoleAdmin)))
+				time.Sleep(recheckEvery * 3 / 2)
+				c.goes(f, t, r)
+				time.Sleep(c.after)
+				synctest.Wait()
+				select {
+				case err := <-ended:
+					if !errors.Is(err, errOver) {
+						t.Errorf("it ends because of %v", err)
+					}
+				default:
+					t.Error("it goes on")
+				}
+				if len(other) > 0 {
+					t.Error("somebody else's ends as well")
+				}
+			})
+		})
+	}
+}
+
+func TestAStreamOfARevokedTokenIsUnauthenticated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, nil)
+		ended := make(chan error, 1)
+		go func() {
+			ended <- f.Stream(verbs)(nil, stream{ctx: incoming(f, t, "token viewer")}, &grpc.StreamServerInfo{FullMethod: "/t.T/Get"},
+				func(_ any, ss grpc.ServerStream) error { <-ss.Context().Done(); return ss.Context().Err() })
+		}()
+		synctest.Wait()
+		if err := Revoke(f.material.TokenDir, "viewer"); err != nil {
+			t.Fatal(err)
+		}
+		if got := status.Code(<-ended); got != codes.Unauthenticated {
+			t.Errorf("got %v, want Unauthenticated", got)
+		}
+		if len(f.standing.open) != 0 {
+			t.Error("it is still looked after")
+		}
+	})
+}

@@ -1,0 +1,163 @@
+package metrics
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"nodal/node"
+)
+
+// workCounts are of what the agent does for pods, and of how it keeps in touch with the
+// runtime.
+type workCounts struct {
+	took                         *prometheus.HistogramVec
+	relistTook, relistEvery      lasting
+	relisted                     prometheus.Gauge
+	looked                       *atomic.Int64 // when the whole runtime was looked at last
+	heard, unheard               prometheus.Counter
+	evicted, collected           *prometheus.CounterVec
+	sweptVolumes, unsweptVolumes prometheus.Gauge
+}
+
+func newWorkCounts() workCounts {
+	return workCounts{
+		took: histogramVec("pod_worker_duration_seconds", "Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync",
+			prometheus.DefBuckets, "operation_type"),
+		relistTook:     histogramOf("pleg_relist_duration_seconds", "Duration in seconds for relisting pods in PLEG.", prometheus.DefBuckets),
+		relistEvery:    histogramOf("pleg_relist_interval_seconds", "Interval in seconds between relisting in PLEG.", prometheus.DefBuckets),
+		relisted:       gauged("pleg_last_seen_seconds", "Timestamp in seconds when PLEG was last seen active."),
+		looked:         new(atomic.Int64),
+		heard:          count("evented_pleg_connection_success_count", "The number of times a streaming client was obtained to receive CRI Events."),
+		unheard:        count("evented_pleg_connection_error_count", "The number of errors encountered during the establishment of streaming connection with the CRI runtime."),
+		evicted:        counterVec("evictions", "Cumulative number of pod evictions by eviction signal", "eviction_signal"),
+		collected:      counterVec("image_garbage_collected_total", "Total number of images garbage collected by the kubelet, whether through disk usage or image age.", "reason"),
+		sweptVolumes:   gauged("orphan_pod_cleaned_volumes", "The total number of orphaned Pods whose volumes were cleaned in the last periodic sweep."),
+		unsweptVolumes: gauged("orphan_pod_cleaned_volumes_errors", "The number of orphaned Pods whose volumes failed to be cleaned in the last periodic sweep."),
+	}
+}
+
+func (c workCounts) all() []prometheus.Collector {
+	return []prometheus.Collector{
+		c.took, c.relistTook, c.relistEvery, c.relisted, c.heard, c.unheard, c.evicted, c.collected, c.sweptVolumes, c.unsweptVolumes,
+	}
+}
+
+// Worked counts that there is nothing left to do for a pod.
+func (a *Agent) Worked(operation string, took time.Duration) {
+	a.work.took.WithLabelValues(operation).Observe(took.Seconds())
+}
+
+// Relisted counts a look at all pods in the runtime.
+func (a *Agent) Relisted(began time.Time, took time.Duration, err error) {
+	a.work.relistTook.Observe(took.Seconds())
+	if last := a.work.looked.Swap(began.UnixNano()); last > 0 {
+		a.work.relistEvery.Observe(max(0, time.Duration(began.UnixNano()-last)).Seconds())
+	}
+	if err == nil {
+		a.work.relisted.Set(float64(began.Unix()))
+	}
+}
+
+// Listened counts that the runtime tells of changes, or why it does not.
+func (a *Agent) Listened(err error) {
+	if err != nil {
+		a.work.unheard.Inc()
+		return
+	}
+	a.work.heard.Inc()
+}
+
+// Evicted counts a pod that was over a limit.
+func (a *Agent) Evicted(limit string) { a.work.evicted.WithLabelValues(limit).Inc() }
+
+// Collected counts an image that was given up, by what of the policy it had to go for.
+func (a *Agent) Collected(cause string) { a.work.collected.WithLabelValues(cause).Inc() }
+
+// Swept tells what became of the volumes of pods that nobody knew.
+func (a *Agent) Swept(removed, failed int) {
+	a.work.sweptVolumes.Set(float64(removed))
+	a.work.unsweptVolumes.Set(float64(failed))
+}
+
+// stages are how far pods have come.
+type stages struct {
+	views                       func() ([]node.View, int64)
+	cluster                     *atomic.Bool
+	working, mirrors, ephemeral *prometheus.Desc
+}
+
+var _ prometheus.Collector = stages{}
+
+func newStages(views func() ([]node.View, int64), cluster *atomic.Bool) stages {
+	return stages{
+		views: views, cluster: cluster,
+		working: describe("working_pods", "Number of pods the kubelet is actually running, broken down by lifecycle phase, whether the pod is desired, orphaned, "+
+			"or runtime only (also orphaned), and whether the pod is static. An orphaned pod has been removed from local configuration or force deleted in the API "+
+			"and consumes resources that are not otherwise visible.", "lifecycle", "config", "static"),
+		mirrors:   describe("mirror_pods", "The number of mirror pods the kubelet will try to create (one per admitted static pod)"),
+		ephemeral: describe("managed_ephemeral_containers", "Current number of ephemeral containers in pods managed by this kubelet."),
+	}
+}
+
+// Describe says which families there are.
+func (s stages) Describe(to chan<- *prometheus.Desc) {
+	to <- s.working
+	to <- s.mirrors
+	to <- s.ephemeral
+}
+
+// stage is one of the ways in which Kubernetes counts a pod that is worked on.
+type stage struct{ lifecycle, config, static string }
+
+func stageOf(slot *node.Slot) stage {
+	s := stage{"sync", "desired", ""}
+	pod := slot.Pod
+	switch {
+	case pod.Source == node.SourceRuntime:
+		s.config, s.static = "runtime_only", "unknown"
+	case pod.Source != node.SourceAPI:
+		s.static = "true"
+		if pod.Deletion != nil {
+			s.config = "orphan"
+		}
+	}
+	switch {
+	case slot.Result != nil:
+		s.lifecycle = "terminated"
+	case slot.Termination != nil || pod.Deletion != nil:
+		s.lifecycle = "terminating"
+	}
+	return s
+}
+
+// Collect counts pods by how far they have come. Kubernetes shows every way, and
+// nothing where there is none.
+func (s stages) Collect(to chan<- prometheus.Metric) {
+	counts := map[stage]int{}
+	for _, lifecycle := range []string{"sync", "terminating", "terminated"} {
+		counts[stage{lifecycle, "runtime_only", "unknown"}] = 0
+		for _, config := range []string{"desired", "orphan"} {
+			counts[stage{lifecycle, config, ""}], counts[stage{lifecycle, config, "true"}] = 0, 0
+		}
+	}
+	mirrors, ephemeral := 0, 0
+	views, _ := s.views()
+	for _, v := range views {
+		if v.Gone || v.Slot == nil {
+			continue
+		}
+		of := stageOf(v.Slot)
+		counts[of]++
+		ephemeral += len(v.Slot.Pod.Object.Spec.EphemeralContainers)
+		if s.cluster.Load() && of.static == "true" && of.config == "desired" && v.Slot.Pod.Refused == nil {
+			mirrors++
+		}
+	}
+	for of, n := range counts {
+		to <- prometheus.MustNewConstMetric(s.working, prometheus.GaugeValue, float64(n), of.lifecycle, of.config, of.static)
+	}
+	to <- prometheus.MustNewConstMetric(s.mirrors, prometheus.GaugeValue, float64(mirrors))
+	to <- prometheus.MustNewConstMetric(s.ephemeral, prometheus.GaugeValue, float64(ephemeral))
+}

@@ -1,0 +1,281 @@
+// Who sees what, on which screen, and how smoothly.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { accessible, act, call, expect, paste, story, write } from "./steps.mjs";
+
+const { LINK, IMAGE, PROFILE, VIEW, VIEWER_TOKEN } = process.env;
+
+const speak = "echo x >> /keep/runs; echo this is run $(wc -l < /keep/runs); echo level=warn careful; echo ERROR: it broke; sleep 1000 & trap 'exit 0' TERM; wait";
+const manifest = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: seen}
+data: {long: ${"a-word-without-an-end".repeat(12)}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: unseen}
+stringData: {password: sesame}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: seen}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: main
+    image: ${IMAGE}
+    command: [sh, -c, ${JSON.stringify(speak)}]
+    ports: [{containerPort: 8080}]
+    env: [{name: LONG, valueFrom: {configMapKeyRef: {name: seen, key: long}}}]
+    volumeMounts: [{name: keep, mountPath: /keep}]
+  volumes: [{name: keep, emptyDir: {}}]
+`;
+
+/** smooth is the work that one of 60 frames a second has time for. */
+const smooth = 1000 / 60; // ms
+
+/** usual is the work that the loop of spin is on the machines that people have. */
+const usual = 160; // ms
+
+async function spin(page, work) {
+  const before = await work();
+  await page.evaluate(() => {
+    let x = 0;
+    for (let i = 0; i < 30_000_000; i++) x = (Math.imul(x, 31) + i) | 0;
+    return x;
+  });
+  return (await work()) - before;
+}
+
+await story(async ({ context, page, origin, step }) => {
+  const goTo = async (path, heading) => {
+    await page.goto(`${origin}/ui/${path}`);
+    await page.getByRole("heading", { name: heading }).first().waitFor();
+  };
+  const gone = async (where, ...names) => {
+    for (const name of names) {
+      const found = (await page.getByRole("button", { name, exact: true }).count()) + (await page.getByRole("link", { name, exact: true }).count());
+      expect(found === 0, `${where} offers ${name}`);
+    }
+  };
+
+  await step("a pod has run before", async () => {
+    await page.goto(LINK);
+    await page.getByRole("heading", { name: "node-a" }).waitFor();
+    await call(page, "POST", "/v1/manifests", manifest);
+    await goTo("pods/default/seen/logs?since=all", "default/seen");
+    await page.getByText("this is run 1").waitFor();
+    await call(page, "POST", "/v1/namespaces/default/pods/seen:restart", "{}");
+    await page.getByText("this is run 2").waitFor();
+  });
+
+  await step("its log is that of a run, of a time, of a level", async () => {
+    const lines = page.locator(".log-row");
+    await page.getByRole("button", { name: "Previous run" }).click();
+    await page.getByText("The run is over").waitFor();
+    await page.getByText("this is run 1").waitFor();
+    expect((await page.getByText("this is run 2").count()) === 0, "the present run is shown as the previous one");
+    await page.getByRole("button", { name: "Previous run" }).click();
+    await page.getByText("this is run 2").waitFor();
+    const asked = page.waitForRequest(/sinceSeconds=60\b/);
+    await page.getByLabel("How far back").selectOption("Last minute");
+    await asked;
+    await page.getByText("this is run 2").waitFor();
+    await page.getByLabel("Level").selectOption("Errors");
+    await page.getByText("this is run 2").waitFor({ state: "detached" });
+    expect((await lines.allInnerTexts()).every((text) => text.includes("ERROR: it broke")), "a filter for errors shows more");
+    await page.getByLabel("Level").selectOption("Warnings and errors");
+    await page.getByText("level=warn careful").waitFor();
+  });
+
+  await step("a terminal is as large as it looks", async () => {
+    await goTo("pods/default/seen", "default/seen");
+    await act(page);
+    await page.getByRole("link", { name: "Terminal" }).click();
+    await page.getByLabel("Command").fill(`sh -c "while true; do stty size; sleep 0.2; done"`);
+    await page.getByRole("button", { name: "Open" }).click();
+    /** told is the last that the container has said of its terminal, once that is something else. */
+    const told = async (before) => {
+      for (let turn = 0; turn < 200; turn++) {
+        const last = /(\d+ \d+)\s*$/.exec(await page.locator(".xterm-rows").innerText())?.[1];
+        if (last && last !== before) return last;
+        await page.waitForTimeout(100);
+      }
+      throw new Error(`the terminal stays at ${before}`);
+    };
+    const large = await told("");
+    await page.setViewportSize({ width: 820, height: 620 });
+    const small = await told(large);
+    const [was, is] = [large, small].map((text) => text.split(" ").map(Number));
+    expect(is[0] < was[0] && is[1] < was[1], `a smaller window makes ${large} to ${small}`);
+    await page.setViewportSize({ width: 1360, height: 850 });
+    await page.getByRole("button", { name: /^Close the terminal/ }).click();
+  });
+
+  await step("other programs do what the page does, as it is shown", async () => {
+    writeFileSync(join(PROFILE, "nowhere.yaml"), "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\nusers: [{name: u, user: {token: t}}]\ncontexts: [{name: c, context: {cluster: c, user: u}}]\ncurrent-context: c\n");
+    writeFileSync(join(PROFILE, "pod.yaml"), manifest);
+    const command = async (within, client) => {
+      await within.getByRole("button", { name: client, exact: true }).click();
+      return within.locator(".commands > pre").innerText();
+    };
+    /** right means that kubectl understands it and looks for an API server, which is not there. */
+    const right = async (text) => {
+      const said = await paste(`export KUBECONFIG=nowhere.yaml; ${text}`).then(() => "it went well", (error) => error.stderr);
+      expect(/connection refused|was refused/.test(said), `${text}: ${said}`);
+    };
+    const both = async (within, answer) => {
+      const said = await paste(await command(within, "grpcurl"));
+      expect(answer.test(said), `grpcurl says ${said.slice(0, 300)}`);
+      await right(await command(within, "kubectl"));
+    };
+    const popover = page.locator(".popover");
+    await page.getByLabel("Command").fill(`sh -c "echo 'it ends'; exit 7"`);
+    await page.getByRole("button", { name: "API" }).click();
+    await both(popover, /"exitCode": *7\b/);
+    await page.getByRole("link", { name: "YAML" }).click();
+    await page.getByRole("button", { name: "API" }).click();
+    await both(popover, /"podIps"/);
+    await page.getByRole("link", { name: "Logs" }).first().click();
+    await page.getByRole("button", { name: "API" }).click();
+    await right(await command(popover, "kubectl"));
+    await page.getByRole("link", { name: "Apply" }).click();
+    await page.getByRole("button", { name: "API" }).click();
+    await both(popover, /RESULT_UNCHANGED/);
+    await goTo("pods/default/seen", "default/seen");
+    await act(page);
+    await page.getByRole("button", { name: "Delete…" }).click();
+    await right(await command(page.getByRole("dialog"), "kubectl"));
+    await page.getByRole("button", { name: "Close" }).click();
+  });
+
+  await step("a telephone shows all of it", async () => {
+    await page.setViewportSize({ width: 390, height: 780 });
+    const fits = async (name, hasOwnLayout = false) => {
+      const { wide, screen, who } = await page.evaluate(() => ({
+        wide: document.documentElement.scrollWidth,
+        screen: document.documentElement.clientWidth,
+        who: [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).slice(0, 5).map((e) => `${e.tagName} ${e.className}`).join(", "),
+      }));
+      expect(wide <= screen, `${name} is ${wide} px wide on ${screen}: ${who}`);
+      if (hasOwnLayout) await accessible(page, `${name} on a telephone`, ["light"]);
+    };
+    await goTo("", "node-a");
+    await page.getByRole("img", { name: /^Memory: now .*iB, at most/ }).waitFor();
+    await fits("the node");
+    await goTo("pods", "Pods");
+    await page.getByText("seen", { exact: true }).waitFor();
+    await fits("the list of pods", true);
+    await goTo("images", "Images");
+    await act(page);
+    await page.getByRole("rowheader", { name: new RegExp(IMAGE) }).waitFor();
+    await fits("the images", true);
+    await page.getByRole("link", { name: "Objects" }).click();
+    await page.getByRole("row", { name: /^seen long seen$/ }).waitFor();
+    await fits("the objects");
+    await page.getByRole("link", { name: "seen" }).first().click();
+    await page.getByRole("heading", { name: "default/seen" }).waitFor();
+    await page.locator(".yaml").waitFor();
+    await fits("an object");
+    await page.getByRole("link", { name: "Apply" }).click();
+    await write(page, manifest.replace("a-word", "other-words"));
+    await page.locator(".diff .old").waitFor();
+    await fits("applying", true);
+    await goTo("pods/default/seen", "default/seen");
+    await act(page);
+    await page.getByRole("img", { name: /^Timeline/ }).waitFor();
+    await fits("a pod");
+    await page.getByRole("link", { name: "Logs" }).first().click();
+    await page.getByText("this is run 2").waitFor();
+    await fits("a log", true);
+    await page.getByRole("link", { name: "Terminal" }).click();
+    await page.getByRole("button", { name: "Open" }).click();
+    await page.locator(".xterm-rows").getByText(/[#$]/).first().waitFor();
+    await fits("a terminal", true);
+    await page.getByRole("button", { name: /^Close the terminal/ }).click();
+    await page.getByRole("link", { name: "YAML" }).click();
+    await page.locator(".yaml").waitFor();
+    await fits("YAML");
+    await page.setViewportSize({ width: 1360, height: 850 });
+  });
+
+  await step("500 pods scroll smoothly", async () => {
+    const pod = (i) => ({ namespace: "default", name: `pod-${i}`, uid: `u${i}`, revision: `${i}`, phase: "POD_PHASE_RUNNING", ready: true, podIps: ["10.0.0.1"], object: { spec: { containers: [{ name: "c" }] } } });
+    const body = Array.from({ length: 500 }, (_, i) => `id: ${i + 1}\nevent: ADDED\ndata: ${JSON.stringify({ type: "WATCH_TYPE_ADDED", revision: `${i + 1}`, pod: pod(i + 1) })}\n\n`).join("");
+    let told = false; // and then nothing happens for long
+    await page.route("**/v1/pods:watch*", (route) => told || ((told = true), route.fulfill({ contentType: "text/event-stream", body: `${body}event: SYNCED\ndata: {"type":"WATCH_TYPE_SYNCED","revision":"500"}\n\n` })));
+    await goTo("pods", "Pods");
+    await page.getByText("pod-1", { exact: true }).waitFor();
+    const wire = await context.newCDPSession(page);
+    await wire.send("Performance.enable", { timeDomain: "threadTicks" });
+    const work = async () => (await wire.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration").value * 1000;
+    const slow = Math.max(1, (await spin(page, work)) / usual);
+    const before = await work();
+    /** All the way down, a part of it each frame. */
+    const { frames, rows } = await page.evaluate(
+      (count) =>
+        new Promise((done) => {
+          const all = document.documentElement.scrollHeight - innerHeight;
+          let frames = 0;
+          let rows = 0;
+          requestAnimationFrame(function frame() {
+            rows = Math.max(rows, document.querySelectorAll(".row.pod").length);
+            scrollTo(0, (all * frames) / count);
+            if (++frames <= count) requestAnimationFrame(frame);
+            else done({ frames, rows });
+          });
+        }),
+      60,
+    );
+    const each = ((await work()) - before) / frames / slow;
+    console.log(`     ${each.toFixed(1)} ms of work for a frame, of ${smooth.toFixed(1)}, on a machine ${slow.toFixed(1)} times as slow as usual; ${rows} rows at most`);
+    expect(each < smooth, `a frame takes ${each} ms of work: 60 a second have ${smooth} each`);
+    expect(rows < 60, `${rows} rows are drawn at once`);
+    await page.getByText("pod-99", { exact: true }).waitFor();
+    await page.unroute("**/v1/pods:watch*");
+  });
+
+  await step("the read-only port has a view of it, which asks again", async () => {
+    const watched = [];
+    page.on("request", (request) => /:watch/.test(request.url()) && request.url().startsWith(VIEW) && watched.push(request.url()));
+    await page.goto(`${VIEW}/ui/`);
+    await page.getByRole("heading", { name: "node-a" }).waitFor();
+    await page.getByText("Read-only port", { exact: true }).waitFor();
+    await gone("the read-only port", "Read-only", "Sign out", "Images", "Objects", "Apply");
+    await page.getByRole("link", { name: /^Pods/ }).click();
+    await page.getByText("seen", { exact: true }).click();
+    await page.getByRole("heading", { name: "default/seen" }).waitFor();
+    await gone("a pod on the read-only port", "Logs", "Terminal", "Restart…", "Edit…", "Delete…");
+    await page.getByRole("link", { name: "Events" }).click();
+    await page.getByText("Started").first().waitFor();
+    await call(page, "POST", "/v1/namespaces/default/pods/seen:restart", "{}");
+    await page.getByText("2 restarts", { exact: true }).waitFor();
+    expect(watched.length === 0, `it asks for ${watched}`);
+  });
+
+  await step("a viewer is kept from what changes things, and told so", async () => {
+    await goTo("", "node-a");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel(/One from the node/).fill(readFileSync(VIEWER_TOKEN, "utf8").trim());
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "node-a" }).waitFor();
+    await gone("the node", "Read-only", "Apply");
+    await page.getByRole("link", { name: /^Pods/ }).click();
+    await page.getByText("seen", { exact: true }).click();
+    await page.getByRole("heading", { name: "default/seen" }).waitFor();
+    await gone("a pod", "Restart…", "Edit…", "Roll back…", "Delete…", "Terminal");
+    await page.getByRole("link", { name: "Images" }).click();
+    await page.getByRole("rowheader", { name: new RegExp(IMAGE) }).waitFor();
+    await gone("the images", "Prune…", "Import…", `Remove ${IMAGE}…`);
+    await goTo("objects/configmaps/default/seen", "default/seen");
+    await page.locator(".yaml").waitFor();
+    await gone("a ConfigMap", "Edit…", "Delete…");
+    await goTo("objects/secrets/default/unseen", "default/unseen");
+    await page.getByText("1 value, which only an admin is shown.").waitFor();
+    await gone("a Secret", "Show", "Edit…", "Delete…");
+    await page.goto(`${origin}/ui/pods/default/seen/terminal`);
+    await page.getByText("Terminals change things, which your role may not.").waitFor();
+    await page.goto(`${origin}/ui/apply`);
+    await page.getByText("which your role may not.").waitFor();
+  });
+});

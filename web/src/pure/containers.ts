@@ -1,0 +1,28 @@
+// The containers of a pod, of every kind, each with how it is.
+import type { Container, ContainerStatus, PodObject } from "../api/kube";
+
+export type ContainerKind = "init" | "sidecar" | "app" | "ephemeral";
+
+export interface PodContainer {
+  name: string;
+  kind: ContainerKind;
+  spec: Container;
+  status: ContainerStatus | undefined;
+}
+
+/** hidden is what the node shows viewers in place of a variable's value. */
+export const hidden = "[hidden from viewers]";
+
+/** containersOf is all of them, in the order in which they begin. */
+export function containersOf({ spec, status }: PodObject): PodContainer[] {
+  const list = (specs: Container[] = [], statuses: ContainerStatus[] = [], kind: (c: Container) => ContainerKind) =>
+    specs.map((c) => ({ name: c.name, kind: kind(c), spec: c, status: statuses.find((s) => s.name === c.name) }));
+  return [
+    ...list(spec?.initContainers, status?.initContainerStatuses, (c) => (c.restartPolicy === "Always" ? "sidecar" : "init")),
+    ...list(spec?.containers, status?.containerStatuses, () => "app"),
+    ...list(spec?.ephemeralContainers, status?.ephemeralContainerStatuses, () => "ephemeral"),
+  ];
+}
+
+/** lasts: it runs for as long as the pod does. */
+export const lasts = ({ kind }: PodContainer) => kind === "app" || kind === "sidecar";

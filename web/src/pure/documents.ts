@@ -1,0 +1,44 @@
+// A bundle as the node reads it: documents, and the objects in them.
+import { type Document, parseAllDocuments } from "yaml";
+
+/** documents are those that hold something, as the node counts them. */
+export function documents(text: string): Document.Parsed[] {
+  const all = parseAllDocuments(text, { strict: false });
+  return Array.isArray(all) ? all.filter((d) => d.contents !== null) : [];
+}
+
+export interface Manifest {
+  kind?: unknown;
+  metadata?: { name?: unknown; namespace?: unknown };
+  items?: unknown;
+}
+
+/** objectsOf is each object of a bundle, those in lists too: while somebody types, what can be read. */
+export function objectsOf(text: string): Manifest[] {
+  try {
+    return documents(text).flatMap((document) => inside(document.toJS()));
+  } catch {
+    return [];
+  }
+}
+
+function inside(value: unknown): Manifest[] {
+  if (typeof value !== "object" || value === null) return [];
+  const object = value as Manifest;
+  if (object.kind !== "List" && object.kind !== "PodList") return [object];
+  const items = Array.isArray(object.items) ? (object.items as unknown[]) : [];
+  // The items of a PodList need not say what they are.
+  return items.flatMap(inside).map((item) => (object.kind === "PodList" ? { kind: "Pod", ...item } : item));
+}
+
+interface Named {
+  kind?: string;
+  namespace?: string;
+  name?: string;
+}
+
+/** objectFor is what a bundle says of one thing. */
+export function objectFor(objects: readonly Manifest[], { kind, namespace, name }: Named): Manifest | undefined {
+  const near = (o: Manifest) => !namespace || (o.metadata?.namespace ?? "default") === namespace;
+  return objects.find((o) => o.kind === kind && o.metadata?.name === name && near(o));
+}

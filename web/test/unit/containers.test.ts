@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import api from "../../../openapi/openapi.json?raw";
+import { containersOf, hidden, lasts } from "../../src/pure/containers";
+import { methodWords } from "../../src/pure/forms";
+import { objectOf, readiness, whyOf } from "../../src/pure/health";
+import { manifestOf } from "../../src/pure/manifest";
+import { imageUsers, usesOf } from "../../src/pure/uses";
+
+const held = { state: { waiting: { reason: "CrashLoopBackOff", message: "back-off 20s restarting failed container" } }, lastState: { terminated: { exitCode: 3 } } };
+const object = {
+  metadata: { name: "all", namespace: "default" },
+  spec: {
+    initContainers: [{ name: "first" }, { name: "side", restartPolicy: "Always", image: "proxy:1" }],
+    containers: [{ name: "main", env: [{ name: "A", value: hidden }] }],
+    ephemeralContainers: [{ name: "look", image: "tools:1", envFrom: [{ prefix: "X_", configMapRef: { name: "settings" } }, { secretRef: { name: "login" } }] }],
+  },
+  status: {
+    initContainerStatuses: [{ name: "first" }, { name: "side", restartCount: 2, ready: false, ...held }],
+    containerStatuses: [{ name: "main", ready: true }],
+    ephemeralContainerStatuses: [{ name: "look", imageID: "sha256:2", state: { running: {} } }],
+  },
+};
+const pod = { namespace: "default", name: "all", reason: "CrashLoopBackOff", object };
+
+describe("containersOf", () => {
+  it("is each kind in the order in which they begin, with its status", () => {
+    const got = containersOf(objectOf(pod)).map((c) => [c.name, c.kind, lasts(c), c.status?.name]);
+    expect(got).toEqual([["first", "init", false, "first"], ["side", "sidecar", true, "side"], ["main", "app", true, "main"], ["look", "ephemeral", false, "look"]]);
+  });
+  it("is nothing of nothing", () => expect(containersOf({})).toEqual([]));
+  it("has a sidecar count and say why it is held back", () => {
+    expect(readiness(pod)).toEqual({ ready: 1, all: 2 });
+    expect(whyOf(pod)).toBe("side: exit code 3 · next start held back for 20s");
+  });
+  it("has ephemeral containers use what they name", () => {
+    expect(usesOf(object).map((u) => `${u.kind}/${u.name}`)).toEqual(["configmaps/settings", "secrets/login"]);
+    expect([...imageUsers([{ id: "sha256:2" }], [pod]).keys()]).toEqual(["sha256:2"]);
+  });
+});
+
+describe("a value that is hidden", () => {
+  it("is told as the node tells it", () => expect(api.includes(hidden)).toBe(true));
+  it("stays in a manifest, for the node to refuse", () => expect(manifestOf(pod)).toContain(hidden));
+});
+
+it.each([["PodsService/ListPods", "list pods"], ["ManifestsService/Plan", "plan"], ["PersistentVolumeClaimsService/GetPersistentVolumeClaim", "get persistent volume claim"]])("%s is to %s", (rpc, want) => expect(methodWords(rpc)).toBe(want));
