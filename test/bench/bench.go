@@ -59,6 +59,7 @@ type suite struct {
 	binaries binaries
 	columns  []*column
 	rows     []*row
+	section  string   // that is being measured
 	gaps     []string // what could not be measured
 	notes    []string // what the table does not say
 	pods     int      // made so far; each has a name of its own
@@ -102,14 +103,17 @@ func newBench(t testing.TB, bin binaries, amounts sizes) *suite {
 
 // run measures the named sections, or all of them.
 func (b *suite) run(ctx context.Context, only string) error {
+	b.section = "warm up"
 	if err := b.each(func(c *column) error { return b.warmUp(ctx, c) }); err != nil {
-		return fmt.Errorf("warm up: %w", err)
+		return fmt.Errorf("%s: %w", b.section, err)
 	}
+	columns := b.columns
 	for _, s := range b.sections() {
 		if only != "" && !slices.Contains(strings.Split(only, ","), s.name) {
 			continue
 		}
 		began := time.Now()
+		b.columns, b.section = columns, s.name
 		if err := s.run(ctx); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
@@ -130,14 +134,14 @@ func (b *suite) warmUp(ctx context.Context, c *column) error {
 	return c.clear(ctx, pods...)
 }
 
-// each takes one measurement of every column. A peer that fails loses its
-// column; the others have to work.
+// each takes one measurement of every column. A peer that fails is left out of
+// the rest of the section; the others have to work.
 func (b *suite) each(measure func(*column) error) error {
-	for _, c := range slices.Clone(b.columns) {
+	for _, c := range b.columns {
 		err := measure(c)
 		if err != nil && c.name == peerColumn {
-			b.gaps = append(b.gaps, fmt.Sprintf("the peer was given up: %v", err))
-			b.columns = slices.DeleteFunc(b.columns, func(o *column) bool { return o == c })
+			b.gaps = append(b.gaps, fmt.Sprintf("the peer was left out of the rest of %q: %v", b.section, err))
+			b.columns = slices.DeleteFunc(slices.Clone(b.columns), func(o *column) bool { return o == c })
 			continue
 		}
 		if err != nil {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +45,27 @@ func TestQuickRunFillsEveryRow(t *testing.T) {
 				t.Errorf("%s: %s has %v, want a number above zero", r.what, column, got)
 			}
 		}
+	}
+}
+
+// What the peer cannot do once says nothing of the sections that follow.
+func TestAPeerThatFailsIsLeftOutOfTheSection(t *testing.T) {
+	all := []*column{{name: nodalColumn}, {name: peerColumn}, {name: rawColumn}}
+	b := &suite{columns: all, section: "logs"}
+	err := b.each(func(c *column) error {
+		if c.name == peerColumn {
+			return errors.New("it came as 115")
+		}
+		return nil
+	})
+	if err != nil || len(b.columns) != 2 || slices.Contains(b.columns, all[1]) {
+		t.Errorf("each gives %v and leaves %d columns, want the peer's to be gone", err, len(b.columns))
+	}
+	if all[1].name != peerColumn || all[2].name != rawColumn {
+		t.Errorf("the columns of the next section are %v", all)
+	}
+	if want := `the peer was left out of the rest of "logs": it came as 115`; !slices.Equal(b.gaps, []string{want}) {
+		t.Errorf("the gaps are %q, want %q", b.gaps, want)
 	}
 }
 
