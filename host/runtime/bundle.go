@@ -31,6 +31,9 @@ type bundleFile struct {
 	Mode   fs.FileMode `json:"mode"`
 }
 
+// fits is all that can be told without reading the file.
+func (f bundleFile) fits(info fs.FileInfo) bool { return info.Mode() == f.Mode && info.Size() == f.Size }
+
 // readBundle reads the index. The digest of the index names the bundle: it
 // covers every file's digest.
 func readBundle(dirs string, archive, index []byte) (bundle, error) {
@@ -83,7 +86,7 @@ func (b bundle) whole(f bundleFile) bool {
 	}
 	defer file.Close()
 	info, err := file.Stat()
-	if err != nil || info.Mode() != f.Mode || info.Size() != f.Size {
+	if err != nil || !f.fits(info) {
 		return false
 	}
 	sum := sha256.New()

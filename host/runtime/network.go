@@ -171,6 +171,18 @@ func portBackend(ctx context.Context, kept string) string {
 	return byNftables
 }
 
+// writeConflist has containerd connect pods to the bridge.
+func (l layout) writeConflist(ctx context.Context, subnets []netip.Prefix, keptPorts string) error {
+	list, err := l.renderConflist(subnets, hostMTU(), portBackend(ctx, keptPorts))
+	if err != nil {
+		return err
+	}
+	if err := keep(l.conflist(), list); err != nil {
+		return fmt.Errorf("write the pod network: %w", err)
+	}
+	return nil
+}
+
 // renderConflist connects pods to a bridge. The bridge plugin is not to
 // masquerade: it would add and remove rules for each pod, where one rule for all
 // does (see masquerade). Packets are to fit the host's way out, or large ones

@@ -144,7 +144,7 @@ func giveBack(lock *os.File) error {
 	return errors.Join(unix.Flock(int(lock.Fd()), unix.LOCK_UN), lock.Close())
 }
 
-// begin sets the network up while containerd comes up.
+// begin sets the network up while containerd is laid down: it is to find both.
 func (r *Runtime) begin(ctx context.Context) error {
 	kept := r.layout.earlier()
 	subnets, err := r.layout.chooseSubnets(r.config.PodCIDRs, kept.subnets, hasIPv6())
@@ -155,17 +155,19 @@ func (r *Runtime) begin(ctx context.Context) error {
 	if err := r.layout.changeSubnets(kept.subnets, subnets); err != nil {
 		return err
 	}
-	list, err := r.layout.renderConflist(subnets, hostMTU(), portBackend(ctx, kept.ports))
-	if err != nil {
+	began := time.Now()
+	var p programs
+	group, beside := errgroup.WithContext(ctx)
+	group.Go(func() error { return r.layout.setUpNetwork(subnets) })
+	group.Go(func() error { return r.layout.writeConflist(beside, subnets, kept.ports) })
+	group.Go(func() (err error) {
+		p, err = r.programs(beside)
+		return err
+	})
+	if err := group.Wait(); err != nil {
 		return err
 	}
-	if err := keep(r.layout.conflist(), list); err != nil {
-		return fmt.Errorf("write the pod network: %w", err)
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return r.layout.setUpNetwork(subnets) })
-	group.Go(func() error { return r.bringUp(ctx) })
-	return group.Wait()
+	return r.raise(ctx, p, began)
 }
 
 // Endpoint is where the runtime serves CRI.

@@ -19,11 +19,16 @@ const (
 
 // bringUp has containerd running and answering: the one that runs, or a new one.
 func (r *Runtime) bringUp(ctx context.Context) error {
-	begin := time.Now()
+	began := time.Now()
 	p, err := r.programs(ctx)
 	if err != nil {
 		return err
 	}
+	return r.raise(ctx, p, began)
+}
+
+// raise is the rest of it, with the programs in their places.
+func (r *Runtime) raise(ctx context.Context, p programs, began time.Time) error {
 	content, err := r.layout.renderConfig(settings{
 		programs: p, sandboxImage: r.config.SandboxImage,
 		systemdCgroup: r.systemd, restrictOOMScore: !mayLowerOOMScore(),
@@ -43,7 +48,7 @@ func (r *Runtime) bringUp(ctx context.Context) error {
 	old := r.daemon
 	r.daemon = d
 	r.mu.Unlock()
-	event := Event{Reason: Started, Message: fmt.Sprintf("containerd runs as process %d", d.pid), Ready: true, Took: time.Since(begin)}
+	event := Event{Reason: Started, Message: fmt.Sprintf("containerd runs as process %d", d.pid), Ready: true, Took: time.Since(began)}
 	if d.adopted {
 		event.Reason, event.Message = Adopted, fmt.Sprintf("containerd ran on as process %d", d.pid)
 	}
