@@ -28,8 +28,6 @@ type File struct {
 	settled time.Duration    // see scan.go
 	files   map[string]*file // by path
 	first   bool             // nothing was delivered yet
-	before  map[string]bool  // origins of the pods that an earlier agent left
-	unread  map[string]bool  // what was in motion at the last look and was never read
 	due     bool             // to be delivered though no file has changed
 	retry   bool             // not everything sound was taken the last time
 	deaf    string           // why changes are only seen by the poll
@@ -78,22 +76,15 @@ func (f *File) turn(watch *watch, polled bool) time.Duration {
 	f.listen(watch)
 	written := watch.take()
 	paths, err := list(f.location)
-	_, wasFile := f.files[f.location]
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && !wasFile:
-		f.missing(cannotRead(err), now)
-		f.due = true
-		return 0
-	case err != nil && !wasFile:
-		f.fail(cannotRead(err), now)
-		f.due = true
-		return 0
-	}
 	if f.first {
-		f.before = f.origins()
+		f.files = f.left()
+	}
+	if _, wasFile := f.files[f.location]; err != nil && !wasFile {
+		f.away(err, now)
+		return 0
 	}
 	scan := f.scan(paths, written, now)
-	f.files, f.unread = scan.files, scan.unread
+	f.files = scan.files
 	switch {
 	case scan.changed || f.due || polled && f.retry:
 		f.retry = !f.deliver(scan.batch(), now)
@@ -104,19 +95,42 @@ func (f *File) turn(watch *watch, polled bool) time.Duration {
 	return scan.unsettled
 }
 
-// missing handles a path at which there is nothing. Files that were in a
-// directory may be on a disk that is not mounted: their pods stay. Yet the node
-// must not wait for ever for a directory that nobody has made.
-func (f *File) missing(err error, now time.Time) {
-	if len(f.files) > 0 {
-		f.fail(err, now)
+// away handles a place that cannot be read. Files that were in a directory may be
+// on a disk that is not mounted: their pods stay. Yet the node must not wait for
+// ever for a directory that nobody has made.
+func (f *File) away(err error, now time.Time) {
+	f.due = true
+	if !errors.Is(err, fs.ErrNotExist) || f.readAny() {
+		f.fail(cannotRead(err), now)
 		return
 	}
 	keep := f.origins()
 	// If this was a single file, then it is gone for sure.
 	delete(keep, f.location)
-	f.deliver(batch{keep: keep, problems: map[string]error{f.location: err}}, now)
+	f.deliver(batch{keep: keep, problems: map[string]error{f.location: cannotRead(err)}}, now)
 	f.first = false
+}
+
+// readAny says whether anything of the files that are known was read.
+func (f *File) readAny() bool {
+	for _, file := range f.files {
+		if !file.held {
+			return true
+		}
+	}
+	return false
+}
+
+// left are the files from which an earlier agent's pods came. Such a file is known
+// as one that was read is: while it is in motion, or away for a moment, its pods stay.
+func (f *File) left() map[string]*file {
+	files := map[string]*file{}
+	for origin := range f.origins() {
+		if origin == f.location || filepath.Dir(origin) == f.location && plain(filepath.Base(origin)) {
+			files[origin] = &file{reading: reading{origin: origin, held: true}}
+		}
+	}
+	return files
 }
 
 // origins are the files that the pods of this source came from.

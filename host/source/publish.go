@@ -35,6 +35,7 @@ type reading struct {
 	origin     string
 	deliveries []intake.Delivery
 	err        error // why some or all of it is not delivered
+	held       bool  // nothing was read of it yet
 }
 
 // publisher makes the pods of the node what was read.
@@ -57,7 +58,10 @@ func collect(readings ...reading) batch {
 	for _, r := range readings {
 		b.deliveries = append(b.deliveries, r.deliveries...)
 		if r.err != nil {
-			b.keep[r.origin], b.problems[r.origin] = true, r.err
+			b.problems[r.origin] = r.err
+		}
+		if r.err != nil || r.held {
+			b.keep[r.origin] = true
 		}
 	}
 	return b

@@ -47,11 +47,16 @@ func list(path string) ([]string, error) {
 	}
 	var paths []string
 	for _, entry := range entries {
-		if !strings.HasPrefix(entry.Name(), ".") && !entry.IsDir() {
+		if plain(entry.Name()) && !entry.IsDir() {
 			paths = append(paths, filepath.Join(path, entry.Name()))
 		}
 	}
 	return paths, nil
+}
+
+// plain says whether a name in the directory is not hidden.
+func plain(name string) bool {
+	return !strings.HasPrefix(name, ".")
 }
 
 // check refuses what is not worth opening: to open a device can do things.
@@ -69,9 +74,11 @@ func tooLarge(limit int) error {
 	return fmt.Errorf("it has more than %d bytes: %w", limit, node.ErrTooLarge)
 }
 
-// slurp reads a small regular file. It does not wait for a writer, should a pipe
-// have taken the file's place since it was looked at.
-func slurp(path string) ([]byte, error) {
+var errInMotion = errors.New("it is being written")
+
+// slurp reads a small regular file, unless somebody has written it since it was
+// looked at. It does not wait for a writer, should a pipe have taken its place.
+func slurp(path string, looked fs.FileInfo) ([]byte, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -84,7 +91,17 @@ func slurp(path string) ([]byte, error) {
 	if err := check(info); err != nil {
 		return nil, err
 	}
-	return readAll(file, maxFile)
+	data, err := readAll(file, maxFile)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = file.Stat(); err != nil {
+		return nil, err
+	}
+	if info.Size() != looked.Size() || !info.ModTime().Equal(looked.ModTime()) {
+		return nil, errInMotion
+	}
+	return data, nil
 }
 
 // readAll reads up to a limit: a file can grow while it is read, and a server

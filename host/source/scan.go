@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -31,8 +32,7 @@ type file struct {
 type scan struct {
 	files     map[string]*file
 	changed   bool
-	unsettled time.Duration   // when to look again, 0 when nothing is in motion
-	unread    map[string]bool // what is in motion and was never read
+	unsettled time.Duration // when to look again, 0 when nothing is in motion
 }
 
 func (s *scan) batch() batch {
@@ -40,34 +40,24 @@ func (s *scan) batch() batch {
 	for _, path := range slices.Sorted(maps.Keys(s.files)) {
 		readings = append(readings, s.files[path].reading)
 	}
-	b := collect(readings...)
-	maps.Copy(b.keep, s.unread)
-	return b
+	return collect(readings...)
 }
 
 // scan looks at the paths that are there and at those that were.
 func (f *File) scan(paths []string, written map[string]bool, now time.Time) scan {
-	s := scan{files: map[string]*file{}, unread: map[string]bool{}}
+	s := scan{files: map[string]*file{}}
 	for _, path := range paths {
 		s.files[path] = nil
 	}
 	for path := range f.files {
 		s.files[path] = nil
 	}
-	for path := range f.unread {
-		s.files[path] = nil
-	}
 	for path := range s.files {
-		old := f.files[path]
 		seen, wait := f.look(path, written[path], now)
 		if wait > 0 && (s.unsettled == 0 || wait < s.unsettled) {
 			s.unsettled = wait
 		}
-		if wait > 0 && seen == nil {
-			s.unread[path] = true
-		}
-		s.changed = s.changed || f.unread[path] && !s.unread[path] // read now, or gone
-		s.changed = s.changed || !old.same(seen)
+		s.changed = s.changed || !f.files[path].same(seen)
 		if s.files[path] = seen; seen == nil {
 			delete(s.files, path)
 		}
@@ -77,65 +67,80 @@ func (f *File) scan(paths []string, written map[string]bool, now time.Time) scan
 
 // look returns what one path holds now: nil when there is no file, what was
 // known when it has not changed or, with the time to wait, is not settled.
-func (f *File) look(path string, written bool, now time.Time) (*file, time.Duration) {
-	old := f.files[path]
+func (f *File) look(path string, written bool, now time.Time) (seen *file, wait time.Duration) {
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) && !dangles(path) {
-		return old.missed(now)
+	if err == nil {
+		seen, wait, err = f.see(path, info, written, now)
 	}
 	switch {
+	case absent(err) && !dangles(path):
+		return f.files[path].missed(now)
 	case err != nil:
-		return unread(path, err), 0
-	case info.IsDir():
-		return nil, 0
+		return &file{reading: reading{origin: path, err: cannotRead(err)}}, 0
+	case seen != nil:
+		seen.gone = time.Time{}
+	}
+	return seen, wait
+}
+
+// see looks at what is at a path.
+func (f *File) see(path string, info fs.FileInfo, written bool, now time.Time) (*file, time.Duration, error) {
+	if info.IsDir() {
+		return nil, 0, nil
 	}
 	if err := check(info); err != nil {
-		return unread(path, err), 0
+		return nil, 0, err
 	}
-	at := stampOf(info)
+	old, at := f.files[path], stampOf(info)
 	if old != nil && old.stamp == at && !written {
-		return old, 0
+		return old, 0, nil
 	}
-	// At the start only a file whose pods run already is waited for.
-	waits := !f.first || f.before[path]
-	if age := now.Sub(info.ModTime()); age >= 0 && age < f.settled && !written && waits {
-		return old, f.settled - age
+	// At the start only a file whose pods run already is waited for. One that is
+	// written while others are looked at is younger than now.
+	age := now.Sub(info.ModTime())
+	if age.Abs() < f.settled && !written && (!f.first || old != nil) {
+		return old, f.settled - age, nil
 	}
-	data, err := slurp(path)
-	if err != nil {
-		return unread(path, err), 0
+	data, err := slurp(path, info)
+	switch {
+	case errors.Is(err, errInMotion):
+		return old, f.settled, nil
+	case err != nil:
+		return nil, 0, err
 	}
 	seen := &file{stamp: at, digest: sha256.Sum256(data)}
 	if old != nil && old.digest == seen.digest {
 		seen.reading = old.reading
-		return seen, 0
+		return seen, 0, nil
 	}
 	seen.reading = f.read(path, data, now)
-	return seen, 0
+	return seen, 0, nil
 }
 
-func unread(path string, err error) *file {
-	return &file{reading: reading{origin: path, err: cannotRead(err)}}
+// absent says whether there is nothing at a path: neither it nor its directory.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// dangles says whether a path that leads nowhere is itself there.
+// dangles says whether a path that leads nowhere is a link that is itself there.
 func dangles(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // missed keeps a file that is not there for a moment longer.
 func (f *file) missed(now time.Time) (*file, time.Duration) {
-	switch {
-	case f == nil || !f.gone.IsZero() && now.Sub(f.gone) >= vanished:
+	if f == nil {
 		return nil, 0
-	case !f.gone.IsZero():
-		return f, vanished - now.Sub(f.gone)
 	}
-	missed := *f
-	missed.gone = now
-	missed.stamp = stamp{} // whatever comes back has to be read
-	return &missed, vanished
+	if f.gone.IsZero() {
+		f.gone, f.stamp = now, stamp{} // whatever comes back has to be read
+	}
+	left := vanished - now.Sub(f.gone)
+	if left <= 0 {
+		return nil, 0
+	}
+	return f, left
 }
 
 // same says whether two readings of a path deliver the same.

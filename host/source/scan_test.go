@@ -62,6 +62,84 @@ func TestEditorThatMovesFilesReplacesNothingTwice(t *testing.T) {
 	}
 }
 
+func TestAFileThatIsMovedAwayTwiceIsWaitedForTwice(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "web.yaml")
+	r, watch := left(t, dir)
+	file := NewFile(FileConfig{Path: dir, Sink: r.Sink})
+	file.settled = time.Hour
+	file.turn(watch, true)
+
+	must(t, os.Remove(path))
+	file.turn(watch, false)
+	file.goneForLong(path)
+	slow, err := os.Create(path)
+	must(t, err)
+	defer slow.Close()
+	file.turn(watch, false)
+	must(t, os.Remove(path))
+	if wait := file.turn(watch, false); wait <= 0 || wait > vanished {
+		t.Errorf("the file is looked for after %s, want up to %s", wait, vanished)
+	}
+	if got, want := r.pods(), "web-node-1=a:1"; got != want {
+		t.Errorf("pods = %s, want %s", got, want)
+	}
+}
+
+func TestAFileThatChangesWhileItIsLookedAtIsNotRead(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "web.yaml")
+	write(t, path, podYAML("web", "a:1"))
+	age(t, path)
+	_, file := newFile(t, dir)
+	looked, err := os.Stat(path)
+	must(t, err)
+	write(t, path, podYAML("web", "a"))
+	if seen, wait, err := file.see(path, looked, true, time.Now()); seen != nil || wait <= 0 || err != nil {
+		t.Errorf("the file is %v, to be looked at after %s (%v), want it to be waited for", seen, wait, err)
+	}
+	must(t, os.Remove(path))
+	if _, _, err := file.see(path, looked, true, time.Now()); !absent(err) {
+		t.Errorf("a file that went is %v, want absent", err)
+	}
+}
+
+func TestAFileYoungerThanTheLookIsWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "web.yaml")
+	r, watch := left(t, dir)
+	file := NewFile(FileConfig{Path: dir, Sink: r.Sink})
+	file.settled = time.Hour
+	write(t, path, podYAML("web", "a"))
+	modified := func(after time.Duration) {
+		then := time.Now().Add(after)
+		must(t, os.Chtimes(path, then, then))
+	}
+	modified(time.Minute)
+	if wait := file.turn(watch, true); wait <= 0 {
+		t.Error("a file that was just written is not waited for")
+	}
+	if got, want := r.pods(), "web-node-1=a:1"; got != want {
+		t.Errorf("pods = %s, want %s", got, want)
+	}
+	// A clock that was set back is another matter.
+	modified(24 * time.Hour)
+	file.turn(watch, true)
+	if got, want := r.pods(), "web-node-1=a"; got != want {
+		t.Errorf("pods = %s, want %s", got, want)
+	}
+}
+
+func TestOnlyALinkDangles(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "web.yaml"), filepath.Join(dir, "link")
+	write(t, path, "") // as if it had come while it was looked for
+	must(t, os.Symlink("nowhere", link))
+	if dangles(path) || !dangles(link) {
+		t.Errorf("dangles = %t for a file, %t for a link to nowhere; want false, true", dangles(path), dangles(link))
+	}
+}
+
 func TestDirectorySwappedByLinkIsFollowed(t *testing.T) {
 	dir := t.TempDir()
 	for version, image := range map[string]string{"..v1": "a:1", "..v2": "a:2"} {
@@ -150,71 +228,6 @@ func TestIdlePollReadsNothingAgain(t *testing.T) {
 	file.turn(watch, true)
 	if got := r.Intake.Store.Revision(); got != revision {
 		t.Errorf("revision after a touch = %d, want %d", got, revision)
-	}
-}
-
-func TestRestartChangesNothing(t *testing.T) {
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "web.yaml"), podYAML("web", "a:1"))
-	r, file := newFile(t, dir)
-	watch := openWatch()
-	defer watch.close()
-	file.turn(watch, true)
-	revision := r.Intake.Store.Revision()
-	NewFile(FileConfig{Path: dir, Sink: r.Sink}).turn(watch, true)
-	if got := r.Intake.Store.Revision(); got != revision {
-		t.Errorf("revision = %d, want %d", got, revision)
-	}
-}
-
-func TestAFileThatGoesBeforeItIsReadTakesItsPodAlong(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "web.yaml")
-	write(t, path, podYAML("web", "a:1"))
-	r, file := newFile(t, dir)
-	before := openWatch()
-	file.turn(before, true)
-	before.close()
-
-	next := NewFile(FileConfig{Path: dir, Sink: r.Sink})
-	next.settled = time.Hour
-	watch := openWatch()
-	defer watch.close()
-	if next.turn(watch, true) <= 0 {
-		t.Fatal("a file that was just written is not waited for")
-	}
-	must(t, os.Remove(path))
-	next.turn(watch, false)
-	view, ok := r.Intake.Store.View(node.Key{Namespace: "default", Name: "web-node-1"})
-	if ok && view.Slot.Pod.Deletion == nil {
-		t.Error("the pod stays, though its file is gone")
-	}
-}
-
-func TestAFileInMotionAtTheStartDoesNotTouchItsPod(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "web.yaml")
-	write(t, path, podYAML("web", "a:1"))
-	r, file := newFile(t, dir)
-	before := openWatch()
-	file.turn(before, true)
-	before.close()
-
-	write(t, path, podYAML("web", "a"))
-	watch := openWatch()
-	defer watch.close()
-	next := NewFile(FileConfig{Path: dir, Sink: r.Sink})
-	next.settled = time.Hour
-	if wait := next.turn(watch, true); wait <= 0 {
-		t.Error("a file that was just written is not waited for")
-	}
-	if got, want := r.pods(), "web-node-1=a:1"; got != want || !r.ready() {
-		t.Errorf("pods = %s, delivered: %t; want %s, delivered", got, r.ready(), want)
-	}
-	age(t, path)
-	next.turn(watch, true)
-	if got, want := r.pods(), "web-node-1=a"; got != want {
-		t.Errorf("pods = %s, want %s", got, want)
 	}
 }
 
