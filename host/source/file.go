@@ -20,8 +20,8 @@ type FileConfig struct {
 	Sink
 }
 
-// File is a file or directory as a source of pods. Names that begin with a dot
-// and directories in the directory are not looked at.
+// File is a file or directory as a source of pods. In a directory it looks at
+// neither directories nor hidden files nor what editors put beside a file.
 type File struct {
 	publisher
 	poll    time.Duration

@@ -54,9 +54,11 @@ func list(path string) ([]string, error) {
 	return paths, nil
 }
 
-// plain says whether a name in the directory is not hidden.
+// plain says whether a file's name is one that people give to manifests: not hidden,
+// no backup and nothing that an editor has not saved. Those name the same pods as
+// the file beside which they lie, and would bring them back when it is removed.
 func plain(name string) bool {
-	return !strings.HasPrefix(name, ".")
+	return !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "#") && !strings.HasSuffix(name, "~")
 }
 
 // check refuses what is not worth opening: to open a device can do things.

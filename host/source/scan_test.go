@@ -162,6 +162,8 @@ func TestDirectorySwappedByLinkIsFollowed(t *testing.T) {
 func TestWhatIsNoManifestIsPassedBy(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, ".hidden.yaml"), podYAML("hidden", "a:1"))
+	write(t, filepath.Join(dir, "removed.yaml~"), podYAML("backup", "a:1"))
+	write(t, filepath.Join(dir, "#web.yaml#"), podYAML("unsaved", "a:1"))
 	must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o700))
 	write(t, filepath.Join(dir, "sub", "sub.yaml"), podYAML("sub", "a:1"))
 	must(t, os.Symlink("sub", filepath.Join(dir, "link")))
