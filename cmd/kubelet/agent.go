@@ -142,6 +142,7 @@ func (a *agent) reachRuntime(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.ask(ctx, client)
 	a.runtime = &runtime{Runtime: client, links: logLinks{a.files.logs, a.log}, counts: a.counts}
 	if a.puller, err = a.newPuller(); err != nil {
 		return err
@@ -215,7 +216,7 @@ func (a *agent) locations() map[node.Source]string {
 
 func (a *agent) intake(source node.Source) intake.Intake {
 	return intake.Intake{
-		Store: a.state.store, Source: source, Node: a.offer, Assign: a.assign, Storage: a.keeper(),
+		Store: a.state.store, Source: source, Node: a.offer, Present: a.present, Assign: a.assign, Storage: a.keeper(),
 		NewUID: uuid.NewUUID,
 	}
 }

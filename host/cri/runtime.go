@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -28,6 +29,7 @@ type Runtime struct {
 	images    runtimeapi.ImageServiceClient
 	keys      *keyIndex
 	closers   []func() error
+	known     atomic.Pointer[Status]
 }
 
 // maxMessage is how long a runtime's answer may be: a list of all containers

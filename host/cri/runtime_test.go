@@ -215,6 +215,31 @@ func TestStatusSaysWhatIsMissing(t *testing.T) {
 	})
 }
 
+func TestWhatTheRuntimeCanDoIsKnownOnceItHasSaidSo(t *testing.T) {
+	for legacy, can := range map[bool]bool{true: false, false: true} {
+		onSim(t, sim.Config{Legacy: legacy}, func(f *fixture, server *sim.Server) {
+			if got := f.cri.Known(); got != nil {
+				t.Errorf("before anybody asks: %+v is known, want nothing", got)
+			}
+			if _, err := f.cri.Status(f.Context()); err != nil {
+				t.Error(err)
+			}
+			if got := f.cri.Known(); got == nil || got.Features.SupplementalGroupsPolicy != can {
+				t.Errorf("%+v is known, want a runtime that can: %t", got, can)
+			}
+			gone, leave := context.WithCancel(f.Context())
+			leave()
+			if _, err := f.cri.Status(gone); err == nil || f.cri.Known() == nil {
+				t.Errorf("who asks goes away: %v, and %+v is known, want what was", err, f.cri.Known())
+			}
+			server.Inject(sim.Faults{Rules: []sim.Rule{{Method: "Status", Kind: sim.ErrorBefore, Code: codes.Unavailable}}})
+			if _, err := f.cri.Status(f.Context()); err == nil || f.cri.Known() != nil {
+				t.Errorf("the runtime is gone: %v, and %+v is known, want nothing", err, f.cri.Known())
+			}
+		})
+	}
+}
+
 func TestPodsOfTheirOwnNetworkWaitForIt(t *testing.T) {
 	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
 		server.SetReady(true, false)

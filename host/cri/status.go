@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"google.golang.org/grpc/codes"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -33,8 +34,23 @@ type Features struct {
 	SupplementalGroupsPolicy bool
 }
 
+// Known is what the runtime has said of itself last; nil before, and once it is gone:
+// another may take its place.
+func (r *Runtime) Known() *Status { return r.known.Load() }
+
 // Status asks the runtime how it is.
 func (r *Runtime) Status(ctx context.Context) (Status, error) {
+	s, err := r.status(ctx)
+	switch {
+	case err == nil:
+		r.known.Store(&s)
+	case code(err) == codes.Unavailable:
+		r.known.Store(nil)
+	}
+	return s, err
+}
+
+func (r *Runtime) status(ctx context.Context) (Status, error) {
 	ctx, cancel := r.request(ctx)
 	defer cancel()
 	version, err := r.runtime.Version(ctx, &runtimeapi.VersionRequest{})

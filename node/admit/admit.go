@@ -32,8 +32,7 @@ type Node struct {
 func (n Node) Check(pod *corev1.Pod, others []*corev1.Pod) *node.Refusal {
 	for _, check := range []func(*corev1.Pod, []*corev1.Pod) *node.Refusal{system, n.place, ports, n.room, n.taints, n.sysctls, n.apparmor} {
 		if refusal := check(pod, others); refusal != nil {
-			refusal.Message = "Pod was rejected: " + refusal.Message
-			return refusal
+			return rejected(refusal.Reason, refusal.Message)
 		}
 	}
 	return nil

@@ -92,7 +92,7 @@ func podSecurityRules() []rule {
 		honoured(at+"runAsGroup", ""),
 		honoured(at+"runAsNonRoot", ""),
 		honoured(at+"supplementalGroups", ""),
-		honoured(at+"supplementalGroupsPolicy", ""),
+		honoured(at+"supplementalGroupsPolicy", "Strict where the runtime can, as containerd from 2.0; elsewhere the pod fails"),
 		honoured(at+"seLinuxOptions", ""),
 		honoured(at+"seccompProfile", ""),
 		honoured(at+"appArmorProfile", ""),

@@ -20,6 +20,16 @@ func (in Intake) crowded(tx *node.Tx, key node.Key) error {
 	return fmt.Errorf("take pod %s: the node remembers %d pods, delete those that have finished: %w", key, tx.Len(), node.ErrNotReady)
 }
 
+// check says why the node does not take a new pod as it is and as it is now.
+func (in Intake) check(tx *node.Tx, pod *node.Pod) *node.Refusal {
+	if in.Present != nil {
+		if refusal := in.Present().Check(pod); refusal != nil {
+			return refusal
+		}
+	}
+	return in.Node.Check(pod.Object, rivals(tx, pod.Key()))
+}
+
 // rivals are the pods beside which a new owner of the key has to run: one that
 // is about to go counts until it is gone, unless its successor is known.
 func rivals(tx *node.Tx, key node.Key) []*corev1.Pod {

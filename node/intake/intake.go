@@ -24,8 +24,9 @@ type Intake struct {
 	Store   *node.Store
 	Source  node.Source
 	NewUID  func() types.UID
-	Node    admit.Node    // that takes the pods in, or refuses them
-	Assign  *assign.Rules // by which CPUs are handed out; nil: none are
+	Node    admit.Node           // that takes the pods in, or refuses them
+	Present func() admit.Present // how it is now; nil: nobody knows
+	Assign  *assign.Rules        // by which CPUs are handed out; nil: none are
 	Storage storage.Keeper
 }
 
@@ -255,7 +256,7 @@ func (in Intake) newPod(tx *node.Tx, d Delivery, now time.Time) *node.Pod {
 	if class := classOf(tx, object); class != nil {
 		object.Spec.Overhead, pod.Handler = overheadOf(class), class.Handler
 	}
-	if pod.Refused = in.Node.Check(object, rivals(tx, pod.Key())); pod.Refused == nil && node.HasOwnUsers(object) {
+	if pod.Refused = in.check(tx, pod); pod.Refused == nil && node.HasOwnUsers(object) {
 		pod.Users, pod.Refused = in.ownUsers(tx)
 	}
 	if pod.Refused == nil && in.Assign != nil {

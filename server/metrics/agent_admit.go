@@ -79,7 +79,8 @@ func (a *Agent) Taken(pod *node.Pod) {
 // apart.
 func rejection(reason string) string {
 	known := []string{
-		"AppArmor", "OutOfcpu", "OutOfephemeral-storage", "OutOfmemory", "OutOfpods", "SysctlForbidden", "TopologyAffinityError", "UnexpectedAdmissionError",
+		"AppArmor", "OutOfcpu", "OutOfephemeral-storage", "OutOfmemory", "OutOfpods", "SupplementalGroupsPolicyNotSupported",
+		"SysctlForbidden", "TopologyAffinityError", "UnexpectedAdmissionError",
 	}
 	switch {
 	case slices.Contains(known, reason):

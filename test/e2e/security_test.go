@@ -210,24 +210,33 @@ func TestPodsThatCannotBeConfinedAsTheyAskDoNotRun(t *testing.T) {
 		"a seccomp profile that is not there keeps the container from being created",
 		"a sysctl that is not allowed fails the pod with SysctlForbidden",
 		"an AppArmor profile fails the pod where the kernel enforces none",
+		"supplementalGroupsPolicy Strict fails the pod with SupplementalGroupsPolicyNotSupported where the runtime lacks it",
 	)
 	n := start(t)
-	for _, c := range []struct{ name, manifest, reason, message string }{
+	for _, c := range []struct {
+		name, manifest, reason, message string
+		refused                         bool
+	}{
 		{"root", unfit("root", "  securityContext: {runAsNonRoot: true}\n  containers:\n"),
-			"CreateContainerConfigError", "container has runAsNonRoot and image will run as root"},
+			"CreateContainerConfigError", "container has runAsNonRoot and image will run as root", false},
 		{"zero", unfit("zero", "  securityContext: {runAsNonRoot: true, runAsUser: 0}\n  containers:\n"),
-			"CreateContainerConfigError", "container's runAsUser breaks non-root policy"},
+			"CreateContainerConfigError", "container's runAsUser breaks non-root policy", false},
 		{"profile", unfit("profile", "  securityContext: {seccompProfile: {type: Localhost, localhostProfile: none.json}}\n  containers:\n"),
-			"CreateContainerError", "none.json"},
+			"CreateContainerError", "none.json", false},
 		{"sysctl", unfit("sysctl", "  securityContext: {sysctls: [{name: kernel.msgmax, value: \"65000\"}]}\n  containers:\n"),
-			"SysctlForbidden", `forbidden sysctl: "kernel.msgmax" not allowlisted`},
+			"SysctlForbidden", `forbidden sysctl: "kernel.msgmax" not allowlisted`, true},
 		{"groups", unfit("groups", "  securityContext: {supplementalGroupsPolicy: Strict}\n  containers:\n"),
-			"FailedCreatePodSandBox", "SupplementalGroupsPolicy=Strict is not supported"},
+			"SupplementalGroupsPolicyNotSupported", "SupplementalGroupsPolicy=Strict is not supported in this node", true},
 		{"apparmor", unfit("apparmor", "  securityContext: {appArmorProfile: {type: RuntimeDefault}}\n  containers:\n"),
-			"AppArmor", "AppArmor is not enabled on the host"},
+			"AppArmor", "AppArmor is not enabled on the host", true},
 	} {
 		if c.name == "groups" && n.knowsGroupsPolicies() || c.name == "apparmor" && enforcesAppArmor() {
 			continue // such a pod runs here
+		}
+		if c.name == "groups" {
+			n.eventually("the node knows what its runtime can do", func() bool {
+				return strings.Contains(n.curl("/v1/node").body, `"name":"containerd"`)
+			})
 		}
 		t.Run(c.name, func(t *testing.T) {
 			n.apply(c.manifest)
@@ -242,7 +251,7 @@ func TestPodsThatCannotBeConfinedAsTheyAskDoNotRun(t *testing.T) {
 			if !strings.Contains(message, c.message) {
 				t.Errorf("the message is %q, want %q in it", message, c.message)
 			}
-			if refused := p.Status.Phase == corev1.PodFailed; refused != (c.reason == "SysctlForbidden" || c.reason == "AppArmor") {
+			if refused := p.Status.Phase == corev1.PodFailed; refused != c.refused {
 				t.Errorf("the phase is %s, with reason %s", p.Status.Phase, c.reason)
 			}
 		})
