@@ -1,6 +1,6 @@
 // Command summary reads the JSON stream of one or more go test runs and prints
 // what a person wants of it: a line a package, the output of what failed, the
-// reason of what was skipped, and a count at the end.
+// reason of what was skipped, and at the end what failed, in short, and a count.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -36,6 +37,7 @@ func main() {
 	for _, r := range unshown {
 		fmt.Printf("no test that passed showed %q; %s in %s says so\n", r, r.Test, r.File)
 	}
+	printFailures(os.Stdout, s.failures)
 	fmt.Printf("%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
 	if s.failed > 0 || s.broken > 0 || len(unshown) > 0 {
 		os.Exit(1)
@@ -44,26 +46,29 @@ func main() {
 
 // event is one line of `go test -json`.
 type event struct {
-	Action     string
-	Package    string
-	ImportPath string // of a build
-	Test       string
-	Elapsed    float64
-	Output     string
-	Key, Value string // of an attribute
+	Action      string
+	Package     string
+	ImportPath  string // of a build
+	FailedBuild string // the ImportPath of what a package failed with
+	Test        string
+	Elapsed     float64
+	Output      string
+	Key, Value  string // of an attribute
 }
 
 type summary struct {
 	out                     io.Writer
 	output                  map[string][]string // by package, and by package and test
+	built                   map[string][]string // what the compiler said, by import path
 	claims                  map[string][]string // of tests that run, by package and test
 	shown                   map[string]bool     // by tests that passed
 	passed, failed, skipped int
 	broken                  int // packages that failed, for whatever reason
+	failures                []failure
 }
 
 func newSummary(out io.Writer) *summary {
-	return &summary{out: out, output: map[string][]string{}, claims: map[string][]string{}, shown: map[string]bool{}}
+	return &summary{out: out, output: map[string][]string{}, built: map[string][]string{}, claims: map[string][]string{}, shown: map[string]bool{}}
 }
 
 func (s *summary) read(r io.Reader) error {
@@ -91,6 +96,7 @@ func (s *summary) take(e event) {
 			s.claims[key] = append(s.claims[key], e.Value)
 		}
 	case "build-output":
+		s.built[e.ImportPath] = append(s.built[e.ImportPath], e.Output)
 		fmt.Fprint(s.out, e.Output)
 	case "pass", "fail", "skip":
 		if e.Test == "" {
@@ -113,6 +119,7 @@ func (s *summary) endTest(e event) {
 		}
 	case "fail":
 		s.failed++
+		s.failures = append(s.failures, failure{e.Package, e.Test, whyOf(text)})
 		fmt.Fprint(s.out, text)
 	case "skip":
 		s.skipped++
@@ -127,16 +134,22 @@ func (s *summary) endPackage(e event) {
 	case "fail":
 		s.broken++
 		s.unfinished(e.Package)
-		fmt.Fprintf(s.out, "%sFAIL\t%s\t%.1fs\n", strings.Join(s.output[e.Package+" "], ""), e.Package, e.Elapsed)
+		text := strings.Join(s.output[e.Package+" "], "")
+		if !slices.ContainsFunc(s.failures, func(f failure) bool { return f.pkg == e.Package }) {
+			s.failures = append(s.failures, failure{e.Package, "", whyOf(strings.Join(s.built[e.FailedBuild], "") + text)})
+		}
+		fmt.Fprintf(s.out, "%sFAIL\t%s\t%.1fs\n", text, e.Package, e.Elapsed)
 	}
 }
 
 // unfinished prints what tests said that never ended: a panic or a timeout
 // takes the whole package down with them.
 func (s *summary) unfinished(pkg string) {
-	for key, lines := range s.output {
-		if strings.HasPrefix(key, pkg+" ") && key != pkg+" " {
-			fmt.Fprint(s.out, strings.Join(lines, ""))
+	for _, key := range slices.Sorted(maps.Keys(s.output)) {
+		if test, ok := strings.CutPrefix(key, pkg+" "); ok && test != "" {
+			text := strings.Join(s.output[key], "")
+			s.failures = append(s.failures, failure{pkg, test, whyOf(text)})
+			fmt.Fprint(s.out, text)
 			delete(s.output, key)
 			s.failed++
 		}
