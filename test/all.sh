@@ -23,7 +23,8 @@ test/phase.sh tests test/gotest.sh | tee .cache/tests.log
 status=$?
 test/phase.sh "the same on cgroup v2, in small" test/vm/smoke.sh | tee -a .cache/tests.log || status=1
 test/phase.sh "nothing left behind" .cache/leaks check .cache/before.json || status=1
-# All together as the last line, where a reader looks for it.
+# What failed, and all together as the last line, where a reader looks for it.
+awk '/^failed: / { on = 1 } !/^(failed: |        )/ { on = 0 } on' .cache/tests.log
 awk '/^[0-9]+ passed, / { passed += $1; failed += $3; skipped += $5 }
   END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }' .cache/tests.log
 exit $status

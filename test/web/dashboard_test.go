@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -28,8 +29,8 @@ var screenshots = flag.String("screenshots", "", "take the pictures of docs/scre
 
 func TestMain(m *testing.M) { os.Exit(agent.Main(m)) }
 
-// patience is for a whole story; the longest takes a third of it on two busy cores.
-const patience = 4 * time.Minute
+// patience is for a whole story; the longest takes a quarter of it on two busy cores.
+const patience = 8 * time.Minute
 
 func TestTheDashboardInABrowser(t *testing.T) {
 	claim.Shows(t, "Ways in",
@@ -102,11 +103,12 @@ func (s stage) tell(t *testing.T, story string, env ...string) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.answer(t, out, in); err != nil {
+		failed, err := s.answer(t.Output(), out, in)
+		if err != nil {
 			t.Error(err)
 		}
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("the story ends badly: %v", err)
+			t.Errorf("the story ends badly (%v): %s", err, cmp.Or(failed, "no step of it says why"))
 		}
 	})
 }
@@ -140,11 +142,15 @@ func saveBusybox(t *testing.T) (path string) {
 	return file.Name()
 }
 
-// answer does what a story asks for, until it ends.
-func (s stage) answer(t *testing.T, out io.Reader, in io.Writer) error {
+// answer does what a story asks for, until it ends, and returns the step that failed
+// and why.
+func (s stage) answer(log io.Writer, out io.Reader, in io.Writer) (failed string, err error) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		t.Log(lines.Text())
+		fmt.Fprintln(log, lines.Text())
+		if why, ok := strings.CutPrefix(lines.Text(), "FAIL "); ok {
+			failed = why
+		}
 		wish, ok := strings.CutPrefix(lines.Text(), "@")
 		if !ok {
 			continue
@@ -156,22 +162,22 @@ func (s stage) answer(t *testing.T, out io.Reader, in io.Writer) error {
 			s.Launch()
 		case "revoke":
 			if err := os.Remove(filepath.Join(s.Dir, "pki/tokens/viewer.json")); err != nil {
-				return fmt.Errorf("revoke the viewer's token: %w", err)
+				return failed, fmt.Errorf("revoke the viewer's token: %w", err)
 			}
 		case "spoil":
 			if err := os.WriteFile(filepath.Join(s.manifests, "bad.yaml"), []byte("kind: Pot"), 0o600); err != nil {
-				return fmt.Errorf("write a bad manifest: %w", err)
+				return failed, fmt.Errorf("write a bad manifest: %w", err)
 			}
 		case "mend":
 			if err := os.Remove(filepath.Join(s.manifests, "bad.yaml")); err != nil {
-				return fmt.Errorf("remove the bad manifest: %w", err)
+				return failed, fmt.Errorf("remove the bad manifest: %w", err)
 			}
 		default:
-			return fmt.Errorf("the story asks for %q", wish)
+			return failed, fmt.Errorf("the story asks for %q", wish)
 		}
 		if _, err := fmt.Fprintln(in, "done"); err != nil {
-			return fmt.Errorf("tell the story that it is done: %w", err)
+			return failed, fmt.Errorf("tell the story that it is done: %w", err)
 		}
 	}
-	return lines.Err()
+	return failed, lines.Err()
 }

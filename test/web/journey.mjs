@@ -1,7 +1,7 @@
 // What a user does in the dashboard from the first link to the last deletion.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { accessible, act, ask, expect, paste, story, write } from "./steps.mjs";
+import { accessible, act, ask, eventually, expect, paste, story, write } from "./steps.mjs";
 
 const { LINK, SECOND_LINK, IMAGE, TARBALL, VIEWER_TOKEN, PROFILE } = process.env;
 
@@ -51,6 +51,15 @@ await story(async ({ context, page, origin, step }) => {
   const goTo = async (path, heading) => {
     await page.goto(`${origin}/ui/${path}`);
     await page.getByRole("heading", { name: heading }).first().waitFor();
+  };
+
+  /** scroll turns the wheel over the log, which a line that comes in that very moment may undo. */
+  const scroll = async (by) => {
+    await page.locator(".log-box").hover();
+    await eventually("the log goes on", async () => {
+      await page.mouse.wheel(0, by);
+      return page.getByText("Paused by scrolling").waitFor({ timeout: 2000 }).then(() => true, () => false);
+    });
   };
 
   await step("the link signs in", async () => {
@@ -118,9 +127,12 @@ await story(async ({ context, page, origin, step }) => {
 
   await step("what may come next is offered, kind by kind", async () => {
     const offered = page.locator(".cm-tooltip-autocomplete li");
-    await write(page, "kind: ConfigMap\n");
-    await page.keyboard.type("d");
-    await offered.filter({ hasText: /^data$/ }).waitFor();
+    // What is typed before the node has said what it knows is offered nothing.
+    await eventually("a ConfigMap is offered no data", async () => {
+      await write(page, "kind: ConfigMap\n");
+      await page.keyboard.type("d");
+      return offered.filter({ hasText: /^data$/ }).waitFor({ timeout: 5000 }).then(() => true, () => false);
+    });
     expect((await offered.filter({ hasText: /^spec$/ }).count()) === 0, "a ConfigMap is offered a spec");
     await write(page, "kind: Pod\nspec:\n  restartPolicy:");
     await page.keyboard.type(" O");
@@ -154,9 +166,9 @@ await story(async ({ context, page, origin, step }) => {
   await step("what the page does is done by hand as it is shown", async () => {
     const shown = (within) => within.locator(".commands > pre").innerText();
     const copied = async (within) => {
+      await page.evaluate(() => (window.copied = ""));
       await within.locator(".commands-head").getByRole("button", { name: "Copy" }).click();
-      await within.getByText("Copied").waitFor();
-      return page.evaluate(() => window.copied);
+      return eventually("nothing is copied", () => page.evaluate(() => window.copied));
     };
     await page.evaluate(() => {
       Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true }); // as without TLS
@@ -207,14 +219,12 @@ await story(async ({ context, page, origin, step }) => {
   await step("its log is followed, and does no harm", async () => {
     await page.getByRole("link", { name: "Logs" }).first().click();
     await page.getByText(/^tick \d+$/).first().waitFor();
-    await page.locator(".log-box").hover();
-    await page.mouse.wheel(0, -1000);
-    await page.getByText("Paused by scrolling").waitFor();
+    await scroll(-1000);
     await page.locator(".log-box").press("Home");
     await page.getByText("<img src=x onerror=document.title=1><script>document.title=2</script>").waitFor();
     await page.locator(".log-row .f1", { hasText: "red" }).waitFor();
     await page.getByText(/KiB more/).waitFor();
-    expect((await page.title()) === "story · node-a", `the title is ${await page.title()}`);
+    await eventually("the title is", () => page.title(), (title) => title === "story · node-a");
     expect((await page.locator(".log-box img, .log-box script").count()) === 0, "HTML of a container is in the page");
     await accessible(page, "the log");
     await page.getByLabel("Search the log").fill("TICK 1");
@@ -222,15 +232,11 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByLabel("Search the log").fill("");
     await page.getByRole("button", { name: "side" }).click();
     await page.getByText("side speaks").first().waitFor();
-    const end = page.getByRole("button", { name: "To the end" });
-    if (await end.count()) await end.click();
     await page.getByText("Following").waitFor();
   });
 
   await step("a line of it has an address, and what is kept can be taken along", async () => {
-    await page.locator(".log-box").hover();
-    await page.mouse.wheel(0, -200); // lines that are followed do not wait to be pressed
-    await page.getByText("Paused by scrolling").waitFor();
+    await scroll(-200); // lines that are followed do not wait to be pressed
     await page.locator(".log-box").press("ArrowUp");
     await page.keyboard.press("k");
     await page.keyboard.press("ArrowDown");
@@ -240,17 +246,15 @@ await story(async ({ context, page, origin, step }) => {
     await page.locator(".line-detail pre", { hasText: read }).waitFor();
     await page.keyboard.press("Tab");
     expect(await page.getByRole("button", { name: "Copy link" }).evaluate((e) => e === document.activeElement), "the link of the line is not next");
-    const line = page.locator(".log-row", { hasText: /tick \d+$/ }).first();
-    const text = await line.locator(".log-text").innerText();
-    await line.click();
+    await page.locator(".log-row", { hasText: /tick \d+$/ }).first().click();
+    const text = await page.locator(".line-detail pre").innerText();
+    expect(/^tick \d+$/.test(text), `the line that was pressed is ${text}`);
     await page.evaluate(() => (navigator.clipboard.writeText = async (words) => void (window.copied = words)));
     await page.getByRole("button", { name: "Copy link" }).click();
-    await page.getByText("Copied").waitFor();
-    await page.goto(await page.evaluate(() => window.copied));
+    await page.goto(await eventually("nothing is copied", () => page.evaluate(() => window.copied)));
     const target = page.locator(".log-row.target .log-text");
-    await target.waitFor();
     expect((await target.innerText()) === text, `the address of ${text} leads to ${await target.innerText()}`);
-    expect(await target.evaluate((e) => e.getBoundingClientRect().top > 0 && e.getBoundingClientRect().bottom < innerHeight), "the line is not in sight");
+    await eventually("the line is in sight", () => target.evaluate((e) => e.getBoundingClientRect().top > 0 && e.getBoundingClientRect().bottom < innerHeight));
     await page.getByRole("button", { name: "Download" }).click();
     const [merged] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: /merged/ }).click()]);
     const saved = readFileSync(await merged.path(), "utf8");
@@ -294,8 +298,11 @@ await story(async ({ context, page, origin, step }) => {
     for (const [key, part] of [["l", "logs"], ["t", "terminal"], ["e", "events"], ["y", "yaml"]]) {
       await page.getByRole("link", { name: "Pods" }).click();
       await page.getByRole("row", { name: /story/ }).waitFor();
-      for (const step of ["j", "j", "k"]) await page.keyboard.press(step);
-      await page.locator("a[data-index]:focus", { hasText: "story" }).waitFor();
+      // A page listens for keys once it was painted, which is after it is there.
+      await eventually("no pod has the focus", async () => {
+        for (const step of ["j", "j", "k"]) await page.keyboard.press(step);
+        return page.locator("a[data-index]:focus", { hasText: "story" }).count();
+      });
       await page.keyboard.press(key);
       await page.waitForURL(`**/ui/pods/default/story/${part}`);
     }
@@ -358,6 +365,6 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("button", { name: /^Remove 1 image, / }).click();
     await page.getByRole("heading", { name: /^Removed 1 image, / }).waitFor();
     await page.getByRole("button", { name: "Done" }).click();
-    expect((await page.getByRole("rowheader", { name: new RegExp(IMAGE) }).count()) === 0, "the image is still listed");
+    await page.getByRole("rowheader", { name: new RegExp(IMAGE) }).waitFor({ state: "detached" });
   });
 });

@@ -1,7 +1,7 @@
 // Who sees what, on which screen, and how smoothly.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { accessible, act, call, expect, paste, story, write } from "./steps.mjs";
+import { accessible, act, best, call, eventually, expect, paste, story, write } from "./steps.mjs";
 
 const { LINK, IMAGE, PROFILE, VIEW, VIEWER_TOKEN } = process.env;
 
@@ -30,6 +30,9 @@ spec:
     volumeMounts: [{name: keep, mountPath: /keep}]
   volumes: [{name: keep, emptyDir: {}}]
 `;
+
+/** character is how wide one of a terminal is. */
+const character = 7.8; // px
 
 /** smooth is the work that one of 60 frames a second has time for. */
 const smooth = 1000 / 60; // ms
@@ -74,16 +77,17 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("button", { name: "Previous run" }).click();
     await page.getByText("The run is over").waitFor();
     await page.getByText("this is run 1").waitFor();
-    expect((await page.getByText("this is run 2").count()) === 0, "the present run is shown as the previous one");
+    await page.getByText("this is run 2").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Previous run" }).click();
     await page.getByText("this is run 2").waitFor();
-    const asked = page.waitForRequest(/sinceSeconds=60\b/);
-    await page.getByLabel("How far back").selectOption("Last minute");
+    const asked = page.waitForRequest(/sinceSeconds=600\b/);
+    await page.getByLabel("How far back").selectOption("Last 10 minutes");
     await asked;
     await page.getByText("this is run 2").waitFor();
     await page.getByLabel("Level").selectOption("Errors");
     await page.getByText("this is run 2").waitFor({ state: "detached" });
-    expect((await lines.allInnerTexts()).every((text) => text.includes("ERROR: it broke")), "a filter for errors shows more");
+    const errors = (shown) => shown.length > 0 && shown.every((text) => text.includes("ERROR: it broke"));
+    await eventually("a filter for errors shows", () => lines.allInnerTexts(), errors);
     await page.getByLabel("Level").selectOption("Warnings and errors");
     await page.getByText("level=warn careful").waitFor();
   });
@@ -94,20 +98,19 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("link", { name: "Terminal" }).click();
     await page.getByLabel("Command").fill(`sh -c "while true; do stty size; sleep 0.2; done"`);
     await page.getByRole("button", { name: "Open" }).click();
-    /** told is the last that the container has said of its terminal, once that is something else. */
-    const told = async (before) => {
-      for (let turn = 0; turn < 200; turn++) {
-        const last = /(\d+ \d+)\s*$/.exec(await page.locator(".xterm-rows").innerText())?.[1];
-        if (last && last !== before) return last;
-        await page.waitForTimeout(100);
-      }
-      throw new Error(`the terminal stays at ${before}`);
-    };
-    const large = await told("");
+    /** looks is what the page has drawn, in what room, and what the container was last told of it. */
+    const looks = () =>
+      page.evaluate(() => {
+        const [box, screen] = [".terminal-box", ".xterm-screen"].map((part) => document.querySelector(part).getBoundingClientRect());
+        const [rows, columns] = (/(\d+ \d+)\s*$/.exec(document.querySelector(".xterm-rows").innerText)?.[1] ?? "0 0").split(" ").map(Number);
+        return { rows, columns, drawn: document.querySelectorAll(".xterm-rows > div").length, width: screen.width, height: screen.height, room: [box.width, box.height] };
+      });
+    const right = ({ rows, columns, drawn, width, height, room }) =>
+      rows === drawn && Math.abs(width / columns - character) < 1 && room[0] - width < 40 && room[1] - height < 40;
+    await page.locator(".xterm-rows > div").first().waitFor({ state: "attached" });
+    const large = await eventually("the terminal is", looks, right);
     await page.setViewportSize({ width: 820, height: 620 });
-    const small = await told(large);
-    const [was, is] = [large, small].map((text) => text.split(" ").map(Number));
-    expect(is[0] < was[0] && is[1] < was[1], `a smaller window makes ${large} to ${small}`);
+    await eventually(`a smaller window makes ${large.rows} ${large.columns} to`, looks, (now) => right(now) && now.rows < large.rows && now.columns < large.columns);
     await page.setViewportSize({ width: 1360, height: 850 });
     await page.getByRole("button", { name: /^Close the terminal/ }).click();
   });
@@ -152,12 +155,13 @@ await story(async ({ context, page, origin, step }) => {
   await step("a telephone shows all of it", async () => {
     await page.setViewportSize({ width: 390, height: 780 });
     const fits = async (name, hasOwnLayout = false) => {
-      const { wide, screen, who } = await page.evaluate(() => ({
-        wide: document.documentElement.scrollWidth,
-        screen: document.documentElement.clientWidth,
-        who: [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).slice(0, 5).map((e) => `${e.tagName} ${e.className}`).join(", "),
-      }));
-      expect(wide <= screen, `${name} is ${wide} px wide on ${screen}: ${who}`);
+      const look = () =>
+        page.evaluate(() => ({
+          wide: document.documentElement.scrollWidth,
+          screen: document.documentElement.clientWidth,
+          who: [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).slice(0, 5).map((e) => `${e.tagName} ${e.className}`).join(", "),
+        }));
+      await eventually(`${name} is too wide`, look, ({ wide, screen }) => wide <= screen);
       if (hasOwnLayout) await accessible(page, `${name} on a telephone`, ["light"]);
     };
     await goTo("", "node-a");
@@ -209,28 +213,31 @@ await story(async ({ context, page, origin, step }) => {
     const wire = await context.newCDPSession(page);
     await wire.send("Performance.enable", { timeDomain: "threadTicks" });
     const work = async () => (await wire.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration").value * 1000;
-    const slow = Math.max(1, (await spin(page, work)) / usual);
-    const before = await work();
     /** All the way down, a part of it each frame. */
-    const { frames, rows } = await page.evaluate(
-      (count) =>
-        new Promise((done) => {
-          const all = document.documentElement.scrollHeight - innerHeight;
-          let frames = 0;
-          let rows = 0;
-          requestAnimationFrame(function frame() {
-            rows = Math.max(rows, document.querySelectorAll(".row.pod").length);
-            scrollTo(0, (all * frames) / count);
-            if (++frames <= count) requestAnimationFrame(frame);
-            else done({ frames, rows });
-          });
-        }),
-      60,
-    );
-    const each = ((await work()) - before) / frames / slow;
-    console.log(`     ${each.toFixed(1)} ms of work for a frame, of ${smooth.toFixed(1)}, on a machine ${slow.toFixed(1)} times as slow as usual; ${rows} rows at most`);
-    expect(each < smooth, `a frame takes ${each} ms of work: 60 a second have ${smooth} each`);
-    expect(rows < 60, `${rows} rows are drawn at once`);
+    const scroll = (count) =>
+      page.evaluate(
+        (count) =>
+          new Promise((done) => {
+            const all = document.documentElement.scrollHeight - innerHeight;
+            let frames = 0;
+            let rows = 0;
+            requestAnimationFrame(function frame() {
+              rows = Math.max(rows, document.querySelectorAll(".row.pod").length);
+              scrollTo(0, (all * frames) / count);
+              if (++frames <= count) requestAnimationFrame(frame);
+              else done({ frames, rows });
+            });
+          }),
+        count,
+      );
+    await best(async () => {
+      const slow = Math.max(1, (await spin(page, work)) / usual);
+      const before = await work();
+      const { frames, rows } = await scroll(60);
+      const each = ((await work()) - before) / frames / slow;
+      console.log(`     ${each.toFixed(1)} ms of work for a frame, of ${smooth.toFixed(1)}, on a machine ${slow.toFixed(1)} times as slow as usual; ${rows} rows at most`);
+      return [each >= smooth && `a frame takes ${each} ms of work: 60 a second have ${smooth} each`, rows >= 60 && `${rows} rows are drawn at once`];
+    });
     await page.getByText("pod-99", { exact: true }).waitFor();
     await page.unroute("**/v1/pods:watch*");
   });

@@ -1,6 +1,6 @@
 // What the first page costs. Bytes and requests are the same on every machine;
 // times are taken on one that is made slow, and more than once where it is busy besides.
-import { expect, story } from "./steps.mjs";
+import { eventually, expect, story } from "./steps.mjs";
 
 const slow = { times: 4, latency: 150, throughput: (1.6 * 1024 * 1024) / 8 }; // a cheap telephone, on a bad day
 const budget = {
@@ -9,7 +9,7 @@ const budget = {
   style: 10 * 1024,
   files: 5, // the page, its script, its style, two fonts
   work: 2000, // ms of the slow processor, as it counts itself: what others take does not matter
-  paint: 3000, // ms, the best of three: then it does matter
+  paint: 3000, // ms, the best of five: then it does matter
 };
 
 /** spent is the processor time that the page has taken so far, in ms. */
@@ -24,7 +24,7 @@ await story(async ({ context, page, step }) => {
   await wire.send("Performance.enable", { timeDomain: "threadTicks" });
   const got = new Map();
   wire.on("Network.requestWillBeSent", (e) => got.set(e.requestId, { type: e.type, url: e.request.url, bytes: 0 }));
-  wire.on("Network.loadingFinished", (e) => (got.get(e.requestId).bytes = e.encodedDataLength));
+  wire.on("Network.loadingFinished", (e) => Object.assign(got.get(e.requestId) ?? {}, { bytes: e.encodedDataLength }));
   const stands = async () => {
     await page.getByRole("heading", { name: "node-a" }).waitFor();
     await page.evaluate(() => document.fonts.ready);
@@ -35,6 +35,8 @@ await story(async ({ context, page, step }) => {
     await stands();
     const bytes = (...types) => [...got.values()].filter((r) => !types.length || types.includes(r.type)).reduce((sum, r) => sum + r.bytes, 0);
     const files = [...got.values()].filter((r) => ["Document", "Script", "Stylesheet", "Font"].includes(r.type));
+    // They are used before it is told how large they were.
+    await eventually("what is still fetched is", () => files.filter((r) => r.bytes === 0), (late) => late.length === 0);
     console.log(`     ${Math.round(bytes() / 1024)} KiB, of which ${Math.round(bytes("Script") / 1024)} are script, in ${got.size} requests, ${files.length} of them for files`);
     expect(bytes() > 20_000 && bytes() < budget.wire, `${bytes()} bytes for the first page, at most ${budget.wire} are allowed`);
     expect(bytes("Script") < budget.script, `${bytes("Script")} bytes of script, at most ${budget.script} are allowed`);
@@ -51,19 +53,20 @@ await story(async ({ context, page, step }) => {
     await wire.send("Emulation.setCPUThrottlingRate", { rate: slow.times });
     await wire.send("Network.emulateNetworkConditions", { offline: false, latency: slow.latency, downloadThroughput: slow.throughput, uploadThroughput: slow.throughput });
     let best = { work: Infinity, painted: Infinity };
-    for (let turn = 1; turn <= 3 && (best.painted >= budget.paint || best.work >= budget.work); turn++) {
+    for (let turn = 1; turn <= 5 && (best.painted >= budget.paint || best.work >= budget.work); turn++) {
       await page.goto("about:blank");
       await wire.send("Network.clearBrowserCache");
       const before = await spent(wire);
       await page.goto(new URL("/ui/", process.env.LINK).href);
       await stands();
       const work = (await spent(wire)) - before;
-      const { painted, longest } = await page.evaluate(async () => {
+      const painted = await eventually("it is not painted", () => page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime));
+      const longest = await page.evaluate(async () => {
         const tasks = await new Promise((done) => {
           new PerformanceObserver((list) => done(list.getEntries())).observe({ type: "longtask", buffered: true });
           setTimeout(done, 1000, []); // there may be none
         });
-        return { painted: performance.getEntriesByName("first-contentful-paint")[0].startTime, longest: Math.max(0, ...tasks.map((t) => t.duration)) };
+        return Math.max(0, ...tasks.map((t) => t.duration));
       });
       console.log(`     ${slow.times} times slower: first paint after ${Math.round(painted)} ms, ${Math.round(work)} ms of work, the longest task ${Math.round(longest)} ms`);
       best = { work: Math.min(work, best.work), painted: Math.min(painted, best.painted) };
