@@ -27,7 +27,7 @@ func onLoopback(port int, handler corev1.ProbeHandler) node.Probe {
 	return node.Probe{
 		Address: "127.0.0.1", HostNetwork: true, Kind: node.ReadinessProbe,
 		Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: int32(port)}},
-		Spec:  &corev1.Probe{ProbeHandler: handler, TimeoutSeconds: 1},
+		Spec:  &corev1.Probe{ProbeHandler: handler, TimeoutSeconds: 30},
 	}
 }
 
@@ -142,7 +142,11 @@ func TestHTTP(t *testing.T) {
 			if c.get.Port == (intstr.IntOrString{}) {
 				c.get.Port = intstr.FromInt(port)
 			}
-			wantAnswer(t, onLoopback(port, corev1.ProbeHandler{HTTPGet: &c.get}), c.want)
+			probe := onLoopback(port, corev1.ProbeHandler{HTTPGet: &c.get})
+			if c.get.Path == "/slow" {
+				probe.Spec.TimeoutSeconds = 1
+			}
+			wantAnswer(t, probe, c.want)
 		})
 	}
 }
