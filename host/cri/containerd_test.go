@@ -48,7 +48,7 @@ func onContainerd(t *testing.T, image string, args ...string) (*fixture, *rig.Ru
 }
 
 func TestContainerdRunsAPodThroughAllActions(t *testing.T) {
-	f, rt := onContainerd(t, "probe", "exit", "3", "400ms")
+	f, rt := onContainerd(t, "probe", "exit", "3", "3s") // its start and its end are noted by two processes
 	status, err := f.cri.Status(t.Context())
 	if err != nil || status.Name != "containerd" || !status.Ready || !status.NetworkReady {
 		t.Fatalf("status is %+v, %v, want a ready containerd", status, err)
