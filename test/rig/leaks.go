@@ -53,7 +53,7 @@ func Snapshot() Machine {
 // gives what is on its way out a few seconds.
 func Leaks(before Machine) []string {
 	var found []string
-	eventually(5*time.Second, func() bool {
+	eventually(20*time.Second, func() bool {
 		found = leaks(before)
 		return len(found) == 0
 	})

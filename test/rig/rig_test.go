@@ -119,10 +119,14 @@ func TestLeaksNamesAProcessWithTheMarkOfThisRun(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	got := strings.Join(leaks(before), "\n")
+	want, got := fmt.Sprintf("process %d (sleep 60)", cmd.Process.Pid), ""
+	found := eventually(10*time.Second, func() bool { // it has its name a little after its start
+		got = strings.Join(leaks(before), "\n")
+		return strings.Contains(got, want)
+	})
 	cmd.Process.Kill()
 	cmd.Wait()
-	if want := fmt.Sprintf("process %d (sleep 60)", cmd.Process.Pid); !strings.Contains(got, want) {
+	if !found {
 		t.Errorf("leaks are %q, want %q among them", got, want)
 	}
 }

@@ -176,7 +176,7 @@ func (s slot) removeBridge() error {
 			return fmt.Errorf("delete bridge %s: %w: %s", bridge, err, out)
 		}
 	}
-	eventually(5*time.Second, func() bool { return !slices.ContainsFunc(links(), s.ownedLink) })
+	eventually(20*time.Second, func() bool { return !slices.ContainsFunc(links(), s.ownedLink) })
 	return nil
 }
 
@@ -195,7 +195,7 @@ func (s slot) removeCgroups() error {
 	if systemdCgroups() {
 		last = exec.Command("systemctl", "stop", s.cgroup()).Run() // fails if there is none
 	}
-	gone := eventually(5*time.Second, func() bool {
+	gone := eventually(20*time.Second, func() bool {
 		dirs := cgroupDirs(s.cgroup())
 		for _, dir := range slices.Backward(dirs) {
 			last = os.Remove(dir)
