@@ -183,8 +183,8 @@ func TestDeletionGivesTheGracePeriodAndNoMore(t *testing.T) {
 	stubborn, kind := runs("stubborn", "ignore"), runs("kind", "trap", "300ms", "0")
 	stubborn.grace, kind.grace = 2, 30
 	n.apply(bundle(stubborn, kind))
-	n.waitRunning("stubborn")
-	n.waitRunning("kind")
+	n.waitHeedless("stubborn")
+	n.waitHeedless("kind")
 	if took := n.deletePod("kind", ""); took < 300*time.Millisecond || took > pace.Of(25*time.Second) {
 		t.Errorf("a pod that ends 300ms after SIGTERM was gone after %s", took)
 	}
@@ -199,7 +199,7 @@ func TestSecondDeletionOnlyShortens(t *testing.T) {
 	p := runs("stubborn", "ignore")
 	p.grace = 120
 	n.apply(p.yaml())
-	n.waitRunning("stubborn")
+	n.waitHeedless("stubborn")
 	if got := n.curl("/v1/namespaces/default/pods/stubborn", "-X", "DELETE"); got.code != 200 {
 		t.Fatalf("delete: got %s, want 200", got)
 	}

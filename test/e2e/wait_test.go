@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -79,6 +80,16 @@ func (n *node) object(pod *nodev1.Pod) *corev1.Pod {
 func (n *node) waitRunning(name string) *corev1.Pod {
 	n.t.Helper()
 	return n.wait(name, "pod "+name+" ready", ready)
+}
+
+// waitHeedless waits until SIGTERM does not end the program of a pod at once: it runs
+// before it has said what to do then.
+func (n *node) waitHeedless(name string) {
+	n.t.Helper()
+	n.waitRunning(name)
+	n.eventually(name+" to have its handlers", func() bool {
+		return strings.Contains(n.curl("/containerLogs/default/"+name+"/main").body, "ready")
+	})
 }
 
 func ready(p *corev1.Pod) bool {

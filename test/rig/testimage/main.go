@@ -9,8 +9,8 @@
 //	log BYTES          print that many bytes, in numbered lines of 100, and exit
 //	tick EVERY         print a counter line at each interval
 //	flood RATE         print that many numbered lines a second
-//	trap AFTER CODE    on SIGTERM, take AFTER to exit with CODE
-//	ignore             ignore SIGTERM
+//	trap AFTER CODE    say "ready"; on SIGTERM, take AFTER to exit with CODE
+//	ignore             ignore SIGTERM, and say "ready" then
 //	append FILE LINE   add a line to a file and then pause
 //	health PORT FILE   answer gRPC health checks: well until the file is there
 package main
@@ -251,7 +251,9 @@ func trap(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	<-onTerm()
+	term := onTerm()
+	fmt.Println("ready")
+	<-term
 	fmt.Println("terminating")
 	time.Sleep(after)
 	return code, nil
@@ -259,6 +261,7 @@ func trap(args []string) (int, error) {
 
 func ignore([]string) (int, error) {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
+	fmt.Println("ready")
 	for {
 		time.Sleep(time.Hour)
 	}
