@@ -114,7 +114,7 @@ func TestBadPodsHarmNobody(t *testing.T) {
 		c.Settings["podPidsLimit"] = 60
 		c.Settings["crashLoopBackOff"] = map[string]any{"maxContainerRestartPeriod": "1s"}
 	})
-	n.apply(adding(web("neighbour"), "readinessProbe: {httpGet: {port: 8080}, periodSeconds: 1, failureThreshold: 2}"))
+	n.apply(adding(web("neighbour"), "readinessProbe: {httpGet: {port: 8080}, periodSeconds: 1, failureThreshold: 2, timeoutSeconds: 10}"))
 	before := n.waitRunning("neighbour")
 	running := fmt.Sprint(n.containers("neighbour"))
 	unharmed := func(after string) {
@@ -181,7 +181,7 @@ func TestBadPodsHarmNobody(t *testing.T) {
 	})
 	t.Run("hung", func(t *testing.T) {
 		hung := func(name, hook string) *hooked {
-			return n.hooked(name, "terminationGracePeriodSeconds: 1").list("containers").
+			return n.hooked(name, "terminationGracePeriodSeconds: 4").list("containers").
 				runs("main", loop, "lifecycle:", "  "+hook+": "+command(says(hook)+"; sleep 1000")).apply()
 		}
 		begins, ends := hung("hung-begin", "postStart"), hung("hung-end", "preStop")
@@ -195,7 +195,7 @@ func TestBadPodsHarmNobody(t *testing.T) {
 		n.waitRunning("hung-end")
 		for _, name := range []string{"hung-begin", "hung-end"} {
 			if took := n.deletePod(name, ""); took > pace.Of(15*time.Second) {
-				t.Errorf("%s, with a second of grace, was gone after %s", name, took)
+				t.Errorf("%s, with 4 s of grace, was gone after %s", name, took)
 			}
 		}
 		ends.wantStory("preStop")

@@ -43,18 +43,19 @@ spec:
     livenessProbe:
       httpGet: {path: /cgi-bin/well, port: 8080, httpHeaders: [{name: Host, value: me.example}, {name: X-From, value: probe}]}
       periodSeconds: 1
+      timeoutSeconds: 10
   - name: tcp
     image: nodal.test/busybox:1
     command: [sh, -c, "httpd -p 9001 -h /tmp; until [ -e /shared/tcp ]; do sleep 0.1; done; killall httpd; exec sleep 1000"]
     volumeMounts: [{name: shared, mountPath: /shared}]
     startupProbe: {tcpSocket: {port: 9001}, periodSeconds: 1, failureThreshold: 100}
-    livenessProbe: {tcpSocket: {port: 9001}, periodSeconds: 1, failureThreshold: 1}
+    livenessProbe: {tcpSocket: {port: 9001}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 10}
   - name: grpc
     image: nodal.test/probe:1
     args: [health, "9002", /shared/grpc]
     volumeMounts: [{name: shared, mountPath: /shared}]
     startupProbe: {grpc: {port: 9002}, periodSeconds: 1, failureThreshold: 100}
-    livenessProbe: {grpc: {port: 9002}, periodSeconds: 1, failureThreshold: 1}
+    livenessProbe: {grpc: {port: 9002}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 10}
   - name: near
     image: nodal.test/busybox:1
     command: [sleep, "1000"]
@@ -129,8 +130,8 @@ func TestAPodThatEndsIsAskedWhetherItIsReady(t *testing.T) {
 	n := start(t)
 	leaving := n.hooked("leaving", "terminationGracePeriodSeconds: 100").list("containers").
 		runs("main", "touch /ready /alive; trap 'rm /ready /alive; until [ -e /story/go ]; do sleep 0.1; done; "+says("done")+"; exit 0' TERM; "+loop,
-			"readinessProbe: {exec: {command: [test, -f, /ready]}, periodSeconds: 1, failureThreshold: 1}",
-			"livenessProbe: {exec: {command: [test, -f, /alive]}, periodSeconds: 1, failureThreshold: 1}").
+			"readinessProbe: {exec: {command: [test, -f, /ready]}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 10}",
+			"livenessProbe: {exec: {command: [test, -f, /alive]}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 10}").
 		apply()
 	n.waitRunning("leaving")
 	if got := n.curl("/v1/namespaces/default/pods/leaving", "-X", "DELETE"); got.code != 200 {

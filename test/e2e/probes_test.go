@@ -15,9 +15,9 @@ import (
 func patient(name string) string {
 	return adding(shell(name, "mkdir /www; httpd -p 8080 -h /www; trap 'exit 9' TERM; while :; do sleep 0.1; done"),
 		"ports: [{name: web, containerPort: 8080}]",
-		"startupProbe: {exec: {command: [test, -f, /started]}, periodSeconds: 1, failureThreshold: 100}",
-		"livenessProbe: {exec: {command: [test, '!', -f, /hung]}, periodSeconds: 1, failureThreshold: 2, terminationGracePeriodSeconds: 7}",
-		"readinessProbe: {httpGet: {path: /ready, port: web}, periodSeconds: 1, failureThreshold: 1}",
+		"startupProbe: {exec: {command: [test, -f, /started]}, periodSeconds: 1, failureThreshold: 100, timeoutSeconds: 10}",
+		"livenessProbe: {exec: {command: [test, '!', -f, /hung]}, periodSeconds: 1, failureThreshold: 2, timeoutSeconds: 10, terminationGracePeriodSeconds: 7}",
+		"readinessProbe: {httpGet: {path: /ready, port: web}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 10}",
 	)
 }
 
@@ -110,11 +110,11 @@ func TestProbesThatCannotBeAsked(t *testing.T) {
 	)
 	n := start(t)
 	events := n.follow("/v1/events:watch")
-	n.apply(adding(web("open"), "readinessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1}"))
+	n.apply(adding(web("open"), "readinessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1, timeoutSeconds: 10}"))
 	n.waitRunning("open")
 	for _, c := range []struct{ name, probe, problem string }{
 		{"noport", "{httpGet: {port: gone}, periodSeconds: 1, failureThreshold: 1}", "errored: find port"},
-		{"nocommand", "{exec: {command: [/not/there]}, periodSeconds: 1, failureThreshold: 1}", "probe errored: "},
+		{"nocommand", "{exec: {command: [/not/there]}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 10}", "probe errored: "},
 		{"metadata", "{httpGet: {host: 169.254.169.254, port: 80}, periodSeconds: 1, failureThreshold: 1}", "may not go there"},
 		{"loopback", "{tcpSocket: {host: localhost, port: 80}, periodSeconds: 1, failureThreshold: 1}", "may not go there"},
 	} {

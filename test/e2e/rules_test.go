@@ -59,7 +59,7 @@ func TestContainerThatAProbeEndsIsRestartedUnderOnFailure(t *testing.T) {
 	n := start(t)
 	p := shell("polite", obedient)
 	p.restart, p.grace = "OnFailure", 20
-	n.apply(adding(p, "livenessProbe: {exec: {command: [test, '!', -f, /hung]}, periodSeconds: 1, failureThreshold: 1}"))
+	n.apply(adding(p, "livenessProbe: {exec: {command: [test, '!', -f, /hung]}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 10}"))
 	n.again("polite", 0)
 	n.do("polite", "touch /hung")
 	last := containerStatus(n.again("polite", 1), "main").LastTerminationState.Terminated
