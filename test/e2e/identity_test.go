@@ -108,14 +108,19 @@ func (n *node) pidOf(pod, name string) int {
 }
 
 // isRunc reports whether a process is still on its way to the container's program.
-// A start returns before runc has given up what that must not have.
+// A start returns before runc has given up what that must not have, and the kernel
+// names the program before it has its arguments.
 func isRunc(t *testing.T, pid int) bool {
 	t.Helper()
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.HasPrefix(string(name), "runc:")
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.HasPrefix(string(name), "runc:") || len(line) == 0
 }
 
 // TestCommandAndArguments runs an image that by itself runs "/probe pause".

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"nodal/test/agent"
@@ -18,7 +19,10 @@ func madeUpKernel(setting, value string) func(*agent.Config) {
 		file, wrapper := filepath.Join(filepath.Dir(c.Dir), "setting"), filepath.Join(filepath.Dir(c.Dir), "kubelet")
 		script := fmt.Sprintf("#!/bin/sh\nexec unshare --mount sh -c 'mount --bind %s %s && exec %s \"$@\"' kubelet \"$@\"\n", file, setting, c.Binary)
 		os.WriteFile(file, []byte(value+"\n"), 0o644) // where that fails, nothing starts
+		// What another test starts meanwhile must not have the script open for writing.
+		syscall.ForkLock.RLock()
 		os.WriteFile(wrapper, []byte(script), 0o755)
+		syscall.ForkLock.RUnlock()
 		c.Binary = wrapper
 	}
 }

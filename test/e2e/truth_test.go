@@ -73,13 +73,16 @@ func (n *node) pid(id string) int {
 	return info.Pid
 }
 
-// running maps each running container to its process.
+// running maps each running container to its process. One that ends meanwhile is left out.
 func (n *node) running() map[container]int {
 	n.t.Helper()
 	found := map[container]int{}
 	for _, c := range n.containers("") {
-		if c.running {
-			found[c] = n.pid(c.id)
+		if !c.running {
+			continue
+		}
+		if pid := n.processOf(c); pid != 0 {
+			found[c] = pid
 		}
 	}
 	return found
