@@ -196,9 +196,7 @@ func TestBadURLKeepsTheLastGood(t *testing.T) {
 	source.set(500, "out of order")
 	events.until("SourceUnavailable")
 	told.until(`"errors"`)
-	if got := n.curl("/v1/node"); !strings.Contains(got.body, "500") {
-		t.Errorf("the node's sources are %s, want the URL's error", got)
-	}
+	n.eventually("the URL's error on the node", func() bool { return strings.Contains(n.curl("/v1/node").body, "500") })
 	if after := fmt.Sprint(n.running()); after != before {
 		t.Errorf("with a bad URL %s runs, want %s as before", after, before)
 	}

@@ -39,7 +39,7 @@ func TestPodEndsAtItsDeadline(t *testing.T) {
 	n.apply(polite.yaml())
 	n.waitRunning("limited")
 	started := n.waitRunning("polite").Status.StartTime
-	deadline := 4 + int(time.Since(started.Time).Seconds()) // however long the start took
+	deadline := 8 + int(time.Since(started.Time).Seconds()) // however long the start took
 	n.changed("/v1/manifests", active(polite.yaml(), deadline)).is(t, "UPDATED", "")
 	n.Kill()
 	due := started.Add(time.Duration(deadline) * time.Second)

@@ -115,7 +115,7 @@ func TestMountsAsTheyAreAskedFor(t *testing.T) {
 	}
 	for _, c := range []struct{ container, script, want string }{
 		{"one", "id -G; stat -c '%a %g' /data; cat /settings/mode", "1001 5000\n2777 5000\nfast"},
-		{"two", "cat /data/file && echo two >>/data/file && stat -c '%u:%g' /data/file", "one\n1001:5000\n"},
+		{"two", "until [ -s /data/file ]; do sleep 0.1; done; cat /data/file && echo two >>/data/file && stat -c '%u:%g' /data/file", "one\n1001:5000\n"},
 		{"one", "touch /mine/x; ls /data/parts/shared", "x\n"},
 		{"mounter", "mkdir /host/new && mount -t tmpfs tmpfs /host/new && touch /host/new/here; ls /host/new", "here\n"},
 		{"two", "ls /host/new", "here\n"},

@@ -244,7 +244,9 @@ func TestAPullIsSeenWhileItGoesOn(t *testing.T) {
 	pulls(func(p []*nodev1.Pull) bool { return len(p) == 1 && p[0].GetBytes() != nil })
 	n.apply(private("c", queued, "login"))
 	// By megabytes, as containerd writes.
-	got := pulls(func(p []*nodev1.Pull) bool { return len(p) == 2 && p[0].GetBytes().GetPresent() >= 1<<20 })
+	got := pulls(func(p []*nodev1.Pull) bool {
+		return len(p) == 2 && len(p[0].GetWaiters()) == 2 && p[0].GetBytes().GetPresent() >= 1<<20
+	})
 	var waiters []string
 	for _, w := range got[0].GetWaiters() {
 		waiters = append(waiters, w.GetName()+"/"+w.GetContainer())

@@ -45,7 +45,7 @@ func TestStaticPodThatComesBack(t *testing.T) {
 	)
 	n, dir := manifests(t)
 	path := func(name string) string { return filepath.Join(dir, name) }
-	p := shell("web", "trap 'sleep 1; exit 0' TERM; while :; do sleep 0.1; done")
+	p := shell("web", "trap 'sleep 3; exit 0' TERM; while :; do sleep 0.1; done")
 	p.grace = 20
 	put := func(file, text string) { n.file("node/manifests/"+file, text) }
 	drop := func(file string) {
