@@ -20,10 +20,11 @@ type tail struct {
 	lines *bufio.Scanner
 }
 
-// follow opens a stream with curl, which ends with the test.
+// follow opens a stream with curl, which ends with the test. It is read between waits
+// that may take their time each.
 func (n *node) follow(path string, args ...string) *tail {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), pace.Of(patience))
+	ctx, cancel := context.WithTimeout(context.Background(), pace.Of(5*patience))
 	cmd := exec.CommandContext(ctx, "curl", append(args, "-sSN", "--unix-socket", n.Socket, "http://localhost"+path)...)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
