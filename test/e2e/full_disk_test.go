@@ -34,6 +34,8 @@ func TestFullDiskRefusesNewPodsAndServesTheRest(t *testing.T) {
 	n.apply(bundle(web("kept"), web("doomed")))
 	n.waitRunning("kept")
 	n.waitRunning("doomed")
+	// That it is ready is noted in the same breath, and makes room; a command takes longer.
+	n.curl("/v1/namespaces/default/pods/doomed/containers/main:run", "-d", `{"command": ["/probe", "exit", "0"]}`)
 	filler := fill(t, n.Root())
 	got := n.curl("/v1/manifests", "--data-binary", web("late").yaml())
 	if got.code != 507 || !strings.Contains(got.body, "NO_SPACE") {
