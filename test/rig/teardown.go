@@ -60,7 +60,7 @@ func (r *Runtime) removePods() error {
 	for _, pod := range pods.Items {
 		group.Go(func() (err error) {
 			// A container whose start was given up just now cannot be removed yet.
-			eventually(10*time.Second, func() bool {
+			eventually(30*time.Second, func() bool {
 				err = r.removePod(ctx, pod.Id)
 				return err == nil || ctx.Err() != nil
 			})
