@@ -61,7 +61,7 @@ func (e evidence) runningFaults() (faults []string) {
 
 // afterStrike is how long a runtime may take to give up the starts that a
 // strike cut.
-const afterStrike = 5 * time.Second
+const afterStrike = 10 * time.Second
 
 // programFaults looks for programs that ran beside or before the one that is
 // wanted. Only one that a strike cut in its start may have come before.

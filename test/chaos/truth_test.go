@@ -20,7 +20,7 @@ import (
 
 // settling is how long the agent has to clear the runtime before the runtime is
 // looked at for what it cannot let go of.
-const settling = 20 * time.Second
+const settling = time.Minute
 
 // round is what is known of the pods of one round.
 type round struct {
