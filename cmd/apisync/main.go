@@ -20,11 +20,11 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	grpcstatus "google.golang.org/grpc/status"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/transport"
 
@@ -126,7 +126,7 @@ func sync(ctx context.Context, o options, log *slog.Logger) error {
 		return fmt.Errorf("reach the node: %w", err)
 	}
 	defer conn.Close()
-	go complain(ctx, nodev1.NewNodeServiceClient(conn), log)
+	go complain(ctx, conn, log)
 	if o.member.NodeName == "" {
 		info, err := nodev1.NewNodeServiceClient(conn).GetNode(ctx, &nodev1.GetNodeRequest{})
 		if err != nil {
@@ -144,15 +144,38 @@ func sync(ctx context.Context, o options, log *slog.Logger) error {
 	return member.Run(ctx, o.member, api, conn, log)
 }
 
-// complain says why the node cannot be reached, now and then for as long as that
-// lasts: all other calls wait for the node, and hide the reason.
-func complain(ctx context.Context, node nodev1.NodeServiceClient, log *slog.Logger) {
-	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		_, err := node.GetNode(ctx, &nodev1.GetNodeRequest{}, grpc.WaitForReady(false))
-		if grpcstatus.Code(err) == codes.Unavailable && ctx.Err() == nil {
-			log.Warn("the node cannot be reached", "err", err)
+// complain says why the node cannot be reached, once for each reason, and that
+// it is back: all other calls wait for the node, and hide the reason.
+func complain(ctx context.Context, conn *grpc.ClientConn, log *slog.Logger) {
+	said := ""
+	for ctx.Err() == nil {
+		conn.Connect()
+		state := conn.GetState()
+		switch state {
+		case connectivity.Ready:
+			if said != "" {
+				log.Info("the node is back")
+			}
+			said = ""
+		case connectivity.TransientFailure:
+			if why := reason(ctx, conn); why != "" && why != said {
+				log.Warn("the node cannot be reached", "err", why)
+				said = why
+			}
 		}
-	}, retry.Most)
+		change, cancel := context.WithTimeout(ctx, retry.Most) // a new reason is no new state
+		conn.WaitForStateChange(change, state)
+		cancel()
+	}
+}
+
+// reason is why a connection is not there; empty if it is.
+func reason(ctx context.Context, conn *grpc.ClientConn) string {
+	_, err := nodev1.NewNodeServiceClient(conn).GetNode(ctx, &nodev1.GetNodeRequest{}, grpc.WaitForReady(false))
+	if grpcstatus.Code(err) != codes.Unavailable || ctx.Err() != nil {
+		return ""
+	}
+	return grpcstatus.Convert(err).Message()
 }
 
 // silence is after how long a node elsewhere is asked whether it is still there.

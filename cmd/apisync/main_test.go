@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,11 +15,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
 	"k8s.io/client-go/transport"
-
-	nodev1 "nodal/api/gen/node/v1"
 )
 
 func TestOptionsThatDoNotGoTogether(t *testing.T) {
@@ -70,7 +70,7 @@ func TestWhyANodeCannotBeReachedIsSaid(t *testing.T) {
 			}
 			defer conn.Close()
 			said := make(heard, 10)
-			go complain(t.Context(), nodev1.NewNodeServiceClient(conn), slog.New(slog.NewTextHandler(said, nil)))
+			go complain(t.Context(), conn, slog.New(slog.NewTextHandler(said, nil)))
 			if got := <-said; !strings.Contains(got, c.want) {
 				t.Errorf("said %q, want %q", got, c.want)
 			}
@@ -78,27 +78,42 @@ func TestWhyANodeCannotBeReachedIsSaid(t *testing.T) {
 	}
 }
 
-// away is a node that cannot be reached until it is back.
-type away struct {
-	nodev1.NodeServiceClient
-	back time.Time
-}
-
-func (a away) GetNode(context.Context, *nodev1.GetNodeRequest, ...grpc.CallOption) (*nodev1.GetNodeResponse, error) {
-	if time.Now().Before(a.back) {
-		return nil, grpcstatus.Error(codes.Unavailable, "away")
-	}
-	return &nodev1.GetNodeResponse{}, nil
-}
-
-func TestItIsSaidNowAndThenWhileItLasts(t *testing.T) {
+func TestEachReasonIsSaidOnceAndThatTheNodeIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		began := time.Now()
+		listener := bufconn.Listen(1 << 16)
+		server := grpc.NewServer()
+		go server.Serve(listener)
+		defer server.Stop()
+		// It is away for a while for two reasons, and then there.
+		conn, err := grpc.NewClient("passthrough:///node", grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+				switch away := time.Since(began); {
+				case away < 10*time.Minute:
+					return nil, errors.New("no such file")
+				case away < 20*time.Minute:
+					return nil, errors.New("refused")
+				}
+				return listener.DialContext(ctx)
+			}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		said := make(heard, 100)
-		complain(ctx, away{back: time.Now().Add(5 * time.Minute)}, slog.New(slog.NewTextHandler(said, nil)))
-		if got := len(said); got != 10 {
-			t.Errorf("said %d times in the 5 minutes that the node was away, want 10", got)
+		complain(ctx, conn, slog.New(slog.NewTextHandler(said, nil)))
+		for _, want := range []string{"no such file", "refused", "the node is back"} {
+			if len(said) == 0 {
+				t.Fatalf("nobody said %q", want)
+			}
+			if got := <-said; !strings.Contains(got, want) {
+				t.Errorf("said %q, want %q", got, want)
+			}
+		}
+		if len(said) > 0 {
+			t.Errorf("said %q too", <-said)
 		}
 	})
 }
