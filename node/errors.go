@@ -13,7 +13,8 @@ import (
 var (
 	ErrInvalid     = errors.New("invalid")            // the request is wrong and will stay wrong
 	ErrNotFound    = errors.New("not found")          // no such pod, container or record
-	ErrConflict    = errors.New("conflict")           // another owner or a stale precondition
+	ErrConflict    = errors.New("conflict")           // another owner, or another pod than was meant
+	ErrChanged     = errors.New("changed meanwhile")  // since the revision that was decided by: look again
 	ErrCompacted   = errors.New("revision compacted") // a watch asks for history that is gone
 	ErrNoSpace     = errors.New("no space left")      // the disk refuses new records
 	ErrTooLarge    = errors.New("too large")          // a body or manifest over the limit

@@ -38,6 +38,7 @@ var kinds = []kind{
 	{node.ErrNoSpace, codes.ResourceExhausted, http.StatusInsufficientStorage, "NO_SPACE"},
 	{node.ErrCompacted, codes.OutOfRange, http.StatusGone, "COMPACTED"},
 	{node.ErrConflict, codes.FailedPrecondition, http.StatusConflict, "CONFLICT"},
+	{node.ErrChanged, codes.Aborted, http.StatusConflict, "CHANGED"},
 	{node.ErrInvalid, codes.InvalidArgument, http.StatusBadRequest, "INVALID"},
 	{node.ErrNotFound, codes.NotFound, http.StatusNotFound, "NOT_FOUND"},
 	{node.ErrUnsupported, codes.Unimplemented, http.StatusNotImplemented, "UNSUPPORTED"},

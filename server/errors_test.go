@@ -25,6 +25,7 @@ func TestEachKindOfErrorHasItsCodes(t *testing.T) {
 		{node.ErrInvalid, codes.InvalidArgument, 400},
 		{node.ErrNotFound, codes.NotFound, 404},
 		{node.ErrConflict, codes.FailedPrecondition, 409},
+		{node.ErrChanged, codes.Aborted, 409},
 		{node.ErrCompacted, codes.OutOfRange, 410},
 		{node.ErrNoSpace, codes.ResourceExhausted, 507},
 		{node.ErrTooLarge, codes.ResourceExhausted, 413},

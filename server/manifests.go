@@ -27,6 +27,9 @@ func (s *manifestService) Apply(_ context.Context, r *nodev1.ApplyRequest) (*nod
 	if err != nil {
 		return nil, err
 	}
+	for i := range deliveries {
+		deliveries[i].Since = r.UnchangedSince
+	}
 	outcomes, revision, err := s.intake.Apply(deliveries, s.now())
 	if err != nil {
 		return nil, err
@@ -61,7 +64,7 @@ func (s *manifestService) Delete(_ context.Context, r *nodev1.DeleteRequest) (*n
 	if err != nil {
 		return nil, err
 	}
-	outcomes, revision, err := s.intake.DeleteAll(names.pods, names.objects, grace, s.now())
+	outcomes, revision, err := s.intake.DeleteAll(names.pods, names.objects, grace, r.UnchangedSince, s.now())
 	if err != nil {
 		return nil, err
 	}

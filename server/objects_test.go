@@ -1,8 +1,14 @@
 package server
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	nodev1 "nodal/api/gen/node/v1"
 )
 
 const (
@@ -37,6 +43,35 @@ func TestObjectsOfABundleAreTakenAndShown(t *testing.T) {
 	}
 	if gone := n.do(t, "GET", "/v1/namespaces/default/configmaps/settings", ""); gone.status != 404 {
 		t.Errorf("after its deletion: got %d %s, want 404", gone.status, gone.body)
+	}
+}
+
+func TestABundleIsTakenOnlyIfNothingOfItHasChangedMeanwhile(t *testing.T) {
+	n := newNode(t)
+	const path = "/v1/manifests?unchangedSince="
+	theirs := strings.Replace(configManifest, "fast", "slow", 1)
+	if got := n.do(t, "POST", path+"0", configManifest); got.status != 200 {
+		t.Fatalf("nothing is there: got %d %s", got.status, got.body)
+	}
+	looked := fmt.Sprint(n.store.Revision())
+	if got := n.do(t, "POST", path+looked, theirs); got.status != 200 {
+		t.Fatalf("it is as it was: got %d %s", got.status, got.body)
+	}
+	for method, since := range map[string]string{"POST": "0", "DELETE": looked} {
+		if got := n.do(t, method, path+since, configManifest); got.status != 409 || !strings.Contains(got.body, `"CHANGED"`) {
+			t.Errorf("%s after a change: got %d %s, want 409", method, got.status, got.body)
+		}
+	}
+	since := int64(0)
+	_, err := nodev1.NewManifestsServiceClient(n.dial(t)).Apply(t.Context(), &nodev1.ApplyRequest{Manifest: configManifest, UnchangedSince: &since})
+	if status.Code(err) != codes.Aborted {
+		t.Errorf("by gRPC: got %v, want Aborted", err)
+	}
+	if one := n.do(t, "GET", "/v1/namespaces/default/configmaps/settings", ""); !strings.Contains(one.body, "slow") {
+		t.Errorf("got %s, want what they have posted", one.body)
+	}
+	if got := n.do(t, "DELETE", path+fmt.Sprint(n.store.Revision()), configManifest); got.status != 200 || !strings.Contains(got.body, "RESULT_DELETED") {
+		t.Errorf("delete: got %d %s", got.status, got.body)
 	}
 }
 

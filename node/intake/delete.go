@@ -25,11 +25,14 @@ func (in Intake) Delete(r DeleteRequest, now time.Time) (int64, error) {
 }
 
 // DeleteAll deletes the named pods in one transaction and returns those that
-// were there.
-func (in Intake) DeleteAll(keys []node.Key, refs []node.ObjectRef, grace *time.Duration, now time.Time) ([]Outcome, int64, error) {
+// were there. If a revision is given, none of them may have changed after it.
+func (in Intake) DeleteAll(keys []node.Key, refs []node.ObjectRef, grace *time.Duration, since *int64, now time.Time) ([]Outcome, int64, error) {
 	var outcomes []Outcome
 	revision, err := in.Store.Transact(func(tx *node.Tx) error {
 		for _, key := range keys {
+			if err := in.unchanged(since, place{key: key}); err != nil {
+				return err
+			}
 			slot := tx.Get(key)
 			if slot == nil {
 				continue
@@ -40,6 +43,9 @@ func (in Intake) DeleteAll(keys []node.Key, refs []node.ObjectRef, grace *time.D
 			outcomes = append(outcomes, Outcome{Key: key, UID: slot.Pod.UID(), Verdict: Deleted})
 		}
 		for _, ref := range refs {
+			if err := in.unchanged(since, place{ref: ref}); err != nil {
+				return err
+			}
 			if old := tx.Object(ref); endObject(tx, ref, now) {
 				outcomes = append(outcomes, Outcome{Object: ref, UID: old.Meta().UID, Verdict: Deleted})
 			}

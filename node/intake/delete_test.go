@@ -104,7 +104,7 @@ func TestDeleteAll(t *testing.T) {
 	t.Run("passes by what is not there", func(t *testing.T) {
 		b := newBench(t)
 		b.apply(pod("web", "a:1"), pod("db", "b:1"))
-		outcomes, _, err := b.in.DeleteAll([]node.Key{web, missing, db}, nil, nil, b.now)
+		outcomes, _, err := b.in.DeleteAll([]node.Key{web, missing, db}, nil, nil, nil, b.now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestDeleteAll(t *testing.T) {
 		b := newBench(t)
 		b.apply(pod("web", "a:1"))
 		b.as(node.SourceFile).apply(pod("db", "b:1"))
-		if _, _, err := b.in.DeleteAll([]node.Key{web, db}, nil, nil, b.now); kind(err) != "conflict" {
+		if _, _, err := b.in.DeleteAll([]node.Key{web, db}, nil, nil, nil, b.now); kind(err) != "conflict" {
 			t.Errorf("err = %v, want a conflict", err)
 		}
 		if got, want := b.slot(web), "u1 a:1"; got != want {

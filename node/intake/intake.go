@@ -36,6 +36,7 @@ type Delivery struct {
 	Object   *node.Object // where it is no pod
 	Origin   string       // the file or URL; empty for the API
 	Document int          // its place in the bundle
+	Since    *int64       // what is there under its name must not have changed after this revision
 }
 
 // Outcome says what was done with one pod, or would be done.
@@ -105,6 +106,11 @@ var errOnlyPlanned = fmt.Errorf("only planned")
 
 func (in Intake) applyAll(tx *node.Tx, deliveries []Delivery, now time.Time) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(deliveries))
+	for _, d := range deliveries {
+		if err := in.unchanged(d.Since, d.place()); err != nil {
+			return nil, err
+		}
+	}
 	settles := slices.ContainsFunc(deliveries, func(d Delivery) bool { return concernsStorage(tx, d) })
 	for i, d := range deliveries { // first, so that a bundle may hold what a pod needs behind it
 		if d.Object == nil {

@@ -56,21 +56,21 @@ func (c *cluster) claim(ctx context.Context, namespace, name string) (*corev1.Pe
 
 // dropClaim takes a claim and its volume from the node, both at once: nobody would
 // look for the volume alone. What is in it is the cluster's to give up.
-func (s *shelf) dropClaim(ctx context.Context, ref node.ObjectRef, claim *structpb.Struct) error {
+func (s *shelf) dropClaim(ctx context.Context, since int64, ref node.ObjectRef, claim *structpb.Struct) error {
 	spec, _ := claim.AsMap()["spec"].(map[string]any)
 	name, _ := spec["volumeName"].(string)
 	if name == "" {
-		return s.remove(ctx, ref)
+		return s.remove(ctx, since, ref)
 	}
 	volume := node.ObjectRef{Kind: node.PersistentVolume, Name: name}
 	found, err := s.brought(ctx, volume)
 	switch {
 	case errors.Is(err, errForeign) || err == nil && found == nil:
-		return s.remove(ctx, ref)
+		return s.remove(ctx, since, ref)
 	case err != nil:
 		return err
 	}
-	return s.remove(ctx, ref, volume)
+	return s.remove(ctx, since, ref, volume)
 }
 
 // volumeCopy is kept for its claim alone, whose identity the node gives anew.

@@ -51,6 +51,7 @@ func refused(code int, reason metav1.StatusReason) metav1.Status {
 
 // stock is what a node has, and what it was told.
 type stock struct {
+	nodev1.NodeServiceClient
 	nodev1.ManifestsServiceClient
 	nodev1.ConfigMapsServiceClient
 	nodev1.PersistentVolumeClaimsServiceClient
@@ -58,10 +59,13 @@ type stock struct {
 
 	objects map[node.ObjectRef]*structpb.Struct
 	told    []string
+
+	revision int64
+	looked   func() // when somebody has looked at an object
 }
 
 func (h *stock) shelf() *shelf {
-	return &shelf{manifests: h, configMaps: h, claims: h, volumes: h}
+	return &shelf{node: h, manifests: h, configMaps: h, claims: h, volumes: h}
 }
 
 // keep puts an object there, as the cluster or somebody else has brought it.
@@ -78,10 +82,25 @@ func (h *stock) keep(t *testing.T, ref node.ObjectRef, from string, spec map[str
 }
 
 func (h *stock) find(kind node.ObjectKind, namespace, name string) (*structpb.Struct, error) {
+	if h.looked != nil {
+		defer h.looked()
+	}
 	if object, ok := h.objects[node.ObjectRef{Kind: kind, Namespace: namespace, Name: name}]; ok {
 		return object, nil
 	}
 	return nil, grpcstatus.Error(codes.NotFound, "it is not there")
+}
+
+func (h *stock) GetNode(context.Context, *nodev1.GetNodeRequest, ...grpc.CallOption) (*nodev1.GetNodeResponse, error) {
+	return &nodev1.GetNodeResponse{Revision: h.revision}, nil
+}
+
+// unchanged is the node's answer where a revision is given.
+func (h *stock) unchanged(since *int64) error {
+	if since != nil && *since < h.revision {
+		return grpcstatus.Error(codes.Aborted, "changed meanwhile")
+	}
+	return nil
 }
 
 func (h *stock) GetConfigMap(_ context.Context, r *nodev1.GetConfigMapRequest, _ ...grpc.CallOption) (*nodev1.GetConfigMapResponse, error) {
@@ -100,11 +119,17 @@ func (h *stock) GetPersistentVolume(_ context.Context, r *nodev1.GetPersistentVo
 }
 
 func (h *stock) Apply(_ context.Context, r *nodev1.ApplyRequest, _ ...grpc.CallOption) (*nodev1.ApplyResponse, error) {
+	if err := h.unchanged(r.UnchangedSince); err != nil {
+		return nil, err
+	}
 	h.told = append(h.told, "put "+namesIn(r.GetManifest()))
 	return &nodev1.ApplyResponse{}, nil
 }
 
 func (h *stock) Delete(_ context.Context, r *nodev1.DeleteRequest, _ ...grpc.CallOption) (*nodev1.DeleteResponse, error) {
+	if err := h.unchanged(r.UnchangedSince); err != nil {
+		return nil, err
+	}
 	h.told = append(h.told, "remove "+namesIn(r.GetManifest()))
 	return &nodev1.DeleteResponse{}, nil
 }

@@ -23,6 +23,7 @@ import (
 
 // shelf is the part of the node that holds what pods use.
 type shelf struct {
+	node       nodev1.NodeServiceClient
 	manifests  nodev1.ManifestsServiceClient
 	configMaps nodev1.ConfigMapsServiceClient
 	secrets    nodev1.SecretsServiceClient
@@ -34,7 +35,7 @@ type shelf struct {
 
 func shelfOf(conn grpc.ClientConnInterface) *shelf {
 	return &shelf{
-		manifests:  nodev1.NewManifestsServiceClient(conn),
+		node: nodev1.NewNodeServiceClient(conn), manifests: nodev1.NewManifestsServiceClient(conn),
 		configMaps: nodev1.NewConfigMapsServiceClient(conn), secrets: nodev1.NewSecretsServiceClient(conn),
 		classes: nodev1.NewRuntimeClassesServiceClient(conn), trust: nodev1.NewClusterTrustBundlesServiceClient(conn),
 		claims: nodev1.NewPersistentVolumeClaimsServiceClient(conn), volumes: nodev1.NewPersistentVolumesServiceClient(conn),
@@ -80,8 +81,12 @@ func (s *shelf) held(ctx context.Context) (map[node.ObjectRef]*structpb.Struct, 
 }
 
 // put gives objects of the cluster to the node, all of them or none: it takes the
-// place of nothing that came there in another way.
+// place of nothing that came there in another way, not while it looks either.
 func (s *shelf) put(ctx context.Context, objects ...carried) error {
+	since, err := s.now(ctx)
+	if err != nil {
+		return err
+	}
 	var refs []node.ObjectRef
 	for i, object := range objects {
 		objects[i] = copyOf(object)
@@ -95,7 +100,7 @@ func (s *shelf) put(ctx context.Context, objects ...carried) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.manifests.Apply(ctx, &nodev1.ApplyRequest{Manifest: text}); err != nil {
+	if _, err := s.manifests.Apply(ctx, &nodev1.ApplyRequest{Manifest: text, UnchangedSince: &since}); err != nil {
 		return fmt.Errorf("give %v to the node: %w", refs, err)
 	}
 	return nil
@@ -107,6 +112,10 @@ func (s *shelf) drop(ctx context.Context, ref node.ObjectRef) error {
 	if ref.Kind == node.ClusterTrustBundle {
 		return s.dropTrust(ctx, ref, nil)
 	}
+	since, err := s.now(ctx)
+	if err != nil {
+		return err
+	}
 	found, err := s.brought(ctx, ref)
 	switch {
 	case errors.Is(err, errForeign) || err == nil && found == nil:
@@ -114,13 +123,22 @@ func (s *shelf) drop(ctx context.Context, ref node.ObjectRef) error {
 	case err != nil:
 		return err
 	case ref.Kind == node.PersistentVolumeClaim:
-		return s.dropClaim(ctx, ref, found)
+		return s.dropClaim(ctx, since, ref, found)
 	}
-	return s.remove(ctx, ref)
+	return s.remove(ctx, since, ref)
 }
 
-// remove takes objects from the node, as far as they are there.
-func (s *shelf) remove(ctx context.Context, refs ...node.ObjectRef) error {
+// now is the node's revision. What changes after it has changed since one looked.
+func (s *shelf) now(ctx context.Context) (int64, error) {
+	reply, err := s.node.GetNode(ctx, &nodev1.GetNodeRequest{})
+	if err != nil {
+		return 0, fmt.Errorf("ask the node for its revision: %w", err)
+	}
+	return reply.GetRevision(), nil
+}
+
+// remove takes objects from the node, as far as they are there and as they were.
+func (s *shelf) remove(ctx context.Context, since int64, refs ...node.ObjectRef) error {
 	var named []metav1.PartialObjectMetadata
 	for _, ref := range refs {
 		named = append(named, metav1.PartialObjectMetadata{
@@ -131,7 +149,7 @@ func (s *shelf) remove(ctx context.Context, refs ...node.ObjectRef) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.manifests.Delete(ctx, &nodev1.DeleteRequest{Manifest: text}); err != nil {
+	if _, err := s.manifests.Delete(ctx, &nodev1.DeleteRequest{Manifest: text, UnchangedSince: &since}); err != nil {
 		return fmt.Errorf("take %v from the node: %w", refs, err)
 	}
 	return nil

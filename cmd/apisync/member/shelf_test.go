@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -71,6 +73,31 @@ func TestNothingIsPutInThePlaceOfWhatCameInAnotherWay(t *testing.T) {
 			}
 			if !slices.Equal(h.told, c.want) {
 				t.Errorf("the node is told %q, want %q", h.told, c.want)
+			}
+		})
+	}
+}
+
+func TestWhatSomebodyBringsMeanwhileIsLeftAlone(t *testing.T) {
+	settings := node.ObjectRef{Kind: node.ConfigMap, Namespace: "default", Name: "settings"}
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: settings.Namespace, Name: settings.Name}}
+	for _, c := range []struct {
+		name  string
+		there bool // something of the cluster's
+		do    func(*shelf) error
+	}{
+		{"by who gives it to the node", false, func(s *shelf) error { return s.put(t.Context(), object) }},
+		{"by who gives it to the node anew", true, func(s *shelf) error { return s.put(t.Context(), object) }},
+		{"by who takes it away", true, func(s *shelf) error { return s.drop(t.Context(), settings) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := &stock{revision: 7}
+			if c.there {
+				h.keep(t, settings, theCluster, nil)
+			}
+			h.looked = func() { h.revision++ }
+			if err := c.do(h.shelf()); grpcstatus.Code(err) != codes.Aborted || len(h.told) > 0 {
+				t.Errorf("got %v, and the node did %q", err, h.told)
 			}
 		})
 	}

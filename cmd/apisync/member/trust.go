@@ -88,13 +88,17 @@ func (o *objects) bringTrust(ctx context.Context, family node.ObjectRef, found [
 // dropTrust takes from the node what the cluster has brought of a family, but for
 // some.
 func (s *shelf) dropTrust(ctx context.Context, family node.ObjectRef, but map[node.ObjectRef]bool) error {
+	since, err := s.now(ctx)
+	if err != nil {
+		return err
+	}
 	held, err := s.bundles(ctx)
 	if err != nil {
 		return err
 	}
 	for ref, object := range held {
 		if ref.Family() == family && !but[ref] && broughtHere(object) {
-			if err := s.remove(ctx, ref); err != nil {
+			if err := s.remove(ctx, since, ref); err != nil {
 				return err
 			}
 		}

@@ -25,9 +25,14 @@ const (
 type ApplyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The bundle. Over HTTP it is the body as it stands.
-	Manifest      string `protobuf:"bytes,1,opt,name=manifest,proto3" json:"manifest,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Manifest string `protobuf:"bytes,1,opt,name=manifest,proto3" json:"manifest,omitempty"`
+	// Only if nothing that the bundle names has changed after this node revision,
+	// or has been made after it; 0: only if none of it is there. Otherwise
+	// nothing is done, and the answer is ABORTED (HTTP 409): look again. For a
+	// pod its status counts.
+	UnchangedSince *int64 `protobuf:"varint,2,opt,name=unchanged_since,json=unchangedSince,proto3,oneof" json:"unchanged_since,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ApplyRequest) Reset() {
@@ -65,6 +70,13 @@ func (x *ApplyRequest) GetManifest() string {
 		return x.Manifest
 	}
 	return ""
+}
+
+func (x *ApplyRequest) GetUnchangedSince() int64 {
+	if x != nil && x.UnchangedSince != nil {
+		return *x.UnchangedSince
+	}
+	return 0
 }
 
 type ApplyResponse struct {
@@ -213,8 +225,11 @@ type DeleteRequest struct {
 	Manifest string                 `protobuf:"bytes,1,opt,name=manifest,proto3" json:"manifest,omitempty"`
 	// Seconds until the pods are killed; each pod's own period when absent.
 	GracePeriodSeconds *int64 `protobuf:"varint,2,opt,name=grace_period_seconds,json=gracePeriodSeconds,proto3,oneof" json:"grace_period_seconds,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// As for Apply: only if nothing that the bundle names has changed after this
+	// node revision.
+	UnchangedSince *int64 `protobuf:"varint,3,opt,name=unchanged_since,json=unchangedSince,proto3,oneof" json:"unchanged_since,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *DeleteRequest) Reset() {
@@ -257,6 +272,13 @@ func (x *DeleteRequest) GetManifest() string {
 func (x *DeleteRequest) GetGracePeriodSeconds() int64 {
 	if x != nil && x.GracePeriodSeconds != nil {
 		return *x.GracePeriodSeconds
+	}
+	return 0
+}
+
+func (x *DeleteRequest) GetUnchangedSince() int64 {
+	if x != nil && x.UnchangedSince != nil {
+		return *x.UnchangedSince
 	}
 	return 0
 }
@@ -317,20 +339,24 @@ var File_node_v1_manifests_proto protoreflect.FileDescriptor
 
 const file_node_v1_manifests_proto_rawDesc = "" +
 	"\n" +
-	"\x17node/v1/manifests.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x12node/v1/pods.proto\"*\n" +
+	"\x17node/v1/manifests.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x12node/v1/pods.proto\"l\n" +
 	"\fApplyRequest\x12\x1a\n" +
-	"\bmanifest\x18\x01 \x01(\tR\bmanifest\"Y\n" +
+	"\bmanifest\x18\x01 \x01(\tR\bmanifest\x12,\n" +
+	"\x0funchanged_since\x18\x02 \x01(\x03H\x00R\x0eunchangedSince\x88\x01\x01B\x12\n" +
+	"\x10_unchanged_since\"Y\n" +
 	"\rApplyResponse\x12,\n" +
 	"\boutcomes\x18\x01 \x03(\v2\x10.node.v1.OutcomeR\boutcomes\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\")\n" +
 	"\vPlanRequest\x12\x1a\n" +
 	"\bmanifest\x18\x01 \x01(\tR\bmanifest\"<\n" +
 	"\fPlanResponse\x12,\n" +
-	"\boutcomes\x18\x01 \x03(\v2\x10.node.v1.OutcomeR\boutcomes\"{\n" +
+	"\boutcomes\x18\x01 \x03(\v2\x10.node.v1.OutcomeR\boutcomes\"\xbd\x01\n" +
 	"\rDeleteRequest\x12\x1a\n" +
 	"\bmanifest\x18\x01 \x01(\tR\bmanifest\x125\n" +
-	"\x14grace_period_seconds\x18\x02 \x01(\x03H\x00R\x12gracePeriodSeconds\x88\x01\x01B\x17\n" +
-	"\x15_grace_period_seconds\"Z\n" +
+	"\x14grace_period_seconds\x18\x02 \x01(\x03H\x00R\x12gracePeriodSeconds\x88\x01\x01\x12,\n" +
+	"\x0funchanged_since\x18\x03 \x01(\x03H\x01R\x0eunchangedSince\x88\x01\x01B\x17\n" +
+	"\x15_grace_period_secondsB\x12\n" +
+	"\x10_unchanged_since\"Z\n" +
 	"\x0eDeleteResponse\x12,\n" +
 	"\boutcomes\x18\x01 \x03(\v2\x10.node.v1.OutcomeR\boutcomes\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x03R\brevision2\xa2\x02\n" +
@@ -384,6 +410,7 @@ func file_node_v1_manifests_proto_init() {
 		return
 	}
 	file_node_v1_pods_proto_init()
+	file_node_v1_manifests_proto_msgTypes[0].OneofWrappers = []any{}
 	file_node_v1_manifests_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -1,0 +1,39 @@
+package intake
+
+import (
+	"fmt"
+
+	"nodal/node"
+)
+
+// place is where the node keeps a pod, or an object that pods use.
+type place struct {
+	key node.Key
+	ref node.ObjectRef // where it is no pod
+}
+
+func (d Delivery) place() place {
+	if d.Object != nil {
+		return place{ref: d.Object.Ref()}
+	}
+	return place{key: node.KeyOf(d.Pod)}
+}
+
+// unchanged fails if what is at a place came there, or has changed, after a revision.
+// Within a transaction nobody else changes an object; a pod's status may change at
+// any time.
+func (in Intake) unchanged(since *int64, at place) error {
+	if since == nil {
+		return nil
+	}
+	if now := in.Store.Revision(); *since > now { // of another node, or before all was lost
+		return fmt.Errorf("the node is at revision %d, and not yet at %d: %w", now, *since, node.ErrChanged)
+	}
+	if object, ok := in.Store.Object(at.ref); ok && object.Revision > *since {
+		return fmt.Errorf("%s is of revision %d, after %d: %w", at.ref, object.Revision, *since, node.ErrChanged)
+	}
+	if view, ok := in.Store.View(at.key); ok && view.Revision > *since {
+		return fmt.Errorf("pod %s is of revision %d, after %d: %w", at.key, view.Revision, *since, node.ErrChanged)
+	}
+	return nil
+}
