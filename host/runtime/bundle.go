@@ -32,7 +32,9 @@ type bundleFile struct {
 }
 
 // fits is all that can be told without reading the file.
-func (f bundleFile) fits(info fs.FileInfo) bool { return info.Mode() == f.Mode && info.Size() == f.Size }
+func (f bundleFile) fits(info fs.FileInfo) bool {
+	return info.Mode() == f.Mode && info.Size() == f.Size
+}
 
 // readBundle reads the index. The digest of the index names the bundle: it
 // covers every file's digest.
