@@ -5,14 +5,28 @@ import (
 	"testing"
 )
 
-func TestAStoryThatFailsSaysWhichStepAndWhy(t *testing.T) {
-	const said = "ok   the link signs in (0.1 s)\nFAIL the pod is deleted: it stays (journey.mjs:7)\nthe page shows:\nFAILURES\n"
-	var log, wishes strings.Builder
-	got, err := stage{}.answer(&log, strings.NewReader(said), &wishes)
-	if want := "the pod is deleted: it stays (journey.mjs:7)"; got != want || err != nil {
-		t.Errorf("got %q (%v), want %q", got, err, want)
-	}
-	if log.String() != said || wishes.String() != "" {
-		t.Errorf("logged is %q and answered %q, want all that was said and nothing", log.String(), wishes.String())
+func TestAStoryThatEndsBadlySaysWhere(t *testing.T) {
+	for _, c := range []struct{ name, said, want string }{
+		{
+			"a step that failed is told with its reason",
+			"ok   the link signs in (0.1 s)\nFAIL the pod is deleted: it stays (journey.mjs:7)\nthe page shows:\nFAILURES\n",
+			"the pod is deleted: it stays (journey.mjs:7)",
+		},
+		{
+			"one that was cut short is told by what came before",
+			"ok   the link signs in (0.1 s)\n",
+			`after "ok   the link signs in (0.1 s)"`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var log, wishes strings.Builder
+			got, err := stage{}.answer(&log, strings.NewReader(c.said), &wishes)
+			if got != c.want || err != nil {
+				t.Errorf("got %q (%v), want %q", got, err, c.want)
+			}
+			if log.String() != c.said || wishes.String() != "" {
+				t.Errorf("logged is %q and answered %q, want all that was said and nothing", log.String(), wishes.String())
+			}
+		})
 	}
 }

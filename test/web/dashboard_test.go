@@ -103,12 +103,12 @@ func (s stage) tell(t *testing.T, story string, env ...string) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		failed, err := s.answer(t.Output(), out, in)
+		end, err := s.answer(t.Output(), out, in)
 		if err != nil {
 			t.Error(err)
 		}
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("the story ends badly (%v): %s", err, cmp.Or(failed, "no step of it says why"))
+			t.Errorf("the story ends badly (%v): %s", err, end)
 		}
 	})
 }
@@ -142,42 +142,50 @@ func saveBusybox(t *testing.T) (path string) {
 	return file.Name()
 }
 
-// answer does what a story asks for, until it ends, and returns the step that failed
-// and why.
-func (s stage) answer(log io.Writer, out io.Reader, in io.Writer) (failed string, err error) {
+// answer does what a story asks for, until it ends, and returns its end: the step
+// that failed and why, or else the last that was said.
+func (s stage) answer(log io.Writer, out io.Reader, in io.Writer) (end string, err error) {
 	lines := bufio.NewScanner(out)
+	var failed, last string
 	for lines.Scan() {
-		fmt.Fprintln(log, lines.Text())
-		if why, ok := strings.CutPrefix(lines.Text(), "FAIL "); ok {
+		last = lines.Text()
+		fmt.Fprintln(log, last)
+		if why, ok := strings.CutPrefix(last, "FAIL "); ok {
 			failed = why
 		}
-		wish, ok := strings.CutPrefix(lines.Text(), "@")
-		if !ok {
-			continue
-		}
-		switch wish {
-		case "kill":
-			s.Kill()
-		case "launch":
-			s.Launch()
-		case "revoke":
-			if err := os.Remove(filepath.Join(s.Dir, "pki/tokens/viewer.json")); err != nil {
-				return failed, fmt.Errorf("revoke the viewer's token: %w", err)
+		if wish, ok := strings.CutPrefix(last, "@"); ok {
+			if err := s.grant(wish); err != nil {
+				return last, err
 			}
-		case "spoil":
-			if err := os.WriteFile(filepath.Join(s.manifests, "bad.yaml"), []byte("kind: Pot"), 0o600); err != nil {
-				return failed, fmt.Errorf("write a bad manifest: %w", err)
+			if _, err := fmt.Fprintln(in, "done"); err != nil {
+				return last, fmt.Errorf("tell the story that it is done: %w", err)
 			}
-		case "mend":
-			if err := os.Remove(filepath.Join(s.manifests, "bad.yaml")); err != nil {
-				return failed, fmt.Errorf("remove the bad manifest: %w", err)
-			}
-		default:
-			return failed, fmt.Errorf("the story asks for %q", wish)
-		}
-		if _, err := fmt.Fprintln(in, "done"); err != nil {
-			return failed, fmt.Errorf("tell the story that it is done: %w", err)
 		}
 	}
-	return failed, lines.Err()
+	return cmp.Or(failed, fmt.Sprintf("after %q", last)), lines.Err()
+}
+
+// grant does what a story cannot do itself.
+func (s stage) grant(wish string) error {
+	switch wish {
+	case "kill":
+		s.Kill()
+	case "launch":
+		s.Launch()
+	case "revoke":
+		if err := os.Remove(filepath.Join(s.Dir, "pki/tokens/viewer.json")); err != nil {
+			return fmt.Errorf("revoke the viewer's token: %w", err)
+		}
+	case "spoil":
+		if err := os.WriteFile(filepath.Join(s.manifests, "bad.yaml"), []byte("kind: Pot"), 0o600); err != nil {
+			return fmt.Errorf("write a bad manifest: %w", err)
+		}
+	case "mend":
+		if err := os.Remove(filepath.Join(s.manifests, "bad.yaml")); err != nil {
+			return fmt.Errorf("remove the bad manifest: %w", err)
+		}
+	default:
+		return fmt.Errorf("the story asks for %q", wish)
+	}
+	return nil
 }
