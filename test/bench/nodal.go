@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/test/agent"
 	"nodal/test/rig"
 )
 
@@ -41,7 +43,7 @@ func newNodal(t testing.TB, binary string, flags ...string) (*column, error) {
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return nil, fmt.Errorf("make the root directory: %w", err)
 	}
-	ports, err := c.setUp(binary, root)
+	ports, err := c.setUp(t, binary, root)
 	if err != nil {
 		return nil, err
 	}
@@ -74,18 +76,19 @@ func nodalSocket(root string) string { return filepath.Join(root, "n.sock") }
 // ports are where a kubelet listens on loopback.
 type ports struct{ secure, readOnly int }
 
-func freePorts() (ports, error) {
-	secure, err := freePort()
-	readOnly, err2 := freePort()
-	return ports{secure, readOnly}, errors.Join(err, err2)
+// freePorts are a kubelet's until the claim is closed, also while it is away.
+func freePorts() (at ports, claim net.Listener, err error) {
+	found, claim, err := agent.ClaimPorts()
+	return ports{found.Secure, found.ReadOnly}, claim, err
 }
 
 // setUp writes the configuration and makes the process, which does not run yet.
-func (c *column) setUp(binary, root string) (ports, error) {
-	at, err := freePorts()
+func (c *column) setUp(t testing.TB, binary, root string) (ports, error) {
+	at, claim, err := freePorts()
 	if err != nil {
 		return at, err
 	}
+	t.Cleanup(func() { claim.Close() })
 	config := filepath.Join(root, "config.yaml")
 	if err := os.WriteFile(config, []byte(nodalConfig(c.rt, root)), 0o600); err != nil {
 		return at, fmt.Errorf("write the configuration: %w", err)

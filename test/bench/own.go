@@ -56,10 +56,11 @@ func (b *suite) ownNode(ctx context.Context, took map[string][]time.Duration) (e
 		return fmt.Errorf("make a directory for the node: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	at, err := freePorts()
+	at, claim, err := freePorts()
 	if err != nil {
 		return err
 	}
+	defer claim.Close()
 	socket := filepath.Join(dir, "n.sock")
 	p := &process{path: b.binaries.nodal, logPath: filepath.Join(dir, "log"), args: []string{
 		"--root-dir", dir + "/root", "--socket", socket, "--hostname-override", "bench", "--stop-runtime-on-exit",

@@ -33,10 +33,11 @@ func newPeer(t testing.TB, binary string, flags ...string) (*column, error) {
 			return nil, fmt.Errorf("make the peer's directories: %w", err)
 		}
 	}
-	at, err := freePorts()
+	at, claim, err := freePorts()
 	if err != nil {
 		return nil, err
 	}
+	t.Cleanup(func() { claim.Close() })
 	if err := makeCgroups(rt.CgroupParent); err != nil {
 		return nil, err
 	}

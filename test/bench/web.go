@@ -89,14 +89,4 @@ func unixClient(path string) *http.Client {
 	}}
 }
 
-// freePort is a loopback port that nobody listens on.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}
-
 func localURL(scheme string, port int) string { return scheme + "://127.0.0.1:" + strconv.Itoa(port) }
