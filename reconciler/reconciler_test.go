@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
+	"nodal/node/admit"
 	sim "nodal/sim/cri"
 )
 
@@ -279,6 +280,30 @@ func TestPodsThatEndTogetherDoNotComeBack(t *testing.T) {
 		if got := len(strings.Fields(again)); got != len(names) {
 			t.Errorf("%d pods were removed, want %d", got, len(names))
 		}
+	})
+}
+
+func TestANodeThatRunsShortKeepsWhatItHasAndTakesNothingMore(t *testing.T) {
+	inBubble(t, false, func(b *bench) {
+		short := admit.Present{Short: []corev1.NodeConditionType{corev1.NodeMemoryPressure}}
+		b.apply(pod("early"))
+		b.rest(time.Second)
+		b.intake.Present = func() admit.Present { return short }
+		b.apply(pod("late"))
+		b.rest(time.Second)
+		s := b.status("late")
+		if s.Phase != corev1.PodFailed || s.Reason != "Evicted" || s.Message != "Pod was rejected: The node had condition: [MemoryPressure]. " {
+			t.Errorf("got %s, %s, %q; want it refused for MemoryPressure", s.Phase, s.Reason, s.Message)
+		}
+		if got, want := b.reasons(of("late")), "Evicted"; got != want {
+			t.Errorf("events of the refused pod = %q, want %q", got, want)
+		}
+		b.stop()
+		b.start()
+		b.intake.Present = func() admit.Present { return short }
+		b.rest(time.Second)
+		b.wantState("early", "Running running restarts=0 ready=true")
+		b.wantEffects(map[sim.EffectKind]int{sim.SandboxStarted: 1, sim.ContainerStarted: 1})
 	})
 }
 

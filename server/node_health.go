@@ -41,10 +41,11 @@ type nodeHealth struct {
 	known  RuntimeStatus
 	unread string // why not all signals are known
 	record health.Record
+	told   func([]corev1.NodeCondition)
 }
 
 func newHealth(cfg Config) *nodeHealth {
-	return &nodeHealth{runtime: cfg.Runtime, signals: cfg.Signals, log: cfg.Log, now: cfg.Now, record: health.Record{Hold: cfg.Shortage}}
+	return &nodeHealth{runtime: cfg.Runtime, signals: cfg.Signals, log: cfg.Log, now: cfg.Now, record: health.Record{Hold: cfg.Shortage}, told: cfg.Conditions}
 }
 
 // look tells what is known while it is fresh. That the runtime does not answer is an
@@ -74,6 +75,9 @@ func (h *nodeHealth) look(ctx context.Context) (RuntimeStatus, []corev1.NodeCond
 	changed := h.record.Take(health.Facts{
 		RuntimeReady: answer.Ready, NetworkReady: answer.NetworkReady, Message: answer.Message, Signals: left.known, Unread: left.unread,
 	}, now)
+	if changed && h.told != nil {
+		h.told(h.record.Conditions())
+	}
 	if !first && (changed || !reflect.DeepEqual(answer, before)) {
 		h.changed.Ring()
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	corev1 "k8s.io/api/core/v1"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
@@ -229,6 +230,30 @@ func TestSignalsThatCannotBeReadAreToldOnce(t *testing.T) {
 		}
 		if told := strings.Contains(conditions[0].Message, "the disk hangs"); told != (c.err != nil) {
 			t.Errorf("after %v: the condition says %q", c.err, conditions[0].Message)
+		}
+	}
+}
+
+func TestWhoTakesPodsInHearsHowTheNodeIs(t *testing.T) {
+	n := newNode(t)
+	now, left := testNow, int64(9)
+	var told [][]corev1.NodeCondition
+	h := newHealth(Config{
+		Runtime: n.runtime, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
+		Signals: func(context.Context) ([]health.Signal, error) {
+			return []health.Signal{{Name: "nodefs.available", Left: left, Capacity: 100, Least: 10}}, nil
+		},
+		Conditions: func(conditions []corev1.NodeCondition) { told = append(told, conditions) },
+	})
+	for i, c := range []struct {
+		left int64
+		told int
+		disk corev1.ConditionStatus
+	}{{9, 1, corev1.ConditionTrue}, {9, 1, corev1.ConditionTrue}, {10, 2, corev1.ConditionFalse}} {
+		now, left = now.Add(healthLook), c.left
+		h.look(t.Context())
+		if len(told) != c.told || told[len(told)-1][1].Status != c.disk {
+			t.Errorf("look %d: told %d times, last %v; want %d, the disk's pressure %s", i, len(told), told[len(told)-1], c.told, c.disk)
 		}
 	}
 }

@@ -37,8 +37,9 @@ type Config struct {
 	Logs        Logs
 	Images      Images
 	Stats       Stats
-	Signals     Signals       // nil: nobody measures the machine
-	Shortage    time.Duration // has to be over for so long before it is no longer told
+	Signals     Signals                      // nil: nobody measures the machine
+	Shortage    time.Duration                // has to be over for so long before it is no longer told
+	Conditions  func([]corev1.NodeCondition) // hears of the node's whenever one has become another; nil: nobody does
 	Probes      func() []node.ProbeCount
 	Agent       *metrics.Agent                                             // counts requests, among other things
 	RunningPods func(context.Context) (map[node.Key]*node.Observed, error) // as the runtime shows them

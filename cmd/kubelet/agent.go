@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"nodal/cmd/kubelet/config"
@@ -53,6 +55,7 @@ type agent struct {
 	machine   machine
 	site      node.Site
 	offer     admit.Node
+	short     atomic.Pointer[[]corev1.NodeConditionType] // what the node has too little of, as was last seen
 	assign    *assign.Rules
 	whole     limit.Limits // of all pods together
 	state     *state

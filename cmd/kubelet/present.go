@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"nodal/host/cri"
 	"nodal/node/admit"
 )
@@ -23,8 +25,22 @@ func (a *agent) ask(ctx context.Context, r *cri.Runtime) {
 
 // present is how the node is now, for pods that are new to it.
 func (a *agent) present() (p admit.Present) {
+	if short := a.short.Load(); short != nil {
+		p.Short = *short
+	}
 	if runtime := a.runtime.Known(); runtime != nil {
 		p.MergeGroups = !runtime.Features.SupplementalGroupsPolicy
 	}
 	return p
+}
+
+// runShort takes the node's conditions as they are from now on.
+func (a *agent) runShort(conditions []corev1.NodeCondition) {
+	var short []corev1.NodeConditionType
+	for _, c := range conditions {
+		if c.Type != corev1.NodeReady && c.Status == corev1.ConditionTrue {
+			short = append(short, c.Type)
+		}
+	}
+	a.short.Store(&short)
 }

@@ -9,8 +9,8 @@
 // no crash or restart asks again. A refused pod has failed; it stays to be seen
 // until it is deleted or applied anew.
 //
-// What the node offers is what of the machine nobody else has reserved; see Left. What
-// its runtime turns out to be able to do is in Present.
+// What the node offers is what of the machine nobody else has reserved; see Left. How
+// it is at the moment, and what its runtime turns out to be able to do, is Present.
 //
 // Start reading at Check in admit.go.
 package admit

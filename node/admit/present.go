@@ -1,19 +1,28 @@
 package admit
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
+	scheduling "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/klog/v2"
 
 	"nodal/node"
+	"nodal/node/limit"
 )
 
 // Present is how the node is now, as far as that is known.
 type Present struct {
-	MergeGroups bool // its runtime knows no other supplementalGroupsPolicy than Merge
+	Short       []corev1.NodeConditionType // conditions that hold and say that it runs short of something
+	MergeGroups bool                       // its runtime knows no other supplementalGroupsPolicy than Merge
 }
 
 // Check says why a node that is like this does not take a new pod; nil when it may.
 func (p Present) Check(pod *node.Pod) *node.Refusal {
-	if p.MergeGroups && strictGroups(pod.Object) {
+	switch {
+	case len(p.Short) > 0 && !p.bears(pod):
+		return rejected(node.Evicted, fmt.Sprintf("The node had condition: %v. ", p.Short))
+	case p.MergeGroups && strictGroups(pod.Object):
 		return rejected("SupplementalGroupsPolicyNotSupported", "SupplementalGroupsPolicy=Strict is not supported in this node")
 	}
 	return nil
@@ -21,6 +30,22 @@ func (p Present) Check(pod *node.Pod) *node.Refusal {
 
 func rejected(reason, message string) *node.Refusal {
 	return &node.Refusal{Reason: reason, Message: "Pod was rejected: " + message}
+}
+
+// bears says whether a node that runs short takes a pod all the same. Where memory alone
+// is short, what a pod has asked for is set aside for it already.
+func (p Present) bears(pod *node.Pod) bool {
+	static := pod.Source == node.SourceFile || pod.Source == node.SourceURL
+	if static || limit.Critical(pod.Object) {
+		return true
+	}
+	if len(p.Short) != 1 || p.Short[0] != corev1.NodeMemoryPressure {
+		return false
+	}
+	taint := &corev1.Taint{Key: corev1.TaintNodeMemoryPressure, Effect: corev1.TaintEffectNoSchedule}
+	silent := klog.Logger{}
+	return limit.Class(pod.Object) != corev1.PodQOSBestEffort ||
+		scheduling.TolerationsTolerateTaint(silent, pod.Object.Spec.Tolerations, taint, true)
 }
 
 func strictGroups(pod *corev1.Pod) bool {

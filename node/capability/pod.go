@@ -5,7 +5,7 @@ import corev1 "k8s.io/api/core/v1"
 const (
 	noScheduler = "a node alone does not schedule"
 	noMatch     = "the pod fails with reason NodeAffinity where the node's labels do not match"
-	noEviction  = "the pod fails with reason TaintToleration where it does not tolerate the NoExecute taints of a node alone; in a cluster they are the cluster's business"
+	noEviction  = "the pod fails with reason TaintToleration where it does not tolerate the NoExecute taints of a node alone; in a cluster they are the cluster's business. One that bears node.kubernetes.io/memory-pressure is taken while memory alone runs short"
 	noAccounts  = "there are no service accounts here"
 	byTheNode   = "written by the node"
 )
@@ -66,8 +66,8 @@ func podRules() []rule {
 		without("spec.nodeName", "becomes this node's name").silently(),
 		honoured("spec.nodeSelector", noMatch),
 		without("spec.preemptionPolicy", noScheduler).unless(corev1.PreemptLowerPriority),
-		without("spec.priority", "pods are not ranked here, but that those from 2000000000 use no swap").unless(int32(0)),
-		without("spec.priorityClassName", "pods are not ranked here, but that system-node-critical ones end last when memory runs out, and use no swap").unless("system-node-critical"),
+		without("spec.priority", "pods are not ranked here, but that those from 2000000000 are taken though the node runs short, and use no swap").unless(int32(0)),
+		without("spec.priorityClassName", "pods are not ranked here, but that system-node-critical and system-cluster-critical ones are taken though the node runs short, and use no swap, and the former end last when memory runs out").unless("system-node-critical"),
 		without("spec.schedulerName", noScheduler).unless(corev1.DefaultSchedulerName),
 		without("spec.schedulingGates", noScheduler),
 		without("spec.schedulingGroup", noScheduler),

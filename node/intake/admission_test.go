@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"nodal/node"
+	"nodal/node/admit"
 )
 
 func asks(cpu string) func(*corev1.Pod) {
@@ -101,6 +102,38 @@ func TestFinishedPodsDoNotFillTheDisk(t *testing.T) {
 	}
 	if views, _ := b.in.Store.Views(); len(views) != crowd*2 {
 		t.Errorf("the node remembers %d pods, want %d; the last was %q", len(views), crowd*2, got)
+	}
+}
+
+func TestANodeThatRunsShortSaysSoBeforeAndAfter(t *testing.T) {
+	b := newBench(t)
+	var present admit.Present
+	b.in.Present = func() admit.Present { return present }
+	b.apply(pod("web", "a:1"))
+	present.Short = []corev1.NodeConditionType{corev1.NodeDiskPressure}
+	const why = "the pod has failed, Evicted: Pod was rejected: The node had condition: [DiskPressure]. "
+	late := []Delivery{{Pod: pod("late", "a:1")}}
+	planned, err := b.in.Plan(late, b.now)
+	if err != nil || len(planned[0].Warnings) != 1 || planned[0].Warnings[0] != why {
+		t.Errorf("the plan says %q, %v; want %q", planned[0].Warnings, err, why)
+	}
+	done, _, err := b.in.Apply(late, b.now)
+	if err != nil || len(done[0].Warnings) != 1 || done[0].Warnings[0] != why {
+		t.Errorf("who applies is told %q, %v; want %q", done[0].Warnings, err, why)
+	}
+	if got, want := b.refused("late"), "Failed Evicted"; got != want {
+		t.Errorf("late: got %q, want %q", got, want)
+	}
+	if got, want := b.apply(pod("web", "a:2")), "updated"; got != want || b.refused("web") != "" {
+		t.Errorf("the pod that runs is %q, %q; want it %s", got, b.refused("web"), want)
+	}
+	present.Short = nil
+	if got, want := b.apply(pod("late", "a:1")), "replaced[app]"; got != want {
+		t.Errorf("applied again once that is over: got %q, want %q", got, want)
+	}
+	view, _ := b.in.Store.View(node.Key{Namespace: "default", Name: "late"})
+	if next := view.Slot.Next; next == nil || next.Refused != nil {
+		t.Errorf("the next pod is %v, want one that was taken", next)
 	}
 }
 

@@ -12,7 +12,10 @@ const (
 	oomBestEffort = 1000
 )
 
-const nodeCritical = "system-node-critical"
+const (
+	nodeCritical    = "system-node-critical"
+	clusterCritical = "system-cluster-critical"
+)
 
 // OOMScore is what a container's processes get added to their score when the
 // kernel looks for one to kill, on a machine with so many bytes of memory.

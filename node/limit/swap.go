@@ -18,14 +18,19 @@ func (s Swap) Of(pod *corev1.Pod, c *corev1.Container, memory int64) int64 {
 	switch {
 	case !s.Limited, memory <= 0, Class(pod) != corev1.PodQOSBurstable:
 		return 0
-	case request.IsZero(), request.Cmp(*most) == 0, critical(pod):
+	case request.IsZero(), request.Cmp(*most) == 0, Critical(pod):
 		return 0
 	}
 	return int64(float64(request.Value()) / float64(memory) * float64(s.Total))
 }
 
-// critical are pods that the node or its cluster cannot do without.
-func critical(pod *corev1.Pod) bool {
+// Critical are pods that the node or its cluster cannot do without. Without a cluster
+// nobody has put a number to their class.
+func Critical(pod *corev1.Pod) bool {
 	const leastCritical = 2_000_000_000
-	return pod.Spec.PriorityClassName == nodeCritical || pod.Spec.Priority != nil && *pod.Spec.Priority >= leastCritical
+	switch pod.Spec.PriorityClassName {
+	case nodeCritical, clusterCritical:
+		return true
+	}
+	return pod.Spec.Priority != nil && *pod.Spec.Priority >= leastCritical
 }

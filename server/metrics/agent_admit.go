@@ -79,7 +79,7 @@ func (a *Agent) Taken(pod *node.Pod) {
 // apart.
 func rejection(reason string) string {
 	known := []string{
-		"AppArmor", "OutOfcpu", "OutOfephemeral-storage", "OutOfmemory", "OutOfpods", "SupplementalGroupsPolicyNotSupported",
+		"AppArmor", node.Evicted, "OutOfcpu", "OutOfephemeral-storage", "OutOfmemory", "OutOfpods", "SupplementalGroupsPolicyNotSupported",
 		"SysctlForbidden", "TopologyAffinityError", "UnexpectedAdmissionError",
 	}
 	switch {

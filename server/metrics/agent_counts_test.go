@@ -96,7 +96,7 @@ func TestPodsAreCountedAsTheyComeIn(t *testing.T) {
 		{Object: &corev1.Pod{Spec: corev1.PodSpec{Containers: make([]corev1.Container, 2)}}, Shares: node.Shares{"a": {CPUs: "1"}, "b": {CPUs: "2", Mems: "0"}}},
 		{Object: &corev1.Pod{}, Source: node.SourceRuntime},
 		refused("OutOfcpu", ""), refused("OutOfexample.com/disk", ""), refused("NodeAffinity", ""),
-		refused("SupplementalGroupsPolicyNotSupported", ""),
+		refused("Evicted", ""), refused("SupplementalGroupsPolicyNotSupported", ""),
 		refused("TopologyAffinityError", ""), refused("SMTAlignmentError", ""),
 		refused("UnexpectedAdmissionError", "Allocate failed due to not enough cpus available to satisfy request: requested=4, available=1"),
 	} {
@@ -106,7 +106,7 @@ func TestPodsAreCountedAsTheyComeIn(t *testing.T) {
 		sample{"kubelet_containers_per_pod_count", nil, 1}, sample{"kubelet_orphaned_runtime_pods_total", nil, 1},
 		sample{"kubelet_admission_rejections_total", []string{"OutOfcpu"}, 1}, sample{"kubelet_admission_rejections_total", []string{"OutOfExtendedResources"}, 1},
 		sample{"kubelet_admission_rejections_total", []string{"Other"}, 2}, sample{"kubelet_admission_rejections_total", []string{"TopologyAffinityError"}, 1},
-		sample{"kubelet_admission_rejections_total", []string{"SupplementalGroupsPolicyNotSupported"}, 1},
+		sample{"kubelet_admission_rejections_total", []string{"Evicted"}, 1}, sample{"kubelet_admission_rejections_total", []string{"SupplementalGroupsPolicyNotSupported"}, 1},
 		sample{"kubelet_cpu_manager_pinning_requests_total", nil, 4}, sample{"kubelet_cpu_manager_pinning_errors_total", nil, 2},
 		sample{"kubelet_memory_manager_pinning_requests_total", nil, 1}, sample{"kubelet_memory_manager_pinning_errors_total", nil, 0},
 		sample{"kubelet_topology_manager_admission_requests_total", nil, 4}, sample{"kubelet_topology_manager_admission_errors_total", nil, 1},

@@ -189,7 +189,7 @@ func Unhonoured(c *Config) []string {
 		names = append(names, forMembers(c.Auth)...)
 	}
 	if !reflect.DeepEqual(c.kubelet.EvictionHard, plain.EvictionHard) {
-		names = append(names, "evictionHard (it is set aside and told when it is not left, but nothing is evicted)")
+		names = append(names, "evictionHard (it is set aside, and new pods are refused while it is not left, but nothing is evicted)")
 	}
 	slices.Sort(names)
 	return names
