@@ -152,7 +152,8 @@ func TestWhatContainersHaveLiesTogether(t *testing.T) {
 		c.Settings["cpuManagerPolicy"] = "static"
 		c.Settings["kubeReserved"] = map[string]string{"cpu": "500m", "memory": "28Mi"}
 		c.Settings["memoryManagerPolicy"] = "Static"
-		c.Settings["reservedMemory"] = []any{map[string]any{"numaNode": 0, "limits": map[string]string{"memory": "128Mi"}}} // with 100Mi of evictionHard
+		c.Settings["reservedMemory"] = []any{map[string]any{"numaNode": 0, "limits": map[string]string{"memory": "128Mi"}}} // with evictionHard
+		c.Settings["evictionHard"] = map[string]string{"memory.available": "100Mi"}
 		c.Settings["topologyManagerPolicy"] = "restricted"
 		c.Settings["topologyManagerScope"] = "pod"
 	})
