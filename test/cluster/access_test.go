@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/test/claim"
 	"nodal/test/daemon"
@@ -101,9 +103,26 @@ func (w *world) user(name, verb, resource string) string {
 	const accounts = "/api/v1/namespaces/default/serviceaccounts"
 	w.create(accounts, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: "+name+"}\n")
 	w.bind(name, verb, resource, "kind: ServiceAccount, namespace: default, name: "+name)
+	w.eventually(name+"'s right", func() bool { return w.may("system:serviceaccount:default:"+name, verb, resource) })
 	var given authenticationv1.TokenRequest
 	must(w.t, json.Unmarshal(w.ask("POST", accounts+"/"+name+"/token", "application/json", `{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}`), &given))
 	return given.Status.Token
+}
+
+// may asks whether the API server has heard of a right, which it does by a watch of its own.
+func (w *world) may(user, verb, resource string) bool {
+	w.t.Helper()
+	resource, part, _ := strings.Cut(resource, "/")
+	question, err := json.Marshal(authorizationv1.SubjectAccessReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
+		Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: resource, Subresource: part},
+		},
+	})
+	must(w.t, err)
+	var answer authorizationv1.SubjectAccessReview
+	must(w.t, json.Unmarshal(w.ask("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", "application/json", string(question)), &answer))
+	return answer.Status.Allowed
 }
 
 func (w *world) bind(name, verb, resource, subject string) {

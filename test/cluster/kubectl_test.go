@@ -124,9 +124,10 @@ func TestWorkloadsGoUpRollAndGoDownByKubectl(t *testing.T) {
 	w.kubectl("rollout", "restart", "statefulset/db", "daemonset/agent")
 	w.kubectl("rollout", "status", "statefulset/db", "--timeout=60s")
 	w.kubectl("rollout", "status", "daemonset/agent", "--timeout=60s")
-	if got, err := os.ReadFile(filepath.Join(disk, "starts")); err != nil || string(got) != "db-0\ndb-0\n" {
-		t.Errorf("the volume holds %q, %v, want one line of each of two pods", got, err)
-	}
+	w.eventually("one line of each of two pods in the volume", func() bool { // a container runs before it has written
+		got, err := os.ReadFile(filepath.Join(disk, "starts"))
+		return err == nil && string(got) == "db-0\ndb-0\n"
+	})
 
 	w.kubectl("delete", "-f", file, "--wait=false") // the volume stays as long as its claim does
 	w.kubectl("delete", "pvc", "--all", "--timeout=60s")
