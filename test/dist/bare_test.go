@@ -44,7 +44,12 @@ func (b bare) wantPods(t *testing.T, images []string, flags ...string) {
 	}
 	b.write(t, "etc/nodal/manifests/web.yaml", b.example)
 	b.awaitReady(ctx, t, "web-bare")
-	if got := b.ask(ctx, t, "POST", "/run/default/web-bare/web?cmd=cat+/tmp/index.html"); got != "hello from a pod\n" {
+	page := func() string { return b.ask(ctx, t, "POST", "/run/default/web-bare/web?cmd=cat+/tmp/index.html") }
+	got := page()
+	for deadline := time.Now().Add(pace.Of(30 * time.Second)); got != "hello from a pod\n" && time.Now().Before(deadline); {
+		got = page() // which it writes after its start
+	}
+	if got != "hello from a pod\n" {
 		t.Errorf("got %q from the pod", got)
 	}
 }

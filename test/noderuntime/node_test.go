@@ -187,9 +187,13 @@ func hostAddress(t *testing.T) string {
 	return conn.LocalAddr().(*net.UDPAddr).IP.String()
 }
 
+// get asks until the server listens, which it does a little after its start.
 func get(t *testing.T, url string) string {
 	t.Helper()
 	reply, err := http.Get(url)
+	for deadline := time.Now().Add(30 * time.Second); err != nil && time.Now().Before(deadline); reply, err = http.Get(url) {
+		<-time.After(20 * time.Millisecond)
+	}
 	if err != nil {
 		t.Errorf("get: %v", err)
 		return ""

@@ -44,7 +44,8 @@ func TestTheClusterTakesThePodAndGoes(t *testing.T) {
 		kubectl("apply", "-f", manifest)
 		kubectl("wait", "--for=condition=Available", "apiservice/v1beta1.metrics.k8s.io", "--timeout=60s")
 		kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
-		if page := kubectl("exec", "web", "--", "cat", "/tmp/index.html"); !strings.Contains(page, "hello from a pod") {
+		// It writes the page after its start.
+		if page := kubectl("exec", "web", "--", "sh", "-c", "until cat /tmp/index.html; do sleep 0.1; done"); !strings.Contains(page, "hello from a pod") {
 			t.Errorf("the pod has the page %q", page)
 		}
 	}
