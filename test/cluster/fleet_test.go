@@ -3,7 +3,6 @@ package cluster
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -108,9 +107,11 @@ func newFleet(t *testing.T) *fleet {
 		"--listen-client-urls", url, "--advertise-client-urls", url,
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
 	ca := filepath.Join(data, "fixtures/client/cert.pem")
-	f.eventually("etcd's certificate", func() bool { _, err := os.Stat(ca); return err == nil })
-	secure, err := credentials.NewClientTLSFromFile(ca, "")
-	must(t, err)
+	var secure credentials.TransportCredentials
+	f.eventually("etcd's certificate, whole", func() bool {
+		secure, err = credentials.NewClientTLSFromFile(ca, "")
+		return err == nil
+	})
 	conn, err := grpc.NewClient(strings.TrimPrefix(url, "https://"), grpc.WithTransportCredentials(secure), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
 	must(t, err)
 	t.Cleanup(func() { conn.Close() })

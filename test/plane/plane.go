@@ -170,7 +170,8 @@ func (p *Plane) newTokens() []byte {
 // Token is how the API server knows a user.
 func (p *Plane) Token(user User) string { return p.tokens[user] }
 
-// Kubeconfig is the file by which a user reaches the API server.
+// Kubeconfig is the file by which a user reaches the API server. It is never there in
+// part: others may read it at any time.
 func (p *Plane) Kubeconfig(user User) (path string, err error) {
 	path = p.File(string(user) + ".kubeconfig")
 	text := fmt.Sprintf(`apiVersion: v1
@@ -180,7 +181,7 @@ users: [{name: u, user: {token: %s}}]
 contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
 `, p.Ports.Secure, p.File("certs/apiserver.crt"), p.Token(user))
-	return path, os.WriteFile(path, []byte(text), 0o600)
+	return path, errors.Join(os.WriteFile(path+".new", []byte(text), 0o600), os.Rename(path+".new", path))
 }
 
 // Client trusts the API server, whose certificate is there once it has started.
