@@ -64,7 +64,18 @@ func HasOwnUsers(object *corev1.Pod) bool {
 type Refusal struct {
 	Reason  string // Kubernetes' word: OutOfcpu, NodeAffinity, ...
 	Message string
+	Lack    Lack `json:",omitempty"`
 }
+
+// Lack is what could not be handed out to a pod's containers for their own; empty: that
+// is not why the pod was refused.
+type Lack string
+
+const (
+	LackCPUs   Lack = "cpus"
+	LackMemory Lack = "memory"
+	LackPlace  Lack = "place" // CPUs and memory that lie together
+)
 
 // Deletion says by when a pod has to be gone.
 type Deletion struct {

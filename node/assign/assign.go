@@ -17,16 +17,7 @@ func (r *Rules) Pod(pod *corev1.Pod, held []node.Shares) (node.Shares, *node.Ref
 	if !r.Static && r.Memory == nil {
 		return nil, nil
 	}
-	shares, err := r.stock(held).shares(pod)
-	if err == nil {
-		return shares, nil
-	}
-	refusal := &node.Refusal{Reason: "UnexpectedAdmissionError", Message: fmt.Sprintf("Allocate failed due to %s, which is unexpected", err)}
-	if named, ok := err.(*refused); ok {
-		refusal.Reason, refusal.Message = named.reason, named.message
-	}
-	refusal.Message = "Pod was rejected: " + refusal.Message
-	return nil, refusal
+	return r.stock(held).shares(pod)
 }
 
 // Resize says why a running pod keeps what it has: its class may be promised CPUs or
@@ -44,16 +35,13 @@ func (r *Rules) Resize(pod *corev1.Pod) *node.Refusal {
 	}
 }
 
-// refused is a refusal for which Kubernetes has a word of its own.
-type refused struct{ reason, message string }
-
-const (
-	reasonCores = "SMTAlignmentError"
-	reasonPlace = "TopologyAffinityError"
-	tooFewCPUs  = "not enough cpus available to satisfy request"
-)
-
-func (r *refused) Error() string { return r.message }
+// refused is a refusal in Kubernetes' words, which for some lacks has no reason of its own.
+func refused(lack node.Lack, reason, message string) *node.Refusal {
+	if reason == "" {
+		reason, message = "UnexpectedAdmissionError", "Allocate failed due to "+message+", which is unexpected"
+	}
+	return &node.Refusal{Reason: reason, Message: "Pod was rejected: " + message, Lack: lack}
+}
 
 // exclusive are the CPUs that a pod's containers have for their own.
 func exclusive(shares node.Shares) cpuset.CPUSet {
@@ -69,22 +57,23 @@ func exclusive(shares node.Shares) cpuset.CPUSet {
 
 // shares goes through a pod's containers in the order in which they begin. One for
 // the start gives back what it has to those that come after it.
-func (s *stock) shares(pod *corev1.Pod) (node.Shares, error) {
+func (s *stock) shares(pod *corev1.Pod) (node.Shares, *node.Refusal) {
 	var shares node.Shares
-	near, err := s.all(), error(nil)
+	var refusal *node.Refusal
+	near := s.all()
 	if s.WholePods {
-		near, err = s.place(s.peak(pod))
+		near, refusal = s.place(s.peak(pod))
 	}
 	for c := range node.Containers(&pod.Spec) {
-		if err == nil && !s.WholePods {
-			near, err = s.place(s.demand(pod, c))
+		if refusal == nil && !s.WholePods {
+			near, refusal = s.place(s.demand(pod, c))
 		}
-		if err != nil {
-			return nil, err
+		if refusal != nil {
+			return nil, refusal
 		}
-		share, err := s.serve(pod, c, near)
-		if err != nil {
-			return nil, err
+		share, refusal := s.serve(pod, c, near)
+		if refusal != nil {
+			return nil, refusal
 		}
 		if share.CPUs == "" && share.Mems == "" {
 			continue
@@ -120,17 +109,18 @@ func CPUs(pod *corev1.Pod, c *corev1.Container) int {
 }
 
 // take picks CPUs, first of those that are to be used again.
-func (r *Rules) take(free, again cpuset.CPUSet, count int) (cpuset.CPUSet, error) {
+func (r *Rules) take(free, again cpuset.CPUSet, count int) (cpuset.CPUSet, *node.Refusal) {
 	unit := 1
 	if r.Options.FullCores {
 		unit = r.Topology.Threads()
 		free = r.Topology.whole(free.Union(again), core).Difference(again)
-		if err := r.fullCores(free.Union(again), count, unit); err != nil {
-			return cpuset.CPUSet{}, err
+		if refusal := r.fullCores(free.Union(again), count, unit); refusal != nil {
+			return cpuset.CPUSet{}, refusal
 		}
 	}
 	if has := free.Union(again).Size(); has < count {
-		return cpuset.CPUSet{}, fmt.Errorf(tooFewCPUs+": requested=%d, available=%d", count, has)
+		return cpuset.CPUSet{}, refused(node.LackCPUs, "", fmt.Sprintf(
+			"not enough cpus available to satisfy request: requested=%d, available=%d", count, has))
 	}
 	switch {
 	case again.Size() >= count:
@@ -143,14 +133,15 @@ func (r *Rules) take(free, again cpuset.CPUSet, count int) (cpuset.CPUSet, error
 }
 
 // fullCores refuses what would have a container share a core with another.
-func (r *Rules) fullCores(free cpuset.CPUSet, count, unit int) error {
+func (r *Rules) fullCores(free cpuset.CPUSet, count, unit int) *node.Refusal {
+	const reason = "SMTAlignmentError"
 	if count%unit != 0 {
-		return &refused{reasonCores, fmt.Sprintf("SMT Alignment Error: requested %d cpus not multiple cpus per core = %d", count, unit)}
+		return refused(node.LackCPUs, reason, fmt.Sprintf("SMT Alignment Error: requested %d cpus not multiple cpus per core = %d", count, unit))
 	}
 	if free.Size() < count {
-		return &refused{reasonCores, fmt.Sprintf(
+		return refused(node.LackCPUs, reason, fmt.Sprintf(
 			"SMT Alignment Error: not enough free physical CPUs: available physical CPUs = %d, requested CPUs = %d, CPUs per core = %d",
-			free.Size(), count, unit)}
+			free.Size(), count, unit))
 	}
 	return nil
 }

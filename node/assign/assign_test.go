@@ -162,6 +162,46 @@ func TestPodsAreRefusedInKubernetesWords(t *testing.T) {
 	}
 }
 
+func TestARefusalSaysWhatWasLacking(t *testing.T) {
+	static := Rules{Topology: machine(2, 2, 4, 2), Static: true, Reserved: set(t, "0")}
+	full, placed := static, static
+	full.Options.FullCores = true
+	placed.Align = AlignSingleNode
+	for _, c := range []struct {
+		name  string
+		rules Rules
+		pod   string
+		want  node.Refusal
+	}{
+		{"more CPUs than there are", static, "99", node.Refusal{
+			Reason: "UnexpectedAdmissionError", Lack: node.LackCPUs,
+			Message: "Allocate failed due to not enough cpus available to satisfy request: requested=99, available=15, which is unexpected",
+		}},
+		{"half a core", full, "1", node.Refusal{
+			Reason: "SMTAlignmentError", Lack: node.LackCPUs,
+			Message: "SMT Alignment Error: requested 1 cpus not multiple cpus per core = 2",
+		}},
+		{"more whole cores than there are", full, "16", node.Refusal{
+			Reason: "SMTAlignmentError", Lack: node.LackCPUs,
+			Message: "SMT Alignment Error: not enough free physical CPUs: available physical CPUs = 14, requested CPUs = 16, CPUs per core = 2",
+		}},
+		{"no NUMA node with so many", placed, "12", node.Refusal{
+			Reason: "TopologyAffinityError", Lack: node.LackPlace,
+			Message: "Resources cannot be allocated with Topology locality",
+		}},
+		{"more memory than there is", Rules{Topology: machine(1, 1, 2, 1), Memory: Memory{0: {"memory": 1}}}, "500m", node.Refusal{
+			Reason: "UnexpectedAdmissionError", Lack: node.LackMemory,
+			Message: "Allocate failed due to [memorymanager] failed to get the default NUMA affinity, " +
+				"no NUMA nodes with enough memory is available, which is unexpected",
+		}},
+	} {
+		c.want.Message = "Pod was rejected: " + c.want.Message
+		if _, got := c.rules.Pod(podOf(c.pod), nil); got == nil || *got != c.want {
+			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
 func TestNobodyGetsCPUsWhereTheOwnerDoesNotSaySo(t *testing.T) {
 	r := &Rules{Topology: machine(1, 1, 4, 2)}
 	if shares, refusal := r.Pod(podOf("1"), nil); shares != nil || refusal != nil || r.Resize(podOf("1")) != nil {

@@ -1,7 +1,6 @@
 package assign
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -93,5 +92,3 @@ func (g groups) add(ids []int) {
 		g[id] = cpuset.New(ids...).String()
 	}
 }
-
-var errNoMemory = errors.New("[memorymanager] failed to get the default NUMA affinity, no NUMA nodes with enough memory is available")

@@ -62,7 +62,7 @@ func (d demand) or(other demand) demand {
 }
 
 // place finds near to which NUMA nodes all of a demand can be had.
-func (s *stock) place(d demand) (mask, error) {
+func (s *stock) place(d demand) (mask, *node.Refusal) {
 	if !s.aligns() {
 		return s.all(), nil
 	}
@@ -75,19 +75,19 @@ func (s *stock) place(d demand) (mask, error) {
 	}
 	found := s.Align.merge(lists, s.all(), s.apart)
 	if !s.Align.admits(found) {
-		return 0, &refused{reasonPlace, "Resources cannot be allocated with Topology locality"}
+		return 0, refused(node.LackPlace, "TopologyAffinityError", "Resources cannot be allocated with Topology locality")
 	}
 	return found.nodes, nil
 }
 
 // serve hands out to one container what it has for its own, near to NUMA nodes.
-func (s *stock) serve(pod *corev1.Pod, c *corev1.Container, near mask) (node.Share, error) {
+func (s *stock) serve(pod *corev1.Pod, c *corev1.Container, near mask) (node.Share, *node.Refusal) {
 	var share node.Share
 	d := s.demand(pod, c)
 	if d.cpus > 0 {
-		cpus, err := s.takeNear(near, d.cpus)
-		if err != nil {
-			return share, err
+		cpus, refusal := s.takeNear(near, d.cpus)
+		if refusal != nil {
+			return share, refusal
 		}
 		s.cpus, s.again = s.cpus.Difference(cpus), s.again.Difference(cpus)
 		if ForStart(pod, c) {
@@ -98,9 +98,9 @@ func (s *stock) serve(pod *corev1.Pod, c *corev1.Container, near mask) (node.Sha
 	if len(d.memory) == 0 {
 		return share, nil
 	}
-	ids, err := s.memoryNear(near, d.memory)
-	if err != nil {
-		return share, err
+	ids, refusal := s.memoryNear(near, d.memory)
+	if refusal != nil {
+		return share, refusal
 	}
 	share.Start = ForStart(pod, c)
 	share.Mems, share.Memory = cpuset.New(ids...).String(), s.draw(ids, d.memory, share.Start)
@@ -111,8 +111,8 @@ func (s *stock) serve(pod *corev1.Pod, c *corev1.Container, near mask) (node.Sha
 }
 
 // takeNear takes CPUs of NUMA nodes, and of others only if these have too few.
-func (s *stock) takeNear(near mask, count int) (cpuset.CPUSet, error) {
-	if cpus, err := s.take(s.on(near, s.cpus), s.on(near, s.again), count); err == nil {
+func (s *stock) takeNear(near mask, count int) (cpuset.CPUSet, *node.Refusal) {
+	if cpus, refusal := s.take(s.on(near, s.cpus), s.on(near, s.again), count); refusal == nil {
 		return cpus, nil
 	}
 	return s.take(s.cpus, s.again, count)
@@ -120,7 +120,7 @@ func (s *stock) takeNear(near mask, count int) (cpuset.CPUSet, error) {
 
 // memoryNear finds NUMA nodes with enough memory: those that are near, or others with
 // them. All are as good as none.
-func (s *stock) memoryNear(near mask, wants Amounts) ([]int, error) {
+func (s *stock) memoryNear(near mask, wants Amounts) ([]int, *node.Refusal) {
 	best, found := hint{}, false
 	for _, h := range s.memoryHints(wants) {
 		inside := near == s.all() || h.nodes&near == near
@@ -129,7 +129,8 @@ func (s *stock) memoryNear(near mask, wants Amounts) ([]int, error) {
 		}
 	}
 	if !found {
-		return nil, errNoMemory
+		return nil, refused(node.LackMemory, "",
+			"[memorymanager] failed to get the default NUMA affinity, no NUMA nodes with enough memory is available")
 	}
 	return s.nodes(best.nodes), nil
 }

@@ -1,8 +1,6 @@
 package assign
 
 import (
-	"strings"
-
 	"k8s.io/utils/cpuset"
 
 	"nodal/node"
@@ -34,29 +32,4 @@ func (r *Rules) Use(held []node.Shares) Use {
 	}
 	use.Free = r.Topology.All().Difference(own).Difference(r.Reserved).Size()
 	return use
-}
-
-// Lack is what a pod was refused for.
-type Lack uint8
-
-const (
-	LackNothing Lack = iota // that is handed out
-	LackCPUs
-	LackMemory
-	LackPlace // CPUs and memory that lie together
-)
-
-// Lacked says so of a refusal. Its words are all that is kept of it.
-func Lacked(r *node.Refusal) Lack {
-	switch {
-	case r == nil:
-		return LackNothing
-	case r.Reason == reasonPlace:
-		return LackPlace
-	case r.Reason == reasonCores, strings.Contains(r.Message, tooFewCPUs):
-		return LackCPUs
-	case strings.Contains(r.Message, errNoMemory.Error()):
-		return LackMemory
-	}
-	return LackNothing
 }

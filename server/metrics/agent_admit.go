@@ -59,20 +59,28 @@ func (a *Agent) Taken(pod *node.Pod) {
 			c.memory.Inc()
 		}
 	}
-	lack := assign.Lacked(pod.Refused)
-	if pod.Refused == nil || lack != assign.LackNothing { // others refuse before anything is placed
+	if pod.Refused == nil {
 		c.placed.Inc()
+	} else {
+		c.lacked(pod.Refused.Lack)
 	}
+}
+
+// lacked counts what was asked for in vain.
+func (c admitCounts) lacked(lack node.Lack) {
 	switch lack {
-	case assign.LackCPUs:
+	case node.LackCPUs:
 		c.cpus.Inc()
 		c.cpusFailed.Inc()
-	case assign.LackMemory:
+	case node.LackMemory:
 		c.memory.Inc()
 		c.memoryFailed.Inc()
-	case assign.LackPlace:
+	case node.LackPlace:
 		c.placeFailed.Inc()
+	default:
+		return // it was refused before anything was placed
 	}
+	c.placed.Inc()
 }
 
 // rejection is a reason for which a pod was refused, as far as Kubernetes tells them

@@ -88,8 +88,8 @@ func expect(t *testing.T, a *Agent, samples ...sample) {
 }
 
 func TestPodsAreCountedAsTheyComeIn(t *testing.T) {
-	refused := func(reason, message string) *node.Pod {
-		return &node.Pod{Object: &corev1.Pod{}, Refused: &node.Refusal{Reason: reason, Message: message}}
+	refused := func(reason string, lack node.Lack) *node.Pod {
+		return &node.Pod{Object: &corev1.Pod{}, Refused: &node.Refusal{Reason: reason, Lack: lack}}
 	}
 	a := testAgent()
 	for _, pod := range []*node.Pod{
@@ -97,8 +97,8 @@ func TestPodsAreCountedAsTheyComeIn(t *testing.T) {
 		{Object: &corev1.Pod{}, Source: node.SourceRuntime},
 		refused("OutOfcpu", ""), refused("OutOfexample.com/disk", ""), refused("NodeAffinity", ""),
 		refused("Evicted", ""), refused("SupplementalGroupsPolicyNotSupported", ""),
-		refused("TopologyAffinityError", ""), refused("SMTAlignmentError", ""),
-		refused("UnexpectedAdmissionError", "Allocate failed due to not enough cpus available to satisfy request: requested=4, available=1"),
+		refused("TopologyAffinityError", node.LackPlace), refused("SMTAlignmentError", node.LackCPUs),
+		refused("UnexpectedAdmissionError", node.LackCPUs), refused("UnexpectedAdmissionError", node.LackMemory),
 	} {
 		a.Taken(pod)
 	}
@@ -108,8 +108,8 @@ func TestPodsAreCountedAsTheyComeIn(t *testing.T) {
 		sample{"kubelet_admission_rejections_total", []string{"Other"}, 2}, sample{"kubelet_admission_rejections_total", []string{"TopologyAffinityError"}, 1},
 		sample{"kubelet_admission_rejections_total", []string{"Evicted"}, 1}, sample{"kubelet_admission_rejections_total", []string{"SupplementalGroupsPolicyNotSupported"}, 1},
 		sample{"kubelet_cpu_manager_pinning_requests_total", nil, 4}, sample{"kubelet_cpu_manager_pinning_errors_total", nil, 2},
-		sample{"kubelet_memory_manager_pinning_requests_total", nil, 1}, sample{"kubelet_memory_manager_pinning_errors_total", nil, 0},
-		sample{"kubelet_topology_manager_admission_requests_total", nil, 4}, sample{"kubelet_topology_manager_admission_errors_total", nil, 1},
+		sample{"kubelet_memory_manager_pinning_requests_total", nil, 2}, sample{"kubelet_memory_manager_pinning_errors_total", nil, 1},
+		sample{"kubelet_topology_manager_admission_requests_total", nil, 5}, sample{"kubelet_topology_manager_admission_errors_total", nil, 1},
 	)
 }
 
