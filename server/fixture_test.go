@@ -89,7 +89,7 @@ func newNode(t testing.TB, change ...func(*Config)) *node1 {
 			}
 			return found, nil
 		},
-		Probes:  func() []node.ProbeCount { return nil },
+		Probes:  func() []*node.ProbeCount { return nil },
 		Healthy: func(context.Context) error { return nil },
 		Auth:    newAuth(t, true),
 		Facts:   Facts{Version: "v1", Started: testNow, Configz: []byte(`{"kubeletconfig":{}}`), Endpoint: "unix:///run/cri.sock"},

@@ -32,7 +32,7 @@ type kubelet struct {
 	stats   Stats
 	facts   Facts
 	agent   *metrics.Agent
-	probes  func() []node.ProbeCount
+	probes  func() []*node.ProbeCount
 	trace   Trace
 	limits  Limits
 	debug   Debug

@@ -40,7 +40,7 @@ type Config struct {
 	Signals     Signals                      // nil: nobody measures the machine
 	Shortage    time.Duration                // has to be over for so long before it is no longer told
 	Conditions  func([]corev1.NodeCondition) // hears of the node's whenever one has become another; nil: nobody does
-	Probes      func() []node.ProbeCount
+	Probes      func() []*node.ProbeCount
 	Agent       *metrics.Agent                                             // counts requests, among other things
 	RunningPods func(context.Context) (map[node.Key]*node.Observed, error) // as the runtime shows them
 	Healthy     func(context.Context) error                                // returns once the reconciler has turned

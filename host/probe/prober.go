@@ -193,13 +193,14 @@ func (p *Prober) tally(q *inquiry, a answer, took time.Duration) {
 
 // Counts is how often the probes that have to run were asked, in no order. With a run,
 // and with a startup probe that has passed, its count goes.
-func (p *Prober) Counts() []node.ProbeCount {
+func (p *Prober) Counts() []*node.ProbeCount {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var counts []node.ProbeCount
+	var counts []*node.ProbeCount
 	for _, inquiries := range p.pods {
 		for _, q := range inquiries {
-			counts = append(counts, q.count)
+			count := q.count
+			counts = append(counts, &count)
 		}
 	}
 	return counts

@@ -211,12 +211,19 @@ func TestProbesAreCounted(t *testing.T) {
 	for _, took := range []time.Duration{time.Millisecond, 20 * time.Millisecond, time.Minute} {
 		c.Took.Add(took)
 	}
-	found := parse(t, Probes([]node.ProbeCount{c}))
+	found := parse(t, Probes([]*node.ProbeCount{&c}))
 	if ok, failed := value(found["prober_probe_total"], "successful", "Liveness", "web", "1"), value(found["prober_probe_total"], "failed"); ok != 3 || failed != 2 {
 		t.Errorf("got %v successes and %v failures, want 3 and 2", ok, failed)
 	}
 	h := found["prober_probe_duration_seconds"].GetMetric()[0].GetHistogram()
 	if h.GetSampleCount() != 3 || h.GetSampleSum() != 60.021 || h.GetBucket()[0].GetCumulativeCount() != 1 || h.GetBucket()[2].GetCumulativeCount() != 2 {
 		t.Errorf("got %v", h)
+	}
+}
+
+func TestProbesAreToldInOneOrder(t *testing.T) {
+	a, b := &node.ProbeCount{Key: node.Key{Name: "a"}, Successes: 1}, &node.ProbeCount{Key: node.Key{Name: "b"}, Successes: 2}
+	if one, other := string(Probes([]*node.ProbeCount{a, b})), string(Probes([]*node.ProbeCount{b, a})); one != other {
+		t.Errorf("got\n%s\nand then\n%s", one, other)
 	}
 }

@@ -2,7 +2,7 @@ package metrics
 
 import (
 	"cmp"
-	"sort"
+	"slices"
 	"strconv"
 	"time"
 
@@ -10,11 +10,9 @@ import (
 )
 
 // Probes is the body of /metrics/probes.
-func Probes(counts []node.ProbeCount) []byte {
-	// Not by package slices: the binary would get code to sort these alone.
-	sort.Slice(counts, func(i, j int) bool {
-		a, b := &counts[i], &counts[j]
-		return cmp.Or(cmp.Compare(a.Key.String(), b.Key.String()), cmp.Compare(a.Container, b.Container), cmp.Compare(a.Kind, b.Kind)) < 0
+func Probes(counts []*node.ProbeCount) []byte {
+	slices.SortFunc(counts, func(a, b *node.ProbeCount) int {
+		return cmp.Or(cmp.Compare(a.Key.String(), b.Key.String()), cmp.Compare(a.Container, b.Container), cmp.Compare(a.Kind, b.Kind))
 	})
 	total := &family{
 		name: "prober_probe_total", kind: counter, labels: []string{"probe_type", "result", "container", "pod", "namespace", "pod_uid"},
@@ -39,7 +37,7 @@ func Probes(counts []node.ProbeCount) []byte {
 
 // addHistogram appends the lines of one histogram, whose buckets hold all that is
 // within their bounds.
-func (f *family) addHistogram(c node.ProbeCount) {
+func (f *family) addHistogram(c *node.ProbeCount) {
 	base := appendLabel(nil, "probe_type", string(c.Kind))
 	for _, l := range [][2]string{{"container", c.Container}, {"pod", c.Key.Name}, {"namespace", c.Key.Namespace}} {
 		base = appendLabel(base, l[0], l[1])

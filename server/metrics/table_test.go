@@ -115,7 +115,7 @@ func served(t *testing.T) map[string]map[string]*dto.MetricFamily {
 	cgroups[0].Stats[0].Filesystem = []model.FsStats{{Device: "/dev/sda"}}
 	found := map[string]map[string]*dto.MetricFamily{
 		"/metrics": read(t, busyAgent()), "/metrics/cadvisor": parse(t, cadvisorText(t, cgroups)),
-		"/metrics/resource": parse(t, Resource(summary, true)), "/metrics/probes": parse(t, Probes([]node.ProbeCount{{Successes: 1}})),
+		"/metrics/resource": parse(t, Resource(summary, true)), "/metrics/probes": parse(t, Probes([]*node.ProbeCount{{Successes: 1}})),
 	}
 	maps.DeleteFunc(found["/metrics"], func(name string, _ *dto.MetricFamily) bool {
 		return strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_")
