@@ -7,17 +7,14 @@ import (
 
 // ephemeral refuses ephemeral containers where there is no pod yet to which they
 // could be added, and changes of those that are there.
-func ephemeral(d Delivery, current *node.Pod, verdict Verdict) error {
+func ephemeral(d Delivery, current *node.Pod, verdict Verdict) []node.Violation {
 	switch {
 	case len(d.Pod.Spec.EphemeralContainers) == 0:
 		return nil
 	case verdict == Created:
-		return invalid(d, "spec.ephemeralContainers", "Forbidden: may not be set when a pod is created")
+		return broken("spec.ephemeralContainers", "Forbidden: may not be set when a pod is created")
 	case verdict == Replaced:
-		return invalid(d, "spec.ephemeralContainers", "Forbidden: may not be set when the pod has to be replaced, as other fields want it")
+		return broken("spec.ephemeralContainers", "Forbidden: may not be set when the pod has to be replaced, as other fields want it")
 	}
-	if violations := manifest.CheckAdded(current.Object, d.Pod); len(violations) > 0 {
-		return refusal(d, violations)
-	}
-	return nil
+	return manifest.CheckAdded(current.Object, d.Pod)
 }

@@ -168,8 +168,8 @@ func (in Intake) applyOne(tx *node.Tx, d Delivery, now time.Time) (Outcome, erro
 		if err := in.crowded(tx, key); err != nil {
 			return Outcome{}, err
 		}
-		if err := errors.Join(ephemeral(d, nil, Created), classed(tx, d, Created)); err != nil {
-			return Outcome{}, err
+		if wrong := unfit(tx, d, nil, Created); len(wrong) > 0 {
+			return Outcome{}, refusal(d, wrong)
 		}
 		pod := in.newPod(tx, d, now)
 		outcome.made(pod, Created)
@@ -181,13 +181,18 @@ func (in Intake) applyOne(tx *node.Tx, d Delivery, now time.Time) (Outcome, erro
 	}
 	next := *slot
 	in.succeed(tx, &next, d, &outcome, now)
-	if err := errors.Join(ephemeral(d, heir(slot), outcome.Verdict), classed(tx, d, outcome.Verdict)); err != nil {
-		return Outcome{}, err
+	if wrong := unfit(tx, d, heir(slot), outcome.Verdict); len(wrong) > 0 {
+		return Outcome{}, refusal(d, wrong)
 	}
 	if outcome.Verdict != Unchanged {
 		tx.Put(key, &next)
 	}
 	return outcome, nil
+}
+
+// unfit is what a sound manifest may not say here, with what is done because of it.
+func unfit(tx *node.Tx, d Delivery, current *node.Pod, verdict Verdict) []node.Violation {
+	return slices.Concat(ephemeral(d, current, verdict), classed(tx, d, verdict))
 }
 
 // heir is the pod that holds the key once all deletions are through.
@@ -329,7 +334,11 @@ func (d Delivery) String() string {
 }
 
 func invalid(d Delivery, field, rule string) error {
-	return refusal(d, []node.Violation{{Field: field, Rule: rule}})
+	return refusal(d, broken(field, rule))
+}
+
+func broken(field, rule string) []node.Violation {
+	return []node.Violation{{Field: field, Rule: rule}}
 }
 
 func refusal(d Delivery, violations []node.Violation) error {

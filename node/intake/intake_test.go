@@ -160,6 +160,15 @@ func TestApplyNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestApplyNamesAllThatIsWrongWithAPod(t *testing.T) {
+	_, _, err := newBench(t).in.Apply([]Delivery{{Pod: pod("web", "a:1", debugged("d:1"), inClass(nil))}}, time.Now())
+	var invalid *node.InvalidError
+	if !errors.As(err, &invalid) || len(invalid.Violations) != 2 ||
+		invalid.Violations[0].Field != "spec.ephemeralContainers" || invalid.Violations[1].Field != "spec.runtimeClassName" {
+		t.Errorf("got %v, want it to name ephemeral containers and the runtime class", err)
+	}
+}
+
 // wantsDevice has a pod ask for what this node does not hand out.
 func wantsDevice(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} }
 

@@ -27,17 +27,17 @@ func classOf(tx *node.Tx, object *corev1.Pod) *nodev1.RuntimeClass {
 
 // classed refuses a new pod whose runtime class is not there, or sets aside something
 // else than the pod says.
-func classed(tx *node.Tx, d Delivery, verdict Verdict) error {
+func classed(tx *node.Tx, d Delivery, verdict Verdict) []node.Violation {
 	name := d.Pod.Spec.RuntimeClassName
 	if name == nil || verdict != Created && verdict != Replaced {
 		return nil
 	}
 	class := classOf(tx, d.Pod)
 	if class == nil {
-		return invalid(d, "spec.runtimeClassName", fmt.Sprintf("Not found: there is no RuntimeClass %q on this node", *name))
+		return broken("spec.runtimeClassName", fmt.Sprintf("Not found: there is no RuntimeClass %q on this node", *name))
 	}
 	if own := d.Pod.Spec.Overhead; len(own) > 0 && !apiequality.Semantic.DeepEqual(own, overheadOf(class)) {
-		return invalid(d, "spec.overhead", fmt.Sprintf("Forbidden: must be what RuntimeClass %q says, or be left out", *name))
+		return broken("spec.overhead", fmt.Sprintf("Forbidden: must be what RuntimeClass %q says, or be left out", *name))
 	}
 	return nil
 }
