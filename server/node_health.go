@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"reflect"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,9 +22,9 @@ const (
 	healthLook = 10 * time.Second
 )
 
-// Signals tells how much is left of what the node may run short of, and has to be.
-// With an error it lacks what the error names.
-type Signals func(context.Context) ([]health.Signal, error)
+// Signals tells how much is left of what the node may run short of, and has to be, and
+// of what that could not be read.
+type Signals func(context.Context) ([]health.Signal, []health.Unread)
 
 // nodeHealth knows how the node is: what its runtime last said, and its conditions.
 // Many who want to know share one look.
@@ -39,7 +39,7 @@ type nodeHealth struct {
 	at     time.Time
 	turned <-chan struct{} // closed: what is known may be wrong
 	known  RuntimeStatus
-	unread string // why not all signals are known
+	unread []health.Unread
 	record health.Record
 	told   func([]corev1.NodeCondition)
 }
@@ -84,27 +84,24 @@ func (h *nodeHealth) look(ctx context.Context) (RuntimeStatus, []corev1.NodeCond
 	return h.known, h.record.Conditions()
 }
 
-// signals are those that could be read, and why others could not.
+// signals are those that could be read, and those that could not.
 type signals struct {
 	known  []health.Signal
-	unread string
+	unread []health.Unread
 }
 
 func (h *nodeHealth) measure(ctx context.Context) signals {
 	if h.signals == nil {
 		return signals{}
 	}
-	known, err := h.signals(ctx)
-	if err != nil {
-		return signals{known, strings.ReplaceAll(err.Error(), "\n", "; ")}
-	}
-	return signals{known: known}
+	known, unread := h.signals(ctx)
+	return signals{known, unread}
 }
 
 // tell logs what cannot be read once, not with every look.
-func (h *nodeHealth) tell(unread string) {
-	if unread != "" && unread != h.unread {
-		h.log.Warn("not all is known of what the node has left", "err", unread)
+func (h *nodeHealth) tell(unread []health.Unread) {
+	if len(unread) > 0 && !slices.Equal(unread, h.unread) {
+		h.log.Warn("not all is known of what the node has left", "unread", unread)
 	}
 	h.unread = unread
 }

@@ -66,7 +66,7 @@ func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 		}
 		r := &nodeReader{ctx: ctx, sent: make(chan *nodev1.GetNodeResponse)}
 		r.left.Store(11)
-		service.health = newHealth(Config{Runtime: n.runtime, Now: time.Now, Signals: func(context.Context) ([]health.Signal, error) {
+		service.health = newHealth(Config{Runtime: n.runtime, Now: time.Now, Signals: func(context.Context) ([]health.Signal, []health.Unread) {
 			return []health.Signal{{Name: "nodefs.available", Left: r.left.Load(), Capacity: 100, Least: 10}}, nil
 		}})
 		r.says.Store(&runtimeWord{RuntimeStatus: RuntimeStatus{Ready: true, NetworkReady: true}})
@@ -214,22 +214,23 @@ func TestANodeInHasteIsToldTenTimesASecond(t *testing.T) {
 func TestSignalsThatCannotBeReadAreToldOnce(t *testing.T) {
 	n := newNode(t)
 	var log strings.Builder
-	now, failure := testNow, errors.New("the disk hangs")
+	failure := []health.Unread{{Name: "memory.available", Why: "the disk hangs"}}
+	now, unread := testNow, failure
 	h := newHealth(Config{
 		Runtime: n.runtime, Log: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now },
-		Signals: func(context.Context) ([]health.Signal, error) { return nil, failure },
+		Signals: func(context.Context) ([]health.Signal, []health.Unread) { return nil, unread },
 	})
 	for _, c := range []struct {
-		err  error
-		want int
+		unread []health.Unread
+		want   int
 	}{{failure, 1}, {failure, 1}, {nil, 1}, {failure, 2}} {
-		failure, now = c.err, now.Add(healthLook)
+		unread, now = c.unread, now.Add(healthLook)
 		_, conditions := h.look(t.Context())
 		if got := strings.Count(log.String(), "the disk hangs"); got != c.want {
-			t.Errorf("after %v: it was logged %d times, want %d", c.err, got, c.want)
+			t.Errorf("after %v: it was logged %d times, want %d", c.unread, got, c.want)
 		}
-		if told := strings.Contains(conditions[0].Message, "the disk hangs"); told != (c.err != nil) {
-			t.Errorf("after %v: the condition says %q", c.err, conditions[0].Message)
+		if told := strings.Contains(conditions[0].Message, "the disk hangs"); told != (c.unread != nil) {
+			t.Errorf("after %v: the condition says %q", c.unread, conditions[0].Message)
 		}
 	}
 }
@@ -240,7 +241,7 @@ func TestWhoTakesPodsInHearsHowTheNodeIs(t *testing.T) {
 	var told [][]corev1.NodeCondition
 	h := newHealth(Config{
 		Runtime: n.runtime, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
-		Signals: func(context.Context) ([]health.Signal, error) {
+		Signals: func(context.Context) ([]health.Signal, []health.Unread) {
 			return []health.Signal{{Name: "nodefs.available", Left: left, Capacity: 100, Least: 10}}, nil
 		},
 		Conditions: func(conditions []corev1.NodeCondition) { told = append(told, conditions) },

@@ -66,14 +66,14 @@ func placeOf(pod *corev1.Pod, v *corev1.Volume) (stats.Place, bool) {
 
 // signals compares what the node has left with what has to be.
 func (a *agent) signals(figures *stats.Collector) server.Signals {
-	return func(ctx context.Context) ([]health.Signal, error) {
-		found, err := figures.Signals(ctx)
+	return func(ctx context.Context) ([]health.Signal, []health.Unread) {
+		found, unread := figures.Signals(ctx)
 		for i := range found {
 			s := &found[i]
 			least := a.cfg.Reserved.Eviction[s.Name].Of(*resource.NewQuantity(s.Capacity, resource.BinarySI))
 			s.Least = least.Value()
 		}
-		return found, err
+		return found, unread
 	}
 }
 

@@ -24,26 +24,35 @@ type answer struct {
 	err  error
 }
 
-// read reads all parts side by side, and waits no longer than patience for one that
-// hangs.
+// read reads all parts, and names those of which it could not read all.
 func (p parts) read(ctx context.Context, all []part, into *collection) error {
+	errs := p.each(ctx, all, into)
+	for i, err := range errs {
+		if err != nil {
+			errs[i] = fmt.Errorf("read stats of %s: %w", all[i].name, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// each reads all parts side by side, and waits no longer than patience for one that
+// hangs. Each has an error of its own, or nil.
+func (p parts) each(ctx context.Context, all []part, into *collection) []error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	fresh := make([]bool, len(all))
 	for i, one := range all {
 		fresh[i] = p.ask(ctx, one)
 	}
-	var errs []error
+	errs := make([]error, len(all))
 	for i, one := range all {
 		fill, err := p.hear(ctx, one, fresh[i])
-		if err != nil {
-			errs = append(errs, fmt.Errorf("read stats of %s: %w", one.name, err))
-		}
 		if fill != nil {
 			fill(into)
 		}
+		errs[i] = err
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 // ask has a part read, unless an earlier collection waits for it in vain: what hangs

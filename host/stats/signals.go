@@ -8,13 +8,19 @@ import (
 	"nodal/node/health"
 )
 
-// Signals says how much is left of what a node can run short of. With an error it lacks
-// what the error names. One may ask at a time.
-func (c *Collector) Signals(ctx context.Context) ([]health.Signal, error) {
+// Signals says how much is left of what a node can run short of, and of what it could not
+// be read. One may ask at a time.
+func (c *Collector) Signals(ctx context.Context) ([]health.Signal, []health.Unread) {
 	var found collection
-	err := c.short.read(ctx, []part{
-		{"memory", c.memory}, {"the node's disk", c.rootDisk}, {"images", c.imageDisk}, {"processes", c.processes},
-	}, &found)
+	all := []part{
+		{"memory.available", c.memory}, {"nodefs.available", c.rootDisk}, {"imagefs.available", c.imageDisk}, {"pid.available", c.processes},
+	}
+	var unread []health.Unread
+	for i, err := range c.short.each(ctx, all, &found) {
+		if err != nil {
+			unread = append(unread, health.Unread{Name: all[i].name, Why: err.Error()})
+		}
+	}
 	var signals []health.Signal
 	if memory := found.Node.Memory; memory != nil {
 		signals = append(signals, health.Signal{
@@ -32,7 +38,7 @@ func (c *Collector) Signals(ctx context.Context) ([]health.Signal, error) {
 			Name: "pid.available", Left: *tasks.MaxPID - *tasks.NumOfRunningProcesses, Capacity: *tasks.MaxPID,
 		})
 	}
-	return signals, err
+	return signals, unread
 }
 
 // diskSignals has no word of inodes where a file system does not count them.

@@ -15,7 +15,7 @@ type Facts struct {
 	NetworkReady bool
 	Message      string   // why one of them is not
 	Signals      []Signal // those that could be read
-	Unread       string   // why others could not
+	Unread       []Unread // those that could not
 }
 
 // Signal is how much is left of something. Its name is one of those that thresholds
@@ -25,6 +25,11 @@ type Signal struct {
 	Left, Capacity int64
 	Least          int64 // has to be left, or the node is short of it
 }
+
+// Unread is a signal that could not be read.
+type Unread struct{ Name, Why string }
+
+func (u Unread) String() string { return u.Name + ": " + u.Why }
 
 // pressure is a condition that follows from signals.
 type pressure struct {
@@ -97,7 +102,7 @@ func (r *Record) Conditions() []corev1.NodeCondition { return r.conditions }
 func (r *Record) under(p pressure, f Facts, now time.Time) corev1.NodeCondition {
 	known, low := false, []string(nil)
 	for _, s := range f.Signals {
-		if !slices.ContainsFunc(p.signals, func(begin string) bool { return strings.HasPrefix(s.Name, begin) }) {
+		if !p.about(s.Name) {
 			continue
 		}
 		known = true
@@ -116,15 +121,26 @@ func (r *Record) under(p pressure, f Facts, now time.Time) corev1.NodeCondition 
 			Message: p.says + ": " + strings.Join(last.of, ", "), // how much is left changes all the time
 		}
 	case !known:
-		c := corev1.NodeCondition{
-			Type: p.kind, Status: corev1.ConditionUnknown, Reason: "NodeStatusUnknown", Message: "how much is left could not be read",
-		}
-		if f.Unread != "" {
-			c.Message += ": " + f.Unread
-		}
-		return c
+		return corev1.NodeCondition{Type: p.kind, Status: corev1.ConditionUnknown, Reason: "NodeStatusUnknown", Message: p.unread(f)}
 	}
 	return corev1.NodeCondition{Type: p.kind, Status: corev1.ConditionFalse, Reason: p.fine, Message: p.well}
+}
+
+func (p pressure) about(signal string) bool {
+	return slices.ContainsFunc(p.signals, func(begin string) bool { return strings.HasPrefix(signal, begin) })
+}
+
+func (p pressure) unread(f Facts) string {
+	says, why := "how much is left could not be read", []string(nil)
+	for _, u := range f.Unread {
+		if p.about(u.Name) {
+			why = append(why, u.String())
+		}
+	}
+	if len(why) == 0 {
+		return says
+	}
+	return says + ": " + strings.Join(why, "; ")
 }
 
 func ready(f Facts) corev1.NodeCondition {

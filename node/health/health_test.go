@@ -42,7 +42,9 @@ func TestConditionsFollowWhatIsSeen(t *testing.T) {
 	down.RuntimeReady, down.Message = false, "connection refused"
 	offline.NetworkReady, offline.Message = false, "cni plugin not initialized"
 	blind := plenty()
-	blind.Signals, blind.Unread = blind.Signals[1:], "the disk hangs"
+	blind.Signals, blind.Unread = nil, []Unread{
+		{"memory.available", "no such file"}, {"nodefs.available", "the disk hangs"}, {"imagefs.available", "connection refused"},
+	}
 	const no, yes = corev1.ConditionFalse, corev1.ConditionTrue
 	for _, c := range []struct {
 		name    string
@@ -61,7 +63,9 @@ func TestConditionsFollowWhatIsSeen(t *testing.T) {
 		{"both disks are full", plenty().left("nodefs.available", 1).left("imagefs.available", 0), corev1.NodeDiskPressure, yes, "KubeletHasDiskPressure", "kubelet has disk pressure: nodefs.available, imagefs.available"},
 		{"nothing has to be left", plenty().left("nodefs.inodesFree", 0), corev1.NodeDiskPressure, no, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
 		{"too many processes run", plenty().left("pid.available", 7), corev1.NodePIDPressure, yes, "KubeletHasInsufficientPID", "kubelet has insufficient PID available: pid.available"},
-		{"a signal cannot be read", blind, corev1.NodeMemoryPressure, corev1.ConditionUnknown, "NodeStatusUnknown", "how much is left could not be read: the disk hangs"},
+		{"a signal cannot be read", blind, corev1.NodeMemoryPressure, corev1.ConditionUnknown, "NodeStatusUnknown", "how much is left could not be read: memory.available: no such file"},
+		{"two cannot", blind, corev1.NodeDiskPressure, corev1.ConditionUnknown, "NodeStatusUnknown", "how much is left could not be read: nodefs.available: the disk hangs; imagefs.available: connection refused"},
+		{"nobody says why", blind, corev1.NodePIDPressure, corev1.ConditionUnknown, "NodeStatusUnknown", "how much is left could not be read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := Record{Hold: time.Minute}
