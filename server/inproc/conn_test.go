@@ -71,6 +71,26 @@ func TestContextsEndTogether(t *testing.T) {
 			}
 		})
 	})
+	t.Run("a client that has hung up hears that, and not what the handler says of it", func(t *testing.T) {
+		for range 20 { // it would be told the one or the other
+			synctest.Test(t, func(t *testing.T) {
+				client := hook(hooked{duplex: func(s testpb.TestService_FullDuplexCallServer) error {
+					<-s.Context().Done()
+					return status.Error(codes.Aborted, "the handler's word")
+				}})
+				ctx, cancel := context.WithCancel(t.Context())
+				s, err := client.FullDuplexCall(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cancel()
+				synctest.Wait()
+				if _, err := s.Recv(); status.Code(err) != codes.Canceled {
+					t.Errorf("got %v, want that it was cancelled", err)
+				}
+			})
+		}
+	})
 	t.Run("the handler's return ends its context", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var handler context.Context

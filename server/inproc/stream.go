@@ -49,6 +49,9 @@ func (c *Conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, name string
 	go func() {
 		defer cancel()
 		err := callStream(&serverStream{call: shared, ctx: serverCtx}, m, c.stream)
+		if ctx.Err() != nil { // the client has hung up, and listens no more to what the handler says
+			err = status.FromContextError(ctx.Err()).Err()
+		}
 		shared.end(err)
 	}()
 	return &clientStream{call: shared, ctx: ctx, desc: desc, options: options}, nil
