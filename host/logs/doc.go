@@ -17,8 +17,9 @@
 //	parser   finds timestamp, stream, tag and content           parse.go, clock.go
 //	printer  filters, adds timestamps, counts, writes batches   printer.go
 //
-// tail.go finds where the last n lines begin. follow.go stays with a log that
-// is still written, across rotation and truncation, until its container is gone.
+// tail.go finds where the last n lines begin, since.go where to begin for what is
+// not older than a time. follow.go stays with a log that is still written, across
+// rotation and truncation, until its container is gone.
 //
 // # Rotation
 //
@@ -33,8 +34,8 @@
 // Entries of both streams are printed in the order of the file. Where one stream
 // cuts into a line of the other, so does the output. A line belongs to the
 // place where it ends: the last n lines begin after the end of the one before
-// them. Since compares entries, each on its own, and does not trust that time
-// only moves forward in a file.
+// them. Since compares entries, each on its own. Where to begin with that is
+// searched by their times, which may go back by up to slack in a file.
 //
 // An entry longer than maxEntry is skipped like a malformed one; runtimes
 // cut lines at 16 KiB.

@@ -90,8 +90,9 @@ func naiveDocker(line string) (e naiveEntry, ok bool) {
 	return e, e.stream == "stdout" || e.stream == "stderr"
 }
 
+var wholeTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?[Z+-]`)
+
 // naiveTime refuses hours of one digit, which package time accepts.
 func naiveTime(t *time.Time, text string) bool {
-	whole := regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?[Z+-]`)
-	return whole.MatchString(text) && t.UnmarshalText([]byte(text)) == nil
+	return wholeTime.MatchString(text) && t.UnmarshalText([]byte(text)) == nil
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"nodal/node"
 )
@@ -89,7 +90,7 @@ func (p past) last() string {
 // which offset, or in src, which is moved there.
 func (p past) begin(src *source, opts Options) (file int, offset int64, err error) {
 	if opts.Tail == nil {
-		return p.since(opts), 0, nil
+		return p.since(opts.Since.Add(-slack)), 0, src.begin(0, opts.Since)
 	}
 	tail := tail{left: *opts.Tail, stream: opts.Stream}
 	offset, found, err := tail.start(src.file)
@@ -108,12 +109,12 @@ func (p past) begin(src *source, opts Options) (file int, offset int64, err erro
 	return 0, 0, nil
 }
 
-// since leaves out files to which nothing was written as late as is wanted.
-func (p past) since(opts Options) int {
+// since leaves out the files in front to which nothing was written as late as t.
+func (p past) since(t time.Time) int {
 	for i, stamp := range p.stamps {
 		for _, suffix := range []string{"", packedSuffix} {
 			info, err := os.Lstat(p.path + "." + stamp + suffix)
-			if err == nil && !info.ModTime().Before(opts.Since) {
+			if err == nil && !info.ModTime().Before(t) {
 				return i
 			}
 		}

@@ -106,7 +106,7 @@ func (p past) printOne(ctx context.Context, stamp string, offset int64, out *pri
 		return err
 	}
 	defer src.file.Close()
-	if err := src.seek(offset); err != nil {
+	if err := src.begin(offset, out.opts.Since); err != nil {
 		return err
 	}
 	if err := src.drain(ctx, out); err != nil {
