@@ -14,6 +14,7 @@ import { containersOf } from "../pure/containers";
 import { hasEnded } from "../pure/ended";
 import { Finder, type Wish } from "../pure/find_lines";
 import { objectOf } from "../pure/health";
+import { lookingWords, noLines } from "../pure/no_lines";
 import type { Line } from "../pure/ring";
 import { clock } from "../pure/time";
 import { LogReader } from "../state/logs";
@@ -171,7 +172,11 @@ function LogView({ reader, names, at }: LogViewProps) {
             ))}
           </div>
         </div>
-        {count === 0 && reader.problems.value.size === 0 && <p class="nothing" role="presentation">{text.value || level.value ? "No line has that." : reader.ended.value ? "The log is empty." : "Nothing was printed yet."}</p>}
+        {count === 0 && reader.problems.value.size === 0 && (
+          <p class="nothing" role="presentation">
+            {noLines({ looking: reader.looking.value, sought: finder.value !== null, ended: reader.ended.value })}
+          </p>
+        )}
       </div>
       {opened.value && <LineDetail line={opened.value} onClose={close} />}
     </>
@@ -216,7 +221,7 @@ function Search({ reader, text, level, hits, following, at }: SearchProps) {
       </span>
       <span class="grow" />
       <span class="muted" role="status">
-        {reader.held.value ? (at ? "Held, so that the line stays" : "Held here: there is more than a page can show") : reader.ended.value ? "The run is over" : following.value ? "Following" : at ? `Around ${clock(at)}` : "Paused by scrolling"}
+        {reader.looking.value && lines === 0 ? lookingWords : reader.held.value ? (at ? "Held, so that the line stays" : "Held here: there is more than a page can show") : reader.ended.value ? "The run is over" : following.value ? "Following" : at ? `Around ${clock(at)}` : "Paused by scrolling"}
       </span>
       {(!following.value || reader.held.value) && (
         <button type="button" onClick={() => (reader.held.value ? go(withQuery({ at: "", since: "" }), true) : (following.value = true))}>

@@ -28,16 +28,20 @@ export class LogReader {
   readonly told = signal({ lines: 0, dropped: 0 });
   readonly problems = signal<ReadonlyMap<string, string>>(new Map());
   readonly ended = signal(false);
+  /** looking: not all that was there when it was asked for has come. */
+  readonly looking = signal(true);
   /** held: there is more, but it would push out what somebody asked to see. */
   readonly held = signal(false);
   private readonly stopping = new AbortController();
   private readonly merger: Merger;
+  private readonly unheard: Set<number>; // sources that have yet to tell what there was
   private asked = false;
   private open: number;
 
   constructor(readonly wanted: LogWanted) {
     this.merger = new Merger(wanted.containers.length);
     this.open = wanted.containers.length;
+    this.unheard = new Set(wanted.containers.keys());
     wanted.containers.forEach((container, i) => void this.follow(container, i));
   }
 
@@ -101,6 +105,7 @@ export class LogReader {
       if (done) return;
       if (this.isFull(source, since)) {
         this.held.value = true;
+        this.looking.value = false;
         this.stop();
       }
       this.stopping.signal.throwIfAborted();
@@ -124,6 +129,8 @@ export class LogReader {
 
   private current(source: number): void {
     this.merger.setCurrent(source, true);
+    this.unheard.delete(source);
+    if (this.unheard.size === 0) this.looking.value = false;
     this.ask();
   }
 

@@ -132,6 +132,28 @@ describe("LogReader", () => {
     expect(asked).toHaveLength(2);
   });
 
+  it("looks through the logs until each has told what there was", async () => {
+    read({ containers: ["silent", "other"], tail: 0, sinceSeconds: 60 });
+    await soon();
+    asked[1]!.end();
+    await soon(800);
+    expect(reader.looking.value).toBe(true);
+    await soon(500);
+    expect(reader.looking.value).toBe(false);
+    asked[2]!.end(); // it is asked again, which is no new look
+    await soon();
+    expect(reader.looking.value).toBe(false);
+  });
+
+  it("looks no further in a log that it holds", async () => {
+    read({ tail: 0 });
+    await soon();
+    for (let i = 0; i < 20; i++) asked[0]!.say(line(i, "x").repeat(4000));
+    expect(reader.looking.value).toBe(true);
+    await soon(500);
+    expect([reader.held.value, reader.looking.value]).toEqual([true, false]);
+  });
+
   it("asks as it shows that one can ask", () => {
     read({ containers: ["main", "side"], tail: 0, at: "2026-01-01T00:00:10Z" });
     expect(reader.call("side")).toMatchObject({ path: "/v1/namespaces/default/pods/web/containers/side/logs?timestamps=true&follow=true&sinceTime=2026-01-01T00%3A00%3A05.000Z" });
