@@ -22,7 +22,7 @@ const (
 type Options struct {
 	Tail       *int64    // only the last so many lines
 	LimitBytes *int64    // stop after so many bytes of output, even within a line
-	Since      time.Time // only entries that are not older
+	Since      time.Time // only entries that are not older; startSince says what a clock set back does
 	Timestamps bool      // put its time and a blank before each line
 	Stream     Stream
 
