@@ -116,13 +116,14 @@ func TestSecondAgentIsRefused(t *testing.T) {
 func TestTwoNodesShareAMachine(t *testing.T) {
 	n := newNode(t)
 	m := newNodeBeside(t, n.rig)
-	a, b := n.start(), m.start()
+	a := n.start()
 	defer a.Close()
+	_, one := n.pod("same") // from here on the machine has a route to its network
+	b := m.start()
 	defer b.Close()
 	if a.Network().Bridge == b.Network().Bridge || a.Network().Subnets[0].Overlaps(b.Network().Subnets[0]) {
 		t.Fatalf("networks %v and %v collide", a.Network(), b.Network())
 	}
-	_, one := n.pod("same")
 	_, other := m.pod("same")
 	n.wantRunning(one)
 	m.wantRunning(other)
