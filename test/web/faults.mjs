@@ -1,7 +1,7 @@
 // What goes wrong, and what is meant to do harm: the page stays whole, and says
 // what one can act on.
 import { readFileSync } from "node:fs";
-import { accessible, act, ask, call, cut, eventually, expect, story, write } from "./steps.mjs";
+import { accessible, act, ask, call, cut, eventually, expect, signOut, story, write } from "./steps.mjs";
 
 const { LINK, IMAGE, VIEWER_TOKEN } = process.env;
 const many = Array.from({ length: 50 }, (_, i) => `c${i}`);
@@ -200,7 +200,7 @@ await story(async ({ context, page, origin, step }) => {
   });
 
   await step("who is revoked is led out, and told", async () => {
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     await page.getByLabel(/One from the node/).fill(readFileSync(VIEWER_TOKEN, "utf8").trim());
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("Live", { exact: true }).waitFor();

@@ -1,7 +1,7 @@
 // What a user does in the dashboard from the first link to the last deletion.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { accessible, act, ask, eventually, expect, paste, story, write } from "./steps.mjs";
+import { accessible, act, ask, eventually, expect, paste, signOut, story, write } from "./steps.mjs";
 
 const { LINK, SECOND_LINK, IMAGE, TARBALL, VIEWER_TOKEN, PROFILE } = process.env;
 
@@ -82,7 +82,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "node-a" }).waitFor();
     expect((await page.getByRole("button", { name: "Read-only" }).count()) === 0, "a viewer is offered to act");
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     await page.getByRole("heading", { name: "Sign in to this node" }).waitFor();
     await page.goto("about:blank");
     await page.goto(SECOND_LINK);

@@ -156,6 +156,12 @@ export async function paste(command) {
 /** act asks for what changes things. */
 export const act = (page) => page.getByRole("button", { name: "Read-only" }).click();
 
+/** signOut waits until the node knows: an answer that comes later would take the next session's cookie away. */
+export async function signOut(page) {
+  const known = page.waitForResponse((response) => response.request().method() === "DELETE" && response.url().endsWith("/ui/session"));
+  await Promise.all([known, page.getByRole("button", { name: "Sign out" }).click()]);
+}
+
 /** accessible holds the page to WCAG AA, in both themes if it is not said otherwise. */
 export async function accessible(page, name, themes = ["light", "dark"]) {
   for (const theme of themes) {

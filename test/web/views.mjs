@@ -1,7 +1,7 @@
 // Who sees what, on which screen, and how smoothly.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { accessible, act, best, call, eventually, expect, paste, story, write } from "./steps.mjs";
+import { accessible, act, best, call, eventually, expect, paste, signOut, story, write } from "./steps.mjs";
 
 const { LINK, IMAGE, PROFILE, VIEW, VIEWER_TOKEN } = process.env;
 
@@ -262,7 +262,7 @@ await story(async ({ context, page, origin, step }) => {
 
   await step("a viewer is kept from what changes things, and told so", async () => {
     await goTo("", "node-a");
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     await page.getByLabel(/One from the node/).fill(readFileSync(VIEWER_TOKEN, "utf8").trim());
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "node-a" }).waitFor();
