@@ -68,9 +68,18 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
+let turn: Promise<unknown> = Promise.resolve();
+
+/** inTurn asks once the one before is answered: a sign-out that is late would end the session that came after it. */
+function inTurn(ask: () => Promise<unknown>): Promise<unknown> {
+  const mine = turn.then(ask);
+  turn = mine.catch(() => {});
+  return mine;
+}
+
 export async function signIn(proof: { code: string } | { token: string }): Promise<boolean> {
   try {
-    session.value = await patiently(() => request<Session>("POST", "/ui/session", JSON.stringify(proof)));
+    await inTurn(async () => (session.value = await patiently(() => request<Session>("POST", "/ui/session", JSON.stringify(proof)))));
     signInProblem.value = "";
     return true;
   } catch (error) {
@@ -99,8 +108,8 @@ export async function signOut(): Promise<void> {
   leave();
   while (session.value === null) {
     try {
-      await request("DELETE", "/ui/session");
-      signInProblem.value = "";
+      await inTurn(async () => session.value === null && (await request("DELETE", "/ui/session")));
+      if (session.value === null) signInProblem.value = "";
       return;
     } catch (error) {
       signInProblem.value = `You have left this page, but the node does not know yet: ${messageOf(error)} Keep the page open until this goes, or whoever reloads it is you.`;

@@ -4,7 +4,7 @@ import { applied } from "../../src/state/applied";
 import { copy } from "../../src/state/clipboard";
 import { images, imports } from "../../src/state/images";
 import { node, pods } from "../../src/state/live";
-import { acting, onLeaving, session, signInProblem, signOut } from "../../src/state/session";
+import { acting, onLeaving, session, signIn, signInProblem, signOut } from "../../src/state/session";
 
 const admin = { name: "admin", role: "admin", via: "session", can: ["read" as const, "write" as const], live: true };
 
@@ -48,6 +48,18 @@ describe("the end of a session", () => {
     refusals.dispatchEvent(new Event("refused"));
     expect([session.value, signInProblem.value]).toEqual([null, "Your session is over."]);
     expect(closed).toHaveBeenCalledOnce();
+  });
+  it("is told before the next one begins", async () => {
+    let answer = (_: Response) => {};
+    answers.push(() => new Promise((told) => (answer = told)), () => Promise.resolve(Response.json(admin)));
+    const over = signOut();
+    const begun = signIn({ token: "t" });
+    await vi.advanceTimersByTimeAsync(1000);
+    expect([answers.length, session.value]).toEqual([1, null]);
+    answer(new Response(null, { status: 204 }));
+    expect(await begun).toBe(true);
+    await over;
+    expect([answers.length, session.value]).toEqual([0, admin]);
   });
   it("is told to a node that is away when it comes back", async () => {
     answers.push(away, away, done);
