@@ -163,6 +163,10 @@ func complain(ctx context.Context, conn *grpc.ClientConn, log *slog.Logger) {
 				said = why
 			}
 		}
+		if state != connectivity.TransientFailure {
+			conn.WaitForStateChange(ctx, state)
+			continue
+		}
 		change, cancel := context.WithTimeout(ctx, retry.Most) // a new reason is no new state
 		conn.WaitForStateChange(change, state)
 		cancel()

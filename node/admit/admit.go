@@ -64,12 +64,14 @@ func (n Node) place(pod *corev1.Pod, _ []*corev1.Pod) *node.Refusal {
 // pod tolerates all of those: it is given that when it is read.
 func (n Node) taints(pod *corev1.Pod, _ []*corev1.Pod) *node.Refusal {
 	evicts := func(t *corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute }
-	silent := klog.Logger{} // it would be told of numbers that are none
 	if _, found := scheduling.FindMatchingUntoleratedTaint(silent, n.Taints, pod.Spec.Tolerations, evicts, true); found {
 		return predicate("TaintToleration", "node(s) had taints that the pod didn't tolerate")
 	}
 	return nil
 }
+
+// silent would be told of tolerations whose numbers are none.
+var silent klog.Logger
 
 func predicate(name, why string) *node.Refusal {
 	return &node.Refusal{Reason: name, Message: fmt.Sprintf("Predicate %s failed: %s", name, why)}

@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	scheduling "k8s.io/component-helpers/scheduling/corev1"
-	"k8s.io/klog/v2"
 
 	"nodal/node"
 	"nodal/node/limit"
@@ -43,7 +42,6 @@ func (p Present) bears(pod *node.Pod) bool {
 		return false
 	}
 	taint := &corev1.Taint{Key: corev1.TaintNodeMemoryPressure, Effect: corev1.TaintEffectNoSchedule}
-	silent := klog.Logger{}
 	return limit.Class(pod.Object) != corev1.PodQOSBestEffort ||
 		scheduling.TolerationsTolerateTaint(silent, pod.Object.Spec.Tolerations, taint, true)
 }
