@@ -107,11 +107,11 @@ func (t *Track) Retry() {
 	}
 }
 
-// See takes an observation that began at a mark and is told now. One that is
-// older than our last effect, or during which an effect is under way, may show a
-// state that is past: it is refused.
+// See takes an observation that began at a mark and is told now. One that is older
+// than the last one taken or than our last effect, or during which an effect is under
+// way, may show a state that is past: it is refused.
 func (t *Track) See(seen *node.Observed, mark node.Mark, now time.Time) bool {
-	if mark <= t.effect || t.acting() {
+	if mark < t.got.Mark || mark <= t.effect || t.acting() {
 		return false
 	}
 	old := t.got

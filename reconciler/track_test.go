@@ -43,7 +43,9 @@ func TestTrackRefusesLooksOfThePast(t *testing.T) {
 		want  bool
 	}{
 		{"one that began before the last effect", func(t *Track) { t.end(node.StartContainer{ID: "c0"}, nil, 5) }, 4, false},
-		{"one that began after it is taken", func(t *Track) { t.end(node.StartContainer{ID: "c0"}, nil, 5) }, 6, true},
+		{"one that began after the last effect is taken", func(t *Track) { t.end(node.StartContainer{ID: "c0"}, nil, 5) }, 6, true},
+		{"one that began before the last look", func(t *Track) { t.See(upTo(node.ContainerRunning), 5, noon) }, 4, false},
+		{"one that began after the last look is taken", func(t *Track) { t.See(upTo(node.ContainerRunning), 5, noon) }, 6, true},
 		{"one during an effect", func(t *Track) { t.Begin(node.StartContainer{ID: "c0"}) }, 6, false},
 		{"one during a pull is taken", func(t *Track) { t.Begin(node.EnsureImage{Container: "app"}) }, 6, true},
 		{"one during a stop is taken", func(t *Track) { t.Begin(node.StopContainer{ID: "c0"}) }, 6, true},
