@@ -246,6 +246,7 @@ func (o *objects) follow(ctx context.Context, ref node.ObjectRef, sources ...sou
 	var side sync.WaitGroup
 	defer side.Wait()
 	var stores []cache.Store
+	var synced []cache.DoneChecker
 	for _, s := range sources {
 		store, controller := cache.NewInformerWithOptions(cache.InformerOptions{
 			ListerWatcher: cache.NewListWatchFromClient(s.api, s.resource, s.namespace, fields.SelectorFromSet(s.chosen)),
@@ -253,10 +254,10 @@ func (o *objects) follow(ctx context.Context, ref node.ObjectRef, sources ...sou
 			Handler:       cache.ResourceEventHandlerFuncs{AddFunc: tell, UpdateFunc: func(_, object any) { tell(object) }, DeleteFunc: tell},
 		})
 		side.Go(func() { controller.RunWithContext(ctx) })
-		if !cache.WaitForCacheSync(ctx.Done(), controller.HasSynced) {
-			return
-		}
-		stores = append(stores, store)
+		stores, synced = append(stores, store), append(synced, controller.HasSyncedChecker())
+	}
+	if !cache.WaitFor(ctx, "", synced...) {
+		return
 	}
 	tell(nil) // that nothing is there is news, too
 	for {

@@ -77,7 +77,7 @@ func (p *pods) run(ctx context.Context) {
 	case <-synced:
 	case <-ctx.Done():
 	}
-	if cache.WaitForCacheSync(ctx.Done(), controller.HasSynced) {
+	if cache.WaitFor(ctx, "", controller.HasSyncedChecker()) {
 		p.log.Info("both sides are known", "pods", len(store.ListKeys()))
 		p.objects.release(store)
 		for range workers {
