@@ -65,7 +65,8 @@ lint: ## vet, staticcheck, formatting, generated code, API lint and breaking che
 gen: ## generate Go and OpenAPI from the protos
 	test/gen.sh
 
-api-image: gen ## save the API that later changes must not break
+api-image: gen ## save the API that later changes must not break, unless it breaks what is saved
+	test/checks.sh compatible
 	test/buf.sh build api/proto --exclude-source-info --output api/proto/node.binpb
 
 vuln: ## look for known vulnerabilities (needs vuln.go.dev)

@@ -1,7 +1,8 @@
 // Package arch holds the shape of the code base as tests: who may import whom
-// (imports_test.go), which packages are pure (purity_test.go), and what every
-// package has to look like (habits_test.go). Each rule says why it is there.
+// (imports_test.go), which packages are pure (purity_test.go), what every
+// package has to look like (habits_test.go), and that what guards the API knows
+// all of it (image_test.go). Each rule says why it is there.
 //
-// The rules are functions over a parsed tree (tree_test.go), so each is tried
+// Most rules are functions over a parsed tree (tree_test.go), so each is tried
 // on a tree that breaks it as well as on ours.
 package arch
