@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"nodal/node"
 )
@@ -132,7 +133,8 @@ func (l Layout) RemovePod(pod Pod) error {
 		defer root.Close()
 		err = root.RemoveAll(dir)
 	}
-	if err != nil {
+	// What has too long a name to be made is not there.
+	if err != nil && !errors.Is(err, syscall.ENAMETOOLONG) {
 		return fmt.Errorf("remove logs of pod %q: %w", pod.Name, err)
 	}
 	return nil

@@ -113,6 +113,17 @@ func TestRemovePod(t *testing.T) {
 	}
 }
 
+func TestAPodWithTooLongANameForLogsHasNoneToRemove(t *testing.T) {
+	l := newLayout(t)
+	long := Pod{Namespace: "default", Name: strings.Repeat("a", 253), UID: "1"}
+	if err := l.MakeContainerDir(long, "main"); err == nil {
+		t.Fatal("its directory can be made")
+	}
+	if err := l.RemovePod(long); err != nil {
+		t.Errorf("RemovePod = %v, or the pod would never be gone", err)
+	}
+}
+
 func TestPlantedLinksAreNotFollowed(t *testing.T) {
 	outside := t.TempDir()
 	treasure := filepath.Join(outside, "0.log")
