@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -209,7 +210,13 @@ type Site struct {
 // GracePeriod is how long the pod may take to end when nobody says otherwise.
 func GracePeriod(object *corev1.Pod) time.Duration {
 	if s := object.Spec.TerminationGracePeriodSeconds; s != nil {
-		return time.Duration(*s) * time.Second
+		return Seconds(*s)
 	}
 	return corev1.DefaultTerminationGracePeriodSeconds * time.Second
+}
+
+// Seconds is a time that a manifest gives. Who writes the largest number that there
+// is means for ever, and 68 years are that; a product that overflows is less than 0.
+func Seconds(n int64) time.Duration {
+	return time.Duration(min(n, math.MaxInt32)) * time.Second
 }

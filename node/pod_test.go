@@ -1,9 +1,12 @@
 package node
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 func TestPauseBetweenRestarts(t *testing.T) {
@@ -33,6 +36,27 @@ func TestPauseBetweenRestarts(t *testing.T) {
 			}
 			if got, want := tally.Restarts, int32(len(c.ran)); got != want {
 				t.Errorf("restarts = %d, want %d", got, want)
+			}
+		})
+	}
+}
+
+func TestGracePeriodOfAPod(t *testing.T) {
+	seconds := func(n int64) *int64 { return &n }
+	for _, c := range []struct {
+		name  string
+		asked *int64
+		want  time.Duration
+	}{
+		{"what nobody gave is the default", nil, 30 * time.Second},
+		{"none", seconds(0), 0},
+		{"a minute", seconds(60), time.Minute},
+		{"for ever is not at once", seconds(math.MaxInt64), math.MaxInt32 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := &corev1.Pod{Spec: corev1.PodSpec{TerminationGracePeriodSeconds: c.asked}}
+			if got := GracePeriod(pod); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
 	}

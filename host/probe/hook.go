@@ -57,7 +57,7 @@ func (p *Prober) run(ctx context.Context, key node.Key, hook node.RunHook) error
 	case spec.HTTPGet != nil:
 		return p.request(ctx, key, hook)
 	case spec.Sleep != nil:
-		return sleep(ctx, time.Duration(spec.Sleep.Seconds)*time.Second)
+		return sleep(ctx, node.Seconds(spec.Sleep.Seconds))
 	}
 	return errNoHook
 }

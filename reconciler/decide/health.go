@@ -26,7 +26,7 @@ func condemned(p *Plan, v *View) bool {
 // probeGrace is the probe's own grace period, or else the pod's.
 func (v *View) probeGrace(c *corev1.Container, kind node.ProbeKind) time.Duration {
 	if probe := node.ProbeOf(c, kind); probe != nil && probe.TerminationGracePeriodSeconds != nil {
-		return time.Duration(*probe.TerminationGracePeriodSeconds) * time.Second
+		return node.Seconds(*probe.TerminationGracePeriodSeconds)
 	}
 	return v.grace()
 }
