@@ -87,6 +87,9 @@ func (w *podWatch) resume(since int64) error {
 	for _, v := range changes {
 		// Before the resume the client may have been told of it.
 		if _, known := w.sent[v.Key]; !known && (v.Gone || !w.chosen.matches(v, w.service.phase)) {
+			if !w.chosen.mayHaveMatched(v.Key) {
+				continue
+			}
 			if err := w.tellDeleted(v, v.Revision); err != nil {
 				return err
 			}

@@ -143,6 +143,19 @@ func TestAResumedWatchMissesNothing(t *testing.T) {
 	second.want("MODIFIED quiet uid-1")
 }
 
+func TestAResumedWatchTellsNothingOfPodsThatItNeverHeld(t *testing.T) {
+	n := newNode(t)
+	n.apply(t, manifestOf("web"))
+	since := n.store.Revision()
+	n.apply(t, manifestOf("other"))
+	n.apply(t, manifestOf("gone"))
+	n.forget(t, "gone")
+	client := nodev1.NewPodsServiceClient(n.dial(t))
+	n.watch(t, client, &nodev1.WatchPodsRequest{SinceRevision: since, Namespace: "elsewhere"}).want("SYNCED")
+	n.watch(t, client, &nodev1.WatchPodsRequest{SinceRevision: since, FieldSelector: "metadata.name=web"}).want("SYNCED")
+	n.watch(t, client, &nodev1.WatchPodsRequest{SinceRevision: since, LabelSelector: "app=web"}).want("DELETED other uid-2", "DELETED gone uid-3", "SYNCED")
+}
+
 func TestAWatchThatAsksForForgottenHistoryIsToldSo(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("first"))

@@ -41,6 +41,15 @@ func newSelection(namespace, labelSelector, fieldSelector string) (selection, er
 	return selection{namespace: namespace, labels: byLabel, fields: byField}, nil
 }
 
+// mayHaveMatched is about what never changes of a pod.
+func (s selection) mayHaveMatched(k node.Key) bool {
+	if s.namespace != "" && s.namespace != k.Namespace {
+		return false
+	}
+	name, named := s.fields.RequiresExactMatch("metadata.name")
+	return !named || name == k.Name
+}
+
 // matches looks at the status only if the selection does: deriving it is the
 // dear part.
 func (s selection) matches(v node.View, phase func(node.View) corev1.PodPhase) bool {
