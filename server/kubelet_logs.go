@@ -66,15 +66,15 @@ type logResponse struct {
 
 var _ LogSink = (*logResponse)(nil)
 
-func (l *logResponse) Write(p []byte) (int, error) {
-	_ = l.control.SetWriteDeadline(time.Now().Add(writeTimeout))
-	return l.w.Write(p)
+func (l *logResponse) Write(p []byte) (n int, err error) {
+	err = inTime(l.control, func() error {
+		n, err = l.w.Write(p)
+		return err
+	})
+	return n, err
 }
 
-func (l *logResponse) Flush() error {
-	_ = l.control.SetWriteDeadline(time.Now().Add(writeTimeout))
-	return l.control.Flush()
-}
+func (l *logResponse) Flush() error { return inTime(l.control, l.control.Flush) }
 
 // decodeLogQuery reads a query as Kubernetes reads query parameters. The older
 // tail means tailLines, and "all" of them nothing.

@@ -53,14 +53,23 @@ func (s *streamWriter) fail(failed *status.Status) error {
 	return s.write(data)
 }
 
-// write gives up on a client that does not read: its stream would hold memory
-// and a place for as long as the connection stands.
 func (s *streamWriter) write(data []byte) error {
-	_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
-	if _, err := s.w.Write(data); err != nil {
-		return err
-	}
-	return s.control.Flush()
+	return inTime(s.control, func() error {
+		if _, err := s.w.Write(data); err != nil {
+			return err
+		}
+		return s.control.Flush()
+	})
+}
+
+// inTime gives up on a client that does not read: its stream would hold memory and a
+// place for as long as the connection stands. What is written has the deadline, not the
+// silence after it: HTTP/2 ends a stream whose deadline passes, written to or not.
+func inTime(control *http.ResponseController, write func() error) error {
+	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	err := write()
+	_ = control.SetWriteDeadline(time.Time{})
+	return err
 }
 
 // plainForm is the bytes of each HttpBody.
