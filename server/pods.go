@@ -100,6 +100,7 @@ func (s *podService) PutPod(ctx context.Context, r *nodev1.PutPodRequest) (*node
 	if err := agrees(deliveries[0], key); err != nil {
 		return nil, err
 	}
+	deliveries[0].Since = r.UnchangedSince
 	outcomes, _, err := s.intake.Apply(deliveries, s.now())
 	if err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (s *podService) DeletePod(ctx context.Context, r *nodev1.DeletePodRequest) 
 	if err != nil {
 		return nil, err
 	}
-	request := intake.DeleteRequest{Key: key, UID: types.UID(r.GetUid()), Grace: grace}
+	request := intake.DeleteRequest{Key: key, UID: types.UID(r.GetUid()), Grace: grace, Since: r.UnchangedSince}
 	if _, err := s.intake.Delete(request, s.now()); err != nil {
 		return nil, err
 	}

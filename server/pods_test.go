@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -50,5 +51,32 @@ func TestAManifestPostedOverRESTIsAPodOverGRPC(t *testing.T) {
 	}
 	if _, err := pods.GetPod(t.Context(), &nodev1.GetPodRequest{Namespace: "default", Name: "other"}); status.Code(err) != codes.NotFound {
 		t.Errorf("unknown pod: got %v, want NotFound", err)
+	}
+}
+
+func TestAPodIsPutOrDeletedOnlyIfItHasNotChangedMeanwhile(t *testing.T) {
+	n := newNode(t)
+	const path = "/v1/namespaces/default/pods/web?unchangedSince="
+	theirs := strings.Replace(manifestOf("web"), "app: web", "app: theirs", 1)
+	if got := n.do(t, "PUT", path+"0", manifestOf("web")); got.status != http.StatusOK {
+		t.Fatalf("it is not there: got %d %s", got.status, got.body)
+	}
+	looked := fmt.Sprint(n.store.Revision())
+	if got := n.do(t, "PUT", path+looked, theirs); got.status != http.StatusOK {
+		t.Fatalf("it is as it was: got %d %s", got.status, got.body)
+	}
+	for _, c := range []struct{ method, since, body string }{
+		{"PUT", "0", manifestOf("web")}, {"PUT", looked, manifestOf("web")}, {"DELETE", looked, ""},
+	} {
+		if got := n.do(t, c.method, path+c.since, c.body); got.status != http.StatusConflict || !strings.Contains(got.body, `"CHANGED"`) {
+			t.Errorf("%s after a change since %s: got %d %s, want 409", c.method, c.since, got.status, got.body)
+		}
+	}
+	view, _ := n.store.View(node.Key{Namespace: "default", Name: "web"})
+	if pod := view.Slot.Pod; pod.Object.Labels["app"] != "theirs" || pod.Deletion != nil {
+		t.Errorf("got labels %v, deletion %v, want what they have put", pod.Object.Labels, pod.Deletion)
+	}
+	if got := n.do(t, "DELETE", path+fmt.Sprint(n.store.Revision()), ""); got.status != http.StatusOK {
+		t.Errorf("delete: got %d %s", got.status, got.body)
 	}
 }

@@ -16,12 +16,18 @@ type DeleteRequest struct {
 	Key   node.Key
 	UID   types.UID      // only this pod, when set
 	Grace *time.Duration // the pod's own period when nil
+	Since *int64         // it must not have changed after this revision
 }
 
 // Delete starts a graceful deletion. Repeated, it only shortens the grace
 // period; a pod that waits for the name is dropped.
 func (in Intake) Delete(r DeleteRequest, now time.Time) (int64, error) {
-	return in.Store.Transact(func(tx *node.Tx) error { return in.deleteOne(tx, r, "deleted", now) })
+	return in.Store.Transact(func(tx *node.Tx) error {
+		if err := in.unchanged(r.Since, place{key: r.Key}); err != nil {
+			return err
+		}
+		return in.deleteOne(tx, r, "deleted", now)
+	})
 }
 
 // DeleteAll deletes the named pods in one transaction and returns those that

@@ -72,7 +72,7 @@ func TestBadManifestIsRefusedWholeAndSaysWhy(t *testing.T) {
 func TestEachWrongRequestHasItsOwnCode(t *testing.T) {
 	claim.Shows(t, "Ways in",
 		"each wrong request has an HTTP code of its own and a message",
-		"a bundle is not taken, nor deleted, if something of it has changed after the revision that a client names",
+		"a bundle, or one pod, is not taken, nor deleted, if something of it has changed after the revision that a client names",
 	)
 	n := start(t)
 	n.apply(web("there").yaml())
@@ -95,6 +95,8 @@ func TestEachWrongRequestHasItsOwnCode(t *testing.T) {
 		{"another UID than the pod's", pod + "?uid=0d1f", []string{"-X", "DELETE"}, 409},
 		{"a bundle of what is there already", "/v1/manifests?unchangedSince=0", []string{"--data-binary", web("there").yaml()}, 409},
 		{"a bundle to delete of what has changed", "/v1/manifests?unchangedSince=1", []string{"-X", "DELETE", "--data-binary", web("there").yaml()}, 409},
+		{"a pod that is there already", pod + "?unchangedSince=0", []string{"-X", "PUT", "--data-binary", web("there").yaml()}, 409},
+		{"a pod to delete that has changed", pod + "?unchangedSince=1", []string{"-X", "DELETE"}, 409},
 		{"a negative grace period", pod + "?gracePeriodSeconds=-1", []string{"-X", "DELETE"}, 400},
 		{"a selector that does not parse", "/v1/pods?labelSelector=%3D%3D", nil, 400},
 		{"a revision that is not there", "/v1/pods:watch?sinceRevision=99999999999", nil, 410},

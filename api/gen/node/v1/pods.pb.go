@@ -705,9 +705,13 @@ type PutPodRequest struct {
 	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// The manifest of one pod in YAML or JSON. Over HTTP it is the body as it stands.
-	Manifest      string `protobuf:"bytes,3,opt,name=manifest,proto3" json:"manifest,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Manifest string `protobuf:"bytes,3,opt,name=manifest,proto3" json:"manifest,omitempty"`
+	// Only if the pod and its status have not changed after this node revision; 0:
+	// only if it is not there. Otherwise nothing is done, and the answer is ABORTED
+	// (HTTP 409): look again.
+	UnchangedSince *int64 `protobuf:"varint,4,opt,name=unchanged_since,json=unchangedSince,proto3,oneof" json:"unchanged_since,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *PutPodRequest) Reset() {
@@ -759,6 +763,13 @@ func (x *PutPodRequest) GetManifest() string {
 		return x.Manifest
 	}
 	return ""
+}
+
+func (x *PutPodRequest) GetUnchangedSince() int64 {
+	if x != nil && x.UnchangedSince != nil {
+		return *x.UnchangedSince
+	}
+	return 0
 }
 
 type PutPodResponse struct {
@@ -933,9 +944,12 @@ type DeletePodRequest struct {
 	// Seconds until the pod is killed; the pod's own period when absent.
 	GracePeriodSeconds *int64 `protobuf:"varint,3,opt,name=grace_period_seconds,json=gracePeriodSeconds,proto3,oneof" json:"grace_period_seconds,omitempty"`
 	// Refuse unless the pod has this UID.
-	Uid           string `protobuf:"bytes,4,opt,name=uid,proto3" json:"uid,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Uid string `protobuf:"bytes,4,opt,name=uid,proto3" json:"uid,omitempty"`
+	// As for PutPod: only if the pod and its status have not changed after this
+	// node revision.
+	UnchangedSince *int64 `protobuf:"varint,5,opt,name=unchanged_since,json=unchangedSince,proto3,oneof" json:"unchanged_since,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *DeletePodRequest) Reset() {
@@ -994,6 +1008,13 @@ func (x *DeletePodRequest) GetUid() string {
 		return x.Uid
 	}
 	return ""
+}
+
+func (x *DeletePodRequest) GetUnchangedSince() int64 {
+	if x != nil && x.UnchangedSince != nil {
+		return *x.UnchangedSince
+	}
+	return 0
 }
 
 type DeletePodResponse struct {
@@ -1327,11 +1348,13 @@ const file_node_v1_pods_proto_rawDesc = "" +
 	"\x11WatchPodsResponse\x12&\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x12.node.v1.WatchTypeR\x04type\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\x12\x1e\n" +
-	"\x03pod\x18\x03 \x01(\v2\f.node.v1.PodR\x03pod\"]\n" +
+	"\x03pod\x18\x03 \x01(\v2\f.node.v1.PodR\x03pod\"\x9f\x01\n" +
 	"\rPutPodRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
-	"\bmanifest\x18\x03 \x01(\tR\bmanifest\"\\\n" +
+	"\bmanifest\x18\x03 \x01(\tR\bmanifest\x12,\n" +
+	"\x0funchanged_since\x18\x04 \x01(\x03H\x00R\x0eunchangedSince\x88\x01\x01B\x12\n" +
+	"\x10_unchanged_since\"\\\n" +
 	"\x0ePutPodResponse\x12*\n" +
 	"\aoutcome\x18\x01 \x01(\v2\x10.node.v1.OutcomeR\aoutcome\x12\x1e\n" +
 	"\x03pod\x18\x02 \x01(\v2\f.node.v1.PodR\x03pod\"\xf8\x01\n" +
@@ -1344,13 +1367,15 @@ const file_node_v1_pods_proto_rawDesc = "" +
 	"\brevision\x18\x06 \x01(\x03R\brevision\x12\x18\n" +
 	"\achanges\x18\a \x03(\tR\achanges\x12\x1a\n" +
 	"\brestarts\x18\b \x03(\tR\brestarts\x12\x1a\n" +
-	"\bwarnings\x18\t \x03(\tR\bwarnings\"\xa6\x01\n" +
+	"\bwarnings\x18\t \x03(\tR\bwarnings\"\xe8\x01\n" +
 	"\x10DeletePodRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x125\n" +
 	"\x14grace_period_seconds\x18\x03 \x01(\x03H\x00R\x12gracePeriodSeconds\x88\x01\x01\x12\x10\n" +
-	"\x03uid\x18\x04 \x01(\tR\x03uidB\x17\n" +
-	"\x15_grace_period_seconds\"3\n" +
+	"\x03uid\x18\x04 \x01(\tR\x03uid\x12,\n" +
+	"\x0funchanged_since\x18\x05 \x01(\x03H\x01R\x0eunchangedSince\x88\x01\x01B\x17\n" +
+	"\x15_grace_period_secondsB\x12\n" +
+	"\x10_unchanged_since\"3\n" +
 	"\x11DeletePodResponse\x12\x1e\n" +
 	"\x03pod\x18\x01 \x01(\v2\f.node.v1.PodR\x03pod\"c\n" +
 	"\x11RestartPodRequest\x12\x1c\n" +
@@ -1478,6 +1503,7 @@ func file_node_v1_pods_proto_init() {
 	if File_node_v1_pods_proto != nil {
 		return
 	}
+	file_node_v1_pods_proto_msgTypes[7].OneofWrappers = []any{}
 	file_node_v1_pods_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
