@@ -23,8 +23,9 @@ type ExecStreams struct {
 	Resize <-chan TerminalSize // of the terminal; nil without one
 }
 
-// TerminalSize is in characters.
-type TerminalSize struct{ Width, Height uint16 }
+// TerminalSize is in characters. It is another name for the type itself, so that a
+// channel of them passes from package to package as it is.
+type TerminalSize = struct{ Width, Height uint16 }
 
 type execServerStream = grpc.BidiStreamingServer[nodev1.ExecRequest, nodev1.ExecResponse]
 

@@ -32,7 +32,7 @@ func (k *kubelet) runLive(w http.ResponseWriter, r *http.Request) {
 	}
 	framing.Serve(w, r, wanted, func(ctx context.Context, s framing.Streams) (int32, error) {
 		ctx, end := k.follow(ctx, r)
-		exit, err := k.exec.runtime.Exec(ctx, target.ID, command, execStreamsOf(ctx, s))
+		exit, err := k.exec.runtime.Exec(ctx, target.ID, command, ExecStreams(s))
 		end(err)
 		if err != nil {
 			return 0, notRun(command, key, err)
@@ -72,7 +72,7 @@ func (k *kubelet) attach(w http.ResponseWriter, r *http.Request) {
 	}
 	framing.Serve(w, r, wanted, func(ctx context.Context, s framing.Streams) (int32, error) {
 		ctx, end := k.follow(ctx, r)
-		streams := execStreamsOf(ctx, s)
+		streams := ExecStreams(s)
 		if streams.TTY = hasTerminal(view.Slot.Pod.Object, container); streams.TTY {
 			streams.Stderr = nil
 		}
@@ -109,24 +109,4 @@ func (k *kubelet) portForward(w http.ResponseWriter, r *http.Request) {
 		end(err)
 		return err
 	})
-}
-
-func execStreamsOf(ctx context.Context, s framing.Streams) ExecStreams {
-	streams := ExecStreams{Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, TTY: s.TTY}
-	if s.Resize == nil {
-		return streams
-	}
-	sizes := make(chan TerminalSize)
-	streams.Resize = sizes
-	go func() {
-		defer close(sizes)
-		for size := range s.Resize {
-			select {
-			case sizes <- TerminalSize(size):
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return streams
 }

@@ -90,25 +90,10 @@ func (r *runtime) Status(ctx context.Context) (server.RuntimeStatus, error) {
 }
 
 func (r *runtime) Exec(ctx context.Context, containerID string, command []string, s server.ExecStreams) (int32, error) {
-	code, err := r.Runtime.Exec(ctx, containerID, command, streamsOf(ctx, s))
+	code, err := r.Runtime.Exec(ctx, containerID, command, cri.Streams(s))
 	return int32(code), err
 }
 
 func (r *runtime) Attach(ctx context.Context, containerID string, s server.ExecStreams) error {
-	return r.Runtime.Attach(ctx, containerID, streamsOf(ctx, s))
-}
-
-func streamsOf(ctx context.Context, s server.ExecStreams) cri.Streams {
-	sizes := make(chan cri.Size)
-	go func() {
-		defer close(sizes)
-		for size := range s.Resize {
-			select {
-			case sizes <- cri.Size{Width: size.Width, Height: size.Height}:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return cri.Streams{Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, TTY: s.TTY, Resize: sizes}
+	return r.Runtime.Attach(ctx, containerID, cri.Streams(s))
 }

@@ -20,15 +20,15 @@ import (
 	"nodal/node"
 )
 
-// Size is the size of a terminal in characters.
-type Size struct{ Width, Height uint16 }
+// Size is the size of a terminal in characters; an alias, so that it is everybody's.
+type Size = struct{ Width, Height uint16 }
 
 // Streams are what a command talks through. What is nil is not connected.
 type Streams struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer // with a terminal, everything comes on Stdout
 	TTY            bool
-	Resize         <-chan Size // of the terminal; closed when there are no more
+	Resize         <-chan Size // of the terminal, until that is closed or the command ends
 }
 
 // ExecSync runs a command in a container and collects what it prints. A timeout

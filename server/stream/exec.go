@@ -19,8 +19,8 @@ import (
 // idle is how long nothing may come or go, as upstream has it.
 const idle = 4 * time.Hour
 
-// Size of a terminal, in characters.
-type Size struct{ Width, Height uint16 }
+// Size of a terminal, in characters; an alias, so that it is everybody's.
+type Size = struct{ Width, Height uint16 }
 
 // Streams are what a command talks through. What is nil is not connected.
 type Streams struct {
