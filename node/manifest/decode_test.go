@@ -48,6 +48,7 @@ func TestDecodeFindsEveryPodOfABundle(t *testing.T) {
 		"an empty list":                        {`{"apiVersion":"v1","kind":"List","items":[]}`, ""},
 		"a marker inside a block scalar":       {strings.Replace(web, "spec:", "  annotations:\n    text: |\n      ---\n      kind: Pod\nspec:", 1), "0:web"},
 		"few aliases":                          {strings.Replace(web, "spec:", "  labels: &l {app: web}\n  annotations: *l\nspec:", 1), "0:web"},
+		"a key that overrides a merged one":    {strings.Replace(web, "spec:", "  labels: &l {app: web, x: a}\n  annotations:\n    <<: *l\n    x: b\nspec:", 1), "0:web"},
 		"null where nothing is needed":         {strings.Replace(web, "spec:", "  labels: null\n  creationTimestamp: null\nstatus: {}\nspec:\n  volumes: null\n  hostNetwork: ~", 1), "0:web"},
 	}
 	for name, test := range tests {
@@ -88,6 +89,8 @@ func TestDecodeNamesWhatIsWrong(t *testing.T) {
 		"a field in wrong case":      {strings.Replace(web, "image:", "Image:", 1), 0, "Pod default/web", "spec.containers[0].Image", "(unknown field); did you mean image?"},
 		"a duplicate key":            {web + "    image: other", 0, "Pod default/web", "spec.containers[0].image", "duplicate key"},
 		"a duplicate key in JSON":    {`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","name":"a"},"spec":{"containers":[{"name":"app","image":"a:1"}]}}`, 0, "Pod default/a", "metadata.name", "duplicate key"},
+		"a key before its merged":    {strings.Replace(web, "spec:", "  labels: &l {app: web, x: a}\n  annotations:\n    x: b\n    <<: *l\nspec:", 1), 0, "Pod default/web", "", "already set"},
+		"a duplicate key and merged": {strings.Replace(web, "spec:", "  labels: &l {app: web, x: a}\n  annotations: {<<: *l, x: b, x: c}\nspec:", 1), 0, "Pod default/web", "metadata.annotations.x", "duplicate key"},
 		"a number as a name":         {named("123"), 0, "Pod", "metadata.name", "must be a string, not the number 123"},
 		"a string as a port":         {web + "    ports: [{containerPort: 80}, {containerPort: http}]", 0, "Pod default/web", "spec.containers[0].ports[1].containerPort", "whole number of 32 bits, not the string"},
 		"a fraction as a port":       {web + "    ports: [{containerPort: 80.5}]", 0, "Pod default/web", "spec.containers[0].ports[0].containerPort", "whole number of 32 bits, not the number 80.5"},

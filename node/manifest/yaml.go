@@ -31,15 +31,20 @@ func (b *bundle) toJSON(at place, text []byte) ([]byte, bool) {
 	if err == nil {
 		return object, true
 	}
-	duplicates := duplicateKeys(text)
+	keys := walkKeys(text)
 	var head header
 	if lenient, err := yaml.YAMLToJSON(text); err == nil && json.Unmarshal(lenient, &head) == nil {
+		// A mapping's own key is meant to win. Where it stands before, the converter
+		// would have it lose.
+		if len(keys.twice) == 0 && keys.merged && !keys.late {
+			return lenient, true
+		}
 		at.name(textOf(head.Kind), head.Metadata)
 	}
-	for _, path := range duplicates {
+	for _, path := range keys.twice {
 		b.add(at, path, "must not be given twice (duplicate key)")
 	}
-	if len(duplicates) == 0 {
+	if len(keys.twice) == 0 {
 		b.add(at, "", "must be valid YAML or JSON: "+clipRule(tidy(err)))
 	}
 	return nil, false
@@ -104,27 +109,33 @@ func (e *expansion) size(n *yaml3.Node) int {
 	return total
 }
 
-// duplicateKeys finds the paths of keys that stand twice in one mapping. The
-// converter refuses them too, but names only the line.
-func duplicateKeys(text []byte) []string {
-	var root yaml3.Node
-	if yaml3.Unmarshal(text, &root) != nil {
-		return nil
-	}
-	var paths []string
-	collectDuplicates(&root, "", &paths)
-	return paths
+// keys is what the converter's refusal of a document can be about.
+type keys struct {
+	twice  []string // paths of those that stand twice in one mapping
+	merged bool     // a mapping takes in another's by <<
+	late   bool     // and has some of its own before that
 }
 
-func collectDuplicates(n *yaml3.Node, path string, paths *[]string) {
+// walkKeys looks closer than the converter, which names only the line, and takes
+// it for a duplicate when a mapping has a key that it has also taken in.
+func walkKeys(text []byte) keys {
+	var root yaml3.Node
+	var k keys
+	if yaml3.Unmarshal(text, &root) == nil {
+		k.walk(&root, "")
+	}
+	return k
+}
+
+func (k *keys) walk(n *yaml3.Node, path string) {
 	switch n.Kind {
 	case yaml3.DocumentNode:
 		for _, child := range n.Content {
-			collectDuplicates(child, path, paths)
+			k.walk(child, path)
 		}
 	case yaml3.SequenceNode:
 		for i, child := range n.Content {
-			collectDuplicates(child, fmt.Sprintf("%s[%d]", path, i), paths)
+			k.walk(child, fmt.Sprintf("%s[%d]", path, i))
 		}
 	case yaml3.MappingNode:
 		seen := map[string]bool{}
@@ -132,10 +143,13 @@ func collectDuplicates(n *yaml3.Node, path string, paths *[]string) {
 			key := n.Content[i].Value
 			at := join(path, key)
 			if seen[key] {
-				*paths = append(*paths, at)
+				k.twice = append(k.twice, at)
 			}
 			seen[key] = true
-			collectDuplicates(n.Content[i+1], at, paths)
+			if n.Content[i].Tag == "!!merge" {
+				k.merged, k.late = true, k.late || i > 0
+			}
+			k.walk(n.Content[i+1], at)
 		}
 	}
 }
