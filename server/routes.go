@@ -177,13 +177,16 @@ func serve(table []route, kind listeners, cfg Config) http.Handler {
 		}
 	}
 	var served []route
+	known := parameters()
 	for _, rt := range table {
 		if rt.on&kind == 0 || noDebug && isDebug(rt.pattern) {
 			continue
 		}
 		served = append(served, rt)
 		handler := rt.handler
-		if !strings.HasPrefix(rt.pattern, "/v1/") {
+		if strings.HasPrefix(rt.pattern, "/v1/") {
+			handler = onlyKnown(known[rt.method+" "+rt.pattern], handler)
+		} else {
 			handler = cfg.Auth.Kubelet(rt.verb, handler)
 		}
 		if rt.method == anyMethod {

@@ -5,13 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"google.golang.org/genproto/googleapis/api/annotations"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
-
-	nodev1 "nodal/api/gen/node/v1"
 )
 
 // table is the table of routes without anything behind it.
@@ -54,7 +47,8 @@ func TestEveryAnnotatedMethodIsRouted(t *testing.T) {
 	}
 	want := map[line]string{}
 	for full := range verbs() {
-		for _, rule := range rulesOf(t, full) {
+		_, rules := rulesOf(full)
+		for _, rule := range rules {
 			method, pattern := ruleOf(rule)
 			want[line{method, pattern}] = full
 		}
@@ -76,33 +70,6 @@ func TestEveryAnnotatedMethodIsRouted(t *testing.T) {
 	for l, full := range want {
 		t.Errorf("%s %s of %s is not routed", l.method, l.pattern, full)
 	}
-}
-
-func rulesOf(t *testing.T, full string) []*annotations.HttpRule {
-	t.Helper()
-	_ = nodev1.File_node_v1_pods_proto // registers the descriptors
-	name := strings.ReplaceAll(strings.TrimPrefix(full, "/"), "/", ".")
-	found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rule, _ := proto.GetExtension(found.Options(), annotations.E_Http).(*annotations.HttpRule)
-	if rule == nil {
-		return nil
-	}
-	return append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...)
-}
-
-func ruleOf(rule *annotations.HttpRule) (method, pattern string) {
-	switch {
-	case rule.GetGet() != "":
-		return "GET", rule.GetGet()
-	case rule.GetPut() != "":
-		return "PUT", rule.GetPut()
-	case rule.GetPost() != "":
-		return "POST", rule.GetPost()
-	}
-	return "DELETE", rule.GetDelete()
 }
 
 func TestWhatTheReadOnlyPortServesIsOnlyReads(t *testing.T) {
