@@ -28,3 +28,37 @@ func TestTheNewestLostRunIsKept(t *testing.T) {
 		t.Error("the older observation was written")
 	}
 }
+
+func TestWhatWasOnlyMadeIsNoRunBesideOneThatIsAlive(t *testing.T) {
+	run := func(attempt uint32, state ContainerState) Container {
+		return Container{UID: "u1", Name: "app", Attempt: attempt, State: state}
+	}
+	for _, c := range []struct {
+		name             string
+		seen             []Container // newest first, as the runtime's lists are read
+		newest, previous int         // attempts; -1: none
+	}{
+		{"made by a late call beside one that runs", []Container{run(2, ContainerCreated), run(1, ContainerRunning), run(0, ContainerExited)}, 1, 0},
+		{"or whose state is unknown", []Container{run(2, ContainerCreated), run(1, ContainerUnknown)}, 1, -1},
+		{"made after one that has ended", []Container{run(2, ContainerCreated), run(1, ContainerExited)}, 2, 1},
+		{"made before one that runs", []Container{run(2, ContainerRunning), run(1, ContainerCreated)}, 2, 1},
+		{"made alone", []Container{run(0, ContainerCreated)}, 0, -1},
+		{"none", nil, -1, -1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			seen := &Observed{Containers: c.seen}
+			attempt := func(run *Container) int {
+				if run == nil {
+					return -1
+				}
+				return int(run.Attempt)
+			}
+			if got := attempt(seen.Newest("u1", "app")); got != c.newest {
+				t.Errorf("newest = %d, want %d", got, c.newest)
+			}
+			if got := attempt(seen.Previous("u1", "app")); got != c.previous {
+				t.Errorf("previous = %d, want %d", got, c.previous)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -145,22 +146,28 @@ func (o *Observed) Clone() *Observed {
 }
 
 // Newest returns the newest run of the named container of one pod, or nil. It may
-// be one that vanished.
+// be one that vanished. What was only made is no run beside one that is alive: a call
+// that was given up long ago may make a container at any time.
 func (o *Observed) Newest(uid types.UID, name string) *Container {
-	return o.newestBut(nil, uid, name)
+	newest := o.newest(uid, name, func(*Container) bool { return true })
+	if newest != nil && newest.State == ContainerCreated {
+		return cmp.Or(o.newest(uid, name, (*Container).Alive), newest)
+	}
+	return newest
 }
 
 // Previous returns the run before the newest one, or nil.
 func (o *Observed) Previous(uid types.UID, name string) *Container {
-	return o.newestBut(o.Newest(uid, name), uid, name)
+	newest := o.Newest(uid, name)
+	return o.newest(uid, name, func(c *Container) bool { return c != newest && c.Attempt <= newest.Attempt })
 }
 
-func (o *Observed) newestBut(but *Container, uid types.UID, name string) *Container {
+func (o *Observed) newest(uid types.UID, name string, counts func(*Container) bool) *Container {
 	var newest *Container
 	for _, list := range [][]Container{o.Containers, o.Lost} {
 		for i := range list {
 			c := &list[i]
-			if c.UID == uid && c.Name == name && c != but && (newest == nil || c.Attempt > newest.Attempt) {
+			if c.UID == uid && c.Name == name && (newest == nil || c.Attempt > newest.Attempt) && counts(c) {
 				newest = c
 			}
 		}

@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -59,7 +58,7 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 	switch {
 	case run == nil:
 		v.begin(p, c)
-	case run.State == node.ContainerCreated && run.SandboxID == v.sandbox.ID && !life.Outdated(run, c) && !v.hasRival(run):
+	case run.State == node.ContainerCreated && run.SandboxID == v.sandbox.ID && !life.Outdated(run, c):
 		p.try(v, node.StartContainer{Container: c.Name, ID: run.ID})
 	case run.State == node.ContainerCreated:
 		p.try(v, remove(run))
@@ -77,14 +76,6 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 	case run.State == node.ContainerExited && run.Inspected:
 		v.restart(p, c, run)
 	}
-}
-
-// hasRival says whether another run of the container is alive. A call that was given
-// up long ago may make a container at any time; what runs goes on.
-func (v *View) hasRival(run *node.Container) bool {
-	return slices.ContainsFunc(v.got.Containers, func(c node.Container) bool {
-		return c.UID == run.UID && c.Name == run.Name && c.ID != run.ID && c.Alive()
-	})
 }
 
 // grace is how long the pod's containers may take to end.

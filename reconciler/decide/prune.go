@@ -4,11 +4,16 @@ import "nodal/node"
 
 // prune removes runs that no reader needs any more. The newest run of each
 // container and the one before it stay: their logs and exit codes are asked for.
+// What a late call made beside one that is alive was never a run.
 func prune(p *Plan, v *View) bool {
 	seen, inSandbox := map[string]int{}, map[string]int{}
 	for i := range v.got.Containers {
 		c := &v.got.Containers[i]
 		inSandbox[c.SandboxID]++
+		if c.State == node.ContainerCreated && v.run(c.Name).Alive() {
+			p.try(v, remove(c))
+			continue
+		}
 		if seen[c.Name]++; seen[c.Name] > 2 && !c.Alive() {
 			p.try(v, remove(c))
 		}

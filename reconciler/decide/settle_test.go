@@ -11,6 +11,8 @@ func TestPrune(t *testing.T) {
 		{"two runs of each container are kept", pod(always, also("side"), ready, exited("app", 1), running("app"), exited("side", 1), exited("side", 1)), ""},
 		{"older ones are removed", pod(always, ready, exited("app", 1), exited("app", 1), exited("app", 1), running("app")),
 			"remove app app-1; remove app app-0"},
+		{"one that a late call has made beside one that runs was never a run", pod(always, ready, exited("app", 1), running("app"), created("app")), "remove app app-2"},
+		{"one that is made to run next stays", pod(always, ready, exited("app", 1), created("app")), ""},
 		{"a removal that failed rests", pod(always, ready, exited("app", 1), exited("app", 1), running("app"), fault("remove/app-0", 2)), "wake in 2s; why Broken"},
 		{"what has a process is never removed", pod(always, ready, running("app"), exited("app", 1), exited("app", 1)), ""},
 		{"a sandbox with a run that is kept stays", pod(always, gone, exited("app", 1), ready, running("app")), ""},
