@@ -104,10 +104,13 @@ func (r *records) intend(ref string) error {
 	note, ok := r.pulling[ref]
 	if !ok {
 		note = &intent{stale: r.intended(ref)}
-		r.pulling[ref] = note
 	}
+	if err := r.write("pulling", ref, kubelet.ImagePullIntent{TypeMeta: typeMeta("ImagePullIntent"), Image: ref}); err != nil {
+		return err // there is no pull then, which would end
+	}
+	r.pulling[ref] = note
 	note.pulls++
-	return r.write("pulling", ref, kubelet.ImagePullIntent{TypeMeta: typeMeta("ImagePullIntent"), Image: ref})
+	return nil
 }
 
 func (r *records) intended(ref string) bool {

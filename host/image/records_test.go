@@ -104,6 +104,29 @@ func TestACrashDuringAPullOpensNothing(t *testing.T) {
 	v.wantPulls(corev1.PullIfNotPresent, "me", "", 1)
 }
 
+func TestAPullThatCannotBeNotedIsNoneUnderWay(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "image_manager")
+	if err := os.WriteFile(dir, nil, 0o600); err != nil { // where the directory belongs
+		t.Fatal(err)
+	}
+	r := &records{Verification: Verification{Policy: policies.AlwaysVerify, Dir: dir}, pulling: map[string]*intent{}}
+	if err := r.intend(private); err == nil {
+		t.Fatal("a pull was noted where nothing can be written")
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.intend(private); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.over(private, pullEnd{outcome: failed}); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.pulling) > 0 || r.intended(private) {
+		t.Errorf("the only pull is over, but %d are noted, on the disk: %t", len(r.pulling), r.intended(private))
+	}
+}
+
 func TestRecordsHoldNoCredential(t *testing.T) {
 	v := newVerifier(t, policies.AlwaysVerify, "me")
 	v.wantPulls(corev1.PullIfNotPresent, "me", "", 1)
