@@ -10,7 +10,7 @@ type Record struct {
 // durable or none of them, and returns only when that is decided; it reports a
 // full disk as ErrNoSpace. A commit that only shrinks (deletions, and records
 // marked by the store as belonging to a deletion) must go through on a full
-// disk: Reserve says so.
+// disk: CommitReserved says so.
 type Journal interface {
 	Commit(records ...Record) error
 	// CommitReserved is Commit with leave to use the space that is kept back

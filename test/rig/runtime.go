@@ -35,7 +35,6 @@ type Runtime struct {
 
 	slot     slot
 	lock     net.Listener
-	binary   string
 	pause    string
 	disk     int64 // its size; zero: that of the rig's directory
 	registry *registry
@@ -48,9 +47,6 @@ type Runtime struct {
 
 // Option changes how a rig is made.
 type Option func(*Runtime)
-
-// Binary runs another containerd than the one in PATH.
-func Binary(path string) Option { return func(r *Runtime) { r.binary = path } }
 
 // SandboxImage holds pods open by another image than the rig's own, by the name that
 // Image takes.
@@ -78,7 +74,7 @@ func New(opts ...Option) (*Runtime, error) {
 	if reason := missing(); reason != "" {
 		return nil, fmt.Errorf("start a private containerd: %s", reason)
 	}
-	r := &Runtime{binary: "containerd", pause: "pause", bundle: os.Getenv(BundleEnv)}
+	r := &Runtime{pause: "pause", bundle: os.Getenv(BundleEnv)}
 	for _, opt := range opts {
 		opt(r)
 	}
@@ -138,7 +134,7 @@ func (r *Runtime) Start() error {
 		return fmt.Errorf("open containerd's log: %w", err)
 	}
 	defer log.Close()
-	cmd := exec.Command(r.binary, "--config", filepath.Join(r.Dir, "config.toml"))
+	cmd := exec.Command("containerd", "--config", filepath.Join(r.Dir, "config.toml"))
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = r.Dir
 	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(r.Dir, "tmp"))
@@ -146,7 +142,7 @@ func (r *Runtime) Start() error {
 	// take the pods down.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start %s: %w", r.binary, err)
+		return fmt.Errorf("start containerd: %w", err)
 	}
 	r.daemon, r.Pid = cmd, cmd.Process.Pid
 	return r.waitReady()
