@@ -35,7 +35,7 @@ func newLayout(rootDir, stateDir string) (layout, error) {
 	if stateDir = filepath.Clean(stateDir); len(stateDir) > maxStateDir {
 		return layout{}, fmt.Errorf("runtime state directory %q: its path has %d bytes, of which the addresses of sockets leave %d", stateDir, len(stateDir), maxStateDir)
 	}
-	return layout{id: ID(rootDir), root: filepath.Join(filepath.Clean(rootDir), "runtime"), state: stateDir}, nil
+	return layout{id: ID(rootDir), root: below(rootDir), state: stateDir}, nil
 }
 
 // ID is the name by which everything of a node with this root directory is
@@ -52,13 +52,16 @@ func DefaultStateDir(rootDir string) string { return filepath.Join(stateParent, 
 // RegistriesDir is where a node with this root directory keeps a hosts.toml for
 // each registry: its mirrors, authority and credentials. It is read on each pull.
 func RegistriesDir(rootDir string) string {
-	return filepath.Join(rootDir, "runtime", "registries")
+	return layout{root: below(rootDir)}.registries()
 }
 
 // Conflist describes the network of the pods of a node with this root directory.
 func Conflist(rootDir string) string {
-	return filepath.Join(rootDir, "runtime", "net.d", "10-nodal.conflist")
+	return layout{root: below(rootDir)}.conflist()
 }
+
+// below is where all of it is that survives a reboot.
+func below(rootDir string) string { return filepath.Join(rootDir, "runtime") }
 
 func (l layout) lock() string       { return filepath.Join(l.root, "lock") }
 func (l layout) bundles() string    { return filepath.Join(l.root, "bundles") }

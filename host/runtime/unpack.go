@@ -28,7 +28,7 @@ const window = 128 << 20
 // directory. Start does it by itself; a program that Config.UnpackCommand names
 // calls it.
 func Unpack(rootDir string, archive, index []byte) error {
-	b, err := readBundle(filepath.Join(rootDir, "runtime", "bundles"), archive, index)
+	b, err := readBundle(layout{root: below(rootDir)}.bundles(), archive, index)
 	if err != nil {
 		return err
 	}
