@@ -11,8 +11,9 @@
 // There is one table of routes (routes.go), one of methods and the rights they
 // need (verbs.go) and one of error kinds and their codes (errors.go); tests
 // keep them complete. Then there is one file a service (manifests.go, pods.go,
-// logs.go, exec.go, events.go, images.go, node_info.go) and one a kubelet path
-// (kubelet_*.go). What pods look like to a client is in render.go;
+// logs.go, exec.go, events.go, images.go, stats.go, node_info.go; of what pods use
+// objects.go, storage.go, runtime_classes.go, trust_bundles.go) and one a kubelet
+// path (kubelet_*.go). What pods look like to a client is in render.go;
 // viewers do not see the values in their environments (render_viewer.go).
 //
 // REST answers are protojson: names in camelCase, 64-bit integers as strings,
@@ -23,8 +24,8 @@
 // A watch follows the store's state, not a queue: a slow reader misses
 // intermediate states, never the latest one, and holds up nobody. What a watch
 // has sent it remembers, so that a pod that was replaced under its name, or
-// left the selection, is told as deleted. After a resume that memory begins
-// empty: a pod that changed meanwhile is told as added once more.
+// left the selection, is told as deleted. After a resume it remembers the pods that
+// have not changed since: one that has is told as added once more.
 //
 // Start reading at New in server.go, then routes.go.
 package server

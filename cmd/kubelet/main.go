@@ -3,7 +3,8 @@
 // It is the only place that knows all parts: main.go starts and stops the
 // process, agent.go puts the parts together, serve.go opens the listeners, and
 // state.go, machine.go, adapters.go and images.go hold what the parts need from
-// outside. images_command.go is a client that speaks to the agent.
+// outside. commands.go lists what else the program does, such as images_command.go,
+// a client that speaks to the agent.
 package main
 
 import (
