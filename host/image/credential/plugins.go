@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,7 +34,7 @@ const (
 type Plugins struct {
 	providers []provider
 
-	mu    sync.Mutex // of the answers, and one question at a time
+	mu    sync.Mutex // not held while a program is asked
 	cache map[cacheKey]answer
 }
 
@@ -41,6 +42,7 @@ type provider struct {
 	kubelet.CredentialProvider
 	program  string
 	patterns []pattern
+	turn     chan struct{} // holds a place while the program is asked: its answer may serve others too
 }
 
 // cacheKey says what an answer is for.
@@ -106,7 +108,7 @@ func (p *Plugins) load(data []byte, programs string) error {
 		if err := check(c, known); err != nil {
 			return fmt.Errorf("provider %q: %w: %w", c.Name, err, node.ErrInvalid)
 		}
-		made := provider{CredentialProvider: c, program: filepath.Join(programs, c.Name)}
+		made := provider{CredentialProvider: c, program: filepath.Join(programs, c.Name), turn: make(chan struct{}, 1)}
 		if _, err := exec.LookPath(made.program); err != nil {
 			return fmt.Errorf("provider %q: %w", c.Name, err)
 		}
@@ -143,8 +145,6 @@ func (p *Plugins) Ask(ctx context.Context, ref string) (Keyring, error) {
 	if p == nil {
 		return nil, nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	name := nameOf(ref)
 	var keys Keyring
 	var errs []error
@@ -161,18 +161,27 @@ func (p *Plugins) Ask(ctx context.Context, ref string) (Keyring, error) {
 	return keys, errors.Join(errs...)
 }
 
-// ask takes an answer that still holds, or asks anew.
+// ask takes an answer that still holds, or asks anew. A program that hangs holds up those
+// alone whose images it is for, and them no longer than it may take itself.
 func (p *Plugins) ask(ctx context.Context, from provider, image pattern) (Keyring, error) {
-	now := time.Now()
 	kinds := map[credentialprovider.PluginCacheKeyType]string{
 		credentialprovider.ImagePluginCacheKeyType:    image.String(),
 		credentialprovider.RegistryPluginCacheKeyType: pattern{host: image.host, port: image.port}.String(),
 		credentialprovider.GlobalPluginCacheKeyType:   "",
 	}
-	for kind, of := range kinds {
-		if known, ok := p.cache[cacheKey{from.Name, kind, of}]; ok && now.Before(known.until) {
-			return known.keys, nil
-		}
+	if keys, ok := p.known(from.Name, kinds); ok {
+		return keys, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, pluginTimeout)
+	defer cancel()
+	select {
+	case from.turn <- struct{}{}:
+		defer func() { <-from.turn }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait until it has answered others: %w", ctx.Err())
+	}
+	if keys, ok := p.known(from.Name, kinds); ok { // what it has answered them
+		return keys, nil
 	}
 	reply, err := from.run(ctx, image.String())
 	if err != nil {
@@ -192,9 +201,32 @@ func (p *Plugins) ask(ctx context.Context, from provider, image pattern) (Keyrin
 		holds = reply.CacheDuration.Duration
 	}
 	if holds > 0 && err == nil {
-		p.cache[cacheKey{from.Name, reply.CacheKeyType, of}] = answer{keys, now.Add(holds)}
+		p.keep(cacheKey{from.Name, reply.CacheKeyType, of}, keys, holds)
 	}
 	return keys, err
+}
+
+// known is an answer of a provider that still holds.
+func (p *Plugins) known(provider string, kinds map[credentialprovider.PluginCacheKeyType]string) (Keyring, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	for kind, of := range kinds {
+		if a, ok := p.cache[cacheKey{provider, kind, of}]; ok && now.Before(a.until) {
+			return a.keys, true
+		}
+	}
+	return nil, false
+}
+
+// keep remembers an answer, and no longer those that are over: there are passwords in
+// them.
+func (p *Plugins) keep(key cacheKey, keys Keyring, holds time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(p.cache, func(_ cacheKey, old answer) bool { return !now.Before(old.until) })
+	p.cache[key] = answer{keys, now.Add(holds)}
 }
 
 // run asks the program once. What it writes stays out of errors: there may be a
@@ -206,8 +238,6 @@ func (p provider) run(ctx context.Context, image string) (*credentialprovider.Cr
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, pluginTimeout)
-	defer cancel()
 	cmd := exec.CommandContext(ctx, p.program, p.Args...)
 	cmd.Stdin = bytes.NewReader(request)
 	cmd.WaitDelay = time.Second // for what it has started and left

@@ -1,10 +1,13 @@
 package credential
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -93,6 +96,67 @@ func TestPluginsAreAskedAsOftenAsTheySay(t *testing.T) {
 				t.Errorf("it was run with %q, %v, want its environment and arguments", told, err)
 			}
 		})
+	}
+}
+
+const twoProviders = providers + `- name: stuck
+  matchImages: ["stuck.example"]
+  defaultCacheDuration: 1h
+  apiVersion: credentialprovider.kubelet.k8s.io/v1
+`
+
+func TestAPluginThatHangsHoldsUpNoOthers(t *testing.T) {
+	p := newPlugin(t, answering("Image", ""))
+	begun := filepath.Join(p.dir, "begun")
+	if err := syscall.Mkfifo(begun, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.write("stuck", "#!/bin/sh\necho >"+begun+"\nexec sleep 1000\n", 0o755)
+	plugins, err := p.load(twoProviders)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	given := make(chan error, 1)
+	go func() {
+		_, err := plugins.Ask(ctx, "stuck.example/x")
+		given <- err
+	}()
+	if _, err := os.ReadFile(begun); err != nil { // until the program has come so far
+		t.Fatal(err)
+	}
+	keys, err := plugins.Ask(t.Context(), "a.registry.example/x")
+	if got := users(keys.For("a.registry.example/x")); got != "me" || err != nil {
+		t.Errorf("beside a program that hangs: got %q, %v, want me", got, err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := plugins.Ask(gone, "stuck.example/y"); !errors.Is(err, context.Canceled) {
+		t.Errorf("who is gone waits for the program that hangs: %v", err)
+	}
+	select {
+	case err := <-given:
+		t.Errorf("they have waited for the program that hangs, until it was given up: %v", err)
+	default:
+		cancel()
+		<-given
+	}
+	cancel()
+}
+
+func TestAnswersThatAreOverAreNotKept(t *testing.T) {
+	p := newPlugin(t, answering("Image", ""))
+	plugins, err := p.load(strings.Replace(providers, "1h", "1ns", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, image := range []string{"a.registry.example/x", "a.registry.example/y", "a.registry.example/z"} {
+		if _, err := plugins.Ask(t.Context(), image); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := len(plugins.cache); got != 1 {
+		t.Errorf("%d answers are kept, want the last one alone", got)
 	}
 }
 
