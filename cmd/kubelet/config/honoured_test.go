@@ -178,7 +178,7 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 		"int64":       "3",
 		"uint32":      "3",
 		"duration":    "7s",
-		"stringSlice": "a,b",
+		"stringSlice": "192.0.2.1,192.0.2.2",
 		"func":        "a=b",
 	}
 	special := map[string]string{

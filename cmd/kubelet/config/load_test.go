@@ -304,6 +304,8 @@ func TestRefused(t *testing.T) {
 		{name: "a URL that is none", args: []string{"--manifest-url=ftp://user:hunter2@h/"}, want: []string{"staticPodURL"}},
 		{name: "a header without a value", args: []string{"--manifest-url-header=hunter2"}, want: []string{"want name:value"}},
 		{name: "a node name that is no DNS name", args: []string{"--hostname-override=a_b"}, want: []string{"node name", "a_b"}},
+		{name: "a label that is none", args: []string{"--node-labels=a=b=c"}, want: []string{"--node-labels", "b=c"}},
+		{name: "a DNS server without an address", args: []string{"--cluster-dns=10.0.0.10,dns.test"}, want: []string{"clusterDNS[1]", "dns.test"}},
 		{name: "two addresses of one family", args: []string{"--node-ip=192.0.2.1,192.0.2.2"}, want: []string{"--node-ip"}},
 		{name: "two faults name both", args: []string{"--port=0", "--max-pods=-1"}, want: []string{"port", "maxPods"}},
 	} {

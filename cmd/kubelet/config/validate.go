@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/component-helpers/node/util/sysctl"
@@ -43,6 +44,7 @@ func validate(o *Options) error {
 		validateTracing(k),
 		validateGates(k),
 	)
+	errs = append(errs, metav1validation.ValidateLabels(o.NodeLabels, field.NewPath("--node-labels"))...)
 	if o.RootDir == "" {
 		errs = append(errs, field.Required(field.NewPath("--root-dir"), ""))
 	}
@@ -106,6 +108,9 @@ func validateRuntime(k *kubelet.KubeletConfiguration) field.ErrorList {
 	}
 	if k.ImageServiceEndpoint != "" {
 		errs = append(errs, endpoint("imageServiceEndpoint", k.ImageServiceEndpoint)...)
+	}
+	for i, server := range k.ClusterDNS {
+		errs = append(errs, address(fmt.Sprintf("clusterDNS[%d]", i), server)...)
 	}
 	longest := k.CrashLoopBackOff.MaxContainerRestartPeriod.Duration
 	if longest < time.Second || longest > 300*time.Second {
