@@ -31,9 +31,13 @@ func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, run Co
 		binaryV5: {Binary: true, Channels: channels},
 		binaryV4: {Binary: true, Channels: channels},
 		base64V4: {Binary: false, Channels: channels},
+		// Before version 4, and from whoever names none.
+		"":                                      {Binary: true, Channels: channels},
+		wsstream.ChannelWebSocketProtocol:       {Binary: true, Channels: channels},
+		wsstream.Base64ChannelWebSocketProtocol: {Binary: false, Channels: channels},
 	})
 	conn.SetIdleTimeout(idle)
-	_, open, err := conn.Open(w, r)
+	protocol, open, err := conn.Open(w, r)
 	if err != nil {
 		slog.DebugContext(r.Context(), "no WebSocket", "path", r.URL.Path, "error", err) // the client was told
 		return
@@ -49,7 +53,15 @@ func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, run Co
 		err = cause // it was ended from here, which tells more than how
 	}
 	// Who is gone cannot be told.
-	_ = json.NewEncoder(open[remotecommand.StreamErr]).Encode(ending(exit, err))
+	end := ending(exit, err)
+	switch protocol {
+	case binaryV5, binaryV4, base64V4:
+		_ = json.NewEncoder(open[remotecommand.StreamErr]).Encode(end)
+	default: // nothing of success, and words instead of JSON
+		if end.Message != "" {
+			_, _ = io.WriteString(open[remotecommand.StreamErr], end.Message)
+		}
+	}
 }
 
 func channelsOf(wanted Wanted) []wsstream.ChannelType {
