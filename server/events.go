@@ -46,6 +46,9 @@ func (s *eventService) WatchEvents(r *nodev1.WatchEventsRequest, stream grpc.Ser
 		return err
 	}
 	at := r.GetSinceRevision()
+	if at < 0 {
+		return negativeRevision(at)
+	}
 	for synced := false; ; synced = true {
 		changed := s.events.Changed()
 		events, revision, err := s.events.Since(at, match)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"google.golang.org/grpc"
@@ -16,6 +17,9 @@ func (s *podService) WatchPods(r *nodev1.WatchPodsRequest, stream grpc.ServerStr
 	chosen, err := newSelection(r.GetNamespace(), r.GetLabelSelector(), r.GetFieldSelector())
 	if err != nil {
 		return err
+	}
+	if r.GetSinceRevision() < 0 {
+		return negativeRevision(r.GetSinceRevision())
 	}
 	w := &podWatch{service: s, render: s.render.of(stream.Context()), chosen: chosen, send: stream.Send, sent: map[node.Key]node.View{}}
 	changed := s.store.Changed()
@@ -44,6 +48,10 @@ func (s *podService) WatchPods(r *nodev1.WatchPodsRequest, stream grpc.ServerStr
 			return err
 		}
 	}
+}
+
+func negativeRevision(since int64) error {
+	return fmt.Errorf("since_revision %d: has to be 0 or greater: %w", since, node.ErrInvalid)
 }
 
 // podWatch is one client's watch: what it was told, up to which revision.

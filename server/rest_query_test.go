@@ -8,6 +8,15 @@ import (
 	"nodal/node"
 )
 
+func TestAWatchFromBeforeTheFirstRevisionIsRefused(t *testing.T) {
+	n := newNode(t)
+	for _, path := range []string{"/v1/pods:watch", "/v1/events:watch"} {
+		if got := n.do(t, "GET", path+"?sinceRevision=-1", ""); got.status != http.StatusBadRequest || !strings.Contains(got.body, "since_revision -1") {
+			t.Errorf("%s: got %d %s, want 400", path, got.status, got.body)
+		}
+	}
+}
+
 func TestAQueryThatIsNotUnderstoodChangesNothing(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
