@@ -110,6 +110,8 @@ func (r *Record) under(p pressure, f Facts, now time.Time) corev1.NodeCondition 
 			low = append(low, s.Name)
 		}
 	}
+	// One disk that has room says nothing of another that could not be looked at.
+	unread := slices.ContainsFunc(f.Unread, func(u Unread) bool { return p.about(u.Name) })
 	if len(low) > 0 {
 		r.short[p.kind] = shortage{low, now}
 	}
@@ -120,7 +122,7 @@ func (r *Record) under(p pressure, f Facts, now time.Time) corev1.NodeCondition 
 			Type: p.kind, Status: corev1.ConditionTrue, Reason: p.low,
 			Message: p.says + ": " + strings.Join(last.of, ", "), // how much is left changes all the time
 		}
-	case !known:
+	case !known || unread:
 		return corev1.NodeCondition{Type: p.kind, Status: corev1.ConditionUnknown, Reason: "NodeStatusUnknown", Message: p.unread(f)}
 	}
 	return corev1.NodeCondition{Type: p.kind, Status: corev1.ConditionFalse, Reason: p.fine, Message: p.well}

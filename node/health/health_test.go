@@ -1,6 +1,7 @@
 package health
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -15,6 +16,14 @@ func plenty() Facts {
 		{"memory.available", 100, 1000, 50}, {"nodefs.available", 100, 1000, 50}, {"nodefs.inodesFree", 100, 1000, 0},
 		{"imagefs.available", 100, 1000, 50}, {"pid.available", 100, 1000, 50},
 	}}
+}
+
+// imageless is a node on which nobody says what images take.
+func imageless() Facts {
+	f := plenty()
+	f.Signals = slices.DeleteFunc(f.Signals, func(s Signal) bool { return s.Name == "imagefs.available" })
+	f.Unread = []Unread{{"imagefs.available", "connection refused"}}
+	return f
 }
 
 func (f Facts) left(signal string, left int64) Facts {
@@ -62,9 +71,11 @@ func TestConditionsFollowWhatIsSeen(t *testing.T) {
 		{"memory is no disk", plenty().left("memory.available", 49), corev1.NodeDiskPressure, no, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
 		{"both disks are full", plenty().left("nodefs.available", 1).left("imagefs.available", 0), corev1.NodeDiskPressure, yes, "KubeletHasDiskPressure", "kubelet has disk pressure: nodefs.available, imagefs.available"},
 		{"nothing has to be left", plenty().left("nodefs.inodesFree", 0), corev1.NodeDiskPressure, no, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
+		{"one of two disks cannot be looked at, and the other is full", imageless().left("nodefs.available", 1), corev1.NodeDiskPressure, yes, "KubeletHasDiskPressure", "kubelet has disk pressure: nodefs.available"},
 		{"too many processes run", plenty().left("pid.available", 7), corev1.NodePIDPressure, yes, "KubeletHasInsufficientPID", "kubelet has insufficient PID available: pid.available"},
 		{"a signal cannot be read", blind, corev1.NodeMemoryPressure, corev1.ConditionUnknown, "NodeStatusUnknown", "how much is left could not be read: memory.available: no such file"},
 		{"two cannot", blind, corev1.NodeDiskPressure, corev1.ConditionUnknown, "NodeStatusUnknown", "how much is left could not be read: nodefs.available: the disk hangs; imagefs.available: connection refused"},
+		{"one of two disks cannot be looked at", imageless(), corev1.NodeDiskPressure, corev1.ConditionUnknown, "NodeStatusUnknown", "how much is left could not be read: imagefs.available: connection refused"},
 		{"nobody says why", blind, corev1.NodePIDPressure, corev1.ConditionUnknown, "NodeStatusUnknown", "how much is left could not be read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
