@@ -46,12 +46,13 @@ func TestARoleMayDoWhatItsVerbsSay(t *testing.T) {
 		{"viewer", "GET", "/v1/pods", "", 200},
 		{"viewer", "GET", "/pods", "", 200},
 		{"viewer", "GET", kubeletLogs, "", 200},
-		{"viewer", "POST", "/v1/manifests:plan", manifestOf("web"), 200},
+		{"viewer", "POST", "/v1/manifests:plan", manifestOf("web"), 403},
 		{"viewer", "POST", "/v1/manifests", manifestOf("web"), 403},
 		{"viewer", "DELETE", "/v1/namespaces/default/pods/web", "", 403},
 		{"viewer", "POST", runPath, `{"command":["ls"]}`, 403},
 		{"viewer", "POST", "/run/default/web/main?cmd=ls", "", 403},
 		{"viewer", "GET", "/exec/default/web/main?command=ls&output=1", "", 403},
+		{"operator", "POST", "/v1/manifests:plan", manifestOf("web"), 200},
 		{"operator", "POST", "/v1/manifests", manifestOf("web"), 200},
 		{"operator", "POST", runPath, `{"command":["ls"]}`, 200},
 		{"operator", "POST", "/run/default/web/main?cmd=ls", "", 200},
@@ -74,6 +75,9 @@ func TestRightsHoldOverGRPC(t *testing.T) {
 		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", tokenOf(t, role))
 		if _, err := client.Apply(ctx, request); status.Code(err) != want {
 			t.Errorf("%s: got %v, want %s", role, err, want)
+		}
+		if _, err := client.Plan(ctx, &nodev1.PlanRequest{Manifest: request.Manifest}); status.Code(err) != want {
+			t.Errorf("%s plans: got %v, want %s", role, err, want)
 		}
 	}
 }

@@ -113,7 +113,7 @@ func routes(r *rest, k *kubelet) []route {
 		{"GET", "/v1/images:pulls", auth.Read, listenFull, r.unary},
 		{"DELETE", "/v1/manifests", auth.Write, listenFull, r.unary},
 		{"POST", "/v1/manifests", auth.Write, listenFull, r.unary},
-		{"POST", "/v1/manifests:plan", auth.Read, listenFull, r.unary},
+		{"POST", "/v1/manifests:plan", auth.Write, listenFull, r.unary},
 		{"GET", "/v1/namespaces/{namespace}/configmaps", auth.Read, listenFull, r.unary},
 		{"DELETE", configMap, auth.Write, listenFull, r.unary},
 		{"GET", configMap, auth.Read, listenFull, r.unary},

@@ -33,7 +33,7 @@ func verbs() map[string]auth.Verb {
 		nodev1.LogsService_ReadLogs_FullMethodName:                                      auth.Read,
 		nodev1.ManifestsService_Apply_FullMethodName:                                    auth.Write,
 		nodev1.ManifestsService_Delete_FullMethodName:                                   auth.Write,
-		nodev1.ManifestsService_Plan_FullMethodName:                                     auth.Read,
+		nodev1.ManifestsService_Plan_FullMethodName:                                     auth.Write,
 		nodev1.NodeService_GetLogLevel_FullMethodName:                                   auth.Admin,
 		nodev1.NodeService_GetNode_FullMethodName:                                       auth.Read,
 		nodev1.NodeService_ListCapabilities_FullMethodName:                              auth.Read,

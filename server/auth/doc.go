@@ -18,7 +18,8 @@
 //
 //   - viewer: Read, but for what few may know: values in the environments of pods
 //     (as package server shows them) and in Secrets, which only an admin is shown.
-//   - operator: Read, Write (apply, delete, restart) and Exec.
+//   - operator: Read, Write (apply, delete, restart) and Exec. A plan is a Write,
+//     since it tells who guesses at a hidden value whether they are right.
 //   - admin: all, Admin (profiles, secrets in the configuration) included.
 //
 // Exec covers exec, run, attach, port-forward and checkpoint whatever the HTTP

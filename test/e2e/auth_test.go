@@ -15,6 +15,7 @@ func TestRolesMayDoWhatTheyMay(t *testing.T) {
 		"viewer, operator and admin may do what their role says, by token and by client certificate",
 		"a caller without or with a wrong credential is answered 401, and Unauthenticated over gRPC",
 		"running a command and applying are refused to a viewer on every path that leads there",
+		"a plan is refused to a viewer: it would tell whether a guess at a hidden value is right",
 	)
 	n := start(t)
 	n.apply(web("guarded").yaml())
@@ -29,7 +30,7 @@ func TestRolesMayDoWhatTheyMay(t *testing.T) {
 		{"read", "/v1/pods", nil, 200, 200, 200},
 		{"read on a kubelet path", "/pods", nil, 200, 200, 200},
 		{"read a log", "/containerLogs/default/guarded/main", nil, 200, 200, 200},
-		{"plan", "/v1/manifests:plan", []string{"--data-binary", web("guarded").yaml()}, 200, 200, 200},
+		{"plan", "/v1/manifests:plan", []string{"--data-binary", web("guarded").yaml()}, 403, 200, 200},
 		{"apply", "/v1/manifests", []string{"--data-binary", web("guarded").yaml()}, 403, 200, 200},
 		{"run", pod + "/containers/main:run", []string{"-d", `{"command": ["/probe", "exit", "0"]}`}, 403, 200, 200},
 		{"run on a kubelet path", "/run/default/guarded/main", []string{"-d", "cmd=/probe exit 0"}, 403, 200, 200},

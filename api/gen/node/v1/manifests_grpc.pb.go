@@ -33,7 +33,8 @@ const (
 type ManifestsServiceClient interface {
 	// Apply makes the node want what the bundle says. Applying it again changes nothing.
 	Apply(ctx context.Context, in *ApplyRequest, opts ...grpc.CallOption) (*ApplyResponse, error)
-	// Plan answers what Apply would do, and does nothing.
+	// Plan answers what Apply would do, and does nothing. It is not for viewers: what
+	// changes nothing tells that a guess at a hidden value is right.
 	Plan(ctx context.Context, in *PlanRequest, opts ...grpc.CallOption) (*PlanResponse, error)
 	// Delete deletes the objects that the bundle names. Names that are not
 	// there are left out of the answer.
@@ -87,7 +88,8 @@ func (c *manifestsServiceClient) Delete(ctx context.Context, in *DeleteRequest, 
 type ManifestsServiceServer interface {
 	// Apply makes the node want what the bundle says. Applying it again changes nothing.
 	Apply(context.Context, *ApplyRequest) (*ApplyResponse, error)
-	// Plan answers what Apply would do, and does nothing.
+	// Plan answers what Apply would do, and does nothing. It is not for viewers: what
+	// changes nothing tells that a guess at a hidden value is right.
 	Plan(context.Context, *PlanRequest) (*PlanResponse, error)
 	// Delete deletes the objects that the bundle names. Names that are not
 	// there are left out of the answer.
