@@ -220,7 +220,7 @@ func (a *agent) locations() map[node.Source]string {
 func (a *agent) intake(source node.Source) intake.Intake {
 	return intake.Intake{
 		Store: a.state.store, Source: source, Node: a.offer, Present: a.present, Assign: a.assign, Storage: a.keeper(),
-		NewUID: uuid.NewUUID,
+		NewUID: uuid.NewUUID, Sources: a.locations(),
 	}
 }
 

@@ -70,7 +70,7 @@ func (in Intake) deleteOne(tx *node.Tx, r DeleteRequest, reason string, now time
 		return fmt.Errorf("pod %s: %w", r.Key, node.ErrNotFound)
 	}
 	// What ends already may be hurried by anybody: its source has let go of it.
-	if owner := heir(slot); owner.Source != in.Source && owner.Deletion == nil {
+	if owner := heir(slot); owner.Source != in.Source && owner.Deletion == nil && in.has(owner.Source) {
 		return fmt.Errorf("pod %s belongs to source %s: remove it from %s: %w", r.Key, owner.Source, owner.Origin, node.ErrConflict)
 	}
 	next := *slot
@@ -93,6 +93,13 @@ func (in Intake) deleteOne(tx *node.Tx, r DeleteRequest, reason string, now time
 		in.Storage.SettleIn(tx, now) // it no longer holds its claims
 	}
 	return nil
+}
+
+// has says whether a source is there to take its pods back. One that the node was
+// told to read no more never will, and nobody else could.
+func (in Intake) has(source node.Source) bool {
+	_, there := in.Sources[source]
+	return there || in.Sources == nil
 }
 
 // ended is the pod with its deletion begun, or brought forward: a deletion that

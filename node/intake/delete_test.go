@@ -61,6 +61,16 @@ func TestDelete(t *testing.T) {
 			b.as(node.SourceFile).apply(pod("web", "a:1"))
 			return b.delete("", own)
 		}, "conflict", "u1 a:1"},
+		{"a pod of another source that there is is left alone", func(b *bench) string {
+			b.in.Sources = map[node.Source]string{node.SourceAPI: "", node.SourceFile: "/manifests"}
+			b.as(node.SourceFile).apply(pod("web", "a:1"))
+			return b.delete("", own)
+		}, "conflict", "u1 a:1"},
+		{"a pod whose source is read no more can be deleted", func(b *bench) string {
+			b.in.Sources = map[node.Source]string{node.SourceAPI: ""}
+			b.as(node.SourceFile).apply(pod("web", "a:1"))
+			return b.delete("", own)
+		}, "<nil>", "u1 a:1 until 30 (deleted)"},
 		{"another source's pod that ends may be hurried", func(b *bench) string {
 			b.as(node.SourceFile).apply(pod("web", "a:1"))
 			b.as(node.SourceFile).delete("", own)

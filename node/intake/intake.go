@@ -28,6 +28,7 @@ type Intake struct {
 	Present func() admit.Present // how it is now; nil: nobody knows
 	Assign  *assign.Rules        // by which CPUs are handed out; nil: none are
 	Storage storage.Keeper
+	Sources map[node.Source]string // those that there are, with their places; nil: any
 }
 
 // Delivery is one decoded, defaulted and valid pod and where it came from.
