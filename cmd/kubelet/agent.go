@@ -183,7 +183,7 @@ func (a *agent) runtimeConfig() cri.Config {
 		Machine: cri.Machine{
 			Name: a.cfg.NodeName, IPs: a.machine.ips, Memory: a.machine.memory, Allocatable: a.offer.Allocatable,
 			OOMGroup: a.endsAsGroup(), HugePageSizes: a.machine.hugePageSizes(),
-			Throttles: a.machine.throttles, SwapLimits: a.limitsSwap, Swap: limit.Swap{Limited: a.cfg.Cgroups.LimitedSwap, Total: a.machine.swap},
+			Throttles: a.machine.throttles, SwapLimits: a.limitsSwap, Swap: a.offer.Swap,
 		},
 		Objects: a.state.store.Object,
 		Hash:    manifest.ContainerHash,

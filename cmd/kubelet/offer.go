@@ -33,6 +33,7 @@ func offer(cfg *config.Config, m machine) (admit.Node, error) {
 	maps.Copy(labels, cfg.NodeLabels)
 	n := admit.Node{
 		Name: cfg.NodeName, Labels: labels, UnsafeSysctls: cfg.UnsafeSysctls, AppArmor: enforcesAppArmor(),
+		Swap: limit.Swap{Limited: cfg.Cgroups.LimitedSwap, Total: m.swap},
 		Capacity: corev1.ResourceList{
 			corev1.ResourceCPU:              *resource.NewQuantity(int64(goruntime.NumCPU()), resource.DecimalSI),
 			corev1.ResourceMemory:           *resource.NewQuantity(m.memory, resource.BinarySI),

@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"nodal/node"
+	"nodal/node/limit"
 	"nodal/node/users"
 )
 
@@ -20,6 +21,7 @@ type Node struct {
 	Capacity    corev1.ResourceList // of the machine
 	Allocatable corev1.ResourceList // by pods; what is not listed is not counted
 	Taints      []corev1.Taint
+	Swap        limit.Swap
 
 	UnsafeSysctls []string // that pods may set; one that ends in a star is a beginning
 	AppArmor      bool     // the kernel enforces its profiles

@@ -17,7 +17,7 @@ func (in Intake) resize(tx *node.Tx, slot *node.Slot, old *node.Pod, outcome *Ou
 	pod := *slot.Pod
 	slot.Pod = &pod
 	pod.Resize = nil
-	if refusal := in.refuseResize(tx, pod.Object); refusal != nil {
+	if refusal := in.refuseResize(tx, old.Allocated(), pod.Object); refusal != nil {
 		pod.Resize = &node.Resize{Reason: refusal.Reason, Message: refusal.Message, Held: node.ResourcesOf(old.Allocated())}
 		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("the pod keeps the resources that it has, %s: %s", refusal.Reason, refusal.Message))
 		return
@@ -29,8 +29,12 @@ func (in Intake) resize(tx *node.Tx, slot *node.Slot, old *node.Pod, outcome *Ou
 	}
 }
 
-// refuseResize says why the node does not give a pod what it asks for now.
-func (in Intake) refuseResize(tx *node.Tx, object *corev1.Pod) *node.Refusal {
+// refuseResize says why the node does not give a pod what it asks for now in place of
+// what it has.
+func (in Intake) refuseResize(tx *node.Tx, has, object *corev1.Pod) *node.Refusal {
+	if refusal := in.Node.ResizeSwap(has, object); refusal != nil {
+		return refusal
+	}
 	if in.Assign != nil {
 		if refusal := in.Assign.Resize(object); refusal != nil {
 			return refusal
@@ -59,7 +63,7 @@ func (in Intake) allot(slot *node.Slot, old *node.Pod, now time.Time) (restarted
 func (in Intake) Readmit(tx *node.Tx, now time.Time) {
 	for _, slot := range tx.Waiting() {
 		key := slot.Pod.Key()
-		if in.refuseResize(tx, slot.Pod.Object) != nil {
+		if in.refuseResize(tx, slot.Pod.Allocated(), slot.Pod.Object) != nil {
 			continue
 		}
 		next := *slot

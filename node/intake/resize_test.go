@@ -155,3 +155,44 @@ func TestResizeRestartsOnlyWhatRuns(t *testing.T) {
 		})
 	}
 }
+
+func TestResizeLeavesTheShareOfTheSwap(t *testing.T) {
+	b := newBench(t)
+	memory := func(request, limit string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.Containers[0].Resources = corev1.ResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(request), corev1.ResourceCPU: resource.MustParse("1m")},
+				Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(limit)},
+			}
+		}
+	}
+	restarting := func(p *corev1.Pod) {
+		p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.RestartContainer}}
+	}
+	for _, c := range []struct {
+		name          string
+		before, after func(*corev1.Pod)
+		limited       bool
+		restarts      bool
+		want          string
+	}{
+		{"where nobody swaps, a request changes", memory("1Mi", "8Mi"), memory("2Mi", "8Mi"), false, false, "now"},
+		{"the share of a container stays", memory("1Mi", "8Mi"), memory("2Mi", "8Mi"), true, false, "Infeasible at 1m"},
+		{"nor is one taken away", memory("1Mi", "8Mi"), memory("8Mi", "8Mi"), true, false, "Infeasible at 1m"},
+		{"nor given", memory("8Mi", "8Mi"), memory("1Mi", "8Mi"), true, false, "Infeasible at 1m"},
+		{"who restarts gets the other share", memory("1Mi", "8Mi"), memory("2Mi", "8Mi"), true, true, "now"},
+		{"the limit changes alone", memory("1Mi", "8Mi"), memory("1Mi", "16Mi"), true, false, "now"},
+	} {
+		b.in.Node.Swap.Limited = c.limited
+		policy := func(*corev1.Pod) {}
+		if c.restarts {
+			policy = restarting
+		}
+		name := strings.ReplaceAll(strings.ReplaceAll(c.name, " ", "-"), ",", "")
+		b.post(pod(name, "a:1", c.before, policy))
+		outcome := b.post(pod(name, "a:1", c.after, policy))
+		if got := b.resized(name); got != c.want {
+			t.Errorf("%s: got %s with %q, want %s", c.name, got, outcome.Warnings, c.want)
+		}
+	}
+}

@@ -11,17 +11,19 @@ type Swap struct {
 }
 
 // Of is how many bytes of swap a container may use: of all of it, the part that its
-// request is of a machine's memory. One that has a guarantee for its memory, asks for
-// none, or that the node needs, gets none.
+// request is of a machine's memory.
 func (s Swap) Of(pod *corev1.Pod, c *corev1.Container, memory int64) int64 {
-	request, most := c.Resources.Requests.Memory(), c.Resources.Limits.Memory()
-	switch {
-	case !s.Limited, memory <= 0, Class(pod) != corev1.PodQOSBurstable:
-		return 0
-	case request.IsZero(), request.Cmp(*most) == 0, Critical(pod):
+	if memory <= 0 || !s.Shares(pod, c) {
 		return 0
 	}
-	return int64(float64(request.Value()) / float64(memory) * float64(s.Total))
+	return int64(float64(c.Resources.Requests.Memory().Value()) / float64(memory) * float64(s.Total))
+}
+
+// Shares says whether a container gets a part. One that has a guarantee for its memory,
+// asks for none, or that the node needs, gets none.
+func (s Swap) Shares(pod *corev1.Pod, c *corev1.Container) bool {
+	request, most := c.Resources.Requests.Memory(), c.Resources.Limits.Memory()
+	return s.Limited && Class(pod) == corev1.PodQOSBurstable && !request.IsZero() && request.Cmp(*most) != 0 && !Critical(pod)
 }
 
 // Critical are pods that the node or its cluster cannot do without. Without a cluster

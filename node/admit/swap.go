@@ -1,0 +1,35 @@
+package admit
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+// ResizeSwap says why a running pod keeps what it has: a container's part of the swap
+// goes by the memory that it asks for, and Kubernetes does not change that in place.
+func (n Node) ResizeSwap(has, wants *corev1.Pod) *node.Refusal {
+	had := map[string]*corev1.Container{}
+	for c := range node.Containers(&has.Spec) {
+		had[c.Name] = c
+	}
+	for c := range node.Containers(&wants.Spec) {
+		old, ok := had[c.Name]
+		if !ok || old.Resources.Requests.Memory().Equal(*c.Resources.Requests.Memory()) || restarts(old) {
+			continue
+		}
+		if n.Swap.Shares(has, old) || n.Swap.Shares(wants, c) {
+			return &node.Refusal{Reason: corev1.PodReasonInfeasible, Message: "In-place resize of containers with swap is not supported."}
+		}
+	}
+	return nil
+}
+
+// restarts says whether a container gets other memory with its next run only.
+func restarts(c *corev1.Container) bool {
+	return slices.ContainsFunc(c.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
+		return p.ResourceName == corev1.ResourceMemory && p.RestartPolicy == corev1.RestartContainer
+	})
+}
