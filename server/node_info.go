@@ -43,6 +43,7 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 		OsImage: s.facts.OSImage, Architecture: s.facts.Architecture, Pods: s.count(views),
 	}
 	answer.Capacity, answer.Allocatable, answer.Labels = quantities(s.facts.Capacity), quantities(s.facts.Allocatable), s.facts.Labels
+	answer.SwapBytes = s.facts.Swap
 	answer.MachineId, answer.BootId, answer.SystemUuid = s.facts.MachineID, s.facts.BootID, s.facts.SystemUUID
 	delivered := map[node.Source]int32{}
 	for _, v := range views {

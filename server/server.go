@@ -67,6 +67,7 @@ type Facts struct {
 	SystemUUID    string
 	Capacity      corev1.ResourceList
 	Allocatable   corev1.ResourceList
+	Swap          int64 // bytes
 	Labels        map[string]string
 	Configz       []byte // the body of /configz
 	Endpoint      string // of the runtime

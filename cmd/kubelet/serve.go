@@ -124,7 +124,7 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 		Auth: door, Trace: a.tracing.requests(),
 		Facts: server.Facts{
 			Version: version, Started: a.started, Addresses: a.machine.ips, Endpoint: a.cfg.Runtime.Endpoint, Configz: configz, Reach: a.reach(),
-			Capacity: a.offer.Capacity, Allocatable: a.offer.Allocatable, Labels: a.offer.Labels,
+			Capacity: a.offer.Capacity, Allocatable: a.offer.Allocatable, Labels: a.offer.Labels, Swap: a.machine.swap,
 			MachineID: a.machine.ids.machine, BootID: a.machine.ids.boot, SystemUUID: a.machine.ids.system,
 			KernelVersion: a.machine.kernel, OSImage: a.machine.os, Architecture: a.machine.arch,
 		},

@@ -179,6 +179,14 @@ func TestWhatTheRuntimeCanDoIsTold(t *testing.T) {
 	}
 }
 
+func TestTheSwapOfTheMachineIsTold(t *testing.T) {
+	p := &place{now: time.Now}
+	swaps, other := p.status(&nodev1.GetNodeResponse{SwapBytes: 5}).NodeInfo.Swap, p.status(&nodev1.GetNodeResponse{}).NodeInfo.Swap
+	if swaps == nil || *swaps.Capacity != 5 || other != nil {
+		t.Errorf("of a machine that swaps it says %v, of another %v; want 5 bytes and nothing", swaps, other)
+	}
+}
+
 func TestTheLargestImagesAreNamed(t *testing.T) {
 	image := func(id string, size int64, names ...string) *nodev1.Image {
 		return &nodev1.Image{Id: id, Size: size, References: names, Digests: []string{id + "@sha256:0"}}

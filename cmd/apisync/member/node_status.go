@@ -70,6 +70,9 @@ func (p *place) status(info *nodev1.GetNodeResponse) corev1.NodeStatus {
 			ContainerRuntimeVersion: info.GetRuntime().GetName() + "://" + info.GetRuntime().GetVersion(),
 		},
 	}
+	if swap := info.GetSwapBytes(); swap > 0 {
+		status.NodeInfo.Swap = &corev1.NodeSwapStatus{Capacity: &swap}
+	}
 	status.DaemonEndpoints.KubeletEndpoint.Port = p.config.KubeletPort
 	status.Images, status.DeclaredFeatures = p.images, declared()
 	status.Features = &corev1.NodeFeatures{SupplementalGroupsPolicy: new(info.GetRuntime().GetSupplementalGroupsPolicy())}

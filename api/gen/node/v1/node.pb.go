@@ -138,7 +138,9 @@ type GetNodeResponse struct {
 	SystemUuid string            `protobuf:"bytes,17,opt,name=system_uuid,json=systemUuid,proto3" json:"system_uuid,omitempty"`
 	// MemoryPressure, DiskPressure, PIDPressure and Ready, as Kubernetes words
 	// them.
-	Conditions    []*NodeCondition `protobuf:"bytes,18,rep,name=conditions,proto3" json:"conditions,omitempty"`
+	Conditions []*NodeCondition `protobuf:"bytes,18,rep,name=conditions,proto3" json:"conditions,omitempty"`
+	// What the machine can swap; zero if it does not.
+	SwapBytes     int64 `protobuf:"varint,19,opt,name=swap_bytes,json=swapBytes,proto3" json:"swap_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -297,6 +299,13 @@ func (x *GetNodeResponse) GetConditions() []*NodeCondition {
 		return x.Conditions
 	}
 	return nil
+}
+
+func (x *GetNodeResponse) GetSwapBytes() int64 {
+	if x != nil {
+		return x.SwapBytes
+	}
+	return 0
 }
 
 // NodeCondition is one thing that is or is not so with the node.
@@ -1167,7 +1176,7 @@ var File_node_v1_node_proto protoreflect.FileDescriptor
 const file_node_v1_node_proto_rawDesc = "" +
 	"\n" +
 	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x10\n" +
-	"\x0eGetNodeRequest\"\xb1\a\n" +
+	"\x0eGetNodeRequest\"\xd0\a\n" +
 	"\x0fGetNodeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x129\n" +
@@ -1192,7 +1201,9 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"systemUuid\x126\n" +
 	"\n" +
 	"conditions\x18\x12 \x03(\v2\x16.node.v1.NodeConditionR\n" +
-	"conditions\x1a;\n" +
+	"conditions\x12\x1d\n" +
+	"\n" +
+	"swap_bytes\x18\x13 \x01(\x03R\tswapBytes\x1a;\n" +
 	"\rCapacityEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a>\n" +
