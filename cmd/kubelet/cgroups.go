@@ -35,6 +35,9 @@ func (a *agent) lookAtCgroups() error {
 	if a.machine.cgroups.Version == 1 && a.cfg.Cgroups.FailOnV1 {
 		return errors.New("failCgroupV1: this machine has version 1 of cgroups; move it to version 2, or set failCgroupV1 to false")
 	}
+	if a.machine.cgroups.Version == 1 && a.cfg.Cgroups.LimitedSwap {
+		return errors.New("memorySwap.swapBehavior: LimitedSwap takes version 2 of cgroups, this machine has version 1; move it, or set NoSwap")
+	}
 	if a.machine.cgroups.Version == 1 {
 		a.log.Info("this machine has version 1 of cgroups, which the kernel's and Kubernetes' authors are about to give up")
 	}
