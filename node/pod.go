@@ -49,6 +49,7 @@ type Pod struct {
 	Shares   Shares       `json:",omitempty"` // of the machine, that are its containers' alone
 	Resize   *Resize      // why it does not have the resources that it asks for
 	Resized  time.Time    // when its resources were last changed while it ran; zero: never
+	Awaits   []Life       `json:",omitempty"` // pods that end to make room for it: it begins once they have
 	// Conditions are those that clients vouch for, such as readiness gates'.
 	Conditions []corev1.PodCondition `json:",omitempty"`
 }

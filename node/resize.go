@@ -67,17 +67,25 @@ func (p *Pod) Behind(run *Container, allowed limit.Limits) bool {
 
 // Waiting are the slots whose pods wait for resources, the oldest pod first.
 func (tx *Tx) Waiting() []*Slot {
-	tx.store.mu.RLock()
-	keys := slices.Collect(maps.Keys(tx.store.resizing))
-	tx.store.mu.RUnlock()
-	var waiting []*Slot
-	for _, key := range keys {
-		if slot := tx.Get(key); slot != nil && slot.Pod.Resize != nil && slot.Pod.Deletion == nil && slot.Result == nil {
-			waiting = append(waiting, slot)
-		}
-	}
+	waiting := slices.DeleteFunc(tx.stalled(), func(slot *Slot) bool {
+		return slot.Pod.Resize == nil || slot.Pod.Deletion != nil || slot.Result != nil
+	})
 	slices.SortFunc(waiting, func(a, b *Slot) int {
 		return cmp.Or(a.Pod.Accepted.Compare(b.Pod.Accepted), cmp.Compare(a.Pod.UID(), b.Pod.UID()))
 	})
 	return waiting
+}
+
+// stalled are the slots of pods that wait for what others may give back.
+func (tx *Tx) stalled() []*Slot {
+	tx.store.mu.RLock()
+	keys := slices.Collect(maps.Keys(tx.store.waiting))
+	tx.store.mu.RUnlock()
+	var stalled []*Slot
+	for _, key := range keys {
+		if slot := tx.Get(key); slot != nil {
+			stalled = append(stalled, slot)
+		}
+	}
+	return stalled
 }

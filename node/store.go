@@ -26,7 +26,7 @@ type Store struct {
 	entries   map[Key]*list.Element
 	order     *list.List   // of *View, by revision
 	gone      int          // tombstones in order
-	resizing  map[Key]bool // pods that wait for resources
+	waiting   map[Key]bool // pods that wait for what others may give back
 	compacted int64        // history up to here is incomplete
 	objects   map[ObjectRef]*Object
 	families  map[ObjectRef]int64 // revision of the last change to any of each
@@ -53,7 +53,7 @@ const (
 func NewStore(journal Journal, clock *Clock) *Store {
 	return &Store{
 		journal: journal, clock: clock, compacted: clock.Now(),
-		entries: map[Key]*list.Element{}, order: list.New(), resizing: map[Key]bool{},
+		entries: map[Key]*list.Element{}, order: list.New(), waiting: map[Key]bool{},
 		objects: map[ObjectRef]*Object{}, families: map[ObjectRef]int64{},
 	}
 }
@@ -305,9 +305,9 @@ func (s *Store) publish(view View) {
 	}
 	view.Revision = s.clock.Next()
 	e := s.order.PushBack(&view)
-	delete(s.resizing, view.Key)
-	if !view.Gone && view.Slot.Pod.Resize != nil {
-		s.resizing[view.Key] = true
+	delete(s.waiting, view.Key)
+	if !view.Gone && view.Slot.waits() {
+		s.waiting[view.Key] = true
 	}
 	if !view.Gone {
 		s.entries[view.Key] = e

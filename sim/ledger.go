@@ -40,6 +40,7 @@ type life struct {
 	ended    time.Time     // when the latest run did that is no sidecar's
 	active   time.Duration // the shortest that it was ever allowed to run; 0: for ever
 	expired  time.Time     // when its agent found that over
+	awaits   []lifeID      // pods that were to end before it begins
 }
 
 func newLedger() *ledger {
@@ -80,6 +81,9 @@ func (l *ledger) take(pod *node.Pod) *life {
 		known = &life{
 			id: idOf(pod), key: pod.Key(), turn: len(l.lives), grace: node.GracePeriod(pod.Object),
 			restarts: map[string]uint32{}, rounds: map[string]uint32{}, counts: map[string]int32{},
+		}
+		for _, other := range pod.Awaits {
+			known.awaits = append(known.awaits, lifeID{other.UID, other.Accepted.UnixNano()})
 		}
 		l.lives[known.id] = known
 	}

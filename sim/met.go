@@ -34,7 +34,7 @@ func (s *simulation) meetDeath(dead *agent) {
 		for what, is := range map[string]bool{
 			"a pod that is deleted": v.Slot.Pod.Deletion != nil, "a pod that another one waits for": v.Slot.Next != nil,
 			"a pod that has to end": v.Slot.Termination != nil, "a pod that has ended": v.Slot.Result != nil,
-			"a pod that waits for resources": v.Slot.Pod.Resize != nil, "a container that is to restart": len(v.Slot.Pod.Restarts) > 0,
+			"a pod that waits for resources": v.Slot.Pod.Resize != nil, "a pod that waits for the end of others": len(v.Slot.Pod.Awaits) > 0, "a container that is to restart": len(v.Slot.Pod.Restarts) > 0,
 		} {
 			if is {
 				s.met.addf("death: beside %s", what)

@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -51,6 +52,20 @@ func (wi *witness) runs(w *world, c *container) {
 	}
 	wi.runsOnce(c)
 	wi.runsNoMore(c)
+	wi.runsAfter(w, c)
+}
+
+// runsAfter checks: a pod begins when what has to end for it no longer runs.
+func (wi *witness) runsAfter(w *world, c *container) {
+	l := wi.lives[c.life]
+	if l == nil || c.late {
+		return
+	}
+	for _, o := range w.containers {
+		if slices.Contains(l.awaits, o.life) && o.running() && !o.late {
+			wi.failf("%s begins while %s runs, which has to make room for it", c, o)
+		}
+	}
 }
 
 // runsOnce checks: an ephemeral container is never started again, whatever dies.
@@ -236,6 +251,7 @@ func (wi *witness) reads(w *world, view node.View) {
 	wi.startsOver(w, l, view.Slot)
 	l.restart(view.Slot.Pod.Restarts) // a resize may ask for some, long after a client did
 	wi.expires(w, l, view.Slot)
+	l.refused = l.refused || view.Slot.Pod.Refused != nil // it had to make way before it was its turn
 	for name, tally := range view.Slot.Tallies {
 		if tally.Restarts < l.counts[name] {
 			wi.failf("the restarts of %s in %s went back from %d to %d", name, view.Key, l.counts[name], tally.Restarts)

@@ -131,7 +131,7 @@ func (wi *witness) startsOver(w *world, l *life, slot *node.Slot) {
 }
 
 // expires checks: a pod is made to end when it was active for as long as it may, not
-// before, or when it has written too much, and then it has failed for that.
+// before, when it has written too much, or for a static pod, and then it has failed for that.
 func (wi *witness) expires(w *world, l *life, slot *node.Slot) {
 	t := slot.Termination
 	if t == nil {
@@ -146,6 +146,10 @@ func (wi *witness) expires(w *world, l *life, slot *node.Slot) {
 	case t.Reason == node.Evicted:
 		w.met.addf("evicted")
 		wi.hurry(l, t.Grace)
+	case t.Reason == node.Preempting && slot.Pod.Source != node.SourceAPI:
+		wi.failf("pod %s has to make way and is a static one", l.key)
+	case t.Reason == node.Preempting:
+		w.met.addf("preempted")
 	case early:
 		wi.failf("pod %s is made to end at %s, it may run until %s", l.key, t.Requested, due)
 	}

@@ -95,6 +95,7 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	}
 	a.counts = metrics.NewAgent(cfg.NodeName, a.machine.cgroups.Version, a.state.store.Views)
 	a.count()
+	a.readmit()
 	a.volumes = volume.New(volume.Config{
 		Pods: filepath.Join(cfg.Dirs.Root, "pods"), Local: a.keeper().Dir,
 		Objects: a.state.store, Allocatable: a.offer.Allocatable, Swept: a.counts.Swept,
@@ -220,7 +221,17 @@ func (a *agent) locations() map[node.Source]string {
 func (a *agent) intake(source node.Source) intake.Intake {
 	return intake.Intake{
 		Store: a.state.store, Source: source, Node: a.offer, Present: a.present, Assign: a.assign, Storage: a.keeper(),
-		NewUID: uuid.NewUUID, Sources: a.locations(),
+		NewUID: uuid.NewUUID, Sources: a.locations(), Preempted: a.preempted,
+	}
+}
+
+// readmit looks again at pods that wait for others: of these a record may have been lost.
+func (a *agent) readmit() {
+	if _, err := a.state.store.Transact(func(tx *node.Tx) error {
+		a.intake("").Readmit(tx, a.started)
+		return nil
+	}); err != nil {
+		a.log.Warn("pods go on waiting for others", "err", err)
 	}
 }
 

@@ -15,6 +15,14 @@ import (
 	"nodal/reconciler/evict"
 )
 
+// preempted tells that a pod has to end for a critical one.
+func (a *agent) preempted(pod *node.Pod, lack corev1.ResourceName) {
+	a.state.events.Add(node.Event{
+		Key: pod.Key(), UID: pod.UID(), Time: time.Now(), Warning: true, Reason: node.Preempting, Message: node.PreemptedMessage,
+	})
+	a.counts.Preempted(string(lack))
+}
+
 func (a *agent) newEvictor() *reconciler.Evictor {
 	return &reconciler.Evictor{
 		Store: a.state.store, Disk: written{a}, Events: a.state.events, Log: a.log, Clock: time.Now,

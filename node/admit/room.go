@@ -18,8 +18,32 @@ var counted = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, c
 
 // room refuses a pod for which something would have to be given twice.
 func (n Node) room(pod *corev1.Pod, others []*corev1.Pod) *node.Refusal {
+	if missing := n.short(pod, others); len(missing) > 0 {
+		return missing[0].refusal()
+	}
+	return nil
+}
+
+// shortage is a resource of which a pod asks for more than others leave.
+type shortage struct {
+	name                   corev1.ResourceName
+	wanted, used, capacity int64
+}
+
+func (s shortage) missing() int64 { return s.wanted + s.used - s.capacity }
+
+func (s shortage) refusal() *node.Refusal {
+	return &node.Refusal{
+		Reason: "OutOf" + string(s.name),
+		Message: fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d",
+			s.name, s.wanted, s.used, s.capacity),
+	}
+}
+
+// short is all that there is too little of for a pod beside others.
+func (n Node) short(pod *corev1.Pod, others []*corev1.Pod) (all []shortage) {
 	if most, ok := n.Allocatable[corev1.ResourcePods]; ok && int64(len(others)) >= most.Value() {
-		return outOf(corev1.ResourcePods, 1, int64(len(others)), most.Value())
+		all = append(all, shortage{corev1.ResourcePods, 1, int64(len(others)), most.Value()})
 	}
 	wanted := resources.PodRequests(pod, resources.PodResourcesOptions{})
 	used := corev1.ResourceList{}
@@ -32,11 +56,12 @@ func (n Node) room(pod *corev1.Pod, others []*corev1.Pod) *node.Refusal {
 		if len(used) == 0 {
 			used = requestsOf(others)
 		}
-		if has := amount(name, used[name]); amount(name, wants)+has > amount(name, offered) {
-			return outOf(name, amount(name, wants), has, amount(name, offered))
+		s := shortage{name, amount(name, wants), amount(name, used[name]), amount(name, offered)}
+		if s.missing() > 0 {
+			all = append(all, s)
 		}
 	}
-	return nil
+	return all
 }
 
 // hugePages are the sizes that are asked for.
@@ -89,12 +114,4 @@ func amount(name corev1.ResourceName, quantity resource.Quantity) int64 {
 		return quantity.MilliValue()
 	}
 	return quantity.Value()
-}
-
-func outOf(name corev1.ResourceName, wanted, used, capacity int64) *node.Refusal {
-	return &node.Refusal{
-		Reason: "OutOf" + string(name),
-		Message: fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d",
-			name, wanted, used, capacity),
-	}
 }

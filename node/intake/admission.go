@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
+	"nodal/node/admit"
 )
 
 // crowd bounds how many pods are remembered for each that may run, so that
@@ -20,39 +21,40 @@ func (in Intake) crowded(tx *node.Tx, key node.Key) error {
 	return fmt.Errorf("take pod %s: the node remembers %d pods, delete those that have finished: %w", key, tx.Len(), node.ErrNotReady)
 }
 
-// check says why the node does not take a new pod as it is and as it is now.
-func (in Intake) check(tx *node.Tx, pod *node.Pod) *node.Refusal {
+// check says why the node does not take a new pod as it is and as it is now, or who has
+// to make way for it.
+func (in Intake) check(tx *node.Tx, pod *node.Pod) (way, *node.Refusal) {
 	if in.Present != nil {
 		if refusal := in.Present().Check(pod); refusal != nil {
-			return refusal
+			return way{}, refusal
 		}
 	}
-	return in.Node.Check(pod.Object, rivals(tx, pod.Key()))
+	rivals := rivals(tx, pod.Key())
+	refusal := in.Node.Check(pod.Object, admit.Objects(rivals))
+	if refusal == nil {
+		return way{}, nil
+	}
+	chosen, lack := in.Node.Preempt(pod, rivals)
+	if len(chosen) == 0 {
+		return way{}, refusal
+	}
+	return way{chosen, lack}, nil
 }
 
 // rivals are the pods beside which a new owner of the key has to run: one that
 // is about to go counts until it is gone, unless its successor is known.
-func rivals(tx *node.Tx, key node.Key) []*corev1.Pod {
-	var pods []*corev1.Pod
+func rivals(tx *node.Tx, key node.Key) []admit.Rival {
+	var all []admit.Rival
 	for other, slot := range tx.All() {
 		owner := heir(slot)
-		if other != key && owner.Refused == nil && (slot.Next != nil || slot.Result == nil) {
-			pods = append(pods, owner.Allocated())
+		if owner.Refused != nil {
+			owner = slot.Pod // that ends yet
+		}
+		if other != key && owner.Refused == nil && (owner == slot.Next || slot.Result == nil) {
+			all = append(all, admit.Rival{Pod: owner, Ending: owner.Deletion != nil || owner == slot.Pod && slot.Termination != nil})
 		}
 	}
-	return pods
-}
-
-// held is what other pods have for themselves. The pod that has the name now gives
-// back what it has before another takes over.
-func held(tx *node.Tx, key node.Key) []node.Shares {
-	var shares []node.Shares
-	for other, slot := range tx.All() {
-		if other != key {
-			shares = append(shares, slot.Shares()...)
-		}
-	}
-	return shares
+	return all
 }
 
 // made tells of a new pod, and at once if it will not run.

@@ -29,6 +29,9 @@ type Intake struct {
 	Assign  *assign.Rules        // by which CPUs are handed out; nil: none are
 	Storage storage.Keeper
 	Sources map[node.Source]string // those that there are, with their places; nil: any
+	// Preempted is told of each pod that has to end for a critical one, and which resource
+	// that one lacked; nil: nobody is.
+	Preempted func(*node.Pod, corev1.ResourceName)
 }
 
 // Delivery is one decoded, defaulted and valid pod and where it came from.
@@ -46,9 +49,11 @@ type Outcome struct {
 	Object   node.ObjectRef // where it is about no pod
 	UID      types.UID
 	Verdict  Verdict
-	Changes  []string // field paths that differ
-	Restarts []string // containers that restart because of it
-	Warnings []string // fields without effect here
+	Changes  []string            // field paths that differ
+	Restarts []string            // containers that restart because of it
+	Warnings []string            // fields without effect here
+	Preempts []*node.Pod         // that have to end for it
+	Lack     corev1.ResourceName // of which these have too much
 	Revision int64
 }
 
@@ -84,6 +89,7 @@ func (in Intake) Apply(deliveries []Delivery, now time.Time) ([]Outcome, int64, 
 		if view, ok := in.Store.View(outcomes[i].Key); ok {
 			outcomes[i].Revision = view.Revision
 		}
+		in.tell(outcomes[i])
 	}
 	return outcomes, revision, nil
 }
@@ -172,9 +178,7 @@ func (in Intake) applyOne(tx *node.Tx, d Delivery, now time.Time) (Outcome, erro
 		if wrong := unfit(tx, d, nil, Created); len(wrong) > 0 {
 			return Outcome{}, refusal(d, wrong)
 		}
-		pod := in.newPod(tx, d, now)
-		outcome.made(pod, Created)
-		tx.Put(key, node.NewSlot(pod))
+		tx.Put(key, node.NewSlot(in.newPod(tx, d, &outcome, Created, now)))
 		return outcome, nil
 	}
 	if owner := heir(slot); owner.Source != in.Source && owner.Deletion == nil {
@@ -208,8 +212,7 @@ func heir(slot *node.Slot) *node.Pod {
 func (in Intake) succeed(tx *node.Tx, slot *node.Slot, d Delivery, outcome *Outcome, now time.Time) {
 	current := heir(slot)
 	if current.Deletion != nil {
-		slot.Next = in.newPod(tx, d, now)
-		outcome.made(slot.Next, Created)
+		slot.Next = in.newPod(tx, d, outcome, Created, now)
 		return
 	}
 	wanted := in.placed(d.Pod)
@@ -223,12 +226,10 @@ func (in Intake) succeed(tx *node.Tx, slot *node.Slot, d Delivery, outcome *Outc
 		current.Refused != nil && in.Source == node.SourceAPI // somebody asks again
 	switch {
 	case replace && slot.Next != nil:
-		slot.Next = in.newPod(tx, d, now)
-		outcome.made(slot.Next, Replaced)
+		slot.Next = in.newPod(tx, d, outcome, Replaced, now)
 	case replace:
 		slot.Pod = withDeletion(slot.Pod, &node.Deletion{Requested: now, Grace: node.GracePeriod(slot.Pod.Object), Reason: "replaced"})
-		slot.Next = in.newPod(tx, d, now)
-		outcome.made(slot.Next, Replaced)
+		slot.Next = in.newPod(tx, d, outcome, Replaced, now)
 		outcome.Restarts = containerNames(slot.Next.Object)
 	case diff.Kind == manifest.Same && current.Origin == d.Origin:
 		outcome.Verdict = Unchanged
@@ -255,8 +256,9 @@ func (in Intake) placed(object *corev1.Pod) *corev1.Pod {
 	return &placed
 }
 
-// newPod completes a delivered manifest into a pod of this node.
-func (in Intake) newPod(tx *node.Tx, d Delivery, now time.Time) *node.Pod {
+// newPod completes a delivered manifest into a pod of this node, and has others make
+// room for it if need be.
+func (in Intake) newPod(tx *node.Tx, d Delivery, outcome *Outcome, v Verdict, now time.Time) *node.Pod {
 	object := in.placed(d.Pod).DeepCopy()
 	if object.UID == "" {
 		object.UID = in.NewUID()
@@ -268,12 +270,17 @@ func (in Intake) newPod(tx *node.Tx, d Delivery, now time.Time) *node.Pod {
 	if class := classOf(tx, object); class != nil {
 		object.Spec.Overhead, pod.Handler = overheadOf(class), class.Handler
 	}
-	if pod.Refused = in.check(tx, pod); pod.Refused == nil && node.HasOwnUsers(object) {
+	var way way
+	if way, pod.Refused = in.check(tx, pod); pod.Refused == nil && node.HasOwnUsers(object) {
 		pod.Users, pod.Refused = in.ownUsers(tx)
 	}
 	if pod.Refused == nil && in.Assign != nil {
-		pod.Shares, pod.Refused = in.Assign.Pod(object, held(tx, pod.Key()))
+		pod.Shares, pod.Refused = in.Assign.Pod(object, way.held(tx, pod.Key()))
 	}
+	if pod.Refused == nil {
+		way.clear(tx, pod, outcome, now)
+	}
+	outcome.made(pod, v)
 	return pod
 }
 

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
+	"nodal/node/admit"
 	"nodal/node/manifest"
 )
 
@@ -40,7 +41,7 @@ func (in Intake) refuseResize(tx *node.Tx, has, object *corev1.Pod) *node.Refusa
 			return refusal
 		}
 	}
-	return in.Node.Resize(object, rivals(tx, node.KeyOf(object)))
+	return in.Node.Resize(object, admit.Objects(rivals(tx, node.KeyOf(object))))
 }
 
 // allot gives a pod the resources that it asks for, and has those of its containers
@@ -61,6 +62,7 @@ func (in Intake) allot(slot *node.Slot, old *node.Pod, now time.Time) (restarted
 // Readmit looks again at pods that wait for resources, the oldest first, now that
 // another may have given some back.
 func (in Intake) Readmit(tx *node.Tx, now time.Time) {
+	tx.ClearWay()
 	for _, slot := range tx.Waiting() {
 		key := slot.Pod.Key()
 		if in.refuseResize(tx, slot.Pod.Allocated(), slot.Pod.Object) != nil {

@@ -19,7 +19,18 @@ func (d *deriver) conditions(s *corev1.PodStatus, initialised bool) []corev1.Pod
 	return append([]corev1.PodCondition{
 		d.readyToStart(s), d.initialised(s, initialised), d.throughGates(containersReady), containersReady,
 		d.condition(corev1.PodScheduled, true, d.pod.Accepted),
-	}, slices.Concat(d.startingOver(), d.resizing(), d.pod.Conditions)...)
+	}, slices.Concat(d.startingOver(), d.resizing(), d.disrupted(s), d.pod.Conditions)...)
+}
+
+// disrupted says that the pod had to end for another one, once it has.
+func (d *deriver) disrupted(s *corev1.PodStatus) []corev1.PodCondition {
+	t := d.slot.Termination
+	if t == nil || t.Reason != node.Preempting || s.Phase != corev1.PodFailed {
+		return nil
+	}
+	c := d.condition(corev1.DisruptionTarget, true, t.Requested)
+	c.Reason, c.Message = corev1.PodReasonTerminationByKubelet, "Pod was preempted by Kubelet to accommodate a critical pod."
+	return []corev1.PodCondition{c}
 }
 
 // readyToStart is true while the pod has a sandbox with a network, until it has ended:

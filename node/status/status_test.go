@@ -1,6 +1,7 @@
 package status
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -88,6 +89,27 @@ func TestFinishedPodKeepsItsStatus(t *testing.T) {
 	got.Reason = "changed"
 	if s.slot.Result.Reason != "Evicted" {
 		t.Error("a reader wrote into the record")
+	}
+}
+
+func TestPodThatMakesWay(t *testing.T) {
+	goes := func(s *scene) {
+		s.slot.Termination = &node.Termination{Requested: at(9), Reason: node.Preempting, Message: node.PreemptedMessage}
+	}
+	told := func(p *scene) string {
+		s := p.status()
+		for _, c := range s.Conditions {
+			if c.Type == corev1.DisruptionTarget {
+				return fmt.Sprintf("%s %s: %s, %s %s since %d", s.Phase, s.Reason, s.Message, c.Status, c.Reason, int(c.LastTransitionTime.Sub(accepted).Seconds()))
+			}
+		}
+		return string(s.Phase) + " " + s.Reason
+	}
+	if got, want := told(pod(always, running("app"), goes)), "Running "; got != want {
+		t.Errorf("while it runs: got %q, want %q", got, want)
+	}
+	if got, want := told(pod(always, exited("app", 0), goes)), "Failed Preempting: Preempted in order to admit critical pod, True TerminationByKubelet since 9"; got != want {
+		t.Errorf("once it has ended: got %q, want %q", got, want)
 	}
 }
 

@@ -7,7 +7,7 @@
 // it may happen yet. What is in one plan is independent of each other and runs
 // side by side; what depends on an effect waits for the next plan.
 //
-//	setup:    strays → settled → learn → noteLost → deadline → terminated → startOver → retire → sandbox → cgroup → postStart → noteHealth → condemned → resize → volumes → images → prune → ephemeral → initContainers → containers → settle
+//	setup:    strays → settled → learn → noteLost → deadline → terminated → awaited → startOver → retire → sandbox → cgroup → postStart → noteHealth → condemned → resize → volumes → images → prune → ephemeral → initContainers → containers → settle
 //	teardown: strays → stopContainers → stopSandboxes → removeSandboxes → tearDownCgroup → tearDownVolumes → forget
 //
 // The caller's contract: decide only on an observation that is newer than the

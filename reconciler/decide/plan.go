@@ -24,7 +24,7 @@ type Step func(*Plan, *View) (done bool)
 
 var (
 	setup = []Step{
-		strays, settled, learn, noteLost, deadline, terminated, startOver, retire, // may be all there is to do
+		strays, settled, learn, noteLost, deadline, terminated, awaited, startOver, retire, // may be all there is to do
 		sandbox, cgroup, postStart, noteHealth, condemned, resize, // for what runs
 		volumes, images, prune, ephemeral, initContainers, containers, settle, // for what is to run
 	}

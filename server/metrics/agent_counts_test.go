@@ -31,6 +31,7 @@ func busyAgent() *Agent {
 	a.Assigns(twoCPUs())
 	a.Worked("sync", time.Second)
 	a.Evicted("emptydirfs.limit")
+	a.Preempted("cpu")
 	a.Collected("space")
 	a.ServingCertificate(inAnHour)
 	a.ClientCertificate(inAnHour)

@@ -12,13 +12,13 @@ import (
 // workCounts are of what the agent does for pods, and of how it keeps in touch with the
 // runtime.
 type workCounts struct {
-	took                         *prometheus.HistogramVec
-	relistTook, relistEvery      lasting
-	relisted                     prometheus.Gauge
-	looked                       *atomic.Int64 // when the whole runtime was looked at last
-	heard, unheard               prometheus.Counter
-	evicted, collected           *prometheus.CounterVec
-	sweptVolumes, unsweptVolumes prometheus.Gauge
+	took                          *prometheus.HistogramVec
+	relistTook, relistEvery       lasting
+	relisted                      prometheus.Gauge
+	looked                        *atomic.Int64 // when the whole runtime was looked at last
+	heard, unheard                prometheus.Counter
+	evicted, preempted, collected *prometheus.CounterVec
+	sweptVolumes, unsweptVolumes  prometheus.Gauge
 }
 
 func newWorkCounts() workCounts {
@@ -32,6 +32,7 @@ func newWorkCounts() workCounts {
 		heard:          count("evented_pleg_connection_success_count", "The number of times a streaming client was obtained to receive CRI Events."),
 		unheard:        count("evented_pleg_connection_error_count", "The number of errors encountered during the establishment of streaming connection with the CRI runtime."),
 		evicted:        counterVec("evictions", "Cumulative number of pod evictions by eviction signal", "eviction_signal"),
+		preempted:      counterVec("preemptions", "Cumulative number of pod preemptions by preemption resource", "preemption_signal"),
 		collected:      counterVec("image_garbage_collected_total", "Total number of images garbage collected by the kubelet, whether through disk usage or image age.", "reason"),
 		sweptVolumes:   gauged("orphan_pod_cleaned_volumes", "The total number of orphaned Pods whose volumes were cleaned in the last periodic sweep."),
 		unsweptVolumes: gauged("orphan_pod_cleaned_volumes_errors", "The number of orphaned Pods whose volumes failed to be cleaned in the last periodic sweep."),
@@ -40,7 +41,7 @@ func newWorkCounts() workCounts {
 
 func (c workCounts) all() []prometheus.Collector {
 	return []prometheus.Collector{
-		c.took, c.relistTook, c.relistEvery, c.relisted, c.heard, c.unheard, c.evicted, c.collected, c.sweptVolumes, c.unsweptVolumes,
+		c.took, c.relistTook, c.relistEvery, c.relisted, c.heard, c.unheard, c.evicted, c.preempted, c.collected, c.sweptVolumes, c.unsweptVolumes,
 	}
 }
 
@@ -71,6 +72,9 @@ func (a *Agent) Listened(err error) {
 
 // Evicted counts a pod that was over a limit.
 func (a *Agent) Evicted(limit string) { a.work.evicted.WithLabelValues(limit).Inc() }
+
+// Preempted counts a pod that had to end for a critical one, which lacked a resource.
+func (a *Agent) Preempted(lack string) { a.work.preempted.WithLabelValues(lack).Inc() }
 
 // Collected counts an image that was given up, by what of the policy it had to go for.
 func (a *Agent) Collected(cause string) { a.work.collected.WithLabelValues(cause).Inc() }

@@ -13,15 +13,16 @@ import (
 // not the node's to say stays as it is there.
 func statusFor(want *corev1.Pod, have *local) corev1.PodStatus {
 	status := *have.object.Status.DeepCopy()
-	status.Conditions = slices.DeleteFunc(status.Conditions, func(c corev1.PodCondition) bool { return !node.OwnCondition(c.Type) })
+	own := saidBy(&status)
+	status.Conditions = slices.DeleteFunc(status.Conditions, func(c corev1.PodCondition) bool { return !own(c) })
 	for _, c := range want.Status.Conditions {
-		if !node.OwnCondition(c.Type) {
+		if !own(c) {
 			status.Conditions = append(status.Conditions, c)
 		}
 	}
 	status.ObservedGeneration = observed(want, have)
 	for i := range status.Conditions {
-		if node.OwnCondition(status.Conditions[i].Type) {
+		if own(status.Conditions[i]) {
 			status.Conditions[i].ObservedGeneration = status.ObservedGeneration
 		}
 	}
@@ -36,6 +37,14 @@ func statusFor(want *corev1.Pod, have *local) corev1.PodStatus {
 		end(&status, want)
 	}
 	return status
+}
+
+// saidBy tells which conditions are the node's to say. That a pod has to end others may
+// say too, unless it does.
+func saidBy(status *corev1.PodStatus) (own func(corev1.PodCondition) bool) {
+	disrupts := func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget }
+	disrupted := slices.ContainsFunc(status.Conditions, disrupts)
+	return func(c corev1.PodCondition) bool { return node.OwnCondition(c.Type) || disrupted && disrupts(c) }
 }
 
 // observed is the cluster's generation of the pod that the node shows. The node counts

@@ -32,6 +32,26 @@ func TestStatusForKeepsWhatOthersSay(t *testing.T) {
 	}
 }
 
+func TestStatusForSaysThatThePodHadToEnd(t *testing.T) {
+	cluster := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI"}
+	ours := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet}
+	for _, c := range []struct {
+		name string
+		says []corev1.PodCondition // the node
+		want string
+	}{
+		{"the node does", []corev1.PodCondition{ours}, ours.Reason},
+		{"only the cluster does", nil, cluster.Reason},
+	} {
+		s := given(wanted("u1"), here("u1"))
+		s.want.Status.Conditions = []corev1.PodCondition{cluster}
+		s.have.object.Status.Conditions = c.says
+		if got := statusFor(s.want, s.have).Conditions; len(got) != 1 || got[0].Reason != c.want {
+			t.Errorf("%s: got %+v, want it with %s", c.name, got, c.want)
+		}
+	}
+}
+
 func TestTheGenerationIsTheOneThatTheNodeShows(t *testing.T) {
 	shows := func(generation string) option {
 		return func(s *scene) { s.have.object.Annotations = map[string]string{annotationGeneration: generation} }

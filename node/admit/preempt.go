@@ -1,0 +1,128 @@
+package admit
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resources "k8s.io/component-helpers/resource"
+
+	"nodal/node"
+	"nodal/node/limit"
+)
+
+// Rival is a pod beside which another one is to run.
+type Rival struct {
+	*node.Pod
+	Ending bool // it goes anyway
+}
+
+// Objects are rivals with the resources that they have.
+func Objects(rivals []Rival) []*corev1.Pod {
+	objects := make([]*corev1.Pod, len(rivals))
+	for i, r := range rivals {
+		objects[i] = r.Allocated()
+	}
+	return objects
+}
+
+// Preempt says whose end makes room for a critical pod that the node refuses for want of
+// resources alone, and which of these it lacks first; nobody where that is not so, or
+// where it would not help. Who ends anyway goes first, then Kubernetes' order: best-effort
+// pods, burstable ones and guaranteed ones, of each class as few as leave enough and those
+// whose requests come closest to that.
+func (n Node) Preempt(pod *node.Pod, rivals []Rival) (chosen []Rival, lack corev1.ResourceName) {
+	all := Objects(rivals)
+	missing := n.short(pod.Object, all)
+	if !critical(pod) || len(missing) == 0 || ports(pod.Object, all) != nil {
+		return nil, ""
+	}
+	classes := map[corev1.PodQOSClass][]Rival{}
+	var stay []Rival
+	for _, r := range rivals {
+		switch {
+		case r.Ending:
+			classes[ending] = append(classes[ending], r)
+		case yields(r.Pod, pod):
+			class := limit.Class(r.Object)
+			classes[class] = append(classes[class], r)
+		default:
+			stay = append(stay, r)
+		}
+	}
+	if n.Check(pod.Object, Objects(stay)) != nil {
+		return nil, ""
+	}
+	// Of a class goes what has to though all of the cheaper classes go.
+	for _, class := range []corev1.PodQOSClass{corev1.PodQOSGuaranteed, corev1.PodQOSBurstable, corev1.PodQOSBestEffort, ending} {
+		gone, kept := n.spare(pod.Object, classes[class], stay)
+		chosen, stay = append(chosen, gone...), kept
+	}
+	return chosen, missing[0].name
+}
+
+// ending is the class of those that go anyway.
+const ending corev1.PodQOSClass = ""
+
+// spare takes from a class what has to go for a pod, and keeps the rest beside those that stay.
+func (n Node) spare(pod *corev1.Pod, class, stay []Rival) (gone, kept []Rival) {
+	class = slices.Clone(class)
+	for {
+		missing := n.short(pod, Objects(slices.Concat(stay, class)))
+		if len(missing) == 0 {
+			break
+		}
+		next := slices.MinFunc(class, func(a, b Rival) int { return closest(missing, a, b) })
+		gone = append(gone, next)
+		class = slices.DeleteFunc(class, func(r Rival) bool { return r.Pod == next.Pod })
+	}
+	kept = slices.Concat(stay, class)
+	// A later choice may have been enough without an earlier one.
+	gone = slices.DeleteFunc(gone, func(r Rival) bool {
+		with := append(slices.Clip(kept), r)
+		if len(n.short(pod, Objects(with))) > 0 {
+			return false
+		}
+		kept = with
+		return true
+	})
+	return gone, kept
+}
+
+// closest orders pods by how much of what is missing their end would still leave missing,
+// then by size.
+func closest(missing []shortage, a, b Rival) int {
+	return cmp.Or(
+		cmp.Compare(distance(missing, a), distance(missing, b)),
+		cmp.Compare(requests(a, corev1.ResourceMemory), requests(b, corev1.ResourceMemory)),
+		cmp.Compare(requests(a, corev1.ResourceCPU), requests(b, corev1.ResourceCPU)),
+		cmp.Compare(a.Key().String(), b.Key().String()),
+	)
+}
+
+// distance weighs each resource alike, as upstream does.
+func distance(missing []shortage, r Rival) (sum float64) {
+	for _, s := range missing {
+		left := float64(max(0, s.missing()-requests(r, s.name))) / float64(s.missing())
+		sum += left * left
+	}
+	return sum
+}
+
+func requests(r Rival, name corev1.ResourceName) int64 {
+	if name == corev1.ResourcePods {
+		return 1
+	}
+	return amount(name, resources.PodRequests(r.Allocated(), resources.PodResourcesOptions{})[name])
+}
+
+// critical says whether the node or its cluster cannot do without a pod.
+func critical(pod *node.Pod) bool {
+	return pod.Source == node.SourceFile || pod.Source == node.SourceURL || limit.Critical(pod.Object)
+}
+
+// yields says whether a pod has to go for a critical one.
+func yields(pod, to *node.Pod) bool {
+	low, high := pod.Object.Spec.Priority, to.Object.Spec.Priority
+	return !critical(pod) || low != nil && high != nil && *low < *high
+}
