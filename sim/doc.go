@@ -17,9 +17,9 @@
 // The witness holds the world, not the agent's view of it, against what clients
 // were told: at most one running instance of a container, nothing healthy and
 // wanted is ended, no KILL before the grace period ends, a name is used again
-// only when nothing of the former pod is left, counts and revisions only grow, no
-// condition changes before it last did,
-// a result is final. When the faults end, every accepted pod has to come to
+// only when nothing of the former pod is left, a pod begins when those have
+// ended that make room for it, counts and revisions only grow, no condition
+// changes before it last did, a result is final. When the faults end, every accepted pod has to come to
 // what was asked of it, and nothing may be left of the others.
 //
 // What differs from a node is what drives the loop (agent.go) and what it has for

@@ -838,7 +838,7 @@ type Outcome struct {
 	Changes []string `protobuf:"bytes,7,rep,name=changes,proto3" json:"changes,omitempty"`
 	// The containers that restart because of it.
 	Restarts []string `protobuf:"bytes,8,rep,name=restarts,proto3" json:"restarts,omitempty"`
-	// Fields that are accepted but have no effect on this node.
+	// What to know: fields without effect on this node, who has to end to make room for the pod, or why it has failed.
 	Warnings      []string `protobuf:"bytes,9,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
