@@ -19,7 +19,7 @@ func TestInvariantsCatchPlantedBugs(t *testing.T) {
 		{"deciding on a stale snapshot", StaleSnapshot, 1, 500, ""},
 		{"removing what is unknown before every source has delivered", SweepEarly, 1, 500, ""},
 		{"restarting without counting", ForgetTally, 1, 500, ""},
-		{"taking a look for news of what happened after it began", MissWakes, 3600, 20000, ""},
+		{"taking a look for news of what happened after it began", MissWakes, 5900, 20000, ""},
 		{"taking a hook that has begun for one that has ended", HastyHooks, 1, 500, ""},
 		{"killing before the grace period ends", NoGrace, 1, 500, "was killed"},
 		{"ending sidecars with what they serve", AllAtOnce, 1, 500, " while "},
