@@ -59,6 +59,13 @@ func TestConditions(t *testing.T) {
 			"ContainersReady True +5s",
 			"PodScheduled True +0s",
 		}},
+		{"of a pod that started over before one container had run", pod(always, also("side"), exited("app", 1), madeAnew("side")), []string{
+			"PodReadyToStartContainers True +1s",
+			"Initialized True +0s",
+			"Ready False +0s ContainersNotReady: containers with unready status: [app side]",
+			"ContainersReady False +0s ContainersNotReady: containers with unready status: [app side]",
+			"PodScheduled True +0s",
+		}},
 		{"of a pod of which one container crashes", pod(always, also("side"), running("app"), exited("side", 1)), []string{
 			"PodReadyToStartContainers True +1s",
 			"Initialized True +0s",

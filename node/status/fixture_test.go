@@ -141,6 +141,11 @@ func created(name string) option {
 	return add(node.Container{Name: name, State: node.ContainerCreated})
 }
 
+// madeAnew is the first run that there is, where one before it was only made.
+func madeAnew(name string) option {
+	return add(node.Container{Name: name, Attempt: 1, State: node.ContainerCreated})
+}
+
 func tally(name string, restarts, streak int32) option {
 	return func(s *scene) { s.slot.Tallies[name] = node.Tally{Restarts: restarts, Streak: streak} }
 }
