@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
@@ -30,13 +31,18 @@ func (f *fleet) carry(ctx context.Context, key string) error {
 }
 
 // put has the node run a pod. One that it refuses has failed: asking again would
-// not help.
+// not help. It takes the place of none that came in another way, not while the node has
+// yet to tell of that either.
 func (f *fleet) put(ctx context.Context, key string, v view) error {
 	text, refused := *v.text, ""
 	manifest, err := manifestOf(text, key)
 	if err == nil {
 		name, _ := nameOf(text)
-		_, err = f.node.PutPod(ctx, &nodev1.PutPodRequest{Namespace: name.Namespace, Name: name.Name, Manifest: manifest})
+		request := &nodev1.PutPodRequest{Namespace: name.Namespace, Name: name.Name, Manifest: manifest}
+		if !slices.ContainsFunc(v.pods, func(p local) bool { return p.name == name }) {
+			request.UnchangedSince = new(int64)
+		}
+		_, err = f.node.PutPod(ctx, request)
 	} else {
 		refused = err.Error()
 	}

@@ -14,9 +14,13 @@ import (
 )
 
 // willing takes every pod.
-type willing struct{ nodev1.PodsServiceClient }
+type willing struct {
+	nodev1.PodsServiceClient
+	last *nodev1.PutPodRequest
+}
 
-func (willing) PutPod(context.Context, *nodev1.PutPodRequest, ...grpc.CallOption) (*nodev1.PutPodResponse, error) {
+func (w *willing) PutPod(_ context.Context, r *nodev1.PutPodRequest, _ ...grpc.CallOption) (*nodev1.PutPodResponse, error) {
+	w.last = r
 	return &nodev1.PutPodResponse{}, nil
 }
 
@@ -30,7 +34,7 @@ func TestAPodThatTheNodeHasAlreadyIsLookedAtAgain(t *testing.T) {
 		{"one that it has from an earlier process, and might not tell of again", []local{named("web", "running")}, 1},
 	} {
 		f := &fleet{
-			node: willing{}, log: slog.New(slog.DiscardHandler), queue: retry.NewQueue[string](),
+			node: &willing{}, log: slog.New(slog.DiscardHandler), queue: retry.NewQueue[string](),
 			entries: map[string]*entry{}, local: map[types.NamespacedName]local{},
 		}
 		text := web
@@ -39,6 +43,31 @@ func TestAPodThatTheNodeHasAlreadyIsLookedAtAgain(t *testing.T) {
 		}
 		if got := f.queue.Len(); got != c.want {
 			t.Errorf("%s: it is queued %d times, want %d", c.name, got, c.want)
+		}
+		f.queue.ShutDown()
+	}
+}
+
+func TestAPodTakesThePlaceOfNoneThatIsNotKnownYet(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		pods []local
+		only bool // if none is there
+	}{
+		{"one that the node has not", nil, true},
+		{"one that it has under another name", []local{named("db", "running")}, true},
+		{"one that it has", []local{named("web", "running")}, false},
+	} {
+		w, text := &willing{}, web
+		f := &fleet{
+			node: w, log: slog.New(slog.DiscardHandler), queue: retry.NewQueue[string](),
+			entries: map[string]*entry{}, local: map[types.NamespacedName]local{},
+		}
+		if err := f.put(t.Context(), "k", view{text: &text, pods: c.pods}); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if since := w.last.UnchangedSince; (since != nil) != c.only || w.last.GetUnchangedSince() != 0 {
+			t.Errorf("%s: it is put if unchanged since %v", c.name, since)
 		}
 		f.queue.ShutDown()
 	}

@@ -99,7 +99,8 @@ func (p *pods) holdBack(key types.NamespacedName, canWait bool) bool {
 }
 
 // apply has the node run a pod, or what has become of it. What was added to the pod is
-// added here too, once it is there.
+// added here too, once it is there. It takes the place of none that came in another way,
+// not while the node has yet to tell of that either.
 func (p *pods) apply(ctx context.Context, s sides) error {
 	want := s.want
 	there := s.running() != nil && s.have.object.UID == want.UID
@@ -115,7 +116,11 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.node.PutPod(ctx, &nodev1.PutPodRequest{Namespace: want.Namespace, Name: want.Name, Manifest: string(text)})
+	request := &nodev1.PutPodRequest{Namespace: want.Namespace, Name: want.Name, Manifest: string(text)}
+	if s.running() == nil {
+		request.UnchangedSince = new(int64)
+	}
+	_, err = p.node.PutPod(ctx, request)
 	why := grpcstatus.Convert(err).Message()
 	switch {
 	case err != nil && !retry.Hopeless(err):

@@ -20,9 +20,13 @@ import (
 )
 
 // willing takes every pod.
-type willing struct{ nodev1.PodsServiceClient }
+type willing struct {
+	nodev1.PodsServiceClient
+	last *nodev1.PutPodRequest
+}
 
-func (willing) PutPod(context.Context, *nodev1.PutPodRequest, ...grpc.CallOption) (*nodev1.PutPodResponse, error) {
+func (w *willing) PutPod(_ context.Context, r *nodev1.PutPodRequest, _ ...grpc.CallOption) (*nodev1.PutPodResponse, error) {
+	w.last = r
 	return &nodev1.PutPodResponse{}, nil
 }
 
@@ -49,12 +53,35 @@ func TestAPodThatTheNodeHasAlreadyIsLookedAtAgain(t *testing.T) {
 		{"one that the node will tell of", nil, 0},
 		{"one that it has, and might not tell of again", &local{object: want.DeepCopy()}, 1},
 	} {
-		p := newPods("node-a", nil, willing{}, &objects{}, slog.New(slog.DiscardHandler))
+		p := newPods("node-a", nil, &willing{}, &objects{}, slog.New(slog.DiscardHandler))
 		if err := p.apply(t.Context(), sides{want: want, have: c.have}); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		if got := p.queue.Len(); got != c.want {
 			t.Errorf("%s: it is queued %d times, want %d", c.name, got, c.want)
+		}
+		p.queue.ShutDown()
+	}
+}
+
+func TestAPodTakesThePlaceOfNoneThatIsNotKnownYet(t *testing.T) {
+	want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "1"}}
+	for _, c := range []struct {
+		name string
+		have *local
+		only bool // if none is there
+	}{
+		{"one that the node never had", nil, true},
+		{"one that is gone", &local{object: want.DeepCopy(), gone: true}, true},
+		{"one that it has", &local{object: want.DeepCopy()}, false},
+	} {
+		w := &willing{}
+		p := newPods("node-a", nil, w, &objects{}, slog.New(slog.DiscardHandler))
+		if err := p.apply(t.Context(), sides{want: want, have: c.have}); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if since := w.last.UnchangedSince; (since != nil) != c.only || w.last.GetUnchangedSince() != 0 {
+			t.Errorf("%s: it is put if unchanged since %v", c.name, since)
 		}
 		p.queue.ShutDown()
 	}
