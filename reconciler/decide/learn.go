@@ -37,10 +37,15 @@ func noteLost(p *Plan, v *View) bool {
 	return false
 }
 
-// learning says whether it is still unknown how the newest run of a container ended.
+// learning says whether it is still unknown how the newest run of a container ended. One
+// that was only made has not run.
 func (v *View) learning() bool {
 	for c := range node.EveryContainer(v.spec) {
-		if run := v.run(c.Name); run != nil && unlearnt(run) {
+		run := v.run(c.Name)
+		if run != nil && run.State == node.ContainerCreated {
+			run = v.got.Previous(v.pod.UID(), c.Name)
+		}
+		if run != nil && unlearnt(run) {
 			return true
 		}
 	}

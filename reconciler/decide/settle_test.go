@@ -32,6 +32,7 @@ func TestSettle(t *testing.T) {
 		{"nothing is settled while something runs", pod(never, also("side"), ready, exited("app", 1), running("side")), ""},
 		{"nothing is settled before all have run", pod(never, also("side"), ready, exited("app", 1)), ""},
 		{"nothing is settled on an end that is not understood", pod(never, ready, exited("app", 0, unlearned), fault("inspect/app-0", 2)), ""},
+		{"nor where the next run was made, and never started", pod(always, doomed(1), ready, exited("app", 1, unlearned), created("app")), ""},
 		{"nothing is settled while something is under way", pod(never, ready, exited("app", 0), busy(node.StopContainer{ID: "app-0"})), ""},
 		{"the record rests when the disk refused it", pod(never, ready, exited("app", 0), fault("pod", 5)), "wake in 5s; why Broken"},
 	})
