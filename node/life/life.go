@@ -30,6 +30,16 @@ func (l *Life) Containers() iter.Seq[*corev1.Container] { return node.Containers
 // Run is the newest run of a container, or nil.
 func (l *Life) Run(name string) *node.Container { return l.got.Newest(l.slot.Pod.UID(), name) }
 
+// Ran is the newest run of a container that was started, or nil: what was only made
+// says nothing of how the container does.
+func (l *Life) Ran(name string) *node.Container {
+	run := l.Run(name)
+	if run != nil && run.State == node.ContainerCreated {
+		return l.got.Previous(l.slot.Pod.UID(), name)
+	}
+	return run
+}
+
 // Current is the newest run if it belongs to the present sandbox, and the pod has
 // not started over since, or nil. A pod between two sandboxes stands where it stood
 // in the last.

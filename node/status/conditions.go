@@ -174,13 +174,10 @@ func (d *deriver) lastUnready() time.Time {
 	return later(last, d.lastReady())
 }
 
-// wasReady says whether a container is ready, or may have been. What was only made says
-// nothing: where the pod starts over, the first run of a container has no low number.
+// wasReady says whether a container is ready, or may have been. Where the pod starts over,
+// its first run may have a later number.
 func (d *deriver) wasReady(c *corev1.Container) bool {
-	run := d.life.Run(c.Name)
-	if run != nil && run.State == node.ContainerCreated {
-		run = d.got.Previous(d.pod.UID(), c.Name)
-	}
+	run := d.life.Ran(c.Name)
 	if d.slot.Tallies[c.Name].Restarts > 0 || d.life.Ready(c) {
 		return true
 	}

@@ -37,15 +37,10 @@ func noteLost(p *Plan, v *View) bool {
 	return false
 }
 
-// learning says whether it is still unknown how the newest run of a container ended. One
-// that was only made has not run.
+// learning says whether it is still unknown how the newest run of a container ended.
 func (v *View) learning() bool {
 	for c := range node.EveryContainer(v.spec) {
-		run := v.run(c.Name)
-		if run != nil && run.State == node.ContainerCreated {
-			run = v.got.Previous(v.pod.UID(), c.Name)
-		}
-		if run != nil && unlearnt(run) {
+		if run := v.life.Ran(c.Name); run != nil && unlearnt(run) {
 			return true
 		}
 	}
