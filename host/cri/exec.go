@@ -49,6 +49,9 @@ func (r *Runtime) ExecSync(
 	if timeout > 0 && code(err) == codes.DeadlineExceeded && inTime(ctx) {
 		return nil, nil, 0, fmt.Errorf("run a command in container %s within %s: %w", containerID, timeout, context.DeadlineExceeded)
 	}
+	if code(err) == codes.ResourceExhausted {
+		return nil, nil, 0, fmt.Errorf("run a command in container %s: more than %d bytes of output, which exec would stream: %w", containerID, maxMessage, node.ErrTooLarge)
+	}
 	if err != nil {
 		return nil, nil, 0, explain(err, "run a command in container "+containerID)
 	}

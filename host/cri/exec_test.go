@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	"nodal/host/cri"
 	"nodal/node"
 	sim "nodal/sim/cri"
@@ -68,6 +70,17 @@ func TestARuntimeThatHangsIsNotACommandThatDoes(t *testing.T) {
 		_, _, _, err := f.cri.ExecSync(f.Context(), container, []string{"exit", "0"}, time.Second)
 		if !errors.Is(err, node.ErrUnavailable) {
 			t.Errorf("got %v, want the runtime unavailable", err)
+		}
+	})
+}
+
+func TestOutputThatFitsNoAnswerSaysSo(t *testing.T) {
+	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
+		_, container := f.start()
+		server.Inject(sim.Faults{Rules: []sim.Rule{{Method: "ExecSync", Kind: sim.ErrorAfter, Code: codes.ResourceExhausted}}})
+		_, _, _, err := f.cri.ExecSync(f.Context(), container, []string{"exit", "0"}, time.Second)
+		if !errors.Is(err, node.ErrTooLarge) {
+			t.Errorf("got %v, want too large", err)
 		}
 	})
 }

@@ -84,7 +84,8 @@ func deflate(root *os.Root, plain *os.File, name string) error {
 	}
 	out := gzip.NewWriter(packed)
 	_, err = io.Copy(out, plain)
-	if err = errors.Join(err, out.Close(), packed.Close()); err != nil {
+	// It is on the disk before the plain file goes: power may fail between the two.
+	if err = errors.Join(err, out.Close(), packed.Sync(), packed.Close()); err != nil {
 		return err
 	}
 	// Readers tell by its time that it is the file they have read.

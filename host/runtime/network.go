@@ -165,7 +165,7 @@ func portBackend(ctx context.Context, kept string) string {
 	if program := portPrograms()[kept]; program != "" && findProgram(program, dirs) != "" {
 		return kept
 	}
-	if iptables := findProgram("iptables", dirs); iptables != "" && exec.CommandContext(ctx, iptables, "-w", "-S", "INPUT").Run() == nil {
+	if iptables := findProgram("iptables", dirs); iptables != "" && exec.CommandContext(ctx, iptables, "-w", "10", "-S", "INPUT").Run() == nil {
 		return byIptables
 	}
 	return byNftables

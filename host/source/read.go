@@ -79,7 +79,8 @@ func tooLarge(limit int) error {
 var errInMotion = errors.New("it is being written")
 
 // slurp reads a small regular file, unless somebody has written it since it was
-// looked at. It does not wait for a writer, should a pipe have taken its place.
+// looked at. It does not wait for a writer, should a pipe have taken its place, nor
+// for what the kernel will have to say in a file that a link may lead to.
 func slurp(path string, looked fs.FileInfo) ([]byte, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -91,6 +92,9 @@ func slurp(path string, looked fs.FileInfo) ([]byte, error) {
 		return nil, err
 	}
 	if err := check(info); err != nil {
+		return nil, err
+	}
+	if err := file.SetReadDeadline(time.Now().Add(time.Second)); err != nil && !errors.Is(err, os.ErrNoDeadline) {
 		return nil, err
 	}
 	data, err := readAll(file, maxFile)

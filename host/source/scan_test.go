@@ -180,6 +180,24 @@ func TestWhatIsNoManifestIsPassedBy(t *testing.T) {
 	}
 }
 
+func TestAFileThatIsNeverAtItsEndHoldsUpNoOther(t *testing.T) {
+	const messages = "/proc/kmsg"
+	file, err := os.Open(messages)
+	if err != nil {
+		t.Skip("the kernel's messages cannot be read: ", err)
+	}
+	file.Close()
+	dir := t.TempDir()
+	must(t, os.Symlink(messages, filepath.Join(dir, "a")))
+	write(t, filepath.Join(dir, "web.yaml"), podYAML("web", "a:1"))
+	r, source := newFile(t, dir)
+	r.run(source.Run)
+	r.untilPods("web-node-1=a:1")
+	if errors := r.errors(); errors["a"] == "" {
+		t.Errorf("errors = %q, want one of the link", errors)
+	}
+}
+
 func TestPollWithoutInotify(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "web.yaml")

@@ -234,6 +234,8 @@ func TestRulesHaveToFitTheMachine(t *testing.T) {
 		want  string // a part of the error; empty: none
 	}{
 		{"nothing is handed out", Rules{}, ""},
+		{"one is reserved of a machine of which nothing is known", Rules{Reserved: cpuset.New(0)}, ""},
+		{"nothing is handed out, and one that is not there is reserved", Rules{Topology: machine(1, 1, 2, 1), Reserved: cpuset.New(99)}, "99 are not all among"},
 		{"one is reserved", Rules{Topology: machine(1, 1, 2, 1), Static: true, Reserved: cpuset.New(1)}, ""},
 		{"none is reserved", Rules{Topology: machine(1, 1, 2, 1), Static: true}, "set some CPU aside"},
 		{"a machine of which nothing is known", Rules{Static: true, Reserved: cpuset.New(0)}, "does not tell"},

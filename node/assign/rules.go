@@ -51,6 +51,8 @@ func (r *Rules) Check() error {
 	case r.aligns() && nodes > r.MostNodes:
 		return fmt.Errorf("topologyManagerPolicy=%s: this machine has %d NUMA nodes, more than the %d of topologyManagerPolicyOptions[max-allowable-numa-nodes]",
 			r.Align, nodes, r.MostNodes)
+	case !all.IsEmpty() && !r.Reserved.IsSubsetOf(all):
+		return fmt.Errorf("reservedSystemCPUs: %s are not all among this machine's CPUs, %s", r.Reserved, all)
 	case !r.Static:
 		return nil
 	case all.IsEmpty():
@@ -58,8 +60,6 @@ func (r *Rules) Check() error {
 	case r.Reserved.IsEmpty():
 		return errors.New("cpuManagerPolicy=static: set some CPU aside with kubeReserved, systemReserved or reservedSystemCPUs, " +
 			"so that there always is one for those who have none of their own")
-	case !r.Reserved.IsSubsetOf(all):
-		return fmt.Errorf("reservedSystemCPUs: %s are not all among this machine's CPUs, %s", r.Reserved, all)
 	case r.Options.KeepReserved && r.Reserved.Equals(all):
 		return errors.New("cpuManagerPolicyOptions[strict-cpu-reservation]: all CPUs are reserved, none is left for pods")
 	}

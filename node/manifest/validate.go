@@ -1,11 +1,13 @@
 package manifest
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -42,6 +44,7 @@ func (c *check) metadata(at *field.Path) {
 	}
 	c.errs = append(c.errs, apivalidation.ValidateObjectMeta(&meta, true, apivalidation.NameIsDNSSubdomain, at)...)
 	c.uid(at.Child("uid"), string(meta.UID))
+	c.logDirectory(at.Child("name"), &meta)
 	annotations := at.Child("annotations")
 	if _, mirror := meta.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
 		c.refused(annotations.Key(corev1.MirrorPodAnnotationKey), "is written by the node")
@@ -54,6 +57,14 @@ func (c *check) metadata(at *field.Path) {
 func (c *check) uid(at *field.Path, uid string) {
 	if uid != "" && !fitUID.MatchString(uid) {
 		c.bad(at, uid, "must be at most 128 letters, digits, '-', '_' or '.', and begin with a letter or digit")
+	}
+}
+
+// logDirectory checks a name that the API server takes and no kubelet could start.
+func (c *check) logDirectory(at *field.Path, meta *metav1.ObjectMeta) {
+	const longest, uid = 255, 36
+	if room := longest - len(meta.Namespace) - max(len(meta.UID), uid) - len("__"); len(meta.Name) > room {
+		c.bad(at, meta.Name, fmt.Sprintf("must be at most %d characters: its logs' directory is called NAMESPACE_NAME_UID, and no name of a file is longer than %d", room, longest))
 	}
 }
 

@@ -213,6 +213,23 @@ func TestValidateAcceptsThePatchedPodItself(t *testing.T) {
 	}
 }
 
+func TestAPodIsCalledWhatItsLogsCanBeCalled(t *testing.T) {
+	pod := decodeOne(t, web)
+	room := 255 - len(pod.Namespace+"__00000000-0000-0000-0000-000000000000")
+	pod.Name = strings.Repeat("x", room)
+	if errs := manifest.Validate(pod); len(errs) > 0 {
+		t.Errorf("a name of %d characters: %v", room, errs)
+	}
+	pod.Name += "x"
+	if errs := manifest.Validate(pod); len(errs) != 1 || errs[0].Field != "metadata.name" {
+		t.Errorf("a name of %d characters: got %v, want it refused", room+1, errs)
+	}
+	pod.Name, pod.UID = pod.Name[2:], "a-uid-of-more-than-36-characters-0000"
+	if errs := manifest.Validate(pod); len(errs) > 0 {
+		t.Errorf("a longer UID and a shorter name: %v", errs)
+	}
+}
+
 func TestValidateNeedsNoDefaults(t *testing.T) {
 	pod := decodeOne(t, web)
 	pod.Spec.TerminationGracePeriodSeconds, pod.Spec.SecurityContext, pod.Spec.RestartPolicy = nil, nil, ""

@@ -241,6 +241,7 @@ func TestRefused(t *testing.T) {
 		name, file string
 		args       []string
 		want       []string // parts of the message
+		not        string   // no part of it
 	}{
 		{name: "an unknown field", file: header + "maxpods: 1\n", want: []string{"kubelet.yaml", `unknown field "maxpods"`}},
 		{name: "an unknown nested field", file: header + "authentication: {x509: {ca: a}}\n", want: []string{"kubelet.yaml", `"authentication.x509.ca"`}},
@@ -268,7 +269,7 @@ func TestRefused(t *testing.T) {
 		{name: "a taint that is none", args: []string{"--register-with-taints=a_=b:Never"}, want: []string{"registerWithTaints[0].key", "registerWithTaints[0].effect", "NoExecute"}},
 		{name: "fewer images than none", file: header + "nodeStatusMaxImages: -2\n", want: []string{"nodeStatusMaxImages", "between -1"}},
 		{name: "a lease that is over at once", file: header + "nodeLeaseDurationSeconds: 1\n", want: []string{"nodeLeaseDurationSeconds", "between 4"}},
-		{name: "port 0", args: []string{"--port=0"}, want: []string{"port: Invalid value: 0", "between 1 and 65535"}},
+		{name: "port 0", args: []string{"--port=0"}, want: []string{"port: Invalid value: 0", "between 1 and 65535"}, not: "readOnlyPort"},
 		{name: "a negative port", args: []string{"--healthz-port=-1"}, want: []string{"healthzPort"}},
 		{name: "one port twice", args: []string{"--read-only-port=10250"}, want: []string{"readOnlyPort", "must differ"}},
 		{name: "an address that is a name", args: []string{"--address=localhost"}, want: []string{"address", "IP address"}},
@@ -326,6 +327,9 @@ func TestRefused(t *testing.T) {
 				if !strings.Contains(err.Error(), part) {
 					t.Errorf("error %q does not say %q", err, part)
 				}
+			}
+			if tc.not != "" && strings.Contains(err.Error(), tc.not) {
+				t.Errorf("error %q says %q", err, tc.not)
 			}
 		})
 	}

@@ -62,7 +62,7 @@ func validateListen(k *kubelet.KubeletConfiguration) field.ErrorList {
 		address("address", k.Address),
 		address("healthzBindAddress", k.HealthzBindAddress),
 	)
-	if *k.EnableServer && k.Port == k.ReadOnlyPort {
+	if *k.EnableServer && k.Port == k.ReadOnlyPort && k.Port != 0 {
 		errs = append(errs, field.Invalid(field.NewPath("readOnlyPort"), k.ReadOnlyPort, "must differ from port"))
 	}
 	return errs
