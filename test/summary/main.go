@@ -20,8 +20,10 @@ import (
 
 func main() {
 	part := flag.Bool("part", false, "of a part of the tests, which need not show all that the tests show")
+	each := flag.Bool("each", false, "print a line for each test that passes: they take long")
 	flag.Parse()
 	s := newSummary(os.Stdout)
+	s.each = *each
 	if err := s.read(os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, "summary:", err)
 		os.Exit(1)
@@ -58,6 +60,7 @@ type event struct {
 
 type summary struct {
 	out                     io.Writer
+	each                    bool
 	output                  map[string][]string // by package, and by package and test
 	built                   map[string][]string // what the compiler said, by import path
 	claims                  map[string][]string // of tests that run, by package and test
@@ -114,6 +117,9 @@ func (s *summary) endTest(e event) {
 	switch e.Action {
 	case "pass":
 		s.passed++
+		if s.each && !strings.Contains(e.Test, "/") {
+			fmt.Fprintf(s.out, "ok  \t%s\t%s\t%.1fs\n", e.Package, e.Test, e.Elapsed)
+		}
 		for _, c := range s.claims[e.Package+" "+e.Test] {
 			s.shown[c] = true
 		}

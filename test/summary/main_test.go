@@ -10,6 +10,7 @@ import (
 func TestSummary(t *testing.T) {
 	for _, c := range []struct {
 		name    string
+		each    bool
 		events  string
 		want    string
 		passed  int
@@ -23,6 +24,14 @@ func TestSummary(t *testing.T) {
 {"Action":"pass","Package":"p","Test":"TestA"}
 {"Action":"pass","Package":"p","Elapsed":1.25}`,
 			want: "ok  \tp\t1.2s\n", passed: 1,
+		},
+		{
+			name: "tests that take long say that they passed",
+			each: true,
+			events: `{"Action":"pass","Package":"p","Test":"TestA/part","Elapsed":61.5}
+{"Action":"pass","Package":"p","Test":"TestA","Elapsed":61.5}
+{"Action":"pass","Package":"p","Elapsed":62}`,
+			want: "ok  \tp\tTestA\t61.5s\nok  \tp\t62.0s\n", passed: 2,
 		},
 		{
 			name: "a test that fails shows what it said",
@@ -55,6 +64,7 @@ func TestSummary(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var out strings.Builder
 			got := newSummary(&out)
+			got.each = c.each
 			if err := got.read(strings.NewReader(c.events)); err != nil {
 				t.Fatal(err)
 			}

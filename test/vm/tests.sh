@@ -4,15 +4,15 @@
 # Runs tests of packages, such as test/e2e, on cgroup v2 and on the runtime that
 # the kubelet brings along: each package in a machine of its own, and all of its
 # tests or those that the expression chooses. For those after --systemd it is
-# systemd that makes the cgroups. The machines run one after the other, or
-# together: each of them uses one processor.
+# systemd that makes the cgroups. The machines run one after the other, with all
+# processors that there are, or together, with one each.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-timeout=3600 together=no driver=cgroupfs wanted=() packages=()
+timeout=3600 together=no cpus=$(nproc) driver=cgroupfs wanted=() packages=()
 while [ $# -gt 0 ]; do
   case $1 in
     --timeout) timeout=$2; shift ;;
-    --together) together=yes ;;
+    --together) together=yes cpus=1 ;;
     --systemd) driver=systemd ;;
     *) wanted+=("$driver $1"); packages+=("${1%%:*}") ;;
   esac
@@ -33,9 +33,9 @@ run() {
   local package=${2%%:*} tests=. first=()
   [ "$2" = "$package" ] || tests=${2#*:}
   [ "$1" = cgroupfs ] || first=(--systemd)
-  NODAL_CGROUP_DRIVER=$1 test/vm/run.sh "${first[@]}" --timeout "$timeout" \
-    "cd $package && $built/${package//\//-}.test -test.v=test2json -test.timeout=${timeout}s -test.run='$tests'" |
-    go tool test2json -t -p "nodal/$package (cgroup v2, $1)" | "$built/summary" -part
+  NODAL_CGROUP_DRIVER=$1 test/vm/run.sh "${first[@]}" --timeout "$timeout" --cpus "$cpus" \
+    "cd $package && $built/${package//\//-}.test -test.v=test2json -test.timeout=${timeout}s -test.parallel=3 -test.run='$tests'" |
+    go tool test2json -t -p "nodal/$package (cgroup v2, $1)" | "$built/summary" -part -each
 }
 status=0 machines=()
 for one in "${wanted[@]}"; do
