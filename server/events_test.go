@@ -95,6 +95,7 @@ func TestATimelineAfterARestartOfTheAgentIsToldByTheRuntime(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerExited)
+	n.happen("web", "Exited", time.Hour) // the new agent has found it so
 	n.happen("web", "Restarting", time.Hour)
 	want := []string{"Accepted 0s", "SandboxCreated 1s", "Created 2s", "Started 3s", "Exited 4s", "Restarting 1h0m0s"}
 	if got := steps(t, n); !slices.Equal(got, want) {

@@ -100,10 +100,20 @@ func (t *timeline) addObserved(got *node.Observed, untold func(time.Time) bool) 
 		}
 		add(c.CreatedAt, &nodev1.Step{What: "Created", Container: c.Name, Message: fmt.Sprintf("attempt %d", c.Attempt)})
 		add(c.StartedAt, &nodev1.Step{What: "Started", Container: c.Name, Message: fmt.Sprintf("attempt %d", c.Attempt)})
+		if untold(c.FinishedAt) {
+			t.steps = slices.DeleteFunc(t.steps, endOf(c)) // it has the time at which the end was found
+		}
 		add(c.FinishedAt, &nodev1.Step{
 			What: "Exited", Container: c.Name, Message: fmt.Sprintf("attempt %d, exit code %d", c.Attempt, c.ExitCode),
 			Took: durationpb.New(c.Ran()), Warning: c.ExitCode != 0,
 		})
+	}
+}
+
+// endOf finds the step of the event that tells of the end of a container's run.
+func endOf(c *node.Container) func(*nodev1.Step) bool {
+	return func(s *nodev1.Step) bool {
+		return s.GetWhat() == "Exited" && s.GetContainer() == c.Name && s.GetTook().AsDuration() == c.Ran()
 	}
 }
 
