@@ -45,6 +45,7 @@ func (k *kubelet) containerLogs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	sink := &logResponse{w: w, control: http.NewResponseController(w)}
+	defer endInTime(sink.control)
 	w.Header().Set("Content-Type", logContentType)
 	if err := sink.Flush(); err != nil {
 		return // nobody is there

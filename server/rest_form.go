@@ -72,6 +72,11 @@ func inTime(control *http.ResponseController, write func() error) error {
 	return err
 }
 
+// endInTime is for what net/http itself writes when a handler is done.
+func endInTime(control *http.ResponseController) {
+	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
+}
+
 // plainForm is the bytes of each HttpBody.
 type plainForm struct{}
 

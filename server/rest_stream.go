@@ -51,6 +51,7 @@ func (s stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := newStreamWriter(w, s.form(r))
+	defer endInTime(out.control)
 	if err == nil {
 		err = out.send(first)
 	}
