@@ -153,6 +153,7 @@ func TestAResumedWatchTellsNothingOfPodsThatItNeverHeld(t *testing.T) {
 	client := nodev1.NewPodsServiceClient(n.dial(t))
 	n.watch(t, client, &nodev1.WatchPodsRequest{SinceRevision: since, Namespace: "elsewhere"}).want("SYNCED")
 	n.watch(t, client, &nodev1.WatchPodsRequest{SinceRevision: since, FieldSelector: "metadata.name=web"}).want("SYNCED")
+	n.watch(t, client, &nodev1.WatchPodsRequest{SinceRevision: since, FieldSelector: "metadata.namespace=elsewhere"}).want("SYNCED")
 	n.watch(t, client, &nodev1.WatchPodsRequest{SinceRevision: since, LabelSelector: "app=web"}).want("DELETED other uid-2", "DELETED gone uid-3", "SYNCED")
 }
 

@@ -43,11 +43,9 @@ func newSelection(namespace, labelSelector, fieldSelector string) (selection, er
 
 // mayHaveMatched is about what never changes of a pod.
 func (s selection) mayHaveMatched(k node.Key) bool {
-	if s.namespace != "" && s.namespace != k.Namespace {
-		return false
-	}
+	within, bound := s.fields.RequiresExactMatch("metadata.namespace")
 	name, named := s.fields.RequiresExactMatch("metadata.name")
-	return !named || name == k.Name
+	return (s.namespace == "" || s.namespace == k.Namespace) && (!bound || within == k.Namespace) && (!named || name == k.Name)
 }
 
 // matches looks at the status only if the selection does: deriving it is the
