@@ -162,7 +162,7 @@ func (p *Plugins) Ask(ctx context.Context, ref string) (Keyring, error) {
 }
 
 // ask takes an answer that still holds, or asks anew. A program that hangs holds up those
-// alone whose images it is for, and them no longer than it may take itself.
+// alone whose images it is for, and they wait no longer than one answer may take.
 func (p *Plugins) ask(ctx context.Context, from provider, image pattern) (Keyring, error) {
 	kinds := map[credentialprovider.PluginCacheKeyType]string{
 		credentialprovider.ImagePluginCacheKeyType:    image.String(),
@@ -172,13 +172,13 @@ func (p *Plugins) ask(ctx context.Context, from provider, image pattern) (Keyrin
 	if keys, ok := p.known(from.Name, kinds); ok {
 		return keys, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, pluginTimeout)
-	defer cancel()
+	waiting, done := context.WithTimeout(ctx, pluginTimeout)
+	defer done()
 	select {
 	case from.turn <- struct{}{}:
 		defer func() { <-from.turn }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait until it has answered others: %w", ctx.Err())
+	case <-waiting.Done():
+		return nil, fmt.Errorf("wait until it has answered others: %w", waiting.Err())
 	}
 	if keys, ok := p.known(from.Name, kinds); ok { // what it has answered them
 		return keys, nil
@@ -238,6 +238,8 @@ func (p provider) run(ctx context.Context, image string) (*credentialprovider.Cr
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, pluginTimeout)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, p.program, p.Args...)
 	cmd.Stdin = bytes.NewReader(request)
 	cmd.WaitDelay = time.Second // for what it has started and left
