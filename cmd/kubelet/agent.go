@@ -95,7 +95,7 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	}
 	a.counts = metrics.NewAgent(cfg.NodeName, a.machine.cgroups.Version, a.state.store.Views)
 	a.count()
-	a.readmit()
+	a.clearWay()
 	a.volumes = volume.New(volume.Config{
 		Pods: filepath.Join(cfg.Dirs.Root, "pods"), Local: a.keeper().Dir,
 		Objects: a.state.store, Allocatable: a.offer.Allocatable, Swept: a.counts.Swept,
@@ -225,10 +225,11 @@ func (a *agent) intake(source node.Source) intake.Intake {
 	}
 }
 
-// readmit looks again at pods that wait for others: of these a record may have been lost.
-func (a *agent) readmit() {
+// clearWay looks again at pods that wait for others: of these a record may have been lost.
+// Resizes wait until it is known what runs: it may have to restart for them.
+func (a *agent) clearWay() {
 	if _, err := a.state.store.Transact(func(tx *node.Tx) error {
-		a.intake("").Readmit(tx, a.started)
+		tx.ClearWay()
 		return nil
 	}); err != nil {
 		a.log.Warn("pods go on waiting for others", "err", err)

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+func TestWhoWaitsWhenTheAgentStarts(t *testing.T) {
+	state, err := openState(t.TempDir(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &agent{state: state, log: slog.New(slog.DiscardHandler)}
+	web := &corev1.Pod{}
+	web.Namespace, web.Name, web.UID = "default", "web", "u"
+	key := node.KeyOf(web)
+	if _, err := state.store.Transact(func(tx *node.Tx) error {
+		tx.Put(key, node.NewSlot(&node.Pod{
+			Object: web, Source: node.SourceAPI, Accepted: time.Now(),
+			Awaits: []node.Life{{UID: "lost"}}, Resize: &node.Resize{Reason: corev1.PodReasonDeferred},
+		}))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	a.clearWay()
+	view, _ := state.store.View(key)
+	if got := view.Slot.Pod.Awaits; len(got) > 0 {
+		t.Errorf("the pod waits for %v, of which the record was lost", got)
+	}
+	if view.Slot.Pod.Resize == nil {
+		t.Error("the pod was resized before it was known which of its containers run, and have to restart for that")
+	}
+	if err := state.journal.Close(); err != nil {
+		t.Error(err)
+	}
+}
