@@ -23,7 +23,13 @@ func (s Swap) Of(pod *corev1.Pod, c *corev1.Container, memory int64) int64 {
 // asks for none, or that the node needs, gets none.
 func (s Swap) Shares(pod *corev1.Pod, c *corev1.Container) bool {
 	request, most := c.Resources.Requests.Memory(), c.Resources.Limits.Memory()
-	return s.Limited && Class(pod) == corev1.PodQOSBurstable && !request.IsZero() && request.Cmp(*most) != 0 && !Critical(pod)
+	return s.Limited && Class(pod) == corev1.PodQOSBurstable && !request.IsZero() && request.Cmp(*most) != 0 && !Critical(pod) && !static(pod)
+}
+
+// static says whether a pod came from a file or a URL, as Kubernetes tells that.
+func static(pod *corev1.Pod) bool {
+	source, ok := pod.Annotations["kubernetes.io/config.source"]
+	return ok && source != "api"
 }
 
 // Critical are pods that the node or its cluster cannot do without. Without a cluster

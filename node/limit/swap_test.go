@@ -12,6 +12,8 @@ func TestSwap(t *testing.T) {
 	burst := podOf(asks(quantities("memory", "1Gi"), quantities("memory", "2Gi")))
 	critical := having(podOf(burst.Spec.Containers[0]), func(s *corev1.PodSpec) { s.Priority = new(int32(2_000_001_000)) })
 	needed := having(podOf(burst.Spec.Containers[0]), func(s *corev1.PodSpec) { s.PriorityClassName = "system-cluster-critical" })
+	static := podOf(burst.Spec.Containers[0])
+	static.Annotations = map[string]string{"kubernetes.io/config.source": "file"}
 	same := quantities("cpu", "1", "memory", "1Gi")
 	for _, c := range []struct {
 		name string
@@ -28,6 +30,7 @@ func TestSwap(t *testing.T) {
 		{"none for one whose memory is guaranteed", all, podOf(asks(quantities("memory", "1Gi"), quantities("memory", "1Gi"))), 0},
 		{"none for what the cluster needs", all, critical, 0},
 		{"nor where its class alone says so", all, needed, 0},
+		{"none for a static pod", all, static, 0},
 	} {
 		if got := c.swap.Of(c.pod, &c.pod.Spec.Containers[0], machine); got != c.want {
 			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
