@@ -129,6 +129,10 @@ func TestCheck(t *testing.T) {
 		{"huge pages are not given twice", pod("a", asks("hugepages-2Mi", "4Mi")), others(pod("b", asks("hugepages-2Mi", "6Mi"))),
 			"OutOfhugepages-2Mi", "requested: 4194304, used: 6291456, capacity: 8388608"},
 		{"huge pages of a size that the machine does not have are none", pod("a", asks("hugepages-1Gi", "1Gi")), nil, "OutOfhugepages-1Gi", "capacity: 0"},
+		{"more processors than can be counted are not taken", pod("a", asks("cpu", "9E")), nil, "OutOfcpu", "capacity: 2000"},
+		{"nor more memory", pod("a", asks("memory", "8Ei"), func(p *corev1.Pod) {
+			p.Spec.Containers = append(p.Spec.Containers, p.Spec.Containers[0])
+		}), others(pod("b", asks("memory", "600Mi"))), "OutOfmemory", "used: 629145600"},
 		{"what the node does not count is not refused", pod("a", asks("example.com/thing", "5")), nil, "", ""},
 
 		{"a pod for another system", pod("a", func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Windows} }), nil,

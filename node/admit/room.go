@@ -3,6 +3,7 @@ package admit
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -108,10 +109,16 @@ func requestsOf(pods []*corev1.Pod) corev1.ResourceList {
 	return sum
 }
 
-// amount is in thousandths of a CPU, and in whole units of anything else.
+// amount is in thousandths of a CPU, and in whole units of anything else. What cannot be
+// counted so is more than any machine has, and leaves room for a sum.
 func amount(name corev1.ResourceName, quantity resource.Quantity) int64 {
+	const most = math.MaxInt64 / 2
+	scale := resource.Scale(0)
 	if name == corev1.ResourceCPU {
-		return quantity.MilliValue()
+		scale = resource.Milli
 	}
-	return quantity.Value()
+	if quantity.Cmp(*resource.NewScaledQuantity(most, scale)) > 0 {
+		return most
+	}
+	return quantity.ScaledValue(scale)
 }
