@@ -181,3 +181,17 @@ func TestWhoMakesWayGivesItsCPUs(t *testing.T) {
 		t.Error("late is taken though web has not ended yet")
 	}
 }
+
+func TestNobodyMakesWayForWhatIsRenamed(t *testing.T) {
+	b := lone(t)
+	b.apply(pod("web", "a:1", asks("600m")))
+	file := b.as(node.SourceFile)
+	for _, p := range []*corev1.Pod{pod("old", "a:1", asks("300m")), pod("new", "a:1", asks("400m"))} {
+		if problems := file.in.Sync([]Delivery{{Pod: p, Origin: "/static/a.yaml"}}, nil, b.now); len(problems) > 0 {
+			t.Fatal(problems)
+		}
+	}
+	if got := b.view("new").Pod.Awaits; b.ends("web") || len(got) != 1 || got[0].UID != b.view("old").Pod.UID() {
+		t.Errorf("web ends %t, new waits for %v; want it to wait for old, which its source has no more", b.ends("web"), got)
+	}
+}

@@ -16,6 +16,23 @@ import (
 func (in Intake) Sync(deliveries []Delivery, keep map[string]bool, now time.Time) map[string]error {
 	problems := map[string]error{}
 	fail := func(origin string, err error) { problems[origin] = errors.Join(problems[origin], err) }
+	delivered := map[node.Key]bool{}
+	for _, d := range deliveries {
+		delivered[node.KeyOf(d.Pod)] = true
+	}
+	// Who goes makes room for who comes, before others have to.
+	views, _ := in.Store.Views()
+	for _, v := range views {
+		held := in.held(v.Key)
+		if delivered[v.Key] || held == nil || keep[held.Origin] {
+			continue
+		}
+		if _, err := in.Store.Transact(func(tx *node.Tx) error {
+			return in.deleteOne(tx, DeleteRequest{Key: v.Key}, "removed from its source", now)
+		}); err != nil {
+			fail(held.Origin, err)
+		}
+	}
 	wanted := map[node.Key]string{} // the origin that delivers it
 	for _, d := range in.holdersFirst(deliveries) {
 		key := node.KeyOf(d.Pod)
@@ -30,18 +47,6 @@ func (in Intake) Sync(deliveries []Delivery, keep map[string]bool, now time.Time
 		}
 		if _, _, err := in.Apply([]Delivery{d}, now); err != nil {
 			fail(d.Origin, err)
-		}
-	}
-	views, _ := in.Store.Views()
-	for _, v := range views {
-		held := in.held(v.Key)
-		if _, ok := wanted[v.Key]; ok || held == nil || keep[held.Origin] {
-			continue
-		}
-		if _, err := in.Store.Transact(func(tx *node.Tx) error {
-			return in.deleteOne(tx, DeleteRequest{Key: v.Key}, "removed from its source", now)
-		}); err != nil {
-			fail(held.Origin, err)
 		}
 	}
 	return problems
