@@ -53,7 +53,7 @@ cluster: setup build ## bring up a Kubernetes cluster of one node, print its kub
 test: setup-tests ## run every check and every test, those on a real runtime included
 	@test/all.sh
 
-test-v2: setup-tests ## run conformance and end-to-end tests on cgroup v2, in an emulated machine: hours
+test-v2: setup-tests ## run conformance and end-to-end tests on cgroup v2, in an emulated machine: more than an hour
 	@test/vm/all.sh
 
 test-node: ## build the dashboard and run its unit tests with Debian 12's node and npm, the oldest that do
