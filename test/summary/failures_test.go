@@ -11,7 +11,8 @@ func TestTheEndNamesWhatFailedAndWhy(t *testing.T) {
 		{
 			name: "where nothing failed there is nothing to name",
 			events: `{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:1: chatter\n"}
-{"Action":"pass","Package":"p","Test":"TestA"}`,
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p"}`,
 		},
 		{
 			name: "a test is named with its error",

@@ -66,12 +66,13 @@ type summary struct {
 	claims                  map[string][]string // of tests that run, by package and test
 	shown                   map[string]bool     // by tests that passed
 	passed, failed, skipped int
-	broken                  int // packages that failed, for whatever reason
+	open                    map[string]bool // packages that have not ended
+	broken                  int             // packages that failed, for whatever reason
 	failures                []failure
 }
 
 func newSummary(out io.Writer) *summary {
-	return &summary{out: out, output: map[string][]string{}, built: map[string][]string{}, claims: map[string][]string{}, shown: map[string]bool{}}
+	return &summary{out: out, output: map[string][]string{}, built: map[string][]string{}, claims: map[string][]string{}, shown: map[string]bool{}, open: map[string]bool{}}
 }
 
 func (s *summary) read(r io.Reader) error {
@@ -80,6 +81,7 @@ func (s *summary) read(r io.Reader) error {
 		var e event
 		err := events.Decode(&e)
 		if errors.Is(err, io.EOF) {
+			s.endCutOff()
 			return nil
 		}
 		if err != nil {
@@ -91,6 +93,9 @@ func (s *summary) read(r io.Reader) error {
 
 func (s *summary) take(e event) {
 	key := e.Package + " " + e.Test
+	if e.Package != "" {
+		s.open[e.Package] = true
+	}
 	switch e.Action {
 	case "output":
 		s.output[key] = append(s.output[key], e.Output)
@@ -133,7 +138,16 @@ func (s *summary) endTest(e event) {
 	}
 }
 
+// endCutOff fails the packages whose tests were ended before they could say so.
+func (s *summary) endCutOff() {
+	for _, pkg := range slices.Sorted(maps.Keys(s.open)) {
+		s.take(event{Action: "output", Package: pkg, Output: "the tests were cut off\n"})
+		s.take(event{Action: "fail", Package: pkg})
+	}
+}
+
 func (s *summary) endPackage(e event) {
+	delete(s.open, e.Package)
 	switch e.Action {
 	case "pass":
 		fmt.Fprintf(s.out, "ok  \t%s\t%.1fs\n", e.Package, e.Elapsed)

@@ -54,6 +54,13 @@ func TestSummary(t *testing.T) {
 			want: "panic: oh\nFAIL\tp\t0.0s\n", failed: 1, broken: 1,
 		},
 		{
+			name: "tests that were cut off have failed",
+			events: `{"Action":"start","Package":"p"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestB","Output":"at work\n"}`,
+			want: "at work\nthe tests were cut off\nFAIL\tp\t0.0s\n", passed: 1, failed: 1, broken: 1,
+		},
+		{
 			name: "a package that does not compile is broken without a failed test",
 			events: `{"Action":"build-output","ImportPath":"p","Output":"undefined: x\n"}
 {"Action":"build-fail","ImportPath":"p"}

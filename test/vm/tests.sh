@@ -5,14 +5,15 @@
 # the kubelet brings along: each package in a machine of its own, and all of its
 # tests or those that the expression chooses. For those after --systemd it is
 # systemd that makes the cgroups. The machines run one after the other, with all
-# processors that there are, or together, with one each.
+# processors that there are, or together, with one each. What tests write stays in a
+# machine's memory.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-timeout=3600 together=no cpus=$(nproc) driver=cgroupfs wanted=() packages=()
+timeout=3600 together=no cpus=$(nproc) memory=6G driver=cgroupfs wanted=() packages=()
 while [ $# -gt 0 ]; do
   case $1 in
     --timeout) timeout=$2; shift ;;
-    --together) together=yes cpus=1 ;;
+    --together) together=yes cpus=1 memory=3G ;;
     --systemd) driver=systemd ;;
     *) wanted+=("$driver $1"); packages+=("${1%%:*}") ;;
   esac
@@ -33,7 +34,7 @@ run() {
   local package=${2%%:*} tests=. first=()
   [ "$2" = "$package" ] || tests=${2#*:}
   [ "$1" = cgroupfs ] || first=(--systemd)
-  NODAL_CGROUP_DRIVER=$1 test/vm/run.sh "${first[@]}" --timeout "$timeout" --cpus "$cpus" \
+  NODAL_CGROUP_DRIVER=$1 test/vm/run.sh "${first[@]}" --timeout "$timeout" --cpus "$cpus" --memory "$memory" \
     "cd $package && $built/${package//\//-}.test -test.v=test2json -test.timeout=${timeout}s -test.parallel=3 -test.run='$tests'" |
     go tool test2json -t -p "nodal/$package (cgroup v2, $1)" | "$built/summary" -part -each
 }
