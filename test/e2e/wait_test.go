@@ -79,11 +79,7 @@ func (n *node) object(pod *nodev1.Pod) *corev1.Pod {
 
 func (n *node) waitRunning(name string) *corev1.Pod {
 	n.t.Helper()
-	pod := n.wait(name, "pod "+name+" ready", func(p *corev1.Pod) bool { return ready(p) || p.Status.Phase == corev1.PodFailed })
-	if !ready(pod) {
-		n.t.Fatalf("wait for pod %s ready: it has failed: %s", name, n.jsonOf(pod.Status))
-	}
-	return pod
+	return n.wait(name, "pod "+name+" ready", ready)
 }
 
 // waitHeedless waits until SIGTERM does not end the program of a pod at once: it runs
