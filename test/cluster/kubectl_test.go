@@ -224,7 +224,8 @@ func (w *world) forwarded(name string) {
 		w.t.Fatalf("port-forward says %q", line)
 	}
 	for range 2 { // over one connection each
-		answer, err := http.Get("http://127.0.0.1:" + found[1] + "/index.html")
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // and no proxy
+		answer, err := client.Get("http://127.0.0.1:" + found[1] + "/index.html")
 		must(w.t, err)
 		text, err := io.ReadAll(answer.Body)
 		must(w.t, err)

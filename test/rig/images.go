@@ -83,12 +83,16 @@ func (r *registry) reference(short string) string {
 	return r.host + "/" + repository
 }
 
+// pushes are apart from http.DefaultTransport: an httptest.Server closes that one's idle
+// connections when it ends, and breaks requests of tests beside it that are about to begin.
+var pushes = &http.Transport{DisableKeepAlives: true} // and no proxy
+
 func (r *registry) push(reference string, image v1.Image) error {
 	ref, err := name.ParseReference(reference, name.Insecure)
 	if err != nil {
 		return fmt.Errorf("parse image reference %q: %w", reference, err)
 	}
-	if err := remote.Write(ref, image, remote.WithTransport(http.DefaultTransport)); err != nil {
+	if err := remote.Write(ref, image, remote.WithTransport(pushes)); err != nil {
 		return fmt.Errorf("push %s: %w", reference, err)
 	}
 	return nil
