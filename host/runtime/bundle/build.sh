@@ -74,8 +74,12 @@ build() {
     $cni/plugins/{main/bridge,ipam/host-local,meta/portmap} # loopback is in containerd
   # runc enters namespaces before Go starts, in C; its seccomp filters are C too.
   # Its build id would depend on where libseccomp lies.
-  CGO_ENABLED=1 go build -tags $tags,seccomp,netgo,osusergo -ldflags "$stamp -buildid= -extldflags -static" \
-    -o "$out/bin/" $runc
+  local flat=$out/flat.o
+  # shellcheck disable=SC2046 # they are words
+  "$CC" -O2 -Wall -Wextra -Werror $(pkg-config --cflags libseccomp) -c -o "$flat" seccomp/flat.c
+  CGO_ENABLED=1 go build -tags $tags,seccomp,netgo,osusergo -o "$out/bin/" \
+    -ldflags "$stamp -buildid= -extldflags '-static -Wl,--wrap=seccomp_attr_set $flat'" $runc
+  rm "$flat"
   "$CC" -Os -static -nostdlib -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables \
     -fno-pie -no-pie -s -Wall -Wextra -Werror -Wl,--build-id=none,-z,noseparate-code,-z,noexecstack \
     -o "$bundle/pause" pause/pause.c
