@@ -30,6 +30,10 @@ func TestContainerdRunsCommandsInAContainer(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a command that takes too long: %v, want the deadline exceeded", err)
 	}
+	_, _, _, err = f.cri.ExecSync(t.Context(), container, []string{"dd", "if=/dev/zero", "bs=1M", "count=20"}, patience)
+	if !errors.Is(err, node.ErrTooLarge) {
+		t.Errorf("20 MiB of output: %v, want them refused", err)
+	}
 }
 
 func TestContainerdStreamsCommandsInAContainer(t *testing.T) {
