@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 status=0
 packages="test/conformance test/e2e test/noderuntime host/cgroup"
 # shellcheck disable=SC2086 # they are words
-test/phase.sh "cgroup v2, made by the runtime" test/vm/tests.sh --timeout 7200 $packages test/dist:TestOneFile || status=1
+test/phase.sh "cgroup v2, made by the runtime" test/vm/tests.sh $packages test/dist:TestOneFile || status=1
 # shellcheck disable=SC2086
-test/phase.sh "cgroup v2, made by systemd" test/vm/tests.sh --timeout 7200 --systemd $packages test/dist:TestSystemd || status=1
+test/phase.sh "cgroup v2, made by systemd" test/vm/tests.sh --systemd $packages test/dist:TestSystemd || status=1
 exit $status

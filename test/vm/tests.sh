@@ -9,7 +9,7 @@
 # machine's memory.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-timeout=3600 together=no cpus=$(nproc) memory=6G driver=cgroupfs wanted=() packages=()
+timeout=7200 together=no cpus=$(nproc) memory=6G driver=cgroupfs wanted=() packages=()
 while [ $# -gt 0 ]; do
   case $1 in
     --timeout) timeout=$2; shift ;;
