@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -177,7 +178,9 @@ func TestPreStopHooks(t *testing.T) {
 	)
 	claim.Shows(t, "Probes", "a container that a liveness probe has condemned runs its preStop hook first, within the probe's own grace period")
 	n := start(t)
-	grace := "terminationGracePeriodSeconds: "
+	const grace = "terminationGracePeriodSeconds: "
+	short := pace.Of(4 * time.Second) // enough to begin a hook
+	seconds := strconv.Itoa(int(short.Seconds()))
 	leaving := n.hooked("leaving", grace+"30").
 		list("initContainers").
 		runs("proxy", web8+onTerm("proxy-term")+loop, "restartPolicy: Always", "ports: [{name: web, containerPort: 8080}]",
@@ -190,13 +193,13 @@ func TestPreStopHooks(t *testing.T) {
 		runs("main", onTerm("term")+loop, "lifecycle: {preStop: {sleep: {seconds: 2}}}").apply()
 	failing := n.hooked("failing", grace+"30").list("containers").
 		runs("main", onTerm("term")+loop, "lifecycle:", "  preStop: "+command(says("hook")+"; exit 4")).apply()
-	hanging := n.hooked("hanging", grace+"4").list("containers").
+	hanging := n.hooked("hanging", grace+seconds).list("containers").
 		runs("main", onTerm("term")+loop, "lifecycle:", "  preStop: "+command(says("hook")+"; sleep 1000")).apply()
 	patient := n.hooked("patient", grace+"300").list("containers").
 		runs("main", onTerm("term")+loop, "lifecycle:", "  preStop: "+command(says("hook")+"; sleep 1000")).apply()
 	hung := n.hooked("hung", grace+"300").list("containers").
 		runs("main", onTerm("term")+loop, "lifecycle:", "  preStop: "+command(says("hook")+"; sleep 1000"),
-			"livenessProbe: {exec: {command: [test, '!', -e, /story/hung]}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 10, terminationGracePeriodSeconds: 4}").
+			"livenessProbe: {exec: {command: [test, '!', -e, /story/hung]}, periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 10, "+grace+seconds+"}").
 		apply()
 	for _, h := range []*hooked{leaving, sleeping, failing, hanging, patient, hung} {
 		n.waitRunning(h.name)
@@ -212,8 +215,8 @@ func TestPreStopHooks(t *testing.T) {
 	n.deletePod("failing", "")
 	failing.wantStory("hook, term")
 	failing.wantEvent("FailedPreStopHook", "the command ended with exit code 4")
-	if took := n.deletePod("hanging", ""); took < 4*time.Second || took > pace.Of(20*time.Second) {
-		t.Errorf("a pod with 4 s of grace whose hook hangs was gone after %s", took)
+	if took := n.deletePod("hanging", ""); took < short || took > pace.Of(20*time.Second) {
+		t.Errorf("a pod with %s of grace whose hook hangs was gone after %s", short, took)
 	}
 	hanging.wantStory("hook, term")
 	hanging.wantEvent("FailedPreStopHook", "did not end within the grace period")
