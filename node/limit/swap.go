@@ -26,9 +26,11 @@ func (s Swap) Shares(pod *corev1.Pod, c *corev1.Container) bool {
 	return s.Limited && Class(pod) == corev1.PodQOSBurstable && !request.IsZero() && request.Cmp(*most) != 0 && !Critical(pod) && !static(pod)
 }
 
-// static says whether a pod came from a file or a URL, as Kubernetes tells that.
+// AnnotationSource tells what a static pod came from: a file or a URL.
+const AnnotationSource = "kubernetes.io/config.source"
+
 func static(pod *corev1.Pod) bool {
-	source, ok := pod.Annotations["kubernetes.io/config.source"]
+	source, ok := pod.Annotations[AnnotationSource]
 	return ok && source != "api"
 }
 

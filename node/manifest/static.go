@@ -9,12 +9,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node/limit"
 )
 
 // The annotations by which tools recognise a static pod.
 const (
 	AnnotationHash   = "kubernetes.io/config.hash"
-	AnnotationSource = "kubernetes.io/config.source"
+	AnnotationSource = limit.AnnotationSource
 	AnnotationSeen   = "kubernetes.io/config.seen"
 )
 
