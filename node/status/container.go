@@ -16,6 +16,7 @@ const (
 	reasonInitializing = "PodInitializing"
 	reasonCrashLoop    = "CrashLoopBackOff"
 	reasonHookFailed   = "PostStartHookError"
+	reasonRoom         = "WaitingForRoom" // a critical pod's, as a whole
 )
 
 // container derives the status of one container from its newest two runs.

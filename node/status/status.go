@@ -1,6 +1,7 @@
 package status
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -114,6 +115,10 @@ func (d *deriver) explain(s *corev1.PodStatus) {
 		if s.Phase == corev1.PodFailed { // until then something of it runs
 			s.Reason, s.Message = t.Reason, t.Message
 		}
+		return
+	}
+	if n := len(d.pod.Awaits); n > 0 && s.Phase == corev1.PodPending {
+		s.Reason, s.Message = reasonRoom, fmt.Sprintf("it begins once the pods have ended that make room for it; there are %d", n)
 		return
 	}
 	for _, target := range []string{node.CgroupTarget(), node.SandboxTarget()} {

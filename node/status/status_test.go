@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -183,6 +184,14 @@ func TestAddresses(t *testing.T) {
 				t.Errorf("host = %s %v", s.HostIP, s.HostIPs)
 			}
 		})
+	}
+}
+
+func TestPodSaysThatItWaitsForOthersToEnd(t *testing.T) {
+	p := pod(always, noSandbox)
+	p.slot.Pod.Awaits = []node.Life{{UID: "a"}, {UID: "b"}}
+	if s := p.status(); s.Phase != corev1.PodPending || s.Reason != "WaitingForRoom" || !strings.HasSuffix(s.Message, "there are 2") {
+		t.Errorf("status = %s %q %q", s.Phase, s.Reason, s.Message)
 	}
 }
 

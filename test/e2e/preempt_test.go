@@ -16,7 +16,7 @@ import (
 func TestPodsMakeRoomForCriticalOnes(t *testing.T) {
 	claim.Shows(t, "Admission",
 		"a critical or static pod for which there is no room has other pods end, best-effort ones first and no more than it takes: they fail as Preempting, and their DisruptionTarget says so",
-		"it begins when these have ended, though the agent is killed meanwhile, and the other pods run on",
+		"it begins when these have ended, which its status says until then, though the agent is killed meanwhile, and the other pods run on",
 		"the plan of a critical pod says who would have to end for it, and ends nobody",
 		"a critical pod is refused where none but critical ones could make room",
 	)
@@ -45,6 +45,9 @@ func TestPodsMakeRoomForCriticalOnes(t *testing.T) {
 	}
 	if done := n.curl("/v1/manifests", "--data-binary", vital("vital")); !strings.Contains(done.body, says) {
 		t.Errorf("who applies is told %s, want %q in it", done, says)
+	}
+	if p := n.get("vital"); p.Status.Phase != corev1.PodPending || p.Status.Reason != "WaitingForRoom" {
+		t.Errorf("meanwhile vital is %+v, want it to say what it waits for", p.Status)
 	}
 	if got := n.curl("/v1/events?namespace=default&name=batch").body; !strings.Contains(got, `"Preempting"`) {
 		t.Errorf("no event tells of it: %s", got)
