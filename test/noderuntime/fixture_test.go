@@ -51,12 +51,7 @@ func newNodeBeside(t *testing.T, rt *rig.Runtime) *node {
 		n.config.Archive, n.config.Index = read(t, dir, "bundle.tar.zst"), read(t, dir, "bundle.json")
 	}
 	t.Cleanup(func() {
-		if err := runtime.Clean(context.Background(), n.config); err != nil {
-			t.Errorf("clean: %v", err)
-		}
-		if n.driver == "systemd" {
-			_ = exec.Command("systemctl", "stop", n.slice()).Run() // fails if no pod was made; what is left is looked for
-		}
+		n.clean()
 		n.wantNothing(before)
 	})
 	n.dial()
@@ -70,6 +65,18 @@ func read(t *testing.T, dir, name string) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// clean takes all away that the node has left, and the slice that systemd has made for
+// the pods' parent.
+func (n *node) clean() {
+	n.t.Helper()
+	if err := runtime.Clean(context.Background(), n.config); err != nil {
+		n.t.Errorf("clean: %v", err)
+	}
+	if n.driver == "systemd" {
+		_ = exec.Command("systemctl", "stop", n.slice()).Run() // fails if no pod was made; what is left is looked for
+	}
 }
 
 // makeRoot makes a root directory behind a link, as on a machine where it is to lie on

@@ -130,9 +130,7 @@ func TestTwoNodesShareAMachine(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := runtime.Clean(t.Context(), n.config); err != nil {
-		t.Fatalf("clean one node: %v", err)
-	}
+	n.clean()
 	m.wantRunning(other)
 }
 
