@@ -118,7 +118,7 @@ func (d *deriver) explain(s *corev1.PodStatus) {
 		return
 	}
 	if n := len(d.pod.Awaits); n > 0 && s.Phase == corev1.PodPending {
-		s.Reason, s.Message = reasonRoom, fmt.Sprintf("it begins once the pods have ended that make room for it; there are %d", n)
+		s.Reason, s.Message = reasonRoom, fmt.Sprintf("it waits for the end of pods that make room for it: %d", n)
 		return
 	}
 	for _, target := range []string{node.CgroupTarget(), node.SandboxTarget()} {

@@ -190,7 +190,7 @@ func TestAddresses(t *testing.T) {
 func TestPodSaysThatItWaitsForOthersToEnd(t *testing.T) {
 	p := pod(always, noSandbox)
 	p.slot.Pod.Awaits = []node.Life{{UID: "a"}, {UID: "b"}}
-	if s := p.status(); s.Phase != corev1.PodPending || s.Reason != "WaitingForRoom" || !strings.HasSuffix(s.Message, "there are 2") {
+	if s := p.status(); s.Phase != corev1.PodPending || s.Reason != "WaitingForRoom" || !strings.HasSuffix(s.Message, ": 2") {
 		t.Errorf("status = %s %q %q", s.Phase, s.Reason, s.Message)
 	}
 }

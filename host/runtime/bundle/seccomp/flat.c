@@ -2,8 +2,8 @@
  * runc asks libseccomp to sort a container's filter into a tree, so that the
  * kernel finds a call in it within few steps. Linux 5.11 and later remember
  * which calls a filter allows whatever their arguments, and do not run it for
- * those at all. There the tree gains next to nothing, and sorting it is a tenth
- * of the start of every container and of every exec; so it is left out.
+ * those at all. There the tree gains next to nothing, and sorting it takes some
+ * milliseconds of each container's start; so it is left out.
  *
  * The linker leads runc's calls of seccomp_attr_set here (--wrap).
  */
