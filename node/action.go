@@ -23,7 +23,7 @@ type Result struct {
 	ID        string     // of what was made, or of the image
 	At        time.Time  // when the reply arrived
 	Sandbox   *Sandbox   // from InspectSandbox
-	Container *Container // from InspectContainer
+	Container *Container // from InspectContainer, and from StartContainer where it could be looked at
 }
 
 const (

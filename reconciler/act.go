@@ -122,6 +122,12 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 			err = a.Logs.RemoveRun(key, action.UID, action.Container, action.Attempt)
 		}
 		return result, err
+	case node.StartContainer:
+		result, err := a.Runtime.Do(ctx, pod, got, action)
+		if err == nil {
+			result.Container = a.lookAtStarted(ctx, key, pod, got, action)
+		}
+		return result, err
 	case node.InspectSandbox, node.InspectContainer:
 		// The pod stands still meanwhile, and asking again costs nothing.
 		ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
@@ -133,6 +139,19 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 }
 
 const inspectTimeout = 10 * time.Second
+
+// lookAtStarted learns at once what only the runtime knows of a run that it has started:
+// when it began, above all. Else readers were told the time of the reply first, and then
+// an earlier one. Nil: it runs no more, or there was no answer, and who needs it asks again.
+func (a Act) lookAtStarted(
+	ctx context.Context, key node.Key, pod *node.Pod, got *node.Observed, started node.StartContainer,
+) *node.Container {
+	look, err := a.Do(ctx, key, pod, got, node.InspectContainer{Container: started.Container, ID: started.ID})
+	if err != nil || look.Container == nil || look.Container.State != node.ContainerRunning {
+		return nil
+	}
+	return look.Container
+}
 
 // update journals a change to the slot as long as the same pod owns it.
 func (a Act) update(key node.Key, uid types.UID, change func(*node.Tx, *node.Slot)) error {

@@ -47,6 +47,7 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 	case node.StartContainer:
 		if c := containerByID(got, a.ID); c != nil {
 			c.State, c.StartedAt, c.Inspected = node.ContainerRunning, o.Result.At, false
+			lookedAt(c, o.Result.Container)
 			c.Hooks.Fresh = true
 		}
 	case node.RunHook:
@@ -56,10 +57,8 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 			c.State, c.FinishedAt, c.Inspected = node.ContainerExited, o.Result.At, false
 		}
 	case node.InspectContainer:
-		if c := containerByID(got, a.ID); c != nil && o.Result.Container != nil {
-			limits, hooks := c.Limits, c.Hooks
-			*c = *o.Result.Container
-			c.Limits, c.Hooks = limits, hooks
+		if c := containerByID(got, a.ID); c != nil {
+			lookedAt(c, o.Result.Container)
 		}
 	case node.ResizeContainer:
 		if c := containerByID(got, a.ID); c != nil {
@@ -76,6 +75,16 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 		got.LogsGone = true
 	}
 	return got
+}
+
+// lookedAt takes over what a close look at a container told, if there was one. Its limits
+// and hooks only the agent knows.
+func lookedAt(c, seen *node.Container) {
+	if seen != nil {
+		limits, hooks := c.Limits, c.Hooks
+		*c = *seen
+		c.Limits, c.Hooks = limits, hooks
+	}
 }
 
 func setHealth(got *node.Observed, name string, health node.Health) {

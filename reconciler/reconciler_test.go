@@ -43,6 +43,26 @@ func TestPodIsBroughtUpAndTornDown(t *testing.T) {
 	})
 }
 
+// A run that has begun some time before the runtime says so is shown with one time all along.
+func TestTheTimeAtWhichARunBeganNeverChanges(t *testing.T) {
+	inBubble(t, false, func(b *bench) {
+		b.server.Inject(sim.Faults{Rules: []sim.Rule{
+			{Method: "StartContainer", Kind: sim.SlowReply, Delay: 3 * time.Second},
+			{Method: "ContainerStatus", Kind: sim.Delay, Delay: 2 * time.Second},
+		}})
+		b.apply(pod("web"))
+		began := time.Now()
+		for range 100 {
+			b.rest(100 * time.Millisecond)
+			if running := b.status("web").ContainerStatuses[0].State.Running; running != nil && !running.StartedAt.Time.Equal(began) {
+				b.Errorf("after %s the run is shown to have begun at %s, and it did at %s", time.Since(began), running.StartedAt, began)
+				break
+			}
+		}
+		b.wantState("web", "Running running restarts=0 ready=true")
+	})
+}
+
 // inOrder says whether the words of want come in got in their order.
 func inOrder(got, want string) bool {
 	words := strings.Fields(want)

@@ -67,7 +67,6 @@ func TestPodsWhileThereIsNoNetwork(t *testing.T) {
 	if got := n.web(before.Status.PodIP); got != "waits\n" || before.Status.Reason != "" {
 		t.Errorf("with a network the pod answers %q and is %+v", got, before.Status)
 	}
-	before = n.get("waits") // by now the runtime has said when it started
 	if err := n.rt.LoseNetwork(); err != nil {
 		t.Fatal(err)
 	}
