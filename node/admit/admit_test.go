@@ -29,7 +29,8 @@ func asks(name corev1.ResourceName, quantity string) func(*corev1.Pod) {
 
 func port(ip string, port int32, protocol corev1.Protocol) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostIP: ip, HostPort: port, ContainerPort: 1, Protocol: protocol}}
+		c := &p.Spec.Containers[0]
+		c.Ports = append(c.Ports, corev1.ContainerPort{HostIP: ip, HostPort: port, ContainerPort: 1, Protocol: protocol})
 	}
 }
 

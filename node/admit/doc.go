@@ -8,7 +8,7 @@
 // pod in: of two pods that compete for the last CPU exactly one is refused, and
 // no crash or restart asks again. A refused pod has failed; it stays to be seen
 // until it is deleted or applied anew. For a critical pod that is refused for want of
-// resources alone Preempt says who has to end.
+// resources, or for a port of a pod that ends, Preempt says whose end it has to wait for.
 //
 // What the node offers is what of the machine nobody else has reserved; see Left. How
 // it is at the moment, and what its runtime turns out to be able to do, is Present.

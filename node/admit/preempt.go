@@ -27,14 +27,19 @@ func Objects(rivals []Rival) []*corev1.Pod {
 }
 
 // Preempt says whose end makes room for a critical pod that the node refuses for want of
-// resources alone, and which of these it lacks first; nobody where that is not so, or
-// where it would not help. Who ends anyway goes first, then Kubernetes' order: best-effort
-// pods, burstable ones and guaranteed ones, of each class as few as leave enough and those
-// whose requests come closest to that.
+// resources, and which of these it lacks first; nobody where that is not so, or where it
+// would not help. Who ends anyway goes first, then Kubernetes' order: best-effort pods,
+// burstable ones and guaranteed ones, of each class as few as leave enough and those whose
+// requests come closest to that. A host port is waited for where who has it ends anyway,
+// and nobody else ends for that.
 func (n Node) Preempt(pod *node.Pod, rivals []Rival) (chosen []Rival, lack corev1.ResourceName) {
+	if !critical(pod) {
+		return nil, ""
+	}
+	chosen, rivals = leaving(pod.Object, rivals)
 	all := Objects(rivals)
 	missing := n.short(pod.Object, all)
-	if !critical(pod) || len(missing) == 0 || ports(pod.Object, all) != nil {
+	if len(chosen)+len(missing) == 0 || ports(pod.Object, all) != nil {
 		return nil, ""
 	}
 	classes := map[corev1.PodQOSClass][]Rival{}
@@ -58,7 +63,22 @@ func (n Node) Preempt(pod *node.Pod, rivals []Rival) (chosen []Rival, lack corev
 		gone, kept := n.spare(pod.Object, classes[class], stay)
 		chosen, stay = append(chosen, gone...), kept
 	}
-	return chosen, missing[0].name
+	if len(missing) > 0 {
+		lack = missing[0].name
+	}
+	return chosen, lack
+}
+
+// leaving are the rivals that end and have a host port of the pod until then.
+func leaving(pod *corev1.Pod, rivals []Rival) (those, others []Rival) {
+	for _, r := range rivals {
+		if r.Ending && ports(pod, []*corev1.Pod{r.Object}) != nil {
+			those = append(those, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	return those, others
 }
 
 // ending is the class of those that go anyway.

@@ -95,6 +95,15 @@ func TestPreempt(t *testing.T) {
 			[]Rival{runs(pod("b", asks("cpu", "2"))), ends(pod("c", limits("2", "1Gi")))}, []string{"c"}, "cpu"},
 		{"nobody who ends is waited for if that is of no use", runs(pod("a", critical, asks("cpu", "2"))),
 			[]Rival{runs(pod("b", asks("cpu", "3"))), ends(pod("c", asks("memory", "1Gi")))}, []string{"b"}, "cpu"},
+		{"who has a port of it and ends is waited for", static(pod("a", port("", 80, tcp))),
+			[]Rival{runs(pod("b", port("", 81, tcp))), ends(pod("c", port("", 80, tcp)))}, []string{"c"}, ""},
+		{"and nobody makes way for what is free then", runs(pod("a", critical, port("", 80, tcp), asks("cpu", "2"))),
+			[]Rival{runs(pod("b", asks("cpu", "2"))), ends(pod("c", port("", 80, tcp), asks("cpu", "2")))}, []string{"c"}, ""},
+		{"but for what is not", runs(pod("a", critical, port("", 80, tcp), asks("cpu", "3"))),
+			[]Rival{runs(pod("b", asks("cpu", "3"))), ends(pod("c", port("", 80, tcp), asks("cpu", "1")))}, []string{"c", "b"}, "cpu"},
+		{"nobody is waited for if another keeps such a port", runs(pod("a", critical, port("", 80, tcp), port("", 81, tcp))),
+			[]Rival{runs(pod("b", port("", 81, tcp))), ends(pod("c", port("", 80, tcp)))}, nil, ""},
+		{"nor for a pod like any other", runs(pod("a", port("", 80, tcp))), []Rival{ends(pod("b", port("", 80, tcp)))}, nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			chosen, lack := n.Preempt(c.pod.Pod, c.rivals)

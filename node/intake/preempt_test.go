@@ -195,3 +195,22 @@ func TestNobodyMakesWayForWhatIsRenamed(t *testing.T) {
 		t.Errorf("web ends %t, new waits for %v; want it to wait for old, which its source has no more", b.ends("web"), got)
 	}
 }
+
+func TestWhatIsRenamedWaitsForItsHostPort(t *testing.T) {
+	b := lone(t)
+	file := b.as(node.SourceFile)
+	for _, name := range []string{"old", "new"} {
+		p := pod(name, "a:1")
+		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 8080, Protocol: corev1.ProtocolTCP}}
+		if problems := file.in.Sync([]Delivery{{Pod: p, Origin: "/static/a.yaml"}}, nil, b.now); len(problems) > 0 {
+			t.Fatal(problems)
+		}
+	}
+	if got := b.view("new").Pod.Awaits; b.refused("new") != "" || len(got) != 1 || got[0].UID != b.view("old").Pod.UID() {
+		t.Errorf("new is refused %q and waits for %v, want it to wait for old", b.refused("new"), got)
+	}
+	file.freed("old")
+	if got := b.view("new").Pod.Awaits; len(got) != 0 {
+		t.Errorf("new waits for %v though old has ended", got)
+	}
+}

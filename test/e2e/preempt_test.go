@@ -76,6 +76,27 @@ func TestPodsMakeRoomForCriticalOnes(t *testing.T) {
 	n.waitRunning("vital")
 }
 
+// TestARenamedStaticPodTakesItsHostPortOver: nobody would ask for it again if it was refused.
+func TestARenamedStaticPodTakesItsHostPortOver(t *testing.T) {
+	claim.Shows(t, "Admission", "a static pod that is renamed waits until the pod it was has given back its host port")
+	n := prepare(t, func(c *agent.Config) { c.Settings["staticPodPath"] = filepath.Join(c.Dir, "static") })
+	manifest := func(name string) string {
+		p := shell(name, "trap 'sleep 4; exit 0' TERM; while :; do sleep 0.1; done")
+		p.grace = 60
+		return adding(p, "ports:", "- containerPort: 8081", "  hostPort: 18081")
+	}
+	n.file("node/static/web.yaml", manifest("old"))
+	n.up()
+	n.waitRunning("old-node-a")
+	n.file("node/static/web.yaml", manifest("new"))
+	waiting := n.wait("new-node-a", "to be there", func(*corev1.Pod) bool { return true })
+	if waiting.Status.Phase != corev1.PodPending || waiting.Status.Reason != "WaitingForRoom" {
+		t.Errorf("the renamed pod is %+v, want it to wait for the other", waiting.Status)
+	}
+	n.waitRunning("new-node-a")
+	n.waitGone("old-node-a")
+}
+
 // preempted waits until a pod has failed for that.
 func (n *node) preempted(name string) *corev1.Pod {
 	n.t.Helper()
