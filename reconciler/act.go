@@ -146,7 +146,7 @@ const inspectTimeout = 10 * time.Second
 func (a Act) lookAtStarted(
 	ctx context.Context, key node.Key, pod *node.Pod, got *node.Observed, started node.StartContainer,
 ) *node.Container {
-	look, err := a.Do(ctx, key, pod, got, node.InspectContainer{Container: started.Container, ID: started.ID})
+	look, err := a.Do(ctx, key, pod, got, node.InspectContainer(started))
 	if err != nil || look.Container == nil || look.Container.State != node.ContainerRunning {
 		return nil
 	}
