@@ -100,12 +100,12 @@ func (l *Loop) step(t *Tracked, now time.Time) {
 	for _, target := range turn.Cancel {
 		t.cancels[target]()
 	}
+	l.show(t) // before anything is done about it: what follows is not to be seen beside what was before
 	for _, a := range turn.Actions {
 		t.Begin(a)
 		t.cancels[a.Target()] = l.Hands.Begin(t, a)
 	}
 	l.alarms.set(turn.Wake, t.Key)
-	l.show(t)
 }
 
 // Finish folds the outcome of an action into its track.

@@ -35,6 +35,7 @@ func (h hands) Begin(t *reconciler.Tracked, action node.Action) (cancel func()) 
 			h.stopSidecars(t, a)
 		}
 	}
+	h.world.witness.toldFirst(h.store, t, action)
 	c := h.call(t, action)
 	if _, hook := action.(node.RunHook); hook && h.bug == HastyHooks {
 		h.world.after(0, func() { h.world.reply(c, node.Result{}, nil) })

@@ -1,12 +1,14 @@
 package sim
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
+	"nodal/reconciler"
 )
 
 // passes notes that an init container has done what the next one waits for: a
@@ -191,4 +193,22 @@ func (w *world) ended(l *life, c *corev1.Container, least int32) bool {
 	}
 	newest := w.newest(l, c.Name)
 	return newest != nil && newest.state == node.ContainerExited && newest.exit >= least && mayStay(&l.object.Spec, c, newest.exit)
+}
+
+// toldFirst checks: readers are told what an action is decided on before it is begun, so
+// that they see nothing that follows beside what was before. What is left of a pod that
+// is deleted is not told of once nothing is.
+func (wi *witness) toldFirst(store *node.Store, t *reconciler.Tracked, a node.Action) {
+	known := *t.Got()
+	if t.Slot().Pod.Deletion != nil && known.Empty() {
+		return
+	}
+	var told node.Observed
+	if view, ok := store.View(t.Key); ok && view.Got != nil {
+		told = *view.Got
+	}
+	known.Mark, told.Mark = 0, 0
+	if !reflect.DeepEqual(told, known) {
+		wi.failf("%s is begun for pod %s by what is known of it, and readers are not told that yet", a, t.Key)
+	}
 }
