@@ -66,24 +66,26 @@ func (t Tree) Message(run Run) (string, error) {
 	return text, nil
 }
 
-// readMessage does not wait for a file that is not one.
 func readMessage(root *os.Root, name string) (string, error) {
+	text, err := readStart(root, name, maxMessage)
+	// It travels as text, which not everything is that a program writes.
+	return strings.ToValidUTF8(string(text), "\uFFFD"), err
+}
+
+// readStart reads the first bytes of a file that containers may write to: it can be of
+// any size. What is no file is not waited for.
+func readStart(root *os.Root, name string, most int) ([]byte, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("it is not a regular file: %w", node.ErrInvalid)
+		return nil, fmt.Errorf("it is not a regular file: %w", node.ErrInvalid)
 	}
-	text, err := io.ReadAll(io.LimitReader(file, maxMessage))
-	if err != nil {
-		return "", err
-	}
-	// It travels as text, which not everything is that a program writes.
-	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
+	return io.ReadAll(io.LimitReader(file, int64(most)))
 }

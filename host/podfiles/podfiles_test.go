@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -73,6 +74,27 @@ func TestHostsFileIsWrittenInPlace(t *testing.T) {
 	}
 }
 
+func TestHostsFileIsReadNoFurtherThanItShouldGo(t *testing.T) {
+	tree := Tree{Root: t.TempDir()}
+	path, err := tree.WriteHosts("uid-1", "text")
+	if err == nil {
+		err = os.Truncate(path, 256<<20) // as a container can
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err = tree.WriteHosts("uid-1", "text")
+	runtime.ReadMemStats(&after)
+	if err != nil || read(t, path) != "text" {
+		t.Errorf("got %v, want it to say what it should again", err)
+	}
+	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 {
+		t.Errorf("it took %d bytes of memory", got)
+	}
+}
+
 func TestLastWords(t *testing.T) {
 	tree := Tree{Root: filepath.Join(t.TempDir(), "pods")}
 	run := Run{UID: "uid-1", Container: "main", Attempt: 3}
@@ -110,11 +132,16 @@ func TestLastWords(t *testing.T) {
 func TestWhatIsNoFileIsNotRead(t *testing.T) {
 	tree := Tree{Root: t.TempDir()}
 	run := Run{UID: "uid-1", Container: "main"}
-	if err := os.MkdirAll(filepath.Join(tree.Root, run.file()), 0o755); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{run.file(), filepath.Join(run.UID, hostsFile)} {
+		if err := os.MkdirAll(filepath.Join(tree.Root, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if got, err := tree.Message(run); got != "" || !errors.Is(err, node.ErrInvalid) {
 		t.Errorf("got %q, %v, want a refusal", got, err)
+	}
+	if _, err := tree.WriteHosts(run.UID, "text"); !errors.Is(err, node.ErrInvalid) {
+		t.Errorf("the hosts file: got %v, want a refusal", err)
 	}
 }
 

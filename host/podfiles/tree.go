@@ -55,10 +55,14 @@ func (t Tree) WriteHosts(uid, text string) (string, error) {
 	}
 	defer root.Close()
 	name := filepath.Join(uid, hostsFile)
-	if old, err := root.ReadFile(name); err == nil && string(old) == text {
+	old, err := readStart(root, name, len(text)+1)
+	if err == nil && string(old) == text {
 		return filepath.Join(t.Root, name), nil
 	}
-	if err = root.MkdirAll(uid, 0o750); err == nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		err = root.MkdirAll(uid, 0o750)
+	}
+	if err == nil {
 		err = root.WriteFile(name, []byte(text), 0o644)
 	}
 	if err == nil {
