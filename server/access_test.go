@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
@@ -167,5 +169,39 @@ func TestAPanicIsOneFailedRequest(t *testing.T) {
 		if _, err := client.Run(t.Context(), request); status.Code(err) != codes.Internal {
 			t.Errorf("got %v, want Internal", err)
 		}
+	}
+}
+
+// untouched is a body that must not be read.
+type untouched struct{ t *testing.T }
+
+func (u untouched) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, io.EOF
+}
+
+// A form would be kept whole, in files that nobody removes.
+func TestABodyThatNobodyAskedForIsNotRead(t *testing.T) {
+	n := newNode(t, func(c *Config) { c.Stats = scriptedStats{summary: &statsapi.Summary{}} })
+	for _, c := range []struct {
+		name         string
+		handler      http.Handler
+		method, path string
+	}{
+		{"stats", n.server.HTTP(), "GET", "/stats/summary"},
+		{"stats on the read-only port", n.server.ReadOnly(), "GET", "/stats/summary"},
+		{"stats by POST", n.server.HTTP(), "POST", "/stats/summary"},
+		{"a profile", n.server.HTTP(), "GET", "/debug/pprof/goroutine?debug=1"},
+		{"a profile of the heap", n.server.HTTP(), "GET", "/debug/pprof/heap"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := httptest.NewRequestWithContext(t.Context(), c.method, c.path, untouched{t})
+			r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+			w := httptest.NewRecorder()
+			c.handler.ServeHTTP(w, r)
+			if w.Code != http.StatusOK {
+				t.Errorf("got %d %s, want 200", w.Code, w.Body)
+			}
+		})
 	}
 }

@@ -39,7 +39,7 @@ func (k *kubelet) profile(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "profiling endpoint is disabled.", http.StatusMethodNotAllowed)
 		return
 	}
-	detail, _ := strconv.Atoi(r.FormValue("debug"))
+	detail, _ := strconv.Atoi(r.URL.Query().Get("debug"))
 	switch name := chi.URLParam(r, "profile"); name {
 	case "":
 		writeText(w, http.StatusOK, profiles())
@@ -53,7 +53,7 @@ func (k *kubelet) profile(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "Unknown profile", http.StatusNotFound)
 			return
 		}
-		if name == "heap" && r.FormValue("gc") == "1" {
+		if name == "heap" && r.URL.Query().Get("gc") == "1" {
 			runtime.GC()
 		}
 		asProfile(w, name, detail)
@@ -74,7 +74,7 @@ func profiles() string {
 
 // profileCPU says where the process spends the next seconds, 30 if nobody says how many.
 func profileCPU(w http.ResponseWriter, r *http.Request) {
-	seconds, err := strconv.Atoi(r.FormValue("seconds"))
+	seconds, err := strconv.Atoi(r.URL.Query().Get("seconds"))
 	if err != nil || seconds <= 0 {
 		seconds = 30
 	}

@@ -43,7 +43,7 @@ func (k *kubelet) ask(w http.ResponseWriter, r *http.Request, of func(context.Co
 
 // statsSummary is /stats/summary.
 func (k *kubelet) statsSummary(w http.ResponseWriter, r *http.Request) {
-	few := r.FormValue("only_cpu_and_memory") == "true"
+	few := r.URL.Query().Get("only_cpu_and_memory") == "true"
 	of := k.stats.Summary
 	if few {
 		of = k.stats.Usage
