@@ -7,7 +7,8 @@ import (
 	"os"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
+
+	"nodal/node/limit"
 )
 
 // emptyDirMode lets every user of every container in.
@@ -40,30 +41,20 @@ func (t *Tree) setUpEmptyDir(_ context.Context, at place) error {
 	return at.setMode(mode, groupAll)
 }
 
-// memorySize bounds a volume in memory: by its own limit, and by what its pod or
-// the node may use. Zero is the kernel's own bound.
+// memorySize bounds a volume in memory: by its own limit, and by what its pod as a
+// whole or the node may use. Zero is the kernel's own bound.
 func (t *Tree) memorySize(pod *corev1.Pod, source *corev1.EmptyDirVolumeSource) int64 {
 	size := t.Allocatable.Memory().Value()
-	for _, limit := range []*resource.Quantity{podMemory(pod), source.SizeLimit} {
-		if limit != nil && limit.Value() > 0 && (size == 0 || limit.Value() < size) {
-			size = limit.Value()
+	bounds := []int64{limit.OfPod(pod, limit.Rules{}).Memory}
+	if source.SizeLimit != nil {
+		bounds = append(bounds, source.SizeLimit.Value())
+	}
+	for _, bound := range bounds {
+		if bound > 0 && (size == 0 || bound < size) {
+			size = bound
 		}
 	}
 	return size
-}
-
-// podMemory is what the containers of a pod may use together; nil when one of them
-// has no limit.
-func podMemory(pod *corev1.Pod) *resource.Quantity {
-	sum := &resource.Quantity{}
-	for i := range pod.Spec.Containers {
-		limit, ok := pod.Spec.Containers[i].Resources.Limits[corev1.ResourceMemory]
-		if !ok {
-			return nil
-		}
-		sum.Add(limit)
-	}
-	return sum
 }
 
 // makeDir makes a directory unless it is there.

@@ -32,22 +32,43 @@ func TestEmptyDirInMemory(t *testing.T) {
 	memory := func(limit string) corev1.ResourceRequirements {
 		return corev1.ResourceRequirements{Limits: corev1.ResourceList{"memory": resource.MustParse(limit)}}
 	}
+	allOf := func(limit string) func(*corev1.PodSpec) {
+		return func(spec *corev1.PodSpec) { spec.Resources = ptr(memory(limit)) }
+	}
+	initially := func(r corev1.ResourceRequirements, policy *corev1.ContainerRestartPolicy) func(*corev1.PodSpec) {
+		return func(spec *corev1.PodSpec) {
+			spec.InitContainers = []corev1.Container{{Name: "first", Resources: r, RestartPolicy: policy}}
+		}
+	}
+	overhead := func(spec *corev1.PodSpec) { spec.Overhead = memory("8Mi").Limits }
+	none := corev1.ResourceRequirements{}
+	stays := ptr(corev1.ContainerRestartPolicyAlways)
 	for _, c := range []struct {
 		name      string
 		sizeLimit *resource.Quantity
 		main      corev1.ResourceRequirements
-		want      uint64 // MiB
+		of        func(*corev1.PodSpec) // what else is in its pod
+		want      uint64                // MiB
 	}{
-		{"its own limit bounds it", ptr(resource.MustParse("8Mi")), corev1.ResourceRequirements{}, 8},
-		{"so does the memory of its pod", nil, memory("16Mi"), 16},
-		{"the lesser counts", ptr(resource.MustParse("32Mi")), memory("16Mi"), 16},
-		{"and at last what the node can give", nil, corev1.ResourceRequirements{}, 64},
+		{"its own limit bounds it", ptr(resource.MustParse("8Mi")), none, nil, 8},
+		{"so does the memory of its pod", nil, memory("16Mi"), nil, 16},
+		{"the lesser counts", ptr(resource.MustParse("32Mi")), memory("16Mi"), nil, 16},
+		{"a sidecar adds to its pod's", nil, memory("16Mi"), initially(memory("24Mi"), stays), 40},
+		{"an init container has the pod's to itself", nil, memory("16Mi"), initially(memory("24Mi"), nil), 24},
+		{"one without a limit bounds nothing", nil, memory("16Mi"), initially(none, nil), 64},
+		{"what the pod itself needs is added", nil, memory("16Mi"), overhead, 24},
+		{"a limit of the pod as a whole is its memory", nil, none, allOf("16Mi"), 16},
+		{"whatever its containers say", nil, memory("8Mi"), allOf("16Mi"), 16},
+		{"and at last what the node can give", nil, none, nil, 64},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
 			b.Allocatable = corev1.ResourceList{"memory": resource.MustParse("64Mi")}
 			p := pod(corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory", SizeLimit: c.sizeLimit}})
 			p.Object.Spec.Containers[0].Resources = c.main
+			if c.of != nil {
+				c.of(&p.Object.Spec)
+			}
 			dir := b.setUp(p)
 			b.write(dir, "kept", "data")
 			b.setUp(p)
