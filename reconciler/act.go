@@ -99,7 +99,7 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 	case node.SetTermination:
 		return node.Result{}, a.setTermination(key, pod.UID(), action)
 	case node.SetResult:
-		return node.Result{}, a.setResult(key, pod.UID(), action)
+		return node.Result{}, a.setResult(key, pod, action)
 	case node.Release:
 		return node.Result{}, a.release(key, pod)
 	case node.SetUpCgroup:
@@ -216,10 +216,12 @@ func (a Act) setTermination(key node.Key, uid types.UID, action node.SetTerminat
 	})
 }
 
-func (a Act) setResult(key node.Key, uid types.UID, action node.SetResult) error {
-	return a.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
-		if t := slot.Termination; t != nil && action.Status.Reason != t.Reason {
-			return // decided before the pod was evicted, and decided anew after
+// setResult notes how a pod has ended, unless something was asked of the pod since that
+// was decided: it was told that it would happen, and is decided on first.
+func (a Act) setResult(key node.Key, pod *node.Pod, action node.SetResult) error {
+	return a.update(key, pod.UID(), func(tx *node.Tx, slot *node.Slot) {
+		if t := slot.Termination; slot.Pod != pod || t != nil && action.Status.Reason != t.Reason {
+			return
 		}
 		slot.Result = action.Status
 		tx.Put(key, slot)

@@ -112,7 +112,10 @@ func (b *bench) start() {
 	puller := image.New(image.Config{Runtime: b.runtime, Tell: b.events.Add})
 	r := reconciler.New(reconciler.Config{
 		Prober: b.prober, Counts: &b.counts,
-		Act:    reconciler.Act{Store: b.store, Runtime: b.runtime, Images: puller, Logs: b.logs, Volumes: b.volumes, Storage: keeper, Clock: time.Now},
+		Act: reconciler.Act{
+			Store: b.store, Runtime: b.runtime, Images: puller, Logs: b.logs, Volumes: b.volumes, Storage: keeper, Clock: time.Now,
+			Freed: func(tx *node.Tx) { b.intake.Readmit(tx, time.Now()) },
+		},
 		Events: b.events, Sources: b.sources, Site: b.site,
 		Log: slog.New(slog.DiscardHandler), Relist: time.Second, Starts: 4,
 	})

@@ -30,21 +30,22 @@ type Config struct {
 // and comes back over channels. Its fields belong to the goroutine of Run.
 type Reconciler struct {
 	Config
-	loop      *Loop
-	wasReady  map[node.Key]bool
-	working   map[node.Key]work
-	began     time.Time
-	looked    chan struct{} // closed after the first full look
-	misses    int32         // full looks in a row that were tried again after one that failed
-	retry     time.Time     // when the next of them comes
-	gate      *gate
-	sweeping  atomic.Bool
-	reclaimer reclaimer
-	done      chan finished
-	seen      chan Sighting
-	wakes     chan node.Key
-	relists   chan struct{}
-	asked     chan struct{} // whether the loop turns
+	loop       *Loop
+	wasReady   map[node.Key]bool
+	working    map[node.Key]work
+	began      time.Time
+	looked     chan struct{} // closed after the first full look
+	misses     int32         // full looks in a row that were tried again after one that failed
+	retry      time.Time     // when the next of them comes
+	gate       *gate
+	readmitted bool
+	sweeping   atomic.Bool
+	reclaimer  reclaimer
+	done       chan finished
+	seen       chan Sighting
+	wakes      chan node.Key
+	relists    chan struct{}
+	asked      chan struct{} // whether the loop turns
 }
 
 type finished struct {
@@ -89,6 +90,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		r.sweep(ctx)
 		r.reclaim(ctx)
 		r.tellLooked()
+		r.readmit()
 		timer.Reset(r.loop.Next(r.Act.Clock()))
 		select {
 		case <-ctx.Done():
@@ -141,6 +143,21 @@ func (r *Reconciler) tellLooked() {
 	case <-r.looked:
 	default:
 		close(r.looked)
+	}
+}
+
+// readmit looks at the pods that wait for resources, once it is known what runs: since
+// this start the node may have more of them to give.
+func (r *Reconciler) readmit() {
+	if r.readmitted || !r.loop.synced {
+		return
+	}
+	r.readmitted = true
+	if _, err := r.Act.Store.Transact(func(tx *node.Tx) error {
+		r.Act.freed(tx)
+		return nil
+	}); err != nil {
+		r.Log.Warn("pods go on waiting for resources", "err", err)
 	}
 }
 

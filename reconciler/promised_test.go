@@ -1,0 +1,67 @@
+package reconciler_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+	"nodal/reconciler"
+)
+
+// change changes the record of a pod, as whoever answers requests does.
+func (b *bench) change(name string, change func(*node.Pod)) {
+	b.Helper()
+	if _, err := b.store.Transact(func(tx *node.Tx) error {
+		next := *tx.Get(key(name))
+		object := *next.Pod
+		next.Pod = &object
+		change(next.Pod)
+		tx.Put(key(name), &next)
+		return nil
+	}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func TestWhatWaitsForResourcesIsLookedAtWhenTheAgentStarts(t *testing.T) {
+	inBubble(t, false, func(b *bench) {
+		b.apply(pod("web"))
+		b.rest(time.Second)
+		b.change("web", func(p *node.Pod) { p.Resize = &node.Resize{Reason: corev1.PodReasonDeferred} })
+		b.rest(time.Hour)
+		resize := func() *node.Resize {
+			view, _ := b.store.View(key("web"))
+			return view.Slot.Pod.Resize
+		}
+		if resize() == nil {
+			t.Error("the resize was looked at again though nothing has changed")
+		}
+		b.stop()
+		b.start()
+		b.rest(time.Second)
+		if got := resize(); got != nil {
+			t.Errorf("after a start the resize is %+v, want that there is room for it", got)
+		}
+	})
+}
+
+// The end of a pod that was decided on while somebody asked for its restart.
+func TestARestartThatWasPromisedIsNotOverruled(t *testing.T) {
+	inBubble(t, false, func(b *bench) {
+		b.apply(pod("web"))
+		b.rest(time.Second)
+		view, _ := b.store.View(key("web"))
+		end := node.SetResult{Status: &corev1.PodStatus{Phase: corev1.PodSucceeded}}
+		act := reconciler.Act{Store: b.store}
+		if err := b.intake.Restart(key("web"), "main"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := act.Do(t.Context(), key("web"), view.Slot.Pod, view.Got, end); err != nil {
+			t.Fatal(err)
+		}
+		b.rest(time.Minute)
+		b.wantState("web", "Running running restarts=1 ready=true")
+	})
+}
