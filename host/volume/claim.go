@@ -86,23 +86,10 @@ func (t *Tree) make(path string) error {
 	if err := t.holds(path); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(path); err == nil {
-		return nil
-	}
 	if err := os.MkdirAll(t.Local, 0o700); err != nil {
 		return fmt.Errorf("make the directory of the node's own volumes: %w", err)
 	}
-	if err := makeDir(unfinished(path)); err != nil {
-		return err
-	}
-	if err := chmod(unfinished(path), emptyDirMode); err != nil {
-		return err
-	}
-	return os.Rename(unfinished(path), path)
-}
-
-func unfinished(path string) string {
-	return filepath.Join(filepath.Dir(path), ".new-"+filepath.Base(path))
+	return makeWhole(path, func(fresh string) error { return chmod(fresh, emptyDirMode) })
 }
 
 // holds refuses a path that is not right in the directory of the node's own volumes.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -14,6 +15,8 @@ import (
 // emptyDirMode lets every user of every container in.
 const emptyDirMode = 0o777
 
+// setUpEmptyDir makes an empty volume, with its mode from its first moment. Once it is
+// there it is the containers', and so are its mode and group.
 func (t *Tree) setUpEmptyDir(_ context.Context, at place) error {
 	source := at.volume.EmptyDir
 	mode := fs.FileMode(emptyDirMode)
@@ -22,23 +25,18 @@ func (t *Tree) setUpEmptyDir(_ context.Context, at place) error {
 	}
 	switch source.Medium {
 	case corev1.StorageMediumDefault:
-		if err := makeDir(at.dir); err != nil {
-			return err
-		}
+		return makeWhole(at.dir, func(fresh string) error {
+			at.dir = fresh
+			return at.setMode(mode, groupAll)
+		})
 	case corev1.StorageMediumMemory:
-		options := ""
+		options := at.mountOptions(mode)
 		if size := t.memorySize(at.pod, source); size > 0 {
-			options = fmt.Sprintf("size=%d", size)
+			options += fmt.Sprintf(",size=%d", size)
 		}
-		if err := mountTmpfs(at.dir, options, 0); err != nil {
-			return err
-		}
-	default:
-		if err := mountHugePages(at); err != nil {
-			return err
-		}
+		return mountTmpfs(at.dir, options, 0)
 	}
-	return at.setMode(mode, groupAll)
+	return mountHugePages(at, mode)
 }
 
 // memorySize bounds a volume in memory: by its own limit, and by what its pod as a
@@ -63,6 +61,25 @@ func makeDir(dir string) error {
 		return fmt.Errorf("make the volume's directory: %w", err)
 	}
 	return nil
+}
+
+// makeWhole makes a directory unless it is there. It appears when it is as it is to be.
+func makeWhole(path string, finish func(path string) error) error {
+	if _, err := os.Lstat(path); err == nil {
+		return nil
+	}
+	fresh := unfinished(path)
+	if err := makeDir(fresh); err != nil {
+		return err
+	}
+	if err := finish(fresh); err != nil {
+		return err
+	}
+	return os.Rename(fresh, path)
+}
+
+func unfinished(path string) string {
+	return filepath.Join(filepath.Dir(path), ".new-"+filepath.Base(path))
 }
 
 // chmod sets a mode whatever the process' umask. One that is set already is not

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -21,11 +22,43 @@ func TestEmptyDirOnTheDisk(t *testing.T) {
 	}
 	b.write(dir, "kept", "data")
 	b.wantShown(b.setUp(p), "kept -rw------- data")
+}
 
-	p.Object.Spec.Volumes[0].EmptyDir.Mode = ptr(int32(0o1770))
-	if b.setUp(p); modeAt(t, dir) != os.ModeDir|os.ModeSticky|0o770 {
-		t.Errorf("its mode is %s, want 1770", modeAt(t, dir))
+func TestAnEmptyDirHasTheModeThatIsAskedFor(t *testing.T) {
+	for _, medium := range []corev1.StorageMedium{"", "Memory"} {
+		b := newBench(t)
+		p := pod(corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium, Mode: ptr(int32(0o1770))}})
+		if got := modeAt(t, b.setUp(p)); got != os.ModeDir|os.ModeSticky|0o770 {
+			t.Errorf("on %q its mode is %s, want 1770", medium, got)
+		}
 	}
+}
+
+func TestTheModeOfAnEmptyDirIsTheContainersToChange(t *testing.T) {
+	for _, medium := range []corev1.StorageMedium{"", "Memory"} {
+		b := newBench(t)
+		p := groupOf(pod(corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: medium}}), 5000)
+		dir := b.setUp(p)
+		if err := errors.Join(os.Chown(dir, 70, 70), os.Chmod(dir, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		again := New(b.Config) // an agent that starts
+		if err := again.SetUp(t.Context(), p, "v"); err != nil {
+			t.Fatal(err)
+		}
+		wantOwned(t, dir, 70, os.ModeDir|0o700)
+	}
+}
+
+func TestAnEmptyDirThatWasHalfMadeIsMadeWhole(t *testing.T) {
+	b := newBench(t)
+	p := groupOf(pod(emptyDir()), 5000)
+	dir := b.source(p)
+	if err := os.MkdirAll(unfinished(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.setUp(p)
+	wantOwned(t, dir, 5000, os.ModeDir|os.ModeSetgid|0o777)
 }
 
 func TestEmptyDirInMemory(t *testing.T) {

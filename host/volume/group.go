@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 
+	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -33,6 +34,19 @@ func (at place) setMode(mode, forGroup fs.FileMode) error {
 		mode |= fs.ModeSetgid | forGroup
 	}
 	return chmod(at.dir, mode)
+}
+
+// mountOptions have a file system be mounted with its mode and its group.
+func (at place) mountOptions(mode fs.FileMode) string {
+	number := uint32(mode.Perm())
+	if mode&fs.ModeSticky != 0 {
+		number |= unix.S_ISVTX
+	}
+	gid, ok := fsGroup(at.pod)
+	if !ok {
+		return fmt.Sprintf("mode=%o", number)
+	}
+	return fmt.Sprintf("mode=%o,gid=%d", number|unix.S_ISGID|uint32(groupAll), gid)
 }
 
 // shared are the files with the group of the pod, which may read them whatever

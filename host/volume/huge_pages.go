@@ -2,6 +2,7 @@ package volume
 
 import (
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -13,7 +14,7 @@ import (
 
 // mountHugePages has the directory of a volume be a file system of huge pages. What is
 // in it counts for the containers that use it; its size limit bounds it besides.
-func mountHugePages(at place) error {
+func mountHugePages(at place, mode fs.FileMode) error {
 	page, err := pageSize(at)
 	if err != nil {
 		return err
@@ -21,14 +22,14 @@ func mountHugePages(at place) error {
 	if there, err := makeMountPoint(at.dir); there || err != nil {
 		return err
 	}
-	options := fmt.Sprintf("pagesize=%d", page)
+	options := fmt.Sprintf("%s,pagesize=%d", at.mountOptions(mode), page)
 	if limit := at.volume.EmptyDir.SizeLimit; limit != nil && limit.Sign() > 0 {
 		options += fmt.Sprintf(",size=%d", limit.Value())
 	}
 	if err := unix.Mount("hugetlbfs", at.dir, "hugetlbfs", 0, options); err != nil {
 		return fmt.Errorf("mount huge pages of %d bytes at %s: %w", page, at.dir, err)
 	}
-	return nil
+	return at.setMode(mode, groupAll) // the mount leaves out that what is made in it is the group's
 }
 
 // pageSize is the one that the medium names, or else the only one that containers of

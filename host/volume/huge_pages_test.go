@@ -29,15 +29,21 @@ func TestEmptyDirOfHugePages(t *testing.T) {
 	}
 	for _, medium := range []corev1.StorageMedium{"HugePages", "HugePages-2Mi"} {
 		b := newBench(t)
-		p := withHugePages(medium, "hugepages-2Mi")
+		p := groupOf(withHugePages(medium, "hugepages-2Mi"), 5000)
 		dir := b.setUp(p)
 		b.setUp(p) // it is there
 		var stat unix.Statfs_t
 		if err := unix.Statfs(dir, &stat); err != nil || stat.Type != unix.HUGETLBFS_MAGIC || stat.Bsize != 2<<20 || stat.Blocks != 2 {
 			t.Errorf("%s is of type %x with %d blocks of %d, %v; want two pages", medium, stat.Type, stat.Blocks, stat.Bsize, err)
 		}
-		if got := modeAt(t, dir); got != os.ModeDir|0o777 || len(b.mounted()) != 1 {
-			t.Errorf("%s has mode %s and the mounts %q, want 0777 and one", medium, got, b.mounted())
+		wantOwned(t, dir, 5000, os.ModeDir|os.ModeSetgid|0o777)
+		if err := os.Chmod(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		b.setUp(p)
+		wantOwned(t, dir, 5000, os.ModeDir|0o700)
+		if len(b.mounted()) != 1 {
+			t.Errorf("%s has the mounts %q, want one", medium, b.mounted())
 		}
 		if err := b.TearDown(t.Context(), p.UID()); err != nil || len(b.mounted()) != 0 {
 			t.Errorf("%s: %v, left are %q", medium, err, b.mounted())
