@@ -5,13 +5,27 @@ import (
 	"net/http"
 	"net/netip"
 
+	"k8s.io/streaming/pkg/httpstream"
+
 	"nodal/server/auth"
 )
 
 // sameOrigin refuses what a page of another site makes a browser send with the
 // user's client certificate.
 func sameOrigin(next http.Handler) http.Handler {
-	return http.NewCrossOriginProtection().Handler(next)
+	protection := http.NewCrossOriginProtection()
+	return protection.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A Kubernetes API server passes a page's WebSocket on, Origin included, with X-Forwarded-For, which no page can set on one.
+		if httpstream.IsUpgradeRequest(r) && r.Header.Get("X-Forwarded-For") == "" {
+			asChange := *r // a WebSocket opens by GET, which the protection takes for a mere read
+			asChange.Method = http.MethodPost
+			if err := protection.Check(&asChange); err != nil {
+				writeText(w, http.StatusForbidden, err.Error())
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	}))
 }
 
 // asViewer is the identity of everybody on a listener that asks nobody.

@@ -48,6 +48,34 @@ func TestStreamsAreRefusedBeforeTheUpgrade(t *testing.T) {
 	}
 }
 
+// Whoever gets as far as the pod is told that there is none.
+func TestPagesOfOtherSitesOpenNoWebSocket(t *testing.T) {
+	n := newNode(t)
+	for _, c := range []struct {
+		name    string
+		headers []string
+		want    int
+	}{
+		{"kubectl", nil, 404},
+		{"a page of the node's own", []string{"Origin", "https://node:10250", "Sec-Fetch-Site", "same-origin"}, 404},
+		{"a page of the node's own in a browser that says less", []string{"Origin", "https://node:10250"}, 404},
+		{"another site's page", []string{"Origin", "https://evil.test", "Sec-Fetch-Site", "cross-site"}, 403},
+		{"another site's page in a browser that says less", []string{"Origin", "https://evil.test"}, 403},
+		{"a page on another port of this host", []string{"Origin", "https://node:8443", "Sec-Fetch-Site", "same-site"}, 403},
+		{"a page without an origin", []string{"Origin", "null"}, 403},
+		{"an API server that passes a page's request on", []string{"Origin", "https://console.test", "X-Forwarded-For", "192.0.2.9"}, 404},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, path := range []string{"/exec/default/none/main?command=sh&output=1", "/attach/default/none/main?output=1", "/portForward/default/none"} {
+				got := n.do(t, "GET", path, "", append([]string{"Host", "node:10250", "Connection", "keep-alive, Upgrade", "Upgrade", "websocket"}, c.headers...)...)
+				if got.status != c.want {
+					t.Errorf("%s: got %d %s, want %d", path, got.status, got.body, c.want)
+				}
+			}
+		})
+	}
+}
+
 func TestALiveCommandRunsThroughTheWholeServer(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
