@@ -140,7 +140,7 @@ func (p *Prober) first(probe node.Probe, now time.Time) time.Time {
 	case due.After(now.Add(delay)): // the run began in the future: the clock was set back
 		return now.Add(delay)
 	case due.After(now):
-		return due
+		return now.Add(due.Sub(now)) // by the clock that nobody sets: all that follows is reckoned from it
 	case probe.StartedAt.Before(p.began) && now.Sub(p.began) < every:
 		return now.Add(rand.N(every))
 	}

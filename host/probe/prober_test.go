@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"nodal/node"
 )
 
@@ -100,6 +102,16 @@ func TestTimetable(t *testing.T) {
 			w.wantAsked(0)
 		})
 	})
+}
+
+// What a probe is asked after the first time is reckoned from when it was due then.
+func TestADelayIsOverByTheClockThatNobodySets(t *testing.T) {
+	now := time.Now()
+	probe := node.Probe{Spec: &corev1.Probe{InitialDelaySeconds: 5}, StartedAt: now.Round(0)} // as it is told, by the other
+	due := New(Config{}).first(probe, now)
+	if due.Sub(now) != 5*s || due == due.Round(0) {
+		t.Errorf("it is due at %s, want it with a reading of that clock", due)
+	}
 }
 
 func TestRunsThatAreFoundAreSpread(t *testing.T) {
