@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"log/slog"
 	"net"
@@ -130,19 +131,23 @@ func TestOneSocketServesGRPCAndREST(t *testing.T) {
 
 func TestAClientThatTricklesItsBodyIsCutOff(t *testing.T) {
 	n := newNode(t, func(c *Config) { c.Limits.BodyTimeout = 50 * time.Millisecond })
-	front := httptest.NewServer(n.server.HTTP())
+	front := httptest.NewTLSServer(n.server.HTTP())
 	defer front.Close()
-	conn, err := net.Dial("tcp", front.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := conn.Write([]byte("POST /v1/manifests HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\napi")); err != nil {
-		t.Fatal(err)
-	}
-	answer := make([]byte, len("HTTP/1.1 408"))
-	if _, err := conn.Read(answer); err != nil || string(answer) != "HTTP/1.1 408" {
-		t.Errorf("got %q, %v, want 408", answer, err)
+	for _, path := range []string{"/v1/manifests", "/ui/session"} {
+		t.Run(path, func(t *testing.T) {
+			conn, err := tls.Dial("tcp", front.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := conn.Write([]byte("POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\napi")); err != nil {
+				t.Fatal(err)
+			}
+			answer := make([]byte, len("HTTP/1.1 408"))
+			if _, err := io.ReadFull(conn, answer); err != nil || string(answer) != "HTTP/1.1 408" {
+				t.Errorf("got %q, %v, want 408", answer, err)
+			}
+		})
 	}
 }
 

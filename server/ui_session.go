@@ -23,13 +23,14 @@ const (
 // uiSessions is the dashboard's way in. POST /ui/session takes a code or a
 // token and sets a cookie, GET says who one is, DELETE signs out; POST /ui/code
 // makes the code, for who is known by something else than a cookie.
-func uiSessions(a *auth.Authenticator, reach Reach) http.Handler {
+func uiSessions(a *auth.Authenticator, reach Reach, limits Limits) http.Handler {
+	limits.BodyBytes = maxProof
 	known := func(handle http.HandlerFunc) http.Handler { return a.HTTP(handle) }
 	handlers := map[string]http.Handler{
 		"GET " + uiSession: known(func(w http.ResponseWriter, r *http.Request) { tellWho(w, r, listenFull) }),
-		"POST " + uiSession: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		"POST " + uiSession: readBody(limits, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			signIn(a, w, r)
-		}),
+		})),
 		"DELETE " + uiSession: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			signOut(a, w, r)
 		}),
@@ -95,7 +96,7 @@ func signIn(a *auth.Authenticator, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var proof auth.Proof
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxProof)).Decode(&proof); err != nil {
+	if err := json.NewDecoder(r.Body).Decode(&proof); err != nil {
 		writeStatus(w, status.New(codes.InvalidArgument, "sign in: the body has to be {\"code\": ...} or {\"token\": ...}"))
 		return
 	}

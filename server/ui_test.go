@@ -220,7 +220,7 @@ func TestWhoSignsInHasToShowSomething(t *testing.T) {
 		{"a wrong code", `{"code":"x"}`, 401},
 		{"nothing", `{}`, 401},
 		{"no JSON", `token`, 400},
-		{"a flood", `{"token":"` + strings.Repeat("x", maxProof) + `"}`, 400},
+		{"a flood", `{"token":"` + strings.Repeat("x", maxProof) + `"}`, 413},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
