@@ -9,11 +9,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -206,6 +208,37 @@ func TestGRPCTakesItsOwnTransport(t *testing.T) {
 				t.Errorf("came by %s, want the native transport", got)
 			}
 		})
+	}
+}
+
+func TestGRPCTellsHowManyCallsAConnectionHolds(t *testing.T) {
+	r := start(t, http.NotFoundHandler(), 0)
+	conn, err := net.Dial("unix", r.unix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const noSettings = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+	if _, err := io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+noSettings); err != nil {
+		t.Fatal(err)
+	}
+	head := make([]byte, len(noSettings))
+	if _, err := io.ReadFull(conn, head); err != nil || head[3] != 4 {
+		t.Fatalf("got a frame %x, %v, want the settings", head, err)
+	}
+	settings := make([]byte, int(head[1])<<8|int(head[2]))
+	if _, err := io.ReadFull(conn, settings); err != nil {
+		t.Fatal(err)
+	}
+	const maxConcurrentStreams = 3
+	var got uint32
+	for one := range slices.Chunk(settings, 6) {
+		if binary.BigEndian.Uint16(one) == maxConcurrentStreams {
+			got = binary.BigEndian.Uint32(one[2:])
+		}
+	}
+	if got != maxCalls {
+		t.Errorf("got %d, want %d", got, maxCalls)
 	}
 }
 

@@ -12,6 +12,11 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
+// maxCalls is how many calls of one connection run at a time. A message is read whole
+// before anybody asks whose it is. There is room beside the streams that an identity may
+// hold: a call too many is not refused, it waits.
+const maxCalls = 512
+
 // GRPCOptions is what a server behind a Front has to be made with. peer describes what
 // is known of a connection without TLS, and may return nil.
 func GRPCOptions(peer func(net.Conn) credentials.AuthInfo) []grpc.ServerOption {
@@ -19,6 +24,7 @@ func GRPCOptions(peer func(net.Conn) credentials.AuthInfo) []grpc.ServerOption {
 		grpc.Creds(sorted{peer: peer}),
 		grpc.ConnectionTimeout(helloTimeout),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 15 * time.Minute}),
 		// Clients on the node may hold an idle watch open with a ping a minute.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 20 * time.Second, PermitWithoutStream: true}),
