@@ -50,8 +50,8 @@ func isMount(path string) (bool, error) {
 // mountPoint is where something is mounted, and of what kind that is.
 type mountPoint struct{ path, kind string }
 
-// mountsBelow are the mount points below a directory, in the order in which they
-// were mounted.
+// mountsBelow are the mount points below a directory, named as it is, in the order in
+// which they were mounted.
 func mountsBelow(dir string) ([]mountPoint, error) {
 	real, err := filepath.EvalSymlinks(dir) // the kernel names no links
 	if err != nil {
@@ -70,7 +70,7 @@ func mountsBelow(dir string) ([]mountPoint, error) {
 			continue
 		}
 		if path := unescape.Replace(fields[4]); strings.HasPrefix(path, real+"/") {
-			points = append(points, mountPoint{path, kind[0]})
+			points = append(points, mountPoint{filepath.Join(dir, path[len(real):]), kind[0]})
 		}
 	}
 	return points, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -47,6 +48,34 @@ func TestTheHelperMountsWhatAServerExports(t *testing.T) {
 	}
 	if err := b.TearDown(t.Context(), "u1"); err != nil || len(b.mounted()) > 0 {
 		t.Errorf("got %v, mounted are %q", err, b.mounted())
+	}
+}
+
+func TestWhatIsMountedBehindALinkIsNotMountedAgain(t *testing.T) {
+	b := newBench(t)
+	b.post(secret("login", map[string]string{"password": "x"}))
+	b.helper(`mount -t tmpfs tmpfs "$2"`)
+	b.bound(local(t.TempDir()), false)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := errors.Join(os.Mkdir(b.Pods, 0o755), os.Symlink(b.Pods, link)); err != nil {
+		t.Fatal(err)
+	}
+	b.Pods = link
+	for name, source := range map[string]corev1.VolumeSource{
+		"of a server": fromServer(), "in memory": {EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory"}},
+		"of secrets": fromSecret("login"), "of a claim": fromClaim(),
+	} {
+		p := pod(source)
+		p.Object.Spec.Containers[0].VolumeMounts[0].SubPath = "part"
+		b.setUp(p)
+		once := b.mounted()
+		b.setUp(p)
+		if twice := b.mounted(); len(once) == 0 || !slices.Equal(twice, once) {
+			t.Errorf("%s: mounted are %q, and %q when it is set up again", name, once, twice)
+		}
+		if err := b.TearDown(t.Context(), "u1"); err != nil || len(b.mounted()) > 0 {
+			t.Errorf("%s: got %v, mounted are %q", name, err, b.mounted())
+		}
 	}
 }
 
