@@ -100,6 +100,7 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 		Pods: filepath.Join(cfg.Dirs.Root, "pods"), Local: a.keeper().Dir,
 		Objects: a.state.store, Allocatable: a.offer.Allocatable, Swept: a.counts.Swept,
 	})
+	a.adopt()
 	if cfg.Cgroups.PerPod {
 		a.cgroups = &podCgroups{agent: a}
 	}
@@ -233,6 +234,16 @@ func (a *agent) clearWay() {
 		return nil
 	}); err != nil {
 		a.log.Warn("pods go on waiting for others", "err", err)
+	}
+}
+
+// adopt marks the directories of the node's pods as its own, should their records be lost.
+func (a *agent) adopt() {
+	views, _ := a.state.store.Views()
+	for _, v := range views {
+		if err := a.volumes.Adopt(v.Slot.Pod.UID()); err != nil {
+			a.log.Warn("the directory of a pod is not marked as this node's", "pod", v.Key, "err", err)
+		}
 	}
 }
 

@@ -2,11 +2,15 @@ package main
 
 import (
 	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"nodal/host/volume"
 	"nodal/node"
 )
 
@@ -38,5 +42,32 @@ func TestWhoWaitsWhenTheAgentStarts(t *testing.T) {
 	}
 	if err := state.journal.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestTheDirectoriesOfPodsThatTheNodeHasAreItsOwn(t *testing.T) {
+	root := t.TempDir()
+	state, err := openState(root, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.journal.Close()
+	a := &agent{state: state, log: slog.New(slog.DiscardHandler), volumes: volume.New(volume.Config{Pods: filepath.Join(root, "pods")})}
+	for _, uid := range []string{"known", "theirs"} {
+		if err := os.MkdirAll(filepath.Join(root, "pods", uid), 0o750); err != nil {
+			t.Fatal(err)
+		}
+	}
+	web := &corev1.Pod{}
+	web.Namespace, web.Name, web.UID = "default", "web", "known"
+	if _, err := state.store.Transact(func(tx *node.Tx) error {
+		tx.Put(node.KeyOf(web), node.NewSlot(&node.Pod{Object: web, Source: node.SourceAPI, Accepted: time.Now()}))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	a.adopt()
+	if got, err := a.volumes.Own(); err != nil || !slices.Equal(got, []string{"known"}) {
+		t.Errorf("the node's own are %q (%v), want that of the pod that it knows", got, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -109,7 +110,10 @@ func report(findings []hostruntime.Finding, out io.Writer) (code int) {
 
 // made are the files and directories of a node's root directory that the agent
 // made and that nothing but itself uses; what its owner put there stays.
-var made = []string{"credentials", "image_manager", "images", "journal", "pki", "secrets.key"}
+var made = []string{"credentials", "image_manager", "images", "pki"}
+
+// known are those by which a later try knows the node, so they go last.
+var known = []string{"secrets.key", "journal"}
 
 // runClean is "kubelet clean": nothing of the node is left on the machine.
 func runClean(args []string, c console) int {
@@ -126,36 +130,69 @@ func runClean(args []string, c console) int {
 	return 0
 }
 
-// clean goes on after a failure, so that what is stuck keeps only itself. The journal's
-// lock, where there is a journal, keeps the node's agent from starting until that goes.
+// clean goes on after a failure, so that what is stuck keeps only itself, and the journal
+// for another try. The journal's lock, where there is a journal, keeps the node's agent
+// from starting until that goes.
 func clean(ctx context.Context, dirs config.Dirs, out io.Writer) error {
+	if err := checkOurs(dirs.Root); err != nil {
+		return err
+	}
 	unlock, err := journal.Lock(journalDir(dirs.Root))
 	if err != nil {
 		return fmt.Errorf("stop the node's agent first: %w", err)
 	}
 	defer unlock()
-	return errors.Join(
+	if err := errors.Join(
 		hostruntime.Clean(ctx, hostruntime.Config{RootDir: dirs.Root}),
 		cleanCgroups(ctx, dirs.Root),
-		cleanPods(ctx, dirs),
+		cleanPods(ctx, dirs, out),
 		keepVolumes(dirs.Root, out),
-		removeMade(dirs.Root),
-	)
+		remove(dirs.Root, made),
+	); err != nil {
+		return err
+	}
+	return errors.Join(remove(dirs.Root, known), removeUnlessUsed(dirs.Root))
+}
+
+// checkOurs refuses a root directory in which something is and nothing says that it is a
+// node's of ours: another kubelet's has much in it by the same names. Where there is no
+// directory any more, the rest of the machine may still hold what the node has left.
+func checkOurs(root string) error {
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look into the root directory: %w", err)
+	}
+	ours := func(e os.DirEntry) bool { return e.Name() == "journal" || e.Name() == "runtime" }
+	if len(entries) == 0 || slices.ContainsFunc(entries, ours) {
+		return nil
+	}
+	return fmt.Errorf("%s has neither a journal nor a runtime directory, so it is no node of this program's, or is clean: "+
+		"nothing was removed; name the node's directory with --root-dir", root)
 }
 
 // cleanPods removes what is kept for pods. Their directories go last and only if all
 // else went: they say which pods there were, and what is mounted below them is not
-// the node's to remove.
-func cleanPods(ctx context.Context, dirs config.Dirs) error {
-	if err := cleanLogs(dirs); err != nil {
-		return err
-	}
+// the node's to remove. Those that it has not made stay.
+func cleanPods(ctx context.Context, dirs config.Dirs, out io.Writer) error {
 	pods := filepath.Join(dirs.Root, "pods")
 	volumes := volume.New(volume.Config{Pods: pods})
-	if err := volumes.Sweep(ctx, func(types.UID) bool { return false }); err != nil {
-		return err
+	uids, err := volumes.Own()
+	if err == nil {
+		err = filesOf(dirs).logs.Clean(uids) // a pod has a directory for as long as it has logs
 	}
-	return removeAll(pods)
+	if err == nil {
+		err = volumes.Sweep(ctx, func(types.UID) bool { return false })
+	}
+	if err == nil {
+		err = removeUnlessUsed(pods)
+	}
+	if left, unread := os.ReadDir(pods); err == nil && unread == nil && len(left) > 0 {
+		fmt.Fprintln(out, "what the node has not made stays in", pods)
+	}
+	return err
 }
 
 // keepVolumes leaves the data of claims, which are people's, and says where.
@@ -177,26 +214,12 @@ func keepVolumes(root string, out io.Writer) error {
 	return nil
 }
 
-// cleanLogs removes the logs of the node's pods. Each has a directory of files for as
-// long as it has logs.
-func cleanLogs(dirs config.Dirs) error {
-	entries, err := os.ReadDir(filepath.Join(dirs.Root, "pods"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("look for pods: %w", err)
-	}
-	var uids []string
-	for _, e := range entries {
-		uids = append(uids, e.Name())
-	}
-	return filesOf(dirs).logs.Clean(uids)
-}
-
-func removeMade(root string) error {
+func remove(root string, names []string) error {
 	var errs []error
-	for _, name := range made {
+	for _, name := range names {
 		errs = append(errs, removeAll(filepath.Join(root, name)))
 	}
-	return errors.Join(append(errs, removeUnlessUsed(root))...)
+	return errors.Join(errs...)
 }
 
 // removeAll removes what is in a place, and the place unless something is mounted there.

@@ -16,6 +16,7 @@ import (
 
 	"nodal/cmd/kubelet/config"
 	"nodal/host/journal"
+	"nodal/host/podfiles"
 )
 
 func TestNothingIsCleanedUnderARunningAgent(t *testing.T) {
@@ -43,9 +44,11 @@ func TestDirectoriesOfPodsStayForAnotherTry(t *testing.T) {
 		}
 	}
 	pod := filepath.Join(dirs.Root, "pods", "some-uid")
-	write(filepath.Join(pod, "etc-hosts"), "127.0.0.1 localhost\n")
+	if _, err := filesOf(dirs).files.WriteHosts("some-uid", "127.0.0.1 localhost\n"); err != nil {
+		t.Fatal(err)
+	}
 	write(dirs.PodLogs, "no directory")
-	if err := cleanPods(t.Context(), dirs); err == nil {
+	if err := cleanPods(t.Context(), dirs, io.Discard); err == nil {
 		t.Error("logs that cannot be removed are not told")
 	}
 	if _, err := os.Stat(pod); err != nil {
@@ -54,11 +57,73 @@ func TestDirectoriesOfPodsStayForAnotherTry(t *testing.T) {
 	if err := os.Remove(dirs.PodLogs); err != nil { // it is not the agent's to remove
 		t.Error(err)
 	}
-	if err := cleanPods(t.Context(), dirs); err != nil {
+	if err := cleanPods(t.Context(), dirs, io.Discard); err != nil {
 		t.Errorf("the second time: %v", err)
 	}
 	if _, err := os.Stat(filepath.Dir(pod)); err == nil {
 		t.Error("the pods' directory is still there")
+	}
+}
+
+// Another kubelet has the same names for all that it keeps for its pods.
+func TestCleanLeavesAnotherKubeletsPods(t *testing.T) {
+	dir := t.TempDir()
+	dirs := config.Dirs{Root: filepath.Join(dir, "node"), PodLogs: filepath.Join(dir, "logs", "pods")}
+	token := filepath.Join(dirs.Root, "pods", "theirs", "volumes", "token")
+	log := filepath.Join(dirs.PodLogs, "default_web_theirs", "web", "0.log")
+	ours := filepath.Join(dirs.PodLogs, "default_web_ours")
+	for _, file := range []string{token, log, filepath.Join(ours, "web", "0.log")} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o750), os.WriteFile(file, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := filesOf(dirs).files
+	if _, err := files.MakeMessage(podfiles.Run{UID: "ours", Container: "web"}); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := cleanPods(t.Context(), dirs, &out); err != nil || !strings.Contains(out.String(), files.Root) {
+		t.Errorf("got %q (%v), want to be told what stays", &out, err)
+	}
+	for path, want := range map[string]bool{token: true, log: true, ours: false, filepath.Join(files.Root, "ours"): false} {
+		if _, err := os.Lstat(path); (err == nil) != want {
+			t.Errorf("%s: %v, want it there: %t", path, err, want)
+		}
+	}
+}
+
+func TestCleanRefusesTheRootOfAnotherKubelet(t *testing.T) {
+	dirs := config.Dirs{Root: t.TempDir(), PodLogs: filepath.Join(t.TempDir(), "pods")}
+	key := filepath.Join(dirs.Root, "pki", "kubelet.key")
+	if err := errors.Join(os.Mkdir(filepath.Dir(key), 0o700), os.WriteFile(key, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := clean(t.Context(), dirs, io.Discard); err == nil || !strings.Contains(err.Error(), dirs.Root) {
+		t.Errorf("got %v, want it refused", err)
+	}
+	if _, err := os.Stat(key); err != nil {
+		t.Error(err)
+	}
+	if err := os.RemoveAll(filepath.Dir(key)); err != nil {
+		t.Fatal(err)
+	}
+	for name, marks := range map[string][]string{"nothing": nil, "a journal": {"journal"}, "a runtime": {"runtime"}} {
+		for _, mark := range marks {
+			if err := os.Mkdir(filepath.Join(dirs.Root, mark), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := checkOurs(dirs.Root); err != nil {
+			t.Errorf("with %s in it: %v", name, err)
+		}
+		for _, mark := range marks {
+			if err := os.Remove(filepath.Join(dirs.Root, mark)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := checkOurs(filepath.Join(dirs.Root, "gone")); err != nil {
+		t.Errorf("where none is: %v", err)
 	}
 }
 
@@ -115,7 +180,7 @@ func TestMountPointsAreEmptiedAndStay(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(images, "one"), nil, 0o600); err != nil {
 			return err
 		}
-		err := errors.Join(keepVolumes(node, io.Discard), removeMade(node))
+		err := errors.Join(keepVolumes(node, io.Discard), remove(node, made), removeUnlessUsed(node))
 		if left, unread := os.ReadDir(images); unread != nil || len(left) > 0 {
 			err = errors.Join(err, unread, fmt.Errorf("left are %v", left))
 		}

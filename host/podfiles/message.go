@@ -34,6 +34,9 @@ func (t Tree) MakeMessage(run Run) (string, error) {
 }
 
 func makeMessage(root *os.Root, run Run) error {
+	if err := makePod(root, run.UID); err != nil {
+		return err
+	}
 	if err := root.MkdirAll(run.dir(), 0o750); err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (t Tree) WriteHosts(uid, text string) (string, error) {
 		return filepath.Join(t.Root, name), nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = root.MkdirAll(uid, 0o750)
+		err = makePod(root, uid)
 	}
 	if err == nil {
 		err = root.WriteFile(name, []byte(text), 0o644)
@@ -72,6 +72,16 @@ func (t Tree) WriteHosts(uid, text string) (string, error) {
 		return "", fmt.Errorf("write the pod's hosts file: %w", err)
 	}
 	return filepath.Join(t.Root, name), nil
+}
+
+// makePod makes the directory of a pod. The sticky bit says that this node has made it,
+// as it does of the directories that are made for volumes.
+func makePod(root *os.Root, uid string) error {
+	err := os.Mkdir(filepath.Join(root.Name(), uid), 0o750|fs.ModeSticky) // a Root sets no such bits
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
 }
 
 // open opens the root, which is made when the first pod needs it.

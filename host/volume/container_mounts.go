@@ -44,7 +44,7 @@ func (t *Tree) mount(pod *corev1.Pod, c *corev1.Container, index int) (*runtimea
 		source = at.volume.HostPath.Path
 	}
 	if m.SubPath != "" {
-		dir, err := t.podDir(pod.UID)
+		dir, err := t.home(pod.UID)
 		if err != nil {
 			return nil, err
 		}

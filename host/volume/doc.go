@@ -16,6 +16,7 @@
 //	block.go              and if that is a device, not files
 //	group.go              fsGroup, and of volumes that last group_hand.go
 //	container_mounts.go   what a container gets to see, subPath in sub_path.go
+//	home.go               which directories of pods are this node's
 //	teardown.go           unmount before remove, and never remove across a mount
 //
 // Containers write into volumes, so nothing below one is trusted: paths in it are

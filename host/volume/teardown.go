@@ -50,8 +50,8 @@ func (t *Tree) tearDown(ctx context.Context, uid types.UID) error {
 	return nil
 }
 
-// Sweep removes all that is there for pods that need not be kept. Each directory
-// is first renamed, so that the same UID may come back meanwhile.
+// Sweep removes all that this node has made for pods that need not be kept. Each
+// directory is first renamed, so that the same UID may come back meanwhile.
 func (t *Tree) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	entries, err := os.ReadDir(t.Pods)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +89,8 @@ func unmountAndRemove(ctx context.Context, dir string) error {
 	return removeTree(ctx, dir)
 }
 
-// setAside renames what nobody keeps and returns its new path; none for the rest.
+// setAside renames what is ours and nobody keeps, and returns its new path; none for the
+// rest.
 func (t *Tree) setAside(name string, keep func(types.UID) bool) (string, error) {
 	if strings.HasPrefix(name, goneMark) {
 		return filepath.Join(t.Pods, name), nil
@@ -97,7 +98,7 @@ func (t *Tree) setAside(name string, keep func(types.UID) bool) (string, error) 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	uid := types.UID(name)
-	if t.inUse[uid] > 0 || keep(uid) {
+	if !t.isOurs(name) || t.inUse[uid] > 0 || keep(uid) {
 		return "", nil
 	}
 	aside := filepath.Join(t.Pods, goneMark+name)

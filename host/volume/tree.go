@@ -87,6 +87,9 @@ func (t *Tree) setUp(ctx context.Context, pod *corev1.Pod, name string) error {
 		return err
 	}
 	if at.dir != "" {
+		if _, err := t.home(pod.UID); err != nil {
+			return err
+		}
 		// Not readable for all: what is below has modes of its own.
 		if err := os.MkdirAll(filepath.Dir(at.dir), 0o750); err != nil {
 			return fmt.Errorf("make the directory of volumes: %w", err)

@@ -1,0 +1,68 @@
+package volume
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// ours is on the directories of pods that this node has made or taken over. Other
+// kubelets may have theirs beside them, and do not set it: a sweep takes what has it and
+// nothing else. It comes with the directory in one step, and changes nothing for one into
+// which only root writes. The node's files for pods are laid down with it too.
+const ours = fs.ModeSticky
+
+// home makes the directory of a pod, and marks it.
+func (t *Tree) home(uid types.UID) (string, error) {
+	dir, err := t.podDir(uid)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(t.Pods, 0o750); err != nil {
+		return "", fmt.Errorf("make the directory of pods: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o750|ours); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("make the directory of the pod: %w", err)
+	}
+	return dir, nil
+}
+
+// Adopt marks the directory of a pod that this node has, if there is one: it may be from
+// before the mark, or from the kubelet that this node stands in for.
+func (t *Tree) Adopt(uid types.UID) error {
+	dir, err := t.podDir(uid)
+	if err != nil {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (!info.IsDir() || info.Mode()&ours != 0) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.Chmod(dir, info.Mode()|ours)
+}
+
+// Own are the UIDs of the pods whose directories this node has made.
+func (t *Tree) Own() (uids []string, err error) {
+	entries, err := os.ReadDir(t.Pods)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for pods: %w", err)
+	}
+	for _, e := range entries {
+		if t.isOurs(e.Name()) {
+			uids = append(uids, e.Name())
+		}
+	}
+	return uids, nil
+}
+
+func (t *Tree) isOurs(name string) bool {
+	info, err := os.Lstat(filepath.Join(t.Pods, name))
+	return err == nil && info.IsDir() && info.Mode()&ours != 0
+}

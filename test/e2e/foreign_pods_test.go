@@ -1,0 +1,30 @@
+package e2e
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"nodal/test/claim"
+)
+
+// TestPodsOfAnotherKubeletStay has another kubelet's pod lie where the node's own are.
+func TestPodsOfAnotherKubeletStay(t *testing.T) {
+	claim.Shows(t, "Volumes", "what a crash has left for a pod that nobody knows is removed, and the directory of another kubelet's pod is left alone")
+	n := prepare(t)
+	theirs := filepath.Join(n.Root(), "pods/another-kubelets/volumes/kubernetes.io~empty-dir/data/file")
+	left := filepath.Join(n.Root(), "pods/left-by-a-crash") // of which the mark is the sticky bit
+	if err := errors.Join(os.MkdirAll(filepath.Dir(theirs), 0o750), os.WriteFile(theirs, []byte("data"), 0o600),
+		os.MkdirAll(filepath.Join(left, "volumes"), 0o750), os.Chmod(left, 0o750|os.ModeSticky)); err != nil {
+		t.Fatal(err)
+	}
+	n.up()
+	n.eventually("what a crash has left is removed", func() bool { // theirs comes before it
+		_, err := os.Lstat(left)
+		return errors.Is(err, os.ErrNotExist)
+	})
+	if got, err := os.ReadFile(theirs); err != nil || string(got) != "data" {
+		t.Errorf("theirs holds %q (%v), want what it held", got, err)
+	}
+}
