@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	clientrest "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
@@ -100,6 +103,42 @@ func TestALiveCommandRunsThroughTheWholeServer(t *testing.T) {
 	})
 	if want := `web-main-0 ran ["sh" "-c"] in 80x24 with hello`; err != nil || out.String() != want {
 		t.Errorf("got %q, %v, want %q", out.String(), err, want)
+	}
+}
+
+func TestExecAndAttachEndWithAnAPIServerThatHangsUp(t *testing.T) {
+	n := newNode(t)
+	n.apply(t, manifestOf("web"))
+	n.run(t, "web", node.ContainerRunning)
+	front := httptest.NewServer(n.server.HTTP())
+	defer front.Close()
+	for _, path := range []string{"exec", "attach"} {
+		t.Run(path, func(t *testing.T) {
+			ctx, hangUp := context.WithCancel(t.Context())
+			ended := make(chan struct{})
+			hold := func(ctx context.Context) error {
+				hangUp()
+				<-ctx.Done()
+				close(ended)
+				return ctx.Err()
+			}
+			n.runtime.exec = func(ctx context.Context, _ string, _ []string, _ ExecStreams) (int32, error) { return 0, hold(ctx) }
+			n.runtime.attach = func(ctx context.Context, _ string, _ ExecStreams) error { return hold(ctx) }
+			address, err := url.Parse(front.URL + "/" + path + "/default/web/main?command=sh&output=1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			client, err := remotecommand.NewSPDYExecutor(&clientrest.Config{Host: front.URL}, http.MethodPost, address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = client.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: io.Discard}) // it was cancelled
+			select {
+			case <-ended:
+			case <-time.After(20 * time.Second):
+				t.Error("it goes on")
+			}
+		})
 	}
 }
 

@@ -52,6 +52,8 @@ func WantedIn(query url.Values) (Wanted, error) {
 	return w, nil
 }
 
+var errGone = errors.New("the client is gone")
+
 // Serve upgrades the request and runs the command with the client's streams. A
 // client that goes away ends it.
 func Serve(w http.ResponseWriter, r *http.Request, wanted Wanted, run Command) {
@@ -59,6 +61,9 @@ func Serve(w http.ResponseWriter, r *http.Request, wanted Wanted, run Command) {
 		overWebSocket(w, r, wanted, run)
 		return
 	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	w, r = watched{w, func() { cancel(errGone) }}, r.WithContext(ctx)
 	options := &remotecommand.Options{Stdin: wanted.Stdin, Stdout: wanted.Stdout, Stderr: wanted.Stderr, TTY: wanted.TTY}
 	remotecommand.ServeExec(w, r, spdy{run}, "", "", "", nil, options, idle,
 		remotecommand.DefaultStreamCreationTimeout, remotecommand.SupportedStreamingProtocols)
@@ -91,6 +96,9 @@ func (s spdy) ExecInContainer(ctx context.Context, _, _, _ string, _ []string, i
 		go passSizes(ctx, resize, sizes)
 	}
 	exit, failed := s.run(ctx, streams)
+	if context.Cause(ctx) == errGone {
+		return nil // who is gone cannot be told, and to go is no failure
+	}
 	if failed == nil && exit != 0 {
 		return utilexec.CodeExitError{Err: errors.New("the command failed"), Code: int(exit)}
 	}

@@ -1,11 +1,13 @@
 package stream
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -15,6 +17,9 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
+	names "k8s.io/cri-streaming/pkg/streaming/remotecommand"
+	"k8s.io/streaming/pkg/httpstream"
+	framing "k8s.io/streaming/pkg/httpstream/spdy"
 	utilexec "k8s.io/utils/exec"
 
 	"nodal/node"
@@ -72,11 +77,11 @@ func TestACommandTalksToItsClient(t *testing.T) {
 		{
 			name: "input goes in until its end, outputs come out apart", query: "input=1&output=1&error=1",
 			options: remotecommand.StreamOptions{Stdin: strings.NewReader("hello")},
-			command: func(_ context.Context, s Streams) (int32, error) {
+			command: func(ctx context.Context, s Streams) (int32, error) {
 				text, err := io.ReadAll(s.Stdin)
 				fmt.Fprintf(s.Stdout, "out %s", text)
 				fmt.Fprintf(s.Stderr, "err %s", text)
-				return 0, err
+				return 0, errors.Join(err, ctx.Err()) // the client still listens
 			},
 			stdout: "out hello", stderr: "err hello",
 		},
@@ -162,29 +167,67 @@ func checkEnd(t *testing.T, err error, exit int, fails string) {
 }
 
 func TestAClientThatGoesEndsItsCommand(t *testing.T) {
-	started, ended := make(chan struct{}), make(chan error, 1)
-	config, address := serve(t, func(ctx context.Context, s Streams) (int32, error) {
-		close(started)
-		<-ctx.Done()
-		ended <- ctx.Err()
-		return 0, ctx.Err()
-	})
-	address.RawQuery = "output=1"
-	client, err := executors["over a WebSocket"](config, address)
+	ways := map[string]func(t *testing.T, config *rest.Config, address *url.URL, started <-chan struct{}){
+		"cut off over SPDY": cutOff,
+	}
+	for how, executor := range executors {
+		ways[how] = func(t *testing.T, config *rest.Config, address *url.URL, started <-chan struct{}) {
+			client, err := executor(config, address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				<-started
+				cancel()
+			}()
+			_ = client.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: io.Discard}) // it was cancelled
+		}
+	}
+	for how, leave := range ways {
+		t.Run(how, func(t *testing.T) {
+			started, ended := make(chan struct{}), make(chan struct{})
+			config, address := serve(t, func(ctx context.Context, s Streams) (int32, error) {
+				close(started)
+				<-ctx.Done()
+				close(ended)
+				return 0, ctx.Err()
+			})
+			address.RawQuery = "output=1"
+			leave(t, config, address, started)
+			select {
+			case <-ended:
+			case <-time.After(20 * time.Second):
+				t.Error("the command goes on")
+			}
+		})
+	}
+}
+
+// cutOff is a client whose connection ends with no goodbye, as one does whose
+// process is killed.
+func cutOff(t *testing.T, _ *rest.Config, address *url.URL, started <-chan struct{}) {
+	plain, err := net.Dial("tcp", address.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		<-started
-		cancel()
-	}()
-	_ = client.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: io.Discard}) // it was cancelled
-	select {
-	case <-ended:
-	case <-time.After(20 * time.Second):
-		t.Error("the command goes on")
+	defer plain.Close()
+	fmt.Fprintf(plain, "POST /?%s HTTP/1.1\r\nHost: node\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%s: %s\r\n\r\n",
+		address.RawQuery, framing.HeaderSpdy31, httpstream.HeaderProtocolVersion, names.StreamProtocolV4Name)
+	response, err := http.ReadResponse(bufio.NewReader(plain), nil) // SPDY's server speaks second
+	if err != nil || response.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("%v, %v", response, err)
 	}
+	connection, err := framing.NewClientConnection(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{names.StreamTypeError, names.StreamTypeStdout} {
+		if _, err := connection.CreateStream(http.Header{names.StreamType: {kind}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-started
 }
 
 func TestSomeStreamHasToBeAskedFor(t *testing.T) {
