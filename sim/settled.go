@@ -97,7 +97,7 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(s.upToDate(l), s.held(slot.Pod)); err != nil {
+	if err := errors.Join(s.upToDate(l, slot.Pod.Resize), s.held(slot.Pod)); err != nil {
 		return err
 	}
 	if err := s.debugged(l, slot); err != nil {

@@ -35,7 +35,7 @@ func (v volumes) SetUp(_ context.Context, pod *node.Pod, name string) error {
 		if volume.Name != name {
 			continue
 		}
-		content, err := v.content(pod.Object, volume)
+		content, err := v.content(pod.Allocated(), volume)
 		if claim, ok := node.ClaimName(pod.Object, volume); ok && err == nil {
 			ref := node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: pod.Object.Namespace, Name: claim}
 			err = v.open(ref, v.world.volumes[pod.UID()][name] == content)
@@ -52,7 +52,7 @@ func (v volumes) SetUp(_ context.Context, pod *node.Pod, name string) error {
 }
 
 // content is what a volume shows now: of objects what they hold, of the pod its
-// labels, and of a claim the volume that it is bound to.
+// labels and what its containers may use, and of a claim the volume that it is bound to.
 func (v volumes) content(pod *corev1.Pod, volume *corev1.Volume) (string, error) {
 	content := ""
 	for _, ref := range node.VolumeRefs(pod, volume) {
@@ -82,6 +82,9 @@ func (v volumes) content(pod *corev1.Pod, volume *corev1.Volume) (string, error)
 	}
 	if node.ShowsPod(volume) {
 		content += fmt.Sprint(pod.Labels)
+		for i := range pod.Spec.Containers {
+			content += " " + pod.Spec.Containers[i].Resources.Limits.Cpu().String()
+		}
 	}
 	return content, nil
 }
@@ -242,10 +245,11 @@ func (wi *witness) madeWith(w *world, pod *node.Pod, c *container) {
 }
 
 // upToDate says in what the volumes of a pod are not as they should be.
-func (s *simulation) upToDate(l *life) error {
+func (s *simulation) upToDate(l *life, resize *node.Resize) error {
 	layout := volumes{s.world, s.agent.store}
+	allocated := (&node.Pod{Object: l.object, Resize: resize}).Allocated()
 	for volume := range node.MountedVolumes(&l.object.Spec) {
-		want, err := layout.content(l.object, volume)
+		want, err := layout.content(allocated, volume)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -73,6 +75,22 @@ func TestContentOfVolumes(t *testing.T) {
 			b.wantShown(b.setUp(p), c.want...)
 		})
 	}
+}
+
+// What a pod asks for while it runs it may have to wait for, or never get.
+func TestFilesTellWhatTheNodeHasGiven(t *testing.T) {
+	b := newBench(t)
+	p := pod(corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: []corev1.DownwardAPIVolumeFile{
+		{Path: "limit", ResourceFieldRef: &corev1.ResourceFieldSelector{ContainerName: "main", Resource: "limits.memory"}},
+	}}})
+	memory := func(limit string) corev1.ResourceRequirements {
+		return corev1.ResourceRequirements{Limits: corev1.ResourceList{"memory": resource.MustParse(limit)}}
+	}
+	p.Object.Spec.Containers[0].Resources = memory("2k")
+	p.Resize = &node.Resize{Reason: corev1.PodReasonDeferred, Held: map[string]corev1.ResourceRequirements{"main": memory("1k")}}
+	b.wantShown(b.setUp(p), "limit -rw-r--r-- 1000")
+	p.Resize = nil
+	b.wantShown(b.setUp(p), "limit -rw-r--r-- 2000")
 }
 
 func TestContentThatIsMissing(t *testing.T) {

@@ -72,7 +72,7 @@ type place struct {
 func (t *Tree) SetUp(ctx context.Context, pod *node.Pod, name string) error {
 	t.enter(pod.UID())
 	defer t.leave(pod.UID())
-	if err := t.setUp(ctx, pod.Object, name); err != nil {
+	if err := t.setUp(ctx, pod.Allocated(), name); err != nil {
 		return &node.Failure{
 			Reason: node.FailedMount,
 			Err:    fmt.Errorf("MountVolume.SetUp failed for volume %q : %w", name, err), // Kubernetes' own sentence

@@ -62,7 +62,7 @@ func (v *View) version(volume *corev1.Volume) string {
 		parts = append(parts, fmt.Sprintf("%s@%d", ref.Name, v.got.Objects[ref]))
 	}
 	if node.ShowsPod(volume) {
-		parts = append(parts, "pod@"+facts(v.pod.Object))
+		parts = append(parts, "pod@"+facts(v.object))
 	}
 	return strings.Join(parts, ",")
 }
@@ -71,7 +71,7 @@ func (v *View) version(volume *corev1.Volume) string {
 func facts(pod *corev1.Pod) string {
 	sum := fnv.New32a()
 	// Maps are encoded in the order of their keys, and cannot fail to be.
-	_ = json.NewEncoder(sum).Encode([]map[string]string{pod.Labels, pod.Annotations})
+	_ = json.NewEncoder(sum).Encode([]any{pod.Labels, pod.Annotations, node.ResourcesOf(pod)})
 	return fmt.Sprintf("%08x", sum.Sum32())
 }
 

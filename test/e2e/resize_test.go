@@ -12,10 +12,15 @@ import (
 )
 
 // sized is a pod with some CPU and memory, of which memory comes with a restart only.
+// A volume tells it of its CPU.
 func sized(name, cpu, memory string) string {
 	return adding(shell(name, "exec sleep 1000"),
 		"resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: memory, restartPolicy: RestartContainer}]",
-		fmt.Sprintf("resources: {requests: {cpu: %s, memory: %s}, limits: {cpu: %s, memory: %s}}", cpu, memory, cpu, memory))
+		fmt.Sprintf("resources: {requests: {cpu: %s, memory: %s}, limits: {cpu: %s, memory: %s}}", cpu, memory, cpu, memory),
+		"volumeMounts: [{name: me, mountPath: /me}]",
+	) + "  volumes: [{name: me, downwardAPI: {items: [" +
+		"{path: labels, fieldRef: {fieldPath: metadata.labels}}, " +
+		"{path: cpu, resourceFieldRef: {containerName: main, resource: limits.cpu, divisor: 1m}}]}}]\n"
 }
 
 // has waits until the kernel holds a pod, and its container, to so much CPU and memory.
@@ -45,6 +50,7 @@ func TestResourcesChangeInPlace(t *testing.T) {
 		"a resource whose resize policy says RestartContainer changes with a restart of that container alone, and plan says so",
 		"what does not fit now is deferred until another pod goes, what never fits is infeasible; the pod goes on with what it had",
 		"after an agent was killed the limits of what runs are those of the manifest",
+		"downwardAPI volumes tell what a container has been given, not what its pod waits for",
 		"what a pod has as a whole changes without a restart, for its containers too that have no limits of their own")
 	n := start(t)
 	whole := func(cpu, memory string) string {
@@ -73,6 +79,7 @@ func TestResourcesChangeInPlace(t *testing.T) {
 
 	n.changed("/v1/manifests", sized("web", "400m", "32Mi")).is(t, "UPDATED", "")
 	n.has("web", "40000", "33554432")
+	n.inside("web", "main", `until [ "$(cat /me/cpu)" = 400 ]; do usleep 10000; done`)
 	n.changed("/v1/manifests", sized("web", "100m", "32Mi")).is(t, "UPDATED", "")
 	n.has("web", "10000", "33554432")
 	p := n.wait("web", "web resized", func(p *corev1.Pod) bool {
@@ -106,9 +113,14 @@ func TestResourcesChangeInPlace(t *testing.T) {
 	n.pending("web", corev1.PodReasonInfeasible, fmt.Sprintf("capacity: %d", most))
 	n.apply(sized("web", "300m", "48Mi"))
 	n.pending("web", corev1.PodReasonDeferred, "requested: 300")
+	n.apply(strings.Replace(sized("web", "300m", "48Mi"), "name: web\n", "name: web\n  labels: {new: label}\n", 1))
+	if got := n.inside("web", "main", `until [ "$(cat /me/labels)" = 'new="label"' ]; do usleep 10000; done; cat /me/cpu`); got != "150" {
+		t.Errorf("while it waits it is told of %sm of CPU, want 150m", got)
+	}
 	n.has("web", "15000", "50331648")
 	n.deletePod("rival", "")
 	n.has("web", "30000", "50331648")
+	n.inside("web", "main", `until [ "$(cat /me/cpu)" = 300 ]; do usleep 10000; done`)
 	n.wait("web", "web resized", func(p *corev1.Pod) bool { return condition(p, corev1.PodResizePending) == "" })
 }
 
