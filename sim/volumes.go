@@ -199,7 +199,7 @@ func (c *clients) mounting(pod *corev1.Pod) {
 		{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 		{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: scratchLimit()}}},
 		{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: config}},
-		{Name: "info", VolumeSource: corev1.VolumeSource{Projected: info()}},
+		{Name: "info", VolumeSource: corev1.VolumeSource{Projected: info(config.Optional != nil)}},
 	} {
 		if c.pick(3) == 0 {
 			mount := corev1.VolumeMount{Name: v.Name, MountPath: "/" + v.Name}
@@ -209,11 +209,15 @@ func (c *clients) mounting(pod *corev1.Pod) {
 	}
 }
 
-// info tells a pod of itself, and whom to trust.
-func info() *corev1.ProjectedVolumeSource {
+// info tells a pod of itself, and perhaps whom to trust.
+func info(trusting bool) *corev1.ProjectedVolumeSource {
 	signer, optional := signed().Name, true
+	itself := corev1.VolumeProjection{DownwardAPI: &corev1.DownwardAPIProjection{}}
+	if !trusting {
+		return &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{itself}}
+	}
 	return &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
-		{DownwardAPI: &corev1.DownwardAPIProjection{}},
+		itself,
 		{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{SignerName: &signer, LabelSelector: &metav1.LabelSelector{}, Optional: &optional}},
 	}}
 }
