@@ -45,6 +45,7 @@ func (r *Runtime) List(ctx context.Context, only *node.Key) (map[node.Key]*node.
 	return found, nil
 }
 
+// observed sorts what was listed by key, the newest first.
 func observed(
 	logs string, sandboxes []*runtimeapi.PodSandbox, containers []*runtimeapi.Container,
 ) map[node.Key]*node.Observed {
@@ -55,6 +56,12 @@ func observed(
 		}
 		return found[key]
 	}
+	slices.SortFunc(sandboxes, func(a, b *runtimeapi.PodSandbox) int {
+		return cmp.Or(cmp.Compare(b.GetMetadata().GetAttempt(), a.GetMetadata().GetAttempt()), cmp.Compare(b.GetCreatedAt(), a.GetCreatedAt()))
+	})
+	slices.SortFunc(containers, func(a, b *runtimeapi.Container) int {
+		return cmp.Or(cmp.Compare(b.GetMetadata().GetAttempt(), a.GetMetadata().GetAttempt()), cmp.Compare(b.GetCreatedAt(), a.GetCreatedAt()))
+	})
 	for _, s := range sandboxes {
 		if key, ok := keyOf(s.GetLabels()); ok {
 			o := at(key)
@@ -68,14 +75,6 @@ func observed(
 			listed.LogPath = filepath.Join(podLogDir(logs, key, listed.UID), containerLog(listed.Name, listed.Attempt))
 			o.Containers = append(o.Containers, listed)
 		}
-	}
-	for _, o := range found {
-		slices.SortFunc(o.Sandboxes, func(a, b node.Sandbox) int {
-			return cmp.Or(cmp.Compare(b.Attempt, a.Attempt), b.CreatedAt.Compare(a.CreatedAt))
-		})
-		slices.SortFunc(o.Containers, func(a, b node.Container) int {
-			return cmp.Or(cmp.Compare(b.Attempt, a.Attempt), b.CreatedAt.Compare(a.CreatedAt))
-		})
 	}
 	return found
 }

@@ -77,10 +77,13 @@ func podOf(s *runtimeapi.PodSandboxStats, starts map[string]time.Time) statsapi.
 	if n := linux.GetProcess().GetProcessCount(); n != nil {
 		pod.ProcessStats = &statsapi.ProcessStats{ProcessCount: value(n)}
 	}
-	for _, told := range linux.GetContainers() {
+	all := linux.GetContainers()
+	slices.SortFunc(all, func(a, b *runtimeapi.ContainerStats) int {
+		return cmp.Compare(a.GetAttributes().GetMetadata().GetName(), b.GetAttributes().GetMetadata().GetName())
+	})
+	for _, told := range all {
 		pod.Containers = append(pod.Containers, containerOf(told, starts))
 	}
-	slices.SortFunc(pod.Containers, func(a, b statsapi.ContainerStats) int { return cmp.Compare(a.Name, b.Name) })
 	return pod
 }
 
