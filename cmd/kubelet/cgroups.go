@@ -187,6 +187,8 @@ func (p *podCgroups) open(ctx context.Context) (*cgroup.Tree, error) {
 	}
 	if a.own != nil && c.Root == "" {
 		c.Name = ownPods(a.cfg.Dirs.Root)
+	} else { // other kubelets may have their pods there; whatever runs in one of ours has files of ours
+		c.Ours = a.volumes.IsOurs
 	}
 	if p.tree, err = cgroup.Open(ctx, c, a.pods()); err != nil {
 		return nil, err

@@ -23,6 +23,9 @@ type Config struct {
 	Root    string       // below which everything here lies: a path, or a slice; empty: the top
 	Name    string       // of the cgroup of all pods; empty: kubepods
 	Whole   limit.Limits // of all pods together
+
+	// Ours says of which pods that nobody knows a sweep may end processes; nil: of all.
+	Ours func(types.UID) bool
 }
 
 // Tree is the cgroups of this node's pods. Its methods may be called from any
@@ -31,6 +34,7 @@ type Tree struct {
 	mounts  Mounts
 	root    name
 	whole   limit.Limits
+	ours    func(types.UID) bool
 	systemd *systemd // nil: the tree is nobody's
 
 	mu   sync.Mutex
@@ -47,7 +51,7 @@ type entry struct {
 func newTree(c Config) *Tree {
 	t := &Tree{
 		mounts: c.Mounts, root: parseRoot(c.Root).child(cmp.Or(c.Name, "kubepods")),
-		whole: c.Whole, pods: map[types.UID]entry{},
+		whole: c.Whole, ours: c.Ours, pods: map[types.UID]entry{},
 	}
 	if c.Systemd {
 		t.systemd = newSystemd(c.Mounts.Version)
@@ -226,10 +230,24 @@ func (t *Tree) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 			if len(uids) == 0 || slices.ContainsFunc(uids, keep) || t.knows(class, dir) {
 				continue
 			}
-			errs = append(errs, t.remove(ctx, class.child(podPrefix+string(uids[0]))))
+			remove := t.remove
+			if t.ours != nil && !slices.ContainsFunc(uids, t.ours) {
+				remove = t.removeEmpty
+			}
+			errs = append(errs, remove(ctx, class.child(podPrefix+string(uids[0]))))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// removeEmpty removes a cgroup if nothing is in there: else it may be another kubelet's.
+func (t *Tree) removeEmpty(ctx context.Context, n name) error {
+	dirs := t.mounts.dirs(t.path(n))
+	runs := func(dir string) bool { return len(processesIn(dir)) > 0 }
+	if slices.ContainsFunc(withChildren(dirs), runs) || removeDirs(dirs) != nil || t.systemd == nil {
+		return nil
+	}
+	return t.systemd.stop(ctx, n.slice())
 }
 
 // knows says whether a directory in a class's cgroup is that of a pod that counts.

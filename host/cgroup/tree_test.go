@@ -248,3 +248,27 @@ func TestSweepRemovesWhatNobodyKeeps(t *testing.T) {
 	k.holds("/kubepods/besteffort/podu-kept", limit.Limits{CPUShares: 2, Pids: 64})
 	k.holds("/kubepods/besteffort/podu-running", limit.Limits{CPUShares: 2, Pids: 64})
 }
+
+// Another kubelet has its pods in cgroups of the same names.
+func TestSweepEndsNothingOfOthers(t *testing.T) {
+	k := openTree(t)
+	theirs, ours, empty := podOf("u-theirs", nil, nil), podOf("u-ours", nil, nil), podOf("u-empty", nil, nil)
+	for _, pod := range []*corev1.Pod{theirs, ours, empty} {
+		k.setUp(pod)
+	}
+	running, left := k.put(theirs), k.put(ours)
+	k.Tree = k.open()
+	k.Tree.ours = func(uid types.UID) bool { return uid == ours.UID }
+	if err := k.Sweep(t.Context(), func(types.UID) bool { return false }); err != nil {
+		t.Fatal(err)
+	}
+	left.Wait()
+	k.gone("/kubepods/besteffort/podu-ours")
+	k.gone("/kubepods/besteffort/podu-empty")
+	k.holds("/kubepods/besteffort/podu-theirs", limit.Limits{CPUShares: 2, Pids: 64})
+	for _, dir := range k.mounts.dirs(k.root + "/kubepods/besteffort/podu-theirs/container") {
+		if got := processesIn(dir); !slices.Contains(got, running.Process.Pid) {
+			t.Errorf("in %s are %v, want process %d", dir, got, running.Process.Pid)
+		}
+	}
+}

@@ -55,14 +55,15 @@ func (t *Tree) Own() (uids []string, err error) {
 		return nil, fmt.Errorf("look for pods: %w", err)
 	}
 	for _, e := range entries {
-		if t.isOurs(e.Name()) {
+		if t.IsOurs(types.UID(e.Name())) {
 			uids = append(uids, e.Name())
 		}
 	}
 	return uids, nil
 }
 
-func (t *Tree) isOurs(name string) bool {
-	info, err := os.Lstat(filepath.Join(t.Pods, name))
+// IsOurs says whether this node has made the directory of a pod.
+func (t *Tree) IsOurs(uid types.UID) bool {
+	info, err := os.Lstat(filepath.Join(t.Pods, string(uid)))
 	return err == nil && info.IsDir() && info.Mode()&ours != 0
 }

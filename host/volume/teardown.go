@@ -98,7 +98,7 @@ func (t *Tree) setAside(name string, keep func(types.UID) bool) (string, error) 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	uid := types.UID(name)
-	if !t.isOurs(name) || t.inUse[uid] > 0 || keep(uid) {
+	if !t.IsOurs(uid) || t.inUse[uid] > 0 || keep(uid) {
 		return "", nil
 	}
 	aside := filepath.Join(t.Pods, goneMark+name)
