@@ -104,9 +104,14 @@ func hasIPv6() bool {
 	return true
 }
 
+const (
+	forwarding4 = "ipv4/ip_forward"
+	forwarding6 = "ipv6/conf/all/forwarding"
+)
+
 // forward has the host route between pods and the world.
 func forward(six bool) error {
-	if err := setSysctl("ipv4/ip_forward", "1"); err != nil {
+	if err := setSysctl(forwarding4, "1"); err != nil {
 		return err
 	}
 	if !six {
@@ -127,7 +132,7 @@ func forward(six bool) error {
 			return err
 		}
 	}
-	return setSysctl("ipv6/conf/all/forwarding", "1")
+	return setSysctl(forwarding6, "1")
 }
 
 func sysctl(name string) string {

@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+const postrouting = "postrouting" // the table's one chain
+
 // masquerade has pods leave the machine under its own address. The table is
 // ours alone and is made anew in one transaction: no packet sees it half done.
 //
@@ -30,7 +32,7 @@ func masquerade(name string, subnets []netip.Prefix) error {
 	conn.DelTable(table)
 	conn.AddTable(table)
 	chain := conn.AddChain(&nftables.Chain{
-		Name: "postrouting", Table: table, Type: nftables.ChainTypeNAT,
+		Name: postrouting, Table: table, Type: nftables.ChainTypeNAT,
 		Hooknum: nftables.ChainHookPostrouting, Priority: nftables.ChainPriorityNATSource,
 	})
 	for _, s := range subnets {
@@ -44,6 +46,18 @@ func masquerade(name string, subnets []netip.Prefix) error {
 		return fmt.Errorf("set up nftables table %s: %w", name, err)
 	}
 	return nil
+}
+
+// masquerading counts the table's rules. One that is gone has none: the kernel lists
+// nothing then.
+func masquerading(name string) (int, error) {
+	conn, err := nftables.New()
+	if err != nil {
+		return 0, err
+	}
+	table := &nftables.Table{Name: name, Family: nftables.TableFamilyINet}
+	rules, err := conn.GetRules(table, &nftables.Chain{Name: postrouting, Table: table})
+	return len(rules), err
 }
 
 // removeMasquerade removes the table if it is there.

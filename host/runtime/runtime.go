@@ -52,6 +52,9 @@ const (
 	Adopted  = "RuntimeAdopted" // one that ran already
 	Exited   = "RuntimeExited"
 	Failed   = "RuntimeFailed" // it did not come up
+
+	NetworkRepaired = "NetworkRepaired" // what lets pods out was gone, and is back
+	NetworkLost     = "NetworkLost"     // it is gone
 )
 
 // Runtime is a containerd that answers, and the way to keep it so.

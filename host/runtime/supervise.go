@@ -12,7 +12,7 @@ const (
 	firstPause   = 100 * time.Millisecond
 	longestPause = 10 * time.Second
 	settled      = time.Minute // a run as long as this forgives the failures before it
-	logCheck     = time.Minute
+	lookAgain    = time.Minute // at what others change: the log, the machine's network
 	adoptionWait = 10 * time.Second
 	startTries   = 5 // of one that somebody kills before it is ready
 )
@@ -126,10 +126,12 @@ func (r *Runtime) answers(ctx context.Context, d *daemon) error {
 // Run keeps containerd up until the context ends, and leaves it running then.
 func (r *Runtime) Run(ctx context.Context) error {
 	r.tidy()
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
 	pause := firstPause
 	for {
 		since := time.Now()
-		ended, ok := r.wait(ctx)
+		ended, ok := r.wait(ctx, tick.C)
 		if !ok {
 			return nil
 		}
@@ -154,23 +156,23 @@ func (r *Runtime) Run(ctx context.Context) error {
 	}
 }
 
-// wait returns how containerd ended. Meanwhile it keeps the log short.
-func (r *Runtime) wait(ctx context.Context) (ended string, ok bool) {
+// wait returns how containerd ended. Meanwhile it keeps the log short and the network
+// as it was laid down.
+func (r *Runtime) wait(ctx context.Context, tick <-chan time.Time) (ended string, ok bool) {
 	r.mu.Lock()
 	d := r.daemon
 	r.mu.Unlock()
-	tick := time.NewTicker(logCheck)
-	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return "", false
 		case <-d.done:
 			return d.ended, true
-		case <-tick.C:
+		case <-tick:
 			if err := trimLog(r.layout.log()); err != nil {
 				r.config.Log.Warn("containerd's log keeps growing", "err", err)
 			}
+			r.keepNetwork()
 		}
 	}
 }
