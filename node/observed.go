@@ -20,15 +20,16 @@ type Mark uint64
 // Observed is everything known about a key's machine side. It is a value that
 // the reconciler replaces; readers never see it change.
 type Observed struct {
-	Mark       Mark
-	Sandboxes  []Sandbox         // newest attempt first
-	Containers []Container       // newest attempt first
-	Lost       []Container       // runs that vanished; the newest of each container
-	Images     map[string]Image  // by container
-	Faults     map[string]Fault  // by action target
-	Health     map[string]Health // by container, of its newest run
-	Volumes    map[string]string // version laid out, by name
-	Cgroup     *limit.Limits     // of the pod's own cgroup; nil: not known to be there
+	Mark         Mark
+	Sandboxes    []Sandbox         // newest attempt first
+	Containers   []Container       // newest attempt first
+	Lost         []Container       // runs that vanished; the newest of each container
+	Images       map[string]Image  // by container
+	Faults       map[string]Fault  // by action target
+	Health       map[string]Health // by container, of its newest run
+	Volumes      map[string]string // version laid out, by name
+	VolumeImages map[string]string // ids of the images that are volumes, by volume
+	Cgroup       *limit.Limits     // of the pod's own cgroup; nil: not known to be there
 
 	LogsGone    bool // the pod's log directory was removed
 	CgroupGone  bool // its cgroup was removed, and not made since
@@ -142,6 +143,7 @@ func (o *Observed) Clone() *Observed {
 	c.Faults = maps.Clone(o.Faults)
 	c.Health = maps.Clone(o.Health)
 	c.Volumes = maps.Clone(o.Volumes)
+	c.VolumeImages = maps.Clone(o.VolumeImages)
 	return &c
 }
 

@@ -176,13 +176,16 @@ func (c *Collector) look(ctx context.Context) ([]gc.Image, error) {
 }
 
 // addPromised adds what was made ready for containers of a pod that are not made
-// yet.
+// yet, and the images that they mount.
 func addPromised(busy map[string]bool, v node.View) {
 	if v.Got == nil || v.Slot == nil || v.Slot.Result != nil {
 		return
 	}
 	for _, image := range v.Got.Images {
 		busy[image.ID] = true
+	}
+	for _, id := range v.Got.VolumeImages {
+		busy[id] = true
 	}
 }
 

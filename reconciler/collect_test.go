@@ -151,7 +151,7 @@ func TestPruningDoesWhatItPlans(t *testing.T) {
 }
 
 func TestOneImageIsRemovedUnlessItIsUsed(t *testing.T) {
-	d := &disk{images: strings.Fields("a b c"), busy: map[string]bool{"a": true}, stuck: "b"}
+	d := &disk{images: strings.Fields("a b c e"), busy: map[string]bool{"a": true}, stuck: "b"}
 	c := newCollector(t, d)
 	key := node.Key{Namespace: "default", Name: "web"}
 	put := func(tx *node.Tx) error {
@@ -161,11 +161,12 @@ func TestOneImageIsRemovedUnlessItIsUsed(t *testing.T) {
 	if _, err := c.Store.Transact(put); err != nil {
 		t.Fatal(err)
 	}
-	c.Store.Observe(key, &node.Observed{Containers: []node.Container{{Name: "main", ImageID: "c"}}})
+	c.Store.Observe(key, &node.Observed{Containers: []node.Container{{Name: "main", ImageID: "c"}}, VolumeImages: map[string]string{"data": "e"}})
 	for _, test := range []struct{ name, image, want string }{
 		{"one that is not there", "d", "has no image d"},
 		{"one that the runtime uses", "a", "the runtime uses it"},
 		{"one of a pod", "c", "used by the pods default/web"},
+		{"one that a pod mounts", "e", "used by the pods default/web"},
 		{"one that is stuck", "b", "it is stuck"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

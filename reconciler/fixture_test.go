@@ -61,7 +61,7 @@ func inBubble(t *testing.T, late bool, test func(b *bench)) {
 	logsDir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		server := sim.NewServer(sim.Config{Images: []sim.Image{
-			{Ref: testImage, Local: true}, {Ref: "slow:1", PullTime: time.Hour},
+			{Ref: testImage, Local: true}, {Ref: "slow:1", PullTime: time.Hour}, {Ref: "data:1"},
 		}})
 		listener := bufconn.Listen(1 << 16)
 		served := make(chan error, 1)
@@ -72,7 +72,7 @@ func inBubble(t *testing.T, late bool, test func(b *bench)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config := cri.Config{RequestTimeout: 10 * time.Second, PodLogsDir: logsDir, Hash: manifest.ContainerHash}
+		config := cri.Config{RequestTimeout: 10 * time.Second, PodLogsDir: logsDir, Hash: manifest.ContainerHash, Mounts: imageMounts}
 		b := &bench{
 			T: t, server: server, runtime: cri.New(conn, conn, config, slog.New(slog.DiscardHandler)),
 			journal: &journal{records: map[string][]byte{}}, logs: &logs{}, volumes: newVolumes(),

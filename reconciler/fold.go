@@ -3,7 +3,6 @@ package reconciler
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -70,7 +69,7 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 		setVolume(got, a.Name, a.Version)
 		got.VolumesGone = false
 	case node.TearDownVolumes:
-		got.Volumes, got.VolumesGone = nil, true
+		got.Volumes, got.VolumeImages, got.VolumesGone = nil, nil, true
 	case node.RemoveLogs:
 		got.LogsGone = true
 	}
@@ -97,12 +96,26 @@ func setHealth(got *node.Observed, name string, health node.Health) {
 func setImage(got *node.Observed, a node.EnsureImage, id string) {
 	if a.Volume != "" {
 		setVolume(got, a.Volume, "")
+		if got.VolumeImages == nil {
+			got.VolumeImages = map[string]string{}
+		}
+		got.VolumeImages[a.Volume] = id
 		return
 	}
 	if got.Images == nil {
 		got.Images = map[string]node.Image{}
 	}
 	got.Images[a.Container] = node.Image{Ref: a.Ref, ID: id, Attempt: a.Attempt}
+}
+
+// forgetImages has what a container could not be made from looked for anew: it may be an
+// image that is gone, its own or one that it mounts.
+func forgetImages(got *node.Observed, container string) {
+	delete(got.Images, container)
+	for volume := range got.VolumeImages {
+		delete(got.Volumes, volume)
+	}
+	got.VolumeImages = nil
 }
 
 func setVolume(got *node.Observed, name, version string) {
@@ -178,10 +191,9 @@ func fail(old *node.Observed, o Outcome) *node.Observed {
 	case node.EnsureImage:
 		base, longest = imageRetry, imageRetryMax
 	case node.CreateContainer:
-		got.Images = maps.Clone(got.Images)
-		delete(got.Images, a.Container) // it may be the image that is gone
+		forgetImages(got, a.Container)
 	case node.TearDownVolumes:
-		got.Volumes = nil // some of them may be gone
+		got.Volumes, got.VolumeImages = nil, nil // some of them may be gone
 	case node.SetUpCgroup:
 		got.Cgroup = nil // some of its limits may be set
 	case node.ResizeContainer:

@@ -77,7 +77,7 @@ func (t *Track) forget(successor bool) {
 	got.Faults = nil
 	if successor {
 		got.Images, got.Lost, got.LogsGone = nil, nil, false
-		got.Volumes, got.VolumesGone = nil, false
+		got.Volumes, got.VolumeImages, got.VolumesGone = nil, nil, false
 		got.Cgroup, got.CgroupGone = nil, false
 	}
 	t.got = got
@@ -215,7 +215,7 @@ func merge(old, seen *node.Observed, mark node.Mark) *node.Observed {
 	got.Images, got.Faults = old.Images, old.Faults
 	got.Health = healthOf(old, got)
 	got.LogsGone = old.LogsGone && got.Empty()
-	got.Volumes, got.VolumesGone = old.Volumes, old.VolumesGone
+	got.Volumes, got.VolumeImages, got.VolumesGone = old.Volumes, old.VolumeImages, old.VolumesGone
 	got.Cgroup, got.CgroupGone = old.Cgroup, old.CgroupGone
 	for i := range got.Sandboxes {
 		s := &got.Sandboxes[i]

@@ -13,7 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"nodal/host/cri"
 	"nodal/node"
 	"nodal/node/intake"
 	"nodal/reconciler"
@@ -175,6 +177,63 @@ func TestVolumesWithoutAPodAreSwept(t *testing.T) {
 		b.rest(time.Second)
 		if laid := b.volumes.laid(); len(laid) != 1 || laid[0] == "gone" {
 			b.Errorf("laid out is %v, want what the pod has", laid)
+		}
+	})
+}
+
+// imageMounts mounts the images that are volumes, and nothing else.
+func imageMounts(run cri.Run) (mounts []*runtimeapi.Mount, err error) {
+	for _, m := range run.Container.VolumeMounts {
+		if id, ok := run.VolumeImages[m.Name]; ok {
+			mounts = append(mounts, &runtimeapi.Mount{ContainerPath: m.MountPath, Readonly: true, Image: &runtimeapi.ImageSpec{Image: id}})
+		}
+	}
+	return mounts, nil
+}
+
+func withImage(object *corev1.Pod) *corev1.Pod {
+	object.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+		Image: &corev1.ImageVolumeSource{Reference: "data:1", PullPolicy: corev1.PullIfNotPresent},
+	}}}
+	object.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
+	return object
+}
+
+func TestAnImageThatIsAVolumeStaysOrComesBack(t *testing.T) {
+	inBubble(t, false, func(b *bench) {
+		b.apply(withImage(pod("web", "exit", "1", "after", "1m")))
+		b.rest(time.Second)
+		b.wantState("web", "Running running restarts=0 ready=true")
+		mounted := func() *node.LocalImage {
+			image, err := b.runtime.Image(b.Context(), "data:1")
+			if err != nil {
+				b.Fatal(err)
+			}
+			return image
+		}
+		image := mounted()
+		b.stop()
+		b.start() // it forgets what it has made ready
+		b.rest(time.Second)
+		c := reconciler.Collector{Store: b.store, Images: b.runtime, Events: b.events, Clock: time.Now}
+		if _, err := c.Remove(b.Context(), image.ID); !errors.Is(err, node.ErrConflict) || !strings.Contains(err.Error(), "default/web") {
+			b.Errorf("removed for the asking: %v, want that the pod uses it", err)
+		}
+
+		if err := b.runtime.RemoveImage(b.Context(), image.ID); err != nil {
+			b.Fatal(err)
+		}
+		b.rest(80 * time.Second) // it ends, and cannot be made again as it was
+		b.wantState("web", "Running running restarts=1 ready=true")
+		if mounted() == nil {
+			b.Error("the image is not there")
+		}
+
+		b.delete("web", time.Second)
+		b.rest(10 * time.Second)
+		b.wantGone("web")
+		if _, err := c.Remove(b.Context(), image.ID); err != nil {
+			b.Errorf("unused it stays: %v", err)
 		}
 	})
 }

@@ -38,7 +38,7 @@ var _ reconciler.Logs = podFiles{}
 // mounts are all that a container gets mounted: its volumes, and the node's own
 // files.
 func (a *agent) mounts(run cri.Run) ([]*runtimeapi.Mount, error) {
-	volumes, err := a.volumes.Mounts(run.Pod, run.Container)
+	volumes, err := a.volumes.Mounts(run.Pod, run.Container, run.VolumeImages)
 	if err != nil {
 		return nil, err
 	}

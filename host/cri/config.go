@@ -49,11 +49,12 @@ type Config struct {
 
 // Run is a run of a container that is about to be made.
 type Run struct {
-	Pod       *node.Pod
-	Container *corev1.Container // with every choice in its mounts made
-	Attempt   uint32
-	Name      PodName
-	IPs       []string // of the pod
+	Pod          *node.Pod
+	Container    *corev1.Container // with every choice in its mounts made
+	Attempt      uint32
+	Name         PodName
+	IPs          []string          // of the pod
+	VolumeImages map[string]string // ids of the images that are volumes, by volume
 }
 
 // Ending is a run that has ended.

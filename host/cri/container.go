@@ -52,6 +52,9 @@ func (r *Runtime) createRequest(
 		return nil, err
 	}
 	in := containerInput{pod: object, users: pod.Users, spec: c, attempt: a.Attempt, limits: a.Limits, image: a.ImageID, joins: a.Joins}
+	if got != nil {
+		in.volumes = got.VolumeImages
+	}
 	sandbox, err := r.sandboxFor(ctx, in, got, a.SandboxID)
 	if err != nil {
 		return nil, err

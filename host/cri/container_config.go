@@ -20,8 +20,9 @@ type containerInput struct {
 	spec    *corev1.Container
 	attempt uint32
 	limits  limit.Limits
-	image   string // id
-	joins   string // id of the container whose processes it sees
+	image   string            // id
+	volumes map[string]string // ids of the images that are volumes, by volume
+	joins   string            // id of the container whose processes it sees
 	podIPs  []string
 	user    *imageUser // nil: nobody has to know
 	env     *variables

@@ -23,7 +23,7 @@ func (r *Runtime) mountsFor(ctx context.Context, pod *node.Pod, in containerInpu
 		return nil, err
 	}
 	return r.config.Mounts(Run{
-		Pod: pod, Container: chosen, Attempt: in.attempt, Name: nameOf(in.pod, r.config.DNS.Domain), IPs: in.podIPs,
+		Pod: pod, Container: chosen, Attempt: in.attempt, Name: nameOf(in.pod, r.config.DNS.Domain), IPs: in.podIPs, VolumeImages: in.volumes,
 	})
 }
 

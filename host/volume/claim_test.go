@@ -78,7 +78,7 @@ func TestAReadOnlyClaimIsMountedReadOnly(t *testing.T) {
 	source.PersistentVolumeClaim.ReadOnly = true
 	p := pod(source)
 	b.setUp(p)
-	if mounts, err := b.Mounts(p, &p.Object.Spec.Containers[0]); err != nil || !mounts[0].Readonly {
+	if mounts, err := b.Mounts(p, &p.Object.Spec.Containers[0], nil); err != nil || !mounts[0].Readonly {
 		t.Errorf("got %v, %v", mounts, err)
 	}
 }

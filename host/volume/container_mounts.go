@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -14,11 +15,12 @@ import (
 )
 
 // Mounts are what a container of a pod has to have mounted. Its volumes are laid
-// out by then, and what its mounts leave open is decided.
-func (t *Tree) Mounts(pod *node.Pod, c *corev1.Container) ([]*runtimeapi.Mount, error) {
+// out by then, and what its mounts leave open is decided. An image that is a volume goes by
+// its id: a runtime need not find one to mount by the name that the pod has for it.
+func (t *Tree) Mounts(pod *node.Pod, c *corev1.Container, images map[string]string) ([]*runtimeapi.Mount, error) {
 	var mounts []*runtimeapi.Mount
 	for i := range c.VolumeMounts {
-		mount, err := t.mount(pod.Object, c, i)
+		mount, err := t.mount(pod.Object, c, i, images)
 		if err != nil {
 			return nil, fmt.Errorf("mount volume %q: %w", c.VolumeMounts[i].Name, err)
 		}
@@ -27,7 +29,7 @@ func (t *Tree) Mounts(pod *node.Pod, c *corev1.Container) ([]*runtimeapi.Mount, 
 	return mounts, nil
 }
 
-func (t *Tree) mount(pod *corev1.Pod, c *corev1.Container, index int) (*runtimeapi.Mount, error) {
+func (t *Tree) mount(pod *corev1.Pod, c *corev1.Container, index int, images map[string]string) (*runtimeapi.Mount, error) {
 	m := &c.VolumeMounts[index]
 	at, kind, err := t.find(pod, m.Name)
 	if err != nil {
@@ -36,7 +38,7 @@ func (t *Tree) mount(pod *corev1.Pod, c *corev1.Container, index int) (*runtimea
 	if image := at.volume.Image; image != nil {
 		return &runtimeapi.Mount{
 			ContainerPath: path.Join("/", m.MountPath), Readonly: true, ImageSubPath: m.SubPath,
-			Image: &runtimeapi.ImageSpec{Image: image.Reference, UserSpecifiedImage: image.Reference},
+			Image: &runtimeapi.ImageSpec{Image: cmp.Or(images[m.Name], image.Reference), UserSpecifiedImage: image.Reference},
 		}, nil
 	}
 	source := at.dir

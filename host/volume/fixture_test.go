@@ -122,7 +122,7 @@ func (b *bench) setUp(p *node.Pod) string {
 // source is what the pod's container gets mounted.
 func (b *bench) source(p *node.Pod) string {
 	b.Helper()
-	mounts, err := b.Mounts(p, &p.Object.Spec.Containers[0])
+	mounts, err := b.Mounts(p, &p.Object.Spec.Containers[0], nil)
 	if err != nil {
 		b.Fatal(err)
 	}

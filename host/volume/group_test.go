@@ -76,7 +76,7 @@ func TestMountsTellThePropagationThatIsAskedFor(t *testing.T) {
 		corev1.MountPropagationBidirectional:   "PROPAGATION_BIDIRECTIONAL",
 	} {
 		container.VolumeMounts[0].MountPropagation = &mode
-		mounts, err := b.Mounts(p, container)
+		mounts, err := b.Mounts(p, container, nil)
 		if err != nil || mounts[0].Propagation.String() != want {
 			t.Errorf("%s: got %v, %v; want %s", mode, mounts, err, want)
 		}
@@ -92,7 +92,7 @@ func TestMountsAreReadOnlyAllTheWayDown(t *testing.T) {
 		corev1.RecursiveReadOnlyDisabled: false, corev1.RecursiveReadOnlyEnabled: true, corev1.RecursiveReadOnlyIfPossible: true,
 	} {
 		container.VolumeMounts[0].ReadOnly, container.VolumeMounts[0].RecursiveReadOnly = true, &mode
-		mounts, err := b.Mounts(p, container)
+		mounts, err := b.Mounts(p, container, nil)
 		if err != nil || !mounts[0].Readonly || mounts[0].RecursiveReadOnly != want {
 			t.Errorf("%s: got %v, %v; want recursive: %t", mode, mounts, err, want)
 		}

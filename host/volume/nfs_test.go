@@ -40,7 +40,7 @@ func TestTheHelperMountsWhatAServerExports(t *testing.T) {
 	if want := "files.example:/export " + dir + " -o ro\n"; err != nil || string(said) != want {
 		t.Errorf("the helper was told %q, %v; want %q", said, err, want)
 	}
-	if mounts, err := b.Mounts(p, &p.Object.Spec.Containers[0]); err != nil || !mounts[0].Readonly || len(b.mounted()) != 1 {
+	if mounts, err := b.Mounts(p, &p.Object.Spec.Containers[0], nil); err != nil || !mounts[0].Readonly || len(b.mounted()) != 1 {
 		t.Errorf("got %v, %v, mounted %q", mounts, err, b.mounted())
 	}
 	if got, err := b.NodeDir(p.Object, "v"); got != "" || err != nil {

@@ -79,7 +79,7 @@ func TestSubPathStaysInTheVolume(t *testing.T) {
 	}
 	for _, subPath := range []string{"absolute", "absolute/secret", "up", "up/etc", "proc", "proc/etc", "dangling/x"} {
 		p := partOf(emptyDir(), subPath)
-		if mounts, err := b.Mounts(p, &p.Object.Spec.Containers[0]); err == nil {
+		if mounts, err := b.Mounts(p, &p.Object.Spec.Containers[0], nil); err == nil {
 			t.Errorf("subPath %s gives %s, want an error", subPath, mounts[0].HostPath)
 		}
 	}
@@ -134,7 +134,7 @@ func TestSubPathHoldsAgainstSwaps(t *testing.T) {
 			return
 		default:
 		}
-		mounts, err := b.Mounts(p, &p.Object.Spec.Containers[0])
+		mounts, err := b.Mounts(p, &p.Object.Spec.Containers[0], nil)
 		lookups.Add(1)
 		if err != nil {
 			refused++
@@ -155,7 +155,7 @@ func TestSubPathHoldsAgainstSwaps(t *testing.T) {
 func (b *bench) makeAmidSwaps(outside string) {
 	b.Helper()
 	p := partOf(emptyDir(), "a/made/dir")
-	mounts, err := b.Mounts(p, &p.Object.Spec.Containers[0])
+	mounts, err := b.Mounts(p, &p.Object.Spec.Containers[0], nil)
 	if exists(filepath.Join(outside, "made")) {
 		b.Fatalf("a directory was made outside of the volume (%v)", err)
 	}

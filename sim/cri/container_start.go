@@ -63,6 +63,9 @@ func (s *Server) create(id string, b *sandbox, config *runtime.ContainerConfig) 
 	if image == nil {
 		return status.Errorf(codes.NotFound, "failed to resolve image %q: not found", config.GetImage().GetImage())
 	}
+	if err := s.resolveVolumes(config.GetMounts()); err != nil {
+		return err
+	}
 	c := &container{
 		id: id, sandbox: b, config: config, image: image, limits: config.GetLinux().GetResources(),
 		createdAt: time.Now(), log: &logFile{},
@@ -75,6 +78,22 @@ func (s *Server) create(id string, b *sandbox, config *runtime.ContainerConfig) 
 	b.containers.put(id, c)
 	s.journal.add(c.effect(ContainerCreated))
 	s.publishContainer(c, runtime.ContainerEventType_CONTAINER_CREATED_EVENT)
+	return nil
+}
+
+// resolveVolumes finds the images that are volumes. As in containerd, one is found by any
+// of its names, but can only be mounted by one that is written out.
+func (s *Server) resolveVolumes(mounts []*runtime.Mount) error {
+	for _, mount := range mounts {
+		ref := mount.GetImage().GetImage()
+		switch image := s.localImage(ref); {
+		case mount.GetImage() == nil:
+		case image == nil:
+			return status.Errorf(codes.NotFound, "failed to mount image volume: failed to resolve image %q: not found", ref)
+		case ref != image.id && ref != image.ref && ref != image.repoDigest():
+			return status.Errorf(codes.NotFound, "failed to mount image volume: failed to get image volume ref %q: image %q: not found", ref, ref)
+		}
+	}
 	return nil
 }
 

@@ -73,3 +73,27 @@ func TestFullReference(t *testing.T) {
 		}
 	}
 }
+
+func TestAnImageIsMountedByAFullNameOnly(t *testing.T) {
+	inBubble(t, Config{Images: []Image{{Ref: "data:1", ID: "sha256:data", Local: true}}}, func(f *fixture) {
+		sandbox := f.sandbox("u1")
+		for i, c := range []struct {
+			image string
+			code  codes.Code
+		}{
+			{"sha256:data", codes.OK},
+			{"docker.io/library/data:1", codes.OK},
+			{"data:1", codes.NotFound},
+			{"data:2", codes.NotFound},
+		} {
+			_, err := f.cri.CreateContainer(f.Context(), &runtime.CreateContainerRequest{
+				PodSandboxId: sandbox,
+				Config: &runtime.ContainerConfig{
+					Metadata: &runtime.ContainerMetadata{Name: "main", Attempt: uint32(i)}, Image: &runtime.ImageSpec{Image: testImage},
+					Mounts: []*runtime.Mount{{ContainerPath: "/data", Readonly: true, Image: &runtime.ImageSpec{Image: c.image}}},
+				},
+			})
+			f.wantCode(err, c.code)
+		}
+	})
+}

@@ -148,6 +148,8 @@ func TestAnImageIsAVolume(t *testing.T) {
 	claim.Shows(t, "Volumes",
 		"an image is mounted as a volume where the runtime can, a part of it by subPath, and read-only; elsewhere the pod says that it cannot be",
 		"a pod whose image volume cannot be pulled waits with ErrImagePull",
+		"an image to mount may be named without a tag, or by tag and digest",
+		"an image that a pod mounts is not removed, and if it is gone all the same a restart gets it again",
 	)
 	n := start(t)
 	const pod = `apiVersion: v1
@@ -159,16 +161,19 @@ spec:
   containers:
   - name: main
     image: nodal.test/busybox:1
-    command: [sh, -c, exec sleep 1000]
-    volumeMounts: [{name: tools, mountPath: /tools}, {name: tools, mountPath: /bin2, subPath: bin}]
+    command: [sh, -c, "COMMAND"]
+    volumeMounts: [{name: tools, mountPath: /tools}, {name: tools, mountPath: /bin2, subPath: DIR}]
 `
-	n.apply(strings.NewReplacer("NAME", "missing", "IMAGE", "nodal.test/nothing:1").Replace(pod))
+	manifest := func(name, image, dir string) string {
+		return strings.NewReplacer("NAME", name, "IMAGE", image, "COMMAND", obedient, "DIR", dir).Replace(pod)
+	}
+	n.apply(manifest("missing", "nodal.test/nothing:1", "bin"))
 	n.wait("missing", "it says what cannot be pulled", func(p *corev1.Pod) bool {
 		w := containerStatus(p, "main").State.Waiting
 		return w != nil && (w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff") && strings.Contains(w.Message, "nodal.test/nothing:1")
 	})
 	n.deletePod("missing", "")
-	n.apply(strings.NewReplacer("NAME", "tools", "IMAGE", "nodal.test/busybox:1").Replace(pod))
+	n.apply(manifest("tools", "nodal.test/busybox:1", "bin"))
 	var refused string
 	n.wait("tools", "it runs, or says why it does not", func(p *corev1.Pod) bool {
 		c := containerStatus(p, "main")
@@ -181,8 +186,44 @@ spec:
 		if got := n.inside("tools", "main", "/tools/bin/busybox echo here; /bin2/busybox echo too; touch /tools/x 2>/dev/null; echo $?"); got != "here\ntoo\n1\n" {
 			t.Errorf("got %q", got)
 		}
+		n.mountImage(manifest)
 	} else if t.Logf("the runtime says %s", refused); !strings.Contains(refused, "with an image as a volume, which not every runtime can mount") {
 		t.Errorf("it is refused with %q", refused)
 	}
 	n.deletePod("tools", "")
+}
+
+// mountImage has pods mount an image that none of them is made from.
+func (n *node) mountImage(manifest func(name, image, dir string) string) {
+	n.t.Helper()
+	image, err := probeImage(1000)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	digest, err := image.Digest()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if _, err := n.rt.Push("nodal.test/data:latest", image); err != nil {
+		n.t.Fatal(err)
+	}
+	const untagged = "nodal.test/data"
+	for name, reference := range map[string]string{"untagged": untagged, "both": untagged + ":latest@" + digest.String()} {
+		n.apply(manifest(name, reference, "tmp"))
+		n.again(name, 0)
+		n.inside(name, "main", "test -x /tools/probe")
+	}
+
+	if got := n.curl("/v1/images?image="+untagged+":latest", "-X", "DELETE"); got.code != 409 || !strings.Contains(got.body, "default/untagged") {
+		n.t.Errorf("removed while it is mounted: got %s, want 409 and which pod", got)
+	}
+	gone := &runtimev1.RemoveImageRequest{Image: &runtimev1.ImageSpec{Image: untagged}}
+	if _, err := n.rt.Images().RemoveImage(n.t.Context(), gone); err != nil {
+		n.t.Fatal(err)
+	}
+	n.end("untagged", 0)
+	n.again("untagged", 1)
+	n.inside("untagged", "main", "test -x /tools/probe")
+	n.deletePod("untagged", "")
+	n.deletePod("both", "")
 }
