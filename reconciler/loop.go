@@ -100,12 +100,13 @@ func (l *Loop) step(t *Tracked, now time.Time) {
 	for _, target := range turn.Cancel {
 		t.cancels[target]()
 	}
-	l.show(t) // before anything is done about it: what follows is not to be seen beside what was before
+	news := l.publish(t) // before anything is done about it: what follows is not to be seen beside what was before
 	for _, a := range turn.Actions {
 		t.Begin(a)
 		t.cancels[a.Target()] = l.Hands.Begin(t, a)
 	}
 	l.alarms.set(turn.Wake, t.Key)
+	l.Hands.Show(t, news)
 }
 
 // Finish folds the outcome of an action into its track.
@@ -285,10 +286,13 @@ func (l *Loop) supply(t *Tracked) {
 	}
 }
 
-// show publishes a new observation to readers. A pod of which everything was cleared
+// show publishes what is known of a pod, and says so.
+func (l *Loop) show(t *Tracked) { l.Hands.Show(t, l.publish(t)) }
+
+// publish shows a new observation to readers. A pod of which everything was cleared
 // away is shown as it last was: it did not go back to its beginning.
-func (l *Loop) show(t *Tracked) {
-	news := t.published != t.Got() && (t.Slot().Pod.Deletion == nil || !t.Got().Empty())
+func (l *Loop) publish(t *Tracked) (news bool) {
+	news = t.published != t.Got() && (t.Slot().Pod.Deletion == nil || !t.Got().Empty())
 	if news {
 		news = t.published == nil || !sameFacts(t.published, t.Got())
 		t.published = t.Got()
@@ -296,7 +300,7 @@ func (l *Loop) show(t *Tracked) {
 	if news {
 		l.Store.Observe(t.Key, t.published)
 	}
-	l.Hands.Show(t, news)
+	return news
 }
 
 // inOrder are the keys of a map by name: what happens to pods must not depend on
