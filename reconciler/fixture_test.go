@@ -110,11 +110,12 @@ func (b *bench) start() {
 	b.intake = intake.Intake{Store: b.store, Source: node.SourceAPI, NewUID: b.newUID, Storage: keeper}
 	b.prober = &prober{set: map[node.Key][]node.Probe{}, results: make(chan node.Probed)}
 	puller := image.New(image.Config{Runtime: b.runtime, Tell: b.events.Add})
+	in := b.intake // as it is when the agent starts
 	r := reconciler.New(reconciler.Config{
 		Prober: b.prober, Counts: &b.counts,
 		Act: reconciler.Act{
 			Store: b.store, Runtime: b.runtime, Images: puller, Logs: b.logs, Volumes: b.volumes, Storage: keeper, Clock: time.Now,
-			Freed: func(tx *node.Tx) { b.intake.Readmit(tx, time.Now()) },
+			Freed: func(tx *node.Tx) { in.Readmit(tx, time.Now()) },
 		},
 		Events: b.events, Sources: b.sources, Site: b.site,
 		Log: slog.New(slog.DiscardHandler), Relist: time.Second, Starts: 4,
