@@ -142,6 +142,21 @@ func beside(p *corev1.Pod) {
 	p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "side", Image: "s:1"})
 }
 
+// served has a pod run once, with a sidecar that ends after it.
+func served(p *corev1.Pod) {
+	asks("1")(p)
+	p.Spec.RestartPolicy = corev1.RestartPolicyNever
+	p.Spec.InitContainers = []corev1.Container{{Name: "proxy", Image: "p:1", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
+}
+
+// winds shows that web's application has ended, and that its sidecar has yet to.
+func (b *bench) winds() {
+	b.in.Store.Observe(web, &node.Observed{Containers: []node.Container{
+		{UID: "u1", Name: "proxy", State: node.ContainerRunning},
+		{UID: "u1", Name: "app", State: node.ContainerExited, Inspected: true},
+	}})
+}
+
 // runs shows a run of web's first container; others have none.
 func (b *bench) runs(state node.ContainerState) {
 	b.in.Store.Observe(web, &node.Observed{Containers: []node.Container{{UID: "u1", Name: "app", Attempt: 3, State: state, Inspected: true}}})

@@ -221,8 +221,8 @@ func (in Intake) succeed(tx *node.Tx, slot *node.Slot, d Delivery, outcome *Outc
 	outcome.UID, outcome.Changes = current.UID(), diff.Fields
 	replace := diff.Kind == manifest.Replace ||
 		d.Pod.UID != "" && d.Pod.UID != current.UID() ||
-		slot.Next == nil && slot.Closed() && len(diff.Images) > 0 ||
-		diff.Resized && (slot.Next != nil || slot.Closed()) || // nothing runs that could take it
+		slot.Next == nil && (len(diff.Images) > 0 || diff.Resized) && in.spent(slot, d) ||
+		slot.Next != nil && diff.Resized || // nothing runs that could take it
 		current.Refused != nil && in.Source == node.SourceAPI // somebody asks again
 	switch {
 	case replace && slot.Next != nil:
@@ -246,6 +246,17 @@ func (in Intake) succeed(tx *node.Tx, slot *node.Slot, d Delivery, outcome *Outc
 			in.resize(tx, slot, current, outcome, now)
 		}
 	}
+}
+
+// spent says whether nothing of a pod would run what is delivered: it is closed, or all
+// that still ends are its sidecars. Who names it by its UID means that very pod then,
+// which does not run again.
+func (in Intake) spent(slot *node.Slot, d Delivery) bool {
+	if slot.Closed() || d.Pod.UID != "" {
+		return slot.Closed()
+	}
+	view, ok := in.Store.View(slot.Pod.Key())
+	return ok && life.Of(slot, view.Got).Over()
 }
 
 // placed is a manifest as this node would keep it: what it says of the node, or
