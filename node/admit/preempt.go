@@ -33,7 +33,7 @@ func Objects(rivals []Rival) []*corev1.Pod {
 // requests come closest to that. A host port is waited for where who has it ends anyway,
 // and nobody else ends for that.
 func (n Node) Preempt(pod *node.Pod, rivals []Rival) (chosen []Rival, lack corev1.ResourceName) {
-	if !critical(pod) {
+	if !Critical(pod) {
 		return nil, ""
 	}
 	chosen, rivals = leaving(pod.Object, rivals)
@@ -136,13 +136,13 @@ func requests(r Rival, name corev1.ResourceName) int64 {
 	return amount(name, resources.PodRequests(r.Allocated(), resources.PodResourcesOptions{})[name])
 }
 
-// critical says whether the node or its cluster cannot do without a pod.
-func critical(pod *node.Pod) bool {
+// Critical says whether the node or its cluster cannot do without a pod.
+func Critical(pod *node.Pod) bool {
 	return pod.Source == node.SourceFile || pod.Source == node.SourceURL || limit.Critical(pod.Object)
 }
 
 // yields says whether a pod has to go for a critical one.
 func yields(pod, to *node.Pod) bool {
 	low, high := pod.Object.Spec.Priority, to.Object.Spec.Priority
-	return !critical(pod) || low != nil && high != nil && *low < *high
+	return !Critical(pod) || low != nil && high != nil && *low < *high
 }

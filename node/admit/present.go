@@ -34,7 +34,7 @@ func rejected(reason, message string) *node.Refusal {
 // bears says whether a node that runs short takes a pod all the same. Where memory alone
 // is short, what a pod has asked for is set aside for it already.
 func (p Present) bears(pod *node.Pod) bool {
-	if critical(pod) {
+	if Critical(pod) {
 		return true
 	}
 	if len(p.Short) != 1 || p.Short[0] != corev1.NodeMemoryPressure {

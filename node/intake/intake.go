@@ -286,7 +286,7 @@ func (in Intake) newPod(tx *node.Tx, d Delivery, outcome *Outcome, v Verdict, no
 		pod.Users, pod.Refused = in.ownUsers(tx)
 	}
 	if pod.Refused == nil && in.Assign != nil {
-		pod.Shares, pod.Refused = in.Assign.Pod(object, way.held(tx, pod.Key()))
+		pod.Shares, pod.Refused = in.assign(tx, pod, &way)
 	}
 	if pod.Refused == nil {
 		way.clear(tx, pod, outcome, now)

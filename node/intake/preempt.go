@@ -22,12 +22,41 @@ type way struct {
 func (w way) held(tx *node.Tx, key node.Key) []node.Shares {
 	var shares []node.Shares
 	for other, slot := range tx.All() {
-		goes := func(r admit.Rival) bool { return r.Key() == other }
-		if other != key && !slices.ContainsFunc(w.chosen, goes) {
+		if other != key && !w.has(other) {
 			shares = append(shares, slot.Shares()...)
 		}
 	}
 	return shares
+}
+
+func (w way) has(key node.Key) bool {
+	return slices.ContainsFunc(w.chosen, func(r admit.Rival) bool { return r.Key() == key })
+}
+
+// assign hands out what a pod's containers have for their own. Where that is not enough,
+// a critical pod has what those have that end anyway, and waits for them.
+func (in Intake) assign(tx *node.Tx, pod *node.Pod, w *way) (node.Shares, *node.Refusal) {
+	shares, refusal := in.Assign.Pod(pod.Object, w.held(tx, pod.Key()))
+	if refusal == nil || !admit.Critical(pod) {
+		return shares, refusal
+	}
+	try := func(chosen []admit.Rival) bool {
+		got, none := in.Assign.Pod(pod.Object, way{chosen: chosen}.held(tx, pod.Key()))
+		if none == nil {
+			shares, w.chosen = got, chosen
+		}
+		return none == nil
+	}
+	leaving := slices.DeleteFunc(rivals(tx, pod.Key()), func(r admit.Rival) bool {
+		return !r.Ending || len(r.Shares) == 0 || w.has(r.Key())
+	})
+	if !try(slices.Concat(w.chosen, leaving)) {
+		return nil, refusal
+	}
+	for _, r := range leaving { // as few as leave enough
+		try(slices.DeleteFunc(slices.Clone(w.chosen), func(other admit.Rival) bool { return other.Key() == r.Key() }))
+	}
+	return shares, nil
 }
 
 // clear ends who makes way for a pod, which waits for that.

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -95,5 +96,93 @@ func TestAPodWithCPUsOfItsOwnIsNotResized(t *testing.T) {
 	b.post(pod("web", "a:1", owns("1")))
 	if got := b.resized("web"); got != "Infeasible at 2" || b.shares("web") != "1-2" {
 		t.Errorf("got %s with CPUs %s, want it to keep what it had", got, b.shares("web"))
+	}
+}
+
+// renamed has a file tell of a pod under one name, and then of another pod.
+func (b *bench) renamed(old, new *corev1.Pod) {
+	b.t.Helper()
+	for _, p := range []*corev1.Pod{old, new} {
+		if problems := b.in.Sync([]Delivery{{Pod: p, Origin: "/static/a.yaml"}}, nil, b.now); len(problems) > 0 {
+			b.t.Fatal(problems)
+		}
+	}
+}
+
+func TestWhatIsRenamedWaitsForItsCPUs(t *testing.T) {
+	b := sharing(t).as(node.SourceFile)
+	b.renamed(pod("old", "a:1", owns("2")), pod("new", "a:1", owns("3")))
+	if got := b.view("new").Pod.Awaits; b.refused("new") != "" || len(got) != 1 || got[0].UID != b.view("old").Pod.UID() {
+		t.Errorf("new is refused %q and waits for %v, want it to wait for old", b.refused("new"), got)
+	}
+	if got, want := b.shares("new"), "1-3"; got != want {
+		t.Errorf("new has CPUs %q, want %q, of those of old", got, want)
+	}
+	b.as(node.SourceAPI).apply(pod("late", "a:1", owns("1")))
+	if got, want := b.refused("late"), "Failed UnexpectedAdmissionError"; got != want {
+		t.Errorf("a pod like any other waits for nobody: got %q, want %q", got, want)
+	}
+	b.freed("old")
+	if got := b.view("new").Pod.Awaits; len(got) != 0 {
+		t.Errorf("new waits for %v though old has ended", got)
+	}
+}
+
+func TestWhatIsRenamedWaitsForItsMemory(t *testing.T) {
+	b := sharing(t).as(node.SourceFile)
+	b.in.Assign.Memory = assign.Memory{0: {corev1.ResourceMemory: 1 << 30}}
+	b.renamed(pod("old", "a:1", owns("1")), pod("new", "a:1", owns("1")))
+	if got := b.view("new").Pod.Awaits; b.refused("new") != "" || len(got) != 1 || got[0].UID != b.view("old").Pod.UID() {
+		t.Errorf("new is refused %q and waits for %v, want it to wait for old", b.refused("new"), got)
+	}
+}
+
+func TestWhatIsRenamedAndBackWaitsForNeither(t *testing.T) {
+	b := sharing(t).as(node.SourceFile)
+	b.renamed(pod("old", "a:1", owns("3")), pod("new", "a:1", owns("3")))
+	b.renamed(pod("new", "a:1", owns("3")), pod("old", "a:1", owns("3")))
+	next := b.view("old").Next
+	if next == nil || next.Refused != nil || len(next.Awaits) != 1 || next.Awaits[0].UID != b.view("new").Pod.UID() {
+		t.Fatalf("the next old is %+v, want it to wait for new", next)
+	}
+	b.freed("new")
+	if got := b.view("old").Next.Awaits; len(got) != 0 {
+		t.Errorf("old waits for %v though new has ended", got)
+	}
+}
+
+func TestOnlyWhoseCPUsAreNeededIsWaitedFor(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		wants string
+		waits []string
+	}{
+		{"nobody where enough is free", "1", nil},
+		{"as few as leave enough", "2", []string{"b"}},
+		{"all where it takes all", "3", []string{"a", "b"}},
+		{"nobody where it would be in vain", "4", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := sharing(t)
+			b.apply(pod("a", "a:1", owns("1")), pod("b", "a:1", owns("1")))
+			for _, name := range []string{"a", "b"} {
+				if _, err := b.in.Delete(DeleteRequest{Key: node.Key{Namespace: "default", Name: name}}, b.now); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.apply(pod("vital", "a:1", critical, owns(c.wants)))
+			var waits []string
+			for _, name := range []string{"a", "b"} {
+				if slices.ContainsFunc(b.view("vital").Pod.Awaits, b.view(name).Pod.Life().Is) {
+					waits = append(waits, name)
+				}
+			}
+			if !slices.Equal(waits, c.waits) {
+				t.Errorf("it waits for %q, want %q", waits, c.waits)
+			}
+			if got, want := b.refused("vital") == "", c.wants != "4"; got != want {
+				t.Errorf("it is taken %t, want %t", got, want)
+			}
+		})
 	}
 }
