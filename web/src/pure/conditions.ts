@@ -12,14 +12,21 @@ export interface ConditionLine {
   since: string;
 }
 
+/** ofPod has no tick at what a pod goes through for as long as it is so. */
 export const ofPod = (conditions: readonly Condition[]): ConditionLine[] =>
-  conditions.map((c) => ({
-    type: c.type,
-    health: c.status === "True" ? "ready" : c.reason === "PodCompleted" ? "done" : "starting",
-    words: c.status === "True" ? "" : (c.reason ?? c.status),
-    message: c.message ?? "",
-    since: c.lastTransitionTime ?? "",
-  }));
+  conditions.map((c) => {
+    const isSo = c.status === "True";
+    const through = isSo ? passing[c.type] : undefined;
+    return {
+      type: c.type,
+      health: through ?? (isSo ? "ready" : c.reason === "PodCompleted" ? "done" : "starting"),
+      words: isSo ? (through && c.reason) || "" : c.reason || c.status,
+      message: c.message ?? "",
+      since: c.lastTransitionTime ?? "",
+    };
+  });
+
+const passing: Record<string, Health> = { DisruptionTarget: "leaving", PodResizePending: "starting", PodResizeInProgress: "starting", AllContainersRestarting: "starting" };
 
 /** ofNode turns around what is well when it is not so: the node's shortages. */
 export function ofNode(conditions: readonly NodeCondition[]): ConditionLine[] {

@@ -68,6 +68,10 @@ describe("conditions", () => {
     const lines = ofPod([{ type: "Ready", status: "False", reason: "ContainersNotReady" }, { type: "Initialized", status: "True" }, { type: "ContainersReady", status: "False", reason: "PodCompleted" }]);
     expect(lines.map((l) => [l.health, l.words])).toEqual([["starting", "ContainersNotReady"], ["ready", ""], ["done", "PodCompleted"]]);
   });
+  it("have no tick where a pod is not well because they are so", () => {
+    const lines = ofPod([{ type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet" }, { type: "PodResizePending", status: "True", reason: "Deferred" }, { type: "PodResizeInProgress", status: "True" }, { type: "example.org/gate", status: "True", reason: "Open" }]);
+    expect(lines.map((l) => [l.health, l.words])).toEqual([["leaving", "TerminationByKubelet"], ["starting", "Deferred"], ["starting", ""], ["ready", ""]]);
+  });
 });
 
 describe("find", () => {
