@@ -14,6 +14,8 @@ export class ApiError extends Error {
   }
 }
 
+export const silent = "The node does not answer.";
+
 /** refusals tell that the node does not know who asks, or no longer. */
 export const refusals = new EventTarget();
 
@@ -37,7 +39,7 @@ export async function fetchOk(path: string, init: RequestInit = {}): Promise<Res
     response = await fetch(path, { credentials: "same-origin", cache: "no-store", ...init });
   } catch (cause) {
     if (init.signal?.aborted) throw cause;
-    throw new ApiError(0, "The node does not answer.");
+    throw new ApiError(0, silent);
   }
   if (response.status === 401) refusals.dispatchEvent(new Event("refused"));
   if (!response.ok) throw await failure(response);

@@ -1,7 +1,7 @@
 // What the node has told so far: itself, its pods and events, kept up to date by watches.
 import { computed, signal } from "@preact/signals";
 import type { Event, GetNodeResponse, ListEventsResponse, ListPodsResponse, Pod, WatchEventsResponse, WatchNodeResponse, WatchPodsResponse } from "../api/gen";
-import { perform } from "../api/request";
+import { ApiError, perform, silent } from "../api/request";
 import * as calls from "../pure/calls";
 import { keyOf } from "../pure/health";
 import { follow, forgetWatch, noteLive, noteLost } from "./link";
@@ -91,25 +91,36 @@ function watchEvents(): () => void {
   });
 }
 
+const pause = 3_000; // milliseconds
+const patience = 10_000;
+
 /** readAgain is for the read-only port, which has no watches. */
 function readAgain(): () => void {
   const port = "the read-only port";
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let over = false;
+  // One after the other: an answer that is late is not taken for the newest.
   const read = async () => {
+    const late = setTimeout(() => over || noteLost(port, new ApiError(0, silent)), patience);
     try {
       const [itself, list, told] = await Promise.all([perform<GetNodeResponse>(calls.getNode("")), perform<ListPodsResponse>(calls.listPods()), perform<ListEventsResponse>(calls.listEvents())]);
+      if (over) return;
       node.value = itself;
       pods.value = new Map((list.pods ?? []).map((pod) => [keyOf(pod), pod]));
       events.value = (told.events ?? []).reverse().slice(0, keptEvents);
       synced.value = true;
       noteLive(port);
     } catch (error) {
-      noteLost(port, error);
+      if (!over) noteLost(port, error);
+    } finally {
+      clearTimeout(late);
     }
+    if (!over) timer = setTimeout(() => void read(), pause);
   };
   void read();
-  const timer = setInterval(() => void read(), 3_000);
   return () => {
-    clearInterval(timer);
+    over = true;
+    clearTimeout(timer);
     forgetWatch(port);
   };
 }

@@ -13,22 +13,27 @@ const pause = 1000; // milliseconds
 
 const newest = computed(() => events.value.find((e) => e.reason === "Pulling")?.revision);
 
-/** usePulls keeps them up to date while somebody looks. They have no watch: an event says that some may have begun, and they are asked for until there are none. */
+/** keepPulls is an effect. Pulls have no watch: an event says that some may have begun, and they are asked for until there are none. */
+export function keepPulls(): (() => void) | undefined {
+  newest.value; // a dependency
+  if (!session.value?.live) return undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let over = false;
+  const ask = async () => {
+    const now = await perform<ListPullsResponse>(listPulls()).then((answer) => answer.pulls ?? [], () => null);
+    if (over) return; // who has asked since knows more
+    if (now) pulls.value = now;
+    if (!now || now.length > 0) timer = setTimeout(() => void ask(), pause);
+  };
+  void ask();
+  return () => {
+    over = true;
+    clearTimeout(timer);
+  };
+}
+
+/** usePulls keeps them up to date while somebody looks. */
 export function usePulls(): readonly Pull[] {
-  useSignalEffect(() => {
-    newest.value; // a dependency
-    if (!session.value?.live) return;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let over = false;
-    const ask = async () => {
-      pulls.value = await perform<ListPullsResponse>(listPulls()).then((answer) => answer.pulls ?? [], () => []);
-      if (pulls.value.length > 0 && !over) timer = setTimeout(() => void ask(), pause);
-    };
-    void ask();
-    return () => {
-      over = true;
-      clearTimeout(timer);
-    };
-  });
+  useSignalEffect(keepPulls);
   return pulls.value;
 }

@@ -1,9 +1,11 @@
+import { effect } from "@preact/signals";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { watch } from "../../src/api/watch";
 import { linkOf, type Watching } from "../../src/pure/link";
 import { watchPods } from "../../src/pure/calls";
 import { follow, link } from "../../src/state/link";
-import { keepUp, node, pods } from "../../src/state/live";
+import { events, keepUp, node, pods } from "../../src/state/live";
+import { keepPulls, pulls } from "../../src/state/pulls";
 import { session } from "../../src/state/session";
 
 /** Served is what the node does with one request: the messages of a stream that stays open, then its end. */
@@ -120,6 +122,71 @@ describe("the page's watches", () => {
     await soon(60_000);
     expect(asked).toHaveLength(4);
     expect(link.value.state).toBe("connecting");
+  });
+});
+
+describe("a port without watches", () => {
+  const viewer = { name: "a", role: "viewer", via: "anonymous", can: ["read" as const], live: false };
+  let held: Array<() => void>;
+  let stop = () => {};
+  const soon = (ms = 0) => vi.advanceTimersByTimeAsync(ms);
+  beforeEach(() => {
+    held = [];
+    vi.useFakeTimers();
+    vi.stubGlobal("fetch", () => new Promise((done) => held.push(() => done(Response.json({})))));
+    session.value = viewer;
+    stop = keepUp();
+  });
+  afterEach(() => {
+    stop();
+    vi.unstubAllGlobals();
+    vi.useRealTimers();
+  });
+  const answer = () => held.forEach((done) => done());
+
+  it("is asked again once it has answered, and said to be silent when it does not", async () => {
+    await soon(9_000);
+    expect([held.length, link.value.state]).toEqual([3, "connecting"]);
+    await soon(1_000);
+    expect(link.value).toMatchObject({ state: "lost", problem: "The node does not answer." });
+    answer();
+    await soon(2_999);
+    expect([held.length, link.value.state]).toEqual([3, "live"]);
+    await soon(1);
+    expect(held).toHaveLength(6);
+  });
+  it("has nothing more to say to who has left", async () => {
+    const before = node.value;
+    stop();
+    answer();
+    await soon(20_000);
+    expect([held.length, link.value.state, node.value]).toEqual([3, "connecting", before]);
+  });
+});
+
+describe("pulls", () => {
+  afterEach(() => void vi.unstubAllGlobals());
+
+  it("are asked for until there are none, also after a question that was not answered, and a late answer counts for nothing", async () => {
+    vi.useFakeTimers();
+    const held: Array<(response: Response | Error) => void> = [];
+    vi.stubGlobal("fetch", () => new Promise((done, fail) => held.push((said) => (said instanceof Error ? fail(said) : done(said)))));
+    const pulling = () => Response.json({ pulls: [{ reference: "a" }] });
+    session.value = { name: "a", role: "viewer", via: "session", can: ["read"], live: true };
+    events.value = [];
+    const stop = effect(keepPulls);
+    events.value = [{ reason: "Pulling", revision: "1" }];
+    held[1]!(pulling());
+    await vi.advanceTimersByTimeAsync(1000);
+    held[2]!(new TypeError("network error"));
+    await vi.advanceTimersByTimeAsync(1000);
+    held[3]!(Response.json({}));
+    await vi.advanceTimersByTimeAsync(0);
+    held[0]!(pulling());
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect([held.length, pulls.value.length]).toEqual([4, 0]);
+    stop();
+    vi.useRealTimers();
   });
 });
 
