@@ -140,13 +140,17 @@ await story(async ({ context, page, origin, step }) => {
     await page.locator(".cm-line", { hasText: /^ {2}restartPolicy: OnFailure$/ }).waitFor();
   });
 
-  await step("a pasted manifest is planned, applied and becomes ready", async () => {
+  await step("a pasted manifest is planned, applied once and becomes ready", async () => {
+    const applies = [];
+    page.on("request", (request) => request.url() === `${origin}/v1/manifests` && applies.push(request));
     await write(page, manifest(hostile));
     await page.getByText("created", { exact: true }).nth(2).waitFor();
     await accessible(page, "the plan");
     await page.getByRole("button", { name: /^Apply/ }).click();
     await page.getByRole("heading", { name: "Applied" }).waitFor();
+    await page.locator(".cm-content").press("Control+Enter"); // which is done already
     await page.getByText(/The pod is as wanted after/).waitFor();
+    expect(applies.length === 1, `it is applied ${applies.length} times`);
     await page.locator(".progress").getByText("Ready", { exact: true }).waitFor();
     await accessible(page, "the progress");
   });

@@ -65,12 +65,13 @@ export function ApplyEditor() {
   };
   usePlan(text.value, plan, planning);
   const apply = async () => {
+    if (busy.value) return; // a key that is held down asks again
     busy.value = true;
     await send(text.value, plan.value.outcomes).catch((error: unknown) => (plan.value = problemOf(error)));
     busy.value = false;
   };
   const drops = useDrop(put);
-  const ready = plan.value.outcomes.length > 0 && !plan.value.problem && !planning.value;
+  const ready = !applied.value && plan.value.outcomes.length > 0 && !plan.value.problem && !planning.value;
   return (
     <div class="page">
       <Head put={put} />

@@ -1,14 +1,13 @@
 // What became of a bundle that was applied, live.
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import type { Outcome, Pod, Result } from "../api/gen";
 import { applyManifests } from "../pure/calls";
 import { healthOf, keyOf, nameOf, reasonOf, whyOf } from "../pure/health";
-import { type Standing, stageOf, standingOf } from "../pure/progress";
+import { podsOf, type Standing, stageOf } from "../pure/progress";
 import { said } from "../pure/said";
 import { age, span } from "../pure/time";
 import { idOf, type Undo, wordsOf } from "../pure/undo";
-import type { Applied } from "../state/applied";
+import { type Applied, standing } from "../state/applied";
 import { now } from "../state/clock";
 import { events, pods, probes } from "../state/live";
 import { hrefOf } from "../state/route";
@@ -45,15 +44,14 @@ interface ProgressProps {
 
 /** Progress waits with the user until every pod is ready, and says what holds it up. */
 export function Progress({ applied: a, onRollBack }: ProgressProps) {
-  const ofPods = a.outcomes.filter((o) => o.kind === "Pod" && o.result !== "RESULT_DELETED");
+  const ofPods = podsOf(a.outcomes);
   const podOf = (o: Outcome) => pods.value.get(keyOf(o));
-  const standing = standingOf(ofPods.map((o) => stageOf(o, podOf(o))));
   const asked = useSignal(false);
   const back = a.outcomes.filter((o) => a.undo.back.includes(idOf(o)));
   return (
     <>
       <h2>Applied</h2>
-      {standing.all > 0 && <Wait standing={standing} at={a.at} />}
+      {standing.value.all > 0 && <Wait standing={standing.value} applied={a} />}
       <ul class="outcomes">
         {a.outcomes.map((o) => (
           <li>
@@ -96,18 +94,14 @@ function RollBack({ undo, back, act, onClose }: RollBackProps) {
   );
 }
 
-function Wait({ standing: s, at }: { standing: Standing; at: number }) {
-  const took = useSignal(0);
-  useEffect(() => {
-    took.value = s.over ? Date.now() - at : 0;
-  }, [s.over, at]);
+function Wait({ standing: s, applied: { at, took } }: { standing: Standing; applied: Applied }) {
   const done = s.all - s.waiting - s.trouble;
   const pods = s.all === 1 ? "The pod" : `All ${s.all} pods`;
   return (
     <div class="standing" role="status">
       <p>
         {s.over
-          ? `${pods} ${s.all === 1 ? "is" : "are"} as wanted${took.value ? ` after ${span(took.value / 1000)}` : ""}.`
+          ? `${pods} ${s.all === 1 ? "is" : "are"} as wanted${took ? ` after ${span(took / 1000)}` : ""}.`
           : s.waiting > 0
             ? `Waiting for ${s.waiting} of ${s.all} ${s.all === 1 ? "pod" : "pods"} · ${age(now.value - at)}`
             : `${s.trouble} of ${s.all} ${s.all === 1 ? "pod is" : "pods are"} in trouble.`}

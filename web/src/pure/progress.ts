@@ -21,6 +21,9 @@ export interface Standing {
   over: boolean;
 }
 
+/** podsOf is those of a bundle that are to be there in the end. */
+export const podsOf = (outcomes: readonly Outcome[]) => outcomes.filter((o) => o.kind === "Pod" && o.result !== "RESULT_DELETED");
+
 export function standingOf(stages: readonly Stage[]): Standing {
   const count = (of: Stage) => stages.filter((s) => s === of).length;
   return { all: stages.length, waiting: count("waiting"), trouble: count("trouble"), over: stages.every((s) => s === "ready" || s === "ended") };

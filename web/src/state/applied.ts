@@ -1,8 +1,11 @@
 // What was applied from this page, and what there was before. The latter is kept over
 // a reload, but never for somebody else.
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import type { Outcome } from "../api/gen";
+import { keyOf } from "../pure/health";
+import { podsOf, stageOf, standingOf } from "../pure/progress";
 import { newest, type Undo } from "../pure/undo";
+import { pods } from "./live";
 import { session } from "./session";
 import { keep, recall } from "./storage";
 
@@ -10,9 +13,20 @@ export interface Applied {
   outcomes: readonly Outcome[];
   undo: Undo;
   at: number; // milliseconds
+  /** How long it was until its pods were as wanted for the first time. */
+  took?: number;
 }
 
 export const applied = signal<Applied | null>(null);
+
+/** standing is how far its pods are. */
+export const standing = computed(() => standingOf(podsOf(applied.value?.outcomes ?? []).map((o) => stageOf(o, pods.value.get(keyOf(o))))));
+
+// Whichever page is looked at meanwhile.
+effect(() => {
+  const last = applied.value;
+  if (last && last.took === undefined && standing.value.over) applied.value = { ...last, took: Date.now() - last.at };
+});
 
 const most = 256 * 1024; // characters
 const place = "undo";
