@@ -160,6 +160,16 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByText("Live", { exact: true }).waitFor();
   });
 
+  await step("what the node did not answer is asked for again once it does", async () => {
+    await page.route("**/v1/**", (route) => route.abort());
+    cut();
+    await page.getByRole("link", { name: "Images" }).click();
+    await page.locator(".problem", { hasText: "The node does not answer." }).waitFor();
+    await page.unroute("**/v1/**");
+    await page.getByRole("rowheader", { name: new RegExp(IMAGE) }).waitFor();
+    await page.locator(".problem").waitFor({ state: "detached" });
+  });
+
   await step("a slow network is said to be slow, and then works", async () => {
     await page.goto("about:blank");
     await wire.send("Network.enable");

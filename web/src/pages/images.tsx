@@ -13,6 +13,7 @@ import { importImages, listImages, planPrune, pruneImages, removeImage } from ".
 import { bytes } from "../pure/time";
 import { imageUsers } from "../pure/uses";
 import { images, importFile, readImages } from "../state/images";
+import { reachable } from "../state/link";
 import { events, node, podList } from "../state/live";
 import { canWrite } from "../state/session";
 
@@ -22,7 +23,7 @@ export function ImagesPage() {
   const stamp = pulled.value;
   useEffect(() => {
     readImages().then(() => (problem.value = ""), (error) => (problem.value = messageOf(error)));
-  }, [stamp]);
+  }, [stamp, reachable.value]);
   const asked = useSignal<"" | "prune" | Image>("");
   const over = useSignal(false);
   const list = images.value ?? [];

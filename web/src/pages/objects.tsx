@@ -1,6 +1,5 @@
 // Configuration, secrets and storage: what there is, and which pods use it.
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import type { Pod } from "../api/gen";
 import { messageOf, perform } from "../api/request";
 import { Ask } from "../parts/ask";
@@ -11,17 +10,18 @@ import { Waiting } from "../parts/waiting";
 import { Yaml } from "../parts/yaml";
 import { deleteObject, getObject, listObjects, type Objects } from "../pure/calls";
 import { keyOf } from "../pure/health";
+import { textOf } from "../pure/secret";
 import { idOf } from "../pure/undo";
 import type { Kind } from "../pure/uses";
 import { toYaml } from "../pure/yaml";
 import { undoFor } from "../state/applied";
 import { podList } from "../state/live";
-import { type Entry, kindOf, kinds, objects, objectsProblem, readObject, readObjects, useObjects, usersOf } from "../state/objects";
+import { type Entry, kindOf, kinds, objects, objectsProblem, readObject, readObjects, usersOf, useReading } from "../state/objects";
 import { go, hrefOf } from "../state/route";
 import { canWrite } from "../state/session";
 
 export function ObjectsPage() {
-  useObjects();
+  useReading(() => void readObjects());
   return (
     <div class="page">
       <div class="page-head">
@@ -136,9 +136,15 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
   const asked = useSignal(false);
   const call = getObject(info, { namespace, name });
   const id = idOf({ kind: info.one, namespace: info.namespaced ? namespace : "", name });
-  useEffect(() => {
-    readObject(info, { namespace, name }).then((found) => (entry.value = found), (error) => (problem.value = messageOf(error)));
-  }, [call.path]);
+  const read = async () => {
+    try {
+      entry.value = await readObject(info, { namespace, name });
+      problem.value = "";
+    } catch (error) {
+      problem.value = messageOf(error);
+    }
+  };
+  useReading(() => void read(), kind !== "secrets" /* each reading of one is on record */);
   const object = (entry.value?.object ?? {}) as { data?: Record<string, string> };
   const users = usersOf(podList.value, kind, entry.value ?? { namespace, name });
   const shown = kind === "secrets" ? { ...object, data: undefined } : object;
@@ -222,23 +228,14 @@ function Values({ keys, data }: { keys: readonly string[]; data: Record<string, 
               <button type="button" class="link-button" aria-expanded={shown.value.has(key)} onClick={() => toggle(key)}>
                 {shown.value.has(key) ? "Hide" : "Show"}
               </button>
-              <CopyButton text={plain(data[key] ?? "")} label="" />
+              <CopyButton text={textOf(data[key] ?? "") ?? data[key]!} label="" />
             </p>
-            {shown.value.has(key) && <pre tabIndex={0}>{plain(data[key] ?? "")}</pre>}
+            {shown.value.has(key) && <pre tabIndex={0}>{textOf(data[key] ?? "") ?? `${data[key]} (base64: it is no text)`}</pre>}
           </div>
         ))}
       </div>
     </section>
   );
-}
-
-/** plain is a value as text; where it is none, as it is written in the manifest. */
-function plain(base64: string): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)));
-  } catch {
-    return `${base64} (base64: it is no text)`;
-  }
 }
 
 interface DeleteProps {

@@ -15,6 +15,7 @@ import { containersOf, type PodContainer } from "../pure/containers";
 import { isOver, objectOf } from "../pure/health";
 import { spanOf } from "../pure/line";
 import { now } from "../state/clock";
+import { reachable } from "../state/link";
 import { events } from "../state/live";
 import { usePulls } from "../state/pulls";
 import { hrefOf } from "../state/route";
@@ -83,7 +84,7 @@ export function Overview({ pod }: { pod: Pod }) {
 
 const lastOf = (steps: readonly Step[], pod: Pod) => Date.parse(steps.at(-1)?.time ?? pod.acceptedAt ?? "");
 
-/** useTimeline asks again whenever something has happened to the pod. */
+/** useTimeline asks again whenever something has happened to the pod, and once the node is back. */
 function useTimeline(pod: Pod): readonly Step[] {
   const steps = useSignal<readonly Step[]>([]);
   const newest = useSignal("");
@@ -100,6 +101,6 @@ function useTimeline(pod: Pod): readonly Step[] {
     return () => {
       current = false;
     };
-  }, [pod.uid, stamp]);
+  }, [pod.uid, stamp, reachable.value]);
   return steps.value;
 }

@@ -9,6 +9,9 @@ const watches = signal<ReadonlyMap<string, Watching>>(new Map());
 
 export const link = computed(() => linkOf(watches.value));
 
+/** reachable: what was asked for while it was not is asked for again. */
+export const reachable = computed(() => link.value.state !== "lost");
+
 function note(name: string, to: Watching | null): void {
   const next = new Map(watches.value);
   if (to) next.set(name, to);

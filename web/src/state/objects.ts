@@ -6,6 +6,7 @@ import { messageOf, perform } from "../api/request";
 import { getObject, listObjects, type Objects } from "../pure/calls";
 import { objectOf } from "../pure/health";
 import { type Kind, usesOf } from "../pure/uses";
+import { reachable } from "./link";
 import { onLeaving } from "./session";
 
 export type Entry = ConfigMap & Secret & PersistentVolumeClaim & PersistentVolume & RuntimeClass & ClusterTrustBundle;
@@ -53,20 +54,21 @@ export async function readObject(info: KindInfo, entry: Pick<Entry, "namespace" 
 
 const interval = 10_000; // milliseconds
 
-/** useObjects reads them, and again for as long as somebody looks: they have no watch of their own. */
-export function useObjects(): void {
+/** useReading reads at once, when the node is back, and now and then for as long as somebody looks: objects have no watch. */
+export function useReading(read: () => void, again = true): void {
   useEffect(() => {
-    const read = () => {
-      if (!document.hidden) void readObjects();
-    };
     read();
-    const timer = setInterval(read, interval);
-    document.addEventListener("visibilitychange", read);
+    if (!again) return;
+    const look = () => {
+      if (!document.hidden) read();
+    };
+    const timer = setInterval(look, interval);
+    document.addEventListener("visibilitychange", look);
     return () => {
       clearInterval(timer);
-      document.removeEventListener("visibilitychange", read);
+      document.removeEventListener("visibilitychange", look);
     };
-  }, []);
+  }, [reachable.value]);
 }
 
 /** usersOf is the pods that name an object; a volume's are those of its claim. */
