@@ -31,6 +31,15 @@ spec:
   volumes: [{name: keep, emptyDir: {}}]
 `;
 
+const long = "a-name-as-somebody-has-generated-it-out-of-many-others-12345678";
+const failing = `apiVersion: v1
+kind: Pod
+metadata: {name: ${long}}
+spec:
+  terminationGracePeriodSeconds: 0
+  containers: [{name: ${long}, image: "nodal.test/none:1", imagePullPolicy: Never}]
+`;
+
 /** character is how wide one of a terminal is. */
 const character = 7.8; // px
 
@@ -164,8 +173,20 @@ await story(async ({ context, page, origin, step }) => {
       await eventually(`${name} is too wide`, look, ({ wide, screen }) => wide <= screen);
       if (hasOwnLayout) await accessible(page, `${name} on a telephone`, ["light"]);
     };
+    /** opens has all that opens below a button do so within the screen. */
+    const opens = async (name) => {
+      const buttons = page.locator(".popover-anchor > button");
+      for (let i = 0, all = await buttons.count(); i < all; i++) {
+        await buttons.nth(i).click();
+        const box = await page.locator(".popover").boundingBox();
+        expect(box.x >= 0 && box.x + box.width <= 390, `${name}: what opens below button ${i} is at ${box.x}, ${box.width} wide`);
+        await page.keyboard.press("Escape");
+      }
+    };
+    await call(page, "POST", "/v1/manifests", failing);
     await goTo("", "node-a");
     await page.getByRole("img", { name: /^Memory: now .*iB, at most/ }).waitFor();
+    await page.locator(".trouble", { hasText: long }).waitFor();
     await fits("the node");
     await goTo("pods", "Pods");
     await page.getByText("seen", { exact: true }).waitFor();
@@ -174,6 +195,7 @@ await story(async ({ context, page, origin, step }) => {
     await act(page);
     await page.getByRole("rowheader", { name: new RegExp(IMAGE) }).waitFor();
     await fits("the images", true);
+    await opens("the images");
     await page.getByRole("link", { name: "Objects" }).click();
     await page.getByRole("row", { name: /^seen long seen$/ }).waitFor();
     await fits("the objects");
@@ -189,10 +211,13 @@ await story(async ({ context, page, origin, step }) => {
     await act(page);
     await page.getByRole("img", { name: /^Timeline/ }).waitFor();
     await fits("a pod");
+    await opens("a pod");
     await page.getByRole("link", { name: "Logs" }).first().click();
     await page.getByText("this is run 2").waitFor();
     await fits("a log", true);
+    await opens("a log");
     await page.getByRole("link", { name: "Terminal" }).click();
+    await page.getByLabel("Command").fill(`sh -c "exec sh" ${long}`);
     await page.getByRole("button", { name: "Open" }).click();
     await page.locator(".xterm-rows").getByText(/[#$]/).first().waitFor();
     await fits("a terminal", true);
@@ -200,6 +225,10 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("link", { name: "YAML" }).click();
     await page.locator(".yaml").waitFor();
     await fits("YAML");
+    await goTo(`pods/default/${long}/logs`, `default/${long}`);
+    await page.locator(".log-problem").waitFor();
+    await fits("a long name");
+    await call(page, "DELETE", `/v1/namespaces/default/pods/${long}`);
     await page.setViewportSize({ width: 1360, height: 850 });
   });
 

@@ -9,7 +9,7 @@ import { Spacer, useScroll } from "../parts/virtual";
 import { Waiting } from "../parts/waiting";
 import { watchPods } from "../pure/calls";
 import { type Column, find, tally } from "../pure/find";
-import { type Health, healthNames, healthOf, healths, keyOf, readiness, reasonOf, whyOf } from "../pure/health";
+import { type Health, healthNames, healthOf, healths, keyOf, nameOf, readiness, reasonOf, whyOf } from "../pure/health";
 import { cores } from "../pure/quantity";
 import { bytes, full, since } from "../pure/time";
 import { type Use, usesByPod } from "../pure/usage";
@@ -178,7 +178,7 @@ function PodRow({ pod, use, index }: { pod: Pod; use: Use | undefined; index: nu
   return (
     <div class={`row pod ${health}`} role="row" aria-rowindex={index + 2} onClick={(e) => !(e.target as Element).closest("a,button") && !getSelection()?.toString() && go(hrefOf("pods", pod.namespace!, pod.name!))}>
       <div role="cell" class="c-name">
-        <a href={hrefOf("pods", pod.namespace!, pod.name!)} data-index={index}>
+        <a href={hrefOf("pods", pod.namespace!, pod.name!)} title={nameOf(pod)} data-index={index}>
           {pod.namespace !== "default" && <span class="ns">{pod.namespace}/</span>}
           {pod.name}
         </a>
