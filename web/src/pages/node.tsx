@@ -149,7 +149,7 @@ function Trouble() {
           </li>
         ))}
       </ul>
-      {bad.length > 8 && <a href={`${hrefOf("pods")}?state=failing`}>and {bad.length - 8} more</a>}
+      {bad.length > 8 && <a href={hrefOf("pods") /* the worst first */}>and {bad.length - 8} more</a>}
     </section>
   );
 }

@@ -8,6 +8,7 @@ import { Icon } from "../parts/icons";
 import { attach, runCommand } from "../pure/calls";
 import { containersOf } from "../pure/containers";
 import { objectOf } from "../pure/health";
+import { said } from "../pure/said";
 import { words as wordsOf } from "../pure/shell";
 import { closeTerminal, openTerminal, type Session, sessions } from "../state/terminals";
 import { isDark } from "../state/theme";
@@ -97,8 +98,8 @@ function Screen({ session }: { session: Session }) {
   return (
     <>
       <div ref={box} class="terminal-box" />
-      <p class="muted" role="status">
-        {session.state.value === "opening" ? "Opening…" : session.end.value}
+      <p class="muted breakable" role="status">
+        {session.state.value === "opening" ? "Opening…" : said(session.end.value)}
       </p>
     </>
   );

@@ -5,7 +5,11 @@ import { Icon } from "./icons";
 
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => box.current?.showModal(), []);
+  useEffect(() => {
+    const dialog = box.current!;
+    dialog.showModal();
+    return () => dialog.close(); // which gives the focus back
+  }, []);
   return (
     <dialog ref={box} aria-label={title} onClose={onClose} onClick={(e) => e.target === box.current && box.current?.close()}>
       <div class="dialog-body">

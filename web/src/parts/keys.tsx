@@ -18,6 +18,7 @@ const keys: Array<[string[], string]> = [
   [["⏎"], "open the pod, or the line"],
   [["l", "t", "e", "y"], "the pod's logs, a terminal, its events, its YAML"],
   [["Ctrl ⏎"], "apply what is in the editor"],
+  [["Esc", "Tab"], "out of the editor; out of a terminal it is ⇧ Tab"],
   [["?"], "this list"],
 ];
 
