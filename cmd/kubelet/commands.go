@@ -16,6 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/cmd/kubelet/config"
@@ -35,6 +36,21 @@ var commands = map[string]func(args []string, c console) int{
 	"uninstall":   runUninstall,
 	"ui":          runUI,
 	unpackCommand: runUnpack,
+}
+
+// misused says what is wrong with a command line, and how the command is used.
+func misused(flags *pflag.FlagSet, c console, err error) int {
+	fmt.Fprintf(c.err, "kubelet %s: %v\n\n", flags.Name(), err)
+	flags.Usage()
+	return 2
+}
+
+// noMore is for a command that its flags say everything to.
+func noMore(words []string) error {
+	if len(words) == 0 {
+		return nil
+	}
+	return fmt.Errorf("unexpected argument %q", words[0])
 }
 
 // versions are the agent's, and those of the programs that it brings along.

@@ -64,10 +64,9 @@ func runImages(args []string, c console) int {
 		fmt.Fprintln(c.err, "kubelet images:", err)
 		return 2
 	}
-	do, ok := cmd.choose(flags.Args())
-	if !ok {
-		flags.Usage()
-		return 2
+	do, err := cmd.choose(flags)
+	if err != nil {
+		return misused(flags, c, err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -84,21 +83,40 @@ func runImages(args []string, c console) int {
 	return 0
 }
 
+// ownFlags mean something to one command alone. Others refuse them: who says
+// rm --dry-run wants nothing removed.
+var ownFlags = map[string]string{"name": "import", "dry-run": "prune"}
+
 // choose finds what the words after "images" ask for.
-func (imagesCommand) choose(words []string) (func(*imagesCommand, context.Context) error, bool) {
-	switch {
-	case len(words) == 1 && words[0] == "list":
-		return (*imagesCommand).list, true
-	case len(words) == 1 && words[0] == "pulls":
-		return (*imagesCommand).pulls, true
-	case len(words) == 1 && words[0] == "prune":
-		return (*imagesCommand).prune, true
-	case len(words) == 2 && words[0] == "import":
-		return func(cmd *imagesCommand, ctx context.Context) error { return cmd.importFile(ctx, words[1]) }, true
-	case len(words) >= 2 && words[0] == "rm":
-		return func(cmd *imagesCommand, ctx context.Context) error { return cmd.remove(ctx, words[1:]) }, true
+func (imagesCommand) choose(flags *pflag.FlagSet) (func(*imagesCommand, context.Context) error, error) {
+	words := flags.Args()
+	if len(words) == 0 {
+		return nil, errors.New("which command is missing")
 	}
-	return nil, false
+	for flag, of := range ownFlags {
+		if flags.Changed(flag) && words[0] != of {
+			return nil, fmt.Errorf("--%s is a flag of %s, not of %s", flag, of, words[0])
+		}
+	}
+	switch words[0] {
+	case "list":
+		return (*imagesCommand).list, noMore(words[1:])
+	case "pulls":
+		return (*imagesCommand).pulls, noMore(words[1:])
+	case "prune":
+		return (*imagesCommand).prune, noMore(words[1:])
+	case "import":
+		if len(words) != 2 {
+			return nil, fmt.Errorf("import takes one FILE, not %d", len(words)-1)
+		}
+		return func(cmd *imagesCommand, ctx context.Context) error { return cmd.importFile(ctx, words[1]) }, nil
+	case "rm":
+		if len(words) == 1 {
+			return nil, errors.New("rm takes one IMAGE or more")
+		}
+		return func(cmd *imagesCommand, ctx context.Context) error { return cmd.remove(ctx, words[1:]) }, nil
+	}
+	return nil, fmt.Errorf("unknown command %q", words[0])
 }
 
 func (cmd *imagesCommand) list(ctx context.Context) error {

@@ -54,11 +54,15 @@ func (cmd *installCommand) flags(name string) *pflag.FlagSet {
 }
 
 func (cmd *installCommand) do(name string, args []string, flags *pflag.FlagSet, do func(context.Context) error) int {
-	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
+	err := flags.Parse(args)
+	if errors.Is(err, pflag.ErrHelp) {
 		return 0
-	} else if err != nil || flags.NArg() > 0 {
-		flags.Usage()
-		return 2
+	}
+	if err == nil {
+		err = noMore(flags.Args())
+	}
+	if err != nil {
+		return misused(flags, cmd.console, err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()

@@ -38,6 +38,9 @@ func runUI(args []string, c console) int {
 		fmt.Fprintln(c.err, "kubelet ui:", err)
 		return 2
 	}
+	if err := noMore(flags.Args()); err != nil {
+		return misused(flags, c, err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	links, err := askLinks(ctx, *socket)

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestWhatACommandDoesNotKnowIsNamed(t *testing.T) {
+	for _, c := range []struct{ command, word, want string }{
+		{"install", "now", `kubelet install: unexpected argument "now"`},
+		{"install", "--dryrun", "kubelet install: unknown flag: --dryrun"},
+		{"uninstall", "all", `kubelet uninstall: unexpected argument "all"`},
+		{"ui", "open", `kubelet ui: unexpected argument "open"`},
+	} {
+		var out, failed bytes.Buffer
+		// Should it be taken after all, nothing on the machine is touched.
+		args := []string{c.word, "--socket=/no/such/socket"}
+		if c.command != "ui" {
+			args = []string{c.word, "--dry-run", "--root=" + t.TempDir()}
+		}
+		code := commands[c.command](args, console{nil, &out, &failed})
+		if code != 2 || !strings.Contains(failed.String(), c.want) || !strings.Contains(failed.String(), "Usage:") {
+			t.Errorf("%s %s: got code %d, %q, want 2, %q and how it is used", c.command, c.word, code, failed.String(), c.want)
+		}
+	}
+}
