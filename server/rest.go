@@ -23,14 +23,13 @@ import (
 // Streams do not: it wraps each message in an object of its own, cannot write
 // server-sent events, and answers some errors with other codes than we do.
 type rest struct {
-	unary       http.Handler
-	listPods    http.Handler
-	watchPods   http.Handler
-	watchEvents http.Handler
-	watchStats  http.Handler
-	watchNode   http.Handler
-	logs        http.Handler
-
+	unary        http.Handler
+	listPods     http.Handler
+	watchPods    http.Handler
+	watchEvents  http.Handler
+	watchStats   http.Handler
+	watchNode    http.Handler
+	logs         http.Handler
 	importImages http.Handler
 }
 
@@ -66,14 +65,13 @@ func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
 		return nil, err
 	}
 	return &rest{
-		unary:       readBody(limits, mux),
-		listPods:    restPods{nodev1.NewPodsServiceClient(conn)},
-		watchPods:   stream{open: openPodWatch(nodev1.NewPodsServiceClient(conn))},
-		watchEvents: stream{open: openEventWatch(nodev1.NewEventsServiceClient(conn))},
-		watchStats:  stream{open: openStatsWatch(nodev1.NewStatsServiceClient(conn))},
-		watchNode:   stream{open: openNodeWatch(nodev1.NewNodeServiceClient(conn))},
-		logs:        stream{open: openLogs(nodev1.NewLogsServiceClient(conn)), plain: true},
-
+		unary:        readBody(limits, mux),
+		listPods:     restPods{nodev1.NewPodsServiceClient(conn)},
+		watchPods:    stream{open: openPodWatch(nodev1.NewPodsServiceClient(conn))},
+		watchEvents:  stream{open: openEventWatch(nodev1.NewEventsServiceClient(conn))},
+		watchStats:   stream{open: openStatsWatch(nodev1.NewStatsServiceClient(conn))},
+		watchNode:    stream{open: openNodeWatch(nodev1.NewNodeServiceClient(conn))},
+		logs:         stream{open: openLogs(nodev1.NewLogsServiceClient(conn)), plain: true},
 		importImages: importBody{client: nodev1.NewImagesServiceClient(conn)},
 	}, nil
 }

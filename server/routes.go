@@ -45,22 +45,21 @@ type route struct {
 
 const (
 	anyMethod = "*"
-	podPath   = "/v1/namespaces/{namespace}/pods/{name}"
-	configMap = "/v1/namespaces/{namespace}/configmaps/{name}"
-	secret    = "/v1/namespaces/{namespace}/secrets/{name}"
-
-	execPath    = "/exec/{namespace}/{pod}/{container}"
-	execPathUID = "/exec/{namespace}/{pod}/{uid}/{container}"
 
 	attachPath     = "/attach/{namespace}/{pod}/{container}"
 	attachPathUID  = "/attach/{namespace}/{pod}/{uid}/{container}"
+	execPath       = "/exec/{namespace}/{pod}/{container}"
+	execPathUID    = "/exec/{namespace}/{pod}/{uid}/{container}"
 	forwardPath    = "/portForward/{namespace}/{pod}"
 	forwardPathUID = "/portForward/{namespace}/{pod}/{uid}"
 
-	volume = "/v1/persistentvolumes/{name}"
-	class  = "/v1/runtimeclasses/{name}"
-	trust  = "/v1/clustertrustbundles/{name}"
-	claim  = "/v1/namespaces/{namespace}/persistentvolumeclaims/{name}"
+	claimPath        = "/v1/namespaces/{namespace}/persistentvolumeclaims/{name}"
+	configMapPath    = "/v1/namespaces/{namespace}/configmaps/{name}"
+	podPath          = "/v1/namespaces/{namespace}/pods/{name}"
+	runtimeClassPath = "/v1/runtimeclasses/{name}"
+	secretPath       = "/v1/namespaces/{namespace}/secrets/{name}"
+	trustBundlePath  = "/v1/clustertrustbundles/{name}"
+	volumePath       = "/v1/persistentvolumes/{name}"
 )
 
 // routes is everything that is served over HTTP, sorted by pattern and method.
@@ -99,9 +98,9 @@ func routes(r *rest, k *kubelet) []route {
 		{"POST", "/stats/summary", auth.Read, listenFull, http.HandlerFunc(k.statsSummary)},
 		{"GET", "/statusz", auth.Read, listenFull, http.HandlerFunc(k.statusz)},
 		{"GET", "/v1/clustertrustbundles", auth.Read, listenFull, r.unary},
-		{"DELETE", trust, auth.Write, listenFull, r.unary},
-		{"GET", trust, auth.Read, listenFull, r.unary},
-		{"PUT", trust, auth.Write, listenFull, r.unary},
+		{"DELETE", trustBundlePath, auth.Write, listenFull, r.unary},
+		{"GET", trustBundlePath, auth.Read, listenFull, r.unary},
+		{"PUT", trustBundlePath, auth.Write, listenFull, r.unary},
 		{"GET", "/v1/configmaps", auth.Read, listenFull, r.unary},
 		{"GET", "/v1/events", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/events:watch", auth.Read, listenFull, r.watchEvents},
@@ -115,13 +114,13 @@ func routes(r *rest, k *kubelet) []route {
 		{"POST", "/v1/manifests", auth.Write, listenFull, r.unary},
 		{"POST", "/v1/manifests:plan", auth.Write, listenFull, r.unary},
 		{"GET", "/v1/namespaces/{namespace}/configmaps", auth.Read, listenFull, r.unary},
-		{"DELETE", configMap, auth.Write, listenFull, r.unary},
-		{"GET", configMap, auth.Read, listenFull, r.unary},
-		{"PUT", configMap, auth.Write, listenFull, r.unary},
+		{"DELETE", configMapPath, auth.Write, listenFull, r.unary},
+		{"GET", configMapPath, auth.Read, listenFull, r.unary},
+		{"PUT", configMapPath, auth.Write, listenFull, r.unary},
 		{"GET", "/v1/namespaces/{namespace}/persistentvolumeclaims", auth.Read, listenFull, r.unary},
-		{"DELETE", claim, auth.Write, listenFull, r.unary},
-		{"GET", claim, auth.Read, listenFull, r.unary},
-		{"PUT", claim, auth.Write, listenFull, r.unary},
+		{"DELETE", claimPath, auth.Write, listenFull, r.unary},
+		{"GET", claimPath, auth.Read, listenFull, r.unary},
+		{"PUT", claimPath, auth.Write, listenFull, r.unary},
 		{"GET", "/v1/namespaces/{namespace}/pods", auth.Read, listenReads, r.listPods},
 		{"DELETE", podPath, auth.Write, listenFull, r.unary},
 		{"GET", podPath, auth.Read, listenReads, r.unary},
@@ -133,9 +132,9 @@ func routes(r *rest, k *kubelet) []route {
 		{"POST", podPath + ":restart", auth.Write, listenFull, r.unary},
 		{"POST", podPath + ":setCondition", auth.Write, listenFull, r.unary},
 		{"GET", "/v1/namespaces/{namespace}/secrets", auth.Read, listenFull, r.unary},
-		{"DELETE", secret, auth.Write, listenFull, r.unary},
-		{"GET", secret, auth.Read, listenFull, r.unary},
-		{"PUT", secret, auth.Write, listenFull, r.unary},
+		{"DELETE", secretPath, auth.Write, listenFull, r.unary},
+		{"GET", secretPath, auth.Read, listenFull, r.unary},
+		{"PUT", secretPath, auth.Write, listenFull, r.unary},
 		{"GET", "/v1/node", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/node/capabilities", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/node/loglevel", auth.Admin, listenFull, r.unary},
@@ -143,15 +142,15 @@ func routes(r *rest, k *kubelet) []route {
 		{"GET", "/v1/node:watch", auth.Read, listenFull, r.watchNode},
 		{"GET", "/v1/persistentvolumeclaims", auth.Read, listenFull, r.unary},
 		{"GET", "/v1/persistentvolumes", auth.Read, listenFull, r.unary},
-		{"DELETE", volume, auth.Write, listenFull, r.unary},
-		{"GET", volume, auth.Read, listenFull, r.unary},
-		{"PUT", volume, auth.Write, listenFull, r.unary},
+		{"DELETE", volumePath, auth.Write, listenFull, r.unary},
+		{"GET", volumePath, auth.Read, listenFull, r.unary},
+		{"PUT", volumePath, auth.Write, listenFull, r.unary},
 		{"GET", "/v1/pods", auth.Read, listenReads, r.listPods},
 		{"GET", "/v1/pods:watch", auth.Read, listenFull, r.watchPods},
 		{"GET", "/v1/runtimeclasses", auth.Read, listenFull, r.unary},
-		{"DELETE", class, auth.Write, listenFull, r.unary},
-		{"GET", class, auth.Read, listenFull, r.unary},
-		{"PUT", class, auth.Write, listenFull, r.unary},
+		{"DELETE", runtimeClassPath, auth.Write, listenFull, r.unary},
+		{"GET", runtimeClassPath, auth.Read, listenFull, r.unary},
+		{"PUT", runtimeClassPath, auth.Write, listenFull, r.unary},
 		{"GET", "/v1/secrets", auth.Read, listenFull, r.unary},
 		{"GET", "/v1/stats", auth.Read, listenReads, r.unary},
 		{"GET", "/v1/stats:watch", auth.Read, listenFull, r.watchStats},

@@ -13,8 +13,8 @@ const (
 )
 
 const (
-	diskPath  = "/v1/persistentvolumes/disk"
-	claimPath = "/v1/namespaces/default/persistentvolumeclaims/data"
+	diskPath = "/v1/persistentvolumes/disk"
+	dataPath = "/v1/namespaces/default/persistentvolumeclaims/data"
 )
 
 func (n *node1) wantShown(t *testing.T, path string, want ...string) {
@@ -30,21 +30,21 @@ func (n *node1) wantShown(t *testing.T, path string, want ...string) {
 func TestVolumesAndClaimsAreTakenAndShown(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, claimManifest)
-	n.wantShown(t, claimPath, `"phase":"Pending"`, `no PersistentVolume of class \"\" fits`)
+	n.wantShown(t, dataPath, `"phase":"Pending"`, `no PersistentVolume of class \"\" fits`)
 	n.apply(t, volumeManifest)
-	n.wantShown(t, claimPath, `"phase":"Bound"`, `"volume":"disk"`, `"capacity":"2Gi"`)
+	n.wantShown(t, dataPath, `"phase":"Bound"`, `"volume":"disk"`, `"capacity":"2Gi"`)
 	n.wantShown(t, "/v1/persistentvolumes", `"phase":"Bound"`, `"claim":"default/data"`)
 	n.wantShown(t, "/v1/namespaces/default/persistentvolumeclaims", `"name":"data"`)
 	n.wantShown(t, "/v1/persistentvolumeclaims", `"name":"data"`)
 	if got := n.do(t, "POST", "/v1/manifests", volumeManifest+"---\n"+claimManifest); strings.Count(got.body, "RESULT_UNCHANGED") != 2 {
 		t.Errorf("again: got %s, want both unchanged", got.body)
 	}
-	for _, path := range []string{diskPath, claimPath} {
+	for _, path := range []string{diskPath, dataPath} {
 		if got := n.do(t, "DELETE", path, ""); got.status != 200 {
 			t.Errorf("delete %s: got %d %s", path, got.status, got.body)
 		}
 	}
-	for _, path := range []string{diskPath, claimPath} {
+	for _, path := range []string{diskPath, dataPath} {
 		if got := n.do(t, "GET", path, ""); got.status != 404 {
 			t.Errorf("%s: got %d %s, want it gone", path, got.status, got.body)
 		}
@@ -55,12 +55,12 @@ func TestAClaimThatAPodUsesGoesWithThePod(t *testing.T) {
 	n := newNode(t, func(c *Config) { c.Intake.Storage = storage.Keeper{Dir: "/volumes", NewUID: c.Intake.NewUID} })
 	pod := strings.Replace(manifestOf("web"), "spec:\n", "spec:\n  volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]\n", 1)
 	n.apply(t, claimManifest+"---\n"+pod)
-	n.wantShown(t, claimPath, `"phase":"Bound"`, `"volume":"pvc-`)
+	n.wantShown(t, dataPath, `"phase":"Bound"`, `"volume":"pvc-`)
 	if got := n.do(t, "DELETE", "/v1/manifests", claimManifest); !strings.Contains(got.body, "RESULT_DELETED") {
 		t.Errorf("delete: got %s", got.body)
 	}
-	n.wantShown(t, claimPath, `"phase":"Bound"`, `"deleting":true`)
-	if got := n.do(t, "PUT", claimPath, claimManifest); got.status != 409 || !strings.Contains(got.body, "is being deleted") {
+	n.wantShown(t, dataPath, `"phase":"Bound"`, `"deleting":true`)
+	if got := n.do(t, "PUT", dataPath, claimManifest); got.status != 409 || !strings.Contains(got.body, "is being deleted") {
 		t.Errorf("put: got %d %s, want a conflict", got.status, got.body)
 	}
 }
@@ -100,5 +100,5 @@ func TestThePolicyOfAVolumeThatTheNodeHasMadeMayChange(t *testing.T) {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
 	n.wantShown(t, "/v1/persistentvolumes/"+made.Name, `"persistentVolumeReclaimPolicy":"Retain"`, `"claim":"default/data"`, "provisioned-by")
-	n.wantShown(t, claimPath, `"phase":"Bound"`)
+	n.wantShown(t, dataPath, `"phase":"Bound"`)
 }
