@@ -47,6 +47,14 @@ func (f *fixture) token(t *testing.T, role Role) string {
 	return strings.TrimSpace(string(data))
 }
 
+// revoke takes a token back as the node's owner does.
+func (f *fixture) revoke(t *testing.T, name string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(f.material.TokenDir, name+".json")); err != nil {
+		t.Error(err)
+	}
+}
+
 // chain returns the certificate of a credential as a server sees it.
 func chain(t *testing.T, base string) []*x509.Certificate {
 	t.Helper()
@@ -198,9 +206,7 @@ func TestARevokedTokenFailsWithinASecond(t *testing.T) {
 		if _, err := f.identify(t.Context(), offer); err != nil {
 			t.Fatalf("before: %v", err)
 		}
-		if err := Revoke(f.material.TokenDir, "operator"); err != nil {
-			t.Fatal(err)
-		}
+		f.revoke(t, "operator")
 		time.Sleep(time.Second) // of the bubble's clock
 		if id, err := f.identify(t.Context(), offer); err == nil {
 			t.Errorf("after: still %+v", id)
@@ -226,9 +232,6 @@ func TestNamesOfTokensStayInTheirDirectory(t *testing.T) {
 	for _, name := range []string{"", "../admin", "a/b", ".hidden"} {
 		if _, err := Issue(t.TempDir(), name, RoleAdmin, time.Now()); err == nil {
 			t.Errorf("issued a token called %q", name)
-		}
-		if err := Revoke(t.TempDir(), name); err == nil {
-			t.Errorf("revoked a token called %q", name)
 		}
 	}
 }

@@ -137,9 +137,7 @@ func TestASessionEndsWithTheTokenThatItCameFrom(t *testing.T) {
 	if !known(time.Now()) {
 		t.Error("it does not begin")
 	}
-	if err := Revoke(f.material.TokenDir, "operator"); err != nil {
-		t.Fatal(err)
-	}
+	f.revoke(t, "operator")
 	if known(time.Now().Add(time.Second)) {
 		t.Error("it goes on after the token was revoked")
 	}

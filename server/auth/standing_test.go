@@ -54,9 +54,7 @@ func TestWhatIsUnderWayEndsWithWhatItWasOpenedBy(t *testing.T) {
 		return r
 	}
 	revoke := func(f *fixture, t *testing.T, _ *http.Request) {
-		if err := Revoke(f.material.TokenDir, "operator"); err != nil {
-			t.Error(err)
-		}
+		f.revoke(t, "operator")
 	}
 	demote := func(f *fixture, t *testing.T, _ *http.Request) {
 		if _, err := Issue(f.material.TokenDir, "operator", RoleViewer, time.Now()); err != nil {
@@ -115,9 +113,7 @@ func TestAStreamOfARevokedTokenIsUnauthenticated(t *testing.T) {
 				func(_ any, ss grpc.ServerStream) error { <-ss.Context().Done(); return ss.Context().Err() })
 		}()
 		synctest.Wait()
-		if err := Revoke(f.material.TokenDir, "viewer"); err != nil {
-			t.Fatal(err)
-		}
+		f.revoke(t, "viewer")
 		if got := status.Code(<-ended); got != codes.Unauthenticated {
 			t.Errorf("got %v, want Unauthenticated", got)
 		}

@@ -150,22 +150,6 @@ func Issue(dir, name string, role Role, now time.Time) (string, error) {
 	return token, nil
 }
 
-// Revoke voids the token called name. Its requests fail within a second.
-func Revoke(dir, name string) error {
-	path, err := recordPath(dir, name)
-	if err != nil {
-		return fmt.Errorf("revoke token: %w", err)
-	}
-	err = os.Remove(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("revoke token %q: %w", name, node.ErrNotFound)
-	}
-	if err != nil {
-		return fmt.Errorf("revoke token %q: %w", name, err)
-	}
-	return nil
-}
-
 // recordPath keeps a name from reaching out of dir.
 func recordPath(dir, name string) (string, error) {
 	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\x00") {
