@@ -16,7 +16,7 @@ func TestCleanRemovesWhatBelongsToPods(t *testing.T) {
 	}
 	for _, pod := range []Pod{{"default", "web", "uid_1"}, {"default", "web", "uid-2"}} {
 		path, err := l.Path(pod, "main", 0)
-		if err := errors.Join(err, l.MakeContainerDir(pod, "main"), os.WriteFile(path, nil, 0o600), l.Link(pod, "main", "of-"+pod.UID, path)); err != nil {
+		if err := errors.Join(err, makeContainerDir(l, pod, "main"), os.WriteFile(path, nil, 0o600), l.Link(pod, "main", "of-"+pod.UID, path)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -42,8 +42,8 @@
 //
 // # Where logs lie
 //
-// Layout names the files as every Kubernetes log collector expects them and
-// makes and removes directories and links without ever following a symbolic
-// link below its roots. Start reading at Read in read.go, or at Layout in
+// Layout names the files as every Kubernetes log collector expects them, makes
+// the links by which these find them, and removes all of it without ever following
+// a symbolic link below its roots. Start reading at Read in read.go, or at Layout in
 // layout.go.
 package logs

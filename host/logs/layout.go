@@ -42,12 +42,6 @@ func checkName(name string) error {
 	return nil
 }
 
-// File is the log of one attempt of a container, relative to its pod's directory,
-// as the runtime wants to be told.
-func File(container string, attempt int) string {
-	return container + "/" + attemptFile(attempt)
-}
-
 func attemptFile(attempt int) string { return strconv.Itoa(attempt) + ".log" }
 
 // PodDir is the directory of a pod's logs.
@@ -62,37 +56,7 @@ func (l Layout) Path(pod Pod, container string, attempt int) (string, error) {
 	if err = errors.Join(err, checkName(container)); err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, File(container, attempt)), nil
-}
-
-// MakeContainerDir makes the directory of a container's logs. The runtime makes
-// the file but not the directory.
-func (l Layout) MakeContainerDir(pod Pod, container string) error {
-	dir, err := pod.dir()
-	if err = errors.Join(err, checkName(container)); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(l.Pods, 0o755); err != nil {
-		return fmt.Errorf("make log directory: %w", err)
-	}
-	root, err := os.OpenRoot(l.Pods)
-	for _, name := range []string{dir, container} {
-		if err == nil {
-			root, err = makeAndEnter(root, name)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("make log directory of container %q: %w", container, err)
-	}
-	return root.Close()
-}
-
-func makeAndEnter(root *os.Root, name string) (*os.Root, error) {
-	if err := root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		root.Close()
-		return nil, err
-	}
-	return enter(root, name)
+	return filepath.Join(dir, container, attemptFile(attempt)), nil
 }
 
 // enter opens a directory in root and closes root. An os.Root follows links that

@@ -32,7 +32,7 @@ func newSpinner(t *testing.T, maxFiles int) *spinner {
 	layout := Layout{Pods: filepath.Join(dir, "pods"), Links: filepath.Join(dir, "containers")}
 	log := Open{Pod: Pod{"default", "web", "uid-1"}, Container: "main", Attempt: 2, ContainerID: "id2"}
 	path, err := layout.Path(log.Pod, log.Container, log.Attempt)
-	if err := errors.Join(err, layout.MakeContainerDir(log.Pod, log.Container)); err != nil {
+	if err := errors.Join(err, makeContainerDir(layout, log.Pod, log.Container)); err != nil {
 		t.Fatal(err)
 	}
 	s := &spinner{T: t, dir: filepath.Dir(path), path: path, log: log}

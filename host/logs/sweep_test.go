@@ -18,7 +18,7 @@ func TestSweepRemovesLinksToNowhere(t *testing.T) {
 	pod := Pod{"default", "web", "uid-1"}
 	kept, err := l.Path(pod, "main", 1)
 	gone, err2 := l.Path(pod, "main", 0)
-	if err := errors.Join(err, err2, l.MakeContainerDir(pod, "main"), os.WriteFile(kept, nil, 0o600),
+	if err := errors.Join(err, err2, makeContainerDir(l, pod, "main"), os.WriteFile(kept, nil, 0o600),
 		l.Link(pod, "main", "id1", kept), l.Link(pod, "main", "id0", gone),
 		os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(l.Links, "foreign.log")),
 		os.WriteFile(filepath.Join(l.Links, "file.log"), nil, 0o600)); err != nil {
