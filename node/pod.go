@@ -83,7 +83,7 @@ const (
 type Deletion struct {
 	Requested time.Time
 	Grace     time.Duration
-	Reason    string // shown in events: "deleted", "replaced", "source gone"
+	Reason    string // shown in events: "deleted", "replaced", "removed from its source"
 }
 
 // Deadline is the moment from which the pod may be killed.

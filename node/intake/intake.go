@@ -34,16 +34,17 @@ type Intake struct {
 	Preempted func(*node.Pod, corev1.ResourceName)
 }
 
-// Delivery is one decoded, defaulted and valid pod and where it came from.
+// Delivery is one pod, or object that pods use, decoded, defaulted and valid, and where
+// it came from.
 type Delivery struct {
-	Pod      *corev1.Pod
-	Object   *node.Object // where it is no pod
+	Pod      *corev1.Pod  // nil where it is an object
+	Object   *node.Object // nil where it is a pod
 	Origin   string       // the file or URL; empty for the API
 	Document int          // its place in the bundle
 	Since    *int64       // what is there under its name must not have changed after this revision
 }
 
-// Outcome says what was done with one pod, or would be done.
+// Outcome says what was done with one pod or object, or would be done.
 type Outcome struct {
 	Key      node.Key
 	Object   node.ObjectRef // where it is about no pod
@@ -103,13 +104,13 @@ func (in Intake) Plan(deliveries []Delivery, now time.Time) ([]Outcome, error) {
 		}
 		return err
 	})
-	if err == errOnlyPlanned {
+	if errors.Is(err, errOnlyPlanned) {
 		err = nil
 	}
 	return outcomes, err
 }
 
-var errOnlyPlanned = fmt.Errorf("only planned")
+var errOnlyPlanned = errors.New("only planned")
 
 func (in Intake) applyAll(tx *node.Tx, deliveries []Delivery, now time.Time) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(deliveries))
