@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"nodal/node"
+	"nodal/node/status"
 )
 
 // tellRefused tells of a new pod that the node refused.
@@ -17,6 +20,25 @@ func (r *Reconciler) tellRefused(pod *node.Pod) {
 	r.Events.Add(node.Event{
 		Key: pod.Key(), UID: pod.UID(), Time: r.Act.Clock(), Warning: true, Reason: pod.Refused.Reason, Message: pod.Refused.Message,
 	})
+}
+
+// tellReady records the moment a pod becomes ready, or stops being so.
+func (r *Reconciler) tellReady(t *Tracked) {
+	s := status.Of(r.Site, t.Slot(), t.Got())
+	ready, since := false, time.Time{}
+	for _, c := range s.Conditions {
+		if c.Type == corev1.PodReady {
+			ready, since = c.Status == corev1.ConditionTrue, c.LastTransitionTime.Time
+		}
+	}
+	if ready && !r.wasReady[t.Key] && since.After(r.began) { // what was adopted was ready before
+		pod := t.Slot().Pod
+		r.tell(pod, node.Event{Reason: "Ready", Message: "all containers are ready", Took: r.Act.Clock().Sub(pod.Accepted)})
+		if r.Tracer != nil {
+			r.Tracer.Ready(pod)
+		}
+	}
+	r.wasReady[t.Key] = ready
 }
 
 // announce tells that an action begins, where that alone is news.

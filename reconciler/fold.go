@@ -30,7 +30,9 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 			s.IPs, s.Inspected, s.CreatedAt = o.Result.Sandbox.IPs, true, o.Result.Sandbox.CreatedAt
 		}
 	case node.StopSandbox:
-		stopSandbox(got, a.ID)
+		if s := sandboxByID(got, a.ID); s != nil {
+			s.State, s.Stopped = node.SandboxNotReady, true
+		}
 		unbind(got, uid)
 	case node.RemoveSandbox:
 		got.Sandboxes = slices.DeleteFunc(got.Sandboxes, func(s node.Sandbox) bool { return s.ID == a.ID })
@@ -123,13 +125,6 @@ func setVolume(got *node.Observed, name, version string) {
 		got.Volumes = map[string]string{}
 	}
 	got.Volumes[name] = version
-}
-
-// stopSandbox ends what runs in the sandbox too: the runtime kills it.
-func stopSandbox(got *node.Observed, id string) {
-	if s := sandboxByID(got, id); s != nil {
-		s.State, s.Stopped = node.SandboxNotReady, true
-	}
 }
 
 // unbind forgets the limits of a pod that has no sandbox. Nothing keeps its cgroup

@@ -6,10 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"nodal/node"
-	"nodal/node/status"
 )
 
 const (
@@ -73,23 +70,4 @@ func sleep(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-timer.C:
 	}
-}
-
-// tellReady records the moment a pod becomes ready, or stops being so.
-func (r *Reconciler) tellReady(t *Tracked) {
-	s := status.Of(r.Site, t.Slot(), t.Got())
-	ready, since := false, time.Time{}
-	for _, c := range s.Conditions {
-		if c.Type == corev1.PodReady {
-			ready, since = c.Status == corev1.ConditionTrue, c.LastTransitionTime.Time
-		}
-	}
-	if ready && !r.wasReady[t.Key] && since.After(r.began) { // what was adopted was ready before
-		pod := t.Slot().Pod
-		r.tell(pod, node.Event{Reason: "Ready", Message: "all containers are ready", Took: r.Act.Clock().Sub(pod.Accepted)})
-		if r.Tracer != nil {
-			r.Tracer.Ready(pod)
-		}
-	}
-	r.wasReady[t.Key] = ready
 }
