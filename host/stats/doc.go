@@ -27,6 +27,7 @@
 //	kernel_pods.go   pods by their cgroups
 //	tree.go          the cgroups, and their files that stay open
 //	group.go         what one of them counts, in version 1 (group_first.go) and 2 (group_second.go)
+//	group_disks.go   and of disks
 //	reader.go        the kernel's files and what they say
 //	pods.go          pods that the runtime counts for
 //	layers.go        what containers wrote

@@ -1,16 +1,17 @@
-// Package manifest turns the bytes somebody wrote into pods this node can run,
-// or into the exact reasons why it cannot. It is pure: no I/O, no clock.
+// Package manifest turns the bytes somebody wrote into pods this node can run, and
+// objects that pods use, or into the exact reasons why it cannot. It is pure: no I/O,
+// no clock.
 //
 //	bytes ── documents ── strict decode ── Default ── Validate ──▶ []Doc
 //	            │               │                        │
 //	            └───────────────┴───── Violations ───────┴──▶ *node.InvalidError
 //
-// A bundle is one or more YAML or JSON documents; each is a v1 Pod, a v1 PodList
-// or a v1 List of Pods. Decoding is strict, because a node has nobody behind it
-// who would notice that "imagee" was dropped: an unknown field, a duplicate key
-// or a wrong type is an error that names the document, the object and the field.
-// All violations of a bundle are reported together, so that one round trip is
-// enough to repair it.
+// A bundle is one or more YAML or JSON documents; each is a v1 Pod, an object that
+// pods use (kinds.go), or a list of such. Decoding is strict, because a node has
+// nobody behind it who would notice that "imagee" was dropped: an unknown field, a
+// duplicate key or a wrong type is an error that names the document, the object and
+// the field. All violations of a bundle are reported together, so that one round trip
+// is enough to repair it.
 //
 // Defaults and rules are those of Kubernetes' API server, which a node on its own
 // does not have in front of it. Features that the API server keeps behind alpha

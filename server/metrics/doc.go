@@ -4,7 +4,9 @@
 //	text.go       families and samples as lines
 //	resource.go   /metrics/resource, out of a summary of stats
 //	probes.go     /metrics/probes, out of what probes have answered
-//	cadvisor.go   /metrics/cadvisor, out of figures of cgroups in cAdvisor's words
+//	cadvisor.go   /metrics/cadvisor, out of figures of cgroups in cAdvisor's words:
+//	  cadvisor_figures.go    the families
+//	  cadvisor_pressure.go   those of pressure
 //	agent.go      /metrics, about the agent itself:
 //	  agent_admit.go         what pods ask for as they come in, and how CPUs are handed out
 //	  agent_pods.go          pods that start and that are there

@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// cluster is the Kubernetes API as far as a node needs it: a few kinds. The generated clients know every kind there is, and would
-// double the size of the program.
+// cluster is the Kubernetes API as far as a node needs it: a few kinds. The generated
+// clients know every kind there is, and would double the size of the program.
 type cluster struct {
 	core, coordination, classes rest.Interface
 	trust                       []rest.Interface // by the versions that there are, the newest first
