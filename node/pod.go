@@ -19,6 +19,11 @@ type Key struct{ Namespace, Name string }
 
 func (k Key) String() string { return k.Namespace + "/" + k.Name }
 
+// Compare orders keys by namespace, then by name.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Namespace, other.Namespace), cmp.Compare(k.Name, other.Name))
+}
+
 // KeyOf returns the key that an object asks for.
 func KeyOf(object *corev1.Pod) Key { return Key{object.Namespace, object.Name} }
 

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"cmp"
 	"container/list"
 	"encoding/json"
 	"errors"
@@ -349,9 +348,7 @@ func (s *Store) Views() ([]View, int64) {
 	}
 	revision := s.clock.Now()
 	s.mu.RUnlock()
-	slices.SortFunc(views, func(a, b View) int {
-		return cmp.Or(cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name))
-	})
+	slices.SortFunc(views, func(a, b View) int { return a.Key.Compare(b.Key) })
 	return views, revision
 }
 

@@ -1,7 +1,6 @@
 package reconciler
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -306,7 +305,5 @@ func (l *Loop) publish(t *Tracked) (news bool) {
 // inOrder are the keys of a map by name: what happens to pods must not depend on
 // how a map is walked.
 func inOrder[V any](m map[node.Key]V) []node.Key {
-	return slices.SortedFunc(maps.Keys(m), func(a, b node.Key) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
+	return slices.SortedFunc(maps.Keys(m), node.Key.Compare)
 }

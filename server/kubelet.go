@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -82,7 +81,7 @@ func (k *kubelet) runningPods(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	list := corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: []corev1.Pod{}}
-	for _, key := range slices.SortedFunc(maps.Keys(found), compareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(found), node.Key.Compare) {
 		list.Items = append(list.Items, runningAt(key, found[key])...)
 	}
 	body, err := json.Marshal(&list)
@@ -91,10 +90,6 @@ func (k *kubelet) runningPods(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeJSON(w, body)
-}
-
-func compareKeys(a, b node.Key) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
 // runningAt returns the pods of which something runs under one name: a pod

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -229,8 +228,6 @@ func (c *clients) deliver(a *agent) {
 	a.turn()
 }
 
-func byKey(a, b node.Key) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+func sortedKeys[V any](m map[node.Key]V) []node.Key {
+	return slices.SortedFunc(maps.Keys(m), node.Key.Compare)
 }
-
-func sortedKeys[V any](m map[node.Key]V) []node.Key { return slices.SortedFunc(maps.Keys(m), byKey) }
