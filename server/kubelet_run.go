@@ -15,14 +15,11 @@ import (
 // whatever its label says.
 func (k *kubelet) run(w http.ResponseWriter, r *http.Request) {
 	command := strings.Split(r.FormValue("cmd"), " ")
-	key := node.Key{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "pod")}
-	view, ok := k.store.View(key)
-	uid := chi.URLParam(r, "uid")
-	if !ok || uid != "" && uid != string(view.Slot.Pod.UID()) {
-		writeText(w, http.StatusNotFound, "pod does not exist")
+	view, ok := k.named(w, r)
+	if !ok {
 		return
 	}
-	target, err := k.exec.target(key, chi.URLParam(r, "container"), command)
+	target, err := k.exec.target(view.Key, chi.URLParam(r, "container"), command)
 	if err != nil {
 		writeText(w, runCode(err), err.Error())
 		return

@@ -89,25 +89,25 @@ func (s *logService) ReadLogs(r *nodev1.ReadLogsRequest, stream grpc.ServerStrea
 	if err := stream.Send(&httpbody.HttpBody{ContentType: logContentType}); err != nil {
 		return err
 	}
-	return s.read(stream.Context(), run, options, logStream{stream})
+	return s.read(stream.Context(), run, options, logSender{stream})
 }
 
-// logStream sends each piece as a message. gRPC has encoded it, and the
+// logSender sends each piece of a log as a message. gRPC has encoded it, and the
 // in-process connection copied it, before Send returns.
-type logStream struct {
+type logSender struct {
 	stream grpc.ServerStreamingServer[httpbody.HttpBody]
 }
 
-var _ LogSink = logStream{}
+var _ LogSink = logSender{}
 
-func (l logStream) Write(p []byte) (int, error) {
+func (l logSender) Write(p []byte) (int, error) {
 	if err := l.stream.Send(&httpbody.HttpBody{ContentType: logContentType, Data: p}); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-func (logStream) Flush() error { return nil }
+func (logSender) Flush() error { return nil }
 
 func (s *logService) options(r *nodev1.ReadLogsRequest) (LogOptions, error) {
 	o := LogOptions{
@@ -144,7 +144,7 @@ func secondsBefore(now time.Time, seconds int64) time.Time {
 }
 
 // read reads a run's log, and ends when the run, the client or the agent does.
-func (s *logService) read(ctx context.Context, of logRun, o LogOptions, sink LogSink) error {
+func (s *logService) read(ctx context.Context, of loggedRun, o LogOptions, sink LogSink) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if o.Follow {

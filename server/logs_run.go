@@ -17,8 +17,8 @@ type logWanted struct {
 	previous  bool
 }
 
-// logRun is the run whose log it is.
-type logRun struct {
+// loggedRun is the run whose log it is.
+type loggedRun struct {
 	key node.Key
 	run node.Container
 }
@@ -26,13 +26,13 @@ type logRun struct {
 // find chooses the run: the newest that has begun, or the one before it. While
 // a container waits for its next run, the last one's log is still its log; the
 // previous run it is already, as in the status.
-func (s *logService) find(wanted logWanted) (logRun, error) {
+func (s *logService) find(wanted logWanted) (loggedRun, error) {
 	view, err := find(s.store, wanted.key)
 	if err != nil {
-		return logRun{}, err
+		return loggedRun{}, err
 	}
 	if !hasContainer(view.Slot.Pod.Object, wanted.container) {
-		return logRun{}, fmt.Errorf("container %q in pod %s: %w", wanted.container, wanted.key, node.ErrNotFound)
+		return loggedRun{}, fmt.Errorf("container %q in pod %s: %w", wanted.container, wanted.key, node.ErrNotFound)
 	}
 	state := status.Of(s.site, view.Slot, view.Got)
 	waits, reason := waiting(state, wanted.container)
@@ -42,11 +42,11 @@ func (s *logService) find(wanted logWanted) (logRun, error) {
 	}
 	switch {
 	case len(begun) > 0:
-		return logRun{wanted.key, begun[0]}, nil
+		return loggedRun{wanted.key, begun[0]}, nil
 	case wanted.previous:
-		return logRun{}, fmt.Errorf("previous terminated container %q in pod %s: %w", wanted.container, wanted.key, node.ErrNotFound)
+		return loggedRun{}, fmt.Errorf("previous terminated container %q in pod %s: %w", wanted.container, wanted.key, node.ErrNotFound)
 	}
-	return logRun{}, fmt.Errorf("container %q in pod %s is waiting to start: %s: %w", wanted.container, wanted.key, reason, node.ErrNotReady)
+	return loggedRun{}, fmt.Errorf("container %q in pod %s is waiting to start: %s: %w", wanted.container, wanted.key, reason, node.ErrNotReady)
 }
 
 func hasContainer(object *corev1.Pod, name string) bool {
@@ -90,7 +90,7 @@ func waiting(s corev1.PodStatus, container string) (waits bool, reason string) {
 
 // untilExit waits until the run is over, and says no if the request or the
 // agent ends before.
-func (s *logService) untilExit(ctx context.Context, of logRun) bool {
+func (s *logService) untilExit(ctx context.Context, of loggedRun) bool {
 	for {
 		changed := s.store.Changed()
 		if !s.running(of) {
@@ -106,7 +106,7 @@ func (s *logService) untilExit(ctx context.Context, of logRun) bool {
 	}
 }
 
-func (s *logService) running(of logRun) bool {
+func (s *logService) running(of loggedRun) bool {
 	view, ok := s.store.View(of.key)
 	if !ok {
 		return false

@@ -33,14 +33,14 @@ var _ nodev1.PodsServiceServer = (*podService)(nil)
 
 // GetPod returns one pod.
 func (s *podService) GetPod(ctx context.Context, r *nodev1.GetPodRequest) (*nodev1.GetPodResponse, error) {
-	pod, err := s.present(ctx, node.Key{Namespace: r.GetNamespace(), Name: r.GetName()})
+	pod, err := s.show(ctx, node.Key{Namespace: r.GetNamespace(), Name: r.GetName()})
 	if err != nil {
 		return nil, err
 	}
 	return &nodev1.GetPodResponse{Pod: pod}, nil
 }
 
-func (s *podService) present(ctx context.Context, key node.Key) (*nodev1.Pod, error) {
+func (s *podService) show(ctx context.Context, key node.Key) (*nodev1.Pod, error) {
 	view, err := find(s.store, key)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (s *podService) PutPod(ctx context.Context, r *nodev1.PutPodRequest) (*node
 	if err != nil {
 		return nil, err
 	}
-	pod, err := s.present(ctx, key)
+	pod, err := s.show(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (s *podService) SetPodCondition(ctx context.Context, r *nodev1.SetPodCondit
 	if err := s.intake.SetCondition(key, said, s.now()); err != nil {
 		return nil, err
 	}
-	pod, err := s.present(ctx, key)
+	pod, err := s.show(ctx, key)
 	if err != nil {
 		return nil, err
 	}
