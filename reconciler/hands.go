@@ -81,7 +81,7 @@ func (h hands) Look(only *node.Key, began node.Mark) {
 	}()
 }
 
-// Relist asks for a full look; one that is already asked for is enough.
+// Relist asks for a full look.
 func (h hands) Relist() { h.relist() }
 
 // Read tells of pods that are new.

@@ -33,8 +33,8 @@ func isHook(a node.Action) bool {
 	return ok
 }
 
-// waits says whether an action may be given up and begun anew.
-func waits(a node.Action) bool { return node.Waits(a) && !isHook(a) }
+// mayBeGivenUp says whether an action in flight may be, and be begun anew.
+func mayBeGivenUp(a node.Action) bool { return node.Waits(a) && !isHook(a) }
 
 // pointless says whether an action is a hook of a run that is no more, or one for
 // the start of a pod that is to end.

@@ -63,9 +63,9 @@ func (t *Track) Intend(slot *node.Slot) (obsolete func(node.Action) bool) {
 		return func(a node.Action) bool { return !isHook(a) }
 	case old.Pod.Object != slot.Pod.Object:
 		t.forget(false)
-		return waits
+		return mayBeGivenUp
 	case old.Termination != slot.Termination:
-		return waits
+		return mayBeGivenUp
 	}
 	return nil
 }

@@ -2,8 +2,8 @@
 // slot, the newest observation and the time go in, a Plan comes out, and the
 // same input always gives the same plan.
 //
-// A plan is made by a short list of steps, each in its own file, that read a
-// View and add actions. A step that answers done ends the list: nothing after
+// A plan is made by a list of steps, in files named after what they are about, that
+// read a View and add actions. A step that answers done ends the list: nothing after
 // it may happen yet. What is in one plan is independent of each other and runs
 // side by side; what depends on an effect waits for the next plan.
 //
