@@ -124,12 +124,12 @@ func report(findings []hostruntime.Finding, out io.Writer) (code int) {
 	return code
 }
 
-// made are the files and directories of a node's root directory that the agent
+// ownFiles are the files and directories of a node's root directory that the agent
 // made and that nothing but itself uses; what its owner put there stays.
-var made = []string{"credentials", "image_manager", "images", "pki"}
+var ownFiles = []string{"credentials", "image_manager", "images", "pki"}
 
-// known are those by which a later try knows the node, so they go last.
-var known = []string{"secrets.key", "journal"}
+// lastFiles are those by which a later try knows the node, so they go last.
+var lastFiles = []string{"secrets.key", "journal"}
 
 // runClean is "kubelet clean": nothing of the node is left on the machine.
 func runClean(args []string, c console) int {
@@ -163,11 +163,11 @@ func clean(ctx context.Context, dirs config.Dirs, out io.Writer) error {
 		cleanCgroups(ctx, dirs.Root),
 		cleanPods(ctx, dirs, out),
 		keepVolumes(dirs.Root, out),
-		remove(dirs.Root, made),
+		remove(dirs.Root, ownFiles),
 	); err != nil {
 		return err
 	}
-	return errors.Join(remove(dirs.Root, known), removeUnlessUsed(dirs.Root))
+	return errors.Join(remove(dirs.Root, lastFiles), removeUnlessUsed(dirs.Root))
 }
 
 // checkOurs refuses a root directory in which something is and nothing says that it is a

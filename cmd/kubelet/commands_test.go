@@ -180,7 +180,7 @@ func TestMountPointsAreEmptiedAndStay(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(images, "one"), nil, 0o600); err != nil {
 			return err
 		}
-		err := errors.Join(keepVolumes(node, io.Discard), remove(node, made), removeUnlessUsed(node))
+		err := errors.Join(keepVolumes(node, io.Discard), remove(node, ownFiles), removeUnlessUsed(node))
 		if left, unread := os.ReadDir(images); unread != nil || len(left) > 0 {
 			err = errors.Join(err, unread, fmt.Errorf("left are %v", left))
 		}

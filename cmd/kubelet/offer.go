@@ -61,7 +61,7 @@ func reservations(r config.Reserved) []admit.Reservation {
 	return []admit.Reservation{{Setting: "kubeReserved", List: r.Kube}, {Setting: "systemReserved", List: r.System}}
 }
 
-// leftFree is what nobody is to use: below it, pods are evicted.
+// leftFree is what nobody is to use: the thresholds of evictionHard.
 func leftFree(r config.Reserved, capacity corev1.ResourceList) admit.Reservation {
 	list := corev1.ResourceList{}
 	for signal, name := range map[string]corev1.ResourceName{
@@ -84,7 +84,7 @@ func setAside(all []hugePages) admit.Reservation {
 }
 
 // whole is what all pods together are held to. What nobody is to use is not taken
-// off: pods are evicted before the kernel has to end them.
+// off, as in Kubernetes, where pods are evicted before the kernel has to end them.
 func whole(cfg *config.Config, m machine, capacity corev1.ResourceList) (limit.Limits, error) {
 	all := capacity.DeepCopy()
 	if m.pids > 0 {
