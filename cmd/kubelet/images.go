@@ -176,9 +176,9 @@ func (i *images) Import(ctx context.Context, tarball io.Reader, name string, tel
 			"such as ctr -n k8s.io images import FILE: %w", i.endpoint, node.ErrConflict)
 	}
 	var read int64
-	kept, err := i.store.Import(ctx, tarball, registry.Options{Name: name, Progress: func(p registry.Progress) {
-		read = p.Read
-		tell(server.ImportProgress{Read: p.Read})
+	kept, err := i.store.Import(ctx, tarball, registry.Options{Name: name, Progress: func(n int64) {
+		read = n
+		tell(server.ImportProgress{Read: n})
 	}})
 	if err != nil {
 		return nil, err

@@ -14,14 +14,10 @@ import (
 
 // Options of an import.
 type Options struct {
-	Name     string         // for the one image of the tarball, instead of its own
-	Progress func(Progress) // is called in between, by the goroutine that imports; nil: nobody asks
-}
-
-// Progress is how far an import has come.
-type Progress struct {
-	Read int64  // bytes of the tarball, as it came
-	File string // of the tarball, that is being read
+	Name string // for the one image of the tarball, instead of its own
+	// Progress is told how many bytes of the tarball were read, as it came, by the
+	// goroutine that imports; nil: nobody is.
+	Progress func(read int64)
 }
 
 // found is an image of a tarball that is whole, and the names that it shall have.
@@ -87,8 +83,8 @@ func (s *Store) commit(st *stage, images []found, drop func(string) bool) ([]Ima
 type meter struct {
 	ctx  context.Context
 	r    io.Reader
-	tell func(Progress)
-	at   Progress
+	tell func(read int64)
+	read int64
 	told int64
 
 	failed error // of the stream itself, not of what came through it
@@ -106,10 +102,10 @@ func (m *meter) Read(p []byte) (int, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		m.failed = err
 	}
-	m.at.Read += int64(n)
-	if m.tell != nil && m.at.Read-m.told >= tellEvery {
-		m.told = m.at.Read
-		m.tell(m.at)
+	m.read += int64(n)
+	if m.tell != nil && m.read-m.told >= tellEvery {
+		m.told = m.read
+		m.tell(m.read)
 	}
 	return n, err
 }

@@ -73,7 +73,6 @@ func (st *stage) unpack(m *meter) error {
 		if n == maxEntries {
 			return fmt.Errorf("it has more than %d entries: %w", maxEntries, node.ErrTooLarge)
 		}
-		m.at.File = header.Name
 		if err := st.take(header, entries); err != nil {
 			return invalidUnlessOurs(m, fmt.Errorf("entry %q: %w", header.Name, err))
 		}

@@ -41,7 +41,6 @@ type Event struct {
 	Reason  string // one word, below
 	Message string
 	Warning bool
-	Ready   bool          // whether pods can be made from now on
 	Took    time.Duration // of what the event ends
 }
 

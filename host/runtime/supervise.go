@@ -48,7 +48,7 @@ func (r *Runtime) raise(ctx context.Context, p programs, began time.Time) error 
 	old := r.daemon
 	r.daemon = d
 	r.mu.Unlock()
-	event := Event{Reason: Started, Message: fmt.Sprintf("containerd runs as process %d", d.pid), Ready: true, Took: time.Since(began)}
+	event := Event{Reason: Started, Message: fmt.Sprintf("containerd runs as process %d", d.pid), Took: time.Since(began)}
 	if d.adopted {
 		event.Reason, event.Message = Adopted, fmt.Sprintf("containerd ran on as process %d", d.pid)
 	}
