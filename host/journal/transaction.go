@@ -47,7 +47,7 @@ func (j *Journal) commitTogether(records []node.Record) error {
 	if err := j.settle(t); err != nil {
 		// Decided it is, one way or the other: the caller need not know that
 		// the work is not done, only the next commit to one of these records.
-		j.log.Error("A transaction of the journal stays pending", "id", t.id, "abandoned", t.abandoned, "error", err)
+		j.log.Error("a transaction of the journal stays pending", "id", t.id, "abandoned", t.abandoned, "err", err)
 		j.pending.add(t)
 	}
 	return err
@@ -209,7 +209,7 @@ func (j *Journal) finish(t *transaction) error {
 		err = j.settle(t)
 	}
 	if err == nil {
-		j.log.Info("Finished a transaction of the journal", "id", t.id, "records", len(t.entries))
+		j.log.Info("finished a transaction of the journal", "id", t.id, "records", len(t.entries))
 	}
 	return err
 }

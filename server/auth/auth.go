@@ -170,5 +170,5 @@ func (a *Authenticator) logFailure(what, whose string, err error) {
 		a.suppressed.Add(1)
 		return
 	}
-	a.log.Warn(what, "whose", whose, "error", err, "suppressed", a.suppressed.Swap(0))
+	a.log.Warn(what, "whose", whose, "err", err, "suppressed", a.suppressed.Swap(0))
 }

@@ -51,7 +51,7 @@ func (a *Authenticator) socketIdentity(c net.Conn) (Identity, bool) {
 	}
 	uid, groups, err := peerCredentials(conn)
 	if err != nil {
-		a.log.Warn("socket peer is unknown", "error", err)
+		a.log.Warn("socket peer is unknown", "err", err)
 		return Identity{}, false
 	}
 	return Identity{

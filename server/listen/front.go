@@ -148,7 +148,7 @@ func (f *Front) accept(ctx context.Context, s Source) error {
 			return fmt.Errorf("accept on %s: %w", s.Listener.Addr(), err)
 		default:
 			delay = min(max(2*delay, 5*time.Millisecond), time.Second)
-			f.log.Warn("cannot accept a connection", "address", s.Listener.Addr(), "error", err, "retry", delay)
+			f.log.Warn("cannot accept a connection", "address", s.Listener.Addr(), "err", err, "retry", delay)
 			select {
 			case <-time.After(delay):
 			case <-ctx.Done():
@@ -165,7 +165,7 @@ func (f *Front) bring(ctx context.Context, conn net.Conn, sort sorter) {
 	sorted, isGRPC, err := sort(ctx, conn)
 	f.pending.remove(place)
 	if err != nil {
-		f.log.Debug("connection dropped", "remote", conn.RemoteAddr(), "error", err)
+		f.log.Debug("connection dropped", "remote", conn.RemoteAddr(), "err", err)
 		conn.Close()
 		return
 	}

@@ -39,7 +39,7 @@ func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, run Co
 	conn.SetIdleTimeout(idle)
 	protocol, open, err := conn.Open(w, r)
 	if err != nil {
-		slog.DebugContext(r.Context(), "no WebSocket", "path", r.URL.Path, "error", err) // the client was told
+		slog.DebugContext(r.Context(), "no WebSocket", "path", r.URL.Path, "err", err) // the client was told
 		return
 	}
 	defer conn.Close()
