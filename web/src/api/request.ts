@@ -2,6 +2,7 @@
 // show it as it stands.
 import type { Call } from "../pure/calls";
 import type { Status } from "./gen";
+import { setNodeTime } from "./node_time";
 
 export class ApiError extends Error {
   constructor(
@@ -34,6 +35,7 @@ async function failure(response: Response): Promise<ApiError> {
 
 /** fetchOk is fetch, but anything other than success is an ApiError. */
 export async function fetchOk(path: string, init: RequestInit = {}): Promise<Response> {
+  const asked = Date.now();
   let response: Response;
   try {
     response = await fetch(path, { credentials: "same-origin", cache: "no-store", ...init });
@@ -41,6 +43,7 @@ export async function fetchOk(path: string, init: RequestInit = {}): Promise<Res
     if (init.signal?.aborted) throw cause;
     throw new ApiError(0, silent);
   }
+  setNodeTime(response.headers.get("Date"), asked);
   if (response.status === 401) refusals.dispatchEvent(new Event("refused"));
   if (!response.ok) throw await failure(response);
   return response;

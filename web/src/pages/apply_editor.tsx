@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { ApplyResponse, ListCapabilitiesResponse, ListImagesResponse, Outcome, PlanResponse } from "../api/gen";
+import { nodeTime } from "../api/node_time";
 import { ApiError, get, messageOf, perform } from "../api/request";
 import { OutcomeHead, Progress } from "../parts/apply_progress";
 import { ApiButton, Commands } from "../parts/commands";
@@ -115,7 +116,7 @@ async function readKnown(): Promise<Known> {
 async function send(manifest: string, mayChange: readonly Outcome[]): Promise<void> {
   const before = await readStanding(mayChange);
   const { outcomes = [] } = await perform<ApplyResponse>(applyManifests(), manifest);
-  remember({ outcomes, undo: undoOf(outcomes, before), at: Date.now() });
+  remember({ outcomes, undo: undoOf(outcomes, before), at: nodeTime() });
 }
 
 function Head({ put }: { put: (text: string) => void }) {

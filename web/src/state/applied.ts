@@ -2,6 +2,7 @@
 // a reload, but never for somebody else.
 import { computed, effect, signal } from "@preact/signals";
 import type { Outcome } from "../api/gen";
+import { nodeTime } from "../api/node_time";
 import { keyOf } from "../pure/health";
 import { podsOf, stageOf, standingOf } from "../pure/progress";
 import { newest, type Undo } from "../pure/undo";
@@ -25,7 +26,7 @@ export const standing = computed(() => standingOf(podsOf(applied.value?.outcomes
 // Whichever page is looked at meanwhile.
 effect(() => {
   const last = applied.value;
-  if (last && last.took === undefined && standing.value.over) applied.value = { ...last, took: Date.now() - last.at };
+  if (last && last.took === undefined && standing.value.over) applied.value = { ...last, took: nodeTime() - last.at };
 });
 
 const most = 256 * 1024; // characters

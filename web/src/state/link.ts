@@ -1,5 +1,6 @@
 // How the watches of the page are, and watches that tell so.
 import { computed, signal } from "@preact/signals";
+import { nodeTime } from "../api/node_time";
 import { ApiError, messageOf } from "../api/request";
 import { watch, type WatchHandlers } from "../api/watch";
 import type { Call } from "../pure/calls";
@@ -20,7 +21,7 @@ function note(name: string, to: Watching | null): void {
 }
 
 export function noteLive(name: string): void {
-  if (watches.value.get(name)?.state !== "live") note(name, { state: "live", since: Date.now(), problem: "" });
+  if (watches.value.get(name)?.state !== "live") note(name, { state: "live", since: nodeTime(), problem: "" });
 }
 
 /** noteLost keeps the moment since when a watch is lost, however often it is tried again. One that is refused is not. */
@@ -28,7 +29,7 @@ export function noteLost(name: string, error: unknown): void {
   if (error instanceof ApiError && error.http === 401) return; // the node is there: it is the session that is over
   const state = error instanceof ApiError && error.http === 403 ? "refused" : "lost";
   const known = watches.value.get(name);
-  note(name, { state, since: known?.state === state ? known.since : Date.now(), problem: messageOf(error) });
+  note(name, { state, since: known?.state === state ? known.since : nodeTime(), problem: messageOf(error) });
 }
 
 export const forgetWatch = (name: string) => note(name, null);
