@@ -198,6 +198,7 @@ await story(async ({ context, page, origin, step }) => {
   await step("while the node is gone nothing is lost, and then it goes on", async () => {
     await ask("kill");
     await page.getByText("The node cannot be reached.").waitFor();
+    await page.getByRole("status").getByRole("timer").filter({ hasText: /\d/ }).waitFor(); // which is not read out each second
     await write(page, hostile("second"));
     await page.locator(".problem", { hasText: "The node does not answer." }).waitFor();
     await accessible(page, "a node that is gone");

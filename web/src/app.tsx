@@ -9,6 +9,7 @@ import { PodsPage } from "./pages/pods";
 import { SignInPage } from "./pages/signin";
 import { Icon } from "./parts/icons";
 import { KeyHelp } from "./parts/keys";
+import { Ticking } from "./parts/ticking";
 import { Waiting } from "./parts/waiting";
 import { now } from "./state/clock";
 import { link } from "./state/link";
@@ -133,10 +134,9 @@ function LinkBanner() {
     );
   }
   if (state !== "lost" || now.value - since < blink) return null;
-  const seen = `is ${age(now.value - since)} old; the page asks again and goes on where it stopped`;
   return (
     <div class="banner warn" role="status">
-      <strong>{old.length ? `Not kept up to date: ${old.join(", ")}.` : "The node cannot be reached."}</strong> {problem} What you see {old.length ? `of that ${seen}.` : `${seen} as soon as the node is back.`}
+      <strong>{old.length ? `Not kept up to date: ${old.join(", ")}.` : "The node cannot be reached."}</strong> {problem} What you see {old.length > 0 && "of that "}is <Ticking>{age(now.value - since)}</Ticking> old; the page asks again and goes on where it stopped{old.length === 0 && " as soon as the node is back"}.
     </div>
   );
 }

@@ -180,7 +180,8 @@ function Busiest({ pods }: { pods: PodStats[] | undefined }) {
   if (!pods) return <Coming rows={podList.value.filter((pod) => !isOver(pod)).length} />;
   const cpu = (pod: PodStats) => pod.usage?.cores ?? 0;
   const memory = (pod: PodStats) => Number(pod.usage?.workingSetBytes ?? 0);
-  const most = pods.filter((pod) => memory(pod) > 0).sort((a, b) => cpu(b) - cpu(a) || memory(b) - memory(a));
+  const there = new Set(podList.value.map((pod) => pod.uid)); // figures are a little older
+  const most = pods.filter((pod) => there.has(pod.uid) && memory(pod) > 0).sort((a, b) => cpu(b) - cpu(a) || memory(b) - memory(a));
   if (most.length === 0) return null;
   const share = (value: number, of: (pod: PodStats) => number) => `${(value / Math.max(1e-9, ...most.map(of))) * 100}%`;
   return (

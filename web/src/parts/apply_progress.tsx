@@ -15,6 +15,7 @@ import { Ask } from "./ask";
 import { CopyButton } from "./commands";
 import { HealthIcon } from "./icons";
 import { Meter } from "./spark";
+import { Ticking } from "./ticking";
 import { Yaml } from "./yaml";
 
 const resultWords: Record<Result, string> = {
@@ -103,8 +104,9 @@ function Wait({ standing: s, applied: { at, took } }: { standing: Standing; appl
         {s.over
           ? `${pods} ${s.all === 1 ? "is" : "are"} as wanted${took ? ` after ${span(took / 1000)}` : ""}.`
           : s.waiting > 0
-            ? `Waiting for ${s.waiting} of ${s.all} ${s.all === 1 ? "pod" : "pods"} · ${age(now.value - at)}`
+            ? `Waiting for ${s.waiting} of ${s.all} ${s.all === 1 ? "pod" : "pods"} · `
             : `${s.trouble} of ${s.all} ${s.all === 1 ? "pod is" : "pods are"} in trouble.`}
+        {s.waiting > 0 && <Ticking>{age(now.value - at)}</Ticking>}
       </p>
       <Meter aim part={done} whole={s.all} label="Pods that are as wanted" />
     </div>

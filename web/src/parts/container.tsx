@@ -44,7 +44,7 @@ export function ContainerBox({ pod, container, pull, usage }: Props) {
         <Fact name="Image">
           <span class="breakable mono">{c.image}</span>
           {pull && (
-            <div class="pull" role="status">
+            <div class="pull">
               <Meter aim part={Number(pull.bytes?.present ?? 0)} whole={Number(pull.bytes?.total ?? 0)} label={`Pulled of ${c.image}`} />
               {pullWords(pull)} {since(pull.beganAt ?? pull.askedAt, now.value)}
             </div>

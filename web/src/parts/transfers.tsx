@@ -26,7 +26,7 @@ function ImportRow({ of: i }: { of: Import }) {
     <li class="import">
       <HealthIcon health={i.problem ? "failed" : i.done ? "ready" : "starting"} />
       <b class="breakable">{i.file}</b>
-      <span class="import-state" role="status">
+      <span class="import-state" aria-live={over || i.sent >= i.size ? "polite" : "off"}>
         {i.problem ||
           (i.done
             ? `imported ${i.done.map((image) => image.reference).join(", ") || "nothing"}`
@@ -64,7 +64,7 @@ function PullRow({ pull }: { pull: Pull }) {
     <li class="import">
       <HealthIcon health="starting" />
       <b class="mono breakable">{pull.reference}</b>
-      <span class="import-state" role="status">
+      <span class="import-state">
         {pullWords(pull)} {since(pull.beganAt ?? pull.askedAt, now.value)} · wanted by <PodLinks pods={pull.waiters ?? []} most={3} none="nobody any more" />
       </span>
       {total > 0 && <Meter aim part={present} whole={total} label={`Pulled of ${pull.reference}`} />}
