@@ -77,6 +77,12 @@ func (c *cluster) node(ctx context.Context, name string) (*corev1.Node, error) {
 	return into(c.core.Get().Resource("nodes").Name(name).Do(ctx), &corev1.Node{})
 }
 
+// nodeLately is the Node object as the API server remembers it: asked often, it asks
+// its store no more for that.
+func (c *cluster) nodeLately(ctx context.Context, name string) (*corev1.Node, error) {
+	return into(c.core.Get().Resource("nodes").Name(name).Param("resourceVersion", "0").Do(ctx), &corev1.Node{})
+}
+
 func (c *cluster) createNode(ctx context.Context, n *corev1.Node) error {
 	return c.core.Post().Resource("nodes").Body(n).Do(ctx).Error()
 }

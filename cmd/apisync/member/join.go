@@ -104,6 +104,20 @@ func (p *place) announce(ctx context.Context, status corev1.NodeStatus) {
 	p.addressed = p.addressed || len(status.Addresses) > 0
 }
 
+// shown takes note of what the cluster shows of the conditions that were sent: a node that
+// was taken for lost has others there by now.
+func (p *place) shown(found *corev1.Node) {
+	var shown []corev1.NodeCondition
+	for _, c := range p.sent.Conditions {
+		for _, there := range found.Status.Conditions {
+			if there.Type == c.Type {
+				shown = append(shown, there)
+			}
+		}
+	}
+	p.sent.Conditions = shown
+}
+
 // labels are the node's, as far as a cluster would take them from it.
 func (p *place) labels(info *nodev1.GetNodeResponse) map[string]string {
 	labels := map[string]string{}
@@ -128,11 +142,19 @@ func (p *place) run(ctx context.Context) {
 	}, p.config.StatusEvery)
 }
 
-// update sends the status if it has changed, or has not been sent for long.
+// update sends the status if it has changed, or the cluster shows another, or it has not
+// been sent for long.
 func (p *place) update(ctx context.Context) error {
 	info, err := p.node.GetNode(ctx, &nodev1.GetNodeRequest{})
 	if err != nil {
 		return fmt.Errorf("ask the node how it is: %w", err)
+	}
+	found, err := p.cluster.nodeLately(ctx, p.config.NodeName)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("read Node %s: %w", p.config.NodeName, err)
+	}
+	if err == nil {
+		p.shown(found)
 	}
 	p.lookAtImages(ctx)
 	status := p.status(info)

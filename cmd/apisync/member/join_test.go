@@ -123,6 +123,34 @@ func TestWhatTurnsOnANodeIsTold(t *testing.T) {
 	}
 }
 
+func TestANodeThatWasTakenForLostSaysAtOnceThatItIsNot(t *testing.T) {
+	lost := metav1.NewTime(time.Now().Add(-time.Minute).Truncate(time.Second))
+	found := &corev1.Node{}
+	p, written, told := placed(t, Config{StatusAtMost: time.Hour}, found, http.StatusOK)
+	if err := errors.Join(p.register(t.Context()), p.update(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	found.Status = *p.sent.DeepCopy()
+	if err := p.update(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	*written, *told = nil, nil
+	if err := p.update(t.Context()); err != nil || len(*written) > 0 {
+		t.Fatalf("while nothing has changed the cluster is told %q, %v", *written, err)
+	}
+	ready := &found.Status.Conditions[0]
+	ready.Status, ready.Reason, ready.LastTransitionTime = corev1.ConditionUnknown, "NodeStatusUnknown", lost
+	if err := p.update(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(*written) != 1 || !strings.Contains((*written)[0], `"status":"True"`) || !slices.Equal(*told, []string{"NodeReady"}) {
+		t.Errorf("the cluster is told %q and %q, want that the node is ready", *written, *told)
+	}
+	if at := p.sent.Conditions[0].LastTransitionTime; !lost.Before(&at) {
+		t.Errorf("it is ready since %v, and was lost at %v", at, lost)
+	}
+}
+
 func TestAddressesThatACloudSaysStay(t *testing.T) {
 	known := &corev1.Node{Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeExternalIP, Address: "198.51.100.7"}}}}
 	for _, c := range []struct {

@@ -34,13 +34,19 @@ func patchOf(status corev1.NodeStatus) any {
 }
 
 // since keeps the time of the last transition where there was none: the node knows no
-// more than it has seen since its last start.
+// more than it has seen since its last start. What somebody else turned later turns now.
 func (p *place) since(status *corev1.NodeStatus) {
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
-		before := slices.IndexFunc(p.sent.Conditions, func(b corev1.NodeCondition) bool { return b.Type == c.Type && b.Status == c.Status })
-		if before >= 0 {
-			c.LastTransitionTime = p.sent.Conditions[before].LastTransitionTime
+		at := slices.IndexFunc(p.sent.Conditions, func(b corev1.NodeCondition) bool { return b.Type == c.Type })
+		if at < 0 {
+			continue
+		}
+		switch before := p.sent.Conditions[at]; {
+		case before.Status == c.Status:
+			c.LastTransitionTime = before.LastTransitionTime
+		case c.LastTransitionTime.Before(&before.LastTransitionTime):
+			c.LastTransitionTime = c.LastHeartbeatTime
 		}
 	}
 }
