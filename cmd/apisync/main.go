@@ -185,9 +185,12 @@ func reason(ctx context.Context, conn *grpc.ClientConn) string {
 // silence is after how long a node elsewhere is asked whether it is still there.
 const silence = 20 * time.Second
 
+// largest is more than a node holds of what pods use, which comes in one list.
+const largest = 1 << 30
+
 // dial reaches the node: over its socket, or by a certificate that it knows.
 func dial(o options) (*grpc.ClientConn, error) {
-	patient := grpc.WithDefaultCallOptions(grpc.WaitForReady(true))
+	patient := grpc.WithDefaultCallOptions(grpc.WaitForReady(true), grpc.MaxCallRecvMsgSize(largest))
 	if o.server == "" {
 		return grpc.NewClient("unix://"+strings.TrimPrefix(o.socket, "unix://"), grpc.WithTransportCredentials(insecure.NewCredentials()), patient)
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 	"k8s.io/client-go/transport"
+
+	nodev1 "nodal/api/gen/node/v1"
 )
 
 func TestOptionsThatDoNotGoTogether(t *testing.T) {
@@ -75,6 +78,38 @@ func TestWhyANodeCannotBeReachedIsSaid(t *testing.T) {
 				t.Errorf("said %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// full is a node that holds more than gRPC's clients take by themselves.
+type full struct {
+	nodev1.UnimplementedConfigMapsServiceServer
+}
+
+const muchHeld = 8 << 20
+
+func (full) ListConfigMaps(context.Context, *nodev1.ListConfigMapsRequest) (*nodev1.ListConfigMapsResponse, error) {
+	return &nodev1.ListConfigMapsResponse{ConfigMaps: []*nodev1.ConfigMap{{Name: strings.Repeat("x", muchHeld)}}}, nil
+}
+
+func TestANodeMayHoldMuchOfWhatPodsUse(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "node.sock")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	nodev1.RegisterConfigMapsServiceServer(server, full{})
+	go server.Serve(listener)
+	defer server.Stop()
+	conn, err := dial(options{socket: socket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	reply, err := nodev1.NewConfigMapsServiceClient(conn).ListConfigMaps(t.Context(), &nodev1.ListConfigMapsRequest{})
+	if err != nil || len(reply.GetConfigMaps()[0].GetName()) != muchHeld {
+		t.Errorf("what it holds is not read: %v", err)
 	}
 }
 

@@ -56,7 +56,7 @@ func (p *pods) carry(ctx context.Context, key types.NamespacedName) error {
 		}
 		return p.report(ctx, s.want, &todo.status)
 	case forget:
-		return p.forget(ctx, key, todo.uid)
+		return p.forget(ctx, key, s.want)
 	case mirror:
 		return p.mirror(ctx, s.have.object)
 	}
@@ -206,23 +206,35 @@ func (p *pods) report(ctx context.Context, want *corev1.Pod, status *corev1.PodS
 }
 
 // forget has the cluster drop a pod, once the node itself says that nothing of
-// it is left.
-func (p *pods) forget(ctx context.Context, key types.NamespacedName, uid types.UID) error {
+// it is left. What never ran here has an end first: who waits for that, such as a Job, has
+// the pod kept until then.
+func (p *pods) forget(ctx context.Context, key types.NamespacedName, want *corev1.Pod) error {
 	reply, err := p.node.GetPod(ctx, &nodev1.GetPodRequest{Namespace: key.Namespace, Name: key.Name})
 	switch {
-	case err == nil && reply.Pod.GetUid() == string(uid):
+	case err == nil && reply.Pod.GetUid() == string(want.UID):
 		return fmt.Errorf("the node has it, and did not say so")
 	case err != nil && grpcstatus.Code(err) != codes.NotFound:
 		return fmt.Errorf("ask whether the node has it: %w", err)
 	}
-	if err := p.cluster.forget(ctx, key, uid); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+	if mirrored(want) == "" && !finished(want) {
+		status := *want.Status.DeepCopy()
+		end(&status, want)
+		if err := p.report(ctx, want, &status); !rejected(err) {
+			return err
+		}
+	}
+	if err := p.cluster.forget(ctx, key, want.UID); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("have the cluster drop it: %w", err)
 	}
 	return nil
 }
 
+// unseen is how long a pod stays out of the cluster's sight that it did not want to show.
+const unseen = time.Minute
+
 // mirror shows the cluster a pod that is not its own. API servers do not show
-// pods that use their objects so; such a pod runs unseen.
+// pods that use their objects so; such a pod runs unseen. What else stood in the way,
+// such as a priority that a young cluster does not know yet, may be gone later.
 func (p *pods) mirror(ctx context.Context, object *corev1.Pod) error {
 	n, err := p.cluster.node(ctx, p.nodeName)
 	if err != nil {
@@ -245,6 +257,7 @@ func (p *pods) mirror(ctx context.Context, object *corev1.Pod) error {
 	switch {
 	case apierrors.IsForbidden(err) || apierrors.IsInvalid(err):
 		p.log.Warn("the cluster does not show a pod", "pod", object.Namespace+"/"+object.Name, "err", err)
+		p.queue.AddAfter(types.NamespacedName{Namespace: object.Namespace, Name: object.Name}, unseen)
 		return nil
 	case err != nil && !apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("show it to the cluster: %w", err)

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -123,6 +125,70 @@ func TestARefusedPodFailsUnlessItRuns(t *testing.T) {
 			}
 		})
 	}
+}
+
+// bare has no pods.
+type bare struct{ nodev1.PodsServiceClient }
+
+func (bare) GetPod(context.Context, *nodev1.GetPodRequest, ...grpc.CallOption) (*nodev1.GetPodResponse, error) {
+	return nil, grpcstatus.Error(codes.NotFound, "it is not there")
+}
+
+func TestADeletedPodThatNeverRanHasEndedBeforeItIsDropped(t *testing.T) {
+	ended, mirror := object("u1"), object("u1")
+	ended.Status.Phase = corev1.PodFailed
+	mirror.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "other"}
+	for _, c := range []struct {
+		name string
+		want *corev1.Pod
+		code int
+		told []string
+	}{
+		{"one that has not ended", object("u1"), http.StatusOK, []string{"PUT status"}},
+		{"one whose end the cluster does not take", object("u1"), http.StatusUnprocessableEntity, []string{"PUT status", "DELETE web"}},
+		{"one that has ended", ended, http.StatusOK, []string{"DELETE web"}},
+		{"a mirror", mirror, http.StatusOK, []string{"DELETE web"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var told []string
+			server := statuses(&told)
+			p := newPods("n", apiServer(func(r *http.Request) (int, any, error) {
+				code, object, err := server(r)
+				if r.Method == http.MethodPut && c.code != code {
+					return c.code, refused(c.code, metav1.StatusReasonInvalid), nil
+				}
+				return code, object, err
+			}).dial(t), bare{}, nil, slog.New(slog.DiscardHandler))
+			defer p.queue.ShutDown()
+			if err := p.forget(t.Context(), types.NamespacedName{Namespace: "default", Name: "web"}, c.want); err != nil {
+				t.Error(err)
+			}
+			if !slices.Equal(told, c.told) {
+				t.Errorf("the cluster is told %q, want %q", told, c.told)
+			}
+		})
+	}
+}
+
+func TestAPodThatTheClusterDoesNotShowIsShownToItAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := apiServer(func(r *http.Request) (int, any, error) {
+			if r.Method == http.MethodGet {
+				return http.StatusOK, &corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}}, nil
+			}
+			return http.StatusForbidden, refused(http.StatusForbidden, metav1.StatusReasonForbidden), nil
+		})
+		p := newPods("n", server.dial(t), bare{}, nil, slog.New(slog.DiscardHandler))
+		defer p.queue.ShutDown()
+		if err := p.mirror(t.Context(), object("u1")); err != nil || p.queue.Len() != 0 {
+			t.Errorf("%v, and it is queued %d times at once", err, p.queue.Len())
+		}
+		time.Sleep(2 * unseen)
+		synctest.Wait()
+		if p.queue.Len() != 1 {
+			t.Error("it is not looked at again")
+		}
+	})
 }
 
 func TestAConditionThatTheNodeDoesNotTakeHoldsUpNoStatus(t *testing.T) {
