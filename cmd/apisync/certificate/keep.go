@@ -56,7 +56,7 @@ func (k Keeper) Run(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if err := sleep(ctx, time.Until(due)); err != nil {
+			if err := retry.Sleep(ctx, time.Until(due), time.Now); err != nil {
 				return err
 			}
 			return k.renew(ctx)
@@ -93,13 +93,4 @@ func (p Pair) due(wanted Wanted) (time.Time, error) {
 	}
 	life := leaf.NotAfter.Sub(leaf.NotBefore)
 	return leaf.NotBefore.Add(wait.Jitter(time.Duration(spent*float64(life)), spread/spent)), nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -112,13 +112,20 @@ func (o *objects) keepFresh(ctx context.Context, t token) {
 			if err != nil {
 				return fmt.Errorf("ask for a token of service account %s/%s: %w", t.pod.Namespace, t.account, err)
 			}
-			lasts = time.Until(given.Status.ExpirationTimestamp.Time)
+			lasts = goodFor(given, time.Now())
 			return o.node.put(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, Data: map[string][]byte{tokenKey: []byte(given.Status.Token)}})
 		})
 		fresh := min(time.Duration(tokenSpent*float64(lasts)), tokenLasts)
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait.Jitter(max(fresh, tokenPause), 0.05)):
-		}
+		_ = retry.Sleep(ctx, wait.Jitter(max(fresh, tokenPause), 0.05), time.Now) // the loop sees the context's end
 	}
+}
+
+// goodFor is how long a token lasts: by the node's clock, and where that is behind no longer
+// than the token was made for.
+func goodFor(given *authenticationv1.TokenRequest, now time.Time) time.Duration {
+	lasts := given.Status.ExpirationTimestamp.Sub(now)
+	if made := given.Spec.ExpirationSeconds; made != nil {
+		lasts = min(lasts, node.Seconds(*made))
+	}
+	return lasts
 }

@@ -2,8 +2,11 @@ package member
 
 import (
 	"testing"
+	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -58,6 +61,27 @@ func TestATokenIsOneForOnePod(t *testing.T) {
 		}
 		if (token.audience == "") != (len(asked.Audiences) == 0) {
 			t.Errorf("audience %q asks for %q", token.audience, asked.Audiences)
+		}
+	}
+}
+
+func TestATokenLastsNoLongerWhereTheClockIsBehind(t *testing.T) {
+	made := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	given := &authenticationv1.TokenRequest{
+		Spec:   authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(3600))},
+		Status: authenticationv1.TokenRequestStatus{ExpirationTimestamp: metav1.NewTime(made.Add(time.Hour))},
+	}
+	for _, c := range []struct {
+		name string
+		now  time.Time
+		want time.Duration
+	}{
+		{"the clock goes well", made, time.Hour},
+		{"it is behind", made.Add(-5 * time.Hour), time.Hour},
+		{"it is ahead", made.Add(30 * time.Minute), 30 * time.Minute},
+	} {
+		if got := goodFor(given, c.now); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
 	}
 }
