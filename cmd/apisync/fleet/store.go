@@ -83,8 +83,9 @@ func (s *store) list(ctx context.Context, prefix string) (map[string]string, int
 	return found, reply.GetHeader().GetRevision(), nil
 }
 
-// errCompacted says that etcd has forgotten what was to be read next.
-var errCompacted = errors.New("etcd has compacted the revision")
+// errCompacted says that etcd has forgotten what was to be read next, or has not come so
+// far: it was restored, and would tell of nothing until it has.
+var errCompacted = errors.New("etcd does not have the revision")
 
 // follow tells of every change of a prefix after a revision, until the stream
 // ends. It returns the last revision that was told whole.
@@ -102,7 +103,7 @@ func (s *store) follow(ctx context.Context, prefix string, after int64, tell fun
 		if m, err = stream.Recv(); err != nil {
 			break
 		}
-		if m.GetCompactRevision() > after {
+		if m.GetCompactRevision() > after || m.GetHeader().GetRevision() < after {
 			return after, errCompacted
 		}
 		if m.GetCanceled() {
