@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"k8s.io/klog/v2"
+
 	"nodal/cmd/kubelet/config"
 	"nodal/server"
 )
@@ -49,6 +51,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	level.Set(int32(cfg.Logging.Verbosity))
 	log := newLog(cfg.Logging.Format, &level.of, stderr)
 	slog.SetDefault(log) // for what has no logger of its own
+	klog.SetSlogLogger(log)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	agent, err := newAgent(ctx, cfg, log)

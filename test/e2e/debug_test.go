@@ -60,6 +60,12 @@ func TestTheAgentTellsOfItself(t *testing.T) {
 	if got := n.grpcurl("node.v1.NodeService/SetLogLevel", `{"verbosity": 0}`); !strings.Contains(got.body, `"previous": 4`) {
 		t.Errorf("less, by gRPC: got %s, want that it was 4", got)
 	}
+	if got := n.curl("/portForward/default/loud"); got.code != 400 {
+		t.Errorf("a forwarded port without an upgrade: got %s, want 400", got)
+	}
+	n.eventually("what a library says of that, in the same form", func() bool {
+		return strings.Contains(n.Log(), `"level":"ERROR","msg":"Unhandled Error","err":"unable to upgrade`)
+	})
 	n.eventually("an audit line", func() bool {
 		return strings.Contains(n.Log(), `"msg":"audit"`) && strings.Contains(n.Log(), "NodeService/SetLogLevel")
 	})
