@@ -91,10 +91,12 @@ type Failure struct {
 func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Kubernetes' words for a pod's cgroup that cannot be made, or not be emptied.
+// Kubernetes' words for a pod's sandbox or cgroup that cannot be made, and for a cgroup
+// that cannot be emptied.
 const (
-	FailedCreateCgroup = "FailedCreatePodContainer"
-	FailedKill         = "FailedKillPod"
+	FailedCreateSandbox = "FailedCreatePodSandBox"
+	FailedCreateCgroup  = "FailedCreatePodContainer"
+	FailedKill          = "FailedKillPod"
 )
 
 // NetworkNotReady is Kubernetes' word for a pod that waits for the runtime to have a

@@ -111,7 +111,7 @@ func reportFailure(o Outcome) (node.Event, bool) {
 	e := node.Event{Reason: "Failed", Warning: true, Message: o.Err.Error(), Container: containerOf(o.Action)}
 	if failure := failureOf(o.Err); failure != nil {
 		switch failure.Reason {
-		case "FailedCreatePodSandBox", node.NetworkNotReady, node.FailedCreateCgroup, node.FailedKill, node.FailedMount, node.FailedUnmount,
+		case node.FailedCreateSandbox, node.NetworkNotReady, node.FailedCreateCgroup, node.FailedKill, node.FailedMount, node.FailedUnmount,
 			node.FailedPostStart, node.FailedPreStop: // Kubernetes' own events
 			e.Reason = failure.Reason
 		default:

@@ -11,10 +11,9 @@ import (
 	"nodal/node"
 )
 
-// Reasons of failures, as Kubernetes names them. Where it has no name, ours
-// follows the pattern.
+// Reasons of failures beside node.FailedCreateSandbox, as Kubernetes names them. Where
+// it has no name, ours follows the pattern.
 const (
-	reasonRunSandbox       = "FailedCreatePodSandBox"
 	reasonInspectSandbox   = "InspectPodSandboxError"
 	reasonStopSandbox      = "KillPodSandboxError"
 	reasonRemoveSandbox    = "RemovePodSandboxError"

@@ -35,13 +35,13 @@ func (r *Runtime) checkFeatures(ctx context.Context, pod *node.Pod) error {
 	}
 	status, err := r.Status(ctx)
 	if err != nil {
-		return judge(err, reasonRunSandbox, "ask what the runtime can do")
+		return judge(err, node.FailedCreateSandbox, "ask what the runtime can do")
 	}
 	switch {
 	case strict && !status.Features.SupplementalGroupsPolicy:
-		return failure(reasonRunSandbox, errGroupsPolicy)
+		return failure(node.FailedCreateSandbox, errGroupsPolicy)
 	case pod.Users != nil && !status.mapsUsers(pod.Handler):
-		return failure(reasonRunSandbox, errUserNamespaces)
+		return failure(node.FailedCreateSandbox, errUserNamespaces)
 	}
 	return nil
 }

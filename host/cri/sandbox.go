@@ -16,7 +16,7 @@ import (
 func (r *Runtime) runSandbox(ctx context.Context, pod *node.Pod, a node.RunSandbox) (node.Result, error) {
 	config, notices, err := r.sandboxConfig(pod, a.Attempt)
 	if err != nil {
-		return node.Result{}, failure(reasonRunSandbox, err)
+		return node.Result{}, failure(node.FailedCreateSandbox, err)
 	}
 	for _, n := range notices {
 		r.warn(pod, n)
@@ -25,14 +25,14 @@ func (r *Runtime) runSandbox(ctx context.Context, pod *node.Pod, a node.RunSandb
 		return node.Result{}, err
 	}
 	if err := makeLogDir(r.config.PodLogsDir, pod, ""); err != nil {
-		return node.Result{}, failure(reasonRunSandbox, err)
+		return node.Result{}, failure(node.FailedCreateSandbox, err)
 	}
 	// A sandbox may cost a network and the pull of its image: twice the time.
 	ctx, cancel := context.WithTimeout(ctx, 2*r.config.RequestTimeout)
 	defer cancel()
 	reply, err := r.runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: config, RuntimeHandler: pod.Handler})
 	if err != nil {
-		err = judge(advised(err), reasonRunSandbox, fmt.Sprintf("run sandbox %d", a.Attempt))
+		err = judge(advised(err), node.FailedCreateSandbox, fmt.Sprintf("run sandbox %d", a.Attempt))
 		return node.Result{}, r.orNoNetwork(ctx, pod, err)
 	}
 	r.keys.put(reply.GetPodSandboxId(), pod.Key())
