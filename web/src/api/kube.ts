@@ -4,14 +4,16 @@
 export interface State {
   waiting?: { reason?: string; message?: string };
   running?: { startedAt?: string };
-  terminated?: {
-    exitCode?: number;
-    signal?: number;
-    reason?: string;
-    message?: string;
-    startedAt?: string;
-    finishedAt?: string;
-  };
+  terminated?: Terminated;
+}
+
+export interface Terminated {
+  exitCode?: number;
+  signal?: number;
+  reason?: string;
+  message?: string;
+  startedAt?: string;
+  finishedAt?: string;
 }
 
 export interface ContainerStatus {

@@ -1,7 +1,7 @@
 // How a pod is, in one of six words. Each has a shape of its own beside its
 // colour, for those who cannot tell the colours apart.
 import type { Pod } from "../api/gen";
-import type { PodObject } from "../api/kube";
+import type { PodObject, Terminated } from "../api/kube";
 import { containersOf, lasts } from "./containers";
 import { said } from "./said";
 
@@ -69,11 +69,15 @@ function sentenceOf(pod: Pod, probe: string): string {
       const last = status?.lastState?.terminated;
       const waiting = status?.state?.waiting;
       if (waiting?.reason === "CrashLoopBackOff" && last) {
-        const how = last.reason && last.reason !== "Error" ? `${last.reason}, exit code ${last.exitCode}` : `exit code ${last.exitCode}`;
         const held = /back-off \S+/.exec(waiting.message ?? "")?.[0].replace("back-off", "next start held back for") ?? "";
-        return [`${name}: ${how}`, last.message?.trim(), held].filter(Boolean).join(" · ");
+        return [endOf(name, last), held].filter(Boolean).join(" · ");
       }
     }
+  }
+  if (pod.phase === "POD_PHASE_FAILED" && !pod.message) {
+    const ends = containersOf(objectOf(pod)).map((c) => ({ name: c.name, end: c.status?.state?.terminated }));
+    const bad = ends.find(({ end }) => end?.exitCode);
+    return bad ? endOf(bad.name, bad.end!) : "";
   }
   const pull = /\bpull image (\S+): (.*)$/s.exec(pod.message ?? "");
   // The runtime names the image in each layer of its error; the cause is last.
@@ -86,6 +90,12 @@ function sentenceOf(pod: Pod, probe: string): string {
     return probe ? plainly(probe) : (ready?.message ?? "");
   }
   return pod.message ?? "";
+}
+
+/** endOf is how a run of a container ended, and its last words. */
+function endOf(name: string, { reason, exitCode, message }: Terminated): string {
+  const how = reason && reason !== "Error" ? `${reason}, exit code ${exitCode}` : `exit code ${exitCode}`;
+  return [`${name}: ${how}`, message?.trim()].filter(Boolean).join(" · ");
 }
 
 /** plainly is what a probe said, without the words that all of them begin with. */

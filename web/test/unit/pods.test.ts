@@ -35,6 +35,14 @@ describe("whyOf", () => {
     };
     expect(whyOf(pod("a", { reason: "CrashLoopBackOff", message: "back-off", object }))).toBe("main: OOMKilled, exit code 137 · out of memory · next start held back for 20s");
   });
+  it("tells of a pod that has failed how its container ended, where it has no words itself", () => {
+    const object = {
+      spec: { containers: [{ name: "well" }, { name: "main" }] },
+      status: { containerStatuses: [{ name: "well", state: { terminated: { exitCode: 0 } } }, { name: "main", state: { terminated: { exitCode: 3, reason: "Error" } } }] },
+    };
+    const failed = pod("a", { phase: "POD_PHASE_FAILED", reason: "Error", object });
+    expect([whyOf(failed), whyOf({ ...failed, message: "evicted" })]).toEqual(["main: exit code 3", "evicted"]);
+  });
 });
 
 describe("why a pod is not ready", () => {
