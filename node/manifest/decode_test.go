@@ -76,6 +76,8 @@ func TestDecodeNamesWhatIsWrong(t *testing.T) {
 	}{
 		"nothing at all":             {"", 0, "", "", "at least one document"},
 		"only comments":              {"# a\n---\n# b\n", 0, "", "", "at least one document"},
+		"lines that curl joined":     {strings.ReplaceAll(web, "\n", ""), 0, "", "", "--data-binary"},
+		"a comment before them":      {"# example" + strings.ReplaceAll(web, "\n", ""), 0, "", "", "--data-binary"},
 		"not text":                   {"\xff\xfe\x00", 0, "", "", "UTF-8"},
 		"a tab as indentation":       {web + "---\nkind:\n\tPod", 1, "", "", "must be valid YAML or JSON: line"},
 		"half a file":                {web[:len(web)-30] + "\n    image: [", 0, "", "", "must be valid YAML"},

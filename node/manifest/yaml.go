@@ -45,9 +45,18 @@ func (b *bundle) toJSON(at place, text []byte) ([]byte, bool) {
 		b.add(at, path, "must not be given twice (duplicate key)")
 	}
 	if len(keys.twice) == 0 {
-		b.add(at, "", "must be valid YAML or JSON: "+clipRule(tidy(err)))
+		b.add(at, "", "must be valid YAML or JSON: "+clipRule(tidy(err))+lineHint(text))
 	}
 	return nil, false
+}
+
+// lineHint is for YAML that came without its line ends: the commonest way to send a
+// file takes them away.
+func lineHint(text []byte) string {
+	if len(text) == 0 || bytes.ContainsAny(text, "\r\n") || startsInFlow(text) {
+		return ""
+	}
+	return "; it is a single line: curl keeps the lines of a file with --data-binary, not with -d"
 }
 
 // tidy makes the YAML library's error one line without its prefix.
