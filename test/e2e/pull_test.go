@@ -210,8 +210,9 @@ func TestPodsWaitForASickRegistry(t *testing.T) {
 	}
 	n.apply(web("neighbour").yaml())
 	n.waitRunning("neighbour")
-	if got := n.curl("/v1/events?namespace=default&name=hangs").body; !strings.Contains(got, "Pulling") || strings.Contains(got, "Failed") {
-		t.Errorf("a pull that hangs has events %s, want that it is under way", got)
+	// The runtime may have given up on the first answer by now; it has none in any case.
+	if got := n.curl("/v1/events?namespace=default&name=hangs").body; !strings.Contains(got, "Pulling") || strings.Contains(got, "Pulled") {
+		t.Errorf("a pull that hangs has events %s, want that it has begun and not ended well", got)
 	}
 	f.heal()
 	for _, name := range append(sick, "hangs") {
