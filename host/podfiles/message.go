@@ -48,7 +48,7 @@ func makeMessage(root *os.Root, run Run) error {
 	return errors.Join(file.Chmod(0o666), file.Close())
 }
 
-// Message is what a run wrote as its last words: the beginning, if it is long.
+// Message is what a run wrote as its last words: the end, if it is long.
 // A run without a file has left none.
 func (t Tree) Message(run Run) (string, error) {
 	if err := run.check(); err != nil {
@@ -70,25 +70,43 @@ func (t Tree) Message(run Run) (string, error) {
 }
 
 func readMessage(root *os.Root, name string) (string, error) {
-	text, err := readStart(root, name, maxMessage)
+	file, err := openWritten(root, name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.NewSectionReader(file, max(0, size-maxMessage), maxMessage))
 	// It travels as text, which not everything is that a program writes.
 	return strings.ToValidUTF8(string(text), "\uFFFD"), err
 }
 
 // readStart reads the first bytes of a file that containers may write to: it can be of
-// any size. What is no file is not waited for.
+// any size.
 func readStart(root *os.Root, name string, most int) ([]byte, error) {
-	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := openWritten(root, name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
+	return io.ReadAll(io.LimitReader(file, int64(most)))
+}
+
+// openWritten opens a file that containers may write to. What is no file is not waited for.
+func openWritten(root *os.Root, name string) (*os.File, error) {
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("it is not a regular file: %w", node.ErrInvalid)
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("it is not a regular file: %w", node.ErrInvalid)
 	}
-	return io.ReadAll(io.LimitReader(file, int64(most)))
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
 }

@@ -111,7 +111,9 @@ func TestLastWords(t *testing.T) {
 	for _, test := range []struct{ name, wrote, want string }{
 		{"nothing", "", ""},
 		{"a line", "sorry\n", "sorry\n"},
-		{"too much", strings.Repeat("a", 5000), strings.Repeat("a", 4096)},
+		{"too much", strings.Repeat("a", 5000) + "the reason", strings.Repeat("a", 4086) + "the reason"},
+		{"no more than is told", strings.Repeat("a", 4096), strings.Repeat("a", 4096)},
+		{"a character that was cut in half", strings.Repeat("é", 2048) + "e", "\uFFFD" + strings.Repeat("é", 2047) + "e"},
 		{"what is no text", "a\xffb", "a\uFFFDb"},
 	} {
 		if err := os.WriteFile(path, []byte(test.wrote), 0o666); err != nil {
@@ -126,6 +128,25 @@ func TestLastWords(t *testing.T) {
 	}
 	if got, err := tree.Message(Run{UID: "uid-1", Container: "main", Attempt: 4}); got != "" || err != nil {
 		t.Errorf("the next run has said %q, %v, want nothing", got, err)
+	}
+}
+
+func TestLastWordsOfAHugeFileAreItsEnd(t *testing.T) {
+	tree := Tree{Root: t.TempDir()}
+	run := Run{UID: "uid-1", Container: "main"}
+	path, err := tree.MakeMessage(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err == nil {
+		_, err = file.WriteAt([]byte("the reason"), 8<<30) // as a container can: there is a hole before it
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := tree.Message(run); err != nil || len(got) != 4096 || !strings.HasSuffix(got, "\x00the reason") {
+		t.Errorf("got %d bytes, %v, want the last 4096", len(got), err)
 	}
 }
 

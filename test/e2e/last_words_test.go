@@ -46,13 +46,14 @@ spec:
     command: [sh, -c, "echo in the log; exit 0"]
   - name: chatty
     image: nodal.test/busybox:1
-    command: [sh, -c, "yes | head -c 9000 > /dev/termination-log; exit 6"]
+    command: [sh, -c, "seq 3000 > /dev/termination-log; exit 6"]
 `
 
 func TestLastWordsArriveInTheStatus(t *testing.T) {
 	claim.Shows(t, "Containers",
 		"a termination message is read from the default and from another path, as root and as another user",
 		"FallbackToLogsOnError takes the end of the log of a container that failed",
+		"of a termination message that is too long the end is told",
 		"a pod's termination messages are limited together",
 		"termination messages survive a restart of the agent",
 	)
@@ -77,8 +78,9 @@ func TestLastWordsArriveInTheStatus(t *testing.T) {
 		if got := containerStatus(p, "log").State.Terminated.Message; !strings.HasPrefix(got, "line 20\nline 21\n") || !strings.HasSuffix(got, "line 99\n") {
 			t.Errorf("the end of the log is %q, want its last 80 lines", got)
 		}
-		if got := containerStatus(p, "chatty").State.Terminated.Message; len(got) != 12<<10/7 {
-			t.Errorf("a long message has %d bytes, want its share of what a pod may have", len(got))
+		// That is 4096 bytes, of which it has its share of what a pod may have.
+		if got := containerStatus(p, "chatty").State.Terminated.Message; len(got) != 12<<10/7 || !strings.HasPrefix(got, "\n2182\n2183\n") {
+			t.Errorf("a long message has %d bytes: %q", len(got), got)
 		}
 	}
 	p := n.wait("dying", "six containers ended", ended)
