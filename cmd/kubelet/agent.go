@@ -160,7 +160,7 @@ func (a *agent) reachRuntime(ctx context.Context) error {
 func filesOf(dirs config.Dirs) podFiles {
 	return podFiles{
 		logs:  logs.Layout{Pods: dirs.PodLogs, Links: filepath.Join(filepath.Dir(dirs.PodLogs), "containers")},
-		files: podfiles.Tree{Root: filepath.Join(dirs.Root, "pods")},
+		files: podfiles.Tree{Root: filepath.Join(dirs.Root, "pods"), Mark: volume.Ours},
 	}
 }
 

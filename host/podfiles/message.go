@@ -27,14 +27,14 @@ func (t Tree) MakeMessage(run Run) (string, error) {
 		return "", err
 	}
 	defer root.Close()
-	if err := makeMessage(root, run); err != nil {
+	if err := t.makeMessage(root, run); err != nil {
 		return "", fmt.Errorf("make the termination message file of container %s: %w", run.Container, err)
 	}
 	return filepath.Join(t.Root, run.file()), nil
 }
 
-func makeMessage(root *os.Root, run Run) error {
-	if err := makePod(root, run.UID); err != nil {
+func (t Tree) makeMessage(root *os.Root, run Run) error {
+	if err := t.makePod(run.UID); err != nil {
 		return err
 	}
 	if err := root.MkdirAll(run.dir(), 0o750); err != nil {

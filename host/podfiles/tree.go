@@ -20,7 +20,8 @@ const (
 
 // Tree is the place of all pods' files.
 type Tree struct {
-	Root string // such as /var/lib/kubelet/pods
+	Root string      // such as /var/lib/kubelet/pods
+	Mark fs.FileMode // is on the directories of pods that this node has made
 }
 
 // Run names one run of a container.
@@ -60,7 +61,7 @@ func (t Tree) WriteHosts(uid, text string) (string, error) {
 		return filepath.Join(t.Root, name), nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = makePod(root, uid)
+		err = t.makePod(uid)
 	}
 	if err == nil {
 		err = root.WriteFile(name, []byte(text), 0o644)
@@ -74,10 +75,9 @@ func (t Tree) WriteHosts(uid, text string) (string, error) {
 	return filepath.Join(t.Root, name), nil
 }
 
-// makePod makes the directory of a pod. The sticky bit says that this node has made it,
-// as it does of the directories that are made for volumes.
-func makePod(root *os.Root, uid string) error {
-	err := os.Mkdir(filepath.Join(root.Name(), uid), 0o750|fs.ModeSticky) // a Root sets no such bits
+// makePod makes the directory of a pod.
+func (t Tree) makePod(uid string) error {
+	err := os.Mkdir(filepath.Join(t.Root, uid), 0o750|t.Mark) // a Root sets no such bits
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ours is on the directories of pods that this node has made or taken over. Other
+// Ours is on the directories of pods that this node has made or taken over. Other
 // kubelets may have theirs beside them, and do not set it: a sweep takes what has it and
 // nothing else. It comes with the directory in one step, and changes nothing for one into
 // which only root writes. The node's files for pods are laid down with it too.
-const ours = fs.ModeSticky
+const Ours = fs.ModeSticky
 
 // home makes the directory of a pod, and marks it.
 func (t *Tree) home(uid types.UID) (string, error) {
@@ -25,7 +25,7 @@ func (t *Tree) home(uid types.UID) (string, error) {
 	if err := os.MkdirAll(t.Pods, 0o750); err != nil {
 		return "", fmt.Errorf("make the directory of pods: %w", err)
 	}
-	if err := os.Mkdir(dir, 0o750|ours); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(dir, 0o750|Ours); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("make the directory of the pod: %w", err)
 	}
 	return dir, nil
@@ -39,13 +39,13 @@ func (t *Tree) Adopt(uid types.UID) error {
 		return err
 	}
 	info, err := os.Lstat(dir)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && (!info.IsDir() || info.Mode()&ours != 0) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (!info.IsDir() || info.Mode()&Ours != 0) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return os.Chmod(dir, info.Mode()|ours)
+	return os.Chmod(dir, info.Mode()|Ours)
 }
 
 // Own are the UIDs of the pods whose directories this node has made.
@@ -65,5 +65,5 @@ func (t *Tree) Own() (uids []string, err error) {
 // IsOurs says whether this node has made the directory of a pod.
 func (t *Tree) IsOurs(uid types.UID) bool {
 	info, err := os.Lstat(filepath.Join(t.Pods, string(uid)))
-	return err == nil && info.IsDir() && info.Mode()&ours != 0
+	return err == nil && info.IsDir() && info.Mode()&Ours != 0
 }

@@ -51,7 +51,7 @@ func TestAPodThatIsTakenOverIsOurs(t *testing.T) {
 			t.Errorf("adopt %s: %v", uid, err)
 		}
 	}
-	if got := modeAt(t, filepath.Join(b.Pods, "u2")); got != os.ModeDir|ours|0o755 {
+	if got := modeAt(t, filepath.Join(b.Pods, "u2")); got != os.ModeDir|Ours|0o755 {
 		t.Errorf("its mode is %s, want it as it was and marked", got)
 	}
 	if err := b.Sweep(t.Context(), keepNone); err != nil || exists(filepath.Join(b.Pods, "u2")) {
@@ -65,7 +65,7 @@ func TestPartsLieInAMarkedDirectory(t *testing.T) {
 	p := pod(corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: t.TempDir()}})
 	p.Object.Spec.Containers[0].VolumeMounts[0].SubPath = "part"
 	b.setUp(p)
-	if got := modeAt(t, filepath.Join(b.Pods, "u1")); got != os.ModeDir|ours|0o750 {
+	if got := modeAt(t, filepath.Join(b.Pods, "u1")); got != os.ModeDir|Ours|0o750 {
 		t.Errorf("the pod's directory has the mode %s", got)
 	}
 }
