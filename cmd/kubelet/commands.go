@@ -150,8 +150,13 @@ func runClean(args []string, c console) int {
 // for another try. The journal's lock, where there is a journal, keeps the node's agent
 // from starting until that goes.
 func clean(ctx context.Context, dirs config.Dirs, out io.Writer) error {
-	if err := checkOurs(dirs.Root); err != nil {
+	already, err := checkOurs(dirs.Root)
+	if err != nil {
 		return err
+	}
+	if already {
+		fmt.Fprintln(out, "nothing of a node is left: what is there stays in", dirs.Root)
+		return nil
 	}
 	unlock, err := journal.Lock(journalDir(dirs.Root))
 	if err != nil {
@@ -171,22 +176,25 @@ func clean(ctx context.Context, dirs config.Dirs, out io.Writer) error {
 }
 
 // checkOurs refuses a root directory in which something is and nothing says that it is a
-// node's of ours: another kubelet's has much in it by the same names. Where there is no
-// directory any more, the rest of the machine may still hold what the node has left.
-func checkOurs(root string) error {
+// node's of ours: another kubelet's has much in it by the same names. What is in a clean
+// one is people's, and no kubelet's. Where there is no directory any more, the rest of
+// the machine may still hold what the node has left.
+func checkOurs(root string) (clean bool, err error) {
 	entries, err := os.ReadDir(root)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("look into the root directory: %w", err)
 	}
-	if err != nil {
-		return fmt.Errorf("look into the root directory: %w", err)
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return slices.Contains(names, e.Name()) })
 	}
-	ours := func(e os.DirEntry) bool { return e.Name() == "journal" || e.Name() == "runtime" }
-	if len(entries) == 0 || slices.ContainsFunc(entries, ours) {
-		return nil
+	switch {
+	case len(entries) == 0 || has("journal", "runtime"):
+		return false, nil
+	case has("pods", "pki"): // no kubelet has run, or has joined a cluster, without
+		return false, fmt.Errorf("%s has neither a journal nor a runtime directory, so it is no node of this program's, or is clean: "+
+			"nothing was removed; name the node's directory with --root-dir", root)
 	}
-	return fmt.Errorf("%s has neither a journal nor a runtime directory, so it is no node of this program's, or is clean: "+
-		"nothing was removed; name the node's directory with --root-dir", root)
+	return true, nil
 }
 
 // cleanPods removes what is kept for pods. Their directories go last and only if all

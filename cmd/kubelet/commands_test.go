@@ -113,8 +113,8 @@ func TestCleanRefusesTheRootOfAnotherKubelet(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := checkOurs(dirs.Root); err != nil {
-			t.Errorf("with %s in it: %v", name, err)
+		if clean, err := checkOurs(dirs.Root); clean || err != nil {
+			t.Errorf("with %s in it: %v, %v", name, clean, err)
 		}
 		for _, mark := range marks {
 			if err := os.Remove(filepath.Join(dirs.Root, mark)); err != nil {
@@ -122,8 +122,28 @@ func TestCleanRefusesTheRootOfAnotherKubelet(t *testing.T) {
 			}
 		}
 	}
-	if err := checkOurs(filepath.Join(dirs.Root, "gone")); err != nil {
-		t.Errorf("where none is: %v", err)
+	if clean, err := checkOurs(filepath.Join(dirs.Root, "gone")); clean || err != nil {
+		t.Errorf("where none is: %v, %v", clean, err)
+	}
+}
+
+// It is no fault that nothing is left to clean, and none that people keep files there.
+func TestCleanLeavesARootWithoutANode(t *testing.T) {
+	dirs := config.Dirs{Root: t.TempDir(), PodLogs: filepath.Join(t.TempDir(), "pods")}
+	kept := []string{filepath.Join(dirs.Root, "config.yaml"), filepath.Join(dirs.Root, "images", "one.tar"), filepath.Join(localVolumes(dirs.Root), "claim", "data")}
+	for _, file := range kept {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	if err := clean(t.Context(), dirs, &out); err != nil || !strings.Contains(out.String(), dirs.Root) {
+		t.Errorf("got %q (%v), want to be told what stays", &out, err)
+	}
+	for _, file := range kept {
+		if _, err := os.Stat(file); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
