@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,12 +109,7 @@ func (l layout) serves(p process) bool {
 	default:
 		return false
 	}
-	for _, arg := range p.args[1:] {
-		if l.holds(arg) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.args[1:], l.holds) && l.sharedWith(p)
 }
 
 // contains reports whether the root file system of a process lies in ours: a

@@ -120,7 +120,7 @@ func (l layout) running() []process {
 			continue
 		}
 		i := slices.Index(p.args, "--config")
-		if i > 0 && i+1 < len(p.args) && inside(p.args[i+1], l.root) {
+		if i > 0 && i+1 < len(p.args) && inside(p.args[i+1], l.root) && l.sharedWith(p) {
 			found = append(found, p)
 		}
 	}

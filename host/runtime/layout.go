@@ -90,6 +90,12 @@ func (l layout) config(digest string) string {
 // holds reports whether a path lies in one of the node's runtime directories.
 func (l layout) holds(path string) bool { return inside(path, l.root) || inside(path, l.state) }
 
+// sharedWith reports whether a process that names the node's directories means ours: in
+// a container, another node's may be at the same paths.
+func (l layout) sharedWith(p process) bool {
+	return p.sees(l.root) || isDir(l.state) && p.sees(l.state)
+}
+
 func inside(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
 
 func (l layout) make() error {

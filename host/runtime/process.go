@@ -1,6 +1,8 @@
 package runtime
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -25,6 +27,16 @@ func processes() []process {
 		all = append(all, process{pid: pid, args: args})
 	}
 	return all
+}
+
+// sees reports whether a process finds the same file at a path as we do, or none as we do.
+func (p process) sees(path string) bool {
+	ours, err := os.Stat(path)
+	its, unseen := os.Stat(procPath(p.pid, "root"+path))
+	if err != nil || unseen != nil { // what we may not look at we do not tell apart
+		return errors.Is(err, fs.ErrNotExist) == errors.Is(unseen, fs.ErrNotExist)
+	}
+	return os.SameFile(ours, its)
 }
 
 func pids() []int {

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -291,9 +293,66 @@ func TestOnlyOwnContainerdIsFound(t *testing.T) {
 		{"a shim of a directory that ends like ours", []string{"containerd-shim-runc-v2", "-address", "/other" + r.layout.socket()}, false},
 		{"a reader of the log", []string{"tail", "-f", r.layout.log()}, false},
 	} {
-		if got := r.layout.serves(process{args: c.args}); got != c.want {
+		if got := r.layout.serves(process{os.Getpid(), c.args}); got != c.want {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
+	}
+}
+
+// Where two nodes see each other's processes but not each other's files.
+func TestAnotherNodesContainerdAtTheSamePathIsLeftAlone(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to mount")
+	}
+	r, _ := newFake(t)
+	l := r.layout
+	bin := t.TempDir()
+	for _, name := range []string{"containerd", "containerd-shim-runc-v2"} {
+		if err := os.Symlink("/bin/sh", filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := func(program, mount, option, path string) process {
+		t.Helper()
+		// The shell says that it is what it is to be, and waits for its end.
+		script := mount + ` && exec "$0" -c 'echo && read _' "$@"`
+		cmd := exec.Command("/bin/sh", "-c", script, filepath.Join(bin, program), option, path)
+		cmd.Env = append(os.Environ(), "ROOT="+l.root, "STATE="+l.state)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+		in, noInput := cmd.StdinPipe()
+		out, noOutput := cmd.StdoutPipe()
+		if err := errors.Join(noInput, noOutput, cmd.Start()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			in.Close()
+			_ = cmd.Wait() // of no consequence how
+		})
+		if _, err := out.Read(make([]byte, 1)); err != nil {
+			t.Fatalf("%s with %s: %v", program, mount, err)
+		}
+		for _, p := range processes() {
+			if p.pid == cmd.Process.Pid {
+				return p
+			}
+		}
+		t.Fatalf("%s with %s does not run", program, mount)
+		return process{}
+	}
+	const hidesRoot, hidesBoth = `mount -t tmpfs none "$ROOT"`, `mount -t tmpfs none "$ROOT" && mount -t tmpfs none "$STATE"`
+	for _, c := range []struct {
+		mount string
+		want  bool
+	}{{"true", true}, {hidesRoot, true}, {hidesBoth, false}} {
+		daemon := start("containerd", c.mount, "--config", l.config("x"))
+		shim := start("containerd-shim-runc-v2", c.mount, "-address", l.socket())
+		found := slices.ContainsFunc(l.running(), func(p process) bool { return p.pid == daemon.pid })
+		if served := l.serves(shim); found != c.want || served != c.want {
+			t.Errorf("after %s containerd is ours: %t, and a shim: %t, want %t", c.mount, found, served, c.want)
+		}
+	}
+	if gone := (process{pid: 1 << 30}); gone.sees(l.root) {
+		t.Error("a process that has ended is taken for ours")
 	}
 }
 
