@@ -122,6 +122,7 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 		"a deleted pod ends within its grace period, and is dropped from the cluster when nothing of it is left",
 		"ConfigMaps and Secrets are on the node as long as a pod there uses them, and follow changes",
 		"ClusterTrustBundles are on the node as long as a pod there uses them, by name or as all that a signer has, and follow changes",
+		"a pod that chooses its node by labels is held against those that the Node object has in the cluster",
 		"a pod that ends by itself is reported so, and not run again",
 		"a pod has its service account's token, and the API server knows the pod by it",
 		"what happens to pods are events in the cluster, each once",
@@ -174,6 +175,7 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 	w.eventually("the change in the volume", func() bool { return w.inside("web", "cat /settings/mode") == "slow" })
 	w.resizes()
 	w.trusts()
+	w.chooses()
 
 	w.create(podsPath, manifest("job", "  restartPolicy: Never\n  containers:\n  - {name: main, image: \"nodal.test/busybox:1\", command: [sh, -c, \"exit 3\"]}\n"))
 	job := w.await("job", "failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
@@ -199,7 +201,7 @@ func TestNodeJoinsAndRunsWhatTheClusterBinds(t *testing.T) {
 			t.Errorf("of event %s there are two, or none", reason)
 		}
 	}
-	for _, name := range []string{"job", "claims"} {
+	for _, name := range []string{"job", "claims", "chooser", "misled"} {
 		w.ask("DELETE", podsPath+"/"+name, "", "")
 		w.awaitGone(name)
 	}
@@ -220,6 +222,19 @@ func (w *world) post(manifest string) {
 	w.t.Helper()
 	_, err := nodev1.NewManifestsServiceClient(w.node.Conn()).Apply(w.t.Context(), &nodev1.ApplyRequest{Manifest: manifest})
 	must(w.t, err)
+}
+
+// chooses shows that a label counts which somebody gave the node in the cluster.
+func (w *world) chooses() {
+	w.t.Helper()
+	w.ask("PATCH", "/api/v1/nodes/node-a", "application/merge-patch+json", `{"metadata": {"labels": {"tier": "front"}}}`)
+	w.create(podsPath, manifest("chooser", "  nodeSelector: {tier: front, disk: ssd}\n"+sleeper))
+	w.create(podsPath, manifest("misled", "  nodeSelector: {tier: back}\n"+sleeper))
+	w.await("chooser", "ready", ready)
+	misled := w.await("misled", "failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	if misled.Status.Reason != "NodeAffinity" {
+		w.t.Errorf("the pod that wants another node says %s: %s", misled.Status.Reason, misled.Status.Message)
+	}
 }
 
 // resizes shows that web gets more while it runs.

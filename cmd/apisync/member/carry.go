@@ -104,7 +104,10 @@ func (p *pods) holdBack(key types.NamespacedName, canWait bool) bool {
 func (p *pods) apply(ctx context.Context, s sides) error {
 	want := s.want
 	there := s.running() != nil && s.have.object.UID == want.UID
-	if !there {
+	var known *corev1.Pod
+	if there {
+		known = s.have.object
+	} else {
 		if err := p.objects.lacking(want); err != nil {
 			p.explain(ctx, want, err)
 			return err
@@ -112,7 +115,11 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 		want = want.DeepCopy()
 		want.Spec.EphemeralContainers = nil
 	}
-	text, err := json.Marshal(manifestOf(want))
+	fitted, err := p.fit(ctx, want, known)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(manifestOf(fitted))
 	if err != nil {
 		return err
 	}

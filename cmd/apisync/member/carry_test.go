@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,6 +87,58 @@ func TestAPodTakesThePlaceOfNoneThatIsNotKnownYet(t *testing.T) {
 			t.Errorf("%s: it is put if unchanged since %v", c.name, since)
 		}
 		p.queue.ShutDown()
+	}
+}
+
+func TestAPodFindsTheNodeByTheLabelsThatTheClusterGaveIt(t *testing.T) {
+	choosing := func(disk string) *corev1.Pod {
+		pod := object("u1")
+		pod.Spec.NodeSelector = map[string]string{"disk": disk}
+		return pod
+	}
+	by := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "disk", Operator: corev1.NodeSelectorOpIn, Values: []string{"ssd"}}},
+	}}}
+	drawn := object("u1")
+	drawn.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: by}}
+	for _, c := range []struct {
+		name       string
+		want, have *corev1.Pod
+		asks       int
+		chooses    bool // on the node
+	}{
+		{"one that takes any", object("u1"), nil, 0, false},
+		{"one that the node suits", choosing("ssd"), nil, 1, false},
+		{"one that it suits by affinity", drawn, nil, 1, false},
+		{"one that it does not suit", choosing("hdd"), nil, 1, true},
+		{"one that is there already", choosing("ssd"), object("u1"), 0, false},
+		{"one that came with its choice", choosing("ssd"), choosing("ssd"), 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			asks, w := 0, &willing{}
+			server := apiServer(func(*http.Request) (int, any, error) {
+				asks++
+				return http.StatusOK, &corev1.Node{
+					TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"disk": "ssd"}},
+				}, nil
+			})
+			p := newPods("n", server.dial(t), w, &objects{}, slog.New(slog.DiscardHandler))
+			defer p.queue.ShutDown()
+			s := sides{want: c.want}
+			if c.have != nil {
+				s.have = &local{object: c.have, ours: true}
+			}
+			if err := p.apply(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			text := w.last.GetManifest()
+			if chooses := strings.Contains(text, "nodeSelector") || strings.Contains(text, "affinity"); chooses != c.chooses || asks != c.asks {
+				t.Errorf("the cluster is asked %d times, want %d, and the node is given %s", asks, c.asks, text)
+			}
+			if p.applied[types.NamespacedName{Namespace: "default", Name: "web"}] != fingerprint(c.want) {
+				t.Error("the node would be asked again")
+			}
+		})
 	}
 }
 
