@@ -4,12 +4,18 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"syscall"
 	"time"
 )
 
 // crowd looks at what agents cost that have nothing to do, with more and more
-// pods. All agents idle at the same time.
+// pods. All agents idle at the same time. They are started anew for that: what the pods
+// of other sections left in their heaps is no cost of an empty node.
 func (b *suite) crowd(ctx context.Context) error {
+	err := b.eachAgent(func(c *column) error { return c.restart(ctx, syscall.SIGTERM, 0, samples{}, samples{}) })
+	if err != nil {
+		return err
+	}
 	pods := map[*column][]pod{}
 	for _, n := range b.sizes.crowds {
 		if err := b.gather(ctx, pods, n); err != nil {
