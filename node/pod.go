@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node/limit"
@@ -61,6 +62,14 @@ type Pod struct {
 
 func (p *Pod) Key() Key       { return KeyOf(p.Object) }
 func (p *Pod) UID() types.UID { return p.Object.UID }
+
+// AnnotationPlaced marks a pod or volume that chooses its node by labels, of which whoever
+// brought it has seen that this node has them elsewhere: in a cluster, which gives nodes labels
+// that they do not know themselves.
+const AnnotationPlaced = "nodal.node/placed"
+
+// Placed says whether an object is so marked.
+func Placed(object metav1.Object) bool { return object.GetAnnotations()[AnnotationPlaced] == "true" }
 
 // HasOwnUsers says whether a pod does not share the users of the host.
 func HasOwnUsers(object *corev1.Pod) bool {

@@ -52,8 +52,12 @@ func system(pod *corev1.Pod, _ []*corev1.Pod) *node.Refusal {
 	return nil
 }
 
-// place holds the pod's node selector and required affinity against the node.
+// place holds the pod's node selector and required affinity against the node, unless whoever
+// brought the pod has.
 func (n Node) place(pod *corev1.Pod, _ []*corev1.Pod) *node.Refusal {
+	if node.Placed(pod) {
+		return nil
+	}
 	self := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}}
 	// A selector that cannot be read matches nothing.
 	if ok, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(self); !ok || err != nil {

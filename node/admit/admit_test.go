@@ -7,7 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"nodal/node"
 	"nodal/node/manifest"
 )
 
@@ -36,6 +38,10 @@ func port(ip string, port int32, protocol corev1.Protocol) func(*corev1.Pod) {
 
 func onDisk(kind string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": kind} }
+}
+
+func placed(p *corev1.Pod) {
+	metav1.SetMetaDataAnnotation(&p.ObjectMeta, node.AnnotationPlaced, "true")
 }
 
 // zone requires the node's zone to be, or not to be, one.
@@ -147,6 +153,7 @@ func TestCheck(t *testing.T) {
 		{"the affinity matches", pod("a", zone(corev1.NodeSelectorOpIn, "a")), nil, "", ""},
 		{"the affinity does not match", pod("a", zone(corev1.NodeSelectorOpNotIn, "a")), nil, "NodeAffinity", "node affinity/selector"},
 		{"an affinity that cannot be read matches nothing", pod("a", zone("Near", "a")), nil, "NodeAffinity", ""},
+		{"whoever brought it knows of other labels", pod("a", onDisk("hdd"), placed), nil, "", ""},
 
 		{"a port of the host is given once", pod("a", port("", 80, tcp)), others(pod("b", port("", 80, tcp))), "NodePorts", "pod default/b has host port 80/TCP"},
 		{"a port on all addresses is one on each", pod("a", port("0.0.0.0", 80, tcp)), others(pod("b", port("10.0.0.1", 80, tcp))), "NodePorts", "10.0.0.1:80/TCP"},

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"nodal/node"
 )
 
 // choose finds the volume for a claim: the one it names or that names it, else
@@ -88,11 +90,15 @@ func selects(selector *metav1.LabelSelector, v *corev1.PersistentVolume) bool {
 	return err == nil && s.Matches(labels.Set(v.Labels))
 }
 
-// reaches holds a volume's node affinity against the node.
 func (k Keeper) reaches(v *corev1.PersistentVolume) bool {
+	return node.Placed(v) || Suits(v, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: k.Name, Labels: k.Labels}})
+}
+
+// Suits holds a volume's node affinity against a node.
+func Suits(v *corev1.PersistentVolume, n *corev1.Node) bool {
 	if v.Spec.NodeAffinity == nil || v.Spec.NodeAffinity.Required == nil {
 		return true
 	}
 	selector, err := nodeaffinity.NewNodeSelector(v.Spec.NodeAffinity.Required)
-	return err == nil && selector.Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: k.Name, Labels: k.Labels}})
+	return err == nil && selector.Match(n)
 }

@@ -64,6 +64,10 @@ func elsewhere(v *corev1.PersistentVolume) {
 	}}}}
 }
 
+func placed(v *corev1.PersistentVolume) {
+	metav1.SetMetaDataAnnotation(&v.ObjectMeta, node.AnnotationPlaced, "true")
+}
+
 func setAsideFor(claim string) func(*corev1.PersistentVolume) {
 	return func(v *corev1.PersistentVolume) {
 		v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "default", Name: claim}
@@ -161,6 +165,8 @@ func TestClaimsAreBound(t *testing.T) {
 			}), "data Bound b; a Available; b Bound", ""},
 		{"the node affinity of the volume", []*corev1.PersistentVolume{volume("a", "1Gi", elsewhere), volume("b", "2Gi")},
 			claim("data", "1Gi"), "data Bound b; a Available; b Bound", ""},
+		{"what whoever brought it knows of the node's labels", []*corev1.PersistentVolume{volume("a", "1Gi", elsewhere, placed)},
+			claim("data", "1Gi"), "data Bound a; a Bound", ""},
 		{"the volume that it names", []*corev1.PersistentVolume{volume("a", "1Gi"), volume("b", "9Gi")},
 			claim("data", "1Gi", func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "b" }), "data Bound b; a Available; b Bound", ""},
 		{"it waits for the volume that it names", []*corev1.PersistentVolume{volume("a", "1Gi")},

@@ -231,6 +231,11 @@ func (w *world) chooses() {
 	w.create(podsPath, manifest("chooser", "  nodeSelector: {tier: front, disk: ssd}\n"+sleeper))
 	w.create(podsPath, manifest("misled", "  nodeSelector: {tier: back}\n"+sleeper))
 	w.await("chooser", "ready", ready)
+	shown, err := nodev1.NewPodsServiceClient(w.node.Conn()).GetPod(w.t.Context(), &nodev1.GetPodRequest{Namespace: "default", Name: "chooser"})
+	must(w.t, err)
+	if got := shown.Pod.GetObject().AsMap()["spec"].(map[string]any)["nodeSelector"]; got == nil {
+		w.t.Error("the node does not show by what the pod chose it")
+	}
 	misled := w.await("misled", "failed", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
 	if misled.Status.Reason != "NodeAffinity" {
 		w.t.Errorf("the pod that wants another node says %s: %s", misled.Status.Reason, misled.Status.Message)

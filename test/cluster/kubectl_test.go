@@ -93,11 +93,13 @@ func TestWorkloadsGoUpRollAndGoDownByKubectl(t *testing.T) {
 		"a pod runs by the RuntimeClass that the cluster has",
 		"kubectl logs, exec, attach, cp, port-forward and debug work through the API server",
 		"the node API is there through the API server's proxy, for whom the cluster lets",
+		"a volume is reached whose node affinity names a label that the node has in the cluster alone",
 		"when the last pod is gone nothing of the cluster's is left on the node",
 	)
 	w := newCluster(t)
 	disk := t.TempDir()
 	file := w.fill("journey.yaml", "@DISK@", disk)
+	w.kubectl("label", "node", "node-a", "rack=r1") // by which the volume chooses it
 	w.kubectl("apply", "-f", file)
 	for _, what := range []string{"deployment/web", "daemonset/agent", "statefulset/db"} {
 		w.kubectl("rollout", "status", what, "--timeout=60s")

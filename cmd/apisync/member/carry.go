@@ -115,11 +115,11 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 		want = want.DeepCopy()
 		want.Spec.EphemeralContainers = nil
 	}
-	fitted, err := p.fit(ctx, want, known)
-	if err != nil {
+	manifest := manifestOf(want)
+	if err := p.place(ctx, manifest, known); err != nil {
 		return err
 	}
-	text, err := json.Marshal(manifestOf(fitted))
+	text, err := json.Marshal(manifest)
 	if err != nil {
 		return err
 	}

@@ -2,12 +2,13 @@ package member
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"path"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/node"
 )
 
 // willing takes every pod.
@@ -101,18 +103,23 @@ func TestAPodFindsTheNodeByTheLabelsThatTheClusterGaveIt(t *testing.T) {
 	}}}
 	drawn := object("u1")
 	drawn.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: by}}
+	placed := func(pod *corev1.Pod) *corev1.Pod {
+		setPlaced(&pod.ObjectMeta, true)
+		return pod
+	}
 	for _, c := range []struct {
 		name       string
 		want, have *corev1.Pod
 		asks       int
-		chooses    bool // on the node
+		placed     bool // says the node's copy
 	}{
 		{"one that takes any", object("u1"), nil, 0, false},
-		{"one that the node suits", choosing("ssd"), nil, 1, false},
-		{"one that it suits by affinity", drawn, nil, 1, false},
-		{"one that it does not suit", choosing("hdd"), nil, 1, true},
-		{"one that is there already", choosing("ssd"), object("u1"), 0, false},
-		{"one that came with its choice", choosing("ssd"), choosing("ssd"), 0, true},
+		{"one that the node suits", choosing("ssd"), nil, 1, true},
+		{"one that it suits by affinity", drawn, nil, 1, true},
+		{"one that it does not suit", choosing("hdd"), nil, 1, false},
+		{"one that only says so", placed(choosing("hdd")), nil, 1, false},
+		{"one that is there already, and came so", choosing("hdd"), placed(choosing("hdd")), 0, true},
+		{"one that is there already, and did not", choosing("ssd"), choosing("ssd"), 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			asks, w := 0, &willing{}
@@ -131,9 +138,15 @@ func TestAPodFindsTheNodeByTheLabelsThatTheClusterGaveIt(t *testing.T) {
 			if err := p.apply(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
-			text := w.last.GetManifest()
-			if chooses := strings.Contains(text, "nodeSelector") || strings.Contains(text, "affinity"); chooses != c.chooses || asks != c.asks {
-				t.Errorf("the cluster is asked %d times, want %d, and the node is given %s", asks, c.asks, text)
+			var given corev1.Pod
+			if err := json.Unmarshal([]byte(w.last.GetManifest()), &given); err != nil {
+				t.Fatal(err)
+			}
+			if node.Placed(&given) != c.placed || asks != c.asks {
+				t.Errorf("the cluster is asked %d times, want %d, and the node is told %v", asks, c.asks, given.Annotations)
+			}
+			if !maps.Equal(given.Spec.NodeSelector, c.want.Spec.NodeSelector) {
+				t.Errorf("the node is given a choice by %v, want %v", given.Spec.NodeSelector, c.want.Spec.NodeSelector)
 			}
 			if p.applied[types.NamespacedName{Namespace: "default", Name: "web"}] != fingerprint(c.want) {
 				t.Error("the node would be asked again")

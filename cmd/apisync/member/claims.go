@@ -31,6 +31,9 @@ func (o *objects) keepClaim(ctx context.Context, ref node.ObjectRef) {
 	retry.Until(ctx, o.log, ref.String()+" is not on the node yet", retry.Most, func(ctx context.Context) error {
 		claim, volume, err := o.cluster.claim(ctx, ref.Namespace, ref.Name)
 		if err == nil {
+			err = o.place(ctx, volume)
+		}
+		if err == nil {
 			err = o.node.put(ctx, volume, claim)
 		}
 		o.note(ctx, ref, err)
@@ -75,6 +78,7 @@ func (s *shelf) dropClaim(ctx context.Context, since int64, ref node.ObjectRef, 
 
 // volumeCopy is kept for its claim alone, whose identity the node gives anew.
 func volumeCopy(v *corev1.PersistentVolume, meta metav1.ObjectMeta) *corev1.PersistentVolume {
+	setPlaced(&meta, node.Placed(v))
 	spec := *v.Spec.DeepCopy()
 	spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
 	if spec.ClaimRef != nil {

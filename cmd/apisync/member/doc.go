@@ -16,7 +16,7 @@
 //	pods.go       both sides of each pod are watched, and a queue holds what to look at
 //	next.go       pure: the one next thing to do about a pod so that both sides agree
 //	carry.go      does it
-//	fit.go        the labels that the node has in the cluster alone
+//	place.go      pods and volumes that suit the node by labels which it has in the cluster alone
 //	status.go     pure: a node's status as the cluster is to have it
 //	events.go     what happened on the node
 //	objects.go    ConfigMaps, Secrets and RuntimeClasses, as long as a pod here uses them

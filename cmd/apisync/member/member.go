@@ -45,7 +45,8 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 		return err
 	}
 	objects := &objects{
-		cluster: c, node: shelfOf(conn), log: log, ctx: ctx, used: map[node.ObjectRef]*usage{}, leaving: map[node.ObjectRef]chan struct{}{},
+		nodeName: config.NodeName, cluster: c, node: shelfOf(conn), log: log, ctx: ctx,
+		used: map[node.ObjectRef]*usage{}, leaving: map[node.ObjectRef]chan struct{}{},
 	}
 	pods := newPods(config.NodeName, c, nodev1.NewPodsServiceClient(conn), objects, log)
 	objects.ready = pods.queue.Add

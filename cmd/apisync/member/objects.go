@@ -23,12 +23,13 @@ import (
 // objects keeps on the node what its pods use: each object is watched by itself,
 // while a pod of this node uses it, since a node may not read others.
 type objects struct {
-	cluster *cluster
-	node    *shelf
-	log     *slog.Logger
-	ctx     context.Context // of every watch
-	done    sync.WaitGroup
-	ready   func(types.NamespacedName) // a pod that needs an object may go on
+	nodeName string
+	cluster  *cluster
+	node     *shelf
+	log      *slog.Logger
+	ctx      context.Context // of every watch
+	done     sync.WaitGroup
+	ready    func(types.NamespacedName) // a pod that needs an object may go on
 
 	mu      sync.Mutex
 	used    map[node.ObjectRef]*usage
