@@ -6,8 +6,8 @@
 //	      ─▶ network (addresses, conflist, masquerade rule)
 //	      ─▶ containerd (adopted if it is the same one, else started)
 //	      ─▶ answers on its socket: ready
-//	Run   ─▶ starts it again when it ends, and lays the network down again where a
-//	         reload of the firewall took it away
+//	Run   ─▶ starts it again when it ends, and lays the network down again and opens
+//	         host ports where a reload of the firewall took them away
 //	Stop  ─▶ ends it; shims and containers go on
 //	Clean ─▶ the mirror of all: nothing of the node's runtime is left
 //

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	case "portmap":
-		if _, err := os.Stat(os.Args[0] + ".broken"); err == nil {
+		if err := fakePortmap(os.Args[0]); err != nil {
 			os.Exit(1)
 		}
 	case "shim":
@@ -40,6 +40,22 @@ func TestMain(m *testing.M) {
 	default:
 		os.Exit(m.Run())
 	}
+}
+
+// fakePortmap has a file for each container whose ports are open.
+func fakePortmap(plugin string) error {
+	if _, err := os.Stat(plugin + ".broken"); err == nil {
+		return errors.New("the fake is broken")
+	}
+	open := plugin + "." + os.Getenv("CNI_CONTAINERID")
+	switch os.Getenv("CNI_COMMAND") {
+	case "ADD":
+		return os.WriteFile(open, nil, 0o600)
+	case "CHECK":
+		_, err := os.Stat(open)
+		return err
+	}
+	return os.RemoveAll(open)
 }
 
 // fakeContainerd is ready at once, unless a file beside its configuration says

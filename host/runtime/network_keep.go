@@ -1,26 +1,47 @@
 package runtime
 
 import (
+	"context"
+	"fmt"
 	"net/netip"
 	"os"
 )
 
 // keepNetwork lays down again what a reload of the machine's firewall or of its
-// sysctls has taken from the pods' way out, and tells it.
-func (r *Runtime) keepNetwork() {
+// sysctls has taken from the pods' way out, opens their host ports again, and tells it.
+func (r *Runtime) keepNetwork(ctx context.Context) {
 	lost, err := r.layout.lostNetwork(r.network.Subnets)
 	if err != nil {
 		r.config.Log.Warn("cannot look for the pods' nftables rules", "err", err)
 		return
 	}
-	if lost == "" || !r.owns() {
+	if !r.owns() {
 		return
 	}
+	if lost != "" {
+		r.repairNetwork(lost)
+	}
+	r.keepPorts(ctx)
+}
+
+func (r *Runtime) repairNetwork(lost string) {
+	r.ports.doubt()
 	event := Event{Reason: NetworkRepaired, Warning: true, Message: "pods were cut off from the world: somebody took away" + lost + " it is laid down again"}
 	if err := r.layout.setUpNetwork(r.network.Subnets); err != nil {
 		event.Reason, event.Message = NetworkLost, "pods are cut off from the world: somebody took away"+lost+" "+err.Error()
 	}
 	r.tell(event)
+}
+
+// keepPorts opens the host ports of pods that somebody may have closed.
+func (r *Runtime) keepPorts(ctx context.Context) {
+	opened, err := r.ports.look(ctx, r.layout, cniCache)
+	if opened > 0 {
+		r.tell(Event{Reason: NetworkRepaired, Warning: true, Message: fmt.Sprintf("host ports of pods were closed: they are open again (pods: %d)", opened)})
+	}
+	if err != nil {
+		r.tell(Event{Reason: NetworkLost, Warning: true, Message: "host ports of pods may be closed until those pods are made anew: " + err.Error()})
+	}
 }
 
 // lostNetwork names what setUpNetwork has laid down and is not there, each between a
@@ -31,8 +52,7 @@ func (l layout) lostNetwork(subnets []netip.Prefix) (lost string, err error) {
 		return "", err
 	}
 	if rules < 2*len(subnets) {
-		// What the portmap plugin laid down is not ours to lay down again.
-		lost = " nftables table " + l.nftable() + " (with it, host ports of running pods may be closed until those pods are made anew);"
+		lost = " nftables table " + l.nftable() + ";"
 	}
 	for _, s := range subnets { // one for each family
 		name := forwarding4

@@ -19,16 +19,31 @@ const cniCache = "/var/lib/cni"
 
 // record is what the library keeps of a pod's connection, once all plugins have run.
 type record struct {
-	ContainerID string `json:"containerId"`
-	Network     string `json:"networkName"`
-	Result      struct {
-		Interfaces []struct {
-			Sandbox string `json:"sandbox"` // the network namespace that the pod's end is in
-		} `json:"interfaces"`
-	} `json:"result"`
-	Arguments struct {
+	ContainerID string          `json:"containerId"`
+	Network     string          `json:"networkName"`
+	Interface   string          `json:"ifName"`
+	Result      json.RawMessage `json:"result"`
+	Arguments   struct {
 		PortMappings json.RawMessage `json:"portMappings"`
 	} `json:"capabilityArgs"`
+}
+
+// namespace is the network namespace that the pod's end is in; empty if there is none.
+func (r record) namespace() string {
+	var result struct {
+		Interfaces []struct {
+			Sandbox string `json:"sandbox"`
+		} `json:"interfaces"`
+	}
+	if json.Unmarshal(r.Result, &result) != nil {
+		return ""
+	}
+	for _, i := range result.Interfaces {
+		if i.Sandbox != "" {
+			return i.Sandbox
+		}
+	}
+	return ""
 }
 
 // connection is what is kept of a pod that was connected.
@@ -109,35 +124,46 @@ func (l layout) readRecord(file string) (r record, ours bool) {
 	if err != nil || json.Unmarshal(raw, &r) != nil {
 		return record{}, strings.HasPrefix(filepath.Base(file), l.bridge()+"-")
 	}
-	for _, i := range r.Result.Interfaces {
-		ours = ours || l.holds(i.Sandbox)
-	}
-	return r, ours || r.Network == l.bridge()
+	return r, r.Network == l.bridge() || l.holds(r.namespace())
 }
 
 func (l layout) undoPort(ctx context.Context, id string) error {
+	// The plugin goes by the id, but does nothing where it is told of no port.
+	r := record{ContainerID: id, Interface: "eth0"}
+	r.Arguments.PortMappings = json.RawMessage(`[{"hostPort": 1, "containerPort": 1, "protocol": "tcp"}]`)
+	if err := l.askPortmap(ctx, "DEL", r); err != nil {
+		return fmt.Errorf("take back the host ports of container %s: %w", id, err)
+	}
+	return nil
+}
+
+// askPortmap runs the plugin for what is kept of a pod's connection.
+func (l layout) askPortmap(ctx context.Context, command string, r record) error {
 	plugin := l.portmap()
 	if plugin == "" {
-		return fmt.Errorf("take back the host ports of container %s: no portmap plugin is left", id)
+		return errors.New("no portmap plugin is left")
 	}
 	network := map[string]any{
-		"cniVersion": cniVersion, "name": l.bridge(), "type": "portmap",
-		// The plugin goes by the id, but does nothing where it is told of no port.
-		"runtimeConfig": map[string]any{"portMappings": []map[string]any{{"hostPort": 1, "containerPort": 1, "protocol": "tcp"}}},
+		"cniVersion": cniVersion, "name": l.bridge(), "type": "portmap", "snat": true,
+		"runtimeConfig": map[string]any{"portMappings": r.Arguments.PortMappings},
 	}
 	if backend := l.earlier().ports; backend != "" {
 		network["backend"] = backend
 	}
+	if len(r.Result) > 0 {
+		network["prevResult"] = r.Result
+	}
 	config, err := json.Marshal(network)
 	if err != nil {
-		return fmt.Errorf("take back the host ports of container %s: %w", id, err)
+		return err
 	}
 	cmd := exec.CommandContext(ctx, plugin)
 	cmd.Stdin = bytes.NewReader(config)
 	cmd.Env = append(environment(os.Environ(), filepath.Dir(plugin), os.TempDir()),
-		"CNI_COMMAND=DEL", "CNI_CONTAINERID="+id, "CNI_IFNAME=eth0", "CNI_NETNS=", "CNI_PATH="+filepath.Dir(plugin))
+		"CNI_COMMAND="+command, "CNI_CONTAINERID="+r.ContainerID, "CNI_IFNAME="+r.Interface,
+		"CNI_NETNS="+r.namespace(), "CNI_PATH="+filepath.Dir(plugin))
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("take back the host ports of container %s: %w: %s", id, err, strings.TrimSpace(string(out)))
+		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
 	}
 	return nil
 }

@@ -64,6 +64,7 @@ type Runtime struct {
 	lock     *os.File
 	systemd  bool
 	network  Network
+	ports    openPorts
 
 	mu     sync.Mutex // held over a change of daemon
 	daemon *daemon

@@ -126,6 +126,8 @@ func (r *Runtime) answers(ctx context.Context, d *daemon) error {
 // Run keeps containerd up until the context ends, and leaves it running then.
 func (r *Runtime) Run(ctx context.Context) error {
 	r.tidy()
+	r.ports.doubt() // somebody may have closed them while nobody looked
+	r.keepPorts(ctx)
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
 	pause := firstPause
@@ -172,7 +174,7 @@ func (r *Runtime) wait(ctx context.Context, tick <-chan time.Time) (ended string
 			if err := trimLog(r.layout.log()); err != nil {
 				r.config.Log.Warn("containerd's log keeps growing", "err", err)
 			}
-			r.keepNetwork()
+			r.keepNetwork(ctx)
 		}
 	}
 }
