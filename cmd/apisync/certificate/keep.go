@@ -50,13 +50,14 @@ type Keeper struct {
 // Run replaces the certificate in time, and at once if there is none, until the
 // context ends. What uses it reads the file again by itself.
 func (k Keeper) Run(ctx context.Context) error {
+	alarm := retry.NewAlarm(time.Now)
 	for {
 		retry.Until(ctx, k.Log, "the node has no new "+k.Wanted.String()+" yet", mostPause, func(ctx context.Context) error {
 			due, err := k.Pair.due(k.Wanted)
 			if err != nil {
 				return err
 			}
-			if err := retry.Sleep(ctx, time.Until(due), time.Now); err != nil {
+			if err := alarm.Sleep(ctx, time.Until(due)); err != nil {
 				return err
 			}
 			return k.renew(ctx)

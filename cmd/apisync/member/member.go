@@ -45,7 +45,7 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 		return err
 	}
 	objects := &objects{
-		nodeName: config.NodeName, cluster: c, node: shelfOf(conn), log: log, ctx: ctx,
+		nodeName: config.NodeName, cluster: c, node: shelfOf(conn), log: log, ctx: ctx, alarm: retry.NewAlarm(time.Now),
 		used: map[node.ObjectRef]*usage{}, leaving: map[node.ObjectRef]chan struct{}{},
 	}
 	pods := newPods(config.NodeName, c, nodev1.NewPodsServiceClient(conn), objects, log)

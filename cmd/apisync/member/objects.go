@@ -29,6 +29,7 @@ type objects struct {
 	log      *slog.Logger
 	ctx      context.Context // of every watch
 	done     sync.WaitGroup
+	alarm    *retry.Alarm               // of tokens that age
 	ready    func(types.NamespacedName) // a pod that needs an object may go on
 
 	mu      sync.Mutex

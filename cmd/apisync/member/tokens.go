@@ -116,7 +116,7 @@ func (o *objects) keepFresh(ctx context.Context, t token) {
 			return o.node.put(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, Data: map[string][]byte{tokenKey: []byte(given.Status.Token)}})
 		})
 		fresh := min(time.Duration(tokenSpent*float64(lasts)), tokenLasts)
-		_ = retry.Sleep(ctx, wait.Jitter(max(fresh, tokenPause), 0.05), time.Now) // the loop sees the context's end
+		_ = o.alarm.Sleep(ctx, wait.Jitter(max(fresh, tokenPause), 0.05)) // the loop sees the context's end
 	}
 }
 

@@ -35,29 +35,6 @@ func Until(ctx context.Context, log *slog.Logger, failing string, most time.Dura
 	}
 }
 
-// glance is how often somebody who sleeps looks at the clock.
-const glance = time.Minute
-
-// Sleep waits for so long, or until the clock says that so much time has gone by: while
-// a machine sleeps, or is put away whole, timers stand still.
-func Sleep(ctx context.Context, d time.Duration, clock func() time.Time) error {
-	until := clock().Round(0).Add(d)
-	over := time.NewTimer(d)
-	defer over.Stop()
-	look := time.NewTicker(glance)
-	defer look.Stop()
-	for clock().Before(until) {
-		select {
-		case <-look.C:
-		case <-over.C:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
 // Hopeless says that a node would answer the same again.
 func Hopeless(err error) bool {
 	switch grpcstatus.Code(err) {

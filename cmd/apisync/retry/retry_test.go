@@ -80,31 +80,3 @@ func TestWhatANodeRefusesIsHopeless(t *testing.T) {
 		}
 	}
 }
-
-func TestASleepEndsWithTheTimeThatTheClockShows(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		set  time.Duration // the clock, after ten minutes
-		want time.Duration
-	}{
-		{"the clock goes well", 0, time.Hour},
-		{"the machine slept for long", 5 * time.Hour, 10 * time.Minute},
-		{"the clock was set back", -5 * time.Hour, time.Hour},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			began := time.Now()
-			clock := func() time.Time {
-				if now := time.Now().Round(0); now.Sub(began) < 10*time.Minute {
-					return now
-				}
-				return time.Now().Round(0).Add(c.set)
-			}
-			if err := Sleep(t.Context(), time.Hour, clock); err != nil {
-				t.Error(err)
-			}
-			if took := time.Since(began); took != c.want {
-				t.Errorf("%s: it took %s, want %s", c.name, took, c.want)
-			}
-		})
-	}
-}
