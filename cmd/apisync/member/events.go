@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -18,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	nodev1 "nodal/api/gen/node/v1"
@@ -196,12 +198,20 @@ func (e *events) eventOf(m *nodev1.Event) *corev1.Event {
 	identity := sha256.Sum256(fmt.Appendf(nil, "%q", []string{
 		e.nodeName, m.GetUid(), m.GetContainer(), event.Reason, event.Message, event.Type, event.FirstTimestamp.UTC().Format(time.RFC3339Nano),
 	}))
-	event.Name = event.InvolvedObject.Name + "." + hex.EncodeToString(identity[:8])
+	event.Name = eventName(event.InvolvedObject.Name, identity[:8])
 	event.Namespace = event.InvolvedObject.Namespace
 	if event.Namespace == "" {
 		event.Namespace = metav1.NamespaceDefault
 	}
 	return event
+}
+
+// eventName is that of what the event is about, as far as there is room for it, and its
+// identity.
+func eventName(about string, identity []byte) string {
+	end := "." + hex.EncodeToString(identity)
+	about = about[:min(len(about), validation.DNS1123SubdomainMaxLength-len(end))]
+	return strings.TrimRight(about, "-.") + end // what is cut may end where no name may
 }
 
 // about is what an event happened to: a pod, or the node.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	nodev1 "nodal/api/gen/node/v1"
 )
@@ -60,6 +62,24 @@ func TestAnEventKeepsItsNameAsItHappensAgain(t *testing.T) {
 	other.Message = "another"
 	if c := e.eventOf(other); c.Name == a.Name {
 		t.Errorf("two events have the name %s", c.Name)
+	}
+}
+
+func TestEventsOfAPodWithALongNameHaveNamesThatTheClusterTakes(t *testing.T) {
+	for _, c := range []struct{ name, want string }{
+		{"web", "web"},
+		{strings.Repeat("a", 236), strings.Repeat("a", 236)},
+		{strings.Repeat("a", 253), strings.Repeat("a", 236)},
+		{strings.Repeat("a", 234) + "--" + strings.Repeat("b", 17), strings.Repeat("a", 234)},
+		{strings.Repeat("a", 235) + "." + strings.Repeat("b", 17), strings.Repeat("a", 235)},
+	} {
+		m := started("main")
+		m.Name = c.name
+		event := someEvents().eventOf(m)
+		begin := event.Name[:strings.LastIndex(event.Name, ".")]
+		if wrong := validation.IsDNS1123Subdomain(event.Name); len(wrong) > 0 || begin != c.want || event.InvolvedObject.Name != c.name {
+			t.Errorf("an event of %s is called %s: %q", c.name, event.Name, wrong)
+		}
 	}
 }
 
