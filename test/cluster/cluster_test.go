@@ -263,6 +263,7 @@ func TestTheKubeletIsAMemberByItself(t *testing.T) {
 		"a pod from a file shows in the cluster, again when it is deleted there",
 		"killed and started again, it knows its pods, and none of them restarts",
 		"away from the API server it starts and runs the pods that it had",
+		"a Node object that somebody deletes is made again with the next look at the node's status",
 	)
 	p, files := startPlane(t), t.TempDir()
 	must(t, os.WriteFile(filepath.Join(files, "static.yaml"), []byte(strings.Replace(manifest("static", sleeper), "  nodeName: node-a\n", "", 1)), 0o600))
@@ -301,6 +302,13 @@ func TestTheKubeletIsAMemberByItself(t *testing.T) {
 	if got, want := after.Status.ContainerStatuses[0], steady.Status.ContainerStatuses[0]; got.RestartCount != 0 || got.ContainerID != want.ContainerID {
 		t.Errorf("the steady pod's container became %+v", got)
 	}
+
+	before, _ := get[corev1.Node](w.plane, "/api/v1/nodes/node-a")
+	w.ask("DELETE", "/api/v1/nodes/node-a", "", "")
+	w.eventually("another Node object", func() bool {
+		n, ok := get[corev1.Node](w.plane, "/api/v1/nodes/node-a")
+		return ok && n.UID != before.UID && n.Spec.ProviderID == "cloud://7"
+	})
 }
 
 // reasons are the reasons of a pod's events that are there once, with the part of

@@ -142,18 +142,19 @@ func (p *place) run(ctx context.Context) {
 	}, p.config.StatusEvery)
 }
 
-// update sends the status if it has changed, or the cluster shows another, or it has not
-// been sent for long.
+// update sends the status if it has changed, or the cluster shows another or none, or it
+// has not been sent for long. A Node object that somebody deleted is made again.
 func (p *place) update(ctx context.Context) error {
 	info, err := p.node.GetNode(ctx, &nodev1.GetNodeRequest{})
 	if err != nil {
 		return fmt.Errorf("ask the node how it is: %w", err)
 	}
 	found, err := p.cluster.nodeLately(ctx, p.config.NodeName)
-	if err != nil && !apierrors.IsNotFound(err) {
+	gone := apierrors.IsNotFound(err)
+	if err != nil && !gone {
 		return fmt.Errorf("read Node %s: %w", p.config.NodeName, err)
 	}
-	if err == nil {
+	if !gone {
 		p.shown(found)
 	}
 	p.lookAtImages(ctx)
@@ -162,7 +163,7 @@ func (p *place) update(ctx context.Context) error {
 	if p.config.ExternalCloud && p.addressed {
 		status.Addresses = nil // they are the cloud's to say
 	}
-	if sameBut(p.sent, status) && p.now().Sub(p.sentAt) < p.config.StatusAtMost {
+	if !gone && sameBut(p.sent, status) && p.now().Sub(p.sentAt) < p.config.StatusAtMost {
 		return nil
 	}
 	err = p.cluster.patchNode(ctx, p.config.NodeName, map[string]any{"status": patchOf(status)}, "status")

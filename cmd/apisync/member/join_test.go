@@ -151,6 +151,25 @@ func TestANodeThatWasTakenForLostSaysAtOnceThatItIsNot(t *testing.T) {
 	}
 }
 
+func TestANodeThatSomebodyDeletedIsThereAgainAfterOneLook(t *testing.T) {
+	p, _, told := placed(t, Config{StatusAtMost: time.Hour}, &corev1.Node{}, http.StatusOK)
+	if err := errors.Join(p.register(t.Context()), p.update(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	*told = nil
+	var made []string
+	p.cluster = apiServer(func(r *http.Request) (int, any, error) {
+		if r.Method != http.MethodPost {
+			return http.StatusNotFound, refused(http.StatusNotFound, metav1.StatusReasonNotFound), nil
+		}
+		made = append(made, r.URL.Path)
+		return http.StatusCreated, corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}}, nil
+	}).dial(t)
+	if err := p.update(t.Context()); err != nil || !slices.Equal(made, []string{"/api/v1/nodes"}) || len(*told) > 0 {
+		t.Errorf("made are %q, %v, and told is %q; want one node and nothing", made, err, *told)
+	}
+}
+
 func TestAddressesThatACloudSaysStay(t *testing.T) {
 	known := &corev1.Node{Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeExternalIP, Address: "198.51.100.7"}}}}
 	for _, c := range []struct {
