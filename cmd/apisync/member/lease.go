@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 )
 
 // A lease that is not renewed for as long as it lasts means that the node is
@@ -39,8 +40,14 @@ func (h *heart) run(ctx context.Context) {
 	}, h.lasts/renewals)
 }
 
-// beat writes one sign of life. The usual one is a single request.
-func (h *heart) beat(ctx context.Context) (err error) {
+// beat writes one sign of life. Where somebody else has written the lease meanwhile it is
+// read anew at once, a few times.
+func (h *heart) beat(ctx context.Context) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error { return h.renew(ctx) })
+}
+
+// renew writes the lease. Most often that is a single request.
+func (h *heart) renew(ctx context.Context) (err error) {
 	if h.lease == nil {
 		h.lease, err = h.cluster.lease(ctx, h.nodeName)
 	}
