@@ -5,16 +5,19 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
 )
@@ -33,6 +36,9 @@ type store struct {
 	watch  etcdserverpb.WatchClient
 	prefix string
 }
+
+// inTurn has each call go to the next server: one that answers may have lost the others.
+const inTurn = `{"loadBalancingConfig": [{"round_robin": {}}]}`
 
 // dial reaches whichever of the servers answers. TLS is nil for plain text.
 func dial(servers []string, prefix string, secure *tls.Config) (*store, error) {
@@ -54,7 +60,7 @@ func dial(servers []string, prefix string, secure *tls.Config) (*store, error) {
 		creds = credentials.NewTLS(secure)
 	}
 	conn, err := grpc.NewClient("etcd:///servers", grpc.WithResolvers(all), grpc.WithTransportCredentials(creds),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(largest)),
+		grpc.WithDefaultServiceConfig(inTurn), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(largest)),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: silence, Timeout: silence}))
 	if err != nil {
 		return nil, fmt.Errorf("reach etcd: %w", err)
@@ -88,15 +94,19 @@ func (s *store) list(ctx context.Context, prefix string) (map[string]string, int
 var errCompacted = errors.New("etcd does not have the revision")
 
 // follow tells of every change of a prefix after a revision, until the stream
-// ends. It returns the last revision that was told whole.
+// ends. It returns the last revision that was told whole. A server without a leader is
+// asked to end it: it hears of no change, and would say nothing of that.
 func (s *store) follow(ctx context.Context, prefix string, after int64, tell func(key, value string, there bool)) (int64, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, rpctypes.MetadataRequireLeaderKey, rpctypes.MetadataHasLeader))
 	defer cancel()
 	stream, err := s.watch.Watch(ctx)
 	if err == nil {
 		err = stream.Send(&etcdserverpb.WatchRequest{RequestUnion: &etcdserverpb.WatchRequest_CreateRequest{CreateRequest: &etcdserverpb.WatchCreateRequest{
 			Key: []byte(prefix), RangeEnd: beyond(prefix), StartRevision: after + 1, ProgressNotify: true,
 		}}})
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil // it has ended already, and says why
 	}
 	for err == nil {
 		var m *etcdserverpb.WatchResponse

@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 )
 
 // watched is etcd, of which a watch hears these answers and no more.
@@ -50,5 +56,65 @@ func TestAWatchGoesOnOnlyFromWhatEtcdHas(t *testing.T) {
 		if _, err := s.follow(t.Context(), "/pods/", 100, nil); errors.Is(err, errCompacted) != c.again {
 			t.Errorf("%s: %v", c.name, err)
 		}
+	}
+}
+
+// lost is a server of etcd that has lost the others: it hears of nothing, and says so to
+// who asks for that.
+type lost struct {
+	etcdserverpb.UnimplementedWatchServer
+	asked atomic.Int64
+}
+
+func (s *lost) Watch(stream etcdserverpb.Watch_WatchServer) error {
+	s.asked.Add(1)
+	asks, _ := metadata.FromIncomingContext(stream.Context())
+	if len(asks.Get(rpctypes.MetadataRequireLeaderKey)) > 0 {
+		return rpctypes.ErrGRPCNoLeader
+	}
+	<-stream.Context().Done()
+	return stream.Context().Err()
+}
+
+// led is one that is well, and has something to tell.
+type led struct {
+	etcdserverpb.UnimplementedWatchServer
+}
+
+func (led) Watch(stream etcdserverpb.Watch_WatchServer) error {
+	if _, err := stream.Recv(); err != nil {
+		return err
+	}
+	return stream.Send(&etcdserverpb.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 2}, Events: []*mvccpb.Event{
+		{Kv: &mvccpb.KeyValue{Key: []byte("/pods/web"), ModRevision: 2}},
+	}})
+}
+
+func TestAServerThatHasLostTheOthersIsLeftForAnother(t *testing.T) {
+	serve := func(watch etcdserverpb.WatchServer) (url string) {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := grpc.NewServer()
+		etcdserverpb.RegisterWatchServer(server, watch)
+		go server.Serve(listener)
+		t.Cleanup(server.Stop)
+		return "http://" + listener.Addr().String()
+	}
+	away := &lost{}
+	s, err := dial([]string{serve(away), serve(led{})}, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.conn.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	told := 0
+	for ctx.Err() == nil && (told == 0 || away.asked.Load() == 0) {
+		_, err = s.follow(ctx, s.pods(), 1, func(string, string, bool) { told++ })
+	}
+	if ctx.Err() != nil {
+		t.Errorf("one server was asked %d times, and %d changes were told by the other: %v", away.asked.Load(), told, err)
 	}
 }
