@@ -249,12 +249,15 @@ func (in Intake) succeed(tx *node.Tx, slot *node.Slot, d Delivery, outcome *Outc
 	}
 }
 
-// spent says whether nothing of a pod would run what is delivered: it is closed, or all
-// that still ends are its sidecars. Who names it by its UID means that very pod then,
-// which does not run again.
+// spent says whether nothing of a pod would run what is delivered: it has ended, is made to,
+// or all that still ends are its sidecars. Who names one that still ends by its UID means that
+// very pod, which does not run again; but what a file says nobody posts once more.
 func (in Intake) spent(slot *node.Slot, d Delivery) bool {
-	if slot.Closed() || d.Pod.UID != "" {
-		return slot.Closed()
+	switch {
+	case slot.Result != nil:
+		return true
+	case d.Pod.UID != "":
+		return slot.Termination != nil && in.Source != node.SourceAPI
 	}
 	view, ok := in.Store.View(slot.Pod.Key())
 	return ok && life.Of(slot, view.Got).Over()

@@ -151,6 +151,7 @@ func TestNext(t *testing.T) {
 
 		{"one that is deleted", given(wanted("u1"), here("u1"), runs(true), deleted(30)), "remove u1 within 30s"},
 		{"one that ends already", given(wanted("u1"), here("u1"), runs(true), deleted(30), ends(30)), "nothing"},
+		{"one that ends already, and was edited since", given(wanted("u1"), here("u1"), runs(true), edited, deleted(30), ends(30)), "nothing"},
 		{"one whose time was cut", given(wanted("u1"), here("u1"), runs(true), deleted(5), ends(600)), "remove u1 within 5s"},
 		{"one that ends late, of which the node says something new", given(wanted("u1"), here("u1"), runs(false), deleted(5), ends(600), told(5)), "report u1 Running"},
 		{"one that ends late, and whose time was cut once more", given(wanted("u1"), here("u1"), runs(false), deleted(5), ends(600), told(30)), "remove u1 within 5s"},
