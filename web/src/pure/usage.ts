@@ -20,16 +20,16 @@ export const reach = 15 * 60_000;
 /** Figures further apart than this are not joined by a line: nobody looked between them. */
 export const gap = 45_000;
 
-/** extend adds the next figures; those that are not newer change nothing. */
+/** extend adds the next figures; those that are known change nothing. */
 export function extend(track: Track, usage: Usage | undefined): Track {
   const at = Date.parse(usage?.time ?? "");
-  if (!usage || !(at > (track.memory.at(-1)?.at ?? track.spent?.at ?? 0))) return track;
+  if (!usage || Number.isNaN(at) || at === (track.spent ?? track.memory.at(-1))?.at) return track;
   const spent = usage.cpuTime === undefined ? null : { at, value: seconds(usage.cpuTime) };
   const used = usage.cores ?? rate(track.spent, spent);
   const memory = usage.workingSetBytes ?? usage.memoryBytes;
   return {
-    cores: used === null ? track.cores : push(track.cores, { at, value: used }),
-    memory: memory === undefined ? track.memory : push(track.memory, { at, value: Number(memory) }),
+    cores: used === null ? until(track.cores, at) : push(track.cores, { at, value: used }),
+    memory: memory === undefined ? until(track.memory, at) : push(track.memory, { at, value: Number(memory) }),
     spent,
   };
 }
@@ -52,8 +52,11 @@ export function rate(before: Point | null | undefined, now: Point | null): numbe
 
 /** push adds a point, and lets go what is too old to be shown. */
 export function push(points: readonly Point[], next: Point): Point[] {
-  return [...points.filter((p) => p.at > next.at - reach), next];
+  return [...points.filter((p) => p.at > next.at - reach && p.at < next.at), next];
 }
+
+/** until lets go what is later than now: the node's clock was set back. */
+const until = (points: readonly Point[], now: number) => points.filter((p) => p.at <= now);
 
 export interface NodeTrack {
   use: Track;
@@ -72,11 +75,11 @@ export function extendNode(track: NodeTrack, stats: Stats): NodeTrack {
   if (Number.isNaN(at)) return { ...track, latest: stats };
   const traffic = (points: readonly Point[], of: "receivedBytes" | "sentBytes") => {
     const grew = rate(counter(before, of), counter(now, of));
-    return grew === null ? points : push(points, { at, value: grew });
+    return grew === null ? until(points, at) : push(points, { at, value: grew });
   };
   const wait = (of: "cpu" | "memory" | "io") => {
     const share = now.pressure?.[of];
-    return share === undefined ? track.waits[of] : push(track.waits[of], { at, value: share });
+    return share === undefined ? until(track.waits[of], at) : push(track.waits[of], { at, value: share });
   };
   return {
     use: extend(track.use, now.usage),

@@ -24,6 +24,16 @@ describe("extend", () => {
     expect(extend(two, { time: second(5), cpuTime: "1s" })).toBe(two);
     expect(extend(two, undefined)).toBe(two);
   });
+  it("goes on at once when the node's clock is set back, without what was later", () => {
+    const track = [
+      { time: second(100), cpuTime: "10s", workingSetBytes: "5" },
+      { time: second(105), cpuTime: "11s", workingSetBytes: "6" },
+      { time: second(102), cpuTime: "12s", workingSetBytes: "7" },
+      { time: second(107), cpuTime: "13s", workingSetBytes: "8" },
+    ].reduce(extend, emptyTrack);
+    expect(track.memory.map((p) => p.at)).toEqual([100, 102, 107].map(at));
+    expect(track.cores).toEqual([{ at: at(107), value: 0.2 }]);
+  });
   it("lets go what is older than a quarter of an hour", () => {
     let points = push([], { at: at(0), value: 1 });
     points = push(points, { at: at(1000), value: 2 });
@@ -41,6 +51,14 @@ describe("extendNode", () => {
     expect(track.received).toEqual([{ at: at(10), value: 500 }]);
     expect(track.waits.io.map((p) => p.value)).toEqual([0, 10]);
     expect(track.waits.cpu).toEqual([]);
+  });
+  it("goes on at once when the node's clock is set back, without what was later", () => {
+    const stats = (t: number, bytes: number) => ({ node: { usage: { time: second(t) }, traffic: { receivedBytes: String(bytes) }, pressure: { io: t } } });
+    const before = [stats(100, 0), stats(105, 500), stats(105, 500)].reduce(extendNode, emptyNode);
+    expect([before.received.map((p) => p.at), before.waits.io.map((p) => p.at)]).toEqual([[at(105)], [at(100), at(105)]]);
+    const after = extendNode(before, stats(20, 1000));
+    expect([after.received, after.waits.io.map((p) => p.at)]).toEqual([[], [at(20)]]);
+    expect(extendNode(after, stats(25, 1500)).received).toEqual([{ at: at(25), value: 100 }]);
   });
 });
 
