@@ -95,12 +95,17 @@ const interval = 10_000; // milliseconds
  * is open goes on without it. Where nobody is known any more, the refusal tells.
  */
 export function keepSession(): () => void {
+  let over = false;
   const ask = async () => {
     const next = await get<Session>("/ui/session").catch(() => null);
+    if (over) return; // it may be about who was there before
     if (next && session.value && JSON.stringify(next) !== JSON.stringify(session.value)) session.value = next;
   };
   const timer = setInterval(() => !document.hidden && void ask(), interval);
-  return () => clearInterval(timer);
+  return () => {
+    over = true;
+    clearInterval(timer);
+  };
 }
 
 /** signOut leaves at once, and then has the node end the session: it may be away, which is said for as long as it is. */

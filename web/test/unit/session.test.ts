@@ -4,7 +4,7 @@ import { applied } from "../../src/state/applied";
 import { copy } from "../../src/state/clipboard";
 import { images, imports } from "../../src/state/images";
 import { node, pods } from "../../src/state/live";
-import { acting, onLeaving, session, signIn, signInProblem, signOut } from "../../src/state/session";
+import { acting, keepSession, onLeaving, session, signIn, signInProblem, signOut } from "../../src/state/session";
 
 const admin = { name: "admin", role: "admin", via: "session", can: ["read" as const, "write" as const], live: true };
 
@@ -60,6 +60,19 @@ describe("the end of a session", () => {
     expect(await begun).toBe(true);
     await over;
     expect([answers.length, session.value]).toEqual([0, admin]);
+  });
+  it("is not undone by a late answer about who was there", async () => {
+    vi.stubGlobal("document", { hidden: false });
+    let answer = (_: Response) => {};
+    answers.push(() => new Promise((told) => (answer = told)));
+    const stop = keepSession();
+    await vi.advanceTimersByTimeAsync(10_000);
+    stop();
+    const next = { ...admin, name: "next" };
+    session.value = next;
+    answer(Response.json(admin));
+    await vi.advanceTimersByTimeAsync(1000);
+    expect([answers.length, session.value]).toEqual([0, next]);
   });
   it("is told to a node that is away when it comes back", async () => {
     answers.push(away, away, done);
