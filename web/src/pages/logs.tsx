@@ -37,7 +37,8 @@ export function LogsTab({ pod }: { pod: Pod }) {
   const asked = (query.get("c") ?? "").split(",").filter((name) => names.includes(name));
   const chosen = asked.length ? asked : containers.filter((c) => c.kind === "app").slice(0, 1).map((c) => c.name);
   const previous = query.get("previous") === "1";
-  const at = query.get("at") ?? "";
+  const stamp = query.get("at") ?? "";
+  const at = Number.isNaN(Date.parse(stamp)) ? "" : stamp;
   const span = at ? "at" : (query.get("since") ?? "");
   const latest = useRef(pod);
   latest.current = pod;

@@ -8,7 +8,7 @@ import { isCommand, isTyping } from "../parts/keys";
 import { Spacer, useScroll } from "../parts/virtual";
 import { Waiting } from "../parts/waiting";
 import { watchPods } from "../pure/calls";
-import { type Column, find, tally } from "../pure/find";
+import { type Column, find, tally, wantedOf } from "../pure/find";
 import { type Health, healthNames, healthOf, healths, keyOf, nameOf, readiness, reasonOf, whyOf } from "../pure/health";
 import { cores } from "../pure/quantity";
 import { bytes, full, since } from "../pure/time";
@@ -34,12 +34,7 @@ const columns: Array<{ id: Column; name: string; class: string }> = [
 
 export function PodsPage() {
   const query = place.value.query;
-  const wanted = useComputed(() => ({
-    text: place.value.query.get("q") ?? "",
-    health: (place.value.query.get("state") ?? "") as Health | "",
-    sort: (place.value.query.get("sort") ?? "health") as Column,
-    down: place.value.query.get("down") === "1",
-  }));
+  const wanted = useComputed(() => wantedOf(place.value.query));
   const uses = usesByPod(useNodeUsage().latest?.pods ?? []);
   const shown = find(podList.value, wanted.value, uses);
   const counts = useComputed(() => tally(podList.value));

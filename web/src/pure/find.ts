@@ -13,6 +13,13 @@ export interface Wanted {
   down: boolean;
 }
 
+/** wantedOf is what an address asks for, as far as there is such a thing. */
+export function wantedOf(query: URLSearchParams): Wanted {
+  const health = healths.find((h) => h === query.get("state")) ?? "";
+  const sort = columns.find((c) => c === query.get("sort")) ?? "health";
+  return { text: query.get("q") ?? "", health, sort, down: query.get("down") === "1" };
+}
+
 /** matches wants every word somewhere: in a name, a reason, a label, an image, an address. */
 export function matches(pod: Pod, words: readonly string[]): boolean {
   if (words.length === 0) return true;
@@ -43,6 +50,8 @@ const compare: Record<Column, (a: Pod, b: Pod, uses: Uses) => number> = {
   ip: (a, b) => byText(a.podIps?.[0], b.podIps?.[0]),
   source: (a, b) => byText(a.source, b.source),
 };
+
+const columns = Object.keys(compare) as Column[];
 
 function share(pod: Pod): number {
   const { ready, all } = readiness(pod);

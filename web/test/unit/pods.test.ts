@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Pod } from "../../src/api/gen";
 import { ofNode, ofPod, troubleOf } from "../../src/pure/conditions";
-import { find, type Wanted } from "../../src/pure/find";
+import { find, type Wanted, wantedOf } from "../../src/pure/find";
 import { healthOf, reasonOf, whyOf } from "../../src/pure/health";
 import { fieldPath, manifestOf, manifestOfObject, placeOf } from "../../src/pure/manifest";
 
@@ -108,6 +108,14 @@ describe("find", () => {
     expect(find(known, wanted({ sort: "memory" }), uses).map((p) => p.name)).toEqual(["db", "web", "worker"]);
   });
   it("sorts by name backwards, namespaces first", () => expect(find(pods, wanted({ sort: "name", down: true })).map((p) => p.name)).toEqual(["worker", "web", "db"]));
+});
+
+describe("what an address asks for", () => {
+  const cases: Array<[string, string, Wanted]> = [
+    ["is found", "q=web&state=failed&sort=age&down=1", { text: "web", health: "failed", sort: "age", down: true }],
+    ["is left out where there is no such thing", "state=well&sort=constructor&down=no", { text: "", health: "", sort: "health", down: false }],
+  ];
+  it.each(cases)("%s", (_, query, want) => expect(wantedOf(new URLSearchParams(query))).toEqual(want));
 });
 
 describe("places", () => {
