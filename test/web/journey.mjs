@@ -1,7 +1,7 @@
 // What a user does in the dashboard from the first link to the last deletion.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { accessible, act, ask, eventually, expect, paste, signOut, story, write } from "./steps.mjs";
+import { accessible, act, ask, call, eventually, expect, paste, signOut, story, write } from "./steps.mjs";
 
 const { LINK, SECOND_LINK, IMAGE, TARBALL, VIEWER_TOKEN, PROFILE } = process.env;
 
@@ -370,5 +370,16 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("heading", { name: /^Removed 1 image, / }).waitFor();
     await page.getByRole("button", { name: "Done" }).click();
     await page.getByRole("rowheader", { name: new RegExp(IMAGE) }).waitFor({ state: "detached" });
+  });
+
+  await step("what comes and goes elsewhere is seen by who comes back to look", async () => {
+    const image = page.getByRole("rowheader", { name: new RegExp(IMAGE) });
+    const comeBack = () => page.evaluate(() => dispatchEvent(new Event("focus")));
+    await call(page, "POST", "/v1/images:import", readFileSync(TARBALL));
+    await comeBack();
+    await image.waitFor();
+    await call(page, "DELETE", `/v1/images?image=${encodeURIComponent(IMAGE)}`);
+    await comeBack();
+    await image.waitFor({ state: "detached" });
   });
 });

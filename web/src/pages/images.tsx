@@ -1,5 +1,5 @@
 // Images: what lies on the node, who uses it, what comes in and what may go.
-import { useComputed, useSignal } from "@preact/signals";
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { GetPrunePlanResponse, Image, Pod, PrunedImage, PruneImagesResponse } from "../api/gen";
 import { messageOf, perform } from "../api/request";
@@ -12,18 +12,12 @@ import { Waiting } from "../parts/waiting";
 import { importImages, listImages, planPrune, pruneImages, removeImage } from "../pure/calls";
 import { bytes } from "../pure/time";
 import { imageUsers } from "../pure/uses";
-import { images, importFile, readImages } from "../state/images";
-import { reachable } from "../state/link";
-import { events, node, podList } from "../state/live";
+import { images, imagesProblem, importFile, keepImages, readImages } from "../state/images";
+import { node, podList } from "../state/live";
 import { canWrite } from "../state/session";
 
 export function ImagesPage() {
-  const problem = useSignal("");
-  const pulled = useComputed(() => events.value.find((e) => e.reason === "Pulled" || e.reason === "ImageDeleted")?.revision);
-  const stamp = pulled.value;
-  useEffect(() => {
-    readImages().then(() => (problem.value = ""), (error) => (problem.value = messageOf(error)));
-  }, [stamp, reachable.value]);
+  useSignalEffect(keepImages);
   const asked = useSignal<"" | "prune" | Image>("");
   const over = useSignal(false);
   const list = images.value ?? [];
@@ -46,7 +40,7 @@ export function ImagesPage() {
           )}
         </div>
       </div>
-      {problem.value && <p class="problem" role="alert">{problem.value}</p>}
+      {imagesProblem.value && <p class="problem" role="alert">{imagesProblem.value}</p>}
       {canWrite.value && <DropHint />}
       <Imports />
       <Pulls />

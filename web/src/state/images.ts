@@ -1,14 +1,42 @@
 // The images on the node, and tarballs on their way to it.
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { Image, ImportedImage, ImportImagesResponse, ListImagesResponse, Status } from "../api/gen";
-import { perform } from "../api/request";
+import { messageOf, perform } from "../api/request";
 import { importImages, listImages } from "../pure/calls";
+import { reachable } from "./link";
+import { events } from "./live";
 import { onLeaving } from "./session";
 
 export const images = signal<readonly Image[] | null>(null);
+export const imagesProblem = signal("");
 
+let asked = 0;
+let answered = 0;
+
+/** readImages has the list as it is now: an answer that comes after one to a later question counts for nothing. */
 export async function readImages(): Promise<void> {
-  images.value = (await perform<ListImagesResponse>(listImages(""))).images ?? [];
+  const mine = ++asked;
+  const answer = await perform<ListImagesResponse>(listImages("")).catch(messageOf);
+  if (mine < answered) return;
+  answered = mine;
+  imagesProblem.value = typeof answer === "string" ? answer : "";
+  if (typeof answer !== "string") images.value = answer.images ?? [];
+}
+
+const pulled = computed(() => events.value.find((e) => e.reason === "Pulled")?.revision);
+
+/** keepImages is an effect. No event tells of what is imported or removed elsewhere: the list is read again when somebody comes back to look. */
+export function keepImages(): () => void {
+  pulled.value; // dependencies
+  reachable.value;
+  void readImages();
+  const look = () => void (document.hidden || readImages());
+  document.addEventListener("visibilitychange", look);
+  window.addEventListener("focus", look);
+  return () => {
+    document.removeEventListener("visibilitychange", look);
+    window.removeEventListener("focus", look);
+  };
 }
 
 export interface Import {
@@ -29,7 +57,9 @@ let count = 0;
 onLeaving(() => {
   for (const { stop } of imports.value) stop();
   imports.value = [];
+  answered = ++asked; // what somebody asked who has left is not told
   images.value = null;
+  imagesProblem.value = "";
 });
 
 function change(id: number, to: Partial<Import>): void {
@@ -53,7 +83,7 @@ export function importFile(file: File): void {
   request.onload = () => {
     if (request.status !== 200) change(id, { problem: messageIn(request.responseText) || `HTTP ${request.status}` });
     else lines.take(request.responseText);
-    void readImages().catch(() => {}); // the list stays as it was
+    void readImages();
   };
   request.send(file);
 }
