@@ -1,4 +1,4 @@
-// What opens below a button, and closes by it, by Escape or by a click elsewhere.
+// What opens below a button, and closes by it, by Escape, or when one goes elsewhere.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -29,8 +29,14 @@ export function Popover({ button, name, title, look = "quiet", label, kind, chil
     open.value = false;
     anchor.current?.querySelector("button")?.focus();
   };
+  /** leave waits for where the focus goes: who copies has it back at once, and a press on plain text has it go to what is around. */
+  const leave = () =>
+    setTimeout(() => {
+      const at = document.activeElement;
+      if (!at?.contains(anchor.current) && !anchor.current?.contains(at)) open.value = false;
+    });
   return (
-    <span class="popover-anchor" ref={anchor} onKeyDown={close}>
+    <span class="popover-anchor" ref={anchor} onKeyDown={close} onFocusOut={leave}>
       <button type="button" class={look} aria-expanded={open.value} aria-label={name} title={title} onClick={() => (open.value = !open.value)}>
         {button}
       </button>
