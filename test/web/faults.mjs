@@ -88,7 +88,10 @@ await story(async ({ context, page, origin, step }) => {
   await step("what a pod says stays text, in any script", async () => {
     await write(page, hostile("hostile"));
     await page.getByText("created", { exact: true }).nth(1).waitFor();
+    await page.route(`${origin}/v1/manifests`, (route) => route.abort(), { times: 1 });
     await page.getByRole("button", { name: /^Apply/ }).click();
+    await page.locator(".problem", { hasText: "The node does not answer." }).waitFor();
+    await page.getByRole("button", { name: /^Apply/ }).click(); // once more, as it stands
     await page.getByText("exit code 3").first().waitFor();
     await goTo("pods", "Pods");
     await page.getByRole("row", { name: /hostile.*exit code 3/ }).waitFor();

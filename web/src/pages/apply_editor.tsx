@@ -68,11 +68,13 @@ export function ApplyEditor() {
   const apply = async () => {
     if (busy.value) return; // a key that is held down asks again
     busy.value = true;
-    await send(text.value, plan.value.outcomes).catch((error: unknown) => (plan.value = problemOf(error)));
+    const { outcomes } = plan.value;
+    await send(text.value, outcomes).catch((error: unknown) => (plan.value = { ...problemOf(error), outcomes }));
     busy.value = false;
   };
   const drops = useDrop(put);
-  const ready = !applied.value && plan.value.outcomes.length > 0 && !plan.value.problem && !planning.value;
+  // What was planned and then went wrong may be tried again as it stands.
+  const ready = !applied.value && plan.value.outcomes.length > 0 && !planning.value;
   return (
     <div class="page">
       <Head put={put} />
