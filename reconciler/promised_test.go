@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
+	"nodal/node/intake"
 	"nodal/reconciler"
 )
 
@@ -55,7 +56,7 @@ func TestARestartThatWasPromisedIsNotOverruled(t *testing.T) {
 		view, _ := b.store.View(key("web"))
 		end := node.SetResult{Status: &corev1.PodStatus{Phase: corev1.PodSucceeded}}
 		act := reconciler.Act{Store: b.store}
-		if err := b.intake.Restart(key("web"), "main"); err != nil {
+		if err := b.intake.Restart(intake.RestartRequest{Key: key("web"), Container: "main"}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := act.Do(t.Context(), key("web"), view.Slot.Pod, view.Got, end); err != nil {

@@ -107,6 +107,7 @@ func TestBadRequestsGetTheirOwnCodes(t *testing.T) {
 		{"an unknown pod", "GET", "/v1/namespaces/default/pods/nobody", "", nil, 404},
 		{"an unknown pod to delete", "DELETE", "/v1/namespaces/default/pods/nobody", "", nil, 404},
 		{"another pod's uid", "DELETE", pod + "?uid=wrong", "", nil, 409},
+		{"another pod's uid to restart", "POST", pod + ":restart", `{"uid":"wrong"}`, nil, 409},
 		{"a negative grace period", "DELETE", pod + "?gracePeriodSeconds=-1", "", nil, 400},
 		{"an unknown container's log", "GET", pod + "/containers/nobody/logs", "", nil, 404},
 		{"a log before the first run", "GET", pod + "/containers/main/logs", "", nil, 503},

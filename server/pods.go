@@ -189,7 +189,7 @@ func graceOf(seconds *int64) (*time.Duration, error) {
 // RestartPod has running containers end and start anew.
 func (s *podService) RestartPod(ctx context.Context, r *nodev1.RestartPodRequest) (*nodev1.RestartPodResponse, error) {
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
-	if err := s.intake.Restart(key, r.GetContainer()); err != nil {
+	if err := s.intake.Restart(intake.RestartRequest{Key: key, UID: types.UID(r.GetUid()), Container: r.GetContainer()}); err != nil {
 		return nil, err
 	}
 	view, err := find(s.store, key)

@@ -168,7 +168,7 @@ func (c *clients) restart(a *agent, key node.Key) {
 	if c.pick(2) == 0 {
 		container = "a"
 	}
-	err := c.intake(a, node.SourceAPI).Restart(key, container)
+	err := c.intake(a, node.SourceAPI).Restart(intake.RestartRequest{Key: key, Container: container})
 	c.world.trace.addf("client: restart %s %s: %v", key, container, err)
 	if err == nil {
 		c.told(a, key)

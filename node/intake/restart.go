@@ -3,29 +3,39 @@ package intake
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"nodal/node"
 )
 
-// Restart asks that the named container, or every container of the pod, ends
-// its present run and starts anew.
-func (in Intake) Restart(key node.Key, container string) error {
-	view, ok := in.Store.View(key)
+// RestartRequest asks that containers of a pod end their present runs and start anew.
+type RestartRequest struct {
+	Key       node.Key
+	UID       types.UID // only this pod, when set
+	Container string    // every one, when empty
+}
+
+// Restart has the containers end within their grace period.
+func (in Intake) Restart(r RestartRequest) error {
+	view, ok := in.Store.View(r.Key)
 	if !ok {
-		return fmt.Errorf("pod %s: %w", key, node.ErrNotFound)
+		return fmt.Errorf("pod %s: %w", r.Key, node.ErrNotFound)
 	}
 	_, err := in.Store.Transact(func(tx *node.Tx) error {
-		slot := tx.Get(key)
+		slot := tx.Get(r.Key)
 		switch {
 		case slot == nil:
-			return fmt.Errorf("pod %s: %w", key, node.ErrNotFound)
+			return fmt.Errorf("pod %s: %w", r.Key, node.ErrNotFound)
+		case r.UID != "" && r.UID != slot.Pod.UID():
+			return fmt.Errorf("pod %s has uid %s, not %s: %w", r.Key, slot.Pod.UID(), r.UID, node.ErrConflict)
 		case slot.Pod.Deletion != nil:
-			return fmt.Errorf("restart pod %s: it is being deleted: %w", key, node.ErrConflict)
+			return fmt.Errorf("restart pod %s: it is being deleted: %w", r.Key, node.ErrConflict)
 		case slot.Result != nil:
-			return fmt.Errorf("restart pod %s: it has finished (%s): %w", key, slot.Result.Phase, node.ErrConflict)
+			return fmt.Errorf("restart pod %s: it has finished (%s): %w", r.Key, slot.Result.Phase, node.ErrConflict)
 		case slot.Termination != nil:
-			return fmt.Errorf("restart pod %s: it is ending (%s): %w", key, slot.Termination.Reason, node.ErrConflict)
+			return fmt.Errorf("restart pod %s: it is ending (%s): %w", r.Key, slot.Termination.Reason, node.ErrConflict)
 		}
-		restarts, err := restarts(slot.Pod, view.Got, container)
+		restarts, err := restarts(slot.Pod, view.Got, r.Container)
 		if err != nil {
 			return err
 		}
@@ -33,7 +43,7 @@ func (in Intake) Restart(key node.Key, container string) error {
 		pod.Restarts = restarts
 		next := *slot
 		next.Pod = &pod
-		tx.Put(key, &next)
+		tx.Put(r.Key, &next)
 		return nil
 	})
 	return err

@@ -18,34 +18,38 @@ func TestRestart(t *testing.T) {
 		{UID: "u1", Name: "app", Attempt: 2}, {UID: "old", Name: "side", Attempt: 9},
 	}}
 	cases := []struct {
-		name      string
-		prepare   func(*bench)
-		container string
-		says      string
-		want      []node.Restart
+		name    string
+		prepare func(*bench)
+		asked   RestartRequest
+		says    string
+		want    []node.Restart
 	}{
-		{"one container's present run", func(b *bench) { b.in.Store.Observe(web, running) }, "app",
+		{"one container's present run", func(b *bench) { b.in.Store.Observe(web, running) }, RestartRequest{Container: "app"},
 			"<nil>", []node.Restart{{Container: "app", Attempt: 3}}},
-		{"every container's present run", func(b *bench) { b.in.Store.Observe(web, running) }, "",
+		{"every container's present run", func(b *bench) { b.in.Store.Observe(web, running) }, RestartRequest{},
 			"<nil>", []node.Restart{{Container: "app", Attempt: 3}, {Container: "side", Attempt: 1}}},
 		{"what was asked before stays asked", func(b *bench) {
 			b.in.Store.Observe(web, running)
-			if err := b.in.Restart(web, "side"); err != nil {
+			if err := b.in.Restart(RestartRequest{Key: web, Container: "side"}); err != nil {
 				b.t.Fatal(err)
 			}
-		}, "app", "<nil>", []node.Restart{{Container: "app", Attempt: 3}, {Container: "side", Attempt: 1}}},
-		{"what has not run has nothing to restart", func(*bench) {}, "app", "<nil>", nil},
-		{"an unknown container is not found", func(*bench) {}, "nobody", "not found", nil},
-		{"a pod that ends is not restarted", func(b *bench) { b.delete("", -1) }, "", "conflict", nil},
-		{"a pod that has finished is not restarted", func(b *bench) { b.settle() }, "", "conflict", nil},
-		{"a pod that is made to end is not restarted", func(b *bench) { b.doom() }, "", "conflict", nil},
+		}, RestartRequest{Container: "app"}, "<nil>", []node.Restart{{Container: "app", Attempt: 3}, {Container: "side", Attempt: 1}}},
+		{"what has not run has nothing to restart", func(*bench) {}, RestartRequest{Container: "app"}, "<nil>", nil},
+		{"an unknown container is not found", func(*bench) {}, RestartRequest{Container: "nobody"}, "not found", nil},
+		{"the pod of the uid that is asked for", func(b *bench) { b.in.Store.Observe(web, running) }, RestartRequest{UID: "u1", Container: "app"},
+			"<nil>", []node.Restart{{Container: "app", Attempt: 3}}},
+		{"a pod of another uid is left alone", func(b *bench) { b.in.Store.Observe(web, running) }, RestartRequest{UID: "u9"}, "conflict", nil},
+		{"a pod that ends is not restarted", func(b *bench) { b.delete("", -1) }, RestartRequest{}, "conflict", nil},
+		{"a pod that has finished is not restarted", func(b *bench) { b.settle() }, RestartRequest{}, "conflict", nil},
+		{"a pod that is made to end is not restarted", func(b *bench) { b.doom() }, RestartRequest{}, "conflict", nil},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
 			b.apply(pod("web", "a:1", two))
 			c.prepare(b)
-			if got := kind(b.in.Restart(web, c.container)); got != c.says {
+			c.asked.Key = web
+			if got := kind(b.in.Restart(c.asked)); got != c.says {
 				t.Errorf("said %q, want %q", got, c.says)
 			}
 			view, _ := b.in.Store.View(web)
@@ -56,7 +60,7 @@ func TestRestart(t *testing.T) {
 	}
 	t.Run("a pod that is not there is not found", func(t *testing.T) {
 		b := newBench(t)
-		if got, want := kind(b.in.Restart(web, "")), "not found"; got != want {
+		if got, want := kind(b.in.Restart(RestartRequest{Key: web})), "not found"; got != want {
 			t.Errorf("said %q, want %q", got, want)
 		}
 	})

@@ -35,7 +35,7 @@ func TestAPodWhoseSidecarsEndYet(t *testing.T) {
 		{"stays over for who means that very pod", func(b *bench) string { return b.apply(pod("web", "a:2", served, uid("u1"))) },
 			"updated", "u1 a:2 generation 2"},
 		{"goes on if a restart was asked for", func(b *bench) string {
-			if err := b.in.Restart(web, "app"); err != nil {
+			if err := b.in.Restart(RestartRequest{Key: web, Container: "app"}); err != nil {
 				b.t.Fatal(err)
 			}
 			return b.apply(pod("web", "a:2", served))

@@ -152,7 +152,7 @@ func (s *stage) restart(words []string) error {
 	if len(words) != 2 {
 		return errUsage
 	}
-	return s.intake.Restart(s.key, words[1])
+	return s.intake.Restart(intake.RestartRequest{Key: s.key, Container: words[1]})
 }
 
 func (s *stage) reply(words []string) error {

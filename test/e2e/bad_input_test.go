@@ -93,6 +93,7 @@ func TestEachWrongRequestHasItsOwnCode(t *testing.T) {
 		{"a method that is not the path's", "/v1/node", []string{"-X", "PUT"}, 405},
 		{"a manifest of another pod than the path's", pod, []string{"-X", "PUT", "--data-binary", web("else").yaml()}, 400},
 		{"another UID than the pod's", pod + "?uid=0d1f", []string{"-X", "DELETE"}, 409},
+		{"another UID than the pod's to restart", pod + ":restart", []string{"-d", `{"uid": "0d1f"}`}, 409},
 		{"a bundle of what is there already", "/v1/manifests?unchangedSince=0", []string{"--data-binary", web("there").yaml()}, 409},
 		{"a bundle to delete of what has changed", "/v1/manifests?unchangedSince=1", []string{"-X", "DELETE", "--data-binary", web("there").yaml()}, 409},
 		{"a pod that is there already", pod + "?unchangedSince=0", []string{"-X", "PUT", "--data-binary", web("there").yaml()}, 409},

@@ -1066,7 +1066,9 @@ type RestartPodRequest struct {
 	Namespace string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	Name      string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// One container; all when empty.
-	Container     string `protobuf:"bytes,3,opt,name=container,proto3" json:"container,omitempty"`
+	Container string `protobuf:"bytes,3,opt,name=container,proto3" json:"container,omitempty"`
+	// Refuse unless the pod has this UID.
+	Uid           string `protobuf:"bytes,4,opt,name=uid,proto3" json:"uid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1118,6 +1120,13 @@ func (x *RestartPodRequest) GetName() string {
 func (x *RestartPodRequest) GetContainer() string {
 	if x != nil {
 		return x.Container
+	}
+	return ""
+}
+
+func (x *RestartPodRequest) GetUid() string {
+	if x != nil {
+		return x.Uid
 	}
 	return ""
 }
@@ -1377,11 +1386,12 @@ const file_node_v1_pods_proto_rawDesc = "" +
 	"\x15_grace_period_secondsB\x12\n" +
 	"\x10_unchanged_since\"3\n" +
 	"\x11DeletePodResponse\x12\x1e\n" +
-	"\x03pod\x18\x01 \x01(\v2\f.node.v1.PodR\x03pod\"c\n" +
+	"\x03pod\x18\x01 \x01(\v2\f.node.v1.PodR\x03pod\"u\n" +
 	"\x11RestartPodRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1c\n" +
-	"\tcontainer\x18\x03 \x01(\tR\tcontainer\"r\n" +
+	"\tcontainer\x18\x03 \x01(\tR\tcontainer\x12\x10\n" +
+	"\x03uid\x18\x04 \x01(\tR\x03uid\"r\n" +
 	"\x12RestartPodResponse\x12\x1e\n" +
 	"\x03pod\x18\x01 \x01(\v2\f.node.v1.PodR\x03pod\x12<\n" +
 	"\fgrace_period\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\vgracePeriod\"\xa8\x01\n" +
