@@ -43,6 +43,7 @@ func TestTheDashboardInABrowser(t *testing.T) {
 		"the dashboard follows ten thousand lines of a log a second",
 		"the dashboard outlives cut connections, a slow network, a crash of the node and a revoked token, and says so",
 		"the dashboard shows what a container prints, and runs none of it",
+		"what is asked of a pod in the dashboard is done to no other that has its name since",
 		"five hundred pods scroll in the dashboard, and the work for a frame fits into a sixtieth of a second of a usual machine",
 		"the dashboard fits a telephone, and keeps each role from what it may not do",
 		"the read-only port has the dashboard as a view, which asks again")

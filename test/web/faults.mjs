@@ -43,6 +43,14 @@ spec:
     command: ${sh(`printf '${html}${terminal}\\nover\\n' > /tmp/said; i=0; while true; do i=$((i+1)); echo tick $i; sleep 0.1; done`)}
 `;
 
+const twin = (command) => `apiVersion: v1
+kind: Pod
+metadata: {name: twin}
+spec:
+  terminationGracePeriodSeconds: 0
+  containers: [{name: main, image: ${IMAGE}, command: ${sh(command)}}]
+`;
+
 await story(async ({ context, page, origin, step }) => {
   const wire = await context.newCDPSession(page);
   const goTo = async (path, heading) => {
@@ -132,6 +140,30 @@ await story(async ({ context, page, origin, step }) => {
     await page.keyboard.press("Control+C");
     await page.keyboard.type("echo $((6*7))\n");
     await page.locator(".xterm-rows > div", { hasText: /^42$/ }).waitFor();
+  });
+
+  await step("what is asked of a pod is done to no other that has its name since", async () => {
+    const dialog = page.getByRole("dialog");
+    /** put has a pod under the name that runs something else, and waits for the page to show it. */
+    const put = async (command) => {
+      await call(page, "POST", "/v1/manifests", twin(command));
+      await page.locator(".command", { hasText: command }).waitFor();
+      await page.getByText("1/1 ready").waitFor();
+    };
+    await goTo("pods/default/twin", "twin");
+    await act(page);
+    await put("sleep 1000");
+    await page.getByRole("button", { name: "Restart…" }).click();
+    await put("sleep 2000");
+    await dialog.getByRole("button", { name: "Restart", exact: true }).click();
+    await dialog.getByRole("alert").filter({ hasText: "has uid" }).waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("button", { name: "Delete…" }).click();
+    await put("sleep 3000");
+    await dialog.getByRole("button", { name: "Delete the pod" }).click();
+    await dialog.getByRole("alert").filter({ hasText: "has uid" }).waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await call(page, "DELETE", "/v1/namespaces/default/pods/twin");
   });
 
   await step("an address that leads nowhere says so", async () => {

@@ -72,7 +72,7 @@ function Head({ pod, gone }: { pod: Pod; gone: boolean }) {
             <HealthIcon health={health} /> {reasonOf(pod)}
           </span>
         )}
-        {!gone && canWrite.value && <PodActions pod={pod} />}
+        {canWrite.value && <PodActions pod={pod} gone={gone} />}
       </div>
       {why && !gone && <p class={`pod-why ${health}`}>{why}</p>}
       {gone && <p class="pod-why">The pod is gone from this node; what you see is the last that was known of it.</p>}

@@ -11,14 +11,31 @@ import { pods } from "../state/live";
 import { go, hrefOf } from "../state/route";
 import { Ask } from "./ask";
 
-export function PodActions({ pod }: { pod: Pod }) {
-  const asked = useSignal<"" | "restart" | "delete">("");
-  const close = () => (asked.value = "");
+interface Asked {
+  what: "restart" | "delete";
+  /** As it was then: another one that has its name meanwhile is not meant. */
+  pod: Pod;
+}
+
+/** PodActions are offered while the pod is there; what is asked stays open until it is answered. */
+export function PodActions({ pod, gone }: { pod: Pod; gone: boolean }) {
+  const asked = useSignal<Asked | null>(null);
+  const close = () => (asked.value = null);
+  return (
+    <>
+      {!gone && <Actions pod={pod} ask={(what) => (asked.value = { what, pod })} />}
+      {asked.value?.what === "restart" && <Restart pod={asked.value.pod} onClose={close} />}
+      {asked.value?.what === "delete" && <Delete pod={asked.value.pod} onClose={close} />}
+    </>
+  );
+}
+
+function Actions({ pod, ask }: { pod: Pod; ask: (what: Asked["what"]) => void }) {
   const own = pod.source === "api";
   const id = idOf({ kind: "Pod", namespace: pod.namespace!, name: pod.name! });
   return (
     <div class="actions">
-      <button type="button" onClick={() => (asked.value = "restart")} disabled={!!pod.deletionDeadline}>
+      <button type="button" onClick={() => ask("restart")} disabled={!!pod.deletionDeadline}>
         Restart…
       </button>
       {own && undoFor(id) && (
@@ -31,11 +48,9 @@ export function PodActions({ pod }: { pod: Pod }) {
           Edit…
         </a>
       )}
-      <button type="button" class="danger" onClick={() => (asked.value = "delete")} disabled={!own} title={own ? undefined : `The pod comes from ${pod.source}: remove it there`}>
+      <button type="button" class="danger" onClick={() => ask("delete")} disabled={!own} title={own ? undefined : `The pod comes from ${pod.source}: remove it there`}>
         Delete…
       </button>
-      {asked.value === "restart" && <Restart pod={pod} onClose={close} />}
-      {asked.value === "delete" && <Delete pod={pod} onClose={close} />}
     </div>
   );
 }

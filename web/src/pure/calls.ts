@@ -60,12 +60,15 @@ export const getPod = (pod: Named) => read(podPath(pod), "PodsService/GetPod", `
 export const getUsageHistory = (pod: Named) => read(`${podPath(pod)}/stats`, "StatsService/GetStatsHistory", "", named(pod));
 export const getTimeline = (pod: Named) => read(`${podPath(pod)}/timeline`, "EventsService/GetTimeline", `kubectl describe pod ${of(pod)}`, named(pod));
 
-export function restartPod(pod: Named, container: string): Call {
-  const json = container ? { container } : {};
+/** ThisPod is no other that has its name by then. */
+type ThisPod = Named & Pick<Pod, "uid">;
+
+export function restartPod(pod: ThisPod, container: string): Call {
+  const json = { ...(container && { container }), uid: pod.uid };
   return { method: "POST", path: `${podPath(pod)}:restart`, json, rpc: "PodsService/RestartPod", message: { ...named(pod), ...json }, kubectl: "" };
 }
 
-export function deletePod(pod: Named & Pick<Pod, "uid">, seconds: string): Call {
+export function deletePod(pod: ThisPod, seconds: string): Call {
   return {
     method: "DELETE",
     path: `${podPath(pod)}?gracePeriodSeconds=${seconds}&uid=${pod.uid}`,

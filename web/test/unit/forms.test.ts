@@ -42,6 +42,13 @@ describe("each call", () => {
   });
 });
 
+describe("what changes a pod", () => {
+  it.each([calls.restartPod(pod, ""), calls.restartPod(pod, "c"), calls.deletePod(pod, "30")].map((call) => [call.rpc, call] as const))("says which one it means, to %s", (_, call) => {
+    expect(call.message).toMatchObject({ uid: "u" });
+    expect(formsOf(call, origin)["curl"]).toMatch(/uid=u\b|"uid":"u"/);
+  });
+});
+
 describe("formsOf", () => {
   it("quotes for a shell", () => {
     const { curl, grpcurl } = formsOf(calls.runCommand(pod, "c", ["echo", "it's"]), origin);
