@@ -153,6 +153,10 @@ await story(async ({ context, page, origin, step }) => {
     await goTo("pods/default/twin", "twin");
     await act(page);
     await put("sleep 1000");
+    await page.getByRole("link", { name: "Terminal" }).click();
+    await page.getByRole("button", { name: "Open" }).click();
+    await page.locator(".xterm-rows").getByText(/[#$]/).first().waitFor();
+    await page.getByRole("link", { name: "Overview" }).click();
     await page.getByRole("button", { name: "Restart…" }).click();
     await put("sleep 2000");
     await dialog.getByRole("button", { name: "Restart", exact: true }).click();
@@ -163,6 +167,8 @@ await story(async ({ context, page, origin, step }) => {
     await dialog.getByRole("button", { name: "Delete the pod" }).click();
     await dialog.getByRole("alert").filter({ hasText: "has uid" }).waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("link", { name: "Terminal" }).click();
+    await page.locator(".terminal-tab", { hasText: "main: sh ended" }).waitFor(); // it was in the first one
     await call(page, "DELETE", "/v1/namespaces/default/pods/twin");
   });
 

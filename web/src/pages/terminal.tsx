@@ -1,4 +1,5 @@
-// Terminals of one pod, side by side as tabs.
+// Terminals of one pod, side by side as tabs, and those of pods that had its name
+// before: they have ended, and what they said last is still there to be read.
 import "@xterm/xterm/css/xterm.css";
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
@@ -7,14 +8,14 @@ import { ApiButton } from "../parts/commands";
 import { Icon } from "../parts/icons";
 import { attach, runCommand } from "../pure/calls";
 import { containersOf } from "../pure/containers";
-import { objectOf } from "../pure/health";
+import { keyOf, objectOf } from "../pure/health";
 import { said } from "../pure/said";
 import { words as wordsOf } from "../pure/shell";
 import { closeTerminal, openTerminal, type Session, sessions } from "../state/terminals";
 import { isDark } from "../state/theme";
 
 export function TerminalTab({ pod }: { pod: Pod }) {
-  const own = sessions.value.filter((s) => s.target.uid === pod.uid);
+  const own = sessions.value.filter((s) => keyOf(s.target) === keyOf(pod));
   const shown = useSignal<Session | null>(own.at(-1) ?? null);
   const current = own.find((s) => s === shown.value) ?? own.at(-1) ?? null;
   return (
