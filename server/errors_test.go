@@ -100,6 +100,7 @@ func TestBadRequestsGetTheirOwnCodes(t *testing.T) {
 		{"a body over the limit", "POST", "/v1/manifests", big, nil, 413},
 		{"a content type that is no manifest", "POST", "/v1/manifests", manifestOf("a"), []string{"Content-Type", "image/png"}, 415},
 		{"a content type that is nothing", "POST", "/v1/manifests", manifestOf("a"), []string{"Content-Type", ";;"}, 415},
+		{"a body that is compressed", "POST", "/v1/manifests", "\x1f\x8b\x08", []string{"Content-Encoding", "gzip"}, 415},
 		{"no manifest", "POST", "/v1/manifests", "", nil, 400},
 		{"something that is no YAML", "POST", "/v1/manifests", "{", nil, 400},
 		{"a manifest of another pod than the path names", "PUT", "/v1/namespaces/default/pods/other", manifestOf("web"), nil, 400},

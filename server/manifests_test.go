@@ -32,6 +32,28 @@ func TestAManifestIsTakenInEveryFormThatCurlSends(t *testing.T) {
 	}
 }
 
+func TestABodyIsTakenAsItIs(t *testing.T) {
+	n := newNode(t)
+	const told = `send the body as it is, and no Content-Encoding`
+	for _, c := range []struct {
+		encoding string
+		status   int
+		text     string
+	}{
+		{"", 200, "RESULT_CREATED"},
+		{"identity", 200, "RESULT_CREATED"},
+		{"Identity", 200, "RESULT_CREATED"},
+		{"gzip", 415, told},
+		{"br", 415, told},
+		{"gzip, identity", 415, told},
+	} {
+		got := n.do(t, "POST", "/v1/manifests:plan", manifestOf("web"), "Content-Encoding", c.encoding)
+		if got.status != c.status || !strings.Contains(got.body, c.text) {
+			t.Errorf("%q: got %d %s, want %d with %s", c.encoding, got.status, got.body, c.status, c.text)
+		}
+	}
+}
+
 // results are the outcomes of an answer, in short.
 func results(t *testing.T, a answer) []string {
 	t.Helper()

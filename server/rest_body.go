@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -57,6 +58,11 @@ func readBody(limits Limits, next http.Handler) http.Handler {
 }
 
 func bodyType(r *http.Request) error {
+	for _, coding := range r.Header.Values("Content-Encoding") {
+		if coding != "" && !strings.EqualFold(coding, "identity") {
+			return fmt.Errorf("content encoding %q is not taken: send the body as it is, and no Content-Encoding", coding)
+		}
+	}
 	header := r.Header.Get("Content-Type")
 	if header == "" {
 		return nil
