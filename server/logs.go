@@ -124,13 +124,13 @@ func (s *logService) options(r *nodev1.ReadLogsRequest) (LogOptions, error) {
 	}
 	switch {
 	case r.SinceSeconds != nil && r.GetSinceTime() != nil:
-		return o, fmt.Errorf("since_seconds and since_time: only one may be given: %w", node.ErrInvalid)
+		return o, fmt.Errorf("sinceSeconds and sinceTime: only one may be given: %w", node.ErrInvalid)
 	case r.SinceSeconds != nil && r.GetSinceSeconds() < 1:
-		return o, fmt.Errorf("since_seconds %d: has to be greater than 0: %w", r.GetSinceSeconds(), node.ErrInvalid)
+		return o, fmt.Errorf("sinceSeconds %d: has to be greater than 0: %w", r.GetSinceSeconds(), node.ErrInvalid)
 	case r.TailLines != nil && r.GetTailLines() < 0:
-		return o, fmt.Errorf("tail_lines %d: has to be 0 or greater: %w", r.GetTailLines(), node.ErrInvalid)
+		return o, fmt.Errorf("tailLines %d: has to be 0 or greater: %w", r.GetTailLines(), node.ErrInvalid)
 	case r.LimitBytes != nil && r.GetLimitBytes() < 1:
-		return o, fmt.Errorf("limit_bytes %d: has to be greater than 0: %w", r.GetLimitBytes(), node.ErrInvalid)
+		return o, fmt.Errorf("limitBytes %d: has to be greater than 0: %w", r.GetLimitBytes(), node.ErrInvalid)
 	}
 	if r.SinceSeconds != nil {
 		o.Since = secondsBefore(s.now(), r.GetSinceSeconds())

@@ -51,7 +51,7 @@ func (s *podService) WatchPods(r *nodev1.WatchPodsRequest, stream grpc.ServerStr
 }
 
 func negativeRevision(since int64) error {
-	return fmt.Errorf("since_revision %d: has to be 0 or greater: %w", since, node.ErrInvalid)
+	return fmt.Errorf("sinceRevision %d: has to be 0 or greater: %w", since, node.ErrInvalid)
 }
 
 // podWatch is one client's watch: what it was told, up to which revision.

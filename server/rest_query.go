@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -85,12 +87,63 @@ func checkQuery(known []protoreflect.FieldDescriptor, raw string) error {
 	names := []string{}
 	for _, field := range known {
 		names = append(names, field.JSONName())
-		delete(query, field.JSONName())
-		delete(query, field.TextName())
+		for _, name := range []string{field.JSONName(), field.TextName()} {
+			if err := checkValue(field, name, query[name]); err != nil {
+				return err
+			}
+			delete(query, name)
+		}
 	}
-	if len(query) == 0 {
+	asked := strings.Join(slices.Sorted(maps.Keys(query)), ", ")
+	switch {
+	case len(query) == 0:
+		return nil
+	case len(names) == 0:
+		return fmt.Errorf("query parameter %q: this path takes none: %w", asked, node.ErrInvalid)
+	}
+	return fmt.Errorf("query parameter %q is none of %v: %w", asked, names, node.ErrInvalid)
+}
+
+// checkValue has the gateway try a value. Its own words would be the field of a message
+// and those of Go's parsers.
+func checkValue(field protoreflect.FieldDescriptor, name string, values []string) error {
+	if len(values) == 0 {
 		return nil
 	}
-	asked := slices.Sorted(maps.Keys(query))
-	return fmt.Errorf("query parameter %q is none of %v: %w", strings.Join(asked, ", "), names, node.ErrInvalid)
+	if len(values) > 1 && !field.IsList() {
+		return fmt.Errorf("query parameter %q has to be given once, not %d times: %w", name, len(values), node.ErrInvalid)
+	}
+	request, err := protoregistry.GlobalTypes.FindMessageByName(field.ContainingMessage().FullName())
+	if err != nil {
+		return fmt.Errorf("query parameter %q: %w", name, err)
+	}
+	asked := url.Values{name: values}
+	if runtime.PopulateQueryParameters(request.New().Interface(), asked, utilities.NewDoubleArray(nil)) != nil {
+		return fmt.Errorf("query parameter %q has to be %s, not %q: %w", name, wanted(field), strings.Join(values, ", "), node.ErrInvalid)
+	}
+	return nil
+}
+
+// wanted is what the values of a parameter have to be.
+func wanted(field protoreflect.FieldDescriptor) string {
+	switch field.Kind() {
+	case protoreflect.BoolKind:
+		return "true or false"
+	case protoreflect.Int64Kind:
+		return "a whole number of at most 64 bits"
+	case protoreflect.EnumKind:
+		var names []string
+		for i := 1; i < field.Enum().Values().Len(); i++ { // the first is that nothing is said
+			names = append(names, string(field.Enum().Values().Get(i).Name()))
+		}
+		return "one of " + strings.Join(names, ", ")
+	case protoreflect.MessageKind:
+		switch field.Message().FullName() {
+		case "google.protobuf.Duration":
+			return "a duration such as 10s"
+		case "google.protobuf.Timestamp":
+			return "a time such as 2026-05-01T12:00:00Z, where a + is written %2B"
+		}
+	}
+	return "text"
 }

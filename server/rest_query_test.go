@@ -1,9 +1,12 @@
 package server
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"nodal/node"
 )
@@ -11,7 +14,7 @@ import (
 func TestAWatchFromBeforeTheFirstRevisionIsRefused(t *testing.T) {
 	n := newNode(t)
 	for _, path := range []string{"/v1/pods:watch", "/v1/events:watch"} {
-		if got := n.do(t, "GET", path+"?sinceRevision=-1", ""); got.status != http.StatusBadRequest || !strings.Contains(got.body, "since_revision -1") {
+		if got := n.do(t, "GET", path+"?sinceRevision=-1", ""); got.status != http.StatusBadRequest || !strings.Contains(got.body, "sinceRevision -1") {
 			t.Errorf("%s: got %d %s, want 400", path, got.status, got.body)
 		}
 	}
@@ -24,7 +27,7 @@ func TestAQueryThatIsNotUnderstoodChangesNothing(t *testing.T) {
 	for _, c := range []struct{ name, method, path, text string }{
 		{"a condition with a typing error", "DELETE", web + "?UID=uid-9", `query parameter \"UID\" is none of [gracePeriodSeconds uid`},
 		{"what upstream's API server has", "DELETE", web + "?dryRun=All", "dryRun"},
-		{"a path without parameters", "GET", web + "?x=1", `\"x\" is none of []`},
+		{"a path without parameters", "GET", web + "?x=1", `query parameter \"x\": this path takes none`},
 		{"what the path says already", "GET", "/v1/namespaces/default/pods?namespace=other", `\"namespace\" is none of [labelSelector fieldSelector]`},
 		{"a condition on a bundle", "DELETE", "/v1/manifests?unchangedsince=0", `\"unchangedsince\" is none of [gracePeriodSeconds unchangedSince]`},
 		{"a list", "GET", "/v1/pods?labelselector=app%3Dother", "labelselector"},
@@ -44,6 +47,46 @@ func TestAQueryThatIsNotUnderstoodChangesNothing(t *testing.T) {
 	for _, path := range []string{"/v1/pods?label_selector=app%3Dweb", "/v1/pods?labelSelector=app%3Dweb&namespace=default", "/v1/pods?"} {
 		if got := n.do(t, "GET", path, ""); got.status != http.StatusOK {
 			t.Errorf("%s: got %d %s", path, got.status, got.body)
+		}
+	}
+}
+
+func TestAWrongValueIsToldWithItsParameterAndWhatItHasToBe(t *testing.T) {
+	n := newNode(t)
+	n.apply(t, manifestOf("web"))
+	const web = "/v1/namespaces/default/pods/web"
+	const logs = web + "/containers/main/logs"
+	for _, c := range []struct{ name, method, path, text string }{
+		{"a word for a number", "DELETE", web + "?gracePeriodSeconds=soon", `"gracePeriodSeconds" has to be a whole number of at most 64 bits, not "soon"`},
+		{"the name that protos have", "DELETE", web + "?grace_period_seconds=1s", `"grace_period_seconds" has to be a whole number of at most 64 bits, not "1s"`},
+		{"a number that is too large", "DELETE", "/v1/manifests?unchangedSince=99999999999999999999", `"unchangedSince" has to be a whole number of at most 64 bits, not "99999999999999999999"`},
+		{"nothing", "GET", "/v1/pods:watch?sinceRevision", `"sinceRevision" has to be a whole number of at most 64 bits, not ""`},
+		{"twice", "GET", "/v1/pods?labelSelector=a&labelSelector=b", `"labelSelector" has to be given once, not 2 times`},
+		{"yes", "GET", logs + "?follow=yes", `"follow" has to be true or false, not "yes"`},
+		{"a stream that is none", "GET", logs + "?stream=stdout", `"stream" has to be one of LOG_STREAM_ALL, LOG_STREAM_STDOUT, LOG_STREAM_STDERR, not "stdout"`},
+		{"a plus that became a space", "GET", logs + "?sinceTime=2026-05-01T12:00:00+02:00", `"sinceTime" has to be a time such as 2026-05-01T12:00:00Z, where a + is written %2B, not "2026-05-01T12:00:00 02:00"`},
+		{"a number for a duration", "GET", "/v1/stats:watch?interval=5", `"interval" has to be a duration such as 10s, not "5"`},
+		{"what the service itself refuses", "GET", logs + "?tailLines=-1", "tailLines -1: has to be 0 or greater"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := n.do(t, c.method, c.path, "")
+			var status struct{ Message string }
+			if err := json.Unmarshal([]byte(got.body), &status); err != nil || got.status != http.StatusBadRequest {
+				t.Fatalf("got %d %s, want 400 with a status", got.status, got.body)
+			}
+			if !strings.Contains(status.Message, c.text) {
+				t.Errorf("got %q, want %q", status.Message, c.text)
+			}
+		})
+	}
+}
+
+func TestOnlyTextIsAnything(t *testing.T) {
+	for path, fields := range parameters() {
+		for _, field := range fields {
+			if isText := field.Kind() == protoreflect.StringKind; isText != (wanted(field) == "text") {
+				t.Errorf("%s: %s, which is %s, has to be %s", path, field.JSONName(), field.Kind(), wanted(field))
+			}
 		}
 	}
 }
