@@ -67,6 +67,31 @@ func TestARoleMayDoWhatItsVerbsSay(t *testing.T) {
 	}
 }
 
+func TestWhoProvesNothingIsRefusedInTheFormOfThePath(t *testing.T) {
+	n := guarded(t)
+	const kubelet, api = "text/plain; charset=utf-8", "application/json"
+	for _, c := range []struct {
+		path, token string
+		status      int
+		kind, body  string
+	}{
+		{"/pods", "", 401, kubelet, "Unauthorized"},
+		{"/pods", "Bearer wrong", 401, kubelet, "Unauthorized"},
+		{"/v1/pods", "", 401, api, `{"code":16,"message":"Unauthorized"}` + "\n"},
+		{"/v1/pods", "Bearer wrong", 401, api, `{"code":16,"message":"Unauthorized"}` + "\n"},
+		{"/v1/pods:watch", "", 401, api, `{"code":16,"message":"Unauthorized"}` + "\n"},
+		{"/v1/node/loglevel", tokenOf(t, "viewer"), 403, api, `{"code":7,"message":"\"viewer\" may not admin"}` + "\n"},
+	} {
+		got := n.do(t, "GET", c.path, "", "Authorization", c.token)
+		if kind := got.header.Get("Content-Type"); got.status != c.status || kind != c.kind || got.body != c.body {
+			t.Errorf("%s with %q: got %d %s %q, want %d %s %q", c.path, c.token, got.status, kind, got.body, c.status, c.kind, c.body)
+		}
+		if asked := got.header.Get("WWW-Authenticate"); (got.status == 401) != (asked == "Bearer") {
+			t.Errorf("%s with %q: got %d asking for %q", c.path, c.token, got.status, asked)
+		}
+	}
+}
+
 func TestRightsHoldOverGRPC(t *testing.T) {
 	n := guarded(t)
 	client := nodev1.NewManifestsServiceClient(n.dial(t))

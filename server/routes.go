@@ -222,6 +222,15 @@ func index(served []route) http.Handler {
 
 func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v1/") }
 
+// unauthorized answers who proves nothing, on the kubelet's own paths with upstream's body.
+func unauthorized(w http.ResponseWriter, r *http.Request) {
+	if isAPI(r) {
+		writeStatus(w, status.New(codes.Unauthenticated, "Unauthorized"))
+		return
+	}
+	writeText(w, http.StatusUnauthorized, "Unauthorized")
+}
+
 func notFound(w http.ResponseWriter, r *http.Request) {
 	if isAPI(r) {
 		writeStatus(w, status.Newf(codes.NotFound, "%s: there is no such path", r.URL.Path))

@@ -150,7 +150,7 @@ func New(cfg Config) (*Server, error) {
 	table := routes(rest, paths)
 	paths.paths = pathsOf(table)
 	page := newUI(web.Files())
-	s.full = sameOrigin(page.front(uiSessions(cfg.Auth, cfg.Facts.Reach, cfg.Limits), cfg.Auth.HTTP(serve(table, listenFull, cfg))))
+	s.full = sameOrigin(page.front(uiSessions(cfg.Auth, cfg.Facts.Reach, cfg.Limits), cfg.Auth.HTTP(serve(table, listenFull, cfg), http.HandlerFunc(unauthorized))))
 	s.readOnly = localHost(page.front(readOnlySession(), asViewer(serve(table, listenReadOnly, cfg))))
 	s.healthz = localHost(asViewer(serve(table, listenHealth, cfg)))
 	return s, nil

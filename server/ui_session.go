@@ -25,7 +25,7 @@ const (
 // makes the code, for who is known by something else than a cookie.
 func uiSessions(a *auth.Authenticator, reach Reach, limits Limits) http.Handler {
 	limits.BodyBytes = maxProof
-	known := func(handle http.HandlerFunc) http.Handler { return a.HTTP(handle) }
+	known := func(handle http.HandlerFunc) http.Handler { return a.HTTP(handle, http.HandlerFunc(unauthorized)) }
 	handlers := map[string]http.Handler{
 		"GET " + uiSession: known(func(w http.ResponseWriter, r *http.Request) { tellWho(w, r, listenFull) }),
 		"POST " + uiSession: readBody(limits, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/x509"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +37,13 @@ func newFixture(t *testing.T, change func(*Config)) *fixture {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// HTTP refuses in the words of upstream's kubelet.
+func (f *fixture) HTTP(next http.Handler) http.Handler {
+	return f.Authenticator.HTTP(next, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		writeText(w, http.StatusUnauthorized, "Unauthorized")
+	}))
 }
 
 func (f *fixture) token(t *testing.T, role Role) string {

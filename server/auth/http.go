@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// HTTP puts the caller's identity into the request's context, or answers 401 with the
-// body that upstream's kubelet gives.
-func (a *Authenticator) HTTP(next http.Handler) http.Handler {
+// HTTP puts the caller's identity into the request's context. A caller without one is
+// refused: with 401, in the words of the handler.
+func (a *Authenticator) HTTP(next, refused http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, _, err := a.identified(r.Context(), requestEvidence(r))
 		if err != nil {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			writeText(w, http.StatusUnauthorized, "Unauthorized")
+			refused.ServeHTTP(w, r)
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(ctx))
