@@ -42,7 +42,7 @@ func namesIn(text string) (names, error) {
 			break
 		}
 		if err != nil {
-			return names{}, unnamed(i, "", err.Error())
+			return names{}, unnamed(i, "", err.Error()+manifest.LineHint([]byte(text)))
 		}
 		if len(raw) == 0 || string(raw) == "null" {
 			continue
@@ -52,7 +52,7 @@ func namesIn(text string) (names, error) {
 		}
 	}
 	if len(found.pods)+len(found.objects) == 0 {
-		return names{}, unnamed(0, "", "the bundle names nothing")
+		return names{}, unnamed(0, "", "the bundle names nothing"+manifest.LineHint([]byte(text)))
 	}
 	return found, nil
 }

@@ -122,6 +122,25 @@ func TestADeletionNeedsNoMoreThanNames(t *testing.T) {
 	}
 }
 
+func TestADeletionTellsHowLinesAreKept(t *testing.T) {
+	n := newNode(t)
+	for _, c := range []struct {
+		name, bundle string
+		told         bool
+	}{
+		{"lines that curl joined", strings.ReplaceAll(manifestOf("web"), "\n", ""), true},
+		{"a comment before them", "# example" + strings.ReplaceAll(manifestOf("web"), "\n", ""), true},
+		{"lines that are wrong", "kind: Pod\n metadata:\n", false},
+		{"JSON of one line", `{"kind":`, false},
+		{"nothing", "", false},
+	} {
+		got := n.do(t, "DELETE", "/v1/manifests", c.bundle)
+		if told := strings.Contains(got.body, "--data-binary"); got.status != http.StatusBadRequest || told != c.told {
+			t.Errorf("%s: got %d %s, want 400, told of --data-binary: %v", c.name, got.status, got.body, c.told)
+		}
+	}
+}
+
 func TestPutDeleteAndRestartAnswerWithThePod(t *testing.T) {
 	n := newNode(t)
 	const path = "/v1/namespaces/default/pods/web"

@@ -76,7 +76,7 @@ func (b *bundle) read(data []byte) {
 	}
 	texts := split(data)
 	if len(texts) == 0 {
-		b.add(place{}, "", "must hold at least one document"+lineHint(data))
+		b.add(place{}, "", "must hold at least one document"+LineHint(data))
 		return
 	}
 	if len(texts) > b.limit {

@@ -45,14 +45,14 @@ func (b *bundle) toJSON(at place, text []byte) ([]byte, bool) {
 		b.add(at, path, "must not be given twice (duplicate key)")
 	}
 	if len(keys.twice) == 0 {
-		b.add(at, "", "must be valid YAML or JSON: "+clipRule(tidy(err))+lineHint(text))
+		b.add(at, "", "must be valid YAML or JSON: "+clipRule(tidy(err))+LineHint(text))
 	}
 	return nil, false
 }
 
-// lineHint is for YAML that came without its line ends: the commonest way to send a
+// LineHint is for YAML that came without its line ends: the commonest way to send a
 // file takes them away.
-func lineHint(text []byte) string {
+func LineHint(text []byte) string {
 	if len(text) == 0 || bytes.ContainsAny(text, "\r\n") || startsInFlow(text) {
 		return ""
 	}
