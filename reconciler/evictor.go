@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -80,10 +81,10 @@ func (e *Evictor) Round(ctx context.Context) (some bool) {
 // check evicts a pod that is over a limit. Of what could not be measured it goes by
 // the rest.
 func (e *Evictor) check(ctx context.Context, key node.Key, pod *node.Pod, volumes []string, containers bool) error {
-	written, err := e.Disk.Written(ctx, pod, volumes, containers)
+	written, unmeasured := e.Disk.Written(ctx, pod, volumes, containers)
 	over, message := evict.Overuse(pod.Object, written)
 	if over == evict.LimitNone {
-		return err
+		return unmeasured
 	}
 	evicted, err := e.evict(key, pod.UID(), message)
 	if evicted {
@@ -94,7 +95,7 @@ func (e *Evictor) check(ctx context.Context, key node.Key, pod *node.Pod, volume
 			e.Evicted(over)
 		}
 	}
-	return err
+	return errors.Join(unmeasured, err)
 }
 
 // evict journals that a pod has to end. One that ends already keeps its reason.

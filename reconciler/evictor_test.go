@@ -1,10 +1,12 @@
 package reconciler_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -154,6 +156,37 @@ func TestWhatIsKnownCountsWhereTheRestIsNot(t *testing.T) {
 			t.Errorf("the pod is %s, %s, want it evicted", s.Phase, s.Reason)
 		}
 	})
+}
+
+func TestWhatCouldNotBeMeasuredIsLoggedOfEachPod(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		writes  int64
+		evicted bool
+	}{
+		{"one within its limits", 0, false},
+		{"one that is over what was measured", 2 * mega, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, false, func(b *bench) {
+				b.apply(withScratch("web", "1Mi"))
+				b.rest(time.Second)
+				var log bytes.Buffer
+				e := reconciler.Evictor{
+					Store: b.store, Events: b.events, Clock: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil)),
+					Disk: &platter{used: map[string]int64{"web": c.writes}, broken: errors.New("the runtime does not answer")},
+				}
+				e.Round(b.Context())
+				if !strings.Contains(log.String(), "pod=default/web") || !strings.Contains(log.String(), "the runtime does not answer") {
+					t.Errorf("logged was %q, want the pod and what is wrong", log.String())
+				}
+				b.rest(5 * time.Second)
+				if s := b.status("web"); (s.Reason == node.Evicted) != c.evicted {
+					t.Errorf("the pod is %s, %s, want evicted: %v", s.Phase, s.Reason, c.evicted)
+				}
+			})
+		})
+	}
 }
 
 func TestAPodThatIsDeletedIsNotEvicted(t *testing.T) {
