@@ -33,9 +33,20 @@ func makeLogDir(logs string, pod *node.Pod, container string) error {
 		return fmt.Errorf("open log directory: %w", err)
 	}
 	defer root.Close()
-	dir := filepath.Join(filepath.Base(podLogDir(logs, pod.Key(), pod.UID())), container)
+	own := filepath.Base(podLogDir(logs, pod.Key(), pod.UID()))
+	dir := filepath.Join(own, container)
 	if err := root.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make log directory: %w", err)
+	}
+	// A link that stays within the root is followed, to where another pod has its logs.
+	for _, name := range []string{own, dir} {
+		info, err := root.Lstat(name)
+		if err != nil {
+			return fmt.Errorf("make log directory: %w", err)
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("make log directory: %q is a symbolic link", name)
+		}
 	}
 	return nil
 }
