@@ -149,7 +149,7 @@ func manifestBody(path string, operation object) {
 	}
 	text := "A bundle: YAML or JSON documents, or a List, as they stand. What may be in it are the schemas that have a kind."
 	if !strings.HasPrefix(path, "/v1/manifests") {
-		text = "The manifest of the pod, as it stands."
+		text = "The manifest of the one object that the path names, as it stands."
 	}
 	operation["requestBody"] = object{
 		"required": true, "description": text,

@@ -13,6 +13,7 @@ const generatedPart = `{"paths": {
   "/v1/manifests": {
     "post": {"requestBody": {"content": {"application/json": {"schema": {"type": "string"}}}}},
     "delete": {"parameters": [{"name": "manifest", "in": "query"}, {"name": "grace", "in": "query"}]}},
+  "/v1/things/{name}": {"put": {"requestBody": {"content": {"application/json": {"schema": {"type": "string"}}}}}},
   "/v1/things:watch": {"get": {"responses": {"200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing"}}}}}}},
   "/v1/logs": {"get": {"responses": {"200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/google.api.HttpBody"}}}}}}}},
  "components": {"schemas": {"Thing": {"type": "object"}, "google.api.HttpBody": {"type": "object"}}},
@@ -41,13 +42,16 @@ func assembled(t *testing.T) object {
 func TestTheDocumentTellsWhatTheGeneratorCannotKnow(t *testing.T) {
 	document := assembled(t)
 	paths := at(document, "paths")
-	if len(paths) != 4 {
-		t.Errorf("got %d paths, want the three generated and the one by hand", len(paths))
+	if len(paths) != 5 {
+		t.Errorf("got %d paths, want the four generated and the one by hand", len(paths))
 	}
 	for _, method := range []string{"post", "delete"} {
 		if at(paths, "/v1/manifests", method, "requestBody", "content", "application/yaml") == nil {
 			t.Errorf("%s: the manifest is no YAML body", method)
 		}
+	}
+	if text := at(paths, "/v1/things/{name}", "put", "requestBody")["description"]; text != "The manifest of the one object that the path names, as it stands." {
+		t.Errorf("the body of one thing's path: got %q", text)
 	}
 	if left := at(paths, "/v1/manifests", "delete")["parameters"].([]any); len(left) != 1 || left[0].(object)["name"] != "grace" {
 		t.Errorf("parameters of delete: got %v, want grace alone", left)
