@@ -26,6 +26,9 @@ func (r *Runtime) keepNetwork(ctx context.Context) {
 
 func (r *Runtime) repairNetwork(lost string) {
 	r.ports.doubt()
+	if !r.opensPorts() {
+		lost += " (host ports of running pods may be closed until those pods are made anew);"
+	}
 	event := Event{Reason: NetworkRepaired, Warning: true, Message: "pods were cut off from the world: somebody took away" + lost + " it is laid down again"}
 	if err := r.layout.setUpNetwork(r.network.Subnets); err != nil {
 		event.Reason, event.Message = NetworkLost, "pods are cut off from the world: somebody took away"+lost+" "+err.Error()
@@ -33,8 +36,15 @@ func (r *Runtime) repairNetwork(lost string) {
 	r.tell(event)
 }
 
+// opensPorts says that the plugin is the bundle's. Of those that hosts have some take open
+// ports for closed where pods have an address of version 6, too.
+func (r *Runtime) opensPorts() bool { return len(r.config.Index) > 0 }
+
 // keepPorts opens the host ports of pods that somebody may have closed.
 func (r *Runtime) keepPorts(ctx context.Context) {
+	if !r.opensPorts() {
+		return
+	}
 	opened, err := r.ports.look(ctx, r.layout, cniCache)
 	if opened > 0 {
 		r.tell(Event{Reason: NetworkRepaired, Warning: true, Message: fmt.Sprintf("host ports of pods were closed: they are open again (pods: %d)", opened)})
