@@ -29,9 +29,9 @@ import (
 	"k8s.io/client-go/transport"
 
 	nodev1 "nodal/api/gen/node/v1"
-	"nodal/cmd/apisync/fleet"
-	"nodal/cmd/apisync/member"
-	"nodal/cmd/apisync/retry"
+	"nodal/cluster/member"
+	"nodal/cluster/retry"
+	"nodal/fleet"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
-	"nodal/cmd/kubelet/config"
+	"nodal/agent/config"
 	"nodal/host/cri"
 	"nodal/host/image"
 	"nodal/host/logs"

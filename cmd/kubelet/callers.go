@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"nodal/cmd/apisync/review"
+	"nodal/cluster/review"
 	"nodal/server/auth"
 )
 

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"nodal/cmd/kubelet/config"
+	"nodal/agent/config"
 	"nodal/host/cgroup"
 	hostruntime "nodal/host/runtime"
 	"nodal/node/limit"

@@ -13,11 +13,11 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"nodal/cmd/apisync/certificate"
-	"nodal/cmd/apisync/member"
-	"nodal/cmd/apisync/retry"
-	"nodal/cmd/apisync/review"
-	"nodal/cmd/kubelet/config"
+	"nodal/agent/config"
+	"nodal/cluster/certificate"
+	"nodal/cluster/member"
+	"nodal/cluster/retry"
+	"nodal/cluster/review"
 	"nodal/server/auth"
 	"nodal/server/metrics"
 )

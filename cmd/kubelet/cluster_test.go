@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nodal/cmd/kubelet/config"
+	"nodal/agent/config"
 )
 
 // certify writes a kubeconfig and the certificate that it names, which lasts so long.

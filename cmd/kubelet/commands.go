@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
 
-	"nodal/cmd/kubelet/config"
+	"nodal/agent/config"
 	"nodal/host/cri"
 	"nodal/host/journal"
 	hostruntime "nodal/host/runtime"

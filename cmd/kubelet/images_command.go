@@ -18,8 +18,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"nodal/agent/config"
 	nodev1 "nodal/api/gen/node/v1"
-	"nodal/cmd/kubelet/config"
 )
 
 const imagesUsage = `Usage:

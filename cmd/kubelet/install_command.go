@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"nodal/cmd/kubelet/config"
+	"nodal/agent/config"
 	"nodal/host/service"
 )
 

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"nodal/cmd/kubelet/config"
+	"nodal/agent/config"
 )
 
 func TestWhatIsPurgedIsWhatTheSettingsName(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"nodal/cmd/kubelet/config"
+	"nodal/agent/config"
 	"nodal/server"
 )
 

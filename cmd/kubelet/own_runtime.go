@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"nodal/cmd/kubelet/config"
+	"nodal/agent/config"
 	"nodal/host/registry"
 	hostruntime "nodal/host/runtime"
 	"nodal/host/runtime/embedded"

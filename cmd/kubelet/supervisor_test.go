@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"nodal/cmd/kubelet/config"
+	"nodal/agent/config"
 	"nodal/sim/cri"
 )
 

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"k8s.io/apimachinery/pkg/types"
 
+	"nodal/agent/config"
 	nodev1 "nodal/api/gen/node/v1"
-	"nodal/cmd/kubelet/config"
 	"nodal/host/trace"
 	"nodal/node"
 	"nodal/reconciler"

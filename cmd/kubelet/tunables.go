@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"nodal/cmd/kubelet/config"
+	"nodal/agent/config"
 	"nodal/host/tunable"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"nodal/cmd/kubelet/config"
+	"nodal/agent/config"
 )
 
 func TestTheKernelIsSetCheckedOrLeft(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"nodal/cmd/kubelet/config"
+	"nodal/agent/config"
 )
 
 const uiUsage = `Usage:

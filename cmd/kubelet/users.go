@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 
-	"nodal/cmd/kubelet/config"
+	"nodal/agent/config"
 	"nodal/node/users"
 )
 

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
-	"nodal/cmd/apisync/retry"
+	"nodal/cluster/retry"
 	"nodal/node"
 )
 

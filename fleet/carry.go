@@ -9,7 +9,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 
 	nodev1 "nodal/api/gen/node/v1"
-	"nodal/cmd/apisync/retry"
+	"nodal/cluster/retry"
 )
 
 // carry does the next step about a key, if there is one. What it changes on the

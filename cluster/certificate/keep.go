@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
-	"nodal/cmd/apisync/retry"
+	"nodal/cluster/retry"
 )
 
 // A certificate is replaced when this part of its life is over. Nodes that got

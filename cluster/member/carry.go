@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	nodev1 "nodal/api/gen/node/v1"
-	"nodal/cmd/apisync/retry"
+	"nodal/cluster/retry"
 )
 
 // AnnotationFrom marks what came to the node from a cluster.

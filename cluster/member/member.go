@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	nodev1 "nodal/api/gen/node/v1"
-	"nodal/cmd/apisync/retry"
+	"nodal/cluster/retry"
 	"nodal/node"
 )
 

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"nodal/cmd/apisync/retry"
+	"nodal/cluster/retry"
 )
 
 // Bootstrap gets the node's first certificate with the credential of one

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	nodev1 "nodal/api/gen/node/v1"
-	"nodal/cmd/apisync/follow"
-	"nodal/cmd/apisync/retry"
+	"nodal/cluster/follow"
+	"nodal/cluster/retry"
 )
 
 // Config says where the fleet is written down.

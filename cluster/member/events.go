@@ -23,7 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	nodev1 "nodal/api/gen/node/v1"
-	"nodal/cmd/apisync/retry"
+	"nodal/cluster/retry"
 )
 
 // A pod may tell as much at once, and again so often, as upstream lets it. What is

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	nodev1 "nodal/api/gen/node/v1"
-	"nodal/cmd/apisync/retry"
+	"nodal/cluster/retry"
 )
 
 // willing takes every pod.

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	nodev1 "nodal/api/gen/node/v1"
-	"nodal/cmd/apisync/follow"
-	"nodal/cmd/apisync/retry"
+	"nodal/cluster/follow"
+	"nodal/cluster/retry"
 )
 
 // workers is how many pods are worked on side by side.

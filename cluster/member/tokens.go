@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"nodal/cmd/apisync/retry"
+	"nodal/cluster/retry"
 	"nodal/node"
 )
 
