@@ -76,6 +76,12 @@ func (o *Object) one() (kind ObjectKind, held metav1.ObjectMetaAccessor, single 
 	return kind, held, count == 1
 }
 
+// Single reports whether the object is of exactly one kind.
+func (o *Object) Single() bool {
+	_, _, single := o.one()
+	return single
+}
+
 // Ref is what the object is called.
 func (o *Object) Ref() ObjectRef {
 	kind, held, _ := o.one()

@@ -235,3 +235,8 @@ func GracePeriod(object *corev1.Pod) time.Duration {
 func Seconds(n int64) time.Duration {
 	return time.Duration(min(n, math.MaxInt32)) * time.Second
 }
+
+// Holds reports whether the UID is that of the slot's pod or of the pod that waits for its name.
+func (s *Slot) Holds(uid types.UID) bool {
+	return s != nil && (s.Pod.UID() == uid || s.Next != nil && s.Next.UID() == uid)
+}

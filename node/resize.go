@@ -1,10 +1,6 @@
 package node
 
 import (
-	"cmp"
-	"maps"
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node/limit"
@@ -63,29 +59,4 @@ func (p *Pod) Behind(run *Container, allowed limit.Limits) bool {
 		return !p.Resized.IsZero() || allowed.CPUs != ""
 	}
 	return *run.Limits != allowed
-}
-
-// Waiting are the slots whose pods wait for resources, the oldest pod first.
-func (tx *Tx) Waiting() []*Slot {
-	waiting := slices.DeleteFunc(tx.stalled(), func(slot *Slot) bool {
-		return slot.Pod.Resize == nil || slot.Pod.Deletion != nil || slot.Result != nil
-	})
-	slices.SortFunc(waiting, func(a, b *Slot) int {
-		return cmp.Or(a.Pod.Accepted.Compare(b.Pod.Accepted), cmp.Compare(a.Pod.UID(), b.Pod.UID()))
-	})
-	return waiting
-}
-
-// stalled are the slots of pods that wait for what others may give back.
-func (tx *Tx) stalled() []*Slot {
-	tx.store.mu.RLock()
-	keys := slices.Collect(maps.Keys(tx.store.waiting))
-	tx.store.mu.RUnlock()
-	var stalled []*Slot
-	for _, key := range keys {
-		if slot := tx.Get(key); slot != nil {
-			stalled = append(stalled, slot)
-		}
-	}
-	return stalled
 }

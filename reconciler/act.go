@@ -12,6 +12,7 @@ import (
 	"nodal/node"
 	"nodal/node/limit"
 	"nodal/node/storage"
+	"nodal/node/store"
 )
 
 // Runtime is the container runtime as the reconciler needs it.
@@ -69,7 +70,7 @@ type Volumes interface {
 
 // Act performs actions: each on the one place it concerns.
 type Act struct {
-	Store   *node.Store
+	Store   *store.Store
 	Runtime Runtime
 	Images  Images
 	Hooks   Hooks
@@ -80,7 +81,7 @@ type Act struct {
 	Clock   func() time.Time
 	// Freed tells within a transaction that a pod needs nothing any more; nil: nobody
 	// waits for that.
-	Freed func(*node.Tx)
+	Freed func(*store.Tx)
 }
 
 // Do performs one action for the pod that owns the key.
@@ -154,8 +155,8 @@ func (a Act) lookAtStarted(
 }
 
 // update journals a change to the slot as long as the same pod owns it.
-func (a Act) update(key node.Key, uid types.UID, change func(*node.Tx, *node.Slot)) error {
-	_, err := a.Store.Transact(func(tx *node.Tx) error {
+func (a Act) update(key node.Key, uid types.UID, change func(*store.Tx, *node.Slot)) error {
+	_, err := a.Store.Transact(func(tx *store.Tx) error {
 		slot := tx.Get(key)
 		if slot == nil || slot.Pod.UID() != uid {
 			return fmt.Errorf("pod %s with uid %s: %w", key, uid, node.ErrNotFound)
@@ -168,7 +169,7 @@ func (a Act) update(key node.Key, uid types.UID, change func(*node.Tx, *node.Slo
 }
 
 func (a Act) setTally(key node.Key, uid types.UID, action node.SetTally) error {
-	return a.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
+	return a.update(key, uid, func(tx *store.Tx, slot *node.Slot) {
 		slot.Tallies = maps.Clone(slot.Tallies)
 		if slot.Tallies == nil {
 			slot.Tallies = map[string]node.Tally{}
@@ -179,7 +180,7 @@ func (a Act) setTally(key node.Key, uid types.UID, action node.SetTally) error {
 }
 
 func (a Act) setHealth(key node.Key, uid types.UID, action node.SetHealth) error {
-	return a.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
+	return a.update(key, uid, func(tx *store.Tx, slot *node.Slot) {
 		slot.Health = maps.Clone(slot.Health)
 		if slot.Health == nil {
 			slot.Health = map[string]node.Health{}
@@ -190,14 +191,14 @@ func (a Act) setHealth(key node.Key, uid types.UID, action node.SetHealth) error
 }
 
 func (a Act) setLost(key node.Key, uid types.UID, action node.SetLost) error {
-	return a.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
+	return a.update(key, uid, func(tx *store.Tx, slot *node.Slot) {
 		slot.Lost = action.Lost
 		tx.Put(key, slot)
 	})
 }
 
 func (a Act) askRestarts(key node.Key, uid types.UID, restarts ...node.Restart) error {
-	return a.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
+	return a.update(key, uid, func(tx *store.Tx, slot *node.Slot) {
 		pod := *slot.Pod
 		pod.Restarts = node.MergeRestarts(pod.Restarts, restarts)
 		slot.Pod = &pod
@@ -206,7 +207,7 @@ func (a Act) askRestarts(key node.Key, uid types.UID, restarts ...node.Restart) 
 }
 
 func (a Act) setTermination(key node.Key, uid types.UID, action node.SetTermination) error {
-	return a.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
+	return a.update(key, uid, func(tx *store.Tx, slot *node.Slot) {
 		if slot.Closed() {
 			return // the first reason stands
 		}
@@ -219,7 +220,7 @@ func (a Act) setTermination(key node.Key, uid types.UID, action node.SetTerminat
 // setResult notes how a pod has ended, unless something was asked of the pod since that
 // was decided: it was told that it would happen, and is decided on first.
 func (a Act) setResult(key node.Key, pod *node.Pod, action node.SetResult) error {
-	return a.update(key, pod.UID(), func(tx *node.Tx, slot *node.Slot) {
+	return a.update(key, pod.UID(), func(tx *store.Tx, slot *node.Slot) {
 		if t := slot.Termination; slot.Pod != pod || t != nil && action.Status.Reason != t.Reason {
 			return
 		}
@@ -233,7 +234,7 @@ func (a Act) setResult(key node.Key, pod *node.Pod, action node.SetResult) error
 // that comes back with the same UID keeps counting its restarts. What both claim
 // is settled with it.
 func (a Act) release(key node.Key, pod *node.Pod) error {
-	return a.update(key, pod.UID(), func(tx *node.Tx, slot *node.Slot) {
+	return a.update(key, pod.UID(), func(tx *store.Tx, slot *node.Slot) {
 		tx.Reserved()
 		tx.Put(key, successor(slot))
 		if storage.Uses(slot.Pod.Object) || slot.Next != nil && storage.Uses(slot.Next.Object) {
@@ -243,7 +244,7 @@ func (a Act) release(key node.Key, pod *node.Pod) error {
 	})
 }
 
-func (a Act) freed(tx *node.Tx) {
+func (a Act) freed(tx *store.Tx) {
 	if a.Freed != nil {
 		a.Freed(tx)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nodal/node"
+	"nodal/node/store"
 	"nodal/reconciler/gc"
 )
 
@@ -30,10 +31,10 @@ const collectEvery = 5 * time.Minute
 // Collector gives up images that nobody needs. What it knows of their use it has
 // seen itself: after a restart every image counts as new.
 type Collector struct {
-	Store  *node.Store
+	Store  *store.Store
 	Images LocalImages
 	Policy gc.Policy
-	Events *node.Events
+	Events *store.Events
 	Log    *slog.Logger
 	Clock  func() time.Time
 	// Collected is told why an image went that nobody had asked to go; nil: nobody is.
@@ -177,7 +178,7 @@ func (c *Collector) look(ctx context.Context) ([]gc.Image, error) {
 
 // addPromised adds what was made ready for containers of a pod that are not made
 // yet, and the images that they mount.
-func addPromised(busy map[string]bool, v node.View) {
+func addPromised(busy map[string]bool, v store.View) {
 	if v.Got == nil || v.Slot == nil || v.Slot.Result != nil {
 		return
 	}

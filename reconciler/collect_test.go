@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
+	"nodal/node/store"
 	"nodal/reconciler"
 	"nodal/reconciler/gc"
 )
@@ -92,12 +93,12 @@ func (d *disk) change(busy []string, more string) {
 func newCollector(t *testing.T, d *disk) *reconciler.Collector {
 	t.Helper()
 	records := &journal{records: map[string][]byte{}}
-	clock, err := node.OpenClock(records, nil)
+	clock, err := store.OpenClock(records, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &reconciler.Collector{
-		Store: node.NewStore(records, clock), Images: d, Events: node.NewEvents(clock),
+		Store: store.New(records, clock), Images: d, Events: store.NewEvents(clock),
 		Policy: gc.Policy{High: 85, Low: 80, MinAge: 2 * time.Minute},
 		Log:    slog.New(slog.DiscardHandler), Clock: time.Now,
 	}
@@ -154,7 +155,7 @@ func TestOneImageIsRemovedUnlessItIsUsed(t *testing.T) {
 	d := &disk{images: strings.Fields("a b c e"), busy: map[string]bool{"a": true}, stuck: "b"}
 	c := newCollector(t, d)
 	key := node.Key{Namespace: "default", Name: "web"}
-	put := func(tx *node.Tx) error {
+	put := func(tx *store.Tx) error {
 		tx.Put(key, &node.Slot{Pod: &node.Pod{Object: &corev1.Pod{}}})
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/store"
 	"nodal/reconciler/evict"
 )
 
@@ -33,9 +34,9 @@ const (
 
 // Evictor ends pods that have written more to the disk than they may.
 type Evictor struct {
-	Store  *node.Store
+	Store  *store.Store
 	Disk   Disk
-	Events *node.Events
+	Events *store.Events
 	Log    *slog.Logger
 	Clock  func() time.Time
 	// Evicted is told of each pod that was over a limit; nil: nobody is.
@@ -100,7 +101,7 @@ func (e *Evictor) check(ctx context.Context, key node.Key, pod *node.Pod, volume
 
 // evict journals that a pod has to end. One that ends already keeps its reason.
 func (e *Evictor) evict(key node.Key, uid types.UID, message string) (evicted bool, err error) {
-	err = Act{Store: e.Store}.update(key, uid, func(tx *node.Tx, slot *node.Slot) {
+	err = Act{Store: e.Store}.update(key, uid, func(tx *store.Tx, slot *node.Slot) {
 		if slot.Closed() || slot.Pod.Deletion != nil {
 			return
 		}

@@ -26,6 +26,7 @@ import (
 	"nodal/node/manifest"
 	"nodal/node/status"
 	"nodal/node/storage"
+	"nodal/node/store"
 	"nodal/reconciler"
 	sim "nodal/sim/cri"
 )
@@ -39,11 +40,11 @@ type bench struct {
 	journal *journal
 	logs    *logs
 	volumes *volumes
-	sources *node.Sources
+	sources *store.Sources
 	site    node.Site
 
-	store  *node.Store
-	events *node.Events
+	store  *store.Store
+	events *store.Events
 	prober *prober
 	counts counts
 	intake intake.Intake
@@ -76,7 +77,7 @@ func inBubble(t *testing.T, late bool, test func(b *bench)) {
 		b := &bench{
 			T: t, server: server, runtime: cri.New(conn, conn, config, slog.New(slog.DiscardHandler)),
 			journal: &journal{records: map[string][]byte{}}, logs: &logs{}, volumes: newVolumes(),
-			sources: node.NewSources(map[node.Source]string{node.SourceFile: "/pods"}),
+			sources: store.NewSources(map[node.Source]string{node.SourceFile: "/pods"}),
 			site:    node.Site{NodeName: "here", Runtime: "sim", BackoffMax: node.DefaultBackoffMax},
 		}
 		if !late {
@@ -98,11 +99,11 @@ func inBubble(t *testing.T, late bool, test func(b *bench)) {
 // start is a start of the agent, from what its journal has kept.
 func (b *bench) start() {
 	b.Helper()
-	clock, err := node.OpenClock(b.journal, b.journal.all())
+	clock, err := store.OpenClock(b.journal, b.journal.all())
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.store, b.events = node.NewStore(b.journal, clock), node.NewEvents(clock)
+	b.store, b.events = store.New(b.journal, clock), store.NewEvents(clock)
 	if problems := b.store.Restore(b.journal.all()); len(problems) > 0 {
 		b.Fatal(problems)
 	}
@@ -115,7 +116,7 @@ func (b *bench) start() {
 		Prober: b.prober, Counts: &b.counts,
 		Act: reconciler.Act{
 			Store: b.store, Runtime: b.runtime, Images: puller, Logs: b.logs, Volumes: b.volumes, Storage: keeper, Clock: time.Now,
-			Freed: func(tx *node.Tx) { in.Readmit(tx, time.Now()) },
+			Freed: func(tx *store.Tx) { in.Readmit(tx, time.Now()) },
 		},
 		Events: b.events, Sources: b.sources, Site: b.site,
 		Log: slog.New(slog.DiscardHandler), Relist: time.Second, Starts: 4,
@@ -248,9 +249,9 @@ type journal struct {
 	records map[string][]byte
 }
 
-var _ node.Journal = (*journal)(nil)
+var _ store.Journal = (*journal)(nil)
 
-func (j *journal) Commit(records ...node.Record) error {
+func (j *journal) Commit(records ...store.Record) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, r := range records {
@@ -263,14 +264,14 @@ func (j *journal) Commit(records ...node.Record) error {
 	return nil
 }
 
-func (j *journal) CommitReserved(records ...node.Record) error { return j.Commit(records...) }
+func (j *journal) CommitReserved(records ...store.Record) error { return j.Commit(records...) }
 
-func (j *journal) all() []node.Record {
+func (j *journal) all() []store.Record {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	var all []node.Record
+	var all []store.Record
 	for name, data := range j.records {
-		all = append(all, node.Record{Name: name, Data: data})
+		all = append(all, store.Record{Name: name, Data: data})
 	}
 	return all
 }

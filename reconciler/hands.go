@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nodal/node"
+	"nodal/node/store"
 	"nodal/reconciler/decide"
 )
 
@@ -85,7 +86,7 @@ func (h hands) Look(only *node.Key, began node.Mark) {
 func (h hands) Relist() { h.relist() }
 
 // Read tells of pods that are new.
-func (h hands) Read(v node.View, before *node.Pod) {
+func (h hands) Read(v store.View, before *node.Pod) {
 	if v.Gone {
 		return
 	}

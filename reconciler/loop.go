@@ -9,6 +9,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/assign"
+	"nodal/node/store"
 )
 
 // Loop is what is known of all pods, and the rules of what to do when something
@@ -16,7 +17,7 @@ import (
 // simulation plays the loop that the node runs. Its methods take what happens; what has
 // to be done goes to the Hands.
 type Loop struct {
-	Store *node.Store
+	Store *store.Store
 	Site  node.Site
 	Pool  *assign.Pool // of CPUs that pods share; nil: nobody is told which
 	Hands Hands
@@ -41,7 +42,7 @@ type Hands interface {
 	// Relist has the whole runtime looked at soon.
 	Relist()
 	// Read hears of a pod as the store has it now, and whom it succeeds.
-	Read(v node.View, before *node.Pod)
+	Read(v store.View, before *node.Pod)
 	// Show hears that what is known of a pod may have changed; news, that readers
 	// were told so.
 	Show(t *Tracked, news bool)
@@ -66,7 +67,7 @@ type Tracked struct {
 }
 
 // NewLoop makes a loop that knows of no pod.
-func NewLoop(store *node.Store, site node.Site) *Loop {
+func NewLoop(store *store.Store, site node.Site) *Loop {
 	return &Loop{
 		Store: store, Site: site, since: -1,
 		tracks: map[node.Key]*Tracked{}, dirty: map[node.Key]bool{},
@@ -190,7 +191,7 @@ func (l *Loop) Sweep(now time.Time) (seen map[types.UID]bool, due bool) {
 }
 
 // share tells all pods which CPUs are shared, when one got or gave back some of its own.
-func (l *Loop) share(views []node.View) {
+func (l *Loop) share(views []store.View) {
 	if l.Pool == nil || !l.Pool.Take(views) {
 		return
 	}
@@ -207,7 +208,7 @@ func (l *Loop) takeIntents() {
 		views, revision = l.Store.Views()
 		for _, key := range inOrder(l.tracks) {
 			if _, ok := l.Store.View(key); !ok {
-				views = append(views, node.View{Key: key, Gone: true})
+				views = append(views, store.View{Key: key, Gone: true})
 			}
 		}
 	}
@@ -219,7 +220,7 @@ func (l *Loop) takeIntents() {
 	l.takeObjects()
 }
 
-func (l *Loop) intend(v node.View) {
+func (l *Loop) intend(v store.View) {
 	t, ok := l.tracks[v.Key]
 	var before *node.Pod
 	if ok {

@@ -8,13 +8,14 @@ import (
 
 	"nodal/node"
 	"nodal/node/intake"
+	"nodal/node/store"
 	"nodal/reconciler"
 )
 
 // change changes the record of a pod, as whoever answers requests does.
 func (b *bench) change(name string, change func(*node.Pod)) {
 	b.Helper()
-	if _, err := b.store.Transact(func(tx *node.Tx) error {
+	if _, err := b.store.Transact(func(tx *store.Tx) error {
 		next := *tx.Get(key(name))
 		object := *next.Pod
 		next.Pod = &object

@@ -8,6 +8,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/storage"
+	"nodal/node/store"
 )
 
 // reclaimRetry is how soon files that could not be removed are tried again.
@@ -75,7 +76,7 @@ func (a Act) GiveBack(ctx context.Context, v *corev1.PersistentVolume) error {
 	if err := a.Volumes.Reclaim(ctx, v); err != nil {
 		return err
 	}
-	_, err := a.Store.Transact(func(tx *node.Tx) error {
+	_, err := a.Store.Transact(func(tx *store.Tx) error {
 		ref := (&node.Object{Volume: v}).Ref()
 		if held := tx.Object(ref); held != nil && held.Volume.UID == v.UID {
 			tx.Reserved()

@@ -9,6 +9,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/assign"
+	"nodal/node/store"
 )
 
 // Config is what a reconciler is made of.
@@ -17,8 +18,8 @@ type Config struct {
 	Prober  Prober
 	Tracer  Tracer // nil: nobody is told
 	Counts  Counts // nil: nobody is told
-	Events  *node.Events
-	Sources *node.Sources
+	Events  *store.Events
+	Sources *store.Sources
 	Site    node.Site
 	Pool    *assign.Pool // of CPUs that pods share; nil: nobody is told which
 	Log     *slog.Logger
@@ -153,7 +154,7 @@ func (r *Reconciler) readmit() {
 		return
 	}
 	r.readmitted = true
-	if _, err := r.Act.Store.Transact(func(tx *node.Tx) error {
+	if _, err := r.Act.Store.Transact(func(tx *store.Tx) error {
 		r.Act.freed(tx)
 		return nil
 	}); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/admit"
+	"nodal/node/store"
 	sim "nodal/sim/cri"
 )
 
@@ -206,7 +207,7 @@ func TestStraysAreRemovedOnlyOnceEverySourceHasDelivered(t *testing.T) {
 
 		// The agent comes back without its record: nobody wants the pod.
 		b.stop()
-		b.journal.Commit(node.Record{Name: "pods/default_web"})
+		b.journal.Commit(store.Record{Name: "pods/default_web"})
 		b.start()
 		b.rest(time.Hour)
 		if _, ok := b.store.View(key("web")); ok {
@@ -228,7 +229,7 @@ func TestPodThatComesBackTakesItsContainersUp(t *testing.T) {
 		b.apply(object)
 		b.rest(time.Second)
 		b.stop()
-		b.journal.Commit(node.Record{Name: "pods/default_web"})
+		b.journal.Commit(store.Record{Name: "pods/default_web"})
 		b.start()
 		b.rest(time.Second)
 		b.apply(object)

@@ -10,13 +10,14 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // eventService tells what happened. Timelines are in timeline.go.
 type eventService struct {
 	nodev1.UnimplementedEventsServiceServer
-	store   *node.Store
-	events  *node.Events
+	store   *store.Store
+	events  *store.Events
 	stopped <-chan struct{}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/node/store"
 )
 
 func (n *node1) happen(name, reason string, after time.Duration) {
@@ -119,7 +120,7 @@ func TestTheNodeSaysWhatItIsAndHowItIs(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerRunning)
-	n.sources.Delivered(node.SourceFile, testNow, map[string]node.SourceError{
+	n.sources.Delivered(node.SourceFile, testNow, map[string]store.SourceError{
 		"/etc/pods/bad.yaml": {Origin: "/etc/pods/bad.yaml", Message: "no pod", Time: testNow},
 	})
 	asked := 0

@@ -9,6 +9,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // Runtime lets clients into pods and tells how it is.
@@ -57,7 +58,7 @@ type RuntimeHandler struct {
 // execService lets clients into pods. The live forms are in exec_stream.go.
 type execService struct {
 	nodev1.UnimplementedExecServiceServer
-	store   *node.Store
+	store   *store.Store
 	runtime Containers
 }
 

@@ -23,6 +23,7 @@ import (
 	"nodal/node"
 	"nodal/node/admit"
 	"nodal/node/intake"
+	"nodal/node/store"
 	"nodal/server/auth"
 )
 
@@ -32,7 +33,7 @@ type memory struct {
 	full bool
 }
 
-func (m *memory) Commit(...node.Record) error {
+func (m *memory) Commit(...store.Record) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.full {
@@ -41,7 +42,7 @@ func (m *memory) Commit(...node.Record) error {
 	return nil
 }
 
-func (m *memory) CommitReserved(...node.Record) error { return nil }
+func (m *memory) CommitReserved(...store.Record) error { return nil }
 
 func (m *memory) fill() {
 	m.mu.Lock()
@@ -52,9 +53,9 @@ func (m *memory) fill() {
 // node1 is a node made by hand: tests play the reconciler.
 type node1 struct {
 	journal *memory
-	store   *node.Store
-	events  *node.Events
-	sources *node.Sources
+	store   *store.Store
+	events  *store.Events
+	sources *store.Sources
 	runtime *scriptedRuntime
 	logs    *scriptedLogs
 	server  *Server
@@ -65,12 +66,12 @@ var testNow = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 func newNode(t testing.TB, change ...func(*Config)) *node1 {
 	t.Helper()
 	n := &node1{journal: &memory{}, runtime: &scriptedRuntime{}, logs: &scriptedLogs{}}
-	clock, err := node.OpenClock(n.journal, nil)
+	clock, err := store.OpenClock(n.journal, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.store, n.events = node.NewStore(n.journal, clock), node.NewEvents(clock)
-	n.sources = node.NewSources(map[node.Source]string{node.SourceFile: "/etc/pods"})
+	n.store, n.events = store.New(n.journal, clock), store.NewEvents(clock)
+	n.sources = store.NewSources(map[node.Source]string{node.SourceFile: "/etc/pods"})
 	uid := 0
 	cfg := Config{
 		Store: n.store, Events: n.events, Sources: n.sources,
@@ -286,7 +287,7 @@ func (l *scriptedLogs) Read(ctx context.Context, run LogRun, o LogOptions, sink 
 }
 
 var (
-	_ Runtime      = (*scriptedRuntime)(nil)
-	_ Logs         = (*scriptedLogs)(nil)
-	_ node.Journal = (*memory)(nil)
+	_ Runtime       = (*scriptedRuntime)(nil)
+	_ Logs          = (*scriptedLogs)(nil)
+	_ store.Journal = (*memory)(nil)
 )

@@ -8,6 +8,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/node/store"
 )
 
 type forwardServerStream = grpc.BidiStreamingServer[nodev1.PortForwardRequest, nodev1.PortForwardResponse]
@@ -34,7 +35,7 @@ func (s *execService) PortForward(stream forwardServerStream) error {
 }
 
 // home is the sandbox in which a pod has its network.
-func home(view node.View) (*node.Sandbox, error) {
+func home(view store.View) (*node.Sandbox, error) {
 	if view.Got != nil {
 		if sandbox := view.Got.Home(view.Slot.Pod.UID()); sandbox != nil {
 			return sandbox, nil

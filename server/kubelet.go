@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/store"
 	"nodal/openapi"
 	"nodal/server/metrics"
 )
@@ -22,7 +23,7 @@ import (
 // kubelet serves the kubelet's own paths with upstream's methods, parameters,
 // codes and bodies.
 type kubelet struct {
-	store   *node.Store
+	store   *store.Store
 	render  renderers
 	reader  *logService
 	exec    *execService
@@ -53,7 +54,7 @@ func newKubelet(cfg Config, s services) *kubelet {
 // pods is /pods. Unlike upstream's it keeps showing a pod until it is gone.
 func (k *kubelet) pods(w http.ResponseWriter, r *http.Request) {
 	views, _ := k.store.Views()
-	items, err := k.render.of(r.Context()).list(views, func(node.View) bool { return true })
+	items, err := k.render.of(r.Context()).list(views, func(store.View) bool { return true })
 	if err != nil {
 		writeText(w, http.StatusInternalServerError, err.Error())
 		return

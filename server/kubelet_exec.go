@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
+	"nodal/node/store"
 	framing "nodal/server/stream"
 )
 
@@ -42,12 +43,12 @@ func (k *kubelet) runLive(w http.ResponseWriter, r *http.Request) {
 }
 
 // named is the pod that a path names, with its UID or without.
-func (k *kubelet) named(w http.ResponseWriter, r *http.Request) (node.View, bool) {
+func (k *kubelet) named(w http.ResponseWriter, r *http.Request) (store.View, bool) {
 	view, ok := k.store.View(node.Key{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "pod")})
 	uid := chi.URLParam(r, "uid")
 	if !ok || uid != "" && uid != string(view.Slot.Pod.UID()) {
 		writeText(w, http.StatusNotFound, "pod does not exist")
-		return node.View{}, false
+		return store.View{}, false
 	}
 	return view, true
 }

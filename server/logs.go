@@ -11,6 +11,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // Logs reads what containers wrote.
@@ -60,7 +61,7 @@ type LogSink interface {
 // logService streams logs. Which run is meant is decided in logs_run.go.
 type logService struct {
 	nodev1.UnimplementedLogsServiceServer
-	store   *node.Store
+	store   *store.Store
 	site    node.Site
 	logs    Logs
 	now     func() time.Time

@@ -8,6 +8,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/status"
+	"nodal/node/store"
 )
 
 // logWanted says whose log is asked for.
@@ -59,7 +60,7 @@ func hasContainer(object *corev1.Pod, name string) bool {
 }
 
 // runs are the container's runs that have begun, newest first.
-func runs(view node.View, container string) []node.Container {
+func runs(view store.View, container string) []node.Container {
 	var begun []node.Container
 	if view.Got == nil {
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/node/store"
 )
 
 func TestAManifestIsTakenInEveryFormThatCurlSends(t *testing.T) {
@@ -233,7 +234,7 @@ func TestTheReasonIsTheMostTellingOne(t *testing.T) {
 	}
 	n.run(t, "crashing", node.ContainerExited)
 	key := func(name string) node.Key { return node.Key{Namespace: "default", Name: name} }
-	if _, err := n.store.Transact(func(tx *node.Tx) error {
+	if _, err := n.store.Transact(func(tx *store.Tx) error {
 		slot := *tx.Get(key("crashing"))
 		slot.Tallies = map[string]node.Tally{"main": {Restarts: 0, Streak: 3}}
 		tx.Put(key("crashing"), &slot)

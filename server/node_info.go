@@ -13,14 +13,15 @@ import (
 	"nodal/node"
 	"nodal/node/capability"
 	"nodal/node/status"
+	"nodal/node/store"
 )
 
 // nodeService describes the node itself. Its watch is in node_watch.go, and how the
 // node is it knows from node_health.go.
 type nodeService struct {
 	nodev1.UnimplementedNodeServiceServer
-	store   *node.Store
-	sources *node.Sources
+	store   *store.Store
+	sources *store.Sources
 	site    node.Site
 	facts   Facts
 	health  *nodeHealth
@@ -80,7 +81,7 @@ func quantities(list corev1.ResourceList) map[string]string {
 	return texts
 }
 
-func (s *nodeService) count(views []node.View) *nodev1.PodCounts {
+func (s *nodeService) count(views []store.View) *nodev1.PodCounts {
 	n := &nodev1.PodCounts{Total: int32(len(views))}
 	for _, v := range views {
 		pod := status.Of(s.site, v.Slot, v.Got)
@@ -97,7 +98,7 @@ func (s *nodeService) count(views []node.View) *nodev1.PodCounts {
 	return n
 }
 
-func sourceOf(state node.SourceState, pods int32) *nodev1.Source {
+func sourceOf(state store.SourceState, pods int32) *nodev1.Source {
 	source := &nodev1.Source{Name: string(state.Source), Location: state.Location, Ready: !state.Delivered.IsZero(), Pods: pods}
 	if source.Ready {
 		source.DeliveredAt = timestamppb.New(state.Delivered)

@@ -16,6 +16,7 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
 	"nodal/node/health"
+	"nodal/node/store"
 )
 
 // nodeReader is a client that takes one message when the test reads it.
@@ -89,11 +90,11 @@ func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 
 func TestANodeWatchTellsWhatChangesAndNothingElse(t *testing.T) {
 	watchNode(t, func(t *testing.T, n *node1, r *nodeReader) {
-		n.sources.Failed(node.SourceFile, node.SourceError{Origin: "/etc/pods", Message: "gone", Time: testNow})
+		n.sources.Failed(node.SourceFile, store.SourceError{Origin: "/etc/pods", Message: "gone", Time: testNow})
 		if told := r.next(time.Second); len(told.GetSources()[0].GetErrors()) != 1 {
 			t.Errorf("a source failed: told %v", told)
 		}
-		n.sources.Failed(node.SourceFile, node.SourceError{Origin: "/etc/pods", Message: "gone", Time: testNow.Add(time.Minute)})
+		n.sources.Failed(node.SourceFile, store.SourceError{Origin: "/etc/pods", Message: "gone", Time: testNow.Add(time.Minute)})
 		n.events.Add(node.Event{Reason: "Unrelated", Time: testNow})
 		if told := r.next(time.Minute); told != nil {
 			t.Errorf("the same error later, and an event: told %v, want nothing", told)

@@ -14,13 +14,14 @@ import (
 	"nodal/node"
 	"nodal/node/intake"
 	"nodal/node/manifest"
+	"nodal/node/store"
 	"nodal/server/auth"
 )
 
 // objects is what the services of objects that pods use have in common.
 type objects struct {
 	kind   node.ObjectKind
-	store  *node.Store
+	store  *store.Store
 	intake intake.Intake
 	now    func() time.Time
 	limit  int // bytes of a manifest

@@ -15,12 +15,13 @@ import (
 	"nodal/node/intake"
 	"nodal/node/manifest"
 	"nodal/node/status"
+	"nodal/node/store"
 )
 
 // podService shows and steers single pods. Watching is in pods_watch.go.
 type podService struct {
 	nodev1.UnimplementedPodsServiceServer
-	store   *node.Store
+	store   *store.Store
 	intake  intake.Intake
 	site    node.Site
 	render  renderers
@@ -48,10 +49,10 @@ func (s *podService) show(ctx context.Context, key node.Key) (*nodev1.Pod, error
 	return s.render.of(ctx).pod(view)
 }
 
-func find(store *node.Store, key node.Key) (node.View, error) {
-	view, ok := store.View(key)
+func find(pods *store.Store, key node.Key) (store.View, error) {
+	view, ok := pods.View(key)
 	if !ok {
-		return node.View{}, fmt.Errorf("pod %s: %w", key, node.ErrNotFound)
+		return store.View{}, fmt.Errorf("pod %s: %w", key, node.ErrNotFound)
 	}
 	return view, nil
 }
@@ -65,7 +66,7 @@ func (s *podService) ListPods(ctx context.Context, r *nodev1.ListPodsRequest) (*
 	views, revision := s.store.Views()
 	render := s.render.of(ctx)
 	if text, ok := ctx.Value(podListText{}).(*[]byte); ok {
-		pods, err := render.list(views, func(v node.View) bool { return chosen.matches(v, s.phase) })
+		pods, err := render.list(views, func(v store.View) bool { return chosen.matches(v, s.phase) })
 		*text = listText(pods, revision)
 		return &nodev1.ListPodsResponse{}, err
 	}
@@ -83,7 +84,7 @@ func (s *podService) ListPods(ctx context.Context, r *nodev1.ListPodsRequest) (*
 	return answer, nil
 }
 
-func (s *podService) phase(v node.View) corev1.PodPhase {
+func (s *podService) phase(v store.View) corev1.PodPhase {
 	return status.Of(s.site, v.Slot, v.Got).Phase
 }
 

@@ -9,6 +9,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // WatchPods sends the selected pods, or what changed after a revision, then a
@@ -21,7 +22,7 @@ func (s *podService) WatchPods(r *nodev1.WatchPodsRequest, stream grpc.ServerStr
 	if r.GetSinceRevision() < 0 {
 		return negativeRevision(r.GetSinceRevision())
 	}
-	w := &podWatch{service: s, render: s.render.of(stream.Context()), chosen: chosen, send: stream.Send, sent: map[node.Key]node.View{}}
+	w := &podWatch{service: s, render: s.render.of(stream.Context()), chosen: chosen, send: stream.Send, sent: map[node.Key]store.View{}}
 	changed := s.store.Changed()
 	if r.GetSinceRevision() > 0 {
 		err = w.resume(r.GetSinceRevision())
@@ -60,7 +61,7 @@ type podWatch struct {
 	render  *renderer
 	chosen  selection
 	send    func(*nodev1.WatchPodsResponse) error
-	sent    map[node.Key]node.View
+	sent    map[node.Key]store.View
 	at      int64
 }
 
@@ -68,7 +69,7 @@ type podWatch struct {
 // point to resume from.
 func (w *podWatch) begin() error {
 	views, revision := w.service.store.Views()
-	slices.SortFunc(views, func(a, b node.View) int { return cmp.Compare(a.Revision, b.Revision) })
+	slices.SortFunc(views, func(a, b store.View) int { return cmp.Compare(a.Revision, b.Revision) })
 	for _, v := range views {
 		if err := w.tell(v); err != nil {
 			return err
@@ -127,7 +128,7 @@ func (w *podWatch) advance() error {
 }
 
 // tell sends what a view means to somebody who knows what was sent before.
-func (w *podWatch) tell(v node.View) error {
+func (w *podWatch) tell(v store.View) error {
 	old, known := w.sent[v.Key]
 	matches := !v.Gone && w.chosen.matches(v, w.service.phase)
 	replaced := known && old.Slot.Pod.UID() != v.Slot.Pod.UID()
@@ -154,11 +155,11 @@ func (w *podWatch) tell(v node.View) error {
 	return w.tellPod(kind, v, v.Revision)
 }
 
-func (w *podWatch) tellDeleted(last node.View, revision int64) error {
+func (w *podWatch) tellDeleted(last store.View, revision int64) error {
 	return w.tellPod(nodev1.WatchType_WATCH_TYPE_DELETED, last, revision)
 }
 
-func (w *podWatch) tellPod(kind nodev1.WatchType, v node.View, revision int64) error {
+func (w *podWatch) tellPod(kind nodev1.WatchType, v store.View, revision int64) error {
 	pod, err := w.render.pod(v)
 	if err != nil {
 		return err

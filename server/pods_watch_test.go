@@ -16,6 +16,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // watch reads a watch message by message, in short: "ADDED web uid-1".
@@ -61,7 +62,7 @@ func (w *watch) want(messages ...string) {
 // forget plays the end of a teardown: the pod is gone, or its heir takes over.
 func (n *node1) forget(t *testing.T, name string) {
 	t.Helper()
-	_, err := n.store.Transact(func(tx *node.Tx) error {
+	_, err := n.store.Transact(func(tx *store.Tx) error {
 		key := node.Key{Namespace: "default", Name: name}
 		if next := tx.Get(key).Next; next != nil {
 			tx.Put(key, &node.Slot{Pod: next})
@@ -163,7 +164,7 @@ func TestAWatchThatAsksForForgottenHistoryIsToldSo(t *testing.T) {
 	since := n.store.Revision()
 	for i := range 1025 { // one tombstone more than is kept
 		name := fmt.Sprintf("pod-%d", i)
-		if _, err := n.store.Transact(func(tx *node.Tx) error {
+		if _, err := n.store.Transact(func(tx *store.Tx) error {
 			slot, _ := n.store.View(node.Key{Namespace: "default", Name: "first"})
 			object := *slot.Slot.Pod.Object
 			object.Name = name

@@ -16,6 +16,7 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
 	"nodal/node/status"
+	"nodal/node/store"
 )
 
 // renderer shows pods as clients see them. A pod's JSON depends on nothing but
@@ -41,7 +42,7 @@ func newRenderer(site node.Site) *renderer {
 }
 
 // object is the pod as Kubernetes shows it, with its present status.
-func (r *renderer) object(v node.View) *corev1.Pod {
+func (r *renderer) object(v store.View) *corev1.Pod {
 	object := *v.Slot.Pod.Object
 	object.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	object.ResourceVersion = strconv.FormatInt(v.Revision, 10)
@@ -57,7 +58,7 @@ func (r *renderer) object(v node.View) *corev1.Pod {
 }
 
 // pod is the summary beside the whole object.
-func (r *renderer) pod(v node.View) (*nodev1.Pod, error) {
+func (r *renderer) pod(v store.View) (*nodev1.Pod, error) {
 	object := r.object(v)
 	pod := summary(v, object)
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
@@ -70,7 +71,7 @@ func (r *renderer) pod(v node.View) (*nodev1.Pod, error) {
 	return pod, nil
 }
 
-func summary(v node.View, object *corev1.Pod) *nodev1.Pod {
+func summary(v store.View, object *corev1.Pod) *nodev1.Pod {
 	pod := &nodev1.Pod{
 		Namespace: v.Key.Namespace, Name: v.Key.Name, Uid: string(object.UID),
 		Revision: v.Revision, Source: string(v.Slot.Pod.Source), Phase: phases[object.Status.Phase],
@@ -96,7 +97,7 @@ var phases = map[corev1.PodPhase]nodev1.PodPhase{
 
 // list renders the pods that are wanted out of all that there are, in order. It
 // forgets those that are gone.
-func (r *renderer) list(all []node.View, want func(node.View) bool) ([]rendered, error) {
+func (r *renderer) list(all []store.View, want func(store.View) bool) ([]rendered, error) {
 	r.mu.Lock()
 	known := r.kept
 	r.mu.Unlock()
@@ -124,7 +125,7 @@ func (r *renderer) list(all []node.View, want func(node.View) bool) ([]rendered,
 	return wanted, nil
 }
 
-func (r *renderer) render(v node.View) (rendered, error) {
+func (r *renderer) render(v store.View) (rendered, error) {
 	object := r.object(v)
 	beside, err := jsonOf(summary(v, object))
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
 	"nodal/node/manifest"
+	"nodal/node/store"
 	"nodal/server/auth"
 )
 
@@ -191,7 +192,7 @@ func TestAllViewersShareOneRendering(t *testing.T) {
 	render := newRenderers(node.Site{NodeName: "node1"}).of(auth.NewContext(t.Context(), auth.Identity{Role: auth.RoleViewer}))
 	var first []byte
 	for i := range 2 {
-		pods, err := render.list(views, func(node.View) bool { return true })
+		pods, err := render.list(views, func(store.View) bool { return true })
 		if err != nil {
 			t.Fatal(err)
 		}

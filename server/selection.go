@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // selection says which pods a list or a watch is about.
@@ -50,7 +51,7 @@ func (s selection) mayHaveMatched(k node.Key) bool {
 
 // matches looks at the status only if the selection does: deriving it is the
 // dear part.
-func (s selection) matches(v node.View, phase func(node.View) corev1.PodPhase) bool {
+func (s selection) matches(v store.View, phase func(store.View) corev1.PodPhase) bool {
 	object := v.Slot.Pod.Object
 	if s.namespace != "" && s.namespace != v.Key.Namespace || !s.labels.Matches(labels.Set(object.Labels)) {
 		return false

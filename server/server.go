@@ -17,6 +17,7 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
 	"nodal/node/intake"
+	"nodal/node/store"
 	"nodal/server/auth"
 	"nodal/server/inproc"
 	"nodal/server/listen"
@@ -26,9 +27,9 @@ import (
 
 // Config is everything the server depends on.
 type Config struct {
-	Store   *node.Store
-	Events  *node.Events
-	Sources *node.Sources
+	Store   *store.Store
+	Events  *store.Events
+	Sources *store.Sources
 	Intake  intake.Intake // of the API's own pods
 	Site    node.Site
 	Now     func() time.Time

@@ -15,6 +15,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/node/store"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 // statsService says what the node and its pods use.
 type statsService struct {
 	nodev1.UnimplementedStatsServiceServer
-	store   *node.Store
+	store   *store.Store
 	stats   Stats
 	stopped <-chan struct{}
 }

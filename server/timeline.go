@@ -12,6 +12,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // GetTimeline shows the steps of the pod that holds the name, or of the last
@@ -49,7 +50,7 @@ type timeline struct {
 // newTimeline tells the story from the pod's record and its events. What lies
 // before the first event that is kept, because the agent was restarted, is
 // told by what the runtime remembers.
-func newTimeline(view node.View, events []node.Event) timeline {
+func newTimeline(view store.View, events []node.Event) timeline {
 	pod := view.Slot.Pod
 	t := timeline{uid: pod.UID(), accepted: pod.Accepted}
 	told := time.Time{}

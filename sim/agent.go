@@ -16,6 +16,7 @@ import (
 	"nodal/node/assign"
 	"nodal/node/intake"
 	"nodal/node/limit"
+	"nodal/node/store"
 	"nodal/reconciler"
 )
 
@@ -26,7 +27,7 @@ type agent struct {
 	faults  *faults
 	bug     Bug
 	loop    *reconciler.Loop
-	store   *node.Store
+	store   *store.Store
 	act     reconciler.Act
 	evictor reconciler.Evictor
 	watched map[node.Key]bool // pods that are being looked at
@@ -53,26 +54,26 @@ func (noLogs) RemoveRun(node.Key, types.UID, string, uint32) error { return nil 
 // newAgent starts from what the journal kept.
 func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 	records := j.load()
-	clock, err := node.OpenClock(j, records)
+	clock, err := store.OpenClock(j, records)
 	if err != nil {
 		return nil, err
 	}
-	store := node.NewStore(j, clock)
-	if err := errors.Join(store.Restore(records)...); err != nil {
+	held := store.New(j, clock)
+	if err := errors.Join(held.Restore(records)...); err != nil {
 		return nil, err
 	}
 	site := node.Site{NodeName: "sim", Runtime: "sim", BackoffMax: time.Minute, Cgroups: true, Limits: limit.Rules{Pids: 100}}
 	a := &agent{
-		world: w, faults: f, bug: bug, store: store, loop: reconciler.NewLoop(store, site),
+		world: w, faults: f, bug: bug, store: held, loop: reconciler.NewLoop(held, site),
 		act: reconciler.Act{
-			Store: store, Runtime: w, Images: w, Logs: noLogs{}, Cgroups: cgroups{w, store}, Volumes: volumes{w, store}, Storage: w.keeper(), Clock: w.clock,
+			Store: held, Runtime: w, Images: w, Logs: noLogs{}, Cgroups: cgroups{w, held}, Volumes: volumes{w, held}, Storage: w.keeper(), Clock: w.clock,
 		},
-		evictor: reconciler.Evictor{Store: store, Disk: disk{w}, Events: node.NewEvents(clock), Log: slog.New(slog.DiscardHandler), Clock: w.clock},
+		evictor: reconciler.Evictor{Store: held, Disk: disk{w}, Events: store.NewEvents(clock), Log: slog.New(slog.DiscardHandler), Clock: w.clock},
 		watched: map[node.Key]bool{},
 	}
 	a.loop.Hands, a.loop.Pool = hands{a}, assign.NewPool(rules())
-	a.act.Freed = func(tx *node.Tx) {
-		intake.Intake{Store: store, Node: admit.Node{Name: "sim", Allocatable: offered()}, Storage: w.keeper(), Assign: rules()}.Readmit(tx, w.clock())
+	a.act.Freed = func(tx *store.Tx) {
+		intake.Intake{Store: held, Node: admit.Node{Name: "sim", Allocatable: offered()}, Storage: w.keeper(), Assign: rules()}.Readmit(tx, w.clock())
 	}
 	if bug == SweepEarly {
 		a.loop.Deliver(w.clock())

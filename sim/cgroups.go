@@ -12,13 +12,14 @@ import (
 
 	"nodal/node"
 	"nodal/node/limit"
+	"nodal/node/store"
 	"nodal/reconciler"
 )
 
 // cgroups is an agent at work on the kernel's tree, which outlives it.
 type cgroups struct {
 	world *world
-	store *node.Store
+	store *store.Store
 }
 
 var _ reconciler.Cgroups = cgroups{}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"nodal/node"
+	"nodal/node/store"
 	"nodal/reconciler"
 )
 
@@ -99,7 +100,7 @@ func (h hands) Look(only *node.Key, began node.Mark) {
 func (h hands) Relist() { h.relist() }
 
 // Read has the witness read along.
-func (h hands) Read(v node.View, _ *node.Pod) { h.world.witness.reads(h.world, v) }
+func (h hands) Read(v store.View, _ *node.Pod) { h.world.witness.reads(h.world, v) }
 
 // Show has the witness look at what is shown.
 func (h hands) Show(t *reconciler.Tracked, news bool) {

@@ -7,9 +7,10 @@ import (
 	"slices"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
-var _ node.Journal = (*journal)(nil)
+var _ store.Journal = (*journal)(nil)
 
 // journal is a disk: it keeps records across agents, may be full, and may be
 // where an agent's life ends.
@@ -36,7 +37,7 @@ func newJournal() *journal {
 }
 
 // Commit writes records unless the disk is full.
-func (j *journal) Commit(records ...node.Record) error {
+func (j *journal) Commit(records ...store.Record) error {
 	if j.full {
 		return fmt.Errorf("write records: %w", node.ErrNoSpace)
 	}
@@ -44,7 +45,7 @@ func (j *journal) Commit(records ...node.Record) error {
 }
 
 // CommitReserved writes records in any case.
-func (j *journal) CommitReserved(records ...node.Record) error {
+func (j *journal) CommitReserved(records ...store.Record) error {
 	if j.crashed {
 		return errCrashed
 	}
@@ -67,11 +68,11 @@ func (j *journal) CommitReserved(records ...node.Record) error {
 }
 
 // load returns what a new agent finds.
-func (j *journal) load() []node.Record {
+func (j *journal) load() []store.Record {
 	j.crashed = false
-	var records []node.Record
+	var records []store.Record
 	for _, name := range slices.Sorted(maps.Keys(j.records)) {
-		records = append(records, node.Record{Name: name, Data: j.records[name]})
+		records = append(records, store.Record{Name: name, Data: j.records[name]})
 	}
 	return records
 }

@@ -15,6 +15,7 @@ import (
 	"nodal/node"
 	"nodal/node/intake"
 	"nodal/node/limit"
+	"nodal/node/store"
 	"nodal/node/trust"
 	"nodal/reconciler"
 )
@@ -23,7 +24,7 @@ import (
 // the world knows what each was last made from.
 type volumes struct {
 	world *world
-	store *node.Store
+	store *store.Store
 }
 
 var _ reconciler.Volumes = volumes{}
@@ -224,7 +225,7 @@ func info(trusting bool) *corev1.ProjectedVolumeSource {
 
 // laidOut checks: nothing is laid out for a pod that is gone, for nobody would
 // tear it down.
-func (wi *witness) laidOut(store *node.Store, pod *node.Pod) {
+func (wi *witness) laidOut(store *store.Store, pod *node.Pod) {
 	if !store.Holds(pod.UID()) {
 		wi.failf("a volume was laid out for %s, uid %s, which is gone", pod.Key(), pod.UID())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/manifest"
+	"nodal/node/store"
 )
 
 // witness watches the world and holds it against what clients were told. It
@@ -237,7 +238,7 @@ func (wi *witness) owes(w *world, c *call, run *container) {
 
 // reads checks what a reader of the store sees: revisions and restart counts
 // only grow, and a result stays.
-func (wi *witness) reads(w *world, view node.View) {
+func (wi *witness) reads(w *world, view store.View) {
 	if view.Gone {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
+	"nodal/node/store"
 	"nodal/reconciler"
 )
 
@@ -198,7 +199,7 @@ func (w *world) ended(l *life, c *corev1.Container, least int32) bool {
 // toldFirst checks: readers are told what an action is decided on before it is begun, so
 // that they see nothing that follows beside what was before. What is left of a pod that
 // is deleted is not told of once nothing is.
-func (wi *witness) toldFirst(store *node.Store, t *reconciler.Tracked, a node.Action) {
+func (wi *witness) toldFirst(store *store.Store, t *reconciler.Tracked, a node.Action) {
 	known := *t.Got()
 	if t.Slot().Pod.Deletion != nil && known.Empty() {
 		return

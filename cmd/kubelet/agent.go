@@ -31,6 +31,7 @@ import (
 	"nodal/node/limit"
 	"nodal/node/manifest"
 	"nodal/node/storage"
+	"nodal/node/store"
 	"nodal/reconciler"
 	"nodal/server/auth"
 	"nodal/server/metrics"
@@ -59,7 +60,7 @@ type agent struct {
 	assign    *assign.Rules
 	whole     limit.Limits // of all pods together
 	state     *state
-	sources   *node.Sources
+	sources   *store.Sources
 	origins   []podSource
 	runtime   *runtime
 	puller    *image.Puller
@@ -111,7 +112,7 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 		NodeName: cfg.NodeName, HostIPs: a.machine.ips, Runtime: "containerd", BackoffMax: cfg.CrashLoopMax,
 		Cgroups: a.cgroups != nil, Limits: limitRules(cfg.Cgroups),
 	}
-	a.sources = node.NewSources(a.locations())
+	a.sources = store.NewSources(a.locations())
 	a.sources.Delivered(node.SourceAPI, a.started, nil) // what was posted came back with the journal
 	if a.origins, err = a.podSources(); err != nil {
 		return nil, errors.Join(err, a.close())
@@ -229,7 +230,7 @@ func (a *agent) intake(source node.Source) intake.Intake {
 // clearWay looks again at pods that wait for others: of these a record may have been lost.
 // Resizes wait until it is known what runs: it may have to restart for them.
 func (a *agent) clearWay() {
-	if _, err := a.state.store.Transact(func(tx *node.Tx) error {
+	if _, err := a.state.store.Transact(func(tx *store.Tx) error {
 		tx.ClearWay()
 		return nil
 	}); err != nil {
@@ -324,7 +325,7 @@ func (a *agent) act(hooks reconciler.Hooks) reconciler.Act {
 	act := reconciler.Act{
 		Store: a.state.store, Runtime: a.runtime, Images: a.puller, Hooks: hooks, Logs: a.files,
 		Volumes: a.volumes, Storage: a.keeper(), Clock: time.Now,
-		Freed: func(tx *node.Tx) { a.intake("").Readmit(tx, time.Now()) },
+		Freed: func(tx *store.Tx) { a.intake("").Readmit(tx, time.Now()) },
 	}
 	if a.cgroups != nil {
 		act.Cgroups = a.cgroups

@@ -12,6 +12,7 @@ import (
 
 	"nodal/host/volume"
 	"nodal/node"
+	"nodal/node/store"
 )
 
 func TestWhoWaitsWhenTheAgentStarts(t *testing.T) {
@@ -23,7 +24,7 @@ func TestWhoWaitsWhenTheAgentStarts(t *testing.T) {
 	web := &corev1.Pod{}
 	web.Namespace, web.Name, web.UID = "default", "web", "u"
 	key := node.KeyOf(web)
-	if _, err := state.store.Transact(func(tx *node.Tx) error {
+	if _, err := state.store.Transact(func(tx *store.Tx) error {
 		tx.Put(key, node.NewSlot(&node.Pod{
 			Object: web, Source: node.SourceAPI, Accepted: time.Now(),
 			Awaits: []node.Life{{UID: "lost"}}, Resize: &node.Resize{Reason: corev1.PodReasonDeferred},
@@ -60,7 +61,7 @@ func TestTheDirectoriesOfPodsThatTheNodeHasAreItsOwn(t *testing.T) {
 	}
 	web := &corev1.Pod{}
 	web.Namespace, web.Name, web.UID = "default", "web", "known"
-	if _, err := state.store.Transact(func(tx *node.Tx) error {
+	if _, err := state.store.Transact(func(tx *store.Tx) error {
 		tx.Put(node.KeyOf(web), node.NewSlot(&node.Pod{Object: web, Source: node.SourceAPI, Accepted: time.Now()}))
 		return nil
 	}); err != nil {

@@ -16,6 +16,7 @@ import (
 	hostruntime "nodal/host/runtime"
 	"nodal/host/runtime/embedded"
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // ownRuntime is the container runtime that the agent brings along: containerd
@@ -61,7 +62,7 @@ func runUnpack(args []string, c console) int {
 }
 
 // startOwnRuntime returns when pods can be made.
-func startOwnRuntime(ctx context.Context, cfg *config.Config, events *node.Events, log *slog.Logger) (own *ownRuntime, err error) {
+func startOwnRuntime(ctx context.Context, cfg *config.Config, events *store.Events, log *slog.Logger) (own *ownRuntime, err error) {
 	c := ownRuntimeConfig(cfg, log)
 	own = &ownRuntime{}
 	if own.images, err = registry.Open(registry.Config{Dir: filepath.Join(cfg.Dirs.Root, "images"), Log: log}); err != nil {

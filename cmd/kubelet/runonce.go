@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 
-	"nodal/node"
 	"nodal/node/status"
+	"nodal/node/store"
 )
 
 // onceTimeout bounds how long pods may take to run.
@@ -44,7 +44,7 @@ func (a *agent) awaitPods(ctx context.Context) error {
 	for {
 		changed := a.state.store.Changed()
 		views, _ := a.state.store.Views()
-		waiting := slices.ContainsFunc(views, func(v node.View) bool {
+		waiting := slices.ContainsFunc(views, func(v store.View) bool {
 			return status.Of(a.site, v.Slot, v.Got).Phase == corev1.PodPending
 		})
 		if !waiting {

@@ -9,13 +9,14 @@ import (
 	"nodal/host/journal"
 	"nodal/host/vault"
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // state is what the node remembers, restored from its journal.
 type state struct {
 	journal *journal.Journal
-	store   *node.Store
-	events  *node.Events
+	store   *store.Store
+	events  *store.Events
 }
 
 func journalDir(root string) string { return filepath.Join(root, "journal") }
@@ -27,7 +28,7 @@ func openState(root string, log *slog.Logger) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := vault.New(j, node.SecretRecords, filepath.Join(root, "secrets.key"))
+	sealed, err := vault.New(j, store.SecretRecords, filepath.Join(root, "secrets.key"))
 	if err != nil {
 		return nil, closing(j, err)
 	}
@@ -35,11 +36,11 @@ func openState(root string, log *slog.Logger) (*state, error) {
 	if err != nil {
 		return nil, closing(j, err)
 	}
-	clock, err := node.OpenClock(j, records)
+	clock, err := store.OpenClock(j, records)
 	if err != nil {
 		return nil, closing(j, err)
 	}
-	s := &state{journal: j, store: node.NewStore(sealed, clock), events: node.NewEvents(clock)}
+	s := &state{journal: j, store: store.New(sealed, clock), events: store.NewEvents(clock)}
 	for _, q := range damaged {
 		s.tell(log, "RecordDamaged", fmt.Sprintf("record %s was damaged (%s) and set aside as %s; previous generation used: %t", q.Name, q.Reason, q.File, q.Recovered))
 	}

@@ -15,12 +15,13 @@ import (
 	"testing"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 var errStopped = errors.New("stopped by the test")
 
 // script is a course of commits in which every kind follows every other.
-var script = [][]node.Record{
+var script = [][]store.Record{
 	{put("pods/a", "1")},
 	{put("pods/a", "2"), put("objects/b", "2"), put("pods/c", "2")},
 	{put("pods/a", "3")},

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // Journal is a directory of records. It is safe for concurrent use.
@@ -32,7 +33,7 @@ type Journal struct {
 	found  []Quarantined // by Open, for Load to report
 }
 
-var _ node.Journal = (*Journal)(nil)
+var _ store.Journal = (*Journal)(nil)
 
 // Open takes a directory, makes it if it is not there, and brings it in order:
 // transactions are finished and what a crash left half-written is removed. It
@@ -92,17 +93,17 @@ func (j *Journal) repair() error {
 // An error leaves the old records, with one exception: when the disk fails the
 // very last sync, only the next start can tell, and it finds all of the new
 // records or all of the old.
-func (j *Journal) Commit(records ...node.Record) error {
+func (j *Journal) Commit(records ...store.Record) error {
 	return j.commit(records, !slices.ContainsFunc(records, isWrite))
 }
 
 // CommitReserved is Commit with leave to use the space that is kept back for
 // deletions.
-func (j *Journal) CommitReserved(records ...node.Record) error {
+func (j *Journal) CommitReserved(records ...store.Record) error {
 	return j.commit(records, true)
 }
 
-func (j *Journal) commit(records []node.Record, reserved bool) error {
+func (j *Journal) commit(records []store.Record, reserved bool) error {
 	if err := checkNames(records); err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (j *Journal) commit(records []node.Record, reserved bool) error {
 }
 
 // attempt commits under the locks of all records.
-func (j *Journal) attempt(records []node.Record) error {
+func (j *Journal) attempt(records []store.Record) error {
 	if err := j.settlePending(records); err != nil {
 		return err
 	}
@@ -161,7 +162,7 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-func isWrite(r node.Record) bool { return r.Data != nil }
+func isWrite(r store.Record) bool { return r.Data != nil }
 
 func (j *Journal) records() string      { return filepath.Join(j.dir, "records") }
 func (j *Journal) transactions() string { return filepath.Join(j.dir, "transactions") }

@@ -13,13 +13,14 @@ import (
 	"testing"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // state is what a journal holds: data by name.
 type state map[string]string
 
 // after returns the state that a commit makes of s.
-func (s state) after(records []node.Record) state {
+func (s state) after(records []store.Record) state {
 	next := maps.Clone(s)
 	for _, r := range records {
 		if r.Data == nil {
@@ -31,8 +32,8 @@ func (s state) after(records []node.Record) state {
 	return next
 }
 
-func put(name, data string) node.Record { return node.Record{Name: name, Data: []byte(data)} }
-func gone(name string) node.Record      { return node.Record{Name: name} }
+func put(name, data string) store.Record { return store.Record{Name: name, Data: []byte(data)} }
+func gone(name string) store.Record      { return store.Record{Name: name} }
 
 func openJournal(t *testing.T, dir string) *Journal {
 	t.Helper()
@@ -71,7 +72,7 @@ func reload(t *testing.T, j *Journal) (state, []Quarantined) {
 	return load(t, next)
 }
 
-func commit(t *testing.T, j *Journal, records ...node.Record) {
+func commit(t *testing.T, j *Journal, records ...store.Record) {
 	t.Helper()
 	if err := j.Commit(records...); err != nil {
 		t.Fatalf("Commit: %v", err)
@@ -82,27 +83,27 @@ func TestCommittedRecordsAreFoundByTheNextProcess(t *testing.T) {
 	long := "pods/" + strings.Repeat("n", 63) + "_" + strings.Repeat("p", 253)
 	tests := []struct {
 		name    string
-		commits [][]node.Record
+		commits [][]store.Record
 		want    state
 	}{
 		{"nothing committed", nil, state{}},
-		{"a commit of nothing", [][]node.Record{{}}, state{}},
-		{"one record", [][]node.Record{{put("pods/a", "1")}}, state{"pods/a": "1"}},
-		{"an empty record is not a deleted one", [][]node.Record{{put("pods/a", "")}}, state{"pods/a": ""}},
-		{"the last of three generations", [][]node.Record{{put("a", "1")}, {put("a", "2")}, {put("a", "3")}}, state{"a": "3"}},
-		{"a deletion", [][]node.Record{{put("a", "1")}, {put("a", "2")}, {gone("a")}}, state{}},
-		{"a deletion of what never was", [][]node.Record{{gone("pods/a")}}, state{}},
-		{"made again after its deletion", [][]node.Record{{put("a", "1")}, {gone("a")}, {put("a", "2")}}, state{"a": "2"}},
+		{"a commit of nothing", [][]store.Record{{}}, state{}},
+		{"one record", [][]store.Record{{put("pods/a", "1")}}, state{"pods/a": "1"}},
+		{"an empty record is not a deleted one", [][]store.Record{{put("pods/a", "")}}, state{"pods/a": ""}},
+		{"the last of three generations", [][]store.Record{{put("a", "1")}, {put("a", "2")}, {put("a", "3")}}, state{"a": "3"}},
+		{"a deletion", [][]store.Record{{put("a", "1")}, {put("a", "2")}, {gone("a")}}, state{}},
+		{"a deletion of what never was", [][]store.Record{{gone("pods/a")}}, state{}},
+		{"made again after its deletion", [][]store.Record{{put("a", "1")}, {gone("a")}, {put("a", "2")}}, state{"a": "2"}},
 		{"several at once, in several directories",
-			[][]node.Record{{put("pods/a", "1"), put("objects/b", "2"), put("epoch", "3")}},
+			[][]store.Record{{put("pods/a", "1"), put("objects/b", "2"), put("epoch", "3")}},
 			state{"pods/a": "1", "objects/b": "2", "epoch": "3"}},
 		{"deletions and records at once",
-			[][]node.Record{{put("a", "1"), put("b", "1")}, {gone("a"), put("b", "2"), put("c", "2"), gone("d/e")}},
+			[][]store.Record{{put("a", "1"), put("b", "1")}, {gone("a"), put("b", "2"), put("c", "2"), gone("d/e")}},
 			state{"b": "2", "c": "2"}},
-		{"a record beside a directory of its name", [][]node.Record{{put("a", "1"), put("a/b", "2")}}, state{"a": "1", "a/b": "2"}},
-		{"names that look like our files", [][]node.Record{{put("a", "1"), put("a.rec", "2"), put("a.rec.prev", "3"), put("a.1.tmp", "4")}},
+		{"a record beside a directory of its name", [][]store.Record{{put("a", "1"), put("a/b", "2")}}, state{"a": "1", "a/b": "2"}},
+		{"names that look like our files", [][]store.Record{{put("a", "1"), put("a.rec", "2"), put("a.rec.prev", "3"), put("a.1.tmp", "4")}},
 			state{"a": "1", "a.rec": "2", "a.rec.prev": "3", "a.1.tmp": "4"}},
-		{"names longer than a file's name may be", [][]node.Record{{put(long, "1"), put(long+"q", "2")}, {put(long, "3")}},
+		{"names longer than a file's name may be", [][]store.Record{{put(long, "1"), put(long+"q", "2")}, {put(long, "3")}},
 			state{long: "3", long + "q": "2"}},
 	}
 	for _, tt := range tests {
@@ -125,7 +126,7 @@ func TestNamesThatCannotBeAPathAreInvalid(t *testing.T) {
 	dir := t.TempDir()
 	j := openJournal(t, filepath.Join(dir, "journal"))
 	for _, name := range names {
-		for _, records := range [][]node.Record{{put(name, "x")}, {gone(name)}, {put("sound", "x"), put(name, "x")}} {
+		for _, records := range [][]store.Record{{put(name, "x")}, {gone(name)}, {put("sound", "x"), put(name, "x")}} {
 			if err := j.Commit(records...); !errors.Is(err, node.ErrInvalid) {
 				t.Errorf("commit of %q: got %v, want %v", name, err, node.ErrInvalid)
 			}
@@ -206,9 +207,9 @@ func TestConcurrentCommitsAreEachWhole(t *testing.T) {
 			for n := range 20 {
 				own := fmt.Sprintf("own/%d", w)
 				value := fmt.Sprintf("%d-%d", w, n)
-				records := []node.Record{put(own, value)}
+				records := []store.Record{put(own, value)}
 				if n%2 == 1 { // the pair is written by all of them
-					records = []node.Record{put("shared/left", value), put("shared/right", value), put(own, value)}
+					records = []store.Record{put("shared/left", value), put("shared/right", value), put(own, value)}
 				}
 				if err := j.Commit(records...); err != nil {
 					t.Errorf("Commit: %v", err)
@@ -249,9 +250,9 @@ func benchmark(b *testing.B, count, size int) {
 		b.Fatal(err)
 	}
 	defer j.Close()
-	var records []node.Record
+	var records []store.Record
 	for i := range count {
-		records = append(records, node.Record{Name: fmt.Sprintf("pods/default_web-%d", i), Data: make([]byte, size)})
+		records = append(records, store.Record{Name: fmt.Sprintf("pods/default_web-%d", i), Data: make([]byte, size)})
 	}
 	for b.Loop() {
 		if err := j.Commit(records...); err != nil {
@@ -272,7 +273,7 @@ func BenchmarkCommitSideBySide(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		mu.Lock()
 		workers++
-		r := node.Record{Name: fmt.Sprintf("pods/default_web-%d", workers), Data: make([]byte, 4<<10)}
+		r := store.Record{Name: fmt.Sprintf("pods/default_web-%d", workers), Data: make([]byte, 4<<10)}
 		mu.Unlock()
 		for pb.Next() {
 			if err := j.Commit(r); err != nil {

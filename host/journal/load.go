@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"nodal/node"
+	"nodal/node/store"
 )
 
 // Quarantined is a file that could not be used, and what became of it.
@@ -23,7 +23,7 @@ type Quarantined struct {
 // Load reads all records, in the order of their files. It is called once, at
 // the start. A file that is damaged is moved to quarantine and reported; the
 // error is for a directory that cannot be read at all.
-func (j *Journal) Load() (records []node.Record, quarantined []Quarantined, err error) {
+func (j *Journal) Load() (records []store.Record, quarantined []Quarantined, err error) {
 	j.life.Lock()
 	defer j.life.Unlock()
 	if j.closed {
@@ -51,24 +51,24 @@ func (j *Journal) Load() (records []node.Record, quarantined []Quarantined, err 
 }
 
 // read reads a generation of the record that is kept in file.
-func (j *Journal) read(generation, file string) (node.Record, error) {
+func (j *Journal) read(generation, file string) (store.Record, error) {
 	raw, err := os.ReadFile(generation)
 	if err != nil {
-		return node.Record{}, err
+		return store.Record{}, err
 	}
 	name, data, err := decode(raw)
 	if err != nil {
-		return node.Record{}, err
+		return store.Record{}, err
 	}
 	if checkName(name) != nil || j.file(name) != file {
-		return node.Record{}, fmt.Errorf("it is the record %q, not the one it is filed as", name)
+		return store.Record{}, fmt.Errorf("it is the record %q, not the one it is filed as", name)
 	}
-	return node.Record{Name: name, Data: data}, nil
+	return store.Record{Name: name, Data: data}, nil
 }
 
 // fallBack puts a damaged record aside and the generation before it, when that
 // one is sound, in its place.
-func (j *Journal) fallBack(file string, reason error) (node.Record, Quarantined) {
+func (j *Journal) fallBack(file string, reason error) (store.Record, Quarantined) {
 	previous := file + previousSuffix
 	r, err := j.read(previous, file)
 	if err != nil {

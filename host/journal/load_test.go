@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"nodal/node"
+	"nodal/node/store"
 )
 
 // damage changes the file of a record, or removes it with change nil.
@@ -156,7 +156,7 @@ func TestADamagedTransactionNeverCommitted(t *testing.T) {
 func leaveTransaction(t *testing.T, j *Journal) *transaction {
 	t.Helper()
 	x := &transaction{id: 9, entries: []entry{{Name: "a"}, {Name: "b", Gone: true}, {Name: "c"}}}
-	if err := j.decide(x, []node.Record{put("a", "2"), gone("b"), put("c", "2")}); err != nil {
+	if err := j.decide(x, []store.Record{put("a", "2"), gone("b"), put("c", "2")}); err != nil {
 		t.Fatal(err)
 	}
 	return x

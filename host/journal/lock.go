@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nodal/node"
+	"nodal/node/store"
 )
 
 // Lock keeps other processes from opening the journal in a directory, until it is
@@ -74,7 +74,7 @@ type stripes struct {
 
 // lock takes the stripes of all records, always in the same order, and returns
 // what gives them back.
-func (s *stripes) lock(records []node.Record) (unlock func()) {
+func (s *stripes) lock(records []store.Record) (unlock func()) {
 	var taken [len(s.locks)]bool
 	for _, r := range records {
 		taken[maphash.String(s.seed, r.Name)%uint64(len(s.locks))] = true

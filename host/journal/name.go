@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // What the end of a file's name says about it.
@@ -46,7 +47,7 @@ func checkName(name string) error {
 }
 
 // checkNames checks all names of one commit.
-func checkNames(records []node.Record) error {
+func checkNames(records []store.Record) error {
 	seen := make(map[string]bool, len(records))
 	for _, r := range records {
 		if err := checkName(r.Name); err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"nodal/node"
+	"nodal/node/store"
 )
 
 // transaction is the decision to take several records together. What is to be
@@ -37,7 +37,7 @@ type pending struct {
 }
 
 // commitTogether commits all records or none.
-func (j *Journal) commitTogether(records []node.Record) error {
+func (j *Journal) commitTogether(records []store.Record) error {
 	t := &transaction{id: j.lastID.Add(1)}
 	for _, r := range records {
 		t.entries = append(t.entries, entry{Name: r.Name, Gone: !isWrite(r)})
@@ -55,7 +55,7 @@ func (j *Journal) commitTogether(records []node.Record) error {
 
 // decide stages the records and writes the file that is the commit point. All
 // that it lists is durable before it.
-func (j *Journal) decide(t *transaction, records []node.Record) error {
+func (j *Journal) decide(t *transaction, records []store.Record) error {
 	for _, r := range records {
 		if isWrite(r) {
 			if err := j.stage(r, t.id); err != nil {
@@ -149,7 +149,7 @@ func (j *Journal) syncRecords(t *transaction) error {
 
 // settlePending settles the transactions that touch one of the records, so that
 // none of them can be repeated over what is committed next.
-func (j *Journal) settlePending(records []node.Record) error {
+func (j *Journal) settlePending(records []store.Record) error {
 	j.pending.mu.Lock()
 	defer j.pending.mu.Unlock()
 	for _, r := range records {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"nodal/node"
+	"nodal/node/store"
 )
 
 // write commits one record.
-func (j *Journal) write(r node.Record) error {
+func (j *Journal) write(r store.Record) error {
 	id := j.lastID.Add(1)
 	if err := j.stage(r, id); err != nil {
 		return err
@@ -38,7 +38,7 @@ func staged(file string, id uint64) string {
 }
 
 // stage writes the next generation beside the current one.
-func (j *Journal) stage(r node.Record, id uint64) error {
+func (j *Journal) stage(r store.Record, id uint64) error {
 	file := j.file(r.Name)
 	if err := j.dirs.make(filepath.Dir(file)); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 func TestMissingDirectory(t *testing.T) {
@@ -86,7 +87,7 @@ func left(t *testing.T, dir string) (*rig, *watch) {
 	if got, want := r.pods(), "web-node-1=a:1"; got != want {
 		t.Fatalf("pods = %s, want %s", got, want)
 	}
-	r.Board = node.NewSources(map[node.Source]string{r.source: "somewhere"})
+	r.Board = store.NewSources(map[node.Source]string{r.source: "somewhere"})
 	watch = openWatch()
 	t.Cleanup(watch.close)
 	return r, watch

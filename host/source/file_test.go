@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // newFile is a source that polls once an hour: what it sees it was told.
@@ -157,7 +158,7 @@ func TestPodOfTheAPIIsNotTakenOver(t *testing.T) {
 		t.Errorf("events = %q, want %q", got, want)
 	}
 	// Once the name is free, the next poll takes it.
-	_, err := r.Intake.Store.Transact(func(tx *node.Tx) error {
+	_, err := r.Intake.Store.Transact(func(tx *store.Tx) error {
 		tx.Put(node.Key{Namespace: "default", Name: "web-node-1"}, nil)
 		return nil
 	})

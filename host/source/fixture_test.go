@@ -15,6 +15,7 @@ import (
 	"nodal/node"
 	"nodal/node/admit"
 	"nodal/node/intake"
+	"nodal/node/store"
 )
 
 // memory is a journal without a disk.
@@ -23,15 +24,15 @@ type memory struct {
 	fail error
 }
 
-var _ node.Journal = (*memory)(nil)
+var _ store.Journal = (*memory)(nil)
 
-func (m *memory) Commit(...node.Record) error {
+func (m *memory) Commit(...store.Record) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.fail
 }
 
-func (m *memory) CommitReserved(...node.Record) error { return nil }
+func (m *memory) CommitReserved(...store.Record) error { return nil }
 
 func (m *memory) refuse(err error) {
 	m.mu.Lock()
@@ -44,23 +45,23 @@ type rig struct {
 	Sink
 	t       testing.TB
 	journal *memory
-	events  *node.Events
+	events  *store.Events
 	source  node.Source
 }
 
 func newRig(t testing.TB, source node.Source) *rig {
 	t.Helper()
 	journal := &memory{}
-	clock, err := node.OpenClock(journal, nil)
+	clock, err := store.OpenClock(journal, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := node.NewEvents(clock)
+	events := store.NewEvents(clock)
 	return &rig{
 		t: t, journal: journal, events: events, source: source,
 		Sink: Sink{
-			Intake: intake.Intake{Store: node.NewStore(journal, clock), Node: admit.Node{Name: "Node-1"}, NewUID: newUID},
-			Board:  node.NewSources(map[node.Source]string{source: "somewhere"}),
+			Intake: intake.Intake{Store: store.New(journal, clock), Node: admit.Node{Name: "Node-1"}, NewUID: newUID},
+			Board:  store.NewSources(map[node.Source]string{source: "somewhere"}),
 			Event:  events.Add,
 		},
 	}
@@ -136,7 +137,7 @@ func (r *rig) untilPods(want string) {
 	r.until("pods are "+want, func() bool { return r.pods() == want })
 }
 
-func (r *rig) state() node.SourceState { return r.Board.List()[0] }
+func (r *rig) state() store.SourceState { return r.Board.List()[0] }
 
 // errors tells the board's errors, by the last part of their origin.
 func (r *rig) errors() map[string]string {

@@ -10,6 +10,7 @@ import (
 	"nodal/node"
 	"nodal/node/intake"
 	"nodal/node/manifest"
+	"nodal/node/store"
 )
 
 // DefaultPoll is how often a source looks when nothing wakes it.
@@ -18,7 +19,7 @@ const DefaultPoll = 20 * time.Second
 // Sink is where a source's pods and troubles go.
 type Sink struct {
 	Intake intake.Intake
-	Board  *node.Sources
+	Board  *store.Sources
 	Event  func(node.Event)
 }
 
@@ -42,8 +43,8 @@ type reading struct {
 type publisher struct {
 	Sink
 	location string
-	standing map[string]node.SourceError // by origin
-	down     string                      // the reason why the source as a whole cannot be read
+	standing map[string]store.SourceError // by origin
+	down     string                       // the reason why the source as a whole cannot be read
 }
 
 // batch is all that a source has at one moment.
@@ -104,19 +105,19 @@ func (p *publisher) fail(err error, now time.Time) {
 		p.down = reason
 		p.warn(p.location, err, now)
 	}
-	p.Board.Failed(p.Intake.Source, node.SourceError{Origin: p.location, Message: err.Error(), Time: now})
+	p.Board.Failed(p.Intake.Source, store.SourceError{Origin: p.location, Message: err.Error(), Time: now})
 }
 
 // stand replaces the standing problems and tells of those that are new.
 func (p *publisher) stand(problems map[string]error, now time.Time) {
-	next := make(map[string]node.SourceError, len(problems))
+	next := make(map[string]store.SourceError, len(problems))
 	for origin, err := range problems {
 		old, stood := p.standing[origin]
 		if stood && old.Message == err.Error() {
 			next[origin] = old
 			continue
 		}
-		next[origin] = node.SourceError{Origin: origin, Message: err.Error(), Time: now}
+		next[origin] = store.SourceError{Origin: origin, Message: err.Error(), Time: now}
 		p.warn(origin, err, now)
 	}
 	p.standing = next

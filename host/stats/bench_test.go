@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 
-	"nodal/node"
+	"nodal/node/store"
 )
 
 // Collections of real cgroups, where the benchmark may make some. Each begins with
@@ -21,12 +21,12 @@ import (
 func BenchmarkCollections(b *testing.B) {
 	const pods = 100
 	in := realOnes(b, pods)
-	var views []node.View
+	var views []store.View
 	for i := range pods {
 		views = append(views, podOn(fmt.Sprintf("web-%d", i), strconv.Itoa(i), "container"+strconv.Itoa(i)))
 	}
 	c := New(Config{
-		Runtime: &scripted{}, Cgroups: in, Views: func() ([]node.View, int64) { return views, 0 }, Root: b.TempDir(),
+		Runtime: &scripted{}, Cgroups: in, Views: func() ([]store.View, int64) { return views, 0 }, Root: b.TempDir(),
 	})
 	defer c.tree.forget()
 	for _, kind := range []struct {

@@ -8,7 +8,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 	kubelettypes "k8s.io/kubelet/pkg/types"
 
-	"nodal/node"
+	"nodal/node/store"
 )
 
 // toldInfos are the pods that the runtime counts for, and their containers. They have no
@@ -35,7 +35,7 @@ func (c *Collector) toldInfos(found *collection) []*model.ContainerInfo {
 	return infos
 }
 
-func (c *collection) toldPod(v node.View, pod *statsapi.PodStats) []*model.ContainerInfo {
+func (c *collection) toldPod(v store.View, pod *statsapi.PodStats) []*model.ContainerInfo {
 	var infos []*model.ContainerInfo
 	labels := map[string]string{kubelettypes.KubernetesPodNameLabel: pod.PodRef.Name, kubelettypes.KubernetesPodNamespaceLabel: pod.PodRef.Namespace}
 	if home := v.Got.Home(v.Slot.Pod.UID()); home != nil {

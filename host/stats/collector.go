@@ -13,6 +13,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 const freshness = time.Second // scrapers that come together get the same figures
@@ -31,7 +32,7 @@ type Runtime interface {
 type Config struct {
 	Runtime  Runtime
 	Cgroups  Cgroups
-	Views    func() ([]node.View, int64) // of the pods, for what only the node knows
+	Views    func() ([]store.View, int64) // of the pods, for what only the node knows
 	NodeName string
 	Started  time.Time // when the node did
 	Root     string    // a directory on the node's own file system

@@ -12,7 +12,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"nodal/node"
+	"nodal/node/store"
 )
 
 // scripted is a runtime that counts who asks, and may hang or have no stats.
@@ -77,7 +77,7 @@ func collector(t *testing.T, s *scripted) *Collector {
 	}
 	// The runtime alone counts for this pod.
 	web := podOn("web", "1", "virtual")
-	views := func() ([]node.View, int64) { return []node.View{web}, 0 }
+	views := func() ([]store.View, int64) { return []store.View{web}, 0 }
 	return New(Config{Runtime: s, Views: views, NodeName: "node1", Root: dir, Proc: dir})
 }
 

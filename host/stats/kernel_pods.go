@@ -13,6 +13,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // podGroups are the cgroups of a pod that the kernel counts for.
@@ -62,7 +63,7 @@ func ready(got *node.Observed) bool {
 }
 
 // groupsOf finds the cgroup of a pod and, by the runtime's ids, those in it.
-func (c *Collector) groupsOf(v node.View) (podGroups, bool) {
+func (c *Collector) groupsOf(v store.View) (podGroups, bool) {
 	of := podGroups{pod: v.Slot.Pod}
 	if c.tree.in.Pod == nil {
 		return of, false

@@ -14,12 +14,13 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // podOn is a pod with a sandbox and a container.
-func podOn(name, uid, container string) node.View {
+func podOn(name, uid, container string) store.View {
 	pod := &node.Pod{Accepted: start, Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(uid)}}}
-	return node.View{Key: pod.Key(), Slot: &node.Slot{Pod: pod}, Got: &node.Observed{
+	return store.View{Key: pod.Key(), Slot: &node.Slot{Pod: pod}, Got: &node.Observed{
 		Sandboxes:  []node.Sandbox{{ID: "sandbox" + uid, UID: types.UID(uid), State: node.SandboxReady, CreatedAt: start}},
 		Containers: []node.Container{{ID: container, UID: types.UID(uid), Name: "main", Image: "app:1", State: node.ContainerRunning, CreatedAt: start, StartedAt: start}},
 	}}
@@ -91,7 +92,7 @@ func kernelCollector(t *testing.T, version int) (*Collector, string) {
 	dir, in := kernel(t, version)
 	c.tree = newTree(in)
 	db := podOn("db", "2", "c2")
-	c.config.Views = func() ([]node.View, int64) { return []node.View{db}, 0 }
+	c.config.Views = func() ([]store.View, int64) { return []store.View{db}, 0 }
 	lay(t, c.config.Proc, map[string]string{
 		"cpuinfo":    "processor: 0\nphysical id: 0\ncore id: 0\n\nprocessor: 1\nphysical id: 0\ncore id: 0\n",
 		"77/net/dev": "head\n  eth0: 5 1 0 0 0 0 0 0 6 1 0 0 0 0 0 0\n",
@@ -209,7 +210,7 @@ func TestACgroupThatGoesKeepsNoOtherBack(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "pod default/db: cgroup /kubepods/pod2") {
 		t.Errorf("got %v, want an error that names the pod: it is said to run", err)
 	}
-	c.config.Views = func() ([]node.View, int64) { return nil, 0 }
+	c.config.Views = func() ([]store.View, int64) { return nil, 0 }
 	if _, err := c.kernelPods(groups); err != nil {
 		t.Errorf("got %v of a pod that is gone", err)
 	}

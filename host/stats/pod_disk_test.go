@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // measured is a disk with what a test says, which may take its time.
@@ -117,7 +118,7 @@ func TestAWalkThatTakesLongIsInALaterSummary(t *testing.T) {
 func TestADiskThatHangsKeepsNoOtherPodsFiguresBack(t *testing.T) {
 	c, disk := diskCollector(t)
 	db, stuck := podOn("db", "2", "c2"), podOn("stuck", "3", "c3")
-	c.config.Views = func() ([]node.View, int64) { return []node.View{stuck, db}, 0 }
+	c.config.Views = func() ([]store.View, int64) { return []store.View{stuck, db}, 0 }
 	synctest.Test(t, func(t *testing.T) {
 		disk.stuck = make(chan struct{})
 		pods := []*node.Pod{stuck.Slot.Pod, db.Slot.Pod}

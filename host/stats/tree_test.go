@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nodal/node"
+	"nodal/node/store"
 )
 
 // asked collects anew.
@@ -58,7 +58,7 @@ func TestFilesOfPodsThatAreGoneAreClosed(t *testing.T) {
 	c, _ := kernelCollector(t, 2)
 	defer c.tree.forget()
 	asked(t, c)
-	c.config.Views = func() ([]node.View, int64) { return nil, 0 }
+	c.config.Views = func() ([]store.View, int64) { return nil, 0 }
 	asked(t, c)
 	if got := c.tree.open.Load(); got != 0 {
 		t.Errorf("%d files of a pod that is gone are open", got)

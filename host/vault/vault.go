@@ -12,17 +12,17 @@ import (
 	"strings"
 
 	"nodal/host/replace"
-	"nodal/node"
+	"nodal/node/store"
 )
 
 // Journal seals records on their way into another journal.
 type Journal struct {
-	inner  node.Journal
+	inner  store.Journal
 	prefix string // of the names of the records that are sealed
 	sealer cipher.AEAD
 }
 
-var _ node.Journal = (*Journal)(nil)
+var _ store.Journal = (*Journal)(nil)
 
 const (
 	keySize = 32
@@ -31,7 +31,7 @@ const (
 
 // New seals the records whose names begin with the prefix, by the key in a file
 // that is made if it is not there.
-func New(inner node.Journal, prefix, keyFile string) (*Journal, error) {
+func New(inner store.Journal, prefix, keyFile string) (*Journal, error) {
 	key, err := readKey(keyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		key, err = makeKey(keyFile)
@@ -67,16 +67,16 @@ func makeKey(file string) ([]byte, error) {
 }
 
 // Commit seals what has to be, and commits all.
-func (j *Journal) Commit(records ...node.Record) error {
+func (j *Journal) Commit(records ...store.Record) error {
 	return j.inner.Commit(j.seal(records)...)
 }
 
 // CommitReserved is Commit within the reserve.
-func (j *Journal) CommitReserved(records ...node.Record) error {
+func (j *Journal) CommitReserved(records ...store.Record) error {
 	return j.inner.CommitReserved(j.seal(records)...)
 }
 
-func (j *Journal) seal(records []node.Record) []node.Record {
+func (j *Journal) seal(records []store.Record) []store.Record {
 	sealed := slices.Clone(records)
 	for i, r := range sealed {
 		if j.seals(r) {
@@ -86,13 +86,13 @@ func (j *Journal) seal(records []node.Record) []node.Record {
 	return sealed
 }
 
-func (j *Journal) seals(r node.Record) bool {
+func (j *Journal) seals(r store.Record) bool {
 	return r.Data != nil && strings.HasPrefix(r.Name, j.prefix)
 }
 
 // Open returns the records as they were committed. One that does not open is left
 // out, and told.
-func (j *Journal) Open(records []node.Record) (opened []node.Record, problems []error) {
+func (j *Journal) Open(records []store.Record) (opened []store.Record, problems []error) {
 	for _, r := range records {
 		if j.seals(r) {
 			data, err := j.open(r)
@@ -107,7 +107,7 @@ func (j *Journal) Open(records []node.Record) (opened []node.Record, problems []
 	return opened, problems
 }
 
-func (j *Journal) open(r node.Record) ([]byte, error) {
+func (j *Journal) open(r store.Record) ([]byte, error) {
 	if r.Data[0] != version {
 		return nil, errors.New("it was not sealed by this version")
 	}

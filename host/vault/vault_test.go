@@ -6,16 +6,16 @@ import (
 	"path/filepath"
 	"testing"
 
-	"nodal/node"
+	"nodal/node/store"
 )
 
 // memory is a journal that keeps what it is given.
-type memory struct{ records []node.Record }
+type memory struct{ records []store.Record }
 
-func (m *memory) Commit(records ...node.Record) error         { m.records = records; return nil }
-func (m *memory) CommitReserved(records ...node.Record) error { return m.Commit(records...) }
+func (m *memory) Commit(records ...store.Record) error         { m.records = records; return nil }
+func (m *memory) CommitReserved(records ...store.Record) error { return m.Commit(records...) }
 
-func open(t *testing.T, inner node.Journal, keyFile string) *Journal {
+func open(t *testing.T, inner store.Journal, keyFile string) *Journal {
 	t.Helper()
 	j, err := New(inner, "secrets/", keyFile)
 	if err != nil {
@@ -27,7 +27,7 @@ func open(t *testing.T, inner node.Journal, keyFile string) *Journal {
 func TestSecretsAreSealedAndOpenedAgain(t *testing.T) {
 	keyFile := filepath.Join(t.TempDir(), "key")
 	disk := &memory{}
-	given := []node.Record{{Name: "pods/a", Data: []byte("plain")}, {Name: "secrets/s", Data: []byte("hidden")}, {Name: "secrets/gone"}}
+	given := []store.Record{{Name: "pods/a", Data: []byte("plain")}, {Name: "secrets/s", Data: []byte("hidden")}, {Name: "secrets/gone"}}
 	if err := open(t, disk, keyFile).Commit(given...); err != nil {
 		t.Fatal(err)
 	}
@@ -50,24 +50,24 @@ func TestSecretsAreSealedAndOpenedAgain(t *testing.T) {
 func TestWhatDoesNotOpenIsLeftOutAlone(t *testing.T) {
 	dir := t.TempDir()
 	disk := &memory{}
-	if err := open(t, disk, filepath.Join(dir, "key")).Commit(node.Record{Name: "secrets/s", Data: []byte("hidden")}); err != nil {
+	if err := open(t, disk, filepath.Join(dir, "key")).Commit(store.Record{Name: "secrets/s", Data: []byte("hidden")}); err != nil {
 		t.Fatal(err)
 	}
 	sealed := disk.records[0]
-	changed := node.Record{Name: sealed.Name, Data: bytes.Clone(sealed.Data)}
+	changed := store.Record{Name: sealed.Name, Data: bytes.Clone(sealed.Data)}
 	changed.Data[len(changed.Data)-1] ^= 1
 	for name, c := range map[string]struct {
 		keyFile string
-		record  node.Record
+		record  store.Record
 	}{
 		"another key":           {"other", sealed},
-		"another name":          {"key", node.Record{Name: "secrets/t", Data: sealed.Data}},
+		"another name":          {"key", store.Record{Name: "secrets/t", Data: sealed.Data}},
 		"a changed byte":        {"key", changed},
-		"nothing but a version": {"key", node.Record{Name: "secrets/s", Data: []byte{1}}},
-		"an unknown version":    {"key", node.Record{Name: "secrets/s", Data: []byte{9, 9}}},
+		"nothing but a version": {"key", store.Record{Name: "secrets/s", Data: []byte{1}}},
+		"an unknown version":    {"key", store.Record{Name: "secrets/s", Data: []byte{9, 9}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opened, problems := open(t, disk, filepath.Join(dir, c.keyFile)).Open([]node.Record{c.record, {Name: "pods/a", Data: []byte("x")}})
+			opened, problems := open(t, disk, filepath.Join(dir, c.keyFile)).Open([]store.Record{c.record, {Name: "pods/a", Data: []byte("x")}})
 			if len(opened) != 1 || opened[0].Name != "pods/a" || len(problems) != 1 {
 				t.Errorf("got %v, problems %v; want the pod alone and one problem", opened, problems)
 			}

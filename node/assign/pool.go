@@ -4,6 +4,7 @@ import (
 	"k8s.io/utils/cpuset"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // Pool is the CPUs that are shared by all containers that have none of their own.
@@ -19,7 +20,7 @@ func NewPool(rules *Rules) *Pool { return &Pool{rules: rules, own: map[node.Key]
 // Take notes what the pods in slots hold that have changed, and says whether the pool
 // is another than before. A node whose owner no longer wants CPUs handed out keeps
 // what it has promised.
-func (p *Pool) Take(changed []node.View) bool {
+func (p *Pool) Take(changed []store.View) bool {
 	news := p.rules.Static && !p.told
 	for _, v := range changed {
 		holds := cpuset.New()

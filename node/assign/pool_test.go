@@ -7,6 +7,7 @@ import (
 	"k8s.io/utils/cpuset"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 func TestPool(t *testing.T) {
@@ -16,29 +17,29 @@ func TestPool(t *testing.T) {
 	none := &Rules{Topology: rules.Topology}
 
 	key := node.Key{Namespace: "default", Name: "web"}
-	view := func(slot *node.Slot) []node.View { return []node.View{{Key: key, Slot: slot}} }
+	view := func(slot *node.Slot) []store.View { return []store.View{{Key: key, Slot: slot}} }
 	pod := func(cpus string) *node.Pod {
 		return &node.Pod{Object: &corev1.Pod{}, Shares: node.Shares{"app": {CPUs: cpus}}}
 	}
-	gone := []node.View{{Key: key, Slot: &node.Slot{Pod: pod("1")}, Gone: true}}
+	gone := []store.View{{Key: key, Slot: &node.Slot{Pod: pod("1")}, Gone: true}}
 	for _, c := range []struct {
 		name  string
 		rules *Rules
-		views [][]node.View
+		views [][]store.View
 		news  bool // of the last
 		want  string
 	}{
-		{"all of them are told at first", rules, [][]node.View{nil}, true, "0-3"},
-		{"and not again", rules, [][]node.View{nil, nil}, false, "0-3"},
-		{"without those that a pod has", rules, [][]node.View{view(&node.Slot{Pod: pod("1")})}, true, "0,2-3"},
-		{"and those of the one that waits for its name", rules, [][]node.View{view(&node.Slot{Pod: pod("1"), Next: pod("2-3")})}, true, "0"},
-		{"a change of something else is no news", rules, [][]node.View{view(&node.Slot{Pod: pod("1")}), view(&node.Slot{Pod: pod("1")})}, false, "0,2-3"},
-		{"one that has ended gives back", rules, [][]node.View{view(&node.Slot{Pod: pod("1")}), view(&node.Slot{Pod: pod("1"), Result: &corev1.PodStatus{}})}, true, "0-3"},
-		{"so does one that is gone", rules, [][]node.View{view(&node.Slot{Pod: pod("1")}), gone}, true, "0-3"},
-		{"what is reserved is kept from pods", &strict, [][]node.View{nil}, true, "1-3"},
-		{"but for when there is nothing else", &strict, [][]node.View{view(&node.Slot{Pod: pod("1-3")})}, true, "0"},
-		{"nobody is told where nobody has any", none, [][]node.View{view(&node.Slot{Pod: pod("")})}, false, "0-3"},
-		{"what an earlier owner has promised is kept", none, [][]node.View{view(&node.Slot{Pod: pod("1")})}, true, "0,2-3"},
+		{"all of them are told at first", rules, [][]store.View{nil}, true, "0-3"},
+		{"and not again", rules, [][]store.View{nil, nil}, false, "0-3"},
+		{"without those that a pod has", rules, [][]store.View{view(&node.Slot{Pod: pod("1")})}, true, "0,2-3"},
+		{"and those of the one that waits for its name", rules, [][]store.View{view(&node.Slot{Pod: pod("1"), Next: pod("2-3")})}, true, "0"},
+		{"a change of something else is no news", rules, [][]store.View{view(&node.Slot{Pod: pod("1")}), view(&node.Slot{Pod: pod("1")})}, false, "0,2-3"},
+		{"one that has ended gives back", rules, [][]store.View{view(&node.Slot{Pod: pod("1")}), view(&node.Slot{Pod: pod("1"), Result: &corev1.PodStatus{}})}, true, "0-3"},
+		{"so does one that is gone", rules, [][]store.View{view(&node.Slot{Pod: pod("1")}), gone}, true, "0-3"},
+		{"what is reserved is kept from pods", &strict, [][]store.View{nil}, true, "1-3"},
+		{"but for when there is nothing else", &strict, [][]store.View{view(&node.Slot{Pod: pod("1-3")})}, true, "0"},
+		{"nobody is told where nobody has any", none, [][]store.View{view(&node.Slot{Pod: pod("")})}, false, "0-3"},
+		{"what an earlier owner has promised is kept", none, [][]store.View{view(&node.Slot{Pod: pod("1")})}, true, "0,2-3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pool, news := NewPool(c.rules), false

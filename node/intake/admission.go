@@ -7,13 +7,14 @@ import (
 
 	"nodal/node"
 	"nodal/node/admit"
+	"nodal/node/store"
 )
 
 // crowd bounds how many pods are remembered for each that may run, so that
 // those that failed or have finished do not fill the disk.
 const crowd = 10
 
-func (in Intake) crowded(tx *node.Tx, key node.Key) error {
+func (in Intake) crowded(tx *store.Tx, key node.Key) error {
 	most, ok := in.Node.Allocatable[corev1.ResourcePods]
 	if !ok || int64(tx.Len()) < crowd*most.Value() {
 		return nil
@@ -23,7 +24,7 @@ func (in Intake) crowded(tx *node.Tx, key node.Key) error {
 
 // check says why the node does not take a new pod as it is and as it is now, or who has
 // to make way for it.
-func (in Intake) check(tx *node.Tx, pod *node.Pod) (way, *node.Refusal) {
+func (in Intake) check(tx *store.Tx, pod *node.Pod) (way, *node.Refusal) {
 	if in.Present != nil {
 		if refusal := in.Present().Check(pod); refusal != nil {
 			return way{}, refusal
@@ -43,7 +44,7 @@ func (in Intake) check(tx *node.Tx, pod *node.Pod) (way, *node.Refusal) {
 
 // rivals are the pods beside which a new owner of the key has to run: one that
 // is about to go counts until it is gone, unless its successor is known.
-func rivals(tx *node.Tx, key node.Key) []admit.Rival {
+func rivals(tx *store.Tx, key node.Key) []admit.Rival {
 	var all []admit.Rival
 	for other, slot := range tx.All() {
 		owner := heir(slot)

@@ -9,6 +9,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/admit"
+	"nodal/node/store"
 )
 
 func asks(cpu string) func(*corev1.Pod) {
@@ -140,7 +141,7 @@ func TestANodeThatRunsShortSaysSoBeforeAndAfter(t *testing.T) {
 func (b *bench) settleKey(name string) {
 	b.t.Helper()
 	key := node.Key{Namespace: "default", Name: name}
-	if _, err := b.in.Store.Transact(func(tx *node.Tx) error {
+	if _, err := b.in.Store.Transact(func(tx *store.Tx) error {
 		slot := *tx.Get(key)
 		slot.Result = &corev1.PodStatus{Phase: corev1.PodSucceeded}
 		tx.Put(key, &slot)

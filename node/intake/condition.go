@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 const (
@@ -24,7 +25,7 @@ func (in Intake) SetCondition(key node.Key, said corev1.PodCondition, now time.T
 	if wrong := wrongCondition(said); len(wrong) > 0 {
 		return &node.InvalidError{Violations: wrong}
 	}
-	_, err := in.Store.Transact(func(tx *node.Tx) error {
+	_, err := in.Store.Transact(func(tx *store.Tx) error {
 		slot := tx.Get(key)
 		switch {
 		case slot == nil:

@@ -9,6 +9,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/storage"
+	"nodal/node/store"
 )
 
 // DeleteRequest asks that a pod ends.
@@ -22,7 +23,7 @@ type DeleteRequest struct {
 // Delete starts a graceful deletion. Repeated, it only shortens the grace
 // period; a pod that waits for the name is dropped.
 func (in Intake) Delete(r DeleteRequest, now time.Time) (int64, error) {
-	return in.Store.Transact(func(tx *node.Tx) error {
+	return in.Store.Transact(func(tx *store.Tx) error {
 		if err := in.unchanged(r.Since, place{key: r.Key}); err != nil {
 			return err
 		}
@@ -34,7 +35,7 @@ func (in Intake) Delete(r DeleteRequest, now time.Time) (int64, error) {
 // were there. If a revision is given, none of them may have changed after it.
 func (in Intake) DeleteAll(keys []node.Key, refs []node.ObjectRef, grace *time.Duration, since *int64, now time.Time) ([]Outcome, int64, error) {
 	var outcomes []Outcome
-	revision, err := in.Store.Transact(func(tx *node.Tx) error {
+	revision, err := in.Store.Transact(func(tx *store.Tx) error {
 		for _, key := range keys {
 			if err := in.unchanged(since, place{key: key}); err != nil {
 				return err
@@ -64,7 +65,7 @@ func (in Intake) DeleteAll(keys []node.Key, refs []node.ObjectRef, grace *time.D
 	return outcomes, revision, err
 }
 
-func (in Intake) deleteOne(tx *node.Tx, r DeleteRequest, reason string, now time.Time) error {
+func (in Intake) deleteOne(tx *store.Tx, r DeleteRequest, reason string, now time.Time) error {
 	slot := tx.Get(r.Key)
 	if slot == nil {
 		return fmt.Errorf("pod %s: %w", r.Key, node.ErrNotFound)

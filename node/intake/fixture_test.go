@@ -13,21 +13,22 @@ import (
 	"nodal/node"
 	"nodal/node/admit"
 	"nodal/node/manifest"
+	"nodal/node/store"
 )
 
 // memory is a journal without a disk.
 type memory struct{ full bool }
 
-var _ node.Journal = (*memory)(nil)
+var _ store.Journal = (*memory)(nil)
 
-func (m *memory) Commit(...node.Record) error {
+func (m *memory) Commit(...store.Record) error {
 	if m.full {
 		return fmt.Errorf("write record: %w", node.ErrNoSpace)
 	}
 	return nil
 }
 
-func (m *memory) CommitReserved(...node.Record) error { return nil }
+func (m *memory) CommitReserved(...store.Record) error { return nil }
 
 // bench is a store with hands: each method does one thing and tells in a word
 // how it went.
@@ -41,7 +42,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	journal := &memory{}
-	clock, err := node.OpenClock(journal, nil)
+	clock, err := store.OpenClock(journal, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func newBench(t *testing.T) *bench {
 	return &bench{
 		t: t, journal: journal, now: time.Unix(1_000_000, 0),
 		in: Intake{
-			Store: node.NewStore(journal, clock), Source: node.SourceAPI, Node: admit.Node{Name: "n1"},
+			Store: store.New(journal, clock), Source: node.SourceAPI, Node: admit.Node{Name: "n1"},
 			NewUID: func() types.UID { made++; return types.UID(fmt.Sprintf("u%d", made)) },
 		},
 	}
@@ -176,7 +177,7 @@ func (b *bench) doom() {
 
 func (b *bench) put(change func(*node.Slot)) {
 	b.t.Helper()
-	if _, err := b.in.Store.Transact(func(tx *node.Tx) error {
+	if _, err := b.in.Store.Transact(func(tx *store.Tx) error {
 		slot := *tx.Get(web)
 		change(&slot)
 		tx.Put(web, &slot)

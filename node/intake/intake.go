@@ -17,11 +17,12 @@ import (
 	"nodal/node/life"
 	"nodal/node/manifest"
 	"nodal/node/storage"
+	"nodal/node/store"
 )
 
 // Intake takes pods from one source into the store.
 type Intake struct {
-	Store   *node.Store
+	Store   *store.Store
 	Source  node.Source
 	NewUID  func() types.UID
 	Node    admit.Node           // that takes the pods in, or refuses them
@@ -76,7 +77,7 @@ func (v Verdict) String() string {
 // Apply takes all deliveries in one transaction, or none of them.
 func (in Intake) Apply(deliveries []Delivery, now time.Time) ([]Outcome, int64, error) {
 	var outcomes []Outcome
-	revision, err := in.Store.Transact(func(tx *node.Tx) (err error) {
+	revision, err := in.Store.Transact(func(tx *store.Tx) (err error) {
 		outcomes, err = in.applyAll(tx, deliveries, now)
 		return err
 	})
@@ -98,7 +99,7 @@ func (in Intake) Apply(deliveries []Delivery, now time.Time) ([]Outcome, int64, 
 // Plan answers what Apply would do.
 func (in Intake) Plan(deliveries []Delivery, now time.Time) ([]Outcome, error) {
 	var outcomes []Outcome
-	_, err := in.Store.Transact(func(tx *node.Tx) (err error) {
+	_, err := in.Store.Transact(func(tx *store.Tx) (err error) {
 		if outcomes, err = in.applyAll(tx, deliveries, now); err == nil {
 			err = errOnlyPlanned
 		}
@@ -112,7 +113,7 @@ func (in Intake) Plan(deliveries []Delivery, now time.Time) ([]Outcome, error) {
 
 var errOnlyPlanned = errors.New("only planned")
 
-func (in Intake) applyAll(tx *node.Tx, deliveries []Delivery, now time.Time) ([]Outcome, error) {
+func (in Intake) applyAll(tx *store.Tx, deliveries []Delivery, now time.Time) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(deliveries))
 	for _, d := range deliveries {
 		if err := in.unchanged(d.Since, d.place()); err != nil {
@@ -161,7 +162,7 @@ func (in Intake) applyAll(tx *node.Tx, deliveries []Delivery, now time.Time) ([]
 	return outcomes, nil
 }
 
-func (in Intake) applyOne(tx *node.Tx, d Delivery, now time.Time) (Outcome, error) {
+func (in Intake) applyOne(tx *store.Tx, d Delivery, now time.Time) (Outcome, error) {
 	warnings, refused := capability.Check(d.Pod)
 	if len(refused) > 0 {
 		return Outcome{}, refusal(d, refused)
@@ -197,7 +198,7 @@ func (in Intake) applyOne(tx *node.Tx, d Delivery, now time.Time) (Outcome, erro
 }
 
 // unfit is what a sound manifest may not say here, with what is done because of it.
-func unfit(tx *node.Tx, d Delivery, current *node.Pod, verdict Verdict) []node.Violation {
+func unfit(tx *store.Tx, d Delivery, current *node.Pod, verdict Verdict) []node.Violation {
 	return slices.Concat(ephemeral(d, current, verdict), classed(tx, d, verdict))
 }
 
@@ -210,7 +211,7 @@ func heir(slot *node.Slot) *node.Pod {
 }
 
 // succeed changes an occupied slot towards the delivered pod.
-func (in Intake) succeed(tx *node.Tx, slot *node.Slot, d Delivery, outcome *Outcome, now time.Time) {
+func (in Intake) succeed(tx *store.Tx, slot *node.Slot, d Delivery, outcome *Outcome, now time.Time) {
 	current := heir(slot)
 	if current.Deletion != nil {
 		slot.Next = in.newPod(tx, d, outcome, Created, now)
@@ -273,7 +274,7 @@ func (in Intake) placed(object *corev1.Pod) *corev1.Pod {
 
 // newPod completes a delivered manifest into a pod of this node, and has others make
 // room for it if need be.
-func (in Intake) newPod(tx *node.Tx, d Delivery, outcome *Outcome, v Verdict, now time.Time) *node.Pod {
+func (in Intake) newPod(tx *store.Tx, d Delivery, outcome *Outcome, v Verdict, now time.Time) *node.Pod {
 	object := in.placed(d.Pod).DeepCopy()
 	if object.UID == "" {
 		object.UID = in.NewUID()

@@ -10,11 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // applyObject takes an object that pods use. Pods see the change; none restarts for
 // it.
-func (in Intake) applyObject(tx *node.Tx, d Delivery, now time.Time) (Outcome, error) {
+func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, error) {
 	ref := d.Object.Ref()
 	outcome := Outcome{Object: ref}
 	old := tx.Object(ref)
@@ -101,7 +102,7 @@ func union(a, b map[string][]byte) map[string][]byte {
 // DeleteObject forgets an object that pods use. A pod goes on with what it has: of a
 // ConfigMap or Secret what was read, and its volumes stay until it is gone.
 func (in Intake) DeleteObject(ref node.ObjectRef, now time.Time) error {
-	_, err := in.Store.Transact(func(tx *node.Tx) error {
+	_, err := in.Store.Transact(func(tx *store.Tx) error {
 		if !endObject(tx, ref, now) {
 			return fmt.Errorf("%s: %w", ref, node.ErrNotFound)
 		}

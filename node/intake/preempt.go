@@ -9,6 +9,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/admit"
+	"nodal/node/store"
 )
 
 // way is who makes way for a critical pod, and what that would lack.
@@ -19,7 +20,7 @@ type way struct {
 
 // held is what other pods have for themselves. The pod that has the name now gives
 // back what it has before another takes over, and so does who makes way.
-func (w way) held(tx *node.Tx, key node.Key) []node.Shares {
+func (w way) held(tx *store.Tx, key node.Key) []node.Shares {
 	var shares []node.Shares
 	for other, slot := range tx.All() {
 		if other != key && !w.has(other) {
@@ -35,7 +36,7 @@ func (w way) has(key node.Key) bool {
 
 // assign hands out what a pod's containers have for their own. Where that is not enough,
 // a critical pod has what those have that end anyway, and waits for them.
-func (in Intake) assign(tx *node.Tx, pod *node.Pod, w *way) (node.Shares, *node.Refusal) {
+func (in Intake) assign(tx *store.Tx, pod *node.Pod, w *way) (node.Shares, *node.Refusal) {
 	shares, refusal := in.Assign.Pod(pod.Object, w.held(tx, pod.Key()))
 	if refusal == nil || !admit.Critical(pod) {
 		return shares, refusal
@@ -60,7 +61,7 @@ func (in Intake) assign(tx *node.Tx, pod *node.Pod, w *way) (node.Shares, *node.
 }
 
 // clear ends who makes way for a pod, which waits for that.
-func (w way) clear(tx *node.Tx, pod *node.Pod, outcome *Outcome, now time.Time) {
+func (w way) clear(tx *store.Tx, pod *node.Pod, outcome *Outcome, now time.Time) {
 	for _, r := range w.chosen {
 		next := *tx.Get(r.Key())
 		if next.Result == nil {

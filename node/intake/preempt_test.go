@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 func critical(p *corev1.Pod) { p.Spec.PriorityClassName = "system-node-critical" }
@@ -39,7 +40,7 @@ func (b *bench) ends(name string) bool {
 func (b *bench) freed(name string) {
 	b.t.Helper()
 	key := node.Key{Namespace: "default", Name: name}
-	if _, err := b.in.Store.Transact(func(tx *node.Tx) error {
+	if _, err := b.in.Store.Transact(func(tx *store.Tx) error {
 		slot := *tx.Get(key)
 		slot.Result = &corev1.PodStatus{Phase: corev1.PodFailed}
 		tx.Put(key, &slot)
@@ -156,7 +157,7 @@ func TestASuccessorOfTheSameUIDIsNotWaitedFor(t *testing.T) {
 		later.Accepted = b.now
 		slot.Pod, slot.Termination = &later, nil
 	})
-	if _, err := b.in.Store.Transact(func(tx *node.Tx) error {
+	if _, err := b.in.Store.Transact(func(tx *store.Tx) error {
 		b.in.Readmit(tx, b.now)
 		return nil
 	}); err != nil {

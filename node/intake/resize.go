@@ -10,11 +10,12 @@ import (
 	"nodal/node"
 	"nodal/node/admit"
 	"nodal/node/manifest"
+	"nodal/node/store"
 )
 
 // resize takes the changed resources of a pod that runs, or notes why the pod keeps
 // what it had.
-func (in Intake) resize(tx *node.Tx, slot *node.Slot, old *node.Pod, outcome *Outcome, now time.Time) {
+func (in Intake) resize(tx *store.Tx, slot *node.Slot, old *node.Pod, outcome *Outcome, now time.Time) {
 	pod := *slot.Pod
 	slot.Pod = &pod
 	pod.Resize = nil
@@ -32,7 +33,7 @@ func (in Intake) resize(tx *node.Tx, slot *node.Slot, old *node.Pod, outcome *Ou
 
 // refuseResize says why the node does not give a pod what it asks for now in place of
 // what it has.
-func (in Intake) refuseResize(tx *node.Tx, has, object *corev1.Pod) *node.Refusal {
+func (in Intake) refuseResize(tx *store.Tx, has, object *corev1.Pod) *node.Refusal {
 	if refusal := in.Node.ResizeSwap(has, object); refusal != nil {
 		return refusal
 	}
@@ -61,7 +62,7 @@ func (in Intake) allot(slot *node.Slot, old *node.Pod, now time.Time) (restarted
 
 // Readmit looks again at pods that wait for resources, the oldest first, now that
 // another may have given some back.
-func (in Intake) Readmit(tx *node.Tx, now time.Time) {
+func (in Intake) Readmit(tx *store.Tx, now time.Time) {
 	tx.ClearWay()
 	for _, slot := range tx.Waiting() {
 		key := slot.Pod.Key()

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // resized is what became of the resize of a pod: why it waits, or "now".
@@ -70,7 +71,7 @@ func TestResize(t *testing.T) {
 		t.Errorf("after the rival has less: got %s, want now", got)
 	}
 	b.post(pod("web", "a:1", asks("700m")))
-	_, err := b.in.Store.Transact(func(tx *node.Tx) error {
+	_, err := b.in.Store.Transact(func(tx *store.Tx) error {
 		tx.Put(node.Key{Namespace: "default", Name: "rival"}, nil)
 		b.in.Readmit(tx, b.now)
 		return nil

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // RestartRequest asks that containers of a pod end their present runs and start anew.
@@ -21,7 +22,7 @@ func (in Intake) Restart(r RestartRequest) error {
 	if !ok {
 		return fmt.Errorf("pod %s: %w", r.Key, node.ErrNotFound)
 	}
-	_, err := in.Store.Transact(func(tx *node.Tx) error {
+	_, err := in.Store.Transact(func(tx *store.Tx) error {
 		slot := tx.Get(r.Key)
 		switch {
 		case slot == nil:

@@ -8,13 +8,14 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // A pod takes from its runtime class what it needs when it is accepted: the class may
 // change or go afterwards, the pod stays what it is.
 
 // classOf is the runtime class that a pod names, or nil.
-func classOf(tx *node.Tx, object *corev1.Pod) *nodev1.RuntimeClass {
+func classOf(tx *store.Tx, object *corev1.Pod) *nodev1.RuntimeClass {
 	name := object.Spec.RuntimeClassName
 	if name == nil {
 		return nil
@@ -27,7 +28,7 @@ func classOf(tx *node.Tx, object *corev1.Pod) *nodev1.RuntimeClass {
 
 // classed refuses a new pod whose runtime class is not there, or sets aside something
 // else than the pod says.
-func classed(tx *node.Tx, d Delivery, verdict Verdict) []node.Violation {
+func classed(tx *store.Tx, d Delivery, verdict Verdict) []node.Violation {
 	name := d.Pod.Spec.RuntimeClassName
 	if name == nil || verdict != Created && verdict != Replaced {
 		return nil

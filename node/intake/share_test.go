@@ -10,6 +10,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/assign"
+	"nodal/node/store"
 )
 
 // sharing is a node with four CPUs, of which it hands out three.
@@ -58,7 +59,7 @@ func TestCPUsAreHandedOutOnce(t *testing.T) {
 		{"or fewer", func() { b.apply(pod("web", "a:2", owns("1"), command("y"))) }, map[string]string{"web": "1-2, then 1"}},
 		{"while both hold theirs", func() { b.apply(pod("late", "a:1", owns("1"))) }, map[string]string{"late": ""}},
 		{"until the first has ended", func() {
-			_, err := b.in.Store.Transact(func(tx *node.Tx) error {
+			_, err := b.in.Store.Transact(func(tx *store.Tx) error {
 				next := tx.Get(web).Next
 				tx.Put(web, node.NewSlot(next))
 				return nil

@@ -10,6 +10,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/storage"
+	"nodal/node/store"
 )
 
 // continued is a delivered volume or claim with what the node has written in the
@@ -89,7 +90,7 @@ func permittedClaim(d Delivery, old *node.Object) error {
 
 // endObject forgets an object. A volume or a claim that is in use goes when it
 // no longer is.
-func endObject(tx *node.Tx, ref node.ObjectRef, now time.Time) bool {
+func endObject(tx *store.Tx, ref node.ObjectRef, now time.Time) bool {
 	old := tx.Object(ref)
 	if old == nil {
 		return false
@@ -114,7 +115,7 @@ func ofStorage(ref node.ObjectRef) bool {
 
 // concernsStorage says whether a delivery may change which claims there are, what
 // they are bound to or who holds them: a pod that waits for the name gives way.
-func concernsStorage(tx *node.Tx, d Delivery) bool {
+func concernsStorage(tx *store.Tx, d Delivery) bool {
 	if d.Object != nil {
 		return ofStorage(d.Object.Ref())
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // Sync makes the source's pods what it now delivers: each is applied on its
@@ -27,7 +28,7 @@ func (in Intake) Sync(deliveries []Delivery, keep map[string]bool, now time.Time
 		if delivered[v.Key] || held == nil || keep[held.Origin] {
 			continue
 		}
-		if _, err := in.Store.Transact(func(tx *node.Tx) error {
+		if _, err := in.Store.Transact(func(tx *store.Tx) error {
 			return in.deleteOne(tx, DeleteRequest{Key: v.Key}, "removed from its source", now)
 		}); err != nil {
 			fail(held.Origin, err)

@@ -2,12 +2,13 @@ package intake
 
 import (
 	"nodal/node"
+	"nodal/node/store"
 	"nodal/node/users"
 )
 
 // ownUsers sets ids of the host aside for a new pod. Every other pod keeps its own
 // until nothing of it is left.
-func (in Intake) ownUsers(tx *node.Tx) (*users.Range, *node.Refusal) {
+func (in Intake) ownUsers(tx *store.Tx) (*users.Range, *node.Refusal) {
 	var taken []users.Range
 	for _, slot := range tx.All() {
 		for _, pod := range []*node.Pod{slot.Pod, slot.Next} {

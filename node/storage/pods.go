@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // Uses says whether a pod uses any claim.
@@ -66,7 +67,7 @@ func ownedClaim(pod *corev1.Pod, name string, t *corev1.PersistentVolumeClaimTem
 }
 
 // SettleIn settles what a transaction has changed, as a part of it.
-func (k Keeper) SettleIn(tx *node.Tx, now time.Time) {
+func (k Keeper) SettleIn(tx *store.Tx, now time.Time) {
 	var b Book
 	for _, o := range tx.Objects(node.PersistentVolume) {
 		b.Volumes = append(b.Volumes, o.Volume)

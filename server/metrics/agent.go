@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"nodal/node"
+	"nodal/node/store"
 )
 
 // Agent counts what the agent itself does. Its methods may be called from any
@@ -25,12 +25,12 @@ type Agent struct {
 	starts   startCounts
 	admitted admitCounts
 	work     workCounts
-	views    func() ([]node.View, int64)
+	views    func() ([]store.View, int64)
 	cluster  atomic.Bool // the node is a member of one
 }
 
 // NewAgent makes counts for a node with the views of its pods.
-func NewAgent(nodeName string, cgroups int, views func() ([]node.View, int64)) *Agent {
+func NewAgent(nodeName string, cgroups int, views func() ([]store.View, int64)) *Agent {
 	a := &Agent{
 		registry: prometheus.NewRegistry(), began: time.Now(), calls: newCallCounts(), requests: newRequestCounts(), pods: newPodCounts(), views: views,
 		starts: newStartCounts(), admitted: newAdmitCounts(), work: newWorkCounts(),

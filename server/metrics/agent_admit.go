@@ -9,6 +9,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/assign"
+	"nodal/node/store"
 )
 
 // admitCounts are of the pods that are new to the node, and of what of the machine they
@@ -102,7 +103,7 @@ func rejection(reason string) string {
 // assigned is how the CPUs of the machine are handed out now.
 type assigned struct {
 	rules           *assign.Rules
-	views           func() ([]node.View, int64)
+	views           func() ([]store.View, int64)
 	own, free, node *prometheus.Desc
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/assign"
+	"nodal/node/store"
 )
 
 var errBroken = errors.New("broken")
@@ -117,7 +118,7 @@ func TestPodsAreCountedAsTheyComeIn(t *testing.T) {
 func TestCPUsOfOnesOwnAreCounted(t *testing.T) {
 	v := pair()
 	v.Slot.Pod.Shares = node.Shares{"a": {CPUs: "1"}}
-	a := NewAgent("node1", 2, func() ([]node.View, int64) { return []node.View{v, {Gone: true}}, 1 })
+	a := NewAgent("node1", 2, func() ([]store.View, int64) { return []store.View{v, {Gone: true}}, 1 })
 	rules := twoCPUs()
 	rules.Topology = append(rules.Topology, assign.CPU{ID: 2, Core: 2, Node: 1})
 	a.Assigns(rules)
@@ -128,14 +129,14 @@ func TestCPUsOfOnesOwnAreCounted(t *testing.T) {
 }
 
 func TestPodsAreCountedByHowFarTheyHaveCome(t *testing.T) {
-	view := func(source node.Source, change func(*node.Slot)) node.View {
+	view := func(source node.Source, change func(*node.Slot)) store.View {
 		v := pair()
 		v.Slot.Pod.Source = source
 		change(v.Slot)
 		return v
 	}
 	goes := func(s *node.Slot) { s.Pod.Deletion = &node.Deletion{} }
-	views := []node.View{
+	views := []store.View{
 		view(node.SourceAPI, func(*node.Slot) {}), view(node.SourceAPI, goes),
 		view(node.SourceAPI, func(s *node.Slot) { s.Termination = &node.Termination{} }),
 		view(node.SourceAPI, func(s *node.Slot) { s.Result = &corev1.PodStatus{} }),
@@ -143,7 +144,7 @@ func TestPodsAreCountedByHowFarTheyHaveCome(t *testing.T) {
 		view(node.SourceURL, func(s *node.Slot) { s.Pod.Refused = &node.Refusal{} }),
 		view(node.SourceFile, goes), view(node.SourceRuntime, goes), {Gone: true},
 	}
-	a := NewAgent("node1", 2, func() ([]node.View, int64) { return views, 1 })
+	a := NewAgent("node1", 2, func() ([]store.View, int64) { return views, 1 })
 	const name = "kubelet_working_pods"
 	expect(t, a,
 		sample{name, []string{"sync", "desired", ""}, 1}, sample{name, []string{"terminating", "desired", ""}, 2}, sample{name, []string{"terminated", "desired", ""}, 1},

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // podCounts are of how pods came to run.
@@ -36,7 +37,7 @@ type Events interface {
 }
 
 // Watch counts the containers that events tell of, until the context ends.
-func (a *Agent) Watch(ctx context.Context, events Events, view func(node.Key) (node.View, bool)) {
+func (a *Agent) Watch(ctx context.Context, events Events, view func(node.Key) (store.View, bool)) {
 	wanted := func(e *node.Event) bool {
 		return slices.Contains([]string{"Started", "Removed", "Pulled", "Exited"}, e.Reason)
 	}
@@ -78,7 +79,7 @@ func (a *Agent) forgetGone(starting map[types.UID]map[string]bool, waited waits)
 	maps.DeleteFunc(waited, func(uid types.UID, _ []span) bool { return !there[uid] })
 }
 
-func (a *Agent) happened(e *node.Event, view func(node.Key) (node.View, bool), starting map[types.UID]map[string]bool, waited waits) {
+func (a *Agent) happened(e *node.Event, view func(node.Key) (store.View, bool), starting map[types.UID]map[string]bool, waited waits) {
 	if e.Reason == "Removed" {
 		delete(starting, e.UID)
 		delete(waited, e.UID)
@@ -126,13 +127,13 @@ func containerType(pod *corev1.Pod, name string) string {
 
 // present is what there is of pods now.
 type present struct {
-	views                                                   func() ([]node.View, int64)
+	views                                                   func() ([]store.View, int64)
 	runningPods, runningContainers, desiredPods, activePods *prometheus.Desc
 }
 
 var _ prometheus.Collector = present{}
 
-func newPresent(views func() ([]node.View, int64)) present {
+func newPresent(views func() ([]store.View, int64)) present {
 	return present{
 		views:             views,
 		runningPods:       describe("running_pods", "Number of pods that have a running pod sandbox"),

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // told are events that a test adds to.
@@ -42,12 +43,12 @@ func (l *told) Since(revision int64, match func(*node.Event) bool) ([]node.Event
 }
 
 // pair is a pod of two containers and one before them, of which a run is there.
-func pair() node.View {
+func pair() store.View {
 	pod := &node.Pod{Source: node.SourceFile, Accepted: someTime, Object: &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "1"},
 		Spec:       corev1.PodSpec{InitContainers: []corev1.Container{{Name: "first"}}, Containers: []corev1.Container{{Name: "a"}, {Name: "b"}}},
 	}}
-	return node.View{Key: pod.Key(), Slot: &node.Slot{Pod: pod}, Got: &node.Observed{
+	return store.View{Key: pod.Key(), Slot: &node.Slot{Pod: pod}, Got: &node.Observed{
 		Sandboxes:  []node.Sandbox{{State: node.SandboxReady}},
 		Containers: []node.Container{{State: node.ContainerRunning}, {State: node.ContainerExited}, {State: node.ContainerRunning}},
 	}}
@@ -81,7 +82,7 @@ func value(f *dto.MetricFamily, labels ...string) float64 {
 }
 
 func testAgent() *Agent {
-	return NewAgent("node1", 2, func() ([]node.View, int64) { return []node.View{pair()}, 1 })
+	return NewAgent("node1", 2, func() ([]store.View, int64) { return []store.View{pair()}, 1 })
 }
 
 func TestTheAgentCountsWhatItDoes(t *testing.T) {
@@ -133,7 +134,7 @@ func TestAPodHasStartedOnceAllItsContainersHave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, l := testAgent(), &told{changed: make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
-		go a.Watch(ctx, l, func(node.Key) (node.View, bool) { return pair(), true })
+		go a.Watch(ctx, l, func(node.Key) (store.View, bool) { return pair(), true })
 		for i, e := range []struct {
 			container string
 			uid       types.UID
@@ -164,7 +165,7 @@ func TestAPodFromBeforeTheAgentHasNoStartToMeasure(t *testing.T) {
 	a, starting := testAgent(), map[types.UID]map[string]bool{}
 	for _, name := range []string{"a", "b"} {
 		e := node.Event{Reason: "Started", Container: name, UID: "1", Time: time.Now()}
-		a.happened(&e, func(node.Key) (node.View, bool) { return pair(), true }, starting, waits{})
+		a.happened(&e, func(node.Key) (store.View, bool) { return pair(), true }, starting, waits{})
 	}
 	found := read(t, a)
 	if pods, containers := value(found["kubelet_pod_start_duration_seconds"]), value(found["kubelet_started_containers_total"]); pods != 0 || containers != 2 {
@@ -176,7 +177,7 @@ func TestCountingGoesOnAfterEventsThatCouldNotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, l := testAgent(), &told{changed: make(chan struct{}), fails: 2}
 		ctx, cancel := context.WithCancel(t.Context())
-		go a.Watch(ctx, l, func(node.Key) (node.View, bool) { return pair(), true })
+		go a.Watch(ctx, l, func(node.Key) (store.View, bool) { return pair(), true })
 		synctest.Wait()
 		l.events = append(l.events, node.Event{Revision: 1, Reason: "Started", Container: "a", UID: "1"})
 		l.changed <- struct{}{}

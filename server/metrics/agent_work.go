@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"nodal/node"
+	"nodal/node/store"
 )
 
 // workCounts are of what the agent does for pods, and of how it keeps in touch with the
@@ -87,14 +88,14 @@ func (a *Agent) Swept(removed, failed int) {
 
 // stages are how far pods have come.
 type stages struct {
-	views                       func() ([]node.View, int64)
+	views                       func() ([]store.View, int64)
 	cluster                     *atomic.Bool
 	working, mirrors, ephemeral *prometheus.Desc
 }
 
 var _ prometheus.Collector = stages{}
 
-func newStages(views func() ([]node.View, int64), cluster *atomic.Bool) stages {
+func newStages(views func() ([]store.View, int64), cluster *atomic.Bool) stages {
 	return stages{
 		views: views, cluster: cluster,
 		working: describe("working_pods", "Number of pods the kubelet is actually running, broken down by lifecycle phase, whether the pod is desired, orphaned, "+

@@ -4,15 +4,15 @@ import (
 	"maps"
 	"slices"
 
-	"nodal/node"
+	"nodal/node/store"
 )
 
 // journal is what outlives the agent.
 type journal map[string][]byte
 
-var _ node.Journal = journal{}
+var _ store.Journal = journal{}
 
-func (j journal) Commit(records ...node.Record) error {
+func (j journal) Commit(records ...store.Record) error {
 	for _, r := range records {
 		if r.Data == nil {
 			delete(j, r.Name)
@@ -24,12 +24,12 @@ func (j journal) Commit(records ...node.Record) error {
 }
 
 // CommitReserved is Commit: this disk is never full.
-func (j journal) CommitReserved(records ...node.Record) error { return j.Commit(records...) }
+func (j journal) CommitReserved(records ...store.Record) error { return j.Commit(records...) }
 
-func (j journal) records() []node.Record {
-	var records []node.Record
+func (j journal) records() []store.Record {
+	var records []store.Record
 	for _, name := range slices.Sorted(maps.Keys(j)) {
-		records = append(records, node.Record{Name: name, Data: j[name]})
+		records = append(records, store.Record{Name: name, Data: j[name]})
 	}
 	return records
 }

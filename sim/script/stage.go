@@ -12,6 +12,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/intake"
+	"nodal/node/store"
 	"nodal/reconciler"
 )
 
@@ -21,8 +22,8 @@ type stage struct {
 	key     node.Key
 	machine *machine
 	journal journal
-	store   *node.Store
-	events  *node.Events
+	store   *store.Store
+	events  *store.Events
 	intake  intake.Intake
 	track   *reconciler.Track // nil when nobody holds the key
 	mark    node.Mark
@@ -69,11 +70,11 @@ func newStage() (*stage, error) {
 
 // boot is the start of the agent: it has its journal, and has seen nothing.
 func (s *stage) boot() error {
-	clock, err := node.OpenClock(s.journal, s.journal.records())
+	clock, err := store.OpenClock(s.journal, s.journal.records())
 	if err != nil {
 		return err
 	}
-	s.store, s.events = node.NewStore(s.journal, clock), node.NewEvents(clock)
+	s.store, s.events = store.New(s.journal, clock), store.NewEvents(clock)
 	if err := errors.Join(s.store.Restore(s.journal.records())...); err != nil {
 		return err
 	}

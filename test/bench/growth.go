@@ -21,6 +21,7 @@ import (
 
 	"nodal/host/stats"
 	"nodal/node"
+	"nodal/node/store"
 	"nodal/server/metrics"
 )
 
@@ -127,11 +128,11 @@ func makeUp(dir string, pods int) error {
 }
 
 func madeUpNode(dir string, pods int) *stats.Collector {
-	var views []node.View
+	var views []store.View
 	for i := range pods {
 		uid := types.UID(strconv.Itoa(i))
 		pod := &node.Pod{Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-" + string(uid), Namespace: "default", UID: uid}}}
-		views = append(views, node.View{Key: pod.Key(), Slot: &node.Slot{Pod: pod}, Got: &node.Observed{
+		views = append(views, store.View{Key: pod.Key(), Slot: &node.Slot{Pod: pod}, Got: &node.Observed{
 			Sandboxes:  []node.Sandbox{{ID: "s" + string(uid), UID: uid, State: node.SandboxReady}},
 			Containers: []node.Container{{ID: "c" + string(uid), UID: uid, Name: "main", State: node.ContainerRunning}},
 		}})
@@ -140,7 +141,7 @@ func madeUpNode(dir string, pods int) *stats.Collector {
 	for _, controller := range []string{"cpu", "cpuacct", "memory", "pids"} {
 		in.Dirs[controller] = filepath.Join(dir, controller)
 	}
-	return stats.New(stats.Config{Runtime: noRuntime{}, Cgroups: in, Views: func() ([]node.View, int64) { return views, 0 }, Root: dir})
+	return stats.New(stats.Config{Runtime: noRuntime{}, Cgroups: in, Views: func() ([]store.View, int64) { return views, 0 }, Root: dir})
 }
 
 // noRuntime has nothing to say.

@@ -18,6 +18,7 @@ import (
 
 	"nodal/host/journal"
 	inner "nodal/node"
+	"nodal/node/store"
 	"nodal/test/agent"
 	"nodal/test/claim"
 	"nodal/test/pace"
@@ -88,7 +89,7 @@ func (n *node) restarted(pod string, times int32) {
 		tally.Restarts = max(tally.Restarts, times)
 		slot.Tallies = map[string]inner.Tally{"main": tally}
 		data, err := json.Marshal(slot)
-		if err := errors.Join(err, j.Commit(inner.Record{Name: r.Name, Data: data})); err != nil {
+		if err := errors.Join(err, j.Commit(store.Record{Name: r.Name, Data: data})); err != nil {
 			n.t.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package node
+package store
 
 // Record is one named piece of durable state. Data nil means: the record is gone.
 type Record struct {

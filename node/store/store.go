@@ -1,4 +1,4 @@
-package node
+package store
 
 import (
 	"container/list"
@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
 )
 
 // Store holds every slot with what was observed for it, under one revision
@@ -22,21 +24,21 @@ type Store struct {
 	clock   *Clock
 
 	mu        sync.RWMutex // guards what follows, never held during I/O
-	entries   map[Key]*list.Element
-	order     *list.List   // of *View, by revision
-	gone      int          // tombstones in order
-	waiting   map[Key]bool // pods that wait for what others may give back
-	compacted int64        // history up to here is incomplete
-	objects   map[ObjectRef]*Object
-	families  map[ObjectRef]int64 // revision of the last change to any of each
-	objectsAt int64               // of the last change to any at all
+	entries   map[node.Key]*list.Element
+	order     *list.List        // of *View, by revision
+	gone      int               // tombstones in order
+	waiting   map[node.Key]bool // pods that wait for what others may give back
+	compacted int64             // history up to here is incomplete
+	objects   map[node.ObjectRef]*node.Object
+	families  map[node.ObjectRef]int64 // revision of the last change to any of each
+	objectsAt int64                    // of the last change to any at all
 }
 
 // View is the snapshot of one key at one revision.
 type View struct {
-	Key      Key
-	Slot     *Slot
-	Got      *Observed
+	Key      node.Key
+	Slot     *node.Slot
+	Got      *node.Observed
 	Revision int64
 	Gone     bool // a tombstone: the last that was seen of the key
 }
@@ -47,13 +49,13 @@ const (
 	keptTombstone = 1024
 )
 
-// NewStore makes an empty store. History before the clock's present revision
+// New makes an empty store. History before the clock's present revision
 // counts as compacted.
-func NewStore(journal Journal, clock *Clock) *Store {
+func New(journal Journal, clock *Clock) *Store {
 	return &Store{
 		journal: journal, clock: clock, compacted: clock.Now(),
-		entries: map[Key]*list.Element{}, order: list.New(), waiting: map[Key]bool{},
-		objects: map[ObjectRef]*Object{}, families: map[ObjectRef]int64{},
+		entries: map[node.Key]*list.Element{}, order: list.New(), waiting: map[node.Key]bool{},
+		objects: map[node.ObjectRef]*node.Object{}, families: map[node.ObjectRef]int64{},
 	}
 }
 
@@ -78,15 +80,15 @@ func (s *Store) Restore(records []Record) []error {
 			problems = append(problems, fmt.Errorf("decode record %s: %w", r.Name, err))
 			continue
 		}
-		s.publish(View{Key: slot.Pod.Key(), Slot: slot, Got: &Observed{}})
+		s.publish(View{Key: slot.Pod.Key(), Slot: slot, Got: &node.Observed{}})
 	}
 	return problems
 }
 
 // decodeSlot reads what records has written. A record under another pod's name
 // would be found again by nobody.
-func decodeSlot(r Record) (*Slot, error) {
-	slot := &Slot{}
+func decodeSlot(r Record) (*node.Slot, error) {
+	slot := &node.Slot{}
 	if err := json.Unmarshal(r.Data, slot); err != nil {
 		return nil, err
 	}
@@ -101,20 +103,20 @@ func decodeSlot(r Record) (*Slot, error) {
 	return slot, nil
 }
 
-func recordName(key Key) string { return podRecords + key.Namespace + "_" + key.Name }
+func recordName(key node.Key) string { return podRecords + key.Namespace + "_" + key.Name }
 
 // Tx is a transaction in the making: reads see its own writes.
 type Tx struct {
 	store    *Store
-	writes   map[Key]*Slot
-	keys     []Key
-	objects  map[ObjectRef]*Object // nil: gone
-	refs     []ObjectRef
+	writes   map[node.Key]*node.Slot
+	keys     []node.Key
+	objects  map[node.ObjectRef]*node.Object // nil: gone
+	refs     []node.ObjectRef
 	reserved bool
 }
 
 // Get returns the slot of a key, or nil.
-func (tx *Tx) Get(key Key) *Slot {
+func (tx *Tx) Get(key node.Key) *node.Slot {
 	if slot, ok := tx.writes[key]; ok {
 		return slot
 	}
@@ -143,8 +145,8 @@ func (tx *Tx) Len() int {
 }
 
 // All visits every slot that is held, in no order.
-func (tx *Tx) All() iter.Seq2[Key, *Slot] {
-	return func(yield func(Key, *Slot) bool) {
+func (tx *Tx) All() iter.Seq2[node.Key, *node.Slot] {
+	return func(yield func(node.Key, *node.Slot) bool) {
 		for key, slot := range tx.writes {
 			if slot != nil && !yield(key, slot) {
 				return
@@ -160,7 +162,7 @@ func (tx *Tx) All() iter.Seq2[Key, *Slot] {
 }
 
 // Put replaces the slot of a key; nil forgets it.
-func (tx *Tx) Put(key Key, slot *Slot) {
+func (tx *Tx) Put(key node.Key, slot *node.Slot) {
 	if _, ok := tx.writes[key]; !ok {
 		tx.keys = append(tx.keys, key)
 	}
@@ -168,12 +170,12 @@ func (tx *Tx) Put(key Key, slot *Slot) {
 }
 
 // ByUID returns the key whose pod, or waiting pod, has the UID.
-func (tx *Tx) ByUID(uid types.UID) (Key, bool) {
+func (tx *Tx) ByUID(uid types.UID) (node.Key, bool) {
 	if uid == "" {
-		return Key{}, false
+		return node.Key{}, false
 	}
 	for _, key := range tx.keys {
-		if slot := tx.writes[key]; slot.holds(uid) {
+		if slot := tx.writes[key]; slot.Holds(uid) {
 			return key, true
 		}
 	}
@@ -181,15 +183,11 @@ func (tx *Tx) ByUID(uid types.UID) (Key, bool) {
 	defer tx.store.mu.RUnlock()
 	for e := tx.store.order.Front(); e != nil; e = e.Next() {
 		v := e.Value.(*View)
-		if _, rewritten := tx.writes[v.Key]; !rewritten && !v.Gone && v.Slot.holds(uid) {
+		if _, rewritten := tx.writes[v.Key]; !rewritten && !v.Gone && v.Slot.Holds(uid) {
 			return v.Key, true
 		}
 	}
-	return Key{}, false
-}
-
-func (s *Slot) holds(uid types.UID) bool {
-	return s != nil && (s.Pod.UID() == uid || s.Next != nil && s.Next.UID() == uid)
+	return node.Key{}, false
 }
 
 // Holds says whether a pod, or one that waits for its name, has the UID.
@@ -197,7 +195,7 @@ func (s *Store) Holds(uid types.UID) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for e := s.order.Front(); e != nil; e = e.Next() {
-		if v := e.Value.(*View); !v.Gone && v.Slot.holds(uid) {
+		if v := e.Value.(*View); !v.Gone && v.Slot.Holds(uid) {
 			return true
 		}
 	}
@@ -212,7 +210,7 @@ func (tx *Tx) Reserved() { tx.reserved = true }
 func (s *Store) Transact(fn func(*Tx) error) (int64, error) {
 	s.commit.Lock()
 	defer s.commit.Unlock()
-	tx := &Tx{store: s, writes: map[Key]*Slot{}, objects: map[ObjectRef]*Object{}}
+	tx := &Tx{store: s, writes: map[node.Key]*node.Slot{}, objects: map[node.ObjectRef]*node.Object{}}
 	if err := fn(tx); err != nil {
 		return 0, err
 	}
@@ -269,8 +267,8 @@ func (tx *Tx) records() ([]Record, error) {
 }
 
 // publishSlot keeps what was observed, as long as a pod holds the key.
-func (s *Store) publishSlot(key Key, slot *Slot) {
-	view := View{Key: key, Slot: slot, Got: &Observed{}}
+func (s *Store) publishSlot(key node.Key, slot *node.Slot) {
+	view := View{Key: key, Slot: slot, Got: &node.Observed{}}
 	if e, ok := s.entries[key]; ok {
 		old := e.Value.(*View)
 		view.Got = old.Got
@@ -284,7 +282,7 @@ func (s *Store) publishSlot(key Key, slot *Slot) {
 }
 
 // Observe replaces what was observed for a key. It is the reconciler's alone.
-func (s *Store) Observe(key Key, got *Observed) {
+func (s *Store) Observe(key node.Key, got *node.Observed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, ok := s.entries[key]
@@ -305,7 +303,7 @@ func (s *Store) publish(view View) {
 	view.Revision = s.clock.Next()
 	e := s.order.PushBack(&view)
 	delete(s.waiting, view.Key)
-	if !view.Gone && view.Slot.waits() {
+	if !view.Gone && view.Slot.Waits() {
 		s.waiting[view.Key] = true
 	}
 	if !view.Gone {
@@ -329,7 +327,7 @@ func (s *Store) dropTombstone() {
 }
 
 // View returns the snapshot of one key.
-func (s *Store) View(key Key) (View, bool) {
+func (s *Store) View(key node.Key) (View, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	e, ok := s.entries[key]
@@ -358,7 +356,7 @@ func (s *Store) Since(revision int64) ([]View, int64, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if revision < s.compacted || revision > s.clock.Now() {
-		return nil, 0, fmt.Errorf("changes since revision %d are not kept, list again: %w", revision, ErrCompacted)
+		return nil, 0, fmt.Errorf("changes since revision %d are not kept, list again: %w", revision, node.ErrCompacted)
 	}
 	var changed []View
 	for e := s.order.Back(); e != nil; e = e.Prev() {

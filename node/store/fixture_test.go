@@ -1,4 +1,4 @@
-package node
+package store
 
 import (
 	"slices"
@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
 )
 
 // memory is a journal without a disk.
@@ -76,23 +78,23 @@ func openStore(t *testing.T, journal *memory) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewStore(journal, clock)
+	return New(journal, clock)
 }
 
-func key(name string) Key { return Key{Namespace: "default", Name: name} }
+func key(name string) node.Key { return node.Key{Namespace: "default", Name: name} }
 
-func slotOf(name string, uid types.UID) *Slot {
-	return &Slot{Pod: podOf(name, uid)}
+func slotOf(name string, uid types.UID) *node.Slot {
+	return &node.Slot{Pod: podOf(name, uid)}
 }
 
-func podOf(name string, uid types.UID) *Pod {
-	return &Pod{Source: SourceAPI, Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+func podOf(name string, uid types.UID) *node.Pod {
+	return &node.Pod{Source: node.SourceAPI, Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: name, UID: uid,
 	}}}
 }
 
 // put writes slots in one transaction; a nil slot forgets its key.
-func put(t *testing.T, s *Store, slots map[string]*Slot) int64 {
+func put(t *testing.T, s *Store, slots map[string]*node.Slot) int64 {
 	t.Helper()
 	revision, err := s.Transact(func(tx *Tx) error {
 		for name, slot := range slots {

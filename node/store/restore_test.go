@@ -1,4 +1,4 @@
-package node
+package store
 
 import (
 	"encoding/json"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
 )
 
 func TestRestore(t *testing.T) {
@@ -14,10 +16,10 @@ func TestRestore(t *testing.T) {
 	s := openStore(t, journal)
 	kept := slotOf("web", "u1")
 	kept.Next = podOf("web", "u2")
-	kept.Tallies = map[string]Tally{"app": {Restarts: 3, Streak: 2}}
+	kept.Tallies = map[string]node.Tally{"app": {Restarts: 3, Streak: 2}}
 	kept.Result = &corev1.PodStatus{Phase: corev1.PodFailed}
-	last := put(t, s, map[string]*Slot{"web": kept, "gone": slotOf("gone", "u3")})
-	put(t, s, map[string]*Slot{"gone": nil})
+	last := put(t, s, map[string]*node.Slot{"web": kept, "gone": slotOf("gone", "u3")})
+	put(t, s, map[string]*node.Slot{"gone": nil})
 
 	again := openStore(t, journal)
 	if problems := again.Restore(journal.all()); len(problems) > 0 {
@@ -31,15 +33,15 @@ func TestRestore(t *testing.T) {
 	if got != want {
 		t.Errorf("slot = %s, want %s", got, want)
 	}
-	if _, _, err := again.Since(last); !errors.Is(err, ErrCompacted) {
-		t.Errorf("Since a revision of before = %v, want %v", err, ErrCompacted)
+	if _, _, err := again.Since(last); !errors.Is(err, node.ErrCompacted) {
+		t.Errorf("Since a revision of before = %v, want %v", err, node.ErrCompacted)
 	}
 }
 
 func TestBadRecordCostsItsOwnPodOnly(t *testing.T) {
 	good := asJSON(t, slotOf("web", "u1"))
 	waiting := slotOf("b", "u1")
-	waiting.Next = &Pod{}
+	waiting.Next = &node.Pod{}
 	cases := []struct{ name, record, data, says string }{
 		{"cut off", "pods/default_b", good[:20], "unexpected end"},
 		{"empty", "pods/default_b", "", "unexpected end"},

@@ -1,4 +1,4 @@
-package node
+package store
 
 import (
 	"errors"
@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
 )
 
 func TestTransactReadsItsOwnWrites(t *testing.T) {
 	s := openStore(t, newMemory())
-	put(t, s, map[string]*Slot{"web": slotOf("web", "u1"), "old": slotOf("old", "u9"), "db": slotOf("db", "u5")})
+	put(t, s, map[string]*node.Slot{"web": slotOf("web", "u1"), "old": slotOf("old", "u9"), "db": slotOf("db", "u5")})
 	mine := slotOf("web", "u2")
 	mine.Next = podOf("web", "u3")
 	_, err := s.Transact(func(tx *Tx) error {
@@ -50,7 +52,7 @@ func TestFailedTransactionLeavesNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			journal := newMemory()
 			s := openStore(t, journal)
-			put(t, s, map[string]*Slot{"web": slotOf("web", "u1")})
+			put(t, s, map[string]*node.Slot{"web": slotOf("web", "u1")})
 			records, revision, changed := journal.all(), s.Revision(), s.Changed()
 			journal.fail = c.journal
 			_, err := s.Transact(func(tx *Tx) error {
@@ -73,7 +75,7 @@ func TestFailedTransactionLeavesNothing(t *testing.T) {
 			default:
 			}
 			journal.fail = nil
-			put(t, s, map[string]*Slot{"db": slotOf("db", "u2")})
+			put(t, s, map[string]*node.Slot{"db": slotOf("db", "u2")})
 			if got, want := names(s), "db=u2 web=u1"; got != want {
 				t.Errorf("pods afterwards = %s, want %s", got, want)
 			}
@@ -83,12 +85,12 @@ func TestFailedTransactionLeavesNothing(t *testing.T) {
 
 func TestTransactionWithoutWritesIsNoRevision(t *testing.T) {
 	s := openStore(t, newMemory())
-	before := put(t, s, map[string]*Slot{"web": slotOf("web", "u1")})
+	before := put(t, s, map[string]*node.Slot{"web": slotOf("web", "u1")})
 	if got, err := s.Transact(func(*Tx) error { return nil }); got != before || err != nil {
 		t.Errorf("revision = %d, %v, want %d", got, err, before)
 	}
 	// Forgetting what is not there changes nothing that anybody sees.
-	if got := put(t, s, map[string]*Slot{"gone": nil}); got != before {
+	if got := put(t, s, map[string]*node.Slot{"gone": nil}); got != before {
 		t.Errorf("revision = %d, want %d", got, before)
 	}
 }
@@ -96,8 +98,8 @@ func TestTransactionWithoutWritesIsNoRevision(t *testing.T) {
 func TestReservedTransactionPassesAFullDisk(t *testing.T) {
 	journal := newMemory()
 	s := openStore(t, journal)
-	put(t, s, map[string]*Slot{"web": slotOf("web", "u1")})
-	journal.fail = ErrNoSpace
+	put(t, s, map[string]*node.Slot{"web": slotOf("web", "u1")})
+	journal.fail = node.ErrNoSpace
 	_, err := s.Transact(func(tx *Tx) error {
 		tx.Reserved()
 		tx.Put(key("web"), nil)
@@ -110,21 +112,21 @@ func TestReservedTransactionPassesAFullDisk(t *testing.T) {
 
 func TestObservedStaysWithTheKey(t *testing.T) {
 	s := openStore(t, newMemory())
-	got := &Observed{Mark: 7}
+	got := &node.Observed{Mark: 7}
 	s.Observe(key("web"), got)
 	if _, ok := s.View(key("web")); ok {
 		t.Error("an observation made a pod")
 	}
-	put(t, s, map[string]*Slot{"web": slotOf("web", "u1")})
+	put(t, s, map[string]*node.Slot{"web": slotOf("web", "u1")})
 	s.Observe(key("web"), got)
-	revision := put(t, s, map[string]*Slot{"web": slotOf("web", "u2")})
+	revision := put(t, s, map[string]*node.Slot{"web": slotOf("web", "u2")})
 	view, _ := s.View(key("web"))
 	if view.Got != got || view.Slot.Pod.UID() != "u2" || view.Revision != revision {
 		t.Errorf("view = %+v, want u2 with its observation at %d", view, revision)
 	}
 	// A new pod under the name begins with nothing observed.
-	put(t, s, map[string]*Slot{"web": nil})
-	put(t, s, map[string]*Slot{"web": slotOf("web", "u3")})
+	put(t, s, map[string]*node.Slot{"web": nil})
+	put(t, s, map[string]*node.Slot{"web": slotOf("web", "u3")})
 	if view, _ = s.View(key("web")); view.Got == got || !view.Got.Empty() {
 		t.Errorf("observed = %+v, want nothing", view.Got)
 	}
@@ -133,10 +135,10 @@ func TestObservedStaysWithTheKey(t *testing.T) {
 func TestSince(t *testing.T) {
 	s := openStore(t, newMemory())
 	start := s.Revision()
-	put(t, s, map[string]*Slot{"a": slotOf("a", "u1")})
-	second := put(t, s, map[string]*Slot{"b": slotOf("b", "u2")})
-	s.Observe(key("a"), &Observed{Mark: 1})
-	last := put(t, s, map[string]*Slot{"b": nil})
+	put(t, s, map[string]*node.Slot{"a": slotOf("a", "u1")})
+	second := put(t, s, map[string]*node.Slot{"b": slotOf("b", "u2")})
+	s.Observe(key("a"), &node.Observed{Mark: 1})
+	last := put(t, s, map[string]*node.Slot{"b": nil})
 	cases := []struct {
 		name  string
 		since int64
@@ -165,7 +167,7 @@ func TestSince(t *testing.T) {
 		}
 	})
 	t.Run("a pod that came back follows its tombstone", func(t *testing.T) {
-		put(t, s, map[string]*Slot{"b": slotOf("b", "u3")})
+		put(t, s, map[string]*node.Slot{"b": slotOf("b", "u3")})
 		views, _, _ := s.Since(start)
 		if got, want := tell(views), "a -b b"; got != want {
 			t.Errorf("Since(start) = %q, want %q", got, want)
@@ -179,13 +181,13 @@ func TestSinceNeverHidesAGap(t *testing.T) {
 	var firstGone int64
 	for i := range keptTombstone + 1 {
 		name := fmt.Sprint("p", i)
-		put(t, s, map[string]*Slot{name: slotOf(name, "u")})
-		if gone := put(t, s, map[string]*Slot{name: nil}); i == 0 {
+		put(t, s, map[string]*node.Slot{name: slotOf(name, "u")})
+		if gone := put(t, s, map[string]*node.Slot{name: nil}); i == 0 {
 			firstGone = gone
 		}
 	}
 	for since, want := range map[int64]error{
-		start: ErrCompacted, firstGone - 1: ErrCompacted, firstGone: nil, s.Revision(): nil, s.Revision() + 1: ErrCompacted,
+		start: node.ErrCompacted, firstGone - 1: node.ErrCompacted, firstGone: nil, s.Revision(): nil, s.Revision() + 1: node.ErrCompacted,
 	} {
 		if _, _, err := s.Since(since); !errors.Is(err, want) {
 			t.Errorf("Since(%d) = %v, want %v", since, err, want)
@@ -199,14 +201,14 @@ func TestSinceNeverHidesAGap(t *testing.T) {
 func TestChangedWakes(t *testing.T) {
 	s := openStore(t, newMemory())
 	changed := s.Changed()
-	put(t, s, map[string]*Slot{"web": slotOf("web", "u1")})
+	put(t, s, map[string]*node.Slot{"web": slotOf("web", "u1")})
 	select {
 	case <-changed:
 	default:
 		t.Error("a transaction woke nobody")
 	}
 	changed = s.Changed()
-	s.Observe(key("web"), &Observed{})
+	s.Observe(key("web"), &node.Observed{})
 	select {
 	case <-changed:
 	default:

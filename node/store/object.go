@@ -1,4 +1,4 @@
-package node
+package store
 
 import (
 	"cmp"
@@ -6,24 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"nodal/node"
 )
 
 // Objects live beside the slots, under the same revisions and in the same
 // transactions: a bundle of a pod and what it uses is taken as one.
 
-func objectRecord(ref ObjectRef) string {
+func objectRecord(ref node.ObjectRef) string {
 	return objectRecords + string(ref.Kind) + "/" + ref.Namespace + "_" + ref.Name
 }
 
 // SecretRecords is how the names of records begin that nobody may read on the disk.
-const SecretRecords = objectRecords + string(Secret) + "/"
+const SecretRecords = objectRecords + string(node.Secret) + "/"
 
 func (s *Store) restoreObject(r Record) error {
-	object := &Object{}
+	object := &node.Object{}
 	if err := json.Unmarshal(r.Data, object); err != nil {
 		return err
 	}
-	if _, _, single := object.one(); !single {
+	if !object.Single() {
 		return errors.New("it is not one object that pods use")
 	}
 	if objectRecord(object.Ref()) != r.Name {
@@ -33,7 +35,7 @@ func (s *Store) restoreObject(r Record) error {
 	return nil
 }
 
-func (s *Store) publishObject(ref ObjectRef, object *Object) {
+func (s *Store) publishObject(ref node.ObjectRef, object *node.Object) {
 	s.objectsAt = s.clock.Next()
 	if family := ref.Family(); family != ref {
 		s.families[family] = s.objectsAt
@@ -48,7 +50,7 @@ func (s *Store) publishObject(ref ObjectRef, object *Object) {
 }
 
 // Object returns an object that pods use.
-func (s *Store) Object(ref ObjectRef) (*Object, bool) {
+func (s *Store) Object(ref node.ObjectRef) (*node.Object, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	object, ok := s.objects[ref]
@@ -56,9 +58,9 @@ func (s *Store) Object(ref ObjectRef) (*Object, bool) {
 }
 
 // Objects returns all objects of a kind, sorted, and the revision they show.
-func (s *Store) Objects(kind ObjectKind) ([]*Object, int64) {
+func (s *Store) Objects(kind node.ObjectKind) ([]*node.Object, int64) {
 	s.mu.RLock()
-	var objects []*Object
+	var objects []*node.Object
 	for ref, object := range s.objects {
 		if ref.Kind == kind {
 			objects = append(objects, object)
@@ -66,7 +68,7 @@ func (s *Store) Objects(kind ObjectKind) ([]*Object, int64) {
 	}
 	revision := s.clock.Now()
 	s.mu.RUnlock()
-	slices.SortFunc(objects, func(a, b *Object) int {
+	slices.SortFunc(objects, func(a, b *node.Object) int {
 		x, y := a.Ref(), b.Ref()
 		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name))
 	})
@@ -75,10 +77,10 @@ func (s *Store) Objects(kind ObjectKind) ([]*Object, int64) {
 
 // Revisions tells of each object at which revision it came to be as it is, and of
 // each family when any of it changed last. What is not there is left out.
-func (s *Store) Revisions(refs []ObjectRef) map[ObjectRef]int64 {
+func (s *Store) Revisions(refs []node.ObjectRef) map[node.ObjectRef]int64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	revisions := map[ObjectRef]int64{}
+	revisions := map[node.ObjectRef]int64{}
 	for _, ref := range refs {
 		if object, ok := s.objects[ref]; ok {
 			revisions[ref] = object.Revision
@@ -97,7 +99,7 @@ func (s *Store) ObjectsChanged() int64 {
 }
 
 // Object returns an object, or nil.
-func (tx *Tx) Object(ref ObjectRef) *Object {
+func (tx *Tx) Object(ref node.ObjectRef) *node.Object {
 	if object, ok := tx.objects[ref]; ok {
 		return object
 	}
@@ -106,9 +108,9 @@ func (tx *Tx) Object(ref ObjectRef) *Object {
 }
 
 // Objects returns all objects of a kind, in no order.
-func (tx *Tx) Objects(kind ObjectKind) []*Object {
+func (tx *Tx) Objects(kind node.ObjectKind) []*node.Object {
 	kept, _ := tx.store.Objects(kind)
-	kept = slices.DeleteFunc(kept, func(o *Object) bool {
+	kept = slices.DeleteFunc(kept, func(o *node.Object) bool {
 		_, rewritten := tx.objects[o.Ref()]
 		return rewritten
 	})
@@ -121,12 +123,12 @@ func (tx *Tx) Objects(kind ObjectKind) []*Object {
 }
 
 // PutObject replaces an object.
-func (tx *Tx) PutObject(object *Object) { tx.writeObject(object.Ref(), object) }
+func (tx *Tx) PutObject(object *node.Object) { tx.writeObject(object.Ref(), object) }
 
 // DropObject forgets an object.
-func (tx *Tx) DropObject(ref ObjectRef) { tx.writeObject(ref, nil) }
+func (tx *Tx) DropObject(ref node.ObjectRef) { tx.writeObject(ref, nil) }
 
-func (tx *Tx) writeObject(ref ObjectRef, object *Object) {
+func (tx *Tx) writeObject(ref node.ObjectRef, object *node.Object) {
 	if _, ok := tx.objects[ref]; !ok {
 		tx.refs = append(tx.refs, ref)
 	}

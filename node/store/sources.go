@@ -1,4 +1,4 @@
-package node
+package store
 
 import (
 	"cmp"
@@ -6,20 +6,22 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"nodal/node"
 )
 
 // Sources is the board on which each pod source says how it is. Until all of
 // them have delivered once, nobody knows which pods are unwanted.
 type Sources struct {
 	mu    sync.RWMutex
-	state map[Source]*SourceState
+	state map[node.Source]*SourceState
 	ready chan struct{}
-	told  Bell
+	told  node.Bell
 }
 
 // SourceState is how one source is.
 type SourceState struct {
-	Source    Source
+	Source    node.Source
 	Location  string
 	Delivered time.Time // zero until the first delivery
 	Errors    map[string]SourceError
@@ -33,8 +35,8 @@ type SourceError struct {
 }
 
 // NewSources announces the sources that will report, with their places.
-func NewSources(locations map[Source]string) *Sources {
-	s := &Sources{state: map[Source]*SourceState{}, ready: make(chan struct{})}
+func NewSources(locations map[node.Source]string) *Sources {
+	s := &Sources{state: map[node.Source]*SourceState{}, ready: make(chan struct{})}
 	for source, location := range locations {
 		s.state[source] = &SourceState{Source: source, Location: location}
 	}
@@ -45,7 +47,7 @@ func NewSources(locations map[Source]string) *Sources {
 // Delivered says that a source has told all the pods it has, and what is
 // wrong with the rest, by origin. At zero time the node could not take some of
 // the sound ones yet: that tells what is wrong, but is no delivery.
-func (s *Sources) Delivered(source Source, at time.Time, errors map[string]SourceError) {
+func (s *Sources) Delivered(source node.Source, at time.Time, errors map[string]SourceError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if state, ok := s.state[source]; ok {
@@ -60,7 +62,7 @@ func (s *Sources) Delivered(source Source, at time.Time, errors map[string]Sourc
 
 // Failed says that a source could not be read at all; what it delivered
 // before stays in force.
-func (s *Sources) Failed(source Source, failure SourceError) {
+func (s *Sources) Failed(source node.Source, failure SourceError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if state, ok := s.state[source]; ok {

@@ -1,10 +1,12 @@
-package node
+package store
 
 import (
 	"errors"
 	"fmt"
 	"testing"
 	"time"
+
+	"nodal/node"
 )
 
 func openEvents(t *testing.T) (*Events, *Clock) {
@@ -13,9 +15,9 @@ func openEvents(t *testing.T) (*Events, *Clock) {
 	return NewEvents(clock), clock
 }
 
-func everything(*Event) bool { return true }
+func everything(*node.Event) bool { return true }
 
-func since(t *testing.T, r *Events, revision int64, match func(*Event) bool) []Event {
+func since(t *testing.T, r *Events, revision int64, match func(*node.Event) bool) []node.Event {
 	t.Helper()
 	events, _, err := r.Since(revision, match)
 	if err != nil {
@@ -26,31 +28,31 @@ func since(t *testing.T, r *Events, revision int64, match func(*Event) bool) []E
 
 func TestRepeatedEventIsCounted(t *testing.T) {
 	start := time.Unix(1000, 0)
-	backOff := Event{Time: start, Reason: "BackOff", Key: key("web"), Container: "app", Warning: true}
+	backOff := node.Event{Time: start, Reason: "BackOff", Key: key("web"), Container: "app", Warning: true}
 	cases := []struct {
 		name   string
-		change func(*Event)
+		change func(*node.Event)
 		want   []int32 // counts
 	}{
-		{"soon after", func(e *Event) { e.Time = start.Add(time.Minute) }, []int32{2}},
-		{"of a step that took another time", func(e *Event) { e.Took = time.Second }, []int32{2}},
-		{"that stands for several", func(e *Event) { e.Count = 6 }, []int32{7}},
-		{"after a long time", func(e *Event) { e.Time = start.Add(repeatWindow) }, []int32{1, 1}},
-		{"of another container", func(e *Event) { e.Container = "side" }, []int32{1, 1}},
-		{"of another pod", func(e *Event) { e.Key = key("db") }, []int32{1, 1}},
-		{"of another pod of the name", func(e *Event) { e.UID = "u2" }, []int32{1, 1}},
-		{"with other words", func(e *Event) { e.Message = "x" }, []int32{1, 1}},
+		{"soon after", func(e *node.Event) { e.Time = start.Add(time.Minute) }, []int32{2}},
+		{"of a step that took another time", func(e *node.Event) { e.Took = time.Second }, []int32{2}},
+		{"that stands for several", func(e *node.Event) { e.Count = 6 }, []int32{7}},
+		{"after a long time", func(e *node.Event) { e.Time = start.Add(repeatWindow) }, []int32{1, 1}},
+		{"of another container", func(e *node.Event) { e.Container = "side" }, []int32{1, 1}},
+		{"of another pod", func(e *node.Event) { e.Key = key("db") }, []int32{1, 1}},
+		{"of another pod of the name", func(e *node.Event) { e.UID = "u2" }, []int32{1, 1}},
+		{"with other words", func(e *node.Event) { e.Message = "x" }, []int32{1, 1}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			r, clock := openEvents(t)
 			r.Add(backOff)
-			r.Add(Event{Time: start, Reason: "Other"})
+			r.Add(node.Event{Time: start, Reason: "Other"})
 			again := backOff
 			c.change(&again)
 			r.Add(again)
 			var counts []int32
-			events := since(t, r, 0, func(e *Event) bool { return e.Reason == "BackOff" })
+			events := since(t, r, 0, func(e *node.Event) bool { return e.Reason == "BackOff" })
 			for _, e := range events {
 				counts = append(counts, e.Count)
 			}
@@ -70,14 +72,14 @@ func TestRepeatedEventIsCounted(t *testing.T) {
 
 func TestEventsSince(t *testing.T) {
 	r, clock := openEvents(t)
-	r.Add(Event{Reason: "A", Key: key("web")})
+	r.Add(node.Event{Reason: "A", Key: key("web")})
 	middle := clock.Now()
-	r.Add(Event{Reason: "B", Key: key("db")})
-	r.Add(Event{Reason: "C", Key: key("web")})
-	ofWeb := func(e *Event) bool { return e.Key == key("web") }
+	r.Add(node.Event{Reason: "B", Key: key("db")})
+	r.Add(node.Event{Reason: "C", Key: key("web")})
+	ofWeb := func(e *node.Event) bool { return e.Key == key("web") }
 	for _, c := range []struct {
 		since int64
-		match func(*Event) bool
+		match func(*node.Event) bool
 		want  string
 	}{
 		{0, everything, "ABC"}, {middle, everything, "BC"}, {0, ofWeb, "AC"}, {middle, ofWeb, "C"}, {clock.Now(), everything, ""},
@@ -90,25 +92,25 @@ func TestEventsSince(t *testing.T) {
 			t.Errorf("Since(%d) = %q, want %q", c.since, got, c.want)
 		}
 	}
-	if _, _, err := r.Since(clock.Now()+1, everything); !errors.Is(err, ErrCompacted) {
-		t.Errorf("Since a revision to come = %v, want %v", err, ErrCompacted)
+	if _, _, err := r.Since(clock.Now()+1, everything); !errors.Is(err, node.ErrCompacted) {
+		t.Errorf("Since a revision to come = %v, want %v", err, node.ErrCompacted)
 	}
 }
 
 func TestNoisyPodDoesNotPushOutOthers(t *testing.T) {
 	r, clock := openEvents(t)
-	r.Add(Event{Reason: "Started", Key: key("quiet")})
+	r.Add(node.Event{Reason: "Started", Key: key("quiet")})
 	start := clock.Now()
 	for i := range keptEventsPerPod + 1 {
-		r.Add(Event{Reason: "Noise", Message: fmt.Sprint(i), Key: key("noisy")})
+		r.Add(node.Event{Reason: "Noise", Message: fmt.Sprint(i), Key: key("noisy")})
 	}
 	events := since(t, r, 0, everything)
 	if len(events) != keptEventsPerPod+1 || events[0].Key != key("quiet") || events[1].Message != "1" {
 		t.Errorf("events = %d from %q, want all of the quiet pod and the latest %d", len(events), events[0].Reason, keptEventsPerPod)
 	}
 	// Who resumes before the event that was dropped must not miss it silently.
-	if _, _, err := r.Since(start, everything); !errors.Is(err, ErrCompacted) {
-		t.Errorf("Since(%d) = %v, want %v", start, err, ErrCompacted)
+	if _, _, err := r.Since(start, everything); !errors.Is(err, node.ErrCompacted) {
+		t.Errorf("Since(%d) = %v, want %v", start, err, node.ErrCompacted)
 	}
 	if _, _, err := r.Since(start+1, everything); err != nil {
 		t.Errorf("Since(%d) = %v", start+1, err)
@@ -119,7 +121,7 @@ func TestEventsAreBounded(t *testing.T) {
 	r, _ := openEvents(t)
 	const more = 10
 	for i := range keptEvents + more {
-		r.Add(Event{Reason: "Made", Message: fmt.Sprint(i), Key: key(fmt.Sprint(i))})
+		r.Add(node.Event{Reason: "Made", Message: fmt.Sprint(i), Key: key(fmt.Sprint(i))})
 	}
 	events := since(t, r, 0, everything)
 	if len(events) != keptEvents || events[0].Message != fmt.Sprint(more) {

@@ -1,8 +1,10 @@
-package node
+package store
 
 import (
 	"errors"
 	"testing"
+
+	"nodal/node"
 )
 
 func openClock(t *testing.T, journal *memory) *Clock {
@@ -46,7 +48,7 @@ func TestRevisionsGrowOverARestartAfterAWholeBlock(t *testing.T) {
 func TestClockAsksAgainWhenTheDiskRefuses(t *testing.T) {
 	journal := newMemory()
 	clock := openClock(t, journal)
-	journal.failAll = ErrNoSpace
+	journal.failAll = node.ErrNoSpace
 	for range clockBlock/2 + 10 {
 		clock.Next()
 	}
@@ -59,9 +61,9 @@ func TestClockAsksAgainWhenTheDiskRefuses(t *testing.T) {
 
 func TestClockDoesNotOpenWhatItCannotKeep(t *testing.T) {
 	full := newMemory()
-	full.failAll = ErrNoSpace
-	if _, err := OpenClock(full, nil); !errors.Is(err, ErrNoSpace) {
-		t.Errorf("on a full disk: %v, want %v", err, ErrNoSpace)
+	full.failAll = node.ErrNoSpace
+	if _, err := OpenClock(full, nil); !errors.Is(err, node.ErrNoSpace) {
+		t.Errorf("on a full disk: %v, want %v", err, node.ErrNoSpace)
 	}
 	if _, err := OpenClock(newMemory(), []Record{{Name: clockRecord, Data: []byte("x")}}); err == nil {
 		t.Error("a record that does not decode opened a clock")

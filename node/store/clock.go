@@ -1,9 +1,11 @@
-package node
+package store
 
 import (
 	"encoding/json"
 	"fmt"
 	"sync"
+
+	"nodal/node"
 )
 
 // Clock counts the node's one revision. It survives restarts by reserving
@@ -14,7 +16,7 @@ type Clock struct {
 	mu      sync.Mutex
 	now     int64
 	ceiling int64
-	moved   Bell
+	moved   node.Bell
 }
 
 const (

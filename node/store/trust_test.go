@@ -1,24 +1,26 @@
-package node
+package store
 
 import (
 	"testing"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
 )
 
-func trustBundle(name string) *Object {
-	o := &Object{Trust: &certificatesv1.ClusterTrustBundle{}}
+func trustBundle(name string) *node.Object {
+	o := &node.Object{Trust: &certificatesv1.ClusterTrustBundle{}}
 	o.Trust.Name = name
 	return o
 }
 
 func TestAFamilyChangesWithEachOfItsBundles(t *testing.T) {
 	s := openStore(t, newMemory())
-	family := ObjectRef{Kind: ClusterTrustBundle, Name: "example.com/ca"}
-	one := ObjectRef{Kind: ClusterTrustBundle, Name: "example.com:ca:one"}
+	family := node.ObjectRef{Kind: node.ClusterTrustBundle, Name: "example.com/ca"}
+	one := node.ObjectRef{Kind: node.ClusterTrustBundle, Name: "example.com:ca:one"}
 	told := func() (of, all int64) {
-		revisions := s.Revisions([]ObjectRef{one, family})
+		revisions := s.Revisions([]node.ObjectRef{one, family})
 		return revisions[one], revisions[family]
 	}
 	if of, all := told(); of != 0 || all != 0 {
@@ -56,7 +58,7 @@ func TestVolumesAreMadeFromBundlesAndFamilies(t *testing.T) {
 		{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{Name: &name}},
 		{ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{SignerName: &signer}},
 	}}}}
-	got := VolumeRefs(&corev1.Pod{}, volume)
+	got := node.VolumeRefs(&corev1.Pod{}, volume)
 	if len(got) != 2 || got[0].String() != "ClusterTrustBundle example.com:ca:one" || got[1] != got[0].Family() {
 		t.Errorf("got %v, want the bundle and its family", got)
 	}

@@ -1,0 +1,67 @@
+package store
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"nodal/node"
+)
+
+// Waiting are the slots whose pods wait for resources, the oldest pod first.
+func (tx *Tx) Waiting() []*node.Slot {
+	waiting := slices.DeleteFunc(tx.stalled(), func(slot *node.Slot) bool {
+		return slot.Pod.Resize == nil || slot.Pod.Deletion != nil || slot.Result != nil
+	})
+	slices.SortFunc(waiting, func(a, b *node.Slot) int {
+		return cmp.Or(a.Pod.Accepted.Compare(b.Pod.Accepted), cmp.Compare(a.Pod.UID(), b.Pod.UID()))
+	})
+	return waiting
+}
+
+// stalled are the slots of pods that wait for what others may give back.
+func (tx *Tx) stalled() []*node.Slot {
+	tx.store.mu.RLock()
+	keys := slices.Collect(maps.Keys(tx.store.waiting))
+	tx.store.mu.RUnlock()
+	var stalled []*node.Slot
+	for _, key := range keys {
+		if slot := tx.Get(key); slot != nil {
+			stalled = append(stalled, slot)
+		}
+	}
+	return stalled
+}
+
+// ClearWay has pods no longer wait for those that have ended for them.
+func (tx *Tx) ClearWay() {
+	for _, slot := range tx.stalled() {
+		next := *slot
+		next.Pod, next.Next = tx.cleared(slot.Pod), tx.cleared(slot.Next)
+		if next.Pod != slot.Pod || next.Next != slot.Next {
+			tx.Put(slot.Pod.Key(), &next)
+		}
+	}
+}
+
+// cleared is the pod without those that it need not wait for any more.
+func (tx *Tx) cleared(pod *node.Pod) *node.Pod {
+	if pod == nil || !slices.ContainsFunc(pod.Awaits, tx.ended) {
+		return pod
+	}
+	clear := *pod
+	clear.Awaits = slices.DeleteFunc(slices.Clone(pod.Awaits), tx.ended)
+	return &clear
+}
+
+// ended says whether nothing of a pod runs any more, or it goes on after all because the
+// record of its end was damaged.
+func (tx *Tx) ended(life node.Life) bool {
+	key, ok := tx.ByUID(life.UID)
+	if !ok {
+		return true
+	}
+	slot := tx.Get(key)
+	ends := slot.Termination != nil || slot.Pod.Deletion != nil
+	return slot.Result != nil || !ends || !slot.Pod.Life().Is(life)
+}
