@@ -45,11 +45,6 @@ type Config struct {
 	ignoredFlags []string                     // given and without effect: "--cloud-provider"
 }
 
-// Dirs are absolute directories.
-type Dirs struct {
-	Root, Cert, PodLogs string
-}
-
 // Logs bounds what is kept of containers' logs.
 type Logs struct {
 	MaxSize  int64 // bytes of one file; less than 0: no bound

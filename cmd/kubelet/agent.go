@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	goruntime "runtime"
 	"sync/atomic"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"nodal/agent/config"
+	"nodal/agent/ownruntime"
 	"nodal/host/cri"
 	"nodal/host/image"
 	"nodal/host/logs"
@@ -65,7 +65,7 @@ type agent struct {
 	runtime   *runtime
 	puller    *image.Puller
 	collector *reconciler.Collector // of images
-	own       *ownRuntime           // nil: the runtime is somebody else's
+	own       *ownruntime.Runtime   // nil if the runtime is not the agent's
 	files     podFiles
 	cgroups   *podCgroups // nil: pods have none of their own
 	volumes   *volume.Tree
@@ -91,14 +91,14 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	if err = a.lookAround(ctx); err != nil {
 		return nil, err
 	}
-	if a.state, err = openState(cfg.Dirs.Root, log); err != nil {
+	if a.state, err = openState(cfg.Dirs, log); err != nil {
 		return nil, err
 	}
 	a.counts = metrics.NewAgent(cfg.NodeName, a.machine.cgroups.Version, a.state.store.Views)
 	a.count()
 	a.clearWay()
 	a.volumes = volume.New(volume.Config{
-		Pods: filepath.Join(cfg.Dirs.Root, "pods"), Local: a.keeper().Dir,
+		Pods: cfg.Dirs.Pods(), Local: a.keeper().Dir,
 		Objects: a.state.store, Allocatable: a.offer.Allocatable, Swept: a.counts.Swept,
 	})
 	a.adopt()
@@ -137,7 +137,7 @@ func (a *agent) prepare(ctx context.Context) error {
 // reachRuntime takes the runtime that is configured, or brings one up.
 func (a *agent) reachRuntime(ctx context.Context) error {
 	if r := &a.cfg.Runtime; r.Endpoint == "" {
-		own, err := startOwnRuntime(ctx, a.cfg, a.state.events, a.log)
+		own, err := ownruntime.Start(ctx, a.cfg.Dirs, *r, a.state.events, a.log)
 		if err != nil {
 			return err
 		}
@@ -160,8 +160,8 @@ func (a *agent) reachRuntime(ctx context.Context) error {
 
 func filesOf(dirs config.Dirs) podFiles {
 	return podFiles{
-		logs:  logs.Layout{Pods: dirs.PodLogs, Links: filepath.Join(filepath.Dir(dirs.PodLogs), "containers")},
-		files: podfiles.Tree{Root: filepath.Join(dirs.Root, "pods"), Mark: volume.Ours},
+		logs:  logs.Layout{Pods: dirs.PodLogs, Links: dirs.LogLinks()},
+		files: podfiles.Tree{Root: dirs.Pods(), Mark: volume.Ours},
 	}
 }
 
@@ -171,7 +171,7 @@ func (a *agent) close() error {
 		err = a.runtime.Close()
 	}
 	if a.own != nil {
-		err = errors.Join(err, a.own.end(a.cfg.Runtime.StopOnExit))
+		err = errors.Join(err, a.own.Close(a.cfg.Runtime.StopOnExit))
 	}
 	return errors.Join(err, a.state.journal.Close())
 }
@@ -181,7 +181,7 @@ func (a *agent) runtimeConfig() cri.Config {
 	return cri.Config{
 		Endpoint: r.Endpoint, ImageEndpoint: r.ImageEndpoint, RequestTimeout: r.RequestTimeout,
 		PodLogsDir: a.cfg.Dirs.PodLogs, CgroupParent: a.cgroupParent(),
-		SeccompDefault: r.SeccompDefault, SeccompDir: filepath.Join(a.cfg.Dirs.Root, "seccomp"), Sysctls: a.cfg.PodSysctls,
+		SeccompDefault: r.SeccompDefault, SeccompDir: a.cfg.Dirs.Seccomp(), Sysctls: a.cfg.PodSysctls,
 		DNS: cri.DNS{ResolvConf: a.resolvConf(), Servers: r.ClusterDNS, Domain: r.ClusterDomain},
 		Machine: cri.Machine{
 			Name: a.cfg.NodeName, IPs: a.machine.ips, Memory: a.machine.memory, Allocatable: a.offer.Allocatable,
@@ -248,13 +248,10 @@ func (a *agent) adopt() {
 	}
 }
 
-// localVolumes holds what claims are bound to.
-func localVolumes(root string) string { return filepath.Join(root, "local-volumes") }
-
 // keeper decides what claims are bound to.
 func (a *agent) keeper() storage.Keeper {
 	return storage.Keeper{
-		Name: a.offer.Name, Labels: a.offer.Labels, Dir: localVolumes(a.cfg.Dirs.Root), NewUID: uuid.NewUUID,
+		Name: a.offer.Name, Labels: a.offer.Labels, Dir: a.cfg.Dirs.LocalVolumes(), NewUID: uuid.NewUUID,
 	}
 }
 
@@ -279,7 +276,7 @@ func (a *agent) run(ctx context.Context) error {
 // once the runtime was looked at.
 func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{} {
 	if a.own != nil {
-		a.own.run(ctx, group)
+		group.Go(func() error { return a.own.Run(ctx) })
 	}
 	for _, s := range a.origins {
 		group.Go(func() error { return s.Run(ctx) })

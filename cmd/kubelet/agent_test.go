@@ -10,13 +10,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"nodal/agent/config"
 	"nodal/host/volume"
 	"nodal/node"
 	"nodal/node/store"
 )
 
 func TestWhoWaitsWhenTheAgentStarts(t *testing.T) {
-	state, err := openState(t.TempDir(), slog.New(slog.DiscardHandler))
+	state, err := openState(config.Dirs{Root: t.TempDir()}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func TestWhoWaitsWhenTheAgentStarts(t *testing.T) {
 
 func TestTheDirectoriesOfPodsThatTheNodeHasAreItsOwn(t *testing.T) {
 	root := t.TempDir()
-	state, err := openState(root, slog.New(slog.DiscardHandler))
+	state, err := openState(config.Dirs{Root: root}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

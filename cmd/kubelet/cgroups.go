@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/agent/config"
+	"nodal/agent/ownruntime"
 	"nodal/host/cgroup"
-	hostruntime "nodal/host/runtime"
 	"nodal/node/limit"
 	"nodal/reconciler"
 )
@@ -67,26 +67,12 @@ func (a *agent) cgroupParent() func(*corev1.Pod) string {
 	}
 	parent := a.cfg.Runtime.CgroupRoot
 	if parent == "" && a.own != nil {
-		parent = "/" + ownPods(a.cfg.Dirs.Root)
+		parent = "/" + ownruntime.PodCgroup(a.cfg.Dirs.Root)
 		if a.own.CgroupDriver() == "systemd" {
-			parent = ownPods(a.cfg.Dirs.Root) + ".slice"
+			parent = ownruntime.PodCgroup(a.cfg.Dirs.Root) + ".slice"
 		}
 	}
 	return func(*corev1.Pod) string { return parent }
-}
-
-// ownPods is the cgroup of the pods of the agent's own containerd, unless the
-// configuration names one: apart from those of other nodes on the machine.
-func ownPods(root string) string { return "kubepods-" + hostruntime.ID(root) }
-
-// cleanCgroups removes the cgroups of the pods of the agent's own containerd. Those
-// below a cgroup that the configuration names may be another node's too.
-func cleanCgroups(ctx context.Context, root string) error {
-	mounts, err := cgroup.FindMounts()
-	if err != nil {
-		return nil // where there are no cgroups, none is left
-	}
-	return cgroup.Clean(ctx, cgroup.Config{Mounts: mounts, Name: ownPods(root)})
 }
 
 // podCgroups are the cgroups of pods. Who makes cgroups is the runtime's to say, so
@@ -186,7 +172,7 @@ func (p *podCgroups) open(ctx context.Context) (*cgroup.Tree, error) {
 		Mounts: a.machine.cgroups, Systemd: driver == "systemd", Root: a.cfg.Runtime.CgroupRoot, Whole: a.whole,
 	}
 	if a.own != nil && c.Root == "" {
-		c.Name = ownPods(a.cfg.Dirs.Root)
+		c.Name = ownruntime.PodCgroup(a.cfg.Dirs.Root)
 	} else { // other kubelets may have their pods there; whatever runs in one of ours has files of ours
 		c.Ours = a.volumes.IsOurs
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
 
 	"nodal/host/cri"
@@ -42,7 +41,7 @@ type images struct {
 func (a *agent) images() *images {
 	i := &images{runtime: a.runtime, pods: a.puller, unused: a.collector, endpoint: a.cfg.Runtime.Endpoint, log: a.log}
 	if a.own != nil {
-		i.store = a.own.images
+		i.store = a.own.Images()
 	}
 	return i
 }
@@ -139,7 +138,7 @@ func (a *agent) newPuller() (*image.Puller, error) {
 	return image.New(image.Config{
 		Runtime: a.runtime, Parallel: c.Parallel, PerSecond: c.PerSecond, Burst: c.Burst,
 		Object: a.state.store.Object, Files: credentialFiles(a.cfg.Dirs.Root), Plugins: plugins,
-		Verify: image.Verification{Policy: c.Verify, Allow: c.Allow, Dir: filepath.Join(a.cfg.Dirs.Root, "image_manager")},
+		Verify: image.Verification{Policy: c.Verify, Allow: c.Allow, Dir: a.cfg.Dirs.ImageRecords()},
 		Log:    a.log, Tell: a.state.events.Add,
 	}), nil
 }

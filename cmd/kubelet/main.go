@@ -1,10 +1,7 @@
 // Command kubelet runs pods on this machine and serves the node API.
 //
-// It is the only place that knows all parts: main.go starts and stops the
-// process, agent.go puts the parts together, serve.go opens the listeners, and
-// state.go, machine.go, adapters.go and images.go hold what the parts need from
-// outside. commands.go lists what else the program does, such as images_command.go,
-// a client that speaks to the agent.
+// main.go starts and stops the process, agent.go puts the parts together, and serve.go opens the listeners.
+// The verbs of the command line, such as check and install, are in package command.
 package main
 
 import (
@@ -21,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"nodal/agent/config"
+	"nodal/cmd/kubelet/command"
 	"nodal/server"
 )
 
@@ -30,10 +28,8 @@ var version = "dev"
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, stdout, stderr io.Writer) int {
-	if len(args) > 0 {
-		if command, ok := commands[args[0]]; ok {
-			return command(args[1:], console{os.Stdin, stdout, stderr})
-		}
+	if code, found := command.Run(args, command.Console{In: os.Stdin, Out: stdout, Err: stderr}); found {
+		return code
 	}
 	cfg, err := config.Load(args)
 	switch {
@@ -41,7 +37,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, config.Usage())
 		return 0
 	case errors.Is(err, config.ErrVersion):
-		fmt.Fprintln(stdout, versions())
+		fmt.Fprintln(stdout, command.Version(version))
 		return 0
 	case err != nil:
 		fmt.Fprintln(stderr, "kubelet:", err)

@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"time"
 
+	"nodal/agent/config"
 	"nodal/host/journal"
 	"nodal/host/vault"
 	"nodal/node"
@@ -19,16 +19,14 @@ type state struct {
 	events  *store.Events
 }
 
-func journalDir(root string) string { return filepath.Join(root, "journal") }
-
 // openState restores what was accepted before. A damaged record costs its own
 // pod and is told, never the start.
-func openState(root string, log *slog.Logger) (*state, error) {
-	j, err := journal.Open(journalDir(root), log)
+func openState(dirs config.Dirs, log *slog.Logger) (*state, error) {
+	j, err := journal.Open(dirs.Journal(), log)
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := vault.New(j, store.SecretRecords, filepath.Join(root, "secrets.key"))
+	sealed, err := vault.New(j, store.SecretRecords, dirs.SecretsKey())
 	if err != nil {
 		return nil, closing(j, err)
 	}

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWhatACommandDoesNotKnowIsNamed(t *testing.T) {
+func TestMisuseNamesTheFaultAndShowsTheUsage(t *testing.T) {
 	for _, c := range []struct{ command, word, want string }{
 		{"install", "now", `kubelet install: unexpected argument "now"`},
 		{"install", "--dryrun", "kubelet install: unknown flag: --dryrun"},
@@ -19,9 +19,17 @@ func TestWhatACommandDoesNotKnowIsNamed(t *testing.T) {
 		if c.command != "ui" {
 			args = []string{c.word, "--dry-run", "--root=" + t.TempDir()}
 		}
-		code := commands[c.command](args, console{nil, &out, &failed})
+		code := verbs[c.command](args, Console{nil, &out, &failed})
 		if code != 2 || !strings.Contains(failed.String(), c.want) || !strings.Contains(failed.String(), "Usage:") {
 			t.Errorf("%s %s: got code %d, %q, want 2, %q and how it is used", c.command, c.word, code, failed.String(), c.want)
+		}
+	}
+}
+
+func TestTheAgentsOwnFlagsAreNoVerb(t *testing.T) {
+	for _, args := range [][]string{nil, {"--help"}, {"start"}} {
+		if code, found := Run(args, Console{}); found {
+			t.Errorf("%q: got a verb that returned %d, want none", args, code)
 		}
 	}
 }

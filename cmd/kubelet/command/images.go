@@ -1,11 +1,9 @@
-package main
+package command
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/signal"
 	"slices"
 	"strings"
@@ -35,33 +33,28 @@ it may be compressed by gzip or zstd.
 Flags:
 `
 
-// console is where a command reads and writes.
-type console struct {
-	in       io.Reader
-	out, err io.Writer
-}
-
-// imagesCommand is a client of the node API: it runs beside the agent.
+// imagesCommand is a client of the node API. It runs beside the agent.
 type imagesCommand struct {
-	console
+	Console
 	client nodev1.ImagesServiceClient
 	name   string // for the one image of a tarball
 	dryRun bool   // prune shows what it would do
 }
 
-// runImages runs "kubelet images ...".
-func runImages(args []string, c console) int {
-	cmd := imagesCommand{console: c}
+// runImages runs the command that the words after "images" ask for.
+func runImages(args []string, c Console) int {
+	cmd := imagesCommand{Console: c}
 	flags := pflag.NewFlagSet("images", pflag.ContinueOnError)
-	flags.SetOutput(c.err)
-	flags.Usage = func() { fmt.Fprint(c.err, imagesUsage, flags.FlagUsages()) }
+	flags.SetOutput(c.Err)
+	flags.Usage = func() { fmt.Fprint(c.Err, imagesUsage, flags.FlagUsages()) }
 	socket := flags.String("socket", config.DefaultSocket, "unix socket `path` of the node API")
-	flags.StringVar(&cmd.name, "name", "", "import: how to call the one image, such as `registry/app:1`, instead of what the tarball calls it")
+	flags.StringVar(&cmd.name, "name", "",
+		"import: how to call the one image, such as `registry/app:1`, instead of what the tarball calls it")
 	flags.BoolVar(&cmd.dryRun, "dry-run", false, "prune: list what would be removed, and remove nothing")
 	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
 		return 0
 	} else if err != nil {
-		fmt.Fprintln(c.err, "kubelet images:", err)
+		fmt.Fprintln(c.Err, "kubelet images:", err)
 		return 2
 	}
 	do, err := cmd.choose(flags)
@@ -77,17 +70,16 @@ func runImages(args []string, c console) int {
 		err = do(&cmd, ctx)
 	}
 	if err != nil {
-		fmt.Fprintln(c.err, "kubelet images:", status.Convert(err).Message())
+		fmt.Fprintln(c.Err, "kubelet images:", status.Convert(err).Message())
 		return 1
 	}
 	return 0
 }
 
-// ownFlags mean something to one command alone. Others refuse them: who says
-// rm --dry-run wants nothing removed.
+// ownFlags are flags of one command alone. The others refuse them: rm --dry-run must not remove anything.
 var ownFlags = map[string]string{"name": "import", "dry-run": "prune"}
 
-// choose finds what the words after "images" ask for.
+// choose returns the command that the words after "images" name.
 func (imagesCommand) choose(flags *pflag.FlagSet) (func(*imagesCommand, context.Context) error, error) {
 	words := flags.Args()
 	if len(words) == 0 {
@@ -124,7 +116,7 @@ func (cmd *imagesCommand) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(cmd.out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cmd.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "REFERENCE\tID\tSIZE")
 	for _, image := range reply.GetImages() {
 		names := image.GetReferences()
@@ -143,7 +135,7 @@ func (cmd *imagesCommand) pulls(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(cmd.out, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(cmd.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "REFERENCE\tSINCE\tPRESENT\tPODS")
 	for _, pull := range reply.GetPulls() {
 		since, present := "waits for its turn", "unknown"
@@ -183,13 +175,14 @@ func (cmd *imagesCommand) prune(ctx context.Context) error {
 	for _, i := range images {
 		image := i.GetImage()
 		sum += image.GetSize()
-		fmt.Fprintf(cmd.out, "%s %s %s: %s\n", image.GetId(), strings.Join(image.GetReferences(), " "), mebibytes(image.GetSize()), i.GetReason())
+		names := strings.Join(image.GetReferences(), " ")
+		fmt.Fprintf(cmd.Out, "%s %s %s: %s\n", image.GetId(), names, mebibytes(image.GetSize()), i.GetReason())
 	}
-	fmt.Fprintf(cmd.out, "%d images, %s\n", len(images), mebibytes(sum))
+	fmt.Fprintf(cmd.Out, "%d images, %s\n", len(images), mebibytes(sum))
 	return nil
 }
 
-// remove goes on after one that cannot go.
+// remove removes images. It goes on after one that cannot be removed.
 func (cmd *imagesCommand) remove(ctx context.Context, names []string) error {
 	var errs []error
 	for _, name := range names {
@@ -199,92 +192,9 @@ func (cmd *imagesCommand) remove(ctx context.Context, names []string) error {
 			continue
 		}
 		image := reply.GetImage()
-		fmt.Fprintf(cmd.out, "removed %s\n", strings.Join(append(image.GetReferences(), image.GetId()), " "))
+		fmt.Fprintf(cmd.Out, "removed %s\n", strings.Join(append(image.GetReferences(), image.GetId()), " "))
 	}
 	return errors.Join(errs...)
-}
-
-func (cmd *imagesCommand) importFile(ctx context.Context, path string) error {
-	tarball := cmd.in
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		tarball = f
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	call, err := cmd.client.ImportImages(ctx)
-	if err != nil {
-		return err
-	}
-	go func() {
-		if err := cmd.send(call, tarball); err != nil {
-			cancel(fmt.Errorf("read the tarball: %w", err))
-		}
-	}()
-	result, err := cmd.receive(call)
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			return cause
-		}
-		return err
-	}
-	for _, image := range result.GetImages() {
-		fmt.Fprintf(cmd.out, "%s %s %s\n", image.GetReference(), image.GetDigest(), mebibytes(image.GetSize()))
-	}
-	return nil
-}
-
-// chunk is how much of a tarball goes into one message.
-const chunk = 256 << 10
-
-// send fails only if the tarball cannot be read: what the node has against it,
-// its answer says.
-func (cmd *imagesCommand) send(call nodev1.ImagesService_ImportImagesClient, tarball io.Reader) error {
-	if call.Send(&nodev1.ImportImagesRequest{Name: cmd.name}) != nil {
-		return nil
-	}
-	buffer := make([]byte, chunk)
-	for {
-		n, err := tarball.Read(buffer)
-		if n > 0 && call.Send(&nodev1.ImportImagesRequest{Chunk: buffer[:n]}) != nil {
-			return nil
-		}
-		if errors.Is(err, io.EOF) {
-			return call.CloseSend()
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// receive tells how it goes, at most once a second, and returns the result.
-func (cmd *imagesCommand) receive(call nodev1.ImagesService_ImportImagesClient) (*nodev1.ImportResult, error) {
-	var last time.Time
-	for {
-		message, err := call.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil, errors.New("the node ended the import without a result")
-		}
-		if err != nil {
-			return nil, err
-		}
-		if result := message.GetResult(); result != nil {
-			return result, nil
-		}
-		progress := message.GetProgress()
-		switch {
-		case progress.GetReference() != "":
-			fmt.Fprintf(cmd.err, "the runtime takes %s\n", progress.GetReference())
-		case time.Since(last) >= time.Second:
-			last = time.Now()
-			fmt.Fprintf(cmd.err, "%s read\n", mebibytes(progress.GetBytesRead()))
-		}
-	}
 }
 
 func mebibytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -26,16 +26,16 @@ The link signs a browser in with your rights, once, within ten minutes.
 Flags:
 `
 
-// runUI is "kubelet ui": a client of the node API that runs beside the agent.
-func runUI(args []string, c console) int {
+// runUI prints links to the dashboard. It is a client of the node API and runs beside the agent.
+func runUI(args []string, c Console) int {
 	flags := pflag.NewFlagSet("ui", pflag.ContinueOnError)
-	flags.SetOutput(c.err)
-	flags.Usage = func() { fmt.Fprint(c.err, uiUsage, flags.FlagUsages()) }
+	flags.SetOutput(c.Err)
+	flags.Usage = func() { fmt.Fprint(c.Err, uiUsage, flags.FlagUsages()) }
 	socket := flags.String("socket", config.DefaultSocket, "unix socket `path` of the node API")
 	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
 		return 0
 	} else if err != nil {
-		fmt.Fprintln(c.err, "kubelet ui:", err)
+		fmt.Fprintln(c.Err, "kubelet ui:", err)
 		return 2
 	}
 	if err := noMore(flags.Args()); err != nil {
@@ -45,16 +45,16 @@ func runUI(args []string, c console) int {
 	defer stop()
 	links, err := askLinks(ctx, *socket)
 	if err != nil {
-		fmt.Fprintln(c.err, "kubelet ui:", err)
+		fmt.Fprintln(c.Err, "kubelet ui:", err)
 		return 1
 	}
 	for _, link := range links {
-		fmt.Fprintln(c.out, link)
+		fmt.Fprintln(c.Out, link)
 	}
 	return 0
 }
 
-// askLinks asks the agent for links with one code in them all.
+// askLinks asks the agent for links. All of them hold the same code.
 func askLinks(ctx context.Context, socket string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -62,9 +62,10 @@ func askLinks(ctx context.Context, socket string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
-	}}}
+	}
+	client := http.Client{Transport: &http.Transport{DialContext: dial}}
 	response, err := client.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("ask the node for a link: %w", err)

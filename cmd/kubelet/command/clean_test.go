@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -17,11 +17,12 @@ import (
 	"nodal/agent/config"
 	"nodal/host/journal"
 	"nodal/host/podfiles"
+	"nodal/host/volume"
 )
 
 func TestNothingIsCleanedUnderARunningAgent(t *testing.T) {
 	root := t.TempDir()
-	j, err := journal.Open(journalDir(root), slog.New(slog.DiscardHandler))
+	j, err := journal.Open((config.Dirs{Root: root}).Journal(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,8 @@ func TestDirectoriesOfPodsStayForAnotherTry(t *testing.T) {
 		}
 	}
 	pod := filepath.Join(dirs.Root, "pods", "some-uid")
-	if _, err := filesOf(dirs).files.WriteHosts("some-uid", "127.0.0.1 localhost\n"); err != nil {
+	files := podfiles.Tree{Root: dirs.Pods(), Mark: volume.Ours}
+	if _, err := files.WriteHosts("some-uid", "127.0.0.1 localhost\n"); err != nil {
 		t.Fatal(err)
 	}
 	write(dirs.PodLogs, "no directory")
@@ -77,7 +79,7 @@ func TestCleanLeavesAnotherKubeletsPods(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files := filesOf(dirs).files
+	files := podfiles.Tree{Root: dirs.Pods(), Mark: volume.Ours}
 	if _, err := files.MakeMessage(podfiles.Run{UID: "ours", Container: "web"}); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +132,7 @@ func TestCleanRefusesTheRootOfAnotherKubelet(t *testing.T) {
 // It is no fault that nothing is left to clean, and none that people keep files there.
 func TestCleanLeavesARootWithoutANode(t *testing.T) {
 	dirs := config.Dirs{Root: t.TempDir(), PodLogs: filepath.Join(t.TempDir(), "pods")}
-	kept := []string{filepath.Join(dirs.Root, "config.yaml"), filepath.Join(dirs.Root, "images", "one.tar"), filepath.Join(localVolumes(dirs.Root), "claim", "data")}
+	kept := []string{filepath.Join(dirs.Root, "config.yaml"), filepath.Join(dirs.Root, "images", "one.tar"), filepath.Join(dirs.LocalVolumes(), "claim", "data")}
 	for _, file := range kept {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, nil, 0o600)); err != nil {
 			t.Fatal(err)
@@ -148,13 +150,13 @@ func TestCleanLeavesARootWithoutANode(t *testing.T) {
 }
 
 func TestTheDataOfClaimsStay(t *testing.T) {
-	root := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "local-volumes")
 	var out bytes.Buffer
-	data := filepath.Join(localVolumes(root), "claim")
+	data := filepath.Join(dir, "claim")
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := keepVolumes(root, &out); err != nil || !strings.Contains(out.String(), localVolumes(root)) {
+	if err := keepVolumes(dir, &out); err != nil || !strings.Contains(out.String(), dir) {
 		t.Errorf("with data: %q (%v), want to be told where they are", &out, err)
 	}
 	if err := os.Remove(data); err != nil { // they have stayed
@@ -162,25 +164,25 @@ func TestTheDataOfClaimsStay(t *testing.T) {
 	}
 	out.Reset()
 	for range 2 {
-		if err := keepVolumes(root, &out); err != nil || out.Len() > 0 {
+		if err := keepVolumes(dir, &out); err != nil || out.Len() > 0 {
 			t.Errorf("without data: %q (%v), want not a word", &out, err)
 		}
 	}
-	if _, err := os.Stat(localVolumes(root)); err == nil {
+	if _, err := os.Stat(dir); err == nil {
 		t.Error("an empty directory stays")
 	}
 }
 
 func TestTheDataOfClaimsAreToldWhereTheyAre(t *testing.T) {
-	root, elsewhere := t.TempDir(), t.TempDir()
+	dir, elsewhere := filepath.Join(t.TempDir(), "local-volumes"), t.TempDir()
 	var out bytes.Buffer
-	if err := errors.Join(os.Symlink(elsewhere, localVolumes(root)), os.Mkdir(filepath.Join(elsewhere, "claim"), 0o700)); err != nil {
+	if err := errors.Join(os.Symlink(elsewhere, dir), os.Mkdir(filepath.Join(elsewhere, "claim"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	if err := keepVolumes(root, &out); err != nil || !strings.Contains(out.String(), filepath.Base(elsewhere)) {
+	if err := keepVolumes(dir, &out); err != nil || !strings.Contains(out.String(), filepath.Base(elsewhere)) {
 		t.Errorf("behind a link: %q (%v), want to be told of %s", &out, err, elsewhere)
 	}
-	if _, err := os.Lstat(localVolumes(root)); err != nil {
+	if _, err := os.Lstat(dir); err != nil {
 		t.Errorf("the link: %v", err)
 	}
 }
@@ -190,9 +192,9 @@ func TestMountPointsAreEmptiedAndStay(t *testing.T) {
 		t.Skip("needs root to mount")
 	}
 	node := t.TempDir()
-	images := filepath.Join(node, "images")
+	images, volumes := filepath.Join(node, "images"), filepath.Join(node, "local-volumes")
 	err := inOwnMounts(func() error {
-		for _, dir := range []string{node, images, localVolumes(node)} {
+		for _, dir := range []string{node, images, volumes} {
 			if err := errors.Join(os.MkdirAll(dir, 0o700), unix.Mount("none", dir, "tmpfs", 0, "")); err != nil {
 				return fmt.Errorf("mount: %w", err)
 			}
@@ -200,7 +202,7 @@ func TestMountPointsAreEmptiedAndStay(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(images, "one"), nil, 0o600); err != nil {
 			return err
 		}
-		err := errors.Join(keepVolumes(node, io.Discard), remove(node, ownFiles), removeUnlessUsed(node))
+		err := errors.Join(keepVolumes(volumes, io.Discard), remove(node, ownFiles), removeUnlessUsed(node))
 		if left, unread := os.ReadDir(images); unread != nil || len(left) > 0 {
 			err = errors.Join(err, unread, fmt.Errorf("left are %v", left))
 		}
@@ -211,7 +213,7 @@ func TestMountPointsAreEmptiedAndStay(t *testing.T) {
 	}
 }
 
-// inOwnMounts runs a function that mounts what nobody else sees.
+// inOwnMounts runs a function in a mount namespace of its own.
 func inOwnMounts(do func() error) error {
 	done := make(chan error)
 	go func() {
@@ -226,12 +228,4 @@ func inOwnMounts(do func() error) error {
 		done <- err
 	}()
 	return <-done
-}
-
-func TestTheCheckJudgesTheRuntimeThatIsNamed(t *testing.T) {
-	var out, says bytes.Buffer
-	code := runCheck([]string{"--container-runtime-endpoint=unix://" + t.TempDir() + "/none.sock"}, console{nil, &out, &says})
-	if got := out.String(); code != 1 || !strings.HasPrefix(got, "FAILED  runtime  ") || strings.Count(got, "\n") != 1 {
-		t.Errorf("got code %d and %q (%s), want one line: the runtime does not answer", code, got, &says)
-	}
 }

@@ -1,0 +1,127 @@
+package ownruntime
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"nodal/agent/config"
+	"nodal/host/registry"
+	hostruntime "nodal/host/runtime"
+	"nodal/host/runtime/embedded"
+	"nodal/node"
+	"nodal/node/store"
+)
+
+// stopWait is how long containerd may take to stop.
+const stopWait = 20 * time.Second
+
+// Runtime is a containerd under the agent's supervision, with the registry that it pulls imported images from.
+type Runtime struct {
+	containerd *hostruntime.Runtime
+	images     *registry.Store
+	registry   *registry.Server
+	hosts      *registry.Hosts
+	tell       func(hostruntime.Event)
+	log        *slog.Logger
+}
+
+// Start brings the runtime up, or adopts the one that an agent before has started. It returns when pods can
+// be made.
+func Start(
+	ctx context.Context, dirs config.Dirs, settings config.Runtime, events *store.Events, log *slog.Logger,
+) (*Runtime, error) {
+	images, err := registry.Open(registry.Config{Dir: dirs.Images(), Log: log})
+	if err != nil {
+		return nil, err
+	}
+	sandbox, err := sandboxImage(settings.SandboxImage, images)
+	if err != nil {
+		return nil, err
+	}
+	served, err := registry.Listen(images)
+	if err != nil {
+		return nil, err
+	}
+	r := &Runtime{
+		images: images, registry: served, log: log,
+		hosts: &registry.Hosts{
+			User: dirs.Registries(), Effective: hostruntime.RegistriesDir(dirs.Root), Mirror: served.Mirror(),
+		},
+		tell: func(e hostruntime.Event) {
+			events.Add(node.Event{Time: time.Now(), Warning: e.Warning, Reason: e.Reason, Message: e.Message, Took: e.Took})
+		},
+	}
+	r.hostsWritten(r.hosts.Write())
+	c := Config(dirs, settings, log)
+	c.SandboxImage, c.Tell = sandbox, r.tell
+	if r.containerd, err = hostruntime.Start(ctx, c); err != nil {
+		return nil, fmt.Errorf("start the node's own container runtime: %w", err)
+	}
+	return r, nil
+}
+
+// sandboxImage keeps the pause image that comes with the agent in the registry, and returns the image that
+// sandboxes have: the configured one, else that, else the default.
+func sandboxImage(configured string, images *registry.Store) (string, error) {
+	seeded := ""
+	if pause := embedded.Pause(); pause != nil {
+		var err error
+		if seeded, err = images.Seed(pause); err != nil {
+			return "", err
+		}
+	}
+	return cmp.Or(configured, seeded, config.DefaultSandboxImage), nil
+}
+
+// hostsWritten reports a fault in the owner's configuration of registries.
+func (r *Runtime) hostsWritten(err error) {
+	if err != nil {
+		r.log.Warn("not every registry is configured as it should be", "err", err)
+		r.tell(hostruntime.Event{Reason: "RegistryConfigInvalid", Warning: true, Message: err.Error()})
+	}
+}
+
+// Endpoint is the address of the runtime's CRI service.
+func (r *Runtime) Endpoint() string { return r.containerd.Endpoint() }
+
+// CgroupDriver is "cgroupfs" or "systemd".
+func (r *Runtime) CgroupDriver() string { return r.containerd.CgroupDriver() }
+
+// Pid is the process of containerd.
+func (r *Runtime) Pid() int { return r.containerd.Pid() }
+
+// Images is the store of the registry.
+func (r *Runtime) Images() *registry.Store { return r.images }
+
+// Run serves images and keeps containerd up until the context ends.
+func (r *Runtime) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return r.registry.Serve(ctx) })
+	group.Go(func() error {
+		r.hosts.Follow(ctx, r.hostsWritten)
+		return nil
+	})
+	group.Go(func() error { return r.containerd.Run(ctx) })
+	return group.Wait()
+}
+
+// Close lets go of containerd, or stops it.
+func (r *Runtime) Close(stop bool) error {
+	var err error
+	if stop {
+		ctx, cancel := context.WithTimeout(context.Background(), stopWait)
+		defer cancel()
+		err = r.containerd.Stop(ctx)
+	}
+	return errors.Join(err, r.containerd.Close())
+}
+
+// PodCgroup is the name of the cgroup of pods, unless the configuration names one. It keeps the pods apart
+// from those of other nodes on the machine.
+func PodCgroup(root string) string { return "kubepods-" + hostruntime.ID(root) }

@@ -1,0 +1,73 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os/signal"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"nodal/agent/config"
+	"nodal/agent/ownruntime"
+	"nodal/host/cri"
+	hostruntime "nodal/host/runtime"
+)
+
+// runCheck prints what this machine lacks to run containers.
+func runCheck(args []string, c Console) int {
+	cfg, code := loadFor("check", args, c)
+	if cfg == nil {
+		return code
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	log := slog.New(slog.DiscardHandler)
+	if cfg.Runtime.Endpoint != "" {
+		return report([]hostruntime.Finding{checkEndpoint(ctx, cfg.Runtime, log)}, c.Out)
+	}
+	return report(hostruntime.Check(ctx, ownruntime.Config(cfg.Dirs, cfg.Runtime, log)), c.Out)
+}
+
+// endpointWait is how long a runtime may take to answer the check.
+const endpointWait = 5 * time.Second
+
+// checkEndpoint asks a runtime for its status. What that runtime needs of the machine is its own business.
+func checkEndpoint(ctx context.Context, r config.Runtime, log *slog.Logger) hostruntime.Finding {
+	found := hostruntime.Finding{
+		Name: "runtime", Required: true, Remedy: "start it, or name another one with --container-runtime-endpoint",
+	}
+	client, err := cri.Dial(cri.Config{
+		Endpoint: r.Endpoint, ImageEndpoint: r.ImageEndpoint, RequestTimeout: endpointWait,
+	}, log)
+	if err == nil {
+		defer client.Close()
+		_, err = client.Status(ctx)
+	}
+	if found.OK = err == nil; err != nil {
+		found.Problem = err.Error()
+	}
+	return found
+}
+
+// report prints a line for each finding, with the remedy of those that fail.
+func report(findings []hostruntime.Finding, out io.Writer) (code int) {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, f := range findings {
+		switch {
+		case f.OK:
+			fmt.Fprintf(table, "ok\t%s\n", f.Name)
+		case f.Required:
+			code = 1
+			fmt.Fprintf(table, "FAILED\t%s\t%s; %s\n", f.Name, f.Problem, f.Remedy)
+		default:
+			fmt.Fprintf(table, "warning\t%s\t%s; %s\n", f.Name, f.Problem, f.Remedy)
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return 1
+	}
+	return code
+}

@@ -1,0 +1,171 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/agent/config"
+	"nodal/agent/ownruntime"
+	"nodal/host/cgroup"
+	"nodal/host/journal"
+	"nodal/host/logs"
+	hostruntime "nodal/host/runtime"
+	"nodal/host/volume"
+)
+
+// ownFiles are the files and directories below a node's root directory that the agent alone makes and uses.
+// Files that the machine's owner put there stay.
+var ownFiles = []string{"credentials", "image_manager", "images", "pki"}
+
+// lastFiles mark a root directory as a node's. They go last, so that a later try still finds the node.
+var lastFiles = []string{"secrets.key", "journal"}
+
+// runClean removes the node from the machine.
+func runClean(args []string, c Console) int {
+	cfg, code := loadFor("clean", args, c)
+	if cfg == nil {
+		return code
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := clean(ctx, cfg.Dirs, c.Out); err != nil {
+		fmt.Fprintln(c.Err, "kubelet clean:", err)
+		return 1
+	}
+	return 0
+}
+
+// clean removes a node. It goes on after a failure, so that a part that is stuck keeps only itself and the
+// journal, for another try. The journal's lock keeps the node's agent from starting meanwhile.
+func clean(ctx context.Context, dirs config.Dirs, out io.Writer) error {
+	already, err := checkOurs(dirs.Root)
+	if err != nil {
+		return err
+	}
+	if already {
+		fmt.Fprintln(out, "nothing of a node is left: what is there stays in", dirs.Root)
+		return nil
+	}
+	unlock, err := journal.Lock(dirs.Journal())
+	if err != nil {
+		return fmt.Errorf("stop the node's agent first: %w", err)
+	}
+	defer unlock()
+	if err := errors.Join(
+		hostruntime.Clean(ctx, hostruntime.Config{RootDir: dirs.Root}),
+		cleanCgroups(ctx, dirs.Root),
+		cleanPods(ctx, dirs, out),
+		keepVolumes(dirs.LocalVolumes(), out),
+		remove(dirs.Root, ownFiles),
+	); err != nil {
+		return err
+	}
+	return errors.Join(remove(dirs.Root, lastFiles), removeUnlessUsed(dirs.Root))
+}
+
+// checkOurs refuses the root directory of another kubelet, which has much in it by the same names. It reports
+// a directory as clean if it holds no kubelet's files. A directory that is empty or gone is not clean yet:
+// the rest of the machine may still hold parts of the node.
+func checkOurs(root string) (clean bool, err error) {
+	entries, err := os.ReadDir(root)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("look into the root directory: %w", err)
+	}
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return slices.Contains(names, e.Name()) })
+	}
+	switch {
+	case len(entries) == 0 || has("journal", "runtime"):
+		return false, nil
+	case has("pods", "pki"): // no kubelet has run, or has joined a cluster, without
+		return false, fmt.Errorf("%s has neither a journal nor a runtime directory, so it is no node of this program's, "+
+			"or is clean: nothing was removed; name the node's directory with --root-dir", root)
+	}
+	return true, nil
+}
+
+// cleanCgroups removes the cgroups of pods of the agent's own containerd. Pods below a cgroup that the
+// configuration names may be another node's, so those stay.
+func cleanCgroups(ctx context.Context, root string) error {
+	mounts, err := cgroup.FindMounts()
+	if err != nil {
+		return nil // a machine without cgroups has none to remove
+	}
+	return cgroup.Clean(ctx, cgroup.Config{Mounts: mounts, Name: ownruntime.PodCgroup(root)})
+}
+
+// cleanPods removes the logs and directories of pods. The directories go last, and only if the rest went:
+// they name the pods. Directories that the node has not made stay.
+func cleanPods(ctx context.Context, dirs config.Dirs, out io.Writer) error {
+	pods := dirs.Pods()
+	volumes := volume.New(volume.Config{Pods: pods})
+	layout := logs.Layout{Pods: dirs.PodLogs, Links: dirs.LogLinks()}
+	uids, err := volumes.Own()
+	if err == nil {
+		err = layout.Clean(uids) // a pod has a directory for as long as it has logs
+	}
+	if err == nil {
+		err = volumes.Sweep(ctx, func(types.UID) bool { return false })
+	}
+	if err == nil {
+		err = removeUnlessUsed(pods)
+	}
+	if left, unread := os.ReadDir(pods); err == nil && unread == nil && len(left) > 0 {
+		fmt.Fprintln(out, "what the node has not made stays in", pods)
+	}
+	return err
+}
+
+// keepVolumes leaves the data of claims, which belong to people, and prints where they are.
+func keepVolumes(dir string, out io.Writer) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look for the data of claims: %w", err)
+	case len(entries) == 0:
+		return removeUnlessUsed(dir)
+	}
+	if elsewhere, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = elsewhere
+	}
+	fmt.Fprintln(out, "the data of claims stay in", dir)
+	return nil
+}
+
+// remove removes files and directories below a root directory.
+func remove(root string, names []string) error {
+	var errs []error
+	for _, name := range names {
+		errs = append(errs, removeAll(filepath.Join(root, name)))
+	}
+	return errors.Join(errs...)
+}
+
+// removeAll removes a directory with its content. A mount point is emptied and stays.
+func removeAll(path string) error {
+	err := os.RemoveAll(path)
+	if left, unread := os.ReadDir(path); errors.Is(err, syscall.EBUSY) && unread == nil && len(left) == 0 {
+		return nil
+	}
+	return err
+}
+
+// removeUnlessUsed removes a directory, unless it holds files or is a mount point.
+func removeUnlessUsed(dir string) error {
+	err := os.Remove(dir)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EBUSY) {
+		return nil
+	}
+	return err
+}

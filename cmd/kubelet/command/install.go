@@ -1,0 +1,127 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"nodal/agent/config"
+	"nodal/host/service"
+)
+
+const installUsage = `Usage:
+  kubelet install [flags]      let systemd run this program, now and after each boot
+  kubelet uninstall [flags]    end that; pods run on, unless --purge takes them away too
+
+Flags:
+`
+
+// installCommand makes this machine a node, or no longer.
+type installCommand struct {
+	Console
+	config service.Config
+	dryRun bool
+	purge  bool
+	node   string // the root directory to purge; empty: what the settings say
+}
+
+// runInstall makes this machine a node.
+func runInstall(args []string, c Console) int {
+	cmd := installCommand{Console: c}
+	return cmd.do("install", args, cmd.flags("install"), cmd.install)
+}
+
+// flags returns the flags that install and uninstall share.
+func (cmd *installCommand) flags(name string) *pflag.FlagSet {
+	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	flags.SetOutput(cmd.Err)
+	flags.Usage = func() { fmt.Fprint(cmd.Err, installUsage, flags.FlagUsages()) }
+	flags.StringVar(&cmd.config.Root, "root", "",
+		"`directory` that stands for /, to prepare another machine's files; nothing is started")
+	flags.BoolVar(&cmd.dryRun, "dry-run", false, "print the steps only")
+	return flags
+}
+
+// do parses the command line and runs the command.
+func (cmd *installCommand) do(
+	name string, args []string, flags *pflag.FlagSet, do func(context.Context) error,
+) int {
+	err := flags.Parse(args)
+	if errors.Is(err, pflag.ErrHelp) {
+		return 0
+	}
+	if err == nil {
+		err = noMore(flags.Args())
+	}
+	if err != nil {
+		return misused(flags, cmd.Console, err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := do(ctx); err != nil {
+		fmt.Fprintf(cmd.Err, "kubelet %s: %v\n", name, err)
+		return 1
+	}
+	return 0
+}
+
+func (cmd *installCommand) install(ctx context.Context) (err error) {
+	if cmd.config.Program, err = os.Executable(); err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	steps, err := service.Install(cmd.config)
+	if err != nil {
+		return err
+	}
+	if live := cmd.config.Root == ""; live { // another machine cannot be asked what it lacks
+		args, err := agentArgs(service.Settings, service.Environment)
+		if err != nil {
+			return err
+		}
+		if runCheck(args, Console{cmd.In, cmd.Err, cmd.Err}) != 0 {
+			return errors.New("this machine cannot run pods as it is; nothing was changed")
+		}
+	}
+	if err := cmd.take(ctx, steps); err != nil || cmd.dryRun || cmd.config.Root != "" {
+		return err
+	}
+	fmt.Fprintf(cmd.Out, afterInstall, config.DefaultSocket, service.Manifests, service.Settings)
+	return nil
+}
+
+const afterInstall = `
+The node is up. Root needs no token on its socket:
+  curl --unix-socket %s http://node/v1/node
+  kubelet images import app.tar
+Pods are posted to /v1/manifests there, or their manifests are put into %s.
+Settings are in %s, the log is journalctl -u kubelet.
+`
+
+// agentArgs returns the arguments that the unit starts the agent with, according to its owner's files.
+func agentArgs(settings, environment string) ([]string, error) {
+	var args []string
+	if _, err := os.Stat(settings); err == nil {
+		args = []string{"--config", settings}
+	}
+	flags, err := service.Flags(environment)
+	return append(args, flags...), err
+}
+
+// take prints and takes each step.
+func (cmd *installCommand) take(ctx context.Context, steps []service.Step) error {
+	for _, s := range steps {
+		fmt.Fprintln(cmd.Out, s)
+		if cmd.dryRun {
+			continue
+		}
+		if err := s.Do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	return nil
+}

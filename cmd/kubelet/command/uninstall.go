@@ -1,0 +1,74 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"nodal/agent/config"
+	"nodal/host/service"
+)
+
+// runUninstall ends what runInstall began.
+func runUninstall(args []string, c Console) int {
+	cmd := installCommand{Console: c}
+	flags := cmd.flags("uninstall")
+	flags.BoolVar(&cmd.purge, "purge", false, "take pods, images, journal and settings away too; the data of claims stay")
+	flags.StringVar(&cmd.node, "root-dir", "",
+		"with --purge: the `directory` that the agent was started with (default: what its settings say)")
+	return cmd.do("uninstall", args, flags, cmd.uninstall)
+}
+
+func (cmd *installCommand) uninstall(ctx context.Context) error {
+	live := cmd.config.Root == ""
+	if live && cmd.purge {
+		if err := cmd.config.Unchanged(); cmd.node == "" && err != nil {
+			return fmt.Errorf("%w: name the node's directory with --root-dir", err)
+		}
+		dirs, err := usedBy(service.Settings, service.Environment, cmd.node)
+		if err != nil {
+			return err
+		}
+		cmd.config.Clean = cleaning{dirs, cmd.Out}
+	}
+	steps, err := service.Uninstall(cmd.config, cmd.purge)
+	if err != nil {
+		return err
+	}
+	if err := cmd.take(ctx, steps); err != nil || !live || cmd.purge {
+		return err
+	}
+	fmt.Fprintf(cmd.Out, "pods run on; kubelet install takes over again, kubelet uninstall --purge takes them away\n")
+	return nil
+}
+
+// cleaning is the step that removes the node.
+type cleaning struct {
+	dirs config.Dirs
+	out  io.Writer
+}
+
+var _ service.Step = cleaning{}
+
+func (c cleaning) String() string               { return "clean " + c.dirs.Root }
+func (c cleaning) Do(ctx context.Context) error { return clean(ctx, c.dirs, c.out) }
+
+// usedBy returns the directories of the node that is started with these files, or of the node in a root
+// directory. It fails rather than guess, because everything in them is removed.
+func usedBy(settings, environment, root string) (config.Dirs, error) {
+	args, err := agentArgs(settings, environment)
+	if err == nil && root != "" {
+		args = append(args, "--root-dir", root)
+	}
+	var cfg *config.Config
+	if err == nil {
+		cfg, err = config.Load(args)
+	}
+	switch {
+	case err == nil:
+		return cfg.Dirs, nil
+	case root != "":
+		return config.Dirs{Root: root, PodLogs: config.DefaultPodLogs}, nil
+	}
+	return config.Dirs{}, fmt.Errorf("find the node's directory, which --root-dir would name: %w", err)
+}
