@@ -14,7 +14,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 ROUNDS ?= 100
 FUZZTIME ?= 30s
 
-.PHONY: help build bundle web dist setup-dist run run-sim cluster clean-node test test-v2 test-node lint gen api-image vuln bench chaos fuzz fmt setup setup-tests clean
+.PHONY: help build bundle web dist setup-dist run run-sim cluster clean-node check test test-v2 test-node lint gen api-image vuln bench chaos fuzz fmt setup setup-tests clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z0-9-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,9 @@ run-sim: ## the same without root or containers, on a simulated runtime
 cluster: setup build ## bring up a Kubernetes cluster of one node, print its kubeconfig, take it away at Ctrl-C
 	@test/cluster/parts/build.sh
 	@go build -o .cache/example ./test/run && .cache/example -cluster $(CURDIR)/.cache/parts -dir /var/lib/nodal-cluster
+
+check: ## run what needs no root and no containers: lint, unit tests, scripts, 1,000 seeds; minutes
+	@test/check.sh
 
 test: setup-tests ## run every check and every test, those on a real runtime included
 	@test/all.sh

@@ -4,6 +4,18 @@
 # wait for processors, fewer for pods.
 set -uo pipefail
 cd "$(dirname "$0")/.."
+
+# The end-to-end tests that the version of the runtime can make a difference to. They
+# run a second time, on the containerd that the kubelet brings along; the others ask
+# the agent alone. "make test-v2" runs all of them on it.
+lives='PodThatEnds|Killed|DeletionGoesOn|Vanishes|SandboxDies|CanGo$|Hooks$|ProbesOfEveryKind|LastWords|Sidecars|Ephemeral|StartsWithoutARuntime|BadPodsHarm|StatusTells'
+limits='ResourcesChange|PodsOfEachClass|HeldToLimits|OfTheirOwn|LiesTogether|HugePages|HasADevice|OutOfMemory|StatsAre|TellsOfItself|Collector'
+security='Confined|GroupsOfTheImage|RuntimeClasses|KnowWhoTheyAre|HostsNamespaces'
+files='AnImageIsAVolume|MountsAsThey|VolumesAsKubernetes|ConfigMapsAndSecrets|LogsAre|RotatedUnder'
+images='Images|Pull|AnImageIs|SandboxImage|ImportedImage|SickRegistry'
+streams='CommandsRun|ClientsAttach|PortsOfAPod|OwnRuntime|NoNetwork'
+of_the_runtime="$lives|$limits|$security|$files|$images|$streams"
+
 fast=$(test/packages.sh fast) && real=$(test/packages.sh real) || exit 1
 failed=0
 export CGO_ENABLED=1 # for the race detector; what we ship is built without
@@ -18,6 +30,8 @@ export CGO_ENABLED=1 # for the race detector; what we ship is built without
   # Once more on the runtime that the kubelet brings along. The race detector has
   # seen these tests by now, and makes each rig unpack for seconds.
   go test -json -tags bundle ./host/runtime/embedded || failed=1
-  CGO_ENABLED=0 NODAL_RIG_BUNDLE=$PWD/host/runtime/embedded go test -json -timeout 30m -p 1 -parallel 3 ./test/conformance ./test/noderuntime ./test/e2e || failed=1
+  export CGO_ENABLED=0 NODAL_RIG_BUNDLE=$PWD/host/runtime/embedded
+  go test -json -timeout 30m -p 1 -parallel 3 ./test/conformance ./test/noderuntime || failed=1
+  go test -json -timeout 30m -parallel 3 -run "$of_the_runtime" ./test/e2e || failed=1
   exit $failed # a run that could not begin has no test that failed
 } | go run ./test/summary
