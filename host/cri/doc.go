@@ -24,6 +24,6 @@
 // sandbox_config.go, container_config.go, security.go, resources.go, dns.go,
 // env.go. exec.go and forward.go serve those who want to talk to what runs.
 //
-// What CRI does not say, containerd does by services of its own: containerd.go and the
-// files named after what they ask. Another runtime answers them with Unimplemented.
+// Package containerd calls the services that containerd has beside CRI. Another runtime answers
+// them with Unimplemented.
 package cri

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,21 +14,38 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"nodal/host/cri/containerd"
 	"nodal/node"
 )
 
 // Runtime is a container runtime behind CRI v1. Its methods may be called
 // from any goroutine.
 type Runtime struct {
-	config    Config
-	log       *slog.Logger
-	conn      grpc.ClientConnInterface
-	imageConn grpc.ClientConnInterface
-	runtime   runtimeapi.RuntimeServiceClient
-	images    runtimeapi.ImageServiceClient
-	keys      *keyIndex
-	closers   []func() error
-	known     atomic.Pointer[Status]
+	config  Config
+	log     *slog.Logger
+	runtime runtimeapi.RuntimeServiceClient
+	images  runtimeapi.ImageServiceClient
+	events  events
+	tasks   tasks
+	pulls   pulls
+	keys    *keyIndex
+	closers []func() error
+	known   atomic.Pointer[Status]
+}
+
+// events reports changes of containers where CRI itself has no events.
+type events interface {
+	Subscribe(context.Context) (next func() (containerd.Event, error), err error)
+}
+
+// tasks ends what CRI cannot end.
+type tasks interface {
+	End(ctx context.Context, container string) error
+}
+
+// pulls notes with each pull how much of its image is there.
+type pulls interface {
+	Count(context.Context, []node.Pull) error
 }
 
 // maxMessage is how long a runtime's answer may be: a list of all containers
@@ -59,11 +75,15 @@ func Dial(config Config, log *slog.Logger) (*Runtime, error) {
 
 // New makes a Runtime over connections that the caller keeps and closes.
 func New(conn, images grpc.ClientConnInterface, config Config, log *slog.Logger) *Runtime {
-	config = config.withDefaults()
+	below, belowImages := containerd.New(conn), containerd.New(images)
 	return &Runtime{
-		config: config, log: log, conn: conn, imageConn: images,
+		config:  config.withDefaults(),
+		log:     log,
 		runtime: runtimeapi.NewRuntimeServiceClient(conn),
 		images:  runtimeapi.NewImageServiceClient(images),
+		events:  below,
+		tasks:   below,
+		pulls:   belowImages,
 		keys:    newKeyIndex(),
 	}
 }
@@ -89,37 +109,6 @@ func dial(endpoint string, config Config) (*grpc.ClientConn, error) {
 		return nil, fmt.Errorf("set up connection to runtime %q: %w", endpoint, err)
 	}
 	return conn, nil
-}
-
-func interceptors(c Config) []grpc.UnaryClientInterceptor {
-	chain := []grpc.UnaryClientInterceptor{telling(c.Called)}
-	if c.Trace != nil {
-		chain = append(chain, tracing(c.Trace))
-	}
-	return chain
-}
-
-// tracing has somebody follow each call.
-func tracing(trace func(context.Context, string) (context.Context, func(error))) grpc.UnaryClientInterceptor {
-	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		ctx, end := trace(ctx, method)
-		err := invoke(ctx, method, request, reply, conn, opts...)
-		end(err)
-		return err
-	}
-}
-
-// telling has somebody know of each call that has ended.
-func telling(called func(method, handler string, took time.Duration, err error)) grpc.UnaryClientInterceptor {
-	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		begin := time.Now()
-		err := invoke(ctx, method, request, reply, conn, opts...)
-		if called != nil {
-			sandbox, _ := request.(*runtimeapi.RunPodSandboxRequest)
-			called(path.Base(method), sandbox.GetRuntimeHandler(), time.Since(begin), err)
-		}
-		return err
-	}
 }
 
 // Close ends the connections that Dial made, and with them every call.

@@ -2,37 +2,17 @@ package cri
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/protobuf/encoding/protowire"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"nodal/host/cri/containerd"
 	"nodal/node"
 )
 
-// Containerd before 1.7 has no event stream in CRI, but one of its own.
-const (
-	containerdSubscribe = "/containerd.services.events.v1.Events/Subscribe"
-
-	topicExit   = "/tasks/exit"
-	topicOOM    = "/tasks/oom"
-	topicDelete = "/containers/delete"
-)
-
-// Fields of containerd's messages.
-const (
-	requestFilters   = 1
-	envelopeTopic    = 3
-	envelopeEvent    = 4
-	anyValue         = 2
-	eventContainerID = 1 // in each of the topics above
-	exitProcessID    = 2
-)
-
+// watchContainerd listens to containerd's own events: before 1.7 it has none in CRI.
 func (r *Runtime) watchContainerd(ctx context.Context, wake func(node.Key), relist func()) error {
-	stream, err := r.subscribe(ctx)
+	next, err := r.events.Subscribe(ctx)
 	if err != nil {
 		return err
 	}
@@ -41,11 +21,7 @@ func (r *Runtime) watchContainerd(ctx context.Context, wake func(node.Key), reli
 	}
 	relist()
 	for {
-		envelope, err := receive(stream)
-		if err != nil {
-			return err
-		}
-		event, err := eventOf(envelope)
+		event, err := next()
 		if err != nil {
 			return err
 		}
@@ -53,14 +29,14 @@ func (r *Runtime) watchContainerd(ctx context.Context, wake func(node.Key), reli
 	}
 }
 
-// hear tells of an event once there is something to see of it.
-func (r *Runtime) hear(ctx context.Context, event containerdEvent, wake func(node.Key), relist func()) {
+// hear passes an event on once CRI shows its effect.
+func (r *Runtime) hear(ctx context.Context, event containerd.Event, wake func(node.Key), relist func()) {
 	switch {
-	case event.topic != topicExit:
+	case event.What != containerd.Exited:
 		r.tell(event, wake, relist)
-	case event.process == event.container: // else the end of a command that was run in it
+	case event.Process == event.Container: // else a command that was run in it has ended
 		go func() {
-			if r.exitKnown(ctx, event.container) {
+			if r.exitKnown(ctx, event.Container) {
 				r.tell(event, wake, relist)
 			}
 		}()
@@ -73,10 +49,9 @@ const (
 	exitLongestPause = 2 * time.Second
 )
 
-// exitKnown waits until CRI knows of an exit too. containerd tells its own CRI
-// plugin by the same event that it sends us, so whoever looks at once may still
-// see the container running, and no second event would follow. On a machine that
-// is short of breath that takes as long as it takes.
+// exitKnown waits until CRI knows of an exit too. Containerd tells its own CRI plugin by the same event that it sends
+// us, so an immediate look may still show the container running, and no second event would follow. On a busy machine
+// the wait has no bound.
 func (r *Runtime) exitKnown(ctx context.Context, id string) bool {
 	for pause := exitFirstPause; !r.ended(ctx, id); pause = min(2*pause, exitLongestPause) {
 		select {
@@ -88,8 +63,8 @@ func (r *Runtime) exitKnown(ctx context.Context, id string) bool {
 	return true
 }
 
-// ended says whether CRI shows a container, or else a sandbox, as ended or gone.
-// One that exits at once may be shown as created, and then as running.
+// ended reports whether CRI shows a container, or else a sandbox, as ended or gone. A container that exits at once may
+// be shown as created first, and then as running.
 func (r *Runtime) ended(ctx context.Context, id string) bool {
 	container, err := r.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id})
 	if !missing(err) {
@@ -99,44 +74,12 @@ func (r *Runtime) ended(ctx context.Context, id string) bool {
 	return err != nil || sandbox.GetStatus().GetState() == runtimeapi.PodSandboxState_SANDBOX_NOTREADY
 }
 
-func (r *Runtime) subscribe(ctx context.Context) (grpc.ClientStream, error) {
-	var filters []byte
-	for _, topic := range []string{topicExit, topicOOM, topicDelete} {
-		filters = protowire.AppendTag(filters, requestFilters, protowire.BytesType)
-		filters = protowire.AppendString(filters, fmt.Sprintf("namespace==%q,topic==%q", containerdNamespace, topic))
-	}
-	return callContainerd(ctx, r.conn, containerdSubscribe, filters)
-}
-
-// containerdEvent is what counts of one event.
-type containerdEvent struct {
-	topic     string
-	container string
-	process   string // that ended; the container's own has its id
-}
-
-func (r *Runtime) tell(event containerdEvent, wake func(node.Key), relist func()) {
-	key, known := r.keys.find(event.container)
+func (r *Runtime) tell(event containerd.Event, wake func(node.Key), relist func()) {
+	key, known := r.keys.find(event.Container)
 	switch {
 	case known:
 		wake(key)
-	case event.topic != topicDelete: // what nobody knew of is not missed
+	case event.What != containerd.Deleted: // a container that no list has shown is not missed
 		relist()
 	}
-}
-
-func eventOf(envelope message) (containerdEvent, error) {
-	wrapped, err := envelope.message(envelopeEvent)
-	if err != nil {
-		return containerdEvent{}, err
-	}
-	body, err := wrapped.message(anyValue)
-	if err != nil {
-		return containerdEvent{}, err
-	}
-	event := containerdEvent{topic: envelope.text(envelopeTopic), container: body.text(eventContainerID)}
-	if event.topic == topicExit {
-		event.process = body.text(exitProcessID)
-	}
-	return event, nil
 }

@@ -38,6 +38,7 @@ var rules = []rule{
 	{"reconciler/evict", []string{"node"}, "as decide", nil},
 	{"reconciler/gc", []string{"node"}, "as decide", nil},
 	{"reconciler", []string{"node", "reconciler"}, "it reaches the machine through interfaces of its own, or it could not be simulated", nil},
+	{"host/cri/containerd", []string{"node"}, "what containerd offers beside CRI is asked without knowing CRI", nil},
 	{"sim", append([]string{"sim", "test"}, product...), "used by tests only", nil},
 	{"test", append([]string{"sim", "test"}, product...), "used by tests only", nil},
 }
@@ -50,13 +51,13 @@ func hostRule(dir string) rule {
 }
 
 func ruleFor(dir string) (rule, bool) {
-	if under(path.Dir(dir), "host") {
-		return hostRule(dir), true
-	}
 	for _, r := range rules {
 		if under(dir, r.dir) {
 			return r, true
 		}
+	}
+	if under(path.Dir(dir), "host") {
+		return hostRule(dir), true
 	}
 	return rule{}, false
 }
@@ -96,6 +97,7 @@ func TestImportRulesCatch(t *testing.T) {
 		{"an adapter importing another", "host/cri/a.go", `package cri; import "nodal/host/logs"`, true},
 		{"an adapter importing what writes files", "host/cri/a.go", `package cri; import "nodal/host/replace"`, false},
 		{"an adapter importing a part of its own", "host/cri/a.go", `package cri; import "nodal/host/cri/wire"`, false},
+		{"containerd's services importing CRI", "host/cri/containerd/a.go", `package containerd; import "nodal/host/cri"`, true},
 		{"an adapter importing the vocabulary", "host/cri/a.go", `package cri; import "nodal/node"`, false},
 		{"the vocabulary importing an adapter", "node/a.go", `package node; import "nodal/host/cri"`, true},
 		{"a decision importing the store", "reconciler/decide/a.go", `package decide; import "nodal/node/store"`, true},

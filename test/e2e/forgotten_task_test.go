@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/containerd/containerd/api/services/snapshots/v1"
+	"github.com/containerd/containerd/api/services/tasks/v1"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/types/known/emptypb"
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/test/claim"
@@ -61,29 +61,15 @@ func (n *node) plant(pod string) (id string) {
 	if err := json.Unmarshal([]byte(status.Info["info"]), &info); err != nil {
 		n.t.Fatal(err)
 	}
-	mounts := n.containerd("containerd.services.snapshots.v1.Snapshots/Mounts", text(text(nil, 1, info.Snapshotter), 2, info.SnapshotKey))
-	request := text(nil, 1, created.ContainerId)
-	for len(mounts) > 0 { // in the answer they are field 1, in the request field 3
-		_, _, n := protowire.ConsumeTag(mounts)
-		mount, m := protowire.ConsumeBytes(mounts[n:])
-		request, mounts = text(request, 3, string(mount)), mounts[n+m:]
+	behind := metadata.AppendToOutgoingContext(ctx, "containerd-namespace", "k8s.io")
+	rootfs, err := snapshots.NewSnapshotsClient(n.rt.Conn()).Mounts(behind,
+		&snapshots.MountsRequest{Snapshotter: info.Snapshotter, Key: info.SnapshotKey})
+	if err != nil {
+		n.t.Fatal(err)
 	}
-	n.containerd("containerd.services.tasks.v1.Tasks/Create", request)
+	task := &tasks.CreateTaskRequest{ContainerID: created.ContainerId, Rootfs: rootfs.GetMounts()}
+	if _, err := tasks.NewTasksClient(n.rt.Conn()).Create(behind, task); err != nil {
+		n.t.Fatal(err)
+	}
 	return created.ContainerId
-}
-
-func text(message []byte, field protowire.Number, value string) []byte {
-	return protowire.AppendString(protowire.AppendTag(message, field, protowire.BytesType), value)
-}
-
-// containerd calls a service of containerd's that is none of CRI's.
-func (n *node) containerd(method string, request []byte) (answer []byte) {
-	n.t.Helper()
-	ctx := metadata.AppendToOutgoingContext(n.t.Context(), "containerd-namespace", "k8s.io")
-	var out, in emptypb.Empty // in which every field is an unknown one, and kept
-	out.ProtoReflect().SetUnknown(request)
-	if err := n.rt.Conn().Invoke(ctx, "/"+method, &out, &in); err != nil {
-		n.t.Fatalf("%s: %v", method, err)
-	}
-	return in.ProtoReflect().GetUnknown()
 }

@@ -10,7 +10,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-func TestWhoIsToldOfCallsLearnsWhichHandlerRunsASandbox(t *testing.T) {
+func TestCallThatMakesASandboxIsReportedWithItsHandler(t *testing.T) {
 	var told []string
 	tell := telling(func(method, handler string, _ time.Duration, _ error) { told = append(told, method+" "+handler) })
 	answers := func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return nil }
@@ -24,5 +24,22 @@ func TestWhoIsToldOfCallsLearnsWhichHandlerRunsASandbox(t *testing.T) {
 	slices.Sort(told)
 	if want := []string{"RunPodSandbox kata", "StopPodSandbox "}; !slices.Equal(told, want) {
 		t.Errorf("told of %q, want %q", told, want)
+	}
+}
+
+func TestCallsBelowCRIAreNotReported(t *testing.T) {
+	reported, made := 0, 0
+	report := ofCRI(telling(func(string, string, time.Duration, error) { reported++ }))
+	invoke := func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
+		made++
+		return nil
+	}
+	for _, method := range []string{"/runtime.v1.ImageService/ListImages", "/containerd.services.tasks.v1.Tasks/Wait"} {
+		if err := report(t.Context(), method, nil, nil, nil, invoke); err != nil {
+			t.Error(err)
+		}
+	}
+	if reported != 1 || made != 2 {
+		t.Errorf("reported %d of %d calls, want 1 of 2", reported, made)
 	}
 }

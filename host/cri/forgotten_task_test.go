@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/emptypb"
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
@@ -33,33 +32,13 @@ func (c *forgetful) Invoke(_ context.Context, method string, _, _ any, _ ...grpc
 	return nil
 }
 
-func (c *forgetful) NewStream(_ context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
-	return &forgetfulStream{of: c, method: method[strings.LastIndexByte(method, '/')+1:]}, nil
-}
-
-type forgetfulStream struct {
-	grpc.ClientStream
-	of     *forgetful
-	method string
-}
-
-func (s *forgetfulStream) SendMsg(m any) error {
-	request, err := parseMessage(m.(*emptypb.Empty).ProtoReflect().GetUnknown())
-	s.of.calls = append(s.of.calls, s.method+" "+request.text(taskContainer))
-	return err
-}
-
-func (s *forgetfulStream) CloseSend() error { return nil }
-
-func (s *forgetfulStream) RecvMsg(any) error {
-	switch {
-	case s.method == "Kill":
-		return status.Error(codes.NotFound, "process already finished")
-	case s.method == "Delete" && s.of.stuck:
+// End ends the first of the tasks.
+func (c *forgetful) End(_ context.Context, container string) error {
+	c.calls = append(c.calls, "End "+container)
+	if c.stuck {
 		return status.Error(codes.Unknown, "the shim is gone")
-	case s.method == "Delete":
-		s.of.tasks = s.of.tasks[1:]
 	}
+	c.tasks = c.tasks[1:]
 	return nil
 }
 
@@ -75,14 +54,15 @@ func TestForgottenTasksAreEndedForWhatIsRemoved(t *testing.T) {
 	}{
 		{"nothing is in the way", container, nil, false, []string{"RemoveContainer"}, ""},
 		{"a container's own", container, []string{"c"}, false,
-			[]string{"RemoveContainer", "Kill c", "Wait c", "Delete c", "RemoveContainer"}, ""},
+			[]string{"RemoveContainer", "End c", "RemoveContainer"}, ""},
 		{"two in a sandbox", sandbox, []string{"c", "d"}, false,
-			[]string{"RemovePodSandbox", "Kill c", "Wait c", "Delete c", "RemovePodSandbox", "Kill d", "Wait d", "Delete d", "RemovePodSandbox"}, ""},
-		{"one that does not end", sandbox, []string{"c"}, true, []string{"RemovePodSandbox", "Kill c", "Wait c", "Delete c"}, "the shim is gone"},
+			[]string{"RemovePodSandbox", "End c", "RemovePodSandbox", "End d", "RemovePodSandbox"}, ""},
+		{"one that does not end", sandbox, []string{"c"}, true, []string{"RemovePodSandbox", "End c"}, "the shim is gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			conn := &forgetful{tasks: c.tasks, stuck: c.stuck}
 			r := New(conn, conn, Config{RequestTimeout: time.Minute}, slog.New(slog.DiscardHandler))
+			r.tasks = conn
 			_, err := r.Do(t.Context(), &node.Pod{Object: &corev1.Pod{}}, nil, c.remove)
 			if !slices.Equal(conn.calls, c.want) {
 				t.Errorf("it calls %q, want %q", conn.calls, c.want)
