@@ -8,9 +8,10 @@
 //	                                  intake ◀── change ──────────┤
 //	                                  store  ◀── read, watch ─────┘
 //
-// There is one table of routes (routes.go), one of methods and the rights they
-// need (verbs.go) and one of error kinds and their codes (errors.go); tests
-// keep them complete. Then there is one file a service (manifests.go, pods.go,
+// The protos state the right, the listeners and the paths of each method, and package
+// method reads them. routes.go adds the kubelet's own paths. The whole table stands in
+// testdata/routes.txt, for people to review. Error kinds and their codes are in
+// errors.go. Then there is one file a service (manifests.go, pods.go,
 // logs.go, exec.go, events.go, images.go, stats.go, node_info.go; of what pods use
 // objects.go, storage.go, runtime_classes.go, trust_bundles.go) and one a kubelet
 // path (kubelet_*.go). What pods look like to a client is in render.go;

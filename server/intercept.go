@@ -16,7 +16,7 @@ import (
 // unaryChain and streamChain are what every call goes through, by gRPC or by
 // REST. Who calls is settled first; what the handler returns, or panics with,
 // becomes a status before the audit line is written.
-func unaryChain(a *auth.Authenticator, log *slog.Logger) []grpc.UnaryServerInterceptor {
+func unaryChain(a *auth.Authenticator, rights map[string]auth.Verb, log *slog.Logger) []grpc.UnaryServerInterceptor {
 	answer := func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 		defer recovered(ctx, log, info.FullMethod, &err)
 		resp, err = handler(ctx, req)
@@ -25,10 +25,10 @@ func unaryChain(a *auth.Authenticator, log *slog.Logger) []grpc.UnaryServerInter
 		}
 		return resp, nil
 	}
-	return []grpc.UnaryServerInterceptor{a.Unary(verbs()), answer}
+	return []grpc.UnaryServerInterceptor{a.Unary(rights), answer}
 }
 
-func streamChain(a *auth.Authenticator, log *slog.Logger) []grpc.StreamServerInterceptor {
+func streamChain(a *auth.Authenticator, rights map[string]auth.Verb, log *slog.Logger) []grpc.StreamServerInterceptor {
 	answer := func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 		defer recovered(ss.Context(), log, info.FullMethod, &err)
 		if err := handler(srv, ss); err != nil {
@@ -36,7 +36,7 @@ func streamChain(a *auth.Authenticator, log *slog.Logger) []grpc.StreamServerInt
 		}
 		return nil
 	}
-	return []grpc.StreamServerInterceptor{a.Stream(verbs()), answer}
+	return []grpc.StreamServerInterceptor{a.Stream(rights), answer}
 }
 
 // recovered turns a panic into an error: one bad request must not end the agent.

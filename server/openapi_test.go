@@ -29,7 +29,7 @@ func TestTheDocumentDescribesWhatIsRoutedAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	routed := map[string]bool{"GET /": true}
-	for _, r := range table() {
+	for _, r := range table(t) {
 		method := r.method
 		if method == anyMethod {
 			method = "GET" // stands for all

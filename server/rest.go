@@ -16,21 +16,27 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/server/method"
 )
 
-// rest are the handlers under /v1. Single answers come from grpc-gateway, but for
-// lists of pods (rest_pods.go).
+// rest answers under /v1. Single answers come from grpc-gateway, but for lists of
+// pods (rest_pods.go).
 // Streams do not: it wraps each message in an object of its own, cannot write
 // server-sent events, and answers some errors with other codes than we do.
 type rest struct {
-	unary        http.Handler
-	listPods     http.Handler
-	watchPods    http.Handler
-	watchEvents  http.Handler
-	watchStats   http.Handler
-	watchNode    http.Handler
-	logs         http.Handler
-	importImages http.Handler
+	gateway http.Handler
+	own     map[string]http.Handler // by the full name of the method
+}
+
+// handler returns what answers a method over REST. A stream needs a handler of its own.
+func (r *rest) handler(m method.Method) (http.Handler, error) {
+	if own, ok := r.own[m.Name]; ok {
+		return own, nil
+	}
+	if m.Stream && len(m.Paths) > 0 {
+		return nil, fmt.Errorf("method %s: it streams and has a path, but REST has no handler for it", m.Name)
+	}
+	return r.gateway, nil
 }
 
 func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
@@ -64,16 +70,15 @@ func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rest{
-		unary:        readBody(limits, mux),
-		listPods:     restPods{nodev1.NewPodsServiceClient(conn)},
-		watchPods:    stream{open: openPodWatch(nodev1.NewPodsServiceClient(conn))},
-		watchEvents:  stream{open: openEventWatch(nodev1.NewEventsServiceClient(conn))},
-		watchStats:   stream{open: openStatsWatch(nodev1.NewStatsServiceClient(conn))},
-		watchNode:    stream{open: openNodeWatch(nodev1.NewNodeServiceClient(conn))},
-		logs:         stream{open: openLogs(nodev1.NewLogsServiceClient(conn)), plain: true},
-		importImages: importBody{client: nodev1.NewImagesServiceClient(conn)},
-	}, nil
+	return &rest{gateway: readBody(limits, mux), own: map[string]http.Handler{
+		nodev1.PodsService_ListPods_FullMethodName:       restPods{nodev1.NewPodsServiceClient(conn)},
+		nodev1.PodsService_WatchPods_FullMethodName:      stream{open: openPodWatch(nodev1.NewPodsServiceClient(conn))},
+		nodev1.EventsService_WatchEvents_FullMethodName:  stream{open: openEventWatch(nodev1.NewEventsServiceClient(conn))},
+		nodev1.StatsService_WatchStats_FullMethodName:    stream{open: openStatsWatch(nodev1.NewStatsServiceClient(conn))},
+		nodev1.NodeService_WatchNode_FullMethodName:      stream{open: openNodeWatch(nodev1.NewNodeServiceClient(conn))},
+		nodev1.LogsService_ReadLogs_FullMethodName:       stream{open: openLogs(nodev1.NewLogsServiceClient(conn)), plain: true},
+		nodev1.ImagesService_ImportImages_FullMethodName: importBody{client: nodev1.NewImagesServiceClient(conn)},
+	}}, nil
 }
 
 // onlyTrace keeps HTTP headers and gRPC metadata apart: what is behind the gateway

@@ -82,10 +82,12 @@ func TestAWrongValueIsToldWithItsParameterAndWhatItHasToBe(t *testing.T) {
 }
 
 func TestOnlyTextIsAnything(t *testing.T) {
-	for path, fields := range parameters() {
-		for _, field := range fields {
-			if isText := field.Kind() == protoreflect.StringKind; isText != (wanted(field) == "text") {
-				t.Errorf("%s: %s, which is %s, has to be %s", path, field.JSONName(), field.Kind(), wanted(field))
+	for _, m := range methods(t) {
+		for _, path := range m.Paths {
+			for _, field := range path.Query {
+				if isText := field.Kind() == protoreflect.StringKind; isText != (wanted(field) == "text") {
+					t.Errorf("%s: %s, which is %s, has to be %s", path.Pattern, field.JSONName(), field.Kind(), wanted(field))
+				}
 			}
 		}
 	}

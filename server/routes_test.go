@@ -1,80 +1,116 @@
 package server
 
 import (
+	"cmp"
+	"flag"
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"nodal/server/auth"
+	"nodal/server/method"
 )
 
+var update = flag.Bool("update", false, "rewrite the golden files")
+
 // table is the table of routes without anything behind it.
-func table() []route { return routes(&rest{}, &kubelet{}) }
+func table(t *testing.T) []route {
+	t.Helper()
+	r, err := newREST(Limits{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := routes(r, &kubelet{}, methods(t), &auth.Authenticator{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
 
-func TestTheTableOfRoutesIsSortedAndHasNoDoubles(t *testing.T) {
-	name := func(r route) string { return r.pattern + " " + r.method }
-	all := table()
+func methods(t *testing.T) []method.Method {
+	t.Helper()
+	all, err := method.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// A change of a right, or of a port that serves a path, has to show in a diff.
+func TestEveryPathAndMethodIsInTheGoldenFile(t *testing.T) {
+	var text strings.Builder
+	for _, r := range table(t) {
+		fmt.Fprintf(&text, "%-6s %-86s %-5s %s\n", r.method, r.pattern, r.verb, r.on)
+	}
+	for _, m := range methods(t) {
+		fmt.Fprintf(&text, "%-6s %-86s %-5s %s\n", "gRPC", m.Name, m.Right, method.Full)
+	}
+	golden := filepath.Join("testdata", "routes.txt")
+	if *update {
+		if err := os.WriteFile(golden, []byte(text.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := text.String(); got != string(want) {
+		t.Errorf("%s is of another table (go test ./server -update writes it anew):\n%s", golden, got)
+	}
+}
+
+func TestThePathsOfAKubeletAreSorted(t *testing.T) {
+	bySort := func(a, b route) int { return cmp.Compare(a.pattern+" "+a.method, b.pattern+" "+b.method) }
+	if !slices.IsSortedFunc(kubeletRoutes(&kubelet{}), bySort) {
+		t.Error("kubeletRoutes is not sorted by pattern and method")
+	}
+}
+
+func TestNoPathIsRoutedTwice(t *testing.T) {
+	all := table(t)
 	for i := 1; i < len(all); i++ {
-		if before, this := name(all[i-1]), name(all[i]); before >= this {
-			t.Errorf("%q comes before %q", before, this)
+		if a, b := all[i-1], all[i]; a.pattern == b.pattern && a.method == b.method {
+			t.Errorf("%s %s is routed twice", a.method, a.pattern)
 		}
 	}
 }
 
-func TestEveryMethodHasAVerbAndEveryVerbAMethod(t *testing.T) {
-	n := newNode(t)
-	known := verbs()
-	registered := map[string]bool{}
-	for service, info := range n.server.GRPC().GetServiceInfo() {
-		for _, method := range info.Methods {
-			full := "/" + service + "/" + method.Name
-			registered[full] = true
-			if strings.HasPrefix(service, "node.v1.") && known[full] == "" {
-				t.Errorf("%s has no verb", full)
-			}
+func TestEveryMethodOfTheProtosIsServed(t *testing.T) {
+	served := map[string]bool{}
+	for service, info := range newNode(t).server.GRPC().GetServiceInfo() {
+		for _, m := range info.Methods {
+			served["/"+service+"/"+m.Name] = strings.HasPrefix(service, "node.v1.")
 		}
 	}
-	for full := range known {
-		if !registered[full] {
-			t.Errorf("%s has a verb and is not registered", full)
+	for _, m := range methods(t) {
+		if !served[m.Name] {
+			t.Errorf("%s is in the protos and not served", m.Name)
+		}
+		delete(served, m.Name)
+	}
+	for name, ours := range served {
+		if ours {
+			t.Errorf("%s is served and in no proto", name)
 		}
 	}
 }
 
-// TestEveryAnnotatedMethodIsRouted reads the HTTP paths from the protos.
-func TestEveryAnnotatedMethodIsRouted(t *testing.T) {
-	type line struct {
-		method, pattern string
-	}
-	want := map[line]string{}
-	for full := range verbs() {
-		_, rules := rulesOf(full)
-		for _, rule := range rules {
-			method, pattern := ruleOf(rule)
-			want[line{method, pattern}] = full
-		}
-	}
-	for _, r := range table() {
-		if !strings.HasPrefix(r.pattern, "/v1/") {
-			continue
-		}
-		full, ok := want[line{r.method, r.pattern}]
-		if !ok {
-			t.Errorf("%s %s is routed and in no proto", r.method, r.pattern)
-			continue
-		}
-		if got := verbs()[full]; got != r.verb {
-			t.Errorf("%s %s: the table says %s, the method %s", r.method, r.pattern, r.verb, got)
-		}
-		delete(want, line{r.method, r.pattern})
-	}
-	for l, full := range want {
-		t.Errorf("%s %s of %s is not routed", l.method, l.pattern, full)
+func TestAStreamWithoutAHandlerDoesNotStart(t *testing.T) {
+	watch := method.Method{Name: "/node.v1.S/Watch", Stream: true, Paths: []method.Path{{Verb: "GET", Pattern: "/v1/s:watch"}}}
+	_, err := routes(&rest{}, &kubelet{}, []method.Method{watch}, &auth.Authenticator{})
+	if err == nil || !strings.Contains(err.Error(), watch.Name) {
+		t.Errorf("got %v, want an error of %s", err, watch.Name)
 	}
 }
 
 func TestWhatTheReadOnlyPortServesIsOnlyReads(t *testing.T) {
-	for _, r := range table() {
-		if r.on&(listenReadOnly|listenHealth) != 0 && (r.verb != "read" || r.method != "GET" && r.method != anyMethod) {
+	for _, r := range table(t) {
+		if r.on&(method.ReadOnly|method.Health) != 0 && (r.verb != "read" || r.method != "GET" && r.method != anyMethod) {
 			t.Errorf("%s %s needs %s and is open to anybody", r.method, r.pattern, r.verb)
 		}
 	}

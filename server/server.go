@@ -21,6 +21,7 @@ import (
 	"nodal/server/auth"
 	"nodal/server/inproc"
 	"nodal/server/listen"
+	"nodal/server/method"
 	"nodal/server/metrics"
 	"nodal/web"
 )
@@ -123,7 +124,12 @@ func New(cfg Config) (*Server, error) {
 		close(s.stopped)
 		s.health.Shutdown()
 	})
-	unary, stream := unaryChain(cfg.Auth, cfg.Log), streamChain(cfg.Auth, cfg.Log)
+	api, err := method.All()
+	if err != nil {
+		return nil, fmt.Errorf("read the API's methods: %w", err)
+	}
+	rights := method.Rights(api)
+	unary, stream := unaryChain(cfg.Auth, rights, cfg.Log), streamChain(cfg.Auth, rights, cfg.Log)
 	if cfg.Trace != nil {
 		unary, stream = append(unary, cfg.Trace.unary), append(stream, cfg.Trace.stream)
 	}
@@ -148,12 +154,15 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("set up REST: %w", err)
 	}
 	paths := newKubelet(cfg, services)
-	table := routes(rest, paths)
+	table, err := routes(rest, paths, api, cfg.Auth)
+	if err != nil {
+		return nil, fmt.Errorf("set up routes: %w", err)
+	}
 	paths.paths = pathsOf(table)
 	page := newUI(web.Files())
-	s.full = sameOrigin(page.front(uiSessions(cfg.Auth, cfg.Facts.Reach, cfg.Limits), cfg.Auth.HTTP(serve(table, listenFull, cfg), http.HandlerFunc(unauthorized))))
-	s.readOnly = localHost(page.front(readOnlySession(), asViewer(serve(table, listenReadOnly, cfg))))
-	s.healthz = localHost(asViewer(serve(table, listenHealth, cfg)))
+	s.full = sameOrigin(page.front(uiSessions(cfg.Auth, cfg.Facts.Reach, cfg.Limits), cfg.Auth.HTTP(serve(table, method.Full, cfg), http.HandlerFunc(unauthorized))))
+	s.readOnly = localHost(page.front(readOnlySession(), asViewer(serve(table, method.ReadOnly, cfg))))
+	s.healthz = localHost(asViewer(serve(table, method.Health, cfg)))
 	return s, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"nodal/server/auth"
+	"nodal/server/method"
 )
 
 const (
@@ -27,7 +28,7 @@ func uiSessions(a *auth.Authenticator, reach Reach, limits Limits) http.Handler 
 	limits.BodyBytes = maxProof
 	known := func(handle http.HandlerFunc) http.Handler { return a.HTTP(handle, http.HandlerFunc(unauthorized)) }
 	handlers := map[string]http.Handler{
-		"GET " + uiSession: known(func(w http.ResponseWriter, r *http.Request) { tellWho(w, r, listenFull) }),
+		"GET " + uiSession: known(func(w http.ResponseWriter, r *http.Request) { tellWho(w, r, method.Full) }),
 		"POST " + uiSession: readBody(limits, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			signIn(a, w, r)
 		})),
@@ -55,7 +56,7 @@ func readOnlySession() http.Handler {
 			writeText(w, http.StatusNotFound, "404: Page Not Found")
 			return
 		}
-		tellWho(w, r, listenReadOnly)
+		tellWho(w, r, method.ReadOnly)
 	}))
 }
 
@@ -70,15 +71,15 @@ type who struct {
 	Live bool `json:"live"`
 }
 
-func tellWho(w http.ResponseWriter, r *http.Request, on listeners) {
+func tellWho(w http.ResponseWriter, r *http.Request, on method.Listeners) {
 	id, _ := auth.From(r.Context())
 	writeWho(w, id, on)
 }
 
-func writeWho(w http.ResponseWriter, id auth.Identity, on listeners) {
-	me := who{Name: id.Name, Role: id.Role, Via: id.Via, Can: []auth.Verb{}, Live: on == listenFull}
+func writeWho(w http.ResponseWriter, id auth.Identity, on method.Listeners) {
+	me := who{Name: id.Name, Role: id.Role, Via: id.Via, Can: []auth.Verb{}, Live: on == method.Full}
 	for _, verb := range []auth.Verb{auth.Read, auth.Write, auth.Exec, auth.Admin} {
-		if auth.Allow(id.Role, verb) && (on == listenFull || verb == auth.Read) {
+		if auth.Allow(id.Role, verb) && (on == method.Full || verb == auth.Read) {
 			me.Can = append(me.Can, verb)
 		}
 	}
@@ -106,7 +107,7 @@ func signIn(a *auth.Authenticator, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, cookie)
-	writeWho(w, id, listenFull)
+	writeWho(w, id, method.Full)
 }
 
 func signOut(a *auth.Authenticator, w http.ResponseWriter, r *http.Request) {

@@ -1096,7 +1096,7 @@ var File_node_v1_images_proto protoreflect.FileDescriptor
 
 const file_node_v1_images_proto_rawDesc = "" +
 	"\n" +
-	"\x14node/v1/images.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"*\n" +
+	"\x14node/v1/images.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"*\n" +
 	"\x12RemoveImageRequest\x12\x14\n" +
 	"\x05image\x18\x01 \x01(\tR\x05image\";\n" +
 	"\x13RemoveImageResponse\x12$\n" +
@@ -1157,17 +1157,17 @@ const file_node_v1_images_proto_rawDesc = "" +
 	"\treference\x18\x01 \x01(\tR\treference\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\tR\x06digest\x12\x0e\n" +
 	"\x02id\x18\x03 \x01(\tR\x02id\x12\x12\n" +
-	"\x04size\x18\x04 \x01(\x03R\x04size2\xeb\x04\n" +
-	"\rImagesService\x12Y\n" +
+	"\x04size\x18\x04 \x01(\x03R\x04size2\x9b\x05\n" +
+	"\rImagesService\x12a\n" +
 	"\n" +
-	"ListImages\x12\x1a.node.v1.ListImagesRequest\x1a\x1b.node.v1.ListImagesResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
-	"/v1/images\x12\\\n" +
-	"\tListPulls\x12\x19.node.v1.ListPullsRequest\x1a\x1a.node.v1.ListPullsResponse\"\x18\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/images:pulls\x12q\n" +
-	"\fImportImages\x12\x1c.node.v1.ImportImagesRequest\x1a\x1d.node.v1.ImportImagesResponse\" \x82\xd3\xe4\x93\x02\x1a:\x05chunk\"\x11/v1/images:import(\x010\x01\x12\\\n" +
-	"\vRemoveImage\x12\x1b.node.v1.RemoveImageRequest\x1a\x1c.node.v1.RemoveImageResponse\"\x12\x82\xd3\xe4\x93\x02\f*\n" +
-	"/v1/images\x12i\n" +
-	"\fGetPrunePlan\x12\x1c.node.v1.GetPrunePlanRequest\x1a\x1d.node.v1.GetPrunePlanResponse\"\x1c\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/images:prunePlan\x12e\n" +
-	"\vPruneImages\x12\x1b.node.v1.PruneImagesRequest\x1a\x1c.node.v1.PruneImagesResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/images:pruneB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"ListImages\x12\x1a.node.v1.ListImagesRequest\x1a\x1b.node.v1.ListImagesResponse\"\x1a\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/images\x12d\n" +
+	"\tListPulls\x12\x19.node.v1.ListPullsRequest\x1a\x1a.node.v1.ListPullsResponse\" \x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/images:pulls\x12y\n" +
+	"\fImportImages\x12\x1c.node.v1.ImportImagesRequest\x1a\x1d.node.v1.ImportImagesResponse\"(\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x1a:\x05chunk\"\x11/v1/images:import(\x010\x01\x12d\n" +
+	"\vRemoveImage\x12\x1b.node.v1.RemoveImageRequest\x1a\x1c.node.v1.RemoveImageResponse\"\x1a\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\f*\n" +
+	"/v1/images\x12q\n" +
+	"\fGetPrunePlan\x12\x1c.node.v1.GetPrunePlanRequest\x1a\x1d.node.v1.GetPrunePlanResponse\"$\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/images:prunePlan\x12m\n" +
+	"\vPruneImages\x12\x1b.node.v1.PruneImagesRequest\x1a\x1c.node.v1.PruneImagesResponse\"#\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/images:pruneB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_images_proto_rawDescOnce sync.Once
@@ -1243,6 +1243,7 @@ func file_node_v1_images_proto_init() {
 	if File_node_v1_images_proto != nil {
 		return
 	}
+	file_node_v1_access_proto_init()
 	file_node_v1_images_proto_msgTypes[16].OneofWrappers = []any{
 		(*ImportImagesResponse_Progress)(nil),
 		(*ImportImagesResponse_Result)(nil),

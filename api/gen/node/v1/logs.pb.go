@@ -212,7 +212,7 @@ var File_node_v1_logs_proto protoreflect.FileDescriptor
 
 const file_node_v1_logs_proto_rawDesc = "" +
 	"\n" +
-	"\x12node/v1/logs.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19google/api/httpbody.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc1\x03\n" +
+	"\x12node/v1/logs.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19google/api/httpbody.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"\xc1\x03\n" +
 	"\x0fReadLogsRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1c\n" +
@@ -238,9 +238,9 @@ const file_node_v1_logs_proto_rawDesc = "" +
 	"\x16LOG_STREAM_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eLOG_STREAM_ALL\x10\x01\x12\x15\n" +
 	"\x11LOG_STREAM_STDOUT\x10\x02\x12\x15\n" +
-	"\x11LOG_STREAM_STDERR\x10\x032\x98\x01\n" +
-	"\vLogsService\x12\x88\x01\n" +
-	"\bReadLogs\x12\x18.node.v1.ReadLogsRequest\x1a\x14.google.api.HttpBody\"J\x82\xd3\xe4\x93\x02D\x12B/v1/namespaces/{namespace}/pods/{name}/containers/{container}/logs0\x01B\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\x11LOG_STREAM_STDERR\x10\x032\xa0\x01\n" +
+	"\vLogsService\x12\x90\x01\n" +
+	"\bReadLogs\x12\x18.node.v1.ReadLogsRequest\x1a\x14.google.api.HttpBody\"R\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02D\x12B/v1/namespaces/{namespace}/pods/{name}/containers/{container}/logs0\x01B\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_logs_proto_rawDescOnce sync.Once
@@ -279,6 +279,7 @@ func file_node_v1_logs_proto_init() {
 	if File_node_v1_logs_proto != nil {
 		return
 	}
+	file_node_v1_access_proto_init()
 	file_node_v1_logs_proto_msgTypes[0].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

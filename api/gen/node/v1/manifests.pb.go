@@ -339,7 +339,7 @@ var File_node_v1_manifests_proto protoreflect.FileDescriptor
 
 const file_node_v1_manifests_proto_rawDesc = "" +
 	"\n" +
-	"\x17node/v1/manifests.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x12node/v1/pods.proto\"l\n" +
+	"\x17node/v1/manifests.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x14node/v1/access.proto\x1a\x12node/v1/pods.proto\"l\n" +
 	"\fApplyRequest\x12\x1a\n" +
 	"\bmanifest\x18\x01 \x01(\tR\bmanifest\x12,\n" +
 	"\x0funchanged_since\x18\x02 \x01(\x03H\x00R\x0eunchangedSince\x88\x01\x01B\x12\n" +
@@ -359,11 +359,11 @@ const file_node_v1_manifests_proto_rawDesc = "" +
 	"\x10_unchanged_since\"Z\n" +
 	"\x0eDeleteResponse\x12,\n" +
 	"\boutcomes\x18\x01 \x03(\v2\x10.node.v1.OutcomeR\boutcomes\x12\x1a\n" +
-	"\brevision\x18\x02 \x01(\x03R\brevision2\xa2\x02\n" +
-	"\x10ManifestsService\x12W\n" +
-	"\x05Apply\x12\x15.node.v1.ApplyRequest\x1a\x16.node.v1.ApplyResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\bmanifest\"\r/v1/manifests\x12Y\n" +
-	"\x04Plan\x12\x14.node.v1.PlanRequest\x1a\x15.node.v1.PlanResponse\"$\x82\xd3\xe4\x93\x02\x1e:\bmanifest\"\x12/v1/manifests:plan\x12Z\n" +
-	"\x06Delete\x12\x16.node.v1.DeleteRequest\x1a\x17.node.v1.DeleteResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\bmanifest*\r/v1/manifestsB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\brevision\x18\x02 \x01(\x03R\brevision2\xba\x02\n" +
+	"\x10ManifestsService\x12_\n" +
+	"\x05Apply\x12\x15.node.v1.ApplyRequest\x1a\x16.node.v1.ApplyResponse\"'\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x19:\bmanifest\"\r/v1/manifests\x12a\n" +
+	"\x04Plan\x12\x14.node.v1.PlanRequest\x1a\x15.node.v1.PlanResponse\",\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x1e:\bmanifest\"\x12/v1/manifests:plan\x12b\n" +
+	"\x06Delete\x12\x16.node.v1.DeleteRequest\x1a\x17.node.v1.DeleteResponse\"'\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x19:\bmanifest*\r/v1/manifestsB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_manifests_proto_rawDescOnce sync.Once
@@ -409,6 +409,7 @@ func file_node_v1_manifests_proto_init() {
 	if File_node_v1_manifests_proto != nil {
 		return
 	}
+	file_node_v1_access_proto_init()
 	file_node_v1_pods_proto_init()
 	file_node_v1_manifests_proto_msgTypes[0].OneofWrappers = []any{}
 	file_node_v1_manifests_proto_msgTypes[4].OneofWrappers = []any{}

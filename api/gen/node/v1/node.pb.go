@@ -1175,7 +1175,7 @@ var File_node_v1_node_proto protoreflect.FileDescriptor
 
 const file_node_v1_node_proto_rawDesc = "" +
 	"\n" +
-	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x10\n" +
+	"\x12node/v1/node.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"\x10\n" +
 	"\x0eGetNodeRequest\"\xd0\a\n" +
 	"\x0fGetNodeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
@@ -1276,14 +1276,14 @@ const file_node_v1_node_proto_rawDesc = "" +
 	"\x13SUPPORT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10SUPPORT_HONOURED\x10\x01\x12\x1a\n" +
 	"\x16SUPPORT_WITHOUT_EFFECT\x10\x02\x12\x13\n" +
-	"\x0fSUPPORT_REFUSED\x10\x032\x80\x04\n" +
-	"\vNodeService\x12N\n" +
-	"\aGetNode\x12\x17.node.v1.GetNodeRequest\x1a\x18.node.v1.GetNodeResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
-	"\x12\b/v1/node\x12\\\n" +
-	"\tWatchNode\x12\x19.node.v1.WatchNodeRequest\x1a\x1a.node.v1.WatchNodeResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/node:watch0\x01\x12v\n" +
-	"\x10ListCapabilities\x12 .node.v1.ListCapabilitiesRequest\x1a!.node.v1.ListCapabilitiesResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/node/capabilities\x12c\n" +
-	"\vGetLogLevel\x12\x1b.node.v1.GetLogLevelRequest\x1a\x1c.node.v1.GetLogLevelResponse\"\x19\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/node/loglevel\x12f\n" +
-	"\vSetLogLevel\x12\x1b.node.v1.SetLogLevelRequest\x1a\x1c.node.v1.SetLogLevelResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\x1a\x11/v1/node/loglevelB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\x0fSUPPORT_REFUSED\x10\x032\xa8\x04\n" +
+	"\vNodeService\x12V\n" +
+	"\aGetNode\x12\x17.node.v1.GetNodeRequest\x1a\x18.node.v1.GetNodeResponse\"\x18\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02\n" +
+	"\x12\b/v1/node\x12d\n" +
+	"\tWatchNode\x12\x19.node.v1.WatchNodeRequest\x1a\x1a.node.v1.WatchNodeResponse\"\x1e\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/node:watch0\x01\x12~\n" +
+	"\x10ListCapabilities\x12 .node.v1.ListCapabilitiesRequest\x1a!.node.v1.ListCapabilitiesResponse\"%\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/node/capabilities\x12k\n" +
+	"\vGetLogLevel\x12\x1b.node.v1.GetLogLevelRequest\x1a\x1c.node.v1.GetLogLevelResponse\"!\x88\xb5\x18\x04\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/node/loglevel\x12n\n" +
+	"\vSetLogLevel\x12\x1b.node.v1.SetLogLevelRequest\x1a\x1c.node.v1.SetLogLevelResponse\"$\x88\xb5\x18\x04\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x16:\x01*\x1a\x11/v1/node/loglevelB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_node_proto_rawDescOnce sync.Once
@@ -1362,6 +1362,7 @@ func file_node_v1_node_proto_init() {
 	if File_node_v1_node_proto != nil {
 		return
 	}
+	file_node_v1_access_proto_init()
 	file_node_v1_node_proto_msgTypes[14].OneofWrappers = []any{}
 	file_node_v1_node_proto_msgTypes[15].OneofWrappers = []any{}
 	file_node_v1_node_proto_msgTypes[16].OneofWrappers = []any{}

@@ -1016,7 +1016,7 @@ var File_node_v1_objects_proto protoreflect.FileDescriptor
 
 const file_node_v1_objects_proto_rawDesc = "" +
 	"\n" +
-	"\x15node/v1/objects.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x12node/v1/pods.proto\"\xce\x01\n" +
+	"\x15node/v1/objects.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x14node/v1/access.proto\x1a\x12node/v1/pods.proto\"\xce\x01\n" +
 	"\tConfigMap\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
@@ -1078,17 +1078,17 @@ const file_node_v1_objects_proto_rawDesc = "" +
 	"\x13DeleteSecretRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"\x16\n" +
-	"\x14DeleteSecretResponse2\xc7\x04\n" +
-	"\x11ConfigMapsService\x12\x92\x01\n" +
-	"\x0eListConfigMaps\x12\x1e.node.v1.ListConfigMapsRequest\x1a\x1f.node.v1.ListConfigMapsResponse\"?\x82\xd3\xe4\x93\x029Z'\x12%/v1/namespaces/{namespace}/configmaps\x12\x0e/v1/configmaps\x12\x81\x01\n" +
-	"\fGetConfigMap\x12\x1c.node.v1.GetConfigMapRequest\x1a\x1d.node.v1.GetConfigMapResponse\"4\x82\xd3\xe4\x93\x02.\x12,/v1/namespaces/{namespace}/configmaps/{name}\x12\x8b\x01\n" +
-	"\fPutConfigMap\x12\x1c.node.v1.PutConfigMapRequest\x1a\x1d.node.v1.PutConfigMapResponse\">\x82\xd3\xe4\x93\x028:\bmanifest\x1a,/v1/namespaces/{namespace}/configmaps/{name}\x12\x8a\x01\n" +
-	"\x0fDeleteConfigMap\x12\x1f.node.v1.DeleteConfigMapRequest\x1a .node.v1.DeleteConfigMapResponse\"4\x82\xd3\xe4\x93\x02.*,/v1/namespaces/{namespace}/configmaps/{name}2\x8e\x04\n" +
-	"\x0eSecretsService\x12\x83\x01\n" +
-	"\vListSecrets\x12\x1b.node.v1.ListSecretsRequest\x1a\x1c.node.v1.ListSecretsResponse\"9\x82\xd3\xe4\x93\x023Z$\x12\"/v1/namespaces/{namespace}/secrets\x12\v/v1/secrets\x12u\n" +
-	"\tGetSecret\x12\x19.node.v1.GetSecretRequest\x1a\x1a.node.v1.GetSecretResponse\"1\x82\xd3\xe4\x93\x02+\x12)/v1/namespaces/{namespace}/secrets/{name}\x12\x7f\n" +
-	"\tPutSecret\x12\x19.node.v1.PutSecretRequest\x1a\x1a.node.v1.PutSecretResponse\";\x82\xd3\xe4\x93\x025:\bmanifest\x1a)/v1/namespaces/{namespace}/secrets/{name}\x12~\n" +
-	"\fDeleteSecret\x12\x1c.node.v1.DeleteSecretRequest\x1a\x1d.node.v1.DeleteSecretResponse\"1\x82\xd3\xe4\x93\x02+*)/v1/namespaces/{namespace}/secrets/{name}B\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\x14DeleteSecretResponse2\xe7\x04\n" +
+	"\x11ConfigMapsService\x12\x9a\x01\n" +
+	"\x0eListConfigMaps\x12\x1e.node.v1.ListConfigMapsRequest\x1a\x1f.node.v1.ListConfigMapsResponse\"G\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x029Z'\x12%/v1/namespaces/{namespace}/configmaps\x12\x0e/v1/configmaps\x12\x89\x01\n" +
+	"\fGetConfigMap\x12\x1c.node.v1.GetConfigMapRequest\x1a\x1d.node.v1.GetConfigMapResponse\"<\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02.\x12,/v1/namespaces/{namespace}/configmaps/{name}\x12\x93\x01\n" +
+	"\fPutConfigMap\x12\x1c.node.v1.PutConfigMapRequest\x1a\x1d.node.v1.PutConfigMapResponse\"F\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x028:\bmanifest\x1a,/v1/namespaces/{namespace}/configmaps/{name}\x12\x92\x01\n" +
+	"\x0fDeleteConfigMap\x12\x1f.node.v1.DeleteConfigMapRequest\x1a .node.v1.DeleteConfigMapResponse\"<\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02.*,/v1/namespaces/{namespace}/configmaps/{name}2\xb0\x04\n" +
+	"\x0eSecretsService\x12\x8b\x01\n" +
+	"\vListSecrets\x12\x1b.node.v1.ListSecretsRequest\x1a\x1c.node.v1.ListSecretsResponse\"A\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x023Z$\x12\"/v1/namespaces/{namespace}/secrets\x12\v/v1/secrets\x12}\n" +
+	"\tGetSecret\x12\x19.node.v1.GetSecretRequest\x1a\x1a.node.v1.GetSecretResponse\"9\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02+\x12)/v1/namespaces/{namespace}/secrets/{name}\x12\x87\x01\n" +
+	"\tPutSecret\x12\x19.node.v1.PutSecretRequest\x1a\x1a.node.v1.PutSecretResponse\"C\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x025:\bmanifest\x1a)/v1/namespaces/{namespace}/secrets/{name}\x12\x86\x01\n" +
+	"\fDeleteSecret\x12\x1c.node.v1.DeleteSecretRequest\x1a\x1d.node.v1.DeleteSecretResponse\"9\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02+*)/v1/namespaces/{namespace}/secrets/{name}B\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_objects_proto_rawDescOnce sync.Once
@@ -1164,6 +1164,7 @@ func file_node_v1_objects_proto_init() {
 	if File_node_v1_objects_proto != nil {
 		return
 	}
+	file_node_v1_access_proto_init()
 	file_node_v1_pods_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

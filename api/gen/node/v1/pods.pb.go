@@ -1319,7 +1319,7 @@ var File_node_v1_pods_proto protoreflect.FileDescriptor
 
 const file_node_v1_pods_proto_rawDesc = "" +
 	"\n" +
-	"\x12node/v1/pods.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xda\x03\n" +
+	"\x12node/v1/pods.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"\xda\x03\n" +
 	"\x03Pod\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
@@ -1422,16 +1422,16 @@ const file_node_v1_pods_proto_rawDesc = "" +
 	"\x10RESULT_UNCHANGED\x10\x02\x12\x12\n" +
 	"\x0eRESULT_UPDATED\x10\x03\x12\x13\n" +
 	"\x0fRESULT_REPLACED\x10\x04\x12\x12\n" +
-	"\x0eRESULT_DELETED\x10\x052\xcf\x06\n" +
-	"\vPodsService\x12i\n" +
-	"\x06GetPod\x12\x16.node.v1.GetPodRequest\x1a\x17.node.v1.GetPodResponse\".\x82\xd3\xe4\x93\x02(\x12&/v1/namespaces/{namespace}/pods/{name}\x12t\n" +
-	"\bListPods\x12\x18.node.v1.ListPodsRequest\x1a\x19.node.v1.ListPodsResponse\"3\x82\xd3\xe4\x93\x02-Z!\x12\x1f/v1/namespaces/{namespace}/pods\x12\b/v1/pods\x12\\\n" +
-	"\tWatchPods\x12\x19.node.v1.WatchPodsRequest\x1a\x1a.node.v1.WatchPodsResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/pods:watch0\x01\x12s\n" +
-	"\x06PutPod\x12\x16.node.v1.PutPodRequest\x1a\x17.node.v1.PutPodResponse\"8\x82\xd3\xe4\x93\x022:\bmanifest\x1a&/v1/namespaces/{namespace}/pods/{name}\x12r\n" +
-	"\tDeletePod\x12\x19.node.v1.DeletePodRequest\x1a\x1a.node.v1.DeletePodResponse\".\x82\xd3\xe4\x93\x02(*&/v1/namespaces/{namespace}/pods/{name}\x12\x80\x01\n" +
+	"\x0eRESULT_DELETED\x10\x052\x87\a\n" +
+	"\vPodsService\x12q\n" +
+	"\x06GetPod\x12\x16.node.v1.GetPodRequest\x1a\x17.node.v1.GetPodResponse\"6\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02(\x12&/v1/namespaces/{namespace}/pods/{name}\x12|\n" +
+	"\bListPods\x12\x18.node.v1.ListPodsRequest\x1a\x19.node.v1.ListPodsResponse\";\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02-Z!\x12\x1f/v1/namespaces/{namespace}/pods\x12\b/v1/pods\x12d\n" +
+	"\tWatchPods\x12\x19.node.v1.WatchPodsRequest\x1a\x1a.node.v1.WatchPodsResponse\"\x1e\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/pods:watch0\x01\x12{\n" +
+	"\x06PutPod\x12\x16.node.v1.PutPodRequest\x1a\x17.node.v1.PutPodResponse\"@\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x022:\bmanifest\x1a&/v1/namespaces/{namespace}/pods/{name}\x12z\n" +
+	"\tDeletePod\x12\x19.node.v1.DeletePodRequest\x1a\x1a.node.v1.DeletePodResponse\"6\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02(*&/v1/namespaces/{namespace}/pods/{name}\x12\x88\x01\n" +
 	"\n" +
-	"RestartPod\x12\x1a.node.v1.RestartPodRequest\x1a\x1b.node.v1.RestartPodResponse\"9\x82\xd3\xe4\x93\x023:\x01*\"./v1/namespaces/{namespace}/pods/{name}:restart\x12\x94\x01\n" +
-	"\x0fSetPodCondition\x12\x1f.node.v1.SetPodConditionRequest\x1a .node.v1.SetPodConditionResponse\">\x82\xd3\xe4\x93\x028:\x01*\"3/v1/namespaces/{namespace}/pods/{name}:setConditionB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"RestartPod\x12\x1a.node.v1.RestartPodRequest\x1a\x1b.node.v1.RestartPodResponse\"A\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x023:\x01*\"./v1/namespaces/{namespace}/pods/{name}:restart\x12\x9c\x01\n" +
+	"\x0fSetPodCondition\x12\x1f.node.v1.SetPodConditionRequest\x1a .node.v1.SetPodConditionResponse\"F\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x028:\x01*\"3/v1/namespaces/{namespace}/pods/{name}:setConditionB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_pods_proto_rawDescOnce sync.Once
@@ -1513,6 +1513,7 @@ func file_node_v1_pods_proto_init() {
 	if File_node_v1_pods_proto != nil {
 		return
 	}
+	file_node_v1_access_proto_init()
 	file_node_v1_pods_proto_msgTypes[7].OneofWrappers = []any{}
 	file_node_v1_pods_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}

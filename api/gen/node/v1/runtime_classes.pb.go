@@ -468,7 +468,7 @@ var File_node_v1_runtime_classes_proto protoreflect.FileDescriptor
 
 const file_node_v1_runtime_classes_proto_rawDesc = "" +
 	"\n" +
-	"\x1dnode/v1/runtime_classes.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x12node/v1/pods.proto\"\x9b\x01\n" +
+	"\x1dnode/v1/runtime_classes.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x14node/v1/access.proto\x1a\x12node/v1/pods.proto\"\x9b\x01\n" +
 	"\fRuntimeClass\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x1a\n" +
@@ -491,12 +491,12 @@ const file_node_v1_runtime_classes_proto_rawDesc = "" +
 	"\rruntime_class\x18\x02 \x01(\v2\x15.node.v1.RuntimeClassR\fruntimeClass\"/\n" +
 	"\x19DeleteRuntimeClassRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\x1c\n" +
-	"\x1aDeleteRuntimeClassResponse2\x92\x04\n" +
-	"\x15RuntimeClassesService\x12y\n" +
-	"\x12ListRuntimeClasses\x12\".node.v1.ListRuntimeClassesRequest\x1a#.node.v1.ListRuntimeClassesResponse\"\x1a\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/runtimeclasses\x12w\n" +
-	"\x0fGetRuntimeClass\x12\x1f.node.v1.GetRuntimeClassRequest\x1a .node.v1.GetRuntimeClassResponse\"!\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/runtimeclasses/{name}\x12\x81\x01\n" +
-	"\x0fPutRuntimeClass\x12\x1f.node.v1.PutRuntimeClassRequest\x1a .node.v1.PutRuntimeClassResponse\"+\x82\xd3\xe4\x93\x02%:\bmanifest\x1a\x19/v1/runtimeclasses/{name}\x12\x80\x01\n" +
-	"\x12DeleteRuntimeClass\x12\".node.v1.DeleteRuntimeClassRequest\x1a#.node.v1.DeleteRuntimeClassResponse\"!\x82\xd3\xe4\x93\x02\x1b*\x19/v1/runtimeclasses/{name}B\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"\x1aDeleteRuntimeClassResponse2\xb3\x04\n" +
+	"\x15RuntimeClassesService\x12\x81\x01\n" +
+	"\x12ListRuntimeClasses\x12\".node.v1.ListRuntimeClassesRequest\x1a#.node.v1.ListRuntimeClassesResponse\"\"\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/runtimeclasses\x12\x7f\n" +
+	"\x0fGetRuntimeClass\x12\x1f.node.v1.GetRuntimeClassRequest\x1a .node.v1.GetRuntimeClassResponse\")\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/runtimeclasses/{name}\x12\x89\x01\n" +
+	"\x0fPutRuntimeClass\x12\x1f.node.v1.PutRuntimeClassRequest\x1a .node.v1.PutRuntimeClassResponse\"3\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02%:\bmanifest\x1a\x19/v1/runtimeclasses/{name}\x12\x88\x01\n" +
+	"\x12DeleteRuntimeClass\x12\".node.v1.DeleteRuntimeClassRequest\x1a#.node.v1.DeleteRuntimeClassResponse\")\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x1b*\x19/v1/runtimeclasses/{name}B\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_runtime_classes_proto_rawDescOnce sync.Once
@@ -550,6 +550,7 @@ func file_node_v1_runtime_classes_proto_init() {
 	if File_node_v1_runtime_classes_proto != nil {
 		return
 	}
+	file_node_v1_access_proto_init()
 	file_node_v1_pods_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -1070,7 +1070,7 @@ var File_node_v1_stats_proto protoreflect.FileDescriptor
 
 const file_node_v1_stats_proto_rawDesc = "" +
 	"\n" +
-	"\x13node/v1/stats.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc5\x02\n" +
+	"\x13node/v1/stats.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14node/v1/access.proto\"\xc5\x02\n" +
 	"\x05Usage\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x124\n" +
 	"\bcpu_time\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\acpuTime\x12\x19\n" +
@@ -1161,12 +1161,12 @@ const file_node_v1_stats_proto_rawDesc = "" +
 	"\x17GetStatsHistoryResponse\x129\n" +
 	"\n" +
 	"containers\x18\x01 \x03(\v2\x19.node.v1.ContainerHistoryR\n" +
-	"containers2\xd1\x02\n" +
-	"\fStatsService\x12R\n" +
-	"\bGetStats\x12\x18.node.v1.GetStatsRequest\x1a\x19.node.v1.GetStatsResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/stats\x12`\n" +
+	"containers2\xe9\x02\n" +
+	"\fStatsService\x12Z\n" +
+	"\bGetStats\x12\x18.node.v1.GetStatsRequest\x1a\x19.node.v1.GetStatsResponse\"\x19\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02\v\x12\t/v1/stats\x12h\n" +
 	"\n" +
-	"WatchStats\x12\x1a.node.v1.WatchStatsRequest\x1a\x1b.node.v1.WatchStatsResponse\"\x17\x82\xd3\xe4\x93\x02\x11\x12\x0f/v1/stats:watch0\x01\x12\x8a\x01\n" +
-	"\x0fGetStatsHistory\x12\x1f.node.v1.GetStatsHistoryRequest\x1a .node.v1.GetStatsHistoryResponse\"4\x82\xd3\xe4\x93\x02.\x12,/v1/namespaces/{namespace}/pods/{name}/statsB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"WatchStats\x12\x1a.node.v1.WatchStatsRequest\x1a\x1b.node.v1.WatchStatsResponse\"\x1f\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x11\x12\x0f/v1/stats:watch0\x01\x12\x92\x01\n" +
+	"\x0fGetStatsHistory\x12\x1f.node.v1.GetStatsHistoryRequest\x1a .node.v1.GetStatsHistoryResponse\"<\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02.\x12,/v1/namespaces/{namespace}/pods/{name}/statsB\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_stats_proto_rawDescOnce sync.Once
@@ -1243,6 +1243,7 @@ func file_node_v1_stats_proto_init() {
 	if File_node_v1_stats_proto != nil {
 		return
 	}
+	file_node_v1_access_proto_init()
 	file_node_v1_stats_proto_msgTypes[0].OneofWrappers = []any{}
 	file_node_v1_stats_proto_msgTypes[3].OneofWrappers = []any{}
 	file_node_v1_stats_proto_msgTypes[4].OneofWrappers = []any{}

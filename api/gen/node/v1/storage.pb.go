@@ -1029,7 +1029,7 @@ var File_node_v1_storage_proto protoreflect.FileDescriptor
 
 const file_node_v1_storage_proto_rawDesc = "" +
 	"\n" +
-	"\x15node/v1/storage.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x12node/v1/pods.proto\"\x8e\x02\n" +
+	"\x15node/v1/storage.proto\x12\anode.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x14node/v1/access.proto\x1a\x12node/v1/pods.proto\"\x8e\x02\n" +
 	"\x10PersistentVolume\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x1a\n" +
@@ -1090,17 +1090,17 @@ const file_node_v1_storage_proto_rawDesc = "" +
 	"\"DeletePersistentVolumeClaimRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"%\n" +
-	"#DeletePersistentVolumeClaimResponse2\xd0\x04\n" +
-	"\x18PersistentVolumesService\x12\x85\x01\n" +
-	"\x15ListPersistentVolumes\x12%.node.v1.ListPersistentVolumesRequest\x1a&.node.v1.ListPersistentVolumesResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/persistentvolumes\x12\x86\x01\n" +
-	"\x13GetPersistentVolume\x12#.node.v1.GetPersistentVolumeRequest\x1a$.node.v1.GetPersistentVolumeResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/persistentvolumes/{name}\x12\x90\x01\n" +
-	"\x13PutPersistentVolume\x12#.node.v1.PutPersistentVolumeRequest\x1a$.node.v1.PutPersistentVolumeResponse\".\x82\xd3\xe4\x93\x02(:\bmanifest\x1a\x1c/v1/persistentvolumes/{name}\x12\x8f\x01\n" +
-	"\x16DeletePersistentVolume\x12&.node.v1.DeletePersistentVolumeRequest\x1a'.node.v1.DeletePersistentVolumeResponse\"$\x82\xd3\xe4\x93\x02\x1e*\x1c/v1/persistentvolumes/{name}2\x9f\x06\n" +
-	"\x1dPersistentVolumeClaimsService\x12\xce\x01\n" +
-	"\x1aListPersistentVolumeClaims\x12*.node.v1.ListPersistentVolumeClaimsRequest\x1a+.node.v1.ListPersistentVolumeClaimsResponse\"W\x82\xd3\xe4\x93\x02QZ3\x121/v1/namespaces/{namespace}/persistentvolumeclaims\x12\x1a/v1/persistentvolumeclaims\x12\xb1\x01\n" +
-	"\x18GetPersistentVolumeClaim\x12(.node.v1.GetPersistentVolumeClaimRequest\x1a).node.v1.GetPersistentVolumeClaimResponse\"@\x82\xd3\xe4\x93\x02:\x128/v1/namespaces/{namespace}/persistentvolumeclaims/{name}\x12\xbb\x01\n" +
-	"\x18PutPersistentVolumeClaim\x12(.node.v1.PutPersistentVolumeClaimRequest\x1a).node.v1.PutPersistentVolumeClaimResponse\"J\x82\xd3\xe4\x93\x02D:\bmanifest\x1a8/v1/namespaces/{namespace}/persistentvolumeclaims/{name}\x12\xba\x01\n" +
-	"\x1bDeletePersistentVolumeClaim\x12+.node.v1.DeletePersistentVolumeClaimRequest\x1a,.node.v1.DeletePersistentVolumeClaimResponse\"@\x82\xd3\xe4\x93\x02:*8/v1/namespaces/{namespace}/persistentvolumeclaims/{name}B\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
+	"#DeletePersistentVolumeClaimResponse2\xf0\x04\n" +
+	"\x18PersistentVolumesService\x12\x8d\x01\n" +
+	"\x15ListPersistentVolumes\x12%.node.v1.ListPersistentVolumesRequest\x1a&.node.v1.ListPersistentVolumesResponse\"%\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/persistentvolumes\x12\x8e\x01\n" +
+	"\x13GetPersistentVolume\x12#.node.v1.GetPersistentVolumeRequest\x1a$.node.v1.GetPersistentVolumeResponse\",\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/persistentvolumes/{name}\x12\x98\x01\n" +
+	"\x13PutPersistentVolume\x12#.node.v1.PutPersistentVolumeRequest\x1a$.node.v1.PutPersistentVolumeResponse\"6\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02(:\bmanifest\x1a\x1c/v1/persistentvolumes/{name}\x12\x97\x01\n" +
+	"\x16DeletePersistentVolume\x12&.node.v1.DeletePersistentVolumeRequest\x1a'.node.v1.DeletePersistentVolumeResponse\",\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x1e*\x1c/v1/persistentvolumes/{name}2\xbf\x06\n" +
+	"\x1dPersistentVolumeClaimsService\x12\xd6\x01\n" +
+	"\x1aListPersistentVolumeClaims\x12*.node.v1.ListPersistentVolumeClaimsRequest\x1a+.node.v1.ListPersistentVolumeClaimsResponse\"_\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02QZ3\x121/v1/namespaces/{namespace}/persistentvolumeclaims\x12\x1a/v1/persistentvolumeclaims\x12\xb9\x01\n" +
+	"\x18GetPersistentVolumeClaim\x12(.node.v1.GetPersistentVolumeClaimRequest\x1a).node.v1.GetPersistentVolumeClaimResponse\"H\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02:\x128/v1/namespaces/{namespace}/persistentvolumeclaims/{name}\x12\xc3\x01\n" +
+	"\x18PutPersistentVolumeClaim\x12(.node.v1.PutPersistentVolumeClaimRequest\x1a).node.v1.PutPersistentVolumeClaimResponse\"R\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02D:\bmanifest\x1a8/v1/namespaces/{namespace}/persistentvolumeclaims/{name}\x12\xc2\x01\n" +
+	"\x1bDeletePersistentVolumeClaim\x12+.node.v1.DeletePersistentVolumeClaimRequest\x1a,.node.v1.DeletePersistentVolumeClaimResponse\"H\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02:*8/v1/namespaces/{namespace}/persistentvolumeclaims/{name}B\x1eZ\x1cnodal/api/gen/node/v1;nodev1b\x06proto3"
 
 var (
 	file_node_v1_storage_proto_rawDescOnce sync.Once
@@ -1176,6 +1176,7 @@ func file_node_v1_storage_proto_init() {
 	if File_node_v1_storage_proto != nil {
 		return
 	}
+	file_node_v1_access_proto_init()
 	file_node_v1_pods_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -1,0 +1,176 @@
+package method
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/server/auth"
+)
+
+// Listeners are the kinds of listener that a path is served on.
+type Listeners uint8
+
+const (
+	Full     Listeners = 1 << iota // the socket and 10250
+	ReadOnly                       // 10255
+	Health                         // 10248
+
+	Reads = Full | ReadOnly
+	Every = Full | ReadOnly | Health
+)
+
+// String names the kinds, as the golden file of routes shows them.
+func (l Listeners) String() string {
+	var names []string
+	for _, kind := range []struct {
+		is   Listeners
+		name string
+	}{{Full, "full"}, {ReadOnly, "read-only"}, {Health, "health"}} {
+		if l&kind.is != 0 {
+			names = append(names, kind.name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// Method is one method of the API.
+type Method struct {
+	Name   string // in full, as gRPC has it: "/node.v1.PodsService/GetPod"
+	Right  auth.Verb
+	On     Listeners
+	Paths  []Path // none if it is served over gRPC alone
+	Stream bool   // sends or takes more than one message
+}
+
+// Path is one of a method's addresses over HTTP.
+type Path struct {
+	Verb    string
+	Pattern string
+	Query   []protoreflect.FieldDescriptor // of the request, those neither in the pattern nor in the body
+}
+
+// All returns every method of the API, by name.
+func All() ([]Method, error) {
+	var all []Method
+	var failed error
+	own := nodev1.File_node_v1_access_proto.Package()
+	protoregistry.GlobalFiles.RangeFilesByPackage(own, func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Services().Len() {
+			methods := file.Services().Get(i).Methods()
+			for j := range methods.Len() {
+				m, err := read(methods.Get(j))
+				if err != nil {
+					failed = err
+					return false
+				}
+				all = append(all, m)
+			}
+		}
+		return true
+	})
+	slices.SortFunc(all, func(a, b Method) int { return cmp.Compare(a.Name, b.Name) })
+	return all, failed
+}
+
+// Rights maps each method's full name to the right that it needs.
+func Rights(all []Method) map[string]auth.Verb {
+	rights := map[string]auth.Verb{}
+	for _, m := range all {
+		rights[m.Name] = m.Right
+	}
+	return rights
+}
+
+// read refuses a method that does not state its right and its listeners.
+func read(d protoreflect.MethodDescriptor) (Method, error) {
+	m := Method{
+		Name:   fmt.Sprintf("/%s/%s", d.Parent().FullName(), d.Name()),
+		Stream: d.IsStreamingClient() || d.IsStreamingServer(),
+		Paths:  pathsOf(d),
+	}
+	options := d.Options()
+	right, _ := proto.GetExtension(options, nodev1.E_Right).(nodev1.Right)
+	on, _ := proto.GetExtension(options, nodev1.E_Listeners).(nodev1.Listeners)
+	var known bool
+	if m.Right, known = rightOf(right); !known {
+		return m, fmt.Errorf("method %s: no right is stated; add option (node.v1.right) to its proto", m.Name)
+	}
+	if m.On, known = listenersOf(on); !known {
+		return m, fmt.Errorf("method %s: no listeners are stated; add option (node.v1.listeners) to its proto", m.Name)
+	}
+	if m.On&ReadOnly != 0 && m.Right != auth.Read {
+		return m, fmt.Errorf("method %s: the read-only port asks for no credential and cannot serve right %q; use LISTENERS_FULL", m.Name, m.Right)
+	}
+	return m, nil
+}
+
+func rightOf(r nodev1.Right) (auth.Verb, bool) {
+	switch r {
+	case nodev1.Right_RIGHT_READ:
+		return auth.Read, true
+	case nodev1.Right_RIGHT_WRITE:
+		return auth.Write, true
+	case nodev1.Right_RIGHT_EXEC:
+		return auth.Exec, true
+	case nodev1.Right_RIGHT_ADMIN:
+		return auth.Admin, true
+	}
+	return "", false
+}
+
+func listenersOf(l nodev1.Listeners) (Listeners, bool) {
+	switch l {
+	case nodev1.Listeners_LISTENERS_FULL:
+		return Full, true
+	case nodev1.Listeners_LISTENERS_READS:
+		return Reads, true
+	}
+	return 0, false
+}
+
+func pathsOf(d protoreflect.MethodDescriptor) []Path {
+	first, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule)
+	if first == nil {
+		return nil
+	}
+	var paths []Path
+	for _, rule := range append([]*annotations.HttpRule{first}, first.GetAdditionalBindings()...) {
+		verb, pattern := address(rule)
+		paths = append(paths, Path{Verb: verb, Pattern: pattern, Query: left(d.Input(), pattern, rule.GetBody())})
+	}
+	return paths
+}
+
+func address(rule *annotations.HttpRule) (verb, pattern string) {
+	switch {
+	case rule.GetGet() != "":
+		return http.MethodGet, rule.GetGet()
+	case rule.GetPut() != "":
+		return http.MethodPut, rule.GetPut()
+	case rule.GetPost() != "":
+		return http.MethodPost, rule.GetPost()
+	}
+	return http.MethodDelete, rule.GetDelete()
+}
+
+// left returns the fields of a request that neither its path nor its body holds.
+func left(request protoreflect.MessageDescriptor, pattern, body string) []protoreflect.FieldDescriptor {
+	var fields []protoreflect.FieldDescriptor
+	for i := range request.Fields().Len() {
+		field := request.Fields().Get(i)
+		name := field.TextName()
+		if body != "*" && body != name && !strings.Contains(pattern, "{"+name+"}") {
+			fields = append(fields, field)
+		}
+	}
+	return fields
+}

@@ -1,0 +1,108 @@
+package method
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	nodev1 "nodal/api/gen/node/v1"
+	"nodal/server/auth"
+)
+
+func TestEveryMethodStatesItsRightAndItsListeners(t *testing.T) {
+	all, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := len(Rights(all)), len(all); got != want || want == 0 {
+		t.Errorf("got rights of %d methods, want those of %d", got, want)
+	}
+}
+
+func TestAMethodThatStatesTooLittleIsRefused(t *testing.T) {
+	options := func(right nodev1.Right, on nodev1.Listeners) *descriptorpb.MethodOptions {
+		o := &descriptorpb.MethodOptions{}
+		proto.SetExtension(o, nodev1.E_Right, right)
+		proto.SetExtension(o, nodev1.E_Listeners, on)
+		return o
+	}
+	const full = nodev1.Listeners_LISTENERS_FULL
+	for _, c := range []struct {
+		name    string
+		options *descriptorpb.MethodOptions
+		want    string
+	}{
+		{"nothing", nil, "no right"},
+		{"listeners alone", options(nodev1.Right_RIGHT_UNSPECIFIED, full), "no right"},
+		{"a right alone", options(nodev1.Right_RIGHT_READ, 0), "no listeners"},
+		{"a right that is not known", options(99, full), "no right"},
+		{"listeners that are not known", options(nodev1.Right_RIGHT_READ, 99), "no listeners"},
+		{"a write to anybody", options(nodev1.Right_RIGHT_WRITE, nodev1.Listeners_LISTENERS_READS), "the read-only port"},
+		{"both", options(nodev1.Right_RIGHT_EXEC, full), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, err := read(made(t, c.options))
+			switch {
+			case c.want == "" && (err != nil || m.Right != auth.Exec || m.On != Full):
+				t.Errorf("got %+v, %v, want the right exec on full", m, err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), "/x.S/Do: "+c.want)):
+				t.Errorf("got %v, want /x.S/Do and %q", err, c.want)
+			}
+		})
+	}
+}
+
+// made is a method Do of service x.S with the options.
+func made(t *testing.T, options *descriptorpb.MethodOptions) protoreflect.MethodDescriptor {
+	t.Helper()
+	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
+		Name: proto.String("x.proto"), Package: proto.String("x"), Syntax: proto.String("proto3"),
+		MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("M")}},
+		Service: []*descriptorpb.ServiceDescriptorProto{{
+			Name: proto.String("S"),
+			Method: []*descriptorpb.MethodDescriptorProto{{
+				Name: proto.String("Do"), InputType: proto.String(".x.M"), OutputType: proto.String(".x.M"), Options: options,
+			}},
+		}},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.Services().Get(0).Methods().Get(0)
+}
+
+func TestParametersAreWhatIsNeitherInThePathNorInTheBody(t *testing.T) {
+	all, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"GET /v1/pods":                               "namespace label_selector field_selector",
+		"GET /v1/namespaces/{namespace}/pods":        "label_selector field_selector",
+		"PUT /v1/namespaces/{namespace}/pods/{name}": "unchanged_since",
+		"POST /v1/images:prune":                      "",
+	}
+	for _, m := range all {
+		for _, path := range m.Paths {
+			fields, ok := want[path.Verb+" "+path.Pattern]
+			if !ok {
+				continue
+			}
+			var got []string
+			for _, field := range path.Query {
+				got = append(got, field.TextName())
+			}
+			if strings.Join(got, " ") != fields {
+				t.Errorf("%s %s: got %v, want %q", path.Verb, path.Pattern, got, fields)
+			}
+			delete(want, path.Verb+" "+path.Pattern)
+		}
+	}
+	for path := range want {
+		t.Errorf("%s is no method's", path)
+	}
+}
