@@ -1,0 +1,155 @@
+package arch
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// shape is a way to write that makes a reader turn back.
+type shape struct {
+	of     *regexp.Regexp
+	remedy string
+}
+
+var shapes = []shape{
+	{regexp.MustCompile(`(?i)\bnobody\b`), "name the thing that does not do it, or say what happens instead"},
+	{regexp.MustCompile(`\bwhom\b`), "name the caller, the pod or the process"},
+	{regexp.MustCompile(`\bWho\b|[;:,.] who\b|\bwho (is|has|asks)\b`), "the subject is a thing: the caller, the pod, the process"},
+	{regexp.MustCompile(`[;:,] nil: `), `say what nil does: "nil disables it"`},
+}
+
+// riddle is a doc comment that asks before it tells.
+var riddle = regexp.MustCompile(`^(\w+) (is|are) (what|who|how|where|why)\b`)
+
+// unswept packages are still written in the English of their first days. The list
+// only shrinks.
+var unswept = []string{
+	"agent/config",
+	"agent/ownruntime",
+	"cluster/certificate",
+	"cluster/follow",
+	"cluster/member",
+	"cluster/retry",
+	"cluster/review",
+	"cmd/apisync",
+	"cmd/kubelet",
+	"cmd/kubelet/command",
+	"fleet",
+	"host/cgroup",
+	"host/cri",
+	"host/disk",
+	"host/image",
+	"host/image/credential",
+	"host/journal",
+	"host/logs",
+	"host/notify",
+	"host/podfiles",
+	"host/probe",
+	"host/registry",
+	"host/runtime",
+	"host/runtime/bundle/pack",
+	"host/service",
+	"host/source",
+	"host/stats",
+	"host/trace",
+	"host/tunable",
+	"host/vault",
+	"host/volume",
+	"node",
+	"node/admit",
+	"node/assign",
+	"node/capability",
+	"node/health",
+	"node/intake",
+	"node/life",
+	"node/limit",
+	"node/manifest",
+	"node/status",
+	"node/storage",
+	"node/store",
+	"node/trust",
+	"node/users",
+	"openapi/assemble",
+	"reconciler",
+	"reconciler/decide",
+	"reconciler/evict",
+	"reconciler/gc",
+	"server",
+	"server/auth",
+	"server/inproc",
+	"server/listen",
+	"server/metrics",
+	"server/stream",
+	"sim",
+	"sim/cri",
+	"sim/script",
+	"test/agent",
+	"test/bench",
+	"test/chaos",
+	"test/cluster",
+	"test/conformance",
+	"test/daemon",
+	"test/dist",
+	"test/e2e",
+	"test/noderuntime",
+	"test/plane",
+	"test/rig",
+	"test/rig/testimage",
+	"test/runsim",
+	"test/summary",
+}
+
+// englishErrors finds the worst shapes in comments: a comment that has to be read
+// twice is not read.
+func englishErrors(files []goFile) []string {
+	var errs []string
+	for _, f := range files {
+		if slices.Contains(unswept, f.dir) {
+			continue
+		}
+		for _, group := range f.syntax.Comments {
+			text := strings.Join(strings.Fields(group.Text()), " ")
+			if m := riddle.FindStringSubmatch(text); m != nil {
+				errs = append(errs, fmt.Sprintf("%s: %q: begin with the verb of what %s does, or with what it holds", f.at(group), m[0], m[1]))
+			}
+			for _, s := range shapes {
+				if found := s.of.FindString(text); found != "" {
+					errs = append(errs, fmt.Sprintf("%s: %q: %s", f.at(group), strings.TrimSpace(found), s.remedy))
+				}
+			}
+		}
+	}
+	return errs
+}
+
+func TestCommentsAreReadOnce(t *testing.T) {
+	for _, err := range englishErrors(ours(t)) {
+		t.Error(err)
+	}
+}
+
+func TestEnglishRulesCatch(t *testing.T) {
+	for _, c := range []struct {
+		name, comment string
+		caught        bool
+	}{
+		{"a verb first", "// size returns the bytes of a pod.", false},
+		{"a caller who waits", "// wait blocks the caller who takes the lock last.", false},
+		{"a riddle", "// size is what a pod has.", true},
+		{"no subject", "// size is kept: nobody reads it.", true},
+		{"a question as the subject", "// size grows. Who asks is told.", true},
+		{"a question after a comma", "// size tells, who is there.", true},
+		{"a nil that is nobody", "// size of a pod; nil: it has none", true},
+		{"a nil that does something", "// size of a pod; nil disables it", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := englishErrors(parse(t, tree("a/a.go", "package a\n\n"+c.comment+"\nfunc size() {}\n")))
+			if caught := len(got) > 0; caught != c.caught {
+				t.Errorf("caught is %t, want %t: %q", caught, c.caught, got)
+			}
+		})
+	}
+}
