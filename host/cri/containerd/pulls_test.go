@@ -68,7 +68,7 @@ func manifestBlob(digest string, at time.Time, repositories string) *contentapi.
 	}
 }
 
-// asContainerd16 is how containerd 1.6 lists a blob: without its update.
+// asContainerd16 returns a blob as containerd 1.6 lists it: without its update.
 func asContainerd16(blob *contentapi.Info) *contentapi.Info {
 	return &contentapi.Info{
 		Digest: blob.Digest, Size: blob.Size, Labels: blob.Labels,
