@@ -1,10 +1,12 @@
 package ownruntime
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 
 	"nodal/agent/config"
+	"nodal/host/podnet"
 	hostruntime "nodal/host/runtime"
 	"nodal/host/runtime/embedded"
 )
@@ -17,14 +19,22 @@ const UnpackCommand = "unpack-runtime"
 func Config(dirs config.Dirs, settings config.Runtime, log *slog.Logger) hostruntime.Config {
 	c := hostruntime.Config{
 		RootDir: dirs.Root, SandboxImage: settings.SandboxImage,
-		CgroupDriver: settings.CgroupDriver, PodCIDRs: settings.PodCIDRs, Log: log,
+		CgroupDriver: settings.CgroupDriver, Log: log,
 	}
 	if archive, index, ok := embedded.Bundle(); ok {
 		c.Archive, c.Index = archive, index
 		// Not by the program's path: after an upgrade another program is there.
 		c.UnpackCommand = []string{"/proc/self/exe", UnpackCommand, dirs.Root}
 	}
+	c.Network = podnet.New(podnet.Config{
+		Places: podnet.Places(c.Places()), CIDRs: settings.PodCIDRs, Reopens: len(c.Index) > 0,
+	})
 	return c
+}
+
+// Clean removes everything of a node's runtime from the machine. The agent must not be running.
+func Clean(ctx context.Context, dirs config.Dirs) error {
+	return hostruntime.Clean(ctx, Config(dirs, config.Runtime{}, slog.New(slog.DiscardHandler)))
 }
 
 // Unpack unpacks the runtime that the binary holds into a node's root directory.

@@ -27,7 +27,7 @@ type Runtime struct {
 	images     *registry.Store
 	registry   *registry.Server
 	hosts      *registry.Hosts
-	tell       func(hostruntime.Event)
+	events     *store.Events
 	log        *slog.Logger
 }
 
@@ -49,17 +49,14 @@ func Start(
 		return nil, err
 	}
 	r := &Runtime{
-		images: images, registry: served, log: log,
+		images: images, registry: served, events: events, log: log,
 		hosts: &registry.Hosts{
 			User: dirs.Registries(), Effective: hostruntime.RegistriesDir(dirs.Root), Mirror: served.Mirror(),
-		},
-		tell: func(e hostruntime.Event) {
-			events.Add(node.Event{Time: time.Now(), Warning: e.Warning, Reason: e.Reason, Message: e.Message, Took: e.Took})
 		},
 	}
 	r.hostsWritten(r.hosts.Write())
 	c := Config(dirs, settings, log)
-	c.SandboxImage, c.Tell = sandbox, r.tell
+	c.SandboxImage, c.Tell = sandbox, events.Add
 	if r.containerd, err = hostruntime.Start(ctx, c); err != nil {
 		return nil, fmt.Errorf("start the node's own container runtime: %w", err)
 	}
@@ -83,7 +80,7 @@ func sandboxImage(configured string, images *registry.Store) (string, error) {
 func (r *Runtime) hostsWritten(err error) {
 	if err != nil {
 		r.log.Warn("not every registry is configured as it should be", "err", err)
-		r.tell(hostruntime.Event{Reason: "RegistryConfigInvalid", Warning: true, Message: err.Error()})
+		r.events.Add(node.Event{Time: time.Now(), Reason: "RegistryConfigInvalid", Warning: true, Message: err.Error()})
 	}
 }
 

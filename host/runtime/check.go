@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"nodal/node"
 )
 
 // Finding is one thing that a machine needs to run containers.
@@ -22,39 +24,35 @@ type Finding struct {
 	Remedy   string
 }
 
-// check looks at one thing and returns what is wrong with it.
-type check struct {
-	name     string
-	required bool
-	remedy   string
-	look     func() error
-	trial    bool // it takes time, to make something and take it away again or to run a program
-}
-
 // leastSpace is what an unpacked runtime and a few small images take.
 const leastSpace = 512 << 20
 
 // Check looks at all that a machine needs, and leaves it as it was.
 func Check(ctx context.Context, c Config) []Finding { return look(ctx, c, true) }
 
-// look leaves out what takes time, unless it is asked for.
+// look leaves out the trials, unless it is asked for them.
 func look(ctx context.Context, c Config, trials bool) []Finding {
-	l, err := newLayout(c.RootDir, c.StateDir)
+	l, err := newLayout(c)
 	if err != nil {
-		return []Finding{{Name: "directories", Required: true, Problem: err.Error(), Remedy: "give other directories"}}
+		return []Finding{{
+			Name: "directories", Required: true, Problem: err.Error(), Remedy: "give other directories",
+		}}
 	}
 	if os.Geteuid() != 0 {
 		// What root may do cannot be tried without being root.
-		return []Finding{{Name: "root", Required: true, Problem: "this process is not root", Remedy: "start it as root (with sudo, or from the systemd unit)"}}
+		return []Finding{{
+			Name: "root", Required: true, Problem: "this process is not root",
+			Remedy: "start it as root (with sudo, or from the systemd unit)",
+		}}
 	}
-	checks := slices.DeleteFunc(l.checks(ctx, c), func(k check) bool { return k.trial && !trials })
+	checks := slices.DeleteFunc(l.checks(ctx, c), func(k node.Check) bool { return k.Trial && !trials })
 	findings := make([]Finding, len(checks))
 	var group sync.WaitGroup
 	for i, k := range checks {
 		group.Go(func() {
-			findings[i] = Finding{Name: k.name, OK: true, Required: k.required}
-			if err := k.look(); err != nil {
-				findings[i] = Finding{Name: k.name, Required: k.required, Problem: err.Error(), Remedy: k.remedy}
+			findings[i] = Finding{Name: k.Name, OK: true, Required: k.Required}
+			if err := k.Look(); err != nil {
+				findings[i] = Finding{Name: k.Name, Required: k.Required, Problem: err.Error(), Remedy: k.Remedy}
 			}
 		})
 	}
@@ -62,28 +60,42 @@ func look(ctx context.Context, c Config, trials bool) []Finding {
 	return findings
 }
 
-func (l layout) checks(ctx context.Context, c Config) []check {
-	all := []check{
-		{"capabilities", true, "start it with all capabilities: a container needs --privileged for that", capabilities, false},
-		{"overlay", true, "load the kernel module overlay, and put the root directory on a file system that may hold an overlay's layers (ext4, xfs, btrfs; not overlay itself)", l.tryOverlay, true},
-		{"cgroups", true, "boot with cgroups: mount cgroup2 on /sys/fs/cgroup, and drop cgroup_disable= from the kernel's command line", cgroups, false},
-		{"namespaces", true, "use a kernel with CONFIG_NET_NS, CONFIG_BRIDGE and CONFIG_VETH, or load the kernel modules bridge and veth", tryNetwork, true},
-		{"sysctl", true, "mount /proc/sys writable", writableSysctl, false},
-		{"nftables", true, "use a kernel with CONFIG_NF_TABLES and CONFIG_NFT_MASQ, or load the kernel modules nf_tables and nft_masq", func() error { return tryNftables(l.nftable()) }, true},
-		{"host ports", false, "install nft, or an iptables that works here", func() error { return portmapTool(portBackend(ctx, l.earlier().ports)) }, true},
-		{"forwarding", false, letForward(l.bridge()), func() error { return forwarding(l.bridge()) }, false},
-		{"hosts file", true, "write one: echo 127.0.0.1 localhost >" + hostsFile, hosts, false},
-		{"disk space", true, "free some space, or put the root directory on another disk", l.space, false},
-		{"seccomp", false, "use a kernel with CONFIG_SECCOMP_FILTER", seccomp, false},
+// checks lists the checks of the runtime and, among them, those of the network.
+func (l layout) checks(ctx context.Context, c Config) []node.Check {
+	kernel := []node.Check{
+		{
+			Name: "capabilities", Required: true, Look: capabilities,
+			Remedy: "start it with all capabilities: a container needs --privileged for that",
+		},
+		{
+			Name: "overlay", Required: true, Trial: true, Look: func() error { return tryOverlay(existing(l.root)) },
+			Remedy: "load the kernel module overlay, and put the root directory on a file system that may hold " +
+				"an overlay's layers (ext4, xfs, btrfs; not overlay itself)",
+		},
+		{
+			Name: "cgroups", Required: true, Look: cgroups,
+			Remedy: "boot with cgroups: mount cgroup2 on /sys/fs/cgroup, " +
+				"and drop cgroup_disable= from the kernel's command line",
+		},
+	}
+	host := []node.Check{
+		{Name: "hosts file", Required: true, Look: hosts, Remedy: "write one: echo 127.0.0.1 localhost >" + hostsFile},
+		{
+			Name: "disk space", Required: true, Look: func() error { return space(existing(l.root)) },
+			Remedy: "free some space, or put the root directory on another disk",
+		},
+		{Name: "seccomp", Look: seccomp, Remedy: "use a kernel with CONFIG_SECCOMP_FILTER"},
 	}
 	if len(c.Index) == 0 {
-		look := func() error {
-			_, err := newHostDirs().find()
-			return err
-		}
-		all = append(all, check{"programs", true, "as the problem says", look, false})
+		host = append(host, node.Check{Name: "programs", Required: true, Remedy: "as the problem says", Look: findAll})
 	}
-	return all
+	return slices.Concat(kernel, c.Network.Checks(ctx), host)
+}
+
+// findAll looks for the programs of the host.
+func findAll() error {
+	_, err := newHostDirs().find()
+	return err
 }
 
 // required turns the findings without which no pod runs into one error.
@@ -119,10 +131,9 @@ func capabilities() error {
 	return nil
 }
 
-// tryOverlay mounts one: a kernel that knows overlay may still refuse this file
-// system as its upper layer.
-func (l layout) tryOverlay() (err error) {
-	parent := existing(l.root)
+// tryOverlay mounts one below a directory: a kernel that knows overlay may still refuse this file system as its upper
+// layer.
+func tryOverlay(parent string) (err error) {
 	dir, err := os.MkdirTemp(parent, ".overlay-")
 	if err != nil {
 		return fmt.Errorf("make a directory to try an overlay in: %w", err)
@@ -183,31 +194,6 @@ func cgroups() error {
 	return nil
 }
 
-func writableSysctl() error {
-	f, err := os.OpenFile(filepath.Join(procNet, "ipv4/ip_forward"), os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("open a sysctl to write: %w", err)
-	}
-	return f.Close()
-}
-
-func tryNftables(name string) error {
-	trial := name + "-trial"
-	if err := masquerade(trial, nil); err != nil {
-		return err
-	}
-	return removeMasquerade(trial)
-}
-
-// portmapTool looks for the program that the portmap plugin will run.
-func portmapTool(backend string) error {
-	program := portPrograms()[backend]
-	if findProgram(program, newHostDirs().programs) == "" {
-		return fmt.Errorf("host ports would be opened by %s, which is not installed: pods with a hostPort will not start", program)
-	}
-	return nil
-}
-
 const hostsFile = "/etc/hosts"
 
 // hosts wants the file that containerd copies for each sandbox.
@@ -216,9 +202,8 @@ func hosts() error {
 	return err
 }
 
-func (l layout) space() error {
+func space(dir string) error {
 	var fs unix.Statfs_t
-	dir := existing(l.root)
 	if err := unix.Statfs(dir, &fs); err != nil {
 		return fmt.Errorf("look at the disk of %s: %w", dir, err)
 	}

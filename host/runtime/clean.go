@@ -19,7 +19,7 @@ const goneWait = 10 * time.Second
 // Clean removes all that a node's runtime has on the machine: pods that still
 // run are killed, not ended. The node's agent must not be running.
 func Clean(ctx context.Context, c Config) error {
-	l, err := newLayout(c.RootDir, c.StateDir)
+	l, err := newLayout(c)
 	if err != nil {
 		return err
 	}
@@ -35,31 +35,24 @@ func Clean(ctx context.Context, c Config) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if err := l.clean(ctx); err != nil {
+	if err := l.clean(ctx, c.Network); err != nil {
 		return fmt.Errorf("clean the runtime: %w", err)
 	}
 	return nil
 }
 
-// clean goes on after a failure, so that one thing that is stuck keeps only
-// itself. But files stay until nothing is mounted among them and all ports are closed.
-func (l layout) clean(ctx context.Context) error {
+// clean goes on after a failure, so that one thing that is stuck keeps only itself. But the files stay until nothing
+// is mounted among them, and those of the network until it is gone.
+func (l layout) clean(ctx context.Context, network Network) error {
 	groups := l.containerCgroups() // known from files, so look first
 	err := errors.Join(l.stopDaemons(ctx), l.killAll(ctx, groups))
-	ports := l.undoPorts(ctx, cniCache)
-	err = errors.Join(err, ports,
-		removeSharedChains(ctx),
-		l.removeShimSockets(),
-		l.unmountAll(),
-		removeBridge(l.bridge()),
-		removeMasquerade(l.nftable()),
-		removeCgroups(ctx, groups),
-	)
+	cutOff := network.Clean(ctx)
+	err = errors.Join(err, cutOff, l.removeShimSockets(), l.unmountAll(), removeCgroups(ctx, groups))
 	if left := l.mounted(); len(left) > 0 {
 		return errors.Join(err, fmt.Errorf("%s is still mounted: its files stay", left[0].point))
 	}
 	gone := []string{l.state, l.root}
-	if ports != nil { // which pods have them the next try finds in the other files, and the plugin
+	if cutOff != nil { // the next try needs the other files: the conflist, the addresses and the plugins
 		gone = []string{l.state, l.content(), l.temp(), l.opt(), l.registries(), l.log()}
 	}
 	for _, path := range gone {

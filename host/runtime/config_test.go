@@ -2,10 +2,8 @@ package runtime
 
 import (
 	"flag"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -14,7 +12,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func testLayout(t *testing.T) layout {
 	t.Helper()
-	l, err := newLayout("/var/lib/kubelet", "")
+	l, err := newLayout(Config{RootDir: "/var/lib/kubelet"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,21 +59,6 @@ func TestConfigIsRenderedInTheFormatThatContainerdReads(t *testing.T) {
 	}
 }
 
-func TestConflistConnectsBothFamilies(t *testing.T) {
-	subnets := []netip.Prefix{netip.MustParsePrefix("10.90.1.0/24"), netip.MustParsePrefix("fd01:2::/64")}
-	got, err := testLayout(t).renderConflist(subnets, 1400, byNftables)
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "dual.conflist", got)
-	if kept := readChoice(got); !slices.Equal(kept.subnets, subnets) || kept.ports != byNftables {
-		t.Errorf("read back %+v, want %v and ports by %s", kept, subnets, byNftables)
-	}
-	if kept := readChoice(got[:len(got)/2]); kept.subnets != nil || kept.ports != "" {
-		t.Errorf("read %+v from half a file, want nothing", kept)
-	}
-}
-
 func TestFileIsWrittenOnlyIfItChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	var inodes []os.FileInfo
@@ -106,7 +89,7 @@ func TestDirectoriesThatDoNotFitAreRefused(t *testing.T) {
 		{"short ones", "/lib", "/run/x", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := newLayout(c.root, c.state)
+			_, err := newLayout(Config{RootDir: c.root, StateDir: c.state})
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got error %v, want %q", err, c.want)
 			}
@@ -116,17 +99,14 @@ func TestDirectoriesThatDoNotFitAreRefused(t *testing.T) {
 
 func TestNamesFitTheKernel(t *testing.T) {
 	l := testLayout(t)
-	if got := len(l.bridge()); got > 15 {
-		t.Errorf("the bridge's name has %d bytes", got)
-	}
 	if got := len(l.shims()); got > 42 {
 		t.Errorf("the directory of the shims' sockets has %d bytes", got)
 	}
-	other, err := newLayout("/var/lib/other", "")
+	other, err := newLayout(Config{RootDir: "/var/lib/other"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.bridge() == other.bridge() || l.state == other.state || l.nftable() == other.nftable() {
+	if l.id == other.id || l.state == other.state {
 		t.Error("two nodes share a name")
 	}
 }

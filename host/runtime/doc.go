@@ -2,21 +2,17 @@
 // needs, run as a child that outlives the agent.
 //
 //	Start ─▶ programs (unpacked bundle, or found on the host)
+//	      ─▶ network (an interface: host/podnet, or a fake)
 //	      ─▶ configuration (rendered, one file a digest)
-//	      ─▶ network (addresses, conflist, masquerade rule)
 //	      ─▶ containerd (adopted if it is the same one, else started)
 //	      ─▶ answers on its socket: ready
-//	Run   ─▶ starts it again when it ends, and lays the network down again and opens
-//	         host ports where a reload of the firewall took them away
+//	Run   ─▶ starts it again when it ends, and has the network kept meanwhile
 //	Stop  ─▶ ends it; shims and containers go on
 //	Clean ─▶ the mirror of all: nothing of the node's runtime is left
 //
-// Two directories belong to it, and nothing outside of them but a bridge, an
-// nftables table and the cache of the CNI library. What must survive a reboot
-// is in "runtime" below the node's root, what must not is in the state
-// directory, whose path is short because addresses of sockets go below it.
-// Everything is named after the root directory (see ID), so that several nodes
-// on one machine do not meet.
+// Two directories belong to it, and nothing outside of them. One is "runtime" below the node's root and survives a
+// reboot. The other, the state directory, does not; its path is short because addresses of sockets go below it.
+// Everything is named after the root directory (see ID), so that several nodes on one machine do not meet.
 //
 // # What is true
 //

@@ -16,6 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/node"
 )
 
 // TestMain is also the way into the programs that tests start: copies of the
@@ -31,10 +33,6 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-	case "portmap":
-		if err := fakePortmap(os.Args[0]); err != nil {
-			os.Exit(1)
-		}
 	case "shim":
 		io.Copy(io.Discard, os.Stdin)
 	default:
@@ -42,20 +40,23 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// fakePortmap has a file for each container whose ports are open.
-func fakePortmap(plugin string) error {
-	if _, err := os.Stat(plugin + ".broken"); err == nil {
-		return errors.New("the fake is broken")
+// fakeNetwork is set up at once. It tells an event at each look while the node is its own.
+type fakeNetwork struct {
+	looked []bool // whether the node was still its own
+}
+
+var _ Network = (*fakeNetwork)(nil)
+
+func (*fakeNetwork) Checks(context.Context) []node.Check { return nil }
+func (*fakeNetwork) SetUp(context.Context) error         { return nil }
+func (*fakeNetwork) Clean(context.Context) error         { return nil }
+
+func (n *fakeNetwork) Keep(_ context.Context, ours func() bool) ([]node.Event, error) {
+	n.looked = append(n.looked, ours())
+	if !ours() {
+		return nil, nil
 	}
-	open := plugin + "." + os.Getenv("CNI_CONTAINERID")
-	switch os.Getenv("CNI_COMMAND") {
-	case "ADD":
-		return os.WriteFile(open, nil, 0o600)
-	case "CHECK":
-		_, err := os.Stat(open)
-		return err
-	}
-	return os.RemoveAll(open)
+	return []node.Event{{Reason: "Kept"}}, nil
 }
 
 // fakeContainerd is ready at once, unless a file beside its configuration says

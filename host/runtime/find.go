@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -46,9 +47,14 @@ type hostDirs struct {
 
 func newHostDirs() hostDirs {
 	return hostDirs{
-		programs: append(filepath.SplitList(os.Getenv("PATH")), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"),
+		programs: append(fromPath(), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"),
 		plugins:  []string{"/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni"},
 	}
+}
+
+// fromPath lists the directories of PATH, but for those that depend on where this process was started.
+func fromPath() []string {
+	return slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool { return !filepath.IsAbs(dir) })
 }
 
 // find looks for all the programs before it says what is missing, so that one
@@ -78,9 +84,6 @@ func (h hostDirs) find() (programs, error) {
 
 func findProgram(name string, dirs []string) string {
 	for _, dir := range dirs {
-		if !filepath.IsAbs(dir) {
-			continue // of PATH: depends on where we were started
-		}
 		if path := filepath.Join(dir, name); runnable(path) {
 			return path
 		}

@@ -20,7 +20,7 @@ func TestAllThatIsMissingIsNamedAtOnce(t *testing.T) {
 	bin, cni := t.TempDir(), t.TempDir()
 	touch(t, bin, "containerd")
 	touch(t, cni, "bridge", "loopback")
-	hosts := hostDirs{programs: []string{"relative", bin}, plugins: []string{"/nowhere", cni}}
+	hosts := hostDirs{programs: []string{bin}, plugins: []string{"/nowhere", cni}}
 	_, err := hosts.find()
 	if err == nil {
 		t.Fatal("found a runtime where there is none")

@@ -9,58 +9,82 @@ import (
 	"strings"
 )
 
-// maxStateDir is what a unix address leaves us: containerd takes a directory
-// for its shims' sockets of at most 42 bytes, and appends a digest to it.
+// maxStateDir follows from the length of unix addresses: containerd takes a directory of at most 42 bytes for its
+// shims' sockets, and appends a digest to it.
 const maxStateDir = 40
 
 const stateParent = "/run/nodal"
 
-// layout knows where everything of one node lies.
+// layout is where everything of one node lies.
 type layout struct {
 	id    string
 	root  string // survives a reboot
-	state string // does not
+	state string // does not survive a reboot
 }
 
-func newLayout(rootDir, stateDir string) (layout, error) {
-	if !filepath.IsAbs(rootDir) || filepath.Clean(rootDir) == "/" {
-		return layout{}, fmt.Errorf("root directory %q: it has to be absolute and not the root of the file system", rootDir)
+// newLayout checks the directories of a configuration.
+func newLayout(c Config) (layout, error) {
+	if !filepath.IsAbs(c.RootDir) || filepath.Clean(c.RootDir) == "/" {
+		return layout{}, fmt.Errorf("root directory %q: it has to be absolute and not the root of the file system",
+			c.RootDir)
 	}
-	if stateDir == "" {
-		stateDir = DefaultStateDir(rootDir)
+	l := layoutOf(c)
+	if !filepath.IsAbs(l.state) || l.state == "/" {
+		return layout{}, fmt.Errorf(
+			"runtime state directory %q: it has to be absolute and not the root of the file system", c.StateDir)
 	}
-	if !filepath.IsAbs(stateDir) || filepath.Clean(stateDir) == "/" {
-		return layout{}, fmt.Errorf("runtime state directory %q: it has to be absolute and not the root of the file system", stateDir)
+	if len(l.state) > maxStateDir {
+		return layout{}, fmt.Errorf(
+			"runtime state directory %q: its path has %d bytes, of which the addresses of sockets leave %d",
+			l.state, len(l.state), maxStateDir)
 	}
-	if stateDir = filepath.Clean(stateDir); len(stateDir) > maxStateDir {
-		return layout{}, fmt.Errorf("runtime state directory %q: its path has %d bytes, of which the addresses of sockets leave %d", stateDir, len(stateDir), maxStateDir)
-	}
-	return layout{id: ID(rootDir), root: below(rootDir), state: stateDir}, nil
+	return l, nil
 }
 
-// ID is the name by which everything of a node with this root directory is
-// told from another node's.
+func layoutOf(c Config) layout {
+	state := c.StateDir
+	if state == "" {
+		state = DefaultStateDir(c.RootDir)
+	}
+	return layout{id: ID(c.RootDir), root: below(c.RootDir), state: filepath.Clean(state)}
+}
+
+// ID names everything of a node with this root directory, so that it is told from another node's.
 func ID(rootDir string) string {
 	sum := sha256.Sum256([]byte(filepath.Clean(rootDir)))
 	return hex.EncodeToString(sum[:6])
 }
 
-// DefaultStateDir is where a node with this root directory keeps what does not
-// survive a reboot.
+// DefaultStateDir is the directory for what does not survive a reboot, of a node with this root directory.
 func DefaultStateDir(rootDir string) string { return filepath.Join(stateParent, ID(rootDir)) }
 
-// RegistriesDir is where a node with this root directory keeps a hosts.toml for
-// each registry: its mirrors, authority and credentials. It is read on each pull.
+// RegistriesDir is the directory with a hosts.toml for each registry, of a node with this root directory: its mirrors,
+// authority and credentials. Containerd reads it on each pull.
 func RegistriesDir(rootDir string) string {
 	return layout{root: below(rootDir)}.registries()
 }
 
-// Conflist describes the network of the pods of a node with this root directory.
-func Conflist(rootDir string) string {
-	return layout{root: below(rootDir)}.conflist()
+// Places is what the pods' network shares with the runtime.
+type Places struct {
+	ID         string   // of the node
+	Conflist   string   // the file from which containerd learns of the network
+	Addresses  string   // a directory for the addresses of pods
+	Plugins    []string // patterns of directories with CNI plugins, best first
+	Programs   []string // directories with programs of the host
+	Namespaces []string // directories below which every network namespace is one of this node
 }
 
-// below is where all of it is that survives a reboot.
+// Places is where the network finds what it shares with the runtime of this configuration.
+func (c Config) Places() Places {
+	l, host := layoutOf(c), newHostDirs()
+	return Places{
+		ID: l.id, Conflist: filepath.Join(l.networks(), "10-nodal.conflist"), Addresses: l.addresses(),
+		Plugins:  append([]string{filepath.Join(l.bundles(), "*/cni")}, host.plugins...),
+		Programs: host.programs, Namespaces: []string{l.root, l.state},
+	}
+}
+
+// below is the directory of all that survives a reboot.
 func below(rootDir string) string { return filepath.Join(rootDir, "runtime") }
 
 func (l layout) lock() string       { return filepath.Join(l.root, "lock") }
@@ -72,17 +96,14 @@ func (l layout) registries() string { return filepath.Join(l.root, "registries")
 func (l layout) networks() string   { return filepath.Join(l.root, "net.d") }
 func (l layout) addresses() string  { return filepath.Join(l.root, "addresses") }
 func (l layout) log() string        { return filepath.Join(l.root, "containerd.log") }
-func (l layout) conflist() string   { return filepath.Join(l.networks(), "10-nodal.conflist") }
 
-func (l layout) socket() string  { return filepath.Join(l.state, "containerd.sock") }
-func (l layout) tasks() string   { return filepath.Join(l.state, "c") }
-func (l layout) shims() string   { return filepath.Join(l.state, "s") }
-func (l layout) runc() string    { return filepath.Join(l.state, "runc") }
-func (l layout) bridge() string  { return "nd-" + l.id[:6] } // an interface's name has 15 bytes
-func (l layout) nftable() string { return "nodal-" + l.id }
+func (l layout) socket() string { return filepath.Join(l.state, "containerd.sock") }
+func (l layout) tasks() string  { return filepath.Join(l.state, "c") }
+func (l layout) shims() string  { return filepath.Join(l.state, "s") }
+func (l layout) runc() string   { return filepath.Join(l.state, "runc") }
 
-// config is the configuration with this digest: the name in containerd's
-// command line says what it was started with.
+// config is the configuration with this digest. Its name in containerd's command line says what containerd was
+// started with.
 func (l layout) config(digest string) string {
 	return filepath.Join(l.root, "config-"+digest+".toml")
 }
@@ -90,8 +111,8 @@ func (l layout) config(digest string) string {
 // holds reports whether a path lies in one of the node's runtime directories.
 func (l layout) holds(path string) bool { return inside(path, l.root) || inside(path, l.state) }
 
-// sharedWith reports whether a process that names the node's directories means ours: in
-// a container, another node's may be at the same paths.
+// sharedWith reports whether a process sees the node's directories. In a container, another node's may be at the same
+// paths.
 func (l layout) sharedWith(p process) bool {
 	return p.sees(l.root) || isDir(l.state) && p.sees(l.state)
 }
@@ -99,7 +120,10 @@ func (l layout) sharedWith(p process) bool {
 func inside(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
 
 func (l layout) make() error {
-	for _, dir := range []string{l.root, l.bundles(), l.content(), l.temp(), l.opt(), l.registries(), l.networks(), l.addresses(), l.state, l.tasks(), l.shims(), l.runc()} {
+	for _, dir := range []string{
+		l.root, l.bundles(), l.content(), l.temp(), l.opt(), l.registries(), l.networks(), l.addresses(),
+		l.state, l.tasks(), l.shims(), l.runc(),
+	} {
 		// Containers of other users reach their root file systems through some of these.
 		if err := os.MkdirAll(dir, 0o711); err != nil {
 			return fmt.Errorf("make a directory of the runtime: %w", err)

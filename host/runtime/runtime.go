@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"os"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"nodal/node"
 )
 
 // Config is what a node's runtime is made of.
@@ -29,19 +30,20 @@ type Config struct {
 	// SandboxImage is never collected as garbage. A reference that differs from
 	// start to start costs a restart of containerd.
 	SandboxImage string
-	CgroupDriver string         // "cgroupfs" or "systemd"; what the machine uses if empty
-	PodCIDRs     []netip.Prefix // one for each family; free ones if empty
+	CgroupDriver string // "cgroupfs" or "systemd"; what the machine uses if empty
+	Network      Network
 
 	Log  *slog.Logger
-	Tell func(Event) // called from one goroutine at a time; may be nil
+	Tell func(node.Event) // called from one goroutine at a time; may be nil
 }
 
-// Event is something that a node's operator may want to know of its runtime.
-type Event struct {
-	Reason  string // one word, below
-	Message string
-	Warning bool
-	Took    time.Duration // of what the event ends
+// Network connects pods. Whatever it has on the machine outlives this process, and Clean removes it.
+type Network interface {
+	Checks(ctx context.Context) []node.Check
+	SetUp(ctx context.Context) error
+	// Keep sets up again what others took away, if ours still holds after the look, and returns what there is to tell.
+	Keep(ctx context.Context, ours func() bool) ([]node.Event, error)
+	Clean(ctx context.Context) error
 }
 
 // Reasons of events.
@@ -51,9 +53,6 @@ const (
 	Adopted  = "RuntimeAdopted" // one that ran already
 	Exited   = "RuntimeExited"
 	Failed   = "RuntimeFailed" // it did not come up
-
-	NetworkRepaired = "NetworkRepaired" // what lets pods out was gone, and is back
-	NetworkLost     = "NetworkLost"     // it is gone
 )
 
 // Runtime is a containerd that answers, and the way to keep it so.
@@ -63,8 +62,6 @@ type Runtime struct {
 	hostDirs hostDirs
 	lock     *os.File
 	systemd  bool
-	network  Network
-	ports    openPorts
 
 	mu     sync.Mutex // held over a change of daemon
 	daemon *daemon
@@ -73,7 +70,7 @@ type Runtime struct {
 // Start returns when containerd answers and pods can be made. A machine that
 // cannot run containers is told all that it lacks.
 func Start(ctx context.Context, c Config) (*Runtime, error) {
-	l, err := newLayout(c.RootDir, c.StateDir)
+	l, err := newLayout(c)
 	if err != nil {
 		return nil, err
 	}
@@ -147,22 +144,12 @@ func giveBack(lock *os.File) error {
 	return errors.Join(unix.Flock(int(lock.Fd()), unix.LOCK_UN), lock.Close())
 }
 
-// begin sets the network up while containerd is laid down: it is to find both.
+// begin sets the network up while the programs are laid down: containerd is to find both.
 func (r *Runtime) begin(ctx context.Context) error {
-	kept := r.layout.earlier()
-	subnets, err := r.layout.chooseSubnets(r.config.PodCIDRs, kept.subnets, hasIPv6())
-	if err != nil {
-		return err
-	}
-	r.network = Network{Bridge: r.layout.bridge(), Subnets: subnets}
-	if err := r.layout.changeSubnets(kept.subnets, subnets); err != nil {
-		return err
-	}
 	began := time.Now()
 	var p programs
 	group, beside := errgroup.WithContext(ctx)
-	group.Go(func() error { return r.layout.setUpNetwork(subnets) })
-	group.Go(func() error { return r.layout.writeConflist(beside, subnets, kept.ports) })
+	group.Go(func() error { return r.config.Network.SetUp(beside) })
 	group.Go(func() (err error) {
 		p, err = r.programs(beside)
 		return err
@@ -184,9 +171,6 @@ func (r *Runtime) CgroupDriver() string {
 	return "cgroupfs"
 }
 
-// Network is how pods are connected.
-func (r *Runtime) Network() Network { return r.network }
-
 // LogPath is containerd's log.
 func (r *Runtime) LogPath() string { return r.layout.log() }
 
@@ -197,7 +181,8 @@ func (r *Runtime) Pid() int {
 	return r.daemon.pid
 }
 
-func (r *Runtime) tell(e Event) {
+func (r *Runtime) tell(e node.Event) {
+	e.Time = time.Now()
 	level := slog.LevelInfo
 	if e.Warning {
 		level = slog.LevelWarn

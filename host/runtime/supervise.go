@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
+
+	"nodal/node"
 )
 
 const (
@@ -48,7 +51,7 @@ func (r *Runtime) raise(ctx context.Context, p programs, began time.Time) error 
 	old := r.daemon
 	r.daemon = d
 	r.mu.Unlock()
-	event := Event{Reason: Started, Message: fmt.Sprintf("containerd runs as process %d", d.pid), Took: time.Since(began)}
+	event := node.Event{Reason: Started, Message: fmt.Sprintf("containerd runs as process %d", d.pid), Took: time.Since(began)}
 	if d.adopted {
 		event.Reason, event.Message = Adopted, fmt.Sprintf("containerd ran on as process %d", d.pid)
 	}
@@ -79,7 +82,7 @@ func (r *Runtime) programs(ctx context.Context) (programs, error) {
 		return programs{}, err
 	}
 	if some := len(repaired); some > 0 && some < len(b.files) {
-		r.tell(Event{Reason: Repaired, Warning: true, Took: time.Since(begin),
+		r.tell(node.Event{Reason: Repaired, Warning: true, Took: time.Since(begin),
 			Message: "files of the runtime were damaged and are laid down anew: " + strings.Join(repaired, ", ")})
 	}
 	return bundlePrograms(b.dir), nil
@@ -113,7 +116,7 @@ func (r *Runtime) up(ctx context.Context, p programs, config string) (*daemon, e
 		if left := errors.Join(d.stop(ctx), d.close()); left != nil || !errors.Is(err, errKilled) || try == startTries {
 			return nil, errors.Join(err, left)
 		}
-		r.tell(Event{Reason: Exited, Warning: true, Message: "containerd: " + d.ended})
+		r.tell(node.Event{Reason: Exited, Warning: true, Message: "containerd: " + d.ended})
 	}
 }
 
@@ -126,8 +129,7 @@ func (r *Runtime) answers(ctx context.Context, d *daemon) error {
 // Run keeps containerd up until the context ends, and leaves it running then.
 func (r *Runtime) Run(ctx context.Context) error {
 	r.tidy()
-	r.ports.doubt() // somebody may have closed them while nobody looked
-	r.keepPorts(ctx)
+	r.keepNetwork(ctx) // host ports may have been closed while no agent ran
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
 	pause := firstPause
@@ -137,7 +139,7 @@ func (r *Runtime) Run(ctx context.Context) error {
 		if !ok {
 			return nil
 		}
-		r.tell(Event{Reason: Exited, Warning: true, Message: "containerd: " + ended, Took: time.Since(since)})
+		r.tell(node.Event{Reason: Exited, Warning: true, Message: "containerd: " + ended, Took: time.Since(since)})
 		if time.Since(since) > settled {
 			pause = firstPause
 		}
@@ -153,7 +155,7 @@ func (r *Runtime) Run(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return nil
 			}
-			r.tell(Event{Reason: Failed, Warning: true, Message: err.Error()})
+			r.tell(node.Event{Reason: Failed, Warning: true, Message: err.Error()})
 		}
 	}
 }
@@ -177,6 +179,28 @@ func (r *Runtime) wait(ctx context.Context, tick <-chan time.Time) (ended string
 			r.keepNetwork(ctx)
 		}
 	}
+}
+
+// keepNetwork has the network set up again what others took away.
+func (r *Runtime) keepNetwork(ctx context.Context) {
+	events, err := r.config.Network.Keep(ctx, r.owns)
+	if err != nil {
+		r.config.Log.Warn("cannot look after the pods' network", "err", err)
+	}
+	for _, e := range events {
+		r.tell(e)
+	}
+}
+
+// owns reports whether the lock is still this process's. If its directory was removed, the node may be another
+// agent's, or may be being cleaned.
+func (r *Runtime) owns() bool {
+	held, err := r.lock.Stat()
+	if err != nil {
+		return false // it was given back
+	}
+	named, err := os.Stat(r.layout.lock())
+	return err == nil && os.SameFile(held, named)
 }
 
 // tidy removes what an upgrade leaves, once there is time for it.

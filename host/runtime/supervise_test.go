@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"nodal/node"
 )
 
 // newFake is a runtime whose containerd is a fake, and its events.
-func newFake(t *testing.T) (*Runtime, chan Event) {
+func newFake(t *testing.T) (*Runtime, chan node.Event) {
 	t.Helper()
 	state, err := os.MkdirTemp("", "nd") // short, for the socket's address
 	if err != nil {
@@ -36,9 +38,9 @@ func newFake(t *testing.T) (*Runtime, chan Event) {
 			t.Error(err)
 		}
 	})
-	events := make(chan Event, 16)
+	events := make(chan node.Event, 16)
 	return &Runtime{layout: l, hostDirs: fakeHost(t), config: Config{
-		Log: slog.New(slog.DiscardHandler), Tell: func(e Event) { events <- e },
+		Log: slog.New(slog.DiscardHandler), Tell: func(e node.Event) { events <- e }, Network: &fakeNetwork{},
 	}}, events
 }
 
@@ -63,7 +65,7 @@ func another(r *Runtime) *Runtime {
 	return &Runtime{layout: r.layout, hostDirs: r.hostDirs, config: r.config}
 }
 
-func wantEvent(t *testing.T, events chan Event, reason string) Event {
+func wantEvent(t *testing.T, events chan node.Event, reason string) node.Event {
 	t.Helper()
 	select {
 	case e := <-events:
@@ -74,7 +76,7 @@ func wantEvent(t *testing.T, events chan Event, reason string) Event {
 	case <-time.After(30 * time.Second):
 		t.Fatalf("no event came, want %s", reason)
 	}
-	return Event{}
+	return node.Event{}
 }
 
 func TestContainerdThatIsKilledOnItsWayUpIsStartedAgain(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/host/cri"
+	"nodal/host/podnet"
 	"nodal/host/registry"
 	"nodal/host/runtime"
 	"nodal/host/runtime/embedded"
@@ -50,6 +51,7 @@ func TestAnImportedImageRunsOnTheNodesOwnRuntime(t *testing.T) {
 	}
 	archive, index, _ := embedded.Bundle()
 	config := runtime.Config{RootDir: root, Archive: archive, Index: index, SandboxImage: pause, Log: slog.New(slog.DiscardHandler)}
+	config.Network = podnet.New(podnet.Config{Places: podnet.Places(config.Places())})
 	t.Cleanup(func() {
 		if err := runtime.Clean(context.Background(), config); err != nil {
 			t.Errorf("clean: %v", err)

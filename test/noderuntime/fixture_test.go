@@ -16,19 +16,22 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"nodal/host/podnet"
 	"nodal/host/runtime"
+	nodal "nodal/node"
 	"nodal/test/rig"
 )
 
 // node is a runtime under test and a way to make pods on it.
 type node struct {
-	t      *testing.T
-	rig    *rig.Runtime
-	config runtime.Config
-	events chan runtime.Event
-	cri    runtimeapi.RuntimeServiceClient
-	images runtimeapi.ImageServiceClient
-	driver string // of cgroups, once it has started
+	t       *testing.T
+	rig     *rig.Runtime
+	config  runtime.Config
+	network *podnet.Network
+	events  chan nodal.Event
+	cri     runtimeapi.RuntimeServiceClient
+	images  runtimeapi.ImageServiceClient
+	driver  string // of cgroups, once it has started
 }
 
 // newNode prepares a node that leaves nothing behind, or fails its test. It is made of
@@ -41,15 +44,17 @@ func newNode(t *testing.T) *node {
 func newNodeBeside(t *testing.T, rt *rig.Runtime) *node {
 	t.Helper()
 	before := rig.Snapshot()
-	n := &node{t: t, rig: rt, events: make(chan runtime.Event, 64)}
+	n := &node{t: t, rig: rt, events: make(chan nodal.Event, 64)}
 	n.config = runtime.Config{
 		RootDir: makeRoot(t), SandboxImage: rt.Image("pause"),
 		Log:  slog.New(slog.DiscardHandler),
-		Tell: func(e runtime.Event) { n.events <- e },
+		Tell: func(e nodal.Event) { n.events <- e },
 	}
 	if dir := os.Getenv(rig.BundleEnv); dir != "" {
 		n.config.Archive, n.config.Index = read(t, dir, "bundle.tar.zst"), read(t, dir, "bundle.json")
 	}
+	n.network = podnet.New(podnet.Config{Places: podnet.Places(n.config.Places()), Reopens: len(n.config.Index) > 0})
+	n.config.Network = n.network
 	t.Cleanup(func() {
 		n.clean()
 		n.wantNothing(before)
@@ -210,7 +215,7 @@ func (n *node) wantExec(container string) {
 }
 
 // wantEvent waits for the next event and wants it to be of a kind.
-func (n *node) wantEvent(reason string) runtime.Event {
+func (n *node) wantEvent(reason string) nodal.Event {
 	n.t.Helper()
 	select {
 	case e := <-n.events:
@@ -221,5 +226,5 @@ func (n *node) wantEvent(reason string) runtime.Event {
 	case <-time.After(30 * time.Second):
 		n.t.Fatalf("no event, want %s", reason)
 	}
-	return runtime.Event{}
+	return nodal.Event{}
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"nodal/host/podnet"
 	"nodal/host/runtime"
 	"nodal/test/rig"
 )
@@ -119,8 +120,9 @@ func TestTwoNodesShareAMachine(t *testing.T) {
 	_, one := n.pod("same") // from here on the machine has a route to its network
 	b := m.start()
 	defer b.Close()
-	if a.Network().Bridge == b.Network().Bridge || a.Network().Subnets[0].Overlaps(b.Network().Subnets[0]) {
-		t.Fatalf("networks %v and %v collide", a.Network(), b.Network())
+	if n.network.Bridge() == m.network.Bridge() || n.network.Subnets()[0].Overlaps(m.network.Subnets()[0]) {
+		t.Fatalf("networks %s of %v and %s of %v collide",
+			n.network.Bridge(), n.network.Subnets(), m.network.Bridge(), m.network.Subnets())
 	}
 	_, other := m.pod("same")
 	n.wantRunning(one)
@@ -153,7 +155,7 @@ func TestHostPorts(t *testing.T) {
 	}
 	// A kill may cut the CNI library's record off, or come before it is written. The ports
 	// are open by then, and cleaning has to find them.
-	bridge := r.Network().Bridge
+	bridge := n.network.Bridge()
 	if err := errors.Join(os.Truncate(record(bridge, server), 20), os.Remove(record(bridge, client))); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +253,9 @@ func dialFrom(namespace, address string) (net.Conn, error) {
 
 func TestThisMachineCanRunContainers(t *testing.T) {
 	rig.Require(t)
-	for _, f := range runtime.Check(t.Context(), runtime.Config{RootDir: "/var/lib/nodal-runtime-check"}) {
+	c := runtime.Config{RootDir: "/var/lib/nodal-runtime-check"}
+	c.Network = podnet.New(podnet.Config{Places: podnet.Places(c.Places())})
+	for _, f := range runtime.Check(t.Context(), c) {
 		if !f.OK {
 			t.Errorf("%s: %s (%s)", f.Name, f.Problem, f.Remedy)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/nftables"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"nodal/host/podnet"
 	"nodal/host/runtime"
 	"nodal/test/rig"
 )
@@ -36,14 +37,14 @@ func TestHostPortsThatAReloadOfTheFirewallClosedAreOpenAgain(t *testing.T) {
 		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		return err == nil && conn.Close() == nil
 	}
-	if err := errors.Join(r.Close(), n.flush(r.Network().Bridge, server)); err != nil {
+	if err := errors.Join(r.Close(), n.flush(n.network.Bridge(), server)); err != nil {
 		t.Fatal(err)
 	}
 	for tries := 1; open(); tries++ { // the plugin passes by what it cannot read for a moment
 		if tries > 5 {
 			t.Fatal("the port is open though its rules are gone")
 		}
-		if err := n.closePorts(r.Network().Bridge, server); err != nil {
+		if err := n.closePorts(n.network.Bridge(), server); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -54,7 +55,7 @@ func TestHostPortsThatAReloadOfTheFirewallClosedAreOpenAgain(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- next.Run(ctx) }()
-	n.wantEvent(runtime.NetworkRepaired)
+	n.wantEvent(podnet.Repaired)
 	if !open() {
 		t.Error("the port is still closed")
 	}
@@ -82,7 +83,7 @@ func (n *node) closePorts(network, sandbox string) error {
 		return fmt.Errorf("found plugins %q (%w), want one", found, err)
 	}
 	plugin := found[0]
-	conflist, err := os.ReadFile(runtime.Conflist(n.config.RootDir))
+	conflist, err := os.ReadFile(n.config.Places().Conflist)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	hostruntime "nodal/host/runtime"
 )
 
 // LoseNetwork takes the description of the pods' network away, as on a machine
@@ -56,7 +54,7 @@ func (r *Runtime) waitNetwork(ready bool) error {
 // network is the file that describes the pods' network.
 func (r *Runtime) network() string {
 	if r.own != nil {
-		return hostruntime.Conflist(r.Dir)
+		return r.own.config.Places().Conflist
 	}
 	return filepath.Join(r.Dir, "cni", "10-rig.conflist")
 }

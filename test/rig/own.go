@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nodal/host/podnet"
 	hostruntime "nodal/host/runtime"
 
 	"nodal/test/pace"
@@ -42,11 +43,16 @@ func (r *Runtime) useBundle() error {
 	}
 	r.own = &own{config: hostruntime.Config{
 		RootDir: r.Dir, StateDir: r.slot.state(), Archive: archive, Index: index,
-		SandboxImage: r.Image(r.pause), CgroupDriver: cgroupDriver(),
-		PodCIDRs: []netip.Prefix{netip.MustParsePrefix(r.slot.subnet())}, Log: slog.New(slog.DiscardHandler),
+		SandboxImage: r.Image(r.pause), CgroupDriver: cgroupDriver(), Log: slog.New(slog.DiscardHandler),
 	}}
+	r.own.config.Network = podNetwork(r.own.config, netip.MustParsePrefix(r.slot.subnet()))
 	r.Endpoint = "unix://" + filepath.Join(r.own.config.StateDir, "containerd.sock")
 	return nil
+}
+
+// podNetwork is the network of the pods of a runtime.
+func podNetwork(c hostruntime.Config, subnets ...netip.Prefix) *podnet.Network {
+	return podnet.New(podnet.Config{Places: podnet.Places(c.Places()), CIDRs: subnets, Reopens: len(c.Index) > 0})
 }
 
 func cgroupDriver() string {
@@ -100,7 +106,9 @@ func (s slot) cleanOwn() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), pace.Of(startTimeout))
 	defer cancel()
-	return hostruntime.Clean(ctx, hostruntime.Config{RootDir: s.dir(), StateDir: s.state()})
+	c := hostruntime.Config{RootDir: s.dir(), StateDir: s.state()}
+	c.Network = podNetwork(c)
+	return hostruntime.Clean(ctx, c)
 }
 
 // bridges are what a rig's may be called: by the rig, or by a containerd of a

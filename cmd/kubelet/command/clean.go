@@ -18,7 +18,6 @@ import (
 	"nodal/host/cgroup"
 	"nodal/host/journal"
 	"nodal/host/logs"
-	hostruntime "nodal/host/runtime"
 	"nodal/host/volume"
 )
 
@@ -61,7 +60,7 @@ func clean(ctx context.Context, dirs config.Dirs, out io.Writer) error {
 	}
 	defer unlock()
 	if err := errors.Join(
-		hostruntime.Clean(ctx, hostruntime.Config{RootDir: dirs.Root}),
+		ownruntime.Clean(ctx, dirs),
 		cleanCgroups(ctx, dirs.Root),
 		cleanPods(ctx, dirs, out),
 		keepVolumes(dirs.LocalVolumes(), out),

@@ -1,4 +1,4 @@
-package runtime
+package podnet
 
 import (
 	"encoding/hex"
@@ -17,8 +17,7 @@ import (
 
 const procNet = "/proc/sys/net"
 
-// hostRoutes lists where the host reaches networks, but for default routes and
-// those over our own bridge.
+// hostRoutes lists the host's routes, but for default routes and those over the node's own bridge.
 func hostRoutes(bridge string) ([]netip.Prefix, error) {
 	four, err := os.ReadFile("/proc/net/route")
 	if err != nil {
@@ -31,8 +30,8 @@ func hostRoutes(bridge string) ([]netip.Prefix, error) {
 	return append(routes4(string(four), bridge), routes6(string(six), bridge)...), nil
 }
 
-// routes4 reads /proc/net/route: words in the machine's byte order, which is
-// the little one wherever we run.
+// routes4 reads /proc/net/route. Its words are in the machine's byte order: little endian on every platform that the
+// node runs on.
 func routes4(table, bridge string) []netip.Prefix {
 	var routes []netip.Prefix
 	for line := range strings.Lines(table) {
@@ -93,7 +92,7 @@ func defaultLink(table string) string {
 	return ""
 }
 
-// hasIPv6 reports whether new interfaces of the host get addresses of version 6.
+// hasIPv6 reports whether new interfaces of the host get IPv6 addresses.
 func hasIPv6() bool {
 	for _, scope := range []string{"all", "default"} {
 		raw, err := os.ReadFile(filepath.Join(procNet, "ipv6/conf", scope, "disable_ipv6"))
@@ -109,7 +108,7 @@ const (
 	forwarding6 = "ipv6/conf/all/forwarding"
 )
 
-// forward has the host route between pods and the world.
+// forward makes the host route between pods and the world.
 func forward(six bool) error {
 	if err := setSysctl(forwarding4, "1"); err != nil {
 		return err
@@ -117,8 +116,8 @@ func forward(six bool) error {
 	if !six {
 		return nil
 	}
-	// A router of version 6 ignores what other routers announce, and so would
-	// this host lose its own address: 2 means to listen all the same.
+	// An IPv6 router ignores the announcements of other routers, so the host would lose its own address. With
+	// accept_ra=2 it listens all the same.
 	paths, err := filepath.Glob(filepath.Join(procNet, "ipv6/conf/*/accept_ra"))
 	if err != nil {
 		return fmt.Errorf("list the host's interfaces: %w", err)
@@ -143,8 +142,7 @@ func sysctl(name string) string {
 	return strings.TrimSpace(string(raw))
 }
 
-// setSysctl writes only what would change: a machine with a read-only /proc/sys
-// may have been set up by its owner.
+// setSysctl writes a setting that differs. A machine with a read-only /proc/sys may have been set up by its owner.
 func setSysctl(name, value string) error {
 	if sysctl(name) == value {
 		return nil

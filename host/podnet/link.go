@@ -1,4 +1,4 @@
-package runtime
+package podnet
 
 import (
 	"encoding/binary"
@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryNetwork makes a bridge and a veth pair in a network namespace of their own,
-// which goes with its thread.
+// tryNetwork makes a bridge and a veth pair in a network namespace of their own, which ends with its thread.
 func tryNetwork() error {
 	result := make(chan error, 1)
 	go func() {
@@ -52,7 +51,8 @@ func addLink(conn *netlink.Conn, kind string) error {
 	if err != nil {
 		return err
 	}
-	return changeLink(conn, unix.RTM_NEWLINK, netlink.Create|netlink.Excl, append(make([]byte, unix.SizeofIfInfomsg), raw...))
+	header := make([]byte, unix.SizeofIfInfomsg)
+	return changeLink(conn, unix.RTM_NEWLINK, netlink.Create|netlink.Excl, append(header, raw...))
 }
 
 func changeLink(conn *netlink.Conn, kind netlink.HeaderType, flags netlink.HeaderFlags, data []byte) error {
@@ -63,7 +63,7 @@ func changeLink(conn *netlink.Conn, kind netlink.HeaderType, flags netlink.Heade
 	return err
 }
 
-// removeBridge removes a bridge and the host's ends of pods that are still on it.
+// removeBridge removes a bridge, and the host's ends of pods that are still on it.
 func removeBridge(bridge string) error {
 	ports, err := os.ReadDir(filepath.Join("/sys/class/net", bridge, "brif"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

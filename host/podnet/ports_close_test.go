@@ -1,7 +1,6 @@
-package runtime
+package podnet
 
 import (
-	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,13 +9,12 @@ import (
 	"testing"
 )
 
-func TestWhoHasAddressesMayHavePorts(t *testing.T) {
-	l := testLayout(t)
-	l.root = t.TempDir()
-	if got, err := l.addressed(); err != nil || len(got) > 0 {
-		t.Errorf("got %v (%v) before the first pod, want nobody", got, err)
+func TestSandboxWithAnAddressMayHavePorts(t *testing.T) {
+	p := testPlaces(t)
+	if got, err := p.addressed(); err != nil || len(got) > 0 {
+		t.Errorf("got %v (%v) before the first pod, want none", got, err)
 	}
-	dir := filepath.Join(l.addresses(), l.bridge())
+	dir := filepath.Join(p.Addresses, p.bridge())
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +27,7 @@ func TestWhoHasAddressesMayHavePorts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := l.addressed()
+	got, err := p.addressed()
 	for _, files := range got {
 		for i := range files {
 			files[i] = filepath.Base(files[i])
@@ -42,11 +40,11 @@ func TestWhoHasAddressesMayHavePorts(t *testing.T) {
 }
 
 func TestOnlyPodsThatMayHavePortsWaitForThePlugin(t *testing.T) {
-	l, cache := testLayout(t), filepath.Join(t.TempDir(), "cni")
-	l.root = t.TempDir()
-	addresses, results := filepath.Join(l.addresses(), l.bridge()), filepath.Join(cache, "results")
+	n, plugin := newFake(t)
+	p, broken := n.places, plugin+".broken"
+	addresses, results := filepath.Join(p.Addresses, p.bridge()), filepath.Join(n.cache, "results")
 	record := func(id, ports string) string {
-		return `{"containerId":"` + id + `","networkName":"` + l.bridge() + `","capabilityArgs":{` + ports + `}}`
+		return `{"containerId":"` + id + `","networkName":"` + p.bridge() + `","capabilityArgs":{` + ports + `}}`
 	}
 	lay := map[string]string{
 		addresses + "/10.90.1.2": "without", results + "/without": record("without", ""),
@@ -61,13 +59,7 @@ func TestOnlyPodsThatMayHavePortsWaitForThePlugin(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	plugin := filepath.Join(l.bundles(), "some", "cni", "portmap")
-	broken := plugin + ".broken"
-	if err := errors.Join(os.MkdirAll(filepath.Dir(plugin), 0o700), os.Symlink(self, plugin), os.WriteFile(broken, nil, 0o600)); err != nil {
+	if err := os.WriteFile(broken, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range []struct {
@@ -84,7 +76,7 @@ func TestOnlyPodsThatMayHavePortsWaitForThePlugin(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := l.undoPorts(t.Context(), cache); (err == nil) != x.works || err != nil && strings.Contains(err.Error(), "container without") {
+		if err := n.closePorts(t.Context()); (err == nil) != x.works || err != nil && strings.Contains(err.Error(), "sandbox without") {
 			t.Errorf("%s: got %v", x.name, err)
 		}
 		var left []string
@@ -97,21 +89,21 @@ func TestOnlyPodsThatMayHavePortsWaitForThePlugin(t *testing.T) {
 			t.Errorf("%s: left are %q, want %q", x.name, left, x.left)
 		}
 	}
-	if _, err := os.Stat(cache); err == nil {
+	if _, err := os.Stat(n.cache); err == nil {
 		t.Error("an empty cache stays")
 	}
 }
 
 func TestRecordsOfOtherNetworksAreLeft(t *testing.T) {
-	l := testLayout(t)
+	p := testPlaces(t)
 	for _, c := range []struct {
 		name, file, text string
 		ours             bool
 	}{
-		{"of our network", "x", `{"containerId":"a","networkName":"` + l.bridge() + `"}`, true},
-		{"of a loopback in a namespace of ours", "x", `{"networkName":"cni-loopback","result":{"interfaces":[{"name":"lo"},{"sandbox":"` + l.state + `/netns/1"}]}}`, true},
+		{"of our network", "x", `{"containerId":"a","networkName":"` + p.bridge() + `"}`, true},
+		{"of a loopback in a namespace of ours", "x", `{"networkName":"cni-loopback","result":{"interfaces":[{"name":"lo"},{"sandbox":"` + p.Namespaces[1] + `/netns/1"}]}}`, true},
 		{"of somebody's loopback", "x", `{"networkName":"cni-loopback","result":{"interfaces":[{"sandbox":"/run/netns/1"}]}}`, false},
-		{"cut off, with our name", l.bridge() + "-a-eth0", `{"containerId":`, true},
+		{"cut off, with our name", p.bridge() + "-a-eth0", `{"containerId":`, true},
 		{"cut off, with another's", "podman-a-eth0", `{"containerId":`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -119,7 +111,7 @@ func TestRecordsOfOtherNetworksAreLeft(t *testing.T) {
 			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, ours := l.readRecord(path); ours != c.ours {
+			if _, ours := p.readRecord(path); ours != c.ours {
 				t.Errorf("got %t, want %t", ours, c.ours)
 			}
 		})

@@ -1,4 +1,4 @@
-package runtime
+package podnet
 
 import (
 	"fmt"
@@ -12,15 +12,14 @@ import (
 
 const postrouting = "postrouting" // the table's one chain
 
-// masquerade has pods leave the machine under its own address. The table is
-// ours alone and is made anew in one transaction: no packet sees it half done.
+// masquerade gives packets of pods that leave the machine its address. The node alone uses the table, and makes it
+// anew in one transaction: no packet meets half of it.
 //
 //	ip saddr S ip daddr != S masquerade
 //	ip saddr S ct status dnat masquerade
 //
-// The second rule is for a pod that reaches another one over a port of the host.
-// Both are on one bridge, so an answer would go straight back, from an address
-// that was never asked.
+// The second rule is for a pod that reaches another pod over a host port. Both are on one bridge: without it the
+// answer would go straight back, from an address that the client never called.
 func masquerade(name string, subnets []netip.Prefix) error {
 	conn, err := nftables.New()
 	if err != nil {
@@ -39,7 +38,8 @@ func masquerade(name string, subnets []netip.Prefix) error {
 		leaving := append(within(s, saddr, expr.CmpOpEq), within(s, daddr, expr.CmpOpNeq)...)
 		turned := append(within(s, saddr, expr.CmpOpEq), statusDNAT()...)
 		for _, match := range [][]expr.Any{leaving, turned} {
-			conn.AddRule(&nftables.Rule{Table: table, Chain: chain, Exprs: append(match, &expr.Counter{}, &expr.Masq{})})
+			exprs := append(match, &expr.Counter{}, &expr.Masq{})
+			conn.AddRule(&nftables.Rule{Table: table, Chain: chain, Exprs: exprs})
 		}
 	}
 	if err := conn.Flush(); err != nil {
@@ -48,8 +48,7 @@ func masquerade(name string, subnets []netip.Prefix) error {
 	return nil
 }
 
-// masquerading counts the table's rules. One that is gone has none: the kernel lists
-// nothing then.
+// masquerading counts the table's rules: none if the table is gone.
 func masquerading(name string) (int, error) {
 	conn, err := nftables.New()
 	if err != nil {
@@ -82,7 +81,7 @@ const (
 	daddr
 )
 
-// within matches packets whose address lies in a subnet, or does not.
+// within matches packets whose address lies in a subnet, or lies outside of it.
 func within(subnet netip.Prefix, f field, op expr.CmpOp) []expr.Any {
 	family, offset := byte(unix.NFPROTO_IPV4), uint32(12)
 	if subnet.Addr().Is6() {
@@ -97,7 +96,10 @@ func within(subnet netip.Prefix, f field, op expr.CmpOp) []expr.Any {
 		&expr.Meta{Key: expr.MetaKeyNFPROTO, Register: 1},
 		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: []byte{family}},
 		&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: offset, Len: size},
-		&expr.Bitwise{SourceRegister: 1, DestRegister: 1, Len: size, Mask: mask(subnet.Bits(), len(address)), Xor: make([]byte, size)},
+		&expr.Bitwise{
+			SourceRegister: 1, DestRegister: 1, Len: size,
+			Mask: mask(subnet.Bits(), len(address)), Xor: make([]byte, size),
+		},
 		&expr.Cmp{Op: op, Register: 1, Data: address},
 	}
 }
@@ -110,18 +112,20 @@ func mask(ones, size int) []byte {
 	return m
 }
 
-// statusDNAT matches connections whose destination was turned to another one.
+// statusDNAT matches connections whose destination was rewritten.
 func statusDNAT() []expr.Any {
 	const dnat = 1 << 5 // IPS_DST_NAT
 	return []expr.Any{
 		&expr.Ct{Key: expr.CtKeySTATUS, Register: 1},
-		&expr.Bitwise{SourceRegister: 1, DestRegister: 1, Len: 4, Mask: binaryutil.NativeEndian.PutUint32(dnat), Xor: make([]byte, 4)},
+		&expr.Bitwise{
+			SourceRegister: 1, DestRegister: 1, Len: 4,
+			Mask: binaryutil.NativeEndian.PutUint32(dnat), Xor: make([]byte, 4),
+		},
 		&expr.Cmp{Op: expr.CmpOpNeq, Register: 1, Data: make([]byte, 4)},
 	}
 }
 
-// removePortmapTables removes the tables of the portmap plugin in which nobody
-// has a port.
+// removePortmapTables removes the tables of the portmap plugin in which no port is open.
 func removePortmapTables() error {
 	const name, ports = "cni_hostport", "hostports"
 	conn, err := nftables.New()

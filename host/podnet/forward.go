@@ -1,4 +1,4 @@
-package runtime
+package podnet
 
 import (
 	"bytes"
@@ -8,12 +8,10 @@ import (
 	"github.com/google/nftables/expr"
 )
 
-// forwarding looks for a chain that drops what is forwarded unless a rule of it
-// says otherwise, and has no rule for the pods' bridge. Docker and some
-// firewalls make such a chain. An accept in a table of ours would not help:
-// every table has its say, and one that drops is enough.
+// forwarding fails if a chain drops forwarded packets by default and has no rule for the pods' bridge. Docker and
+// some firewalls make such a chain. An accept in the node's own table would not help: a packet has to pass all tables.
 //
-// Chains of iptables' old kind are not among those that the kernel lists here.
+// The kernel does not list chains of legacy iptables here.
 func forwarding(bridge string) error {
 	conn, err := nftables.New()
 	if err != nil {
@@ -32,7 +30,8 @@ func forwarding(bridge string) error {
 			return fmt.Errorf("list the rules of nftables chain %s: %w", chain.Name, err)
 		}
 		if !mention(rules, bridge) {
-			return fmt.Errorf("chain %s of nftables table %s drops what it does not know: pods reach nobody outside of this machine, and nobody reaches them", chain.Name, chain.Table.Name)
+			return fmt.Errorf("chain %s of nftables table %s drops forwarded packets by default: "+
+				"pods reach nothing outside of this machine, and nothing reaches them", chain.Name, chain.Table.Name)
 		}
 	}
 	return nil
@@ -55,7 +54,8 @@ func mention(rules []*nftables.Rule, bridge string) bool {
 	return false
 }
 
-// letForward is what has such a chain let pods through.
+// letForward is the remedy for such a chain.
 func letForward(bridge string) string {
-	return fmt.Sprintf("let pods through: iptables -I FORWARD -i %[1]s -j ACCEPT; iptables -I FORWARD -o %[1]s -j ACCEPT", bridge)
+	return fmt.Sprintf(
+		"let pods through: iptables -I FORWARD -i %[1]s -j ACCEPT; iptables -I FORWARD -o %[1]s -j ACCEPT", bridge)
 }

@@ -1,4 +1,4 @@
-package runtime
+package podnet
 
 import (
 	"net/netip"
@@ -56,7 +56,7 @@ func TestSubnetsOfAnEarlierStartAreKeptWhileTheHostTakesThem(t *testing.T) {
 		{"IPv6 is asked for, of a host without it", prefixes("10.1.0.0/16", "fd01:3::/64"), nil, false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, err := testLayout(t).chooseSubnets(c.wanted, c.kept, c.six); (err != nil) != (c.want == nil) || !slices.Equal(got, c.want) {
+			if got, err := testPlaces(t).chooseSubnets(c.wanted, c.kept, c.six); (err != nil) != (c.want == nil) || !slices.Equal(got, c.want) {
 				t.Errorf("got %v (%v), want %v", got, err, c.want)
 			}
 		})

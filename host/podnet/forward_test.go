@@ -1,4 +1,4 @@
-package runtime
+package podnet
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestAFirewallThatDropsWhatIsForwardedIsNoticed(t *testing.T) {
+func TestFirewallThatDropsForwardedPacketsIsNoticed(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to make a network")
 	}

@@ -1,37 +1,28 @@
-package runtime
+package podnet
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 )
 
-func TestHostPortsThatSomebodyClosedAreOpenedAgain(t *testing.T) {
-	l, cache := testLayout(t), t.TempDir()
-	l.root = t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	plugin := filepath.Join(l.bundles(), "some", "cni", "portmap")
-	record := func(id string) string { return filepath.Join(cache, "results", l.bridge()+"-"+id+"-eth0") }
-	if err := errors.Join(os.MkdirAll(filepath.Dir(plugin), 0o700), os.Symlink(self, plugin), os.Mkdir(filepath.Join(cache, "results"), 0o700)); err != nil {
-		t.Fatal(err)
-	}
+func TestClosedHostPortsAreOpenedAgain(t *testing.T) {
+	n, plugin := newFake(t)
+	bridge := n.places.bridge()
+	record := func(id string) string { return filepath.Join(n.cache, "results", bridge+"-"+id+"-eth0") }
 	const ports = `"portMappings":[{"hostPort":80,"containerPort":80,"protocol":"tcp"}]`
 	for _, pod := range []struct{ id, namespace, ports string }{
-		{"open", "/proc/self/ns/net", ports}, {"closed", "/proc/self/ns/net", ports}, {"portless", "/proc/self/ns/net", ""}, {"gone", cache + "/gone", ports},
+		{"open", "/proc/self/ns/net", ports}, {"closed", "/proc/self/ns/net", ports},
+		{"portless", "/proc/self/ns/net", ""}, {"gone", n.cache + "/gone", ports},
 	} {
-		text := `{"containerId":"` + pod.id + `","networkName":"` + l.bridge() + `","ifName":"eth0","capabilityArgs":{` + pod.ports +
-			`},"result":{"interfaces":[{"name":"nd-1"},{"name":"eth0","sandbox":"` + pod.namespace + `"}]}}`
+		text := `{"containerId":"` + pod.id + `","networkName":"` + bridge + `","ifName":"eth0",` +
+			`"capabilityArgs":{` + pod.ports + `},"result":{"interfaces":[{"name":"nd-1"},{"name":"eth0","sandbox":"` + pod.namespace + `"}]}}`
 		if err := os.WriteFile(record(pod.id), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	opened := func(id string) string { return plugin + "." + id }
-	var p openPorts
 	for _, step := range []struct {
 		name  string
 		first func() error
@@ -39,15 +30,17 @@ func TestHostPortsThatSomebodyClosedAreOpenedAgain(t *testing.T) {
 		fails bool
 		open  []string // pods
 	}{
-		{"nobody doubts", func() error { return nil }, 0, false, nil},
+		{"no look is due", func() error { return nil }, 0, false, nil},
 		{"a reload closed all, and one was made anew since", func() error {
-			p.doubt()
+			n.ports.doubt()
 			return os.WriteFile(opened("open"), nil, 0o600)
 		}, 1, false, []string{"closed", "open"}},
-		{"one of them was just being taken down", func() error { return os.Remove(record("closed")) }, 0, false, []string{"open"}},
-		{"nobody doubts any more", func() error { return os.Remove(opened("open")) }, 0, false, nil},
+		{"one of them was just being taken down", func() error {
+			return os.Remove(record("closed"))
+		}, 0, false, []string{"open"}},
+		{"no look is due any more", func() error { return os.Remove(opened("open")) }, 0, false, nil},
 		{"the plugin fails", func() error {
-			p.doubt()
+			n.ports.doubt()
 			return os.WriteFile(plugin+".broken", nil, 0o600)
 		}, 0, true, nil},
 		{"and works at the second look", func() error { return os.Remove(plugin + ".broken") }, 1, false, []string{"open"}},
@@ -55,7 +48,7 @@ func TestHostPortsThatSomebodyClosedAreOpenedAgain(t *testing.T) {
 		if err := step.first(); err != nil {
 			t.Fatal(err)
 		}
-		got, err := p.look(t.Context(), l, cache)
+		got, err := n.reopenPorts(t.Context())
 		if got != step.want || (err != nil) != step.fails {
 			t.Errorf("%s: got %d, %v", step.name, got, err)
 		}

@@ -1,0 +1,23 @@
+// Package podnet connects the pods of a node that runs its own container runtime: to each other over a bridge, and to
+// the world under the host's address.
+//
+//	SetUp  --> subnets     (as configured, as before, or free ones)
+//	       --> forwarding  (sysctls of the host)
+//	       --> masquerade  (one nftables table of the node)
+//	       --> conflist    (containerd runs the CNI plugins by it: bridge, host-local, portmap)
+//	Keep   --> sets up again what a reload of the firewall took away, and opens host ports again
+//	Clean  --> closes the host ports of killed pods, removes the bridge and the table
+//	Checks --> what all this needs of the machine
+//
+// Containerd calls the plugins when a pod comes and goes. This package does what they leave to the host, or what they
+// would do once for each pod where once for all is enough.
+//
+// The bridge and the table have names from the node's ID, so that several nodes share a machine. The directory of the
+// CNI library's records and the chains of the portmap plugin belong to all runtimes of the machine: only records of
+// this node are touched, and the chains go with the last port.
+//
+// The package does not know the container runtime. The runtime tells where its files lie (Places), and drives SetUp,
+// Keep and Clean in step with containerd.
+//
+// Start reading at Network in podnet.go.
+package podnet

@@ -1,0 +1,85 @@
+package podnet
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"nodal/node"
+)
+
+// Reasons of events.
+const (
+	Repaired = "NetworkRepaired" // something that others took away is back
+	Lost     = "NetworkLost"     // it could not be brought back
+)
+
+// Keep lays down again what a reload of the machine's firewall or of its sysctls has taken from the pods' way out, and
+// opens their host ports again. It returns the events to report. It changes nothing unless ours confirms, after the
+// look, that the node still belongs to this process: another process may be cleaning it.
+func (n *Network) Keep(ctx context.Context, ours func() bool) ([]node.Event, error) {
+	lost, err := n.places.lost(n.subnets)
+	if err != nil {
+		return nil, fmt.Errorf("look for the pods' nftables rules: %w", err)
+	}
+	if !ours() {
+		return nil, nil
+	}
+	var events []node.Event
+	if lost != "" {
+		events = append(events, n.repair(lost))
+	}
+	if n.reopens {
+		events = append(events, n.keepPorts(ctx)...)
+	}
+	return events, nil
+}
+
+// repair lays the rules and sysctls down again.
+func (n *Network) repair(lost string) node.Event {
+	n.ports.doubt()
+	if !n.reopens {
+		lost += " (host ports of running pods may be closed until those pods are made anew);"
+	}
+	const cutOff = "pods were cut off from the world, because another program removed"
+	if err := n.places.route(n.subnets); err != nil {
+		return node.Event{Reason: Lost, Warning: true, Message: cutOff + lost + " setting it up again failed: " + err.Error()}
+	}
+	return node.Event{Reason: Repaired, Warning: true, Message: cutOff + lost + " it is set up again"}
+}
+
+// keepPorts opens the host ports of pods that were closed.
+func (n *Network) keepPorts(ctx context.Context) (events []node.Event) {
+	opened, err := n.reopenPorts(ctx)
+	if opened > 0 {
+		events = append(events, node.Event{Reason: Repaired, Warning: true,
+			Message: fmt.Sprintf("host ports of pods were closed: they are open again (pods: %d)", opened)})
+	}
+	if err != nil {
+		events = append(events, node.Event{Reason: Lost, Warning: true,
+			Message: "host ports of pods may be closed until those pods are made anew: " + err.Error()})
+	}
+	return events
+}
+
+// lost names what route has set and is gone, each between a space and a semicolon. A setting that the kernel does
+// not have is not lost.
+func (p Places) lost(subnets []netip.Prefix) (lost string, err error) {
+	rules, err := masquerading(p.table())
+	if err != nil {
+		return "", err
+	}
+	if rules < 2*len(subnets) {
+		lost = " nftables table " + p.table() + ";"
+	}
+	for _, s := range subnets { // one for each family
+		name := forwarding4
+		if s.Addr().Is6() {
+			name = forwarding6
+		}
+		if sysctl(name) == "0" {
+			lost += " sysctl net/" + name + ";"
+		}
+	}
+	return lost, nil
+}
