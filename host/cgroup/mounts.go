@@ -1,13 +1,13 @@
 package cgroup
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/moby/sys/mountinfo"
 )
 
 // Mounts are the places where the kernel shows its tree: in version 1 one for each
@@ -33,32 +33,25 @@ var counters = [...]string{"cpuacct", "blkio", "io"}
 
 // FindMounts reads the calling process's mount table.
 func FindMounts() (Mounts, error) {
-	file, err := os.Open("/proc/self/mountinfo")
+	mounts, err := mountinfo.GetMounts(mountinfo.FSTypeFilter("cgroup", "cgroup2"))
 	if err != nil {
 		return Mounts{}, fmt.Errorf("find the cgroup file systems: %w", err)
 	}
-	defer file.Close()
-	return readMounts(file, os.ReadFile)
+	return chooseMounts(mounts, os.ReadFile)
 }
 
-// readMounts takes version 1 wherever it has a controller that pods need: of two
-// versions side by side, the second has none of them.
-func readMounts(table io.Reader, read func(string) ([]byte, error)) (Mounts, error) {
+// chooseMounts takes version 1 wherever it has a controller that pods need: beside it, version 2 has none of them.
+func chooseMounts(mounts []*mountinfo.Info, read func(string) ([]byte, error)) (Mounts, error) {
 	var first []tree
 	var second *tree
-	for lines := bufio.NewScanner(table); lines.Scan(); {
-		mount, kind, ok := strings.Cut(lines.Text(), " - ")
-		before, after := strings.Fields(mount), strings.Fields(kind)
-		if !ok || len(before) < 5 || len(after) < 3 {
-			continue
-		}
-		switch dir := before[4]; after[0] {
+	for _, m := range mounts {
+		switch m.FSType {
 		case "cgroup":
-			options := strings.Split(after[2], ",")
-			first = append(first, treeAt(dir, options))
+			first = append(first, treeAt(m.Mountpoint, strings.Split(m.VFSOptions, ",")))
 		case "cgroup2":
-			if names, err := read(filepath.Join(dir, "cgroup.controllers")); err == nil && second == nil {
-				second = new(treeAt(dir, strings.Fields(string(names))))
+			names, err := read(filepath.Join(m.Mountpoint, "cgroup.controllers"))
+			if err == nil && second == nil {
+				second = new(treeAt(m.Mountpoint, strings.Fields(string(names))))
 			}
 		}
 	}

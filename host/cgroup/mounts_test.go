@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/moby/sys/mountinfo"
 )
 
 const (
@@ -17,6 +19,16 @@ const (
 	beside  = "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n"
 	unified = "29 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
 )
+
+// table reads a mount table.
+func table(t *testing.T, text string) []*mountinfo.Info {
+	t.Helper()
+	mounts, err := mountinfo.GetMountsFromReader(strings.NewReader(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mounts
+}
 
 func TestMounts(t *testing.T) {
 	controllersIn := map[string]string{"/sys/fs/cgroup": "cpuset cpu io memory pids\n", "/sys/fs/cgroup/unified": "\n"}
@@ -42,7 +54,7 @@ func TestMounts(t *testing.T) {
 		{"version 2", unified, Mounts{2, []tree{{dir: "/sys/fs/cgroup", controllers: []string{"cpu", "memory", "pids"}, counts: []string{"io"}}}}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := readMounts(strings.NewReader(c.table), read)
+			got, err := chooseMounts(table(t, c.table), read)
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got %+v, %v; want %+v", got, err, c.want)
 			}
@@ -51,7 +63,7 @@ func TestMounts(t *testing.T) {
 			}
 		})
 	}
-	if got, err := readMounts(strings.NewReader(top+named), read); err == nil {
+	if got, err := chooseMounts(table(t, top+named), read); err == nil {
 		t.Errorf("a machine without cgroups has %+v", got)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/moby/sys/mountinfo"
 )
 
 // containerCgroups lists the cgroups of this node's containers, in every
@@ -43,9 +45,12 @@ func cgroupDirs(name string) []string {
 		return nil // none, or systemd's
 	}
 	var dirs []string
-	for _, m := range mounts() {
-		dir := filepath.Join(m.point, name)
-		if strings.HasPrefix(m.kind, "cgroup") && isDir(dir) {
+	trees, err := mountinfo.GetMounts(mountinfo.FSTypeFilter("cgroup", "cgroup2"))
+	if err != nil {
+		return nil
+	}
+	for _, m := range trees {
+		if dir := filepath.Join(m.Mountpoint, name); isDir(dir) {
 			dirs = append(dirs, dir)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
 	"nodal/node"
@@ -175,11 +176,13 @@ func cgroups() error {
 			have[name] = true
 		}
 	}
-	for _, m := range mounts() {
-		if m.kind == "cgroup" {
-			for name := range strings.SplitSeq(m.options, ",") {
-				have[name] = true
-			}
+	trees, err := mountinfo.GetMounts(mountinfo.FSTypeFilter("cgroup"))
+	if err != nil {
+		return fmt.Errorf("look for mounted cgroups: %w", err)
+	}
+	for _, m := range trees {
+		for name := range strings.SplitSeq(m.VFSOptions, ",") {
+			have[name] = true
 		}
 	}
 	var lacks []string

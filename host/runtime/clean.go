@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 )
 
@@ -48,8 +49,12 @@ func (l layout) clean(ctx context.Context, network Network) error {
 	err := errors.Join(l.stopDaemons(ctx), l.killAll(ctx, groups))
 	cutOff := network.Clean(ctx)
 	err = errors.Join(err, cutOff, l.removeShimSockets(), l.unmountAll(), removeCgroups(ctx, groups))
-	if left := l.mounted(); len(left) > 0 {
-		return errors.Join(err, fmt.Errorf("%s is still mounted: its files stay", left[0].point))
+	left, unseen := l.mounted()
+	if unseen != nil { // files of something that is mounted might be removed
+		return errors.Join(err, unseen)
+	}
+	if len(left) > 0 {
+		return errors.Join(err, fmt.Errorf("%s is still mounted: its files stay", left[0]))
 	}
 	gone := []string{l.state, l.root}
 	if cutOff != nil { // the next try needs the other files: the conflist, the addresses and the plugins
@@ -108,18 +113,18 @@ func (l layout) serves(p process) bool {
 // contains reports whether the root file system of a process lies in ours: a
 // directory of a snapshot, or an overlay whose upper layer is one.
 func (l layout) contains(pid int) bool {
-	raw, err := os.ReadFile(procPath(pid, "mountinfo"))
+	table, err := mountinfo.PidMountInfo(pid)
 	if err != nil {
-		return false
+		return false // it has ended
 	}
-	for _, m := range parseMounts(string(raw)) {
-		if m.point != "/" {
+	for _, m := range table {
+		if m.Mountpoint != "/" {
 			continue
 		}
-		if l.holds(m.root) {
+		if l.holds(m.Root) {
 			return true
 		}
-		for option := range strings.SplitSeq(m.options, ",") {
+		for option := range strings.SplitSeq(m.VFSOptions, ",") {
 			if key, value, ok := strings.Cut(option, "="); ok && key == "upperdir" && l.holds(value) {
 				return true
 			}

@@ -3,11 +3,11 @@ package volume
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 )
 
@@ -47,31 +47,25 @@ func isMount(path string) (bool, error) {
 	return stat.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0, nil
 }
 
-// mountPoint is where something is mounted, and of what kind that is.
+// mountPoint is a path on which a file system of a kind is mounted.
 type mountPoint struct{ path, kind string }
 
-// mountsBelow are the mount points below a directory, named as it is, in the order in
-// which they were mounted.
+// mountsBelow lists the mount points below a directory, in the order in which they were mounted. Their paths begin
+// as the directory's does.
 func mountsBelow(dir string) ([]mountPoint, error) {
 	real, err := filepath.EvalSymlinks(dir) // the kernel names no links
 	if err != nil {
 		return nil, fmt.Errorf("look for mounts: %w", err)
 	}
-	table, err := os.ReadFile("/proc/self/mountinfo")
+	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) {
+		return !strings.HasPrefix(m.Mountpoint, real+"/"), false
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read the mount table: %w", err)
 	}
-	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
-	var points []mountPoint
-	for line := range strings.Lines(string(table)) {
-		before, after, _ := strings.Cut(line, " - ")
-		fields, kind := strings.Fields(before), strings.Fields(after)
-		if len(fields) < 5 || len(kind) < 1 {
-			continue
-		}
-		if path := unescape.Replace(fields[4]); strings.HasPrefix(path, real+"/") {
-			points = append(points, mountPoint{filepath.Join(dir, path[len(real):]), kind[0]})
-		}
+	points := make([]mountPoint, len(mounts))
+	for i, m := range mounts {
+		points[i] = mountPoint{filepath.Join(dir, m.Mountpoint[len(real):]), m.FSType}
 	}
 	return points, nil
 }
