@@ -30,7 +30,7 @@ const theCluster = "cluster"
 // annotationGeneration is the cluster's generation of a pod on the node.
 const annotationGeneration = "nodal.node/generation"
 
-// nodeRefused is why a pod fails that the node does not take.
+// nodeRefused is the reason of a pod that failed because the node refused it.
 const nodeRefused = "NodeRefused"
 
 func fromCluster(object metav1.Object) bool {
@@ -71,12 +71,11 @@ func (p *pods) carry(ctx context.Context, key types.NamespacedName) error {
 	return nil
 }
 
-// lull is how long a first status waits for the one that makes it needless: most
-// pods run by then. Those that follow it wait longer.
+// lull delays a first status: most pods run a moment later, and that status replaces
+// it. Later statuses that can wait are delayed for longer.
 const lull = time.Second
 
-// holdBack says whether a pod's status is not to be told yet. The queue brings the
-// pod back.
+// holdBack reports whether a pod's status has to wait. The queue brings the pod back.
 func (p *pods) holdBack(key types.NamespacedName, canWait bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,9 +97,9 @@ func (p *pods) holdBack(key types.NamespacedName, canWait bool) bool {
 	return true
 }
 
-// apply has the node run a pod, or what has become of it. What was added to the pod is
-// added here too, once it is there. It takes the place of none that came in another way,
-// not while the node has yet to tell of that either.
+// apply posts a pod, or its changed manifest, to the node. It adds what was added to the
+// pod once that is there. It never replaces a pod that came to the node in another way,
+// even if the node has yet to report it.
 func (p *pods) apply(ctx context.Context, s sides) error {
 	want := s.want
 	there := s.running() != nil && s.have.object.UID == want.UID
@@ -150,17 +149,17 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 	return nil
 }
 
-// patient is how many tries a pod may wait for what it needs before people are told.
+// patient is the number of tries after which an event says why a pod waits.
 const patient = 4
 
-// explain tells why a pod does not go to the node, once: most often it does a moment later.
+// explain says once why a pod does not go to the node. Most pods go a moment later.
 func (p *pods) explain(ctx context.Context, want *corev1.Pod, why error) {
 	if p.queue.NumRequeues(types.NamespacedName{Namespace: want.Namespace, Name: want.Name}) == patient {
 		p.warn(ctx, want, "FailedCreatePodSandBox", "The pod waits: "+why.Error())
 	}
 }
 
-// vouch has the node show a condition. One that it does not take holds up no status.
+// vouch posts a condition to the node. A condition that the node refuses delays no status.
 func (p *pods) vouch(ctx context.Context, s sides, c corev1.PodCondition) error {
 	_, err := p.node.SetPodCondition(ctx, &nodev1.SetPodConditionRequest{
 		Namespace: s.want.Namespace, Name: s.want.Name, Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message,
@@ -212,9 +211,9 @@ func (p *pods) report(ctx context.Context, want *corev1.Pod, status *corev1.PodS
 	return nil
 }
 
-// forget has the cluster drop a pod, once the node itself says that nothing of
-// it is left. What never ran here has an end first: who waits for that, such as a Job, has
-// the pod kept until then.
+// forget drops a pod from the cluster once the node says that nothing of it is left. A
+// pod that never ran is given an end first: a Job waits for that and keeps the pod until
+// then.
 func (p *pods) forget(ctx context.Context, key types.NamespacedName, want *corev1.Pod) error {
 	reply, err := p.node.GetPod(ctx, &nodev1.GetPodRequest{Namespace: key.Namespace, Name: key.Name})
 	switch {
@@ -236,7 +235,7 @@ func (p *pods) forget(ctx context.Context, key types.NamespacedName, want *corev
 	return nil
 }
 
-// unseen is how long a pod stays out of the cluster's sight that it did not want to show.
+// unseen hides a pod that asked not to be shown for this long.
 const unseen = time.Minute
 
 // mirror shows the cluster a pod that is not its own. API servers do not show
@@ -289,7 +288,7 @@ func manifestOf(want *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-// fingerprint tells whether the node has a manifest already.
+// fingerprint identifies a manifest, so that the node is not sent the same one twice.
 func fingerprint(want *corev1.Pod) string {
 	text, err := json.Marshal(manifestOf(want))
 	if err != nil {

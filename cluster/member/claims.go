@@ -57,8 +57,8 @@ func (c *cluster) claim(ctx context.Context, namespace, name string) (*corev1.Pe
 	return claim, volume, nil
 }
 
-// dropClaim takes a claim and its volume from the node, both at once: nobody would
-// look for the volume alone. What is in it is the cluster's to give up.
+// dropClaim removes a claim together with its volume: nothing else would look for the
+// volume. Its data belongs to the cluster.
 func (s *shelf) dropClaim(ctx context.Context, since int64, ref node.ObjectRef, claim *structpb.Struct) error {
 	spec, _ := claim.AsMap()["spec"].(map[string]any)
 	name, _ := spec["volumeName"].(string)
@@ -76,7 +76,8 @@ func (s *shelf) dropClaim(ctx context.Context, since int64, ref node.ObjectRef, 
 	return s.remove(ctx, since, ref, volume)
 }
 
-// volumeCopy is kept for its claim alone, whose identity the node gives anew.
+// volumeCopy returns a volume that is kept for its claim alone. The node gives the claim
+// a new identity.
 func volumeCopy(v *corev1.PersistentVolume, meta metav1.ObjectMeta) *corev1.PersistentVolume {
 	setPlaced(&meta, node.Placed(v))
 	spec := *v.Spec.DeepCopy()

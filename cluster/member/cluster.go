@@ -96,9 +96,8 @@ func (c *cluster) patchNode(ctx context.Context, name string, change any, subres
 	return c.core.Patch(types.StrategicMergePatchType).Resource("nodes").Name(name).SubResource(subresource...).Body(body).Do(ctx).Error()
 }
 
-// podOn is a pod that is bound to the node, nil if there is none. It is a list,
-// because a node may not get a pod that is gone: the answer is that it is
-// forbidden, not that it is not found.
+// podOn returns a pod that is bound to the node, or nil. It lists, because a node may not
+// get a pod that is gone: the answer would be forbidden, not not-found.
 func (c *cluster) podOn(ctx context.Context, nodeName string, key types.NamespacedName) (*corev1.Pod, error) {
 	here := fields.Set{"spec.nodeName": nodeName, metav1.ObjectNameField: key.Name}
 	list, err := into(c.core.Get().Namespace(key.Namespace).Resource("pods").Param("fieldSelector", here.String()).Do(ctx), &corev1.PodList{})
@@ -121,7 +120,7 @@ func (c *cluster) putStatus(ctx context.Context, read *corev1.Pod, status *corev
 	return err == nil && after.ResourceVersion != read.ResourceVersion, err
 }
 
-// forget has the API server drop a pod of which nothing is left on the node.
+// forget drops a pod from the API server once nothing of it is left on the node.
 func (c *cluster) forget(ctx context.Context, key types.NamespacedName, uid types.UID) error {
 	options := &metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: &metav1.Preconditions{UID: &uid}}
 	return c.core.Delete().Namespace(key.Namespace).Resource("pods").Name(key.Name).Body(options).Do(ctx).Error()

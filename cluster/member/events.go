@@ -26,23 +26,23 @@ import (
 	"nodal/cluster/retry"
 )
 
-// A pod may tell as much at once, and again so often, as upstream lets it. What is
-// above that stays on the node.
+// The event rate of a pod, as upstream bounds it: a burst, then one at an interval.
+// Events beyond that stay on the node.
 const (
 	tellAtOnce = 25
 	tellEvery  = 5 * time.Minute
-	talkative  = 4096 // pods of which is known how much they told
+	talkative  = 4096 // pods whose event rate is remembered
 
 	remembered = time.Hour // by API servers
 )
 
-// events carries to the cluster what happened on the node. The same event always
-// gets the same name there: what is carried twice, as after a restart, is one.
+// events carries the node's events to the cluster. An event always gets the same name
+// there, so one that is carried twice, as after a restart, is stored once.
 type events struct {
 	nodeName string
 	cluster  *cluster
 	node     nodev1.EventsServiceClient
-	pod      func(types.NamespacedName) *corev1.Pod // as the node has it; nil: it has none
+	pod      func(types.NamespacedName) *corev1.Pod // as the node has it, or nil
 	pace     *rate.Limiter                          // of all
 	log      *slog.Logger
 
@@ -90,8 +90,8 @@ func (e *events) follow(ctx context.Context) error {
 	}
 }
 
-// tell carries one event, if its pod may tell it. What the cluster has already from an
-// earlier process costs the pod nothing; what it has forgotten since stays forgotten.
+// tell carries one event if its pod is within its rate. An event that the cluster has from
+// an earlier process costs the pod nothing; one that it has forgotten stays forgotten.
 func (e *events) tell(ctx context.Context, m *nodev1.Event) error {
 	if e.retells && time.Since(m.GetTime().AsTime()) > remembered {
 		return nil
@@ -131,8 +131,8 @@ func (e *events) limiter(uid string) *rate.Limiter {
 	return l
 }
 
-// send makes an event or, if the cluster knows it, tells how often it has happened by
-// now. An event that the cluster will never take is given up.
+// send creates an event, or updates its count if the cluster knows it. An event that the
+// cluster will never take is given up.
 func (e *events) send(ctx context.Context, event *corev1.Event) (known bool, err error) {
 	err = e.cluster.createEvent(ctx, event)
 	if known = apierrors.IsAlreadyExists(err); known {
@@ -145,8 +145,8 @@ func (e *events) send(ctx context.Context, event *corev1.Event) (known bool, err
 	return known, err
 }
 
-// rejected says that the API server would answer the same again: the request is at
-// fault, and neither who makes it nor when.
+// rejected reports whether the API server would answer the same again, because the request
+// itself is at fault.
 func rejected(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) || apierrors.IsUnauthorized(err) || apierrors.IsTooManyRequests(err) {
@@ -156,22 +156,22 @@ func rejected(err error) bool {
 	return code >= 400 && code < 500
 }
 
-// warn tells of a pod what the node itself does not know.
+// warn records a fault of a pod that the node itself does not know.
 func (e *events) warn(ctx context.Context, pod *corev1.Pod, reason, message string) {
 	e.say(ctx, &nodev1.Event{
 		Namespace: pod.Namespace, Name: pod.Name, Uid: string(pod.UID), Type: nodev1.EventType_EVENT_TYPE_WARNING, Reason: reason, Message: message,
 	})
 }
 
-// inform tells of the node.
+// inform records an event of the node.
 func (e *events) inform(ctx context.Context, reason, message string) {
 	e.say(ctx, &nodev1.Event{Reason: reason, Message: message})
 }
 
-// sayWithin is how long a word of our own may take: who says it has more to do.
+// sayWithin bounds the time for an event of our own: its caller has more to do.
 const sayWithin = 10 * time.Second
 
-// say tells what happens now, once.
+// say sends an event of this moment, once.
 func (e *events) say(ctx context.Context, m *nodev1.Event) {
 	once, cancel := context.WithTimeout(ctx, sayWithin)
 	defer cancel()
@@ -183,7 +183,7 @@ func (e *events) say(ctx context.Context, m *nodev1.Event) {
 	}
 }
 
-// eventOf is an event as upstream's kubelet would tell it.
+// eventOf converts an event of the node into the form that upstream's kubelet sends.
 func (e *events) eventOf(m *nodev1.Event) *corev1.Event {
 	event := &corev1.Event{
 		InvolvedObject: e.about(m),
@@ -211,10 +211,10 @@ func (e *events) eventOf(m *nodev1.Event) *corev1.Event {
 func eventName(about string, identity []byte) string {
 	end := "." + hex.EncodeToString(identity)
 	about = about[:min(len(about), validation.DNS1123SubdomainMaxLength-len(end))]
-	return strings.TrimRight(about, "-.") + end // what is cut may end where no name may
+	return strings.TrimRight(about, "-.") + end // the cut may end in a character that no name may end in
 }
 
-// about is what an event happened to: a pod, or the node.
+// about refers to the event's pod, or to the node.
 func (e *events) about(m *nodev1.Event) corev1.ObjectReference {
 	if m.GetName() == "" {
 		// By this, kubectl looks for events of a node.

@@ -42,14 +42,14 @@ func (s apiServer) dial(t *testing.T) *cluster {
 	return c
 }
 
-// refused is how an API server says no.
+// refused returns the status with which an API server refuses.
 func refused(code int, reason metav1.StatusReason) metav1.Status {
 	return metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason,
 	}
 }
 
-// stock is what a node has, and what it was told.
+// stock stands for a node: its objects, and the calls that it got.
 type stock struct {
 	nodev1.NodeServiceClient
 	nodev1.ManifestsServiceClient

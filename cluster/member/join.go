@@ -33,7 +33,7 @@ type place struct {
 	imagesAt  time.Time
 }
 
-// register makes the Node object, or gives the one that is there this node's labels.
+// register creates the Node object, or updates the labels of the existing one.
 func (p *place) register(ctx context.Context) error {
 	info, err := p.node.GetNode(ctx, &nodev1.GetNodeRequest{})
 	if err != nil {
@@ -91,8 +91,8 @@ func (p *place) create(ctx context.Context, info *nodev1.GetNodeResponse) error 
 	return nil
 }
 
-// announce takes note of what the cluster has of the node by now, and tells what has
-// turned.
+// announce stores the status that the cluster has now, and sends an event for each
+// condition that has changed.
 func (p *place) announce(ctx context.Context, status corev1.NodeStatus) {
 	for _, c := range status.Conditions {
 		same := func(b corev1.NodeCondition) bool { return b.Type == c.Type && b.Status == c.Status }
@@ -142,8 +142,8 @@ func (p *place) run(ctx context.Context) {
 	}, p.config.StatusEvery)
 }
 
-// update sends the status if it has changed, or the cluster shows another or none, or it
-// has not been sent for long. A Node object that somebody deleted is made again.
+// update sends the status if it has changed, if the cluster shows another or none, or if it
+// has not been sent for long. It creates a deleted Node object again.
 func (p *place) update(ctx context.Context) error {
 	info, err := p.node.GetNode(ctx, &nodev1.GetNodeRequest{})
 	if err != nil {

@@ -48,7 +48,7 @@ func TestConditionsAreTheNodesAndTheirTimesTheClusters(t *testing.T) {
 	}
 }
 
-// described is a node that tells what it is.
+// described stands for a node that describes itself.
 type described struct {
 	nodev1.NodeServiceClient
 	nodev1.ImagesServiceClient
@@ -64,8 +64,8 @@ func (d described) ListImages(context.Context, *nodev1.ListImagesRequest, ...grp
 	return &nodev1.ListImagesResponse{Images: d.images}, nil
 }
 
-// placed is a node and an API server, which has the Node object if there is one. It
-// takes note of what is written there, and of what is told.
+// placed returns a node and an API server that has the given Node object, or none. The
+// server records writes and events.
 func placed(t *testing.T, config Config, found *corev1.Node, code int) (p *place, written, told *[]string) {
 	written, told = &[]string{}, &[]string{}
 	there := found != nil

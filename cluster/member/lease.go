@@ -26,7 +26,7 @@ type heart struct {
 	log      *slog.Logger
 	now      func() time.Time
 
-	lease *coordinationv1.Lease // as last written; nil: it has to be read
+	lease *coordinationv1.Lease // as last written; nil before it is read
 }
 
 func (h *heart) run(ctx context.Context) {

@@ -16,7 +16,7 @@ import (
 	"nodal/node"
 )
 
-// Config is how the node takes part.
+// Config holds the node's part in the cluster.
 type Config struct {
 	NodeName    string
 	Register    bool              // make the Node object if it is not there
@@ -30,7 +30,7 @@ type Config struct {
 	// ExternalCloud says that addresses are a cloud's to say, once the Node object has some.
 	ExternalCloud bool
 
-	EventsPerSecond float64 // that are told to the cluster; zero: no bound
+	EventsPerSecond float64 // bound on events to the cluster; zero means no bound
 	EventBurst      int
 
 	StatusEvery  time.Duration // the node's status is made

@@ -19,15 +19,15 @@ type local struct {
 	gone     bool      // it was deleted, and object is the last that was seen of it
 }
 
-// sides are both sides of one name, and what was done about it before.
+// sides holds both views of one name, and what was done about it before.
 type sides struct {
-	want    *corev1.Pod // as the cluster has it; nil: it has none of that name
-	have    *local      // as the node has it; nil: it never had one
+	want    *corev1.Pod // the cluster's pod of that name, or nil
+	have    *local      // the node's pod; nil if it never had one
 	applied string      // which manifest the node has taken
-	asked   *int64      // within how many seconds the node was asked to end have; nil: it was not
+	asked   *int64      // grace in seconds with which the node was asked to end have, or nil
 }
 
-// verb is what to do.
+// verb names the thing to do.
 type verb uint8
 
 const (
@@ -64,7 +64,7 @@ func next(s sides) step {
 	case s.running() != nil && !s.have.ours && s.have.object.UID != s.want.UID:
 		return taken(s)
 	case s.running() != nil && s.have.object.UID == s.want.UID && finished(s.have.object):
-		return s.reporting() // what has ended takes nothing more
+		return s.reporting() // a finished pod takes no change
 	case s.running() == nil || s.have.object.UID != s.want.UID || s.applied != fingerprint(s.want):
 		return step{verb: apply, uid: s.want.UID}
 	}
@@ -82,9 +82,9 @@ func (s sides) running() *local {
 	return s.have
 }
 
-// over is about a pod that has finished, as the cluster knows already. The node is
-// never given it again: something else may have taken its place long ago. One that runs
-// here has to end, as its phase is final whoever has set it.
+// over handles a pod that has finished in the cluster's eyes. The node never gets it
+// again: another pod may have taken its place long ago. A pod that still runs here has to
+// end, because its phase is final, whichever client set it.
 func over(s sides) step {
 	have := s.running()
 	switch {
@@ -98,8 +98,8 @@ func over(s sides) step {
 	return step{}
 }
 
-// taken is about a pod whose name is that of another on the node, which stays unless it
-// ends already.
+// taken handles a pod whose name belongs to another pod on the node. That one stays unless
+// it ends already.
 func taken(s sides) step {
 	if !s.have.deadline.IsZero() {
 		return step{}
@@ -120,8 +120,8 @@ func unwanted(s sides) step {
 	return step{verb: mirror, uid: have.object.UID}
 }
 
-// reflection is about a mirror of a pod that came to the node in another way. Who
-// deletes the mirror alone gets another one.
+// reflection handles the mirror of a pod that came to the node in another way. A mirror
+// that is deleted alone is made again.
 func reflection(s sides) step {
 	have := s.running()
 	if have == nil || have.ours || mirrored(s.want) != identity(have.object) || s.want.DeletionTimestamp != nil {
@@ -130,7 +130,7 @@ func reflection(s sides) step {
 	return s.reporting()
 }
 
-// mirrored says of a pod in the cluster what it is a mirror of, if it is one.
+// mirrored returns the identity of the pod that a cluster's pod mirrors, or "".
 func mirrored(want *corev1.Pod) string { return want.Annotations[corev1.MirrorPodAnnotationKey] }
 
 // identity changes whenever another pod takes the name.
@@ -159,10 +159,10 @@ func ending(s sides) step {
 	return s.reporting()
 }
 
-// slack is how far two clocks and a request on its way may put deadlines apart.
+// slack allows for two clocks and a request under way when deadlines are compared.
 const slack = 5 * time.Second
 
-// reporting tells the cluster the pod's status if it has another.
+// reporting sends the pod's status to the cluster if it differs there.
 func (s sides) reporting() step {
 	status := statusFor(s.want, s.have)
 	if equality.Semantic.DeepEqual(status, s.want.Status) {
@@ -175,8 +175,8 @@ func finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// unsaid is a condition that a readiness gate of the pod waits for and of which
-// the node does not know yet what was said in the cluster.
+// unsaid finds a condition that a readiness gate of the pod waits for and that the node
+// does not have yet as the cluster has it.
 func unsaid(want, have *corev1.Pod) (corev1.PodCondition, bool) {
 	for _, gate := range want.Spec.ReadinessGates {
 		said, known := conditionOf(want, gate.ConditionType), conditionOf(have, gate.ConditionType)

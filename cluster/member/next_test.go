@@ -47,7 +47,7 @@ func here(uid types.UID) option {
 
 func foreign(s *scene) { s.have.ours = false }
 
-// mirrors makes the cluster's pod one that stands for another.
+// mirrors turns the cluster's pod into a mirror of another.
 func mirrors(uid string) option {
 	return func(s *scene) { s.want.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: uid} }
 }
@@ -55,10 +55,10 @@ func mirrors(uid string) option {
 // finishedHere is a pod that has ended by itself on the node.
 func finishedHere(s *scene) { s.have.object.Status.Phase = corev1.PodSucceeded }
 
-// told is a node that was asked to end the pod within so many seconds.
+// told makes the node one that was asked to end the pod within so many seconds.
 func told(seconds int64) option { return func(s *scene) { s.asked = &seconds } }
 
-// unknown is what the node has taken, to a process that is new.
+// unknown forgets the applied manifest, as a new process has.
 func unknown(s *scene) { s.applied = "" }
 
 // addressed is something that the node alone says of the pod.
@@ -92,7 +92,7 @@ func runs(heard bool) option {
 	}
 }
 
-// heard is what the node shows, by the cluster.
+// heard gives the cluster the status that the node shows.
 func heard(s *scene) { s.want.Status = statusFor(s.want, s.have) }
 
 func gated(onNode corev1.ConditionStatus) option {

@@ -33,8 +33,9 @@ func patchOf(status corev1.NodeStatus) any {
 	}{status, addresses, status.Images}
 }
 
-// since keeps the time of the last transition where there was none: the node knows no
-// more than it has seen since its last start. What somebody else turned later turns now.
+// since keeps the time of the last transition where nothing changed: the node only knows
+// what it has seen since its last start. A condition that another client changed gets the
+// present time.
 func (p *place) since(status *corev1.NodeStatus) {
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
@@ -63,7 +64,7 @@ func sameBut(a, b corev1.NodeStatus) bool {
 	return equality.Semantic.DeepEqual(timeless(a), timeless(b))
 }
 
-// status is what the node says of itself, in the cluster's words.
+// status converts the node's description of itself into Kubernetes' form.
 func (p *place) status(info *nodev1.GetNodeResponse) corev1.NodeStatus {
 	status := corev1.NodeStatus{
 		Capacity: quantities(info.GetCapacity()), Allocatable: quantities(info.GetAllocatable()),
@@ -99,10 +100,11 @@ func declared() []string {
 // imagesFresh is for how long images are not listed again.
 const imagesFresh = 30 * time.Second
 
-// namesOfImage is how many names of an image are told, as upstream has it.
+// namesOfImage bounds the names that are listed of one image, as upstream does.
 const namesOfImage = 5
 
-// lookAtImages lists the largest images. While the node cannot tell they are what they were.
+// lookAtImages lists the largest images. It keeps the last list while the node cannot
+// answer.
 func (p *place) lookAtImages(ctx context.Context) {
 	if p.now().Sub(p.imagesAt) < imagesFresh {
 		return
@@ -164,7 +166,7 @@ func quantities(texts map[string]string) corev1.ResourceList {
 	return list
 }
 
-// turned is upstream's word for a condition that became what it is.
+// turned returns upstream's event reason for the new state of a condition.
 func turned(c corev1.NodeCondition) string {
 	words := map[corev1.NodeConditionType][2]string{
 		corev1.NodeReady:          {"NodeReady", "NodeNotReady"},

@@ -107,7 +107,7 @@ func (o *objects) start(ref node.ObjectRef, keep keeper) {
 	o.used[ref].stop = stop
 	left := o.leaving[ref]
 	o.done.Go(func() {
-		if left != nil { // what is taken away late must not be what is brought now
+		if left != nil { // a late removal must not take what is brought now
 			select {
 			case <-left:
 			case <-ctx.Done():
@@ -118,8 +118,8 @@ func (o *objects) start(ref node.ObjectRef, keep keeper) {
 	})
 }
 
-// note takes note that the node has an object by now, or why not. The context is that
-// of who keeps it there.
+// note records that the node has an object now, or why not. The context is that of the
+// goroutine which keeps the object there.
 func (o *objects) note(ctx context.Context, ref node.ObjectRef, wrong error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -135,9 +135,9 @@ func (o *objects) note(ctx context.Context, ref node.ObjectRef, wrong error) {
 	u.there, u.wrong = wrong == nil, wrong
 }
 
-// lacking is what a pod has to wait for before it goes to the node: without its class
-// it would be refused, for good, and what the node has itself under the name of a
-// claim is not for it.
+// lacking returns what a pod has to wait for before it goes to the node. Without its class
+// the node would refuse it for good, and a claim of the node's own under the same name is
+// not meant for it.
 func (o *objects) lacking(want *corev1.Pod) error {
 	needed := claimsOf(want)
 	if class := want.Spec.RuntimeClassName; class != nil {
@@ -199,7 +199,7 @@ func (o *objects) adopt(ctx context.Context) error {
 	return nil
 }
 
-// release takes from the node what was adopted and no pod uses.
+// release removes adopted objects that no pod uses.
 func (o *objects) release(wanted cache.Store) {
 	for _, object := range wanted.List() {
 		pod := object.(*corev1.Pod)
@@ -212,7 +212,7 @@ func (o *objects) release(wanted cache.Store) {
 	}
 }
 
-// source is what to watch of one kind: what is chosen of a namespace, or all.
+// source selects what to watch of one kind: some objects of a namespace, or all.
 type source struct {
 	api       rest.Interface
 	resource  string
@@ -223,7 +223,7 @@ type source struct {
 
 func named(name string) fields.Set { return fields.Set{metav1.ObjectNameField: name} }
 
-// sources are what an object of the node is made from.
+// sources lists what an object of the node is made from.
 func (o *objects) sources(ref node.ObjectRef) []source {
 	switch {
 	case ref.Kind == node.ConfigMap && (ref.Name == linksName || ref.Name == masterName):
@@ -236,7 +236,7 @@ func (o *objects) sources(ref node.ObjectRef) []source {
 	return []source{{o.cluster.core, "secrets", ref.Namespace, named(ref.Name), &corev1.Secret{}}}
 }
 
-// follow carries each state of an object to the node, until nobody uses it.
+// follow carries each state of an object to the node until no pod uses it.
 func (o *objects) follow(ctx context.Context, ref node.ObjectRef, sources ...source) {
 	news := make(chan struct{}, 1)
 	tell := func(any) {
@@ -261,7 +261,7 @@ func (o *objects) follow(ctx context.Context, ref node.ObjectRef, sources ...sou
 	if !cache.WaitFor(ctx, "", synced...) {
 		return
 	}
-	tell(nil) // that nothing is there is news, too
+	tell(nil) // an empty result is news, too
 	for {
 		select {
 		case <-ctx.Done():

@@ -12,9 +12,9 @@ import (
 	"nodal/node/storage"
 )
 
-// place tells the node that a pod suits it by the labels which it has in the cluster: the node
-// itself knows only its own. A pod that does not suit it is the node's to refuse. What a pod
-// came to the node with it keeps there.
+// place marks a pod whose node selector matches only labels that the node has in the
+// cluster: the node itself knows its own labels alone. The node refuses a pod that does not
+// match. It keeps what the pod came with.
 func (p *pods) place(ctx context.Context, pod, there *corev1.Pod) error {
 	if there != nil {
 		setPlaced(&pod.ObjectMeta, node.Placed(there))
@@ -32,7 +32,7 @@ func (p *pods) place(ctx context.Context, pod, there *corev1.Pod) error {
 	return nil
 }
 
-// place tells the node the same of a volume.
+// place does the same for a volume.
 func (o *objects) place(ctx context.Context, v *corev1.PersistentVolume) error {
 	if v.Spec.NodeAffinity == nil {
 		return nil

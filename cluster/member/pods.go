@@ -19,7 +19,7 @@ import (
 	"nodal/cluster/retry"
 )
 
-// workers is how many pods are worked on side by side.
+// workers bounds how many pods are worked on side by side.
 const workers = 8
 
 // pods keeps both sides of every pod of this node in step.
@@ -37,7 +37,7 @@ type pods struct {
 	local     map[types.NamespacedName]*local
 	applied   map[types.NamespacedName]string // fingerprints of what the node has answered
 	asked     map[types.NamespacedName]asked
-	notBefore map[types.NamespacedName]time.Time // when the next status is told that can wait
+	notBefore map[types.NamespacedName]time.Time // when the next status that can wait is sent
 }
 
 // asked is within how many seconds the node was asked to end a pod.
@@ -55,8 +55,8 @@ func newPods(nodeName string, c *cluster, node nodev1.PodsServiceClient, o *obje
 	}
 }
 
-// run watches both sides until the context ends. Nothing is done before both
-// have been read whole: what is not there yet is not gone.
+// run watches both sides until the context ends. It acts only after both have been read
+// whole: a pod that is not there yet is not gone.
 func (p *pods) run(ctx context.Context) {
 	here := fields.OneTermEqualSelector("spec.nodeName", p.nodeName)
 	store, controller := cache.NewInformerWithOptions(cache.InformerOptions{
@@ -137,7 +137,7 @@ func (p *pods) show(key types.NamespacedName, m *nodev1.WatchPodsResponse) error
 	return nil
 }
 
-// keepOnly takes note of what went while nobody watched.
+// keepOnly notes which pods went while no watch was open.
 func (p *pods) keepOnly(present map[types.NamespacedName]bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 	"nodal/node"
 )
 
-// Containers find services by variables in their environment. To the node these
-// are a ConfigMap in the pod's namespace, of which every container takes all: as
-// the first of its sources, so that what the pod says itself has the last word.
+// Containers find services by variables in their environment. On the node these are a
+// ConfigMap in the pod's namespace that each container takes whole, as the first of its
+// sources: what the pod sets itself wins.
 const (
 	linksName  = "services.nodal.node"   // all services of the namespace, and the cluster's own
 	masterName = "kubernetes.nodal.node" // that one alone
@@ -53,8 +53,8 @@ func (o *objects) sourcesOf(services node.ObjectRef) []source {
 	return []source{master, {o.cluster.core, "services", services.Namespace, nil, &corev1.Service{}}}
 }
 
-// variables are what containers find services by, in the words of Kubernetes and
-// in those of Docker's links.
+// variables returns the environment by which containers find services, in Kubernetes' form
+// and in that of Docker's links.
 func variables(services []*corev1.Service) map[string]string {
 	found := map[string]string{}
 	byName := map[string]*corev1.Service{}

@@ -42,8 +42,8 @@ func shelfOf(conn grpc.ClientConnInterface) *shelf {
 	}
 }
 
-// held is what the node has of what pods use, whoever brought it. Volumes go with
-// their claims.
+// held lists the objects on the node that pods use, from any source. Volumes go with their
+// claims.
 func (s *shelf) held(ctx context.Context) (map[node.ObjectRef]*structpb.Struct, error) {
 	maps, err := s.configMaps.ListConfigMaps(ctx, &nodev1.ListConfigMapsRequest{})
 	if err != nil {
@@ -80,8 +80,8 @@ func (s *shelf) held(ctx context.Context) (map[node.ObjectRef]*structpb.Struct, 
 	return held, nil
 }
 
-// put gives objects of the cluster to the node, all of them or none: it takes the
-// place of nothing that came there in another way, not while it looks either.
+// put posts objects of the cluster to the node, all of them or none. It never replaces an
+// object that came there in another way, not even one that arrives meanwhile.
 func (s *shelf) put(ctx context.Context, objects ...carried) error {
 	since, err := s.now(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *shelf) now(ctx context.Context) (int64, error) {
 	return reply.GetRevision(), nil
 }
 
-// remove takes objects from the node, as far as they are there and as they were.
+// remove deletes objects from the node if they are there and unchanged.
 func (s *shelf) remove(ctx context.Context, since int64, refs ...node.ObjectRef) error {
 	var named []metav1.PartialObjectMetadata
 	for _, ref := range refs {
@@ -160,11 +160,11 @@ func listOf[T any](objects []T) (string, error) {
 	return string(text), err
 }
 
-// errForeign says that the node has an object that is none of the cluster's.
+// errForeign means that the node has an object of that name from elsewhere.
 var errForeign = errors.New("the node has one of that name already, which came in another way")
 
-// brought is what the cluster has brought under a name; nil if the node has nothing
-// there.
+// brought returns the object that the cluster has put under a name, or nil if the node has
+// none there.
 func (s *shelf) brought(ctx context.Context, ref node.ObjectRef) (*structpb.Struct, error) {
 	found, err := s.find(ctx, ref)
 	switch {

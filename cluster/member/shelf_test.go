@@ -23,7 +23,7 @@ func TestWhatCameInAnotherWayIsLeftAlone(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		ref  node.ObjectRef
-		has  map[node.ObjectRef]string // by whom it was brought
+		has  map[node.ObjectRef]string // from which source it came
 		want []string
 	}{
 		{"a ConfigMap of the cluster goes", settings, map[node.ObjectRef]string{settings: theCluster}, []string{"remove ConfigMap settings"}},

@@ -9,8 +9,8 @@ import (
 	"nodal/node"
 )
 
-// statusFor is the node's status of a pod as the cluster is to have it: what is
-// not the node's to say stays as it is there.
+// statusFor merges the node's status of a pod into the cluster's: fields that are not the
+// node's stay as they are.
 func statusFor(want *corev1.Pod, have *local) corev1.PodStatus {
 	status := *have.object.Status.DeepCopy()
 	own := saidBy(&status)
@@ -39,8 +39,8 @@ func statusFor(want *corev1.Pod, have *local) corev1.PodStatus {
 	return status
 }
 
-// saidBy tells which conditions are the node's to say. That a pod has to end others may
-// say too, unless it does.
+// saidBy returns a test for the conditions that the node owns. Other clients may say that a
+// pod has to end, unless the node does.
 func saidBy(status *corev1.PodStatus) (own func(corev1.PodCondition) bool) {
 	disrupts := func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget }
 	disrupted := slices.ContainsFunc(status.Conditions, disrupts)
@@ -51,7 +51,7 @@ func saidBy(status *corev1.PodStatus) (own func(corev1.PodCondition) bool) {
 // by itself, and keeps the cluster's as an annotation; an API server never lets it fall.
 func observed(want *corev1.Pod, have *local) int64 {
 	if want.DeletionTimestamp != nil && (have.gone || !have.deadline.IsZero()) {
-		return want.Generation // of which the deletion is the last
+		return want.Generation // the deletion is the last change
 	}
 	generation, err := strconv.ParseInt(have.object.Annotations[annotationGeneration], 10, 64)
 	if err != nil {
@@ -108,7 +108,7 @@ func end(status *corev1.PodStatus, want *corev1.Pod) {
 	}
 }
 
-// lost ends a container of which nobody saw the end.
+// lost ends a container whose end was not seen.
 func lost(c *corev1.ContainerStatus) {
 	t := &corev1.ContainerStateTerminated{
 		ExitCode: 137, Reason: "ContainerStatusUnknown", ContainerID: c.ContainerID,

@@ -25,7 +25,7 @@ const (
 	tokenPause = time.Minute
 )
 
-// tokenKey is where a token stands in the Secret that carries it to the node.
+// tokenKey names the token in the Secret that carries it to the node.
 const tokenKey = "token"
 
 // token is a service account's token as one pod wants it. The node knows nothing
@@ -55,7 +55,7 @@ func (t token) ref() node.ObjectRef {
 	return node.ObjectRef{Kind: node.Secret, Namespace: t.pod.Namespace, Name: "token-" + hex.EncodeToString(digest[:10])}
 }
 
-// request asks for the token. It counts for as long as the pod is there.
+// request asks for the token. The token is valid for as long as the pod is there.
 func (t token) request() *authenticationv1.TokenRequest {
 	r := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		ExpirationSeconds: &t.seconds,
@@ -101,8 +101,8 @@ func bringTokens(pod *corev1.Pod) {
 	}
 }
 
-// keepFresh has a token on the node, and another before it runs out, until nobody
-// uses it.
+// keepFresh keeps a token on the node, and renews it before it expires, until no pod uses
+// it.
 func (o *objects) keepFresh(ctx context.Context, t token) {
 	ref := t.ref()
 	for ctx.Err() == nil {
@@ -120,8 +120,8 @@ func (o *objects) keepFresh(ctx context.Context, t token) {
 	}
 }
 
-// goodFor is how long a token lasts: by the node's clock, and where that is behind no longer
-// than the token was made for.
+// goodFor returns how long a token lasts by the node's clock, and at most its full lifetime
+// where that clock is behind.
 func goodFor(given *authenticationv1.TokenRequest, now time.Time) time.Duration {
 	lasts := given.Status.ExpirationTimestamp.Sub(now)
 	if made := given.Spec.ExpirationSeconds; made != nil {

@@ -23,8 +23,8 @@ import (
 
 const trustResource = "clustertrustbundles"
 
-// trustVersions are those in which API servers have ClusterTrustBundles. They differ
-// in nothing but their names.
+// trustVersions lists the versions in which API servers have ClusterTrustBundles. They
+// differ in their names alone.
 func trustVersions() []schema.GroupVersion {
 	var all []schema.GroupVersion
 	for _, version := range []string{"v1", "v1beta1", "v1alpha1"} {
@@ -41,8 +41,8 @@ func addTrust(scheme *runtime.Scheme) error {
 	return nil
 }
 
-// bundles is the API by which the cluster has ClusterTrustBundles. Many have none: no
-// version of it is on by default before Kubernetes 1.37.
+// bundles returns the API by which the cluster has ClusterTrustBundles. Many clusters have
+// none: no version is on by default before Kubernetes 1.37.
 func (c *cluster) bundles(ctx context.Context) (rest.Interface, error) {
 	for _, api := range c.trust {
 		there := &metav1.APIResourceList{}
@@ -80,7 +80,7 @@ func (o *objects) bringTrust(ctx context.Context, family node.ObjectRef, found [
 	for _, object := range found {
 		bundle := object.(*certificatesv1.ClusterTrustBundle)
 		wanted[node.ObjectRef{Kind: node.ClusterTrustBundle, Name: bundle.Name}] = true
-		wrong = append(wrong, o.node.put(ctx, bundle)) // one that the node has itself keeps out no other
+		wrong = append(wrong, o.node.put(ctx, bundle)) // one that the node has itself blocks no other
 	}
 	return errors.Join(append(wrong, o.node.dropTrust(ctx, family, wanted))...)
 }
@@ -106,7 +106,7 @@ func (s *shelf) dropTrust(ctx context.Context, family node.ObjectRef, but map[no
 	return nil
 }
 
-// bundles are what the node has of them, whoever brought it.
+// bundles lists the node's ClusterTrustBundles from any source.
 func (s *shelf) bundles(ctx context.Context) (map[node.ObjectRef]*structpb.Struct, error) {
 	bundles, err := s.trust.ListClusterTrustBundles(ctx, &nodev1.ListClusterTrustBundlesRequest{})
 	if err != nil {

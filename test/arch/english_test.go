@@ -31,7 +31,6 @@ var unswept = []string{
 	"agent/ownruntime",
 	"cluster/certificate",
 	"cluster/follow",
-	"cluster/member",
 	"cluster/retry",
 	"cluster/review",
 	"cmd/apisync",
