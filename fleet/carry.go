@@ -30,9 +30,9 @@ func (f *fleet) carry(ctx context.Context, key string) error {
 	return nil
 }
 
-// put has the node run a pod. One that it refuses has failed: asking again would
-// not help. It takes the place of none that came in another way, not while the node has
-// yet to tell of that either.
+// put posts a pod to the node. A pod that the node refuses has failed: a repeat would not
+// help. It never replaces a pod that came in another way, even if the node has yet to
+// report it.
 func (f *fleet) put(ctx context.Context, key string, v view) error {
 	text, refused := *v.text, ""
 	manifest, err := manifestOf(text, key)
@@ -57,12 +57,12 @@ func (f *fleet) put(ctx context.Context, key string, v view) error {
 	e.taken, e.refused = text, refused
 	f.mu.Unlock()
 	if refused != "" || len(v.pods) > 0 {
-		f.queue.Add(key) // for its status: the watch tells of news, and a pod that is there may be none
+		f.queue.Add(key) // for its status: a pod that is there already causes no event of the watch
 	}
 	return nil
 }
 
-// tell gives etcd a status.
+// tell writes a status to etcd.
 func (f *fleet) tell(ctx context.Context, key, status string) (err error) {
 	if status == "" {
 		err = f.store.remove(ctx, f.store.statuses()+key)

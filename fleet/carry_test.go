@@ -52,7 +52,7 @@ func TestAPodTakesThePlaceOfNoneThatIsNotKnownYet(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		pods []local
-		only bool // if none is there
+		only bool // if there is no such pod
 	}{
 		{"one that the node has not", nil, true},
 		{"one that it has under another name", []local{named("db", "running")}, true},
@@ -99,7 +99,7 @@ func TestAKeyThatWaitsForANameIsLookedAtWhenItIsFree(t *testing.T) {
 	}
 }
 
-// emptied is an etcd that removes what it is told to.
+// emptied stands for an etcd that carries deletions out.
 type emptied struct{ etcdserverpb.KVClient }
 
 func (emptied) DeleteRange(context.Context, *etcdserverpb.DeleteRangeRequest, ...grpc.CallOption) (*etcdserverpb.DeleteRangeResponse, error) {

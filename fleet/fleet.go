@@ -25,7 +25,7 @@ type Config struct {
 	TLS     *tls.Config
 }
 
-// entry is what is known of a key.
+// entry holds the state of one key.
 type entry struct {
 	text           *string
 	name           types.NamespacedName // of the pod in the text, if it names one
@@ -87,7 +87,7 @@ func (f *fleet) entry(key string) *entry {
 	return f.entries[key]
 }
 
-// readStatuses finds what an earlier process has told.
+// readStatuses reads what an earlier process has written.
 func (f *fleet) readStatuses(ctx context.Context) error {
 	statuses, _, err := f.store.list(ctx, f.store.statuses())
 	f.mu.Lock()
@@ -99,8 +99,8 @@ func (f *fleet) readStatuses(ctx context.Context) error {
 	return err
 }
 
-// followEtcd keeps what is wanted true: from where the last watch ended or, if
-// etcd has forgotten that, by reading all of it again.
+// followEtcd keeps the wanted pods up to date, from where the last watch ended or, if etcd
+// has forgotten that, by reading all of them again.
 func (f *fleet) followEtcd(ctx context.Context, synced func()) {
 	after := int64(-1)
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
@@ -208,7 +208,7 @@ func (f *fleet) changed(name types.NamespacedName, keys ...string) {
 	}
 }
 
-// keepOnly takes note of what went while nobody watched.
+// keepOnly notes which pods went while no watch was open.
 func (f *fleet) keepOnly(present map[types.NamespacedName]bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -220,7 +220,7 @@ func (f *fleet) keepOnly(present map[types.NamespacedName]bool) {
 	}
 }
 
-// view is what there is about a key now. An entry that nothing is left of goes.
+// view returns both sides of a key, and drops an entry that has none left.
 func (f *fleet) view(key string) view {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -23,17 +23,17 @@ type local struct {
 	text     string // of the whole pod
 }
 
-// view is all that there is about one key.
+// view holds all that decides about one key.
 type view struct {
-	text    *string // in etcd; nil: nothing
+	text    *string // in etcd, or nil
 	pods    []local // of this key, on the node
 	taken   string  // text that the node has answered, and
-	refused string  // what was wrong with it
+	refused string  // the fault for which the node refused it
 	status  string  // in etcd
 	holder  string  // of the pod's name on the node, if that is not this key
 }
 
-// verb is what to do.
+// verb names the thing to do.
 type verb uint8
 
 const (
@@ -46,7 +46,7 @@ const (
 type step struct {
 	verb   verb
 	pod    local
-	status string // of tell; empty: none
+	status string // for tell; empty otherwise
 }
 
 // next says what to do about a key so that both sides come to agree. A text that names
@@ -122,7 +122,7 @@ func unchanged(text, refused string) string {
 	return string(out)
 }
 
-// nameOf is the pod that a manifest names; false if it names none, and the node will
+// nameOf returns the pod that a manifest names, and false if it names none: the node will
 // refuse it.
 func nameOf(text string) (types.NamespacedName, bool) {
 	var pod struct {

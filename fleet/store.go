@@ -28,8 +28,8 @@ const largest = 256 << 20
 // A connection that is silent for longer than that is tried, and given up.
 const silence = 20 * time.Second
 
-// store is etcd below a prefix. etcd's own client brings along a logger and
-// metrics that nobody here would read.
+// store reads and writes etcd below a prefix. etcd's own client would bring along a logger
+// and metrics without a reader.
 type store struct {
 	conn   *grpc.ClientConn
 	kv     etcdserverpb.KVClient
@@ -37,7 +37,7 @@ type store struct {
 	prefix string
 }
 
-// inTurn has each call go to the next server: one that answers may have lost the others.
+// inTurn sends each call to the next server: one that answers may have lost the others.
 const inTurn = `{"loadBalancingConfig": [{"round_robin": {}}]}`
 
 // dial reaches whichever of the servers answers. TLS is nil for plain text.
@@ -89,13 +89,13 @@ func (s *store) list(ctx context.Context, prefix string) (map[string]string, int
 	return found, reply.GetHeader().GetRevision(), nil
 }
 
-// errCompacted says that etcd has forgotten what was to be read next, or has not come so
-// far: it was restored, and would tell of nothing until it has.
+// errCompacted means that etcd has forgotten the next revision, or has not reached it: after
+// a restore it would stay silent until it has.
 var errCompacted = errors.New("etcd does not have the revision")
 
-// follow tells of every change of a prefix after a revision, until the stream
-// ends. It returns the last revision that was told whole. A server without a leader is
-// asked to end it: it hears of no change, and would say nothing of that.
+// follow reports every change below a prefix after a revision, until the stream ends. It
+// returns the last revision that was reported whole. It asks a server without a leader to
+// end the stream: such a server hears of no change, and would not say so.
 func (s *store) follow(ctx context.Context, prefix string, after int64, tell func(key, value string, there bool)) (int64, error) {
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, rpctypes.MetadataRequireLeaderKey, rpctypes.MetadataHasLeader))
 	defer cancel()

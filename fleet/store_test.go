@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// watched is etcd, of which a watch hears these answers and no more.
+// watched stands for an etcd whose watch sends these answers and no more.
 type watched struct {
 	etcdserverpb.WatchClient
 	etcdserverpb.Watch_WatchClient
@@ -59,8 +59,8 @@ func TestAWatchGoesOnOnlyFromWhatEtcdHas(t *testing.T) {
 	}
 }
 
-// lost is a server of etcd that has lost the others: it hears of nothing, and says so to
-// who asks for that.
+// lost stands for a server that has lost the others. It hears of nothing, and says so if it
+// was asked to.
 type lost struct {
 	etcdserverpb.UnimplementedWatchServer
 	asked atomic.Int64
@@ -76,7 +76,7 @@ func (s *lost) Watch(stream etcdserverpb.Watch_WatchServer) error {
 	return stream.Context().Err()
 }
 
-// led is one that is well, and has something to tell.
+// led stands for a server that is well and has changes to send.
 type led struct {
 	etcdserverpb.UnimplementedWatchServer
 }

@@ -22,11 +22,11 @@ const (
 // each.
 const mostPause = 5 * time.Minute
 
-// Way is how to reach who issues certificates.
+// Way returns a client configuration with which to reach the issuer of certificates.
 type Way func() (*rest.Config, error)
 
-// Or is another way while the node's own certificate has run out, if there is a
-// kubeconfig for that: nobody would know the node by it.
+// Or uses a kubeconfig, if there is one, once the node's own certificate has expired: the
+// cluster no longer accepts the node by that.
 func (w Way) Or(own Pair, kubeconfig string) Way {
 	return func() (*rest.Config, error) {
 		if valid, err := own.Valid(time.Now()); err != nil || valid || kubeconfig == "" {
@@ -42,13 +42,13 @@ type Keeper struct {
 	Way    Way
 	Pair   Pair
 	Log    *slog.Logger
-	// Tell is told of each try, and how old the certificate was that there is another
-	// for; zero: there was none.
+	// Tell is called after each try with the age of the certificate that was replaced; zero
+	// if there was none.
 	Tell func(age time.Duration, err error)
 }
 
-// Run replaces the certificate in time, and at once if there is none, until the
-// context ends. What uses it reads the file again by itself.
+// Run replaces the certificate in time, and at once if there is none, until the context
+// ends. Its users read the file again by themselves.
 func (k Keeper) Run(ctx context.Context) error {
 	alarm := retry.NewAlarm(time.Now)
 	for {
@@ -85,8 +85,8 @@ func (k Keeper) renew(ctx context.Context) error {
 	return err
 }
 
-// due is when the certificate has to be replaced: at once, if there is none or it
-// is for something else.
+// due returns when the certificate has to be replaced: at once, if there is none or if it
+// is for another purpose.
 func (p Pair) due(wanted Wanted) (time.Time, error) {
 	leaf, err := p.leaf()
 	if leaf == nil || wanted.metBy(leaf) != nil {

@@ -24,18 +24,19 @@ import (
 // Pair is the file with a certificate and its key.
 type Pair struct{ Path string }
 
-// ClientIn is where upstream's kubelet has its client certificate, too.
+// ClientIn returns the place of the client certificate, which is also upstream's.
 func ClientIn(dir string) Pair { return Pair{filepath.Join(dir, "kubelet-client-current.pem")} }
 
-// ServingIn is where it has its serving certificate.
+// ServingIn returns the place of the serving certificate, which is also upstream's.
 func ServingIn(dir string) Pair { return Pair{filepath.Join(dir, "kubelet-server-current.pem")} }
 
-// Of is the file that a client uses; false if it has none for both.
+// Of returns the file that a client configuration uses, and false if certificate and key
+// do not share one.
 func Of(api *rest.Config) (Pair, bool) {
 	return Pair{api.CertFile}, api.CertFile != "" && api.CertFile == api.KeyFile
 }
 
-// leaf is the certificate; nil if there is none that could be used.
+// leaf returns the certificate, or nil if there is none that is usable.
 func (p Pair) leaf() (*x509.Certificate, error) {
 	text, err := os.ReadFile(p.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +47,7 @@ func (p Pair) leaf() (*x509.Certificate, error) {
 	}
 	pair, err := tls.X509KeyPair(text, text)
 	if err != nil {
-		return nil, nil // as good as none: another is asked for
+		return nil, nil // the caller asks for another
 	}
 	return pair.Leaf, nil
 }
@@ -57,7 +58,7 @@ func (p Pair) Valid(now time.Time) (bool, error) {
 	return leaf != nil && now.After(leaf.NotBefore) && now.Before(leaf.NotAfter), err
 }
 
-// Expires is when the certificate runs out; zero if there is none.
+// Expires returns the end of the certificate's validity; zero if there is none.
 func (p Pair) Expires() time.Time {
 	leaf, err := p.leaf()
 	if err != nil || leaf == nil {

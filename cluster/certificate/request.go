@@ -42,8 +42,8 @@ func dial(config *rest.Config) (*authority, error) {
 	return &authority{client, runtime.NewParameterCodec(scheme)}, nil
 }
 
-// issue asks for a certificate and waits until it is there. Asked again with the
-// same key it goes on waiting.
+// issue asks for a certificate and waits until it is there. A second call with the same
+// key waits for the same request.
 func (a *authority) issue(ctx context.Context, wanted Wanted, key crypto.Signer) (chain []byte, err error) {
 	asked, err := wanted.request(key)
 	if err != nil {

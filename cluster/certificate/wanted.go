@@ -19,7 +19,7 @@ import (
 // serve under names and addresses.
 type Wanted struct {
 	NodeName string
-	Hosts    []string // that it serves under; none: it is a client
+	Hosts    []string // names to serve under; a client certificate has none
 }
 
 func (w Wanted) String() string {
@@ -39,7 +39,7 @@ func (w Wanted) metBy(leaf *x509.Certificate) error {
 	return nil
 }
 
-// request is what the cluster's own signers grant to a node.
+// request builds the request that the cluster's own signers grant to a node.
 func (w Wanted) request(key crypto.Signer) (*certificatesv1.CertificateSigningRequest, error) {
 	signer, usage := certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.UsageClientAuth
 	if len(w.Hosts) > 0 {

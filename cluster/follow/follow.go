@@ -1,4 +1,4 @@
-// Package follow watches what a node has, for who keeps another side in step with it.
+// Package follow watches a node's pods for a client that keeps another side in step.
 package follow
 
 import (
@@ -12,12 +12,12 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 )
 
-// Listener is told of the node's pods.
+// Listener receives the node's pods.
 type Listener struct {
 	// Show takes what the node shows of a pod.
 	Show func(types.NamespacedName, *nodev1.WatchPodsResponse) error
-	// Keep hears, at the start and whenever the connection was lost, which pods there
-	// are: others went while nobody watched.
+	// Keep gets the pods that are present, at the start and after each lost connection:
+	// others may have gone meanwhile.
 	Keep func(present map[types.NamespacedName]bool)
 }
 

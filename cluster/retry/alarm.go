@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// glance is how often an alarm looks at the clock.
+// glance is the interval at which an alarm reads the clock.
 const glance = time.Minute
 
-// Alarm wakes in time who sleeps, though timers stand still while a machine sleeps, or is
-// put away whole. One look at the clock serves all who sleep, and while nobody sleeps nobody looks.
+// Alarm wakes sleepers in time even if the machine was suspended meanwhile, when timers
+// stand still. One reading of the clock serves all sleepers; without sleepers it reads
+// none.
 type Alarm struct {
 	clock func() time.Time
 
@@ -19,7 +20,7 @@ type Alarm struct {
 	looks bool                              // the next look is on its way
 }
 
-// NewAlarm is one that goes by a clock.
+// NewAlarm returns an alarm that goes by a clock.
 func NewAlarm(clock func() time.Time) *Alarm {
 	return &Alarm{clock: clock, due: map[*context.CancelFunc]time.Time{}}
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Queue holds what has to be looked at: each key once, however often it is added.
+// Queue holds keys to look at: each once, however often it is added.
 type Queue[K comparable] struct {
 	workqueue.TypedRateLimitingInterface[K]
 }

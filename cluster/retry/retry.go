@@ -1,5 +1,4 @@
-// Package retry does again what has failed: a cluster is a network away, and
-// comes back.
+// Package retry repeats what has failed: a cluster is a network away, and comes back.
 package retry
 
 import (

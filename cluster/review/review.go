@@ -1,6 +1,6 @@
-// Package review asks a Kubernetes cluster who somebody is and what they may do,
-// and remembers the answers for a while. An answer that is remembered outlives the
-// API server for as long; without one there is none.
+// Package review asks a Kubernetes cluster whose a token is and what its holder may do,
+// and remembers the answers for a while. A remembered answer counts while the API server
+// is away; without one, the request is refused.
 package review
 
 import (
@@ -25,7 +25,7 @@ const remembered = 8192
 // patience bounds a question: somebody waits for the answer.
 const patience = 10 * time.Second
 
-// Memory is how long answers are good.
+// Memory says how long answers count.
 type Memory struct{ Token, Allowed, Denied time.Duration }
 
 // Reviewer asks one cluster.
@@ -48,8 +48,8 @@ func New(api *rest.Config, memory Memory) (*Reviewer, error) {
 	return &Reviewer{client: client, memory: memory, answers: cache.NewLRUExpireCache(remembered)}, nil
 }
 
-// Who returns whose token it is; false if nobody's.
-func (r *Reviewer) Who(ctx context.Context, token string) (authenticationv1.UserInfo, bool, error) {
+// Owner returns the user of a token, and false if the token is unknown.
+func (r *Reviewer) Owner(ctx context.Context, token string) (authenticationv1.UserInfo, bool, error) {
 	review := &authenticationv1.TokenReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: authenticationv1.SchemeGroupVersion.String(), Kind: "TokenReview"},
 		Spec:     authenticationv1.TokenReviewSpec{Token: token},
@@ -58,8 +58,8 @@ func (r *Reviewer) Who(ctx context.Context, token string) (authenticationv1.User
 	return review.Status.User, review.Status.Authenticated, err
 }
 
-// Access is what a SubjectAccessReview asks. Kubernetes' own type brings a fifth of a
-// megabyte of methods that nobody calls here.
+// Access is the question of a SubjectAccessReview. Kubernetes' own type would add a fifth
+// of a megabyte of methods that are not called here.
 type Access struct {
 	User     string              `json:"user,omitempty"`
 	Groups   []string            `json:"groups,omitempty"`
@@ -68,7 +68,7 @@ type Access struct {
 	Resource Resource            `json:"resourceAttributes"`
 }
 
-// Resource is what somebody wants to reach, and how.
+// Resource names what a caller wants to reach, and how.
 type Resource struct {
 	Verb        string `json:"verb"`
 	Version     string `json:"version,omitempty"`
@@ -101,8 +101,8 @@ func (r *Reviewer) May(ctx context.Context, access Access) (bool, error) {
 	return review.Status.Allowed && !review.Status.Denied, err
 }
 
-// ask fills in a review, from memory if it was answered before. How long the
-// answer is good is asked once it is there.
+// ask fills in a review, from memory if it was answered before. It asks good for the
+// lifetime of the answer once that is there.
 func (r *Reviewer) ask(ctx context.Context, path string, review any, good func() time.Duration) error {
 	question, err := json.Marshal(review)
 	if err != nil {

@@ -65,10 +65,10 @@ func TestAnswersAreRememberedOverAnAPIServerThatIsAway(t *testing.T) {
 	r := s.reviewer(t, Memory{Token: time.Hour, Allowed: time.Hour, Denied: time.Hour})
 	check := func(when string) {
 		t.Helper()
-		if user, ok, err := r.Who(t.Context(), "good"); err != nil || !ok || user.Username != "alice" || len(user.Groups) != 1 {
+		if user, ok, err := r.Owner(t.Context(), "good"); err != nil || !ok || user.Username != "alice" || len(user.Groups) != 1 {
 			t.Errorf("%s: the token is of %+v, %t, %v", when, user, ok, err)
 		}
-		if user, ok, err := r.Who(t.Context(), "bad"); err != nil || ok {
+		if user, ok, err := r.Owner(t.Context(), "bad"); err != nil || ok {
 			t.Errorf("%s: a wrong token is of %+v, %v", when, user, err)
 		}
 		for verb, want := range map[string]bool{"get": true, "create": false} {
@@ -84,7 +84,7 @@ func TestAnswersAreRememberedOverAnAPIServerThatIsAway(t *testing.T) {
 	}
 	s.Close()
 	check("away from the API server")
-	if _, _, err := r.Who(t.Context(), "other"); err == nil {
+	if _, _, err := r.Owner(t.Context(), "other"); err == nil {
 		t.Error("away from the API server a token that it was not asked about is decided")
 	}
 	if _, err := r.May(t.Context(), spec("bob", "get")); err == nil {
@@ -96,7 +96,7 @@ func TestAnAnswerIsGoodForItsTime(t *testing.T) {
 	s := newServer(t)
 	r := s.reviewer(t, Memory{Allowed: time.Hour}) // and nothing else
 	for range 2 {
-		if _, _, err := r.Who(t.Context(), "good"); err != nil {
+		if _, _, err := r.Owner(t.Context(), "good"); err != nil {
 			t.Fatal(err)
 		}
 		for _, verb := range []string{"get", "create"} {

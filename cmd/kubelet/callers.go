@@ -30,7 +30,7 @@ func (c *callers) Review(ctx context.Context, token string) (auth.Identity, bool
 	if r == nil {
 		return auth.Identity{}, false, errNotJoined
 	}
-	user, ok, err := r.Who(ctx, token)
+	user, ok, err := r.Owner(ctx, token)
 	id := auth.Identity{Name: user.Username, Groups: user.Groups, UID: user.UID, Via: "token"}
 	for key, values := range user.Extra {
 		if id.Extra == nil {

@@ -35,8 +35,8 @@ func masks(nodes int) iter.Seq[mask] {
 	}
 }
 
-// hint is where something can be had; preferred, if on as few NUMA nodes as the
-// machine has it on at all.
+// hint names a set of NUMA nodes that has what is wanted. It is preferred if it spans as
+// few nodes as the machine allows at all.
 type hint struct {
 	nodes     mask
 	preferred bool

@@ -11,7 +11,7 @@ import (
 	"nodal/node/limit"
 )
 
-// Pod hands out shares to a pod's containers, beside those that others hold, or says
+// Pod assigns shares to a pod's containers beside those that other pods hold, or returns
 // why there are none.
 func (r *Rules) Pod(pod *corev1.Pod, held []node.Shares) (node.Shares, *node.Refusal) {
 	if !r.Static && r.Memory == nil {
@@ -20,8 +20,8 @@ func (r *Rules) Pod(pod *corev1.Pod, held []node.Shares) (node.Shares, *node.Ref
 	return r.stock(held).shares(pod)
 }
 
-// Resize says why a running pod keeps what it has: its class may be promised CPUs or
-// memory, and those are not exchanged while it runs.
+// Resize returns why a running pod keeps its resources: CPUs and memory that are promised
+// to its class are not exchanged while it runs.
 func (r *Rules) Resize(pod *corev1.Pod) *node.Refusal {
 	policy := "CPU Manager"
 	if !r.Static {
@@ -55,8 +55,8 @@ func exclusive(shares node.Shares) cpuset.CPUSet {
 	return all
 }
 
-// shares goes through a pod's containers in the order in which they begin. One for
-// the start gives back what it has to those that come after it.
+// shares serves a pod's containers in the order in which they begin. An init container
+// gives its share back to those that come after it.
 func (s *stock) shares(pod *corev1.Pod) (node.Shares, *node.Refusal) {
 	var shares node.Shares
 	var refusal *node.Refusal
@@ -91,10 +91,10 @@ func ForStart(pod *corev1.Pod, c *corev1.Container) bool {
 	return !node.IsSidecar(c) && node.InitContainer(&pod.Spec, c.Name) != nil
 }
 
-// CPUs is how many a container has for its own: those that it asks for, if it asks
-// for whole ones in a pod of class Guaranteed.
+// CPUs returns the number of exclusive CPUs of a container: its request, if that is whole
+// and the pod's class is Guaranteed.
 func CPUs(pod *corev1.Pod, c *corev1.Container) int {
-	// What a pod asks for as a whole is nobody's in particular.
+	// A request of the pod as a whole belongs to no container in particular.
 	if limit.Class(pod) != corev1.PodQOSGuaranteed || resources.IsPodLevelResourcesSet(pod) {
 		return 0
 	}

@@ -231,7 +231,7 @@ func TestRulesHaveToFitTheMachine(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		rules Rules
-		want  string // a part of the error; empty: none
+		want  string // a part of the error, or empty
 	}{
 		{"nothing is handed out", Rules{}, ""},
 		{"one is reserved of a machine of which nothing is known", Rules{Reserved: cpuset.New(0)}, ""},

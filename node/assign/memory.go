@@ -13,10 +13,10 @@ import (
 	"nodal/node/limit"
 )
 
-// Amounts are of memory and of huge pages, in bytes.
+// Amounts holds bytes of memory and of each size of huge pages.
 type Amounts map[corev1.ResourceName]int64
 
-// Memory is what pods may have of each NUMA node, by its number.
+// Memory holds what pods may use of each NUMA node, by its number.
 type Memory map[int]Amounts
 
 // Keep sets aside what pods do not get of each NUMA node. Of memory that has to be as
@@ -48,7 +48,7 @@ func (m Memory) clone() Memory {
 	return made
 }
 
-// memoryOf is what a container has of chosen NUMA nodes: all that it asks for, in a pod
+// memoryOf returns what a container gets of chosen NUMA nodes: its whole request, in a pod
 // of class Guaranteed.
 func memoryOf(pod *corev1.Pod, c *corev1.Container) Amounts {
 	wants := Amounts{}
@@ -77,8 +77,8 @@ func (m Memory) room(ids []int, wants Amounts) bool {
 	return true
 }
 
-// groups tells of each NUMA node with which others together its memory was handed out.
-// Those stay together: else nobody could tell what of a single one is left.
+// groups maps each NUMA node to the nodes together with which its memory was handed out.
+// They stay together: the rest of a single one could not be computed.
 type groups map[int]string
 
 // open says whether memory of a set of NUMA nodes can be handed out.

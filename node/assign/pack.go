@@ -20,8 +20,8 @@ func (r *Rules) levels() []level {
 	return []level{socket, numa, core}
 }
 
-// pack takes n CPUs that lie together: all of them in the fullest unit that has room
-// for them, and where none has, as few units as can be. In the last unit they lie apart.
+// pack takes n CPUs that lie together: all in the fullest unit that has room for them or,
+// if none has, in as few units as possible. In the last unit they lie apart.
 func (t Topology) pack(free cpuset.CPUSet, n int, levels []level) cpuset.CPUSet {
 	taken := cpuset.New()
 	for n > 0 && len(levels) > 0 {

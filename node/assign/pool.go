@@ -7,19 +7,18 @@ import (
 	"nodal/node/store"
 )
 
-// Pool is the CPUs that are shared by all containers that have none of their own.
+// Pool holds the CPUs that are shared by all containers without exclusive ones.
 type Pool struct {
 	rules *Rules
 	own   map[node.Key]cpuset.CPUSet
 	told  bool // which CPUs these are
 }
 
-// NewPool is the pool of a node of which no pod is known yet.
+// NewPool returns the pool of a node without pods.
 func NewPool(rules *Rules) *Pool { return &Pool{rules: rules, own: map[node.Key]cpuset.CPUSet{}} }
 
-// Take notes what the pods in slots hold that have changed, and says whether the pool
-// is another than before. A node whose owner no longer wants CPUs handed out keeps
-// what it has promised.
+// Take notes the shares of changed pods, and reports whether the pool has changed. Where
+// exclusive CPUs are no longer handed out, earlier promises are kept.
 func (p *Pool) Take(changed []store.View) bool {
 	news := p.rules.Static && !p.told
 	for _, v := range changed {
@@ -41,8 +40,8 @@ func (p *Pool) Take(changed []store.View) bool {
 	return news
 }
 
-// CPUs are those in the pool, as the kernel lists them. It is never empty: what is
-// reserved is nobody's own.
+// CPUs lists the pool as the kernel does. It is never empty: reserved CPUs are exclusive to
+// no container.
 func (p *Pool) CPUs() string {
 	shared := p.rules.Topology.All()
 	if p.rules.Static && p.rules.Options.KeepReserved {

@@ -7,14 +7,14 @@ import (
 	"k8s.io/utils/cpuset"
 )
 
-// Rules are what the node's owner decides, for the machine that it is. Without Static
-// no container gets CPUs of its own.
+// Rules holds the settings of the node's owner for this machine. Without Static no
+// container gets exclusive CPUs.
 type Rules struct {
 	Topology Topology
 	Static   bool
 	Reserved cpuset.CPUSet // for all but pods; containers without CPUs of their own may run there too
 	Options  Options
-	Memory   Memory // that pods may have of chosen NUMA nodes; nil: nobody chooses
+	Memory   Memory // what pods may have of chosen NUMA nodes; nil disables the choice
 	Align    Align
 	// WholePods has all containers of a pod lie together, not each for itself.
 	WholePods bool
@@ -32,12 +32,12 @@ type Options struct {
 	FullCores    bool // full-pcpus-only: a core belongs to one container
 	AcrossNUMA   bool // distribute-cpus-across-numa: in equal parts
 	AlignSocket  bool // align-by-socket: NUMA nodes of one socket are as good as one of them
-	KeepReserved bool // strict-cpu-reservation: nobody's pods run on what is reserved
+	KeepReserved bool // strict-cpu-reservation: no pod runs on reserved CPUs
 	AlignCaches  bool // prefer-align-cpus-by-uncorecache
 	AcrossCores  bool // distribute-cpus-across-cores: one of each core, before a second of any
 }
 
-// Reserve are the CPUs that a node sets aside when it is told only how many.
+// Reserve chooses the CPUs to set aside when only their number is configured.
 func (t Topology) Reserve(count int) cpuset.CPUSet {
 	return t.pack(t.All(), count, []level{socket, numa, core})
 }

@@ -10,7 +10,7 @@ import (
 	"nodal/node"
 )
 
-// demand is what a container, or a pod as a whole, has for its own at any time.
+// demand is the greatest amount that a container or a pod holds at any time.
 type demand struct {
 	cpus   int
 	memory Amounts
@@ -80,7 +80,7 @@ func (s *stock) place(d demand) (mask, *node.Refusal) {
 	return found.nodes, nil
 }
 
-// serve hands out to one container what it has for its own, near to NUMA nodes.
+// serve assigns one container its share, close to the given NUMA nodes.
 func (s *stock) serve(pod *corev1.Pod, c *corev1.Container, near mask) (node.Share, *node.Refusal) {
 	var share node.Share
 	d := s.demand(pod, c)
@@ -118,8 +118,8 @@ func (s *stock) takeNear(near mask, count int) (cpuset.CPUSet, *node.Refusal) {
 	return s.take(s.cpus, s.again, count)
 }
 
-// memoryNear finds NUMA nodes with enough memory: those that are near, or others with
-// them. All are as good as none.
+// memoryNear finds NUMA nodes with enough memory: the near ones, or those and others. A
+// mask of all nodes counts as no preference.
 func (s *stock) memoryNear(near mask, wants Amounts) ([]int, *node.Refusal) {
 	best, found := hint{}, false
 	for _, h := range s.memoryHints(wants) {
@@ -135,8 +135,8 @@ func (s *stock) memoryNear(near mask, wants Amounts) ([]int, *node.Refusal) {
 	return s.nodes(best.nodes), nil
 }
 
-// draw takes memory of NUMA nodes, of the first as much as it has, and tells what it
-// takes beyond what containers for the start have given back.
+// draw takes memory of NUMA nodes, as much as possible of the first. It returns what exceeds
+// the memory that init containers have given back.
 func (s *stock) draw(ids []int, wants Amounts, forStart bool) []node.Piece {
 	var pieces []node.Piece
 	for _, name := range slices.Sorted(maps.Keys(wants)) {

@@ -29,8 +29,8 @@ func (r *Rules) spread(free cpuset.CPUSet, n, unit int) cpuset.CPUSet {
 	return t.pack(free, n, levels)
 }
 
-// evenly shares n CPUs out among NUMA nodes: none has more than a unit less than
-// another. What cannot be shared evenly goes to the first that have room.
+// evenly divides n CPUs among NUMA nodes so that no two differ by more than a unit. The rest
+// goes to the first nodes that have room.
 func evenly(free map[int]cpuset.CPUSet, nodes []int, n, unit int) ([]int, bool) {
 	parts := make([]int, len(nodes))
 	each := n / unit / len(nodes) * unit

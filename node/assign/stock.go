@@ -9,7 +9,7 @@ import (
 	"nodal/node"
 )
 
-// stock is what is left of a machine while the containers of a pod are served.
+// stock holds what is left of a machine while the containers of a pod are served.
 type stock struct {
 	*Rules
 	ids    []int         // of the NUMA nodes; a mask means places in here
@@ -20,7 +20,7 @@ type stock struct {
 	groups groups
 }
 
-// stock is what others have left.
+// stock computes what other pods have left.
 func (r *Rules) stock(held []node.Shares) *stock {
 	s := &stock{
 		Rules: r, cpus: r.Topology.All().Difference(r.Reserved), again: cpuset.New(),
@@ -65,7 +65,7 @@ func (s *stock) nodes(m mask) []int {
 
 func (s *stock) all() mask { return 1<<len(s.ids) - 1 }
 
-// apart is how far NUMA nodes are from each other, in sum; zero where that is no matter.
+// apart sums the distances between NUMA nodes; zero where distances do not count.
 func (s *stock) apart(m mask) int {
 	ids, sum := s.nodes(m), 0
 	for _, from := range ids {
@@ -76,8 +76,8 @@ func (s *stock) apart(m mask) int {
 	return sum
 }
 
-// on are those of the CPUs that lie in NUMA nodes, or for align-by-socket in a socket
-// of one of them.
+// on selects the CPUs in the NUMA nodes or, with align-by-socket, in a socket of one of
+// them.
 func (s *stock) on(m mask, cpus cpuset.CPUSet) cpuset.CPUSet {
 	ids := s.nodes(m)
 	near := map[int]bool{}
@@ -106,7 +106,7 @@ func (s *stock) sockets(m mask) int {
 	return len(found)
 }
 
-// cpuHints are where so many CPUs are free.
+// cpuHints lists the sets of NUMA nodes with so many free CPUs.
 func (s *stock) cpuHints(count int) []hint {
 	free := s.cpus.Union(s.again)
 	if s.Options.FullCores {
@@ -122,7 +122,7 @@ func (s *stock) cpuHints(count int) []hint {
 	}, s.Options.AlignSocket)
 }
 
-// memoryHints are where so much memory is free.
+// memoryHints lists the sets of NUMA nodes with so much free memory.
 func (s *stock) memoryHints(wants Amounts) []hint {
 	return s.hints(func(ids []int) (could, can bool) {
 		return s.Memory.room(ids, wants), s.free().room(ids, wants) && s.groups.open(ids)

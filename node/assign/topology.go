@@ -8,8 +8,8 @@ import (
 	"k8s.io/utils/cpuset"
 )
 
-// CPU is a processor by the kernel's number, and what it lies in. Numbers of cores
-// are those of the whole machine: no two sockets have a core of the same number.
+// CPU is a processor by the kernel's number, with its place. Core numbers are unique in the
+// machine: no two sockets share one.
 type CPU struct{ ID, Core, Socket, Node, Cache int }
 
 // Topology is the CPUs of a machine.
@@ -24,7 +24,7 @@ func (t Topology) All() cpuset.CPUSet {
 	return cpuset.New(ids...)
 }
 
-// Threads is how many CPUs a core has.
+// Threads returns the number of CPUs in a core.
 func (t Topology) Threads() int {
 	most := 1
 	for _, core := range t.split(t.All(), core) {
@@ -33,7 +33,7 @@ func (t Topology) Threads() int {
 	return most
 }
 
-// level is what of its machine a CPU lies in.
+// level returns the number of the unit (core, socket, node, cache) that a CPU lies in.
 type level func(CPU) int
 
 func socket(c CPU) int { return c.Socket }
@@ -56,7 +56,7 @@ func (t Topology) split(cpus cpuset.CPUSet, by level) map[int]cpuset.CPUSet {
 	return units
 }
 
-// whole are those of the CPUs of whose unit all CPUs are among them.
+// whole keeps the CPUs whose unit is completely contained in cpus.
 func (t Topology) whole(cpus cpuset.CPUSet, by level) cpuset.CPUSet {
 	all, found := t.split(t.All(), by), cpuset.New()
 	for unit, has := range t.split(cpus, by) {

@@ -6,15 +6,15 @@ import (
 	"nodal/node"
 )
 
-// Use is how the CPUs of a machine are handed out.
+// Use holds figures about the assignment of a machine's CPUs.
 type Use struct {
 	Own   int         // that containers have for their own
 	Nodes map[int]int // of these, by NUMA node
 	Free  int         // that are neither anybody's own nor reserved
 }
 
-// Use says so of what pods hold. Where CPUs are not handed out there is nothing to say
-// but what was promised before.
+// Use computes the figures from the shares that pods hold. Where CPUs are not handed out,
+// only earlier promises count.
 func (r *Rules) Use(held []node.Shares) Use {
 	own := cpuset.New()
 	for _, shares := range held {

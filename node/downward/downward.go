@@ -1,7 +1,6 @@
-// Package downward reads what a pod may be told about itself, out of its manifest:
-// the fields and resources of Kubernetes' downward API, which containers get in
-// their environment and as files. What only the machine knows, such as the pod's
-// addresses, is not here.
+// Package downward reads a pod's facts about itself from its manifest: the fields and
+// resources of Kubernetes' downward API, which containers get in their environment and as
+// files. Facts that only the machine knows, such as the pod's addresses, are not here.
 package downward
 
 import (

@@ -11,7 +11,7 @@ import (
 	"nodal/node/manifest"
 )
 
-// Life is one pod with what is known of it at one moment.
+// Life holds one pod and its observation at one moment.
 type Life struct {
 	slot    *node.Slot
 	spec    *corev1.PodSpec
@@ -30,8 +30,8 @@ func (l *Life) Containers() iter.Seq[*corev1.Container] { return node.Containers
 // Run is the newest run of a container, or nil.
 func (l *Life) Run(name string) *node.Container { return l.got.Newest(l.slot.Pod.UID(), name) }
 
-// Ran is the newest run of a container that was started, or nil: what was only made
-// says nothing of how the container does.
+// Ran returns the newest run of a container that was started, or nil. A run that was only
+// created says nothing about the container.
 func (l *Life) Ran(name string) *node.Container {
 	run := l.Run(name)
 	if run != nil && run.State == node.ContainerCreated {
@@ -75,8 +75,8 @@ func (l *Life) Ready(c *corev1.Container) bool {
 	return l.Started(c) && l.got.Ready(l.Run(c.Name), c)
 }
 
-// FirstStarted is when a sidecar first started in the present sandbox; zero: it has
-// not yet, or nobody knows.
+// FirstStarted returns when a sidecar first started in the present sandbox; zero if it has
+// not, or if that is unknown.
 func (l *Life) FirstStarted(c *corev1.Container) time.Time {
 	run := l.Run(c.Name)
 	if noted := l.slot.Tallies[c.Name].Started; run == nil || !noted.IsZero() {
@@ -97,8 +97,8 @@ func (l *Life) Hooked(run *node.Container, c *corev1.Container) bool {
 	return node.HookOf(c, node.PostStart) == nil || noted.ID == run.ID && !noted.Hooked.IsZero()
 }
 
-// Succeeded says whether an init container has run to its success in the
-// present sandbox. One that was to end before that has not.
+// Succeeded reports whether an init container has run to its success in the present
+// sandbox. A run that was asked to end before does not count.
 func (l *Life) Succeeded(c *corev1.Container) bool {
 	run := l.Current(c.Name)
 	return Known(run) && run.ExitCode == 0 && !l.Asked(run)
@@ -149,8 +149,8 @@ func (l *Life) asked(run *node.Container, counts func(node.Restart) bool) bool {
 	})
 }
 
-// After says what comes after a run that has ended, by the rules of its container and
-// its policy. One that a probe has condemned has failed, whatever its exit code says.
+// After returns what follows a run that has ended, by the rules of its container and its
+// policy. A run that a probe has condemned has failed, whatever its exit code.
 func (l *Life) After(run *node.Container, c *corev1.Container) node.Followup {
 	next := node.After(l.spec, c, run.ExitCode)
 	condemned := l.got.HealthOf(run).Condemns(run)
@@ -170,9 +170,9 @@ func (l *Life) Again(run *node.Container, c *corev1.Container) bool {
 	return l.Asked(run) || l.After(run, c) != node.NoRun
 }
 
-// Renewed is the run of a container that makes room for another one when a change
-// takes its next run to come true: one that goes on, or that is followed by another
-// anyway. It is nil where nothing has begun, or has ended for good.
+// Renewed returns the run of a container that the next one replaces when a change takes a
+// new run: a run that goes on, or that is followed by another anyway. It is nil if nothing
+// has begun, or if all has ended for good.
 func (l *Life) Renewed(c *corev1.Container) *node.Container {
 	run := l.Run(c.Name)
 	if run == nil || l.Over() || l.RunsOnce(c) && l.Past(c) {
@@ -189,8 +189,8 @@ func (l *Life) RunsOnce(c *corev1.Container) bool {
 	return node.InitContainer(l.spec, c.Name) != nil && !node.IsSidecar(c)
 }
 
-// Crashed says whether a run that is followed by another one has failed, so that the
-// next may have to wait. Who has all containers restart may do so for ever.
+// Crashed reports whether a run that is followed by another has failed, so that the next may
+// have to wait. A rule that restarts all containers may do so for ever.
 func (l *Life) Crashed(run *node.Container, c *corev1.Container) bool {
 	switch {
 	case Outdated(run, c):

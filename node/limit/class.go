@@ -5,10 +5,9 @@ import (
 	resources "k8s.io/component-helpers/resource"
 )
 
-// Class ranks a pod by what it promises to stay within: Guaranteed when every
-// container limits CPU and memory and requests just that, BestEffort when none
-// says anything, Burstable otherwise. What the pod as a whole says counts in place
-// of that.
+// Class ranks a pod by what it promises to stay within: Guaranteed when every container
+// limits CPU and memory and requests just that, BestEffort when no container says anything,
+// Burstable otherwise. Resources of the pod as a whole count in place of those.
 func Class(pod *corev1.Pod) corev1.PodQOSClass {
 	asked, guaranteed := false, true
 	judge := func(r *corev1.ResourceRequirements) {
@@ -34,7 +33,7 @@ func Class(pod *corev1.Pod) corev1.PodQOSClass {
 	return corev1.PodQOSBurstable
 }
 
-// containers are those for the pod's start and those that follow.
+// containers visits the init containers, then the others.
 func containers(pod *corev1.Pod) func(yield func(*corev1.Container) bool) {
 	return func(yield func(*corev1.Container) bool) {
 		for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {

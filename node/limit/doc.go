@@ -1,6 +1,6 @@
-// Package limit computes what the kernel is to allow a pod and each of its
-// containers, from what their specs ask for. It follows Kubernetes' arithmetic to
-// the last unit, so that a pod gets here what it gets elsewhere.
+// Package limit computes the kernel's limits for a pod and each of its containers from their
+// specs. It follows Kubernetes' arithmetic to the last unit, so a pod gets the same here as
+// elsewhere.
 //
 //	pod ──Class──▶ Guaranteed, Burstable or BestEffort
 //	pod ──OfPod──▶ Limits of the pod's own cgroup: all that is in it together

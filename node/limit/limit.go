@@ -8,8 +8,8 @@ import (
 	resources "k8s.io/component-helpers/resource"
 )
 
-// Limits is what the kernel is to allow a cgroup. Apart from CPUShares, nothing is no
-// bound.
+// Limits holds the kernel's limits of a cgroup. A zero field sets no bound, except
+// CPUShares.
 type Limits struct {
 	CPUShares int64 // against neighbours, while the CPU is short
 	CPUQuota  int64 // microseconds in each period
@@ -17,10 +17,10 @@ type Limits struct {
 	Memory    int64 // bytes
 	Pids      int64
 	CPUs      string // of a container: those that it may run on, as the kernel lists them
-	Mems      string // of a container: NUMA nodes whose memory it may have
+	Mems      string // of a container: NUMA nodes whose memory it may use
 }
 
-// Rules are what a node's owner decides for all its pods.
+// Rules holds the settings of the node's owner for all pods.
 type Rules struct {
 	CPUPeriod int64 // microseconds; zero: DefaultCPUPeriod
 	NoQuota   bool  // a CPU limit bounds nothing
@@ -107,16 +107,16 @@ func CPUShares(milli int64) int64 {
 	return min(max(milli*sharesPerCPU/milliPerCPU, MinCPUShares), maxCPUShares)
 }
 
-// MilliCPU is about what CPUShares was told.
+// MilliCPU converts CPU shares back into thousandths of a CPU.
 func MilliCPU(shares int64) int64 { return (shares*milliPerCPU + sharesPerCPU - 1) / sharesPerCPU }
 
-// Requested is what a pod asks for, in thousandths of a CPU.
+// Requested returns the CPU request of a pod in thousandths.
 func Requested(pod *corev1.Pod) int64 {
 	request := resources.PodRequests(pod, resources.PodResourcesOptions{})
 	return request.Cpu().MilliValue()
 }
 
-// String names what is bound: "shares=512 cpu=50000/100000 memory=134217728 pids=4096".
+// String names the bounds: "shares=512 cpu=50000/100000 memory=134217728 pids=4096".
 func (l Limits) String() string {
 	parts := []string{fmt.Sprintf("shares=%d", l.CPUShares)}
 	if l.CPUQuota > 0 {

@@ -5,8 +5,8 @@ import (
 	resources "k8s.io/component-helpers/resource"
 )
 
-// Who is killed first when the machine runs out of memory: best effort, then
-// burstable by how far beyond its request, guaranteed last.
+// The order in which the kernel kills when the machine runs out of memory: best effort,
+// then burstable by how far beyond its request, guaranteed last.
 const (
 	oomGuaranteed = -997
 	oomBestEffort = 1000
@@ -17,8 +17,8 @@ const (
 	clusterCritical = "system-cluster-critical"
 )
 
-// OOMScore is what a container's processes get added to their score when the
-// kernel looks for one to kill, on a machine with so many bytes of memory.
+// OOMScore returns the adjustment of a container's processes, on a machine with so many
+// bytes of memory.
 func OOMScore(pod *corev1.Pod, c *corev1.Container, memory int64) int64 {
 	if pod.Spec.PriorityClassName == nodeCritical {
 		return oomGuaranteed
@@ -58,8 +58,8 @@ func leastRequest(pod *corev1.Pod) int64 {
 	return least
 }
 
-// spareRequest is each container's part of the memory that the pod requests as a
-// whole and none of them asks for.
+// spareRequest returns each container's part of the memory that the pod requests as a whole
+// beyond its containers' requests.
 func spareRequest(pod *corev1.Pod) int64 {
 	if !resources.IsPodLevelRequestsSet(pod) {
 		return 0

@@ -6,12 +6,12 @@ import (
 
 // Swap says what of the machine's swap containers may use.
 type Swap struct {
-	Limited bool  // burstable ones get a part; else nobody gets any
+	Limited bool  // burstable pods get a part; otherwise no pod gets any
 	Total   int64 // bytes
 }
 
-// Of is how many bytes of swap a container may use: of all of it, the part that its
-// request is of a machine's memory.
+// Of returns the bytes of swap that a container may use: the same part of all swap as its
+// request is of the machine's memory.
 func (s Swap) Of(pod *corev1.Pod, c *corev1.Container, memory int64) int64 {
 	if memory <= 0 || !s.Shares(pod, c) {
 		return 0
@@ -19,14 +19,14 @@ func (s Swap) Of(pod *corev1.Pod, c *corev1.Container, memory int64) int64 {
 	return int64(float64(c.Resources.Requests.Memory().Value()) / float64(memory) * float64(s.Total))
 }
 
-// Shares says whether a container gets a part. One that has a guarantee for its memory,
-// asks for none, or that the node needs, gets none.
+// Shares reports whether a container gets a part of the swap. It gets none if its memory is
+// guaranteed, if it requests none, or if its pod is critical.
 func (s Swap) Shares(pod *corev1.Pod, c *corev1.Container) bool {
 	request, most := c.Resources.Requests.Memory(), c.Resources.Limits.Memory()
 	return s.Limited && Class(pod) == corev1.PodQOSBurstable && !request.IsZero() && request.Cmp(*most) != 0 && !Critical(pod) && !static(pod)
 }
 
-// AnnotationSource tells what a static pod came from: a file or a URL.
+// AnnotationSource names the origin of a static pod: a file or a URL.
 const AnnotationSource = "kubernetes.io/config.source"
 
 func static(pod *corev1.Pod) bool {
@@ -34,8 +34,8 @@ func static(pod *corev1.Pod) bool {
 	return ok && source != "api"
 }
 
-// Critical are pods that the node or its cluster cannot do without. Without a cluster
-// nobody has put a number to their class.
+// Critical reports whether the node or its cluster cannot do without the pod. Without a
+// cluster no priority is resolved for its class.
 func Critical(pod *corev1.Pod) bool {
 	const leastCritical = 2_000_000_000
 	switch pod.Spec.PriorityClassName {

@@ -1,5 +1,5 @@
-// Package trust says what pods are shown of ClusterTrustBundles: the certificates
-// of those whom a cluster, or the owner of a node, trusts. It is pure.
+// Package trust selects the certificates of ClusterTrustBundles that a pod is shown. It is
+// pure.
 package trust
 
 import (
@@ -20,10 +20,9 @@ import (
 // Certificate is the type of the PEM blocks in bundles.
 const Certificate = "CERTIFICATE"
 
-// Anchors is the file of a source of a projected volume: the certificates of the
-// bundles that it chooses, each once. Their order is theirs alone, so that
-// nobody comes to rely on that of the bundles. Nothing chosen is an error unless the
-// source is optional.
+// Anchors builds the file of a projected source: the certificates of the chosen bundles, each
+// once. It sorts them, so that no reader comes to rely on the order of the bundles. An empty
+// choice is an error unless the source is optional.
 func Anchors(source *corev1.ClusterTrustBundleProjection, bundles []*node.Object) ([]byte, error) {
 	chosen, err := choose(source, bundles)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"nodal/node"
 )
 
-// bundle holds certificates; it looks into none.
+// bundle returns a bundle with certificates, which are not parsed.
 func bundle(name string, labels map[string]string, certificates ...string) *node.Object {
 	text := "what is between blocks is nobody's\n"
 	for _, c := range certificates {
@@ -24,7 +24,7 @@ func bundle(name string, labels map[string]string, certificates ...string) *node
 	}}
 }
 
-// certificates are what is in a file.
+// certificates splits a file into its certificates.
 func certificates(text []byte) string {
 	var all []string
 	for block := range Blocks(string(text)) {

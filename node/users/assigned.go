@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// owner is for whom a machine's owner sets ids aside, as with every kubelet.
+// owner is the name under which /etc/subuid sets ids aside for any kubelet.
 const owner = "kubelet"
 
 // Assigned is the pool that a machine's /etc/subuid and /etc/subgid set aside; ok is
@@ -31,7 +31,7 @@ func Assigned(subuid, subgid string, each uint32) (pool Pool, ok bool, err error
 	return Pool{Range{uint32(from), uint32(number)}, each}, true, nil
 }
 
-// linesOf are what a file says of the owner, as "first:count".
+// linesOf returns the owner's lines of a file, as "first:count".
 func linesOf(file string) []string {
 	var found []string
 	for line := range strings.Lines(file) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Unit is what the number of a pod's ids is a multiple of, and by default is.
+// Unit divides the number of ids of a pod, and is that number by default.
 const Unit = 1 << 16
 
 // Range is ids of the host, of users and of groups alike.
@@ -15,7 +15,8 @@ type Range struct{ First, Count uint32 }
 
 func (r Range) end() uint64 { return uint64(r.First) + uint64(r.Count) }
 
-// Pool is the ids that pods get theirs from, so many for each. An empty one has none.
+// Pool holds the ids from which each pod gets a range of the same size. An empty pool has
+// none.
 type Pool struct {
 	Range
 	Each uint32
@@ -27,7 +28,7 @@ func Rest(each uint32) Pool {
 	return Pool{Range{First: each, Count: math.MaxUint32 - each + 1}, each}
 }
 
-// Check says what is wrong with a pool for so many pods.
+// Check returns what keeps a pool from serving so many pods.
 func (p Pool) Check(pods int) error {
 	switch {
 	case p.Each == 0 || p.Each%Unit != 0:
@@ -42,8 +43,8 @@ func (p Pool) Check(pods int) error {
 	return nil
 }
 
-// Free is the first range that touches none of those that are taken; there may be
-// none left.
+// Free returns the first range that overlaps none of those that are taken, and false if
+// there is none.
 func (p Pool) Free(taken []Range) (Range, bool) {
 	if p.Each == 0 {
 		return Range{}, false
