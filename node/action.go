@@ -12,9 +12,11 @@ import (
 )
 
 // Action is one thing to do for a pod: plain data, one call, safe to repeat.
-// Target names what it works on; two actions on one target never overlap.
 type Action interface {
+	// Target names what it works on; two actions on one target never overlap.
 	Target() string
+	// About is what has to be known of it besides what it does.
+	About() About
 	String() string
 }
 
@@ -231,14 +233,3 @@ func (a StartOver) String() string      { return "start over after " + a.Contain
 func (a SetTermination) String() string { return "terminate: " + a.Termination.Reason }
 func (a SetResult) String() string      { return "settle " + string(a.Status.Phase) }
 func (Release) String() string          { return "release" }
-
-// Waits says whether an action may take long by its nature: a pull, a stop within
-// a grace period, a hook, or a volume with a million files. What else the pod needs
-// goes on beside it.
-func Waits(a Action) bool {
-	switch a.(type) {
-	case EnsureImage, SetUpVolume, StopContainer, RunHook:
-		return true
-	}
-	return false
-}

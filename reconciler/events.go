@@ -3,7 +3,6 @@ package reconciler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,13 +42,11 @@ func (r *Reconciler) tellReady(t *Tracked) {
 
 // announce tells that an action begins, where that alone is news.
 func announce(a node.Action) (node.Event, bool) {
-	switch a := a.(type) {
-	case node.RunHook:
-		return node.Event{Reason: "Killing", Container: a.Container, Message: fmt.Sprintf("running the preStop hook of container %s: %s", a.Container, a.Reason)}, a.Kind == node.PreStop
-	case node.StopContainer:
-		return node.Event{Reason: "Killing", Container: a.Container, Message: fmt.Sprintf("stopping container %s within %s: %s", a.Container, a.Grace.Round(time.Second), a.Reason)}, true
+	news, ok := a.(interface{ Announce() (node.Event, bool) })
+	if !ok {
+		return node.Event{}, false
 	}
-	return node.Event{}, false
+	return news.Announce()
 }
 
 // report tells how an action ended, where people want to know.
@@ -57,48 +54,13 @@ func report(o Outcome) (node.Event, bool) {
 	if o.Err != nil {
 		return reportFailure(o)
 	}
-	switch a := o.Action.(type) {
-	case node.RunSandbox:
-		return node.Event{Reason: "SandboxCreated", Message: "created the pod's sandbox " + o.Result.ID}, true
-	case node.CreateContainer:
-		return node.Event{Reason: "Created", Container: a.Container, Message: fmt.Sprintf("created container %s, attempt %d", a.Container, a.Attempt)}, true
-	case node.StartContainer:
-		return node.Event{Reason: "Started", Container: a.Container, Message: "started container " + a.Container}, true
-	case node.ResizeContainer:
-		return node.Event{Reason: "Resized", Container: a.Container, Message: fmt.Sprintf("container %s now has %s", a.Container, a.Limits)}, true
-	case node.InspectContainer:
-		return reportExit(a, o.Result.Container)
-	case node.SetTally:
-		return node.Event{Reason: "Restarting", Container: a.Container, Message: fmt.Sprintf("restart %d of container %s", a.Tally.Restarts, a.Container)}, !a.Tally.Begun
-	case node.StartOver:
-		return node.Event{Reason: "RestartingAllContainers", Container: a.Container, Message: "container " + a.Container + " has ended so that all containers of the pod restart"}, true
-	case node.SetTermination:
-		return node.Event{Reason: a.Termination.Reason, Message: a.Termination.Message}, true
-	case node.SetResult:
-		return node.Event{Reason: string(a.Status.Phase), Message: "all containers have ended"}, true
-	case node.RemoveSandbox:
-		return node.Event{Reason: "SandboxRemoved", Message: "removed the pod's sandbox " + a.ID}, true
-	case node.Release:
-		return node.Event{Reason: "Removed", Message: "nothing of the pod is left on the node"}, true
-	}
-	return node.Event{}, false
-}
-
-func reportExit(a node.InspectContainer, c *node.Container) (node.Event, bool) {
-	if c == nil || c.State != node.ContainerExited {
+	news, ok := o.Action.(interface {
+		Report(node.Result) (node.Event, bool)
+	})
+	if !ok {
 		return node.Event{}, false
 	}
-	e := node.Event{
-		Reason: "Exited", Container: a.Container, Warning: c.ExitCode != 0, Took: c.Ran(),
-		Message: fmt.Sprintf("container %s, attempt %d, ended with exit code %d", a.Container, c.Attempt, c.ExitCode),
-	}
-	if c.Reason != "" && c.Reason != "Completed" && c.Reason != "Error" {
-		e.Message += ": " + c.Reason
-	}
-	if c.Message != "" {
-		e.Message += ": " + c.Message
-	}
-	return e, true
+	return news.Report(o.Result)
 }
 
 func reportFailure(o Outcome) (node.Event, bool) {
@@ -108,7 +70,7 @@ func reportFailure(o Outcome) (node.Event, bool) {
 	if _, ok := o.Action.(node.EnsureImage); ok { // whoever pulls tells more than one event of it
 		return node.Event{}, false
 	}
-	e := node.Event{Reason: "Failed", Warning: true, Message: o.Err.Error(), Container: containerOf(o.Action)}
+	e := node.Event{Reason: "Failed", Warning: true, Message: o.Err.Error(), Container: o.Action.About().Container}
 	if failure := failureOf(o.Err); failure != nil {
 		switch failure.Reason {
 		case node.FailedCreateSandbox, node.NetworkNotReady, node.FailedCreateCgroup, node.FailedKill, node.FailedMount, node.FailedUnmount,
@@ -119,24 +81,4 @@ func reportFailure(o Outcome) (node.Event, bool) {
 		}
 	}
 	return e, true
-}
-
-func containerOf(a node.Action) string {
-	switch a := a.(type) {
-	case node.CreateContainer:
-		return a.Container
-	case node.StartContainer:
-		return a.Container
-	case node.RunHook:
-		return a.Container
-	case node.StopContainer:
-		return a.Container
-	case node.ResizeContainer:
-		return a.Container
-	case node.InspectContainer:
-		return a.Container
-	case node.RemoveContainer:
-		return a.Container
-	}
-	return ""
 }

@@ -15,21 +15,16 @@ import (
 type gate struct {
 	mu      sync.Mutex
 	free    int
-	waiting [urgencies][]chan struct{}
+	waiting [mostUrgent + 1][]chan struct{}
 }
 
-// Urgencies of things that wait, the least urgent first.
-const (
-	sandboxUrgency = iota
-	createUrgency
-	startUrgency
-	urgencies
-)
+// The natures of what waits are in the order of their urgency.
+const leastUrgent, mostUrgent = node.MakesSandbox, node.StartsContainer
 
 func newGate(width int) *gate { return &gate{free: width} }
 
 // enter waits for a place. Who got one leaves it again.
-func (g *gate) enter(ctx context.Context, urgency int) error {
+func (g *gate) enter(ctx context.Context, urgency node.Nature) error {
 	g.mu.Lock()
 	if g.free > 0 {
 		g.free--
@@ -49,7 +44,7 @@ func (g *gate) enter(ctx context.Context, urgency int) error {
 }
 
 // giveUp steps out of the queue, or passes on the place that came too late.
-func (g *gate) giveUp(urgency int, turn chan struct{}) {
+func (g *gate) giveUp(urgency node.Nature, turn chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if i := slices.Index(g.waiting[urgency], turn); i >= 0 {
@@ -67,7 +62,7 @@ func (g *gate) leave() {
 
 // pass hands a place to the most urgent that waits longest.
 func (g *gate) pass() {
-	for urgency := urgencies - 1; urgency >= 0; urgency-- {
+	for urgency := mostUrgent; urgency >= leastUrgent; urgency-- {
 		if queue := g.waiting[urgency]; len(queue) > 0 {
 			g.waiting[urgency] = queue[1:]
 			close(queue[0])
@@ -79,25 +74,13 @@ func (g *gate) pass() {
 
 // through does what an action needs while it has a place, if it needs one.
 func (g *gate) through(ctx context.Context, a node.Action, do func() (node.Result, error)) (node.Result, error) {
-	urgency, makes := urgencyOf(a)
-	if !makes {
+	nature := a.About().Nature
+	if !nature.Makes() {
 		return do()
 	}
-	if err := g.enter(ctx, urgency); err != nil {
+	if err := g.enter(ctx, nature); err != nil {
 		return node.Result{}, err
 	}
 	defer g.leave()
 	return do()
-}
-
-func urgencyOf(a node.Action) (urgency int, makes bool) {
-	switch a.(type) {
-	case node.RunSandbox:
-		return sandboxUrgency, true
-	case node.CreateContainer:
-		return createUrgency, true
-	case node.StartContainer:
-		return startUrgency, true
-	}
-	return 0, false
 }

@@ -13,11 +13,11 @@ import (
 func TestGateLetsThoseCloseToTheEndGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(1)
-		if err := g.enter(t.Context(), startUrgency); err != nil {
+		if err := g.enter(t.Context(), node.StartsContainer); err != nil {
 			t.Fatal(err)
 		}
-		var order []int
-		for _, urgency := range []int{sandboxUrgency, startUrgency, createUrgency, startUrgency, sandboxUrgency} {
+		var order []node.Nature
+		for _, urgency := range []node.Nature{node.MakesSandbox, node.StartsContainer, node.MakesContainer, node.StartsContainer, node.MakesSandbox} {
 			go func() {
 				if err := g.enter(t.Context(), urgency); err == nil {
 					order = append(order, urgency) // one at a time is what the gate is for
@@ -28,7 +28,7 @@ func TestGateLetsThoseCloseToTheEndGoFirst(t *testing.T) {
 		}
 		g.leave()
 		synctest.Wait()
-		want := []int{startUrgency, startUrgency, createUrgency, sandboxUrgency, sandboxUrgency}
+		want := []node.Nature{node.StartsContainer, node.StartsContainer, node.MakesContainer, node.MakesSandbox, node.MakesSandbox}
 		if !slices.Equal(order, want) {
 			t.Errorf("got %v, want %v", order, want)
 		}
@@ -39,13 +39,13 @@ func TestGateKeepsItsWidthWhenSomeGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(2)
 		for range 2 {
-			if err := g.enter(t.Context(), startUrgency); err != nil {
+			if err := g.enter(t.Context(), node.StartsContainer); err != nil {
 				t.Fatal(err)
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		given := make(chan error)
-		go func() { given <- g.enter(ctx, startUrgency) }()
+		go func() { given <- g.enter(ctx, node.StartsContainer) }()
 		synctest.Wait()
 		cancel()
 		if err := <-given; !errors.Is(err, context.Canceled) {
@@ -62,9 +62,9 @@ func TestGateKeepsItsWidthWhenSomeGiveUp(t *testing.T) {
 func TestGatePassesOnAPlaceThatCameTooLate(t *testing.T) {
 	g := newGate(0)
 	turn := make(chan struct{})
-	g.waiting[startUrgency] = append(g.waiting[startUrgency], turn)
+	g.waiting[node.StartsContainer] = append(g.waiting[node.StartsContainer], turn)
 	g.leave() // the place is given, and then its receiver gives up
-	g.giveUp(startUrgency, turn)
+	g.giveUp(node.StartsContainer, turn)
 	if g.free != 1 {
 		t.Errorf("got %d places, want 1", g.free)
 	}

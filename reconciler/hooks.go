@@ -34,7 +34,7 @@ func isHook(a node.Action) bool {
 }
 
 // mayBeGivenUp says whether an action in flight may be, and be begun anew.
-func mayBeGivenUp(a node.Action) bool { return node.Waits(a) && !isHook(a) }
+func mayBeGivenUp(a node.Action) bool { return a.About().Nature == node.Slow && !isHook(a) }
 
 // pointless says whether an action is a hook of a run that is no more, or one for
 // the start of a pod that is to end.

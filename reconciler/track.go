@@ -141,7 +141,7 @@ func (t *Track) cure() {
 // acting says whether an action is in flight that changes what exists.
 func (t *Track) acting() bool {
 	for _, a := range t.busy {
-		if !node.Waits(a) {
+		if a.About().Nature != node.Slow {
 			return true
 		}
 	}
@@ -190,7 +190,7 @@ type Outcome struct {
 // Done folds the outcome of an action into the observation.
 func (t *Track) Done(o Outcome) {
 	delete(t.busy, o.Action.Target())
-	if !node.Waits(o.Action) {
+	if o.Action.About().Nature != node.Slow {
 		t.effect = o.Mark
 	}
 	switch {

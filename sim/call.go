@@ -27,15 +27,13 @@ type call struct {
 	settled   bool // its effect came, or will not come any more
 }
 
-// local says whether an action is the agent's own business: it dies with the
+// local reports whether an action is the agent's own business: it dies with the
 // agent, and has no reply to lose.
-func local(a node.Action) bool {
-	switch a.(type) {
-	case node.SetTally, node.SetHealth, node.SetLost, node.AskRestart, node.StartOver, node.SetTermination, node.SetResult, node.Release, node.RemoveLogs:
-		return true
-	}
-	return onDisk(a)
-}
+func local(a node.Action) bool { return a.About().Place != node.InRuntime }
+
+// onDisk reports whether an action is the agent's own work on the machine's disk, or in
+// its tree of cgroups: it takes time and may fail, and a crash may end it anywhere.
+func onDisk(a node.Action) bool { return a.About().Place == node.OnMachine }
 
 // submit sends a call on its way.
 func (w *world) submit(c *call) {
@@ -88,11 +86,11 @@ func unknown(a node.Action) error { return fmt.Errorf("%s: no answer: %w", a, no
 // reserve takes the name of what a call makes, as containerd does first of
 // all; false when another call or thing has it.
 func (w *world) reserve(c *call) bool {
-	switch a := c.action.(type) {
-	case node.RunSandbox:
-		c.reserved = sandboxName(c.pod.UID(), a.Attempt)
-	case node.CreateContainer:
-		c.reserved = containerName(c.pod.UID(), a.Container, a.Attempt)
+	switch about := c.action.About(); about.Nature {
+	case node.MakesSandbox:
+		c.reserved = sandboxName(c.pod.UID(), about.Attempt)
+	case node.MakesContainer:
+		c.reserved = containerName(c.pod.UID(), about.Container, about.Attempt)
 	default:
 		return true
 	}
@@ -162,8 +160,8 @@ func (w *world) excuse(c *call) {
 	if !c.abandoned() {
 		return
 	}
-	if start, ok := c.action.(node.StartContainer); ok {
-		if run := w.container(start.ID); run != nil && run.state == node.ContainerCreated {
+	if about := c.action.About(); about.Nature == node.StartsContainer {
+		if run := w.container(about.ID); run != nil && run.state == node.ContainerCreated {
 			run.late = true
 		}
 	}
@@ -176,20 +174,16 @@ func (w *world) excuse(c *call) {
 
 // note looks at what a call has made.
 func (w *world) note(c *call, made int) {
-	if c.abandoned() {
-		if _, ok := c.action.(node.RunSandbox); ok && w.made > made {
-			w.sandboxes[len(w.sandboxes)-1].late = true
+	about := c.action.About()
+	switch {
+	case about.Nature == node.MakesSandbox && w.made > made:
+		newest := w.sandboxes[len(w.sandboxes)-1]
+		if newest.late = c.abandoned(); !newest.late {
+			w.witness.sandboxMade(w, newest)
+			w.witness.boundBy(w, c.pod, newest)
 		}
-		return
-	}
-	switch a := c.action.(type) {
-	case node.RunSandbox:
-		if w.made > made {
-			w.witness.sandboxMade(w, w.sandboxes[len(w.sandboxes)-1])
-			w.witness.boundBy(w, c.pod, w.sandboxes[len(w.sandboxes)-1])
-		}
-	case node.StartContainer:
-		if started := w.container(a.ID); started != nil && started.running() {
+	case about.Nature == node.StartsContainer && !c.abandoned():
+		if started := w.container(about.ID); started != nil && started.running() {
 			w.witness.beginsInOrder(w, started)
 		}
 	}

@@ -46,21 +46,11 @@ func (s *simulation) meetDeath(dead *agent) {
 // what is the kind of a call, and of the container that it is about.
 func (c *call) what() string {
 	kind := strings.TrimPrefix(fmt.Sprintf("%T", c.action), "node.")
-	name := ""
-	switch a := c.action.(type) {
-	case node.RunHook:
-		return fmt.Sprintf("%s %s", kind, a.Kind)
-	case node.CreateContainer:
-		name = a.Container
-	case node.StartContainer:
-		name = a.Container
-	case node.StopContainer:
-		name = a.Container
+	if hook, ok := c.action.(node.RunHook); ok {
+		kind += " " + string(hook.Kind)
 	}
-	spec := &c.pod.Object.Spec
+	name, spec := c.action.About().Container, &c.pod.Object.Spec
 	switch init := node.InitContainer(spec, name); {
-	case name == "":
-		return kind
 	case node.EphemeralContainer(spec, name) != nil:
 		return kind + " of an ephemeral container"
 	case init == nil:

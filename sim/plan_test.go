@@ -177,7 +177,7 @@ func (e *editing) catchUp() {
 }
 
 func (e *editing) abreast() bool {
-	if slices.ContainsFunc(e.pending, func(c *call) bool { return !node.Waits(c.action) }) || len(e.agent.watched) > 0 {
+	if slices.ContainsFunc(e.pending, func(c *call) bool { return c.action.About().Nature != node.Slow }) || len(e.agent.watched) > 0 {
 		return false
 	}
 	t, ok := e.agent.loop.Track(edited)

@@ -109,16 +109,6 @@ func (v volumes) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	return nil
 }
 
-// onDisk says whether an action is the agent's own work on the machine's disk, or in
-// its tree of cgroups: it takes time and may fail, and a crash may end it anywhere.
-func onDisk(a node.Action) bool {
-	switch a.(type) {
-	case node.SetUpCgroup, node.TearDownCgroup, node.SetUpVolume, node.TearDownVolumes:
-		return true
-	}
-	return false
-}
-
 // tear is what a crash leaves of work on the disk that was under way.
 func (w *world) tear(c *call) {
 	have := w.volumes[c.pod.UID()]

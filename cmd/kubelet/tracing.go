@@ -75,11 +75,12 @@ func (t *tracing) Step(ctx context.Context, pod *node.Pod, got *node.Observed, a
 	ctx, span := t.spans.Start(trace.WithParent(ctx, at), name, trace.Internal, append(ofPod(pod), ofAction(got, a)...)...)
 	return ctx, func(err error) {
 		span.End(err)
-		switch a.(type) {
-		case node.SetResult:
+		_, ended := a.(node.SetResult)
+		_, gone := a.(node.Release)
+		if ended || gone {
 			t.whole(pod)
-		case node.Release:
-			t.whole(pod)
+		}
+		if gone {
 			t.mu.Lock()
 			delete(t.stories, pod.UID())
 			t.mu.Unlock()
@@ -131,40 +132,15 @@ func ofPod(pod *node.Pod) []slog.Attr {
 
 // ofAction tells which run of which container an action is about.
 func ofAction(got *node.Observed, a node.Action) []slog.Attr {
-	name, attempt := "", int64(-1)
-	switch a := a.(type) {
-	case node.RunSandbox:
-		attempt = int64(a.Attempt)
-	case node.EnsureImage:
-		name, attempt = a.Container, int64(a.Attempt)
-	case node.CreateContainer:
-		name, attempt = a.Container, int64(a.Attempt)
-	case node.RemoveContainer:
-		name, attempt = a.Container, int64(a.Attempt)
-	case node.StartContainer:
-		name, attempt = a.Container, attemptOf(got, a.ID)
-	case node.StopContainer:
-		name, attempt = a.Container, attemptOf(got, a.ID)
-	case node.ResizeContainer:
-		name, attempt = a.Container, attemptOf(got, a.ID)
-	}
 	var attributes []slog.Attr
-	if name != "" {
-		attributes = append(attributes, slog.String("k8s.container.name", name))
+	about := a.About()
+	if about.Container != "" {
+		attributes = append(attributes, slog.String("k8s.container.name", about.Container))
 	}
-	if attempt >= 0 {
-		attributes = append(attributes, slog.Int64("attempt", attempt))
+	if attempt, ok := about.AttemptIn(got); ok {
+		attributes = append(attributes, slog.Int64("attempt", int64(attempt)))
 	}
 	return attributes
-}
-
-func attemptOf(got *node.Observed, id string) int64 {
-	for i := range got.Containers {
-		if c := &got.Containers[i]; c.ID == id {
-			return int64(c.Attempt)
-		}
-	}
-	return -1
 }
 
 // calls follow what is asked of the runtime on behalf of a step or a request.

@@ -127,15 +127,9 @@ func (r *Runtime) Do(ctx context.Context, pod *node.Pod, got *node.Observed, act
 	result, err := r.do(ctx, pod, got, action)
 	result.At = time.Now()
 	attributes := []any{"pod", pod.Key().String(), "uid", pod.UID(), "action", action.String(), "took", result.At.Sub(begin), "err", err}
-	switch a := action.(type) {
-	case node.CreateContainer:
-		attributes = append(attributes, "container", a.Container, "attempt", a.Attempt)
-	case node.StartContainer:
-		attributes = append(attributes, "container", a.Container, "attempt", knownRun(got, a.ID).Attempt)
-	case node.StopContainer:
-		attributes = append(attributes, "container", a.Container, "attempt", knownRun(got, a.ID).Attempt)
-	case node.RemoveContainer:
-		attributes = append(attributes, "container", a.Container, "attempt", a.Attempt)
+	if about := action.About(); about.Container != "" {
+		attempt, _ := about.AttemptIn(got)
+		attributes = append(attributes, "container", about.Container, "attempt", attempt)
 	}
 	r.log.DebugContext(ctx, "did action", attributes...)
 	return result, err

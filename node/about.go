@@ -1,0 +1,116 @@
+package node
+
+// About is what every action says of itself: which run it concerns, where its effect
+// happens and how long that may take. Whatever treats actions by these asks for them and
+// keeps no list of actions.
+type About struct {
+	Container string // empty: it concerns the pod as a whole
+	ID        string // of the sandbox or the container that it works on
+	Attempt   uint32 // of the run or the sandbox, if Numbered
+	Numbered  bool
+	Place     Place
+	Nature    Nature
+}
+
+// Place is where an action has its effect. The zero value is none: each action has one.
+type Place uint8
+
+const (
+	InJournal Place = iota + 1 // in the node's own records
+	OnMachine                  // in the node's own files and cgroups
+	InRuntime                  // in the container runtime
+)
+
+// Nature is how an action behaves in time. The zero value is none: each action has one.
+type Nature uint8
+
+const (
+	Quick Nature = iota + 1
+	// Slow may take long: a pull, a stop within a grace period, a hook, or a volume with
+	// a million files. What else the pod needs goes on beside it.
+	Slow
+	// From here on the runtime makes something, which costs the machine so much that only
+	// some of them happen at once. The last one is the most urgent: its pod is the closest
+	// to running.
+	MakesSandbox
+	MakesContainer
+	StartsContainer
+)
+
+// Makes reports whether the machine does only some of the actions of this nature at once.
+func (n Nature) Makes() bool { return n >= MakesSandbox }
+
+// AttemptIn returns the attempt that an action concerns: its own number, or that of the
+// run that it works on.
+func (a About) AttemptIn(got *Observed) (attempt uint32, ok bool) {
+	if a.Numbered || got == nil {
+		return a.Attempt, a.Numbered
+	}
+	for i := range got.Containers {
+		if c := &got.Containers[i]; c.ID == a.ID {
+			return c.Attempt, true
+		}
+	}
+	return 0, false
+}
+
+func (SetUpCgroup) About() About     { return About{Place: OnMachine, Nature: Quick} }
+func (TearDownCgroup) About() About  { return About{Place: OnMachine, Nature: Quick} }
+func (SetUpVolume) About() About     { return About{Place: OnMachine, Nature: Slow} }
+func (TearDownVolumes) About() About { return About{Place: OnMachine, Nature: Quick} }
+func (RemoveLogs) About() About      { return About{Place: OnMachine, Nature: Quick} }
+
+func (a RunSandbox) About() About {
+	return About{Attempt: a.Attempt, Numbered: true, Place: InRuntime, Nature: MakesSandbox}
+}
+func (a InspectSandbox) About() About { return About{ID: a.ID, Place: InRuntime, Nature: Quick} }
+func (a StopSandbox) About() About    { return About{ID: a.ID, Place: InRuntime, Nature: Quick} }
+func (a RemoveSandbox) About() About  { return About{ID: a.ID, Place: InRuntime, Nature: Quick} }
+
+func (a EnsureImage) About() About {
+	return About{
+		Container: a.Container, Attempt: a.Attempt, Numbered: a.Container != "", Place: InRuntime, Nature: Slow,
+	}
+}
+func (a CreateContainer) About() About {
+	return About{
+		Container: a.Container, Attempt: a.Attempt, Numbered: true, Place: InRuntime, Nature: MakesContainer,
+	}
+}
+func (a StartContainer) About() About {
+	return About{Container: a.Container, ID: a.ID, Place: InRuntime, Nature: StartsContainer}
+}
+func (a ResizeContainer) About() About {
+	return About{Container: a.Container, ID: a.ID, Place: InRuntime, Nature: Quick}
+}
+func (a InspectContainer) About() About {
+	return About{Container: a.Container, ID: a.ID, Place: InRuntime, Nature: Quick}
+}
+func (a RunHook) About() About {
+	return About{Container: a.Container, ID: a.ID, Place: InRuntime, Nature: Slow}
+}
+func (a StopContainer) About() About {
+	return About{Container: a.Container, ID: a.ID, Place: InRuntime, Nature: Slow}
+}
+func (a RemoveContainer) About() About {
+	return About{
+		Container: a.Container, ID: a.ID, Attempt: a.Attempt, Numbered: true, Place: InRuntime, Nature: Quick,
+	}
+}
+
+func (a SetTally) About() About {
+	return About{Container: a.Container, Place: InJournal, Nature: Quick}
+}
+func (a SetHealth) About() About {
+	return About{Container: a.Container, ID: a.Health.ID, Place: InJournal, Nature: Quick}
+}
+func (a AskRestart) About() About {
+	return About{Container: a.Container, Attempt: a.Attempt, Numbered: true, Place: InJournal, Nature: Quick}
+}
+func (a StartOver) About() About {
+	return About{Container: a.Container, Place: InJournal, Nature: Quick}
+}
+func (SetLost) About() About        { return About{Place: InJournal, Nature: Quick} }
+func (SetTermination) About() About { return About{Place: InJournal, Nature: Quick} }
+func (SetResult) About() About      { return About{Place: InJournal, Nature: Quick} }
+func (Release) About() About        { return About{Place: InJournal, Nature: Quick} }

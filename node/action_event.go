@@ -1,0 +1,94 @@
+package node
+
+import (
+	"fmt"
+	"time"
+)
+
+// An action whose beginning is news has a method Announce, and one whose success is news
+// has a method Report. Both return false where it is none this time.
+
+// Announce tells that a preStop hook begins.
+func (a RunHook) Announce() (Event, bool) {
+	message := fmt.Sprintf("running the preStop hook of container %s: %s", a.Container, a.Reason)
+	return Event{Reason: "Killing", Container: a.Container, Message: message}, a.Kind == PreStop
+}
+
+// Announce tells that a container is asked to end.
+func (a StopContainer) Announce() (Event, bool) {
+	message := fmt.Sprintf("stopping container %s within %s: %s", a.Container, a.Grace.Round(time.Second), a.Reason)
+	return Event{Reason: "Killing", Container: a.Container, Message: message}, true
+}
+
+// Report names the sandbox.
+func (RunSandbox) Report(r Result) (Event, bool) {
+	return Event{Reason: "SandboxCreated", Message: "created the pod's sandbox " + r.ID}, true
+}
+
+// Report names the sandbox.
+func (a RemoveSandbox) Report(Result) (Event, bool) {
+	return Event{Reason: "SandboxRemoved", Message: "removed the pod's sandbox " + a.ID}, true
+}
+
+// Report names the container and its attempt.
+func (a CreateContainer) Report(Result) (Event, bool) {
+	message := fmt.Sprintf("created container %s, attempt %d", a.Container, a.Attempt)
+	return Event{Reason: "Created", Container: a.Container, Message: message}, true
+}
+
+// Report names the container.
+func (a StartContainer) Report(Result) (Event, bool) {
+	return Event{Reason: "Started", Container: a.Container, Message: "started container " + a.Container}, true
+}
+
+// Report tells the container's new limits.
+func (a ResizeContainer) Report(Result) (Event, bool) {
+	message := fmt.Sprintf("container %s now has %s", a.Container, a.Limits)
+	return Event{Reason: "Resized", Container: a.Container, Message: message}, true
+}
+
+// Report tells how the run ended, if it has.
+func (a InspectContainer) Report(r Result) (Event, bool) {
+	c := r.Container
+	if c == nil || c.State != ContainerExited {
+		return Event{}, false
+	}
+	e := Event{
+		Reason: "Exited", Container: a.Container, Warning: c.ExitCode != 0, Took: c.Ran(),
+		Message: fmt.Sprintf("container %s, attempt %d, ended with exit code %d", a.Container, c.Attempt, c.ExitCode),
+	}
+	if c.Reason != "" && c.Reason != "Completed" && c.Reason != "Error" {
+		e.Message += ": " + c.Reason
+	}
+	if c.Message != "" {
+		e.Message += ": " + c.Message
+	}
+	return e, true
+}
+
+// Report tells which restart it is; the first start of an ephemeral container is none.
+func (a SetTally) Report(Result) (Event, bool) {
+	message := fmt.Sprintf("restart %d of container %s", a.Tally.Restarts, a.Container)
+	return Event{Reason: "Restarting", Container: a.Container, Message: message}, !a.Tally.Begun
+}
+
+// Report names the container whose end restarts all.
+func (a StartOver) Report(Result) (Event, bool) {
+	message := "container " + a.Container + " has ended so that all containers of the pod restart"
+	return Event{Reason: "RestartingAllContainers", Container: a.Container, Message: message}, true
+}
+
+// Report tells why the pod has to end.
+func (a SetTermination) Report(Result) (Event, bool) {
+	return Event{Reason: a.Termination.Reason, Message: a.Termination.Message}, true
+}
+
+// Report tells the pod's final phase.
+func (a SetResult) Report(Result) (Event, bool) {
+	return Event{Reason: string(a.Status.Phase), Message: "all containers have ended"}, true
+}
+
+// Report tells that the pod is gone.
+func (Release) Report(Result) (Event, bool) {
+	return Event{Reason: "Removed", Message: "nothing of the pod is left on the node"}, true
+}
