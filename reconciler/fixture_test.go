@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -12,9 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/test/bufconn"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -64,12 +60,8 @@ func inBubble(t *testing.T, late bool, test func(b *bench)) {
 		server := sim.NewServer(sim.Config{Images: []sim.Image{
 			{Ref: testImage, Local: true}, {Ref: "slow:1", PullTime: time.Hour}, {Ref: "data:1"},
 		}})
-		listener := bufconn.Listen(1 << 16)
-		served := make(chan error, 1)
-		go func() { served <- server.Serve(listener) }()
-		conn, err := grpc.NewClient("passthrough:sim",
-			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
-			grpc.WithTransportCredentials(insecure.NewCredentials()))
+		link := server.Link()
+		conn, err := link.Dial()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,9 +81,8 @@ func inBubble(t *testing.T, late bool, test func(b *bench)) {
 		if err := conn.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		server.Stop()
-		if err := <-served; err != nil {
-			t.Errorf("serve: %v", err)
+		if err := link.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 }

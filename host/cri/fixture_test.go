@@ -1,17 +1,12 @@
 package cri_test
 
 import (
-	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/test/bufconn"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -52,23 +47,18 @@ func onSimWith(t *testing.T, world sim.Config, config cri.Config, test func(f *f
 	world.Images = append(world.Images, sim.Image{Ref: testImage, Local: true})
 	synctest.Test(t, func(t *testing.T) {
 		server := sim.NewServer(world)
-		listener := bufconn.Listen(1 << 16)
-		served := make(chan error, 1)
-		go func() { served <- server.Serve(listener) }()
-		conn, err := grpc.NewClient("passthrough:sim",
-			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
-			grpc.WithTransportCredentials(insecure.NewCredentials()))
+		link := server.Link()
+		conn, err := link.Dial(cri.DialOptions(config)...)
 		if err != nil {
-			t.Fatalf("connect: %v", err)
+			t.Fatal(err)
 		}
 		runtime := cri.New(conn, conn, config, slog.New(slog.DiscardHandler))
 		test(&fixture{T: t, cri: runtime, pod: testPod(testImage, "run")}, server)
 		if err := conn.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		server.Stop()
-		if err := <-served; err != nil {
-			t.Errorf("serve: %v", err)
+		if err := link.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -88,8 +88,6 @@ func New(conn, images grpc.ClientConnInterface, config Config, log *slog.Logger)
 	}
 }
 
-// dial retries soon: gRPC's own first pause of a second would hide how fast a
-// restarted runtime is back.
 func dial(endpoint string, config Config) (*grpc.ClientConn, error) {
 	target := endpoint
 	if strings.HasPrefix(endpoint, "/") {
@@ -98,17 +96,24 @@ func dial(endpoint string, config Config) (*grpc.ClientConn, error) {
 	if !strings.HasPrefix(target, "unix:///") {
 		return nil, fmt.Errorf("runtime endpoint %q: it has to be unix:///path or /path: %w", endpoint, node.ErrInvalid)
 	}
-	reconnect := backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}
-	conn, err := grpc.NewClient(target,
-		grpc.WithChainUnaryInterceptor(interceptors(config)...),
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 5 * time.Second}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
-	)
+	conn, err := grpc.NewClient(target, DialOptions(config)...)
 	if err != nil {
 		return nil, fmt.Errorf("set up connection to runtime %q: %w", endpoint, err)
 	}
 	return conn, nil
+}
+
+// DialOptions are those that Dial uses, for callers that make connections for New. A lost
+// connection is tried again soon: gRPC's own first pause of a second would hide how fast
+// a restarted runtime is back.
+func DialOptions(config Config) []grpc.DialOption {
+	reconnect := backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}
+	return []grpc.DialOption{
+		grpc.WithChainUnaryInterceptor(interceptors(config)...),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 5 * time.Second}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+	}
 }
 
 // Close ends the connections that Dial made, and with them every call.

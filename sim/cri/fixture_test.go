@@ -3,15 +3,12 @@ package cri
 import (
 	"context"
 	"fmt"
-	"net"
 	"testing"
 	"testing/synctest"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -32,22 +29,17 @@ func inBubble(t *testing.T, config Config, test func(f *fixture)) {
 	config.Images = append(config.Images, Image{Ref: testImage, Local: true})
 	synctest.Test(t, func(t *testing.T) {
 		server := NewServer(config)
-		listener := bufconn.Listen(1 << 16)
-		served := make(chan error, 1)
-		go func() { served <- server.Serve(listener) }()
-		conn, err := grpc.NewClient("passthrough:sim",
-			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
-			grpc.WithTransportCredentials(insecure.NewCredentials()))
+		link := server.Link()
+		conn, err := link.Dial()
 		if err != nil {
-			t.Fatalf("connect: %v", err)
+			t.Fatal(err)
 		}
 		test(&fixture{T: t, server: server, conn: conn, cri: runtime.NewRuntimeServiceClient(conn)})
 		if err := conn.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		server.Stop()
-		if err := <-served; err != nil {
-			t.Errorf("serve: %v", err)
+		if err := link.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -1,13 +1,9 @@
 package conformance_test
 
 import (
-	"context"
-	"net"
 	"testing"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/test/bufconn"
 
 	"nodal/sim/cri"
 	"nodal/test/conformance"
@@ -40,22 +36,17 @@ func TestSimulatedRuntime(t *testing.T) {
 // connect serves the runtime for the time of the test.
 func connect(t *testing.T, server *cri.Server) *grpc.ClientConn {
 	t.Helper()
-	listener := bufconn.Listen(1 << 16)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	conn, err := grpc.NewClient("passthrough:sim",
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
-		grpc.WithTransportCredentials(insecure.NewCredentials()))
+	link := server.Link()
+	conn, err := link.Dial()
 	if err != nil {
-		t.Fatalf("connect to the simulated runtime: %v", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if err := conn.Close(); err != nil {
 			t.Errorf("close the connection: %v", err)
 		}
-		server.Stop()
-		if err := <-served; err != nil {
-			t.Errorf("serve: %v", err)
+		if err := link.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 	return conn
