@@ -30,7 +30,7 @@
 //	go test ./sim -run TestSeeds -seed=7 one, with its whole story
 //
 // Package sim/cri is something else: a runtime over real gRPC, for tests of
-// the adapter and of the agent as a whole.
+// the adapter and of the agent as a whole. Package sim/adapter plays seeds over it.
 //
 // Start reading at Run, then call.go, then witness.go.
 package sim

@@ -38,23 +38,28 @@ type Rule struct {
 }
 
 // Faults is a set of rules. The first that fires for a call decides; each
-// counts the calls that it matches.
-type Faults struct{ Rules []Rule }
+// counts the calls that it matches. Choose decides for the calls that no rule fires
+// for; nil lets them pass.
+type Faults struct {
+	Rules  []Rule
+	Choose func(method string) Rule
+}
 
 // Inject replaces the rules in force and starts their counts anew. No rules: no
 // faults.
 func (s *Server) Inject(faults Faults) { s.faults.replace(faults) }
 
 type injector struct {
-	mu    sync.Mutex
-	rules []Rule
-	seen  []int
+	mu     sync.Mutex
+	rules  []Rule
+	seen   []int
+	choose func(method string) Rule
 }
 
 func (i *injector) replace(faults Faults) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.rules = faults.Rules
+	i.rules, i.choose = faults.Rules, faults.Choose
 	i.seen = make([]int, len(faults.Rules))
 }
 
@@ -71,6 +76,9 @@ func (i *injector) next(method string, request any) Rule {
 		if fired.Kind == "" && rule.fires(i.seen[n]) {
 			fired = rule
 		}
+	}
+	if fired.Kind == "" && i.choose != nil {
+		return i.choose(method)
 	}
 	return fired
 }

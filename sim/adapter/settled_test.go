@@ -1,0 +1,173 @@
+package adapter
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/node"
+	"nodal/node/manifest"
+	"nodal/node/status"
+	"nodal/node/store"
+	"nodal/sim/cri"
+)
+
+// unsettled says what is not yet as it was promised; nil when all is.
+func (r *run) unsettled() error {
+	if r.agent == nil || r.agent.session.over() || !r.agent.told {
+		return errors.New("no agent is at work")
+	}
+	truth := r.server.Snapshot()
+	views, _ := r.agent.store.Views()
+	for _, v := range views {
+		if r.witness.wanted[v.Key] == nil {
+			return fmt.Errorf("pod %s is not wanted and not forgotten", v.Key)
+		}
+	}
+	if err := r.leftovers(truth); err != nil {
+		return err
+	}
+	for _, l := range r.witness.wanted {
+		view, ok := r.agent.store.View(l.key)
+		if !ok || view.Slot.Pod.UID() != l.uid || view.Slot.Next != nil {
+			return fmt.Errorf("pod %s was accepted and does not hold its name", l.key)
+		}
+		if l.robbed {
+			continue
+		}
+		if err := errors.Join(r.kept(l, view, truth), r.shown(l, view, truth)); err != nil {
+			return fmt.Errorf("pod %s: %w", l.key, err)
+		}
+	}
+	return nil
+}
+
+// leftovers looks for what belongs to no pod.
+func (r *run) leftovers(truth cri.Snapshot) error {
+	for _, b := range truth.Sandboxes {
+		if !r.wants(b.Pod) {
+			return fmt.Errorf("a sandbox of %s is left over", b.Pod)
+		}
+	}
+	for _, c := range truth.Containers {
+		if !r.wants(c.Pod) {
+			return fmt.Errorf("container %s of %s is left over", c.Name, c.Pod)
+		}
+	}
+	return nil
+}
+
+func (r *run) wants(pod cri.Pod) bool {
+	l := r.witness.wanted[node.Key{Namespace: pod.Namespace, Name: pod.Name}]
+	return pod.UID == foreignUID || l != nil && string(l.uid) == pod.UID
+}
+
+// kept says in what a wanted pod's promise is not kept.
+func (r *run) kept(l *life, view store.View, truth cri.Snapshot) error {
+	home := ""
+	for _, b := range truth.Sandboxes {
+		if b.Ready && b.Pod.UID == string(l.uid) {
+			home = b.ID
+		}
+	}
+	if view.Slot.Result != nil {
+		for _, c := range truth.Containers {
+			if c.Running() && c.Pod.UID == string(l.uid) {
+				return fmt.Errorf("it has ended and container %s runs", c.Name)
+			}
+		}
+		return nil
+	}
+	if home == "" {
+		return errors.New("it has no sandbox")
+	}
+	for i := range l.object.Spec.Containers {
+		c := &l.object.Spec.Containers[i]
+		if err := alive(l, c, newest(truth, l, c.Name), home); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newest is the last run of a container.
+func newest(truth cri.Snapshot, l *life, name string) (last cri.Container) {
+	for _, c := range truth.Containers {
+		if c.Pod.UID == string(l.uid) && c.Name == name && (last.ID == "" || c.Attempt > last.Attempt) {
+			last = c
+		}
+	}
+	return last
+}
+
+// slack is how late a restart may be.
+const slack = 5 * time.Second
+
+// alive is the promise of a container: the wanted version runs, has ended for good, or
+// rests before its next run.
+func alive(l *life, c *corev1.Container, run cri.Container, home string) error {
+	switch reruns := node.Rerun(&l.object.Spec, c, run.ExitCode); {
+	case run.ID == "":
+		return fmt.Errorf("container %s was never made", c.Name)
+	case run.State == runtimeapi.ContainerState_CONTAINER_EXITED && !reruns:
+		return nil
+	case run.Annotations["io.kubernetes.container.hash"] != manifest.ContainerHash(c):
+		return fmt.Errorf("container %s is not of the wanted version", c.Name)
+	case run.Running() && run.SandboxID != home:
+		return fmt.Errorf("container %s runs in a lost sandbox", c.Name)
+	case run.Running():
+		if asked, ok := l.restarts[c.Name]; ok && run.Attempt <= asked {
+			return fmt.Errorf("container %s was not restarted", c.Name)
+		}
+		return nil
+	case ends(c) && run.FinishedAt.Add(site().BackoffMax+slack).After(time.Now()):
+		return nil
+	}
+	return fmt.Errorf("container %s, attempt %d, is %s", c.Name, run.Attempt, run.State)
+}
+
+// shown checks: readers are told of each container's newest run as it is.
+func (r *run) shown(l *life, view store.View, truth cri.Snapshot) error {
+	if r.restless() {
+		return nil // it may change at any moment
+	}
+	told := status.Of(site(), view.Slot, view.Got)
+	for _, s := range told.ContainerStatuses {
+		run := newest(truth, l, s.Name)
+		var began, ended time.Time
+		code := int32(0)
+		if running := s.State.Running; running != nil {
+			began = running.StartedAt.Time
+		}
+		if end := s.State.Terminated; end != nil {
+			began, ended, code = end.StartedAt.Time, end.FinishedAt.Time, end.ExitCode
+		}
+		if !strings.HasSuffix(s.ContainerID, run.ID) || code != run.ExitCode ||
+			!sameSecond(began, run.StartedAt) || !sameSecond(ended, run.FinishedAt) {
+			return fmt.Errorf("container %s is %+v, and readers are told %+v", s.Name, run, s)
+		}
+	}
+	return nil
+}
+
+// sameSecond says whether readers take two times for one: a record keeps no parts of a second.
+func sameSecond(a, b time.Time) bool { return a.Truncate(time.Second).Equal(b.Truncate(time.Second)) }
+
+// ends says whether a container ends by itself, or cannot begin.
+func ends(c *corev1.Container) bool { return c.Command[0] == "exit" || c.Command[0] == "no-start" }
+
+// restless says whether there is always something to do: a container ends by itself.
+func (r *run) restless() bool {
+	for _, l := range r.witness.wanted {
+		for c := range node.Containers(&l.object.Spec) {
+			if ends(c) && node.InitContainer(&l.object.Spec, c.Name) == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
