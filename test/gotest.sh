@@ -24,7 +24,7 @@ export CGO_ENABLED=1 # for the race detector; what we ship is built without
   go test -json -race -timeout 20m $fast || failed=1
   # The race detector makes the simulation ten times slower: all its seeds are
   # played without.
-  CGO_ENABLED=0 go test -json -timeout 20m ./sim || failed=1
+  CGO_ENABLED=0 go test -json -timeout 20m ./sim ./sim/adapter || failed=1
   # shellcheck disable=SC2086
   go test -json -race -timeout 30m -p 1 -parallel 3 $real || failed=1
   # Once more on the runtime that the kubelet brings along. The race detector has
