@@ -13,7 +13,7 @@ import (
 	"nodal/sim/cri"
 )
 
-// blows are what may befall a node. Each run has some of them.
+// blows lists what may befall a node. Each run has some of them.
 func (r *run) blows() []func() {
 	blows := []func(){func() {}}
 	for _, blow := range []func(){

@@ -46,7 +46,7 @@ type session struct {
 	dead bool
 }
 
-// moment is where in a commit an agent dies.
+// moment names a place in a commit at which an agent dies.
 type moment uint8
 
 const (

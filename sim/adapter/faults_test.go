@@ -11,7 +11,7 @@ import (
 	"nodal/sim/cri"
 )
 
-// requestTimeout is how long the adapter waits for an ordinary call. A call that has its
+// requestTimeout bounds the adapter's wait for an ordinary call. A call that has its
 // effect late has it at most mostLate after that.
 const (
 	requestTimeout = 10 * time.Second

@@ -10,7 +10,7 @@ import (
 	"nodal/node/store"
 )
 
-// ledger is what clients were told: which pods were accepted, changed and deleted.
+// ledger keeps what clients were told: which pods were accepted, changed and deleted.
 type ledger struct {
 	wanted map[node.Key]*life
 	lives  map[types.UID]*life

@@ -23,14 +23,14 @@ const (
 	look     = 2 * time.Second
 )
 
-// options are what a run is made of.
+// options choose a run.
 type options struct {
 	seed  uint64
 	bug   bug
 	trace bool
 }
 
-// report is how a run went.
+// report tells how a run went.
 type report struct {
 	failure error
 	trace   []string

@@ -63,7 +63,7 @@ func TestSeeds(t *testing.T) {
 
 const lastLines = 60
 
-// met is what has happened in all runs together.
+// met counts what has happened in all runs together.
 type met struct {
 	mu    sync.Mutex
 	count map[string]int

@@ -104,7 +104,7 @@ func newest(truth cri.Snapshot, l *life, name string) (last cri.Container) {
 	return last
 }
 
-// slack is how late a restart may be.
+// slack bounds how late a restart may be.
 const slack = 5 * time.Second
 
 // alive is the promise of a container: the wanted version runs, has ended for good, or
