@@ -8,5 +8,8 @@
 // sandboxes, containers, images, faults) is written by the reconciler alone and lost
 // with the process, because the runtime can be asked again.
 //
+// Beside pods the node takes objects that pods use. The table in kind.go lists their
+// kinds; manifests, records, the API and the dashboard follow it.
+//
 // Start reading at Slot in pod.go, Observed in observed.go and Action in action.go.
 package node

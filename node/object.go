@@ -10,23 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ObjectKind is Kubernetes' kind of an object that pods use.
-type ObjectKind string
-
-const (
-	ConfigMap             ObjectKind = "ConfigMap"
-	Secret                ObjectKind = "Secret"
-	PersistentVolume      ObjectKind = "PersistentVolume"
-	PersistentVolumeClaim ObjectKind = "PersistentVolumeClaim"
-	RuntimeClass          ObjectKind = "RuntimeClass"
-	ClusterTrustBundle    ObjectKind = "ClusterTrustBundle"
-)
-
-// Namespaced says whether objects of the kind are in namespaces.
-func (k ObjectKind) Namespaced() bool {
-	return k != PersistentVolume && k != RuntimeClass && k != ClusterTrustBundle
-}
-
 // ObjectRef names an object that pods use.
 type ObjectRef struct {
 	Kind      ObjectKind
@@ -41,96 +24,87 @@ func (r ObjectRef) String() string {
 	return string(r.Kind) + " " + r.Namespace + "/" + r.Name
 }
 
-// Object is an accepted object that pods use: an immutable snapshot, exactly one
-// of these.
+// Object is an accepted object that pods use: an immutable snapshot.
 type Object struct {
-	ConfigMap *corev1.ConfigMap                  `json:",omitempty"`
-	Secret    *corev1.Secret                     `json:",omitempty"`
-	Volume    *corev1.PersistentVolume           `json:",omitempty"`
-	Claim     *corev1.PersistentVolumeClaim      `json:",omitempty"`
-	Class     *nodev1.RuntimeClass               `json:",omitempty"`
-	Trust     *certificatesv1.ClusterTrustBundle `json:",omitempty"`
-	Revision  int64                              `json:"-"` // at which it came to be as it is
+	Kind     ObjectKind
+	Value    Value
+	Revision int64 // at which it came to be as it is
 }
 
-// one is what the object is; single: it is that and nothing else.
-func (o *Object) one() (kind ObjectKind, held metav1.ObjectMetaAccessor, single bool) {
-	count := 0
-	for _, may := range []struct {
-		be   bool
-		kind ObjectKind
-		held metav1.ObjectMetaAccessor
-	}{
-		{o.ConfigMap != nil, ConfigMap, o.ConfigMap},
-		{o.Secret != nil, Secret, o.Secret},
-		{o.Volume != nil, PersistentVolume, o.Volume},
-		{o.Claim != nil, PersistentVolumeClaim, o.Claim},
-		{o.Class != nil, RuntimeClass, o.Class},
-		{o.Trust != nil, ClusterTrustBundle, o.Trust},
-	} {
-		if may.be {
-			kind, held = may.kind, may.held
-			count++
-		}
-	}
-	return kind, held, count == 1
-}
-
-// Single reports whether the object is of exactly one kind.
-func (o *Object) Single() bool {
-	_, _, single := o.one()
-	return single
+// NewObject wraps a value of one of the kinds in the table. Of another type it makes an
+// object without a kind.
+func NewObject(value Value) *Object {
+	kind, _ := kindWhere(func(k Kind) bool { return k.holds(value) })
+	return &Object{Kind: kind.Name, Value: value}
 }
 
 // Ref is what the object is called.
 func (o *Object) Ref() ObjectRef {
-	kind, held, _ := o.one()
-	meta := held.GetObjectMeta()
-	return ObjectRef{Kind: kind, Namespace: meta.GetNamespace(), Name: meta.GetName()}
+	return ObjectRef{Kind: o.Kind, Namespace: o.Value.GetNamespace(), Name: o.Value.GetName()}
 }
 
 // Meta is the object's metadata.
-func (o *Object) Meta() *metav1.ObjectMeta {
-	_, held, _ := o.one()
-	return held.GetObjectMeta().(*metav1.ObjectMeta)
-}
+func (o *Object) Meta() *metav1.ObjectMeta { return o.Value.GetObjectMeta().(*metav1.ObjectMeta) }
 
 // Clone returns a copy that may be written.
 func (o *Object) Clone() *Object {
-	return &Object{
-		ConfigMap: o.ConfigMap.DeepCopy(), Secret: o.Secret.DeepCopy(),
-		Volume: o.Volume.DeepCopy(), Claim: o.Claim.DeepCopy(), Class: o.Class.DeepCopy(), Trust: o.Trust.DeepCopy(),
-	}
+	return &Object{Kind: o.Kind, Value: o.Value.DeepCopyObject().(Value)}
+}
+
+// as returns the value as one type, and nil where it is of another.
+func as[T Value](o *Object) T {
+	value, _ := o.Value.(T)
+	return value
+}
+
+// ConfigMap returns the value of a ConfigMap, and nil of another kind.
+func (o *Object) ConfigMap() *corev1.ConfigMap { return as[*corev1.ConfigMap](o) }
+
+// Secret returns the value of a Secret, and nil of another kind.
+func (o *Object) Secret() *corev1.Secret { return as[*corev1.Secret](o) }
+
+// Volume returns the value of a PersistentVolume, and nil of another kind.
+func (o *Object) Volume() *corev1.PersistentVolume { return as[*corev1.PersistentVolume](o) }
+
+// Claim returns the value of a PersistentVolumeClaim, and nil of another kind.
+func (o *Object) Claim() *corev1.PersistentVolumeClaim { return as[*corev1.PersistentVolumeClaim](o) }
+
+// Class returns the value of a RuntimeClass, and nil of another kind.
+func (o *Object) Class() *nodev1.RuntimeClass { return as[*nodev1.RuntimeClass](o) }
+
+// Trust returns the value of a ClusterTrustBundle, and nil of another kind.
+func (o *Object) Trust() *certificatesv1.ClusterTrustBundle {
+	return as[*certificatesv1.ClusterTrustBundle](o)
 }
 
 // Immutable says whether its author has promised that the data never changes.
 func (o *Object) Immutable() bool {
 	promised := func(b *bool) bool { return b != nil && *b }
-	switch {
-	case o.Secret != nil:
-		return promised(o.Secret.Immutable)
-	case o.ConfigMap != nil:
-		return promised(o.ConfigMap.Immutable)
+	switch v := o.Value.(type) {
+	case *corev1.Secret:
+		return promised(v.Immutable)
+	case *corev1.ConfigMap:
+		return promised(v.Immutable)
 	}
 	return false
 }
 
 // Data is all that a ConfigMap or Secret holds, by key.
 func (o *Object) Data() map[string][]byte {
-	switch {
-	case o.Secret != nil:
-		return o.Secret.Data
-	case o.ConfigMap == nil:
-		return nil
+	switch v := o.Value.(type) {
+	case *corev1.Secret:
+		return v.Data
+	case *corev1.ConfigMap:
+		data := maps.Clone(v.BinaryData)
+		if data == nil {
+			data = map[string][]byte{}
+		}
+		for key, text := range v.Data {
+			data[key] = []byte(text)
+		}
+		return data
 	}
-	data := maps.Clone(o.ConfigMap.BinaryData)
-	if data == nil {
-		data = map[string][]byte{}
-	}
-	for key, text := range o.ConfigMap.Data {
-		data[key] = []byte(text)
-	}
-	return data
+	return nil
 }
 
 // SameData says whether two objects hold the same.

@@ -32,8 +32,8 @@ func (r *Reconciler) reclaim(ctx context.Context) {
 	volumes, _ := r.Act.Store.Objects(node.PersistentVolume)
 	var doomed []*corev1.PersistentVolume
 	for _, o := range volumes {
-		if storage.Doomed(o.Volume) {
-			doomed = append(doomed, o.Volume)
+		if storage.Doomed(o.Volume()) {
+			doomed = append(doomed, o.Volume())
 		}
 	}
 	if len(doomed) == 0 {
@@ -77,8 +77,8 @@ func (a Act) GiveBack(ctx context.Context, v *corev1.PersistentVolume) error {
 		return err
 	}
 	_, err := a.Store.Transact(func(tx *store.Tx) error {
-		ref := (&node.Object{Volume: v}).Ref()
-		if held := tx.Object(ref); held != nil && held.Volume.UID == v.UID {
+		ref := (node.NewObject(v)).Ref()
+		if held := tx.Object(ref); held != nil && held.Volume().UID == v.UID {
 			tx.Reserved()
 			tx.DropObject(ref)
 		}

@@ -20,7 +20,7 @@ func (b *bench) postClaim(class string) {
 	c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data"}}
 	c.Spec.StorageClassName = &class
 	c.Spec.Resources.Requests = corev1.ResourceList{"storage": resource.MustParse("1Gi")}
-	if _, _, err := b.intake.Apply([]intake.Delivery{{Object: &node.Object{Claim: c}}}, time.Now()); err != nil {
+	if _, _, err := b.intake.Apply([]intake.Delivery{{Object: node.NewObject(c)}}, time.Now()); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -38,7 +38,7 @@ func (b *bench) volumesLeft() string {
 	var left []string
 	volumes, _ := b.store.Objects(node.PersistentVolume)
 	for _, o := range volumes {
-		left = append(left, string(o.Volume.Status.Phase))
+		left = append(left, string(o.Volume().Status.Phase))
 	}
 	return strings.Join(left, " ")
 }
@@ -58,7 +58,7 @@ func TestAClaimInUseIsProtectedAndThenGivenBack(t *testing.T) {
 		b.rest(time.Second)
 		b.wantState("web", "Running running restarts=0 ready=true")
 		volumes, _ := b.store.Objects(node.PersistentVolume)
-		name := volumes[0].Volume.Name
+		name := volumes[0].Volume().Name
 		b.volumes.miss(name, true) // its files cannot be removed
 		b.deleteClaim()
 		b.rest(10 * time.Minute)
@@ -87,7 +87,7 @@ func TestWhatCannotBeGivenBackIsTriedAgain(t *testing.T) {
 	inBubble(t, false, func(b *bench) {
 		b.postClaim(storage.LocalClass)
 		volumes, _ := b.store.Objects(node.PersistentVolume)
-		name := volumes[0].Volume.Name
+		name := volumes[0].Volume().Name
 		b.volumes.miss(name, true)
 		b.deleteClaim()
 		b.rest(time.Second)

@@ -114,9 +114,9 @@ func withConfig(object *corev1.Pod) *corev1.Pod {
 
 func (b *bench) post(value string) {
 	b.Helper()
-	object := &node.Object{ConfigMap: &corev1.ConfigMap{
+	object := node.NewObject(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "settings"}, Data: map[string]string{"v": value},
-	}}
+	})
 	if _, _, err := b.intake.Apply([]intake.Delivery{{Object: object}}, time.Now()); err != nil {
 		b.Fatal(err)
 	}

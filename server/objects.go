@@ -126,7 +126,7 @@ func (s *configMapService) show(ref node.ObjectRef) (*nodev1.ConfigMap, error) {
 }
 
 func showConfigMap(o *node.Object) (*nodev1.ConfigMap, error) {
-	object, err := asStruct(o.ConfigMap)
+	object, err := asStruct(o.ConfigMap())
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", o.Ref(), err)
 	}
@@ -186,7 +186,7 @@ func (s *secretService) show(ref node.ObjectRef, values bool) (*nodev1.Secret, e
 }
 
 func showSecret(o *node.Object, values bool) (*nodev1.Secret, error) {
-	shown := o.Secret.DeepCopy()
+	shown := o.Secret().DeepCopy()
 	if !values {
 		shown.Data = nil
 		// kubectl keeps what it applied, values and all.
@@ -198,6 +198,6 @@ func showSecret(o *node.Object, values bool) (*nodev1.Secret, error) {
 	}
 	return &nodev1.Secret{
 		Namespace: o.Meta().Namespace, Name: o.Meta().Name, Uid: string(o.Meta().UID), Revision: o.Revision,
-		Immutable: o.Immutable(), Type: string(o.Secret.Type), Keys: keysOf(o), Object: object,
+		Immutable: o.Immutable(), Type: string(o.Secret().Type), Keys: keysOf(o), Object: object,
 	}, nil
 }

@@ -57,11 +57,11 @@ func (s *runtimeClassService) show(ref node.ObjectRef) (*nodev1.RuntimeClass, er
 }
 
 func showRuntimeClass(o *node.Object) (*nodev1.RuntimeClass, error) {
-	object, err := asStruct(o.Class)
+	object, err := asStruct(o.Class())
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", o.Ref(), err)
 	}
 	return &nodev1.RuntimeClass{
-		Name: o.Class.Name, Uid: string(o.Class.UID), Revision: o.Revision, Handler: o.Class.Handler, Object: object,
+		Name: o.Class().Name, Uid: string(o.Class().UID), Revision: o.Revision, Handler: o.Class().Handler, Object: object,
 	}, nil
 }

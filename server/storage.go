@@ -60,11 +60,11 @@ func (s *volumeService) show(ref node.ObjectRef) (*nodev1.PersistentVolume, erro
 }
 
 func showVolume(o *node.Object) (*nodev1.PersistentVolume, error) {
-	object, err := asStruct(o.Volume)
+	object, err := asStruct(o.Volume())
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", o.Ref(), err)
 	}
-	v := o.Volume
+	v := o.Volume()
 	shown := &nodev1.PersistentVolume{
 		Name: v.Name, Uid: string(v.UID), Revision: o.Revision,
 		Phase: string(v.Status.Phase), StorageClass: v.Spec.StorageClassName, Capacity: v.Spec.Capacity.Storage().String(),
@@ -129,17 +129,17 @@ func (s *claimService) volumes() []*corev1.PersistentVolume {
 	objects, _ := s.store.Objects(node.PersistentVolume)
 	volumes := make([]*corev1.PersistentVolume, len(objects))
 	for i, o := range objects {
-		volumes[i] = o.Volume
+		volumes[i] = o.Volume()
 	}
 	return volumes
 }
 
 func (s *claimService) showClaim(o *node.Object, volumes []*corev1.PersistentVolume) (*nodev1.PersistentVolumeClaim, error) {
-	object, err := asStruct(o.Claim)
+	object, err := asStruct(o.Claim())
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", o.Ref(), err)
 	}
-	c := o.Claim
+	c := o.Claim()
 	shown := &nodev1.PersistentVolumeClaim{
 		Namespace: c.Namespace, Name: c.Name, Uid: string(c.UID), Revision: o.Revision,
 		Phase: string(c.Status.Phase), StorageClass: storage.Class(c), Message: s.intake.Storage.Pending(c, volumes),

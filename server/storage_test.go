@@ -94,7 +94,7 @@ func TestThePolicyOfAVolumeThatTheNodeHasMadeMayChange(t *testing.T) {
 	n := newNode(t, func(c *Config) { c.Intake.Storage = storage.Keeper{Dir: "/volumes", NewUID: c.Intake.NewUID} })
 	n.apply(t, claimManifest)
 	volumes, _ := n.store.Objects("PersistentVolume")
-	made := volumes[0].Volume
+	made := volumes[0].Volume()
 	kept := "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: " + made.Name + "}\nspec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], storageClassName: nodal-local, persistentVolumeReclaimPolicy: Retain, local: {path: " + made.Spec.Local.Path + "}}\n"
 	if got := n.do(t, "PUT", "/v1/persistentvolumes/"+made.Name, kept); got.status != 200 {
 		t.Fatalf("got %d %s", got.status, got.body)

@@ -57,11 +57,11 @@ func (s *trustBundleService) show(ref node.ObjectRef) (*nodev1.ClusterTrustBundl
 }
 
 func showTrustBundle(o *node.Object) (*nodev1.ClusterTrustBundle, error) {
-	object, err := asStruct(o.Trust)
+	object, err := asStruct(o.Trust())
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", o.Ref(), err)
 	}
 	return &nodev1.ClusterTrustBundle{
-		Name: o.Trust.Name, Uid: string(o.Trust.UID), Revision: o.Revision, SignerName: o.Trust.Spec.SignerName, Object: object,
+		Name: o.Trust().Name, Uid: string(o.Trust().UID), Revision: o.Revision, SignerName: o.Trust().Spec.SignerName, Object: object,
 	}, nil
 }

@@ -41,14 +41,14 @@ var errUnbound = errors.New("the claim is not bound")
 // claimed is what a claim is bound to.
 func (v volumes) claimed(ref node.ObjectRef) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume, error) {
 	object, ok := v.store.Object(ref)
-	if !ok || object.Claim.Status.Phase != corev1.ClaimBound {
+	if !ok || object.Claim().Status.Phase != corev1.ClaimBound {
 		return nil, nil, errUnbound
 	}
-	bound, ok := v.store.Object(node.ObjectRef{Kind: node.PersistentVolume, Name: object.Claim.Spec.VolumeName})
+	bound, ok := v.store.Object(node.ObjectRef{Kind: node.PersistentVolume, Name: object.Claim().Spec.VolumeName})
 	if !ok {
 		return nil, nil, fmt.Errorf("%s is bound to what is not there", ref)
 	}
-	return object.Claim, bound.Volume, nil
+	return object.Claim(), bound.Volume(), nil
 }
 
 // open has the files of a claim there, for a pod that does not have them yet.
@@ -94,8 +94,8 @@ func (a *agent) doomed() []*corev1.PersistentVolume {
 	var doomed []*corev1.PersistentVolume
 	all, _ := a.store.Objects(node.PersistentVolume)
 	for _, o := range all {
-		if storage.Doomed(o.Volume) {
-			doomed = append(doomed, o.Volume)
+		if storage.Doomed(o.Volume()) {
+			doomed = append(doomed, o.Volume())
 		}
 	}
 	return doomed
@@ -146,9 +146,9 @@ func claimSpec() corev1.PersistentVolumeClaimSpec {
 
 // claim posts the claim that pods share.
 func (c *clients) claim(a *agent) {
-	object := &node.Object{Claim: &corev1.PersistentVolumeClaim{
+	object := node.NewObject(&corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: data().Namespace, Name: data().Name}, Spec: claimSpec(),
-	}}
+	})
 	_, revision, err := c.intake(a, node.SourceAPI).Apply([]intake.Delivery{{Object: object}}, c.world.clock())
 	c.world.trace.addf("client: post %s: at %d, %v", data(), revision, err)
 }
@@ -156,7 +156,7 @@ func (c *clients) claim(a *agent) {
 // unclaim deletes it. It goes once no pod uses it.
 func (c *clients) unclaim(a *agent) {
 	if held, ok := a.store.Object(data()); ok {
-		c.world.cabinet.ended[held.Claim.UID] = true
+		c.world.cabinet.ended[held.Claim().UID] = true
 	}
 	err := c.intake(a, node.SourceAPI).DeleteObject(data(), c.world.clock())
 	c.world.trace.addf("client: delete %s: %v", data(), err)
@@ -166,7 +166,7 @@ func (c *clients) unclaim(a *agent) {
 // nobody else could end that.
 func (c *clients) letGo(a *agent) {
 	held, ok := a.store.Object(data())
-	if !ok || held.Claim.DeletionTimestamp == nil {
+	if !ok || held.Claim().DeletionTimestamp == nil {
 		return
 	}
 	for _, name := range apiNames() {
@@ -213,8 +213,8 @@ func (s *simulation) claims() error {
 	wanted := map[types.UID]bool{}
 	all, _ := s.agent.store.Objects(node.PersistentVolumeClaim)
 	for _, o := range all {
-		wanted[o.Claim.UID] = true
-		if o.Claim.DeletionTimestamp != nil && o.Claim.Name == data().Name {
+		wanted[o.Claim().UID] = true
+		if o.Claim().DeletionTimestamp != nil && o.Claim().Name == data().Name {
 			return errors.New("a claim that was deleted is still there")
 		}
 	}

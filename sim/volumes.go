@@ -76,7 +76,7 @@ func (v volumes) content(pod *corev1.Pod, volume *corev1.Volume) (string, error)
 		object, ok := v.store.Object(ref)
 		switch {
 		case ok:
-			content += fmt.Sprint(object.ConfigMap.Data)
+			content += fmt.Sprint(object.ConfigMap().Data)
 		case volume.ConfigMap.Optional == nil:
 			return "", fmt.Errorf("%s: %w", ref, node.ErrNotFound)
 		}
@@ -139,12 +139,12 @@ func signed() node.ObjectRef {
 
 // bundle is one of a few of these, with something new in it.
 func bundle(version string) *node.Object {
-	return &node.Object{Trust: &certificatesv1.ClusterTrustBundle{
+	return node.NewObject(&certificatesv1.ClusterTrustBundle{
 		ObjectMeta: metav1.ObjectMeta{Name: "sim.example:ca:" + version[:1]},
 		Spec: certificatesv1.ClusterTrustBundleSpec{
 			SignerName: signed().Name, TrustBundle: string(pem.EncodeToMemory(&pem.Block{Type: trust.Certificate, Bytes: []byte(version)})),
 		},
-	}}
+	})
 }
 
 // post changes the object that pods use, or removes it.
@@ -168,13 +168,13 @@ func (c *clients) post(a *agent) {
 
 // provide posts the object with something new in it, a bundle, and what pods claim.
 func (c *clients) provide(a *agent) {
-	object := &node.Object{ConfigMap: &corev1.ConfigMap{
+	object := node.NewObject(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: settings().Namespace, Name: settings().Name},
 		Data:       map[string]string{"v": fmt.Sprint(c.pick(1000))},
-	}}
-	deliveries := []intake.Delivery{{Object: object}, {Object: bundle(object.ConfigMap.Data["v"])}}
+	})
+	deliveries := []intake.Delivery{{Object: object}, {Object: bundle(object.ConfigMap().Data["v"])}}
 	_, revision, err := c.intake(a, node.SourceAPI).Apply(deliveries, c.world.clock())
-	c.world.trace.addf("client: post %s with %s: at %d, %v", settings(), object.ConfigMap.Data["v"], revision, err)
+	c.world.trace.addf("client: post %s with %s: at %d, %v", settings(), object.ConfigMap().Data["v"], revision, err)
 	c.letGo(a)
 	c.claim(a)
 }

@@ -153,9 +153,9 @@ func TestEnvironmentFromObjects(t *testing.T) {
 func objects(ref node.ObjectRef) (*node.Object, bool) {
 	switch ref {
 	case node.ObjectRef{Kind: node.ConfigMap, Namespace: "default", Name: "c"}:
-		return &node.Object{ConfigMap: &corev1.ConfigMap{Data: map[string]string{"a": "1", "B": "2", "not=a name": "3"}}}, true
+		return node.NewObject(&corev1.ConfigMap{Data: map[string]string{"a": "1", "B": "2", "not=a name": "3"}}), true
 	case node.ObjectRef{Kind: node.Secret, Namespace: "default", Name: "s"}:
-		return &node.Object{Secret: &corev1.Secret{Data: map[string][]byte{"k": []byte("hidden")}}}, true
+		return node.NewObject(&corev1.Secret{Data: map[string][]byte{"k": []byte("hidden")}}), true
 	}
 	return nil, false
 }

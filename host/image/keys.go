@@ -66,5 +66,5 @@ func (p *Puller) secretKeys(ref node.ObjectRef) (credential.Keyring, error) {
 	if !ok {
 		return nil, node.ErrNotFound
 	}
-	return credential.OfSecret(object.Secret)
+	return credential.OfSecret(object.Secret())
 }

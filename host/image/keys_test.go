@@ -20,7 +20,7 @@ type secrets map[string]*corev1.Secret
 
 func (s secrets) object(ref node.ObjectRef) (*node.Object, bool) {
 	secret, ok := s[ref.Name]
-	return &node.Object{Secret: secret}, ok && ref.Kind == node.Secret && ref.Namespace == "default"
+	return node.NewObject(secret), ok && ref.Kind == node.Secret && ref.Namespace == "default"
 }
 
 // login is a pull secret for one user of the registry.

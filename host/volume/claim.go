@@ -21,7 +21,7 @@ func (t *Tree) claimed(at place, claim string) (place, error) {
 	if !ok {
 		return at, fmt.Errorf("persistentvolumeclaim %q not found", claim)
 	}
-	c := object.Claim
+	c := object.Claim()
 	if at.volume.Ephemeral != nil {
 		if err := storage.OwnedBy(c, at.pod); err != nil {
 			return at, err
@@ -36,9 +36,9 @@ func (t *Tree) claimed(at place, claim string) (place, error) {
 	}
 	source := at.volume.PersistentVolumeClaim
 	at.readOnly = source != nil && source.ReadOnly
-	at.lasting = bound.Volume
+	at.lasting = bound.Volume()
 	at.ending = c.DeletionTimestamp != nil
-	if spec := &bound.Volume.Spec; spec.Local == nil {
+	if spec := &bound.Volume().Spec; spec.Local == nil {
 		at.volume = &corev1.Volume{Name: at.volume.Name, VolumeSource: corev1.VolumeSource{HostPath: spec.HostPath, NFS: spec.NFS}}
 	}
 	return at, nil

@@ -26,7 +26,7 @@ func (b *bench) bound(source corev1.PersistentVolumeSource, made bool) *corev1.P
 	}
 	c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "data"}}
 	c.Spec.VolumeName, c.Status.Phase = v.Name, corev1.ClaimBound
-	b.post(&node.Object{Volume: v}, &node.Object{Claim: c})
+	b.post(node.NewObject(v), node.NewObject(c))
 	return v
 }
 
@@ -162,14 +162,14 @@ func TestAPodSaysForWhichClaimItWaits(t *testing.T) {
 }
 
 func (b *bench) claim() *corev1.PersistentVolumeClaim {
-	return b.objects[node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: "default", Name: "data"}].Claim
+	return b.objects[node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: "default", Name: "data"}].Claim()
 }
 
 func TestAnEphemeralVolumeIsItsPodsAlone(t *testing.T) {
 	b := newBench(t)
 	b.bound(local(t.TempDir()), false)
 	b.claim().Name = "web-v"
-	b.post(&node.Object{Claim: b.claim()})
+	b.post(node.NewObject(b.claim()))
 	p := pod(corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}})
 	if err := b.SetUp(t.Context(), p, "v"); err == nil || !strings.Contains(err.Error(), "pod is not owner") {
 		t.Errorf("got %v, want that the claim is another's", err)

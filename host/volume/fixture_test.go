@@ -55,7 +55,7 @@ func newBench(t *testing.T) *bench {
 }
 
 func configMap(name string, data map[string]string) *node.Object {
-	return &node.Object{ConfigMap: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Data: data}}
+	return node.NewObject(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Data: data})
 }
 
 func secret(name string, data map[string]string) *node.Object {
@@ -63,16 +63,16 @@ func secret(name string, data map[string]string) *node.Object {
 	for key, value := range data {
 		s.Data[key] = []byte(value)
 	}
-	return &node.Object{Secret: s}
+	return node.NewObject(s)
 }
 
 const anchor = "-----BEGIN CERTIFICATE-----\nQQ==\n-----END CERTIFICATE-----\n"
 
 func trustBundle(name string) *node.Object {
-	return &node.Object{Trust: &certificatesv1.ClusterTrustBundle{
+	return node.NewObject(&certificatesv1.ClusterTrustBundle{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       certificatesv1.ClusterTrustBundleSpec{SignerName: node.SignerOf(name), TrustBundle: anchor},
-	}}
+	})
 }
 
 func trusting(source *corev1.ClusterTrustBundleProjection) corev1.VolumeSource {

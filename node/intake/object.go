@@ -3,7 +3,9 @@ package intake
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -46,10 +48,10 @@ func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, 
 
 // permitted refuses what Kubernetes lets nobody change.
 func permitted(d Delivery, old *node.Object) error {
-	if old.Class != nil && d.Object.Class.Handler != old.Class.Handler {
+	if old.Class() != nil && d.Object.Class().Handler != old.Class().Handler {
 		return invalid(d, "handler", "is immutable; delete the RuntimeClass first")
 	}
-	if old.Secret != nil && d.Object.Secret.Type != old.Secret.Type {
+	if old.Secret() != nil && d.Object.Secret().Type != old.Secret().Type {
 		return invalid(d, "type", "is immutable; delete the Secret first")
 	}
 	if old.Immutable() && !d.Object.Immutable() {
@@ -78,16 +80,35 @@ func changes(old, delivered *node.Object) []string {
 	note("immutable", old.Immutable() == delivered.Immutable())
 	note("metadata.annotations", maps.Equal(old.Meta().Annotations, delivered.Meta().Annotations))
 	note("metadata.labels", maps.Equal(old.Meta().Labels, delivered.Meta().Labels))
-	note("spec", sameSpec(old, delivered))
-	if old.Class != nil {
-		note("handler", old.Class.Handler == delivered.Class.Handler)
-		note("overhead", apiequality.Semantic.DeepEqual(old.Class.Overhead, delivered.Class.Overhead))
-		note("scheduling", apiequality.Semantic.DeepEqual(old.Class.Scheduling, delivered.Class.Scheduling))
-	}
-	if old.Secret != nil {
-		note("type", old.Secret.Type == delivered.Secret.Type)
+	said := authored(delivered)
+	for i, had := range authored(old) {
+		note(had.name, apiequality.Semantic.DeepEqual(had.value, said[i].value))
 	}
 	return paths
+}
+
+// part is one top-level field of an object.
+type part struct {
+	name  string
+	value any
+}
+
+// compared says which fields changes does not compare whole: those of every kind, what
+// the node itself writes, and what Object.Data and Object.Immutable show.
+var compared = []string{"TypeMeta", "ObjectMeta", "Status", "Data", "BinaryData", "StringData", "Immutable"}
+
+// authored returns the other fields of an object, in the order of its type.
+func authored(o *node.Object) []part {
+	var parts []part
+	value := reflect.ValueOf(o.Value).Elem()
+	for i := range value.NumField() {
+		field := value.Type().Field(i)
+		if !slices.Contains(compared, field.Name) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			parts = append(parts, part{name, value.Field(i).Interface()})
+		}
+	}
+	return parts
 }
 
 func union(a, b map[string][]byte) map[string][]byte {

@@ -21,7 +21,7 @@ func classOf(tx *store.Tx, object *corev1.Pod) *nodev1.RuntimeClass {
 		return nil
 	}
 	if found := tx.Object(node.ObjectRef{Kind: node.RuntimeClass, Name: *name}); found != nil {
-		return found.Class
+		return found.Class()
 	}
 	return nil
 }

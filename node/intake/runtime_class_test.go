@@ -17,9 +17,9 @@ func millis(cpu int64) corev1.ResourceList {
 }
 
 func class(handler string, cpu int64) *node.Object {
-	return &node.Object{Class: &nodev1.RuntimeClass{
+	return node.NewObject(&nodev1.RuntimeClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "walled"}, Handler: handler, Overhead: &nodev1.Overhead{PodFixed: millis(cpu)},
-	}}
+	})
 }
 
 func inClass(overhead corev1.ResourceList) func(*corev1.Pod) {

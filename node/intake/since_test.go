@@ -11,7 +11,7 @@ import (
 )
 
 func settings(mode string) *node.Object {
-	return &node.Object{ConfigMap: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "settings"}, Data: map[string]string{"mode": mode}}}
+	return node.NewObject(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "settings"}, Data: map[string]string{"mode": mode}})
 }
 
 func (b *bench) postSettings(mode string) {

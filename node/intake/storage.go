@@ -19,35 +19,22 @@ func continued(old, delivered *node.Object) *node.Object {
 	next := delivered.Clone()
 	next.Meta().UID, next.Meta().CreationTimestamp = old.Meta().UID, old.Meta().CreationTimestamp
 	switch {
-	case old.Volume != nil:
-		next.Volume.Status = old.Volume.Status
-		if ref := old.Volume.Spec.ClaimRef; ref != nil && ref.UID != "" {
-			next.Volume.Spec.ClaimRef = ref
+	case old.Volume() != nil:
+		next.Volume().Status = old.Volume().Status
+		if ref := old.Volume().Spec.ClaimRef; ref != nil && ref.UID != "" {
+			next.Volume().Spec.ClaimRef = ref
 		}
-		if storage.Made(old.Volume) {
-			next.Volume.Annotations = old.Volume.Annotations
+		if storage.Made(old.Volume()) {
+			next.Volume().Annotations = old.Volume().Annotations
 		}
-	case old.Claim != nil:
-		next.Claim.Status = old.Claim.Status
-		next.Claim.OwnerReferences = old.Claim.OwnerReferences
-		if next.Claim.Spec.VolumeName == "" {
-			next.Claim.Spec.VolumeName = old.Claim.Spec.VolumeName
+	case old.Claim() != nil:
+		next.Claim().Status = old.Claim().Status
+		next.Claim().OwnerReferences = old.Claim().OwnerReferences
+		if next.Claim().Spec.VolumeName == "" {
+			next.Claim().Spec.VolumeName = old.Claim().Spec.VolumeName
 		}
 	}
 	return next
-}
-
-// sameSpec compares the specs of objects that have one.
-func sameSpec(a, b *node.Object) bool {
-	switch {
-	case a.Volume != nil:
-		return apiequality.Semantic.DeepEqual(a.Volume.Spec, b.Volume.Spec)
-	case a.Claim != nil:
-		return apiequality.Semantic.DeepEqual(a.Claim.Spec, b.Claim.Spec)
-	case a.Trust != nil:
-		return a.Trust.Spec == b.Trust.Spec
-	}
-	return true
 }
 
 // permittedStorage refuses what would change under a pod, or cannot be done.
@@ -55,20 +42,20 @@ func permittedStorage(d Delivery, old *node.Object) error {
 	switch {
 	case old != nil && old.Meta().DeletionTimestamp != nil:
 		return fmt.Errorf("%s is being deleted: %w", old.Ref(), node.ErrConflict)
-	case d.Object.Volume != nil:
+	case d.Object.Volume() != nil:
 		return permittedVolume(d, old)
-	case d.Object.Claim != nil && old != nil:
+	case d.Object.Claim() != nil && old != nil:
 		return permittedClaim(d, old)
 	}
 	return nil
 }
 
 func permittedVolume(d Delivery, old *node.Object) error {
-	made := old != nil && storage.Made(old.Volume)
-	if d.Object.Volume.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete && !made {
+	made := old != nil && storage.Made(old.Volume())
+	if d.Object.Volume().Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete && !made {
 		return invalid(d, "spec.persistentVolumeReclaimPolicy", "must be Retain: the node removes no files but those of the volumes that it makes")
 	}
-	if old != nil && !apiequality.Semantic.DeepEqual(d.Object.Volume.Spec.PersistentVolumeSource, old.Volume.Spec.PersistentVolumeSource) {
+	if old != nil && !apiequality.Semantic.DeepEqual(d.Object.Volume().Spec.PersistentVolumeSource, old.Volume().Spec.PersistentVolumeSource) {
 		return invalid(d, "spec", "where a volume lies is immutable; delete it first")
 	}
 	return nil
@@ -76,13 +63,13 @@ func permittedVolume(d Delivery, old *node.Object) error {
 
 // permittedClaim lets a claim grow where the node has made its volume.
 func permittedClaim(d Delivery, old *node.Object) error {
-	was, is := old.Claim.Spec.DeepCopy(), continued(old, d.Object).Claim.Spec.DeepCopy()
+	was, is := old.Claim().Spec.DeepCopy(), continued(old, d.Object).Claim().Spec.DeepCopy()
 	grows := is.Resources.Requests.Storage().Cmp(*was.Resources.Requests.Storage()) > 0
 	was.Resources, is.Resources = corev1.VolumeResourceRequirements{}, corev1.VolumeResourceRequirements{}
 	switch {
 	case !apiequality.Semantic.DeepEqual(was, is):
 		return invalid(d, "spec", "is immutable but for resources.requests; delete the claim first")
-	case grows || apiequality.Semantic.DeepEqual(old.Claim.Spec.Resources, d.Object.Claim.Spec.Resources):
+	case grows || apiequality.Semantic.DeepEqual(old.Claim().Spec.Resources, d.Object.Claim().Spec.Resources):
 		return nil
 	}
 	return invalid(d, "spec.resources.requests[storage]", "may only grow")
@@ -96,7 +83,7 @@ func endObject(tx *store.Tx, ref node.ObjectRef, now time.Time) bool {
 		return false
 	}
 	tx.Reserved()
-	if old.Volume == nil && old.Claim == nil {
+	if old.Volume() == nil && old.Claim() == nil {
 		tx.DropObject(ref)
 		return true
 	}

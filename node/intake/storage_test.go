@@ -24,7 +24,7 @@ func (b *bench) postClaim() {
 	c := &corev1.PersistentVolumeClaim{}
 	c.Namespace, c.Name = dataClaim.Namespace, dataClaim.Name
 	c.Spec.Resources.Requests = corev1.ResourceList{"storage": resource.MustParse("1Gi")}
-	if _, _, err := b.in.Apply([]Delivery{{Object: &node.Object{Claim: c}}}, b.now); err != nil {
+	if _, _, err := b.in.Apply([]Delivery{{Object: node.NewObject(c)}}, b.now); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -35,10 +35,10 @@ func (b *bench) claim() string {
 	switch {
 	case !ok:
 		return "gone"
-	case object.Claim.DeletionTimestamp != nil:
+	case object.Claim().DeletionTimestamp != nil:
 		return "held"
 	}
-	return string(object.Claim.Status.Phase)
+	return string(object.Claim().Status.Phase)
 }
 
 func TestAClaimIsHeldByWhoUsesIt(t *testing.T) {

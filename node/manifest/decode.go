@@ -133,8 +133,8 @@ func (b *bundle) single(at place, version, kind string, object []byte) bool {
 		return true
 	}
 	for _, r := range b.readers() {
-		if string(r.kind) == kind && slices.Contains(r.versions, version) {
-			r.read(b, at, object)
+		if string(r.Name) == kind && (r.Version == version || slices.Contains(r.also, version)) {
+			b.value(at, object, r)
 			return true
 		}
 	}

@@ -13,14 +13,27 @@ import (
 	"nodal/node"
 )
 
-// configMap decodes and validates one ConfigMap.
-func (b *bundle) configMap(at place, object []byte) {
-	cm := new(corev1.ConfigMap)
-	if !b.strict(at, object, cm) {
+// value decodes, defaults and validates one object that pods use.
+func (b *bundle) value(at place, object []byte, r reader) {
+	value := r.New()
+	if !b.strict(at, object, value) {
 		return
 	}
-	cm.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: string(node.ConfigMap)}
-	b.ownMeta(&cm.ObjectMeta)
+	value.GetObjectKind().SetGroupVersionKind(r.GroupVersionKind())
+	made := node.NewObject(value)
+	meta := made.Meta()
+	*meta = authoredMeta(meta)
+	if r.Namespaced {
+		setDefault(&meta.Namespace, b.namespace)
+		setDefault(&meta.Namespace, defaultNamespace)
+	} else {
+		meta.Namespace = ""
+	}
+	b.takeObject(at, made, r.check(value))
+}
+
+// checkConfigMap validates one ConfigMap.
+func checkConfigMap(cm *corev1.ConfigMap) field.ErrorList {
 	errs := metaOf(&cm.ObjectMeta, true)
 	for key := range cm.Data {
 		if _, twice := cm.BinaryData[key]; twice {
@@ -31,18 +44,11 @@ func (b *bundle) configMap(at place, object []byte) {
 	for key := range cm.BinaryData {
 		errs = append(errs, dataKey(field.NewPath("binaryData"), key)...)
 	}
-	b.takeObject(at, &node.Object{ConfigMap: cm}, errs)
+	return errs
 }
 
-// secret decodes and validates one Secret. What is written as stringData is kept
-// as data.
-func (b *bundle) secret(at place, object []byte) {
-	s := new(corev1.Secret)
-	if !b.strict(at, object, s) {
-		return
-	}
-	s.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: string(node.Secret)}
-	b.ownMeta(&s.ObjectMeta)
+// checkSecret validates one Secret. It keeps stringData as data.
+func checkSecret(s *corev1.Secret) field.ErrorList {
 	setDefault(&s.Type, corev1.SecretTypeOpaque)
 	if len(s.StringData) > 0 && s.Data == nil {
 		s.Data = map[string][]byte{}
@@ -55,7 +61,7 @@ func (b *bundle) secret(at place, object []byte) {
 	for key := range s.Data {
 		errs = append(errs, dataKey(field.NewPath("data"), key)...)
 	}
-	b.takeObject(at, &node.Object{Secret: s}, append(errs, secretType(s)...))
+	return append(errs, secretType(s)...)
 }
 
 // takeObject keeps one object if nothing is wrong with it.
@@ -75,13 +81,7 @@ func (b *bundle) takeObject(at place, object *node.Object, errs field.ErrorList)
 	b.keep(at, name{string(ref.Kind), ref.Namespace, ref.Name}, Doc{Object: object})
 }
 
-// ownMeta leaves of the metadata what its author owns, in a namespace.
-func (b *bundle) ownMeta(meta *metav1.ObjectMeta) {
-	*meta = authoredMeta(meta)
-	setDefault(&meta.Namespace, b.namespace)
-	setDefault(&meta.Namespace, defaultNamespace)
-}
-
+// authoredMeta returns what of the metadata its author owns.
 func authoredMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: meta.Name, GenerateName: meta.GenerateName, Namespace: meta.Namespace,

@@ -24,8 +24,8 @@ func TestDecodeReadsObjects(t *testing.T) {
 	if got, want := c.Ref().String(), "ConfigMap default/c"; got != want || c.Meta().UID != "" {
 		t.Errorf("got %s with uid %q, want %s without", got, c.Meta().UID, want)
 	}
-	if got := s.Data(); string(got["a"]) != "2" || string(got["b"]) != "3" || s.Secret.Type != "Opaque" || s.Secret.StringData != nil {
-		t.Errorf("got %q of type %s, want stringData to win", got, s.Secret.Type)
+	if got := s.Data(); string(got["a"]) != "2" || string(got["b"]) != "3" || s.Secret().Type != "Opaque" || s.Secret().StringData != nil {
+		t.Errorf("got %q of type %s, want stringData to win", got, s.Secret().Type)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -13,16 +12,9 @@ import (
 	"nodal/node"
 )
 
-// persistentVolume decodes and validates one PersistentVolume. Whom it is bound to
-// is the node's to write, but a claim may be named for which it is set aside.
-func (b *bundle) persistentVolume(at place, object []byte) {
-	v := new(corev1.PersistentVolume)
-	if !b.strict(at, object, v) {
-		return
-	}
-	v.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: string(node.PersistentVolume)}
-	v.ObjectMeta = authoredMeta(&v.ObjectMeta)
-	v.Namespace = ""
+// checkVolume validates one PersistentVolume. The node writes which claim it is bound to,
+// but a manifest may name the one that it is set aside for.
+func checkVolume(v *corev1.PersistentVolume) field.ErrorList {
 	v.Status = corev1.PersistentVolumeStatus{}
 	if ref := v.Spec.ClaimRef; ref != nil {
 		v.Spec.ClaimRef = &corev1.ObjectReference{Kind: string(node.PersistentVolumeClaim), Namespace: ref.Namespace, Name: ref.Name}
@@ -35,7 +27,7 @@ func (b *bundle) persistentVolume(at place, object []byte) {
 	c := &check{}
 	c.errs = metaOf(&v.ObjectMeta, false)
 	c.persistentVolume(&v.Spec, field.NewPath("spec"))
-	b.takeObject(at, &node.Object{Volume: v}, c.errs)
+	return c.errs
 }
 
 func (c *check) persistentVolume(s *corev1.PersistentVolumeSpec, at *field.Path) {
@@ -85,20 +77,14 @@ func (c *check) mountOptions(s *corev1.PersistentVolumeSpec, at *field.Path) {
 
 var fitOption = regexp.MustCompile(`^[A-Za-z][-_.=:A-Za-z0-9]*$`)
 
-// claim decodes and validates one PersistentVolumeClaim.
-func (b *bundle) claim(at place, object []byte) {
-	v := new(corev1.PersistentVolumeClaim)
-	if !b.strict(at, object, v) {
-		return
-	}
-	v.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: string(node.PersistentVolumeClaim)}
-	b.ownMeta(&v.ObjectMeta)
+// checkClaim validates one PersistentVolumeClaim.
+func checkClaim(v *corev1.PersistentVolumeClaim) field.ErrorList {
 	v.Status = corev1.PersistentVolumeClaimStatus{}
 	setDefaultPtr(&v.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
 	c := &check{}
 	c.errs = metaOf(&v.ObjectMeta, true)
 	c.claimSpec(&v.Spec, field.NewPath("spec"))
-	b.takeObject(at, &node.Object{Claim: v}, c.errs)
+	return c.errs
 }
 
 func (c *check) claimSpec(s *corev1.PersistentVolumeClaimSpec, at *field.Path) {

@@ -6,31 +6,21 @@ import (
 	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"nodal/node"
 	"nodal/node/trust"
 )
 
-const trustVersion = "certificates.k8s.io/v1"
-
 const maxTrustBundle = 1 << 20 // bytes
 
-// trustBundle decodes and validates one ClusterTrustBundle.
-func (b *bundle) trustBundle(at place, object []byte) {
-	t := new(certificatesv1.ClusterTrustBundle)
-	if !b.strict(at, object, t) {
-		return
-	}
-	t.TypeMeta = metav1.TypeMeta{APIVersion: trustVersion, Kind: string(node.ClusterTrustBundle)}
-	t.ObjectMeta = authoredMeta(&t.ObjectMeta)
-	t.Namespace = ""
-	c := &check{errs: namedMeta(&t.ObjectMeta, false, func(name string, _ bool) []string { return bundleName(name, t.Spec.SignerName) })}
+// checkTrustBundle validates one ClusterTrustBundle.
+func checkTrustBundle(t *certificatesv1.ClusterTrustBundle) field.ErrorList {
+	name := func(name string, _ bool) []string { return bundleName(name, t.Spec.SignerName) }
+	c := &check{errs: namedMeta(&t.ObjectMeta, false, name)}
 	c.optionalName(field.NewPath("spec", "signerName"), t.Spec.SignerName, signerName)
 	c.anchors(field.NewPath("spec", "trustBundle"), t.Spec.TrustBundle)
-	b.takeObject(at, &node.Object{Trust: t}, c.errs)
+	return c.errs
 }
 
 // bundleName is Kubernetes' rule: what belongs to a signer is named after it.

@@ -39,8 +39,8 @@ func TestTrustBundlesAreOneInAllVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := docs[0].Object
-		if got.Ref().String() != "ClusterTrustBundle example.com:ca:a" || got.Trust.APIVersion != "certificates.k8s.io/v1" || got.Trust.Labels["a"] != "b" {
-			t.Errorf("%s: got %+v", version, got.Trust)
+		if got.Ref().String() != "ClusterTrustBundle example.com:ca:a" || got.Trust().APIVersion != "certificates.k8s.io/v1" || got.Trust().Labels["a"] != "b" {
+			t.Errorf("%s: got %+v", version, got.Trust())
 		}
 	}
 }

@@ -70,10 +70,10 @@ func ownedClaim(pod *corev1.Pod, name string, t *corev1.PersistentVolumeClaimTem
 func (k Keeper) SettleIn(tx *store.Tx, now time.Time) {
 	var b Book
 	for _, o := range tx.Objects(node.PersistentVolume) {
-		b.Volumes = append(b.Volumes, o.Volume)
+		b.Volumes = append(b.Volumes, o.Volume())
 	}
 	for _, o := range tx.Objects(node.PersistentVolumeClaim) {
-		b.Claims = append(b.Claims, o.Claim)
+		b.Claims = append(b.Claims, o.Claim())
 	}
 	for _, slot := range tx.All() {
 		b.Pods = append(b.Pods, slot.Pod.Object)

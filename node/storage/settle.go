@@ -82,7 +82,7 @@ func (s *settlement) endClaims() {
 		owner := ownerOf(c)
 		if owner != "" && !alive[owner] || owner == "" && c.DeletionTimestamp != nil && !s.used[key] {
 			delete(s.claims, key)
-			s.changed[(&node.Object{Claim: c}).Ref()] = nil
+			s.changed[node.NewObject(c).Ref()] = nil
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (s *settlement) releaseVolumes() {
 		}
 		if next.DeletionTimestamp != nil && !bound && !Doomed(next) {
 			delete(s.volumes, v.Name)
-			s.changed[(&node.Object{Volume: v}).Ref()] = nil
+			s.changed[node.NewObject(v).Ref()] = nil
 		} else if next.Status.Phase != v.Status.Phase || (next.DeletionTimestamp == nil) != (v.DeletionTimestamp == nil) {
 			s.putVolume(next)
 		}
@@ -219,13 +219,13 @@ func (s *settlement) grow(v *corev1.PersistentVolume, c *corev1.PersistentVolume
 
 func (s *settlement) putVolume(v *corev1.PersistentVolume) {
 	s.volumes[v.Name] = v
-	object := &node.Object{Volume: v}
+	object := node.NewObject(v)
 	s.changed[object.Ref()] = object
 }
 
 func (s *settlement) putClaim(c *corev1.PersistentVolumeClaim) {
 	s.claims[keyOf(c)] = c
-	object := &node.Object{Claim: c}
+	object := node.NewObject(c)
 	s.changed[object.Ref()] = object
 }
 

@@ -101,18 +101,18 @@ func (l *ledger) settle(t *testing.T) {
 
 func (l *ledger) write(c Change) {
 	gone := func(ref node.ObjectRef) {
-		l.Volumes = slices.DeleteFunc(l.Volumes, func(v *corev1.PersistentVolume) bool { return (&node.Object{Volume: v}).Ref() == ref })
-		l.Claims = slices.DeleteFunc(l.Claims, func(c *corev1.PersistentVolumeClaim) bool { return (&node.Object{Claim: c}).Ref() == ref })
+		l.Volumes = slices.DeleteFunc(l.Volumes, func(v *corev1.PersistentVolume) bool { return (node.NewObject(v)).Ref() == ref })
+		l.Claims = slices.DeleteFunc(l.Claims, func(c *corev1.PersistentVolumeClaim) bool { return (node.NewObject(c)).Ref() == ref })
 	}
 	for _, ref := range c.Drop {
 		gone(ref)
 	}
 	for _, o := range c.Put {
 		gone(o.Ref())
-		if o.Volume != nil {
-			l.Volumes = append(l.Volumes, o.Volume)
+		if o.Volume() != nil {
+			l.Volumes = append(l.Volumes, o.Volume())
 		} else {
-			l.Claims = append(l.Claims, o.Claim)
+			l.Claims = append(l.Claims, o.Claim())
 		}
 	}
 }

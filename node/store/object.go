@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -24,9 +23,6 @@ func (s *Store) restoreObject(r Record) error {
 	object := &node.Object{}
 	if err := json.Unmarshal(r.Data, object); err != nil {
 		return err
-	}
-	if !object.Single() {
-		return errors.New("it is not one object that pods use")
 	}
 	if objectRecord(object.Ref()) != r.Name {
 		return fmt.Errorf("it holds %s", object.Ref())

@@ -10,8 +10,8 @@ import (
 )
 
 func trustBundle(name string) *node.Object {
-	o := &node.Object{Trust: &certificatesv1.ClusterTrustBundle{}}
-	o.Trust.Name = name
+	o := node.NewObject(&certificatesv1.ClusterTrustBundle{})
+	o.Trust().Name = name
 	return o
 }
 

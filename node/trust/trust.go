@@ -49,10 +49,10 @@ func choose(source *corev1.ClusterTrustBundleProjection, bundles []*node.Object)
 	}
 	var chosen []*certificatesv1.ClusterTrustBundle
 	for _, o := range bundles {
-		named := source.Name != nil && *source.Name == o.Trust.Name
-		signed := source.SignerName != nil && *source.SignerName == o.Trust.Spec.SignerName
-		if named || signed && selector.Matches(labels.Set(o.Trust.Labels)) {
-			chosen = append(chosen, o.Trust)
+		named := source.Name != nil && *source.Name == o.Trust().Name
+		signed := source.SignerName != nil && *source.SignerName == o.Trust().Spec.SignerName
+		if named || signed && selector.Matches(labels.Set(o.Trust().Labels)) {
+			chosen = append(chosen, o.Trust())
 		}
 	}
 	switch {

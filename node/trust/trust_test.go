@@ -18,10 +18,10 @@ func bundle(name string, labels map[string]string, certificates ...string) *node
 	for _, c := range certificates {
 		text += string(pem.EncodeToMemory(&pem.Block{Type: Certificate, Bytes: []byte(c)}))
 	}
-	return &node.Object{Trust: &certificatesv1.ClusterTrustBundle{
+	return node.NewObject(&certificatesv1.ClusterTrustBundle{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 		Spec:       certificatesv1.ClusterTrustBundleSpec{SignerName: node.SignerOf(name), TrustBundle: text},
-	}}
+	})
 }
 
 // certificates splits a file into its certificates.

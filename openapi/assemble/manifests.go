@@ -5,42 +5,36 @@ import (
 	"slices"
 	"strings"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
-	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
-)
 
-// kinds are what may stand in a bundle, by their groups.
-func kinds() map[reflect.Type]string {
-	return map[reflect.Type]string{
-		reflect.TypeFor[corev1.Pod]():                        "",
-		reflect.TypeFor[corev1.ConfigMap]():                  "",
-		reflect.TypeFor[corev1.Secret]():                     "",
-		reflect.TypeFor[corev1.PersistentVolume]():           "",
-		reflect.TypeFor[corev1.PersistentVolumeClaim]():      "",
-		reflect.TypeFor[nodev1.RuntimeClass]():               "node.k8s.io",
-		reflect.TypeFor[certificatesv1.ClusterTrustBundle](): "certificates.k8s.io",
-	}
-}
+	"nodal/node"
+)
 
 // manifests adds what may be posted to the document, under Kubernetes' own names.
 // A kind says of itself which it is, as in the document of an API server.
 func manifests(document object) {
 	all := schemas{}
-	for kind, group := range kinds() {
-		all.add(kind)
-		all[nameOf(kind)].(object)["x-kubernetes-group-version-kind"] = []any{
-			object{"group": group, "version": "v1", "kind": kind.Name()},
-		}
+	all.addKind(reflect.TypeFor[corev1.Pod](), corev1.SchemeGroupVersion.WithKind("Pod"))
+	for _, kind := range node.Kinds() {
+		all.addKind(reflect.TypeOf(kind.New()).Elem(), kind.GroupVersionKind())
 	}
 	merge(at(document, "components"), object{"schemas": object(all)}, "schemas")
 }
 
 // schemas are those of Go's structs, by name.
 type schemas object
+
+// addKind adds the type of a kind, marked as such.
+func (s schemas) addKind(t reflect.Type, is schema.GroupVersionKind) {
+	s.add(t)
+	s[nameOf(t)].(object)["x-kubernetes-group-version-kind"] = []any{
+		object{"group": is.Group, "version": is.Version, "kind": is.Kind},
+	}
+}
 
 // add adds a struct and all that it holds.
 func (s schemas) add(t reflect.Type) {

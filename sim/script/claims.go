@@ -28,7 +28,7 @@ func (s *stage) claim(words []string) error {
 	}
 	c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: words[1]}}
 	c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
-	_, _, err := s.intake.Apply([]intake.Delivery{{Object: &node.Object{Claim: c}}}, s.now)
+	_, _, err := s.intake.Apply([]intake.Delivery{{Object: node.NewObject(c)}}, s.now)
 	return err
 }
 
@@ -38,10 +38,10 @@ func (s *stage) tellClaim(name string) {
 	switch {
 	case !ok:
 		s.say("claim %s is gone", name)
-	case object.Claim.DeletionTimestamp != nil:
+	case object.Claim().DeletionTimestamp != nil:
 		s.say("claim %s goes when nobody uses it", name)
 	default:
-		s.say("claim %s is %s", name, object.Claim.Status.Phase)
+		s.say("claim %s is %s", name, object.Claim().Status.Phase)
 	}
 }
 

@@ -83,9 +83,9 @@ func (s *stage) post(words []string) error {
 	if len(words) != 3 {
 		return errUsage
 	}
-	object := &node.Object{ConfigMap: &corev1.ConfigMap{
+	object := node.NewObject(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: words[1]}, Data: map[string]string{"v": words[2]},
-	}}
+	})
 	_, _, err := s.intake.Apply([]intake.Delivery{{Object: object}}, s.now)
 	return err
 }

@@ -1,0 +1,97 @@
+package node
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// ObjectKind is Kubernetes' kind of an object that pods use.
+type ObjectKind string
+
+const (
+	ConfigMap             ObjectKind = "ConfigMap"
+	Secret                ObjectKind = "Secret"
+	PersistentVolume      ObjectKind = "PersistentVolume"
+	PersistentVolumeClaim ObjectKind = "PersistentVolumeClaim"
+	RuntimeClass          ObjectKind = "RuntimeClass"
+	ClusterTrustBundle    ObjectKind = "ClusterTrustBundle"
+)
+
+// Value is the Kubernetes object that an Object holds.
+type Value interface {
+	runtime.Object
+	metav1.Object
+	metav1.ObjectMetaAccessor
+}
+
+// Kind is one line of the table of kinds that the node takes beside pods.
+type Kind struct {
+	Name       ObjectKind
+	Version    string // of the API that the node stores: group and version
+	Plural     string // in paths, as Kubernetes has it
+	Namespaced bool
+	Hidden     bool         // values are shown to an admin alone
+	Record     string       // the field of a record on the disk that holds it; never changed
+	New        func() Value // an empty one
+}
+
+// kinds is the table. A kind that is added here needs a reader in node/manifest, too.
+var kinds = []Kind{
+	{
+		Name: ConfigMap, Version: "v1", Plural: "configmaps", Namespaced: true, Record: "ConfigMap",
+		New: func() Value { return new(corev1.ConfigMap) },
+	}, {
+		Name: Secret, Version: "v1", Plural: "secrets", Namespaced: true, Hidden: true, Record: "Secret",
+		New: func() Value { return new(corev1.Secret) },
+	}, {
+		Name: PersistentVolume, Version: "v1", Plural: "persistentvolumes", Record: "Volume",
+		New: func() Value { return new(corev1.PersistentVolume) },
+	}, {
+		Name: PersistentVolumeClaim, Version: "v1", Plural: "persistentvolumeclaims", Namespaced: true, Record: "Claim",
+		New: func() Value { return new(corev1.PersistentVolumeClaim) },
+	}, {
+		Name: RuntimeClass, Version: "node.k8s.io/v1", Plural: "runtimeclasses", Record: "Class",
+		New: func() Value { return new(nodev1.RuntimeClass) },
+	}, {
+		Name: ClusterTrustBundle, Version: "certificates.k8s.io/v1", Plural: "clustertrustbundles", Record: "Trust",
+		New: func() Value { return new(certificatesv1.ClusterTrustBundle) },
+	},
+}
+
+// Kinds returns the table of kinds.
+func Kinds() []Kind { return slices.Clone(kinds) }
+
+// KindNamed finds a kind by what a client calls it: ConfigMap, configmap or configmaps.
+func KindNamed(name string) (Kind, bool) {
+	return kindWhere(func(k Kind) bool { return strings.EqualFold(string(k.Name), name) || k.Plural == name })
+}
+
+func kindWhere(fits func(Kind) bool) (Kind, bool) {
+	i := slices.IndexFunc(kinds, fits)
+	if i < 0 {
+		return Kind{}, false
+	}
+	return kinds[i], true
+}
+
+// Namespaced says whether objects of the kind are in namespaces.
+func (k ObjectKind) Namespaced() bool {
+	known, _ := kindWhere(func(row Kind) bool { return row.Name == k })
+	return known.Namespaced
+}
+
+// GroupVersionKind returns the kind as Kubernetes' machinery names it.
+func (k Kind) GroupVersionKind() schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(k.Version, string(k.Name))
+}
+
+// holds says whether a value is of the kind.
+func (k Kind) holds(value Value) bool { return reflect.TypeOf(value) == reflect.TypeOf(k.New()) }

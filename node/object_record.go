@@ -1,0 +1,46 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// MarshalJSON writes the object as records on the disk have it: an object with one
+// field, named after the kind (Kind.Record), that holds the value.
+func (o *Object) MarshalJSON() ([]byte, error) {
+	kind, ok := kindWhere(func(k Kind) bool { return k.Name == o.Kind })
+	if !ok {
+		return nil, fmt.Errorf("object of kind %q: the node stores no such kind", o.Kind)
+	}
+	return json.Marshal(map[string]Value{kind.Record: o.Value})
+}
+
+// UnmarshalJSON reads what MarshalJSON has written. Fields that are no kind's are left
+// out, as encoding/json does.
+func (o *Object) UnmarshalJSON(data []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	var found []Kind
+	for _, kind := range kinds {
+		if raw, ok := fields[kind.Record]; ok && string(raw) != "null" {
+			found = append(found, kind)
+		}
+	}
+	if len(found) != 1 {
+		return errors.New("it is not one object that pods use")
+	}
+	value := found[0].New()
+	if err := json.Unmarshal(fields[found[0].Record], value); err != nil {
+		return fmt.Errorf("decode %s: %w", found[0].Name, err)
+	}
+	*o = Object{Kind: found[0].Name, Value: value}
+	return nil
+}
+
+var (
+	_ json.Marshaler   = (*Object)(nil)
+	_ json.Unmarshaler = (*Object)(nil)
+)
