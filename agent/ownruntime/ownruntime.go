@@ -18,7 +18,7 @@ import (
 	"nodal/node/store"
 )
 
-// stopWait is how long containerd may take to stop.
+// stopWait limits how long containerd may take to stop.
 const stopWait = 20 * time.Second
 
 // Runtime is a containerd under the agent's supervision, with the registry that it pulls imported images from.

@@ -15,15 +15,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// bundle is the archive that a build brings along, and the directory that it is
-// unpacked to.
+// bundle is the archive that a build brings along, and the directory that it is unpacked to.
 type bundle struct {
 	archive []byte
 	files   map[string]bundleFile
 	dir     string
 }
 
-// bundleFile is what the index says of a file of the archive.
+// bundleFile describes a file of the archive, as the index has it.
 type bundleFile struct {
 	Path   string      `json:"path"`
 	Size   int64       `json:"size"`
@@ -31,13 +30,12 @@ type bundleFile struct {
 	Mode   fs.FileMode `json:"mode"`
 }
 
-// fits is all that can be told without reading the file.
+// fits compares what can be compared without reading the file.
 func (f bundleFile) fits(info fs.FileInfo) bool {
 	return info.Mode() == f.Mode && info.Size() == f.Size
 }
 
-// readBundle reads the index. The digest of the index names the bundle: it
-// covers every file's digest.
+// readBundle reads the index. The digest of the index names the bundle, because the index has every file's digest.
 func readBundle(dirs string, archive, index []byte) (bundle, error) {
 	var list struct {
 		Files []bundleFile `json:"files"`
@@ -60,8 +58,7 @@ func shortDigest(data []byte) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// damaged names the files that are not there as the index says. It reads all of
-// them, side by side.
+// damaged reads all files in parallel and names those that differ from the index or are missing.
 func (b bundle) damaged() map[string]bool {
 	var mu sync.Mutex
 	bad := map[string]bool{}

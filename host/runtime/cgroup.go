@@ -15,9 +15,8 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// containerCgroups lists the cgroups of this node's containers, in every
-// hierarchy, as their OCI configurations name them. systemd removes its own
-// scopes when the last process ends.
+// containerCgroups lists the cgroups of this node's containers in every hierarchy, as their OCI configurations name
+// them. It leaves out scopes of systemd, which systemd removes when the last process ends.
 func (l layout) containerCgroups() []string {
 	paths, err := filepath.Glob(filepath.Join(l.tasks(), "io.containerd.runtime.v2.task/*/*/config.json"))
 	if err != nil {
@@ -71,8 +70,7 @@ func cgroupProcesses(groups []string) []int {
 			continue // gone
 		}
 		for word := range strings.FieldsSeq(string(raw)) {
-			// One that cannot be seen from here is 0, which to kill is everybody who
-			// started together with us.
+			// PID 0 is a process outside of our PID namespace; kill(0) would signal our own process group.
 			if pid, err := strconv.Atoi(word); err == nil && pid > 1 && pid != os.Getpid() {
 				found = append(found, pid)
 			}
@@ -89,14 +87,13 @@ func withChildren(groups []string) []string {
 			if err == nil && d.IsDir() {
 				all = append(all, path)
 			}
-			return nil // what goes away while we walk has nothing to list
+			return nil // a cgroup that goes away meanwhile has nothing to list
 		})
 	}
 	return all
 }
 
-// removeCgroups removes the cgroups of containers, and the ones above that were
-// made for their pods and are empty now.
+// removeCgroups removes the cgroups of containers, and those above that were made for their pods and are empty now.
 func removeCgroups(ctx context.Context, groups []string) error {
 	var last error
 	err := until(ctx, func() bool {
@@ -118,8 +115,8 @@ func removeCgroups(ctx context.Context, groups []string) error {
 	return nil
 }
 
-// removePodCgroups removes a pod's cgroup, its class's and that of all pods. The
-// kernel refuses where another node's pods are.
+// removePodCgroups removes a pod's cgroup, that of its QoS class and that of all pods. The kernel refuses to remove one
+// with another node's pods in it.
 func removePodCgroups(dir string) {
 	for strings.Contains(dir, "kubepods") || strings.HasPrefix(filepath.Base(dir), "pod") {
 		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -20,18 +20,18 @@ import (
 type Finding struct {
 	Name     string
 	OK       bool
-	Required bool   // without it no pod runs; else only what Problem names does not work
+	Required bool   // no pod runs without it; else only the feature that Problem names is missing
 	Problem  string // empty if OK
 	Remedy   string
 }
 
-// leastSpace is what an unpacked runtime and a few small images take.
+// leastSpace fits an unpacked runtime and a few small images.
 const leastSpace = 512 << 20
 
 // Check looks at all that a machine needs, and leaves it as it was.
 func Check(ctx context.Context, c Config) []Finding { return look(ctx, c, true) }
 
-// look leaves out the trials, unless it is asked for them.
+// look runs all checks in parallel, the trials only if asked to.
 func look(ctx context.Context, c Config, trials bool) []Finding {
 	l, err := newLayout(c)
 	if err != nil {
@@ -40,7 +40,7 @@ func look(ctx context.Context, c Config, trials bool) []Finding {
 		}}
 	}
 	if os.Geteuid() != 0 {
-		// What root may do cannot be tried without being root.
+		// The other checks would all fail for the same reason.
 		return []Finding{{
 			Name: "root", Required: true, Problem: "this process is not root",
 			Remedy: "start it as root (with sudo, or from the systemd unit)",
@@ -120,7 +120,9 @@ func capabilities() error {
 		return fmt.Errorf("read own capabilities: %w", err)
 	}
 	var lacks []string
-	for name, bit := range map[string]int{"CAP_SYS_ADMIN": unix.CAP_SYS_ADMIN, "CAP_NET_ADMIN": unix.CAP_NET_ADMIN, "CAP_MKNOD": unix.CAP_MKNOD} {
+	for name, bit := range map[string]int{
+		"CAP_SYS_ADMIN": unix.CAP_SYS_ADMIN, "CAP_NET_ADMIN": unix.CAP_NET_ADMIN, "CAP_MKNOD": unix.CAP_MKNOD,
+	} {
 		if sets[bit/32].Effective&(1<<(bit%32)) == 0 {
 			lacks = append(lacks, name)
 		}
@@ -156,7 +158,7 @@ func tryOverlay(parent string) (err error) {
 	return nil
 }
 
-// existing is the nearest directory above path, or path, that is there.
+// existing returns path, or the nearest directory above it that exists.
 func existing(path string) string {
 	for path != "/" {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -167,7 +169,7 @@ func existing(path string) string {
 	return path
 }
 
-// cgroups wants the controllers without which no limit of a pod would hold.
+// cgroups looks for the controllers that hold pods to their limits.
 func cgroups() error {
 	have := map[string]bool{}
 	unified, err := os.ReadFile("/sys/fs/cgroup/cgroup.controllers")
@@ -199,7 +201,7 @@ func cgroups() error {
 
 const hostsFile = "/etc/hosts"
 
-// hosts wants the file that containerd copies for each sandbox.
+// hosts looks for the file that containerd copies for each sandbox.
 func hosts() error {
 	_, err := os.Stat(hostsFile)
 	return err

@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// goneWait is how long the kernel gets to take down what it was told to.
+// goneWait limits how long the kernel may take to end processes and to remove cgroups.
 const goneWait = 10 * time.Second
 
-// Clean removes all that a node's runtime has on the machine: pods that still
-// run are killed, not ended. The node's agent must not be running.
+// Clean removes everything of a node's runtime from the machine. Pods that still run are killed without grace. The
+// node's agent must not be running.
 func Clean(ctx context.Context, c Config) error {
 	l, err := newLayout(c)
 	if err != nil {
@@ -71,8 +71,7 @@ func (l layout) stopDaemons(ctx context.Context) error {
 	return err
 }
 
-// killAll kills shims and containers of this node, in rounds: a shim may fork
-// between two looks.
+// killAll kills shims and containers of this node, in rounds: a shim may fork between two looks.
 func (l layout) killAll(ctx context.Context, groups []string) error {
 	var left []int
 	err := until(ctx, func() bool {
@@ -88,9 +87,8 @@ func (l layout) killAll(ctx context.Context, groups []string) error {
 	return nil
 }
 
-// owned lists the processes of this node: containerd's programs that work on our
-// directories, what has its root file system there, and what sits in a
-// container's cgroup.
+// owned lists the processes of this node: containerd's programs that work on its directories, processes with a root
+// file system there, and those in a container's cgroup.
 func (l layout) owned(groups []string) []int {
 	var found []int
 	for _, p := range processes() {
@@ -110,8 +108,8 @@ func (l layout) serves(p process) bool {
 	return slices.ContainsFunc(p.args[1:], l.holds) && l.sharedWith(p)
 }
 
-// contains reports whether the root file system of a process lies in ours: a
-// directory of a snapshot, or an overlay whose upper layer is one.
+// contains reports whether the root file system of a process lies in the node's directories: it is a snapshot, or an
+// overlay whose upper layer is one.
 func (l layout) contains(pid int) bool {
 	table, err := mountinfo.PidMountInfo(pid)
 	if err != nil {
@@ -133,8 +131,8 @@ func (l layout) contains(pid int) bool {
 	return false
 }
 
-// removeShimSockets removes the ones of a containerd that keeps them outside of
-// its state directory: 1.6 and 1.7 do. Each is named in its container's files.
+// removeShimSockets removes the sockets that containerd 1.6 and 1.7 keep outside of the state directory. Each is named
+// in its container's files.
 func (l layout) removeShimSockets() error {
 	addresses, err := filepath.Glob(filepath.Join(l.tasks(), "io.containerd.runtime.v2.task/*/*/address"))
 	if err != nil {
@@ -154,17 +152,17 @@ func (l layout) removeShimSockets() error {
 	return errors.Join(errs...)
 }
 
-// removeIfEmpty removes a directory that others may be using.
+// removeIfEmpty removes a directory unless it is in use.
 func removeIfEmpty(dir string) error {
 	err := os.Remove(dir)
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) || errors.Is(err, unix.EBUSY) {
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENOTEMPTY) ||
+		errors.Is(err, unix.EEXIST) || errors.Is(err, unix.EBUSY) {
 		return nil
 	}
 	return err
 }
 
-// until repeats a look until it finds what it wants: what the kernel takes down
-// is not gone when the call that asked for it returns.
+// until repeats a look until it succeeds: the kernel still works on a removal when the call for it returns.
 func until(ctx context.Context, look func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, goneWait)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// settings is what the configuration of containerd depends on.
+// settings are the inputs of containerd's configuration.
 type settings struct {
 	programs         programs
 	sandboxImage     string
@@ -24,8 +24,7 @@ type settings struct {
 	restrictOOMScore bool
 }
 
-// renderConfig writes the configuration of containerd in the newest format that
-// it reads: 2 until 1.7, 3 and 4 from 2.0 on.
+// renderConfig writes containerd's configuration in the newest format that it reads: 2 until 1.7, 3 and 4 from 2.0 on.
 func (l layout) renderConfig(s settings) ([]byte, error) {
 	version := min(s.programs.configVersion, bundleConfigVersion)
 	name, grpc, ttrpc := "containerd-3.toml", "grpc", "ttrpc"
@@ -50,8 +49,8 @@ func (l layout) renderConfig(s settings) ([]byte, error) {
 	return fill(name, values)
 }
 
-// fill puts values into the places of a template. Not by text/template: it calls
-// methods by name, and the linker keeps every method of a program that does so.
+// fill puts values into the places of a template. It does without text/template, which calls methods by name: the
+// linker keeps every method of a program that does so.
 func fill(name string, values map[string]string) ([]byte, error) {
 	text, err := templates.ReadFile("templates/" + name)
 	if err != nil {
@@ -71,8 +70,7 @@ func fill(name string, values map[string]string) ([]byte, error) {
 	return []byte(filled), nil
 }
 
-// writeConfig returns the path of the configuration, whose name tells its
-// content apart from every other one.
+// writeConfig returns the path of the configuration. Its name is that of its content.
 func (l layout) writeConfig(content []byte) (string, error) {
 	path := l.config(shortDigest(content))
 	if err := keep(path, content); err != nil {
@@ -106,8 +104,7 @@ func keep(path string, content []byte) error {
 	return replace.File(path, content, 0o600)
 }
 
-// systemdRules reports whether systemd owns the cgroups of this machine: then
-// others have to ask it for theirs.
+// systemdRules reports whether systemd owns the cgroups of this machine, so that others have to ask it for theirs.
 func systemdRules() bool {
 	var fs unix.Statfs_t
 	if err := unix.Statfs("/sys/fs/cgroup", &fs); err != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC {
@@ -119,9 +116,8 @@ func systemdRules() bool {
 // systemdRuns is made by systemd when it is the first process.
 const systemdRuns = "/run/systemd/system"
 
-// mayLowerOOMScore reports whether a child of ours may lower the score by which
-// the kernel picks what to kill. Without that no sandbox starts, unless
-// containerd is told not to try.
+// mayLowerOOMScore reports whether a child of this process may lower its OOM score. Where it may not, no sandbox starts
+// unless containerd is told not to try.
 func mayLowerOOMScore() bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData

@@ -15,11 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stopGrace is how long containerd may take to end before it is killed.
+// stopGrace limits how long containerd may take to end before it is killed.
 const stopGrace = 10 * time.Second
 
-// daemon is a running containerd, our child or not. The descriptor names the
-// process for good, which its number does not.
+// daemon is a running containerd, a child of this process or not. Its descriptor stands for the one process; a PID is
+// used again.
 type daemon struct {
 	pid     int
 	fd      *os.File
@@ -29,14 +29,13 @@ type daemon struct {
 	adopted bool
 }
 
-// command is how containerd is started. Its words tell everything that matters
-// about it, so a process that was started with the same ones is the same.
+// command builds the command line of containerd. It says everything that matters, so a process with the same command
+// line is the containerd that would be started now.
 func command(p programs, config string) []string {
 	return []string{p.containerd, "--config", config}
 }
 
-// startDaemon starts containerd so that our end does not touch it: in a session
-// of its own, and with its log in a file.
+// startDaemon starts containerd so that it outlives this process: in a session of its own, with its log in a file.
 func (l layout) startDaemon(p programs, config string) (*daemon, error) {
 	if err := trimLog(l.log()); err != nil {
 		return nil, err
@@ -57,7 +56,7 @@ func (l layout) startDaemon(p programs, config string) (*daemon, error) {
 	}
 	d := &daemon{pid: cmd.Process.Pid, fd: os.NewFile(uintptr(fd), "containerd"), done: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait() // what it says is in the state
+		_ = cmd.Wait() // the state has its result
 		d.ended = cmd.ProcessState.String()
 		d.killed = cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled()
 		close(d.done)
@@ -65,27 +64,28 @@ func (l layout) startDaemon(p programs, config string) (*daemon, error) {
 	return d, nil
 }
 
-// environment has containerd find its own programs first, and those that the
-// network plugins need even if we were started with a bare PATH.
+// environment builds containerd's. It finds its own programs first, and those that network plugins need even if this
+// process was started with a bare PATH.
 func environment(base []string, bin, temp string) []string {
 	path := os.Getenv("PATH")
-	// The agent's own socket of systemd's: containerd must not say that it is ready.
+	// systemd speaks to the agent alone: containerd must not report that the service is ready.
+	own := []string{"PATH", "TMPDIR", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"}
 	env := slices.DeleteFunc(slices.Clone(base), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return slices.Contains([]string{"PATH", "TMPDIR", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"}, name)
+		return slices.Contains(own, name)
 	})
 	dirs := []string{bin, path, "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return dir == "" })
 	return append(env, "PATH="+strings.Join(dirs, ":"), "TMPDIR="+temp)
 }
 
-// adopt takes over a process that somebody else started.
+// adopt takes over a process that an agent before has started.
 func adopt(pid int) (*daemon, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open process %d: %w", pid, err)
 	}
-	// The runtime's poller takes only descriptors that do not block.
+	// Go's poller takes only descriptors that do not block.
 	if err := unix.SetNonblock(fd, true); err != nil {
 		return nil, errors.Join(fmt.Errorf("open process %d: %w", pid, err), unix.Close(fd))
 	}
@@ -94,7 +94,7 @@ func adopt(pid int) (*daemon, error) {
 	return d, nil
 }
 
-// watch waits for the end of a process that is not our child.
+// watch waits for the end of a process that is not a child.
 func (d *daemon) watch() {
 	conn, err := d.fd.SyscallConn()
 	if err == nil {
@@ -111,8 +111,7 @@ func (d *daemon) watch() {
 	close(d.done)
 }
 
-// running lists the containerds that work on our directories, as a process
-// table: a containerd names its configuration in its command line.
+// running lists the containerds that work on the node's directories: each names its configuration in its command line.
 func (l layout) running() []process {
 	var found []process
 	for _, p := range processes() {
@@ -127,8 +126,8 @@ func (l layout) running() []process {
 	return found
 }
 
-// takeOver adopts the containerd that runs with exactly this command, and ends
-// every other one on our directories: two of them would fight over the state.
+// takeOver adopts the containerd that runs with exactly this command line, and ends every other one on the node's
+// directories: two would fight over the state.
 func (l layout) takeOver(ctx context.Context, args []string) (*daemon, error) {
 	var same *daemon
 	for _, p := range l.running() {
@@ -150,8 +149,8 @@ func (l layout) takeOver(ctx context.Context, args []string) (*daemon, error) {
 	return same, nil
 }
 
-// unchanged reports whether a process runs the file that is at the path now: an
-// upgrade of the host's package puts another one there.
+// unchanged reports whether a process runs the file that is at the path now. An upgrade of the host's package puts
+// another file there.
 func unchanged(pid int, path string) bool {
 	runs, err := os.Stat(procPath(pid, "exe"))
 	if err != nil {

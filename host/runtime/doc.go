@@ -1,5 +1,5 @@
-// Package runtime is the node's own container runtime: containerd with all it
-// needs, run as a child that outlives the agent.
+// Package runtime runs the node's own container runtime: containerd with all it needs, as a child that outlives the
+// agent.
 //
 //	Start ─▶ programs (unpacked bundle, or found on the host)
 //	      ─▶ network (an interface: host/podnet, or a fake)
@@ -16,23 +16,19 @@
 //
 // # What is true
 //
-// The process table says whether containerd runs, not a file: its command line
-// names the program, whose directory is the bundle's digest, and the
-// configuration, whose name has the configuration's digest. A containerd with
-// the very command line that would be started now is adopted. Any other one on
-// our directories is ended first. So there is no moment at which a killed agent
-// leaves something that the next one would misread.
+// The process table says whether containerd runs, not a file. Its command line names the program, whose directory is
+// the bundle's digest, and the configuration, whose name has the configuration's digest. A containerd with the very
+// command line that would be started now is adopted. Any other containerd on the node's directories is ended first. So
+// a killed agent never leaves something that the next one would misread.
 //
-// The digests in the bundle's index say whether an unpacked file is whole. They
-// are compared before every start of containerd, so unpacking needs neither a
-// marker of success nor an fsync: what a kill, a full disk or a power cut left
-// behind is noticed and laid down anew.
+// The digests in the bundle's index say whether an unpacked file is whole. They are compared before every start of
+// containerd, so unpacking needs neither a marker of success nor an fsync: a file that a kill, a full disk or a power
+// cut has left is noticed and laid down anew.
 //
 // # Life of the child
 //
-// containerd gets a session of its own and writes its log to a file, so nothing
-// of the agent's death reaches it. It stays in the agent's cgroup: under systemd
-// the agent's unit needs KillMode=process.
+// containerd has a session of its own and writes its log to a file, so the agent's death does not reach it. It stays in
+// the agent's cgroup: under systemd the agent's unit needs KillMode=process.
 //
 // Start reading at runtime.go; clean.go undoes it.
 package runtime

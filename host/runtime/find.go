@@ -14,16 +14,16 @@ import (
 	"strings"
 )
 
-// programs is what a runtime consists of, by absolute paths.
+// programs are the parts of a runtime, by absolute paths.
 type programs struct {
 	containerd    string
 	shim          string
 	runc          string
 	cni           string // the directory of the network plugins
-	configVersion int    // the newest that this containerd reads
+	configVersion int    // the newest format that this containerd reads
 }
 
-// bundleConfigVersion is what the containerd of the bundle reads.
+// bundleConfigVersion is the newest format of the configuration that the bundle's containerd reads.
 const bundleConfigVersion = 4
 
 func plugins() []string { return []string{"bridge", "host-local", "loopback", "portmap"} }
@@ -39,7 +39,7 @@ func bundlePrograms(dir string) programs {
 	}
 }
 
-// hostDirs is where the programs of the host are looked for.
+// hostDirs are the directories with programs of the host.
 type hostDirs struct {
 	programs []string
 	plugins  []string
@@ -57,8 +57,7 @@ func fromPath() []string {
 	return slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool { return !filepath.IsAbs(dir) })
 }
 
-// find looks for all the programs before it says what is missing, so that one
-// look tells all there is to install.
+// find looks for all the programs before it fails, so that its error names everything there is to install.
 func (h hostDirs) find() (programs, error) {
 	var p programs
 	var missing []string
@@ -72,11 +71,13 @@ func (h hostDirs) find() (programs, error) {
 	}
 	var lacks []string
 	if p.cni, lacks = findPlugins(h.plugins); p.cni == "" {
-		missing = append(missing, fmt.Sprintf("the CNI plugins %s (in one of %s)", strings.Join(lacks, ", "), strings.Join(h.plugins, ", ")))
+		missing = append(missing, fmt.Sprintf("the CNI plugins %s (in one of %s)",
+			strings.Join(lacks, ", "), strings.Join(h.plugins, ", ")))
 	}
 	if len(missing) > 0 {
 		return programs{}, fmt.Errorf("no container runtime: this build brings none along, and the host lacks %s: "+
-			"install them (Debian: containerd, runc, containernetworking-plugins), use a build with a bundle, or name a runtime with --container-runtime-endpoint",
+			"install them (Debian: containerd, runc, containernetworking-plugins), use a build with a bundle, "+
+			"or name a runtime with --container-runtime-endpoint",
 			strings.Join(missing, "; "))
 	}
 	return p, nil
@@ -91,8 +92,8 @@ func findProgram(name string, dirs []string) string {
 	return ""
 }
 
-// findPlugins returns the first directory that has all plugins, or what the
-// best one lacks: containerd takes only one directory.
+// findPlugins returns the first directory that has all plugins, or what the best one lacks: containerd takes only one
+// directory.
 func findPlugins(dirs []string) (dir string, lacks []string) {
 	lacks = plugins()
 	for _, dir := range dirs {
@@ -117,8 +118,7 @@ func runnable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
-// askConfigVersion has a containerd print its default configuration, which
-// begins with the version of the format that it prefers.
+// askConfigVersion runs a containerd that prints its default configuration. That names the format that it prefers.
 func askConfigVersion(ctx context.Context, containerd string) (int, error) {
 	cmd := exec.CommandContext(ctx, containerd, "config", "default")
 	out, err := cmd.Output()

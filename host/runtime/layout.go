@@ -15,7 +15,7 @@ const maxStateDir = 40
 
 const stateParent = "/run/nodal"
 
-// layout is where everything of one node lies.
+// layout holds the directories of one node.
 type layout struct {
 	id    string
 	root  string // survives a reboot
@@ -64,7 +64,7 @@ func RegistriesDir(rootDir string) string {
 	return layout{root: below(rootDir)}.registries()
 }
 
-// Places is what the pods' network shares with the runtime.
+// Places holds what the pods' network shares with the runtime.
 type Places struct {
 	ID         string   // of the node
 	Conflist   string   // the file from which containerd learns of the network
@@ -74,7 +74,7 @@ type Places struct {
 	Namespaces []string // directories below which every network namespace is one of this node
 }
 
-// Places is where the network finds what it shares with the runtime of this configuration.
+// Places returns what the network shares with a runtime of this configuration.
 func (c Config) Places() Places {
 	l, host := layoutOf(c), newHostDirs()
 	return Places{

@@ -11,9 +11,8 @@ import (
 // maxLog bounds containerd's log: this much now, and as much from before.
 const maxLog = 8 << 20
 
-// trimLog moves the content of a log that grew too long to a second file. The
-// file itself stays, because containerd holds it open; it appends, so it goes on
-// at the new end. A line that is written between copying and cutting is lost.
+// trimLog moves the end of a log that grew too long to a second file, and empties it. The file itself stays, because
+// containerd holds it open and appends. A line that is written between copying and cutting is lost.
 func trimLog(path string) error {
 	log, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,7 +30,7 @@ func trimLog(path string) error {
 		return nil
 	}
 	if err := keepTail(log, info.Size(), path+".1"); err != nil {
-		// On a full disk the old lines are what can be done without.
+		// On a full disk the old lines are given up.
 		return errors.Join(fmt.Errorf("trim containerd's log: %w", err), log.Truncate(0))
 	}
 	return log.Truncate(0)

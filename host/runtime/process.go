@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// process is what the kernel says of a process.
+// process is an entry of the kernel's process table.
 type process struct {
 	pid  int
 	args []string
@@ -29,11 +29,11 @@ func processes() []process {
 	return all
 }
 
-// sees reports whether a process finds the same file at a path as we do, or none as we do.
+// sees reports whether a process finds the same file at a path as this one does, or none as this one does.
 func (p process) sees(path string) bool {
 	ours, err := os.Stat(path)
 	its, unseen := os.Stat(procPath(p.pid, "root"+path))
-	if err != nil || unseen != nil { // what we may not look at we do not tell apart
+	if err != nil || unseen != nil { // files that this process may not look at count as the same
 		return errors.Is(err, fs.ErrNotExist) == errors.Is(unseen, fs.ErrNotExist)
 	}
 	return os.SameFile(ours, its)
@@ -62,8 +62,7 @@ func procPath(pid int, name string) string {
 	return filepath.Join("/proc", strconv.Itoa(pid), name)
 }
 
-// executable is the file that a process runs, whether or not it was replaced
-// since.
+// executable returns the path of the file that a process runs, even if the file was replaced since.
 func executable(pid int) string {
 	path, err := os.Readlink(procPath(pid, "exe"))
 	if err != nil {

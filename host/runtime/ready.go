@@ -20,10 +20,10 @@ const (
 )
 
 // errKilled says that containerd did not end by itself, so the next may do better.
-var errKilled = errors.New("somebody killed it")
+var errKilled = errors.New("it was killed")
 
-// waitReady returns when the runtime can make pods, or with the reason why it
-// cannot. It asks often: every pod of the machine waits for this.
+// waitReady returns when the runtime can make pods, or with the reason why it cannot. It asks often, because every pod
+// of the machine waits for this.
 func waitReady(ctx context.Context, endpoint string, d *daemon) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWait)
 	defer cancel()
@@ -81,7 +81,7 @@ func condition(all []*runtimeapi.RuntimeCondition, name string) error {
 	return fmt.Errorf("%s is not told", name)
 }
 
-// lastWords is the end of containerd's log: why it ended is said there only.
+// lastWords returns the end of containerd's log, which alone says why it ended.
 func lastWords(path string) string {
 	const enough = 2048
 	log, err := os.Open(path)

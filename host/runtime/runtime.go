@@ -15,26 +15,24 @@ import (
 	"nodal/node"
 )
 
-// Config is what a node's runtime is made of.
+// Config is the configuration of a node's runtime.
 type Config struct {
-	RootDir  string // of the node; the runtime's is below it
+	RootDir  string // of the node; the runtime has a directory below it
 	StateDir string // for what does not survive a reboot; DefaultStateDir if empty
 
-	// Archive and Index are the bundle that the build brought along. Without them
-	// the programs of the host serve.
+	// Archive and Index are the bundle that the build brought along. Without them the programs of the host serve.
 	Archive, Index []byte
-	// UnpackCommand starts a process that calls Unpack with the same arguments. Without
-	// it the memory that unpacking takes is this process's.
+	// UnpackCommand starts a process that calls Unpack with the same arguments. Without it this process unpacks, and
+	// keeps the memory that this takes.
 	UnpackCommand []string
 
-	// SandboxImage is never collected as garbage. A reference that differs from
-	// start to start costs a restart of containerd.
+	// SandboxImage is never collected as garbage. If it differs from the last start's, containerd is restarted.
 	SandboxImage string
-	CgroupDriver string // "cgroupfs" or "systemd"; what the machine uses if empty
+	CgroupDriver string // "cgroupfs" or "systemd"; that of the machine if empty
 	Network      Network
 
 	Log  *slog.Logger
-	Tell func(node.Event) // called from one goroutine at a time; may be nil
+	Tell func(node.Event) // called from one goroutine at a time; nil disables it
 }
 
 // Network connects pods. Whatever it has on the machine outlives this process, and Clean removes it.
@@ -67,8 +65,8 @@ type Runtime struct {
 	daemon *daemon
 }
 
-// Start returns when containerd answers and pods can be made. A machine that
-// cannot run containers is told all that it lacks.
+// Start returns when containerd answers and pods can be made. On a machine that cannot run containers, its error names
+// everything that is missing.
 func Start(ctx context.Context, c Config) (*Runtime, error) {
 	l, err := newLayout(c)
 	if err != nil {
@@ -78,7 +76,7 @@ func Start(ctx context.Context, c Config) (*Runtime, error) {
 	if r.systemd, err = chooseDriver(c.CgroupDriver); err != nil {
 		return nil, err
 	}
-	// What it takes a trial to know, the start itself finds out.
+	// The trials are left out: the start itself finds their faults.
 	if err := required(look(ctx, c, false)); err != nil {
 		return nil, err
 	}
@@ -121,8 +119,8 @@ func chooseDriver(name string) (systemd bool, err error) {
 	return false, fmt.Errorf("cgroup driver %q: it has to be cgroupfs or systemd", name)
 }
 
-// takeLock keeps a second agent off the directories. The kernel gives the lock
-// back when we end, however that happens.
+// takeLock keeps a second agent off the directories. The kernel gives the lock back when this process ends, however
+// that happens.
 func takeLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -138,8 +136,7 @@ func takeLock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// giveBack releases a lock also where a program that is being started has the file
-// open for a moment more.
+// giveBack releases a lock even while a program that is being started has the file open for a moment more.
 func giveBack(lock *os.File) error {
 	return errors.Join(unix.Flock(int(lock.Fd()), unix.LOCK_UN), lock.Close())
 }
@@ -160,7 +157,7 @@ func (r *Runtime) begin(ctx context.Context) error {
 	return r.raise(ctx, p, began)
 }
 
-// Endpoint is where the runtime serves CRI.
+// Endpoint is the address of the runtime's CRI service.
 func (r *Runtime) Endpoint() string { return "unix://" + r.layout.socket() }
 
 // CgroupDriver is "systemd" or "cgroupfs".

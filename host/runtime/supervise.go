@@ -14,13 +14,13 @@ import (
 const (
 	firstPause   = 100 * time.Millisecond
 	longestPause = 10 * time.Second
-	settled      = time.Minute // a run as long as this forgives the failures before it
-	lookAgain    = time.Minute // at what others change: the log, the machine's network
+	settled      = time.Minute // after a run as long as this, the failures before it no longer count
+	lookAgain    = time.Minute // at the log, and at the network that others change
 	adoptionWait = 10 * time.Second
-	startTries   = 5 // of one that somebody kills before it is ready
+	startTries   = 5 // of a containerd that is killed before it is ready
 )
 
-// bringUp has containerd running and answering: the one that runs, or a new one.
+// bringUp adopts the containerd that runs or starts one, and waits until it answers.
 func (r *Runtime) bringUp(ctx context.Context) error {
 	began := time.Now()
 	p, err := r.programs(ctx)
@@ -30,7 +30,7 @@ func (r *Runtime) bringUp(ctx context.Context) error {
 	return r.raise(ctx, p, began)
 }
 
-// raise is the rest of it, with the programs in their places.
+// raise does the rest of bringUp, once the programs are in their places.
 func (r *Runtime) raise(ctx context.Context, p programs, began time.Time) error {
 	content, err := r.layout.renderConfig(settings{
 		programs: p, sandboxImage: r.config.SandboxImage,
@@ -51,7 +51,9 @@ func (r *Runtime) raise(ctx context.Context, p programs, began time.Time) error 
 	old := r.daemon
 	r.daemon = d
 	r.mu.Unlock()
-	event := node.Event{Reason: Started, Message: fmt.Sprintf("containerd runs as process %d", d.pid), Took: time.Since(began)}
+	event := node.Event{
+		Reason: Started, Message: fmt.Sprintf("containerd runs as process %d", d.pid), Took: time.Since(began),
+	}
 	if d.adopted {
 		event.Reason, event.Message = Adopted, fmt.Sprintf("containerd ran on as process %d", d.pid)
 	}
@@ -160,8 +162,7 @@ func (r *Runtime) Run(ctx context.Context) error {
 	}
 }
 
-// wait returns how containerd ended. Meanwhile it keeps the log short and the network
-// as it was laid down.
+// wait returns how containerd ended. Meanwhile it keeps the log short and the network as it was set up.
 func (r *Runtime) wait(ctx context.Context, tick <-chan time.Time) (ended string, ok bool) {
 	r.mu.Lock()
 	d := r.daemon
@@ -203,7 +204,7 @@ func (r *Runtime) owns() bool {
 	return err == nil && os.SameFile(held, named)
 }
 
-// tidy removes what an upgrade leaves, once there is time for it.
+// tidy removes the bundles of earlier versions. It is not done on the way up, where pods wait.
 func (r *Runtime) tidy() {
 	b, err := readBundle(r.layout.bundles(), r.config.Archive, r.config.Index)
 	if err == nil {

@@ -19,7 +19,7 @@ import (
 	"nodal/node"
 )
 
-// newFake is a runtime whose containerd is a fake, and its events.
+// newFake makes a runtime whose containerd is a fake, and the channel of its events.
 func newFake(t *testing.T) (*Runtime, chan node.Event) {
 	t.Helper()
 	state, err := os.MkdirTemp("", "nd") // short, for the socket's address
@@ -44,7 +44,7 @@ func newFake(t *testing.T) (*Runtime, chan node.Event) {
 	}}, events
 }
 
-// fakeHost is where a host has its programs: each is the test's own binary.
+// fakeHost makes the directory of a host's programs: each is a link to the test's own binary.
 func fakeHost(t *testing.T) hostDirs {
 	t.Helper()
 	self, err := os.Executable()

@@ -20,13 +20,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// window is the longest look back that the archive may need. A decoder keeps
-// that much in memory.
+// window is the longest distance of a match in the archive. A decoder keeps that much in memory.
 const window = 128 << 20
 
-// Unpack lays down what is missing or damaged of a bundle below a node's root
-// directory. Start does it by itself; a program that Config.UnpackCommand names
-// calls it.
+// Unpack lays down the missing and damaged files of a bundle below a node's root directory. The program that
+// Config.UnpackCommand names calls it. Without such a program Start unpacks by itself.
 func Unpack(rootDir string, archive, index []byte) error {
 	b, err := readBundle(layout{root: below(rootDir)}.bundles(), archive, index)
 	if err != nil {
@@ -35,8 +33,8 @@ func Unpack(rootDir string, archive, index []byte) error {
 	return b.repair()
 }
 
-// ensure makes the unpacked bundle whole. With a command, another process
-// unpacks: the decoder's window would stay with this one for its life.
+// ensure makes the unpacked bundle whole and returns the files that it laid down. With a command another process
+// unpacks, because the decoder's window would stay in this one's memory.
 func (b bundle) ensure(ctx context.Context, command []string) (repaired []string, err error) {
 	bad := b.damaged()
 	if len(bad) == 0 {
@@ -51,7 +49,7 @@ func (b bundle) ensure(ctx context.Context, command []string) (repaired []string
 		return nil, err
 	}
 	for path := range bad {
-		// What is in its place had the right digest when it was written.
+		// A file in its place had the right digest when it was written.
 		if info, err := os.Stat(filepath.Join(b.dir, path)); err != nil || !b.files[path].fits(info) {
 			return nil, fmt.Errorf("unpack the runtime: %s is not as the index says", path)
 		}
@@ -63,7 +61,7 @@ func names(files map[string]bool) []string { return slices.Sorted(maps.Keys(file
 
 func runUnpack(ctx context.Context, command []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	// With the agent gone nobody holds the lock that keeps others from unpacking.
+	// The lock that keeps others from unpacking ends with the agent, so this process must, too.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var says bytes.Buffer
 	cmd.Stderr = &says
@@ -75,8 +73,8 @@ func runUnpack(ctx context.Context, command []string) error {
 
 func (b bundle) repair() error { return b.layDown(b.damaged()) }
 
-// layDown writes some files of the archive, each whole or not at all. After a
-// failure on a new directory nothing stays to fill the disk.
+// layDown writes some files of the archive, each whole or not at all. If it fails on a new directory, it removes that:
+// the disk may be full.
 func (b bundle) layDown(want map[string]bool) (err error) {
 	if len(want) == 0 {
 		return nil
@@ -110,8 +108,7 @@ func (b bundle) layDown(want map[string]bool) (err error) {
 	}
 }
 
-// write puts a file into its place by renaming it, so that a program that runs
-// from the damaged one goes on.
+// write puts a file into its place by renaming it. A program that runs from the damaged file goes on.
 func (b bundle) write(f bundleFile, content io.Reader) error {
 	path := filepath.Join(b.dir, f.Path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o711); err != nil {
@@ -127,7 +124,7 @@ func (b bundle) write(f bundleFile, content io.Reader) error {
 	if got := hex.EncodeToString(sum.Sum(nil)); err == nil && got != f.SHA256 {
 		err = fmt.Errorf("its digest is %s, and the index says %s", got, f.SHA256)
 	}
-	// The mode of a file that a kill left behind, and of one made under a umask.
+	// The file may have been left by a kill with another mode, or made under a umask.
 	err = errors.Join(err, out.Chmod(f.Mode), out.Close())
 	if err == nil {
 		err = os.Rename(next, path)

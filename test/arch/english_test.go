@@ -28,7 +28,6 @@ var riddle = regexp.MustCompile(`^(\w+) (is|are) (what|who|how|where|why)\b`)
 // only shrinks.
 var unswept = []string{
 	"agent/config",
-	"agent/ownruntime",
 	"cmd/apisync",
 	"cmd/kubelet",
 	"cmd/kubelet/command",
@@ -43,7 +42,6 @@ var unswept = []string{
 	"host/podfiles",
 	"host/probe",
 	"host/registry",
-	"host/runtime",
 	"host/runtime/bundle/pack",
 	"host/service",
 	"host/source",

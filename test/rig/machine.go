@@ -7,9 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/moby/sys/mountinfo"
 )
 
 // process is what of a process is needed to say whose it is.
@@ -86,11 +87,18 @@ func readAll(dir, name string) string {
 
 // mountpoints lists the mount points of this process's namespace, deepest last.
 func mountpoints() []string {
+	return pointsOf(nil)
+}
+
+// pointsOf lists the mount points that a filter lets through.
+func pointsOf(filter mountinfo.FilterFunc) []string {
+	mounts, err := mountinfo.GetMounts(filter)
+	if err != nil {
+		return nil
+	}
 	var points []string
-	for line := range strings.Lines(readAll("/proc/self", "mountinfo")) {
-		if f := strings.Fields(line); len(f) > 4 {
-			points = append(points, f[4])
-		}
+	for _, m := range mounts {
+		points = append(points, m.Mountpoint)
 	}
 	return points
 }
@@ -120,15 +128,7 @@ func links() []string {
 
 // cgroupRoots lists the mounted hierarchies, of either version.
 func cgroupRoots() []string {
-	var roots []string
-	for line := range strings.Lines(readAll("/proc/self", "mountinfo")) {
-		f := strings.Fields(line)
-		i := slices.Index(f, "-")
-		if i > 4 && i+1 < len(f) && (f[i+1] == "cgroup" || f[i+1] == "cgroup2") {
-			roots = append(roots, f[4])
-		}
-	}
-	return roots
+	return pointsOf(mountinfo.FSTypeFilter("cgroup", "cgroup2"))
 }
 
 // cgroupDirs lists the cgroups at and below name in every hierarchy, parents first.
