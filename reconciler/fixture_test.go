@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/host/cri"
+	"nodal/host/cri/spec"
 	"nodal/host/image"
 	"nodal/node"
 	"nodal/node/intake"
@@ -65,7 +66,7 @@ func inBubble(t *testing.T, late bool, test func(b *bench)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config := cri.Config{RequestTimeout: 10 * time.Second, PodLogsDir: logsDir, Hash: manifest.ContainerHash, Mounts: imageMounts}
+		config := cri.Config{RequestTimeout: 10 * time.Second, PodLogsDir: logsDir, Extras: []spec.Contributor{imageMounts}}
 		b := &bench{
 			T: t, server: server, runtime: cri.New(conn, conn, config, slog.New(slog.DiscardHandler)),
 			journal: &journal{records: map[string][]byte{}}, logs: &logs{}, volumes: newVolumes(),

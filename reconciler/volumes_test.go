@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"nodal/host/cri"
+	"nodal/host/cri/spec"
 	"nodal/node"
 	"nodal/node/intake"
 	"nodal/reconciler"
@@ -182,13 +182,14 @@ func TestVolumesWithoutAPodAreSwept(t *testing.T) {
 }
 
 // imageMounts mounts the images that are volumes, and nothing else.
-func imageMounts(run cri.Run) (mounts []*runtimeapi.Mount, err error) {
+func imageMounts(run spec.Run) (extras spec.Extras, err error) {
 	for _, m := range run.Container.VolumeMounts {
 		if id, ok := run.VolumeImages[m.Name]; ok {
-			mounts = append(mounts, &runtimeapi.Mount{ContainerPath: m.MountPath, Readonly: true, Image: &runtimeapi.ImageSpec{Image: id}})
+			image := &runtimeapi.Mount{ContainerPath: m.MountPath, Readonly: true, Image: &runtimeapi.ImageSpec{Image: id}}
+			extras.Mounts = append(extras.Mounts, image)
 		}
 	}
-	return mounts, nil
+	return extras, nil
 }
 
 func withImage(object *corev1.Pod) *corev1.Pod {

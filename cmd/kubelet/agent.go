@@ -17,6 +17,7 @@ import (
 	"nodal/agent/config"
 	"nodal/agent/ownruntime"
 	"nodal/host/cri"
+	"nodal/host/cri/spec"
 	"nodal/host/image"
 	"nodal/host/logs"
 	"nodal/host/notify"
@@ -29,7 +30,6 @@ import (
 	"nodal/node/assign"
 	"nodal/node/intake"
 	"nodal/node/limit"
-	"nodal/node/manifest"
 	"nodal/node/storage"
 	"nodal/node/store"
 	"nodal/reconciler"
@@ -180,18 +180,25 @@ func (a *agent) runtimeConfig() cri.Config {
 	r := a.cfg.Runtime
 	return cri.Config{
 		Endpoint: r.Endpoint, ImageEndpoint: r.ImageEndpoint, RequestTimeout: r.RequestTimeout,
-		PodLogsDir: a.cfg.Dirs.PodLogs, CgroupParent: a.cgroupParent(),
+		PodLogsDir: a.cfg.Dirs.PodLogs, ResolvConf: a.resolvConf(),
+		Node: a.podNode, CgroupParent: a.cgroupParent(), Objects: a.state.store.Object,
+		Extras:    []spec.Contributor{ofVolumes(a.volumes), a.files.extras},
+		LastWords: a.files.lastWords, Event: a.state.events.Add,
+		Called: a.counts.Called, Trace: a.tracing.calls(),
+	}
+}
+
+// podNode is what pods are translated for.
+func (a *agent) podNode() spec.Node {
+	r := a.cfg.Runtime
+	return spec.Node{
 		SeccompDefault: r.SeccompDefault, SeccompDir: a.cfg.Dirs.Seccomp(), Sysctls: a.cfg.PodSysctls,
-		DNS: cri.DNS{ResolvConf: a.resolvConf(), Servers: r.ClusterDNS, Domain: r.ClusterDomain},
-		Machine: cri.Machine{
+		DNS: spec.DNS{Servers: r.ClusterDNS, Domain: r.ClusterDomain},
+		Machine: spec.Machine{
 			Name: a.cfg.NodeName, IPs: a.machine.ips, Memory: a.machine.memory, Allocatable: a.offer.Allocatable,
 			OOMGroup: a.endsAsGroup(), HugePageSizes: a.machine.hugePageSizes(),
-			Throttles: a.machine.throttles, SwapLimits: a.limitsSwap, Swap: a.offer.Swap,
+			Throttles: a.machine.throttles, SwapLimits: a.limitsSwap(), Swap: a.offer.Swap,
 		},
-		Objects: a.state.store.Object,
-		Hash:    manifest.ContainerHash,
-		Mounts:  a.mounts, Devices: a.volumes.Devices, LastWords: a.files.lastWords, Event: a.state.events.Add,
-		Called: a.counts.Called, Trace: a.tracing.calls(),
 	}
 }
 

@@ -13,8 +13,10 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/host/cri"
+	"nodal/host/cri/spec"
 	"nodal/host/logs"
 	"nodal/host/podfiles"
+	"nodal/host/volume"
 	"nodal/node"
 	"nodal/reconciler"
 )
@@ -35,39 +37,38 @@ type podFiles struct {
 
 var _ reconciler.Logs = podFiles{}
 
-// mounts are all that a container gets mounted: its volumes, and the node's own
-// files.
-func (a *agent) mounts(run cri.Run) ([]*runtimeapi.Mount, error) {
-	volumes, err := a.volumes.Mounts(run.Pod, run.Container, run.VolumeImages)
-	if err != nil {
-		return nil, err
+// ofVolumes returns what a container gets of its pod's volumes: mounts, and block devices of claims.
+func ofVolumes(volumes *volume.Tree) spec.Contributor {
+	return func(run spec.Run) (extras spec.Extras, err error) {
+		if extras.Mounts, err = volumes.Mounts(run.Pod, run.Container, run.VolumeImages); err != nil {
+			return spec.Extras{}, err
+		}
+		extras.Devices, err = volumes.Devices(run.Pod, run.Container)
+		return extras, err
 	}
-	files, err := a.files.mounts(run)
-	return append(volumes, files...), err
 }
 
-// mounts are the node's own files in a container.
-func (p podFiles) mounts(run cri.Run) ([]*runtimeapi.Mount, error) {
-	var mounts []*runtimeapi.Mount
+// extras are the node's own files in a container.
+func (p podFiles) extras(run spec.Run) (extras spec.Extras, err error) {
 	if len(run.IPs) > 0 && !mountsItself(run.Container, hostsPath) {
 		text, err := hostsText(run)
 		if err != nil {
-			return nil, err
+			return spec.Extras{}, err
 		}
 		file, err := p.files.WriteHosts(string(run.Pod.UID()), text)
 		if err != nil {
-			return nil, err
+			return spec.Extras{}, err
 		}
-		mounts = append(mounts, &runtimeapi.Mount{ContainerPath: hostsPath, HostPath: file, SelinuxRelabel: true})
+		extras.Mounts = append(extras.Mounts, &runtimeapi.Mount{ContainerPath: hostsPath, HostPath: file, SelinuxRelabel: true})
 	}
 	if target := run.Container.TerminationMessagePath; target != "" {
 		file, err := p.files.MakeMessage(podfiles.Run{UID: string(run.Pod.UID()), Container: run.Container.Name, Attempt: run.Attempt})
 		if err != nil {
-			return nil, err
+			return spec.Extras{}, err
 		}
-		mounts = append(mounts, &runtimeapi.Mount{ContainerPath: target, HostPath: file, SelinuxRelabel: true})
+		extras.Mounts = append(extras.Mounts, &runtimeapi.Mount{ContainerPath: target, HostPath: file, SelinuxRelabel: true})
 	}
-	return mounts, nil
+	return extras, nil
 }
 
 func mountsItself(c *corev1.Container, at string) bool {
@@ -79,17 +80,17 @@ func mountsItself(c *corev1.Container, at string) bool {
 	return false
 }
 
-func hostsText(run cri.Run) (string, error) {
-	spec := &run.Pod.Object.Spec
-	if !spec.HostNetwork {
-		hosts := podfiles.Hosts{Name: run.Name.Short, Domain: run.Name.Domain, IPs: run.IPs, Aliases: spec.HostAliases}
+func hostsText(run spec.Run) (string, error) {
+	pod := &run.Pod.Object.Spec
+	if !pod.HostNetwork {
+		hosts := podfiles.Hosts{Name: run.Name.Short, Domain: run.Name.Domain, IPs: run.IPs, Aliases: pod.HostAliases}
 		return hosts.Text(), nil
 	}
 	host, err := os.ReadFile(hostsPath)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read the host's own hosts file: %w", err)
 	}
-	return podfiles.HostNetwork(string(host), spec.HostAliases), nil
+	return podfiles.HostNetwork(string(host), pod.HostAliases), nil
 }
 
 // lastWords are what a run wrote as its termination message, or else the end of

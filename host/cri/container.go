@@ -12,6 +12,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	kubelettypes "k8s.io/kubelet/pkg/types"
 
+	"nodal/host/cri/spec"
 	"nodal/node"
 )
 
@@ -43,48 +44,6 @@ func (r *Runtime) createContainer(
 	return node.Result{ID: reply.GetContainerId()}, nil
 }
 
-func (r *Runtime) createRequest(
-	ctx context.Context, pod *node.Pod, got *node.Observed, a node.CreateContainer,
-) (*runtimeapi.CreateContainerRequest, error) {
-	object := pod.Allocated()
-	c, err := specContainer(object, a.Container)
-	if err != nil {
-		return nil, err
-	}
-	in := containerInput{pod: object, users: pod.Users, spec: c, attempt: a.Attempt, limits: a.Limits, image: a.ImageID, joins: a.Joins}
-	if got != nil {
-		in.volumes = got.VolumeImages
-	}
-	sandbox, err := r.sandboxFor(ctx, in, got, a.SandboxID)
-	if err != nil {
-		return nil, err
-	}
-	in.podIPs = sandbox.IPs
-	if in.user, err = r.imageUserFor(ctx, in); err != nil {
-		return nil, err
-	}
-	if in.env, err = environment(in, r.config.Machine, r.config.Objects); err != nil {
-		return nil, err
-	}
-	if in.mounts, err = r.mountsFor(ctx, pod, in); err != nil {
-		return nil, err
-	}
-	if in.devices, err = r.config.Devices(pod, c); err != nil {
-		return nil, err
-	}
-	config, err := containerConfig(r.config, in)
-	if err != nil {
-		return nil, err
-	}
-	sandboxConfig, _, err := r.sandboxConfig(pod, sandbox.Attempt)
-	if err != nil {
-		return nil, err
-	}
-	return &runtimeapi.CreateContainerRequest{
-		PodSandboxId: a.SandboxID, Config: config, SandboxConfig: sandboxConfig,
-	}, nil
-}
-
 func (r *Runtime) startContainer(ctx context.Context, a node.StartContainer) error {
 	ctx, cancel := r.request(ctx)
 	defer cancel()
@@ -106,7 +65,7 @@ func (r *Runtime) inspectContainer(
 	}
 	c := inspectedContainer(reply.GetStatus())
 	c.SandboxID = knownRun(got, a.ID).SandboxID // which a list tells, and a status does not
-	if n, ok := signalNotice(pod.Object, c); ok {
+	if n, ok := spec.SignalNotice(pod.Object, c); ok {
 		r.warn(pod, n)
 	}
 	if c.State == node.ContainerExited {
@@ -130,10 +89,10 @@ func sentence(first, second string) string {
 // endingOf reads back what a run was promised when it was made: the pod's spec
 // may be another one by now.
 func endingOf(c node.Container, annotations map[string]string) Ending {
-	policy := corev1.TerminationMessagePolicy(annotations[annotationMessagePolicy])
+	path, policy := spec.MessageOf(annotations)
 	return Ending{
 		Container:   c,
-		MessageFile: annotations[annotationMessagePath] != "",
+		MessageFile: path != "",
 		LogInstead:  policy == corev1.TerminationMessageFallbackToLogsOnError && c.ExitCode != 0,
 	}
 }
@@ -158,7 +117,7 @@ func inspectedContainer(s *runtimeapi.ContainerStatus) node.Container {
 		Name:       s.GetLabels()[kubelettypes.KubernetesContainerNameLabel],
 		Attempt:    s.GetMetadata().GetAttempt(),
 		State:      containerState(s.GetState()),
-		Hash:       s.GetAnnotations()[annotationHash],
+		Hash:       spec.HashOf(s.GetAnnotations()),
 		Image:      cmp.Or(s.GetImage().GetUserSpecifiedImage(), s.GetImage().GetImage()),
 		ImageID:    cmp.Or(s.GetImageRef(), s.GetImageId()),
 		CreatedAt:  timeOf(s.GetCreatedAt()),
@@ -168,10 +127,10 @@ func inspectedContainer(s *runtimeapi.ContainerStatus) node.Container {
 		Reason:     s.GetReason(),
 		Message:    s.GetMessage(),
 		LogPath:    s.GetLogPath(),
-		Grace:      graceOf(s.GetAnnotations()),
-		Hooked:     hookedOf(s.GetAnnotations()),
+		Grace:      spec.GraceOf(s.GetAnnotations()),
+		Hooked:     spec.HookedOf(s.GetAnnotations()),
 		User:       userOf(s.GetUser().GetLinux()),
-		StopSignal: signalOf(s.GetStopSignal()),
+		StopSignal: spec.SignalOf(s.GetStopSignal()),
 		Inspected:  true,
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"nodal/host/cri/spec"
 	"nodal/node"
 )
 
@@ -20,10 +21,7 @@ func (r *Runtime) resizeContainer(ctx context.Context, a node.ResizeContainer) e
 	}
 	_, err := r.runtime.UpdateContainerResources(ctx, &runtimeapi.UpdateContainerResourcesRequest{
 		ContainerId: a.ID,
-		Linux: &runtimeapi.LinuxContainerResources{
-			CpuShares: a.Limits.CPUShares, CpuPeriod: a.Limits.CPUPeriod, CpuQuota: a.Limits.CPUQuota,
-			CpusetCpus: a.Limits.CPUs, CpusetMems: a.Limits.Mems, MemoryLimitInBytes: a.Limits.Memory,
-		},
+		Linux:       spec.Resources(a.Limits),
 	})
 	if err != nil {
 		return judge(err, reasonResize, "resize container "+a.Container)

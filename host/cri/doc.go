@@ -2,8 +2,8 @@
 // into one call and what the runtime says into a node.Observed. It decides
 // nothing and remembers nothing that the runtime could not tell again.
 //
-//	node.Action ──Do────▶ *_config.go builds the request ──▶ runtime
-//	node.Observed ◀─List─ labels.go reads it back ◀───────── runtime
+//	node.Action ──Do────▶ package spec builds the request ─▶ runtime
+//	node.Observed ◀─List─ and reads its labels back ◀─────── runtime
 //	wake(key) ◀────Watch─ watch.go, watch_containerd.go ◀─── events
 //
 // The runtime's own labels and annotations, named as every kubelet names them,
@@ -20,9 +20,9 @@
 // # Where things are
 //
 // Start reading at Runtime.Do in runtime.go. sandbox.go, container.go and image.go
-// hold the calls. What goes into them is built by pure functions:
-// sandbox_config.go, container_config.go, security.go, resources.go, dns.go,
-// env.go. exec.go and forward.go serve those who want to talk to what runs.
+// hold the calls. Package spec translates a pod to what goes into them, without I/O;
+// container_request.go asks for what the translation depends on. exec.go and forward.go
+// serve those who want to talk to what runs.
 //
 // Package containerd calls the services that containerd has beside CRI. Another runtime answers
 // them with Unimplemented.

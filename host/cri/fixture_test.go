@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/host/cri"
+	"nodal/host/cri/spec"
 	"nodal/node"
 	sim "nodal/sim/cri"
 )
@@ -31,8 +32,9 @@ func testConfig(t *testing.T) cri.Config {
 	return cri.Config{
 		RequestTimeout: testTimeout,
 		PodLogsDir:     t.TempDir(),
-		Machine:        cri.Machine{Name: "here", IPs: []string{"192.0.2.1"}, Memory: 1 << 30},
-		Hash:           testHash,
+		Node: func() spec.Node {
+			return spec.Node{Machine: spec.Machine{Name: "here", IPs: []string{"192.0.2.1"}, Memory: 1 << 30}}
+		},
 	}
 }
 
@@ -155,5 +157,3 @@ func (f *fixture) wantUnknown(err error) {
 		f.Errorf("error is %v, want an unknown outcome", err)
 	}
 }
-
-func testHash(c *corev1.Container) string { return "hash of " + c.Name }

@@ -3,22 +3,11 @@ package cri
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
+	"nodal/host/cri/spec"
 	"nodal/node"
 )
-
-// checkIsolation refuses what a runtime would ignore in silence: a pod that asks
-// for a wall must not run without it.
-func checkIsolation(pod *node.Pod) error {
-	if node.HasOwnUsers(pod.Object) && pod.Users == nil {
-		return fmt.Errorf("a user namespace (hostUsers: false) for which no users were set aside: %w", node.ErrUnsupported)
-	}
-	return nil
-}
 
 var (
 	errGroupsPolicy   = errors.New("SupplementalGroupsPolicy=Strict is not supported in this node: the runtime does not announce it")
@@ -28,8 +17,7 @@ var (
 // checkFeatures asks the runtime whether it can do what only some can, for a
 // pod that needs it. The call that makes the pod would succeed without.
 func (r *Runtime) checkFeatures(ctx context.Context, pod *node.Pod) error {
-	policy := podContext(pod.Object).SupplementalGroupsPolicy
-	strict := policy != nil && *policy == corev1.SupplementalGroupsPolicyStrict
+	strict := spec.StrictGroups(pod.Object)
 	if !strict && pod.Users == nil {
 		return nil
 	}

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/host/cri"
+	"nodal/host/cri/spec"
 	sim "nodal/sim/cri"
 )
 
@@ -62,18 +62,18 @@ func TestLastWordsOfARun(t *testing.T) {
 	}
 }
 
-func TestMountsAreMadeForTheRun(t *testing.T) {
-	var got []cri.Run
+func TestExtrasAreAskedForOnceForEachRun(t *testing.T) {
+	var got []spec.Run
 	config := testConfig(t)
-	config.Mounts = func(run cri.Run) ([]*runtimeapi.Mount, error) {
+	config.Extras = []spec.Contributor{func(run spec.Run) (spec.Extras, error) {
 		got = append(got, run)
-		return nil, nil
-	}
+		return spec.Extras{}, nil
+	}}
 	onSimWith(t, sim.Config{}, config, func(f *fixture, _ *sim.Server) {
 		f.pod.Object.Spec.Hostname, f.pod.Object.Spec.Subdomain = "given", "sub"
 		f.create()
-		if len(got) != 1 || got[0].Name != (cri.PodName{Short: "given", Domain: "sub.default.svc"}) || len(got[0].IPs) != 1 || got[0].Container.Name != "main" {
-			t.Errorf("mounts were asked for %+v, want once, with the pod's name and address", got)
+		if len(got) != 1 || got[0].Name != (spec.PodName{Short: "given", Domain: "sub.default.svc"}) || len(got[0].IPs) != 1 || got[0].Container.Name != "main" {
+			t.Errorf("extras were asked for %+v, want once, with the pod's name and address", got)
 		}
 	})
 }

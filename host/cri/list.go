@@ -11,6 +11,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	kubelettypes "k8s.io/kubelet/pkg/types"
 
+	"nodal/host/cri/spec"
 	"nodal/node"
 )
 
@@ -20,7 +21,7 @@ import (
 func (r *Runtime) List(ctx context.Context, only *node.Key) (map[node.Key]*node.Observed, error) {
 	ctx, cancel := r.request(ctx)
 	defer cancel()
-	labels := selector(only)
+	labels := spec.Selector(only)
 	sandboxes, err := r.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{
 		Filter: &runtimeapi.PodSandboxFilter{LabelSelector: labels},
 	})
@@ -63,16 +64,16 @@ func observed(
 		return cmp.Or(cmp.Compare(b.GetMetadata().GetAttempt(), a.GetMetadata().GetAttempt()), cmp.Compare(b.GetCreatedAt(), a.GetCreatedAt()))
 	})
 	for _, s := range sandboxes {
-		if key, ok := keyOf(s.GetLabels()); ok {
+		if key, ok := spec.KeyOf(s.GetLabels()); ok {
 			o := at(key)
 			o.Sandboxes = append(o.Sandboxes, listedSandbox(s))
 		}
 	}
 	for _, c := range containers {
-		if key, ok := keyOf(c.GetLabels()); ok {
+		if key, ok := spec.KeyOf(c.GetLabels()); ok {
 			o := at(key)
 			listed := listedContainer(c)
-			listed.LogPath = filepath.Join(podLogDir(logs, key, listed.UID), containerLog(listed.Name, listed.Attempt))
+			listed.LogPath = filepath.Join(spec.LogDir(logs, key, listed.UID), spec.LogPath(listed.Name, listed.Attempt))
 			o.Containers = append(o.Containers, listed)
 		}
 	}
@@ -97,12 +98,12 @@ func listedContainer(c *runtimeapi.Container) node.Container {
 		Name:      c.GetLabels()[kubelettypes.KubernetesContainerNameLabel],
 		Attempt:   c.GetMetadata().GetAttempt(),
 		State:     containerState(c.GetState()),
-		Hash:      c.GetAnnotations()[annotationHash],
+		Hash:      spec.HashOf(c.GetAnnotations()),
 		Image:     cmp.Or(c.GetImage().GetUserSpecifiedImage(), c.GetImage().GetImage()),
 		ImageID:   cmp.Or(c.GetImageId(), c.GetImageRef()),
 		CreatedAt: timeOf(c.GetCreatedAt()),
-		Grace:     graceOf(c.GetAnnotations()),
-		Hooked:    hookedOf(c.GetAnnotations()),
+		Grace:     spec.GraceOf(c.GetAnnotations()),
+		Hooked:    spec.HookedOf(c.GetAnnotations()),
 	}
 }
 

@@ -4,22 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 
-	"k8s.io/apimachinery/pkg/types"
-
+	"nodal/host/cri/spec"
 	"nodal/node"
 )
-
-// podLogDir is where the runtime writes the logs of a pod's containers.
-func podLogDir(logs string, key node.Key, uid types.UID) string {
-	return filepath.Join(logs, key.Namespace+"_"+key.Name+"_"+string(uid))
-}
-
-// containerLog is the log of one attempt, relative to its pod's directory.
-func containerLog(container string, attempt uint32) string {
-	return filepath.Join(container, strconv.FormatUint(uint64(attempt), 10)+".log")
-}
 
 // makeLogDir makes a directory for the runtime, which makes log files but no
 // directories. It goes through an os.Root because a pod may have been given
@@ -33,7 +21,7 @@ func makeLogDir(logs string, pod *node.Pod, container string) error {
 		return fmt.Errorf("open log directory: %w", err)
 	}
 	defer root.Close()
-	own := filepath.Base(podLogDir(logs, pod.Key(), pod.UID()))
+	own := filepath.Base(spec.LogDir(logs, pod.Key(), pod.UID()))
 	dir := filepath.Join(own, container)
 	if err := root.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make log directory: %w", err)

@@ -5,9 +5,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"nodal/host/cri"
+	"nodal/host/cri/spec"
 	"nodal/node"
 	sim "nodal/sim/cri"
 )
@@ -35,10 +34,10 @@ func TestMountsAreChosen(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var got []corev1.VolumeMount
 			config := testConfig(t)
-			config.Mounts = func(run cri.Run) ([]*runtimeapi.Mount, error) {
+			config.Extras = []spec.Contributor{func(run spec.Run) (spec.Extras, error) {
 				got = run.Container.VolumeMounts
-				return nil, nil
-			}
+				return spec.Extras{}, nil
+			}}
 			onSimWith(t, sim.Config{Legacy: c.legacy}, config, func(f *fixture, _ *sim.Server) {
 				container := &f.pod.Object.Spec.Containers[0]
 				container.Env = []corev1.EnvVar{{Name: "POD", Value: "web"}, {Name: "UP", Value: "../.."}, {Name: "ELSEWHERE", Value: "/etc"}}

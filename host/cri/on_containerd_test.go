@@ -17,6 +17,7 @@ import (
 
 	"nodal/host/cri"
 	"nodal/node"
+	"nodal/node/manifest"
 	"nodal/test/rig"
 )
 
@@ -73,7 +74,7 @@ func TestContainerdRunsAPodThroughAllActions(t *testing.T) {
 	}
 
 	listed := f.list().Newest("uid-1", "main")
-	if want := testHash(&f.pod.Object.Spec.Containers[0]); listed.Hash != want || ended.Hash != want {
+	if want := manifest.ContainerHash(&f.pod.Object.Spec.Containers[0]); listed.Hash != want || ended.Hash != want {
 		t.Errorf("hashes are %q listed and %q inspected, want %q", listed.Hash, ended.Hash, want)
 	}
 	if listed.LogPath != ended.LogPath || listed.Grace != 7*time.Second || ended.Grace != 7*time.Second {

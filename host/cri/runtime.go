@@ -15,6 +15,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/host/cri/containerd"
+	"nodal/host/cri/spec"
 	"nodal/node"
 )
 
@@ -164,6 +165,12 @@ func (r *Runtime) do(ctx context.Context, pod *node.Pod, got *node.Observed, act
 		return node.Result{}, r.removeContainer(ctx, a)
 	}
 	return node.Result{}, fmt.Errorf("%s: this is not for the runtime to do: %w", action, node.ErrUnsupported)
+}
+
+func (r *Runtime) warn(pod *node.Pod, n spec.Notice) {
+	r.config.Event(node.Event{
+		Time: time.Now(), Key: pod.Key(), UID: pod.UID(), Warning: true, Reason: n.Reason, Message: n.Message,
+	})
 }
 
 // request bounds an ordinary call.

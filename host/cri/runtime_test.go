@@ -3,6 +3,8 @@ package cri_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"nodal/host/cri"
 	"nodal/node"
 	"nodal/node/limit"
+	"nodal/node/manifest"
 	"nodal/node/users"
 	sim "nodal/sim/cri"
 )
@@ -28,7 +31,7 @@ func TestPodGoesThroughAllActions(t *testing.T) {
 		if got.State != node.ContainerExited || got.ExitCode != 3 || !got.Inspected || got.SandboxID != sandbox {
 			t.Errorf("the container is %+v, want it exited with 3", got)
 		}
-		if got.Ran() != time.Second || got.Grace != 7*time.Second || got.Hash != "hash of main" {
+		if got.Ran() != time.Second || got.Grace != 7*time.Second || got.Hash != manifest.ContainerHash(&f.pod.Object.Spec.Containers[0]) {
 			t.Errorf("ran %s, grace %s, hash %q", got.Ran(), got.Grace, got.Hash)
 		}
 		f.do(node.RemoveContainer{Container: "main", ID: container})
@@ -183,7 +186,7 @@ func TestWhatTheContainerIsToldOfItself(t *testing.T) {
 			}
 		}
 		for name, want := range map[string]string{
-			"io.kubernetes.container.hash":                   "hash of main",
+			"io.kubernetes.container.hash":                   manifest.ContainerHash(&f.pod.Object.Spec.Containers[0]),
 			"io.kubernetes.container.restartCount":           "0",
 			"io.kubernetes.container.terminationMessagePath": "",
 			"io.kubernetes.pod.terminationGracePeriod":       "7",
@@ -191,6 +194,21 @@ func TestWhatTheContainerIsToldOfItself(t *testing.T) {
 			if got.Annotations[name] != want {
 				t.Errorf("annotation %s is %q, want %q", name, got.Annotations[name], want)
 			}
+		}
+	})
+}
+
+func TestSandboxNeedsTheHostsResolvConf(t *testing.T) {
+	config := testConfig(t)
+	config.ResolvConf = filepath.Join(t.TempDir(), "resolv.conf")
+	onSimWith(t, sim.Config{}, config, func(f *fixture, server *sim.Server) {
+		f.wantFailure(f.try(node.RunSandbox{}), node.FailedCreateSandbox)
+		if err := os.WriteFile(config.ResolvConf, []byte("nameserver 192.0.2.53\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f.do(node.RunSandbox{})
+		if got := server.Snapshot().Sandboxes; len(got) != 1 {
+			t.Errorf("got %d sandboxes once the file is there, want 1", len(got))
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func (r *Runtime) runSandbox(ctx context.Context, pod *node.Pod, a node.RunSandbox) (node.Result, error) {
-	config, notices, err := r.sandboxConfig(pod, a.Attempt)
+	config, notices, err := r.sandboxConfig(r.config.Node(), pod, a.Attempt)
 	if err != nil {
 		return node.Result{}, failure(node.FailedCreateSandbox, err)
 	}

@@ -3,6 +3,7 @@ package cri
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"google.golang.org/grpc"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -10,58 +11,70 @@ import (
 	"nodal/node"
 )
 
-// Watch calls wake for each key that may have changed, and relist when it cannot
-// say which, first of all once it listens. It returns when the stream breaks
-// or ctx ends, and wraps node.ErrUnsupported when the runtime tells nothing.
+// Watch calls wake for each key that may have changed. It calls relist when it cannot name a key, first of all once it
+// listens. It returns when the stream breaks or ctx ends, and wraps node.ErrUnsupported when the runtime has no events.
 //
-// What it tells is a hint to look, never an observation: events get lost.
+// A call is a hint to look, never an observation: events get lost.
 func (r *Runtime) Watch(ctx context.Context, wake func(node.Key), relist func()) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	err := r.watchCRI(ctx, wake, relist)
+	w := watch{
+		runtime: r.runtime, events: r.events, keys: r.keys, timeout: r.config.RequestTimeout, wake: wake, relist: relist,
+	}
+	err := w.followCRI(ctx)
 	if unimplemented(err) {
-		err = r.watchContainerd(ctx, wake, relist)
+		err = w.followContainerd(ctx)
 	}
 	return explain(err, "watch the runtime")
 }
 
-func (r *Runtime) watchCRI(ctx context.Context, wake func(node.Key), relist func()) error {
-	// Whoever watches a runtime that is away wants to hear of it once it is back.
-	stream, err := r.runtime.GetContainerEvents(ctx, &runtimeapi.GetEventsRequest{}, grpc.WaitForReady(true))
+// watch turns events into hints.
+type watch struct {
+	runtime runtimeapi.RuntimeServiceClient
+	events  events
+	keys    *keyIndex
+	timeout time.Duration // of an ordinary call
+	wake    func(node.Key)
+	relist  func()
+}
+
+func (w watch) followCRI(ctx context.Context) error {
+	// A runtime that is away is waited for.
+	stream, err := w.runtime.GetContainerEvents(ctx, &runtimeapi.GetEventsRequest{}, grpc.WaitForReady(true))
 	if err != nil {
 		return err
 	}
-	if err := r.listening(ctx); err != nil {
+	if err := w.listening(ctx); err != nil {
 		return err
 	}
-	relist()
+	w.relist()
 	for {
 		event, err := stream.Recv()
 		if err != nil {
 			return err
 		}
-		if key, ok := r.keyOfEvent(event); ok {
-			wake(key)
+		if key, ok := w.keyOf(event); ok {
+			w.wake(key)
 		} else {
-			relist()
+			w.relist()
 		}
 	}
 }
 
-// listening goes once to the runtime and back, behind the call that opened a
-// stream: then the stream is heard, and a list that follows misses nothing.
-func (r *Runtime) listening(ctx context.Context) error {
-	ctx, cancel := r.request(ctx)
+// listening makes one call to the runtime behind the one that opened a stream. Once it is answered the stream is open
+// at the other end, and a list that follows misses nothing.
+func (w watch) listening(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
-	if _, err := r.runtime.Version(ctx, &runtimeapi.VersionRequest{}); err != nil {
+	if _, err := w.runtime.Version(ctx, &runtimeapi.VersionRequest{}); err != nil {
 		return fmt.Errorf("reach the runtime: %w", err)
 	}
 	return nil
 }
 
-func (r *Runtime) keyOfEvent(event *runtimeapi.ContainerEventResponse) (node.Key, bool) {
+func (w watch) keyOf(event *runtimeapi.ContainerEventResponse) (node.Key, bool) {
 	if m := event.GetPodSandboxStatus().GetMetadata(); m.GetName() != "" && m.GetNamespace() != "" {
 		return node.Key{Namespace: m.GetNamespace(), Name: m.GetName()}, true
 	}
-	return r.keys.find(event.GetContainerId())
+	return w.keys.find(event.GetContainerId())
 }

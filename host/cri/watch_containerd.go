@@ -7,37 +7,36 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/host/cri/containerd"
-	"nodal/node"
 )
 
-// watchContainerd listens to containerd's own events: before 1.7 it has none in CRI.
-func (r *Runtime) watchContainerd(ctx context.Context, wake func(node.Key), relist func()) error {
-	next, err := r.events.Subscribe(ctx)
+// followContainerd listens to containerd's own events: before 1.7 it has none in CRI.
+func (w watch) followContainerd(ctx context.Context) error {
+	next, err := w.events.Subscribe(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.listening(ctx); err != nil {
+	if err := w.listening(ctx); err != nil {
 		return err
 	}
-	relist()
+	w.relist()
 	for {
 		event, err := next()
 		if err != nil {
 			return err
 		}
-		r.hear(ctx, event, wake, relist)
+		w.hear(ctx, event)
 	}
 }
 
 // hear passes an event on once CRI shows its effect.
-func (r *Runtime) hear(ctx context.Context, event containerd.Event, wake func(node.Key), relist func()) {
+func (w watch) hear(ctx context.Context, event containerd.Event) {
 	switch {
 	case event.What != containerd.Exited:
-		r.tell(event, wake, relist)
+		w.tell(event)
 	case event.Process == event.Container: // else a command that was run in it has ended
 		go func() {
-			if r.exitKnown(ctx, event.Container) {
-				r.tell(event, wake, relist)
+			if w.exitKnown(ctx, event.Container) {
+				w.tell(event)
 			}
 		}()
 	}
@@ -52,8 +51,8 @@ const (
 // exitKnown waits until CRI knows of an exit too. Containerd tells its own CRI plugin by the same event that it sends
 // us, so an immediate look may still show the container running, and no second event would follow. On a busy machine
 // the wait has no bound.
-func (r *Runtime) exitKnown(ctx context.Context, id string) bool {
-	for pause := exitFirstPause; !r.ended(ctx, id); pause = min(2*pause, exitLongestPause) {
+func (w watch) exitKnown(ctx context.Context, id string) bool {
+	for pause := exitFirstPause; !w.ended(ctx, id); pause = min(2*pause, exitLongestPause) {
 		select {
 		case <-ctx.Done():
 			return false
@@ -65,21 +64,21 @@ func (r *Runtime) exitKnown(ctx context.Context, id string) bool {
 
 // ended reports whether CRI shows a container, or else a sandbox, as ended or gone. A container that exits at once may
 // be shown as created first, and then as running.
-func (r *Runtime) ended(ctx context.Context, id string) bool {
-	container, err := r.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id})
+func (w watch) ended(ctx context.Context, id string) bool {
+	container, err := w.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id})
 	if !missing(err) {
 		return err != nil || container.GetStatus().GetState() == runtimeapi.ContainerState_CONTAINER_EXITED
 	}
-	sandbox, err := r.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id})
+	sandbox, err := w.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id})
 	return err != nil || sandbox.GetStatus().GetState() == runtimeapi.PodSandboxState_SANDBOX_NOTREADY
 }
 
-func (r *Runtime) tell(event containerd.Event, wake func(node.Key), relist func()) {
-	key, known := r.keys.find(event.Container)
+func (w watch) tell(event containerd.Event) {
+	key, known := w.keys.find(event.Container)
 	switch {
 	case known:
-		wake(key)
+		w.wake(key)
 	case event.What != containerd.Deleted: // a container that no list has shown is not missed
-		relist()
+		w.relist()
 	}
 }

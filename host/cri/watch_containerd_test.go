@@ -2,7 +2,6 @@ package cri
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -32,12 +31,16 @@ func TestContainerdEventsBecomeHints(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				exited := &late{states: []runtimeapi.ContainerState{runtimeapi.ContainerState_CONTAINER_EXITED}}
-				r := New(exited, nil, Config{}, slog.New(slog.DiscardHandler))
 				key := node.Key{Namespace: "default", Name: "web"}
-				r.keys.put("c1", key)
+				keys := newKeyIndex()
+				keys.put("c1", key)
 				event := containerd.Event{What: test.what, Container: test.container, Process: test.process}
 				woken, relisted := false, false
-				r.hear(t.Context(), event, func(k node.Key) { woken = k == key }, func() { relisted = true })
+				w := watch{
+					runtime: runtimeapi.NewRuntimeServiceClient(exited), keys: keys,
+					wake: func(k node.Key) { woken = k == key }, relist: func() { relisted = true },
+				}
+				w.hear(t.Context(), event)
 				synctest.Wait()
 				if woken != test.woken || relisted != test.relisted {
 					t.Errorf("woken %t, relisted %t, want %t, %t", woken, relisted, test.woken, test.relisted)
@@ -74,8 +77,8 @@ func TestExitIsKnownOnceCRIShowsIt(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				runtime := &late{states: test.states}
-				r := New(runtime, nil, Config{}, slog.New(slog.DiscardHandler))
-				if !r.exitKnown(t.Context(), "c1") || len(runtime.states) > 0 {
+				w := watch{runtime: runtimeapi.NewRuntimeServiceClient(runtime)}
+				if !w.exitKnown(t.Context(), "c1") || len(runtime.states) > 0 {
 					t.Errorf("gave up before %v were shown", runtime.states)
 				}
 			})

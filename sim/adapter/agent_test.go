@@ -15,7 +15,6 @@ import (
 	"nodal/host/image"
 	"nodal/node"
 	"nodal/node/intake"
-	"nodal/node/manifest"
 	"nodal/node/storage"
 	"nodal/node/store"
 	"nodal/reconciler"
@@ -59,7 +58,7 @@ func site() node.Site {
 
 // boot starts an agent with connections of its own.
 func (r *run) boot() (*agent, error) {
-	config := hostcri.Config{RequestTimeout: requestTimeout, PodLogsDir: r.logs, Hash: manifest.ContainerHash}
+	config := hostcri.Config{RequestTimeout: requestTimeout, PodLogsDir: r.logs}
 	conn, err := r.link.Dial(hostcri.DialOptions(config)...)
 	if err != nil {
 		return nil, err

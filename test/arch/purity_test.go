@@ -11,7 +11,7 @@ import (
 // pure packages take what they need as arguments, the time included. That is
 // what lets a simulation run a day of a node in a millisecond, twice the same.
 var pure = []string{
-	"node", "reconciler/decide", "reconciler/evict", "reconciler/gc",
+	"host/cri/spec", "node", "reconciler/decide", "reconciler/evict", "reconciler/gc",
 }
 
 // impureImports reach the machine, or answer differently the second time. An

@@ -1,0 +1,151 @@
+package cri
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/host/cri/spec"
+	"nodal/node"
+)
+
+// createRequest asks for what the translation of a container depends on, and translates it.
+func (r *Runtime) createRequest(
+	ctx context.Context, pod *node.Pod, got *node.Observed, a node.CreateContainer,
+) (*runtimeapi.CreateContainerRequest, error) {
+	here := r.config.Node()
+	run, err := here.Run(pod, a)
+	if err != nil {
+		return nil, err
+	}
+	sandbox, err := r.sandboxFor(ctx, pod, got, a.SandboxID)
+	if err != nil {
+		return nil, err
+	}
+	if run.IPs = sandbox.IPs; pod.Object.Spec.HostNetwork {
+		run.IPs = here.Machine.IPs
+	}
+	if got != nil {
+		run.VolumeImages = got.VolumeImages
+	}
+	if run.ImageUser, err = r.imageUserFor(ctx, run); err != nil {
+		return nil, err
+	}
+	config, err := r.containerConfig(ctx, here, run)
+	if err != nil {
+		return nil, err
+	}
+	sandboxConfig, _, err := r.sandboxConfig(here, pod, sandbox.Attempt)
+	if err != nil {
+		return nil, err
+	}
+	return &runtimeapi.CreateContainerRequest{
+		PodSandboxId: a.SandboxID, Config: config, SandboxConfig: sandboxConfig,
+	}, nil
+}
+
+func (r *Runtime) containerConfig(
+	ctx context.Context, here spec.Node, run spec.Run,
+) (*runtimeapi.ContainerConfig, error) {
+	env, err := here.Environment(run, r.config.Objects)
+	if err != nil {
+		return nil, err
+	}
+	if run.Container, err = r.withMountsChosen(ctx, run.Container, env); err != nil {
+		return nil, err
+	}
+	extras, err := spec.Collect(run, r.config.Extras)
+	if err != nil {
+		return nil, err
+	}
+	return here.Container(run, env, extras)
+}
+
+// sandboxConfig translates a sandbox. It reads the host's resolv.conf each time: the file changes with the networks
+// that the machine joins.
+func (r *Runtime) sandboxConfig(
+	here spec.Node, pod *node.Pod, attempt uint32,
+) (*runtimeapi.PodSandboxConfig, []spec.Notice, error) {
+	sandbox := spec.Sandbox{
+		Pod: pod, Attempt: attempt, Logs: r.config.PodLogsDir, CgroupParent: r.config.CgroupParent(pod.Object),
+	}
+	if path := r.config.ResolvConf; path != "" {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the host's DNS configuration: %w", err)
+		}
+		sandbox.HostDNS = spec.ParseResolvConf(string(text))
+	}
+	return here.Sandbox(sandbox)
+}
+
+// sandboxFor finds the sandbox that a container goes into, with its addresses: they are in its /etc/hosts.
+func (r *Runtime) sandboxFor(
+	ctx context.Context, pod *node.Pod, got *node.Observed, id string,
+) (node.Sandbox, error) {
+	sandbox, known := knownSandbox(got, id)
+	if known && (sandbox.Inspected || pod.Object.Spec.HostNetwork) {
+		return sandbox, nil
+	}
+	inspected, err := r.sandboxStatus(ctx, id)
+	if err != nil {
+		return node.Sandbox{}, fmt.Errorf("inspect sandbox %s: %w", id, answer{err})
+	}
+	return *inspected, nil
+}
+
+func knownSandbox(got *node.Observed, id string) (node.Sandbox, bool) {
+	if got == nil {
+		return node.Sandbox{}, false
+	}
+	i := slices.IndexFunc(got.Sandboxes, func(s node.Sandbox) bool { return s.ID == id })
+	if i < 0 {
+		return node.Sandbox{}, false
+	}
+	return got.Sandboxes[i], true
+}
+
+// imageUserFor asks for the user that the image wants to run as, where that matters.
+func (r *Runtime) imageUserFor(ctx context.Context, run spec.Run) (*spec.ImageUser, error) {
+	if !run.NeedsImageUser() {
+		return nil, nil
+	}
+	image, err := r.imageStatus(ctx, run.Image)
+	if err != nil {
+		return nil, fmt.Errorf("inspect image %s: %w", run.Image, answer{err})
+	}
+	if image == nil {
+		return nil, fmt.Errorf("inspect image %s: %w", run.Image, node.ErrNotFound)
+	}
+	// An image that names no user runs as root.
+	return &spec.ImageUser{UID: image.GetUid().GetValue(), Name: image.GetUsername()}, nil
+}
+
+// withMountsChosen decides what a container's mounts leave open. It asks the runtime what it can do only for a mount
+// that depends on that.
+func (r *Runtime) withMountsChosen(
+	ctx context.Context, c *corev1.Container, env *spec.Variables,
+) (*corev1.Container, error) {
+	recursive := false
+	if spec.AsksRecursion(c) {
+		status, err := r.Status(ctx)
+		if err != nil {
+			return nil, err
+		}
+		recursive = status.Features.RecursiveReadOnlyMounts
+	}
+	return spec.ChooseMounts(c, env, recursive)
+}
+
+// withImages explains the failure of a container that mounts images. A runtime that cannot mount them announces
+// nothing, and fails for the want of a path.
+func withImages(mounts []*runtimeapi.Mount) string {
+	if !slices.ContainsFunc(mounts, func(m *runtimeapi.Mount) bool { return m.GetImage() != nil }) {
+		return ""
+	}
+	return " with an image as a volume, which not every runtime can mount"
+}

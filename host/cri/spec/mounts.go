@@ -1,0 +1,67 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/node"
+)
+
+var errRecursiveReadOnly = errors.New(
+	"recursive read-only mounts are not supported on this node: the runtime does not announce them")
+
+// AsksRecursion reports whether a container has a mount whose translation depends on the runtime: whether it can make
+// mounts read-only with all that is mounted below them.
+func AsksRecursion(c *corev1.Container) bool {
+	return slices.ContainsFunc(c.VolumeMounts, asksRecursion)
+}
+
+func asksRecursion(m corev1.VolumeMount) bool {
+	return m.RecursiveReadOnly != nil && *m.RecursiveReadOnly != corev1.RecursiveReadOnlyDisabled
+}
+
+// ChooseMounts returns the container with what its mounts leave open decided: a subPathExpr by the container's
+// environment, and recursiveReadOnly by whether the runtime can.
+func ChooseMounts(c *corev1.Container, env *Variables, recursive bool) (*corev1.Container, error) {
+	if !slices.ContainsFunc(c.VolumeMounts, isOpen) {
+		return c, nil
+	}
+	chosen := *c
+	chosen.VolumeMounts = slices.Clone(c.VolumeMounts)
+	for i := range chosen.VolumeMounts {
+		mount := &chosen.VolumeMounts[i]
+		if err := choose(mount, env, recursive); err != nil {
+			return nil, fmt.Errorf("volumeMounts[%d] %q: %w", i, mount.Name, err)
+		}
+	}
+	return &chosen, nil
+}
+
+func isOpen(m corev1.VolumeMount) bool { return m.SubPathExpr != "" || asksRecursion(m) }
+
+func choose(m *corev1.VolumeMount, env *Variables, recursive bool) error {
+	if asksRecursion(*m) && !recursive {
+		if *m.RecursiveReadOnly == corev1.RecursiveReadOnlyEnabled {
+			return errRecursiveReadOnly
+		}
+		m.RecursiveReadOnly = nil
+	}
+	if m.SubPathExpr == "" {
+		return nil
+	}
+	expanded, err := env.expandKnown(m.SubPathExpr)
+	if err != nil {
+		return fmt.Errorf("subPathExpr %q: %w", m.SubPathExpr, err)
+	}
+	// Admission could not check the values of the variables.
+	if path.IsAbs(expanded) || slices.Contains(strings.Split(expanded, "/"), "..") {
+		return fmt.Errorf("subPathExpr %q is %q, which is no path below the volume: %w", m.SubPathExpr, expanded, node.ErrInvalid)
+	}
+	m.SubPath, m.SubPathExpr = expanded, ""
+	return nil
+}

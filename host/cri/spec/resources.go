@@ -1,0 +1,65 @@
+package spec
+
+import (
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/node/limit"
+)
+
+// resources limits a new container.
+func (m Machine) resources(run Run) *runtimeapi.LinuxContainerResources {
+	pod, c := run.Allocated, run.Container
+	resources := Resources(run.Limits)
+	resources.OomScoreAdj = limit.OOMScore(pod, c, m.Memory)
+	resources.HugepageLimits = hugePages(c, m.HugePageSizes)
+	resources.Unified = map[string]string{}
+	if m.OOMGroup {
+		resources.Unified["memory.oom.group"] = "1"
+	}
+	if m.SwapLimits {
+		resources.Unified["memory.swap.max"] = strconv.FormatInt(m.Swap.Of(pod, c, m.Memory), 10)
+	}
+	return resources
+}
+
+// Resources translates the limits that may change while a container runs.
+func Resources(limits limit.Limits) *runtimeapi.LinuxContainerResources {
+	return &runtimeapi.LinuxContainerResources{
+		CpuShares:          limits.CPUShares,
+		CpuPeriod:          limits.CPUPeriod,
+		CpuQuota:           limits.CPUQuota,
+		CpusetCpus:         limits.CPUs,
+		CpusetMems:         limits.Mems,
+		MemoryLimitInBytes: limits.Memory,
+	}
+}
+
+// hugePages limits every page size that the machine has. A size that was not asked for is limited to zero.
+func hugePages(c *corev1.Container, sizes []string) []*runtimeapi.HugepageLimit {
+	var limits []*runtimeapi.HugepageLimit
+	for _, size := range sizes {
+		limits = append(limits, &runtimeapi.HugepageLimit{PageSize: size, Limit: hugePageLimit(c, size)})
+	}
+	return limits
+}
+
+func hugePageLimit(c *corev1.Container, size string) uint64 {
+	for name, quantity := range c.Resources.Limits {
+		text, ok := strings.CutPrefix(string(name), corev1.ResourceHugePagesPrefix)
+		if !ok {
+			continue
+		}
+		// Kubernetes writes 2Mi where the kernel writes 2MB.
+		pages, err := resource.ParseQuantity(text)
+		kernel, kernelErr := resource.ParseQuantity(strings.Replace(size, "B", "i", 1))
+		if err == nil && kernelErr == nil && pages.Cmp(kernel) == 0 {
+			return uint64(quantity.Value())
+		}
+	}
+	return 0
+}
