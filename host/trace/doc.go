@@ -10,9 +10,8 @@
 // pod finds its trace, and an agent that starts in the middle goes on with it.
 // Whether a trace is told at all follows from its number alone.
 //
-// There are few kinds of messages and they only go out, so they are written as
-// their protocol has them on the wire (encode.go): OpenTelemetry's own library is
-// made for much more.
+// The messages are OpenTelemetry's own (encode.go). Its library is not used: samplers,
+// propagators and processors to choose from are more than a few kinds of spans need.
 //
 // Start reading at Tracer in tracer.go.
 package trace

@@ -2,76 +2,73 @@ package trace
 
 import (
 	"log/slog"
+	"strings"
+	"time"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
-// The numbers of fields are those of opentelemetry.proto.trace.v1 and of the
-// packages beside it; they never change.
-
-// encode is an ExportTraceServiceRequest.
-func encode(c Config, spans []*Span) []byte {
-	scope := text(text(nil, 1, "nodal"), 2, c.Version)
-	all := bytes(nil, 1, scope)
+// encode translates spans to a request to the collector.
+func encode(c Config, spans []*Span) *collectorpb.ExportTraceServiceRequest {
+	scope := &tracepb.ScopeSpans{Scope: &commonpb.InstrumentationScope{Name: "nodal", Version: c.Version}}
 	for _, s := range spans {
-		all = bytes(all, 2, encodeSpan(s))
+		scope.Spans = append(scope.Spans, encodeSpan(s))
 	}
-	var resource []byte
-	for _, a := range []slog.Attr{
-		slog.String("service.name", "kubelet"), slog.String("service.version", c.Version), slog.String("k8s.node.name", c.Node),
-	} {
-		resource = bytes(resource, 1, encodeAttribute(a))
-	}
-	return bytes(nil, 1, bytes(bytes(nil, 1, resource), 2, all))
+	resource := &resourcepb.Resource{Attributes: encodeAttributes([]slog.Attr{
+		slog.String("service.name", "kubelet"), slog.String("service.version", c.Version),
+		slog.String("k8s.node.name", c.Node),
+	})}
+	return &collectorpb.ExportTraceServiceRequest{ResourceSpans: []*tracepb.ResourceSpans{
+		{Resource: resource, ScopeSpans: []*tracepb.ScopeSpans{scope}},
+	}}
 }
 
+// sampledFlag is W3C's flag of a trace that is recorded.
 const sampledFlag = 1
 
-func encodeSpan(s *Span) []byte {
-	b := bytes(nil, 1, s.at.Trace[:])
-	b = bytes(b, 2, s.at.Span[:])
-	if s.parent != [8]byte{} {
-		b = bytes(b, 4, s.parent[:])
+func encodeSpan(s *Span) *tracepb.Span {
+	span := &tracepb.Span{
+		TraceId:           s.at.Trace[:],
+		SpanId:            s.at.Span[:],
+		Name:              valid(s.name),
+		Kind:              s.kind,
+		StartTimeUnixNano: nanoseconds(s.begin),
+		EndTimeUnixNano:   nanoseconds(s.end),
+		Attributes:        encodeAttributes(s.attributes),
+		Flags:             sampledFlag,
 	}
-	b = text(b, 5, s.name)
-	b = number(b, 6, int64(s.kind))
-	b = fixed(b, 7, s.begin.UnixNano())
-	b = fixed(b, 8, s.end.UnixNano())
-	for _, a := range s.attributes {
-		b = bytes(b, 9, encodeAttribute(a))
+	if s.parent != [8]byte{} {
+		span.ParentSpanId = s.parent[:]
 	}
 	for _, link := range s.links {
-		b = bytes(b, 13, bytes(bytes(nil, 1, link.Trace[:]), 2, link.Span[:]))
+		span.Links = append(span.Links, &tracepb.Span_Link{TraceId: link.Trace[:], SpanId: link.Span[:]})
 	}
 	if s.failure != "" {
-		const failed = 2
-		b = bytes(b, 15, number(text(nil, 2, s.failure), 3, failed))
+		span.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: valid(s.failure)}
 	}
-	return protowire.AppendFixed32(protowire.AppendTag(b, 16, protowire.Fixed32Type), sampledFlag)
+	return span
 }
 
-func encodeAttribute(a slog.Attr) []byte {
-	var value []byte
-	if a.Value.Kind() == slog.KindInt64 {
-		value = number(nil, 3, a.Value.Int64())
-	} else {
-		value = text(nil, 1, a.Value.String())
+// valid replaces what is no UTF-8, such as in a program's output that an error quotes. With it the whole batch would
+// be refused.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+func nanoseconds(t time.Time) uint64 { return uint64(t.UnixNano()) }
+
+// encodeAttributes keeps whole numbers, and writes every other value as text.
+func encodeAttributes(attributes []slog.Attr) []*commonpb.KeyValue {
+	encoded := make([]*commonpb.KeyValue, 0, len(attributes))
+	for _, a := range attributes {
+		value := &commonpb.AnyValue{}
+		if a.Value.Kind() == slog.KindInt64 {
+			value.Value = &commonpb.AnyValue_IntValue{IntValue: a.Value.Int64()}
+		} else {
+			value.Value = &commonpb.AnyValue_StringValue{StringValue: valid(a.Value.String())}
+		}
+		encoded = append(encoded, &commonpb.KeyValue{Key: a.Key, Value: value})
 	}
-	return bytes(text(nil, 1, a.Key), 2, value)
-}
-
-func bytes(b []byte, field protowire.Number, value []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), value)
-}
-
-func text(b []byte, field protowire.Number, value string) []byte {
-	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), value)
-}
-
-func number(b []byte, field protowire.Number, value int64) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), uint64(value))
-}
-
-func fixed(b []byte, field protowire.Number, value int64) []byte {
-	return protowire.AppendFixed64(protowire.AppendTag(b, field, protowire.Fixed64Type), uint64(value))
+	return encoded
 }

@@ -2,15 +2,10 @@ package trace
 
 import (
 	"context"
-	"fmt"
 	"time"
-
-	"google.golang.org/grpc"
 )
 
 const (
-	exportMethod = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
-
 	most         = 512             // spans in one message
 	wait         = 2 * time.Second // for more of them
 	exportLimit  = 10 * time.Second
@@ -59,9 +54,8 @@ func (t *Tracer) collect(ctx context.Context) []*Span {
 	return batch
 }
 
-// send tells the collector, and says once that it cannot and once that it can
-// again. What was not taken is lost: to keep it would cost memory for as long as
-// nobody listens.
+// send hands a batch to the collector. It logs once that the collector fails, and once that it works again. A batch
+// that is not taken is lost: keeping it would cost memory for as long as the collector is away.
 func (t *Tracer) send(ctx context.Context, batch []*Span, failing bool) bool {
 	limit := exportLimit
 	if ctx.Err() != nil {
@@ -69,8 +63,7 @@ func (t *Tracer) send(ctx context.Context, batch []*Span, failing bool) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	var reply []byte
-	err := t.conn.Invoke(ctx, exportMethod, encode(t.config, batch), &reply, grpc.ForceCodec(bytesCodec{}))
+	_, err := t.collector.Export(ctx, encode(t.config, batch))
 	switch {
 	case err != nil:
 		t.dropped.Add(uint64(len(batch)))
@@ -81,26 +74,4 @@ func (t *Tracer) send(ctx context.Context, batch []*Span, failing bool) bool {
 		t.config.Log.Info("the collector of traces takes them again", "endpoint", t.config.Endpoint, "dropped", t.Dropped())
 	}
 	return err != nil
-}
-
-// bytesCodec passes messages that are encoded already.
-type bytesCodec struct{}
-
-func (bytesCodec) Name() string { return "proto" }
-
-func (bytesCodec) Marshal(v any) ([]byte, error) {
-	data, ok := v.([]byte)
-	if !ok {
-		return nil, fmt.Errorf("encode %T: it is not encoded already", v)
-	}
-	return data, nil
-}
-
-func (bytesCodec) Unmarshal(data []byte, v any) error {
-	into, ok := v.(*[]byte)
-	if !ok {
-		return fmt.Errorf("decode into %T: it is no place for bytes", v)
-	}
-	*into = data
-	return nil
 }

@@ -108,6 +108,22 @@ func TestACollectorReadsWhatWasTold(t *testing.T) {
 	}
 }
 
+func TestTextThatIsNoUTF8IsMendedInsteadOfLosingTheBatch(t *testing.T) {
+	got, endpoint := collect(t)
+	tracer := newTracer(t, Config{Endpoint: endpoint, PerMillion: 1e6})
+	_, span := tracer.Start(WithParent(t.Context(), tracer.Pod(podUID)), "Exec\xff", Internal, slog.String("output", "a\xffb"))
+	span.End(errors.New("it said \xff"))
+	flush(tracer)
+	if n := tracer.Dropped(); n != 0 {
+		t.Fatalf("%d spans were dropped, want none", n)
+	}
+	s := (<-got.got).GetResourceSpans()[0].GetScopeSpans()[0].GetSpans()[0]
+	name, output, message := s.GetName(), s.GetAttributes()[0].GetValue().GetStringValue(), s.GetStatus().GetMessage()
+	if name != "Exec\uFFFD" || output != "a\uFFFDb" || message != "it said \uFFFD" {
+		t.Errorf("got %q, %q and %q", name, output, message)
+	}
+}
+
 func TestARequestsTraceIsTheOneThatItCameWith(t *testing.T) {
 	trace, span := "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 	tests := []struct {

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 )
@@ -21,14 +23,14 @@ type Config struct {
 	Log        *slog.Logger
 }
 
-// Kind is which end of a call a span is.
-type Kind int
+// Kind says which end of a call a span is.
+type Kind = tracepb.Span_SpanKind
 
-// OpenTelemetry's numbers.
+// The kinds that the agent uses.
 const (
-	Internal Kind = 1
-	Server   Kind = 2
-	Client   Kind = 3
+	Internal Kind = tracepb.Span_SPAN_KIND_INTERNAL
+	Server   Kind = tracepb.Span_SPAN_KIND_SERVER
+	Client   Kind = tracepb.Span_SPAN_KIND_CLIENT
 )
 
 // queued is how many spans wait for the collector: a burst of a hundred pods.
@@ -37,10 +39,11 @@ const queued = 4096
 // Tracer makes spans and hands them to a collector. Its methods may be called from
 // any goroutine.
 type Tracer struct {
-	config  Config
-	conn    *grpc.ClientConn
-	queue   chan *Span
-	dropped atomic.Uint64
+	config    Config
+	conn      *grpc.ClientConn
+	collector collectorpb.TraceServiceClient
+	queue     chan *Span
+	dropped   atomic.Uint64
 }
 
 // New makes a tracer whose Run is still to be called. A collector that is not
@@ -50,7 +53,9 @@ func New(c Config) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up connection to the collector of traces %q: %w", c.Endpoint, err)
 	}
-	return &Tracer{config: c, conn: conn, queue: make(chan *Span, queued)}, nil
+	return &Tracer{
+		config: c, conn: conn, collector: collectorpb.NewTraceServiceClient(conn), queue: make(chan *Span, queued),
+	}, nil
 }
 
 // Span is something that takes time. Its methods may be called on nil.
