@@ -68,10 +68,10 @@ func (a RunHook) Failure(err error) *Failure {
 // Hooks is what an agent has done about the hooks of a run. Its successor knows
 // nothing of that.
 type Hooks struct {
-	Fresh  bool      // the run began here, and its postStart hook has not been tried
-	Until  time.Time // by when the run ends, once its preStop hook was begun
-	Reason string    // why it does
-	Ended  bool      // the preStop hook has ended, well or not
+	Fresh  bool      `json:"Fresh"`  // the run began here, and its postStart hook has not been tried
+	Until  time.Time `json:"Until"`  // by when the run ends, once its preStop hook was begun
+	Reason string    `json:"Reason"` // why it does
+	Ended  bool      `json:"Ended"`  // the preStop hook has ended, well or not
 }
 
 // HookOf returns a container's hook of a kind, or nil.

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node/surplus"
 )
 
 // ObjectRef names an object that pods use.
@@ -29,6 +31,8 @@ type Object struct {
 	Kind     ObjectKind
 	Value    Value
 	Revision int64 // at which it came to be as it is
+	// Surplus is what a newer agent has recorded of the object and this one only keeps.
+	Surplus *surplus.Tree
 }
 
 // NewObject wraps a value of one of the kinds in the table. Of another type it makes an
@@ -48,7 +52,7 @@ func (o *Object) Meta() *metav1.ObjectMeta { return o.Value.GetObjectMeta().(*me
 
 // Clone returns a copy that may be written.
 func (o *Object) Clone() *Object {
-	return &Object{Kind: o.Kind, Value: o.Value.DeepCopyObject().(Value)}
+	return &Object{Kind: o.Kind, Value: o.Value.DeepCopyObject().(Value), Surplus: o.Surplus}
 }
 
 // as returns the value as one type, and nil where it is of another.

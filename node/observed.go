@@ -76,29 +76,29 @@ func (s ContainerState) String() string {
 
 // Container is one run of a container in the runtime.
 type Container struct {
-	ID         string
-	SandboxID  string
-	UID        types.UID
-	Name       string
-	Attempt    uint32
-	State      ContainerState
-	Hash       string // of the spec that it was made from
-	Image      string // as the spec names it
-	ImageID    string
-	CreatedAt  time.Time
-	StartedAt  time.Time
-	FinishedAt time.Time
-	ExitCode   int32
-	Reason     string
-	Message    string
-	LogPath    string
-	Grace      time.Duration              // what its pod allowed it, kept for orphans
-	Hooked     *corev1.Container          // its preStop hook and ports, kept for orphans; nil: none
-	Limits     *limit.Limits              // that it was last given; nil: not by this agent
-	User       *corev1.LinuxContainerUser // whom it was started as; nil: the runtime does not say
-	StopSignal corev1.Signal              // what it is asked to stop with; empty: as User
-	Hooks      Hooks                      // what this agent has done about them
-	Inspected  bool                       // the fields that only a status call tells belong to State
+	ID         string                     `json:"ID"`
+	SandboxID  string                     `json:"SandboxID"`
+	UID        types.UID                  `json:"UID"`
+	Name       string                     `json:"Name"`
+	Attempt    uint32                     `json:"Attempt"`
+	State      ContainerState             `json:"State"`
+	Hash       string                     `json:"Hash"`  // of the spec that it was made from
+	Image      string                     `json:"Image"` // as the spec names it
+	ImageID    string                     `json:"ImageID"`
+	CreatedAt  time.Time                  `json:"CreatedAt"`
+	StartedAt  time.Time                  `json:"StartedAt"`
+	FinishedAt time.Time                  `json:"FinishedAt"`
+	ExitCode   int32                      `json:"ExitCode"`
+	Reason     string                     `json:"Reason"`
+	Message    string                     `json:"Message"`
+	LogPath    string                     `json:"LogPath"`
+	Grace      time.Duration              `json:"Grace"`      // what its pod allowed it, kept for orphans
+	Hooked     *corev1.Container          `json:"Hooked"`     // its preStop hook and ports, kept for orphans; nil: none
+	Limits     *limit.Limits              `json:"Limits"`     // that it was last given; nil: not by this agent
+	User       *corev1.LinuxContainerUser `json:"User"`       // whom it was started as; nil: the runtime does not say
+	StopSignal corev1.Signal              `json:"StopSignal"` // what it is asked to stop with; empty: as User
+	Hooks      Hooks                      `json:"Hooks"`      // what this agent has done about them
+	Inspected  bool                       `json:"Inspected"`  // the fields that only a status call tells belong to State
 }
 
 // Alive says whether a container has a process, or may have one.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node/limit"
+	"nodal/node/surplus"
 	"nodal/node/users"
 )
 
@@ -43,21 +44,23 @@ const (
 // Pod is one accepted pod: an immutable snapshot of what is wanted. A change
 // makes a new one; readers may keep and compare pointers.
 type Pod struct {
-	Object   *corev1.Pod // defaulted and validated, never written again
-	Source   Source
-	Origin   string // the file or URL it came from
-	Accepted time.Time
-	Deletion *Deletion    // set once the pod has to go
-	Restarts []Restart    // that were asked for, the newest of each container
-	Refused  *Refusal     // why this node will not run it
-	Handler  string       `json:",omitempty"` // of the runtime, as its runtime class said; empty: the usual one
-	Users    *users.Range `json:",omitempty"` // of the host, that its own stand for; nil: it has the host's
-	Shares   Shares       `json:",omitempty"` // of the machine, that are its containers' alone
-	Resize   *Resize      // why it does not have the resources that it asks for
-	Resized  time.Time    // when its resources were last changed while it ran; zero: never
-	Awaits   []Life       `json:",omitempty"` // pods that end to make room for it: it begins once they have
+	Object   *corev1.Pod  `json:"Object"` // defaulted and validated, never written again
+	Source   Source       `json:"Source"`
+	Origin   string       `json:"Origin"` // the file or URL it came from
+	Accepted time.Time    `json:"Accepted"`
+	Deletion *Deletion    `json:"Deletion"`          // set once the pod has to go
+	Restarts []Restart    `json:"Restarts"`          // that were asked for, the newest of each container
+	Refused  *Refusal     `json:"Refused"`           // why this node will not run it
+	Handler  string       `json:"Handler,omitempty"` // of the runtime, as its runtime class said; empty: the usual one
+	Users    *users.Range `json:"Users,omitempty"`   // of the host, that its own stand for; nil: it has the host's
+	Shares   Shares       `json:"Shares,omitempty"`  // of the machine, that are its containers' alone
+	Resize   *Resize      `json:"Resize"`            // why it does not have the resources that it asks for
+	Resized  time.Time    `json:"Resized"`           // when its resources were last changed while it ran; zero: never
+	Awaits   []Life       `json:"Awaits,omitempty"`  // pods that end to make room for it: it begins once they have
 	// Conditions are those that clients vouch for, such as readiness gates'.
-	Conditions []corev1.PodCondition `json:",omitempty"`
+	Conditions []corev1.PodCondition `json:"Conditions,omitempty"`
+	// Surplus is what a newer agent has recorded of the pod and this one only keeps.
+	Surplus *surplus.Tree `json:"-"`
 }
 
 func (p *Pod) Key() Key       { return KeyOf(p.Object) }
@@ -78,9 +81,9 @@ func HasOwnUsers(object *corev1.Pod) bool {
 
 // Refusal is why a node does not run a pod that is sound as such.
 type Refusal struct {
-	Reason  string // Kubernetes' word: OutOfcpu, NodeAffinity, ...
-	Message string
-	Lack    Lack `json:",omitempty"`
+	Reason  string `json:"Reason"` // Kubernetes' word: OutOfcpu, NodeAffinity, ...
+	Message string `json:"Message"`
+	Lack    Lack   `json:"Lack,omitempty"`
 }
 
 // Lack is what could not be handed out to a pod's containers for their own; empty: that
@@ -95,9 +98,9 @@ const (
 
 // Deletion says by when a pod has to be gone.
 type Deletion struct {
-	Requested time.Time
-	Grace     time.Duration
-	Reason    string // shown in events: "deleted", "replaced", "removed from its source"
+	Requested time.Time     `json:"Requested"`
+	Grace     time.Duration `json:"Grace"`
+	Reason    string        `json:"Reason"` // shown in events: "deleted", "replaced", "removed from its source"
 }
 
 // Deadline is the moment from which the pod may be killed.
@@ -105,13 +108,13 @@ func (d *Deletion) Deadline() time.Time { return d.Requested.Add(d.Grace) }
 
 // Restart asks that runs of a container up to Attempt end and begin anew.
 type Restart struct {
-	Container string
-	Attempt   uint32
+	Container string `json:"Container"`
+	Attempt   uint32 `json:"Attempt"`
 	// All says that all containers of the pod do, as the rule of one of them wants:
 	// at once, and from the first init container on.
-	All   bool      `json:",omitempty"`
-	Cause bool      `json:",omitempty"` // that this very run has ended is why
-	At    time.Time `json:",omitzero"`  // when all last did
+	All   bool      `json:"All,omitempty"`
+	Cause bool      `json:"Cause,omitempty"` // that this very run has ended is why
+	At    time.Time `json:"At,omitzero"`     // when all last did
 }
 
 // MergeRestarts adds more restarts to those that were asked for: of each container the
@@ -133,23 +136,28 @@ func MergeRestarts(asked, more []Restart) []Restart {
 
 // Slot is the durable side of one key, and the unit of journalling.
 type Slot struct {
-	Pod     *Pod              // owns the key
-	Next    *Pod              // takes over once Pod's teardown is complete
-	Tallies map[string]Tally  // by container: what a restart must not forget
-	Health  map[string]Health // by container: what the next start of the agent must not forget
-	Lost    []Container       `json:",omitempty"` // runs that vanished: nobody else can tell that they were there
-	Result  *corev1.PodStatus
+	Pod     *Pod              `json:"Pod"`            // owns the key
+	Next    *Pod              `json:"Next"`           // takes over once Pod's teardown is complete
+	Tallies map[string]Tally  `json:"Tallies"`        // by container: what a restart must not forget
+	Health  map[string]Health `json:"Health"`         // by container: what the next start of the agent must not forget
+	Lost    []Container       `json:"Lost,omitempty"` // runs that vanished: nobody else can tell that they were there
+	Result  *corev1.PodStatus `json:"Result"`
 	// Termination is set once the pod has to end though its containers would go on.
-	Termination *Termination `json:",omitempty"`
+	Termination *Termination `json:"Termination,omitempty"`
+	// Surplus is what a newer agent has recorded beside all that, and this one only keeps.
+	Surplus *surplus.Tree `json:"-"`
+	// Newer says that the record is of a version that this agent does not write: the slot
+	// is shown, and its pod left alone.
+	Newer bool `json:"-"`
 }
 
 // Termination says why a pod that nobody deletes has to end. It fails, whatever
 // its containers make of it, and does not come back.
 type Termination struct {
-	Requested time.Time
-	Reason    string // Kubernetes' word: DeadlineExceeded, ...
-	Message   string
-	Grace     time.Duration `json:",omitempty"` // zero: the pod's own
+	Requested time.Time     `json:"Requested"`
+	Reason    string        `json:"Reason"` // Kubernetes' word: DeadlineExceeded, ...
+	Message   string        `json:"Message"`
+	Grace     time.Duration `json:"Grace,omitempty"` // zero: the pod's own
 }
 
 // Evicted is Kubernetes' word for a pod that used more than it may.
@@ -170,11 +178,11 @@ func NewSlot(pod *Pod) *Slot {
 
 // Tally is the restart memory of one container.
 type Tally struct {
-	Restarts int32 // attempts that were begun after the first
-	Streak   int32 // of these, the ones in a row without a long run in between
-	Begun    bool  `json:",omitempty"` // of an ephemeral container: it was started, and never is again
+	Restarts int32 `json:"Restarts"`        // attempts that were begun after the first
+	Streak   int32 `json:"Streak"`          // of these, the ones in a row without a long run in between
+	Begun    bool  `json:"Begun,omitempty"` // of an ephemeral container: it was started, and never is again
 	// Started is when a sidecar that was restarted first had started in its sandbox.
-	Started time.Time `json:",omitzero"`
+	Started time.Time `json:"Started,omitzero"`
 }
 
 // Restarted returns the tally after one more restart of a container that ran
@@ -236,7 +244,13 @@ func Seconds(n int64) time.Duration {
 	return time.Duration(min(n, math.MaxInt32)) * time.Second
 }
 
-// Holds reports whether the UID is that of the slot's pod or of the pod that waits for its name.
-func (s *Slot) Holds(uid types.UID) bool {
-	return s != nil && (s.Pod.UID() == uid || s.Next != nil && s.Next.UID() == uid)
+// UIDs are those of the slot's pod and of the pod that waits for its name.
+func (s *Slot) UIDs() []types.UID {
+	if s.Next == nil {
+		return []types.UID{s.Pod.UID()}
+	}
+	return []types.UID{s.Pod.UID(), s.Next.UID()}
 }
+
+// Holds reports whether the UID is that of the slot's pod or of the pod that waits for its name.
+func (s *Slot) Holds(uid types.UID) bool { return s != nil && slices.Contains(s.UIDs(), uid) }

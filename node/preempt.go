@@ -14,8 +14,8 @@ const (
 
 // Life is one pod from its acceptance on: its UID may come back.
 type Life struct {
-	UID      types.UID
-	Accepted time.Time
+	UID      types.UID `json:"UID"`
+	Accepted time.Time `json:"Accepted"`
 }
 
 // Life tells the pod from all others that there are or were.

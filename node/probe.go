@@ -46,14 +46,14 @@ type Probed struct {
 
 // Health is what the probes and the postStart hook have shown of one run of a container.
 type Health struct {
-	ID      string    // of the run
-	Hooked  time.Time // when the postStart hook had ended; zero: not yet
-	Started time.Time // when the startup probe succeeded; zero: not yet
-	Ready   bool      // the readiness probe's last word
-	Since   time.Time // when that last changed; zero: never
-	Failed  ProbeKind // what has condemned the run
+	ID      string    `json:"ID"`      // of the run
+	Hooked  time.Time `json:"Hooked"`  // when the postStart hook had ended; zero: not yet
+	Started time.Time `json:"Started"` // when the startup probe succeeded; zero: not yet
+	Ready   bool      `json:"Ready"`   // the readiness probe's last word
+	Since   time.Time `json:"Since"`   // when that last changed; zero: never
+	Failed  ProbeKind `json:"Failed"`  // what has condemned the run
 
-	FailedAt time.Time // when that was heard
+	FailedAt time.Time `json:"FailedAt"` // when that was heard
 }
 
 func (h Health) String() string {

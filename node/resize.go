@@ -9,9 +9,9 @@ import (
 // Resize is a change of a running pod's resources that the node does not make, now
 // or at all. Until it does, the pod has what it had.
 type Resize struct {
-	Reason  string // Kubernetes' word: Deferred or Infeasible
-	Message string
-	Held    map[string]corev1.ResourceRequirements // by container, and "" for the pod as a whole: what it had
+	Reason  string                                 `json:"Reason"` // Kubernetes' word: Deferred or Infeasible
+	Message string                                 `json:"Message"`
+	Held    map[string]corev1.ResourceRequirements `json:"Held"` // by container, and "" for the pod as a whole: what it had
 }
 
 // Allocated is the pod with the resources that the node has given it.

@@ -8,17 +8,17 @@ import (
 
 // Share is what a container has of the machine that no other container has.
 type Share struct {
-	CPUs   string  `json:",omitempty"` // as the kernel lists them: "2-3,8"
-	Mems   string  `json:",omitempty"` // NUMA nodes whose memory it has; empty: any
-	Memory []Piece `json:",omitempty"` // of them, that it has and no other
-	Start  bool    `json:",omitempty"` // it ends before the application begins
+	CPUs   string  `json:"CPUs,omitempty"`   // as the kernel lists them: "2-3,8"
+	Mems   string  `json:"Mems,omitempty"`   // NUMA nodes whose memory it has; empty: any
+	Memory []Piece `json:"Memory,omitempty"` // of them, that it has and no other
+	Start  bool    `json:"Start,omitempty"`  // it ends before the application begins
 }
 
 // Piece is a part of the memory, or of the huge pages, of a NUMA node.
 type Piece struct {
-	Node     int
-	Resource corev1.ResourceName
-	Amount   int64 // bytes
+	Node     int                 `json:"Node"`
+	Resource corev1.ResourceName `json:"Resource"`
+	Amount   int64               `json:"Amount"` // bytes
 }
 
 // Shares are those of a pod, by container.

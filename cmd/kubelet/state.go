@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -44,7 +45,14 @@ func openState(dirs config.Dirs, log *slog.Logger) (*state, error) {
 	}
 	records, unopened := sealed.Open(records)
 	for _, problem := range append(unopened, s.store.Restore(records)...) {
-		s.tell(log, "RecordDamaged", problem.Error())
+		reason := "RecordDamaged"
+		if errors.Is(problem, store.ErrNewer) {
+			reason = "RecordOfNewerAgent"
+		}
+		s.tell(log, reason, problem.Error())
+	}
+	for _, kept := range s.store.Surplus() {
+		log.Info("a newer agent has recorded what this one does not know and keeps", "what", kept)
 	}
 	return s, nil
 }

@@ -15,6 +15,7 @@ import (
 type Rival struct {
 	*node.Pod
 	Ending bool // it goes anyway
+	Stays  bool // it is left alone, whatever others need
 }
 
 // Objects are rivals with the resources that they have.
@@ -48,7 +49,7 @@ func (n Node) Preempt(pod *node.Pod, rivals []Rival) (chosen []Rival, lack corev
 		switch {
 		case r.Ending:
 			classes[ending] = append(classes[ending], r)
-		case yields(r.Pod, pod):
+		case !r.Stays && yields(r.Pod, pod):
 			class := limit.Class(r.Object)
 			classes[class] = append(classes[class], r)
 		default:

@@ -36,6 +36,9 @@ func TestPreempt(t *testing.T) {
 	ends := func(p *corev1.Pod) Rival {
 		return Rival{Pod: &node.Pod{Object: p, Source: node.SourceAPI}, Ending: true}
 	}
+	stays := func(p *corev1.Pod) Rival {
+		return Rival{Pod: &node.Pod{Object: p, Source: node.SourceAPI}, Stays: true}
+	}
 	static := func(p *corev1.Pod) Rival { return Rival{Pod: &node.Pod{Object: p, Source: node.SourceFile}} }
 	for _, c := range []struct {
 		name   string
@@ -52,6 +55,8 @@ func TestPreempt(t *testing.T) {
 			[]Rival{runs(pod("b", asks("hugepages-2Mi", "8Mi")))}, []string{"b"}, "hugepages-2Mi"},
 		{"nobody goes if that is not enough", runs(pod("a", critical, asks("cpu", "2"))),
 			[]Rival{runs(pod("b", asks("cpu", "1"))), static(pod("c", asks("cpu", "3")))}, nil, ""},
+		{"a pod that is left alone stays", runs(pod("a", critical, asks("cpu", "2"))),
+			[]Rival{stays(pod("b", asks("cpu", "2"))), runs(pod("c", asks("cpu", "2")))}, []string{"c"}, "cpu"},
 		{"a static pod stays", runs(pod("a", critical, asks("cpu", "2"))),
 			[]Rival{static(pod("b", asks("cpu", "2"))), runs(pod("c", asks("cpu", "2")))}, []string{"c"}, "cpu"},
 		{"critical pods go for those of a higher priority", runs(pod("a", priority(2_000_001_000), asks("cpu", "2"))),

@@ -52,7 +52,8 @@ func rivals(tx *store.Tx, key node.Key) []admit.Rival {
 			owner = slot.Pod // that ends yet
 		}
 		if other != key && owner.Refused == nil && (owner == slot.Next || slot.Result == nil) {
-			all = append(all, admit.Rival{Pod: owner, Ending: owner.Deletion != nil || owner == slot.Pod && slot.Termination != nil})
+			ends := owner.Deletion != nil || owner == slot.Pod && slot.Termination != nil
+			all = append(all, admit.Rival{Pod: owner, Ending: ends && !slot.Newer, Stays: slot.Newer})
 		}
 	}
 	return all

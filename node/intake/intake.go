@@ -99,19 +99,12 @@ func (in Intake) Apply(deliveries []Delivery, now time.Time) ([]Outcome, int64, 
 // Plan answers what Apply would do.
 func (in Intake) Plan(deliveries []Delivery, now time.Time) ([]Outcome, error) {
 	var outcomes []Outcome
-	_, err := in.Store.Transact(func(tx *store.Tx) (err error) {
-		if outcomes, err = in.applyAll(tx, deliveries, now); err == nil {
-			err = errOnlyPlanned
-		}
+	err := in.Store.Try(func(tx *store.Tx) (err error) {
+		outcomes, err = in.applyAll(tx, deliveries, now)
 		return err
 	})
-	if errors.Is(err, errOnlyPlanned) {
-		err = nil
-	}
 	return outcomes, err
 }
-
-var errOnlyPlanned = errors.New("only planned")
 
 func (in Intake) applyAll(tx *store.Tx, deliveries []Delivery, now time.Time) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(deliveries))
@@ -314,6 +307,7 @@ func updated(old *node.Pod, d Delivery) *node.Pod {
 	}
 	pod := *old
 	pod.Object, pod.Origin = object, d.Origin
+	pod.Surplus = old.Surplus.Without("Object") // the delivered spec stands for the whole of it
 	return &pod
 }
 

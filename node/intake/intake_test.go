@@ -2,6 +2,7 @@ package intake
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
+	"nodal/node/surplus"
 )
 
 func TestApply(t *testing.T) {
@@ -220,5 +222,18 @@ func TestAcceptedPodIsComplete(t *testing.T) {
 	}
 	if got.Spec.NodeName != "n1" || got.Generation != 1 || !got.CreationTimestamp.Time.Equal(b.now) || got.Status.Phase != "" {
 		t.Errorf("node, generation, created, phase = %q, %d, %s, %q", got.Spec.NodeName, got.Generation, got.CreationTimestamp, got.Status.Phase)
+	}
+}
+
+func TestADeliveredSpecStandsForTheWholeOfIt(t *testing.T) {
+	recorded := []byte(`{"Aim":1,"Object":{"spec":{"planet":"earth"}}}`)
+	over, err := surplus.Of(recorded, reflect.TypeFor[node.Pod]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := &node.Pod{Object: pod("web", "a:1"), Surplus: over}
+	got := updated(old, Delivery{Pod: pod("web", "a:2")}).Surplus.Paths()
+	if want := []string{"Aim"}; !slices.Equal(got, want) {
+		t.Errorf("of what a newer agent has recorded %q is kept, want %q", got, want)
 	}
 }

@@ -11,13 +11,13 @@ import (
 // Limits holds the kernel's limits of a cgroup. A zero field sets no bound, except
 // CPUShares.
 type Limits struct {
-	CPUShares int64 // against neighbours, while the CPU is short
-	CPUQuota  int64 // microseconds in each period
-	CPUPeriod int64 // microseconds
-	Memory    int64 // bytes
-	Pids      int64
-	CPUs      string // of a container: those that it may run on, as the kernel lists them
-	Mems      string // of a container: NUMA nodes whose memory it may use
+	CPUShares int64  `json:"CPUShares"` // against neighbours, while the CPU is short
+	CPUQuota  int64  `json:"CPUQuota"`  // microseconds in each period
+	CPUPeriod int64  `json:"CPUPeriod"` // microseconds
+	Memory    int64  `json:"Memory"`    // bytes
+	Pids      int64  `json:"Pids"`
+	CPUs      string `json:"CPUs"` // of a container: those that it may run on, as the kernel lists them
+	Mems      string `json:"Mems"` // of a container: NUMA nodes whose memory it may use
 }
 
 // Rules holds the settings of the node's owner for all pods.

@@ -83,10 +83,18 @@ func (k Keeper) SettleIn(tx *store.Tx, now time.Time) {
 	}
 	change := k.Settle(b, now)
 	for _, object := range change.Put {
-		tx.PutObject(object)
+		ref := object.Ref()
+		if old := tx.Object(ref); old != nil {
+			object.Surplus = old.Surplus
+		}
+		if !tx.Withheld(ref) {
+			tx.PutObject(object)
+		}
 	}
 	for _, ref := range change.Drop {
-		tx.DropObject(ref)
+		if !tx.Withheld(ref) {
+			tx.DropObject(ref)
+		}
 	}
 }
 

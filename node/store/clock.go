@@ -9,7 +9,8 @@ import (
 )
 
 // Clock counts the node's one revision. It survives restarts by reserving
-// numbers in blocks: a restart goes on above the block, whatever was used.
+// numbers in blocks: a restart goes on above the block, whatever was used. Its record
+// is a bare number for good: no agent has ever started over anything else.
 type Clock struct {
 	journal Journal
 

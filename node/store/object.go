@@ -2,8 +2,6 @@ package store
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	"nodal/node"
@@ -11,25 +9,6 @@ import (
 
 // Objects live beside the slots, under the same revisions and in the same
 // transactions: a bundle of a pod and what it uses is taken as one.
-
-func objectRecord(ref node.ObjectRef) string {
-	return objectRecords + string(ref.Kind) + "/" + ref.Namespace + "_" + ref.Name
-}
-
-// SecretRecords is how the names of records begin that nobody may read on the disk.
-const SecretRecords = objectRecords + string(node.Secret) + "/"
-
-func (s *Store) restoreObject(r Record) error {
-	object := &node.Object{}
-	if err := json.Unmarshal(r.Data, object); err != nil {
-		return err
-	}
-	if objectRecord(object.Ref()) != r.Name {
-		return fmt.Errorf("it holds %s", object.Ref())
-	}
-	s.publishObject(object.Ref(), object)
-	return nil
-}
 
 func (s *Store) publishObject(ref node.ObjectRef, object *node.Object) {
 	s.objectsAt = s.clock.Next()

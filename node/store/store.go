@@ -2,12 +2,8 @@ package store
 
 import (
 	"container/list"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"iter"
 	"slices"
-	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -25,9 +21,11 @@ type Store struct {
 
 	mu        sync.RWMutex // guards what follows, never held during I/O
 	entries   map[node.Key]*list.Element
-	order     *list.List        // of *View, by revision
+	order     *list.List // of *View, by revision
+	holders   map[types.UID]node.Key
 	gone      int               // tombstones in order
 	waiting   map[node.Key]bool // pods that wait for what others may give back
+	withheld  map[string]int    // records of a newer agent, by name: their versions
 	compacted int64             // history up to here is incomplete
 	objects   map[node.ObjectRef]*node.Object
 	families  map[node.ObjectRef]int64 // revision of the last change to any of each
@@ -43,227 +41,25 @@ type View struct {
 	Gone     bool // a tombstone: the last that was seen of the key
 }
 
-const (
-	podRecords    = "pods/"
-	objectRecords = "objects/"
-	keptTombstone = 1024
-)
+const keptTombstone = 1024
 
 // New makes an empty store. History before the clock's present revision
 // counts as compacted.
 func New(journal Journal, clock *Clock) *Store {
 	return &Store{
 		journal: journal, clock: clock, compacted: clock.Now(),
-		entries: map[node.Key]*list.Element{}, order: list.New(), waiting: map[node.Key]bool{},
+		entries: map[node.Key]*list.Element{}, order: list.New(), holders: map[types.UID]node.Key{},
+		waiting: map[node.Key]bool{}, withheld: map[string]int{},
 		objects: map[node.ObjectRef]*node.Object{}, families: map[node.ObjectRef]int64{},
 	}
-}
-
-// Restore fills an empty store from the journal's records. A record that does
-// not decode costs its own pod only.
-func (s *Store) Restore(records []Record) []error {
-	var problems []error
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, r := range records {
-		if strings.HasPrefix(r.Name, objectRecords) {
-			if err := s.restoreObject(r); err != nil {
-				problems = append(problems, fmt.Errorf("decode record %s: %w", r.Name, err))
-			}
-			continue
-		}
-		if !strings.HasPrefix(r.Name, podRecords) {
-			continue
-		}
-		slot, err := decodeSlot(r)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("decode record %s: %w", r.Name, err))
-			continue
-		}
-		s.publish(View{Key: slot.Pod.Key(), Slot: slot, Got: &node.Observed{}})
-	}
-	return problems
-}
-
-// decodeSlot reads what records has written. A record under another pod's name
-// would be found again by nobody.
-func decodeSlot(r Record) (*node.Slot, error) {
-	slot := &node.Slot{}
-	if err := json.Unmarshal(r.Data, slot); err != nil {
-		return nil, err
-	}
-	switch {
-	case slot.Pod == nil || slot.Pod.Object == nil:
-		return nil, errors.New("it names no pod")
-	case slot.Next != nil && slot.Next.Object == nil:
-		return nil, errors.New("the pod that waits has no manifest")
-	case recordName(slot.Pod.Key()) != r.Name:
-		return nil, fmt.Errorf("it holds pod %s", slot.Pod.Key())
-	}
-	return slot, nil
-}
-
-func recordName(key node.Key) string { return podRecords + key.Namespace + "_" + key.Name }
-
-// Tx is a transaction in the making: reads see its own writes.
-type Tx struct {
-	store    *Store
-	writes   map[node.Key]*node.Slot
-	keys     []node.Key
-	objects  map[node.ObjectRef]*node.Object // nil: gone
-	refs     []node.ObjectRef
-	reserved bool
-}
-
-// Get returns the slot of a key, or nil.
-func (tx *Tx) Get(key node.Key) *node.Slot {
-	if slot, ok := tx.writes[key]; ok {
-		return slot
-	}
-	view, ok := tx.store.View(key)
-	if !ok {
-		return nil
-	}
-	return view.Slot
-}
-
-// Len is how many keys are held.
-func (tx *Tx) Len() int {
-	tx.store.mu.RLock()
-	defer tx.store.mu.RUnlock()
-	n := len(tx.store.entries)
-	for key, slot := range tx.writes {
-		_, held := tx.store.entries[key]
-		switch {
-		case slot == nil && held:
-			n--
-		case slot != nil && !held:
-			n++
-		}
-	}
-	return n
-}
-
-// All visits every slot that is held, in no order.
-func (tx *Tx) All() iter.Seq2[node.Key, *node.Slot] {
-	return func(yield func(node.Key, *node.Slot) bool) {
-		for key, slot := range tx.writes {
-			if slot != nil && !yield(key, slot) {
-				return
-			}
-		}
-		views, _ := tx.store.Views()
-		for _, v := range views {
-			if _, rewritten := tx.writes[v.Key]; !rewritten && !yield(v.Key, v.Slot) {
-				return
-			}
-		}
-	}
-}
-
-// Put replaces the slot of a key; nil forgets it.
-func (tx *Tx) Put(key node.Key, slot *node.Slot) {
-	if _, ok := tx.writes[key]; !ok {
-		tx.keys = append(tx.keys, key)
-	}
-	tx.writes[key] = slot
-}
-
-// ByUID returns the key whose pod, or waiting pod, has the UID.
-func (tx *Tx) ByUID(uid types.UID) (node.Key, bool) {
-	if uid == "" {
-		return node.Key{}, false
-	}
-	for _, key := range tx.keys {
-		if slot := tx.writes[key]; slot.Holds(uid) {
-			return key, true
-		}
-	}
-	tx.store.mu.RLock()
-	defer tx.store.mu.RUnlock()
-	for e := tx.store.order.Front(); e != nil; e = e.Next() {
-		v := e.Value.(*View)
-		if _, rewritten := tx.writes[v.Key]; !rewritten && !v.Gone && v.Slot.Holds(uid) {
-			return v.Key, true
-		}
-	}
-	return node.Key{}, false
 }
 
 // Holds says whether a pod, or one that waits for its name, has the UID.
 func (s *Store) Holds(uid types.UID) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for e := s.order.Front(); e != nil; e = e.Next() {
-		if v := e.Value.(*View); !v.Gone && v.Slot.Holds(uid) {
-			return true
-		}
-	}
-	return false
-}
-
-// Reserved lets the commit use the space that is kept back for deletions.
-func (tx *Tx) Reserved() { tx.reserved = true }
-
-// Transact journals what fn puts and then publishes it, all or nothing, and
-// returns the revision at which it is in force.
-func (s *Store) Transact(fn func(*Tx) error) (int64, error) {
-	s.commit.Lock()
-	defer s.commit.Unlock()
-	tx := &Tx{store: s, writes: map[node.Key]*node.Slot{}, objects: map[node.ObjectRef]*node.Object{}}
-	if err := fn(tx); err != nil {
-		return 0, err
-	}
-	if len(tx.keys)+len(tx.refs) == 0 {
-		return s.Revision(), nil
-	}
-	records, err := tx.records()
-	if err != nil {
-		return 0, err
-	}
-	write := s.journal.Commit
-	if tx.reserved {
-		write = s.journal.CommitReserved
-	}
-	if err := write(records...); err != nil {
-		return 0, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, ref := range tx.refs { // first, for the pods that use them
-		s.publishObject(ref, tx.objects[ref])
-	}
-	for _, key := range tx.keys {
-		s.publishSlot(key, tx.writes[key])
-	}
-	return s.clock.Now(), nil
-}
-
-func (tx *Tx) records() ([]Record, error) {
-	records := make([]Record, 0, len(tx.keys)+len(tx.refs))
-	for _, ref := range tx.refs {
-		record := Record{Name: objectRecord(ref)}
-		if object := tx.objects[ref]; object != nil {
-			data, err := json.Marshal(object)
-			if err != nil {
-				return nil, fmt.Errorf("encode record of %s: %w", ref, err)
-			}
-			record.Data = data
-		}
-		records = append(records, record)
-	}
-	for _, key := range tx.keys {
-		record := Record{Name: recordName(key)}
-		if slot := tx.writes[key]; slot != nil {
-			data, err := json.Marshal(slot)
-			if err != nil {
-				return nil, fmt.Errorf("encode record of pod %s: %w", key, err)
-			}
-			record.Data = data
-		}
-		records = append(records, record)
-	}
-	return records, nil
+	_, held := s.holders[uid]
+	return held
 }
 
 // publishSlot keeps what was observed, as long as a pod holds the key.
@@ -297,6 +93,7 @@ func (s *Store) Observe(key node.Key, got *node.Observed) {
 // publish gives the view the next revision and wakes everybody who waits.
 func (s *Store) publish(view View) {
 	if e, ok := s.entries[view.Key]; ok {
+		s.release(e.Value.(*View))
 		s.order.Remove(e)
 		delete(s.entries, view.Key)
 	}
@@ -308,13 +105,29 @@ func (s *Store) publish(view View) {
 	}
 	if !view.Gone {
 		s.entries[view.Key] = e
+		s.hold(&view)
 	} else if s.gone++; s.gone > keptTombstone {
 		s.dropTombstone()
 	}
 }
 
-// dropTombstone forgets the oldest deletion: who resumes before it may have
-// missed it, and has to start over.
+// hold notes which key the UIDs of a view's pods belong to.
+func (s *Store) hold(view *View) {
+	for _, uid := range view.Slot.UIDs() {
+		s.holders[uid] = view.Key
+	}
+}
+
+func (s *Store) release(view *View) {
+	for _, uid := range view.Slot.UIDs() {
+		if s.holders[uid] == view.Key {
+			delete(s.holders, uid)
+		}
+	}
+}
+
+// dropTombstone forgets the oldest deletion. A watch that resumes from before it
+// may have missed it, and has to start over.
 func (s *Store) dropTombstone() {
 	for e := s.order.Front(); e != nil; e = e.Next() {
 		if v := e.Value.(*View); v.Gone {
@@ -348,6 +161,19 @@ func (s *Store) Views() ([]View, int64) {
 	s.mu.RUnlock()
 	slices.SortFunc(views, func(a, b View) int { return a.Key.Compare(b.Key) })
 	return views, revision
+}
+
+// present returns all present pods, oldest change first.
+func (s *Store) present() []*View {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	views := make([]*View, 0, len(s.entries))
+	for e := s.order.Front(); e != nil; e = e.Next() {
+		if v := e.Value.(*View); !v.Gone {
+			views = append(views, v)
+		}
+	}
+	return views
 }
 
 // Since returns what changed after a revision, oldest change first, each key

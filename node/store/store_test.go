@@ -286,3 +286,46 @@ func tell(views []View) string {
 	}
 	return strings.Join(told, " ")
 }
+
+func TestUIDsAreFoundAsSlotsComeAndGo(t *testing.T) {
+	s := openStore(t, newMemory())
+	both := slotOf("web", "u1")
+	both.Next = podOf("web", "u2")
+	held := func() string {
+		var text []string
+		for _, uid := range []types.UID{"u1", "u2", "u3"} {
+			if s.Holds(uid) {
+				text = append(text, string(uid))
+			}
+		}
+		return strings.Join(text, " ")
+	}
+	for _, step := range []struct {
+		slot *node.Slot
+		want string
+	}{{both, "u1 u2"}, {slotOf("web", "u2"), "u2"}, {slotOf("web", "u3"), "u3"}, {nil, ""}, {slotOf("web", "u1"), "u1"}} {
+		put(t, s, map[string]*node.Slot{"web": step.slot})
+		s.Observe(key("web"), &node.Observed{})
+		if got := held(); got != step.want {
+			t.Errorf("held %q, want %q", got, step.want)
+		}
+	}
+}
+
+func TestTryKeepsNothing(t *testing.T) {
+	journal := newMemory()
+	s := openStore(t, journal)
+	before := s.Revision()
+	if err := s.Try(func(tx *Tx) error {
+		tx.Put(key("web"), slotOf("web", "u1"))
+		if tx.Get(key("web")) == nil {
+			t.Error("what was put is not seen in the same transaction")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(s); got != "" || s.Revision() != before || journal.records["pods/default_web"] != nil {
+		t.Errorf("kept %q at revision %d, want nothing at %d", got, s.Revision(), before)
+	}
+}

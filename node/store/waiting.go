@@ -26,7 +26,7 @@ func (tx *Tx) stalled() []*node.Slot {
 	tx.store.mu.RUnlock()
 	var stalled []*node.Slot
 	for _, key := range keys {
-		if slot := tx.Get(key); slot != nil {
+		if slot := tx.Get(key); slot != nil && !slot.Newer {
 			stalled = append(stalled, slot)
 		}
 	}

@@ -11,7 +11,10 @@ import (
 const Unit = 1 << 16
 
 // Range is ids of the host, of users and of groups alike.
-type Range struct{ First, Count uint32 }
+type Range struct {
+	First uint32 `json:"First"`
+	Count uint32 `json:"Count"`
+}
 
 func (r Range) end() uint64 { return uint64(r.First) + uint64(r.Count) }
 

@@ -20,6 +20,17 @@ func learn(p *Plan, v *View) bool {
 	return false
 }
 
+// leaveAlone learns what readers are shown of a pod, and does nothing about it: what a newer
+// agent has recorded of it may mean that no other step is right.
+func leaveAlone(p *Plan, v *View) bool {
+	learn(p, v)
+	if v.sandbox != nil {
+		v.inspectHome(p, v.sandbox)
+	}
+	p.why("a newer agent wrote its record")
+	return true
+}
+
 // noteLost journals which runs have vanished, for the next start of the agent: it finds
 // nothing of them, and would take for not begun what has ended.
 func noteLost(p *Plan, v *View) bool {

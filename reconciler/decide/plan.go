@@ -35,7 +35,10 @@ var (
 func Pod(site node.Site, slot *node.Slot, got *node.Observed, now time.Time) Plan {
 	v := newView(site, slot, got, now)
 	steps := setup
-	if slot.Pod.Deletion != nil {
+	switch {
+	case slot.Newer:
+		steps = []Step{leaveAlone}
+	case slot.Pod.Deletion != nil:
 		steps = teardown
 	}
 	var plan Plan

@@ -11,9 +11,10 @@ import (
 // from then on the other two.
 // A run that a probe has condemned is asked no more whether it lives, and a pod
 // that is to end only whether it is still ready: it may serve until it has ended.
+// A pod of a newer agent's record keeps the health that it has there.
 func Probes(site node.Site, slot *node.Slot, got *node.Observed) []node.Probe {
 	v := newView(site, slot, got, slot.Pod.Accepted)
-	if v.sandbox == nil || slot.Result != nil {
+	if v.sandbox == nil || slot.Result != nil || slot.Newer {
 		return nil
 	}
 	var probes []node.Probe

@@ -42,6 +42,7 @@ func TestProbes(t *testing.T) {
 		{"nor one of which the start is not known", pod(always, all, ready, at("10.0.0.1"), run("app", node.ContainerRunning, unlearned)), ""},
 		{"nor one whose sandbox is lost", pod(always, all, gone, at("10.0.0.1"), running("app")), ""},
 		{"nor any of a pod that has finished", pod(always, all, ready, at("10.0.0.1"), running("app"), finished), ""},
+		{"nor any of a pod of a newer agent's record", pod(always, newer, all, ready, at("10.0.0.1"), running("app")), ""},
 		{"a command needs no address", pod(always, probed(readiness, liveness), ready, running("app")), "Liveness of app-0 at "},
 		{"a pod in the host's network is asked there", pod(always, probed(readiness), hostNetwork, ready, at("10.0.0.1"), running("app")),
 			"Readiness of app-0 at 192.0.2.1 in the host's network"},

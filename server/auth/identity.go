@@ -45,14 +45,14 @@ func Allow(role Role, verb Verb) bool {
 
 // Identity is who makes a request.
 type Identity struct {
-	Name   string
-	Role   Role
-	Groups []string
-	Via    string // "socket", "certificate", "token", "session", "process" or "anonymous"
+	Name   string   `json:"Name"`
+	Role   Role     `json:"Role"`
+	Groups []string `json:"Groups"`
+	Via    string   `json:"Via"` // "socket", "certificate", "token", "session", "process" or "anonymous"
 
 	// What a cluster says of its users beside that.
-	UID   string              `json:",omitempty"`
-	Extra map[string][]string `json:",omitempty"`
+	UID   string              `json:"UID,omitempty"`
+	Extra map[string][]string `json:"Extra,omitempty"`
 }
 
 const (

@@ -1,0 +1,173 @@
+package store
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"nodal/node"
+)
+
+// filledMoment stands in every field that holds a time.
+var filledMoment = time.Date(2026, 11, 23, 12, 0, 0, 123456789, time.UTC)
+
+// filledSlot is a slot of which every field of ours holds something.
+func filledSlot(t *testing.T) *node.Slot {
+	slot := &node.Slot{}
+	fill(t, reflect.ValueOf(slot).Elem(), "Slot")
+	return slot
+}
+
+// filledObjects are one object of each kind.
+func filledObjects(t *testing.T) []*node.Object {
+	var objects []*node.Object
+	for _, kind := range node.Kinds() {
+		value := reflect.New(reflect.TypeOf(kind.New())).Elem()
+		fill(t, value, kind.Record)
+		objects = append(objects, node.NewObject(value.Interface().(node.Value)))
+	}
+	return objects
+}
+
+// fill gives a value to every recorded field below v. Kubernetes' types get a sample:
+// their own makers keep their encoding stable.
+func fill(t *testing.T, v reflect.Value, path string) {
+	t.Helper()
+	if sample, ok := sampleOf(v.Type()); ok {
+		v.Set(sample)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem(), path)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(t, v.Index(0), path+"[0]")
+	case reflect.Map:
+		key, element := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		key.SetString("app")
+		fill(t, element, path+"[app]")
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, element)
+	case reflect.Struct:
+		if !isOurs(v.Type()) {
+			t.Fatalf("%s is a %s: add a sample of it", path, v.Type())
+		}
+		for _, field := range recorded(v.Type()) {
+			fill(t, v.FieldByIndex(field.Index), path+"."+field.Name)
+		}
+	default:
+		fillScalar(t, v, path)
+	}
+}
+
+func fillScalar(t *testing.T, v reflect.Value, path string) {
+	t.Helper()
+	switch {
+	case v.Kind() == reflect.String:
+		v.SetString("of " + path)
+	case v.Kind() == reflect.Bool:
+		v.SetBool(true)
+	case v.CanInt():
+		v.SetInt(int64(len(path)))
+	case v.CanUint():
+		v.SetUint(uint64(min(len(path), 2))) // small enough for enumerations
+	default:
+		t.Fatalf("%s is a %s: say how it is filled", path, v.Type())
+	}
+}
+
+// recorded are the fields of a type that are part of a record.
+func recorded(of reflect.Type) []reflect.StructField {
+	var fields []reflect.StructField
+	for _, field := range reflect.VisibleFields(of) {
+		if field.Tag.Get("json") != "-" && !field.Anonymous {
+			fields = append(fields, field)
+		}
+	}
+	return fields
+}
+
+func isOurs(of reflect.Type) bool { return strings.HasPrefix(of.PkgPath(), "nodal/") }
+
+// sampleOf is a sample of a type that is not ours.
+func sampleOf(of reflect.Type) (reflect.Value, bool) {
+	for _, sample := range samples() {
+		if reflect.TypeOf(sample) == of {
+			return reflect.ValueOf(sample), true
+		}
+	}
+	return reflect.Value{}, false
+}
+
+func samples() []any {
+	meta := metav1.ObjectMeta{Name: "web", UID: "u1", Labels: map[string]string{"app": "web"}}
+	placed := meta
+	placed.Namespace = "default"
+	amounts := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}
+	ports := []corev1.ContainerPort{{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}
+	hook := &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sync"}}}
+	probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromString("http")}}}
+	run := corev1.Container{
+		Name: "app", Image: "example.com/app:1", Ports: ports, Lifecycle: &corev1.Lifecycle{PreStop: hook},
+		Resources: corev1.ResourceRequirements{Requests: amounts}, LivenessProbe: probe,
+	}
+	condition := corev1.PodCondition{
+		Type: "example.com/fed", Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(filledMoment),
+	}
+	return []any{
+		filledMoment,
+		&corev1.Pod{ObjectMeta: placed, Spec: corev1.PodSpec{Containers: []corev1.Container{run}, NodeName: "node-a"}},
+		&corev1.PodStatus{
+			Phase: corev1.PodFailed, Conditions: []corev1.PodCondition{condition},
+			ContainerStatuses: []corev1.ContainerStatus{{Name: "app", RestartCount: 3}},
+		},
+		condition,
+		&run,
+		corev1.ResourceRequirements{Requests: amounts},
+		&corev1.LinuxContainerUser{UID: 1000, GID: 1000, SupplementalGroups: []int64{2000}},
+		&corev1.ConfigMap{ObjectMeta: placed, Data: map[string]string{"colour": "blue"}},
+		&corev1.Secret{ObjectMeta: placed, Data: map[string][]byte{"word": []byte("hidden")}, Type: corev1.SecretTypeOpaque},
+		&corev1.PersistentVolume{ObjectMeta: meta, Spec: corev1.PersistentVolumeSpec{Capacity: amounts}},
+		&corev1.PersistentVolumeClaim{ObjectMeta: placed, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "web"}},
+		&nodev1.RuntimeClass{ObjectMeta: meta, Handler: "runc"},
+		&certificatesv1.ClusterTrustBundle{ObjectMeta: meta, Spec: certificatesv1.ClusterTrustBundleSpec{TrustBundle: "PEM"}},
+	}
+}
+
+func TestEveryRecordedFieldIsFilled(t *testing.T) {
+	var empty []string
+	var look func(v reflect.Value, path string)
+	look = func(v reflect.Value, path string) {
+		if v.IsZero() {
+			empty = append(empty, path)
+			return
+		}
+		switch {
+		case v.Kind() == reflect.Pointer:
+			look(v.Elem(), path)
+		case v.Kind() == reflect.Struct && isOurs(v.Type()):
+			for _, field := range recorded(v.Type()) {
+				look(v.FieldByIndex(field.Index), path+"."+field.Name)
+			}
+		case v.Kind() == reflect.Slice && isOurs(v.Type().Elem()):
+			look(v.Index(0), path+"[0]")
+		case v.Kind() == reflect.Map && isOurs(v.Type().Elem()):
+			look(v.MapIndex(v.MapKeys()[0]), fmt.Sprintf("%s[%s]", path, v.MapKeys()[0]))
+		}
+	}
+	look(reflect.ValueOf(filledSlot(t)), "Slot")
+	if len(empty) > 0 {
+		t.Errorf("empty: %q; want every field filled", empty)
+	}
+}
