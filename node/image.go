@@ -75,3 +75,33 @@ const redacted = "[redacted]"
 func (Credential) String() string               { return redacted }
 func (Credential) GoString() string             { return redacted }
 func (Credential) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// ImportedImage is an image that an import brought.
+type ImportedImage struct {
+	Reference string // in full: docker.io/library/nginx:1.25
+	Digest    string // of the manifest or index
+	ID        string // as runtimes have it: the digest of the image's configuration
+	Size      int64  // bytes of all its blobs
+}
+
+// ImportProgress tells how far an import has come.
+type ImportProgress struct {
+	Read      int64  // bytes of the tarball
+	Reference string // of the image that the runtime is taking; empty while the tarball is read
+}
+
+// ImageRemoval is an image that has to go, and why.
+type ImageRemoval struct {
+	Image LocalImage
+	Why   string
+	Cause RemovalCause
+}
+
+// RemovalCause is the part of the policy that an image has to go for, by Kubernetes' name.
+type RemovalCause string
+
+const (
+	CauseAsked RemovalCause = "" // no policy: a client asked for it
+	CauseAge   RemovalCause = "age"
+	CauseSpace RemovalCause = "space"
+)

@@ -40,9 +40,16 @@ type Hooks interface {
 	Run(ctx context.Context, key node.Key, hook node.RunHook) error
 }
 
-// Logs is where containers' logs lie.
+// Logs is where containers' logs lie. Log collectors find them by links, which pods do not depend on: a link
+// that cannot be made or removed is logged there and fails nothing here.
 type Logs interface {
+	// Link makes the link to a run's log, or keeps the one that is there.
+	Link(key node.Key, run *node.Container)
+	// Unlink removes the link to a run's log.
+	Unlink(key node.Key, container, id string)
+	// RemovePod removes all logs of a pod.
 	RemovePod(key node.Key, uid types.UID) error
+	// RemoveRun removes the log of a run.
 	RemoveRun(key node.Key, uid types.UID, container string, attempt uint32) error
 }
 
@@ -118,28 +125,63 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 	case node.RemoveLogs:
 		return node.Result{}, a.Logs.RemovePod(key, pod.UID())
 	case node.RemoveContainer:
+		a.Logs.Unlink(key, action.Container, action.ID)
 		result, err := a.Runtime.Do(ctx, pod, got, action)
 		if err == nil {
 			err = a.Logs.RemoveRun(key, action.UID, action.Container, action.Attempt)
 		}
 		return result, err
+	case node.RemoveSandbox:
+		a.unlinkAll(key, got, action.ID)
+		return a.Runtime.Do(ctx, pod, got, action)
 	case node.StartContainer:
 		result, err := a.Runtime.Do(ctx, pod, got, action)
 		if err == nil {
 			result.Container = a.lookAtStarted(ctx, key, pod, got, action)
 		}
 		return result, err
-	case node.InspectSandbox, node.InspectContainer:
-		// The pod stands still meanwhile, and asking again costs nothing.
-		ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
-		defer cancel()
-		return a.Runtime.Do(ctx, pod, got, action)
+	case node.InspectSandbox:
+		return a.inspect(ctx, pod, got, action)
+	case node.InspectContainer:
+		result, err := a.inspect(ctx, pod, got, action)
+		if err == nil {
+			a.link(key, result.Container)
+		}
+		return result, err
 	default:
 		return a.Runtime.Do(ctx, pod, got, action)
 	}
 }
 
 const inspectTimeout = 10 * time.Second
+
+// inspect does not wait long for the answer: the pod stands still meanwhile, and asking again costs nothing.
+func (a Act) inspect(ctx context.Context, pod *node.Pod, got *node.Observed, action node.Action) (node.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
+	defer cancel()
+	return a.Runtime.Do(ctx, pod, got, action)
+}
+
+// link links the log of a run that has begun. Each agent inspects every run until that succeeds, so the agent
+// that follows a crash makes the links that the one before could not.
+func (a Act) link(key node.Key, run *node.Container) {
+	if run != nil && run.LogPath != "" && (run.State == node.ContainerRunning || run.State == node.ContainerExited) {
+		a.Logs.Link(key, run)
+	}
+}
+
+// unlinkAll removes the links of all runs in a sandbox that is about to be removed. Afterwards the runtime
+// would not know their names any more.
+func (a Act) unlinkAll(key node.Key, got *node.Observed, sandboxID string) {
+	if got == nil {
+		return
+	}
+	for i := range got.Containers {
+		if c := &got.Containers[i]; c.SandboxID == sandboxID {
+			a.Logs.Unlink(key, c.Name, c.ID)
+		}
+	}
+}
 
 // lookAtStarted learns at once what only the runtime knows of a run that it has started:
 // when it began, above all. Else readers were told the time of the reply first, and then

@@ -38,7 +38,7 @@ type Collector struct {
 	Log    *slog.Logger
 	Clock  func() time.Time
 	// Collected is told why an image went that nobody had asked to go; nil: nobody is.
-	Collected func(gc.Cause)
+	Collected func(node.RemovalCause)
 
 	mu   sync.Mutex
 	seen map[string]*sightings // by image id
@@ -84,7 +84,7 @@ func (c *Collector) round(ctx context.Context) error {
 }
 
 // PrunePlan says what Prune would remove.
-func (c *Collector) PrunePlan(ctx context.Context) ([]gc.Removal, error) {
+func (c *Collector) PrunePlan(ctx context.Context) ([]node.ImageRemoval, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	images, err := c.look(ctx)
@@ -92,7 +92,7 @@ func (c *Collector) PrunePlan(ctx context.Context) ([]gc.Removal, error) {
 }
 
 // Prune removes all images that nothing uses, and answers which.
-func (c *Collector) Prune(ctx context.Context) ([]gc.Removal, error) {
+func (c *Collector) Prune(ctx context.Context) ([]node.ImageRemoval, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	images, err := c.look(ctx)
@@ -121,7 +121,7 @@ func (c *Collector) Remove(ctx context.Context, id string) (node.LocalImage, err
 	if image.Busy || image.Pinned {
 		return node.LocalImage{}, fmt.Errorf("the runtime uses it, for what is not of this node's pods or for sandboxes: %w", node.ErrConflict)
 	}
-	_, err = c.remove(ctx, gc.Plan{Removals: []gc.Removal{{Image: image.LocalImage, Why: "it was asked for"}}})
+	_, err = c.remove(ctx, gc.Plan{Removals: []node.ImageRemoval{{Image: image.LocalImage, Why: "it was asked for"}}})
 	return image.LocalImage, err
 }
 
@@ -206,7 +206,7 @@ func uses(busy map[string]bool, i node.LocalImage) bool {
 }
 
 // remove goes on after a failure: the next image may go.
-func (c *Collector) remove(ctx context.Context, plan gc.Plan) (removed []gc.Removal, err error) {
+func (c *Collector) remove(ctx context.Context, plan gc.Plan) (removed []node.ImageRemoval, err error) {
 	var errs []error
 	for _, r := range plan.Removals {
 		if err := c.Images.RemoveImage(ctx, r.Image.ID); err != nil {
@@ -216,7 +216,7 @@ func (c *Collector) remove(ctx context.Context, plan gc.Plan) (removed []gc.Remo
 		delete(c.seen, r.Image.ID)
 		removed = append(removed, r)
 		c.tell(false, "ImageRemoved", fmt.Sprintf("removed image %s %q, %d bytes: %s", r.Image.ID, r.Image.References, r.Image.Size, r.Why))
-		if c.Collected != nil && r.Cause != gc.CauseAsked {
+		if c.Collected != nil && r.Cause != node.CauseAsked {
 			c.Collected(r.Cause)
 		}
 	}

@@ -108,8 +108,8 @@ func TestImagesAreGivenUpWhenTheDiskIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{images: strings.Fields("a b c d e f g h"), busy: map[string]bool{"a": true, "name of b": true}}
 		c := newCollector(t, d)
-		collected := map[gc.Cause]int{}
-		c.Collected = func(cause gc.Cause) { collected[cause]++ }
+		collected := map[node.RemovalCause]int{}
+		c.Collected = func(cause node.RemovalCause) { collected[cause]++ }
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
@@ -126,7 +126,7 @@ func TestImagesAreGivenUpWhenTheDiskIsFull(t *testing.T) {
 		d.wantRemoved(t, "d")
 		cancel()
 		<-ended
-		if len(collected) != 1 || collected[gc.CauseSpace] != 2 {
+		if len(collected) != 1 || collected[node.CauseSpace] != 2 {
 			t.Errorf("counted were %v, want two for the space", collected)
 		}
 		if d.looks != 4 {
@@ -138,7 +138,7 @@ func TestImagesAreGivenUpWhenTheDiskIsFull(t *testing.T) {
 func TestPruningDoesWhatItPlans(t *testing.T) {
 	d := &disk{images: strings.Fields("a b c"), busy: map[string]bool{"a": true}, stuck: "b"}
 	c := newCollector(t, d)
-	c.Collected = func(cause gc.Cause) { t.Errorf("%q is counted, though it was asked for", cause) }
+	c.Collected = func(cause node.RemovalCause) { t.Errorf("%q is counted, though it was asked for", cause) }
 	plan, err := c.PrunePlan(t.Context())
 	if err != nil || len(plan) != 2 || plan[0].Image.ID != "b" || plan[1].Image.ID != "c" {
 		t.Errorf("planned %+v, %v, want b and c", plan, err)

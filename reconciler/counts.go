@@ -8,13 +8,27 @@ import (
 	"nodal/node"
 )
 
-// Counts are told what metrics show of pods and events do not tell. They hold up nobody.
+// Counts counts for metrics what events do not tell. Its methods return at once.
 type Counts interface {
-	// Taken tells of a pod that is new to the node, whether the node runs it or not.
+	// Taken counts a pod that is new to the node, whether the node runs it or not.
 	Taken(*node.Pod)
-	// Worked tells that for now nothing is left to do for a pod.
+	// Worked counts that for now nothing is left to do for a pod.
 	Worked(operation string, took time.Duration)
+	// Relisted counts a look at the whole runtime.
+	Relisted(began time.Time, took time.Duration, err error)
+	// Listened counts that the runtime's events arrive, or an attempt that failed.
+	Listened(err error)
 }
+
+// uncounted is a Counts that counts nothing.
+type uncounted struct{}
+
+var _ Counts = uncounted{}
+
+func (uncounted) Taken(*node.Pod)                          {}
+func (uncounted) Worked(string, time.Duration)             {}
+func (uncounted) Relisted(time.Time, time.Duration, error) {}
+func (uncounted) Listened(error)                           {}
 
 // work is what is done for a pod, from an action on until none is under way.
 type work struct {
@@ -25,9 +39,6 @@ type work struct {
 
 // follow notes when work on a pod begins, and when it has ended.
 func (h hands) follow(t *Tracked) {
-	if h.Counts == nil {
-		return
-	}
 	next, busy := work{t.Slot().Pod.UID(), operationOf(t), h.Act.Clock()}, len(t.cancels) > 0
 	if w, working := h.working[t.Key]; working && busy && w.pod == next.pod && (w.operation == kills) == (next.operation == kills) {
 		return

@@ -17,6 +17,8 @@ type counts struct {
 	taken  []string
 	worked []string
 	limits []evict.Limit
+
+	relisted, heard, unheard int
 }
 
 var _ reconciler.Counts = (*counts)(nil)
@@ -31,6 +33,22 @@ func (c *counts) Worked(operation string, _ time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.worked = append(c.worked, operation)
+}
+
+func (c *counts) Relisted(time.Time, time.Duration, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.relisted++
+}
+
+func (c *counts) Listened(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		c.heard++
+	} else {
+		c.unheard++
+	}
 }
 
 func (c *counts) evict(over evict.Limit) {

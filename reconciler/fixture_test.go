@@ -268,13 +268,35 @@ func (j *journal) all() []store.Record {
 	return all
 }
 
-// logs notes what is removed.
+// logs notes what is removed, and which logs log collectors find.
 type logs struct {
 	mu      sync.Mutex
 	removed []string
+	linked  []string // containers' ids
 }
 
 var _ reconciler.Logs = (*logs)(nil)
+
+func (l *logs) Link(_ node.Key, run *node.Container) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !slices.Contains(l.linked, run.ID) {
+		l.linked = append(l.linked, run.ID)
+	}
+}
+
+func (l *logs) Unlink(_ node.Key, _, id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.linked = slices.DeleteFunc(l.linked, func(linked string) bool { return linked == id })
+}
+
+// found are the containers whose logs collectors find.
+func (l *logs) found() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.linked)
+}
 
 func (l *logs) RemovePod(key node.Key, _ types.UID) error {
 	return l.note(key.Name)

@@ -73,8 +73,11 @@ func (h hands) do(ctx context.Context, pod *node.Pod, got *node.Observed, a node
 // Look looks in a goroutine of its own.
 func (h hands) Look(only *node.Key, began node.Mark) {
 	go func() {
-		s := Sighting{Only: only, Began: began}
+		s, since := Sighting{Only: only, Began: began}, h.Act.Clock()
 		s.All, s.Err = h.Act.Runtime.List(h.ctx, only)
+		if only == nil {
+			h.Counts.Relisted(since, h.Act.Clock().Sub(since), s.Err)
+		}
 		select {
 		case h.seen <- s:
 		case <-h.ctx.Done():
@@ -94,9 +97,7 @@ func (h hands) Read(v store.View, before *node.Pod) {
 	if !pod.Accepted.After(h.began) || before != nil && before.UID() == pod.UID() {
 		return
 	}
-	if h.Counts != nil {
-		h.Counts.Taken(pod)
-	}
+	h.Counts.Taken(pod)
 	h.tellRefused(pod)
 }
 

@@ -17,7 +17,7 @@ type Config struct {
 	Act     Act
 	Prober  Prober
 	Tracer  Tracer // nil: nobody is told
-	Counts  Counts // nil: nobody is told
+	Counts  Counts // nil counts nothing
 	Events  *store.Events
 	Sources *store.Sources
 	Site    node.Site
@@ -58,6 +58,9 @@ type finished struct {
 
 // New makes a reconciler that has not begun.
 func New(c Config) *Reconciler {
+	if c.Counts == nil {
+		c.Counts = uncounted{}
+	}
 	loop := NewLoop(c.Act.Store, c.Site)
 	loop.Pool = c.Pool
 	return &Reconciler{

@@ -32,13 +32,29 @@ func (r *Reconciler) watch(ctx context.Context) {
 	}
 	for ctx.Err() == nil {
 		r.relist()
-		err := r.Act.Runtime.Watch(ctx, wake, relist)
+		err := r.listen(ctx, wake, relist)
 		if errors.Is(err, node.ErrUnsupported) {
 			r.poll(ctx)
 			return
 		}
 		sleep(ctx, node.Backoff(reconnectBase, failures.Add(1), reconnectMax))
 	}
+}
+
+// listen watches the runtime until the stream breaks, and counts whether its events arrived.
+func (r *Reconciler) listen(ctx context.Context, wake func(node.Key), relist func()) error {
+	heard := false
+	err := r.Act.Runtime.Watch(ctx, wake, func() {
+		if !heard {
+			heard = true
+			r.Counts.Listened(nil)
+		}
+		relist()
+	})
+	if !heard && ctx.Err() == nil {
+		r.Counts.Listened(err)
+	}
+	return err
 }
 
 // poll looks at a runtime that tells nothing itself.

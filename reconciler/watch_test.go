@@ -59,3 +59,75 @@ func TestARuntimeThatIsAwayIsAskedMoreAndMoreSeldom(t *testing.T) {
 		}
 	})
 }
+
+// tally is a Counts that counts whether events arrive, and looks at the whole runtime.
+type tally struct {
+	uncounted
+	heard, unheard int
+	relisted       []time.Duration
+}
+
+func (c *tally) Listened(err error) {
+	if err == nil {
+		c.heard++
+	} else {
+		c.unheard++
+	}
+}
+
+func (c *tally) Relisted(_ time.Time, took time.Duration, _ error) {
+	c.relisted = append(c.relisted, took)
+}
+
+// talkative is a runtime whose first streams do not open, and whose next one asks for several looks.
+type talkative struct {
+	Runtime
+	refusals int
+}
+
+func (r *talkative) Watch(ctx context.Context, _ func(node.Key), relist func()) error {
+	if r.refusals > 0 {
+		r.refusals--
+		return errors.New("away")
+	}
+	for range 3 {
+		relist()
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (r *talkative) List(context.Context, *node.Key) (map[node.Key]*node.Observed, error) {
+	time.Sleep(time.Second)
+	return nil, nil
+}
+
+func TestStreamsOfEventsAreCountedOnceEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &tally{}
+		r := New(Config{Act: Act{Runtime: &talkative{refusals: 2}}, Counts: c})
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.watch(ctx)
+		time.Sleep(time.Minute)
+		cancel()
+		synctest.Wait()
+		if c.heard != 1 || c.unheard != 2 {
+			t.Errorf("%d streams heard and %d not, want 1 and 2", c.heard, c.unheard)
+		}
+	})
+}
+
+func TestLooksAtTheWholeRuntimeAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &tally{}
+		r := New(Config{Act: Act{Runtime: &talkative{}, Clock: time.Now}, Counts: c})
+		h := hands{r, t.Context()}
+		h.Look(nil, 1)
+		<-r.seen
+		h.Look(&node.Key{Namespace: "default", Name: "web"}, 2)
+		<-r.seen
+		if len(c.relisted) != 1 || c.relisted[0] != time.Second {
+			t.Errorf("counted are looks of %v, want one of a second", c.relisted)
+		}
+	})
+}

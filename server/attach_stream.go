@@ -33,7 +33,7 @@ func (s *execService) Attach(stream attachServerStream) error {
 		return err
 	}
 	wanted := &nodev1.ExecStart{Stdin: start.GetStdin(), Tty: hasTerminal(view.Slot.Pod.Object, start.GetContainer())}
-	return converse(attachment{stream}, wanted, func(ctx context.Context, streams ExecStreams) error {
+	return converse(attachment{stream}, wanted, func(ctx context.Context, streams node.Streams) error {
 		return s.runtime.Attach(ctx, run.ID, streams)
 	})
 }

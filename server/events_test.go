@@ -124,9 +124,9 @@ func TestTheNodeSaysWhatItIsAndHowItIs(t *testing.T) {
 		"/etc/pods/bad.yaml": {Origin: "/etc/pods/bad.yaml", Message: "no pod", Time: testNow},
 	})
 	asked := 0
-	n.runtime.status = func(context.Context) (RuntimeStatus, error) {
+	n.runtime.status = func(context.Context) (node.RuntimeStatus, error) {
 		asked++
-		return RuntimeStatus{}, errors.New("nobody is there")
+		return node.RuntimeStatus{}, errors.New("nobody is there")
 	}
 	client := nodev1.NewNodeServiceClient(n.dial(t))
 	for range 2 {

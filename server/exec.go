@@ -15,7 +15,7 @@ import (
 // Runtime lets clients into pods and tells how it is.
 type Runtime interface {
 	Containers
-	Status(ctx context.Context) (RuntimeStatus, error)
+	Status(ctx context.Context) (node.RuntimeStatus, error)
 	// Changed returns a channel that is closed when Status may say something else
 	// than before, as far as runtimes tell that at all.
 	Changed() <-chan struct{}
@@ -27,32 +27,11 @@ type Containers interface {
 	// of zero is none. The command's exit code is no error.
 	ExecSync(ctx context.Context, containerID string, command []string, timeout time.Duration) (stdout, stderr []byte, exit int32, err error)
 	// Exec runs a command with live streams to its end.
-	Exec(ctx context.Context, containerID string, command []string, streams ExecStreams) (exit int32, err error)
+	Exec(ctx context.Context, containerID string, command []string, streams node.Streams) (exit int32, err error)
 	// Attach connects live streams to what a container runs, until that ends.
-	Attach(ctx context.Context, containerID string, streams ExecStreams) error
+	Attach(ctx context.Context, containerID string, streams node.Streams) error
 	// PortForward connects a stream with a port inside a sandbox until that is closed.
 	PortForward(ctx context.Context, sandboxID string, port int32, client io.ReadWriter) error
-}
-
-// RuntimeStatus is how the runtime says it is.
-type RuntimeStatus struct {
-	Name         string
-	Version      string
-	Ready        bool
-	NetworkReady bool
-	Message      string
-	Events       bool // it tells of changes itself
-	Handlers     []RuntimeHandler
-
-	SupplementalGroupsPolicy bool // pods may choose which groups of the image their users are in
-}
-
-// RuntimeHandler is one of the ways in which the runtime runs pods. The usual one has
-// no name.
-type RuntimeHandler struct {
-	Name                    string
-	UserNamespaces          bool
-	RecursiveReadOnlyMounts bool
 }
 
 // execService lets clients into pods. The live forms are in exec_stream.go.

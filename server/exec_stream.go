@@ -14,19 +14,6 @@ import (
 	"nodal/node"
 )
 
-// ExecStreams are what a live command talks through. What is nil is not connected.
-type ExecStreams struct {
-	Stdin  io.Reader
-	Stdout io.Writer // with a terminal, everything comes here
-	Stderr io.Writer
-	TTY    bool
-	Resize <-chan TerminalSize // of the terminal; nil without one
-}
-
-// TerminalSize is in characters. It is another name for the type itself, so that a
-// channel of them passes from package to package as it is.
-type TerminalSize = struct{ Width, Height uint16 }
-
 type execServerStream = grpc.BidiStreamingServer[nodev1.ExecRequest, nodev1.ExecResponse]
 
 // conversation is a client's stream as far as it is talked over.
@@ -52,7 +39,7 @@ func (s *execService) Exec(stream execServerStream) error {
 		return err
 	}
 	var exit int32
-	err = converse(stream, start, func(ctx context.Context, streams ExecStreams) (err error) {
+	err = converse(stream, start, func(ctx context.Context, streams node.Streams) (err error) {
 		if exit, err = s.runtime.Exec(ctx, run.ID, start.GetCommand(), streams); err != nil {
 			return notRun(start.GetCommand(), key, err)
 		}
@@ -65,7 +52,7 @@ func (s *execService) Exec(stream execServerStream) error {
 }
 
 // converse connects the client to what talks, until that ends or the client is gone.
-func converse(stream conversation, start *nodev1.ExecStart, talk func(context.Context, ExecStreams) error) error {
+func converse(stream conversation, start *nodev1.ExecStart, talk func(context.Context, node.Streams) error) error {
 	ctx, cancel := context.WithCancelCause(stream.Context())
 	defer cancel(nil)
 	streams, in := execStreams(start, &execOutput{stream: stream})
@@ -78,13 +65,13 @@ func converse(stream conversation, start *nodev1.ExecStart, talk func(context.Co
 	return err
 }
 
-func execStreams(start *nodev1.ExecStart, out *execOutput) (ExecStreams, *execInput) {
-	streams := ExecStreams{TTY: start.GetTty(), Stdout: writerFunc(func(p []byte) error {
+func execStreams(start *nodev1.ExecStart, out *execOutput) (node.Streams, *execInput) {
+	streams := node.Streams{TTY: start.GetTty(), Stdout: writerFunc(func(p []byte) error {
 		return out.send(&nodev1.ExecResponse{Output: &nodev1.ExecResponse_Stdout{Stdout: p}})
 	})}
 	in := &execInput{}
 	if start.GetTty() {
-		in.sizes = make(chan TerminalSize, 1)
+		in.sizes = make(chan node.TerminalSize, 1)
 		streams.Resize = in.sizes
 	} else {
 		streams.Stderr = writerFunc(func(p []byte) error {
@@ -123,7 +110,7 @@ func (f writerFunc) Write(p []byte) (int, error) {
 type execInput struct {
 	stdin     *io.PipeWriter // nil: not connected
 	closeRead func() error
-	sizes     chan TerminalSize
+	sizes     chan node.TerminalSize
 }
 
 // pump ends with the client's stream. A client that half-closes has only
@@ -160,7 +147,7 @@ func (in *execInput) take(message *nodev1.ExecRequest) error {
 	case *nodev1.ExecRequest_StdinClosed:
 		in.endStdin()
 	case *nodev1.ExecRequest_Resize:
-		in.resize(TerminalSize{Width: characters(input.Resize.GetWidth()), Height: characters(input.Resize.GetHeight())})
+		in.resize(node.TerminalSize{Width: characters(input.Resize.GetWidth()), Height: characters(input.Resize.GetHeight())})
 	case *nodev1.ExecRequest_Start:
 		return fmt.Errorf("exec: a command runs already: %w", node.ErrInvalid)
 	}
@@ -170,7 +157,7 @@ func (in *execInput) take(message *nodev1.ExecRequest) error {
 func characters(n uint32) uint16 { return uint16(min(n, math.MaxUint16)) }
 
 // resize keeps the latest size only: those in between are of no use.
-func (in *execInput) resize(size TerminalSize) {
+func (in *execInput) resize(size node.TerminalSize) {
 	if in.sizes == nil {
 		return
 	}

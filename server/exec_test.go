@@ -74,7 +74,7 @@ func TestALiveCommandTalksBothWays(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerRunning)
-	n.runtime.exec = func(_ context.Context, _ string, _ []string, s ExecStreams) (int32, error) {
+	n.runtime.exec = func(_ context.Context, _ string, _ []string, s node.Streams) (int32, error) {
 		said, err := io.ReadAll(s.Stdin)
 		if err != nil {
 			return 0, err
@@ -125,7 +125,7 @@ func TestATerminalLearnsItsSize(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerRunning)
-	n.runtime.exec = func(_ context.Context, _ string, _ []string, s ExecStreams) (int32, error) {
+	n.runtime.exec = func(_ context.Context, _ string, _ []string, s node.Streams) (int32, error) {
 		size := <-s.Resize
 		fmt.Fprintf(s.Stdout, "%dx%d %v", size.Width, size.Height, s.Stderr == nil)
 		return 0, nil
@@ -154,7 +154,7 @@ func TestAClientThatIsGoneEndsItsCommand(t *testing.T) {
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerRunning)
 	ended := make(chan struct{})
-	n.runtime.exec = func(ctx context.Context, _ string, _ []string, s ExecStreams) (int32, error) {
+	n.runtime.exec = func(ctx context.Context, _ string, _ []string, s node.Streams) (int32, error) {
 		fmt.Fprint(s.Stdout, "here")
 		<-ctx.Done()
 		close(ended)

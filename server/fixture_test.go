@@ -236,14 +236,14 @@ func (n *node1) dial(t testing.TB) *grpc.ClientConn {
 // scriptedRuntime answers what the test says.
 type scriptedRuntime struct {
 	execSync func(ctx context.Context, id string, command []string, timeout time.Duration) ([]byte, []byte, int32, error)
-	exec     func(ctx context.Context, id string, command []string, s ExecStreams) (int32, error)
-	attach   func(ctx context.Context, id string, s ExecStreams) error
+	exec     func(ctx context.Context, id string, command []string, s node.Streams) (int32, error)
+	attach   func(ctx context.Context, id string, s node.Streams) error
 	forward  func(ctx context.Context, sandbox string, port int32, client io.ReadWriter) error
-	status   func(context.Context) (RuntimeStatus, error)
+	status   func(context.Context) (node.RuntimeStatus, error)
 	turned   node.Bell
 }
 
-func (r *scriptedRuntime) Attach(ctx context.Context, id string, s ExecStreams) error {
+func (r *scriptedRuntime) Attach(ctx context.Context, id string, s node.Streams) error {
 	return r.attach(ctx, id, s)
 }
 
@@ -255,13 +255,13 @@ func (r *scriptedRuntime) ExecSync(ctx context.Context, id string, command []str
 	return r.execSync(ctx, id, command, timeout)
 }
 
-func (r *scriptedRuntime) Exec(ctx context.Context, id string, command []string, s ExecStreams) (int32, error) {
+func (r *scriptedRuntime) Exec(ctx context.Context, id string, command []string, s node.Streams) (int32, error) {
 	return r.exec(ctx, id, command, s)
 }
 
-func (r *scriptedRuntime) Status(ctx context.Context) (RuntimeStatus, error) {
+func (r *scriptedRuntime) Status(ctx context.Context) (node.RuntimeStatus, error) {
 	if r.status == nil {
-		return RuntimeStatus{Name: "containerd", Version: "2", Ready: true, NetworkReady: true}, nil
+		return node.RuntimeStatus{Name: "containerd", Version: "2", Ready: true, NetworkReady: true}, nil
 	}
 	return r.status(ctx)
 }
@@ -270,12 +270,12 @@ func (r *scriptedRuntime) Changed() <-chan struct{} { return r.turned.Heard() }
 
 // scriptedLogs remembers what was asked and writes a line, or what the test says.
 type scriptedLogs struct {
-	run     LogRun
-	options LogOptions
-	read    func(ctx context.Context, o LogOptions, sink LogSink) error
+	run     node.LogRun
+	options node.LogOptions
+	read    func(ctx context.Context, o node.LogOptions, sink node.LogSink) error
 }
 
-func (l *scriptedLogs) Read(ctx context.Context, run LogRun, o LogOptions, sink LogSink) error {
+func (l *scriptedLogs) Read(ctx context.Context, run node.LogRun, o node.LogOptions, sink node.LogSink) error {
 	l.run, l.options = run, o
 	if l.read != nil {
 		return l.read(ctx, o, sink)

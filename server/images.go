@@ -20,34 +20,14 @@ type Images interface {
 	// Pulls are the pulls under way.
 	Pulls(context.Context) []node.Pull
 	// PrunePlan says what Prune would remove; Prune answers what it has removed.
-	PrunePlan(context.Context) ([]PrunedImage, error)
-	Prune(context.Context) ([]PrunedImage, error)
+	PrunePlan(context.Context) ([]node.ImageRemoval, error)
+	Prune(context.Context) ([]node.ImageRemoval, error)
 	// Remove removes the image of a name or id that nothing uses, and answers which
 	// it was.
 	Remove(ctx context.Context, image string) (node.LocalImage, error)
 	// Import reads a tarball and has its images ready for pods. A name stands for
 	// the tarball's own. Tell is called now and then, by the calling goroutine.
-	Import(ctx context.Context, tarball io.Reader, name string, tell func(ImportProgress)) ([]ImportedImage, error)
-}
-
-// PrunedImage is an image that goes, and why.
-type PrunedImage struct {
-	Image node.LocalImage
-	Why   string
-}
-
-// ImportProgress is how far an import has come.
-type ImportProgress struct {
-	Read      int64  // bytes of the tarball
-	Reference string // what the runtime is taking; empty while the tarball is read
-}
-
-// ImportedImage is what an import brought.
-type ImportedImage struct {
-	Reference string
-	Digest    string
-	ID        string
-	Size      int64
+	Import(ctx context.Context, tarball io.Reader, name string, tell func(node.ImportProgress)) ([]node.ImportedImage, error)
 }
 
 // imageService shows images and takes new ones in.
@@ -128,7 +108,7 @@ func (s *imageService) RemoveImage(ctx context.Context, request *nodev1.RemoveIm
 	return &nodev1.RemoveImageResponse{Image: shownImage(image)}, nil
 }
 
-func shownPruned(images []PrunedImage) []*nodev1.PrunedImage {
+func shownPruned(images []node.ImageRemoval) []*nodev1.PrunedImage {
 	var shown []*nodev1.PrunedImage
 	for _, i := range images {
 		shown = append(shown, &nodev1.PrunedImage{Image: shownImage(i.Image), Reason: i.Why})
@@ -170,9 +150,9 @@ func (s *imageService) ImportImages(stream importServerStream) error {
 }
 
 // sendProgress tells of progress, but not more often than somebody can read it.
-func sendProgress(stream importServerStream) func(ImportProgress) {
+func sendProgress(stream importServerStream) func(node.ImportProgress) {
 	var last time.Time
-	return func(p ImportProgress) {
+	return func(p node.ImportProgress) {
 		if p.Reference == "" && time.Since(last) < tellInterval {
 			return
 		}
@@ -184,7 +164,7 @@ func sendProgress(stream importServerStream) func(ImportProgress) {
 	}
 }
 
-func importResult(images []ImportedImage) *nodev1.ImportResult {
+func importResult(images []node.ImportedImage) *nodev1.ImportResult {
 	result := &nodev1.ImportResult{}
 	for _, i := range images {
 		result.Images = append(result.Images, &nodev1.ImportedImage{Reference: i.Reference, Digest: i.Digest, Id: i.ID, Size: i.Size})

@@ -27,7 +27,7 @@ type scriptedImages struct {
 	listed []node.LocalImage
 	pulls  []node.Pull
 	named  string
-	begin  func(tell func(ImportProgress)) error // before anything is read
+	begin  func(tell func(node.ImportProgress)) error // before anything is read
 	read   int
 	end    error
 }
@@ -38,11 +38,11 @@ func (i *scriptedImages) List(context.Context) ([]node.LocalImage, error) { retu
 
 func (i *scriptedImages) Pulls(context.Context) []node.Pull { return i.pulls }
 
-func (i *scriptedImages) PrunePlan(context.Context) ([]PrunedImage, error) {
-	return []PrunedImage{{Image: i.listed[0], Why: "nothing uses it"}}, nil
+func (i *scriptedImages) PrunePlan(context.Context) ([]node.ImageRemoval, error) {
+	return []node.ImageRemoval{{Image: i.listed[0], Why: "nothing uses it"}}, nil
 }
 
-func (i *scriptedImages) Prune(ctx context.Context) ([]PrunedImage, error) {
+func (i *scriptedImages) Prune(ctx context.Context) ([]node.ImageRemoval, error) {
 	pruned, err := i.PrunePlan(ctx)
 	i.listed = nil
 	return pruned, err
@@ -61,7 +61,7 @@ func (i *scriptedImages) Remove(_ context.Context, image string) (node.LocalImag
 	return gone, nil
 }
 
-func (i *scriptedImages) Import(_ context.Context, tarball io.Reader, name string, tell func(ImportProgress)) ([]ImportedImage, error) {
+func (i *scriptedImages) Import(_ context.Context, tarball io.Reader, name string, tell func(node.ImportProgress)) ([]node.ImportedImage, error) {
 	i.named = name
 	if i.begin != nil {
 		if err := i.begin(tell); err != nil {
@@ -76,7 +76,7 @@ func (i *scriptedImages) Import(_ context.Context, tarball io.Reader, name strin
 	if err != nil {
 		return nil, err
 	}
-	return []ImportedImage{{Reference: "docker.io/library/app:1", Digest: "sha256:m", ID: "sha256:c", Size: int64(len(text))}}, nil
+	return []node.ImportedImage{{Reference: "docker.io/library/app:1", Digest: "sha256:m", ID: "sha256:c", Size: int64(len(text))}}, nil
 }
 
 func withImages(images Images) func(*Config) { return func(c *Config) { c.Images = images } }
@@ -153,7 +153,7 @@ func TestAnImageIsRemovedByName(t *testing.T) {
 }
 
 func TestATarballIsImportedAsABody(t *testing.T) {
-	images := &scriptedImages{begin: func(tell func(ImportProgress)) error { tell(ImportProgress{Read: 5}); return nil }}
+	images := &scriptedImages{begin: func(tell func(node.ImportProgress)) error { tell(node.ImportProgress{Read: 5}); return nil }}
 	n := newNode(t, withImages(images))
 	body := strings.Repeat("x", 3*importChunk+1)
 	got := n.do(t, "POST", "/v1/images:import?name=app:1", body)
@@ -183,9 +183,9 @@ func TestAnImportThatFailsSaysWhy(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"before anything is read", &scriptedImages{begin: func(func(ImportProgress)) error { return refused }}, "tarball", 409, "not this node's own"},
+		{"before anything is read", &scriptedImages{begin: func(func(node.ImportProgress)) error { return refused }}, "tarball", 409, "not this node's own"},
 		{"at the end", &scriptedImages{end: corrupt}, "tarball", 400, "a layer is corrupt"},
-		{"after the first line", &scriptedImages{begin: func(tell func(ImportProgress)) error { tell(ImportProgress{Read: 5}); return corrupt }}, "tarball", 200, `{"error":{`},
+		{"after the first line", &scriptedImages{begin: func(tell func(node.ImportProgress)) error { tell(node.ImportProgress{Read: 5}); return corrupt }}, "tarball", 200, `{"error":{`},
 		{"without a body", &scriptedImages{}, "", 400, "there is no tarball"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestAnImportIsForWhoMayWrite(t *testing.T) {
 // TestProgressComesWhileTheBodyStillGoes needs a real connection: the client
 // sends the rest only when it has seen the first line.
 func TestProgressComesWhileTheBodyStillGoes(t *testing.T) {
-	images := &scriptedImages{begin: func(tell func(ImportProgress)) error { tell(ImportProgress{Read: 1}); return nil }}
+	images := &scriptedImages{begin: func(tell func(node.ImportProgress)) error { tell(node.ImportProgress{Read: 1}); return nil }}
 	n := newNode(t, withImages(images))
 	server := httptest.NewServer(n.server.HTTP())
 	defer server.Close()
@@ -246,7 +246,7 @@ func TestProgressComesWhileTheBodyStillGoes(t *testing.T) {
 // client never ends its body.
 func TestAnAnswerDoesNotWaitForTheBody(t *testing.T) {
 	refused := fmt.Errorf("the runtime is not this node's own: %w", node.ErrConflict)
-	n := newNode(t, withImages(&scriptedImages{begin: func(func(ImportProgress)) error { return refused }}))
+	n := newNode(t, withImages(&scriptedImages{begin: func(func(node.ImportProgress)) error { return refused }}))
 	server := httptest.NewServer(n.server.HTTP())
 	defer server.Close()
 	reader, writer := io.Pipe()

@@ -31,9 +31,9 @@ func (k *kubelet) runLive(w http.ResponseWriter, r *http.Request) {
 		writeText(w, runCode(err), err.Error())
 		return
 	}
-	framing.Serve(w, r, wanted, func(ctx context.Context, s framing.Streams) (int32, error) {
+	framing.Serve(w, r, wanted, func(ctx context.Context, s node.Streams) (int32, error) {
 		ctx, end := k.follow(ctx, r)
-		exit, err := k.exec.runtime.Exec(ctx, target.ID, command, ExecStreams(s))
+		exit, err := k.exec.runtime.Exec(ctx, target.ID, command, s)
 		end(err)
 		if err != nil {
 			return 0, notRun(command, key, err)
@@ -71,13 +71,12 @@ func (k *kubelet) attach(w http.ResponseWriter, r *http.Request) {
 		writeText(w, runCode(err), err.Error())
 		return
 	}
-	framing.Serve(w, r, wanted, func(ctx context.Context, s framing.Streams) (int32, error) {
+	framing.Serve(w, r, wanted, func(ctx context.Context, s node.Streams) (int32, error) {
 		ctx, end := k.follow(ctx, r)
-		streams := ExecStreams(s)
-		if streams.TTY = hasTerminal(view.Slot.Pod.Object, container); streams.TTY {
-			streams.Stderr = nil
+		if s.TTY = hasTerminal(view.Slot.Pod.Object, container); s.TTY {
+			s.Stderr = nil
 		}
-		err := k.exec.runtime.Attach(ctx, target.ID, streams)
+		err := k.exec.runtime.Attach(ctx, target.ID, s)
 		end(err)
 		return 0, err
 	})

@@ -83,7 +83,7 @@ func TestALiveCommandRunsThroughTheWholeServer(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerRunning)
-	n.runtime.exec = func(_ context.Context, id string, command []string, s ExecStreams) (int32, error) {
+	n.runtime.exec = func(_ context.Context, id string, command []string, s node.Streams) (int32, error) {
 		// Channels share a connection: input that nobody reads holds up the size.
 		text, err := io.ReadAll(s.Stdin)
 		size := <-s.Resize
@@ -122,8 +122,8 @@ func TestExecAndAttachEndWithAnAPIServerThatHangsUp(t *testing.T) {
 				close(ended)
 				return ctx.Err()
 			}
-			n.runtime.exec = func(ctx context.Context, _ string, _ []string, _ ExecStreams) (int32, error) { return 0, hold(ctx) }
-			n.runtime.attach = func(ctx context.Context, _ string, _ ExecStreams) error { return hold(ctx) }
+			n.runtime.exec = func(ctx context.Context, _ string, _ []string, _ node.Streams) (int32, error) { return 0, hold(ctx) }
+			n.runtime.attach = func(ctx context.Context, _ string, _ node.Streams) error { return hold(ctx) }
 			address, err := url.Parse(front.URL + "/" + path + "/default/web/main?command=sh&output=1")
 			if err != nil {
 				t.Fatal(err)

@@ -65,7 +65,7 @@ type logResponse struct {
 	control *http.ResponseController
 }
 
-var _ LogSink = (*logResponse)(nil)
+var _ node.LogSink = (*logResponse)(nil)
 
 func (l *logResponse) Write(p []byte) (n int, err error) {
 	err = inTime(l.control, func() error {
@@ -127,8 +127,8 @@ func sensible(o corev1.PodLogOptions) bool {
 	return known && o.TailLines == nil
 }
 
-func optionsOf(o corev1.PodLogOptions, now time.Time) LogOptions {
-	options := LogOptions{Tail: o.TailLines, LimitBytes: o.LimitBytes, Timestamps: o.Timestamps, Follow: o.Follow}
+func optionsOf(o corev1.PodLogOptions, now time.Time) node.LogOptions {
+	options := node.LogOptions{Tail: o.TailLines, LimitBytes: o.LimitBytes, Timestamps: o.Timestamps, Follow: o.Follow}
 	if o.SinceSeconds != nil {
 		options.Since = secondsBefore(now, *o.SinceSeconds)
 	}
@@ -138,9 +138,9 @@ func optionsOf(o corev1.PodLogOptions, now time.Time) LogOptions {
 	if o.Stream != nil {
 		switch *o.Stream {
 		case corev1.LogStreamStdout:
-			options.Stream = LogStdout
+			options.Stream = node.LogStdout
 		case corev1.LogStreamStderr:
-			options.Stream = LogStderr
+			options.Stream = node.LogStderr
 		}
 	}
 	return options

@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/grpc"
-	"k8s.io/apimachinery/pkg/types"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
@@ -19,43 +18,7 @@ type Logs interface {
 	// Read writes the log of a run to sink. With Follow it goes on until
 	// Exited is closed and the log is read to its end. A log that is not there
 	// is node.ErrNotFound.
-	Read(ctx context.Context, run LogRun, options LogOptions, sink LogSink) error
-}
-
-// LogRun names one run of a container.
-type LogRun struct {
-	Key       node.Key
-	UID       types.UID
-	Container string
-	Attempt   uint32
-	Path      string // of the log file, as far as it was observed
-}
-
-// LogOptions choose what is read of a log.
-type LogOptions struct {
-	Tail       *int64
-	LimitBytes *int64
-	Since      time.Time
-	Timestamps bool
-	Stream     LogStream
-	Follow     bool
-	Exited     <-chan struct{} // closed when the run is over
-}
-
-// LogStream is one of a container's outputs, or all of them.
-type LogStream uint8
-
-const (
-	LogAll LogStream = iota
-	LogStdout
-	LogStderr
-)
-
-// LogSink takes a log in large pieces, which it must not keep. Flush is called
-// when nothing more is at hand.
-type LogSink interface {
-	Write([]byte) (int, error)
-	Flush() error
+	Read(ctx context.Context, run node.LogRun, options node.LogOptions, sink node.LogSink) error
 }
 
 // logService streams logs. Which run is meant is decided in logs_run.go.
@@ -99,7 +62,7 @@ type logSender struct {
 	stream grpc.ServerStreamingServer[httpbody.HttpBody]
 }
 
-var _ LogSink = logSender{}
+var _ node.LogSink = logSender{}
 
 func (l logSender) Write(p []byte) (int, error) {
 	if err := l.stream.Send(&httpbody.HttpBody{ContentType: logContentType, Data: p}); err != nil {
@@ -110,15 +73,15 @@ func (l logSender) Write(p []byte) (int, error) {
 
 func (logSender) Flush() error { return nil }
 
-func (s *logService) options(r *nodev1.ReadLogsRequest) (LogOptions, error) {
-	o := LogOptions{
+func (s *logService) options(r *nodev1.ReadLogsRequest) (node.LogOptions, error) {
+	o := node.LogOptions{
 		Tail: r.TailLines, LimitBytes: r.LimitBytes, Timestamps: r.GetTimestamps(), Follow: r.GetFollow(),
 	}
 	switch r.GetStream() {
 	case nodev1.LogStream_LOG_STREAM_STDOUT:
-		o.Stream = LogStdout
+		o.Stream = node.LogStdout
 	case nodev1.LogStream_LOG_STREAM_STDERR:
-		o.Stream = LogStderr
+		o.Stream = node.LogStderr
 	}
 	if r.GetSinceTime() != nil {
 		o.Since = r.GetSinceTime().AsTime()
@@ -145,7 +108,7 @@ func secondsBefore(now time.Time, seconds int64) time.Time {
 }
 
 // read reads a run's log, and ends when the run, the client or the agent does.
-func (s *logService) read(ctx context.Context, of loggedRun, o LogOptions, sink LogSink) error {
+func (s *logService) read(ctx context.Context, of loggedRun, o node.LogOptions, sink node.LogSink) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if o.Follow {
@@ -159,7 +122,7 @@ func (s *logService) read(ctx context.Context, of loggedRun, o LogOptions, sink 
 			cancel(errStopping)
 		}()
 	}
-	run := LogRun{
+	run := node.LogRun{
 		Key: of.key, UID: of.run.UID, Container: of.run.Name,
 		Attempt: of.run.Attempt, Path: of.run.LogPath,
 	}

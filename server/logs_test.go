@@ -65,29 +65,29 @@ func TestLogOptionsAreReadAsUpstreamReadsThem(t *testing.T) {
 	cases := []struct {
 		path, query string
 		code        int
-		want        LogOptions
+		want        node.LogOptions
 	}{
-		{kubeletLogs, "", 200, LogOptions{}},
-		{kubeletLogs, "tailLines=7&timestamps=true", 200, LogOptions{Tail: &seven, Timestamps: true}},
-		{kubeletLogs, "tail=7", 200, LogOptions{Tail: &seven}},
-		{kubeletLogs, "tail=all", 200, LogOptions{}},
-		{kubeletLogs, "sinceSeconds=7", 200, LogOptions{Since: testNow.Add(-7 * time.Second)}},
-		{kubeletLogs, "sinceTime=2026-05-01T11:00:00Z", 200, LogOptions{Since: testNow.Add(-time.Hour)}},
-		{kubeletLogs, "limitBytes=7&stream=Stderr", 200, LogOptions{LimitBytes: &seven, Stream: LogStderr}},
-		{kubeletLogs, "tailLines=x", 400, LogOptions{}},
-		{kubeletLogs, "sinceTime=yesterday", 400, LogOptions{}},
-		{kubeletLogs, "tailLines=-1", 422, LogOptions{}},
-		{kubeletLogs, "limitBytes=0", 422, LogOptions{}},
-		{kubeletLogs, "sinceSeconds=0", 422, LogOptions{}},
-		{kubeletLogs, "sinceSeconds=1&sinceTime=2026-05-01T11:00:00Z", 422, LogOptions{}},
-		{kubeletLogs, "stream=Stdin", 422, LogOptions{}},
-		{kubeletLogs, "stream=Stdout&tailLines=1", 422, LogOptions{}},
-		{logsPath, "tailLines=7&stream=LOG_STREAM_STDOUT", 200, LogOptions{Tail: &seven, Stream: LogStdout}},
-		{logsPath, "sinceSeconds=7", 200, LogOptions{Since: testNow.Add(-7 * time.Second)}},
-		{logsPath, "sinceTime=2026-05-01T11:00:00Z&timestamps=true", 200, LogOptions{Since: testNow.Add(-time.Hour), Timestamps: true}},
-		{logsPath, "tailLines=-1", 400, LogOptions{}},
-		{logsPath, "limitBytes=0", 400, LogOptions{}},
-		{logsPath, "sinceSeconds=1&sinceTime=2026-05-01T11:00:00Z", 400, LogOptions{}},
+		{kubeletLogs, "", 200, node.LogOptions{}},
+		{kubeletLogs, "tailLines=7&timestamps=true", 200, node.LogOptions{Tail: &seven, Timestamps: true}},
+		{kubeletLogs, "tail=7", 200, node.LogOptions{Tail: &seven}},
+		{kubeletLogs, "tail=all", 200, node.LogOptions{}},
+		{kubeletLogs, "sinceSeconds=7", 200, node.LogOptions{Since: testNow.Add(-7 * time.Second)}},
+		{kubeletLogs, "sinceTime=2026-05-01T11:00:00Z", 200, node.LogOptions{Since: testNow.Add(-time.Hour)}},
+		{kubeletLogs, "limitBytes=7&stream=Stderr", 200, node.LogOptions{LimitBytes: &seven, Stream: node.LogStderr}},
+		{kubeletLogs, "tailLines=x", 400, node.LogOptions{}},
+		{kubeletLogs, "sinceTime=yesterday", 400, node.LogOptions{}},
+		{kubeletLogs, "tailLines=-1", 422, node.LogOptions{}},
+		{kubeletLogs, "limitBytes=0", 422, node.LogOptions{}},
+		{kubeletLogs, "sinceSeconds=0", 422, node.LogOptions{}},
+		{kubeletLogs, "sinceSeconds=1&sinceTime=2026-05-01T11:00:00Z", 422, node.LogOptions{}},
+		{kubeletLogs, "stream=Stdin", 422, node.LogOptions{}},
+		{kubeletLogs, "stream=Stdout&tailLines=1", 422, node.LogOptions{}},
+		{logsPath, "tailLines=7&stream=LOG_STREAM_STDOUT", 200, node.LogOptions{Tail: &seven, Stream: node.LogStdout}},
+		{logsPath, "sinceSeconds=7", 200, node.LogOptions{Since: testNow.Add(-7 * time.Second)}},
+		{logsPath, "sinceTime=2026-05-01T11:00:00Z&timestamps=true", 200, node.LogOptions{Since: testNow.Add(-time.Hour), Timestamps: true}},
+		{logsPath, "tailLines=-1", 400, node.LogOptions{}},
+		{logsPath, "limitBytes=0", 400, node.LogOptions{}},
+		{logsPath, "sinceSeconds=1&sinceTime=2026-05-01T11:00:00Z", 400, node.LogOptions{}},
 	}
 	for _, c := range cases {
 		t.Run(c.path+"?"+c.query, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestAFollowedLogComesAsItIsWrittenAndEndsWithTheContainer(t *testing.T) {
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerRunning)
 	lines := make(chan string)
-	n.logs.read = func(ctx context.Context, o LogOptions, sink LogSink) error {
+	n.logs.read = func(ctx context.Context, o node.LogOptions, sink node.LogSink) error {
 		for {
 			select {
 			case line := <-lines:
@@ -172,7 +172,7 @@ func TestALogThatBreaksOffDoesNotLookComplete(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerRunning)
-	n.logs.read = func(_ context.Context, _ LogOptions, sink LogSink) error {
+	n.logs.read = func(_ context.Context, _ node.LogOptions, sink node.LogSink) error {
 		if _, err := io.WriteString(sink, "half"); err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func TestAFollowedLogEndsWithTheServer(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerRunning)
-	n.logs.read = func(ctx context.Context, _ LogOptions, _ LogSink) error {
+	n.logs.read = func(ctx context.Context, _ node.LogOptions, _ node.LogSink) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -229,7 +229,7 @@ func benchmarkLogs(b *testing.B, path string) {
 	n.run(b, "web", node.ContainerRunning)
 	batch := bytes.Repeat([]byte("a line of a log that is neither long nor short\n"), 128<<10/47)
 	const size = 256 << 20
-	n.logs.read = func(_ context.Context, _ LogOptions, sink LogSink) error {
+	n.logs.read = func(_ context.Context, _ node.LogOptions, sink node.LogSink) error {
 		for sent := 0; sent < size; sent += len(batch) {
 			if _, err := sink.Write(batch); err != nil {
 				return err

@@ -38,7 +38,7 @@ type nodeHealth struct {
 	mu     sync.Mutex
 	at     time.Time
 	turned <-chan struct{} // closed: what is known may be wrong
-	known  RuntimeStatus
+	known  node.RuntimeStatus
 	unread []health.Unread
 	record health.Record
 	told   func([]corev1.NodeCondition)
@@ -50,7 +50,7 @@ func newHealth(cfg Config) *nodeHealth {
 
 // look tells what is known while it is fresh. That the runtime does not answer is an
 // answer.
-func (h *nodeHealth) look(ctx context.Context) (RuntimeStatus, []corev1.NodeCondition) {
+func (h *nodeHealth) look(ctx context.Context) (node.RuntimeStatus, []corev1.NodeCondition) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.now()
@@ -66,7 +66,7 @@ func (h *nodeHealth) look(ctx context.Context) (RuntimeStatus, []corev1.NodeCond
 	before := h.known
 	answer, err := h.runtime.Status(ctx)
 	if err != nil {
-		answer = RuntimeStatus{Name: before.Name, Version: before.Version, Message: err.Error()}
+		answer = node.RuntimeStatus{Name: before.Name, Version: before.Version, Message: err.Error()}
 	}
 	first := h.at.IsZero()
 	h.at, h.known = now, answer

@@ -57,7 +57,7 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 	answer.Runtime = &nodev1.Runtime{
 		Endpoint: s.facts.Endpoint, Name: r.Name, Version: r.Version,
 		Ready: r.Ready, NetworkReady: r.NetworkReady, Message: r.Message, Events: r.Events,
-		SupplementalGroupsPolicy: r.SupplementalGroupsPolicy,
+		SupplementalGroupsPolicy: r.Features.SupplementalGroupsPolicy,
 	}
 	for _, c := range conditions {
 		answer.Conditions = append(answer.Conditions, &nodev1.NodeCondition{

@@ -29,7 +29,7 @@ type nodeReader struct {
 }
 
 type runtimeWord struct {
-	RuntimeStatus
+	node.RuntimeStatus
 	err error
 }
 
@@ -70,8 +70,8 @@ func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 		service.health = newHealth(Config{Runtime: n.runtime, Now: time.Now, Signals: func(context.Context) ([]health.Signal, []health.Unread) {
 			return []health.Signal{{Name: "nodefs.available", Left: r.left.Load(), Capacity: 100, Least: 10}}, nil
 		}})
-		r.says.Store(&runtimeWord{RuntimeStatus: RuntimeStatus{Ready: true, NetworkReady: true}})
-		n.runtime.status = func(context.Context) (RuntimeStatus, error) {
+		r.says.Store(&runtimeWord{RuntimeStatus: node.RuntimeStatus{Ready: true, NetworkReady: true}})
+		n.runtime.status = func(context.Context) (node.RuntimeStatus, error) {
 			word := r.says.Load()
 			return word.RuntimeStatus, word.err
 		}
@@ -121,12 +121,12 @@ func TestANodeWatchTellsOfTheRuntime(t *testing.T) {
 		if told := r.next(time.Second).GetRuntime(); told.GetReady() || told.GetMessage() != "nobody there" {
 			t.Errorf("the runtime is gone: told %v", told)
 		}
-		r.says.Store(&runtimeWord{RuntimeStatus: RuntimeStatus{Ready: true}})
+		r.says.Store(&runtimeWord{RuntimeStatus: node.RuntimeStatus{Ready: true}})
 		n.runtime.turned.Ring()
 		if told := r.next(time.Second).GetRuntime(); !told.GetReady() || told.GetNetworkReady() {
 			t.Errorf("the runtime is back without network: told %v", told)
 		}
-		r.says.Store(&runtimeWord{RuntimeStatus: RuntimeStatus{Ready: true, NetworkReady: true}}) // of which no runtime tells
+		r.says.Store(&runtimeWord{RuntimeStatus: node.RuntimeStatus{Ready: true, NetworkReady: true}}) // of which no runtime tells
 		if told := r.next(healthLook + time.Second).GetRuntime(); !told.GetNetworkReady() {
 			t.Errorf("the network is there: told %v", told)
 		}

@@ -24,7 +24,7 @@ func TestAClientThatDoesNotReadTheEndIsGivenUp(t *testing.T) {
 				n := newNode(t)
 				n.apply(t, manifestOf("web"))
 				n.run(t, "web", node.ContainerRunning)
-				n.logs.read = func(_ context.Context, _ LogOptions, sink LogSink) error {
+				n.logs.read = func(_ context.Context, _ node.LogOptions, sink node.LogSink) error {
 					_, err := io.WriteString(sink, "the last line\n")
 					return errors.Join(err, sink.Flush())
 				}

@@ -20,7 +20,7 @@ func TestAStreamOutlivesASilence(t *testing.T) {
 				n := newNode(t)
 				n.apply(t, manifestOf("web"))
 				n.run(t, "web", node.ContainerRunning)
-				n.logs.read = func(ctx context.Context, _ LogOptions, sink LogSink) error {
+				n.logs.read = func(ctx context.Context, _ node.LogOptions, sink node.LogSink) error {
 					select {
 					case <-time.After(2 * writeTimeout):
 					case <-ctx.Done():

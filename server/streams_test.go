@@ -18,7 +18,7 @@ func TestAClientAttaches(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerRunning)
-	n.runtime.attach = func(_ context.Context, id string, s ExecStreams) error {
+	n.runtime.attach = func(_ context.Context, id string, s node.Streams) error {
 		said, err := io.ReadAll(s.Stdin)
 		fmt.Fprintf(s.Stdout, "%s heard %s", id, said)
 		return err

@@ -47,7 +47,7 @@ func TestRequestsAreFollowedStreamsIncluded(t *testing.T) {
 	n := newNode(t, func(c *Config) { c.Trace = d.follow })
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerRunning)
-	n.runtime.exec = func(ctx context.Context, _ string, command []string, s ExecStreams) (int32, error) {
+	n.runtime.exec = func(ctx context.Context, _ string, command []string, s node.Streams) (int32, error) {
 		if ctx.Value(inRequest{}) == nil {
 			t.Errorf("%q does not run as a part of what is followed", command)
 		}

@@ -43,14 +43,6 @@ type agent struct {
 	retries int     // of full looks that failed
 }
 
-// noLogs are logs that nobody has written.
-type noLogs struct{}
-
-var _ reconciler.Logs = noLogs{}
-
-func (noLogs) RemovePod(node.Key, types.UID) error                 { return nil }
-func (noLogs) RemoveRun(node.Key, types.UID, string, uint32) error { return nil }
-
 // newAgent starts from what the journal kept.
 func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 	records := j.load()
@@ -66,7 +58,7 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 	a := &agent{
 		world: w, faults: f, bug: bug, store: held, loop: reconciler.NewLoop(held, site),
 		act: reconciler.Act{
-			Store: held, Runtime: w, Images: w, Logs: noLogs{}, Cgroups: cgroups{w, held}, Volumes: volumes{w, held}, Storage: w.keeper(), Clock: w.clock,
+			Store: held, Runtime: w, Images: w, Logs: logLinks{w, bug}, Cgroups: cgroups{w, held}, Volumes: volumes{w, held}, Storage: w.keeper(), Clock: w.clock,
 		},
 		evictor: reconciler.Evictor{Store: held, Disk: disk{w}, Events: store.NewEvents(clock), Log: slog.New(slog.DiscardHandler), Clock: w.clock},
 		watched: map[node.Key]bool{},

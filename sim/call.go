@@ -151,7 +151,9 @@ func (c *call) perform() (node.Result, error) {
 	if c.agent.dead {
 		return c.agent.world.Do(context.Background(), c.pod, c.got, c.action)
 	}
-	return c.agent.act.Do(context.Background(), c.t.Key, c.pod, c.got, c.action)
+	return c.agent.world.perform(c, func() (node.Result, error) {
+		return c.agent.act.Do(context.Background(), c.t.Key, c.pod, c.got, c.action)
+	})
 }
 
 // excuse marks the containers that a call starts or ends though nobody waits for it any

@@ -24,6 +24,8 @@ func TestInvariantsCatchPlantedBugs(t *testing.T) {
 		{"killing before the grace period ends", NoGrace, 1, 500, "was killed"},
 		{"ending sidecars with what they serve", AllAtOnce, 1, 500, " while "},
 		{"ending sidecars before their hooks have", AllAtOnce, 1, 500, "before its preStop hook has ended"},
+		{"linking the logs of runs that are started alone", LinkAtStart, 1, 500, "is not linked"},
+		{"leaving the links to logs of runs that are removed", KeepLinks, 1, 500, "left links"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			seed, _, found := firstFailure(test.from, test.within, test.bug, test.by)

@@ -20,6 +20,8 @@ const (
 	HastyHooks        // take a hook that has begun for one that has ended
 	NoGrace           // leave nothing that ends the time that it may take
 	AllAtOnce         // ask sidecars to end together with what they serve
+	LinkAtStart       // link the logs of runs that are started, and of no run that is found
+	KeepLinks         // remove runs and leave the links to their logs
 )
 
 // Options are what a run is made of.

@@ -156,7 +156,7 @@ func (w *world) inspectContainer(got *node.Observed, a node.InspectContainer) (n
 	}
 	seen := c.observed()
 	seen.StartedAt, seen.FinishedAt, seen.ExitCode, seen.Reason = c.started, c.finished, c.exit, c.reason
-	seen.SandboxID, seen.Inspected = "", true
+	seen.SandboxID, seen.Inspected, seen.LogPath = "", true, "/logs/"+c.id
 	for i := range got.Containers { // a status does not say where the container is
 		if got.Containers[i].ID == c.id {
 			seen.SandboxID = got.Containers[i].SandboxID

@@ -239,7 +239,7 @@ func (s *simulation) alive(l *life, c *corev1.Container, run *container, box *sa
 		if run.sandbox != box {
 			return fmt.Errorf("%s runs in a lost sandbox", run)
 		}
-		return s.shownReady(l.key, c.Name)
+		return errors.Join(s.found(run), s.shownReady(l.key, c.Name))
 	case node.ContainerExited:
 		if !rests && node.Rerun(&l.object.Spec, c, run.exit) {
 			return fmt.Errorf("%s has ended and is not restarted", run)

@@ -29,6 +29,7 @@ type world struct {
 	cgroups    map[types.UID]limit.Limits
 	pending    []*call // whose effect may still come
 	cabinet    cabinet // of claims
+	links      links
 	made       int
 	uids       int // of what the keeper has made
 	witness    *witness
@@ -90,6 +91,7 @@ func newWorld(s *schedule, r *rand.Rand, w *witness, t *trace) *world {
 		schedule: s, rand: r, witness: w, trace: t,
 		reserved: map[string]bool{}, images: map[string]bool{}, volumes: map[types.UID]map[string]string{},
 		gorged: map[types.UID]bool{}, cgroups: map[types.UID]limit.Limits{}, cabinet: newCabinet(), met: met{},
+		links:   links{made: map[string]bool{}},
 		changed: func(node.Key) {}, around: func(*call) {},
 	}
 }
@@ -187,6 +189,7 @@ func (w *world) kill(c *container) {
 func (w *world) forget(c *container) {
 	w.containers = slices.DeleteFunc(w.containers, func(o *container) bool { return o == c })
 	delete(w.reserved, containerName(c.uid, c.name, c.attempt))
+	w.links.lose(c)
 	w.changed(c.key)
 }
 

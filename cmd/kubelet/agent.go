@@ -62,7 +62,7 @@ type agent struct {
 	state     *state
 	sources   *store.Sources
 	origins   []podSource
-	runtime   *runtime
+	runtime   *cri.Runtime
 	puller    *image.Puller
 	collector *reconciler.Collector // of images
 	own       *ownruntime.Runtime   // nil if the runtime is not the agent's
@@ -86,7 +86,7 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	if err := os.MkdirAll(cfg.Dirs.Root, 0o755); err != nil {
 		return nil, fmt.Errorf("make the root directory: %w", err)
 	}
-	a := &agent{cfg: cfg, log: log, started: time.Now(), files: filesOf(cfg.Dirs)}
+	a := &agent{cfg: cfg, log: log, started: time.Now(), files: filesOf(cfg.Dirs, log)}
 	var err error
 	if err = a.lookAround(ctx); err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (a *agent) reachRuntime(ctx context.Context) error {
 		return err
 	}
 	a.ask(ctx, client)
-	a.runtime = &runtime{Runtime: client, links: logLinks{a.files.logs, a.log}, counts: a.counts}
+	a.runtime = client
 	if a.puller, err = a.newPuller(); err != nil {
 		return err
 	}
@@ -158,10 +158,11 @@ func (a *agent) reachRuntime(ctx context.Context) error {
 	return nil
 }
 
-func filesOf(dirs config.Dirs) podFiles {
+func filesOf(dirs config.Dirs, log *slog.Logger) podFiles {
 	return podFiles{
 		logs:  logs.Layout{Pods: dirs.PodLogs, Links: dirs.LogLinks()},
 		files: podfiles.Tree{Root: dirs.Pods(), Mark: volume.Ours},
+		log:   log,
 	}
 }
 

@@ -4,28 +4,16 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"time"
 
 	clientmetrics "k8s.io/client-go/tools/metrics"
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"nodal/host/stats"
-	"nodal/node"
 	"nodal/reconciler"
 	"nodal/server/metrics"
 )
 
 var _ reconciler.Counts = (*metrics.Agent)(nil)
-
-// List looks at pods, and counts the looks at all of them.
-func (r *runtime) List(ctx context.Context, only *node.Key) (map[node.Key]*node.Observed, error) {
-	began := time.Now()
-	found, err := r.Runtime.List(ctx, only)
-	if only == nil {
-		r.counts.Relisted(began, time.Since(began), err)
-	}
-	return found, err
-}
 
 // count has the metrics show what this node does beside running pods.
 func (a *agent) count() {

@@ -81,12 +81,12 @@ func (i *images) Pulls(ctx context.Context) []node.Pull {
 	return pulls
 }
 
-func (i *images) PrunePlan(ctx context.Context) ([]server.PrunedImage, error) {
-	return pruned(i.unused.PrunePlan(ctx))
+func (i *images) PrunePlan(ctx context.Context) ([]node.ImageRemoval, error) {
+	return i.unused.PrunePlan(ctx)
 }
 
-func (i *images) Prune(ctx context.Context) ([]server.PrunedImage, error) {
-	return pruned(i.unused.Prune(ctx))
+func (i *images) Prune(ctx context.Context) ([]node.ImageRemoval, error) {
+	return i.unused.Prune(ctx)
 }
 
 // Remove has the runtime give an image up first, which knows whether it is in use,
@@ -115,14 +115,6 @@ func (i *images) Remove(ctx context.Context, image string) (node.LocalImage, err
 		return node.LocalImage{}, fmt.Errorf("it is not here: %w", node.ErrNotFound)
 	}
 	return gone, nil
-}
-
-func pruned(removals []gc.Removal, err error) ([]server.PrunedImage, error) {
-	var shown []server.PrunedImage
-	for _, r := range removals {
-		shown = append(shown, server.PrunedImage{Image: r.Image, Why: r.Why})
-	}
-	return shown, err
 }
 
 // newPuller pulls images as the configuration asks for.
@@ -160,16 +152,18 @@ func (f forgetful) RemoveImage(ctx context.Context, id string) error {
 func (a *agent) newCollector() *reconciler.Collector {
 	c := a.cfg.Images
 	return &reconciler.Collector{
-		Store: a.state.store, Images: forgetful{a.runtime.Runtime, a.puller}, Events: a.state.events, Log: a.log, Clock: time.Now,
+		Store: a.state.store, Images: forgetful{a.runtime, a.puller}, Events: a.state.events, Log: a.log, Clock: time.Now,
 		Policy:    gc.Policy{High: c.HighPercent, Low: c.LowPercent, MinAge: c.MinAge, MaxAge: c.MaxAge},
-		Collected: func(cause gc.Cause) { a.counts.Collected(string(cause)) },
+		Collected: func(cause node.RemovalCause) { a.counts.Collected(string(cause)) },
 	}
 }
 
 // Import keeps a tarball's images in the node's registry and has the runtime pull
 // them from there. Kept they stay: the runtime can have them again after it gave
 // them up to make room.
-func (i *images) Import(ctx context.Context, tarball io.Reader, name string, tell func(server.ImportProgress)) ([]server.ImportedImage, error) {
+func (i *images) Import(
+	ctx context.Context, tarball io.Reader, name string, tell func(node.ImportProgress),
+) ([]node.ImportedImage, error) {
 	if i.store == nil {
 		return nil, fmt.Errorf("the runtime at %s is not the agent's own and does not ask it for images; import with the runtime's tool, "+
 			"such as ctr -n k8s.io images import FILE: %w", i.endpoint, node.ErrConflict)
@@ -177,25 +171,23 @@ func (i *images) Import(ctx context.Context, tarball io.Reader, name string, tel
 	var read int64
 	kept, err := i.store.Import(ctx, tarball, registry.Options{Name: name, Progress: func(n int64) {
 		read = n
-		tell(server.ImportProgress{Read: n})
+		tell(node.ImportProgress{Read: n})
 	}})
 	if err != nil {
 		return nil, err
 	}
-	var ready []server.ImportedImage
 	for _, image := range kept {
-		tell(server.ImportProgress{Read: read, Reference: image.Reference})
+		tell(node.ImportProgress{Read: read, Reference: image.Reference})
 		if err := i.pull(ctx, image); err != nil {
 			return nil, fmt.Errorf("image %s is kept, but not ready for pods: %w", image.Reference, err)
 		}
-		ready = append(ready, server.ImportedImage(image))
 	}
-	return ready, nil
+	return kept, nil
 }
 
 // pull makes sure that what the runtime took is what was imported, and not what
 // the reference means to another registry.
-func (i *images) pull(ctx context.Context, image registry.Image) error {
+func (i *images) pull(ctx context.Context, image node.ImportedImage) error {
 	pulled, err := i.runtime.Pull(ctx, image.Reference, nil)
 	if err != nil {
 		return err

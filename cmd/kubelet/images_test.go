@@ -18,7 +18,6 @@ import (
 
 	"nodal/host/registry"
 	"nodal/node"
-	"nodal/server"
 )
 
 // scriptedPuller answers a pull as the test says, and remembers it.
@@ -93,7 +92,7 @@ func TestAnImportEndsWhenTheRuntimeHasTheImages(t *testing.T) {
 	file, id := savedImage(t)
 	i, puller := openImages(t, func(string) (string, error) { return id, nil })
 	var told []string
-	got, err := i.Import(t.Context(), bytes.NewReader(file), "", func(p server.ImportProgress) {
+	got, err := i.Import(t.Context(), bytes.NewReader(file), "", func(p node.ImportProgress) {
 		if p.Reference != "" {
 			told = append(told, p.Reference)
 		}
@@ -126,7 +125,7 @@ func TestAnImportIsNoSuccessUnlessTheRuntimeTookIt(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			i, _ := openImages(t, c.pull)
-			got, err := i.Import(t.Context(), bytes.NewReader(file), "", func(server.ImportProgress) {})
+			got, err := i.Import(t.Context(), bytes.NewReader(file), "", func(node.ImportProgress) {})
 			if got != nil || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("got %v and error %v, want %v with %q", got, err, c.want, c.text)
 			}
@@ -137,7 +136,7 @@ func TestAnImportIsNoSuccessUnlessTheRuntimeTookIt(t *testing.T) {
 func TestWhatTheRuntimeHasGivenUpIsRemovedFromTheNodesRegistry(t *testing.T) {
 	file, id := savedImage(t)
 	i, _ := openImages(t, func(string) (string, error) { return id, nil })
-	if _, err := i.Import(t.Context(), bytes.NewReader(file), "", func(server.ImportProgress) {}); err != nil {
+	if _, err := i.Import(t.Context(), bytes.NewReader(file), "", func(node.ImportProgress) {}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := i.Remove(t.Context(), "registry.test/app:2")

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"nodal/host/disk"
-	"nodal/host/logs"
 	"nodal/host/stats"
 	"nodal/node"
 	"nodal/node/health"
@@ -36,7 +35,7 @@ func (m measured) Places(pod *node.Pod) ([]stats.Place, error) {
 		}
 		errs = append(errs, err)
 	}
-	dir, err := m.agent.files.logs.PodDir(logs.Pod{Namespace: pod.Object.Namespace, Name: pod.Object.Name, UID: string(pod.UID())})
+	dir, err := m.agent.files.logs.PodDir(pod.Key(), pod.UID())
 	if err != nil {
 		return places, errors.Join(append(errs, err)...)
 	}

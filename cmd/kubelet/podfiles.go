@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path"
 
@@ -33,6 +34,7 @@ const (
 type podFiles struct {
 	logs  logs.Layout
 	files podfiles.Tree
+	log   *slog.Logger
 }
 
 var _ reconciler.Logs = podFiles{}
@@ -109,16 +111,30 @@ func (p podFiles) lastWords(ctx context.Context, e cri.Ending) (string, error) {
 	return logs.Last(ctx, c.LogPath, lastLines, lastBytes)
 }
 
+// Link lets log collectors find the log of a run.
+func (p podFiles) Link(key node.Key, run *node.Container) {
+	if err := p.logs.Link(key, run.Name, run.ID, run.LogPath); err != nil {
+		p.log.Warn("log collectors will not find a log", "pod", key.String(), "container", run.Name, "err", err)
+	}
+}
+
+// Unlink removes what Link made.
+func (p podFiles) Unlink(key node.Key, container, id string) {
+	if err := p.logs.Unlink(key, container, id); err != nil {
+		p.log.Warn("a link to a log is left behind", "pod", key.String(), "container", container, "err", err)
+	}
+}
+
 func (p podFiles) RemovePod(key node.Key, uid types.UID) error {
 	return errors.Join(
-		p.logs.RemovePod(logs.Pod{Namespace: key.Namespace, Name: key.Name, UID: string(uid)}),
+		p.logs.RemovePod(key, uid),
 		p.files.RemovePod(string(uid)),
 	)
 }
 
 func (p podFiles) RemoveRun(key node.Key, uid types.UID, container string, attempt uint32) error {
 	return errors.Join(
-		p.logs.RemoveAttempt(logs.Pod{Namespace: key.Namespace, Name: key.Name, UID: string(uid)}, container, int(attempt)),
+		p.logs.RemoveRun(node.LogRun{Key: key, UID: uid, Container: container, Attempt: attempt}),
 		p.files.RemoveRun(podfiles.Run{UID: string(uid), Container: container, Attempt: attempt}),
 	)
 }

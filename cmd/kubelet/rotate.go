@@ -34,8 +34,8 @@ func (a *agent) openLogs() []logs.Open {
 				continue
 			}
 			open = append(open, logs.Open{
-				Pod:       logs.Pod{Namespace: view.Key.Namespace, Name: view.Key.Name, UID: string(c.UID)},
-				Container: c.Name, Attempt: int(c.Attempt), ContainerID: c.ID,
+				LogRun:      node.LogRun{Key: view.Key, UID: c.UID, Container: c.Name, Attempt: c.Attempt},
+				ContainerID: c.ID,
 			})
 		}
 	}

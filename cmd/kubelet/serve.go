@@ -115,11 +115,11 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 	return server.New(server.Config{
 		Store: a.state.store, Events: a.state.events, Sources: a.sources,
 		Intake: a.intake(node.SourceAPI), Site: a.site, Now: time.Now,
-		Runtime: a.runtime, Logs: podLogs{a.files.logs}, Images: a.images(), Stats: figures,
+		Runtime: a.runtime, Logs: a.files.logs, Images: a.images(), Stats: figures,
 		Signals: a.signals(figures), Shortage: a.cfg.Reserved.Shortage, Conditions: a.runShort,
 		Probes: a.prober.Counts, Agent: a.counts, Healthy: a.alive,
 		RunningPods: func(ctx context.Context) (map[node.Key]*node.Observed, error) {
-			return a.runtime.Runtime.List(ctx, nil)
+			return a.runtime.List(ctx, nil)
 		},
 		Auth: door, Trace: a.tracing.requests(),
 		Facts: server.Facts{

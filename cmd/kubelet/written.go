@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/host/disk"
-	"nodal/host/logs"
 	"nodal/node"
 	"nodal/reconciler"
 	"nodal/reconciler/evict"
@@ -66,7 +65,7 @@ func (w written) layers(ctx context.Context, pod *node.Pod, sums map[string]int6
 }
 
 func (w written) logs(ctx context.Context, pod *corev1.Pod, sums map[string]int64) error {
-	dir, err := w.agent.files.logs.PodDir(logs.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)})
+	dir, err := w.agent.files.logs.PodDir(node.KeyOf(pod), pod.UID)
 	if err != nil {
 		return err
 	}

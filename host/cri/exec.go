@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"time"
@@ -19,17 +18,6 @@ import (
 
 	"nodal/node"
 )
-
-// Size is the size of a terminal in characters; an alias, so that it is everybody's.
-type Size = struct{ Width, Height uint16 }
-
-// Streams are what a command talks through. What is nil is not connected.
-type Streams struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer // with a terminal, everything comes on Stdout
-	TTY            bool
-	Resize         <-chan Size // of the terminal, until that is closed or the command ends
-}
 
 // ExecSync runs a command in a container and collects what it prints. A timeout
 // of zero is none; a command that it ends gives context.DeadlineExceeded. The
@@ -67,15 +55,15 @@ func inTime(ctx context.Context) bool {
 
 // Exec runs a command in a container with its streams connected, until it ends.
 // The command's exit code is no error.
-func (r *Runtime) Exec(ctx context.Context, containerID string, cmd []string, s Streams) (exitCode int, err error) {
+func (r *Runtime) Exec(ctx context.Context, containerID string, cmd []string, s node.Streams) (exitCode int32, err error) {
 	address, err := r.execURL(ctx, containerID, cmd, s)
 	if err != nil {
 		return 0, err
 	}
-	err = s.through(ctx, address)
+	err = through(ctx, address, s)
 	var exited utilexec.ExitError
 	if errors.As(err, &exited) {
-		return exited.ExitStatus(), nil
+		return int32(exited.ExitStatus()), nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("run a command in container %s: %w", containerID, err)
@@ -85,12 +73,12 @@ func (r *Runtime) Exec(ctx context.Context, containerID string, cmd []string, s 
 
 // Attach connects streams to what a container runs, until that ends. When the
 // client goes away only the connection ends.
-func (r *Runtime) Attach(ctx context.Context, containerID string, s Streams) error {
+func (r *Runtime) Attach(ctx context.Context, containerID string, s node.Streams) error {
 	address, err := r.attachURL(ctx, containerID, s)
 	if err != nil {
 		return err
 	}
-	if err := s.through(ctx, address); err != nil {
+	if err := through(ctx, address, s); err != nil {
 		return fmt.Errorf("attach to container %s: %w", containerID, err)
 	}
 	return nil
@@ -98,7 +86,7 @@ func (r *Runtime) Attach(ctx context.Context, containerID string, s Streams) err
 
 // through connects the streams to an address of the runtime until it ends them. No
 // redirects: the runtime's word on where to go was checked, a web server's would not be.
-func (s Streams) through(ctx context.Context, address *url.URL) error {
+func through(ctx context.Context, address *url.URL, s node.Streams) error {
 	transport, upgrader, err := spdy.RoundTripperFor(&rest.Config{})
 	if err != nil {
 		return fmt.Errorf("set up streams: %w", err)
@@ -114,7 +102,7 @@ func (s Streams) through(ctx context.Context, address *url.URL) error {
 	return executor.StreamWithContext(ctx, options)
 }
 
-func (r *Runtime) attachURL(ctx context.Context, containerID string, s Streams) (*url.URL, error) {
+func (r *Runtime) attachURL(ctx context.Context, containerID string, s node.Streams) (*url.URL, error) {
 	ctx, cancel := r.request(ctx)
 	defer cancel()
 	reply, err := r.runtime.Attach(ctx, &runtimeapi.AttachRequest{
@@ -127,7 +115,7 @@ func (r *Runtime) attachURL(ctx context.Context, containerID string, s Streams) 
 	return localURL(reply.GetUrl())
 }
 
-func (r *Runtime) execURL(ctx context.Context, containerID string, cmd []string, s Streams) (*url.URL, error) {
+func (r *Runtime) execURL(ctx context.Context, containerID string, cmd []string, s node.Streams) (*url.URL, error) {
 	ctx, cancel := r.request(ctx)
 	defer cancel()
 	reply, err := r.runtime.Exec(ctx, &runtimeapi.ExecRequest{
@@ -157,7 +145,7 @@ func localURL(text string) (*url.URL, error) {
 // sizeQueue hands terminal sizes to the stream until the command ends.
 type sizeQueue struct {
 	ctx   context.Context
-	sizes <-chan Size
+	sizes <-chan node.TerminalSize
 }
 
 func (q sizeQueue) Next() *remotecommand.TerminalSize {

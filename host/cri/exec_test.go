@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"nodal/host/cri"
 	"nodal/node"
 	sim "nodal/sim/cri"
 )
@@ -40,16 +39,16 @@ func TestContainerdStreamsCommandsInAContainer(t *testing.T) {
 	f, _ := onContainerd(t, "busybox", "sleep", "1000")
 	_, container := f.start()
 	var out, errs bytes.Buffer
-	streams := cri.Streams{Stdin: strings.NewReader("typed\n"), Stdout: &out, Stderr: &errs}
+	streams := node.Streams{Stdin: strings.NewReader("typed\n"), Stdout: &out, Stderr: &errs}
 	code, err := f.cri.Exec(t.Context(), container, []string{"sh", "-c", "cat; echo err >&2; exit 5"}, streams)
 	if err != nil || code != 5 || out.String() != "typed\n" || errs.String() != "err\n" {
 		t.Errorf("got %q, %q, %d, %v", &out, &errs, code, err)
 	}
 
 	out.Reset()
-	sizes := make(chan cri.Size, 1)
-	sizes <- cri.Size{Width: 77, Height: 33}
-	terminal := cri.Streams{Stdout: &out, TTY: true, Resize: sizes}
+	sizes := make(chan node.TerminalSize, 1)
+	sizes <- node.TerminalSize{Width: 77, Height: 33}
+	terminal := node.Streams{Stdout: &out, TTY: true, Resize: sizes}
 	script := "while [ \"$(stty size 2>/dev/null)\" != '33 77' ]; do :; done; echo seen"
 	if code, err = f.cri.Exec(t.Context(), container, []string{"sh", "-c", script}, terminal); err != nil || code != 0 || out.String() != "seen\r\n" {
 		t.Errorf("with a terminal: got %q, %d, %v", &out, code, err)
@@ -62,7 +61,7 @@ func TestContainerdStreamsCommandsInAContainer(t *testing.T) {
 		cancel()
 		reader.Close()
 	}()
-	if _, err := f.cri.Exec(ctx, container, []string{"sh", "-c", "echo up; sleep 1000"}, cri.Streams{Stdout: writer}); err == nil {
+	if _, err := f.cri.Exec(ctx, container, []string{"sh", "-c", "echo up; sleep 1000"}, node.Streams{Stdout: writer}); err == nil {
 		t.Error("a cancelled command ended without an error")
 	}
 }

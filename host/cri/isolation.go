@@ -28,13 +28,15 @@ func (r *Runtime) checkFeatures(ctx context.Context, pod *node.Pod) error {
 	switch {
 	case strict && !status.Features.SupplementalGroupsPolicy:
 		return failure(node.FailedCreateSandbox, errGroupsPolicy)
-	case pod.Users != nil && !status.mapsUsers(pod.Handler):
+	case pod.Users != nil && !mapsUsers(status, pod.Handler):
 		return failure(node.FailedCreateSandbox, errUserNamespaces)
 	}
 	return nil
 }
 
-// mapsUsers says whether one of the runtime's handlers has user namespaces.
-func (s Status) mapsUsers(handler string) bool {
-	return slices.ContainsFunc(s.Handlers, func(h Handler) bool { return h.Name == handler && h.UserNamespaces })
+// mapsUsers reports whether a handler of the runtime has user namespaces.
+func mapsUsers(status node.RuntimeStatus, handler string) bool {
+	return slices.ContainsFunc(status.Handlers, func(h node.RuntimeHandler) bool {
+		return h.Name == handler && h.UserNamespaces
+	})
 }

@@ -31,7 +31,8 @@ type Runtime struct {
 	pulls   pulls
 	keys    *keyIndex
 	closers []func() error
-	known   atomic.Pointer[Status]
+	known   atomic.Pointer[node.RuntimeStatus]
+	hearing hearing
 }
 
 // events reports changes of containers where CRI itself has no events.

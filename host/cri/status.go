@@ -6,41 +6,18 @@ import (
 
 	"google.golang.org/grpc/codes"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/node"
 )
-
-// Status is how the runtime is and what it can do.
-type Status struct {
-	Name         string // "containerd"
-	Version      string
-	Ready        bool   // to run containers
-	NetworkReady bool   // to give pods a network
-	Message      string // why it is not ready
-	Features     Features
-	Handlers     []Handler // those that the runtime names; older runtimes name none
-}
-
-// Handler is one of the ways in which a runtime runs pods. The usual one has no name.
-type Handler struct {
-	Name                    string
-	UserNamespaces          bool
-	RecursiveReadOnlyMounts bool
-}
-
-// Features are abilities that runtimes announce. One that a runtime does not
-// announce it may ignore in silence when asked for.
-type Features struct {
-	UserNamespaces           bool
-	RecursiveReadOnlyMounts  bool
-	SupplementalGroupsPolicy bool
-}
 
 // Known is what the runtime has said of itself last; nil before, and once it is gone:
 // another may take its place.
-func (r *Runtime) Known() *Status { return r.known.Load() }
+func (r *Runtime) Known() *node.RuntimeStatus { return r.known.Load() }
 
 // Status asks the runtime how it is.
-func (r *Runtime) Status(ctx context.Context) (Status, error) {
+func (r *Runtime) Status(ctx context.Context) (node.RuntimeStatus, error) {
 	s, err := r.status(ctx)
+	s.Events = r.hearing.now.Load()
 	switch {
 	case err == nil:
 		r.known.Store(&s)
@@ -50,22 +27,22 @@ func (r *Runtime) Status(ctx context.Context) (Status, error) {
 	return s, err
 }
 
-func (r *Runtime) status(ctx context.Context) (Status, error) {
+func (r *Runtime) status(ctx context.Context) (node.RuntimeStatus, error) {
 	ctx, cancel := r.request(ctx)
 	defer cancel()
 	version, err := r.runtime.Version(ctx, &runtimeapi.VersionRequest{})
 	if err != nil {
-		return Status{}, explain(err, "ask the runtime's version")
+		return node.RuntimeStatus{}, explain(err, "ask the runtime's version")
 	}
 	reply, err := r.runtime.Status(ctx, &runtimeapi.StatusRequest{})
 	if err != nil {
-		return Status{}, explain(err, "ask the runtime's status")
+		return node.RuntimeStatus{}, explain(err, "ask the runtime's status")
 	}
 	return statusOf(version, reply), nil
 }
 
-func statusOf(version *runtimeapi.VersionResponse, reply *runtimeapi.StatusResponse) Status {
-	s := Status{Name: version.GetRuntimeName(), Version: version.GetRuntimeVersion()}
+func statusOf(version *runtimeapi.VersionResponse, reply *runtimeapi.StatusResponse) node.RuntimeStatus {
+	s := node.RuntimeStatus{Name: version.GetRuntimeName(), Version: version.GetRuntimeVersion()}
 	var problems []string
 	for _, c := range reply.GetStatus().GetConditions() {
 		switch c.GetType() {
@@ -83,7 +60,7 @@ func statusOf(version *runtimeapi.VersionResponse, reply *runtimeapi.StatusRespo
 	s.Message = strings.Join(problems, "; ")
 	s.Features.SupplementalGroupsPolicy = reply.GetFeatures().GetSupplementalGroupsPolicy()
 	for _, handler := range reply.GetRuntimeHandlers() {
-		s.Handlers = append(s.Handlers, Handler{
+		s.Handlers = append(s.Handlers, node.RuntimeHandler{
 			Name: handler.GetName(), UserNamespaces: handler.GetFeatures().GetUserNamespaces(),
 			RecursiveReadOnlyMounts: handler.GetFeatures().GetRecursiveReadOnlyMounts(),
 		})

@@ -3,6 +3,7 @@ package cri
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -18,14 +19,36 @@ import (
 func (r *Runtime) Watch(ctx context.Context, wake func(node.Key), relist func()) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer r.hearing.set(false)
 	w := watch{
-		runtime: r.runtime, events: r.events, keys: r.keys, timeout: r.config.RequestTimeout, wake: wake, relist: relist,
+		runtime: r.runtime, events: r.events, keys: r.keys, timeout: r.config.RequestTimeout, wake: wake,
+		relist: func() {
+			r.hearing.set(true)
+			relist()
+		},
 	}
 	err := w.followCRI(ctx)
 	if unimplemented(err) {
 		err = w.followContainerd(ctx)
 	}
 	return explain(err, "watch the runtime")
+}
+
+// Changed returns a channel that is closed when the runtime's events begin to arrive, or no longer do.
+func (r *Runtime) Changed() <-chan struct{} { return r.hearing.changed.Heard() }
+
+// hearing notes whether the runtime's events arrive.
+type hearing struct {
+	now     atomic.Bool
+	changed node.Bell
+}
+
+// set rings the bell unless events go on arriving. A runtime that stays out of reach rings it too: the reason
+// may be another one than before.
+func (h *hearing) set(now bool) {
+	if was := h.now.Swap(now); !was || !now {
+		h.changed.Ring()
+	}
 }
 
 // watch turns events into hints.

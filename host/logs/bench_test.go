@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"nodal/node"
 )
 
-// nowhere is a Sink without cost, so that a benchmark shows that of reading.
+// nowhere is a node.LogSink without cost, so that a benchmark shows that of reading.
 type nowhere struct{}
 
 func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
@@ -21,12 +23,12 @@ func BenchmarkRead(b *testing.B) {
 	path, size := bigLog(b, 200<<20)
 	cases := []struct {
 		name string
-		opts Options
+		opts node.LogOptions
 	}{
-		{"plain", Options{}},
-		{"timestamps", Options{Timestamps: true}},
-		{"one stream since long ago", Options{Stream: Stdout, Since: time.Unix(1, 0)}},
-		{"tail of a million lines", Options{Tail: new(int64(1_000_000))}},
+		{"plain", node.LogOptions{}},
+		{"timestamps", node.LogOptions{Timestamps: true}},
+		{"one stream since long ago", node.LogOptions{Stream: node.LogStdout, Since: time.Unix(1, 0)}},
+		{"tail of a million lines", node.LogOptions{Tail: new(int64(1_000_000))}},
 	}
 	for _, c := range cases {
 		b.Run(c.name, func(b *testing.B) {

@@ -46,7 +46,7 @@ func (l Layout) removePods(uids []string) error {
 	}
 	var errs []error
 	for _, entry := range entries {
-		parts := strings.SplitN(entry.Name(), "_", 3) // as Pod.dir joins them
+		parts := strings.SplitN(entry.Name(), "_", 3) // as podDir joins them
 		if !slices.Contains(uids, parts[len(parts)-1]) {
 			continue
 		}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"nodal/node"
 )
 
 func TestCleanRemovesWhatBelongsToPods(t *testing.T) {
@@ -14,9 +16,10 @@ func TestCleanRemovesWhatBelongsToPods(t *testing.T) {
 	if err := l.Clean([]string{"uid-1"}); err != nil {
 		t.Errorf("before the first pod: %v", err)
 	}
-	for _, pod := range []Pod{{"default", "web", "uid_1"}, {"default", "web", "uid-2"}} {
-		path, err := l.Path(pod, "main", 0)
-		if err := errors.Join(err, makeContainerDir(l, pod, "main"), os.WriteFile(path, nil, 0o600), l.Link(pod, "main", "of-"+pod.UID, path)); err != nil {
+	for _, run := range []node.LogRun{runOf("web", "uid_1"), runOf("web", "uid-2")} {
+		path, err := l.Path(run)
+		if err := errors.Join(err, makeContainerDir(l, run), os.WriteFile(path, nil, 0o600),
+			l.Link(run.Key, "main", "of-"+string(run.UID), path)); err != nil {
 			t.Fatal(err)
 		}
 	}

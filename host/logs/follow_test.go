@@ -11,12 +11,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"nodal/node"
 )
 
 // patience is how long a test waits for what has to happen.
 const patience = 30 * time.Second
 
-// live is a Sink that lets a test wait for output, and make it wait.
+// live is a node.LogSink that lets a test wait for output, and make it wait.
 type live struct {
 	gate chan struct{} // writing waits until it is closed; nil: it does not wait
 	held chan struct{} // gets a value when writing waits
@@ -27,7 +29,7 @@ type live struct {
 	changed chan struct{}
 }
 
-var _ Sink = (*live)(nil)
+var _ node.LogSink = (*live)(nil)
 
 func newLive() *live { return &live{changed: make(chan struct{}, 1), held: make(chan struct{}, 1)} }
 
@@ -71,7 +73,7 @@ type following struct {
 	done   chan error
 }
 
-func startFollowing(t *testing.T, path string, opts Options, out *live) *following {
+func startFollowing(t *testing.T, path string, opts node.LogOptions, out *live) *following {
 	t.Helper()
 	exited := make(chan struct{})
 	opts.Follow, opts.Exited = true, exited
@@ -151,7 +153,7 @@ func full(text string) string    { return "2026-01-02T15:04:05.1Z stdout F " + t
 func partial(text string) string { return "2026-01-02T15:04:05.1Z stdout P " + text + "\n" }
 
 func TestFollowPrintsWhatIsWrittenLater(t *testing.T) {
-	f := startFollowing(t, writeLog(t, full("old")+full("one")), Options{Tail: new(int64(1))}, newLive())
+	f := startFollowing(t, writeLog(t, full("old")+full("one")), node.LogOptions{Tail: new(int64(1))}, newLive())
 	f.sees("one\n")
 	f.write(full("two"))
 	f.sees("one\ntwo\n")
@@ -167,7 +169,7 @@ func TestFollowPrintsWhatIsWrittenLater(t *testing.T) {
 }
 
 func TestFollowReadsAllThatAnExitedContainerWrote(t *testing.T) {
-	f := startFollowing(t, writeLog(t, full("one")), Options{}, newLive())
+	f := startFollowing(t, writeLog(t, full("one")), node.LogOptions{}, newLive())
 	f.sees("one\n")
 	f.write(full("two") + strings.TrimSuffix(full("torn"), "\n"))
 	f.exit()
@@ -179,7 +181,7 @@ func TestFollowReadsAllThatAnExitedContainerWrote(t *testing.T) {
 
 func TestFollowWithoutContainerPrintsTheLogAndEnds(t *testing.T) {
 	out := newLive()
-	f := startFollowing(t, writeLog(t, full("one")), Options{}, out)
+	f := startFollowing(t, writeLog(t, full("one")), node.LogOptions{}, out)
 	f.exit()
 	if err := f.ends(); err != nil {
 		t.Fatalf("Read = %v", err)
@@ -188,7 +190,7 @@ func TestFollowWithoutContainerPrintsTheLogAndEnds(t *testing.T) {
 }
 
 func TestFollowEndsAtOnceWithItsContext(t *testing.T) {
-	f := startFollowing(t, writeLog(t, full("one")), Options{}, newLive())
+	f := startFollowing(t, writeLog(t, full("one")), node.LogOptions{}, newLive())
 	f.sees("one\n")
 	f.cancel()
 	if err := f.ends(); !errors.Is(err, context.Canceled) {
@@ -197,7 +199,7 @@ func TestFollowEndsAtOnceWithItsContext(t *testing.T) {
 }
 
 func TestFollowEndsAtItsLimit(t *testing.T) {
-	f := startFollowing(t, writeLog(t, full("one")), Options{LimitBytes: new(int64(6))}, newLive())
+	f := startFollowing(t, writeLog(t, full("one")), node.LogOptions{LimitBytes: new(int64(6))}, newLive())
 	f.sees("one\n")
 	f.write(full("two"))
 	if err := f.ends(); err != nil {
@@ -207,7 +209,7 @@ func TestFollowEndsAtItsLimit(t *testing.T) {
 }
 
 func TestFollowGoesOnInTheNextFile(t *testing.T) {
-	f := startFollowing(t, writeLog(t, full("one")), Options{}, newLive())
+	f := startFollowing(t, writeLog(t, full("one")), node.LogOptions{}, newLive())
 	f.sees("one\n")
 	old := rotate(t, f.path, "20260102-150405")
 	appendTo(t, old, full("two"))
@@ -222,7 +224,7 @@ func TestFollowGoesOnInTheNextFile(t *testing.T) {
 }
 
 func TestFollowFindsTheLinesOfARotationBeforeExit(t *testing.T) {
-	f := startFollowing(t, writeLog(t, full("one")), Options{}, newLive())
+	f := startFollowing(t, writeLog(t, full("one")), node.LogOptions{}, newLive())
 	f.sees("one\n")
 	f.write(full("two"))
 	rotate(t, f.path, "20260102-150405")
@@ -235,7 +237,7 @@ func TestFollowFindsTheLinesOfARotationBeforeExit(t *testing.T) {
 }
 
 func TestFollowStartsAnewAfterTruncation(t *testing.T) {
-	f := startFollowing(t, writeLog(t, full("one")+full("two")), Options{}, newLive())
+	f := startFollowing(t, writeLog(t, full("one")+full("two")), node.LogOptions{}, newLive())
 	f.sees("one\ntwo\n")
 	if err := os.Truncate(f.path, 0); err != nil {
 		t.Fatal(err)
@@ -249,7 +251,7 @@ func TestFollowStartsAnewAfterTruncation(t *testing.T) {
 func TestFollowGivesASlowReaderEveryRotation(t *testing.T) {
 	out := newLive()
 	out.gate = make(chan struct{})
-	f := startFollowing(t, writeLog(t, full("one")), Options{}, out)
+	f := startFollowing(t, writeLog(t, full("one")), node.LogOptions{}, out)
 	select {
 	case <-out.held:
 	case <-time.After(patience):
@@ -270,7 +272,7 @@ func TestFollowGivesASlowReaderEveryRotation(t *testing.T) {
 
 // The writer rotates as fast as it can beside the reader.
 func TestFollowLosesNothingWhileRotating(t *testing.T) {
-	f := startFollowing(t, writeLog(t, full("start")), Options{}, newLive())
+	f := startFollowing(t, writeLog(t, full("start")), node.LogOptions{}, newLive())
 	f.sees("start\n") // from here on the reader holds the first file
 	var want strings.Builder
 	want.WriteString("start\n")

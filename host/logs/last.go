@@ -13,7 +13,7 @@ import (
 // many bytes. A log that is not there has no end.
 func Last(ctx context.Context, path string, lines int64, most int) (string, error) {
 	end := &lastBytes{most: most}
-	err := Read(ctx, path, Options{Tail: &lines}, end)
+	err := Read(ctx, path, node.LogOptions{Tail: &lines}, end)
 	if err != nil && !errors.Is(err, node.ErrNotFound) {
 		return "", fmt.Errorf("read the end of a log: %w", err)
 	}
@@ -21,13 +21,13 @@ func Last(ctx context.Context, path string, lines int64, most int) (string, erro
 	return string(bytes.ToValidUTF8(end.kept, []byte("\uFFFD"))), nil
 }
 
-// lastBytes is a Sink that keeps the end of what it is given.
+// lastBytes is a node.LogSink that keeps the end of what it is given.
 type lastBytes struct {
 	kept []byte
 	most int
 }
 
-var _ Sink = (*lastBytes)(nil)
+var _ node.LogSink = (*lastBytes)(nil)
 
 func (l *lastBytes) Write(p []byte) (int, error) {
 	l.kept = append(l.kept, p[max(0, len(p)-l.most):]...)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"nodal/node"
 )
 
@@ -25,12 +27,10 @@ type Layout struct {
 	Links string // /var/log/containers
 }
 
-// Pod names the pod whose logs are meant.
-type Pod struct{ Namespace, Name, UID string }
-
-func (p Pod) dir() (string, error) {
-	dir := p.Namespace + "_" + p.Name + "_" + p.UID
-	return dir, errors.Join(checkName(p.Namespace), checkName(p.Name), checkName(p.UID))
+// podDir returns the name of the directory of a pod's logs.
+func podDir(key node.Key, uid types.UID) (string, error) {
+	dir := key.Namespace + "_" + key.Name + "_" + string(uid)
+	return dir, errors.Join(checkName(key.Namespace), checkName(key.Name), checkName(string(uid)))
 }
 
 // checkName refuses what could lead out of a directory. Names are validated
@@ -42,21 +42,21 @@ func checkName(name string) error {
 	return nil
 }
 
-func attemptFile(attempt int) string { return strconv.Itoa(attempt) + ".log" }
+func attemptFile(attempt uint32) string { return strconv.FormatUint(uint64(attempt), 10) + ".log" }
 
-// PodDir is the directory of a pod's logs.
-func (l Layout) PodDir(pod Pod) (string, error) {
-	dir, err := pod.dir()
+// PodDir returns the directory of a pod's logs.
+func (l Layout) PodDir(key node.Key, uid types.UID) (string, error) {
+	dir, err := podDir(key, uid)
 	return filepath.Join(l.Pods, dir), err
 }
 
-// Path is the log of one attempt of a container.
-func (l Layout) Path(pod Pod, container string, attempt int) (string, error) {
-	dir, err := l.PodDir(pod)
-	if err = errors.Join(err, checkName(container)); err != nil {
+// Path returns the file of a run's log.
+func (l Layout) Path(run node.LogRun) (string, error) {
+	dir, err := l.PodDir(run.Key, run.UID)
+	if err = errors.Join(err, checkName(run.Container)); err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, container, attemptFile(attempt)), nil
+	return filepath.Join(dir, run.Container, attemptFile(run.Attempt)), nil
 }
 
 // enter opens a directory in root and closes root. An os.Root follows links that
@@ -83,9 +83,9 @@ func enter(root *os.Root, name string) (*os.Root, error) {
 	return dir, nil
 }
 
-// RemovePod removes all logs of a pod. That there are none is no error.
-func (l Layout) RemovePod(pod Pod) error {
-	dir, err := pod.dir()
+// RemovePod removes all logs of a pod. It succeeds if there are none.
+func (l Layout) RemovePod(key node.Key, uid types.UID) error {
+	dir, err := podDir(key, uid)
 	if err != nil {
 		return err
 	}
@@ -99,33 +99,33 @@ func (l Layout) RemovePod(pod Pod) error {
 	}
 	// What has too long a name to be made is not there.
 	if err != nil && !errors.Is(err, syscall.ENAMETOOLONG) {
-		return fmt.Errorf("remove logs of pod %q: %w", pod.Name, err)
+		return fmt.Errorf("remove logs of pod %q: %w", key.Name, err)
 	}
 	return nil
 }
 
-// RemoveAttempt removes the log of one attempt and all that was rotated away
-// from it. That there is none is no error.
-func (l Layout) RemoveAttempt(pod Pod, container string, attempt int) error {
-	root, err := l.open(pod, container)
+// RemoveRun removes the log of a run and the files that were rotated away from it. It succeeds if there are
+// none.
+func (l Layout) RemoveRun(run node.LogRun) error {
+	root, err := l.open(run)
 	if err == nil {
 		defer root.Close()
-		err = removeFiles(root, attemptFile(attempt))
+		err = removeFiles(root, attemptFile(run.Attempt))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove log %d of container %q: %w", attempt, container, err)
+		return fmt.Errorf("remove log %d of container %q: %w", run.Attempt, run.Container, err)
 	}
 	return nil
 }
 
-// open opens the directory of a container's logs.
-func (l Layout) open(pod Pod, container string) (*os.Root, error) {
-	dir, err := pod.dir()
-	if err = errors.Join(err, checkName(container)); err != nil {
+// open opens the directory of the logs of a run's container.
+func (l Layout) open(run node.LogRun) (*os.Root, error) {
+	dir, err := podDir(run.Key, run.UID)
+	if err = errors.Join(err, checkName(run.Container)); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(l.Pods)
-	for _, name := range []string{dir, container} {
+	for _, name := range []string{dir, run.Container} {
 		if err == nil {
 			root, err = enter(root, name)
 		}

@@ -7,10 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"nodal/node"
 )
 
-var web = Pod{Namespace: "default", Name: "web", UID: "1-2"}
+var web = runOf("web", "1-2")
+
+// runOf is the first run of the main container of a pod.
+func runOf(name string, uid types.UID) node.LogRun {
+	return node.LogRun{Key: node.Key{Namespace: "default", Name: name}, UID: uid, Container: "main"}
+}
 
 func newLayout(t *testing.T) Layout {
 	dir := t.TempDir()
@@ -19,8 +26,8 @@ func newLayout(t *testing.T) Layout {
 
 // makeContainerDir does what is done for the runtime, which makes log files but no
 // directories.
-func makeContainerDir(l Layout, pod Pod, container string) error {
-	path, err := l.Path(pod, container, 0)
+func makeContainerDir(l Layout, run node.LogRun) error {
+	path, err := l.Path(run)
 	return errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755))
 }
 
@@ -31,7 +38,9 @@ func exists(path string) bool {
 
 func TestPath(t *testing.T) {
 	l := Layout{Pods: "/var/log/pods"}
-	got, err := l.Path(web, "main", 3)
+	third := web
+	third.Attempt = 3
+	got, err := l.Path(third)
 	if want := "/var/log/pods/default_web_1-2/main/3.log"; got != want || err != nil {
 		t.Errorf("Path = %q, %v, want %q", got, err, want)
 	}
@@ -40,16 +49,17 @@ func TestPath(t *testing.T) {
 func TestUnsafeNamesAreRefusedEverywhere(t *testing.T) {
 	l := newLayout(t)
 	for _, name := range []string{"", ".", "..", "../x", "a/b", "a\x00b"} {
-		pod := Pod{Namespace: name, Name: name, UID: name}
-		_, dirErr := l.PodDir(pod)
-		_, pathErr := l.Path(web, name, 0)
+		key, uid, run := node.Key{Namespace: name, Name: name}, types.UID(name), web
+		run.Container = name
+		_, dirErr := l.PodDir(key, uid)
+		_, pathErr := l.Path(run)
 		for what, err := range map[string]error{
-			"PodDir":        dirErr,
-			"Path":          pathErr,
-			"RemovePod":     l.RemovePod(pod),
-			"RemoveAttempt": l.RemoveAttempt(web, name, 0),
-			"Link":          l.Link(web, "main", name, "/log"),
-			"Unlink":        l.Unlink(pod, "main", "id"),
+			"PodDir":    dirErr,
+			"Path":      pathErr,
+			"RemovePod": l.RemovePod(key, uid),
+			"RemoveRun": l.RemoveRun(run),
+			"Link":      l.Link(web.Key, "main", name, "/log"),
+			"Unlink":    l.Unlink(key, "main", "id"),
 		} {
 			if !errors.Is(err, node.ErrInvalid) {
 				t.Errorf("%s of %q = %v, want %v", what, name, err, node.ErrInvalid)
@@ -58,9 +68,10 @@ func TestUnsafeNamesAreRefusedEverywhere(t *testing.T) {
 	}
 }
 
-func TestRemoveAttemptTakesRotatedSiblings(t *testing.T) {
-	l := newLayout(t)
-	if err := makeContainerDir(l, web, "main"); err != nil {
+func TestRemoveRunTakesRotatedSiblings(t *testing.T) {
+	l, second := newLayout(t), web
+	second.Attempt = 1
+	if err := makeContainerDir(l, web); err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(l.Pods, "default_web_1-2", "main")
@@ -70,7 +81,7 @@ func TestRemoveAttemptTakesRotatedSiblings(t *testing.T) {
 		appendTo(t, filepath.Join(dir, name), "")
 	}
 	for range 2 { // the second time there is nothing to do
-		if err := l.RemoveAttempt(web, "main", 1); err != nil {
+		if err := l.RemoveRun(second); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,21 +99,21 @@ func TestRemoveAttemptTakesRotatedSiblings(t *testing.T) {
 
 func TestRemovePod(t *testing.T) {
 	l := newLayout(t)
-	if err := l.RemovePod(web); err != nil {
+	if err := l.RemovePod(web.Key, web.UID); err != nil {
 		t.Errorf("RemovePod without any logs = %v", err)
 	}
-	other := Pod{Namespace: "default", Name: "other", UID: "3"}
-	for _, pod := range []Pod{web, other} {
-		if err := makeContainerDir(l, pod, "main"); err != nil {
+	other := runOf("other", "3")
+	for _, pod := range []node.LogRun{web, other} {
+		if err := makeContainerDir(l, pod); err != nil {
 			t.Fatal(err)
 		}
 	}
-	path, err := l.Path(web, "main", 0)
+	path, err := l.Path(web)
 	if err != nil {
 		t.Fatal(err)
 	}
 	appendTo(t, path, full("one"))
-	if err := l.RemovePod(web); err != nil {
+	if err := l.RemovePod(web.Key, web.UID); err != nil {
 		t.Fatal(err)
 	}
 	if exists(filepath.Join(l.Pods, "default_web_1-2")) {
@@ -115,11 +126,11 @@ func TestRemovePod(t *testing.T) {
 
 func TestAPodWithTooLongANameForLogsHasNoneToRemove(t *testing.T) {
 	l := newLayout(t)
-	long := Pod{Namespace: "default", Name: strings.Repeat("a", 253), UID: "1"}
-	if err := makeContainerDir(l, long, "main"); err == nil {
+	long := runOf(strings.Repeat("a", 253), "1")
+	if err := makeContainerDir(l, long); err == nil {
 		t.Fatal("its directory can be made")
 	}
-	if err := l.RemovePod(long); err != nil {
+	if err := l.RemovePod(long.Key, long.UID); err != nil {
 		t.Errorf("RemovePod = %v, or the pod would never be gone", err)
 	}
 }
@@ -133,8 +144,8 @@ func TestPlantedLinksAreNotFollowed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLayout(t)
-			other := Pod{Namespace: "default", Name: "other", UID: "3"}
-			if err := makeContainerDir(l, other, "main"); err != nil {
+			other := runOf("other", "3")
+			if err := makeContainerDir(l, other); err != nil {
 				t.Fatal(err)
 			}
 			victim := filepath.Join(l.Pods, "default_other_3", "main", "0.log")
@@ -147,10 +158,10 @@ func TestPlantedLinksAreNotFollowed(t *testing.T) {
 			if err := os.Symlink(target, filepath.Join(pod, "main")); err != nil {
 				t.Fatal(err)
 			}
-			if err := l.RemoveAttempt(web, "main", 0); err == nil {
+			if err := l.RemoveRun(web); err == nil {
 				t.Error("RemoveAttempt went through a link")
 			}
-			if err := l.RemovePod(web); err != nil {
+			if err := l.RemovePod(web.Key, web.UID); err != nil {
 				t.Errorf("RemovePod = %v, want the link removed", err)
 			}
 			if exists(pod) || !exists(victim) || !exists(treasure) {
@@ -165,7 +176,7 @@ func TestLink(t *testing.T) {
 	l := newLayout(t)
 	link := filepath.Join(l.Links, "web_default_main-abc.log")
 	for _, target := range []string{"/old.log", "/new.log", "/new.log"} {
-		if err := l.Link(web, "main", "abc", target); err != nil {
+		if err := l.Link(web.Key, "main", "abc", target); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := os.Readlink(link); got != target || err != nil {
@@ -173,7 +184,7 @@ func TestLink(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := l.Unlink(web, "main", "abc"); err != nil {
+		if err := l.Unlink(web.Key, "main", "abc"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -184,8 +195,8 @@ func TestLink(t *testing.T) {
 
 func TestLinkNameFitsAFileName(t *testing.T) {
 	l := newLayout(t)
-	pod := Pod{Namespace: strings.Repeat("n", 63), Name: strings.Repeat("p", 253), UID: "1"}
-	if err := l.Link(pod, "main", "abc", "/log"); err != nil {
+	key := node.Key{Namespace: strings.Repeat("n", 63), Name: strings.Repeat("p", 253)}
+	if err := l.Link(key, "main", "abc", "/log"); err != nil {
 		t.Error(err)
 	}
 }
@@ -193,10 +204,10 @@ func TestLinkNameFitsAFileName(t *testing.T) {
 func TestReadGoesThroughTheLinkOfACollector(t *testing.T) {
 	l := newLayout(t)
 	target := writeLog(t, full("one"))
-	if err := l.Link(web, "main", "abc", target); err != nil {
+	if err := l.Link(web.Key, "main", "abc", target); err != nil {
 		t.Fatal(err)
 	}
-	f := startFollowing(t, filepath.Join(l.Links, "web_default_main-abc.log"), Options{}, newLive())
+	f := startFollowing(t, filepath.Join(l.Links, "web_default_main-abc.log"), node.LogOptions{}, newLive())
 	f.sees("one\n")
 	appendTo(t, target, full("two"))
 	f.sees("one\ntwo\n")

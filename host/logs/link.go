@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"nodal/node"
 )
 
 // maxFileName is what Linux file systems take as the name of a file.
@@ -12,18 +14,18 @@ const maxFileName = 255
 
 // linkName is the name that log collectors parse. Where it is too long for a
 // file name its end is cut off, as the kubelet has always done.
-func linkName(pod Pod, container, containerID string) (string, error) {
+func linkName(key node.Key, container, containerID string) (string, error) {
 	const suffix = ".log"
-	name := pod.Name + "_" + pod.Namespace + "_" + container + "-" + containerID
+	name := key.Name + "_" + key.Namespace + "_" + container + "-" + containerID
 	name = name[:min(len(name), maxFileName-len(suffix))] + suffix
-	return name, errors.Join(checkName(pod.Name), checkName(pod.Namespace),
+	return name, errors.Join(checkName(key.Name), checkName(key.Namespace),
 		checkName(container), checkName(containerID))
 }
 
 // Link makes the link by which log collectors find the log at target, which is
 // usually what Path returned. A link of that name to elsewhere is replaced.
-func (l Layout) Link(pod Pod, container, containerID, target string) error {
-	name, err := linkName(pod, container, containerID)
+func (l Layout) Link(key node.Key, container, containerID, target string) error {
+	name, err := linkName(key, container, containerID)
 	if err != nil {
 		return err
 	}
@@ -47,9 +49,9 @@ func (l Layout) Link(pod Pod, container, containerID, target string) error {
 	return nil
 }
 
-// Unlink removes what Link made. That it is not there is no error.
-func (l Layout) Unlink(pod Pod, container, containerID string) error {
-	name, err := linkName(pod, container, containerID)
+// Unlink removes the link that Link made. It succeeds if there is none.
+func (l Layout) Unlink(key node.Key, container, containerID string) error {
+	name, err := linkName(key, container, containerID)
 	if err != nil {
 		return err
 	}

@@ -5,10 +5,12 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"nodal/node"
 )
 
 // naive is what Read has to agree with: the same rules, written for clarity.
-func naive(file string, opts Options) string {
+func naive(file string, opts node.LogOptions) string {
 	entries := naiveEntries(file, opts.Stream)
 	if opts.Tail != nil {
 		entries = entries[naiveTail(entries, int(*opts.Tail)):]
@@ -39,12 +41,12 @@ type naiveEntry struct {
 	content string
 }
 
-func naiveEntries(file string, stream Stream) []naiveEntry {
+func naiveEntries(file string, stream node.LogStream) []naiveEntry {
 	var entries []naiveEntry
 	for line := range strings.SplitAfterSeq(file, "\n") {
 		e, ok := naiveParse(line)
 		if ok && len(line) <= maxEntry &&
-			(stream == AllStreams || stream == Stdout == (e.stream == "stdout")) {
+			(stream == node.LogAll || stream == node.LogStdout == (e.stream == "stdout")) {
 			entries = append(entries, e)
 		}
 	}

@@ -3,13 +3,15 @@ package logs
 import (
 	"bytes"
 	"encoding/json"
+
+	"nodal/node"
 )
 
 // entry is one line of a log file. Its slices point into the line it was parsed
 // from.
 type entry struct {
 	time    stamp
-	stream  Stream
+	stream  node.LogStream
 	partial bool   // the line of the container goes on in a later entry
 	content []byte // with the newline that ends the line, if it is there
 }
@@ -52,15 +54,15 @@ func (p *parser) cri(line []byte) (e entry, ok bool) {
 }
 
 // streamBefore names the stream that b begins with, if a blank ends its name.
-func streamBefore(b []byte) (Stream, bool) {
+func streamBefore(b []byte) (node.LogStream, bool) {
 	if len(b) < len("stdout ") {
 		return 0, false
 	}
 	switch string(b[:len("stdout ")]) {
 	case "stdout ":
-		return Stdout, true
+		return node.LogStdout, true
 	case "stderr ":
-		return Stderr, true
+		return node.LogStderr, true
 	}
 	return 0, false
 }

@@ -3,31 +3,33 @@ package logs
 import (
 	"testing"
 	"time"
+
+	"nodal/node"
 )
 
 func TestParse(t *testing.T) {
 	const at = "2026-01-02T15:04:05.5Z "
 	tests := []struct {
 		name, line, content string
-		stream              Stream
+		stream              node.LogStream
 		partial             bool
 	}{
-		{name: "a full line keeps its newline", line: at + "stdout F hello world\n", stream: Stdout, content: "hello world\n"},
-		{name: "a partial line has none", line: at + "stderr P hello\n", stream: Stderr, partial: true, content: "hello"},
-		{name: "an empty line is a newline", line: at + "stdout F \n", stream: Stdout, content: "\n"},
-		{name: "the end of a file may lack the newline", line: at + "stdout F cut", stream: Stdout, content: "cut"},
-		{name: "only the first tag counts", line: at + "stdout P:x:F more\n", stream: Stdout, partial: true, content: "more"},
-		{name: "an unknown tag is a full line", line: at + "stdout Q text\n", stream: Stdout, content: "text\n"},
-		{name: "a carriage return is content", line: at + "stdout F a\r\n", stream: Stdout, content: "a\r\n"},
+		{name: "a full line keeps its newline", line: at + "stdout F hello world\n", stream: node.LogStdout, content: "hello world\n"},
+		{name: "a partial line has none", line: at + "stderr P hello\n", stream: node.LogStderr, partial: true, content: "hello"},
+		{name: "an empty line is a newline", line: at + "stdout F \n", stream: node.LogStdout, content: "\n"},
+		{name: "the end of a file may lack the newline", line: at + "stdout F cut", stream: node.LogStdout, content: "cut"},
+		{name: "only the first tag counts", line: at + "stdout P:x:F more\n", stream: node.LogStdout, partial: true, content: "more"},
+		{name: "an unknown tag is a full line", line: at + "stdout Q text\n", stream: node.LogStdout, content: "text\n"},
+		{name: "a carriage return is content", line: at + "stdout F a\r\n", stream: node.LogStdout, content: "a\r\n"},
 		{
 			name:   "a docker record carries its newline",
 			line:   `{"log":"a \"b\"\n","stream":"stderr","time":"2026-01-02T15:04:05.5Z"}` + "\n",
-			stream: Stderr, content: "a \"b\"\n",
+			stream: node.LogStderr, content: "a \"b\"\n",
 		},
 		{
 			name:   "a docker record without newline is partial",
 			line:   `{"log":"a","stream":"stdout","time":"2026-01-02T15:04:05.5Z"}` + "\n",
-			stream: Stdout, partial: true, content: "a",
+			stream: node.LogStdout, partial: true, content: "a",
 		},
 	}
 	for _, tt := range tests {
@@ -120,7 +122,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if string(got.content) != want.content || got.partial != want.partial ||
-			(got.stream == Stdout) != (want.stream == "stdout") {
+			(got.stream == node.LogStdout) != (want.stream == "stdout") {
 			t.Errorf("parse(%q) = %+v, want %+v", line, got, want)
 		}
 		if got.time.unix != want.time.Unix() || got.time.nano != int64(want.time.Nanosecond()) {

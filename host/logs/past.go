@@ -88,7 +88,7 @@ func (p past) last() string {
 
 // begin finds where the wanted lines begin: in which file of the past and at
 // which offset, or in src, which is moved there.
-func (p past) begin(src *source, opts Options) (file int, offset int64, err error) {
+func (p past) begin(src *source, opts node.LogOptions) (file int, offset int64, err error) {
 	if opts.Tail == nil {
 		return p.since(opts.Since.Add(-slack)), 0, src.begin(0, opts.Since)
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"nodal/node"
 )
 
 // batchSize is how much output is gathered for one Write.
@@ -15,15 +17,15 @@ var errLimit = errors.New("limit of output bytes reached")
 // printer turns lines of a log file into output.
 type printer struct {
 	parser  parser
-	opts    Options
+	opts    node.LogOptions
 	left    int64 // bytes that may still be printed
-	sink    Sink
+	sink    node.LogSink
 	batch   []byte
-	open    [Stderr + 1]bool // the stream's last printed entry did not end its line
-	unsaved bool             // the sink holds bytes that were not flushed
+	open    [node.LogStderr + 1]bool // the stream's last printed entry did not end its line
+	unsaved bool                     // the sink holds bytes that were not flushed
 }
 
-func newPrinter(opts Options, sink Sink) *printer {
+func newPrinter(opts node.LogOptions, sink node.LogSink) *printer {
 	p := &printer{opts: opts, left: math.MaxInt64, sink: sink}
 	if opts.LimitBytes != nil {
 		p.left = *opts.LimitBytes
@@ -59,7 +61,7 @@ func (p *printer) line(line []byte) error {
 }
 
 func (p *printer) wants(e *entry) bool {
-	if p.opts.Stream != AllStreams && p.opts.Stream != e.stream {
+	if p.opts.Stream != node.LogAll && p.opts.Stream != e.stream {
 		return false
 	}
 	return p.opts.Since.IsZero() || !e.time.before(p.opts.Since)

@@ -12,13 +12,25 @@ import (
 	"nodal/node"
 )
 
+// Read prints the log of a run, as the function Read does.
+func (l Layout) Read(ctx context.Context, run node.LogRun, opts node.LogOptions, sink node.LogSink) error {
+	path := run.Path
+	if path == "" {
+		var err error
+		if path, err = l.Path(run); err != nil {
+			return err
+		}
+	}
+	return Read(ctx, path, opts, sink)
+}
+
 // Read prints the log at path to sink: what was rotated away from it and is still
 // there, then the file itself. Without Follow it prints what the log holds now.
 // It returns nil at the end of the log or at LimitBytes, and an error when the log
 // cannot be read, the sink refuses or ctx ends. A log that is not there is
 // node.ErrNotFound.
-func Read(ctx context.Context, path string, opts Options, sink Sink) error {
-	if err := opts.check(); err != nil {
+func Read(ctx context.Context, path string, opts node.LogOptions, sink node.LogSink) error {
+	if err := check(&opts); err != nil {
 		return err
 	}
 	// With Docker the log is a link, and what happens to the file is seen in the

@@ -15,7 +15,7 @@ import (
 	"nodal/node"
 )
 
-// printed is a Sink that can tell what was flushed.
+// printed is a node.LogSink that can tell what was flushed.
 type printed struct {
 	bytes.Buffer
 	flushed int
@@ -26,9 +26,9 @@ func (p *printed) Flush() error {
 	return nil
 }
 
-var _ Sink = (*printed)(nil)
+var _ node.LogSink = (*printed)(nil)
 
-func readAll(t *testing.T, path string, opts Options) string {
+func readAll(t *testing.T, path string, opts node.LogOptions) string {
 	t.Helper()
 	var out printed
 	if err := Read(t.Context(), path, opts, &out); err != nil {
@@ -57,23 +57,23 @@ func TestRead(t *testing.T) {
 		"2026-01-02T15:04:04Z stdout F three\n"
 	tests := []struct {
 		name string
-		opts Options
+		opts node.LogOptions
 		want string
 	}{
-		{"everything, joined", Options{}, "one\ntwo\nthree\n"},
-		{"one stream", Options{Stream: Stderr}, "two\n"},
-		{"no lines", Options{Tail: new(int64(0))}, ""},
-		{"the last two lines, one of them in pieces", Options{Tail: new(int64(2))}, "two\nthree\n"},
-		{"the last line of a stream", Options{Tail: new(int64(1)), Stream: Stderr}, "two\n"},
-		{"more lines than there are", Options{Tail: new(int64(9))}, "one\ntwo\nthree\n"},
-		{"no bytes", Options{LimitBytes: new(int64(0))}, ""},
-		{"a limit within a line", Options{LimitBytes: new(int64(6))}, "one\ntw"},
-		{"a limit within a timestamp", Options{LimitBytes: new(int64(4)), Timestamps: true}, "2026"},
-		{"a limit beyond the end", Options{LimitBytes: new(int64(99))}, "one\ntwo\nthree\n"},
-		{"a timestamp for each line, not each piece", Options{Timestamps: true, Tail: new(int64(2))},
+		{"everything, joined", node.LogOptions{}, "one\ntwo\nthree\n"},
+		{"one stream", node.LogOptions{Stream: node.LogStderr}, "two\n"},
+		{"no lines", node.LogOptions{Tail: new(int64(0))}, ""},
+		{"the last two lines, one of them in pieces", node.LogOptions{Tail: new(int64(2))}, "two\nthree\n"},
+		{"the last line of a stream", node.LogOptions{Tail: new(int64(1)), Stream: node.LogStderr}, "two\n"},
+		{"more lines than there are", node.LogOptions{Tail: new(int64(9))}, "one\ntwo\nthree\n"},
+		{"no bytes", node.LogOptions{LimitBytes: new(int64(0))}, ""},
+		{"a limit within a line", node.LogOptions{LimitBytes: new(int64(6))}, "one\ntw"},
+		{"a limit within a timestamp", node.LogOptions{LimitBytes: new(int64(4)), Timestamps: true}, "2026"},
+		{"a limit beyond the end", node.LogOptions{LimitBytes: new(int64(99))}, "one\ntwo\nthree\n"},
+		{"a timestamp for each line, not each piece", node.LogOptions{Timestamps: true, Tail: new(int64(2))},
 			"2026-01-02T15:04:02.500000000Z two\n2026-01-02T15:04:04.000000000Z three\n"},
-		{"what is not older", Options{Since: time.Date(2026, 1, 2, 15, 4, 4, 0, time.UTC)}, "three\n"},
-		{"nothing that is older by a nanosecond", Options{Since: time.Date(2026, 1, 2, 15, 4, 4, 1, time.UTC)}, ""},
+		{"what is not older", node.LogOptions{Since: time.Date(2026, 1, 2, 15, 4, 4, 0, time.UTC)}, "three\n"},
+		{"nothing that is older by a nanosecond", node.LogOptions{Since: time.Date(2026, 1, 2, 15, 4, 4, 1, time.UTC)}, ""},
 	}
 	path := writeLog(t, log)
 	for _, tt := range tests {
@@ -92,10 +92,10 @@ func TestReadPassesOverEntriesWithoutBound(t *testing.T) {
 	const at = "2026-01-02T15:04:05Z stdout F "
 	longest := strings.Repeat("x", maxEntry-len(at)-1) + "\n"
 	path := writeLog(t, at+"before\n"+at+longest+at+"y"+longest+at+"after\n")
-	if got, want := readAll(t, path, Options{}), "before\n"+longest+"after\n"; got != want {
+	if got, want := readAll(t, path, node.LogOptions{}), "before\n"+longest+"after\n"; got != want {
 		t.Errorf("got %d bytes, want %d: the longest entry whole, a longer one not", len(got), len(want))
 	}
-	if got, want := readAll(t, path, Options{Tail: new(int64(2))}), longest+"after\n"; got != want {
+	if got, want := readAll(t, path, node.LogOptions{Tail: new(int64(2))}), longest+"after\n"; got != want {
 		t.Errorf("the last two lines have %d bytes, want %d", len(got), len(want))
 	}
 }
@@ -104,13 +104,13 @@ func TestReadRefuses(t *testing.T) {
 	dir := t.TempDir()
 	tests := []struct {
 		name, path string
-		opts       Options
+		opts       node.LogOptions
 		want       error
 	}{
-		{"a log that is not there", filepath.Join(dir, "1.log"), Options{}, node.ErrNotFound},
-		{"a directory", dir, Options{}, node.ErrInvalid},
-		{"a negative tail", writeLog(t, ""), Options{Tail: new(int64(-1))}, node.ErrInvalid},
-		{"a negative limit", writeLog(t, ""), Options{LimitBytes: new(int64(-1))}, node.ErrInvalid},
+		{"a log that is not there", filepath.Join(dir, "1.log"), node.LogOptions{}, node.ErrNotFound},
+		{"a directory", dir, node.LogOptions{}, node.ErrInvalid},
+		{"a negative tail", writeLog(t, ""), node.LogOptions{Tail: new(int64(-1))}, node.ErrInvalid},
+		{"a negative limit", writeLog(t, ""), node.LogOptions{LimitBytes: new(int64(-1))}, node.ErrInvalid},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestReadEndsWithItsSink(t *testing.T) {
 	gone := errors.New("connection reset")
 	path := writeLog(t, "2026-01-02T15:04:05Z stdout F one\n")
 	for _, follow := range []bool{false, true} {
-		if err := Read(t.Context(), path, Options{Follow: follow}, refusing{gone}); !errors.Is(err, gone) {
+		if err := Read(t.Context(), path, node.LogOptions{Follow: follow}, refusing{gone}); !errors.Is(err, gone) {
 			t.Errorf("Read with Follow %t = %v, want %v", follow, err, gone)
 		}
 	}
@@ -141,7 +141,7 @@ func TestReadEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	path := writeLog(t, "2026-01-02T15:04:05Z stdout F one\n")
-	if err := Read(ctx, path, Options{}, &printed{}); !errors.Is(err, context.Canceled) {
+	if err := Read(ctx, path, node.LogOptions{}, &printed{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Read = %v, want %v", err, context.Canceled)
 	}
 }
@@ -160,8 +160,8 @@ func TestReadAgreesWithNaiveReader(t *testing.T) {
 	}
 }
 
-func randomOptions(r *rand.Rand) Options {
-	opts := Options{Timestamps: r.IntN(2) == 0, Stream: Stream(r.IntN(3))}
+func randomOptions(r *rand.Rand) node.LogOptions {
+	opts := node.LogOptions{Timestamps: r.IntN(2) == 0, Stream: node.LogStream(r.IntN(3))}
 	if r.IntN(2) == 0 {
 		opts.Tail = new(r.Int64N(30))
 	}
@@ -174,7 +174,7 @@ func randomOptions(r *rand.Rand) Options {
 	return opts
 }
 
-func describe(o Options) string {
+func describe(o node.LogOptions) string {
 	text := fmt.Sprintf("timestamps %t, stream %d, since %s", o.Timestamps, o.Stream, o.Since)
 	if o.Tail != nil {
 		text += fmt.Sprintf(", tail %d", *o.Tail)
@@ -218,7 +218,7 @@ func randomLog(r *rand.Rand) string {
 }
 
 func TestPrintingAllocatesNothing(t *testing.T) {
-	out := newPrinter(Options{Timestamps: true, Since: time.Unix(1, 0)}, &printed{})
+	out := newPrinter(node.LogOptions{Timestamps: true, Since: time.Unix(1, 0)}, &printed{})
 	line := []byte("2026-01-02T15:04:05.123456789Z stdout F hello world\n")
 	got := testing.AllocsPerRun(1000, func() {
 		out.batch = out.batch[:0]

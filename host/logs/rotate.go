@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"nodal/node"
 )
 
 // Rotation bounds what is kept of the logs of running containers.
@@ -29,9 +31,7 @@ type Rotation struct {
 
 // Open is the log of a running container.
 type Open struct {
-	Pod         Pod
-	Container   string
-	Attempt     int
+	node.LogRun
 	ContainerID string
 }
 
@@ -59,7 +59,7 @@ func (r Rotation) round(ctx context.Context, now time.Time) {
 		}
 		group.Go(func() error {
 			if err := r.rotate(ctx, log, now); err != nil {
-				r.Log.Warn("cannot rotate a log", "pod", log.Pod.Namespace+"/"+log.Pod.Name, "container", log.Container, "err", err)
+				r.Log.Warn("cannot rotate a log", "pod", log.Key.String(), "container", log.Container, "err", err)
 			}
 			return nil
 		})
@@ -68,7 +68,7 @@ func (r Rotation) round(ctx context.Context, now time.Time) {
 }
 
 func (r Rotation) fits(log Open) bool {
-	path, err := r.Layout.Path(log.Pod, log.Container, log.Attempt)
+	path, err := r.Layout.Path(log.LogRun)
 	if err != nil {
 		return true // there can be no such log
 	}
@@ -79,7 +79,7 @@ func (r Rotation) fits(log Open) bool {
 // rotate moves one log out of the way and has a new one begun. It goes through
 // the directory's own root: a pod may have been given the place to plant links in.
 func (r Rotation) rotate(ctx context.Context, log Open, now time.Time) error {
-	root, err := r.Layout.open(log.Pod, log.Container)
+	root, err := r.Layout.open(log.LogRun)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // removed meanwhile
 	}

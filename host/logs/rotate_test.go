@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"nodal/node"
 )
 
 // spinner is a container whose log is rotated.
@@ -30,9 +32,10 @@ func newSpinner(t *testing.T, maxFiles int) *spinner {
 	t.Helper()
 	dir := t.TempDir()
 	layout := Layout{Pods: filepath.Join(dir, "pods"), Links: filepath.Join(dir, "containers")}
-	log := Open{Pod: Pod{"default", "web", "uid-1"}, Container: "main", Attempt: 2, ContainerID: "id2"}
-	path, err := layout.Path(log.Pod, log.Container, log.Attempt)
-	if err := errors.Join(err, makeContainerDir(layout, log.Pod, log.Container)); err != nil {
+	log := Open{LogRun: runOf("web", "uid-1"), ContainerID: "id2"}
+	log.Attempt = 2
+	path, err := layout.Path(log.LogRun)
+	if err := errors.Join(err, makeContainerDir(layout, log.LogRun)); err != nil {
 		t.Fatal(err)
 	}
 	s := &spinner{T: t, dir: filepath.Dir(path), path: path, log: log}
@@ -91,18 +94,18 @@ func TestLogsAreRotatedPackedAndDropped(t *testing.T) {
 	if got := s.files(); !slices.Equal(got, want) {
 		t.Errorf("left %q, want %q", got, want)
 	}
-	if got, want := readAll(t, s.path, Options{}), "a3\nb3\nc3\na4\nb4\nc4\na5\nb5\nc5\nnow\n"; got != want {
+	if got, want := readAll(t, s.path, node.LogOptions{}), "a3\nb3\nc3\na4\nb4\nc4\na5\nb5\nc5\nnow\n"; got != want {
 		t.Errorf("read %q, want %q", got, want)
 	}
 	for tail, want := range map[int64]string{
 		0: "", 1: "now\n", 2: "c5\nnow\n", 4: "a5\nb5\nc5\nnow\n", 5: "c4\na5\nb5\nc5\nnow\n",
 		9: "b3\nc3\na4\nb4\nc4\na5\nb5\nc5\nnow\n", 99: "a3\nb3\nc3\na4\nb4\nc4\na5\nb5\nc5\nnow\n",
 	} {
-		if got := readAll(t, s.path, Options{Tail: &tail}); got != want {
+		if got := readAll(t, s.path, node.LogOptions{Tail: &tail}); got != want {
 			t.Errorf("the last %d lines are %q, want %q", tail, got, want)
 		}
 	}
-	if err := s.Layout.RemoveAttempt(s.log.Pod, "main", 2); err != nil || len(s.files()) != 0 {
+	if err := s.Layout.RemoveRun(s.log.LogRun); err != nil || len(s.files()) != 0 {
 		t.Errorf("removed with their run: %v, left %q", err, s.files())
 	}
 }
@@ -135,7 +138,7 @@ func TestTheOrderOfRotatedLogsIsThatOfTheirLines(t *testing.T) {
 		s.write(fmt.Sprintf("a%d", i), fmt.Sprintf("b%d", i), fmt.Sprintf("c%d", i))
 		s.turnAt(at)
 	}
-	if got, want := readAll(t, s.path, Options{}), "a0\nb0\nc0\na1\nb1\nc1\na2\nb2\nc2\n"; got != want {
+	if got, want := readAll(t, s.path, node.LogOptions{}), "a0\nb0\nc0\na1\nb1\nc1\na2\nb2\nc2\n"; got != want {
 		t.Errorf("read %q, want %q", got, want)
 	}
 }
@@ -160,7 +163,7 @@ func TestRotationThatFailsLosesNothing(t *testing.T) {
 		if err := s.rotate(t.Context(), s.log, morning); !errors.Is(err, broken) {
 			t.Errorf("got %v, want %v", err, broken)
 		}
-		if got := readAll(t, s.path, Options{}); got != "one\ntwo\nthree\nfour\n" {
+		if got := readAll(t, s.path, node.LogOptions{}); got != "one\ntwo\nthree\nfour\n" {
 			t.Errorf("read %q, want every line once", got)
 		}
 	})
@@ -172,7 +175,7 @@ func TestRotationThatFailsLosesNothing(t *testing.T) {
 		}
 		s.turnAt(morning)
 		s.write("four")
-		if got := readAll(t, s.path, Options{}); got != "one\ntwo\nthree\nfour\n" || s.opened != 1 {
+		if got := readAll(t, s.path, node.LogOptions{}); got != "one\ntwo\nthree\nfour\n" || s.opened != 1 {
 			t.Errorf("read %q, asked %d times for a new file, want every line once", got, s.opened)
 		}
 	})
@@ -182,7 +185,7 @@ func TestRotationThatFailsLosesNothing(t *testing.T) {
 		if err := os.Rename(s.path, s.path+".20260102-080000"); err != nil {
 			t.Fatal(err)
 		}
-		if got := readAll(t, s.path, Options{}); got != "one\ntwo\nthree\n" {
+		if got := readAll(t, s.path, node.LogOptions{}); got != "one\ntwo\nthree\n" {
 			t.Errorf("meanwhile read %q, want the lines there are", got)
 		}
 		s.turnAt(morning)
@@ -206,7 +209,7 @@ func TestPackingThatWasCutShortIsDoneAgain(t *testing.T) {
 	if got := s.files(); !slices.Equal(got, want) {
 		t.Errorf("left %q, want %q", got, want)
 	}
-	if got := readAll(t, s.path, Options{}); got != "one\ntwo\nthree\nfour\nfive\nsix\n" {
+	if got := readAll(t, s.path, node.LogOptions{}); got != "one\ntwo\nthree\nfour\nfive\nsix\n" {
 		t.Errorf("read %q, want every line once", got)
 	}
 }
@@ -217,7 +220,7 @@ func TestDamagedPackedLogHidesNothingElse(t *testing.T) {
 	if err := os.WriteFile(s.path+".20260102-090000.gz", []byte("no archive"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := readAll(t, s.path, Options{}); got != "now\n" {
+	if got := readAll(t, s.path, node.LogOptions{}); got != "now\n" {
 		t.Errorf("read %q, want what can be read", got)
 	}
 }
@@ -232,7 +235,7 @@ func TestRotationStaysInItsDirectory(t *testing.T) {
 	if entries, err := os.ReadDir(filepath.Dir(outside)); err != nil || len(entries) != 1 || s.opened != 0 {
 		t.Errorf("outside lies %v, %v, want it left alone", entries, err)
 	}
-	if err := s.Layout.RemovePod(s.log.Pod); err != nil {
+	if err := s.Layout.RemovePod(s.log.Key, s.log.UID); err != nil {
 		t.Fatal(err)
 	}
 	s.turnAt(morning) // removed meanwhile
@@ -250,7 +253,7 @@ func TestFollowReadsPackedFilesToo(t *testing.T) {
 	s.write("d")
 	out := newLive()
 	out.gate = make(chan struct{})
-	f := startFollowing(t, s.path, Options{Tail: new(int64(3))}, out)
+	f := startFollowing(t, s.path, node.LogOptions{Tail: new(int64(3))}, out)
 	select {
 	case <-out.held:
 	case <-time.After(patience):

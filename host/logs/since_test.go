@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"nodal/node"
 )
 
 var dawn = time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
@@ -77,7 +79,7 @@ func TestSinceFindsWhereToBegin(t *testing.T) {
 				t.Errorf("begins at %d, want %d or up to %d before it", got, first, tt.most)
 			}
 			path := writeLog(t, tt.log)
-			opts := Options{Since: since}
+			opts := node.LogOptions{Since: since}
 			if got, want := readAll(t, path, opts), naive(tt.log, opts); got != want {
 				t.Errorf("got %d bytes, want %d", len(got), len(want))
 			}
@@ -302,7 +304,7 @@ func TestSinceReadsRotatedFilesOfThatTime(t *testing.T) {
 	if err := os.Chtimes(rotated, just, just); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := readAll(t, path, Options{Since: dawn}), "old\nnew\n"; got != want {
+	if got, want := readAll(t, path, node.LogOptions{Since: dawn}), "old\nnew\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -15,11 +15,13 @@ func TestSweepRemovesLinksToNowhere(t *testing.T) {
 	if err := l.Sweep(); err != nil {
 		t.Errorf("before the first link: %v", err)
 	}
-	pod := Pod{"default", "web", "uid-1"}
-	kept, err := l.Path(pod, "main", 1)
-	gone, err2 := l.Path(pod, "main", 0)
-	if err := errors.Join(err, err2, makeContainerDir(l, pod, "main"), os.WriteFile(kept, nil, 0o600),
-		l.Link(pod, "main", "id1", kept), l.Link(pod, "main", "id0", gone),
+	old := runOf("web", "uid-1")
+	run := old
+	run.Attempt = 1
+	kept, err := l.Path(run)
+	gone, err2 := l.Path(old)
+	if err := errors.Join(err, err2, makeContainerDir(l, run), os.WriteFile(kept, nil, 0o600),
+		l.Link(run.Key, "main", "id1", kept), l.Link(run.Key, "main", "id0", gone),
 		os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(l.Links, "foreign.log")),
 		os.WriteFile(filepath.Join(l.Links, "file.log"), nil, 0o600)); err != nil {
 		t.Fatal(err)

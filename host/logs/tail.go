@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"nodal/node"
 )
 
 // tail searches the last lines of one stream, or of all, in a log's files from
@@ -13,7 +15,7 @@ import (
 type tail struct {
 	left   int64 // lines that are still to be found
 	begun  bool  // a line was found, to which what comes before it may belong
-	stream Stream
+	stream node.LogStream
 }
 
 // start returns the offset at which the wanted lines begin in a file, and
@@ -35,7 +37,7 @@ func (t *tail) start(file *os.File) (offset int64, all bool, err error) {
 			return 0, false, fmt.Errorf("find the last lines: %w", err)
 		}
 		e, ok := p.parse(line)
-		if !ok || t.stream != AllStreams && t.stream != e.stream {
+		if !ok || t.stream != node.LogAll && t.stream != e.stream {
 			continue
 		}
 		if !e.partial || !t.begun {

@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/random"
+
+	"nodal/node"
 )
 
 func openStore(t *testing.T, dir string) *Store {
@@ -30,7 +32,7 @@ func openStore(t *testing.T, dir string) *Store {
 }
 
 // importAll imports and fails the test if that does.
-func importAll(t *testing.T, s *Store, tarball []byte, o Options) []Image {
+func importAll(t *testing.T, s *Store, tarball []byte, o Options) []node.ImportedImage {
 	t.Helper()
 	images, err := s.Import(t.Context(), bytes.NewReader(tarball), o)
 	if err != nil {

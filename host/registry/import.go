@@ -10,6 +10,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"nodal/host/replace"
+	"nodal/node"
 )
 
 // Options of an import.
@@ -30,7 +31,7 @@ type found struct {
 // Import takes the images of a tarball, as docker save writes it or with an OCI
 // layout in it, plain or compressed by gzip or zstd. It reads the stream once and
 // writes each file once. All images of it become known together, or none.
-func (s *Store) Import(ctx context.Context, r io.Reader, o Options) (_ []Image, err error) {
+func (s *Store) Import(ctx context.Context, r io.Reader, o Options) (_ []node.ImportedImage, err error) {
 	st, err := s.newStage()
 	if err != nil {
 		return nil, err
@@ -47,11 +48,11 @@ func (s *Store) Import(ctx context.Context, r io.Reader, o Options) (_ []Image, 
 }
 
 // commit keeps images: first all of their content, then their names.
-func (s *Store) commit(st *stage, images []found, drop func(string) bool) ([]Image, error) {
+func (s *Store) commit(st *stage, images []found, drop func(string) bool) ([]node.ImportedImage, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	roots := map[string]v1.Descriptor{}
-	var taken []Image
+	var taken []node.ImportedImage
 	for _, image := range images {
 		for _, blob := range image.tree.blobs {
 			if err := st.commit(blob, filepath.Join(s.blobs(), blob.Digest.Hex)); err != nil {
@@ -60,7 +61,7 @@ func (s *Store) commit(st *stage, images []found, drop func(string) bool) ([]Ima
 		}
 		for _, reference := range image.references {
 			roots[reference] = image.root
-			taken = append(taken, Image{
+			taken = append(taken, node.ImportedImage{
 				Reference: reference, Digest: image.root.Digest.String(),
 				ID: image.tree.config.Digest.String(), Size: image.tree.size(),
 			})

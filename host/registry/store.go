@@ -28,14 +28,6 @@ const (
 	fileMode       = 0o600
 )
 
-// Image is one reference and what it stands for on this machine.
-type Image struct {
-	Reference string // in full: docker.io/library/nginx:1.25
-	Digest    string // of what is referred to, a manifest or an index
-	ID        string // as runtimes have it: the digest of the image's configuration
-	Size      int64  // of all its blobs
-}
-
 // Store is a set of images on disk. Its methods may be called from any goroutine,
 // but one process at a time may have it open.
 type Store struct {

@@ -38,25 +38,9 @@ type Image struct {
 // kept says whether an image stays whatever happens.
 func (i Image) kept() bool { return i.Busy || i.Pinned }
 
-// Removal is an image that has to go, and why.
-type Removal struct {
-	Image node.LocalImage
-	Why   string
-	Cause Cause
-}
-
-// Cause is what of the policy an image has to go for, by Kubernetes' name.
-type Cause string
-
-const (
-	CauseAsked Cause = "" // none of it: somebody wants it
-	CauseAge   Cause = "age"
-	CauseSpace Cause = "space"
-)
-
 // Plan is what to remove, in this order, until so much is free.
 type Plan struct {
-	Removals []Removal
+	Removals []node.ImageRemoval
 	Short    int64 // bytes that should be free besides, and cannot be made so
 }
 
@@ -69,7 +53,7 @@ func Images(images []Image, disk Disk, p Policy, now time.Time) Plan {
 		if p.MaxAge <= 0 || idle <= p.MaxAge {
 			return false
 		}
-		plan.remove(i, CauseAge, fmt.Sprintf("unused for %s, more than %s", idle.Round(time.Second), p.MaxAge))
+		plan.remove(i, node.CauseAge, fmt.Sprintf("unused for %s, more than %s", idle.Round(time.Second), p.MaxAge))
 		return true
 	})
 	available := disk.Available
@@ -87,7 +71,7 @@ func Images(images []Image, disk Disk, p Policy, now time.Time) Plan {
 		if now.Sub(i.Seen) < p.MinAge {
 			continue
 		}
-		plan.remove(i, CauseSpace, fmt.Sprintf("the disk is %d %% full, images have to go from %d %% on", disk.Used(), p.High))
+		plan.remove(i, node.CauseSpace, fmt.Sprintf("the disk is %d %% full, images have to go from %d %% on", disk.Used(), p.High))
 		wanted -= i.Size
 	}
 	plan.Short = max(wanted, 0)
@@ -98,13 +82,13 @@ func Images(images []Image, disk Disk, p Policy, now time.Time) Plan {
 func Unused(images []Image) Plan {
 	var plan Plan
 	for _, i := range byAge(images) {
-		plan.remove(i, CauseAsked, "nothing uses it")
+		plan.remove(i, node.CauseAsked, "nothing uses it")
 	}
 	return plan
 }
 
-func (p *Plan) remove(i Image, cause Cause, why string) {
-	p.Removals = append(p.Removals, Removal{Image: i.LocalImage, Why: why, Cause: cause})
+func (p *Plan) remove(i Image, cause node.RemovalCause, why string) {
+	p.Removals = append(p.Removals, node.ImageRemoval{Image: i.LocalImage, Why: why, Cause: cause})
 }
 
 // byAge are the images that may go, the least recently used first.

@@ -76,10 +76,10 @@ func TestImages(t *testing.T) {
 func TestARemovalHasTheCauseThatThePolicyHas(t *testing.T) {
 	policy := Policy{High: 85, Low: 80, MaxAge: time.Hour}
 	got := Images([]Image{image("old", 10, 90, 61), image("big", 100, 60, 30)}, Disk{Capacity: 1000, Available: 100}, policy, noon)
-	if len(got.Removals) != 2 || got.Removals[0].Cause != CauseAge || got.Removals[1].Cause != CauseSpace {
+	if len(got.Removals) != 2 || got.Removals[0].Cause != node.CauseAge || got.Removals[1].Cause != node.CauseSpace {
 		t.Errorf("got %+v, want one for its age and one for the space", got.Removals)
 	}
-	if asked := Unused([]Image{image("a", 1, 60, 0)}); len(asked.Removals) != 1 || asked.Removals[0].Cause != CauseAsked {
+	if asked := Unused([]Image{image("a", 1, 60, 0)}); len(asked.Removals) != 1 || asked.Removals[0].Cause != node.CauseAsked {
 		t.Errorf("got %+v, want that it was asked for", asked.Removals)
 	}
 }

@@ -19,20 +19,8 @@ import (
 // idle is how long nothing may come or go, as upstream has it.
 const idle = 4 * time.Hour
 
-// Size of a terminal, in characters; an alias, so that it is everybody's.
-type Size = struct{ Width, Height uint16 }
-
-// Streams are what a command talks through. What is nil is not connected.
-type Streams struct {
-	Stdin  io.Reader
-	Stdout io.Writer // with a terminal, everything comes here
-	Stderr io.Writer
-	TTY    bool
-	Resize <-chan Size // nil without a terminal; closed when the client is gone
-}
-
 // Command runs a command to its end. The exit code is no error.
-type Command func(context.Context, Streams) (exit int32, err error)
+type Command func(context.Context, node.Streams) (exit int32, err error)
 
 // Wanted is which streams a client asks for.
 type Wanted struct{ Stdin, Stdout, Stderr, TTY bool }
@@ -79,7 +67,7 @@ var _ remotecommand.Executor = spdy{}
 func (s spdy) ExecInContainer(ctx context.Context, _, _, _ string, _ []string, in io.Reader, out, err io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize, _ time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	streams := Streams{TTY: tty}
+	streams := node.Streams{TTY: tty}
 	// Not assigned as they are: an interface that holds nil is not nil.
 	if in != nil {
 		streams.Stdin = in
@@ -91,7 +79,7 @@ func (s spdy) ExecInContainer(ctx context.Context, _, _, _ string, _ []string, i
 		streams.Stderr = err
 	}
 	if tty {
-		sizes := make(chan Size)
+		sizes := make(chan node.TerminalSize)
 		streams.Resize = sizes
 		go passSizes(ctx, resize, sizes)
 	}
@@ -105,7 +93,7 @@ func (s spdy) ExecInContainer(ctx context.Context, _, _, _ string, _ []string, i
 	return failed
 }
 
-func passSizes(ctx context.Context, from <-chan remotecommand.TerminalSize, to chan<- Size) {
+func passSizes(ctx context.Context, from <-chan remotecommand.TerminalSize, to chan<- node.TerminalSize) {
 	defer close(to)
 	for {
 		select {
@@ -114,7 +102,7 @@ func passSizes(ctx context.Context, from <-chan remotecommand.TerminalSize, to c
 				return
 			}
 			select {
-			case to <- Size(size):
+			case to <- node.TerminalSize(size):
 			case <-ctx.Done():
 				return
 			}

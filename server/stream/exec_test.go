@@ -77,7 +77,7 @@ func TestACommandTalksToItsClient(t *testing.T) {
 		{
 			name: "input goes in until its end, outputs come out apart", query: "input=1&output=1&error=1",
 			options: remotecommand.StreamOptions{Stdin: strings.NewReader("hello")},
-			command: func(ctx context.Context, s Streams) (int32, error) {
+			command: func(ctx context.Context, s node.Streams) (int32, error) {
 				text, err := io.ReadAll(s.Stdin)
 				fmt.Fprintf(s.Stdout, "out %s", text)
 				fmt.Fprintf(s.Stderr, "err %s", text)
@@ -87,18 +87,18 @@ func TestACommandTalksToItsClient(t *testing.T) {
 		},
 		{
 			name: "an exit code arrives", query: "output=1",
-			command: func(context.Context, Streams) (int32, error) { return 42, nil },
+			command: func(context.Context, node.Streams) (int32, error) { return 42, nil },
 			exit:    42,
 		},
 		{
 			name: "a command that cannot run says why", query: "output=1",
-			command: func(context.Context, Streams) (int32, error) { return 0, errors.New("no such program") },
+			command: func(context.Context, node.Streams) (int32, error) { return 0, errors.New("no such program") },
 			fails:   "no such program",
 		},
 		{
 			name: "a terminal has one output and a size", query: "input=1&output=1&error=1&tty=1",
 			options: remotecommand.StreamOptions{Stdin: strings.NewReader(""), Tty: true},
-			command: func(_ context.Context, s Streams) (int32, error) {
+			command: func(_ context.Context, s node.Streams) (int32, error) {
 				size := <-s.Resize
 				_, err := fmt.Fprintf(s.Stdout, "%dx%d %t %t", size.Width, size.Height, s.TTY, s.Stderr == nil)
 				return 0, err
@@ -107,7 +107,7 @@ func TestACommandTalksToItsClient(t *testing.T) {
 		},
 		{
 			name: "without input there is none", query: "output=1",
-			command: func(_ context.Context, s Streams) (int32, error) {
+			command: func(_ context.Context, s node.Streams) (int32, error) {
 				_, err := fmt.Fprint(s.Stdout, s.Stdin == nil, s.Stderr == nil, s.Resize == nil)
 				return 0, err
 			},
@@ -187,7 +187,7 @@ func TestAClientThatGoesEndsItsCommand(t *testing.T) {
 	for how, leave := range ways {
 		t.Run(how, func(t *testing.T) {
 			started, ended := make(chan struct{}), make(chan struct{})
-			config, address := serve(t, func(ctx context.Context, s Streams) (int32, error) {
+			config, address := serve(t, func(ctx context.Context, s node.Streams) (int32, error) {
 				close(started)
 				<-ctx.Done()
 				close(ended)

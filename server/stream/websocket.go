@@ -13,6 +13,8 @@ import (
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node"
 )
 
 const (
@@ -43,7 +45,7 @@ func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, run Co
 		return
 	}
 	defer conn.Close()
-	sizes := make(chan Size, 1)
+	sizes := make(chan node.TerminalSize, 1)
 	go func() {
 		readSizes(open[remotecommand.StreamResize], sizes)
 		cancel() // its end is the connection's
@@ -80,8 +82,8 @@ func channelsOf(wanted Wanted) []wsstream.ChannelType {
 	}
 }
 
-func streamsOf(wanted Wanted, open []io.ReadWriteCloser, sizes <-chan Size) Streams {
-	s := Streams{TTY: wanted.TTY}
+func streamsOf(wanted Wanted, open []io.ReadWriteCloser, sizes <-chan node.TerminalSize) node.Streams {
+	s := node.Streams{TTY: wanted.TTY}
 	if wanted.Stdin {
 		s.Stdin = open[remotecommand.StreamStdIn]
 	}
@@ -99,11 +101,11 @@ func streamsOf(wanted Wanted, open []io.ReadWriteCloser, sizes <-chan Size) Stre
 
 // readSizes returns when the connection ends. The sizes of what is no terminal
 // go nowhere.
-func readSizes(from io.Reader, to chan Size) {
+func readSizes(from io.Reader, to chan node.TerminalSize) {
 	defer close(to)
 	decoder := json.NewDecoder(from)
 	for {
-		var size Size
+		var size node.TerminalSize
 		if decoder.Decode(&size) != nil {
 			_, _ = io.Copy(io.Discard, from) // until the end, whatever it still says
 			return

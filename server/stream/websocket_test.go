@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/gorilla/websocket"
+
+	"nodal/node"
 )
 
 // TestOldWebSocketClientsAreServed has those that upstream serves besides: what
 // came before version 4, and who names no protocol at all.
 func TestOldWebSocketClientsAreServed(t *testing.T) {
-	_, address := serve(t, func(_ context.Context, s Streams) (int32, error) {
+	_, address := serve(t, func(_ context.Context, s node.Streams) (int32, error) {
 		_, err := fmt.Fprint(s.Stdout, "hello")
 		return 3, err
 	})

@@ -35,6 +35,8 @@ type agent struct {
 // noLogs stands for logs that nothing has written.
 type noLogs struct{}
 
+func (noLogs) Link(node.Key, *node.Container)                      {}
+func (noLogs) Unlink(node.Key, string, string)                     {}
 func (noLogs) RemovePod(node.Key, types.UID) error                 { return nil }
 func (noLogs) RemoveRun(node.Key, types.UID, string, uint32) error { return nil }
 

@@ -26,6 +26,7 @@ import (
 
 	"nodal/host/cri"
 	"nodal/host/registry"
+	nodal "nodal/node"
 	"nodal/test/rig"
 )
 
@@ -95,7 +96,7 @@ func (n *node) pull(reference string) (string, error) {
 }
 
 // imports takes in a tarball and has the runtime pull each image of it.
-func (n *node) imports(tarball []byte) []registry.Image {
+func (n *node) imports(tarball []byte) []nodal.ImportedImage {
 	n.Helper()
 	images, err := n.store.Import(n.Context(), bytes.NewReader(tarball), registry.Options{})
 	if err != nil {
