@@ -39,7 +39,7 @@ func newFake(t *testing.T) (n *Network, plugin string) {
 	t.Helper()
 	p := testPlaces(t)
 	n = New(Config{Places: p, Reopens: true})
-	n.cache, n.ports = filepath.Join(t.TempDir(), "cni"), openPorts{}
+	n.cache = filepath.Join(t.TempDir(), "cni")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -81,9 +81,7 @@ type Network struct {
 
 // New makes a network that SetUp lays down.
 func New(c Config) *Network {
-	n := &Network{places: c.Places, wanted: c.CIDRs, reopens: c.Reopens, cache: cniCache}
-	n.ports.doubt() // ports may have been closed while no agent ran
-	return n
+	return &Network{places: c.Places, wanted: c.CIDRs, reopens: c.Reopens, cache: cniCache}
 }
 
 // Bridge is the name of the interface that pods are connected to.
@@ -104,6 +102,7 @@ func (n *Network) SetUp(ctx context.Context) error {
 		return err
 	}
 	n.subnets = subnets
+	n.ports.doubt() // ports may have been closed while no agent ran
 	if err := n.places.route(subnets); err != nil {
 		return err
 	}
