@@ -17,20 +17,20 @@ import (
 type Config struct {
 	Material            // the agent's own authority, serving certificate and tokens
 	ClientCAFile string // authentication.x509.clientCAFile, or empty
-	SocketPath   string // whose group's members are operators
+	SocketPath   string // members of its group are operators
 	Anonymous    bool   // authentication.anonymous.enabled
 	AlwaysAllow  bool   // authorization.mode AlwaysAllow: every identity is admin
 	MaxStreams   int    // concurrent streams an identity may hold; 0 means 256
 	Log          *slog.Logger
 
-	Tokens TokenReviewer  // of a cluster; nil: only the node's own tokens count
-	Access AccessReviewer // of a cluster; nil: only the node's own roles count
+	Tokens TokenReviewer  // of a cluster; if nil, only the node's own tokens count
+	Access AccessReviewer // of a cluster; if nil, only the node's own roles count
 
 	// ServingFile is a certificate and its key that are served once they are there.
 	ServingFile string
 }
 
-// Authenticator tells who makes a request.
+// Authenticator identifies the caller of a request.
 type Authenticator struct {
 	cfg      Config
 	log      *slog.Logger
@@ -74,7 +74,7 @@ func New(cfg Config) (*Authenticator, error) {
 // Streams bounds the long-lived requests that one identity holds.
 func (a *Authenticator) Streams() *Limiter { return a.streams }
 
-// evidence is everything a request offers to prove who makes it.
+// evidence holds everything by which a request may identify its caller.
 type evidence struct {
 	remote        string
 	socket        *Identity           // the process at the other end of a unix socket
@@ -84,7 +84,7 @@ type evidence struct {
 	host          string // that the browser knows the node by
 }
 
-// errNoCredential is the answer to a caller who offers nothing.
+// errNoCredential answers a caller that offers no credential.
 var errNoCredential = errors.New("no credential")
 
 func (a *Authenticator) identify(ctx context.Context, e evidence) (Identity, error) {
@@ -140,8 +140,8 @@ func (a *Authenticator) proven(ctx context.Context, e evidence) (Identity, error
 	return Identity{}, errNoCredential
 }
 
-// holder returns whose token it is: the node's own come first, and are shown to
-// nobody else.
+// holder identifies the caller by a token. The node's own tokens come first, and are never
+// passed to a cluster.
 func (a *Authenticator) holder(ctx context.Context, token string, now time.Time) (Identity, error) {
 	id, ok := a.tokens.get(now).identify(token)
 	if !ok && a.cfg.Tokens != nil && !strings.HasPrefix(token, tokenPrefix) {

@@ -19,8 +19,8 @@ type Dirs struct {
 	Cert string
 }
 
-// Material is where the agent's own credentials are. tlsCertFile and tlsPrivateKeyFile
-// of the configuration replace CertFile and KeyFile.
+// Material names the files with the agent's own credentials. tlsCertFile and
+// tlsPrivateKeyFile of the configuration replace CertFile and KeyFile.
 type Material struct {
 	CAFile      string
 	CertFile    string
@@ -29,9 +29,8 @@ type Material struct {
 	SessionFile string // of browsers; empty: they end with the agent
 }
 
-// Bootstrap makes what is missing, expired, about to expire or out of date, and keeps
-// all else. hosts are the node's names and addresses. It may be called again at any
-// time, and should be, daily.
+// Bootstrap creates what is missing, expired, about to expire or out of date, and keeps
+// the rest. hosts are the node's names and addresses. Call it daily.
 func Bootstrap(dirs Dirs, hosts []string, now time.Time) (*Material, error) {
 	pki := filepath.Join(dirs.Root, "pki")
 	credentials := filepath.Join(dirs.Root, "credentials")
@@ -112,9 +111,9 @@ func ensureClient(base string, role Role, ca *pair, now time.Time) error {
 	return err
 }
 
-// ensureToken issues a token only where the user's file is missing. A file whose record
-// is gone is a token that was revoked, and stays so. The record is written first: a
-// crash in between leaves no file, so that the next start issues another.
+// ensureToken issues a token if the user's file is missing. A file without a record is a
+// revoked token, and stays revoked. The record is written first: a crash in between leaves
+// no file, so the next start issues another token.
 func ensureToken(base, dir string, role Role, now time.Time) error {
 	_, err := os.Lstat(base + ".token")
 	if err == nil {

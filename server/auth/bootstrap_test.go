@@ -27,7 +27,7 @@ func bootstrap(t *testing.T, dirs Dirs, hosts []string, now time.Time) *Material
 	return m
 }
 
-// snapshot maps each file below root to a digest of what is in it.
+// snapshot maps each file below root to a digest of its content.
 func snapshot(t *testing.T, root string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

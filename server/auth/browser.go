@@ -12,7 +12,7 @@ import (
 	"nodal/node"
 )
 
-// Proof is what somebody signs in with: one of the two.
+// Proof is a code or a token with which a browser signs in.
 type Proof struct {
 	Code  string `json:"code"`
 	Token string `json:"token"`
@@ -87,8 +87,8 @@ func (a *Authenticator) SignOut(r *http.Request) (*http.Cookie, error) {
 
 var errSession = errors.New("the session is over")
 
-// browser returns the identity of a session. Who came by a token goes with it,
-// and has the role that it has now.
+// browser returns the identity of a session. A session that came from a token ends with
+// it, and has the role that the token has now.
 func (a *Authenticator) browser(e evidence, now time.Time) (Identity, error) {
 	p, ok := a.sessions.find(e.session, e.host, now)
 	if !ok {

@@ -18,9 +18,9 @@ const (
 	mastersGroup       = "system:masters"
 )
 
-// trust is the authorities whose client certificates count, as the files had them at
-// one moment. Verified chains are remembered only as long as the trust itself lives,
-// so a replaced authority or an expired certificate shows within one reread.
+// trust holds the authorities whose client certificates count, as their files had them at
+// one moment. Verified chains are remembered only as long as the trust itself lives, so a
+// replaced authority or an expired certificate shows within one reread.
 type trust struct {
 	own, client *x509.CertPool
 	hints       *x509.CertPool // both, so that a browser offers no other certificate

@@ -7,13 +7,13 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// TokenReviewer knows whose a token is that is none of the node's own.
+// TokenReviewer identifies tokens that are not the node's own.
 type TokenReviewer interface {
-	// Review returns false for a token of nobody's. The identity has no role here.
+	// Review returns false for an unknown token. The identity has no role here.
 	Review(ctx context.Context, token string) (Identity, bool, error)
 }
 
-// AccessReviewer knows what somebody may do who has no role on this node.
+// AccessReviewer decides for callers without a role on this node.
 type AccessReviewer interface {
 	Allows(ctx context.Context, id Identity, to Access) (bool, error)
 }
@@ -22,12 +22,11 @@ type AccessReviewer interface {
 // are about.
 type Access struct{ Verb, Subresource string }
 
-// errNotAsked says that nobody could tell whether a request is allowed.
+// errNotAsked means that the cluster could not decide about a request.
 var errNotAsked = errors.New("the cluster could not be asked")
 
-// permit says whether the request's identity may do what it asks for: by its role
-// or, if it has none, by what the cluster lets it do. One of the ways to name it
-// is enough there.
+// permit decides whether the request's identity may do what it asks for: by its role or, if
+// it has none, by its rights in the cluster. There, a right under any of the names is enough.
 func (a *Authenticator) permit(ctx context.Context, verb Verb, names []Access) error {
 	denied := Require(ctx, verb)
 	id, _ := From(ctx)
@@ -47,15 +46,15 @@ func (a *Authenticator) permit(ctx context.Context, verb Verb, names []Access) e
 	return denied
 }
 
-// elsewhere says that the identity may have rights that this node does not know
-// of. A user of this machine is nobody in the cluster, whatever the name.
+// elsewhere reports whether the identity may have rights that this node does not know. A
+// user of this machine has none in the cluster, whatever the name.
 func (id Identity) elsewhere() bool {
 	return id.Name != "" && id.Role == RoleNone && id.Via != viaSocket
 }
 
-// wholly are the rights that an API call takes in the cluster's words. Who may
-// read all of the node's paths may read here, and who may exec by them may exec;
-// what runs on the node is for the node's own roles to say.
+// wholly returns the cluster's rights that stand for an API call. A caller that may read all
+// of the node's paths may read here, and one that may exec by them may exec. What runs on
+// the node is decided by the node's own roles.
 func wholly(verb Verb) []Access {
 	switch verb {
 	case Read:

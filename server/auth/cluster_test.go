@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// cluster knows alice's token, and lets her and nobody else do some things. Asked
-// by anyone called away it cannot tell.
+// cluster stands for a cluster that knows alice's token and lets her alone do some things.
+// It cannot answer for a user called away.
 type cluster struct{ allowed []Access }
 
 var errAway = errors.New("the API server is away")

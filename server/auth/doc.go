@@ -1,4 +1,4 @@
-// Package auth says who a caller is and whether they may do what they ask.
+// Package auth identifies callers and decides whether they may do what they ask.
 //
 // It owns identities, the credentials that prove them and the one table of roles
 // and verbs (Allow). It knows nothing of pods and opens no listener: package
@@ -10,16 +10,16 @@
 //	cookie ── session ───────────┤
 //	nothing ── anonymous, if on ─┘
 //
-// The ways are tried in that order and the first success wins. A credential that
-// is wrong is an error even where anonymous callers are welcome: somebody who
-// meant to be known must not silently become somebody else.
+// The ways are tried in that order and the first success wins. A wrong credential is
+// an error even where anonymous callers are welcome: a caller that meant to be known
+// must not silently become another.
 //
 // # Roles
 //
-//   - viewer: Read, but for what few may know: values in the environments of pods
-//     (as package server shows them) and in Secrets, which only an admin is shown.
+//   - viewer: Read, without the values in the environments of pods (package server
+//     hides them) and in Secrets, which only an admin is shown.
 //   - operator: Read, Write (apply, delete, restart) and Exec. A plan is a Write,
-//     since it tells who guesses at a hidden value whether they are right.
+//     since it would confirm a guess at a hidden value.
 //   - admin: all, Admin (profiles, secrets in the configuration) included.
 //
 // Exec covers exec, run, attach, port-forward and checkpoint whatever the HTTP
@@ -27,24 +27,24 @@
 //
 // On the socket root and the agent's own user are admin. A member of the group
 // that owns the socket file is an operator: the file's mode already let them
-// connect, and whoever may post a pod may run what they like in it. To share the
+// connect, and a user who may post a pod may run anything in it. To share the
 // socket with a group: chgrp it, or set that group and the setgid bit on its
 // directory so that the next start keeps it. Any other user has to show a token.
 //
 // Organisations named "nodal:<role>" count only in certificates of the agent's
-// own authority: whoever signs for the configured client CA must not be able to
-// mint roles that they never heard of. There the group system:masters is admin,
-// as in Kubernetes, and everybody else is known but may do nothing.
+// own authority: the configured client CA must not be able to mint roles that its
+// owner never heard of. There the group system:masters is admin, as in Kubernetes;
+// other callers are known but may do nothing.
 //
 // # A cluster's users
 //
-// A member of a cluster may ask it about whom it does not know (cluster.go): whose a
-// token is, and what somebody without a role here may do. The question is upstream's:
+// A member of a cluster may ask it about unknown callers (cluster.go): whose a token
+// is, and what a caller without a role here may do. The question is upstream's:
 // a verb on nodes/proxy, nodes/stats, nodes/log, nodes/metrics or a narrower name,
 // by the path; to exec is always to create. Of the API proper a cluster's roles open
 // what they open on the kubelet's paths: get on nodes/proxy reads, create runs
-// commands. What runs on the node they do not change. If nobody can answer, the
-// request fails.
+// commands. They do not change what runs on the node. Without an answer the request
+// fails.
 //
 // # Credentials on disk
 //
@@ -53,13 +53,12 @@
 //	pki/ca.crt ca.key             the authority
 //	pki/serving.crt serving.key   the listener's certificate (or cert-dir/kubelet.*)
 //	pki/tokens/<name>.json        role and SHA-256 of a token, nothing more
-//	pki/sessions.json             whose browsers are signed in, and SHA-256 of their cookies
+//	pki/sessions.json             signed-in browsers: owner, and SHA-256 of the cookie
 //	credentials/<role>.token      the token itself, for its user
 //	credentials/<role>.crt .key   a client certificate
 //
-// To revoke a token remove pki/tokens/<name>.json: it fails within a second, and
-// what is under way by it ends soon after, as it does when a session ends
-// (standing.go). It stays revoked over restarts for as long as its .token file lies
+// To revoke a token remove pki/tokens/<name>.json: it fails within a second, and its
+// open streams end soon after, as they do when a session ends (standing.go). It stays revoked over restarts for as long as its .token file lies
 // there, because only a missing .token file makes Bootstrap issue a new one.
 // To rotate a token remove credentials/<name>.token and call Bootstrap again, as
 // each start does: the new token replaces the old. Certificates cannot be revoked
@@ -71,8 +70,8 @@
 // # Browsers
 //
 // A browser signs in with a code or a token (SignIn) and gets a cookie. A code is
-// good once and for ten minutes; IssueCode gives it to whoever is known by another
-// way, and the session has their rights. A session lasts twelve hours, and one that
+// good once and for ten minutes; IssueCode gives it to a caller that is identified by
+// another way, and the session has that caller's rights. A session lasts twelve hours, and one that
 // came from a token no longer than the token. It counts only for requests that the
 // node's own page makes, under the name it was opened at: other pages, on other
 // ports of the host too, cannot make a browser use it (browser.go).

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Unary authenticates, authorizes and audits unary calls. verbs names each method of
-// ours in full, "/node.v1.PodService/GetPod"; one that is not named is denied to all.
+// Unary authenticates, authorizes and audits unary calls. verbs maps each method's full
+// name, such as "/node.v1.PodService/GetPod", to its right. A method without one is denied.
 func (a *Authenticator) Unary(verbs map[string]Verb) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		ctx, c, err := a.admit(ctx, info.FullMethod, verbs)
@@ -61,8 +61,8 @@ type identifiedStream struct {
 
 func (s identifiedStream) Context() context.Context { return s.ctx }
 
-// admit finds out who calls and whether they may. A context that already carries an
-// identity keeps it: it comes from our own HTTP side, which has authenticated it.
+// admit identifies and authorizes the caller. A context that already carries an identity
+// keeps it: it comes from our own HTTP side, which has authenticated it.
 func (a *Authenticator) admit(ctx context.Context, method string, verbs map[string]Verb) (context.Context, call, error) {
 	id, ok := From(ctx)
 	if !ok {
@@ -83,7 +83,7 @@ func methodVerb(method string, verbs map[string]Verb) Verb {
 	if verb, ok := verbs[method]; ok {
 		return verb
 	}
-	// They tell what the service is, and every client asks.
+	// Health and reflection describe the service itself, and every client asks for them.
 	if strings.HasPrefix(method, "/grpc.health.v1.") || strings.HasPrefix(method, "/grpc.reflection.v1") {
 		return Read
 	}

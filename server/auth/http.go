@@ -93,7 +93,7 @@ func (r *recorder) WriteHeader(status int) {
 
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// Flush sends what is buffered, where the connection can.
+// Flush sends the buffer, where the connection can.
 func (r *recorder) Flush() { _ = http.NewResponseController(r.ResponseWriter).Flush() }
 
 // Hijack takes the connection over, where it can be.

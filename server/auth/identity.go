@@ -10,7 +10,7 @@ import (
 	"nodal/node"
 )
 
-// Role is what an identity is trusted with on this node.
+// Role names the rights of an identity on this node.
 type Role string
 
 const (
@@ -20,7 +20,7 @@ const (
 	RoleAdmin    Role = "admin"
 )
 
-// Verb is a kind of request. The zero Verb is allowed to nobody.
+// Verb is a kind of request. The zero Verb is always denied.
 type Verb string
 
 const (
@@ -43,7 +43,7 @@ func Allow(role Role, verb Verb) bool {
 	return false
 }
 
-// Identity is who makes a request.
+// Identity names the caller of a request.
 type Identity struct {
 	Name   string   `json:"Name"`
 	Role   Role     `json:"Role"`

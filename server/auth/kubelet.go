@@ -16,14 +16,14 @@ func forbidden(id Identity, asked []Access) string {
 	return fmt.Sprintf("Forbidden (user=%s, verb=%s, resource=nodes, subresource(s)=%v)", id.Name, asked[0].Verb, parts)
 }
 
-// unanswered is the body of a 500, when nobody could say whether it is a 403.
+// unanswered is the body of a 500 where neither a yes nor a 403 could be decided.
 func unanswered(id Identity, asked []Access) string {
 	return fmt.Sprintf("Authorization error (user=%s, verb=%s, resource=nodes, subresource=%s)", id.Name, asked[0].Verb, asked[0].Subresource)
 }
 
-// accesses are the names of what a request asks for; to be allowed one of them is
-// enough. To exec is to create, whatever the method: a WebSocket opens with a GET,
-// and who may only look must not get a shell by it.
+// accesses returns the names of what a request asks for; a right to one of them is enough.
+// Exec counts as create whatever the method: a WebSocket opens with a GET, and a caller that
+// may only look must not get a shell by it.
 func accesses(verb Verb, r *http.Request) []Access {
 	name := apiVerb(r.Method)
 	if verb == Exec {

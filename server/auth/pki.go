@@ -24,7 +24,7 @@ const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	leafLife      = 365 * 24 * time.Hour
 	renewBefore   = 30 * 24 * time.Hour
-	clockSkew     = time.Hour // of a client whose clock is behind
+	clockSkew     = time.Hour // allowed to a client whose clock is behind
 )
 
 // pair is a certificate with its key.

@@ -70,7 +70,7 @@ func TestHTTPAnswersLikeUpstream(t *testing.T) {
 	}
 }
 
-// hijacked is a response writer whose connection can be taken.
+// hijacked is a response writer that gives its connection away.
 type hijacked struct {
 	*httptest.ResponseRecorder
 }

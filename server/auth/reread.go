@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// rereadEvery is how old an answer out of a file may be. It is well under the second
-// within which a revoked token has to fail, and reading a handful of small files twice
-// a second, only while requests come in or last, costs nothing that could be measured.
+// rereadEvery bounds the age of an answer out of a file. It is well under the second within
+// which a revoked token has to fail. Reading a handful of small files twice a second, only
+// while requests come in or last, costs nothing measurable.
 const rereadEvery = 400 * time.Millisecond
 
 // reread is a value that lives in files. Reading on demand needs no watcher, misses no

@@ -26,14 +26,14 @@ const (
 	sessionLife = 12 * time.Hour
 	codeLife    = 10 * time.Minute
 
-	// Who opens more gives up the oldest of their own, never another's.
+	// A user who opens more loses the oldest of their own sessions, never another's.
 	sessionsEach = 16
 	codesEach    = 8
 	sessionsAll  = 1024
 )
 
-// pass is a code or a session: whose it is, and until when. Only the hash of
-// its secret is kept.
+// pass is a code or a session, with its owner and its end. Only the hash of its secret is
+// kept.
 type pass struct {
 	Identity Identity  `json:"identity"`
 	Token    string    `json:"token,omitempty"` // the hash of the token that it hangs on
@@ -41,8 +41,8 @@ type pass struct {
 	Expires  time.Time `json:"expires"`
 }
 
-// sessions are the browsers that were let in. They outlive the agent in a file,
-// so that a restart throws nobody out.
+// sessions holds the browsers that are signed in. A file keeps them, so that a restart
+// signs none out.
 type sessions struct {
 	file string // empty: they do not
 	log  *slog.Logger
@@ -52,8 +52,8 @@ type sessions struct {
 	open  map[string]pass
 }
 
-// newSessions reads what the last agent left. A file that does not parse costs
-// its users a new link, and nobody the start.
+// newSessions reads what the last agent left. A file that does not parse only signs out its
+// users; the agent still starts.
 func newSessions(file string, log *slog.Logger) *sessions {
 	s := &sessions{file: file, log: log, codes: map[string]pass{}, open: map[string]pass{}}
 	if file == "" {
@@ -140,7 +140,7 @@ func (s *sessions) save() error {
 	return nil
 }
 
-// makeRoom forgets what has expired, and the oldest of an owner who has enough.
+// makeRoom drops expired passes, and the oldest of an owner that has too many.
 func makeRoom(passes map[string]pass, owner Identity, each int, now time.Time) {
 	maps.DeleteFunc(passes, func(_ string, p pass) bool { return !now.Before(p.Expires) })
 	var own []string

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// SocketInfo is what gRPC is told about the process at the other end of a unix socket.
+// SocketInfo passes gRPC the process at the other end of a unix socket.
 type SocketInfo struct {
 	credentials.CommonAuthInfo
 	Identity Identity
@@ -34,7 +34,8 @@ func (a *Authenticator) ConnContext(ctx context.Context, c net.Conn) context.Con
 	return ctx
 }
 
-// PeerInfo is ConnContext for gRPC: it returns nil for what is not a unix socket.
+// PeerInfo does for gRPC what ConnContext does for HTTP. It returns nil unless the
+// connection is a unix socket.
 func (a *Authenticator) PeerInfo(c net.Conn) credentials.AuthInfo {
 	id, ok := a.socketIdentity(c)
 	if !ok {

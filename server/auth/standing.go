@@ -11,16 +11,16 @@ import (
 	"nodal/node"
 )
 
-// recheckEvery is how soon a stream ends after what it was opened with. For who signs
-// out it is at once.
+// recheckEvery bounds how long a stream outlives its credential. Signing out ends it at
+// once.
 const recheckEvery = time.Second
 
-// errOver is why a stream ends whose credential is void.
+// errOver ends a stream whose credential is void.
 var errOver = refuse(codes.Unauthenticated, node.ErrDenied, "the session is over, or the token was revoked")
 
 type evidenceKey struct{}
 
-// identified returns the request's context with who makes it, and by what.
+// identified returns the request's context with its caller and the caller's credential.
 func (a *Authenticator) identified(ctx context.Context, e evidence) (context.Context, Identity, error) {
 	id, err := a.identify(ctx, e)
 	if err != nil {
@@ -44,9 +44,9 @@ func (a *Authenticator) stay(ctx context.Context) (_ context.Context, done func(
 	}
 }
 
-// holds says whether what the caller showed still counts. It is nil for what nobody
-// here takes back: a socket, a certificate, a token of a cluster's. Who gets another
-// role has to come again.
+// holds returns a test of whether the caller's credential still counts. It is nil for a
+// credential that cannot be revoked here: a socket, a certificate, a cluster's token. A
+// changed role takes effect with the next request.
 func (a *Authenticator) holds(ctx context.Context) func(now time.Time) bool {
 	id, _ := From(ctx)
 	e, _ := ctx.Value(evidenceKey{}).(evidence)
@@ -72,8 +72,8 @@ func (a *Authenticator) isOwn(token string) bool {
 	return known || strings.HasPrefix(token, tokenPrefix)
 }
 
-// standing are the requests that take a while, each with what it hangs on. One timer
-// looks after all of them, for as long as there are any.
+// standing holds the requests that take a while, each with its credential. One timer checks
+// all of them, as long as there are any.
 type standing struct {
 	mu    sync.Mutex
 	open  map[*stay]struct{}

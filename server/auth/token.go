@@ -35,8 +35,8 @@ type knownToken struct {
 
 type tokenList struct{ known []knownToken }
 
-// identify compares against every token, in constant time each, so that the time taken
-// tells nothing about any hash.
+// identify compares with every token, each in constant time, so that the duration reveals
+// nothing about any hash.
 func (l *tokenList) identify(token string) (Identity, bool) {
 	hash := sha256.Sum256([]byte(token))
 	found := -1

@@ -72,7 +72,7 @@ func TestContextsEndTogether(t *testing.T) {
 		})
 	})
 	t.Run("a client that has hung up hears that, and not what the handler says of it", func(t *testing.T) {
-		for range 20 { // it would be told the one or the other
+		for range 20 { // either answer is possible
 			synctest.Test(t, func(t *testing.T) {
 				client := hook(hooked{duplex: func(s testpb.TestService_FullDuplexCallServer) error {
 					<-s.Context().Done()

@@ -1,7 +1,7 @@
 // Package inproc calls gRPC services in the same process.
 //
-// A Conn is a server to whom registers services on it and a client connection to whom
-// calls them. It exists for grpc-gateway: a REST request runs the same handlers and the
+// A Conn is a server to the side that registers services on it, and a client connection
+// to the side that calls them. It exists for grpc-gateway: a REST request runs the same handlers and the
 // same interceptors as a gRPC one, streams included, without a socket, a frame or an
 // encoding in between.
 //

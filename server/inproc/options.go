@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// options are those call options that mean something without a wire.
+// options holds the call options that mean something without a wire.
 type options struct {
 	headers  []*metadata.MD
 	trailers []*metadata.MD

@@ -25,7 +25,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 )
 
-// service answers as its requests tell it to.
+// service answers as its requests ask.
 type service struct {
 	testpb.UnimplementedTestServiceServer
 }
@@ -155,7 +155,7 @@ func dialReal(t *testing.T) *grpc.ClientConn {
 	return conn
 }
 
-// transcript is what a client saw, with what only a wire adds left out.
+// transcript records what a client saw, without what only a wire adds.
 type transcript struct{ strings.Builder }
 
 func (t *transcript) add(what string, values ...any) { fmt.Fprintln(t, what, fmt.Sprint(values...)) }

@@ -12,11 +12,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// depth is how many messages a stream holds for a receiver that is busy. A real
+// depth is the number of messages that a stream holds for a busy receiver. A real
 // connection has its window; a test of lock-step peers would hang without any.
 const depth = 16
 
-// call is what the two ends of a stream share.
+// call holds the state that the two ends of a stream share.
 type call struct {
 	*transport
 	to   chan proto.Message // to the handler; closed by CloseSend

@@ -17,7 +17,7 @@
 // it in milliseconds, so a flood of silent ones costs the flood, not the others.
 //
 // The package knows nothing of identities: Config.ConnContext and Credentials pass each
-// raw connection to whoever does. gRPC servers have to be made with GRPCOptions.
+// raw connection to the package that does. gRPC servers have to be made with GRPCOptions.
 //
 // Start reading at Front.Serve.
 package listen

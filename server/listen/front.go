@@ -15,11 +15,11 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Config is what a Front serves.
+// Config says what a Front serves.
 type Config struct {
 	HTTP http.Handler
 	GRPC *grpc.Server // made with GRPCOptions
-	// ConnContext adds what is known of a connection to the context of its HTTP requests.
+	// ConnContext adds facts about a connection to the context of its HTTP requests.
 	ConnContext func(context.Context, net.Conn) context.Context
 	Grace       time.Duration // for requests in flight when Serve ends; 0 means 5 s
 	Log         *slog.Logger
@@ -122,7 +122,7 @@ func (f *Front) drain(ctx context.Context) {
 	if f.http.Shutdown(ctx) != nil {
 		f.http.Close()
 	}
-	// A watch that nobody ends must not outlive the grace period.
+	// A watch without an end must not outlive the grace period.
 	stop := context.AfterFunc(ctx, f.grpc.Stop)
 	defer stop()
 	f.grpc.GracefulStop()
@@ -157,7 +157,7 @@ func (f *Front) accept(ctx context.Context, s Source) error {
 	}
 }
 
-// bring waits until conn has said what it is and passes it on.
+// bring waits until conn has said what it is, and passes it on.
 func (f *Front) bring(ctx context.Context, conn net.Conn, sort sorter) {
 	place := f.pending.add(conn)
 	ctx, cancel := context.WithTimeout(ctx, helloTimeout)

@@ -33,12 +33,12 @@ import (
 type running struct {
 	tls, unix string
 	client    *tls.Config
-	stop      func() error // ends Serve and returns what it returned
+	stop      func() error // ends Serve and returns its error
 }
 
 type connKey struct{}
 
-// peerInfo is what gRPC gets for a plain connection.
+// peerInfo describes a plain connection to gRPC.
 type peerInfo struct{ network string }
 
 func (peerInfo) AuthType() string { return "test" }

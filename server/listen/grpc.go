@@ -12,13 +12,13 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// maxCalls is how many calls of one connection run at a time. A message is read whole
-// before anybody asks whose it is. There is room beside the streams that an identity may
-// hold: a call too many is not refused, it waits.
+// maxCalls bounds the calls of one connection that run at a time. A message is read whole
+// before its caller is identified. The bound leaves room beside the streams that an identity
+// may hold: a call too many waits, and is not refused.
 const maxCalls = 512
 
-// GRPCOptions is what a server behind a Front has to be made with. peer describes what
-// is known of a connection without TLS, and may return nil.
+// GRPCOptions returns the options that a server behind a Front needs. peer describes a
+// connection without TLS, and may return nil.
 func GRPCOptions(peer func(net.Conn) credentials.AuthInfo) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.Creds(sorted{peer: peer}),
@@ -31,14 +31,14 @@ func GRPCOptions(peer func(net.Conn) credentials.AuthInfo) []grpc.ServerOption {
 	}
 }
 
-// sorted are credentials for connections whose handshake is made already.
+// sorted holds credentials of connections whose handshake is done.
 type sorted struct {
 	peer func(net.Conn) credentials.AuthInfo
 }
 
 var _ credentials.TransportCredentials = sorted{}
 
-// ServerHandshake tells grpc-go what the handshake found.
+// ServerHandshake passes the result of the handshake to grpc-go.
 func (s sorted) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	if secure, ok := c.(*tls.Conn); ok {
 		return c, credentials.TLSInfo{

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// handoff is a listener whose connections are accepted elsewhere.
+// handoff is a listener that is handed connections which were accepted elsewhere.
 type handoff struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -53,7 +53,7 @@ func (handoffAddr) String() string  { return "handoff" }
 // maxPending bounds the connections that have not said yet what they are.
 const maxPending = 512
 
-// pending is those connections, oldest first.
+// pending holds those connections, oldest first.
 type pending struct {
 	max int
 
@@ -64,8 +64,8 @@ type pending struct {
 
 func newPending(max int) *pending { return &pending{max: max} }
 
-// add takes a place for c, from the oldest if there is no other: who is slow for long is
-// the least likely to be honest. Closing a connection ends the wait for its hello.
+// add registers c. When full, it drops the oldest connection, which is the least likely to be
+// honest; closing that ends the wait for its hello.
 func (p *pending) add(c net.Conn) *list.Element {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,9 +15,9 @@ const (
 	maxHeaderBytes    = 1 << 20
 )
 
-// Plain returns an HTTP server with the limits that every listener has. There is none on
-// reading a body or writing an answer, since logs and sessions last: a handler that reads
-// a body sets its own with http.ResponseController.
+// Plain returns an HTTP server with the limits that every listener has. Reading a body and
+// writing an answer have none, since logs and sessions last: a handler that reads a body sets
+// its own with http.ResponseController.
 func Plain(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// helloTimeout is how long a connection may take to say what it is.
+// helloTimeout bounds the time in which a connection has to say what it is.
 const helloTimeout = 10 * time.Second
 
 // sorter finds out whether a connection is for gRPC's own transport. The connection it
@@ -52,8 +52,8 @@ func (f *Front) sortTLS(base *tls.Config) sorter {
 	}
 }
 
-// answerPlain tells a client that spoke plain HTTP to a TLS port what went wrong, in the
-// words of net/http.
+// answerPlain answers a client that spoke plain HTTP to a TLS port, in the words of
+// net/http.
 func answerPlain(err error) {
 	var record tls.RecordHeaderError
 	if !errors.As(err, &record) || record.Conn == nil {
@@ -66,7 +66,7 @@ func answerPlain(err error) {
 	}
 }
 
-// peekedConn reads first what was read to sort the connection.
+// peekedConn first reads again the bytes by which the connection was sorted.
 type peekedConn struct {
 	net.Conn
 	r *bufio.Reader

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// Unix listens on a socket that its owner and group may use. A socket left behind by a
-// process that is gone is replaced; one that somebody answers on, or another kind of
-// file, is left alone.
+// Unix listens on a socket that its owner and group may use. It replaces a socket that a dead
+// process has left. It leaves alone a socket that answers, and any other kind of file.
 func Unix(path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)

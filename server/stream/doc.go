@@ -1,5 +1,5 @@
-// Package stream speaks the protocols by which Kubernetes' clients talk to what
-// runs in a pod: several channels over one connection that was upgraded from HTTP.
+// Package stream speaks the protocols of Kubernetes' clients for streams into a pod: several
+// channels over one connection that was upgraded from HTTP.
 //
 //	WebSocket v5, v4 ── browsers, kubectl ──┐
 //	SPDY v4 to v1 ───── API servers ────────┴─ Serve ─── Command
@@ -7,8 +7,8 @@
 //	SPDY in a WebSocket ── kubectl ─────────┐
 //	SPDY, WebSocket v4 ─── API servers ─────┴─ Forward ─ Forwarder
 //
-// It knows nothing of pods, and of who may do what: a Command runs whatever it
-// was made for, and whoever routes here has settled the rest.
+// It knows nothing of pods or of rights: a Command runs whatever it was made for, and the
+// caller has checked the rest.
 //
 // Start reading at Serve.
 package stream

@@ -16,7 +16,7 @@ import (
 	"nodal/node"
 )
 
-// idle is how long nothing may come or go, as upstream has it.
+// idle ends a stream on which nothing has come or gone for so long, as upstream does.
 const idle = 4 * time.Hour
 
 // Command runs a command to its end. The exit code is no error.
@@ -85,7 +85,7 @@ func (s spdy) ExecInContainer(ctx context.Context, _, _, _ string, _ []string, i
 	}
 	exit, failed := s.run(ctx, streams)
 	if context.Cause(ctx) == errGone {
-		return nil // who is gone cannot be told, and to go is no failure
+		return nil // the client is gone: it cannot be told, and leaving is no failure
 	}
 	if failed == nil && exit != 0 {
 		return utilexec.CodeExitError{Err: errors.New("the command failed"), Code: int(exit)}

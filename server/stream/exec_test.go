@@ -204,8 +204,7 @@ func TestAClientThatGoesEndsItsCommand(t *testing.T) {
 	}
 }
 
-// cutOff is a client whose connection ends with no goodbye, as one does whose
-// process is killed.
+// cutOff is a client whose connection ends with no goodbye, like that of a killed process.
 func cutOff(t *testing.T, _ *rest.Config, address *url.URL, started <-chan struct{}) {
 	plain, err := net.Dial("tcp", address.Host)
 	if err != nil {

@@ -28,7 +28,7 @@ func Forward(w http.ResponseWriter, r *http.Request, forward Forwarder) {
 	if slices.Contains(websocket.Subprotocols(r), portforward.WebsocketsSPDYTunnelingPortForwardV1) {
 		tunnel, err := openTunnel(w, r)
 		if err != nil {
-			slog.DebugContext(ctx, "no WebSocket", "path", r.URL.Path, "err", err) // the client was told
+			slog.DebugContext(ctx, "no WebSocket", "path", r.URL.Path, "err", err) // the client has the error
 			return
 		}
 		defer tunnel.Close()
@@ -54,8 +54,7 @@ func openTunnel(w http.ResponseWriter, r *http.Request) (net.Conn, error) {
 	return client.NewTunnelingConnection("server", connection), nil
 }
 
-// tunnelled is the response as the library sees it that speaks SPDY: it upgrades
-// what was upgraded already.
+// tunnelled is the response for the SPDY library: it upgrades what was upgraded already.
 type tunnelled struct{ net.Conn }
 
 var _ http.Hijacker = tunnelled{}
@@ -78,7 +77,7 @@ func asSPDY(r *http.Request) *http.Request {
 	return plain
 }
 
-// forwarder is a Forwarder as the library calls it, whose own context never ends.
+// forwarder adapts a Forwarder to the library, whose own context never ends.
 type forwarder func(port int32, client io.ReadWriter) error
 
 var _ portforward.PortForwarder = forwarder(nil)

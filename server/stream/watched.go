@@ -8,8 +8,8 @@ import (
 	"net/http"
 )
 
-// watched is a response that tells when the client of the connection taken over is
-// gone. The server looks no longer, and whoever speaks SPDY on it tells nobody.
+// watched is a response that reports when the client of the hijacked connection is gone. The
+// server no longer looks, and the SPDY library does not say.
 type watched struct {
 	http.ResponseWriter
 	gone func()
@@ -24,18 +24,18 @@ func (w watched) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	early, _ := buffered.Peek(buffered.Reader.Buffered()) // it is there
+	early, _ := buffered.Peek(buffered.Reader.Buffered()) // these bytes are buffered: Peek does not block
 	out, in := io.Pipe()
 	go func() {
 		_, err := io.Copy(in, io.MultiReader(bytes.NewReader(early), conn))
-		conn.Close() // first, so that who is gone is told no end
+		conn.Close() // first: a client that is gone gets no end
 		w.gone()
 		in.CloseWithError(err)
 	}()
 	return piped{conn, out}, bufio.NewReadWriter(bufio.NewReader(out), buffered.Writer), nil
 }
 
-// piped is a connection with nobody left to read from it once it is closed.
+// piped is a connection that discards what arrives after it was closed.
 type piped struct {
 	net.Conn
 	out *io.PipeReader

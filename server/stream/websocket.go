@@ -33,7 +33,7 @@ func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, run Co
 		binaryV5: {Binary: true, Channels: channels},
 		binaryV4: {Binary: true, Channels: channels},
 		base64V4: {Binary: false, Channels: channels},
-		// Before version 4, and from whoever names none.
+		// Before version 4, and for clients that name no protocol.
 		"":                                      {Binary: true, Channels: channels},
 		wsstream.ChannelWebSocketProtocol:       {Binary: true, Channels: channels},
 		wsstream.Base64ChannelWebSocketProtocol: {Binary: false, Channels: channels},
@@ -41,7 +41,7 @@ func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, run Co
 	conn.SetIdleTimeout(idle)
 	protocol, open, err := conn.Open(w, r)
 	if err != nil {
-		slog.DebugContext(r.Context(), "no WebSocket", "path", r.URL.Path, "err", err) // the client was told
+		slog.DebugContext(r.Context(), "no WebSocket", "path", r.URL.Path, "err", err) // the client has the error
 		return
 	}
 	defer conn.Close()
@@ -52,9 +52,9 @@ func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, run Co
 	}()
 	exit, err := run(ctx, streamsOf(wanted, open, sizes))
 	if cause := context.Cause(r.Context()); err != nil && cause != nil {
-		err = cause // it was ended from here, which tells more than how
+		err = cause // it was ended from here, and the cause says more
 	}
-	// Who is gone cannot be told.
+	// A client that is gone cannot be told.
 	end := ending(exit, err)
 	switch protocol {
 	case binaryV5, binaryV4, base64V4:
@@ -99,8 +99,7 @@ func streamsOf(wanted Wanted, open []io.ReadWriteCloser, sizes <-chan node.Termi
 	return s
 }
 
-// readSizes returns when the connection ends. The sizes of what is no terminal
-// go nowhere.
+// readSizes returns when the connection ends. It drops the sizes if there is no terminal.
 func readSizes(from io.Reader, to chan node.TerminalSize) {
 	defer close(to)
 	decoder := json.NewDecoder(from)
@@ -119,7 +118,7 @@ func readSizes(from io.Reader, to chan node.TerminalSize) {
 	}
 }
 
-// ending is how the error channel tells of the command's end.
+// ending returns the status that the error channel carries at the command's end.
 func ending(exit int32, err error) metav1.Status {
 	switch {
 	case err != nil:

@@ -11,8 +11,8 @@ import (
 	"nodal/node"
 )
 
-// TestOldWebSocketClientsAreServed has those that upstream serves besides: what
-// came before version 4, and who names no protocol at all.
+// TestOldWebSocketClientsAreServed tries what upstream serves besides: versions before 4, and
+// clients that name no protocol.
 func TestOldWebSocketClientsAreServed(t *testing.T) {
 	_, address := serve(t, func(_ context.Context, s node.Streams) (int32, error) {
 		_, err := fmt.Fprint(s.Stdout, "hello")
