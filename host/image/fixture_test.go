@@ -15,7 +15,7 @@ import (
 	"nodal/node"
 )
 
-// machine is a runtime whose registry does what the test says.
+// machine is a runtime whose registry answers as the test says.
 type machine struct {
 	mu    sync.Mutex
 	local map[string]node.LocalImage
@@ -86,7 +86,7 @@ func takes(d time.Duration) func(context.Context, string, *node.Credential) erro
 	}
 }
 
-// owner notes what it is told.
+// owner records its events.
 type owner struct {
 	mu     sync.Mutex
 	events []string

@@ -13,15 +13,14 @@ import (
 	"nodal/node"
 )
 
-// order is one pull to be made: what, and as whom.
+// order is one pull to be made: an image, and the credential to pull it with.
 type order struct {
 	ref string // with a tag or digest
 	as  fingerprint
 }
 
-// flights shares one pull of an order among all who wait for it, and bounds how
-// many run at a time and how often one begins. A pull ends when nobody waits for
-// it any more.
+// flights shares one pull of an order among all that wait for it, and bounds how many run
+// at a time and how often one begins. A pull ends when its last waiter leaves.
 type flights struct {
 	slots chan struct{} // nil: no bound
 	pace  *rate.Limiter
@@ -39,7 +38,7 @@ type flight struct {
 	err    error
 }
 
-// pulled is what a pull brought.
+// pulled is the result of a pull.
 type pulled struct {
 	image node.LocalImage
 	took  time.Duration // from its turn on
@@ -48,7 +47,7 @@ type pulled struct {
 // fetch makes a pull.
 type fetch func(context.Context) (node.LocalImage, error)
 
-// newFlights bounds what is positive.
+// newFlights applies the limits that are positive.
 func newFlights(parallel int, perSecond float64, burst int) *flights {
 	f := &flights{pace: rate.NewLimiter(rate.Inf, 0), byKey: map[order]*flight{}}
 	if parallel > 0 {
@@ -60,7 +59,7 @@ func newFlights(parallel int, perSecond float64, burst int) *flights {
 	return f
 }
 
-// do has who wait for the pull of an order, begun here or by somebody else.
+// do joins the pull of o, starting it if none is in flight, and waits for its result.
 func (f *flights) do(ctx context.Context, o order, who node.PullWaiter, get fetch) (pulled, error) {
 	flight := f.join(o, who, get)
 	defer f.leave(o, who, flight)
@@ -97,7 +96,7 @@ func (f *flights) leave(o order, who node.PullWaiter, left *flight) {
 	}
 }
 
-// forget lets the next who asks begin anew, and is not misled by who did already.
+// forget removes the flight unless a newer one has taken its place.
 func (f *flights) forget(o order, over *flight) {
 	if f.byKey[o] == over {
 		delete(f.byKey, o)

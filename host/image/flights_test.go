@@ -15,7 +15,7 @@ import (
 	"nodal/node"
 )
 
-// registry is a slow one that counts.
+// registry stands for a slow registry that counts.
 type registry struct {
 	mu                              sync.Mutex
 	begun, running, most, cancelled int

@@ -11,7 +11,7 @@ import (
 	"nodal/node"
 )
 
-// fingerprint tells sets of credentials apart without holding them.
+// fingerprint distinguishes sets of credentials without holding them.
 type fingerprint [sha256.Size]byte
 
 func fingerprintOf(keys []credential.Key) fingerprint {
@@ -38,8 +38,8 @@ func (p *Puller) keys(ctx context.Context, r request) []credential.Key {
 	return credential.Join(own, credential.Join(files, asked)).For(r.ref)
 }
 
-// podKeys reads the pod's pull secrets. What is wrong with one is told and does
-// not stop the pull: the image may be everybody's.
+// podKeys reads the pod's pull secrets. A faulty one is reported and does not stop the pull:
+// the image may be public.
 func (p *Puller) podKeys(r request) credential.Keyring {
 	var keys credential.Keyring
 	var wrong []string

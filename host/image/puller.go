@@ -15,23 +15,24 @@ import (
 
 // Runtime is the part of the container runtime that deals with images.
 type Runtime interface {
-	// Image finds an image on the machine; nil: it is not there.
+	// Image finds an image on the machine. It returns nil if the image is absent.
 	Image(ctx context.Context, ref string) (*node.LocalImage, error)
-	// Pull pulls a reference, whatever is there; nil pulls as anybody.
+	// Pull pulls a reference even if the image is there. Without a credential it pulls
+	// anonymously.
 	Pull(ctx context.Context, ref string, as *node.Credential) (node.LocalImage, error)
 }
 
-// Config is what a Puller is made of.
+// Config holds the parts of a Puller.
 type Config struct {
 	Runtime   Runtime
 	Parallel  int     // pulls at a time; zero: no bound
 	PerSecond float64 // pulls that begin in a second; zero: no bound
 	Burst     int     // of those, how many at once
 
-	// Object finds the pull secrets of pods; nil: there are none.
+	// Object finds the pull secrets of pods. nil means that there are none.
 	Object  func(node.ObjectRef) (*node.Object, bool)
 	Files   credential.Files    // of the node
-	Plugins *credential.Plugins // programs that are asked; nil: none
+	Plugins *credential.Plugins // credential programs; nil disables them
 
 	Verify Verification
 
@@ -104,8 +105,8 @@ func (p *Puller) ensure(ctx context.Context, r request) (node.LocalImage, error)
 	return p.pull(ctx, r)
 }
 
-// mayUse says whether the pod may have an image that is there, though nobody asks a
-// registry. If in doubt, one is asked.
+// mayUse reports whether the pod may use a present image without asking a registry. If in
+// doubt, the registry is asked.
 func (p *Puller) mayUse(ctx context.Context, r request, image node.LocalImage) bool {
 	may, err := p.records.mayUse(image, r.ref, func() []credential.Key { return p.keys(ctx, r) })
 	if err != nil {
@@ -135,8 +136,8 @@ func (p *Puller) pull(ctx context.Context, r request) (node.LocalImage, error) {
 	return got.image, nil
 }
 
-// pullRecorded keeps a record of whom the image is for. A record that cannot be
-// written leaves the image to those who can pull it.
+// pullRecorded pulls an image and records the credential. Without the record, only pods that
+// can pull the image may use it.
 func (p *Puller) pullRecorded(ctx context.Context, ref string, keys []credential.Key) (node.LocalImage, error) {
 	if err := p.records.intend(ref); err != nil {
 		return node.LocalImage{}, &node.Failure{Reason: node.ErrImagePull, Err: err}
@@ -156,11 +157,11 @@ func (p *Puller) pullRecorded(ctx context.Context, ref string, keys []credential
 	return image, err
 }
 
-// Removed tells that an image is gone.
+// Removed forgets the records of an image that is gone.
 func (p *Puller) Removed(id string) error { return p.records.forget(id) }
 
-// pullAs tries one credential after the other, or pulls as anybody if there is
-// none. It answers which one it was.
+// pullAs tries one credential after the other, or pulls anonymously if there is none. It
+// returns the credential that worked.
 func (p *Puller) pullAs(ctx context.Context, ref string, keys []credential.Key) (node.LocalImage, *credential.Key, error) {
 	if len(keys) == 0 {
 		image, err := p.config.Runtime.Pull(ctx, ref, nil)
@@ -178,8 +179,8 @@ func (p *Puller) pullAs(ctx context.Context, ref string, keys []credential.Key) 
 	return node.LocalImage{}, nil, errors.Join(errs...)
 }
 
-// notPulled is what becomes of a pull that failed. One without an answer is no
-// failure: it is looked again.
+// notPulled handles a failed pull. A pull without an answer is no failure: the image is
+// looked for again.
 func (p *Puller) notPulled(r request, o order, err error) error {
 	var failure *node.Failure
 	if !errors.As(err, &failure) {

@@ -23,16 +23,16 @@ import (
 	"nodal/node"
 )
 
-// Verification says for which images that are there already a pod has to show
-// that it might have pulled them.
+// Verification says for which present images a pod has to prove that it could have pulled
+// them.
 type Verification struct {
-	Policy policies.ImagePullCredentialsVerificationPolicy // empty: for none
+	Policy policies.ImagePullCredentialsVerificationPolicy // empty means for no image
 	Allow  []string                                        // images, or "registry/path/*", that came from elsewhere and are for all
 	Dir    string                                          // of the records, in the form that every kubelet has
 }
 
-// records is what each image was pulled with, in files: a restart must not open an
-// image to everybody. There is no credential in them, only hashes.
+// records keeps in files which credentials each image was pulled with: a restart must not
+// open an image to every pod. The files hold hashes, no credential.
 type records struct {
 	Verification
 	mu      sync.Mutex
@@ -45,11 +45,11 @@ type intent struct {
 	stale bool // the note was there before them: a crash has left it
 }
 
-// none says whether images are for everybody.
+// none reports whether every pod may use every present image.
 func (r *records) none() bool { return r.Policy == "" || r.Policy == policies.NeverVerify }
 
-// mayUse says whether a pod may use an image that is there. Its keys are looked for
-// only if that depends on them.
+// mayUse reports whether a pod may use a present image. It asks for the pod's keys only if
+// the answer depends on them.
 func (r *records) mayUse(image node.LocalImage, ref string, keys func() []credential.Key) (bool, error) {
 	if r.none() {
 		return true, nil
@@ -118,11 +118,11 @@ func (r *records) intended(ref string) bool {
 	return err == nil
 }
 
-// pullEnd is how a pull ended.
+// pullEnd is the end of a pull.
 type pullEnd struct {
 	outcome outcome
 	image   node.LocalImage // if it was brought
-	key     *credential.Key // with which; nil: as anybody
+	key     *credential.Key // that worked; nil if the pull was anonymous
 }
 
 type outcome uint8
@@ -166,7 +166,7 @@ func (r *records) over(ref string, end pullEnd) error {
 func (r *records) note(ref, id string, key *credential.Key) error {
 	record, err := r.read(id)
 	if err != nil || record == nil {
-		record = &kubelet.ImagePulledRecord{} // one that cannot be read proves nothing
+		record = &kubelet.ImagePulledRecord{} // an unreadable record proves nothing
 	}
 	record.TypeMeta, record.ImageRef, record.LastUpdatedTime = typeMeta("ImagePulledRecord"), id, metav1.NewTime(time.Now())
 	if record.CredentialMapping == nil {

@@ -67,7 +67,7 @@ func TestAnImagePulledWithASecretIsForThoseWhoHaveIt(t *testing.T) {
 	if err := New(v.config).Removed("id of " + private); err != nil {
 		t.Fatal(err)
 	}
-	v.wantPulls(corev1.PullIfNotPresent, "other", "", 0) // it is there anew, from elsewhere
+	v.wantPulls(corev1.PullIfNotPresent, "other", "", 0) // it is there again, from elsewhere
 }
 
 func TestAnImagePulledAsAnybodyIsForAll(t *testing.T) {

@@ -32,7 +32,7 @@ type rest struct {
 	asked    map[types.UID]bool
 }
 
-// held says until when the pod has to wait, and why; nil: it does not.
+// held returns until when the pod has to wait and why, or a nil error if it need not.
 func (r *rests) held(o order, uid types.UID, now time.Time) (until time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,8 +43,8 @@ func (r *rests) held(o order, uid types.UID, now time.Time) (until time.Time, er
 	return rest.until, rest.err
 }
 
-// failed notes a failure that a pod was told of, and answers when to try again.
-// Of one pull all who waited tell: a failure within the pause is not counted.
+// failed notes the failure of a pull and returns the time of the next try. All waiters of one
+// pull report its failure; only the first counts.
 func (r *rests) failed(o order, uid types.UID, err error, now time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()

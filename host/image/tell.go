@@ -20,7 +20,7 @@ const (
 // said is an error that a status shows word for word.
 type said struct {
 	message string
-	cause   error // nil: there is none
+	cause   error // may be nil
 }
 
 func (s said) Error() string {
@@ -32,7 +32,8 @@ func (s said) Error() string {
 
 func (s said) Unwrap() error { return s.cause }
 
-// neverPulled is why an image is not pulled though the pod cannot have what is there.
+// neverPulled is the error for an image that the policy forbids to pull and that the pod
+// cannot use as it is.
 func neverPulled(r request, present bool) error {
 	if present {
 		return said{message: fmt.Sprintf("Container image %q is present with pull policy of Never but does not have the proper credentials", r.Ref)}

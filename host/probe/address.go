@@ -27,8 +27,8 @@ func newReach(loopback bool) reach {
 func newDial(loopback bool) dialFunc {
 	dialer := &net.Dialer{
 		KeepAlive: -1,
-		// Here the address is the one that is really dialled, not what a name
-		// resolved to some other time.
+		// This address is the one that is really dialled, not an earlier result of
+		// resolving the name.
 		Control: func(_, address string, _ syscall.RawConn) error { return allowed(address, loopback) },
 	}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -64,8 +64,7 @@ func allowed(address string, loopback bool) error {
 	return nil
 }
 
-// metadata are the addresses at which clouds tell a machine its secrets, as far as they are
-// not link-local.
+// metadata lists the addresses of clouds' metadata services that are not link-local.
 func metadata() []netip.Addr {
 	return []netip.Addr{
 		netip.AddrFrom4([4]byte{100, 100, 100, 200}),

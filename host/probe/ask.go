@@ -40,7 +40,7 @@ func (p *Prober) answer(ctx context.Context, probe node.Probe) answer {
 	return unasked(errNoHandler)
 }
 
-// place is where to ask: the pod, unless the manifest names a host.
+// place returns the address to ask: the pod's, unless the manifest names a host.
 func place(pod string, ports []corev1.ContainerPort, host string, port intstr.IntOrString) (string, error) {
 	number, err := node.Port(port, ports)
 	if err != nil {
@@ -64,8 +64,8 @@ func broken(what string, err error, timeout time.Duration) answer {
 	return fails("%s: %s", what, reason(err))
 }
 
-// reason leaves out what is another each time, so that equal failures are counted as
-// such: the port from which we asked, and the request, which is told already.
+// reason leaves out what differs each time, so that equal failures are counted together: our
+// own port, and the request, which is reported already.
 func reason(err error) string {
 	if request := (*url.Error)(nil); errors.As(err, &request) {
 		err = request.Err

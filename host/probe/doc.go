@@ -10,7 +10,7 @@
 //
 // Which probes have to run is not known here: a liveness probe that waits for
 // the startup probe is simply not Set before. What is Set again keeps its
-// timetable and its count. An answer that changes nothing is told to nobody, so
+// timetable and its count. An answer that changes nothing is not delivered, so
 // a node of healthy pods is quiet however often they are asked.
 //
 // # Time
@@ -39,8 +39,8 @@
 // # Hooks
 //
 // Run in hook.go runs one to its end: the call lasts as long as the hook does. An
-// answer over HTTP is a success whatever it says, as in Kubernetes, and of what a hook
-// says nothing is told.
+// answer over HTTP is a success whatever it says, as in Kubernetes. The output of a hook is
+// discarded.
 //
 // Start reading at Prober.Set, then ask.
 package probe

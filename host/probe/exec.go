@@ -24,7 +24,7 @@ func (p *Prober) exec(ctx context.Context, probe node.Probe, timeout time.Durati
 	return answer{verdict: passing}
 }
 
-// unheard says whether the runtime is away, or the container is: others tell of that.
+// unheard reports whether the runtime or the container is away: other parts report that.
 func unheard(err error) bool {
 	return errors.Is(err, node.ErrUnavailable) || errors.Is(err, node.ErrUnknown) || errors.Is(err, node.ErrNotFound)
 }

@@ -16,8 +16,8 @@ import (
 
 var key = node.Key{Namespace: "default", Name: "web"}
 
-// ward is a prober whose commands answer as a test says, in a bubble of fake
-// time that begins when the prober does.
+// ward is a prober whose commands answer as a test says, in a bubble of fake time that
+// begins with the prober.
 type ward struct {
 	*Prober
 	t     *testing.T
@@ -148,7 +148,7 @@ func thresholds(success, failure int32) func(*corev1.Probe) {
 	return func(p *corev1.Probe) { p.SuccessThreshold, p.FailureThreshold = success, failure }
 }
 
-// always is how long every command takes.
+// always lets every command take this long.
 func always(d time.Duration) func(int) time.Duration { return func(int) time.Duration { return d } }
 
 // answers gives exit codes in turn, the last one for ever.

@@ -18,9 +18,8 @@ var (
 	errNoAddress = errors.New("the pod's address is not known")
 )
 
-// Run runs a hook to its end. It has failed for certain where the error is a
-// *node.Failure; otherwise nobody knows how it ended. What it printed or was
-// answered is told to nobody: it may be secret.
+// Run runs a hook to its end. It has certainly failed if the error is a *node.Failure;
+// otherwise its end is unknown. Its output and answer may be secret, and are discarded.
 func (p *Prober) Run(ctx context.Context, key node.Key, hook node.RunHook) error {
 	limit := ctx
 	if !hook.Until.IsZero() {
@@ -75,8 +74,8 @@ func (p *Prober) command(ctx context.Context, hook node.RunHook) error {
 	return err
 }
 
-// request asks over HTTP; any answer is a success. Who answers in plain text where the
-// manifest says HTTPS is asked so, as Kubernetes does.
+// request asks over HTTP; any answer is a success. A server that answers HTTPS in plain text
+// is asked in plain text, as Kubernetes does.
 func (p *Prober) request(ctx context.Context, key node.Key, hook node.RunHook) error {
 	get := hook.Spec.HTTPGet
 	if get.Host == "" && hook.Address == "" {

@@ -24,8 +24,8 @@ const (
 	mostRedirects = 10
 )
 
-// newTransport knows nobody and keeps nothing: no proxy, no idle connections,
-// no trust in certificates, which pods seldom have good ones of.
+// newTransport has no proxy, no idle connections and no trust in certificates, since pods
+// seldom have valid ones.
 func newTransport(dial dialFunc) *http.Transport {
 	return &http.Transport{
 		DialContext:            dial,

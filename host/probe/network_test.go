@@ -191,7 +191,7 @@ func TestHTTPHeaders(t *testing.T) {
 	}
 }
 
-// shut is a port on which nobody listens.
+// shut returns a port without a listener.
 func shut(t *testing.T) int {
 	t.Helper()
 	listener := listen(t)

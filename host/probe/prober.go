@@ -10,7 +10,7 @@ import (
 	"nodal/node"
 )
 
-// Config is what a prober works with.
+// Config holds the parts of a prober.
 type Config struct {
 	Exec Execer
 	Tell func(node.Event) // of answers that are no success
@@ -36,14 +36,14 @@ type Prober struct {
 	closed bool
 }
 
-// reach is how a pod's probes get where they may go.
+// reach says how the probes of a pod get to where they may go.
 type reach struct {
 	dial  dialFunc
 	http  http.RoundTripper
 	http2 http.RoundTripper // over plain connections
 }
 
-// name tells the probes of a pod apart.
+// name identifies a probe within a pod.
 type name struct {
 	id   string
 	kind node.ProbeKind
@@ -73,7 +73,7 @@ func New(c Config) *Prober {
 	}
 }
 
-// Results tells what the probes have to say. They wait for a reader.
+// Results delivers news about containers. They wait for a reader.
 func (p *Prober) Results() <-chan node.Probed { return p.results }
 
 // Set replaces the probes of a pod that have to run.
@@ -102,7 +102,7 @@ func (p *Prober) Set(key node.Key, probes []node.Probe) {
 	}
 }
 
-// Close ends all probes. What is under way is not told any more.
+// Close ends all probes. It drops answers that are under way.
 func (p *Prober) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +140,7 @@ func (p *Prober) first(probe node.Probe, now time.Time) time.Time {
 	case due.After(now.Add(delay)): // the run began in the future: the clock was set back
 		return now.Add(delay)
 	case due.After(now):
-		return now.Add(due.Sub(now)) // by the clock that nobody sets: all that follows is reckoned from it
+		return now.Add(due.Sub(now)) // by the monotonic clock: all that follows is computed from it
 	case probe.StartedAt.Before(p.began) && now.Sub(p.began) < every:
 		return now.Add(rand.N(every))
 	}
@@ -156,7 +156,7 @@ func (p *Prober) ask(q *inquiry) {
 	begin := time.Now()
 	a := p.answer(ctx, q.Probe)
 	if ctx.Err() != nil {
-		return // nobody wants to know any more
+		return // the prober is closed, and the answer has no reader
 	}
 	now := time.Now()
 	p.tally(q, a, now.Sub(begin))
@@ -191,8 +191,8 @@ func (p *Prober) tally(q *inquiry, a answer, took time.Duration) {
 	}
 }
 
-// Counts is how often the probes that have to run were asked, in no order. With a run,
-// and with a startup probe that has passed, its count goes.
+// Counts returns the answers of the probes that have to run, in no order. A count ends with
+// its run, and that of a startup probe with its success.
 func (p *Prober) Counts() []*node.ProbeCount {
 	p.mu.Lock()
 	defer p.mu.Unlock()

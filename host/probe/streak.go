@@ -11,7 +11,7 @@ import (
 	"nodal/node"
 )
 
-// verdict is what an answer says about a container.
+// verdict is the meaning of an answer for a container.
 type verdict uint8
 
 const (
@@ -20,8 +20,8 @@ const (
 	failing
 )
 
-// answer is what came of one question. The text says what was wrong, also where
-// that does not count.
+// answer is the result of one question. The text names the fault, even where that does not
+// count.
 type answer struct {
 	verdict verdict
 	text    string
@@ -38,11 +38,11 @@ func unasked(err error) answer { return answer{nothing, err.Error()} }
 type streak struct {
 	of    verdict
 	count int32
-	said  verdict // the last that was told
+	said  verdict // the last one that was delivered
 }
 
-// add counts an answer and says whether that is news: as many as the threshold
-// asks for say the same, and something else was told last.
+// add counts an answer and reports whether that is news: the threshold is reached, and the
+// last news was another.
 func (s *streak) add(spec *corev1.Probe, a answer) (verdict, bool) {
 	if a.verdict == nothing {
 		return nothing, false
@@ -62,8 +62,7 @@ func (s *streak) add(spec *corev1.Probe, a answer) (verdict, bool) {
 	return a.verdict, true
 }
 
-// news makes events of what is not well. A broken pod has its say at first, and
-// then now and then.
+// news turns failures into events: several at first, and then one now and then.
 type news struct {
 	limit  *rate.Limiter
 	untold int32

@@ -17,7 +17,7 @@ func (r reach) connect(ctx context.Context, probe node.Probe, timeout time.Durat
 	if err != nil {
 		return broken("connect to "+at, err, timeout)
 	}
-	// The connection has told what there is to tell: how it ends does not count.
+	// The connection has answered the question: its end does not count.
 	_ = conn.Close()
 	return answer{verdict: passing}
 }

@@ -45,7 +45,7 @@ func NewFile(config FileConfig) *File {
 	}
 }
 
-// Run delivers what is there, and then every change of it, until ctx is done.
+// Run delivers the pods that are there, and then every change, until ctx is done.
 func (f *File) Run(ctx context.Context) error {
 	watch := openWatch()
 	defer watch.close()
@@ -68,8 +68,8 @@ func (f *File) Run(ctx context.Context) error {
 	}
 }
 
-// turn looks once and publishes what has changed. It returns after what time to
-// look again at files that are not settled, 0 when all are.
+// turn looks once and publishes changes. It returns the time after which to look again at
+// files that are not settled, 0 when all are.
 func (f *File) turn(watch *watch, polled bool) time.Duration {
 	now := time.Now()
 	// Watch before looking, so that no change falls in between.
@@ -95,9 +95,9 @@ func (f *File) turn(watch *watch, polled bool) time.Duration {
 	return scan.unsettled
 }
 
-// away handles a place that cannot be read. Files that were in a directory may be
-// on a disk that is not mounted: their pods stay. Yet the node must not wait for
-// ever for a directory that nobody has made.
+// away handles a place that cannot be read. Files of a directory may be on a disk that is
+// not mounted: their pods stay. Yet the node must not wait for ever for a directory that was
+// never made.
 func (f *File) away(err error, now time.Time) {
 	f.due = true
 	if !errors.Is(err, fs.ErrNotExist) || f.readAny() {
@@ -121,8 +121,8 @@ func (f *File) readAny() bool {
 	return false
 }
 
-// left are the files from which an earlier agent's pods came. Such a file is known
-// as one that was read is: while it is in motion, or away for a moment, its pods stay.
+// left lists the files from which an earlier agent's pods came. They count as read: while
+// such a file is in motion, or away for a moment, its pods stay.
 func (f *File) left() map[string]*file {
 	files := map[string]*file{}
 	for origin := range f.origins() {

@@ -12,7 +12,7 @@ import (
 	"nodal/node/store"
 )
 
-// newFile is a source that polls once an hour: what it sees it was told.
+// newFile returns a source that polls once an hour: it sees changes by their notice alone.
 func newFile(t *testing.T, path string) (*rig, *File) {
 	t.Helper()
 	r := newRig(t, node.SourceFile)

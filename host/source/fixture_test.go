@@ -109,14 +109,14 @@ func (r *rig) until(what string, condition func() bool) {
 		}
 		select {
 		case <-changed:
-		case <-time.After(2 * time.Millisecond): // the board wakes nobody
+		case <-time.After(2 * time.Millisecond): // the board has no bell for this
 		case <-deadline:
 			r.t.Fatalf("never came true: %s\npods: %s\nerrors: %q\nevents: %q", what, r.pods(), r.errors(), r.reasons())
 		}
 	}
 }
 
-// pods tells each pod that stays with its image, by name.
+// pods lists the names of remaining pods with their images.
 func (r *rig) pods() string {
 	var pods []string
 	views, _ := r.Intake.Store.Views()
@@ -139,7 +139,7 @@ func (r *rig) untilPods(want string) {
 
 func (r *rig) state() store.SourceState { return r.Board.List()[0] }
 
-// errors tells the board's errors, by the last part of their origin.
+// errors returns the board's errors, by the last part of their origin.
 func (r *rig) errors() map[string]string {
 	errors := map[string]string{}
 	for origin, e := range r.state().Errors {
@@ -148,7 +148,7 @@ func (r *rig) errors() map[string]string {
 	return errors
 }
 
-// reasons tells the reasons of all events, repeats included.
+// reasons lists the reasons of all events, repeats included.
 func (r *rig) reasons() []string {
 	events, _, err := r.events.Since(0, func(*node.Event) bool { return true })
 	if err != nil {

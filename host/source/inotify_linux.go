@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watch hears what happens in one directory. It speaks inotify itself, since
-// fsnotify does not tell that a writer has closed its file: that is what says
-// that a manifest is whole, without guessing how long a writer may pause.
+// watch reports changes in one directory. It uses inotify itself, since fsnotify does not
+// report that a writer has closed its file. That is the sign that a manifest is whole, without
+// a guess at how long a writer may pause.
 type watch struct {
 	wake   chan struct{}
 	broken error // there is no inotify
 	file   *os.File
-	fd     int // of file, whose own method Fd would make it block
+	fd     int // of file, whose method Fd would make it block
 
 	mu      sync.Mutex
 	dir     string
@@ -72,7 +72,7 @@ func (w *watch) listen() {
 	for {
 		n, err := w.file.Read(buf)
 		if err != nil {
-			return // closed; what is left is the poll
+			return // closed; the poll remains
 		}
 		w.hear(buf[:n])
 		select {

@@ -13,10 +13,10 @@ import (
 	"nodal/node/store"
 )
 
-// DefaultPoll is how often a source looks when nothing wakes it.
+// DefaultPoll is the interval of looks without a notice.
 const DefaultPoll = 20 * time.Second
 
-// Sink is where a source's pods and troubles go.
+// Sink receives a source's pods and faults.
 type Sink struct {
 	Intake intake.Intake
 	Board  *store.Sources
@@ -31,7 +31,7 @@ const (
 	ReasonRecovered   = "SourceRecovered"
 )
 
-// reading is what one file or URL was last found to hold.
+// reading is the last content of one file or URL.
 type reading struct {
 	origin     string
 	deliveries []intake.Delivery
@@ -39,7 +39,7 @@ type reading struct {
 	held       bool  // nothing was read of it yet
 }
 
-// publisher makes the pods of the node what was read.
+// publisher brings the node's pods in line with what was read.
 type publisher struct {
 	Sink
 	location string
@@ -47,10 +47,10 @@ type publisher struct {
 	down     string                       // the reason why the source as a whole cannot be read
 }
 
-// batch is all that a source has at one moment.
+// batch holds all that a source has at one moment.
 type batch struct {
 	deliveries []intake.Delivery
-	keep       map[string]bool  // origins whose pods stay though they are not delivered
+	keep       map[string]bool  // origins whose pods stay without being delivered
 	problems   map[string]error // by origin
 }
 
@@ -98,8 +98,8 @@ func anyPassing(rejected map[string]error) bool {
 	return false
 }
 
-// fail says that the source as a whole cannot be read. It is an event when it
-// begins, not at every attempt, whose words may differ by a port number.
+// fail reports that the source as a whole cannot be read. It is an event when it begins, not
+// at every attempt, whose message may differ by a port number.
 func (p *publisher) fail(err error, now time.Time) {
 	if reason := reasonOf(err); p.down != reason {
 		p.down = reason
@@ -108,7 +108,7 @@ func (p *publisher) fail(err error, now time.Time) {
 	p.Board.Failed(p.Intake.Source, store.SourceError{Origin: p.location, Message: err.Error(), Time: now})
 }
 
-// stand replaces the standing problems and tells of those that are new.
+// stand replaces the standing problems and reports those that are new.
 func (p *publisher) stand(problems map[string]error, now time.Time) {
 	next := make(map[string]store.SourceError, len(problems))
 	for origin, err := range problems {
@@ -194,7 +194,7 @@ func (p *publisher) annotation() string {
 	return string(p.Intake.Source)
 }
 
-// validate looks again at a pod whose name has grown by the node's.
+// validate checks a pod again after its name has grown by the node's.
 func validate(doc manifest.Doc) []node.Violation {
 	var violations []node.Violation
 	for _, err := range manifest.Validate(doc.Pod) {

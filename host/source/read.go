@@ -16,7 +16,7 @@ import (
 
 const maxFile = 1 << 20
 
-// stamp tells whether a file may have changed since it was read.
+// stamp shows whether a file may have changed since it was read.
 type stamp struct {
 	device, inode uint64
 	size          int64
@@ -54,14 +54,14 @@ func list(path string) ([]string, error) {
 	return paths, nil
 }
 
-// plain says whether a file's name is one that people give to manifests: not hidden,
-// no backup and nothing that an editor has not saved. Those name the same pods as
-// the file beside which they lie, and would bring them back when it is removed.
+// plain reports whether a file's name is one for a manifest: not hidden, no backup and no
+// unsaved copy of an editor. Those name the same pods as the file beside them, and would
+// bring them back when it is removed.
 func plain(name string) bool {
 	return !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "#") && !strings.HasSuffix(name, "~")
 }
 
-// check refuses what is not worth opening: to open a device can do things.
+// check refuses files that must not be opened: opening a device can have effects.
 func check(info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return errors.New("it is not a regular file")

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// settled is how long a file must not have been written before it is taken
-	// for whole, where nobody has told that its writer closed it.
+	// settled bounds how long a file must be unchanged before it counts as whole, where no
+	// notice says that its writer has closed it.
 	settled = time.Second
-	// vanished is how long a file must be gone before its pods are: editors move
-	// the old file away before they write the new one.
+	// vanished bounds how long a file must be gone before its pods end: editors move the old file
+	// away before they write the new one.
 	vanished = 100 * time.Millisecond
 )
 
-// file is what is remembered of one file.
+// file remembers one file.
 type file struct {
 	stamp  stamp
 	digest [sha256.Size]byte
@@ -43,7 +43,7 @@ func (s *scan) batch() batch {
 	return collect(readings...)
 }
 
-// scan looks at the paths that are there and at those that were.
+// scan looks at the paths that are there and at the earlier ones.
 func (f *File) scan(paths []string, written map[string]bool, now time.Time) scan {
 	s := scan{files: map[string]*file{}}
 	for _, path := range paths {
@@ -65,8 +65,8 @@ func (f *File) scan(paths []string, written map[string]bool, now time.Time) scan
 	return s
 }
 
-// look returns what one path holds now: nil when there is no file, what was
-// known when it has not changed or, with the time to wait, is not settled.
+// look returns what one path holds now: nil if there is no file; the earlier content if it
+// has not changed or, with the time to wait, is not settled.
 func (f *File) look(path string, written bool, now time.Time) (seen *file, wait time.Duration) {
 	info, err := os.Stat(path)
 	if err == nil {
@@ -83,7 +83,7 @@ func (f *File) look(path string, written bool, now time.Time) (seen *file, wait 
 	return seen, wait
 }
 
-// see looks at what is at a path.
+// see looks at one path.
 func (f *File) see(path string, info fs.FileInfo, written bool, now time.Time) (*file, time.Duration, error) {
 	if info.IsDir() {
 		return nil, 0, nil
@@ -95,8 +95,8 @@ func (f *File) see(path string, info fs.FileInfo, written bool, now time.Time) (
 	if old != nil && old.stamp == at && !written {
 		return old, 0, nil
 	}
-	// At the start only a file whose pods run already is waited for. One that is
-	// written while others are looked at is younger than now.
+	// At the start only a file with running pods is waited for. A file that is written while
+	// others are looked at is younger than now.
 	age := now.Sub(info.ModTime())
 	if age.Abs() < f.settled && !written && (!f.first || old != nil) {
 		return old, f.settled - age, nil

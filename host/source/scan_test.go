@@ -133,7 +133,7 @@ func TestAFileYoungerThanTheLookIsWaitedFor(t *testing.T) {
 func TestOnlyALinkDangles(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "web.yaml"), filepath.Join(dir, "link")
-	write(t, path, "") // as if it had come while it was looked for
+	write(t, path, "") // as if it had arrived during the look
 	must(t, os.Symlink("nowhere", link))
 	if dangles(path) || !dangles(link) {
 		t.Errorf("dangles = %t for a file, %t for a link to nowhere; want false, true", dangles(path), dangles(link))

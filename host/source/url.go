@@ -68,9 +68,8 @@ func withoutSecrets(u *url.URL) string {
 	return shown.String()
 }
 
-// newClient reads from where it is told: through no proxy that the environment
-// happens to name, and following redirects on one host only, as the headers may
-// carry credentials.
+// newClient uses no proxy from the environment, and follows redirects on one host only,
+// because the headers may carry credentials.
 func newClient() *http.Client {
 	return &http.Client{
 		Timeout:   fetchTimeout,

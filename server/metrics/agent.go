@@ -83,7 +83,7 @@ func histogramOf(name, help string, buckets []float64) lasting {
 
 const alpha = "[ALPHA] " // how firmly Kubernetes stands by a metric
 
-// callCounts are of the calls to the container runtime.
+// callCounts counts the calls to the container runtime.
 type callCounts struct {
 	total, failed *prometheus.CounterVec
 	took          *prometheus.HistogramVec
@@ -101,8 +101,8 @@ func newCallCounts() callCounts {
 	}
 }
 
-// Called counts a call to the container runtime, by the name of its CRI method; one that
-// makes a sandbox has the name of a handler too, unless that is the usual one.
+// Called counts a call to the container runtime by the name of its CRI method. A call that
+// makes a sandbox is counted by its handler too, unless that is the default.
 func (a *Agent) Called(method, handler string, took time.Duration, err error) {
 	operation := operationOf(method)
 	a.calls.total.WithLabelValues(operation).Inc()
@@ -121,7 +121,7 @@ func (a *Agent) Called(method, handler string, took time.Duration, err error) {
 	}
 }
 
-// operationOf is what Kubernetes calls a CRI method: run_podsandbox for RunPodSandbox.
+// operationOf returns Kubernetes' name of a CRI method: run_podsandbox for RunPodSandbox.
 func operationOf(method string) string {
 	method = strings.ReplaceAll(strings.TrimSuffix(method, "Resources"), "PodSandbox", "Podsandbox")
 	var b strings.Builder
@@ -137,7 +137,7 @@ func operationOf(method string) string {
 	return b.String()
 }
 
-// requestCounts are of the requests over HTTP.
+// requestCounts counts the requests over HTTP.
 type requestCounts struct {
 	total    *prometheus.CounterVec
 	took     *prometheus.HistogramVec
@@ -153,8 +153,8 @@ func newRequestCounts() requestCounts {
 	}
 }
 
-// Count counts the requests that a handler serves. Server is readwrite or readonly;
-// routed finds the pattern that a request will be served by, empty for none.
+// Count counts the requests that a handler serves. server is readwrite or readonly; routed
+// returns the pattern that serves a request, or "".
 func (a *Agent) Count(server string, routed func(*http.Request) string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

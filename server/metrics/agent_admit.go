@@ -12,8 +12,7 @@ import (
 	"nodal/node/store"
 )
 
-// admitCounts are of the pods that are new to the node, and of what of the machine they
-// asked for.
+// admitCounts counts the pods that are new to the node, and what they asked of the machine.
 type admitCounts struct {
 	refused                                                     *prometheus.CounterVec
 	perPod                                                      lasting
@@ -67,7 +66,7 @@ func (a *Agent) Taken(pod *node.Pod) {
 	}
 }
 
-// lacked counts what was asked for in vain.
+// lacked counts a request that could not be met.
 func (c admitCounts) lacked(lack node.Lack) {
 	switch lack {
 	case node.LackCPUs:
@@ -84,8 +83,7 @@ func (c admitCounts) lacked(lack node.Lack) {
 	c.placed.Inc()
 }
 
-// rejection is a reason for which a pod was refused, as far as Kubernetes tells them
-// apart.
+// rejection returns the label for a refusal's reason, as far as Kubernetes tells them apart.
 func rejection(reason string) string {
 	known := []string{
 		"AppArmor", node.Evicted, "OutOfcpu", "OutOfephemeral-storage", "OutOfmemory", "OutOfpods", "SupplementalGroupsPolicyNotSupported",
@@ -100,7 +98,7 @@ func rejection(reason string) string {
 	return "Other"
 }
 
-// assigned is how the CPUs of the machine are handed out now.
+// assigned shows how the CPUs of the machine are handed out now.
 type assigned struct {
 	rules           *assign.Rules
 	views           func() ([]store.View, int64)

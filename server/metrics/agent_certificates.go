@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Renewed is told of each try to renew a certificate, and how old the one was that it
+// Renewed is called after each try to renew a certificate, with the age of the one that it
 // replaces.
 type Renewed func(age time.Duration, err error)
 
@@ -43,7 +43,7 @@ func (a *Agent) ClientCertificate(expires func() time.Time) Renewed {
 	}
 }
 
-// left is how many seconds are left until a time; infinitely many, if it is zero.
+// left shows the seconds until a time; infinitely many if it is zero.
 func left(name, help string, expires func() time.Time) prometheus.GaugeFunc {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: alpha + help}, func() float64 {
 		at := expires()

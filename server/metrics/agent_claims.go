@@ -7,7 +7,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// claims is how full the volumes are that pods have by claims.
+// claims shows how full the volumes of claims are.
 type claims struct {
 	read  func(context.Context) []statsapi.VolumeStats
 	parts []claimPart
@@ -46,10 +46,10 @@ func (c claims) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect tells of each claim once, however many pods use it.
+// Collect reports each claim once, however many pods use it.
 func (c claims) Collect(to chan<- prometheus.Metric) {
 	seen := map[statsapi.PVCReference]bool{}
-	for _, v := range c.read(context.Background()) { // a scrape has none that would end it
+	for _, v := range c.read(context.Background()) { // a scrape has no context of its own
 		if v.PVCRef == nil || seen[*v.PVCRef] {
 			continue
 		}

@@ -11,8 +11,7 @@ import (
 	client "k8s.io/client-go/tools/metrics"
 )
 
-// Cluster has requests to a cluster's API counted: who joins one gives what it returns
-// to client-go.
+// Cluster returns the hooks by which client-go counts its requests to a cluster's API.
 func (a *Agent) Cluster() client.RegisterOpts {
 	a.cluster.Store(true)
 	short := []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30}
@@ -70,7 +69,7 @@ func (a *Agent) countClient(name, help string, labels ...string) *prometheus.Cou
 	return c
 }
 
-// What follows is what client-go tells, each in a metric's own words.
+// The types below adapt client-go's hooks to one metric each.
 
 type latency struct{ of *prometheus.HistogramVec }
 
@@ -120,7 +119,7 @@ type age struct{ of prometheus.Histogram }
 
 func (a age) Observe(lived time.Duration) { a.of.Observe(lived.Seconds()) }
 
-// expiry is when a certificate runs out; none at first.
+// expiry holds the end of a certificate; nil before it is known.
 type expiry struct{ at atomic.Pointer[time.Time] }
 
 func (e *expiry) Set(at *time.Time) { e.at.Store(at) }

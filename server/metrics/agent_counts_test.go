@@ -72,7 +72,7 @@ func halfFull(claim string) statsapi.VolumeStats {
 	}}
 }
 
-// sample is what a family is expected to show under some labels.
+// sample is the value that a family is expected to show under some labels.
 type sample struct {
 	name   string
 	labels []string
@@ -178,7 +178,7 @@ func TestCertificatesRunOut(t *testing.T) {
 	a := testAgent()
 	serving, client := a.ServingCertificate(inAnHour), a.ClientCertificate(func() time.Time { return time.Time{} })
 	serving(2*time.Hour, nil)
-	serving(0, nil) // the first one replaces none
+	serving(0, nil) // the first certificate replaces none
 	serving(0, errBroken)
 	client(0, errBroken)
 	expect(t, a,

@@ -13,7 +13,7 @@ import (
 	"nodal/node/store"
 )
 
-// podCounts are of how pods came to run.
+// podCounts counts how pods came to run.
 type podCounts struct {
 	started, startFailed prometheus.Counter
 	containers           *prometheus.CounterVec
@@ -30,13 +30,13 @@ func newPodCounts() podCounts {
 	}
 }
 
-// Events are what happened on the node.
+// Events holds the node's events.
 type Events interface {
 	Changed() <-chan struct{}
 	Since(revision int64, match func(*node.Event) bool) ([]node.Event, int64, error)
 }
 
-// Watch counts the containers that events tell of, until the context ends.
+// Watch counts the containers in the node's events, until the context ends.
 func (a *Agent) Watch(ctx context.Context, events Events, view func(node.Key) (store.View, bool)) {
 	wanted := func(e *node.Event) bool {
 		return slices.Contains([]string{"Started", "Removed", "Pulled", "Exited"}, e.Reason)
@@ -47,7 +47,7 @@ func (a *Agent) Watch(ctx context.Context, events Events, view func(node.Key) (s
 	for {
 		changed := events.Changed()
 		found, now, err := events.Since(at, wanted)
-		if err != nil { // too many at once: what was between is not counted
+		if err != nil { // too many at once: those in between are not counted
 			_, now, err = events.Since(0, wanted)
 			a.forgetGone(starting, waited)
 		}
@@ -65,8 +65,7 @@ func (a *Agent) Watch(ctx context.Context, events Events, view func(node.Key) (s
 	}
 }
 
-// forgetGone forgets pods that are not there, of which it may not have been heard that
-// they were removed.
+// forgetGone drops pods that are gone, in case the event of their removal was missed.
 func (a *Agent) forgetGone(starting map[types.UID]map[string]bool, waited waits) {
 	there := map[types.UID]bool{}
 	views, _ := a.views()
@@ -102,7 +101,7 @@ func (a *Agent) happened(e *node.Event, view func(node.Key) (store.View, bool), 
 	}
 	before := running(pod, starting[e.UID])
 	starting[e.UID][e.Container] = true
-	// Of a pod from before nobody knows when its containers first started.
+	// For a pod from before this process, the first start of its containers is unknown.
 	if !before && running(pod, starting[e.UID]) && !accepted.Before(a.began) {
 		a.pods.took.Observe(max(0, e.Time.Sub(accepted)).Seconds())
 		a.starts.started(v.Slot.Pod, e.Time, waited)
@@ -125,7 +124,7 @@ func containerType(pod *corev1.Pod, name string) string {
 	return "container"
 }
 
-// present is what there is of pods now.
+// present shows the pods that are there now.
 type present struct {
 	views                                                   func() ([]store.View, int64)
 	runningPods, runningContainers, desiredPods, activePods *prometheus.Desc

@@ -15,7 +15,7 @@ func startBuckets() []float64 {
 	return []float64{0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600}
 }
 
-// startCounts are of how long pods of the API took until all their containers had
+// startCounts measures how long pods of the API took until all their containers had
 // started.
 type startCounts struct {
 	whole, own lasting
@@ -30,10 +30,10 @@ func newStartCounts() startCounts {
 	}
 }
 
-// span is a time in which a pod that starts waits for what is not the node's to hasten.
+// span is a time in which a starting pod waits for something that the node cannot hasten.
 type span struct{ from, to time.Time }
 
-// waits are those of the pods that start, in the order in which they ended.
+// waits holds the spans of the starting pods, in the order in which they ended.
 type waits map[types.UID][]span
 
 // mostWaits are kept of a pod, the last ones: an init container may fail for ever.
@@ -47,10 +47,10 @@ func (w waits) add(pod *corev1.Pod, e *node.Event) {
 	}
 }
 
-// within is how long a pod waited for any of them between two times.
+// within returns how long a pod waited for any of them between two times.
 func (w waits) within(uid types.UID, from, to time.Time) time.Duration {
 	waited := time.Duration(0)
-	for _, s := range slices.Backward(w[uid]) { // what is after to is counted already
+	for _, s := range slices.Backward(w[uid]) { // time after to is counted already
 		if s.from.Before(from) {
 			s.from = from
 		}
@@ -64,7 +64,7 @@ func (w waits) within(uid types.UID, from, to time.Time) time.Duration {
 	return waited
 }
 
-// started counts a pod of which all containers have.
+// started counts a pod whose containers have all started.
 func (c startCounts) started(pod *node.Pod, at time.Time, w waits) {
 	if pod.Source != node.SourceAPI {
 		return
@@ -76,8 +76,8 @@ func (c startCounts) started(pod *node.Pod, at time.Time, w waits) {
 	}
 }
 
-// stateful pods have volumes that outlive them, of which nobody can promise how soon
-// they are there.
+// stateful reports whether a pod has volumes that outlive it: how soon those are there
+// cannot be promised.
 func stateful(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
 		return v.Secret == nil && v.ConfigMap == nil && v.DownwardAPI == nil && v.EmptyDir == nil && v.Projected == nil

@@ -19,7 +19,7 @@ import (
 	"nodal/node/store"
 )
 
-// told are events that a test adds to.
+// told holds events that a test adds to.
 type told struct {
 	events  []node.Event
 	changed chan struct{}
@@ -42,7 +42,7 @@ func (l *told) Since(revision int64, match func(*node.Event) bool) ([]node.Event
 	return found, int64(len(l.events)), nil
 }
 
-// pair is a pod of two containers and one before them, of which a run is there.
+// pair returns a pod with an init container and two others, one of which has a run.
 func pair() store.View {
 	pod := &node.Pod{Source: node.SourceFile, Accepted: someTime, Object: &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "1"},

@@ -10,8 +10,7 @@ import (
 	"nodal/node/store"
 )
 
-// workCounts are of what the agent does for pods, and of how it keeps in touch with the
-// runtime.
+// workCounts counts the agent's work for pods, and its contact with the runtime.
 type workCounts struct {
 	took                          *prometheus.HistogramVec
 	relistTook, relistEvery       lasting
@@ -62,7 +61,7 @@ func (a *Agent) Relisted(began time.Time, took time.Duration, err error) {
 	}
 }
 
-// Listened counts that the runtime tells of changes, or why it does not.
+// Listened counts that the runtime's events are watched, or why they are not.
 func (a *Agent) Listened(err error) {
 	if err != nil {
 		a.work.unheard.Inc()
@@ -80,13 +79,13 @@ func (a *Agent) Preempted(lack string) { a.work.preempted.WithLabelValues(lack).
 // Collected counts an image that was given up, by what of the policy it had to go for.
 func (a *Agent) Collected(cause string) { a.work.collected.WithLabelValues(cause).Inc() }
 
-// Swept tells what became of the volumes of pods that nobody knew.
+// Swept counts removed and remaining volumes of unknown pods.
 func (a *Agent) Swept(removed, failed int) {
 	a.work.sweptVolumes.Set(float64(removed))
 	a.work.unsweptVolumes.Set(float64(failed))
 }
 
-// stages are how far pods have come.
+// stages shows how far pods have come.
 type stages struct {
 	views                       func() ([]store.View, int64)
 	cluster                     *atomic.Bool
@@ -137,8 +136,8 @@ func stageOf(slot *node.Slot) stage {
 	return s
 }
 
-// Collect counts pods by how far they have come. Kubernetes shows every way, and
-// nothing where there is none.
+// Collect counts pods by their stage. Like Kubernetes it shows every source, and no line
+// where there is no pod.
 func (s stages) Collect(to chan<- prometheus.Metric) {
 	counts := map[stage]int{}
 	for _, lifecycle := range []string{"sync", "terminating", "terminated"} {

@@ -10,8 +10,8 @@ import (
 // emit takes a sample's value, and those of its own labels.
 type emit func(value float64, labels ...string)
 
-// figure is a family of /metrics/cadvisor and how its samples come out of what is
-// known of a cgroup. Every sample has the labels of its cgroup too.
+// figure is a family of /metrics/cadvisor, with the function that reads its samples from a
+// cgroup. Every sample has the labels of its cgroup too.
 type figure struct {
 	name, help string
 	kind       kind
@@ -40,7 +40,7 @@ func Cadvisor(w io.Writer, cgroups []*model.ContainerInfo, machine *model.Machin
 	return err
 }
 
-// family is the figure of all cgroups, whose labels are written already.
+// family writes the figure of all cgroups, whose labels are written already.
 func (f figure) family(cgroups []*model.ContainerInfo, bases [][]byte, room []byte) *family {
 	of := &family{name: f.name, help: f.help, kind: f.kind, labels: f.labels, lines: room}
 	var base []byte

@@ -25,7 +25,7 @@ func specFigures() []figure {
 		}}
 	}
 	bytes := func(limit uint64) float64 {
-		if limit > 1<<62 { // none, as the kernel says it
+		if limit > 1<<62 { // the kernel's value for no limit
 			return 0
 		}
 		return float64(limit)
@@ -98,7 +98,7 @@ func cpuFigures() []figure {
 func memoryFigures() []figure {
 	figures := []figure{
 		{name: "container_memory_swap", help: "Container swap usage in bytes.", kind: gauge, read: func(c *model.ContainerInfo, s *model.ContainerStats, e emit) {
-			if s.Memory != nil && (c.Spec.HasMemory || c.Name == "/") { // no runtime tells
+			if s.Memory != nil && (c.Spec.HasMemory || c.Name == "/") { // no runtime reports it
 				e(float64(s.Memory.Swap))
 			}
 		}},
@@ -163,8 +163,8 @@ func memoryFigures() []figure {
 	return figures
 }
 
-// ofCgroups leaves out what has no spec, the node and pods that the runtime counts for:
-// of these few figures are known, and the others would be zero.
+// ofCgroups leaves out entries without a spec: the node, and pods whose figures come from
+// the runtime. Few of their figures are known, and the others would be zero.
 func ofCgroups(read func(*model.ContainerInfo, *model.ContainerStats, emit)) func(*model.ContainerInfo, *model.ContainerStats, emit) {
 	return func(c *model.ContainerInfo, s *model.ContainerStats, e emit) {
 		if c.Spec.HasMemory {

@@ -18,7 +18,7 @@ func pressureFigures() (figures []figure) {
 		figures = append(figures, figure{
 			name: "container_pressure_" + f.what + "_" + f.kindOf + "_seconds_total", help: "Total time duration " + f.help + " congestion.", kind: counter,
 			read: func(c *model.ContainerInfo, s *model.ContainerStats, e emit) {
-				// Of what has no spec zero is as good as not counted.
+				// Without a spec, zero means that it was not counted.
 				if p := f.psi(s); p != nil && (c.Spec.HasMemory || *p != model.PSIStats{}) {
 					of := p.Some
 					if f.full {

@@ -19,7 +19,7 @@ import (
 	clock "k8s.io/utils/clock/testing"
 )
 
-// scripted is what cAdvisor's own collector reads from.
+// scripted is the source that cAdvisor's own collector reads from.
 type scripted []*model.ContainerInfo
 
 var (

@@ -16,7 +16,7 @@
 //	  agent_certificates.go  when the node's own certificates run out
 //	  agent_cluster.go       requests to a cluster's API
 //
-// Of what pods use it keeps nothing: those counters are the kernel's and the runtime's.
-// The agent is told of what it does where that happens. docs/METRICS.md says which of
+// It keeps no figures of pods' usage: those counters are the kernel's and the runtime's.
+// The agent's own work is counted where it happens. docs/METRICS.md says which of
 // upstream's metrics there are. Start reading at Resource.
 package metrics

@@ -35,8 +35,8 @@ func Probes(counts []*node.ProbeCount) []byte {
 	return text(total, took)
 }
 
-// addHistogram appends the lines of one histogram, whose buckets hold all that is
-// within their bounds.
+// addHistogram appends the lines of one histogram, whose buckets hold all values within
+// their bounds.
 func (f *family) addHistogram(c *node.ProbeCount) {
 	base := appendLabel(nil, "probe_type", string(c.Kind))
 	for _, l := range [][2]string{{"container", c.Container}, {"pod", c.Key.Name}, {"namespace", c.Key.Namespace}} {

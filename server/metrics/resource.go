@@ -6,7 +6,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// usage is what the node, a pod or a container uses, each a family of its own.
+// usage holds the families for the node's, pods' or containers' usage.
 type usage struct{ cpu, memory, swap *family }
 
 func usageOf(what string, labels ...string) usage {
@@ -26,7 +26,7 @@ func usageOf(what string, labels ...string) usage {
 	}
 }
 
-// add appends what is known.
+// add appends the figures that are known.
 func (u usage) add(cpu *statsapi.CPUStats, memory *statsapi.MemoryStats, swap *statsapi.SwapStats, labels ...string) {
 	if cpu != nil && cpu.UsageCoreNanoSeconds != nil {
 		u.cpu.add(float64(*cpu.UsageCoreNanoSeconds)/float64(time.Second), cpu.Time.Time, labels...)

@@ -68,12 +68,12 @@ func lines(t *testing.T, file string) []string {
 	return all
 }
 
-// shape is what dashboards and scrapers know a metric by.
+// shape is the identity of a metric for dashboards and scrapers.
 type shape struct{ kind, labels, help string }
 
-// upstream is what upstream's kubelet serves, by endpoint and name: testdata has it from
-// Kubernetes' own documentation. What cAdvisor serves comes from its collector, without
-// shapes: TestCadvisorsFamiliesAreCadvisorsOwn compares every sample.
+// upstream returns the metrics of upstream's kubelet, by endpoint and name: testdata has them
+// from Kubernetes' own documentation. cAdvisor's come from its collector, without shapes:
+// TestCadvisorsFamiliesAreCadvisorsOwn compares every sample.
 func upstream(t *testing.T) map[string]map[string]shape {
 	t.Helper()
 	all := map[string]map[string]shape{"/metrics/cadvisor": {}}
@@ -100,7 +100,7 @@ func upstream(t *testing.T) map[string]map[string]shape {
 	return all
 }
 
-// served is what is written where everything is known, by endpoint and name.
+// served returns what is written where all figures are known, by endpoint and name.
 func served(t *testing.T) map[string]map[string]*dto.MetricFamily {
 	t.Helper()
 	some := uint64(1)
@@ -185,7 +185,7 @@ func TestWhatIsServedIsAsUpstreamHasIt(t *testing.T) {
 	}
 }
 
-// labelNames are those of all samples, sorted.
+// labelNames returns the label names of all samples, sorted.
 func labelNames(f *dto.MetricFamily) []string {
 	names := map[string]bool{}
 	for _, m := range f.Metric {

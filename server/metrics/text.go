@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ContentType is what the text is served as.
+// ContentType is the media type of the text.
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
 type kind string
@@ -28,7 +28,7 @@ type family struct {
 	lines      []byte
 }
 
-// add appends a sample. A zero time is none: the scraper takes its own.
+// add appends a sample. A zero time is left out: the scraper takes its own.
 func (f *family) add(value float64, at time.Time, labels ...string) { f.addTo(nil, value, at, labels) }
 
 // addTo appends a sample that has some labels written already.
@@ -56,7 +56,7 @@ func appendNumber(line []byte, value float64) []byte {
 	return strconv.AppendFloat(line, value, 'g', -1, 64)
 }
 
-const exact = 1 << 53 // from here on not every whole number is there
+const exact = 1 << 53 // beyond this, not every whole number can be represented
 
 // header is written above the lines.
 func (f *family) header() string {
@@ -75,7 +75,7 @@ func (f *family) writeTo(w io.Writer) error {
 	return err
 }
 
-// appendLabel appends a label, after those that are there.
+// appendLabel appends a label after the others.
 func appendLabel(line []byte, name, value string) []byte {
 	if len(line) > 0 && line[len(line)-1] == '"' {
 		line = append(line, ',')

@@ -54,7 +54,7 @@ func basic(user string) string {
 	return fmt.Sprintf(`{"auth": %q}`, base64.StdEncoding.EncodeToString([]byte(user+":secret:of "+user)))
 }
 
-// users are who is tried, in order.
+// users lists the users that are tried, in order.
 func users(keys []Key) string {
 	var names []string
 	for _, k := range keys {

@@ -1,5 +1,5 @@
-// Package credential finds what to pull an image with. Docker's configuration is
-// where credentials come from: in Secrets, and in files on the node.
+// Package credential finds the credentials to pull an image with. They come from
+// Docker's configuration, in Secrets and in files on the node.
 //
 //	{"auths": {"registry.example/team": {"auth": "..."}}}
 //	           └── pattern, match.go ──┘  └─ dockerconfig.go

@@ -12,7 +12,7 @@ import (
 	"nodal/node"
 )
 
-// login is what Docker's configuration says of one registry.
+// login is an entry of Docker's configuration for one registry.
 type login struct {
 	Username      string `json:"username"`
 	Password      string `json:"password"`

@@ -8,16 +8,15 @@ import (
 	"path/filepath"
 )
 
-// Files are where the node keeps credentials for all its pods. It is Docker's
-// configuration, and the first that is found holds.
+// Files names the places where the node keeps credentials for all its pods, in the form of
+// Docker's configuration. The first file that is found counts.
 type Files struct {
 	Root string // the agent's root directory
 	Dir  string // where the agent was started
-	Home string // of whom it runs as
+	Home string // of the user that the agent runs as
 }
 
-// Read reads the first file that is there and makes sense. The error is about
-// those before it.
+// Read reads the first file that is valid. The error is about those before it.
 func (f Files) Read() (Keyring, error) {
 	var errs []error
 	for _, file := range []struct {

@@ -31,8 +31,8 @@ type entry struct {
 // Keyring is credentials in the order in which they are tried.
 type Keyring []entry
 
-// String and GoString keep what it holds out of messages: fields that are not
-// exported are printed without asking them.
+// String and GoString keep the content out of messages: unexported fields are printed
+// without calling them.
 func (k Keyring) String() string   { return fmt.Sprintf("%d credentials", len(k)) }
 func (k Keyring) GoString() string { return k.String() }
 

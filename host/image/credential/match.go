@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// dockerHub is what a configuration calls the registry of names without a host.
+// dockerHub is the name in a configuration of the registry for image names without a host.
 const dockerHub = "index.docker.io"
 
 // pattern says which images a credential is for.

@@ -120,7 +120,7 @@ func (p *Plugins) load(data []byte, programs string) error {
 	return nil
 }
 
-// check says what is wrong with one provider's configuration.
+// check finds the fault of one provider's configuration.
 func check(c kubelet.CredentialProvider, known bool) error {
 	switch {
 	case c.Name == "" || c.Name == "." || c.Name == ".." || strings.ContainsAny(c.Name, "/ "):
@@ -161,8 +161,8 @@ func (p *Plugins) Ask(ctx context.Context, ref string) (Keyring, error) {
 	return keys, errors.Join(errs...)
 }
 
-// ask takes an answer that still holds, or asks anew. A program that hangs holds up those
-// alone whose images it is for, and they wait no longer than one answer may take.
+// ask uses a cached answer, or runs the program. A program that hangs delays only pulls of its
+// own images, and those no longer than one answer may take.
 func (p *Plugins) ask(ctx context.Context, from provider, image pattern) (Keyring, error) {
 	kinds := map[credentialprovider.PluginCacheKeyType]string{
 		credentialprovider.ImagePluginCacheKeyType:    image.String(),
@@ -180,7 +180,7 @@ func (p *Plugins) ask(ctx context.Context, from provider, image pattern) (Keyrin
 	case <-waiting.Done():
 		return nil, fmt.Errorf("wait until it has answered others: %w", waiting.Err())
 	}
-	if keys, ok := p.known(from.Name, kinds); ok { // what it has answered them
+	if keys, ok := p.known(from.Name, kinds); ok { // an earlier answer
 		return keys, nil
 	}
 	reply, err := from.run(ctx, image.String())
@@ -242,14 +242,14 @@ func (p provider) run(ctx context.Context, image string) (*credentialprovider.Cr
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.program, p.Args...)
 	cmd.Stdin = bytes.NewReader(request)
-	cmd.WaitDelay = time.Second // for what it has started and left
+	cmd.WaitDelay = time.Second // for child processes that it has left
 	cmd.Env = os.Environ()
 	for _, e := range p.Env {
 		cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
 	}
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, errors.New(err.Error()) // without what it wrote
+		return nil, errors.New(err.Error()) // without its output
 	}
 	reply := &credentialprovider.CredentialProviderResponse{}
 	if err := json.Unmarshal(out, reply); err != nil {

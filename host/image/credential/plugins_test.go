@@ -51,7 +51,7 @@ func (p plugin) load(config string) (*Plugins, error) {
 }
 
 func (p plugin) asked() int {
-	data, _ := os.ReadFile(filepath.Join(p.dir, "asked")) // there is none before the first
+	data, _ := os.ReadFile(filepath.Join(p.dir, "asked")) // the file is missing before the first call
 	return strings.Count(string(data), "\n")
 }
 
