@@ -11,7 +11,7 @@ import (
 )
 
 // Clean removes the logs of pods with these UIDs and the links to them, and the
-// directories of logs if nobody has others there.
+// directories of logs if they hold nothing else.
 func (l Layout) Clean(uids []string) error {
 	err := errors.Join(l.removePods(uids), l.Sweep())
 	for _, dir := range []string{l.Pods, l.Links} {
@@ -20,8 +20,8 @@ func (l Layout) Clean(uids []string) error {
 	return err
 }
 
-// removeDir removes an empty directory. A link or a file in its place, and a file
-// system that is mounted there, are somebody's who put them there.
+// removeDir removes an empty directory. A link, a file or a mount in its place belongs to the
+// machine's owner, and stays.
 func removeDir(dir string) error {
 	switch err := syscall.Rmdir(dir); err {
 	case nil, syscall.ENOENT, syscall.ENOTEMPTY, syscall.ENOTDIR, syscall.EBUSY:

@@ -1,6 +1,5 @@
-// Package logs reads the logs of containers and owns the directories they lie
-// in. The runtime writes the files; what is done here is to rename, pack and
-// remove them.
+// Package logs reads the logs of containers and owns their directories. The runtime
+// writes the files; this package renames, packs and removes them.
 //
 // One line of a log file looks like this, a timestamp, a stream, tags and text:
 //
@@ -8,7 +7,7 @@
 //
 // The tag F ends a line of the container; P says that more of the line follows
 // in the next entry of the same stream. Docker's json-file lines are understood
-// too. What is neither is skipped, so that one torn line does not hide the rest.
+// too. Other lines are skipped, so that one torn line does not hide the rest.
 //
 // Read is the way in. The bytes go through three small parts, each of which
 // reuses one buffer, so that the cost of a line is a search and a copy:
@@ -17,13 +16,13 @@
 //	parser   finds timestamp, stream, tag and content           parse.go, clock.go
 //	printer  filters, adds timestamps, counts, writes batches   printer.go
 //
-// tail.go finds where the last n lines begin, since.go where to begin for what is
-// not older than a time. follow.go stays with a log that is still written, across
+// tail.go finds where the last n lines begin, since.go where the lines since a time
+// begin. follow.go stays with a log that is still written, across
 // rotation and truncation, until its container is gone.
 //
 // # Rotation
 //
-// A Rotation renames what has grown too long and packs or drops what was renamed
+// A Rotation renames a log that has grown too long, and packs or drops those renamed
 // before (rotate.go, tidy.go). A log is all of its files: past.go finds those that
 // were rotated away, and readers go through them in order, packed or not. No
 // line is lost or printed twice by a rotation that happens meanwhile, or by one

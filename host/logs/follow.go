@@ -140,8 +140,8 @@ func (f *follower) openNext(current fs.FileInfo) (*source, error) {
 	return openRotated(f.path, stamp)
 }
 
-// following is the stamp of the file that was rotated away after the current
-// one; empty: none was.
+// following returns the stamp of the file that was rotated away after the current one, or
+// "".
 func (f *follower) following(current fs.FileInfo) (string, error) {
 	stamps, err := stampsOf(os.DirFS(filepath.Dir(f.path)), filepath.Base(f.path))
 	if err != nil {
@@ -158,8 +158,8 @@ func (f *follower) following(current fs.FileInfo) (string, error) {
 	return stamps[0], nil
 }
 
-// isCurrent reports whether the current file has become the one of a stamp. One
-// that was packed is another file, with the time of the old one.
+// isCurrent reports whether a stamp belongs to the current file. A packed file is another
+// one, with the time of the old.
 func (f *follower) isCurrent(stamp string, current fs.FileInfo) bool {
 	if f.current.stamp != "" {
 		return f.current.stamp == stamp
@@ -171,7 +171,7 @@ func (f *follower) isCurrent(stamp string, current fs.FileInfo) bool {
 	return err == nil && packed.ModTime().Equal(current.ModTime())
 }
 
-// finish prints the unfinished last lines, which nobody will complete now.
+// finish prints the unfinished last lines, which stay as they are.
 func (f *follower) finish() error {
 	if f.former != nil {
 		if err := f.former.finish(f.out); err != nil {

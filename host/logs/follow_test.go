@@ -15,12 +15,12 @@ import (
 	"nodal/node"
 )
 
-// patience is how long a test waits for what has to happen.
+// patience bounds how long a test waits for what has to happen.
 const patience = 30 * time.Second
 
 // live is a node.LogSink that lets a test wait for output, and make it wait.
 type live struct {
-	gate chan struct{} // writing waits until it is closed; nil: it does not wait
+	gate chan struct{} // writing waits until it is closed, unless it is nil
 	held chan struct{} // gets a value when writing waits
 
 	mu      sync.Mutex
@@ -92,7 +92,7 @@ func startFollowing(t *testing.T, path string, opts node.LogOptions, out *live) 
 	return f
 }
 
-// sees waits until the output is exactly what is wanted.
+// sees waits until the output is exactly the expected one.
 func (f *following) sees(want string) {
 	f.t.Helper()
 	timeout := time.After(patience)
@@ -262,7 +262,7 @@ func TestFollowGivesASlowReaderEveryRotation(t *testing.T) {
 		rotate(t, f.path, fmt.Sprintf("20260102-15040%d", i))
 		f.write(full(text))
 	}
-	// Older logs are no successors, nor is what is being packed.
+	// Older logs are no successors, nor is a file that is being packed.
 	for _, name := range []string{"0.log.20250101-000000", "0.log.20260102-150409.gz.tmp", "0.log.1"} {
 		appendTo(t, filepath.Join(dir, name), full("never"))
 	}

@@ -9,7 +9,7 @@ import (
 	"nodal/node"
 )
 
-// maxFileName is what Linux file systems take as the name of a file.
+// maxFileName is the longest file name that Linux file systems take.
 const maxFileName = 255
 
 // linkName is the name that log collectors parse. Where it is too long for a

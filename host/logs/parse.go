@@ -13,7 +13,7 @@ type entry struct {
 	time    stamp
 	stream  node.LogStream
 	partial bool   // the line of the container goes on in a later entry
-	content []byte // with the newline that ends the line, if it is there
+	content []byte // with the newline that ends the line, if any
 }
 
 type parser struct{ clock clock }

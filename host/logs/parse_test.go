@@ -99,8 +99,8 @@ func TestStampPrintsNineDigits(t *testing.T) {
 	}
 }
 
-// FuzzParse compares with the naive parser. The line before is there because the
-// parser remembers its time.
+// FuzzParse compares with the naive parser. It parses another line first, because the parser
+// remembers the time of that.
 func FuzzParse(f *testing.F) {
 	const full = "2026-01-02T15:04:05.123456789Z stdout F hello\n"
 	for _, line := range []string{

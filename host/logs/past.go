@@ -31,8 +31,8 @@ const (
 
 var stampText = regexp.MustCompile(`^\d{8}-\d{6}$`)
 
-// stampsOf finds the stamps of what was rotated away from a log, oldest first.
-// One that has just been packed may be there in both forms.
+// stampsOf lists the stamps of a log's rotated files, oldest first. A file that has just been
+// packed may exist in both forms.
 func stampsOf(dir fs.FS, base string) ([]string, error) {
 	entries, err := fs.ReadDir(dir, ".")
 	if err != nil {
@@ -50,7 +50,7 @@ func stampsOf(dir fs.FS, base string) ([]string, error) {
 	return slices.Compact(stamps), nil
 }
 
-// past is what was rotated away from the log at path before src was written.
+// past holds the files that were rotated away from the log at path before src was written.
 type past struct {
 	path   string
 	stamps []string
@@ -134,7 +134,7 @@ func (p past) startIn(stamp string, t *tail) (offset int64, found bool, err erro
 	return t.start(src.file)
 }
 
-// openRotated opens what was rotated away at a stamp, packed or not.
+// openRotated opens the rotated file of a stamp, packed or not.
 func openRotated(path, stamp string) (*source, error) {
 	src, err := openSource(path + "." + stamp)
 	if errors.Is(err, node.ErrNotFound) {

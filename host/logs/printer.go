@@ -8,10 +8,10 @@ import (
 	"nodal/node"
 )
 
-// batchSize is how much output is gathered for one Write.
+// batchSize is the amount of output that one Write gathers.
 const batchSize = 128 << 10
 
-// errLimit ends a reading whose LimitBytes are used up.
+// errLimit ends a reading that has used up its LimitBytes.
 var errLimit = errors.New("limit of output bytes reached")
 
 // printer turns lines of a log file into output.

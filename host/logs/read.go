@@ -62,8 +62,8 @@ func Read(ctx context.Context, path string, opts node.LogOptions, sink node.LogS
 	return out.flush()
 }
 
-// openNewest opens the file at path or, if it was just renamed and the runtime has
-// yet to make a new one, what it was renamed to.
+// openNewest opens the file at path. If it was just renamed and the runtime has yet to make a
+// new one, it opens the renamed file.
 func openNewest(path string) (*source, error) {
 	src, err := openSource(path)
 	if !errors.Is(err, node.ErrNotFound) {
@@ -94,7 +94,7 @@ func readOnce(ctx context.Context, old past, src *source, out *printer) error {
 	return src.finish(out)
 }
 
-// print prints what is wanted of the past, and moves src to where reading goes on.
+// print prints the selected part of the past, and moves src to where reading goes on.
 func (p past) print(ctx context.Context, src *source, out *printer) error {
 	first, offset, err := p.begin(src, out.opts)
 	if err != nil {

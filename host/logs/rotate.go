@@ -14,16 +14,16 @@ import (
 	"nodal/node"
 )
 
-// Rotation bounds what is kept of the logs of running containers.
+// Rotation bounds the size of running containers' logs.
 type Rotation struct {
 	Layout   Layout
 	MaxSize  int64 // of the file that is written to
-	MaxFiles int   // of one run, the one that is written to included
+	MaxFiles int   // of one run, with the one that is written to
 	Every    time.Duration
 	Workers  int // logs that are rotated side by side
 	Log      *slog.Logger
 
-	// Running tells which logs are written to.
+	// Running lists the logs that are written to.
 	Running func() []Open
 	// Reopen has the runtime go on in a new file.
 	Reopen func(ctx context.Context, containerID string) error
@@ -64,7 +64,7 @@ func (r Rotation) round(ctx context.Context, now time.Time) {
 			return nil
 		})
 	}
-	_ = group.Wait() // what failed was told, and is tried again in the next round
+	_ = group.Wait() // failures were reported, and are tried again in the next round
 }
 
 func (r Rotation) fits(log Open) bool {

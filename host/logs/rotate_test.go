@@ -17,7 +17,7 @@ import (
 	"nodal/node"
 )
 
-// spinner is a container whose log is rotated.
+// spinner stands for a container whose log is rotated.
 type spinner struct {
 	*testing.T
 	Rotation

@@ -7,17 +7,16 @@ import (
 	"time"
 )
 
-// slack is how far times may go back within a log without a line being missed
-// that Since asks for: two streams are stamped side by side, and clocks are put
-// right.
+// slack is the largest step back of the times in a log at which Since misses no line: two
+// streams are stamped side by side, and clocks are corrected.
 const slack = time.Minute
 
 const (
 	// branches is into how many parts a file is divided at a time.
 	branches = 16
 
-	// glance is how many bytes of entries are looked at in one place, so that a
-	// single line with a wrong time leads nobody astray.
+	// glance is the number of bytes that are read in one place, so that a single line with
+	// a wrong time does not mislead the search.
 	glance = 1 << 10
 )
 
@@ -34,17 +33,16 @@ func (s *source) begin(offset int64, since time.Time) error {
 	return s.seek(offset)
 }
 
-// startSince returns the offset of a line before which nothing is as young as
-// since. It reads a few entries here and there, a few hundred KiB of a file of
-// gigabytes, and goes by their times: where they go back by no more than slack,
-// nothing is missed.
+// startSince returns the offset of a line before which no line is as young as since. It reads
+// a few entries here and there, a few hundred KiB of a file of gigabytes, and goes by their
+// times. Where these go back by no more than slack, it misses nothing.
 //
-// A clock that was set back by more leaves lines behind that seem to be from the
-// future, then older ones, then younger ones again. The first younger ones that are
-// come upon decide, so that those from the future are missed only where they fill
-// less than one in so many branches of what is searched.
+// A clock that was set back by more leaves lines behind that seem to be from the future, then
+// older ones, then younger ones again. The first younger ones that the search meets decide. So
+// those from the future are missed only where they fill less than one in so many branches of
+// the search.
 //
-// What holds no times, a hole that a crash left or lines without end, is not
+// A part without times, such as a hole that a crash left or a line without end, is not
 // skipped: reading begins at the last older entry before it.
 func startSince(file io.ReaderAt, size int64, since time.Time) int64 {
 	s := search{file: file, since: since.Add(-slack), lines: bufio.NewReader(nil)}
@@ -85,8 +83,8 @@ func (s *search) narrow(from, to int64) (older, younger int64) {
 	return older, to
 }
 
-// look tells where the first entry between place and end begins, and whether it
-// and those next to it are older. There may be none that can be read.
+// look returns the offset of the first entry between place and end, and whether it and those
+// next to it are older. It returns false if it can read none.
 func (s *search) look(place, end int64) (at int64, older, ok bool) {
 	next := place - 1 // if it ends a line, one begins at place
 	end = min(end, place+maxEntry)

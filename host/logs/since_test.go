@@ -37,8 +37,8 @@ func written(from, to time.Time, every time.Duration) string {
 	return b.String()
 }
 
-// The lines that are not older than a time are found without reading the file from
-// its start, and none is missed.
+// TestSinceFindsWhereToBegin checks that no line is missed and that the file is not read from
+// its start.
 func TestSinceFindsWhereToBegin(t *testing.T) {
 	const all = 1 << 30
 	tests := []struct {
@@ -95,8 +95,7 @@ func withStray(log string) string {
 	return log[:place] + stray + log[place:]
 }
 
-// firstSince is where the first entry begins that is not older, and the end if
-// there is none.
+// firstSince returns the offset of the first entry that is not older, or the end.
 func firstSince(log string, since time.Time) (offset int) {
 	for line := range strings.SplitAfterSeq(log, "\n") {
 		if e, ok := naiveParse(line); ok && !e.time.Before(since) {
@@ -173,8 +172,7 @@ func packed(content []byte) []byte {
 	return b.Bytes()
 }
 
-// datedLogs makes the files of a log whose times go forward, and back by less
-// than slack.
+// datedLogs makes the files of a log whose times go forward, and back by less than slack.
 func datedLogs(r *rand.Rand) (files []datedFile, begin, end time.Time) {
 	begin = dawn
 	at := begin
@@ -235,8 +233,8 @@ func binary(r *rand.Rand, size int) string {
 	return string(b)
 }
 
-// vast is a log far too large to be written: an entry a millisecond, each of width
-// bytes. It counts what is read of it.
+// vast is a log far too large to be written: an entry a millisecond, each of width bytes. It
+// counts the bytes that are read.
 type vast struct {
 	width int64
 	read  int64

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// blockSize is how much is read at once: large enough that system calls do
-	// not count, small enough to stay in the processor's cache.
+	// blockSize is the amount that is read at once: large enough that system calls do not
+	// count, small enough to stay in the processor's cache.
 	blockSize = 128 << 10
 
 	// maxEntry bounds the memory that a file without newlines can take.
@@ -58,7 +58,7 @@ func openError(path string, err error) error {
 	return fmt.Errorf("open log %q: %w", path, err)
 }
 
-// seek moves to an offset at which a line begins and forgets what was read.
+// seek moves to an offset at which a line begins and drops its buffer.
 func (s *source) seek(offset int64) error {
 	if _, err := s.file.Seek(offset, io.SeekStart); err != nil {
 		return fmt.Errorf("seek in log: %w", err)
@@ -101,7 +101,7 @@ func (s *source) makeRoom() {
 	}
 }
 
-// cut prints the complete lines of the buffer and moves what is left to its start.
+// cut prints the complete lines of the buffer and moves the rest to its start.
 func (s *source) cut(out *printer) error {
 	rest := s.buf[:s.end]
 	for {

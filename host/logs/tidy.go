@@ -15,7 +15,7 @@ import (
 // others packed. The runtime has long let go of them.
 func (r Rotation) tidy(root *os.Root, base string, stamps []string) error {
 	errs := []error{removeDrafts(root, base)}
-	keep := max(r.MaxFiles-2, 0) // besides the one to come and the one that is written to
+	keep := max(r.MaxFiles-2, 0) // besides the next one and the one that is written to
 	for i, stamp := range stamps {
 		name := base + "." + stamp
 		if i < len(stamps)-keep {
@@ -52,8 +52,8 @@ func remove(root *os.Root, name string) error {
 	return nil
 }
 
-// pack compresses a file that was rotated away. At every moment it is there
-// whole, in one form or in both.
+// pack compresses a rotated file. At every moment the file exists whole, in one form or in
+// both.
 func pack(root *os.Root, name string) error {
 	plain, err := root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,6 +88,6 @@ func deflate(root *os.Root, plain *os.File, name string) error {
 	if err = errors.Join(err, out.Close(), packed.Sync(), packed.Close()); err != nil {
 		return err
 	}
-	// Readers tell by its time that it is the file they have read.
+	// Its time shows readers that it is the file that they have read.
 	return root.Chtimes(name, time.Time{}, info.ModTime())
 }

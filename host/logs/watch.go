@@ -7,8 +7,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// pollPeriod is how often a log is looked at when its directory cannot be
-// watched.
+// pollPeriod is the interval of looks at a log whose directory cannot be watched.
 const pollPeriod = 500 * time.Millisecond
 
 // watcher wakes a follower when something happens in the directory of its log:
@@ -17,8 +16,8 @@ type watcher struct {
 	notify *fsnotify.Watcher // nil: poll
 }
 
-// watch begins to watch dir. Machines allow few inotify instances (128 a user
-// by default); a follower that gets none polls instead of failing.
+// watch watches dir. Machines allow few inotify instances (128 a user by default); a follower
+// that gets none polls instead of failing.
 func watch(dir string) watcher {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// crashDir tells the test binary that it is the child that will be killed.
+// crashDir marks the test binary as the child that will be killed.
 const crashDir = "NODAL_TEST_CRASH_DIR"
 
 // TestMain is the child's way in: it imports whatever comes on standard input,
@@ -58,7 +58,7 @@ func TestAKilledImportLeavesEachImageWholeOrNotThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if log.Len() > 0 { // what is dropped is told
+		if log.Len() > 0 { // the log names dropped images
 			t.Errorf("round %d: %s", round, &log)
 		}
 		for _, name := range told {
@@ -72,8 +72,8 @@ func TestAKilledImportLeavesEachImageWholeOrNotThere(t *testing.T) {
 	}
 }
 
-// killAfter runs the child until it has told of some imports, lets it begin the
-// next, and kills it. It returns what the child told.
+// killAfter runs the child until it has reported some imports, lets it begin the next, and
+// kills it. It returns the reports.
 func killAfter(t *testing.T, dir string, tarball []byte, imports int) (told []string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -97,10 +97,10 @@ func killAfter(t *testing.T, dir string, tarball []byte, imports int) (told []st
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for lines.Scan() { // what it told before the signal came counts too
+	for lines.Scan() { // reports from before the signal count too
 		told = append(told, lines.Text())
 	}
-	child.Wait() // reports the signal, which is what was asked for
+	child.Wait() // reports the signal, as intended
 	if len(told) == 0 {
 		t.Fatal("the child imported nothing")
 	}

@@ -1,5 +1,5 @@
 // Package registry gives the node images without a registry elsewhere: it keeps
-// what was imported and serves it to the runtime as a registry would.
+// imported images and serves them to the runtime as a registry would.
 //
 //	tarball ──Import──▶ stage ──commit──▶ Store ──Handler──▶ runtime pulls
 //	pause ────Seed────▶   │                 ▲                    ▲
@@ -16,16 +16,16 @@
 //
 // A blob is written aside, synced and renamed, and only then named by the index,
 // which is replaced whole. So whatever a crash interrupts, a reference leads to
-// all of its image or is not there. What is removed loses its names first. What a
-// crash leaves behind, Open sweeps.
+// all of its image or is not there. An image that is removed loses its names first.
+// Open sweeps what a crash has left.
 //
 // # Trust
 //
 // A tarball comes from outside. Its paths never become paths on disk: a file is
 // kept under its digest. Every digest that a tarball claims is checked, sizes and
 // numbers are bounded, and the disk keeps a reserve. The handler asks for a token
-// that only the runtime's configuration holds, since on loopback everybody on the
-// machine may knock, and images are not for everybody to read.
+// that only the runtime's configuration holds, since any process of the machine can
+// connect to loopback, and not every process may read images.
 //
 // Start reading at Store.Import in import.go; tarball.go reads the stream,
 // docker.go and oci.go make sense of it, and hosts.go leads the runtime here.

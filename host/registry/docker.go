@@ -88,8 +88,8 @@ func (st *stage) assemble(config v1.Descriptor, layers []v1.Descriptor) (found, 
 	return found{root: root, tree: tree}, err
 }
 
-// layer describes a layer and checks that it is the one that the configuration
-// means, since nothing else in a tarball of docker save tells a corrupt one.
+// layer describes a layer and checks that it is the one that the configuration names: a
+// tarball of docker save has no other check against corruption.
 func (st *stage) layer(name string, diffID v1.Hash) (v1.Descriptor, error) {
 	layer, err := st.file(name)
 	if err != nil {
@@ -114,7 +114,7 @@ func (st *stage) layer(name string, diffID v1.Hash) (v1.Descriptor, error) {
 	return layer, nil
 }
 
-// plainDigest is the digest of what is in a compressed layer.
+// plainDigest returns the digest of a compressed layer's content.
 func plainDigest(path string) (types.MediaType, v1.Hash, error) {
 	f, err := os.Open(path)
 	if err != nil {

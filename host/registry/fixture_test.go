@@ -62,7 +62,7 @@ func makeImage(t *testing.T, arch string) v1.Image {
 
 func ourImage(t *testing.T) v1.Image { return makeImage(t, goruntime.GOARCH) }
 
-// otherArch is one that this machine is not.
+// otherArch returns an architecture other than this machine's.
 func otherArch() string {
 	if goruntime.GOARCH == "s390x" {
 		return "amd64"

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// followEvery is how long a change of the user's may wait. Certificates that are
-// renewed and mirrors that are added bear that.
+// followEvery bounds the delay of the owner's changes. Renewed certificates and added mirrors
+// bear that.
 const followEvery = 5 * time.Second
 
 // Hosts keeps the runtime's directory of registries like the user's.
@@ -27,8 +27,8 @@ func (h *Hosts) Write() error {
 	return WriteHosts(h.User, h.Effective, h.Mirror)
 }
 
-// Follow writes again whenever the user's directory has changed, until the context
-// ends, and tells how that went.
+// Follow writes again whenever the owner's directory has changed, until the context ends, and
+// reports the result.
 func (h *Hosts) Follow(ctx context.Context, tell func(error)) {
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
@@ -44,8 +44,8 @@ func (h *Hosts) Follow(ctx context.Context, tell func(error)) {
 	}
 }
 
-// state changes with every file of a directory. What cannot be looked at has no
-// part in it: to say so is for who reads it.
+// state changes with every file of a directory. It leaves out unreadable files: their reader
+// reports them.
 func state(dir string) string {
 	var b strings.Builder
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -25,8 +25,8 @@ type handler struct {
 
 var _ http.Handler = handler{}
 
-// Handler serves the store to whom sends the token as a bearer. An empty token
-// lets everybody read.
+// Handler serves the store to clients that send the token as a bearer. With an empty token
+// every client may read.
 func (s *Store) Handler(token string) http.Handler { return handler{store: s, token: token} }
 
 // Codes of errors, as the protocol has them.
@@ -61,8 +61,8 @@ func (h handler) may(r *http.Request) bool {
 	return h.token == "" || subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+h.token)) == 1
 }
 
-// serve answers <repository>/manifests/<tag or digest> and <repository>/blobs/<digest>.
-// A repository may be named with slashes, so what it is asked for is found from the end.
+// serve answers <repository>/manifests/<tag or digest> and <repository>/blobs/<digest>. A
+// repository name may have slashes, so the path is read from its end.
 func (h handler) serve(w http.ResponseWriter, r *http.Request, path string) {
 	if at := strings.LastIndex(path, "/blobs/"); at > 0 {
 		h.blob(w, r, path[at+len("/blobs/"):])
@@ -70,7 +70,7 @@ func (h handler) serve(w http.ResponseWriter, r *http.Request, path string) {
 	}
 	if at := strings.LastIndex(path, "/manifests/"); at > 0 {
 		repository := path[:at]
-		// A runtime that asks a mirror says whose images it means.
+		// A runtime that asks a mirror names the registry.
 		if host := r.URL.Query().Get("ns"); host != "" {
 			repository = host + "/" + repository
 		}
@@ -175,5 +175,5 @@ func refuse(w http.ResponseWriter, status int, code, message string) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // who does not read it cannot be told
+	_, _ = w.Write(append(body, '\n')) // a client that does not read cannot be told
 }

@@ -16,18 +16,16 @@ const (
 	defaultHost = "_default" // containerd's name for every host without a directory
 )
 
-// Mirror is where the store is served, and what opens it.
+// Mirror is the address of the store, with the token that opens it.
 type Mirror struct{ URL, Token string }
 
-// WriteHosts lays out the directory in which containerd looks up how to reach a
-// registry. It is the user's directory over again, a directory a host with a
-// hosts.toml in it, but each host is asked for at our mirror first; hosts that the
-// user says nothing about fall under _default, which is ours alone.
+// WriteHosts writes the directory in which containerd looks up registries. It copies the
+// owner's directory, a directory a host with a hosts.toml in it, but puts our mirror first for
+// each host. Hosts without an entry use _default, which is ours alone.
 //
-// containerd reads these files at each pull, so they are replaced one by one, whole.
-// It takes a file that it cannot read for none, and would go on to the public
-// registry; so for a host whose file is broken only what was imported is there,
-// until the file is mended. The error then says what is wrong with each, and the
+// containerd reads these files at each pull, so each is replaced whole. It ignores a file that
+// it cannot read, and would go on to the public registry. So a host whose file is broken serves
+// only imported images until the file is mended. The error names the fault of each, and the
 // rest is in place.
 func WriteHosts(user, effective string, mirror Mirror) error {
 	if err := os.MkdirAll(effective, dirMode); err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// checkHosts reads a hosts.toml and returns where its first table begins: other
-// hosts may be put there, while what is above belongs to the file as a whole. It
-// refuses what containerd would, since that says so only in its own log. What
-// containerd may learn to take later passes unseen.
+// checkHosts reads a hosts.toml and returns where its first table begins: other hosts may be
+// put there, while the lines above belong to the file as a whole. It refuses what containerd
+// would refuse, since that says so only in its own log. It does not see what containerd may
+// learn to take later.
 func checkHosts(text []byte) (firstTable int, err error) {
 	var p unstable.Parser
 	p.Reset(text)

@@ -16,8 +16,8 @@ import (
 // Options of an import.
 type Options struct {
 	Name string // for the one image of the tarball, instead of its own
-	// Progress is told how many bytes of the tarball were read, as it came, by the
-	// goroutine that imports; nil: nobody is.
+	// Progress gets the number of bytes of the tarball that were read, from the importing
+	// goroutine. nil disables it.
 	Progress func(read int64)
 }
 
@@ -80,7 +80,7 @@ func (s *Store) commit(st *stage, images []found, drop func(string) bool) ([]nod
 	return taken, nil
 }
 
-// meter counts what is read, ends with its context, and tells how it goes.
+// meter counts bytes, ends with its context, and reports progress.
 type meter struct {
 	ctx  context.Context
 	r    io.Reader
@@ -91,7 +91,7 @@ type meter struct {
 	failed error // of the stream itself, not of what came through it
 }
 
-// tellEvery is how many bytes lie between two words on progress.
+// tellEvery is the number of bytes between two reports of progress.
 const tellEvery = 1 << 20
 
 func (m *meter) Read(p []byte) (int, error) {

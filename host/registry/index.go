@@ -20,8 +20,8 @@ const refName = "org.opencontainers.image.ref.name"
 
 func (s *Store) indexFile() string { return filepath.Join(s.cfg.Dir, "index.json") }
 
-// readIndex learns what the store holds. An index that cannot be read is set
-// aside: it costs what was imported, not the start of the node.
+// readIndex reads which images the store holds. An unreadable index is set aside: it costs the
+// imported images, not the start of the node.
 func (s *Store) readIndex() error {
 	s.roots = map[string]v1.Descriptor{}
 	text, err := os.ReadFile(s.indexFile())
@@ -45,8 +45,7 @@ func (s *Store) readIndex() error {
 	return nil
 }
 
-// name makes references lead to new roots, all or none, and takes away those that
-// drop names.
+// name points references to new roots, all or none, and removes those that drop selects.
 func (s *Store) name(roots map[string]v1.Descriptor, drop func(reference string) bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

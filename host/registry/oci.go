@@ -9,7 +9,7 @@ import (
 	"nodal/node"
 )
 
-// errNoName is what an image without a name comes to.
+// errNoName refuses an image without a name.
 var errNoName = fmt.Errorf("the tarball does not name its image: give a name, such as docker.io/library/app:1: %w", node.ErrInvalid)
 
 // containerdName is the annotation that containerd and docker add, since the one

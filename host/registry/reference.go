@@ -9,8 +9,8 @@ import (
 	"nodal/node"
 )
 
-// dockerHub is what runtimes call the registry of short names; the library below
-// has another name for it.
+// dockerHub is the runtimes' name of the registry for short names; the library below has
+// another name for it.
 const dockerHub = "docker.io"
 
 // fullReference writes a reference out as runtimes keep it: nginx becomes
@@ -27,7 +27,7 @@ func fullReference(reference string) (string, error) {
 	return registry + "/" + tag.RepositoryStr() + ":" + tag.TagStr(), nil
 }
 
-// fullReferences writes out what a tarball, or who imports it, calls an image.
+// fullReferences writes the names out in full: the chosen one, or those of the tarball.
 func fullReferences(chosen string, own []string) ([]string, error) {
 	if chosen != "" {
 		own = []string{chosen}

@@ -11,9 +11,9 @@ import (
 	"nodal/node"
 )
 
-// Remove forgets an image of this name or id under all of its names, removes the
-// blobs that no other image needs, and answers with the names; none: it is not
-// here. A crash in between leaves blobs, which Open sweeps.
+// Remove forgets an image of this name or id under all of its names, removes the blobs that no
+// other image needs, and returns the names. It returns none if the image is not here. A crash
+// in between leaves blobs, which Open sweeps.
 func (s *Store) Remove(image string) (references []string, err error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -40,7 +40,7 @@ func (s *Store) Remove(image string) (references []string, err error) {
 	return references, nil
 }
 
-// idOf is the id of what is asked for by its id or by one of its names.
+// idOf returns the id of an image that is asked for by its id or by one of its names.
 func (s *Store) idOf(image string) string {
 	if _, err := v1.NewHash(image); err == nil {
 		return image
@@ -56,7 +56,7 @@ func (s *Store) idOf(image string) string {
 	return s.id(root)
 }
 
-// id is what a runtime calls the image of a root; empty: it is not whole.
+// id returns the runtime's id for the image of a root, or "" if it is not whole.
 func (s *Store) id(root v1.Descriptor) string {
 	tree, err := readTree(s, root)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // host exists: only this node answers for it.
 const pauseRepository = "nodal.local/pause"
 
-// nobody runs what needs no right at all.
-const nobody = "65534:65534"
+// unprivileged is the user of the pause container, which needs no right at all.
+const unprivileged = "65534:65534"
 
 // Seed has the store hold an image of the static program that pods are held open
 // by, and returns its reference. The same program gives the same reference, so
@@ -58,7 +58,7 @@ func (st *stage) pauseImage(program []byte) (found, error) {
 	layer.MediaType = types.OCIUncompressedLayer
 	text, err = json.Marshal(v1.ConfigFile{
 		OS: "linux", Architecture: goruntime.GOARCH,
-		Config: v1.Config{Entrypoint: []string{"/pause"}, User: nobody, WorkingDir: "/"},
+		Config: v1.Config{Entrypoint: []string{"/pause"}, User: unprivileged, WorkingDir: "/"},
 		RootFS: v1.RootFS{Type: "layers", DiffIDs: []v1.Hash{layer.Digest}},
 	})
 	if err != nil {

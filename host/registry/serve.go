@@ -30,7 +30,7 @@ func Listen(s *Store) (*Server, error) {
 	}, nil
 }
 
-// Mirror is how a runtime reaches the server.
+// Mirror returns the address at which a runtime reaches the server.
 func (s *Server) Mirror() Mirror {
 	return Mirror{URL: "http://" + s.listener.Addr().String(), Token: s.token}
 }

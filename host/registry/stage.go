@@ -44,7 +44,7 @@ func (s *Store) newStage() (*stage, error) {
 
 func (st *stage) remove() error { return os.RemoveAll(st.dir) }
 
-// add writes a file and returns what it is. The same content is kept once.
+// add writes a file and returns its descriptor. The same content is kept once.
 func (st *stage) add(r io.Reader) (v1.Descriptor, error) {
 	st.next++
 	path := filepath.Join(st.dir, strconv.Itoa(st.next))
@@ -66,7 +66,7 @@ func (st *stage) add(r io.Reader) (v1.Descriptor, error) {
 	return v1.Descriptor{Digest: digest, Size: size}, err
 }
 
-// path is where a staged file lies.
+// path returns the place of a staged file.
 func (st *stage) path(digest v1.Hash) (string, error) {
 	path, ok := st.files[digest]
 	if !ok {
@@ -106,7 +106,7 @@ type room struct {
 	asked   bool
 }
 
-// checkEvery is how much is written between two looks at the disk.
+// checkEvery is the number of bytes between two looks at the free space.
 const checkEvery = 16 << 20
 
 func (r *room) Write(p []byte) (int, error) {

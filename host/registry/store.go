@@ -14,7 +14,7 @@ import (
 	"nodal/node"
 )
 
-// Config is where images are kept and how many.
+// Config says where images are kept and how many.
 type Config struct {
 	Dir     string
 	Reserve int64 // bytes that an import leaves free on the disk; 0: 256 MiB
@@ -33,14 +33,14 @@ const (
 type Store struct {
 	cfg Config
 
-	changing sync.Mutex // by who adds blobs before their names, or removes them after
+	changing sync.Mutex // held while blobs are added before their names, or removed after them
 
 	mu    sync.RWMutex
 	roots map[string]v1.Descriptor // by full reference
 }
 
-// Open opens a store or makes it. An image that is not whole is dropped, and told
-// in the log; blobs that belong to none are removed.
+// Open opens a store or makes it. It drops an image that is not whole, logs that, and removes
+// blobs that belong to no image.
 func Open(cfg Config) (*Store, error) {
 	if cfg.Reserve == 0 {
 		cfg.Reserve = defaultReserve
@@ -76,8 +76,8 @@ func (s *Store) open() error {
 func (s *Store) blobs() string   { return filepath.Join(s.cfg.Dir, "blobs", "sha256") }
 func (s *Store) staging() string { return filepath.Join(s.cfg.Dir, "staging") }
 
-// wanted are the digests of every image, after those were dropped of which
-// something is missing. It is nil where an image could not be read.
+// wanted drops images with missing parts, and returns the digests of the others. It returns
+// nil if an image could not be read.
 func (s *Store) wanted() map[string]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Store) wanted() map[string]bool {
 	return digests
 }
 
-// sweep removes blobs that are not wanted, and none where that is not known.
+// sweep removes blobs that are not wanted. Without that knowledge it removes none.
 func (s *Store) sweep(wanted map[string]bool) error {
 	if wanted == nil {
 		return nil
@@ -118,8 +118,7 @@ func (s *Store) sweep(wanted map[string]bool) error {
 	return errors.Join(errs...)
 }
 
-// path is where a blob lies. Not every hash that a client sends is the name of a
-// file.
+// path returns the place of a blob. Not every hash that a client sends names a file.
 func (s *Store) path(digest v1.Hash) (string, error) {
 	if digest.Algorithm != "sha256" || len(digest.Hex) != 64 || strings.Trim(digest.Hex, "0123456789abcdef") != "" {
 		return "", fmt.Errorf("digest %s is no SHA-256: %w", digest, node.ErrInvalid)
@@ -133,7 +132,7 @@ func (s *Store) path(digest v1.Hash) (string, error) {
 	return path, nil
 }
 
-// root is what a full reference leads to.
+// root returns the root of a full reference.
 func (s *Store) root(reference string) (v1.Descriptor, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

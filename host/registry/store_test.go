@@ -28,8 +28,8 @@ func TestOpeningSweepsWhatACrashLeft(t *testing.T) {
 	importAll(t, s, tarOf(t, dockerSave(t, ourImage(t), "app:1")...), Options{})
 	want := filesBelow(t, dir)
 
-	// An import that was cut off while it read, one that had kept a blob but not
-	// named it, and an index that was half written.
+	// Three remains of a crash: an import cut off while it read, one that had kept a blob but
+	// not named it, and a half-written index.
 	st, err := s.newStage()
 	if err != nil {
 		t.Fatal(err)

@@ -30,8 +30,8 @@ var (
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// decompress looks at how a stream begins, says what it would be as a layer, and
-// takes its compression away.
+// decompress recognises a stream's compression by its beginning, returns its media type as a
+// layer, and decompresses it.
 func decompress(r io.Reader) (types.MediaType, io.ReadCloser, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	head, err := in.Peek(len(zstdMagic))
@@ -119,8 +119,8 @@ func dropEOF(err error) error {
 	return err
 }
 
-// invalidUnlessOurs blames the tarball for what is neither the disk's fault nor
-// that of who sends it.
+// invalidUnlessOurs blames the tarball for errors that come neither from the disk nor from the
+// sender.
 func invalidUnlessOurs(m *meter, err error) error {
 	var disk *fs.PathError
 	if err == nil || m.failed != nil || errors.As(err, &disk) || errors.Is(err, node.ErrNoSpace) || errors.Is(err, node.ErrTooLarge) {

@@ -18,7 +18,7 @@ const (
 	maxDepth    = 4       // of indexes within indexes
 )
 
-// content is where blobs lie: a store, or the stage of an import.
+// content holds blobs: a store, or the stage of an import.
 type content interface {
 	path(v1.Hash) (string, error)
 }
@@ -116,7 +116,7 @@ func checkPlatform(from content, config v1.Descriptor) error {
 func isOurs(os, arch string) bool { return os == "linux" && arch == goruntime.GOARCH }
 func platform() string            { return "linux/" + goruntime.GOARCH }
 
-// find returns the path of a blob that is there whole.
+// find returns the path of a blob that is complete.
 func find(from content, blob v1.Descriptor) (string, error) {
 	path, err := from.path(blob.Digest)
 	if err != nil {
@@ -147,7 +147,7 @@ func readDocument(from content, blob v1.Descriptor, into any) error {
 	return nil
 }
 
-// readSmall reads what has to fit into memory.
+// readSmall reads a file that has to fit into memory.
 func readSmall(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
