@@ -5,9 +5,9 @@ import (
 	"errors"
 )
 
-// Clean ends what is left in the cgroups of a node's pods and removes them all. It
-// is for a node whose agent does not run: nobody is there to say whether systemd
-// made them, so it looks where they would be with it and without.
+// Clean ends what is left in the cgroups of a node's pods and removes them all. It serves a
+// node whose agent does not run and cannot say whether systemd made them, so it looks in both
+// places.
 func Clean(ctx context.Context, c Config) error {
 	t := newTree(c)
 	t.systemd = nil

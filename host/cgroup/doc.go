@@ -1,5 +1,5 @@
 // Package cgroup keeps the part of the kernel's tree of cgroups that belongs to
-// pods: who is in it, and what the kernel allows them.
+// pods, with their limits.
 //
 //	kubepods                         what pods may have of the machine
 //	├── pod<uid>                     a guaranteed pod
@@ -10,13 +10,13 @@
 //	    └── pod<uid>
 //
 // The names are those of every kubelet. Where systemd owns the tree each of them is
-// a slice, such as kubepods-burstable-pod<uid>.slice, and systemd is told too.
+// a slice, such as kubepods-burstable-pod<uid>.slice, and systemd is called too.
 //
-// There is no record of what was done: the tree is the truth, so each function here
+// No record is kept: the tree is the truth, so each function here
 // may be repeated, and goes on where a crash has ended the last. Nothing above
 // kubepods is changed, but that controllers are switched on where version 2 wants
 // that; several nodes on one machine have different roots. Beside it, what the
-// machine's owner has set aside for other programs is held where that is asked for.
+// machine's owner has set aside for other programs is enforced if configured.
 //
 //	mounts.go        where the kernel shows its tree: version 1, or 2
 //	name.go          what each cgroup is called

@@ -40,7 +40,8 @@ func FindMounts() (Mounts, error) {
 	return chooseMounts(mounts, os.ReadFile)
 }
 
-// chooseMounts takes version 1 wherever it has a controller that pods need: beside it, version 2 has none of them.
+// chooseMounts takes version 1 if it has a controller that pods need. Version 2 has none of
+// them then.
 func chooseMounts(mounts []*mountinfo.Info, read func(string) ([]byte, error)) (Mounts, error) {
 	var first []tree
 	var second *tree
@@ -67,7 +68,7 @@ func chooseMounts(mounts []*mountinfo.Info, read func(string) ([]byte, error)) (
 	return Mounts{}, fmt.Errorf("find the cgroup file systems: none is mounted that could hold pods to their limits")
 }
 
-// treeAt leaves out controllers that are of no concern here.
+// treeAt leaves out controllers that the package does not use.
 func treeAt(dir string, names []string) tree {
 	t := tree{dir: dir}
 	for _, name := range names {
@@ -81,7 +82,7 @@ func treeAt(dir string, names []string) tree {
 	return t
 }
 
-// Dirs is where the tree of each controller is.
+// Dirs returns the top of each controller's tree.
 func (m Mounts) Dirs() map[string]string {
 	dirs := map[string]string{}
 	for _, t := range m.trees {
@@ -92,8 +93,8 @@ func (m Mounts) Dirs() map[string]string {
 	return dirs
 }
 
-// Of is the cgroup of a process below each of Dirs; empty where it has none of its own,
-// or others for its time and its memory.
+// Of returns the cgroup of a process below each of Dirs. It is empty if the process has no
+// cgroup of its own, or different ones for CPU time and memory.
 func (m Mounts) Of(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
@@ -134,9 +135,8 @@ func (m Mounts) Missing() []string {
 	return missing
 }
 
-// LimitsSwap says whether the kernel can bound the swap that a cgroup uses. The top
-// of the tree has no such file, so what lies below it is asked; of a machine where
-// nothing does, nobody knows.
+// LimitsSwap reports whether the kernel can bound the swap of a cgroup. The top of the tree
+// has no such file, so a child is asked. With no child cgroup the answer is false.
 func (m Mounts) LimitsSwap() bool {
 	for _, t := range m.trees {
 		files, err := filepath.Glob(filepath.Join(t.dir, "*", "memory.swap.max"))

@@ -31,11 +31,11 @@ func parseRoot(root string) name {
 	return n
 }
 
-// files is where the name is found in a tree that nobody else looks after.
+// files returns the place of the name in a tree without systemd.
 func (n name) files() string { return "/" + strings.Join(n, "/") }
 
-// slice is what systemd calls it. To systemd each dash is a level, so the words
-// themselves have none.
+// slice returns systemd's name. To systemd each dash is a level, so the words themselves have
+// none.
 func (n name) slice() string {
 	words := make([]string, len(n))
 	for i, word := range n {
@@ -44,8 +44,8 @@ func (n name) slice() string {
 	return strings.Join(words, "-") + ".slice"
 }
 
-// slices is where the name is found in a tree that belongs to systemd: each slice
-// lies in the one that its name begins with.
+// slices returns the place of the name in a tree that belongs to systemd: each slice lies in
+// the one that its name begins with.
 func (n name) slices() string {
 	at := ""
 	for i := range n {
@@ -87,7 +87,7 @@ func podWord(uid types.UID) (string, error) {
 	return podPrefix + string(uid), nil
 }
 
-// path is where a cgroup lies below the top of each tree.
+// path returns the place of a cgroup below the top of each tree.
 func (t *Tree) path(n name) string {
 	if t.systemd != nil {
 		return n.slices()
@@ -95,8 +95,8 @@ func (t *Tree) path(n name) string {
 	return n.files()
 }
 
-// uidsOf tells which pod a directory in a class's cgroup belongs to; a slice's name
-// leaves open whether it was a dash or an underscore.
+// uidsOf returns the possible UIDs for a directory in a class's cgroup. A slice's name does not
+// show whether a character was a dash or an underscore.
 func (t *Tree) uidsOf(class name, dir string) []types.UID {
 	if t.systemd == nil {
 		uid, ok := strings.CutPrefix(dir, podPrefix)

@@ -16,7 +16,7 @@ func podOf(uid types.UID, requests, limits corev1.ResourceList) *corev1.Pod {
 	return pod
 }
 
-// amounts are of CPU and memory.
+// amounts returns an amount of CPU and memory.
 func amounts(cpu, memory string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
 }

@@ -19,8 +19,7 @@ const (
 	removePause    = 5 * time.Millisecond
 )
 
-// remove removes a cgroup and all below it. What is left in there is ended first:
-// nobody else will.
+// remove removes a cgroup and all below it, and first ends the processes in it.
 func (m Mounts) remove(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, removePatience)
 	defer cancel()
@@ -82,7 +81,7 @@ func end(dirs []string) error {
 		return fmt.Errorf("end what is left in cgroups %q: this process is in there", dirs)
 	}
 	for _, dir := range all {
-		// Not every tree has these, and one that has them may be gone by now.
+		// Not every tree has these files, and they may be gone by now.
 		_ = os.WriteFile(filepath.Join(dir, "pids.max"), []byte("0"), 0)
 		_ = os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0)
 	}
@@ -101,7 +100,7 @@ func processesIn(dir string) []int {
 	}
 	var pids []int
 	for word := range strings.FieldsSeq(string(text)) {
-		if pid, err := strconv.Atoi(word); err == nil && pid > 1 { // 0 is one that is not ours to see
+		if pid, err := strconv.Atoi(word); err == nil && pid > 1 { // 0 is a process outside our PID namespace
 			pids = append(pids, pid)
 		}
 	}

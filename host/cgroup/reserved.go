@@ -25,7 +25,7 @@ func (m Mounts) Hold(ctx context.Context, cgroup string, l limit.Limits) error {
 	if _, err := os.Stat(systemdSocket); err != nil || !strings.HasSuffix(unit, ".slice") {
 		return nil
 	}
-	// Told after the kernel: then it is there, and systemd does not put it back.
+	// systemd comes after the kernel: the cgroup exists then, and systemd does not reset it.
 	return newSystemd(m.Version).hold(ctx, unit, l)
 }
 
@@ -50,7 +50,7 @@ func (m Mounts) hold(cgroup string, l limit.Limits) error {
 	return errors.Join(errs...)
 }
 
-// says tells whether limits ask for a setting, and do not only have no bound for it.
+// says reports whether limits ask for a setting, beyond having no bound for it.
 func says(l limit.Limits, s setting) bool {
 	switch s.controller {
 	case "cpu":

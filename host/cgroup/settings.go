@@ -7,7 +7,7 @@ import (
 	"nodal/node/limit"
 )
 
-// setting is what to write into one of the kernel's files.
+// setting is a value for one of the kernel's files.
 type setting struct{ controller, file, value string }
 
 // settings are limits in the words of a version of cgroups.
@@ -45,9 +45,9 @@ func period(l limit.Limits) int64 {
 	return l.CPUPeriod
 }
 
-// weight is what shares, of version 1, are in version 2. The curve is the one of
-// the runtimes that make the containers inside: it meets the least, the default and
-// the greatest of both scales.
+// weight converts shares of version 1 to weight of version 2. The curve is the one of the
+// runtimes that make the containers inside: it meets the least, the default and the greatest
+// value of both scales.
 func weight(shares int64) int64 {
 	const most = 10_000
 	if shares <= limit.MinCPUShares {

@@ -13,14 +13,14 @@ import (
 	"nodal/node/limit"
 )
 
-// systemd is who owns the tree. A slice that it has not been told of, or not with
-// its limits, it would put back to what it knows at any time.
+// systemd is the tree's owner. It resets a slice that it does not know, or whose limits it does
+// not know, at any time.
 type systemd struct {
 	version int
 	address string
 }
 
-// systemdSocket is for root alone, and is there also where no bus runs.
+// systemdSocket is open to root alone, and exists without a bus.
 const systemdSocket = "/run/systemd/private"
 
 func newSystemd(version int) *systemd {
@@ -43,9 +43,9 @@ const (
 	errNoSuchUnit = "org.freedesktop.systemd1.NoSuchUnit"
 )
 
-// start makes a slice with limits, or gives new ones to one that is there. Making it
-// may still be under way on return; nobody has to wait for that, because the cgroup
-// that is made meanwhile is the one that systemd takes.
+// start makes a slice with limits, or changes those of an existing one. It may return before
+// the slice is there. The caller need not wait: systemd takes over a cgroup that is made
+// meanwhile.
 func (s *systemd) start(ctx context.Context, slice string, l limit.Limits) error {
 	whole := append([]property{
 		{"Description", dbus.MakeVariant("pods of a node: " + slice)},
@@ -132,8 +132,8 @@ func perSecond(l limit.Limits) int64 {
 	return (l.CPUQuota*second/period(l) + step - 1) / step * step
 }
 
-// call asks systemd for one thing, over a connection of its own: it is rare, and
-// none has to be kept alive over systemd's restarts.
+// call makes one call to systemd over a connection of its own. Calls are rare, and so no
+// connection has to survive systemd's restarts.
 func (s *systemd) call(ctx context.Context, method string, args ...any) error {
 	conn, err := dbus.Dial(s.address, dbus.WithContext(ctx))
 	if err != nil {

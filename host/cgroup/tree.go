@@ -24,7 +24,7 @@ type Config struct {
 	Name    string       // of the cgroup of all pods; empty: kubepods
 	Whole   limit.Limits // of all pods together
 
-	// Ours says of which pods that nobody knows a sweep may end processes; nil: of all.
+	// Ours says of which unknown pods a sweep may end processes. nil means all.
 	Ours func(types.UID) bool
 }
 
@@ -35,7 +35,7 @@ type Tree struct {
 	root    name
 	whole   limit.Limits
 	ours    func(types.UID) bool
-	systemd *systemd // nil: the tree is nobody's
+	systemd *systemd // owner of the tree; nil without systemd
 
 	mu   sync.Mutex
 	pods map[types.UID]entry
@@ -76,8 +76,8 @@ func Open(ctx context.Context, c Config, pods []*corev1.Pod) (*Tree, error) {
 
 func entryOf(pod *corev1.Pod) entry { return entry{limit.Class(pod), limit.Requested(pod)} }
 
-// shared is what the pods of a class are allowed together. Against others, burstable
-// pods weigh what all of them ask for, and those of best effort nothing.
+// shared returns the limits of all pods of a class together. Against others, burstable pods
+// weigh as much as all of them request, and best-effort pods nothing.
 func (t *Tree) shared(class name) limit.Limits {
 	switch class[len(class)-1] {
 	case burstable:
@@ -107,7 +107,7 @@ func (t *Tree) set(ctx context.Context, n name, l limit.Limits) error {
 	return t.mounts.bound(t.path(n), l)
 }
 
-// Parent is what the runtime has to be told for a pod's sandbox and containers to be
+// Parent returns the cgroup parent for the runtime, so that a pod's sandbox and containers are
 // made in the pod's cgroup.
 func (t *Tree) Parent(pod *corev1.Pod) string {
 	n := t.classOf(limit.Class(pod)).child(podPrefix + string(pod.UID))
@@ -117,12 +117,12 @@ func (t *Tree) Parent(pod *corev1.Pod) string {
 	return n.files()
 }
 
-// Path is where a pod's cgroup lies below each of Mounts.Dirs.
+// Path returns the place of a pod's cgroup below each of Mounts.Dirs.
 func (t *Tree) Path(pod *corev1.Pod) string {
 	return t.path(t.classOf(limit.Class(pod)).child(podPrefix + string(pod.UID)))
 }
 
-// Root is where the cgroup of all pods lies below each of Mounts.Dirs.
+// Root returns the place of the cgroup of all pods below each of Mounts.Dirs.
 func (t *Tree) Root() string { return t.path(t.root) }
 
 // SetUp makes a pod's cgroup, or changes its limits.
@@ -164,7 +164,7 @@ func (t *Tree) count(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// TearDown removes a pod's cgroup, and ends what is left in it.
+// TearDown removes a pod's cgroup, and ends the processes in it.
 func (t *Tree) TearDown(ctx context.Context, uid types.UID) error {
 	if err := t.tearDown(ctx, uid); err != nil {
 		return &node.Failure{Reason: node.FailedKill, Err: fmt.Errorf("tear down the pod's cgroup: %w", err)}
@@ -193,7 +193,7 @@ func (t *Tree) remove(ctx context.Context, n name) error {
 	if t.systemd == nil {
 		return t.mounts.remove(ctx, path)
 	}
-	// systemd removes what is empty, and says nothing of what is not.
+	// systemd removes an empty slice, and says nothing of others.
 	if err := end(t.mounts.dirs(path)); err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func TestPodsAreBoundInTheKernel(t *testing.T) {
 	k.holds("/kubepods/podu-sure", limit.Limits{CPUShares: 256, CPUQuota: 25_000, Memory: 32 << 20, Pids: 64})
 	k.holds("/kubepods/burstable", limit.Limits{CPUShares: 512})
 
-	// Other limits, and none.
+	// Other limits, then none.
 	k.SetUp(t.Context(), burst, limit.Limits{CPUShares: 100})
 	k.holds("/kubepods/burstable/podu-burst", limit.Limits{CPUShares: 100})
 
@@ -172,7 +172,7 @@ func TestSlicesAreMadeBySystemd(t *testing.T) {
 	if got := strings.TrimSpace(string(shown)); err != nil || got != "64" {
 		t.Errorf("systemd allows the pod %q processes (%v), want 64", got, err)
 	}
-	// It sets again what it knows.
+	// It sets its known limits again.
 	if err := exec.Command("systemctl", "daemon-reload").Run(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,7 @@
-// Package disk says how much room the files below a directory take.
+// Package disk measures the room that the files below a directory take.
 //
-// Containers write what is measured, while it is measured. So nothing is followed
-// by name: each directory is opened beneath the one before, links are counted as
-// links, and what is mounted somewhere below lies elsewhere and does not count.
+// Containers write meanwhile. So no name is followed: each directory is opened beneath
+// the one before, links count as links, and mounts below do not count.
 //
 // Start reading at Measure.
 package disk

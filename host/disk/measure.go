@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Use is what files take of a file system.
+// Use is the space that files take of a file system.
 type Use struct {
 	Bytes  int64 // of blocks that hold something: the holes of a sparse file do not count
 	Inodes int64
@@ -23,8 +23,8 @@ func (u Use) Add(more Use) Use {
 
 const (
 	batch = 1000 // names that are read at once
-	// deepest bounds how many directories are open at a time. Nobody nests so many but
-	// to hide what is in them.
+	// deepest bounds how many directories are open at a time. So many levels serve only to
+	// hide files.
 	deepest = 2000
 )
 
@@ -46,7 +46,7 @@ func Measure(ctx context.Context, path string) (Use, error) {
 	return w.use, nil
 }
 
-// file tells a file from all others.
+// file identifies a file.
 type file struct{ device, inode uint64 }
 
 type walk struct {
@@ -55,7 +55,7 @@ type walk struct {
 	seen map[file]bool // of the files that have more names than one
 }
 
-// directory counts one that is open, and all that is in it.
+// directory counts an open directory, and all that is in it.
 func (w *walk) directory(dir *os.File, depth int) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(dir.Fd()), &stat); err != nil {

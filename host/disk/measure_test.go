@@ -114,7 +114,7 @@ func TestMeasuringEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Whoever nests directories without end is told of, and opens no more files than a
+// TestNestingHasAnEnd checks that endless nesting is reported, and opens no more files than a
 // process may.
 func TestNestingHasAnEnd(t *testing.T) {
 	top := t.TempDir()

@@ -27,8 +27,8 @@ func newBallast(d disk, path string, log *slog.Logger) *ballast {
 	return &ballast{disk: d, path: path, log: log, held: held}
 }
 
-// fill takes the space if it is not taken. A disk that has none to give is no
-// error: the next deletion tries again.
+// fill takes the space if it is not taken. A full disk is no error: the next deletion tries
+// again.
 func (b *ballast) fill() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -52,7 +52,7 @@ func run(t *testing.T, dir string, d *faultyDisk) []state {
 			if err != nil {
 				next = append(next, s)
 			}
-			// Only a failed sync leaves it open what is on the disk.
+			// Only after a failed sync is it open what the disk holds.
 			if err == nil || slices.Contains(d.failed, "sync") {
 				next = append(next, s.after(records))
 			}
@@ -128,7 +128,7 @@ func TestEveryCutLeavesEachCommitWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// cut runs the script on a disk and checks what is left.
+// cut runs the script on a disk and checks the result.
 func cut(t *testing.T, base string, d *faultyDisk) {
 	t.Helper()
 	root, err := os.MkdirTemp(base, "")

@@ -1,4 +1,4 @@
-// Package journal keeps node.Record values in files, one file a record, so that
+// Package journal keeps store.Record values in files, one file a record, so that
 // they survive a crash of the process, of the machine, and a full disk.
 //
 //	<dir>/lock                       held by the one process that may write here
@@ -7,7 +7,7 @@
 //	<dir>/records/pods/default_web.rec.prev   the generation before it
 //	<dir>/records/pods/default_web.rec.7.tmp  the generation to be (staged)
 //	<dir>/transactions/7.txn         the decision to take all that is staged as 7
-//	<dir>/quarantine/...             what could not be read, kept for people
+//	<dir>/quarantine/...             unreadable files, kept for people
 //
 // One record is written whole: stage a file, sync it, link the current
 // generation to .prev, rename the staged file over it, sync the directory. The
@@ -22,7 +22,7 @@
 // pending, and no later commit touches its records before it is settled, so a
 // transaction that is repeated after a crash never overwrites anything newer.
 //
-// The package does not know what is in a record, keeps none of them in memory,
+// The package does not know the content of a record, keeps none of them in memory,
 // and decides nothing about a record that it had to quarantine: Load reports it.
 //
 // Start reading at Journal.commit, then transaction.go.

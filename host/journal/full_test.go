@@ -110,7 +110,7 @@ func TestAFullDiskRefusesRecordsAndTakesDeletions(t *testing.T) {
 	}
 }
 
-// fillMore takes what was freed since fillUp.
+// fillMore takes the space that was freed since fillUp.
 func fillMore(t *testing.T, filler string) {
 	t.Helper()
 	f, err := os.OpenFile(filler, os.O_WRONLY|os.O_APPEND, 0)

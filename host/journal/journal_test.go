@@ -16,7 +16,7 @@ import (
 	"nodal/node/store"
 )
 
-// state is what a journal holds: data by name.
+// state is the content of a journal: data by name.
 type state map[string]string
 
 // after returns the state that a commit makes of s.

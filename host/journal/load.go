@@ -14,7 +14,7 @@ import (
 
 // Quarantined is a file that could not be used, and what became of it.
 type Quarantined struct {
-	Name      string // the record, as far as its path tells; empty for a transaction
+	Name      string // the record, as far as its path shows; empty for a transaction
 	File      string // where the bytes are now
 	Reason    string
 	Recovered bool // the record's previous generation took its place

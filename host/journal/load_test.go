@@ -40,7 +40,7 @@ func TestADamagedRecordCostsOnlyItself(t *testing.T) {
 		name     string
 		current  func([]byte) []byte
 		previous func([]byte) []byte
-		want     string // of the damaged record; empty: none
+		want     string // of the damaged record, or empty
 		reason   string
 	}{
 		{"a flipped bit: the generation before it", flipLast, bytes.Clone, "1", "checksum"},
@@ -80,8 +80,8 @@ func TestADamagedRecordCostsOnlyItself(t *testing.T) {
 	}
 }
 
-// checkQuarantined expects the one report, with the damaged bytes kept; or none
-// when it has no reason.
+// checkQuarantined expects one report with the damaged bytes kept, or none if want has no
+// reason.
 func checkQuarantined(t *testing.T, got []Quarantined, want Quarantined, bytesKept []byte) {
 	t.Helper()
 	if want.Reason == "" {

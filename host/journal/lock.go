@@ -17,8 +17,8 @@ import (
 	"nodal/node/store"
 )
 
-// Lock keeps other processes from opening the journal in a directory, until it is
-// given back. Nobody has one open that is not there.
+// Lock keeps other processes from opening the journal in a directory, until it is unlocked. A
+// missing directory is locked by no process.
 func Lock(dir string) (unlock func() error, err error) {
 	f, err := lockFile(filepath.Join(dir, "lock"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -110,7 +110,7 @@ func (j *Journal) settle(t *transaction) error {
 	return nil
 }
 
-// apply takes what is staged and removes what is to be gone.
+// apply takes the staged files and removes those that have to go.
 func (j *Journal) apply(t *transaction) error {
 	for _, e := range t.entries {
 		if err := j.applyEntry(e, t.id); err != nil {

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Supervisor is the service manager. The zero value is none.
+// Supervisor is the service manager. The zero value stands for none.
 type Supervisor struct {
-	socket   string        // empty: nobody listens
+	socket   string        // empty without a service manager
 	watchdog time.Duration // the longest silence that it bears; 0: any
 }
 

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// manager is the other end: it hears what is told.
+// manager returns the receiving end.
 func manager(t *testing.T, name string) *net.UnixConn {
 	t.Helper()
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
@@ -26,7 +26,7 @@ func manager(t *testing.T, name string) *net.UnixConn {
 	return conn
 }
 
-// hear waits for the next datagram; none within the time is silence.
+// hear waits for the next datagram, and returns "" if none arrives in time.
 func hear(t *testing.T, conn *net.UnixConn, within time.Duration) string {
 	t.Helper()
 	if err := conn.SetReadDeadline(time.Now().Add(within)); err != nil {

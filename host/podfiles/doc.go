@@ -1,15 +1,15 @@
 // Package podfiles owns the files that the node itself makes for a pod and
-// mounts into its containers: /etc/hosts, and the file into which a container
-// writes its last words.
+// mounts into its containers: /etc/hosts, and the file for a container's termination
+// message.
 //
 //	<Root>/<uid>/etc-hosts                          one for all containers of a pod
 //	<Root>/<uid>/containers/<container>/<attempt>   one termination message a run
 //
-// A file is named after what it is for, so that making it twice makes one, and
-// whoever comes after a crash finds it again.
+// A file is named after its purpose, so that making it twice makes one, and the next
+// agent after a crash finds it again.
 //
-// Containers may write to both files. What is read back is bounded, and nothing
-// here follows a symbolic link out of Root. Other directories below <Root>/<uid>
+// Containers may write to both files. Reading back is bounded, and nothing here
+// follows a symbolic link out of Root. Other directories below <Root>/<uid>
 // belong to others; the last one to leave removes it.
 //
 // Start reading at Tree in tree.go; hosts.go says what a hosts file holds.

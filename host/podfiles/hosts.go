@@ -7,21 +7,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Hosts is what a pod's /etc/hosts says.
+// Hosts holds the facts of a pod's /etc/hosts.
 type Hosts struct {
 	Name    string   // of the pod for itself
-	Domain  string   // behind the name; empty: none
+	Domain  string   // follows the name; may be empty
 	IPs     []string // of the pod
 	Aliases []corev1.HostAlias
 }
 
-// The first line tells people, and programs that look for it, whose file it is.
+// The first line names the owner of the file, for people and for programs that look for it.
 const (
 	managed     = "# Kubernetes-managed hosts file.\n"
 	managedHost = "# Kubernetes-managed hosts file (host network).\n"
 )
 
-// loopback is what every pod resolves.
+// loopback holds the names that every pod resolves.
 const loopback = `127.0.0.1	localhost
 ::1	localhost ip6-localhost ip6-loopback
 fe00::0	ip6-localnet

@@ -13,11 +13,11 @@ import (
 	"nodal/node"
 )
 
-// maxMessage is how much of a container's last words is told.
+// maxMessage bounds the termination message that is read.
 const maxMessage = 4096
 
-// MakeMessage makes the file into which a run may write its last words, and
-// returns its path. What is there already stays: a repeated call is no new run.
+// MakeMessage makes the file for a run's termination message, and returns its path. An
+// existing file stays: a repeated call is no new run.
 func (t Tree) MakeMessage(run Run) (string, error) {
 	if err := run.check(); err != nil {
 		return "", err
@@ -48,8 +48,8 @@ func (t Tree) makeMessage(root *os.Root, run Run) error {
 	return errors.Join(file.Chmod(0o666), file.Close())
 }
 
-// Message is what a run wrote as its last words: the end, if it is long.
-// A run without a file has left none.
+// Message returns a run's termination message: its end, if it is long. A run without a file
+// has none.
 func (t Tree) Message(run Run) (string, error) {
 	if err := run.check(); err != nil {
 		return "", err

@@ -96,12 +96,12 @@ func (t Tree) open() (*os.Root, error) {
 	return root, nil
 }
 
-// RemoveRun removes what was made for one run. That there is nothing is no error.
+// RemoveRun removes the files of one run, if there are any.
 func (t Tree) RemoveRun(run Run) error {
 	return t.remove("run "+run.Container, run.check, func(root *os.Root) error { return root.Remove(run.file()) })
 }
 
-// RemovePod removes what was made for a pod. That there is nothing is no error.
+// RemovePod removes the files of a pod, if there are any.
 func (t Tree) RemovePod(uid string) error {
 	check := func() error { return checkName(uid) }
 	return t.remove("pod "+uid, check, func(root *os.Root) error {

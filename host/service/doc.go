@@ -10,7 +10,7 @@
 //	        ─▶ /etc/systemd/system/kubelet.service
 //	        ─▶ systemctl restart
 //
-// kubelet.service and config.yaml, beside this file, are what is laid down,
-// byte for byte. A program or a unit of somebody else's in those places is
-// never overwritten: another kubelet may run the machine's pods.
+// kubelet.service and config.yaml, beside this file, are copied byte for byte. A foreign
+// program or unit in those places is never overwritten: another kubelet may run the
+// machine's pods.
 package service

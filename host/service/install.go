@@ -37,8 +37,8 @@ type Config struct {
 	// Root is the directory that stands for "/" where the files of another
 	// machine are made. Nothing is started then.
 	Root string
-	// Clean takes the node away that runs here. A purge has it done while program and
-	// settings are there yet, for another try.
+	// Clean removes the node that runs here. A purge runs it while the program and its settings
+	// are still there, for another try.
 	Clean Step
 }
 
@@ -66,8 +66,8 @@ func (c Config) steps() []Step {
 	return steps
 }
 
-// Uninstall lists the steps back. Pods run on, and what the node's owner may
-// have written stays, unless they are told to purge it.
+// Uninstall lists the steps back. Pods keep running, and files that the owner may have edited
+// stay, unless purge is set.
 func Uninstall(c Config, purge bool) ([]Step, error) {
 	if err := c.yieldToOthers(); err != nil {
 		return nil, err
@@ -120,13 +120,13 @@ func (c Config) yieldToOthers() error {
 	return nil
 }
 
-// unitDirs are where systemd looks for units and their drop-ins.
+// unitDirs lists the directories where systemd looks for units and their drop-ins.
 func unitDirs() []string {
 	return []string{unitDir, "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"}
 }
 
-// Unchanged fails where drop-ins change the unit: only systemd knows then what it starts
-// the agent with.
+// Unchanged fails if drop-ins change the unit: only systemd knows then how it starts the
+// agent.
 func (c Config) Unchanged() error {
 	for _, dir := range unitDirs() {
 		dropIns := c.path(dir, unitName+".d")
@@ -137,9 +137,9 @@ func (c Config) Unchanged() error {
 	return nil
 }
 
-// ours reports a file in the place of our program that is another program. The linker
-// writes into each what it was built from. Package debug/buildinfo would read that, and
-// add a third of a megabyte to the binary.
+// ours refuses a file in the place of our program that is another program. The linker writes
+// into each what it was built from. Package debug/buildinfo would read that, and add a third of
+// a megabyte to the binary.
 func ours(path string) error {
 	stamp := fmt.Sprintf("path\t%s\n", "nodal/cmd/kubelet") // put together late: it must be nowhere else in the binary
 	text, err := os.ReadFile(path)

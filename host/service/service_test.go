@@ -47,7 +47,7 @@ func TestUninstallLeavesSettingsUnlessItPurges(t *testing.T) {
 	c.install(t)
 	c.do(t, c.back(false))
 	c.wantFiles(t, map[string]string{"etc/nodal/config.yaml": string(settings)})
-	c.do(t, c.back(false)) // nothing is there any more
+	c.do(t, c.back(false)) // all of it is gone already
 	c.do(t, c.back(true))
 	c.wantFiles(t, map[string]string{})
 }

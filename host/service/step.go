@@ -15,7 +15,7 @@ import (
 	"nodal/host/replace"
 )
 
-// Step is one change to the machine. It prints as what it does.
+// Step is one change to the machine. It prints as its effect.
 type Step interface {
 	fmt.Stringer
 	Do(context.Context) error
@@ -46,7 +46,7 @@ func (s copyFile) Do(context.Context) error {
 type writeFile struct {
 	path    string
 	content []byte
-	keep    bool // what is there is its owner's
+	keep    bool // an existing file belongs to the owner
 }
 
 func (s writeFile) String() string {
@@ -72,7 +72,7 @@ func put(path string, content io.Reader, mode fs.FileMode) error {
 	return replace.From(path, content, mode)
 }
 
-// link is what `systemctl enable` makes; it needs no systemd.
+// link is the link that `systemctl enable` makes; it needs no systemd.
 type link struct{ path, target string }
 
 func (s link) String() string { return fmt.Sprintf("link %s to %s", s.path, s.target) }

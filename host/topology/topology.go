@@ -47,7 +47,7 @@ func Read(sys fs.FS) (assign.Topology, error) {
 	return machine, nil
 }
 
-// nodeOf tells in which NUMA node each CPU is. A kernel without any has one.
+// nodeOf maps each CPU to its NUMA node. A kernel without any has one node.
 func nodeOf(sys fs.FS) (map[int]int, error) {
 	near := map[int]int{}
 	online, err := list(sys, path.Join(nodes, "online"))
@@ -66,8 +66,8 @@ func nodeOf(sys fs.FS) (map[int]int, error) {
 	return near, nil
 }
 
-// cacheOf names the last cache that is shared outside of cores by its first CPU. A
-// machine that does not tell of any has one for all.
+// cacheOf names the last cache that cores share by its first CPU. A machine that shows none
+// has one for all.
 func cacheOf(sys fs.FS, cpu string, id int) int {
 	shared, err := list(sys, path.Join(cpu, "cache/index3/shared_cpu_list"))
 	if err != nil {
@@ -76,7 +76,7 @@ func cacheOf(sys fs.FS, cpu string, id int) int {
 	return first(shared, id)
 }
 
-// Distances tells how far the NUMA nodes are from each other.
+// Distances returns how far the NUMA nodes are from each other.
 func Distances(sys fs.FS) (assign.Distances, error) {
 	online, err := list(sys, path.Join(nodes, "online"))
 	if errors.Is(err, fs.ErrNotExist) { // there is but one

@@ -14,8 +14,8 @@ import (
 	"nodal/node/assign"
 )
 
-// sys is a made-up /sys: two sockets of two cores with two threads each, of which one
-// CPU is offline.
+// sys returns a made-up /sys: two sockets of two cores with two threads each, with one CPU
+// offline.
 func sys() fstest.MapFS {
 	files := fstest.MapFS{}
 	put := func(name, text string) { files[name] = &fstest.MapFile{Data: []byte(text + "\n"), Mode: fs.ModePerm} }

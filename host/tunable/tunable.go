@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Proc is where the kernel shows its settings.
+// Proc is the directory of the kernel's settings.
 const Proc = "/proc/sys"
 
 // Setting is one of the kernel's settings that is not as a node wants it.
@@ -21,7 +21,7 @@ type Setting struct {
 
 func (s Setting) String() string { return fmt.Sprintf("%s is %d, want %d", s.Name, s.Is, s.Want) }
 
-// wanted is what nodes want of the kernel, in upstream's words.
+// wanted lists the settings that a node needs, as upstream does.
 func wanted() []wish {
 	return []wish{
 		{name: "kernel.keys.root_maxbytes", want: 25_000_000, orMore: true},
@@ -39,8 +39,8 @@ type wish struct {
 	orMore bool // room: more of it does no harm
 }
 
-// Differ finds the settings below root that are not as a node wants them, by
-// name. One that cannot be read is an error beside what was found.
+// Differ lists the settings below root that differ from a node's needs, by name. An unreadable
+// one is an error beside the list.
 func Differ(root string) ([]Setting, error) {
 	var found []Setting
 	var errs []error
@@ -68,7 +68,7 @@ func read(root, name string) (int, error) {
 	return value, nil
 }
 
-// Change has the kernel take what is wanted of a setting.
+// Change writes the wanted value of a setting.
 func Change(root string, s Setting) error {
 	// Not made where it is missing: the kernel has the file, or no such setting.
 	f, err := os.OpenFile(file(root, s.Name), os.O_WRONLY, 0)

@@ -26,11 +26,11 @@ var _ store.Journal = (*Journal)(nil)
 
 const (
 	keySize = 32
-	version = 1 // the first byte of what is sealed
+	version = 1 // the first byte of a sealed record
 )
 
-// New seals the records whose names begin with the prefix, by the key in a file
-// that is made if it is not there.
+// New seals the records whose names begin with the prefix. It makes the key file if that is
+// missing.
 func New(inner store.Journal, prefix, keyFile string) (*Journal, error) {
 	key, err := readKey(keyFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,15 +58,15 @@ func readKey(file string) ([]byte, error) {
 	return key, err
 }
 
-// makeKey writes a key whole or not at all: half a key would seal what nobody
-// opens again.
+// makeKey writes a key whole or not at all: records sealed with half a key could never be
+// opened again.
 func makeKey(file string) ([]byte, error) {
 	key := make([]byte, keySize)
 	rand.Read(key)
 	return key, replace.File(file, key, 0o600)
 }
 
-// Commit seals what has to be, and commits all.
+// Commit seals the records that need it, and commits all.
 func (j *Journal) Commit(records ...store.Record) error {
 	return j.inner.Commit(j.seal(records)...)
 }
@@ -90,8 +90,8 @@ func (j *Journal) seals(r store.Record) bool {
 	return r.Data != nil && strings.HasPrefix(r.Name, j.prefix)
 }
 
-// Open returns the records as they were committed. One that does not open is left
-// out, and told.
+// Open returns the records as they were committed. A record that does not open is left out
+// and reported.
 func (j *Journal) Open(records []store.Record) (opened []store.Record, problems []error) {
 	for _, r := range records {
 		if j.seals(r) {

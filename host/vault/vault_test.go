@@ -9,7 +9,7 @@ import (
 	"nodal/node/store"
 )
 
-// memory is a journal that keeps what it is given.
+// memory is a journal that keeps its records.
 type memory struct{ records []store.Record }
 
 func (m *memory) Commit(records ...store.Record) error         { m.records = records; return nil }
