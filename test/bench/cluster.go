@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// joined is what was measured of kubelets in a cluster.
+// joined holds the figures of kubelets in a cluster.
 type joined struct {
 	one, many                   samples
 	writes, requests, anonymous map[string]float64

@@ -64,7 +64,7 @@ func newControl(ctx context.Context, t testing.TB, parts string) (*control, erro
 	}
 	client.Timeout = 0 // a watch goes on and on
 	c := &control{p, client, audit}
-	// What pods belong to, and nobody else makes here.
+	// Pods need it, and there is no controller here that makes it.
 	return c, c.ask(ctx, http.MethodPost, "/api/v1/namespaces/default/serviceaccounts", "kind: ServiceAccount\napiVersion: v1\nmetadata: {name: default}\n", nil)
 }
 
@@ -107,7 +107,7 @@ func (c *control) open(ctx context.Context, method, path, body string) (*http.Re
 	return response, nil
 }
 
-// sightings are what a watcher has been told of pods.
+// sightings records what a watcher has seen of pods.
 type sightings struct {
 	mu      sync.Mutex
 	running map[string]time.Time // since when it knows
@@ -149,7 +149,7 @@ func (s *sightings) note(kind string, p *corev1.Pod) {
 	}
 }
 
-// requests are what a node has asked of its API server.
+// requests counts a node's requests to its API server.
 type requests struct{ all, statuses int }
 
 // requestsOf reads what was noted of a node.

@@ -18,7 +18,7 @@ import (
 //go:embed document.md.tmpl
 var documentText string
 
-// machine is where the figures come from.
+// machine describes the machine that the figures come from.
 type machine struct {
 	Cores                    int
 	Memory                   string
@@ -58,7 +58,7 @@ func firstLine(ctx context.Context, command string, args ...string) string {
 	return line
 }
 
-// loadAverage is how busy the machine is with other things.
+// loadAverage shows how busy the machine is with other things.
 func loadAverage() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -90,7 +90,7 @@ func costOf(ctx context.Context, pods int, dir string, repeats int) (float64, er
 	return least, nil
 }
 
-// ownTime is what this process has used of processors.
+// ownTime returns this process's CPU time.
 func ownTime() (time.Duration, error) {
 	var used unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
@@ -99,7 +99,7 @@ func ownTime() (time.Duration, error) {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), nil
 }
 
-// madeUpFiles are what a cgroup of version 1 says, without processes.
+// madeUpFiles holds the files of a cgroup of version 1 without processes.
 var madeUpFiles = [...][3]string{
 	{"cpuacct", "cpuacct.usage", "3000000000\n"}, {"cpuacct", "cpuacct.stat", "user 200\nsystem 100\n"},
 	{"cpu", "cpu.shares", "512\n"}, {"cpu", "cpu.cfs_quota_us", "-1\n"}, {"cpu", "cpu.cfs_period_us", "100000\n"}, {"cpu", "cgroup.procs", ""},

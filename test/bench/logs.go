@@ -91,7 +91,7 @@ func (b *suite) throughput(ctx context.Context, pods map[*column]pod, read reade
 	})
 }
 
-// readFile is what cat would do.
+// readFile does the same as cat.
 func readFile(ctx context.Context, c *column, p pod) (int64, error) {
 	if c.process != nil {
 		return 0, errNoSuchWay
@@ -157,7 +157,7 @@ func readGRPC(ctx context.Context, c *column, p pod) (int64, error) {
 	}
 }
 
-// log is where a pod's container logs, and whether it has ended.
+// log returns the log of a pod's container, and whether that has ended.
 func (t truth) log(ctx context.Context, p pod) (path string, ended bool, err error) {
 	filter := &runtimev1.ContainerFilter{LabelSelector: map[string]string{containerLabel: p.name}}
 	reply, err := t.cri.ListContainers(ctx, &runtimev1.ListContainersRequest{Filter: filter})

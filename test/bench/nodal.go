@@ -73,7 +73,7 @@ func newNodal(t testing.TB, binary string, flags ...string) (*column, error) {
 
 func nodalSocket(root string) string { return filepath.Join(root, "n.sock") }
 
-// ports are where a kubelet listens on loopback.
+// ports holds the ports of a kubelet on loopback.
 type ports struct{ secure, readOnly int }
 
 // freePorts are a kubelet's until the claim is closed, also while it is away.

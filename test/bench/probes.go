@@ -112,7 +112,7 @@ func (s *asked) failed(n int32) {
 	s.failures += n
 }
 
-// measured are how late the questions were, sorted, and how many failed.
+// measured returns the delays of the questions, sorted, and how many failed.
 func (s *asked) measured() (late []time.Duration, failures int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -79,7 +79,7 @@ func (p *process) alive() error {
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
 
-// cpuTime is what a process has used so far.
+// cpuTime returns the CPU time of a process so far.
 func cpuTime(pid int) (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

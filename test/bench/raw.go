@@ -29,7 +29,7 @@ type raw struct {
 
 var _ kubelet = (*raw)(nil)
 
-// rawPod is what raw remembers of a pod, so that it need not ask.
+// rawPod is raw's memory of a pod, so that it need not ask.
 type rawPod struct {
 	config    *runtimev1.PodSandboxConfig
 	sandbox   string

@@ -10,7 +10,7 @@ import (
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// rawDirs is where raw's pods log and what cgroup they live below.
+// rawDirs holds the log directory of raw's pods and their parent cgroup.
 type rawDirs struct{ logs, cgroup string }
 
 // sandboxConfig asks the runtime for what a kubelet asks for.

@@ -95,7 +95,7 @@ func (c *column) awaitReady(ctx context.Context, pods int, answered func()) erro
 		}
 		n, err := c.web.readyPods(ctx)
 		if err != nil {
-			return false, nil // nobody listens yet
+			return false, nil // the port is closed so far
 		}
 		answered()
 		count = n

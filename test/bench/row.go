@@ -28,7 +28,7 @@ type row struct {
 	aim    aim
 }
 
-// aim is what nodal's value should be; one without a limit is none.
+// aim is the goal for nodal's value. Without a limit there is none.
 type aim struct {
 	text    string
 	limit   func(values map[string]float64) (limit float64, known bool)

@@ -16,7 +16,7 @@ import (
 	"nodal/test/rig"
 )
 
-// sharers are how many pods need one image.
+// sharers is the number of pods that need one image.
 const sharers = 20
 
 // shared posts pods that need one big image which is not there yet. By raw calls it is

@@ -26,7 +26,7 @@ func (b *suite) stats(ctx context.Context) error {
 	return b.growth(ctx)
 }
 
-// statsPaths are what scrapers read.
+// statsPaths lists the paths that scrapers read.
 var statsPaths = [...]reads{
 	{path: "/stats/summary", aim: atMost(15, "ms")},
 	{path: "/metrics/cadvisor", cpuAim: atMost(60, "ms")},

@@ -18,7 +18,7 @@ const (
 	containerLabel = "io.kubernetes.container.name"
 )
 
-// truth is what the runtime says, whatever a kubelet claims.
+// truth asks the runtime, whatever a kubelet claims.
 type truth struct {
 	cri runtimev1.RuntimeServiceClient
 }

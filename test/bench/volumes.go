@@ -11,7 +11,7 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 )
 
-// stock is what the volumes of a stored pod are made from.
+// stock holds the objects that the volumes of a stored pod are made from.
 const stock = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings}
@@ -42,7 +42,7 @@ const storage = `  volumes:
   - {name: i, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}}}}
 `
 
-// storageMounts are where a container of a stored pod has them.
+// storageMounts places these volumes in a container of a stored pod.
 func storageMounts() string {
 	text := "    volumeMounts:\n"
 	for _, name := range []string{"a", "b", "c", "settings", "d", "e", "f", "g", "h", "i"} {

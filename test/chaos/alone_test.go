@@ -119,7 +119,7 @@ func (a *alone) killContainerd() {
 	a.away = append(a.away, span{began, time.Now()})
 }
 
-// killBoth leaves nobody who would start containerd again but the next agent.
+// killBoth leaves it to the next agent to start containerd again.
 func (a *alone) killBoth() {
 	a.t.Log("kill the agent and containerd")
 	a.d.Kill()
@@ -155,8 +155,8 @@ func (a *alone) runs() map[string]int {
 	return runs
 }
 
-// wantSameRuns compares processes: what nobody struck is the very same one, and
-// alone in its pod.
+// wantSameRuns compares processes: a container that was not struck has the very same one, and
+// no other.
 func (a *alone) wantSameRuns(before map[string]int) {
 	a.t.Helper()
 	now := a.runs()

@@ -44,7 +44,7 @@ func (a *alone) wantEveryNumber() {
 	a.t.Logf("%d lines were lost with containerd in %d kills", lost, len(a.away))
 }
 
-// lastNumber is what a pod's last run has said last.
+// lastNumber returns the last line of a pod's last run.
 func (a *alone) lastNumber(name string) int {
 	a.t.Helper()
 	logs := a.logs(name)

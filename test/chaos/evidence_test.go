@@ -59,8 +59,7 @@ func (e evidence) runningFaults() (faults []string) {
 	return faults
 }
 
-// afterStrike is how long a runtime may take to give up the starts that a
-// strike cut.
+// afterStrike bounds the time in which a runtime gives up the starts that a strike cut.
 const afterStrike = 10 * time.Second
 
 // programFaults looks for programs that ran beside or before the one that is

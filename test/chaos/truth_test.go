@@ -18,11 +18,11 @@ import (
 	"nodal/test/daemon"
 )
 
-// settling is how long the agent has to clear the runtime before the runtime is
-// looked at for what it cannot let go of.
+// settling is the time for the agent to clear the runtime before the runtime is searched for
+// what it cannot let go of.
 const settling = time.Minute
 
-// round is what is known of the pods of one round.
+// round holds the pods of one round.
 type round struct {
 	accepted map[string]string                                // uid by pod
 	attempts map[string]map[string]*runtimev1.ContainerStatus // by pod and container
@@ -165,8 +165,8 @@ func (c *chaos) dropTornRecords() {
 	}
 }
 
-// eventually asks the runtime, which tells nobody when it changes, until a
-// condition holds, and reports whether it came to that.
+// eventually asks the runtime, which reports no changes, until a condition holds, and reports
+// whether it did.
 func (c *chaos) eventually(holds func() bool) bool {
 	c.t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)

@@ -56,7 +56,7 @@ func listen(t *testing.T) *witness {
 	return w
 }
 
-// script is what a container of the pod runs.
+// script returns the command of the pod's container.
 func (w *witness) script(pod string) string {
 	return fmt.Sprintf(`trap "exit 0" TERM; { echo %s; exec sleep 86400; } | nc $(ip route | awk "/default/{print \$3}") %d & wait`, pod, w.port)
 }
@@ -90,7 +90,7 @@ func (w *witness) note(pod string, r span) {
 	w.heard = make(chan struct{})
 }
 
-// of is what was heard of a pod.
+// of returns the runs of a pod that were heard.
 func (w *witness) of(pod string) []span {
 	w.mu.Lock()
 	defer w.mu.Unlock()

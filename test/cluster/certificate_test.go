@@ -173,7 +173,7 @@ func (w *world) put(path string, object any) {
 	w.ask("PUT", path, "application/json", string(body))
 }
 
-// sign is what the control plane's signers would do.
+// sign acts as the control plane's signers.
 func (w *world) sign(r certificatesv1.CertificateSigningRequestSpec, from, to time.Time) []byte {
 	w.t.Helper()
 	block, _ := pem.Decode(r.Request)

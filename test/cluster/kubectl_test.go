@@ -64,7 +64,7 @@ func (w *world) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// situation is what somebody would look at first.
+// situation returns what an administrator would look at first.
 func (w *world) situation() string {
 	cmd := w.command(context.Background(), "get", "nodes,pods,events,pvc", "-A", "-o", "wide")
 	out, err := cmd.Output()

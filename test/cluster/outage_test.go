@@ -107,7 +107,7 @@ func TestBothSidesMayGoAndComeBack(t *testing.T) {
 	}
 }
 
-// demanding is what the node has not got, or not twice.
+// demanding lists resources that the node lacks, or has once.
 var demanding = map[string]string{
 	"oversized": strings.Replace(sleeper, "}\n", ", resources: {requests: {cpu: 1000}}}\n", 1),
 	"port-a":    strings.Replace(sleeper, "}\n", ", ports: [{containerPort: 80, hostPort: 31999}]}\n", 1),

@@ -28,7 +28,7 @@ type proxy struct {
 	conns   []*line
 	ill     bool
 	answers int             // while it is
-	expired map[string]bool // paths of which nobody may go on with an old watch; nil: one may
+	expired map[string]bool // paths whose old watches are refused; nil refuses none
 }
 
 // startProxy has the API server found at another address too, until the test ends.

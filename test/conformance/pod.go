@@ -16,7 +16,7 @@ import (
 	"nodal/test/pace"
 )
 
-// patience is how long a runtime may take for what it does by itself.
+// patience bounds the time for a change that the runtime makes by itself.
 const patience = 30 * time.Second
 
 // pod is one case's sandbox, and the way to the runtime it is in.

@@ -91,7 +91,7 @@ func newBare(t *testing.T, program string) bare {
 	return b
 }
 
-// agent is what the unit starts, on a node of this name.
+// agent returns the unit's command, for a node of this name.
 func (b bare) agent() []string {
 	return []string{service.Program, "--config=" + service.Settings, "--hostname-override=bare", "--root-dir=" + b.node()}
 }

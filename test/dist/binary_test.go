@@ -45,7 +45,7 @@ func eachBinary(t *testing.T, look func(*testing.T, binaryFile)) {
 	}
 }
 
-// says is what the kubelet prints, on an emulated processor if need be.
+// says returns the kubelet's output, on an emulated processor if need be.
 func (b binaryFile) says(t *testing.T, args ...string) string {
 	t.Helper()
 	if b.emulator == "" {

@@ -24,7 +24,7 @@ import (
 	"nodal/test/pace"
 )
 
-// ends is how the newest run of a container that does not run has ended.
+// ends returns the end of the newest run of a container that does not run.
 func ends(p *corev1.Pod) *corev1.ContainerStateTerminated {
 	s := containerStatus(p, "main")
 	if s.State.Terminated != nil {
@@ -38,7 +38,7 @@ func waits(p *corev1.Pod, reason string) bool {
 	return w != nil && w.Reason == reason
 }
 
-// ghost pushes an image that runs as a user whom it does not know.
+// ghost pushes an image that runs as a user unknown to it.
 func (n *node) ghost() string {
 	n.t.Helper()
 	ref, err := name.ParseReference(n.rt.Image("busybox"), name.Insecure)

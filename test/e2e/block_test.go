@@ -14,8 +14,8 @@ import (
 	"nodal/test/claim"
 )
 
-// loopDevice makes a device of a file. The kernel takes it back with the last who has
-// it open, which is this test.
+// loopDevice makes a device of a file. The kernel frees it when this test, its last user,
+// closes it.
 func loopDevice(t *testing.T, file string) string {
 	t.Helper()
 	backing, err := os.Create(file)

@@ -53,7 +53,7 @@ func cgroupVersion(t *testing.T) int {
 	return mounts.Version
 }
 
-// numberIn is what a file of the kernel says that holds one number.
+// numberIn reads a file of the kernel that holds one number.
 func numberIn(t *testing.T, path string) int {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -67,8 +67,8 @@ func numberIn(t *testing.T, path string) int {
 	return n
 }
 
-// cgroupDir is where a process is in the tree of a controller, or in that of version
-// 2 for none.
+// cgroupDir returns the directory of a process in a controller's tree, or in that of version 2
+// for no controller.
 func cgroupDir(t *testing.T, pid int, controller string) string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))

@@ -15,7 +15,7 @@ import (
 
 const patience = 60 * time.Second
 
-// answer is what a client got.
+// answer is the reply that a client got.
 type answer struct {
 	code int // HTTP status; for grpcurl, its exit code
 	body string

@@ -28,7 +28,7 @@ func asking(name, cpu string) string {
 // cpusOf are those that the kernel lets a pod's container run on.
 func (n *node) cpusOf(pod string) string { return n.allowed(pod, "Cpus_allowed_list:") }
 
-// allowed is what the kernel says of a pod's container; nothing of one that just ends.
+// allowed returns the CPUs that the kernel allows a pod's container, or "" while it ends.
 func (n *node) allowed(pod, name string) string {
 	n.t.Helper()
 	for _, c := range n.containers(pod) {

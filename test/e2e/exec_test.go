@@ -14,7 +14,7 @@ import (
 	"nodal/test/pace"
 )
 
-// execution is how a command in a container went.
+// execution is the result of a command in a container.
 type execution struct {
 	stdout, stderr string
 	code           int32

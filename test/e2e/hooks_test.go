@@ -65,7 +65,7 @@ func (h *hooked) apply() *hooked {
 	return h
 }
 
-// story is what was told so far.
+// story returns the calls so far.
 func (h *hooked) story() string {
 	data, err := os.ReadFile(filepath.Join(h.dir, "log"))
 	if err != nil {

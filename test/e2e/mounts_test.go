@@ -81,8 +81,8 @@ func sharedMount(t *testing.T, dir string) {
 	}
 }
 
-// usualHandler is what the runtime can do for pods that name no handler; older ones
-// do not say.
+// usualHandler returns the runtime's features for pods that name no handler. Older runtimes do
+// not report them.
 func (n *node) usualHandler() *runtimev1.RuntimeHandlerFeatures {
 	n.t.Helper()
 	reply, err := n.rt.CRI().Status(n.t.Context(), &runtimev1.StatusRequest{})

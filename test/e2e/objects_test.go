@@ -41,7 +41,7 @@ func TestPodsUseConfigMapsAndSecrets(t *testing.T) {
 		return strings.Contains(n.curl("/v1/namespaces/default/pods/tell/containers/main/logs").body, "mode=fast password=tr0ub4dor")
 	})
 	n.Kill()
-	// Nobody who reads the disk learns the secret, of either generation.
+	// The secret cannot be read from the disk, in either generation.
 	if out, err := exec.Command("grep", "-rl", "-e", "tr0ub4dor", "-e", "dHIwdWI0ZG9y", n.Root()).Output(); len(out) > 0 {
 		t.Errorf("the secret lies open in %s (%v)", out, err)
 	}

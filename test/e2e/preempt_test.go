@@ -76,7 +76,8 @@ func TestPodsMakeRoomForCriticalOnes(t *testing.T) {
 	n.waitRunning("vital")
 }
 
-// TestARenamedStaticPodTakesItsHostPortOver: nobody would ask for it again if it was refused.
+// TestARenamedStaticPodTakesItsHostPortOver checks that it is not refused: no client would
+// post it again.
 func TestARenamedStaticPodTakesItsHostPortOver(t *testing.T) {
 	claim.Shows(t, "Admission", "a static pod that is renamed waits until the pod it was has given back its host port")
 	n := prepare(t, func(c *agent.Config) { c.Settings["staticPodPath"] = filepath.Join(c.Dir, "static") })

@@ -30,7 +30,7 @@ func (n *node) do(pod, script string) {
 	}
 }
 
-// state is how far a pod's probes let it come.
+// state shows how far a pod's probes let it come.
 func state(p *corev1.Pod) string {
 	s := containerStatus(p, "main")
 	return fmt.Sprintf("started=%t ready=%t restarts=%d Ready=%s", s.Started != nil && *s.Started, s.Ready, s.RestartCount, condition(p, corev1.PodReady))

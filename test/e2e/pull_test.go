@@ -109,7 +109,7 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// spoil is what becomes of a layer on its way.
+// spoil damages a layer on its way.
 func (f *faulty) spoil(reply *http.Response) error {
 	path := reply.Request.URL.Path
 	if reply.Request.Method == http.MethodGet && reply.StatusCode < http.StatusBadRequest {
@@ -139,7 +139,7 @@ func (f *faulty) spoil(reply *http.Response) error {
 	return nil
 }
 
-// slowPasses is how much of a slow layer comes before it waits: more than containerd
+// slowPasses is the part of a slow layer that arrives before it waits: more than containerd
 // collects before it writes.
 const slowPasses = 3 << 19
 

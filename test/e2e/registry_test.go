@@ -26,7 +26,7 @@ import (
 	"nodal/test/rig"
 )
 
-// The one user whom the registry lets in.
+// The one user that the registry lets in.
 const (
 	registryUser      = "me"
 	registryPassword  = "hunter2"

@@ -35,7 +35,7 @@ func (n *node) settle() {
 	})
 }
 
-// healthy is what runs of pods that do not fail by themselves.
+// healthy lists the runs of pods that do not fail by themselves.
 func (n *node) healthy() string {
 	n.t.Helper()
 	running := n.running()

@@ -60,7 +60,7 @@ spec:
 
 const noMkdir = `{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["mkdir", "mkdirat"], "action": "SCMP_ACT_ERRNO"}]}`
 
-// proc is what /proc/PID/status says of the container's process.
+// proc reads /proc/PID/status of the container's process.
 func (n *node) proc(pod, container string) map[string]string {
 	n.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.pidOf(pod, container)))
@@ -75,11 +75,11 @@ func (n *node) proc(pod, container string) map[string]string {
 	return fields
 }
 
-// usual is what containerd gives a container that asks for no other capabilities.
+// usual is containerd's set for a container that asks for no other capabilities.
 const usual = "00000000a80425fb"
 
-// confinement is what /proc/PID/status has to say of each container. A filter of
-// system calls is seccomp 2.
+// confinement is the expected content of each container's /proc/PID/status. A filter of system
+// calls is seccomp 2.
 var confinement = map[string]map[string]string{
 	"strict": {
 		"Uid": "1000 1000 1000 1000", "Gid": "3000 3000 3000 3000", "Groups": "3000 4000 5000",
@@ -152,8 +152,8 @@ func TestContainersAreConfined(t *testing.T) {
 	}
 }
 
-// TestGroupsOfTheImageAreJoinedUnlessThePodIsStrict runs as the image's member,
-// whom the image has in group 6000.
+// TestGroupsOfTheImageAreJoinedUnlessThePodIsStrict runs as the image's member of the
+// group 6000.
 func TestGroupsOfTheImageAreJoinedUnlessThePodIsStrict(t *testing.T) {
 	claim.Shows(t, "Security",
 		"the groups that the image has its user in are joined",

@@ -33,7 +33,7 @@ func (n *node) spent(pid, above int) float64 {
 	return (time.Duration(count) * unit).Seconds()
 }
 
-// workingSet is the bytes of memory that a cgroup uses but for files that nobody has
+// workingSet returns the bytes of memory that a cgroup uses, without files that were not
 // touched for a while.
 func (n *node) workingSet(pid, above int) float64 {
 	n.t.Helper()

@@ -42,7 +42,7 @@ spec:
     command: [sh, -c, "while read line; do echo got $line on $(tty); done"]
 `
 
-// streaming is how the clients that kubectl is made of come to a path on the TLS port.
+// streaming returns the way to a path on the TLS port for the clients that kubectl is made of.
 func (n *node) streaming(path string) (*rest.Config, *url.URL) {
 	n.t.Helper()
 	config := &rest.Config{

@@ -94,7 +94,7 @@ func (n *node) web(ip string) string {
 	return n.answer(ip + ":8080")
 }
 
-// answer is what an address answers over HTTP, once it does.
+// answer waits for an address to answer over HTTP, and returns the body.
 func (n *node) answer(address string) string {
 	n.t.Helper()
 	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}} // and no proxy

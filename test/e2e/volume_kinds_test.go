@@ -97,7 +97,7 @@ func TestVolumesAsKubernetesHasThem(t *testing.T) {
 
 const nobody = "runAsUser: 1000, runAsNonRoot: true"
 
-// settled are what the pods' volumes are made from.
+// settled holds the objects that the pods' volumes are made from.
 const settled = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings}
@@ -115,8 +115,8 @@ metadata: {name: login, namespace: other}
 stringData: {user: mallory}
 `
 
-// keysOf are what Kubernetes expects of a ConfigMap or a Secret in a volume, however it
-// is said; key is one of it, and value what that holds.
+// keysOf lists what Kubernetes expects of a ConfigMap or a Secret in a volume, in each way to
+// write it; key is one of its keys, and value its content.
 func keysOf(volume func(mode, rest string) string, key, value string) []look {
 	item := func(mode string) string { return fmt.Sprintf(", items: [{key: %s, path: path/to/it%s}]", key, mode) }
 	show := fmt.Sprintf("cat v/%s; stat -Lc ' %%a' v/%[1]s", key)
@@ -212,7 +212,7 @@ func (n *node) podVolumes() {
 	})
 }
 
-// allocatable is what the node has for pods, in processors and bytes.
+// allocatable returns the node's CPUs and bytes for pods.
 func (n *node) allocatable() (cpus, memory string) {
 	n.t.Helper()
 	var told struct{ Allocatable corev1.ResourceList }

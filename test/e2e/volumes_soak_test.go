@@ -14,7 +14,7 @@ import (
 	"nodal/test/claim"
 )
 
-// soaked is how many pods with every kind of volume come and go; make chaos has 500.
+// soaked returns how many pods with every kind of volume come and go; make chaos has 500.
 func soaked(t *testing.T) int {
 	t.Helper()
 	text := cmp.Or(os.Getenv("NODAL_SOAK"), "10")
@@ -69,7 +69,7 @@ spec:
     - {name: own, mountPath: /v/own}
 `
 
-// crew is how many pods of a soak are there at a time.
+// crew is the number of pods of a soak at any time.
 const crew = 5
 
 // Pods with all kinds of volumes come and go while the agent is killed at any

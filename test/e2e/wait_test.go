@@ -117,8 +117,8 @@ func containerStatus(p *corev1.Pod, name string) corev1.ContainerStatus {
 	return corev1.ContainerStatus{}
 }
 
-// eventually repeats a check of what tells nobody when it changes, such as the
-// runtime's own lists and the processes.
+// eventually repeats a check for facts without a watch, such as the runtime's own lists and the
+// processes.
 func (n *node) eventually(wanted string, holds func() bool) {
 	n.t.Helper()
 	deadline := time.NewTimer(pace.Of(patience))

@@ -165,7 +165,7 @@ func (n *node) pod(name string, ports ...*runtimeapi.PortMapping) (sandbox, cont
 	return s.PodSandboxId, c.ContainerId
 }
 
-// cgroup is what an agent would have made for a pod.
+// cgroup makes a pod's cgroup as an agent would.
 func (n *node) cgroup(pod string) string {
 	if n.driver == "systemd" {
 		return n.slice()

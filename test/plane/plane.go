@@ -17,8 +17,7 @@ import (
 	"nodal/test/agent"
 )
 
-// User is somebody whom the API server knows by a token, which each control plane
-// makes anew.
+// User is a user that the API server knows by a token, which each control plane makes anew.
 type User string
 
 const (
@@ -167,7 +166,7 @@ func (p *Plane) newTokens() []byte {
 	return text.Bytes()
 }
 
-// Token is how the API server knows a user.
+// Token returns the user's token.
 func (p *Plane) Token(user User) string { return p.tokens[user] }
 
 // Kubeconfig is the file by which a user reaches the API server. It is never there in

@@ -12,7 +12,7 @@ import (
 // bytes: one that a test can fill.
 func Disk(bytes int64) Option { return func(r *Runtime) { r.disk = bytes } }
 
-// DiskDir is where that disk is mounted.
+// DiskDir returns the place where that disk is mounted.
 func (r *Runtime) DiskDir() string {
 	if r.bundle != "" {
 		return filepath.Join(r.Dir, "runtime", "containerd")

@@ -110,7 +110,7 @@ func (r *Runtime) Push(repository string, image v1.Image) (string, error) {
 	return reference, r.registry.push(reference, image)
 }
 
-// Sent is how often the rig's registry was asked for a blob.
+// Sent counts the requests to the rig's registry for a blob.
 func (r *Runtime) Sent(digest v1.Hash) int {
 	r.registry.mu.Lock()
 	defer r.registry.mu.Unlock()

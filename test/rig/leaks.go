@@ -13,7 +13,7 @@ import (
 // inherits the variable, wherever it ends up.
 const RunEnv = "NODAL_TEST_RUN"
 
-// Machine is what tests are likely to leave behind, as it was at one moment.
+// Machine lists, at one moment, the things that tests are likely to leave behind.
 type Machine struct {
 	Processes []string
 	Mounts    []string
@@ -35,7 +35,7 @@ func Snapshot() Machine {
 	for _, dir := range []string{"/run/netns", "/var/run/netns"} {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
-			continue // nobody made a named namespace here yet
+			continue // no named namespace was ever made here
 		}
 		for _, e := range entries {
 			m.NetNS = append(m.NetNS, filepath.Join(dir, e.Name()))

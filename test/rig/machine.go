@@ -13,7 +13,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// process is what of a process is needed to say whose it is.
+// process holds the facts by which a process's owner is found.
 type process struct {
 	pid     int
 	parent  int

@@ -9,9 +9,8 @@ import (
 	runtimev1 "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// LoseNetwork takes the description of the pods' network away, as on a machine
-// where nobody has put one yet, and returns once containerd knows. What runs keeps
-// its addresses.
+// LoseNetwork takes the description of the pods' network away, as on a machine without one, and
+// returns once containerd knows. Running pods keep their addresses.
 func (r *Runtime) LoseNetwork() error {
 	path := r.network()
 	text, err := os.ReadFile(path)

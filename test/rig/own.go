@@ -111,11 +111,11 @@ func (s slot) cleanOwn() error {
 	return hostruntime.Clean(ctx, c)
 }
 
-// bridges are what a rig's may be called: by the rig, or by a containerd of a
+// bridges lists the possible names of a rig's bridge: the rig's, or that of a containerd of a
 // bundle.
 func (s slot) bridges() []string { return []string{s.bridge(), "nd-" + hostruntime.ID(s.dir())[:6]} }
 
-// table is what a containerd of a bundle has in nftables.
+// table returns the nftables table of a containerd of a bundle.
 func (s slot) table() string { return ownTables + hostruntime.ID(s.dir()) }
 
 // state is short: a unix address has 108 bytes, and those of shims go below it.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/nftables"
 )
 
-// addresses is what all addresses of the slot's pods begin with.
+// addresses returns the prefix of all addresses of the slot's pods.
 func (s slot) addresses() string { return strings.TrimSuffix(s.subnet(), "0/24") }
 
 const (

@@ -131,7 +131,7 @@ func TestLeaksNamesAProcessWithTheMarkOfThisRun(t *testing.T) {
 	}
 }
 
-// savedMappings is what iptables-save says of two pods with a port each.
+// savedMappings is the output of iptables-save for two pods with a port each.
 const savedMappings = `*nat
 :CNI-DN-aaa - [0:0]
 :CNI-DN-bbb - [0:0]

@@ -36,7 +36,7 @@ func hasPart(failures []failure, of failure) bool {
 	})
 }
 
-// tells is how a line begins that a test or the compiler gives with its place, or
+// tells matches the beginning of a line that a test or the compiler prints with its place, or
 // that the runtime ends a program with.
 var tells = regexp.MustCompile(`^\s*(\S+\.go:\d+:|panic: |fatal error: )`)
 

@@ -5,7 +5,7 @@
 //	exit CODE [AFTER]  exit with CODE, after a while
 //	echo LINE...       print each line and exit
 //	http PORT          answer every request with the host name
-//	https PORT         the same over TLS, with a certificate that nobody should trust
+//	https PORT         the same over TLS, with a certificate that no client should trust
 //	log BYTES          print that many bytes, in numbered lines of 100, and exit
 //	tick EVERY         print a counter line at each interval
 //	flood RATE         print that many numbered lines a second
@@ -147,7 +147,7 @@ func answerName() error {
 	return err
 }
 
-// untrusted is a certificate of nobody's, for another name, that ran out a day ago.
+// untrusted makes a certificate without an authority, for another name, that ran out a day ago.
 func untrusted() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

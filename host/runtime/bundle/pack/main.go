@@ -30,7 +30,7 @@ const level = 22
 // mode is every file's: they are all programs.
 const mode = 0o755
 
-// index is what the kubelet checks an unpacked bundle against.
+// index lists the files by which the kubelet checks an unpacked bundle.
 type index struct {
 	Versions map[string]string `json:"versions"`
 	Files    []file            `json:"files"`
