@@ -13,7 +13,7 @@ import (
 	"nodal/node"
 )
 
-// Support is what this node does with a field.
+// Support says what this node does with a field.
 type Support uint8
 
 const (

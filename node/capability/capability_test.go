@@ -150,7 +150,7 @@ func TestTableOfStaticPodIsSilent(t *testing.T) {
 // a new version of Kubernetes brings fails here until somebody decides about it.
 func TestTableForgetsNoField(t *testing.T) {
 	answered := map[string]bool{}
-	inside := map[string]bool{} // of which the table names something below
+	inside := map[string]bool{} // fields below which the table has an entry
 	for _, e := range Table() {
 		if answered[e.Field] {
 			t.Errorf("the table has %s twice", e.Field)

@@ -91,7 +91,7 @@ func resourceRules(at string) []rule {
 	return rules
 }
 
-// pageSizes are those of huge pages, on any machine that Kubernetes runs on.
+// pageSizes lists the sizes of huge pages on all machines that Kubernetes runs on.
 func pageSizes() []string {
 	return []string{"64Ki", "1Mi", "2Mi", "32Mi", "512Mi", "1Gi", "2Gi", "16Gi"}
 }

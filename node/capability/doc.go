@@ -1,9 +1,9 @@
-// Package capability knows which fields of a pod this node honours, which it
-// takes without effect and which it refuses, because a pod that runs without
-// what it asked for is worse than one that is not taken.
+// Package capability lists which fields of a pod this node honours, which it takes without
+// effect and which it refuses. A refused pod is better than one that runs without what it asked
+// for.
 //
-// One table says it all: clients read it (Table) and manifests are held against
-// it (Check). What the node learns to do changes a line there and nothing else.
+// One table has it all: clients read it (Table) and manifests are checked against it (Check). A
+// new ability of the node changes a line there and nothing else.
 //
 // Start reading at the table in pod.go and container.go, then Check.
 package capability

@@ -133,9 +133,9 @@ func (b *branch) quiet() bool { return len(b.below) == 0 && b.rule.mute() }
 
 func (r *rule) mute() bool { return r.Support == Honoured || r.silent }
 
-// concerns says whether a value asks for more than Kubernetes does by itself. An
-// empty list or map asks for nothing; what is written otherwise does, even as
-// zero or, like an emptyDir, as an empty object.
+// concerns reports whether a value asks for more than Kubernetes' default. An empty list or map
+// asks for nothing. Any other value that is written does, even zero or, like an emptyDir, an
+// empty object.
 func (r *rule) concerns(v reflect.Value) bool {
 	if r.mute() {
 		return false

@@ -33,9 +33,9 @@ func (d *deriver) disrupted(s *corev1.PodStatus) []corev1.PodCondition {
 	return []corev1.PodCondition{c}
 }
 
-// readyToStart is true while the pod has a sandbox with a network, until it has ended:
-// then it has no use for that. When a sandbox died nobody tells; it was after it had begun,
-// and about when what ran in it ended.
+// readyToStart is true while the pod has a sandbox with a network, until it has ended and has
+// no use for that. The moment at which a sandbox died is unknown: it was after its start, and
+// about when its containers ended.
 func (d *deriver) readyToStart(s *corev1.PodStatus) corev1.PodCondition {
 	ended := s.Phase == corev1.PodSucceeded || s.Phase == corev1.PodFailed
 	if sandbox := d.life.Sandbox; sandbox != nil && !ended {
@@ -91,7 +91,7 @@ func (d *deriver) throughGates(containersReady corev1.PodCondition) corev1.PodCo
 	return ready
 }
 
-// vouchedFor is what a client last said of a condition; nil if none has.
+// vouchedFor returns a client's last word on a condition, or nil.
 func vouchedFor(pod *node.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
 	for i := range pod.Conditions {
 		if pod.Conditions[i].Type == kind {
@@ -133,7 +133,7 @@ func (d *deriver) containersReady(s *corev1.PodStatus) corev1.PodCondition {
 	return c
 }
 
-// names are those of the containers that a test picks.
+// names lists the containers that a test picks.
 func (d *deriver) names(statuses []corev1.ContainerStatus, pick func(c *corev1.ContainerStatus, sidecar bool) bool) []string {
 	var names []string
 	for i := range statuses {
@@ -215,8 +215,8 @@ func (d *deriver) runs(name string) []*node.Container {
 	return runs
 }
 
-// lastEnd is when the latest run ended of the containers that a test picks; when
-// the pod was accepted, if none has.
+// lastEnd returns when the latest run of the picked containers ended, or when the pod was
+// accepted if none has.
 func (d *deriver) lastEnd(pick func(*corev1.Container) bool) time.Time {
 	end := d.pod.Accepted
 	for c := range d.life.Containers() {

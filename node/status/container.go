@@ -83,8 +83,8 @@ func (d *deriver) setState(s *corev1.ContainerStatus, run *node.Container, c *co
 	}
 }
 
-// hooking is what a run is shown as while its postStart hook is not over: to
-// Kubernetes it does not run yet.
+// hooking shows a run as waiting until its postStart hook is over: to Kubernetes it does not run
+// yet.
 func (d *deriver) hooking(run *node.Container) *corev1.ContainerStateWaiting {
 	if d.got.HealthOf(run).Failed == node.FailedHook {
 		return &corev1.ContainerStateWaiting{Reason: reasonHookFailed}
@@ -92,8 +92,8 @@ func (d *deriver) hooking(run *node.Container) *corev1.ContainerStateWaiting {
 	return &corev1.ContainerStateWaiting{Reason: reasonCreating, Message: "its postStart hook has not ended"}
 }
 
-// setEnding shows a run of which it is not known yet how it ended. No exit code
-// is made up for it: a pod that has succeeded would look failed for a moment.
+// setEnding shows a run whose end is not known in full yet. It makes up no exit code: a pod that
+// has succeeded would look failed for a moment.
 func (d *deriver) setEnding(s *corev1.ContainerStatus, run *node.Container) {
 	if _, failed := d.got.FaultOf(run.Name); failed { // it could not be started
 		s.State.Waiting = d.waiting(run.Name)
@@ -102,8 +102,8 @@ func (d *deriver) setEnding(s *corev1.ContainerStatus, run *node.Container) {
 	s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(run.StartedAt)}
 }
 
-// between says what an ended container waits for before its next run; nil
-// when there is none, or nothing to wait for.
+// between says what an ended container waits for before its next run. It is nil if there is no
+// next run, or nothing to wait for.
 func (d *deriver) between(run *node.Container, c *corev1.Container) *corev1.ContainerStateWaiting {
 	if d.pod.Deletion != nil || !d.life.Again(run, c) || d.life.Over() {
 		return nil
@@ -141,7 +141,7 @@ func (d *deriver) waiting(name string) *corev1.ContainerStateWaiting {
 	return waiting
 }
 
-// volumeFault is why the first of the volumes that cannot be laid out is missing.
+// volumeFault returns why the first missing volume cannot be laid out.
 func (d *deriver) volumeFault() (node.Fault, bool) {
 	for volume := range node.MountedVolumes(d.spec) {
 		if fault, ok := d.got.Faults[node.VolumeTarget(volume.Name)]; ok {

@@ -11,7 +11,7 @@ import (
 	"nodal/node"
 )
 
-// outline is what a container status says, in a line.
+// outline writes a container status in a line.
 func outline(c *corev1.ContainerStatus) string {
 	parts := []string{state(c.State)}
 	if c.LastTerminationState.Terminated != nil {

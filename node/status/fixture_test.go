@@ -14,7 +14,7 @@ var (
 	site     = node.Site{HostIPs: []string{"192.0.2.1", "2001:db8::1"}, Runtime: "containerd", BackoffMax: node.DefaultBackoffMax}
 )
 
-// scene is a pod with what was seen of it.
+// scene holds a pod with its observation.
 type scene struct {
 	slot *node.Slot
 	got  *node.Observed
@@ -94,21 +94,21 @@ func noSandbox(s *scene) { s.got.Sandboxes = nil }
 
 func deadSandbox(s *scene) { s.got.Sandboxes[0].State = node.SandboxNotReady }
 
-// anotherSandbox follows the one that is there.
+// anotherSandbox adds a sandbox after the present one.
 func anotherSandbox(seconds int) option {
 	return func(s *scene) {
 		s.got.Sandboxes = append([]node.Sandbox{{ID: "s1", UID: "u1", Attempt: 1, State: node.SandboxReady, CreatedAt: at(seconds)}}, s.got.Sandboxes...)
 	}
 }
 
-// firstStarted is what is remembered of a sidecar that has restarted since.
+// firstStarted sets the first start of a sidecar that has restarted since.
 func firstStarted(name string, seconds int) option {
 	return func(s *scene) { s.slot.Tallies[name] = node.Tally{Restarts: 3, Started: at(seconds)} }
 }
 
 func deleted(s *scene) { s.slot.Pod.Deletion = &node.Deletion{Requested: at(60)} }
 
-// add puts a run before those that are there: it is a newer one.
+// add puts a run before the others: it is a newer one.
 func add(run node.Container) option {
 	return func(s *scene) {
 		run.UID, run.SandboxID = "u1", "s0"
@@ -132,7 +132,7 @@ func exited(name string, code int32) option {
 	})
 }
 
-// unlearnt is a run that ended; nobody knows how yet.
+// unlearnt adds a run that ended in a way that is not known yet.
 func unlearnt(name string) option {
 	return add(node.Container{Name: name, State: node.ContainerExited, StartedAt: at(5)})
 }

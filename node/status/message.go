@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// maxMessages is how long the termination messages of all containers of a pod
-// are together, so that a status stays small whatever the containers write.
+// maxMessages bounds the termination messages of all containers of a pod together, so that a
+// status stays small whatever the containers write.
 const maxMessages = 12 << 10
 
 // shorten gives every container the same share of what the messages may take.

@@ -37,7 +37,7 @@ func (d *deriver) behind(run *node.Container, c *corev1.Container) bool {
 	return run.Limits.Amounts() != allowed
 }
 
-// measure puts what the kernel holds a run to in the place of what it is to have.
+// measure replaces the wanted resources of a run by the limits that the kernel enforces.
 func measure(has *corev1.ResourceRequirements, l limit.Limits) {
 	if _, ok := has.Requests[corev1.ResourceCPU]; ok && l.CPUShares > limit.MinCPUShares {
 		has.Requests[corev1.ResourceCPU] = *resource.NewMilliQuantity(limit.MilliCPU(l.CPUShares), resource.DecimalSI)

@@ -8,9 +8,9 @@ import (
 	"nodal/node"
 )
 
-// startingOver is the condition of pods of which all containers may restart at once:
-// true while runs from before that go on. They have no time to end in, so that both of its
-// changes are told for the same moment.
+// startingOver is the condition of pods whose containers may all restart at once: true while
+// earlier runs go on. They get no time to end, so that both changes of the condition have the
+// same time.
 func (d *deriver) startingOver() []corev1.PodCondition {
 	if !d.mayStartOver() {
 		return nil

@@ -33,7 +33,7 @@ func Of(site node.Site, slot *node.Slot, got *node.Observed) corev1.PodStatus {
 	return s
 }
 
-// begun is what is known of a pod from the moment it was accepted.
+// begun returns the status of a pod at the moment when it was accepted.
 func begun(pod *node.Pod) corev1.PodStatus {
 	accepted := metav1.NewTime(pod.Accepted)
 	return corev1.PodStatus{ObservedGeneration: pod.Object.Generation, StartTime: &accepted, QOSClass: limit.Class(pod.Object)}
@@ -162,8 +162,8 @@ func anyRuns(s *corev1.PodStatus) bool {
 	return slices.ContainsFunc(s.InitContainerStatuses, runs) || slices.ContainsFunc(s.ContainerStatuses, runs)
 }
 
-// ended is how the container's newest run ended, or nil while it runs or
-// before its first run.
+// ended returns the end of the container's newest run, or nil while it runs or before its first
+// run.
 func ended(c *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
 	if c.State.Terminated != nil || c.State.Waiting == nil {
 		return c.State.Terminated

@@ -6,8 +6,7 @@ import (
 	"nodal/node"
 )
 
-// tellUser shows whom a run was started as and what it will be stopped with, as
-// far as the runtime says.
+// tellUser shows the user of a run and its stop signal, as far as the runtime reports them.
 func tellUser(s *corev1.ContainerStatus, run *node.Container) {
 	if run.User != nil {
 		s.User = &corev1.ContainerUser{Linux: run.User.DeepCopy()}

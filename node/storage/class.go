@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The classes of which the node makes volumes itself: directories on its disk.
+// The storage classes for which the node makes volumes: directories on its disk.
 const (
 	LocalClass       = "nodal-local"        // removed when their claim is deleted
 	LocalRetainClass = "nodal-local-retain" // kept
@@ -26,7 +26,7 @@ func own(class string) bool { return class == "" || class == LocalClass || class
 // Made says whether the node has made a volume itself.
 func Made(v *corev1.PersistentVolume) bool { return v.Annotations[annotationMaker] == LocalClass }
 
-// Block says whether a volume or claim is of a device, not of files.
+// Block reports whether a volume or claim is for a device, not for files.
 func Block(mode *corev1.PersistentVolumeMode) bool {
 	return mode != nil && *mode == corev1.PersistentVolumeBlock
 }

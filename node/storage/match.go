@@ -38,7 +38,7 @@ func (k Keeper) choose(c *corev1.PersistentVolumeClaim, volumes []*corev1.Persis
 	return best, ""
 }
 
-// better prefers what was set aside for the claim, then what is small.
+// better prefers a volume that was set aside for the claim, then a small one.
 func better(a, b *corev1.PersistentVolume) bool {
 	if (a.Spec.ClaimRef != nil) != (b.Spec.ClaimRef != nil) {
 		return a.Spec.ClaimRef != nil
@@ -85,7 +85,7 @@ func selects(selector *metav1.LabelSelector, v *corev1.PersistentVolume) bool {
 	if selector == nil {
 		return true
 	}
-	// One that cannot be read selects nothing.
+	// An unreadable selector selects nothing.
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	return err == nil && s.Matches(labels.Set(v.Labels))
 }

@@ -36,7 +36,7 @@ func claimsUsed(b Book) map[node.Key]bool {
 	return used
 }
 
-// ownerOf is the pod that a claim was made for; none for a claim that was posted.
+// ownerOf returns the pod that a claim was made for, or "" for a claim that was posted.
 func ownerOf(c *corev1.PersistentVolumeClaim) types.UID {
 	if owner := metav1.GetControllerOf(c); owner != nil && owner.Kind == "Pod" {
 		return owner.UID
@@ -44,8 +44,8 @@ func ownerOf(c *corev1.PersistentVolumeClaim) types.UID {
 	return ""
 }
 
-// OwnedBy refuses a claim that stands in the way of the one that a pod would have
-// of its own, in Kubernetes' words.
+// OwnedBy refuses, in Kubernetes' words, a claim that has the name of the one that a pod would
+// get for its own.
 func OwnedBy(c *corev1.PersistentVolumeClaim, pod *corev1.Pod) error {
 	if ownerOf(c) != pod.UID {
 		return fmt.Errorf("PVC %s/%s was not created for pod %s/%s (pod is not owner)", c.Namespace, c.Name, pod.Namespace, pod.Name)

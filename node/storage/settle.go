@@ -18,11 +18,11 @@ import (
 type Keeper struct {
 	Name   string // of the node
 	Labels map[string]string
-	Dir    string // in which the node makes volumes; empty: it makes none
+	Dir    string // in which the node makes volumes; empty disables that
 	NewUID func() types.UID
 }
 
-// Book is what there is of volumes and claims, and of pods that use claims.
+// Book holds all volumes and claims, and the pods that use claims.
 type Book struct {
 	Volumes []*corev1.PersistentVolume
 	Claims  []*corev1.PersistentVolumeClaim
@@ -30,13 +30,13 @@ type Book struct {
 	Waiting []*corev1.Pod // for others to end
 }
 
-// Change is what a Book becomes.
+// Change lists the changes of a Book.
 type Change struct {
 	Put  []*node.Object
 	Drop []node.ObjectRef
 }
 
-// Settle says what has to change so that claims, volumes and pods agree.
+// Settle returns the changes by which claims, volumes and pods agree.
 func (k Keeper) Settle(b Book, now time.Time) Change {
 	s := &settlement{
 		Keeper: k, now: metav1.NewTime(now.Truncate(time.Second)), pods: b.Pods, used: claimsUsed(b),
@@ -180,8 +180,8 @@ func (s *settlement) bind(c *corev1.PersistentVolumeClaim) {
 	c.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, AccessModes: v.Spec.AccessModes, Capacity: v.Spec.Capacity}
 }
 
-// makes says whether the node makes a volume for a claim. Who asks for a certain
-// one waits for it.
+// makes reports whether the node makes a volume for a claim. A claim for a certain volume waits
+// for that one.
 func (k Keeper) makes(c *corev1.PersistentVolumeClaim) bool {
 	return k.Dir != "" && own(Class(c)) && c.Spec.VolumeName == "" && c.Spec.Selector == nil && !Block(c.Spec.VolumeMode)
 }
@@ -229,7 +229,7 @@ func (s *settlement) putClaim(c *corev1.PersistentVolumeClaim) {
 	s.changed[object.Ref()] = object
 }
 
-// change lists what has changed, always in the same order.
+// change lists the changes, always in the same order.
 func (s *settlement) change() Change {
 	var change Change
 	refs := slices.SortedFunc(maps.Keys(s.changed), func(a, b node.ObjectRef) int { return cmp.Compare(a.String(), b.String()) })
