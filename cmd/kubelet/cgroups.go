@@ -39,7 +39,7 @@ func (a *agent) lookAtCgroups() error {
 		return errors.New("memorySwap.swapBehavior: LimitedSwap takes version 2 of cgroups, this machine has version 1; move it, or set NoSwap")
 	}
 	if a.machine.cgroups.Version == 1 {
-		a.log.Info("this machine has version 1 of cgroups, which the kernel's and Kubernetes' authors are about to give up")
+		a.log.Info("cgroup v1 is deprecated by the kernel and by Kubernetes; use a machine with cgroup v2")
 	}
 	if missing := a.machine.cgroups.Missing(); len(missing) > 0 {
 		a.log.Warn("some limits of pods will not hold: this machine has no cgroups for them", "controllers", missing)

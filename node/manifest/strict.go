@@ -28,9 +28,9 @@ func unmarshalStrict(data []byte, into any) ([]fault, error) {
 		}
 		switch {
 		case strings.HasPrefix(f.rule, "unknown field"):
-			f.rule = "must not be given (unknown field)" + meant(reflect.TypeOf(into), f.field)
+			f.rule = "unknown field" + meant(reflect.TypeOf(into), f.field)
 		case strings.HasPrefix(f.rule, "duplicate field"):
-			f.rule = "must not be given twice (duplicate key)"
+			f.rule = "duplicate key: must not be given twice"
 		}
 		faults = append(faults, f)
 	}

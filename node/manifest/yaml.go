@@ -42,7 +42,7 @@ func (b *bundle) toJSON(at place, text []byte) ([]byte, bool) {
 		at.name(textOf(head.Kind), head.Metadata)
 	}
 	for _, path := range keys.twice {
-		b.add(at, path, "must not be given twice (duplicate key)")
+		b.add(at, path, "duplicate key: must not be given twice")
 	}
 	if len(keys.twice) == 0 {
 		b.add(at, "", "must be valid YAML or JSON: "+clipRule(tidy(err))+LineHint(text))

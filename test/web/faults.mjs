@@ -179,7 +179,7 @@ await story(async ({ context, page, origin, step }) => {
     }
     await goTo("%3Cscript%3E", "There is no such page");
     await goTo("pods?q=%3Cimg%3E日本", "Pods");
-    await page.getByText("is like that").waitFor();
+    await page.getByText("pods matches").waitFor();
     await goTo("pods/default/hostile/logs?c=side&at=never", "default/hostile");
     await page.getByText(/^tick \d+$/).first().waitFor();
     await harmless("these");

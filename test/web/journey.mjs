@@ -121,7 +121,7 @@ await story(async ({ context, page, origin, step }) => {
   await step("a manifest with a mistake is shown where", async () => {
     await page.getByRole("link", { name: "Apply" }).click();
     await write(page, manifest("true").replace("image:", "imag:"));
-    await page.getByText("must not be given (unknown field); did you mean image?").first().waitFor();
+    await page.getByText("unknown field; did you mean image?").first().waitFor();
     await page.locator(".cm-lintRange-error").first().waitFor();
   });
 
@@ -162,7 +162,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByText("has not failed").first().waitFor();
     await page.getByText("of 256 MiB").waitFor();
     await page.getByRole("img", { name: /^Memory: now/ }).nth(1).waitFor();
-    await page.getByRole("button", { name: "Reach it: port 8080" }).click();
+    await page.getByRole("button", { name: "Connect: port 8080" }).click();
     await page.getByText(/^curl http:\/\/[\d.]+:8080\/$/).waitFor();
     await accessible(page, "the pod");
   });

@@ -205,7 +205,7 @@ function Nothing({ all }: { all: number }) {
   if (all > 0) {
     return (
       <p class="nothing">
-        None of {all} pods is like that. <button type="button" class="link-button" onClick={() => go(hrefOf("pods"))}>Show all</button>
+        None of {all} pods matches. <button type="button" class="link-button" onClick={() => go(hrefOf("pods"))}>Show all</button>
       </p>
     );
   }

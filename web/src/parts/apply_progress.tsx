@@ -68,7 +68,7 @@ export function Progress({ applied: a, onRollBack }: ProgressProps) {
       )}
       {back.length === 0 && a.undo.left.length > 0 && <p class="hint">Cannot be rolled back: {a.undo.left.join("; ")}.</p>}
       {asked.value && <RollBack undo={a.undo} back={back} act={() => onRollBack(a).then(() => void (asked.value = false))} onClose={() => (asked.value = false)} />}
-      <p class="hint">Change the text to plan anew.</p>
+      <p class="hint">Edit the manifest to plan again.</p>
     </>
   );
 }

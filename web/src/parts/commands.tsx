@@ -106,7 +106,7 @@ const forwardHints = {
 export function ForwardButton({ pod, port, http }: { pod: Pod; port: number; http: boolean }) {
   const forms = forwardForms({ namespace: pod.namespace!, name: pod.name!, ip: pod.podIps?.[0] ?? "", port, http }, location.origin);
   return (
-    <Popover button="Reach it" name={`Reach it: port ${port}`} look="link-button" label={`How port ${port} is reached`} kind="from-left">
+    <Popover button="Connect…" name={`Connect: port ${port}`} look="link-button" label={`How port ${port} is reached`} kind="from-left">
       <CommandForms forms={forms} hints={forwardHints} />
     </Popover>
   );

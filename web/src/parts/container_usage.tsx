@@ -17,14 +17,14 @@ interface Props {
 }
 
 export function ContainerUsage({ container: c, track = emptyTrack, stats, coming, span }: Props) {
-  if (!coming && track.memory.length === 0 && track.cores.length === 0) return <p class="usage none">No figures: it has not run while somebody looked.</p>;
+  if (!coming && track.memory.length === 0 && track.cores.length === 0) return <p class="usage none">No usage data yet.</p>;
   const asked = (name: string) => quantity(c.resources?.requests?.[name]);
   const limit = (name: string) => quantity(c.resources?.limits?.[name]);
   return (
     <div class="usage">
       <One name="CPU" points={track.cores} asked={asked("cpu")} limit={limit("cpu")} least={0.005} words={cores} span={span} />
       <One name="Memory" points={track.memory} asked={asked("memory")} limit={limit("memory")} least={2 ** 20} words={bytes} span={span} />
-      {stats?.writtenBytes !== undefined && <p class="usage-written">{bytes(Number(stats.writtenBytes))} written over its image</p>}
+      {stats?.writtenBytes !== undefined && <p class="usage-written">{bytes(Number(stats.writtenBytes))} in the writable layer</p>}
     </div>
   );
 }

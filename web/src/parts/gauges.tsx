@@ -48,8 +48,8 @@ export function Gauges({ track }: { track: NodeTrack }) {
       </div>
       <div class="gauges-foot">
         <p>
-        {use.memory.length > 1 ? `Last ${age(span.to - span.from)}` : "The lines begin now"} · figures are collected while somebody looks
-        {latest?.missing && <span> · not all could be told: {latest.missing}</span>}
+        {use.memory.length > 1 ? `Last ${age(span.to - span.from)}` : "The lines begin now"} · usage is recorded only while this page is open
+        {latest?.missing && <span> · incomplete: {latest.missing}</span>}
         </p>
         <ApiButton call={watchUsage(node.value?.name ?? "")} />
       </div>

@@ -19,7 +19,7 @@ interface KindInfo extends Objects {
 
 export const kinds: readonly KindInfo[] = [
   { kind: "configmaps", one: "ConfigMap", many: "ConfigMaps", field: "configMaps", namespaced: true, empty: "Files and variables for pods, posted like pods are." },
-  { kind: "secrets", one: "Secret", many: "Secrets", field: "secrets", namespaced: true, empty: "What pods may know and bystanders may not; encrypted on the disk." },
+  { kind: "secrets", one: "Secret", many: "Secrets", field: "secrets", namespaced: true, empty: "Values for pods, encrypted on the disk." },
   { kind: "persistentvolumeclaims", one: "PersistentVolumeClaim", many: "Claims", field: "persistentVolumeClaims", namespaced: true, empty: "How pods ask for storage that outlives them." },
   { kind: "persistentvolumes", one: "PersistentVolume", many: "Volumes", field: "persistentVolumes", namespaced: false, empty: "Storage that outlives pods." },
   { kind: "runtimeclasses", one: "RuntimeClass", many: "Runtime classes", field: "runtimeClasses", namespaced: false, empty: "Other ways to run pods than the usual one." },
