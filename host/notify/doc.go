@@ -1,4 +1,4 @@
-// Package notify tells the service manager how the agent does: systemd's
+// Package notify reports the agent's state to the service manager, by systemd's
 // protocol of datagrams to the socket that $NOTIFY_SOCKET names.
 //
 //	s, err := notify.FromEnvironment()
@@ -9,7 +9,6 @@
 // go-systemd's daemon package is no replacement: it reads the socket from the environment at
 // each call, so a child of ours would inherit it.
 //
-// Without a service manager all of it does nothing. What is told is told on
-// somebody's behalf: the package has no view of its own of what ready or alive
-// means.
+// Without a service manager all of it does nothing. The caller decides what ready and
+// alive mean.
 package notify

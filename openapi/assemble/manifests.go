@@ -59,7 +59,7 @@ func (s schemas) fields(t reflect.Type, properties object) {
 	}
 }
 
-// byTheNode is what a manifest may carry and nobody reads.
+// byTheNode lists the fields that a manifest may carry and that the node ignores.
 var byTheNode = []string{
 	"status", "managedFields", "selfLink", "resourceVersion", "generation",
 	"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
