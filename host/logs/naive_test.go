@@ -9,7 +9,7 @@ import (
 	"nodal/node"
 )
 
-// naive is what Read has to agree with: the same rules, written for clarity.
+// naive follows the same rules as Read, written for clarity. Read has to agree with it.
 func naive(file string, opts node.LogOptions) string {
 	entries := naiveEntries(file, opts.Stream)
 	if opts.Tail != nil {
