@@ -40,7 +40,8 @@ func (r *Runtime) checkMemory(ctx context.Context, a node.ResizeContainer) error
 		return judge(err, reasonResize, "ask how much memory container "+a.Container+" uses")
 	}
 	if used := int64(reply.GetStats().GetMemory().GetWorkingSetBytes().GetValue()); used > a.Limits.Memory {
-		return failure(reasonResize, fmt.Errorf("container %s uses %d bytes of memory, more than the new limit of %d", a.Container, used, a.Limits.Memory))
+		return failure(reasonResize, fmt.Errorf("container %s uses %d bytes of memory, more than the new limit of %d",
+			a.Container, used, a.Limits.Memory))
 	}
 	return nil
 }

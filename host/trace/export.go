@@ -68,7 +68,8 @@ func (t *Tracer) send(ctx context.Context, batch []*Span, failing bool) bool {
 	case err != nil:
 		t.dropped.Add(uint64(len(batch)))
 		if !failing {
-			t.config.Log.Warn("the collector of traces does not take them; they are dropped meanwhile", "endpoint", t.config.Endpoint, "err", err)
+			t.config.Log.Warn("the collector of traces does not take them; they are dropped meanwhile",
+				"endpoint", t.config.Endpoint, "err", err)
 		}
 	case failing:
 		t.config.Log.Info("the collector of traces takes them again", "endpoint", t.config.Endpoint, "dropped", t.Dropped())

@@ -12,7 +12,8 @@ import (
 func apparmor(run Run) *runtimeapi.SecurityProfile {
 	profile := prefer(ownContext(run.Container).AppArmorProfile, podContext(run.Allocated).AppArmorProfile)
 	if profile == nil {
-		return apparmorAnnotation(run.Allocated.Annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+run.Container.Name])
+		older := corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix + run.Container.Name
+		return apparmorAnnotation(run.Allocated.Annotations[older])
 	}
 	switch profile.Type {
 	case corev1.AppArmorProfileTypeUnconfined:

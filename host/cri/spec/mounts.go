@@ -60,7 +60,8 @@ func choose(m *corev1.VolumeMount, env *Variables, recursive bool) error {
 	}
 	// Admission could not check the values of the variables.
 	if path.IsAbs(expanded) || slices.Contains(strings.Split(expanded, "/"), "..") {
-		return fmt.Errorf("subPathExpr %q is %q, which is no path below the volume: %w", m.SubPathExpr, expanded, node.ErrInvalid)
+		return fmt.Errorf("subPathExpr %q is %q, which is no path below the volume: %w",
+			m.SubPathExpr, expanded, node.ErrInvalid)
 	}
 	m.SubPath, m.SubPathExpr = expanded, ""
 	return nil

@@ -132,7 +132,8 @@ func checkNonRoot(user wantedUser, image *ImageUser) error {
 	case image == nil:
 		return errors.New("container has runAsNonRoot and nobody knows the image's user")
 	case image.Name != "":
-		return fmt.Errorf("container has runAsNonRoot and image has non-numeric user (%s), cannot verify user is non-root", image.Name)
+		return fmt.Errorf("container has runAsNonRoot and image has non-numeric user (%s), "+
+			"cannot verify user is non-root", image.Name)
 	case image.UID == 0:
 		return errors.New("container has runAsNonRoot and image will run as root")
 	}
