@@ -25,7 +25,7 @@ func (b *suite) own(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look at our binary: %w", err)
 	}
-	b.add("own runtime: size of the binary with it", "MB", nodalOnly(float64(info.Size())/1e6), atMost(45, "MB"))
+	b.add("own runtime: size of the binary with it", "MB", nodalOnly(float64(info.Size())/1e6), atMost(60, "MB"))
 	if err := b.ownStarts(ctx); err != nil {
 		return err
 	}
