@@ -1,5 +1,7 @@
 package node
 
+import "reflect"
+
 // About is what every action says of itself: which run it concerns, where its effect
 // happens and how long that may take. Whatever treats actions by these asks for them and
 // keeps no list of actions.
@@ -26,6 +28,7 @@ type Nature uint8
 
 const (
 	Quick Nature = iota + 1
+	Looks        // changes nothing, and is as quick
 	// Slow may take long: a pull, a stop within a grace period, a hook, or a volume with
 	// a million files. What else the pod needs goes on beside it.
 	Slow
@@ -39,6 +42,14 @@ const (
 
 // Makes reports whether the machine does only some of the actions of this nature at once.
 func (n Nature) Makes() bool { return n >= MakesSandbox }
+
+// KindOf returns the name of an action's kind: CreateContainer, SetUpVolume.
+func KindOf(a Action) string {
+	if named, ok := a.(interface{ Kind() string }); ok {
+		return named.Kind()
+	}
+	return reflect.TypeOf(a).Name()
+}
 
 // AttemptIn returns the attempt that an action concerns: its own number, or that of the
 // run that it works on.
@@ -54,16 +65,10 @@ func (a About) AttemptIn(got *Observed) (attempt uint32, ok bool) {
 	return 0, false
 }
 
-func (SetUpCgroup) About() About     { return About{Place: OnMachine, Nature: Quick} }
-func (TearDownCgroup) About() About  { return About{Place: OnMachine, Nature: Quick} }
-func (SetUpVolume) About() About     { return About{Place: OnMachine, Nature: Slow} }
-func (TearDownVolumes) About() About { return About{Place: OnMachine, Nature: Quick} }
-func (RemoveLogs) About() About      { return About{Place: OnMachine, Nature: Quick} }
-
 func (a RunSandbox) About() About {
 	return About{Attempt: a.Attempt, Numbered: true, Place: InRuntime, Nature: MakesSandbox}
 }
-func (a InspectSandbox) About() About { return About{ID: a.ID, Place: InRuntime, Nature: Quick} }
+func (a InspectSandbox) About() About { return About{ID: a.ID, Place: InRuntime, Nature: Looks} }
 func (a StopSandbox) About() About    { return About{ID: a.ID, Place: InRuntime, Nature: Quick} }
 func (a RemoveSandbox) About() About  { return About{ID: a.ID, Place: InRuntime, Nature: Quick} }
 
@@ -84,7 +89,7 @@ func (a ResizeContainer) About() About {
 	return About{Container: a.Container, ID: a.ID, Place: InRuntime, Nature: Quick}
 }
 func (a InspectContainer) About() About {
-	return About{Container: a.Container, ID: a.ID, Place: InRuntime, Nature: Quick}
+	return About{Container: a.Container, ID: a.ID, Place: InRuntime, Nature: Looks}
 }
 func (a RunHook) About() About {
 	return About{Container: a.Container, ID: a.ID, Place: InRuntime, Nature: Slow}

@@ -14,9 +14,9 @@ import (
 
 // everyAction has one action of each type.
 var everyAction = []Action{
-	SetUpCgroup{}, TearDownCgroup{}, RunSandbox{}, InspectSandbox{}, StopSandbox{}, RemoveSandbox{}, EnsureImage{},
-	SetUpVolume{}, TearDownVolumes{}, CreateContainer{}, ResizeContainer{}, StartContainer{}, InspectContainer{},
-	StopContainer{}, RemoveContainer{}, RemoveLogs{}, RunHook{}, SetTally{}, SetHealth{}, SetLost{}, AskRestart{},
+	SetUp{}, TearDown{}, RunSandbox{}, InspectSandbox{}, StopSandbox{}, RemoveSandbox{}, EnsureImage{},
+	CreateContainer{}, ResizeContainer{}, StartContainer{}, InspectContainer{},
+	StopContainer{}, RemoveContainer{}, RunHook{}, SetTally{}, SetHealth{}, SetLost{}, AskRestart{},
 	StartOver{}, SetTermination{}, SetResult{Status: &corev1.PodStatus{}}, Release{},
 }
 
@@ -98,7 +98,7 @@ func TestAttemptInIsTheActionsOwnOrThatOfItsRun(t *testing.T) {
 		{"a run that is not there", StopContainer{Container: "app", ID: "c2"}, 0, false},
 		{"an image of a container", EnsureImage{Container: "app", Attempt: 5}, 5, true},
 		{"an image that is a volume", EnsureImage{Volume: "data"}, 0, false},
-		{"no run", RemoveLogs{}, 0, false},
+		{"no run", TearDown{Facility: Logs}, 0, false},
 	} {
 		if attempt, known := c.action.About().AttemptIn(got); attempt != c.want || known != c.known {
 			t.Errorf("%s: got %d, %t, want %d, %t", c.name, attempt, known, c.want, c.known)

@@ -30,7 +30,6 @@ type Result struct {
 
 const (
 	targetSandbox = "sandbox"
-	targetCgroup  = "cgroup"
 	targetPod     = "pod"
 )
 
@@ -42,20 +41,15 @@ func ContainerTarget(container string) string { return "container/" + container 
 func ResizeTarget(container string) string { return "resize/" + container }
 
 // VolumeTarget is where the faults of laying out a volume are found.
-func VolumeTarget(name string) string { return "volume/" + name }
+func VolumeTarget(name string) string { return Volumes.PartTarget(name) }
 
 // CgroupTarget is where the faults of making the pod's cgroup are found.
-func CgroupTarget() string { return targetCgroup }
+func CgroupTarget() string { return Cgroup.PartTarget("") }
 
 // SandboxTarget is where the faults of sandbox actions are found.
 func SandboxTarget() string { return targetSandbox }
 
 type (
-	// SetUpCgroup makes the pod's own cgroup, or changes its limits.
-	SetUpCgroup struct{ Limits limit.Limits }
-	// TearDownCgroup removes it, and ends what is left in it.
-	TearDownCgroup struct{}
-
 	// RunSandbox makes and starts the pod's sandbox.
 	RunSandbox struct{ Attempt uint32 }
 	// InspectSandbox learns the sandbox's addresses.
@@ -73,13 +67,6 @@ type (
 		Ref       string
 		Policy    corev1.PullPolicy
 	}
-	// SetUpVolume lays out a volume, or brings it up to date.
-	SetUpVolume struct {
-		Name    string
-		Version string // of what it is made from; readers of the plan see why it is done again
-	}
-	// TearDownVolumes unmounts and removes what was laid out for the pod.
-	TearDownVolumes struct{}
 
 	// CreateContainer makes a container in the sandbox.
 	CreateContainer struct {
@@ -116,8 +103,6 @@ type (
 		UID       types.UID // of the pod it was made for
 		Attempt   uint32
 	}
-	// RemoveLogs removes the log directory of the pod.
-	RemoveLogs struct{}
 
 	// SetTally journals a container's restart before it happens.
 	SetTally struct {
@@ -149,21 +134,16 @@ type (
 	Release struct{}
 )
 
-func (SetUpCgroup) Target() string        { return targetCgroup }
-func (TearDownCgroup) Target() string     { return targetCgroup }
 func (RunSandbox) Target() string         { return targetSandbox }
 func (a InspectSandbox) Target() string   { return "inspect/" + a.ID }
 func (a StopSandbox) Target() string      { return "sandbox/" + a.ID }
 func (a RemoveSandbox) Target() string    { return "sandbox/" + a.ID }
-func (a SetUpVolume) Target() string      { return VolumeTarget(a.Name) }
-func (TearDownVolumes) Target() string    { return "volumes" }
 func (a CreateContainer) Target() string  { return ContainerTarget(a.Container) }
 func (a StartContainer) Target() string   { return ContainerTarget(a.Container) }
 func (a ResizeContainer) Target() string  { return ResizeTarget(a.Container) }
 func (a InspectContainer) Target() string { return "inspect/" + a.ID }
 func (a StopContainer) Target() string    { return "stop/" + a.ID }
 func (a RemoveContainer) Target() string  { return "remove/" + a.ID }
-func (RemoveLogs) Target() string         { return "logs" }
 func (a SetTally) Target() string         { return ContainerTarget(a.Container) }
 func (a SetHealth) Target() string        { return "health/" + a.Container }
 func (SetLost) Target() string            { return "lost" }
@@ -172,9 +152,6 @@ func (StartOver) Target() string          { return targetPod }
 func (SetTermination) Target() string     { return targetPod }
 func (SetResult) Target() string          { return targetPod }
 func (Release) Target() string            { return targetPod }
-
-func (a SetUpCgroup) String() string  { return "set up cgroup " + a.Limits.String() }
-func (TearDownCgroup) String() string { return "tear down cgroup" }
 
 // Target is where the image is needed: until it is there the volume is not.
 func (a EnsureImage) Target() string {
@@ -194,10 +171,6 @@ func (a EnsureImage) String() string {
 	}
 	return fmt.Sprintf("ensure image %s for %s attempt=%d policy=%s", a.Ref, a.Container, a.Attempt, a.Policy)
 }
-func (a SetUpVolume) String() string {
-	return strings.TrimSpace("set up volume " + a.Name + " " + a.Version)
-}
-func (TearDownVolumes) String() string { return "tear down volumes" }
 func (a CreateContainer) String() string {
 	text := fmt.Sprintf("create %s attempt=%d in %s", a.Container, a.Attempt, a.SandboxID)
 	if a.Joins != "" {
@@ -214,7 +187,6 @@ func (a StopContainer) String() string {
 	return fmt.Sprintf("stop %s %s grace=%s: %s", a.Container, a.ID, a.Grace, a.Reason)
 }
 func (a RemoveContainer) String() string { return fmt.Sprintf("remove %s %s", a.Container, a.ID) }
-func (RemoveLogs) String() string        { return "remove logs" }
 func (a SetTally) String() string {
 	return fmt.Sprintf("tally %s restarts=%d streak=%d", a.Container, a.Tally.Restarts, a.Tally.Streak)
 }

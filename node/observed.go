@@ -20,24 +20,14 @@ type Mark uint64
 // Observed is everything known about a key's machine side. It is a value that
 // the reconciler replaces; readers never see it change.
 type Observed struct {
-	Mark         Mark
-	Sandboxes    []Sandbox         // newest attempt first
-	Containers   []Container       // newest attempt first
-	Lost         []Container       // runs that vanished; the newest of each container
-	Images       map[string]Image  // by container
-	Faults       map[string]Fault  // by action target
-	Health       map[string]Health // by container, of its newest run
-	Volumes      map[string]string // version laid out, by name
-	VolumeImages map[string]string // ids of the images that are volumes, by volume
-	Cgroup       *limit.Limits     // of the pod's own cgroup; nil: not known to be there
-
-	LogsGone    bool // the pod's log directory was removed
-	CgroupGone  bool // its cgroup was removed, and not made since
-	VolumesGone bool // its volumes were removed, and none was laid out since
-
-	// Known only while deciding:
-	Busy    map[string]Action   // in flight, by target
-	Objects map[ObjectRef]int64 // revisions of what the pod uses; absent: it is not there
+	Mark       Mark
+	Sandboxes  []Sandbox         // newest attempt first
+	Containers []Container       // newest attempt first
+	Lost       []Container       // runs that vanished; the newest of each container
+	Images     map[string]Image  // by container
+	Faults     map[string]Fault  // by action target
+	Health     map[string]Health // by container, of its newest run
+	Laid       [facilities]Laid  // by facility
 }
 
 // SandboxState is a pod sandbox's state as CRI tells it.
@@ -142,8 +132,6 @@ func (o *Observed) Clone() *Observed {
 	c.Images = maps.Clone(o.Images)
 	c.Faults = maps.Clone(o.Faults)
 	c.Health = maps.Clone(o.Health)
-	c.Volumes = maps.Clone(o.Volumes)
-	c.VolumeImages = maps.Clone(o.VolumeImages)
 	return &c
 }
 

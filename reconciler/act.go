@@ -110,20 +110,14 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 		return node.Result{}, a.setResult(key, pod, action)
 	case node.Release:
 		return node.Result{}, a.release(key, pod)
-	case node.SetUpCgroup:
-		return node.Result{}, a.Cgroups.SetUp(ctx, pod.Allocated(), action.Limits)
-	case node.TearDownCgroup:
-		return node.Result{}, a.Cgroups.TearDown(ctx, pod.UID())
+	case node.SetUp:
+		return node.Result{}, a.facility(action.Facility).setUp(ctx, pod, action)
+	case node.TearDown:
+		return node.Result{}, a.facility(action.Facility).tearDown(ctx, pod)
 	case node.EnsureImage:
 		return a.Images.Ensure(ctx, pod, action)
 	case node.RunHook:
 		return node.Result{}, a.Hooks.Run(ctx, key, action)
-	case node.SetUpVolume:
-		return node.Result{}, a.Volumes.SetUp(ctx, pod, action.Name)
-	case node.TearDownVolumes:
-		return node.Result{}, a.Volumes.TearDown(ctx, pod.UID())
-	case node.RemoveLogs:
-		return node.Result{}, a.Logs.RemovePod(key, pod.UID())
 	case node.RemoveContainer:
 		a.Logs.Unlink(key, action.Container, action.ID)
 		result, err := a.Runtime.Do(ctx, pod, got, action)

@@ -185,7 +185,7 @@ func addPromised(busy map[string]bool, v store.View) {
 	for _, image := range v.Got.Images {
 		busy[image.ID] = true
 	}
-	for _, id := range v.Got.VolumeImages {
+	for _, id := range v.Got.VolumeImages() {
 		busy[id] = true
 	}
 }

@@ -162,7 +162,9 @@ func TestOneImageIsRemovedUnlessItIsUsed(t *testing.T) {
 	if _, err := c.Store.Transact(put); err != nil {
 		t.Fatal(err)
 	}
-	c.Store.Observe(key, &node.Observed{Containers: []node.Container{{Name: "main", ImageID: "c"}}, VolumeImages: map[string]string{"data": "e"}})
+	got := &node.Observed{Containers: []node.Container{{Name: "main", ImageID: "c"}}}
+	got.Lay(node.Volumes, "data", node.Part{Image: "e"})
+	c.Store.Observe(key, got)
 	for _, test := range []struct{ name, image, want string }{
 		{"one that is not there", "d", "has no image d"},
 		{"one that the runtime uses", "a", "the runtime uses it"},

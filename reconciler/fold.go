@@ -3,6 +3,7 @@ package reconciler
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,12 +17,12 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 	got := old.Clone()
 	delete(got.Faults, o.Action.Target())
 	switch a := o.Action.(type) {
-	case node.SetUpCgroup:
-		got.Cgroup, got.CgroupGone = &a.Limits, false
-	case node.TearDownCgroup:
-		got.Cgroup, got.CgroupGone = nil, true
+	case node.SetUp:
+		got.Lay(a.Facility, a.Name, a.Part)
+	case node.TearDown:
+		got.Laid[a.Facility] = node.Laid{Gone: true}
 	case node.RunSandbox:
-		got.LogsGone = false
+		got.Laid[node.Logs].Gone = false
 		got.Sandboxes = slices.Insert(got.Sandboxes, 0, node.Sandbox{
 			ID: o.Result.ID, UID: uid, Attempt: a.Attempt, State: node.SandboxReady, CreatedAt: o.Result.At,
 		})
@@ -67,13 +68,6 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 		}
 	case node.RemoveContainer:
 		got.Containers = slices.DeleteFunc(got.Containers, func(c node.Container) bool { return c.ID == a.ID })
-	case node.SetUpVolume:
-		setVolume(got, a.Name, a.Version)
-		got.VolumesGone = false
-	case node.TearDownVolumes:
-		got.Volumes, got.VolumeImages, got.VolumesGone = nil, nil, true
-	case node.RemoveLogs:
-		got.LogsGone = true
 	}
 	return got
 }
@@ -97,11 +91,7 @@ func setHealth(got *node.Observed, name string, health node.Health) {
 
 func setImage(got *node.Observed, a node.EnsureImage, id string) {
 	if a.Volume != "" {
-		setVolume(got, a.Volume, "")
-		if got.VolumeImages == nil {
-			got.VolumeImages = map[string]string{}
-		}
-		got.VolumeImages[a.Volume] = id
+		got.Lay(node.Volumes, a.Volume, node.Part{Image: id})
 		return
 	}
 	if got.Images == nil {
@@ -114,24 +104,15 @@ func setImage(got *node.Observed, a node.EnsureImage, id string) {
 // image that is gone, its own or one that it mounts.
 func forgetImages(got *node.Observed, container string) {
 	delete(got.Images, container)
-	for volume := range got.VolumeImages {
-		delete(got.Volumes, volume)
-	}
-	got.VolumeImages = nil
-}
-
-func setVolume(got *node.Observed, name, version string) {
-	if got.Volumes == nil {
-		got.Volumes = map[string]string{}
-	}
-	got.Volumes[name] = version
+	got.Laid[node.Volumes].Parts = maps.Clone(got.Laid[node.Volumes].Parts)
+	maps.DeleteFunc(got.Laid[node.Volumes].Parts, func(_ string, part node.Part) bool { return part.Image != "" })
 }
 
 // unbind forgets the limits of a pod that has no sandbox. Nothing keeps its cgroup
 // there then, and the runtime would make the next sandbox in one without limits.
 func unbind(got *node.Observed, uid types.UID) {
 	if got.Home(uid) == nil {
-		got.Cgroup = nil
+		got.Laid[node.Cgroup].Parts = nil
 	}
 }
 
@@ -187,10 +168,10 @@ func fail(old *node.Observed, o Outcome) *node.Observed {
 		base, longest = imageRetry, imageRetryMax
 	case node.CreateContainer:
 		forgetImages(got, a.Container)
-	case node.TearDownVolumes:
-		got.Volumes, got.VolumeImages = nil, nil // some of them may be gone
-	case node.SetUpCgroup:
-		got.Cgroup = nil // some of its limits may be set
+	case node.TearDown:
+		got.Laid[a.Facility].Parts = nil // some of them may be gone
+	case node.SetUp:
+		got.Doubt(a.Facility)
 	case node.ResizeContainer:
 		if c := containerByID(got, a.ID); c != nil {
 			c.Limits = nil // it may have them, or not

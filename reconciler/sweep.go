@@ -12,7 +12,7 @@ import (
 // sweepEvery is how soon what a crash has left is found, after the start.
 const sweepEvery = 5 * time.Minute
 
-// sweep removes the cgroups and volumes of pods that nobody knows.
+// sweep removes what facilities have left of pods that are not known, as after a crash.
 func (r *Reconciler) sweep(ctx context.Context) {
 	if r.sweeping.Load() {
 		return
@@ -26,13 +26,14 @@ func (r *Reconciler) sweep(ctx context.Context) {
 		defer r.sweeping.Store(false)
 		// The store is asked for each: a pod may be accepted meanwhile.
 		keep := func(uid types.UID) bool { return seen[uid] || r.Act.Store.Holds(uid) }
-		if r.Act.Cgroups != nil { // first: what runs in one holds on to the volumes
-			if err := r.Act.Cgroups.Sweep(ctx, keep); err != nil && ctx.Err() == nil {
-				r.Log.Warn("cannot remove the cgroups of pods that are gone", "err", err)
+		for _, f := range node.Facilities() {
+			sweep := r.Act.facility(f).sweep
+			if sweep == nil {
+				continue
 			}
-		}
-		if err := r.Act.Volumes.Sweep(ctx, keep); err != nil && ctx.Err() == nil {
-			r.Log.Warn("cannot remove the volumes of pods that are gone", "err", err)
+			if err := sweep(ctx, keep); err != nil && ctx.Err() == nil {
+				r.Log.Warn("cannot remove what is left of pods that are gone", "kind", f.String(), "err", err)
+			}
 		}
 	}()
 }

@@ -76,9 +76,8 @@ func (t *Track) forget(successor bool) {
 	got := t.got.Clone()
 	got.Faults = nil
 	if successor {
-		got.Images, got.Lost, got.LogsGone = nil, nil, false
-		got.Volumes, got.VolumeImages, got.VolumesGone = nil, nil, false
-		got.Cgroup, got.CgroupGone = nil, false
+		got.Images, got.Lost = nil, nil
+		clear(got.Laid[:])
 	}
 	t.got = got
 }
@@ -156,9 +155,7 @@ func (t *Track) Next(site node.Site, now time.Time) Turn {
 	if t.unsure {
 		return Turn{Observe: true}
 	}
-	got := *t.got
-	got.Busy, got.Objects = t.busy, t.objects
-	plan := decide.Pod(site, t.slot, &got, now)
+	plan := decide.Pod(decide.Input{Site: site, Slot: t.slot, Got: t.got, Busy: t.busy, Objects: t.objects, Now: now})
 	turn := Turn{Wake: plan.Wake, Why: plan.Why}
 	for _, target := range slices.Sorted(maps.Keys(t.busy)) {
 		if t.pointless(t.busy[target]) {
@@ -214,9 +211,8 @@ func merge(old, seen *node.Observed, mark node.Mark) *node.Observed {
 	got.Mark = mark
 	got.Images, got.Faults = old.Images, old.Faults
 	got.Health = healthOf(old, got)
-	got.LogsGone = old.LogsGone && got.Empty()
-	got.Volumes, got.VolumeImages, got.VolumesGone = old.Volumes, old.VolumeImages, old.VolumesGone
-	got.Cgroup, got.CgroupGone = old.Cgroup, old.CgroupGone
+	got.Laid = old.Laid
+	got.Laid[node.Logs].Gone = old.Laid[node.Logs].Gone && got.Empty()
 	for i := range got.Sandboxes {
 		s := &got.Sandboxes[i]
 		for _, known := range old.Sandboxes {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/node"
+	"nodal/node/limit"
 )
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -294,9 +295,9 @@ func TestTheLimitsOfAPodAreKnownForAsLongAsItHasASandbox(t *testing.T) {
 		{"another one was stopped", func(t *Track) { t.end(node.StopSandbox{ID: "s9"}, nil, 6) }, true},
 	} {
 		track := trackOf(upTo(node.ContainerRunning))
-		track.end(node.SetUpCgroup{}, nil, 5)
+		track.end(node.SetUpCgroup(limit.Limits{}), nil, 5)
 		c.then(track)
-		if got := track.Got().Cgroup != nil; got != c.want {
+		if _, got := track.Got().Part(node.Cgroup, ""); got != c.want {
 			t.Errorf("%s: limits are known: %t, want %t", c.name, got, c.want)
 		}
 	}

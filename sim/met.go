@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"strings"
 
 	"nodal/node"
 )
@@ -45,7 +44,7 @@ func (s *simulation) meetDeath(dead *agent) {
 
 // what is the kind of a call, and of the container that it is about.
 func (c *call) what() string {
-	kind := strings.TrimPrefix(fmt.Sprintf("%T", c.action), "node.")
+	kind := node.KindOf(c.action)
 	if hook, ok := c.action.(node.RunHook); ok {
 		kind += " " + string(hook.Kind)
 	}

@@ -113,13 +113,16 @@ func (v volumes) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 func (w *world) tear(c *call) {
 	have := w.volumes[c.pod.UID()]
 	switch a := c.action.(type) {
-	case node.SetUpCgroup:
-		w.cgroups[c.pod.UID()] = limit.Limits{}
-	case node.SetUpVolume:
-		if have != nil {
+	case node.SetUp:
+		if a.Facility == node.Cgroup {
+			w.cgroups[c.pod.UID()] = limit.Limits{}
+		} else if have != nil {
 			have[a.Name] = "half of it"
 		}
-	case node.TearDownVolumes:
+	case node.TearDown:
+		if a.Facility != node.Volumes {
+			return
+		}
 		for _, name := range slices.Sorted(maps.Keys(have)) {
 			delete(have, name)
 			return

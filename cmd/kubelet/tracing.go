@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -71,8 +70,7 @@ func (t *tracing) Step(ctx context.Context, pod *node.Pod, got *node.Observed, a
 	if !at.Sampled {
 		return ctx, func(error) {}
 	}
-	name := strings.TrimPrefix(fmt.Sprintf("%T", a), "node.")
-	ctx, span := t.spans.Start(trace.WithParent(ctx, at), name, trace.Internal, append(ofPod(pod), ofAction(got, a)...)...)
+	ctx, span := t.spans.Start(trace.WithParent(ctx, at), node.KindOf(a), trace.Internal, append(ofPod(pod), ofAction(got, a)...)...)
 	return ctx, func(err error) {
 		span.End(err)
 		_, ended := a.(node.SetResult)

@@ -30,7 +30,7 @@ func (r *Runtime) createRequest(
 		run.IPs = here.Machine.IPs
 	}
 	if got != nil {
-		run.VolumeImages = got.VolumeImages
+		run.VolumeImages = got.VolumeImages()
 	}
 	if run.ImageUser, err = r.imageUserFor(ctx, run); err != nil {
 		return nil, err

@@ -215,7 +215,7 @@ func TestSandboxNeedsTheHostsResolvConf(t *testing.T) {
 
 func TestActionsForOthersAreRefused(t *testing.T) {
 	onSim(t, sim.Config{}, func(f *fixture, _ *sim.Server) {
-		for _, a := range []node.Action{node.RemoveLogs{}, node.SetTally{}, node.Release{}} {
+		for _, a := range []node.Action{node.TearDown{}, node.SetTally{}, node.Release{}} {
 			if err := f.try(a); !errors.Is(err, node.ErrUnsupported) {
 				t.Errorf("%s: %v, want unsupported", a, err)
 			}

@@ -3,6 +3,7 @@ package decide
 import (
 	"testing"
 
+	"nodal/node"
 	"nodal/node/limit"
 )
 
@@ -10,11 +11,12 @@ import (
 func grouped(s *scene) { s.site.Cgroups, s.site.Limits.Pids = true, 10 }
 
 // bound is a pod whose cgroup has some limits.
-func bound(l limit.Limits) option { return func(s *scene) { s.got.Cgroup = &l } }
+func bound(l limit.Limits) option {
+	return func(s *scene) { s.got.Lay(node.Cgroup, "", node.Part{Limits: l}) }
+}
 
-func unbound(s *scene) { s.got.CgroupGone = true }
-
-func volumesGone(s *scene) { s.got.VolumesGone = true }
+// without is a pod of which a facility was torn down.
+func without(f node.Facility) option { return func(s *scene) { s.got.Laid[f] = node.Laid{Gone: true} } }
 
 func TestCgroup(t *testing.T) {
 	least := limit.Limits{CPUShares: 2, Pids: 10}
@@ -35,9 +37,9 @@ func TestCgroup(t *testing.T) {
 			"ensure image app:1 for app attempt=0 policy=IfNotPresent; wake in 4s; why Broken"},
 		{"it goes when nothing is left in it", pod(always, grouped, bound(least), deleted(1, 0)), "tear down cgroup"},
 		{"not before", pod(always, grouped, ready, bound(least), deleted(1, 0)), "stop sandbox s0"},
-		{"volumes go after it", pod(always, grouped, unbound, deleted(1, 0)), "tear down volumes"},
+		{"volumes go after it", pod(always, grouped, without(node.Cgroup), deleted(1, 0)), "tear down volumes"},
 		{"a finished pod keeps none", pod(never, grouped, finished, gone, exited("app", 0), bound(least)), "tear down cgroup; why the pod has finished"},
-		{"nor its volumes", pod(never, grouped, finished, gone, exited("app", 0), unbound), "tear down volumes; why the pod has finished"},
-		{"then it rests", pod(never, grouped, finished, gone, exited("app", 0), unbound, volumesGone), "why the pod has finished"},
+		{"nor its volumes", pod(never, grouped, finished, gone, exited("app", 0), without(node.Cgroup)), "tear down volumes; why the pod has finished"},
+		{"then it rests", pod(never, grouped, finished, gone, exited("app", 0), without(node.Cgroup), without(node.Volumes)), "why the pod has finished"},
 	})
 }

@@ -8,7 +8,7 @@
 // side by side; what depends on an effect waits for the next plan.
 //
 //	setup:    strays → settled → learn → noteLost → deadline → terminated → awaited → startOver → retire → sandbox → cgroup → postStart → noteHealth → condemned → resize → volumes → images → prune → ephemeral → initContainers → containers → settle
-//	teardown: strays → stopContainers → stopSandboxes → removeSandboxes → tearDownCgroup → tearDownVolumes → forget
+//	teardown: strays → stopContainers → stopSandboxes → removeSandboxes → tearDown (cgroup, volumes, logs) → forget
 //
 // The caller's contract: decide only on an observation that is newer than the
 // last own effect, and never start an action whose target is busy. Package

@@ -40,7 +40,7 @@ func (v *View) stop(p *Plan, run *node.Container, e ending) {
 // have closed its doors since: the run ends, even if it is wanted again.
 func (v *View) endOf(run *node.Container) (e ending, begun bool) {
 	e = ending{run.Hooks.Until, run.Hooks.Reason}
-	if a, busy := v.got.Busy[node.HookTarget(node.PreStop, run.ID)].(node.RunHook); busy {
+	if a, busy := v.busy[node.HookTarget(node.PreStop, run.ID)].(node.RunHook); busy {
 		e = ending{a.Until, a.Reason}
 	}
 	return e, !e.until.IsZero()

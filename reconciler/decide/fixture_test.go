@@ -29,9 +29,15 @@ func ago(seconds int) time.Time { return now.Add(-time.Duration(seconds) * time.
 
 // scene is a pod with what was seen of it.
 type scene struct {
-	site node.Site
-	slot *node.Slot
-	got  *node.Observed
+	site    node.Site
+	slot    *node.Slot
+	got     *node.Observed
+	busy    map[string]node.Action
+	objects map[node.ObjectRef]int64
+}
+
+func (s *scene) input() Input {
+	return Input{Site: s.site, Slot: s.slot, Got: s.got, Busy: s.busy, Objects: s.objects, Now: now}
 }
 
 type option func(*scene)
@@ -44,7 +50,8 @@ func pod(policy corev1.RestartPolicy, options ...option) *scene {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "u1"},
 			Spec:       corev1.PodSpec{RestartPolicy: policy, Containers: []corev1.Container{spec("app")}},
 		}}},
-		got: &node.Observed{Faults: map[string]node.Fault{}, Images: map[string]node.Image{}, Busy: map[string]node.Action{}},
+		got:  &node.Observed{Faults: map[string]node.Fault{}, Images: map[string]node.Image{}},
+		busy: map[string]node.Action{},
 	}
 	for _, o := range options {
 		o(s)
@@ -80,7 +87,7 @@ func sidecar(name string) option {
 
 // pulled gives every container the image that it asks for.
 func pulled(s *scene) {
-	v := newView(site, s.slot, s.got, now)
+	v := newView(s.input())
 	for c := range v.containers() {
 		s.got.Images[c.Name] = node.Image{Ref: c.Image, ID: "sha256:" + c.Image}
 	}
@@ -109,7 +116,7 @@ func fault(target string, seconds int) option {
 	}
 }
 
-func busy(a node.Action) option { return func(s *scene) { s.got.Busy[a.Target()] = a } }
+func busy(a node.Action) option { return func(s *scene) { s.busy[a.Target()] = a } }
 
 func deleted(seconds, grace int) option {
 	return func(s *scene) {
@@ -210,7 +217,7 @@ func testStep(t *testing.T, step Step, cases []stepCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			var p Plan
-			done := step(&p, newView(c.pod.site, c.pod.slot, c.pod.got, now))
+			done := step(&p, newView(c.pod.input()))
 			if got := p.told(done); got != c.want {
 				t.Errorf("\ngot  %s\nwant %s", got, c.want)
 			}
@@ -223,7 +230,7 @@ func testPod(t *testing.T, cases []stepCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Pod(c.pod.site, c.pod.slot, c.pod.got, now).told(false); got != c.want {
+			if got := Pod(c.pod.input()).told(false); got != c.want {
 				t.Errorf("\ngot  %s\nwant %s", got, c.want)
 			}
 		})

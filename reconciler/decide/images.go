@@ -28,12 +28,18 @@ func images(p *Plan, v *View) bool {
 	return false
 }
 
-// prepares says whether to make ready what containers need: their sandbox is there, is
-// being made, or rests after a failure.
+// prepares reports whether to make ready what containers need: their sandbox is there. It
+// may also be about to be made, after its cgroup, or rest after a failure.
 func (v *View) prepares(p *Plan) bool {
-	_, failed := v.got.Faults[node.SandboxTarget()]
-	_, unbounded := v.got.Faults[node.CgroupTarget()]
-	return !v.life.Over() && (v.sandbox != nil || len(p.Actions) > 0 || failed || unbounded)
+	if v.life.Over() {
+		return false
+	}
+	for _, target := range []string{node.SandboxTarget(), node.CgroupTarget()} {
+		if _, failed := v.got.Faults[target]; failed || p.plans(target) {
+			return true
+		}
+	}
+	return v.sandbox != nil
 }
 
 // ensure asks for the image unless a run stands in the way of the next attempt.

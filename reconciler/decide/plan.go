@@ -2,6 +2,7 @@ package decide
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,17 +29,30 @@ var (
 		sandbox, cgroup, postStart, noteHealth, condemned, resize, // for what runs
 		volumes, images, prune, ephemeral, initContainers, containers, settle, // for what is to run
 	}
-	teardown = []Step{strays, stopContainers, stopSandboxes, removeSandboxes, tearDownCgroup, tearDownVolumes, forget}
+	teardown = []Step{
+		strays, stopContainers, stopSandboxes, removeSandboxes,
+		tearDown(node.Cgroup), tearDown(node.Volumes), tearDown(node.Logs), forget,
+	}
 )
 
+// Input is all that a plan depends on.
+type Input struct {
+	Site    node.Site
+	Slot    *node.Slot
+	Got     *node.Observed
+	Busy    map[string]node.Action   // in flight, by target
+	Objects map[node.ObjectRef]int64 // revisions of what the pod uses; without those that are not there
+	Now     time.Time
+}
+
 // Pod plans the next actions for the pod that owns the slot.
-func Pod(site node.Site, slot *node.Slot, got *node.Observed, now time.Time) Plan {
-	v := newView(site, slot, got, now)
+func Pod(in Input) Plan {
+	v := newView(in)
 	steps := setup
 	switch {
-	case slot.Newer:
+	case in.Slot.Newer:
 		steps = []Step{leaveAlone}
-	case slot.Pod.Deletion != nil:
+	case in.Slot.Pod.Deletion != nil:
 		steps = teardown
 	}
 	var plan Plan
@@ -48,6 +62,16 @@ func Pod(site node.Site, slot *node.Slot, got *node.Observed, now time.Time) Pla
 		}
 	}
 	return plan
+}
+
+// plans reports whether something is about to be done to a target.
+func (p *Plan) plans(target string) bool {
+	return slices.ContainsFunc(p.Actions, func(a node.Action) bool { return a.Target() == target })
+}
+
+// looks reports whether something about a sandbox or a container is about to be learnt.
+func (p *Plan) looks() bool {
+	return slices.ContainsFunc(p.Actions, func(a node.Action) bool { return a.About().Nature == node.Looks })
 }
 
 func (p *Plan) add(actions ...node.Action) { p.Actions = append(p.Actions, actions...) }
@@ -75,8 +99,8 @@ func (p *Plan) try(v *View, a node.Action) {
 	p.add(a)
 }
 
-// View is what the steps may know: the pod, its slot and its observation,
-// with the parts that several steps need worked out once.
+// View holds what the steps may know: the input of the plan, with the parts of it that
+// several steps need worked out once.
 type View struct {
 	site    node.Site
 	slot    *node.Slot
@@ -84,16 +108,18 @@ type View struct {
 	object  *corev1.Pod // with the resources that the node has given it
 	spec    *corev1.PodSpec
 	got     *node.Observed
+	busy    map[string]node.Action
+	objects map[node.ObjectRef]int64
 	now     time.Time
 	life    *life.Life    // how far the pod has come
 	sandbox *node.Sandbox // the ready one in which the pod lives
 }
 
-func newView(site node.Site, slot *node.Slot, got *node.Observed, now time.Time) *View {
-	object, l := slot.Pod.Allocated(), life.Of(slot, got)
+func newView(in Input) *View {
+	object, l := in.Slot.Pod.Allocated(), life.Of(in.Slot, in.Got)
 	return &View{
-		site: site, slot: slot, pod: slot.Pod, object: object, spec: &object.Spec, got: got, now: now,
-		life: l, sandbox: l.Sandbox,
+		site: in.Site, slot: in.Slot, pod: in.Slot.Pod, object: object, spec: &object.Spec,
+		got: in.Got, busy: in.Busy, objects: in.Objects, now: in.Now, life: l, sandbox: l.Sandbox,
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // that is to end only whether it is still ready: it may serve until it has ended.
 // A pod of a newer agent's record keeps the health that it has there.
 func Probes(site node.Site, slot *node.Slot, got *node.Observed) []node.Probe {
-	v := newView(site, slot, got, slot.Pod.Accepted)
+	v := newView(Input{Site: site, Slot: slot, Got: got, Now: slot.Pod.Accepted})
 	if v.sandbox == nil || slot.Result != nil || slot.Newer {
 		return nil
 	}

@@ -34,8 +34,8 @@ func (v *View) behind(run *node.Container, c *corev1.Container) bool {
 // covered says whether the pod's cgroup has room for what a container is allowed. If
 // it could not be changed, a container in it may be what is in the way.
 func (v *View) covered(limits limit.Limits) bool {
-	if have := v.got.Cgroup; have != nil || !v.site.Cgroups {
-		return have == nil || have.Cover(limits)
+	if have, ok := v.got.Part(node.Cgroup, ""); ok || !v.site.Cgroups {
+		return !ok || have.Limits.Cover(limits)
 	}
 	_, failed := v.got.Faults[node.CgroupTarget()]
 	return failed

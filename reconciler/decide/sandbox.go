@@ -1,10 +1,6 @@
 package decide
 
-import (
-	"slices"
-
-	"nodal/node"
-)
+import "nodal/node"
 
 // sandbox keeps exactly one ready sandbox for as long as a container has to
 // run in it. A lost one is cleared before the next attempt, because it may
@@ -31,8 +27,7 @@ func sandbox(p *Plan, v *View) bool {
 // inspectHome learns a pod's addresses.
 func (v *View) inspectHome(p *Plan, home *node.Sandbox) {
 	a := node.InspectSandbox{ID: home.ID}
-	planned := slices.ContainsFunc(p.Actions, func(other node.Action) bool { return other.Target() == a.Target() })
-	if !home.Inspected && !planned {
+	if !home.Inspected && !p.plans(a.Target()) {
 		p.try(v, a)
 	}
 }

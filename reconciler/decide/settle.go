@@ -16,8 +16,8 @@ func settled(p *Plan, v *View) bool {
 	if v.slot.Result == nil {
 		return false
 	}
-	if !v.stopOwn(p, v.within(v.grace(), hasFinished)) && !v.stopSandboxesOf(p, v.own) && !tearDownCgroup(p, v) {
-		tearDownVolumes(p, v)
+	if !v.stopOwn(p, v.within(v.grace(), hasFinished)) && !v.stopSandboxesOf(p, v.own) && !tearDown(node.Cgroup)(p, v) {
+		tearDown(node.Volumes)(p, v)
 	}
 	p.why(hasFinished)
 	return true
@@ -26,7 +26,7 @@ func settled(p *Plan, v *View) bool {
 // settle records the final status of a pod whose containers have all ended
 // for good. From then on the phase never changes.
 func settle(p *Plan, v *View) bool {
-	if len(p.Actions) > 0 || !v.life.Over() || !v.ended() {
+	if p.looks() || !v.life.Over() || !v.ended() {
 		return false
 	}
 	final := status.Of(v.site, v.slot, v.got)
@@ -45,7 +45,7 @@ func (v *View) ended() bool {
 			return false
 		}
 	}
-	for _, a := range v.got.Busy {
+	for _, a := range v.busy {
 		if _, ok := a.(node.RunHook); !ok { // a hook of what has ended changes nothing
 			return false
 		}

@@ -28,10 +28,6 @@ func removeSandboxes(p *Plan, v *View) bool {
 
 // forget frees the name once nothing is left on the machine.
 func forget(p *Plan, v *View) bool {
-	if !v.got.LogsGone {
-		p.try(v, node.RemoveLogs{})
-		return true
-	}
 	p.try(v, node.Release{})
 	return true
 }
@@ -51,8 +47,8 @@ func (v *View) stopSandboxesOf(p *Plan, mine func(types.UID) bool) bool {
 // removeAll removes sandboxes, which takes their containers along, and
 // containers whose sandbox is lost.
 func (v *View) removeAll(p *Plan, mine func(types.UID) bool) bool {
-	if len(p.Actions) > 0 {
-		return true // still learning how containers ended
+	if p.looks() {
+		return true // how containers ended is still being learnt
 	}
 	waiting, covered := false, map[string]bool{}
 	for i := range v.got.Sandboxes {

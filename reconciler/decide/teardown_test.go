@@ -6,10 +6,7 @@ import (
 	"nodal/node"
 )
 
-func unmounted(s *scene) { s.got.VolumesGone = true }
-
 func TestTeardown(t *testing.T) {
-	logsGone := func(s *scene) { s.got.LogsGone = true }
 	noSandbox := func(s *scene) { s.got.Sandboxes = nil }
 	testPod(t, []stepCase{
 		{"containers end within what is left of the grace period", pod(always, also("side"), ready, running("app"), running("side"), deleted(10, 30)),
@@ -28,11 +25,11 @@ func TestTeardown(t *testing.T) {
 		{"a stopped sandbox is removed with what is in it", pod(always, gone, exited("app", 0), deleted(0, 30)), "remove sandbox s0"},
 		{"containers without a sandbox are removed one by one", pod(always, ready, exited("app", 0), noSandbox, deleted(0, 30)), "remove app app-0"},
 		{"then the volumes go", pod(always, deleted(0, 30)), "tear down volumes"},
-		{"but not while one is being laid out", pod(always, deleted(0, 30), busy(node.SetUpVolume{Name: "v"})), "why waiting for a volume that is being laid out"},
+		{"but not while one is being laid out", pod(always, deleted(0, 30), busy(node.SetUpVolume("v", ""))), "why waiting until this has ended: set up volume v"},
 		{"volumes that are busy keep the name", pod(always, deleted(0, 30), fault("volumes", 2)), "wake in 2s; why Broken"},
-		{"the logs go last", pod(always, deleted(0, 30), unmounted), "remove logs"},
-		{"then the name is free", pod(always, deleted(0, 30), unmounted, logsGone), "release"},
-		{"a name that could not be freed rests", pod(always, deleted(0, 30), unmounted, logsGone, fault("pod", 8)), "wake in 8s; why Broken"},
+		{"the logs go last", pod(always, deleted(0, 30), without(node.Volumes)), "tear down logs"},
+		{"then the name is free", pod(always, deleted(0, 30), without(node.Volumes), without(node.Logs)), "release"},
+		{"a name that could not be freed rests", pod(always, deleted(0, 30), without(node.Volumes), without(node.Logs), fault("pod", 8)), "wake in 8s; why Broken"},
 		{"a finished pod is torn down like any other", pod(never, finished, gone, exited("app", 0), deleted(0, 30)), "remove sandbox s0"},
 	})
 }
@@ -42,8 +39,8 @@ func TestFinishedPod(t *testing.T) {
 	testPod(t, []stepCase{
 		{"its sandbox is stopped", pod(never, finished, ready, exited("app", 0)), "stop sandbox s0; " + rests},
 		{"its volumes go", pod(never, finished, gone, exited("app", 0)), "tear down volumes; " + rests},
-		{"its containers stay for their logs", pod(never, finished, gone, exited("app", 0), unmounted), rests},
-		{"nothing in it begins anew", pod(always, finished, unmounted), rests},
+		{"its containers stay for their logs", pod(never, finished, gone, exited("app", 0), without(node.Volumes)), rests},
+		{"nothing in it begins anew", pod(always, finished, without(node.Volumes)), rests},
 		{"what runs in it nevertheless is ended", pod(never, finished, ready, running("app")), "stop app app-0 grace=30s: the pod has finished; why waiting for containers to end"},
 	})
 }

@@ -19,7 +19,7 @@ func volumes(p *Plan, v *View) bool {
 	}
 	for volume := range node.MountedVolumes(v.spec) {
 		version := v.version(volume)
-		if have, ok := v.got.Volumes[volume.Name]; !ok || have != version {
+		if have, ok := v.got.Part(node.Volumes, volume.Name); !ok || have.Version != version {
 			p.try(v, v.layOut(volume, version))
 		}
 	}
@@ -31,7 +31,7 @@ func volumes(p *Plan, v *View) bool {
 func (v *View) layOut(volume *corev1.Volume, version string) node.Action {
 	image := volume.Image
 	if image == nil {
-		return node.SetUpVolume{Name: volume.Name, Version: version}
+		return node.SetUpVolume(volume.Name, version)
 	}
 	policy := image.PullPolicy
 	if len(v.got.Containers) > 0 && policy == corev1.PullAlways {
@@ -44,9 +44,9 @@ func (v *View) layOut(volume *corev1.Volume, version string) node.Action {
 // cannot be brought up to date serves as it is.
 func (v *View) inPlace() bool {
 	for volume := range node.MountedVolumes(v.spec) {
-		have, ok := v.got.Volumes[volume.Name]
+		have, ok := v.got.Part(node.Volumes, volume.Name)
 		_, failed := v.got.Faults[node.VolumeTarget(volume.Name)]
-		if !ok || have != v.version(volume) && !failed {
+		if !ok || have.Version != v.version(volume) && !failed {
 			return false
 		}
 	}
@@ -59,7 +59,7 @@ func (v *View) inPlace() bool {
 func (v *View) version(volume *corev1.Volume) string {
 	var parts []string
 	for _, ref := range node.VolumeRefs(v.pod.Object, volume) {
-		parts = append(parts, fmt.Sprintf("%s@%d", ref.Name, v.got.Objects[ref]))
+		parts = append(parts, fmt.Sprintf("%s@%d", ref.Name, v.objects[ref]))
 	}
 	if node.ShowsPod(volume) {
 		parts = append(parts, "pod@"+facts(v.object))
@@ -73,19 +73,4 @@ func facts(pod *corev1.Pod) string {
 	// Maps are encoded in the order of their keys, and cannot fail to be.
 	_ = json.NewEncoder(sum).Encode([]any{pod.Labels, pod.Annotations, node.ResourcesOf(pod)})
 	return fmt.Sprintf("%08x", sum.Sum32())
-}
-
-// tearDownVolumes removes what was laid out, once nothing is left that uses it.
-func tearDownVolumes(p *Plan, v *View) bool {
-	if v.got.VolumesGone {
-		return false
-	}
-	for _, a := range v.got.Busy {
-		if _, ok := a.(node.SetUpVolume); ok {
-			p.why("waiting for a volume that is being laid out")
-			return true
-		}
-	}
-	p.try(v, node.TearDownVolumes{})
-	return true
 }

@@ -47,18 +47,13 @@ func imaged(name string, policy corev1.PullPolicy) corev1.Volume {
 // posted is a ConfigMap as it is since a revision.
 func posted(object string, revision int64) option {
 	return func(s *scene) {
-		s.got.Objects = map[node.ObjectRef]int64{{Kind: node.ConfigMap, Namespace: "default", Name: object}: revision}
+		s.objects = map[node.ObjectRef]int64{{Kind: node.ConfigMap, Namespace: "default", Name: object}: revision}
 	}
 }
 
 // laid is a volume of a version.
 func laid(name, version string) option {
-	return func(s *scene) {
-		if s.got.Volumes == nil {
-			s.got.Volumes = map[string]string{}
-		}
-		s.got.Volumes[name] = version
-	}
+	return func(s *scene) { s.got.Lay(node.Volumes, name, node.Part{Version: version}) }
 }
 
 func TestVolumes(t *testing.T) {

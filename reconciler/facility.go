@@ -1,0 +1,53 @@
+package reconciler
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+)
+
+// facility does what one kind of thing needs that the node prepares for pods.
+type facility struct {
+	// setUp makes a part ready, or brings it up to date.
+	setUp func(ctx context.Context, pod *node.Pod, a node.SetUp) error
+	// tearDown removes all parts, and ends what is left in them.
+	tearDown func(ctx context.Context, pod *node.Pod) error
+	// sweep does that for the pods that need not be kept; nil where a crash leaves nothing.
+	sweep func(ctx context.Context, keep func(types.UID) bool) error
+}
+
+// facility returns how a facility is set up, torn down and swept.
+func (a Act) facility(of node.Facility) facility {
+	return [...]func(Act) facility{node.Cgroup: Act.cgroup, node.Volumes: Act.volumes, node.Logs: Act.logs}[of](a)
+}
+
+func (a Act) cgroup() facility {
+	if a.Cgroups == nil {
+		return facility{}
+	}
+	return facility{
+		setUp: func(ctx context.Context, pod *node.Pod, s node.SetUp) error {
+			return a.Cgroups.SetUp(ctx, pod.Allocated(), s.Part.Limits)
+		},
+		tearDown: func(ctx context.Context, pod *node.Pod) error { return a.Cgroups.TearDown(ctx, pod.UID()) },
+		sweep:    a.Cgroups.Sweep,
+	}
+}
+
+func (a Act) volumes() facility {
+	return facility{
+		setUp: func(ctx context.Context, pod *node.Pod, s node.SetUp) error {
+			return a.Volumes.SetUp(ctx, pod, s.Name)
+		},
+		tearDown: func(ctx context.Context, pod *node.Pod) error { return a.Volumes.TearDown(ctx, pod.UID()) },
+		sweep:    a.Volumes.Sweep,
+	}
+}
+
+func (a Act) logs() facility {
+	return facility{
+		tearDown: func(_ context.Context, pod *node.Pod) error { return a.Logs.RemovePod(pod.Key(), pod.UID()) },
+	}
+}
