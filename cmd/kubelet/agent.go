@@ -14,14 +14,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
+	"nodal/agent/cgroups"
 	"nodal/agent/config"
+	"nodal/agent/files"
+	"nodal/agent/images"
+	"nodal/agent/membership"
 	"nodal/agent/ownruntime"
+	"nodal/agent/state"
+	"nodal/agent/tracing"
 	"nodal/host/cri"
 	"nodal/host/cri/spec"
 	"nodal/host/image"
-	"nodal/host/logs"
 	"nodal/host/notify"
-	"nodal/host/podfiles"
 	"nodal/host/probe"
 	"nodal/host/source"
 	"nodal/host/volume"
@@ -59,21 +63,21 @@ type agent struct {
 	short     atomic.Pointer[[]corev1.NodeConditionType] // what the node has too little of, as was last seen
 	assign    *assign.Rules
 	whole     limit.Limits // of all pods together
-	state     *state
+	state     *state.State
 	sources   *store.Sources
 	origins   []podSource
 	runtime   *cri.Runtime
 	puller    *image.Puller
 	collector *reconciler.Collector // of images
 	own       *ownruntime.Runtime   // nil if the runtime is not the agent's
-	files     podFiles
-	cgroups   *podCgroups // nil: pods have none of their own
+	files     files.Files
+	cgroups   *cgroups.Pods // nil: pods have none of their own
 	volumes   *volume.Tree
-	guard     *auth.Authenticator // of the API
-	cluster   *membership         // nil: the node stands alone
+	guard     *auth.Authenticator    // of the API
+	cluster   *membership.Membership // nil: the node stands alone
 	prober    *probe.Prober
 	counts    *metrics.Agent // of what the agent does
-	tracing   *tracing       // nil: off
+	tracing   tracing.Hooks
 
 	supervisor notify.Supervisor
 	alive      func(context.Context) error // of the reconciler, once it is at work
@@ -86,31 +90,28 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	if err := os.MkdirAll(cfg.Dirs.Root, 0o755); err != nil {
 		return nil, fmt.Errorf("make the root directory: %w", err)
 	}
-	a := &agent{cfg: cfg, log: log, started: time.Now(), files: filesOf(cfg.Dirs, log)}
+	a := &agent{cfg: cfg, log: log, started: time.Now(), files: files.In(cfg.Dirs, log)}
 	var err error
 	if err = a.lookAround(ctx); err != nil {
 		return nil, err
 	}
-	if a.state, err = openState(cfg.Dirs, log); err != nil {
+	if a.state, err = state.Open(cfg.Dirs, log); err != nil {
 		return nil, err
 	}
-	a.counts = metrics.NewAgent(cfg.NodeName, a.machine.cgroups.Version, a.state.store.Views)
+	a.counts = metrics.NewAgent(cfg.NodeName, a.machine.cgroups.Version, a.state.Store.Views)
 	a.count()
-	a.clearWay()
+	a.state.ClearWay()
 	a.volumes = volume.New(volume.Config{
 		Pods: cfg.Dirs.Pods(), Local: a.keeper().Dir,
-		Objects: a.state.store, Allocatable: a.offer.Allocatable, Swept: a.counts.Swept,
+		Objects: a.state.Store, Allocatable: a.offer.Allocatable, Swept: a.counts.Swept,
 	})
-	a.adopt()
-	if cfg.Cgroups.PerPod {
-		a.cgroups = &podCgroups{agent: a}
-	}
+	a.state.Adopt(a.volumes.Adopt)
 	if err := a.prepare(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	a.site = node.Site{
 		NodeName: cfg.NodeName, HostIPs: a.machine.ips, Runtime: "containerd", BackoffMax: cfg.CrashLoopMax,
-		Cgroups: a.cgroups != nil, Limits: limitRules(cfg.Cgroups),
+		Cgroups: a.cgroups != nil, Limits: cgroups.Rules(cfg.Cgroups),
 	}
 	a.sources = store.NewSources(a.locations())
 	a.sources.Delivered(node.SourceAPI, a.started, nil) // what was posted came back with the journal
@@ -137,12 +138,15 @@ func (a *agent) prepare(ctx context.Context) error {
 // reachRuntime takes the runtime that is configured, or brings one up.
 func (a *agent) reachRuntime(ctx context.Context) error {
 	if r := &a.cfg.Runtime; r.Endpoint == "" {
-		own, err := ownruntime.Start(ctx, a.cfg.Dirs, *r, a.state.events, a.log)
+		own, err := ownruntime.Start(ctx, a.cfg.Dirs, *r, a.state.Events, a.log)
 		if err != nil {
 			return err
 		}
 		a.own = own
 		r.Endpoint = own.Endpoint()
+	}
+	if a.cfg.Cgroups.PerPod {
+		a.cgroups = a.podCgroups()
 	}
 	client, err := cri.Dial(a.runtimeConfig(), a.log)
 	if err != nil {
@@ -150,20 +154,45 @@ func (a *agent) reachRuntime(ctx context.Context) error {
 	}
 	a.ask(ctx, client)
 	a.runtime = client
-	if a.puller, err = a.newPuller(); err != nil {
+	pulls := images.Config{
+		Settings: a.cfg.Images, Dirs: a.cfg.Dirs, State: a.state, Removed: a.counts.Collected, Log: a.log,
+	}
+	if a.puller, err = pulls.Puller(client); err != nil {
 		return err
 	}
-	a.collector = a.newCollector()
-	a.prober = probe.New(probe.Config{Exec: a.runtime, Tell: a.state.events.Add})
+	a.collector = pulls.Collector(client, a.puller)
+	a.prober = probe.New(probe.Config{Exec: a.runtime, Tell: a.state.Events.Add})
 	return nil
 }
 
-func filesOf(dirs config.Dirs, log *slog.Logger) podFiles {
-	return podFiles{
-		logs:  logs.Layout{Pods: dirs.PodLogs, Links: dirs.LogLinks()},
-		files: podfiles.Tree{Root: dirs.Pods(), Mark: volume.Ours},
-		log:   log,
+// podCgroups returns the cgroups of pods below the place that is theirs.
+func (a *agent) podCgroups() *cgroups.Pods {
+	c := cgroups.Config{
+		Mounts: a.machine.cgroups, Fallback: a.cfg.Cgroups.Driver, Root: a.cfg.Runtime.CgroupRoot,
+		Driver:  func(ctx context.Context) (string, error) { return a.runtime.CgroupDriver(ctx) },
+		AllPods: func() limit.Limits { return a.whole }, Running: a.state.Running, Log: a.log,
 	}
+	if a.own != nil && c.Root == "" {
+		c.Name = ownruntime.PodCgroup(a.cfg.Dirs.Root)
+	} else { // other kubelets may have their pods there; a pod of this node has a directory of this node
+		c.Ours = a.volumes.IsOurs
+	}
+	return cgroups.NewPods(c)
+}
+
+// cgroupParent returns where a pod's containers belong.
+func (a *agent) cgroupParent() func(*corev1.Pod) string {
+	if a.cgroups != nil {
+		return a.cgroups.Parent
+	}
+	parent := a.cfg.Runtime.CgroupRoot
+	if parent == "" && a.own != nil {
+		parent = "/" + ownruntime.PodCgroup(a.cfg.Dirs.Root)
+		if a.own.CgroupDriver() == "systemd" {
+			parent = ownruntime.PodCgroup(a.cfg.Dirs.Root) + ".slice"
+		}
+	}
+	return func(*corev1.Pod) string { return parent }
 }
 
 func (a *agent) close() error {
@@ -174,7 +203,7 @@ func (a *agent) close() error {
 	if a.own != nil {
 		err = errors.Join(err, a.own.Close(a.cfg.Runtime.StopOnExit))
 	}
-	return errors.Join(err, a.state.journal.Close())
+	return errors.Join(err, a.state.Close())
 }
 
 func (a *agent) runtimeConfig() cri.Config {
@@ -182,10 +211,10 @@ func (a *agent) runtimeConfig() cri.Config {
 	return cri.Config{
 		Endpoint: r.Endpoint, ImageEndpoint: r.ImageEndpoint, RequestTimeout: r.RequestTimeout,
 		PodLogsDir: a.cfg.Dirs.PodLogs, ResolvConf: a.resolvConf(),
-		Node: a.podNode, CgroupParent: a.cgroupParent(), Objects: a.state.store.Object,
-		Extras:    []spec.Contributor{ofVolumes(a.volumes), a.files.extras},
-		LastWords: a.files.lastWords, Event: a.state.events.Add,
-		Called: a.counts.Called, Trace: a.tracing.calls(),
+		Node: a.podNode, CgroupParent: a.cgroupParent(), Objects: a.state.Store.Object,
+		Extras:    []spec.Contributor{files.OfVolumes(a.volumes), a.files.Extras},
+		LastWords: a.files.LastWords, Event: a.state.Events.Add,
+		Called: a.counts.Called, Trace: a.tracing.Calls,
 	}
 }
 
@@ -197,7 +226,7 @@ func (a *agent) podNode() spec.Node {
 		DNS: spec.DNS{Servers: r.ClusterDNS, Domain: r.ClusterDomain},
 		Machine: spec.Machine{
 			Name: a.cfg.NodeName, IPs: a.machine.ips, Memory: a.machine.memory, Allocatable: a.offer.Allocatable,
-			OOMGroup: a.endsAsGroup(), HugePageSizes: a.machine.hugePageSizes(),
+			OOMGroup: cgroups.OOMGroup(a.cfg.Cgroups, a.machine.cgroups), HugePageSizes: a.machine.hugePageSizes(),
 			Throttles: a.machine.throttles, SwapLimits: a.limitsSwap(), Swap: a.offer.Swap,
 		},
 	}
@@ -230,29 +259,8 @@ func (a *agent) locations() map[node.Source]string {
 
 func (a *agent) intake(source node.Source) intake.Intake {
 	return intake.Intake{
-		Store: a.state.store, Source: source, Node: a.offer, Present: a.present, Assign: a.assign, Storage: a.keeper(),
+		Store: a.state.Store, Source: source, Node: a.offer, Present: a.present, Assign: a.assign, Storage: a.keeper(),
 		NewUID: uuid.NewUUID, Sources: a.locations(), Preempted: a.preempted,
-	}
-}
-
-// clearWay looks again at pods that wait for others: of these a record may have been lost.
-// Resizes wait until it is known what runs: it may have to restart for them.
-func (a *agent) clearWay() {
-	if _, err := a.state.store.Transact(func(tx *store.Tx) error {
-		tx.ClearWay()
-		return nil
-	}); err != nil {
-		a.log.Warn("pods go on waiting for others", "err", err)
-	}
-}
-
-// adopt marks the directories of the node's pods as its own, should their records be lost.
-func (a *agent) adopt() {
-	views, _ := a.state.store.Views()
-	for _, v := range views {
-		if err := a.volumes.Adopt(v.Slot.Pod.UID()); err != nil {
-			a.log.Warn("the directory of a pod is not marked as this node's", "pod", v.Key, "err", err)
-		}
 	}
 }
 
@@ -289,13 +297,13 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 	for _, s := range a.origins {
 		group.Go(func() error { return s.Run(ctx) })
 	}
-	if err := a.files.logs.Sweep(); err != nil {
+	if err := a.files.Logs.Sweep(); err != nil {
 		a.log.Warn("links to logs that are gone may be left", "err", err)
 	}
 	prober := a.prober
 	r := reconciler.New(reconciler.Config{
-		Act: a.act(prober), Tracer: a.tracing.tracer(), Counts: a.counts,
-		Prober: prober, Events: a.state.events, Sources: a.sources, Site: a.site, Pool: assign.NewPool(a.assign), Log: a.log,
+		Act: a.act(prober), Tracer: a.tracing.Steps, Counts: a.counts,
+		Prober: prober, Events: a.state.Events, Sources: a.sources, Site: a.site, Pool: assign.NewPool(a.assign), Log: a.log,
 		Relist: relist, Starts: sideways(),
 	})
 	a.alive = r.Alive
@@ -307,10 +315,13 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 		a.supervisor.Watch(ctx, r.Alive, a.log)
 		return nil
 	})
-	group.Go(func() error { return a.rotateLogs(ctx) })
-	group.Go(func() error { return a.tracing.run(ctx) })
 	group.Go(func() error {
-		a.counts.Watch(ctx, a.state.events, a.state.store.View)
+		a.files.Rotate(ctx, a.cfg.Logs, a.state.Store.Views, a.runtime.ReopenLog)
+		return nil
+	})
+	group.Go(func() error { return a.tracing.Run(ctx) })
+	group.Go(func() error {
+		a.counts.Watch(ctx, a.state.Events, a.state.Store.View)
 		return nil
 	})
 	group.Go(func() error {
@@ -328,7 +339,7 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 
 func (a *agent) act(hooks reconciler.Hooks) reconciler.Act {
 	act := reconciler.Act{
-		Store: a.state.store, Runtime: a.runtime, Images: a.puller, Hooks: hooks, Logs: a.files,
+		Store: a.state.Store, Runtime: a.runtime, Images: a.puller, Hooks: hooks, Logs: a.files,
 		Volumes: a.volumes, Storage: a.keeper(), Clock: time.Now,
 		Freed: func(tx *store.Tx) { a.intake("").Readmit(tx, time.Now()) },
 	}
@@ -342,7 +353,7 @@ func (a *agent) act(hooks reconciler.Hooks) reconciler.Act {
 func (a *agent) podSources() ([]podSource, error) {
 	s := a.cfg.Sources
 	sink := source.Sink{
-		Intake: a.intake(""), Board: a.sources, Event: a.state.events.Add,
+		Intake: a.intake(""), Board: a.sources, Event: a.state.Events.Add,
 	}
 	var found []podSource
 	if s.StaticPodPath != "" {
@@ -361,4 +372,10 @@ func (a *agent) podSources() ([]podSource, error) {
 // podSource delivers pods until its context ends.
 type podSource interface {
 	Run(context.Context) error
+}
+
+// limitsSwap reports whether the kernel can hold containers to a part of the swap. It looks when a container is
+// made: before, no cgroup may be there that could tell.
+func (a *agent) limitsSwap() bool {
+	return a.machine.cgroups.Version == 2 && a.machine.cgroups.LimitsSwap()
 }

@@ -15,6 +15,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nodal/agent/cgroups"
+	"nodal/agent/membership"
+	"nodal/agent/tracing"
 	"nodal/host/cgroup"
 	"nodal/host/notify"
 	"nodal/host/tunable"
@@ -37,22 +40,24 @@ type machine struct {
 // lookAround finds out where the node is: in which cluster, on what machine, and
 // what of it is for pods.
 func (a *agent) lookAround(ctx context.Context) (err error) {
-	if a.cluster, err = a.membership(); err != nil {
-		return err
-	}
 	if a.supervisor, err = notify.FromEnvironment(); err != nil {
 		return err
 	}
 	if a.machine, err = lookAtMachine(a.cfg.NodeIPs); err != nil {
 		return err
 	}
+	if a.cfg.Cluster.Kubeconfig != "" {
+		if a.cluster, err = a.membership(); err != nil {
+			return err
+		}
+	}
 	if err := tune(tunable.Proc, a.cfg.Tunables, a.log); err != nil {
 		return err
 	}
-	if a.tracing, err = newTracing(a.cfg, a.log); err != nil {
+	if a.tracing, err = tracing.New(a.cfg.Tracing, a.cfg.NodeName, version, a.log); err != nil {
 		return err
 	}
-	if err := a.lookAtCgroups(); err != nil {
+	if a.machine.cgroups, err = cgroups.Find(a.cfg.Cgroups, a.machine.swap > 0, a.log); err != nil {
 		return err
 	}
 	if a.offer, err = offer(a.cfg, a.machine); err != nil {
@@ -65,6 +70,14 @@ func (a *agent) lookAround(ctx context.Context) (err error) {
 		return err
 	}
 	return holdReserved(ctx, a.cfg.Reserved, a.machine.cgroups)
+}
+
+// membership makes the node a member of the cluster that is configured.
+func (a *agent) membership() (*membership.Membership, error) {
+	return membership.New(membership.Config{
+		NodeName: a.cfg.NodeName, Labels: a.cfg.NodeLabels, Addresses: a.machine.ips, Port: a.cfg.Listen.Port,
+		CertDir: a.cfg.Dirs.Cert, Cluster: a.cfg.Cluster, Auth: a.cfg.Auth, Version: version, Log: a.log,
+	})
 }
 
 func lookAtMachine(configured []netip.Addr) (m machine, err error) {

@@ -35,7 +35,7 @@ func (m measured) Places(pod *node.Pod) ([]stats.Place, error) {
 		}
 		errs = append(errs, err)
 	}
-	dir, err := m.agent.files.logs.PodDir(pod.Key(), pod.UID())
+	dir, err := m.agent.files.Logs.PodDir(pod.Key(), pod.UID())
 	if err != nil {
 		return places, errors.Join(append(errs, err)...)
 	}

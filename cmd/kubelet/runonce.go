@@ -42,8 +42,8 @@ func (a *agent) awaitPods(ctx context.Context) error {
 		return fmt.Errorf("wait for the pod sources: %w", ctx.Err())
 	}
 	for {
-		changed := a.state.store.Changed()
-		views, _ := a.state.store.Views()
+		changed := a.state.Store.Changed()
+		views, _ := a.state.Store.Views()
 		waiting := slices.ContainsFunc(views, func(v store.View) bool {
 			return status.Of(a.site, v.Slot, v.Got).Phase == corev1.PodPending
 		})
@@ -61,7 +61,7 @@ func (a *agent) awaitPods(ctx context.Context) error {
 // reportPods prints a line for each pod, and fails if one failed.
 func (a *agent) reportPods(out io.Writer) error {
 	var err error
-	views, _ := a.state.store.Views()
+	views, _ := a.state.Store.Views()
 	for _, v := range views {
 		s := status.Of(a.site, v.Slot, v.Got)
 		if s.Phase == corev1.PodPending || s.Phase == corev1.PodFailed {

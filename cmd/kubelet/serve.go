@@ -10,7 +10,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"nodal/agent/cgroups"
 	"nodal/agent/config"
+	"nodal/agent/images"
+	"nodal/agent/membership"
 	"nodal/host/stats"
 	"nodal/node"
 	"nodal/server"
@@ -52,7 +55,10 @@ func (a *agent) serve(ctx context.Context) error {
 	a.servePlain(ctx, group, l.HealthzAddress, l.HealthzPort, srv.Healthz())
 	renewed := a.counts.ServingCertificate(a.guard.Expires)
 	group.Go(func() error { return a.renew(ctx, renewed) })
-	group.Go(func() error { return a.cluster.run(ctx, srv.Local(), renewed) })
+	if a.cluster != nil {
+		renewals := membership.Renewals{Client: a.counts.ClientCertificate, Serving: renewed}
+		group.Go(func() error { return a.cluster.Run(ctx, srv.Local(), renewals) })
+	}
 	a.tell(a.supervisor.Ready) // the kernel takes connections already
 	return group.Wait()
 }
@@ -77,7 +83,9 @@ func (a *agent) door() (*auth.Authenticator, error) {
 		Material: *material, ClientCAFile: a.cfg.Auth.ClientCAFile, SocketPath: a.cfg.Listen.Socket,
 		Anonymous: a.cfg.Auth.Anonymous, AlwaysAllow: a.cfg.Auth.Mode == config.AuthAlwaysAllow, Log: a.log,
 	}
-	a.cluster.guards(&c)
+	if a.cluster != nil {
+		a.cluster.Guard(&c)
+	}
 	return auth.New(c)
 }
 
@@ -113,15 +121,15 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 	figures := a.stats()
 	a.countClaims(figures)
 	return server.New(server.Config{
-		Store: a.state.store, Events: a.state.events, Sources: a.sources,
+		Store: a.state.Store, Events: a.state.Events, Sources: a.sources,
 		Intake: a.intake(node.SourceAPI), Site: a.site, Now: time.Now,
-		Runtime: a.runtime, Logs: a.files.logs, Images: a.images(), Stats: figures,
+		Runtime: a.runtime, Logs: a.files.Logs, Images: a.shelf(), Stats: figures,
 		Signals: a.signals(figures), Shortage: a.cfg.Reserved.Shortage, Conditions: a.runShort,
 		Probes: a.prober.Counts, Agent: a.counts, Healthy: a.alive,
 		RunningPods: func(ctx context.Context) (map[node.Key]*node.Observed, error) {
 			return a.runtime.List(ctx, nil)
 		},
-		Auth: door, Trace: a.tracing.requests(),
+		Auth: door, Trace: a.tracing.Requests,
 		Facts: server.Facts{
 			Version: version, Started: a.started, Addresses: a.machine.ips, Endpoint: a.cfg.Runtime.Endpoint, Configz: configz, Reach: a.reach(),
 			Capacity: a.offer.Capacity, Allocatable: a.offer.Allocatable, Labels: a.offer.Labels, Swap: a.machine.swap,
@@ -136,14 +144,29 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 	})
 }
 
+// shelf shows the images of the runtime and of the node's own registry.
+func (a *agent) shelf() *images.Shelf {
+	s := &images.Shelf{
+		Runtime: a.runtime, Endpoint: a.cfg.Runtime.Endpoint, Puller: a.puller, Collector: a.collector, Log: a.log,
+	}
+	if a.own != nil {
+		s.Store = a.own.Images()
+	}
+	return s
+}
+
 // stats are read when somebody asks.
 func (a *agent) stats() *stats.Collector {
-	cgroups := stats.Cgroups{Version: a.machine.cgroups.Version, Dirs: a.machine.cgroups.Dirs(), System: a.systemCgroups}
+	system := cgroups.System{Mounts: a.machine.cgroups, Pods: a.cgroups}
+	if a.own != nil {
+		system.Daemon = a.own.Pid
+	}
+	groups := stats.Cgroups{Version: a.machine.cgroups.Version, Dirs: a.machine.cgroups.Dirs(), System: system.Find}
 	if a.cgroups != nil {
-		cgroups.Pod = a.cgroups.path
+		groups.Pod = a.cgroups.Path
 	}
 	return stats.New(stats.Config{
-		Runtime: a.runtime, Cgroups: cgroups, Views: a.state.store.Views,
+		Runtime: a.runtime, Cgroups: groups, Views: a.state.Store.Views,
 		NodeName: a.cfg.NodeName, Started: a.machine.booted, Root: a.cfg.Dirs.Root, Disk: measured{a},
 	})
 }

@@ -16,7 +16,7 @@ import (
 
 // preempted tells that a pod has to end for a critical one.
 func (a *agent) preempted(pod *node.Pod, lack corev1.ResourceName) {
-	a.state.events.Add(node.Event{
+	a.state.Events.Add(node.Event{
 		Key: pod.Key(), UID: pod.UID(), Time: time.Now(), Warning: true, Reason: node.Preempting, Message: node.PreemptedMessage,
 	})
 	a.counts.Preempted(string(lack))
@@ -24,7 +24,7 @@ func (a *agent) preempted(pod *node.Pod, lack corev1.ResourceName) {
 
 func (a *agent) newEvictor() *reconciler.Evictor {
 	return &reconciler.Evictor{
-		Store: a.state.store, Disk: written{a}, Events: a.state.events, Log: a.log, Clock: time.Now,
+		Store: a.state.Store, Disk: written{a}, Events: a.state.Events, Log: a.log, Clock: time.Now,
 		Evicted: func(over evict.Limit) { a.counts.Evicted(string(over)) },
 	}
 }
@@ -65,7 +65,7 @@ func (w written) layers(ctx context.Context, pod *node.Pod, sums map[string]int6
 }
 
 func (w written) logs(ctx context.Context, pod *corev1.Pod, sums map[string]int64) error {
-	dir, err := w.agent.files.logs.PodDir(node.KeyOf(pod), pod.UID)
+	dir, err := w.agent.files.Logs.PodDir(node.KeyOf(pod), pod.UID)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package membership
 
 import (
 	"crypto/ecdsa"
@@ -15,17 +15,21 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"nodal/agent/config"
 )
 
-// certify writes a kubeconfig and the certificate that it names, which lasts so long.
+// certify writes a kubeconfig and the certificate that it names, and has it last so long.
 func certify(t *testing.T, kubeconfig string, lasts time.Duration) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(lasts)}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(lasts),
+	}
 	leaf, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +38,8 @@ func certify(t *testing.T, kubeconfig string, lasts time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf})
+	text = append(text, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
 	pair := kubeconfig + ".pem"
 	way := fmt.Sprintf(`apiVersion: v1
 kind: Config
@@ -50,45 +55,48 @@ current-context: x
 	}
 }
 
-func lonely(kubeconfig string) *agent {
-	return &agent{cfg: &config.Config{Cluster: config.Cluster{Kubeconfig: kubeconfig}}, log: slog.New(slog.DiscardHandler)}
+// lonely is the configuration of a node that has a kubeconfig and nothing else.
+func lonely(kubeconfig string) Config {
+	return Config{Cluster: config.Cluster{Kubeconfig: kubeconfig}, Log: slog.New(slog.DiscardHandler)}
 }
 
-func TestANodeWhoseCertificateHasRunOutStartsAndWaitsForAnother(t *testing.T) {
+func TestNodeWithAnExpiredCertificateStartsAndWaitsForAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kubeconfig := filepath.Join(t.TempDir(), "kubelet.conf")
 		certify(t, kubeconfig, -time.Minute)
-		m, err := lonely(kubeconfig).membership()
+		m, err := New(lonely(kubeconfig))
 		if err != nil {
 			t.Fatalf("the node does not start: %v", err)
 		}
-		joined := false
+		var api *rest.Config
 		go func() {
-			joined = m.bootstrap(t.Context()) == nil
+			if found, err := m.bootstrap(t.Context()); err == nil {
+				api = found
+			}
 		}()
 		time.Sleep(time.Hour) // of the bubble's clock
 		synctest.Wait()
-		if joined || m.api != nil {
-			t.Fatal("it joins by a certificate that nobody would take")
+		if api != nil {
+			t.Fatal("it joins by a certificate that has expired")
 		}
 		certify(t, kubeconfig, time.Hour)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if !joined || m.api == nil {
-			t.Error("it does not join by the one that it got")
+		if api == nil {
+			t.Error("it does not join by the certificate that it got")
 		}
 	})
 }
 
-func TestWhatIsWrongWithAWayToTheClusterIsSaidAtTheStart(t *testing.T) {
+func TestFaultyWayToTheClusterIsReportedAtTheStart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kubelet.conf")
-	if _, err := lonely(file).membership(); err == nil {
+	if _, err := New(lonely(file)); err == nil {
 		t.Error("a file that is not there is no trouble")
 	}
 	certify(t, file, time.Hour)
-	a := lonely(file)
-	a.cfg.NodeLabels = map[string]string{"node-role.kubernetes.io/x": ""}
-	if _, err := a.membership(); err == nil {
+	labelled := lonely(file)
+	labelled.Labels = map[string]string{"node-role.kubernetes.io/x": ""}
+	if _, err := New(labelled); err == nil {
 		t.Error("labels that the cluster would refuse are no trouble")
 	}
 }

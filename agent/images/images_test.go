@@ -1,4 +1,4 @@
-package main
+package images
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 
 	"nodal/host/registry"
 	"nodal/node"
+	"nodal/reconciler"
 )
 
 // scriptedPuller answers a pull as the test says, and remembers it.
@@ -41,7 +42,7 @@ func (p *scriptedPuller) Image(context.Context, string) (*node.LocalImage, error
 
 func (p *scriptedPuller) CountPulled(context.Context, []node.Pull) error { return nil }
 
-var _ imagePuller = (*scriptedPuller)(nil)
+var _ Runtime = (*scriptedPuller)(nil)
 
 // savedImage is a tarball with two names for one image, and the image's id.
 func savedImage(t *testing.T) (file []byte, id string) {
@@ -78,14 +79,14 @@ func savedImage(t *testing.T) (file []byte, id string) {
 	return b.Bytes(), digest.String()
 }
 
-func openImages(t *testing.T, pull func(string) (string, error)) (*images, *scriptedPuller) {
+func openImages(t *testing.T, pull func(string) (string, error)) (*Shelf, *scriptedPuller) {
 	t.Helper()
 	store, err := registry.Open(registry.Config{Dir: t.TempDir(), Reserve: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	puller := &scriptedPuller{pull: pull}
-	return &images{runtime: puller, store: store}, puller
+	return &Shelf{Runtime: puller, Store: store}, puller
 }
 
 func TestAnImportEndsWhenTheRuntimeHasTheImages(t *testing.T) {
@@ -149,17 +150,49 @@ func TestWhatTheRuntimeHasGivenUpIsRemovedFromTheNodesRegistry(t *testing.T) {
 }
 
 func TestAForeignRuntimeImportsByItsOwnTools(t *testing.T) {
-	i := &images{runtime: &scriptedPuller{}, endpoint: "unix:///run/crio/crio.sock"}
+	i := &Shelf{Runtime: &scriptedPuller{}, Endpoint: "unix:///run/crio/crio.sock"}
 	_, err := i.Import(t.Context(), strings.NewReader("tarball"), "", nil)
-	if !errors.Is(err, node.ErrConflict) || !strings.Contains(err.Error(), i.endpoint) {
-		t.Errorf("got %v, want a conflict that names %s", err, i.endpoint)
+	if !errors.Is(err, node.ErrConflict) || !strings.Contains(err.Error(), i.Endpoint) {
+		t.Errorf("got %v, want a conflict that names %s", err, i.Endpoint)
 	}
 }
 
 func TestImagesAreShownAsTheRuntimeHasThem(t *testing.T) {
-	i := &images{runtime: &scriptedPuller{}}
+	i := &Shelf{Runtime: &scriptedPuller{}}
 	got, err := i.List(t.Context())
 	if err != nil || len(got) != 1 || got[0].ID != "sha256:a" || got[0].Digests[0] != "app@sha256:b" || !got[0].Pinned {
 		t.Errorf("got %+v (error %v), want the runtime's image", got, err)
+	}
+}
+
+// local removes images, unless one is stuck.
+type local struct {
+	reconciler.LocalImages
+	stuck string
+}
+
+func (l local) RemoveImage(_ context.Context, id string) error {
+	if id == l.stuck {
+		return errors.New("it is in use")
+	}
+	return nil
+}
+
+// notes remembers which notes were removed.
+type notes struct{ removed []string }
+
+func (n *notes) Removed(id string) error {
+	n.removed = append(n.removed, id)
+	return nil
+}
+
+func TestRecordsOfAnImageThatStaysAreKept(t *testing.T) {
+	n := &notes{}
+	images := recorded{local{stuck: "sha256:a"}, n}
+	if err := images.RemoveImage(t.Context(), "sha256:a"); err == nil {
+		t.Error("an image that is in use was removed")
+	}
+	if err := images.RemoveImage(t.Context(), "sha256:b"); err != nil || !slices.Equal(n.removed, []string{"sha256:b"}) {
+		t.Errorf("the records of %q were removed (%v), want those of sha256:b", n.removed, err)
 	}
 }

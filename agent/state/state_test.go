@@ -1,4 +1,4 @@
-package main
+package state
 
 import (
 	"log/slog"
@@ -16,16 +16,15 @@ import (
 	"nodal/node/store"
 )
 
-func TestWhoWaitsWhenTheAgentStarts(t *testing.T) {
-	state, err := openState(config.Dirs{Root: t.TempDir()}, slog.New(slog.DiscardHandler))
+func TestPodsThatWaitForLostRecordsLookAgain(t *testing.T) {
+	opened, err := Open(config.Dirs{Root: t.TempDir()}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &agent{state: state, log: slog.New(slog.DiscardHandler)}
 	web := &corev1.Pod{}
 	web.Namespace, web.Name, web.UID = "default", "web", "u"
 	key := node.KeyOf(web)
-	if _, err := state.store.Transact(func(tx *store.Tx) error {
+	if _, err := opened.Store.Transact(func(tx *store.Tx) error {
 		tx.Put(key, node.NewSlot(&node.Pod{
 			Object: web, Source: node.SourceAPI, Accepted: time.Now(),
 			Awaits: []node.Life{{UID: "lost"}}, Resize: &node.Resize{Reason: corev1.PodReasonDeferred},
@@ -34,27 +33,27 @@ func TestWhoWaitsWhenTheAgentStarts(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	a.clearWay()
-	view, _ := state.store.View(key)
+	opened.ClearWay()
+	view, _ := opened.Store.View(key)
 	if got := view.Slot.Pod.Awaits; len(got) > 0 {
 		t.Errorf("the pod waits for %v, of which the record was lost", got)
 	}
 	if view.Slot.Pod.Resize == nil {
 		t.Error("the pod was resized before it was known which of its containers run, and have to restart for that")
 	}
-	if err := state.journal.Close(); err != nil {
+	if err := opened.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestTheDirectoriesOfPodsThatTheNodeHasAreItsOwn(t *testing.T) {
 	root := t.TempDir()
-	state, err := openState(config.Dirs{Root: root}, slog.New(slog.DiscardHandler))
+	opened, err := Open(config.Dirs{Root: root}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer state.journal.Close()
-	a := &agent{state: state, log: slog.New(slog.DiscardHandler), volumes: volume.New(volume.Config{Pods: filepath.Join(root, "pods")})}
+	defer opened.Close()
+	volumes := volume.New(volume.Config{Pods: filepath.Join(root, "pods")})
 	for _, uid := range []string{"known", "theirs"} {
 		if err := os.MkdirAll(filepath.Join(root, "pods", uid), 0o750); err != nil {
 			t.Fatal(err)
@@ -62,14 +61,14 @@ func TestTheDirectoriesOfPodsThatTheNodeHasAreItsOwn(t *testing.T) {
 	}
 	web := &corev1.Pod{}
 	web.Namespace, web.Name, web.UID = "default", "web", "known"
-	if _, err := state.store.Transact(func(tx *store.Tx) error {
+	if _, err := opened.Store.Transact(func(tx *store.Tx) error {
 		tx.Put(node.KeyOf(web), node.NewSlot(&node.Pod{Object: web, Source: node.SourceAPI, Accepted: time.Now()}))
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	a.adopt()
-	if got, err := a.volumes.Own(); err != nil || !slices.Equal(got, []string{"known"}) {
+	opened.Adopt(volumes.Adopt)
+	if got, err := volumes.Own(); err != nil || !slices.Equal(got, []string{"known"}) {
 		t.Errorf("the node's own are %q (%v), want that of the pod that it knows", got, err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ func TestLinksToLogsComeAndGo(t *testing.T) {
 	dir := t.TempDir()
 	var log bytes.Buffer
 	dirs := config.Dirs{Root: filepath.Join(dir, "node"), PodLogs: filepath.Join(dir, "logs", "pods")}
-	files := filesOf(dirs, slog.New(slog.NewTextHandler(&log, nil)))
+	files := In(dirs, slog.New(slog.NewTextHandler(&log, nil)))
 	key := node.Key{Namespace: "default", Name: "web"}
 	link := filepath.Join(dirs.LogLinks(), "web_default_main-c1.log")
 

@@ -1,4 +1,4 @@
-package main
+package membership
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"nodal/server/auth"
 )
 
-// callers asks the cluster about those whom the node does not know.
+// callers asks the cluster about callers that the node does not know.
 type callers struct {
 	nodeName string
-	reviewer atomic.Pointer[review.Reviewer] // nil: there is no way to the API server yet
+	reviewer atomic.Pointer[review.Reviewer] // nil until the node has joined
 }
 
 var (
@@ -24,7 +24,7 @@ var (
 
 var errNotJoined = errors.New("the node has not joined its cluster yet")
 
-// Review returns whose token it is.
+// Review returns the identity that a token stands for.
 func (c *callers) Review(ctx context.Context, token string) (auth.Identity, bool, error) {
 	r := c.reviewer.Load()
 	if r == nil {
@@ -41,7 +41,7 @@ func (c *callers) Review(ctx context.Context, token string) (auth.Identity, bool
 	return id, ok, err
 }
 
-// Allows says what the cluster lets somebody do to this node.
+// Allows reports whether the cluster lets an identity reach this node in a way.
 func (c *callers) Allows(ctx context.Context, id auth.Identity, to auth.Access) (bool, error) {
 	r := c.reviewer.Load()
 	if r == nil {
@@ -50,7 +50,8 @@ func (c *callers) Allows(ctx context.Context, id auth.Identity, to auth.Access) 
 	return r.May(ctx, review.Access{
 		User: id.Name, Groups: id.Groups, UID: id.UID, Extra: id.Extra,
 		Resource: review.Resource{
-			Verb: to.Verb, Version: corev1.SchemeGroupVersion.Version, Resource: "nodes", Subresource: to.Subresource, Name: c.nodeName,
+			Verb: to.Verb, Version: corev1.SchemeGroupVersion.Version,
+			Resource: "nodes", Subresource: to.Subresource, Name: c.nodeName,
 		},
 	})
 }

@@ -1,0 +1,124 @@
+package cgroups
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/host/cgroup"
+	"nodal/node/limit"
+	"nodal/reconciler"
+)
+
+// Config holds what the cgroups of pods need of the node.
+type Config struct {
+	Mounts   cgroup.Mounts
+	Driver   func(context.Context) (string, error) // asks the runtime which driver it has
+	Fallback string                                // the driver of a runtime that does not say
+	Root     string                                // the cgroup above; empty means the top
+	Name     string                                // of the cgroup of all pods; empty means kubepods
+	AllPods  func() limit.Limits                   // that hold for all pods together
+	Ours     func(types.UID) bool                  // reports a pod of this node; nil means that all are
+	Running  func() []*corev1.Pod
+	Log      *slog.Logger
+}
+
+// Pods are the cgroups of pods. They are opened at their first use, because only the runtime knows which driver
+// makes them, and it may not answer earlier.
+type Pods struct {
+	config Config
+	mu     sync.Mutex
+	tree   *cgroup.Tree
+}
+
+var _ reconciler.Cgroups = (*Pods)(nil)
+
+// NewPods returns cgroups that are not open yet.
+func NewPods(c Config) *Pods { return &Pods{config: c} }
+
+// SetUp makes the cgroup of a pod, or changes its limits.
+func (p *Pods) SetUp(ctx context.Context, pod *corev1.Pod, limits limit.Limits) error {
+	tree, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	return tree.SetUp(ctx, pod, limits)
+}
+
+// TearDown removes the cgroup of a pod, and ends the processes in it.
+func (p *Pods) TearDown(ctx context.Context, uid types.UID) error {
+	tree, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	return tree.TearDown(ctx, uid)
+}
+
+// Sweep tears down the cgroups of pods that need not be kept.
+func (p *Pods) Sweep(ctx context.Context, keep func(types.UID) bool) error {
+	tree, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	return tree.Sweep(ctx, keep)
+}
+
+// Parent returns the cgroup of a pod as the runtime takes it. The runtime asks after SetUp.
+func (p *Pods) Parent(pod *corev1.Pod) string {
+	if tree := p.opened(); tree != nil {
+		return tree.Parent(pod)
+	}
+	return ""
+}
+
+// Path returns the cgroup where the kernel counts for a pod. It is empty before the first use.
+func (p *Pods) Path(pod *corev1.Pod) string {
+	if tree := p.opened(); tree != nil {
+		return tree.Path(pod)
+	}
+	return ""
+}
+
+// Root returns the cgroup where the kernel counts for all pods together. It is empty before the first use.
+func (p *Pods) Root() string {
+	if tree := p.opened(); tree != nil {
+		return tree.Root()
+	}
+	return ""
+}
+
+// opened returns the tree, or nil before the first use.
+func (p *Pods) opened() *cgroup.Tree {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.tree
+}
+
+// open returns the tree, and opens it before the first use.
+func (p *Pods) open(ctx context.Context) (*cgroup.Tree, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tree != nil {
+		return p.tree, nil
+	}
+	c := p.config
+	driver, err := c.Driver(ctx)
+	if err != nil {
+		return nil, err
+	}
+	driver = cmp.Or(driver, c.Fallback)
+	tree, err := cgroup.Open(ctx, cgroup.Config{
+		Mounts: c.Mounts, Systemd: driver == "systemd", Root: c.Root, Name: c.Name, Whole: c.AllPods(), Ours: c.Ours,
+	}, c.Running())
+	if err != nil {
+		return nil, err
+	}
+	p.tree = tree
+	c.Log.Info("pods have cgroups of their own",
+		"version", c.Mounts.Version, "driver", driver, "root", c.Root, "name", c.Name)
+	return tree, nil
+}

@@ -1,0 +1,10 @@
+// Package files lays out what pods have on the node's disk besides their volumes.
+//
+//	/var/log/pods          logs, by host/logs
+//	/var/log/containers    links to them, for log collectors
+//	<root>/pods/<uid>      hosts files and termination messages, by host/podfiles
+//
+// The package puts both adapters together and contributes the node's own files to containers.
+//
+// Start reading at Files in files.go.
+package files

@@ -1,0 +1,162 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"nodal/agent/config"
+	"nodal/host/cri"
+	"nodal/host/cri/spec"
+	"nodal/host/logs"
+	"nodal/host/podfiles"
+	"nodal/host/volume"
+	"nodal/node"
+	"nodal/reconciler"
+)
+
+const (
+	hostsPath = "/etc/hosts"
+
+	// The end of a failed container's log stands for a message that it did not write.
+	lastLines = 80
+	lastBytes = 2048
+)
+
+// Files lays out what pods have on the node's disk besides their volumes: logs, hosts files and termination
+// messages.
+type Files struct {
+	Logs logs.Layout
+
+	tree podfiles.Tree
+	log  *slog.Logger
+}
+
+var _ reconciler.Logs = Files{}
+
+// In returns the files below the node's directories.
+func In(dirs config.Dirs, log *slog.Logger) Files {
+	return Files{
+		Logs: logs.Layout{Pods: dirs.PodLogs, Links: dirs.LogLinks()},
+		tree: podfiles.Tree{Root: dirs.Pods(), Mark: volume.Ours},
+		log:  log,
+	}
+}
+
+// OfVolumes contributes the volumes of its pod to a container: mounts, and block devices of claims.
+func OfVolumes(volumes *volume.Tree) spec.Contributor {
+	return func(run spec.Run) (extras spec.Extras, err error) {
+		if extras.Mounts, err = volumes.Mounts(run.Pod, run.Container, run.VolumeImages); err != nil {
+			return spec.Extras{}, err
+		}
+		extras.Devices, err = volumes.Devices(run.Pod, run.Container)
+		return extras, err
+	}
+}
+
+// Extras contributes the node's own files to a container.
+func (f Files) Extras(run spec.Run) (extras spec.Extras, err error) {
+	if len(run.IPs) > 0 && !mountsItself(run.Container, hostsPath) {
+		text, err := hostsText(run)
+		if err != nil {
+			return spec.Extras{}, err
+		}
+		file, err := f.tree.WriteHosts(string(run.Pod.UID()), text)
+		if err != nil {
+			return spec.Extras{}, err
+		}
+		extras.Mounts = append(extras.Mounts, mount(hostsPath, file))
+	}
+	if target := run.Container.TerminationMessagePath; target != "" {
+		file, err := f.tree.MakeMessage(podfiles.Run{
+			UID: string(run.Pod.UID()), Container: run.Container.Name, Attempt: run.Attempt,
+		})
+		if err != nil {
+			return spec.Extras{}, err
+		}
+		extras.Mounts = append(extras.Mounts, mount(target, file))
+	}
+	return extras, nil
+}
+
+// mount mounts a file of the node's.
+func mount(at, file string) *runtimeapi.Mount {
+	return &runtimeapi.Mount{ContainerPath: at, HostPath: file, SelinuxRelabel: true}
+}
+
+// mountsItself reports whether a container mounts a volume of its own at a path.
+func mountsItself(c *corev1.Container, at string) bool {
+	for i := range c.VolumeMounts {
+		if path.Clean(c.VolumeMounts[i].MountPath) == at {
+			return true
+		}
+	}
+	return false
+}
+
+// hostsText returns the content of a container's /etc/hosts.
+func hostsText(run spec.Run) (string, error) {
+	pod := &run.Pod.Object.Spec
+	if !pod.HostNetwork {
+		hosts := podfiles.Hosts{Name: run.Name.Short, Domain: run.Name.Domain, IPs: run.IPs, Aliases: pod.HostAliases}
+		return hosts.Text(), nil
+	}
+	host, err := os.ReadFile(hostsPath)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read the host's own hosts file: %w", err)
+	}
+	return podfiles.HostNetwork(string(host), pod.HostAliases), nil
+}
+
+// LastWords returns the termination message of a run, or else the end of its log if the pod wants that.
+func (f Files) LastWords(ctx context.Context, e cri.Ending) (string, error) {
+	c := &e.Container
+	if e.MessageFile {
+		words, err := f.tree.Message(podfiles.Run{UID: string(c.UID), Container: c.Name, Attempt: c.Attempt})
+		if err != nil || words != "" {
+			return words, err
+		}
+	}
+	if !e.LogInstead || c.LogPath == "" {
+		return "", nil
+	}
+	return logs.Last(ctx, c.LogPath, lastLines, lastBytes)
+}
+
+// Link lets log collectors find the log of a run.
+func (f Files) Link(key node.Key, run *node.Container) {
+	if err := f.Logs.Link(key, run.Name, run.ID, run.LogPath); err != nil {
+		f.log.Warn("log collectors will not find a log", "pod", key.String(), "container", run.Name, "err", err)
+	}
+}
+
+// Unlink removes what Link made.
+func (f Files) Unlink(key node.Key, container, id string) {
+	if err := f.Logs.Unlink(key, container, id); err != nil {
+		f.log.Warn("a link to a log is left behind", "pod", key.String(), "container", container, "err", err)
+	}
+}
+
+// RemovePod removes the logs and the own files of a pod.
+func (f Files) RemovePod(key node.Key, uid types.UID) error {
+	return errors.Join(
+		f.Logs.RemovePod(key, uid),
+		f.tree.RemovePod(string(uid)),
+	)
+}
+
+// RemoveRun removes the log and the own files of a run.
+func (f Files) RemoveRun(key node.Key, uid types.UID, container string, attempt uint32) error {
+	return errors.Join(
+		f.Logs.RemoveRun(node.LogRun{Key: key, UID: uid, Container: container, Attempt: attempt}),
+		f.tree.RemoveRun(podfiles.Run{UID: string(uid), Container: container, Attempt: attempt}),
+	)
+}

@@ -1,0 +1,43 @@
+package images
+
+import (
+	"context"
+	"time"
+
+	"nodal/node"
+	"nodal/reconciler"
+	"nodal/reconciler/gc"
+)
+
+// Records are the notes about images, such as the credentials that an image was pulled with.
+type Records interface {
+	Removed(id string) error
+}
+
+// Collector returns what removes images as the settings ask.
+func (c Config) Collector(local reconciler.LocalImages, records Records) *reconciler.Collector {
+	settings := c.Settings
+	return &reconciler.Collector{
+		Store: c.State.Store, Images: recorded{local, records}, Events: c.State.Events, Log: c.Log, Clock: time.Now,
+		Policy: gc.Policy{
+			High: settings.HighPercent, Low: settings.LowPercent, MinAge: settings.MinAge, MaxAge: settings.MaxAge,
+		},
+		Collected: func(cause node.RemovalCause) { c.Removed(string(cause)) },
+	}
+}
+
+// recorded removes an image together with the records of it.
+type recorded struct {
+	reconciler.LocalImages
+	records Records
+}
+
+var _ reconciler.LocalImages = recorded{}
+
+// RemoveImage removes the records last: an image that stays needs them.
+func (r recorded) RemoveImage(ctx context.Context, id string) error {
+	if err := r.LocalImages.RemoveImage(ctx, id); err != nil {
+		return err
+	}
+	return r.records.Removed(id)
+}

@@ -1,0 +1,13 @@
+// Package images puts the parts together that deal with images.
+//
+//	            Shelf, for the API
+//	  +-----------+-----------+
+//	Puller    Collector    registry of the node, if the runtime is its own
+//	  +-----------+-----------+
+//	           runtime
+//
+// host/image pulls, reconciler.Collector removes and host/registry keeps what was imported. None of them knows
+// the others.
+//
+// Start reading at Shelf in images.go.
+package images

@@ -1,0 +1,50 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"nodal/host/registry"
+	"nodal/node"
+)
+
+// Import keeps a tarball's images in the node's registry and has the runtime pull them from there. They stay in
+// the registry, so that the runtime can pull them again after it gave them up to make room.
+func (s *Shelf) Import(
+	ctx context.Context, tarball io.Reader, name string, tell func(node.ImportProgress),
+) ([]node.ImportedImage, error) {
+	if s.Store == nil {
+		return nil, fmt.Errorf("the runtime at %s is not the agent's own and does not ask it for images; "+
+			"import with the runtime's tool, such as ctr -n k8s.io images import FILE: %w", s.Endpoint, node.ErrConflict)
+	}
+	var read int64
+	kept, err := s.Store.Import(ctx, tarball, registry.Options{Name: name, Progress: func(n int64) {
+		read = n
+		tell(node.ImportProgress{Read: n})
+	}})
+	if err != nil {
+		return nil, err
+	}
+	for _, image := range kept {
+		tell(node.ImportProgress{Read: read, Reference: image.Reference})
+		if err := s.pull(ctx, image); err != nil {
+			return nil, fmt.Errorf("image %s is kept, but not ready for pods: %w", image.Reference, err)
+		}
+	}
+	return kept, nil
+}
+
+// pull has the runtime pull an imported image. It fails if the runtime took another image, which the reference
+// means to another registry.
+func (s *Shelf) pull(ctx context.Context, image node.ImportedImage) error {
+	pulled, err := s.Runtime.Pull(ctx, image.Reference, nil)
+	if err != nil {
+		return err
+	}
+	if id := pulled.ID; id != image.ID && id != image.Digest {
+		return fmt.Errorf("the runtime took another image, %s instead of %s: "+
+			"its configuration of registries does not lead to this node: %w", id, image.ID, node.ErrConflict)
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"nodal/agent/config"
+	"nodal/cluster/certificate"
+	"nodal/cluster/member"
+	"nodal/cluster/retry"
+	"nodal/cluster/review"
+	"nodal/server/auth"
+	"nodal/server/metrics"
+)
+
+// Config holds what a membership needs of the node.
+type Config struct {
+	NodeName  string
+	Labels    map[string]string
+	Addresses []string
+	Port      int    // of the node's API
+	CertDir   string // of certificates
+	Cluster   config.Cluster
+	Auth      config.Auth
+	Version   string // of the agent
+	Log       *slog.Logger
+}
+
+// Membership is the node's part in a cluster.
+type Membership struct {
+	config  Config
+	api     *rest.Config // that the node had at its start; nil if it has to get a certificate first
+	callers *callers
+}
+
+// New reads how to reach the API server. It reports a faulty file at the start, and not when the server is
+// called.
+func New(c Config) (*Membership, error) {
+	if err := member.CheckLabels(c.Labels); err != nil {
+		return nil, fmt.Errorf("--node-labels: %w", err)
+	}
+	m := &Membership{config: c, callers: &callers{nodeName: c.NodeName}}
+	api, err := m.read()
+	switch {
+	case err == nil:
+		m.api = api
+	case c.Cluster.Bootstrap == "" && errors.Is(err, errNotValid):
+		c.Log.Error("the node is no member of its cluster until it has another certificate; its pods run on", "err", err)
+	case c.Cluster.Bootstrap == "":
+		return nil, err
+	case !errors.Is(err, fs.ErrNotExist):
+		c.Log.Warn("the node asks the cluster for a certificate anew", "err", err)
+	}
+	return m, nil
+}
+
+var errNotValid = errors.New("it holds no certificate that is valid now")
+
+// read returns how to reach the API server. It fails if the certificate for that is not valid now.
+func (m *Membership) read() (*rest.Config, error) {
+	c := m.config.Cluster
+	if _, err := os.Stat(c.Kubeconfig); err != nil {
+		return nil, fmt.Errorf("read the way to the API server: %w", err)
+	}
+	api, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read the way to the API server from %s: %w", c.Kubeconfig, err)
+	}
+	if pair, ok := certificate.Of(api); ok {
+		valid, err := pair.Valid(time.Now())
+		if err != nil {
+			return nil, err
+		}
+		if !valid {
+			return nil, fmt.Errorf("read %s, which %s names: %w", pair.Path, c.Kubeconfig, errNotValid)
+		}
+	}
+	api.QPS, api.Burst, api.UserAgent = c.QPS, c.Burst, "kubelet/"+m.config.Version
+	if api.QPS == 0 {
+		api.QPS = -1 // to the client zero is its own default
+	}
+	return api, nil
+}
+
+// Renewals shows for metrics when the certificates run out, and counts renewals.
+type Renewals struct {
+	Client  func(expires func() time.Time) metrics.Renewed
+	Serving metrics.Renewed
+}
+
+// Run keeps the node a member of its cluster until the context ends. conn leads to the node's own API: a member
+// knows no more of the node than other clients.
+func (m *Membership) Run(ctx context.Context, conn grpc.ClientConnInterface, renewals Renewals) error {
+	err := m.run(ctx, conn, renewals)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (m *Membership) run(ctx context.Context, conn grpc.ClientConnInterface, renewals Renewals) error {
+	api, err := m.bootstrap(ctx)
+	if err != nil {
+		return err
+	}
+	memory := review.Memory{
+		Token: m.config.Auth.TokenTTL, Allowed: m.config.Auth.AllowedTTL, Denied: m.config.Auth.DeniedTTL,
+	}
+	reviewer, err := review.New(api, memory)
+	if err != nil {
+		return err
+	}
+	m.callers.reviewer.Store(reviewer)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return m.keepCertificate(ctx, api, renewals.Client) })
+	group.Go(func() error { return m.keepServing(ctx, api, renewals.Serving) })
+	group.Go(func() error { return m.join(ctx, api, conn) })
+	return group.Wait()
+}
+
+// bootstrap returns how to reach the API server. A node without a certificate asks the cluster for one. If it
+// has no credential for that, it waits until somebody brings a certificate.
+func (m *Membership) bootstrap(ctx context.Context) (api *rest.Config, err error) {
+	if m.api != nil {
+		return m.api, nil
+	}
+	c := m.config
+	if c.Cluster.Bootstrap == "" {
+		retry.Until(ctx, c.Log, "the node is no member of its cluster", retry.Most, func(context.Context) (err error) {
+			api, err = m.read()
+			return err
+		})
+		return api, ctx.Err()
+	}
+	pair := certificate.ClientIn(c.CertDir)
+	if err := certificate.Bootstrap(ctx, c.NodeName, c.Cluster.Bootstrap, c.Cluster.Kubeconfig, pair, c.Log); err != nil {
+		return nil, err
+	}
+	return m.read()
+}
+
+// to is the way to an issuer of certificates.
+func to(api *rest.Config) certificate.Way {
+	return func() (*rest.Config, error) { return api, nil }
+}
+
+// keepCertificate renews the certificate that the cluster knows the node by.
+func (m *Membership) keepCertificate(
+	ctx context.Context, api *rest.Config, counted func(func() time.Time) metrics.Renewed,
+) error {
+	c := m.config
+	if !c.Cluster.Rotate {
+		return nil
+	}
+	pair, ok := certificate.Of(api)
+	if !ok {
+		c.Log.Warn("the client certificate is not replaced when it runs out: it is not in one file with its key",
+			"kubeconfig", c.Cluster.Kubeconfig)
+		return nil
+	}
+	return certificate.Keeper{
+		Wanted: certificate.Wanted{NodeName: c.NodeName}, Way: to(api).Or(pair, c.Cluster.Bootstrap),
+		Pair: pair, Log: c.Log, Tell: counted(pair.Expires),
+	}.Run(ctx)
+}
+
+// keepServing renews the certificate that the cluster knows the node's server by.
+func (m *Membership) keepServing(ctx context.Context, api *rest.Config, renewed metrics.Renewed) error {
+	c := m.config
+	if !c.Auth.Serving {
+		return nil
+	}
+	return certificate.Keeper{
+		Wanted: certificate.Wanted{NodeName: c.NodeName, Hosts: append([]string{c.NodeName}, c.Addresses...)},
+		Way:    to(api), Pair: certificate.ServingIn(c.CertDir), Log: c.Log, Tell: renewed,
+	}.Run(ctx)
+}
+
+// Guard has the guard of the node's API ask the cluster, as far as the settings say so.
+func (m *Membership) Guard(c *auth.Config) {
+	if m.config.Auth.Tokens {
+		c.Tokens = m.callers
+	}
+	if m.config.Auth.Mode == config.AuthWebhook {
+		c.Access = m.callers
+	}
+	if m.config.Auth.Serving {
+		c.ServingFile = certificate.ServingIn(m.config.CertDir).Path
+	}
+}
+
+// join runs the cluster's member over a connection to the node's API.
+func (m *Membership) join(ctx context.Context, api *rest.Config, conn grpc.ClientConnInterface) error {
+	c := m.config.Cluster
+	ctx = auth.NewContext(ctx, auth.Identity{Name: "cluster", Role: auth.RoleAdmin, Via: "process"})
+	return member.Run(ctx, member.Config{
+		NodeName: m.config.NodeName, Register: c.Register, Taints: c.Taints, ProviderID: c.ProviderID,
+		ExternalCloud: c.ExternalCloud, MaxImages: c.MaxImages, KubeletPort: int32(m.config.Port),
+		Lease: c.Lease, StatusEvery: c.StatusEvery, StatusAtMost: c.StatusAtMost,
+		EventsPerSecond: c.EventQPS, EventBurst: c.EventBurst,
+	}, api, conn, m.config.Log)
+}

@@ -1,0 +1,116 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/agent/config"
+	"nodal/host/journal"
+	"nodal/host/vault"
+	"nodal/node"
+	"nodal/node/store"
+)
+
+// State is the node's memory: its store, restored from the journal, and its events.
+type State struct {
+	Store  *store.Store
+	Events *store.Events
+
+	journal *journal.Journal
+	log     *slog.Logger
+}
+
+// Open restores the store from the journal. A damaged record costs its own pod, with an event, and never the
+// start.
+func Open(dirs config.Dirs, log *slog.Logger) (*State, error) {
+	j, err := journal.Open(dirs.Journal(), log)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := vault.New(j, store.SecretRecords, dirs.SecretsKey())
+	if err != nil {
+		return nil, closing(j, err)
+	}
+	records, damaged, err := j.Load()
+	if err != nil {
+		return nil, closing(j, err)
+	}
+	clock, err := store.OpenClock(j, records)
+	if err != nil {
+		return nil, closing(j, err)
+	}
+	s := &State{Store: store.New(sealed, clock), Events: store.NewEvents(clock), journal: j, log: log}
+	for _, q := range damaged {
+		s.warn("RecordDamaged", fmt.Sprintf(
+			"record %s was damaged (%s) and set aside as %s; previous generation used: %t",
+			q.Name, q.Reason, q.File, q.Recovered))
+	}
+	records, unopened := sealed.Open(records)
+	for _, problem := range append(unopened, s.Store.Restore(records)...) {
+		reason := "RecordDamaged"
+		if errors.Is(problem, store.ErrNewer) {
+			reason = "RecordOfNewerAgent"
+		}
+		s.warn(reason, problem.Error())
+	}
+	for _, kept := range s.Store.Surplus() {
+		log.Info("a newer agent has recorded what this one does not know and keeps", "what", kept)
+	}
+	return s, nil
+}
+
+// warn reports a record that could not be restored.
+func (s *State) warn(reason, message string) {
+	s.log.Warn(message)
+	s.Events.Add(node.Event{Time: time.Now(), Warning: true, Reason: reason, Message: message})
+}
+
+// ClearWay has pods that wait for others look again, because the records of those may have been lost. A resize
+// goes on waiting until it is known what runs: it may have to restart containers.
+func (s *State) ClearWay() {
+	if _, err := s.Store.Transact(func(tx *store.Tx) error {
+		tx.ClearWay()
+		return nil
+	}); err != nil {
+		s.log.Warn("pods go on waiting for others", "err", err)
+	}
+}
+
+// Adopt calls mark with the UID of each pod, so that the pod's directory is known as this node's even if its
+// record is lost later.
+func (s *State) Adopt(mark func(types.UID) error) {
+	views, _ := s.Store.Views()
+	for _, v := range views {
+		if err := mark(v.Slot.Pod.UID()); err != nil {
+			s.log.Warn("the directory of a pod is not marked as this node's", "pod", v.Key, "err", err)
+		}
+	}
+}
+
+// Running returns the pods that run or are about to.
+func (s *State) Running() []*corev1.Pod {
+	views, _ := s.Store.Views()
+	var pods []*corev1.Pod
+	for _, v := range views {
+		if v.Slot.Result == nil {
+			pods = append(pods, v.Slot.Pod.Object)
+		}
+	}
+	return pods
+}
+
+// Close closes the journal.
+func (s *State) Close() error { return s.journal.Close() }
+
+// closing closes the journal after a failure.
+func closing(j *journal.Journal, err error) error {
+	if closeErr := j.Close(); closeErr != nil {
+		return fmt.Errorf("%w (and then: %w)", err, closeErr)
+	}
+	return err
+}
