@@ -125,7 +125,9 @@ func ObjectRefs(pod *corev1.Pod) []ObjectRef {
 		environmentRefs(c, use)
 	}
 	for _, secret := range pod.Spec.ImagePullSecrets {
-		use(Secret, secret.Name)
+		if secret.Name != "" { // which an API server takes
+			use(Secret, secret.Name)
+		}
 	}
 	for volume := range MountedVolumes(&pod.Spec) {
 		for _, ref := range VolumeRefs(pod, volume) {

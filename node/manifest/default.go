@@ -37,6 +37,9 @@ func defaultSpec(spec *corev1.PodSpec) {
 	setDefault(&spec.ServiceAccountName, spec.DeprecatedServiceAccount)
 	spec.DeprecatedServiceAccount = spec.ServiceAccountName
 	setDefaultPtr(&spec.TerminationGracePeriodSeconds, defaultGraceSecond)
+	if *spec.TerminationGracePeriodSeconds < 0 { // as API servers read what old clients sent
+		*spec.TerminationGracePeriodSeconds = 1
+	}
 	setDefaultPtr(&spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
 	if spec.SecurityContext == nil {
 		spec.SecurityContext = &corev1.PodSecurityContext{}

@@ -124,7 +124,7 @@ func secretType(s *corev1.Secret) field.ErrorList {
 	for _, key := range requiredKeys[s.Type] {
 		value, ok := s.Data[key]
 		switch {
-		case !ok:
+		case !ok || len(value) == 0 && s.Type == corev1.SecretTypeSSHAuth:
 			errs = append(errs, field.Required(at.Key(key), fmt.Sprintf("a Secret of type %s must have it", s.Type)))
 		case (key == corev1.DockerConfigKey || key == corev1.DockerConfigJsonKey) && !json.Valid(value):
 			errs = append(errs, field.Invalid(at.Key(key), "<secret contents redacted>", "must be JSON"))
@@ -133,8 +133,12 @@ func secretType(s *corev1.Secret) field.ErrorList {
 	_, user := s.Data[corev1.BasicAuthUsernameKey]
 	_, password := s.Data[corev1.BasicAuthPasswordKey]
 	if s.Type == corev1.SecretTypeBasicAuth && !user && !password {
-		errs = append(errs, field.Required(at, fmt.Sprintf("a Secret of type %s must have %s or %s",
-			s.Type, corev1.BasicAuthUsernameKey, corev1.BasicAuthPasswordKey)))
+		for _, key := range []string{corev1.BasicAuthUsernameKey, corev1.BasicAuthPasswordKey} {
+			errs = append(errs, field.Required(at.Key(key), fmt.Sprintf("a Secret of type %s must have it, or the other", s.Type)))
+		}
+	}
+	if s.Type == corev1.SecretTypeServiceAccountToken && s.Annotations[corev1.ServiceAccountNameKey] == "" {
+		errs = append(errs, field.Required(field.NewPath("metadata", "annotations").Key(corev1.ServiceAccountNameKey), ""))
 	}
 	return errs
 }

@@ -52,7 +52,7 @@ func TestObjectsFollowKubernetesRules(t *testing.T) {
 		{"a docker config that is missing", object("Secret", "a", "type: kubernetes.io/dockerconfigjson"), []string{"data[.dockerconfigjson]"}},
 		{"a docker config that is none", object("Secret", "a", "type: kubernetes.io/dockercfg\nstringData: {.dockercfg: hidden}"), []string{"data[.dockercfg]"}},
 		{"a TLS secret without its key", object("Secret", "a", "type: kubernetes.io/tls\nstringData: {tls.crt: x}"), []string{"data[tls.key]"}},
-		{"basic auth without anybody", object("Secret", "a", "type: kubernetes.io/basic-auth"), []string{"data"}},
+		{"basic auth without anybody", object("Secret", "a", "type: kubernetes.io/basic-auth"), []string{"data[username]", "data[password]"}},
 		{"a runtime class without a handler", class("overhead: {podFixed: {cpu: 1}}"), []string{"handler"}},
 		{"a runtime class with an overhead below nothing", class("handler: runc\noverhead: {podFixed: {cpu: -1}}"), []string{"overhead.podFixed[cpu]"}},
 		{"a runtime class of another group", object("RuntimeClass", "a", "handler: runc"), []string{"kind"}},

@@ -1,13 +1,15 @@
 package manifest
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// checkRuntimeClass validates one RuntimeClass. Where its pods may be scheduled is
-// nothing to a node that runs them.
+// checkRuntimeClass validates one RuntimeClass.
 func checkRuntimeClass(class *nodev1.RuntimeClass) field.ErrorList {
 	c := &check{errs: metaOf(&class.ObjectMeta, false)}
 	c.name(field.NewPath("handler"), class.Handler, validation.IsDNS1123Label)
@@ -15,5 +17,23 @@ func checkRuntimeClass(class *nodev1.RuntimeClass) field.ErrorList {
 		roundUp(class.Overhead.PodFixed)
 		c.quantities(class.Overhead.PodFixed, field.NewPath("overhead", "podFixed"), containerResource)
 	}
+	if s := class.Scheduling; s != nil {
+		in := field.NewPath("scheduling")
+		c.errs = append(c.errs, metav1validation.ValidateLabels(s.NodeSelector, in.Child("nodeSelector"))...)
+		c.tolerations(s.Tolerations, in.Child("tolerations"))
+		c.tolerationsOnce(s.Tolerations, in.Child("tolerations"))
+	}
 	return c.errs
+}
+
+// tolerationsOnce reports a toleration of a class that is there twice.
+func (c *check) tolerationsOnce(tolerations []corev1.Toleration, at *field.Path) {
+	for i, t := range tolerations {
+		for _, before := range tolerations[:i] {
+			if equality.Semantic.DeepEqual(t, before) {
+				c.duplicate(at.Index(i), t.Key)
+				break
+			}
+		}
+	}
 }

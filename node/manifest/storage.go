@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"path"
 	"regexp"
 	"slices"
 
@@ -31,14 +32,21 @@ func checkVolume(v *corev1.PersistentVolume) field.ErrorList {
 }
 
 func (c *check) persistentVolume(s *corev1.PersistentVolumeSpec, at *field.Path) {
-	c.storage(at.Child("capacity"), s.Capacity)
+	c.capacity(at.Child("capacity"), s.Capacity)
+	if a := s.NodeAffinity; a != nil && a.Required == nil {
+		c.missing(at.Child("nodeAffinity", "required"), "must specify required node constraints")
+	} else if a != nil {
+		c.nodeSelector(a.Required, at.Child("nodeAffinity", "required"))
+	}
+	if s.VolumeAttributesClassName != nil {
+		c.refused(at.Child("volumeAttributesClassName"), "not supported by this node: there are no such classes")
+	}
 	c.accessModes(at.Child("accessModes"), s.AccessModes)
 	c.volumeMode(at.Child("volumeMode"), s.VolumeMode)
 	if s.VolumeMode != nil && *s.VolumeMode == corev1.PersistentVolumeBlock && s.Local == nil {
 		c.refused(at.Child("volumeMode"), "not supported by this node: only a local volume can be a device")
 	}
-	oneOf(c, at.Child("persistentVolumeReclaimPolicy"), s.PersistentVolumeReclaimPolicy,
-		corev1.PersistentVolumeReclaimRetain, corev1.PersistentVolumeReclaimDelete)
+	c.reclaims(s, at.Child("persistentVolumeReclaimPolicy"))
 	c.optionalName(at.Child("storageClassName"), s.StorageClassName, validation.IsDNS1123Subdomain)
 	if ref := s.ClaimRef; ref != nil {
 		c.given(at.Child("claimRef", "name"), ref.Name)
@@ -102,6 +110,29 @@ func (c *check) claimSpec(s *corev1.PersistentVolumeClaimSpec, at *field.Path) {
 	}
 	if s.VolumeAttributesClassName != nil {
 		c.refused(at.Child("volumeAttributesClassName"), "not supported by this node: there are no such classes")
+	}
+}
+
+func (c *check) reclaims(s *corev1.PersistentVolumeSpec, at *field.Path) {
+	oneOf(c, at, s.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain,
+		corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRecycle)
+	switch {
+	case s.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimRecycle:
+	case s.HostPath != nil && path.Clean(s.HostPath.Path) == "/":
+		c.refused(at, "may not be Recycle for a hostPath of the root")
+	default:
+		c.refused(at, "not supported by this node: it does not empty volumes for others")
+	}
+}
+
+// capacity is a volume's size and nothing else.
+func (c *check) capacity(at *field.Path, list corev1.ResourceList) {
+	if _, ok := list[corev1.ResourceStorage]; len(list) == 0 {
+		c.missing(at, "")
+	} else if !ok || len(list) > 1 {
+		c.errs = append(c.errs, field.NotSupported(at, list, []corev1.ResourceName{corev1.ResourceStorage}))
+	} else {
+		c.storage(at, list)
 	}
 }
 

@@ -49,7 +49,10 @@ func (c *check) metadata(at *field.Path) {
 	if _, mirror := meta.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
 		c.refused(annotations.Key(corev1.MirrorPodAnnotationKey), "is written by the node")
 	}
+	c.deletionCost(annotations)
+	c.finalizers(at.Child("finalizers"))
 	c.profileAnnotations(annotations)
+	c.seccompAnnotations(annotations)
 }
 
 // uid checks a UID that a manifest brings along. The pod's directories are called
@@ -90,8 +93,5 @@ func (c *check) lifetime(at *field.Path) {
 	for i, gate := range spec.ReadinessGates {
 		c.badEach(at.Child("readinessGates").Index(i).Child("conditionType"),
 			string(gate.ConditionType), validation.IsQualifiedName(string(gate.ConditionType)))
-	}
-	for i, secret := range spec.ImagePullSecrets {
-		c.name(at.Child("imagePullSecrets").Index(i).Child("name"), secret.Name, validation.IsDNS1123Subdomain)
 	}
 }

@@ -22,6 +22,7 @@ func (c *check) containerLists(at *field.Path) {
 		container, path := &spec.Containers[i], at.Child("containers").Index(i)
 		c.container(container, path, names)
 		c.uniqueHostPorts(container, path.Child("ports"), hostPorts)
+		c.sameHostPorts(container, path.Child("ports"))
 		c.runningContainer(container, path)
 		optionalOneOf(c, path.Child("restartPolicy"), container.RestartPolicy,
 			corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyOnFailure, corev1.ContainerRestartPolicyNever)
@@ -101,13 +102,18 @@ func (c *check) ports(ports []corev1.ContainerPort, at *field.Path) {
 		if port.HostPort != 0 {
 			c.badEach(path.Child("hostPort"), port.HostPort, validation.IsValidPortNum(int(port.HostPort)))
 		}
-		if c.pod.Spec.HostNetwork && port.HostPort != port.ContainerPort {
-			c.bad(path.Child("hostPort"), port.HostPort, "must match containerPort when hostNetwork is true")
-		}
 		if port.HostIP != "" {
 			c.errs = append(c.errs, validation.IsValidIP(path.Child("hostIP"), port.HostIP)...)
 		}
 		oneOf(c, path.Child("protocol"), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
+	}
+}
+
+func (c *check) sameHostPorts(container *corev1.Container, at *field.Path) {
+	for i, port := range container.Ports {
+		if c.pod.Spec.HostNetwork && port.HostPort != port.ContainerPort {
+			c.bad(at.Index(i).Child("hostPort"), port.HostPort, "must match containerPort when hostNetwork is true")
+		}
 	}
 }
 
@@ -156,8 +162,8 @@ func (c *check) restartRules(container *corev1.Container, at *field.Path) {
 		codes := in.Child("exitCodes")
 		oneOf(c, codes.Child("operator"), rule.ExitCodes.Operator,
 			corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
-		if n := len(rule.ExitCodes.Values); n == 0 || n > 255 {
-			c.bad(codes.Child("values"), n, "must hold between 1 and 255 exit codes")
+		if n := len(rule.ExitCodes.Values); n > 255 {
+			c.bad(codes.Child("values"), n, "must hold at most 255 exit codes")
 		}
 	}
 }

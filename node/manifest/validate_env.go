@@ -60,7 +60,7 @@ func (c *check) keyRef(name, key string, at *field.Path) {
 
 func (c *check) fileKeyRef(ref *corev1.FileKeySelector, at *field.Path) {
 	c.given(at.Child("path"), ref.Path)
-	c.localPath(at.Child("path"), ref.Path)
+	c.noBacksteps(at.Child("path"), ref.Path)
 	c.name(at.Child("key"), ref.Key, validation.IsRelaxedEnvVarName)
 	c.given(at.Child("volumeName"), ref.VolumeName)
 	volume, found := c.volumes[ref.VolumeName]

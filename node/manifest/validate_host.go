@@ -94,7 +94,7 @@ func (c *check) sysctls(sysctls []corev1.Sysctl, at *field.Path) {
 		path := at.Index(i).Child("name")
 		c.name(path, s.Name, sysctlName)
 		name := strings.ReplaceAll(s.Name, "/", ".")
-		c.unique(path, seen, name)
+		c.unique(path, seen, s.Name)
 		if c.pod.Spec.HostNetwork && strings.HasPrefix(name, "net.") {
 			c.bad(path, s.Name, "may not be specified when hostNetwork is true")
 		}

@@ -3,6 +3,8 @@ package manifest
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"nodal/node"
 )
 
 func (c *check) mounts(container *corev1.Container, at *field.Path) {
@@ -74,6 +76,9 @@ func (c *check) recursiveReadOnly(mount *corev1.VolumeMount, at *field.Path) {
 // devices checks block devices, which take their names and paths from the same
 // space as mounts.
 func (c *check) devices(container *corev1.Container, at *field.Path) {
+	if len(container.VolumeDevices) > 0 && node.HasOwnUsers(c.pod) {
+		c.refused(at, "may not be set when hostUsers is false")
+	}
 	names, paths := map[string]bool{}, map[string]bool{}
 	for _, mount := range container.VolumeMounts {
 		names[mount.Name], paths[mount.MountPath] = true, true

@@ -22,6 +22,7 @@ func (c *check) profileAnnotations(at *field.Path) {
 		if !c.hasContainer(name) {
 			c.bad(at.Key(key), name, "must name a container of the pod")
 		}
+		c.sameAppArmor(name, c.pod.Annotations[key])
 		switch profile := c.pod.Annotations[key]; {
 		case profile == "",
 			profile == corev1.DeprecatedAppArmorBetaProfileRuntimeDefault,

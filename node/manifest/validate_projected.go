@@ -77,7 +77,7 @@ func (c *check) trustBundle(b *corev1.ClusterTrustBundleProjection, at *field.Pa
 }
 
 func (c *check) podCertificate(p *corev1.PodCertificateProjection, at *field.Path, seen map[string]bool) {
-	c.given(at.Child("signerName"), p.SignerName)
+	c.name(at.Child("signerName"), p.SignerName, signerName)
 	oneOf(c, at.Child("keyType"), p.KeyType, "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 	if p.MaxExpirationSeconds != nil {
 		c.between(at.Child("maxExpirationSeconds"), int64(*p.MaxExpirationSeconds), 3600, 91*24*3600)
@@ -88,9 +88,6 @@ func (c *check) podCertificate(p *corev1.PodCertificateProjection, at *field.Pat
 	c.optionalFilePath(at.Child("credentialBundlePath"), p.CredentialBundlePath, seen)
 	c.optionalFilePath(at.Child("keyPath"), p.KeyPath, seen)
 	c.optionalFilePath(at.Child("certificateChainPath"), p.CertificateChainPath, seen)
-	if c.pod.Spec.ServiceAccountName == "" {
-		c.refused(at, "must not be specified when serviceAccountName is not set")
-	}
 }
 
 func (c *check) optionalFilePath(at *field.Path, path string, seen map[string]bool) {

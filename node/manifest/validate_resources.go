@@ -21,7 +21,8 @@ func (c *check) resources(r *corev1.ResourceRequirements, at *field.Path) {
 	for i, claim := range r.Claims {
 		path := at.Child("claims").Index(i)
 		c.given(path.Child("name"), claim.Name)
-		c.unique(path, seen, claim.Name+"/"+claim.Request)
+		c.optionalName(path.Child("request"), claim.Request, validation.IsDNS1123Label)
+		c.claimOnce(path, seen, claim)
 		if !slices.ContainsFunc(c.pod.Spec.ResourceClaims, func(p corev1.PodResourceClaim) bool { return p.Name == claim.Name }) {
 			c.errs = append(c.errs, field.NotFound(path.Child("name"), clip(claim.Name)))
 		}
@@ -30,6 +31,16 @@ func (c *check) resources(r *corev1.ResourceRequirements, at *field.Path) {
 
 // quantities checks names and amounts. Every list is walked in order, so that the
 // same manifest always gets the same answer.
+// claimOnce reports a claim that is there twice, or as a whole and in part.
+func (c *check) claimOnce(at *field.Path, seen map[string]bool, claim corev1.ResourceClaim) {
+	request := claim.Name + "/" + claim.Request
+	whole, part := seen[claim.Name+"/"], claim.Request == "" && seen[claim.Name]
+	if seen[request] || whole || part {
+		c.duplicate(at, request)
+	}
+	seen[request], seen[claim.Name] = true, true
+}
+
 func (c *check) quantities(list corev1.ResourceList, at *field.Path, known func(corev1.ResourceName) string) {
 	for _, name := range sorted(list) {
 		quantity, path := list[name], at.Key(clip(string(name)))
@@ -56,8 +67,9 @@ func containerResource(name corev1.ResourceName) string {
 		return ""
 	case !strings.Contains(string(name), "/"):
 		return "must be cpu, memory, ephemeral-storage, hugepages-<size> or have a domain prefix"
-	case strings.Contains(string(name), "kubernetes.io/"):
-		return "must not be in the domain kubernetes.io"
+	case strings.HasPrefix(string(name), corev1.DefaultResourceRequestsPrefix) &&
+		!strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix):
+		return "must not begin with " + corev1.DefaultResourceRequestsPrefix
 	}
 	return ""
 }
@@ -133,6 +145,7 @@ func (c *check) podResources(at *field.Path) {
 	c.quantities(r.Limits, at.Child("limits"), podResource)
 	c.quantities(r.Requests, at.Child("requests"), podResource)
 	c.requestsWithinLimits(r, at)
+	c.hugePagesInCompany(r, at)
 	sum := total(spec, requestsOf)
 	for _, name := range sorted(sum) {
 		needed, given := sum[name], r.Requests[name]

@@ -1,6 +1,9 @@
 package manifest
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,18 +29,26 @@ func (c *check) scheduling(at *field.Path) {
 		c.badEach(path, gate.Name, validation.IsQualifiedName(gate.Name))
 		c.unique(path, gates, gate.Name)
 	}
-	c.tolerations(at.Child("tolerations"))
+	c.tolerations(spec.Tolerations, at.Child("tolerations"))
+	if group := spec.SchedulingGroup; group != nil && group.PodGroupName != nil {
+		c.name(at.Child("schedulingGroup", "podGroupName"), *group.PodGroupName, validation.IsDNS1123Subdomain)
+	} else if group != nil {
+		c.missing(at.Child("schedulingGroup", "podGroupName"), "")
+	}
 	c.claims(at.Child("resourceClaims"))
+	spreads := map[string]bool{}
 	for i := range spec.TopologySpreadConstraints {
-		c.spread(&spec.TopologySpreadConstraints[i], at.Child("topologySpreadConstraints").Index(i))
+		s, path := &spec.TopologySpreadConstraints[i], at.Child("topologySpreadConstraints").Index(i)
+		c.spread(s, path)
+		c.unique(path.Child("{topologyKey, whenUnsatisfiable}"), spreads, fmt.Sprintf("{%s, %s}", s.TopologyKey, s.WhenUnsatisfiable))
 	}
 	if spec.Affinity != nil {
 		c.affinity(spec.Affinity, at.Child("affinity"))
 	}
 }
 
-func (c *check) tolerations(at *field.Path) {
-	for i, t := range c.pod.Spec.Tolerations {
+func (c *check) tolerations(tolerations []corev1.Toleration, at *field.Path) {
+	for i, t := range tolerations {
 		path := at.Index(i)
 		if t.Key != "" {
 			c.badEach(path.Child("key"), t.Key, validation.IsQualifiedName(t.Key))
@@ -51,6 +62,8 @@ func (c *check) tolerations(at *field.Path) {
 			if t.Value != "" {
 				c.bad(path.Child("value"), t.Value, "must be empty when operator is Exists")
 			}
+		case corev1.TolerationOpLt, corev1.TolerationOpGt:
+			c.badEach(path.Child("value"), t.Value, wholeNumber(t.Value))
 		default:
 			oneOf(c, path.Child("operator"), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists,
 				corev1.TolerationOpLt, corev1.TolerationOpGt)
@@ -65,6 +78,14 @@ func (c *check) tolerations(at *field.Path) {
 	}
 }
 
+// wholeNumber wants a number as it is usually written: 5, and neither +5 nor 05.
+func wholeNumber(value string) []string {
+	if n, err := strconv.ParseInt(value, 10, 64); err != nil || strconv.FormatInt(n, 10) != value {
+		return []string{"must be a whole number of 64 bits, without leading zeros or a plus"}
+	}
+	return nil
+}
+
 func (c *check) claims(at *field.Path) {
 	seen := map[string]bool{}
 	for i, claim := range c.pod.Spec.ResourceClaims {
@@ -73,6 +94,12 @@ func (c *check) claims(at *field.Path) {
 		c.unique(path.Child("name"), seen, claim.Name)
 		c.exactlyOne(path, member{"resourceClaimName", claim.ResourceClaimName != nil},
 			member{"resourceClaimTemplateName", claim.ResourceClaimTemplateName != nil})
+		if name := claim.ResourceClaimName; name != nil {
+			c.name(path.Child("resourceClaimName"), *name, validation.IsDNS1123Subdomain)
+		}
+		if name := claim.ResourceClaimTemplateName; name != nil {
+			c.name(path.Child("resourceClaimTemplateName"), *name, validation.IsDNS1123Subdomain)
+		}
 	}
 }
 
@@ -80,7 +107,7 @@ func (c *check) spread(s *corev1.TopologySpreadConstraint, at *field.Path) {
 	if s.MaxSkew <= 0 {
 		c.bad(at.Child("maxSkew"), s.MaxSkew, "must be greater than zero")
 	}
-	c.name(at.Child("topologyKey"), s.TopologyKey, validation.IsQualifiedName)
+	c.given(at.Child("topologyKey"), s.TopologyKey)
 	oneOf(c, at.Child("whenUnsatisfiable"), s.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)
 	optionalOneOf(c, at.Child("nodeAffinityPolicy"), s.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
 	optionalOneOf(c, at.Child("nodeTaintsPolicy"), s.NodeTaintsPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
@@ -88,6 +115,17 @@ func (c *check) spread(s *corev1.TopologySpreadConstraint, at *field.Path) {
 		c.bad(at.Child("minDomains"), *s.MinDomains, "must be greater than zero, and only with whenUnsatisfiable DoNotSchedule")
 	}
 	c.selector(s.LabelSelector, at.Child("labelSelector"))
+	c.matchKeys(s.MatchLabelKeys, s.LabelSelector, at.Child("matchLabelKeys"))
+}
+
+// matchKeys checks the keys of labels that a selector takes from the pod itself.
+func (c *check) matchKeys(keys []string, selector *metav1.LabelSelector, at *field.Path) {
+	if len(keys) > 0 && selector == nil {
+		c.refused(at, "must not be specified when labelSelector is not set")
+	}
+	for i, key := range keys {
+		c.badEach(at.Index(i), key, validation.IsQualifiedName(key))
+	}
 }
 
 func (c *check) selector(s *metav1.LabelSelector, at *field.Path) {
@@ -99,13 +137,7 @@ func (c *check) affinity(a *corev1.Affinity, at *field.Path) {
 	if n := a.NodeAffinity; n != nil {
 		path := at.Child("nodeAffinity")
 		if r := n.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
-			terms := path.Child(required, "nodeSelectorTerms")
-			if len(r.NodeSelectorTerms) == 0 {
-				c.missing(terms, "must have at least one node selector term")
-			}
-			for i, term := range r.NodeSelectorTerms {
-				c.nodeTerm(term, terms.Index(i))
-			}
+			c.nodeSelector(r, path.Child(required))
 		}
 		for i, term := range n.PreferredDuringSchedulingIgnoredDuringExecution {
 			c.between(path.Child(preferred).Index(i).Child("weight"), int64(term.Weight), 1, 100)
@@ -122,18 +154,35 @@ func (c *check) affinity(a *corev1.Affinity, at *field.Path) {
 	}
 }
 
+func (c *check) nodeSelector(s *corev1.NodeSelector, at *field.Path) {
+	terms := at.Child("nodeSelectorTerms")
+	if len(s.NodeSelectorTerms) == 0 {
+		c.missing(terms, "must have at least one node selector term")
+	}
+	for i, term := range s.NodeSelectorTerms {
+		c.nodeTerm(term, terms.Index(i))
+	}
+}
+
 func (c *check) nodeTerm(term corev1.NodeSelectorTerm, at *field.Path) {
 	for i, r := range term.MatchExpressions {
 		path := at.Child("matchExpressions").Index(i)
 		c.badEach(path.Child("key"), r.Key, validation.IsQualifiedName(r.Key))
 		c.nodeRequirement(r, path)
+		for j, value := range r.Values {
+			c.badEach(path.Child("values").Index(j), value, validation.IsValidLabelValue(value))
+		}
 	}
 	for i, r := range term.MatchFields {
 		path := at.Child("matchFields").Index(i)
 		oneOf(c, path.Child("key"), r.Key, "metadata.name")
 		oneOf(c, path.Child("operator"), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn)
-		if len(r.Values) != 1 {
+		set := r.Operator == corev1.NodeSelectorOpIn || r.Operator == corev1.NodeSelectorOpNotIn
+		if set && len(r.Values) != 1 {
 			c.missing(path.Child("values"), "must hold exactly one value")
+		}
+		for j, value := range r.Values {
+			c.badEach(path.Child("values").Index(j), value, validation.IsDNS1123Subdomain(value))
 		}
 	}
 }
@@ -171,6 +220,13 @@ func (c *check) podTerm(term *corev1.PodAffinityTerm, at *field.Path) {
 	c.selector(term.LabelSelector, at.Child("labelSelector"))
 	c.selector(term.NamespaceSelector, at.Child("namespaceSelector"))
 	c.name(at.Child("topologyKey"), term.TopologyKey, validation.IsQualifiedName)
+	c.matchKeys(term.MatchLabelKeys, term.LabelSelector, at.Child("matchLabelKeys"))
+	c.matchKeys(term.MismatchLabelKeys, term.LabelSelector, at.Child("mismatchLabelKeys"))
+	for i, key := range term.MatchLabelKeys {
+		if slices.Contains(term.MismatchLabelKeys, key) {
+			c.bad(at.Child("matchLabelKeys").Index(i), key, "must not be in mismatchLabelKeys too")
+		}
+	}
 	for i, namespace := range term.Namespaces {
 		c.badEach(at.Child("namespaces").Index(i), namespace, validation.IsDNS1123Label(namespace))
 	}

@@ -11,6 +11,8 @@ import (
 )
 
 // windowsOnly is why Windows options are refused: this node runs Linux.
+// windowsOnly is the fault of a pod that says it is for Linux. Of others it is the node's to
+// say what it honours.
 const windowsOnly = "may not be set for a Linux pod"
 
 // podSecurity checks the security context of the pod and the host namespaces that
@@ -28,9 +30,7 @@ func (c *check) podSecurity(spec *field.Path) {
 	for i, group := range s.SupplementalGroups {
 		c.badEach(at.Child("supplementalGroups").Index(i), group, validation.IsValidGroupID(group))
 	}
-	if s.WindowsOptions != nil {
-		c.refused(at.Child("windowsOptions"), windowsOnly)
-	}
+	c.windows(s.WindowsOptions, at)
 	optionalOneOf(c, at.Child("fsGroupChangePolicy"), s.FSGroupChangePolicy,
 		corev1.FSGroupChangeAlways, corev1.FSGroupChangeOnRootMismatch)
 	optionalOneOf(c, at.Child("supplementalGroupsPolicy"), s.SupplementalGroupsPolicy,
@@ -51,10 +51,13 @@ func (c *check) namespaces(at *field.Path) {
 	if !node.HasOwnUsers(c.pod) {
 		return
 	}
-	for _, m := range []member{{"hostPID", spec.HostPID}, {"hostIPC", spec.HostIPC}, {"hostNetwork", spec.HostNetwork}} {
+	for _, m := range []member{{"hostPID", spec.HostPID}, {"hostIPC", spec.HostIPC}} {
 		if m.given {
 			c.refused(at.Child(m.name), "may not be set when hostUsers is false")
 		}
+	}
+	if spec.HostNetwork {
+		c.refused(at.Child("hostNetwork"), "not supported by this node: hostUsers is false, and the network is the host's")
 	}
 }
 
@@ -64,9 +67,7 @@ func (c *check) containerSecurity(s *corev1.SecurityContext, at *field.Path) {
 		return
 	}
 	c.identity(s.RunAsUser, s.RunAsGroup, at)
-	if s.WindowsOptions != nil {
-		c.refused(at.Child("windowsOptions"), windowsOnly)
-	}
+	c.windows(s.WindowsOptions, at)
 	optionalOneOf(c, at.Child("procMount"), s.ProcMount, corev1.DefaultProcMount, corev1.UnmaskedProcMount)
 	if !node.HasOwnUsers(c.pod) {
 		if s.ProcMount != nil && *s.ProcMount == corev1.UnmaskedProcMount {
@@ -87,6 +88,12 @@ func (c *check) containerSecurity(s *corev1.SecurityContext, at *field.Path) {
 				c.bad(at.Child("allowPrivilegeEscalation"), false, "must not be false with the capability CAP_SYS_ADMIN")
 			}
 		}
+	}
+}
+
+func (c *check) windows(options *corev1.WindowsSecurityContextOptions, at *field.Path) {
+	if os := c.pod.Spec.OS; options != nil && os != nil && os.Name == corev1.Linux {
+		c.refused(at.Child("windowsOptions"), windowsOnly)
 	}
 }
 

@@ -49,7 +49,6 @@ func TestValidateRefuses(t *testing.T) {
 		"a finalizer that is no name":  {patch{meta: "finalizers: [a b]"}, "metadata.finalizers", "name part must consist"},
 		// lifetime
 		"an unknown restart policy": {patch{spec: "restartPolicy: Sometimes"}, "spec.restartPolicy", "supported values"},
-		"a negative grace period":   {patch{spec: "terminationGracePeriodSeconds: -1"}, "spec.terminationGracePeriodSeconds", "greater than or equal to 0"},
 		"a deadline of nothing":     {patch{spec: "activeDeadlineSeconds: 0"}, "spec.activeDeadlineSeconds", "between 1 and 2147483647"},
 		"a bad service account":     {patch{spec: "serviceAccountName: A"}, "spec.serviceAccountName", "lowercase"},
 		"a bad runtime class":       {patch{spec: "runtimeClassName: A_B"}, "spec.runtimeClassName", "lowercase"},
@@ -161,7 +160,7 @@ func TestValidateRefuses(t *testing.T) {
 		// security
 		"a user below zero":             {patch{spec: "securityContext: {runAsUser: -1}"}, "spec.securityContext.runAsUser", "between 0 and 2147483647"},
 		"a group below zero":            {patch{spec: "securityContext: {supplementalGroups: [-1]}"}, "spec.securityContext.supplementalGroups[0]", "between 0 and 2147483647"},
-		"Windows options":               {patch{spec: "securityContext: {windowsOptions: {}}"}, "spec.securityContext.windowsOptions", "Linux"},
+		"Windows options":               {patch{spec: "os: {name: linux}\nsecurityContext: {windowsOptions: {}}"}, "spec.securityContext.windowsOptions", "Linux"},
 		"a system that nobody knows":    {patch{spec: "os: {name: plan9}"}, "spec.os.name", "must be linux or windows"},
 		"privileged and not escalating": {patch{container: "securityContext: {privileged: true, allowPrivilegeEscalation: false}"}, app + "securityContext.allowPrivilegeEscalation", "privileged container"},
 		"admin and not escalating":      {patch{container: "securityContext: {capabilities: {add: [CAP_SYS_ADMIN]}, allowPrivilegeEscalation: false}"}, app + "securityContext.allowPrivilegeEscalation", "CAP_SYS_ADMIN"},
@@ -170,7 +169,7 @@ func TestValidateRefuses(t *testing.T) {
 		"a seccomp profile too many":    {patch{container: "securityContext: {seccompProfile: {type: Unconfined, localhostProfile: a}}"}, app + "securityContext.seccompProfile.localhostProfile", "only be set"},
 		"a seccomp profile outside":     {patch{container: "securityContext: {seccompProfile: {type: Localhost, localhostProfile: ../a}}"}, app + "securityContext.seccompProfile.localhostProfile", "'..'"},
 		"a padded AppArmor profile":     {patch{container: "securityContext: {appArmorProfile: {type: Localhost, localhostProfile: ' a'}}"}, app + "securityContext.appArmorProfile.localhostProfile", "padded"},
-		"a sysctl twice, in two ways":   {patch{spec: "securityContext: {sysctls: [{name: net.a, value: a}, {name: net/a, value: a}]}"}, "spec.securityContext.sysctls[1].name", "Duplicate"},
+		"a sysctl twice":                {patch{spec: "securityContext: {sysctls: [{name: net.a, value: a}, {name: net.a, value: a}]}"}, "spec.securityContext.sysctls[1].name", "Duplicate"},
 		"a sysctl in capitals":          {patch{spec: "securityContext: {sysctls: [{name: NET.a, value: a}]}"}, "spec.securityContext.sysctls[0].name", "lower-case"},
 		"a network sysctl of the host":  {patch{spec: "hostNetwork: true\nsecurityContext: {sysctls: [{name: net.a, value: a}]}"}, "spec.securityContext.sysctls[0].name", "hostNetwork"},
 		"users apart, processes not":    {patch{spec: "hostUsers: false\nhostPID: true"}, "spec.hostPID", "hostUsers is false"},

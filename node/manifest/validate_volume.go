@@ -6,6 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -37,16 +40,16 @@ func (c *check) volumeSource(v *corev1.Volume, at *field.Path) {
 	if s := v.Secret; s != nil {
 		c.given(at.Child("secret", "secretName"), s.SecretName)
 		c.mode(at.Child("secret", "defaultMode"), s.DefaultMode)
-		c.keysToPaths(s.Items, at.Child("secret", "items"), map[string]bool{})
+		c.keysToPaths(s.Items, at.Child("secret", "items"), nil)
 	}
 	if m := v.ConfigMap; m != nil {
 		c.given(at.Child("configMap", "name"), m.Name)
 		c.mode(at.Child("configMap", "defaultMode"), m.DefaultMode)
-		c.keysToPaths(m.Items, at.Child("configMap", "items"), map[string]bool{})
+		c.keysToPaths(m.Items, at.Child("configMap", "items"), nil)
 	}
 	if d := v.DownwardAPI; d != nil {
 		c.mode(at.Child("downwardAPI", "defaultMode"), d.DefaultMode)
-		c.downwardFiles(d.Items, at.Child("downwardAPI", "items"), map[string]bool{})
+		c.downwardFiles(d.Items, at.Child("downwardAPI", "items"), nil)
 	}
 	if v.Projected != nil {
 		c.projected(v.Projected, at.Child("projected"))
@@ -61,12 +64,17 @@ func (c *check) volumeSource(v *corev1.Volume, at *field.Path) {
 	}
 	if v.CSI != nil {
 		c.name(at.Child("csi", "driver"), v.CSI.Driver, csiDriverName)
+		if ref := v.CSI.NodePublishSecretRef; ref != nil {
+			c.given(at.Child("csi", "nodePublishSecretRef", "name"), ref.Name)
+		}
 	}
 	if e := v.Ephemeral; e != nil {
+		c.badEach(at.Child("name"), v.Name, claimName(c.pod.Name, v.Name))
 		in := at.Child("ephemeral", "volumeClaimTemplate")
 		if e.VolumeClaimTemplate == nil {
 			c.missing(in, "")
 		} else {
+			c.templateMeta(&e.VolumeClaimTemplate.ObjectMeta, in.Child("metadata"))
 			c.claimSpec(&e.VolumeClaimTemplate.Spec, in.Child("spec"))
 		}
 	}
@@ -74,6 +82,28 @@ func (c *check) volumeSource(v *corev1.Volume, at *field.Path) {
 }
 
 // networkVolume checks the sources that reach over a network.
+// claimName is the rule for a volume whose claim is called after the pod and the volume.
+func claimName(pod, volume string) []string {
+	if pod == "" || volume == "" {
+		return nil // which is told of already
+	}
+	return validation.IsDNS1123Subdomain(pod + "-" + volume)
+}
+
+// templateMeta checks what a pod's own claim takes from its template: labels and annotations.
+func (c *check) templateMeta(meta *metav1.ObjectMeta, at *field.Path) {
+	c.errs = append(c.errs, metav1validation.ValidateLabels(meta.Labels, at.Child("labels"))...)
+	c.errs = append(c.errs, apivalidation.ValidateAnnotations(meta.Annotations, at.Child("annotations"))...)
+	for _, m := range []member{
+		{"name", meta.Name != ""}, {"generateName", meta.GenerateName != ""}, {"namespace", meta.Namespace != ""},
+		{"uid", meta.UID != ""}, {"finalizers", len(meta.Finalizers) > 0}, {"ownerReferences", len(meta.OwnerReferences) > 0},
+	} {
+		if m.given {
+			c.refused(at.Child(m.name), "may not be set: the claim takes labels and annotations alone")
+		}
+	}
+}
+
 func (c *check) networkVolume(v *corev1.Volume, at *field.Path) {
 	if v.NFS != nil {
 		c.nfs(v.NFS, at.Child("nfs"))
@@ -178,7 +208,9 @@ func (c *check) filePath(at *field.Path, value string, seen map[string]bool) {
 	if strings.HasPrefix(value, "..") && !strings.HasPrefix(value, "../") && value != ".." {
 		c.bad(at, value, "must not start with '..'")
 	}
-	c.unique(at, seen, value)
+	if seen != nil { // where it is nil the last of one path counts
+		c.unique(at, seen, value)
+	}
 }
 
 // localPath requires a path that stays below where it starts.

@@ -1,0 +1,91 @@
+package oracle
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/test/plane"
+)
+
+// Flags has the API server judge manifests alone: with all gates open, and without the
+// plugins that change them or want other objects to be there.
+func Flags() []string {
+	return []string{
+		// Without StorageVersionAPI: it wants a controller that is not there.
+		"--feature-gates", "AllAlpha=true,AllBeta=true,StorageVersionAPI=false", "--runtime-config", "api/all=true",
+		"--disable-admission-plugins", "ServiceAccount,Priority,RuntimeClass,LimitRanger,DefaultTolerationSeconds," +
+			"DefaultStorageClass,PodSecurity,TaintNodesByCondition,StorageObjectInUseProtection,PersistentVolumeClaimResize," +
+			"ClusterTrustBundleAttest,PodTopologyLabels",
+	}
+}
+
+// APIServer is a judge that runs.
+type APIServer struct {
+	*plane.Plane
+	Client *http.Client
+}
+
+// Judge is the verdict of the API server, which keeps nothing.
+func (a APIServer) Judge(ctx context.Context, c Case) (Verdict, error) {
+	text, err := json.Marshal(c.Object)
+	if err != nil {
+		return Verdict{}, err
+	}
+	url := fmt.Sprintf("https://127.0.0.1:%d%s?dryRun=All&fieldValidation=Strict", a.Ports.Secure, path(c))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(text))
+	if err != nil {
+		return Verdict{}, err
+	}
+	request.Header.Set("Authorization", "Bearer "+a.Token(plane.Admin))
+	request.Header.Set("Content-Type", "application/json")
+	response, err := a.Client.Do(request)
+	if err != nil {
+		return Verdict{}, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusCreated {
+		return Verdict{Taken: true}, nil
+	}
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return Verdict{}, err
+	}
+	return statusVerdict(response.StatusCode, body)
+}
+
+func statusVerdict(code int, body []byte) (Verdict, error) {
+	var status metav1.Status
+	if err := json.Unmarshal(body, &status); err != nil {
+		return Verdict{}, fmt.Errorf("read the answer %d %s: %w", code, body, err)
+	}
+	switch code {
+	case http.StatusUnprocessableEntity, http.StatusBadRequest, http.StatusRequestEntityTooLarge:
+	default:
+		return Verdict{}, fmt.Errorf("the API server answers %d: %s", code, status.Message)
+	}
+	var fields []string
+	if status.Details != nil {
+		for _, cause := range status.Details.Causes {
+			fields = append(fields, cause.Field)
+		}
+	}
+	return refused(fields, status.Message), nil
+}
+
+func path(c Case) string {
+	return map[string]string{
+		"Pod":                   "/api/v1/namespaces/default/pods",
+		"ConfigMap":             "/api/v1/namespaces/default/configmaps",
+		"Secret":                "/api/v1/namespaces/default/secrets",
+		"PersistentVolume":      "/api/v1/persistentvolumes",
+		"PersistentVolumeClaim": "/api/v1/namespaces/default/persistentvolumeclaims",
+		"RuntimeClass":          "/apis/node.k8s.io/v1/runtimeclasses",
+		"ClusterTrustBundle":    "/apis/certificates.k8s.io/v1beta1/clustertrustbundles",
+	}[c.Kind()]
+}
