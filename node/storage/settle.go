@@ -41,7 +41,7 @@ func (k Keeper) Settle(b Book, now time.Time) Change {
 	s := &settlement{
 		Keeper: k, now: metav1.NewTime(now.Truncate(time.Second)), pods: b.Pods, used: claimsUsed(b),
 		volumes: map[string]*corev1.PersistentVolume{}, claims: map[node.Key]*corev1.PersistentVolumeClaim{},
-		changed: map[node.ObjectRef]*node.Object{},
+		changed: map[node.ObjectRef]*node.Object{}, ended: map[types.UID]bool{},
 	}
 	for _, v := range b.Volumes {
 		s.volumes[v.Name] = v
@@ -65,6 +65,7 @@ type settlement struct {
 	volumes map[string]*corev1.PersistentVolume
 	claims  map[node.Key]*corev1.PersistentVolumeClaim
 	changed map[node.ObjectRef]*node.Object // nil: gone
+	ended   map[types.UID]bool              // claims that end in this very settlement
 }
 
 func keyOf(c *corev1.PersistentVolumeClaim) node.Key {
@@ -82,7 +83,7 @@ func (s *settlement) endClaims() {
 		owner := ownerOf(c)
 		if owner != "" && !alive[owner] || owner == "" && c.DeletionTimestamp != nil && !s.used[key] {
 			delete(s.claims, key)
-			s.changed[node.NewObject(c).Ref()] = nil
+			s.changed[node.NewObject(c).Ref()], s.ended[c.UID] = nil, true
 		}
 	}
 }
@@ -101,7 +102,8 @@ func (s *settlement) ownClaims() {
 	}
 }
 
-// releaseVolumes takes the claims that are gone out of their volumes.
+// releaseVolumes takes the claims that are gone out of their volumes. Only the end of a claim
+// has files removed: one that is merely not there may have lost its record.
 func (s *settlement) releaseVolumes() {
 	for _, v := range sorted(s.volumes) {
 		bound := s.boundTo(v)
@@ -111,7 +113,8 @@ func (s *settlement) releaseVolumes() {
 			next.Status.Phase = corev1.VolumeBound
 		case v.Spec.ClaimRef != nil && v.Spec.ClaimRef.UID != "":
 			next.Status.Phase = corev1.VolumeReleased
-			if Made(v) && v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete && v.DeletionTimestamp == nil {
+			deletes := v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete
+			if Made(v) && deletes && v.DeletionTimestamp == nil && s.ended[v.Spec.ClaimRef.UID] {
 				next.DeletionTimestamp = &s.now
 			}
 		default:

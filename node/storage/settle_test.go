@@ -274,6 +274,23 @@ func TestAClaimWhoseVolumeIsGoneIsLost(t *testing.T) {
 	}
 }
 
+func TestAVolumeWhoseClaimHasLostItsRecordKeepsItsFiles(t *testing.T) {
+	l := newLedger("/node/volumes")
+	l.Claims = []*corev1.PersistentVolumeClaim{claim("data", "1Gi")}
+	l.settle(t)
+	lost := l.Claims
+	l.Claims = nil // as a start leaves it that finds the record damaged
+	l.settle(t)
+	if got, want := l.show(), "pvc-c-data Released"; got != want {
+		t.Errorf("got %s, want %s and nothing removed", got, want)
+	}
+	l.Claims = lost
+	l.settle(t)
+	if got, want := l.show(), "data Bound pvc-c-data; pvc-c-data Bound"; got != want {
+		t.Errorf("with its record back: got %s, want %s", got, want)
+	}
+}
+
 func TestAVolumeOfTheNodeGrowsWithItsClaim(t *testing.T) {
 	l := newLedger("/node/volumes")
 	l.Claims = []*corev1.PersistentVolumeClaim{claim("data", "1Gi")}
