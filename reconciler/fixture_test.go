@@ -21,6 +21,7 @@ import (
 	"nodal/node"
 	"nodal/node/intake"
 	"nodal/node/manifest"
+	"nodal/node/offer"
 	"nodal/node/status"
 	"nodal/node/storage"
 	"nodal/node/store"
@@ -38,6 +39,7 @@ type bench struct {
 	logs    *logs
 	volumes *volumes
 	sources *store.Sources
+	offers  offer.Board
 	site    node.Site
 
 	store  *store.Store
@@ -110,7 +112,7 @@ func (b *bench) start() {
 			Store: b.store, Runtime: b.runtime, Images: puller, Logs: b.logs, Volumes: b.volumes, Storage: keeper, Clock: time.Now,
 			Freed: func(tx *store.Tx) { in.Readmit(tx, time.Now()) },
 		},
-		Events: b.events, Sources: b.sources, Site: b.site,
+		Events: b.events, Sources: b.sources, Offers: &b.offers, Site: b.site,
 		Log: slog.New(slog.DiscardHandler), Relist: time.Second, Starts: 4,
 	})
 	b.alive = r.Alive

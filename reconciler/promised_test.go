@@ -5,9 +5,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/cpuset"
 
 	"nodal/node"
+	"nodal/node/assign"
 	"nodal/node/intake"
+	"nodal/node/offer"
 	"nodal/node/store"
 	"nodal/reconciler"
 )
@@ -45,6 +48,37 @@ func TestWhatWaitsForResourcesIsLookedAtWhenTheAgentStarts(t *testing.T) {
 		b.rest(time.Second)
 		if got := resize(); got != nil {
 			t.Errorf("after a start the resize is %+v, want that there is room for it", got)
+		}
+	})
+}
+
+func TestAPodThatWaitsForResourcesIsLookedAtWhenTheOfferChanges(t *testing.T) {
+	inBubble(t, false, func(b *bench) {
+		b.apply(pod("web"))
+		b.rest(time.Second)
+		b.change("web", func(p *node.Pod) { p.Resize = &node.Resize{Reason: corev1.PodReasonDeferred} })
+		b.rest(time.Hour)
+		b.offers.Post(offer.Offer{})
+		b.rest(time.Second)
+		if view, _ := b.store.View(key("web")); view.Slot.Pod.Resize != nil {
+			t.Errorf("the resize is %+v, want that there is room for it", view.Slot.Pod.Resize)
+		}
+	})
+}
+
+func TestALoopTellsWhichCPUsAreSharedWhenOneGoesOffline(t *testing.T) {
+	inBubble(t, false, func(b *bench) {
+		rules := &assign.Rules{Static: true, Reserved: cpuset.New(0), Topology: assign.Topology{{ID: 0}, {ID: 1, Core: 1}, {ID: 2, Core: 2}}}
+		loop := reconciler.NewLoop(b.store, b.site)
+		loop.Pool = assign.NewPool(rules)
+		loop.Turn(time.Now())
+		before := loop.Site.Shared
+		fewer := *rules
+		fewer.Topology = rules.Topology[:2]
+		loop.Follow(&fewer)
+		loop.Turn(time.Now())
+		if after := loop.Site.Shared; before != "0-2" || after != "0-1" {
+			t.Errorf("pods share %q and then %q, want 0-2 and then 0-1", before, after)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/assign"
+	"nodal/node/offer"
 	"nodal/node/store"
 )
 
@@ -22,9 +23,16 @@ type Config struct {
 	Sources *store.Sources
 	Site    node.Site
 	Pool    *assign.Pool // of CPUs that pods share; nil: nobody is told which
+	Offers  Offers       // of the node, which may change; nil if they never do
 	Log     *slog.Logger
 	Relist  time.Duration // between looks at a runtime that tells nothing itself
 	Starts  int           // actions that make things, side by side on the node
+}
+
+// Offers is what the node offers to pods.
+type Offers interface {
+	Read() offer.Offer
+	Changed() <-chan struct{}
 }
 
 // Reconciler drives a Loop in real time: what the loop wants done runs in goroutines,
@@ -40,6 +48,7 @@ type Reconciler struct {
 	retry      time.Time     // when the next of them comes
 	gate       *gate
 	readmitted bool
+	offered    int64 // revision of the offer that pods live by
 	sweeping   atomic.Bool
 	reclaimer  reclaimer
 	done       chan finished
@@ -89,7 +98,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	defer safety.Stop()
 	sources := r.Sources.Ready()
 	for {
-		changed := r.Act.Store.Changed()
+		changed, offered := r.Act.Store.Changed(), r.takeOffer()
 		r.loop.Turn(r.Act.Clock())
 		r.sweep(ctx)
 		r.reclaim(ctx)
@@ -100,6 +109,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-changed:
+		case <-offered:
 		case f := <-r.done:
 			r.finish(f)
 		case s := <-r.seen:
@@ -150,8 +160,22 @@ func (r *Reconciler) tellLooked() {
 	}
 }
 
-// readmit looks at the pods that wait for resources, once it is known what runs: since
-// this start the node may have more of them to give.
+// takeOffer has the loop share out the CPUs of the present offer, and pods that wait for resources looked at again
+// if it is a new one. The channel is closed by the next offer.
+func (r *Reconciler) takeOffer() <-chan struct{} {
+	if r.Offers == nil {
+		return nil
+	}
+	changed := r.Offers.Changed()
+	if o := r.Offers.Read(); o.Revision != r.offered {
+		r.offered, r.readmitted = o.Revision, false
+		r.loop.Follow(o.Assign)
+	}
+	return changed
+}
+
+// readmit looks at the pods that wait for resources, once it is known what runs. Since this start, or by a new offer,
+// the node may have more to give.
 func (r *Reconciler) readmit() {
 	if r.readmitted || !r.loop.synced {
 		return

@@ -10,6 +10,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/admit"
+	"nodal/node/offer"
 	"nodal/node/store"
 	sim "nodal/sim/cri"
 )
@@ -330,7 +331,9 @@ func TestANodeThatRunsShortKeepsWhatItHasAndTakesNothingMore(t *testing.T) {
 
 func TestARefusedPodHasFailedAndMakesNothing(t *testing.T) {
 	inBubble(t, false, func(b *bench) {
-		b.intake.Node.Labels = map[string]string{"disk": "ssd"}
+		b.intake.Offer = func() offer.Offer {
+			return offer.Offer{Node: admit.Node{Labels: map[string]string{"disk": "ssd"}}}
+		}
 		b.rest(time.Second)
 		elsewhere := pod("web")
 		elsewhere.Spec.NodeSelector = map[string]string{"disk": "hdd"}

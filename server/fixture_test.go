@@ -23,6 +23,7 @@ import (
 	"nodal/node"
 	"nodal/node/admit"
 	"nodal/node/intake"
+	"nodal/node/offer"
 	"nodal/node/store"
 	"nodal/server/auth"
 )
@@ -56,6 +57,7 @@ type node1 struct {
 	store   *store.Store
 	events  *store.Events
 	sources *store.Sources
+	offers  offer.Board
 	runtime *scriptedRuntime
 	logs    *scriptedLogs
 	server  *Server
@@ -73,11 +75,12 @@ func newNode(t testing.TB, change ...func(*Config)) *node1 {
 	n.store, n.events = store.New(n.journal, clock), store.NewEvents(clock)
 	n.sources = store.NewSources(map[node.Source]string{node.SourceFile: "/etc/pods"})
 	uid := 0
+	n.offers.Post(offer.Offer{Node: admit.Node{Name: "node1"}})
 	cfg := Config{
-		Store: n.store, Events: n.events, Sources: n.sources,
+		Offers: &n.offers, Store: n.store, Events: n.events, Sources: n.sources,
 		Site: node.Site{NodeName: "node1", HostIPs: []string{"192.0.2.1"}, Runtime: "containerd", BackoffMax: node.DefaultBackoffMax},
 		Now:  func() time.Time { return testNow },
-		Intake: intake.Intake{Store: n.store, Source: node.SourceAPI, Node: admit.Node{Name: "node1"}, NewUID: func() types.UID {
+		Intake: intake.Intake{Store: n.store, Source: node.SourceAPI, Offer: n.offers.Read, NewUID: func() types.UID {
 			uid++
 			return types.UID(fmt.Sprintf("uid-%d", uid))
 		}},

@@ -22,6 +22,7 @@ type nodeService struct {
 	nodev1.UnimplementedNodeServiceServer
 	store   *store.Store
 	sources *store.Sources
+	offers  Offers
 	site    node.Site
 	facts   Facts
 	health  *nodeHealth
@@ -43,8 +44,9 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 		Revision: revision, Addresses: s.facts.Addresses, KernelVersion: s.facts.KernelVersion,
 		OsImage: s.facts.OSImage, Architecture: s.facts.Architecture, Pods: s.count(views),
 	}
-	answer.Capacity, answer.Allocatable, answer.Labels = quantities(s.facts.Capacity), quantities(s.facts.Allocatable), s.facts.Labels
-	answer.SwapBytes = s.facts.Swap
+	offered := s.offers.Read()
+	answer.Capacity, answer.Allocatable, answer.Labels = quantities(offered.Capacity), quantities(offered.Allocatable), offered.Labels
+	answer.SwapBytes = offered.Swap.Total
 	answer.MachineId, answer.BootId, answer.SystemUuid = s.facts.MachineID, s.facts.BootID, s.facts.SystemUUID
 	delivered := map[node.Source]int32{}
 	for _, v := range views {

@@ -12,10 +12,14 @@ import (
 
 	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/node/admit"
 	"nodal/node/health"
+	"nodal/node/limit"
+	"nodal/node/offer"
 	"nodal/node/store"
 )
 
@@ -63,7 +67,7 @@ func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 		defer cancel()
 		stopped, ended := make(chan struct{}), make(chan error)
 		service := nodeService{
-			store: n.store, sources: n.sources, site: node.Site{NodeName: "node1"}, stopped: stopped,
+			store: n.store, sources: n.sources, offers: &n.offers, site: node.Site{NodeName: "node1"}, stopped: stopped,
 		}
 		r := &nodeReader{ctx: ctx, sent: make(chan *nodev1.GetNodeResponse)}
 		r.left.Store(11)
@@ -84,6 +88,28 @@ func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 		close(stopped)
 		if err := <-ended; !errors.Is(err, errStopping) {
 			t.Errorf("the watch ended with %v, want that the server stops", err)
+		}
+	})
+}
+
+func TestANodeWatchTellsOfAnotherOffer(t *testing.T) {
+	watchNode(t, func(t *testing.T, n *node1, r *nodeReader) {
+		cpus := func(count string) offer.Offer {
+			list := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(count)}
+			return offer.Offer{Node: admit.Node{Capacity: list, Allocatable: list, Labels: map[string]string{"zone": "a"}, Swap: limit.Swap{Total: 7}}}
+		}
+		n.offers.Post(cpus("4"))
+		told := r.next(time.Second)
+		if told.GetCapacity()["cpu"] != "4" || told.GetAllocatable()["cpu"] != "4" || told.GetLabels()["zone"] != "a" || told.GetSwapBytes() != 7 {
+			t.Errorf("told %v, want what the node offers now", told)
+		}
+		n.offers.Post(cpus("4"))
+		if told := r.next(time.Minute); told != nil {
+			t.Errorf("the same offer again: told %v, want nothing", told)
+		}
+		n.offers.Post(cpus("3"))
+		if told := r.next(time.Second); told.GetCapacity()["cpu"] != "3" {
+			t.Errorf("a CPU went offline: told %v, want 3", told.GetCapacity())
 		}
 	})
 }

@@ -17,6 +17,7 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
 	"nodal/node/intake"
+	"nodal/node/offer"
 	"nodal/node/store"
 	"nodal/server/auth"
 	"nodal/server/inproc"
@@ -31,6 +32,7 @@ type Config struct {
 	Store   *store.Store
 	Events  *store.Events
 	Sources *store.Sources
+	Offers  Offers
 	Intake  intake.Intake // of the API's own pods
 	Site    node.Site
 	Now     func() time.Time
@@ -56,6 +58,12 @@ type Config struct {
 	Log    *slog.Logger
 }
 
+// Offers is what the node offers to pods. The server only reads it.
+type Offers interface {
+	Read() offer.Offer
+	Changed() <-chan struct{}
+}
+
 // Facts are what the node is, fixed at the start.
 type Facts struct {
 	Version       string
@@ -67,10 +75,6 @@ type Facts struct {
 	MachineID     string
 	BootID        string
 	SystemUUID    string
-	Capacity      corev1.ResourceList
-	Allocatable   corev1.ResourceList
-	Swap          int64 // bytes
-	Labels        map[string]string
 	Configz       []byte // the body of /configz
 	Endpoint      string // of the runtime
 	Reach         Reach  // where the dashboard is
@@ -227,7 +231,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		claims:    &claimService{objects: of(node.PersistentVolumeClaim)},
 		stats:     &statsService{store: cfg.Store, stats: cfg.Stats, stopped: stopped},
 		node: &nodeService{
-			store: cfg.Store, sources: cfg.Sources, site: cfg.Site, facts: cfg.Facts, stopped: stopped,
+			store: cfg.Store, sources: cfg.Sources, offers: cfg.Offers, site: cfg.Site, facts: cfg.Facts, stopped: stopped,
 			health: newHealth(cfg), debug: cfg.Debug,
 		},
 	}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
-	"nodal/node/admit"
 	"nodal/node/assign"
 	"nodal/node/intake"
 	"nodal/node/limit"
@@ -65,7 +64,7 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 	}
 	a.loop.Hands, a.loop.Pool = hands{a}, assign.NewPool(rules())
 	a.act.Freed = func(tx *store.Tx) {
-		intake.Intake{Store: held, Node: admit.Node{Name: "sim", Allocatable: offered()}, Storage: w.keeper(), Assign: rules()}.Readmit(tx, w.clock())
+		intake.Intake{Store: held, Offer: w.offers, Storage: w.keeper()}.Readmit(tx, w.clock())
 	}
 	if bug == SweepEarly {
 		a.loop.Deliver(w.clock())

@@ -11,7 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
+	"nodal/node/admit"
 	"nodal/node/limit"
+	"nodal/node/offer"
 	"nodal/node/store"
 	"nodal/reconciler"
 )
@@ -118,12 +120,17 @@ func (c *clients) room(a *agent, pod *node.Pod) bool {
 			others = append(others, v.Slot.Pod.Allocated())
 		}
 	}
-	return c.intake(a, node.SourceAPI).Node.Resize(pod.Object, others) == nil
+	return c.world.offer.Resize(pod.Object, others) == nil
 }
 
+func (w *world) offers() offer.Offer { return w.offer }
+
 // offered is what pods share; they can come to ask for more.
-func offered() corev1.ResourceList {
-	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
+func offered() offer.Offer {
+	return offer.Offer{
+		Node:   admit.Node{Name: "sim", Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}},
+		Assign: rules(),
+	}
 }
 
 // sizing gives a pod's containers some of it.

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
-	"nodal/node/admit"
 	"nodal/node/intake"
 	"nodal/node/manifest"
 )
@@ -38,7 +37,7 @@ func newClients(w *world, f *faults) *clients {
 }
 
 func (c *clients) intake(a *agent, source node.Source) intake.Intake {
-	return intake.Intake{Store: a.store, Source: source, Node: admit.Node{Name: "sim", Allocatable: offered()}, Storage: c.world.keeper(), Assign: rules(), NewUID: func() types.UID {
+	return intake.Intake{Store: a.store, Source: source, Offer: c.world.offers, Storage: c.world.keeper(), NewUID: func() types.UID {
 		c.uids++
 		return types.UID(fmt.Sprintf("u%d", c.uids))
 	}}

@@ -11,6 +11,7 @@ import (
 
 	"nodal/node"
 	"nodal/node/limit"
+	"nodal/node/offer"
 )
 
 // world is the machine as it truly is: a runtime with its sandboxes and
@@ -18,6 +19,7 @@ import (
 type world struct {
 	*schedule
 	rand       *rand.Rand
+	offer      offer.Offer   // of the node, which stays
 	skew       time.Duration // how far the wall clock is from the truth
 	down       bool          // the runtime does not answer; what runs goes on
 	sandboxes  []*sandbox
@@ -91,7 +93,7 @@ func newWorld(s *schedule, r *rand.Rand, w *witness, t *trace) *world {
 		schedule: s, rand: r, witness: w, trace: t,
 		reserved: map[string]bool{}, images: map[string]bool{}, volumes: map[types.UID]map[string]string{},
 		gorged: map[types.UID]bool{}, cgroups: map[types.UID]limit.Limits{}, cabinet: newCabinet(), met: met{},
-		links:   links{made: map[string]bool{}},
+		links: links{made: map[string]bool{}}, offer: offered(),
 		changed: func(node.Key) {}, around: func(*call) {},
 	}
 }

@@ -5,9 +5,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	kubelet "k8s.io/kubelet/config/v1beta1"
 	"k8s.io/utils/cpuset"
+
+	"nodal/node/health"
 )
 
 // Config is every setting that has an effect, resolved and checked. The wiring
@@ -101,12 +102,12 @@ type Cgroups struct {
 // Reserved is what pods do not get of the machine.
 type Reserved struct {
 	Kube, System corev1.ResourceList
-	CPUs         cpuset.CPUSet        // these in particular; empty: as many as Kube and System say
-	Eviction     map[string]Threshold // must be left, by evictionHard's names of signals
-	Shortage     time.Duration        // has to be over for so long before it is no longer told
-	HoldAll      bool                 // all pods together get no more than is left
-	HoldKube     Held                 // the node's own programs get no more than Kube
-	HoldSystem   Held                 // and the machine's others no more than System
+	CPUs         cpuset.CPUSet               // these in particular; empty: as many as Kube and System say
+	Eviction     map[string]health.Threshold // must be left, by evictionHard's names of signals
+	Shortage     time.Duration               // has to be over for so long before it is no longer told
+	HoldAll      bool                        // all pods together get no more than is left
+	HoldKube     Held                        // the node's own programs get no more than Kube
+	HoldSystem   Held                        // and the machine's others no more than System
 }
 
 // Held is a cgroup that gets no more than is reserved for it.
@@ -114,20 +115,6 @@ type Held struct {
 	Cgroup string
 	CPU    bool
 	Rest   bool // memory and processes
-}
-
-// Threshold is an amount, or a part of what there is.
-type Threshold struct {
-	Quantity resource.Quantity
-	Percent  float64
-}
-
-// Of is the threshold for so much.
-func (t Threshold) Of(capacity resource.Quantity) resource.Quantity {
-	if t.Percent == 0 {
-		return t.Quantity
-	}
-	return *resource.NewQuantity(int64(float64(capacity.Value())*t.Percent/100), resource.BinarySI)
 }
 
 // Listen says where to serve. Port 0 means no listener.

@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kubelet "k8s.io/kubelet/config/v1beta1"
 	"k8s.io/utils/cpuset"
+
+	"nodal/node/admit"
+	"nodal/node/health"
 )
 
-// PIDs can be reserved like CPU and memory, though no pod asks for them.
-const PIDs corev1.ResourceName = "pid"
-
 // reservable are what kubeReserved and systemReserved may name.
-var reservable = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceEphemeralStorage, corev1.ResourceMemory, PIDs}
+var reservable = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceEphemeralStorage, corev1.ResourceMemory, admit.PIDs}
 
 // What limits can be set for.
 const (
@@ -30,7 +30,7 @@ var enforceable = []string{"none", "pods", holdSystem, holdKube, holdSystem + co
 
 // resolveReserved takes settings that validateReserved has found to be sound.
 func resolveReserved(k *kubelet.KubeletConfiguration) Reserved {
-	r := Reserved{HoldAll: slices.Contains(k.EnforceNodeAllocatable, "pods"), Eviction: map[string]Threshold{}}
+	r := Reserved{HoldAll: slices.Contains(k.EnforceNodeAllocatable, "pods"), Eviction: map[string]health.Threshold{}}
 	r.HoldKube, r.HoldSystem = held(k, holdKube, k.KubeReservedCgroup), held(k, holdSystem, k.SystemReservedCgroup)
 	r.Kube, _ = quantities("kubeReserved", k.KubeReserved)
 	r.System, _ = quantities("systemReserved", k.SystemReserved)
@@ -111,18 +111,18 @@ func quantities(name string, values map[string]string) (corev1.ResourceList, fie
 }
 
 // threshold reads 100Mi, or 10%.
-func threshold(signal, value string) (Threshold, *field.Error) {
+func threshold(signal, value string) (health.Threshold, *field.Error) {
 	path := field.NewPath("evictionHard").Key(signal)
 	if text, ok := strings.CutSuffix(value, "%"); ok {
 		percent, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(percent >= 0 && percent <= 100) { // not a number is neither
-			return Threshold{}, field.Invalid(path, value, "must be a quantity, or a percentage between 0% and 100%")
+			return health.Threshold{}, field.Invalid(path, value, "must be a quantity, or a percentage between 0% and 100%")
 		}
-		return Threshold{Percent: percent}, nil
+		return health.Threshold{Percent: percent}, nil
 	}
 	quantity, err := resource.ParseQuantity(value)
 	if err != nil || quantity.Sign() < 0 {
-		return Threshold{}, field.Invalid(path, value, "must be a quantity that is not less than 0, or a percentage")
+		return health.Threshold{}, field.Invalid(path, value, "must be a quantity that is not less than 0, or a percentage")
 	}
-	return Threshold{Quantity: quantity}, nil
+	return health.Threshold{Quantity: quantity}, nil
 }

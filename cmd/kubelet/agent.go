@@ -19,6 +19,7 @@ import (
 	"nodal/agent/files"
 	"nodal/agent/images"
 	"nodal/agent/membership"
+	"nodal/agent/offering"
 	"nodal/agent/ownruntime"
 	"nodal/agent/state"
 	"nodal/agent/tracing"
@@ -30,10 +31,10 @@ import (
 	"nodal/host/source"
 	"nodal/host/volume"
 	"nodal/node"
-	"nodal/node/admit"
 	"nodal/node/assign"
 	"nodal/node/intake"
 	"nodal/node/limit"
+	"nodal/node/offer"
 	"nodal/node/storage"
 	"nodal/node/store"
 	"nodal/reconciler"
@@ -59,10 +60,9 @@ type agent struct {
 	started   time.Time
 	machine   machine
 	site      node.Site
-	offer     admit.Node
+	offers    offer.Board // what the node has for pods
+	owner     *offering.Owner
 	short     atomic.Pointer[[]corev1.NodeConditionType] // what the node has too little of, as was last seen
-	assign    *assign.Rules
-	whole     limit.Limits // of all pods together
 	state     *state.State
 	sources   *store.Sources
 	origins   []podSource
@@ -103,7 +103,7 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	a.state.ClearWay()
 	a.volumes = volume.New(volume.Config{
 		Pods: cfg.Dirs.Pods(), Local: a.keeper().Dir,
-		Objects: a.state.Store, Allocatable: a.offer.Allocatable, Swept: a.counts.Swept,
+		Objects: a.state.Store, Allocatable: a.allocatable, Swept: a.counts.Swept,
 	})
 	a.state.Adopt(a.volumes.Adopt)
 	if err := a.prepare(ctx); err != nil {
@@ -170,7 +170,7 @@ func (a *agent) podCgroups() *cgroups.Pods {
 	c := cgroups.Config{
 		Mounts: a.machine.cgroups, Fallback: a.cfg.Cgroups.Driver, Root: a.cfg.Runtime.CgroupRoot,
 		Driver:  func(ctx context.Context) (string, error) { return a.runtime.CgroupDriver(ctx) },
-		AllPods: func() limit.Limits { return a.whole }, Running: a.state.Running, Log: a.log,
+		AllPods: a.allPods, Running: a.state.Running, Log: a.log,
 	}
 	if a.own != nil && c.Root == "" {
 		c.Name = ownruntime.PodCgroup(a.cfg.Dirs.Root)
@@ -223,12 +223,22 @@ func (a *agent) podNode() spec.Node {
 	r := a.cfg.Runtime
 	return spec.Node{
 		SeccompDefault: r.SeccompDefault, SeccompDir: a.cfg.Dirs.Seccomp(), Sysctls: a.cfg.PodSysctls,
-		DNS: spec.DNS{Servers: r.ClusterDNS, Domain: r.ClusterDomain},
-		Machine: spec.Machine{
-			Name: a.cfg.NodeName, IPs: a.machine.ips, Memory: a.machine.memory, Allocatable: a.offer.Allocatable,
-			OOMGroup: cgroups.OOMGroup(a.cfg.Cgroups, a.machine.cgroups), HugePageSizes: a.machine.hugePageSizes(),
-			Throttles: a.machine.throttles, SwapLimits: a.limitsSwap(), Swap: a.offer.Swap,
-		},
+		DNS:     spec.DNS{Servers: r.ClusterDNS, Domain: r.ClusterDomain},
+		Machine: a.forContainers(),
+	}
+}
+
+func (a *agent) allocatable() corev1.ResourceList { return a.offers.Read().Allocatable }
+
+func (a *agent) allPods() limit.Limits { return a.offers.Read().Whole }
+
+// forContainers returns the machine as containers are told of it now.
+func (a *agent) forContainers() spec.Machine {
+	o := a.offers.Read()
+	return spec.Machine{
+		Name: o.Name, IPs: a.machine.ips, Memory: o.Capacity.Memory().Value(), Allocatable: o.Allocatable,
+		OOMGroup: cgroups.OOMGroup(a.cfg.Cgroups, a.machine.cgroups), HugePageSizes: a.machine.hugePages,
+		Throttles: a.machine.throttles, SwapLimits: a.limitsSwap(), Swap: o.Swap,
 	}
 }
 
@@ -259,7 +269,7 @@ func (a *agent) locations() map[node.Source]string {
 
 func (a *agent) intake(source node.Source) intake.Intake {
 	return intake.Intake{
-		Store: a.state.Store, Source: source, Node: a.offer, Present: a.present, Assign: a.assign, Storage: a.keeper(),
+		Store: a.state.Store, Source: source, Offer: a.offers.Read, Present: a.present, Storage: a.keeper(),
 		NewUID: uuid.NewUUID, Sources: a.locations(), Preempted: a.preempted,
 	}
 }
@@ -267,7 +277,7 @@ func (a *agent) intake(source node.Source) intake.Intake {
 // keeper decides what claims are bound to.
 func (a *agent) keeper() storage.Keeper {
 	return storage.Keeper{
-		Name: a.offer.Name, Labels: a.offer.Labels, Dir: a.cfg.Dirs.LocalVolumes(), NewUID: uuid.NewUUID,
+		Name: a.cfg.NodeName, Labels: func() map[string]string { return a.offers.Read().Labels }, Dir: a.cfg.Dirs.LocalVolumes(), NewUID: uuid.NewUUID,
 	}
 }
 
@@ -303,7 +313,7 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 	prober := a.prober
 	r := reconciler.New(reconciler.Config{
 		Act: a.act(prober), Tracer: a.tracing.Steps, Counts: a.counts,
-		Prober: prober, Events: a.state.Events, Sources: a.sources, Site: a.site, Pool: assign.NewPool(a.assign), Log: a.log,
+		Prober: prober, Events: a.state.Events, Sources: a.sources, Site: a.site, Pool: assign.NewPool(a.offers.Read().Assign), Offers: &a.offers, Log: a.log,
 		Relist: relist, Starts: sideways(),
 	})
 	a.alive = r.Alive
@@ -315,6 +325,7 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 		a.supervisor.Watch(ctx, r.Alive, a.log)
 		return nil
 	})
+	group.Go(func() error { return a.ownOffer(ctx) })
 	group.Go(func() error {
 		a.files.Rotate(ctx, a.cfg.Logs, a.state.Store.Views, a.runtime.ReopenLog)
 		return nil

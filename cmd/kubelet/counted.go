@@ -9,6 +9,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"nodal/host/stats"
+	"nodal/node/assign"
 	"nodal/reconciler"
 	"nodal/server/metrics"
 )
@@ -17,7 +18,7 @@ var _ reconciler.Counts = (*metrics.Agent)(nil)
 
 // count has the metrics show what this node does beside running pods.
 func (a *agent) count() {
-	a.counts.Assigns(a.assign)
+	a.counts.Assigns(func() *assign.Rules { return a.offers.Read().Assign })
 	if a.cluster != nil {
 		clientmetrics.Register(a.counts.Cluster()) // before there is a client
 	}

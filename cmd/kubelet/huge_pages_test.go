@@ -20,8 +20,8 @@ func TestHugePagesOfTheMachine(t *testing.T) {
 	}
 	got := ""
 	for _, pages := range lookAtHugePages(dir) {
-		name, amount := pages.resource()
-		got += fmt.Sprintf("%s %s %s\n", pages.inKernel(), name, amount.String())
+		name, amount := pages.Resource()
+		got += fmt.Sprintf("%s %s %s\n", inKernel(pages), name, amount.String())
 	}
 	const want = "64KB hugepages-64Ki 0\n2MB hugepages-2Mi 16Mi\n1GB hugepages-1Gi 1Gi\n"
 	if got != want {

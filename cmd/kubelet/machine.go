@@ -26,14 +26,12 @@ import (
 // machine is what the node is made of, as far as pods and readers are told.
 type machine struct {
 	kernel, os, arch string
-	memory           int64
-	swap             int64 // bytes
-	pids             int64 // processes that the kernel has room for
 	booted           time.Time
 	ips              []string
 	ids              identifiers
 	cgroups          cgroup.Mounts
-	hugePages        []hugePages
+	swaps            bool     // it has swap, as of the start
+	hugePages        []string // their sizes, as the kernel's cgroups have them
 	throttles        []string // of the processors, in /sys
 }
 
@@ -57,16 +55,10 @@ func (a *agent) lookAround(ctx context.Context) (err error) {
 	if a.tracing, err = tracing.New(a.cfg.Tracing, a.cfg.NodeName, version, a.log); err != nil {
 		return err
 	}
-	if a.machine.cgroups, err = cgroups.Find(a.cfg.Cgroups, a.machine.swap > 0, a.log); err != nil {
+	if a.machine.cgroups, err = cgroups.Find(a.cfg.Cgroups, a.machine.swaps, a.log); err != nil {
 		return err
 	}
-	if a.offer, err = offer(a.cfg, a.machine); err != nil {
-		return err
-	}
-	if a.assign, err = assignment(a.cfg, a.machine, a.offer); err != nil {
-		return err
-	}
-	if a.whole, err = whole(a.cfg, a.machine, a.offer.Capacity); err != nil {
+	if err := a.makeOffer(); err != nil {
 		return err
 	}
 	return holdReserved(ctx, a.cfg.Reserved, a.machine.cgroups)
@@ -87,15 +79,15 @@ func lookAtMachine(configured []netip.Addr) (m machine, err error) {
 		return m, fmt.Errorf("ask for the kernel's version: %w", err)
 	}
 	m.kernel = unix.ByteSliceToString(name.Release[:])
-	var info unix.Sysinfo_t
-	if err := unix.Sysinfo(&info); err != nil {
-		return m, fmt.Errorf("ask for the machine's memory: %w", err)
+	info, err := sysinfo()
+	if err != nil {
+		return m, err
 	}
-	m.ids = identify()
-	m.memory, m.swap = int64(info.Totalram)*int64(info.Unit), int64(info.Totalswap)*int64(info.Unit)
+	m.ids, m.swaps = identify(), info.Totalswap > 0
 	m.booted = time.Now().Add(-time.Duration(info.Uptime) * time.Second)
-	m.pids = mostProcesses()
-	m.hugePages = lookAtHugePages("/sys/kernel/mm/hugepages")
+	for _, pages := range lookAtHugePages(hugePagesDir) {
+		m.hugePages = append(m.hugePages, inKernel(pages))
+	}
 	if m.throttles, err = filepath.Glob("/sys/devices/system/cpu/cpu*/thermal_throttle"); err != nil {
 		return m, fmt.Errorf("look for the processors' heat: %w", err)
 	}
@@ -106,6 +98,13 @@ func lookAtMachine(configured []netip.Addr) (m machine, err error) {
 		m.ips = ownAddresses()
 	}
 	return m, nil
+}
+
+func sysinfo() (info unix.Sysinfo_t, err error) {
+	if err := unix.Sysinfo(&info); err != nil {
+		return info, fmt.Errorf("ask for the machine's memory: %w", err)
+	}
+	return info, nil
 }
 
 // mostProcesses is the lesser of the kernel's bounds on tasks; zero if it does not

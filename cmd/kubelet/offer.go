@@ -8,96 +8,113 @@ import (
 	goruntime "runtime"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"nodal/agent/config"
+	"nodal/agent/offering"
 	"nodal/host/cgroup"
 	"nodal/host/topology"
+	"nodal/host/uevent"
 	"nodal/node/admit"
 	"nodal/node/assign"
 	"nodal/node/limit"
 )
 
-// offer is what pods may have of this machine, and the labels that they may
-// choose it by.
-func offer(cfg *config.Config, m machine) (admit.Node, error) {
-	var root unix.Statfs_t
-	if err := unix.Statfs(cfg.Dirs.Root, &root); err != nil {
-		return admit.Node{}, fmt.Errorf("ask for the size of the file system of %s: %w", cfg.Dirs.Root, err)
+// makeOffer makes the owner of the node's offer, and has it post the first one.
+func (a *agent) makeOffer() error {
+	terms, err := terms(a.cfg)
+	if err != nil {
+		return err
 	}
+	facts, err := a.machine.facts(a.cfg.Dirs.Root)
+	if err != nil {
+		return err
+	}
+	without, err := terms.Offer(facts)
+	if err != nil {
+		return err
+	}
+	kept := without.Capacity.Memory().Value() - without.Allocatable.Memory().Value() - facts.InHugePages()
+	if terms.Assign, err = assignment(a.cfg, kept); err != nil {
+		return err
+	}
+	a.owner = &offering.Owner{
+		Look: func() (offering.Facts, error) { return lookAgain(facts) }, Terms: terms, Board: &a.offers, Log: a.log,
+	}
+	return a.owner.Begin()
+}
+
+// ownOffer keeps the offer up to date until the context ends.
+func (a *agent) ownOffer(ctx context.Context) error {
+	woken := make(chan struct{}, 1)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		err := uevent.Watch(ctx, func() {
+			select {
+			case woken <- struct{}{}:
+			default: // the look that is due sees this too
+			}
+		}, "cpu", "memory")
+		if err != nil {
+			a.log.Warn("the node learns later that a CPU came or went", "err", err)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		a.owner.Run(ctx, woken)
+		return nil
+	})
+	return group.Wait()
+}
+
+// facts returns what the node's first offer is made of.
+func (m machine) facts(root string) (offering.Facts, error) {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(root, &disk); err != nil {
+		return offering.Facts{}, fmt.Errorf("ask for the size of the file system of %s: %w", root, err)
+	}
+	return lookAgain(offering.Facts{Machine: admit.Machine{Disk: int64(disk.Blocks) * disk.Bsize}})
+}
+
+// lookAgain brings what may change while the agent runs up to date.
+func lookAgain(f offering.Facts) (offering.Facts, error) {
+	info, err := sysinfo()
+	if err != nil {
+		return f, err
+	}
+	f.Memory, f.Swap = int64(info.Totalram)*int64(info.Unit), int64(info.Totalswap)*int64(info.Unit)
+	f.PIDs, f.HugePages = mostProcesses(), lookAtHugePages(hugePagesDir)
+	if f.Online, err = topology.Online(os.DirFS("/sys")); err != nil { // a kernel without /sys has the CPUs that we may run on
+		f.CPUs = goruntime.NumCPU()
+		return f, nil
+	}
+	f.CPUs = f.Online.Size()
+	return f, nil
+}
+
+// terms are the settings that offers are made by, but for assignments.
+func terms(cfg *config.Config) (offering.Terms, error) {
 	labels := map[string]string{
 		corev1.LabelHostname: cfg.NodeName, corev1.LabelOSStable: goruntime.GOOS, corev1.LabelArchStable: goruntime.GOARCH,
 	}
 	maps.Copy(labels, cfg.NodeLabels)
-	n := admit.Node{
-		Name: cfg.NodeName, Labels: labels, UnsafeSysctls: cfg.UnsafeSysctls, AppArmor: enforcesAppArmor(),
-		Swap: limit.Swap{Limited: cfg.Cgroups.LimitedSwap, Total: m.swap},
-		Capacity: corev1.ResourceList{
-			corev1.ResourceCPU:              *resource.NewQuantity(int64(goruntime.NumCPU()), resource.DecimalSI),
-			corev1.ResourceMemory:           *resource.NewQuantity(m.memory, resource.BinarySI),
-			corev1.ResourceEphemeralStorage: *resource.NewQuantity(int64(root.Blocks)*root.Bsize, resource.BinarySI),
-			corev1.ResourcePods:             *resource.NewQuantity(int64(cfg.MaxPods), resource.DecimalSI),
+	r := cfg.Reserved
+	t := offering.Terms{
+		Node: admit.Node{
+			Name: cfg.NodeName, Labels: labels, UnsafeSysctls: cfg.UnsafeSysctls, AppArmor: enforcesAppArmor(),
+			Swap: limit.Swap{Limited: cfg.Cgroups.LimitedSwap},
 		},
+		Pods: cfg.MaxPods, Reserved: admit.Reserved{Kube: r.Kube, System: r.System, Eviction: r.Eviction, HoldAll: r.HoldAll},
+		Topology: func() (assign.Topology, error) { return topology.Read(os.DirFS("/sys")) },
 	}
 	if cfg.Cluster.Kubeconfig == "" { // a cluster may have taken them off its Node object, and looks after its taints itself
-		n.Taints = cfg.Cluster.Taints
-	}
-	for _, pages := range m.hugePages {
-		name, amount := pages.resource()
-		n.Capacity[name] = amount
+		t.Node.Taints = cfg.Cluster.Taints
 	}
 	var err error
-	if n.Users, err = userPool(cfg); err != nil {
-		return admit.Node{}, err
-	}
-	n.Allocatable, err = admit.Left(n.Capacity, append(reservations(cfg.Reserved), leftFree(cfg.Reserved, n.Capacity), setAside(m.hugePages))...)
-	return n, err
-}
-
-// reservations are what other programs than pods get.
-func reservations(r config.Reserved) []admit.Reservation {
-	return []admit.Reservation{{Setting: "kubeReserved", List: r.Kube}, {Setting: "systemReserved", List: r.System}}
-}
-
-// leftFree is what nobody is to use: the thresholds of evictionHard.
-func leftFree(r config.Reserved, capacity corev1.ResourceList) admit.Reservation {
-	list := corev1.ResourceList{}
-	for signal, name := range map[string]corev1.ResourceName{
-		"memory.available": corev1.ResourceMemory, "nodefs.available": corev1.ResourceEphemeralStorage,
-	} {
-		if threshold, ok := r.Eviction[signal]; ok {
-			list[name] = threshold.Of(capacity[name])
-		}
-	}
-	return admit.Reservation{Setting: "evictionHard", List: list}
-}
-
-// setAside is the memory that is nobody's but those who ask for huge pages.
-func setAside(all []hugePages) admit.Reservation {
-	var bytes int64
-	for _, pages := range all {
-		bytes += pages.size * pages.number
-	}
-	return admit.Reservation{Setting: "huge pages", List: corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(bytes, resource.BinarySI)}}
-}
-
-// whole is what all pods together are held to. What nobody is to use is not taken
-// off, as in Kubernetes, where pods are evicted before the kernel has to end them.
-func whole(cfg *config.Config, m machine, capacity corev1.ResourceList) (limit.Limits, error) {
-	all := capacity.DeepCopy()
-	if m.pids > 0 {
-		all[config.PIDs] = *resource.NewQuantity(m.pids, resource.DecimalSI)
-	}
-	if cfg.Reserved.HoldAll {
-		var err error
-		if all, err = admit.Left(all, reservations(cfg.Reserved)...); err != nil {
-			return limit.Limits{}, err
-		}
-	}
-	pids := all[config.PIDs]
-	return limit.Limits{CPUShares: limit.CPUShares(all.Cpu().MilliValue()), Memory: all.Memory().Value(), Pids: pids.Value()}, nil
+	t.Node.Users, err = userPool(cfg)
+	return t, err
 }
 
 // holdReserved holds other programs than pods to what is reserved for them.
@@ -114,7 +131,7 @@ func holdReserved(ctx context.Context, r config.Reserved, mounts cgroup.Mounts) 
 		if cpu, ok := who.list[corev1.ResourceCPU]; ok {
 			l.CPUShares = limit.CPUShares(cpu.MilliValue())
 		}
-		if pids := who.list[config.PIDs]; who.Rest {
+		if pids := who.list[admit.PIDs]; who.Rest {
 			l.Memory, l.Pids = who.list.Memory().Value(), pids.Value()
 		}
 		if err := mounts.Hold(ctx, who.Cgroup, l); err != nil {
@@ -124,8 +141,9 @@ func holdReserved(ctx context.Context, r config.Reserved, mounts cgroup.Mounts) 
 	return nil
 }
 
-// assignment is by which rules containers get CPUs of their own.
-func assignment(cfg *config.Config, m machine, offer admit.Node) (*assign.Rules, error) {
+// assignment returns the rules by which containers get CPUs of their own. The bytes of memory that are kept from pods
+// are those of all NUMA nodes.
+func assignment(cfg *config.Config, kept int64) (*assign.Rules, error) {
 	c := cfg.Assign
 	rules := &assign.Rules{
 		Static: c.CPUs, Reserved: cfg.Reserved.CPUs, Options: c.Options, Align: c.Align, WholePods: c.WholePods, MostNodes: c.MostNodes,
@@ -135,8 +153,6 @@ func assignment(cfg *config.Config, m machine, offer admit.Node) (*assign.Rules,
 		if rules.Memory, err = topology.Memory(os.DirFS("/sys")); err != nil {
 			return nil, fmt.Errorf("memoryManagerPolicy=Static: %w", err)
 		}
-		pages := setAside(m.hugePages).List // which the memory of NUMA nodes is without
-		kept := offer.Capacity.Memory().Value() - offer.Allocatable.Memory().Value() - pages.Memory().Value()
 		if err := rules.Memory.Keep(c.Kept, kept); err != nil {
 			return nil, err
 		}

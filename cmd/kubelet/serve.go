@@ -121,7 +121,7 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 	figures := a.stats()
 	a.countClaims(figures)
 	return server.New(server.Config{
-		Store: a.state.Store, Events: a.state.Events, Sources: a.sources,
+		Store: a.state.Store, Events: a.state.Events, Sources: a.sources, Offers: &a.offers,
 		Intake: a.intake(node.SourceAPI), Site: a.site, Now: time.Now,
 		Runtime: a.runtime, Logs: a.files.Logs, Images: a.shelf(), Stats: figures,
 		Signals: a.signals(figures), Shortage: a.cfg.Reserved.Shortage, Conditions: a.runShort,
@@ -132,7 +132,6 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 		Auth: door, Trace: a.tracing.Requests,
 		Facts: server.Facts{
 			Version: version, Started: a.started, Addresses: a.machine.ips, Endpoint: a.cfg.Runtime.Endpoint, Configz: configz, Reach: a.reach(),
-			Capacity: a.offer.Capacity, Allocatable: a.offer.Allocatable, Labels: a.offer.Labels, Swap: a.machine.swap,
 			MachineID: a.machine.ids.machine, BootID: a.machine.ids.boot, SystemUUID: a.machine.ids.system,
 			KernelVersion: a.machine.kernel, OSImage: a.machine.os, Architecture: a.machine.arch,
 		},

@@ -15,6 +15,7 @@ import (
 	"nodal/node"
 	"nodal/node/admit"
 	"nodal/node/intake"
+	"nodal/node/offer"
 	"nodal/node/store"
 )
 
@@ -60,12 +61,14 @@ func newRig(t testing.TB, source node.Source) *rig {
 	return &rig{
 		t: t, journal: journal, events: events, source: source,
 		Sink: Sink{
-			Intake: intake.Intake{Store: store.New(journal, clock), Node: admit.Node{Name: "Node-1"}, NewUID: newUID},
+			Intake: intake.Intake{Store: store.New(journal, clock), Offer: offered, NewUID: newUID},
 			Board:  store.NewSources(map[node.Source]string{source: "somewhere"}),
 			Event:  events.Add,
 		},
 	}
 }
+
+func offered() offer.Offer { return offer.Offer{Node: admit.Node{Name: "Node-1"}} }
 
 func newUID() types.UID { return "made-here" }
 
@@ -75,7 +78,7 @@ func (r *rig) post(name string) {
 	api := r.Intake
 	api.Source = node.SourceAPI
 	p := &publisher{Sink: Sink{Intake: api}}
-	p.Intake.Node.Name = "x"
+	p.Intake.Offer = func() offer.Offer { return offer.Offer{Node: admit.Node{Name: "x"}} }
 	reading := p.read("", []byte(podYAML(name, "a:1")), time.Now())
 	for i := range reading.deliveries {
 		reading.deliveries[i].Pod.Name = name + "-node-1"

@@ -173,7 +173,7 @@ func (p *publisher) read(origin string, data []byte, now time.Time) reading {
 		return r
 	}
 	for _, doc := range docs {
-		manifest.Static(doc.Pod, p.Intake.Node.Name, p.annotation(), origin, now)
+		manifest.Static(doc.Pod, p.Intake.NodeName(), p.annotation(), origin, now)
 		violations := validate(doc)
 		if len(violations) == 0 {
 			r.deliveries = append(r.deliveries, intake.Delivery{Pod: doc.Pod, Origin: origin, Document: doc.Index})

@@ -18,9 +18,12 @@ const (
 	nodes = "devices/system/node"
 )
 
-// Read finds the CPUs that are online in the kernel's /sys.
+// Online reads which CPUs are online in the kernel's /sys.
+func Online(sys fs.FS) (cpuset.CPUSet, error) { return list(sys, path.Join(cpus, "online")) }
+
+// Read finds how the CPUs that are online lie together.
 func Read(sys fs.FS) (assign.Topology, error) {
-	online, err := list(sys, path.Join(cpus, "online"))
+	online, err := Online(sys)
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func (c *collector) podFact(item *corev1.DownwardAPIVolumeFile) (string, error) 
 	ref := item.ResourceFieldRef
 	for container := range node.Containers(&c.pod.Spec) {
 		if container.Name == ref.ContainerName {
-			return downward.Resource(container, ref, c.tree.Allocatable)
+			return downward.Resource(container, ref, c.tree.allocatable())
 		}
 	}
 	return "", fmt.Errorf("container %s: %w", ref.ContainerName, node.ErrNotFound)

@@ -42,7 +42,8 @@ func (t *Tree) setUpEmptyDir(_ context.Context, at place) error {
 // memorySize bounds a volume in memory: by its own limit, and by what its pod as a
 // whole or the node may use. Zero is the kernel's own bound.
 func (t *Tree) memorySize(pod *corev1.Pod, source *corev1.EmptyDirVolumeSource) int64 {
-	size := t.Allocatable.Memory().Value()
+	allocatable := t.allocatable()
+	size := allocatable.Memory().Value()
 	bounds := []int64{limit.OfPod(pod, limit.Rules{}).Memory}
 	if source.SizeLimit != nil {
 		bounds = append(bounds, source.SizeLimit.Value())

@@ -96,7 +96,7 @@ func TestEmptyDirInMemory(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
-			b.Allocatable = corev1.ResourceList{"memory": resource.MustParse("64Mi")}
+			b.Allocatable = func() corev1.ResourceList { return corev1.ResourceList{"memory": resource.MustParse("64Mi")} }
 			p := pod(corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: "Memory", SizeLimit: c.sizeLimit}})
 			p.Object.Spec.Containers[0].Resources = c.main
 			if c.of != nil {

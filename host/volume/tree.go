@@ -27,8 +27,8 @@ type Config struct {
 	Pods        string // the directory of all pods, such as /var/lib/kubelet/pods
 	Local       string // the directory of the volumes that the node makes for claims
 	Objects     Objects
-	Allocatable corev1.ResourceList // stands in for a limit that is not set
-	NFSHelper   string              // the program that mounts nfs; empty: mount.nfs
+	Allocatable func() corev1.ResourceList // stands in for a limit that is not set; nil if nothing is known of it
+	NFSHelper   string                     // the program that mounts nfs; empty: mount.nfs
 	// Swept is told after each sweep of how many pods volumes were removed, and of how
 	// many they could not be; nil: nobody is.
 	Swept func(removed, failed int)
@@ -54,6 +54,13 @@ type Tree struct {
 func New(c Config) *Tree {
 	c.NFSHelper = cmp.Or(c.NFSHelper, "mount.nfs")
 	return &Tree{Config: c, inUse: map[types.UID]int{}, stuck: map[string]bool{}}
+}
+
+func (t *Tree) allocatable() corev1.ResourceList {
+	if t.Allocatable == nil {
+		return nil
+	}
+	return t.Allocatable()
 }
 
 // place is one volume with its directory, if it has one.

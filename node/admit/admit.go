@@ -14,7 +14,7 @@ import (
 	"nodal/node/users"
 )
 
-// Node is what this node offers to pods.
+// Node is what this node offers to pods. It is a snapshot: what it offers later is another value.
 type Node struct {
 	Name        string
 	Labels      map[string]string

@@ -113,7 +113,7 @@ func TestCheck(t *testing.T) {
 		Allocatable: corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("1Gi"),
 			corev1.ResourceEphemeralStorage: resource.MustParse("10Gi"), corev1.ResourcePods: resource.MustParse("3"),
-			"hugepages-2Mi": resource.MustParse("8Mi"),
+			"hugepages-2Mi": resource.MustParse("8Mi"), "example.com/gpu": resource.MustParse("2"),
 		},
 	}
 	others := func(pods ...*corev1.Pod) []*corev1.Pod { return pods }
@@ -140,6 +140,9 @@ func TestCheck(t *testing.T) {
 		{"nor more memory", pod("a", asks("memory", "8Ei"), func(p *corev1.Pod) {
 			p.Spec.Containers = append(p.Spec.Containers, p.Spec.Containers[0])
 		}), others(pod("b", asks("memory", "600Mi"))), "OutOfmemory", "used: 629145600"},
+		{"a device is not given twice", pod("a", asks("example.com/gpu", "1")), others(pod("b", asks("example.com/gpu", "2"))),
+			"OutOfexample.com/gpu", "requested: 1, used: 2, capacity: 2"},
+		{"a device that is free is taken", pod("a", asks("example.com/gpu", "1")), others(pod("b", asks("example.com/gpu", "1"))), "", ""},
 		{"what the node does not count is not refused", pod("a", asks("example.com/thing", "5")), nil, "", ""},
 
 		{"a pod for another system", pod("a", func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Windows} }), nil,

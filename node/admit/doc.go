@@ -10,7 +10,7 @@
 // until it is deleted or applied anew. For a critical pod that is refused for want of
 // resources, or for a port of a pod that ends, Preempt says whose end it has to wait for.
 //
-// What the node offers is what of the machine nobody else has reserved; see Left. How
+// What the node offers is what of the machine nobody else has reserved; see Machine and Reserved in offer.go. How
 // it is at the moment, and what its runtime turns out to be able to do, is Present.
 //
 // Start reading at Check in admit.go.

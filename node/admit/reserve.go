@@ -1,7 +1,10 @@
 package admit
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,26 +17,35 @@ type Reservation struct {
 	List    corev1.ResourceList
 }
 
-// Left is what remains of a machine for pods. More cannot be reserved than there is:
-// then every pod would be refused, and nobody would know why.
+// Left returns what remains of a machine for pods. A resource of which more is reserved than there is remains
+// with nothing, and is part of the error.
 func Left(capacity corev1.ResourceList, reservations ...Reservation) (corev1.ResourceList, error) {
-	left := capacity.DeepCopy()
-	for name, has := range capacity {
-		var reserved resource.Quantity
-		var settings []string
-		for _, r := range reservations {
-			if quantity, ok := r.List[name]; ok && !quantity.IsZero() {
-				reserved.Add(quantity)
-				settings = append(settings, fmt.Sprintf("%s[%s]", r.Setting, name))
-			}
-		}
-		if reserved.Cmp(has) > 0 {
-			return nil, fmt.Errorf("%s: %s of %s is more than the %s that this machine has",
-				strings.Join(settings, " + "), reserved.String(), name, has.String())
-		}
+	left := corev1.ResourceList{}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(capacity)) {
+		has := capacity[name]
+		reserved, settings := sum(name, reservations)
 		rest := has.DeepCopy()
 		rest.Sub(reserved)
+		if rest.Sign() < 0 {
+			errs = append(errs, fmt.Errorf("%s: %s of %s is more than the %s that this machine has",
+				settings, reserved.String(), name, has.String()))
+			rest = *resource.NewQuantity(0, has.Format)
+		}
 		left[name] = rest
 	}
-	return left, nil
+	return left, errors.Join(errs...)
+}
+
+// sum adds up what is reserved of a resource, and names the settings that say so.
+func sum(name corev1.ResourceName, reservations []Reservation) (resource.Quantity, string) {
+	var reserved resource.Quantity
+	var settings []string
+	for _, r := range reservations {
+		if quantity, ok := r.List[name]; ok && !quantity.IsZero() {
+			reserved.Add(quantity)
+			settings = append(settings, fmt.Sprintf("%s[%s]", r.Setting, name))
+		}
+	}
+	return reserved, strings.Join(settings, " + ")
 }

@@ -14,7 +14,7 @@ import (
 	"nodal/node"
 )
 
-// counted are the resources that a pod asks for and a node runs out of.
+// counted are the resources that every node has.
 var counted = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
 
 // room refuses a pod for which something would have to be given twice.
@@ -48,7 +48,7 @@ func (n Node) short(pod *corev1.Pod, others []*corev1.Pod) (all []shortage) {
 	}
 	wanted := resources.PodRequests(pod, resources.PodResourcesOptions{})
 	used := corev1.ResourceList{}
-	for _, name := range append(hugePages(wanted), counted...) {
+	for _, name := range append(scalars(wanted), counted...) {
 		offered, bounded := n.offered(name)
 		wants, asked := wanted[name]
 		if !bounded || !asked || wants.IsZero() {
@@ -65,16 +65,16 @@ func (n Node) short(pod *corev1.Pod, others []*corev1.Pod) (all []shortage) {
 	return all
 }
 
-// hugePages are the sizes that are asked for.
-func hugePages(wanted corev1.ResourceList) []corev1.ResourceName {
-	sizes := slices.Sorted(maps.Keys(wanted))
-	return slices.DeleteFunc(sizes, func(name corev1.ResourceName) bool {
-		return !strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+// scalars lists what a pod asks for beside the resources that every node has: huge pages and extended resources.
+func scalars(wanted corev1.ResourceList) []corev1.ResourceName {
+	names := slices.Sorted(maps.Keys(wanted))
+	return slices.DeleteFunc(names, func(name corev1.ResourceName) bool {
+		return name == corev1.ResourcePods || slices.Contains(counted, name)
 	})
 }
 
-// offered is how much there is, where that is counted. Of huge pages a machine has
-// none unless it says so.
+// offered returns how much there is of a resource, if the node counts it. An extended resource that the node does not
+// list is not counted, as in Kubernetes: it may be the cluster's. Of huge pages a machine has none unless it lists them.
 func (n Node) offered(name corev1.ResourceName) (resource.Quantity, bool) {
 	offered, listed := n.Allocatable[name]
 	return offered, listed || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)

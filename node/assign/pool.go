@@ -12,15 +12,24 @@ type Pool struct {
 	rules *Rules
 	own   map[node.Key]cpuset.CPUSet
 	told  bool // which CPUs these are
+	moved bool // the machine has other CPUs than those that were told
 }
 
 // NewPool returns the pool of a node without pods.
 func NewPool(rules *Rules) *Pool { return &Pool{rules: rules, own: map[node.Key]cpuset.CPUSet{}} }
 
+// Follow has the pool be of a machine whose CPUs have changed. The next Take says whether that is news.
+func (p *Pool) Follow(rules *Rules) {
+	handedOut := rules.Static || len(p.own) > 0
+	p.moved = p.moved || handedOut && !rules.Topology.All().Equals(p.rules.Topology.All())
+	p.rules = rules
+}
+
 // Take notes the shares of changed pods, and reports whether the pool has changed. Where
 // exclusive CPUs are no longer handed out, earlier promises are kept.
 func (p *Pool) Take(changed []store.View) bool {
-	news := p.rules.Static && !p.told
+	news := p.moved || p.rules.Static && !p.told
+	p.moved = false
 	for _, v := range changed {
 		holds := cpuset.New()
 		if !v.Gone {
@@ -40,10 +49,11 @@ func (p *Pool) Take(changed []store.View) bool {
 	return news
 }
 
-// CPUs lists the pool as the kernel does. It is never empty: reserved CPUs are exclusive to
-// no container.
+// CPUs lists those in the pool as the kernel does. The pool is never empty. At worst its containers run on what is
+// reserved, or beside containers with CPUs of their own if all that is reserved is offline.
 func (p *Pool) CPUs() string {
-	shared := p.rules.Topology.All()
+	online := p.rules.Topology.All()
+	shared := online
 	if p.rules.Static && p.rules.Options.KeepReserved {
 		shared = shared.Difference(p.rules.Reserved)
 	}
@@ -51,7 +61,10 @@ func (p *Pool) CPUs() string {
 		shared = shared.Difference(own)
 	}
 	if shared.IsEmpty() {
-		shared = p.rules.Reserved
+		shared = p.rules.Reserved.Intersection(online)
+	}
+	if shared.IsEmpty() {
+		shared = online
 	}
 	return shared.String()
 }

@@ -52,3 +52,46 @@ func TestPool(t *testing.T) {
 		})
 	}
 }
+
+func TestThePoolFollowsTheCPUsThatAreOnline(t *testing.T) {
+	key := node.Key{Namespace: "default", Name: "web"}
+	slot := &node.Slot{Pod: &node.Pod{Object: &corev1.Pod{}, Shares: node.Shares{"app": {CPUs: "2"}}}}
+	on := func(cpus string, static bool) *Rules {
+		online := set(t, cpus)
+		rules := &Rules{Static: static, Reserved: cpuset.New(0)}
+		for _, c := range machine(1, 1, 4, 1) {
+			if online.Contains(c.ID) {
+				rules.Topology = append(rules.Topology, c)
+			}
+		}
+		return rules
+	}
+	for _, c := range []struct {
+		name     string
+		from, to *Rules
+		held     bool // a pod has CPU 2 for its own
+		news     bool
+		want     string
+	}{
+		{"one that went is shared no more", on("0-3", true), on("0-2", true), false, true, "0-2"},
+		{"one that came is shared", on("0-2", true), on("0-3", true), false, true, "0-3"},
+		{"the same ones are no news", on("0-3", true), on("0-3", true), false, false, "0-3"},
+		{"one that is a pod's own stays its own when it comes back", on("0-1,3", true), on("0-3", true), true, true, "0-1,3"},
+		{"a pod's own is told while pods have any", on("0-3", false), on("0-2", false), true, true, "0-1"},
+		{"and not where no pod has any", on("0-3", false), on("0-2", false), false, false, "0-2"},
+		{"what is left is shared when all that is reserved is offline", on("0-3", true), on("2", true), true, true, "2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pool := NewPool(c.from)
+			views := []store.View(nil)
+			if c.held {
+				views = append(views, store.View{Key: key, Slot: slot})
+			}
+			pool.Take(views)
+			pool.Follow(c.to)
+			if news, got := pool.Take(nil), pool.CPUs(); news != c.news || got != c.want {
+				t.Errorf("got %s, news: %t; want %s, news: %t", got, news, c.want, c.news)
+			}
+		})
+	}
+}

@@ -15,7 +15,7 @@ import (
 const crowd = 10
 
 func (in Intake) crowded(tx *store.Tx, key node.Key) error {
-	most, ok := in.Node.Allocatable[corev1.ResourcePods]
+	most, ok := in.offered().Allocatable[corev1.ResourcePods]
 	if !ok || int64(tx.Len()) < crowd*most.Value() {
 		return nil
 	}
@@ -30,12 +30,12 @@ func (in Intake) check(tx *store.Tx, pod *node.Pod) (way, *node.Refusal) {
 			return way{}, refusal
 		}
 	}
-	rivals := rivals(tx, pod.Key())
-	refusal := in.Node.Check(pod.Object, admit.Objects(rivals))
+	offered, rivals := in.offered(), rivals(tx, pod.Key())
+	refusal := offered.Check(pod.Object, admit.Objects(rivals))
 	if refusal == nil {
 		return way{}, nil
 	}
-	chosen, lack := in.Node.Preempt(pod, rivals)
+	chosen, lack := offered.Preempt(pod, rivals)
 	if len(chosen) == 0 {
 		return way{}, refusal
 	}

@@ -21,7 +21,7 @@ func asks(cpu string) func(*corev1.Pod) {
 // small is a node with one processor.
 func small(t *testing.T) *bench {
 	b := newBench(t)
-	b.in.Node.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("2")}
+	b.offer.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("2")}
 	return b
 }
 

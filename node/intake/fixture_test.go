@@ -13,6 +13,7 @@ import (
 	"nodal/node"
 	"nodal/node/admit"
 	"nodal/node/manifest"
+	"nodal/node/offer"
 	"nodal/node/store"
 )
 
@@ -36,6 +37,7 @@ type bench struct {
 	t       *testing.T
 	journal *memory
 	in      Intake
+	offer   offer.Offer // of the node, as in reads it
 	now     time.Time
 }
 
@@ -47,13 +49,12 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	made := 0
-	return &bench{
-		t: t, journal: journal, now: time.Unix(1_000_000, 0),
-		in: Intake{
-			Store: store.New(journal, clock), Source: node.SourceAPI, Node: admit.Node{Name: "n1"},
-			NewUID: func() types.UID { made++; return types.UID(fmt.Sprintf("u%d", made)) },
-		},
+	b := &bench{t: t, journal: journal, now: time.Unix(1_000_000, 0), offer: offer.Offer{Node: admit.Node{Name: "n1"}}}
+	b.in = Intake{
+		Store: store.New(journal, clock), Source: node.SourceAPI, Offer: func() offer.Offer { return b.offer },
+		NewUID: func() types.UID { made++; return types.UID(fmt.Sprintf("u%d", made)) },
 	}
+	return b
 }
 
 var web = node.Key{Namespace: "default", Name: "web"}

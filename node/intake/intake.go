@@ -12,10 +12,10 @@ import (
 
 	"nodal/node"
 	"nodal/node/admit"
-	"nodal/node/assign"
 	"nodal/node/capability"
 	"nodal/node/life"
 	"nodal/node/manifest"
+	"nodal/node/offer"
 	"nodal/node/storage"
 	"nodal/node/store"
 )
@@ -25,15 +25,25 @@ type Intake struct {
 	Store   *store.Store
 	Source  node.Source
 	NewUID  func() types.UID
-	Node    admit.Node           // that takes the pods in, or refuses them
+	Offer   func() offer.Offer   // reads what the node offers to pods now; nil means that it offers all and counts nothing
 	Present func() admit.Present // how it is now; nil: nobody knows
-	Assign  *assign.Rules        // by which CPUs are handed out; nil: none are
 	Storage storage.Keeper
 	Sources map[node.Source]string // those that there are, with their places; nil: any
 	// Preempted is told of each pod that has to end for a critical one, and which resource
 	// that one lacked; nil: nobody is.
 	Preempted func(*node.Pod, corev1.ResourceName)
 }
+
+// offered returns what the node offers to pods now.
+func (in Intake) offered() offer.Offer {
+	if in.Offer == nil {
+		return offer.Offer{}
+	}
+	return in.Offer()
+}
+
+// NodeName returns the name of the node, which its pods bear.
+func (in Intake) NodeName() string { return in.offered().Name }
 
 // Delivery is one pod, or object that pods use, decoded, defaulted and valid, and where
 // it came from.
@@ -261,7 +271,7 @@ func (in Intake) spent(slot *node.Slot, d Delivery) bool {
 // leaves out, is no difference.
 func (in Intake) placed(object *corev1.Pod) *corev1.Pod {
 	placed := *object
-	placed.Spec.NodeName = in.Node.Name
+	placed.Spec.NodeName = in.NodeName()
 	return &placed
 }
 
@@ -283,7 +293,7 @@ func (in Intake) newPod(tx *store.Tx, d Delivery, outcome *Outcome, v Verdict, n
 	if way, pod.Refused = in.check(tx, pod); pod.Refused == nil && node.HasOwnUsers(object) {
 		pod.Users, pod.Refused = in.ownUsers(tx)
 	}
-	if pod.Refused == nil && in.Assign != nil {
+	if pod.Refused == nil && in.offered().Assign != nil {
 		pod.Shares, pod.Refused = in.assign(tx, pod, &way)
 	}
 	if pod.Refused == nil {

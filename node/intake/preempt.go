@@ -37,12 +37,13 @@ func (w way) has(key node.Key) bool {
 // assign hands out what a pod's containers have for their own. Where that is not enough,
 // a critical pod has what those have that end anyway, and waits for them.
 func (in Intake) assign(tx *store.Tx, pod *node.Pod, w *way) (node.Shares, *node.Refusal) {
-	shares, refusal := in.Assign.Pod(pod.Object, w.held(tx, pod.Key()))
+	rules := in.offered().Assign
+	shares, refusal := rules.Pod(pod.Object, w.held(tx, pod.Key()))
 	if refusal == nil || !admit.Critical(pod) {
 		return shares, refusal
 	}
 	try := func(chosen []admit.Rival) bool {
-		got, none := in.Assign.Pod(pod.Object, way{chosen: chosen}.held(tx, pod.Key()))
+		got, none := rules.Pod(pod.Object, way{chosen: chosen}.held(tx, pod.Key()))
 		if none == nil {
 			shares, w.chosen = got, chosen
 		}

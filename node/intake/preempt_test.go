@@ -17,7 +17,7 @@ func critical(p *corev1.Pod) { p.Spec.PriorityClassName = "system-node-critical"
 // lone is a node with one processor, and places enough.
 func lone(t *testing.T) *bench {
 	b := small(t)
-	b.in.Node.Allocatable[corev1.ResourcePods] = resource.MustParse("9")
+	b.offer.Allocatable[corev1.ResourcePods] = resource.MustParse("9")
 	return b
 }
 
@@ -92,8 +92,8 @@ func TestNobodyMakesWayInVain(t *testing.T) {
 	b := lone(t)
 	b.apply(pod("web", "a:1", asks("800m")))
 	b.apply(pod("huge", "a:1", critical, asks("2")))
-	b.in.Assign = sharing(t).in.Assign
-	b.in.Assign.Reserved = b.in.Assign.Topology.All()
+	b.offer.Assign = sharing(t).offer.Assign
+	b.offer.Assign.Reserved = b.offer.Assign.Topology.All()
 	b.apply(pod("apart", "a:1", critical, owns("1")))
 	if b.ends("web") || b.refused("huge") != "Failed OutOfcpu" || b.refused("apart") == "" {
 		t.Errorf("web ends %t, huge is %q, apart %q; want both refused and web to go on", b.ends("web"), b.refused("huge"), b.refused("apart"))
@@ -170,13 +170,13 @@ func TestASuccessorOfTheSameUIDIsNotWaitedFor(t *testing.T) {
 
 func TestWhoMakesWayGivesItsCPUs(t *testing.T) {
 	b := sharing(t)
-	b.in.Node.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("3")}
+	b.offer.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("3")}
 	b.apply(pod("web", "a:1", owns("3")))
 	b.apply(pod("vital", "a:1", critical, owns("2")))
 	if got, want := b.view("vital").Pod.Shares["app"].CPUs, "1-2"; got != want || !b.ends("web") {
 		t.Errorf("vital has CPUs %q, web ends %t; want %q, of those of web", got, b.ends("web"), want)
 	}
-	b.in.Node.Allocatable = nil
+	b.offer.Allocatable = nil
 	b.apply(pod("late", "a:1", owns("1")))
 	if got := b.refused("late"); got == "" {
 		t.Error("late is taken though web has not ended yet")

@@ -34,15 +34,16 @@ func (in Intake) resize(tx *store.Tx, slot *node.Slot, old *node.Pod, outcome *O
 // refuseResize says why the node does not give a pod what it asks for now in place of
 // what it has.
 func (in Intake) refuseResize(tx *store.Tx, has, object *corev1.Pod) *node.Refusal {
-	if refusal := in.Node.ResizeSwap(has, object); refusal != nil {
+	offered := in.offered()
+	if refusal := offered.ResizeSwap(has, object); refusal != nil {
 		return refusal
 	}
-	if in.Assign != nil {
-		if refusal := in.Assign.Resize(object); refusal != nil {
+	if offered.Assign != nil {
+		if refusal := offered.Assign.Resize(object); refusal != nil {
 			return refusal
 		}
 	}
-	return in.Node.Resize(object, admit.Objects(rivals(tx, node.KeyOf(object))))
+	return offered.Resize(object, admit.Objects(rivals(tx, node.KeyOf(object))))
 }
 
 // allot gives a pod the resources that it asks for, and has those of its containers

@@ -184,7 +184,7 @@ func TestResizeLeavesTheShareOfTheSwap(t *testing.T) {
 		{"who restarts gets the other share", memory("1Mi", "8Mi"), memory("2Mi", "8Mi"), true, true, "now"},
 		{"the limit changes alone", memory("1Mi", "8Mi"), memory("1Mi", "16Mi"), true, false, "now"},
 	} {
-		b.in.Node.Swap.Limited = c.limited
+		b.offer.Swap.Limited = c.limited
 		policy := func(*corev1.Pod) {}
 		if c.restarts {
 			policy = restarting

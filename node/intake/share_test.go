@@ -16,7 +16,7 @@ import (
 // sharing is a node with four CPUs, of which it hands out three.
 func sharing(t *testing.T) *bench {
 	b := newBench(t)
-	b.in.Assign = &assign.Rules{
+	b.offer.Assign = &assign.Rules{
 		Topology: assign.Topology{{ID: 0, Core: 0}, {ID: 1, Core: 1}, {ID: 2, Core: 2}, {ID: 3, Core: 3}},
 		Static:   true, Reserved: cpuset.New(0),
 	}
@@ -131,7 +131,7 @@ func TestWhatIsRenamedWaitsForItsCPUs(t *testing.T) {
 
 func TestWhatIsRenamedWaitsForItsMemory(t *testing.T) {
 	b := sharing(t).as(node.SourceFile)
-	b.in.Assign.Memory = assign.Memory{0: {corev1.ResourceMemory: 1 << 30}}
+	b.offer.Assign.Memory = assign.Memory{0: {corev1.ResourceMemory: 1 << 30}}
 	b.renamed(pod("old", "a:1", owns("1")), pod("new", "a:1", owns("1")))
 	if got := b.view("new").Pod.Awaits; b.refused("new") != "" || len(got) != 1 || got[0].UID != b.view("old").Pod.UID() {
 		t.Errorf("new is refused %q and waits for %v, want it to wait for old", b.refused("new"), got)

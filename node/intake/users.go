@@ -17,7 +17,7 @@ func (in Intake) ownUsers(tx *store.Tx) (*users.Range, *node.Refusal) {
 			}
 		}
 	}
-	free, ok := in.Node.Users.Free(taken)
+	free, ok := in.offered().Users.Free(taken)
 	if !ok {
 		return nil, &node.Refusal{
 			Reason:  "OutOfUserNamespaces",

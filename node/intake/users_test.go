@@ -30,7 +30,7 @@ func (b *bench) usersOf(name string) []uint32 {
 
 func TestPodsHaveUsersOfTheirOwn(t *testing.T) {
 	b := newBench(t)
-	b.in.Node.Users = users.Pool{Range: users.Range{First: users.Unit, Count: 4 * users.Unit}, Each: users.Unit}
+	b.offer.Users = users.Pool{Range: users.Range{First: users.Unit, Count: 4 * users.Unit}, Each: users.Unit}
 	check := func(when, name string, want ...uint32) {
 		t.Helper()
 		got := b.usersOf(name)

@@ -91,7 +91,14 @@ func selects(selector *metav1.LabelSelector, v *corev1.PersistentVolume) bool {
 }
 
 func (k Keeper) reaches(v *corev1.PersistentVolume) bool {
-	return node.Placed(v) || Suits(v, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: k.Name, Labels: k.Labels}})
+	return node.Placed(v) || Suits(v, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: k.Name, Labels: k.labels()}})
+}
+
+func (k Keeper) labels() map[string]string {
+	if k.Labels == nil {
+		return nil
+	}
+	return k.Labels()
 }
 
 // Suits holds a volume's node affinity against a node.

@@ -16,9 +16,9 @@ import (
 
 // Keeper decides for one node.
 type Keeper struct {
-	Name   string // of the node
-	Labels map[string]string
-	Dir    string // in which the node makes volumes; empty disables that
+	Name   string                   // of the node
+	Labels func() map[string]string // of the node now; nil if it has none
+	Dir    string                   // in which the node makes volumes; empty disables that
 	NewUID func() types.UID
 }
 

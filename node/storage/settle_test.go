@@ -83,7 +83,7 @@ type ledger struct {
 
 func newLedger(dir string) *ledger {
 	l := &ledger{}
-	l.Keeper = Keeper{Name: "here", Labels: map[string]string{"zone": "a"}, Dir: dir, NewUID: func() types.UID {
+	l.Keeper = Keeper{Name: "here", Labels: func() map[string]string { return map[string]string{"zone": "a"} }, Dir: dir, NewUID: func() types.UID {
 		l.uids++
 		return types.UID(fmt.Sprintf("uid-%d", l.uids))
 	}}

@@ -100,15 +100,15 @@ func rejection(reason string) string {
 
 // assigned shows how the CPUs of the machine are handed out now.
 type assigned struct {
-	rules           *assign.Rules
+	rules           func() *assign.Rules
 	views           func() ([]store.View, int64)
 	own, free, node *prometheus.Desc
 }
 
 var _ prometheus.Collector = assigned{}
 
-// Assigns shows how CPUs are handed out by the rules.
-func (a *Agent) Assigns(rules *assign.Rules) {
+// Assigns shows how CPUs are handed out by the rules of the time.
+func (a *Agent) Assigns(rules func() *assign.Rules) {
 	a.registry.MustRegister(assigned{
 		rules: rules, views: a.views,
 		own:  describe("cpu_manager_exclusive_cpu_allocation_count", "The total number of CPUs exclusively allocated to containers running on this node"),
@@ -133,7 +133,7 @@ func (s assigned) Collect(to chan<- prometheus.Metric) {
 			held = append(held, v.Slot.Shares()...)
 		}
 	}
-	use := s.rules.Use(held)
+	use := s.rules().Use(held)
 	to <- prometheus.MustNewConstMetric(s.own, prometheus.GaugeValue, float64(use.Own))
 	to <- prometheus.MustNewConstMetric(s.free, prometheus.GaugeValue, float64(1000*use.Free))
 	for id, cpus := range use.Nodes {

@@ -29,7 +29,7 @@ func busyAgent() *Agent {
 	a.requests.took.WithLabelValues("", "", "", "").Observe(1)
 	a.requests.inFlight.WithLabelValues("", "", "", "").Inc()
 	a.Taken(&node.Pod{Object: &corev1.Pod{}, Refused: &node.Refusal{Reason: "OutOfpods"}})
-	a.Assigns(twoCPUs())
+	a.Assigns(twoCPUs)
 	a.Worked("sync", time.Second)
 	a.Evicted("emptydirfs.limit")
 	a.Preempted("cpu")
@@ -121,7 +121,7 @@ func TestCPUsOfOnesOwnAreCounted(t *testing.T) {
 	a := NewAgent("node1", 2, func() ([]store.View, int64) { return []store.View{v, {Gone: true}}, 1 })
 	rules := twoCPUs()
 	rules.Topology = append(rules.Topology, assign.CPU{ID: 2, Core: 2, Node: 1})
-	a.Assigns(rules)
+	a.Assigns(func() *assign.Rules { return rules })
 	expect(t, a,
 		sample{"kubelet_cpu_manager_exclusive_cpu_allocation_count", nil, 1}, sample{"kubelet_cpu_manager_shared_pool_size_millicores", nil, 1000},
 		sample{"kubelet_cpu_manager_allocation_per_numa", []string{"0"}, 0}, sample{"kubelet_cpu_manager_allocation_per_numa", []string{"1"}, 1},

@@ -49,7 +49,8 @@ var rules = []rule{
 func hostRule(dir string) rule {
 	technology := strings.Join(strings.Split(dir, "/")[:2], "/")
 	return rule{technology, []string{"node", "host/replace", technology},
-		"an adapter that knows another cannot be replaced or tested alone; cmd puts them together. How to write a file whole is all they share", nil}
+		"an adapter that knows another cannot be replaced or tested alone; the agent puts them together. All that they share is how to write a file whole. " +
+			"What the node offers is read for them: they are told the part that they need", []string{"node/offer"}}
 }
 
 func ruleFor(dir string) (rule, bool) {
@@ -101,6 +102,7 @@ func TestImportRulesCatch(t *testing.T) {
 		{"an adapter importing a part of its own", "host/cri/a.go", `package cri; import "nodal/host/cri/wire"`, false},
 		{"containerd's services importing CRI", "host/cri/containerd/a.go", `package containerd; import "nodal/host/cri"`, true},
 		{"an adapter importing the vocabulary", "host/cri/a.go", `package cri; import "nodal/node"`, false},
+		{"an adapter importing the node's offer", "host/volume/a.go", `package volume; import "nodal/node/offer"`, true},
 		{"the vocabulary importing an adapter", "node/a.go", `package node; import "nodal/host/cri"`, true},
 		{"a decision importing the store", "reconciler/decide/a.go", `package decide; import "nodal/node/store"`, true},
 		{"a decision importing the loop", "reconciler/decide/a.go", `package decide; import "nodal/reconciler"`, true},

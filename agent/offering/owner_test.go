@@ -1,0 +1,146 @@
+package offering
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/cpuset"
+
+	"nodal/node/admit"
+	"nodal/node/assign"
+	"nodal/node/offer"
+)
+
+// rig is an owner of the offer of a machine that a test makes up.
+type rig struct {
+	Owner
+	facts Facts
+	log   bytes.Buffer
+}
+
+func newRig() *rig {
+	r := &rig{}
+	r.online("0-3")
+	r.facts.Memory = 8 << 30
+	r.Owner = Owner{
+		Look: func() (Facts, error) { return r.facts, nil }, Board: &offer.Board{}, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
+		Terms: Terms{
+			Node: admit.Node{Name: "n1"}, Pods: 110,
+			Reserved: admit.Reserved{Kube: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m")}, HoldAll: true},
+			Assign:   &assign.Rules{Static: true, Reserved: cpuset.New(0, 1), Topology: machine(cpuset.New(0, 1, 2, 3))},
+			Topology: func() (assign.Topology, error) { return machine(r.facts.Online), nil },
+		},
+	}
+	return r
+}
+
+func (r *rig) online(cpus string) {
+	r.facts.Online, _ = cpuset.Parse(cpus)
+	r.facts.CPUs = r.facts.Online.Size()
+}
+
+func (r *rig) cpus() int64 {
+	o := r.Board.Read()
+	return o.Capacity.Cpu().Value()
+}
+
+func machine(online cpuset.CPUSet) (t assign.Topology) {
+	for _, id := range online.List() {
+		t = append(t, assign.CPU{ID: id, Core: id})
+	}
+	return t
+}
+
+func TestAnOfferFollowsTheMachine(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*rig)
+		want   string // CPUs, allocatable CPUs, memory, those that may be handed out
+	}{
+		{"a machine that stays", func(*rig) {}, "4 2500m 8Gi 0-3"},
+		{"a CPU goes offline", func(r *rig) { r.online("0-2") }, "3 1500m 8Gi 0-2"},
+		{"a CPU is added", func(r *rig) { r.online("0-4") }, "5 3500m 8Gi 0-4"},
+		{"less is left than is reserved", func(r *rig) { r.online("0") }, "1 0 8Gi 0"},
+		{"memory is added", func(r *rig) { r.facts.Memory = 12 << 30 }, "4 2500m 12Gi 0-3"},
+		{"huge pages take memory from other pods", func(r *rig) {
+			r.facts.HugePages = []admit.HugePages{{Size: 2 << 20, Number: 512}}
+		}, "4 2500m 7Gi 0-3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig()
+			if err := r.Begin(); err != nil {
+				t.Fatal(err)
+			}
+			c.change(r)
+			r.renew()
+			o := r.Board.Read()
+			got := strings.Join([]string{
+				o.Capacity.Cpu().String(), o.Allocatable.Cpu().String(), o.Allocatable.Memory().String(), o.Assign.Topology.All().String(),
+			}, " ")
+			if got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAnUnchangedMachineIsNoNews(t *testing.T) {
+	r := newRig()
+	if err := r.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	before := r.Board.Read().Revision
+	r.renew()
+	if got := r.Board.Read().Revision; got != before {
+		t.Errorf("got revision %d, want %d as before", got, before)
+	}
+}
+
+func TestReservingTooMuchFailsTheStartAndNotARunningNode(t *testing.T) {
+	r := newRig()
+	r.online("0")
+	const want = "kubeReserved[cpu]: 1500m of cpu is more than the 1 that this machine has"
+	if err := r.Begin(); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+	r = newRig()
+	if err := r.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	r.online("0")
+	r.renew()
+	if !strings.Contains(r.log.String(), want) {
+		t.Errorf("got the log %q, want %q", &r.log, want)
+	}
+}
+
+func TestTheOwnerLooksWhenWokenAndOnceInAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, woken := newRig(), make(chan struct{})
+		if err := r.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		changed := r.Board.Changed()
+		r.online("0-2")
+		go r.Run(ctx, woken)
+		woken <- struct{}{}
+		<-changed
+		if got := r.cpus(); got != 3 {
+			t.Errorf("woken, it offers %d CPUs, want 3", got)
+		}
+		synctest.Wait()
+		r.online("0-1")
+		<-r.Board.Changed()
+		if got := r.cpus(); got != 2 {
+			t.Errorf("after a while it offers %d CPUs, want 2", got)
+		}
+	})
+}

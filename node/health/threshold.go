@@ -1,0 +1,37 @@
+package health
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Names of signals that stand for a resource which pods ask for.
+const (
+	MemoryAvailable = "memory.available"
+	NodeFsAvailable = "nodefs.available"
+)
+
+// Resource names the resource that a signal measures, as pods ask for it. It is empty for other signals.
+func Resource(signal string) corev1.ResourceName {
+	switch signal {
+	case MemoryAvailable:
+		return corev1.ResourceMemory
+	case NodeFsAvailable:
+		return corev1.ResourceEphemeralStorage
+	}
+	return ""
+}
+
+// Threshold is an amount that has to be left, or a part of what there is.
+type Threshold struct {
+	Quantity resource.Quantity
+	Percent  float64
+}
+
+// Of returns the threshold as an amount, for a capacity.
+func (t Threshold) Of(capacity resource.Quantity) resource.Quantity {
+	if t.Percent == 0 {
+		return t.Quantity
+	}
+	return *resource.NewQuantity(int64(float64(capacity.Value())*t.Percent/100), resource.BinarySI)
+}
