@@ -20,5 +20,7 @@
 //
 // Nothing that is unknown is removed before every pod source has delivered.
 //
+// Beside the loop, Vitals look at the node itself: whether its runtime answers, and what it runs short of.
+//
 // Start reading at Track, then at Loop.Turn, then at Reconciler.Run.
 package reconciler

@@ -12,15 +12,6 @@ import (
 	"nodal/node/store"
 )
 
-// Runtime lets clients into pods and tells how it is.
-type Runtime interface {
-	Containers
-	Status(ctx context.Context) (node.RuntimeStatus, error)
-	// Changed returns a channel that is closed when Status may say something else
-	// than before, as far as runtimes tell that at all.
-	Changed() <-chan struct{}
-}
-
 // Containers are what runs, for those who want to talk to it.
 type Containers interface {
 	// ExecSync runs a command to its end and collects what it prints. A timeout

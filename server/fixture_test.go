@@ -25,6 +25,7 @@ import (
 	"nodal/node/intake"
 	"nodal/node/offer"
 	"nodal/node/store"
+	"nodal/reconciler"
 	"nodal/server/auth"
 )
 
@@ -84,7 +85,7 @@ func newNode(t testing.TB, change ...func(*Config)) *node1 {
 			uid++
 			return types.UID(fmt.Sprintf("uid-%d", uid))
 		}},
-		Runtime: n.runtime, Logs: n.logs,
+		Vitals: reconciler.NewVitals(reconciler.VitalsConfig{Runtime: n.runtime, Clock: time.Now}), Runtime: n.runtime, Logs: n.logs,
 		RunningPods: func(context.Context) (map[node.Key]*node.Observed, error) {
 			views, _ := n.store.Views()
 			found := map[node.Key]*node.Observed{}
@@ -290,7 +291,7 @@ func (l *scriptedLogs) Read(ctx context.Context, run node.LogRun, o node.LogOpti
 }
 
 var (
-	_ Runtime       = (*scriptedRuntime)(nil)
+	_ Containers    = (*scriptedRuntime)(nil)
 	_ Logs          = (*scriptedLogs)(nil)
 	_ store.Journal = (*memory)(nil)
 )

@@ -16,8 +16,7 @@ import (
 	"nodal/node/store"
 )
 
-// nodeService describes the node itself. Its watch is in node_watch.go, and how the
-// node is it knows from node_health.go.
+// nodeService describes the node itself. Its watch is in node_watch.go.
 type nodeService struct {
 	nodev1.UnimplementedNodeServiceServer
 	store   *store.Store
@@ -25,7 +24,7 @@ type nodeService struct {
 	offers  Offers
 	site    node.Site
 	facts   Facts
-	health  *nodeHealth
+	vitals  Vitals
 	debug   Debug
 	stopped <-chan struct{}
 }
@@ -55,7 +54,7 @@ func (s *nodeService) describe(ctx context.Context) *nodev1.GetNodeResponse {
 	for _, state := range s.sources.List() {
 		answer.Sources = append(answer.Sources, sourceOf(state, delivered[state.Source]))
 	}
-	r, conditions := s.health.look(ctx)
+	r, conditions := s.vitals.Look(ctx)
 	answer.Runtime = &nodev1.Runtime{
 		Endpoint: s.facts.Endpoint, Name: r.Name, Version: r.Version,
 		Ready: r.Ready, NetworkReady: r.NetworkReady, Message: r.Message, Events: r.Events,

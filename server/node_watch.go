@@ -18,7 +18,7 @@ func (s *nodeService) WatchNode(_ *nodev1.WatchNodeRequest, stream grpc.ServerSt
 	ctx := stream.Context()
 	var sent *nodev1.GetNodeResponse
 	for {
-		pods, sources, offer, health := s.store.Changed(), s.sources.Changed(), s.offers.Changed(), s.health.changed.Heard()
+		pods, sources, offers, vitals := s.store.Changed(), s.sources.Changed(), s.offers.Changed(), s.vitals.Changed()
 		present := s.describe(ctx)
 		if state := timeless(present); !proto.Equal(state, sent) {
 			if err := stream.Send(&nodev1.WatchNodeResponse{Node: present}); err != nil {
@@ -32,8 +32,8 @@ func (s *nodeService) WatchNode(_ *nodev1.WatchNodeRequest, stream grpc.ServerSt
 		select {
 		case <-pods:
 		case <-sources:
-		case <-offer:
-		case <-health:
+		case <-offers:
+		case <-vitals:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.stopped:

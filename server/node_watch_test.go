@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"nodal/node/limit"
 	"nodal/node/offer"
 	"nodal/node/store"
+	"nodal/reconciler"
 )
 
 // nodeReader is a client that takes one message when the test reads it.
@@ -58,6 +58,9 @@ func (r *nodeReader) next(within time.Duration) *nodev1.GetNodeResponse {
 	}
 }
 
+// vitalsLook bounds how long a change goes unseen that no event tells of.
+const vitalsLook = 10 * time.Second
+
 // watchNode runs the test beside a watch of the node, on a clock of their own.
 func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 	t.Helper()
@@ -71,15 +74,19 @@ func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 		}
 		r := &nodeReader{ctx: ctx, sent: make(chan *nodev1.GetNodeResponse)}
 		r.left.Store(11)
-		service.health = newHealth(Config{Runtime: n.runtime, Now: time.Now, Signals: func(context.Context) ([]health.Signal, []health.Unread) {
-			return []health.Signal{{Name: "nodefs.available", Left: r.left.Load(), Capacity: 100, Least: 10}}, nil
-		}})
+		vitals := reconciler.NewVitals(reconciler.VitalsConfig{
+			Runtime: n.runtime, Clock: time.Now, Thresholds: map[string]health.Threshold{"nodefs.available": {Percent: 10}},
+			Signals: func(context.Context) ([]health.Signal, []health.Unread) {
+				return []health.Signal{{Name: "nodefs.available", Left: r.left.Load(), Capacity: 100}}, nil
+			},
+		})
+		service.vitals = vitals
 		r.says.Store(&runtimeWord{RuntimeStatus: node.RuntimeStatus{Ready: true, NetworkReady: true}})
 		n.runtime.status = func(context.Context) (node.RuntimeStatus, error) {
 			word := r.says.Load()
 			return word.RuntimeStatus, word.err
 		}
-		go service.health.follow(ctx)
+		go vitals.Run(ctx)
 		go func() { ended <- service.WatchNode(nil, r) }()
 		if first := r.next(time.Second); first.GetName() != "node1" || !first.GetRuntime().GetReady() {
 			t.Fatalf("the watch begins with %v, want the node as it is", first)
@@ -153,7 +160,7 @@ func TestANodeWatchTellsOfTheRuntime(t *testing.T) {
 			t.Errorf("the runtime is back without network: told %v", told)
 		}
 		r.says.Store(&runtimeWord{RuntimeStatus: node.RuntimeStatus{Ready: true, NetworkReady: true}}) // of which no runtime tells
-		if told := r.next(healthLook + time.Second).GetRuntime(); !told.GetNetworkReady() {
+		if told := r.next(vitalsLook + time.Second).GetRuntime(); !told.GetNetworkReady() {
 			t.Errorf("the network is there: told %v", told)
 		}
 	})
@@ -172,12 +179,12 @@ func TestANodeWatchTellsOfConditions(t *testing.T) {
 	watchNode(t, func(t *testing.T, n *node1, r *nodeReader) {
 		began := time.Now()
 		r.left.Store(9) // of which nobody tells
-		told := r.next(healthLook + time.Second)
+		told := r.next(vitalsLook + time.Second)
 		if got, want := conditions(told), "MemoryPressure=Unknown DiskPressure=True PIDPressure=Unknown Ready=True"; got != want {
 			t.Errorf("the disk is full: told %s, want %s", got, want)
 		}
 		r.left.Store(10)
-		told = r.next(healthLook + time.Second)
+		told = r.next(vitalsLook + time.Second)
 		if got, want := conditions(told), "MemoryPressure=Unknown DiskPressure=False PIDPressure=Unknown Ready=True"; got != want {
 			t.Errorf("the disk is no longer full: told %s, want %s", got, want)
 		}
@@ -236,52 +243,4 @@ func TestANodeInHasteIsToldTenTimesASecond(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestSignalsThatCannotBeReadAreToldOnce(t *testing.T) {
-	n := newNode(t)
-	var log strings.Builder
-	failure := []health.Unread{{Name: "memory.available", Why: "the disk hangs"}}
-	now, unread := testNow, failure
-	h := newHealth(Config{
-		Runtime: n.runtime, Log: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now },
-		Signals: func(context.Context) ([]health.Signal, []health.Unread) { return nil, unread },
-	})
-	for _, c := range []struct {
-		unread []health.Unread
-		want   int
-	}{{failure, 1}, {failure, 1}, {nil, 1}, {failure, 2}} {
-		unread, now = c.unread, now.Add(healthLook)
-		_, conditions := h.look(t.Context())
-		if got := strings.Count(log.String(), "the disk hangs"); got != c.want {
-			t.Errorf("after %v: it was logged %d times, want %d", c.unread, got, c.want)
-		}
-		if told := strings.Contains(conditions[0].Message, "the disk hangs"); told != (c.unread != nil) {
-			t.Errorf("after %v: the condition says %q", c.unread, conditions[0].Message)
-		}
-	}
-}
-
-func TestWhoTakesPodsInHearsHowTheNodeIs(t *testing.T) {
-	n := newNode(t)
-	now, left := testNow, int64(9)
-	var told [][]corev1.NodeCondition
-	h := newHealth(Config{
-		Runtime: n.runtime, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
-		Signals: func(context.Context) ([]health.Signal, []health.Unread) {
-			return []health.Signal{{Name: "nodefs.available", Left: left, Capacity: 100, Least: 10}}, nil
-		},
-		Conditions: func(conditions []corev1.NodeCondition) { told = append(told, conditions) },
-	})
-	for i, c := range []struct {
-		left int64
-		told int
-		disk corev1.ConditionStatus
-	}{{9, 1, corev1.ConditionTrue}, {9, 1, corev1.ConditionTrue}, {10, 2, corev1.ConditionFalse}} {
-		now, left = now.Add(healthLook), c.left
-		h.look(t.Context())
-		if len(told) != c.told || told[len(told)-1][1].Status != c.disk {
-			t.Errorf("look %d: told %d times, last %v; want %d, the disk's pressure %s", i, len(told), told[len(told)-1], c.told, c.disk)
-		}
-	}
 }

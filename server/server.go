@@ -37,13 +37,11 @@ type Config struct {
 	Site    node.Site
 	Now     func() time.Time
 
-	Runtime     Runtime
+	Runtime     Containers
 	Logs        Logs
 	Images      Images
 	Stats       Stats
-	Signals     Signals                      // nil: nobody measures the machine
-	Shortage    time.Duration                // has to be over for so long before it is no longer told
-	Conditions  func([]corev1.NodeCondition) // hears of the node's whenever one has become another; nil: nobody does
+	Vitals      Vitals // of the node
 	Probes      func() []*node.ProbeCount
 	Agent       *metrics.Agent                                             // counts requests, among other things
 	RunningPods func(context.Context) (map[node.Key]*node.Observed, error) // as the runtime shows them
@@ -56,6 +54,14 @@ type Config struct {
 	Debug  Debug
 	Limits Limits
 	Log    *slog.Logger
+}
+
+// Vitals are how the node is. The server only reads them.
+type Vitals interface {
+	// Look returns what the runtime says of itself and the node's conditions, as they were moments ago.
+	Look(ctx context.Context) (node.RuntimeStatus, []corev1.NodeCondition)
+	// Changed returns a channel that is closed when a look shows something else than the one before.
+	Changed() <-chan struct{}
 }
 
 // Offers is what the node offers to pods. The server only reads it.
@@ -115,7 +121,6 @@ type Server struct {
 	readOnly http.Handler
 	healthz  http.Handler
 	health   *health.Server
-	node     *nodeHealth
 	stopped  chan struct{}
 	stop     func()
 }
@@ -147,7 +152,6 @@ func New(cfg Config) (*Server, error) {
 	s.local = conn
 
 	services := newServices(cfg, s.stopped)
-	s.node = services.node.health
 	services.register(s.grpc)
 	services.register(conn)
 	healthv1.RegisterHealthServer(s.grpc, s.health)
@@ -185,10 +189,6 @@ func (s *Server) ReadOnly() http.Handler { return s.readOnly }
 
 // Healthz serves the health of the process to anybody.
 func (s *Server) Healthz() http.Handler { return s.healthz }
-
-// Follow keeps an eye on how the node is until the context ends, for those who will ask
-// since when it is so.
-func (s *Server) Follow(ctx context.Context) { s.node.follow(ctx) }
 
 // Stop ends watches and followed logs and reports the services as not serving,
 // so that the listeners can drain. It may be called more than once.
@@ -232,7 +232,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		stats:     &statsService{store: cfg.Store, stats: cfg.Stats, stopped: stopped},
 		node: &nodeService{
 			store: cfg.Store, sources: cfg.Sources, offers: cfg.Offers, site: cfg.Site, facts: cfg.Facts, stopped: stopped,
-			health: newHealth(cfg), debug: cfg.Debug,
+			vitals: cfg.Vitals, debug: cfg.Debug,
 		},
 	}
 }

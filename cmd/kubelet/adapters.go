@@ -12,6 +12,8 @@ import (
 var (
 	_ reconciler.Runtime = (*cri.Runtime)(nil)
 	_ reconciler.Volumes = (*volume.Tree)(nil)
-	_ server.Runtime     = (*cri.Runtime)(nil)
-	_ server.Logs        = logs.Layout{}
+	_ server.Containers  = (*cri.Runtime)(nil)
+
+	_ reconciler.RuntimeHealth = (*cri.Runtime)(nil)
+	_ server.Logs              = logs.Layout{}
 )

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	goruntime "runtime"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -29,6 +28,7 @@ import (
 	"nodal/host/notify"
 	"nodal/host/probe"
 	"nodal/host/source"
+	"nodal/host/stats"
 	"nodal/host/volume"
 	"nodal/node"
 	"nodal/node/assign"
@@ -44,7 +44,7 @@ import (
 
 const (
 	relist    = time.Second     // of a runtime that tells nothing itself
-	firstLook = 3 * time.Second // how long the API waits for a runtime that hangs
+	firstLook = 3 * time.Second // how long the API and the sources wait for a runtime that hangs
 )
 
 // sideways is how many sandboxes and containers are made side by side. Making one
@@ -62,7 +62,8 @@ type agent struct {
 	site      node.Site
 	offers    offer.Board // what the node has for pods
 	owner     *offering.Owner
-	short     atomic.Pointer[[]corev1.NodeConditionType] // what the node has too little of, as was last seen
+	figures   *stats.Collector   // of what is used
+	vitals    *reconciler.Vitals // of the node
 	state     *state.State
 	sources   *store.Sources
 	origins   []podSource
@@ -109,6 +110,8 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	if err := a.prepare(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
+	a.figures = a.stats()
+	a.vitals = a.newVitals()
 	a.site = node.Site{
 		NodeName: cfg.NodeName, HostIPs: a.machine.ips, Runtime: "containerd", BackoffMax: cfg.CrashLoopMax,
 		Cgroups: a.cgroups != nil, Limits: cgroups.Rules(cfg.Cgroups),
@@ -286,10 +289,7 @@ func (a *agent) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	looked := a.work(ctx, group)
 	group.Go(func() error {
-		select {
-		case <-looked: // else readers would be told that running pods are not ready
-		case <-time.After(firstLook):
-		case <-ctx.Done():
+		if !await(ctx, looked, a.vitals.Looked()) { // else readers would be told that running pods are not ready
 			return nil
 		}
 		return a.serve(ctx)
@@ -304,8 +304,17 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 	if a.own != nil {
 		group.Go(func() error { return a.own.Run(ctx) })
 	}
+	group.Go(func() error {
+		a.vitals.Run(ctx)
+		return nil
+	})
 	for _, s := range a.origins {
-		group.Go(func() error { return s.Run(ctx) })
+		group.Go(func() error {
+			if !await(ctx, a.vitals.Looked()) { // else pods would be taken in by a node that is short of something
+				return nil
+			}
+			return s.Run(ctx)
+		})
 	}
 	if err := a.files.Logs.Sweep(); err != nil {
 		a.log.Warn("links to logs that are gone may be left", "err", err)
@@ -346,6 +355,22 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 		})
 	}
 	return r.Looked()
+}
+
+// await waits for looks at what may hang, and no longer than a start may take. It says whether to go on.
+func await(ctx context.Context, looks ...<-chan struct{}) bool {
+	enough := time.NewTimer(firstLook)
+	defer enough.Stop()
+	for _, looked := range looks {
+		select {
+		case <-looked:
+		case <-enough.C:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }
 
 func (a *agent) act(hooks reconciler.Hooks) reconciler.Act {

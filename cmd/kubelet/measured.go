@@ -6,13 +6,10 @@ import (
 	"path/filepath"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"nodal/host/disk"
 	"nodal/host/stats"
 	"nodal/node"
-	"nodal/node/health"
-	"nodal/server"
 )
 
 // measured finds and measures what pods have on the node's disk.
@@ -61,19 +58,6 @@ func placeOf(pod *corev1.Pod, v *corev1.Volume) (stats.Place, bool) {
 		return place, false
 	}
 	return place, true
-}
-
-// signals compares what the node has left with what has to be.
-func (a *agent) signals(figures *stats.Collector) server.Signals {
-	return func(ctx context.Context) ([]health.Signal, []health.Unread) {
-		found, unread := figures.Signals(ctx)
-		for i := range found {
-			s := &found[i]
-			least := a.cfg.Reserved.Eviction[s.Name].Of(*resource.NewQuantity(s.Capacity, resource.BinarySI))
-			s.Least = least.Value()
-		}
-		return found, unread
-	}
 }
 
 func (m measured) Measure(ctx context.Context, dir string) (bytes, inodes uint64, err error) {

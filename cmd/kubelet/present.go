@@ -4,10 +4,9 @@ import (
 	"context"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"nodal/host/cri"
 	"nodal/node/admit"
+	"nodal/reconciler"
 )
 
 // firstWord is how long the start waits for a runtime to say what it can do.
@@ -24,23 +23,18 @@ func (a *agent) ask(ctx context.Context, r *cri.Runtime) {
 }
 
 // present is how the node is now, for pods that are new to it.
-func (a *agent) present() (p admit.Present) {
-	if short := a.short.Load(); short != nil {
-		p.Short = *short
-	}
+func (a *agent) present() admit.Present {
+	p := admit.Present{Short: a.vitals.Short()}
 	if runtime := a.runtime.Known(); runtime != nil {
 		p.MergeGroups = !runtime.Features.SupplementalGroupsPolicy
 	}
 	return p
 }
 
-// runShort takes the node's conditions as they are from now on.
-func (a *agent) runShort(conditions []corev1.NodeCondition) {
-	var short []corev1.NodeConditionType
-	for _, c := range conditions {
-		if c.Type != corev1.NodeReady && c.Status == corev1.ConditionTrue {
-			short = append(short, c.Type)
-		}
-	}
-	a.short.Store(&short)
+// newVitals makes the vitals of the node. Its runtime has to be reached, and figures to be there.
+func (a *agent) newVitals() *reconciler.Vitals {
+	r := a.cfg.Reserved
+	return reconciler.NewVitals(reconciler.VitalsConfig{
+		Runtime: a.runtime, Signals: a.figures.Signals, Thresholds: r.Eviction, Hold: r.Shortage, Clock: time.Now, Log: a.log,
+	})
 }

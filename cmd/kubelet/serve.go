@@ -46,10 +46,6 @@ func (a *agent) serve(ctx context.Context) error {
 		return nil
 	})
 	group.Go(func() error { return front.Serve(ctx, places...) })
-	group.Go(func() error {
-		srv.Follow(ctx)
-		return nil
-	})
 	l := a.cfg.Listen
 	a.servePlain(ctx, group, l.ReadOnlyAddress, l.ReadOnlyPort, srv.ReadOnly())
 	a.servePlain(ctx, group, l.HealthzAddress, l.HealthzPort, srv.Healthz())
@@ -118,13 +114,11 @@ func (a *agent) server(door *auth.Authenticator) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	figures := a.stats()
-	a.countClaims(figures)
+	a.countClaims(a.figures)
 	return server.New(server.Config{
 		Store: a.state.Store, Events: a.state.Events, Sources: a.sources, Offers: &a.offers,
 		Intake: a.intake(node.SourceAPI), Site: a.site, Now: time.Now,
-		Runtime: a.runtime, Logs: a.files.Logs, Images: a.shelf(), Stats: figures,
-		Signals: a.signals(figures), Shortage: a.cfg.Reserved.Shortage, Conditions: a.runShort,
+		Runtime: a.runtime, Logs: a.files.Logs, Images: a.shelf(), Stats: a.figures, Vitals: a.vitals,
 		Probes: a.prober.Counts, Agent: a.counts, Healthy: a.alive,
 		RunningPods: func(ctx context.Context) (map[node.Key]*node.Observed, error) {
 			return a.runtime.List(ctx, nil)

@@ -1,6 +1,8 @@
 package health
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -34,4 +36,26 @@ func (t Threshold) Of(capacity resource.Quantity) resource.Quantity {
 		return t.Quantity
 	}
 	return *resource.NewQuantity(int64(float64(capacity.Value())*t.Percent/100), resource.BinarySI)
+}
+
+// Hold returns signals with how much has to be left by the thresholds. A signal without a threshold needs nothing left.
+func Hold(signals []Signal, thresholds map[string]Threshold) []Signal {
+	held := slices.Clone(signals)
+	for i := range held {
+		s := &held[i]
+		least := thresholds[s.Name].Of(*resource.NewQuantity(s.Capacity, resource.BinarySI))
+		s.Least = least.Value()
+	}
+	return held
+}
+
+// Short lists the conditions that hold and say that the node runs short.
+func Short(conditions []corev1.NodeCondition) []corev1.NodeConditionType {
+	var short []corev1.NodeConditionType
+	for _, c := range conditions {
+		if c.Type != corev1.NodeReady && c.Status == corev1.ConditionTrue {
+			short = append(short, c.Type)
+		}
+	}
+	return short
 }

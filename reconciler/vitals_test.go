@@ -1,0 +1,130 @@
+package reconciler_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"nodal/node"
+	"nodal/node/health"
+	"nodal/reconciler"
+)
+
+// patient is a node whose state a test makes up. It is well but for what the test says.
+type patient struct {
+	*reconciler.Vitals
+	runtime error // why it does not answer
+	turned  node.Bell
+	left    int64 // of the disk, of which 10 have to be
+	unread  []health.Unread
+	looks   int
+	log     strings.Builder
+}
+
+func newPatient() *patient {
+	p := &patient{left: 10}
+	p.Vitals = reconciler.NewVitals(reconciler.VitalsConfig{
+		Runtime: p, Clock: time.Now, Log: slog.New(slog.NewTextHandler(&p.log, nil)),
+		Thresholds: map[string]health.Threshold{"nodefs.available": {Quantity: resource.MustParse("10")}},
+		Signals: func(context.Context) ([]health.Signal, []health.Unread) {
+			return []health.Signal{{Name: "nodefs.available", Left: p.left, Capacity: 100}}, p.unread
+		},
+	})
+	return p
+}
+
+func (p *patient) Changed() <-chan struct{} { return p.turned.Heard() }
+
+func (p *patient) Status(context.Context) (node.RuntimeStatus, error) {
+	p.looks++
+	return node.RuntimeStatus{Name: "sim", Ready: true, NetworkReady: true}, p.runtime
+}
+
+func TestAdmissionKnowsWhatTheNodeIsShortOfOnceItWasLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPatient()
+		p.left = 9
+		if got := p.Short(); got != nil {
+			t.Errorf("before the first look the node is short of %v", got)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go p.Run(ctx)
+		<-p.Looked()
+		if got := p.Short(); !slices.Equal(got, []corev1.NodeConditionType{corev1.NodeDiskPressure}) {
+			t.Errorf("the disk is full, and the node is short of %v", got)
+		}
+		p.left = 10
+		<-p.Vitals.Changed()
+		if got := p.Short(); len(got) > 0 {
+			t.Errorf("the disk has room, and the node is short of %v", got)
+		}
+	})
+}
+
+func TestReadersShareALookWhileItIsFresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPatient()
+		for _, c := range []struct {
+			name string
+			do   func()
+			want int
+		}{
+			{"the first", func() {}, 1},
+			{"at once", func() {}, 1},
+			{"a little later", func() { time.Sleep(4 * time.Second) }, 1},
+			{"when the runtime has turned", func() { p.turned.Ring() }, 2},
+			{"much later", func() { time.Sleep(6 * time.Second) }, 3},
+		} {
+			c.do()
+			if p.Look(t.Context()); p.looks != c.want {
+				t.Errorf("%s: got %d looks, want %d", c.name, p.looks, c.want)
+			}
+		}
+	})
+}
+
+func TestARuntimeThatDoesNotAnswerKeepsItsName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPatient()
+		p.Look(t.Context())
+		p.runtime = errors.New("connection refused")
+		p.turned.Ring()
+		got, conditions := p.Look(t.Context())
+		if got.Name != "sim" || got.Ready || got.Message != "connection refused" {
+			t.Errorf("got %+v, want it named and not ready", got)
+		}
+		if ready := conditions[3]; ready.Status != corev1.ConditionFalse || !strings.Contains(ready.Message, "connection refused") {
+			t.Errorf("got %+v, want the node not ready", ready)
+		}
+	})
+}
+
+func TestSignalsThatCannotBeReadAreToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPatient()
+		failure := []health.Unread{{Name: "memory.available", Why: "the disk hangs"}}
+		for _, c := range []struct {
+			unread []health.Unread
+			want   int
+		}{{failure, 1}, {failure, 1}, {nil, 1}, {failure, 2}} {
+			p.unread = c.unread
+			time.Sleep(10 * time.Second)
+			_, conditions := p.Look(t.Context())
+			if got := strings.Count(p.log.String(), "the disk hangs"); got != c.want {
+				t.Errorf("after %v it was logged %d times, want %d", c.unread, got, c.want)
+			}
+			if told := strings.Contains(conditions[0].Message, "the disk hangs"); told != (c.unread != nil) {
+				t.Errorf("after %v the condition says %q", c.unread, conditions[0].Message)
+			}
+		}
+	})
+}
