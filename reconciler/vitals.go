@@ -125,13 +125,25 @@ func (v *Vitals) take(answer node.RuntimeStatus, left signals, now time.Time) {
 	changed := v.record.Take(health.Facts{
 		RuntimeReady: answer.Ready, NetworkReady: answer.NetworkReady, Message: answer.Message, Signals: left.known, Unread: left.unread,
 	}, now)
-	short := health.Short(v.record.Conditions())
-	v.short.Store(&short)
+	v.lack(health.Short(v.record.Conditions()))
 	switch {
 	case first:
 		close(v.looked)
 	case changed || !reflect.DeepEqual(answer, before):
 		v.changed.Ring()
+	}
+}
+
+// lack notes what the node is short of from now on, and logs when that becomes something else.
+func (v *Vitals) lack(short []corev1.NodeConditionType) {
+	before := v.Short()
+	v.short.Store(&short)
+	switch {
+	case slices.Equal(before, short):
+	case len(short) == 0:
+		v.Log.Info("the node is short of nothing any more", "before", before)
+	default:
+		v.Log.Warn("the node is short of something: it refuses new pods that it need not take", "conditions", short)
 	}
 }
 

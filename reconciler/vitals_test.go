@@ -62,6 +62,10 @@ func TestAdmissionKnowsWhatTheNodeIsShortOfOnceItWasLookedAt(t *testing.T) {
 		if got := p.Short(); !slices.Equal(got, []corev1.NodeConditionType{corev1.NodeDiskPressure}) {
 			t.Errorf("the disk is full, and the node is short of %v", got)
 		}
+		time.Sleep(time.Minute)
+		if got := strings.Count(p.log.String(), "conditions=[DiskPressure]"); got != 1 {
+			t.Errorf("it was logged %d times that the disk is full, want once", got)
+		}
 		p.left = 10
 		<-p.Vitals.Changed()
 		if got := p.Short(); len(got) > 0 {

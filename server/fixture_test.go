@@ -85,7 +85,7 @@ func newNode(t testing.TB, change ...func(*Config)) *node1 {
 			uid++
 			return types.UID(fmt.Sprintf("uid-%d", uid))
 		}},
-		Vitals: reconciler.NewVitals(reconciler.VitalsConfig{Runtime: n.runtime, Clock: time.Now}), Runtime: n.runtime, Logs: n.logs,
+		Vitals: reconciler.NewVitals(reconciler.VitalsConfig{Runtime: n.runtime, Clock: time.Now, Log: slog.New(slog.DiscardHandler)}), Runtime: n.runtime, Logs: n.logs,
 		RunningPods: func(context.Context) (map[node.Key]*node.Observed, error) {
 			views, _ := n.store.Views()
 			found := map[node.Key]*node.Observed{}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -75,7 +76,7 @@ func watchNode(t *testing.T, test func(t *testing.T, n *node1, r *nodeReader)) {
 		r := &nodeReader{ctx: ctx, sent: make(chan *nodev1.GetNodeResponse)}
 		r.left.Store(11)
 		vitals := reconciler.NewVitals(reconciler.VitalsConfig{
-			Runtime: n.runtime, Clock: time.Now, Thresholds: map[string]health.Threshold{"nodefs.available": {Percent: 10}},
+			Runtime: n.runtime, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Thresholds: map[string]health.Threshold{"nodefs.available": {Percent: 10}},
 			Signals: func(context.Context) ([]health.Signal, []health.Unread) {
 				return []health.Signal{{Name: "nodefs.available", Left: r.left.Load(), Capacity: 100}}, nil
 			},

@@ -207,9 +207,11 @@ func TestKilledContainerIsReplacedInItsSandbox(t *testing.T) {
 }
 
 func TestRunOnceStartsReportsAndEnds(t *testing.T) {
-	claim.Shows(t, "Ways in", "runonce starts the pods of files, reports and ends")
+	claim.Shows(t, "Ways in", "runonce starts the pods of files, reports and ends",
+		"runonce knows that the node is short of something before it takes pods in")
 	n := prepare(t, func(c *agent.Config) {
 		c.Flags = append(c.Flags, "--runonce", "--pod-manifest-path", filepath.Join(c.Dir, "manifests"))
+		c.Settings["evictionHard"] = map[string]string{"pid.available": "100%"}
 	})
 	n.file("node/manifests/once.yaml", web("once").yaml())
 	if err := n.Launch(); err != nil {
@@ -221,6 +223,9 @@ func TestRunOnceStartsReportsAndEnds(t *testing.T) {
 	}
 	if got := n.Log(); !strings.Contains(got, "default/once-node-a\tRunning\t10.") {
 		t.Errorf("the report is %q, want the running pod with its address", got)
+	}
+	if got := n.Log(); !strings.Contains(got, "conditions=[PIDPressure]") {
+		t.Errorf("the log is %q, want that the node is short of processes", got)
 	}
 	if got := n.containers("once-node-a"); len(got) != 1 || !got[0].running {
 		t.Errorf("the runtime has %+v, want the pod to go on running", got)
