@@ -10,3 +10,19 @@ type Usage struct {
 	Memory     uint64        // bytes, with all files that are cached for it
 	WorkingSet uint64        // bytes
 }
+
+// DiskPlace is a directory with files of a pod: a volume, or the logs of a container.
+type DiskPlace struct {
+	Dir       string
+	Volume    string // empty for logs
+	Claim     string // that the volume stands for
+	Container string // whose logs they are
+	Apart     bool   // it is a file system of its own, and that is measured
+	Ephemeral bool   // it counts as what the pod may write to the node
+}
+
+// Written is how many bytes a pod has on the node's disk.
+type Written struct {
+	Volumes    map[string]int64 // in emptyDirs that lie on the disk
+	Containers map[string]int64 // over the files of their images, and as logs
+}

@@ -17,7 +17,7 @@ import (
 type Disk interface {
 	// Written measures the volumes of a pod that are named, and what its containers
 	// write beside if that is wanted.
-	Written(ctx context.Context, pod *node.Pod, volumes []string, containers bool) (evict.Written, error)
+	Written(ctx context.Context, pod *node.Pod, volumes []string, containers bool) (node.Written, error)
 }
 
 const (

@@ -30,12 +30,12 @@ type platter struct {
 
 var _ reconciler.Disk = (*platter)(nil)
 
-func (p *platter) Written(_ context.Context, pod *node.Pod, volumes []string, _ bool) (evict.Written, error) {
+func (p *platter) Written(_ context.Context, pod *node.Pod, volumes []string, _ bool) (node.Written, error) {
 	time.Sleep(p.takes)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.looks++
-	written := evict.Written{Volumes: map[string]int64{}}
+	written := node.Written{Volumes: map[string]int64{}}
 	for _, name := range volumes {
 		written.Volumes[name] = p.used[pod.Object.Name]
 	}

@@ -23,8 +23,8 @@ type disk struct{ world *world }
 var _ reconciler.Disk = disk{}
 
 // Written has a pod that gorged have done so in each volume.
-func (d disk) Written(_ context.Context, pod *node.Pod, volumes []string, _ bool) (evict.Written, error) {
-	written := evict.Written{Volumes: map[string]int64{}}
+func (d disk) Written(_ context.Context, pod *node.Pod, volumes []string, _ bool) (node.Written, error) {
+	written := node.Written{Volumes: map[string]int64{}}
 	for _, name := range volumes {
 		written.Volumes[name] = scratchLimit().Value()
 		if d.world.gorged[pod.UID()] {

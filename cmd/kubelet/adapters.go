@@ -3,6 +3,8 @@ package main
 import (
 	"nodal/host/cri"
 	"nodal/host/logs"
+	"nodal/host/stats"
+	"nodal/host/usage"
 	"nodal/host/volume"
 	"nodal/reconciler"
 	"nodal/server"
@@ -15,5 +17,7 @@ var (
 	_ server.Containers  = (*cri.Runtime)(nil)
 
 	_ reconciler.RuntimeHealth = (*cri.Runtime)(nil)
+	_ reconciler.Disk          = (*usage.Meter)(nil)
+	_ stats.Disk               = (*usage.Meter)(nil)
 	_ server.Logs              = logs.Layout{}
 )

@@ -29,6 +29,7 @@ import (
 	"nodal/host/probe"
 	"nodal/host/source"
 	"nodal/host/stats"
+	"nodal/host/usage"
 	"nodal/host/volume"
 	"nodal/node"
 	"nodal/node/assign"
@@ -62,6 +63,7 @@ type agent struct {
 	site      node.Site
 	offers    offer.Board // what the node has for pods
 	owner     *offering.Owner
+	usage     *usage.Meter       // of the disk, by pods
 	figures   *stats.Collector   // of what is used
 	vitals    *reconciler.Vitals // of the node
 	state     *state.State
@@ -110,6 +112,7 @@ func newAgent(ctx context.Context, cfg *config.Config, log *slog.Logger) (*agent
 	if err := a.prepare(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
+	a.usage = usage.New(usage.Config{Volumes: a.volumes, LogDir: a.files.Logs.PodDir, Layers: a.runtime.PodLayers})
 	a.figures = a.stats()
 	a.vitals = a.newVitals()
 	a.site = node.Site{

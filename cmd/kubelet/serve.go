@@ -160,7 +160,7 @@ func (a *agent) stats() *stats.Collector {
 	}
 	return stats.New(stats.Config{
 		Runtime: a.runtime, Cgroups: groups, Views: a.state.Store.Views,
-		NodeName: a.cfg.NodeName, Started: a.machine.booted, Root: a.cfg.Dirs.Root, Disk: measured{a},
+		NodeName: a.cfg.NodeName, Started: a.machine.booted, Root: a.cfg.Dirs.Root, Disk: a.usage,
 	})
 }
 

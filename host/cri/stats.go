@@ -55,11 +55,16 @@ func (r *Runtime) Layers(ctx context.Context) ([]*runtimeapi.ContainerStats, err
 	return r.layers(ctx, nil)
 }
 
-// PodLayers says it of the containers of one pod.
-func (r *Runtime) PodLayers(ctx context.Context, uid types.UID) ([]*runtimeapi.ContainerStats, error) {
-	return r.layers(ctx, &runtimeapi.ContainerStatsFilter{
+// PodLayers returns how many bytes each container of a pod has written over its image.
+func (r *Runtime) PodLayers(ctx context.Context, uid types.UID) (map[string]int64, error) {
+	told, err := r.layers(ctx, &runtimeapi.ContainerStatsFilter{
 		LabelSelector: map[string]string{kubelettypes.KubernetesPodUIDLabel: string(uid)},
 	})
+	sums := map[string]int64{}
+	for _, s := range told {
+		sums[s.GetAttributes().GetMetadata().GetName()] += int64(s.GetWritableLayer().GetUsedBytes().GetValue())
+	}
+	return sums, err
 }
 
 func (r *Runtime) layers(ctx context.Context, of *runtimeapi.ContainerStatsFilter) ([]*runtimeapi.ContainerStats, error) {

@@ -12,9 +12,9 @@ import (
 // claimed finds nothing of a pod but the volumes that it has by claims.
 type claimed struct{ Disk }
 
-func (c claimed) Places(pod *node.Pod) ([]Place, error) {
+func (c claimed) Places(pod *node.Pod) ([]node.DiskPlace, error) {
 	all, err := c.Disk.Places(pod)
-	var places []Place
+	var places []node.DiskPlace
 	for _, p := range all {
 		if p.Claim != "" {
 			places = append(places, p)

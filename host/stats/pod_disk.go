@@ -25,20 +25,10 @@ const (
 // Disk measures what pods have on the node's disk.
 type Disk interface {
 	// Places is where a pod's volumes and logs lie.
-	Places(*node.Pod) ([]Place, error)
+	Places(*node.Pod) ([]node.DiskPlace, error)
 	// Measure says how much room the files below a directory take. What is not there
 	// takes none.
 	Measure(ctx context.Context, dir string) (bytes, inodes uint64, err error)
-}
-
-// Place is a directory of a pod's.
-type Place struct {
-	Dir       string
-	Volume    string // empty: it holds logs
-	Claim     string // that the volume stands for
-	Container string // whose logs they are
-	Apart     bool   // it is a file system of its own, and that is measured
-	Ephemeral bool   // it counts as what the pod may write to the node
 }
 
 // podDisk is what a pod has on disk.
@@ -217,7 +207,7 @@ func measurePod(ctx context.Context, disk Disk, pod *node.Pod) *podDisk {
 	return found
 }
 
-func measurePlace(ctx context.Context, disk Disk, p Place) (*statsapi.FsStats, error) {
+func measurePlace(ctx context.Context, disk Disk, p node.DiskPlace) (*statsapi.FsStats, error) {
 	use, err := diskAt(p.Dir)
 	if err != nil || p.Apart {
 		return use, err

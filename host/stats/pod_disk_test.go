@@ -16,14 +16,14 @@ import (
 
 // measured is a disk with what a test says, which may take its time.
 type measured struct {
-	places []Place
+	places []node.DiskPlace
 	takes  time.Duration
 	fails  string // to measure what is called so
 	walks  atomic.Int32
 	stuck  chan struct{} // if not nil: Places waits for it, where the pod is called stuck
 }
 
-func (m *measured) Places(pod *node.Pod) ([]Place, error) {
+func (m *measured) Places(pod *node.Pod) ([]node.DiskPlace, error) {
 	if m.stuck != nil && pod.Object.Name == "stuck" {
 		<-m.stuck
 	}
@@ -43,7 +43,7 @@ func (m *measured) Measure(_ context.Context, dir string) (bytes, inodes uint64,
 func diskCollector(t *testing.T) (*Collector, *measured) {
 	c, dir := kernelCollector(t, 1)
 	lay(t, dir, map[string]string{"scratch/f": "", "config/f": "", "data/f": "", "logs/f": ""})
-	disk := &measured{places: []Place{
+	disk := &measured{places: []node.DiskPlace{
 		{Dir: dir + "/scratch", Volume: "scratch", Ephemeral: true}, {Dir: dir + "/config", Volume: "config"},
 		{Dir: dir + "/data", Volume: "data", Claim: "mine", Apart: true}, {Dir: dir + "/logs", Container: "main"},
 		{Dir: dir + "/nowhere", Volume: "not made yet"},

@@ -9,12 +9,6 @@ import (
 	"nodal/node"
 )
 
-// Written is what a pod has written to the node's disk, in bytes.
-type Written struct {
-	Volumes    map[string]int64 // emptyDirs that lie on the disk
-	Containers map[string]int64 // over the files of their images, and as logs
-}
-
 // OnDisk says whether a volume is a directory on the node's disk that goes with its
 // pod.
 func OnDisk(v *corev1.Volume) bool {
@@ -56,7 +50,7 @@ const (
 
 // Overuse says which limit a pod is over, in Kubernetes' words and order; none when it
 // keeps to them all.
-func Overuse(pod *corev1.Pod, written Written) (over Limit, message string) {
+func Overuse(pod *corev1.Pod, written node.Written) (over Limit, message string) {
 	total := int64(0)
 	for v := range node.MountedVolumes(&pod.Spec) {
 		used := written.Volumes[v.Name]

@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"nodal/node"
 )
 
 // pod has a volume data and containers a and b. An empty limit is none.
@@ -57,17 +59,17 @@ func TestWhatIsMeasured(t *testing.T) {
 
 func TestOveruse(t *testing.T) {
 	const mega = 1 << 20
-	wrote := func(data, a, b int64) Written {
-		return Written{Volumes: map[string]int64{"data": data}, Containers: map[string]int64{"a": a, "b": b}}
+	wrote := func(data, a, b int64) node.Written {
+		return node.Written{Volumes: map[string]int64{"data": data}, Containers: map[string]int64{"a": a, "b": b}}
 	}
 	for _, c := range []struct {
 		name    string
 		pod     *corev1.Pod
-		written Written
+		written node.Written
 		over    Limit
 		want    string
 	}{
-		{"nothing is known", pod("1Mi", "1Mi", "1Mi"), Written{}, LimitNone, ""},
+		{"nothing is known", pod("1Mi", "1Mi", "1Mi"), node.Written{}, LimitNone, ""},
 		{"as much as it may", pod("1Mi", "", ""), wrote(mega, 0, 0), LimitNone, ""},
 		{"a volume over its limit", pod("1Mi", "", ""), wrote(mega+1, 0, 0), LimitVolume, `Usage of EmptyDir volume "data" exceeds the limit "1Mi".`},
 		{"a container over its limit", pod("", "1Mi", "4Mi"), wrote(0, 2*mega, 0), LimitContainer, `Container a exceeded its local ephemeral storage limit "1Mi".`},

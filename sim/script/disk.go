@@ -10,7 +10,6 @@ import (
 
 	"nodal/node"
 	"nodal/reconciler"
-	"nodal/reconciler/evict"
 )
 
 // written is how much each container has written to the disk, in bytes.
@@ -18,8 +17,8 @@ type written int64
 
 var _ reconciler.Disk = written(0)
 
-func (w written) Written(_ context.Context, pod *node.Pod, _ []string, _ bool) (evict.Written, error) {
-	all := evict.Written{Containers: map[string]int64{}}
+func (w written) Written(_ context.Context, pod *node.Pod, _ []string, _ bool) (node.Written, error) {
+	all := node.Written{Containers: map[string]int64{}}
 	for c := range node.Containers(&pod.Object.Spec) {
 		all.Containers[c.Name] = int64(w)
 	}

@@ -1,0 +1,138 @@
+package usage
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+)
+
+const (
+	// Stats keep their figures for a minute. What was walked shortly before they ask need not be walked for them.
+	statsAge = 30 * time.Second
+	// A limit has to be noticed soon: the evictor walks again unless somebody else just has.
+	limitAge = time.Second
+)
+
+// Config says where pods have their files.
+type Config struct {
+	Volumes Volumes
+	LogDir  func(node.Key, types.UID) (string, error)
+	// Layers returns how many bytes each container of a pod has written over its image.
+	Layers func(context.Context, types.UID) (map[string]int64, error)
+}
+
+// Volumes are those of pods.
+type Volumes interface {
+	// NodeDir returns where a volume lies that the node has made. It is empty for one on a server.
+	NodeDir(pod *corev1.Pod, volume string) (string, error)
+}
+
+// Meter measures what pods have on the node's disk. Its methods may be called from any goroutine.
+type Meter struct {
+	config Config
+	walk   func(ctx context.Context, dir string) (Use, error)
+	// flights are the walks under way. What hangs in the kernel is not walked twice.
+	flights singleflight.Group
+
+	mu    sync.Mutex
+	walks map[string]walked // the last one, by directory
+	swept time.Time         // when old ones were forgotten
+}
+
+// walked is a walk that has ended.
+type walked struct {
+	began time.Time
+	use   Use
+}
+
+// New makes a meter that has measured nothing.
+func New(c Config) *Meter {
+	return &Meter{config: c, walk: Measure, walks: map[string]walked{}}
+}
+
+// Places lists where the files of a pod lie. With an error it lacks what the error names.
+func (m *Meter) Places(pod *node.Pod) ([]node.DiskPlace, error) {
+	return m.places(pod, func(node.DiskPlace) bool { return true })
+}
+
+// Measure returns how much room the files below a directory take, as of half a minute ago at most.
+func (m *Meter) Measure(ctx context.Context, dir string) (bytes, inodes uint64, err error) {
+	use, err := m.measure(ctx, dir, statsAge)
+	return uint64(use.Bytes), uint64(use.Inodes), err
+}
+
+// Written returns how many bytes a pod has in the volumes that are named and, if that is wanted, how many its containers
+// write beside them. With an error it lacks what the error names.
+func (m *Meter) Written(ctx context.Context, pod *node.Pod, volumes []string, containers bool) (node.Written, error) {
+	found := node.Written{Volumes: map[string]int64{}, Containers: map[string]int64{}}
+	places, err := m.places(pod, func(p node.DiskPlace) bool {
+		return p.Volume == "" && containers || slices.Contains(volumes, p.Volume)
+	})
+	errs := []error{err}
+	if containers {
+		layers, err := m.config.Layers(ctx, pod.UID())
+		maps.Copy(found.Containers, layers)
+		errs = append(errs, err)
+	}
+	for _, p := range places {
+		use, err := m.measure(ctx, p.Dir, limitAge)
+		errs = append(errs, err)
+		switch {
+		case err != nil:
+		case p.Volume != "":
+			found.Volumes[p.Volume] = use.Bytes
+		default:
+			found.Containers[p.Container] += use.Bytes
+		}
+	}
+	return found, errors.Join(errs...)
+}
+
+// measure returns the last walk through a directory, or walks if that began longer ago than age.
+func (m *Meter) measure(ctx context.Context, dir string, age time.Duration) (Use, error) {
+	if use, fresh := m.recall(dir, age); fresh {
+		return use, nil
+	}
+	done := m.flights.DoChan(dir, func() (any, error) {
+		began := time.Now()
+		use, err := m.walk(context.WithoutCancel(ctx), dir) // others may wait for it
+		if err == nil {
+			m.keep(dir, walked{began, use})
+		}
+		return use, err
+	})
+	select {
+	case result := <-done:
+		return result.Val.(Use), result.Err
+	case <-ctx.Done():
+		return Use{}, ctx.Err()
+	}
+}
+
+func (m *Meter) recall(dir string, age time.Duration) (use Use, fresh bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	last, ok := m.walks[dir]
+	return last.use, ok && time.Since(last.began) < age
+}
+
+// keep holds a walk, and forgets those that are too old for every reader: the directories may be gone.
+func (m *Meter) keep(dir string, w walked) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.walks[dir] = w
+	if time.Since(m.swept) < statsAge {
+		return
+	}
+	m.swept = time.Now()
+	maps.DeleteFunc(m.walks, func(_ string, old walked) bool { return time.Since(old.began) > statsAge })
+}
