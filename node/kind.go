@@ -38,9 +38,9 @@ type Kind struct {
 	Version    string // of the API that the node stores: group and version
 	Plural     string // in paths, as Kubernetes has it
 	Namespaced bool
-	Hidden     bool         // values are shown to an admin alone
 	Record     string       // the field of a record on the disk that holds it; never changed
 	New        func() Value // an empty one
+	Hide       func(Value)  // takes out what an admin alone may see; nil hides nothing
 }
 
 // kinds is the table. A kind that is added here needs a reader in node/manifest, too.
@@ -49,8 +49,9 @@ var kinds = []Kind{
 		Name: ConfigMap, Version: "v1", Plural: "configmaps", Namespaced: true, Record: "ConfigMap",
 		New: func() Value { return new(corev1.ConfigMap) },
 	}, {
-		Name: Secret, Version: "v1", Plural: "secrets", Namespaced: true, Hidden: true, Record: "Secret",
-		New: func() Value { return new(corev1.Secret) },
+		Name: Secret, Version: "v1", Plural: "secrets", Namespaced: true, Record: "Secret",
+		New:  func() Value { return new(corev1.Secret) },
+		Hide: hideSecret,
 	}, {
 		Name: PersistentVolume, Version: "v1", Plural: "persistentvolumes", Record: "Volume",
 		New: func() Value { return new(corev1.PersistentVolume) },
@@ -95,3 +96,11 @@ func (k Kind) GroupVersionKind() schema.GroupVersionKind {
 
 // holds says whether a value is of the kind.
 func (k Kind) holds(value Value) bool { return reflect.TypeOf(value) == reflect.TypeOf(k.New()) }
+
+// hideSecret removes the values of a Secret. kubectl keeps what it applied in an
+// annotation, values and all.
+func hideSecret(value Value) {
+	secret := value.(*corev1.Secret)
+	secret.Data, secret.StringData = nil, nil
+	delete(secret.Annotations, corev1.LastAppliedConfigAnnotation)
+}

@@ -13,7 +13,8 @@
 // testdata/routes.txt, for people to review. Error kinds and their codes are in
 // errors.go. Then there is one file a service (manifests.go, pods.go,
 // logs.go, exec.go, events.go, images.go, stats.go, node_info.go; of what pods use
-// objects.go, storage.go, runtime_classes.go, trust_bundles.go) and one a kubelet
+// objects_any.go, for every kind of the table node.Kinds, and one for each kind that
+// had a service before, all of them on objects.go) and one a kubelet
 // path (kubelet_*.go). What pods look like to a client is in render.go;
 // viewers do not see the values in their environments (render_viewer.go).
 //
@@ -22,11 +23,11 @@
 // Streams are newline-delimited JSON, or server-sent events for who accepts
 // text/event-stream; logs are plain text.
 //
-// A watch follows the store's state, not a queue: a slow reader misses
-// intermediate states, never the latest one, and holds up nobody. What a watch
-// has sent it remembers, so that a pod that was replaced under its name, or
-// left the selection, is told as deleted. After a resume it remembers the pods that
-// have not changed since: one that has is told as added once more.
+// A watch of pods or of objects (watch.go) follows the store's state, not a queue: a
+// slow reader misses intermediate states, never the latest one, and delays no other
+// reader. A watch remembers what it has sent. So it can tell as deleted what was replaced
+// under its name, or left the selection. After a resume it remembers what has not changed
+// since: when that changes, it is told as added once more.
 //
 // Start reading at New in server.go, then routes.go.
 package server

@@ -59,7 +59,7 @@ func find(pods *store.Store, key node.Key) (store.View, error) {
 
 // ListPods returns the selected pods; for REST it writes them (see rest_pods.go).
 func (s *podService) ListPods(ctx context.Context, r *nodev1.ListPodsRequest) (*nodev1.ListPodsResponse, error) {
-	chosen, err := newSelection(r.GetNamespace(), r.GetLabelSelector(), r.GetFieldSelector())
+	chosen, err := newSelection(r.GetNamespace(), r.GetLabelSelector(), r.GetFieldSelector(), podFields)
 	if err != nil {
 		return nil, err
 	}

@@ -19,15 +19,15 @@ import (
 	"nodal/node/store"
 )
 
-// watch reads a watch message by message, in short: "ADDED web uid-1".
-type watch struct {
+// podWatch reads a watch message by message, in short: "ADDED web uid-1".
+type podWatch struct {
 	t      *testing.T
 	recv   func() (*nodev1.WatchPodsResponse, error)
 	last   int64
 	cancel context.CancelFunc
 }
 
-func (n *node1) watch(t *testing.T, client nodev1.PodsServiceClient, r *nodev1.WatchPodsRequest) *watch {
+func (n *node1) watch(t *testing.T, client nodev1.PodsServiceClient, r *nodev1.WatchPodsRequest) *podWatch {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
@@ -35,10 +35,10 @@ func (n *node1) watch(t *testing.T, client nodev1.PodsServiceClient, r *nodev1.W
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &watch{t: t, recv: stream.Recv, cancel: cancel}
+	return &podWatch{t: t, recv: stream.Recv, cancel: cancel}
 }
 
-func (w *watch) want(messages ...string) {
+func (w *podWatch) want(messages ...string) {
 	w.t.Helper()
 	for _, want := range messages {
 		m, err := w.recv()
@@ -201,7 +201,7 @@ func TestASlowReaderGetsTheLatestAndHoldsUpNobody(t *testing.T) {
 		n.run(t, "web", node.ContainerRunning)
 	}
 	n.forget(t, "web")
-	read := func(w *watch) (messages int) {
+	read := func(w *podWatch) (messages int) {
 		for {
 			m, err := w.recv()
 			if err != nil {

@@ -54,6 +54,7 @@ func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
 	ctx := context.Background() // unused by handlers on a connection of ours
 	err := errors.Join(
 		nodev1.RegisterManifestsServiceHandlerClient(ctx, mux, nodev1.NewManifestsServiceClient(conn)),
+		nodev1.RegisterObjectsServiceHandlerClient(ctx, mux, nodev1.NewObjectsServiceClient(conn)),
 		nodev1.RegisterConfigMapsServiceHandlerClient(ctx, mux, nodev1.NewConfigMapsServiceClient(conn)),
 		nodev1.RegisterSecretsServiceHandlerClient(ctx, mux, nodev1.NewSecretsServiceClient(conn)),
 		nodev1.RegisterPersistentVolumesServiceHandlerClient(ctx, mux, nodev1.NewPersistentVolumesServiceClient(conn)),
@@ -71,13 +72,14 @@ func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
 		return nil, err
 	}
 	return &rest{gateway: readBody(limits, mux), own: map[string]http.Handler{
-		nodev1.PodsService_ListPods_FullMethodName:       restPods{nodev1.NewPodsServiceClient(conn)},
-		nodev1.PodsService_WatchPods_FullMethodName:      stream{open: openPodWatch(nodev1.NewPodsServiceClient(conn))},
-		nodev1.EventsService_WatchEvents_FullMethodName:  stream{open: openEventWatch(nodev1.NewEventsServiceClient(conn))},
-		nodev1.StatsService_WatchStats_FullMethodName:    stream{open: openStatsWatch(nodev1.NewStatsServiceClient(conn))},
-		nodev1.NodeService_WatchNode_FullMethodName:      stream{open: openNodeWatch(nodev1.NewNodeServiceClient(conn))},
-		nodev1.LogsService_ReadLogs_FullMethodName:       stream{open: openLogs(nodev1.NewLogsServiceClient(conn)), plain: true},
-		nodev1.ImagesService_ImportImages_FullMethodName: importBody{client: nodev1.NewImagesServiceClient(conn)},
+		nodev1.PodsService_ListPods_FullMethodName:        restPods{nodev1.NewPodsServiceClient(conn)},
+		nodev1.PodsService_WatchPods_FullMethodName:       stream{open: openPodWatch(nodev1.NewPodsServiceClient(conn))},
+		nodev1.ObjectsService_WatchObjects_FullMethodName: stream{open: openObjectWatch(nodev1.NewObjectsServiceClient(conn))},
+		nodev1.EventsService_WatchEvents_FullMethodName:   stream{open: openEventWatch(nodev1.NewEventsServiceClient(conn))},
+		nodev1.StatsService_WatchStats_FullMethodName:     stream{open: openStatsWatch(nodev1.NewStatsServiceClient(conn))},
+		nodev1.NodeService_WatchNode_FullMethodName:       stream{open: openNodeWatch(nodev1.NewNodeServiceClient(conn))},
+		nodev1.LogsService_ReadLogs_FullMethodName:        stream{open: openLogs(nodev1.NewLogsServiceClient(conn)), plain: true},
+		nodev1.ImagesService_ImportImages_FullMethodName:  importBody{client: nodev1.NewImagesServiceClient(conn)},
 	}}, nil
 }
 

@@ -116,6 +116,8 @@ func (eventForm) message(m proto.Message) ([]byte, error) {
 	switch m := m.(type) {
 	case *nodev1.WatchPodsResponse:
 		id, name = strconv.FormatInt(m.GetRevision(), 10), strings.TrimPrefix(m.GetType().String(), "WATCH_TYPE_")
+	case *nodev1.WatchObjectsResponse:
+		id, name = strconv.FormatInt(m.GetRevision(), 10), strings.TrimPrefix(m.GetType().String(), "WATCH_TYPE_")
 	case *nodev1.WatchEventsResponse:
 		id, name = strconv.FormatInt(m.GetRevision(), 10), "EVENT"
 		if m.GetEvent() == nil {

@@ -143,6 +143,20 @@ func openPodWatch(client nodev1.PodsServiceClient) func(context.Context, *http.R
 	}
 }
 
+func openObjectWatch(client nodev1.ObjectsServiceClient) func(context.Context, *http.Request) (recv, error) {
+	return func(ctx context.Context, r *http.Request) (recv, error) {
+		request := &nodev1.WatchObjectsRequest{}
+		if err := fillFrom(r, request); err != nil {
+			return nil, err
+		}
+		var err error
+		if request.SinceRevision, err = resumeAt(r, request.GetSinceRevision()); err != nil {
+			return nil, err
+		}
+		return receiver(client.WatchObjects(ctx, request))
+	}
+}
+
 func openEventWatch(client nodev1.EventsServiceClient) func(context.Context, *http.Request) (recv, error) {
 	return func(ctx context.Context, r *http.Request) (recv, error) {
 		request := &nodev1.WatchEventsRequest{}

@@ -12,20 +12,20 @@ import (
 	"nodal/node/store"
 )
 
-// selection says which pods a list or a watch is about.
+// selection says which pods or objects a list or a watch is about.
 type selection struct {
 	namespace string
 	labels    labels.Selector
 	fields    fields.Selector
 }
 
-// selectable are the fields that a field selector may name.
-var selectable = []string{
-	"metadata.name", "metadata.namespace", "metadata.uid",
-	"spec.nodeName", "spec.restartPolicy", "status.phase",
-}
+// objectFields and podFields are what a field selector may name.
+var (
+	objectFields = []string{"metadata.name", "metadata.namespace", "metadata.uid"}
+	podFields    = append(slices.Clip(objectFields), "spec.nodeName", "spec.restartPolicy", "status.phase")
+)
 
-func newSelection(namespace, labelSelector, fieldSelector string) (selection, error) {
+func newSelection(namespace, labelSelector, fieldSelector string, selectable []string) (selection, error) {
 	byLabel, err := labels.Parse(labelSelector)
 	if err != nil {
 		return selection{}, fmt.Errorf("parse label selector %q: %w: %w", labelSelector, err, node.ErrInvalid)
@@ -42,11 +42,20 @@ func newSelection(namespace, labelSelector, fieldSelector string) (selection, er
 	return selection{namespace: namespace, labels: byLabel, fields: byField}, nil
 }
 
-// mayHaveMatched is about what never changes of a pod.
-func (s selection) mayHaveMatched(k node.Key) bool {
+// mayHaveMatched judges by what never changes of a thing.
+func (s selection) mayHaveMatched(ref node.ObjectRef) bool {
 	within, bound := s.fields.RequiresExactMatch("metadata.namespace")
 	name, named := s.fields.RequiresExactMatch("metadata.name")
-	return (s.namespace == "" || s.namespace == k.Namespace) && (!bound || within == k.Namespace) && (!named || name == k.Name)
+	return (s.namespace == "" || s.namespace == ref.Namespace) &&
+		(!bound || within == ref.Namespace) && (!named || name == ref.Name)
+}
+
+func (s selection) matchesObject(o *node.Object) bool {
+	meta := o.Meta()
+	return (s.namespace == "" || s.namespace == meta.Namespace) && s.labels.Matches(labels.Set(meta.Labels)) &&
+		s.fields.Matches(fields.Set{
+			"metadata.name": meta.Name, "metadata.namespace": meta.Namespace, "metadata.uid": string(meta.UID),
+		})
 }
 
 // matches looks at the status only if the selection does: deriving it is the

@@ -202,20 +202,13 @@ type services struct {
 	exec      *execService
 	events    *eventService
 	images    *imageService
-	configs   *configMapService
-	secrets   *secretService
-	volumes   *volumeService
-	classes   *runtimeClassService
-	trust     *trustBundleService
-	claims    *claimService
+	objects   objectServices
 	stats     *statsService
 	node      *nodeService
 }
 
 func newServices(cfg Config, stopped <-chan struct{}) services {
-	of := func(kind node.ObjectKind) objects {
-		return objects{kind: kind, store: cfg.Store, intake: cfg.Intake, now: cfg.Now, limit: cfg.Limits.BodyBytes}
-	}
+	kept := objects{store: cfg.Store, intake: cfg.Intake, now: cfg.Now, limit: cfg.Limits.BodyBytes}
 	return services{
 		manifests: &manifestService{intake: cfg.Intake, now: cfg.Now, limit: cfg.Limits.BodyBytes},
 		pods:      &podService{store: cfg.Store, intake: cfg.Intake, site: cfg.Site, render: newRenderers(cfg.Site), now: cfg.Now, limit: cfg.Limits.BodyBytes, stopped: stopped},
@@ -223,12 +216,7 @@ func newServices(cfg Config, stopped <-chan struct{}) services {
 		exec:      &execService{store: cfg.Store, runtime: cfg.Runtime},
 		events:    &eventService{store: cfg.Store, events: cfg.Events, stopped: stopped},
 		images:    &imageService{images: cfg.Images, idle: cfg.Limits.ImportIdle, stopped: stopped},
-		configs:   &configMapService{objects: of(node.ConfigMap)},
-		secrets:   &secretService{objects: of(node.Secret)},
-		volumes:   &volumeService{objects: of(node.PersistentVolume)},
-		classes:   &runtimeClassService{objects: of(node.RuntimeClass)},
-		trust:     &trustBundleService{objects: of(node.ClusterTrustBundle)},
-		claims:    &claimService{objects: of(node.PersistentVolumeClaim)},
+		objects:   newObjectServices(kept, stopped),
 		stats:     &statsService{store: cfg.Store, stats: cfg.Stats, stopped: stopped},
 		node: &nodeService{
 			store: cfg.Store, sources: cfg.Sources, offers: cfg.Offers, site: cfg.Site, facts: cfg.Facts, stopped: stopped,
@@ -246,10 +234,5 @@ func (s services) register(r grpc.ServiceRegistrar) {
 	nodev1.RegisterImagesServiceServer(r, s.images)
 	nodev1.RegisterStatsServiceServer(r, s.stats)
 	nodev1.RegisterNodeServiceServer(r, s.node)
-	nodev1.RegisterConfigMapsServiceServer(r, s.configs)
-	nodev1.RegisterSecretsServiceServer(r, s.secrets)
-	nodev1.RegisterPersistentVolumesServiceServer(r, s.volumes)
-	nodev1.RegisterRuntimeClassesServiceServer(r, s.classes)
-	nodev1.RegisterClusterTrustBundlesServiceServer(r, s.trust)
-	nodev1.RegisterPersistentVolumeClaimsServiceServer(r, s.claims)
+	s.objects.register(r)
 }

@@ -95,7 +95,7 @@ func rewrite(t *testing.T, s *Store) {
 		for key, slot := range tx.All() {
 			tx.Put(key, slot)
 		}
-		for _, object := range s.objects {
+		for _, object := range s.objects.all() {
 			tx.PutObject(object)
 		}
 		return nil

@@ -9,6 +9,7 @@
 //	transaction.go  what is put in one go, and is journalled first
 //	record.go       slots and objects as the journal keeps them, for agents older and newer
 //	object.go       what pods use, in the same transactions
+//	history.go      the latest state of each, by revision, and the latest deletions
 //	waiting.go      pods that wait for what others give back
 //	adopt.go        pods that run without a record
 //	clock.go        the revision, which survives restarts

@@ -15,29 +15,35 @@ func (s *Store) publishObject(ref node.ObjectRef, object *node.Object) {
 	if family := ref.Family(); family != ref {
 		s.families[family] = s.objectsAt
 	}
+	made := change[node.ObjectRef, *node.Object]{key: ref, revision: s.objectsAt}
 	if object == nil {
-		delete(s.objects, ref)
-		return
+		if made.value, made.gone = s.objects.get(ref); !made.gone {
+			return
+		}
+	} else {
+		published := *object
+		published.Revision = s.objectsAt
+		made.value = &published
 	}
-	published := *object
-	published.Revision = s.objectsAt
-	s.objects[ref] = &published
+	s.objects.put(made)
 }
 
 // Object returns an object that pods use.
 func (s *Store) Object(ref node.ObjectRef) (*node.Object, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	object, ok := s.objects[ref]
-	return object, ok
+	return s.objects.get(ref)
 }
 
 // Objects returns all objects of a kind, sorted, and the revision they show.
-func (s *Store) Objects(kind node.ObjectKind) ([]*node.Object, int64) {
+func (s *Store) Objects(kind node.ObjectKind) ([]*node.Object, int64) { return s.ObjectsOf(kind) }
+
+// ObjectsOf returns all objects of some kinds at one revision, sorted.
+func (s *Store) ObjectsOf(kinds ...node.ObjectKind) ([]*node.Object, int64) {
 	s.mu.RLock()
 	var objects []*node.Object
-	for ref, object := range s.objects {
-		if ref.Kind == kind {
+	for ref, object := range s.objects.all() {
+		if slices.Contains(kinds, ref.Kind) {
 			objects = append(objects, object)
 		}
 	}
@@ -45,9 +51,33 @@ func (s *Store) Objects(kind node.ObjectKind) ([]*node.Object, int64) {
 	s.mu.RUnlock()
 	slices.SortFunc(objects, func(a, b *node.Object) int {
 		x, y := a.Ref(), b.Ref()
-		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name))
+		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name))
 	})
 	return objects, revision
+}
+
+// ObjectChange is the latest state of one object, or the last that it had.
+type ObjectChange struct {
+	Object   *node.Object
+	Revision int64
+	Gone     bool
+}
+
+// ObjectsSince returns which objects changed after a revision, the oldest change first,
+// and the revision to ask from next time.
+func (s *Store) ObjectsSince(revision int64) ([]ObjectChange, int64, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	now := s.clock.Now()
+	found, err := s.objects.since(revision, now)
+	if err != nil {
+		return nil, 0, err
+	}
+	changes := make([]ObjectChange, len(found))
+	for i, c := range found {
+		changes[i] = ObjectChange{Object: c.value, Revision: c.revision, Gone: c.gone}
+	}
+	return changes, now, nil
 }
 
 // Revisions tells of each object at which revision it came to be as it is, and of
@@ -57,7 +87,7 @@ func (s *Store) Revisions(refs []node.ObjectRef) map[node.ObjectRef]int64 {
 	defer s.mu.RUnlock()
 	revisions := map[node.ObjectRef]int64{}
 	for _, ref := range refs {
-		if object, ok := s.objects[ref]; ok {
+		if object, ok := s.objects.get(ref); ok {
 			revisions[ref] = object.Revision
 		} else if at, ok := s.families[ref]; ok {
 			revisions[ref] = at

@@ -236,15 +236,15 @@ func (s *Store) Surplus() []string {
 			told = append(told, fmt.Sprintf("record %s: %s%s", name, below, path))
 		}
 	}
-	for key, e := range s.entries {
-		slot := e.Value.(*View).Slot
+	for key, view := range s.pods.all() {
+		slot := view.Slot
 		tell(slotName(key), "", slot.Surplus)
 		tell(slotName(key), "Pod.", slot.Pod.Surplus)
 		if slot.Next != nil {
 			tell(slotName(key), "Next.", slot.Next.Surplus)
 		}
 	}
-	for ref, object := range s.objects {
+	for ref, object := range s.objects.all() {
 		tell(objectName(ref), "", object.Surplus)
 	}
 	slices.Sort(told)

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"container/list"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -20,14 +18,11 @@ type Store struct {
 	clock   *Clock
 
 	mu        sync.RWMutex // guards what follows, never held during I/O
-	entries   map[node.Key]*list.Element
-	order     *list.List // of *View, by revision
+	pods      *history[node.Key, *View]
 	holders   map[types.UID]node.Key
-	gone      int               // tombstones in order
 	waiting   map[node.Key]bool // pods that wait for what others may give back
 	withheld  map[string]int    // records of a newer agent, by name: their versions
-	compacted int64             // history up to here is incomplete
-	objects   map[node.ObjectRef]*node.Object
+	objects   *history[node.ObjectRef, *node.Object]
 	families  map[node.ObjectRef]int64 // revision of the last change to any of each
 	objectsAt int64                    // of the last change to any at all
 }
@@ -47,10 +42,10 @@ const keptTombstone = 1024
 // counts as compacted.
 func New(journal Journal, clock *Clock) *Store {
 	return &Store{
-		journal: journal, clock: clock, compacted: clock.Now(),
-		entries: map[node.Key]*list.Element{}, order: list.New(), holders: map[types.UID]node.Key{},
+		journal: journal, clock: clock,
+		pods: newHistory[node.Key, *View](clock.Now()), holders: map[types.UID]node.Key{},
 		waiting: map[node.Key]bool{}, withheld: map[string]int{},
-		objects: map[node.ObjectRef]*node.Object{}, families: map[node.ObjectRef]int64{},
+		objects: newHistory[node.ObjectRef, *node.Object](clock.Now()), families: map[node.ObjectRef]int64{},
 	}
 }
 
@@ -65,8 +60,7 @@ func (s *Store) Holds(uid types.UID) bool {
 // publishSlot keeps what was observed, as long as a pod holds the key.
 func (s *Store) publishSlot(key node.Key, slot *node.Slot) {
 	view := View{Key: key, Slot: slot, Got: &node.Observed{}}
-	if e, ok := s.entries[key]; ok {
-		old := e.Value.(*View)
+	if old, ok := s.pods.get(key); ok {
 		view.Got = old.Got
 		if slot == nil {
 			view.Slot, view.Gone = old.Slot, true
@@ -81,33 +75,29 @@ func (s *Store) publishSlot(key node.Key, slot *node.Slot) {
 func (s *Store) Observe(key node.Key, got *node.Observed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, ok := s.entries[key]
+	old, ok := s.pods.get(key)
 	if !ok {
 		return
 	}
-	view := *e.Value.(*View)
+	view := *old
 	view.Got = got
 	s.publish(view)
 }
 
 // publish gives the view the next revision and wakes everybody who waits.
 func (s *Store) publish(view View) {
-	if e, ok := s.entries[view.Key]; ok {
-		s.release(e.Value.(*View))
-		s.order.Remove(e)
-		delete(s.entries, view.Key)
+	if old, ok := s.pods.get(view.Key); ok {
+		s.release(old)
 	}
 	view.Revision = s.clock.Next()
-	e := s.order.PushBack(&view)
+	s.pods.put(change[node.Key, *View]{key: view.Key, value: &view, revision: view.Revision, gone: view.Gone})
 	delete(s.waiting, view.Key)
-	if !view.Gone && view.Slot.Waits() {
-		s.waiting[view.Key] = true
+	if view.Gone {
+		return
 	}
-	if !view.Gone {
-		s.entries[view.Key] = e
-		s.hold(&view)
-	} else if s.gone++; s.gone > keptTombstone {
-		s.dropTombstone()
+	s.hold(&view)
+	if view.Slot.Waits() {
+		s.waiting[view.Key] = true
 	}
 }
 
@@ -126,36 +116,23 @@ func (s *Store) release(view *View) {
 	}
 }
 
-// dropTombstone forgets the oldest deletion. A watch that resumes from before it
-// may have missed it, and has to start over.
-func (s *Store) dropTombstone() {
-	for e := s.order.Front(); e != nil; e = e.Next() {
-		if v := e.Value.(*View); v.Gone {
-			s.compacted = v.Revision
-			s.order.Remove(e)
-			s.gone--
-			return
-		}
-	}
-}
-
 // View returns the snapshot of one key.
 func (s *Store) View(key node.Key) (View, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	e, ok := s.entries[key]
+	view, ok := s.pods.get(key)
 	if !ok {
 		return View{}, false
 	}
-	return *e.Value.(*View), true
+	return *view, true
 }
 
 // Views returns all present pods, sorted by key, and the revision they show.
 func (s *Store) Views() ([]View, int64) {
 	s.mu.RLock()
-	views := make([]View, 0, len(s.entries))
-	for _, e := range s.entries {
-		views = append(views, *e.Value.(*View))
+	views := make([]View, 0, s.pods.len())
+	for _, view := range s.pods.all() {
+		views = append(views, *view)
 	}
 	revision := s.clock.Now()
 	s.mu.RUnlock()
@@ -167,11 +144,9 @@ func (s *Store) Views() ([]View, int64) {
 func (s *Store) present() []*View {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	views := make([]*View, 0, len(s.entries))
-	for e := s.order.Front(); e != nil; e = e.Next() {
-		if v := e.Value.(*View); !v.Gone {
-			views = append(views, v)
-		}
+	views := make([]*View, 0, s.pods.len())
+	for _, view := range s.pods.all() {
+		views = append(views, view)
 	}
 	return views
 }
@@ -181,19 +156,16 @@ func (s *Store) present() []*View {
 func (s *Store) Since(revision int64) ([]View, int64, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if revision < s.compacted || revision > s.clock.Now() {
-		return nil, 0, fmt.Errorf("changes since revision %d are not kept, list again: %w", revision, node.ErrCompacted)
+	now := s.clock.Now()
+	found, err := s.pods.since(revision, now)
+	if err != nil {
+		return nil, 0, err
 	}
-	var changed []View
-	for e := s.order.Back(); e != nil; e = e.Prev() {
-		v := e.Value.(*View)
-		if v.Revision <= revision {
-			break
-		}
-		changed = append(changed, *v)
+	changed := make([]View, len(found))
+	for i, c := range found {
+		changed[i] = *c.value
 	}
-	slices.Reverse(changed)
-	return changed, s.clock.Now(), nil
+	return changed, now, nil
 }
 
 // Revision is the present revision.

@@ -34,9 +34,9 @@ func (tx *Tx) Get(key node.Key) *node.Slot {
 func (tx *Tx) Len() int {
 	tx.store.mu.RLock()
 	defer tx.store.mu.RUnlock()
-	n := len(tx.store.entries)
+	n := len(tx.store.pods.present)
 	for key, slot := range tx.writes {
-		_, held := tx.store.entries[key]
+		_, held := tx.store.pods.get(key)
 		switch {
 		case slot == nil && held:
 			n--

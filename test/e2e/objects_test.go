@@ -53,3 +53,35 @@ func TestPodsUseConfigMapsAndSecrets(t *testing.T) {
 		t.Errorf("after a restart root is shown %s, want the secret", got)
 	}
 }
+
+func TestAWatchOfObjectsTellsEachChangeAndResumes(t *testing.T) {
+	claim.Shows(t, "ConfigMaps and Secrets",
+		"a watch tells the objects of some kinds, a marker, then each change, and resumes after a revision")
+	n := start(t)
+	settings := func(mode string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {mode: " + mode + "}\n"
+	}
+	n.apply(settings("fast"))
+	n.apply("apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: tr0ub4dor}\n")
+	lines := n.follow("/v1/objects:watch?kinds=configmaps")
+	if got := lines.message(`"settings"`); got.Type != "WATCH_TYPE_ADDED" {
+		t.Errorf("got %s first, want the object as it is", got.Type)
+	}
+	synced := lines.message("WATCH_TYPE_SYNCED")
+	n.apply(settings("slow"))
+	if got := lines.message(`"mode":"slow"`); got.Type != "WATCH_TYPE_MODIFIED" {
+		t.Errorf("got %s after a change", got.Type)
+	}
+	if got := n.curl("/v1/namespaces/default/objects/configmaps/settings", "-X", "DELETE"); got.code != 200 {
+		t.Fatalf("delete: %s", got)
+	}
+	lines.message("WATCH_TYPE_DELETED")
+	resumed := n.follow("/v1/objects:watch?sinceRevision=" + synced.Revision)
+	if got := resumed.message(`"type"`); got.Type != "WATCH_TYPE_DELETED" {
+		t.Errorf("got %s after %s, want the deletion alone", got.Type, synced.Revision)
+	}
+	resumed.message("WATCH_TYPE_SYNCED")
+	if all := n.follow("/v1/objects:watch").until(`"login"`); strings.Contains(all, "dHIwdWI0ZG9y") {
+		t.Errorf("the watch shows the value of a Secret: %s", all)
+	}
+}
