@@ -67,6 +67,24 @@ func (p *Pods) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	return tree.Sweep(ctx, keep)
 }
 
+// Follow holds all pods together to the limits of the time, until the context ends. Changed returns a channel that is
+// closed when there may be others.
+func (p *Pods) Follow(ctx context.Context, changed func() <-chan struct{}) {
+	for {
+		next := changed()
+		if tree := p.opened(); tree != nil { // else it is opened with them
+			if err := tree.Hold(ctx, p.config.AllPods()); err != nil {
+				p.config.Log.Warn("all pods together keep the limits that they had", "err", err)
+			}
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // Parent returns the cgroup of a pod as the runtime takes it. The runtime asks after SetUp.
 func (p *Pods) Parent(pod *corev1.Pod) string {
 	if tree := p.opened(); tree != nil {

@@ -338,6 +338,12 @@ func (a *agent) work(ctx context.Context, group *errgroup.Group) <-chan struct{}
 		return nil
 	})
 	group.Go(func() error { return a.ownOffer(ctx) })
+	if a.cgroups != nil {
+		group.Go(func() error {
+			a.cgroups.Follow(ctx, a.offers.Changed)
+			return nil
+		})
+	}
 	group.Go(func() error {
 		a.files.Rotate(ctx, a.cfg.Logs, a.state.Store.Views, a.runtime.ReopenLog)
 		return nil

@@ -107,6 +107,20 @@ func (t *Tree) set(ctx context.Context, n name, l limit.Limits) error {
 	return t.mounts.bound(t.path(n), l)
 }
 
+// Hold changes the limits of all pods together.
+func (t *Tree) Hold(ctx context.Context, whole limit.Limits) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if whole == t.whole {
+		return nil
+	}
+	if err := t.set(ctx, t.root, whole); err != nil {
+		return fmt.Errorf("change the limits of all pods together: %w", err)
+	}
+	t.whole = whole
+	return nil
+}
+
 // Parent returns the cgroup parent for the runtime, so that a pod's sandbox and containers are
 // made in the pod's cgroup.
 func (t *Tree) Parent(pod *corev1.Pod) string {

@@ -196,6 +196,16 @@ func TestBurstablePodsWeighWhatTheyAskFor(t *testing.T) {
 	k.holds("/kubepods/burstable", limit.Limits{CPUShares: 1024})
 }
 
+func TestAllPodsTogetherAreHeldToOtherLimits(t *testing.T) {
+	k := openTree(t)
+	k.holds("/kubepods", limit.Limits{CPUShares: 2048, Memory: 1 << 30})
+	less := limit.Limits{CPUShares: 1024, Memory: 1 << 29}
+	if err := k.Hold(t.Context(), less); err != nil {
+		t.Fatal(err)
+	}
+	k.holds("/kubepods", less)
+}
+
 func TestWhatIsLeftInAPodsCgroupIsEndedWithIt(t *testing.T) {
 	k := openTree(t)
 	pod, neighbour := podOf("u1", nil, nil), podOf("u2", nil, nil)

@@ -181,7 +181,7 @@ func TestCgroupsHaveWhatTheSummaryHasNot(t *testing.T) {
 		if sandbox := byName[pod+"/sandbox2"].Stats[0]; len(sandbox.Network.Interfaces) != 1 || sandbox.Network.Interfaces[0].TxBytes != 6 {
 			t.Errorf("version %d: network is %+v", version, sandbox.Network)
 		}
-		if m, err := c.Machine(); err != nil || m.NumPhysicalCores != 1 || m.NumSockets != 1 || m.MemoryCapacity != 1000<<10 {
+		if m, err := c.Machine(); err != nil || m.NumCores != 2 || m.NumPhysicalCores != 1 || m.NumSockets != 1 || m.MemoryCapacity != 1000<<10 {
 			t.Errorf("the machine is %+v (%v)", m, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"runtime"
 	"strings"
 
@@ -9,12 +10,13 @@ import (
 
 // Machine is what the node is made of, in cAdvisor's words.
 func (c *Collector) Machine() (*model.MachineInfo, error) {
-	m := &model.MachineInfo{NumCores: runtime.NumCPU()}
+	m := &model.MachineInfo{}
 	text, err := c.read("cpuinfo")
 	if err != nil {
 		return nil, err
 	}
-	m.NumPhysicalCores, m.NumSockets = cores(text)
+	processors, physical, sockets := cores(text)
+	m.NumCores, m.NumPhysicalCores, m.NumSockets = cmp.Or(processors, runtime.NumCPU()), physical, sockets
 	has, err := c.meminfo()
 	if err != nil {
 		return nil, err
@@ -23,11 +25,11 @@ func (c *Collector) Machine() (*model.MachineInfo, error) {
 	return m, nil
 }
 
-// cores counts what /proc/cpuinfo tells apart. A machine that does not say which of its
-// processors lie together has one socket of as many cores.
-func cores(text string) (physical, sockets int) {
+// cores counts the processors that /proc/cpuinfo lists, which are those that are online, and the cores and sockets that
+// they lie in. A machine that does not say which of its processors lie together has one socket of as many cores.
+func cores(text string) (processors, physical, sockets int) {
 	inSocket, inCore := map[string]bool{}, map[[2]string]bool{}
-	socket, processors := "", 0
+	socket := ""
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
@@ -42,7 +44,7 @@ func cores(text string) (physical, sockets int) {
 		}
 	}
 	if len(inCore) == 0 {
-		return processors, 1
+		return processors, processors, 1
 	}
-	return len(inCore), max(len(inSocket), 1)
+	return processors, len(inCore), max(len(inSocket), 1)
 }
