@@ -28,18 +28,20 @@ func addHugePages(t *testing.T, more int) int {
 	if _, err := os.Stat(hugePool); err != nil {
 		t.Skip("the kernel has no huge pages: ", err)
 	}
-	set := func(n int) {
-		if err := os.WriteFile(filepath.Join(hugePool, "nr_hugepages"), []byte(strconv.Itoa(n)), 0); err != nil {
-			t.Error(err)
-		}
-	}
 	before := hugePages(t, "nr_hugepages")
-	t.Cleanup(func() { set(before) })
-	set(before + more)
+	t.Cleanup(func() { setHugePages(t, before) })
+	setHugePages(t, before+more)
 	if got := hugePages(t, "nr_hugepages"); got != before+more {
 		t.Fatalf("the machine has %d huge pages, want %d", got, before+more)
 	}
 	return before + more
+}
+
+func setHugePages(t *testing.T, n int) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(hugePool, "nr_hugepages"), []byte(strconv.Itoa(n)), 0); err != nil {
+		t.Error(err)
+	}
 }
 
 const hugePod = `---
@@ -96,4 +98,41 @@ func TestPodsGetHugePages(t *testing.T) {
 	}
 	n.deletePod("huge", "")
 	n.eventually("its pages are free again", func() bool { return hugePages(t, "free_hugepages") >= free })
+}
+
+func TestTheOfferFollowsTheMachine(t *testing.T) {
+	claim.Shows(t, "Resources",
+		"what the machine gets while the agent runs, such as huge pages, the node offers without a start",
+		"pods that run stay when the machine has less, and new ones are refused for want of it",
+	)
+	pages := addHugePages(t, 2)
+	n := prepareOn(t, rig.Containerd(t)) // not beside others, whose nodes would offer less memory
+	n.up()
+	offers := func(pages int) {
+		t.Helper()
+		want := fmt.Sprintf(`"hugepages-2Mi":"%dMi"`, 2*pages)
+		n.eventually(fmt.Sprintf("the node offers %d huge pages", pages), func() bool {
+			return strings.Count(n.curl("/v1/node").body, want) == 2 // capacity and allocatable
+		})
+	}
+	apply := func(name string, pages int) {
+		t.Helper()
+		n.apply(strings.NewReplacer("NAME", name, "SIZE", fmt.Sprintf("%dMi", 2*pages)).Replace(hugePod))
+	}
+	offers(pages)
+	apply("first", pages)
+	n.waitRunning("first")
+	more := addHugePages(t, 2)
+	offers(more)
+	apply("second", 2)
+	n.waitRunning("second")
+	n.deletePod("second", "")
+	setHugePages(t, pages)
+	offers(pages)
+	apply("third", 2)
+	p := n.wait("third", "it is refused", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	if p.Status.Reason != "OutOfhugepages-2Mi" {
+		t.Errorf("the new pod failed with %s: %s, want OutOfhugepages-2Mi", p.Status.Reason, p.Status.Message)
+	}
+	n.waitRunning("first")
 }
