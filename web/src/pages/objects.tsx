@@ -8,7 +8,7 @@ import { HealthIcon } from "../parts/icons";
 import { PodLinks } from "../parts/pod_link";
 import { Waiting } from "../parts/waiting";
 import { Yaml } from "../parts/yaml";
-import { deleteObject, getObject, listObjects, type Objects } from "../pure/calls";
+import { deleteObject, getObject, type Objects, watchObjects, watchObjectsOf } from "../pure/calls";
 import { keyOf } from "../pure/health";
 import { textOf } from "../pure/secret";
 import { idOf } from "../pure/undo";
@@ -16,17 +16,20 @@ import type { Kind } from "../pure/uses";
 import { toYaml } from "../pure/yaml";
 import { undoFor } from "../state/applied";
 import { podList } from "../state/live";
-import { type Entry, kindOf, kinds, objects, objectsProblem, readObject, readObjects, usersOf, useReading } from "../state/objects";
+import { type Entry, kindOf, kinds, objects, objectsProblem, readObject, useObjects, usersOf, useReading } from "../state/objects";
 import { go, hrefOf } from "../state/route";
 import { canWrite } from "../state/session";
 
 export function ObjectsPage() {
-  useReading(() => void readObjects());
+  useObjects();
   return (
     <div class="page">
       <div class="page-head">
         <h1>Objects</h1>
         <p class="sub">What pods use beside images.</p>
+        <div class="page-tools">
+          <ApiButton call={watchObjects()} />
+        </div>
       </div>
       {objectsProblem.value && <p class="problem" role="alert">{objectsProblem.value}</p>}
       {objects.value === null ? <Waiting /> : kinds.map((k) => <KindSection key={k.kind} kind={k.kind} list={objects.value!.get(k.kind) ?? []} />)}
@@ -42,7 +45,7 @@ function KindSection({ kind, list }: { kind: Kind; list: readonly Entry[] }) {
         <h2>
           {info.many} <span class="muted">{list.length || ""}</span>
         </h2>
-        <ApiButton call={listObjects(info)} />
+        <ApiButton call={watchObjectsOf(info)} />
       </div>
       {list.length === 0 ? (
         <p class="muted">None. {info.empty}</p>
@@ -144,7 +147,9 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
       problem.value = messageOf(error);
     }
   };
-  useReading(() => void read(), kind !== "secrets" /* each reading of one is on record */);
+  useObjects();
+  const now = objects.value?.get(kind)?.find((one) => one.name === name && (!info.namespaced || one.namespace === namespace));
+  useReading(() => void read(), kind === "secrets" ? "" : now?.revision /* each reading of a secret is on record */);
   const object = (entry.value?.object ?? {}) as { data?: Record<string, string> };
   const users = usersOf(podList.value, kind, entry.value ?? { namespace, name });
   const shown = kind === "secrets" ? { ...object, data: undefined } : object;
@@ -250,7 +255,6 @@ function Delete({ info, namespace, name, users, onClose }: DeleteProps) {
   const call = deleteObject(info, { namespace, name });
   const act = async () => {
     await perform(call);
-    await readObjects();
     go(hrefOf("objects"));
   };
   return (

@@ -140,5 +140,8 @@ const keyOf = (o: Objects, { namespace, name }: Named) => (o.namespaced ? { name
 const called = (o: Objects, entry: Named) => `${o.kind} ${o.namespaced ? of(entry) : entry.name}`;
 
 export const listObjects = (o: Objects) => read(`/v1/${o.kind}`, `${serviceOf(o)}/List${plural(o.one)}`, `kubectl get ${o.kind}${o.namespaced ? " --all-namespaces" : ""}`);
+/** watchObjects is all kinds at once. */
+export const watchObjects = (): Call => ({ ...read("/v1/objects:watch", "ObjectsService/WatchObjects", ""), stream: true });
+export const watchObjectsOf = (o: Objects): Call => ({ ...watch(listObjects(o), `/v1/objects:watch?kinds=${o.kind}`, "ObjectsService/WatchObjects"), message: { kinds: [o.kind] } });
 export const getObject = (o: Objects, entry: Named) => read(pathOf(o, entry), `${serviceOf(o)}/Get${o.one}`, `kubectl get ${called(o, entry)} -o yaml`, keyOf(o, entry));
 export const deleteObject = (o: Objects, entry: Named): Call => ({ method: "DELETE", path: pathOf(o, entry), rpc: `${serviceOf(o)}/Delete${o.one}`, message: keyOf(o, entry), kubectl: `kubectl delete ${called(o, entry)}` });

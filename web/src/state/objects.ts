@@ -1,29 +1,30 @@
 // What pods use beside images: configuration, secrets, claims and volumes.
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { ClusterTrustBundle, ConfigMap, PersistentVolume, PersistentVolumeClaim, Pod, RuntimeClass, Secret } from "../api/gen";
+import type { Pod, WatchObjectsResponse } from "../api/gen";
 import { messageOf, perform } from "../api/request";
-import { getObject, listObjects, type Objects } from "../pure/calls";
+import { watch } from "../api/watch";
+import { getObject, type Objects, watchObjects } from "../pure/calls";
+import { type Entry, entryOf } from "../pure/entry";
 import { objectOf } from "../pure/health";
 import { type Kind, usesOf } from "../pure/uses";
 import { reachable } from "./link";
 import { onLeaving } from "./session";
 
-export type Entry = ConfigMap & Secret & PersistentVolumeClaim & PersistentVolume & RuntimeClass & ClusterTrustBundle;
+export type { Entry };
 
 interface KindInfo extends Objects {
   many: string;
-  field: string; // of the list's answer
   empty: string;
 }
 
 export const kinds: readonly KindInfo[] = [
-  { kind: "configmaps", one: "ConfigMap", many: "ConfigMaps", field: "configMaps", namespaced: true, empty: "Files and variables for pods, posted like pods are." },
-  { kind: "secrets", one: "Secret", many: "Secrets", field: "secrets", namespaced: true, empty: "Values for pods, encrypted on the disk." },
-  { kind: "persistentvolumeclaims", one: "PersistentVolumeClaim", many: "Claims", field: "persistentVolumeClaims", namespaced: true, empty: "How pods ask for storage that outlives them." },
-  { kind: "persistentvolumes", one: "PersistentVolume", many: "Volumes", field: "persistentVolumes", namespaced: false, empty: "Storage that outlives pods." },
-  { kind: "runtimeclasses", one: "RuntimeClass", many: "Runtime classes", field: "runtimeClasses", namespaced: false, empty: "Other ways to run pods than the usual one." },
-  { kind: "clustertrustbundles", one: "ClusterTrustBundle", many: "Trust bundles", field: "clusterTrustBundles", namespaced: false, empty: "Certificates of authorities for pods to trust." },
+  { kind: "configmaps", one: "ConfigMap", many: "ConfigMaps", namespaced: true, empty: "Files and variables for pods, posted like pods are." },
+  { kind: "secrets", one: "Secret", many: "Secrets", namespaced: true, empty: "Values for pods, encrypted on the disk." },
+  { kind: "persistentvolumeclaims", one: "PersistentVolumeClaim", many: "Claims", namespaced: true, empty: "How pods ask for storage that outlives them." },
+  { kind: "persistentvolumes", one: "PersistentVolume", many: "Volumes", namespaced: false, empty: "Storage that outlives pods." },
+  { kind: "runtimeclasses", one: "RuntimeClass", many: "Runtime classes", namespaced: false, empty: "Other ways to run pods than the usual one." },
+  { kind: "clustertrustbundles", one: "ClusterTrustBundle", many: "Trust bundles", namespaced: false, empty: "Certificates of authorities for pods to trust." },
 ];
 
 export const kindOf = (kind: string) => kinds.find((k) => k.kind === kind);
@@ -36,39 +37,52 @@ onLeaving(() => {
   objectsProblem.value = "";
 });
 
-export async function readObjects(): Promise<void> {
-  try {
-    const lists = await Promise.all(kinds.map((k) => perform<Record<string, Entry[]>>(listObjects(k))));
-    objects.value = new Map(kinds.map((k, i) => [k.kind, lists[i]![k.field] ?? []]));
-    objectsProblem.value = "";
-  } catch (error) {
-    objectsProblem.value = messageOf(error);
-  }
+/** keepObjects watches all kinds at once; the result ends that. */
+export function keepObjects(): () => void {
+  let known = new Map<string, WatchObjectsResponse["object"]>();
+  let whole = false; // not in the middle of the first list
+  const publish = () => {
+    if (!whole) return;
+    const all = [...known.values()].map((told) => told!);
+    const named = (e: Entry) => `${e.namespace}/${e.name}`;
+    objects.value = new Map(
+      kinds.map((k) => [k.kind, all.filter((told) => told.kind === k.one).map(entryOf).sort((a, b) => named(a).localeCompare(named(b)))]),
+    );
+  };
+  return watch<WatchObjectsResponse>(watchObjects().path, {
+    begin() {
+      known = new Map();
+      whole = false;
+    },
+    message({ type, object }) {
+      if (!object) return;
+      const id = `${object.kind}/${object.namespace}/${object.name}`;
+      if (type !== "WATCH_TYPE_DELETED") known.set(id, object);
+      else if (known.get(id)?.uid === object.uid) known.delete(id);
+      publish();
+    },
+    synced() {
+      whole = true;
+      publish();
+    },
+    up: () => (objectsProblem.value = ""),
+    down: (error) => (objectsProblem.value = messageOf(error)),
+  });
 }
+
+/** useObjects keeps the objects up to date for as long as a page shows some. */
+export const useObjects = () => useEffect(keepObjects, []);
 
 /** readObject is one, with what it holds as far as one may see it. */
 export async function readObject(info: KindInfo, entry: Pick<Entry, "namespace" | "name">): Promise<Entry> {
-  const field = info.field.replace(/(ss)es$|s$/, "$1");
-  return (await perform<Record<string, Entry>>(getObject(info, entry)))[field] ?? {};
+  const answer = await perform<Record<string, { object?: Record<string, unknown> }>>(getObject(info, entry));
+  const told = Object.values(answer)[0] ?? {};
+  return entryOf({ ...told, kind: info.one });
 }
 
-const interval = 10_000; // milliseconds
-
-/** useReading reads at once, when the node is back, and now and then for as long as somebody looks: objects have no watch. */
-export function useReading(read: () => void, again = true): void {
-  useEffect(() => {
-    read();
-    if (!again) return;
-    const look = () => {
-      if (!document.hidden) read();
-    };
-    const timer = setInterval(look, interval);
-    document.addEventListener("visibilitychange", look);
-    return () => {
-      clearInterval(timer);
-      document.removeEventListener("visibilitychange", look);
-    };
-  }, [reachable.value]);
+/** useReading reads at once, when the node is back, and whenever a revision is another. */
+export function useReading(read: () => void, revision?: string): void {
+  useEffect(read, [reachable.value, revision]);
 }
 
 /** usersOf is the pods that name an object; a volume's are those of its claim. */

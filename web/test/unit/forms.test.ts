@@ -25,7 +25,8 @@ describe("each call", () => {
     calls.restartPod(pod, ""), calls.restartPod(pod, "c"), calls.deletePod(pod, "30"),
     calls.readLogs(pod, "c", { follow: true, tailLines: 2000 }), calls.readLogs(pod, "c", { previous: true, sinceSeconds: 60 }), calls.readLogs(pod, "c", { timestamps: true, sinceTime: "2026-01-01T00:00:00Z" }), calls.runCommand(pod, "c", ["sh"]),
     calls.planManifests(), calls.applyManifests(), calls.listImages("a"), calls.listPulls(), calls.importImages(), calls.planPrune(), calls.pruneImages(), calls.removeImage("a/b:1"),
-    ...kinds.flatMap((kind) => [calls.listObjects(kind), calls.getObject(kind, pod), calls.deleteObject(kind, pod)]),
+    ...kinds.flatMap((kind) => [calls.listObjects(kind), calls.getObject(kind, pod), calls.deleteObject(kind, pod), calls.watchObjectsOf(kind)]),
+    calls.watchObjects(),
   ];
   it.each(all.map((call) => [`${call.method} ${call.path}`, call] as const))("%s is one of the API", (_, call) => {
     const [path, query] = call.path.split("?");

@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import { entryOf } from "../../src/pure/entry";
+
+describe("entryOf", () => {
+  it.each([
+    ["a Secret's type", { kind: "Secret", keys: ["a"], object: { type: "Opaque", immutable: true } }, { keys: ["a"], type: "Opaque", immutable: true }],
+    ["a class's handler", { kind: "RuntimeClass", object: { handler: "runc" } }, { handler: "runc" }],
+    ["a bundle's signer", { kind: "ClusterTrustBundle", object: { spec: { signerName: "example.com/ca" } } }, { signerName: "example.com/ca" }],
+    [
+      "a volume's size, and whose it is",
+      { kind: "PersistentVolume", object: { spec: { capacity: { storage: "1Gi" }, storageClassName: "slow", claimRef: { namespace: "shop", name: "data" } }, status: { phase: "Bound" } } },
+      { capacity: "1Gi", storageClass: "slow", claim: "shop/data", phase: "Bound" },
+    ],
+    [
+      "what a claim has got",
+      { kind: "PersistentVolumeClaim", object: { spec: { volumeName: "disk" }, status: { phase: "Bound", capacity: { storage: "2Gi" } } } },
+      { volume: "disk", capacity: "2Gi", phase: "Bound" },
+    ],
+    [
+      "what a claim waits for, and no more",
+      { kind: "PersistentVolumeClaim", message: "no PersistentVolume fits", object: { spec: { volumeName: "disk" }, status: { phase: "Pending" } } },
+      { message: "no PersistentVolume fits", volume: undefined, capacity: undefined },
+    ],
+    ["that it is going", { kind: "PersistentVolume", object: { metadata: { deletionTimestamp: "2026-05-01T12:00:00Z" } } }, { deleting: true }],
+  ])("shows %s", (_, told, want) => {
+    expect(entryOf(told)).toMatchObject(want);
+  });
+});
