@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/cluster/retry"
 	"nodal/node"
@@ -76,21 +75,19 @@ func (s *shelf) dropClaim(ctx context.Context, since int64, ref node.ObjectRef, 
 	return s.remove(ctx, since, ref, volume)
 }
 
-// volumeCopy returns a volume that is kept for its claim alone. The node gives the claim
-// a new identity.
-func volumeCopy(v *corev1.PersistentVolume, meta metav1.ObjectMeta) *corev1.PersistentVolume {
-	setPlaced(&meta, node.Placed(v))
-	spec := *v.Spec.DeepCopy()
-	spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
-	if spec.ClaimRef != nil {
-		spec.ClaimRef = &corev1.ObjectReference{Namespace: spec.ClaimRef.Namespace, Name: spec.ClaimRef.Name}
+// fitVolume makes of a volume of the cluster one that is kept for its claim alone. The
+// node gives the claim another UID than the cluster has.
+func fitVolume(v *corev1.PersistentVolume, from node.Value) {
+	setPlaced(&v.ObjectMeta, node.Placed(from))
+	v.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
+	if ref := v.Spec.ClaimRef; ref != nil {
+		v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: ref.Namespace, Name: ref.Name}
 	}
-	return &corev1.PersistentVolume{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}, ObjectMeta: meta, Spec: spec}
+	v.Status = corev1.PersistentVolumeStatus{}
 }
 
-// claimCopy asks for the volume that the claim has.
-func claimCopy(c *corev1.PersistentVolumeClaim, meta metav1.ObjectMeta) *corev1.PersistentVolumeClaim {
-	spec := *c.Spec.DeepCopy()
-	spec.Selector, spec.DataSource, spec.DataSourceRef, spec.VolumeAttributesClassName = nil, nil, nil, nil
-	return &corev1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}, ObjectMeta: meta, Spec: spec}
+// fitClaim has a claim of the cluster ask for the volume that it has there.
+func fitClaim(c *corev1.PersistentVolumeClaim) {
+	c.Spec.Selector, c.Spec.DataSource, c.Spec.DataSourceRef, c.Spec.VolumeAttributesClassName = nil, nil, nil, nil
+	c.Status = corev1.PersistentVolumeClaimStatus{}
 }

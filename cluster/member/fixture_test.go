@@ -53,9 +53,6 @@ func refused(code int, reason metav1.StatusReason) metav1.Status {
 type stock struct {
 	nodev1.NodeServiceClient
 	nodev1.ManifestsServiceClient
-	nodev1.ConfigMapsServiceClient
-	nodev1.PersistentVolumeClaimsServiceClient
-	nodev1.PersistentVolumesServiceClient
 
 	objects map[node.ObjectRef]*structpb.Struct
 	told    []string
@@ -65,7 +62,7 @@ type stock struct {
 }
 
 func (h *stock) shelf() *shelf {
-	return &shelf{node: h, manifests: h, configMaps: h, claims: h, volumes: h}
+	return &shelf{node: h, manifests: h, objects: objectsOf{stock: h}}
 }
 
 // keep puts an object there, as the cluster or somebody else has brought it.
@@ -103,19 +100,17 @@ func (h *stock) unchanged(since *int64) error {
 	return nil
 }
 
-func (h *stock) GetConfigMap(_ context.Context, r *nodev1.GetConfigMapRequest, _ ...grpc.CallOption) (*nodev1.GetConfigMapResponse, error) {
-	object, err := h.find(node.ConfigMap, r.GetNamespace(), r.GetName())
-	return &nodev1.GetConfigMapResponse{ConfigMap: &nodev1.ConfigMap{Object: object}}, err
+// objectsOf is the service of a stock's objects.
+type objectsOf struct {
+	nodev1.ObjectsServiceClient
+	*stock
 }
 
-func (h *stock) GetPersistentVolumeClaim(_ context.Context, r *nodev1.GetPersistentVolumeClaimRequest, _ ...grpc.CallOption) (*nodev1.GetPersistentVolumeClaimResponse, error) {
-	object, err := h.find(node.PersistentVolumeClaim, r.GetNamespace(), r.GetName())
-	return &nodev1.GetPersistentVolumeClaimResponse{PersistentVolumeClaim: &nodev1.PersistentVolumeClaim{Object: object}}, err
-}
-
-func (h *stock) GetPersistentVolume(_ context.Context, r *nodev1.GetPersistentVolumeRequest, _ ...grpc.CallOption) (*nodev1.GetPersistentVolumeResponse, error) {
-	object, err := h.find(node.PersistentVolume, "", r.GetName())
-	return &nodev1.GetPersistentVolumeResponse{PersistentVolume: &nodev1.PersistentVolume{Object: object}}, err
+func (o objectsOf) GetObject(
+	_ context.Context, r *nodev1.GetObjectRequest, _ ...grpc.CallOption,
+) (*nodev1.GetObjectResponse, error) {
+	object, err := o.find(node.ObjectKind(r.GetKind()), r.GetNamespace(), r.GetName())
+	return &nodev1.GetObjectResponse{Object: &nodev1.Object{Object: object}}, err
 }
 
 func (h *stock) Apply(_ context.Context, r *nodev1.ApplyRequest, _ ...grpc.CallOption) (*nodev1.ApplyResponse, error) {

@@ -294,7 +294,7 @@ func (o *objects) bring(ctx context.Context, ref node.ObjectRef, found []any) er
 		o.note(ctx, ref, errors.New("the cluster has none of that name"))
 		return o.node.drop(ctx, ref)
 	}
-	err := o.node.put(ctx, found[0].(carried))
+	err := o.node.put(ctx, found[0].(node.Value))
 	o.note(ctx, ref, err)
 	return err
 }

@@ -1,11 +1,11 @@
 package member
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -13,9 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
-	nodeapiv1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
@@ -23,66 +21,51 @@ import (
 
 // shelf is the part of the node that holds what pods use.
 type shelf struct {
-	node       nodev1.NodeServiceClient
-	manifests  nodev1.ManifestsServiceClient
-	configMaps nodev1.ConfigMapsServiceClient
-	secrets    nodev1.SecretsServiceClient
-	classes    nodev1.RuntimeClassesServiceClient
-	trust      nodev1.ClusterTrustBundlesServiceClient
-	claims     nodev1.PersistentVolumeClaimsServiceClient
-	volumes    nodev1.PersistentVolumesServiceClient
+	node      nodev1.NodeServiceClient
+	manifests nodev1.ManifestsServiceClient
+	objects   nodev1.ObjectsServiceClient
 }
 
 func shelfOf(conn grpc.ClientConnInterface) *shelf {
 	return &shelf{
 		node: nodev1.NewNodeServiceClient(conn), manifests: nodev1.NewManifestsServiceClient(conn),
-		configMaps: nodev1.NewConfigMapsServiceClient(conn), secrets: nodev1.NewSecretsServiceClient(conn),
-		classes: nodev1.NewRuntimeClassesServiceClient(conn), trust: nodev1.NewClusterTrustBundlesServiceClient(conn),
-		claims: nodev1.NewPersistentVolumeClaimsServiceClient(conn), volumes: nodev1.NewPersistentVolumesServiceClient(conn),
+		objects: nodev1.NewObjectsServiceClient(conn),
 	}
 }
 
-// held lists the objects on the node that pods use, from any source. Volumes go with their
-// claims.
+// held returns the objects that the node has, from the cluster or from elsewhere. Volumes
+// are left out: they go with their claims.
 func (s *shelf) held(ctx context.Context) (map[node.ObjectRef]*structpb.Struct, error) {
-	maps, err := s.configMaps.ListConfigMaps(ctx, &nodev1.ListConfigMapsRequest{})
+	held := map[node.ObjectRef]*structpb.Struct{}
+	for _, kind := range node.Kinds() {
+		if kind.Name == node.PersistentVolume {
+			continue
+		}
+		found, err := s.heldOf(ctx, kind.Name)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(held, found)
+	}
+	return held, nil
+}
+
+// heldOf returns the objects of one kind that the node has.
+func (s *shelf) heldOf(ctx context.Context, kind node.ObjectKind) (map[node.ObjectRef]*structpb.Struct, error) {
+	reply, err := s.objects.ListObjects(ctx, &nodev1.ListObjectsRequest{Kind: string(kind)})
 	if err != nil {
-		return nil, fmt.Errorf("list the node's ConfigMaps: %w", err)
+		return nil, fmt.Errorf("list the node's objects of kind %s: %w", kind, err)
 	}
-	secrets, err := s.secrets.ListSecrets(ctx, &nodev1.ListSecretsRequest{})
-	if err != nil {
-		return nil, fmt.Errorf("list the node's Secrets: %w", err)
-	}
-	classes, err := s.classes.ListRuntimeClasses(ctx, &nodev1.ListRuntimeClassesRequest{})
-	if err != nil {
-		return nil, fmt.Errorf("list the node's RuntimeClasses: %w", err)
-	}
-	claims, err := s.claims.ListPersistentVolumeClaims(ctx, &nodev1.ListPersistentVolumeClaimsRequest{})
-	if err != nil {
-		return nil, fmt.Errorf("list the node's PersistentVolumeClaims: %w", err)
-	}
-	held, err := s.bundles(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range maps.GetConfigMaps() {
-		held[node.ObjectRef{Kind: node.ConfigMap, Namespace: m.GetNamespace(), Name: m.GetName()}] = m.GetObject()
-	}
-	for _, m := range secrets.GetSecrets() {
-		held[node.ObjectRef{Kind: node.Secret, Namespace: m.GetNamespace(), Name: m.GetName()}] = m.GetObject()
-	}
-	for _, m := range classes.GetRuntimeClasses() {
-		held[node.ObjectRef{Kind: node.RuntimeClass, Name: m.GetName()}] = m.GetObject()
-	}
-	for _, m := range claims.GetPersistentVolumeClaims() {
-		held[node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: m.GetNamespace(), Name: m.GetName()}] = m.GetObject()
+	held := map[node.ObjectRef]*structpb.Struct{}
+	for _, o := range reply.GetObjects() {
+		held[node.ObjectRef{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}] = o.GetObject()
 	}
 	return held, nil
 }
 
 // put posts objects of the cluster to the node, all of them or none. It never replaces an
 // object that came there in another way, not even one that arrives meanwhile.
-func (s *shelf) put(ctx context.Context, objects ...carried) error {
+func (s *shelf) put(ctx context.Context, objects ...node.Value) error {
 	since, err := s.now(ctx)
 	if err != nil {
 		return err
@@ -180,25 +163,9 @@ func (s *shelf) brought(ctx context.Context, ref node.ObjectRef) (*structpb.Stru
 
 // find reads an object of the node, whoever brought it.
 func (s *shelf) find(ctx context.Context, ref node.ObjectRef) (*structpb.Struct, error) {
-	switch ref.Kind {
-	case node.ConfigMap:
-		reply, err := s.configMaps.GetConfigMap(ctx, &nodev1.GetConfigMapRequest{Namespace: ref.Namespace, Name: ref.Name})
-		return reply.GetConfigMap().GetObject(), err
-	case node.Secret:
-		reply, err := s.secrets.GetSecret(ctx, &nodev1.GetSecretRequest{Namespace: ref.Namespace, Name: ref.Name})
-		return reply.GetSecret().GetObject(), err
-	case node.RuntimeClass:
-		reply, err := s.classes.GetRuntimeClass(ctx, &nodev1.GetRuntimeClassRequest{Name: ref.Name})
-		return reply.GetRuntimeClass().GetObject(), err
-	case node.ClusterTrustBundle:
-		reply, err := s.trust.GetClusterTrustBundle(ctx, &nodev1.GetClusterTrustBundleRequest{Name: ref.Name})
-		return reply.GetClusterTrustBundle().GetObject(), err
-	case node.PersistentVolume:
-		reply, err := s.volumes.GetPersistentVolume(ctx, &nodev1.GetPersistentVolumeRequest{Name: ref.Name})
-		return reply.GetPersistentVolume().GetObject(), err
-	}
-	reply, err := s.claims.GetPersistentVolumeClaim(ctx, &nodev1.GetPersistentVolumeClaimRequest{Namespace: ref.Namespace, Name: ref.Name})
-	return reply.GetPersistentVolumeClaim().GetObject(), err
+	request := &nodev1.GetObjectRequest{Kind: string(ref.Kind), Namespace: ref.Namespace, Name: ref.Name}
+	reply, err := s.objects.GetObject(ctx, request)
+	return reply.GetObject().GetObject(), err
 }
 
 // broughtHere says whether what the node shows came from the cluster.
@@ -208,44 +175,21 @@ func broughtHere(object *structpb.Struct) bool {
 	return notes[AnnotationFrom] == theCluster
 }
 
-// carried is an object on its way to the node.
-type carried interface {
-	runtime.Object
-	metav1.Object
-}
-
-// copyOf is an object of the cluster as the node is to have it.
-func copyOf(object carried) carried {
-	meta := func(m *metav1.ObjectMeta) metav1.ObjectMeta {
-		return metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, Annotations: map[string]string{AnnotationFrom: theCluster}}
+// copyOf returns an object of the cluster as the node is to have it.
+func copyOf(object node.Value) node.Value {
+	made := node.NewObject(object).Clone()
+	*made.Meta() = metav1.ObjectMeta{
+		Namespace: object.GetNamespace(), Name: object.GetName(), Annotations: map[string]string{AnnotationFrom: theCluster},
 	}
-	switch o := object.(type) {
-	case *corev1.Secret:
-		return &corev1.Secret{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: meta(&o.ObjectMeta),
-			Type: cmp.Or(o.Type, corev1.SecretTypeOpaque), Data: o.Data, Immutable: o.Immutable,
-		}
-	case *corev1.ConfigMap:
-		return &corev1.ConfigMap{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: meta(&o.ObjectMeta),
-			Data: o.Data, BinaryData: o.BinaryData, Immutable: o.Immutable,
-		}
-	case *nodeapiv1.RuntimeClass:
-		return &nodeapiv1.RuntimeClass{
-			TypeMeta: metav1.TypeMeta{APIVersion: nodeapiv1.SchemeGroupVersion.String(), Kind: "RuntimeClass"}, ObjectMeta: meta(&o.ObjectMeta),
-			Handler: o.Handler, Overhead: o.Overhead, Scheduling: o.Scheduling,
-		}
+	kind, _ := node.KindNamed(string(made.Kind))
+	made.Value.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind())
+	switch value := made.Value.(type) {
 	case *certificatesv1.ClusterTrustBundle:
-		bundle := &certificatesv1.ClusterTrustBundle{
-			TypeMeta:   metav1.TypeMeta{APIVersion: certificatesv1.SchemeGroupVersion.String(), Kind: string(node.ClusterTrustBundle)},
-			ObjectMeta: meta(&o.ObjectMeta), Spec: o.Spec,
-		}
-		bundle.Labels = o.Labels // by which sources select
-		return bundle
+		value.Labels = object.GetLabels() // by which sources select
 	case *corev1.PersistentVolume:
-		return volumeCopy(o, meta(&o.ObjectMeta))
+		fitVolume(value, object)
 	case *corev1.PersistentVolumeClaim:
-		return claimCopy(o, meta(&o.ObjectMeta))
+		fitClaim(value)
 	}
-	return object
+	return made.Value
 }

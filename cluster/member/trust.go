@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	nodev1 "nodal/api/gen/node/v1"
 	"nodal/cluster/retry"
 	"nodal/node"
 )
@@ -92,7 +90,7 @@ func (s *shelf) dropTrust(ctx context.Context, family node.ObjectRef, but map[no
 	if err != nil {
 		return err
 	}
-	held, err := s.bundles(ctx)
+	held, err := s.heldOf(ctx, node.ClusterTrustBundle)
 	if err != nil {
 		return err
 	}
@@ -104,17 +102,4 @@ func (s *shelf) dropTrust(ctx context.Context, family node.ObjectRef, but map[no
 		}
 	}
 	return nil
-}
-
-// bundles lists the node's ClusterTrustBundles from any source.
-func (s *shelf) bundles(ctx context.Context) (map[node.ObjectRef]*structpb.Struct, error) {
-	bundles, err := s.trust.ListClusterTrustBundles(ctx, &nodev1.ListClusterTrustBundlesRequest{})
-	if err != nil {
-		return nil, fmt.Errorf("list the node's ClusterTrustBundles: %w", err)
-	}
-	held := map[node.ObjectRef]*structpb.Struct{}
-	for _, b := range bundles.GetClusterTrustBundles() {
-		held[node.ObjectRef{Kind: node.ClusterTrustBundle, Name: b.GetName()}] = b.GetObject()
-	}
-	return held, nil
 }
