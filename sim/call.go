@@ -69,7 +69,7 @@ func (w *world) arrive(c *call) {
 		w.reply(c, node.Result{}, err)
 	case !w.reserve(c):
 		w.settle(c)
-		w.reply(c, node.Result{}, fmt.Errorf("the name is reserved: %w", unknown(c.action)))
+		w.reply(c, node.Result{}, taken(c.action))
 	case c.fate.kind == Late && resizes(c.action):
 		c.fate.kind = Lose // the runtime gives up with who asked
 		w.after(c.fate.work, func() { w.effect(c) })
@@ -86,19 +86,14 @@ func unknown(a node.Action) error { return fmt.Errorf("%s: no answer: %w", a, no
 // reserve takes the name of what a call makes, as containerd does first of
 // all; false when another call or thing has it.
 func (w *world) reserve(c *call) bool {
-	switch about := c.action.About(); about.Nature {
-	case node.MakesSandbox:
-		c.reserved = sandboxName(c.pod.UID(), about.Attempt)
-	case node.MakesContainer:
-		c.reserved = containerName(c.pod.UID(), about.Container, about.Attempt)
-	default:
+	name := nameOf(c.pod, c.action)
+	if name == "" {
 		return true
 	}
-	if w.reserved[c.reserved] {
-		c.reserved = ""
+	if w.reserved[name] {
 		return false
 	}
-	w.reserved[c.reserved] = true
+	c.reserved, w.reserved[name] = name, true
 	return true
 }
 
@@ -143,6 +138,13 @@ func (w *world) effect(c *call) {
 	w.note(c, made)
 	w.around(c)
 	w.after(c.fate.back, func() { w.answer(c, result, err) })
+}
+
+// Do has the effect of a call, whose name was taken when it arrived.
+func (w *world) Do(
+	_ context.Context, pod *node.Pod, got *node.Observed, action node.Action,
+) (node.Result, error) {
+	return w.Machine.carryOut(pod, got, action)
 }
 
 // perform has the effect. What the agent journals dies with it; the runtime
@@ -227,12 +229,7 @@ func (w *world) stop(c *call, a node.StopContainer) {
 	target.waiters = append(target.waiters, ended)
 	w.witness.signals(c, a, target)
 	w.witness.owes(w, c, target)
-	w.signal(target)
-	w.after(stopTimeout(a.Grace), func() {
-		if !c.settled {
-			w.kill(target)
-		}
-	})
+	w.Machine.stop(target, a.Grace, func() bool { return c.settled })
 }
 
 // giveUp is the agent's side of a cancelled call; half of the time the runtime

@@ -76,20 +76,6 @@ func resizes(a node.Action) bool {
 	return ok
 }
 
-// resizeContainer does as the kernel does: what is in a cgroup has no more of the CPU
-// than all of it.
-func (w *world) resizeContainer(a node.ResizeContainer) error {
-	c := w.container(a.ID)
-	switch {
-	case c == nil || !c.running():
-		return refused("ResizeContainerError", "container %s does not run", a.ID)
-	case !w.cgroups[c.uid].Cover(a.Limits):
-		return refused("ResizeContainerError", "the kernel: the pod's cgroup has no room for %s", a.Limits)
-	}
-	c.limits = a.Limits
-	return nil
-}
-
 // held says in what a pod is not held to what the node allows it.
 func (s *simulation) held(pod *node.Pod) error {
 	site, object := s.agent.loop.Site, pod.Allocated()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"nodal/node"
 	"nodal/node/manifest"
@@ -13,49 +12,83 @@ import (
 )
 
 var (
-	_ reconciler.Runtime = (*world)(nil)
-	_ reconciler.Images  = (*world)(nil)
+	_ reconciler.Runtime = (*Machine)(nil)
+	_ reconciler.Images  = (*Machine)(nil)
 )
 
-// Ensure pulls an image: a call like any other.
-func (w *world) Ensure(ctx context.Context, pod *node.Pod, a node.EnsureImage) (node.Result, error) {
-	return w.Do(ctx, pod, nil, a)
+// Ensure pulls an image: an action like any other.
+func (m *Machine) Ensure(ctx context.Context, pod *node.Pod, a node.EnsureImage) (node.Result, error) {
+	return m.Do(ctx, pod, nil, a)
 }
 
-// Do has the effect of one call, at once. What a call takes longer for, and
-// what may go wrong on its way, is a call's concern; see call.go.
-func (w *world) Do(_ context.Context, pod *node.Pod, got *node.Observed, action node.Action) (node.Result, error) {
+// Do has an action's effect. A stop lets time go by until its container has ended.
+func (m *Machine) Do(
+	_ context.Context, pod *node.Pod, got *node.Observed, action node.Action,
+) (node.Result, error) {
+	name := nameOf(pod, action)
+	if name != "" && m.reserved[name] {
+		return node.Result{}, taken(action)
+	}
+	result, err := m.carryOut(pod, got, action)
+	if name != "" && err == nil {
+		m.reserved[name] = true
+	}
+	result.At = m.clock()
+	return result, err
+}
+
+// nameOf is the name of what an action makes, which the runtime gives once; empty if it
+// makes nothing.
+func nameOf(pod *node.Pod, action node.Action) string {
+	switch about := action.About(); about.Nature {
+	case node.MakesSandbox:
+		return sandboxName(pod.UID(), about.Attempt)
+	case node.MakesContainer:
+		return containerName(pod.UID(), about.Container, about.Attempt)
+	}
+	return ""
+}
+
+// taken is the answer where something has the name: who made it may have been the same
+// agent, so the outcome is open.
+func taken(a node.Action) error { return fmt.Errorf("the name is reserved: %w", unknown(a)) }
+
+// carryOut has an action's effect, once its name is taken.
+func (m *Machine) carryOut(pod *node.Pod, got *node.Observed, action node.Action) (node.Result, error) {
 	switch a := action.(type) {
 	case node.RunSandbox:
-		return w.runSandbox(pod, a), nil
+		return m.runSandbox(pod, a), nil
 	case node.InspectSandbox:
-		return w.inspectSandbox(a)
+		return m.inspectSandbox(a)
 	case node.StopSandbox:
-		w.stopSandbox(a.ID)
+		m.stopSandbox(a.ID)
 		return node.Result{}, nil
 	case node.RemoveSandbox:
-		w.removeSandbox(a.ID)
+		m.removeSandbox(a.ID)
 		return node.Result{}, nil
 	case node.EnsureImage:
-		w.images[a.Ref] = true
+		m.images[a.Ref] = true
 		return node.Result{ID: "sha256:" + a.Ref}, nil
 	case node.CreateContainer:
-		return w.createContainer(pod, a)
+		return m.createContainer(pod, a)
 	case node.StartContainer:
-		return node.Result{}, w.startContainer(a)
+		return node.Result{}, m.startContainer(a)
 	case node.ResizeContainer:
-		return node.Result{}, w.resizeContainer(a)
+		return node.Result{}, m.resizeContainer(a)
 	case node.InspectContainer:
-		return w.inspectContainer(got, a)
+		return m.inspectContainer(got, a)
+	case node.StopContainer:
+		m.stopContainer(a)
+		return node.Result{}, nil
 	case node.RemoveContainer:
-		w.removeContainer(a.ID)
+		m.removeContainer(a.ID)
 		return node.Result{}, nil
 	}
 	return node.Result{}, fmt.Errorf("%s: this is not for the runtime to do: %w", action, node.ErrUnsupported)
 }
 
-// Watch is not used: the agent of a run is told by its driver.
-func (w *world) Watch(context.Context, func(node.Key), func()) error {
+// Watch tells nothing: the drivers of seeds and scripts do.
+func (m *Machine) Watch(context.Context, func(node.Key), func()) error {
 	return node.ErrUnsupported
 }
 
@@ -63,17 +96,17 @@ func refused(reason, format string, args ...any) error {
 	return &node.Failure{Reason: reason, Err: fmt.Errorf(format, args...)}
 }
 
-func (w *world) runSandbox(pod *node.Pod, a node.RunSandbox) node.Result {
+func (m *Machine) runSandbox(pod *node.Pod, a node.RunSandbox) node.Result {
 	s := &sandbox{
-		id: w.newID("s"), key: pod.Key(), uid: pod.UID(), attempt: a.Attempt, ready: true, created: w.clock(),
+		id: m.newID("s"), key: pod.Key(), uid: pod.UID(), attempt: a.Attempt, ready: true, created: m.clock(),
 	}
-	w.sandboxes = append(w.sandboxes, s)
-	w.changed(s.key)
+	m.sandboxes = append(m.sandboxes, s)
+	m.changed(s.key)
 	return node.Result{ID: s.id}
 }
 
-func (w *world) inspectSandbox(a node.InspectSandbox) (node.Result, error) {
-	s := w.sandbox(a.ID)
+func (m *Machine) inspectSandbox(a node.InspectSandbox) (node.Result, error) {
+	s := m.sandbox(a.ID)
 	if s == nil {
 		return node.Result{}, fmt.Errorf("inspect sandbox %s: %w", a.ID, node.ErrNotFound)
 	}
@@ -83,37 +116,37 @@ func (w *world) inspectSandbox(a node.InspectSandbox) (node.Result, error) {
 }
 
 // stopSandbox kills what is left in it, without any grace.
-func (w *world) stopSandbox(id string) {
-	s := w.sandbox(id)
+func (m *Machine) stopSandbox(id string) {
+	s := m.sandbox(id)
 	if s == nil {
 		return
 	}
-	for _, c := range w.inSandbox(id) {
-		w.kill(c)
+	for _, c := range m.inSandbox(id) {
+		m.kill(c)
 	}
 	s.ready, s.stopped = false, true
-	w.changed(s.key)
+	m.changed(s.key)
 }
 
-func (w *world) removeSandbox(id string) {
-	w.stopSandbox(id)
-	if s := w.sandbox(id); s != nil {
-		w.forgetSandbox(s)
+func (m *Machine) removeSandbox(id string) {
+	m.stopSandbox(id)
+	if s := m.sandbox(id); s != nil {
+		m.forgetSandbox(s)
 	}
 }
 
-func (w *world) createContainer(pod *node.Pod, a node.CreateContainer) (node.Result, error) {
-	s := w.sandbox(a.SandboxID)
+func (m *Machine) createContainer(pod *node.Pod, a node.CreateContainer) (node.Result, error) {
+	s := m.sandbox(a.SandboxID)
 	if s == nil || !s.ready {
 		return node.Result{}, refused("CreateContainerError", "sandbox %s is not ready", a.SandboxID)
 	}
-	if !w.images[a.Image] {
+	if !m.images[a.Image] {
 		return node.Result{}, refused("CreateContainerError", "image %s is not there", a.Image)
 	}
 	c := &container{
-		id: w.newID("c"), sandbox: s, key: pod.Key(), uid: pod.UID(), life: idOf(pod),
+		id: m.newID("c"), sandbox: s, key: pod.Key(), uid: pod.UID(), life: idOf(pod),
 		name: a.Container, attempt: a.Attempt, state: node.ContainerCreated,
-		image: a.Image, created: w.clock(), grace: node.GracePeriod(pod.Object),
+		image: a.Image, created: m.clock(), grace: node.GracePeriod(pod.Object),
 	}
 	if spec := specOf(pod.Object, a.Container); spec != nil {
 		c.hash = manifest.ContainerHash(spec)
@@ -122,17 +155,16 @@ func (w *world) createContainer(pod *node.Pod, a node.CreateContainer) (node.Res
 		}
 	}
 	c.limits, c.owns = a.Limits, pod.Shares[a.Container].CPUs != ""
-	if !w.cgroups[c.uid].Cover(c.limits) {
-		return node.Result{}, refused("CreateContainerError", "the kernel: the pod's cgroup has no room for %s", c.limits)
+	if err := m.audience.admit(pod, c); err != nil {
+		return node.Result{}, err
 	}
-	w.witness.madeWith(w, pod, c)
-	w.containers = append(w.containers, c)
-	w.changed(c.key)
+	m.containers = append(m.containers, c)
+	m.changed(c.key)
 	return node.Result{ID: c.id}, nil
 }
 
-func (w *world) startContainer(a node.StartContainer) error {
-	c := w.container(a.ID)
+func (m *Machine) startContainer(a node.StartContainer) error {
+	c := m.container(a.ID)
 	switch {
 	case c == nil:
 		return refused("RunContainerError", "container %s is not there", a.ID)
@@ -141,16 +173,43 @@ func (w *world) startContainer(a node.StartContainer) error {
 	case !c.sandbox.ready:
 		return refused("RunContainerError", "the sandbox of container %s is not ready", a.ID)
 	case scriptOf(c.image).broken:
-		c.state, c.finished, c.exit, c.reason = node.ContainerExited, w.clock(), 128, "StartError"
-		w.changed(c.key)
+		m.failStart(c, 128, "StartError")
 		return refused("RunContainerError", "container %s has no such program", a.ID)
 	}
-	w.begin(c)
+	m.begin(c)
 	return nil
 }
 
-func (w *world) inspectContainer(got *node.Observed, a node.InspectContainer) (node.Result, error) {
-	c := w.container(a.ID)
+// failStart leaves what a start without success leaves: a container that has ended.
+func (m *Machine) failStart(c *container, code int32, reason string) {
+	c.state, c.finished, c.exit, c.reason = node.ContainerExited, m.clock(), code, reason
+	m.changed(c.key)
+}
+
+func (m *Machine) resizeContainer(a node.ResizeContainer) error {
+	c := m.container(a.ID)
+	if c == nil || !c.running() {
+		return refused("ResizeContainerError", "container %s does not run", a.ID)
+	}
+	if err := m.audience.resize(c, a.Limits); err != nil {
+		return err
+	}
+	c.limits = a.Limits
+	return nil
+}
+
+func (m *Machine) stopContainer(a node.StopContainer) {
+	c := m.container(a.ID)
+	if c == nil || !c.running() {
+		return
+	}
+	m.stop(c, a.Grace, func() bool { return false })
+	for c.running() && m.step() {
+	}
+}
+
+func (m *Machine) inspectContainer(got *node.Observed, a node.InspectContainer) (node.Result, error) {
+	c := m.container(a.ID)
 	if c == nil {
 		return node.Result{}, fmt.Errorf("inspect container %s: %w", a.ID, node.ErrNotFound)
 	}
@@ -165,10 +224,10 @@ func (w *world) inspectContainer(got *node.Observed, a node.InspectContainer) (n
 	return node.Result{ID: c.id, Container: &seen}, nil
 }
 
-func (w *world) removeContainer(id string) {
-	if c := w.container(id); c != nil {
-		w.kill(c)
-		w.forget(c)
+func (m *Machine) removeContainer(id string) {
+	if c := m.container(id); c != nil {
+		m.kill(c)
+		m.forget(c)
 	}
 }
 
@@ -188,18 +247,18 @@ func (c *container) observed() node.Container {
 }
 
 // List shows what is there now.
-func (w *world) List(_ context.Context, only *node.Key) (map[node.Key]*node.Observed, error) {
-	all := w.listSandboxes(only)
-	w.listContainers(only, all)
+func (m *Machine) List(_ context.Context, only *node.Key) (map[node.Key]*node.Observed, error) {
+	all := m.listSandboxes(only)
+	m.listContainers(only, all)
 	return all, nil
 }
 
 // listSandboxes is the first half of an observation. CRI has no call that
 // shows sandboxes and containers, so what happens in between shows in one of
 // the halves only.
-func (w *world) listSandboxes(only *node.Key) map[node.Key]*node.Observed {
+func (m *Machine) listSandboxes(only *node.Key) map[node.Key]*node.Observed {
 	all := map[node.Key]*node.Observed{}
-	for _, s := range slices.Backward(w.sandboxes) {
+	for _, s := range slices.Backward(m.sandboxes) {
 		if only == nil || s.key == *only {
 			o := entry(all, s.key)
 			o.Sandboxes = append(o.Sandboxes, s.observed())
@@ -212,8 +271,8 @@ func (w *world) listSandboxes(only *node.Key) map[node.Key]*node.Observed {
 }
 
 // listContainers is the second half.
-func (w *world) listContainers(only *node.Key, all map[node.Key]*node.Observed) {
-	for _, c := range slices.Backward(w.containers) {
+func (m *Machine) listContainers(only *node.Key, all map[node.Key]*node.Observed) {
+	for _, c := range slices.Backward(m.containers) {
 		if only == nil || c.key == *only {
 			o := entry(all, c.key)
 			o.Containers = append(o.Containers, c.observed())
@@ -229,12 +288,4 @@ func entry(all map[node.Key]*node.Observed, key node.Key) *node.Observed {
 		all[key] = &node.Observed{}
 	}
 	return all[key]
-}
-
-// minStop is the least that host/cri leaves between TERM and KILL.
-const minStop = 2 * time.Second
-
-// stopTimeout is what the runtime is asked to wait, in CRI's whole seconds.
-func stopTimeout(grace time.Duration) time.Duration {
-	return max(minStop, (grace + time.Second - 1).Truncate(time.Second))
 }

@@ -21,7 +21,11 @@ func programs() [6]string {
 
 func scriptOf(image string) script {
 	name, _, _ := strings.Cut(image, ":")
-	switch strings.TrimPrefix(name, "sim/") {
+	program, ok := strings.CutPrefix(name, "sim/")
+	if !ok {
+		return script{} // until it is told to end, and then at once
+	}
+	switch program {
 	case "slow":
 		return script{ending: 8 * time.Second}
 	case "deaf":

@@ -144,7 +144,7 @@ func userOf(u *runtimeapi.LinuxContainerUser) *corev1.LinuxContainerUser {
 }
 
 func (r *Runtime) stopContainer(ctx context.Context, a node.StopContainer) error {
-	timeout := stopTimeout(a.Grace)
+	timeout := StopTimeout(a.Grace)
 	ctx, cancel := context.WithTimeout(ctx, timeout+r.config.RequestTimeout)
 	defer cancel()
 	_, err := r.runtime.StopContainer(ctx, &runtimeapi.StopContainerRequest{
@@ -156,9 +156,9 @@ func (r *Runtime) stopContainer(ctx context.Context, a node.StopContainer) error
 	return nil
 }
 
-// stopTimeout rounds up: whole seconds are all that CRI knows, and KILL must not
-// come early.
-func stopTimeout(grace time.Duration) time.Duration {
+// StopTimeout is the time between TERM and KILL for what is left of a grace period. It
+// rounds up: CRI knows whole seconds only, and KILL must not come early.
+func StopTimeout(grace time.Duration) time.Duration {
 	return max(minStopTimeout, (grace + time.Second - 1).Truncate(time.Second))
 }
 

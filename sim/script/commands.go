@@ -229,7 +229,7 @@ func (s *stage) ends() {
 		if e.at.After(s.now) {
 			return false
 		}
-		s.machine.exit(s.machine.named(e.name), e.code, "")
+		s.machine.Exit(e.name, e.code)
 		s.news()
 		return true
 	})
@@ -243,18 +243,17 @@ func (s *stage) news() {
 }
 
 func (s *stage) lose(words []string) error {
-	if len(words) == 3 && words[0] == "remove" && words[1] == "container" {
-		s.machine.removeContainer(s.machine.named(words[2]).ID)
-		s.news()
-		return nil
+	done := false
+	switch what := strings.Join(words[:min(2, len(words))], " "); {
+	case what == "remove container" && len(words) == 3:
+		done = s.machine.Steal(words[2])
+	case what == "lose sandbox":
+		done = s.machine.LoseSandbox()
+	case what == "remove sandbox":
+		done = s.machine.StealSandbox()
 	}
-	if len(words) != 2 || words[1] != "sandbox" || len(s.machine.sandboxes) == 0 {
+	if !done {
 		return errUsage
-	}
-	id := s.machine.sandboxes[0].ID
-	s.machine.loseSandbox(id)
-	if words[0] == "remove" {
-		s.machine.removeSandbox(id)
 	}
 	s.news()
 	return nil

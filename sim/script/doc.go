@@ -10,10 +10,11 @@
 // commands, "----" and the output. The commands are listed in commands.go.
 //
 //	commands ──▶ stage ──intake──▶ store ──Intend──▶ Track ──Next──▶ actions
-//	               └── reply ok, fail, lost ──▶ machine ──See, Done──▶ Track
+//	               └── reply ok, fail, lost ──▶ sim.Machine ──See, Done──▶ Track
 //
 // Nothing here has goroutines or a clock: a command is answered when its text
-// says so. Package sim plays many pods with chance in the place of commands.
+// says so. Package sim plays many pods on the same machine, with chance in the
+// place of commands.
 //
 // Start reading at Play in file.go.
 package script

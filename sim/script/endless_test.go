@@ -52,7 +52,7 @@ func TestTenThousandRestarts(t *testing.T) {
 	if got := s.track.Got(); len(got.Containers) > 3 || len(got.Lost) > 0 || len(got.Sandboxes) != 1 {
 		t.Errorf("%d runs in %d sandboxes are kept, want the newest two and the neighbour in one", len(got.Containers), len(got.Sandboxes))
 	}
-	if n := len(s.machine.containers); n > 3 {
+	if n := len(s.seen().Containers); n > 3 {
 		t.Errorf("the machine has %d containers", n)
 	}
 	if err := s.boot(); err != nil {

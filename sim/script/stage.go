@@ -14,13 +14,15 @@ import (
 	"nodal/node/intake"
 	"nodal/node/store"
 	"nodal/reconciler"
+	"nodal/sim"
 )
 
 // stage is one pod with its machine, and the agent between them.
 type stage struct {
 	now     time.Time
 	key     node.Key
-	machine *machine
+	machine *sim.Machine
+	uids    int
 	journal journal
 	store   *store.Store
 	events  *store.Events
@@ -64,7 +66,7 @@ func newStage() (*stage, error) {
 		now: time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC),
 		key: node.Key{Namespace: "default", Name: "web"}, journal: journal{},
 	}
-	s.machine = &machine{stage: s, made: map[string]int{}}
+	s.machine = sim.NewMachine(func() time.Time { return s.now })
 	return s, s.boot()
 }
 
@@ -86,11 +88,15 @@ func (s *stage) boot() error {
 	return nil
 }
 
-func (s *stage) newUID() types.UID { return types.UID(s.machine.id("u")) }
+func (s *stage) newUID() types.UID {
+	s.uids++
+	return types.UID(fmt.Sprintf("u%d", s.uids))
+}
 
 func (s *stage) act() reconciler.Act {
+	rest := others{s}
 	return reconciler.Act{
-		Store: s.store, Runtime: s.machine, Images: s.machine, Hooks: s.machine, Logs: s.machine, Cgroups: cgroups{}, Volumes: s.machine,
+		Store: s.store, Runtime: s.machine, Images: s.machine, Hooks: rest, Logs: rest, Cgroups: cgroups{}, Volumes: rest,
 		Storage: s.keeper(), Clock: func() time.Time { return s.now },
 	}
 }
@@ -176,10 +182,10 @@ func (s *stage) look() {
 
 func (s *stage) seen() *node.Observed {
 	all, err := s.machine.List(context.Background(), &s.key)
-	if err != nil {
-		return &node.Observed{}
+	if seen := all[s.key]; err == nil && seen != nil {
+		return seen
 	}
-	return all[s.key]
+	return &node.Observed{}
 }
 
 func (s *stage) begin(a node.Action) {

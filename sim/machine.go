@@ -1,0 +1,226 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/host/cri"
+	"nodal/node"
+	"nodal/node/limit"
+)
+
+// Machine is a container runtime as it truly is, without faults and without chance. An
+// action has its effect at once; what a program takes time for is due in the schedule.
+// Seeds and scripts both play on it.
+type Machine struct {
+	*schedule
+	clock      func() time.Time         // the wall clock
+	newID      func(kind string) string // names what is made
+	sandboxes  []*sandbox
+	containers []*container
+	reserved   map[string]bool // names in use
+	images     map[string]bool
+	audience   audience
+	changed    func(node.Key) // something happened to a pod
+}
+
+// audience hears of what truly happens.
+type audience interface {
+	// admit is asked before a container is there, and may refuse it.
+	admit(*node.Pod, *container) error
+	// resize is asked before a container gets other limits, and may refuse them.
+	resize(*container, limit.Limits) error
+	began(*container)
+	termed(*container)
+	killed(*container)
+	ended(*container)
+	gone(*container)
+}
+
+// NewMachine makes an empty machine that reads a clock. IDs count up from 1, for each
+// kind of thing.
+func NewMachine(clock func() time.Time) *Machine {
+	counts := map[string]int{}
+	return newMachine(&schedule{}, clock, nobody{}, func(kind string) string {
+		counts[kind]++
+		return fmt.Sprintf("%s%d", kind, counts[kind])
+	})
+}
+
+func newMachine(s *schedule, clock func() time.Time, a audience, newID func(string) string) *Machine {
+	return &Machine{
+		schedule: s, clock: clock, newID: newID, audience: a,
+		reserved: map[string]bool{}, images: map[string]bool{}, changed: func(node.Key) {},
+	}
+}
+
+// nobody refuses nothing.
+type nobody struct{}
+
+var _ audience = nobody{}
+
+func (nobody) admit(*node.Pod, *container) error     { return nil }
+func (nobody) resize(*container, limit.Limits) error { return nil }
+func (nobody) began(*container)                      {}
+func (nobody) termed(*container)                     {}
+func (nobody) killed(*container)                     {}
+func (nobody) ended(*container)                      {}
+func (nobody) gone(*container)                       {}
+
+type sandbox struct {
+	id      string
+	key     node.Key
+	uid     types.UID
+	attempt uint32
+	ready   bool
+	stopped bool // its network was released
+	late    bool // made by a call that the agent had given up
+	created time.Time
+}
+
+type container struct {
+	id       string
+	sandbox  *sandbox
+	key      node.Key
+	uid      types.UID
+	life     lifeID
+	name     string
+	attempt  uint32
+	state    node.ContainerState
+	hash     string
+	image    string
+	created  time.Time
+	started  time.Time
+	finished time.Time
+	exit     int32
+	reason   string
+	grace    time.Duration
+	noted    *corev1.Container // its preStop hook, if it has one
+	limits   limit.Limits
+	owns     bool // its CPUs, and the record that says so is there
+
+	termed  bool          // TERM was sent
+	term    time.Duration // when
+	over    time.Time     // since when its pod had nothing left to do then; zero: it had
+	sick    bool          // a probe that decides on its life has failed
+	late    bool          // started or ended by a call that the agent had given up
+	hooks   hooked
+	waiters []func() // called at its end
+}
+
+func (c *container) running() bool { return c.state == node.ContainerRunning }
+
+func (c *container) String() string {
+	return fmt.Sprintf("%s (%s of %s %s, attempt %d)", c.id, c.name, c.key, c.uid, c.attempt)
+}
+
+func (m *Machine) sandbox(id string) *sandbox {
+	i := slices.IndexFunc(m.sandboxes, func(s *sandbox) bool { return s.id == id })
+	if i < 0 {
+		return nil
+	}
+	return m.sandboxes[i]
+}
+
+func (m *Machine) container(id string) *container {
+	i := slices.IndexFunc(m.containers, func(c *container) bool { return c.id == id })
+	if i < 0 {
+		return nil
+	}
+	return m.containers[i]
+}
+
+// inSandbox are the containers of a sandbox that run.
+func (m *Machine) inSandbox(id string) []*container {
+	var running []*container
+	for _, c := range m.containers {
+		if c.sandbox.id == id && c.running() {
+			running = append(running, c)
+		}
+	}
+	return running
+}
+
+// begin runs a created container.
+func (m *Machine) begin(c *container) {
+	c.state, c.started = node.ContainerRunning, m.clock()
+	m.audience.began(c)
+	if s := scriptOf(c.image); s.lasts > 0 {
+		m.after(s.lasts, func() { m.end(c, s.exit, "") })
+	}
+	m.changed(c.key)
+}
+
+// end is a container's exit, for whatever reason.
+func (m *Machine) end(c *container, code int32, reason string) {
+	if !c.running() {
+		return
+	}
+	c.state, c.finished, c.exit, c.reason = node.ContainerExited, m.clock(), code, reason
+	m.audience.ended(c)
+	for _, tell := range c.waiters {
+		tell()
+	}
+	c.waiters = nil
+	m.changed(c.key)
+}
+
+// stop sends TERM, and KILL once the grace period is over, unless that is given up before.
+func (m *Machine) stop(c *container, grace time.Duration, givenUp func() bool) {
+	m.signal(c)
+	m.after(cri.StopTimeout(grace), func() {
+		if !givenUp() {
+			m.kill(c)
+		}
+	})
+}
+
+// signal is TERM; a container takes only the first one to heart.
+func (m *Machine) signal(c *container) {
+	if c.termed {
+		return
+	}
+	c.termed, c.term = true, m.now
+	m.audience.termed(c)
+	if s := scriptOf(c.image); !s.deaf {
+		m.after(s.ending, func() { m.end(c, 143, "Error") })
+	}
+}
+
+// kill is KILL by the runtime, on the agent's behalf.
+func (m *Machine) kill(c *container) {
+	if !c.running() {
+		return
+	}
+	m.audience.killed(c)
+	m.end(c, 137, "Error")
+}
+
+// forget drops a container with its name.
+func (m *Machine) forget(c *container) {
+	m.containers = slices.DeleteFunc(m.containers, func(o *container) bool { return o == c })
+	delete(m.reserved, containerName(c.uid, c.name, c.attempt))
+	m.audience.gone(c)
+	m.changed(c.key)
+}
+
+func (m *Machine) forgetSandbox(s *sandbox) {
+	for _, c := range slices.Clone(m.containers) {
+		if c.sandbox == s {
+			m.forget(c)
+		}
+	}
+	m.sandboxes = slices.DeleteFunc(m.sandboxes, func(o *sandbox) bool { return o == s })
+	delete(m.reserved, sandboxName(s.uid, s.attempt))
+	m.changed(s.key)
+}
+
+func sandboxName(uid types.UID, attempt uint32) string { return fmt.Sprintf("%s/%d", uid, attempt) }
+
+func containerName(uid types.UID, name string, attempt uint32) string {
+	return fmt.Sprintf("%s/%s/%d", uid, name, attempt)
+}

@@ -1,0 +1,59 @@
+package script
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/node"
+	"nodal/node/limit"
+	"nodal/reconciler"
+)
+
+// others stands for what is on a node beside its runtime. It does as it is told, and keeps
+// nothing.
+type others struct{ stage *stage }
+
+var (
+	_ reconciler.Hooks   = others{}
+	_ reconciler.Logs    = others{}
+	_ reconciler.Volumes = others{}
+	_ reconciler.Cgroups = cgroups{}
+)
+
+// Run runs a hook, which succeeds.
+func (others) Run(context.Context, node.Key, node.RunHook) error { return nil }
+
+// No log collector looks for the logs of a script.
+func (others) Link(node.Key, *node.Container)  {}
+func (others) Unlink(node.Key, string, string) {}
+
+// RemovePod and RemoveRun remove logs that nothing has written.
+func (others) RemovePod(node.Key, types.UID) error                 { return nil }
+func (others) RemoveRun(node.Key, types.UID, string, uint32) error { return nil }
+
+// SetUp lays out a volume that nothing reads, if what it is made from is there.
+func (o others) SetUp(_ context.Context, pod *node.Pod, name string) error {
+	for volume := range node.MountedVolumes(&pod.Object.Spec) {
+		for _, ref := range node.VolumeRefs(pod.Object, volume) {
+			if _, ok := o.stage.store.Object(ref); !ok && volume.Name == name {
+				return &node.Failure{Reason: node.FailedMount, Err: fmt.Errorf("%s: %w", ref, node.ErrNotFound)}
+			}
+		}
+	}
+	return nil
+}
+
+// TearDown and Sweep remove volumes in which nothing lies.
+func (others) TearDown(context.Context, types.UID) error               { return nil }
+func (others) Sweep(context.Context, func(types.UID) bool) error       { return nil }
+func (others) Reclaim(context.Context, *corev1.PersistentVolume) error { return nil }
+
+// cgroups do as they are told.
+type cgroups struct{}
+
+func (cgroups) SetUp(context.Context, *corev1.Pod, limit.Limits) error { return nil }
+func (cgroups) TearDown(context.Context, types.UID) error              { return nil }
+func (cgroups) Sweep(context.Context, func(types.UID) bool) error      { return nil }
