@@ -9,6 +9,9 @@
 //	   ▼                                                                         ▼
 //	ledger: what clients were told ──────────────▶ witness ◀──────── what truly runs
 //
+// The world's runtime is a Machine, which is without faults and without chance; scripts
+// play on the same one, and test/conformance/action holds it to real runtimes.
+//
 // A call has three moments: it begins, has its effect, is answered. Each may
 // be delayed or fail to come, the effect may come after the agent has given up
 // or died, and a look may show what was. The agent dies at any moment, also
@@ -32,5 +35,5 @@
 // Package sim/cri is something else: a runtime over real gRPC, for tests of
 // the adapter and of the agent as a whole. Package sim/adapter plays seeds over it.
 //
-// Start reading at Run, then call.go, then witness.go.
+// Start reading at Run, then call.go, machine.go and witness.go.
 package sim

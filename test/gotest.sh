@@ -31,7 +31,7 @@ export CGO_ENABLED=1 # for the race detector; what we ship is built without
   # seen these tests by now, and makes each rig unpack for seconds.
   go test -json -tags bundle ./host/runtime/embedded || failed=1
   export CGO_ENABLED=0 NODAL_RIG_BUNDLE=$PWD/host/runtime/embedded
-  go test -json -timeout 30m -p 1 -parallel 3 ./test/conformance ./test/noderuntime || failed=1
+  go test -json -timeout 30m -p 1 -parallel 3 ./test/conformance/... ./test/noderuntime || failed=1
   go test -json -timeout 30m -parallel 3 -run "$of_the_runtime" ./test/e2e || failed=1
   exit $failed # a run that could not begin has no test that failed
 } | go run ./test/summary

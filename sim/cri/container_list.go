@@ -89,7 +89,9 @@ func (s *Server) containerItem(c *container) *runtime.Container {
 		Labels:       c.config.GetLabels(),
 		Annotations:  c.config.GetAnnotations(),
 	}
-	if !s.config.Legacy {
+	if s.config.Legacy { // its CRI has no field for the name that the user gave
+		item.Image = &runtime.ImageSpec{Image: c.config.GetImage().GetImage()}
+	} else {
 		item.ImageId = c.image.id
 	}
 	return item

@@ -1,0 +1,24 @@
+package action_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/test/conformance/action"
+	"nodal/test/rig"
+)
+
+func TestAdapterOnContainerd(t *testing.T) {
+	rt := rig.Containerd(t)
+	config := configOf(t)
+	config.CgroupParent = func(*corev1.Pod) string { return rt.CgroupParent }
+	// The short naps are how often a shell looks at its traps.
+	loop := "while :; do sleep 0.1; done"
+	action.Run(t, runtimeOf(rt.Conn(), config, rt.Image("busybox"), map[action.Program][]string{
+		action.Forever:    {"sh", "-c", "trap 'exit 143' TERM; " + loop},
+		action.IgnoreTerm: {"sh", "-c", "trap '' TERM; " + loop},
+		action.Fails:      {"sh", "-c", "sleep 0.3; exit 1"},
+		action.Missing:    {"/no-such-program"},
+	}))
+}

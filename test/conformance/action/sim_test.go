@@ -1,0 +1,62 @@
+package action_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/host/cri"
+	"nodal/host/image"
+	"nodal/node"
+	"nodal/node/manifest"
+	sim "nodal/sim/cri"
+	"nodal/test/conformance/action"
+)
+
+const testImage = "registry.example/app:1"
+
+func TestAdapterOnTheSimulatedRuntime(t *testing.T) {
+	for name, legacy := range map[string]bool{"containerd 2": false, "containerd 1.6": true} {
+		t.Run(name, func(t *testing.T) {
+			link := sim.NewServer(sim.Config{Images: []sim.Image{{Ref: testImage}}, Legacy: legacy}).Link()
+			config := configOf(t)
+			conn, err := link.Dial(cri.DialOptions(config)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := conn.Close(); err != nil {
+					t.Errorf("close the connection: %v", err)
+				}
+				if err := link.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			action.Run(t, runtimeOf(conn, config, testImage, map[action.Program][]string{
+				action.Forever: {"run"}, action.IgnoreTerm: {"ignore-term"}, action.Fails: {"exit", "1", "after", "100ms"},
+				action.Missing: {"no-start"},
+			}))
+		})
+	}
+}
+
+func configOf(t *testing.T) cri.Config {
+	return cri.Config{RequestTimeout: 30 * time.Second, PodLogsDir: t.TempDir(), Hash: manifest.ContainerHash}
+}
+
+// runtimeOf is the adapter over a connection, in real time.
+func runtimeOf(
+	conn grpc.ClientConnInterface, config cri.Config, ref string, programs map[action.Program][]string,
+) action.Runtime {
+	adapter := cri.New(conn, conn, config, slog.New(slog.DiscardHandler))
+	return action.Runtime{
+		Runtime: adapter,
+		Images:  image.New(image.Config{Runtime: adapter, Tell: func(node.Event) {}, Log: slog.New(slog.DiscardHandler)}),
+		Run:     func(c *corev1.Container, p action.Program) { c.Image, c.Command = ref, programs[p] },
+		Now:     time.Now,
+		Pass:    time.Sleep,
+	}
+}
