@@ -1,10 +1,13 @@
 package action_test
 
 import (
+	"bytes"
+	"os"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"nodal/node"
 	"nodal/test/conformance/action"
 	"nodal/test/rig"
 )
@@ -15,10 +18,15 @@ func TestAdapterOnContainerd(t *testing.T) {
 	config.CgroupParent = func(*corev1.Pod) string { return rt.CgroupParent }
 	// The short naps are how often a shell looks at its traps.
 	loop := "while :; do sleep 0.1; done"
-	action.Run(t, runtimeOf(rt.Conn(), config, rt.Image("busybox"), map[action.Program][]string{
-		action.Forever:    {"sh", "-c", "trap 'exit 143' TERM; " + loop},
+	tested := runtimeOf(rt.Conn(), config, rt.Image("busybox"), map[action.Program][]string{
+		action.Forever:    {"sh", "-c", "trap 'exit 143' TERM; echo ready; " + loop},
 		action.IgnoreTerm: {"sh", "-c", "trap '' TERM; " + loop},
 		action.Fails:      {"sh", "-c", "sleep 0.3; exit 1"},
 		action.Missing:    {"/no-such-program"},
-	}))
+	})
+	tested.Ready = func(run node.Container) bool {
+		log, err := os.ReadFile(run.LogPath)
+		return err == nil && bytes.Contains(log, []byte("ready"))
+	}
+	action.Run(t, tested)
 }

@@ -54,7 +54,7 @@ func uidsAreKept(p *pod) {
 }
 
 func foreignActions(p *pod) {
-	if _, err := p.try(node.RemoveLogs{}); !errors.Is(err, node.ErrUnsupported) {
+	if _, err := p.try(node.SetLost{}); !errors.Is(err, node.ErrUnsupported) {
 		p.Errorf("got %v, want %v", err, node.ErrUnsupported)
 	}
 }

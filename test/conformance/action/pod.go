@@ -173,12 +173,18 @@ func (p *pod) wantEnd(id string, code int32) {
 // await lets time go by until a run has ended by itself.
 func (p *pod) await(id string) {
 	p.Helper()
+	p.until("has ended", id, func(c node.Container) bool { return c.State == node.ContainerExited })
+}
+
+// until lets time go by until something holds for a run.
+func (p *pod) until(what, id string, holds func(node.Container) bool) {
+	p.Helper()
 	for end := p.Now().Add(pace.Of(patience)); p.Now().Before(end); p.Pass(50 * time.Millisecond) {
-		if c, ok := p.shown(id); ok && c.State == node.ContainerExited {
+		if c, ok := p.shown(id); ok && holds(c) {
 			return
 		}
 	}
-	p.Fatalf("container %s has not ended within %s", id, pace.Of(patience))
+	p.Fatalf("it does not hold after %s that container %s %s", pace.Of(patience), id, what)
 }
 
 // wantFailure expects a definite failure.

@@ -11,7 +11,6 @@ import (
 	"nodal/host/cri"
 	"nodal/host/image"
 	"nodal/node"
-	"nodal/node/manifest"
 	sim "nodal/sim/cri"
 	"nodal/test/conformance/action"
 )
@@ -44,7 +43,7 @@ func TestAdapterOnTheSimulatedRuntime(t *testing.T) {
 }
 
 func configOf(t *testing.T) cri.Config {
-	return cri.Config{RequestTimeout: 30 * time.Second, PodLogsDir: t.TempDir(), Hash: manifest.ContainerHash}
+	return cri.Config{RequestTimeout: 30 * time.Second, PodLogsDir: t.TempDir()}
 }
 
 // runtimeOf is the adapter over a connection, in real time.

@@ -8,6 +8,7 @@ import (
 
 func stopTerminates(p *pod) {
 	id := p.start(p.sandbox(), "forever")
+	p.until("heeds signals", id, func(c node.Container) bool { return p.Ready == nil || p.Ready(c) })
 	begin := p.Now()
 	p.do(node.StopContainer{Container: "forever", ID: id, Grace: patience})
 	if took := p.Now().Sub(begin); took >= patience {

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"nodal/node"
 	"nodal/reconciler"
 )
 
@@ -16,6 +17,8 @@ type Runtime struct {
 	Images reconciler.Images
 	// Run has a container run a program: it sets its image and its command.
 	Run func(*corev1.Container, Program)
+	// Ready reports whether a program that runs on has come to heed signals; nil: at once.
+	Ready func(node.Container) bool
 	// Now is the time as the runtime goes by it, and Pass lets some of it go by.
 	Now  func() time.Time
 	Pass func(time.Duration)
