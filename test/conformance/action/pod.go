@@ -79,7 +79,7 @@ func (p *pod) do(a node.Action) node.Result {
 	return result
 }
 
-// look is what the runtime shows of the pod.
+// look answers what the runtime shows of the pod.
 func (p *pod) look() *node.Observed {
 	p.Helper()
 	key := p.Key()

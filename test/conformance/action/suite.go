@@ -17,14 +17,14 @@ type Runtime struct {
 	Images reconciler.Images
 	// Run has a container run a program: it sets its image and its command.
 	Run func(*corev1.Container, Program)
-	// Ready reports whether a program that runs on has come to heed signals; nil: at once.
+	// Ready reports whether a program that runs on has come to heed signals. With nil it does at once.
 	Ready func(node.Container) bool
 	// Now is the time as the runtime goes by it, and Pass lets some of it go by.
 	Now  func() time.Time
 	Pass func(time.Duration)
 }
 
-// Program is what a container does with its life.
+// Program names a way for a container to spend its life.
 type Program uint8
 
 const (
