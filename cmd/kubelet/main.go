@@ -1,7 +1,7 @@
 // Command kubelet runs pods on this machine and serves the node API.
 //
-// main.go starts and stops the process, agent.go puts the parts together, and serve.go opens the listeners.
-// The verbs of the command line, such as check and install, are in package command.
+// It reads flags, catches signals and logs. Package agent puts the agent together, and the verbs of the command
+// line, such as check and install, are in package command.
 package main
 
 import (
@@ -17,6 +17,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"nodal/agent"
 	"nodal/agent/config"
 	"nodal/cmd/kubelet/command"
 	"nodal/server"
@@ -50,22 +51,16 @@ func run(args []string, stdout, stderr io.Writer) int {
 	klog.SetSlogLogger(log)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	agent, err := newAgent(ctx, cfg, log)
-	if err != nil {
+	err = agent.Run(ctx, agent.Options{Config: cfg, Version: version, Log: log, Level: level, Out: stdout})
+	if err == nil {
+		return 0
+	}
+	if _, begun := errors.AsType[agent.StartError](err); begun {
 		log.Error("cannot start", "err", err)
-		return 1
-	}
-	agent.level = level
-	if cfg.RunOnce {
-		err = agent.runOnce(ctx, stdout)
 	} else {
-		err = agent.run(ctx)
-	}
-	if err = errors.Join(err, agent.close()); err != nil {
 		log.Error("stopped", "err", err)
-		return 1
 	}
-	return 0
+	return 1
 }
 
 // verbosity is how much is logged; it may change at any time.

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"nodal/host/tunable"
 )
 
-// tune brings the kernel's settings below root into the state that a node wants,
-// or insists on it, or says what is different.
+// tune compares the kernel's settings below root with those that a node wants. By mode it changes them, refuses
+// others, or logs the difference.
 func tune(root string, mode config.Tunables, log *slog.Logger) error {
 	differ, err := tunable.Differ(root)
 	switch mode {
@@ -36,7 +36,8 @@ func tune(root string, mode config.Tunables, log *slog.Logger) error {
 		return nil
 	}
 	if len(differ) > 0 {
-		log.Info("the kernel is not set as a node wants it, and stays as it is (--kernel-tunables=set changes that)", "different", differ)
+		log.Info("the kernel is not set as a node wants it, and stays as it is (--kernel-tunables=set changes that)",
+			"different", differ)
 	}
 	return nil
 }

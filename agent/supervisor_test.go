@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -37,12 +37,8 @@ func TestTheServiceManagerIsToldHowTheAgentDoes(t *testing.T) {
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
-	agent, err := newAgent(ctx, cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
 	ended := make(chan error, 1)
-	go func() { ended <- agent.run(ctx) }()
+	go func() { ended <- Run(ctx, Options{Config: cfg, Version: "test", Log: slog.New(slog.DiscardHandler)}) }()
 	told(t, manager, "READY=1")
 	if conn, err := net.Dial("unix", cfg.Listen.Socket); err != nil {
 		t.Errorf("ready, but %v", err)
@@ -54,9 +50,6 @@ func TestTheServiceManagerIsToldHowTheAgentDoes(t *testing.T) {
 	told(t, manager, "STOPPING=1")
 	if err := <-ended; err != nil {
 		t.Errorf("run: %v", err)
-	}
-	if err := agent.close(); err != nil {
-		t.Errorf("close: %v", err)
 	}
 }
 

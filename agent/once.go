@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 
+	"nodal/node"
 	"nodal/node/status"
 	"nodal/node/store"
 )
@@ -20,32 +21,40 @@ const onceTimeout = 10 * time.Minute
 
 var errSomeFailed = errors.New("not every pod runs")
 
-// runOnce starts the pods that the sources have, waits until each runs or has
-// ended, reports them and leaves them running.
-func (a *agent) runOnce(ctx context.Context, out io.Writer) error {
+// once starts the pods that the sources have and waits until each runs or has ended. It reports them and leaves
+// them running.
+func once(ctx context.Context, tasks []task, p parts, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, onceTimeout)
 	defer cancel()
 	group, working := errgroup.WithContext(ctx)
-	a.work(working, group)
-	err := a.awaitPods(working)
+	work(working, group, tasks, p)
+	pods := reader{p.intake.Store, p.site}
+	err := pods.await(working, p.sources.Ready())
 	cancel()
 	if stopped := group.Wait(); stopped != nil && !errors.Is(stopped, context.Canceled) {
 		err = errors.Join(err, stopped)
 	}
-	return errors.Join(err, a.reportPods(out))
+	return errors.Join(err, pods.report(out))
 }
 
-func (a *agent) awaitPods(ctx context.Context) error {
+// reader reads the statuses of pods.
+type reader struct {
+	store *store.Store
+	site  node.Site
+}
+
+// await waits until the sources have delivered and no pod is pending.
+func (r reader) await(ctx context.Context, delivered <-chan struct{}) error {
 	select {
-	case <-a.sources.Ready():
+	case <-delivered:
 	case <-ctx.Done():
 		return fmt.Errorf("wait for the pod sources: %w", ctx.Err())
 	}
 	for {
-		changed := a.state.Store.Changed()
-		views, _ := a.state.Store.Views()
+		changed := r.store.Changed()
+		views, _ := r.store.Views()
 		waiting := slices.ContainsFunc(views, func(v store.View) bool {
-			return status.Of(a.site, v.Slot, v.Got).Phase == corev1.PodPending
+			return status.Of(r.site, v.Slot, v.Got).Phase == corev1.PodPending
 		})
 		if !waiting {
 			return nil
@@ -58,12 +67,12 @@ func (a *agent) awaitPods(ctx context.Context) error {
 	}
 }
 
-// reportPods prints a line for each pod, and fails if one failed.
-func (a *agent) reportPods(out io.Writer) error {
+// report prints a line for each pod, and fails if a pod failed.
+func (r reader) report(out io.Writer) error {
 	var err error
-	views, _ := a.state.Store.Views()
+	views, _ := r.store.Views()
 	for _, v := range views {
-		s := status.Of(a.site, v.Slot, v.Got)
+		s := status.Of(r.site, v.Slot, v.Got)
 		if s.Phase == corev1.PodPending || s.Phase == corev1.PodFailed {
 			err = errSomeFailed
 		}

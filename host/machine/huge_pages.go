@@ -1,9 +1,9 @@
-package main
+package machine
 
 import (
 	"cmp"
-	"os"
-	"path/filepath"
+	"io/fs"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,26 +13,20 @@ import (
 	"nodal/node/admit"
 )
 
-const hugePagesDir = "/sys/kernel/mm/hugepages"
-
-// lookAtHugePages finds what sizes the kernel knows, the smallest first.
-func lookAtHugePages(dir string) []admit.HugePages {
-	pools, err := filepath.Glob(filepath.Join(dir, "hugepages-*kB"))
+// hugePages returns the sizes that the kernel knows and how many pages are set aside, the smallest size first.
+func hugePages(root fs.FS) []admit.HugePages {
+	pools, err := fs.Glob(root, "sys/kernel/mm/hugepages/hugepages-*kB")
 	if err != nil {
 		return nil
 	}
 	var found []admit.HugePages
 	for _, pool := range pools {
-		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(pool), "hugepages-"), "kB")
+		name := strings.TrimSuffix(strings.TrimPrefix(path.Base(pool), "hugepages-"), "kB")
 		size, err := strconv.ParseInt(name, 10, 64)
 		if err != nil {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(pool, "nr_hugepages"))
-		if err != nil {
-			continue
-		}
-		number, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+		number, err := strconv.ParseInt(first(root, path.Join(pool, "nr_hugepages")), 10, 64)
 		if err != nil {
 			continue
 		}

@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+
+	"golang.org/x/sync/errgroup"
+
+	"nodal/agent/config"
+	"nodal/server"
+	"nodal/server/auth"
+)
+
+// Options hold what the agent is started with.
+type Options struct {
+	Config  *config.Config
+	Version string // of the agent
+	Log     *slog.Logger
+	Level   server.Verbosity // of the log
+	Out     io.Writer        // where a run that starts pods once reports them
+}
+
+// StartError is the error of an agent that could not start.
+type StartError struct{ Err error }
+
+func (e StartError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e StartError) Unwrap() error { return e.Err }
+
+// Run runs the agent until the context ends. Pods keep running.
+func Run(ctx context.Context, o Options) (err error) {
+	f, err := look(ctx, o)
+	if err != nil {
+		return StartError{err}
+	}
+	m, err := open(o, f)
+	if err != nil {
+		return StartError{err}
+	}
+	r, guard, err := prepare(ctx, o, f, m)
+	defer func() { err = errors.Join(err, r.close(o.Config.Runtime.StopOnExit), m.state.Close()) }()
+	if err != nil {
+		return StartError{err}
+	}
+	p, err := build(o, f, m, r, guard)
+	if err != nil {
+		return StartError{err}
+	}
+	if err := m.files.Logs.Sweep(); err != nil {
+		o.Log.Warn("links to logs that are gone may be left", "err", err)
+	}
+	if o.Config.RunOnce {
+		return once(ctx, tasks(o, f, m, r, p), p, o.Out)
+	}
+	o.Log.Info("started", "node", o.Config.NodeName, "version", o.Version, "runtime", r.endpoint)
+	return run(ctx, o, f, m, r, p)
+}
+
+// prepare makes the node's identity, at its first start, while the runtime comes up.
+func prepare(
+	ctx context.Context, o Options, f facts, m memory,
+) (r runtime, guard *auth.Authenticator, err error) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		r, err = reach(ctx, o, f, m)
+		return err
+	})
+	if !o.Config.RunOnce { // nothing is served then
+		group.Go(func() (err error) {
+			guard, err = newGuard(o, f)
+			return err
+		})
+	}
+	err = group.Wait()
+	return r, guard, err
+}

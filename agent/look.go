@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"time"
+
+	"nodal/agent/cgroups"
+	"nodal/agent/config"
+	"nodal/agent/membership"
+	"nodal/agent/offering"
+	"nodal/agent/tracing"
+	"nodal/host/cgroup"
+	"nodal/host/machine"
+	"nodal/host/notify"
+	"nodal/host/tunable"
+	"nodal/node/offer"
+)
+
+// facts hold what the agent finds out before it opens anything.
+type facts struct {
+	started    time.Time
+	machine    machine.Facts
+	addresses  []string
+	cgroups    cgroup.Mounts
+	supervisor notify.Supervisor
+	offers     *offer.Board           // what the node offers to pods
+	owner      *offering.Owner        // of the offers
+	cluster    *membership.Membership // nil if the node stands alone
+	tracing    tracing.Hooks
+}
+
+// look finds out where the node is: on what machine, in which cluster, and what of the machine is for pods. It
+// makes the node's root directory, whose disk pods write to.
+func look(ctx context.Context, o Options) (f facts, err error) {
+	cfg := o.Config
+	if fields := config.Unhonoured(cfg); len(fields) > 0 {
+		o.Log.Warn("some settings are taken and have no effect yet", "settings", fields)
+	}
+	if err := os.MkdirAll(cfg.Dirs.Root, 0o755); err != nil {
+		return f, fmt.Errorf("make the root directory: %w", err)
+	}
+	f.started = time.Now()
+	if f.supervisor, err = notify.FromEnvironment(); err != nil {
+		return f, err
+	}
+	if f.machine, err = machine.Look(os.DirFS("/"), f.started); err != nil {
+		return f, err
+	}
+	f.addresses = addresses(cfg.NodeIPs)
+	if f.cluster, err = newMembership(o, f.addresses); err != nil {
+		return f, err
+	}
+	if err := tune(tunable.Proc, cfg.Tunables, o.Log); err != nil {
+		return f, err
+	}
+	if f.tracing, err = tracing.New(cfg.Tracing, cfg.NodeName, o.Version, o.Log); err != nil {
+		return f, err
+	}
+	if f.cgroups, err = cgroups.Find(cfg.Cgroups, f.machine.Swaps, o.Log); err != nil {
+		return f, err
+	}
+	f.offers = &offer.Board{}
+	if f.owner, err = newOwner(cfg, f.machine, f.offers, o.Log); err != nil {
+		return f, err
+	}
+	return f, cgroups.HoldReserved(ctx, cfg.Reserved, f.cgroups)
+}
+
+// addresses returns the configured addresses of the node, or else those that the machine has.
+func addresses(configured []netip.Addr) []string {
+	if len(configured) == 0 {
+		return machine.Addresses()
+	}
+	var all []string
+	for _, ip := range configured {
+		all = append(all, ip.String())
+	}
+	return all
+}
+
+// newMembership makes the node a member of the cluster that is configured. It returns nil without one.
+func newMembership(o Options, addresses []string) (*membership.Membership, error) {
+	cfg := o.Config
+	if cfg.Cluster.Kubeconfig == "" {
+		return nil, nil
+	}
+	return membership.New(membership.Config{
+		NodeName: cfg.NodeName, Labels: cfg.NodeLabels, Addresses: addresses, Port: cfg.Listen.Port,
+		CertDir: cfg.Dirs.Cert, Cluster: cfg.Cluster, Auth: cfg.Auth, Version: o.Version, Log: o.Log,
+	})
+}

@@ -1,0 +1,49 @@
+package agent
+
+import (
+	"k8s.io/apimachinery/pkg/util/uuid"
+	clientmetrics "k8s.io/client-go/tools/metrics"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nodal/agent/files"
+	"nodal/agent/state"
+	"nodal/host/volume"
+	"nodal/node/assign"
+	"nodal/node/storage"
+	"nodal/server/metrics"
+)
+
+// memory holds the parts that keep something on the disk, and the counts of what the agent does.
+type memory struct {
+	state   *state.State
+	volumes *volume.Tree
+	files   files.Files
+	keeper  storage.Keeper // binds claims
+	counts  *metrics.Agent
+}
+
+// open restores what an agent before has kept.
+func open(o Options, f facts) (memory, error) {
+	cfg := o.Config
+	s, err := state.Open(cfg.Dirs, o.Log)
+	if err != nil {
+		return memory{}, err
+	}
+	s.ClearWay()
+	counts := metrics.NewAgent(cfg.NodeName, f.cgroups.Version, s.Store.Views)
+	counts.Assigns(func() *assign.Rules { return f.offers.Read().Assign })
+	if f.cluster != nil {
+		clientmetrics.Register(counts.Cluster()) // before there is a client
+	}
+	keeper := storage.Keeper{
+		Name: cfg.NodeName, Labels: func() map[string]string { return f.offers.Read().Labels },
+		Dir: cfg.Dirs.LocalVolumes(), NewUID: uuid.NewUUID,
+	}
+	volumes := volume.New(volume.Config{
+		Pods: cfg.Dirs.Pods(), Local: keeper.Dir, Objects: s.Store,
+		Allocatable: func() corev1.ResourceList { return f.offers.Read().Allocatable }, Swept: counts.Swept,
+	})
+	s.Adopt(volumes.Adopt)
+	return memory{state: s, volumes: volumes, files: files.In(cfg.Dirs, o.Log), keeper: keeper, counts: counts}, nil
+}

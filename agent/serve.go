@@ -1,0 +1,171 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"nodal/agent/config"
+	"nodal/agent/images"
+	"nodal/agent/membership"
+	"nodal/host/notify"
+	"nodal/node"
+	"nodal/server"
+	"nodal/server/auth"
+	"nodal/server/listen"
+)
+
+// drain bounds how long requests may go on when the agent ends.
+const drain = 5 * time.Second
+
+// api serves the node's API.
+type api struct {
+	server     *server.Server
+	guard      *auth.Authenticator
+	listen     config.Listen
+	supervisor notify.Supervisor
+	tasks      []task // that need the API
+	log        *slog.Logger
+}
+
+// newAPI returns the API of the parts.
+func newAPI(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
+	configz, err := o.Config.Configz()
+	if err != nil {
+		return nil, err
+	}
+	m.counts.Claims(claimFigures(p.figures.Claims, o.Log))
+	in, l := p.intake, o.Config.Listen
+	in.Source = node.SourceAPI
+	s, err := server.New(server.Config{
+		Store: m.state.Store, Events: m.state.Events, Sources: p.sources, Offers: f.offers, Intake: in, Site: p.site,
+		Now: time.Now, Runtime: r.client, Logs: m.files.Logs, Images: newShelf(o, r, p), Stats: p.figures,
+		Vitals: p.vitals, Probes: p.prober.Counts, Agent: m.counts, Healthy: p.reconciler.Alive,
+		RunningPods: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return r.client.List(ctx, nil) },
+		Auth:        p.guard, Trace: f.tracing.Requests,
+		Facts: server.Facts{
+			Version: o.Version, Started: f.started, Addresses: f.addresses, Endpoint: r.endpoint, Configz: configz,
+			Reach: reachable(l, f.addresses), MachineID: f.machine.IDs.Machine, BootID: f.machine.IDs.Boot,
+			SystemUUID: f.machine.IDs.System, KernelVersion: f.machine.Kernel, OSImage: f.machine.OSImage,
+			Architecture: f.machine.Arch,
+		},
+		Debug: server.Debug{
+			Flags: o.Config.Flagz(), Verbosity: o.Level, NoProfiles: !l.Profiles, NoFlags: !l.DebugFlags,
+		},
+		Limits: server.Limits{NoDebug: !l.DebuggingHandlers},
+		Log:    o.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &api{s, p.guard, l, f.supervisor, apiTasks(o, f, m, s, p.guard), o.Log}, nil
+}
+
+// apiTasks renew the certificate of the API and keep the node in its cluster.
+func apiTasks(o Options, f facts, m memory, s *server.Server, guard *auth.Authenticator) []task {
+	renewed := m.counts.ServingCertificate(guard.Expires)
+	id := identityOf(o.Config, f.addresses, o.Log)
+	all := []task{steady(func(ctx context.Context) { id.renew(ctx, renewed) })}
+	if f.cluster != nil {
+		renewals := membership.Renewals{Client: m.counts.ClientCertificate, Serving: renewed}
+		all = append(all, func(ctx context.Context) error { return f.cluster.Run(ctx, s.Local(), renewals) })
+	}
+	return all
+}
+
+// newShelf returns the images of the runtime and of the node's own registry.
+func newShelf(o Options, r runtime, p parts) *images.Shelf {
+	s := &images.Shelf{
+		Runtime: r.client, Endpoint: r.endpoint, Puller: p.puller, Collector: p.collector, Log: o.Log,
+	}
+	if r.own != nil {
+		s.Store = r.own.Images()
+	}
+	return s
+}
+
+// reachable returns where browsers find the node: at the address that it listens on, or at all that it has.
+func reachable(l config.Listen, addresses []string) server.Reach {
+	at := net.ParseIP(l.Address)
+	if at == nil || at.IsUnspecified() {
+		return server.Reach{Hosts: append([]string{"localhost"}, addresses...), Port: l.Port}
+	}
+	return server.Reach{Hosts: []string{l.Address}, Port: l.Port}
+}
+
+// serve opens the listeners and answers until the context ends.
+func (a *api) serve(ctx context.Context) error {
+	front := listen.New(listen.Config{
+		HTTP: a.server.HTTP(), GRPC: a.server.GRPC(), ConnContext: a.guard.ConnContext, Grace: drain, Log: a.log,
+	})
+	places, err := a.listeners()
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		<-ctx.Done()
+		a.tell(a.supervisor.Stopping)
+		a.server.Stop()
+		return nil
+	})
+	group.Go(func() error { return front.Serve(ctx, places...) })
+	a.servePlain(ctx, group, a.listen.ReadOnlyAddress, a.listen.ReadOnlyPort, a.server.ReadOnly())
+	a.servePlain(ctx, group, a.listen.HealthzAddress, a.listen.HealthzPort, a.server.Healthz())
+	for _, t := range a.tasks {
+		group.Go(func() error { return t(ctx) })
+	}
+	a.tell(a.supervisor.Ready) // the kernel takes connections already
+	return group.Wait()
+}
+
+// tell passes a word on to the service manager. Pods do not depend on it.
+func (a *api) tell(word func() error) {
+	if err := word(); err != nil {
+		a.log.Warn("the service manager is out of reach", "err", err)
+	}
+}
+
+// listeners opens the socket and the TLS port.
+func (a *api) listeners() ([]listen.Source, error) {
+	var places []listen.Source
+	if a.listen.Socket != "" {
+		socket, err := listen.Unix(a.listen.Socket)
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, listen.Source{Listener: socket})
+	}
+	if a.listen.Port != 0 {
+		secure, err := a.guard.TLS(nil)
+		if err != nil {
+			return nil, err
+		}
+		tcp, err := net.Listen("tcp", net.JoinHostPort(a.listen.Address, strconv.Itoa(a.listen.Port)))
+		if err != nil {
+			return nil, fmt.Errorf("listen on the node's port: %w", err)
+		}
+		places = append(places, listen.Source{Listener: tcp, TLS: secure})
+	}
+	return places, nil
+}
+
+// servePlain answers on a port without TLS. Port 0 disables it.
+func (a *api) servePlain(ctx context.Context, group *errgroup.Group, address string, port int, handler http.Handler) {
+	if port == 0 {
+		return
+	}
+	group.Go(func() error {
+		tcp, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
+		if err != nil {
+			return fmt.Errorf("listen on a plain port: %w", err)
+		}
+		return listen.ServePlain(ctx, listen.Plain(handler, a.log), tcp, drain)
+	})
+}

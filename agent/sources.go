@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"nodal/agent/config"
+	"nodal/host/source"
+	"nodal/node"
+)
+
+// podSource delivers pods until its context ends.
+type podSource interface {
+	Run(context.Context) error
+}
+
+// locations returns the places that pods come from.
+func locations(s config.Sources) map[node.Source]string {
+	places := map[node.Source]string{node.SourceAPI: "the node API"}
+	if s.StaticPodPath != "" {
+		places[node.SourceFile] = s.StaticPodPath
+	}
+	if s.URL != "" {
+		places[node.SourceURL] = s.URL
+	}
+	return places
+}
+
+// podSources returns the sources of pods besides the API.
+func podSources(s config.Sources, sink source.Sink) ([]podSource, error) {
+	var found []podSource
+	if s.StaticPodPath != "" {
+		found = append(found, source.NewFile(source.FileConfig{Path: s.StaticPodPath, Poll: s.FileCheck, Sink: sink}))
+	}
+	if s.URL != "" {
+		url, err := source.NewURL(source.URLConfig{URL: s.URL, Header: s.URLHeader, Poll: s.HTTPCheck, Sink: sink})
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, url)
+	}
+	return found, nil
+}
+
+// firstLook bounds how long the start waits for looks at a runtime or a disk that hangs.
+const firstLook = 3 * time.Second
+
+// await waits for looks, but not longer than a start may take. It reports whether the context goes on.
+func await(ctx context.Context, looks ...<-chan struct{}) bool {
+	enough := time.NewTimer(firstLook)
+	defer enough.Stop()
+	for _, looked := range looks {
+		select {
+		case <-looked:
+		case <-enough.C:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}

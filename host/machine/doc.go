@@ -1,0 +1,12 @@
+// Package machine looks at the machine that the node runs on.
+//
+//	Look       reads the facts that stay the same until the machine restarts
+//	Resources  reads what may change meanwhile: memory, swap, huge pages, processes
+//	Addresses  finds the machine's own addresses
+//	DiskSize   measures a file system
+//
+// Look and Resources read files below a root, so tests show them any machine. What the machine offers to pods
+// is for others to decide: the package only reads.
+//
+// Start reading at Look in machine.go.
+package machine
