@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 
@@ -11,16 +10,12 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 )
 
-// restPods lists pods over REST. An object as a message costs forty times its
-// JSON, most of a second for a thousand pods, so ListPods is asked for the text. Who
-// may ask, what is selected and what goes wrong remain the same.
+// restPods lists pods over REST, as the text that ListPodsText makes. ListPods and it need
+// the same right, select alike and fail alike.
 type restPods struct{ client nodev1.PodsServiceClient }
 
-// podListText is where in a context ListPods finds what to put the text into.
-type podListText struct{}
-
 func (l restPods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	request := &nodev1.ListPodsRequest{}
+	request := &nodev1.ListPodsTextRequest{}
 	if err := fillFrom(r, request); err != nil {
 		writeStatus(w, status.Convert(err))
 		return
@@ -28,12 +23,12 @@ func (l restPods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if namespace := chi.URLParam(r, "namespace"); namespace != "" {
 		request.Namespace = namespace
 	}
-	var text []byte
-	if _, err := l.client.ListPods(context.WithValue(r.Context(), podListText{}, &text), request); err != nil {
+	answer, err := l.client.ListPodsText(r.Context(), request)
+	if err != nil {
 		writeStatus(w, status.Convert(err))
 		return
 	}
-	writeJSON(w, text)
+	writeJSON(w, answer.GetJson())
 }
 
 // listText is what protojson makes of a ListPodsResponse.

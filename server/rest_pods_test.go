@@ -11,6 +11,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
+	"nodal/server/method"
 )
 
 func TestRESTListsPodsAsGRPCDoes(t *testing.T) {
@@ -73,4 +74,12 @@ func parsed(t *testing.T, text string) (value any) {
 		t.Fatalf("%v: %s", err, text)
 	}
 	return value
+}
+
+func TestTheTextOfAListNeedsTheRightOfTheList(t *testing.T) {
+	rights := method.Rights(methods(t))
+	text, list := rights[nodev1.PodsService_ListPodsText_FullMethodName], rights[nodev1.PodsService_ListPods_FullMethodName]
+	if text != list || text == "" {
+		t.Errorf("got the right %q, want %q", text, list)
+	}
 }

@@ -570,6 +570,112 @@ func (x *ListPodsResponse) GetRevision() int64 {
 	return 0
 }
 
+// ListPodsTextRequest selects as ListPodsRequest does.
+type ListPodsTextRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	LabelSelector string                 `protobuf:"bytes,2,opt,name=label_selector,json=labelSelector,proto3" json:"label_selector,omitempty"`
+	FieldSelector string                 `protobuf:"bytes,3,opt,name=field_selector,json=fieldSelector,proto3" json:"field_selector,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPodsTextRequest) Reset() {
+	*x = ListPodsTextRequest{}
+	mi := &file_node_v1_pods_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPodsTextRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPodsTextRequest) ProtoMessage() {}
+
+func (x *ListPodsTextRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_pods_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPodsTextRequest.ProtoReflect.Descriptor instead.
+func (*ListPodsTextRequest) Descriptor() ([]byte, []int) {
+	return file_node_v1_pods_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ListPodsTextRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ListPodsTextRequest) GetLabelSelector() string {
+	if x != nil {
+		return x.LabelSelector
+	}
+	return ""
+}
+
+func (x *ListPodsTextRequest) GetFieldSelector() string {
+	if x != nil {
+		return x.FieldSelector
+	}
+	return ""
+}
+
+type ListPodsTextResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A ListPodsResponse in JSON.
+	Json          []byte `protobuf:"bytes,1,opt,name=json,proto3" json:"json,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPodsTextResponse) Reset() {
+	*x = ListPodsTextResponse{}
+	mi := &file_node_v1_pods_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPodsTextResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPodsTextResponse) ProtoMessage() {}
+
+func (x *ListPodsTextResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_node_v1_pods_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPodsTextResponse.ProtoReflect.Descriptor instead.
+func (*ListPodsTextResponse) Descriptor() ([]byte, []int) {
+	return file_node_v1_pods_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ListPodsTextResponse) GetJson() []byte {
+	if x != nil {
+		return x.Json
+	}
+	return nil
+}
+
 type WatchPodsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -584,7 +690,7 @@ type WatchPodsRequest struct {
 
 func (x *WatchPodsRequest) Reset() {
 	*x = WatchPodsRequest{}
-	mi := &file_node_v1_pods_proto_msgTypes[5]
+	mi := &file_node_v1_pods_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -596,7 +702,7 @@ func (x *WatchPodsRequest) String() string {
 func (*WatchPodsRequest) ProtoMessage() {}
 
 func (x *WatchPodsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_pods_proto_msgTypes[5]
+	mi := &file_node_v1_pods_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -609,7 +715,7 @@ func (x *WatchPodsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPodsRequest.ProtoReflect.Descriptor instead.
 func (*WatchPodsRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_pods_proto_rawDescGZIP(), []int{5}
+	return file_node_v1_pods_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *WatchPodsRequest) GetNamespace() string {
@@ -651,7 +757,7 @@ type WatchPodsResponse struct {
 
 func (x *WatchPodsResponse) Reset() {
 	*x = WatchPodsResponse{}
-	mi := &file_node_v1_pods_proto_msgTypes[6]
+	mi := &file_node_v1_pods_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -663,7 +769,7 @@ func (x *WatchPodsResponse) String() string {
 func (*WatchPodsResponse) ProtoMessage() {}
 
 func (x *WatchPodsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_pods_proto_msgTypes[6]
+	mi := &file_node_v1_pods_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -676,7 +782,7 @@ func (x *WatchPodsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPodsResponse.ProtoReflect.Descriptor instead.
 func (*WatchPodsResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_pods_proto_rawDescGZIP(), []int{6}
+	return file_node_v1_pods_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *WatchPodsResponse) GetType() WatchType {
@@ -716,7 +822,7 @@ type PutPodRequest struct {
 
 func (x *PutPodRequest) Reset() {
 	*x = PutPodRequest{}
-	mi := &file_node_v1_pods_proto_msgTypes[7]
+	mi := &file_node_v1_pods_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -728,7 +834,7 @@ func (x *PutPodRequest) String() string {
 func (*PutPodRequest) ProtoMessage() {}
 
 func (x *PutPodRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_pods_proto_msgTypes[7]
+	mi := &file_node_v1_pods_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -741,7 +847,7 @@ func (x *PutPodRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutPodRequest.ProtoReflect.Descriptor instead.
 func (*PutPodRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_pods_proto_rawDescGZIP(), []int{7}
+	return file_node_v1_pods_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PutPodRequest) GetNamespace() string {
@@ -782,7 +888,7 @@ type PutPodResponse struct {
 
 func (x *PutPodResponse) Reset() {
 	*x = PutPodResponse{}
-	mi := &file_node_v1_pods_proto_msgTypes[8]
+	mi := &file_node_v1_pods_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -794,7 +900,7 @@ func (x *PutPodResponse) String() string {
 func (*PutPodResponse) ProtoMessage() {}
 
 func (x *PutPodResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_pods_proto_msgTypes[8]
+	mi := &file_node_v1_pods_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -807,7 +913,7 @@ func (x *PutPodResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutPodResponse.ProtoReflect.Descriptor instead.
 func (*PutPodResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_pods_proto_rawDescGZIP(), []int{8}
+	return file_node_v1_pods_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PutPodResponse) GetOutcome() *Outcome {
@@ -846,7 +952,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_node_v1_pods_proto_msgTypes[9]
+	mi := &file_node_v1_pods_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -858,7 +964,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_pods_proto_msgTypes[9]
+	mi := &file_node_v1_pods_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -871,7 +977,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_node_v1_pods_proto_rawDescGZIP(), []int{9}
+	return file_node_v1_pods_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Outcome) GetKind() string {
@@ -954,7 +1060,7 @@ type DeletePodRequest struct {
 
 func (x *DeletePodRequest) Reset() {
 	*x = DeletePodRequest{}
-	mi := &file_node_v1_pods_proto_msgTypes[10]
+	mi := &file_node_v1_pods_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -966,7 +1072,7 @@ func (x *DeletePodRequest) String() string {
 func (*DeletePodRequest) ProtoMessage() {}
 
 func (x *DeletePodRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_pods_proto_msgTypes[10]
+	mi := &file_node_v1_pods_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -979,7 +1085,7 @@ func (x *DeletePodRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePodRequest.ProtoReflect.Descriptor instead.
 func (*DeletePodRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_pods_proto_rawDescGZIP(), []int{10}
+	return file_node_v1_pods_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DeletePodRequest) GetNamespace() string {
@@ -1026,7 +1132,7 @@ type DeletePodResponse struct {
 
 func (x *DeletePodResponse) Reset() {
 	*x = DeletePodResponse{}
-	mi := &file_node_v1_pods_proto_msgTypes[11]
+	mi := &file_node_v1_pods_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1038,7 +1144,7 @@ func (x *DeletePodResponse) String() string {
 func (*DeletePodResponse) ProtoMessage() {}
 
 func (x *DeletePodResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_pods_proto_msgTypes[11]
+	mi := &file_node_v1_pods_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1051,7 +1157,7 @@ func (x *DeletePodResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePodResponse.ProtoReflect.Descriptor instead.
 func (*DeletePodResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_pods_proto_rawDescGZIP(), []int{11}
+	return file_node_v1_pods_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DeletePodResponse) GetPod() *Pod {
@@ -1075,7 +1181,7 @@ type RestartPodRequest struct {
 
 func (x *RestartPodRequest) Reset() {
 	*x = RestartPodRequest{}
-	mi := &file_node_v1_pods_proto_msgTypes[12]
+	mi := &file_node_v1_pods_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1087,7 +1193,7 @@ func (x *RestartPodRequest) String() string {
 func (*RestartPodRequest) ProtoMessage() {}
 
 func (x *RestartPodRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_pods_proto_msgTypes[12]
+	mi := &file_node_v1_pods_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1100,7 +1206,7 @@ func (x *RestartPodRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestartPodRequest.ProtoReflect.Descriptor instead.
 func (*RestartPodRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_pods_proto_rawDescGZIP(), []int{12}
+	return file_node_v1_pods_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RestartPodRequest) GetNamespace() string {
@@ -1141,7 +1247,7 @@ type RestartPodResponse struct {
 
 func (x *RestartPodResponse) Reset() {
 	*x = RestartPodResponse{}
-	mi := &file_node_v1_pods_proto_msgTypes[13]
+	mi := &file_node_v1_pods_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1153,7 +1259,7 @@ func (x *RestartPodResponse) String() string {
 func (*RestartPodResponse) ProtoMessage() {}
 
 func (x *RestartPodResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_pods_proto_msgTypes[13]
+	mi := &file_node_v1_pods_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1166,7 +1272,7 @@ func (x *RestartPodResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestartPodResponse.ProtoReflect.Descriptor instead.
 func (*RestartPodResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_pods_proto_rawDescGZIP(), []int{13}
+	return file_node_v1_pods_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RestartPodResponse) GetPod() *Pod {
@@ -1201,7 +1307,7 @@ type SetPodConditionRequest struct {
 
 func (x *SetPodConditionRequest) Reset() {
 	*x = SetPodConditionRequest{}
-	mi := &file_node_v1_pods_proto_msgTypes[14]
+	mi := &file_node_v1_pods_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1319,7 @@ func (x *SetPodConditionRequest) String() string {
 func (*SetPodConditionRequest) ProtoMessage() {}
 
 func (x *SetPodConditionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_pods_proto_msgTypes[14]
+	mi := &file_node_v1_pods_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,7 +1332,7 @@ func (x *SetPodConditionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPodConditionRequest.ProtoReflect.Descriptor instead.
 func (*SetPodConditionRequest) Descriptor() ([]byte, []int) {
-	return file_node_v1_pods_proto_rawDescGZIP(), []int{14}
+	return file_node_v1_pods_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SetPodConditionRequest) GetNamespace() string {
@@ -1280,7 +1386,7 @@ type SetPodConditionResponse struct {
 
 func (x *SetPodConditionResponse) Reset() {
 	*x = SetPodConditionResponse{}
-	mi := &file_node_v1_pods_proto_msgTypes[15]
+	mi := &file_node_v1_pods_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1292,7 +1398,7 @@ func (x *SetPodConditionResponse) String() string {
 func (*SetPodConditionResponse) ProtoMessage() {}
 
 func (x *SetPodConditionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_node_v1_pods_proto_msgTypes[15]
+	mi := &file_node_v1_pods_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1305,7 +1411,7 @@ func (x *SetPodConditionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPodConditionResponse.ProtoReflect.Descriptor instead.
 func (*SetPodConditionResponse) Descriptor() ([]byte, []int) {
-	return file_node_v1_pods_proto_rawDescGZIP(), []int{15}
+	return file_node_v1_pods_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SetPodConditionResponse) GetPod() *Pod {
@@ -1348,7 +1454,13 @@ const file_node_v1_pods_proto_rawDesc = "" +
 	"\x0efield_selector\x18\x03 \x01(\tR\rfieldSelector\"P\n" +
 	"\x10ListPodsResponse\x12 \n" +
 	"\x04pods\x18\x01 \x03(\v2\f.node.v1.PodR\x04pods\x12\x1a\n" +
-	"\brevision\x18\x02 \x01(\x03R\brevision\"\xa5\x01\n" +
+	"\brevision\x18\x02 \x01(\x03R\brevision\"\x81\x01\n" +
+	"\x13ListPodsTextRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12%\n" +
+	"\x0elabel_selector\x18\x02 \x01(\tR\rlabelSelector\x12%\n" +
+	"\x0efield_selector\x18\x03 \x01(\tR\rfieldSelector\"*\n" +
+	"\x14ListPodsTextResponse\x12\x12\n" +
+	"\x04json\x18\x01 \x01(\fR\x04json\"\xa5\x01\n" +
 	"\x10WatchPodsRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12%\n" +
 	"\x0elabel_selector\x18\x02 \x01(\tR\rlabelSelector\x12%\n" +
@@ -1422,10 +1534,11 @@ const file_node_v1_pods_proto_rawDesc = "" +
 	"\x10RESULT_UNCHANGED\x10\x02\x12\x12\n" +
 	"\x0eRESULT_UPDATED\x10\x03\x12\x13\n" +
 	"\x0fRESULT_REPLACED\x10\x04\x12\x12\n" +
-	"\x0eRESULT_DELETED\x10\x052\x87\a\n" +
+	"\x0eRESULT_DELETED\x10\x052\xde\a\n" +
 	"\vPodsService\x12q\n" +
 	"\x06GetPod\x12\x16.node.v1.GetPodRequest\x1a\x17.node.v1.GetPodResponse\"6\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02(\x12&/v1/namespaces/{namespace}/pods/{name}\x12|\n" +
-	"\bListPods\x12\x18.node.v1.ListPodsRequest\x1a\x19.node.v1.ListPodsResponse\";\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02-Z!\x12\x1f/v1/namespaces/{namespace}/pods\x12\b/v1/pods\x12d\n" +
+	"\bListPods\x12\x18.node.v1.ListPodsRequest\x1a\x19.node.v1.ListPodsResponse\";\x88\xb5\x18\x01\x90\xb5\x18\x02\x82\xd3\xe4\x93\x02-Z!\x12\x1f/v1/namespaces/{namespace}/pods\x12\b/v1/pods\x12U\n" +
+	"\fListPodsText\x12\x1c.node.v1.ListPodsTextRequest\x1a\x1d.node.v1.ListPodsTextResponse\"\b\x88\xb5\x18\x01\x90\xb5\x18\x02\x12d\n" +
 	"\tWatchPods\x12\x19.node.v1.WatchPodsRequest\x1a\x1a.node.v1.WatchPodsResponse\"\x1e\x88\xb5\x18\x01\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/pods:watch0\x01\x12{\n" +
 	"\x06PutPod\x12\x16.node.v1.PutPodRequest\x1a\x17.node.v1.PutPodResponse\"@\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x022:\bmanifest\x1a&/v1/namespaces/{namespace}/pods/{name}\x12z\n" +
 	"\tDeletePod\x12\x19.node.v1.DeletePodRequest\x1a\x1a.node.v1.DeletePodResponse\"6\x88\xb5\x18\x02\x90\xb5\x18\x01\x82\xd3\xe4\x93\x02(*&/v1/namespaces/{namespace}/pods/{name}\x12\x88\x01\n" +
@@ -1446,7 +1559,7 @@ func file_node_v1_pods_proto_rawDescGZIP() []byte {
 }
 
 var file_node_v1_pods_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_node_v1_pods_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_node_v1_pods_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_node_v1_pods_proto_goTypes = []any{
 	(PodPhase)(0),                   // 0: node.v1.PodPhase
 	(WatchType)(0),                  // 1: node.v1.WatchType
@@ -1456,53 +1569,57 @@ var file_node_v1_pods_proto_goTypes = []any{
 	(*GetPodResponse)(nil),          // 5: node.v1.GetPodResponse
 	(*ListPodsRequest)(nil),         // 6: node.v1.ListPodsRequest
 	(*ListPodsResponse)(nil),        // 7: node.v1.ListPodsResponse
-	(*WatchPodsRequest)(nil),        // 8: node.v1.WatchPodsRequest
-	(*WatchPodsResponse)(nil),       // 9: node.v1.WatchPodsResponse
-	(*PutPodRequest)(nil),           // 10: node.v1.PutPodRequest
-	(*PutPodResponse)(nil),          // 11: node.v1.PutPodResponse
-	(*Outcome)(nil),                 // 12: node.v1.Outcome
-	(*DeletePodRequest)(nil),        // 13: node.v1.DeletePodRequest
-	(*DeletePodResponse)(nil),       // 14: node.v1.DeletePodResponse
-	(*RestartPodRequest)(nil),       // 15: node.v1.RestartPodRequest
-	(*RestartPodResponse)(nil),      // 16: node.v1.RestartPodResponse
-	(*SetPodConditionRequest)(nil),  // 17: node.v1.SetPodConditionRequest
-	(*SetPodConditionResponse)(nil), // 18: node.v1.SetPodConditionResponse
-	(*timestamppb.Timestamp)(nil),   // 19: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),         // 20: google.protobuf.Struct
-	(*durationpb.Duration)(nil),     // 21: google.protobuf.Duration
+	(*ListPodsTextRequest)(nil),     // 8: node.v1.ListPodsTextRequest
+	(*ListPodsTextResponse)(nil),    // 9: node.v1.ListPodsTextResponse
+	(*WatchPodsRequest)(nil),        // 10: node.v1.WatchPodsRequest
+	(*WatchPodsResponse)(nil),       // 11: node.v1.WatchPodsResponse
+	(*PutPodRequest)(nil),           // 12: node.v1.PutPodRequest
+	(*PutPodResponse)(nil),          // 13: node.v1.PutPodResponse
+	(*Outcome)(nil),                 // 14: node.v1.Outcome
+	(*DeletePodRequest)(nil),        // 15: node.v1.DeletePodRequest
+	(*DeletePodResponse)(nil),       // 16: node.v1.DeletePodResponse
+	(*RestartPodRequest)(nil),       // 17: node.v1.RestartPodRequest
+	(*RestartPodResponse)(nil),      // 18: node.v1.RestartPodResponse
+	(*SetPodConditionRequest)(nil),  // 19: node.v1.SetPodConditionRequest
+	(*SetPodConditionResponse)(nil), // 20: node.v1.SetPodConditionResponse
+	(*timestamppb.Timestamp)(nil),   // 21: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),         // 22: google.protobuf.Struct
+	(*durationpb.Duration)(nil),     // 23: google.protobuf.Duration
 }
 var file_node_v1_pods_proto_depIdxs = []int32{
 	0,  // 0: node.v1.Pod.phase:type_name -> node.v1.PodPhase
-	19, // 1: node.v1.Pod.accepted_at:type_name -> google.protobuf.Timestamp
-	19, // 2: node.v1.Pod.deletion_deadline:type_name -> google.protobuf.Timestamp
-	20, // 3: node.v1.Pod.object:type_name -> google.protobuf.Struct
+	21, // 1: node.v1.Pod.accepted_at:type_name -> google.protobuf.Timestamp
+	21, // 2: node.v1.Pod.deletion_deadline:type_name -> google.protobuf.Timestamp
+	22, // 3: node.v1.Pod.object:type_name -> google.protobuf.Struct
 	3,  // 4: node.v1.GetPodResponse.pod:type_name -> node.v1.Pod
 	3,  // 5: node.v1.ListPodsResponse.pods:type_name -> node.v1.Pod
 	1,  // 6: node.v1.WatchPodsResponse.type:type_name -> node.v1.WatchType
 	3,  // 7: node.v1.WatchPodsResponse.pod:type_name -> node.v1.Pod
-	12, // 8: node.v1.PutPodResponse.outcome:type_name -> node.v1.Outcome
+	14, // 8: node.v1.PutPodResponse.outcome:type_name -> node.v1.Outcome
 	3,  // 9: node.v1.PutPodResponse.pod:type_name -> node.v1.Pod
 	2,  // 10: node.v1.Outcome.result:type_name -> node.v1.Result
 	3,  // 11: node.v1.DeletePodResponse.pod:type_name -> node.v1.Pod
 	3,  // 12: node.v1.RestartPodResponse.pod:type_name -> node.v1.Pod
-	21, // 13: node.v1.RestartPodResponse.grace_period:type_name -> google.protobuf.Duration
+	23, // 13: node.v1.RestartPodResponse.grace_period:type_name -> google.protobuf.Duration
 	3,  // 14: node.v1.SetPodConditionResponse.pod:type_name -> node.v1.Pod
 	4,  // 15: node.v1.PodsService.GetPod:input_type -> node.v1.GetPodRequest
 	6,  // 16: node.v1.PodsService.ListPods:input_type -> node.v1.ListPodsRequest
-	8,  // 17: node.v1.PodsService.WatchPods:input_type -> node.v1.WatchPodsRequest
-	10, // 18: node.v1.PodsService.PutPod:input_type -> node.v1.PutPodRequest
-	13, // 19: node.v1.PodsService.DeletePod:input_type -> node.v1.DeletePodRequest
-	15, // 20: node.v1.PodsService.RestartPod:input_type -> node.v1.RestartPodRequest
-	17, // 21: node.v1.PodsService.SetPodCondition:input_type -> node.v1.SetPodConditionRequest
-	5,  // 22: node.v1.PodsService.GetPod:output_type -> node.v1.GetPodResponse
-	7,  // 23: node.v1.PodsService.ListPods:output_type -> node.v1.ListPodsResponse
-	9,  // 24: node.v1.PodsService.WatchPods:output_type -> node.v1.WatchPodsResponse
-	11, // 25: node.v1.PodsService.PutPod:output_type -> node.v1.PutPodResponse
-	14, // 26: node.v1.PodsService.DeletePod:output_type -> node.v1.DeletePodResponse
-	16, // 27: node.v1.PodsService.RestartPod:output_type -> node.v1.RestartPodResponse
-	18, // 28: node.v1.PodsService.SetPodCondition:output_type -> node.v1.SetPodConditionResponse
-	22, // [22:29] is the sub-list for method output_type
-	15, // [15:22] is the sub-list for method input_type
+	8,  // 17: node.v1.PodsService.ListPodsText:input_type -> node.v1.ListPodsTextRequest
+	10, // 18: node.v1.PodsService.WatchPods:input_type -> node.v1.WatchPodsRequest
+	12, // 19: node.v1.PodsService.PutPod:input_type -> node.v1.PutPodRequest
+	15, // 20: node.v1.PodsService.DeletePod:input_type -> node.v1.DeletePodRequest
+	17, // 21: node.v1.PodsService.RestartPod:input_type -> node.v1.RestartPodRequest
+	19, // 22: node.v1.PodsService.SetPodCondition:input_type -> node.v1.SetPodConditionRequest
+	5,  // 23: node.v1.PodsService.GetPod:output_type -> node.v1.GetPodResponse
+	7,  // 24: node.v1.PodsService.ListPods:output_type -> node.v1.ListPodsResponse
+	9,  // 25: node.v1.PodsService.ListPodsText:output_type -> node.v1.ListPodsTextResponse
+	11, // 26: node.v1.PodsService.WatchPods:output_type -> node.v1.WatchPodsResponse
+	13, // 27: node.v1.PodsService.PutPod:output_type -> node.v1.PutPodResponse
+	16, // 28: node.v1.PodsService.DeletePod:output_type -> node.v1.DeletePodResponse
+	18, // 29: node.v1.PodsService.RestartPod:output_type -> node.v1.RestartPodResponse
+	20, // 30: node.v1.PodsService.SetPodCondition:output_type -> node.v1.SetPodConditionResponse
+	23, // [23:31] is the sub-list for method output_type
+	15, // [15:23] is the sub-list for method input_type
 	15, // [15:15] is the sub-list for extension type_name
 	15, // [15:15] is the sub-list for extension extendee
 	0,  // [0:15] is the sub-list for field type_name
@@ -1514,15 +1631,15 @@ func file_node_v1_pods_proto_init() {
 		return
 	}
 	file_node_v1_access_proto_init()
-	file_node_v1_pods_proto_msgTypes[7].OneofWrappers = []any{}
-	file_node_v1_pods_proto_msgTypes[10].OneofWrappers = []any{}
+	file_node_v1_pods_proto_msgTypes[9].OneofWrappers = []any{}
+	file_node_v1_pods_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_node_v1_pods_proto_rawDesc), len(file_node_v1_pods_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   16,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

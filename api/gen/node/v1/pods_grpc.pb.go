@@ -21,6 +21,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	PodsService_GetPod_FullMethodName          = "/node.v1.PodsService/GetPod"
 	PodsService_ListPods_FullMethodName        = "/node.v1.PodsService/ListPods"
+	PodsService_ListPodsText_FullMethodName    = "/node.v1.PodsService/ListPodsText"
 	PodsService_WatchPods_FullMethodName       = "/node.v1.PodsService/WatchPods"
 	PodsService_PutPod_FullMethodName          = "/node.v1.PodsService/PutPod"
 	PodsService_DeletePod_FullMethodName       = "/node.v1.PodsService/DeletePod"
@@ -40,6 +41,9 @@ type PodsServiceClient interface {
 	GetPod(ctx context.Context, in *GetPodRequest, opts ...grpc.CallOption) (*GetPodResponse, error)
 	// ListPods returns all pods of the node, terminating ones included.
 	ListPods(ctx context.Context, in *ListPodsRequest, opts ...grpc.CallOption) (*ListPodsResponse, error)
+	// ListPodsText is ListPods, as the text that REST answers. For a thousand pods it takes
+	// a fraction of the time.
+	ListPodsText(ctx context.Context, in *ListPodsTextRequest, opts ...grpc.CallOption) (*ListPodsTextResponse, error)
 	// WatchPods sends the present pods, a SYNCED marker, and then every change.
 	// A slow reader misses intermediate states, never the latest one.
 	WatchPods(ctx context.Context, in *WatchPodsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchPodsResponse], error)
@@ -77,6 +81,16 @@ func (c *podsServiceClient) ListPods(ctx context.Context, in *ListPodsRequest, o
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListPodsResponse)
 	err := c.cc.Invoke(ctx, PodsService_ListPods_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *podsServiceClient) ListPodsText(ctx context.Context, in *ListPodsTextRequest, opts ...grpc.CallOption) (*ListPodsTextResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListPodsTextResponse)
+	err := c.cc.Invoke(ctx, PodsService_ListPodsText_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +168,9 @@ type PodsServiceServer interface {
 	GetPod(context.Context, *GetPodRequest) (*GetPodResponse, error)
 	// ListPods returns all pods of the node, terminating ones included.
 	ListPods(context.Context, *ListPodsRequest) (*ListPodsResponse, error)
+	// ListPodsText is ListPods, as the text that REST answers. For a thousand pods it takes
+	// a fraction of the time.
+	ListPodsText(context.Context, *ListPodsTextRequest) (*ListPodsTextResponse, error)
 	// WatchPods sends the present pods, a SYNCED marker, and then every change.
 	// A slow reader misses intermediate states, never the latest one.
 	WatchPods(*WatchPodsRequest, grpc.ServerStreamingServer[WatchPodsResponse]) error
@@ -182,6 +199,9 @@ func (UnimplementedPodsServiceServer) GetPod(context.Context, *GetPodRequest) (*
 }
 func (UnimplementedPodsServiceServer) ListPods(context.Context, *ListPodsRequest) (*ListPodsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListPods not implemented")
+}
+func (UnimplementedPodsServiceServer) ListPodsText(context.Context, *ListPodsTextRequest) (*ListPodsTextResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListPodsText not implemented")
 }
 func (UnimplementedPodsServiceServer) WatchPods(*WatchPodsRequest, grpc.ServerStreamingServer[WatchPodsResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchPods not implemented")
@@ -251,6 +271,24 @@ func _PodsService_ListPods_Handler(srv interface{}, ctx context.Context, dec fun
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(PodsServiceServer).ListPods(ctx, req.(*ListPodsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PodsService_ListPodsText_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListPodsTextRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PodsServiceServer).ListPodsText(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PodsService_ListPodsText_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PodsServiceServer).ListPodsText(ctx, req.(*ListPodsTextRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -352,6 +390,10 @@ var PodsService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListPods",
 			Handler:    _PodsService_ListPods_Handler,
+		},
+		{
+			MethodName: "ListPodsText",
+			Handler:    _PodsService_ListPodsText_Handler,
 		},
 		{
 			MethodName: "PutPod",
