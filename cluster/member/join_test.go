@@ -170,6 +170,16 @@ func TestANodeThatSomebodyDeletedIsThereAgainAfterOneLook(t *testing.T) {
 	}
 }
 
+func TestAnotherCapacityIsAnotherStatus(t *testing.T) {
+	p := &place{now: time.Now}
+	of := func(cpus string) corev1.NodeStatus {
+		return p.status(&nodev1.GetNodeResponse{Capacity: map[string]string{"cpu": cpus}, Allocatable: map[string]string{"cpu": cpus}})
+	}
+	if !sameBut(of("4"), of("4")) || sameBut(of("4"), of("3")) {
+		t.Error("want a status sent when a CPU went offline, and none while nothing has changed")
+	}
+}
+
 func TestAddressesThatACloudSaysStay(t *testing.T) {
 	known := &corev1.Node{Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeExternalIP, Address: "198.51.100.7"}}}}
 	for _, c := range []struct {
