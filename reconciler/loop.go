@@ -190,24 +190,6 @@ func (l *Loop) Sweep(now time.Time) (seen map[types.UID]bool, due bool) {
 	return seen, true
 }
 
-// Follow has the CPUs of the machine handed out by other rules. The next turn tells the pods which they share.
-func (l *Loop) Follow(rules *assign.Rules) {
-	if l.Pool != nil && rules != nil {
-		l.Pool.Follow(rules)
-	}
-}
-
-// share tells all pods which CPUs are shared, when one got or gave back some of its own.
-func (l *Loop) share(views []store.View) {
-	if l.Pool == nil || !l.Pool.Take(views) {
-		return
-	}
-	l.Site.Shared = l.Pool.CPUs()
-	for key := range l.tracks {
-		l.dirty[key] = true
-	}
-}
-
 // takeIntents brings the tracks up to the store's present slots.
 func (l *Loop) takeIntents() {
 	views, revision, err := l.Store.Since(l.since)

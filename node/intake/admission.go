@@ -7,8 +7,20 @@ import (
 
 	"nodal/node"
 	"nodal/node/admit"
+	"nodal/node/offer"
 	"nodal/node/store"
 )
+
+// offered returns what the node offers to pods now.
+func (in Intake) offered() offer.Offer {
+	if in.Offer == nil {
+		return offer.Offer{}
+	}
+	return in.Offer()
+}
+
+// NodeName returns the name of the node, which its pods bear.
+func (in Intake) NodeName() string { return in.offered().Name }
 
 // crowd bounds how many pods are remembered for each that may run, so that
 // those that failed or have finished do not fill the disk.

@@ -34,17 +34,6 @@ type Intake struct {
 	Preempted func(*node.Pod, corev1.ResourceName)
 }
 
-// offered returns what the node offers to pods now.
-func (in Intake) offered() offer.Offer {
-	if in.Offer == nil {
-		return offer.Offer{}
-	}
-	return in.Offer()
-}
-
-// NodeName returns the name of the node, which its pods bear.
-func (in Intake) NodeName() string { return in.offered().Name }
-
 // Delivery is one pod, or object that pods use, decoded, defaulted and valid, and where
 // it came from.
 type Delivery struct {
