@@ -67,6 +67,7 @@ func (c *check) persistentVolume(s *corev1.PersistentVolumeSpec, at *field.Path)
 	}
 	if s.PersistentVolumeSource != (corev1.PersistentVolumeSource{HostPath: s.HostPath, Local: s.Local, NFS: s.NFS}) {
 		c.refused(at, "not supported by this node: a volume has to be local, hostPath or nfs, there is no driver for another kind")
+		return
 	}
 	c.exactlyOne(at, member{"hostPath", s.HostPath != nil}, member{"local", s.Local != nil}, member{"nfs", s.NFS != nil})
 }

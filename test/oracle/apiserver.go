@@ -31,14 +31,37 @@ type APIServer struct {
 	Client *http.Client
 }
 
-// Judge is the verdict of the API server, which keeps nothing.
+// Judge returns the verdict of the API server, which keeps nothing. Ephemeral containers are
+// added to a pod that is there, so such a pod is made first.
 func (a APIServer) Judge(ctx context.Context, c Case) (Verdict, error) {
-	text, err := json.Marshal(c.Object)
+	spec, _ := c.Object["spec"].(map[string]any)
+	if spec["ephemeralContainers"] == nil {
+		return a.ask(ctx, http.MethodPost, path(c)+dryRun, c.Object)
+	}
+	without := Case{Object: merge(c.Object, map[string]any{"spec": map[string]any{"ephemeralContainers": nil}}).(map[string]any)}
+	if made, err := a.ask(ctx, http.MethodPost, path(c), without.Object); err != nil || !made.Taken {
+		return made, err
+	}
+	one := path(c) + "/" + c.Object["metadata"].(map[string]any)["name"].(string)
+	verdict, err := a.ask(ctx, http.MethodPut, one+"/ephemeralcontainers"+dryRun, c.Object)
 	if err != nil {
 		return Verdict{}, err
 	}
-	url := fmt.Sprintf("https://127.0.0.1:%d%s?dryRun=All&fieldValidation=Strict", a.Ports.Secure, path(c))
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(text))
+	if gone, err := a.ask(ctx, http.MethodDelete, one+"?gracePeriodSeconds=0", nil); err != nil || !gone.Taken {
+		return Verdict{}, fmt.Errorf("delete the pod that was made: %s, %w", gone.Why, err)
+	}
+	return verdict, nil
+}
+
+const dryRun = "?dryRun=All&fieldValidation=Strict"
+
+func (a APIServer) ask(ctx context.Context, method, path string, object map[string]any) (Verdict, error) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return Verdict{}, err
+	}
+	url := fmt.Sprintf("https://127.0.0.1:%d%s", a.Ports.Secure, path)
+	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(text))
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -49,7 +72,7 @@ func (a APIServer) Judge(ctx context.Context, c Case) (Verdict, error) {
 		return Verdict{}, err
 	}
 	defer response.Body.Close()
-	if response.StatusCode == http.StatusCreated {
+	if response.StatusCode == http.StatusCreated || response.StatusCode == http.StatusOK {
 		return Verdict{Taken: true}, nil
 	}
 	body, err := io.ReadAll(response.Body)

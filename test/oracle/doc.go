@@ -24,6 +24,8 @@
 // differences.yaml, beside those of the same reason; the test prints it as it has to stand
 // there. A difference that is listed and gone fails the test as well.
 //
+// Ephemeral containers are judged as they are added to a pod that is there.
+//
 // The API server runs with all of its gates open, as package manifest judges, and without
 // the admission plugins that look beyond a manifest. What this node refuses because it does
 // not support it is no violation, and is left out.
