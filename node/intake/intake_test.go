@@ -227,7 +227,7 @@ func TestAcceptedPodIsComplete(t *testing.T) {
 
 func TestADeliveredSpecStandsForTheWholeOfIt(t *testing.T) {
 	recorded := []byte(`{"Aim":1,"Object":{"spec":{"planet":"earth"}}}`)
-	over, err := surplus.Of(recorded, reflect.TypeFor[node.Pod]())
+	over, err := surplus.NewFinder().Of(recorded, reflect.TypeFor[node.Pod]())
 	if err != nil {
 		t.Fatal(err)
 	}

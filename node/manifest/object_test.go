@@ -56,7 +56,7 @@ func TestObjectsFollowKubernetesRules(t *testing.T) {
 		{"a runtime class without a handler", class("overhead: {podFixed: {cpu: 1}}"), []string{"handler"}},
 		{"a runtime class with an overhead below nothing", class("handler: runc\noverhead: {podFixed: {cpu: -1}}"), []string{"overhead.podFixed[cpu]"}},
 		{"a runtime class of another group", object("RuntimeClass", "a", "handler: runc"), []string{"kind"}},
-		{"a volume on a driver that is not there", lasting("csi: {driver: x, volumeHandle: z}"), []string{"spec", "spec"}},
+		{"a volume on a driver that is not there", lasting("csi: {driver: x, volumeHandle: z}"), []string{"spec"}},
 		{"a volume for one pod alone", strings.Replace(lasting("local: {path: /d}"), "ReadWriteOnce", "ReadWriteOncePod", 1), []string{"spec.accessModes"}},
 		{"a device that is a path of the host", lasting("volumeMode: Block, hostPath: {path: /d}"), []string{"spec.volumeMode"}},
 		{"options for what is mounted already", lasting("mountOptions: [ro], local: {path: /d}"), []string{"spec.mountOptions"}},

@@ -46,6 +46,12 @@ func objectShape() reflect.Type {
 	return reflect.StructOf(fields)
 }
 
+// reader reads records, many in a row.
+type reader struct {
+	beyond *surplus.Finder
+	shape  reflect.Type // of objects' records
+}
+
 func slotName(key node.Key) string { return podRecords + key.Namespace + "_" + key.Name }
 
 func objectName(ref node.ObjectRef) string {
@@ -57,15 +63,16 @@ func objectName(ref node.ObjectRef) string {
 // neither its pod nor the record is touched.
 func (s *Store) Restore(records []Record) []error {
 	var problems []error
+	reader := reader{surplus.NewFinder(), objectShape()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range records {
 		var err error
 		switch {
 		case strings.HasPrefix(r.Name, objectRecords):
-			err = s.restoreObject(r)
+			err = s.restoreObject(reader, r)
 		case strings.HasPrefix(r.Name, podRecords):
-			err = s.restoreSlot(r)
+			err = s.restoreSlot(reader, r)
 		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("decode record %s: %w", r.Name, err))
@@ -74,9 +81,9 @@ func (s *Store) Restore(records []Record) []error {
 	return problems
 }
 
-func (s *Store) restoreSlot(r Record) error {
+func (s *Store) restoreSlot(read reader, r Record) error {
 	newer := s.withhold(r)
-	slot, err := decodeSlot(r)
+	slot, err := read.slot(r)
 	if err != nil {
 		return errors.Join(newer, err)
 	}
@@ -85,9 +92,9 @@ func (s *Store) restoreSlot(r Record) error {
 	return newer
 }
 
-func (s *Store) restoreObject(r Record) error {
+func (s *Store) restoreObject(read reader, r Record) error {
 	newer := s.withhold(r)
-	object, err := decodeObject(r)
+	object, err := read.object(r)
 	if err != nil {
 		return errors.Join(newer, err)
 	}
@@ -110,14 +117,14 @@ func newer(version int) error {
 		ErrNewer, version, Version)
 }
 
-// decodeSlot reads what encodeSlot has written. A record under another pod's name
+// slot reads what encodeSlot has written. A record under another pod's name
 // would not be found again.
-func decodeSlot(r Record) (*node.Slot, error) {
+func (read reader) slot(r Record) (*node.Slot, error) {
 	record := slotRecord{Slot: &node.Slot{}}
 	if err := json.Unmarshal(r.Data, &record); err != nil {
 		return nil, err
 	}
-	over, err := surplus.Of(r.Data, reflect.TypeOf(record))
+	over, err := read.beyond.Of(r.Data, reflect.TypeOf(record))
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +157,7 @@ func encodeSlot(slot *node.Slot) ([]byte, error) {
 	return over.AddTo(data)
 }
 
-func decodeObject(r Record) (*node.Object, error) {
+func (read reader) object(r Record) (*node.Object, error) {
 	object := &node.Object{}
 	if err := json.Unmarshal(r.Data, object); err != nil {
 		return nil, err
@@ -158,7 +165,7 @@ func decodeObject(r Record) (*node.Object, error) {
 	if objectName(object.Ref()) != r.Name {
 		return nil, fmt.Errorf("it holds %s", object.Ref())
 	}
-	over, err := surplus.Of(r.Data, objectShape())
+	over, err := read.beyond.Of(r.Data, read.shape)
 	object.Surplus = over
 	return object, err
 }

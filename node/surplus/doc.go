@@ -1,7 +1,7 @@
 // Package surplus finds what JSON says beyond the Go type that it is decoded into, and
 // adds it again when the value is encoded.
 //
-//	over, err := surplus.Of(data, reflect.TypeFor[Slot]())   // a newer agent has written data
+//	over, err := surplus.NewFinder().Of(data, reflect.TypeFor[Slot]())   // a newer agent has written data
 //	...                                                     // the slot changes
 //	data, err = over.AddTo(data)                            // the newer agent finds its own again
 //

@@ -18,67 +18,113 @@ type Tree struct {
 	below  map[string]*Tree           // by field that it has, key, or index in a list
 }
 
+// Finder finds surplus. It remembers the types that it has seen.
+type Finder struct {
+	shapes map[reflect.Type]shape
+}
+
+// shape holds what has to be known of a type.
+type shape struct {
+	leaf   bool                    // the type alone knows what it reads
+	fields map[string]reflect.Type // of a struct, by name in JSON, in lower case
+}
+
+// NewFinder returns a finder that has seen no type.
+func NewFinder() *Finder { return &Finder{shapes: map[reflect.Type]shape{}} }
+
 // Of finds what JSON says beyond a type.
-func Of(data []byte, t reflect.Type) (*Tree, error) {
+func (f *Finder) Of(data []byte, t reflect.Type) (*Tree, error) {
 	var value any
 	if err := unmarshal(data, &value); err != nil {
 		return nil, err
 	}
-	return find(value, t), nil
+	return f.find(value, t), nil
 }
 
-func find(value any, t reflect.Type) *Tree {
+func (f *Finder) find(value any, t reflect.Type) *Tree {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		return nil // the type alone knows what it reads
+	known := f.shapeOf(t)
+	if known.leaf {
+		return nil
 	}
-	over := &Tree{mark: markOf(value), fields: map[string]json.RawMessage{}, below: map[string]*Tree{}}
+	over := &Tree{}
 	switch v := value.(type) {
 	case map[string]any:
 		switch t.Kind() {
 		case reflect.Struct:
-			over.findFields(v, t)
+			f.findFields(over, v, known.fields)
 		case reflect.Map:
 			for key, element := range v {
-				over.put(key, find(element, t.Elem()))
+				over.put(key, f.find(element, t.Elem()))
 			}
 		}
 	case []any:
 		if t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
 			for i, element := range v {
-				over.put(strconv.Itoa(i), find(element, t.Elem()))
+				over.put(strconv.Itoa(i), f.find(element, t.Elem()))
 			}
 		}
 	}
 	if len(over.fields)+len(over.below) == 0 {
 		return nil
 	}
+	over.mark = markOf(value)
 	return over
 }
 
-func (over *Tree) findFields(value map[string]any, t reflect.Type) {
-	known := fieldsOf(t)
+func (f *Finder) findFields(over *Tree, value map[string]any, known map[string]reflect.Type) {
 	for name, content := range value {
-		if of, ok := known[strings.ToLower(name)]; ok { // as encoding/json matches them
-			over.put(name, find(content, of))
+		if of, ok := fieldNamed(known, name); ok {
+			over.put(name, f.find(content, of))
 			continue
 		}
 		raw, err := json.Marshal(content)
-		if err == nil { // what was decoded can be encoded
-			over.fields[name] = raw
+		if err != nil {
+			continue // what was decoded can be encoded
 		}
+		if over.fields == nil {
+			over.fields = map[string]json.RawMessage{}
+		}
+		over.fields[name] = raw
 	}
+}
+
+// fieldNamed finds a field as encoding/json does: in any case of letters.
+func fieldNamed(known map[string]reflect.Type, name string) (reflect.Type, bool) {
+	of, ok := known[strings.ToLower(name)]
+	return of, ok
 }
 
 func (over *Tree) put(name string, below *Tree) {
-	if below != nil {
-		over.below[name] = below
+	switch {
+	case below == nil:
+		return
+	case over.below == nil:
+		over.below = map[string]*Tree{}
 	}
+	over.below[name] = below
 }
 
-// fieldsOf are the types of a struct's fields by name in JSON, in lower case.
+func (f *Finder) shapeOf(t reflect.Type) shape {
+	known, seen := f.shapes[t]
+	if seen {
+		return known
+	}
+	switch reads := reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()); {
+	case reads:
+		known.leaf = true
+	case t.Kind() == reflect.Struct:
+		known.fields = fieldsOf(t)
+	case t.Kind() != reflect.Map && t.Kind() != reflect.Slice && t.Kind() != reflect.Array:
+		known.leaf = true
+	}
+	f.shapes[t] = known
+	return known
+}
+
+// fieldsOf returns the types of a struct's fields by name in JSON, in lower case.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	known := map[string]reflect.Type{}
 	for i := range t.NumField() {

@@ -39,7 +39,7 @@ const recorded = `{"word":"w","New":9007199254740993,"Hidden":"shown","at":"2026
 
 func found(t *testing.T) (*Tree, outer) {
 	t.Helper()
-	over, err := Of([]byte(recorded), reflect.TypeFor[outer]())
+	over, err := NewFinder().Of([]byte(recorded), reflect.TypeFor[outer]())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestWhatATypeKnowsIsNoSurplus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if over, err := Of(data, reflect.TypeFor[*outer]()); over != nil || err != nil {
+	if over, err := NewFinder().Of(data, reflect.TypeFor[*outer]()); over != nil || err != nil {
 		t.Errorf("got %v, %v; want none", over.Paths(), err)
 	}
 }
