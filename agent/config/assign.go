@@ -15,22 +15,22 @@ import (
 	"nodal/node/assign"
 )
 
-// Assign says what of the machine containers may have for their own.
+// Assign holds which CPUs and memory containers may have to themselves.
 type Assign struct {
-	CPUs    bool // whole ones, in pods that promise to stay within them
+	CPUs    bool // exclusive CPUs for containers of Guaranteed pods
 	Options assign.Options
 
-	Memory    bool          // of chosen NUMA nodes, in such pods
-	Kept      assign.Memory // of which NUMA nodes what is reserved is taken
+	Memory    bool          // of chosen NUMA nodes, for containers of Guaranteed pods
+	Kept      assign.Memory // reserved memory of each NUMA node
 	Align     assign.Align
 	WholePods bool
-	Closest   bool // of sets of NUMA nodes that are as good otherwise
-	MostNodes int  // of NUMA nodes; with more there are too many ways to choose
+	Closest   bool // prefers the closest of equally good sets of NUMA nodes
+	MostNodes int  // limit of NUMA nodes; the choices grow exponentially with them
 }
 
 const staticPolicy = "static"
 
-// mostNodes is what upstream tries.
+// mostNodes is upstream's default limit of NUMA nodes.
 const mostNodes = 8
 
 // The options of the topology manager.
@@ -94,19 +94,19 @@ func validateAssign(k *kubelet.KubeletConfiguration) field.ErrorList {
 		case known[name] == nil:
 			errs = append(errs, field.NotSupported(path, name, slices.Sorted(maps.Keys(known))))
 		case k.CPUManagerPolicy != staticPolicy:
-			errs = append(errs, field.Invalid(path, value, "is an option of cpuManagerPolicy static"))
+			errs = append(errs, field.Invalid(path, value, "needs cpuManagerPolicy: static"))
 		}
 	}
 	if chosen.AcrossCores && (chosen.FullCores || chosen.AcrossNUMA || chosen.AlignCaches) {
 		errs = append(errs, field.Invalid(field.NewPath("cpuManagerPolicyOptions").Key("distribute-cpus-across-cores"), "true",
-			"does not go with full-pcpus-only, distribute-cpus-across-numa or prefer-align-cpus-by-uncorecache"))
+			"cannot be combined with full-pcpus-only, distribute-cpus-across-numa or prefer-align-cpus-by-uncorecache"))
 	}
 	if k.ReservedSystemCPUs == "" {
 		return errs
 	}
 	path := field.NewPath("reservedSystemCPUs")
 	if cpus, err := cpuset.Parse(k.ReservedSystemCPUs); err != nil || cpus.IsEmpty() {
-		errs = append(errs, field.Invalid(path, k.ReservedSystemCPUs, "must list CPUs as the kernel does, such as 0-1,8"))
+		errs = append(errs, field.Invalid(path, k.ReservedSystemCPUs, "must be a list of CPUs, such as 0-1,8"))
 	}
 	return errs
 }
@@ -121,7 +121,7 @@ func validateTopology(k *kubelet.KubeletConfiguration) field.ErrorList {
 	for name, value := range k.TopologyManagerPolicyOptions {
 		path := field.NewPath("topologyManagerPolicyOptions").Key(name)
 		if n, err := strconv.Atoi(value); name == maxNodes && (err != nil || n < mostNodes) {
-			errs = append(errs, field.Invalid(path, value, fmt.Sprintf("must be a number that is not less than %d", mostNodes)))
+			errs = append(errs, field.Invalid(path, value, fmt.Sprintf("must be a number, at least %d", mostNodes)))
 		}
 		if _, err := strconv.ParseBool(value); name == closestNodes && err != nil {
 			errs = append(errs, field.Invalid(path, value, "must be true or false"))
@@ -141,7 +141,7 @@ func validateTopology(k *kubelet.KubeletConfiguration) field.ErrorList {
 				errs = append(errs, field.NotSupported(path.Child("limits").Key(string(name)), name, []corev1.ResourceName{corev1.ResourceMemory, "hugepages-*"}))
 			}
 			if quantity.Sign() < 0 {
-				errs = append(errs, field.Invalid(path.Child("limits").Key(string(name)), quantity.String(), "must not be less than 0"))
+				errs = append(errs, field.Invalid(path.Child("limits").Key(string(name)), quantity.String(), "must be at least 0"))
 			}
 		}
 	}

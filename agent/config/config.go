@@ -15,7 +15,7 @@ import (
 // copies from it into each package's own small Config.
 type Config struct {
 	NodeName   string
-	NodeIPs    []netip.Addr // none: find out; else one, or one of each family
+	NodeIPs    []netip.Addr // one, or one of each family; empty to detect them
 	NodeLabels map[string]string
 	Dirs       Dirs
 	Logs       Logs // of containers
@@ -32,13 +32,13 @@ type Config struct {
 	Tunables   Tunables
 	// UnsafeSysctls are the sysctls beyond the safe ones that pods may set.
 	UnsafeSysctls []string
-	PodSysctls    map[string]string // that pods get which ask for no others
-	IDsPerPod     uint32            // users and groups that a pod of its own users gets
+	PodSysctls    map[string]string // defaults of every pod; a pod's own values win
+	IDsPerPod     uint32            // users and groups in the user namespace of a pod
 	CrashLoopMax  time.Duration     // the longest wait before a restart
-	HoldToDisk    bool              // pods end that write more to the disk than they may
-	RunOnce       bool              // start what the sources have, report, exit
+	HoldToDisk    bool              // evict pods that exceed their limits of ephemeral storage
+	RunOnce       bool              // start the pods of the sources, report, exit
 	Logging       Logging
-	Tracing       *Tracing // nil: off
+	Tracing       *Tracing // nil disables it
 
 	kubelet      kubelet.KubeletConfiguration // all fields, for Configz and Unhonoured
 	commandLine  map[string]string            // every flag, for Flagz
@@ -46,7 +46,7 @@ type Config struct {
 	ignoredFlags []string                     // given and without effect: "--cloud-provider"
 }
 
-// Logs bounds what is kept of containers' logs.
+// Logs limits the log files of containers.
 type Logs struct {
 	MaxSize  int64 // bytes of one file; less than 0: no bound
 	MaxFiles int   // of one run
@@ -54,60 +54,60 @@ type Logs struct {
 	Every    time.Duration // between two looks at all
 }
 
-// Runtime says where the container runtime is.
+// Runtime selects the container runtime and its settings.
 type Runtime struct {
-	Endpoint       string         // empty: the agent brings its own
-	SandboxImage   string         // for its own; empty: what comes with it
-	CgroupDriver   string         // of its own: "cgroupfs" or "systemd"; empty: as the machine has it
-	PodCIDRs       []netip.Prefix // of its own, one a family; none: free ones
-	StopOnExit     bool           // its own ends with the agent
+	Endpoint       string         // empty selects the built-in runtime
+	SandboxImage   string         // of the built-in runtime; empty selects the bundled image
+	CgroupDriver   string         // of the built-in runtime: "cgroupfs" or "systemd"; empty to detect it
+	PodCIDRs       []netip.Prefix // of the built-in runtime, one a family; empty selects unused ones
+	StopOnExit     bool           // the built-in runtime ends with the agent
 	ImageEndpoint  string
 	RequestTimeout time.Duration // for each call but pull, logs, exec and attach
-	CgroupRoot     string        // below which pods have their cgroups
-	ResolvConf     string        // what pods resolve names with; empty: nothing
+	CgroupRoot     string        // parent of the pods' cgroups
+	ResolvConf     string        // resolver configuration for pods; empty disables it
 	ClusterDNS     []string
 	ClusterDomain  string
-	SeccompDefault bool // containers that ask for nothing get the runtime's profile
+	SeccompDefault bool // containers without a profile get the runtime's default
 }
 
-// Images says how images are pulled.
+// Images holds how images are pulled and removed.
 type Images struct {
-	Parallel  int     // pulls at a time; zero: no bound
-	PerSecond float64 // pulls that begin in a second; zero: no bound
-	Burst     int     // of those, how many at once
+	Parallel  int     // pulls at a time; zero means no limit
+	PerSecond float64 // pulls per second; zero means no limit
+	Burst     int     // pulls that may exceed PerSecond at once
 
-	HighPercent, LowPercent int           // of the disk: above the first it is cleared down to the second
+	HighPercent, LowPercent int           // of disk usage: removal starts above High and stops at Low
 	MinAge                  time.Duration // younger images stay
-	MaxAge                  time.Duration // images unused for longer go; zero: none do for that
+	MaxAge                  time.Duration // images unused for longer are removed; zero disables that
 
-	Verify kubelet.ImagePullCredentialsVerificationPolicy // whom images that are there are for
-	Allow  []string                                       // images from elsewhere that are for all
+	Verify kubelet.ImagePullCredentialsVerificationPolicy // which pods may use a present image
+	Allow  []string                                       // images that every pod may use
 
-	ProviderConfig, ProviderPrograms string // of programs that are asked for credentials; empty: none
+	ProviderConfig, ProviderPrograms string // of credential provider programs; empty disables them
 }
 
-// Cgroups says how pods are held to what they ask for.
+// Cgroups holds how the limits of pods are enforced.
 type Cgroups struct {
 	PerPod         bool   // each pod has one of its own
-	Driver         string // who makes them, where the runtime does not say: "cgroupfs" or "systemd"
-	CPUQuota       bool   // CPU limits hold
+	Driver         string // "cgroupfs" or "systemd", for a runtime that does not report its driver
+	CPUQuota       bool   // CPU limits are enforced
 	CPUQuotaPeriod time.Duration
-	PodPids        int64 // processes of one pod; zero: no bound
+	PodPids        int64 // processes of one pod; zero means no limit
 	FailOnV1       bool  // the machine has to have version 2 of cgroups
 	FailOnSwap     bool  // the machine must not swap
 	LimitedSwap    bool  // burstable containers may use a part of the swap
-	OOMSingle      *bool // out of memory ends single processes; nil: as the machine's cgroups do
+	OOMSingle      *bool // the OOM killer ends single processes; nil keeps the default of the cgroup version
 }
 
-// Reserved is what pods do not get of the machine.
+// Reserved holds the resources of the machine that pods do not get.
 type Reserved struct {
 	Kube, System corev1.ResourceList
-	CPUs         cpuset.CPUSet               // these in particular; empty: as many as Kube and System say
-	Eviction     map[string]health.Threshold // must be left, by evictionHard's names of signals
-	Shortage     time.Duration               // has to be over for so long before it is no longer told
-	HoldAll      bool                        // all pods together get no more than is left
-	HoldKube     Held                        // the node's own programs get no more than Kube
-	HoldSystem   Held                        // and the machine's others no more than System
+	CPUs         cpuset.CPUSet               // reserved CPUs; empty reserves the CPU amounts of Kube and System
+	Eviction     map[string]health.Threshold // by the names of signals in evictionHard
+	Shortage     time.Duration               // must be over for this long before the condition ends
+	HoldAll      bool                        // all pods together are limited to the allocatable resources
+	HoldKube     Held                        // the node's own programs are limited to Kube
+	HoldSystem   Held                        // the machine's other programs are limited to System
 }
 
 // Held is a cgroup that gets no more than is reserved for it.
@@ -119,7 +119,7 @@ type Held struct {
 
 // Listen says where to serve. Port 0 means no listener.
 type Listen struct {
-	Socket            string // empty: none
+	Socket            string // empty disables it
 	Address           string
 	Port              int
 	ReadOnlyAddress   string
@@ -141,7 +141,7 @@ type Sources struct {
 	HTTPCheck     time.Duration
 }
 
-// Auth says who is let in. Without TLSCertFile the node makes its own
+// Auth holds how callers are authenticated and authorized. Without TLSCertFile the node makes its own
 // certificate in Dirs.Cert.
 type Auth struct {
 	Anonymous    bool
@@ -150,28 +150,28 @@ type Auth struct {
 	TLSCertFile  string
 	TLSKeyFile   string
 
-	// What a cluster is asked for, if the node is a member of one.
-	Tokens     bool          // whose a token is that the node does not know
-	TokenTTL   time.Duration // for which the answers are remembered
+	// Used only if the node is a member of a cluster.
+	Tokens     bool          // the cluster checks tokens that the node does not know
+	TokenTTL   time.Duration // for which those answers are cached
 	AllowedTTL time.Duration
 	DeniedTTL  time.Duration
-	Serving    bool // a certificate to serve with
+	Serving    bool // the cluster issues the serving certificate
 }
 
-// AuthMode says who decides what an identity may do.
+// AuthMode selects how an identity is authorized.
 type AuthMode string
 
 const (
-	// AuthRoles is the node's own admin, operator and viewer.
+	// AuthRoles uses the node's own roles: admin, operator and viewer.
 	AuthRoles AuthMode = ""
 	// AuthAlwaysAllow lets every identity do everything.
 	AuthAlwaysAllow AuthMode = "AlwaysAllow"
-	// AuthWebhook asks the cluster about those who have no role on the node.
+	// AuthWebhook asks the cluster about identities without a role on the node.
 	AuthWebhook AuthMode = "Webhook"
 )
 
-// Tunables says what becomes of settings of the kernel that are not as nodes want
-// them. The zero value leaves them.
+// Tunables selects what happens to sysctls that differ from the values that a node
+// needs. The zero value leaves them.
 type Tunables string
 
 const (
@@ -180,33 +180,33 @@ const (
 	TunablesCheck Tunables = "check" // the node does not start
 )
 
-// Cluster says of which cluster the node is a member.
+// Cluster holds the node's membership of a cluster.
 type Cluster struct {
-	Kubeconfig   string // how to reach its API server; empty: the node stands alone
-	Bootstrap    string // the same, to ask for a certificate with when there is none; empty: do not ask
-	Rotate       bool   // ask for another before it runs out
-	Register     bool   // make the Node object if it is not there
+	Kubeconfig   string // for its API server; empty if the node is no member
+	Bootstrap    string // kubeconfig for requesting a certificate when there is none; empty disables that
+	Rotate       bool   // renew the certificate before it expires
+	Register     bool   // create the Node object if it does not exist
 	Taints       []corev1.Taint
 	ProviderID   string
-	MaxImages    int           // that the Node object names; below zero: all
-	Lease        time.Duration // after which a silent node is lost
-	StatusEvery  time.Duration // the node's status is made
-	StatusAtMost time.Duration // it is not sent while nothing in it changes
-	QPS          float32       // requests to the API server; zero: no bound
+	MaxImages    int           // that the Node object names; below zero means all
+	Lease        time.Duration // after which the cluster considers a silent node lost
+	StatusEvery  time.Duration // interval between computations of the node's status
+	StatusAtMost time.Duration // interval between reports of an unchanged status
+	QPS          float32       // requests per second to the API server; zero means no limit
 	Burst        int
-	EventQPS     float64 // events that are told to it; zero: no bound
+	EventQPS     float64 // events per second to the API server; zero means no limit
 	EventBurst   int
-	// ExternalCloud says that a program elsewhere looks after the node, and knows its addresses.
+	// ExternalCloud means that a cloud controller initializes the node and knows its addresses.
 	ExternalCloud bool
 }
 
-// Tracing says where the daemon tells what took how long.
+// Tracing selects where the daemon sends its spans.
 type Tracing struct {
 	Endpoint   string // of the collector
-	PerMillion int32  // of pods and requests that are told
+	PerMillion int32  // share of pods and requests that are traced
 }
 
-// Logging says how the daemon logs.
+// Logging holds how the daemon logs.
 type Logging struct {
 	Format    string // "text" or "json"
 	Verbosity int

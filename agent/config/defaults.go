@@ -11,7 +11,7 @@ import (
 
 // Where the settings that are not KubeletConfiguration fields start from.
 const (
-	// DefaultSandboxImage is what everybody uses, where none is brought along.
+	// DefaultSandboxImage is Kubernetes' usual image, for a binary without a bundled one.
 	DefaultSandboxImage = "registry.k8s.io/pause:3.10.1"
 
 	DefaultRoot    = "/var/lib/kubelet"
@@ -28,16 +28,16 @@ type difference struct{ field, ours, why string }
 // differences lists every default that is not upstream's; --help prints it.
 var differences = []difference{
 	{"authentication.anonymous.enabled", "false", "upstream turns it on when there is no --config file"},
-	{"authentication.webhook.enabled", "false without --kubeconfig", "a token review needs an API server"},
-	{"authorization.mode", "unset without --kubeconfig: the node's own roles", "Webhook needs an API server, and upstream's AlwaysAllow without a file is too much"},
+	{"authentication.webhook.enabled", "false without --kubeconfig", "a TokenReview needs an API server"},
+	{"authorization.mode", "unset without --kubeconfig: the node's own roles", "Webhook needs an API server; AlwaysAllow, upstream's default without a file, is unsafe"},
 	{"readOnlyPort", "0", "upstream opens 10255 when there is no --config file"},
-	{"containerRuntimeEndpoint", "unset: a containerd of the node's own", "upstream expects one at unix:///run/containerd/containerd.sock"},
-	{"failCgroupV1", "false", "hosts with cgroup v1 and v2 are both supported"},
-	{"podPidsLimit", strconv.Itoa(defaultPodPids), "a fork bomb ends at its own pod; -1 is no bound, as upstream has it"},
-	{"seccompDefault", "true", "a container that asks for nothing has no use for most system calls"},
+	{"containerRuntimeEndpoint", "unset: the built-in containerd", "upstream uses unix:///run/containerd/containerd.sock"},
+	{"failCgroupV1", "false", "Nodal supports cgroup v1 and v2"},
+	{"podPidsLimit", strconv.Itoa(defaultPodPids), "a fork bomb stays within its pod; -1 for no limit, upstream's default"},
+	{"seccompDefault", "true", "most containers need few system calls; upstream's default is false"},
 }
 
-// setDefaults fills every field that nobody set. A zero value counts as not
+// setDefaults fills every field that is not set. A zero value counts as not
 // set, as upstream has it, so it runs before the flags: a flag may say zero.
 func setDefaults(k *kubelet.KubeletConfiguration) {
 	k.Kind, k.APIVersion = kind, kubelet.SchemeGroupVersion.String()
@@ -48,7 +48,7 @@ func setDefaults(k *kubelet.KubeletConfiguration) {
 	setImageAndLogDefaults(k)
 }
 
-// setMemberDefaults are those of a node that has a cluster to ask.
+// setMemberDefaults fills the defaults that differ for a node in a cluster.
 func setMemberDefaults(k *kubelet.KubeletConfiguration) {
 	pointer(&k.Authentication.Webhook.Enabled, true)
 	value(&k.Authorization.Mode, kubelet.KubeletAuthorizationModeWebhook)

@@ -1,4 +1,4 @@
-// Package config says everything about how the daemon is told what to do, and
+// Package config reads the daemon's flags and configuration files and
 // resolves it once to plain values.
 //
 //	defaults  <  --config file  <  --config-dir drop-ins  <  flags given

@@ -107,7 +107,7 @@ func decode(data []byte) (map[string]any, error) {
 		return nil, fmt.Errorf("want a %s object: %w", kind, err)
 	}
 	if doc == nil {
-		return nil, fmt.Errorf("want a %s object: the file is empty", kind)
+		return nil, fmt.Errorf("the file is empty; want a %s object", kind)
 	}
 	want := kubelet.SchemeGroupVersion.String()
 	if doc["apiVersion"] != want || doc["kind"] != kind {
@@ -164,7 +164,7 @@ func makeAbsolute(doc map[string]any, path []string, dir string) {
 	}
 }
 
-// text is v as a string, or empty for what is missing.
+// text returns v as a string; nil becomes the empty string.
 func text(v any) string {
 	s, _ := v.(string)
 	return s

@@ -13,7 +13,7 @@ import (
 	kubelet "k8s.io/kubelet/config/v1beta1"
 )
 
-// Options is what the flags write into.
+// Options receives the values of the flags.
 type Options struct {
 	ConfigFile       string
 	ConfigDir        string
@@ -33,33 +33,33 @@ type Options struct {
 	KernelTunables   string
 	Version          bool
 
-	// Kubelet takes the flags that are names for a field of the file.
+	// Kubelet receives the flags that stand for a field of the file.
 	Kubelet kubelet.KubeletConfiguration
 }
 
-// Flags declares every flag on fs. What o.Kubelet says already stands until a
-// flag overrides it; its unset fields get their defaults first.
+// Flags declares every flag on fs. It first gives the unset fields of o.Kubelet
+// their defaults; a flag overrides the value that is there.
 func Flags(fs *pflag.FlagSet, o *Options) {
 	setDefaults(&o.Kubelet)
 	fs.SetNormalizeFunc(dashes)
 	fs.StringVar(&o.ConfigFile, "config", "", "configuration `file`: a KubeletConfiguration in YAML or JSON")
-	fs.StringVar(&o.ConfigDir, "config-dir", "", "`directory` of drop-ins (*.conf, sorted) that are merged over --config")
+	fs.StringVar(&o.ConfigDir, "config-dir", "", "`directory` of drop-ins (*.conf, sorted) that are merged over the file of --config")
 	fs.BoolVar(&o.Version, "version", false, "print the version and exit")
 	fs.BoolP("help", "h", false, "print this text and exit")
 	fs.StringVar(&o.HostnameOverride, "hostname-override", "", "`name` of the node (default: the host's name in lower case)")
 	fs.StringVar(&o.NodeIP, "node-ip", "", "`IP` of the node, or one IPv4 and one IPv6 joined by a comma")
-	fs.StringVar(&o.SandboxImage, "pod-infra-container-image", "", "`image` that holds a pod's namespaces, for the node's own runtime (default: the one that it brings, or "+DefaultSandboxImage+")")
-	fs.StringVar(&o.ProviderConfig, "image-credential-provider-config", "", "`file` or directory that says which programs are asked for registry credentials")
-	fs.StringVar(&o.ProviderPrograms, "image-credential-provider-bin-dir", "", "`directory` of those programs")
-	fs.BoolVar(&o.StopRuntime, "stop-runtime-on-exit", false, "end the node's own container runtime with the agent; pods go on all the same")
-	fs.StringToStringVar(&o.NodeLabels, "node-labels", nil, "`labels` of the node, key=value joined by commas, for node selectors and affinity")
-	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "`file` that says how to reach the API server of the cluster that the node belongs to (default: none, the node stands alone)")
-	fs.StringVar(&o.Bootstrap, "bootstrap-kubeconfig", "", "`file` with a credential that may ask for a certificate; used when --kubeconfig is missing or its certificate has run out")
-	fs.StringVar(&o.CloudProvider, "cloud-provider", "", "`who` looks after the machine: external, if a cloud has to do so before pods come")
-	fs.StringVar(&o.KernelTunables, "kernel-tunables", "", "`set or leave` the kernel's settings that differ from what nodes want (default set with --kubeconfig, else leave)")
-	fs.Func("register-with-taints", "`taints` of the node, key=value:Effect joined by commas: of its Node object or, where it stands alone, held against pods if they are NoExecute", taints(&o.Kubelet.RegisterWithTaints))
-	fs.StringVar(&o.RootDir, "root-dir", DefaultRoot, "`directory` for everything the node keeps")
-	fs.StringVar(&o.CertDir, "cert-dir", "", "`directory` of certificates (default <root-dir>/pki)")
+	fs.StringVar(&o.SandboxImage, "pod-infra-container-image", "", "pause `image` of the built-in runtime (default: the bundled one, or "+DefaultSandboxImage+")")
+	fs.StringVar(&o.ProviderConfig, "image-credential-provider-config", "", "CredentialProviderConfig `file`, or a directory of such files")
+	fs.StringVar(&o.ProviderPrograms, "image-credential-provider-bin-dir", "", "`directory` of the credential provider programs")
+	fs.BoolVar(&o.StopRuntime, "stop-runtime-on-exit", false, "stop the built-in container runtime when the kubelet stops; containers keep running")
+	fs.StringToStringVar(&o.NodeLabels, "node-labels", nil, "`labels` of the node, key=value joined by commas, matched by node selectors and affinity")
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig `file` for the API server of the cluster (default: none; the node runs on its own)")
+	fs.StringVar(&o.Bootstrap, "bootstrap-kubeconfig", "", "kubeconfig `file` with a credential that may request a client certificate; used when --kubeconfig does not exist or its certificate has expired")
+	fs.StringVar(&o.CloudProvider, "cloud-provider", "", "`external` if a cloud controller has to initialize the node before it takes pods; otherwise empty")
+	fs.StringVar(&o.KernelTunables, "kernel-tunables", "", "`set or leave` sysctls whose value differs from the one that a node needs (default: set with --kubeconfig, else leave)")
+	fs.Func("register-with-taints", "`taints` of the node, key=value:Effect joined by commas; without --kubeconfig only NoExecute has an effect", taints(&o.Kubelet.RegisterWithTaints))
+	fs.StringVar(&o.RootDir, "root-dir", DefaultRoot, "`directory` of all data of the node")
+	fs.StringVar(&o.CertDir, "cert-dir", "", "`directory` of certificates (default: <root-dir>/pki)")
 	fs.StringVar(&o.Socket, "socket", DefaultSocket, "unix socket `path` of the node API; empty for none")
 
 	for _, f := range fieldFlags {
@@ -106,8 +106,8 @@ func addFieldFlag(fs *pflag.FlagSet, f fieldFlag, p any) {
 	}
 }
 
-// pairs parses "a=1,b=2". The first use replaces what the file said, as it
-// does for lists; further uses add to it.
+// pairs parses "a=1,b=2". As with lists, the first use of the flag replaces the
+// value of the file; further uses add to it.
 func pairs(into *map[string]string, separator string) func(string) error {
 	given := map[string]string{}
 	return func(s string) error {
@@ -141,8 +141,8 @@ func headers(into *map[string][]string) func(string) error {
 	}
 }
 
-// gates parses "A=true,B=false" over the gates of the file: gates are single
-// switches, so those not named keep what the file says.
+// gates parses "A=true,B=false" over the gates of the file. Each gate is a
+// switch of its own, so gates that the flag does not name keep the file's value.
 func gates(into *map[string]bool) func(string) error {
 	return func(s string) error {
 		for item := range items(s) {
@@ -160,7 +160,7 @@ func gates(into *map[string]bool) func(string) error {
 	}
 }
 
-// items yields what stands between the commas of s, without the empty ones.
+// items yields the trimmed parts of s between commas and leaves out empty ones.
 func items(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for item := range strings.SplitSeq(s, ",") {

@@ -11,7 +11,7 @@ type fieldFlag struct {
 	usage       string // empty when the field is not honoured
 }
 
-// separator is what stands between name and value: eviction thresholds are
+// separator returns the text between name and value: eviction thresholds are
 // written memory.available<100Mi.
 func (f fieldFlag) separator() string {
 	if f.name == "eviction-hard" || f.name == "eviction-soft" {
@@ -22,86 +22,86 @@ func (f fieldFlag) separator() string {
 
 // fieldFlags has upstream's names, the honoured ones in the order of --help.
 var fieldFlags = []fieldFlag{
-	{"container-runtime-endpoint", "containerRuntimeEndpoint", "`endpoint` of the container runtime (CRI v1; default: a containerd of the node's own)"},
+	{"container-runtime-endpoint", "containerRuntimeEndpoint", "`endpoint` of the container runtime, CRI v1 (default: the built-in containerd)"},
 	{"image-service-endpoint", "imageServiceEndpoint", "`endpoint` of the image service (default: the runtime's)"},
-	{"runtime-request-timeout", "runtimeRequestTimeout", "limit for each runtime request but pull, logs, exec and attach"},
-	{"pod-cidr", "podCIDR", "`subnet` for pods on the node's own runtime, or one of each family joined by a comma (default: free ones)"},
-	{"max-pods", "maxPods", "`number` of pods that may run at once"},
+	{"runtime-request-timeout", "runtimeRequestTimeout", "time limit of each runtime request except pull, logs, exec and attach"},
+	{"pod-cidr", "podCIDR", "pod `subnet` of the built-in runtime, or one IPv4 and one IPv6 subnet joined by a comma (default: unused ones)"},
+	{"max-pods", "maxPods", "`number` of pods that may run at the same time"},
 
-	{"rotate-certificates", "rotateCertificates", "ask the cluster for another client certificate before the present one runs out"},
-	{"register-node", "registerNode", "make the Node object if it is not there"},
-	{"provider-id", "providerID", "`id` by which the cloud knows the machine"},
-	{"node-status-update-frequency", "nodeStatusUpdateFrequency", "how often the node's status is made, and sent to the API server if it has changed"},
-	{"node-status-max-images", "nodeStatusMaxImages", "how many images the Node object names, the largest; -1: all"},
-	{"kube-api-qps", "kubeAPIQPS", "requests to the API server in a second"},
-	{"kube-api-burst", "kubeAPIBurst", "how many of them at once"},
-	{"event-qps", "eventRecordQPS", "events that are told to the API server in a second; 0: no bound"},
-	{"event-burst", "eventBurst", "how many of them at once"},
+	{"rotate-certificates", "rotateCertificates", "renew the client certificate before it expires"},
+	{"register-node", "registerNode", "create the Node object if it does not exist"},
+	{"provider-id", "providerID", "`id` of the machine at its cloud provider"},
+	{"node-status-update-frequency", "nodeStatusUpdateFrequency", "`interval` between computations of the node's status; a changed status is sent to the API server"},
+	{"node-status-max-images", "nodeStatusMaxImages", "`number` of images that the Node object lists, largest first; -1 for all"},
+	{"kube-api-qps", "kubeAPIQPS", "requests per second to the API server"},
+	{"kube-api-burst", "kubeAPIBurst", "`number` of requests to the API server that may exceed --kube-api-qps in a burst"},
+	{"event-qps", "eventRecordQPS", "events per second to the API server; 0 for no limit"},
+	{"event-burst", "eventBurst", "`number` of events that may exceed --event-qps in a burst"},
 
 	{"resolv-conf", "resolvConf", "`path` of the resolver configuration that pods inherit"},
 	{"cluster-dns", "clusterDNS", "`IPs` of DNS servers for pods with dnsPolicy ClusterFirst"},
-	{"cluster-domain", "clusterDomain", "`domain` that those servers serve"},
-	{"seccomp-default", "seccompDefault", "give containers without a seccomp profile the runtime's own"},
-	{"allowed-unsafe-sysctls", "allowedUnsafeSysctls", "`names` of sysctls, or beginnings and a star, that pods may set besides the safe ones"},
+	{"cluster-domain", "clusterDomain", "DNS `domain` of the cluster, such as cluster.local"},
+	{"seccomp-default", "seccompDefault", "use the runtime's default seccomp profile for containers without one"},
+	{"allowed-unsafe-sysctls", "allowedUnsafeSysctls", "`names` of sysctls, or prefixes with a star, that pods may set in addition to the safe ones"},
 	{"serialize-image-pulls", "serializeImagePulls", "pull one image at a time"},
-	{"registry-qps", "registryPullQPS", "pulls that may begin in a second; 0: no bound"},
-	{"registry-burst", "registryBurst", "how many of them at once"},
-	{"image-gc-high-threshold", "imageGCHighThresholdPercent", "`percent` of the images' disk above which images go"},
-	{"image-gc-low-threshold", "imageGCLowThresholdPercent", "`percent` of it at which no more have to go"},
-	{"minimum-image-ttl-duration", "imageMinimumGCAge", "how long an image stays at least"},
+	{"registry-qps", "registryPullQPS", "image pulls per second; 0 for no limit"},
+	{"registry-burst", "registryBurst", "`number` of pulls that may exceed --registry-qps in a burst"},
+	{"image-gc-high-threshold", "imageGCHighThresholdPercent", "`percent` of disk usage above which unused images are removed"},
+	{"image-gc-low-threshold", "imageGCLowThresholdPercent", "`percent` of disk usage at which the removal of images stops"},
+	{"minimum-image-ttl-duration", "imageMinimumGCAge", "`age` below which an unused image is not removed"},
 
-	{"protect-kernel-defaults", "protectKernelDefaults", "refuse to start where settings of the kernel differ from what nodes want"},
-	{"cgroups-per-qos", "cgroupsPerQOS", "hold each pod to its limits in a cgroup of its own, below kubepods"},
-	{"cgroup-root", "cgroupRoot", "`cgroup` below which kubepods lies (default: the top)"},
-	{"cgroup-driver", "cgroupDriver", "who makes cgroups: `cgroupfs or systemd`, for the node's own runtime (default: as the machine has it) and where another does not say"},
-	{"cpu-cfs-quota", "cpuCFSQuota", "hold containers to their CPU limits"},
-	{"cpu-cfs-quota-period", "cpuCFSQuotaPeriod", "time within which a CPU limit holds, 1ms to 1s"},
-	{"fail-swap-on", "failSwapOn", "refuse to start on a machine that swaps"},
-	{"kube-reserved", "kubeReserved", "`amounts` that pods do not get, for the node's own programs: cpu=200m,memory=500Mi,ephemeral-storage=1Gi,pid=1000"},
-	{"system-reserved", "systemReserved", "`amounts` that pods do not get, for the machine's other programs"},
-	{"eviction-hard", "evictionHard", "`amounts` that have to be left, and that pods do not get: memory.available<100Mi,nodefs.available<10%"},
-	{"eviction-pressure-transition-period", "evictionPressureTransitionPeriod", "how long a shortage of that has to be over before the node no longer tells it"},
-	{"enforce-node-allocatable", "enforceNodeAllocatable", "`who` is held to what is theirs: pods together to what is left, system-reserved and kube-reserved to what is reserved, or with -compressible only to the CPUs of it; or none"},
-	{"kube-reserved-cgroup", "kubeReservedCgroup", "`cgroup` of the node's own programs, for kube-reserved"},
-	{"system-reserved-cgroup", "systemReservedCgroup", "`cgroup` of the machine's other programs, for system-reserved"},
-	{"cpu-manager-policy", "cpuManagerPolicy", "`none, or static`: containers of guaranteed pods that ask for whole CPUs have them for their own"},
-	{"cpu-manager-policy-options", "cpuManagerPolicyOptions", "`options` of static: full-pcpus-only=true, distribute-cpus-across-numa=true, distribute-cpus-across-cores=true, strict-cpu-reservation=true, prefer-align-cpus-by-uncorecache=true"},
-	{"memory-manager-policy", "memoryManagerPolicy", "`None, or Static`: such containers have memory of chosen NUMA nodes; it needs reservedMemory in the --config file"},
-	{"topology-manager-policy", "topologyManagerPolicy", "`policy` of having both of the same NUMA nodes: none, best-effort, restricted or single-numa-node"},
-	{"topology-manager-policy-options", "topologyManagerPolicyOptions", "`options` of that: max-allowable-numa-nodes=16, prefer-closest-numa-nodes=true"},
-	{"topology-manager-scope", "topologyManagerScope", "`scope` of that: container for each by itself, pod for all of them together"},
-	{"reserved-cpus", "reservedSystemCPUs", "`CPUs` that no container has for its own, such as 0-1; they stand in place of reserved amounts of CPU"},
-	{"pod-max-pids", "podPidsLimit", "`number` of processes that a pod may have; -1 for no bound"},
-	{"local-storage-capacity-isolation", "localStorageCapacityIsolation", "end pods that write more to the disk than they may"},
+	{"protect-kernel-defaults", "protectKernelDefaults", "refuse to start if a sysctl differs from the value that a node needs"},
+	{"cgroups-per-qos", "cgroupsPerQOS", "give each pod a cgroup of its own under kubepods, and enforce its limits there"},
+	{"cgroup-root", "cgroupRoot", "parent `cgroup` of kubepods (default: the root cgroup)"},
+	{"cgroup-driver", "cgroupDriver", "`cgroupfs or systemd` for the built-in runtime (default: detected), and for another runtime that does not report its driver"},
+	{"cpu-cfs-quota", "cpuCFSQuota", "enforce the CPU limits of containers"},
+	{"cpu-cfs-quota-period", "cpuCFSQuotaPeriod", "`period` over which a CPU limit is enforced, 1ms to 1s"},
+	{"fail-swap-on", "failSwapOn", "refuse to start on a machine with swap"},
+	{"kube-reserved", "kubeReserved", "`amounts` reserved for the kubelet and the runtime: cpu=200m,memory=500Mi,ephemeral-storage=1Gi,pid=1000"},
+	{"system-reserved", "systemReserved", "`amounts` reserved for the other programs of the machine, in the same form"},
+	{"eviction-hard", "evictionHard", "`thresholds` at which pods are evicted: memory.available<100Mi,nodefs.available<10%; this much is not allocatable"},
+	{"eviction-pressure-transition-period", "evictionPressureTransitionPeriod", "how long a shortage must be over before the node's pressure condition ends"},
+	{"enforce-node-allocatable", "enforceNodeAllocatable", "`groups` whose limits are enforced: pods, system-reserved, kube-reserved, or the latter two with -compressible for CPU only; or none"},
+	{"kube-reserved-cgroup", "kubeReservedCgroup", "`cgroup` of the kubelet and the runtime, limited by --kube-reserved"},
+	{"system-reserved-cgroup", "systemReservedCgroup", "`cgroup` of the machine's other programs, limited by --system-reserved"},
+	{"cpu-manager-policy", "cpuManagerPolicy", "`none or static`: with static, containers of Guaranteed pods with whole CPUs have those CPUs to themselves"},
+	{"cpu-manager-policy-options", "cpuManagerPolicyOptions", "`options` of the static CPU policy: full-pcpus-only=true, distribute-cpus-across-numa=true, distribute-cpus-across-cores=true, strict-cpu-reservation=true, prefer-align-cpus-by-uncorecache=true"},
+	{"memory-manager-policy", "memoryManagerPolicy", "`None or Static`: with Static, containers of Guaranteed pods have memory of chosen NUMA nodes; needs reservedMemory in the --config file"},
+	{"topology-manager-policy", "topologyManagerPolicy", "`policy` for taking CPUs and memory from the same NUMA nodes: none, best-effort, restricted or single-numa-node"},
+	{"topology-manager-policy-options", "topologyManagerPolicyOptions", "`options` of --topology-manager-policy: max-allowable-numa-nodes=16, prefer-closest-numa-nodes=true"},
+	{"topology-manager-scope", "topologyManagerScope", "`container or pod`: whether --topology-manager-policy aligns each container or the whole pod"},
+	{"reserved-cpus", "reservedSystemCPUs", "`CPUs` that no container has to itself, such as 0-1; they replace the CPU amounts of --kube-reserved and --system-reserved"},
+	{"pod-max-pids", "podPidsLimit", "`number` of processes that a pod may have; -1 for no limit"},
+	{"local-storage-capacity-isolation", "localStorageCapacityIsolation", "evict pods that exceed their limits of ephemeral storage"},
 
 	{"pod-manifest-path", "staticPodPath", "`path` of a directory of pod manifests, or of one manifest"},
-	{"file-check-frequency", "fileCheckFrequency", "how often that path is read even if nothing notified a change"},
+	{"file-check-frequency", "fileCheckFrequency", "`interval` at which --pod-manifest-path is read again, even without a change notification"},
 	{"manifest-url", "staticPodURL", "`URL` of pod manifests"},
-	{"manifest-url-header", "staticPodURLHeader", "`headers` for that URL: 'name:value,name:value'; may be repeated"},
-	{"http-check-frequency", "httpCheckFrequency", "how often that URL is read"},
-	{"runonce", "runOnce", "start the pods of the file and URL sources, wait until they run, report and exit; nothing listens"},
+	{"manifest-url-header", "staticPodURLHeader", "`headers` for requests to --manifest-url: 'name:value,name:value'; may be repeated"},
+	{"http-check-frequency", "httpCheckFrequency", "`interval` at which --manifest-url is read"},
+	{"runonce", "runOnce", "start the pods of --pod-manifest-path and --manifest-url, wait until they run, print a report and exit; opens no port"},
 
-	{"enable-server", "enableServer", "listen on --port"},
+	{"enable-server", "enableServer", "open --port"},
 	{"address", "address", "`IP` to listen on"},
-	{"port", "port", "TLS `port`, 1 to 65535; --enable-server=false turns it off"},
-	{"read-only-port", "readOnlyPort", "plain read-only `port`, on loopback unless --address is given; 0 for none"},
-	{"healthz-bind-address", "healthzBindAddress", "`IP` for --healthz-port"},
-	{"healthz-port", "healthzPort", "plain `port` that answers /healthz only; 0 for none"},
-	{"enable-debugging-handlers", "enableDebuggingHandlers", "serve logs, exec, attach, port-forward and run on the kubelet paths"},
+	{"port", "port", "TLS `port` of the kubelet, 1 to 65535; --enable-server=false closes it"},
+	{"read-only-port", "readOnlyPort", "read-only `port` without TLS, on loopback unless --address is given; 0 to disable"},
+	{"healthz-bind-address", "healthzBindAddress", "`IP` that --healthz-port listens on"},
+	{"healthz-port", "healthzPort", "plain `port` that serves /healthz only; 0 to disable"},
+	{"enable-debugging-handlers", "enableDebuggingHandlers", "serve logs, exec, attach, port-forward and run on the kubelet's paths"},
 
-	{"anonymous-auth", "authentication.anonymous.enabled", "let requests without credentials in, as system:anonymous"},
-	{"authorization-mode", "authorization.mode", "`mode`: empty for the node's own roles, Webhook to ask the cluster about those who have none (default with --kubeconfig), or AlwaysAllow"},
-	{"authentication-token-webhook", "authentication.webhook.enabled", "ask the cluster whose a token is that the node does not know (default true with --kubeconfig)"},
-	{"authentication-token-webhook-cache-ttl", "authentication.webhook.cacheTTL", "how long the answers are remembered"},
-	{"authorization-webhook-cache-authorized-ttl", "authorization.webhook.cacheAuthorizedTTL", "how long it is remembered that somebody may do something"},
-	{"authorization-webhook-cache-unauthorized-ttl", "authorization.webhook.cacheUnauthorizedTTL", "how long it is remembered that somebody may not"},
-	{"rotate-server-certificates", "serverTLSBootstrap", "have the cluster issue the serving certificate, and another before it runs out; until then the node's own is served"},
-	{"client-ca-file", "authentication.x509.clientCAFile", "`file` of CAs whose client certificates are accepted"},
+	{"anonymous-auth", "authentication.anonymous.enabled", "accept requests without credentials, as user system:anonymous"},
+	{"authorization-mode", "authorization.mode", "`mode`: empty (the node's own roles), Webhook (users without a role: ask the cluster; default with --kubeconfig) or AlwaysAllow"},
+	{"authentication-token-webhook", "authentication.webhook.enabled", "let the cluster check tokens that the node does not know (default: true with --kubeconfig)"},
+	{"authentication-token-webhook-cache-ttl", "authentication.webhook.cacheTTL", "how long the cluster's answer about a token is cached"},
+	{"authorization-webhook-cache-authorized-ttl", "authorization.webhook.cacheAuthorizedTTL", "how long a permission that the cluster granted is cached"},
+	{"authorization-webhook-cache-unauthorized-ttl", "authorization.webhook.cacheUnauthorizedTTL", "how long a permission that the cluster denied is cached"},
+	{"rotate-server-certificates", "serverTLSBootstrap", "request the serving certificate from the cluster and renew it before it expires; until the first one is issued, use the node's own"},
+	{"client-ca-file", "authentication.x509.clientCAFile", "`file` of CA certificates; client certificates that they signed are accepted"},
 	{"tls-cert-file", "tlsCertFile", "serving certificate `file` (default: one made in --cert-dir)"},
 	{"tls-private-key-file", "tlsPrivateKeyFile", "key `file` of --tls-cert-file"},
 
-	{"container-log-max-size", "containerLogMaxSize", "`size` from which a container's log goes on in a new file, such as 10Mi; below 0 for no bound"},
-	{"container-log-max-files", "containerLogMaxFiles", "`number` of files that are kept of a container's log, at least 2"},
+	{"container-log-max-size", "containerLogMaxSize", "`size` at which a container's log is rotated, such as 10Mi; below 0 for no limit"},
+	{"container-log-max-files", "containerLogMaxFiles", "`number` of log files that are kept per container, at least 2"},
 
 	{"v", "logging.verbosity", "log `level`; 0 logs the least"},
 	{"logging-format", "logging.format", "log `format`: text or json"},
@@ -132,18 +132,18 @@ var fieldFlags = []fieldFlag{
 	{"volume-stats-agg-period", "volumeStatsAggPeriod", ""},
 }
 
-// ignoredFlags stand in real command lines and are no field of the file. They
-// are taken, have no effect, and Unhonoured names them.
+// ignoredFlags occur in real command lines and have no field in the file. They
+// are accepted without effect, and Unhonoured names them.
 var ignoredFlags = []string{
 	"log-flush-frequency",
 	"runtime-cgroups",
 	"vmodule",
 }
 
-// A refusedFlag stops the start: going on without it would not be what was asked.
+// A refusedFlag stops the start, because the node cannot do what it asks for.
 type refusedFlag struct{ name, why string }
 
-// refuse is called with the flag's value; an empty one asks for nothing.
+// refuse returns an error for every value but the empty one.
 func (r refusedFlag) refuse(value string) error {
 	if value == "" {
 		return nil
@@ -152,11 +152,11 @@ func (r refusedFlag) refuse(value string) error {
 }
 
 var refusedFlags = []refusedFlag{
-	{"lock-file", "handing over by a lock file is not built yet"},
+	{"lock-file", "lock files are not supported; leave the flag out"},
 	{"reserved-memory", "set reservedMemory in the --config file"},
 }
 
-// honouredFlag says whether the flag has an effect.
+// honouredFlag reports whether the flag has an effect.
 func honouredFlag(name string) bool {
 	if i := slices.IndexFunc(fieldFlags, func(f fieldFlag) bool { return f.name == name }); i >= 0 {
 		return fieldFlags[i].usage != ""

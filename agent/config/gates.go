@@ -2,7 +2,7 @@ package config
 
 import "slices"
 
-// featureGates are the names that upstream's kubelet takes, sorted. Nodal has
+// featureGates lists, sorted, the gates that upstream's kubelet knows. Nodal has
 // no gates of its own: what it does is always on. A known name is accepted, so
 // that upstream's configuration starts this binary; any other is a mistake.
 var featureGates = []string{

@@ -17,24 +17,24 @@ var sections = []section{
 	{"Configuration (defaults < --config < --config-dir < flags)", []string{"config", "config-dir", "version", "help", "v", "logging-format"}},
 	{"Node", []string{"hostname-override", "node-ip", "node-labels", "root-dir", "max-pods", "kernel-tunables", "protect-kernel-defaults"}},
 	{"Container runtime", []string{"container-runtime-endpoint", "pod-infra-container-image", "stop-runtime-on-exit", "image-service-endpoint", "runtime-request-timeout", "pod-cidr", "resolv-conf", "cluster-dns", "cluster-domain", "seccomp-default", "allowed-unsafe-sysctls", "serialize-image-pulls", "registry-qps", "registry-burst", "image-gc-high-threshold", "image-gc-low-threshold", "minimum-image-ttl-duration", "image-credential-provider-config", "image-credential-provider-bin-dir", "container-log-max-size", "container-log-max-files"}},
-	{"What pods may use", []string{"cgroups-per-qos", "cgroup-root", "cgroup-driver", "cpu-cfs-quota", "cpu-cfs-quota-period", "pod-max-pids", "local-storage-capacity-isolation", "fail-swap-on", "cpu-manager-policy", "cpu-manager-policy-options", "reserved-cpus", "memory-manager-policy", "topology-manager-policy", "topology-manager-policy-options", "topology-manager-scope", "kube-reserved", "system-reserved", "eviction-hard", "eviction-pressure-transition-period", "enforce-node-allocatable", "kube-reserved-cgroup", "system-reserved-cgroup"}},
-	{"Pod sources besides the API", []string{"pod-manifest-path", "file-check-frequency", "manifest-url", "manifest-url-header", "http-check-frequency", "runonce"}},
-	{"Membership of a cluster", []string{"kubeconfig", "bootstrap-kubeconfig", "rotate-certificates", "register-node", "register-with-taints", "provider-id", "cloud-provider", "node-status-update-frequency", "node-status-max-images", "kube-api-qps", "kube-api-burst", "event-qps", "event-burst"}},
+	{"Resources of pods", []string{"cgroups-per-qos", "cgroup-root", "cgroup-driver", "cpu-cfs-quota", "cpu-cfs-quota-period", "pod-max-pids", "local-storage-capacity-isolation", "fail-swap-on", "cpu-manager-policy", "cpu-manager-policy-options", "reserved-cpus", "memory-manager-policy", "topology-manager-policy", "topology-manager-policy-options", "topology-manager-scope", "kube-reserved", "system-reserved", "eviction-hard", "eviction-pressure-transition-period", "enforce-node-allocatable", "kube-reserved-cgroup", "system-reserved-cgroup"}},
+	{"Pod sources other than the API", []string{"pod-manifest-path", "file-check-frequency", "manifest-url", "manifest-url-header", "http-check-frequency", "runonce"}},
+	{"Cluster membership", []string{"kubeconfig", "bootstrap-kubeconfig", "rotate-certificates", "register-node", "register-with-taints", "provider-id", "cloud-provider", "node-status-update-frequency", "node-status-max-images", "kube-api-qps", "kube-api-burst", "event-qps", "event-burst"}},
 	{"Listeners", []string{"socket", "enable-server", "address", "port", "read-only-port", "healthz-bind-address", "healthz-port", "enable-debugging-handlers"}},
-	{"Who may do what", []string{"cert-dir", "tls-cert-file", "tls-private-key-file", "client-ca-file", "anonymous-auth", "authorization-mode", "authentication-token-webhook", "authentication-token-webhook-cache-ttl", "authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl", "rotate-server-certificates"}},
+	{"Authentication and authorization", []string{"cert-dir", "tls-cert-file", "tls-private-key-file", "client-ca-file", "anonymous-auth", "authorization-mode", "authentication-token-webhook", "authentication-token-webhook-cache-ttl", "authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl", "rotate-server-certificates"}},
 }
 
 const width = 100
 
-const commands = `       kubelet install      let systemd run this program, now and after each boot
-       kubelet uninstall    end that; pods run on, unless told otherwise
-       kubelet check        what this machine lacks to run pods
-       kubelet images       list and import images (--help says how)
-       kubelet ui           print a link to the dashboard
-       kubelet clean        take a stopped node away; the data of claims stay
+const commands = `       kubelet install      install as a systemd service and start it
+       kubelet uninstall    remove the service; pods keep running, unless --purge is given
+       kubelet check        report what this machine lacks for running pods
+       kubelet images       list, import and remove images; see kubelet images --help
+       kubelet ui           print a sign-in link for the dashboard
+       kubelet clean        remove the data of a stopped node, except the data of claims
 `
 
-// Usage is the text of --help.
+// Usage returns the text of --help.
 func Usage() string {
 	var o Options
 	all := pflag.NewFlagSet("kubelet", pflag.ContinueOnError)
@@ -51,7 +51,7 @@ func Usage() string {
 		fmt.Fprintf(&b, "\n%s:\n%s", s.title, fs.FlagUsagesWrapped(width))
 	}
 
-	b.WriteString("\nAccepted, without effect yet; each one given is named at the start:\n")
+	b.WriteString("\nAccepted without effect; those given are named in the log at start-up:\n")
 	var idle []string
 	for _, f := range fieldFlags {
 		if !honouredFlag(f.name) {
@@ -74,7 +74,7 @@ func Usage() string {
 	return b.String()
 }
 
-// wrap lays words out in lines of at most width characters.
+// wrap breaks words into lines of at most width characters.
 func wrap(words []string) string {
 	var b strings.Builder
 	line := " "

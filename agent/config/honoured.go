@@ -166,7 +166,7 @@ var notHonoured = []string{
 	"tlsMinVersion",
 }
 
-// Unhonoured names, sorted, the fields and flags that somebody set and that
+// Unhonoured names, sorted, the fields and flags that were set and that
 // have no effect yet, for the daemon to list once at its start.
 func Unhonoured(c *Config) []string {
 	var plain kubelet.KubeletConfiguration
@@ -183,19 +183,19 @@ func Unhonoured(c *Config) []string {
 		}
 	}
 	if c.Runtime.Endpoint != "" && len(c.Runtime.PodCIDRs) > 0 {
-		names = append(names, "podCIDR (with --container-runtime-endpoint: who set that runtime up chose its network)")
+		names = append(names, "podCIDR (with --container-runtime-endpoint the runtime's own CNI configuration decides)")
 	}
 	if c.Cluster.Kubeconfig == "" {
 		names = append(names, forMembers(c.Auth)...)
 	}
 	if !reflect.DeepEqual(c.kubelet.EvictionHard, plain.EvictionHard) {
-		names = append(names, "evictionHard (it is set aside, and new pods are refused while it is not left, but nothing is evicted)")
+		names = append(names, "evictionHard (it reduces allocatable, and new pods are refused during a shortage, but no pod is evicted)")
 	}
 	slices.Sort(names)
 	return names
 }
 
-// forMembers names what takes a cluster.
+// forMembers names the settings that need a cluster.
 func forMembers(a Auth) (names []string) {
 	if a.Tokens {
 		names = append(names, "authentication.webhook.enabled (without --kubeconfig)")

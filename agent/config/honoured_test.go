@@ -162,7 +162,7 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 	}
 }
 
-// visible is what the wiring can see of c.
+// visible prints the part of c that other packages can read.
 func visible(c *Config) string {
 	data, err := json.Marshal(c) // the unexported fields stay out
 	if err != nil {

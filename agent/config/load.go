@@ -19,7 +19,7 @@ import (
 // ErrHelp and ErrVersion say that a text was asked for instead of a node.
 var (
 	ErrHelp    = pflag.ErrHelp
-	ErrVersion = errors.New("version asked for")
+	ErrVersion = errors.New("version requested")
 )
 
 // Load resolves the command line args (without the program's name), and the
@@ -220,10 +220,10 @@ func podCIDRs(text string) (subnets []netip.Prefix, err error) {
 			return nil, fmt.Errorf("parse podCIDR: %w", err)
 		}
 		if subnet.Bits() > subnet.Addr().BitLen()-2 {
-			return nil, fmt.Errorf("podCIDR %s: it has no room for pods", subnet)
+			return nil, fmt.Errorf("podCIDR %s: too small for pods", subnet)
 		}
 		if slices.ContainsFunc(subnets, func(p netip.Prefix) bool { return p.Addr().Is6() == subnet.Addr().Is6() }) {
-			return nil, fmt.Errorf("podCIDR %s: want one subnet of a family", text)
+			return nil, fmt.Errorf("podCIDR %s: want one subnet, or one IPv4 and one IPv6 subnet", text)
 		}
 		subnets = append(subnets, subnet.Masked())
 	}
@@ -259,8 +259,8 @@ func resolveListen(o *Options, addressGiven bool) Listen {
 	if !*k.EnableServer {
 		l.Port = 0
 	}
-	// Nobody is asked who they are on this port, so the whole network is let in
-	// only when an address says so.
+	// This port asks for no credentials, so it listens to the whole network
+	// only when an address was given.
 	if !addressGiven {
 		l.ReadOnlyAddress = "127.0.0.1"
 	}

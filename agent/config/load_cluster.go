@@ -50,10 +50,10 @@ func validateCluster(o *Options) field.ErrorList {
 		errs = append(errs, field.NotSupported(field.NewPath("--cloud-provider"), o.CloudProvider, []string{externalCloud}))
 	}
 	if o.Kubeconfig != "" && k.RunOnce {
-		errs = append(errs, field.Invalid(field.NewPath("--kubeconfig"), o.Kubeconfig, "a node that runs its pods once is not a member of a cluster"))
+		errs = append(errs, field.Invalid(field.NewPath("--kubeconfig"), o.Kubeconfig, "cannot be combined with runOnce"))
 	}
 	if o.Bootstrap != "" && o.Kubeconfig == "" {
-		errs = append(errs, field.Required(field.NewPath("--kubeconfig"), "--bootstrap-kubeconfig needs to know where to keep what it gets"))
+		errs = append(errs, field.Required(field.NewPath("--kubeconfig"), "--bootstrap-kubeconfig stores the new credential there"))
 	}
 	for i, t := range k.RegisterWithTaints {
 		errs = append(errs, validateTaint(field.NewPath("registerWithTaints").Index(i), t)...)

@@ -33,17 +33,17 @@ func validateImages(o *Options) (errs field.ErrorList) {
 		{"imageGCHighThresholdPercent", *k.ImageGCHighThresholdPercent}, {"imageGCLowThresholdPercent", *k.ImageGCLowThresholdPercent},
 	} {
 		if p.value < 0 || p.value > 100 {
-			errs = append(errs, field.Invalid(field.NewPath(p.name), p.value, "it has to be from 0 to 100"))
+			errs = append(errs, field.Invalid(field.NewPath(p.name), p.value, "must be between 0 and 100"))
 		}
 	}
 	if *k.ImageGCLowThresholdPercent >= *k.ImageGCHighThresholdPercent {
-		errs = append(errs, field.Invalid(field.NewPath("imageGCLowThresholdPercent"), *k.ImageGCLowThresholdPercent, "it has to be below imageGCHighThresholdPercent"))
+		errs = append(errs, field.Invalid(field.NewPath("imageGCLowThresholdPercent"), *k.ImageGCLowThresholdPercent, "must be less than imageGCHighThresholdPercent"))
 	}
 	if k.ImageMaximumGCAge.Duration != 0 && k.ImageMaximumGCAge.Duration <= k.ImageMinimumGCAge.Duration {
-		errs = append(errs, field.Invalid(field.NewPath("imageMaximumGCAge"), k.ImageMaximumGCAge.Duration.String(), "it has to be 0, or above imageMinimumGCAge"))
+		errs = append(errs, field.Invalid(field.NewPath("imageMaximumGCAge"), k.ImageMaximumGCAge.Duration.String(), "must be 0, or greater than imageMinimumGCAge"))
 	}
 	if *k.RegistryPullQPS < 0 || k.RegistryBurst < 0 {
-		errs = append(errs, field.Invalid(field.NewPath("registryPullQPS"), *k.RegistryPullQPS, "it and registryBurst have to be 0 or more"))
+		errs = append(errs, field.Invalid(field.NewPath("registryPullQPS"), *k.RegistryPullQPS, "must be at least 0, as must registryBurst"))
 	}
 	switch k.ImagePullCredentialsVerificationPolicy {
 	case kubelet.NeverVerify, kubelet.NeverVerifyPreloadedImages, kubelet.NeverVerifyAllowlistedImages, kubelet.AlwaysVerify:
@@ -52,7 +52,7 @@ func validateImages(o *Options) (errs field.ErrorList) {
 			[]kubelet.ImagePullCredentialsVerificationPolicy{kubelet.NeverVerify, kubelet.NeverVerifyPreloadedImages, kubelet.NeverVerifyAllowlistedImages, kubelet.AlwaysVerify}))
 	}
 	if (o.ProviderConfig == "") != (o.ProviderPrograms == "") {
-		errs = append(errs, field.Required(field.NewPath("--image-credential-provider-config"), "it and --image-credential-provider-bin-dir go together"))
+		errs = append(errs, field.Required(field.NewPath("--image-credential-provider-config"), "must be given together with --image-credential-provider-bin-dir"))
 	}
 	return errs
 }

@@ -7,11 +7,11 @@ import (
 
 func TestImagesAreChecked(t *testing.T) {
 	for name, c := range map[string]struct{ file, flag, want string }{
-		"a percentage above 100":    {"imageGCHighThresholdPercent: 101", "", "from 0 to 100"},
-		"thresholds the wrong way":  {"imageGCHighThresholdPercent: 70", "", "below imageGCHighThresholdPercent"},
-		"ages the wrong way":        {"imageMaximumGCAge: 1m", "", "above imageMinimumGCAge"},
-		"a negative rate":           {"registryPullQPS: -1", "", "0 or more"},
-		"providers without a place": {"maxPods: 1", "--image-credential-provider-config=/x", "go together"},
+		"a percentage above 100":    {"imageGCHighThresholdPercent: 101", "", "between 0 and 100"},
+		"thresholds the wrong way":  {"imageGCHighThresholdPercent: 70", "", "less than imageGCHighThresholdPercent"},
+		"ages the wrong way":        {"imageMaximumGCAge: 1m", "", "greater than imageMinimumGCAge"},
+		"a negative rate":           {"registryPullQPS: -1", "", "at least 0"},
+		"providers without a place": {"maxPods: 1", "--image-credential-provider-config=/x", "given together"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := []string{"--config", write(t, t.TempDir(), "kubelet.yaml", c.file+"\n")}

@@ -7,7 +7,7 @@ import (
 	kubelet "k8s.io/kubelet/config/v1beta1"
 )
 
-// usualCollector is where OpenTelemetry's collectors listen.
+// usualCollector is the default address of OpenTelemetry's collectors.
 const usualCollector = "localhost:4317"
 
 func resolveTracing(k *kubelet.KubeletConfiguration) *Tracing {

@@ -16,7 +16,7 @@ import (
 	"nodal/node/health"
 )
 
-// reservable are what kubeReserved and systemReserved may name.
+// reservable lists the resources that kubeReserved and systemReserved may name.
 var reservable = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceEphemeralStorage, corev1.ResourceMemory, admit.PIDs}
 
 // What limits can be set for.
@@ -50,7 +50,7 @@ func held(k *kubelet.KubeletConfiguration, what, cgroup string) Held {
 	return Held{Cgroup: cgroup, CPU: all || some, Rest: all}
 }
 
-// validateHeld wants to know whom to hold, and once.
+// validateHeld checks that each enforced group names its cgroup and is given once.
 func validateHeld(k *kubelet.KubeletConfiguration) field.ErrorList {
 	var errs field.ErrorList
 	for _, h := range []struct{ what, name, cgroup string }{
@@ -59,11 +59,11 @@ func validateHeld(k *kubelet.KubeletConfiguration) field.ErrorList {
 		all, some := slices.Contains(k.EnforceNodeAllocatable, h.what), slices.Contains(k.EnforceNodeAllocatable, h.what+compressible)
 		switch path := field.NewPath(h.name); {
 		case all && some:
-			errs = append(errs, field.Invalid(field.NewPath("enforceNodeAllocatable"), k.EnforceNodeAllocatable, h.what+" and "+h.what+compressible+" exclude each other"))
+			errs = append(errs, field.Invalid(field.NewPath("enforceNodeAllocatable"), k.EnforceNodeAllocatable, h.what+" and "+h.what+compressible+" cannot be combined"))
 		case (all || some) && h.cgroup == "":
-			errs = append(errs, field.Required(path, "enforceNodeAllocatable wants it held"))
+			errs = append(errs, field.Required(path, "enforceNodeAllocatable names it"))
 		case (all || some) && k.ReservedSystemCPUs != "":
-			errs = append(errs, field.Invalid(path, h.cgroup, "reservedSystemCPUs says which CPUs are reserved, not for whom"))
+			errs = append(errs, field.Invalid(path, h.cgroup, "cannot be combined with reservedSystemCPUs"))
 		}
 	}
 	return errs
@@ -84,7 +84,7 @@ func validateReserved(k *kubelet.KubeletConfiguration) field.ErrorList {
 		case !slices.Contains(enforceable, what):
 			errs = append(errs, field.NotSupported(path, what, enforceable))
 		case what == "none" && len(k.EnforceNodeAllocatable) > 1:
-			errs = append(errs, field.Invalid(path, what, "must stand alone"))
+			errs = append(errs, field.Invalid(path, what, "cannot be combined with other values"))
 		}
 	}
 	return append(errs, validateHeld(k)...)
@@ -103,7 +103,7 @@ func quantities(name string, values map[string]string) (corev1.ResourceList, fie
 		case err != nil:
 			errs = append(errs, field.Invalid(path, values[key], err.Error()))
 		case quantity.Sign() < 0:
-			errs = append(errs, field.Invalid(path, values[key], "must not be less than 0"))
+			errs = append(errs, field.Invalid(path, values[key], "must be at least 0"))
 		}
 		list[corev1.ResourceName(key)] = quantity
 	}
@@ -122,7 +122,7 @@ func threshold(signal, value string) (health.Threshold, *field.Error) {
 	}
 	quantity, err := resource.ParseQuantity(value)
 	if err != nil || quantity.Sign() < 0 {
-		return health.Threshold{}, field.Invalid(path, value, "must be a quantity that is not less than 0, or a percentage")
+		return health.Threshold{}, field.Invalid(path, value, "must be a quantity of at least 0, or a percentage")
 	}
 	return health.Threshold{Quantity: quantity}, nil
 }

@@ -2,8 +2,8 @@ package config
 
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
-// resolveTunables does as every kubelet does on a machine that was made a node of a
-// cluster. One that runs pods by itself may be somebody's own.
+// resolveTunables sets sysctls by default on a member of a cluster, as every kubelet
+// does. A machine that runs pods on its own may also serve other purposes.
 func resolveTunables(o *Options) Tunables {
 	switch {
 	case o.Kubelet.ProtectKernelDefaults:
@@ -21,7 +21,7 @@ func validateTunables(o *Options) field.ErrorList {
 		return nil
 	case "set":
 		if o.Kubelet.ProtectKernelDefaults {
-			return field.ErrorList{field.Invalid(path, o.KernelTunables, "protectKernelDefaults forbids it")}
+			return field.ErrorList{field.Invalid(path, o.KernelTunables, "cannot be combined with protectKernelDefaults: true")}
 		}
 		return nil
 	}

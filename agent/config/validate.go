@@ -138,7 +138,7 @@ func validateCgroups(k *kubelet.KubeletConfiguration) field.ErrorList {
 		errs = append(errs, field.NotSupported(field.NewPath("memorySwap", "swapBehavior"), k.MemorySwap.SwapBehavior, swaps))
 	}
 	if *k.PodPidsLimit == 0 {
-		errs = append(errs, field.Invalid(field.NewPath("podPidsLimit"), 0, "must be more than 0, or -1 for no bound"))
+		errs = append(errs, field.Invalid(field.NewPath("podPidsLimit"), 0, "must be greater than 0, or -1 for no limit"))
 	}
 	return errs
 }
@@ -166,9 +166,9 @@ func validateSysctls(k *kubelet.KubeletConfiguration) field.ErrorList {
 		space, _, _ := sysctl.GetNamespace(pattern)
 		switch {
 		case !unsafeSysctl.MatchString(pattern):
-			errs = append(errs, field.Invalid(path, pattern, "must be the name of a sysctl, or the beginning of one and a star"))
+			errs = append(errs, field.Invalid(path, pattern, "must be the name of a sysctl, or a prefix with a star"))
 		case space == sysctl.UnknownNamespace:
-			errs = append(errs, field.Invalid(path, pattern, "must name what each pod has for itself: kernel.shm*, kernel.msg*, kernel.sem, fs.mqueue.* or net.*"))
+			errs = append(errs, field.Invalid(path, pattern, "must be a namespaced sysctl: kernel.shm*, kernel.msg*, kernel.sem, fs.mqueue.* or net.*"))
 		}
 	}
 	return slices.Concat(errs, validatePodSysctls(k.DefaultPodSysctls))
@@ -184,7 +184,7 @@ func validatePodSysctls(all map[string]string) field.ErrorList {
 		case !sysctlName.MatchString(name):
 			errs = append(errs, field.Invalid(path, name, "must be the name of a sysctl"))
 		case space == sysctl.UnknownNamespace:
-			errs = append(errs, field.Invalid(path, name, "must name what each pod has for itself: kernel.shm*, kernel.msg*, kernel.sem, kernel.domainname, fs.mqueue.*, net.* or user.*"))
+			errs = append(errs, field.Invalid(path, name, "must be a namespaced sysctl: kernel.shm*, kernel.msg*, kernel.sem, kernel.domainname, fs.mqueue.*, net.* or user.*"))
 		case seen[dotted]:
 			errs = append(errs, field.Duplicate(path, name))
 		}
@@ -233,7 +233,7 @@ func between(name string, got, low, high int32) field.ErrorList {
 
 func positive(name string, got time.Duration) field.ErrorList {
 	if got <= 0 {
-		return field.ErrorList{field.Invalid(field.NewPath(name), got.String(), "must be more than 0")}
+		return field.ErrorList{field.Invalid(field.NewPath(name), got.String(), "must be greater than 0")}
 	}
 	return nil
 }
@@ -248,7 +248,7 @@ func address(name, got string) field.ErrorList {
 // endpoint takes unix:///path, and the bare /path of older command lines.
 func endpoint(name, got string) field.ErrorList {
 	if !filepath.IsAbs(strings.TrimPrefix(got, "unix://")) {
-		return field.ErrorList{field.Invalid(field.NewPath(name), got, "must be unix:// and an absolute path")}
+		return field.ErrorList{field.Invalid(field.NewPath(name), got, "must be unix:// with an absolute path")}
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	hostruntime "nodal/host/runtime"
 )
 
-// runCheck prints what this machine lacks to run containers.
+// runCheck prints what this machine lacks for running containers.
 func runCheck(args []string, c Console) int {
 	cfg, code := loadFor("check", args, c)
 	if cfg == nil {
@@ -31,13 +31,13 @@ func runCheck(args []string, c Console) int {
 	return report(hostruntime.Check(ctx, ownruntime.Config(cfg.Dirs, cfg.Runtime, log)), c.Out)
 }
 
-// endpointWait is how long a runtime may take to answer the check.
+// endpointWait limits the time in which a runtime has to answer the check.
 const endpointWait = 5 * time.Second
 
-// checkEndpoint asks a runtime for its status. What that runtime needs of the machine is its own business.
+// checkEndpoint asks a runtime for its status. It does not check what that runtime needs of the machine.
 func checkEndpoint(ctx context.Context, r config.Runtime, log *slog.Logger) hostruntime.Finding {
 	found := hostruntime.Finding{
-		Name: "runtime", Required: true, Remedy: "start it, or name another one with --container-runtime-endpoint",
+		Name: "runtime", Required: true, Remedy: "start it, or name another with --container-runtime-endpoint",
 	}
 	client, err := cri.Dial(cri.Config{
 		Endpoint: r.Endpoint, ImageEndpoint: r.ImageEndpoint, RequestTimeout: endpointWait,

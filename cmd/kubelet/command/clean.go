@@ -51,12 +51,12 @@ func clean(ctx context.Context, dirs config.Dirs, out io.Writer) error {
 		return err
 	}
 	if already {
-		fmt.Fprintln(out, "nothing of a node is left: what is there stays in", dirs.Root)
+		fmt.Fprintln(out, "nothing to clean; other files stay in", dirs.Root)
 		return nil
 	}
 	unlock, err := journal.Lock(dirs.Journal())
 	if err != nil {
-		return fmt.Errorf("stop the node's agent first: %w", err)
+		return fmt.Errorf("lock the journal: %w; stop the kubelet first", err)
 	}
 	defer unlock()
 	if err := errors.Join(
@@ -77,7 +77,7 @@ func clean(ctx context.Context, dirs config.Dirs, out io.Writer) error {
 func checkOurs(root string) (clean bool, err error) {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return false, fmt.Errorf("look into the root directory: %w", err)
+		return false, fmt.Errorf("read the root directory: %w", err)
 	}
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return slices.Contains(names, e.Name()) })
@@ -86,8 +86,8 @@ func checkOurs(root string) (clean bool, err error) {
 	case len(entries) == 0 || has("journal", "runtime"):
 		return false, nil
 	case has("pods", "pki"): // no kubelet has run, or has joined a cluster, without
-		return false, fmt.Errorf("%s has neither a journal nor a runtime directory, so it is no node of this program's, "+
-			"or is clean: nothing was removed; name the node's directory with --root-dir", root)
+		return false, fmt.Errorf("%s is not a directory of a Nodal node, or is clean already: it has neither journal nor runtime; "+
+			"nothing was removed; name the node's directory with --root-dir", root)
 	}
 	return true, nil
 }
@@ -119,7 +119,7 @@ func cleanPods(ctx context.Context, dirs config.Dirs, out io.Writer) error {
 		err = removeUnlessUsed(pods)
 	}
 	if left, unread := os.ReadDir(pods); err == nil && unread == nil && len(left) > 0 {
-		fmt.Fprintln(out, "what the node has not made stays in", pods)
+		fmt.Fprintln(out, "files that the node did not create stay in", pods)
 	}
 	return err
 }

@@ -27,7 +27,7 @@ func TestNothingIsCleanedUnderARunningAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	if err := clean(t.Context(), config.Dirs{Root: root}, io.Discard); err == nil || !strings.Contains(err.Error(), "stop the node's agent first") {
+	if err := clean(t.Context(), config.Dirs{Root: root}, io.Discard); err == nil || !strings.Contains(err.Error(), "stop the kubelet first") {
 		t.Errorf("got error %v, want that the agent has to be stopped", err)
 	}
 }
@@ -129,7 +129,7 @@ func TestCleanRefusesTheRootOfAnotherKubelet(t *testing.T) {
 	}
 }
 
-// It is no fault that nothing is left to clean, and none that people keep files there.
+// A root without a node is no error, and files of other programs stay.
 func TestCleanLeavesARootWithoutANode(t *testing.T) {
 	dirs := config.Dirs{Root: t.TempDir(), PodLogs: filepath.Join(t.TempDir(), "pods")}
 	kept := []string{filepath.Join(dirs.Root, "config.yaml"), filepath.Join(dirs.Root, "images", "one.tar"), filepath.Join(dirs.LocalVolumes(), "claim", "data")}

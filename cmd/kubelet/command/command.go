@@ -11,7 +11,7 @@ import (
 	"nodal/agent/ownruntime"
 )
 
-// Console is where a verb reads and writes.
+// Console holds the standard streams of a verb.
 type Console struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -61,7 +61,7 @@ func loadFor(verb string, args []string, c Console) (*config.Config, int) {
 	cfg, err := config.Load(args)
 	switch {
 	case errors.Is(err, config.ErrHelp):
-		fmt.Fprintf(c.Out, "Usage: kubelet %s [the flags that the agent is started with]\n", verb)
+		fmt.Fprintf(c.Out, "Usage: kubelet %s [flags of the node's kubelet]\n", verb)
 		return nil, 0
 	case err != nil:
 		fmt.Fprintf(c.Err, "kubelet %s: %v\n", verb, err)

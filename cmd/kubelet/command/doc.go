@@ -1,11 +1,11 @@
 // Package command holds the verbs of the kubelet's command line: what the binary does besides being the agent.
 //
-//	check              lists what this machine lacks to run containers
+//	check              lists what this machine lacks for running containers
 //	clean              removes a node from this machine
 //	images             lists, imports and removes the node's images
-//	install, uninstall have systemd run the agent, or no longer
+//	install, uninstall install and remove the systemd service of the agent
 //	ui                 prints a link to the dashboard
-//	unpack-runtime     is what the agent starts itself with, to unpack its containerd
+//	unpack-runtime     unpacks containerd in a child process of the agent
 //
 // There is one file a verb. The images and ui verbs are clients of a running agent's API. The check and
 // clean verbs read the agent's own flags, because they are about the agent's node.

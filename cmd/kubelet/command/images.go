@@ -22,12 +22,12 @@ import (
 
 const imagesUsage = `Usage:
   kubelet images list [flags]          list the images on the node
-  kubelet images pulls [flags]         list what is being pulled, and who waits for it
-  kubelet images import [flags] FILE   take in the images of a tarball; - reads it from standard input
-  kubelet images prune [flags]         remove the images that nothing uses
-  kubelet images rm [flags] IMAGE...   remove images that nothing uses, by name or id, under all of their names
+  kubelet images pulls [flags]         list pulls in progress and the pods that wait for them
+  kubelet images import [flags] FILE   import the images of a tarball; - reads standard input
+  kubelet images prune [flags]         remove unused images
+  kubelet images rm [flags] IMAGE...   remove unused images by name or id, with all their names
 
-The tarball is what docker save or podman save write, or holds an OCI layout;
+The tarball comes from docker save or podman save, or holds an OCI layout;
 it may be compressed by gzip or zstd.
 
 Flags:
@@ -38,10 +38,10 @@ type imagesCommand struct {
 	Console
 	client nodev1.ImagesServiceClient
 	name   string // for the one image of a tarball
-	dryRun bool   // prune shows what it would do
+	dryRun bool   // prune lists the images and keeps them
 }
 
-// runImages runs the command that the words after "images" ask for.
+// runImages runs the command that the words after "images" name.
 func runImages(args []string, c Console) int {
 	cmd := imagesCommand{Console: c}
 	flags := pflag.NewFlagSet("images", pflag.ContinueOnError)
@@ -49,8 +49,8 @@ func runImages(args []string, c Console) int {
 	flags.Usage = func() { fmt.Fprint(c.Err, imagesUsage, flags.FlagUsages()) }
 	socket := flags.String("socket", config.DefaultSocket, "unix socket `path` of the node API")
 	flags.StringVar(&cmd.name, "name", "",
-		"import: how to call the one image, such as `registry/app:1`, instead of what the tarball calls it")
-	flags.BoolVar(&cmd.dryRun, "dry-run", false, "prune: list what would be removed, and remove nothing")
+		"import: `name` for the single image of the tarball, such as registry/app:1 (default: the name in the tarball)")
+	flags.BoolVar(&cmd.dryRun, "dry-run", false, "prune: list the images that would be removed, and remove nothing")
 	if err := flags.Parse(args); errors.Is(err, pflag.ErrHelp) {
 		return 0
 	} else if err != nil {
@@ -83,7 +83,7 @@ var ownFlags = map[string]string{"name": "import", "dry-run": "prune"}
 func (imagesCommand) choose(flags *pflag.FlagSet) (func(*imagesCommand, context.Context) error, error) {
 	words := flags.Args()
 	if len(words) == 0 {
-		return nil, errors.New("which command is missing")
+		return nil, errors.New("command missing: want list, pulls, import, prune or rm")
 	}
 	for flag, of := range ownFlags {
 		if flags.Changed(flag) && words[0] != of {
@@ -99,12 +99,12 @@ func (imagesCommand) choose(flags *pflag.FlagSet) (func(*imagesCommand, context.
 		return (*imagesCommand).prune, noMore(words[1:])
 	case "import":
 		if len(words) != 2 {
-			return nil, fmt.Errorf("import takes one FILE, not %d", len(words)-1)
+			return nil, fmt.Errorf("want one FILE for import, got %d", len(words)-1)
 		}
 		return func(cmd *imagesCommand, ctx context.Context) error { return cmd.importFile(ctx, words[1]) }, nil
 	case "rm":
 		if len(words) == 1 {
-			return nil, errors.New("rm takes one IMAGE or more")
+			return nil, errors.New("want at least one IMAGE for rm")
 		}
 		return func(cmd *imagesCommand, ctx context.Context) error { return cmd.remove(ctx, words[1:]) }, nil
 	}
@@ -138,7 +138,7 @@ func (cmd *imagesCommand) pulls(ctx context.Context) error {
 	table := tabwriter.NewWriter(cmd.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "REFERENCE\tSINCE\tPRESENT\tPODS")
 	for _, pull := range reply.GetPulls() {
-		since, present := "waits for its turn", "unknown"
+		since, present := "queued", "unknown"
 		if began := pull.GetBeganAt(); began != nil {
 			since = began.AsTime().Local().Format(time.DateTime)
 		}

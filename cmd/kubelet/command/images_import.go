@@ -46,7 +46,7 @@ func (cmd *imagesCommand) importFile(ctx context.Context, path string) error {
 	return nil
 }
 
-// chunk is how much of a tarball goes into one message.
+// chunk is the number of bytes of the tarball in one message.
 const chunk = 256 << 10
 
 // send fails only if the tarball cannot be read. The node's own refusal comes with its answer.
@@ -75,7 +75,7 @@ func (cmd *imagesCommand) receive(call nodev1.ImagesService_ImportImagesClient) 
 	for {
 		message, err := call.Recv()
 		if errors.Is(err, io.EOF) {
-			return nil, errors.New("the node ended the import without a result")
+			return nil, errors.New("the node ended the import without a result; try again")
 		}
 		if err != nil {
 			return nil, err
@@ -86,7 +86,7 @@ func (cmd *imagesCommand) receive(call nodev1.ImagesService_ImportImagesClient) 
 		progress := message.GetProgress()
 		switch {
 		case progress.GetReference() != "":
-			fmt.Fprintf(cmd.Err, "the runtime takes %s\n", progress.GetReference())
+			fmt.Fprintf(cmd.Err, "importing %s\n", progress.GetReference())
 		case time.Since(last) >= time.Second:
 			last = time.Now()
 			fmt.Fprintf(cmd.Err, "%s read\n", mebibytes(progress.GetBytesRead()))

@@ -132,7 +132,7 @@ func TestTheCommandImportsAFileOrWhatIsPipedIn(t *testing.T) {
 		if want := "docker.io/library/app:1 sha256:m 1.0 MiB\n"; code != 0 || out != want {
 			t.Errorf("%s: got code %d, %q, want 0, %q", path, code, out, want)
 		}
-		for _, want := range []string{"3.0 MiB read", "the runtime takes docker.io/library/app:1"} {
+		for _, want := range []string{"3.0 MiB read", "importing docker.io/library/app:1"} {
 			if !strings.Contains(told, want) {
 				t.Errorf("%s: told %q, want %q in it", path, told, want)
 			}
@@ -161,7 +161,7 @@ func TestTheCommandListsPulls(t *testing.T) {
 		"REFERENCE  SINCE                PRESENT             PODS\n" +
 		"app:1      2026-01-02 03:04:05  1.0 MiB of 3.0 MiB  default/web\n" +
 		"app:2      2026-01-02 03:04:05  unknown             \n" +
-		"app:3      waits for its turn   unknown             \n"
+		"app:3      queued               unknown             \n"
 	if code != 0 || out != want {
 		t.Errorf("got code %d\n%s\nwant 0\n%s", code, out, want)
 	}
@@ -188,10 +188,10 @@ func TestTheCommandSaysWhatIsWrong(t *testing.T) {
 		{"no such file", nil, []string{"import", "--socket", taking, "/no/such/file"}, 1, "no such file"},
 		{"the pipe breaks", iotest.ErrReader(errors.New("broken")), []string{"import", "--socket", taking, "-"}, 1, "read the tarball: broken"},
 		{"no agent", strings.NewReader("x"), []string{"import", "--socket", "/no/such/socket", "-"}, 1, "/no/such/socket"},
-		{"no file given", nil, []string{"import"}, 2, "import takes one FILE, not 0"},
-		{"two files", nil, []string{"import", "a.tar", "b.tar"}, 2, "import takes one FILE, not 2"},
-		{"no image given", nil, []string{"rm"}, 2, "rm takes one IMAGE or more"},
-		{"no word", nil, nil, 2, "which command is missing"},
+		{"no file given", nil, []string{"import"}, 2, "want one FILE for import, got 0"},
+		{"two files", nil, []string{"import", "a.tar", "b.tar"}, 2, "want one FILE for import, got 2"},
+		{"no image given", nil, []string{"rm"}, 2, "want at least one IMAGE for rm"},
+		{"no word", nil, nil, 2, "command missing"},
 		{"an unknown word", nil, []string{"remove"}, 2, `unknown command "remove"`},
 		{"a word too many", nil, []string{"list", "app:1"}, 2, `unexpected argument "app:1"`},
 		{"a dry run of what has none", nil, []string{"rm", "--dry-run", "app:1"}, 2, "--dry-run is a flag of prune, not of rm"},

@@ -15,13 +15,13 @@ import (
 )
 
 const installUsage = `Usage:
-  kubelet install [flags]      let systemd run this program, now and after each boot
-  kubelet uninstall [flags]    end that; pods run on, unless --purge takes them away too
+  kubelet install [flags]      install as a systemd service and start it
+  kubelet uninstall [flags]    remove the service; pods keep running, unless --purge is given
 
 Flags:
 `
 
-// installCommand makes this machine a node, or no longer.
+// installCommand installs and uninstalls the systemd service of the node.
 type installCommand struct {
 	Console
 	config service.Config
@@ -42,8 +42,8 @@ func (cmd *installCommand) flags(name string) *pflag.FlagSet {
 	flags.SetOutput(cmd.Err)
 	flags.Usage = func() { fmt.Fprint(cmd.Err, installUsage, flags.FlagUsages()) }
 	flags.StringVar(&cmd.config.Root, "root", "",
-		"`directory` that stands for /, to prepare another machine's files; nothing is started")
-	flags.BoolVar(&cmd.dryRun, "dry-run", false, "print the steps only")
+		"`directory` to use as /, to prepare the files of another machine; nothing is started")
+	flags.BoolVar(&cmd.dryRun, "dry-run", false, "print the steps without taking them")
 	return flags
 }
 
@@ -78,13 +78,13 @@ func (cmd *installCommand) install(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if live := cmd.config.Root == ""; live { // another machine cannot be asked what it lacks
+	if live := cmd.config.Root == ""; live { // the check works on the present machine only
 		args, err := agentArgs(service.Settings, service.Environment)
 		if err != nil {
 			return err
 		}
 		if runCheck(args, Console{cmd.In, cmd.Err, cmd.Err}) != 0 {
-			return errors.New("this machine cannot run pods as it is; nothing was changed")
+			return errors.New("this machine cannot run pods yet; nothing was changed; follow the remedies above")
 		}
 	}
 	if err := cmd.take(ctx, steps); err != nil || cmd.dryRun || cmd.config.Root != "" {
@@ -98,8 +98,8 @@ const afterInstall = `
 The node is up. Root needs no token on its socket:
   curl --unix-socket %s http://node/v1/node
   kubelet images import app.tar
-Pods are posted to /v1/manifests there, or their manifests are put into %s.
-Settings are in %s, the log is journalctl -u kubelet.
+To run a pod, post its manifest to /v1/manifests, or put it into %s.
+Settings: %s. Log: journalctl -u kubelet.
 `
 
 // agentArgs returns the arguments that the unit starts the agent with, according to its owner's files.

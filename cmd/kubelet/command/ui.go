@@ -19,9 +19,9 @@ import (
 )
 
 const uiUsage = `Usage:
-  kubelet ui [flags]   print a link to the node's dashboard
+  kubelet ui [flags]   print a sign-in link for the node's dashboard
 
-The link signs a browser in with your rights, once, within ten minutes.
+The link signs one browser in with your rights. It works once, within ten minutes.
 
 Flags:
 `

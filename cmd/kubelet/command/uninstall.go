@@ -9,13 +9,13 @@ import (
 	"nodal/host/service"
 )
 
-// runUninstall ends what runInstall began.
+// runUninstall undoes runInstall.
 func runUninstall(args []string, c Console) int {
 	cmd := installCommand{Console: c}
 	flags := cmd.flags("uninstall")
-	flags.BoolVar(&cmd.purge, "purge", false, "take pods, images, journal and settings away too; the data of claims stay")
+	flags.BoolVar(&cmd.purge, "purge", false, "also remove pods, images, records and settings; the data of claims stay")
 	flags.StringVar(&cmd.node, "root-dir", "",
-		"with --purge: the `directory` that the agent was started with (default: what its settings say)")
+		"with --purge: root `directory` of the node (default: from its settings)")
 	return cmd.do("uninstall", args, flags, cmd.uninstall)
 }
 
@@ -23,7 +23,7 @@ func (cmd *installCommand) uninstall(ctx context.Context) error {
 	live := cmd.config.Root == ""
 	if live && cmd.purge {
 		if err := cmd.config.Unchanged(); cmd.node == "" && err != nil {
-			return fmt.Errorf("%w: name the node's directory with --root-dir", err)
+			return fmt.Errorf("%w; name the node's directory with --root-dir", err)
 		}
 		dirs, err := usedBy(service.Settings, service.Environment, cmd.node)
 		if err != nil {
@@ -38,7 +38,7 @@ func (cmd *installCommand) uninstall(ctx context.Context) error {
 	if err := cmd.take(ctx, steps); err != nil || !live || cmd.purge {
 		return err
 	}
-	fmt.Fprintf(cmd.Out, "pods run on; kubelet install takes over again, kubelet uninstall --purge takes them away\n")
+	fmt.Fprintf(cmd.Out, "pods keep running; kubelet install manages them again, kubelet uninstall --purge removes them\n")
 	return nil
 }
 
@@ -70,5 +70,5 @@ func usedBy(settings, environment, root string) (config.Dirs, error) {
 	case root != "":
 		return config.Dirs{Root: root, PodLogs: config.DefaultPodLogs}, nil
 	}
-	return config.Dirs{}, fmt.Errorf("find the node's directory, which --root-dir would name: %w", err)
+	return config.Dirs{}, fmt.Errorf("find the node's directory: %w; name it with --root-dir", err)
 }

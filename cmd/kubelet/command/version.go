@@ -12,11 +12,11 @@ func Version(agent string) string {
 	text := "nodal kubelet " + agent
 	_, index, ok := embedded.Bundle()
 	if !ok {
-		return text + " (no container runtime inside)"
+		return text + " (without a built-in container runtime)"
 	}
 	var bundle struct{ Versions map[string]string }
 	if err := json.Unmarshal(index, &bundle); err != nil {
-		return text + " (its container runtime cannot be read: " + err.Error() + ")"
+		return text + " (built-in container runtime: " + err.Error() + ")"
 	}
 	var brought []string
 	for _, name := range []string{"containerd", "runc", "cni"} {
