@@ -50,7 +50,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return StartError{err}
 	}
 	if err := m.files.Logs.Sweep(); err != nil {
-		o.Log.Warn("links to logs that are gone may be left", "err", err)
+		o.Log.Warn("cannot remove links to deleted logs", "err", err)
 	}
 	if o.Config.RunOnce {
 		return once(ctx, tasks(o, f, m, r, p), p, o.Out)

@@ -37,7 +37,7 @@ func (m *missingClaims) tell(err error) {
 		text = err.Error()
 	}
 	if text != "" && text != m.told {
-		m.log.Warn("it is not known how full some claims' volumes are", "err", text)
+		m.log.Warn("cannot measure the usage of some claims' volumes", "err", text)
 	}
 	m.told = text
 }

@@ -37,7 +37,7 @@ type facts struct {
 func look(ctx context.Context, o Options) (f facts, err error) {
 	cfg := o.Config
 	if fields := config.Unhonoured(cfg); len(fields) > 0 {
-		o.Log.Warn("some settings are taken and have no effect yet", "settings", fields)
+		o.Log.Warn("some settings are accepted without effect", "settings", fields)
 	}
 	if err := os.MkdirAll(cfg.Dirs.Root, 0o755); err != nil {
 		return f, fmt.Errorf("make the root directory: %w", err)

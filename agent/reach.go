@@ -112,7 +112,7 @@ func askName(
 	defer cancel()
 	s, err := status(ctx)
 	if err != nil {
-		log.Debug("the runtime does not say yet what it can do", "err", err)
+		log.Debug("cannot read the features of the runtime yet", "err", err)
 	}
 	return cmp.Or(s.Name, "containerd")
 }
@@ -123,7 +123,7 @@ func resolvConf(path string, log *slog.Logger) string {
 		return ""
 	}
 	if _, err := os.Stat(path); err != nil {
-		log.Warn("pods get no resolver configuration", "err", err)
+		log.Warn("cannot read the resolver configuration; pods get none", "err", err)
 		return ""
 	}
 	return path

@@ -128,7 +128,7 @@ func (a *api) serve(ctx context.Context) error {
 // tell passes a word on to the service manager. Pods do not depend on it.
 func (a *api) tell(word func() error) {
 	if err := word(); err != nil {
-		a.log.Warn("the service manager is out of reach", "err", err)
+		a.log.Warn("cannot notify the service manager", "err", err)
 	}
 }
 

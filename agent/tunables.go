@@ -28,7 +28,7 @@ func tune(root string, mode config.Tunables, log *slog.Logger) error {
 				err = errors.Join(err, failed)
 				continue
 			}
-			log.Info("changed a setting of the kernel", "name", s.Name, "from", s.Is, "to", s.Want)
+			log.Info("changed a sysctl", "name", s.Name, "from", s.Is, "to", s.Want)
 		}
 		if err != nil {
 			return fmt.Errorf("set the kernel as a node wants it (--kernel-tunables=leave does not): %w", err)
@@ -36,7 +36,7 @@ func tune(root string, mode config.Tunables, log *slog.Logger) error {
 		return nil
 	}
 	if len(differ) > 0 {
-		log.Info("the kernel is not set as a node wants it, and stays as it is (--kernel-tunables=set changes that)",
+		log.Info("sysctls differ from the values that a node needs; set them with --kernel-tunables=set",
 			"different", differ)
 	}
 	return nil

@@ -57,7 +57,7 @@ func Run(ctx context.Context, config Config, conn grpc.ClientConnInterface, log 
 		store: s, node: nodev1.NewPodsServiceClient(conn), log: log, queue: retry.NewQueue[string](),
 		entries: map[string]*entry{}, local: map[types.NamespacedName]local{},
 	}
-	retry.Until(ctx, log, "etcd is not read yet", retry.Most, f.readStatuses)
+	retry.Until(ctx, log, "cannot read etcd yet", retry.Most, f.readStatuses)
 	var side, both sync.WaitGroup
 	both.Add(2)
 	side.Go(func() { f.followEtcd(ctx, sync.OnceFunc(both.Done)) })
@@ -69,7 +69,7 @@ func Run(ctx context.Context, config Config, conn grpc.ClientConnInterface, log 
 	}()
 	select {
 	case <-ready:
-		log.Info("both sides are known")
+		log.Info("read the pods of etcd and of the node")
 		side.Go(func() { f.queue.Work(ctx, log, "a pod is tried again", f.carry) }) // one: a node has few, and most steps are short
 	case <-ctx.Done():
 	}
@@ -116,7 +116,7 @@ func (f *fleet) followEtcd(ctx context.Context, synced func()) {
 			after = -1
 		}
 		if ctx.Err() == nil {
-			f.log.Warn("etcd is watched again", "err", err)
+			f.log.Warn("watching etcd again", "err", err)
 		}
 	}, time.Second)
 }

@@ -49,7 +49,7 @@ func dial(servers []string, prefix string, secure *tls.Config) (*store, error) {
 			return nil, fmt.Errorf("etcd server %q: want a URL such as https://10.0.0.1:2379", server)
 		}
 		if (u.Scheme == "https") != (secure != nil) {
-			return nil, fmt.Errorf("etcd server %q: its scheme and the TLS files do not go together", server)
+			return nil, fmt.Errorf("etcd server %q: https needs TLS files, and TLS files need https", server)
 		}
 		state.Addresses = append(state.Addresses, resolver.Address{Addr: u.Host, ServerName: u.Hostname()})
 	}

@@ -90,5 +90,5 @@ func (a SetResult) Report(Result) (Event, bool) {
 
 // Report tells that the pod is gone.
 func (Release) Report(Result) (Event, bool) {
-	return Event{Reason: "Removed", Message: "nothing of the pod is left on the node"}, true
+	return Event{Reason: "Removed", Message: "removed all of the pod from the node"}, true
 }

@@ -53,7 +53,7 @@ func (c *Collector) Run(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		if err := c.round(ctx); err != nil && ctx.Err() == nil {
-			c.Log.Warn("cannot give up images", "err", err)
+			c.Log.Warn("cannot remove unused images", "err", err)
 		}
 		select {
 		case <-ctx.Done():

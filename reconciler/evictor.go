@@ -73,7 +73,7 @@ func (e *Evictor) Round(ctx context.Context) (some bool) {
 		}
 		some = true
 		if err := e.check(ctx, v.Key, v.Slot.Pod, volumes, containers); err != nil && ctx.Err() == nil {
-			e.Log.Warn("cannot hold a pod to its limits of the disk", "pod", v.Key.String(), "err", err)
+			e.Log.Warn("cannot enforce a pod's limits of ephemeral storage", "pod", v.Key.String(), "err", err)
 		}
 	}
 	return some

@@ -144,6 +144,6 @@ func (h hands) Regained(pods int) {
 // Adopted says what could not be recorded.
 func (h hands) Adopted(key node.Key, err error) {
 	if err != nil {
-		h.Log.Warn("cannot record a pod that nobody wants", "pod", key.String(), "err", err)
+		h.Log.Warn("cannot record an orphaned pod", "pod", key.String(), "err", err)
 	}
 }

@@ -64,7 +64,7 @@ func (r *Reconciler) giveBack(ctx context.Context, volumes []*corev1.PersistentV
 			continue
 		}
 		all = false
-		r.Log.Warn("cannot give back a volume", "volume", v.Name, "err", err)
+		r.Log.Warn("cannot reclaim a volume", "volume", v.Name, "err", err)
 		r.Events.Add(node.Event{Time: r.Act.Clock(), Warning: true, Reason: node.VolumeFailedDelete, Message: err.Error()})
 	}
 	return all

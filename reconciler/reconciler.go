@@ -185,7 +185,7 @@ func (r *Reconciler) readmit() {
 		r.Act.freed(tx)
 		return nil
 	}); err != nil {
-		r.Log.Warn("pods go on waiting for resources", "err", err)
+		r.Log.Warn("cannot release pods that wait for resources", "err", err)
 	}
 }
 

@@ -32,7 +32,7 @@ func (r *Reconciler) sweep(ctx context.Context) {
 				continue
 			}
 			if err := sweep(ctx, keep); err != nil && ctx.Err() == nil {
-				r.Log.Warn("cannot remove what is left of pods that are gone", "kind", f.String(), "err", err)
+				r.Log.Warn("cannot remove the remains of deleted pods", "kind", f.String(), "err", err)
 			}
 		}
 	}()

@@ -21,7 +21,7 @@ func (s *execService) Attach(stream attachServerStream) error {
 	}
 	start := first.GetStart()
 	if start == nil {
-		return fmt.Errorf("attach: the first message has to say what to: %w", node.ErrInvalid)
+		return fmt.Errorf("attach: the first message must name a container: %w", node.ErrInvalid)
 	}
 	key := node.Key{Namespace: start.GetNamespace(), Name: start.GetName()}
 	run, err := s.running(key, start.GetContainer())
@@ -57,7 +57,7 @@ func (a attachment) Recv() (*nodev1.ExecRequest, error) {
 	case *nodev1.AttachRequest_Resize:
 		return &nodev1.ExecRequest{Input: &nodev1.ExecRequest_Resize{Resize: input.Resize}}, nil
 	case *nodev1.AttachRequest_Start:
-		return nil, fmt.Errorf("attach: it is attached already: %w", node.ErrInvalid)
+		return nil, fmt.Errorf("attach: already attached: %w", node.ErrInvalid)
 	}
 	return &nodev1.ExecRequest{}, nil
 }

@@ -46,7 +46,7 @@ func (s *execService) Run(ctx context.Context, r *nodev1.RunRequest) (*nodev1.Ru
 		timeout = r.GetTimeout().AsDuration()
 	}
 	if timeout <= 0 || timeout > maxRunTimeout {
-		return nil, fmt.Errorf("timeout %s: it has to be above 0 and at most %s: %w", timeout, maxRunTimeout, node.ErrInvalid)
+		return nil, fmt.Errorf("timeout %s: must be greater than 0 and at most %s: %w", timeout, maxRunTimeout, node.ErrInvalid)
 	}
 	key := node.Key{Namespace: r.GetNamespace(), Name: r.GetName()}
 	run, err := s.target(key, r.GetContainer(), r.GetCommand())

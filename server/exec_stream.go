@@ -31,7 +31,7 @@ func (s *execService) Exec(stream execServerStream) error {
 	}
 	start := first.GetStart()
 	if start == nil {
-		return fmt.Errorf("exec: the first message has to say what to run: %w", node.ErrInvalid)
+		return fmt.Errorf("exec: the first message must name a container and a command: %w", node.ErrInvalid)
 	}
 	key := node.Key{Namespace: start.GetNamespace(), Name: start.GetName()}
 	run, err := s.target(key, start.GetContainer(), start.GetCommand())
@@ -149,7 +149,7 @@ func (in *execInput) take(message *nodev1.ExecRequest) error {
 	case *nodev1.ExecRequest_Resize:
 		in.resize(node.TerminalSize{Width: characters(input.Resize.GetWidth()), Height: characters(input.Resize.GetHeight())})
 	case *nodev1.ExecRequest_Start:
-		return fmt.Errorf("exec: a command runs already: %w", node.ErrInvalid)
+		return fmt.Errorf("exec: a command is running already: %w", node.ErrInvalid)
 	}
 	return nil
 }

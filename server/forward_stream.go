@@ -21,7 +21,7 @@ func (s *execService) PortForward(stream forwardServerStream) error {
 	}
 	start := first.GetStart()
 	if port := start.GetPort(); port < 1 || port > 65535 {
-		return fmt.Errorf("forward port %d: the first message has to name one from 1 to 65535: %w", port, node.ErrInvalid)
+		return fmt.Errorf("forward port %d: the first message must name a port between 1 and 65535: %w", port, node.ErrInvalid)
 	}
 	view, err := find(s.store, node.Key{Namespace: start.GetNamespace(), Name: start.GetName()})
 	if err != nil {

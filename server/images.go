@@ -99,7 +99,7 @@ func (s *imageService) PruneImages(ctx context.Context, _ *nodev1.PruneImagesReq
 // RemoveImage removes one image under all of its names.
 func (s *imageService) RemoveImage(ctx context.Context, request *nodev1.RemoveImageRequest) (*nodev1.RemoveImageResponse, error) {
 	if request.GetImage() == "" {
-		return nil, fmt.Errorf("remove an image: image has to say which: %w", node.ErrInvalid)
+		return nil, fmt.Errorf("remove image: image is required: %w", node.ErrInvalid)
 	}
 	image, err := s.images.Remove(ctx, request.GetImage())
 	if err != nil {
@@ -204,7 +204,7 @@ func (in *importInput) pump(stream importServerStream, message *nodev1.ImportIma
 			in.cancel(err)
 			return
 		case message.GetName() != "":
-			in.cancel(fmt.Errorf("a name has to come in the first message: %w", node.ErrInvalid))
+			in.cancel(fmt.Errorf("name: must come in the first message: %w", node.ErrInvalid))
 			return
 		}
 	}

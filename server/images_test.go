@@ -136,7 +136,7 @@ func TestAnImageIsRemovedByName(t *testing.T) {
 		want              string
 	}{
 		{"a viewer may not", "viewer", "?image=registry.test/app:1", 403, "viewer"},
-		{"without saying which", "operator", "", 400, "has to say which"},
+		{"without saying which", "operator", "", 400, "image is required"},
 		{"one that is not there", "operator", "?image=registry.test/other:1", 404, "there is none"},
 		{"one in use", "operator", "?image=registry.test/app:1", 409, "pod default/web uses it"},
 	} {

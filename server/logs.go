@@ -88,13 +88,13 @@ func (s *logService) options(r *nodev1.ReadLogsRequest) (node.LogOptions, error)
 	}
 	switch {
 	case r.SinceSeconds != nil && r.GetSinceTime() != nil:
-		return o, fmt.Errorf("sinceSeconds and sinceTime: only one may be given: %w", node.ErrInvalid)
+		return o, fmt.Errorf("sinceSeconds and sinceTime: give only one of them: %w", node.ErrInvalid)
 	case r.SinceSeconds != nil && r.GetSinceSeconds() < 1:
-		return o, fmt.Errorf("sinceSeconds %d: has to be greater than 0: %w", r.GetSinceSeconds(), node.ErrInvalid)
+		return o, fmt.Errorf("sinceSeconds %d: must be greater than 0: %w", r.GetSinceSeconds(), node.ErrInvalid)
 	case r.TailLines != nil && r.GetTailLines() < 0:
-		return o, fmt.Errorf("tailLines %d: has to be 0 or greater: %w", r.GetTailLines(), node.ErrInvalid)
+		return o, fmt.Errorf("tailLines %d: must be at least 0: %w", r.GetTailLines(), node.ErrInvalid)
 	case r.LimitBytes != nil && r.GetLimitBytes() < 1:
-		return o, fmt.Errorf("limitBytes %d: has to be greater than 0: %w", r.GetLimitBytes(), node.ErrInvalid)
+		return o, fmt.Errorf("limitBytes %d: must be greater than 0: %w", r.GetLimitBytes(), node.ErrInvalid)
 	}
 	if r.SinceSeconds != nil {
 		o.Since = secondsBefore(s.now(), r.GetSinceSeconds())

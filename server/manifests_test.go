@@ -35,7 +35,7 @@ func TestAManifestIsTakenInEveryFormThatCurlSends(t *testing.T) {
 
 func TestABodyIsTakenAsItIs(t *testing.T) {
 	n := newNode(t)
-	const told = `send the body as it is, and no Content-Encoding`
+	const told = `send the body as it is, without Content-Encoding`
 	for _, c := range []struct {
 		encoding string
 		status   int

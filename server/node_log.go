@@ -19,9 +19,9 @@ func (s *nodeService) SetLogLevel(_ context.Context, r *nodev1.SetLogLevelReques
 	case s.debug.NoFlags:
 		return nil, fmt.Errorf("change how much is logged: enableDebugFlagsHandler is off: %w", node.ErrDenied)
 	case r.Verbosity == nil:
-		return nil, fmt.Errorf("change how much is logged: verbosity is not there: %w", node.ErrInvalid)
+		return nil, fmt.Errorf("verbosity is required: %w", node.ErrInvalid)
 	case r.GetVerbosity() < 0:
-		return nil, fmt.Errorf("change how much is logged: verbosity %d: it must not be less than 0: %w", r.GetVerbosity(), node.ErrInvalid)
+		return nil, fmt.Errorf("verbosity %d: must be at least 0: %w", r.GetVerbosity(), node.ErrInvalid)
 	}
 	answer := &nodev1.SetLogLevelResponse{Previous: new(s.debug.Verbosity.Level())}
 	s.debug.Verbosity.Set(r.GetVerbosity())

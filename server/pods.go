@@ -193,7 +193,7 @@ func graceOf(seconds *int64) (*time.Duration, error) {
 		return nil, nil
 	}
 	if *seconds < 0 || *seconds > math.MaxInt32 {
-		return nil, fmt.Errorf("grace period of %d seconds: it has to be from 0 to %d: %w", *seconds, math.MaxInt32, node.ErrInvalid)
+		return nil, fmt.Errorf("grace period of %d seconds: must be between 0 and %d: %w", *seconds, math.MaxInt32, node.ErrInvalid)
 	}
 	grace := time.Duration(*seconds) * time.Second
 	return &grace, nil

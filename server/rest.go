@@ -34,7 +34,7 @@ func (r *rest) handler(m method.Method) (http.Handler, error) {
 		return own, nil
 	}
 	if m.Stream && len(m.Paths) > 0 {
-		return nil, fmt.Errorf("method %s: it streams and has a path, but REST has no handler for it", m.Name)
+		return nil, fmt.Errorf("method %s: it streams and has a path, but REST has no handler for it; add one", m.Name)
 	}
 	return r.gateway, nil
 }

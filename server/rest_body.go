@@ -43,10 +43,10 @@ func readBody(limits Limits, next http.Handler) http.Handler {
 		var tooLarge *http.MaxBytesError
 		switch {
 		case errors.As(err, &tooLarge):
-			writeStatus(w, statusOf(fmt.Errorf("body: at most %d bytes are taken: %w", tooLarge.Limit, node.ErrTooLarge)))
+			writeStatus(w, statusOf(fmt.Errorf("body: larger than %d bytes: %w", tooLarge.Limit, node.ErrTooLarge)))
 			return
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			refuseBody(w, http.StatusRequestTimeout, codes.DeadlineExceeded, fmt.Errorf("body: not there within %s", limits.BodyTimeout))
+			refuseBody(w, http.StatusRequestTimeout, codes.DeadlineExceeded, fmt.Errorf("body: not complete within %s", limits.BodyTimeout))
 			return
 		case err != nil:
 			refuseBody(w, http.StatusBadRequest, codes.InvalidArgument, fmt.Errorf("read body: %w", err))
@@ -60,7 +60,7 @@ func readBody(limits Limits, next http.Handler) http.Handler {
 func bodyType(r *http.Request) error {
 	for _, coding := range r.Header.Values("Content-Encoding") {
 		if coding != "" && !strings.EqualFold(coding, "identity") {
-			return fmt.Errorf("content encoding %q is not taken: send the body as it is, and no Content-Encoding", coding)
+			return fmt.Errorf("content encoding %q: not supported; send the body as it is, without Content-Encoding", coding)
 		}
 	}
 	header := r.Header.Get("Content-Type")
@@ -69,7 +69,7 @@ func bodyType(r *http.Request) error {
 	}
 	kind, _, err := mime.ParseMediaType(header)
 	if err != nil || !slices.Contains(bodyTypes, kind) {
-		return fmt.Errorf("content type %q is none of %v", header, bodyTypes)
+		return fmt.Errorf("content type %q: not supported; use one of %v", header, bodyTypes)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func checkValue(field protoreflect.FieldDescriptor, name string, values []string
 		return nil
 	}
 	if len(values) > 1 && !field.IsList() {
-		return fmt.Errorf("query parameter %q has to be given once, not %d times: %w", name, len(values), node.ErrInvalid)
+		return fmt.Errorf("query parameter %q: given %d times; want it once: %w", name, len(values), node.ErrInvalid)
 	}
 	request, err := protoregistry.GlobalTypes.FindMessageByName(field.ContainingMessage().FullName())
 	if err != nil {
@@ -68,7 +68,7 @@ func checkValue(field protoreflect.FieldDescriptor, name string, values []string
 	}
 	asked := url.Values{name: values}
 	if runtime.PopulateQueryParameters(request.New().Interface(), asked, utilities.NewDoubleArray(nil)) != nil {
-		return fmt.Errorf("query parameter %q has to be %s, not %q: %w", name, wanted(field), strings.Join(values, ", "), node.ErrInvalid)
+		return fmt.Errorf("query parameter %q: must be %s, not %q: %w", name, wanted(field), strings.Join(values, ", "), node.ErrInvalid)
 	}
 	return nil
 }

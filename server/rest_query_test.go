@@ -57,16 +57,16 @@ func TestAWrongValueIsToldWithItsParameterAndWhatItHasToBe(t *testing.T) {
 	const web = "/v1/namespaces/default/pods/web"
 	const logs = web + "/containers/main/logs"
 	for _, c := range []struct{ name, method, path, text string }{
-		{"a word for a number", "DELETE", web + "?gracePeriodSeconds=soon", `"gracePeriodSeconds" has to be a whole number of at most 64 bits, not "soon"`},
-		{"the name that protos have", "DELETE", web + "?grace_period_seconds=1s", `"grace_period_seconds" has to be a whole number of at most 64 bits, not "1s"`},
-		{"a number that is too large", "DELETE", "/v1/manifests?unchangedSince=99999999999999999999", `"unchangedSince" has to be a whole number of at most 64 bits, not "99999999999999999999"`},
-		{"nothing", "GET", "/v1/pods:watch?sinceRevision", `"sinceRevision" has to be a whole number of at most 64 bits, not ""`},
-		{"twice", "GET", "/v1/pods?labelSelector=a&labelSelector=b", `"labelSelector" has to be given once, not 2 times`},
-		{"yes", "GET", logs + "?follow=yes", `"follow" has to be true or false, not "yes"`},
-		{"a stream that is none", "GET", logs + "?stream=stdout", `"stream" has to be one of LOG_STREAM_ALL, LOG_STREAM_STDOUT, LOG_STREAM_STDERR, not "stdout"`},
-		{"a plus that became a space", "GET", logs + "?sinceTime=2026-05-01T12:00:00+02:00", `"sinceTime" has to be a time such as 2026-05-01T12:00:00Z, where a + is written %2B, not "2026-05-01T12:00:00 02:00"`},
-		{"a number for a duration", "GET", "/v1/stats:watch?interval=5", `"interval" has to be a duration such as 10s, not "5"`},
-		{"what the service itself refuses", "GET", logs + "?tailLines=-1", "tailLines -1: has to be 0 or greater"},
+		{"a word for a number", "DELETE", web + "?gracePeriodSeconds=soon", `"gracePeriodSeconds": must be a whole number of at most 64 bits, not "soon"`},
+		{"the name that protos have", "DELETE", web + "?grace_period_seconds=1s", `"grace_period_seconds": must be a whole number of at most 64 bits, not "1s"`},
+		{"a number that is too large", "DELETE", "/v1/manifests?unchangedSince=99999999999999999999", `"unchangedSince": must be a whole number of at most 64 bits, not "99999999999999999999"`},
+		{"nothing", "GET", "/v1/pods:watch?sinceRevision", `"sinceRevision": must be a whole number of at most 64 bits, not ""`},
+		{"twice", "GET", "/v1/pods?labelSelector=a&labelSelector=b", `"labelSelector": given 2 times; want it once`},
+		{"yes", "GET", logs + "?follow=yes", `"follow": must be true or false, not "yes"`},
+		{"a stream that is none", "GET", logs + "?stream=stdout", `"stream": must be one of LOG_STREAM_ALL, LOG_STREAM_STDOUT, LOG_STREAM_STDERR, not "stdout"`},
+		{"a plus that became a space", "GET", logs + "?sinceTime=2026-05-01T12:00:00+02:00", `"sinceTime": must be a time such as 2026-05-01T12:00:00Z, where a + is written %2B, not "2026-05-01T12:00:00 02:00"`},
+		{"a number for a duration", "GET", "/v1/stats:watch?interval=5", `"interval": must be a duration such as 10s, not "5"`},
+		{"what the service itself refuses", "GET", logs + "?tailLines=-1", "tailLines -1: must be at least 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := n.do(t, c.method, c.path, "")

@@ -73,7 +73,7 @@ func follow[V any](ctx context.Context, about subject[V], since int64, stopped <
 }
 
 func negativeRevision(since int64) error {
-	return fmt.Errorf("sinceRevision %d: has to be 0 or greater: %w", since, node.ErrInvalid)
+	return fmt.Errorf("sinceRevision %d: must be at least 0: %w", since, node.ErrInvalid)
 }
 
 // begin sends the present items, by revision, so that the revision of each is a

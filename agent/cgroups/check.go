@@ -23,7 +23,7 @@ func Find(settings config.Cgroups, swaps bool, log *slog.Logger) (cgroup.Mounts,
 		log.Info("cgroup v1 is deprecated by the kernel and by Kubernetes; use a machine with cgroup v2")
 	}
 	if missing := mounts.Missing(); len(missing) > 0 {
-		log.Warn("some limits of pods will not hold: this machine has no cgroups for them", "controllers", missing)
+		log.Warn("some limits of pods cannot be enforced: cgroup controllers are missing", "controllers", missing)
 	}
 	return mounts, nil
 }

@@ -134,14 +134,14 @@ func (f Files) LastWords(ctx context.Context, e cri.Ending) (string, error) {
 // Link lets log collectors find the log of a run.
 func (f Files) Link(key node.Key, run *node.Container) {
 	if err := f.Logs.Link(key, run.Name, run.ID, run.LogPath); err != nil {
-		f.log.Warn("log collectors will not find a log", "pod", key.String(), "container", run.Name, "err", err)
+		f.log.Warn("cannot link a log; log collectors will not find it", "pod", key.String(), "container", run.Name, "err", err)
 	}
 }
 
 // Unlink removes what Link made.
 func (f Files) Unlink(key node.Key, container, id string) {
 	if err := f.Logs.Unlink(key, container, id); err != nil {
-		f.log.Warn("a link to a log is left behind", "pod", key.String(), "container", container, "err", err)
+		f.log.Warn("cannot remove the link to a log", "pod", key.String(), "container", container, "err", err)
 	}
 }
 

@@ -54,7 +54,7 @@ func (s *Shelf) Pulls(ctx context.Context) []node.Pull {
 	ctx, cancel := context.WithTimeout(ctx, countPatience)
 	defer cancel()
 	if err := s.Runtime.CountPulled(ctx, pulls); err != nil && !errors.Is(err, node.ErrUnsupported) {
-		s.Log.Debug("how far pulls have come is not known", "err", err)
+		s.Log.Debug("cannot measure the progress of pulls", "err", err)
 	}
 	return pulls
 }

@@ -55,11 +55,11 @@ func New(c Config) (*Membership, error) {
 	case err == nil:
 		m.api = api
 	case c.Cluster.Bootstrap == "" && errors.Is(err, errNotValid):
-		c.Log.Error("the node is no member of its cluster until it has another certificate; its pods run on", "err", err)
+		c.Log.Error("the client certificate has expired; pods keep running, but the cluster does not reach the node until it has a new one", "err", err)
 	case c.Cluster.Bootstrap == "":
 		return nil, err
 	case !errors.Is(err, fs.ErrNotExist):
-		c.Log.Warn("the node asks the cluster for a certificate anew", "err", err)
+		c.Log.Warn("requesting a new client certificate from the cluster", "err", err)
 	}
 	return m, nil
 }
@@ -164,7 +164,7 @@ func (m *Membership) keepCertificate(
 	}
 	pair, ok := certificate.Of(api)
 	if !ok {
-		c.Log.Warn("the client certificate is not replaced when it runs out: it is not in one file with its key",
+		c.Log.Warn("the client certificate will not be renewed: it must be in one file with its key",
 			"kubeconfig", c.Cluster.Kubeconfig)
 		return nil
 	}

@@ -105,7 +105,7 @@ func TestAnUnchangedMachineIsNoNews(t *testing.T) {
 func TestReservingTooMuchFailsTheStartAndNotARunningNode(t *testing.T) {
 	r := newRig()
 	r.online("0")
-	const want = "kubeReserved[cpu]: 1500m of cpu is more than the 1 that this machine has"
+	const want = "kubeReserved[cpu]: 1500m of cpu exceeds the 1 of this machine"
 	if err := r.Begin(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}

@@ -79,7 +79,7 @@ func sandboxImage(configured string, images *registry.Store) (string, error) {
 // hostsWritten reports a fault in the owner's configuration of registries.
 func (r *Runtime) hostsWritten(err error) {
 	if err != nil {
-		r.log.Warn("not every registry is configured as it should be", "err", err)
+		r.log.Warn("cannot configure some registries", "err", err)
 		r.events.Add(node.Event{Time: time.Now(), Reason: "RegistryConfigInvalid", Warning: true, Message: err.Error()})
 	}
 }

@@ -59,7 +59,7 @@ func Open(dirs config.Dirs, log *slog.Logger) (*State, error) {
 		s.warn(reason, problem.Error())
 	}
 	for _, kept := range s.Store.Surplus() {
-		log.Info("a newer agent has recorded what this one does not know and keeps", "what", kept)
+		log.Info("the journal has records of a newer version; they are kept, but have no effect", "what", kept)
 	}
 	return s, nil
 }
@@ -77,7 +77,7 @@ func (s *State) ClearWay() {
 		tx.ClearWay()
 		return nil
 	}); err != nil {
-		s.log.Warn("pods go on waiting for others", "err", err)
+		s.log.Warn("cannot release pods that wait for resources", "err", err)
 	}
 }
 
@@ -87,7 +87,7 @@ func (s *State) Adopt(mark func(types.UID) error) {
 	views, _ := s.Store.Views()
 	for _, v := range views {
 		if err := mark(v.Slot.Pod.UID()); err != nil {
-			s.log.Warn("the directory of a pod is not marked as this node's", "pod", v.Key, "err", err)
+			s.log.Warn("cannot mark the directory of a pod as this node's", "pod", v.Key, "err", err)
 		}
 	}
 }

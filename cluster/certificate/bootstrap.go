@@ -17,7 +17,7 @@ import (
 // kubeconfig, and writes another that uses it. It tries until the context ends.
 func Bootstrap(ctx context.Context, nodeName, from, to string, pair Pair, log *slog.Logger) error {
 	wanted := Wanted{NodeName: nodeName}
-	retry.Until(ctx, log, "the node has no "+wanted.String()+" yet", mostPause, func(ctx context.Context) error {
+	retry.Until(ctx, log, "cannot obtain a "+wanted.String()+" yet", mostPause, func(ctx context.Context) error {
 		api, err := read(from)
 		if err != nil {
 			return err

@@ -52,7 +52,7 @@ type Keeper struct {
 func (k Keeper) Run(ctx context.Context) error {
 	alarm := retry.NewAlarm(time.Now)
 	for {
-		retry.Until(ctx, k.Log, "the node has no new "+k.Wanted.String()+" yet", mostPause, func(ctx context.Context) error {
+		retry.Until(ctx, k.Log, "cannot renew the "+k.Wanted.String()+" yet", mostPause, func(ctx context.Context) error {
 			due, err := k.Pair.due(k.Wanted)
 			if err != nil {
 				return err
@@ -65,7 +65,7 @@ func (k Keeper) Run(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		k.Log.Info("the node has a new " + k.Wanted.String())
+		k.Log.Info("received a new " + k.Wanted.String())
 	}
 }
 

@@ -26,7 +26,7 @@ type Listener struct {
 func Pods(ctx context.Context, node nodev1.PodsServiceClient, log *slog.Logger, to Listener) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := watch(ctx, node, to); ctx.Err() == nil {
-			log.Warn("the node's pods are watched again", "err", err)
+			log.Warn("watching the node's pods again", "err", err)
 		}
 	}, time.Second)
 }

@@ -262,7 +262,7 @@ func (p *pods) mirror(ctx context.Context, object *corev1.Pod) error {
 	err = p.cluster.createPod(ctx, image)
 	switch {
 	case apierrors.IsForbidden(err) || apierrors.IsInvalid(err):
-		p.log.Warn("the cluster does not show a pod", "pod", object.Namespace+"/"+object.Name, "err", err)
+		p.log.Warn("cannot mirror a pod to the cluster", "pod", object.Namespace+"/"+object.Name, "err", err)
 		p.queue.AddAfter(types.NamespacedName{Namespace: object.Namespace, Name: object.Name}, unseen)
 		return nil
 	case err != nil && !apierrors.IsAlreadyExists(err):

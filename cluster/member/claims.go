@@ -27,7 +27,7 @@ func claimsOf(pod *corev1.Pod) []node.ObjectRef {
 // keepClaim brings a claim to the node with the volume that the cluster has bound
 // it to. Nodes may read both and watch neither; bound they stay.
 func (o *objects) keepClaim(ctx context.Context, ref node.ObjectRef) {
-	retry.Until(ctx, o.log, ref.String()+" is not on the node yet", retry.Most, func(ctx context.Context) error {
+	retry.Until(ctx, o.log, ref.String()+": cannot put it on the node yet", retry.Most, func(ctx context.Context) error {
 		claim, volume, err := o.cluster.claim(ctx, ref.Namespace, ref.Name)
 		if err == nil {
 			err = o.place(ctx, volume)

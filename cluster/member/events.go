@@ -59,7 +59,7 @@ func (e *events) run(ctx context.Context) {
 			e.at = 0 // too much has happened since: from what the node still has
 		}
 		if ctx.Err() == nil {
-			e.log.Warn("the node's events are watched again", "err", err)
+			e.log.Warn("watching the node's events again", "err", err)
 		}
 	}, time.Second)
 }
@@ -104,7 +104,7 @@ func (e *events) tell(ctx context.Context, m *nodev1.Event) error {
 		return err
 	}
 	event, known := e.eventOf(m), false
-	retry.Until(ctx, e.log, "an event is not in the cluster yet", retry.Most, func(ctx context.Context) (err error) {
+	retry.Until(ctx, e.log, "cannot send an event to the cluster yet", retry.Most, func(ctx context.Context) (err error) {
 		known, err = e.send(ctx, event)
 		return err
 	})
@@ -139,7 +139,7 @@ func (e *events) send(ctx context.Context, event *corev1.Event) (known bool, err
 		err = e.cluster.patchEvent(ctx, event)
 	}
 	if rejected(err) {
-		e.log.Debug("an event is given up", "namespace", event.Namespace, "event", event.Name, "err", err)
+		e.log.Debug("dropping an event", "namespace", event.Namespace, "event", event.Name, "err", err)
 		return known, nil
 	}
 	return known, err
@@ -179,7 +179,7 @@ func (e *events) say(ctx context.Context, m *nodev1.Event) {
 	m.FirstTime = m.Time
 	event := e.eventOf(m)
 	if _, err := e.send(once, event); err != nil && ctx.Err() == nil {
-		e.log.Warn("an event is not in the cluster", "event", event.Name, "reason", event.Reason, "err", err)
+		e.log.Warn("cannot send an event to the cluster", "event", event.Name, "reason", event.Reason, "err", err)
 	}
 }
 

@@ -67,7 +67,7 @@ func (p *place) label(ctx context.Context, info *nodev1.GetNodeResponse, found *
 	change := map[string]any{"metadata": map[string]any{"labels": missing}}
 	err := p.cluster.patchNode(ctx, p.config.NodeName, change)
 	if rejected(err) {
-		p.log.Error("the cluster does not take the node's labels", "labels", missing, "err", err)
+		p.log.Error("the cluster refuses labels of the node", "labels", missing, "err", err)
 		return nil
 	}
 	if err != nil {
@@ -137,7 +137,7 @@ func (p *place) run(ctx context.Context) {
 		once, cancel := context.WithTimeout(ctx, p.config.StatusEvery)
 		defer cancel()
 		if err := p.update(once); err != nil && ctx.Err() == nil {
-			p.log.Warn("the node's status is not up to date", "err", err)
+			p.log.Warn("cannot update the node's status", "err", err)
 		}
 	}, p.config.StatusEvery)
 }

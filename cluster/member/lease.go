@@ -35,7 +35,7 @@ func (h *heart) run(ctx context.Context) {
 		defer cancel()
 		if err := h.beat(once); err != nil && ctx.Err() == nil {
 			h.lease = nil
-			h.log.Warn("the lease is not renewed", "err", err)
+			h.log.Warn("cannot renew the lease", "err", err)
 		}
 	}, h.lasts/renewals)
 }

@@ -67,12 +67,12 @@ func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientC
 	var all sync.WaitGroup
 	all.Go(func() { told.run(ctx) })
 	all.Go(func() {
-		retry.Until(ctx, log, "the node is not registered yet", retry.Most, place.register)
+		retry.Until(ctx, log, "cannot register the node yet", retry.Most, place.register)
 		all.Go(func() { heart.run(ctx) })
 		place.run(ctx)
 	})
 	all.Go(func() {
-		retry.Until(ctx, log, "what the node has is not known yet", retry.Most, objects.adopt)
+		retry.Until(ctx, log, "cannot list the node's objects yet", retry.Most, objects.adopt)
 		pods.run(ctx)
 	})
 	all.Wait()

@@ -111,7 +111,7 @@ func (p *place) lookAtImages(ctx context.Context) {
 	}
 	reply, err := p.imagesOf.ListImages(ctx, &nodev1.ListImagesRequest{})
 	if err != nil {
-		p.log.Debug("the node does not tell its images", "err", err)
+		p.log.Debug("cannot list the node's images", "err", err)
 		return
 	}
 	p.images, p.imagesAt = largest(reply.GetImages(), p.config.MaxImages), p.now()

@@ -173,7 +173,7 @@ func (o *objects) endIfUnused(ref node.ObjectRef) {
 	left := make(chan struct{})
 	o.leaving[ref] = left
 	o.done.Go(func() {
-		retry.Until(o.ctx, o.log, ref.String()+" is not taken away yet", retry.Most, func(ctx context.Context) error { return o.node.drop(ctx, ref) })
+		retry.Until(o.ctx, o.log, ref.String()+": cannot remove it from the node yet", retry.Most, func(ctx context.Context) error { return o.node.drop(ctx, ref) })
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if o.leaving[ref] == left {
@@ -267,7 +267,7 @@ func (o *objects) follow(ctx context.Context, ref node.ObjectRef, sources ...sou
 		case <-ctx.Done():
 			return
 		case <-news:
-			retry.Until(ctx, o.log, ref.String()+" is not on the node yet", retry.Most, func(ctx context.Context) error {
+			retry.Until(ctx, o.log, ref.String()+": cannot put it on the node yet", retry.Most, func(ctx context.Context) error {
 				var found []any
 				for _, store := range stores {
 					found = append(found, store.List()...)

@@ -78,7 +78,7 @@ func (p *pods) run(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	if cache.WaitFor(ctx, "", controller.HasSyncedChecker()) {
-		p.log.Info("both sides are known", "pods", len(store.ListKeys()))
+		p.log.Info("read the pods of the cluster and of the node", "pods", len(store.ListKeys()))
 		p.objects.release(store)
 		for range workers {
 			side.Go(func() { p.queue.Work(ctx, p.log, "a pod is tried again", p.carry) })

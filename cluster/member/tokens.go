@@ -107,7 +107,7 @@ func (o *objects) keepFresh(ctx context.Context, t token) {
 	ref := t.ref()
 	for ctx.Err() == nil {
 		var lasts time.Duration
-		retry.Until(ctx, o.log, "a token is not on the node yet", retry.Most, func(ctx context.Context) error {
+		retry.Until(ctx, o.log, "cannot put a token on the node yet", retry.Most, func(ctx context.Context) error {
 			given, err := o.cluster.token(ctx, t.pod.Namespace, t.account, t.request())
 			if err != nil {
 				return fmt.Errorf("ask for a token of service account %s/%s: %w", t.pod.Namespace, t.account, err)

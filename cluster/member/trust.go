@@ -62,7 +62,7 @@ func (o *objects) keepTrust(ctx context.Context, ref node.ObjectRef) {
 	if strings.Contains(ref.Name, "/") { // the signer's name
 		found.chosen = fields.Set{"spec.signerName": ref.Name}
 	}
-	retry.Until(ctx, o.log, ref.String()+" is not on the node yet", retry.Most, func(ctx context.Context) (err error) {
+	retry.Until(ctx, o.log, ref.String()+": cannot put it on the node yet", retry.Most, func(ctx context.Context) (err error) {
 		found.api, err = o.cluster.bundles(ctx)
 		return err
 	})

@@ -89,10 +89,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("--node-labels: %w", err)
 	}
 	if o.member.StatusEvery <= 0 {
-		return o, fmt.Errorf("--node-status-update-frequency %s: it has to be more than 0", o.member.StatusEvery)
+		return o, fmt.Errorf("--node-status-update-frequency %s: must be greater than 0", o.member.StatusEvery)
 	}
 	if o.member.Lease < 4*time.Second {
-		return o, fmt.Errorf("--lease-duration %s: it has to be at least 4s", o.member.Lease)
+		return o, fmt.Errorf("--lease-duration %s: must be at least 4s", o.member.Lease)
 	}
 	return o, nil
 }
@@ -114,7 +114,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
 	if err := sync(ctx, o, log); err != nil && ctx.Err() == nil {
-		log.Error("cannot go on", "err", err)
+		log.Error("stopped", "err", err)
 		return 1
 	}
 	return 0
@@ -144,7 +144,7 @@ func sync(ctx context.Context, o options, log *slog.Logger) error {
 	return member.Run(ctx, o.member, api, conn, log)
 }
 
-// complain says why the node cannot be reached, once for each reason, and that
+// complain logs why the node does not answer, once for each reason, and that
 // it is back: all other calls wait for the node, and hide the reason.
 func complain(ctx context.Context, conn *grpc.ClientConn, log *slog.Logger) {
 	said := ""
@@ -154,12 +154,12 @@ func complain(ctx context.Context, conn *grpc.ClientConn, log *slog.Logger) {
 		switch state {
 		case connectivity.Ready:
 			if said != "" {
-				log.Info("the node is back")
+				log.Info("the node answers again")
 			}
 			said = ""
 		case connectivity.TransientFailure:
 			if why := reason(ctx, conn); why != "" && why != said {
-				log.Warn("the node cannot be reached", "err", why)
+				log.Warn("the node does not answer", "err", why)
 				said = why
 			}
 		}

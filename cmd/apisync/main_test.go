@@ -139,7 +139,7 @@ func TestEachReasonIsSaidOnceAndThatTheNodeIsBack(t *testing.T) {
 		defer cancel()
 		said := make(heard, 100)
 		complain(ctx, conn, slog.New(slog.NewTextHandler(said, nil)))
-		for _, want := range []string{"no such file", "refused", "the node is back"} {
+		for _, want := range []string{"no such file", "refused", "the node answers again"} {
 			if len(said) == 0 {
 				t.Fatalf("nobody said %q", want)
 			}

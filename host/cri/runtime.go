@@ -96,7 +96,7 @@ func dial(endpoint string, config Config) (*grpc.ClientConn, error) {
 		target = "unix://" + endpoint
 	}
 	if !strings.HasPrefix(target, "unix:///") {
-		return nil, fmt.Errorf("runtime endpoint %q: it has to be unix:///path or /path: %w", endpoint, node.ErrInvalid)
+		return nil, fmt.Errorf("runtime endpoint %q: must be unix:///path or /path: %w", endpoint, node.ErrInvalid)
 	}
 	conn, err := grpc.NewClient(target, DialOptions(config)...)
 	if err != nil {

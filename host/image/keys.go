@@ -33,7 +33,7 @@ func (p *Puller) keys(ctx context.Context, r request) []credential.Key {
 	files, err := p.config.Files.Read()
 	asked, err2 := p.config.Plugins.Ask(ctx, r.ref)
 	if err := errors.Join(err, err2); err != nil {
-		p.config.Log.Warn("some registry credentials of the node are left out", "err", err)
+		p.config.Log.Warn("cannot read some registry credentials of the node", "err", err)
 	}
 	return credential.Join(own, credential.Join(files, asked)).For(r.ref)
 }

@@ -110,7 +110,7 @@ func (p *Puller) ensure(ctx context.Context, r request) (node.LocalImage, error)
 func (p *Puller) mayUse(ctx context.Context, r request, image node.LocalImage) bool {
 	may, err := p.records.mayUse(image, r.ref, func() []credential.Key { return p.keys(ctx, r) })
 	if err != nil {
-		p.config.Log.Warn("an image is pulled again", "image", r.ref, "err", err)
+		p.config.Log.Warn("cannot read the record of an image; asking the registry", "image", r.ref, "err", err)
 	}
 	return may
 }
@@ -152,7 +152,7 @@ func (p *Puller) pullRecorded(ctx context.Context, ref string, keys []credential
 		end.outcome = failed
 	}
 	if err := p.records.over(ref, end); err != nil {
-		p.config.Log.Warn("an image will be pulled again by those who need it", "image", ref, "err", err)
+		p.config.Log.Warn("cannot record a pulled image; pods will pull it again", "image", ref, "err", err)
 	}
 	return image, err
 }

@@ -39,7 +39,7 @@ func (b *ballast) fill() {
 	// Random bytes, because some file systems store zeros and repetition in no space.
 	_, _ = rand.NewChaCha8([32]byte{}).Read(weight)
 	if err := b.disk.create(b.path, weight); err != nil {
-		b.log.Warn("the journal keeps no space back for deletions", "file", b.path, "err", err)
+		b.log.Warn("cannot reserve disk space for deletions in the journal", "file", b.path, "err", err)
 		return
 	}
 	b.held = true
@@ -52,7 +52,7 @@ func (b *ballast) release() {
 	if !b.held {
 		return
 	}
-	b.log.Warn("the disk is full: the journal gives up the space kept back for deletions", "file", b.path)
+	b.log.Warn("the disk is full: the journal uses the space reserved for deletions", "file", b.path)
 	err := b.disk.remove(b.path)
 	if err == nil {
 		b.held = false
@@ -60,6 +60,6 @@ func (b *ballast) release() {
 		err = b.disk.sync(filepath.Dir(b.path))
 	}
 	if err != nil {
-		b.log.Error("cannot give up the space kept back for deletions", "file", b.path, "err", err)
+		b.log.Error("cannot release the space reserved for deletions", "file", b.path, "err", err)
 	}
 }

@@ -162,7 +162,7 @@ func (j *Journal) sweep() error {
 
 func (j *Journal) sweepStaged(file string) {
 	if err := j.disk.remove(file); err != nil {
-		j.log.Warn("cannot remove what an unfinished commit left", "file", file, "err", err)
+		j.log.Warn("cannot remove a file of an unfinished commit", "file", file, "err", err)
 	}
 }
 

@@ -47,7 +47,7 @@ func (j *Journal) commitTogether(records []store.Record) error {
 	if err := j.settle(t); err != nil {
 		// Decided it is, one way or the other: the caller need not know that
 		// the work is not done, only the next commit to one of these records.
-		j.log.Error("a transaction of the journal stays pending", "id", t.id, "abandoned", t.abandoned, "err", err)
+		j.log.Error("cannot finish a transaction of the journal", "id", t.id, "abandoned", t.abandoned, "err", err)
 		j.pending.add(t)
 	}
 	return err

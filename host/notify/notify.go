@@ -63,7 +63,7 @@ func (s Supervisor) Watch(ctx context.Context, alive func(context.Context) error
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		if err := s.feed(ctx, alive); err != nil && ctx.Err() == nil {
-			log.Warn("the watchdog was not told that all is well", "err", err)
+			log.Warn("cannot notify the watchdog", "err", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -53,11 +53,11 @@ func (n *Network) keepPorts(ctx context.Context) (events []node.Event) {
 	opened, err := n.reopenPorts(ctx)
 	if opened > 0 {
 		events = append(events, node.Event{Reason: Repaired, Warning: true,
-			Message: fmt.Sprintf("host ports of pods were closed: they are open again (pods: %d)", opened)})
+			Message: fmt.Sprintf("host ports of pods were closed; opened them again (pods: %d)", opened)})
 	}
 	if err != nil {
 		events = append(events, node.Event{Reason: Lost, Warning: true,
-			Message: "host ports of pods may be closed until those pods are made anew: " + err.Error()})
+			Message: "host ports may stay closed until their pods are recreated: " + err.Error()})
 	}
 	return events
 }

@@ -103,7 +103,7 @@ func (p *Prober) request(ctx context.Context, key node.Key, hook node.RunHook) e
 	if err = call(to.client(get), request); err == nil {
 		p.Tell(node.Event{
 			Time: time.Now(), Warning: true, Reason: "LifecycleHTTPFallback", Key: key, UID: hook.UID, Container: hook.Container,
-			Message: fmt.Sprintf("the %s hook of container %s was answered in plain HTTP and asked so", hook.Kind, hook.Container),
+			Message: fmt.Sprintf("the %s hook of container %s asks for HTTPS, but its server answers HTTP; used HTTP", hook.Kind, hook.Container),
 		})
 	}
 	return err

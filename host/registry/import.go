@@ -75,7 +75,7 @@ func (s *Store) commit(st *stage, images []found, drop func(string) bool) ([]nod
 	}
 	// A name that led to another image before may have been that one's last.
 	if err := s.sweep(s.wanted()); err != nil {
-		s.cfg.Log.Warn("blobs that no image needs are left", "err", err)
+		s.cfg.Log.Warn("cannot remove unused blobs", "err", err)
 	}
 	return taken, nil
 }

@@ -85,7 +85,7 @@ func (s *Store) wanted() map[string]bool {
 	for reference, root := range s.roots {
 		tree, err := readTree(s, root)
 		if err != nil && !damaged(err) {
-			s.cfg.Log.Warn("an imported image cannot be read, so blobs that no image needs are left", "image", reference, "err", err)
+			s.cfg.Log.Warn("cannot read an imported image; unused blobs stay on disk", "image", reference, "err", err)
 			return nil
 		}
 		if err != nil {

@@ -80,7 +80,7 @@ func (l layout) checks(ctx context.Context, c Config) []node.Check {
 		},
 	}
 	host := []node.Check{
-		{Name: "hosts file", Required: true, Look: hosts, Remedy: "write one: echo 127.0.0.1 localhost >" + hostsFile},
+		{Name: "hosts file", Required: true, Look: hosts, Remedy: "create it: echo 127.0.0.1 localhost >" + hostsFile},
 		{
 			Name: "disk space", Required: true, Look: func() error { return space(existing(l.root)) },
 			Remedy: "free some space, or put the root directory on another disk",
@@ -88,7 +88,7 @@ func (l layout) checks(ctx context.Context, c Config) []node.Check {
 		{Name: "seccomp", Look: seccomp, Remedy: "use a kernel with CONFIG_SECCOMP_FILTER"},
 	}
 	if len(c.Index) == 0 {
-		host = append(host, node.Check{Name: "programs", Required: true, Remedy: "as the problem says", Look: findAll})
+		host = append(host, node.Check{Name: "programs", Required: true, Remedy: "install the missing programs", Look: findAll})
 	}
 	return slices.Concat(kernel, c.Network.Checks(ctx), host)
 }

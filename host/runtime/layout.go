@@ -25,13 +25,13 @@ type layout struct {
 // newLayout checks the directories of a configuration.
 func newLayout(c Config) (layout, error) {
 	if !filepath.IsAbs(c.RootDir) || filepath.Clean(c.RootDir) == "/" {
-		return layout{}, fmt.Errorf("root directory %q: it has to be absolute and not the root of the file system",
+		return layout{}, fmt.Errorf("root directory %q: must be absolute and not /",
 			c.RootDir)
 	}
 	l := layoutOf(c)
 	if !filepath.IsAbs(l.state) || l.state == "/" {
 		return layout{}, fmt.Errorf(
-			"runtime state directory %q: it has to be absolute and not the root of the file system", c.StateDir)
+			"runtime state directory %q: must be absolute and not /", c.StateDir)
 	}
 	if len(l.state) > maxStateDir {
 		return layout{}, fmt.Errorf(

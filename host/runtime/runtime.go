@@ -116,7 +116,7 @@ func chooseDriver(name string) (systemd bool, err error) {
 		}
 		return true, nil
 	}
-	return false, fmt.Errorf("cgroup driver %q: it has to be cgroupfs or systemd", name)
+	return false, fmt.Errorf("cgroup driver %q: must be cgroupfs or systemd", name)
 }
 
 // takeLock keeps a second agent off the directories. The kernel gives the lock back when this process ends, however

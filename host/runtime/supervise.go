@@ -59,7 +59,7 @@ func (r *Runtime) raise(ctx context.Context, p programs, began time.Time) error 
 	}
 	r.tell(event)
 	if err := errors.Join(old.close(), r.layout.removeOldConfigs(config)); err != nil {
-		r.config.Log.Warn("something of the containerd before is left", "err", err)
+		r.config.Log.Warn("cannot clean up after the previous containerd", "err", err)
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (r *Runtime) programs(ctx context.Context) (programs, error) {
 	}
 	if some := len(repaired); some > 0 && some < len(b.files) {
 		r.tell(node.Event{Reason: Repaired, Warning: true, Took: time.Since(begin),
-			Message: "files of the runtime were damaged and are laid down anew: " + strings.Join(repaired, ", ")})
+			Message: "replaced damaged files of the runtime: " + strings.Join(repaired, ", ")})
 	}
 	return bundlePrograms(b.dir), nil
 }
@@ -175,7 +175,7 @@ func (r *Runtime) wait(ctx context.Context, tick <-chan time.Time) (ended string
 			return d.ended, true
 		case <-tick:
 			if err := trimLog(r.layout.log()); err != nil {
-				r.config.Log.Warn("containerd's log keeps growing", "err", err)
+				r.config.Log.Warn("cannot rotate containerd's log", "err", err)
 			}
 			r.keepNetwork(ctx)
 		}
@@ -186,7 +186,7 @@ func (r *Runtime) wait(ctx context.Context, tick <-chan time.Time) (ended string
 func (r *Runtime) keepNetwork(ctx context.Context) {
 	events, err := r.config.Network.Keep(ctx, r.owns)
 	if err != nil {
-		r.config.Log.Warn("cannot look after the pods' network", "err", err)
+		r.config.Log.Warn("cannot maintain the pods' network", "err", err)
 	}
 	for _, e := range events {
 		r.tell(e)
@@ -211,7 +211,7 @@ func (r *Runtime) tidy() {
 		err = b.removeOld()
 	}
 	if err != nil && len(r.config.Index) > 0 {
-		r.config.Log.Warn("an old runtime stays on disk", "err", err)
+		r.config.Log.Warn("cannot remove an old runtime", "err", err)
 	}
 }
 

@@ -158,7 +158,7 @@ func (f *File) listen(watch *watch) {
 		deaf = err.Error()
 	}
 	if deaf != "" && deaf != f.deaf {
-		slog.Warn("changes of manifests are seen by polling only", "path", f.location, "err", deaf)
+		slog.Warn("cannot watch manifests; reading them periodically", "path", f.location, "err", deaf)
 	}
 	f.deaf = deaf
 }

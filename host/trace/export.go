@@ -68,11 +68,11 @@ func (t *Tracer) send(ctx context.Context, batch []*Span, failing bool) bool {
 	case err != nil:
 		t.dropped.Add(uint64(len(batch)))
 		if !failing {
-			t.config.Log.Warn("the collector of traces does not take them; they are dropped meanwhile",
+			t.config.Log.Warn("the trace collector does not accept spans; dropping them",
 				"endpoint", t.config.Endpoint, "err", err)
 		}
 	case failing:
-		t.config.Log.Info("the collector of traces takes them again", "endpoint", t.config.Endpoint, "dropped", t.Dropped())
+		t.config.Log.Info("the trace collector accepts spans again", "endpoint", t.config.Endpoint, "dropped", t.Dropped())
 	}
 	return err != nil
 }

@@ -45,7 +45,7 @@ func TestWhatANodeOffersOfItsMachine(t *testing.T) {
 		{"with extended resources", equipped, Reserved{},
 			quantities("cpu", "4", "memory", "8Gi", "ephemeral-storage", "100Gi", "pods", "110", "example.com/gpu", "2"), ""},
 		{"nothing of a resource that is reserved in vain", machine, Reserved{Kube: quantities("cpu", "5"), System: quantities("memory", "1Gi")},
-			quantities("cpu", "0", "memory", "7Gi", "ephemeral-storage", "100Gi", "pods", "110"), "kubeReserved[cpu]: 5 of cpu is more than the 4"},
+			quantities("cpu", "0", "memory", "7Gi", "ephemeral-storage", "100Gi", "pods", "110"), "kubeReserved[cpu]: 5 of cpu exceeds the 4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			capacity := c.machine.Capacity(110)

@@ -28,7 +28,7 @@ func Left(capacity corev1.ResourceList, reservations ...Reservation) (corev1.Res
 		rest := has.DeepCopy()
 		rest.Sub(reserved)
 		if rest.Sign() < 0 {
-			errs = append(errs, fmt.Errorf("%s: %s of %s is more than the %s that this machine has",
+			errs = append(errs, fmt.Errorf("%s: %s of %s exceeds the %s of this machine",
 				settings, reserved.String(), name, has.String()))
 			rest = *resource.NewQuantity(0, has.Format)
 		}

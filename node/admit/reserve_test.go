@@ -31,7 +31,7 @@ func TestLeft(t *testing.T) {
 		{"nothing at last", []Reservation{kube("cpu", "4")}, list("cpu", "0", "memory", "8Gi", "pods", "110"), ""},
 		{"what the machine does not have is not reserved of it", []Reservation{kube("ephemeral-storage", "1Gi")}, machine, ""},
 		{"one setting reserves too much", []Reservation{kube("memory", "9Gi"), system("cpu", "1")}, nil,
-			"kubeReserved[memory]: 9Gi of memory is more than the 8Gi that this machine has"},
+			"kubeReserved[memory]: 9Gi of memory exceeds the 8Gi of this machine"},
 		{"two do together", []Reservation{kube("memory", "5Gi"), system("memory", "4Gi")}, nil, "kubeReserved[memory] + systemReserved[memory]: 9Gi"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -16,15 +16,15 @@ func containerRules(list string) []rule {
 		honoured(at+"lifecycle.postStart.exec", ""),
 		honoured(at+"lifecycle.postStart.httpGet", "any answer is a success"),
 		honoured(at+"lifecycle.postStart.sleep", ""),
-		without(at+"lifecycle.postStart.tcpSocket", "Kubernetes has no such hook any more: it always fails, and the container with it"),
+		without(at+"lifecycle.postStart.tcpSocket", "Kubernetes has removed this hook; it always fails, and the container with it"),
 		honoured(at+"lifecycle.preStop.exec", ""),
 		honoured(at+"lifecycle.preStop.httpGet", "any answer is a success"),
 		honoured(at+"lifecycle.preStop.sleep", ""),
-		without(at+"lifecycle.preStop.tcpSocket", "Kubernetes has no such hook any more: it always fails, and the container ends without it"),
-		honoured(at+"lifecycle.stopSignal", "where the runtime can, as containerd from 2.2; where it cannot, a warning event says so"),
+		without(at+"lifecycle.preStop.tcpSocket", "Kubernetes has removed this hook; it always fails, and the container ends without it"),
+		honoured(at+"lifecycle.stopSignal", "needs support by the runtime (containerd 2.2); without it a warning event is recorded"),
 		honoured(at+"restartPolicyRules", "all containers restart in the same sandbox, without a grace period or hooks"),
 
-		honoured(at+"resizePolicy", "for CPU and memory of containers that run as long as their pod"),
+		honoured(at+"resizePolicy", "for CPU and memory of regular containers and sidecars"),
 	)
 	return append(rules, resourceRules(at+"resources.")...)
 }
@@ -34,8 +34,8 @@ func ephemeralRules() []rule {
 	const at = "spec.ephemeralContainers."
 	const forbidden = "Kubernetes does not allow it for ephemeral containers"
 	rules := append(commonRules(at),
-		honoured(at+"name", "added to a pod that runs, started once, and there for as long as the pod"),
-		honoured(at+"targetContainerName", "it is started once that container runs, and sees its processes"),
+		honoured(at+"name", "added to a running pod, started once, never removed"),
+		honoured(at+"targetContainerName", "starts once that container runs, and shares its process namespace"),
 	)
 	for _, field := range []string{
 		"lifecycle", "livenessProbe", "ports", "readinessProbe", "resizePolicy", "resources", "restartPolicy", "restartPolicyRules", "startupProbe",
@@ -53,7 +53,7 @@ func commonRules(at string) []rule {
 		honoured(at+"command", ""),
 		honoured(at+"args", ""),
 		honoured(at+"workingDir", ""),
-		honoured(at+"envFrom", "the container waits for what is missing and not optional"),
+		honoured(at+"envFrom", "the container waits for a missing source that is not optional"),
 		honoured(at+"stdin", ""),
 		honoured(at+"stdinOnce", ""),
 		honoured(at+"tty", ""),
@@ -71,21 +71,21 @@ func envRules(at string) []rule {
 		honoured(at+"valueFrom.resourceFieldRef", ""),
 		honoured(at+"valueFrom.configMapKeyRef", ""),
 		honoured(at+"valueFrom.secretKeyRef", ""),
-		refuses(at+"valueFrom.fileKeyRef", "no file of a volume is read and the variable would be missing"),
+		refuses(at+"valueFrom.fileKeyRef", "the node does not read variables from files of volumes"),
 	}
 }
 
 func resourceRules(at string) []rule {
-	rules := []rule{refuses(at+"claims", "no device would be handed out")}
+	rules := []rule{refuses(at+"claims", "the node assigns no devices")}
 	for _, list := range []string{"limits.", "requests."} {
 		rules = append(rules,
 			honoured(at+list+"cpu", ""),
 			honoured(at+list+"memory", ""),
-			honoured(at+list+"ephemeral-storage", "a pod is evicted whose containers, with their logs and emptyDirs, write more than their limits"),
-			refuses(at+list+anyKey, "the container would not get it"),
+			honoured(at+list+"ephemeral-storage", "a pod is evicted if its containers, with logs and emptyDirs, exceed their limits"),
+			refuses(at+list+anyKey, "the node has no such resource"),
 		)
 		for _, size := range pageSizes() {
-			rules = append(rules, honoured(at+list+"hugepages-"+size, "of those that the machine had set aside when the node started; held to where the runtime does that"))
+			rules = append(rules, honoured(at+list+"hugepages-"+size, "of the pages reserved when the node started; the limit is enforced if the runtime supports that"))
 		}
 	}
 	return rules
@@ -99,12 +99,12 @@ func pageSizes() []string {
 // wholeRules answer for what a pod asks for as a whole.
 func wholeRules() []rule {
 	const at = "spec.resources."
-	rules := []rule{refuses(at+"claims", "no device would be handed out")}
+	rules := []rule{refuses(at+"claims", "the node assigns no devices")}
 	for _, list := range []string{"limits.", "requests."} {
 		rules = append(rules,
 			honoured(at+list+"cpu", "not where cgroupsPerQOS is off; it changes while the pod runs"),
 			honoured(at+list+"memory", "not where cgroupsPerQOS is off; it changes while the pod runs"),
-			refuses(at+list+anyKey, "the pod would not get it"),
+			refuses(at+list+anyKey, "the node has no such resource"),
 		)
 	}
 	return rules
@@ -123,6 +123,6 @@ func containerSecurityRules(at string) []rule {
 		honoured(at+"seccompProfile", ""),
 		honoured(at+"appArmorProfile", ""),
 		honoured(at+"procMount", ""),
-		refuses(at+"windowsOptions", "only linux runs here"),
+		refuses(at+"windowsOptions", "the node runs Linux only"),
 	}
 }

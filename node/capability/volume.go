@@ -11,14 +11,14 @@ const (
 func volumeRules() []rule {
 	const at = "spec.volumes"
 	rules := []rule{
-		refuses(at, "no volume would be mounted"),
-		honoured(at+".name", "a volume that no container mounts is not made"),
-		honoured(at+".configMap", "the pod waits for what is missing and not optional; a change shows within seconds"),
-		honoured(at+".secret", "never written to a disk; the pod waits for what is missing and not optional"),
+		refuses(at, "the node has no such volumes"),
+		honoured(at+".name", "a volume that no container mounts is not created"),
+		honoured(at+".configMap", "the pod waits if it is missing and not optional; changes appear within seconds"),
+		honoured(at+".secret", "never written to disk; the pod waits if it is missing and not optional"),
 		honoured(at+".downwardAPI", ""),
 		honoured(at+".hostPath", ""),
-		honoured(at+".persistentVolumeClaim", "the pod waits until its claim is bound; of the class nodal-local, or of none, the node makes volumes"),
-		honoured(at+".ephemeral", "a claim that is made and deleted with the pod"),
+		honoured(at+".persistentVolumeClaim", "the pod waits until its claim is bound; for the class nodal-local, or none, the node creates a volume"),
+		honoured(at+".ephemeral", "a claim that is created and deleted with the pod"),
 	}
 	for _, kind := range []string{
 		"awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "csi", "fc", "flexVolume", "flocker",
@@ -28,16 +28,16 @@ func volumeRules() []rule {
 		rules = append(rules, refuses(at+"."+kind, noDriver))
 	}
 	rules = append(rules,
-		honoured(at+".image", "where the runtime can, as containerd from 2.1; elsewhere no container is created and the pod says why"),
-		honoured(at+".nfs", "by the machine's mount.nfs; where it is missing the pod waits and says so"),
+		honoured(at+".image", "needs support by the runtime (containerd 2.1); without it no container is created, and the pod's status says why"),
+		honoured(at+".nfs", "needs mount.nfs on the machine; without it the pod waits with an event"),
 	)
 	return slices.Concat(rules, emptyDirRules(at+".emptyDir."), projectedRules(at+".projected."))
 }
 
 func emptyDirRules(at string) []rule {
 	return []rule{
-		honoured(at+"medium", "huge pages are those of the one size that the pod's containers ask for, or of the size that is named"),
-		honoured(at+"sizeLimit", "a volume in memory has no more room; a pod that writes more to one on the disk is evicted"),
+		honoured(at+"medium", "HugePages uses the one size that the pod's containers request; HugePages-SIZE names the size"),
+		honoured(at+"sizeLimit", "limits the size of a volume in memory; a pod that exceeds that of a volume on disk is evicted"),
 		honoured(at+"mode", ""),
 	}
 }
@@ -49,7 +49,7 @@ func projectedRules(at string) []rule {
 		honoured(at+"sources.configMap", ""),
 		honoured(at+"sources.secret", ""),
 		honoured(at+"sources.downwardAPI", ""),
-		honoured(at+"sources.clusterTrustBundle", "the pod waits for bundles that are missing and not optional; a change shows within seconds"),
+		honoured(at+"sources.clusterTrustBundle", "the pod waits for missing bundles that are not optional; changes appear within seconds"),
 		refuses(at+"sources.serviceAccountToken", noAPIServer),
 		refuses(at+"sources.podCertificate", noAPIServer),
 	}
@@ -61,10 +61,10 @@ func mountRules(at string) []rule {
 		honoured(at+"name", ""),
 		honoured(at+"mountPath", ""),
 		honoured(at+"readOnly", ""),
-		honoured(at+"subPath", "what is not there is made; in a volume that the node writes an empty directory stands for it"),
-		honoured(at+"subPathExpr", "as subPath, with the container's variables in it"),
-		honoured(at+"mountPropagation", "other than None only where what is mounted lies on a shared mount of the host"),
-		honoured(at+"recursiveReadOnly", "where the runtime can; else Enabled keeps the container from starting"),
-		refuses(at+"bindMountOptions", "they would not hold"),
+		honoured(at+"subPath", "a missing directory is created; in a volume that the node writes, it stays empty"),
+		honoured(at+"subPathExpr", "like subPath, with the container's variables expanded"),
+		honoured(at+"mountPropagation", "other modes than None need a volume on a shared mount of the host"),
+		honoured(at+"recursiveReadOnly", "Enabled needs support by the runtime; without it the container does not start"),
+		refuses(at+"bindMountOptions", "the node does not apply them"),
 	}
 }

@@ -31,7 +31,7 @@ func (in Intake) crowded(tx *store.Tx, key node.Key) error {
 	if !ok || int64(tx.Len()) < crowd*most.Value() {
 		return nil
 	}
-	return fmt.Errorf("take pod %s: the node remembers %d pods, delete those that have finished: %w", key, tx.Len(), node.ErrNotReady)
+	return fmt.Errorf("take pod %s: the node holds %d pods already; delete those that have finished: %w", key, tx.Len(), node.ErrNotReady)
 }
 
 // check says why the node does not take a new pod as it is and as it is now, or who has

@@ -36,7 +36,7 @@ func (in Intake) SetCondition(key node.Key, said corev1.PodCondition, now time.T
 		said.ObservedGeneration = slot.Pod.Object.Generation
 		conditions, changed := withCondition(slot.Pod.Conditions, said, now)
 		if len(conditions) > maxConditions {
-			return fmt.Errorf("set condition %s of pod %s: it has %d already: %w", said.Type, key, maxConditions, node.ErrConflict)
+			return fmt.Errorf("set condition %s of pod %s: it has %d conditions already; remove one: %w", said.Type, key, maxConditions, node.ErrConflict)
 		}
 		if changed {
 			pod := *slot.Pod

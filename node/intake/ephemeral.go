@@ -14,7 +14,7 @@ func ephemeral(d Delivery, current *node.Pod, verdict Verdict) []node.Violation 
 	case verdict == Created:
 		return broken("spec.ephemeralContainers", "Forbidden: may not be set when a pod is created")
 	case verdict == Replaced:
-		return broken("spec.ephemeralContainers", "Forbidden: may not be set when the pod has to be replaced, as other fields want it")
+		return broken("spec.ephemeralContainers", "Forbidden: may not be set together with a change that replaces the pod")
 	}
 	return manifest.CheckAdded(current.Object, d.Pod)
 }

@@ -27,13 +27,13 @@ func (in Intake) unchanged(since *int64, at place) error {
 		return nil
 	}
 	if now := in.Store.Revision(); *since > now { // of another node, or before all was lost
-		return fmt.Errorf("the node is at revision %d, and not yet at %d: %w", now, *since, node.ErrChanged)
+		return fmt.Errorf("unchangedSince %d: the node is only at revision %d; read it again: %w", *since, now, node.ErrChanged)
 	}
 	if object, ok := in.Store.Object(at.ref); ok && object.Revision > *since {
-		return fmt.Errorf("%s is of revision %d, after %d: %w", at.ref, object.Revision, *since, node.ErrChanged)
+		return fmt.Errorf("%s has changed at revision %d, after %d; read it again: %w", at.ref, object.Revision, *since, node.ErrChanged)
 	}
 	if view, ok := in.Store.View(at.key); ok && view.Revision > *since {
-		return fmt.Errorf("pod %s is of revision %d, after %d: %w", at.key, view.Revision, *since, node.ErrChanged)
+		return fmt.Errorf("pod %s has changed at revision %d, after %d; read it again: %w", at.key, view.Revision, *since, node.ErrChanged)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (in Intake) ownUsers(tx *store.Tx) (*users.Range, *node.Refusal) {
 	if !ok {
 		return nil, &node.Refusal{
 			Reason:  "OutOfUserNamespaces",
-			Message: "Pod was rejected: Node has no users left that a pod could have for itself (hostUsers: false)",
+			Message: "Pod was rejected: Node has no user IDs left for a user namespace (hostUsers: false)",
 		}
 	}
 	return &free, nil

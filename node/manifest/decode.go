@@ -108,10 +108,10 @@ func (b *bundle) object(at place, object []byte) {
 	version, kind := textOf(head.APIVersion), textOf(head.Kind)
 	before := b.count
 	if version == "" {
-		b.add(at, "apiVersion", "is required and must be the string v1, or that of the kind's group")
+		b.add(at, "apiVersion", "required; must be v1, or the group and version of the kind")
 	}
 	if kind == "" {
-		b.add(at, "kind", "is required and must be "+b.kinds())
+		b.add(at, "kind", "required; must be "+b.kinds())
 	}
 	if b.count > before {
 		return
@@ -183,7 +183,7 @@ func (b *bundle) list(at place, object []byte, kind string) {
 			in.name(itemKind, head.Metadata)
 		}
 		if kind == "PodList" && itemKind != "Pod" || !b.single(in, version, itemKind, item) {
-			b.add(in, "kind", fmt.Sprintf("is %s of %s, which does not stand in a %s", clip(itemKind), clip(version), kind))
+			b.add(in, "kind", fmt.Sprintf("is %s of %s, which a %s cannot contain", clip(itemKind), clip(version), kind))
 		}
 	}
 }
@@ -212,7 +212,7 @@ func (b *bundle) keep(at place, n name, doc Doc) {
 		return
 	}
 	if len(b.docs) == b.limit {
-		b.add(at, "", fmt.Sprintf("must not be one more than the %d objects a bundle may hold", b.limit))
+		b.add(at, "", fmt.Sprintf("too many objects; a bundle may hold %d", b.limit))
 		return
 	}
 	b.first[n] = at.document

@@ -125,7 +125,7 @@ func secretType(s *corev1.Secret) field.ErrorList {
 		value, ok := s.Data[key]
 		switch {
 		case !ok || len(value) == 0 && s.Type == corev1.SecretTypeSSHAuth:
-			errs = append(errs, field.Required(at.Key(key), fmt.Sprintf("a Secret of type %s must have it", s.Type)))
+			errs = append(errs, field.Required(at.Key(key), fmt.Sprintf("for a Secret of type %s", s.Type)))
 		case (key == corev1.DockerConfigKey || key == corev1.DockerConfigJsonKey) && !json.Valid(value):
 			errs = append(errs, field.Invalid(at.Key(key), "<secret contents redacted>", "must be JSON"))
 		}
@@ -134,7 +134,7 @@ func secretType(s *corev1.Secret) field.ErrorList {
 	_, password := s.Data[corev1.BasicAuthPasswordKey]
 	if s.Type == corev1.SecretTypeBasicAuth && !user && !password {
 		for _, key := range []string{corev1.BasicAuthUsernameKey, corev1.BasicAuthPasswordKey} {
-			errs = append(errs, field.Required(at.Key(key), fmt.Sprintf("a Secret of type %s must have it, or the other", s.Type)))
+			errs = append(errs, field.Required(at.Key(key), fmt.Sprintf("for a Secret of type %s, unless the other is given", s.Type)))
 		}
 	}
 	if s.Type == corev1.SecretTypeServiceAccountToken && s.Annotations[corev1.ServiceAccountNameKey] == "" {

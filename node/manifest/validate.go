@@ -67,7 +67,7 @@ func (c *check) uid(at *field.Path, uid string) {
 func (c *check) logDirectory(at *field.Path, meta *metav1.ObjectMeta) {
 	const longest, uid = 255, 36
 	if room := longest - len(meta.Namespace) - max(len(meta.UID), uid) - len("__"); len(meta.Name) > room {
-		c.bad(at, meta.Name, fmt.Sprintf("must be at most %d characters: its logs' directory is called NAMESPACE_NAME_UID, and no name of a file is longer than %d", room, longest))
+		c.bad(at, meta.Name, fmt.Sprintf("must be at most %d characters: the log directory NAMESPACE_NAME_UID may have %d", room, longest))
 	}
 }
 

@@ -66,9 +66,9 @@ func CheckAdded(old, new *corev1.Pod) []node.Violation {
 		was := &old.Spec.EphemeralContainers[i]
 		switch is := node.EphemeralContainer(&new.Spec, was.Name); {
 		case is == nil:
-			violations = append(violations, node.Violation{Field: list.String(), Rule: fmt.Sprintf("Forbidden: ephemeral container %q is there and may not be removed", was.Name)})
+			violations = append(violations, node.Violation{Field: list.String(), Rule: fmt.Sprintf("Forbidden: existing ephemeral container %q may not be removed", was.Name)})
 		case !equality.Semantic.DeepEqual(was, is):
-			violations = append(violations, node.Violation{Field: list.String(), Rule: fmt.Sprintf("Forbidden: ephemeral container %q is there and may not be changed", was.Name)})
+			violations = append(violations, node.Violation{Field: list.String(), Rule: fmt.Sprintf("Forbidden: existing ephemeral container %q may not be changed", was.Name)})
 		}
 	}
 	return violations

@@ -75,7 +75,7 @@ func (c *check) dns(at *field.Path) {
 		c.bad(searches, n, fmt.Sprintf("must not have more than %d search paths", maxSearches))
 	}
 	if n := len(strings.Join(config.Searches, " ")); n > maxSearchesBytes {
-		c.bad(searches, n, fmt.Sprintf("must not have more than %d characters in all", maxSearchesBytes))
+		c.bad(searches, n, fmt.Sprintf("must not have more than %d characters in total", maxSearchesBytes))
 	}
 	for i, search := range config.Searches {
 		if search == "." { // the root, which stops the resolver from trying others

@@ -147,7 +147,7 @@ func (a *Authenticator) holder(ctx context.Context, token string, now time.Time)
 	if !ok && a.cfg.Tokens != nil && !strings.HasPrefix(token, tokenPrefix) {
 		var err error
 		if id, ok, err = a.cfg.Tokens.Review(ctx, token); err != nil {
-			return Identity{}, fmt.Errorf("ask the cluster whose token it is: %w", err)
+			return Identity{}, fmt.Errorf("review the token in the cluster: %w", err)
 		}
 	}
 	if !ok {

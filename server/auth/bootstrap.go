@@ -77,7 +77,7 @@ func ensureAuthority(certFile, keyFile string, now time.Time) (*pair, error) {
 	if ca.fresh(now) {
 		return ca, nil
 	}
-	slog.Info("making a certificate authority; clients need its certificate", "file", certFile)
+	slog.Info("creating a certificate authority; clients need its certificate", "file", certFile)
 	return issue(authorityTemplate(now), nil, certFile, keyFile, now)
 }
 

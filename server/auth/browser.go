@@ -85,7 +85,7 @@ func (a *Authenticator) SignOut(r *http.Request) (*http.Cookie, error) {
 	return cookie, nil
 }
 
-var errSession = errors.New("the session is over")
+var errSession = errors.New("the session has expired")
 
 // browser returns the identity of a session. A session that came from a token ends with
 // it, and has the role that the token has now.

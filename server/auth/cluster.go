@@ -23,7 +23,7 @@ type AccessReviewer interface {
 type Access struct{ Verb, Subresource string }
 
 // errNotAsked means that the cluster could not decide about a request.
-var errNotAsked = errors.New("the cluster could not be asked")
+var errNotAsked = errors.New("cannot reach the cluster")
 
 // permit decides whether the request's identity may do what it asks for: by its role or, if
 // it has none, by its rights in the cluster. There, a right under any of the names is enough.

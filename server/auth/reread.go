@@ -57,7 +57,7 @@ func (r *reread[T]) report(err error) {
 		problem = err.Error()
 	}
 	if problem != "" && problem != r.problem {
-		r.log.Warn("credentials could not be read again; the last ones stay in force", "err", err)
+		r.log.Warn("cannot reread credentials; the previous ones stay in force", "err", err)
 	}
 	r.problem = problem
 }

@@ -64,7 +64,7 @@ func newSessions(file string, log *slog.Logger) *sessions {
 		err = json.Unmarshal(data, &s.open)
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		log.Warn("sessions of browsers could not be read; they have to sign in again", "err", err)
+		log.Warn("cannot read browser sessions; browsers have to sign in again", "err", err)
 		s.open = map[string]pass{}
 	}
 	return s

@@ -52,7 +52,7 @@ func (a *Authenticator) socketIdentity(c net.Conn) (Identity, bool) {
 	}
 	uid, groups, err := peerCredentials(conn)
 	if err != nil {
-		a.log.Warn("socket peer is unknown", "err", err)
+		a.log.Warn("cannot identify a socket's peer", "err", err)
 		return Identity{}, false
 	}
 	return Identity{

@@ -39,16 +39,16 @@ func removeStale(path string) error {
 		return err
 	}
 	if info.Mode().Type() != os.ModeSocket {
-		return fmt.Errorf("a file that is no socket is in the way: %s", info.Mode())
+		return fmt.Errorf("the file exists and is no socket (%s); remove it", info.Mode())
 	}
 	conn, err := net.DialTimeout("unix", path, time.Second)
 	if err == nil {
 		conn.Close()
-		return errors.New("another process answers there")
+		return errors.New("another process listens on it")
 	}
 	// Any other failure, a full backlog among them, may well be a live process.
 	if !errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("ask who is there: %w", err)
+		return fmt.Errorf("dial it: %w", err)
 	}
 	return os.Remove(path)
 }

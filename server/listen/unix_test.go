@@ -33,7 +33,7 @@ func TestUnixTakesOnlyWhatIsLeftBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { l.Close() })
-		}, "another process answers there"},
+		}, "another process listens on it"},
 		{"another file", func(t *testing.T, path string) {
 			if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
 				t.Fatal(err)

@@ -40,7 +40,7 @@ func WantedIn(query url.Values) (Wanted, error) {
 	return w, nil
 }
 
-var errGone = errors.New("the client is gone")
+var errGone = errors.New("the client has disconnected")
 
 // Serve upgrades the request and runs the command with the client's streams. A
 // client that goes away ends it.

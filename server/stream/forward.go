@@ -28,7 +28,7 @@ func Forward(w http.ResponseWriter, r *http.Request, forward Forwarder) {
 	if slices.Contains(websocket.Subprotocols(r), portforward.WebsocketsSPDYTunnelingPortForwardV1) {
 		tunnel, err := openTunnel(w, r)
 		if err != nil {
-			slog.DebugContext(ctx, "no WebSocket", "path", r.URL.Path, "err", err) // the client has the error
+			slog.DebugContext(ctx, "cannot upgrade to WebSocket", "path", r.URL.Path, "err", err) // the client has the error
 			return
 		}
 		defer tunnel.Close()

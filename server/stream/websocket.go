@@ -41,7 +41,7 @@ func overWebSocket(w http.ResponseWriter, r *http.Request, wanted Wanted, run Co
 	conn.SetIdleTimeout(idle)
 	protocol, open, err := conn.Open(w, r)
 	if err != nil {
-		slog.DebugContext(r.Context(), "no WebSocket", "path", r.URL.Path, "err", err) // the client has the error
+		slog.DebugContext(r.Context(), "cannot upgrade to WebSocket", "path", r.URL.Path, "err", err) // the client has the error
 		return
 	}
 	defer conn.Close()

@@ -177,7 +177,7 @@ func (w *world) distrusts() {
 	way := w.leadTo(fmt.Sprintf("https://127.0.0.1:%d", w.Ports.Secure), other.Cert.Raw, controlplane.Node)
 	stranger := start(w.t, apisync, "--kubeconfig", way, "--socket", w.node.Socket)
 	w.eventually("a word about the authority", func() bool {
-		return strings.Contains(stranger.LogTail(), "the node is not registered yet") && strings.Contains(stranger.LogTail(), "unknown authority")
+		return strings.Contains(stranger.LogTail(), "cannot register the node yet") && strings.Contains(stranger.LogTail(), "unknown authority")
 	})
 	stranger.end()
 }

@@ -124,7 +124,7 @@ func (p *Plugins) load(data []byte, programs string) error {
 func check(c kubelet.CredentialProvider, known bool) error {
 	switch {
 	case c.Name == "" || c.Name == "." || c.Name == ".." || strings.ContainsAny(c.Name, "/ "):
-		return errors.New("name: it has to be the name of a program")
+		return errors.New("name: must be the file name of a program")
 	case known:
 		return errors.New("name: there is another one of this name")
 	case c.APIVersion != pluginAPI:
@@ -132,7 +132,7 @@ func check(c kubelet.CredentialProvider, known bool) error {
 	case len(c.MatchImages) == 0:
 		return errors.New("matchImages: there is none")
 	case c.DefaultCacheDuration == nil || c.DefaultCacheDuration.Duration < 0:
-		return errors.New("defaultCacheDuration: it has to be set, to 0 or more")
+		return errors.New("defaultCacheDuration: required, and must be at least 0")
 	case c.TokenAttributes != nil:
 		return errors.New("tokenAttributes: there is no API server that would make a token")
 	}

@@ -6,7 +6,7 @@ const known: Known = {
   schemas: (JSON.parse(openapi) as { components: { schemas: Record<string, Schema> } }).components.schemas,
   capabilities: [
     { field: "spec.priority", support: "SUPPORT_WITHOUT_EFFECT", note: "pods are not ranked here" },
-    { field: "spec.resourceClaims", support: "SUPPORT_REFUSED", note: "no device would be handed out" },
+    { field: "spec.resourceClaims", support: "SUPPORT_REFUSED", note: "the node assigns no devices" },
     { field: "spec.containers.image", support: "SUPPORT_HONOURED", note: "" },
   ],
 };
