@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,19 +24,20 @@ type patient struct {
 	*reconciler.Vitals
 	runtime error // why it does not answer
 	turned  node.Bell
-	left    int64 // of the disk, of which 10 have to be
+	left    atomic.Int64 // of the disk, of which 10 have to be
 	unread  []health.Unread
 	looks   int
 	log     strings.Builder
 }
 
 func newPatient() *patient {
-	p := &patient{left: 10}
+	p := &patient{}
+	p.left.Store(10)
 	p.Vitals = reconciler.NewVitals(reconciler.VitalsConfig{
 		Runtime: p, Clock: time.Now, Log: slog.New(slog.NewTextHandler(&p.log, nil)),
 		Thresholds: map[string]health.Threshold{"nodefs.available": {Quantity: resource.MustParse("10")}},
 		Signals: func(context.Context) ([]health.Signal, []health.Unread) {
-			return []health.Signal{{Name: "nodefs.available", Left: p.left, Capacity: 100}}, p.unread
+			return []health.Signal{{Name: "nodefs.available", Left: p.left.Load(), Capacity: 100}}, p.unread
 		},
 	})
 	return p
@@ -51,7 +53,7 @@ func (p *patient) Status(context.Context) (node.RuntimeStatus, error) {
 func TestAdmissionKnowsWhatTheNodeIsShortOfOnceItWasLookedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient()
-		p.left = 9
+		p.left.Store(9)
 		if got := p.Short(); got != nil {
 			t.Errorf("before the first look the node is short of %v", got)
 		}
@@ -63,10 +65,11 @@ func TestAdmissionKnowsWhatTheNodeIsShortOfOnceItWasLookedAt(t *testing.T) {
 			t.Errorf("the disk is full, and the node is short of %v", got)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if got := strings.Count(p.log.String(), "conditions=[DiskPressure]"); got != 1 {
 			t.Errorf("it was logged %d times that the disk is full, want once", got)
 		}
-		p.left = 10
+		p.left.Store(10)
 		<-p.Vitals.Changed()
 		if got := p.Short(); len(got) > 0 {
 			t.Errorf("the disk has room, and the node is short of %v", got)

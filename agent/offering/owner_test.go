@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -20,8 +21,10 @@ import (
 // rig is an owner of the offer of a machine that a test makes up.
 type rig struct {
 	Owner
+	log bytes.Buffer
+
+	mu    sync.Mutex
 	facts Facts
-	log   bytes.Buffer
 }
 
 func newRig() *rig {
@@ -29,18 +32,26 @@ func newRig() *rig {
 	r.online("0-3")
 	r.facts.Memory = 8 << 30
 	r.Owner = Owner{
-		Look: func() (Facts, error) { return r.facts, nil }, Board: &offer.Board{}, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
+		Look: func() (Facts, error) { return r.look(), nil }, Board: &offer.Board{}, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
 		Terms: Terms{
 			Node: admit.Node{Name: "n1"}, Pods: 110,
 			Reserved: admit.Reserved{Kube: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m")}, HoldAll: true},
 			Assign:   &assign.Rules{Static: true, Reserved: cpuset.New(0, 1), Topology: machine(cpuset.New(0, 1, 2, 3))},
-			Topology: func() (assign.Topology, error) { return machine(r.facts.Online), nil },
+			Topology: func() (assign.Topology, error) { return machine(r.look().Online), nil },
 		},
 	}
 	return r
 }
 
+func (r *rig) look() Facts {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.facts
+}
+
 func (r *rig) online(cpus string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.facts.Online, _ = cpuset.Parse(cpus)
 	r.facts.CPUs = r.facts.Online.Size()
 }
