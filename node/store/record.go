@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	strictjson "sigs.k8s.io/json"
+
 	"nodal/node"
 	"nodal/node/surplus"
 )
@@ -121,10 +123,7 @@ func newer(version int) error {
 // would not be found again.
 func (read reader) slot(r Record) (*node.Slot, error) {
 	record := slotRecord{Slot: &node.Slot{}}
-	if err := json.Unmarshal(r.Data, &record); err != nil {
-		return nil, err
-	}
-	over, err := read.beyond.Of(r.Data, reflect.TypeOf(record))
+	over, err := read.decode(r.Data, &record)
 	if err != nil {
 		return nil, err
 	}
@@ -165,9 +164,19 @@ func (read reader) object(r Record) (*node.Object, error) {
 	if objectName(object.Ref()) != r.Name {
 		return nil, fmt.Errorf("it holds %s", object.Ref())
 	}
-	over, err := read.beyond.Of(r.Data, read.shape)
+	over, err := read.decode(r.Data, reflect.New(read.shape).Interface())
 	object.Surplus = over
 	return object, err
+}
+
+// decode decodes a record, and finds what it says beyond that. Few records say anything, so
+// the search begins only where the decoder stumbles.
+func (read reader) decode(data []byte, into any) (*surplus.Tree, error) {
+	unknown, err := strictjson.UnmarshalStrict(data, into)
+	if err != nil || len(unknown) == 0 {
+		return nil, err
+	}
+	return read.beyond.Of(data, reflect.TypeOf(into))
 }
 
 func encodeObject(object *node.Object) ([]byte, error) {
