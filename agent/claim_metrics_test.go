@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestAClaimThatCannotBeReadIsToldOnce(t *testing.T) {
+func TestAnUnreadableClaimIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	missing := missingClaims{log: slog.New(slog.NewTextHandler(&log, nil))}
 	for _, x := range []struct {

@@ -13,7 +13,7 @@ import (
 	"nodal/sim/cri"
 )
 
-func TestTheServiceManagerIsToldHowTheAgentDoes(t *testing.T) {
+func TestTheServiceManagerIsNotifiedOfTheAgentsState(t *testing.T) {
 	dir, err := os.MkdirTemp("", "nodal-agent-") // short: a unix address has 108 bytes
 	if err != nil {
 		t.Fatal(err)

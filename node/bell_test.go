@@ -2,7 +2,7 @@ package node
 
 import "testing"
 
-func TestABellWakesAllWhoWaitAndNobodyWhoComesLater(t *testing.T) {
+func TestABellWakesPresentWaitersOnly(t *testing.T) {
 	var bell Bell
 	rung := func(heard <-chan struct{}) bool {
 		select {

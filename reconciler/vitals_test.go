@@ -115,7 +115,7 @@ func TestARuntimeThatDoesNotAnswerKeepsItsName(t *testing.T) {
 	})
 }
 
-func TestSignalsThatCannotBeReadAreToldOnce(t *testing.T) {
+func TestUnreadableSignalsAreLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient()
 		failure := []health.Unread{{Name: "memory.available", Why: "the disk hangs"}}

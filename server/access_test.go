@@ -33,7 +33,7 @@ func guarded(t *testing.T) *node1 {
 	return newNode(t, func(c *Config) { c.Auth = newAuth(t, false) })
 }
 
-func TestARoleMayDoWhatItsVerbsSay(t *testing.T) {
+func TestARoleMayUseItsVerbsOnly(t *testing.T) {
 	n := guarded(t)
 	n.runtime.execSync = func(context.Context, string, []string, time.Duration) ([]byte, []byte, int32, error) {
 		return nil, nil, 0, nil
@@ -67,7 +67,7 @@ func TestARoleMayDoWhatItsVerbsSay(t *testing.T) {
 	}
 }
 
-func TestWhoProvesNothingIsRefusedInTheFormOfThePath(t *testing.T) {
+func TestUnauthenticatedCallersAreRefusedInTheFormOfThePath(t *testing.T) {
 	n := guarded(t)
 	const kubelet, api = "text/plain; charset=utf-8", "application/json"
 	for _, c := range []struct {
@@ -211,7 +211,7 @@ func (u untouched) Read([]byte) (int, error) {
 }
 
 // A form would be kept whole, in files that nobody removes.
-func TestABodyThatNobodyAskedForIsNotRead(t *testing.T) {
+func TestAnUnexpectedBodyIsNotRead(t *testing.T) {
 	n := newNode(t, func(c *Config) { c.Stats = scriptedStats{summary: &statsapi.Summary{}} })
 	for _, c := range []struct {
 		name         string

@@ -92,7 +92,7 @@ func TestATimelineShowsEachStepWithItsTime(t *testing.T) {
 	}
 }
 
-func TestATimelineAfterARestartOfTheAgentIsToldByTheRuntime(t *testing.T) {
+func TestATimelineAfterARestartComesFromTheRuntime(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerExited)

@@ -198,7 +198,7 @@ func TestAnImportThatFailsSaysWhy(t *testing.T) {
 	}
 }
 
-func TestAnImportIsForWhoMayWrite(t *testing.T) {
+func TestAnImportNeedsTheRightToWrite(t *testing.T) {
 	n := newNode(t, withImages(&scriptedImages{}), func(c *Config) { c.Auth = newAuth(t, false) })
 	for role, want := range map[string]int{"viewer": 403, "operator": 200} {
 		if got := n.do(t, "POST", "/v1/images:import", "tarball", "Authorization", tokenOf(t, role)); got.status != want {

@@ -91,7 +91,7 @@ func TestHealthzTellsWhichCheckFailed(t *testing.T) {
 	}
 }
 
-func TestOnlyWhoIsKnownIsServed(t *testing.T) {
+func TestRequestsWithoutCredentialsAreRefused(t *testing.T) {
 	n := newNode(t, func(c *Config) { c.Auth = newAuth(t, false) })
 	for _, path := range []string{"/", "/pods", "/healthz", "/v1/pods", "/v1/pods:watch", "/openapi.json", "/nothing"} {
 		if got := n.do(t, "GET", path, ""); got.status != http.StatusUnauthorized {

@@ -224,7 +224,7 @@ func TestASlowReaderOfTheNodeMissesAllButTheLatest(t *testing.T) {
 	})
 }
 
-func TestANodeInHasteIsToldTenTimesASecond(t *testing.T) {
+func TestAFastChangingNodeIsSentTenTimesASecond(t *testing.T) {
 	watchNode(t, func(t *testing.T, n *node1, r *nodeReader) {
 		for range 5 {
 			time.Sleep(nodeWatchPause)

@@ -207,7 +207,7 @@ func TestAResumedWatchOfObjectsMissesNothing(t *testing.T) {
 	second.want("ADDED ConfigMap settings", "DELETED RuntimeClass fast", "SYNCED")
 }
 
-func TestAnObjectThatIsMadeAnewIsToldAsDeletedAndAdded(t *testing.T) {
+func TestARecreatedObjectIsDeletedThenAdded(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, configManifest)
 	w := n.watchObjects(t, t.Context(), &nodev1.WatchObjectsRequest{})
@@ -226,7 +226,7 @@ func TestAnObjectThatIsMadeAnewIsToldAsDeletedAndAdded(t *testing.T) {
 	w.want("ADDED ConfigMap settings")
 }
 
-func TestAWatchOfObjectsThatAsksForForgottenHistoryIsToldSo(t *testing.T) {
+func TestAWatchOfObjectsFromForgottenHistoryFails(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, classManifest)
 	since := n.store.Revision()
@@ -243,7 +243,7 @@ func TestAWatchOfObjectsThatAsksForForgottenHistoryIsToldSo(t *testing.T) {
 	}
 }
 
-func TestValuesOfSecretsAreShownToAnAdminWhoAsksForThem(t *testing.T) {
+func TestSecretValuesAreShownToAdminsOnRequest(t *testing.T) {
 	n := guarded(t)
 	const one, all = "/v1/namespaces/shop/objects/secrets/login", "/v1/objects/secrets"
 	put := n.do(t, "PUT", one, secretManifest, "Authorization", tokenOf(t, "admin"))

@@ -158,7 +158,7 @@ func TestAResumedWatchTellsNothingOfPodsThatItNeverHeld(t *testing.T) {
 	n.watch(t, client, &nodev1.WatchPodsRequest{SinceRevision: since, LabelSelector: "app=web"}).want("DELETED other uid-2", "DELETED gone uid-3", "SYNCED")
 }
 
-func TestAWatchThatAsksForForgottenHistoryIsToldSo(t *testing.T) {
+func TestAWatchFromForgottenHistoryFails(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("first"))
 	since := n.store.Revision()
@@ -187,7 +187,7 @@ func TestAWatchThatAsksForForgottenHistoryIsToldSo(t *testing.T) {
 	}
 }
 
-func TestASlowReaderGetsTheLatestAndHoldsUpNobody(t *testing.T) {
+func TestASlowReaderGetsTheLatestAndDelaysNoOthers(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	client := nodev1.NewPodsServiceClient(n.dial(t))

@@ -51,7 +51,7 @@ func TestAQueryThatIsNotUnderstoodChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAWrongValueIsToldWithItsParameterAndWhatItHasToBe(t *testing.T) {
+func TestAWrongValueNamesItsParameterAndForm(t *testing.T) {
 	n := newNode(t)
 	n.apply(t, manifestOf("web"))
 	const web = "/v1/namespaces/default/pods/web"
@@ -81,7 +81,7 @@ func TestAWrongValueIsToldWithItsParameterAndWhatItHasToBe(t *testing.T) {
 	}
 }
 
-func TestOnlyTextIsAnything(t *testing.T) {
+func TestEveryQueryParameterButTextHasAForm(t *testing.T) {
 	for _, m := range methods(t) {
 		for _, path := range m.Paths {
 			for _, field := range path.Query {

@@ -157,7 +157,7 @@ func TestListenersServeTheirList(t *testing.T) {
 	}
 }
 
-func TestAWrongMethodIsToldTheRightOnes(t *testing.T) {
+func TestAWrongMethodNamesTheRightOnes(t *testing.T) {
 	n := newNode(t)
 	got := n.do(t, "POST", "/pods", "")
 	if allow := got.header.Values("Allow"); got.status != 405 || !slices.Equal(allow, []string{"GET"}) {

@@ -208,7 +208,7 @@ func TestOtherPagesCannotUseASession(t *testing.T) {
 	}
 }
 
-func TestWhoSignsInHasToShowSomething(t *testing.T) {
+func TestSigningInNeedsACredential(t *testing.T) {
 	n := guarded(t)
 	token := strings.TrimPrefix(tokenOf(t, "viewer"), "Bearer ")
 	cases := []struct {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWhatBecomesOfTheKernelsSettings(t *testing.T) {
+func TestTunablesFollowFlagsAndMembership(t *testing.T) {
 	cluster := "--kubeconfig=" + filepath.Join(t.TempDir(), "kubelet.conf")
 	tests := []struct {
 		name string

@@ -119,7 +119,7 @@ func TestAPodIsHeldToItsNumberOfEvents(t *testing.T) {
 	}
 }
 
-func TestWhatIsToldAgainAfterARestartCostsAPodNothing(t *testing.T) {
+func TestEventsRepeatedAfterARestartDoNotUseUpAPodsBudget(t *testing.T) {
 	var asked []string
 	known := true
 	e := eventsAt(t, func(r *http.Request) (int, any, error) {
@@ -163,7 +163,7 @@ func TestAnEventThatTheClusterWillNeverTakeIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestAWordOfOurOwnHoldsNobodyUpForLong(t *testing.T) {
+func TestOwnEventsDelayOthersOnlyBriefly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := eventsAt(t, func(r *http.Request) (int, any, error) {
 			<-r.Context().Done() // it never answers

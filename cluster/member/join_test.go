@@ -151,7 +151,7 @@ func TestANodeThatWasTakenForLostSaysAtOnceThatItIsNot(t *testing.T) {
 	}
 }
 
-func TestANodeThatSomebodyDeletedIsThereAgainAfterOneLook(t *testing.T) {
+func TestADeletedNodeObjectIsCreatedAgain(t *testing.T) {
 	p, _, told := placed(t, Config{StatusAtMost: time.Hour}, &corev1.Node{}, http.StatusOK)
 	if err := errors.Join(p.register(t.Context()), p.update(t.Context())); err != nil {
 		t.Fatal(err)

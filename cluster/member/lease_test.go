@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestALeaseThatSomebodyElseHasWrittenIsRenewedAtOnce(t *testing.T) {
+func TestALeaseWrittenByAnotherClientIsRenewedAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		conflicts int

@@ -78,7 +78,7 @@ func TestNothingIsPutInThePlaceOfWhatCameInAnotherWay(t *testing.T) {
 	}
 }
 
-func TestWhatSomebodyBringsMeanwhileIsLeftAlone(t *testing.T) {
+func TestObjectsPostedMeanwhileAreLeftAlone(t *testing.T) {
 	settings := node.ObjectRef{Kind: node.ConfigMap, Namespace: "default", Name: "settings"}
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: settings.Namespace, Name: settings.Name}}
 	for _, c := range []struct {

@@ -49,7 +49,7 @@ func TestASleepEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestOneLookAtTheClockServesAllWhoSleep(t *testing.T) {
+func TestOneClockReadingServesAllSleepers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const sleepers = 100
 		var looks, slept atomic.Int64

@@ -173,7 +173,7 @@ func complain(ctx context.Context, conn *grpc.ClientConn, log *slog.Logger) {
 	}
 }
 
-// reason is why a connection is not there; empty if it is.
+// reason returns why a connection is not ready; empty if it is.
 func reason(ctx context.Context, conn *grpc.ClientConn) string {
 	_, err := nodev1.NewNodeServiceClient(conn).GetNode(ctx, &nodev1.GetNodeRequest{}, grpc.WaitForReady(false))
 	if grpcstatus.Code(err) != codes.Unavailable || ctx.Err() != nil {

@@ -231,7 +231,7 @@ func TestWhatIsLeftInAPodsCgroupIsEndedWithIt(t *testing.T) {
 	other.Wait()
 }
 
-func TestCgroupsThatSomebodyRemovedAreMadeAgain(t *testing.T) {
+func TestRemovedCgroupsAreMadeAgain(t *testing.T) {
 	k := openTree(t)
 	if err := k.mounts.remove(t.Context(), k.root); err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestCgroupsThatSomebodyRemovedAreMadeAgain(t *testing.T) {
 	k.holds("/kubepods/besteffort/podu1", limit.Limits{CPUShares: 2, Pids: 64})
 }
 
-func TestSweepRemovesWhatNobodyKeeps(t *testing.T) {
+func TestSweepRemovesUnkeptCgroups(t *testing.T) {
 	k := openTree(t)
 	kept, orphan, running := podOf("u-kept", nil, nil), podOf("u-orphan", amounts("1", "1Mi"), nil), podOf("u-running", nil, nil)
 	for _, pod := range []*corev1.Pod{kept, orphan, running} {

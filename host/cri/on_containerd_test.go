@@ -116,7 +116,7 @@ func (f *fixture) waitState(id string, state node.ContainerState) (c node.Contai
 	return c
 }
 
-func TestContainerdKeepsANameForTheFirstWhoTakesIt(t *testing.T) {
+func TestContainerdKeepsANameForItsFirstOwner(t *testing.T) {
 	f, _ := onContainerd(t, "probe", "pause")
 	sandbox, container := f.create()
 	f.wantUnknown(f.try(node.RunSandbox{}))

@@ -170,7 +170,7 @@ func TestStopGivesWholeSecondsAndNeverLessThanTwo(t *testing.T) {
 	}
 }
 
-func TestWhatTheContainerIsToldOfItself(t *testing.T) {
+func TestContainersGetTheirLabelsAndEnvironment(t *testing.T) {
 	onSim(t, sim.Config{}, func(f *fixture, server *sim.Server) {
 		f.pod.Object.Spec.Containers[0].Env = []corev1.EnvVar{{
 			Name: "IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"}},

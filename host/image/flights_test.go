@@ -72,7 +72,7 @@ func TestPullOutlivesTheWaiterThatBeganIt(t *testing.T) {
 	})
 }
 
-func TestPullsUnderWayAreToldWithWhoWaits(t *testing.T) {
+func TestPullsAreListedWithTheirWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine()
 		m.pull = takes(time.Minute)
@@ -100,7 +100,7 @@ func TestPullsUnderWayAreToldWithWhoWaits(t *testing.T) {
 	})
 }
 
-func TestPullEndsWhenNobodyWaits(t *testing.T) {
+func TestPullWithoutWaitersEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, f := &registry{}, newFlights(0, 0, 0)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -49,7 +49,7 @@ func (v *verifier) wantPulls(policy corev1.PullPolicy, secrets string, reason st
 	}
 }
 
-func TestAnImagePulledWithASecretIsForThoseWhoHaveIt(t *testing.T) {
+func TestAnImagePulledWithASecretNeedsThatSecret(t *testing.T) {
 	v := newVerifier(t, policies.NeverVerifyPreloadedImages, "me")
 	v.wantPulls(corev1.PullIfNotPresent, "me", "", 1)
 	v.wantPulls(corev1.PullIfNotPresent, "me", "", 0)

@@ -143,7 +143,7 @@ func TestNamesThatCannotBeAPathAreInvalid(t *testing.T) {
 	}
 }
 
-func TestASecondOpenerIsToldWhoHasTheDirectory(t *testing.T) {
+func TestALockedJournalNamesItsOwner(t *testing.T) {
 	dir := t.TempDir()
 	j := openJournal(t, dir)
 	_, err := Open(dir, slog.New(slog.DiscardHandler))
@@ -176,7 +176,7 @@ func TestAClosedJournalRefusesWork(t *testing.T) {
 	}
 }
 
-func TestNobodyElseMayReadTheRecords(t *testing.T) {
+func TestRecordsAreReadableByTheirOwnerOnly(t *testing.T) {
 	j := openJournal(t, filepath.Join(t.TempDir(), "journal"))
 	commit(t, j, put("pods/a", "1"))
 	commit(t, j, put("pods/a", "2"), put("objects/b", "2"))

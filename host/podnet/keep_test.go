@@ -11,7 +11,7 @@ import (
 	"nodal/node"
 )
 
-func TestLostNetworkIsSetUpAgainOnceAndToldOnce(t *testing.T) {
+func TestLostNetworkIsSetUpOnceWithOneEvent(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to make a network")
 	}

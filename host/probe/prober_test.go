@@ -105,7 +105,7 @@ func TestTimetable(t *testing.T) {
 }
 
 // What a probe is asked after the first time is reckoned from when it was due then.
-func TestADelayIsOverByTheClockThatNobodySets(t *testing.T) {
+func TestADelayUsesTheMonotonicClock(t *testing.T) {
 	now := time.Now()
 	probe := node.Probe{Spec: &corev1.Probe{InitialDelaySeconds: 5}, StartedAt: now.Round(0)} // without a monotonic part, as it arrives
 	due := New(Config{}).first(probe, now)

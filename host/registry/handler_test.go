@@ -91,7 +91,7 @@ func TestAPlainLayerOfDockerSaveIsPulledAsSuch(t *testing.T) {
 	}
 }
 
-func TestWhatWasNotImportedIsToldAsARegistryTellsIt(t *testing.T) {
+func TestUnknownImagesAreAnsweredAsByARegistry(t *testing.T) {
 	image, server := serving(t)
 	blob := "/v2/team/app/blobs/" + digestOf(t, image)
 	for _, c := range []struct {
@@ -120,7 +120,7 @@ func TestWhatWasNotImportedIsToldAsARegistryTellsIt(t *testing.T) {
 	}
 }
 
-func TestOnlyWhoHasTheTokenReads(t *testing.T) {
+func TestReadingNeedsTheToken(t *testing.T) {
 	_, server := serving(t)
 	for _, authorization := range []string{"", "Bearer ", "Bearer guess", "Basic " + token} {
 		if status, body, _ := ask(t, "GET", server.URL+"/v2/", authorization, ""); status != 401 || !strings.Contains(body, "UNAUTHORIZED") {

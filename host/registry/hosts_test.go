@@ -111,7 +111,7 @@ func TestRelativePathsLeadToTheUsersFiles(t *testing.T) {
 	}
 }
 
-func TestABrokenFileIsToldWithItsLineAndTheOthersStand(t *testing.T) {
+func TestABrokenFileIsNamedWithItsLineAndTheOthersCount(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"no TOML", "server = 'https://broken.test'\n\n[host.'https://mirror.test'\n", "line 3"},
 		{"a value of another type", "[host.'https://mirror.test']\ncapabilities = 'pull'\n", "line 2"},

@@ -195,7 +195,7 @@ func TestIndexThatLeavesTheBundleIsRefused(t *testing.T) {
 	}
 }
 
-func TestFullDiskIsToldAndNothingStays(t *testing.T) {
+func TestFullDiskIsAnErrorAndLeavesNothing(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to mount a small disk")
 	}

@@ -82,7 +82,7 @@ func TestNothingOfOthersIsReplaced(t *testing.T) {
 	}
 }
 
-func TestAnotherProgramIsToldFromOurs(t *testing.T) {
+func TestAnotherProgramIsNotTakenForOurs(t *testing.T) {
 	c := machine(t)
 	self, err := os.Executable() // which is a Go program, and not the agent
 	if err != nil {
@@ -94,7 +94,7 @@ func TestAnotherProgramIsToldFromOurs(t *testing.T) {
 	}
 }
 
-func TestARunningMachineIsToldToStartTheAgent(t *testing.T) {
+func TestInstallStartsTheAgentOnARunningMachine(t *testing.T) {
 	steps := Config{Program: "/tmp/kubelet"}.steps()
 	got := make([]string, len(steps))
 	for i, s := range steps {

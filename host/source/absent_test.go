@@ -146,7 +146,7 @@ func TestSingleFile(t *testing.T) {
 	r.untilPods("")
 }
 
-func TestSingleFileThatWentWhileNobodyLooked(t *testing.T) {
+func TestSingleFileRemovedBetweenReads(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "web.yaml")
 	write(t, path, podYAML("web", "a:1"))
 	r, before := newFile(t, path)

@@ -109,7 +109,7 @@ func (c *Collector) podInfos(r *reader, of *podGroups, found *collection) []*mod
 	return infos
 }
 
-// written is what a container has written, on the disk where that is.
+// written returns the writable layer of a container as a file system, if it has been measured.
 func (c *collection) written(uid, name string) []model.FsStats {
 	layer := c.layers[[2]string{uid, name}]
 	if c.containerDisk == nil || layer == nil || layer.UsedBytes == nil {
@@ -183,7 +183,7 @@ func (g *group) ulimitsOf(pid string, read func() []model.UlimitSpec) []model.Ul
 	return known.specs
 }
 
-// openFilesLimit is how many files a process may have open.
+// openFilesLimit reads the limit of open files of a process.
 func (c *Collector) openFilesLimit(r *reader, pid string) []model.UlimitSpec {
 	text, err := r.read(filepath.Join(c.config.Proc, pid, "limits"))
 	if err != nil {
@@ -202,8 +202,8 @@ func (c *Collector) openFilesLimit(r *reader, pid string) []model.UlimitSpec {
 	return nil
 }
 
-// nodeInfo is the node as the cgroup above all others. It has no spec: nobody counts of
-// it all that the kernel counts of a cgroup.
+// nodeInfo describes the node as the root cgroup. It has no spec, because the root
+// cgroup lacks many of the kernel's counters.
 func nodeInfo(found *collection) *model.ContainerInfo {
 	n := found.Node
 	s := &model.ContainerStats{Timestamp: time.Now()}

@@ -23,8 +23,8 @@ func (c claimed) Places(pod *node.Pod) ([]node.DiskPlace, error) {
 	return places, err
 }
 
-// Claims is how full the volumes are that pods have by claims, at most a minute ago.
-// With an error it lacks what the error names.
+// Claims returns the usage of the volumes of claims, at most a minute old. The
+// result is partial if there is an error, which names what is missing.
 func (c *Collector) Claims(ctx context.Context) ([]statsapi.VolumeStats, error) {
 	if c.config.Disk == nil {
 		return nil, nil

@@ -37,7 +37,7 @@ type Config struct {
 	Started  time.Time // when the node did
 	Root     string    // a directory on the node's own file system
 	Proc     string    // the kernel's figures; empty: /proc
-	Disk     Disk      // nil: nobody measures
+	Disk     Disk      // nil disables the measuring of disks
 }
 
 // Collector collects on demand.
@@ -62,7 +62,7 @@ type Collector struct {
 	claims   podDisks // of them the volumes that pods have by claims
 }
 
-// collection is what one reading has found. With an error it lacks what that names.
+// collection holds the figures of one reading. If there is an error, it names the missing ones.
 type collection struct {
 	statsapi.Summary
 	groups []podGroups // of the pods that the kernel counts for
@@ -90,8 +90,9 @@ func New(config Config) *Collector {
 	return c
 }
 
-// Usage is what the node and its pods use of processors and memory, at most a second
-// ago. It is shared: nobody may change it. With an error it lacks what the error names.
+// Usage returns the use of CPUs and memory by the node and its pods, at most a second
+// old. Callers share the result and must not change it. If there is an error, it names
+// the missing figures.
 func (c *Collector) Usage(ctx context.Context) (*statsapi.Summary, error) {
 	found, err := c.usage.get(ctx)
 	if found == nil {
@@ -110,8 +111,8 @@ func (c *Collector) Summary(ctx context.Context) (*statsapi.Summary, error) {
 	return &found.Summary, err
 }
 
-// History is what the containers of a pod used in the last 15 minutes, as far as
-// somebody asked then.
+// History returns what the containers of a pod used in the last 15 minutes. It has
+// gaps for times without a request.
 func (c *Collector) History(uid types.UID) map[string][]node.Usage {
 	c.mu.Lock()
 	defer c.mu.Unlock()

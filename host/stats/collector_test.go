@@ -15,7 +15,7 @@ import (
 	"nodal/node/store"
 )
 
-// scripted is a runtime that counts who asks, and may hang or have no stats.
+// scripted is a runtime that counts requests, and may hang or have no stats.
 type scripted struct {
 	asked atomic.Int32
 	hangs bool

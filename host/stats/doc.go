@@ -1,4 +1,4 @@
-// Package stats says what the node and its pods use, in the words of the kubelet's
+// Package stats measures what the node and its pods use, in the terms of the kubelet's
 // Summary API and of cAdvisor.
 //
 //	Collector.Usage ───── the kernel ───────────── processors and memory: of the node, and of
@@ -8,37 +8,37 @@
 //	    │              ├─ the kernel ───────────── networks, processes, pressure
 //	    │              ├─ file systems ─────────── the node's own, that of images, pods' volumes and logs
 //	    │              └─ the container runtime ── what containers wrote, where images lie
-//	Collector.Cgroups ─── the same, with limits and what processes have open
-//	Collector.Signals ─── what the node may run short of, and no pod
-//	Collector.Claims ──── how full the volumes of claims are
+//	Collector.Cgroups ─── the same, with limits and open files of processes
+//	Collector.Signals ─── the resources of the node that may run short
+//	Collector.Claims ──── the usage of the volumes of claims
 //
-// Nothing is collected while nobody asks. Those who ask at the same time share one
-// collection, and so do those who ask within its short age. The parts of it are read
-// side by side and nobody waits for long: what one cannot tell is missing from the
-// summary, with an error beside it, and the other figures are there.
+// Figures are collected only on request. Concurrent requests share one collection, and
+// so do requests within its short lifetime. The parts of a collection are read side by
+// side, and each has a time limit. Figures of a part that fails are missing from the
+// summary, and the error names them.
 //
-// What costs is opening files of cgroups. So those with figures that everybody asks for
-// stay open for as long as somebody asks, and every kind of collection reads no more
-// than it shows.
+// Opening files of cgroups is what costs most. So the files of the most requested
+// figures stay open while requests come, and each kind of collection reads only the
+// figures that it shows.
 //
-//	collector.go     one collection for all who ask
+//	collector.go     one collection for all requests
 //	shared.go        how they share it
 //	part.go          how its parts are waited for
 //	kernel_pods.go   pods by their cgroups
 //	tree.go          the cgroups, and their files that stay open
-//	group.go         what one of them counts, in version 1 (group_first.go) and 2 (group_second.go)
-//	group_disks.go   and of disks
-//	reader.go        the kernel's files and what they say
+//	group.go         the counters of one cgroup, in version 1 (group_first.go) and 2 (group_second.go)
+//	group_disks.go   and its disk counters
+//	reader.go        reads and parses the kernel's files
 //	pods.go          pods that the runtime counts for
-//	layers.go        what containers wrote
+//	layers.go        writable layers of containers
 //	pod_disk.go      pods' volumes and logs, walked once a minute
 //	claims.go        of them the volumes of claims
-//	machine.go       what the kernel tells of the node
+//	machine.go       the kernel's figures of the node
 //	network.go       and of interfaces
-//	disk.go          how full file systems are
-//	signals.go       what is left
-//	history.go       the last quarter of an hour, and what grew since the figures before
-//	cadvisor.go      cgroups in cAdvisor's words
+//	disk.go          usage of file systems
+//	signals.go       what is left of the node's resources
+//	history.go       the last quarter of an hour, and rates
+//	cadvisor.go      cgroups in cAdvisor's terms
 //	cadvisor_told.go and pods that the runtime counts for
 //	machine_info.go  and the machine
 //

@@ -15,7 +15,7 @@ type counted struct {
 	onProcessors, onMemory *statsapi.PSIStats
 }
 
-// usage are the present counts of processors and memory; nil: the cgroup is gone.
+// usage reads the present counts of processors and memory. It returns nil if the cgroup is gone.
 func (g *group) usage(r *reader) *counted {
 	// Versions differ in all but this: where there is no such file there is no cgroup.
 	spent := g.counts(r, "cpuacct", "cpuacct.usage")
@@ -68,10 +68,10 @@ func pressureOf(text []byte) *statsapi.PSIStats {
 	return new(parsePressure(string(text)))
 }
 
-// limitsAge is how old limits may be that are shown: they seldom change.
+// limitsAge is the age at which limits are read again: they seldom change.
 const limitsAge = 30 * time.Second
 
-// limits are what the cgroup is allowed.
+// limits reads the limits of the cgroup.
 func (g *group) limits(r *reader) model.ContainerSpec {
 	g.mu.Lock()
 	known, at := g.allowed, g.allowedAt
@@ -104,7 +104,7 @@ func (g *group) memoryLimit(r *reader) uint64 {
 	return 0
 }
 
-// swapLimit is how much swap may be used; false: any.
+// swapLimit returns the limit of swap; false means that there is none.
 func (g *group) swapLimit(r *reader) (limit uint64, bounded bool) {
 	if g.version() == 2 {
 		text := string(bytes.TrimSpace(g.counts(r, "memory", "memory.swap.max")))
@@ -114,8 +114,8 @@ func (g *group) swapLimit(r *reader) (limit uint64, bounded bool) {
 	return both - min(both, memory), 0 < both && both < 1<<62
 }
 
-// relist is after how long version 1 looks at processes again for who has kept the file
-// open: it keeps its list for a second after somebody has read it.
+// relist is the pause after which version 1 lists the processes of an open file anew:
+// the kernel keeps the list for a second after a read.
 const relist = time.Second + 50*time.Millisecond
 
 // processes are those in the cgroup itself. Every controller says the same, this one

@@ -75,14 +75,14 @@ func (g *group) firstThrottled(r *reader, held *model.CpuCFS) {
 	}
 }
 
-// moved is what was last found that disks have done for a cgroup.
+// moved holds the last disk counters of a cgroup.
 type moved struct {
 	text          string // of the counts
 	sizes, counts []model.PerDiskStats
 }
 
-// firstDisks does not ask how much was moved where nothing was since the last time.
-// What it returns is shared: nobody changes it.
+// firstDisks reads sizes only if the count of operations has changed since the last
+// time. Its result is shared; callers must not change it.
 func (g *group) firstDisks(r *reader) (sizes, counts []model.PerDiskStats) {
 	text := g.more(r, "blkio", "blkio.throttle.io_serviced_recursive")
 	g.mu.Lock()

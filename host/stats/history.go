@@ -14,8 +14,8 @@ const (
 	spacing = 10 * time.Second // at least, between two usages that are kept
 )
 
-// history is what containers used, by pod and container. It holds what somebody asked
-// for: nothing is collected to fill it.
+// history holds the usage of containers, by pod and container. Only requests fill it;
+// the collector reads nothing on its own.
 type history map[string]map[string][]node.Usage
 
 // add keeps a summary that was read now, and drops what is old.
@@ -63,8 +63,8 @@ func usageOf(c statsapi.ContainerStats, now time.Time) node.Usage {
 	return u
 }
 
-// rate fills in how many processors are in use, where nobody told, out of what was
-// spent since the figures before. After a long time that would be no rate any more.
+// rate computes the processors in use, where the source has no rate, from the time
+// spent since the earlier figures. It computes none over a long time.
 func rate(before, now *statsapi.CPUStats) {
 	if before == nil || now == nil || now.UsageNanoCores != nil || before.UsageCoreNanoSeconds == nil || now.UsageCoreNanoSeconds == nil {
 		return

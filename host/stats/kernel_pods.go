@@ -171,7 +171,7 @@ func (c *Collector) systemContainers() []statsapi.ContainerStats {
 	return found
 }
 
-// podRest is what a summary has of a pod beside processors and memory.
+// podRest holds the part of a pod's summary beyond processors and memory.
 type podRest struct {
 	processes  map[string][]string    // in its sandbox and containers, by the runtime's ids
 	interfaces []model.InterfaceStats // nil: none of its own

@@ -40,7 +40,7 @@ func lay(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// kernels are what both versions say of a cgroup, of the same figures.
+// kernels holds the same figures of a cgroup as the files of both versions.
 var kernels = map[int]map[string]string{
 	1: {
 		"cpuacct/G/cpuacct.usage": "3000000000\n", "cpuacct/G/cpuacct.stat": "user 200\nsystem 100\n",

@@ -8,11 +8,11 @@ import (
 	kubelettypes "k8s.io/kubelet/pkg/types"
 )
 
-// layersAge is how old what containers wrote may be. Runtimes look no more often
-// themselves: it takes a walk through the files.
+// layersAge is the age at which the sizes of writable layers are read again. Runtimes
+// measure them no more often, because it takes a walk through the files.
 const layersAge = 10 * time.Second
 
-// layers are what containers wrote over the files of their images.
+// layers holds the sizes of containers' writable layers.
 type layers struct {
 	taken time.Time
 	known map[[2]string]*statsapi.FsStats // by the pod's UID and the container's name

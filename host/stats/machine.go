@@ -57,8 +57,8 @@ func (c *Collector) processors(context.Context) (func(*collection), error) {
 	return func(s *collection) { s.Node.CPU, s.cpu = cpu, usage }, nil
 }
 
-// memory counts as Kubernetes does: the working set is what is used but for the
-// files that nobody has touched for a while.
+// memory counts as Kubernetes does: the working set is the used memory without the
+// file pages that have not been touched for a while.
 func (c *Collector) memory(context.Context) (func(*collection), error) {
 	has, err := c.meminfo()
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *Collector) memory(context.Context) (func(*collection), error) {
 	return func(s *collection) { s.Node.Memory, s.Node.Swap = memory, swap }, nil
 }
 
-// meminfo is what the kernel tells of memory, in bytes.
+// meminfo reads the kernel's memory figures, in bytes.
 func (c *Collector) meminfo() (map[string]uint64, error) {
 	text, err := c.read("meminfo")
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *Collector) meminfo() (map[string]uint64, error) {
 	return has, nil
 }
 
-// disks is how long tasks have waited for disks.
+// disks reads how long tasks have waited for disks.
 func (c *Collector) disks(context.Context) (func(*collection), error) {
 	psi, err := c.pressure("io")
 	if psi == nil {
@@ -111,8 +111,8 @@ func (c *Collector) disks(context.Context) (func(*collection), error) {
 	return func(s *collection) { s.Node.IO = io }, nil
 }
 
-// pressure is how long tasks have waited for something; nil where the kernel does
-// not count that.
+// pressure reads how long tasks have waited for a resource. It returns nil if the
+// kernel does not count that.
 func (c *Collector) pressure(of string) (*statsapi.PSIStats, error) {
 	text, err := c.read("pressure/" + of)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errors.ErrUnsupported) {
@@ -148,7 +148,7 @@ func parsePressure(text string) (psi statsapi.PSIStats) {
 	return psi
 }
 
-// processes is how many tasks there are, and may be.
+// processes reads the number of tasks and its limit.
 func (c *Collector) processes(context.Context) (func(*collection), error) {
 	text, err := c.read("loadavg")
 	if err != nil {

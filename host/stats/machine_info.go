@@ -8,7 +8,7 @@ import (
 	"github.com/google/cadvisor/lib/model"
 )
 
-// Machine is what the node is made of, in cAdvisor's words.
+// Machine describes the node's hardware in cAdvisor's terms.
 func (c *Collector) Machine() (*model.MachineInfo, error) {
 	m := &model.MachineInfo{}
 	text, err := c.read("cpuinfo")

@@ -10,8 +10,8 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// network is what went through the node's interfaces, first the one by which it
-// reaches the world.
+// network reads the counters of the node's interfaces. The interface of the default
+// route comes first.
 func (c *Collector) network(context.Context) (func(*collection), error) {
 	table, err := c.read("net/dev")
 	if err != nil {
@@ -64,7 +64,7 @@ func networkStats(interfaces []model.InterfaceStats, way string) *statsapi.Netwo
 	return network
 }
 
-// defaultInterface is where packets to everywhere go; empty where nowhere.
+// defaultInterface returns the interface of the default route; empty if there is none.
 func defaultInterface(routes string) string {
 	for line := range strings.Lines(routes) {
 		if fields := strings.Fields(line); len(fields) > 7 && fields[1] == "00000000" && fields[7] == "00000000" {

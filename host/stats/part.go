@@ -9,14 +9,14 @@ import (
 
 const patience = 5 * time.Second // with each part of a collection
 
-// part reads some figures. Fill writes them into a collection, where nobody else does;
-// with an error, if there are any, those that it has.
+// part reads some figures. Fill writes them into a collection and is its only writer
+// meanwhile. Next to an error, fill writes the figures that were read, or is nil.
 type part struct {
 	name string
 	read func(context.Context) (fill func(*collection), err error)
 }
 
-// parts are what earlier collections asked for and did not get, by name.
+// parts holds, by name, the parts that earlier collections did not wait for to the end.
 type parts map[string]chan answer
 
 type answer struct {

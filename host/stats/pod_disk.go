@@ -24,14 +24,14 @@ const (
 
 // Disk measures what pods have on the node's disk.
 type Disk interface {
-	// Places is where a pod's volumes and logs lie.
+	// Places returns the directories of a pod's volumes and logs.
 	Places(*node.Pod) ([]node.DiskPlace, error)
 	// Measure says how much room the files below a directory take. What is not there
 	// takes none.
 	Measure(ctx context.Context, dir string) (bytes, inodes uint64, err error)
 }
 
-// podDisk is what a pod has on disk.
+// podDisk holds the disk usage of a pod.
 type podDisk struct {
 	at        time.Time
 	volumes   []statsapi.VolumeStats
@@ -55,7 +55,7 @@ type podDisks struct {
 	mu    sync.Mutex
 	known map[types.UID]*podDisk
 	begun map[types.UID]time.Time // when those were that are being measured
-	walk  chan struct{}           // closed when the walk has ended that began last; nil: none has
+	walk  chan struct{}           // closed when the newest walk has ended; nil before the first walk
 }
 
 // readPodDisks measures what pods have on disk.
@@ -156,7 +156,7 @@ func (d *podDisks) begin(ctx context.Context, pod *node.Pod) (done <-chan struct
 	return ended
 }
 
-// of is what is known of some pods, and why it is not all.
+// of returns the known usage of some pods, and an error that names the unknown ones.
 func (d *podDisks) of(pods []*node.Pod) (map[types.UID]*podDisk, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 
 const podInterface = "eth0" // what CNI calls a pod's way out
 
-// toldPods is what the runtime tells of the pods that have no cgroup which the kernel
-// counts for, such as those in virtual machines.
+// toldPods asks the runtime about pods without a cgroup that the kernel counts for,
+// such as pods in virtual machines.
 func (c *Collector) toldPods(ctx context.Context) (func(*collection), error) {
 	told, err := c.config.Runtime.PodStats(ctx)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reader is what one goroutine reads with.
+// reader holds the buffers of one reading goroutine.
 type reader struct {
 	room    []byte            // for one file's text
 	devices map[string]string // names of disks by their numbers
@@ -47,7 +47,7 @@ func (r *reader) read(path string) ([]byte, error) {
 	return r.room[:n], nil
 }
 
-// readOpen reads a file that stays open, while nobody closes it.
+// readOpen reads a file that stays open, unless it is closed meanwhile.
 func (r *reader) readOpen(file syscall.RawConn) ([]byte, error) {
 	if err := file.Read(r.fill); err != nil {
 		return nil, err
@@ -55,8 +55,8 @@ func (r *reader) readOpen(file syscall.RawConn) ([]byte, error) {
 	return r.room[:r.n], r.err
 }
 
-// surely is how much text the kernel holds back only at its end: it fills half a page
-// and more before it gives away a part.
+// surely is a length of text that the kernel returns in parts only at the end of a
+// file: it fills more than half a page before it returns a part.
 const surely = 2048
 
 // readAll reads a file from its beginning, which for one of the kernel's means anew.
@@ -100,8 +100,8 @@ func numbers(text []byte) iter.Seq2[[]byte, uint64] {
 	}
 }
 
-// mostReaders is how many read at once: more of them would wait for the same locks of
-// the kernel's.
+// mostReaders limits concurrent readers: more of them would wait for the same locks in
+// the kernel.
 const mostReaders = 4
 
 // each does something so often, side by side.

@@ -16,7 +16,7 @@ type shared[T any] struct {
 	taken time.Time
 	known T
 	err   error
-	next  chan struct{} // closed when the collection that is under way has ended; nil: none is
+	next  chan struct{} // closed when the present collection has ended; nil without one
 }
 
 func (s *shared[T]) get(ctx context.Context) (T, error) {

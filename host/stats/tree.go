@@ -19,17 +19,17 @@ const (
 	mostOpen = 8192
 	// mostOfRest is up to where those stay open too that only some collections read.
 	mostOfRest = mostOpen / 2
-	// openFor is how long they stay open after the last collection: longer than the
+	// openFor is the time for which files stay open after the last collection: longer than the
 	// pause of any scraper.
 	openFor = 2 * time.Minute
 )
 
-// Cgroups is where the kernel counts what pods use.
+// Cgroups locates the cgroups in which the kernel counts what pods use.
 type Cgroups struct {
 	Version int                      // 1 or 2
 	Dirs    map[string]string        // of each controller
 	Pod     func(*corev1.Pod) string // a pod's cgroup, below these; empty: it has none
-	System  func() map[string]string // those of the node's own programs, by the kubelet's names for them; nil: not known
+	System  func() map[string]string // the cgroups of the node's own programs, by the kubelet's names for them; nil if unknown
 }
 
 // tree is the cgroups that collections have found, with their files.
@@ -39,7 +39,7 @@ type tree struct {
 	mu    sync.Mutex
 	known map[string]*group // by path, and by the runtime's id
 	used  map[string]*group // of them, by the collection under way
-	idle  *time.Timer       // forgets all of them when nobody asks any more
+	idle  *time.Timer       // forgets all of them after the last request
 
 	open atomic.Int64 // files
 }
@@ -53,7 +53,7 @@ func (t *tree) group(path string) *group {
 	return t.keep(path, func() *group { return &group{tree: t, path: path} })
 }
 
-// child is the cgroup of a container or sandbox in that of its pod; nil: it has none.
+// child returns the cgroup of a container or sandbox within that of its pod; nil if it has none.
 func (t *tree) child(of *group, id string) *group {
 	return t.keep(id, func() *group { return of.child(id) })
 }
@@ -150,9 +150,9 @@ func (g *group) child(id string) *group {
 	return nil
 }
 
-// text is what a file of the cgroup says, until the reader reads something else. The
-// file is opened for it: this is for what is read now and then. Kernels differ in which
-// files they have, so one that is not there says nothing.
+// text returns the text of a file of the cgroup, valid until the reader's next read. It
+// opens the file for each read, so it is for figures that are seldom read. Kernels
+// differ in their files: a missing file returns no text.
 func (g *group) text(r *reader, controller, name string) []byte {
 	if g.tree.in.Dirs[controller] == "" {
 		return nil

@@ -65,7 +65,7 @@ func TestFilesOfPodsThatAreGoneAreClosed(t *testing.T) {
 	}
 }
 
-func TestNoFileStaysOpenOnceNobodyAsks(t *testing.T) {
+func TestFilesCloseAfterTheLastRequest(t *testing.T) {
 	c, _ := kernelCollector(t, 2)
 	synctest.Test(t, func(t *testing.T) {
 		asked(t, c)
@@ -120,7 +120,7 @@ func TestAContainerThatEndsBetweenListAndReadIsLeftOut(t *testing.T) {
 	}
 }
 
-// writtenBy is how many bytes the kernel has counted of the container's disks.
+// writtenBy returns the bytes that the kernel has counted for the container's disks.
 func writtenBy(t *testing.T, c *Collector) uint64 {
 	t.Helper()
 	c.usage.taken, c.whole.taken, c.cgroups.taken = time.Time{}, time.Time{}, time.Time{}

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Parent is where a span belongs: its trace, and the span that it is a part of.
+// Parent holds the place of a span: its trace, and the span that it is a part of.
 type Parent struct {
 	Trace   [16]byte
 	Span    [8]byte // zero: none, the span begins the trace

@@ -156,7 +156,7 @@ func TestARequestsTraceIsTheOneThatItCameWith(t *testing.T) {
 	}
 }
 
-func TestAsManyTracesAreToldAsWasAskedFor(t *testing.T) {
+func TestSamplingKeepsTheConfiguredShare(t *testing.T) {
 	const pods = 20000
 	for _, tt := range []struct {
 		perMillion  int32
@@ -179,11 +179,11 @@ func TestAsManyTracesAreToldAsWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestACollectorThatIsGoneHoldsUpNobody(t *testing.T) {
+func TestALostCollectorDelaysNoCaller(t *testing.T) {
 	tracer := newTracer(t, Config{Endpoint: "127.0.0.1:1", PerMillion: 1e6})
 	for range queued + 10 {
 		_, span := tracer.Start(WithParent(t.Context(), tracer.Pod(podUID)), "step", Internal)
-		span.End(nil) // returns at once, though nobody reads
+		span.End(nil) // returns at once, though no collector reads
 	}
 	if got := tracer.Dropped(); got != 10 {
 		t.Errorf("%d spans were dropped, want the 10 for which there was no room", got)
@@ -194,7 +194,7 @@ func TestACollectorThatIsGoneHoldsUpNobody(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotToldCostsNothing(t *testing.T) {
+func TestUnsampledSpansCostNothing(t *testing.T) {
 	silent := newTracer(t, Config{Endpoint: "localhost:1"})
 	ctx := WithParent(t.Context(), silent.Pod(podUID))
 	if got := testing.AllocsPerRun(100, func() {

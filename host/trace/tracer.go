@@ -33,7 +33,7 @@ const (
 	Client   Kind = tracepb.Span_SPAN_KIND_CLIENT
 )
 
-// queued is how many spans wait for the collector: a burst of a hundred pods.
+// queued limits the spans that wait for the collector: a burst of a hundred pods.
 const queued = 4096
 
 // Tracer makes spans and hands them to a collector. Its methods may be called from
@@ -111,7 +111,7 @@ func (t *Tracer) Start(ctx context.Context, name string, kind Kind, attributes .
 	return WithParent(ctx, s.at), s
 }
 
-// At is where the parts of the span belong.
+// At returns the parent for the parts of the span.
 func (s *Span) At() Parent {
 	if s == nil {
 		return Parent{}
@@ -148,7 +148,7 @@ func (t *Tracer) put(s *Span) {
 	}
 }
 
-// Dropped is how many spans the collector was not told of.
+// Dropped counts the spans that were not sent to the collector.
 func (t *Tracer) Dropped() uint64 { return t.dropped.Load() }
 
 // Close ends the connection.

@@ -143,7 +143,7 @@ func TestASecretNeverTouchesTheDisk(t *testing.T) {
 	}
 }
 
-func TestFilesBelongToWhoTheyAreFor(t *testing.T) {
+func TestFilesBelongToTheUserThatTheirSourceNames(t *testing.T) {
 	b := newBench(t)
 	b.post(configMap("settings", map[string]string{"a": "1", "b": "2"}))
 	source := fromConfigMap("settings", corev1.KeyToPath{Key: "a", Path: "a"}, corev1.KeyToPath{Key: "b", Path: "b", User: ptr(int64(7))})

@@ -51,7 +51,7 @@ func TestEmptyDirOfHugePages(t *testing.T) {
 	}
 }
 
-func TestHugePagesThatNobodyAskedFor(t *testing.T) {
+func TestHugePagesNeedOneMatchingRequest(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
 		pod        *node.Pod

@@ -139,7 +139,7 @@ func TestOthersFilesOfThePodStay(t *testing.T) {
 	b.wantShown(filepath.Join(b.Pods, "u1"), "etc-hosts -rw-r--r-- 127.0.0.1 localhost")
 }
 
-func TestSweepTakesWhatNobodyKeeps(t *testing.T) {
+func TestSweepRemovesUnkeptDirectories(t *testing.T) {
 	b := newBench(t)
 	b.post(secret("login", map[string]string{"password": "x"}))
 	for _, uid := range []types.UID{"u1", "u2", "u3"} {

@@ -202,7 +202,7 @@ func TestARefusalSaysWhatWasLacking(t *testing.T) {
 	}
 }
 
-func TestNobodyGetsCPUsWhereTheOwnerDoesNotSaySo(t *testing.T) {
+func TestCPUsAreExclusiveOnlyUnderTheStaticPolicy(t *testing.T) {
 	r := &Rules{Topology: machine(1, 1, 4, 2)}
 	if shares, refusal := r.Pod(podOf("1"), nil); shares != nil || refusal != nil || r.Resize(podOf("1")) != nil {
 		t.Errorf("got %v, %v", shares, refusal)

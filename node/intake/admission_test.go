@@ -60,7 +60,7 @@ func TestARefusedPodLeavesRoomForOthers(t *testing.T) {
 	}
 }
 
-func TestARefusedPodIsTriedAgainWhenSomebodyAsks(t *testing.T) {
+func TestARefusedPodIsTriedAgainOnRequest(t *testing.T) {
 	b := small(t)
 	b.apply(pod("a", "a:1", asks("1")))
 	b.apply(pod("web", "a:1", asks("1")))

@@ -88,7 +88,7 @@ func TestPodsMakeWayForACriticalOne(t *testing.T) {
 	}
 }
 
-func TestNobodyMakesWayInVain(t *testing.T) {
+func TestPreemptionHappensOnlyIfItHelps(t *testing.T) {
 	b := lone(t)
 	b.apply(pod("web", "a:1", asks("800m")))
 	b.apply(pod("huge", "a:1", critical, asks("2")))
@@ -112,7 +112,7 @@ func TestAFullDiskLeavesNothingOfIt(t *testing.T) {
 	}
 }
 
-func TestTheNextCriticalPodTakesWhatIsLeftOfIt(t *testing.T) {
+func TestCriticalPodsShareTheRoomOfOnePreemptedPod(t *testing.T) {
 	b := lone(t)
 	b.apply(pod("web", "a:1", asks("1")))
 	b.apply(pod("one", "a:1", critical, asks("300m")))
@@ -168,7 +168,7 @@ func TestASuccessorOfTheSameUIDIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestWhoMakesWayGivesItsCPUs(t *testing.T) {
+func TestAPreemptedPodReleasesItsCPUs(t *testing.T) {
 	b := sharing(t)
 	b.offer.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("3")}
 	b.apply(pod("web", "a:1", owns("3")))
@@ -183,7 +183,7 @@ func TestWhoMakesWayGivesItsCPUs(t *testing.T) {
 	}
 }
 
-func TestNobodyMakesWayForWhatIsRenamed(t *testing.T) {
+func TestARenamedPodPreemptsNone(t *testing.T) {
 	b := lone(t)
 	b.apply(pod("web", "a:1", asks("600m")))
 	file := b.as(node.SourceFile)

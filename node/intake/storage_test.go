@@ -41,7 +41,7 @@ func (b *bench) claim() string {
 	return string(object.Claim().Status.Phase)
 }
 
-func TestAClaimIsHeldByWhoUsesIt(t *testing.T) {
+func TestAClaimIsHeldByItsPods(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		pods []*corev1.Pod // of one name, in turn

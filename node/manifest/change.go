@@ -10,7 +10,7 @@ import (
 	"nodal/node/limit"
 )
 
-// Kind is how a running pod can take a new manifest.
+// Kind names the way in which a running pod can take a new manifest.
 type Kind int
 
 const (
@@ -30,7 +30,7 @@ func (k Kind) String() string {
 	}
 }
 
-// Difference is what lies between two manifests of a pod.
+// Difference holds the changes between two manifests of a pod.
 type Difference struct {
 	Kind   Kind
 	Fields []string // paths of all fields that differ, sorted

@@ -1,4 +1,4 @@
-// Package manifest turns the bytes somebody wrote into pods this node can run, and
+// Package manifest turns bytes from a client into pods that this node can run, and
 // objects that pods use, or into the exact reasons why it cannot. It is pure: no I/O,
 // no clock.
 //
@@ -7,8 +7,8 @@
 //	            └───────────────┴───── Violations ───────┴──▶ *node.InvalidError
 //
 // A bundle is one or more YAML or JSON documents; each is a v1 Pod, an object that
-// pods use (kinds.go), or a list of such. Decoding is strict, because a node has
-// nobody behind it who would notice that "imagee" was dropped: an unknown field, a
+// pods use (kinds.go), or a list of such. Decoding is strict, because a node has no
+// controller behind it that would notice a dropped "imagee". An unknown field, a
 // duplicate key or a wrong type is an error that names the document, the object and
 // the field. All violations of a bundle are reported together, so that one round trip
 // is enough to repair it.

@@ -51,7 +51,7 @@ func Takes(kind node.ObjectKind) bool {
 	return slices.ContainsFunc(readers(), func(r reader) bool { return r.Name == kind })
 }
 
-// Kinds are what may stand in a manifest, in words.
+// Kinds lists, in words, the kinds that a manifest may contain.
 func Kinds() string { return new(bundle).kinds() }
 
 func (b *bundle) readers() []reader {

@@ -36,7 +36,7 @@ func meant(t reflect.Type, path string) string {
 	return "; did you mean " + nearest + "?"
 }
 
-// element is what a field holds, one or many of it.
+// element returns the type of a field, or of its elements if it holds many.
 func element(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -63,7 +63,7 @@ func jsonFields(t reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
-// distance is how many letters one has to add, drop or change to get from a to b.
+// distance counts the letters to add, drop or change to get from a to b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

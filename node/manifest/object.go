@@ -110,7 +110,7 @@ func dataKey(at *field.Path, key string) field.ErrorList {
 	return errs
 }
 
-// requiredKeys are what a Secret of a type has to hold.
+// requiredKeys lists the keys that a Secret of a type must hold.
 var requiredKeys = map[corev1.SecretType][]string{
 	corev1.SecretTypeDockercfg:        {corev1.DockerConfigKey},
 	corev1.SecretTypeDockerConfigJson: {corev1.DockerConfigJsonKey},

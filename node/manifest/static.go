@@ -21,10 +21,10 @@ const (
 )
 
 // Static makes a manifest from a file or URL into this node's static pod: its name
-// ends in the node's, its UID follows from node, origin and content, and it
-// tolerates every taint that would evict it, as nobody else could run it. source
-// is "file" or "http", origin the path or the URL. The name grows, so a caller
-// validates again afterwards.
+// ends in the node's, its UID follows from node, origin and content, and it tolerates
+// every taint that would evict it, as no other node could run it. source is "file" or
+// "http", origin the path or the URL. The name grows, so a caller validates again
+// afterwards.
 func Static(pod *corev1.Pod, nodeName, source, origin string, seen time.Time) {
 	nodeName = strings.ToLower(nodeName)
 	setDefault(&pod.Namespace, defaultNamespace)

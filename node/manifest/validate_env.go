@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Hidden is what viewers are shown in place of a variable's value. As a value it is
-// refused, so that what they were shown never comes to run.
+// Hidden replaces the values of variables in what viewers read. It is refused as a
+// value, so that a manifest that a viewer has read cannot be posted by mistake.
 const Hidden = "[hidden from viewers]"
 
 func (c *check) env(container *corev1.Container, at *field.Path) {

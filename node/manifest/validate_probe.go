@@ -66,7 +66,7 @@ func (c *check) hook(h *corev1.LifecycleHandler, at *field.Path) {
 	}
 }
 
-// handler is what probes and hooks have in common.
+// handler holds the common part of probes and hooks.
 type handler struct {
 	exec    *corev1.ExecAction
 	httpGet *corev1.HTTPGetAction

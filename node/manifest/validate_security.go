@@ -10,9 +10,8 @@ import (
 	"nodal/node"
 )
 
-// windowsOnly is why Windows options are refused: this node runs Linux.
-// windowsOnly is the fault of a pod that says it is for Linux. Of others it is the node's to
-// say what it honours.
+// windowsOnly is the fault of Windows options in a pod whose spec.os names Linux. For
+// other pods the node's capabilities decide about those options.
 const windowsOnly = "may not be set for a Linux pod"
 
 // podSecurity checks the security context of the pod and the host namespaces that

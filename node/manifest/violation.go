@@ -10,7 +10,7 @@ import (
 	"nodal/node"
 )
 
-// maxQuoted is how much of a rejected value an error repeats.
+// maxQuoted limits the part of a rejected value that an error repeats.
 const maxQuoted = 128
 
 // place says where in a bundle a violation is.

@@ -118,7 +118,7 @@ func (e *expansion) size(n *yaml3.Node) int {
 	return total
 }
 
-// keys is what the converter's refusal of a document can be about.
+// keys holds the keys that a refusal by the converter can be about.
 type keys struct {
 	twice  []string // paths of those that stand twice in one mapping
 	merged bool     // a mapping takes in another's by <<

@@ -173,7 +173,7 @@ func TestTheServerKeepsNoToken(t *testing.T) {
 	}
 }
 
-func TestACertificateOfSomebodyElseIsServedAsItIs(t *testing.T) {
+func TestAForeignCertificateIsServedUnchanged(t *testing.T) {
 	root, certDir := t.TempDir(), t.TempDir()
 	self := servingTemplate([]string{"other"}, start)
 	self.Subject.CommonName = "other@1700000000"

@@ -69,7 +69,7 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-func TestWhoOpensManySessionsLosesTheirOwnOldest(t *testing.T) {
+func TestManySessionsOfAUserEndTheirOldest(t *testing.T) {
 	s := newSessions("", slog.New(slog.DiscardHandler))
 	other := begun(t, s, bob, day)
 	var secrets []string

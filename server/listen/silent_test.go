@@ -12,8 +12,8 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// TestSilentConnectionsBlockNobody opens more of them than there are places.
-func TestSilentConnectionsBlockNobody(t *testing.T) {
+// TestSilentConnectionsBlockNoOthers opens more of them than there are places.
+func TestSilentConnectionsBlockNoOthers(t *testing.T) {
 	r := start(t, http.HandlerFunc(echo), 0)
 	for _, c := range []struct{ network, address, first string }{
 		{"tcp", r.tls, ""},             // never says hello
@@ -41,7 +41,7 @@ func TestSilentConnectionsBlockNobody(t *testing.T) {
 	}
 }
 
-func TestAThousandIdleConnectionsBlockNobody(t *testing.T) {
+func TestAThousandIdleConnectionsBlockNoOthers(t *testing.T) {
 	r := start(t, http.HandlerFunc(echo), 0)
 	for range 1000 {
 		conn, err := net.Dial("unix", r.unix)

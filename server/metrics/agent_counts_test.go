@@ -190,7 +190,7 @@ func TestCertificatesRunOut(t *testing.T) {
 	}
 }
 
-func TestAClaimIsToldOnce(t *testing.T) {
+func TestAClaimIsReportedOnce(t *testing.T) {
 	a := testAgent()
 	half := halfFull("data")
 	a.Claims(func(context.Context) []statsapi.VolumeStats {

@@ -222,7 +222,7 @@ func TestProbesAreCounted(t *testing.T) {
 	}
 }
 
-func TestProbesAreToldInOneOrder(t *testing.T) {
+func TestProbesAreReportedInOneOrder(t *testing.T) {
 	a, b := &node.ProbeCount{Key: node.Key{Name: "a"}, Successes: 1}, &node.ProbeCount{Key: node.Key{Name: "b"}, Successes: 2}
 	if one, other := string(Probes([]*node.ProbeCount{a, b})), string(Probes([]*node.ProbeCount{b, a})); one != other {
 		t.Errorf("got\n%s\nand then\n%s", one, other)

@@ -168,7 +168,7 @@ func cadvisorText(t testing.TB, cgroups []*model.ContainerInfo) []byte {
 	return text.Bytes()
 }
 
-func TestWhatNobodyCountsIsNotZero(t *testing.T) {
+func TestMissingCountsAreNotZero(t *testing.T) {
 	node := &model.ContainerInfo{ContainerReference: model.ContainerReference{Name: "/"}, Stats: []*model.ContainerStats{{
 		Timestamp: someTime, Cpu: &model.CpuStats{Usage: model.CpuUsage{Total: 3e9}}, Memory: &model.MemoryStats{Usage: 3, WorkingSet: 2, RSS: 1},
 	}}}

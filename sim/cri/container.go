@@ -28,7 +28,7 @@ type container struct {
 	log     *logFile
 }
 
-// process is what exists of a container while it runs.
+// process holds the state of a container while it runs.
 type process struct {
 	program  program
 	timers   []*time.Timer

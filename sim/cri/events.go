@@ -10,8 +10,8 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// eventBacklog is how many events wait for a slow subscriber. What comes on top
-// is dropped, so events may only ever be hints.
+// eventBacklog limits the events that wait for a slow subscriber. Further events
+// are dropped, so events may only ever be hints.
 const eventBacklog = 1000
 
 type broadcast struct {

@@ -10,7 +10,7 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// ExecResult is what a command in a container comes to.
+// ExecResult holds the outcome of a command in a container.
 type ExecResult struct {
 	Stdout   string
 	Stderr   string

@@ -35,7 +35,7 @@ func (g *gate) shut() {
 	g.conns = map[*gateConn]struct{}{}
 	g.mu.Unlock()
 	for conn := range conns {
-		_ = conn.Conn.Close() // the peer sees it; there is nobody else to tell
+		_ = conn.Conn.Close() // the peer notices; no other party needs to know
 	}
 }
 

@@ -113,7 +113,7 @@ func (s *Server) PullImage(ctx context.Context, request *runtime.PullImageReques
 	return &runtime.PullImageResponse{ImageRef: pulled.id}, nil
 }
 
-// remoteImage is what a registry would answer for a reference.
+// remoteImage returns the answer of a registry for a reference.
 func (s *Server) remoteImage(ref string) (Image, bool) {
 	for _, image := range s.images.all() {
 		if image.known(ref) {

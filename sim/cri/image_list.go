@@ -8,7 +8,7 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// imageMountpoint is where the images would lie on a real machine.
+// imageMountpoint is the directory of images on a real machine.
 const imageMountpoint = "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs"
 
 // ImageStatus describes one image; of a missing one it says nothing.

@@ -25,7 +25,7 @@ const (
 	ImageRemoved      EffectKind = "image-removed"
 )
 
-// Signal is how a process was asked, or made, to end.
+// Signal names the way in which a process was asked, or made, to end.
 type Signal string
 
 // The signals that a runtime sends.

@@ -18,7 +18,7 @@ type Link struct {
 	served   chan error
 }
 
-// linkBuffer is how many bytes a connection holds on their way.
+// linkBuffer is the number of bytes that a connection holds in transit.
 const linkBuffer = 1 << 16
 
 // Link begins to serve clients that Dial.

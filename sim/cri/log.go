@@ -17,8 +17,8 @@ const (
 	Stderr = "stderr"
 )
 
-// maxLogChunk is how much of a line containerd puts into one entry; the rest
-// follows in entries of its own.
+// maxLogChunk is the longest part of a line that containerd puts into one entry; the
+// rest follows in entries of its own.
 const maxLogChunk = 16 << 10
 
 // logFile is a container's log in the CRI format. It has a path even where no

@@ -9,15 +9,15 @@ import (
 // forever is the lifetime, or the answer to SIGTERM, that never comes.
 const forever time.Duration = -1
 
-// program is what a container or an exec does. It is written as words in the
+// program holds the behaviour of a container or an exec. It is written as words in the
 // command and args; statements follow each other without a separator:
 //
-//	run                     run until stopped; this is also what a container without words does
+//	run                     run until stopped; the default of a container without words
 //	exit CODE [after D]     end with CODE, at once or after D
 //	oom [after D]           be killed for want of memory
 //	log TEXT, err TEXT      write a line to stdout or stderr at the start
 //	ignore-term             on SIGTERM do nothing
-//	slow-term D             on SIGTERM end after D; without a word about it, at once
+//	slow-term D             on SIGTERM end after D; the default is at once
 //	no-start                cannot be executed
 //
 // A command whose first word is none of these stands for an image's own

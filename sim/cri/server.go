@@ -12,7 +12,7 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Config is what a runtime is from its first moment on.
+// Config holds the state in which a runtime starts.
 type Config struct {
 	Images  []Image // what can be pulled, and what is there already
 	PullAny bool    // pull any reference, listed in Images or not

@@ -8,7 +8,7 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// readiness is what the runtime says of itself.
+// readiness holds what the runtime reports of itself.
 type readiness struct{ runtime, network bool }
 
 // SetReady says how ready the runtime and its network are. Without a network

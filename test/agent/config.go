@@ -28,7 +28,7 @@ type Ports struct{ Secure, Healthz, ReadOnly int }
 // Root is the agent's --root-dir.
 func (c Config) Root() string { return filepath.Join(c.Dir, "root") }
 
-// PodLogs is where the runtime writes what containers print.
+// PodLogs returns the directory of containers' logs.
 func (c Config) PodLogs() string { return filepath.Join(c.Dir, "pods") }
 
 // Credential is a file that the agent makes for its users, such as "admin.token".

@@ -32,7 +32,7 @@ func ClaimPorts() (Ports, net.Listener, error) {
 	return Ports{}, nil, errors.New("claim ports: all are taken")
 }
 
-// Free reports whether nobody listens on the port.
+// Free reports whether the port has no listener.
 func Free(port int) bool {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {

@@ -59,7 +59,7 @@ func (a *Agent) Launch() error {
 	}
 	a.cmd, a.ended = cmd, make(chan struct{})
 	go func(ended chan struct{}) {
-		cmd.Wait() // how it ended is in the process state, for who asks
+		cmd.Wait() // the process state keeps how it ended
 		close(ended)
 	}(a.ended)
 	return nil
@@ -160,7 +160,7 @@ func (a *Agent) answers(ctx context.Context) error {
 
 func (a *Agent) logPath() string { return filepath.Join(a.Dir, "agent.log") }
 
-// Log is what the agent has written so far, of all its lives.
+// Log returns the agent's log so far, over all its restarts.
 func (a *Agent) Log() string {
 	data, err := os.ReadFile(a.logPath())
 	if err != nil {

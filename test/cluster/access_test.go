@@ -21,7 +21,7 @@ import (
 	"nodal/test/rig"
 )
 
-func TestTheClusterSaysWhoMayDoWhat(t *testing.T) {
+func TestTheClusterAuthorizesCallers(t *testing.T) {
 	t.Parallel()
 	claim.Shows(t, "In a cluster",
 		"a token of the cluster is known to the node's server, and its RBAC decides, by path and verb as upstream's kubelet asks for them",

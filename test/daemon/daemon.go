@@ -144,7 +144,7 @@ func (d *Daemon) Import(short string) {
 	}
 }
 
-// LogOf is what the process has logged about a pod, in all of its lives.
+// LogOf returns the lines about a pod that the process has logged, over all its restarts.
 func (d *Daemon) LogOf(name string) string {
 	var lines strings.Builder
 	for line := range strings.Lines(d.agent.Log()) {

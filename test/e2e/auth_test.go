@@ -10,7 +10,7 @@ import (
 	"nodal/test/claim"
 )
 
-func TestRolesMayDoWhatTheyMay(t *testing.T) {
+func TestRolesLimitWhatCallersMayDo(t *testing.T) {
 	claim.Shows(t, "Access",
 		"viewer, operator and admin may do what their role says, by token and by client certificate",
 		"a caller without or with a wrong credential is answered 401, and Unauthenticated over gRPC",

@@ -99,8 +99,8 @@ func (n *node) restarted(pod string, times int32) {
 	n.up()
 }
 
-// TestBadPodsHarmNobody runs pods that cannot go well beside one that does.
-func TestBadPodsHarmNobody(t *testing.T) {
+// TestBadPodsHarmNoOthers runs pods that cannot go well beside one that does.
+func TestBadPodsHarmNoOthers(t *testing.T) {
 	claim.Shows(t, "Restarts and faults",
 		"a command that is not there ends with StartError, 128: its container waits with RunContainerError, or has failed where nothing restarts it",
 		"an environment that is too large for the kernel has its container crash, and the kernel's words are its last",

@@ -151,7 +151,7 @@ func TestCommandAndArguments(t *testing.T) {
 	}
 }
 
-func TestContainersKnowWhoTheyAre(t *testing.T) {
+func TestContainersKnowTheirIdentity(t *testing.T) {
 	claim.Shows(t, "Identity and environment",
 		"hostname, subdomain and setHostnameAsFQDN give a pod its name",
 		"hostAliases stand in /etc/hosts, which all containers of the pod share",

@@ -268,7 +268,7 @@ func enforcesAppArmor() bool {
 	return err == nil && strings.HasPrefix(string(answer), "Y")
 }
 
-func TestConfinementThatNobodyMayAskForIsRefused(t *testing.T) {
+func TestUnsafeConfinementIsRefused(t *testing.T) {
 	claim.Shows(t, "Security",
 		"a seccomp profile outside of the root directory or without a name is refused",
 		"procMount Unmasked is refused in the user namespace of the machine",

@@ -96,7 +96,7 @@ func TestInitContainerThatFailsHoldsUpThePod(t *testing.T) {
 	}
 }
 
-func TestImageThatDoesNotExistIsToldAndMended(t *testing.T) {
+func TestMissingImageIsReportedAndMended(t *testing.T) {
 	claim.Shows(t, "Images", "an image that does not exist is told as ErrImagePull, and a mended manifest runs")
 	n := start(t)
 	p := web("typo")

@@ -81,7 +81,7 @@ func attributesOf(s *otlp.Span) map[string]any {
 	return found
 }
 
-func TestACollectorIsToldWhatAPodWentThrough(t *testing.T) {
+func TestACollectorReceivesThePhasesOfAPod(t *testing.T) {
 	claim.Shows(t, "Stats and metrics",
 		"a collector of OpenTelemetry's is told of each step of a pod and of the runtime's calls in it",
 		"a request's span is part of the trace that the client says, and the pod's trace is linked with it",

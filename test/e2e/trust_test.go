@@ -62,7 +62,7 @@ func authorities(t *testing.T, count int) []string {
 	return texts
 }
 
-func TestPodsAreShownWhomToTrust(t *testing.T) {
+func TestPodsGetTrustBundles(t *testing.T) {
 	claim.Shows(t, "Volumes",
 		"a pod waits for ClusterTrustBundles that are not there, by name and by signer, says which, and starts when they are posted",
 		"projected volumes show the certificates of ClusterTrustBundles, each once and in an order of their own; optional ones may be missing",

@@ -8,8 +8,8 @@ import (
 	"nodal/sim/cri"
 )
 
-// load is what a container pretends to use: each by its name its own, in waves, so
-// that who draws it sees something. Memory grows to a level and breathes there.
+// load invents the usage of a container: waves that depend on its name, so that charts
+// have something to draw. Memory grows to a level and varies there.
 func load(c cri.Container, ran time.Duration) (time.Duration, uint64) {
 	hash := fnv.New32a()
 	hash.Write([]byte(c.Name))

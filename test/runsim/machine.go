@@ -11,7 +11,7 @@ import (
 	"nodal/sim/cri"
 )
 
-// talk is how often a running container prints a line.
+// talk is the pause between the lines that a running container prints.
 const talk = 2 * time.Second
 
 // machine is the pretended runtime.

@@ -19,8 +19,8 @@ import (
 	"nodal/test/agent"
 )
 
-// nobody is a user that may do nothing in particular.
-const nobody = 65534
+// unprivileged is a user id without rights.
+const unprivileged = 65534
 
 func TestTheSimulatedNodeRunsForAnyUserAndLeavesNothing(t *testing.T) {
 	dir := openDir(t)
@@ -82,7 +82,7 @@ func start(t *testing.T, dir string) running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := filepath.Join(dir, "own") // the other may lie where nobody may go
+	own := filepath.Join(dir, "own") // the other directory may be closed to other users
 	if err := os.WriteFile(own, binary, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func start(t *testing.T, dir string) running {
 	cmd := exec.Command(path, "-kubelet", own)
 	cmd.Dir, cmd.Env, cmd.Stderr = dir, []string{"TMPDIR=" + dir}, t.Output()
 	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -111,7 +111,7 @@ func start(t *testing.T, dir string) running {
 	return running{cmd, bufio.NewReader(out)}
 }
 
-// socket is where the guide says that the node listens.
+// socket returns the node's socket as the guide names it.
 func (r running) socket(t *testing.T) string {
 	t.Helper()
 	for {

@@ -173,7 +173,7 @@ func TestTheDataOfClaimsStay(t *testing.T) {
 	}
 }
 
-func TestTheDataOfClaimsAreToldWhereTheyAre(t *testing.T) {
+func TestCleanPrintsWhereTheDataOfClaimsAre(t *testing.T) {
 	dir, elsewhere := filepath.Join(t.TempDir(), "local-volumes"), t.TempDir()
 	var out bytes.Buffer
 	if err := errors.Join(os.Symlink(elsewhere, dir), os.Mkdir(filepath.Join(elsewhere, "claim"), 0o700)); err != nil {

@@ -120,7 +120,7 @@ func command(in io.Reader, args ...string) (code int, out, failed string) {
 	return code, stdout.String(), stderr.String()
 }
 
-func TestTheCommandImportsAFileOrWhatIsPipedIn(t *testing.T) {
+func TestTheCommandImportsAFileOrStandardInput(t *testing.T) {
 	tarball := strings.Repeat("x", 2*chunk+1)
 	file := filepath.Join(t.TempDir(), "app.tar")
 	if err := os.WriteFile(file, []byte(tarball), 0o600); err != nil {
@@ -167,14 +167,14 @@ func TestTheCommandListsPulls(t *testing.T) {
 	}
 }
 
-func TestTheCommandRemovesWhatCanGo(t *testing.T) {
+func TestTheCommandRemovesUnusedImages(t *testing.T) {
 	code, out, failed := command(nil, "rm", "--socket", serveNode(t, removingNode{}), "busy:1", "app:1")
 	if want := "removed app:1 app:2 sha256:a\n"; code != 1 || out != want || !strings.Contains(failed, "used by the pods default/web") {
 		t.Errorf("got code %d, %q, %q, want 1, %q and which pods use the other", code, out, failed, want)
 	}
 }
 
-func TestTheCommandSaysWhatIsWrong(t *testing.T) {
+func TestTheCommandNamesItsFault(t *testing.T) {
 	refusing := serveNode(t, &imageNode{refuse: status.Error(codes.FailedPrecondition, "the runtime is not the agent's own")})
 	taking := serveNode(t, &imageNode{})
 	for _, c := range []struct {

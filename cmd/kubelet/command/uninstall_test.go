@@ -8,7 +8,7 @@ import (
 	"nodal/agent/config"
 )
 
-func TestWhatIsPurgedIsWhatTheSettingsName(t *testing.T) {
+func TestPurgeRemovesTheNodeOfTheSettings(t *testing.T) {
 	const header = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n"
 	for _, c := range []struct {
 		name, settings, flags, asked string

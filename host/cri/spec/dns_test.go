@@ -83,7 +83,7 @@ func TestSearchDomainsAreLimited(t *testing.T) {
 	}
 }
 
-func TestOwnersAreToldOfNamesThatDoNotResolve(t *testing.T) {
+func TestOwnersLearnOfDNSNamesThatDoNotResolve(t *testing.T) {
 	var many []string
 	for i := range 33 {
 		many = append(many, fmt.Sprintf("d%d.example", i))
