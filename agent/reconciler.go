@@ -10,9 +10,6 @@ import (
 	"nodal/reconciler/evict"
 )
 
-// relist is the pause between looks at a runtime without events.
-const relist = time.Second
-
 // makeLimit returns how many sandboxes and containers are made side by side. Making one is work of the machine's
 // cores. A few more than there are cores keep all busy, and many more only disturb each other.
 func makeLimit(cores int) int { return max(4, 2*cores) }
@@ -30,7 +27,7 @@ func newReconciler(o Options, f facts, m memory, r runtime, p parts) *reconciler
 	return reconciler.New(reconciler.Config{
 		Act: act, Tracer: f.tracing.Steps, Counts: m.counts, Prober: p.prober, Events: m.state.Events,
 		Sources: p.sources, Site: p.site, Pool: assign.NewPool(f.offers.Read().Assign), Offers: f.offers, Log: o.Log,
-		Relist: relist, Starts: makeLimit(goruntime.NumCPU()),
+		Relist: reconciler.PollEvery, Starts: makeLimit(goruntime.NumCPU()),
 	})
 }
 

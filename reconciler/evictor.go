@@ -21,9 +21,11 @@ type Disk interface {
 }
 
 const (
+	// MeasureEvery is the shortest time between two rounds of measuring.
+	//
 	// A pod that may write without bounds is never measured. For the others measuring
 	// takes about a twentieth of a processor, unless that would let them go unwatched.
-	measureEvery  = time.Second
+	MeasureEvery  = time.Second
 	measureAtMost = time.Minute
 	measureShare  = 20
 
@@ -49,7 +51,7 @@ func (e *Evictor) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		changed, began := e.Store.Changed(), time.Now()
 		some := e.Round(ctx)
-		pause := min(max(measureShare*time.Since(began), measureEvery), measureAtMost)
+		pause := min(max(measureShare*time.Since(began), MeasureEvery), measureAtMost)
 		if !some {
 			select {
 			case <-changed:

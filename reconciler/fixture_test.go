@@ -113,7 +113,7 @@ func (b *bench) start() {
 			Freed: func(tx *store.Tx) { in.Readmit(tx, time.Now()) },
 		},
 		Events: b.events, Sources: b.sources, Offers: &b.offers, Site: b.site,
-		Log: slog.New(slog.DiscardHandler), Relist: time.Second, Starts: 4,
+		Log: slog.New(slog.DiscardHandler), Relist: reconciler.PollEvery, Starts: 4,
 	})
 	b.alive = r.Alive
 	ctx, cancel := context.WithCancel(context.WithoutCancel(b.Context()))

@@ -130,7 +130,7 @@ func (h hands) Lost(err error, news bool) {
 		return // one look to come is enough, however many failed
 	}
 	h.misses++
-	pause := node.Backoff(reconnectBase, h.misses, retryMax)
+	pause := node.Backoff(ReconnectBase, h.misses, retryMax)
 	h.retry = now.Add(pause)
 	time.AfterFunc(pause, h.relist)
 }

@@ -94,7 +94,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	go r.watch(ctx)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	safety := time.NewTicker(safetyRelist)
+	safety := time.NewTicker(SafetyRelist)
 	defer safety.Stop()
 	sources := r.Sources.Ready()
 	for {

@@ -9,11 +9,16 @@ import (
 	"nodal/node"
 )
 
+// The simulation keeps the times that are exported.
 const (
-	reconnectBase = 50 * time.Millisecond
+	// ReconnectBase is the first pause after a runtime was lost.
+	ReconnectBase = 50 * time.Millisecond
 	reconnectMax  = 2 * time.Second
 	retryMax      = time.Second
-	safetyRelist  = 5 * time.Minute // in case an event was lost
+	// SafetyRelist is the time between looks at a runtime that tells of changes: an event may get lost.
+	SafetyRelist = 5 * time.Minute
+	// PollEvery is the time between looks at a runtime that tells nothing itself.
+	PollEvery = time.Second
 )
 
 // watch keeps in touch with the runtime: it asks for a full look whenever the
@@ -37,7 +42,7 @@ func (r *Reconciler) watch(ctx context.Context) {
 			r.poll(ctx)
 			return
 		}
-		sleep(ctx, node.Backoff(reconnectBase, failures.Add(1), reconnectMax))
+		sleep(ctx, node.Backoff(ReconnectBase, failures.Add(1), reconnectMax))
 	}
 }
 

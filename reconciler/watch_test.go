@@ -36,8 +36,8 @@ func TestWatchIsTakenUpAtOnceHoweverOftenItBroke(t *testing.T) {
 			t.Fatalf("%d watches in 20 minutes, want one a minute", len(b.begun))
 		}
 		for i, at := range b.begun[1:] {
-			if deaf := at.Sub(b.begun[i]) - time.Minute; deaf != reconnectBase {
-				t.Errorf("after break %d nobody listened for %s, want %s", i+1, deaf, reconnectBase)
+			if deaf := at.Sub(b.begun[i]) - time.Minute; deaf != ReconnectBase {
+				t.Errorf("after break %d nobody listened for %s, want %s", i+1, deaf, ReconnectBase)
 			}
 		}
 	})

@@ -131,7 +131,7 @@ func (a *agent) poll() {
 		return
 	}
 	a.relist()
-	a.world.after(relistEvery, a.poll)
+	a.world.after(reconciler.PollEvery, a.poll)
 }
 
 // relist begins a full look.
@@ -151,7 +151,7 @@ func (a *agent) watchOver() {
 	} else {
 		a.relist()
 	}
-	a.world.after(sweepEvery, a.watchOver)
+	a.world.after(reconciler.SafetyRelist, a.watchOver)
 }
 
 // see hands a look to the loop. The bug that the invariants must catch is planted

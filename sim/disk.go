@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -10,9 +9,6 @@ import (
 	"nodal/reconciler"
 	"nodal/reconciler/evict"
 )
-
-// measureEvery is how often an agent asks what pods have written.
-const measureEvery = 3 * time.Second
 
 // scratchLimit is how much a pod may write into its scratch volume.
 func scratchLimit() *resource.Quantity { return resource.NewQuantity(1<<20, resource.BinarySI) }
@@ -66,5 +62,5 @@ func (a *agent) measure() {
 	}
 	a.evictor.Round(context.Background())
 	a.turn()
-	a.world.after(measureEvery, a.measure)
+	a.world.after(reconciler.MeasureEvery, a.measure)
 }

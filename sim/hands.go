@@ -8,12 +8,6 @@ import (
 	"nodal/reconciler"
 )
 
-const (
-	relistEvery = time.Second
-	reconnect   = 50 * time.Millisecond
-	sweepEvery  = 5 * time.Minute
-)
-
 // hands begin what the agent's loop wants done: actions are calls, which fail and come
 // late as they do, and so do looks.
 type hands struct{ *agent }
@@ -118,7 +112,7 @@ func (h hands) Lost(error, bool) {
 	h.world.trace.addf("agent: the runtime does not answer")
 	h.retries++
 	last := h.retries
-	h.world.after(reconnect, func() {
+	h.world.after(reconciler.ReconnectBase, func() {
 		if h.retries == last {
 			h.relist()
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nodal/node"
+	"nodal/reconciler"
 )
 
 // Bug is a mistake planted in the driver, to see that it is found.
@@ -148,8 +149,8 @@ func (s *simulation) boot(bug Bug) {
 	} else {
 		a.poll()
 	}
-	s.after(sweepEvery, a.watchOver)
-	s.after(measureEvery, a.measure)
+	s.after(reconciler.SafetyRelist, a.watchOver)
+	s.after(reconciler.MeasureEvery, a.measure)
 	if s.calmed {
 		s.clients.provide(a)
 	}

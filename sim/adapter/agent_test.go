@@ -88,7 +88,7 @@ func (r *run) boot() (*agent, error) {
 			Freed: func(tx *store.Tx) { in.Readmit(tx, time.Now()) },
 		},
 		Prober: noProber{}, Events: events, Sources: a.sources, Site: site(),
-		Log: slog.New(slog.DiscardHandler), Relist: time.Second, Starts: 4,
+		Log: slog.New(slog.DiscardHandler), Relist: reconciler.PollEvery, Starts: 4,
 	})
 	ended := make(chan error, 1)
 	a.ended = ended
