@@ -12,7 +12,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials/insecure"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/test/agent"
@@ -76,7 +75,7 @@ func start(t testing.TB, c agent.Config) *Daemon {
 	c.Ports, c.Socket = ports, filepath.Join(c.Dir, "node.sock")
 	c.Flags = append([]string{"--hostname-override", "node-a", "--v", "4"}, c.Flags...)
 	a := agent.New(c)
-	d := &Daemon{Dir: a.Root(), PodLogs: a.PodLogs(), Socket: a.Socket, Port: ports.Secure, View: ports.ReadOnly, t: t, agent: a, conn: dial(t, a.Socket)}
+	d := &Daemon{Dir: a.Root(), PodLogs: a.PodLogs(), Socket: a.Socket, Port: ports.Secure, View: ports.ReadOnly, t: t, agent: a, conn: dial(t, a)}
 	t.Cleanup(d.end)
 	must(t, a.Start())
 	return d
@@ -84,9 +83,9 @@ func start(t testing.TB, c agent.Config) *Daemon {
 
 // dial connects with the rights of root, and again whenever the process is
 // started again.
-func dial(t testing.TB, socket string) *grpc.ClientConn {
+func dial(t testing.TB, a *agent.Agent) *grpc.ClientConn {
 	t.Helper()
-	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
+	conn, err := a.Dial(
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, MaxDelay: 200 * time.Millisecond},

@@ -46,11 +46,7 @@ func (c cluster) stayUp(ctx context.Context) (err error) {
 	if err := c.guide(p); err != nil {
 		return err
 	}
-	code, err := a.Wait(ctx)
-	if err == nil {
-		return fmt.Errorf("the kubelet ended by itself with code %d:\n%s", code, a.LogTail())
-	}
-	return nil
+	return a.Stay(ctx)
 }
 
 // sweep takes the node away, also that of a cluster which was killed.

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/test/agent"
 	"nodal/test/rig"
 )
 
@@ -32,32 +33,13 @@ func startExample(ctx context.Context, conn *grpc.ClientConn) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("apply the example: %w", err)
 	}
-	pod, err := awaitReady(ctx, nodev1.NewPodsServiceClient(conn), applied.GetOutcomes()[0])
+	example := applied.GetOutcomes()[0]
+	pod, err := agent.AwaitReady(ctx, conn, example.GetNamespace(), example.GetName())
 	if err != nil {
 		return "", err
 	}
 	page := "http://" + pod.GetPodIps()[0] + ":8080/"
 	return page, awaitAnswer(ctx, page)
-}
-
-func awaitReady(ctx context.Context, pods nodev1.PodsServiceClient, example *nodev1.Outcome) (*nodev1.Pod, error) {
-	watch, err := pods.WatchPods(ctx, &nodev1.WatchPodsRequest{Namespace: example.GetNamespace()})
-	if err != nil {
-		return nil, fmt.Errorf("watch the example: %w", err)
-	}
-	var last *nodev1.Pod
-	for {
-		message, err := watch.Recv()
-		if err != nil {
-			return nil, fmt.Errorf("wait for the example, which is %s %s: %w", last.GetReason(), last.GetMessage(), err)
-		}
-		if pod := message.GetPod(); pod.GetName() == example.GetName() {
-			last = pod
-		}
-		if last.GetReady() && len(last.GetPodIps()) > 0 {
-			return last, nil
-		}
-	}
 }
 
 // awaitAnswer waits until the program in the container listens.

@@ -18,9 +18,6 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
 	"nodal/test/agent"
 )
 
@@ -62,9 +59,8 @@ func (e example) stayUp(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	code, err := a.Wait(ctx)
-	if err == nil {
-		return fmt.Errorf("the kubelet ended by itself with code %d:\n%s", code, a.LogTail())
+	if err := a.Stay(ctx); err != nil {
+		return err
 	}
 	e.say("\nending the kubelet; the pod goes on. make run takes over again, make clean-node takes it all away.")
 	return a.Stop()
@@ -81,7 +77,7 @@ func (e example) bringUp(ctx context.Context) (_ *agent.Agent, err error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := connect(a)
+	conn, err := a.Dial()
 	if err != nil {
 		return nil, err
 	}
@@ -112,21 +108,13 @@ func (e example) startNode(ctx context.Context, flags ...string) (*agent.Agent, 
 	if err := e.notePid(a); err != nil {
 		return a, err
 	}
-	conn, err := connect(a)
+	conn, err := a.Dial()
 	if err != nil {
 		return a, err
 	}
 	defer conn.Close()
 	e.say("importing its image ...")
 	return a, importImage(ctx, conn)
-}
-
-func connect(a *agent.Agent) (*grpc.ClientConn, error) {
-	conn, err := grpc.NewClient("unix://"+a.Socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		return nil, fmt.Errorf("connect to the node: %w", err)
-	}
-	return conn, nil
 }
 
 // socketPath is the usual one, unless a node uses it already.

@@ -23,9 +23,6 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
 	"nodal/test/agent"
 )
 
@@ -35,7 +32,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	stay := stayUp
+	stay := func(ctx context.Context, a *agent.Agent) error { return a.Stay(ctx) }
 	if *once {
 		stay = func(context.Context, *agent.Agent) error { return nil }
 	}
@@ -73,7 +70,7 @@ func run(ctx context.Context, kubelet string, out io.Writer, stay func(context.C
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Stop()) }()
-	if err := startExamples(ctx, a.Socket); err != nil {
+	if err := startExamples(ctx, a); err != nil {
 		return err
 	}
 	page, err := a.Invite(ctx)
@@ -84,20 +81,11 @@ func run(ctx context.Context, kubelet string, out io.Writer, stay func(context.C
 	return stay(ctx, a)
 }
 
-func startExamples(ctx context.Context, socket string) error {
-	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+func startExamples(ctx context.Context, a *agent.Agent) error {
+	conn, err := a.Dial()
 	if err != nil {
-		return fmt.Errorf("connect to the node: %w", err)
+		return err
 	}
 	defer conn.Close()
 	return applyExamples(ctx, conn)
-}
-
-// stayUp returns when the context ends, or fails when the kubelet does.
-func stayUp(ctx context.Context, a *agent.Agent) error {
-	code, err := a.Wait(ctx)
-	if err != nil {
-		return nil // Ctrl-C: the kubelet did not end
-	}
-	return fmt.Errorf("the kubelet ended by itself with code %d:\n%s", code, a.LogTail())
 }
