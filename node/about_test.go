@@ -18,6 +18,7 @@ var everyAction = []Action{
 	CreateContainer{}, ResizeContainer{}, StartContainer{}, InspectContainer{},
 	StopContainer{}, RemoveContainer{}, RunHook{}, SetTally{}, SetHealth{}, SetLost{}, AskRestart{},
 	StartOver{}, SetTermination{}, SetResult{Status: &corev1.PodStatus{}}, Release{},
+	RemoveFiles{Volume: &corev1.PersistentVolume{}}, ForgetVolume{Volume: &corev1.PersistentVolume{}},
 }
 
 func TestEveryActionIsListed(t *testing.T) {

@@ -71,7 +71,9 @@ type Volumes interface {
 	TearDown(ctx context.Context, uid types.UID) error
 	// Sweep removes what is there for pods that need not be kept.
 	Sweep(ctx context.Context, keep func(types.UID) bool) error
-	// Reclaim removes the files of a volume that the node has made for a claim.
+	// Left reports whether files of a volume that the node has made for a claim are there.
+	Left(ctx context.Context, volume *corev1.PersistentVolume) (bool, error)
+	// Reclaim removes them.
 	Reclaim(ctx context.Context, volume *corev1.PersistentVolume) error
 }
 

@@ -3,34 +3,32 @@ package reconciler
 import (
 	"container/heap"
 	"time"
-
-	"nodal/node"
 )
 
-// alarms remembers which pods to look at when, though nothing changed.
-type alarms struct {
-	queue alarmQueue
-	due   map[node.Key]time.Time // the one of each pod; others in the queue are stale
+// alarms remembers which pods or assets to look at when, though nothing changed.
+type alarms[K comparable] struct {
+	queue alarmQueue[K]
+	due   map[K]time.Time // the one of each; others in the queue are stale
 }
 
-type alarm struct {
+type alarm[K comparable] struct {
 	at  time.Time
-	key node.Key
+	key K
 }
 
-// set replaces a pod's alarm; the zero time is none.
-func (a *alarms) set(at time.Time, key node.Key) {
+// set replaces an alarm; the zero time is none.
+func (a *alarms[K]) set(at time.Time, key K) {
 	switch due, ok := a.due[key]; {
 	case at.IsZero():
 		delete(a.due, key)
 	case !ok || !at.Equal(due):
 		a.due[key] = at
-		heap.Push(&a.queue, alarm{at, key})
+		heap.Push(&a.queue, alarm[K]{at, key})
 	}
 }
 
 // next is how long until the earliest alarm.
-func (a *alarms) next(now time.Time) time.Duration {
+func (a *alarms[K]) next(now time.Time) time.Duration {
 	for len(a.queue) > 0 && a.stale(a.queue[0]) {
 		heap.Pop(&a.queue)
 	}
@@ -40,28 +38,28 @@ func (a *alarms) next(now time.Time) time.Duration {
 	return max(0, a.queue[0].at.Sub(now))
 }
 
-// ring calls for every pod whose alarm is due.
-func (a *alarms) ring(now time.Time, call func(node.Key)) {
+// ring calls for everything whose alarm is due.
+func (a *alarms[K]) ring(now time.Time, call func(K)) {
 	for len(a.queue) > 0 && !a.queue[0].at.After(now) {
-		if first := heap.Pop(&a.queue).(alarm); !a.stale(first) {
+		if first := heap.Pop(&a.queue).(alarm[K]); !a.stale(first) {
 			delete(a.due, first.key)
 			call(first.key)
 		}
 	}
 }
 
-func (a *alarms) stale(of alarm) bool {
+func (a *alarms[K]) stale(of alarm[K]) bool {
 	due, ok := a.due[of.key]
 	return !ok || !due.Equal(of.at)
 }
 
-type alarmQueue []alarm
+type alarmQueue[K comparable] []alarm[K]
 
-func (q alarmQueue) Len() int           { return len(q) }
-func (q alarmQueue) Less(i, j int) bool { return q[i].at.Before(q[j].at) }
-func (q alarmQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *alarmQueue) Push(x any)        { *q = append(*q, x.(alarm)) }
-func (q *alarmQueue) Pop() any {
+func (q alarmQueue[K]) Len() int           { return len(q) }
+func (q alarmQueue[K]) Less(i, j int) bool { return q[i].at.Before(q[j].at) }
+func (q alarmQueue[K]) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *alarmQueue[K]) Push(x any)        { *q = append(*q, x.(alarm[K])) }
+func (q *alarmQueue[K]) Pop() any {
 	last := (*q)[len(*q)-1]
 	*q = (*q)[:len(*q)-1]
 	return last

@@ -12,7 +12,7 @@ import (
 func TestAlarms(t *testing.T) {
 	start := time.Unix(1000, 0)
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
-	a := alarms{due: map[node.Key]time.Time{}}
+	a := alarms[node.Key]{due: map[node.Key]time.Time{}}
 	set := func(seconds int, name string) { a.set(at(seconds), node.Key{Name: name}) }
 	var rung []string
 	ring := func(seconds int) {

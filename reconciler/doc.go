@@ -11,7 +11,13 @@
 //	                    ▲                                  │
 //	                    └────── outcome, observation ──────┘
 //
-// Two rules keep it correct, and both live in track.go:
+// What does not belong to a single pod is an asset of the node: a volume whose claim was
+// deleted, and whose files have to go before its record. An AssetTrack follows it just
+// so, with decide.Asset. Which assets there have to be follows from the objects and the
+// pods at any time (assets.go); what is there of them a look says. A new kind of asset
+// adds its wants there, a function in package decide, and its actions in tend.go.
+//
+// Two rules keep all this correct, and both live in course.go:
 //
 //   - A track decides only on an observation that is newer than its own last
 //     effect. The reply to a call counts as an observation of what it reports;

@@ -70,15 +70,22 @@ func reportFailure(o Outcome) (node.Event, bool) {
 	if _, ok := o.Action.(node.EnsureImage); ok { // whoever pulls tells more than one event of it
 		return node.Event{}, false
 	}
-	e := node.Event{Reason: "Failed", Warning: true, Message: o.Err.Error(), Container: o.Action.About().Container}
-	if failure := failureOf(o.Err); failure != nil {
+	e := failed(o.Err)
+	e.Container = o.Action.About().Container
+	return e, true
+}
+
+// failed names a failure as Kubernetes does, where it has an event for that.
+func failed(err error) node.Event {
+	e := node.Event{Reason: "Failed", Warning: true, Message: err.Error()}
+	if failure := failureOf(err); failure != nil {
 		switch failure.Reason {
-		case node.FailedCreateSandbox, node.NetworkNotReady, node.FailedCreateCgroup, node.FailedKill, node.FailedMount, node.FailedUnmount,
+		case node.FailedCreateSandbox, node.NetworkNotReady, node.FailedCreateCgroup, node.FailedKill, node.FailedMount, node.FailedUnmount, node.VolumeFailedDelete,
 			node.FailedPostStart, node.FailedPreStop: // Kubernetes' own events
 			e.Reason = failure.Reason
 		default:
 			e.Message = failure.Reason + ": " + e.Message
 		}
 	}
-	return e, true
+	return e
 }

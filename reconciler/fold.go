@@ -1,11 +1,9 @@
 package reconciler
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -132,40 +130,17 @@ func containerByID(got *node.Observed, id string) *node.Container {
 	return &got.Containers[i]
 }
 
-// How long a failed target rests: an image as upstream has it, anything else
-// shorter, and only for a moment what is no fault of the target's: a call without an
-// answer, a runtime without a network.
-const (
-	imageRetry  = 10 * time.Second
-	callRetry   = time.Second
-	momentRetry = 250 * time.Millisecond
-
-	imageRetryMax  = 300 * time.Second
-	callRetryMax   = time.Minute
-	momentRetryMax = 5 * time.Second
-)
-
 // fail returns the observation with the failure of an action in it.
 func fail(old *node.Observed, o Outcome) *node.Observed {
 	got := old.Clone()
-	if got.Faults == nil {
-		got.Faults = map[string]node.Fault{}
-	}
-	target, failure := o.Action.Target(), failureOf(o.Err)
-	fault := node.Fault{Message: o.Err.Error(), Count: got.Faults[target].Count + 1, At: o.Now, Reason: "ActionFailed"}
-	if failure != nil {
-		fault.Reason = failure.Reason
-	}
-	base, longest := callRetry, callRetryMax
+	target, definite := o.Action.Target(), failureOf(o.Err) != nil
 	switch a := o.Action.(type) {
 	case node.RunHook:
 		endHook(got, a, o)
-		if failure != nil { // there is nothing to retry
+		if definite { // there is nothing to retry
 			delete(got.Faults, target)
 			return got
 		}
-	case node.EnsureImage:
-		base, longest = imageRetry, imageRetryMax
 	case node.CreateContainer:
 		forgetImages(got, a.Container)
 	case node.TearDown:
@@ -177,26 +152,11 @@ func fail(old *node.Observed, o Outcome) *node.Observed {
 			c.Limits = nil // it may have them, or not
 		}
 	}
-	if errors.Is(o.Err, node.ErrUnknown) || errors.Is(o.Err, node.ErrUnavailable) || fault.Reason == node.NetworkNotReady {
-		base, longest = momentRetry, momentRetryMax
-	}
-	fault.Retry = o.Now.Add(node.Backoff(base, fault.Count, longest))
-	if failure != nil && !failure.Retry.IsZero() {
-		fault.Retry = failure.Retry
-	}
+	fault := faultOf(got.Faults[target], o.Err, pausesOf(o.Action), o.Now)
 	if a, ok := o.Action.(node.EnsureImage); ok && fault.Count > 1 && node.PullFailed(fault.Reason) {
 		fault.Message = fmt.Sprintf("Back-off pulling image %q: %s: %s", a.Ref, fault.Reason, fault.Message)
 		fault.Reason = node.ImagePullBackOff
 	}
-	got.Faults[target] = fault
+	got.Faults = withFault(got.Faults, target, fault)
 	return got
-}
-
-// failureOf is the definite failure that an error is, or nil.
-func failureOf(err error) *node.Failure {
-	var failure *node.Failure
-	if errors.As(err, &failure) {
-		return failure
-	}
-	return nil
 }

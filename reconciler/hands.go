@@ -51,10 +51,7 @@ func (h hands) Begin(t *Tracked, a node.Action) (cancel func()) {
 			f.Err = context.Cause(ctx)
 		}
 		f.took = h.Act.Clock().Sub(began)
-		select {
-		case h.done <- f:
-		case <-h.ctx.Done():
-		}
+		h.post(func() { h.finish(f) })
 	}()
 	return cancel
 }
@@ -70,6 +67,38 @@ func (h hands) do(ctx context.Context, pod *node.Pod, got *node.Observed, a node
 	return result, err
 }
 
+// Tend runs one action on an asset in a goroutine of its own.
+func (h hands) Tend(t *Tended, a node.Action) (cancel func()) {
+	ctx, cancel := context.WithCancel(h.ctx)
+	go func() {
+		defer cancel()
+		o := Outcome{Action: a, Err: h.Act.Tend(ctx, a)}
+		if ctx.Err() != nil && o.Err != nil {
+			o.Err = context.Cause(ctx)
+		}
+		h.post(func() { h.tended(t, o) })
+	}()
+	return cancel
+}
+
+// Find looks at an asset in a goroutine of its own.
+func (h hands) Find(t *Tended, began node.Mark) {
+	asset := t.Asset()
+	go func() {
+		s := AssetSighting{Began: began}
+		s.There, s.Err = h.Act.Find(h.ctx, asset)
+		h.post(func() { h.found(t, s) })
+	}()
+}
+
+// post has the loop's goroutine do something.
+func (h hands) post(do func()) {
+	select {
+	case h.inbox <- do:
+	case <-h.ctx.Done():
+	}
+}
+
 // Look looks in a goroutine of its own.
 func (h hands) Look(only *node.Key, began node.Mark) {
 	go func() {
@@ -78,10 +107,7 @@ func (h hands) Look(only *node.Key, began node.Mark) {
 		if only == nil {
 			h.Counts.Relisted(since, h.Act.Clock().Sub(since), s.Err)
 		}
-		select {
-		case h.seen <- s:
-		case <-h.ctx.Done():
-		}
+		h.post(func() { h.loop.See(s, h.Act.Clock()) })
 	}()
 }
 

@@ -24,13 +24,14 @@ type Loop struct {
 
 	tracks  map[node.Key]*Tracked
 	dirty   map[node.Key]bool // pods that something happened to
-	alarms  alarms
+	alarms  alarms[node.Key]
 	mark    node.Mark
 	since   int64 // store revision up to which intents were taken
 	objects int64 // store revision up to which changes of objects were told
 	ready   bool  // every source has delivered
 	swept   time.Time
 	contact
+	assets
 }
 
 // Hands do what the loop wants done. None of them waits: what comes of it is told later.
@@ -52,6 +53,7 @@ type Hands interface {
 	// does not fail.
 	Lost(err error, news bool)
 	Regained(pods int)
+	AssetHands
 	// Adopted hears of a pod that runs and that nobody wants.
 	Adopted(key node.Key, err error)
 }
@@ -71,8 +73,9 @@ func NewLoop(store *store.Store, site node.Site) *Loop {
 	return &Loop{
 		Store: store, Site: site, since: -1,
 		tracks: map[node.Key]*Tracked{}, dirty: map[node.Key]bool{},
-		alarms:  alarms{due: map[node.Key]time.Time{}},
+		alarms:  alarms[node.Key]{due: map[node.Key]time.Time{}},
 		contact: contact{strays: map[node.Key]*node.Observed{}, freed: map[node.Key]node.Mark{}},
+		assets:  newAssets(),
 	}
 }
 
@@ -80,6 +83,7 @@ func NewLoop(store *store.Store, site node.Site) *Loop {
 // its turn.
 func (l *Loop) Turn(now time.Time) {
 	l.takeIntents()
+	l.tend(now)
 	if !l.synced {
 		return // the runtime is out of reach; all pods are looked at once it is back
 	}
@@ -139,11 +143,12 @@ func (l *Loop) Deliver(now time.Time) {
 }
 
 // Next is how long until a pod has to be looked at though nothing happens.
-func (l *Loop) Next(now time.Time) time.Duration { return l.alarms.next(now) }
+func (l *Loop) Next(now time.Time) time.Duration { return min(l.alarms.next(now), l.due.next(now)) }
 
 // Ring wakes the pods that are due.
 func (l *Loop) Ring(now time.Time) {
 	l.alarms.ring(now, func(key node.Key) { l.dirty[key] = true })
+	l.due.ring(now, func(key node.AssetKey) { l.untended[key] = true })
 }
 
 // Stamp is a mark later than all that were given out.
@@ -206,7 +211,9 @@ func (l *Loop) takeIntents() {
 		l.intend(v)
 	}
 	l.share(views)
-	l.takeObjects()
+	if news := l.takeObjects(); news || len(views) > 0 {
+		l.takeAssets()
+	}
 }
 
 func (l *Loop) intend(v store.View) {
@@ -258,15 +265,16 @@ func (l *Loop) drop(t *Tracked) {
 
 // takeObjects tells the pods that use what changed: volumes are brought up to date,
 // and what failed for the want of it is tried at once.
-func (l *Loop) takeObjects() {
+func (l *Loop) takeObjects() (news bool) {
 	changed := l.Store.ObjectsChanged()
 	if changed == l.objects {
-		return
+		return false
 	}
 	l.objects = changed
 	for _, t := range l.tracks {
 		l.supply(t)
 	}
+	return true
 }
 
 func (l *Loop) supply(t *Tracked) {

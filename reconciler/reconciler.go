@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -50,9 +51,7 @@ type Reconciler struct {
 	readmitted bool
 	offered    int64 // revision of the offer that pods live by
 	sweeping   atomic.Bool
-	reclaimer  reclaimer
-	done       chan finished
-	seen       chan Sighting
+	inbox      chan func() // what came of actions and looks
 	wakes      chan node.Key
 	relists    chan struct{}
 	asked      chan struct{} // whether the loop turns
@@ -73,15 +72,14 @@ func New(c Config) *Reconciler {
 	loop := NewLoop(c.Act.Store, c.Site)
 	loop.Pool = c.Pool
 	return &Reconciler{
-		Config:    c,
-		loop:      loop,
-		wasReady:  map[node.Key]bool{},
-		working:   map[node.Key]work{},
-		looked:    make(chan struct{}),
-		gate:      newGate(c.Starts),
-		reclaimer: reclaimer{done: make(chan struct{})},
-		done:      make(chan finished), seen: make(chan Sighting),
-		wakes: make(chan node.Key, 256), relists: make(chan struct{}, 1),
+		Config:   c,
+		loop:     loop,
+		wasReady: map[node.Key]bool{},
+		working:  map[node.Key]work{},
+		looked:   make(chan struct{}),
+		gate:     newGate(c.Starts),
+		inbox:    make(chan func()),
+		wakes:    make(chan node.Key, 256), relists: make(chan struct{}, 1),
 		asked: make(chan struct{}),
 	}
 }
@@ -101,7 +99,6 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		changed, offered := r.Act.Store.Changed(), r.takeOffer()
 		r.loop.Turn(r.Act.Clock())
 		r.sweep(ctx)
-		r.reclaim(ctx)
 		r.tellLooked()
 		r.readmit()
 		timer.Reset(r.loop.Next(r.Act.Clock()))
@@ -110,10 +107,8 @@ func (r *Reconciler) Run(ctx context.Context) error {
 			return nil
 		case <-changed:
 		case <-offered:
-		case f := <-r.done:
-			r.finish(f)
-		case s := <-r.seen:
-			r.loop.See(s, r.Act.Clock())
+		case take := <-r.inbox:
+			take()
 		case word := <-r.Prober.Results():
 			r.loop.Hear(word)
 		case key := <-r.wakes:
@@ -121,8 +116,6 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		case <-r.relists:
 			r.loop.LookAll()
 		case <-r.asked:
-		case <-r.reclaimer.done:
-			r.reclaimed()
 		case <-safety.C:
 			r.loop.LookAll()
 		case <-timer.C:
@@ -199,6 +192,30 @@ func (r *Reconciler) finish(f finished) {
 		}
 		r.tell(f.pod, e)
 	}
+}
+
+// tended hands an outcome to the loop and tells people of a failure.
+func (r *Reconciler) tended(t *Tended, o Outcome) {
+	o.Now = r.Act.Clock()
+	r.loop.Tended(t, o)
+	r.tellAsset(t, o)
+}
+
+// found does so with a look.
+func (r *Reconciler) found(t *Tended, s AssetSighting) {
+	now := r.Act.Clock()
+	r.loop.Found(t, s, now)
+	r.tellAsset(t, Outcome{Err: s.Err, Now: now})
+}
+
+func (r *Reconciler) tellAsset(t *Tended, o Outcome) {
+	if o.Err == nil || errors.Is(o.Err, context.Canceled) {
+		return
+	}
+	r.Log.Warn("cannot tend an asset of the node", "asset", t.Asset().Key.String(), "err", o.Err)
+	e := failed(o.Err)
+	e.Time = o.Now
+	r.Events.Add(e)
 }
 
 func (r *Reconciler) tell(pod *node.Pod, e node.Event) {

@@ -29,8 +29,11 @@ func (l *Loop) Synced() bool { return l.synced }
 // Looked says whether the runtime was looked at, or found to be out of reach.
 func (l *Loop) Looked() bool { return l.synced || l.away }
 
-// LookAll begins a look at the whole runtime.
-func (l *Loop) LookAll() { l.look(nil) }
+// LookAll begins a look at the whole runtime, and at all assets.
+func (l *Loop) LookAll() {
+	l.look(nil)
+	l.findAll()
+}
 
 func (l *Loop) look(only *node.Key) { l.Hands.Look(only, l.Stamp()) }
 

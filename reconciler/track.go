@@ -1,11 +1,8 @@
 package reconciler
 
 import (
-	"context"
-	"errors"
 	"maps"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,13 +15,10 @@ import (
 // Track follows one pod from plan to plan. It does no I/O and reads no clock,
 // so the simulation runs the same code as the node.
 type Track struct {
+	course
 	slot    *node.Slot
 	got     *node.Observed
-	busy    map[string]node.Action // in flight, by target
 	objects map[node.ObjectRef]int64
-	effect  node.Mark // when our last effect ended
-	unsure  bool      // observe before deciding
-	doubt   node.Mark // an older look does not settle that
 }
 
 // Turn is what a track wants done now.
@@ -42,7 +36,7 @@ func NewTrack(slot *node.Slot, got *node.Observed, known bool) *Track {
 	begin := got.Clone()
 	begin.Health = slot.Health // of what runs still; the next look drops the rest
 	begin.Lost = slot.Lost
-	return &Track{slot: slot, got: begin, busy: map[string]node.Action{}, unsure: !known}
+	return &Track{course: newCourse(!known), slot: slot, got: begin}
 }
 
 // Slot and Got are the present snapshots; both are immutable.
@@ -93,12 +87,6 @@ func (t *Track) Supply(objects map[node.ObjectRef]int64) (news bool) {
 	return true
 }
 
-// Doubt makes the track observe before it decides again. Something happened
-// at the mark, so only a look that began after it will do.
-func (t *Track) Doubt(at node.Mark) {
-	t.unsure, t.doubt = true, max(t.doubt, at)
-}
-
 // Retry drops all failures, so that everything is tried at once.
 func (t *Track) Retry() {
 	if len(t.got.Faults) > 0 {
@@ -110,7 +98,7 @@ func (t *Track) Retry() {
 // than the last one taken or than our last effect, or during which an effect is under
 // way, may show a state that is past: it is refused.
 func (t *Track) See(seen *node.Observed, mark node.Mark, now time.Time) bool {
-	if mark < t.got.Mark || mark <= t.effect || t.acting() {
+	if t.refuses(mark, t.got.Mark) {
 		return false
 	}
 	old := t.got
@@ -118,7 +106,7 @@ func (t *Track) See(seen *node.Observed, mark node.Mark, now time.Time) bool {
 	unbind(t.got, t.slot.Pod.UID())
 	t.got.Miss(old, now)
 	t.cure()
-	t.unsure = mark <= t.doubt
+	t.took(mark)
 	return true
 }
 
@@ -137,16 +125,6 @@ func (t *Track) cure() {
 	})
 }
 
-// acting says whether an action is in flight that changes what exists.
-func (t *Track) acting() bool {
-	for _, a := range t.busy {
-		if a.About().Nature != node.Slow {
-			return true
-		}
-	}
-	return false
-}
-
 // Next decides what to do. It answers nothing while effects are under way.
 func (t *Track) Next(site node.Site, now time.Time) Turn {
 	if t.acting() {
@@ -156,23 +134,13 @@ func (t *Track) Next(site node.Site, now time.Time) Turn {
 		return Turn{Observe: true}
 	}
 	plan := decide.Pod(decide.Input{Site: site, Slot: t.slot, Got: t.got, Busy: t.busy, Objects: t.objects, Now: now})
-	turn := Turn{Wake: plan.Wake, Why: plan.Why}
-	for _, target := range slices.Sorted(maps.Keys(t.busy)) {
+	turn := Turn{Actions: t.idle(plan.Actions), Wake: plan.Wake, Why: plan.Why}
+	for _, target := range t.targets() {
 		if t.pointless(t.busy[target]) {
 			turn.Cancel = append(turn.Cancel, target)
 		}
 	}
-	for _, a := range plan.Actions {
-		if _, busy := t.busy[a.Target()]; !busy {
-			turn.Actions = append(turn.Actions, a)
-		}
-	}
 	return turn
-}
-
-// Begin notes that an action is in flight.
-func (t *Track) Begin(a node.Action) {
-	t.busy[a.Target()] = a
 }
 
 // Outcome is how an action ended.
@@ -186,23 +154,13 @@ type Outcome struct {
 
 // Done folds the outcome of an action into the observation.
 func (t *Track) Done(o Outcome) {
-	delete(t.busy, o.Action.Target())
-	if o.Action.About().Nature != node.Slow {
-		t.effect = o.Mark
-	}
-	switch {
+	switch known := t.ended(o); {
 	case o.Err == nil:
 		t.got = fold(t.got, t.slot.Pod.UID(), o)
-	case errors.Is(o.Err, context.Canceled):
-		t.unsure = true
-	default:
-		t.unsure = true
+	case known:
 		t.got = fail(t.got, o)
 	}
 }
-
-// Idle says whether nothing is in flight.
-func (t *Track) Idle() bool { return len(t.busy) == 0 }
 
 // merge keeps what only closer looks tell about things that have not changed
 // since, and takes the rest from the new observation.

@@ -56,6 +56,12 @@ func (v *volumes) TearDown(_ context.Context, uid types.UID) error {
 	return nil
 }
 
+func (v *volumes) Left(_ context.Context, volume *corev1.PersistentVolume) (bool, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return !slices.Contains(v.reclaimed, volume.Name), nil
+}
+
 func (v *volumes) Reclaim(_ context.Context, volume *corev1.PersistentVolume) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

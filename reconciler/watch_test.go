@@ -123,9 +123,9 @@ func TestLooksAtTheWholeRuntimeAreCounted(t *testing.T) {
 		r := New(Config{Act: Act{Runtime: &talkative{}, Clock: time.Now}, Counts: c})
 		h := hands{r, t.Context()}
 		h.Look(nil, 1)
-		<-r.seen
+		<-r.inbox
 		h.Look(&node.Key{Namespace: "default", Name: "web"}, 2)
-		<-r.seen
+		<-r.inbox
 		if len(c.relisted) != 1 || c.relisted[0] != time.Second {
 			t.Errorf("counted are looks of %v, want one of a second", c.relisted)
 		}

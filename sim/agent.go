@@ -33,13 +33,11 @@ type agent struct {
 	alarm   time.Time         // when the loop is to be rung
 	ready   bool              // every source has delivered
 
-	reclaimed int64 // store revision of the objects that were looked at for it
-	reclaims  bool
-
 	dead    bool
-	begun   int     // actions
-	calls   []*call // that are not answered
-	retries int     // of full looks that failed
+	begun   int       // actions
+	calls   []*call   // that are not answered
+	errands []*errand // that are not answered
+	retries int       // of full looks that failed
 }
 
 // newAgent starts from what the journal kept.
@@ -79,7 +77,6 @@ func (a *agent) turn() {
 	}
 	a.loop.Turn(a.world.clock())
 	a.sweep()
-	a.reclaim()
 	a.setAlarm()
 	a.world.witness.advances(a.store.Revision())
 	a.world.witness.apart(a.world)

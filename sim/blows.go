@@ -130,11 +130,11 @@ func (s *simulation) jump() {
 
 // dieAround has the agent die around calls that it makes so seldom that it would not
 // do so by chance. What decides it is apart from what decides all else.
-func (s *simulation) dieAround(c *call) {
-	switch c.action.(type) {
-	case node.ResizeContainer, node.AskRestart, node.StartOver, node.SetTermination:
-		if c.agent == s.agent && s.faults.rate[Crash] > 0 && s.deaths.IntN(4) == 0 {
-			s.crash("around " + c.action.String())
+func (s *simulation) dieAround(a *agent, action node.Action) {
+	switch action.(type) {
+	case node.ResizeContainer, node.AskRestart, node.StartOver, node.SetTermination, node.RemoveFiles, node.ForgetVolume:
+		if a == s.agent && s.faults.rate[Crash] > 0 && s.deaths.IntN(4) == 0 {
+			s.crash("around " + action.String())
 		}
 	}
 }

@@ -114,7 +114,7 @@ func (w *world) settle(c *call) {
 func (c *call) abandoned() bool { return c.replied || c.cancelled || c.agent.dead }
 
 func (w *world) effect(c *call) {
-	if w.around(c); c.settled {
+	if w.around(c.agent, c.action); c.settled {
 		return
 	}
 	w.trace.addf("effect: %s for %s", c.action, c.t.Key)
@@ -136,7 +136,7 @@ func (w *world) effect(c *call) {
 	result.At = w.clock()
 	w.settle(c)
 	w.note(c, made)
-	w.around(c)
+	w.around(c.agent, c.action)
 	w.after(c.fate.back, func() { w.answer(c, result, err) })
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -66,28 +65,17 @@ func (v volumes) open(ref node.ObjectRef, there bool) error {
 	return nil
 }
 
+// Left reports whether files of a claim are there.
+func (v volumes) Left(_ context.Context, volume *corev1.PersistentVolume) (bool, error) {
+	_, there := v.world.cabinet.files[volume.Spec.Local.Path]
+	return there, nil
+}
+
 // Reclaim removes the files of a claim that is gone.
 func (v volumes) Reclaim(_ context.Context, volume *corev1.PersistentVolume) error {
 	v.world.witness.givesBack(v.world, volume)
 	delete(v.world.cabinet.files, volume.Spec.Local.Path)
 	return nil
-}
-
-const reclaimRetry = time.Minute
-
-// reclaim does as Reconciler.reclaim does.
-func (a *agent) reclaim() {
-	changed := a.store.ObjectsChanged()
-	if a.reclaims || changed == a.reclaimed {
-		return
-	}
-	a.reclaimed = changed
-	doomed := a.doomed()
-	if len(doomed) == 0 {
-		return
-	}
-	a.reclaims = true
-	a.world.after(a.faults.between(0, 2*time.Second), func() { a.giveBack(doomed) })
 }
 
 func (a *agent) doomed() []*corev1.PersistentVolume {
@@ -99,24 +87,6 @@ func (a *agent) doomed() []*corev1.PersistentVolume {
 		}
 	}
 	return doomed
-}
-
-func (a *agent) giveBack(doomed []*corev1.PersistentVolume) {
-	pause := time.Duration(0)
-	for _, v := range doomed {
-		if a.dead {
-			return
-		}
-		err := a.act.GiveBack(context.Background(), v)
-		a.world.trace.addf("agent: gives back %s: %v", v.Name, err)
-		if err != nil {
-			pause = reclaimRetry
-		}
-	}
-	a.world.after(pause, func() {
-		a.reclaims, a.reclaimed = false, 0
-		a.turn()
-	})
 }
 
 // data is the claim that pods share.

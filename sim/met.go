@@ -28,6 +28,9 @@ func (s *simulation) meetDeath(dead *agent) {
 		}
 		s.met.addf("death: %s, %s", c.what(), moment)
 	}
+	for _, e := range dead.errands {
+		s.met.addf("death: %s, %s", node.KindOf(e.action), e.moment())
+	}
 	views, _ := dead.store.Views()
 	for _, v := range views {
 		for what, is := range map[string]bool{

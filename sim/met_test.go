@@ -19,7 +19,7 @@ func (m met) hasAll(t *testing.T) {
 		"CreateContainer of an ephemeral container", "StartContainer", "StartContainer of an init container",
 		"StartContainer of a sidecar", "StartContainer of an ephemeral container", "InspectContainer", "ResizeContainer",
 		"StopContainer", "StopContainer of a sidecar", "StopContainer of an ephemeral container", "RemoveContainer",
-		"RunHook postStart", "RunHook preStop", "SetTermination", "StartOver",
+		"RunHook postStart", "RunHook preStop", "SetTermination", "StartOver", "RemoveFiles", "ForgetVolume",
 	} {
 		wanted = append(wanted, fmt.Sprintf("death: %s, before its effect", call), fmt.Sprintf("death: %s, before its answer", call))
 	}
@@ -31,6 +31,8 @@ func (m met) hasAll(t *testing.T) {
 		"death: beside a pod that has ended", "death: beside a pod that waits for the end of others", "death: beside a container that is to restart",
 		"client: created", "client: unchanged", "client: updated", "client: updated with a restart", "client: replaced",
 		"evicted", "preempted",
+		"files of a released volume: there", "files of a released volume: gone, and its record is not",
+		"RemoveFiles fails", "RemoveFiles fails after its effect", "RemoveFiles has no answer",
 		"probe: Startup true", "probe: Startup false", "probe: Liveness false", "probe: Readiness true", "probe: Readiness false",
 	)
 	for _, what := range wanted {

@@ -21,6 +21,7 @@ const (
 	HastyHooks        // take a hook that has begun for one that has ended
 	NoGrace           // leave nothing that ends the time that it may take
 	AllAtOnce         // ask sidecars to end together with what they serve
+	HastyRemoval      // take files whose removal has begun for removed
 	LinkAtStart       // link the logs of runs that are started, and of no run that is found
 	KeepLinks         // remove runs and leave the links to their logs
 )
@@ -178,6 +179,7 @@ func (s *simulation) crash(how string) {
 	s.meetDeath(dead)
 	s.agent, s.actions = nil, s.actions+dead.begun
 	s.orphan(dead, s.faults)
+	dead.errands = nil // they die with it
 	if s.faults.strike(Record) {
 		s.loseRecord()
 	}

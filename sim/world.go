@@ -31,14 +31,14 @@ type world struct {
 	witness *witness
 	trace   *trace
 	met     met
-	around  func(*call) // a call is about to have its effect, or has had it
+	around  func(*agent, node.Action) // it is about to have its effect, or has had it
 }
 
 func newWorld(s *schedule, r *rand.Rand, wi *witness, t *trace) *world {
 	w := &world{
 		rand: r, offer: offered(), witness: wi, trace: t, volumes: map[types.UID]map[string]string{},
 		gorged: map[types.UID]bool{}, cgroups: map[types.UID]limit.Limits{}, cabinet: newCabinet(), met: met{},
-		links: links{made: map[string]bool{}}, around: func(*call) {},
+		links: links{made: map[string]bool{}}, around: func(*agent, node.Action) {},
 	}
 	w.Machine = newMachine(s, w.wallClock, eyes{w}, w.number)
 	return w

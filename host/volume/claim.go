@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -98,6 +99,27 @@ func (t *Tree) holds(path string) error {
 		return fmt.Errorf("%s is no volume of the node's own: %w", path, node.ErrInvalid)
 	}
 	return nil
+}
+
+// Left reports whether files of a volume of the node's own are there.
+func (t *Tree) Left(_ context.Context, v *corev1.PersistentVolume) (bool, error) {
+	path := v.Spec.Local.Path
+	err := t.holds(path)
+	for _, at := range []string{path, unfinished(path)} {
+		if err != nil {
+			break
+		}
+		if _, err = os.Lstat(at); err == nil {
+			return true, nil
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for the files of persistentvolume %q: %w", v.Name, err)
+	}
+	return false, nil
 }
 
 // Reclaim removes the files of a volume of the node's own that nothing uses any

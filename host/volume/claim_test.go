@@ -106,7 +106,10 @@ func TestTheNodeMakesAndRemovesItsOwnVolumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.write(b.Local, ".new-disk/half", "") // a crash while it was made
-	for range 2 {
+	for _, want := range []bool{true, false} {
+		if left, err := b.Left(t.Context(), v); left != want || err != nil {
+			t.Errorf("files are left: %t, %v, want %t", left, err, want)
+		}
 		if err := b.Reclaim(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
@@ -125,6 +128,9 @@ func TestNothingElseIsMadeOrRemoved(t *testing.T) {
 		v := b.bound(local(path), true)
 		if err := b.Reclaim(t.Context(), v); err == nil {
 			t.Errorf("%s was removed", path)
+		}
+		if _, err := b.Left(t.Context(), v); err == nil {
+			t.Errorf("%s was looked at", path)
 		}
 		if err := b.SetUp(t.Context(), pod(fromClaim()), "v"); err == nil {
 			t.Errorf("%s was made", path)

@@ -1,6 +1,6 @@
-// Package decide says what to do next for one pod. It is pure: the durable
-// slot, the newest observation and the time go in, a Plan comes out, and the
-// same input always gives the same plan.
+// Package decide says what to do next for one pod, or for one asset of the node. It is
+// pure: the durable slot, the newest observation and the time go in, a Plan comes out,
+// and the same input always gives the same plan.
 //
 // A plan is made by a list of steps, in files named after what they are about, that
 // read a View and add actions. A step that answers done ends the list: nothing after
@@ -9,6 +9,9 @@
 //
 //	setup:    strays → settled → learn → noteLost → deadline → terminated → awaited → startOver → retire → sandbox → cgroup → postStart → noteHealth → condemned → resize → volumes → images → prune → ephemeral → initContainers → containers → settle
 //	teardown: strays → stopContainers → stopSandboxes → removeSandboxes → tearDown (cgroup, volumes, logs) → forget
+//
+// A facility of a pod, such as its volumes, has a step that sets it up, in a file of its
+// own, and its place among the teardowns; see node.Facility. An asset has one function.
 //
 // The caller's contract: decide only on an observation that is newer than the
 // last own effect, and never start an action whose target is busy. Package

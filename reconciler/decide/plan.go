@@ -91,8 +91,10 @@ func (p *Plan) why(reason string) {
 }
 
 // try adds an action unless its target has failed and rests until a retry.
-func (p *Plan) try(v *View, a node.Action) {
-	if fault, ok := v.got.Faults[a.Target()]; ok && v.now.Before(fault.Retry) {
+func (p *Plan) try(v *View, a node.Action) { p.attempt(v.got.Faults, v.now, a) }
+
+func (p *Plan) attempt(faults map[string]node.Fault, now time.Time, a node.Action) {
+	if fault, ok := faults[a.Target()]; ok && now.Before(fault.Retry) {
 		p.wait(fault.Retry, fault.Reason)
 		return
 	}

@@ -43,10 +43,11 @@ func (noLogs) RemoveRun(node.Key, types.UID, string, uint32) error { return nil 
 // noVolumes stands for volumes that no pod here has.
 type noVolumes struct{}
 
-func (noVolumes) SetUp(context.Context, *node.Pod, string) error          { return nil }
-func (noVolumes) TearDown(context.Context, types.UID) error               { return nil }
-func (noVolumes) Sweep(context.Context, func(types.UID) bool) error       { return nil }
-func (noVolumes) Reclaim(context.Context, *corev1.PersistentVolume) error { return nil }
+func (noVolumes) SetUp(context.Context, *node.Pod, string) error               { return nil }
+func (noVolumes) TearDown(context.Context, types.UID) error                    { return nil }
+func (noVolumes) Sweep(context.Context, func(types.UID) bool) error            { return nil }
+func (noVolumes) Left(context.Context, *corev1.PersistentVolume) (bool, error) { return false, nil }
+func (noVolumes) Reclaim(context.Context, *corev1.PersistentVolume) error      { return nil }
 
 // noProber asks nothing.
 type noProber struct{}

@@ -47,9 +47,10 @@ func (o others) SetUp(_ context.Context, pod *node.Pod, name string) error {
 }
 
 // TearDown and Sweep remove volumes in which nothing lies.
-func (others) TearDown(context.Context, types.UID) error               { return nil }
-func (others) Sweep(context.Context, func(types.UID) bool) error       { return nil }
-func (others) Reclaim(context.Context, *corev1.PersistentVolume) error { return nil }
+func (others) TearDown(context.Context, types.UID) error                    { return nil }
+func (others) Sweep(context.Context, func(types.UID) bool) error            { return nil }
+func (others) Left(context.Context, *corev1.PersistentVolume) (bool, error) { return false, nil }
+func (others) Reclaim(context.Context, *corev1.PersistentVolume) error      { return nil }
 
 // cgroups do as they are told.
 type cgroups struct{}

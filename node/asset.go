@@ -1,0 +1,68 @@
+package node
+
+import (
+	"cmp"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// AssetKind tells assets apart.
+type AssetKind string
+
+// ReleasedVolume is a PersistentVolume that the node has made and that has to go: its
+// claim was deleted.
+const ReleasedVolume AssetKind = "ReleasedVolume"
+
+// AssetKey names one asset of the node.
+type AssetKey struct {
+	Kind AssetKind
+	Name string
+}
+
+func (k AssetKey) String() string { return string(k.Kind) + "/" + k.Name }
+
+// Compare orders keys by kind and name.
+func (k AssetKey) Compare(other AssetKey) int {
+	return cmp.Or(cmp.Compare(k.Kind, other.Kind), cmp.Compare(k.Name, other.Name))
+}
+
+// Asset is something on the node that does not belong to a single pod, as it is wanted
+// now. It follows from what pods and objects need; no record of it is kept.
+type Asset struct {
+	Key    AssetKey
+	Users  []Key                    // pods that use it or wait for it, in order
+	Volume *corev1.PersistentVolume // of a ReleasedVolume
+}
+
+// AssetState is what is known of an asset on the machine. It is a value that the
+// reconciler replaces.
+type AssetState struct {
+	Mark   Mark
+	There  bool             // something of it is on the machine
+	Faults map[string]Fault // by action target
+}
+
+// Clone returns a copy whose faults may be written.
+func (s *AssetState) Clone() *AssetState {
+	c := *s
+	c.Faults = maps.Clone(s.Faults)
+	return &c
+}
+
+type (
+	// RemoveFiles removes the files of a volume.
+	RemoveFiles struct{ Volume *corev1.PersistentVolume }
+	// ForgetVolume removes the record of a volume.
+	ForgetVolume struct{ Volume *corev1.PersistentVolume }
+)
+
+func (RemoveFiles) Target() string  { return "files" }
+func (ForgetVolume) Target() string { return "record" }
+
+func (a RemoveFiles) String() string  { return "remove the files of volume " + a.Volume.Name }
+func (a ForgetVolume) String() string { return "forget volume " + a.Volume.Name }
+
+// About says that nothing else is done about the volume meanwhile, however long it takes.
+func (RemoveFiles) About() About  { return About{Place: OnMachine, Nature: Quick} }
+func (ForgetVolume) About() About { return About{Place: InJournal, Nature: Quick} }

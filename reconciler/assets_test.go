@@ -1,0 +1,137 @@
+package reconciler
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/node"
+)
+
+func released(users ...node.Key) node.Asset {
+	return node.Asset{
+		Key: node.AssetKey{Kind: node.ReleasedVolume, Name: "u1"}, Users: users,
+		Volume: &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv", UID: "u1"}},
+	}
+}
+
+// toldAsset says what an asset wants done now.
+func toldAsset(t *AssetTrack, now time.Time) string {
+	turn := t.Next(now)
+	switch {
+	case turn.Observe:
+		return "look"
+	case len(turn.Actions) > 0:
+		return turn.Actions[0].String()
+	case !turn.Wake.IsZero():
+		return "wake in " + turn.Wake.Sub(now).String()
+	}
+	return ""
+}
+
+func TestAssetIsLookedAtBeforeAnythingIsDone(t *testing.T) {
+	const files, record = "remove the files of volume pv", "forget volume pv"
+	remove := node.RemoveFiles{Volume: released().Volume}
+	seen := func(began node.Mark, there bool) func(*AssetTrack) {
+		return func(a *AssetTrack) { a.See(AssetSighting{Began: began, There: there}, noon) }
+	}
+	begins := func(a *AssetTrack) { a.Begin(remove) }
+	ends := func(mark node.Mark, err error) func(*AssetTrack) {
+		return func(a *AssetTrack) { a.Done(Outcome{Action: remove, Err: err, Mark: mark, Now: noon}) }
+	}
+	blind := func(a *AssetTrack) { a.See(AssetSighting{Began: 1, Err: errors.New("away")}, noon) }
+	failed, unknown := &node.Failure{Reason: node.VolumeFailedDelete, Err: errors.New("busy")}, node.ErrUnknown
+	for _, c := range []struct {
+		name string
+		then []func(*AssetTrack)
+		want string
+	}{
+		{"an agent that starts", nil, "look"},
+		{"files that are there", []func(*AssetTrack){seen(1, true)}, files},
+		{"files that a former agent has removed", []func(*AssetTrack){seen(1, false)}, record},
+		{"a look that failed rests", []func(*AssetTrack){blind}, "wake in 1m0s"},
+		{"a look that succeeds after that", []func(*AssetTrack){blind, seen(2, true)}, files},
+		{"a removal under way", []func(*AssetTrack){seen(1, true), begins}, ""},
+		{"a look meanwhile", []func(*AssetTrack){seen(1, true), begins, seen(2, false)}, ""},
+		{"files that are removed", []func(*AssetTrack){seen(1, true), begins, ends(3, nil)}, record},
+		{"a look from before the removal", []func(*AssetTrack){seen(1, true), begins, ends(3, nil), seen(2, true)}, record},
+		{"a removal that failed", []func(*AssetTrack){seen(1, true), begins, ends(3, failed)}, "look"},
+		{"which rests after the look", []func(*AssetTrack){seen(1, true), begins, ends(3, failed), seen(4, true)}, "wake in 1m0s"},
+		{"a removal without an answer", []func(*AssetTrack){seen(1, true), begins, ends(3, unknown)}, "look"},
+		{"which had its effect", []func(*AssetTrack){seen(1, true), begins, ends(3, unknown), seen(4, false)}, record},
+	} {
+		track := NewAssetTrack(released())
+		for _, do := range c.then {
+			do(track)
+		}
+		if got := toldAsset(track, noon); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestOtherWantsOfAnAssetForgiveItsFaults(t *testing.T) {
+	track := NewAssetTrack(released())
+	track.See(AssetSighting{Began: 1, Err: errors.New("away")}, noon)
+	if track.Intend(released()) {
+		t.Error("the same asset is news")
+	}
+	if !track.Intend(released(node.Key{Name: "web"})) || toldAsset(track, noon) != "look" {
+		t.Error("an asset that is wanted otherwise still rests")
+	}
+}
+
+// idleHands begin nothing.
+type idleHands struct {
+	Hands
+	cancelled []string
+}
+
+func (h *idleHands) Tend(_ *Tended, a node.Action) func() {
+	return func() { h.cancelled = append(h.cancelled, a.Target()) }
+}
+func (*idleHands) Find(*Tended, node.Mark) {}
+
+// tending is a loop that has seen the files of a volume, and begun to remove them.
+func tending(asset node.Asset) (*Loop, *Tended, *idleHands) {
+	h := &idleHands{}
+	l := NewLoop(nil, node.Site{})
+	l.Hands = h
+	a := &Tended{AssetTrack: NewAssetTrack(asset), cancels: map[string]func(){}}
+	l.tended[asset.Key] = a
+	l.Found(a, AssetSighting{Began: l.Stamp(), There: true}, noon)
+	l.tend(noon)
+	return l, a, h
+}
+
+func TestPodsThatUseAnAssetAreWokenByWhatHappensToIt(t *testing.T) {
+	web := node.Key{Namespace: "default", Name: "web"}
+	l, a, _ := tending(released())
+	a.asset.Users = []node.Key{web}
+	track := trackOf(upTo(node.ContainerRunning))
+	track.got.Faults = map[string]node.Fault{node.VolumeTarget("v"): {Retry: noon.Add(time.Hour)}}
+	l.tracks[web] = &Tracked{Track: track, Key: web}
+	l.Found(a, AssetSighting{Began: l.Stamp(), There: true}, noon)
+	if l.dirty[web] {
+		t.Error("a look without news wakes the pod")
+	}
+	l.Tended(a, Outcome{Action: node.RemoveFiles{Volume: a.asset.Volume}, Now: noon})
+	if !l.dirty[web] || len(track.Got().Faults) > 0 {
+		t.Errorf("the pod is woken: %t, and its faults are %v; want that it tries again", l.dirty[web], track.Got().Faults)
+	}
+}
+
+func TestAnAssetStaysUntilNothingIsInFlight(t *testing.T) {
+	l, a, h := tending(released())
+	l.dropAsset(a)
+	if len(l.Assets()) != 1 || len(h.cancelled) != 1 {
+		t.Fatalf("%d assets are followed and %v is given up, want one and its action", len(l.Assets()), h.cancelled)
+	}
+	l.Tended(a, Outcome{Action: node.RemoveFiles{Volume: a.asset.Volume}, Now: noon})
+	if len(l.Assets()) != 0 {
+		t.Error("an asset that is not wanted is followed for ever")
+	}
+}

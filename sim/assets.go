@@ -1,0 +1,151 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"nodal/node"
+	"nodal/reconciler"
+)
+
+// errand is an action on an asset on its way. It is the agent's own work, so nothing of it
+// happens once the agent is dead.
+type errand struct {
+	agent  *agent
+	t      *reconciler.Tended
+	action node.Action
+	fate   fate
+	done   bool // it had its effect, or will have none
+}
+
+// moment names when the agent died, from the errand's point of view.
+func (e *errand) moment() string {
+	if e.done {
+		return "before its answer"
+	}
+	return "before its effect"
+}
+
+// Tend sends an errand on its way.
+func (h hands) Tend(t *reconciler.Tended, action node.Action) (cancel func()) {
+	e := &errand{agent: h.agent, t: t, action: action, fate: h.faults.fate()}
+	h.begun++
+	h.errands = append(h.errands, e)
+	h.world.trace.addf("agent: begins %s (%s)", action, e.fate.kind)
+	h.world.witness.tends(h.agent, e)
+	h.world.after(e.fate.travel+e.fate.work, e.arrive)
+	if _, removes := action.(node.RemoveFiles); removes && h.bug == HastyRemoval {
+		h.world.after(0, func() { e.answer(nil) })
+	}
+	return func() {} // what is on its way goes on: each of its outcomes is safe
+}
+
+// arrive has the effect, unless the agent dies around it.
+func (e *errand) arrive() {
+	w := e.agent.world
+	if w.around(e.agent, e.action); e.agent.dead {
+		return
+	}
+	var err error
+	switch kind := e.fate.kind; {
+	case e.atRisk() && kind == Refuse:
+		w.met.addf("%s fails", node.KindOf(e.action))
+		err = refused(node.VolumeFailedDelete, "%s: injected", e.action)
+	default:
+		w.witness.forgets(w, e.action)
+		err = e.agent.act.Tend(context.Background(), e.action)
+	}
+	e.done = true
+	w.around(e.agent, e.action)
+	w.after(e.fate.back, func() { e.reply(err) })
+}
+
+// atRisk reports whether the disk may fail in this: records fail in their own way.
+func (e *errand) atRisk() bool { return e.action.About().Place == node.OnMachine }
+
+// reply answers with what became of it, or with a fault after the effect.
+func (e *errand) reply(err error) {
+	w := e.agent.world
+	switch kind := e.fate.kind; {
+	case err != nil || !e.atRisk():
+	case kind == Fail:
+		w.met.addf("%s fails after its effect", node.KindOf(e.action))
+		err = refused(node.VolumeFailedDelete, "%s: injected after the effect", e.action)
+	case kind == Lose || kind == Late || kind == Hang:
+		w.met.addf("%s has no answer", node.KindOf(e.action))
+		w.after(e.fate.timeout, func() { e.answer(unknown(e.action)) })
+		return
+	}
+	e.answer(err)
+}
+
+func (e *errand) answer(err error) {
+	a := e.agent
+	if a.dead || !slices.Contains(a.errands, e) {
+		return
+	}
+	a.errands = slices.DeleteFunc(a.errands, func(o *errand) bool { return o == e })
+	a.world.trace.addf("agent: %s answered: %v", e.action, err)
+	a.loop.Tended(e.t, reconciler.Outcome{Action: e.action, Err: err, Now: a.world.clock()})
+	a.turn()
+}
+
+// Find looks at an asset and hears of it later. In between the world goes on.
+func (h hands) Find(t *reconciler.Tended, began node.Mark) {
+	longest := 3 * time.Millisecond
+	if h.faults.strike(Stale) {
+		longest = 3 * time.Second
+	}
+	s, blind, back := reconciler.AssetSighting{Began: began}, h.faults.strike(Blind), h.faults.between(0, longest)
+	h.world.after(h.faults.between(0, longest), func() {
+		if h.dead {
+			return
+		}
+		s.There, s.Err = h.act.Find(context.Background(), t.Asset())
+		if blind {
+			s.There, s.Err = false, node.ErrUnavailable
+		}
+		h.world.after(back, func() { h.found(t, s) })
+	})
+}
+
+// found hands a look to the loop.
+func (h hands) found(t *reconciler.Tended, s reconciler.AssetSighting) {
+	if h.dead {
+		return
+	}
+	switch {
+	case s.Err != nil:
+	case s.There:
+		h.world.met.addf("files of a released volume: there")
+	default:
+		h.world.met.addf("files of a released volume: gone, and its record is not")
+	}
+	h.world.trace.addf("agent: finds %s, begun at %d: %t %v", t.Asset().Key, s.Began, s.There, s.Err)
+	if h.bug == StaleSnapshot {
+		s.Began = h.loop.Stamp()
+	}
+	h.loop.Found(t, s, h.world.clock())
+	h.turn()
+}
+
+// tends checks: nothing is done to an asset twice at once.
+func (wi *witness) tends(a *agent, e *errand) {
+	for _, o := range a.errands {
+		if o != e && o.t.Asset().Key == e.t.Asset().Key && !o.done {
+			wi.failf("%s begins while %s is under way", e.action, o.action)
+		}
+	}
+}
+
+// forgets checks: a volume is forgotten only when its files are gone.
+func (wi *witness) forgets(w *world, action node.Action) {
+	forget, ok := action.(node.ForgetVolume)
+	if !ok {
+		return
+	}
+	if owner, there := w.cabinet.files[forget.Volume.Spec.Local.Path]; there {
+		wi.failf("volume %s is forgotten while the files of claim %s are there", forget.Volume.Name, owner)
+	}
+}
