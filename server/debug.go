@@ -17,6 +17,8 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nodal/server/wire"
 )
 
 // Debug is what an admin may see and change of the process itself.
@@ -42,9 +44,9 @@ func (k *kubelet) profile(w http.ResponseWriter, r *http.Request) {
 	detail, _ := strconv.Atoi(r.URL.Query().Get("debug"))
 	switch name := chi.URLParam(r, "profile"); name {
 	case "":
-		writeText(w, http.StatusOK, profiles())
+		wire.WriteText(w, http.StatusOK, profiles())
 	case "cmdline":
-		writeText(w, http.StatusOK, strings.Join(os.Args, "\x00"))
+		wire.WriteText(w, http.StatusOK, strings.Join(os.Args, "\x00"))
 	case "profile":
 		profileCPU(w, r)
 	default:
@@ -81,7 +83,7 @@ func profileCPU(w http.ResponseWriter, r *http.Request) {
 	asProfile(w, "profile", 0)
 	if err := pprof.StartCPUProfile(w); err != nil {
 		w.Header().Del("Content-Disposition")
-		writeText(w, http.StatusInternalServerError, "cannot profile: "+err.Error())
+		wire.WriteText(w, http.StatusInternalServerError, "cannot profile: "+err.Error())
 		return
 	}
 	defer pprof.StopCPUProfile()
@@ -110,17 +112,17 @@ func (k *kubelet) verbosity(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		writeText(w, http.StatusBadRequest, "error reading request body: "+err.Error())
+		wire.WriteText(w, http.StatusBadRequest, "error reading request body: "+err.Error())
 		return
 	}
 	text := strings.TrimSpace(string(body))
 	level, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
-		writeText(w, http.StatusBadRequest, fmt.Sprintf("failed set klog.logging.verbosity %s: %v", text, err))
+		wire.WriteText(w, http.StatusBadRequest, fmt.Sprintf("failed set klog.logging.verbosity %s: %v", text, err))
 		return
 	}
 	k.debug.Verbosity.Set(int32(level))
-	writeText(w, http.StatusOK, "successfully set klog.logging.verbosity to "+text)
+	wire.WriteText(w, http.StatusOK, "successfully set klog.logging.verbosity to "+text)
 }
 
 const pageHead = `
@@ -182,25 +184,25 @@ func writePage(w http.ResponseWriter, r *http.Request, kind, text string, object
 		switch {
 		case err != nil:
 		case media == "text/plain", media == "text/*", media == "*/*":
-			writeText(w, http.StatusOK, text)
+			wire.WriteText(w, http.StatusOK, text)
 			return
 		case media == "application/json" && parameters["g"] == "config.k8s.io" && strings.EqualFold(parameters["as"], kind) && slices.Contains(pageVersions, version):
 			body, err := json.Marshal(object(page{
 				metav1.TypeMeta{Kind: kind, APIVersion: "config.k8s.io/" + version}, metav1.ObjectMeta{Name: "kubelet"},
 			}))
 			if err != nil {
-				writeText(w, http.StatusInternalServerError, err.Error())
+				wire.WriteText(w, http.StatusInternalServerError, err.Error())
 				return
 			}
-			writeJSON(w, body)
+			wire.WriteJSON(w, body)
 			return
 		}
 	}
 	if accepted == "" {
-		writeText(w, http.StatusOK, text)
+		wire.WriteText(w, http.StatusOK, text)
 		return
 	}
-	writeText(w, http.StatusNotAcceptable, fmt.Sprintf("%s: text/plain is to be had, or application/json;v=%s;g=config.k8s.io;as=%s", accepted, pageVersions[0], kind))
+	wire.WriteText(w, http.StatusNotAcceptable, fmt.Sprintf("%s: text/plain is to be had, or application/json;v=%s;g=config.k8s.io;as=%s", accepted, pageVersions[0], kind))
 }
 
 var pageVersions = []string{"v1alpha1", "v1beta1"}

@@ -10,6 +10,7 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
 	"nodal/node/store"
+	"nodal/server/wire"
 )
 
 // Containers are what runs, for those who want to talk to it.
@@ -87,7 +88,7 @@ func (s *execService) running(key node.Key, container string) (node.Container, e
 // notRun tells of a command that did not come to its end. That there is no
 // such program, or that it may not be executed, the runtime says in words only.
 func notRun(command []string, key node.Key, err error) error {
-	_, known := kindOf(err)
+	known := wire.Known(err)
 	for _, words := range []string{"executable file not found", "no such file or directory", "permission denied"} {
 		if !known && strings.Contains(err.Error(), words) {
 			err = fmt.Errorf("%w: %w", err, node.ErrInvalid)

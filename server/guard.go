@@ -8,6 +8,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 
 	"nodal/server/auth"
+	"nodal/server/wire"
 )
 
 // sameOrigin refuses what a page of another site makes a browser send with the
@@ -20,7 +21,7 @@ func sameOrigin(next http.Handler) http.Handler {
 			asChange := *r // a WebSocket opens by GET, which the protection takes for a mere read
 			asChange.Method = http.MethodPost
 			if err := protection.Check(&asChange); err != nil {
-				writeText(w, http.StatusForbidden, err.Error())
+				wire.WriteText(w, http.StatusForbidden, err.Error())
 				return
 			}
 		}
@@ -42,7 +43,7 @@ func asViewer(next http.Handler) http.Handler {
 func localHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if onLoopback(r) && !isLocalName(r.Host) {
-			writeText(w, http.StatusMisdirectedRequest, "The Host header has to be localhost or an address.")
+			wire.WriteText(w, http.StatusMisdirectedRequest, "The Host header has to be localhost or an address.")
 			return
 		}
 		next.ServeHTTP(w, r)

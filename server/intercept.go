@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"nodal/server/auth"
+	"nodal/server/wire"
 )
 
 // unaryChain and streamChain are what every call goes through, by gRPC or by
@@ -21,7 +22,7 @@ func unaryChain(a *auth.Authenticator, rights map[string]auth.Verb, log *slog.Lo
 		defer recovered(ctx, log, info.FullMethod, &err)
 		resp, err = handler(ctx, req)
 		if err != nil {
-			return nil, statusOf(err).Err()
+			return nil, wire.StatusOf(err).Err()
 		}
 		return resp, nil
 	}
@@ -32,7 +33,7 @@ func streamChain(a *auth.Authenticator, rights map[string]auth.Verb, log *slog.L
 	answer := func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 		defer recovered(ss.Context(), log, info.FullMethod, &err)
 		if err := handler(srv, ss); err != nil {
-			return statusOf(err).Err()
+			return wire.StatusOf(err).Err()
 		}
 		return nil
 	}

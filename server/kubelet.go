@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +17,7 @@ import (
 	"nodal/node/store"
 	"nodal/openapi"
 	"nodal/server/metrics"
+	"nodal/server/wire"
 )
 
 // kubelet serves the kubelet's own paths with upstream's methods, parameters,
@@ -56,7 +56,7 @@ func (k *kubelet) pods(w http.ResponseWriter, r *http.Request) {
 	views, _ := k.store.Views()
 	items, err := k.render.of(r.Context()).list(views, func(store.View) bool { return true })
 	if err != nil {
-		writeText(w, http.StatusInternalServerError, err.Error())
+		wire.WriteText(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	const head, tail = `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[`, "]}"
@@ -71,14 +71,14 @@ func (k *kubelet) pods(w http.ResponseWriter, r *http.Request) {
 		}
 		body = append(body, item.object...)
 	}
-	writeJSON(w, append(body, tail...))
+	wire.WriteJSON(w, append(body, tail...))
 }
 
 // runningPods is /runningpods/: what the runtime runs, wanted or not.
 func (k *kubelet) runningPods(w http.ResponseWriter, r *http.Request) {
 	found, err := k.found(r.Context())
 	if err != nil {
-		writeText(w, http.StatusInternalServerError, err.Error())
+		wire.WriteText(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	list := corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: []corev1.Pod{}}
@@ -87,10 +87,10 @@ func (k *kubelet) runningPods(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := json.Marshal(&list)
 	if err != nil {
-		writeText(w, http.StatusInternalServerError, err.Error())
+		wire.WriteText(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	writeJSON(w, body)
+	wire.WriteJSON(w, body)
 }
 
 // runningAt returns the pods of which something runs under one name: a pod
@@ -122,7 +122,7 @@ func runningAt(key node.Key, got *node.Observed) []corev1.Pod {
 }
 
 // configz is /configz.
-func (k *kubelet) configz(w http.ResponseWriter, _ *http.Request) { writeJSON(w, k.facts.Configz) }
+func (k *kubelet) configz(w http.ResponseWriter, _ *http.Request) { wire.WriteJSON(w, k.facts.Configz) }
 
 // openapi is the description of all this.
 func (k *kubelet) openapi(w http.ResponseWriter, _ *http.Request) {
@@ -131,12 +131,5 @@ func (k *kubelet) openapi(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	writeJSON(w, document)
-}
-
-func writeJSON(w http.ResponseWriter, body []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(body) // who does not read it cannot be told
+	wire.WriteJSON(w, document)
 }

@@ -11,6 +11,7 @@ import (
 	"nodal/node"
 	"nodal/node/store"
 	framing "nodal/server/stream"
+	"nodal/server/wire"
 )
 
 // runLive is /exec: a command with live streams, as kubectl and browsers speak
@@ -22,13 +23,13 @@ func (k *kubelet) runLive(w http.ResponseWriter, r *http.Request) {
 	}
 	wanted, err := framing.WantedIn(r.URL.Query())
 	if err != nil {
-		writeText(w, http.StatusBadRequest, err.Error())
+		wire.WriteText(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	key, command := view.Key, r.URL.Query()["command"]
 	target, err := k.exec.target(key, chi.URLParam(r, "container"), command)
 	if err != nil {
-		writeText(w, runCode(err), err.Error())
+		wire.WriteText(w, runCode(err), err.Error())
 		return
 	}
 	framing.Serve(w, r, wanted, func(ctx context.Context, s node.Streams) (int32, error) {
@@ -47,7 +48,7 @@ func (k *kubelet) named(w http.ResponseWriter, r *http.Request) (store.View, boo
 	view, ok := k.store.View(node.Key{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "pod")})
 	uid := chi.URLParam(r, "uid")
 	if !ok || uid != "" && uid != string(view.Slot.Pod.UID()) {
-		writeText(w, http.StatusNotFound, "pod does not exist")
+		wire.WriteText(w, http.StatusNotFound, "pod does not exist")
 		return store.View{}, false
 	}
 	return view, true
@@ -62,13 +63,13 @@ func (k *kubelet) attach(w http.ResponseWriter, r *http.Request) {
 	}
 	wanted, err := framing.WantedIn(r.URL.Query())
 	if err != nil {
-		writeText(w, http.StatusBadRequest, err.Error())
+		wire.WriteText(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	container := chi.URLParam(r, "container")
 	target, err := k.exec.running(view.Key, container)
 	if err != nil {
-		writeText(w, runCode(err), err.Error())
+		wire.WriteText(w, runCode(err), err.Error())
 		return
 	}
 	framing.Serve(w, r, wanted, func(ctx context.Context, s node.Streams) (int32, error) {
@@ -100,7 +101,7 @@ func (k *kubelet) portForward(w http.ResponseWriter, r *http.Request) {
 	}
 	sandbox, err := home(view)
 	if err != nil {
-		writeText(w, runCode(err), err.Error())
+		wire.WriteText(w, runCode(err), err.Error())
 		return
 	}
 	framing.Forward(w, r, func(ctx context.Context, port int32, client io.ReadWriter) error {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+
+	"nodal/server/wire"
 )
 
 // healthCheck is one line of /healthz?verbose.
@@ -56,11 +58,11 @@ func (k *kubelet) healthz(w http.ResponseWriter, r *http.Request) {
 	_, verbose := r.URL.Query()["verbose"]
 	switch {
 	case failed:
-		writeText(w, http.StatusInternalServerError, lines.String()+"healthz check failed\n")
+		wire.WriteText(w, http.StatusInternalServerError, lines.String()+"healthz check failed\n")
 	case verbose:
-		writeText(w, http.StatusOK, lines.String()+"healthz check passed\n")
+		wire.WriteText(w, http.StatusOK, lines.String()+"healthz check passed\n")
 	default:
-		writeText(w, http.StatusOK, "ok")
+		wire.WriteText(w, http.StatusOK, "ok")
 	}
 }
 
@@ -72,10 +74,10 @@ func (k *kubelet) healthzOne(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		if err := c.check(r.Context()); err != nil {
-			writeText(w, http.StatusInternalServerError, "internal server error: "+err.Error()+"\n")
+			wire.WriteText(w, http.StatusInternalServerError, "internal server error: "+err.Error()+"\n")
 			return
 		}
-		writeText(w, http.StatusOK, "ok")
+		wire.WriteText(w, http.StatusOK, "ok")
 		return
 	}
 	notFound(w, r)

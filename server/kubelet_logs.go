@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"nodal/node"
+	"nodal/server/wire"
 )
 
 // containerLogs is /containerLogs. Its errors are upstream's: 400 for a query
@@ -21,27 +22,27 @@ import (
 func (k *kubelet) containerLogs(w http.ResponseWriter, r *http.Request) {
 	asked, err := decodeLogQuery(r.URL.Query())
 	if err != nil {
-		writeText(w, http.StatusBadRequest, `{"message": "Unable to decode query."}`)
+		wire.WriteText(w, http.StatusBadRequest, `{"message": "Unable to decode query."}`)
 		return
 	}
 	if !sensible(asked) {
-		writeText(w, http.StatusUnprocessableEntity, `{"message": "Invalid request."}`)
+		wire.WriteText(w, http.StatusUnprocessableEntity, `{"message": "Invalid request."}`)
 		return
 	}
 	pod, container := chi.URLParam(r, "pod"), chi.URLParam(r, "container")
 	key := node.Key{Namespace: chi.URLParam(r, "namespace"), Name: pod}
 	view, ok := k.store.View(key)
 	if !ok {
-		writeText(w, http.StatusNotFound, fmt.Sprintf("pod %q does not exist\n", pod))
+		wire.WriteText(w, http.StatusNotFound, fmt.Sprintf("pod %q does not exist\n", pod))
 		return
 	}
 	if !hasContainer(view.Slot.Pod.Object, container) {
-		writeText(w, http.StatusNotFound, fmt.Sprintf("container %q not found in pod %q\n", container, pod))
+		wire.WriteText(w, http.StatusNotFound, fmt.Sprintf("container %q not found in pod %q\n", container, pod))
 		return
 	}
 	run, err := k.reader.find(logWanted{key: key, container: container, previous: asked.Previous})
 	if err != nil {
-		writeText(w, http.StatusBadRequest, err.Error())
+		wire.WriteText(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	sink := &logResponse{w: w, control: http.NewResponseController(w)}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"nodal/node"
+	"nodal/server/wire"
 )
 
 // run is /run: the command is split at blanks, the answer is its raw output,
@@ -21,7 +22,7 @@ func (k *kubelet) run(w http.ResponseWriter, r *http.Request) {
 	}
 	target, err := k.exec.target(view.Key, chi.URLParam(r, "container"), command)
 	if err != nil {
-		writeText(w, runCode(err), err.Error())
+		wire.WriteText(w, runCode(err), err.Error())
 		return
 	}
 	// No time limit, as upstream: the command ends when its client goes away.
@@ -32,10 +33,10 @@ func (k *kubelet) run(w http.ResponseWriter, r *http.Request) {
 		err = fmt.Errorf("command '%s' exited with %d: %s", strings.Join(command, " "), exit, stderr)
 	}
 	if err != nil {
-		writeText(w, http.StatusInternalServerError, err.Error())
+		wire.WriteText(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	writeJSON(w, append(stdout, stderr...))
+	wire.WriteJSON(w, append(stdout, stderr...))
 }
 
 // runCode tells a request that is wrong from one that upstream, too, calls a

@@ -11,6 +11,7 @@ import (
 
 	"nodal/node"
 	"nodal/server/metrics"
+	"nodal/server/wire"
 )
 
 // Stats says what the node and its pods use. With an error the summary, if there is
@@ -32,7 +33,7 @@ type Stats interface {
 func (k *kubelet) ask(w http.ResponseWriter, r *http.Request, of func(context.Context) (*statsapi.Summary, error)) (found *statsapi.Summary, whole bool) {
 	found, err := of(r.Context())
 	if found == nil {
-		writeText(w, http.StatusInternalServerError, err.Error())
+		wire.WriteText(w, http.StatusInternalServerError, err.Error())
 		return nil, false
 	}
 	if err != nil {
@@ -57,10 +58,10 @@ func (k *kubelet) statsSummary(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := json.Marshal(found)
 	if err != nil {
-		writeText(w, http.StatusInternalServerError, err.Error())
+		wire.WriteText(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	writeJSON(w, body)
+	wire.WriteJSON(w, body)
 }
 
 // onlyCPUAndMemory leaves out what autoscalers do not read.
@@ -101,7 +102,7 @@ func (k *kubelet) resourceMetrics(w http.ResponseWriter, r *http.Request) {
 func (k *kubelet) cadvisorMetrics(w http.ResponseWriter, r *http.Request) {
 	machine, err := k.stats.Machine()
 	if err != nil {
-		writeText(w, http.StatusInternalServerError, err.Error())
+		wire.WriteText(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	machine.MachineID, machine.BootID, machine.SystemUUID = k.facts.MachineID, k.facts.BootID, k.facts.SystemUUID

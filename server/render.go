@@ -17,6 +17,7 @@ import (
 	"nodal/node"
 	"nodal/node/status"
 	"nodal/node/store"
+	"nodal/server/wire"
 )
 
 // renderer shows pods as clients see them. A pod's JSON depends on nothing but
@@ -127,7 +128,7 @@ func (r *renderer) list(all []store.View, want func(store.View) bool) ([]rendere
 
 func (r *renderer) render(v store.View) (rendered, error) {
 	object := r.object(v)
-	beside, err := jsonOf(summary(v, object))
+	beside, err := wire.JSON(summary(v, object))
 	if err != nil {
 		return rendered{}, err
 	}

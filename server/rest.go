@@ -1,9 +1,7 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,11 +10,10 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/server/method"
+	"nodal/server/wire"
 )
 
 // rest answers under /v1. Single answers come from grpc-gateway, but for lists of
@@ -39,11 +36,11 @@ func (r *rest) handler(m method.Method) (http.Handler, error) {
 	return r.gateway, nil
 }
 
-func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
+func newREST(limits wire.BodyLimits, conn grpc.ClientConnInterface) (*rest, error) {
 	mux := runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, &restMarshaler{}),
 		runtime.WithErrorHandler(func(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
-			writeStatus(w, status.Convert(err))
+			wire.WriteStatus(w, status.Convert(err))
 		}),
 		runtime.WithIncomingHeaderMatcher(onlyTrace),
 		runtime.WithOutgoingHeaderMatcher(noHeader),
@@ -71,7 +68,7 @@ func newREST(limits Limits, conn grpc.ClientConnInterface) (*rest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rest{gateway: readBody(limits, mux), own: map[string]http.Handler{
+	return &rest{gateway: wire.ReadBody(limits, mux), own: map[string]http.Handler{
 		nodev1.PodsService_ListPods_FullMethodName:        restPods{nodev1.NewPodsServiceClient(conn)},
 		nodev1.PodsService_WatchPods_FullMethodName:       stream{open: openPodWatch(nodev1.NewPodsServiceClient(conn))},
 		nodev1.ObjectsService_WatchObjects_FullMethodName: stream{open: openObjectWatch(nodev1.NewObjectsServiceClient(conn))},
@@ -111,38 +108,6 @@ func (m *restMarshaler) NewDecoder(r io.Reader) runtime.Decoder {
 
 // Marshal ends with a newline, for terminals.
 func (m *restMarshaler) Marshal(v any) ([]byte, error) {
-	data, err := tight(m.JSONPb.Marshal(v))
+	data, err := wire.Compact(m.JSONPb.Marshal(v))
 	return append(data, '\n'), err
-}
-
-// jsonOf is a message as JSON.
-func jsonOf(m proto.Message) ([]byte, error) { return tight(protojson.Marshal(m)) }
-
-// tight leaves out the spaces that protojson puts behind commas. Whether it does is
-// another thing in each build, and people compare texts.
-func tight(data []byte, err error) ([]byte, error) {
-	if err != nil {
-		return nil, err
-	}
-	var text bytes.Buffer
-	text.Grow(len(data) + 1)
-	if err := json.Compact(&text, data); err != nil {
-		return nil, fmt.Errorf("write JSON without spaces: %w", err)
-	}
-	return text.Bytes(), nil
-}
-
-// writeStatus answers with the error as google.rpc.Status.
-func writeStatus(w http.ResponseWriter, s *status.Status) { writeStatusAs(w, httpStatusOf(s), s) }
-
-func writeStatusAs(w http.ResponseWriter, code int, s *status.Status) {
-	body, err := jsonOf(s.Proto())
-	if err != nil {
-		http.Error(w, s.Message(), code)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(code)
-	_, _ = w.Write(append(body, '\n')) // who does not read it cannot be told
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/server/wire"
 )
 
 // streamForm is how messages look on the wire.
@@ -96,11 +97,11 @@ type lineForm struct{}
 func (lineForm) contentType() string { return "application/x-ndjson" }
 func (lineForm) keepAlive() []byte   { return nil }
 func (lineForm) message(m proto.Message) ([]byte, error) {
-	data, err := jsonOf(m)
+	data, err := wire.JSON(m)
 	return append(data, '\n'), err
 }
 func (lineForm) failure(s *status.Status) ([]byte, error) {
-	data, err := jsonOf(s.Proto())
+	data, err := wire.JSON(s.Proto())
 	return append(append([]byte(`{"error":`), data...), "}\n"...), err
 }
 
@@ -111,7 +112,7 @@ type eventForm struct{}
 func (eventForm) contentType() string { return "text/event-stream" }
 func (eventForm) keepAlive() []byte   { return []byte(":\n\n") }
 func (eventForm) message(m proto.Message) ([]byte, error) {
-	data, err := jsonOf(m)
+	data, err := wire.JSON(m)
 	id, name := "", "message"
 	switch m := m.(type) {
 	case *nodev1.WatchPodsResponse:
@@ -129,7 +130,7 @@ func (eventForm) message(m proto.Message) ([]byte, error) {
 	return []byte("id: " + id + "\nevent: " + name + "\ndata: " + string(data) + "\n\n"), err
 }
 func (eventForm) failure(s *status.Status) ([]byte, error) {
-	data, err := jsonOf(s.Proto())
+	data, err := wire.JSON(s.Proto())
 	return []byte("event: error\ndata: " + string(data) + "\n\n"), err
 }
 

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/server/wire"
 )
 
 // restPods lists pods over REST, as the text that ListPodsText makes. ListPods and it need
@@ -17,7 +18,7 @@ type restPods struct{ client nodev1.PodsServiceClient }
 func (l restPods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request := &nodev1.ListPodsTextRequest{}
 	if err := fillFrom(r, request); err != nil {
-		writeStatus(w, status.Convert(err))
+		wire.WriteStatus(w, status.Convert(err))
 		return
 	}
 	if namespace := chi.URLParam(r, "namespace"); namespace != "" {
@@ -25,10 +26,10 @@ func (l restPods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, err := l.client.ListPodsText(r.Context(), request)
 	if err != nil {
-		writeStatus(w, status.Convert(err))
+		wire.WriteStatus(w, status.Convert(err))
 		return
 	}
-	writeJSON(w, answer.GetJson())
+	wire.WriteJSON(w, answer.GetJson())
 }
 
 // listText is what protojson makes of a ListPodsResponse.

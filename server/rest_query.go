@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"nodal/node"
+	"nodal/server/wire"
 )
 
 // onlyKnown refuses what the gateway would pass by: a condition with a typing error
@@ -21,7 +22,7 @@ import (
 func onlyKnown(known []protoreflect.FieldDescriptor, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := checkQuery(known, r.URL.RawQuery); err != nil {
-			writeStatus(w, statusOf(err))
+			wire.WriteStatus(w, wire.StatusOf(err))
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/server/wire"
 )
 
 // stream answers a request with the messages of a server stream: plain bytes,
@@ -41,13 +42,13 @@ func (s stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	next, err := s.open(ctx, r)
 	if err != nil {
-		writeStatus(w, status.Convert(err))
+		wire.WriteStatus(w, status.Convert(err))
 		return
 	}
 	// An error before the first message can still have a code of its own.
 	first, err := next()
 	if err != nil && !errors.Is(err, io.EOF) {
-		writeStatus(w, status.Convert(err))
+		wire.WriteStatus(w, status.Convert(err))
 		return
 	}
 	out := newStreamWriter(w, s.form(r))

@@ -14,6 +14,7 @@ import (
 	"nodal/server/auth"
 	"nodal/server/method"
 	"nodal/server/metrics"
+	"nodal/server/wire"
 )
 
 // upstream's name for the server behind a kind of listener, a label of its metrics.
@@ -75,7 +76,7 @@ func kubeletRoutes(k *kubelet) []route {
 		{"POST", attachPathUID, auth.Exec, method.Full, http.HandlerFunc(k.attach)},
 		{"GET", "/configz", auth.Read, method.Full, http.HandlerFunc(k.configz)},
 		{"GET", "/containerLogs/{namespace}/{pod}/{container}", auth.Read, method.Full, http.HandlerFunc(k.containerLogs)},
-		{"PUT", "/debug/flags/v", auth.Admin, method.Full, readBody(k.limits, http.HandlerFunc(k.verbosity))},
+		{"PUT", "/debug/flags/v", auth.Admin, method.Full, wire.ReadBody(k.limits.body(), http.HandlerFunc(k.verbosity))},
 		{"GET", "/debug/pprof/", auth.Admin, method.Full, http.HandlerFunc(k.profile)},
 		{"GET", "/debug/pprof/{profile}", auth.Admin, method.Full, http.HandlerFunc(k.profile)},
 		{"GET", execPath, auth.Exec, method.Full, http.HandlerFunc(k.runLive)},
@@ -95,8 +96,8 @@ func kubeletRoutes(k *kubelet) []route {
 		{"POST", forwardPath, auth.Exec, method.Full, http.HandlerFunc(k.portForward)},
 		{"GET", forwardPathUID, auth.Exec, method.Full, http.HandlerFunc(k.portForward)},
 		{"POST", forwardPathUID, auth.Exec, method.Full, http.HandlerFunc(k.portForward)},
-		{"POST", "/run/{namespace}/{pod}/{container}", auth.Exec, method.Full, readBody(k.limits, http.HandlerFunc(k.run))},
-		{"POST", "/run/{namespace}/{pod}/{uid}/{container}", auth.Exec, method.Full, readBody(k.limits, http.HandlerFunc(k.run))},
+		{"POST", "/run/{namespace}/{pod}/{container}", auth.Exec, method.Full, wire.ReadBody(k.limits.body(), http.HandlerFunc(k.run))},
+		{"POST", "/run/{namespace}/{pod}/{uid}/{container}", auth.Exec, method.Full, wire.ReadBody(k.limits.body(), http.HandlerFunc(k.run))},
 		{"GET", "/runningpods/", auth.Read, method.Full, http.HandlerFunc(k.runningPods)},
 		{"GET", "/stats/summary", auth.Read, method.Reads, http.HandlerFunc(k.statsSummary)},
 		{"POST", "/stats/summary", auth.Read, method.Full, http.HandlerFunc(k.statsSummary)},
@@ -157,7 +158,7 @@ func index(served []route) http.Handler {
 	for _, rt := range served {
 		fmt.Fprintf(&text, "%-6s %s\n", rt.method, rt.pattern)
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, text.String()) })
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { wire.WriteText(w, http.StatusOK, text.String()) })
 }
 
 func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v1/") }
@@ -165,18 +166,18 @@ func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v1/") 
 // unauthorized answers who proves nothing, on the kubelet's own paths with upstream's body.
 func unauthorized(w http.ResponseWriter, r *http.Request) {
 	if isAPI(r) {
-		writeStatus(w, status.New(codes.Unauthenticated, "Unauthorized"))
+		wire.WriteStatus(w, status.New(codes.Unauthenticated, "Unauthorized"))
 		return
 	}
-	writeText(w, http.StatusUnauthorized, "Unauthorized")
+	wire.WriteText(w, http.StatusUnauthorized, "Unauthorized")
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
 	if isAPI(r) {
-		writeStatus(w, status.Newf(codes.NotFound, "%s: there is no such path", r.URL.Path))
+		wire.WriteStatus(w, status.Newf(codes.NotFound, "%s: there is no such path", r.URL.Path))
 		return
 	}
-	writeText(w, http.StatusNotFound, "404: Page Not Found")
+	wire.WriteText(w, http.StatusNotFound, "404: Page Not Found")
 }
 
 // methodNotAllowed says which methods are, as HTTP wants it.
@@ -187,15 +188,8 @@ func methodNotAllowed(mux *chi.Mux, w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if isAPI(r) {
-		writeStatusAs(w, http.StatusMethodNotAllowed, status.Newf(codes.Unimplemented, "%s %s: the method is not one of the path's", r.Method, r.URL.Path))
+		wire.WriteStatusAs(w, http.StatusMethodNotAllowed, status.Newf(codes.Unimplemented, "%s %s: the method is not one of the path's", r.Method, r.URL.Path))
 		return
 	}
-	writeText(w, http.StatusMethodNotAllowed, "405: Method Not Allowed")
-}
-
-func writeText(w http.ResponseWriter, code int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(code)
-	_, _ = w.Write([]byte(text)) // who does not read it cannot be told
+	wire.WriteText(w, http.StatusMethodNotAllowed, "405: Method Not Allowed")
 }

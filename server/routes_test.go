@@ -13,6 +13,7 @@ import (
 
 	"nodal/server/auth"
 	"nodal/server/method"
+	"nodal/server/wire"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -20,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // table is the table of routes without anything behind it.
 func table(t *testing.T) []route {
 	t.Helper()
-	r, err := newREST(Limits{}, nil)
+	r, err := newREST(wire.BodyLimits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

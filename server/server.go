@@ -24,6 +24,7 @@ import (
 	"nodal/server/listen"
 	"nodal/server/method"
 	"nodal/server/metrics"
+	"nodal/server/wire"
 	"nodal/web"
 )
 
@@ -94,6 +95,10 @@ type Limits struct {
 	NoDebug     bool          // enableDebuggingHandlers is off: no logs, run and the like on kubelet paths
 }
 
+func (l Limits) body() wire.BodyLimits {
+	return wire.BodyLimits{Bytes: l.BodyBytes, Timeout: l.BodyTimeout}
+}
+
 func (cfg Config) withDefaults() Config {
 	if cfg.Limits.BodyBytes == 0 {
 		cfg.Limits.BodyBytes = 4 << 20
@@ -157,7 +162,7 @@ func New(cfg Config) (*Server, error) {
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	reflection.Register(s.grpc)
 
-	rest, err := newREST(cfg.Limits, conn)
+	rest, err := newREST(cfg.Limits.body(), conn)
 	if err != nil {
 		return nil, fmt.Errorf("set up REST: %w", err)
 	}
@@ -168,7 +173,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	paths.paths = pathsOf(table)
 	page := newUI(web.Files())
-	s.full = sameOrigin(page.front(uiSessions(cfg.Auth, cfg.Facts.Reach, cfg.Limits), cfg.Auth.HTTP(serve(table, method.Full, cfg), http.HandlerFunc(unauthorized))))
+	s.full = sameOrigin(page.front(uiSessions(cfg.Auth, cfg.Facts.Reach, cfg.Limits.body()), cfg.Auth.HTTP(serve(table, method.Full, cfg), http.HandlerFunc(unauthorized))))
 	s.readOnly = localHost(page.front(readOnlySession(), asViewer(serve(table, method.ReadOnly, cfg))))
 	s.healthz = localHost(asViewer(serve(table, method.Health, cfg)))
 	return s, nil

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"nodal/server/wire"
 )
 
 // ui serves the dashboard's files, to anybody: they hold nothing of the node.
@@ -60,7 +62,7 @@ func wantsPage(r *http.Request) bool {
 func (u *ui) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET")
-		writeText(w, http.StatusMethodNotAllowed, "405: Method Not Allowed")
+		wire.WriteText(w, http.StatusMethodNotAllowed, "405: Method Not Allowed")
 		return
 	}
 	name := path.Clean(strings.TrimPrefix(r.URL.Path, uiPath))
@@ -92,7 +94,7 @@ func (u *ui) send(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	if !ok {
 		w.Header().Del("Cache-Control")
-		writeText(w, http.StatusNotFound, "404: Page Not Found")
+		wire.WriteText(w, http.StatusNotFound, "404: Page Not Found")
 		return
 	}
 	header := w.Header()

@@ -12,6 +12,7 @@ import (
 
 	"nodal/server/auth"
 	"nodal/server/method"
+	"nodal/server/wire"
 )
 
 const (
@@ -24,12 +25,12 @@ const (
 // uiSessions is the dashboard's way in. POST /ui/session takes a code or a
 // token and sets a cookie, GET says who one is, DELETE signs out; POST /ui/code
 // makes the code, for who is known by something else than a cookie.
-func uiSessions(a *auth.Authenticator, reach Reach, limits Limits) http.Handler {
-	limits.BodyBytes = maxProof
+func uiSessions(a *auth.Authenticator, reach Reach, limits wire.BodyLimits) http.Handler {
+	limits.Bytes = maxProof
 	known := func(handle http.HandlerFunc) http.Handler { return a.HTTP(handle, http.HandlerFunc(unauthorized)) }
 	handlers := map[string]http.Handler{
 		"GET " + uiSession: known(func(w http.ResponseWriter, r *http.Request) { tellWho(w, r, method.Full) }),
-		"POST " + uiSession: readBody(limits, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		"POST " + uiSession: wire.ReadBody(limits, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			signIn(a, w, r)
 		})),
 		"DELETE " + uiSession: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +42,7 @@ func uiSessions(a *auth.Authenticator, reach Reach, limits Limits) http.Handler 
 		w.Header().Set("Cache-Control", "no-store")
 		handler, ok := handlers[r.Method+" "+r.URL.Path]
 		if !ok {
-			writeText(w, http.StatusMethodNotAllowed, "405: Method Not Allowed")
+			wire.WriteText(w, http.StatusMethodNotAllowed, "405: Method Not Allowed")
 			return
 		}
 		handler.ServeHTTP(w, r)
@@ -53,7 +54,7 @@ func readOnlySession() http.Handler {
 	return asViewer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		if r.Method != http.MethodGet || r.URL.Path != uiSession {
-			writeText(w, http.StatusNotFound, "404: Page Not Found")
+			wire.WriteText(w, http.StatusNotFound, "404: Page Not Found")
 			return
 		}
 		tellWho(w, r, method.ReadOnly)
@@ -85,25 +86,25 @@ func writeWho(w http.ResponseWriter, id auth.Identity, on method.Listeners) {
 	}
 	body, err := json.Marshal(me)
 	if err != nil {
-		writeStatus(w, status.Convert(err))
+		wire.WriteStatus(w, status.Convert(err))
 		return
 	}
-	writeJSON(w, append(body, '\n'))
+	wire.WriteJSON(w, append(body, '\n'))
 }
 
 func signIn(a *auth.Authenticator, w http.ResponseWriter, r *http.Request) {
 	if r.TLS == nil {
-		writeStatus(w, status.New(codes.FailedPrecondition, "browsers sign in over TLS only"))
+		wire.WriteStatus(w, status.New(codes.FailedPrecondition, "browsers sign in over TLS only"))
 		return
 	}
 	var proof auth.Proof
 	if err := json.NewDecoder(r.Body).Decode(&proof); err != nil {
-		writeStatus(w, status.New(codes.InvalidArgument, "sign in: the body has to be {\"code\": ...} or {\"token\": ...}"))
+		wire.WriteStatus(w, status.New(codes.InvalidArgument, "sign in: the body has to be {\"code\": ...} or {\"token\": ...}"))
 		return
 	}
 	cookie, id, err := a.SignIn(r, proof)
 	if err != nil {
-		writeStatus(w, statusOf(err))
+		wire.WriteStatus(w, wire.StatusOf(err))
 		return
 	}
 	http.SetCookie(w, cookie)
@@ -113,7 +114,7 @@ func signIn(a *auth.Authenticator, w http.ResponseWriter, r *http.Request) {
 func signOut(a *auth.Authenticator, w http.ResponseWriter, r *http.Request) {
 	cookie, err := a.SignOut(r)
 	if err != nil {
-		writeStatus(w, statusOf(err))
+		wire.WriteStatus(w, wire.StatusOf(err))
 		return
 	}
 	http.SetCookie(w, cookie)
@@ -136,12 +137,12 @@ type uiInvitation struct {
 // other server gets to see it.
 func issueCode(a *auth.Authenticator, reach Reach, w http.ResponseWriter, r *http.Request) {
 	if reach.Port == 0 {
-		writeStatus(w, status.New(codes.FailedPrecondition, "the node has no TLS port, where the dashboard would be"))
+		wire.WriteStatus(w, status.New(codes.FailedPrecondition, "the node has no TLS port, where the dashboard would be"))
 		return
 	}
 	code, expires, err := a.IssueCode(r.Context())
 	if err != nil {
-		writeStatus(w, statusOf(err))
+		wire.WriteStatus(w, wire.StatusOf(err))
 		return
 	}
 	invitation := uiInvitation{Code: code, ExpiresAt: expires, Links: []string{}}
@@ -151,8 +152,8 @@ func issueCode(a *auth.Authenticator, reach Reach, w http.ResponseWriter, r *htt
 	}
 	body, err := json.Marshal(invitation)
 	if err != nil {
-		writeStatus(w, status.Convert(err))
+		wire.WriteStatus(w, status.Convert(err))
 		return
 	}
-	writeJSON(w, append(body, '\n'))
+	wire.WriteJSON(w, append(body, '\n'))
 }

@@ -72,6 +72,10 @@ func follow[V any](ctx context.Context, about subject[V], since int64, stopped <
 	}
 }
 
+// errStopping ends watches and followed logs when the agent stops: a client
+// does well to come back.
+var errStopping = fmt.Errorf("the agent is stopping: %w", node.ErrNotReady)
+
 func negativeRevision(since int64) error {
 	return fmt.Errorf("sinceRevision %d: must be at least 0: %w", since, node.ErrInvalid)
 }

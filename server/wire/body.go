@@ -1,4 +1,4 @@
-package server
+package wire
 
 import (
 	"bytes"
@@ -25,16 +25,22 @@ var bodyTypes = []string{
 	"application/yaml", "text/plain", "text/x-yaml", "text/yaml",
 }
 
-// readBody reads a body whole, within the limits, before anything looks at it:
+// BodyLimits bound the body of a request.
+type BodyLimits struct {
+	Bytes   int
+	Timeout time.Duration // until it has arrived
+}
+
+// ReadBody reads a body whole, within the limits, before anything looks at it:
 // a client that trickles holds a connection, never a handler.
-func readBody(limits Limits, next http.Handler) http.Handler {
+func ReadBody(limits BodyLimits, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
 			next.ServeHTTP(w, r)
 			return
 		}
 		// Not every kind of connection has deadlines; the size is bounded in any case.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(limits.BodyTimeout))
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(limits.Timeout))
 		if err := bodyType(r); err != nil {
 			refuseBody(w, http.StatusUnsupportedMediaType, codes.InvalidArgument, err)
 			return
@@ -43,10 +49,10 @@ func readBody(limits Limits, next http.Handler) http.Handler {
 		var tooLarge *http.MaxBytesError
 		switch {
 		case errors.As(err, &tooLarge):
-			writeStatus(w, statusOf(fmt.Errorf("body: larger than %d bytes: %w", tooLarge.Limit, node.ErrTooLarge)))
+			WriteStatus(w, StatusOf(fmt.Errorf("body: larger than %d bytes: %w", tooLarge.Limit, node.ErrTooLarge)))
 			return
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			refuseBody(w, http.StatusRequestTimeout, codes.DeadlineExceeded, fmt.Errorf("body: not complete within %s", limits.BodyTimeout))
+			refuseBody(w, http.StatusRequestTimeout, codes.DeadlineExceeded, fmt.Errorf("body: not complete within %s", limits.Timeout))
 			return
 		case err != nil:
 			refuseBody(w, http.StatusBadRequest, codes.InvalidArgument, fmt.Errorf("read body: %w", err))
@@ -74,8 +80,8 @@ func bodyType(r *http.Request) error {
 	return nil
 }
 
-func bodyWithin(limits Limits, w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(limits.BodyBytes)))
+func bodyWithin(limits BodyLimits, w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(limits.Bytes)))
 	if err != nil {
 		// The deadline stays: net/http itself would wait for the rest before it
 		// sends the answer.
@@ -88,5 +94,5 @@ func bodyWithin(limits Limits, w http.ResponseWriter, r *http.Request) ([]byte, 
 
 // refuseBody answers what only HTTP has a code for.
 func refuseBody(w http.ResponseWriter, code int, c codes.Code, err error) {
-	writeStatusAs(w, code, status.New(c, err.Error()))
+	WriteStatusAs(w, code, status.New(c, err.Error()))
 }

@@ -1,9 +1,8 @@
-package server
+package wire
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -15,10 +14,6 @@ import (
 
 	"nodal/node"
 )
-
-// errStopping ends watches and followed logs when the agent stops: a client
-// does well to come back.
-var errStopping = fmt.Errorf("the agent is stopping: %w", node.ErrNotReady)
 
 // kind is how one kind of error is told to clients.
 type kind struct {
@@ -62,8 +57,14 @@ func kindOf(err error) (kind, bool) {
 	return kind{}, false
 }
 
-// statusOf is the one place where an error becomes a gRPC status.
-func statusOf(err error) *status.Status {
+// Known says whether an error is of a kind that clients are told.
+func Known(err error) bool {
+	_, known := kindOf(err)
+	return known
+}
+
+// StatusOf is the one place where an error becomes a gRPC status.
+func StatusOf(err error) *status.Status {
 	// Not errors.As: the runtime's codes, deep inside, mean nothing out here.
 	if own, ok := err.(interface{ GRPCStatus() *status.Status }); ok {
 		return own.GRPCStatus()
@@ -98,9 +99,9 @@ func violations(invalid *node.InvalidError) *errdetails.BadRequest {
 	return bad
 }
 
-// httpStatusOf is the HTTP side of a status: the reason decides, where one
+// HTTPStatusOf is the HTTP side of a status: the reason decides, where one
 // gRPC code stands for several of HTTP's.
-func httpStatusOf(s *status.Status) int {
+func HTTPStatusOf(s *status.Status) int {
 	for _, detail := range s.Details() {
 		info, ok := detail.(*errdetails.ErrorInfo)
 		if !ok || info.GetDomain() != errorDomain {

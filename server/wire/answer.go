@@ -1,0 +1,62 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// JSON returns a message as JSON without spaces.
+func JSON(m proto.Message) ([]byte, error) { return Compact(protojson.Marshal(m)) }
+
+// Compact leaves out the spaces that protojson puts behind commas. Whether it does is
+// another thing in each build, and people compare texts.
+func Compact(data []byte, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	text.Grow(len(data) + 1)
+	if err := json.Compact(&text, data); err != nil {
+		return nil, fmt.Errorf("write JSON without spaces: %w", err)
+	}
+	return text.Bytes(), nil
+}
+
+// WriteStatus answers with the error as google.rpc.Status.
+func WriteStatus(w http.ResponseWriter, s *status.Status) { WriteStatusAs(w, HTTPStatusOf(s), s) }
+
+// WriteStatusAs is WriteStatus with another HTTP code.
+func WriteStatusAs(w http.ResponseWriter, code int, s *status.Status) {
+	body, err := JSON(s.Proto())
+	if err != nil {
+		http.Error(w, s.Message(), code)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(body, '\n')) // a client that does not read it cannot be told
+}
+
+// WriteJSON answers with JSON as it stands.
+func WriteJSON(w http.ResponseWriter, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(body) // a client that does not read it cannot be told
+}
+
+// WriteText answers with a text as it stands.
+func WriteText(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	_, _ = w.Write([]byte(text)) // a client that does not read it cannot be told
+}
