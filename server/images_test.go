@@ -367,3 +367,26 @@ func TestAClientThatWasForgottenIsGivenUp(t *testing.T) {
 		}
 	})
 }
+
+func TestAConnectionGoesOnAfterAnImport(t *testing.T) {
+	n := newNode(t, withImages(&scriptedImages{}))
+	front := httptest.NewServer(n.server.HTTP())
+	defer front.Close()
+	for range 100 { // a request in twenty was cancelled
+		imported, err := front.Client().Post(front.URL+"/v1/images:import", "application/x-tar", strings.NewReader("tarball"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, imported.Body)
+		imported.Body.Close()
+		listed, err := front.Client().Get(front.URL + "/v1/images:pulls")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(listed.Body)
+		listed.Body.Close()
+		if err != nil || listed.StatusCode != http.StatusOK {
+			t.Fatalf("after an import: got %d %s, %v, want 200", listed.StatusCode, text, err)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	nodev1 "nodal/api/gen/node/v1"
@@ -25,9 +26,14 @@ func (h importBody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = control.EnableFullDuplex()
 	sent := make(chan struct{})
 	close(sent)
+	body := &ending{Reader: r.Body}
 	defer func() {
-		// Who still waits for more of the body is freed, before net/http takes it back.
-		_ = control.SetReadDeadline(time.Now())
+		// A reader that still waits for the body is freed, before net/http takes the
+		// connection back. After the end of a body net/http itself reads, and a deadline
+		// would cancel every later request of the connection.
+		if !body.ended.Load() {
+			_ = control.SetReadDeadline(time.Now())
+		}
 		<-sent
 	}()
 	stream{open: func(ctx context.Context, r *http.Request) (recv, error) {
@@ -44,12 +50,26 @@ func (h importBody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		sent = make(chan struct{})
 		go func() {
 			defer close(sent)
-			if err := sendBody(call, r.Body, first); err != nil {
+			if err := sendBody(call, body, first); err != nil {
 				cancel() // a body that breaks off must not pass for a whole one
 			}
 		}()
 		return receiver(call, nil)
 	}}.ServeHTTP(w, r)
+}
+
+// ending notes when the end of a body has been read.
+type ending struct {
+	io.Reader
+	ended atomic.Bool
+}
+
+func (e *ending) Read(p []byte) (int, error) {
+	n, err := e.Reader.Read(p)
+	if errors.Is(err, io.EOF) {
+		e.ended.Store(true)
+	}
+	return n, err
 }
 
 // sendBody sends a body in pieces, the first of them with the name. That the call
