@@ -18,6 +18,7 @@ import (
 	"nodal/node"
 	"nodal/server"
 	"nodal/server/auth"
+	"nodal/server/dashboard"
 	"nodal/server/listen"
 )
 
@@ -91,12 +92,12 @@ func newShelf(o Options, r runtime, p parts) *images.Shelf {
 }
 
 // reachable returns where browsers find the node: at the address that it listens on, or at all that it has.
-func reachable(l config.Listen, addresses []string) server.Reach {
+func reachable(l config.Listen, addresses []string) dashboard.Reach {
 	at := net.ParseIP(l.Address)
 	if at == nil || at.IsUnspecified() {
-		return server.Reach{Hosts: append([]string{"localhost"}, addresses...), Port: l.Port}
+		return dashboard.Reach{Hosts: append([]string{"localhost"}, addresses...), Port: l.Port}
 	}
-	return server.Reach{Hosts: []string{l.Address}, Port: l.Port}
+	return dashboard.Reach{Hosts: []string{l.Address}, Port: l.Port}
 }
 
 // serve opens the listeners and answers until the context ends.

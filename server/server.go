@@ -20,6 +20,7 @@ import (
 	"nodal/node/offer"
 	"nodal/node/store"
 	"nodal/server/auth"
+	"nodal/server/dashboard"
 	"nodal/server/inproc"
 	"nodal/server/listen"
 	"nodal/server/method"
@@ -82,9 +83,9 @@ type Facts struct {
 	MachineID     string
 	BootID        string
 	SystemUUID    string
-	Configz       []byte // the body of /configz
-	Endpoint      string // of the runtime
-	Reach         Reach  // where the dashboard is
+	Configz       []byte          // the body of /configz
+	Endpoint      string          // of the runtime
+	Reach         dashboard.Reach // where the dashboard is
 }
 
 // Limits bound what one request may ask. Zero values are the defaults.
@@ -172,9 +173,11 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("set up routes: %w", err)
 	}
 	paths.paths = pathsOf(table)
-	page := newUI(web.Files())
-	s.full = sameOrigin(page.front(uiSessions(cfg.Auth, cfg.Facts.Reach, cfg.Limits.body()), cfg.Auth.HTTP(serve(table, method.Full, cfg), http.HandlerFunc(unauthorized))))
-	s.readOnly = localHost(page.front(readOnlySession(), asViewer(serve(table, method.ReadOnly, cfg))))
+	page := dashboard.New(web.Files())
+	refused := http.HandlerFunc(unauthorized)
+	signIn := dashboard.Sessions(cfg.Auth, cfg.Facts.Reach, cfg.Limits.body(), refused)
+	s.full = sameOrigin(page.Front(signIn, cfg.Auth.HTTP(serve(table, method.Full, cfg), refused)))
+	s.readOnly = localHost(page.Front(asViewer(dashboard.ReadOnlySession()), asViewer(serve(table, method.ReadOnly, cfg))))
 	s.healthz = localHost(asViewer(serve(table, method.Health, cfg)))
 	return s, nil
 }

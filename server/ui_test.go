@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"nodal/server/auth"
+	"nodal/server/dashboard"
 )
 
 func packed(t *testing.T, text string) []byte {
@@ -27,8 +28,8 @@ func packed(t *testing.T, text string) []byte {
 	return out.Bytes()
 }
 
-func builtUI(t *testing.T) *ui {
-	return newUI(fstest.MapFS{
+func builtUI(t *testing.T) *dashboard.Page {
+	return dashboard.New(fstest.MapFS{
 		"index.html.gz":       {Data: packed(t, "<html>the page")},
 		"assets/app-1.js.gz":  {Data: packed(t, "run()")},
 		"assets/font-1.woff2": {Data: []byte("font")},
@@ -76,7 +77,7 @@ func TestAnUnchangedPageIsNotSentAgain(t *testing.T) {
 }
 
 func TestABuildWithoutADashboardSaysSo(t *testing.T) {
-	u := newUI(fstest.MapFS{"missing.html": {Data: []byte("built without")}}, false)
+	u := dashboard.New(fstest.MapFS{"missing.html": {Data: []byte("built without")}}, false)
 	if got := ask(t, u, "GET", "/ui/pods", ""); got.status != 200 || got.body != "built without" {
 		t.Errorf("got %d %q", got.status, got.body)
 	}
@@ -131,10 +132,10 @@ func browse(t *testing.T, n *node1, method, path, body string, headers ...string
 }
 
 // invite asks for a code with a role's token.
-func invite(t *testing.T, n *node1, role string) uiInvitation {
+func invite(t *testing.T, n *node1, role string) dashboard.Invitation {
 	t.Helper()
 	w := browse(t, n, "POST", "/ui/code", "", "Authorization", tokenOf(t, role))
-	var got uiInvitation
+	var got dashboard.Invitation
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 200 {
 		t.Fatalf("invite: got %d %s", w.Code, w.Body)
 	}
@@ -142,7 +143,7 @@ func invite(t *testing.T, n *node1, role string) uiInvitation {
 }
 
 func withReach(c *Config) {
-	c.Facts.Reach = Reach{Hosts: []string{"localhost", "fe80::1"}, Port: 10250}
+	c.Facts.Reach = dashboard.Reach{Hosts: []string{"localhost", "fe80::1"}, Port: 10250}
 }
 
 func TestALinkLetsOneBrowserIn(t *testing.T) {
@@ -220,7 +221,7 @@ func TestSigningInNeedsACredential(t *testing.T) {
 		{"a wrong code", `{"code":"x"}`, 401},
 		{"nothing", `{}`, 401},
 		{"no JSON", `token`, 400},
-		{"a flood", `{"token":"` + strings.Repeat("x", maxProof) + `"}`, 413},
+		{"a flood", `{"token":"` + strings.Repeat("x", dashboard.MaxProof) + `"}`, 413},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 	"nodal/node"
 )
 
-// bodyTypes are the content types of a body. The second is what curl says
-// when nobody tells it what it sends.
+// bodyTypes are the content types of a body. curl sends the second where its user names
+// none.
 var bodyTypes = []string{
 	"application/json", "application/x-www-form-urlencoded", "application/x-yaml",
 	"application/yaml", "text/plain", "text/x-yaml", "text/yaml",

@@ -15,7 +15,7 @@ import (
 	"nodal/node"
 )
 
-// kind is how one kind of error is told to clients.
+// kind holds what clients are told of one kind of error.
 type kind struct {
 	err    error
 	code   codes.Code
@@ -45,7 +45,7 @@ var kinds = []kind{
 	{context.Canceled, codes.Canceled, statusClientGone, "CANCELED"},
 }
 
-// statusClientGone is what proxies log when nobody waits for the answer.
+// statusClientGone stands in the logs of proxies for a client that has gone.
 const statusClientGone = 499
 
 func kindOf(err error) (kind, bool) {

@@ -1,4 +1,4 @@
-package server
+package dashboard
 
 import (
 	"compress/gzip"
@@ -13,42 +13,42 @@ import (
 	"nodal/server/wire"
 )
 
-// ui serves the dashboard's files, to anybody: they hold nothing of the node.
+// Page serves the dashboard's files, to anybody: they hold nothing of the node.
 // What the page then asks for goes the way of every other request.
-type ui struct {
+type Page struct {
 	files fs.FS
 	page  string // the file that stands for every path of the page's own
 }
 
-// newUI serves a built dashboard, or in its stead the page that says that
+// New serves a built dashboard, or in its stead the page that says that
 // there is none.
-func newUI(files fs.FS, built bool) *ui {
+func New(files fs.FS, built bool) *Page {
 	if built {
-		return &ui{files: files, page: "index.html"}
+		return &Page{files: files, page: "index.html"}
 	}
-	return &ui{files: files, page: "missing.html"}
+	return &Page{files: files, page: "missing.html"}
 }
 
 const (
-	uiPath   = "/ui/"
-	uiAssets = "assets/" // named by their content
+	root   = "/ui/"
+	assets = "assets/" // named by their content
 
 	// Everything comes from the node and nothing is run that is written into
 	// the page: what a container prints stays text.
-	uiPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
+	policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 
-// front puts the dashboard before what needs an identity, and leads browsers to it.
-func (u *ui) front(session, next http.Handler) http.Handler {
+// Front puts the dashboard before what needs an identity, and leads browsers to it.
+func (p *Page) Front(session, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case r.URL.Path == uiSession || r.URL.Path == uiCode:
+		case r.URL.Path == sessionPath || r.URL.Path == codePath:
 			session.ServeHTTP(w, r)
-		case strings.HasPrefix(r.URL.Path, uiPath):
-			u.ServeHTTP(w, r)
+		case strings.HasPrefix(r.URL.Path, root):
+			p.ServeHTTP(w, r)
 		case r.URL.Path == "/ui" || r.URL.Path == "/" && wantsPage(r):
-			http.Redirect(w, r, uiPath, http.StatusSeeOther)
+			http.Redirect(w, r, root, http.StatusSeeOther)
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -59,38 +59,38 @@ func wantsPage(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-func (u *ui) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET")
 		wire.WriteText(w, http.StatusMethodNotAllowed, "405: Method Not Allowed")
 		return
 	}
-	name := path.Clean(strings.TrimPrefix(r.URL.Path, uiPath))
+	name := path.Clean(strings.TrimPrefix(r.URL.Path, root))
 	header := w.Header()
 	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Content-Security-Policy", uiPolicy)
+	header.Set("Content-Security-Policy", policy)
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	switch {
-	case strings.HasPrefix(name, uiAssets):
+	case strings.HasPrefix(name, assets):
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	case path.Ext(name) != "":
 		header.Set("Cache-Control", "no-cache")
 	default:
-		name = u.page // the page reads the path itself
+		name = p.page // the page reads the path itself
 		header.Set("Cache-Control", "no-cache")
 	}
-	u.send(w, r, name)
+	p.send(w, r, name)
 }
 
 // send prefers the compressed form. Pods have names with dots in them, so a file that
 // is not there may be a page that is.
-func (u *ui) send(w http.ResponseWriter, r *http.Request, name string) {
-	data, encoding, ok := u.find(name, r.Header.Get("Accept-Encoding"))
-	if !ok && !strings.HasPrefix(name, uiAssets) {
-		name = u.page
-		data, encoding, ok = u.find(name, r.Header.Get("Accept-Encoding"))
+func (p *Page) send(w http.ResponseWriter, r *http.Request, name string) {
+	data, encoding, ok := p.find(name, r.Header.Get("Accept-Encoding"))
+	if !ok && !strings.HasPrefix(name, assets) {
+		name = p.page
+		data, encoding, ok = p.find(name, r.Header.Get("Accept-Encoding"))
 	}
 	if !ok {
 		w.Header().Del("Cache-Control")
@@ -133,16 +133,16 @@ func contentType(name string) string {
 }
 
 // find returns a file in a form that accept names, or else as it is.
-func (u *ui) find(name, accept string) (data []byte, encoding string, ok bool) {
+func (p *Page) find(name, accept string) (data []byte, encoding string, ok bool) {
 	if strings.Contains(accept, "gzip") {
-		if data, err := fs.ReadFile(u.files, name+".gz"); err == nil {
+		if data, err := fs.ReadFile(p.files, name+".gz"); err == nil {
 			return data, "gzip", true
 		}
 	}
-	if data, err := fs.ReadFile(u.files, name); err == nil {
+	if data, err := fs.ReadFile(p.files, name); err == nil {
 		return data, "", true
 	}
-	packed, err := u.files.Open(name + ".gz")
+	packed, err := p.files.Open(name + ".gz")
 	if err != nil {
 		return nil, "", false
 	}

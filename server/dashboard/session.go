@@ -1,4 +1,4 @@
-package server
+package dashboard
 
 import (
 	"encoding/json"
@@ -16,27 +16,29 @@ import (
 )
 
 const (
-	uiSession = uiPath + "session"
-	uiCode    = uiPath + "code"
+	sessionPath = root + "session"
+	codePath    = root + "code"
 
-	maxProof = 4 << 10 // bytes that somebody may sign in with
+	// MaxProof bounds the body that a browser signs in with, in bytes.
+	MaxProof = 4 << 10
 )
 
-// uiSessions is the dashboard's way in. POST /ui/session takes a code or a
-// token and sets a cookie, GET says who one is, DELETE signs out; POST /ui/code
-// makes the code, for who is known by something else than a cookie.
-func uiSessions(a *auth.Authenticator, reach Reach, limits wire.BodyLimits) http.Handler {
-	limits.Bytes = maxProof
-	known := func(handle http.HandlerFunc) http.Handler { return a.HTTP(handle, http.HandlerFunc(unauthorized)) }
+// Sessions lets browsers in. POST /ui/session takes a code or a token and sets a cookie,
+// GET shows the signed-in user, DELETE signs out. POST /ui/code makes a code, for a
+// caller that proves itself with something else than a cookie. The refused handler
+// answers other callers.
+func Sessions(a *auth.Authenticator, reach Reach, limits wire.BodyLimits, refused http.Handler) http.Handler {
+	limits.Bytes = MaxProof
+	known := func(handle http.HandlerFunc) http.Handler { return a.HTTP(handle, refused) }
 	handlers := map[string]http.Handler{
-		"GET " + uiSession: known(func(w http.ResponseWriter, r *http.Request) { tellWho(w, r, method.Full) }),
-		"POST " + uiSession: wire.ReadBody(limits, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		"GET " + sessionPath: known(func(w http.ResponseWriter, r *http.Request) { tellWho(w, r, method.Full) }),
+		"POST " + sessionPath: wire.ReadBody(limits, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			signIn(a, w, r)
 		})),
-		"DELETE " + uiSession: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		"DELETE " + sessionPath: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			signOut(a, w, r)
 		}),
-		"POST " + uiCode: known(func(w http.ResponseWriter, r *http.Request) { issueCode(a, reach, w, r) }),
+		"POST " + codePath: known(func(w http.ResponseWriter, r *http.Request) { issueCode(a, reach, w, r) }),
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -49,20 +51,20 @@ func uiSessions(a *auth.Authenticator, reach Reach, limits wire.BodyLimits) http
 	})
 }
 
-// readOnlySession says who everybody is where nobody signs in.
-func readOnlySession() http.Handler {
-	return asViewer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// ReadOnlySession shows the viewer that every caller is on the read-only port.
+func ReadOnlySession() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
-		if r.Method != http.MethodGet || r.URL.Path != uiSession {
+		if r.Method != http.MethodGet || r.URL.Path != sessionPath {
 			wire.WriteText(w, http.StatusNotFound, "404: Page Not Found")
 			return
 		}
 		tellWho(w, r, method.ReadOnly)
-	}))
+	})
 }
 
-// who is what the page has to know of its user: it shows no button that they
-// may not press.
+// who holds what the page has to know of its user: it shows no button that the user may
+// not press.
 type who struct {
 	Name string      `json:"name"`
 	Role auth.Role   `json:"role"`
@@ -121,13 +123,14 @@ func signOut(a *auth.Authenticator, w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// Reach is where browsers find the node.
+// Reach holds the addresses at which browsers find the node.
 type Reach struct {
 	Hosts []string // names and addresses, the nearest first
 	Port  int      // 0: there is none
 }
 
-type uiInvitation struct {
+// Invitation is the answer to a request for a code.
+type Invitation struct {
 	Code      string    `json:"code"`
 	ExpiresAt time.Time `json:"expiresAt"`
 	Links     []string  `json:"links"`
@@ -145,10 +148,10 @@ func issueCode(a *auth.Authenticator, reach Reach, w http.ResponseWriter, r *htt
 		wire.WriteStatus(w, wire.StatusOf(err))
 		return
 	}
-	invitation := uiInvitation{Code: code, ExpiresAt: expires, Links: []string{}}
+	invitation := Invitation{Code: code, ExpiresAt: expires, Links: []string{}}
 	for _, host := range reach.Hosts {
 		address := net.JoinHostPort(host, strconv.Itoa(reach.Port))
-		invitation.Links = append(invitation.Links, "https://"+address+uiPath+"#code="+code)
+		invitation.Links = append(invitation.Links, "https://"+address+root+"#code="+code)
 	}
 	body, err := json.Marshal(invitation)
 	if err != nil {
