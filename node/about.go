@@ -2,9 +2,9 @@ package node
 
 import "reflect"
 
-// About is what every action says of itself: which run it concerns, where its effect
-// happens and how long that may take. Whatever treats actions by these asks for them and
-// keeps no list of actions.
+// About is an action's description of itself: which run it concerns, where its effect happens
+// and how long that may take. Code that treats actions by these asks for them and keeps no
+// list of actions.
 type About struct {
 	Container string // empty: it concerns the pod as a whole
 	ID        string // of the sandbox or the container that it works on
@@ -14,7 +14,7 @@ type About struct {
 	Nature    Nature
 }
 
-// Place is where an action has its effect. The zero value is none: each action has one.
+// Place says where an action has its effect. The zero value is invalid.
 type Place uint8
 
 const (
@@ -23,7 +23,7 @@ const (
 	InRuntime                  // in the container runtime
 )
 
-// Nature is how an action behaves in time. The zero value is none: each action has one.
+// Nature says how an action behaves in time. The zero value is invalid.
 type Nature uint8
 
 const (

@@ -15,12 +15,13 @@ import (
 type Action interface {
 	// Target names what it works on; two actions on one target never overlap.
 	Target() string
-	// About is what has to be known of it besides what it does.
+	// About describes the action apart from its effect.
 	About() About
 	String() string
 }
 
-// Result is what a successful action tells; most tell only that they happened.
+// Result is the reply to a successful action; most replies carry no more than that it
+// happened.
 type Result struct {
 	ID        string     // of what was made, or of the image
 	At        time.Time  // when the reply arrived
@@ -37,16 +38,16 @@ const (
 func ImageTarget(container string) string     { return "image/" + container }
 func ContainerTarget(container string) string { return "container/" + container }
 
-// ResizeTarget is where the faults of giving a container other limits are found.
+// ResizeTarget names the target of giving a container other limits.
 func ResizeTarget(container string) string { return "resize/" + container }
 
-// VolumeTarget is where the faults of laying out a volume are found.
+// VolumeTarget names the target of laying out a volume.
 func VolumeTarget(name string) string { return Volumes.PartTarget(name) }
 
-// CgroupTarget is where the faults of making the pod's cgroup are found.
+// CgroupTarget names the target of making the pod's cgroup.
 func CgroupTarget() string { return Cgroup.PartTarget("") }
 
-// SandboxTarget is where the faults of sandbox actions are found.
+// SandboxTarget names the target of sandbox actions.
 func SandboxTarget() string { return targetSandbox }
 
 type (
@@ -153,7 +154,8 @@ func (SetTermination) Target() string     { return targetPod }
 func (SetResult) Target() string          { return targetPod }
 func (Release) Target() string            { return targetPod }
 
-// Target is where the image is needed: until it is there the volume is not.
+// Target names the container or volume that needs the image: until it is there the volume is
+// not.
 func (a EnsureImage) Target() string {
 	if a.Volume != "" {
 		return VolumeTarget(a.Volume)

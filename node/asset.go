@@ -35,7 +35,7 @@ type Asset struct {
 	Volume *corev1.PersistentVolume // of a ReleasedVolume
 }
 
-// AssetState is what is known of an asset on the machine. It is a value that the
+// AssetState holds what was observed of an asset on the machine. It is a value that the
 // reconciler replaces.
 type AssetState struct {
 	Mark   Mark

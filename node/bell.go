@@ -2,11 +2,11 @@ package node
 
 import "sync"
 
-// Bell wakes everybody who waits for something to change. It says that it rang,
-// not how often nor why: who hears it looks for himself.
+// Bell wakes all waiters when something changes. It does not say how often it rang or why: a
+// waiter reads again.
 type Bell struct {
 	mu   sync.Mutex
-	rung chan struct{} // nil while nobody waits
+	rung chan struct{} // nil without a waiter
 }
 
 // Ring wakes those who wait.

@@ -12,7 +12,7 @@ func TestABellWakesPresentWaitersOnly(t *testing.T) {
 			return false
 		}
 	}
-	bell.Ring() // heard by nobody
+	bell.Ring() // without a waiter
 	first, second := bell.Heard(), bell.Heard()
 	if rung(first) || rung(second) {
 		t.Error("woken by a ring that was before")

@@ -37,7 +37,7 @@ var declared = [facilities]struct {
 
 func (f Facility) String() string { return declared[f].name }
 
-// PartTarget is where the faults of setting up a part are found.
+// PartTarget names the target of setting up a part.
 func (f Facility) PartTarget(part string) string {
 	return strings.TrimSuffix(declared[f].part+"/"+part, "/")
 }
@@ -50,8 +50,8 @@ type Part struct {
 	Limits  limit.Limits // of a cgroup
 }
 
-// Laid is what is known of a facility of one pod. The zero value is that nothing is: an
-// agent that has started has every part set up once more.
+// Laid holds the state of a facility of one pod. The zero value means that nothing is known: an
+// agent that has started sets every part up once more.
 type Laid struct {
 	Parts map[string]Part // by name; never written, so that observations may share it
 	Gone  bool            // it was torn down, and no part was set up since

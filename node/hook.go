@@ -42,7 +42,7 @@ type RunHook struct {
 // keep the other from being run.
 func (a RunHook) Target() string { return HookTarget(a.Kind, a.ID) }
 
-// HookTarget is where a hook of a run is found that is in flight.
+// HookTarget names the target of a run's hook.
 func HookTarget(kind HookKind, id string) string { return string(kind) + "/" + id }
 
 func (a RunHook) String() string {
@@ -65,8 +65,7 @@ func (a RunHook) Failure(err error) *Failure {
 	return &Failure{Reason: reason, Err: fmt.Errorf("run the %s hook of container %s: %w", a.Kind, a.Container, err)}
 }
 
-// Hooks is what an agent has done about the hooks of a run. Its successor knows
-// nothing of that.
+// Hooks holds what an agent has done about the hooks of a run. Its successor does not know it.
 type Hooks struct {
 	Fresh  bool      `json:"Fresh"`  // the run began here, and its postStart hook has not been tried
 	Until  time.Time `json:"Until"`  // by when the run ends, once its preStop hook was begun

@@ -42,7 +42,7 @@ type Pull struct {
 	Asked   time.Time // by the first who waits
 	Began   time.Time // zero: it waits for its turn
 	Waiters []PullWaiter
-	Bytes   *PullBytes // nil: nobody knows
+	Bytes   *PullBytes // nil if unknown
 }
 
 // PullWaiter is a part of a pod that waits for an image: a container or a volume.
@@ -53,15 +53,14 @@ type PullWaiter struct {
 	Volume    string
 }
 
-// PullBytes is how much of an image a pull has brought, packed as the registry
-// keeps it.
+// PullBytes counts the bytes of an image that a pull has brought, packed as the registry keeps
+// them.
 type PullBytes struct {
 	Present int64 // on the machine, from this pull or from before
 	Total   int64
 }
 
-// Credential is what a registry asks who pulls for. It shows itself to nobody
-// who prints or logs it.
+// Credential identifies the caller to a registry. Printing or logging it shows nothing.
 type Credential struct {
 	Username      string
 	Password      string

@@ -7,22 +7,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What is told of a run of which nobody knows how it ended, in Kubernetes' terms.
+// Kubernetes' terms for a run whose end is unknown.
 const (
 	reasonUnknownEnd = "ContainerStatusUnknown"
 	messageLost      = "the container vanished from the runtime and nobody saw how it ended"
 	exitCodeUnknown  = 137
 )
 
-// UnknownEnd is what is told of a run of which nothing is left but that it was.
+// UnknownEnd returns the end of a run of which nothing is known but that it existed.
 func UnknownEnd() *corev1.ContainerStateTerminated {
 	return &corev1.ContainerStateTerminated{ExitCode: exitCodeUnknown, Reason: reasonUnknownEnd, Message: messageLost}
 }
 
-// Miss notes which runs of an older observation are gone from this one though
-// nobody here removed them. They count like any other run: what was known of
-// their end stays known, and a run that was alive has ended unseen. One that was
-// never started leaves nothing.
+// Miss notes which runs of an older observation are gone from this one without having been
+// removed here. They count like any other run: a known end stays known, and a run that was
+// alive has ended unseen. A run that was never started leaves nothing.
 func (o *Observed) Miss(old *Observed, now time.Time) {
 	o.Lost = slices.Clone(old.Lost)
 	for _, was := range old.Containers {

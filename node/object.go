@@ -31,7 +31,7 @@ type Object struct {
 	Kind     ObjectKind
 	Value    Value
 	Revision int64 // at which it came to be as it is
-	// Surplus is what a newer agent has recorded of the object and this one only keeps.
+	// Surplus holds what a newer agent has recorded of the object. This agent only keeps it.
 	Surplus *surplus.Tree
 }
 
@@ -42,7 +42,7 @@ func NewObject(value Value) *Object {
 	return &Object{Kind: kind.Name, Value: value}
 }
 
-// Ref is what the object is called.
+// Ref returns the object's name.
 func (o *Object) Ref() ObjectRef {
 	return ObjectRef{Kind: o.Kind, Namespace: o.Value.GetNamespace(), Name: o.Value.GetName()}
 }

@@ -83,9 +83,9 @@ type Container struct {
 	Message    string                     `json:"Message"`
 	LogPath    string                     `json:"LogPath"`
 	Grace      time.Duration              `json:"Grace"`      // what its pod allowed it, kept for orphans
-	Hooked     *corev1.Container          `json:"Hooked"`     // its preStop hook and ports, kept for orphans; nil: none
-	Limits     *limit.Limits              `json:"Limits"`     // that it was last given; nil: not by this agent
-	User       *corev1.LinuxContainerUser `json:"User"`       // whom it was started as; nil: the runtime does not say
+	Hooked     *corev1.Container          `json:"Hooked"`     // its preStop hook and ports, kept for orphans; may be nil
+	Limits     *limit.Limits              `json:"Limits"`     // that this agent last gave it; nil if it gave none
+	User       *corev1.LinuxContainerUser `json:"User"`       // that it was started as; nil if the runtime does not report it
 	StopSignal corev1.Signal              `json:"StopSignal"` // what it is asked to stop with; empty: as User
 	Hooks      Hooks                      `json:"Hooks"`      // what this agent has done about them
 	Inspected  bool                       `json:"Inspected"`  // the fields that only a status call tells belong to State
@@ -96,7 +96,7 @@ func (c *Container) Alive() bool {
 	return c.State == ContainerRunning || c.State == ContainerUnknown
 }
 
-// Ran is how long the container's run lasted.
+// Ran returns the duration of the container's run.
 func (c *Container) Ran() time.Duration {
 	if c.StartedAt.IsZero() || c.FinishedAt.Before(c.StartedAt) {
 		return 0
@@ -104,7 +104,7 @@ func (c *Container) Ran() time.Duration {
 	return c.FinishedAt.Sub(c.StartedAt)
 }
 
-// Image is what EnsureImage found for one attempt of a container.
+// Image is the image that EnsureImage found for one attempt of a container.
 type Image struct {
 	Ref     string
 	ID      string
@@ -165,7 +165,7 @@ func (o *Observed) newest(uid types.UID, name string, counts func(*Container) bo
 	return newest
 }
 
-// FaultOf is why the last try to make or start a container failed, if it did.
+// FaultOf returns why the last try to make or start a container failed, if it did.
 func (o *Observed) FaultOf(container string) (Fault, bool) {
 	if f, ok := o.Faults[ImageTarget(container)]; ok {
 		return f, true

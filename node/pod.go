@@ -36,8 +36,8 @@ const (
 	SourceAPI  Source = "api"
 	SourceFile Source = "file"
 	SourceURL  Source = "url"
-	// SourceRuntime owns pods that nobody wants: they were found running
-	// without a record and only wait for their teardown.
+	// SourceRuntime owns pods without a record: they were found running and only wait for their
+	// teardown.
 	SourceRuntime Source = "runtime"
 )
 
@@ -52,14 +52,14 @@ type Pod struct {
 	Restarts []Restart    `json:"Restarts"`          // that were asked for, the newest of each container
 	Refused  *Refusal     `json:"Refused"`           // why this node will not run it
 	Handler  string       `json:"Handler,omitempty"` // of the runtime, as its runtime class said; empty: the usual one
-	Users    *users.Range `json:"Users,omitempty"`   // of the host, that its own stand for; nil: it has the host's
+	Users    *users.Range `json:"Users,omitempty"`   // the host's users that stand for its own; nil if it shares the host's
 	Shares   Shares       `json:"Shares,omitempty"`  // of the machine, that are its containers' alone
 	Resize   *Resize      `json:"Resize"`            // why it does not have the resources that it asks for
 	Resized  time.Time    `json:"Resized"`           // when its resources were last changed while it ran; zero: never
 	Awaits   []Life       `json:"Awaits,omitempty"`  // pods that end to make room for it: it begins once they have
 	// Conditions are those that clients vouch for, such as readiness gates'.
 	Conditions []corev1.PodCondition `json:"Conditions,omitempty"`
-	// Surplus is what a newer agent has recorded of the pod and this one only keeps.
+	// Surplus holds what a newer agent has recorded of the pod. This agent only keeps it.
 	Surplus *surplus.Tree `json:"-"`
 }
 
@@ -79,15 +79,15 @@ func HasOwnUsers(object *corev1.Pod) bool {
 	return object.Spec.HostUsers != nil && !*object.Spec.HostUsers
 }
 
-// Refusal is why a node does not run a pod that is sound as such.
+// Refusal says why a node does not run a valid pod.
 type Refusal struct {
 	Reason  string `json:"Reason"` // Kubernetes' word: OutOfcpu, NodeAffinity, ...
 	Message string `json:"Message"`
 	Lack    Lack   `json:"Lack,omitempty"`
 }
 
-// Lack is what could not be handed out to a pod's containers for their own; empty: that
-// is not why the pod was refused.
+// Lack names what could not be assigned to a pod's containers. It is empty if the pod was
+// refused for another reason.
 type Lack string
 
 const (
@@ -140,19 +140,19 @@ type Slot struct {
 	Next    *Pod              `json:"Next"`           // takes over once Pod's teardown is complete
 	Tallies map[string]Tally  `json:"Tallies"`        // by container: what a restart must not forget
 	Health  map[string]Health `json:"Health"`         // by container: what the next start of the agent must not forget
-	Lost    []Container       `json:"Lost,omitempty"` // runs that vanished: nobody else can tell that they were there
+	Lost    []Container       `json:"Lost,omitempty"` // runs that vanished: the runtime no longer shows them
 	Result  *corev1.PodStatus `json:"Result"`
 	// Termination is set once the pod has to end though its containers would go on.
 	Termination *Termination `json:"Termination,omitempty"`
-	// Surplus is what a newer agent has recorded beside all that, and this one only keeps.
+	// Surplus holds what a newer agent has recorded beside that. This agent only keeps it.
 	Surplus *surplus.Tree `json:"-"`
 	// Newer says that the record is of a version that this agent does not write: the slot
 	// is shown, and its pod left alone.
 	Newer bool `json:"-"`
 }
 
-// Termination says why a pod that nobody deletes has to end. It fails, whatever
-// its containers make of it, and does not come back.
+// Termination says why a pod has to end that no client deletes. It fails, whatever its
+// containers make of it, and does not come back.
 type Termination struct {
 	Requested time.Time     `json:"Requested"`
 	Reason    string        `json:"Reason"` // Kubernetes' word: DeadlineExceeded, ...
@@ -201,8 +201,8 @@ const (
 	DefaultBackoffMax = 300 * time.Second
 )
 
-// Pause is how long a container that ran for so long stays down before its
-// next restart: nothing at first, then 10 s doubling up to the maximum.
+// Pause returns how long a container stays down before its next restart, after a run of that
+// length: zero at first, then 10 s doubling up to the maximum.
 func (t Tally) Pause(ran, maximum time.Duration) time.Duration {
 	if t.Streak == 0 || ran >= streakReset {
 		return 0
@@ -219,7 +219,7 @@ func Backoff(base time.Duration, failures int32, maximum time.Duration) time.Dur
 	return min(d, maximum)
 }
 
-// Site is what is the same for every pod of this node.
+// Site holds the facts that are the same for every pod of this node.
 type Site struct {
 	NodeName   string
 	HostIPs    []string
@@ -230,7 +230,7 @@ type Site struct {
 	Shared     string        // CPUs of containers that have none of their own; empty: any
 }
 
-// GracePeriod is how long the pod may take to end when nobody says otherwise.
+// GracePeriod returns the time for the pod to end if a deletion does not say otherwise.
 func GracePeriod(object *corev1.Pod) time.Duration {
 	if s := object.Spec.TerminationGracePeriodSeconds; s != nil {
 		return Seconds(*s)
@@ -238,8 +238,8 @@ func GracePeriod(object *corev1.Pod) time.Duration {
 	return corev1.DefaultTerminationGracePeriodSeconds * time.Second
 }
 
-// Seconds is a time that a manifest gives. Who writes the largest number that there
-// is means for ever, and 68 years are that; a product that overflows is less than 0.
+// Seconds converts a manifest's number. The largest numbers mean for ever, and 68 years are
+// that; a product that overflows would be negative.
 func Seconds(n int64) time.Duration {
 	return time.Duration(min(n, math.MaxInt32)) * time.Second
 }

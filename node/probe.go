@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ProbeKind is what a probe is asked for; empty is none.
+// ProbeKind names the purpose of a probe; "" stands for none.
 type ProbeKind string
 
 const (
@@ -44,7 +44,7 @@ type Probed struct {
 	At        time.Time
 }
 
-// Health is what the probes and the postStart hook have shown of one run of a container.
+// Health holds the results of the probes and the postStart hook of one run.
 type Health struct {
 	ID      string    `json:"ID"`      // of the run
 	Hooked  time.Time `json:"Hooked"`  // when the postStart hook had ended; zero: not yet
@@ -73,8 +73,7 @@ func (h Health) String() string {
 	return text
 }
 
-// After is the health after one more word. Who is alive needs no word on it: only
-// a liveness probe that fails changes anything.
+// After returns the health after one more result. A passing liveness probe changes nothing.
 func (h Health) After(p Probed) Health {
 	switch {
 	case p.Kind == ReadinessProbe && p.OK != h.Ready:
@@ -105,8 +104,7 @@ func (h Health) Changed() time.Time {
 	return last
 }
 
-// HealthOf is what is known of a run's health. The zero value is that of a run
-// of which nobody has said anything.
+// HealthOf returns the health of a run. The zero value is that of a run without results.
 func (o *Observed) HealthOf(run *Container) Health {
 	if h := o.Health[run.Name]; h.ID == run.ID {
 		return h
@@ -139,7 +137,7 @@ func ProbeOf(c *corev1.Container, kind ProbeKind) *corev1.Probe {
 	return nil
 }
 
-// ProbeCount is how often a probe of a run was asked, and what it answered.
+// ProbeCount counts the answers of a run's probe.
 type ProbeCount struct {
 	Key       Key
 	UID       types.UID // of the pod

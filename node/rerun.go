@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Followup is what comes after a run that ended.
+// Followup says what follows a run that ended.
 type Followup uint8
 
 const (

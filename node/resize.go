@@ -36,7 +36,8 @@ func (p *Pod) Allocated() *corev1.Pod {
 // whole is the name under which a pod keeps what it has as a whole.
 const whole = ""
 
-// ResourcesOf are what a pod asks for: each container, and as a whole.
+// ResourcesOf returns a pod's resources: those of each container, and those of the pod as a
+// whole.
 func ResourcesOf(object *corev1.Pod) map[string]corev1.ResourceRequirements {
 	held := map[string]corev1.ResourceRequirements{}
 	if r := object.Spec.Resources; r != nil {
@@ -50,10 +51,9 @@ func ResourcesOf(object *corev1.Pod) map[string]corev1.ResourceRequirements {
 	return held
 }
 
-// Behind says whether a run has other limits than the node allows its container. Of
-// a run that an earlier agent has made nobody knows, unless there was never any
-// other limit than that which it was made with. Which CPUs are shared may have changed
-// at any time.
+// Behind reports whether a run has other limits than the node allows its container. The limits
+// of a run that an earlier agent has made are unknown, unless they were never changed. The
+// shared CPUs may have changed at any time.
 func (p *Pod) Behind(run *Container, allowed limit.Limits) bool {
 	if run.Limits == nil {
 		return !p.Resized.IsZero() || allowed.CPUs != ""

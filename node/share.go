@@ -6,7 +6,7 @@ import (
 	"nodal/node/limit"
 )
 
-// Share is what a container has of the machine that no other container has.
+// Share is the part of the machine that belongs to one container alone.
 type Share struct {
 	CPUs   string  `json:"CPUs,omitempty"`   // as the kernel lists them: "2-3,8"
 	Mems   string  `json:"Mems,omitempty"`   // NUMA nodes whose memory it has; empty: any
@@ -24,7 +24,7 @@ type Piece struct {
 // Shares are those of a pod, by container.
 type Shares map[string]Share
 
-// Shares are what the pods of a slot hold. One that has ended holds nothing.
+// Shares returns what the pods of a slot hold. A pod that has ended holds nothing.
 func (s *Slot) Shares() []Shares {
 	var held []Shares
 	if s == nil {
@@ -39,8 +39,8 @@ func (s *Slot) Shares() []Shares {
 	return held
 }
 
-// LimitsOf are what the node allows a container of a pod. One that has CPUs of its own
-// has all of their time.
+// LimitsOf returns the limits of a container. A container with exclusive CPUs gets all of their
+// time.
 func (s Site) LimitsOf(pod *Pod, object *corev1.Pod, c *corev1.Container) limit.Limits {
 	limits := limit.OfContainer(object, c, s.Limits)
 	share := pod.Shares[c.Name]
@@ -51,7 +51,7 @@ func (s Site) LimitsOf(pod *Pod, object *corev1.Pod, c *corev1.Container) limit.
 	return limits
 }
 
-// LimitsOfPod are what it allows all of them together.
+// LimitsOfPod returns the limits of the pod as a whole.
 func (s Site) LimitsOfPod(pod *Pod, object *corev1.Pod) limit.Limits {
 	limits := limit.OfPod(object, s.Limits)
 	for _, share := range pod.Shares {

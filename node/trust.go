@@ -27,7 +27,7 @@ func (r ObjectRef) Family() ObjectRef {
 	return r
 }
 
-// bundleRef is what a source of a volume is made from.
+// bundleRef refers to the bundle, or the family of bundles, that a source of a volume shows.
 func bundleRef(source *corev1.ClusterTrustBundleProjection) ObjectRef {
 	ref := ObjectRef{Kind: ClusterTrustBundle}
 	switch {

@@ -2,7 +2,7 @@ package node
 
 import "time"
 
-// Usage is what a container had used at a moment.
+// Usage is the consumption of a container at a moment.
 type Usage struct {
 	At         time.Time
 	CPU        time.Duration // on processors, since its start
@@ -21,7 +21,7 @@ type DiskPlace struct {
 	Ephemeral bool   // it counts as what the pod may write to the node
 }
 
-// Written is how many bytes a pod has on the node's disk.
+// Written counts a pod's bytes on the node's disk.
 type Written struct {
 	Volumes    map[string]int64 // in emptyDirs that lie on the disk
 	Containers map[string]int64 // over the files of their images, and as logs

@@ -14,7 +14,7 @@ import (
 	"nodal/node/users"
 )
 
-// Node is what this node offers to pods. It is a snapshot: what it offers later is another value.
+// Node holds what this node offers to pods. It is a snapshot: a later offer is another value.
 type Node struct {
 	Name        string
 	Labels      map[string]string

@@ -8,10 +8,10 @@
 // pod in: of two pods that compete for the last CPU exactly one is refused, and
 // no crash or restart asks again. A refused pod has failed; it stays to be seen
 // until it is deleted or applied anew. For a critical pod that is refused for want of
-// resources, or for a port of a pod that ends, Preempt says whose end it has to wait for.
+// resources, or for a port of a pod that ends, Preempt names the pods that it has to wait for.
 //
-// What the node offers is what of the machine nobody else has reserved; see Machine and Reserved in offer.go. How
-// it is at the moment, and what its runtime turns out to be able to do, is Present.
+// The node offers the part of the machine that is not reserved; see Machine and Reserved in offer.go. Present
+// holds its state at the moment, and the abilities of its runtime.
 //
 // Start reading at Check in admit.go.
 package admit

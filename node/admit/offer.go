@@ -11,7 +11,7 @@ import (
 // PIDs can be reserved like CPU and memory, though no pod asks for them.
 const PIDs corev1.ResourceName = "pid"
 
-// Machine is what a machine has, before anything of it is set aside.
+// Machine holds a machine's resources, before anything is set aside.
 type Machine struct {
 	CPUs      int
 	Memory    int64 // bytes
@@ -61,7 +61,7 @@ func (m Machine) InHugePages() int64 {
 	return bytes
 }
 
-// Reserved is what the node's owner keeps from pods.
+// Reserved holds what the node's owner keeps from pods.
 type Reserved struct {
 	Kube, System corev1.ResourceList         // for other programs
 	Eviction     map[string]health.Threshold // has to be left, by signal

@@ -27,12 +27,13 @@ func Objects(rivals []Rival) []*corev1.Pod {
 	return objects
 }
 
-// Preempt says whose end makes room for a critical pod that the node refuses for want of
-// resources, and which of these it lacks first; nobody where that is not so, or where it
-// would not help. Who ends anyway goes first, then Kubernetes' order: best-effort pods,
-// burstable ones and guaranteed ones, of each class as few as leave enough and those whose
-// requests come closest to that. A host port is waited for where who has it ends anyway,
-// and nobody else ends for that.
+// Preempt chooses the pods whose end makes room for a critical pod that was refused for want of
+// resources, and returns the first resource that it lacks. It chooses none if the pod was
+// refused for another reason or if that would not help.
+//
+// Pods that end anyway come first. Kubernetes' order follows: best-effort, burstable and
+// guaranteed pods, of each class as few as leave enough, with requests as close to that as
+// possible. A host port is waited for if its holder ends anyway; no other pod ends for it.
 func (n Node) Preempt(pod *node.Pod, rivals []Rival) (chosen []Rival, lack corev1.ResourceName) {
 	if !Critical(pod) {
 		return nil, ""

@@ -10,7 +10,7 @@ import (
 	"nodal/node/limit"
 )
 
-// Present is how the node is now, as far as that is known.
+// Present holds the state of the node now, as far as it is known.
 type Present struct {
 	Short       []corev1.NodeConditionType // conditions that hold and say that it runs short of something
 	MergeGroups bool                       // its runtime knows no other supplementalGroupsPolicy than Merge

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Reservation is what pods do not get of a machine, and the setting that says so.
+// Reservation is a part of a machine that pods do not get, with the setting that reserves it.
 type Reservation struct {
 	Setting string
 	List    corev1.ResourceList

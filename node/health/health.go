@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Facts are what was seen of the node at one time.
+// Facts holds what was seen of the node at one time.
 type Facts struct {
 	RuntimeReady bool
 	NetworkReady bool
@@ -18,8 +18,8 @@ type Facts struct {
 	Unread       []Unread // those that could not
 }
 
-// Signal is how much is left of something. Its name is one of those that thresholds
-// of evictions have, such as memory.available.
+// Signal says how much is left of a resource. Its name is that of an eviction threshold, such
+// as memory.available.
 type Signal struct {
 	Name           string
 	Left, Capacity int64
@@ -56,7 +56,7 @@ func pressures() []pressure {
 	}
 }
 
-// Record is how the node was when it was last looked at.
+// Record holds the node's state at the last look.
 type Record struct {
 	Hold time.Duration // a shortage has to be over before it is no longer told
 
@@ -64,7 +64,7 @@ type Record struct {
 	short      map[corev1.NodeConditionType]shortage
 }
 
-// shortage is what the node was short of, and when that was seen last.
+// shortage is a resource that the node lacked, with the time when that was last seen.
 type shortage struct {
 	of []string
 	at time.Time
@@ -94,7 +94,8 @@ func (r *Record) Take(f Facts, now time.Time) (changed bool) {
 	return changed
 }
 
-// Conditions are as Kubernetes orders them. They are shared: nobody may change them.
+// Conditions returns the conditions in Kubernetes' order. The slice is shared: do not write to
+// it.
 func (r *Record) Conditions() []corev1.NodeCondition { return r.conditions }
 
 // under says whether the node is short of something that a condition is about. A

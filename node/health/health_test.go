@@ -18,7 +18,7 @@ func plenty() Facts {
 	}}
 }
 
-// imageless is a node on which nobody says what images take.
+// imageless returns facts without the space that images take.
 func imageless() Facts {
 	f := plenty()
 	f.Signals = slices.DeleteFunc(f.Signals, func(s Signal) bool { return s.Name == "imagefs.available" })

@@ -45,7 +45,7 @@ func golden(t *testing.T, version int) []Record {
 	return records
 }
 
-// newest is what this agent records of a slot and of objects that have every field.
+// newest returns this agent's records of a slot and of objects with every field.
 func newest(t *testing.T) map[string][]byte {
 	t.Helper()
 	journal := newMemory()

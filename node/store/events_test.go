@@ -108,7 +108,7 @@ func TestNoisyPodDoesNotPushOutOthers(t *testing.T) {
 	if len(events) != keptEventsPerPod+1 || events[0].Key != key("quiet") || events[1].Message != "1" {
 		t.Errorf("events = %d from %q, want all of the quiet pod and the latest %d", len(events), events[0].Reason, keptEventsPerPod)
 	}
-	// Who resumes before the event that was dropped must not miss it silently.
+	// A resume before the dropped event must fail, not miss it silently.
 	if _, _, err := r.Since(start, everything); !errors.Is(err, node.ErrCompacted) {
 		t.Errorf("Since(%d) = %v, want %v", start, err, node.ErrCompacted)
 	}

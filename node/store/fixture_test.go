@@ -55,7 +55,7 @@ func (m *memory) write(fail error, records []Record) error {
 	return nil
 }
 
-// all is what a next start finds.
+// all returns the records that the next start finds.
 func (m *memory) all() []Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -28,10 +28,10 @@ const (
 	objectRecords = "objects/"
 )
 
-// SecretRecords is how the names of records begin that nobody may read on the disk.
+// SecretRecords is the prefix of records that must not be readable on the disk.
 const SecretRecords = objectRecords + string(node.Secret) + "/"
 
-// slotRecord is what the journal keeps of a pod.
+// slotRecord is the journal's form of a pod.
 type slotRecord struct {
 	Version int `json:"Version"`
 	*node.Slot
@@ -194,7 +194,7 @@ func encodeObject(object *node.Object) ([]byte, error) {
 	return object.Surplus.AddTo(data)
 }
 
-// records are what the journal has to keep of a transaction.
+// records returns the journal's records of a transaction.
 func (tx *Tx) records() ([]Record, error) {
 	records := make([]Record, 0, len(tx.keys)+len(tx.refs))
 	for _, ref := range tx.refs {

@@ -10,8 +10,8 @@ import (
 	"nodal/node"
 )
 
-// Sources is the board on which each pod source says how it is. Until all of
-// them have delivered once, nobody knows which pods are unwanted.
+// Sources is the board on which each pod source reports. Until all of them have delivered once,
+// it is unknown which pods are unwanted.
 type Sources struct {
 	mu    sync.RWMutex
 	state map[node.Source]*SourceState
@@ -19,7 +19,7 @@ type Sources struct {
 	told  node.Bell
 }
 
-// SourceState is how one source is.
+// SourceState is the state of one source.
 type SourceState struct {
 	Source    node.Source
 	Location  string
@@ -27,7 +27,7 @@ type SourceState struct {
 	Errors    map[string]SourceError
 }
 
-// SourceError is what is wrong with one file or URL now.
+// SourceError is the present fault of one file or URL.
 type SourceError struct {
 	Origin  string
 	Message string

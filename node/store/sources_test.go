@@ -22,7 +22,7 @@ func TestSourcesAreReadyWhenAllHaveDelivered(t *testing.T) {
 	}
 	s := NewSources(map[node.Source]string{node.SourceFile: "/pods", node.SourceURL: "http://pods"})
 	s.Delivered(node.SourceFile, now, nil)
-	s.Delivered(node.SourceAPI, now, nil) // nobody announced it
+	s.Delivered(node.SourceAPI, now, nil) // not announced
 	s.Failed(node.SourceURL, SourceError{Origin: "http://pods", Message: "refused"})
 	if ready(s) {
 		t.Error("ready before the URL has delivered")

@@ -30,7 +30,7 @@ func (tx *Tx) Get(key node.Key) *node.Slot {
 	return view.Slot
 }
 
-// Len is how many keys are held.
+// Len returns the number of keys that are held.
 func (tx *Tx) Len() int {
 	tx.store.mu.RLock()
 	defer tx.store.mu.RUnlock()
