@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -111,14 +112,16 @@ func (l layout) serves(p process) bool {
 // contains reports whether the root file system of a process lies in the node's directories: it is a snapshot, or an
 // overlay whose upper layer is one.
 func (l layout) contains(pid int) bool {
-	table, err := mountinfo.PidMountInfo(pid)
+	file, err := os.Open(filepath.Join("/proc", strconv.Itoa(pid), "mountinfo"))
 	if err != nil {
 		return false // it has ended
 	}
-	for _, m := range table {
-		if m.Mountpoint != "/" {
-			continue
-		}
+	defer file.Close()
+	roots, err := mountinfo.GetMountsFromReader(file, mountinfo.SingleEntryFilter("/"))
+	if err != nil {
+		return false
+	}
+	for _, m := range roots {
 		if l.holds(m.Root) {
 			return true
 		}
