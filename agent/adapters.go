@@ -7,6 +7,7 @@ import (
 	"nodal/host/usage"
 	"nodal/host/volume"
 	"nodal/reconciler"
+	"nodal/reconciler/evict"
 	"nodal/server"
 )
 
@@ -17,7 +18,7 @@ var (
 	_ server.Containers  = (*cri.Runtime)(nil)
 
 	_ reconciler.RuntimeHealth = (*cri.Runtime)(nil)
-	_ reconciler.Disk          = (*usage.Meter)(nil)
+	_ evict.Disk               = (*usage.Meter)(nil)
 	_ stats.Disk               = (*usage.Meter)(nil)
 	_ server.Logs              = logs.Layout{}
 )

@@ -17,6 +17,7 @@ import (
 	"nodal/node/intake"
 	"nodal/node/store"
 	"nodal/reconciler"
+	"nodal/reconciler/gc"
 	"nodal/server/auth"
 )
 
@@ -27,7 +28,7 @@ type parts struct {
 	sources    *store.Sources
 	origins    []podSource // of pods besides the API
 	puller     *image.Puller
-	collector  *reconciler.Collector // of images
+	collector  *gc.Collector // of images
 	prober     *probe.Prober
 	meter      *usage.Meter     // of the disk, by pods
 	figures    *stats.Collector // of what is used

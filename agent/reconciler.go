@@ -32,8 +32,8 @@ func newReconciler(o Options, f facts, m memory, r runtime, p parts) *reconciler
 }
 
 // newEvictor returns what ends pods that write more to the disk than they may.
-func newEvictor(o Options, m memory, disk reconciler.Disk) *reconciler.Evictor {
-	return &reconciler.Evictor{
+func newEvictor(o Options, m memory, disk evict.Disk) *evict.Evictor {
+	return &evict.Evictor{
 		Store: m.state.Store, Disk: disk, Events: m.state.Events, Log: o.Log, Clock: time.Now,
 		Evicted: func(over evict.Limit) { m.counts.Evicted(string(over)) },
 	}

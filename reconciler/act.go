@@ -2,7 +2,6 @@ package reconciler
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"time"
 
@@ -192,22 +191,8 @@ func (a Act) lookAtStarted(
 	return look.Container
 }
 
-// update journals a change to the slot as long as the same pod owns it.
-func (a Act) update(key node.Key, uid types.UID, change func(*store.Tx, *node.Slot)) error {
-	_, err := a.Store.Transact(func(tx *store.Tx) error {
-		slot := tx.Get(key)
-		if slot == nil || slot.Pod.UID() != uid {
-			return fmt.Errorf("pod %s with uid %s: %w", key, uid, node.ErrNotFound)
-		}
-		next := *slot
-		change(tx, &next)
-		return nil
-	})
-	return err
-}
-
 func (a Act) setTally(key node.Key, uid types.UID, action node.SetTally) error {
-	return a.update(key, uid, func(tx *store.Tx, slot *node.Slot) {
+	return a.Store.Update(key, uid, func(tx *store.Tx, slot *node.Slot) {
 		slot.Tallies = maps.Clone(slot.Tallies)
 		if slot.Tallies == nil {
 			slot.Tallies = map[string]node.Tally{}
@@ -218,7 +203,7 @@ func (a Act) setTally(key node.Key, uid types.UID, action node.SetTally) error {
 }
 
 func (a Act) setHealth(key node.Key, uid types.UID, action node.SetHealth) error {
-	return a.update(key, uid, func(tx *store.Tx, slot *node.Slot) {
+	return a.Store.Update(key, uid, func(tx *store.Tx, slot *node.Slot) {
 		slot.Health = maps.Clone(slot.Health)
 		if slot.Health == nil {
 			slot.Health = map[string]node.Health{}
@@ -229,14 +214,14 @@ func (a Act) setHealth(key node.Key, uid types.UID, action node.SetHealth) error
 }
 
 func (a Act) setLost(key node.Key, uid types.UID, action node.SetLost) error {
-	return a.update(key, uid, func(tx *store.Tx, slot *node.Slot) {
+	return a.Store.Update(key, uid, func(tx *store.Tx, slot *node.Slot) {
 		slot.Lost = action.Lost
 		tx.Put(key, slot)
 	})
 }
 
 func (a Act) askRestarts(key node.Key, uid types.UID, restarts ...node.Restart) error {
-	return a.update(key, uid, func(tx *store.Tx, slot *node.Slot) {
+	return a.Store.Update(key, uid, func(tx *store.Tx, slot *node.Slot) {
 		pod := *slot.Pod
 		pod.Restarts = node.MergeRestarts(pod.Restarts, restarts)
 		slot.Pod = &pod
@@ -245,7 +230,7 @@ func (a Act) askRestarts(key node.Key, uid types.UID, restarts ...node.Restart) 
 }
 
 func (a Act) setTermination(key node.Key, uid types.UID, action node.SetTermination) error {
-	return a.update(key, uid, func(tx *store.Tx, slot *node.Slot) {
+	return a.Store.Update(key, uid, func(tx *store.Tx, slot *node.Slot) {
 		if slot.Closed() {
 			return // the first reason stands
 		}
@@ -258,7 +243,7 @@ func (a Act) setTermination(key node.Key, uid types.UID, action node.SetTerminat
 // setResult notes how a pod has ended, unless something was asked of the pod since that
 // was decided: it was told that it would happen, and is decided on first.
 func (a Act) setResult(key node.Key, pod *node.Pod, action node.SetResult) error {
-	return a.update(key, pod.UID(), func(tx *store.Tx, slot *node.Slot) {
+	return a.Store.Update(key, pod.UID(), func(tx *store.Tx, slot *node.Slot) {
 		if t := slot.Termination; slot.Pod != pod || t != nil && action.Status.Reason != t.Reason {
 			return
 		}
@@ -272,7 +257,7 @@ func (a Act) setResult(key node.Key, pod *node.Pod, action node.SetResult) error
 // that comes back with the same UID keeps counting its restarts. What both claim
 // is settled with it.
 func (a Act) release(key node.Key, pod *node.Pod) error {
-	return a.update(key, pod.UID(), func(tx *store.Tx, slot *node.Slot) {
+	return a.Store.Update(key, pod.UID(), func(tx *store.Tx, slot *node.Slot) {
 		tx.Reserved()
 		tx.Put(key, successor(slot))
 		if storage.Uses(slot.Pod.Object) || slot.Next != nil && storage.Uses(slot.Next.Object) {

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"nodal/node"
-	"nodal/reconciler"
 	"nodal/reconciler/evict"
 )
 
@@ -28,7 +27,7 @@ type platter struct {
 	looks  int
 }
 
-var _ reconciler.Disk = (*platter)(nil)
+var _ evict.Disk = (*platter)(nil)
 
 func (p *platter) Written(_ context.Context, pod *node.Pod, volumes []string, _ bool) (node.Written, error) {
 	time.Sleep(p.takes)
@@ -66,8 +65,8 @@ func withScratch(name, limit string) *corev1.Pod {
 	return object
 }
 
-func (b *bench) evicts(disk reconciler.Disk) {
-	e := reconciler.Evictor{
+func (b *bench) evicts(disk evict.Disk) {
+	e := evict.Evictor{
 		Store: b.store, Disk: disk, Events: b.events, Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 		Evicted: func(over evict.Limit) { b.counts.evict(over) },
 	}
@@ -172,7 +171,7 @@ func TestWhatCouldNotBeMeasuredIsLoggedOfEachPod(t *testing.T) {
 				b.apply(withScratch("web", "1Mi"))
 				b.rest(time.Second)
 				var log bytes.Buffer
-				e := reconciler.Evictor{
+				e := evict.Evictor{
 					Store: b.store, Events: b.events, Clock: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil)),
 					Disk: &platter{used: map[string]int64{"web": c.writes}, broken: errors.New("the runtime does not answer")},
 				}

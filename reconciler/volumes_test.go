@@ -19,6 +19,7 @@ import (
 	"nodal/node"
 	"nodal/node/intake"
 	"nodal/reconciler"
+	"nodal/reconciler/gc"
 	sim "nodal/sim/cri"
 )
 
@@ -222,7 +223,7 @@ func TestAnImageThatIsAVolumeStaysOrComesBack(t *testing.T) {
 		b.stop()
 		b.start() // it forgets what it has made ready
 		b.rest(time.Second)
-		c := reconciler.Collector{Store: b.store, Images: b.runtime, Events: b.events, Clock: time.Now}
+		c := gc.Collector{Store: b.store, Images: b.runtime, Events: b.events, Clock: time.Now}
 		if _, err := c.Remove(b.Context(), image.ID); !errors.Is(err, node.ErrConflict) || !strings.Contains(err.Error(), "default/web") {
 			b.Errorf("removed for the asking: %v, want that the pod uses it", err)
 		}

@@ -17,6 +17,7 @@ import (
 	"nodal/node/limit"
 	"nodal/node/store"
 	"nodal/reconciler"
+	"nodal/reconciler/evict"
 )
 
 // agent has the reconciler's loop at work on the world, one thing at a time and on
@@ -28,7 +29,7 @@ type agent struct {
 	loop    *reconciler.Loop
 	store   *store.Store
 	act     reconciler.Act
-	evictor reconciler.Evictor
+	evictor evict.Evictor
 	watched map[node.Key]bool // pods that are being looked at
 	alarm   time.Time         // when the loop is to be rung
 	ready   bool              // every source has delivered
@@ -57,7 +58,7 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 		act: reconciler.Act{
 			Store: held, Runtime: w, Images: w, Logs: logLinks{w, bug}, Cgroups: cgroups{w, held}, Volumes: volumes{w, held}, Storage: w.keeper(), Clock: w.clock,
 		},
-		evictor: reconciler.Evictor{Store: held, Disk: disk{w}, Events: store.NewEvents(clock), Log: slog.New(slog.DiscardHandler), Clock: w.clock},
+		evictor: evict.Evictor{Store: held, Disk: disk{w}, Events: store.NewEvents(clock), Log: slog.New(slog.DiscardHandler), Clock: w.clock},
 		watched: map[node.Key]bool{},
 	}
 	a.loop.Hands, a.loop.Pool = hands{a}, assign.NewPool(rules())

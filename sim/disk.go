@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"nodal/node"
-	"nodal/reconciler"
 	"nodal/reconciler/evict"
 )
 
@@ -16,7 +15,7 @@ func scratchLimit() *resource.Quantity { return resource.NewQuantity(1<<20, reso
 // disk is where pods write: as much as they may, or more.
 type disk struct{ world *world }
 
-var _ reconciler.Disk = disk{}
+var _ evict.Disk = disk{}
 
 // Written has a pod that gorged have done so in each volume.
 func (d disk) Written(_ context.Context, pod *node.Pod, volumes []string, _ bool) (node.Written, error) {
@@ -62,5 +61,5 @@ func (a *agent) measure() {
 	}
 	a.evictor.Round(context.Background())
 	a.turn()
-	a.world.after(reconciler.MeasureEvery, a.measure)
+	a.world.after(evict.MeasureEvery, a.measure)
 }

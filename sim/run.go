@@ -6,6 +6,7 @@ import (
 
 	"nodal/node"
 	"nodal/reconciler"
+	"nodal/reconciler/evict"
 )
 
 // Bug is a mistake planted in the driver, to see that it is found.
@@ -151,7 +152,7 @@ func (s *simulation) boot(bug Bug) {
 		a.poll()
 	}
 	s.after(reconciler.SafetyRelist, a.watchOver)
-	s.after(reconciler.MeasureEvery, a.measure)
+	s.after(evict.MeasureEvery, a.measure)
 	if s.calmed {
 		s.clients.provide(a)
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"nodal/node"
-	"nodal/reconciler"
 	"nodal/reconciler/gc"
 )
 
@@ -15,9 +14,9 @@ type Records interface {
 }
 
 // Collector returns what removes images as the settings ask.
-func (c Config) Collector(local reconciler.LocalImages, records Records) *reconciler.Collector {
+func (c Config) Collector(local gc.LocalImages, records Records) *gc.Collector {
 	settings := c.Settings
-	return &reconciler.Collector{
+	return &gc.Collector{
 		Store: c.State.Store, Images: recorded{local, records}, Events: c.State.Events, Log: c.Log, Clock: time.Now,
 		Policy: gc.Policy{
 			High: settings.HighPercent, Low: settings.LowPercent, MinAge: settings.MinAge, MaxAge: settings.MaxAge,
@@ -28,11 +27,11 @@ func (c Config) Collector(local reconciler.LocalImages, records Records) *reconc
 
 // recorded removes an image together with the records of it.
 type recorded struct {
-	reconciler.LocalImages
+	gc.LocalImages
 	records Records
 }
 
-var _ reconciler.LocalImages = recorded{}
+var _ gc.LocalImages = recorded{}
 
 // RemoveImage removes the records last: an image that stays needs them.
 func (r recorded) RemoveImage(ctx context.Context, id string) error {

@@ -6,7 +6,7 @@
 //	  +-----------+-----------+
 //	           runtime
 //
-// host/image pulls, reconciler.Collector removes and host/registry keeps what was imported. None of them knows
+// host/image pulls, gc.Collector removes and host/registry keeps what was imported. None of them knows
 // the others.
 //
 // Start reading at Shelf in images.go.

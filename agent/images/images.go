@@ -12,7 +12,7 @@ import (
 	"nodal/host/image"
 	"nodal/host/registry"
 	"nodal/node"
-	"nodal/reconciler"
+	"nodal/reconciler/gc"
 	"nodal/server"
 )
 
@@ -29,7 +29,7 @@ type Shelf struct {
 	Runtime   Runtime
 	Endpoint  string // of the runtime
 	Puller    *image.Puller
-	Collector *reconciler.Collector
+	Collector *gc.Collector
 	Store     *registry.Store // of the node's registry; nil if the runtime does not pull from there
 	Log       *slog.Logger
 }

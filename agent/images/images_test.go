@@ -18,7 +18,7 @@ import (
 
 	"nodal/host/registry"
 	"nodal/node"
-	"nodal/reconciler"
+	"nodal/reconciler/gc"
 )
 
 // scriptedPuller answers a pull as the test says, and remembers it.
@@ -167,7 +167,7 @@ func TestImagesAreShownAsTheRuntimeHasThem(t *testing.T) {
 
 // local removes images, unless one is stuck.
 type local struct {
-	reconciler.LocalImages
+	gc.LocalImages
 	stuck string
 }
 

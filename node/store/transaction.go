@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"iter"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +17,21 @@ type Tx struct {
 	objects  map[node.ObjectRef]*node.Object // nil: gone
 	refs     []node.ObjectRef
 	reserved bool
+}
+
+// Update journals a change to the slot of a key, as long as the same pod owns it. The
+// change is made to a copy, which counts once it is put.
+func (s *Store) Update(key node.Key, uid types.UID, change func(*Tx, *node.Slot)) error {
+	_, err := s.Transact(func(tx *Tx) error {
+		slot := tx.Get(key)
+		if slot == nil || slot.Pod.UID() != uid {
+			return fmt.Errorf("pod %s with uid %s: %w", key, uid, node.ErrNotFound)
+		}
+		next := *slot
+		change(tx, &next)
+		return nil
+	})
+	return err
 }
 
 // Get returns the slot of a key, or nil.

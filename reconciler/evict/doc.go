@@ -1,9 +1,10 @@
-// Package evict says which pods have to end because of what they use of the node.
+// Package evict ends pods because of what they use of the node.
 //
-//	storage.go   pods that have written more to the disk than they may
+//	storage.go   decides which pods have written more to the disk than they may
+//	evictor.go   has the pods measured, and journals which of them have to end
 //
-// Nothing here measures or acts: figures go in, and what Kubernetes says of a pod
-// that has to go comes out. Package reconciler has the pods measured and ended.
+// Deciding is pure: figures go in, and Kubernetes' words for a pod that has to go come
+// out. Package reconciler then ends the pod like any other.
 //
-// Start reading at Overuse.
+// Start reading at Overuse, then at Evictor.
 package evict

@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"nodal/node"
-	"nodal/reconciler"
+	"nodal/reconciler/evict"
 )
 
 // written is how much each container has written to the disk, in bytes.
 type written int64
 
-var _ reconciler.Disk = written(0)
+var _ evict.Disk = written(0)
 
 func (w written) Written(_ context.Context, pod *node.Pod, _ []string, _ bool) (node.Written, error) {
 	all := node.Written{Containers: map[string]int64{}}
@@ -34,7 +34,7 @@ func (s *stage) write(words []string) error {
 	if err != nil {
 		return err
 	}
-	evictor := reconciler.Evictor{
+	evictor := evict.Evictor{
 		Store: s.store, Disk: written(amount.Value()), Events: s.events, Log: slog.New(slog.DiscardHandler),
 		Clock: func() time.Time { return s.now },
 	}

@@ -74,12 +74,11 @@ func casesOf(f goFile, pkg string) (types []string) {
 // known of an action it says itself, in node/about.go and node/action_event.go: where
 // something else kept a list of actions, a new one would be easily forgotten.
 var tellApart = map[string]string{
-	"reconciler/act.go":       "carries them out",
-	"host/cri/runtime.go":     "makes a call of each",
-	"reconciler/tend.go":      "carries those of assets out",
-	"reconciler/fault.go":     "knows how long each rests after a failure",
-	"reconciler/fold.go":      "knows what each leaves behind",
-	"cmd/kubelet/loglinks.go": "knows which of them take a log away",
+	"reconciler/act.go":   "carries them out",
+	"host/cri/runtime.go": "makes a call of each",
+	"reconciler/tend.go":  "carries those of assets out",
+	"reconciler/fault.go": "knows how long each rests after a failure",
+	"reconciler/fold.go":  "knows what each leaves behind",
 }
 
 // switchErrors finds other files that do so.

@@ -14,6 +14,13 @@ var pure = []string{
 	"host/cri/spec", "node", "reconciler/decide", "reconciler/evict", "reconciler/gc",
 }
 
+// acting are the files of pure packages that carry out what the others decide. They take
+// the machine as an interface, but they log, and wait between their rounds.
+var acting = map[string]string{
+	"reconciler/evict/evictor.go": "has pods measured and ends them, every second",
+	"reconciler/gc/collector.go":  "lists images and removes them, every few minutes",
+}
+
 // impureImports reach the machine, or answer differently the second time. An
 // entry stands for what lies below it too, unless pureImports names that.
 var impureImports = map[string]string{
@@ -34,7 +41,7 @@ var clockCalls = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc"
 func purityErrors(files []goFile) []string {
 	var errs []string
 	for _, f := range files {
-		if f.isTest() || !underAny(f.dir, pure) {
+		if f.isTest() || !underAny(f.dir, pure) || acting[f.path()] != "" {
 			continue
 		}
 		for _, imported := range f.imports {

@@ -1,4 +1,4 @@
-package reconciler
+package gc
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 
 	"nodal/node"
 	"nodal/node/store"
-	"nodal/reconciler/gc"
 )
 
 // LocalImages are the images on the machine, as far as they may have to go.
@@ -33,11 +32,11 @@ const collectEvery = 5 * time.Minute
 type Collector struct {
 	Store  *store.Store
 	Images LocalImages
-	Policy gc.Policy
+	Policy Policy
 	Events *store.Events
 	Log    *slog.Logger
 	Clock  func() time.Time
-	// Collected is told why an image went that nobody had asked to go; nil: nobody is.
+	// Collected is told why an image went that no caller had asked to go; it may be nil.
 	Collected func(node.RemovalCause)
 
 	mu   sync.Mutex
@@ -75,7 +74,7 @@ func (c *Collector) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plan := gc.Images(images, gc.Disk{Capacity: capacity, Available: available}, c.Policy, c.Clock())
+	plan := Images(images, Disk{Capacity: capacity, Available: available}, c.Policy, c.Clock())
 	if plan.Short > 0 {
 		c.tell(true, "FreeDiskSpaceFailed", fmt.Sprintf("the images' disk is too full: %d more bytes should be free, and no image may go for them", plan.Short))
 	}
@@ -88,7 +87,7 @@ func (c *Collector) PrunePlan(ctx context.Context) ([]node.ImageRemoval, error) 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	images, err := c.look(ctx)
-	return gc.Unused(images).Removals, err
+	return Unused(images).Removals, err
 }
 
 // Prune removes all images that nothing uses, and answers which.
@@ -99,7 +98,7 @@ func (c *Collector) Prune(ctx context.Context) ([]node.ImageRemoval, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.remove(ctx, gc.Unused(images))
+	return c.remove(ctx, Unused(images))
 }
 
 // Remove gives up one image, unless something uses it, and answers which it was.
@@ -110,7 +109,7 @@ func (c *Collector) Remove(ctx context.Context, id string) (node.LocalImage, err
 	if err != nil {
 		return node.LocalImage{}, err
 	}
-	at := slices.IndexFunc(images, func(i gc.Image) bool { return i.ID == id })
+	at := slices.IndexFunc(images, func(i Image) bool { return i.ID == id })
 	if at < 0 {
 		return node.LocalImage{}, fmt.Errorf("the runtime has no image %s: %w", id, node.ErrNotFound)
 	}
@@ -121,7 +120,7 @@ func (c *Collector) Remove(ctx context.Context, id string) (node.LocalImage, err
 	if image.Busy || image.Pinned {
 		return node.LocalImage{}, fmt.Errorf("the runtime uses it, for what is not of this node's pods or for sandboxes: %w", node.ErrConflict)
 	}
-	_, err = c.remove(ctx, gc.Plan{Removals: []node.ImageRemoval{{Image: image.LocalImage, Why: "it was asked for"}}})
+	_, err = c.remove(ctx, Plan{Removals: []node.ImageRemoval{{Image: image.LocalImage, Why: "it was asked for"}}})
 	return image.LocalImage, err
 }
 
@@ -145,7 +144,7 @@ func (c *Collector) users(image node.LocalImage) (pods []string) {
 }
 
 // look brings what was seen of the images up to date.
-func (c *Collector) look(ctx context.Context) ([]gc.Image, error) {
+func (c *Collector) look(ctx context.Context) ([]Image, error) {
 	local, err := c.Images.ListImages(ctx)
 	if err != nil {
 		return nil, err
@@ -159,7 +158,7 @@ func (c *Collector) look(ctx context.Context) ([]gc.Image, error) {
 		addPromised(busy, v)
 	}
 	now, seen := c.Clock(), map[string]*sightings{}
-	var images []gc.Image
+	var images []Image
 	for _, i := range local {
 		known, ok := c.seen[i.ID]
 		if !ok {
@@ -170,7 +169,7 @@ func (c *Collector) look(ctx context.Context) ([]gc.Image, error) {
 			known.used = now
 		}
 		seen[i.ID] = known
-		images = append(images, gc.Image{LocalImage: i, Seen: known.first, Used: known.used, Busy: used})
+		images = append(images, Image{LocalImage: i, Seen: known.first, Used: known.used, Busy: used})
 	}
 	c.seen = seen
 	return images, nil
@@ -206,7 +205,7 @@ func uses(busy map[string]bool, i node.LocalImage) bool {
 }
 
 // remove goes on after a failure: the next image may go.
-func (c *Collector) remove(ctx context.Context, plan gc.Plan) (removed []node.ImageRemoval, err error) {
+func (c *Collector) remove(ctx context.Context, plan Plan) (removed []node.ImageRemoval, err error) {
 	var errs []error
 	for _, r := range plan.Removals {
 		if err := c.Images.RemoveImage(ctx, r.Image.ID); err != nil {

@@ -1,4 +1,4 @@
-package reconciler_test
+package gc_test
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 
 	"nodal/node"
 	"nodal/node/store"
-	"nodal/reconciler"
 	"nodal/reconciler/gc"
 )
 
@@ -29,7 +28,7 @@ type disk struct {
 	removed []string
 }
 
-var _ reconciler.LocalImages = (*disk)(nil)
+var _ gc.LocalImages = (*disk)(nil)
 
 func (d *disk) ListImages(context.Context) ([]node.LocalImage, error) {
 	d.mu.Lock()
@@ -90,15 +89,20 @@ func (d *disk) change(busy []string, more string) {
 	}
 }
 
-func newCollector(t *testing.T, d *disk) *reconciler.Collector {
+// noDisk is a journal that keeps nothing.
+type noDisk struct{}
+
+func (noDisk) Commit(...store.Record) error         { return nil }
+func (noDisk) CommitReserved(...store.Record) error { return nil }
+
+func newCollector(t *testing.T, d *disk) *gc.Collector {
 	t.Helper()
-	records := &journal{records: map[string][]byte{}}
-	clock, err := store.OpenClock(records, nil)
+	clock, err := store.OpenClock(noDisk{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &reconciler.Collector{
-		Store: store.New(records, clock), Images: d, Events: store.NewEvents(clock),
+	return &gc.Collector{
+		Store: store.New(noDisk{}, clock), Images: d, Events: store.NewEvents(clock),
 		Policy: gc.Policy{High: 85, Low: 80, MinAge: 2 * time.Minute},
 		Log:    slog.New(slog.DiscardHandler), Clock: time.Now,
 	}

@@ -1,4 +1,4 @@
-package reconciler
+package evict
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	"nodal/node"
 	"nodal/node/store"
-	"nodal/reconciler/evict"
 )
 
 // Disk tells what pods write to it.
@@ -41,8 +40,8 @@ type Evictor struct {
 	Events *store.Events
 	Log    *slog.Logger
 	Clock  func() time.Time
-	// Evicted is told of each pod that was over a limit; nil: nobody is.
-	Evicted func(evict.Limit)
+	// Evicted is told of each pod that was over a limit; it may be nil.
+	Evicted func(Limit)
 }
 
 // Run measures now and then until the context ends, and waits for a pod with a limit
@@ -58,7 +57,17 @@ func (e *Evictor) Run(ctx context.Context) {
 			case <-ctx.Done():
 			}
 		}
-		sleep(ctx, pause)
+		rest(ctx, pause)
+	}
+}
+
+// rest waits for a while, or until the context ends.
+func rest(ctx context.Context, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
 	}
 }
 
@@ -69,7 +78,7 @@ func (e *Evictor) Round(ctx context.Context) (some bool) {
 		if v.Slot.Closed() || v.Slot.Pod.Deletion != nil {
 			continue
 		}
-		volumes, containers := evict.Bound(v.Slot.Pod.Object)
+		volumes, containers := Bound(v.Slot.Pod.Object)
 		if len(volumes) == 0 && !containers {
 			continue
 		}
@@ -85,8 +94,8 @@ func (e *Evictor) Round(ctx context.Context) (some bool) {
 // the rest.
 func (e *Evictor) check(ctx context.Context, key node.Key, pod *node.Pod, volumes []string, containers bool) error {
 	written, unmeasured := e.Disk.Written(ctx, pod, volumes, containers)
-	over, message := evict.Overuse(pod.Object, written)
-	if over == evict.LimitNone {
+	over, message := Overuse(pod.Object, written)
+	if over == LimitNone {
 		return unmeasured
 	}
 	evicted, err := e.evict(key, pod.UID(), message)
@@ -103,7 +112,7 @@ func (e *Evictor) check(ctx context.Context, key node.Key, pod *node.Pod, volume
 
 // evict journals that a pod has to end. One that ends already keeps its reason.
 func (e *Evictor) evict(key node.Key, uid types.UID, message string) (evicted bool, err error) {
-	err = Act{Store: e.Store}.update(key, uid, func(tx *store.Tx, slot *node.Slot) {
+	err = e.Store.Update(key, uid, func(tx *store.Tx, slot *node.Slot) {
 		if slot.Closed() || slot.Pod.Deletion != nil {
 			return
 		}
