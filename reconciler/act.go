@@ -39,8 +39,8 @@ type Hooks interface {
 	Run(ctx context.Context, key node.Key, hook node.RunHook) error
 }
 
-// Logs is where containers' logs lie. Log collectors find them by links, which pods do not depend on: a link
-// that cannot be made or removed is logged there and fails nothing here.
+// Logs owns containers' logs. Log collectors find them by links. Pods do not depend on those: a
+// link that cannot be made or removed is logged there and fails nothing here.
 type Logs interface {
 	// Link makes the link to a run's log, or keeps the one that is there.
 	Link(key node.Key, run *node.Container)
@@ -52,7 +52,7 @@ type Logs interface {
 	RemoveRun(key node.Key, uid types.UID, container string, attempt uint32) error
 }
 
-// Cgroups is where the kernel is told what pods may use.
+// Cgroups sets the kernel's limits for pods.
 type Cgroups interface {
 	// SetUp makes a pod's cgroup, or changes its limits.
 	SetUp(ctx context.Context, pod *corev1.Pod, limits limit.Limits) error
@@ -62,7 +62,7 @@ type Cgroups interface {
 	Sweep(ctx context.Context, keep func(types.UID) bool) error
 }
 
-// Volumes is where pods' volumes lie.
+// Volumes owns pods' volumes.
 type Volumes interface {
 	// SetUp lays out a volume of a pod, or brings it up to date.
 	SetUp(ctx context.Context, pod *node.Pod, name string) error
@@ -87,8 +87,7 @@ type Act struct {
 	Volumes Volumes
 	Storage storage.Keeper
 	Clock   func() time.Time
-	// Freed tells within a transaction that a pod needs nothing any more; nil: nobody
-	// waits for that.
+	// Freed is called in the transaction that frees a pod's resources. nil disables it.
 	Freed func(*store.Tx)
 }
 

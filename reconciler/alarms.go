@@ -27,7 +27,7 @@ func (a *alarms[K]) set(at time.Time, key K) {
 	}
 }
 
-// next is how long until the earliest alarm.
+// next returns the time until the earliest alarm.
 func (a *alarms[K]) next(now time.Time) time.Duration {
 	for len(a.queue) > 0 && a.stale(a.queue[0]) {
 		heap.Pop(&a.queue)

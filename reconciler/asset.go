@@ -8,7 +8,7 @@ import (
 	"nodal/reconciler/decide"
 )
 
-// lookTarget is where the faults of looking at an asset are found.
+// lookTarget names the target of looking at an asset.
 const lookTarget = "look"
 
 // AssetTrack follows one asset from plan to plan, as Track follows a pod.

@@ -27,7 +27,7 @@ type Tended struct {
 	dropped bool // it is wanted no longer, and goes once nothing is in flight
 }
 
-// AssetSighting is what a look at an asset showed.
+// AssetSighting is the result of a look at an asset.
 type AssetSighting struct {
 	Began node.Mark
 	There bool

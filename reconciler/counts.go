@@ -30,7 +30,7 @@ func (uncounted) Worked(string, time.Duration)             {}
 func (uncounted) Relisted(time.Time, time.Duration, error) {}
 func (uncounted) Listened(error)                           {}
 
-// work is what is done for a pod, from an action on until none is under way.
+// work measures what is done for a pod, from an action on until none is under way.
 type work struct {
 	pod       types.UID
 	operation string

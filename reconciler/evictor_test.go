@@ -90,7 +90,7 @@ func TestAPodThatWritesTooMuchEnds(t *testing.T) {
 	inBubble(t, false, func(b *bench) {
 		disk := &platter{used: map[string]int64{}}
 		b.evicts(disk)
-		b.rest(time.Hour) // nobody to measure
+		b.rest(time.Hour) // no pod to measure
 		b.apply(withScratch("greedy", "1Mi"))
 		b.apply(withScratch("modest", "1Mi"))
 		b.apply(withScratch("free", ""))

@@ -7,10 +7,10 @@ import (
 	"nodal/node"
 )
 
-// pauses are how long a failed target rests: first, and at the most.
+// pauses bounds how long a failed target rests: at first, and at most.
 type pauses struct{ base, longest time.Duration }
 
-// reclaimRetry is how soon files that could not be removed are tried again.
+// reclaimRetry is the pause before files that could not be removed are tried again.
 const reclaimRetry = time.Minute
 
 // pausesOf has an image rest as long as upstream has it, the files of a volume as long,

@@ -23,7 +23,7 @@ const leastUrgent, mostUrgent = node.MakesSandbox, node.StartsContainer
 
 func newGate(width int) *gate { return &gate{free: width} }
 
-// enter waits for a place. Who got one leaves it again.
+// enter waits for a place. A caller that got one has to leave it again.
 func (g *gate) enter(ctx context.Context, urgency node.Nature) error {
 	g.mu.Lock()
 	if g.free > 0 {

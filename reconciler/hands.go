@@ -18,7 +18,7 @@ type Prober interface {
 	Results() <-chan node.Probed
 }
 
-// Tracer is told of what pods go through. It holds up nobody.
+// Tracer records the steps of pods. It never blocks.
 type Tracer interface {
 	// Step begins an action; what it returns is called when the action has ended.
 	Step(context.Context, *node.Pod, *node.Observed, node.Action) (context.Context, func(error))

@@ -12,14 +12,13 @@ import (
 	"nodal/node/store"
 )
 
-// Loop is what is known of all pods, and the rules of what to do when something
-// happens. It owns no goroutine, waits for nothing and is told the time, so the
-// simulation plays the loop that the node runs. Its methods take what happens; what has
-// to be done goes to the Hands.
+// Loop holds the tracks of all pods, and the rules that turn events into work. It owns no
+// goroutine, waits for nothing and takes the time as an argument, so the simulation plays the
+// loop that the node runs. Its methods take what happens; the work goes to the Hands.
 type Loop struct {
 	Store *store.Store
 	Site  node.Site
-	Pool  *assign.Pool // of CPUs that pods share; nil: nobody is told which
+	Pool  *assign.Pool // of CPUs that pods share; nil disables it
 	Hands Hands
 
 	tracks  map[node.Key]*Tracked
@@ -42,7 +41,7 @@ type Hands interface {
 	Look(only *node.Key, began node.Mark)
 	// Relist has the whole runtime looked at soon.
 	Relist()
-	// Read hears of a pod as the store has it now, and whom it succeeds.
+	// Read gets a pod as the store has it now, and its predecessor.
 	Read(v store.View, before *node.Pod)
 	// Show hears that what is known of a pod may have changed; news, that readers
 	// were told so.
@@ -54,7 +53,7 @@ type Hands interface {
 	Lost(err error, news bool)
 	Regained(pods int)
 	AssetHands
-	// Adopted hears of a pod that runs and that nobody wants.
+	// Adopted gets a pod that runs without being wanted.
 	Adopted(key node.Key, err error)
 }
 
@@ -121,8 +120,8 @@ func (l *Loop) Finish(t *Tracked, o Outcome) {
 	l.dirty[t.Key] = true
 }
 
-// Hear takes the word of a probe. It is shown also while the runtime is away: who
-// sends requests to the pod wants to know at once.
+// Hear takes the result of a probe. It is shown even while the runtime is away: a sender of
+// requests to the pod needs it at once.
 func (l *Loop) Hear(word node.Probed) (news bool) {
 	t, ok := l.tracks[word.Key]
 	if !ok || !t.Hear(word) {
@@ -133,7 +132,7 @@ func (l *Loop) Hear(word node.Probed) (news bool) {
 	return true
 }
 
-// Deliver says that every source has told what it has: what nobody wants may go.
+// Deliver notes that every source has delivered: unwanted pods may go now.
 func (l *Loop) Deliver(now time.Time) {
 	l.ready = true
 	l.adoptStrays(now)
@@ -142,7 +141,7 @@ func (l *Loop) Deliver(now time.Time) {
 	}
 }
 
-// Next is how long until a pod has to be looked at though nothing happens.
+// Next returns the time until a pod has to be looked at without an event.
 func (l *Loop) Next(now time.Time) time.Duration { return min(l.alarms.next(now), l.due.next(now)) }
 
 // Ring wakes the pods that are due.
@@ -178,9 +177,9 @@ func (l *Loop) Calm(t *Tracked) (calm, alarmed bool) {
 	return t.Idle() && !t.unsure && !t.observing && !l.dirty[t.Key], alarmed
 }
 
-// Sweep says whether it is time to look for what lies around for pods that nobody
-// knows, and which pods there are by the runtime. A crash or a lost record leaves such
-// things; what may still run keeps them, wanted or not.
+// Sweep reports whether it is time to remove what belongs to no known pod, and which pods the
+// runtime shows. A crash or a lost record leaves such things. A pod that may still run keeps
+// them, wanted or not.
 func (l *Loop) Sweep(now time.Time) (seen map[types.UID]bool, due bool) {
 	if !l.ready || !l.synced || now.Sub(l.swept) < sweepEvery && !l.swept.After(now) {
 		return nil, false
@@ -259,7 +258,7 @@ func (l *Loop) drop(t *Tracked) {
 	l.alarms.set(time.Time{}, t.Key)
 	l.freed[t.Key] = l.Stamp()
 	if t.unsure {
-		l.Hands.Relist() // something happened to it meanwhile that nobody would look at any more
+		l.Hands.Relist() // it changed meanwhile, and no other event would cause a look
 	}
 }
 

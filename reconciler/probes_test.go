@@ -15,7 +15,7 @@ import (
 	sim "nodal/sim/cri"
 )
 
-// prober asks nobody: a test says what containers answer.
+// prober runs no probes: a test says what containers answer.
 type prober struct {
 	results chan node.Probed
 

@@ -14,23 +14,23 @@ import (
 	"nodal/node/store"
 )
 
-// Config is what a reconciler is made of.
+// Config holds the parts of a reconciler.
 type Config struct {
 	Act     Act
 	Prober  Prober
-	Tracer  Tracer // nil: nobody is told
+	Tracer  Tracer // nil disables traces
 	Counts  Counts // nil counts nothing
 	Events  *store.Events
 	Sources *store.Sources
 	Site    node.Site
-	Pool    *assign.Pool // of CPUs that pods share; nil: nobody is told which
+	Pool    *assign.Pool // of CPUs that pods share; nil disables it
 	Offers  Offers       // of the node, which may change; nil if they never do
 	Log     *slog.Logger
 	Relist  time.Duration // between looks at a runtime that tells nothing itself
 	Starts  int           // actions that make things, side by side on the node
 }
 
-// Offers is what the node offers to pods.
+// Offers reads the node's present offer to pods.
 type Offers interface {
 	Read() offer.Offer
 	Changed() <-chan struct{}

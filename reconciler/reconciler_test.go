@@ -206,7 +206,7 @@ func TestStraysAreRemovedOnlyOnceEverySourceHasDelivered(t *testing.T) {
 		b.rest(time.Second)
 		b.wantState("web", "Running running restarts=0 ready=true")
 
-		// The agent comes back without its record: nobody wants the pod.
+		// The agent comes back without its record: the pod is unwanted.
 		b.stop()
 		b.journal.Commit(store.Record{Name: "pods/default_web"})
 		b.start()

@@ -6,7 +6,7 @@ import (
 	"nodal/node"
 )
 
-// contact is how the loop stands with the runtime.
+// contact is the state of the loop's connection to the runtime.
 type contact struct {
 	synced bool                        // it was seen whole since it was last lost
 	away   bool                        // it does not answer, and that was told
@@ -15,7 +15,7 @@ type contact struct {
 	freed  map[node.Key]node.Mark      // when names were given up, until a full look that began later
 }
 
-// Sighting is what a look at the runtime showed; of one pod, or of all.
+// Sighting is the result of a look at the runtime, at one pod or at all.
 type Sighting struct {
 	Only  *node.Key
 	Began node.Mark
@@ -113,8 +113,7 @@ func (l *Loop) forgetFreed(began node.Mark) {
 	}
 }
 
-// adoptStrays records pods that run without being wanted, once it is certain that
-// nobody wants them.
+// adoptStrays records pods that run without being wanted, once that is certain.
 func (l *Loop) adoptStrays(now time.Time) {
 	if !l.ready {
 		return

@@ -9,7 +9,7 @@ import (
 	"nodal/node"
 )
 
-// sweepEvery is how soon what a crash has left is found, after the start.
+// sweepEvery is the interval at which remains of a crash are looked for, after the start.
 const sweepEvery = 5 * time.Minute
 
 // sweep removes what facilities have left of pods that are not known, as after a crash.

@@ -21,10 +21,10 @@ type Track struct {
 	objects map[node.ObjectRef]int64
 }
 
-// Turn is what a track wants done now.
+// Turn is the work that a track wants done now.
 type Turn struct {
 	Actions []node.Action
-	Cancel  []string  // targets in flight that nobody waits for any more
+	Cancel  []string  // targets in flight whose result is not needed any more
 	Observe bool      // look at the machine first
 	Wake    time.Time // look again by then; zero: when something changes
 	Why     string
@@ -143,7 +143,7 @@ func (t *Track) Next(site node.Site, now time.Time) Turn {
 	return turn
 }
 
-// Outcome is how an action ended.
+// Outcome is the end of an action.
 type Outcome struct {
 	Action node.Action
 	Result node.Result
@@ -195,7 +195,7 @@ func merge(old, seen *node.Observed, mark node.Mark) *node.Observed {
 	return got
 }
 
-// healthOf is what is known of the health of the runs that are there.
+// healthOf returns the health of the runs that are there.
 func healthOf(old, got *node.Observed) map[string]node.Health {
 	health := maps.Clone(old.Health)
 	maps.DeleteFunc(health, func(_ string, h node.Health) bool { return containerByID(got, h.ID) == nil })

@@ -22,7 +22,7 @@ const (
 	vitalsLook = 10 * time.Second
 )
 
-// VitalsConfig is what the vitals are read from.
+// VitalsConfig holds the sources of the vitals.
 type VitalsConfig struct {
 	Runtime RuntimeHealth
 	// Signals measures how much is left of what the node may run short of, and names what could not be read. nil

@@ -10,7 +10,7 @@ import (
 	"nodal/node"
 )
 
-// Config is what the adapter has to know besides the pod.
+// Config holds what the adapter needs besides the pod.
 type Config struct {
 	Endpoint       string        // "unix:///run/containerd/containerd.sock" or a bare path
 	ImageEndpoint  string        // of image pulls; empty means Endpoint
@@ -22,7 +22,8 @@ type Config struct {
 	// Node returns what pods are translated for, as it is now. It is called for each sandbox and container.
 	// Nil stands for a node without settings and a machine without facts.
 	Node func() spec.Node
-	// CgroupParent is where a pod's sandbox and containers belong. Nil or an empty result leaves that to the runtime.
+	// CgroupParent returns the parent cgroup of a pod's sandbox and containers. nil or an empty result leaves
+	// that to the runtime.
 	CgroupParent func(*corev1.Pod) string
 	// Objects finds the ConfigMaps and Secrets that pods use; nil finds none.
 	Objects spec.Objects

@@ -97,7 +97,7 @@ func endingOf(c node.Container, annotations map[string]string) Ending {
 	}
 }
 
-// knownRun is what was observed of a container; nothing if it was not.
+// knownRun returns the observation of a container, or an empty one.
 func knownRun(got *node.Observed, id string) (run node.Container) {
 	if got == nil {
 		return run
@@ -135,7 +135,7 @@ func inspectedContainer(s *runtimeapi.ContainerStatus) node.Container {
 	}
 }
 
-// userOf is whom a container was started as, if the runtime says.
+// userOf returns the user that a container was started as, if the runtime reports it.
 func userOf(u *runtimeapi.LinuxContainerUser) *corev1.LinuxContainerUser {
 	if u == nil {
 		return nil

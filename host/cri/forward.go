@@ -85,7 +85,7 @@ func forward(connection httpstream.Connection, port int32, client io.ReadWriter)
 	return errors.Join(<-failed, err)
 }
 
-// said is what is told of a failure, if anything is.
+// said reads the error text of the stream, if any.
 func said(stream io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(stream, 4<<10))
 	if len(text) > 0 {

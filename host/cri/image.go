@@ -29,8 +29,8 @@ func (r *Runtime) ListImages(ctx context.Context) ([]node.LocalImage, error) {
 	return images, nil
 }
 
-// Image finds an image on the machine, by a reference or an id; nil: it is not
-// there.
+// Image finds an image on the machine, by a reference or an id. It returns nil if the image is
+// absent.
 func (r *Runtime) Image(ctx context.Context, ref string) (*node.LocalImage, error) {
 	found, err := r.imageStatus(ctx, ref)
 	if err != nil {

@@ -33,8 +33,8 @@ func (r *Runtime) ImagesInUse(ctx context.Context) (map[string]bool, error) {
 	return used, nil
 }
 
-// sandboxImage is what containerd says of its configuration, which newer ones need
-// not: they pin the image.
+// sandboxImage reads the sandbox image from containerd's configuration. Newer versions need not
+// be asked: they pin the image.
 func (r *Runtime) sandboxImage(ctx context.Context) (string, error) {
 	reply, err := r.runtime.Status(ctx, &runtimeapi.StatusRequest{Verbose: true})
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *Runtime) sandboxImage(ctx context.Context) (string, error) {
 	return config.SandboxImage, nil
 }
 
-// ImageDisk is how much room there is where the runtime keeps images.
+// ImageDisk returns the room on the disk where the runtime keeps images.
 func (r *Runtime) ImageDisk(ctx context.Context) (capacity, available int64, err error) {
 	ctx, cancel := r.request(ctx)
 	defer cancel()

@@ -50,8 +50,8 @@ type pulls interface {
 	Count(context.Context, []node.Pull) error
 }
 
-// maxMessage is how long a runtime's answer may be: a list of all containers
-// goes beyond gRPC's 4 MiB on a busy machine.
+// maxMessage bounds a runtime's answer: a list of all containers exceeds gRPC's 4 MiB on a busy
+// machine.
 const maxMessage = 16 << 20
 
 // Dial makes a Runtime that connects when it is first used and reconnects by

@@ -39,8 +39,8 @@ func (r *Runtime) runSandbox(ctx context.Context, pod *node.Pod, a node.RunSandb
 	return node.Result{ID: reply.GetPodSandboxId()}, nil
 }
 
-// orNoNetwork is why a sandbox could not be run or stopped: the runtime may have no
-// network now. Its error does not tell that from a network that is broken, so it is asked.
+// orNoNetwork explains why a sandbox could not be run or stopped: the runtime may have no network
+// now. Its error looks the same for a broken network, so it is asked.
 func (r *Runtime) orNoNetwork(ctx context.Context, pod *node.Pod, err error) error {
 	if pod.Object.Spec.HostNetwork || errors.Is(err, node.ErrUnknown) {
 		return err
@@ -52,8 +52,8 @@ func (r *Runtime) orNoNetwork(ctx context.Context, pod *node.Pod, err error) err
 	return failure(node.NetworkNotReady, errors.New("network is not ready: "+status.Message))
 }
 
-// advised says what to do about an image that nobody asked for and no pod names.
-// A sandbox has no other.
+// advised adds the remedy to an error about the sandbox image, which no pod names. A sandbox has
+// no other image.
 func advised(err error) error {
 	if !strings.Contains(err.Error(), "sandbox image") && !strings.Contains(err.Error(), "failed to pull image") {
 		return err

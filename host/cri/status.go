@@ -10,8 +10,8 @@ import (
 	"nodal/node"
 )
 
-// Known is what the runtime has said of itself last; nil before, and once it is gone:
-// another may take its place.
+// Known returns the runtime's last status. It is nil before the first, and once the runtime is
+// gone: another may take its place.
 func (r *Runtime) Known() *node.RuntimeStatus { return r.known.Load() }
 
 // Status asks the runtime how it is.

@@ -15,8 +15,8 @@ import (
 	"nodal/node/storage"
 )
 
-// claimed is what the claim of a volume is bound to: the volume as the pod would
-// have it without a claim, or a local one.
+// claimed returns the volume that a claim is bound to: as the pod would have it without a
+// claim, or a local one.
 func (t *Tree) claimed(at place, claim string) (place, error) {
 	object, ok := t.Objects.Object(node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: at.pod.Namespace, Name: claim})
 	if !ok {
@@ -80,9 +80,9 @@ func (t *Tree) setUpLocal(_ context.Context, at place) error {
 	return nil
 }
 
-// make makes the directory of a volume of the node's own, for every user of a
-// container. It appears with its mode, which is the containers' to change then.
-// Who else is on the machine does not get there.
+// make makes the directory of a volume of the node's own, open to every user of a container. It
+// appears with its mode, which the containers may change then. Other users of the machine do
+// not get there.
 func (t *Tree) make(path string) error {
 	if err := t.holds(path); err != nil {
 		return err

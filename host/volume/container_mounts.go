@@ -14,9 +14,9 @@ import (
 	"nodal/node"
 )
 
-// Mounts are what a container of a pod has to have mounted. Its volumes are laid
-// out by then, and what its mounts leave open is decided. An image that is a volume goes by
-// its id: a runtime need not find one to mount by the name that the pod has for it.
+// Mounts lists the mounts of a container. The pod's volumes are laid out by then, and open
+// choices are made. An image volume goes by its id: a runtime need not find one to mount by
+// the pod's name for it.
 func (t *Tree) Mounts(pod *node.Pod, c *corev1.Container, images map[string]string) ([]*runtimeapi.Mount, error) {
 	var mounts []*runtimeapi.Mount
 	for i := range c.VolumeMounts {

@@ -22,7 +22,7 @@ type collector struct {
 	files payload
 }
 
-// content is what projections hold now. All that is missing is told at once.
+// content returns the present content of projections. It reports all that is missing at once.
 func (t *Tree) content(pod *corev1.Pod, v *corev1.ProjectedVolumeSource) (payload, error) {
 	plain := file{mode: 0o644}.like(v.DefaultMode, v.DefaultUser)
 	c := &collector{tree: t, pod: pod, plain: plain, files: payload{}}

@@ -22,7 +22,7 @@ type bench struct {
 	objects shelf
 }
 
-// shelf is what pods use.
+// shelf holds the objects that pods use.
 type shelf map[node.ObjectRef]*node.Object
 
 func (s shelf) Object(ref node.ObjectRef) (*node.Object, bool) {
@@ -119,7 +119,7 @@ func (b *bench) setUp(p *node.Pod) string {
 	return b.source(p)
 }
 
-// source is what the pod's container gets mounted.
+// source returns the path that the pod's container gets mounted.
 func (b *bench) source(p *node.Pod) string {
 	b.Helper()
 	mounts, err := b.Mounts(p, &p.Object.Spec.Containers[0], nil)
@@ -129,8 +129,8 @@ func (b *bench) source(p *node.Pod) string {
 	return mounts[0].HostPath
 }
 
-// show is what a reader of a directory finds: path, mode and data of each file, the
-// node's own names left out.
+// show lists what a reader of a directory finds: path, mode and data of each file, without the
+// node's own names.
 func (b *bench) show(dir string) string {
 	b.Helper()
 	var lines []string

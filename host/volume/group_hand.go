@@ -48,7 +48,7 @@ func belongs(path string, gid int) (bool, error) {
 // each step is made in a directory that is held open, and no link is followed.
 type handover struct{ gid int }
 
-// deepestHandover is how far it descends, with a few files open for each step.
+// deepestHandover bounds how far it descends, with a few files open for each step.
 const deepestHandover = 500
 
 // all begins with what is deepest: as long as the directory itself is not the

@@ -52,7 +52,7 @@ func makeHostFile(path string) error {
 	return f.Close()
 }
 
-// expectation is what a type of hostPath asks for, in Kubernetes' words.
+// expectation says what a type of hostPath asks for, in Kubernetes' words.
 type expectation struct {
 	words string
 	holds func(fs.FileMode) bool

@@ -7,7 +7,7 @@ import (
 	"nodal/node"
 )
 
-// kind is what is particular to one kind of volume.
+// kind holds what is particular to one kind of volume.
 type kind struct {
 	dir     string // its name in paths; empty: such a volume lies elsewhere on the machine
 	content bool   // the node writes it, and containers only read it

@@ -131,7 +131,7 @@ func TestAServerThatDoesNotAnswerIsAskedOnce(t *testing.T) {
 			t.Errorf("got %v after %s", err, time.Since(begin))
 		}
 		err := ask()
-		synctest.Wait() // for whoever asks, who counts
+		synctest.Wait() // for the caller that counts
 		if !errors.Is(err, errSlow) || asked != 1 {
 			t.Errorf("got %v; the server was asked %d times, want once", err, asked)
 		}

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deepest is how far a removal descends with a directory open for each step. What
-// lies deeper is moved up first: a container can nest directories without end, but
-// files can be open only so many.
+// deepest bounds how far a removal descends with a directory open for each step. Deeper ones
+// are moved up first: a container can nest directories without end, but only so many files can
+// be open.
 const deepest = 100
 
-// batch is how many names are read at once.
+// batch is the number of names that are read at once.
 const batch = 1000
 
 // removal removes one directory tree. It removes links as links, and stops at

@@ -89,8 +89,8 @@ func unmountAndRemove(ctx context.Context, dir string) error {
 	return removeTree(ctx, dir)
 }
 
-// setAside renames what is ours and nobody keeps, and returns its new path; none for the
-// rest.
+// setAside renames a directory of ours that is not kept, and returns its new path. It returns
+// "" for the rest.
 func (t *Tree) setAside(name string, keep func(types.UID) bool) (string, error) {
 	if strings.HasPrefix(name, goneMark) {
 		return filepath.Join(t.Pods, name), nil

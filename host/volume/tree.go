@@ -22,19 +22,19 @@ const (
 	subPathsDir = "volume-subpaths"
 )
 
-// Config is what volumes are made from, besides the pods.
+// Config holds the places and sources of volumes, besides the pods.
 type Config struct {
 	Pods        string // the directory of all pods, such as /var/lib/kubelet/pods
 	Local       string // the directory of the volumes that the node makes for claims
 	Objects     Objects
 	Allocatable func() corev1.ResourceList // stands in for a limit that is not set; nil if nothing is known of it
 	NFSHelper   string                     // the program that mounts nfs; empty: mount.nfs
-	// Swept is told after each sweep of how many pods volumes were removed, and of how
-	// many they could not be; nil: nobody is.
+	// Swept is called after each sweep with the number of pods whose volumes were removed, and of
+	// those where that failed. nil disables it.
 	Swept func(removed, failed int)
 }
 
-// Objects are what pods use.
+// Objects finds the objects that pods use.
 type Objects interface {
 	Object(node.ObjectRef) (*node.Object, bool)
 	Objects(node.ObjectKind) ([]*node.Object, int64) // and the revision that they show
@@ -133,8 +133,8 @@ func (t *Tree) find(pod *corev1.Pod, name string) (place, kind, error) {
 	return at, kind, err
 }
 
-// NodeDir is where a volume of a pod lies that the node has made; none if it is on
-// a server: whoever looks there may wait for good.
+// NodeDir returns the place of a volume that the node has made, or "" for one on a server: a
+// look at that may wait for good.
 func (t *Tree) NodeDir(pod *corev1.Pod, name string) (string, error) {
 	at, kind, err := t.find(pod, name)
 	if kind.remote {

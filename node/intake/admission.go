@@ -34,8 +34,7 @@ func (in Intake) crowded(tx *store.Tx, key node.Key) error {
 	return fmt.Errorf("take pod %s: the node holds %d pods already; delete those that have finished: %w", key, tx.Len(), node.ErrNotReady)
 }
 
-// check says why the node does not take a new pod as it is and as it is now, or who has
-// to make way for it.
+// check admits a new pod: it returns a refusal, or the pods to preempt for it, or neither.
 func (in Intake) check(tx *store.Tx, pod *node.Pod) (way, *node.Refusal) {
 	if in.Present != nil {
 		if refusal := in.Present().Check(pod); refusal != nil {

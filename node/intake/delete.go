@@ -96,8 +96,8 @@ func (in Intake) deleteOne(tx *store.Tx, r DeleteRequest, reason string, now tim
 	return nil
 }
 
-// has says whether a source is there to take its pods back. One that the node was
-// told to read no more never will, and nobody else could.
+// has reports whether a source is still configured. Pods of a removed source may be deleted by
+// any other.
 func (in Intake) has(source node.Source) bool {
 	_, there := in.Sources[source]
 	return there || in.Sources == nil

@@ -26,11 +26,11 @@ type Intake struct {
 	Source  node.Source
 	NewUID  func() types.UID
 	Offer   func() offer.Offer   // reads what the node offers to pods now; nil means that it offers all and counts nothing
-	Present func() admit.Present // how it is now; nil: nobody knows
+	Present func() admit.Present // the node's state; nil if it is unknown
 	Storage storage.Keeper
-	Sources map[node.Source]string // those that there are, with their places; nil: any
-	// Preempted is told of each pod that has to end for a critical one, and which resource
-	// that one lacked; nil: nobody is.
+	Sources map[node.Source]string // the configured ones, with their places; nil allows any
+	// Preempted is called for each pod that has to end for a critical one, with the resource which
+	// that one lacked. nil disables it.
 	Preempted func(*node.Pod, corev1.ResourceName)
 }
 
@@ -189,7 +189,7 @@ func (in Intake) applyOne(tx *store.Tx, d Delivery, now time.Time) (Outcome, err
 	return outcome, nil
 }
 
-// unfit is what a sound manifest may not say here, with what is done because of it.
+// unfit checks a valid manifest against the pod that it would change.
 func unfit(tx *store.Tx, d Delivery, current *node.Pod, verdict Verdict) []node.Violation {
 	return slices.Concat(ephemeral(d, current, verdict), classed(tx, d, verdict))
 }
@@ -242,9 +242,9 @@ func (in Intake) succeed(tx *store.Tx, slot *node.Slot, d Delivery, outcome *Out
 	}
 }
 
-// spent says whether nothing of a pod would run what is delivered: it has ended, is made to,
-// or all that still ends are its sidecars. Who names one that still ends by its UID means that
-// very pod, which does not run again; but what a file says nobody posts once more.
+// spent reports whether the pod can no longer run what is delivered: it has ended, is made to,
+// or only its sidecars still end. A delivery that names such a pod by its UID means that very
+// pod, which does not run again. A file is different: its pod would never be delivered again.
 func (in Intake) spent(slot *node.Slot, d Delivery) bool {
 	switch {
 	case slot.Result != nil:

@@ -46,7 +46,7 @@ func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, 
 	return outcome, nil
 }
 
-// permitted refuses what Kubernetes lets nobody change.
+// permitted refuses a change that Kubernetes forbids.
 func permitted(d Delivery, old *node.Object) error {
 	if old.Class() != nil && d.Object.Class().Handler != old.Class().Handler {
 		return invalid(d, "handler", "is immutable; delete the RuntimeClass first")

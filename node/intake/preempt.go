@@ -12,14 +12,14 @@ import (
 	"nodal/node/store"
 )
 
-// way is who makes way for a critical pod, and what that would lack.
+// way names the pods to end for a critical pod, and the resource that it lacked.
 type way struct {
 	chosen []admit.Rival
 	lack   corev1.ResourceName
 }
 
-// held is what other pods have for themselves. The pod that has the name now gives
-// back what it has before another takes over, and so does who makes way.
+// held returns the shares of other pods. The present owner of the name gives its shares back
+// before another takes over, and so do the preempted pods.
 func (w way) held(tx *store.Tx, key node.Key) []node.Shares {
 	var shares []node.Shares
 	for other, slot := range tx.All() {

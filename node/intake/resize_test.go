@@ -12,7 +12,7 @@ import (
 	"nodal/node/store"
 )
 
-// resized is what became of the resize of a pod: why it waits, or "now".
+// resized returns why the resize of a pod waits, or "now".
 func (b *bench) resized(name string) string {
 	b.t.Helper()
 	view, ok := b.in.Store.View(node.Key{Namespace: "default", Name: name})

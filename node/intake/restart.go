@@ -50,9 +50,9 @@ func (in Intake) Restart(r RestartRequest) error {
 	return err
 }
 
-// restarts is what is asked of the pod, with the present runs of the named
-// container or of all, sidecars included. A container that does not run yet has
-// nothing to restart, and an init container that runs once cannot be restarted.
+// restarts lists the restarts that are asked for, with the present runs of the named container
+// or of all, sidecars included. A container that does not run yet has nothing to restart, and
+// an init container that runs once cannot be restarted.
 func restarts(pod *node.Pod, got *node.Observed, container string) ([]node.Restart, error) {
 	var more []node.Restart
 	found := container == ""

@@ -50,8 +50,8 @@ func overheadOf(class *nodev1.RuntimeClass) corev1.ResourceList {
 	return class.Overhead.PodFixed.DeepCopy()
 }
 
-// inherited is what was set aside for a pod by its class, where the manifest leaves
-// that out and names the same class.
+// inherited returns the overhead that a pod's class has set, if the manifest leaves that out
+// and names the same class.
 func inherited(object, old *corev1.Pod) corev1.ResourceList {
 	was, is := old.Spec.RuntimeClassName, object.Spec.RuntimeClassName
 	if len(object.Spec.Overhead) == 0 && was != nil && is != nil && *was == *is {

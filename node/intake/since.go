@@ -6,7 +6,7 @@ import (
 	"nodal/node"
 )
 
-// place is where the node keeps a pod, or an object that pods use.
+// place names a pod, or an object that pods use.
 type place struct {
 	key node.Key
 	ref node.ObjectRef // where it is no pod
@@ -19,9 +19,8 @@ func (d Delivery) place() place {
 	return place{key: node.KeyOf(d.Pod)}
 }
 
-// unchanged fails if what is at a place came there, or has changed, after a revision.
-// Within a transaction nobody else changes an object; a pod's status may change at
-// any time.
+// unchanged fails if the object was created or changed after revision since. No other client
+// changes an object within a transaction; a pod's status may change at any time.
 func (in Intake) unchanged(since *int64, at place) error {
 	if since == nil {
 		return nil

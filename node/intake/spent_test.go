@@ -6,8 +6,8 @@ import (
 	"nodal/node"
 )
 
-// TestAPodWhoseSidecarsEndYet has done what it will ever do: nobody's change makes it
-// run again, and a new version of it runs once it is gone.
+// TestAPodWhoseSidecarsEndYet checks that a pod which has done its work does not run again for
+// any change, and that a new version of it runs once it is gone.
 func TestAPodWhoseSidecarsEndYet(t *testing.T) {
 	const successor = "u1 a:1 until 30 (replaced), then u2 "
 	for _, c := range []struct {

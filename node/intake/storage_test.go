@@ -29,7 +29,7 @@ func (b *bench) postClaim() {
 	}
 }
 
-// claim says whether the claim is there, or only until nobody holds it.
+// claim shows whether the claim is there, or only until its last user is gone.
 func (b *bench) claim() string {
 	object, ok := b.in.Store.Object(dataClaim)
 	switch {

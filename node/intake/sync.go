@@ -21,7 +21,7 @@ func (in Intake) Sync(deliveries []Delivery, keep map[string]bool, now time.Time
 	for _, d := range deliveries {
 		delivered[node.KeyOf(d.Pod)] = true
 	}
-	// Who goes makes room for who comes, before others have to.
+	// A pod that goes makes room for a new one before others have to.
 	views, _ := in.Store.Views()
 	for _, v := range views {
 		held := in.held(v.Key)

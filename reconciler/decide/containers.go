@@ -78,7 +78,7 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 	}
 }
 
-// grace is how long the pod's containers may take to end.
+// grace returns the time for the pod's containers to end.
 func (v *View) grace() time.Duration { return node.GracePeriod(v.pod.Object) }
 
 // restart follows up a run that ended, if the rules want that and the pause

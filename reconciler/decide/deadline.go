@@ -13,9 +13,9 @@ const (
 	deadlineMessage  = "Pod was active on the node longer than the specified deadline"
 )
 
-// deadline has a pod end that has been active for as long as it may, from its start
-// time on. That is journalled before anything ends, so that it stays true when the
-// agent dies meanwhile or the clock goes back. Who has finished keeps the result.
+// deadline ends a pod that has been active for as long as it may, from its start time on. That
+// is journalled before anything ends, so that it stays true when the agent dies meanwhile or
+// the clock goes back. A pod that has finished keeps its result.
 func deadline(p *Plan, v *View) bool {
 	seconds := v.spec.ActiveDeadlineSeconds
 	if seconds == nil || v.life.Over() || v.learning() {

@@ -187,7 +187,7 @@ func stranger(s *scene) {
 	s.got.Sandboxes[0].UID = types.UID("u0")
 }
 
-// told is what a plan says, one part after the other.
+// told writes a plan, one part after the other.
 func (p Plan) told(done bool) string {
 	var parts []string
 	for _, a := range p.Actions {
@@ -260,7 +260,7 @@ func probed(kinds ...node.ProbeKind) option {
 	}
 }
 
-// health is what the probes have shown of the newest run of app.
+// health sets the health of the newest run of app.
 func health(h node.Health) option {
 	return func(s *scene) {
 		h.ID = s.got.Newest("u1", "app").ID
@@ -268,7 +268,7 @@ func health(h node.Health) option {
 	}
 }
 
-// noted is what the journal has of it.
+// noted sets the health of app that the journal has.
 func noted(h node.Health) option {
 	return func(s *scene) {
 		h.ID = s.got.Newest("u1", "app").ID

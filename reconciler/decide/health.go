@@ -45,10 +45,10 @@ func (v *View) whyCondemned(c *corev1.Container, kind node.ProbeKind) string {
 // noteEvery bounds how often it is journalled that a container has become ready.
 const noteEvery = 10 * time.Second
 
-// noteHealth journals what the probes have shown, for the next start of the agent: it
-// finds the container running, but nobody can tell it anew whether that was ready.
-// What is not ready any more is noted at once, or that agent would have it ready again.
-// Readiness that comes and goes all the time is noted when it has lasted for a while.
+// noteHealth journals the results of probes for the next start of the agent: it finds the
+// container running, but cannot learn whether that was ready. A loss of readiness is noted at
+// once, or that agent would show the container as ready again. Readiness that comes and goes
+// all the time is noted when it has lasted for a while.
 func noteHealth(p *Plan, v *View) bool {
 	for c, run := range v.running() {
 		health, noted := v.got.HealthOf(run), v.noted(run)
@@ -65,7 +65,7 @@ func noteHealth(p *Plan, v *View) bool {
 	return false
 }
 
-// noted is what the journal has of a run's health.
+// noted returns the health of a run that the journal has.
 func (v *View) noted(run *node.Container) node.Health {
 	if noted := v.slot.Health[run.Name]; noted.ID == run.ID {
 		return noted

@@ -6,11 +6,10 @@ import (
 	"nodal/node"
 )
 
-// postStart runs the hook of each container that has just begun. Until it has
-// ended the container has not started: no probe asks it, and nothing goes on that
-// waits for it. A run that the agent finds when it starts, and of which nobody has
-// noted that its hook had ended, has its hook run again; only the first try may
-// condemn a run, because a later one may fail for the success of the first.
+// postStart runs the hook of each container that has just begun. Until it has ended the
+// container has not started: no probe asks it, and nothing that waits for it goes on. A new
+// agent repeats a hook whose end was not noted. Only the first try may condemn a run, because
+// a later one may fail for the success of the first.
 func postStart(p *Plan, v *View) bool {
 	if v.sandbox == nil {
 		return false
@@ -45,9 +44,9 @@ func (v *View) asksPod(a node.RunHook) bool {
 	return a.Spec.HTTPGet != nil && a.Spec.HTTPGet.Host == "" && a.Address == ""
 }
 
-// starting says whether a container with a postStart hook is about to run, or runs
-// and its hook has not ended: those after it in the list wait for that, as they do
-// in Kubernetes. One that cannot be made keeps nobody waiting.
+// starting reports whether a container with a postStart hook is about to run, or runs and its
+// hook has not ended. Those after it in the list wait for that, as in Kubernetes. A container
+// that cannot be made blocks none.
 func (v *View) starting(c *corev1.Container) bool {
 	run := v.run(c.Name)
 	_, fails := v.got.FaultOf(c.Name)
@@ -81,8 +80,8 @@ func (v *View) preStop(p *Plan, run *node.Container, e ending) (pending bool) {
 	return true
 }
 
-// specOf is what a run was made from; of another pod's, what was noted on it for
-// its end.
+// specOf returns the spec that a run was made from. For another pod's run it is the part that
+// was noted on it for its end.
 func (v *View) specOf(run *node.Container) *corev1.Container {
 	if !v.own(run.UID) {
 		return run.Hooked

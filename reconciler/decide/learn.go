@@ -58,7 +58,7 @@ func (v *View) learning() bool {
 	return false
 }
 
-// unlearnt says whether a run has ended and nobody knows how.
+// unlearnt reports whether a run has ended in a way that is not known yet.
 func unlearnt(run *node.Container) bool {
 	return run.State == node.ContainerExited && !run.Inspected
 }

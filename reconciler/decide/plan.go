@@ -11,8 +11,7 @@ import (
 	"nodal/node/life"
 )
 
-// Plan is what to do now, when to look again though nothing changed, and why
-// nothing more is done.
+// Plan says what to do now, when to look again without a change, and why nothing more is done.
 type Plan struct {
 	Actions []node.Action
 	Wake    time.Time // zero: only when something changes

@@ -53,7 +53,7 @@ func (v *View) asks(c *corev1.Container, run *node.Container) []node.ProbeKind {
 	return []node.ProbeKind{node.StartupProbe}
 }
 
-// address is where the pod is asked; empty while that is not known.
+// address returns the address of the pod for probes, or "" while it is unknown.
 func (v *View) address() string {
 	var ips []string
 	if v.sandbox != nil {

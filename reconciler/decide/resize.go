@@ -20,7 +20,7 @@ func resize(p *Plan, v *View) bool {
 	return false
 }
 
-// limits are what the node allows a container.
+// limits returns the node's limits for a container.
 func (v *View) limits(c *corev1.Container) limit.Limits {
 	return v.site.LimitsOf(v.pod, v.object, c)
 }

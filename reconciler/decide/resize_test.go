@@ -18,7 +18,7 @@ func cpu(amount string) option {
 	}
 }
 
-// given is what a run was last given.
+// given sets the limits that a run was last given.
 func given(l limit.Limits) func(*node.Container) { return func(c *node.Container) { c.Limits = &l } }
 
 func resized(s *scene) { s.slot.Pod.Resized = ago(1) }

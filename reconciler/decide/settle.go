@@ -7,7 +7,7 @@ import (
 	"nodal/node/status"
 )
 
-// hasFinished is why what is left of a pod ends that has done all it will ever do.
+// hasFinished is the reason for ending what is left of a pod that has done its work.
 const hasFinished = "the pod has finished"
 
 // settled keeps a finished pod at rest: nothing runs, its cgroup and volumes are gone, its

@@ -28,8 +28,8 @@ const (
 	measureAtMost = time.Minute
 	measureShare  = 20
 
-	// evictionGrace is how long a pod has to end that is over its limit, as upstream
-	// has it: it goes on writing meanwhile.
+	// evictionGrace is the time for a pod to end that is over its limit, as upstream has it:
+	// it goes on writing meanwhile.
 	evictionGrace = time.Second
 )
 

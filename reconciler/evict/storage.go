@@ -38,7 +38,7 @@ func sizeOf(v *corev1.Volume) int64 {
 	return v.EmptyDir.SizeLimit.Value()
 }
 
-// Limit is what bounds what pods write, by Kubernetes' name.
+// Limit is Kubernetes' name of a limit on what pods write.
 type Limit string
 
 const (

@@ -20,15 +20,15 @@ type LocalImages interface {
 	// ImagesInUse names, by id or reference, what containers and sandboxes are made from.
 	ImagesInUse(context.Context) (map[string]bool, error)
 	RemoveImage(ctx context.Context, id string) error
-	// ImageDisk is how much room there is where images lie.
+	// ImageDisk returns the room on the disk of the images.
 	ImageDisk(context.Context) (capacity, available int64, err error)
 }
 
-// collectEvery is how often images are looked at, as upstream has it.
+// collectEvery is the interval of looks at images, as upstream has it.
 const collectEvery = 5 * time.Minute
 
-// Collector gives up images that nobody needs. What it knows of their use it has
-// seen itself: after a restart every image counts as new.
+// Collector removes images that nothing needs. It knows only the uses that it has seen itself:
+// after a restart every image counts as new.
 type Collector struct {
 	Store  *store.Store
 	Images LocalImages

@@ -16,10 +16,10 @@ type Policy struct {
 	MaxAge    time.Duration // an image unused for longer goes; zero: none does for that
 }
 
-// Disk is where images lie.
+// Disk is the disk of the images.
 type Disk struct{ Capacity, Available int64 } // bytes
 
-// Used is how full it is.
+// Used returns how full it is, in percent.
 func (d Disk) Used() int {
 	if d.Capacity <= 0 {
 		return 0
@@ -38,7 +38,7 @@ type Image struct {
 // kept says whether an image stays whatever happens.
 func (i Image) kept() bool { return i.Busy || i.Pinned }
 
-// Plan is what to remove, in this order, until so much is free.
+// Plan lists the images to remove, in this order, until so much is free.
 type Plan struct {
 	Removals []node.ImageRemoval
 	Short    int64 // bytes that should be free besides, and cannot be made so
