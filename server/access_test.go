@@ -210,7 +210,7 @@ func (u untouched) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// A form would be kept whole, in files that nobody removes.
+// TestAnUnexpectedBodyIsNotRead posts a form, which would be kept whole in files that stay.
 func TestAnUnexpectedBodyIsNotRead(t *testing.T) {
 	n := newNode(t, func(c *Config) { c.Stats = scriptedStats{summary: &statsapi.Summary{}} })
 	for _, c := range []struct {

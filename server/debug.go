@@ -21,7 +21,7 @@ import (
 	"nodal/server/wire"
 )
 
-// Debug is what an admin may see and change of the process itself.
+// Debug holds the parts of the process that an admin may see and change.
 type Debug struct {
 	Flags      map[string]string // of the command line, without secrets
 	Verbosity  Verbosity
@@ -29,7 +29,7 @@ type Debug struct {
 	NoFlags    bool // enableDebugFlagsHandler is off
 }
 
-// Verbosity is how much is logged, counted as --v does.
+// Verbosity sets how much is logged, counted as --v does.
 type Verbosity interface {
 	Level() int32
 	Set(level int32)
@@ -74,7 +74,7 @@ func profiles() string {
 	return text
 }
 
-// profileCPU says where the process spends the next seconds, 30 if nobody says how many.
+// profileCPU samples where the process spends the next seconds, 30 by default.
 func profileCPU(w http.ResponseWriter, r *http.Request) {
 	seconds, err := strconv.Atoi(r.URL.Query().Get("seconds"))
 	if err != nil || seconds <= 0 {
@@ -174,7 +174,7 @@ Paths: %s
 	})
 }
 
-// writePage answers with text, or with an object to who asks for one of its kind, as in
+// writePage answers with text, or with an object if the client asks for one of its kind, as in
 // "application/json;v=v1alpha1;g=config.k8s.io;as=Statusz".
 func writePage(w http.ResponseWriter, r *http.Request, kind, text string, object func(page) any) {
 	accepted := r.Header.Get("Accept")

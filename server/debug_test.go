@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// loudness is how much nobody logs.
+// loudness is a verbosity without a logger.
 type loudness struct{ atomic.Int32 }
 
 var _ Verbosity = (*loudness)(nil)

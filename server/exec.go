@@ -13,7 +13,7 @@ import (
 	"nodal/server/wire"
 )
 
-// Containers are what runs, for those who want to talk to it.
+// Containers reaches running containers for clients that talk to them.
 type Containers interface {
 	// ExecSync runs a command to its end and collects what it prints. A timeout
 	// of zero is none. The command's exit code is no error.

@@ -142,7 +142,7 @@ func (in *execInput) take(message *nodev1.ExecRequest) error {
 		if in.stdin == nil {
 			return fmt.Errorf("exec: standard input is not connected: %w", node.ErrInvalid)
 		}
-		// The command may have ended or closed it; then nobody misses the rest.
+		// The command may have ended or closed it; then the rest is not missed.
 		_, _ = in.stdin.Write(input.Stdin)
 	case *nodev1.ExecRequest_StdinClosed:
 		in.endStdin()

@@ -128,7 +128,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// newAuth lets everybody do everything, or only who has a token.
+// newAuth allows every request, or only those with a token.
 func newAuth(t testing.TB, open bool) *auth.Authenticator {
 	t.Helper()
 	material, err := auth.Bootstrap(auth.Dirs{Root: credentials}, []string{"localhost"}, time.Now())

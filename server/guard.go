@@ -29,7 +29,7 @@ func sameOrigin(next http.Handler) http.Handler {
 	}))
 }
 
-// asViewer is the identity of everybody on a listener that asks nobody.
+// asViewer gives each caller of an unauthenticated listener the same identity.
 func asViewer(next http.Handler) http.Handler {
 	viewer := auth.Identity{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}, Role: auth.RoleViewer, Via: "anonymous"}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -188,7 +188,7 @@ func newImportInput(idle time.Duration, cancel context.CancelCauseFunc) *importI
 	return in
 }
 
-// pump ends with the client's stream, or when nobody reads what it brings.
+// pump ends with the client's stream, or when its reader has stopped.
 func (in *importInput) pump(stream importServerStream, message *nodev1.ImportImagesRequest) {
 	for {
 		if _, err := in.chunks.Write(message.GetChunk()); err != nil {

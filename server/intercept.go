@@ -14,9 +14,9 @@ import (
 	"nodal/server/wire"
 )
 
-// unaryChain and streamChain are what every call goes through, by gRPC or by
-// REST. Who calls is settled first; what the handler returns, or panics with,
-// becomes a status before the audit line is written.
+// unaryChain and streamChain lead every call, by gRPC or by REST, through the same steps. The
+// caller is identified first. The handler's answer, or its panic, becomes a status before the
+// audit line is written.
 func unaryChain(a *auth.Authenticator, rights map[string]auth.Verb, log *slog.Logger) []grpc.UnaryServerInterceptor {
 	answer := func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 		defer recovered(ctx, log, info.FullMethod, &err)

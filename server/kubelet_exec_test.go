@@ -84,7 +84,7 @@ func TestALiveCommandRunsThroughTheWholeServer(t *testing.T) {
 	n.apply(t, manifestOf("web"))
 	n.run(t, "web", node.ContainerRunning)
 	n.runtime.exec = func(_ context.Context, id string, command []string, s node.Streams) (int32, error) {
-		// Channels share a connection: input that nobody reads holds up the size.
+		// Channels share a connection: unread input delays the size.
 		text, err := io.ReadAll(s.Stdin)
 		size := <-s.Resize
 		fmt.Fprintf(s.Stdout, "%s ran %q in %dx%d with %s", id, command, size.Width, size.Height, text)

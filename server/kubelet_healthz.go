@@ -25,7 +25,7 @@ func (k *kubelet) checks() []healthCheck {
 	return []healthCheck{{"ping", fine}, {"log", fine}, {"syncloop", k.turns}}
 }
 
-// loopPatience is how long the reconciler may take for a turn: it waits for nobody in one.
+// loopPatience bounds the time of one turn of the reconciler, which waits for nothing in it.
 const loopPatience = 5 * time.Second
 
 func (k *kubelet) turns(ctx context.Context) error {

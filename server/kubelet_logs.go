@@ -49,7 +49,7 @@ func (k *kubelet) containerLogs(w http.ResponseWriter, r *http.Request) {
 	defer endInTime(sink.control)
 	w.Header().Set("Content-Type", logContentType)
 	if err := sink.Flush(); err != nil {
-		return // nobody is there
+		return // the client is gone
 	}
 	ctx, end := k.follow(r.Context(), r)
 	err = k.reader.read(ctx, run, optionsOf(asked, k.reader.now()), sink)

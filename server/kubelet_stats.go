@@ -14,18 +14,18 @@ import (
 	"nodal/server/wire"
 )
 
-// Stats says what the node and its pods use. With an error the summary, if there is
-// one, lacks what the error names. It is shared: nobody may change it.
+// Stats reports the usage of the node and its pods. With an error the summary, if there is one,
+// lacks what the error names. The summary is shared: do not write to it.
 type Stats interface {
 	Summary(context.Context) (*statsapi.Summary, error)
 	// Usage is a summary of processors and memory, which are found out sooner.
 	Usage(context.Context) (*statsapi.Summary, error)
-	// History is what the containers of a pod have used, oldest first, as far as
-	// somebody asked.
+	// History returns the past usage of a pod's containers, oldest first, for the time in
+	// which usage was asked for.
 	History(types.UID) map[string][]node.Usage
-	// Cgroups is what is known of each cgroup, in cAdvisor's words. It is shared too.
+	// Cgroups describes each cgroup in cAdvisor's terms. The result is shared too.
 	Cgroups(context.Context) ([]*model.ContainerInfo, error)
-	// Machine is what the node is made of.
+	// Machine describes the node's hardware.
 	Machine() (*model.MachineInfo, error)
 }
 

@@ -102,7 +102,7 @@ func (s *logService) options(r *nodev1.ReadLogsRequest) (node.LogOptions, error)
 	return o, nil
 }
 
-// secondsBefore does not overflow: who asks for the last million years gets all.
+// secondsBefore does not overflow: a request for the last million years gets all.
 func secondsBefore(now time.Time, seconds int64) time.Time {
 	return time.Unix(max(now.Unix()-seconds, 0), int64(now.Nanosecond()))
 }

@@ -25,7 +25,7 @@ type named struct {
 	Items []json.RawMessage `json:"items"`
 }
 
-// names are what a bundle names.
+// names holds the names in a bundle.
 type names struct {
 	pods    []node.Key
 	objects []node.ObjectRef

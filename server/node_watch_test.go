@@ -167,7 +167,7 @@ func TestANodeWatchTellsOfTheRuntime(t *testing.T) {
 	})
 }
 
-// conditions are what the node says of itself, in short.
+// conditions lists the node's conditions, in short.
 func conditions(n *nodev1.GetNodeResponse) string {
 	var text []string
 	for _, c := range n.GetConditions() {
@@ -179,7 +179,7 @@ func conditions(n *nodev1.GetNodeResponse) string {
 func TestANodeWatchTellsOfConditions(t *testing.T) {
 	watchNode(t, func(t *testing.T, n *node1, r *nodeReader) {
 		began := time.Now()
-		r.left.Store(9) // of which nobody tells
+		r.left.Store(9) // without an event
 		told := r.next(vitalsLook + time.Second)
 		if got, want := conditions(told), "MemoryPressure=Unknown DiskPressure=True PIDPressure=Unknown Ready=True"; got != want {
 			t.Errorf("the disk is full: told %s, want %s", got, want)

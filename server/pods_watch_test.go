@@ -195,7 +195,7 @@ func TestASlowReaderGetsTheLatestAndDelaysNoOthers(t *testing.T) {
 	quick := n.watch(t, client, &nodev1.WatchPodsRequest{})
 	slow.want("ADDED web uid-1", "SYNCED")
 	quick.want("ADDED web uid-1", "SYNCED")
-	// Far more than gRPC's window holds, while nobody reads.
+	// Far more than gRPC's window holds, without a reader.
 	const changes = 2000
 	for range changes {
 		n.run(t, "web", node.ContainerRunning)

@@ -11,9 +11,8 @@ import (
 	"nodal/server/auth"
 )
 
-// renderers show pods whole or, to viewers, without the values of environments.
-// Each keeps what it has rendered, so that a pod is rendered once for all viewers,
-// and they cost nobody else anything.
+// renderers show pods whole or, to viewers, without the values of environments. Each caches its
+// result, so that a pod is rendered once for all viewers, and only if there are any.
 type renderers struct{ whole, viewers *renderer }
 
 func newRenderers(site node.Site) renderers {
@@ -22,8 +21,8 @@ func newRenderers(site node.Site) renderers {
 	return renderers{whole, viewers}
 }
 
-// of is the renderer for a caller. Who has no role here but may read was let in by
-// a cluster, and sees what upstream's kubelet shows.
+// of returns the renderer for a caller. A caller without a role was let in by a cluster, and sees
+// what upstream's kubelet shows.
 func (r renderers) of(ctx context.Context) *renderer {
 	if id, _ := auth.From(ctx); id.Role == auth.RoleViewer {
 		return r.viewers

@@ -15,7 +15,7 @@ import (
 	"nodal/server/wire"
 )
 
-// streamForm is how messages look on the wire.
+// streamForm writes messages to the wire.
 type streamForm interface {
 	contentType() string
 	message(proto.Message) ([]byte, error)

@@ -16,7 +16,7 @@ import (
 // where it ends.
 type importBody struct{ client nodev1.ImagesServiceClient }
 
-// importChunk is how much of a body goes into one message.
+// importChunk bounds the part of a body that goes into one message.
 const importChunk = 256 << 10
 
 func (h importBody) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -32,7 +32,7 @@ func (l restPods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	wire.WriteJSON(w, answer.GetJson())
 }
 
-// listText is what protojson makes of a ListPodsResponse.
+// listText writes a ListPodsResponse exactly as protojson would.
 func listText(pods []rendered, revision int64) []byte {
 	const head, typed, around = `{"pods":[`, `,"object":{"apiVersion":"v1","kind":"Pod",`, len(`{"pods":[],"revision":""}`) + 20
 	size := around

@@ -74,7 +74,7 @@ func checkValue(field protoreflect.FieldDescriptor, name string, values []string
 	return nil
 }
 
-// wanted is what the values of a parameter have to be.
+// wanted describes the values that a parameter takes.
 func wanted(field protoreflect.FieldDescriptor) string {
 	switch field.Kind() {
 	case protoreflect.BoolKind:

@@ -58,7 +58,7 @@ type Config struct {
 	Log    *slog.Logger
 }
 
-// Vitals are how the node is. The server only reads them.
+// Vitals reads the node's state. The server never writes it.
 type Vitals interface {
 	// Look returns what the runtime says of itself and the node's conditions, as they were moments ago.
 	Look(ctx context.Context) (node.RuntimeStatus, []corev1.NodeCondition)
@@ -66,13 +66,13 @@ type Vitals interface {
 	Changed() <-chan struct{}
 }
 
-// Offers is what the node offers to pods. The server only reads it.
+// Offers reads the node's offer to pods. The server never writes it.
 type Offers interface {
 	Read() offer.Offer
 	Changed() <-chan struct{}
 }
 
-// Facts are what the node is, fixed at the start.
+// Facts describes the node, as it was at the start.
 type Facts struct {
 	Version       string
 	Started       time.Time

@@ -21,7 +21,7 @@ type item[V any] struct {
 	state    V
 }
 
-// subject is what a watch is about. Its functions read the store.
+// subject holds the functions by which a watch reads its objects from the store.
 type subject[V any] struct {
 	present func() ([]item[V], int64)
 	since   func(revision int64) ([]item[V], int64, error)

@@ -158,8 +158,8 @@ func (c *call) perform() (node.Result, error) {
 	})
 }
 
-// excuse marks the containers that a call starts or ends though nobody waits for it any
-// more. One that came after the call was begun nobody meant to end.
+// excuse marks the containers that a call starts or ends after its caller has given up. A
+// container that came after the call was begun is not excused.
 func (w *world) excuse(c *call) {
 	if !c.abandoned() {
 		return
@@ -249,7 +249,7 @@ func (w *world) giveUp(c *call, f *faults) {
 	w.after(c.fate.back, func() { w.reply(c, node.Result{}, context.Canceled) })
 }
 
-// orphan is what happens to the calls of an agent that died.
+// orphan decides the fate of the calls of an agent that died.
 func (w *world) orphan(dead *agent, f *faults) {
 	for _, c := range slices.Clone(w.pending) {
 		if c.agent == dead && (local(c.action) || resizes(c.action) || f.between(0, 2) < 1) {
@@ -261,7 +261,7 @@ func (w *world) orphan(dead *agent, f *faults) {
 	}
 }
 
-// breakOff is what happens to all calls when the runtime ends.
+// breakOff ends all calls when the runtime ends.
 func (w *world) breakOff() {
 	for _, c := range slices.Clone(w.pending) {
 		if local(c.action) {

@@ -69,8 +69,8 @@ func (wi *witness) boundBy(w *world, pod *node.Pod, s *sandbox) {
 	}
 }
 
-// resizes says whether an action changes what a container is allowed. What came of one
-// shows nowhere, so nothing may come of it once nobody waits for it.
+// resizes reports whether an action changes a container's limits. Its effect does not show in any
+// look, so there must be none once its caller has given up.
 func resizes(a node.Action) bool {
 	_, ok := a.(node.ResizeContainer)
 	return ok
@@ -111,7 +111,7 @@ func (c *clients) room(a *agent, pod *node.Pod) bool {
 
 func (w *world) offers() offer.Offer { return w.offer }
 
-// offered is what pods share; they can come to ask for more.
+// offered returns what pods share; they can come to ask for more.
 func offered() offer.Offer {
 	return offer.Offer{
 		Node:   admit.Node{Name: "sim", Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}},

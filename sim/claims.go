@@ -15,8 +15,7 @@ import (
 	"nodal/node/storage"
 )
 
-// cabinet is what lies on the disk for claims, by the path that it lies at. It outlives
-// pods and agents.
+// cabinet holds the files of claims, by their path. It outlives pods and agents.
 type cabinet struct {
 	files map[string]types.UID // by path: the claim whose they are
 	had   map[types.UID]string // by claim: where its files were first laid
@@ -37,7 +36,7 @@ func (w *world) keeper() storage.Keeper {
 
 var errUnbound = errors.New("the claim is not bound")
 
-// claimed is what a claim is bound to.
+// claimed returns the volume that a claim is bound to.
 func (v volumes) claimed(ref node.ObjectRef) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume, error) {
 	object, ok := v.store.Object(ref)
 	if !ok || object.Claim().Status.Phase != corev1.ClaimBound {
@@ -132,8 +131,8 @@ func (c *clients) unclaim(a *agent) {
 	c.world.trace.addf("client: delete %s: %v", data(), err)
 }
 
-// letGo deletes the pods that wait for a claim, or hold it, which is being deleted:
-// nobody else could end that.
+// letGo deletes the pods that wait for a claim, or hold it, which is being deleted: it would
+// never end otherwise.
 func (c *clients) letGo(a *agent) {
 	held, ok := a.store.Object(data())
 	if !ok || held.Claim().DeletionTimestamp == nil {
@@ -146,7 +145,7 @@ func (c *clients) letGo(a *agent) {
 	}
 }
 
-// opens checks: a claim finds its own files where they were, and nobody else's.
+// opens checks that a claim finds its own files where they were, and no others.
 func (wi *witness) opens(has *cabinet, c *corev1.PersistentVolumeClaim, volume *corev1.PersistentVolume) {
 	path := volume.Spec.Local.Path
 	owner, there := has.files[path]

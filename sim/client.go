@@ -193,9 +193,9 @@ func (c *clients) edit(key node.Key) {
 	c.files[key].UID = types.UID("f" + manifest.PodHash(c.files[key])[:12])
 }
 
-// deliver hands all static pods to the node, again if it cannot take them now.
-// Only what was taken is delivered: a pod that the node has no space to record
-// must not pass for one that nobody wants.
+// deliver hands all static pods to the node, again if it cannot take them now. Only what was
+// taken is delivered: a pod that the node has no space to record must not pass for an unwanted
+// one.
 func (c *clients) deliver(a *agent) {
 	if a.dead {
 		return

@@ -51,7 +51,7 @@ func overlap(a, b string) bool {
 	return !one.Intersection(other).IsEmpty()
 }
 
-// disown has what runs of a pod hold nothing: nobody knows any more what it held.
+// disown drops the shares of a pod whose record was lost.
 func (s *simulation) disown(key node.Key) {
 	for _, c := range s.containers {
 		c.owns = c.owns && c.key != key

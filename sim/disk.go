@@ -9,10 +9,10 @@ import (
 	"nodal/reconciler/evict"
 )
 
-// scratchLimit is how much a pod may write into its scratch volume.
+// scratchLimit bounds what a pod may write into its scratch volume.
 func scratchLimit() *resource.Quantity { return resource.NewQuantity(1<<20, resource.BinarySI) }
 
-// disk is where pods write: as much as they may, or more.
+// disk is the disk that pods write to: as much as they may, or more.
 type disk struct{ world *world }
 
 var _ evict.Disk = disk{}
@@ -54,7 +54,7 @@ func (s *simulation) bounded() []*life {
 	return running
 }
 
-// measure evicts who has written too much, and goes on doing so.
+// measure evicts pods that have written too much, and goes on doing so.
 func (a *agent) measure() {
 	if a.dead {
 		return

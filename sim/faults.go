@@ -47,8 +47,7 @@ type faults struct {
 	rate map[Kind]float64
 }
 
-// common is how likely a fault is where it happens at all, each time that it
-// could.
+// common returns how likely a fault is, each time that it could happen, in a run that has it.
 func common(kind Kind) float64 {
 	switch kind {
 	case Stale, Delay:
@@ -82,7 +81,7 @@ func (f *faults) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(f.rand.Float64()*float64(high-low))
 }
 
-// fate is what becomes of one call.
+// fate decides the course of one call.
 type fate struct {
 	kind    Kind          // of calls; empty: it succeeds
 	travel  time.Duration // from the agent to the runtime

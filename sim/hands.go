@@ -104,7 +104,7 @@ func (h hands) Show(t *reconciler.Tracked, news bool) {
 	}
 }
 
-// Drop means nothing to probes that are asked by nobody.
+// Drop has no effect on probes without timers.
 func (h hands) Drop(node.Key) {}
 
 // Lost tries again soon.

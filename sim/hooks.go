@@ -11,7 +11,7 @@ import (
 	"nodal/reconciler"
 )
 
-// hooked is what truly became of the hooks of a run.
+// hooked records the true course of the hooks of a run.
 type hooked struct {
 	begun   bool          // a try of its postStart hook has ended
 	well    bool          // one has succeeded
@@ -101,8 +101,8 @@ func (c *container) asked() time.Duration {
 	return c.term
 }
 
-// signals checks: no stop signal before the preStop hook has ended, unless the grace
-// period is over. That holds for pods that nobody wants, too.
+// signals checks that no stop signal comes before the preStop hook has ended, unless the grace
+// period is over. That holds for unwanted pods, too.
 func (wi *witness) signals(c *call, a node.StopContainer, run *container) {
 	l := wi.lives[run.life]
 	if l == nil || wi.jumps || a.Grace == 0 {

@@ -21,7 +21,7 @@ type journal struct {
 	crashed bool              // the agent died in a commit
 }
 
-// crashPoint is where in a commit the agent dies.
+// crashPoint says where in a commit the agent dies.
 type crashPoint uint8
 
 const (

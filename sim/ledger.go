@@ -10,8 +10,8 @@ import (
 	"nodal/node"
 )
 
-// ledger is what clients were told: which pods were accepted, changed and
-// deleted. No agent writes it, and none reads it.
+// ledger records what clients were told: which pods were accepted, changed and deleted. No agent
+// writes it, and none reads it.
 type ledger struct {
 	wanted map[node.Key]*life
 	lives  map[lifeID]*life
@@ -99,7 +99,7 @@ func (l *ledger) take(pod *node.Pod) *life {
 	return known
 }
 
-// activeFor is how long a pod may run; 0 is for ever.
+// activeFor returns how long a pod may run; 0 means for ever.
 func activeFor(object *corev1.Pod) time.Duration {
 	if s := object.Spec.ActiveDeadlineSeconds; s != nil {
 		return time.Duration(*s) * time.Second
@@ -142,7 +142,7 @@ func (l *ledger) hurry(latest *life, grace time.Duration) {
 	}
 }
 
-// latest is what a pod was last accepted as.
+// latest returns the pod as it was last accepted.
 func (l *ledger) latest(of *life) *life {
 	for _, known := range l.lives {
 		if known.id.uid == of.id.uid && known.turn > of.turn {

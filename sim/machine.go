@@ -45,7 +45,7 @@ type audience interface {
 // kind of thing.
 func NewMachine(clock func() time.Time) *Machine {
 	counts := map[string]int{}
-	return newMachine(&schedule{}, clock, nobody{}, func(kind string) string {
+	return newMachine(&schedule{}, clock, permissive{}, func(kind string) string {
 		counts[kind]++
 		return fmt.Sprintf("%s%d", kind, counts[kind])
 	})
@@ -58,18 +58,18 @@ func newMachine(s *schedule, clock func() time.Time, a audience, newID func(stri
 	}
 }
 
-// nobody refuses nothing.
-type nobody struct{}
+// permissive refuses nothing.
+type permissive struct{}
 
-var _ audience = nobody{}
+var _ audience = permissive{}
 
-func (nobody) admit(*node.Pod, *container) error     { return nil }
-func (nobody) resize(*container, limit.Limits) error { return nil }
-func (nobody) began(*container)                      {}
-func (nobody) termed(*container)                     {}
-func (nobody) killed(*container)                     {}
-func (nobody) ended(*container)                      {}
-func (nobody) gone(*container)                       {}
+func (permissive) admit(*node.Pod, *container) error     { return nil }
+func (permissive) resize(*container, limit.Limits) error { return nil }
+func (permissive) began(*container)                      {}
+func (permissive) termed(*container)                     {}
+func (permissive) killed(*container)                     {}
+func (permissive) ended(*container)                      {}
+func (permissive) gone(*container)                       {}
 
 type sandbox struct {
 	id      string

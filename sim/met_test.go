@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// enough is how many seeds meet all that they are there to try.
+// enough is the number of seeds that meet all situations they are there to try.
 const enough = 10_000
 
 // hasAll wants everything to have happened for whose sake seeds are played: that the

@@ -15,8 +15,8 @@ import (
 	"nodal/node/manifest"
 )
 
-// TestPlanPredictsWhatApplyDoes edits pods of all kinds, at moments that nobody has
-// chosen, and holds what then became of their containers against what was planned.
+// TestPlanPredictsWhatApplyDoes edits pods of all kinds at random moments, and compares the fate
+// of their containers with the plan.
 func TestPlanPredictsWhatApplyDoes(t *testing.T) {
 	met := met{}
 	for seed := range uint64(400) {
@@ -192,7 +192,7 @@ func (e *editing) abreast() bool {
 	return true
 }
 
-// standing is how the newest run of a container stood when its pod was edited.
+// standing is the state of a container's newest run when its pod was edited.
 type standing struct {
 	run     *container
 	state   node.ContainerState

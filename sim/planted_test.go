@@ -6,8 +6,8 @@ package sim
 
 import "testing"
 
-// A planted bug that nobody notices would mean that the promises of TestSeeds
-// are not worth much.
+// TestInvariantsCatchPlantedBugs: a planted bug that goes unnoticed would mean that the promises
+// of TestSeeds are not worth much.
 func TestInvariantsCatchPlantedBugs(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -12,7 +12,7 @@ import (
 	"nodal/reconciler/decide"
 )
 
-// probeGrace is what a sick container is allowed, where its probe says so.
+// probeGrace is the grace of a sick container whose probe sets one.
 const probeGrace = 3 * time.Second
 
 // addProbes gives a container some of the probes that there are.

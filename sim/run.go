@@ -27,7 +27,7 @@ const (
 	KeepLinks         // remove runs and leave the links to their logs
 )
 
-// Options are what a run is made of.
+// Options chooses a run.
 type Options struct {
 	Seed    uint64
 	Without []Kind // faults that do not happen
@@ -35,7 +35,7 @@ type Options struct {
 	Trace   bool
 }
 
-// Report is how a run went.
+// Report is the result of a run.
 type Report struct {
 	Failure error // the invariant that was broken
 	Trace   []string
@@ -64,8 +64,8 @@ type simulation struct {
 	clients *clients
 	agent   *agent // nil while none is alive
 	events  bool   // the runtime tells all that happens; else it has to be asked
-	deaf    bool   // nobody is connected to hear it
-	calmed  bool   // faults are over, and nobody takes away what pods need
+	deaf    bool   // no connection is there to hear it
+	calmed  bool   // faults are over, and pods keep what they need
 	actions int    // of agents that are dead
 }
 
@@ -159,8 +159,8 @@ func (s *simulation) boot(bug Bug) {
 	s.after(s.faults.between(0, 5*time.Second), func() { s.clients.deliver(a) })
 }
 
-// recollect takes for told what the agent's journal kept of operations that
-// nobody was answered. What was acknowledged must be there.
+// recollect adds to the ledger what the agent's journal kept of unanswered operations. What was
+// acknowledged must be there.
 func (s *simulation) recollect() {
 	views, _ := s.agent.store.Views()
 	for _, v := range views {
@@ -287,7 +287,7 @@ func (s *simulation) runFor(d time.Duration) {
 	}
 }
 
-// addStray leaves a pod in the runtime that nobody knows of.
+// addStray leaves a pod without a record in the runtime.
 func (s *simulation) addStray() {
 	if s.rand.IntN(3) > 0 {
 		return

@@ -49,8 +49,8 @@ func nameOf(pod *node.Pod, action node.Action) string {
 	return ""
 }
 
-// taken is the answer where something has the name: who made it may have been the same
-// agent, so the outcome is open.
+// taken is the answer if the name is taken. The same agent may have made its owner, so the
+// outcome is unknown.
 func taken(a node.Action) error { return fmt.Errorf("the name is reserved: %w", unknown(a)) }
 
 // carryOut has an action's effect, once its name is taken.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// script is what a container does with its life. Its image says it.
+// script is the behaviour of a container. Its image names it.
 type script struct {
 	lasts  time.Duration // until it exits by itself; zero: for ever
 	exit   int32

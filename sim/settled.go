@@ -50,7 +50,7 @@ func (s *simulation) unsettled() error {
 	return nil
 }
 
-// leftovers looks for what belongs to nobody.
+// leftovers looks for things without an owner.
 func (s *simulation) leftovers() error {
 	for _, box := range s.sandboxes {
 		if l := s.witness.wanted[box.key]; l == nil || l.id.uid != box.uid {
@@ -212,7 +212,7 @@ func mayStay(spec *corev1.PodSpec, c *corev1.Container, code int32) bool {
 	return !node.Rerun(spec, c, code)
 }
 
-// slack is how late a restart may be: a retry after the last fault.
+// slack bounds how late a restart may be: a retry after the last fault.
 const slack = 5 * time.Second
 
 // alive is the promise of a container: the wanted version runs, has ended for

@@ -52,8 +52,8 @@ func (v volumes) SetUp(_ context.Context, pod *node.Pod, name string) error {
 	return nil
 }
 
-// content is what a volume shows now: of objects what they hold, of the pod its
-// labels and what its containers may use, and of a claim the volume that it is bound to.
+// content returns what a volume shows now: the content of objects, the labels of the pod and its
+// containers' resources, and the volume that a claim is bound to.
 func (v volumes) content(pod *corev1.Pod, volume *corev1.Volume) (string, error) {
 	content := ""
 	for _, ref := range node.VolumeRefs(pod, volume) {
@@ -109,7 +109,7 @@ func (v volumes) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	return nil
 }
 
-// tear is what a crash leaves of work on the disk that was under way.
+// tear leaves work on the disk as a crash would.
 func (w *world) tear(c *call) {
 	have := w.volumes[c.pod.UID()]
 	switch a := c.action.(type) {
@@ -203,7 +203,7 @@ func (c *clients) mounting(pod *corev1.Pod) {
 	}
 }
 
-// info tells a pod of itself, and perhaps whom to trust.
+// info projects a pod's facts about itself, and perhaps trusted certificates.
 func info(trusting bool) *corev1.ProjectedVolumeSource {
 	signer, optional := signed().Name, true
 	itself := corev1.VolumeProjection{DownwardAPI: &corev1.DownwardAPIProjection{}}
@@ -216,8 +216,7 @@ func info(trusting bool) *corev1.ProjectedVolumeSource {
 	}}
 }
 
-// laidOut checks: nothing is laid out for a pod that is gone, for nobody would
-// tear it down.
+// laidOut checks that nothing is laid out for a pod that is gone: it would never be torn down.
 func (wi *witness) laidOut(store *store.Store, pod *node.Pod) {
 	if !store.Holds(pod.UID()) {
 		wi.failf("a volume was laid out for %s, uid %s, which is gone", pod.Key(), pod.UID())

@@ -17,11 +17,11 @@ import (
 // keeps the first thing that must never happen.
 type witness struct {
 	*ledger
-	jumps    bool // the clock jumps: nobody can say when a grace period ends
+	jumps    bool // the clock jumps, and the end of a grace period cannot be told
 	ready    bool // every source has told the present agent what it has
 	revision int64
 	failure  error
-	strays   map[types.UID]time.Time // by when the agent wants pods gone that nobody wants
+	strays   map[types.UID]time.Time // by when the agent has to end unwanted pods
 	past     map[within]uint32       // run after that of an init container which has done what the next waits for
 	vanished map[string]uint32       // the newest run that vanished, by container and uid
 	once     map[string]bool         // ephemeral containers that were started, by container and uid

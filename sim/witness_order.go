@@ -164,7 +164,7 @@ func (wi *witness) expires(w *world, l *life, slot *node.Slot) {
 	}
 }
 
-// vanishes notes which runs nobody can ask about any more.
+// vanishes notes which runs can no longer be inspected.
 func (wi *witness) vanishes(c *container) {
 	key := c.name + string(c.uid)
 	wi.vanished[key] = max(wi.vanished[key], c.attempt)

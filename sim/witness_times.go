@@ -38,7 +38,7 @@ func (wi *witness) moveOn(w *world, t *reconciler.Tracked) {
 		return // a client may have it go on still
 	}
 	for _, c := range shown.Conditions {
-		since := c.LastTransitionTime.Truncate(time.Second) // which is what readers are told
+		since := c.LastTransitionTime.Truncate(time.Second) // as readers see it
 		if since.Before(before[c.Type]) {
 			wi.failf("condition %s of pod %s is %s since %s, and was told to have changed at %s", c.Type, t.Key, c.Status, since.Sub(epoch), before[c.Type].Sub(epoch))
 		}
@@ -63,8 +63,7 @@ func learnt(slot *node.Slot, got *node.Observed) bool {
 	return true
 }
 
-// forgetUnnoted is what an agent's death means for what probes and hooks have shown and
-// it had not journalled yet.
+// forgetUnnoted drops the results of probes and hooks that a dead agent had not journalled.
 func (wi *witness) forgetUnnoted(dead *agent) {
 	for _, t := range dead.loop.Tracks() {
 		for name, health := range t.Got().Health {

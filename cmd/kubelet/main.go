@@ -63,7 +63,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 1
 }
 
-// verbosity is how much is logged; it may change at any time.
+// verbosity sets how much is logged; it may change at any time.
 type verbosity struct {
 	of    slog.LevelVar
 	level atomic.Int32

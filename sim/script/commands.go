@@ -16,7 +16,7 @@ import (
 	"nodal/node/manifest"
 )
 
-// commands are what a script can say:
+// commands lists the commands of a script:
 //
 //	pod [restart=P] [init=A,B+] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I] [config=M] [claim=C] [label=L]
 //	    [probes=startup,liveness/5] [hooks=postStart,preStop@NAME] [cpu=100m] [resize=RestartContainer] [deadline=60] [disk=1Mi]
@@ -42,7 +42,7 @@ import (
 //	exit NAME CODE [after D]     a container ends
 //	lose sandbox        the sandbox dies with all that runs in it
 //	remove sandbox, remove container NAME
-//	                    somebody removes it behind the agent's back
+//	                    it is removed behind the agent's back
 //	advance D           time goes on, past exits and wakes
 //	crash               the agent dies and starts again
 //	look begin, look end         a look at the machine that takes its time

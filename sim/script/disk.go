@@ -12,7 +12,7 @@ import (
 	"nodal/reconciler/evict"
 )
 
-// written is how much each container has written to the disk, in bytes.
+// written counts the bytes that each container has written to the disk.
 type written int64
 
 var _ evict.Disk = written(0)

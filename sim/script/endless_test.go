@@ -68,7 +68,7 @@ func (s *stage) restarts(container string) int {
 	return int(s.track.Slot().Tallies[container].Restarts)
 }
 
-// size is how many bytes the journal holds.
+// size returns the bytes that the journal holds.
 func (j journal) size() int {
 	size := 0
 	for _, data := range j {

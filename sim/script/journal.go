@@ -7,7 +7,7 @@ import (
 	"nodal/node/store"
 )
 
-// journal is what outlives the agent.
+// journal outlives the agent.
 type journal map[string][]byte
 
 var _ store.Journal = journal{}

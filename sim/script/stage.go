@@ -27,7 +27,7 @@ type stage struct {
 	store   *store.Store
 	events  *store.Events
 	intake  intake.Intake
-	track   *reconciler.Track // nil when nobody holds the key
+	track   *reconciler.Track // nil while the key has no owner
 	mark    node.Mark
 	flight  []flying // in the order in which they began
 	cgroups bool

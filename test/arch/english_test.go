@@ -3,7 +3,6 @@ package arch
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -24,22 +23,11 @@ var shapes = []shape{
 // riddle is a doc comment that asks before it tells.
 var riddle = regexp.MustCompile(`^(\w+) (is|are) (what|who|how|where|why)\b`)
 
-// unswept packages are still written in the English of their first days. The list
-// only shrinks.
-var unswept = []string{
-	"server",
-	"sim",
-	"sim/script",
-}
-
 // englishErrors finds the worst shapes in comments: a comment that has to be read
 // twice is not read.
 func englishErrors(files []goFile) []string {
 	var errs []string
 	for _, f := range files {
-		if slices.Contains(unswept, f.dir) {
-			continue
-		}
 		for _, group := range f.syntax.Comments {
 			text := strings.Join(strings.Fields(group.Text()), " ")
 			if m := riddle.FindStringSubmatch(text); m != nil {
