@@ -30,11 +30,24 @@ func (o *Observed) Miss(old *Observed, now time.Time) {
 			continue
 		}
 		if was.State != ContainerExited || !was.Inspected {
-			was.State, was.Inspected, was.FinishedAt = ContainerExited, true, now
+			was.State, was.Inspected, was.FinishedAt = ContainerExited, true, old.latestEnd(was, now)
 			was.ExitCode, was.Reason, was.Message = exitCodeUnknown, reasonUnknownEnd, messageLost
 		}
 		o.lose(was)
 	}
+}
+
+// latestEnd returns when a run of which nothing is known has ended at the latest: when
+// the next run of the container was made, or now.
+func (o *Observed) latestEnd(run Container, now time.Time) time.Time {
+	latest := now
+	for _, c := range o.Containers {
+		next := c.UID == run.UID && c.Name == run.Name && c.Attempt > run.Attempt
+		if next && !c.CreatedAt.IsZero() && c.CreatedAt.Before(latest) {
+			latest = c.CreatedAt
+		}
+	}
+	return latest
 }
 
 // lose keeps the newest of the lost runs of each container.

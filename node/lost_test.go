@@ -29,6 +29,17 @@ func TestTheNewestLostRunIsKept(t *testing.T) {
 	}
 }
 
+func TestALostRunHasEndedBeforeTheNextWasMade(t *testing.T) {
+	at := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	next := Container{ID: "1", UID: "u1", Name: "app", Attempt: 1, State: ContainerExited, CreatedAt: at.Add(-time.Minute)}
+	old := &Observed{Containers: []Container{next, {ID: "0", UID: "u1", Name: "app", State: ContainerExited}}}
+	seen := &Observed{Containers: []Container{next}}
+	seen.Miss(old, at)
+	if got, want := seen.Lost[0].FinishedAt, next.CreatedAt; !got.Equal(want) {
+		t.Errorf("it has ended at %s, want %s", got, want)
+	}
+}
+
 func TestWhatWasOnlyMadeIsNoRunBesideOneThatIsAlive(t *testing.T) {
 	run := func(attempt uint32, state ContainerState) Container {
 		return Container{UID: "u1", Name: "app", Attempt: attempt, State: state}
