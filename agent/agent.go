@@ -59,7 +59,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	return run(ctx, o, f, m, r, p)
 }
 
-// prepare makes the node's identity, at its first start, while the runtime comes up.
+// prepare reaches the runtime and makes the guard of the API side by side.
+// With RunOnce it makes no guard, because nothing is served then.
 func prepare(
 	ctx context.Context, o Options, f facts, m memory,
 ) (r runtime, guard *auth.Authenticator, err error) {

@@ -165,7 +165,7 @@ func (o *Observed) newest(uid types.UID, name string, counts func(*Container) bo
 	return newest
 }
 
-// FaultOf returns why the last try to make or start a container failed, if it did.
+// FaultOf returns the fault of a container's image, or else of the last try to make or start it.
 func (o *Observed) FaultOf(container string) (Fault, bool) {
 	if f, ok := o.Faults[ImageTarget(container)]; ok {
 		return f, true
@@ -210,7 +210,7 @@ func (o *Observed) Home(uid types.UID) *Sandbox {
 	return home
 }
 
-// Empty says whether nothing of the key is left on the machine.
+// Empty reports whether the runtime has no sandbox and no container of the key.
 func (o *Observed) Empty() bool {
 	return o == nil || len(o.Sandboxes) == 0 && len(o.Containers) == 0
 }

@@ -21,7 +21,7 @@
 //
 //   - A track decides only on an observation that is newer than its own last
 //     effect. The reply to a call counts as an observation of what it reports;
-//     a call without a reply makes the track unsure, and it observes first.
+//     any error makes the track unsure, and it observes first.
 //   - No two actions work on one target at a time.
 //
 // Nothing that is unknown is removed before every pod source has delivered.

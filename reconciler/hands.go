@@ -114,7 +114,8 @@ func (h hands) Look(only *node.Key, began node.Mark) {
 // Relist asks for a full look.
 func (h hands) Relist() { h.relist() }
 
-// Read tells of pods that are new.
+// Read counts a pod that was accepted since the start, and reports it if it was refused.
+// It ignores a pod that is gone, and a change of a pod that was there before.
 func (h hands) Read(v store.View, before *node.Pod) {
 	if v.Gone {
 		return
@@ -136,15 +137,15 @@ func (h hands) Show(t *Tracked, news bool) {
 	h.follow(t)
 }
 
-// Drop ends the probes.
+// Drop ends the probes of a pod, forgets its readiness, and counts its work as ended.
 func (h hands) Drop(key node.Key) {
 	h.Prober.Set(key, nil)
 	delete(h.wasReady, key)
 	h.ended(key)
 }
 
-// Lost says so once, and tries again soon. A runtime that tells what happens is heard
-// of at once when it is back, see watch; others are asked more and more seldom.
+// Lost reports once that the runtime is away, and asks for a full look after a pause.
+// The pause grows with each failure. A new connection asks for a look at once, see watch.
 func (h hands) Lost(err error, news bool) {
 	now := h.Act.Clock()
 	if news {

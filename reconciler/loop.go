@@ -141,10 +141,10 @@ func (l *Loop) Deliver(now time.Time) {
 	}
 }
 
-// Next returns the time until a pod has to be looked at without an event.
+// Next returns the time until the earliest alarm of a pod or an asset.
 func (l *Loop) Next(now time.Time) time.Duration { return min(l.alarms.next(now), l.due.next(now)) }
 
-// Ring wakes the pods that are due.
+// Ring gives a turn to the pods and the assets whose alarms are due.
 func (l *Loop) Ring(now time.Time) {
 	l.alarms.ring(now, func(key node.Key) { l.dirty[key] = true })
 	l.due.ring(now, func(key node.AssetKey) { l.untended[key] = true })

@@ -201,7 +201,7 @@ func (r *Reconciler) tended(t *Tended, o Outcome) {
 	r.tellAsset(t, o)
 }
 
-// found does so with a look.
+// found hands a look at an asset to the loop, and reports the look's failure as an event.
 func (r *Reconciler) found(t *Tended, s AssetSighting) {
 	now := r.Act.Clock()
 	r.loop.Found(t, s, now)

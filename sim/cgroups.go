@@ -111,7 +111,8 @@ func (c *clients) room(a *agent, pod *node.Pod) bool {
 
 func (w *world) offers() offer.Offer { return w.offer }
 
-// offered returns what pods share; they can come to ask for more.
+// offered returns the offer that a simulated node starts with: two CPUs and its rules.
+// Pods may ask for more than it has.
 func offered() offer.Offer {
 	return offer.Offer{
 		Node:   admit.Node{Name: "sim", Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}},

@@ -1,4 +1,4 @@
-// Package sim plays the life of a node in virtual time: the real node.Store,
+// Package sim plays the life of a node in virtual time: the real store.Store,
 // intake, reconciler.Loop and decide steps, on a disk, a runtime and a clock
 // that exist in memory only. One seed decides all that happens in a run, so a
 // run that breaks a promise can be played again.

@@ -149,7 +149,7 @@ func (m *Membership) bootstrap(ctx context.Context) (api *rest.Config, err error
 	return m.read()
 }
 
-// to is the way to an issuer of certificates.
+// to returns a certificate.Way that always yields the same client configuration.
 func to(api *rest.Config) certificate.Way {
 	return func() (*rest.Config, error) { return api, nil }
 }

@@ -104,8 +104,8 @@ func (p *place) announce(ctx context.Context, status corev1.NodeStatus) {
 	p.addressed = p.addressed || len(status.Addresses) > 0
 }
 
-// shown takes note of what the cluster shows of the conditions that were sent: a node that
-// was taken for lost has others there by now.
+// shown replaces the remembered conditions by those that the cluster shows now.
+// The next update then sends a condition that the cluster has changed.
 func (p *place) shown(found *corev1.Node) {
 	var shown []corev1.NodeCondition
 	for _, c := range p.sent.Conditions {

@@ -46,8 +46,8 @@ func (r *Runtime) ExecSync(
 	return reply.GetStdout(), reply.GetStderr(), reply.GetExitCode(), nil
 }
 
-// inTime says that the deadline lies ahead. The context's own error does not: the
-// runtime knows the deadline too, and its word that it has passed may come first.
+// inTime reports whether the deadline of a context is still ahead. It asks the clock, not the context:
+// the runtime knows the deadline too, and may report it before the context does.
 func inTime(ctx context.Context) bool {
 	deadline, bound := ctx.Deadline()
 	return !bound || time.Now().Before(deadline)

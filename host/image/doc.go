@@ -10,8 +10,9 @@
 //	                     ImagePullBackOff, with the time of the next try
 //
 // An order is shared, and rests: a reference, and the credential to pull it with
-// (package credential). Twenty pods that need one image cost one pull; a pull that a registry
-// refuses is tried again after 10 s, doubling up to 300 s, however many pods ask.
+// (package credential). Twenty pods that need one image cost one pull. A pull that a
+// registry refuses is tried again after 10 s, doubling up to 300 s. A pod that asks for the first
+// time does not wait for that.
 //
 // An image that one pod has pulled with its secret is not for every other pod: records
 // (records.go) say which credentials it was pulled with, and if in doubt the registry is

@@ -42,7 +42,7 @@ type records struct {
 // intent is a note on the disk that a reference is being pulled.
 type intent struct {
 	pulls int  // under way
-	stale bool // the note was there before them: a crash has left it
+	stale bool // the note has to stay: a crash left it, or a pull may have brought an unrecorded image
 }
 
 // none reports whether every pod may use every present image.

@@ -168,7 +168,7 @@ type ulimits struct {
 	specs []model.UlimitSpec
 }
 
-// ulimitsOf is as old as other limits may be.
+// ulimitsOf returns the ulimits of a process. It keeps them for limitsAge, and then reads them again.
 func (g *group) ulimitsOf(pid string, read func() []model.UlimitSpec) []model.UlimitSpec {
 	g.mu.Lock()
 	known := g.ulimits
@@ -223,7 +223,8 @@ func nodeInfo(found *collection) *model.ContainerInfo {
 	return &model.ContainerInfo{ContainerReference: model.ContainerReference{Name: "/"}, Spec: spec, Stats: []*model.ContainerStats{s}}
 }
 
-// fewOfMemory is nil where one of the few is not known.
+// fewOfMemory translates the node's memory figures into cAdvisor's. It returns nil unless usage,
+// working set and RSS are all known.
 func fewOfMemory(m *statsapi.MemoryStats) *model.MemoryStats {
 	if m == nil || m.UsageBytes == nil || m.WorkingSetBytes == nil || m.RSSBytes == nil {
 		return nil

@@ -37,7 +37,8 @@ func (c *Collector) readLayers(ctx context.Context) (func(*collection), error) {
 	return func(*collection) { c.layers = layers{time.Now(), known} }, nil
 }
 
-// addTo fills in what is not there, beside how full the disk is that it lies on.
+// addTo sets the missing Rootfs figures of containers from the sizes of their writable layers. If the
+// disk below is known, its capacity and free space are added.
 func (l layers) addTo(pods []statsapi.PodStats, disk *statsapi.RuntimeStats) {
 	for i := range pods {
 		for k := range pods[i].Containers {

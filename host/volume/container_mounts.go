@@ -14,9 +14,9 @@ import (
 	"nodal/node"
 )
 
-// Mounts lists the mounts of a container. The pod's volumes are laid out by then, and open
-// choices are made. An image volume goes by its id: a runtime need not find one to mount by
-// the pod's name for it.
+// Mounts returns the mounts of a container, and first mounts each subPath on the host. The pod's
+// volumes must be laid out, and ChooseMounts must have resolved subPathExpr and recursiveReadOnly.
+// An image volume is named by its id, because a runtime may not find it under the pod's name for it.
 func (t *Tree) Mounts(pod *node.Pod, c *corev1.Container, images map[string]string) ([]*runtimeapi.Mount, error) {
 	var mounts []*runtimeapi.Mount
 	for i := range c.VolumeMounts {

@@ -48,7 +48,7 @@ func (t *Tree) Adopt(uid types.UID) error {
 	return os.Chmod(dir, info.Mode()|Ours)
 }
 
-// Own are the UIDs of the pods whose directories this node has made.
+// Own returns the UIDs of the pods whose directories this node has made or taken over.
 func (t *Tree) Own() (uids []string, err error) {
 	entries, err := os.ReadDir(t.Pods)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +62,7 @@ func (t *Tree) Own() (uids []string, err error) {
 	return uids, nil
 }
 
-// IsOurs says whether this node has made the directory of a pod.
+// IsOurs reports whether this node has made or taken over the directory of a pod.
 func (t *Tree) IsOurs(uid types.UID) bool {
 	info, err := os.Lstat(filepath.Join(t.Pods, string(uid)))
 	return err == nil && info.IsDir() && info.Mode()&Ours != 0

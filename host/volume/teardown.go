@@ -89,8 +89,8 @@ func unmountAndRemove(ctx context.Context, dir string) error {
 	return removeTree(ctx, dir)
 }
 
-// setAside renames a directory of ours that is not kept, and returns its new path. It returns
-// "" for the rest.
+// setAside renames a directory of ours that is not kept, and returns its new path. A directory that an
+// earlier sweep renamed is returned as it is. For all others it returns "".
 func (t *Tree) setAside(name string, keep func(types.UID) bool) (string, error) {
 	if strings.HasPrefix(name, goneMark) {
 		return filepath.Join(t.Pods, name), nil

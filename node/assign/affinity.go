@@ -98,9 +98,9 @@ func together(lists [][]hint, so hint) iter.Seq[hint] {
 	}
 }
 
-// better compares places: the preferred, then the narrower, then the closer together.
-// What is not preferred is best where it has the size that the greatest of all needs
-// would have alone.
+// better reports whether h goes before another hint. A preferred hint goes first, then the one with
+// fewer NUMA nodes, then the one whose nodes are closer together. Of two that are not preferred, one
+// with fewer than wanted nodes loses to a wider one.
 func (h hint) better(than hint, wanted int, apart func(mask) int) bool {
 	one, other := h.nodes.size(), than.nodes.size()
 	switch {

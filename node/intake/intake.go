@@ -310,7 +310,8 @@ func updated(old *node.Pod, d Delivery) *node.Pod {
 	return &pod
 }
 
-// renewed are the runs of the named containers that others follow now that these have changed.
+// renewed returns, of each named container, the run that a new one replaces because of a change.
+// A container without such a run, such as one that has ended for good, is left out.
 func (in Intake) renewed(slot *node.Slot, names []string) []*node.Container {
 	view, ok := in.Store.View(slot.Pod.Key())
 	if !ok {

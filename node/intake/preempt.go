@@ -61,7 +61,8 @@ func (in Intake) assign(tx *store.Tx, pod *node.Pod, w *way) (node.Shares, *node
 	return shares, nil
 }
 
-// clear ends who makes way for a pod, which waits for that.
+// clear has a pod wait for the chosen pods that still run. One that ends anyway is left alone, a
+// successor that waits for a name is refused, and any other pod is made to end.
 func (w way) clear(tx *store.Tx, pod *node.Pod, outcome *Outcome, now time.Time) {
 	for _, r := range w.chosen {
 		next := *tx.Get(r.Key())
@@ -84,7 +85,7 @@ func (w way) clear(tx *store.Tx, pod *node.Pod, outcome *Outcome, now time.Time)
 	}
 }
 
-// tell tells who was made to end.
+// tell reports each preempted pod.
 func (in Intake) tell(o Outcome) {
 	for _, pod := range o.Preempts {
 		if in.Preempted != nil {

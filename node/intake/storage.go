@@ -100,8 +100,8 @@ func ofStorage(ref node.ObjectRef) bool {
 	return ref.Kind == node.PersistentVolume || ref.Kind == node.PersistentVolumeClaim
 }
 
-// concernsStorage says whether a delivery may change which claims there are, what
-// they are bound to or who holds them: a pod that waits for the name gives way.
+// concernsStorage reports whether a delivery may change claims, their volumes or their use. This holds
+// for a volume or claim, for a pod that uses claims, and if it replaces a waiting pod that does.
 func concernsStorage(tx *store.Tx, d Delivery) bool {
 	if d.Object != nil {
 		return ofStorage(d.Object.Ref())

@@ -29,8 +29,6 @@ func (c *check) resources(r *corev1.ResourceRequirements, at *field.Path) {
 	}
 }
 
-// quantities checks names and amounts. Every list is walked in order, so that the
-// same manifest always gets the same answer.
 // claimOnce reports a claim that is there twice, or as a whole and in part.
 func (c *check) claimOnce(at *field.Path, seen map[string]bool, claim corev1.ResourceClaim) {
 	request := claim.Name + "/" + claim.Request
@@ -41,6 +39,8 @@ func (c *check) claimOnce(at *field.Path, seen map[string]bool, claim corev1.Res
 	seen[request], seen[claim.Name] = true, true
 }
 
+// quantities checks names and amounts. Every list is walked in order, so that the
+// same manifest always gets the same answer.
 func (c *check) quantities(list corev1.ResourceList, at *field.Path, known func(corev1.ResourceName) string) {
 	for _, name := range sorted(list) {
 		quantity, path := list[name], at.Key(clip(string(name)))

@@ -81,8 +81,7 @@ func (c *check) volumeSource(v *corev1.Volume, at *field.Path) {
 	c.networkVolume(v, at)
 }
 
-// networkVolume checks the sources that reach over a network.
-// claimName is the rule for a volume whose claim is called after the pod and the volume.
+// claimName returns the faults of the name that a volume's own claim gets: the pod's and the volume's.
 func claimName(pod, volume string) []string {
 	if pod == "" || volume == "" {
 		return nil // which is told of already
@@ -104,6 +103,7 @@ func (c *check) templateMeta(meta *metav1.ObjectMeta, at *field.Path) {
 	}
 }
 
+// networkVolume checks the sources that reach over a network.
 func (c *check) networkVolume(v *corev1.Volume, at *field.Path) {
 	if v.NFS != nil {
 		c.nfs(v.NFS, at.Child("nfs"))

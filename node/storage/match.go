@@ -72,7 +72,8 @@ func (k Keeper) unfit(c *corev1.PersistentVolumeClaim, v *corev1.PersistentVolum
 	return ""
 }
 
-// refersTo says whether a reference means the claim, or the next one of its name.
+// refersTo reports whether a reference means the claim. A reference without a UID means any claim of
+// that name.
 func refersTo(ref *corev1.ObjectReference, c *corev1.PersistentVolumeClaim) bool {
 	return ref.Namespace == c.Namespace && ref.Name == c.Name && (ref.UID == "" || ref.UID == c.UID)
 }

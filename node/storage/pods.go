@@ -44,8 +44,8 @@ func ownerOf(c *corev1.PersistentVolumeClaim) types.UID {
 	return ""
 }
 
-// OwnedBy refuses, in Kubernetes' words, a claim that has the name of the one that a pod would
-// get for its own.
+// OwnedBy returns an error, in Kubernetes' words, unless a claim was made for this very pod. A claim
+// that was posted, or made for another pod, may have the same name.
 func OwnedBy(c *corev1.PersistentVolumeClaim, pod *corev1.Pod) error {
 	if ownerOf(c) != pod.UID {
 		return fmt.Errorf("PVC %s/%s was not created for pod %s/%s (pod is not owner)", c.Namespace, c.Name, pod.Namespace, pod.Name)

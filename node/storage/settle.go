@@ -102,8 +102,10 @@ func (s *settlement) ownClaims() {
 	}
 }
 
-// releaseVolumes takes the claims that are gone out of their volumes. Only the end of a claim
-// has files removed: one that is merely not there may have lost its record.
+// releaseVolumes sets the phase of each volume: Bound, Released if its claim is gone, or Available.
+// A volume that the node made for deletion with its claim is marked deleted when that claim ends in
+// this settlement. A claim that is merely missing may have lost its record, so its files stay.
+// A deleted volume that is bound to no claim and has no files to remove is forgotten.
 func (s *settlement) releaseVolumes() {
 	for _, v := range sorted(s.volumes) {
 		bound := s.boundTo(v)

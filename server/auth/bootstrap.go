@@ -81,8 +81,8 @@ func ensureAuthority(certFile, keyFile string, now time.Time) (*pair, error) {
 	return issue(authorityTemplate(now), nil, certFile, keyFile, now)
 }
 
-// ensureServing leaves a certificate alone that another authority signed: somebody put
-// it there, and renews it.
+// ensureServing issues the serving certificate if it is missing, stale, or for other hosts.
+// It keeps a certificate that another authority issued, because the owner renews that one.
 func ensureServing(m *Material, ca *pair, hosts []string, now time.Time) error {
 	have, err := loadPair(m.CertFile, m.KeyFile)
 	if err != nil {

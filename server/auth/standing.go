@@ -104,7 +104,7 @@ func (s *standing) remove(one *stay) {
 	}
 }
 
-// check ends what hangs on nothing any more.
+// check ends the requests whose credential no longer counts, and sets the timer again.
 func (s *standing) check() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

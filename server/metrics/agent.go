@@ -201,7 +201,8 @@ func pathOf(pattern string) string {
 	return words[0]
 }
 
-// longRunning are streams, which last as long as their client likes.
+// longRunning returns the metric label for whether requests to a pattern may last long.
+// They are watches, exec, attach, portForward and all paths below /debug.
 func longRunning(pattern string) string {
 	word := pathOf(pattern)
 	switch {

@@ -93,7 +93,7 @@ func TestTheBinaryIsSmall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, limit := info.Size(), int64(45_000_000); got > limit {
+		if got, limit := info.Size(), int64(60_000_000); got > limit {
 			t.Errorf("it has %d bytes, want at most %d", got, limit)
 		}
 	})
