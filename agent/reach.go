@@ -104,7 +104,7 @@ func fixedParent(configured, root string, own *ownruntime.Runtime) func(*corev1.
 const firstWord = 500 * time.Millisecond
 
 // askName asks the runtime for its status before the first pods come, and returns its name. A runtime that does
-// not answer is taken for containerd; it is asked again with every look at the node.
+// not answer is taken for containerd until the next start. Its features are asked for with every look at the node.
 func askName(
 	ctx context.Context, status func(context.Context) (node.RuntimeStatus, error), log *slog.Logger,
 ) string {

@@ -210,7 +210,8 @@ func (l *Loop) takeIntents() {
 		l.intend(v)
 	}
 	l.share(views)
-	if news := l.takeObjects(); news || len(views) > 0 {
+	// Objects alone make assets. A change of pods matters only to the users of those that are there.
+	if news := l.takeObjects(); news || len(views) > 0 && len(l.tended) > 0 {
 		l.takeAssets()
 	}
 }

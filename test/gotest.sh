@@ -10,11 +10,16 @@ cd "$(dirname "$0")/.."
 # the agent alone. "make test-v2" runs all of them on it.
 lives='PodThatEnds|Killed|DeletionGoesOn|Vanishes|SandboxDies|CanGo$|Hooks$|ProbesOfEveryKind|LastWords|Sidecars|Ephemeral|StartsWithoutARuntime|BadPodsHarm|StatusTells'
 limits='ResourcesChange|PodsOfEachClass|HeldToLimits|OfTheirOwn|LiesTogether|HugePages|HasADevice|OutOfMemory|StatsAre|TellsOfItself|Collector'
-security='Confined|GroupsOfTheImage|RuntimeClasses|KnowWhoTheyAre|HostsNamespaces'
+security='Confined|GroupsOfTheImage|RuntimeClasses|KnowTheirIdentity|HostsNamespaces'
 files='AnImageIsAVolume|MountsAsThey|VolumesAsKubernetes|ConfigMapsAndSecrets|LogsAre|RotatedUnder'
 images='Images|Pull|AnImageIs|SandboxImage|ImportedImage|SickRegistry'
 streams='CommandsRun|ClientsAttach|PortsOfAPod|OwnRuntime|NoNetwork'
 of_the_runtime="$lives|$limits|$security|$files|$images|$streams"
+# A test that is renamed must not drop out unnoticed.
+names=$(sed -n 's/^func \(Test[A-Za-z0-9]*\)(.*/\1/p' test/e2e/*_test.go)
+for word in ${of_the_runtime//|/ }; do
+  grep -qE "$word" <<<"$names" || { echo "gotest: no end-to-end test has $word in its name" >&2; exit 1; }
+done
 
 fast=$(test/packages.sh fast) && real=$(test/packages.sh real) || exit 1
 failed=0
