@@ -52,10 +52,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := m.files.Logs.Sweep(); err != nil {
 		o.Log.Warn("cannot remove links to deleted logs", "err", err)
 	}
-	if o.Config.RunOnce {
+	if o.Config.Sources.Once {
 		return once(ctx, tasks(o, f, m, r, p), p, o.Out)
 	}
-	o.Log.Info("started", "node", o.Config.NodeName, "version", o.Version, "runtime", r.endpoint)
+	o.Log.Info("started", "node", o.Config.Node.Name, "version", o.Version, "runtime", r.endpoint)
 	return run(ctx, o, f, m, r, p)
 }
 
@@ -69,7 +69,7 @@ func prepare(
 		r, err = reach(ctx, o, f, m)
 		return err
 	})
-	if !o.Config.RunOnce { // nothing is served then
+	if !o.Config.Sources.Once { // nothing is served then
 		group.Go(func() (err error) {
 			guard, err = newGuard(o, f)
 			return err

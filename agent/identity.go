@@ -21,7 +21,7 @@ type identity struct {
 func identityOf(cfg *config.Config, addresses []string, log *slog.Logger) identity {
 	return identity{
 		dirs:  auth.Dirs{Root: cfg.Dirs.Root, Cert: cfg.Dirs.Cert},
-		hosts: append([]string{cfg.NodeName, "localhost", "127.0.0.1", "::1"}, addresses...),
+		hosts: append([]string{cfg.Node.Name, "localhost", "127.0.0.1", "::1"}, addresses...),
 		log:   log,
 	}
 }

@@ -49,14 +49,14 @@ func look(ctx context.Context, o Options) (f facts, err error) {
 	if f.machine, err = machine.Look(os.DirFS("/"), f.started); err != nil {
 		return f, err
 	}
-	f.addresses = addresses(cfg.NodeIPs)
+	f.addresses = addresses(cfg.Node.IPs)
 	if f.cluster, err = newMembership(o, f.addresses); err != nil {
 		return f, err
 	}
-	if err := tune(tunable.Proc, cfg.Tunables, o.Log); err != nil {
+	if err := tune(tunable.Proc, cfg.Node.Tunables, o.Log); err != nil {
 		return f, err
 	}
-	if f.tracing, err = tracing.New(cfg.Tracing, cfg.NodeName, o.Version, o.Log); err != nil {
+	if f.tracing, err = tracing.New(cfg.Process.Tracing, cfg.Node.Name, o.Version, o.Log); err != nil {
 		return f, err
 	}
 	if f.cgroups, err = cgroups.Find(cfg.Cgroups, f.machine.Swaps, o.Log); err != nil {
@@ -88,7 +88,7 @@ func newMembership(o Options, addresses []string) (*membership.Membership, error
 		return nil, nil
 	}
 	return membership.New(membership.Config{
-		NodeName: cfg.NodeName, Labels: cfg.NodeLabels, Addresses: addresses, Port: cfg.Listen.Port,
+		NodeName: cfg.Node.Name, Labels: cfg.Node.Labels, Addresses: addresses, Port: cfg.Listen.Port,
 		CertDir: cfg.Dirs.Cert, Cluster: cfg.Cluster, Auth: cfg.Auth, Version: o.Version, Log: o.Log,
 	})
 }

@@ -88,18 +88,18 @@ func lookAtResources(disk int64) (f offering.Facts, err error) {
 // terms are the settings that offers are made by, but for assignments.
 func terms(cfg *config.Config, m machine.Facts) (offering.Terms, error) {
 	labels := map[string]string{
-		corev1.LabelHostname:   cfg.NodeName,
+		corev1.LabelHostname:   cfg.Node.Name,
 		corev1.LabelOSStable:   goruntime.GOOS,
 		corev1.LabelArchStable: goruntime.GOARCH,
 	}
-	maps.Copy(labels, cfg.NodeLabels)
+	maps.Copy(labels, cfg.Node.Labels)
 	r := cfg.Reserved
 	t := offering.Terms{
 		Node: admit.Node{
-			Name: cfg.NodeName, Labels: labels, UnsafeSysctls: cfg.UnsafeSysctls, AppArmor: m.AppArmor,
+			Name: cfg.Node.Name, Labels: labels, UnsafeSysctls: cfg.Pods.UnsafeSysctls, AppArmor: m.AppArmor,
 			Swap: limit.Swap{Limited: cfg.Cgroups.LimitedSwap},
 		},
-		Pods:     cfg.MaxPods,
+		Pods:     cfg.Pods.Max,
 		Reserved: admit.Reserved{Kube: r.Kube, System: r.System, Eviction: r.Eviction, HoldAll: r.HoldAll},
 		Topology: func() (assign.Topology, error) { return topology.Read(os.DirFS("/sys")) },
 	}
@@ -107,7 +107,7 @@ func terms(cfg *config.Config, m machine.Facts) (offering.Terms, error) {
 		t.Node.Taints = cfg.Cluster.Taints
 	}
 	var err error
-	t.Node.Users, err = userPool(m.Subuid, m.Subgid, cfg.IDsPerPod, cfg.MaxPods)
+	t.Node.Users, err = userPool(m.Subuid, m.Subgid, cfg.Pods.IDs, cfg.Pods.Max)
 	return t, err
 }
 

@@ -31,13 +31,13 @@ func open(o Options, f facts) (memory, error) {
 		return memory{}, err
 	}
 	s.ClearWay()
-	counts := metrics.NewAgent(cfg.NodeName, f.cgroups.Version, s.Store.Views)
+	counts := metrics.NewAgent(cfg.Node.Name, f.cgroups.Version, s.Store.Views)
 	counts.Assigns(func() *assign.Rules { return f.offers.Read().Assign })
 	if f.cluster != nil {
 		clientmetrics.Register(counts.Cluster()) // before there is a client
 	}
 	keeper := storage.Keeper{
-		Name: cfg.NodeName, Labels: func() map[string]string { return f.offers.Read().Labels },
+		Name: cfg.Node.Name, Labels: func() map[string]string { return f.offers.Read().Labels },
 		Dir: cfg.Dirs.LocalVolumes(), NewUID: uuid.NewUUID,
 	}
 	volumes := volume.New(volume.Config{

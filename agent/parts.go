@@ -71,7 +71,7 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 // site returns the node as statuses of pods show it.
 func site(cfg *config.Config, addresses []string, runtimeName string) node.Site {
 	return node.Site{
-		NodeName: cfg.NodeName, HostIPs: addresses, Runtime: runtimeName, BackoffMax: cfg.CrashLoopMax,
+		NodeName: cfg.Node.Name, HostIPs: addresses, Runtime: runtimeName, BackoffMax: cfg.Pods.CrashLoopMax,
 		Cgroups: cfg.Cgroups.PerPod, Limits: cgroups.Rules(cfg.Cgroups),
 	}
 }
@@ -95,7 +95,7 @@ func newFigures(o Options, f facts, m memory, r runtime, meter *usage.Meter) *st
 		groups.Pod = r.cgroups.Path
 	}
 	return stats.New(stats.Config{
-		Runtime: r.client, Cgroups: groups, Views: m.state.Store.Views, NodeName: o.Config.NodeName,
+		Runtime: r.client, Cgroups: groups, Views: m.state.Store.Views, NodeName: o.Config.Node.Name,
 		Started: f.machine.Booted, Root: o.Config.Dirs.Root, Disk: meter,
 	})
 }

@@ -8,10 +8,10 @@ import (
 
 // podNode returns the node as pods are translated for it now.
 func podNode(cfg *config.Config, f facts) spec.Node {
-	r, o := cfg.Runtime, f.offers.Read()
+	p, o := cfg.Pods, f.offers.Read()
 	return spec.Node{
-		SeccompDefault: r.SeccompDefault, SeccompDir: cfg.Dirs.Seccomp(), Sysctls: cfg.PodSysctls,
-		DNS: spec.DNS{Servers: r.ClusterDNS, Domain: r.ClusterDomain},
+		SeccompDefault: p.SeccompDefault, SeccompDir: cfg.Dirs.Seccomp(), Sysctls: p.Sysctls,
+		DNS: spec.DNS{Servers: p.DNS.Servers, Domain: p.DNS.Domain},
 		Machine: spec.Machine{
 			Name: o.Name, IPs: f.addresses, Memory: o.Capacity.Memory().Value(), Allocatable: o.Allocatable,
 			OOMGroup: cgroups.OOMGroup(cfg.Cgroups, f.cgroups), HugePageSizes: f.machine.HugePages,

@@ -39,13 +39,13 @@ func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err er
 		r.endpoint = r.own.Endpoint()
 	}
 	var pods *cgroups.Pods // made below: the runtime knows the driver
-	parent := fixedParent(cfg.Runtime.CgroupRoot, cfg.Dirs.Root, r.own)
+	parent := fixedParent(cfg.Cgroups.Root, cfg.Dirs.Root, r.own)
 	if cfg.Cgroups.PerPod {
 		parent = func(pod *corev1.Pod) string { return pods.Parent(pod) }
 	}
 	if r.client, err = cri.Dial(cri.Config{
 		Endpoint: r.endpoint, ImageEndpoint: cfg.Runtime.ImageEndpoint, RequestTimeout: cfg.Runtime.RequestTimeout,
-		PodLogsDir: cfg.Dirs.PodLogs, ResolvConf: resolvConf(cfg.Runtime.ResolvConf, o.Log),
+		PodLogsDir: cfg.Dirs.PodLogs, ResolvConf: resolvConf(cfg.Pods.DNS.ResolvConf, o.Log),
 		Node: func() spec.Node { return podNode(cfg, f) }, CgroupParent: parent, Objects: m.state.Store.Object,
 		Extras:    []spec.Contributor{files.OfVolumes(m.volumes), m.files.Extras},
 		LastWords: m.files.LastWords, Event: m.state.Events.Add, Called: m.counts.Called, Trace: f.tracing.Calls,
@@ -77,7 +77,7 @@ func podCgroups(
 	o Options, f facts, m memory, own bool, driver func(context.Context) (string, error),
 ) *cgroups.Pods {
 	c := cgroups.Config{
-		Mounts: f.cgroups, Driver: driver, Fallback: o.Config.Cgroups.Driver, Root: o.Config.Runtime.CgroupRoot,
+		Mounts: f.cgroups, Driver: driver, Fallback: o.Config.Cgroups.Driver, Root: o.Config.Cgroups.Root,
 		AllPods: func() limit.Limits { return f.offers.Read().Whole }, Running: m.state.Running, Log: o.Log,
 	}
 	if own && c.Root == "" {

@@ -65,7 +65,7 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 		steady(func(ctx context.Context) { f.supervisor.Watch(ctx, p.reconciler.Alive, o.Log) }),
 		steady(func(ctx context.Context) { m.counts.Watch(ctx, m.state.Events, m.state.Store.View) }),
 		steady(func(ctx context.Context) {
-			m.files.Rotate(ctx, o.Config.Logs, m.state.Store.Views, r.client.ReopenLog)
+			m.files.Rotate(ctx, o.Config.Pods.Logs, m.state.Store.Views, r.client.ReopenLog)
 		}),
 	}
 	if r.own != nil {
@@ -74,7 +74,7 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 	if r.cgroups != nil {
 		all = append(all, steady(func(ctx context.Context) { r.cgroups.Follow(ctx, f.offers.Changed) }))
 	}
-	if o.Config.HoldToDisk {
+	if o.Config.Pods.HoldToDisk {
 		all = append(all, steady(newEvictor(o, m, p.meter).Run))
 	}
 	return all

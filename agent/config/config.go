@@ -11,47 +11,81 @@ import (
 	"nodal/node/health"
 )
 
-// Config is every setting that has an effect, resolved and checked. The wiring
-// copies from it into each package's own small Config.
+// Config holds every setting that has an effect, resolved and checked, in one struct for each part that takes
+// them. The wiring hands a part its struct, or copies from it into the part's own Config.
 type Config struct {
-	NodeName   string
-	NodeIPs    []netip.Addr // one, or one of each family; empty to detect them
-	NodeLabels map[string]string
-	Dirs       Dirs
-	Logs       Logs // of containers
-	Runtime    Runtime
-	Cgroups    Cgroups
-	Reserved   Reserved
-	Assign     Assign
-	Images     Images
-	Listen     Listen
-	Sources    Sources
-	Auth       Auth
-	Cluster    Cluster
-	MaxPods    int
-	Tunables   Tunables
-	// UnsafeSysctls are the sysctls beyond the safe ones that pods may set.
-	UnsafeSysctls []string
-	PodSysctls    map[string]string // defaults of every pod; a pod's own values win
-	IDsPerPod     uint32            // users and groups in the user namespace of a pod
-	CrashLoopMax  time.Duration     // the longest wait before a restart
-	HoldToDisk    bool              // evict pods that exceed their limits of ephemeral storage
-	RunOnce       bool              // start the pods of the sources, report, exit
-	Logging       Logging
-	Tracing       *Tracing // nil disables it
+	Node     Node
+	Dirs     Dirs
+	Pods     Pods
+	Runtime  Runtime
+	Cgroups  Cgroups
+	Reserved Reserved
+	Assign   Assign
+	Images   Images
+	Listen   Listen
+	Sources  Sources
+	Auth     Auth
+	Cluster  Cluster
+	Process  Process
 
+	given given
+}
+
+// given is the configuration as files and flags gave it, with the defaults of the rest.
+type given struct {
 	kubelet      kubelet.KubeletConfiguration // all fields, for Configz and Unhonoured
 	commandLine  map[string]string            // every flag, for Flagz
 	flags        kubeletFlags                 // the flags that are no field, for Configz
-	ignoredFlags []string                     // given and without effect: "--cloud-provider"
+	ignoredFlags []string                     // those given: "--cloud-provider"
+}
+
+// Node holds what the node is called, and how it treats its machine.
+type Node struct {
+	Name     string
+	IPs      []netip.Addr // one, or one of each family; empty to detect them
+	Labels   map[string]string
+	Tunables Tunables
+}
+
+// Process holds how the agent's own process runs.
+type Process struct {
+	LogFormat string // "text" or "json"
+	Verbosity int
+	Tracing   *Tracing // nil disables it
+}
+
+// Tracing selects where the agent sends its spans.
+type Tracing struct {
+	Endpoint   string // of the collector
+	PerMillion int32  // share of pods and requests that are traced
+}
+
+// Pods holds what pods may do, and what they get by default.
+type Pods struct {
+	Max            int
+	IDs            uint32            // users and groups in the user namespace of a pod
+	UnsafeSysctls  []string          // sysctls beyond the safe ones that pods may set
+	Sysctls        map[string]string // defaults of every pod; a pod's own values win
+	SeccompDefault bool              // containers without a profile get the runtime's default
+	DNS            DNS
+	Logs           Logs          // of containers
+	CrashLoopMax   time.Duration // the longest wait before a restart
+	HoldToDisk     bool          // evict pods that exceed their limits of ephemeral storage
+}
+
+// DNS holds how pods resolve names.
+type DNS struct {
+	ResolvConf string   // resolver configuration that pods inherit; empty disables it
+	Servers    []string // of the cluster
+	Domain     string   // of the cluster
 }
 
 // Logs limits the log files of containers.
 type Logs struct {
-	MaxSize  int64 // bytes of one file; less than 0: no bound
+	MaxSize  int64 // bytes of one file; below zero means no limit
 	MaxFiles int   // of one run
 	Workers  int
-	Every    time.Duration // between two looks at all
+	Every    time.Duration // interval between looks at all logs
 }
 
 // Runtime selects the container runtime and its settings.
@@ -63,11 +97,6 @@ type Runtime struct {
 	StopOnExit     bool           // the built-in runtime ends with the agent
 	ImageEndpoint  string
 	RequestTimeout time.Duration // for each call but pull, logs, exec and attach
-	CgroupRoot     string        // parent of the pods' cgroups
-	ResolvConf     string        // resolver configuration for pods; empty disables it
-	ClusterDNS     []string
-	ClusterDomain  string
-	SeccompDefault bool // containers without a profile get the runtime's default
 }
 
 // Images holds how images are pulled and removed.
@@ -89,6 +118,7 @@ type Images struct {
 // Cgroups holds how the limits of pods are enforced.
 type Cgroups struct {
 	PerPod         bool   // each pod has one of its own
+	Root           string // parent of the pods' cgroups; empty means the top
 	Driver         string // "cgroupfs" or "systemd", for a runtime that does not report its driver
 	CPUQuota       bool   // CPU limits are enforced
 	CPUQuotaPeriod time.Duration
@@ -134,6 +164,7 @@ type Listen struct {
 // Sources says where pods come from besides the API. An empty path or URL is
 // no source.
 type Sources struct {
+	Once          bool // start their pods, report, exit
 	StaticPodPath string
 	FileCheck     time.Duration
 	URL           string
@@ -198,16 +229,4 @@ type Cluster struct {
 	EventBurst   int
 	// ExternalCloud means that a cloud controller initializes the node and knows its addresses.
 	ExternalCloud bool
-}
-
-// Tracing selects where the daemon sends its spans.
-type Tracing struct {
-	Endpoint   string // of the collector
-	PerMillion int32  // share of pods and requests that are traced
-}
-
-// Logging holds how the daemon logs.
-type Logging struct {
-	Format    string // "text" or "json"
-	Verbosity int
 }

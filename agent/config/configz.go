@@ -41,12 +41,12 @@ func flagsOf(o *Options, c *Config) kubeletFlags {
 // Configz is the body of /configz: the whole resolved configuration, defaults
 // included, without its secrets.
 func (c *Config) Configz() ([]byte, error) {
-	k := c.kubelet.DeepCopy()
+	k := c.given.kubelet.DeepCopy()
 	redact(k)
 	body := struct {
 		KubeletConfig *kubelet.KubeletConfiguration `json:"kubeletconfig"`
 		KubeletFlags  kubeletFlags                  `json:"kubeletflags"`
-	}{k, c.flags}
+	}{k, c.given.flags}
 	data, err := json.Marshal(body)
 	if err != nil {
 		return nil, fmt.Errorf("encode configuration: %w", err)
@@ -56,7 +56,7 @@ func (c *Config) Configz() ([]byte, error) {
 
 // Flagz is every flag with its value, without secrets.
 func (c *Config) Flagz() map[string]string {
-	flags := maps.Clone(c.commandLine)
+	flags := maps.Clone(c.given.commandLine)
 	for _, name := range []string{"manifest-url", "manifest-url-header"} {
 		if flags[name] != "" && flags[name] != "[]" {
 			flags[name] = redacted

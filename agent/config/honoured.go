@@ -176,8 +176,8 @@ func Unhonoured(c *Config) []string {
 		defaults[path] = v.Interface()
 	}
 
-	names := slices.Clone(c.ignoredFlags)
-	for path, v := range fields(&c.kubelet) {
+	names := slices.Clone(c.given.ignoredFlags)
+	for path, v := range fields(&c.given.kubelet) {
 		if slices.Contains(notHonoured, path) && !reflect.DeepEqual(v.Interface(), defaults[path]) {
 			names = append(names, path)
 		}
@@ -188,7 +188,7 @@ func Unhonoured(c *Config) []string {
 	if c.Cluster.Kubeconfig == "" {
 		names = append(names, forMembers(c.Auth)...)
 	}
-	if !reflect.DeepEqual(c.kubelet.EvictionHard, plain.EvictionHard) {
+	if !reflect.DeepEqual(c.given.kubelet.EvictionHard, plain.EvictionHard) {
 		names = append(names, "evictionHard (it reduces allocatable, and new pods are refused during a shortage, but no pod is evicted)")
 	}
 	slices.Sort(names)

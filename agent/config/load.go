@@ -10,10 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/api/resource"
 	kubelet "k8s.io/kubelet/config/v1beta1"
-
-	"nodal/node/users"
 )
 
 // ErrHelp and ErrVersion say that a text was asked for instead of a node.
@@ -61,11 +58,11 @@ func Load(args []string) (*Config, error) {
 	if driverGiven { // the default is for runtimes that do not say
 		c.Runtime.CgroupDriver = c.Cgroups.Driver
 	}
-	c.commandLine = map[string]string{}
-	fs.VisitAll(func(f *pflag.Flag) { c.commandLine[f.Name] = f.Value.String() })
+	c.given.commandLine = map[string]string{}
+	fs.VisitAll(func(f *pflag.Flag) { c.given.commandLine[f.Name] = f.Value.String() })
 	for _, name := range ignoredFlags {
 		if fs.Changed(name) {
-			c.ignoredFlags = append(c.ignoredFlags, "--"+name)
+			c.given.ignoredFlags = append(c.given.ignoredFlags, "--"+name)
 		}
 	}
 	return c, nil
@@ -98,53 +95,30 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 		return nil, err
 	}
 	k := &o.Kubelet
-	logs, err := resolveLogs(k)
-	if err != nil {
-		return nil, err
-	}
 	c := &Config{
-		NodeName:   name,
-		NodeIPs:    ips,
-		NodeLabels: o.NodeLabels,
-		Logs:       logs,
-		Runtime:    resolveRuntime(k),
-		Cgroups:    resolveCgroups(k),
-		Reserved:   resolveReserved(k),
-		Assign:     resolveAssign(k),
-		Images:     resolveImages(o),
-		Listen:     resolveListen(o, addressGiven),
-		Sources:    resolveSources(k),
-		Auth:       resolveAuth(k),
-		Cluster:    resolveCluster(o),
-		MaxPods:    int(k.MaxPods),
-		Tunables:   resolveTunables(o),
-
-		UnsafeSysctls: k.AllowedUnsafeSysctls,
-		PodSysctls:    k.DefaultPodSysctls,
-		IDsPerPod:     idsPerPod(k),
-		CrashLoopMax:  k.CrashLoopBackOff.MaxContainerRestartPeriod.Duration,
-		HoldToDisk:    *k.LocalStorageCapacityIsolation,
-		RunOnce:       k.RunOnce,
-		Logging:       Logging{Format: k.Logging.Format, Verbosity: int(k.Logging.Verbosity)},
-		Tracing:       resolveTracing(k),
-		kubelet:       *k,
+		Node:     Node{Name: name, IPs: ips, Labels: o.NodeLabels, Tunables: resolveTunables(o)},
+		Runtime:  resolveRuntime(o),
+		Cgroups:  resolveCgroups(k),
+		Reserved: resolveReserved(k),
+		Assign:   resolveAssign(k),
+		Images:   resolveImages(o),
+		Listen:   resolveListen(o, addressGiven),
+		Sources:  resolveSources(k),
+		Auth:     resolveAuth(k),
+		Cluster:  resolveCluster(o),
+		Process:  resolveProcess(k),
 	}
 	if c.Dirs, err = resolveDirs(o); err != nil {
+		return nil, err
+	}
+	if c.Pods, err = resolvePods(k); err != nil {
 		return nil, err
 	}
 	if c.Runtime.PodCIDRs, err = podCIDRs(k.PodCIDR); err != nil {
 		return nil, err
 	}
-	c.Runtime.SandboxImage, c.Runtime.StopOnExit = o.SandboxImage, o.StopRuntime
-	c.flags = flagsOf(o, c)
+	c.given = given{kubelet: *k, flags: flagsOf(o, c)}
 	return c, nil
-}
-
-func idsPerPod(k *kubelet.KubeletConfiguration) uint32 {
-	if k.UserNamespaces == nil || k.UserNamespaces.IDsPerPod == nil {
-		return users.Unit
-	}
-	return uint32(*k.UserNamespaces.IDsPerPod)
 }
 
 // nodeName is the override or the host's name, in lower case: a node name is a
@@ -179,29 +153,14 @@ func resolveDirs(o *Options) (Dirs, error) {
 	return Dirs{Root: root, Cert: cert, PodLogs: filepath.Clean(o.Kubelet.PodLogsDir)}, nil
 }
 
-func resolveLogs(k *kubelet.KubeletConfiguration) (Logs, error) {
-	size, err := resource.ParseQuantity(k.ContainerLogMaxSize)
-	if err != nil {
-		return Logs{}, fmt.Errorf("parse containerLogMaxSize: %w", err)
-	}
-	return Logs{
-		MaxSize: size.Value(), MaxFiles: int(*k.ContainerLogMaxFiles),
-		Workers: int(*k.ContainerLogMaxWorkers), Every: k.ContainerLogMonitorInterval.Duration,
-	}, nil
-}
-
-func resolveRuntime(k *kubelet.KubeletConfiguration) Runtime {
+func resolveRuntime(o *Options) Runtime {
+	k := &o.Kubelet
 	r := Runtime{
 		Endpoint:       k.ContainerRuntimeEndpoint,
+		SandboxImage:   o.SandboxImage,
+		StopOnExit:     o.StopRuntime,
 		ImageEndpoint:  k.ImageServiceEndpoint,
 		RequestTimeout: k.RuntimeRequestTimeout.Duration,
-		CgroupRoot:     k.CgroupRoot,
-		ClusterDNS:     k.ClusterDNS,
-		ClusterDomain:  k.ClusterDomain,
-		SeccompDefault: *k.SeccompDefault,
-	}
-	if k.ResolverConfig != nil {
-		r.ResolvConf = *k.ResolverConfig
 	}
 	if r.ImageEndpoint == "" {
 		r.ImageEndpoint = r.Endpoint
@@ -232,7 +191,7 @@ func podCIDRs(text string) (subnets []netip.Prefix, err error) {
 
 func resolveCgroups(k *kubelet.KubeletConfiguration) Cgroups {
 	return Cgroups{
-		PerPod: *k.CgroupsPerQOS, Driver: k.CgroupDriver,
+		PerPod: *k.CgroupsPerQOS, Root: k.CgroupRoot, Driver: k.CgroupDriver,
 		CPUQuota: *k.CPUCFSQuota, CPUQuotaPeriod: k.CPUCFSQuotaPeriod.Duration,
 		PodPids: max(*k.PodPidsLimit, 0), OOMSingle: k.SingleProcessOOMKill,
 		FailOnV1: *k.FailCgroupV1, FailOnSwap: *k.FailSwapOn, LimitedSwap: k.MemorySwap.SwapBehavior == limitedSwap,
@@ -269,6 +228,7 @@ func resolveListen(o *Options, addressGiven bool) Listen {
 
 func resolveSources(k *kubelet.KubeletConfiguration) Sources {
 	return Sources{
+		Once:          k.RunOnce,
 		StaticPodPath: k.StaticPodPath,
 		FileCheck:     k.FileCheckFrequency.Duration,
 		URL:           k.StaticPodURL,

@@ -53,7 +53,7 @@ func TestPrecedence(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "10.conf", tc.dropIn+"\n")
 			args := append(tc.flags, "--config", write(t, dir, "kubelet.yaml", tc.file+"\n"), "--config-dir", dir)
-			if got := load(t, args...).MaxPods; got != tc.want {
+			if got := load(t, args...).Pods.Max; got != tc.want {
 				t.Errorf("MaxPods = %d, want %d", got, tc.want)
 			}
 		})
@@ -73,16 +73,16 @@ reservedMemory: [{numaNode: 3, limits: {memory: 1Gi}}]
 	write(t, dir, "30.yaml", "maxPods: 30\n")
 
 	c := load(t, "--config", file, "--config-dir", dir)
-	if c.MaxPods != 20 {
-		t.Errorf("maxPods = %d, want 20: the last .conf by name decides", c.MaxPods)
+	if c.Pods.Max != 20 {
+		t.Errorf("maxPods = %d, want 20: the last .conf by name decides", c.Pods.Max)
 	}
-	if got := c.kubelet.EvictionHard; got["memory.available"] != "2Mi" || got["nodefs.available"] != "5%" {
+	if got := c.given.kubelet.EvictionHard; got["memory.available"] != "2Mi" || got["nodefs.available"] != "5%" {
 		t.Errorf("evictionHard = %v, want both files' entries, the drop-in's first", got)
 	}
-	if got := c.kubelet.ClusterDNS; !slices.Equal(got, []string{"10.0.0.3"}) {
+	if got := c.given.kubelet.ClusterDNS; !slices.Equal(got, []string{"10.0.0.3"}) {
 		t.Errorf("clusterDNS = %v, want the drop-in's list alone", got)
 	}
-	if got := c.kubelet.ReservedMemory; len(got) != 1 || got[0].NumaNode != 0 {
+	if got := c.given.kubelet.ReservedMemory; len(got) != 1 || got[0].NumaNode != 0 {
 		t.Errorf("reservedMemory = %v, want nothing left of the file's element", got)
 	}
 }
@@ -105,7 +105,7 @@ featureGates: {NodeSwap: true, EventedPLEG: true}
 staticPodURLHeader: {A: [file]}
 `)
 	k := load(t, "--config", file, "--cluster-dns=1.1.1.1,2.2.2.2", "--eviction-hard=memory.available<1Mi",
-		"--feature-gates=NodeSwap=false", "--manifest-url-header=B:1,B:2", "--manifest-url-header=C:3").kubelet
+		"--feature-gates=NodeSwap=false", "--manifest-url-header=B:1,B:2", "--manifest-url-header=C:3").given.kubelet
 	if got := strings.Join(k.ClusterDNS, " "); got != "1.1.1.1 2.2.2.2" {
 		t.Errorf("clusterDNS = %s, want the flag's list alone", got)
 	}
@@ -186,19 +186,19 @@ func TestListen(t *testing.T) {
 }
 
 func TestNode(t *testing.T) {
-	if got := load(t, "--hostname-override=Web-1").NodeName; got != "web-1" {
-		t.Errorf("NodeName = %q, want the override in lower case", got)
+	if got := load(t, "--hostname-override=Web-1").Node.Name; got != "web-1" {
+		t.Errorf("Node.Name = %q, want the override in lower case", got)
 	}
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := load(t).NodeName; got != strings.ToLower(host) {
-		t.Errorf("NodeName = %q, want the host's name %q in lower case", got, host)
+	if got := load(t).Node.Name; got != strings.ToLower(host) {
+		t.Errorf("Node.Name = %q, want the host's name %q in lower case", got, host)
 	}
 	want := []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}
-	if got := load(t, "--node-ip=192.0.2.1,2001:db8::1").NodeIPs; !slices.Equal(got, want) {
-		t.Errorf("NodeIPs = %v, want %v", got, want)
+	if got := load(t, "--node-ip=192.0.2.1,2001:db8::1").Node.IPs; !slices.Equal(got, want) {
+		t.Errorf("Node.IPs = %v, want %v", got, want)
 	}
 	c := load(t, "--root-dir=/srv/node")
 	if c.Dirs.Root != "/srv/node" || c.Dirs.Cert != "/srv/node/pki" {
@@ -222,14 +222,14 @@ func TestResolvedValues(t *testing.T) {
 	file := write(t, t.TempDir(), "kubelet.json", "crashLoopBackOff: {maxContainerRestartPeriod: 30s}\n"+
 		"authorization: {mode: AlwaysAllow}\nauthentication: {anonymous: {enabled: true}}\nlogging: {format: json}\n")
 	c := load(t, "--config", file, "-v4", "--container-runtime-endpoint=unix:///run/x.sock")
-	if c.CrashLoopMax != 30*time.Second {
-		t.Errorf("CrashLoopMax = %v, want 30s", c.CrashLoopMax)
+	if c.Pods.CrashLoopMax != 30*time.Second {
+		t.Errorf("Pods.CrashLoopMax = %v, want 30s", c.Pods.CrashLoopMax)
 	}
 	if c.Auth.Mode != AuthAlwaysAllow || !c.Auth.Anonymous {
 		t.Errorf("Auth = %+v, want what the file asks for", c.Auth)
 	}
-	if c.Logging != (Logging{"json", 4}) {
-		t.Errorf("Logging = %+v, want json at 4", c.Logging)
+	if c.Process != (Process{LogFormat: "json", Verbosity: 4}) {
+		t.Errorf("Process = %+v, want json at 4", c.Process)
 	}
 	if c.Runtime.ImageEndpoint != "unix:///run/x.sock" {
 		t.Errorf("ImageEndpoint = %s, want the runtime's", c.Runtime.ImageEndpoint)

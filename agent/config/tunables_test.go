@@ -21,7 +21,7 @@ func TestTunablesFollowFlagsAndMembership(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := load(t, tt.args...).Tunables; got != tt.want {
+			if got := load(t, tt.args...).Node.Tunables; got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

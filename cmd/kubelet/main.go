@@ -45,8 +45,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	level := &verbosity{}
-	level.Set(int32(cfg.Logging.Verbosity))
-	log := newLog(cfg.Logging.Format, &level.of, stderr)
+	level.Set(int32(cfg.Process.Verbosity))
+	log := newLog(cfg.Process.LogFormat, &level.of, stderr)
 	slog.SetDefault(log) // for what has no logger of its own
 	klog.SetSlogLogger(log)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)

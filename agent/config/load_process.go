@@ -10,6 +10,12 @@ import (
 // usualCollector is the default address of OpenTelemetry's collectors.
 const usualCollector = "localhost:4317"
 
+func resolveProcess(k *kubelet.KubeletConfiguration) Process {
+	return Process{
+		LogFormat: k.Logging.Format, Verbosity: int(k.Logging.Verbosity), Tracing: resolveTracing(k),
+	}
+}
+
 func resolveTracing(k *kubelet.KubeletConfiguration) *Tracing {
 	if k.Tracing == nil {
 		return nil
