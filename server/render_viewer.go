@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node"
-	"nodal/node/manifest"
+	"nodal/node/manifest/rules"
 	"nodal/server/auth"
 )
 
@@ -37,7 +37,7 @@ func withoutValues(pod *corev1.Pod) *corev1.Pod {
 	for c := range node.EveryContainer(&shown.Spec) {
 		for i := range c.Env {
 			if c.Env[i].ValueFrom == nil {
-				c.Env[i].Value = manifest.Hidden
+				c.Env[i].Value = rules.Hidden
 			}
 		}
 	}

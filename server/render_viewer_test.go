@@ -13,7 +13,7 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
-	"nodal/node/manifest"
+	"nodal/node/manifest/rules"
 	"nodal/node/store"
 	"nodal/server/auth"
 )
@@ -76,8 +76,8 @@ func judge(t *testing.T, text string, hidden bool) {
 	if got := strings.Count(text, "hunter2"); got != values {
 		t.Errorf("got the value %d times, want %d: %s", got, values, text)
 	}
-	if got := strings.Count(text, manifest.Hidden); got != marks {
-		t.Errorf("got %q %d times, want %d: %s", manifest.Hidden, got, marks, text)
+	if got := strings.Count(text, rules.Hidden); got != marks {
+		t.Errorf("got %q %d times, want %d: %s", rules.Hidden, got, marks, text)
 	}
 	for _, kept := range []string{"MAIN", "FIRST", "LOOK", "metadata.name", "note"} {
 		if !strings.Contains(text, kept) {

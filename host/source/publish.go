@@ -10,6 +10,7 @@ import (
 	"nodal/node"
 	"nodal/node/intake"
 	"nodal/node/manifest"
+	"nodal/node/manifest/rules"
 	"nodal/node/store"
 )
 
@@ -197,7 +198,7 @@ func (p *publisher) annotation() string {
 // validate checks a pod again after its name has grown by the node's.
 func validate(doc manifest.Doc) []node.Violation {
 	var violations []node.Violation
-	for _, err := range manifest.Validate(doc.Pod) {
+	for _, err := range rules.Pod(doc.Pod) {
 		violations = append(violations, node.Violation{
 			Document: doc.Index, Object: "Pod " + node.KeyOf(doc.Pod).String(),
 			Field: err.Field, Rule: err.ErrorBody(),

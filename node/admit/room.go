@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -77,7 +76,7 @@ func scalars(wanted corev1.ResourceList) []corev1.ResourceName {
 // list is not counted, as in Kubernetes: it may be the cluster's. Of huge pages a machine has none unless it lists them.
 func (n Node) offered(name corev1.ResourceName) (resource.Quantity, bool) {
 	offered, listed := n.Allocatable[name]
-	return offered, listed || strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	return offered, listed || node.IsHugePages(name)
 }
 
 // Resize says why the node does not give a pod that it runs what the pod asks for

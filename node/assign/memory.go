@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	resources "k8s.io/component-helpers/resource"
 	"k8s.io/utils/cpuset"
 
+	"nodal/node"
 	"nodal/node/limit"
 )
 
@@ -56,7 +56,7 @@ func memoryOf(pod *corev1.Pod, c *corev1.Container) Amounts {
 		return wants
 	}
 	for name, quantity := range c.Resources.Limits {
-		huge := strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+		huge := node.IsHugePages(name)
 		if (name == corev1.ResourceMemory || huge) && !quantity.IsZero() {
 			wants[name] = quantity.Value()
 		}

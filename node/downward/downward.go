@@ -84,7 +84,7 @@ func countable(name corev1.ResourceName) bool {
 	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
 		return true
 	}
-	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	return node.IsHugePages(name)
 }
 
 // divide counts CPUs in thousandths, since half a CPU is a fair divisor.

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"nodal/node/manifest"
+	"nodal/node/manifest/rules"
 )
 
 func TestChangeSaysHowARunningPodTakesIt(t *testing.T) {
@@ -140,7 +141,7 @@ func TestStaticFollowsTheStaticPodRules(t *testing.T) {
 	if len(pod.Spec.Tolerations) != 1 || pod.Spec.Tolerations[0] != (corev1.Toleration{Operator: "Exists", Effect: "NoExecute"}) {
 		t.Errorf("got tolerations %v, want the one that keeps static pods", pod.Spec.Tolerations)
 	}
-	if errs := manifest.Validate(pod); len(errs) > 0 {
+	if errs := rules.Pod(pod); len(errs) > 0 {
 		t.Errorf("the static pod is not valid: %v", errs)
 	}
 	for name, other := range map[string]*corev1.Pod{

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nodal/node"
+	"nodal/node/manifest/rules"
 )
 
 // Options say how a bundle is read.
@@ -121,7 +122,7 @@ func (b *bundle) object(at place, object []byte) {
 		b.list(at, object, kind)
 	default:
 		if !b.single(at, version, kind, object) {
-			b.add(at, "kind", fmt.Sprintf("is %s of %s, but a node takes %s", clip(kind), clip(version), b.kinds()))
+			b.add(at, "kind", fmt.Sprintf("is %s of %s, but a node takes %s", rules.Clip(kind), rules.Clip(version), b.kinds()))
 		}
 	}
 }
@@ -183,7 +184,7 @@ func (b *bundle) list(at place, object []byte, kind string) {
 			in.name(itemKind, head.Metadata)
 		}
 		if kind == "PodList" && itemKind != "Pod" || !b.single(in, version, itemKind, item) {
-			b.add(in, "kind", fmt.Sprintf("is %s of %s, which a %s cannot contain", clip(itemKind), clip(version), kind))
+			b.add(in, "kind", fmt.Sprintf("is %s of %s, which a %s cannot contain", rules.Clip(itemKind), rules.Clip(version), kind))
 		}
 	}
 }
@@ -198,7 +199,7 @@ func (b *bundle) pod(at place, object []byte) {
 	forgetServerFields(pod)
 	setDefault(&pod.Namespace, b.namespace)
 	Default(pod)
-	if errs := Validate(pod); len(errs) > 0 {
+	if errs := rules.Pod(pod); len(errs) > 0 {
 		b.addFieldErrors(at, errs)
 		return
 	}
@@ -254,7 +255,7 @@ func (b *bundle) strict(at place, object []byte, into any) bool {
 			b.add(at, m.field, m.rule)
 		}
 		if b.count == before {
-			b.add(at, "", clip(err.Error()))
+			b.add(at, "", rules.Clip(err.Error()))
 		}
 	}
 	return b.count == before

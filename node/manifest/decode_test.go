@@ -207,3 +207,13 @@ func decodeOne(t testing.TB, bundle string) *corev1.Pod {
 	}
 	return docs[0].Pod
 }
+
+func BenchmarkDecode(b *testing.B) {
+	data := []byte(read(b, "testdata/good/volumes.yaml"))
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if _, err := manifest.Decode(data, manifest.Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

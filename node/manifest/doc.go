@@ -2,9 +2,9 @@
 // objects that pods use, or into the exact reasons why it cannot. It is pure: no I/O,
 // no clock.
 //
-//	bytes ── documents ── strict decode ── Default ── Validate ──▶ []Doc
-//	            │               │                        │
-//	            └───────────────┴───── Violations ───────┴──▶ *node.InvalidError
+//	bytes ── documents ── strict decode ── Default ── rules.Pod ──▶ []Doc
+//	            │               │                         │
+//	            └───────────────┴────── violations ───────┴──▶ *node.InvalidError
 //
 // A bundle is one or more YAML or JSON documents; each is a v1 Pod, an object that
 // pods use (kinds.go), or a list of such. Decoding is strict, because a node has no
@@ -13,15 +13,14 @@
 // the field. All violations of a bundle are reported together, so that one round trip
 // is enough to repair it.
 //
-// Defaults and rules are those of Kubernetes' API server, which a node on its own
-// does not have in front of it. Features that the API server keeps behind alpha
-// gates are judged as if the gate were open; whether this node honours a field is
-// a question for its capabilities, not for the manifest.
+// Defaults, and the rules of node/manifest/rules, are those of Kubernetes' API server,
+// which a node on its own does not have in front of it. Features that the API server
+// keeps behind alpha gates are judged as if the gate were open; whether this node
+// honours a field is a question for its capabilities, not for the manifest.
 //
 // Besides reading, the package answers what a change of manifest means for the pod
 // that runs (Change), names what runs (ContainerHash, PodHash) and turns a pod from
 // a file or URL into a static pod (Static).
 //
-// Start reading at [Decode], then [Validate]; check.go holds the vocabulary in
-// which every rule is written.
+// Start reading at [Decode], then [Default]; kinds.go lists what else than pods is read.
 package manifest

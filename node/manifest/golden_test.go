@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"nodal/node/manifest"
+	"nodal/node/manifest/rules"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -43,7 +44,7 @@ func TestGoodManifests(t *testing.T) {
 			if !apiequality.Semantic.DeepEqual(pod, again) {
 				t.Error("defaulting twice is not defaulting once")
 			}
-			if errs := manifest.Validate(decodeOne(t, string(got))); len(errs) > 0 {
+			if errs := rules.Pod(decodeOne(t, string(got))); len(errs) > 0 {
 				t.Errorf("what was written back is not valid: %v", errs)
 			}
 		})

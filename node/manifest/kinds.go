@@ -7,13 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"nodal/node"
+	"nodal/node/manifest/rules"
 )
 
 // reader holds what is particular to one kind of object that pods use.
 type reader struct {
 	node.Kind
-	also  []string // other versions, which differ in nothing but their names
-	check func(node.Value) field.ErrorList
+	also     []string // other versions, which differ in nothing but their names
+	complete func(node.Value)
+	check    func(node.Value) field.ErrorList
 }
 
 // readers returns one reader for each kind of the node's table.
@@ -23,17 +25,17 @@ func readers() []reader {
 		r := reader{Kind: kind}
 		switch kind.Name {
 		case node.ConfigMap:
-			r.check = checked(checkConfigMap)
+			r.complete, r.check = of(nil, rules.ConfigMap)
 		case node.Secret:
-			r.check = checked(checkSecret)
+			r.complete, r.check = of(defaultSecret, rules.Secret)
 		case node.PersistentVolume:
-			r.check = checked(checkVolume)
+			r.complete, r.check = of(defaultPersistentVolume, rules.PersistentVolume)
 		case node.PersistentVolumeClaim:
-			r.check = checked(checkClaim)
+			r.complete, r.check = of(defaultPersistentVolumeClaim, rules.PersistentVolumeClaim)
 		case node.RuntimeClass:
-			r.check = checked(checkRuntimeClass)
+			r.complete, r.check = of(defaultRuntimeClass, rules.RuntimeClass)
 		case node.ClusterTrustBundle:
-			r.check = checked(checkTrustBundle)
+			r.complete, r.check = of(nil, rules.ClusterTrustBundle)
 			r.also = []string{kind.Version + "beta1", kind.Version + "alpha1"}
 		}
 		all = append(all, r)
@@ -41,9 +43,16 @@ func readers() []reader {
 	return all
 }
 
-// checked adapts the check of one type.
-func checked[T node.Value](check func(T) field.ErrorList) func(node.Value) field.ErrorList {
-	return func(value node.Value) field.ErrorList { return check(value.(T)) }
+// of adapts the defaults and the rules of one type. A nil complete means that the type
+// has no defaults.
+func of[T node.Value](complete func(T), check func(T) field.ErrorList) (func(node.Value), func(node.Value) field.ErrorList) {
+	return func(value node.Value) {
+			if complete != nil {
+				complete(value.(T))
+			}
+		}, func(value node.Value) field.ErrorList {
+			return check(value.(T))
+		}
 }
 
 // Takes says whether manifests may hold objects of a kind for pods to use.

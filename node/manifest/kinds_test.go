@@ -1,6 +1,8 @@
 package manifest
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestEveryKindOfTheNodeHasACheck(t *testing.T) {
 	for _, r := range readers() {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	kjson "sigs.k8s.io/json"
+
+	"nodal/node/manifest/rules"
 )
 
 // fault is one field that does not fit its type.
@@ -99,7 +101,7 @@ func (m *mismatch) mapping(value any, t reflect.Type, path string) {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
-		m.value(object[key], t.Elem(), fmt.Sprintf("%s[%s]", path, clip(key)))
+		m.value(object[key], t.Elem(), fmt.Sprintf("%s[%s]", path, rules.Clip(key)))
 	}
 }
 
@@ -156,7 +158,7 @@ func describe(t reflect.Type) string {
 func describeValue(value any) string {
 	switch v := value.(type) {
 	case string:
-		return fmt.Sprintf("the string %q", clip(v))
+		return fmt.Sprintf("the string %q", rules.Clip(v))
 	case bool:
 		return fmt.Sprintf("%t (quote it to make it a string)", v)
 	case int64, float64:

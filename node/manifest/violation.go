@@ -8,10 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"nodal/node"
+	"nodal/node/manifest/rules"
 )
-
-// maxQuoted limits the part of a rejected value that an error repeats.
-const maxQuoted = 128
 
 // place says where in a bundle a violation is.
 type place struct {
@@ -26,7 +24,7 @@ func (p *place) name(kind string, metadata json.RawMessage) {
 		Name      json.RawMessage `json:"name"`
 		Namespace json.RawMessage `json:"namespace"`
 	}
-	p.object = clip(kind)
+	p.object = rules.Clip(kind)
 	if json.Unmarshal(metadata, &meta) != nil {
 		return
 	}
@@ -37,7 +35,7 @@ func (p *place) name(kind string, metadata json.RawMessage) {
 	if namespace == "" {
 		namespace = defaultNamespace
 	}
-	p.object = fmt.Sprintf("%s %s/%s", clip(kind), clip(namespace), clip(name))
+	p.object = fmt.Sprintf("%s %s/%s", rules.Clip(kind), rules.Clip(namespace), rules.Clip(name))
 }
 
 func (p place) field(path string) string {
@@ -77,18 +75,10 @@ func (v *violations) invalid() error {
 	return node.Invalid(v.shown, v.count-len(v.shown))
 }
 
-// clip shortens a value to what is worth repeating.
-func clip(s string) string {
-	if len(s) <= maxQuoted {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxQuoted], "") + "..."
-}
-
 // clipRule shortens a sentence that quotes a long value at its front and keeps the
 // rule at its end.
 func clipRule(s string) string {
-	const most = 4 * maxQuoted
+	const maxQuoted, most = 128, 512
 	if len(s) <= most {
 		return s
 	}

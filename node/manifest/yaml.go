@@ -10,6 +10,8 @@ import (
 
 	yaml3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
+
+	"nodal/node/manifest/rules"
 )
 
 // maxExpansion bounds how many bytes a document may grow to when its aliases are
@@ -167,10 +169,10 @@ func (k *keys) walk(n *yaml3.Node, path string) {
 func join(path, key string) string {
 	switch {
 	case strings.ContainsAny(key, "./[] ") || key == "":
-		return fmt.Sprintf("%s[%s]", path, clip(key))
+		return fmt.Sprintf("%s[%s]", path, rules.Clip(key))
 	case path == "":
-		return clip(key)
+		return rules.Clip(key)
 	default:
-		return path + "." + clip(key)
+		return path + "." + rules.Clip(key)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"nodal/node/manifest"
+	"nodal/node/manifest/rules"
 	"nodal/test/agent"
 	"nodal/test/claim"
 )
@@ -89,7 +89,7 @@ func TestViewersSeeNoValuesInEnvironments(t *testing.T) {
 		"its API":            n.runCurl([]string{readOnly + one}),
 	}
 	for from, got := range hidden {
-		if strings.Contains(got.body, word) || strings.Count(got.body, manifest.Hidden) != 3 {
+		if strings.Contains(got.body, word) || strings.Count(got.body, rules.Hidden) != 3 {
 			t.Errorf("%s: got %s, want three values hidden", from, got)
 		}
 	}

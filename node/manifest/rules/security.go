@@ -1,4 +1,4 @@
-package manifest
+package rules
 
 import (
 	"strings"
@@ -10,39 +10,43 @@ import (
 	"nodal/node"
 )
 
+// securityCheck holds the rules that a pod and a container share.
+type securityCheck struct{ *check }
+
 // windowsOnly is the fault of Windows options in a pod whose spec.os names Linux. For
 // other pods the node's capabilities decide about those options.
 const windowsOnly = "may not be set for a Linux pod"
 
 // podSecurity checks the security context of the pod and the host namespaces that
 // go with it.
-func (c *check) podSecurity(spec *field.Path) {
+func (c podCheck) podSecurity(spec *field.Path) {
 	c.namespaces(spec)
 	s, at := c.pod.Spec.SecurityContext, spec.Child("securityContext")
 	if s == nil {
 		return
 	}
-	c.identity(s.RunAsUser, s.RunAsGroup, at)
+	shared := securityCheck{c.check}
+	shared.identity(s.RunAsUser, s.RunAsGroup, at)
 	if s.FSGroup != nil {
 		c.badEach(at.Child("fsGroup"), *s.FSGroup, validation.IsValidGroupID(*s.FSGroup))
 	}
 	for i, group := range s.SupplementalGroups {
 		c.badEach(at.Child("supplementalGroups").Index(i), group, validation.IsValidGroupID(group))
 	}
-	c.windows(s.WindowsOptions, at)
-	optionalOneOf(c, at.Child("fsGroupChangePolicy"), s.FSGroupChangePolicy,
+	shared.windows(s.WindowsOptions, c.pod.Spec.OS, at)
+	optionalOneOf(c.check, at.Child("fsGroupChangePolicy"), s.FSGroupChangePolicy,
 		corev1.FSGroupChangeAlways, corev1.FSGroupChangeOnRootMismatch)
-	optionalOneOf(c, at.Child("supplementalGroupsPolicy"), s.SupplementalGroupsPolicy,
+	optionalOneOf(c.check, at.Child("supplementalGroupsPolicy"), s.SupplementalGroupsPolicy,
 		corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)
-	optionalOneOf(c, at.Child("seLinuxChangePolicy"), s.SELinuxChangePolicy,
+	optionalOneOf(c.check, at.Child("seLinuxChangePolicy"), s.SELinuxChangePolicy,
 		corev1.SELinuxChangePolicyRecursive, corev1.SELinuxChangePolicyMountOption)
-	c.seccomp(s.SeccompProfile, at.Child("seccompProfile"))
-	c.appArmor(s.AppArmorProfile, at.Child("appArmorProfile"))
+	shared.seccomp(s.SeccompProfile, at.Child("seccompProfile"))
+	shared.appArmor(s.AppArmorProfile, at.Child("appArmorProfile"))
 	c.sysctls(s.Sysctls, at.Child("sysctls"))
 }
 
 // namespaces checks which of the host's namespaces go together.
-func (c *check) namespaces(at *field.Path) {
+func (c podCheck) namespaces(at *field.Path) {
 	spec := &c.pod.Spec
 	if spec.HostPID && spec.ShareProcessNamespace != nil && *spec.ShareProcessNamespace {
 		c.bad(at.Child("shareProcessNamespace"), true, "must not be true together with hostPID")
@@ -61,20 +65,21 @@ func (c *check) namespaces(at *field.Path) {
 }
 
 // containerSecurity checks the security context of one container.
-func (c *check) containerSecurity(s *corev1.SecurityContext, at *field.Path) {
+func (c containerCheck) containerSecurity(s *corev1.SecurityContext, at *field.Path) {
 	if s == nil {
 		return
 	}
-	c.identity(s.RunAsUser, s.RunAsGroup, at)
-	c.windows(s.WindowsOptions, at)
-	optionalOneOf(c, at.Child("procMount"), s.ProcMount, corev1.DefaultProcMount, corev1.UnmaskedProcMount)
+	shared := securityCheck{c.check}
+	shared.identity(s.RunAsUser, s.RunAsGroup, at)
+	shared.windows(s.WindowsOptions, c.pod.Spec.OS, at)
+	optionalOneOf(c.check, at.Child("procMount"), s.ProcMount, corev1.DefaultProcMount, corev1.UnmaskedProcMount)
 	if !node.HasOwnUsers(c.pod) {
 		if s.ProcMount != nil && *s.ProcMount == corev1.UnmaskedProcMount {
 			c.bad(at.Child("procMount"), string(*s.ProcMount), "must be Default unless hostUsers is false")
 		}
 	}
-	c.seccomp(s.SeccompProfile, at.Child("seccompProfile"))
-	c.appArmor(s.AppArmorProfile, at.Child("appArmorProfile"))
+	shared.seccomp(s.SeccompProfile, at.Child("seccompProfile"))
+	shared.appArmor(s.AppArmorProfile, at.Child("appArmorProfile"))
 	if s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation {
 		return
 	}
@@ -90,13 +95,13 @@ func (c *check) containerSecurity(s *corev1.SecurityContext, at *field.Path) {
 	}
 }
 
-func (c *check) windows(options *corev1.WindowsSecurityContextOptions, at *field.Path) {
-	if os := c.pod.Spec.OS; options != nil && os != nil && os.Name == corev1.Linux {
+func (c securityCheck) windows(options *corev1.WindowsSecurityContextOptions, os *corev1.PodOS, at *field.Path) {
+	if options != nil && os != nil && os.Name == corev1.Linux {
 		c.refused(at.Child("windowsOptions"), windowsOnly)
 	}
 }
 
-func (c *check) identity(user, group *int64, at *field.Path) {
+func (c securityCheck) identity(user, group *int64, at *field.Path) {
 	if user != nil {
 		c.badEach(at.Child("runAsUser"), *user, validation.IsValidUserID(*user))
 	}
@@ -105,11 +110,11 @@ func (c *check) identity(user, group *int64, at *field.Path) {
 	}
 }
 
-func (c *check) seccomp(p *corev1.SeccompProfile, at *field.Path) {
+func (c securityCheck) seccomp(p *corev1.SeccompProfile, at *field.Path) {
 	if p == nil {
 		return
 	}
-	oneOf(c, at.Child("type"), p.Type,
+	oneOf(c.check, at.Child("type"), p.Type,
 		corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined, corev1.SeccompProfileTypeLocalhost)
 	c.localhostProfile(p.LocalhostProfile, p.Type == corev1.SeccompProfileTypeLocalhost, at)
 	if p.LocalhostProfile != nil {
@@ -117,11 +122,11 @@ func (c *check) seccomp(p *corev1.SeccompProfile, at *field.Path) {
 	}
 }
 
-func (c *check) appArmor(p *corev1.AppArmorProfile, at *field.Path) {
+func (c securityCheck) appArmor(p *corev1.AppArmorProfile, at *field.Path) {
 	if p == nil {
 		return
 	}
-	oneOf(c, at.Child("type"), p.Type,
+	oneOf(c.check, at.Child("type"), p.Type,
 		corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined, corev1.AppArmorProfileTypeLocalhost)
 	c.localhostProfile(p.LocalhostProfile, p.Type == corev1.AppArmorProfileTypeLocalhost, at)
 	if name := p.LocalhostProfile; name != nil {
@@ -135,7 +140,7 @@ func (c *check) appArmor(p *corev1.AppArmorProfile, at *field.Path) {
 }
 
 // localhostProfile requires a profile's name exactly when it is a file of the host.
-func (c *check) localhostProfile(name *string, local bool, at *field.Path) {
+func (c securityCheck) localhostProfile(name *string, local bool, at *field.Path) {
 	switch {
 	case local && (name == nil || *name == ""):
 		c.missing(at.Child("localhostProfile"), "must be set when type is Localhost")

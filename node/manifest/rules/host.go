@@ -1,8 +1,7 @@
-package manifest
+package rules
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,9 +19,9 @@ const (
 )
 
 // host checks names and name resolution, and what the operating system decides.
-func (c *check) host(at *field.Path) {
+func (c podCheck) host(at *field.Path) {
 	spec := &c.pod.Spec
-	oneOf(c, at.Child("dnsPolicy"), spec.DNSPolicy,
+	oneOf(c.check, at.Child("dnsPolicy"), spec.DNSPolicy,
 		corev1.DNSClusterFirst, corev1.DNSClusterFirstWithHostNet, corev1.DNSDefault, corev1.DNSNone)
 	c.dns(at.Child("dnsConfig"))
 	c.optionalName(at.Child("hostname"), spec.Hostname, validation.IsDNS1123Label)
@@ -42,7 +41,7 @@ func (c *check) host(at *field.Path) {
 	}
 }
 
-func (c *check) hostnameOverride(name string, at *field.Path) {
+func (c podCheck) hostnameOverride(name string, at *field.Path) {
 	path := at.Child("hostnameOverride")
 	c.name(path, name, validation.IsDNS1123Subdomain)
 	if len(name) > maxHostname {
@@ -56,7 +55,7 @@ func (c *check) hostnameOverride(name string, at *field.Path) {
 	}
 }
 
-func (c *check) dns(at *field.Path) {
+func (c podCheck) dns(at *field.Path) {
 	config := c.pod.Spec.DNSConfig
 	if c.pod.Spec.DNSPolicy == corev1.DNSNone && (config == nil || len(config.Nameservers) == 0) {
 		c.missing(at.Child("nameservers"), "must hold at least one when dnsPolicy is None")
@@ -88,7 +87,7 @@ func (c *check) dns(at *field.Path) {
 	}
 }
 
-func (c *check) sysctls(sysctls []corev1.Sysctl, at *field.Path) {
+func (c podCheck) sysctls(sysctls []corev1.Sysctl, at *field.Path) {
 	seen := map[string]bool{}
 	for i, s := range sysctls {
 		path := at.Index(i).Child("name")
@@ -122,21 +121,4 @@ func sysctlName(name string) []string {
 
 func notSysctl(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_')
-}
-
-// realTime signals are counted from both ends, up to the middle.
-var realTime = regexp.MustCompile(`^SIGRT(MIN(\+([1-9]|1[0-5]))?|MAX(-([1-9]|1[0-4]))?)$`)
-
-// stopSignal requires a signal of Linux, and the pod to say that it is for Linux:
-// other systems have other signals.
-func (c *check) stopSignal(signal corev1.Signal, at *field.Path) {
-	const signals = " SIGABRT SIGALRM SIGBUS SIGCHLD SIGCLD SIGCONT SIGFPE SIGHUP SIGILL SIGINT SIGIO SIGIOT" +
-		" SIGKILL SIGPIPE SIGPOLL SIGPROF SIGPWR SIGQUIT SIGSEGV SIGSTKFLT SIGSTOP SIGSYS SIGTERM SIGTRAP" +
-		" SIGTSTP SIGTTIN SIGTTOU SIGURG SIGUSR1 SIGUSR2 SIGVTALRM SIGWINCH SIGXCPU SIGXFSZ "
-	if !realTime.MatchString(string(signal)) && (signal == "" || !strings.Contains(signals, " "+string(signal)+" ")) {
-		c.bad(at, string(signal), "must be a signal such as SIGTERM or SIGRTMIN+3")
-	}
-	if c.pod.Spec.OS == nil {
-		c.refused(at, "may only be set when spec.os.name is set")
-	}
 }

@@ -1,4 +1,4 @@
-package manifest
+package rules
 
 import (
 	"crypto/x509"
@@ -14,8 +14,8 @@ import (
 
 const maxTrustBundle = 1 << 20 // bytes
 
-// checkTrustBundle validates one ClusterTrustBundle.
-func checkTrustBundle(t *certificatesv1.ClusterTrustBundle) field.ErrorList {
+// ClusterTrustBundle returns the rules that a ClusterTrustBundle breaks.
+func ClusterTrustBundle(t *certificatesv1.ClusterTrustBundle) field.ErrorList {
 	name := func(name string, _ bool) []string { return bundleName(name, t.Spec.SignerName) }
 	c := &check{errs: namedMeta(&t.ObjectMeta, false, name)}
 	c.optionalName(field.NewPath("spec", "signerName"), t.Spec.SignerName, signerName)
@@ -61,7 +61,7 @@ func (c *check) anchors(at *field.Path, text string) {
 		certificate, err := x509.ParseCertificate(block.Bytes)
 		switch {
 		case block.Type != trust.Certificate:
-			rule = "is " + clip(block.Type) + ", not a certificate"
+			rule = "is " + Clip(block.Type) + ", not a certificate"
 		case len(block.Headers) > 0:
 			rule = "has headers"
 		case err != nil:

@@ -1,7 +1,6 @@
-package manifest
+package rules
 
 import (
-	"path"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,8 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// volumeList checks the volumes and remembers them by name for mounts and devices.
-func (c *check) volumeList(at *field.Path) {
+// volumeCheck holds the rules of a pod's volumes.
+type volumeCheck struct {
+	*check
+	pod *corev1.Pod
+}
+
+// volumeList checks the volumes and returns them by name, for mounts and devices.
+func (c volumeCheck) volumeList(at *field.Path) map[string]*corev1.VolumeSource {
+	volumes := map[string]*corev1.VolumeSource{}
 	names := map[string]bool{}
 	for i := range c.pod.Spec.Volumes {
 		volume, path := &c.pod.Spec.Volumes[i], at.Index(i)
@@ -24,18 +30,19 @@ func (c *check) volumeList(at *field.Path) {
 		}
 		c.exactlyOne(path, volumeMembers(&volume.VolumeSource)...)
 		c.volumeSource(volume, path)
-		c.volumes[volume.Name] = &volume.VolumeSource
+		volumes[volume.Name] = &volume.VolumeSource
 	}
+	return volumes
 }
 
 // volumeSource checks the sources a node makes by itself, and those that name an
 // API object.
-func (c *check) volumeSource(v *corev1.Volume, at *field.Path) {
+func (c volumeCheck) volumeSource(v *corev1.Volume, at *field.Path) {
 	if v.EmptyDir != nil {
 		c.emptyDir(v.EmptyDir, at.Child("emptyDir"))
 	}
 	if v.HostPath != nil {
-		c.hostPath(v.HostPath, at.Child("hostPath"))
+		storageCheck{c.check}.hostPath(v.HostPath, at.Child("hostPath"))
 	}
 	if s := v.Secret; s != nil {
 		c.given(at.Child("secret", "secretName"), s.SecretName)
@@ -56,7 +63,7 @@ func (c *check) volumeSource(v *corev1.Volume, at *field.Path) {
 	}
 	if v.Image != nil {
 		c.given(at.Child("image", "reference"), v.Image.Reference)
-		oneOf(c, at.Child("image", "pullPolicy"), v.Image.PullPolicy,
+		oneOf(c.check, at.Child("image", "pullPolicy"), v.Image.PullPolicy,
 			corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 	}
 	if v.PersistentVolumeClaim != nil {
@@ -75,7 +82,7 @@ func (c *check) volumeSource(v *corev1.Volume, at *field.Path) {
 			c.missing(in, "")
 		} else {
 			c.templateMeta(&e.VolumeClaimTemplate.ObjectMeta, in.Child("metadata"))
-			c.claimSpec(&e.VolumeClaimTemplate.Spec, in.Child("spec"))
+			storageCheck{c.check}.claimSpec(&e.VolumeClaimTemplate.Spec, in.Child("spec"))
 		}
 	}
 	c.networkVolume(v, at)
@@ -90,7 +97,7 @@ func claimName(pod, volume string) []string {
 }
 
 // templateMeta checks what a pod's own claim takes from its template: labels and annotations.
-func (c *check) templateMeta(meta *metav1.ObjectMeta, at *field.Path) {
+func (c volumeCheck) templateMeta(meta *metav1.ObjectMeta, at *field.Path) {
 	c.errs = append(c.errs, metav1validation.ValidateLabels(meta.Labels, at.Child("labels"))...)
 	c.errs = append(c.errs, apivalidation.ValidateAnnotations(meta.Annotations, at.Child("annotations"))...)
 	for _, m := range []member{
@@ -104,9 +111,9 @@ func (c *check) templateMeta(meta *metav1.ObjectMeta, at *field.Path) {
 }
 
 // networkVolume checks the sources that reach over a network.
-func (c *check) networkVolume(v *corev1.Volume, at *field.Path) {
+func (c volumeCheck) networkVolume(v *corev1.Volume, at *field.Path) {
 	if v.NFS != nil {
-		c.nfs(v.NFS, at.Child("nfs"))
+		storageCheck{c.check}.nfs(v.NFS, at.Child("nfs"))
 	}
 	if s := v.ISCSI; s != nil {
 		in := at.Child("iscsi")
@@ -131,18 +138,7 @@ func (c *check) networkVolume(v *corev1.Volume, at *field.Path) {
 	}
 }
 
-// nfs: what a manifest says becomes words of a command.
-func (c *check) nfs(n *corev1.NFSVolumeSource, at *field.Path) {
-	c.given(at.Child("server"), n.Server)
-	if strings.HasPrefix(n.Server, "-") || strings.ContainsAny(n.Server, " ,/") {
-		c.bad(at.Child("server"), n.Server, "must be a host name or an address")
-	}
-	if !path.IsAbs(n.Path) {
-		c.bad(at.Child("path"), n.Path, "must be an absolute path")
-	}
-}
-
-func (c *check) emptyDir(e *corev1.EmptyDirVolumeSource, at *field.Path) {
+func (c volumeCheck) emptyDir(e *corev1.EmptyDirVolumeSource, at *field.Path) {
 	if e.SizeLimit != nil && e.SizeLimit.Sign() < 0 {
 		c.bad(at.Child("sizeLimit"), e.SizeLimit.String(), "must be greater than or equal to 0")
 	}
@@ -152,26 +148,16 @@ func (c *check) emptyDir(e *corev1.EmptyDirVolumeSource, at *field.Path) {
 			c.bad(at.Child("medium"), string(e.Medium), "must name a page size, such as HugePages-2Mi")
 		}
 	case e.Medium != corev1.StorageMediumDefault:
-		oneOf(c, at.Child("medium"), e.Medium, corev1.StorageMediumMemory, corev1.StorageMediumHugePages)
+		oneOf(c.check, at.Child("medium"), e.Medium, corev1.StorageMediumMemory, corev1.StorageMediumHugePages)
 	}
 	if e.Mode != nil {
 		c.between(at.Child("mode"), int64(*e.Mode), 0, 0o1777)
 	}
 }
 
-func (c *check) hostPath(h *corev1.HostPathVolumeSource, at *field.Path) {
-	c.given(at.Child("path"), h.Path)
-	c.noBacksteps(at.Child("path"), h.Path)
-	if h.Type != nil && *h.Type != corev1.HostPathUnset {
-		oneOf(c, at.Child("type"), *h.Type, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory,
-			corev1.HostPathFileOrCreate, corev1.HostPathFile, corev1.HostPathSocket,
-			corev1.HostPathCharDev, corev1.HostPathBlockDev)
-	}
-}
-
 // keysToPaths checks which keys become which files. seen holds the paths of the
 // whole volume: two keys cannot become one file.
-func (c *check) keysToPaths(items []corev1.KeyToPath, at *field.Path, seen map[string]bool) {
+func (c volumeCheck) keysToPaths(items []corev1.KeyToPath, at *field.Path, seen map[string]bool) {
 	for i, item := range items {
 		in := at.Index(i)
 		c.given(in.Child("key"), item.Key)
@@ -180,7 +166,7 @@ func (c *check) keysToPaths(items []corev1.KeyToPath, at *field.Path, seen map[s
 	}
 }
 
-func (c *check) downwardFiles(items []corev1.DownwardAPIVolumeFile, at *field.Path, seen map[string]bool) {
+func (c volumeCheck) downwardFiles(items []corev1.DownwardAPIVolumeFile, at *field.Path, seen map[string]bool) {
 	for i, item := range items {
 		in := at.Index(i)
 		c.filePath(in.Child("path"), item.Path, seen)
@@ -194,45 +180,6 @@ func (c *check) downwardFiles(items []corev1.DownwardAPIVolumeFile, at *field.Pa
 			c.given(in.Child("resourceFieldRef", "containerName"), ref.ContainerName)
 			c.resourceFieldRef(ref, in.Child("resourceFieldRef"))
 		}
-	}
-}
-
-// filePath checks the path of a file the node writes inside a volume.
-func (c *check) filePath(at *field.Path, value string, seen map[string]bool) {
-	if value == "" {
-		c.missing(at, "")
-		return
-	}
-	c.localPath(at, value)
-	// Names that start with two dots are the node's own, for atomic updates.
-	if strings.HasPrefix(value, "..") && !strings.HasPrefix(value, "../") && value != ".." {
-		c.bad(at, value, "must not start with '..'")
-	}
-	if seen != nil { // where it is nil the last of one path counts
-		c.unique(at, seen, value)
-	}
-}
-
-// localPath requires a path that stays below where it starts.
-func (c *check) localPath(at *field.Path, value string) {
-	if path.IsAbs(value) {
-		c.bad(at, value, "must be a relative path")
-	}
-	c.noBacksteps(at, value)
-}
-
-func (c *check) noBacksteps(at *field.Path, value string) {
-	for part := range strings.SplitSeq(value, "/") {
-		if part == ".." {
-			c.bad(at, value, "must not contain '..'")
-			return
-		}
-	}
-}
-
-func (c *check) mode(at *field.Path, mode *int32) {
-	if mode != nil && (*mode < 0 || *mode > 0o777) {
-		c.bad(at, *mode, "must be between 0 and 0777 (octal), both inclusive")
 	}
 }
 

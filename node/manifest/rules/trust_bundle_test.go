@@ -1,4 +1,4 @@
-package manifest_test
+package rules_test
 
 import (
 	"crypto/ed25519"

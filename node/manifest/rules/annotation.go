@@ -1,15 +1,19 @@
-package manifest
+package rules
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"nodal/node"
 )
 
 // deletionCost checks an annotation that controllers read as a number.
-func (c *check) deletionCost(at *field.Path) {
+func (c podCheck) deletionCost(at *field.Path) {
 	value, given := c.pod.Annotations[corev1.PodDeletionCost]
 	if !given {
 		return
@@ -20,7 +24,7 @@ func (c *check) deletionCost(at *field.Path) {
 }
 
 // finalizers checks that those which are not Kubernetes' own have a domain.
-func (c *check) finalizers(at *field.Path) {
+func (c podCheck) finalizers(at *field.Path) {
 	for i, name := range c.pod.Finalizers {
 		switch name {
 		case string(corev1.FinalizerKubernetes), "orphan", "foregroundDeletion":
@@ -33,27 +37,28 @@ func (c *check) finalizers(at *field.Path) {
 }
 
 // seccompAnnotations checks the profiles that annotations named before there were fields.
-func (c *check) seccompAnnotations(at *field.Path) {
+func (c podCheck) seccompAnnotations(at *field.Path) {
+	shared := securityCheck{c.check}
 	if profile, given := c.pod.Annotations[corev1.SeccompPodAnnotationKey]; given {
-		c.seccompWord(at.Child(corev1.SeccompPodAnnotationKey), profile)
+		shared.seccompWord(at.Child(corev1.SeccompPodAnnotationKey), profile)
 		if s := c.pod.Spec.SecurityContext; s != nil {
-			c.sameSeccomp(profile, s.SeccompProfile, field.NewPath("spec", "securityContext", "seccompProfile"))
+			shared.sameSeccomp(profile, s.SeccompProfile, field.NewPath("spec", "securityContext", "seccompProfile"))
 		}
 	}
 	for i := range c.pod.Spec.Containers {
 		container := &c.pod.Spec.Containers[i]
 		key := corev1.SeccompContainerAnnotationKeyPrefix + container.Name
 		if profile, given := c.pod.Annotations[key]; given {
-			c.seccompWord(at.Child(key), profile)
+			shared.seccompWord(at.Child(key), profile)
 			if s := container.SecurityContext; s != nil {
-				c.sameSeccomp(profile, s.SeccompProfile,
+				shared.sameSeccomp(profile, s.SeccompProfile,
 					field.NewPath("spec", "containers").Index(i).Child("securityContext", "seccompProfile"))
 			}
 		}
 	}
 }
 
-func (c *check) seccompWord(at *field.Path, profile string) {
+func (c securityCheck) seccompWord(at *field.Path, profile string) {
 	local, isLocal := strings.CutPrefix(profile, corev1.SeccompLocalhostProfileNamePrefix)
 	switch {
 	case isLocal:
@@ -65,7 +70,7 @@ func (c *check) seccompWord(at *field.Path, profile string) {
 }
 
 // sameSeccomp checks that an annotation and a field say the same.
-func (c *check) sameSeccomp(annotated string, p *corev1.SeccompProfile, at *field.Path) {
+func (c securityCheck) sameSeccomp(annotated string, p *corev1.SeccompProfile, at *field.Path) {
 	if p == nil {
 		return
 	}
@@ -83,7 +88,7 @@ func (c *check) sameSeccomp(annotated string, p *corev1.SeccompProfile, at *fiel
 }
 
 // sameAppArmor checks that an annotation and the field of its container say the same.
-func (c *check) sameAppArmor(name, annotated string) {
+func (c podCheck) sameAppArmor(name, annotated string) {
 	spec := field.NewPath("spec")
 	for list, at := range map[*[]corev1.Container]*field.Path{
 		&c.pod.Spec.Containers: spec.Child("containers"), &c.pod.Spec.InitContainers: spec.Child("initContainers"),
@@ -91,13 +96,13 @@ func (c *check) sameAppArmor(name, annotated string) {
 		for i := range *list {
 			container := &(*list)[i]
 			if s := container.SecurityContext; container.Name == name && s != nil && s.AppArmorProfile != nil {
-				c.appArmorAs(annotated, s.AppArmorProfile, at.Index(i).Child("securityContext", "appArmorProfile"))
+				securityCheck{c.check}.appArmorAs(annotated, s.AppArmorProfile, at.Index(i).Child("securityContext", "appArmorProfile"))
 			}
 		}
 	}
 }
 
-func (c *check) appArmorAs(annotated string, p *corev1.AppArmorProfile, at *field.Path) {
+func (c securityCheck) appArmorAs(annotated string, p *corev1.AppArmorProfile, at *field.Path) {
 	wants := map[string]corev1.AppArmorProfileType{
 		corev1.DeprecatedAppArmorBetaProfileRuntimeDefault: corev1.AppArmorProfileTypeRuntimeDefault,
 		corev1.DeprecatedAppArmorBetaProfileNameUnconfined: corev1.AppArmorProfileTypeUnconfined,
@@ -109,4 +114,36 @@ func (c *check) appArmorAs(annotated string, p *corev1.AppArmorProfile, at *fiel
 	if isLocal && p.LocalhostProfile != nil && *p.LocalhostProfile != local {
 		c.refused(at.Child("localhostProfile"), "must be what the annotation says")
 	}
+}
+
+// profileAnnotations checks the annotations in which AppArmor profiles were named
+// before they had a field; old manifests still do.
+func (c podCheck) profileAnnotations(at *field.Path) {
+	for _, key := range slices.Sorted(maps.Keys(c.pod.Annotations)) {
+		name, ok := strings.CutPrefix(key, corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix)
+		if !ok {
+			continue
+		}
+		if !c.hasContainer(name) {
+			c.bad(at.Key(key), name, "must name a container of the pod")
+		}
+		c.sameAppArmor(name, c.pod.Annotations[key])
+		switch profile := c.pod.Annotations[key]; {
+		case profile == "",
+			profile == corev1.DeprecatedAppArmorBetaProfileRuntimeDefault,
+			profile == corev1.DeprecatedAppArmorBetaProfileNameUnconfined,
+			strings.HasPrefix(profile, corev1.DeprecatedAppArmorBetaProfileNamePrefix):
+		default:
+			c.bad(at.Key(key), profile, "must be runtime/default, unconfined or localhost/<profile>")
+		}
+	}
+}
+
+func (c podCheck) hasContainer(name string) bool {
+	for container := range node.EveryContainer(&c.pod.Spec) {
+		if container.Name == name {
+			return true
+		}
+	}
+	return false
 }

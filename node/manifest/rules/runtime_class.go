@@ -1,4 +1,4 @@
-package manifest
+package rules
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -9,25 +9,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// checkRuntimeClass validates one RuntimeClass.
-func checkRuntimeClass(class *nodev1.RuntimeClass) field.ErrorList {
+// RuntimeClass returns the rules that a defaulted RuntimeClass breaks.
+func RuntimeClass(class *nodev1.RuntimeClass) field.ErrorList {
 	c := &check{errs: metaOf(&class.ObjectMeta, false)}
 	c.name(field.NewPath("handler"), class.Handler, validation.IsDNS1123Label)
 	if class.Overhead != nil {
-		roundUp(class.Overhead.PodFixed)
-		c.quantities(class.Overhead.PodFixed, field.NewPath("overhead", "podFixed"), containerResource)
+		amountCheck{c}.quantities(class.Overhead.PodFixed, field.NewPath("overhead", "podFixed"), containerResource)
 	}
 	if s := class.Scheduling; s != nil {
 		in := field.NewPath("scheduling")
 		c.errs = append(c.errs, metav1validation.ValidateLabels(s.NodeSelector, in.Child("nodeSelector"))...)
-		c.tolerations(s.Tolerations, in.Child("tolerations"))
-		c.tolerationsOnce(s.Tolerations, in.Child("tolerations"))
+		placement := placementCheck{c}
+		placement.tolerations(s.Tolerations, in.Child("tolerations"))
+		placement.tolerationsOnce(s.Tolerations, in.Child("tolerations"))
 	}
 	return c.errs
 }
 
 // tolerationsOnce reports a toleration of a class that is there twice.
-func (c *check) tolerationsOnce(tolerations []corev1.Toleration, at *field.Path) {
+func (c placementCheck) tolerationsOnce(tolerations []corev1.Toleration, at *field.Path) {
 	for i, t := range tolerations {
 		for _, before := range tolerations[:i] {
 			if equality.Semantic.DeepEqual(t, before) {

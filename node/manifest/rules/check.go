@@ -1,25 +1,24 @@
-package manifest
+package rules
 
 import (
 	"fmt"
 	"slices"
+	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// check is one validation of one pod. Its methods are the vocabulary of the rules:
-// each says where, what was found and what has to hold.
-type check struct {
-	pod     *corev1.Pod
-	volumes map[string]*corev1.VolumeSource
-	errs    field.ErrorList
-}
+// maxQuoted limits the part of a rejected value that an error repeats.
+const maxQuoted = 128
+
+// check collects the violations of one object. Its methods are the vocabulary of the
+// rules: each says where, what was found and what has to hold.
+type check struct{ errs field.ErrorList }
 
 // bad reports a value that breaks a rule.
 func (c *check) bad(at *field.Path, value any, rule string) {
 	if s, ok := value.(string); ok {
-		value = clip(s)
+		value = Clip(s)
 	}
 	c.errs = append(c.errs, field.Invalid(at, value, rule))
 }
@@ -42,7 +41,7 @@ func (c *check) refused(at *field.Path, why string) {
 }
 
 func (c *check) duplicate(at *field.Path, value string) {
-	c.errs = append(c.errs, field.Duplicate(at, clip(value)))
+	c.errs = append(c.errs, field.Duplicate(at, Clip(value)))
 }
 
 // name requires a value and holds it against one of Kubernetes' name predicates.
@@ -75,7 +74,7 @@ func oneOf[T ~string](c *check, at *field.Path, value T, allowed ...T) {
 	case value == "":
 		c.missing(at, fmt.Sprintf("must be one of %q", allowed))
 	default:
-		c.errs = append(c.errs, field.NotSupported(at, clip(string(value)), allowed))
+		c.errs = append(c.errs, field.NotSupported(at, Clip(string(value)), allowed))
 	}
 }
 
@@ -131,4 +130,12 @@ func (c *check) exactlyOne(at *field.Path, members ...member) {
 type member struct {
 	name  string
 	given bool
+}
+
+// Clip shortens a value to the part that an error repeats.
+func Clip(s string) string {
+	if len(s) <= maxQuoted {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxQuoted], "") + "..."
 }

@@ -1,42 +1,35 @@
-package manifest
+package rules
 
 import (
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"nodal/node"
 )
 
-// checkVolume validates one PersistentVolume. The node writes which claim it is bound to,
-// but a manifest may name the one that it is set aside for.
-func checkVolume(v *corev1.PersistentVolume) field.ErrorList {
-	v.Status = corev1.PersistentVolumeStatus{}
-	if ref := v.Spec.ClaimRef; ref != nil {
-		v.Spec.ClaimRef = &corev1.ObjectReference{Kind: string(node.PersistentVolumeClaim), Namespace: ref.Namespace, Name: ref.Name}
-	}
-	setDefaultPtr(&v.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
-	setDefault(&v.Spec.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain)
-	if v.Spec.HostPath != nil {
-		setDefaultPtr(&v.Spec.HostPath.Type, corev1.HostPathUnset)
-	}
-	c := &check{}
+// storageCheck holds the rules of PersistentVolumes and claims, and those of volume
+// sources that a pod may name as well.
+type storageCheck struct{ *check }
+
+// PersistentVolume returns the rules that a defaulted PersistentVolume breaks.
+func PersistentVolume(v *corev1.PersistentVolume) field.ErrorList {
+	c := storageCheck{&check{}}
 	c.errs = metaOf(&v.ObjectMeta, false)
 	c.persistentVolume(&v.Spec, field.NewPath("spec"))
 	return c.errs
 }
 
-func (c *check) persistentVolume(s *corev1.PersistentVolumeSpec, at *field.Path) {
+func (c storageCheck) persistentVolume(s *corev1.PersistentVolumeSpec, at *field.Path) {
 	c.capacity(at.Child("capacity"), s.Capacity)
 	if a := s.NodeAffinity; a != nil && a.Required == nil {
 		c.missing(at.Child("nodeAffinity", "required"), "must specify required node constraints")
 	} else if a != nil {
-		c.nodeSelector(a.Required, at.Child("nodeAffinity", "required"))
+		placementCheck(c).nodeSelector(a.Required, at.Child("nodeAffinity", "required"))
 	}
 	if s.VolumeAttributesClassName != nil {
 		c.refused(at.Child("volumeAttributesClassName"), "not supported by this node: there are no such classes")
@@ -73,7 +66,7 @@ func (c *check) persistentVolume(s *corev1.PersistentVolumeSpec, at *field.Path)
 }
 
 // mountOptions are for servers: what lies on this machine is mounted already.
-func (c *check) mountOptions(s *corev1.PersistentVolumeSpec, at *field.Path) {
+func (c storageCheck) mountOptions(s *corev1.PersistentVolumeSpec, at *field.Path) {
 	if len(s.MountOptions) > 0 && s.NFS == nil {
 		c.refused(at, "not supported by this node: they would hold for nfs only")
 	}
@@ -86,17 +79,15 @@ func (c *check) mountOptions(s *corev1.PersistentVolumeSpec, at *field.Path) {
 
 var fitOption = regexp.MustCompile(`^[A-Za-z][-_.=:A-Za-z0-9]*$`)
 
-// checkClaim validates one PersistentVolumeClaim.
-func checkClaim(v *corev1.PersistentVolumeClaim) field.ErrorList {
-	v.Status = corev1.PersistentVolumeClaimStatus{}
-	setDefaultPtr(&v.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
-	c := &check{}
+// PersistentVolumeClaim returns the rules that a defaulted claim breaks.
+func PersistentVolumeClaim(v *corev1.PersistentVolumeClaim) field.ErrorList {
+	c := storageCheck{&check{}}
 	c.errs = metaOf(&v.ObjectMeta, true)
 	c.claimSpec(&v.Spec, field.NewPath("spec"))
 	return c.errs
 }
 
-func (c *check) claimSpec(s *corev1.PersistentVolumeClaimSpec, at *field.Path) {
+func (c storageCheck) claimSpec(s *corev1.PersistentVolumeClaimSpec, at *field.Path) {
 	c.accessModes(at.Child("accessModes"), s.AccessModes)
 	c.storage(at.Child("resources", "requests"), s.Resources.Requests)
 	c.volumeMode(at.Child("volumeMode"), s.VolumeMode)
@@ -114,8 +105,8 @@ func (c *check) claimSpec(s *corev1.PersistentVolumeClaimSpec, at *field.Path) {
 	}
 }
 
-func (c *check) reclaims(s *corev1.PersistentVolumeSpec, at *field.Path) {
-	oneOf(c, at, s.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain,
+func (c storageCheck) reclaims(s *corev1.PersistentVolumeSpec, at *field.Path) {
+	oneOf(c.check, at, s.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain,
 		corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRecycle)
 	switch {
 	case s.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimRecycle:
@@ -127,7 +118,7 @@ func (c *check) reclaims(s *corev1.PersistentVolumeSpec, at *field.Path) {
 }
 
 // capacity is a volume's size and nothing else.
-func (c *check) capacity(at *field.Path, list corev1.ResourceList) {
+func (c storageCheck) capacity(at *field.Path, list corev1.ResourceList) {
 	if _, ok := list[corev1.ResourceStorage]; len(list) == 0 {
 		c.missing(at, "")
 	} else if !ok || len(list) > 1 {
@@ -137,7 +128,7 @@ func (c *check) capacity(at *field.Path, list corev1.ResourceList) {
 	}
 }
 
-func (c *check) storage(at *field.Path, list corev1.ResourceList) {
+func (c storageCheck) storage(at *field.Path, list corev1.ResourceList) {
 	size, ok := list[corev1.ResourceStorage]
 	switch {
 	case !ok:
@@ -148,7 +139,7 @@ func (c *check) storage(at *field.Path, list corev1.ResourceList) {
 }
 
 // accessModes: that one pod alone has a volume is more than the node sees to.
-func (c *check) accessModes(at *field.Path, modes []corev1.PersistentVolumeAccessMode) {
+func (c storageCheck) accessModes(at *field.Path, modes []corev1.PersistentVolumeAccessMode) {
 	if len(modes) == 0 {
 		c.missing(at, "")
 	}
@@ -157,10 +148,31 @@ func (c *check) accessModes(at *field.Path, modes []corev1.PersistentVolumeAcces
 		return
 	}
 	for i, mode := range modes {
-		oneOf(c, at.Index(i), mode, corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany)
+		oneOf(c.check, at.Index(i), mode, corev1.ReadWriteOnce, corev1.ReadOnlyMany, corev1.ReadWriteMany)
 	}
 }
 
-func (c *check) volumeMode(at *field.Path, mode *corev1.PersistentVolumeMode) {
-	optionalOneOf(c, at, mode, corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock)
+func (c storageCheck) volumeMode(at *field.Path, mode *corev1.PersistentVolumeMode) {
+	optionalOneOf(c.check, at, mode, corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock)
+}
+
+// nfs: what a manifest says becomes words of a command.
+func (c storageCheck) nfs(n *corev1.NFSVolumeSource, at *field.Path) {
+	c.given(at.Child("server"), n.Server)
+	if strings.HasPrefix(n.Server, "-") || strings.ContainsAny(n.Server, " ,/") {
+		c.bad(at.Child("server"), n.Server, "must be a host name or an address")
+	}
+	if !path.IsAbs(n.Path) {
+		c.bad(at.Child("path"), n.Path, "must be an absolute path")
+	}
+}
+
+func (c storageCheck) hostPath(h *corev1.HostPathVolumeSource, at *field.Path) {
+	c.given(at.Child("path"), h.Path)
+	c.noBacksteps(at.Child("path"), h.Path)
+	if h.Type != nil && *h.Type != corev1.HostPathUnset {
+		oneOf(c.check, at.Child("type"), *h.Type, corev1.HostPathDirectoryOrCreate, corev1.HostPathDirectory,
+			corev1.HostPathFileOrCreate, corev1.HostPathFile, corev1.HostPathSocket,
+			corev1.HostPathCharDev, corev1.HostPathBlockDev)
+	}
 }

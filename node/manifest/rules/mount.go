@@ -1,4 +1,4 @@
-package manifest
+package rules
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -7,7 +7,14 @@ import (
 	"nodal/node"
 )
 
-func (c *check) mounts(container *corev1.Container, at *field.Path) {
+// mountCheck holds the rules by which a container gets at the volumes of its pod.
+type mountCheck struct {
+	*check
+	pod     *corev1.Pod
+	volumes map[string]*corev1.VolumeSource
+}
+
+func (c mountCheck) mounts(container *corev1.Container, at *field.Path) {
 	paths := map[string]bool{}
 	for i := range container.VolumeMounts {
 		mount, in := &container.VolumeMounts[i], at.Index(i)
@@ -16,7 +23,7 @@ func (c *check) mounts(container *corev1.Container, at *field.Path) {
 		case mount.Name == "":
 			c.missing(in.Child("name"), "")
 		case !found:
-			c.errs = append(c.errs, field.NotFound(in.Child("name"), clip(mount.Name)))
+			c.errs = append(c.errs, field.NotFound(in.Child("name"), Clip(mount.Name)))
 		case volume.Image != nil:
 			c.imageMount(mount, in)
 		}
@@ -34,33 +41,33 @@ func (c *check) mounts(container *corev1.Container, at *field.Path) {
 		c.recursiveReadOnly(mount, in.Child("recursiveReadOnly"))
 		seen := map[string]bool{}
 		for j, option := range mount.BindMountOptions {
-			oneOf(c, in.Child("bindMountOptions").Index(j), option, "noexec", "nodev", "nosuid")
+			oneOf(c.check, in.Child("bindMountOptions").Index(j), option, "noexec", "nodev", "nosuid")
 			c.unique(in.Child("bindMountOptions").Index(j), seen, option)
 		}
 	}
 }
 
 // imageMount refuses what an image's own file tree cannot be mounted with.
-func (c *check) imageMount(mount *corev1.VolumeMount, at *field.Path) {
+func (c mountCheck) imageMount(mount *corev1.VolumeMount, at *field.Path) {
 	if len(mount.BindMountOptions) > 0 {
 		c.refused(at.Child("bindMountOptions"), "may not be set for an image volume")
 	}
 }
 
-func (c *check) propagation(container *corev1.Container, mount *corev1.VolumeMount, at *field.Path) {
+func (c mountCheck) propagation(container *corev1.Container, mount *corev1.VolumeMount, at *field.Path) {
 	path := at.Child("mountPropagation")
-	optionalOneOf(c, path, mount.MountPropagation,
+	optionalOneOf(c.check, path, mount.MountPropagation,
 		corev1.MountPropagationNone, corev1.MountPropagationHostToContainer, corev1.MountPropagationBidirectional)
 	if mount.MountPropagation != nil && *mount.MountPropagation == corev1.MountPropagationBidirectional && !privileged(container) {
 		c.refused(path, "Bidirectional is available only to privileged containers")
 	}
 }
 
-func (c *check) recursiveReadOnly(mount *corev1.VolumeMount, at *field.Path) {
+func (c mountCheck) recursiveReadOnly(mount *corev1.VolumeMount, at *field.Path) {
 	if mount.RecursiveReadOnly == nil {
 		return
 	}
-	oneOf(c, at, *mount.RecursiveReadOnly,
+	oneOf(c.check, at, *mount.RecursiveReadOnly,
 		corev1.RecursiveReadOnlyDisabled, corev1.RecursiveReadOnlyIfPossible, corev1.RecursiveReadOnlyEnabled)
 	if *mount.RecursiveReadOnly == corev1.RecursiveReadOnlyDisabled {
 		return
@@ -75,7 +82,7 @@ func (c *check) recursiveReadOnly(mount *corev1.VolumeMount, at *field.Path) {
 
 // devices checks block devices, which take their names and paths from the same
 // space as mounts.
-func (c *check) devices(container *corev1.Container, at *field.Path) {
+func (c mountCheck) devices(container *corev1.Container, at *field.Path) {
 	if len(container.VolumeDevices) > 0 && node.HasOwnUsers(c.pod) {
 		c.refused(at, "may not be set when hostUsers is false")
 	}
@@ -90,7 +97,7 @@ func (c *check) devices(container *corev1.Container, at *field.Path) {
 		case device.Name == "":
 			c.missing(in.Child("name"), "")
 		case !found:
-			c.errs = append(c.errs, field.NotFound(in.Child("name"), clip(device.Name)))
+			c.errs = append(c.errs, field.NotFound(in.Child("name"), Clip(device.Name)))
 		case volume.PersistentVolumeClaim == nil && volume.Ephemeral == nil:
 			c.bad(in.Child("name"), device.Name, "must name a persistentVolumeClaim or ephemeral volume")
 		}

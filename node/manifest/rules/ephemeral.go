@@ -1,8 +1,6 @@
-package manifest
+package rules
 
 import (
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -12,10 +10,10 @@ import (
 
 // ephemeralContainer checks a container that is added to a running pod: nothing may
 // lean on it, and it takes nothing that was set aside for the pod.
-func (c *check) ephemeralContainer(e *corev1.EphemeralContainer, at *field.Path, names map[string]bool) {
+func (c containerCheck) ephemeralContainer(e *corev1.EphemeralContainer, at *field.Path, names map[string]bool) {
 	container := (*corev1.Container)(&e.EphemeralContainerCommon)
 	if target := e.TargetContainerName; target != "" && !hasContainer(&c.pod.Spec, target) {
-		c.errs = append(c.errs, field.NotFound(at.Child("targetContainerName"), clip(target)))
+		c.errs = append(c.errs, field.NotFound(at.Child("targetContainerName"), Clip(target)))
 	}
 	c.container(container, at, names)
 	for _, m := range []member{
@@ -51,25 +49,4 @@ func hasContainer(spec *corev1.PodSpec, name string) bool {
 		}
 	}
 	return false
-}
-
-// CheckAdded says what keeps a pod from going on with the ephemeral containers of
-// another manifest of it: one that was added stays as it is. With none of its own the
-// manifest leaves them as they are.
-func CheckAdded(old, new *corev1.Pod) []node.Violation {
-	list := field.NewPath("spec", "ephemeralContainers")
-	if len(new.Spec.EphemeralContainers) == 0 {
-		return nil
-	}
-	var violations []node.Violation
-	for i := range old.Spec.EphemeralContainers {
-		was := &old.Spec.EphemeralContainers[i]
-		switch is := node.EphemeralContainer(&new.Spec, was.Name); {
-		case is == nil:
-			violations = append(violations, node.Violation{Field: list.String(), Rule: fmt.Sprintf("Forbidden: existing ephemeral container %q may not be removed", was.Name)})
-		case !equality.Semantic.DeepEqual(was, is):
-			violations = append(violations, node.Violation{Field: list.String(), Rule: fmt.Sprintf("Forbidden: existing ephemeral container %q may not be changed", was.Name)})
-		}
-	}
-	return violations
 }

@@ -1,4 +1,4 @@
-package manifest
+package rules
 
 import (
 	"fmt"
@@ -13,13 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+// placementCheck holds the rules of what steers a pod to a node.
+type placementCheck struct{ *check }
+
 // scheduling checks what steers a pod to a node. A node alone schedules nothing,
 // but a manifest that Kubernetes would refuse should not pass here and fail there.
-func (c *check) scheduling(at *field.Path) {
-	spec := &c.pod.Spec
+func (c placementCheck) scheduling(spec *corev1.PodSpec, at *field.Path) {
 	c.optionalName(at.Child("nodeName"), spec.NodeName, validation.IsDNS1123Subdomain)
 	c.errs = append(c.errs, metav1validation.ValidateLabels(spec.NodeSelector, at.Child("nodeSelector"))...)
-	optionalOneOf(c, at.Child("preemptionPolicy"), spec.PreemptionPolicy, corev1.PreemptLowerPriority, corev1.PreemptNever)
+	optionalOneOf(c.check, at.Child("preemptionPolicy"), spec.PreemptionPolicy, corev1.PreemptLowerPriority, corev1.PreemptNever)
 	if len(spec.SchedulingGates) > 0 && spec.NodeName != "" {
 		c.refused(at.Child("nodeName"), "may not be set until all schedulingGates have been cleared")
 	}
@@ -35,7 +37,7 @@ func (c *check) scheduling(at *field.Path) {
 	} else if group != nil {
 		c.missing(at.Child("schedulingGroup", "podGroupName"), "")
 	}
-	c.claims(at.Child("resourceClaims"))
+	c.claims(spec.ResourceClaims, at.Child("resourceClaims"))
 	spreads := map[string]bool{}
 	for i := range spec.TopologySpreadConstraints {
 		s, path := &spec.TopologySpreadConstraints[i], at.Child("topologySpreadConstraints").Index(i)
@@ -47,7 +49,7 @@ func (c *check) scheduling(at *field.Path) {
 	}
 }
 
-func (c *check) tolerations(tolerations []corev1.Toleration, at *field.Path) {
+func (c placementCheck) tolerations(tolerations []corev1.Toleration, at *field.Path) {
 	for i, t := range tolerations {
 		path := at.Index(i)
 		if t.Key != "" {
@@ -65,11 +67,11 @@ func (c *check) tolerations(tolerations []corev1.Toleration, at *field.Path) {
 		case corev1.TolerationOpLt, corev1.TolerationOpGt:
 			c.badEach(path.Child("value"), t.Value, wholeNumber(t.Value))
 		default:
-			oneOf(c, path.Child("operator"), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists,
+			oneOf(c.check, path.Child("operator"), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists,
 				corev1.TolerationOpLt, corev1.TolerationOpGt)
 		}
 		if t.Effect != "" {
-			oneOf(c, path.Child("effect"), t.Effect,
+			oneOf(c.check, path.Child("effect"), t.Effect,
 				corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
 		}
 		if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
@@ -86,9 +88,9 @@ func wholeNumber(value string) []string {
 	return nil
 }
 
-func (c *check) claims(at *field.Path) {
+func (c placementCheck) claims(claims []corev1.PodResourceClaim, at *field.Path) {
 	seen := map[string]bool{}
-	for i, claim := range c.pod.Spec.ResourceClaims {
+	for i, claim := range claims {
 		path := at.Index(i)
 		c.name(path.Child("name"), claim.Name, validation.IsDNS1123Label)
 		c.unique(path.Child("name"), seen, claim.Name)
@@ -103,14 +105,14 @@ func (c *check) claims(at *field.Path) {
 	}
 }
 
-func (c *check) spread(s *corev1.TopologySpreadConstraint, at *field.Path) {
+func (c placementCheck) spread(s *corev1.TopologySpreadConstraint, at *field.Path) {
 	if s.MaxSkew <= 0 {
 		c.bad(at.Child("maxSkew"), s.MaxSkew, "must be greater than zero")
 	}
 	c.given(at.Child("topologyKey"), s.TopologyKey)
-	oneOf(c, at.Child("whenUnsatisfiable"), s.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)
-	optionalOneOf(c, at.Child("nodeAffinityPolicy"), s.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
-	optionalOneOf(c, at.Child("nodeTaintsPolicy"), s.NodeTaintsPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
+	oneOf(c.check, at.Child("whenUnsatisfiable"), s.WhenUnsatisfiable, corev1.DoNotSchedule, corev1.ScheduleAnyway)
+	optionalOneOf(c.check, at.Child("nodeAffinityPolicy"), s.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
+	optionalOneOf(c.check, at.Child("nodeTaintsPolicy"), s.NodeTaintsPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
 	if s.MinDomains != nil && (*s.MinDomains <= 0 || s.WhenUnsatisfiable != corev1.DoNotSchedule) {
 		c.bad(at.Child("minDomains"), *s.MinDomains, "must be greater than zero, and only with whenUnsatisfiable DoNotSchedule")
 	}
@@ -119,7 +121,7 @@ func (c *check) spread(s *corev1.TopologySpreadConstraint, at *field.Path) {
 }
 
 // matchKeys checks the keys of labels that a selector takes from the pod itself.
-func (c *check) matchKeys(keys []string, selector *metav1.LabelSelector, at *field.Path) {
+func (c placementCheck) matchKeys(keys []string, selector *metav1.LabelSelector, at *field.Path) {
 	if len(keys) > 0 && selector == nil {
 		c.refused(at, "must not be specified when labelSelector is not set")
 	}
@@ -128,11 +130,11 @@ func (c *check) matchKeys(keys []string, selector *metav1.LabelSelector, at *fie
 	}
 }
 
-func (c *check) selector(s *metav1.LabelSelector, at *field.Path) {
+func (c placementCheck) selector(s *metav1.LabelSelector, at *field.Path) {
 	c.errs = append(c.errs, metav1validation.ValidateLabelSelector(s, metav1validation.LabelSelectorValidationOptions{}, at)...)
 }
 
-func (c *check) affinity(a *corev1.Affinity, at *field.Path) {
+func (c placementCheck) affinity(a *corev1.Affinity, at *field.Path) {
 	const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
 	if n := a.NodeAffinity; n != nil {
 		path := at.Child("nodeAffinity")
@@ -154,7 +156,7 @@ func (c *check) affinity(a *corev1.Affinity, at *field.Path) {
 	}
 }
 
-func (c *check) nodeSelector(s *corev1.NodeSelector, at *field.Path) {
+func (c placementCheck) nodeSelector(s *corev1.NodeSelector, at *field.Path) {
 	terms := at.Child("nodeSelectorTerms")
 	if len(s.NodeSelectorTerms) == 0 {
 		c.missing(terms, "must have at least one node selector term")
@@ -164,7 +166,7 @@ func (c *check) nodeSelector(s *corev1.NodeSelector, at *field.Path) {
 	}
 }
 
-func (c *check) nodeTerm(term corev1.NodeSelectorTerm, at *field.Path) {
+func (c placementCheck) nodeTerm(term corev1.NodeSelectorTerm, at *field.Path) {
 	for i, r := range term.MatchExpressions {
 		path := at.Child("matchExpressions").Index(i)
 		c.badEach(path.Child("key"), r.Key, validation.IsQualifiedName(r.Key))
@@ -175,8 +177,8 @@ func (c *check) nodeTerm(term corev1.NodeSelectorTerm, at *field.Path) {
 	}
 	for i, r := range term.MatchFields {
 		path := at.Child("matchFields").Index(i)
-		oneOf(c, path.Child("key"), r.Key, "metadata.name")
-		oneOf(c, path.Child("operator"), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn)
+		oneOf(c.check, path.Child("key"), r.Key, "metadata.name")
+		oneOf(c.check, path.Child("operator"), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn)
 		set := r.Operator == corev1.NodeSelectorOpIn || r.Operator == corev1.NodeSelectorOpNotIn
 		if set && len(r.Values) != 1 {
 			c.missing(path.Child("values"), "must hold exactly one value")
@@ -187,8 +189,8 @@ func (c *check) nodeTerm(term corev1.NodeSelectorTerm, at *field.Path) {
 	}
 }
 
-func (c *check) nodeRequirement(r corev1.NodeSelectorRequirement, at *field.Path) {
-	oneOf(c, at.Child("operator"), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn,
+func (c placementCheck) nodeRequirement(r corev1.NodeSelectorRequirement, at *field.Path) {
+	oneOf(c.check, at.Child("operator"), r.Operator, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn,
 		corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt)
 	n, values := len(r.Values), at.Child("values")
 	switch operator := string(r.Operator); {
@@ -203,20 +205,20 @@ func (c *check) nodeRequirement(r corev1.NodeSelectorRequirement, at *field.Path
 	}
 }
 
-func (c *check) podTerms(terms []corev1.PodAffinityTerm, at *field.Path) {
+func (c placementCheck) podTerms(terms []corev1.PodAffinityTerm, at *field.Path) {
 	for i := range terms {
 		c.podTerm(&terms[i], at.Index(i))
 	}
 }
 
-func (c *check) weightedTerms(terms []corev1.WeightedPodAffinityTerm, at *field.Path) {
+func (c placementCheck) weightedTerms(terms []corev1.WeightedPodAffinityTerm, at *field.Path) {
 	for i := range terms {
 		c.between(at.Index(i).Child("weight"), int64(terms[i].Weight), 1, 100)
 		c.podTerm(&terms[i].PodAffinityTerm, at.Index(i).Child("podAffinityTerm"))
 	}
 }
 
-func (c *check) podTerm(term *corev1.PodAffinityTerm, at *field.Path) {
+func (c placementCheck) podTerm(term *corev1.PodAffinityTerm, at *field.Path) {
 	c.selector(term.LabelSelector, at.Child("labelSelector"))
 	c.selector(term.NamespaceSelector, at.Child("namespaceSelector"))
 	c.name(at.Child("topologyKey"), term.TopologyKey, validation.IsQualifiedName)

@@ -1,4 +1,4 @@
-package manifest
+package rules
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -11,7 +11,7 @@ import (
 // Kubernetes gives out no token for less than ten minutes.
 const minTokenSeconds, maxTokenSeconds = 600, 1 << 32
 
-func (c *check) projected(p *corev1.ProjectedVolumeSource, at *field.Path) {
+func (c volumeCheck) projected(p *corev1.ProjectedVolumeSource, at *field.Path) {
 	c.mode(at.Child("defaultMode"), p.DefaultMode)
 	seen := map[string]bool{}
 	for i, source := range p.Sources {
@@ -27,7 +27,7 @@ func (c *check) projected(p *corev1.ProjectedVolumeSource, at *field.Path) {
 	}
 }
 
-func (c *check) projection(source corev1.VolumeProjection, at *field.Path, seen map[string]bool) {
+func (c volumeCheck) projection(source corev1.VolumeProjection, at *field.Path, seen map[string]bool) {
 	if s := source.Secret; s != nil {
 		c.given(at.Child("secret", "name"), s.Name)
 		c.keysToPaths(s.Items, at.Child("secret", "items"), seen)
@@ -50,7 +50,7 @@ func (c *check) projection(source corev1.VolumeProjection, at *field.Path, seen 
 	}
 }
 
-func (c *check) token(t *corev1.ServiceAccountTokenProjection, at *field.Path, seen map[string]bool) {
+func (c volumeCheck) token(t *corev1.ServiceAccountTokenProjection, at *field.Path, seen map[string]bool) {
 	c.filePath(at.Child("path"), t.Path, seen)
 	if t.ExpirationSeconds != nil {
 		c.between(at.Child("expirationSeconds"), *t.ExpirationSeconds, minTokenSeconds, maxTokenSeconds)
@@ -60,7 +60,7 @@ func (c *check) token(t *corev1.ServiceAccountTokenProjection, at *field.Path, s
 	}
 }
 
-func (c *check) trustBundle(b *corev1.ClusterTrustBundleProjection, at *field.Path, seen map[string]bool) {
+func (c volumeCheck) trustBundle(b *corev1.ClusterTrustBundleProjection, at *field.Path, seen map[string]bool) {
 	c.filePath(at.Child("path"), b.Path, seen)
 	c.exactlyOne(at, member{"name", b.Name != nil}, member{"signerName", b.SignerName != nil})
 	if b.Name != nil {
@@ -76,9 +76,9 @@ func (c *check) trustBundle(b *corev1.ClusterTrustBundleProjection, at *field.Pa
 		metav1validation.LabelSelectorValidationOptions{}, at.Child("labelSelector"))...)
 }
 
-func (c *check) podCertificate(p *corev1.PodCertificateProjection, at *field.Path, seen map[string]bool) {
+func (c volumeCheck) podCertificate(p *corev1.PodCertificateProjection, at *field.Path, seen map[string]bool) {
 	c.name(at.Child("signerName"), p.SignerName, signerName)
-	oneOf(c, at.Child("keyType"), p.KeyType, "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
+	oneOf(c.check, at.Child("keyType"), p.KeyType, "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 	if p.MaxExpirationSeconds != nil {
 		c.between(at.Child("maxExpirationSeconds"), int64(*p.MaxExpirationSeconds), 3600, 91*24*3600)
 	}
@@ -88,10 +88,4 @@ func (c *check) podCertificate(p *corev1.PodCertificateProjection, at *field.Pat
 	c.optionalFilePath(at.Child("credentialBundlePath"), p.CredentialBundlePath, seen)
 	c.optionalFilePath(at.Child("keyPath"), p.KeyPath, seen)
 	c.optionalFilePath(at.Child("certificateChainPath"), p.CertificateChainPath, seen)
-}
-
-func (c *check) optionalFilePath(at *field.Path, path string, seen map[string]bool) {
-	if path != "" {
-		c.filePath(at, path, seen)
-	}
 }

@@ -1,7 +1,9 @@
-package manifest
+package rules
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -9,8 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+// lifecycleCheck holds the rules of probes and hooks.
+type lifecycleCheck struct {
+	*check
+	pod *corev1.Pod
+}
+
 // runningContainer checks hooks and probes of a container that is meant to stay.
-func (c *check) runningContainer(container *corev1.Container, at *field.Path) {
+func (c lifecycleCheck) runningContainer(container *corev1.Container, at *field.Path) {
 	c.probe(container.LivenessProbe, at.Child("livenessProbe"))
 	c.probe(container.ReadinessProbe, at.Child("readinessProbe"))
 	c.probe(container.StartupProbe, at.Child("startupProbe"))
@@ -28,7 +36,7 @@ func (c *check) runningContainer(container *corev1.Container, at *field.Path) {
 	}
 }
 
-func (c *check) probe(p *corev1.Probe, at *field.Path) {
+func (c lifecycleCheck) probe(p *corev1.Probe, at *field.Path) {
 	if p == nil {
 		return
 	}
@@ -46,13 +54,13 @@ func (c *check) probe(p *corev1.Probe, at *field.Path) {
 }
 
 // succeedsAtOnce holds for probes whose first success settles the matter.
-func (c *check) succeedsAtOnce(p *corev1.Probe, at *field.Path) {
+func (c lifecycleCheck) succeedsAtOnce(p *corev1.Probe, at *field.Path) {
 	if p != nil && p.SuccessThreshold != 1 {
 		c.bad(at.Child("successThreshold"), p.SuccessThreshold, "must be 1")
 	}
 }
 
-func (c *check) hook(h *corev1.LifecycleHandler, at *field.Path) {
+func (c lifecycleCheck) hook(h *corev1.LifecycleHandler, at *field.Path) {
 	if h == nil {
 		return
 	}
@@ -74,7 +82,7 @@ type handler struct {
 	grpc    *corev1.GRPCAction
 }
 
-func (c *check) handler(h handler, at *field.Path, members ...member) {
+func (c lifecycleCheck) handler(h handler, at *field.Path, members ...member) {
 	c.exactlyOne(at, members...)
 	if h.exec != nil && len(h.exec.Command) == 0 {
 		c.missing(at.Child("exec", "command"), "")
@@ -87,15 +95,15 @@ func (c *check) handler(h handler, at *field.Path, members ...member) {
 	}
 	if h.grpc != nil {
 		c.badEach(at.Child("grpc", "port"), h.grpc.Port, validation.IsValidPortNum(int(h.grpc.Port)))
-		optionalOneOf(c, at.Child("grpc", "mode"), h.grpc.Mode, corev1.GRPCProbeModePlaintext, corev1.GRPCProbeModeTLS)
+		optionalOneOf(c.check, at.Child("grpc", "mode"), h.grpc.Mode, corev1.GRPCProbeModePlaintext, corev1.GRPCProbeModeTLS)
 	}
 }
 
-func (c *check) httpGet(get *corev1.HTTPGetAction, at *field.Path) {
+func (c lifecycleCheck) httpGet(get *corev1.HTTPGetAction, at *field.Path) {
 	c.given(at.Child("path"), get.Path)
 	c.portNumberOrName(get.Port, at.Child("port"))
-	oneOf(c, at.Child("scheme"), get.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
-	optionalOneOf(c, at.Child("protocol"), get.Protocol, corev1.HTTPProtocolHTTP1, corev1.HTTPProtocolHTTP2)
+	oneOf(c.check, at.Child("scheme"), get.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
+	optionalOneOf(c.check, at.Child("protocol"), get.Protocol, corev1.HTTPProtocolHTTP1, corev1.HTTPProtocolHTTP2)
 	if get.Protocol != nil && *get.Protocol == corev1.HTTPProtocolHTTP2 && get.Scheme != corev1.URISchemeHTTP {
 		c.bad(at.Child("protocol"), *get.Protocol, "must be HTTP1 unless scheme is HTTP")
 	}
@@ -104,10 +112,27 @@ func (c *check) httpGet(get *corev1.HTTPGetAction, at *field.Path) {
 	}
 }
 
-func (c *check) portNumberOrName(port intstr.IntOrString, at *field.Path) {
+func (c lifecycleCheck) portNumberOrName(port intstr.IntOrString, at *field.Path) {
 	if port.Type == intstr.String {
 		c.badEach(at, port.StrVal, validation.IsValidPortName(port.StrVal))
 	} else {
 		c.badEach(at, port.IntVal, validation.IsValidPortNum(int(port.IntVal)))
+	}
+}
+
+// realTime signals are counted from both ends, up to the middle.
+var realTime = regexp.MustCompile(`^SIGRT(MIN(\+([1-9]|1[0-5]))?|MAX(-([1-9]|1[0-4]))?)$`)
+
+// stopSignal requires a signal of Linux, and the pod to say that it is for Linux:
+// other systems have other signals.
+func (c lifecycleCheck) stopSignal(signal corev1.Signal, at *field.Path) {
+	const signals = " SIGABRT SIGALRM SIGBUS SIGCHLD SIGCLD SIGCONT SIGFPE SIGHUP SIGILL SIGINT SIGIO SIGIOT" +
+		" SIGKILL SIGPIPE SIGPOLL SIGPROF SIGPWR SIGQUIT SIGSEGV SIGSTKFLT SIGSTOP SIGSYS SIGTERM SIGTRAP" +
+		" SIGTSTP SIGTTIN SIGTTOU SIGURG SIGUSR1 SIGUSR2 SIGVTALRM SIGWINCH SIGXCPU SIGXFSZ "
+	if !realTime.MatchString(string(signal)) && (signal == "" || !strings.Contains(signals, " "+string(signal)+" ")) {
+		c.bad(at, string(signal), "must be a signal such as SIGTERM or SIGRTMIN+3")
+	}
+	if c.pod.Spec.OS == nil {
+		c.refused(at, "may only be set when spec.os.name is set")
 	}
 }

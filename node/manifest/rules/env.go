@@ -1,9 +1,6 @@
-package manifest
+package rules
 
 import (
-	"slices"
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -13,7 +10,13 @@ import (
 // value, so that a manifest that a viewer has read cannot be posted by mistake.
 const Hidden = "[hidden from viewers]"
 
-func (c *check) env(container *corev1.Container, at *field.Path) {
+// envCheck holds the rules of environments.
+type envCheck struct {
+	*check
+	volumes map[string]*corev1.VolumeSource
+}
+
+func (c envCheck) env(container *corev1.Container, at *field.Path) {
 	for i := range container.Env {
 		env, path := &container.Env[i], at.Index(i)
 		c.name(path.Child("name"), env.Name, validation.IsRelaxedEnvVarName)
@@ -30,7 +33,7 @@ func (c *check) env(container *corev1.Container, at *field.Path) {
 	}
 }
 
-func (c *check) envSource(from *corev1.EnvVarSource, at *field.Path) {
+func (c envCheck) envSource(from *corev1.EnvVarSource, at *field.Path) {
 	c.exactlyOne(at,
 		member{"fieldRef", from.FieldRef != nil}, member{"resourceFieldRef", from.ResourceFieldRef != nil},
 		member{"configMapKeyRef", from.ConfigMapKeyRef != nil}, member{"secretKeyRef", from.SecretKeyRef != nil},
@@ -53,12 +56,12 @@ func (c *check) envSource(from *corev1.EnvVarSource, at *field.Path) {
 	}
 }
 
-func (c *check) keyRef(name, key string, at *field.Path) {
+func (c envCheck) keyRef(name, key string, at *field.Path) {
 	c.name(at.Child("name"), name, validation.IsDNS1123Subdomain)
 	c.name(at.Child("key"), key, validation.IsConfigMapKey)
 }
 
-func (c *check) fileKeyRef(ref *corev1.FileKeySelector, at *field.Path) {
+func (c envCheck) fileKeyRef(ref *corev1.FileKeySelector, at *field.Path) {
 	c.given(at.Child("path"), ref.Path)
 	c.noBacksteps(at.Child("path"), ref.Path)
 	c.name(at.Child("key"), ref.Key, validation.IsRelaxedEnvVarName)
@@ -67,13 +70,13 @@ func (c *check) fileKeyRef(ref *corev1.FileKeySelector, at *field.Path) {
 	switch {
 	case ref.VolumeName == "":
 	case !found:
-		c.errs = append(c.errs, field.NotFound(at.Child("volumeName"), clip(ref.VolumeName)))
+		c.errs = append(c.errs, field.NotFound(at.Child("volumeName"), Clip(ref.VolumeName)))
 	case volume.EmptyDir == nil:
 		c.bad(at.Child("volumeName"), ref.VolumeName, "must name an emptyDir volume")
 	}
 }
 
-func (c *check) envFrom(sources []corev1.EnvFromSource, at *field.Path) {
+func (c envCheck) envFrom(sources []corev1.EnvFromSource, at *field.Path) {
 	for i, source := range sources {
 		path := at.Index(i)
 		c.optionalName(path.Child("prefix"), source.Prefix, validation.IsRelaxedEnvVarName)
@@ -84,62 +87,5 @@ func (c *check) envFrom(sources []corev1.EnvFromSource, at *field.Path) {
 		if source.SecretRef != nil {
 			c.name(path.Child("secretRef", "name"), source.SecretRef.Name, validation.IsDNS1123Subdomain)
 		}
-	}
-}
-
-// fieldRef checks a reference to one of the pod's own fields: one of allowed, or
-// one label or annotation by its key.
-func (c *check) fieldRef(ref *corev1.ObjectFieldSelector, at *field.Path, allowed ...string) {
-	if ref.APIVersion != "v1" {
-		c.bad(at.Child("apiVersion"), ref.APIVersion, "must be v1")
-	}
-	path := at.Child("fieldPath")
-	if ref.FieldPath == "" {
-		c.missing(path, "")
-		return
-	}
-	if base, key, ok := subscript(ref.FieldPath); ok {
-		switch base {
-		case "metadata.labels":
-			c.badEach(path, ref.FieldPath, validation.IsQualifiedName(key))
-		case "metadata.annotations":
-			c.badEach(path, ref.FieldPath, validation.IsQualifiedName(strings.ToLower(key)))
-		default:
-			c.bad(path, ref.FieldPath, "must not have a subscript: only metadata.labels and metadata.annotations do")
-		}
-		return
-	}
-	if !slices.Contains(allowed, ref.FieldPath) {
-		c.errs = append(c.errs, field.NotSupported(path, clip(ref.FieldPath), allowed))
-	}
-}
-
-// subscript takes metadata.labels['key'] apart.
-func subscript(path string) (base, key string, ok bool) {
-	trimmed, ok := strings.CutSuffix(path, "']")
-	if !ok {
-		return "", "", false
-	}
-	return strings.Cut(trimmed, "['")
-}
-
-// resourceFieldRef checks a reference to a container's request or limit.
-func (c *check) resourceFieldRef(ref *corev1.ResourceFieldSelector, at *field.Path) {
-	c.given(at.Child("resource"), ref.Resource)
-	divisors := []string{"0", "1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"}
-	switch kind, resource, _ := strings.Cut(ref.Resource, "."); {
-	case ref.Resource == "":
-		return
-	case kind != "limits" && kind != "requests":
-		c.bad(at.Child("resource"), ref.Resource, "must start with limits. or requests.")
-		return
-	case resource == "cpu":
-		divisors = []string{"0", "1", "1m"}
-	case resource != "memory" && resource != "ephemeral-storage" && !isHugePages(corev1.ResourceName(resource)):
-		c.bad(at.Child("resource"), ref.Resource, "must name cpu, memory, ephemeral-storage or hugepages-<size>")
-		return
-	}
-	if !slices.Contains(divisors, ref.Divisor.String()) {
-		c.bad(at.Child("divisor"), ref.Divisor.String(), "must be one of "+strings.Join(divisors[1:], ", "))
 	}
 }

@@ -1,4 +1,4 @@
-package manifest
+package rules
 
 import (
 	"fmt"
@@ -12,19 +12,24 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Validate holds a defaulted pod against the rules Kubernetes' API server applies
-// when a pod is created. The rules are spread over the validate_*.go files by
-// subject.
-func Validate(pod *corev1.Pod) field.ErrorList {
-	c := check{pod: pod, volumes: map[string]*corev1.VolumeSource{}}
+// podCheck holds the rules of the pod as a whole.
+type podCheck struct {
+	*check
+	pod *corev1.Pod
+}
+
+// Pod returns the rules that a defaulted pod breaks: those that Kubernetes' API server
+// applies when a pod is created.
+func Pod(pod *corev1.Pod) field.ErrorList {
+	c := podCheck{&check{}, pod}
 	spec := field.NewPath("spec")
 	c.metadata(field.NewPath("metadata"))
-	c.volumeList(spec.Child("volumes"))
-	c.containerLists(spec)
+	volumes := volumeCheck{c.check, pod}.volumeList(spec.Child("volumes"))
+	containerCheck{c.check, pod, volumes}.containerLists(spec)
 	c.podResources(spec.Child("resources"))
 	c.podSecurity(spec)
 	c.host(spec)
-	c.scheduling(spec)
+	placementCheck{c.check}.scheduling(&pod.Spec, spec)
 	c.lifetime(spec)
 	return c.errs
 }
@@ -32,7 +37,7 @@ func Validate(pod *corev1.Pod) field.ErrorList {
 var fitUID = regexp.MustCompile(`^[A-Za-z0-9][-_.A-Za-z0-9]{0,127}$`)
 
 // metadata checks names, labels, annotations and owners.
-func (c *check) metadata(at *field.Path) {
+func (c podCheck) metadata(at *field.Path) {
 	meta := c.pod.ObjectMeta
 	if meta.Name == "" {
 		why := "must be given"
@@ -57,14 +62,14 @@ func (c *check) metadata(at *field.Path) {
 
 // uid checks a UID that a manifest brings along. The pod's directories are called
 // by it, its cgroup and its logs too.
-func (c *check) uid(at *field.Path, uid string) {
+func (c podCheck) uid(at *field.Path, uid string) {
 	if uid != "" && !fitUID.MatchString(uid) {
 		c.bad(at, uid, "must be at most 128 letters, digits, '-', '_' or '.', and begin with a letter or digit")
 	}
 }
 
 // logDirectory checks a name that the API server takes and no kubelet could start.
-func (c *check) logDirectory(at *field.Path, meta *metav1.ObjectMeta) {
+func (c podCheck) logDirectory(at *field.Path, meta *metav1.ObjectMeta) {
 	const longest, uid = 255, 36
 	if room := longest - len(meta.Namespace) - max(len(meta.UID), uid) - len("__"); len(meta.Name) > room {
 		c.bad(at, meta.Name, fmt.Sprintf("must be at most %d characters: the log directory NAMESPACE_NAME_UID may have %d", room, longest))
@@ -72,9 +77,9 @@ func (c *check) logDirectory(at *field.Path, meta *metav1.ObjectMeta) {
 }
 
 // lifetime checks how the pod as a whole starts, restarts and ends.
-func (c *check) lifetime(at *field.Path) {
+func (c podCheck) lifetime(at *field.Path) {
 	spec := &c.pod.Spec
-	oneOf(c, at.Child("restartPolicy"), spec.RestartPolicy,
+	oneOf(c.check, at.Child("restartPolicy"), spec.RestartPolicy,
 		corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
 	grace := at.Child("terminationGracePeriodSeconds")
 	if spec.TerminationGracePeriodSeconds == nil {

@@ -1,4 +1,4 @@
-package manifest
+package rules
 
 import (
 	"fmt"
@@ -11,8 +11,15 @@ import (
 	"nodal/node"
 )
 
+// containerCheck holds the rules of containers of every kind.
+type containerCheck struct {
+	*check
+	pod     *corev1.Pod
+	volumes map[string]*corev1.VolumeSource
+}
+
 // containerLists checks all containers; their names are unique across the lists.
-func (c *check) containerLists(at *field.Path) {
+func (c containerCheck) containerLists(at *field.Path) {
 	spec := &c.pod.Spec
 	if len(spec.Containers) == 0 {
 		c.missing(at.Child("containers"), "must hold at least one container")
@@ -23,8 +30,8 @@ func (c *check) containerLists(at *field.Path) {
 		c.container(container, path, names)
 		c.uniqueHostPorts(container, path.Child("ports"), hostPorts)
 		c.sameHostPorts(container, path.Child("ports"))
-		c.runningContainer(container, path)
-		optionalOneOf(c, path.Child("restartPolicy"), container.RestartPolicy,
+		lifecycleCheck{c.check, c.pod}.runningContainer(container, path)
+		optionalOneOf(c.check, path.Child("restartPolicy"), container.RestartPolicy,
 			corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyOnFailure, corev1.ContainerRestartPolicyNever)
 	}
 	for i := range spec.InitContainers {
@@ -40,7 +47,7 @@ func (c *check) containerLists(at *field.Path) {
 }
 
 // container checks what holds for containers of every kind.
-func (c *check) container(container *corev1.Container, at *field.Path, names map[string]bool) {
+func (c containerCheck) container(container *corev1.Container, at *field.Path, names map[string]bool) {
 	c.name(at.Child("name"), container.Name, validation.IsDNS1123Label)
 	if container.Name != "" {
 		c.unique(at.Child("name"), names, container.Name)
@@ -49,15 +56,15 @@ func (c *check) container(container *corev1.Container, at *field.Path, names map
 	if strings.TrimSpace(container.Image) != container.Image {
 		c.bad(at.Child("image"), container.Image, "must not have leading or trailing whitespace")
 	}
-	oneOf(c, at.Child("imagePullPolicy"), container.ImagePullPolicy,
+	oneOf(c.check, at.Child("imagePullPolicy"), container.ImagePullPolicy,
 		corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
-	oneOf(c, at.Child("terminationMessagePolicy"), container.TerminationMessagePolicy,
+	oneOf(c.check, at.Child("terminationMessagePolicy"), container.TerminationMessagePolicy,
 		corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)
 	c.ports(container.Ports, at.Child("ports"))
-	c.env(container, at.Child("env"))
-	c.envFrom(container.EnvFrom, at.Child("envFrom"))
-	c.mounts(container, at.Child("volumeMounts"))
-	c.devices(container, at.Child("volumeDevices"))
+	envCheck{c.check, c.volumes}.env(container, at.Child("env"))
+	envCheck{c.check, c.volumes}.envFrom(container.EnvFrom, at.Child("envFrom"))
+	mountCheck(c).mounts(container, at.Child("volumeMounts"))
+	mountCheck(c).devices(container, at.Child("volumeDevices"))
 	c.resources(&container.Resources, at.Child("resources"))
 	c.resizePolicy(container.ResizePolicy, at.Child("resizePolicy"))
 	c.restartRules(container, at)
@@ -65,11 +72,11 @@ func (c *check) container(container *corev1.Container, at *field.Path, names map
 }
 
 // initContainer checks what holds for init containers and sidecars.
-func (c *check) initContainer(container *corev1.Container, at *field.Path) {
-	optionalOneOf(c, at.Child("restartPolicy"), container.RestartPolicy,
+func (c containerCheck) initContainer(container *corev1.Container, at *field.Path) {
+	optionalOneOf(c.check, at.Child("restartPolicy"), container.RestartPolicy,
 		corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyOnFailure, corev1.ContainerRestartPolicyNever)
 	if node.IsSidecar(container) {
-		c.runningContainer(container, at)
+		lifecycleCheck{c.check, c.pod}.runningContainer(container, at)
 		return
 	}
 	// A container that has to end before the app starts is never ready or alive.
@@ -86,7 +93,7 @@ func (c *check) initContainer(container *corev1.Container, at *field.Path) {
 }
 
 // ports checks a container's ports among themselves.
-func (c *check) ports(ports []corev1.ContainerPort, at *field.Path) {
+func (c containerCheck) ports(ports []corev1.ContainerPort, at *field.Path) {
 	names := map[string]bool{}
 	for i, port := range ports {
 		path := at.Index(i)
@@ -105,11 +112,11 @@ func (c *check) ports(ports []corev1.ContainerPort, at *field.Path) {
 		if port.HostIP != "" {
 			c.errs = append(c.errs, validation.IsValidIP(path.Child("hostIP"), port.HostIP)...)
 		}
-		oneOf(c, path.Child("protocol"), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
+		oneOf(c.check, path.Child("protocol"), port.Protocol, corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)
 	}
 }
 
-func (c *check) sameHostPorts(container *corev1.Container, at *field.Path) {
+func (c containerCheck) sameHostPorts(container *corev1.Container, at *field.Path) {
 	for i, port := range container.Ports {
 		if c.pod.Spec.HostNetwork && port.HostPort != port.ContainerPort {
 			c.bad(at.Index(i).Child("hostPort"), port.HostPort, "must match containerPort when hostNetwork is true")
@@ -117,7 +124,7 @@ func (c *check) sameHostPorts(container *corev1.Container, at *field.Path) {
 	}
 }
 
-func (c *check) uniqueHostPorts(container *corev1.Container, at *field.Path, seen map[string]bool) {
+func (c containerCheck) uniqueHostPorts(container *corev1.Container, at *field.Path, seen map[string]bool) {
 	for i, port := range container.Ports {
 		if port.HostPort != 0 {
 			key := fmt.Sprintf("%s/%s/%d", port.Protocol, port.HostIP, port.HostPort)
@@ -126,13 +133,13 @@ func (c *check) uniqueHostPorts(container *corev1.Container, at *field.Path, see
 	}
 }
 
-func (c *check) resizePolicy(policies []corev1.ContainerResizePolicy, at *field.Path) {
+func (c containerCheck) resizePolicy(policies []corev1.ContainerResizePolicy, at *field.Path) {
 	seen := map[string]bool{}
 	for i, policy := range policies {
 		path := at.Index(i)
-		oneOf(c, path.Child("resourceName"), policy.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory)
+		oneOf(c.check, path.Child("resourceName"), policy.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory)
 		c.unique(path.Child("resourceName"), seen, string(policy.ResourceName))
-		oneOf(c, path.Child("restartPolicy"), policy.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)
+		oneOf(c.check, path.Child("restartPolicy"), policy.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)
 		if c.pod.Spec.RestartPolicy == corev1.RestartPolicyNever && policy.RestartPolicy == corev1.RestartContainer {
 			c.bad(path.Child("restartPolicy"), policy.RestartPolicy, "must be NotRequired when the pod's restartPolicy is Never")
 		}
@@ -140,7 +147,7 @@ func (c *check) resizePolicy(policies []corev1.ContainerResizePolicy, at *field.
 }
 
 // restartRules checks a container's own answers to exit codes.
-func (c *check) restartRules(container *corev1.Container, at *field.Path) {
+func (c containerCheck) restartRules(container *corev1.Container, at *field.Path) {
 	path := at.Child("restartPolicyRules")
 	if len(container.RestartPolicyRules) == 0 {
 		return
@@ -153,14 +160,14 @@ func (c *check) restartRules(container *corev1.Container, at *field.Path) {
 	}
 	for i, rule := range container.RestartPolicyRules {
 		in := path.Index(i)
-		oneOf(c, in.Child("action"), rule.Action,
+		oneOf(c.check, in.Child("action"), rule.Action,
 			corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
 		if rule.ExitCodes == nil {
 			c.missing(in.Child("exitCodes"), "")
 			continue
 		}
 		codes := in.Child("exitCodes")
-		oneOf(c, codes.Child("operator"), rule.ExitCodes.Operator,
+		oneOf(c.check, codes.Child("operator"), rule.ExitCodes.Operator,
 			corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
 		if n := len(rule.ExitCodes.Values); n > 255 {
 			c.bad(codes.Child("values"), n, "must hold at most 255 exit codes")

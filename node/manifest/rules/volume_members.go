@@ -1,4 +1,4 @@
-package manifest
+package rules
 
 import (
 	corev1 "k8s.io/api/core/v1"

@@ -1,0 +1,45 @@
+package manifest
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+
+	"nodal/node"
+)
+
+// defaultSecret sets the type, and keeps stringData as data.
+func defaultSecret(s *corev1.Secret) {
+	setDefault(&s.Type, corev1.SecretTypeOpaque)
+	if len(s.StringData) > 0 && s.Data == nil {
+		s.Data = map[string][]byte{}
+	}
+	for key, text := range s.StringData {
+		s.Data[key] = []byte(text)
+	}
+	s.StringData = nil
+}
+
+// defaultPersistentVolume drops what the node writes. A manifest may name the claim
+// that the volume is set aside for; only the node binds it.
+func defaultPersistentVolume(v *corev1.PersistentVolume) {
+	v.Status = corev1.PersistentVolumeStatus{}
+	if ref := v.Spec.ClaimRef; ref != nil {
+		v.Spec.ClaimRef = &corev1.ObjectReference{Kind: string(node.PersistentVolumeClaim), Namespace: ref.Namespace, Name: ref.Name}
+	}
+	setDefaultPtr(&v.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	setDefault(&v.Spec.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain)
+	if v.Spec.HostPath != nil {
+		setDefaultPtr(&v.Spec.HostPath.Type, corev1.HostPathUnset)
+	}
+}
+
+func defaultPersistentVolumeClaim(v *corev1.PersistentVolumeClaim) {
+	v.Status = corev1.PersistentVolumeClaimStatus{}
+	setDefaultPtr(&v.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+}
+
+func defaultRuntimeClass(class *nodev1.RuntimeClass) {
+	if class.Overhead != nil {
+		roundUp(class.Overhead.PodFixed)
+	}
+}
