@@ -41,6 +41,7 @@ type Kind struct {
 	Record     string       // the field of a record on the disk that holds it; never changed
 	New        func() Value // an empty one
 	Hide       func(Value)  // takes out what an admin alone may see; nil hides nothing
+	Fixed      []string     // top-level fields that never change, as JSON names them
 }
 
 // kinds is the table. A kind that is added here needs a reader in node/manifest, too.
@@ -51,7 +52,7 @@ var kinds = []Kind{
 	}, {
 		Name: Secret, Version: "v1", Plural: "secrets", Namespaced: true, Record: "Secret",
 		New:  func() Value { return new(corev1.Secret) },
-		Hide: hideSecret,
+		Hide: hideSecret, Fixed: []string{"type"},
 	}, {
 		Name: PersistentVolume, Version: "v1", Plural: "persistentvolumes", Record: "Volume",
 		New: func() Value { return new(corev1.PersistentVolume) },
@@ -60,7 +61,8 @@ var kinds = []Kind{
 		New: func() Value { return new(corev1.PersistentVolumeClaim) },
 	}, {
 		Name: RuntimeClass, Version: "node.k8s.io/v1", Plural: "runtimeclasses", Record: "Class",
-		New: func() Value { return new(nodev1.RuntimeClass) },
+		New:   func() Value { return new(nodev1.RuntimeClass) },
+		Fixed: []string{"handler"},
 	}, {
 		Name: ClusterTrustBundle, Version: "certificates.k8s.io/v1", Plural: "clustertrustbundles", Record: "Trust",
 		New: func() Value { return new(certificatesv1.ClusterTrustBundle) },

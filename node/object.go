@@ -55,30 +55,30 @@ func (o *Object) Clone() *Object {
 	return &Object{Kind: o.Kind, Value: o.Value.DeepCopyObject().(Value), Surplus: o.Surplus}
 }
 
-// as returns the value as one type, and nil where it is of another.
-func as[T Value](o *Object) T {
+// As returns the value of an object as one type, and nil where it is of another.
+func As[T Value](o *Object) T {
 	value, _ := o.Value.(T)
 	return value
 }
 
 // ConfigMap returns the value of a ConfigMap, and nil of another kind.
-func (o *Object) ConfigMap() *corev1.ConfigMap { return as[*corev1.ConfigMap](o) }
+func (o *Object) ConfigMap() *corev1.ConfigMap { return As[*corev1.ConfigMap](o) }
 
 // Secret returns the value of a Secret, and nil of another kind.
-func (o *Object) Secret() *corev1.Secret { return as[*corev1.Secret](o) }
+func (o *Object) Secret() *corev1.Secret { return As[*corev1.Secret](o) }
 
 // Volume returns the value of a PersistentVolume, and nil of another kind.
-func (o *Object) Volume() *corev1.PersistentVolume { return as[*corev1.PersistentVolume](o) }
+func (o *Object) Volume() *corev1.PersistentVolume { return As[*corev1.PersistentVolume](o) }
 
 // Claim returns the value of a PersistentVolumeClaim, and nil of another kind.
-func (o *Object) Claim() *corev1.PersistentVolumeClaim { return as[*corev1.PersistentVolumeClaim](o) }
+func (o *Object) Claim() *corev1.PersistentVolumeClaim { return As[*corev1.PersistentVolumeClaim](o) }
 
 // Class returns the value of a RuntimeClass, and nil of another kind.
-func (o *Object) Class() *nodev1.RuntimeClass { return as[*nodev1.RuntimeClass](o) }
+func (o *Object) Class() *nodev1.RuntimeClass { return As[*nodev1.RuntimeClass](o) }
 
 // Trust returns the value of a ClusterTrustBundle, and nil of another kind.
 func (o *Object) Trust() *certificatesv1.ClusterTrustBundle {
-	return as[*certificatesv1.ClusterTrustBundle](o)
+	return As[*certificatesv1.ClusterTrustBundle](o)
 }
 
 // Immutable says whether its author has promised that the data never changes.

@@ -74,6 +74,17 @@ const AnnotationPlaced = "nodal.node/placed"
 // Placed says whether an object is so marked.
 func Placed(object metav1.Object) bool { return object.GetAnnotations()[AnnotationPlaced] == "true" }
 
+// AnnotationFrom marks what a cluster brought to the node.
+const AnnotationFrom = "nodal.node/from"
+
+// Cluster is the value of AnnotationFrom.
+const Cluster = "cluster"
+
+// FromCluster says whether a cluster brought an object.
+func FromCluster(object metav1.Object) bool {
+	return object.GetAnnotations()[AnnotationFrom] == Cluster
+}
+
 // HasOwnUsers says whether a pod does not share the users of the host.
 func HasOwnUsers(object *corev1.Pod) bool {
 	return object.Spec.HostUsers != nil && !*object.Spec.HostUsers

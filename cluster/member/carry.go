@@ -20,22 +20,14 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/cluster/retry"
+	"nodal/node"
 )
-
-// AnnotationFrom marks what came to the node from a cluster.
-const AnnotationFrom = "nodal.node/from"
-
-const theCluster = "cluster"
 
 // annotationGeneration is the cluster's generation of a pod on the node.
 const annotationGeneration = "nodal.node/generation"
 
 // nodeRefused is the reason of a pod that failed because the node refused it.
 const nodeRefused = "NodeRefused"
-
-func fromCluster(object metav1.Object) bool {
-	return object.GetAnnotations()[AnnotationFrom] == theCluster
-}
 
 // carry does the next step for a pod, if there is one. What it changes comes back
 // through a watch, and leads to the step after it.
@@ -281,7 +273,7 @@ func manifestOf(want *corev1.Pod) *corev1.Pod {
 		},
 		Spec: *want.Spec.DeepCopy(),
 	}
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, AnnotationFrom, theCluster)
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, node.AnnotationFrom, node.Cluster)
 	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, annotationGeneration, strconv.FormatInt(want.Generation, 10))
 	bringTokens(pod)
 	bringServices(pod)

@@ -68,7 +68,7 @@ func (h *stock) shelf() *shelf {
 // keep puts an object there, as the cluster or somebody else has brought it.
 func (h *stock) keep(t *testing.T, ref node.ObjectRef, from string, spec map[string]any) {
 	t.Helper()
-	object, err := structpb.NewStruct(map[string]any{"metadata": map[string]any{"annotations": map[string]any{AnnotationFrom: from}}, "spec": spec})
+	object, err := structpb.NewStruct(map[string]any{"metadata": map[string]any{"annotations": map[string]any{node.AnnotationFrom: from}}, "spec": spec})
 	if err != nil {
 		t.Fatal(err)
 	}

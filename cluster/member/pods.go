@@ -17,6 +17,7 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/cluster/follow"
 	"nodal/cluster/retry"
+	"nodal/node"
 )
 
 // workers bounds how many pods are worked on side by side.
@@ -126,7 +127,7 @@ func (p *pods) show(key types.NamespacedName, m *nodev1.WatchPodsResponse) error
 	if err != nil {
 		return err
 	}
-	l := &local{object: pod, ours: fromCluster(pod), gone: m.Type == nodev1.WatchType_WATCH_TYPE_DELETED}
+	l := &local{object: pod, ours: node.FromCluster(pod), gone: m.Type == nodev1.WatchType_WATCH_TYPE_DELETED}
 	if d := m.Pod.GetDeletionDeadline(); d != nil {
 		l.deadline = d.AsTime()
 	}

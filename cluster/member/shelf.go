@@ -172,14 +172,14 @@ func (s *shelf) find(ctx context.Context, ref node.ObjectRef) (*structpb.Struct,
 func broughtHere(object *structpb.Struct) bool {
 	meta, _ := object.AsMap()["metadata"].(map[string]any)
 	notes, _ := meta["annotations"].(map[string]any)
-	return notes[AnnotationFrom] == theCluster
+	return notes[node.AnnotationFrom] == node.Cluster
 }
 
 // copyOf returns an object of the cluster as the node is to have it.
 func copyOf(object node.Value) node.Value {
 	made := node.NewObject(object).Clone()
 	*made.Meta() = metav1.ObjectMeta{
-		Namespace: object.GetNamespace(), Name: object.GetName(), Annotations: map[string]string{AnnotationFrom: theCluster},
+		Namespace: object.GetNamespace(), Name: object.GetName(), Annotations: map[string]string{node.AnnotationFrom: node.Cluster},
 	}
 	kind, _ := node.KindNamed(string(made.Kind))
 	made.Value.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind())

@@ -26,14 +26,14 @@ func TestWhatCameInAnotherWayIsLeftAlone(t *testing.T) {
 		has  map[node.ObjectRef]string // from which source it came
 		want []string
 	}{
-		{"a ConfigMap of the cluster goes", settings, map[node.ObjectRef]string{settings: theCluster}, []string{"remove ConfigMap settings"}},
+		{"a ConfigMap of the cluster goes", settings, map[node.ObjectRef]string{settings: node.Cluster}, []string{"remove ConfigMap settings"}},
 		{"one of somebody else stays", settings, map[node.ObjectRef]string{settings: somebody}, nil},
 		{"one that is not there is no trouble", settings, nil, nil},
 		{"a claim of the cluster goes with its volume, both at once", claim,
-			map[node.ObjectRef]string{claim: theCluster, volume: theCluster}, []string{"remove PersistentVolumeClaim data, PersistentVolume disk"}},
+			map[node.ObjectRef]string{claim: node.Cluster, volume: node.Cluster}, []string{"remove PersistentVolumeClaim data, PersistentVolume disk"}},
 		{"a claim of somebody else stays with its volume", claim, map[node.ObjectRef]string{claim: somebody, volume: somebody}, nil},
 		{"a claim goes, and a volume stays that is somebody else's", claim,
-			map[node.ObjectRef]string{claim: theCluster, volume: somebody}, []string{"remove PersistentVolumeClaim data"}},
+			map[node.ObjectRef]string{claim: node.Cluster, volume: somebody}, []string{"remove PersistentVolumeClaim data"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := &stock{}
@@ -60,7 +60,7 @@ func TestNothingIsPutInThePlaceOfWhatCameInAnotherWay(t *testing.T) {
 		err        error
 	}{
 		{"the name is free", "", []string{"put PersistentVolume disk, PersistentVolumeClaim data"}, nil},
-		{"the cluster has brought it", theCluster, []string{"put PersistentVolume disk, PersistentVolumeClaim data"}, nil},
+		{"the cluster has brought it", node.Cluster, []string{"put PersistentVolume disk, PersistentVolumeClaim data"}, nil},
 		{"somebody else has", somebody, nil, errForeign},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestObjectsPostedMeanwhileAreLeftAlone(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h := &stock{revision: 7}
 			if c.there {
-				h.keep(t, settings, theCluster, nil)
+				h.keep(t, settings, node.Cluster, nil)
 			}
 			h.looked = func() { h.revision++ }
 			if err := c.do(h.shelf()); grpcstatus.Code(err) != codes.Aborted || len(h.told) > 0 {

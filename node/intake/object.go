@@ -38,7 +38,7 @@ func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, 
 	if len(outcome.Changes) == 0 {
 		return outcome, nil
 	}
-	if err := permitted(d, old); err != nil {
+	if err := permitted(d, old, outcome.Changes); err != nil {
 		return Outcome{}, err
 	}
 	tx.PutObject(next)
@@ -47,12 +47,12 @@ func (in Intake) applyObject(tx *store.Tx, d Delivery, now time.Time) (Outcome, 
 }
 
 // permitted refuses a change that Kubernetes forbids.
-func permitted(d Delivery, old *node.Object) error {
-	if old.Class() != nil && d.Object.Class().Handler != old.Class().Handler {
-		return invalid(d, "handler", "is immutable; delete the RuntimeClass first")
-	}
-	if old.Secret() != nil && d.Object.Secret().Type != old.Secret().Type {
-		return invalid(d, "type", "is immutable; delete the Secret first")
+func permitted(d Delivery, old *node.Object, changes []string) error {
+	kind, _ := node.KindNamed(string(old.Kind))
+	for _, field := range kind.Fixed {
+		if slices.Contains(changes, field) {
+			return invalid(d, field, fmt.Sprintf("is immutable; delete the %s first", kind.Name))
+		}
 	}
 	if old.Immutable() && !d.Object.Immutable() {
 		return invalid(d, "immutable", "is set and cannot be taken back; delete the object first")

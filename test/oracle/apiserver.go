@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"nodal/node"
 	"nodal/test/plane"
 )
 
@@ -101,14 +103,21 @@ func statusVerdict(code int, body []byte) (Verdict, error) {
 	return refused(fields, status.Message), nil
 }
 
+// path returns where the API server keeps objects of a case's kind.
 func path(c Case) string {
-	return map[string]string{
-		"Pod":                   "/api/v1/namespaces/default/pods",
-		"ConfigMap":             "/api/v1/namespaces/default/configmaps",
-		"Secret":                "/api/v1/namespaces/default/secrets",
-		"PersistentVolume":      "/api/v1/persistentvolumes",
-		"PersistentVolumeClaim": "/api/v1/namespaces/default/persistentvolumeclaims",
-		"RuntimeClass":          "/apis/node.k8s.io/v1/runtimeclasses",
-		"ClusterTrustBundle":    "/apis/certificates.k8s.io/v1beta1/clustertrustbundles",
-	}[c.Kind()]
+	version, _ := c.Object["apiVersion"].(string)
+	root := "/api/" + version
+	if strings.Contains(version, "/") {
+		root = "/apis/" + version
+	}
+	kind, ok := node.KindNamed(c.Kind())
+	switch {
+	case c.Kind() == "Pod":
+		return root + "/namespaces/default/pods"
+	case !ok:
+		return ""
+	case kind.Namespaced:
+		return root + "/namespaces/default/" + kind.Plural
+	}
+	return root + "/" + kind.Plural
 }

@@ -24,6 +24,7 @@ func (c Case) Kind() string { return c.Object["kind"].(string) }
 
 type subject struct {
 	Kind  string                    `json:"kind"`
+	Sound map[string]any            `json:"sound"` // the manifest that the cases patch; that of a pod is known
 	Cases map[string]map[string]any `json:"cases"`
 }
 
@@ -56,7 +57,7 @@ func readSubject(file string) ([]Case, error) {
 	var cases []Case
 	title := strings.TrimSuffix(filepath.Base(file), ".yaml")
 	for _, name := range slices.Sorted(maps.Keys(s.Cases)) {
-		object, err := base(s.Kind)
+		object, err := s.base()
 		if err != nil {
 			return nil, err
 		}
@@ -75,28 +76,20 @@ func readSubject(file string) ([]Case, error) {
 	return cases, nil
 }
 
-// base is the sound manifest of a kind.
-func base(kind string) (map[string]any, error) {
-	texts := map[string]string{
-		"Pod":       "apiVersion: v1\nmetadata: {name: web}\nspec: {containers: [{name: app, image: a:1}]}",
-		"ConfigMap": "apiVersion: v1\nmetadata: {name: a}",
-		"Secret":    "apiVersion: v1\nmetadata: {name: a}",
-		"PersistentVolume": "apiVersion: v1\nmetadata: {name: a}\n" +
-			"spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /a}}",
-		"PersistentVolumeClaim": "apiVersion: v1\nmetadata: {name: a}\n" +
-			"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}",
-		"RuntimeClass":       "apiVersion: node.k8s.io/v1\nmetadata: {name: a}\nhandler: a",
-		"ClusterTrustBundle": "apiVersion: certificates.k8s.io/v1beta1\nmetadata: {name: a}\nspec: {trustBundle: '${ca}'}",
+const soundPod = "apiVersion: v1\nmetadata: {name: web}\nspec: {containers: [{name: app, image: a:1}]}"
+
+// base returns the sound manifest of a subject.
+func (s subject) base() (map[string]any, error) {
+	object := maps.Clone(s.Sound)
+	if s.Kind == "Pod" {
+		if err := yaml.Unmarshal([]byte(soundPod), &object); err != nil {
+			return nil, err
+		}
 	}
-	text, ok := texts[kind]
-	if !ok {
-		return nil, fmt.Errorf("no sound manifest of kind %q", kind)
+	if object == nil {
+		return nil, fmt.Errorf("no sound manifest of kind %q", s.Kind)
 	}
-	var object map[string]any
-	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
-		return nil, err
-	}
-	object["kind"] = kind
+	object["kind"] = s.Kind
 	return expand(object).(map[string]any), nil
 }
 

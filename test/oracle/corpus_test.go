@@ -39,7 +39,7 @@ func TestPatchesAreLaidOverThePod(t *testing.T) {
 		{"near", `{"topologyKey":"a"}`, `"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"a"}]}`},
 		{"spec", `{"containers":[]}`, `"spec":{"containers":[]}`},
 	} {
-		object, err := base("Pod")
+		object, err := subject{Kind: "Pod"}.base()
 		if err != nil {
 			t.Fatal(err)
 		}

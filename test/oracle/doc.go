@@ -9,6 +9,8 @@
 //	node.go, apiserver.go       the two judges
 //	differences.go              what may differ
 //
+// A file of another kind than Pod begins with a manifest of it that is sound.
+//
 // A new case is a line in the file of its subject: a name that says what is odd about the
 // manifest, and a patch. A null removes a field, and a list replaces the whole of a list. In
 // the patch of a pod, words stand for the places that most patches are about:

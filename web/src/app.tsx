@@ -20,7 +20,7 @@ import { acting, mayAct, session, signOut } from "./state/session";
 import { type Theme, theme } from "./state/theme";
 import { age } from "./pure/time";
 import { titleOf } from "./pure/title";
-import type { Kind } from "./pure/uses";
+import type { Kind } from "./pure/kinds";
 
 export function App() {
   const who = session.value;

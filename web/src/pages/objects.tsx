@@ -8,11 +8,11 @@ import { HealthIcon } from "../parts/icons";
 import { PodLinks } from "../parts/pod_link";
 import { Waiting } from "../parts/waiting";
 import { Yaml } from "../parts/yaml";
-import { deleteObject, getObject, type Objects, watchObjects, watchObjectsOf } from "../pure/calls";
+import { deleteObject, getObject, watchObjects, watchObjectsOf } from "../pure/calls";
 import { keyOf } from "../pure/health";
 import { textOf } from "../pure/secret";
 import { idOf } from "../pure/undo";
-import type { Kind } from "../pure/uses";
+import type { Kind, KindInfo } from "../pure/kinds";
 import { toYaml } from "../pure/yaml";
 import { undoFor } from "../state/applied";
 import { podList } from "../state/live";
@@ -122,7 +122,7 @@ function What({ kind, entry }: { kind: Kind; entry: Entry }) {
     case "clustertrustbundles":
       return entry.signerName ? <span>of {entry.signerName}</span> : <span class="muted">of no signer</span>;
     default:
-      return <span>handler {entry.handler}</span>;
+      return <span>{kindOf(kind)?.what?.(entry.object ?? {})}</span>;
   }
 }
 
@@ -244,7 +244,7 @@ function Values({ keys, data }: { keys: readonly string[]; data: Record<string, 
 }
 
 interface DeleteProps {
-  info: Objects;
+  info: KindInfo;
   namespace: string;
   name: string;
   users: readonly Pod[];

@@ -3,7 +3,7 @@
 import type { Pod } from "../api/gen";
 import type { Container } from "../api/kube";
 import { quote } from "./shell";
-import type { Kind } from "./uses";
+import type { KindInfo } from "./kinds";
 
 /** Conversation goes both ways, which HTTP alone cannot. */
 export interface Conversation {
@@ -126,22 +126,15 @@ export const planPrune = () => read("/v1/images:prunePlan", "ImagesService/GetPr
 export const pruneImages = (): Call => ({ method: "POST", path: "/v1/images:prune", json: {}, rpc: "ImagesService/PruneImages", kubectl: "" });
 export const removeImage = (image: string): Call => ({ method: "DELETE", path: `/v1/images?image=${encodeURIComponent(image)}`, rpc: "ImagesService/RemoveImage", message: { image }, kubectl: "" });
 
-/** Objects is one kind of what pods use beside images. */
-export interface Objects {
-  kind: Kind;
-  one: string;
-  namespaced: boolean;
-}
+type Objects = Pick<KindInfo, "kind" | "namespaced">;
 
-const serviceOf = ({ one }: Objects) => `${plural(one)}Service`;
-const plural = (one: string) => (one.endsWith("s") ? `${one}es` : `${one}s`);
-const pathOf = (o: Objects, { namespace, name }: Named) => (o.namespaced ? `/v1/namespaces/${namespace}/${o.kind}/${name}` : `/v1/${o.kind}/${name}`);
-const keyOf = (o: Objects, { namespace, name }: Named) => (o.namespaced ? { namespace, name } : { name });
+const pathOf = (o: Objects, { namespace, name }: Named) => (o.namespaced ? `/v1/namespaces/${namespace}/objects/${o.kind}/${name}` : `/v1/objects/${o.kind}/${name}`);
+const keyOf = ({ kind, namespaced }: Objects, { namespace, name }: Named) => (namespaced ? { kind, namespace, name } : { kind, name });
 const called = (o: Objects, entry: Named) => `${o.kind} ${o.namespaced ? of(entry) : entry.name}`;
 
-export const listObjects = (o: Objects) => read(`/v1/${o.kind}`, `${serviceOf(o)}/List${plural(o.one)}`, `kubectl get ${o.kind}${o.namespaced ? " --all-namespaces" : ""}`);
+export const listObjects = (o: Objects) => read(`/v1/objects/${o.kind}`, "ObjectsService/ListObjects", `kubectl get ${o.kind}${o.namespaced ? " --all-namespaces" : ""}`, { kind: o.kind });
 /** watchObjects is all kinds at once. */
 export const watchObjects = (): Call => ({ ...read("/v1/objects:watch", "ObjectsService/WatchObjects", ""), stream: true });
 export const watchObjectsOf = (o: Objects): Call => ({ ...watch(listObjects(o), `/v1/objects:watch?kinds=${o.kind}`, "ObjectsService/WatchObjects"), message: { kinds: [o.kind] } });
-export const getObject = (o: Objects, entry: Named) => read(pathOf(o, entry), `${serviceOf(o)}/Get${o.one}`, `kubectl get ${called(o, entry)} -o yaml`, keyOf(o, entry));
-export const deleteObject = (o: Objects, entry: Named): Call => ({ method: "DELETE", path: pathOf(o, entry), rpc: `${serviceOf(o)}/Delete${o.one}`, message: keyOf(o, entry), kubectl: `kubectl delete ${called(o, entry)}` });
+export const getObject = (o: Objects, entry: Named) => read(pathOf(o, entry), "ObjectsService/GetObject", `kubectl get ${called(o, entry)} -o yaml`, keyOf(o, entry));
+export const deleteObject = (o: Objects, entry: Named): Call => ({ method: "DELETE", path: pathOf(o, entry), rpc: "ObjectsService/DeleteObject", message: keyOf(o, entry), kubectl: `kubectl delete ${called(o, entry)}` });

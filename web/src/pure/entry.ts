@@ -16,7 +16,6 @@ export interface Entry {
   volume?: string | undefined;
   capacity?: string | undefined;
   storageClass?: string | undefined;
-  handler?: string | undefined;
   signerName?: string | undefined;
   object?: Record<string, unknown> | undefined;
 }
@@ -26,7 +25,6 @@ interface Shape {
   metadata?: { deletionTimestamp?: string };
   type?: string;
   immutable?: boolean;
-  handler?: string;
   spec?: {
     signerName?: string;
     storageClassName?: string;
@@ -39,14 +37,13 @@ interface Shape {
 
 /** entryOf is an object as lists show it. What a claim has got it has once it is bound. */
 export function entryOf(told: Told): Entry {
-  const { metadata, spec, status, type, immutable, handler } = (told.object ?? {}) as Shape;
+  const { metadata, spec, status, type, immutable } = (told.object ?? {}) as Shape;
   const bound = told.kind !== "PersistentVolumeClaim" || status?.phase === "Bound";
   const ref = spec?.claimRef;
   return {
     ...told,
     type,
     immutable,
-    handler,
     deleting: metadata?.deletionTimestamp !== undefined,
     phase: status?.phase,
     storageClass: spec?.storageClassName,

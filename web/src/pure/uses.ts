@@ -3,8 +3,7 @@ import type { Image, Pod } from "../api/gen";
 import type { PodObject } from "../api/kube";
 import { containersOf } from "./containers";
 import { objectOf } from "./health";
-
-export type Kind = "configmaps" | "secrets" | "persistentvolumeclaims" | "persistentvolumes" | "runtimeclasses" | "clustertrustbundles";
+import { type Kind, type KindInfo, kinds } from "./kinds";
 
 export interface Use {
   kind: Kind;
@@ -34,7 +33,7 @@ export function usesOf(object: PodObject): Use[] {
     }
   }
   for (const s of (spec["imagePullSecrets"] as Array<{ name?: string }> | undefined) ?? []) add("secrets", s.name);
-  add("runtimeclasses", spec["runtimeClassName"] as string | undefined);
+  for (const k of kinds as readonly (KindInfo & { kind: Kind })[]) if (k.named) add(k.kind, at(spec, k.named));
   return [...found.values()];
 }
 

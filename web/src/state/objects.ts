@@ -1,33 +1,18 @@
 // What pods use beside images: configuration, secrets, claims and volumes.
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Pod, WatchObjectsResponse } from "../api/gen";
+import type { GetObjectResponse, Pod, WatchObjectsResponse } from "../api/gen";
 import { messageOf, perform } from "../api/request";
 import { watch } from "../api/watch";
-import { getObject, type Objects, watchObjects } from "../pure/calls";
+import { getObject, watchObjects } from "../pure/calls";
 import { type Entry, entryOf } from "../pure/entry";
 import { objectOf } from "../pure/health";
-import { type Kind, usesOf } from "../pure/uses";
+import { type Kind, type KindInfo, kindOf, kinds } from "../pure/kinds";
+import { usesOf } from "../pure/uses";
 import { reachable } from "./link";
 import { onLeaving } from "./session";
 
-export type { Entry };
-
-interface KindInfo extends Objects {
-  many: string;
-  empty: string;
-}
-
-export const kinds: readonly KindInfo[] = [
-  { kind: "configmaps", one: "ConfigMap", many: "ConfigMaps", namespaced: true, empty: "Files and variables for pods, posted like pods are." },
-  { kind: "secrets", one: "Secret", many: "Secrets", namespaced: true, empty: "Values for pods, encrypted on the disk." },
-  { kind: "persistentvolumeclaims", one: "PersistentVolumeClaim", many: "Claims", namespaced: true, empty: "How pods ask for storage that outlives them." },
-  { kind: "persistentvolumes", one: "PersistentVolume", many: "Volumes", namespaced: false, empty: "Storage that outlives pods." },
-  { kind: "runtimeclasses", one: "RuntimeClass", many: "Runtime classes", namespaced: false, empty: "Other ways to run pods than the usual one." },
-  { kind: "clustertrustbundles", one: "ClusterTrustBundle", many: "Trust bundles", namespaced: false, empty: "Certificates of authorities for pods to trust." },
-];
-
-export const kindOf = (kind: string) => kinds.find((k) => k.kind === kind);
+export { type Entry, kindOf, kinds };
 
 export const objects = signal<ReadonlyMap<Kind, readonly Entry[]> | null>(null);
 export const objectsProblem = signal("");
@@ -75,9 +60,7 @@ export const useObjects = () => useEffect(keepObjects, []);
 
 /** readObject is one, with what it holds as far as one may see it. */
 export async function readObject(info: KindInfo, entry: Pick<Entry, "namespace" | "name">): Promise<Entry> {
-  const answer = await perform<Record<string, { object?: Record<string, unknown> }>>(getObject(info, entry));
-  const told = Object.values(answer)[0] ?? {};
-  return entryOf({ ...told, kind: info.one });
+  return entryOf((await perform<GetObjectResponse>(getObject(info, entry))).object ?? {});
 }
 
 /** useReading reads at once, when the node is back, and whenever a revision is another. */

@@ -1,10 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { entryOf } from "../../src/pure/entry";
+import { kindOf } from "../../src/pure/kinds";
+
+describe("what lists say", () => {
+  it.each([
+    ["runtimeclasses", { handler: "runc" }, "handler runc"],
+  ])("of %s", (kind, object, want) => {
+    expect(kindOf(kind)?.what?.(object)).toBe(want);
+  });
+});
 
 describe("entryOf", () => {
   it.each([
     ["a Secret's type", { kind: "Secret", keys: ["a"], object: { type: "Opaque", immutable: true } }, { keys: ["a"], type: "Opaque", immutable: true }],
-    ["a class's handler", { kind: "RuntimeClass", object: { handler: "runc" } }, { handler: "runc" }],
     ["a bundle's signer", { kind: "ClusterTrustBundle", object: { spec: { signerName: "example.com/ca" } } }, { signerName: "example.com/ca" }],
     [
       "a volume's size, and whose it is",

@@ -34,7 +34,7 @@ describe("each call", () => {
     const found = Object.keys(api.paths).filter(like);
     expect(found).toHaveLength(1);
     const operation = api.paths[found[0]!]![call.method.toLowerCase()]!;
-    expect(operation.operationId).toBe(call.rpc.replace("/", "_"));
+    expect(operation.operationId.replace(/_1$/, "")).toBe(call.rpc.replace("/", "_")); // _1 is a method's second path
     const parameters = (operation.parameters ?? []).map((p) => p.name);
     for (const name of new URLSearchParams(query).keys()) expect(parameters).toContain(name);
     const schemas = Object.values(operation.requestBody?.content ?? {}).map(({ schema }) => (schema?.$ref ? api.components.schemas[schema.$ref.split("/").at(-1)!] : schema));

@@ -1,0 +1,29 @@
+// The kinds of what pods use beside images: one row makes the pages, calls and links of a kind.
+
+type Fields = Record<string, unknown>;
+
+export interface KindInfo {
+  /** As in paths. */
+  kind: string;
+  one: string;
+  many: string;
+  namespaced: boolean;
+  empty: string;
+  /** The field of a pod's spec that names one. */
+  named?: string;
+  /** What lists say of one. */
+  what?: (object: Fields) => string;
+}
+
+export const kinds = [
+  { kind: "configmaps", one: "ConfigMap", many: "ConfigMaps", namespaced: true, empty: "Files and variables for pods, posted like pods are." },
+  { kind: "secrets", one: "Secret", many: "Secrets", namespaced: true, empty: "Values for pods, encrypted on the disk." },
+  { kind: "persistentvolumeclaims", one: "PersistentVolumeClaim", many: "Claims", namespaced: true, empty: "How pods ask for storage that outlives them." },
+  { kind: "persistentvolumes", one: "PersistentVolume", many: "Volumes", namespaced: false, empty: "Storage that outlives pods." },
+  { kind: "runtimeclasses", one: "RuntimeClass", many: "Runtime classes", namespaced: false, empty: "Other ways to run pods than the usual one.", named: "runtimeClassName", what: (o: Fields) => `handler ${o["handler"]}` },
+  { kind: "clustertrustbundles", one: "ClusterTrustBundle", many: "Trust bundles", namespaced: false, empty: "Certificates of authorities for pods to trust." },
+] as const satisfies readonly KindInfo[];
+
+export type Kind = (typeof kinds)[number]["kind"];
+
+export const kindOf = (kind: string): (KindInfo & { kind: Kind }) | undefined => kinds.find((k) => k.kind === kind);
