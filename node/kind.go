@@ -8,6 +8,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,6 +24,7 @@ const (
 	PersistentVolumeClaim ObjectKind = "PersistentVolumeClaim"
 	RuntimeClass          ObjectKind = "RuntimeClass"
 	ClusterTrustBundle    ObjectKind = "ClusterTrustBundle"
+	PriorityClass         ObjectKind = "PriorityClass"
 )
 
 // Value is the Kubernetes object that an Object holds.
@@ -66,6 +68,10 @@ var kinds = []Kind{
 	}, {
 		Name: ClusterTrustBundle, Version: "certificates.k8s.io/v1", Plural: "clustertrustbundles", Record: "Trust",
 		New: func() Value { return new(certificatesv1.ClusterTrustBundle) },
+	}, {
+		Name: PriorityClass, Version: "scheduling.k8s.io/v1", Plural: "priorityclasses", Record: "PriorityClass",
+		New:   func() Value { return new(schedulingv1.PriorityClass) },
+		Fixed: []string{"value", "preemptionPolicy"},
 	},
 }
 

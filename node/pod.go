@@ -44,19 +44,20 @@ const (
 // Pod is one accepted pod: an immutable snapshot of what is wanted. A change
 // makes a new one; readers may keep and compare pointers.
 type Pod struct {
-	Object   *corev1.Pod  `json:"Object"` // defaulted and validated, never written again
-	Source   Source       `json:"Source"`
-	Origin   string       `json:"Origin"` // the file or URL it came from
-	Accepted time.Time    `json:"Accepted"`
-	Deletion *Deletion    `json:"Deletion"`          // set once the pod has to go
-	Restarts []Restart    `json:"Restarts"`          // that were asked for, the newest of each container
-	Refused  *Refusal     `json:"Refused"`           // why this node will not run it
-	Handler  string       `json:"Handler,omitempty"` // of the runtime, as its runtime class said; empty: the usual one
-	Users    *users.Range `json:"Users,omitempty"`   // the host's users that stand for its own; nil if it shares the host's
-	Shares   Shares       `json:"Shares,omitempty"`  // of the machine, that are its containers' alone
-	Resize   *Resize      `json:"Resize"`            // why it does not have the resources that it asks for
-	Resized  time.Time    `json:"Resized"`           // when its resources were last changed while it ran; zero: never
-	Awaits   []Life       `json:"Awaits,omitempty"`  // pods that end to make room for it: it begins once they have
+	Object    *corev1.Pod  `json:"Object"` // defaulted and validated, never written again
+	Source    Source       `json:"Source"`
+	Origin    string       `json:"Origin"` // the file or URL it came from
+	Accepted  time.Time    `json:"Accepted"`
+	Deletion  *Deletion    `json:"Deletion"`            // set once the pod has to go
+	Restarts  []Restart    `json:"Restarts"`            // that were asked for, the newest of each container
+	Refused   *Refusal     `json:"Refused"`             // why this node will not run it
+	Handler   string       `json:"Handler,omitempty"`   // of the runtime, as its runtime class said; empty: the usual one
+	Unclassed bool         `json:"Unclassed,omitempty"` // its manifest names no priority class: the node's default stood in
+	Users     *users.Range `json:"Users,omitempty"`     // the host's users that stand for its own; nil if it shares the host's
+	Shares    Shares       `json:"Shares,omitempty"`    // of the machine, that are its containers' alone
+	Resize    *Resize      `json:"Resize"`              // why it does not have the resources that it asks for
+	Resized   time.Time    `json:"Resized"`             // when its resources were last changed while it ran; zero: never
+	Awaits    []Life       `json:"Awaits,omitempty"`    // pods that end to make room for it: it begins once they have
 	// Conditions are those that clients vouch for, such as readiness gates'.
 	Conditions []corev1.PodCondition `json:"Conditions,omitempty"`
 	// Surplus holds what a newer agent has recorded of the pod. This agent only keeps it.

@@ -245,8 +245,10 @@ func (p *pods) mirror(ctx context.Context, object *corev1.Pod) error {
 				APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Node", Name: n.Name, UID: n.UID, Controller: new(true),
 			}},
 		},
-		Spec: object.Spec,
+		Spec: *object.Spec.DeepCopy(),
 	}
+	// A cluster refuses numbers that are not those of its own classes.
+	image.Spec.Priority, image.Spec.PreemptionPolicy = nil, nil
 	if image.Annotations == nil {
 		image.Annotations = map[string]string{}
 	}

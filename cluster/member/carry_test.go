@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/node"
@@ -255,6 +257,36 @@ func TestAPodThatTheClusterDoesNotShowIsShownToItAgain(t *testing.T) {
 			t.Error("it is not looked at again")
 		}
 	})
+}
+
+func TestAMirrorHasThePriorityThatTheClusterGivesIt(t *testing.T) {
+	shown := &corev1.Pod{}
+	server := apiServer(func(r *http.Request) (int, any, error) {
+		if r.Method == http.MethodGet {
+			return http.StatusOK, &corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}}, nil
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if _, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, shown); err != nil {
+			t.Error(err)
+		}
+		return http.StatusCreated, shown, nil
+	})
+	p := newPods("n", server.dial(t), bare{}, nil, slog.New(slog.DiscardHandler))
+	defer p.queue.ShutDown()
+	ours := object("u1")
+	ours.Spec.PriorityClassName, ours.Spec.Priority, ours.Spec.PreemptionPolicy = "high", new(int32(7)), new(corev1.PreemptNever)
+	if err := p.mirror(t.Context(), ours); err != nil {
+		t.Fatal(err)
+	}
+	if shown.Spec.PriorityClassName != "high" || shown.Spec.Priority != nil || shown.Spec.PreemptionPolicy != nil {
+		t.Errorf("the cluster is shown %+v, want the class without the node's numbers", shown.Spec)
+	}
+	if *ours.Spec.Priority != 7 {
+		t.Error("the node's own pod has changed")
+	}
 }
 
 func TestAConditionThatTheNodeDoesNotTakeHoldsUpNoStatus(t *testing.T) {

@@ -169,7 +169,7 @@ func (in Intake) applyOne(tx *store.Tx, d Delivery, now time.Time) (Outcome, err
 		if err := in.crowded(tx, key); err != nil {
 			return Outcome{}, err
 		}
-		if wrong := unfit(tx, d, nil, Created); len(wrong) > 0 {
+		if wrong := in.unfit(tx, d, nil, Created); len(wrong) > 0 {
 			return Outcome{}, refusal(d, wrong)
 		}
 		tx.Put(key, node.NewSlot(in.newPod(tx, d, &outcome, Created, now)))
@@ -180,7 +180,7 @@ func (in Intake) applyOne(tx *store.Tx, d Delivery, now time.Time) (Outcome, err
 	}
 	next := *slot
 	in.succeed(tx, &next, d, &outcome, now)
-	if wrong := unfit(tx, d, heir(slot), outcome.Verdict); len(wrong) > 0 {
+	if wrong := in.unfit(tx, d, heir(slot), outcome.Verdict); len(wrong) > 0 {
 		return Outcome{}, refusal(d, wrong)
 	}
 	if outcome.Verdict != Unchanged {
@@ -190,8 +190,8 @@ func (in Intake) applyOne(tx *store.Tx, d Delivery, now time.Time) (Outcome, err
 }
 
 // unfit checks a valid manifest against the pod that it would change.
-func unfit(tx *store.Tx, d Delivery, current *node.Pod, verdict Verdict) []node.Violation {
-	return slices.Concat(ephemeral(d, current, verdict), classed(tx, d, verdict))
+func (in Intake) unfit(tx *store.Tx, d Delivery, current *node.Pod, verdict Verdict) []node.Violation {
+	return slices.Concat(ephemeral(d, current, verdict), classed(tx, d, verdict), in.ranked(tx, d, verdict))
 }
 
 // heir is the pod that holds the key once all deletions are through.
@@ -210,7 +210,7 @@ func (in Intake) succeed(tx *store.Tx, slot *node.Slot, d Delivery, outcome *Out
 		return
 	}
 	wanted := in.placed(d.Pod)
-	wanted.Spec.Overhead = inherited(wanted, current.Object)
+	inherit(wanted, current)
 	diff := manifest.Change(current.Object, wanted)
 	outcome.UID, outcome.Changes = current.UID(), diff.Fields
 	replace := diff.Kind == manifest.Replace ||
@@ -264,6 +264,12 @@ func (in Intake) placed(object *corev1.Pod) *corev1.Pod {
 	return &placed
 }
 
+// inherit gives a manifest what the pod's classes have said when it was accepted.
+func inherit(object *corev1.Pod, old *node.Pod) {
+	object.Spec.Overhead = inherited(object, old.Object)
+	inheritRank(object, old)
+}
+
 // newPod completes a delivered manifest into a pod of this node, and has others make
 // room for it if need be.
 func (in Intake) newPod(tx *store.Tx, d Delivery, outcome *Outcome, v Verdict, now time.Time) *node.Pod {
@@ -278,6 +284,7 @@ func (in Intake) newPod(tx *store.Tx, d Delivery, outcome *Outcome, v Verdict, n
 	if class := classOf(tx, object); class != nil {
 		object.Spec.Overhead, pod.Handler = overheadOf(class), class.Handler
 	}
+	in.rank(tx, pod)
 	var way way
 	if way, pod.Refused = in.check(tx, pod); pod.Refused == nil && node.HasOwnUsers(object) {
 		pod.Users, pod.Refused = in.ownUsers(tx)
@@ -299,7 +306,7 @@ func updated(old *node.Pod, d Delivery) *node.Pod {
 	object.CreationTimestamp = old.Object.CreationTimestamp
 	object.Generation = old.Object.Generation + 1
 	object.Spec.NodeName = old.Object.Spec.NodeName
-	object.Spec.Overhead = inherited(object, old.Object)
+	inherit(object, old)
 	object.Status = corev1.PodStatus{}
 	if len(object.Spec.EphemeralContainers) == 0 {
 		object.Spec.EphemeralContainers = old.Object.Spec.EphemeralContainers

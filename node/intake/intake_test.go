@@ -193,18 +193,18 @@ func wantsDevice(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceCl
 func TestApplyAnswersInDetail(t *testing.T) {
 	b := newBench(t)
 	b.apply(pod("web", "a:1"))
-	changed := pod("web", "a:2", label("x"), func(p *corev1.Pod) { p.Spec.PriorityClassName = "high" })
+	changed := pod("web", "a:2", label("x"), ofClass("system-cluster-critical"), func(p *corev1.Pod) { p.Spec.SchedulerName = "mine" })
 	outcomes, revision, err := b.in.Apply([]Delivery{{Pod: changed}}, b.now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := outcomes[0]
-	want := []string{"metadata.labels[l]", "spec.containers[0].image", "spec.priorityClassName"}
+	want := []string{"metadata.labels[l]", "spec.containers[0].image", "spec.priorityClassName", "spec.schedulerName"}
 	if got.Verdict != Replaced || !slices.Equal(got.Changes, want) {
 		t.Errorf("outcome = %s %q, want replaced %q", got.Verdict, got.Changes, want)
 	}
-	if len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], "spec.priorityClassName") {
-		t.Errorf("warnings = %q, want one of spec.priorityClassName", got.Warnings)
+	if len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], "spec.schedulerName") {
+		t.Errorf("warnings = %q, want one of spec.schedulerName", got.Warnings)
 	}
 	if got.Revision != revision || revision != b.in.Store.Revision() || got.UID != "u2" || got.Key != web {
 		t.Errorf("outcome = %+v at %d, want u2 of default/web at the store's revision", got, revision)

@@ -34,13 +34,23 @@ func static(pod *corev1.Pod) bool {
 	return ok && source != "api"
 }
 
-// Critical reports whether the node or its cluster cannot do without the pod. Without a
-// cluster no priority is resolved for its class.
+// leastCritical is the lowest priority of the system's own classes.
+const leastCritical = 2_000_000_000
+
+// Critical reports whether the node or its cluster cannot do without the pod. A static pod may
+// name its class without a priority.
 func Critical(pod *corev1.Pod) bool {
-	const leastCritical = 2_000_000_000
-	switch pod.Spec.PriorityClassName {
-	case nodeCritical, clusterCritical:
-		return true
+	_, system := SystemPriority(pod.Spec.PriorityClassName)
+	return system || pod.Spec.Priority != nil && *pod.Spec.Priority >= leastCritical
+}
+
+// SystemPriority returns the priority of a class that is always there.
+func SystemPriority(class string) (priority int32, ok bool) {
+	switch class {
+	case nodeCritical:
+		return leastCritical + 1000, true
+	case clusterCritical:
+		return leastCritical, true
 	}
-	return pod.Spec.Priority != nil && *pod.Spec.Priority >= leastCritical
+	return 0, false
 }

@@ -3,6 +3,7 @@ package manifest
 import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 
 	"nodal/node"
 )
@@ -42,4 +43,8 @@ func defaultRuntimeClass(class *nodev1.RuntimeClass) {
 	if class.Overhead != nil {
 		roundUp(class.Overhead.PodFixed)
 	}
+}
+
+func defaultPriorityClass(class *schedulingv1.PriorityClass) {
+	setDefaultPtr(&class.PreemptionPolicy, corev1.PreemptLowerPriority)
 }

@@ -37,6 +37,8 @@ func readers() []reader {
 		case node.ClusterTrustBundle:
 			r.complete, r.check = of(nil, rules.ClusterTrustBundle)
 			r.also = []string{kind.Version + "beta1", kind.Version + "alpha1"}
+		case node.PriorityClass:
+			r.complete, r.check = of(defaultPriorityClass, rules.PriorityClass)
 		}
 		all = append(all, r)
 	}

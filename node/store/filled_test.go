@@ -10,6 +10,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -142,6 +143,7 @@ func samples() []any {
 		&corev1.PersistentVolumeClaim{ObjectMeta: placed, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "web"}},
 		&nodev1.RuntimeClass{ObjectMeta: meta, Handler: "runc"},
 		&certificatesv1.ClusterTrustBundle{ObjectMeta: meta, Spec: certificatesv1.ClusterTrustBundleSpec{TrustBundle: "PEM"}},
+		&schedulingv1.PriorityClass{ObjectMeta: meta, Value: 1000, Description: "for what matters"},
 	}
 }
 

@@ -22,6 +22,7 @@ export const kinds = [
   { kind: "persistentvolumes", one: "PersistentVolume", many: "Volumes", namespaced: false, empty: "Storage that outlives pods." },
   { kind: "runtimeclasses", one: "RuntimeClass", many: "Runtime classes", namespaced: false, empty: "Other ways to run pods than the usual one.", named: "runtimeClassName", what: (o: Fields) => `handler ${o["handler"]}` },
   { kind: "clustertrustbundles", one: "ClusterTrustBundle", many: "Trust bundles", namespaced: false, empty: "Certificates of authorities for pods to trust." },
+  { kind: "priorityclasses", one: "PriorityClass", many: "Priority classes", namespaced: false, empty: "Numbers that pods take by name.", named: "priorityClassName", what: (o: Fields) => `${o["value"]}${o["globalDefault"] ? ", by default" : ""}` },
 ] as const satisfies readonly KindInfo[];
 
 export type Kind = (typeof kinds)[number]["kind"];

@@ -5,6 +5,8 @@ import { kindOf } from "../../src/pure/kinds";
 describe("what lists say", () => {
   it.each([
     ["runtimeclasses", { handler: "runc" }, "handler runc"],
+    ["priorityclasses", { value: 1000 }, "1000"],
+    ["priorityclasses", { value: -5, globalDefault: true }, "-5, by default"],
   ])("of %s", (kind, object, want) => {
     expect(kindOf(kind)?.what?.(object)).toBe(want);
   });

@@ -18,10 +18,11 @@ describe("usesOf", () => {
         containers: [{ name: "x", env: [{ name: "A", valueFrom: { secretKeyRef: { name: "login", key: "k" } } }, { name: "B", value: "b" }], envFrom: [{ configMapRef: { name: "env" } }] } as never],
         imagePullSecrets: [{ name: "registry" }],
         runtimeClassName: "other",
+        priorityClassName: "high",
       },
     });
     expect(uses.map((u) => `${u.kind}/${u.name}`).sort()).toEqual([
-      "clustertrustbundles/example.com/ca", "clustertrustbundles/root", "configmaps/env", "configmaps/more", "configmaps/settings", "persistentvolumeclaims/data", "runtimeclasses/other", "secrets/key", "secrets/login", "secrets/registry",
+      "clustertrustbundles/example.com/ca", "clustertrustbundles/root", "configmaps/env", "configmaps/more", "configmaps/settings", "persistentvolumeclaims/data", "priorityclasses/high", "runtimeclasses/other", "secrets/key", "secrets/login", "secrets/registry",
     ]);
   });
 });

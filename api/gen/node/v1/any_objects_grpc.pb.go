@@ -30,9 +30,9 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ObjectsService keeps objects of any kind that pods use: ConfigMap, Secret,
-// PersistentVolume, PersistentVolumeClaim, RuntimeClass, ClusterTrustBundle. A kind is
-// named as in a manifest, or by its plural as in paths: ConfigMap or configmaps.
+// ObjectsService keeps objects of any kind that pods use, such as ConfigMap and Secret. A
+// kind is named as in a manifest, or by its plural as in paths: ConfigMap or configmaps.
+// A kind that there is not is answered with the list of those that there are.
 // Objects of a kind with namespaces are named with one, the others without.
 type ObjectsServiceClient interface {
 	// ListObjects returns all objects of a kind, or those of one namespace. Values of
@@ -122,9 +122,9 @@ func (c *objectsServiceClient) DeleteObject(ctx context.Context, in *DeleteObjec
 // All implementations must embed UnimplementedObjectsServiceServer
 // for forward compatibility.
 //
-// ObjectsService keeps objects of any kind that pods use: ConfigMap, Secret,
-// PersistentVolume, PersistentVolumeClaim, RuntimeClass, ClusterTrustBundle. A kind is
-// named as in a manifest, or by its plural as in paths: ConfigMap or configmaps.
+// ObjectsService keeps objects of any kind that pods use, such as ConfigMap and Secret. A
+// kind is named as in a manifest, or by its plural as in paths: ConfigMap or configmaps.
+// A kind that there is not is answered with the list of those that there are.
 // Objects of a kind with namespaces are named with one, the others without.
 type ObjectsServiceServer interface {
 	// ListObjects returns all objects of a kind, or those of one namespace. Values of
