@@ -11,7 +11,7 @@ import (
 	"nodal/server"
 )
 
-// The adapters are what reconciler and server need, as they are.
+// The adapters meet the interfaces of reconciler and server as they are.
 var (
 	_ reconciler.Runtime = (*cri.Runtime)(nil)
 	_ reconciler.Volumes = (*volume.Tree)(nil)

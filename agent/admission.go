@@ -22,7 +22,8 @@ func present(
 	}
 }
 
-// preempted reports a pod that has to end for a critical one, which lacked a resource.
+// preempted returns a function that reports and counts a pod that has to end for a critical one, which lacked a
+// resource.
 func preempted(report func(node.Event), count func(lack string)) func(*node.Pod, corev1.ResourceName) {
 	return func(pod *node.Pod, lack corev1.ResourceName) {
 		report(node.Event{

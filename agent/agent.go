@@ -13,13 +13,13 @@ import (
 	"nodal/server/auth"
 )
 
-// Options hold what the agent is started with.
+// Options hold the settings and the surroundings of the agent.
 type Options struct {
 	Config  *config.Config
 	Version string // of the agent
 	Log     *slog.Logger
 	Level   server.Verbosity // of the log
-	Out     io.Writer        // where a run that starts pods once reports them
+	Out     io.Writer        // for the report of a run that starts pods once
 }
 
 // StartError is the error of an agent that could not start.
@@ -52,15 +52,20 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := m.files.Logs.Sweep(); err != nil {
 		o.Log.Warn("cannot remove links to deleted logs", "err", err)
 	}
+	all := tasks(o, f, m, r, p)
 	if o.Config.Sources.Once {
-		return once(ctx, tasks(o, f, m, r, p), p, o.Out)
+		return once(ctx, all, p.sources.Ready(), reader{m.state.Store, p.site}, o.Out)
+	}
+	a, err := expose(o, f, m, r, p)
+	if err != nil {
+		return StartError{err}
 	}
 	o.Log.Info("started", "node", o.Config.Node.Name, "version", o.Version, "runtime", r.endpoint)
-	return run(ctx, o, f, m, r, p)
+	return run(ctx, all, a.serve, p.reconciler.Looked(), p.vitals.Looked())
 }
 
 // prepare reaches the runtime and makes the guard of the API side by side.
-// With RunOnce it makes no guard, because nothing is served then.
+// A run that starts pods once has no guard: it serves nothing.
 func prepare(
 	ctx context.Context, o Options, f facts, m memory,
 ) (r runtime, guard *auth.Authenticator, err error) {
@@ -69,9 +74,13 @@ func prepare(
 		r, err = reach(ctx, o, f, m)
 		return err
 	})
-	if !o.Config.Sources.Once { // nothing is served then
+	if !o.Config.Sources.Once {
 		group.Go(func() (err error) {
-			guard, err = newGuard(o, f)
+			var join func(*auth.Config)
+			if f.cluster != nil {
+				join = f.cluster.Guard
+			}
+			guard, err = f.identity.guard(o.Config.Auth, o.Config.Listen.Socket, join)
 			return err
 		})
 	}

@@ -8,36 +8,36 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// claimFigures returns how full the volumes of claims are, for metrics. It logs faults.
+// claimFigures returns a function for metrics that measures the volumes of claims. It logs faults.
 func claimFigures(
 	read func(context.Context) ([]statsapi.VolumeStats, error), log *slog.Logger,
 ) func(context.Context) []statsapi.VolumeStats {
-	missing := missingClaims{log: log}
+	faults := faultLog{log: log}
 	return func(ctx context.Context) []statsapi.VolumeStats {
 		found, err := read(ctx)
-		missing.tell(err)
+		faults.note(err)
 		return found
 	}
 }
 
-// missingClaims logs a fault once, and not with every scrape.
-type missingClaims struct {
+// faultLog logs a fault once, instead of with every scrape.
+type faultLog struct {
 	log *slog.Logger
 
 	mu   sync.Mutex
-	told string
+	last string
 }
 
-// tell logs a fault that is another one than before.
-func (m *missingClaims) tell(err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+// note logs a fault unless it is the same as before.
+func (f *faultLog) note(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	if text != "" && text != m.told {
-		m.log.Warn("cannot measure the usage of some claims' volumes", "err", text)
+	if text != "" && text != f.last {
+		f.log.Warn("cannot measure the usage of some claims' volumes", "err", text)
 	}
-	m.told = text
+	f.last = text
 }

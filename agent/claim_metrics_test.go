@@ -10,7 +10,7 @@ import (
 
 func TestAnUnreadableClaimIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
-	missing := missingClaims{log: slog.New(slog.NewTextHandler(&log, nil))}
+	faults := faultLog{log: slog.New(slog.NewTextHandler(&log, nil))}
 	for _, x := range []struct {
 		name string
 		err  error
@@ -23,7 +23,7 @@ func TestAnUnreadableClaimIsLoggedOnce(t *testing.T) {
 		{"all is known again", nil, 2},
 		{"the other fails anew", errors.New("another fails"), 3},
 	} {
-		missing.tell(x.err)
+		faults.note(x.err)
 		if got := strings.Count(log.String(), "\n"); got != x.want {
 			t.Errorf("%s: the log has %d lines, want %d", x.name, got, x.want)
 		}

@@ -10,45 +10,45 @@ import (
 	"nodal/server/metrics"
 )
 
-// identity makes and renews the certificates that the node proves itself with.
+// identity makes and renews the certificates by which clients know the node.
 type identity struct {
 	dirs  auth.Dirs
 	hosts []string
 	log   *slog.Logger
 }
 
-// identityOf returns the identity of a node by its names and addresses.
-func identityOf(cfg *config.Config, addresses []string, log *slog.Logger) identity {
+// newIdentity returns the identity of a node by its name and addresses.
+func newIdentity(nodeName string, addresses []string, dirs config.Dirs, log *slog.Logger) identity {
 	return identity{
-		dirs:  auth.Dirs{Root: cfg.Dirs.Root, Cert: cfg.Dirs.Cert},
-		hosts: append([]string{cfg.Node.Name, "localhost", "127.0.0.1", "::1"}, addresses...),
+		dirs:  auth.Dirs{Root: dirs.Root, Cert: dirs.Cert},
+		hosts: append([]string{nodeName, "localhost", "127.0.0.1", "::1"}, addresses...),
 		log:   log,
 	}
 }
 
-// newGuard makes the node's identity, at its first start, and the guard of its API.
-func newGuard(o Options, f facts) (*auth.Authenticator, error) {
-	cfg, id := o.Config, identityOf(o.Config, f.addresses, o.Log)
+// guard makes the certificates, at the node's first start, and returns the guard of its API. join adds what a
+// cluster knows of callers; nil if the node stands alone.
+func (id identity) guard(a config.Auth, socket string, join func(*auth.Config)) (*auth.Authenticator, error) {
 	material, err := auth.Bootstrap(id.dirs, id.hosts, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Auth.TLSCertFile != "" {
-		material.CertFile, material.KeyFile = cfg.Auth.TLSCertFile, cfg.Auth.TLSKeyFile
+	if a.TLSCertFile != "" {
+		material.CertFile, material.KeyFile = a.TLSCertFile, a.TLSKeyFile
 	}
 	c := auth.Config{
-		Material: *material, ClientCAFile: cfg.Auth.ClientCAFile, SocketPath: cfg.Listen.Socket,
-		Anonymous: cfg.Auth.Anonymous, AlwaysAllow: cfg.Auth.Mode == config.AuthAlwaysAllow, Log: o.Log,
+		Material: *material, ClientCAFile: a.ClientCAFile, SocketPath: socket,
+		Anonymous: a.Anonymous, AlwaysAllow: a.Mode == config.AuthAlwaysAllow, Log: id.log,
 	}
-	if f.cluster != nil {
-		f.cluster.Guard(&c)
+	if join != nil {
+		join(&c)
 	}
 	return auth.New(c)
 }
 
 const renewInterval = 24 * time.Hour
 
-// renew keeps the certificates from running out under an agent that is never restarted.
+// renew keeps the certificates from running out while the agent runs, until the context ends.
 func (id identity) renew(ctx context.Context, renewed metrics.Renewed) {
 	ticker := time.NewTicker(renewInterval)
 	defer ticker.Stop()

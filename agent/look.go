@@ -19,11 +19,12 @@ import (
 	"nodal/node/offer"
 )
 
-// facts hold what the agent finds out before it opens anything.
+// facts describe the machine, the cluster and the node's offer, as found at the start.
 type facts struct {
 	started    time.Time
 	machine    machine.Facts
 	addresses  []string
+	identity   identity
 	cgroups    cgroup.Mounts
 	supervisor notify.Supervisor
 	offers     *offer.Board           // what the node offers to pods
@@ -32,8 +33,8 @@ type facts struct {
 	tracing    tracing.Hooks
 }
 
-// look finds out where the node is: on what machine, in which cluster, and what of the machine is for pods. It
-// makes the node's root directory, whose disk pods write to.
+// look reads the facts of the machine and of the cluster, and posts the node's first offer. It makes the node's root
+// directory first, whose disk is offered to pods.
 func look(ctx context.Context, o Options) (f facts, err error) {
 	cfg := o.Config
 	if fields := config.Unhonoured(cfg); len(fields) > 0 {
@@ -50,6 +51,7 @@ func look(ctx context.Context, o Options) (f facts, err error) {
 		return f, err
 	}
 	f.addresses = addresses(cfg.Node.IPs)
+	f.identity = newIdentity(cfg.Node.Name, f.addresses, cfg.Dirs, o.Log)
 	if f.cluster, err = newMembership(o, f.addresses); err != nil {
 		return f, err
 	}
@@ -63,13 +65,13 @@ func look(ctx context.Context, o Options) (f facts, err error) {
 		return f, err
 	}
 	f.offers = &offer.Board{}
-	if f.owner, err = newOwner(cfg, f.machine, f.offers, o.Log); err != nil {
+	if f.owner, err = beginOffer(cfg, f.machine, f.offers, o.Log); err != nil {
 		return f, err
 	}
 	return f, cgroups.HoldReserved(ctx, cfg.Reserved, f.cgroups)
 }
 
-// addresses returns the configured addresses of the node, or else those that the machine has.
+// addresses returns the configured addresses of the node, or else the machine's.
 func addresses(configured []netip.Addr) []string {
 	if len(configured) == 0 {
 		return machine.Addresses()

@@ -21,15 +21,14 @@ const onceTimeout = 10 * time.Minute
 
 var errSomeFailed = errors.New("not every pod runs")
 
-// once starts the pods that the sources have and waits until each runs or has ended. It reports them and leaves
+// once runs the tasks until each pod that the sources delivered runs or has ended. It reports the pods and leaves
 // them running.
-func once(ctx context.Context, tasks []task, p parts, out io.Writer) error {
+func once(ctx context.Context, tasks []task, delivered <-chan struct{}, pods reader, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, onceTimeout)
 	defer cancel()
 	group, working := errgroup.WithContext(ctx)
-	work(working, group, tasks, p)
-	pods := reader{p.intake.Store, p.site}
-	err := pods.await(working, p.sources.Ready())
+	start(working, group, tasks)
+	err := pods.await(working, delivered)
 	cancel()
 	if stopped := group.Wait(); stopped != nil && !errors.Is(stopped, context.Canceled) {
 		err = errors.Join(err, stopped)

@@ -14,7 +14,7 @@ import (
 	"nodal/server/metrics"
 )
 
-// memory holds the parts that keep something on the disk, and the counts of what the agent does.
+// memory holds the parts that keep something on the disk, and the counters for metrics.
 type memory struct {
 	state   *state.State
 	volumes *volume.Tree
@@ -23,7 +23,7 @@ type memory struct {
 	counts  *metrics.Agent
 }
 
-// open restores what an agent before has kept.
+// open restores the state that the agent before left on the disk.
 func open(o Options, f facts) (memory, error) {
 	cfg := o.Config
 	s, err := state.Open(cfg.Dirs, o.Log)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	goruntime "runtime"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -8,63 +9,63 @@ import (
 	"nodal/agent/cgroups"
 	"nodal/agent/config"
 	"nodal/agent/images"
-	"nodal/host/image"
 	"nodal/host/probe"
 	"nodal/host/source"
-	"nodal/host/stats"
-	"nodal/host/usage"
 	"nodal/node"
+	"nodal/node/assign"
 	"nodal/node/intake"
 	"nodal/node/store"
 	"nodal/reconciler"
-	"nodal/reconciler/gc"
 	"nodal/server/auth"
 )
 
 // parts look after pods and images. They are put together by build and do not change.
 type parts struct {
+	gauges
 	site       node.Site
 	intake     intake.Intake // of pods from any source
 	sources    *store.Sources
 	origins    []podSource // of pods besides the API
-	puller     *image.Puller
-	collector  *gc.Collector // of images
+	shelf      *images.Shelf
 	prober     *probe.Prober
-	meter      *usage.Meter     // of the disk, by pods
-	figures    *stats.Collector // of what is used
-	vitals     *reconciler.Vitals
 	reconciler *reconciler.Reconciler
 	guard      *auth.Authenticator // of the API; nil if nothing is served
 }
 
 // build puts the parts together.
 func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (p parts, err error) {
-	report := m.state.Events.Add
+	cfg, report := o.Config, m.state.Events.Add
+	p.gauges, p.guard, p.site = measure(o, f, m, r), guard, site(cfg, f.addresses, r.name)
 	pulls := images.Config{
-		Settings: o.Config.Images, Dirs: o.Config.Dirs, State: m.state, Removed: m.counts.Collected, Log: o.Log,
+		Settings: cfg.Images, Dirs: cfg.Dirs, State: m.state, Removed: m.counts.Collected, Log: o.Log,
 	}
-	if p.puller, err = pulls.Puller(r.client); err != nil {
+	if p.shelf, err = pulls.Shelf(r.client, r.endpoint, r.images()); err != nil {
 		return p, err
 	}
-	p.collector = pulls.Collector(r.client, p.puller)
-	p.meter = usage.New(usage.Config{Volumes: m.volumes, LogDir: m.files.Logs.PodDir, Layers: r.client.PodLayers})
-	p.figures = newFigures(o, f, m, r, p.meter)
-	p.vitals = newVitals(o, r, p.figures)
 	p.intake = intake.Intake{
 		Store: m.state.Store, Offer: f.offers.Read, Present: present(p.vitals.Short, r.client.Known),
-		Storage: m.keeper, NewUID: uuid.NewUUID, Sources: locations(o.Config.Sources),
+		Storage: m.keeper, NewUID: uuid.NewUUID, Sources: locations(cfg.Sources),
 		Preempted: preempted(report, m.counts.Preempted),
 	}
 	p.sources = store.NewSources(p.intake.Sources)
 	p.sources.Delivered(node.SourceAPI, f.started, nil) // the journal brought back what was posted
 	sink := source.Sink{Intake: p.intake, Board: p.sources, Event: report}
-	if p.origins, err = podSources(o.Config.Sources, sink); err != nil {
+	if p.origins, err = podSources(cfg.Sources, sink); err != nil {
 		return p, err
 	}
 	p.prober = probe.New(probe.Config{Exec: r.client, Tell: report})
-	p.site = site(o.Config, f.addresses, r.name)
-	p.guard = guard
-	p.reconciler = newReconciler(o, f, m, r, p)
+	act := reconciler.Act{
+		Store: m.state.Store, Runtime: r.client, Images: p.shelf.Puller, Hooks: p.prober, Logs: m.files,
+		Volumes: m.volumes, Storage: m.keeper, Clock: time.Now, Freed: freed(p.intake.Readmit),
+	}
+	if r.cgroups != nil {
+		act.Cgroups = r.cgroups
+	}
+	p.reconciler = reconciler.New(reconciler.Config{
+		Act: act, Tracer: f.tracing.Steps, Counts: m.counts, Prober: p.prober, Events: m.state.Events,
+		Sources: p.sources, Site: p.site, Pool: assign.NewPool(f.offers.Read().Assign), Offers: f.offers, Log: o.Log,
+		Relist: reconciler.PollEvery, Starts: makeLimit(goruntime.NumCPU()),
+	})
 	return p, nil
 }
 
@@ -74,28 +75,4 @@ func site(cfg *config.Config, addresses []string, runtimeName string) node.Site 
 		NodeName: cfg.Node.Name, HostIPs: addresses, Runtime: runtimeName, BackoffMax: cfg.Pods.CrashLoopMax,
 		Cgroups: cfg.Cgroups.PerPod, Limits: cgroups.Rules(cfg.Cgroups),
 	}
-}
-
-// newVitals returns the owner of the node's conditions.
-func newVitals(o Options, r runtime, figures *stats.Collector) *reconciler.Vitals {
-	return reconciler.NewVitals(reconciler.VitalsConfig{
-		Runtime: r.client, Signals: figures.Signals, Thresholds: o.Config.Reserved.Eviction,
-		Hold: o.Config.Reserved.Shortage, Clock: time.Now, Log: o.Log,
-	})
-}
-
-// newFigures returns the collector of what the node and its pods use.
-func newFigures(o Options, f facts, m memory, r runtime, meter *usage.Meter) *stats.Collector {
-	system := cgroups.System{Mounts: f.cgroups, Pods: r.cgroups}
-	if r.own != nil {
-		system.Daemon = r.own.Pid
-	}
-	groups := stats.Cgroups{Version: f.cgroups.Version, Dirs: f.cgroups.Dirs(), System: system.Find}
-	if r.cgroups != nil {
-		groups.Pod = r.cgroups.Path
-	}
-	return stats.New(stats.Config{
-		Runtime: r.client, Cgroups: groups, Views: m.state.Store.Views, NodeName: o.Config.Node.Name,
-		Started: f.machine.Booted, Root: o.Config.Dirs.Root, Disk: meter,
-	})
 }

@@ -1,23 +1,23 @@
 package agent
 
 import (
-	"nodal/agent/cgroups"
 	"nodal/agent/config"
 	"nodal/host/cri/spec"
+	"nodal/node/offer"
 )
 
-// podNode returns the node as pods are translated for it now.
-func podNode(cfg *config.Config, f facts) spec.Node {
-	p, o := cfg.Pods, f.offers.Read()
+// fixedNode returns the part of the node that stays the same for all pods. seccomp is the directory of profiles.
+func fixedNode(p config.Pods, seccomp string, m spec.Machine) spec.Node {
 	return spec.Node{
-		SeccompDefault: p.SeccompDefault, SeccompDir: cfg.Dirs.Seccomp(), Sysctls: p.Sysctls,
-		DNS: spec.DNS{Servers: p.DNS.Servers, Domain: p.DNS.Domain},
-		Machine: spec.Machine{
-			Name: o.Name, IPs: f.addresses, Memory: o.Capacity.Memory().Value(), Allocatable: o.Allocatable,
-			OOMGroup: cgroups.OOMGroup(cfg.Cgroups, f.cgroups), HugePageSizes: f.machine.HugePages,
-			Throttles: f.machine.Throttles, Swap: o.Swap,
-			// Asked anew for each container: before the first one, no cgroup may be there that could tell.
-			SwapLimits: f.cgroups.Version == 2 && f.cgroups.LimitsSwap(),
-		},
+		SeccompDefault: p.SeccompDefault, SeccompDir: seccomp, Sysctls: p.Sysctls,
+		DNS: spec.DNS{Servers: p.DNS.Servers, Domain: p.DNS.Domain}, Machine: m,
 	}
+}
+
+// podNode returns the node as pods are translated for it now: the fixed part with the present offer.
+func podNode(fixed spec.Node, o offer.Offer, swapLimits bool) spec.Node {
+	m := &fixed.Machine
+	m.Memory, m.Allocatable = o.Capacity.Memory().Value(), o.Allocatable
+	m.Swap, m.SwapLimits = o.Swap, swapLimits
+	return fixed
 }

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/agent/cgroups"
 	"nodal/agent/files"
 	"nodal/agent/ownruntime"
 	"nodal/host/cri"
 	"nodal/host/cri/spec"
+	"nodal/host/registry"
 	"nodal/node"
 	"nodal/node/limit"
 )
@@ -28,8 +30,7 @@ type runtime struct {
 	cgroups  *cgroups.Pods       // nil if pods have no cgroups of their own
 }
 
-// reach connects to the runtime that is configured, or brings one up. The runtime that it returns has to be
-// closed even if it fails.
+// reach connects to the configured runtime, or starts the agent's own. Its result has to be closed even after an error.
 func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err error) {
 	cfg := o.Config
 	if r.endpoint = cfg.Runtime.Endpoint; r.endpoint == "" {
@@ -38,32 +39,55 @@ func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err er
 		}
 		r.endpoint = r.own.Endpoint()
 	}
-	var pods *cgroups.Pods // made below: the runtime knows the driver
 	parent := fixedParent(cfg.Cgroups.Root, cfg.Dirs.Root, r.own)
 	if cfg.Cgroups.PerPod {
-		parent = func(pod *corev1.Pod) string { return pods.Parent(pod) }
+		r.cgroups = cgroups.NewPods(placeOf(cfg.Dirs.Root, r.own != nil, m.volumes.IsOurs, cgroups.Config{
+			Mounts: f.cgroups, Fallback: cfg.Cgroups.Driver, Root: cfg.Cgroups.Root, Running: m.state.Running, Log: o.Log,
+			Driver:  func(ctx context.Context) (string, error) { return r.client.CgroupDriver(ctx) }, // dialled by then
+			AllPods: func() limit.Limits { return f.offers.Read().Whole },
+		}))
+		parent = r.cgroups.Parent
 	}
+	fixed := fixedNode(cfg.Pods, cfg.Dirs.Seccomp(), spec.Machine{
+		Name: cfg.Node.Name, IPs: f.addresses, HugePageSizes: f.machine.HugePages, Throttles: f.machine.Throttles,
+		OOMGroup: cgroups.OOMGroup(cfg.Cgroups, f.cgroups),
+	})
 	if r.client, err = cri.Dial(cri.Config{
 		Endpoint: r.endpoint, ImageEndpoint: cfg.Runtime.ImageEndpoint, RequestTimeout: cfg.Runtime.RequestTimeout,
-		PodLogsDir: cfg.Dirs.PodLogs, ResolvConf: resolvConf(cfg.Pods.DNS.ResolvConf, o.Log),
-		Node: func() spec.Node { return podNode(cfg, f) }, CgroupParent: parent, Objects: m.state.Store.Object,
-		Extras:    []spec.Contributor{files.OfVolumes(m.volumes), m.files.Extras},
+		PodLogsDir: cfg.Dirs.PodLogs, ResolvConf: resolvConf(cfg.Pods.DNS.ResolvConf, o.Log), CgroupParent: parent,
+		// Swap is asked for anew: before the first container, no cgroup may be there that could tell.
+		Node: func() spec.Node {
+			return podNode(fixed, f.offers.Read(), f.cgroups.Version == 2 && f.cgroups.LimitsSwap())
+		},
+		Objects: m.state.Store.Object, Extras: []spec.Contributor{files.OfVolumes(m.volumes), m.files.Extras},
 		LastWords: m.files.LastWords, Event: m.state.Events.Add, Called: m.counts.Called, Trace: f.tracing.Calls,
 	}, o.Log); err != nil {
 		return r, err
-	}
-	if cfg.Cgroups.PerPod {
-		pods = podCgroups(o, f, m, r.own != nil, r.client.CgroupDriver)
-		r.cgroups = pods
 	}
 	r.name = askName(ctx, r.client.Status, o.Log)
 	return r, nil
 }
 
-// close lets go of the runtime. It stops a runtime of the agent's own if it is told so.
+// images returns the registry of a runtime that is the agent's own, or else nil.
+func (r runtime) images() *registry.Store {
+	if r.own == nil {
+		return nil
+	}
+	return r.own.Images()
+}
+
+// pid returns a function for the process of a runtime that is the agent's own, or else nil.
+func (r runtime) pid() func() int {
+	if r.own == nil {
+		return nil
+	}
+	return r.own.Pid
+}
+
+// close closes the connection to the runtime. stop ends a runtime that is the agent's own.
 func (r runtime) close(stop bool) error {
 	var err error
-	if r.client != nil { // else it was not reached
+	if r.client != nil { // nil if reach failed
 		err = r.client.Close()
 	}
 	if r.own != nil {
@@ -72,23 +96,18 @@ func (r runtime) close(stop bool) error {
 	return err
 }
 
-// podCgroups returns the cgroups of pods below the cgroup that is theirs.
-func podCgroups(
-	o Options, f facts, m memory, own bool, driver func(context.Context) (string, error),
-) *cgroups.Pods {
-	c := cgroups.Config{
-		Mounts: f.cgroups, Driver: driver, Fallback: o.Config.Cgroups.Driver, Root: o.Config.Cgroups.Root,
-		AllPods: func() limit.Limits { return f.offers.Read().Whole }, Running: m.state.Running, Log: o.Log,
-	}
+// placeOf sets where the cgroups of pods are. A runtime of the agent's own has its pods in a cgroup that is named
+// after the node's root directory. In any other place other kubelets may have theirs, so ours tells them apart.
+func placeOf(root string, own bool, ours func(types.UID) bool, c cgroups.Config) cgroups.Config {
 	if own && c.Root == "" {
-		c.Name = ownruntime.PodCgroup(o.Config.Dirs.Root)
-	} else { // other kubelets may have their pods there; a pod of this node has a directory of this node
-		c.Ours = m.volumes.IsOurs
+		c.Name = ownruntime.PodCgroup(root)
+	} else {
+		c.Ours = ours
 	}
-	return cgroups.NewPods(c)
+	return c
 }
 
-// fixedParent returns where pods belong that have no cgroups of their own.
+// fixedParent returns a function for the parent cgroup of all pods, which have none of their own.
 func fixedParent(configured, root string, own *ownruntime.Runtime) func(*corev1.Pod) string {
 	parent := configured
 	if parent == "" && own != nil {
@@ -100,24 +119,24 @@ func fixedParent(configured, root string, own *ownruntime.Runtime) func(*corev1.
 	return func(*corev1.Pod) string { return parent }
 }
 
-// firstWord bounds how long the start waits for a runtime to introduce itself.
-const firstWord = 500 * time.Millisecond
+// nameTimeout bounds how long the start waits for the name of the runtime.
+const nameTimeout = 500 * time.Millisecond
 
-// askName asks the runtime for its status before the first pods come, and returns its name. A runtime that does
-// not answer is taken for containerd until the next start. Its features are asked for with every look at the node.
+// askName returns the name of the runtime. A runtime that does not answer counts as containerd until the next start. Its
+// features are read with every look at the node.
 func askName(
 	ctx context.Context, status func(context.Context) (node.RuntimeStatus, error), log *slog.Logger,
 ) string {
-	ctx, cancel := context.WithTimeout(ctx, firstWord)
+	ctx, cancel := context.WithTimeout(ctx, nameTimeout)
 	defer cancel()
 	s, err := status(ctx)
 	if err != nil {
-		log.Debug("cannot read the features of the runtime yet", "err", err)
+		log.Debug("cannot read the name of the runtime yet", "err", err)
 	}
 	return cmp.Or(s.Name, "containerd")
 }
 
-// resolvConf returns the file that pods inherit. A host without it leaves them nothing.
+// resolvConf returns the resolver configuration that pods inherit; empty if the file cannot be read.
 func resolvConf(path string, log *slog.Logger) string {
 	if path == "" {
 		return ""

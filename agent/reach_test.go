@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"nodal/agent/cgroups"
 	"nodal/node"
 )
 
@@ -33,5 +36,24 @@ func TestPodsWithoutCgroupsOfTheirOwnBelongToTheConfiguredOne(t *testing.T) {
 	}
 	if got := fixedParent("", "/root", nil)(nil); got != "" {
 		t.Errorf("of another runtime: got %q, want its own choice", got)
+	}
+}
+
+func TestPodsOfOtherKubeletsAreToldApartWhereTheyMayBe(t *testing.T) {
+	ours := func(types.UID) bool { return true }
+	for _, c := range []struct {
+		name       string
+		own        bool
+		configured string
+		named      bool // after the node's root directory
+	}{
+		{"the agent's own runtime", true, "", true},
+		{"the agent's own runtime below a configured cgroup", true, "/pods", false},
+		{"another runtime", false, "", false},
+	} {
+		got := placeOf("/root", c.own, ours, cgroups.Config{Root: c.configured})
+		if (got.Name != "") != c.named || (got.Ours == nil) != c.named {
+			t.Errorf("%s: cgroup %q, pods told apart: %t", c.name, got.Name, got.Ours != nil)
+		}
 	}
 }

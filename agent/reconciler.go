@@ -1,12 +1,11 @@
 package agent
 
 import (
-	goruntime "runtime"
+	"log/slog"
 	"time"
 
-	"nodal/node/assign"
+	"nodal/agent/state"
 	"nodal/node/store"
-	"nodal/reconciler"
 	"nodal/reconciler/evict"
 )
 
@@ -14,27 +13,15 @@ import (
 // cores. A few more than there are cores keep all busy, and many more only disturb each other.
 func makeLimit(cores int) int { return max(4, 2*cores) }
 
-// newReconciler returns the reconciler of the other parts.
-func newReconciler(o Options, f facts, m memory, r runtime, p parts) *reconciler.Reconciler {
-	act := reconciler.Act{
-		Store: m.state.Store, Runtime: r.client, Images: p.puller, Hooks: p.prober, Logs: m.files,
-		Volumes: m.volumes, Storage: m.keeper, Clock: time.Now,
-		Freed: func(tx *store.Tx) { p.intake.Readmit(tx, time.Now()) },
-	}
-	if r.cgroups != nil {
-		act.Cgroups = r.cgroups
-	}
-	return reconciler.New(reconciler.Config{
-		Act: act, Tracer: f.tracing.Steps, Counts: m.counts, Prober: p.prober, Events: m.state.Events,
-		Sources: p.sources, Site: p.site, Pool: assign.NewPool(f.offers.Read().Assign), Offers: f.offers, Log: o.Log,
-		Relist: reconciler.PollEvery, Starts: makeLimit(goruntime.NumCPU()),
-	})
+// freed returns a function that looks again at waiting pods, in the transaction that frees the resources of another.
+func freed(readmit func(*store.Tx, time.Time)) func(*store.Tx) {
+	return func(tx *store.Tx) { readmit(tx, time.Now()) }
 }
 
-// newEvictor returns what ends pods that write more to the disk than they may.
-func newEvictor(o Options, m memory, disk evict.Disk) *evict.Evictor {
+// newEvictor returns the evictor of pods that write more to the disk than they may.
+func newEvictor(s *state.State, disk evict.Disk, count func(limit string), log *slog.Logger) *evict.Evictor {
 	return &evict.Evictor{
-		Store: m.state.Store, Disk: disk, Events: m.state.Events, Log: o.Log, Clock: time.Now,
-		Evicted: func(over evict.Limit) { m.counts.Evicted(string(over)) },
+		Store: s.Store, Disk: disk, Events: s.Events, Log: log, Clock: time.Now,
+		Evicted: func(over evict.Limit) { count(string(over)) },
 	}
 }

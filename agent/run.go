@@ -4,46 +4,14 @@ import (
 	"context"
 
 	"golang.org/x/sync/errgroup"
+
+	"nodal/host/uevent"
 )
-
-// run serves and reconciles until the context ends.
-func run(ctx context.Context, o Options, f facts, m memory, r runtime, p parts) error {
-	api, err := newAPI(o, f, m, r, p)
-	if err != nil {
-		return err
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	work(ctx, group, tasks(o, f, m, r, p), p)
-	group.Go(func() error {
-		// Otherwise readers would be told that running pods are not ready.
-		if !await(ctx, p.reconciler.Looked(), p.vitals.Looked()) {
-			return nil
-		}
-		return api.serve(ctx)
-	})
-	return group.Wait()
-}
-
-// work runs the sources of pods and the tasks in the group.
-func work(ctx context.Context, group *errgroup.Group, tasks []task, p parts) {
-	for _, t := range tasks {
-		group.Go(func() error { return t(ctx) })
-	}
-	for _, s := range p.origins {
-		group.Go(func() error {
-			// Otherwise pods would be taken in by a node that is short of something.
-			if !await(ctx, p.vitals.Looked()) {
-				return nil
-			}
-			return s.Run(ctx)
-		})
-	}
-}
 
 // task runs until its context ends.
 type task func(context.Context) error
 
-// steady is a task that cannot fail.
+// steady makes a task of a function that cannot fail.
 func steady(run func(context.Context)) task {
 	return func(ctx context.Context) error {
 		run(ctx)
@@ -51,7 +19,33 @@ func steady(run func(context.Context)) task {
 	}
 }
 
-// tasks returns the tasks that run beside the sources of pods and the API.
+// after delays a task until the looks are over, but not longer than a start may take.
+func after(t task, looks ...<-chan struct{}) task {
+	return func(ctx context.Context) error {
+		if !await(ctx, looks...) {
+			return nil
+		}
+		return t(ctx)
+	}
+}
+
+// start runs the tasks in a group.
+func start(ctx context.Context, group *errgroup.Group, tasks []task) {
+	for _, t := range tasks {
+		group.Go(func() error { return t(ctx) })
+	}
+}
+
+// run runs the tasks until the context ends or one of them fails. It serves after the first looks: until then the
+// API would show running pods as not ready.
+func run(ctx context.Context, tasks []task, serve task, looks ...<-chan struct{}) error {
+	group, ctx := errgroup.WithContext(ctx)
+	start(ctx, group, tasks)
+	start(ctx, group, []task{after(serve, looks...)})
+	return group.Wait()
+}
+
+// tasks returns the tasks that run whether or not the API is served.
 func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 	all := []task{
 		func(ctx context.Context) error {
@@ -60,13 +54,16 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 		},
 		f.tracing.Run,
 		steady(p.vitals.Run),
-		steady(p.collector.Run),
-		steady(func(ctx context.Context) { followOffer(ctx, f.owner, o.Log) }),
+		steady(p.shelf.Collector.Run),
+		steady(func(ctx context.Context) { followOffer(ctx, uevent.Watch, f.owner.Run, o.Log) }),
 		steady(func(ctx context.Context) { f.supervisor.Watch(ctx, p.reconciler.Alive, o.Log) }),
 		steady(func(ctx context.Context) { m.counts.Watch(ctx, m.state.Events, m.state.Store.View) }),
 		steady(func(ctx context.Context) {
 			m.files.Rotate(ctx, o.Config.Pods.Logs, m.state.Store.Views, r.client.ReopenLog)
 		}),
+	}
+	for _, s := range p.origins { // admission has to know first what the node is short of
+		all = append(all, after(s.Run, p.vitals.Looked()))
 	}
 	if r.own != nil {
 		all = append(all, r.own.Run)
@@ -75,7 +72,7 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 		all = append(all, steady(func(ctx context.Context) { r.cgroups.Follow(ctx, f.offers.Changed) }))
 	}
 	if o.Config.Pods.HoldToDisk {
-		all = append(all, steady(newEvictor(o, m, p.meter).Run))
+		all = append(all, steady(newEvictor(m.state, p.meter, m.counts.Evicted, o.Log).Run))
 	}
 	return all
 }

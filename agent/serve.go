@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
 
 	"nodal/agent/config"
-	"nodal/agent/images"
 	"nodal/agent/membership"
+	"nodal/host/machine"
 	"nodal/host/notify"
 	"nodal/node"
 	"nodal/server"
@@ -35,8 +36,8 @@ type api struct {
 	log        *slog.Logger
 }
 
-// newAPI returns the API of the parts.
-func newAPI(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
+// expose makes the API of the parts.
+func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	configz, err := o.Config.Configz()
 	if err != nil {
 		return nil, err
@@ -44,18 +45,15 @@ func newAPI(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	m.counts.Claims(claimFigures(p.figures.Claims, o.Log))
 	in, l := p.intake, o.Config.Listen
 	in.Source = node.SourceAPI
+	known := describe(f.machine)
+	known.Version, known.Started, known.Addresses, known.Endpoint = o.Version, f.started, f.addresses, r.endpoint
+	known.Configz, known.Reach = configz, reachable(l, f.addresses)
 	s, err := server.New(server.Config{
 		Store: m.state.Store, Events: m.state.Events, Sources: p.sources, Offers: f.offers, Intake: in, Site: p.site,
-		Now: time.Now, Runtime: r.client, Logs: m.files.Logs, Images: newShelf(o, r, p), Stats: p.figures,
+		Now: time.Now, Runtime: r.client, Logs: m.files.Logs, Images: p.shelf, Stats: p.figures,
 		Vitals: p.vitals, Probes: p.prober.Counts, Agent: m.counts, Healthy: p.reconciler.Alive,
 		RunningPods: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return r.client.List(ctx, nil) },
-		Auth:        p.guard, Trace: f.tracing.Requests,
-		Facts: server.Facts{
-			Version: o.Version, Started: f.started, Addresses: f.addresses, Endpoint: r.endpoint, Configz: configz,
-			Reach: reachable(l, f.addresses), MachineID: f.machine.IDs.Machine, BootID: f.machine.IDs.Boot,
-			SystemUUID: f.machine.IDs.System, KernelVersion: f.machine.Kernel, OSImage: f.machine.OSImage,
-			Architecture: f.machine.Arch,
-		},
+		Auth:        p.guard, Trace: f.tracing.Requests, Facts: known,
 		Debug: server.Debug{
 			Flags: o.Config.Flagz(), Verbosity: o.Level, NoProfiles: !l.Profiles, NoFlags: !l.DebugFlags,
 		},
@@ -65,33 +63,33 @@ func newAPI(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &api{s, p.guard, l, f.supervisor, apiTasks(o, f, m, s, p.guard), o.Log}, nil
+	counts := membership.Renewals{
+		Client: m.counts.ClientCertificate, Serving: m.counts.ServingCertificate(p.guard.Expires),
+	}
+	return &api{s, p.guard, l, f.supervisor, apiTasks(f.identity, f.cluster, s.Local(), counts), o.Log}, nil
 }
 
-// apiTasks renew the certificate of the API and keep the node in its cluster.
-func apiTasks(o Options, f facts, m memory, s *server.Server, guard *auth.Authenticator) []task {
-	renewed := m.counts.ServingCertificate(guard.Expires)
-	id := identityOf(o.Config, f.addresses, o.Log)
-	all := []task{steady(func(ctx context.Context) { id.renew(ctx, renewed) })}
-	if f.cluster != nil {
-		renewals := membership.Renewals{Client: m.counts.ClientCertificate, Serving: renewed}
-		all = append(all, func(ctx context.Context) error { return f.cluster.Run(ctx, s.Local(), renewals) })
+// describe returns the server's view of a machine.
+func describe(m machine.Facts) server.Facts {
+	return server.Facts{
+		MachineID: m.IDs.Machine, BootID: m.IDs.Boot, SystemUUID: m.IDs.System,
+		KernelVersion: m.Kernel, OSImage: m.OSImage, Architecture: m.Arch,
+	}
+}
+
+// apiTasks renew the certificate of the API and keep the node in its cluster, if it is a member of one. local leads
+// to the API.
+func apiTasks(
+	id identity, cluster *membership.Membership, local grpc.ClientConnInterface, counts membership.Renewals,
+) []task {
+	all := []task{steady(func(ctx context.Context) { id.renew(ctx, counts.Serving) })}
+	if cluster != nil {
+		all = append(all, func(ctx context.Context) error { return cluster.Run(ctx, local, counts) })
 	}
 	return all
 }
 
-// newShelf returns the images of the runtime and of the node's own registry.
-func newShelf(o Options, r runtime, p parts) *images.Shelf {
-	s := &images.Shelf{
-		Runtime: r.client, Endpoint: r.endpoint, Puller: p.puller, Collector: p.collector, Log: o.Log,
-	}
-	if r.own != nil {
-		s.Store = r.own.Images()
-	}
-	return s
-}
-
-// reachable returns where browsers find the node: at the address that it listens on, or at all that it has.
+// reachable returns where browsers find the node: at the address that it listens on, or else at all its addresses.
 func reachable(l config.Listen, addresses []string) dashboard.Reach {
 	at := net.ParseIP(l.Address)
 	if at == nil || at.IsUnspecified() {
@@ -100,7 +98,7 @@ func reachable(l config.Listen, addresses []string) dashboard.Reach {
 	return dashboard.Reach{Hosts: []string{l.Address}, Port: l.Port}
 }
 
-// serve opens the listeners and answers until the context ends.
+// serve opens the listeners and answers requests until the context ends.
 func (a *api) serve(ctx context.Context) error {
 	front := listen.New(listen.Config{
 		HTTP: a.server.HTTP(), GRPC: a.server.GRPC(), ConnContext: a.guard.ConnContext, Grace: drain, Log: a.log,
@@ -112,23 +110,21 @@ func (a *api) serve(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		<-ctx.Done()
-		a.tell(a.supervisor.Stopping)
+		a.notify(a.supervisor.Stopping)
 		a.server.Stop()
 		return nil
 	})
 	group.Go(func() error { return front.Serve(ctx, places...) })
 	a.servePlain(ctx, group, a.listen.ReadOnlyAddress, a.listen.ReadOnlyPort, a.server.ReadOnly())
 	a.servePlain(ctx, group, a.listen.HealthzAddress, a.listen.HealthzPort, a.server.Healthz())
-	for _, t := range a.tasks {
-		group.Go(func() error { return t(ctx) })
-	}
-	a.tell(a.supervisor.Ready) // the kernel takes connections already
+	start(ctx, group, a.tasks)
+	a.notify(a.supervisor.Ready) // the kernel takes connections already
 	return group.Wait()
 }
 
-// tell passes a word on to the service manager. Pods do not depend on it.
-func (a *api) tell(word func() error) {
-	if err := word(); err != nil {
+// notify sends a notification to the service manager. It logs a failure, since pods do not depend on it.
+func (a *api) notify(send func() error) {
+	if err := send(); err != nil {
 		a.log.Warn("cannot notify the service manager", "err", err)
 	}
 }

@@ -1,10 +1,13 @@
 package agent
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
 	"nodal/agent/config"
+	"nodal/host/machine"
+	"nodal/server"
 )
 
 func TestBrowsersFindTheNodeWhereItListens(t *testing.T) {
@@ -15,5 +18,17 @@ func TestBrowsersFindTheNodeWhereItListens(t *testing.T) {
 		if strings.Join(got.Hosts, " ") != want || got.Port != 10250 {
 			t.Errorf("at %q: got %+v, want %s", address, got, want)
 		}
+	}
+}
+
+func TestMachineIsDescribedToTheServer(t *testing.T) {
+	got := describe(machine.Facts{
+		Kernel: "6.1", OSImage: "Linux", Arch: "amd64", IDs: machine.IDs{Machine: "m", Boot: "b", System: "s"},
+	})
+	want := server.Facts{
+		MachineID: "m", BootID: "b", SystemUUID: "s", KernelVersion: "6.1", OSImage: "Linux", Architecture: "amd64",
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

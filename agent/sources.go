@@ -14,7 +14,7 @@ type podSource interface {
 	Run(context.Context) error
 }
 
-// locations returns the places that pods come from.
+// locations returns where each source of pods has them.
 func locations(s config.Sources) map[node.Source]string {
 	places := map[node.Source]string{node.SourceAPI: "the node API"}
 	if s.StaticPodPath != "" {
@@ -45,7 +45,7 @@ func podSources(s config.Sources, sink source.Sink) ([]podSource, error) {
 // firstLook bounds how long the start waits for looks at a runtime or a disk that hangs.
 const firstLook = 3 * time.Second
 
-// await waits for looks, but not longer than a start may take. It reports whether the context goes on.
+// await waits for looks, for firstLook at most. It reports false if the context has ended.
 func await(ctx context.Context, looks ...<-chan struct{}) bool {
 	enough := time.NewTimer(firstLook)
 	defer enough.Stop()

@@ -9,8 +9,8 @@ import (
 	"nodal/host/tunable"
 )
 
-// tune compares the kernel's settings below root with those that a node wants. By mode it changes them, refuses
-// others, or logs the difference.
+// tune compares the sysctls below root with the values that a node needs. By mode it sets them, fails, or logs those
+// that differ.
 func tune(root string, mode config.Tunables, log *slog.Logger) error {
 	differ, err := tunable.Differ(root)
 	switch mode {
@@ -19,7 +19,7 @@ func tune(root string, mode config.Tunables, log *slog.Logger) error {
 			err = errors.Join(err, errors.New(s.String()))
 		}
 		if err != nil {
-			return fmt.Errorf("protectKernelDefaults: this machine's kernel is not set as a node wants it: %w", err)
+			return fmt.Errorf("protectKernelDefaults: sysctls differ from the values that a node needs: %w", err)
 		}
 		return nil
 	case config.TunablesSet:
@@ -31,7 +31,7 @@ func tune(root string, mode config.Tunables, log *slog.Logger) error {
 			log.Info("changed a sysctl", "name", s.Name, "from", s.Is, "to", s.Want)
 		}
 		if err != nil {
-			return fmt.Errorf("set the kernel as a node wants it (--kernel-tunables=leave does not): %w", err)
+			return fmt.Errorf("set the sysctls that a node needs (--kernel-tunables=leave skips this): %w", err)
 		}
 		return nil
 	}

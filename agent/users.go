@@ -6,8 +6,8 @@ import (
 	"nodal/node/users"
 )
 
-// userPool returns the users for pods that do not share the host's: those that the machine's owner has set aside,
-// or else all that the host does not need.
+// userPool returns the users of pods with user namespaces: those that the machine's owner has set aside, or else all
+// that the host does not need.
 func userPool(subuid, subgid string, each uint32, pods int) (users.Pool, error) {
 	pool, ok, err := users.Assigned(subuid, subgid, each)
 	if err == nil && ok {

@@ -8,13 +8,13 @@ import (
 	"nodal/reconciler/gc"
 )
 
-// Records are the notes about images, such as the credentials that an image was pulled with.
+// Records holds records about images, such as the credentials that an image was pulled with.
 type Records interface {
 	Removed(id string) error
 }
 
-// Collector returns what removes images as the settings ask.
-func (c Config) Collector(local gc.LocalImages, records Records) *gc.Collector {
+// collector returns the collector of images by the settings.
+func (c Config) collector(local gc.LocalImages, records Records) *gc.Collector {
 	settings := c.Settings
 	return &gc.Collector{
 		Store: c.State.Store, Images: recorded{local, records}, Events: c.State.Events, Log: c.Log, Clock: time.Now,
@@ -25,7 +25,7 @@ func (c Config) Collector(local gc.LocalImages, records Records) *gc.Collector {
 	}
 }
 
-// recorded removes an image together with the records of it.
+// recorded removes an image together with its records.
 type recorded struct {
 	gc.LocalImages
 	records Records
@@ -33,7 +33,7 @@ type recorded struct {
 
 var _ gc.LocalImages = recorded{}
 
-// RemoveImage removes the records last: an image that stays needs them.
+// RemoveImage removes the image first: if it stays, it needs its records.
 func (r recorded) RemoveImage(ctx context.Context, id string) error {
 	if err := r.LocalImages.RemoveImage(ctx, id); err != nil {
 		return err

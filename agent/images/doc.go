@@ -1,4 +1,4 @@
-// Package images puts the parts together that deal with images.
+// Package images puts the parts together that pull, keep and remove images.
 //
 //	            Shelf, for the API
 //	  +-----------+-----------+
@@ -6,8 +6,7 @@
 //	  +-----------+-----------+
 //	           runtime
 //
-// host/image pulls, gc.Collector removes and host/registry keeps what was imported. None of them knows
-// the others.
+// host/image pulls, gc.Collector removes, and host/registry keeps imported images. None of them knows the others.
 //
 // Start reading at Shelf in images.go.
 package images

@@ -16,7 +16,7 @@ import (
 	"nodal/server"
 )
 
-// Runtime is the part of the container runtime that deals with images.
+// Runtime is the image service of the container runtime.
 type Runtime interface {
 	ListImages(context.Context) ([]node.LocalImage, error)
 	Image(ctx context.Context, ref string) (*node.LocalImage, error)
@@ -44,14 +44,14 @@ func (s *Shelf) List(ctx context.Context) ([]node.LocalImage, error) {
 	return s.Runtime.ListImages(ctx)
 }
 
-// countPatience bounds how long a list of pulls waits for the runtime's count.
-const countPatience = 5 * time.Second
+// countTimeout bounds how long a list of pulls waits for the runtime's count.
+const countTimeout = 5 * time.Second
 
-// Pulls returns the pulls under way. They are without bytes where the runtime does not count them: progress is
-// worth no failure.
+// Pulls returns the pulls under way. If the runtime does not count their bytes, it leaves them out: a missing count is no
+// reason to fail.
 func (s *Shelf) Pulls(ctx context.Context) []node.Pull {
 	pulls := s.Puller.Pulls()
-	ctx, cancel := context.WithTimeout(ctx, countPatience)
+	ctx, cancel := context.WithTimeout(ctx, countTimeout)
 	defer cancel()
 	if err := s.Runtime.CountPulled(ctx, pulls); err != nil && !errors.Is(err, node.ErrUnsupported) {
 		s.Log.Debug("cannot measure the progress of pulls", "err", err)
@@ -69,8 +69,8 @@ func (s *Shelf) Prune(ctx context.Context) ([]node.ImageRemoval, error) {
 	return s.Collector.Prune(ctx)
 }
 
-// Remove removes an image from the runtime first, which knows whether it is in use, and then from the node's
-// registry. Left there, the next pull would bring it back.
+// Remove removes an image from the runtime, which knows whether it is in use, and then from the node's registry. From
+// there, the next pull would bring it back.
 func (s *Shelf) Remove(ctx context.Context, image string) (node.LocalImage, error) {
 	found, err := s.Runtime.Image(ctx, image)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Shelf) Remove(ctx context.Context, image string) (node.LocalImage, erro
 		}
 	}
 	if len(gone.ID)+len(gone.References) == 0 {
-		return node.LocalImage{}, fmt.Errorf("it is not here: %w", node.ErrNotFound)
+		return node.LocalImage{}, fmt.Errorf("the image is not on this node: %w", node.ErrNotFound)
 	}
 	return gone, nil
 }

@@ -9,8 +9,8 @@ import (
 	"nodal/node"
 )
 
-// Import keeps a tarball's images in the node's registry and has the runtime pull them from there. They stay in
-// the registry, so that the runtime can pull them again after it gave them up to make room.
+// Import keeps a tarball's images in the node's registry and has the runtime pull them from there. They stay in the
+// registry, so that the runtime can pull them again after they were removed to make room.
 func (s *Shelf) Import(
 	ctx context.Context, tarball io.Reader, name string, tell func(node.ImportProgress),
 ) ([]node.ImportedImage, error) {
@@ -35,8 +35,8 @@ func (s *Shelf) Import(
 	return kept, nil
 }
 
-// pull has the runtime pull an imported image. It fails if the runtime took another image, which the reference
-// means to another registry.
+// pull has the runtime pull an imported image. It fails if the runtime got another image of that reference, from another
+// registry.
 func (s *Shelf) pull(ctx context.Context, image node.ImportedImage) error {
 	pulled, err := s.Runtime.Pull(ctx, image.Reference, nil)
 	if err != nil {

@@ -8,9 +8,11 @@ import (
 	"nodal/agent/state"
 	"nodal/host/image"
 	"nodal/host/image/credential"
+	"nodal/host/registry"
+	"nodal/reconciler/gc"
 )
 
-// Config holds what pulling and removing images needs of the node.
+// Config holds the settings and the parts of the node that images need.
 type Config struct {
 	Settings config.Images
 	Dirs     config.Dirs
@@ -19,8 +21,25 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Puller returns what pulls images for pods as the settings ask.
-func (c Config) Puller(runtime image.Runtime) (*image.Puller, error) {
+// Shelf returns the images of the runtime at an endpoint. store holds those of the node's registry; nil if the
+// runtime does not pull from there.
+func (c Config) Shelf(runtime interface {
+	Runtime
+	image.Runtime
+	gc.LocalImages
+}, endpoint string, store *registry.Store) (*Shelf, error) {
+	puller, err := c.puller(runtime)
+	if err != nil {
+		return nil, err
+	}
+	return &Shelf{
+		Runtime: runtime, Endpoint: endpoint, Puller: puller, Collector: c.collector(runtime, puller), Store: store,
+		Log: c.Log,
+	}, nil
+}
+
+// puller returns the puller of images for pods by the settings.
+func (c Config) puller(runtime image.Runtime) (*image.Puller, error) {
 	settings := c.Settings
 	var plugins *credential.Plugins
 	if settings.ProviderConfig != "" {
@@ -37,7 +56,7 @@ func (c Config) Puller(runtime image.Runtime) (*image.Puller, error) {
 	}), nil
 }
 
-// credentialFiles returns the places where every kubelet looks for credentials to pull with.
+// credentialFiles returns the places where every kubelet looks for credentials of registries.
 func credentialFiles(root string) credential.Files {
 	files := credential.Files{Root: root, Dir: ".", Home: "/root"}
 	if home, err := os.UserHomeDir(); err == nil {

@@ -1,0 +1,44 @@
+package agent
+
+import (
+	"time"
+
+	"nodal/agent/cgroups"
+	"nodal/host/cgroup"
+	"nodal/host/stats"
+	"nodal/host/usage"
+	"nodal/reconciler"
+)
+
+// gauges measure what is used, and how the node is.
+type gauges struct {
+	meter   *usage.Meter     // of the disk, by pods
+	figures *stats.Collector // of what the node and its pods use
+	vitals  *reconciler.Vitals
+}
+
+// measure makes the gauges.
+func measure(o Options, f facts, m memory, r runtime) (g gauges) {
+	cfg := o.Config
+	g.meter = usage.New(usage.Config{Volumes: m.volumes, LogDir: m.files.Logs.PodDir, Layers: r.client.PodLayers})
+	g.figures = stats.New(stats.Config{
+		Runtime: r.client, Cgroups: counted(f.cgroups, r.cgroups, r.pid()), Views: m.state.Store.Views,
+		NodeName: cfg.Node.Name, Started: f.machine.Booted, Root: cfg.Dirs.Root, Disk: g.meter,
+	})
+	g.vitals = reconciler.NewVitals(reconciler.VitalsConfig{
+		Runtime: r.client, Signals: g.figures.Signals, Thresholds: cfg.Reserved.Eviction, Hold: cfg.Reserved.Shortage,
+		Clock: time.Now, Log: o.Log,
+	})
+	return g
+}
+
+// counted returns the cgroups that are measured. pods is nil if pods have none of their own, and daemon if the
+// runtime is not the agent's.
+func counted(mounts cgroup.Mounts, pods *cgroups.Pods, daemon func() int) stats.Cgroups {
+	system := cgroups.System{Mounts: mounts, Pods: pods, Daemon: daemon}
+	groups := stats.Cgroups{Version: mounts.Version, Dirs: mounts.Dirs(), System: system.Find}
+	if pods != nil {
+		groups.Pod = pods.Path
+	}
+	return groups
+}
