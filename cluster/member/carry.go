@@ -2,13 +2,10 @@ package member
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"strconv"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -20,20 +17,16 @@ import (
 
 	nodev1 "nodal/api/gen/node/v1"
 	"nodal/cluster/retry"
-	"nodal/node"
 )
-
-// annotationGeneration is the cluster's generation of a pod on the node.
-const annotationGeneration = "nodal.node/generation"
 
 // nodeRefused is the reason of a pod that failed because the node refused it.
 const nodeRefused = "NodeRefused"
 
-// carry does the next step for a pod, if there is one. What it changes comes back
-// through a watch, and leads to the step after it.
+// carry takes the next step for a pod, if there is one. Its effect comes back through a watch, and leads to the step
+// after it.
 func (p *pods) carry(ctx context.Context, key types.NamespacedName) error {
 	s := p.sides(key)
-	p.objects.use(key, s.want)
+	p.objects.use(ctx, key, s.want)
 	todo := next(s)
 	switch todo.verb {
 	case apply:
@@ -54,44 +47,39 @@ func (p *pods) carry(ctx context.Context, key types.NamespacedName) error {
 	}
 	if s.want == nil && s.running() == nil {
 		p.mu.Lock()
-		delete(p.local, key)
-		delete(p.applied, key)
-		delete(p.asked, key)
-		delete(p.notBefore, key)
+		delete(p.entries, key)
 		p.mu.Unlock()
 	}
 	return nil
 }
 
-// lull delays a first status: most pods run a moment later, and that status replaces
-// it. Later statuses that can wait are delayed for longer.
-const lull = time.Second
+// statusDelay delays the first status of a pod that starts: most pods run a moment later, and only that status is
+// sent. Later statuses that can wait are delayed for ten times as long.
+const statusDelay = time.Second
 
 // holdBack reports whether a pod's status has to wait. The queue brings the pod back.
 func (p *pods) holdBack(key types.NamespacedName, canWait bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	e := p.entry(key)
 	if !canWait {
-		delete(p.notBefore, key)
+		e.notBefore = time.Time{}
 		return false
 	}
 	now := time.Now()
-	at, held := p.notBefore[key]
-	if !held {
-		at = now.Add(lull)
+	if e.notBefore.IsZero() {
+		e.notBefore = now.Add(statusDelay)
 	}
-	if !now.Before(at) {
-		p.notBefore[key] = now.Add(10 * lull)
+	if !now.Before(e.notBefore) {
+		e.notBefore = now.Add(10 * statusDelay)
 		return false
 	}
-	p.notBefore[key] = at
-	p.queue.AddAfter(key, at.Sub(now))
+	p.queue.AddAfter(key, e.notBefore.Sub(now))
 	return true
 }
 
-// apply posts a pod, or its changed manifest, to the node. It adds what was added to the
-// pod once that is there. It never replaces a pod that came to the node in another way,
-// even if the node has yet to report it.
+// apply posts a pod, or its changed manifest, to the node. Ephemeral containers follow once the pod is there. apply
+// never replaces a pod that came to the node in another way, even one that the node has yet to report.
 func (p *pods) apply(ctx context.Context, s sides) error {
 	want := s.want
 	there := s.running() != nil && s.have.object.UID == want.UID
@@ -107,46 +95,51 @@ func (p *pods) apply(ctx context.Context, s sides) error {
 		want.Spec.EphemeralContainers = nil
 	}
 	manifest := manifestOf(want)
-	if err := p.place(ctx, manifest, known); err != nil {
+	if err := p.markPlaced(ctx, manifest, known); err != nil {
 		return err
 	}
-	text, err := json.Marshal(manifest)
-	if err != nil {
-		return err
-	}
-	request := &nodev1.PutPodRequest{Namespace: want.Namespace, Name: want.Name, Manifest: string(text)}
-	if s.running() == nil {
-		request.UnchangedSince = new(int64)
-	}
-	_, err = p.node.PutPod(ctx, request)
+	err := p.put(ctx, manifest, s.running() == nil)
 	why := grpcstatus.Convert(err).Message()
 	switch {
 	case err != nil && !retry.Hopeless(err):
-		return fmt.Errorf("give it to the node: %w", err)
+		return fmt.Errorf("post the pod to the node: %w", err)
 	case err != nil && !there:
 		status := refusal(want, why)
 		return p.report(ctx, want, &status)
-	case err != nil: // it runs on as it is
+	case err != nil: // the pod runs on as it was
 		p.warn(ctx, want, nodeRefused, "A change of the pod was refused: "+why)
 	}
 	key := types.NamespacedName{Namespace: want.Namespace, Name: want.Name}
 	p.mu.Lock()
-	p.applied[key] = fingerprint(want)
+	p.entry(key).applied = fingerprint(want)
 	p.mu.Unlock()
-	// A node that has the pod from an earlier process changes nothing now: its
-	// status would not come back through the watch.
+	// A node that got the pod from an earlier process changes nothing now, so its watch would be silent.
 	if there {
 		p.queue.Add(key)
 	}
 	return nil
 }
 
-// patient is the number of tries after which an event says why a pod waits.
-const patient = 4
+// put posts a manifest to the node. A pod that is new must not replace another one.
+func (p *pods) put(ctx context.Context, manifest *corev1.Pod, isNew bool) error {
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		return err
+	}
+	request := &nodev1.PutPodRequest{Namespace: manifest.Namespace, Name: manifest.Name, Manifest: string(text)}
+	if isNew {
+		request.UnchangedSince = new(int64)
+	}
+	_, err = p.node.PutPod(ctx, request)
+	return err
+}
 
-// explain says once why a pod does not go to the node. Most pods go a moment later.
+// explainAfter counts the tries after which an event says why a pod waits. Most pods need fewer.
+const explainAfter = 4
+
+// explain sends one event that says why a pod does not go to the node.
 func (p *pods) explain(ctx context.Context, want *corev1.Pod, why error) {
-	if p.queue.NumRequeues(types.NamespacedName{Namespace: want.Namespace, Name: want.Name}) == patient {
+	if p.queue.NumRequeues(types.NamespacedName{Namespace: want.Namespace, Name: want.Name}) == explainAfter {
 		p.warn(ctx, want, "FailedCreatePodSandBox", "The pod waits: "+why.Error())
 	}
 }
@@ -154,7 +147,8 @@ func (p *pods) explain(ctx context.Context, want *corev1.Pod, why error) {
 // vouch posts a condition to the node. A condition that the node refuses delays no status.
 func (p *pods) vouch(ctx context.Context, s sides, c corev1.PodCondition) error {
 	_, err := p.node.SetPodCondition(ctx, &nodev1.SetPodConditionRequest{
-		Namespace: s.want.Namespace, Name: s.want.Name, Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message,
+		Namespace: s.want.Namespace, Name: s.want.Name, Type: string(c.Type), Status: string(c.Status),
+		Reason: c.Reason, Message: c.Message,
 	})
 	if todo := s.reporting(); retry.Hopeless(err) && todo.verb == report {
 		err = errors.Join(err, p.report(ctx, s.want, &todo.status))
@@ -162,57 +156,56 @@ func (p *pods) vouch(ctx context.Context, s sides, c corev1.PodCondition) error 
 	return err
 }
 
-// remove has the node end a pod. That the cluster does not have it is asked
-// once more: a watch that went wrong must not end what runs.
+// remove has the node end a pod. It first asks the cluster whether the pod is gone: a faulty watch must not end a
+// pod that runs.
 func (p *pods) remove(ctx context.Context, key types.NamespacedName, want *corev1.Pod, todo step) error {
 	if want == nil {
 		found, err := p.cluster.podOn(ctx, p.nodeName, key)
 		if err != nil {
-			return fmt.Errorf("ask whether it is gone: %w", err)
+			return fmt.Errorf("ask the cluster whether the pod is gone: %w", err)
 		}
 		if found != nil && found.UID == todo.uid {
-			return fmt.Errorf("the cluster has it, and did not say so")
+			return errors.New("the cluster still has the pod, but its watch did not show it")
 		}
 	}
 	_, err := p.node.DeletePod(ctx, &nodev1.DeletePodRequest{
 		Namespace: key.Namespace, Name: key.Name, Uid: string(todo.uid), GracePeriodSeconds: todo.grace,
 	})
 	if err != nil && grpcstatus.Code(err) != codes.NotFound {
-		return fmt.Errorf("have the node delete it: %w", err)
+		return fmt.Errorf("delete the pod from the node: %w", err)
 	}
 	if todo.grace != nil {
 		p.mu.Lock()
-		p.asked[key] = asked{todo.uid, *todo.grace}
+		p.entry(key).asked = &asked{todo.uid, *todo.grace}
 		p.mu.Unlock()
 	}
 	return nil
 }
 
-// report gives the cluster a status. If the pod has changed there meanwhile, the
-// watch brings the news, and the status is made anew.
+// report sends a status to the cluster. If the pod has changed there, the watch brings the pod back, and its status
+// is derived again.
 func (p *pods) report(ctx context.Context, want *corev1.Pod, status *corev1.PodStatus) error {
 	changed, err := p.cluster.putStatus(ctx, want, status)
 	switch {
 	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
 		return nil
 	case err != nil:
-		return fmt.Errorf("report its status: %w", err)
+		return fmt.Errorf("send the status: %w", err)
 	case !changed:
-		return errors.New("the cluster has the status already and shows another")
+		return errors.New("the cluster has that status already, but its watch shows another")
 	}
 	return nil
 }
 
-// forget drops a pod from the cluster once the node says that nothing of it is left. A
-// pod that never ran is given an end first: a Job waits for that and keeps the pod until
-// then.
+// forget deletes a pod from the cluster once nothing of it is left on the node. A pod that never ran gets a final
+// phase first: a Job keeps its pods until they have one.
 func (p *pods) forget(ctx context.Context, key types.NamespacedName, want *corev1.Pod) error {
 	reply, err := p.node.GetPod(ctx, &nodev1.GetPodRequest{Namespace: key.Namespace, Name: key.Name})
 	switch {
 	case err == nil && reply.Pod.GetUid() == string(want.UID):
-		return fmt.Errorf("the node has it, and did not say so")
+		return errors.New("the node still has the pod, but its watch did not show it")
 	case err != nil && grpcstatus.Code(err) != codes.NotFound:
-		return fmt.Errorf("ask whether the node has it: %w", err)
+		return fmt.Errorf("ask the node whether it has the pod: %w", err)
 	}
 	if mirrored(want) == "" && !finished(want) {
 		status := *want.Status.DeepCopy()
@@ -222,25 +215,26 @@ func (p *pods) forget(ctx context.Context, key types.NamespacedName, want *corev
 		}
 	}
 	if err := p.cluster.forget(ctx, key, want.UID); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("have the cluster drop it: %w", err)
+		return fmt.Errorf("delete the pod from the cluster: %w", err)
 	}
 	return nil
 }
 
-// unseen hides a pod that asked not to be shown for this long.
-const unseen = time.Minute
+// mirrorRetry is the pause after which a mirror that the cluster refused is posted again.
+const mirrorRetry = time.Minute
 
-// mirror shows the cluster a pod that is not its own. API servers do not show
-// pods that use their objects so; such a pod runs unseen. What else stood in the way,
-// such as a priority that a young cluster does not know yet, may be gone later.
+// mirror shows the cluster a pod that is not its own. API servers refuse mirrors of pods that use objects such as
+// Secrets: such a pod runs without a mirror. Another obstacle, such as a priority that a young cluster does not know
+// yet, may be gone later.
 func (p *pods) mirror(ctx context.Context, object *corev1.Pod) error {
 	n, err := p.cluster.node(ctx, p.nodeName)
 	if err != nil {
-		return fmt.Errorf("read the node that the pod is of: %w", err)
+		return fmt.Errorf("read the node of the pod: %w", err)
 	}
 	image := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: object.Namespace, Name: object.Name, Labels: object.Labels, Annotations: maps.Clone(object.Annotations),
+			Namespace: object.Namespace, Name: object.Name, Labels: object.Labels,
+			Annotations: maps.Clone(object.Annotations),
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Node", Name: n.Name, UID: n.UID, Controller: new(true),
 			}},
@@ -257,37 +251,10 @@ func (p *pods) mirror(ctx context.Context, object *corev1.Pod) error {
 	switch {
 	case apierrors.IsForbidden(err) || apierrors.IsInvalid(err):
 		p.log.Warn("cannot mirror a pod to the cluster", "pod", object.Namespace+"/"+object.Name, "err", err)
-		p.queue.AddAfter(types.NamespacedName{Namespace: object.Namespace, Name: object.Name}, unseen)
+		p.queue.AddAfter(types.NamespacedName{Namespace: object.Namespace, Name: object.Name}, mirrorRetry)
 		return nil
 	case err != nil && !apierrors.IsAlreadyExists(err):
-		return fmt.Errorf("show it to the cluster: %w", err)
+		return fmt.Errorf("post the mirror to the cluster: %w", err)
 	}
 	return nil
-}
-
-// manifestOf is a pod of the cluster as the node is to have it.
-func manifestOf(want *corev1.Pod) *corev1.Pod {
-	pod := &corev1.Pod{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: want.Namespace, Name: want.Name, UID: want.UID, Labels: want.Labels,
-			Annotations: maps.Clone(want.Annotations),
-		},
-		Spec: *want.Spec.DeepCopy(),
-	}
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, node.AnnotationFrom, node.Cluster)
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, annotationGeneration, strconv.FormatInt(want.Generation, 10))
-	bringTokens(pod)
-	bringServices(pod)
-	return pod
-}
-
-// fingerprint identifies a manifest, so that the node is not sent the same one twice.
-func fingerprint(want *corev1.Pod) string {
-	text, err := json.Marshal(manifestOf(want))
-	if err != nil {
-		return "" // it is refused when it is applied
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
 }

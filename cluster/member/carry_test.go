@@ -150,7 +150,7 @@ func TestAPodFindsTheNodeByTheLabelsThatTheClusterGaveIt(t *testing.T) {
 			if !maps.Equal(given.Spec.NodeSelector, c.want.Spec.NodeSelector) {
 				t.Errorf("the node is given a choice by %v, want %v", given.Spec.NodeSelector, c.want.Spec.NodeSelector)
 			}
-			if p.applied[types.NamespacedName{Namespace: "default", Name: "web"}] != fingerprint(c.want) {
+			if p.entry(types.NamespacedName{Namespace: "default", Name: "web"}).applied != fingerprint(c.want) {
 				t.Error("the node would be asked again")
 			}
 		})
@@ -188,7 +188,7 @@ func TestARefusedPodFailsUnlessItRuns(t *testing.T) {
 			if len(told) != c.told || warned != c.warned {
 				t.Errorf("the cluster is told %q and warned %d times, want %d and %d", told, warned, c.told, c.warned)
 			}
-			if c.warned > 0 && p.applied[types.NamespacedName{Namespace: "default", Name: "web"}] != fingerprint(c.sides.want) {
+			if c.warned > 0 && p.entry(types.NamespacedName{Namespace: "default", Name: "web"}).applied != fingerprint(c.sides.want) {
 				t.Error("the node would be asked again")
 			}
 		})
@@ -251,7 +251,7 @@ func TestAPodThatTheClusterDoesNotShowIsShownToItAgain(t *testing.T) {
 		if err := p.mirror(t.Context(), object("u1")); err != nil || p.queue.Len() != 0 {
 			t.Errorf("%v, and it is queued %d times at once", err, p.queue.Len())
 		}
-		time.Sleep(2 * unseen)
+		time.Sleep(2 * mirrorRetry)
 		synctest.Wait()
 		if p.queue.Len() != 1 {
 			t.Error("it is not looked at again")

@@ -12,25 +12,26 @@ import (
 	"nodal/node"
 )
 
-// claimsOf are the claims that a pod names. Those of generic ephemeral volumes the
-// node makes itself.
+// claimsOf returns the claims that a pod names. The node itself makes those of generic ephemeral volumes.
 func claimsOf(pod *corev1.Pod) []node.ObjectRef {
 	var refs []node.ObjectRef
 	for _, v := range pod.Spec.Volumes {
 		if v.PersistentVolumeClaim != nil {
-			refs = append(refs, node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: pod.Namespace, Name: v.PersistentVolumeClaim.ClaimName})
+			refs = append(refs, node.ObjectRef{
+				Kind: node.PersistentVolumeClaim, Namespace: pod.Namespace, Name: v.PersistentVolumeClaim.ClaimName,
+			})
 		}
 	}
 	return refs
 }
 
-// keepClaim brings a claim to the node with the volume that the cluster has bound
-// it to. Nodes may read both and watch neither; bound they stay.
+// keepClaim brings a claim to the node, with the volume that the cluster has bound it to. Nodes may read both but
+// watch neither. Once bound, the two stay together.
 func (o *objects) keepClaim(ctx context.Context, ref node.ObjectRef) {
 	retry.Until(ctx, o.log, ref.String()+": cannot put it on the node yet", retry.Most, func(ctx context.Context) error {
 		claim, volume, err := o.cluster.claim(ctx, ref.Namespace, ref.Name)
 		if err == nil {
-			err = o.place(ctx, volume)
+			err = o.markPlaced(ctx, volume)
 		}
 		if err == nil {
 			err = o.node.put(ctx, volume, claim)
@@ -56,8 +57,8 @@ func (c *cluster) claim(ctx context.Context, namespace, name string) (*corev1.Pe
 	return claim, volume, nil
 }
 
-// dropClaim removes a claim together with its volume: nothing else would look for the
-// volume. Its data belongs to the cluster.
+// dropClaim removes a claim together with its volume: nothing else would remove the volume. The data belongs to the
+// cluster, and stays.
 func (s *shelf) dropClaim(ctx context.Context, since int64, ref node.ObjectRef, claim *structpb.Struct) error {
 	spec, _ := claim.AsMap()["spec"].(map[string]any)
 	name, _ := spec["volumeName"].(string)
@@ -75,8 +76,8 @@ func (s *shelf) dropClaim(ctx context.Context, since int64, ref node.ObjectRef, 
 	return s.remove(ctx, since, ref, volume)
 }
 
-// fitVolume makes of a volume of the cluster one that is kept for its claim alone. The
-// node gives the claim another UID than the cluster has.
+// fitVolume has the node keep a volume of the cluster for its claim alone. It drops the claim's UID: the node gives
+// the claim another one.
 func fitVolume(v *corev1.PersistentVolume, from node.Value) {
 	setPlaced(&v.ObjectMeta, node.Placed(from))
 	v.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
@@ -86,7 +87,7 @@ func fitVolume(v *corev1.PersistentVolume, from node.Value) {
 	v.Status = corev1.PersistentVolumeStatus{}
 }
 
-// fitClaim has a claim of the cluster ask for the volume that it has there.
+// fitClaim has a claim ask for the volume that it has in the cluster, and for nothing else.
 func fitClaim(c *corev1.PersistentVolumeClaim) {
 	c.Spec.Selector, c.Spec.DataSource, c.Spec.DataSourceRef, c.Spec.VolumeAttributesClassName = nil, nil, nil, nil
 	c.Status = corev1.PersistentVolumeClaimStatus{}

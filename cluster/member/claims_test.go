@@ -38,7 +38,7 @@ func TestAVolumeIsReachedByTheLabelsThatTheClusterGaveTheNode(t *testing.T) {
 				}, nil
 			})
 			o := &objects{nodeName: "n", cluster: server.dial(t)}
-			if err := o.place(t.Context(), c.volume); err != nil {
+			if err := o.markPlaced(t.Context(), c.volume); err != nil {
 				t.Fatal(err)
 			}
 			if got := copyOf(c.volume); node.Placed(got) != c.want {

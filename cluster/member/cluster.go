@@ -19,17 +19,20 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// cluster is the Kubernetes API as far as a node needs it: a few kinds. The generated
-// clients know every kind there is, and would double the size of the program.
+// cluster is a client of the part of Kubernetes' API that a node needs: a few kinds. The generated clients know every
+// kind, and would double the size of the program.
 type cluster struct {
 	core, coordination, classes rest.Interface
-	trust                       []rest.Interface // by the versions that there are, the newest first
+	trust                       []rest.Interface // one for each version, the newest first
 }
 
+// dial returns a client of the API server. It does not connect yet.
 func dial(config *rest.Config) (*cluster, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, coordinationv1.AddToScheme, authenticationv1.AddToScheme, nodeapiv1.AddToScheme, addTrust} {
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, coordinationv1.AddToScheme, authenticationv1.AddToScheme, nodeapiv1.AddToScheme, addTrust,
+	} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}
@@ -65,7 +68,7 @@ func dial(config *rest.Config) (*cluster, error) {
 	return c, nil
 }
 
-// into reads an answer into an object; nil beside an error.
+// into reads an answer into an object. It returns nil beside an error.
 func into[T runtime.Object](answer rest.Result, object T) (read T, err error) {
 	if err := answer.Into(object); err != nil {
 		return read, err
@@ -77,8 +80,7 @@ func (c *cluster) node(ctx context.Context, name string) (*corev1.Node, error) {
 	return into(c.core.Get().Resource("nodes").Name(name).Do(ctx), &corev1.Node{})
 }
 
-// nodeLately is the Node object as the API server remembers it: asked often, it asks
-// its store no more for that.
+// nodeLately reads the Node object from the API server's cache, which costs less and may be a little old.
 func (c *cluster) nodeLately(ctx context.Context, name string) (*corev1.Node, error) {
 	return into(c.core.Get().Resource("nodes").Name(name).Param("resourceVersion", "0").Do(ctx), &corev1.Node{})
 }
@@ -96,8 +98,8 @@ func (c *cluster) patchNode(ctx context.Context, name string, change any, subres
 	return c.core.Patch(types.StrategicMergePatchType).Resource("nodes").Name(name).SubResource(subresource...).Body(body).Do(ctx).Error()
 }
 
-// podOn returns a pod that is bound to the node, or nil. It lists, because a node may not
-// get a pod that is gone: the answer would be forbidden, not not-found.
+// podOn returns a pod that is bound to the node, or nil. It lists pods, because a node may not get one that is gone:
+// the answer would be "forbidden" instead of "not found".
 func (c *cluster) podOn(ctx context.Context, nodeName string, key types.NamespacedName) (*corev1.Pod, error) {
 	here := fields.Set{"spec.nodeName": nodeName, metav1.ObjectNameField: key.Name}
 	list, err := into(c.core.Get().Namespace(key.Namespace).Resource("pods").Param("fieldSelector", here.String()).Do(ctx), &corev1.PodList{})
@@ -111,8 +113,8 @@ func (c *cluster) createPod(ctx context.Context, pod *corev1.Pod) error {
 	return c.core.Post().Namespace(pod.Namespace).Resource("pods").Body(pod).Do(ctx).Error()
 }
 
-// putStatus replaces a pod's status, unless somebody else has changed the pod
-// since it was read. It reports whether that changed anything.
+// putStatus replaces a pod's status, unless the pod has changed since it was read. It reports whether the status was
+// another one before.
 func (c *cluster) putStatus(ctx context.Context, read *corev1.Pod, status *corev1.PodStatus) (bool, error) {
 	changed := *read
 	changed.Status = *status
@@ -120,7 +122,7 @@ func (c *cluster) putStatus(ctx context.Context, read *corev1.Pod, status *corev
 	return err == nil && after.ResourceVersion != read.ResourceVersion, err
 }
 
-// forget drops a pod from the API server once nothing of it is left on the node.
+// forget deletes a pod at once, unless its name belongs to another pod by now.
 func (c *cluster) forget(ctx context.Context, key types.NamespacedName, uid types.UID) error {
 	options := &metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: &metav1.Preconditions{UID: &uid}}
 	return c.core.Delete().Namespace(key.Namespace).Resource("pods").Name(key.Name).Body(options).Do(ctx).Error()
@@ -134,7 +136,7 @@ func (c *cluster) createEvent(ctx context.Context, e *corev1.Event) error {
 	return c.core.Post().Namespace(e.Namespace).Resource("events").Body(e).Do(ctx).Error()
 }
 
-// patchEvent says how often the event has happened, and when last.
+// patchEvent updates how often an event has happened, and when last.
 func (c *cluster) patchEvent(ctx context.Context, e *corev1.Event) error {
 	body, err := json.Marshal(map[string]any{"count": e.Count, "lastTimestamp": e.LastTimestamp})
 	if err != nil {

@@ -1,32 +1,35 @@
-// Package member makes a node a member of a Kubernetes cluster. It knows two
-// APIs, Kubernetes' and the node's, and carries between them: pods and what they
-// use go down to the node, statuses and events go up, and the cluster hears that the node is
-// alive. It has no way into the node but the API that everybody has.
+// Package member makes a node a member of a Kubernetes cluster. It is a client of two APIs, Kubernetes' and the node's,
+// and carries between them. Pods and the objects that they use go down to the node. Statuses and events go up, with a
+// lease that shows the node alive. It reaches the node by the API that every client has.
 //
 //	Kubernetes' API ──watch──▶ wanted ────┐                    ┌── local ◀──watch── node API
 //	                                      ├──▶ next ──▶ step ──┤
 //	Kubernetes' API ◀──status, deletion───┘                    └──▶ apply, delete ──▶ node API
 //
-//	member.go     what runs side by side
-//	cluster.go    the part of Kubernetes' API that a node needs
-//	join.go       the Node object: registered, and kept true
-//	node_status.go  pure but for the images: what it says of the node
-//	label.go      which labels nodes may have
-//	lease.go      the sign of life
-//	pods.go       both sides of each pod are watched, and a queue holds what to look at
-//	next.go       pure: the one next thing to do about a pod so that both sides agree
-//	carry.go      does it
-//	place.go      pods and volumes that suit the node by labels which it has in the cluster alone
-//	status.go     pure: a node's status as the cluster is to have it
-//	events.go     what happened on the node
-//	objects.go    ConfigMaps, Secrets and RuntimeClasses, as long as a pod here uses them
-//	shelf.go      where the node keeps them
-//	tokens.go     service accounts' tokens, which are Secrets to the node
-//	services.go   services' variables, which are ConfigMaps to the node
-//	trust.go      ClusterTrustBundles, of which an API server may have none
-//	claims.go     claims and the volumes they are bound to
+//	member.go       puts the parts together and runs them
+//	cluster.go      the part of Kubernetes' API that a node needs
+//	join.go         registers the Node object and keeps it true
+//	node_status.go  the Node object's status; pure, except for the list of images
+//	label.go        labels that a node may have
+//	lease.go        renews the lease
+//	pods.go         watches both sides of each pod, and queues names to look at
+//	next.go         pure: the next step for a pod, so that both sides agree
+//	carry.go        takes the step
+//	manifest.go     pure: the manifest by which the node runs a pod of the cluster
+//	place.go        marks pods and volumes that suit the node by labels of the cluster
+//	status.go       pure: a pod's status in the cluster, from the node's
+//	report.go       sends events to the cluster
+//	events.go       carries the node's events there
+//	objects.go      keeps ConfigMaps, Secrets and RuntimeClasses on the node while a pod uses them
+//	source.go       watches the cluster's objects that they are made from
+//	shelf.go        where the node keeps them
+//	tokens.go       tokens of service accounts, which are Secrets on the node
+//	services.go     variables of services, which are ConfigMaps on the node
+//	trust.go        ClusterTrustBundles, which an API server may lack
+//	claims.go       claims, and the volumes that they are bound to
 //
-// Nothing is kept on a disk: after a restart both sides are read anew, and next
-// leads to the same place from wherever they are. While the API server is away
-// nothing is taken for gone; what runs runs on.
+// Nothing is kept on a disk: after a restart both sides are read again, and next leads to the same place from any
+// state. While the API server is away, nothing counts as gone, and running pods go on.
+//
+// Start reading at Run in member.go.
 package member

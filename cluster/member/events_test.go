@@ -25,7 +25,10 @@ func someEvents() *events {
 		InitContainers: []corev1.Container{{Name: "first"}}, Containers: []corev1.Container{{Name: "main"}},
 		EphemeralContainers: []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "look"}}},
 	}}
-	return &events{nodeName: "n", told: map[string]*rate.Limiter{}, pod: func(types.NamespacedName) *corev1.Pod { return pod }}
+	return &events{
+		reporter: reporter{nodeName: "n"}, limiters: map[string]*rate.Limiter{},
+		pod: func(types.NamespacedName) *corev1.Pod { return pod },
+	}
 }
 
 func started(container string) *nodev1.Event {
@@ -40,11 +43,11 @@ func TestWhatAnEventIsAbout(t *testing.T) {
 		{"an ephemeral container", "look", "spec.ephemeralContainers{look}"},
 		{"the pod", "", ""},
 	} {
-		if got := someEvents().eventOf(started(c.container)).InvolvedObject; got.FieldPath != c.want || got.Kind != "Pod" || got.UID != "u" {
+		if got := someEvents().event(started(c.container)).InvolvedObject; got.FieldPath != c.want || got.Kind != "Pod" || got.UID != "u" {
 			t.Errorf("%s: got %+v, want %q", c.name, got, c.want)
 		}
 	}
-	node := someEvents().eventOf(&nodev1.Event{Reason: "ImageRemoved"})
+	node := someEvents().event(&nodev1.Event{Reason: "ImageRemoved"})
 	if about := node.InvolvedObject; about.Kind != "Node" || about.Name != "n" || node.Namespace != "default" {
 		t.Errorf("an event of the node is about %+v, in %q", about, node.Namespace)
 	}
@@ -54,13 +57,13 @@ func TestAnEventKeepsItsNameAsItHappensAgain(t *testing.T) {
 	first, again := started("main"), started("main")
 	again.Count, again.Time = 7, timestamppb.New(time.Unix(1_700_000_100, 0))
 	e := someEvents()
-	a, b := e.eventOf(first), e.eventOf(again)
+	a, b := e.event(first), e.event(again)
 	if a.Name != b.Name || b.Count != 7 || !b.LastTimestamp.After(a.LastTimestamp.Time) {
 		t.Errorf("got %s %d, then %s %d", a.Name, a.Count, b.Name, b.Count)
 	}
 	other := started("main")
 	other.Message = "another"
-	if c := e.eventOf(other); c.Name == a.Name {
+	if c := e.event(other); c.Name == a.Name {
 		t.Errorf("two events have the name %s", c.Name)
 	}
 }
@@ -75,7 +78,7 @@ func TestEventsOfAPodWithALongNameHaveNamesThatTheClusterTakes(t *testing.T) {
 	} {
 		m := started("main")
 		m.Name = c.name
-		event := someEvents().eventOf(m)
+		event := someEvents().event(m)
 		begin := event.Name[:strings.LastIndex(event.Name, ".")]
 		if wrong := validation.IsDNS1123Subdomain(event.Name); len(wrong) > 0 || begin != c.want || event.InvolvedObject.Name != c.name {
 			t.Errorf("an event of %s is called %s: %q", c.name, event.Name, wrong)
@@ -103,18 +106,18 @@ func TestAPodIsHeldToItsNumberOfEvents(t *testing.T) {
 	asked := 0
 	e := eventsAt(t, func(*http.Request) (int, any, error) { asked++; return http.StatusCreated, anEvent, nil })
 	tell := func(uid string, i int) {
-		if err := e.tell(t.Context(), numbered(uid, i)); err != nil {
+		if err := e.carry(t.Context(), numbered(uid, i)); err != nil {
 			t.Error(err)
 		}
 	}
 	for i := range 100 {
 		tell("u", i)
 	}
-	if asked != tellAtOnce {
-		t.Errorf("%d events of one pod were told, want %d", asked, tellAtOnce)
+	if asked != podEventBurst {
+		t.Errorf("%d events of one pod were told, want %d", asked, podEventBurst)
 	}
 	tell("v", 0)
-	if asked != tellAtOnce+1 {
+	if asked != podEventBurst+1 {
 		t.Error("another pod has to be silent for it")
 	}
 }
@@ -129,19 +132,19 @@ func TestEventsRepeatedAfterARestartDoNotUseUpAPodsBudget(t *testing.T) {
 		}
 		return http.StatusOK, anEvent, nil
 	})
-	e.retells = true
+	e.repeats = true
 	old := numbered("u", 0)
-	old.Time = timestamppb.New(time.Now().Add(-2 * remembered))
-	for i := range 2 * tellAtOnce {
-		if err := errors.Join(e.tell(t.Context(), numbered("u", i)), e.tell(t.Context(), old)); err != nil {
+	old.Time = timestamppb.New(time.Now().Add(-2 * eventLife))
+	for i := range 2 * podEventBurst {
+		if err := errors.Join(e.carry(t.Context(), numbered("u", i)), e.carry(t.Context(), old)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(asked) != 4*tellAtOnce {
+	if len(asked) != 4*podEventBurst {
 		t.Errorf("the API server was asked %d times, want twice for each event that it may know", len(asked))
 	}
 	known, asked = false, nil
-	if err := e.tell(t.Context(), numbered("u", 1000)); err != nil || len(asked) != 1 {
+	if err := e.carry(t.Context(), numbered("u", 1000)); err != nil || len(asked) != 1 {
 		t.Errorf("what is new is told by %q, %v", asked, err)
 	}
 }
@@ -156,7 +159,7 @@ func TestAnEventThatTheClusterWillNeverTakeIsGivenUp(t *testing.T) {
 				http.StatusUnauthorized: metav1.StatusReasonUnauthorized, http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,
 			}[code]
 			e := eventsAt(t, func(*http.Request) (int, any, error) { return code, refused(code, reason), nil })
-			if _, err := e.send(t.Context(), e.eventOf(started("main"))); (err != nil) != want {
+			if _, err := e.send(t.Context(), e.event(started("main"))); (err != nil) != want {
 				t.Errorf("got %v, want to try it again: %t", err, want)
 			}
 		})
@@ -171,8 +174,8 @@ func TestOwnEventsDelayOthersOnlyBriefly(t *testing.T) {
 		})
 		began := time.Now()
 		e.inform(t.Context(), "Starting", "")
-		if took := time.Since(began); took > sayWithin {
-			t.Errorf("it took %s, want at most %s", took, sayWithin)
+		if took := time.Since(began); took > reportTimeout {
+			t.Errorf("it took %s, want at most %s", took, reportTimeout)
 		}
 	})
 }

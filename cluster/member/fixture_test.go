@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,9 +14,11 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/structpb"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	nodev1 "nodal/api/gen/node/v1"
+	"nodal/cluster/retry"
 	"nodal/node"
 )
 
@@ -142,4 +145,12 @@ func namesIn(text string) string {
 		names = append(names, item.Kind+" "+item.Name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// newPods keeps pods in step that a test makes up.
+func newPods(nodeName string, c *cluster, node nodev1.PodsServiceClient, o *objects, log *slog.Logger) *pods {
+	return &pods{
+		nodeName: nodeName, cluster: c, node: node, objects: o, log: log,
+		queue: retry.NewQueue[types.NamespacedName](), entries: map[types.NamespacedName]*entry{},
+	}
 }

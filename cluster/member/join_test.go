@@ -23,7 +23,7 @@ import (
 func TestConditionsAreTheNodesAndTheirTimesTheClusters(t *testing.T) {
 	began := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	now := began.Add(time.Hour)
-	p := &place{now: func() time.Time { return now }}
+	p := &nodeObject{now: func() time.Time { return now }}
 	p.sent.Conditions = []corev1.NodeCondition{
 		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(began.Add(-time.Hour))},
 		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(began.Add(-time.Hour))},
@@ -32,7 +32,7 @@ func TestConditionsAreTheNodesAndTheirTimesTheClusters(t *testing.T) {
 		{Type: "DiskPressure", Status: "True", Reason: "KubeletHasDiskPressure", Message: "full", TransitionedAt: timestamppb.New(began)},
 		{Type: "Ready", Status: "False", Reason: "KubeletNotReady", Message: "gone", TransitionedAt: timestamppb.New(began)},
 	}})
-	p.since(&status)
+	p.keepTransitions(&status)
 	want := []corev1.NodeCondition{
 		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionTrue, Reason: "KubeletHasDiskPressure", Message: "full", LastTransitionTime: metav1.NewTime(began.Add(-time.Hour))},
 		{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady", Message: "gone", LastTransitionTime: metav1.NewTime(began)},
@@ -66,7 +66,7 @@ func (d described) ListImages(context.Context, *nodev1.ListImagesRequest, ...grp
 
 // placed returns a node and an API server that has the given Node object, or none. The
 // server records writes and events.
-func placed(t *testing.T, config Config, found *corev1.Node, code int) (p *place, written, told *[]string) {
+func placed(t *testing.T, config Config, found *corev1.Node, code int) (p *nodeObject, written, told *[]string) {
 	written, told = &[]string{}, &[]string{}
 	there := found != nil
 	if !there {
@@ -92,7 +92,7 @@ func placed(t *testing.T, config Config, found *corev1.Node, code int) (p *place
 		Conditions: []*nodev1.NodeCondition{{Type: "Ready", Status: "True"}, {Type: "DiskPressure", Status: "False"}},
 	}}
 	config.NodeName, config.Register = "n", true
-	p = &place{config: config, cluster: server.dial(t), node: node, imagesOf: node, log: slog.New(slog.DiscardHandler), now: time.Now}
+	p = &nodeObject{config: config, cluster: server.dial(t), node: node, imagesOf: node, log: slog.New(slog.DiscardHandler), now: time.Now}
 	p.inform = func(_ context.Context, reason, _ string) { *told = append(*told, reason) }
 	return p, written, told
 }
@@ -171,11 +171,11 @@ func TestADeletedNodeObjectIsCreatedAgain(t *testing.T) {
 }
 
 func TestAnotherCapacityIsAnotherStatus(t *testing.T) {
-	p := &place{now: time.Now}
+	p := &nodeObject{now: time.Now}
 	of := func(cpus string) corev1.NodeStatus {
 		return p.status(&nodev1.GetNodeResponse{Capacity: map[string]string{"cpu": cpus}, Allocatable: map[string]string{"cpu": cpus}})
 	}
-	if !sameBut(of("4"), of("4")) || sameBut(of("4"), of("3")) {
+	if !sameButTimes(of("4"), of("4")) || sameButTimes(of("4"), of("3")) {
 		t.Error("want a status sent when a CPU went offline, and none while nothing has changed")
 	}
 }
@@ -220,7 +220,7 @@ func TestImagesThatAreNoLongerNamedGo(t *testing.T) {
 }
 
 func TestWhatTheRuntimeCanDoIsTold(t *testing.T) {
-	p := &place{now: time.Now}
+	p := &nodeObject{now: time.Now}
 	status := p.status(&nodev1.GetNodeResponse{Runtime: &nodev1.Runtime{
 		SupplementalGroupsPolicy: true, Handlers: []*nodev1.RuntimeHandler{{Name: "runc", UserNamespaces: true}},
 	}})
@@ -237,7 +237,7 @@ func TestWhatTheRuntimeCanDoIsTold(t *testing.T) {
 }
 
 func TestTheSwapOfTheMachineIsTold(t *testing.T) {
-	p := &place{now: time.Now}
+	p := &nodeObject{now: time.Now}
 	swaps, other := p.status(&nodev1.GetNodeResponse{SwapBytes: 5}).NodeInfo.Swap, p.status(&nodev1.GetNodeResponse{}).NodeInfo.Swap
 	if swaps == nil || *swaps.Capacity != 5 || other != nil {
 		t.Errorf("of a machine that swaps it says %v, of another %v; want 5 bytes and nothing", swaps, other)

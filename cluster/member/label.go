@@ -11,8 +11,7 @@ import (
 	kubeletapis "k8s.io/kubelet/pkg/apis"
 )
 
-// CheckLabels fails if there are labels that no node may give itself: the cluster would
-// not take the node with them.
+// CheckLabels fails if a label is invalid, or one that no node may give itself: the cluster would refuse the node.
 func CheckLabels(labels map[string]string) error {
 	var wrong []error
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
@@ -20,16 +19,19 @@ func CheckLabels(labels map[string]string) error {
 			wrong = append(wrong, fmt.Errorf("label %s=%s: %s", key, labels[key], rule))
 		}
 		if !mayLabel(key) {
-			wrong = append(wrong, fmt.Errorf("label %s: of those of kubernetes.io and k8s.io nodes may have %s, and those below %s",
-				key, strings.Join(kubeletapis.KubeletLabels(), ", "), strings.Join(kubeletapis.KubeletLabelNamespaces(), " and ")))
+			wrong = append(wrong, fmt.Errorf("label %s: a node may not set it; below kubernetes.io and k8s.io use %s, or a name below %s",
+				key, strings.Join(kubeletapis.KubeletLabels(), ", "), strings.Join(kubeletapis.KubeletLabelNamespaces(), " or ")))
 		}
 	}
 	return errors.Join(wrong...)
 }
 
-// mayLabel is the rule of upstream's kubelet, and of API servers with NodeRestriction.
+// mayLabel reports whether a node may give itself a label, by the rule of upstream's kubelet and of API servers with
+// NodeRestriction.
 func mayLabel(key string) bool {
 	domain, _, _ := strings.Cut(key, "/")
-	reserved := slices.ContainsFunc([]string{"kubernetes.io", "k8s.io"}, func(d string) bool { return domain == d || strings.HasSuffix(domain, "."+d) })
+	reserved := slices.ContainsFunc([]string{"kubernetes.io", "k8s.io"}, func(d string) bool {
+		return domain == d || strings.HasSuffix(domain, "."+d)
+	})
 	return !reserved || !strings.Contains(key, "/") || kubeletapis.IsKubeletLabel(key)
 }

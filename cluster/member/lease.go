@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// A lease that is not renewed for as long as it lasts means that the node is
-// lost; it is renewed four times as often.
+// renewals counts how often a lease is renewed in its duration. After that duration without a renewal, the cluster
+// considers the node lost.
 const renewals = 4
 
 // heart renews the node's lease.
@@ -29,6 +29,7 @@ type heart struct {
 	lease *coordinationv1.Lease // as last written; nil before it is read
 }
 
+// run renews the lease until the context ends.
 func (h *heart) run(ctx context.Context) {
 	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) {
 		once, cancel := context.WithTimeout(ctx, h.lasts/renewals)
@@ -40,8 +41,7 @@ func (h *heart) run(ctx context.Context) {
 	}, h.lasts/renewals)
 }
 
-// beat writes one sign of life. Where somebody else has written the lease meanwhile it is
-// read anew at once, a few times.
+// beat renews the lease. If another client has changed it, beat reads it again and retries at once, a few times.
 func (h *heart) beat(ctx context.Context) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error { return h.renew(ctx) })
 }
@@ -66,11 +66,11 @@ func (h *heart) renew(ctx context.Context) (err error) {
 	return nil
 }
 
-// create makes the lease. It goes when the Node object goes.
+// create creates the lease. The cluster deletes it with the Node object.
 func (h *heart) create(ctx context.Context) error {
 	n, err := h.cluster.node(ctx, h.nodeName)
 	if err != nil {
-		return fmt.Errorf("read the node that the lease is of: %w", err)
+		return fmt.Errorf("read the node of the lease: %w", err)
 	}
 	h.lease, err = h.cluster.createLease(ctx, &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: leaseNamespace, Name: h.nodeName, OwnerReferences: []metav1.OwnerReference{{
@@ -79,7 +79,7 @@ func (h *heart) create(ctx context.Context) error {
 		Spec: h.spec(),
 	})
 	if err != nil {
-		return fmt.Errorf("make the lease: %w", err)
+		return fmt.Errorf("create the lease: %w", err)
 	}
 	return nil
 }

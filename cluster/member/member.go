@@ -9,6 +9,7 @@ import (
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	nodev1 "nodal/api/gen/node/v1"
@@ -19,57 +20,64 @@ import (
 // Config holds the node's part in the cluster.
 type Config struct {
 	NodeName    string
-	Register    bool              // make the Node object if it is not there
+	Register    bool              // create the Node object if it does not exist
 	Labels      map[string]string // beside those that the node has
-	Taints      []corev1.Taint    // of a Node object that is made
+	Taints      []corev1.Taint    // of a Node object that is created
 	ProviderID  string
-	MaxImages   int           // that the Node object names, the largest; below zero: all
-	KubeletPort int32         // at which the API server finds the node
-	Lease       time.Duration // after which a silent node is lost
+	MaxImages   int           // images that the Node object lists, largest first; below zero means all
+	KubeletPort int32         // of the node, for the API server
+	Lease       time.Duration // after which the cluster considers a silent node lost
 
-	// ExternalCloud says that addresses are a cloud's to say, once the Node object has some.
+	// ExternalCloud leaves the addresses to a cloud controller, once the Node object has some.
 	ExternalCloud bool
 
-	EventsPerSecond float64 // bound on events to the cluster; zero means no bound
+	EventsPerSecond float64 // to the cluster; zero means no limit
 	EventBurst      int
 
-	StatusEvery  time.Duration // the node's status is made
-	StatusAtMost time.Duration // it is not sent while nothing in it changes
+	StatusEvery  time.Duration // interval between computations of the node's status
+	StatusAtMost time.Duration // interval between reports of an unchanged status
 }
 
-// Run makes the node a member of the cluster until the context ends. Neither side
-// has to be there when it begins, nor to stay.
+// pace returns the limit of events to the cluster.
+func (c Config) pace() *rate.Limiter {
+	if c.EventsPerSecond <= 0 {
+		return rate.NewLimiter(rate.Inf, 0)
+	}
+	return rate.NewLimiter(rate.Limit(c.EventsPerSecond), max(1, c.EventBurst))
+}
+
+// Run makes the node a member of the cluster until the context ends. Neither the API server nor the node has to
+// answer at the start, or all the time.
 func Run(ctx context.Context, config Config, api *rest.Config, conn grpc.ClientConnInterface, log *slog.Logger) error {
 	c, err := dial(api)
 	if err != nil {
 		return err
 	}
+	queue, report := retry.NewQueue[types.NamespacedName](), reporter{config.NodeName, c, log}
 	objects := &objects{
-		nodeName: config.NodeName, cluster: c, node: shelfOf(conn), log: log, ctx: ctx, alarm: retry.NewAlarm(time.Now),
-		used: map[node.ObjectRef]*usage{}, leaving: map[node.ObjectRef]chan struct{}{},
+		nodeName: config.NodeName, cluster: c, node: shelfOf(conn), ready: queue.Add, alarm: retry.NewAlarm(time.Now),
+		log: log, used: map[node.ObjectRef]*usage{}, leaving: map[node.ObjectRef]chan struct{}{},
 	}
-	pods := newPods(config.NodeName, c, nodev1.NewPodsServiceClient(conn), objects, log)
-	objects.ready = pods.queue.Add
-	told := &events{
-		nodeName: config.NodeName, cluster: c, node: nodev1.NewEventsServiceClient(conn), pod: pods.onNode,
-		pace: rate.NewLimiter(rate.Inf, 0), log: log, told: map[string]*rate.Limiter{},
+	pods := &pods{
+		nodeName: config.NodeName, cluster: c, node: nodev1.NewPodsServiceClient(conn), objects: objects, queue: queue,
+		warn: report.warn, log: log, entries: map[types.NamespacedName]*entry{},
 	}
-	pods.warn = told.warn
-	place := &place{
+	events := &events{
+		reporter: report, node: nodev1.NewEventsServiceClient(conn), pod: pods.onNode, pace: config.pace(),
+		limiters: map[string]*rate.Limiter{},
+	}
+	object := &nodeObject{
 		config: config, cluster: c, node: nodev1.NewNodeServiceClient(conn), imagesOf: nodev1.NewImagesServiceClient(conn),
-		inform: told.inform, log: log, now: time.Now,
+		inform: report.inform, log: log, now: time.Now,
 	}
 	heart := &heart{nodeName: config.NodeName, cluster: c, lasts: config.Lease, log: log, now: time.Now}
-	if config.EventsPerSecond > 0 {
-		told.pace = rate.NewLimiter(rate.Limit(config.EventsPerSecond), max(1, config.EventBurst))
-	}
 
 	var all sync.WaitGroup
-	all.Go(func() { told.run(ctx) })
+	all.Go(func() { events.run(ctx) })
 	all.Go(func() {
-		retry.Until(ctx, log, "cannot register the node yet", retry.Most, place.register)
+		retry.Until(ctx, log, "cannot register the node yet", retry.Most, object.register)
 		all.Go(func() { heart.run(ctx) })
-		place.run(ctx)
+		object.run(ctx)
 	})
 	all.Go(func() {
 		retry.Until(ctx, log, "cannot list the node's objects yet", retry.Most, objects.adopt)

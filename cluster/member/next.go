@@ -15,42 +15,42 @@ import (
 type local struct {
 	object   *corev1.Pod
 	ours     bool      // it came from the cluster
-	deadline time.Time // set while it is being deleted: by when it may be killed
-	gone     bool      // it was deleted, and object is the last that was seen of it
+	deadline time.Time // set while it is being deleted: it may be killed then
+	gone     bool      // it was deleted, and object is its last state
 }
 
-// sides holds both views of one name, and what was done about it before.
+// sides holds both views of one name, and the steps taken before.
 type sides struct {
 	want    *corev1.Pod // the cluster's pod of that name, or nil
 	have    *local      // the node's pod; nil if it never had one
-	applied string      // which manifest the node has taken
-	asked   *int64      // grace in seconds with which the node was asked to end have, or nil
+	applied string      // fingerprint of the manifest that the node has taken
+	asked   *int64      // seconds of grace with which the node was asked to end the pod, or nil
 }
 
-// verb names the thing to do.
+// verb names a step.
 type verb uint8
 
 const (
-	agreed verb = iota // both sides agree
-	apply              // the node shall run what the cluster has
-	remove             // the node shall end the pod
-	vouch              // the node shall show a condition that somebody set in the cluster
-	report             // the cluster shall have the node's status
-	forget             // the cluster shall drop the pod: nothing is left of it here
-	mirror             // the cluster shall show a pod that is not its own
+	agreed verb = iota // nothing to do: both sides agree
+	apply              // post the cluster's pod to the node
+	remove             // have the node end the pod
+	vouch              // set a condition on the node that another client set in the cluster
+	report             // send the node's status to the cluster
+	forget             // delete the pod from the cluster: nothing is left of it here
+	mirror             // show the cluster a pod that is not its own
 )
 
-// step is the one next thing to do about a pod.
+// step is the next step for a pod.
 type step struct {
 	verb      verb
-	uid       types.UID // of the pod it is about
+	uid       types.UID // of the pod
 	grace     *int64    // of remove
 	condition corev1.PodCondition
 	status    corev1.PodStatus
-	canWait   bool // report: a later status makes this one needless
+	canWait   bool // of report: a later status makes this one needless
 }
 
-// next says what to do about a pod so that both sides come to agree.
+// next returns the step that brings both sides of a pod closer to agreement.
 func next(s sides) step {
 	switch {
 	case s.want == nil:
@@ -68,13 +68,13 @@ func next(s sides) step {
 	case s.running() == nil || s.have.object.UID != s.want.UID || s.applied != fingerprint(s.want):
 		return step{verb: apply, uid: s.want.UID}
 	}
-	if c, ok := unsaid(s.want, s.have.object); ok {
+	if c, ok := missingCondition(s.want, s.have.object); ok {
 		return step{verb: vouch, uid: s.want.UID, condition: c}
 	}
 	return s.reporting()
 }
 
-// running is the pod on the node while there is one.
+// running returns the node's pod, or nil if the node has none by now.
 func (s sides) running() *local {
 	if s.have == nil || s.have.gone {
 		return nil
@@ -82,9 +82,8 @@ func (s sides) running() *local {
 	return s.have
 }
 
-// over handles a pod that has finished in the cluster's eyes. The node never gets it
-// again: another pod may have taken its place long ago. A pod that still runs here has to
-// end, because its phase is final, whichever client set it.
+// over handles a pod that has finished in the cluster. The node never gets it again: another pod may have its name by
+// now. A pod that still runs here has to end: its phase is final, whichever client set it.
 func over(s sides) step {
 	have := s.running()
 	switch {
@@ -98,17 +97,17 @@ func over(s sides) step {
 	return step{}
 }
 
-// taken handles a pod whose name belongs to another pod on the node. That one stays unless
-// it ends already.
+// taken handles a pod whose name belongs to another pod on the node. That pod stays, unless it is ending already.
 func taken(s sides) step {
 	if !s.have.deadline.IsZero() {
 		return step{}
 	}
-	return step{verb: report, uid: s.want.UID, status: refusal(s.want, "the node has a pod of that name already, which came in another way")}
+	why := "the node has a pod of that name already, which did not come from the cluster"
+	return step{verb: report, uid: s.want.UID, status: refusal(s.want, why)}
 }
 
-// unwanted is about a name that the cluster does not have: a pod of its own has
-// to go, and others it is shown.
+// unwanted handles a name that the cluster does not have. A pod that came from there has to end, and any other pod
+// gets a mirror.
 func unwanted(s sides) step {
 	have := s.running()
 	switch {
@@ -120,8 +119,8 @@ func unwanted(s sides) step {
 	return step{verb: mirror, uid: have.object.UID}
 }
 
-// reflection handles the mirror of a pod that came to the node in another way. A mirror
-// that is deleted alone is made again.
+// reflection handles the mirror of a pod that came to the node in another way. A mirror that is deleted while its pod
+// runs is posted again.
 func reflection(s sides) step {
 	have := s.running()
 	if have == nil || have.ours || mirrored(s.want) != identity(have.object) || s.want.DeletionTimestamp != nil {
@@ -133,12 +132,12 @@ func reflection(s sides) step {
 // mirrored returns the identity of the pod that a cluster's pod mirrors, or "".
 func mirrored(want *corev1.Pod) string { return want.Annotations[corev1.MirrorPodAnnotationKey] }
 
-// identity changes whenever another pod takes the name.
+// identity returns a text that changes whenever another pod takes the name.
 func identity(object *corev1.Pod) string {
 	return cmp.Or(object.Annotations[manifest.AnnotationHash], string(object.UID))
 }
 
-// ending is about a pod that the cluster has deleted. It is dropped there last.
+// ending handles a pod that is being deleted in the cluster. It is forgotten there last.
 func ending(s sides) step {
 	have := s.running()
 	if have == nil || have.object.UID != s.want.UID {
@@ -148,45 +147,47 @@ func ending(s sides) step {
 			}
 		}
 		if grace := s.want.DeletionGracePeriodSeconds; grace != nil && *grace == 0 && len(s.want.Finalizers) > 0 {
-			return step{} // said already; others hold it
+			return step{} // forgotten already; finalizers keep it
 		}
 		return step{verb: forget, uid: s.want.UID}
 	}
+	grace := s.want.DeletionGracePeriodSeconds
 	late := s.want.DeletionTimestamp.Add(slack).Before(have.deadline)
-	if grace := s.want.DeletionGracePeriodSeconds; have.deadline.IsZero() || late && (s.asked == nil || grace != nil && *grace != *s.asked) {
-		return step{verb: remove, uid: s.want.UID, grace: s.want.DeletionGracePeriodSeconds}
+	if have.deadline.IsZero() || late && (s.asked == nil || grace != nil && *grace != *s.asked) {
+		return step{verb: remove, uid: s.want.UID, grace: grace}
 	}
 	return s.reporting()
 }
 
-// slack allows for two clocks and a request under way when deadlines are compared.
+// slack is the difference that two clocks and a request under way may make between deadlines.
 const slack = 5 * time.Second
 
-// reporting sends the pod's status to the cluster if it differs there.
+// reporting returns the step that sends the pod's status to the cluster, if it differs there.
 func (s sides) reporting() step {
 	status := statusFor(s.want, s.have)
 	if equality.Semantic.DeepEqual(status, s.want.Status) {
 		return step{}
 	}
-	return step{verb: report, uid: s.want.UID, status: status, canWait: onTheWay(&s.want.Status) && onTheWay(&status)}
+	return step{verb: report, uid: s.want.UID, status: status, canWait: starting(&s.want.Status) && starting(&status)}
 }
 
+// finished reports whether a pod has a final phase.
 func finished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// unsaid finds a condition that a readiness gate of the pod waits for and that the node
-// does not have yet as the cluster has it.
-func unsaid(want, have *corev1.Pod) (corev1.PodCondition, bool) {
+// missingCondition returns a condition of the pod's readiness gates that differs on the node from the cluster's.
+func missingCondition(want, have *corev1.Pod) (corev1.PodCondition, bool) {
 	for _, gate := range want.Spec.ReadinessGates {
-		said, known := conditionOf(want, gate.ConditionType), conditionOf(have, gate.ConditionType)
-		if said != nil && (known == nil || known.Status != said.Status || known.Reason != said.Reason || known.Message != said.Message) {
-			return *said, true
+		set, known := conditionOf(want, gate.ConditionType), conditionOf(have, gate.ConditionType)
+		if set != nil && (known == nil || known.Status != set.Status || known.Reason != set.Reason || known.Message != set.Message) {
+			return *set, true
 		}
 	}
 	return corev1.PodCondition{}, false
 }
 
+// conditionOf returns a condition of a pod, or nil.
 func conditionOf(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
 	for i := range pod.Status.Conditions {
 		if pod.Status.Conditions[i].Type == kind {

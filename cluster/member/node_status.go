@@ -15,9 +15,9 @@ import (
 	nodev1 "nodal/api/gen/node/v1"
 )
 
-// patchOf changes a Node object's status and leaves in it what others say. Its
-// addresses are replaced whole: merged by their type, two of one type are lost. That
-// there are no images to name is said too, unlike images that are not known.
+// patchOf returns the patch that sets a Node object's status and keeps the fields of other clients. It replaces the
+// addresses whole: a merge by type would lose the second one of a type. An empty list of images is sent, but a nil
+// one is left out.
 func patchOf(status corev1.NodeStatus) any {
 	var addresses []any
 	if len(status.Addresses) > 0 {
@@ -33,17 +33,16 @@ func patchOf(status corev1.NodeStatus) any {
 	}{status, addresses, status.Images}
 }
 
-// since keeps the time of the last transition where nothing changed: the node only knows
-// what it has seen since its last start. A condition that another client changed gets the
-// present time.
-func (p *place) since(status *corev1.NodeStatus) {
+// keepTransitions keeps the time of the last transition of a condition that has not changed: the node only knows
+// times since its last start. A condition that another client changed gets the present time.
+func (n *nodeObject) keepTransitions(status *corev1.NodeStatus) {
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
-		at := slices.IndexFunc(p.sent.Conditions, func(b corev1.NodeCondition) bool { return b.Type == c.Type })
+		at := slices.IndexFunc(n.sent.Conditions, func(b corev1.NodeCondition) bool { return b.Type == c.Type })
 		if at < 0 {
 			continue
 		}
-		switch before := p.sent.Conditions[at]; {
+		switch before := n.sent.Conditions[at]; {
 		case before.Status == c.Status:
 			c.LastTransitionTime = before.LastTransitionTime
 		case c.LastTransitionTime.Before(&before.LastTransitionTime):
@@ -52,8 +51,8 @@ func (p *place) since(status *corev1.NodeStatus) {
 	}
 }
 
-// sameBut compares two statuses but for when they were made.
-func sameBut(a, b corev1.NodeStatus) bool {
+// sameButTimes reports whether two statuses differ in their heartbeats alone.
+func sameButTimes(a, b corev1.NodeStatus) bool {
 	timeless := func(s corev1.NodeStatus) corev1.NodeStatus {
 		s = *s.DeepCopy()
 		for i := range s.Conditions {
@@ -64,11 +63,11 @@ func sameBut(a, b corev1.NodeStatus) bool {
 	return equality.Semantic.DeepEqual(timeless(a), timeless(b))
 }
 
-// status converts the node's description of itself into Kubernetes' form.
-func (p *place) status(info *nodev1.GetNodeResponse) corev1.NodeStatus {
+// status returns the node's state in Kubernetes' form.
+func (n *nodeObject) status(info *nodev1.GetNodeResponse) corev1.NodeStatus {
 	status := corev1.NodeStatus{
 		Capacity: quantities(info.GetCapacity()), Allocatable: quantities(info.GetAllocatable()),
-		Conditions: p.conditions(info.GetConditions()),
+		Conditions: n.conditions(info.GetConditions()),
 		Addresses:  addresses(info),
 		NodeInfo: corev1.NodeSystemInfo{
 			MachineID: info.GetMachineId(), BootID: info.GetBootId(), SystemUUID: info.GetSystemUuid(),
@@ -80,8 +79,8 @@ func (p *place) status(info *nodev1.GetNodeResponse) corev1.NodeStatus {
 	if swap := info.GetSwapBytes(); swap > 0 {
 		status.NodeInfo.Swap = &corev1.NodeSwapStatus{Capacity: &swap}
 	}
-	status.DaemonEndpoints.KubeletEndpoint.Port = p.config.KubeletPort
-	status.Images, status.DeclaredFeatures = p.images, declared()
+	status.DaemonEndpoints.KubeletEndpoint.Port = n.config.KubeletPort
+	status.Images, status.DeclaredFeatures = n.images, declared()
 	status.Features = &corev1.NodeFeatures{SupplementalGroupsPolicy: new(info.GetRuntime().GetSupplementalGroupsPolicy())}
 	for _, h := range info.GetRuntime().GetHandlers() {
 		status.RuntimeHandlers = append(status.RuntimeHandlers, corev1.NodeRuntimeHandler{Name: h.GetName(), Features: &corev1.NodeRuntimeHandlerFeatures{
@@ -91,33 +90,32 @@ func (p *place) status(info *nodev1.GetNodeResponse) corev1.NodeStatus {
 	return status
 }
 
-// declared are the features, by Kubernetes' names and in their order, without which an
-// API server keeps pods that need them from a node.
+// declared returns the node's features that API servers ask for, by Kubernetes' names and sorted. Pods that need a
+// feature are kept from nodes that do not declare it.
 func declared() []string {
 	return []string{"InPlacePodLevelResourcesVerticalScaling", "RestartAllContainersOnContainerExits"}
 }
 
-// imagesFresh is for how long images are not listed again.
+// imagesFresh is the time after which images are listed again.
 const imagesFresh = 30 * time.Second
 
-// namesOfImage bounds the names that are listed of one image, as upstream does.
+// namesOfImage bounds the names that are listed for one image, as upstream does.
 const namesOfImage = 5
 
-// lookAtImages lists the largest images. It keeps the last list while the node cannot
-// answer.
-func (p *place) lookAtImages(ctx context.Context) {
-	if p.now().Sub(p.imagesAt) < imagesFresh {
+// lookAtImages lists the largest images. If the node does not answer, the last list stays.
+func (n *nodeObject) lookAtImages(ctx context.Context) {
+	if n.now().Sub(n.imagesAt) < imagesFresh {
 		return
 	}
-	reply, err := p.imagesOf.ListImages(ctx, &nodev1.ListImagesRequest{})
+	reply, err := n.imagesOf.ListImages(ctx, &nodev1.ListImagesRequest{})
 	if err != nil {
-		p.log.Debug("cannot list the node's images", "err", err)
+		n.log.Debug("cannot list the node's images", "err", err)
 		return
 	}
-	p.images, p.imagesAt = largest(reply.GetImages(), p.config.MaxImages), p.now()
+	n.images, n.imagesAt = largest(reply.GetImages(), n.config.MaxImages), n.now()
 }
 
-// largest are so many images, or all if most is below zero; never nil.
+// largest returns so many of the largest images, or all of them if most is below zero. It never returns nil.
 func largest(all []*nodev1.Image, most int) []corev1.ContainerImage {
 	slices.SortFunc(all, func(a, b *nodev1.Image) int {
 		return cmp.Or(cmp.Compare(b.GetSize(), a.GetSize()), cmp.Compare(a.GetId(), b.GetId()))
@@ -133,13 +131,13 @@ func largest(all []*nodev1.Image, most int) []corev1.ContainerImage {
 	return list
 }
 
-func (p *place) conditions(told []*nodev1.NodeCondition) []corev1.NodeCondition {
+func (n *nodeObject) conditions(shown []*nodev1.NodeCondition) []corev1.NodeCondition {
 	var list []corev1.NodeCondition
-	for _, c := range told {
+	for _, c := range shown {
 		list = append(list, corev1.NodeCondition{
 			Type: corev1.NodeConditionType(c.GetType()), Status: corev1.ConditionStatus(c.GetStatus()),
 			Reason: c.GetReason(), Message: c.GetMessage(),
-			LastHeartbeatTime:  metav1.NewTime(p.now().Truncate(time.Second)),
+			LastHeartbeatTime:  metav1.NewTime(n.now().Truncate(time.Second)),
 			LastTransitionTime: metav1.NewTime(c.GetTransitionedAt().AsTime().Truncate(time.Second)),
 		})
 	}
@@ -166,16 +164,16 @@ func quantities(texts map[string]string) corev1.ResourceList {
 	return list
 }
 
-// turned returns upstream's event reason for the new state of a condition.
-func turned(c corev1.NodeCondition) string {
-	words := map[corev1.NodeConditionType][2]string{
+// reasonOf returns upstream's event reason for the state of a condition; empty if it has none.
+func reasonOf(c corev1.NodeCondition) string {
+	reasons := map[corev1.NodeConditionType][2]string{
 		corev1.NodeReady:          {"NodeReady", "NodeNotReady"},
 		corev1.NodeMemoryPressure: {"NodeHasInsufficientMemory", "NodeHasSufficientMemory"},
 		corev1.NodeDiskPressure:   {"NodeHasDiskPressure", "NodeHasNoDiskPressure"},
 		corev1.NodePIDPressure:    {"NodeHasInsufficientPID", "NodeHasSufficientPID"},
 	}[c.Type]
 	if c.Status == corev1.ConditionTrue {
-		return words[0]
+		return reasons[0]
 	}
-	return words[1]
+	return reasons[1]
 }

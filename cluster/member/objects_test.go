@@ -3,9 +3,14 @@ package member
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"net/http"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"nodal/node"
@@ -49,4 +54,36 @@ func TestAPodWaitsForItsClassAndItsClaims(t *testing.T) {
 	if woken != 2 {
 		t.Errorf("the pod was looked at %d times, want once for each that came", woken)
 	}
+}
+
+func TestObjectsAreKeptUntilTheContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		server := apiServer(func(*http.Request) (int, any, error) {
+			asked++
+			return http.StatusNotFound, refused(http.StatusNotFound, metav1.StatusReasonNotFound), nil
+		})
+		o := &objects{
+			cluster: server.dial(t), node: (&stock{}).shelf(), log: slog.New(slog.DiscardHandler),
+			used: map[node.ObjectRef]*usage{}, leaving: map[node.ObjectRef]chan struct{}{},
+		}
+		pod := object("u1")
+		pod.Spec.EnableServiceLinks = new(false)
+		pod.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
+		}}}
+		ctx, cancel := context.WithCancel(t.Context())
+		o.use(ctx, types.NamespacedName{Namespace: "default", Name: "web"}, pod)
+		time.Sleep(time.Minute)
+		if asked < 3 {
+			t.Errorf("asked the cluster %d times in a minute, want it to go on", asked)
+		}
+		cancel()
+		o.done.Wait()
+		asked = 0
+		time.Sleep(time.Minute)
+		if asked > 0 {
+			t.Errorf("asked the cluster %d times after the end", asked)
+		}
+	})
 }

@@ -12,10 +12,10 @@ import (
 	"nodal/node/storage"
 )
 
-// place marks a pod whose node selector matches only labels that the node has in the
-// cluster: the node itself knows its own labels alone. The node refuses a pod that does not
-// match. It keeps what the pod came with.
-func (p *pods) place(ctx context.Context, pod, there *corev1.Pod) error {
+// markPlaced marks a pod whose node selector matches labels that the node has in the cluster: the node itself knows
+// its own labels alone, and refuses a pod that neither matches them nor is marked. A pod that the node has keeps its
+// mark.
+func (p *pods) markPlaced(ctx context.Context, pod, there *corev1.Pod) error {
 	if there != nil {
 		setPlaced(&pod.ObjectMeta, node.Placed(there))
 		return nil
@@ -32,8 +32,8 @@ func (p *pods) place(ctx context.Context, pod, there *corev1.Pod) error {
 	return nil
 }
 
-// place does the same for a volume.
-func (o *objects) place(ctx context.Context, v *corev1.PersistentVolume) error {
+// markPlaced marks a volume that suits the node by labels of the cluster.
+func (o *objects) markPlaced(ctx context.Context, v *corev1.PersistentVolume) error {
 	if v.Spec.NodeAffinity == nil {
 		return nil
 	}
@@ -45,16 +45,16 @@ func (o *objects) place(ctx context.Context, v *corev1.PersistentVolume) error {
 	return nil
 }
 
-// labelled is the node with the labels that it has in the cluster.
+// labelled returns the node with the labels that it has in the cluster.
 func (c *cluster) labelled(ctx context.Context, nodeName string) (*corev1.Node, error) {
 	n, err := c.node(ctx, nodeName)
 	if err != nil {
-		return nil, fmt.Errorf("read the labels that the node has in the cluster: %w", err)
+		return nil, fmt.Errorf("read the labels of the node in the cluster: %w", err)
 	}
 	return n, nil
 }
 
-// setPlaced writes it down, whatever somebody else may have written there.
+// setPlaced sets or removes the mark, which another client may have set.
 func setPlaced(object *metav1.ObjectMeta, placed bool) {
 	delete(object.Annotations, node.AnnotationPlaced)
 	if placed {

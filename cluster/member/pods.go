@@ -20,7 +20,7 @@ import (
 	"nodal/node"
 )
 
-// workers bounds how many pods are worked on side by side.
+// workers bounds the pods that are worked on side by side.
 const workers = 8
 
 // pods keeps both sides of every pod of this node in step.
@@ -29,35 +29,39 @@ type pods struct {
 	cluster  *cluster
 	node     nodev1.PodsServiceClient
 	objects  *objects
-	log      *slog.Logger
 	queue    retry.Queue[types.NamespacedName]
-	wanted   cache.Store
-	warn     func(ctx context.Context, pod *corev1.Pod, reason, message string) // whoever looks at the pod in the cluster
+	warn     func(ctx context.Context, pod *corev1.Pod, reason, message string) // sends an event of the pod
+	log      *slog.Logger
+	wanted   cache.Store // the cluster's pods
 
-	mu        sync.Mutex
-	local     map[types.NamespacedName]*local
-	applied   map[types.NamespacedName]string // fingerprints of what the node has answered
-	asked     map[types.NamespacedName]asked
-	notBefore map[types.NamespacedName]time.Time // when the next status that can wait is sent
+	mu      sync.Mutex
+	entries map[types.NamespacedName]*entry
 }
 
-// asked is within how many seconds the node was asked to end a pod.
+// entry holds what is remembered of one name.
+type entry struct {
+	local     *local    // the node's pod; nil if it never had one
+	applied   string    // fingerprint of the manifest that the node has answered
+	asked     *asked    // nil until the node was asked
+	notBefore time.Time // when the next status that can wait may be sent; zero if none waits
+}
+
+// asked holds the grace period with which the node was asked to end a pod.
 type asked struct {
 	uid     types.UID
 	seconds int64
 }
 
-func newPods(nodeName string, c *cluster, node nodev1.PodsServiceClient, o *objects, log *slog.Logger) *pods {
-	return &pods{
-		nodeName: nodeName, cluster: c, node: node, objects: o, log: log,
-		queue: retry.NewQueue[types.NamespacedName](),
-		local: map[types.NamespacedName]*local{}, applied: map[types.NamespacedName]string{},
-		asked: map[types.NamespacedName]asked{}, notBefore: map[types.NamespacedName]time.Time{},
+// entry returns the entry of a name. It is called with mu held.
+func (p *pods) entry(key types.NamespacedName) *entry {
+	if p.entries[key] == nil {
+		p.entries[key] = &entry{}
 	}
+	return p.entries[key]
 }
 
-// run watches both sides until the context ends. It acts only after both have been read
-// whole: a pod that is not there yet is not gone.
+// run watches both sides until the context ends. It acts only after both have been read whole: until then a pod
+// that is missing may only be unread.
 func (p *pods) run(ctx context.Context) {
 	here := fields.OneTermEqualSelector("spec.nodeName", p.nodeName)
 	store, controller := cache.NewInformerWithOptions(cache.InformerOptions{
@@ -80,7 +84,7 @@ func (p *pods) run(ctx context.Context) {
 	}
 	if cache.WaitFor(ctx, "", controller.HasSyncedChecker()) {
 		p.log.Info("read the pods of the cluster and of the node", "pods", len(store.ListKeys()))
-		p.objects.release(store)
+		p.objects.release(ctx, store)
 		for range workers {
 			side.Go(func() { p.queue.Work(ctx, p.log, "a pod is tried again", p.carry) })
 		}
@@ -90,12 +94,14 @@ func (p *pods) run(ctx context.Context) {
 	side.Wait()
 }
 
+// changed looks at a pod again.
 func (p *pods) changed(object any) {
 	if key, err := cache.DeletionHandlingObjectToName(object); err == nil {
 		p.queue.Add(types.NamespacedName(key))
 	}
 }
 
+// inCluster returns the cluster's pod of a name, or nil.
 func (p *pods) inCluster(key types.NamespacedName) *corev1.Pod {
 	object, ok, err := p.wanted.GetByKey(key.String())
 	if err != nil || !ok {
@@ -104,16 +110,17 @@ func (p *pods) inCluster(key types.NamespacedName) *corev1.Pod {
 	return object.(*corev1.Pod)
 }
 
+// onNode returns the node's pod of a name, or nil. A pod that is gone is returned as it was last.
 func (p *pods) onNode(key types.NamespacedName) *corev1.Pod {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l := p.local[key]; l != nil {
-		return l.object
+	if e := p.entries[key]; e != nil && e.local != nil {
+		return e.local.object
 	}
 	return nil
 }
 
-// follow keeps what the node has true.
+// follow keeps the entries in step with the node's pods.
 func (p *pods) follow(ctx context.Context, synced func()) {
 	follow.Pods(ctx, p.node, p.log, follow.Listener{Show: p.show, Keep: func(present map[types.NamespacedName]bool) {
 		p.keepOnly(present)
@@ -121,7 +128,7 @@ func (p *pods) follow(ctx context.Context, synced func()) {
 	}})
 }
 
-// show takes what the node shows of a pod.
+// show stores a pod as the node shows it.
 func (p *pods) show(key types.NamespacedName, m *nodev1.WatchPodsResponse) error {
 	pod, err := decode(m.Pod.GetObject())
 	if err != nil {
@@ -132,37 +139,39 @@ func (p *pods) show(key types.NamespacedName, m *nodev1.WatchPodsResponse) error
 		l.deadline = d.AsTime()
 	}
 	p.mu.Lock()
-	p.local[key] = l
+	p.entry(key).local = l
 	p.mu.Unlock()
 	p.queue.Add(key)
 	return nil
 }
 
-// keepOnly notes which pods went while no watch was open.
+// keepOnly marks the pods as gone that went while no watch was open.
 func (p *pods) keepOnly(present map[types.NamespacedName]bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for key, l := range p.local {
-		if !present[key] && !l.gone {
-			gone := *l
+	for key, e := range p.entries {
+		if e.local != nil && !present[key] && !e.local.gone {
+			gone := *e.local
 			gone.gone = true
-			p.local[key] = &gone
+			e.local = &gone
 			p.queue.Add(key)
 		}
 	}
 }
 
+// sides returns both views of a name.
 func (p *pods) sides(key types.NamespacedName) sides {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := sides{want: p.inCluster(key), have: p.local[key], applied: p.applied[key]}
-	if asked, ok := p.asked[key]; ok && s.have != nil && asked.uid == s.have.object.UID {
-		s.asked = &asked.seconds
+	e := p.entry(key)
+	s := sides{want: p.inCluster(key), have: e.local, applied: e.applied}
+	if s.have != nil && e.asked != nil && e.asked.uid == s.have.object.UID {
+		s.asked = &e.asked.seconds
 	}
 	return s
 }
 
-// decode makes a pod of what the API carries.
+// decode returns the pod that the API sent.
 func decode(object *structpb.Struct) (*corev1.Pod, error) {
 	pod := &corev1.Pod{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.AsMap(), pod); err != nil {

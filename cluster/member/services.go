@@ -11,12 +11,11 @@ import (
 	"nodal/node"
 )
 
-// Containers find services by variables in their environment. On the node these are a
-// ConfigMap in the pod's namespace that each container takes whole, as the first of its
-// sources: what the pod sets itself wins.
+// Containers find services by environment variables. On the node these are a ConfigMap in the pod's namespace. Each
+// container takes all of it, as its first source: variables that the pod sets itself win.
 const (
 	linksName  = "services.nodal.node"   // all services of the namespace, and the cluster's own
-	masterName = "kubernetes.nodal.node" // that one alone
+	masterName = "kubernetes.nodal.node" // the cluster's own alone
 )
 
 // The cluster's own service is in every pod's environment.
@@ -25,7 +24,7 @@ const (
 	masterService   = "kubernetes"
 )
 
-// servicesFor is the ConfigMap with a pod's services.
+// servicesFor names the ConfigMap with a pod's services.
 func servicesFor(pod *corev1.Pod) node.ObjectRef {
 	ref := node.ObjectRef{Kind: node.ConfigMap, Namespace: pod.Namespace, Name: linksName}
 	if links := pod.Spec.EnableServiceLinks; links != nil && !*links {
@@ -34,17 +33,18 @@ func servicesFor(pod *corev1.Pod) node.ObjectRef {
 	return ref
 }
 
-// bringServices puts the ConfigMap in the place of the wish for it.
+// bringServices replaces enableServiceLinks by the ConfigMap.
 func bringServices(pod *corev1.Pod) {
-	from := corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: servicesFor(pod).Name}}}
+	named := corev1.LocalObjectReference{Name: servicesFor(pod).Name}
+	from := corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: named}}
 	for c := range node.EveryContainer(&pod.Spec) {
 		c.EnvFrom = append([]corev1.EnvFromSource{from}, c.EnvFrom...)
 	}
 	pod.Spec.EnableServiceLinks = nil
 }
 
-// sourcesOf are the services that go into a ConfigMap. Where the namespace has its
-// own they are the last, and so replace the cluster's own if they have its name.
+// sourcesOf returns the services that go into a ConfigMap. Those of the namespace come last, and so replace the
+// cluster's own service if they have its name.
 func (o *objects) sourcesOf(services node.ObjectRef) []source {
 	master := source{o.cluster.core, "services", masterNamespace, named(masterService), &corev1.Service{}}
 	if services.Name == masterName {
@@ -53,8 +53,8 @@ func (o *objects) sourcesOf(services node.ObjectRef) []source {
 	return []source{master, {o.cluster.core, "services", services.Namespace, nil, &corev1.Service{}}}
 }
 
-// variables returns the environment by which containers find services, in Kubernetes' form
-// and in that of Docker's links.
+// variables returns the environment by which containers find services, in Kubernetes' form and in that of Docker's
+// links.
 func variables(services []*corev1.Service) map[string]string {
 	found := map[string]string{}
 	byName := map[string]*corev1.Service{}
@@ -69,6 +69,7 @@ func variables(services []*corev1.Service) map[string]string {
 	return found
 }
 
+// describe adds the variables of one service.
 func describe(found map[string]string, name string, s *corev1.Service) {
 	ip := s.Spec.ClusterIP
 	found[name+"_SERVICE_HOST"] = ip

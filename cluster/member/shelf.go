@@ -19,13 +19,14 @@ import (
 	"nodal/node"
 )
 
-// shelf is the part of the node that holds what pods use.
+// shelf keeps objects on the node, over the node's API.
 type shelf struct {
 	node      nodev1.NodeServiceClient
 	manifests nodev1.ManifestsServiceClient
 	objects   nodev1.ObjectsServiceClient
 }
 
+// shelfOf returns the shelf of the node at the other end of a connection.
 func shelfOf(conn grpc.ClientConnInterface) *shelf {
 	return &shelf{
 		node: nodev1.NewNodeServiceClient(conn), manifests: nodev1.NewManifestsServiceClient(conn),
@@ -33,8 +34,7 @@ func shelfOf(conn grpc.ClientConnInterface) *shelf {
 	}
 }
 
-// held returns the objects that the node has, from the cluster or from elsewhere. Volumes
-// are left out: they go with their claims.
+// held returns all objects that the node has, except for volumes: they go with their claims.
 func (s *shelf) held(ctx context.Context) (map[node.ObjectRef]*structpb.Struct, error) {
 	held := map[node.ObjectRef]*structpb.Struct{}
 	for _, kind := range node.Kinds() {
@@ -63,8 +63,8 @@ func (s *shelf) heldOf(ctx context.Context, kind node.ObjectKind) (map[node.Obje
 	return held, nil
 }
 
-// put posts objects of the cluster to the node, all of them or none. It never replaces an
-// object that came there in another way, not even one that arrives meanwhile.
+// put posts objects of the cluster to the node, all of them or none. It never replaces an object that came to the
+// node in another way, not even one that arrives meanwhile.
 func (s *shelf) put(ctx context.Context, objects ...node.Value) error {
 	since, err := s.now(ctx)
 	if err != nil {
@@ -73,7 +73,8 @@ func (s *shelf) put(ctx context.Context, objects ...node.Value) error {
 	var refs []node.ObjectRef
 	for i, object := range objects {
 		objects[i] = copyOf(object)
-		ref := node.ObjectRef{Kind: node.ObjectKind(objects[i].GetObjectKind().GroupVersionKind().Kind), Namespace: object.GetNamespace(), Name: object.GetName()}
+		kind := node.ObjectKind(objects[i].GetObjectKind().GroupVersionKind().Kind)
+		ref := node.ObjectRef{Kind: kind, Namespace: object.GetNamespace(), Name: object.GetName()}
 		if _, err := s.brought(ctx, ref); err != nil {
 			return err
 		}
@@ -84,13 +85,12 @@ func (s *shelf) put(ctx context.Context, objects ...node.Value) error {
 		return err
 	}
 	if _, err := s.manifests.Apply(ctx, &nodev1.ApplyRequest{Manifest: text, UnchangedSince: &since}); err != nil {
-		return fmt.Errorf("give %v to the node: %w", refs, err)
+		return fmt.Errorf("post %v to the node: %w", refs, err)
 	}
 	return nil
 }
 
-// drop takes from the node what the cluster has brought of an object, or of a family
-// of them.
+// drop removes an object, or a family of objects, from the node if it came from the cluster.
 func (s *shelf) drop(ctx context.Context, ref node.ObjectRef) error {
 	if ref.Kind == node.ClusterTrustBundle {
 		return s.dropTrust(ctx, ref, nil)
@@ -111,7 +111,7 @@ func (s *shelf) drop(ctx context.Context, ref node.ObjectRef) error {
 	return s.remove(ctx, since, ref)
 }
 
-// now is the node's revision. What changes after it has changed since one looked.
+// now returns the node's present revision. A later change has a greater one.
 func (s *shelf) now(ctx context.Context) (int64, error) {
 	reply, err := s.node.GetNode(ctx, &nodev1.GetNodeRequest{})
 	if err != nil {
@@ -120,12 +120,13 @@ func (s *shelf) now(ctx context.Context) (int64, error) {
 	return reply.GetRevision(), nil
 }
 
-// remove deletes objects from the node if they are there and unchanged.
+// remove deletes objects from the node that have not changed after a revision.
 func (s *shelf) remove(ctx context.Context, since int64, refs ...node.ObjectRef) error {
 	var named []metav1.PartialObjectMetadata
 	for _, ref := range refs {
 		named = append(named, metav1.PartialObjectMetadata{
-			TypeMeta: metav1.TypeMeta{Kind: string(ref.Kind)}, ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name},
+			TypeMeta:   metav1.TypeMeta{Kind: string(ref.Kind)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name},
 		})
 	}
 	text, err := listOf(named)
@@ -133,21 +134,22 @@ func (s *shelf) remove(ctx context.Context, since int64, refs ...node.ObjectRef)
 		return err
 	}
 	if _, err := s.manifests.Delete(ctx, &nodev1.DeleteRequest{Manifest: text, UnchangedSince: &since}); err != nil {
-		return fmt.Errorf("take %v from the node: %w", refs, err)
+		return fmt.Errorf("delete %v from the node: %w", refs, err)
 	}
 	return nil
 }
 
+// listOf returns a manifest of objects.
 func listOf[T any](objects []T) (string, error) {
 	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
 	return string(text), err
 }
 
-// errForeign means that the node has an object of that name from elsewhere.
-var errForeign = errors.New("the node has one of that name already, which came in another way")
+// errForeign means that the node has an object of that name which did not come from the cluster.
+var errForeign = errors.New("the node has an object of that name already, which did not come from the cluster")
 
-// brought returns the object that the cluster has put under a name, or nil if the node has
-// none there.
+// brought returns the node's object of a name, or nil if it has none. It fails if the object did not come from the
+// cluster.
 func (s *shelf) brought(ctx context.Context, ref node.ObjectRef) (*structpb.Struct, error) {
 	found, err := s.find(ctx, ref)
 	switch {
@@ -161,21 +163,21 @@ func (s *shelf) brought(ctx context.Context, ref node.ObjectRef) (*structpb.Stru
 	return found, nil
 }
 
-// find reads an object of the node, whoever brought it.
+// find reads an object of the node, wherever it came from.
 func (s *shelf) find(ctx context.Context, ref node.ObjectRef) (*structpb.Struct, error) {
 	request := &nodev1.GetObjectRequest{Kind: string(ref.Kind), Namespace: ref.Namespace, Name: ref.Name}
 	reply, err := s.objects.GetObject(ctx, request)
 	return reply.GetObject().GetObject(), err
 }
 
-// broughtHere says whether what the node shows came from the cluster.
+// broughtHere reports whether an object of the node came from the cluster.
 func broughtHere(object *structpb.Struct) bool {
 	meta, _ := object.AsMap()["metadata"].(map[string]any)
 	notes, _ := meta["annotations"].(map[string]any)
 	return notes[node.AnnotationFrom] == node.Cluster
 }
 
-// copyOf returns an object of the cluster as the node is to have it.
+// copyOf returns the object that the node keeps for one of the cluster.
 func copyOf(object node.Value) node.Value {
 	made := node.NewObject(object).Clone()
 	*made.Meta() = metav1.ObjectMeta{
@@ -185,7 +187,7 @@ func copyOf(object node.Value) node.Value {
 	made.Value.GetObjectKind().SetGroupVersionKind(kind.GroupVersionKind())
 	switch value := made.Value.(type) {
 	case *certificatesv1.ClusterTrustBundle:
-		value.Labels = object.GetLabels() // by which sources select
+		value.Labels = object.GetLabels() // projected volumes select by them
 	case *corev1.PersistentVolume:
 		fitVolume(value, object)
 	case *corev1.PersistentVolumeClaim:

@@ -9,11 +9,10 @@ import (
 	"nodal/node"
 )
 
-// statusFor merges the node's status of a pod into the cluster's: fields that are not the
-// node's stay as they are.
+// statusFor merges the node's status of a pod into the cluster's. Fields of other clients stay as they are.
 func statusFor(want *corev1.Pod, have *local) corev1.PodStatus {
 	status := *have.object.Status.DeepCopy()
-	own := saidBy(&status)
+	own := ownedIn(&status)
 	status.Conditions = slices.DeleteFunc(status.Conditions, func(c corev1.PodCondition) bool { return !own(c) })
 	for _, c := range want.Status.Conditions {
 		if !own(c) {
@@ -30,7 +29,7 @@ func statusFor(want *corev1.Pod, have *local) corev1.PodStatus {
 	if status.StartTime == nil {
 		status.StartTime = want.Status.StartTime
 	}
-	if finished(want) { // for good, whoever has said so
+	if finished(want) { // a final phase stays, whichever client set it
 		status.Phase, status.Reason, status.Message = want.Status.Phase, want.Status.Reason, want.Status.Message
 	}
 	if have.gone {
@@ -39,16 +38,16 @@ func statusFor(want *corev1.Pod, have *local) corev1.PodStatus {
 	return status
 }
 
-// saidBy returns a test for the conditions that the node owns. Other clients may say that a
-// pod has to end, unless the node does.
-func saidBy(status *corev1.PodStatus) (own func(corev1.PodCondition) bool) {
+// ownedIn returns a test for the conditions that the node owns. Other clients may set that a pod has to end, unless
+// the node does.
+func ownedIn(status *corev1.PodStatus) (own func(corev1.PodCondition) bool) {
 	disrupts := func(c corev1.PodCondition) bool { return c.Type == corev1.DisruptionTarget }
 	disrupted := slices.ContainsFunc(status.Conditions, disrupts)
 	return func(c corev1.PodCondition) bool { return node.OwnCondition(c.Type) || disrupted && disrupts(c) }
 }
 
-// observed is the cluster's generation of the pod that the node shows. The node counts
-// by itself, and keeps the cluster's as an annotation; an API server never lets it fall.
+// observed returns the cluster's generation of the pod that the node shows. The node counts generations of its own,
+// and keeps the cluster's as an annotation. The result never falls: API servers refuse that.
 func observed(want *corev1.Pod, have *local) int64 {
 	if want.DeletionTimestamp != nil && (have.gone || !have.deadline.IsZero()) {
 		return want.Generation // the deletion is the last change
@@ -60,8 +59,8 @@ func observed(want *corev1.Pod, have *local) int64 {
 	return max(generation, want.Status.ObservedGeneration)
 }
 
-// refusal is the status of a pod that the node does not take. It has failed, and asking
-// again would not help.
+// refusal returns the status of a pod that the node refuses. It has failed for good: the node would answer the same
+// again.
 func refusal(want *corev1.Pod, why string) corev1.PodStatus {
 	status := *want.Status.DeepCopy()
 	status.Phase, status.Reason, status.Message = corev1.PodFailed, nodeRefused, "Pod was refused: "+why
@@ -69,20 +68,21 @@ func refusal(want *corev1.Pod, why string) corev1.PodStatus {
 	return status
 }
 
-// onTheWay says that a pod is being started, and that nothing has gone wrong.
-func onTheWay(status *corev1.PodStatus) bool {
+// starting reports whether a pod is being started and has met no fault.
+func starting(status *corev1.PodStatus) bool {
 	if status.Phase != corev1.PodPending && status.Phase != "" {
 		return false
 	}
-	return !slices.ContainsFunc(slices.Concat(status.InitContainerStatuses, status.ContainerStatuses), func(c corev1.ContainerStatus) bool {
+	all := slices.Concat(status.InitContainerStatuses, status.ContainerStatuses)
+	return !slices.ContainsFunc(all, func(c corev1.ContainerStatus) bool {
 		waits, ended := c.State.Waiting, c.State.Terminated
 		return c.RestartCount > 0 || ended != nil && ended.ExitCode != 0 ||
 			waits != nil && waits.Reason != "ContainerCreating" && waits.Reason != "PodInitializing"
 	})
 }
 
-// end makes the status of a pod that is gone final. It has failed, unless every
-// container succeeded; a phase that was final stays.
+// end makes the status of a pod that is gone final. The pod has failed, unless every container succeeded. A phase that
+// was final stays.
 func end(status *corev1.PodStatus, want *corev1.Pod) {
 	phase := corev1.PodSucceeded
 	for i := range status.ContainerStatuses {
@@ -108,7 +108,7 @@ func end(status *corev1.PodStatus, want *corev1.Pod) {
 	}
 }
 
-// lost ends a container whose end was not seen.
+// lost ends a container whose end the node did not see.
 func lost(c *corev1.ContainerStatus) {
 	t := &corev1.ContainerStateTerminated{
 		ExitCode: 137, Reason: "ContainerStatusUnknown", ContainerID: c.ContainerID,

@@ -158,7 +158,7 @@ func TestStatusesThatCanWaitAreHeldBack(t *testing.T) {
 			t.Errorf("the queue brings back %s, want %s", got, key)
 		}
 		if p.holdBack(key, true) {
-			t.Errorf("after %s the status is held back still", lull)
+			t.Errorf("after %s the status is held back still", statusDelay)
 		}
 		if !p.holdBack(key, true) {
 			t.Error("one that follows at once is told")

@@ -17,8 +17,8 @@ import (
 	"nodal/node"
 )
 
-// A token is replaced when so much of its life is over, and at least once a day.
-// Clocks that disagree must not make it a flood.
+// A token is replaced when this part of its life is over, and at least once a day. The pause keeps clocks that
+// disagree from causing a flood of requests.
 const (
 	tokenSpent = 0.8
 	tokenLasts = 24 * time.Hour
@@ -28,8 +28,8 @@ const (
 // tokenKey names the token in the Secret that carries it to the node.
 const tokenKey = "token"
 
-// token is a service account's token as one pod wants it. The node knows nothing
-// of service accounts: to it the token is a Secret.
+// token describes the token of a service account that one pod wants. The node knows no service accounts: to it the
+// token is a Secret.
 type token struct {
 	pod      types.NamespacedName
 	uid      types.UID
@@ -38,6 +38,7 @@ type token struct {
 	seconds  int64
 }
 
+// tokenFor returns the token that a source of a volume wants.
 func tokenFor(pod *corev1.Pod, source *corev1.ServiceAccountTokenProjection) token {
 	t := token{
 		pod: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, uid: pod.UID,
@@ -49,17 +50,20 @@ func tokenFor(pod *corev1.Pod, source *corev1.ServiceAccountTokenProjection) tok
 	return t
 }
 
-// ref is the token's Secret on the node.
+// ref names the token's Secret on the node.
 func (t token) ref() node.ObjectRef {
 	digest := sha256.Sum256(fmt.Appendf(nil, "%s %q %d", t.uid, t.audience, t.seconds))
-	return node.ObjectRef{Kind: node.Secret, Namespace: t.pod.Namespace, Name: "token-" + hex.EncodeToString(digest[:10])}
+	name := "token-" + hex.EncodeToString(digest[:10])
+	return node.ObjectRef{Kind: node.Secret, Namespace: t.pod.Namespace, Name: name}
 }
 
-// request asks for the token. The token is valid for as long as the pod is there.
+// request returns the request for the token, which is valid for as long as the pod exists.
 func (t token) request() *authenticationv1.TokenRequest {
 	r := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		ExpirationSeconds: &t.seconds,
-		BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: t.pod.Name, UID: t.uid},
+		BoundObjectRef: &authenticationv1.BoundObjectReference{
+			APIVersion: "v1", Kind: "Pod", Name: t.pod.Name, UID: t.uid,
+		},
 	}}
 	if t.audience != "" {
 		r.Spec.Audiences = []string{t.audience}
@@ -67,7 +71,7 @@ func (t token) request() *authenticationv1.TokenRequest {
 	return r
 }
 
-// tokensOf are the tokens that a pod wants, by their Secrets.
+// tokensOf returns the tokens that a pod wants, by their Secrets.
 func tokensOf(pod *corev1.Pod) map[node.ObjectRef]token {
 	found := map[node.ObjectRef]token{}
 	for _, v := range pod.Spec.Volumes {
@@ -84,7 +88,7 @@ func tokensOf(pod *corev1.Pod) map[node.ObjectRef]token {
 	return found
 }
 
-// bringTokens puts Secrets in the place of a pod's tokens.
+// bringTokens replaces the tokens in a pod's volumes by Secrets.
 func bringTokens(pod *corev1.Pod) {
 	for _, v := range pod.Spec.Volumes {
 		if v.Projected == nil {
@@ -101,8 +105,7 @@ func bringTokens(pod *corev1.Pod) {
 	}
 }
 
-// keepFresh keeps a token on the node, and renews it before it expires, until no pod uses
-// it.
+// keepFresh keeps a token on the node, and renews it before it expires, until no pod uses it.
 func (o *objects) keepFresh(ctx context.Context, t token) {
 	ref := t.ref()
 	for ctx.Err() == nil {
@@ -113,15 +116,17 @@ func (o *objects) keepFresh(ctx context.Context, t token) {
 				return fmt.Errorf("ask for a token of service account %s/%s: %w", t.pod.Namespace, t.account, err)
 			}
 			lasts = goodFor(given, time.Now())
-			return o.node.put(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, Data: map[string][]byte{tokenKey: []byte(given.Status.Token)}})
+			return o.node.put(ctx, &corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name},
+				Data:       map[string][]byte{tokenKey: []byte(given.Status.Token)},
+			})
 		})
 		fresh := min(time.Duration(tokenSpent*float64(lasts)), tokenLasts)
 		_ = o.alarm.Sleep(ctx, wait.Jitter(max(fresh, tokenPause), 0.05)) // the loop sees the context's end
 	}
 }
 
-// goodFor returns how long a token lasts by the node's clock, and at most its full lifetime
-// where that clock is behind.
+// goodFor returns how long a token lasts by the node's clock. If that clock is behind, it returns the full lifetime.
 func goodFor(given *authenticationv1.TokenRequest, now time.Time) time.Duration {
 	lasts := given.Status.ExpirationTimestamp.Sub(now)
 	if made := given.Spec.ExpirationSeconds; made != nil {

@@ -21,8 +21,7 @@ import (
 
 const trustResource = "clustertrustbundles"
 
-// trustVersions lists the versions in which API servers have ClusterTrustBundles. They
-// differ in their names alone.
+// trustVersions lists the versions of ClusterTrustBundles, the newest first. They differ in their names alone.
 func trustVersions() []schema.GroupVersion {
 	var all []schema.GroupVersion
 	for _, version := range []string{"v1", "v1beta1", "v1alpha1"} {
@@ -31,6 +30,7 @@ func trustVersions() []schema.GroupVersion {
 	return all
 }
 
+// addTrust makes a scheme know ClusterTrustBundles in all versions.
 func addTrust(scheme *runtime.Scheme) error {
 	for _, gv := range trustVersions() {
 		scheme.AddKnownTypes(gv, &certificatesv1.ClusterTrustBundle{}, &certificatesv1.ClusterTrustBundleList{})
@@ -39,8 +39,8 @@ func addTrust(scheme *runtime.Scheme) error {
 	return nil
 }
 
-// bundles returns the API by which the cluster has ClusterTrustBundles. Many clusters have
-// none: no version is on by default before Kubernetes 1.37.
+// bundles returns the client for the version of ClusterTrustBundles that the cluster serves. Many clusters serve none:
+// no version is on by default before Kubernetes 1.37.
 func (c *cluster) bundles(ctx context.Context) (rest.Interface, error) {
 	for _, api := range c.trust {
 		there := &metav1.APIResourceList{}
@@ -55,8 +55,7 @@ func (c *cluster) bundles(ctx context.Context) (rest.Interface, error) {
 	return nil, errors.New("the API server has no ClusterTrustBundles")
 }
 
-// keepTrust keeps a bundle on the node, or all of a signer: what of them a pod is to
-// have is for the node to choose.
+// keepTrust keeps a bundle on the node, or all bundles of a signer. The node chooses from them for each pod.
 func (o *objects) keepTrust(ctx context.Context, ref node.ObjectRef) {
 	found := source{resource: trustResource, chosen: named(ref.Name), kind: &certificatesv1.ClusterTrustBundle{}}
 	if strings.Contains(ref.Name, "/") { // the signer's name
@@ -71,20 +70,19 @@ func (o *objects) keepTrust(ctx context.Context, ref node.ObjectRef) {
 	}
 }
 
-// bringTrust has the node hold these bundles of a family and no others.
+// bringTrust has the node hold these bundles of a family, and no others from the cluster.
 func (o *objects) bringTrust(ctx context.Context, family node.ObjectRef, found []any) error {
 	wanted := map[node.ObjectRef]bool{}
 	var wrong []error
 	for _, object := range found {
 		bundle := object.(*certificatesv1.ClusterTrustBundle)
 		wanted[node.ObjectRef{Kind: node.ClusterTrustBundle, Name: bundle.Name}] = true
-		wrong = append(wrong, o.node.put(ctx, bundle)) // one that the node has itself blocks no other
+		wrong = append(wrong, o.node.put(ctx, bundle)) // a bundle of the node's own blocks no other
 	}
 	return errors.Join(append(wrong, o.node.dropTrust(ctx, family, wanted))...)
 }
 
-// dropTrust takes from the node what the cluster has brought of a family, but for
-// some.
+// dropTrust removes the bundles of a family from the node that came from the cluster, but for some.
 func (s *shelf) dropTrust(ctx context.Context, family node.ObjectRef, but map[node.ObjectRef]bool) error {
 	since, err := s.now(ctx)
 	if err != nil {
