@@ -12,27 +12,28 @@ import (
 	"nodal/cluster/retry"
 )
 
-// carry does the next step about a key, if there is one. What it changes on the
-// node comes back through the watch, and leads to the step after it.
+// carry takes the next step for a key, if there is one. Its effect on the node comes back through the watch, and leads
+// to the step after it.
 func (f *fleet) carry(ctx context.Context, key string) error {
 	v := f.view(key)
 	switch todo := next(v); todo.verb {
 	case put:
 		return f.put(ctx, key, v)
 	case end:
-		_, err := f.node.DeletePod(ctx, &nodev1.DeletePodRequest{Namespace: todo.pod.name.Namespace, Name: todo.pod.name.Name, Uid: todo.pod.uid})
-		if err != nil && grpcstatus.Code(err) != codes.NotFound {
-			return fmt.Errorf("have the node end %s: %w", todo.pod.name, err)
+		request := &nodev1.DeletePodRequest{
+			Namespace: todo.pod.name.Namespace, Name: todo.pod.name.Name, Uid: todo.pod.uid,
 		}
-	case tell:
-		return f.tell(ctx, key, todo.status)
+		if _, err := f.node.DeletePod(ctx, request); err != nil && grpcstatus.Code(err) != codes.NotFound {
+			return fmt.Errorf("delete pod %s from the node: %w", todo.pod.name, err)
+		}
+	case report:
+		return f.report(ctx, key, todo.status)
 	}
 	return nil
 }
 
-// put posts a pod to the node. A pod that the node refuses has failed: a repeat would not
-// help. It never replaces a pod that came in another way, even if the node has yet to
-// report it.
+// put posts a pod to the node. A pod that the node refuses has failed: the node would answer the same again. put never
+// replaces a pod of another client, even one that the node has yet to report.
 func (f *fleet) put(ctx context.Context, key string, v view) error {
 	text, refused := *v.text, ""
 	manifest, err := manifestOf(text, key)
@@ -50,20 +51,20 @@ func (f *fleet) put(ctx context.Context, key string, v view) error {
 		refused = grpcstatus.Convert(err).Message()
 	}
 	if err != nil && refused == "" {
-		return fmt.Errorf("give it to the node: %w", err)
+		return fmt.Errorf("post the pod to the node: %w", err)
 	}
 	f.mu.Lock()
 	e := f.entry(key)
 	e.taken, e.refused = text, refused
 	f.mu.Unlock()
 	if refused != "" || len(v.pods) > 0 {
-		f.queue.Add(key) // for its status: a pod that is there already causes no event of the watch
+		f.queue.Add(key) // for its status: a pod that the node has already causes no event of the watch
 	}
 	return nil
 }
 
-// tell writes a status to etcd.
-func (f *fleet) tell(ctx context.Context, key, status string) (err error) {
+// report writes a status to etcd. An empty status removes it.
+func (f *fleet) report(ctx context.Context, key, status string) (err error) {
 	if status == "" {
 		err = f.store.remove(ctx, f.store.statuses()+key)
 	} else {
@@ -76,7 +77,7 @@ func (f *fleet) tell(ctx context.Context, key, status string) (err error) {
 	f.entry(key).status = status
 	f.mu.Unlock()
 	if status == "" {
-		f.queue.Add(key) // to let go of it
+		f.queue.Add(key) // the next look drops the entry
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 	"nodal/cluster/retry"
 )
 
-// Config says where the fleet is written down.
+// Config holds where the fleet is written down.
 type Config struct {
 	Servers []string // URLs of etcd
 	Prefix  string   // of this node
@@ -27,10 +27,11 @@ type Config struct {
 
 // entry holds the state of one key.
 type entry struct {
-	text           *string
-	name           types.NamespacedName // of the pod in the text, if it names one
-	taken, refused string
-	status         string
+	text    *string              // in etcd; nil if the key is gone
+	name    types.NamespacedName // of the pod in the text, if it names one
+	taken   string               // the text that the node answered last
+	refused string               // the fault in it, if the node refused it
+	status  string               // in etcd
 }
 
 // fleet keeps both sides of every key in step.
@@ -45,8 +46,8 @@ type fleet struct {
 	local   map[types.NamespacedName]local
 }
 
-// Run has the node run what etcd says until the context ends. Neither side has to
-// be there when it begins, nor to stay.
+// Run has the node run the pods in etcd until the context ends. Neither etcd nor the node has to answer at the start, or
+// all the time.
 func Run(ctx context.Context, config Config, conn grpc.ClientConnInterface, log *slog.Logger) error {
 	s, err := dial(config.Servers, config.Prefix, config.TLS)
 	if err != nil {
@@ -70,7 +71,8 @@ func Run(ctx context.Context, config Config, conn grpc.ClientConnInterface, log 
 	select {
 	case <-ready:
 		log.Info("read the pods of etcd and of the node")
-		side.Go(func() { f.queue.Work(ctx, log, "a pod is tried again", f.carry) }) // one: a node has few, and most steps are short
+		// One worker is enough: a node has few keys, and most steps are short.
+		side.Go(func() { f.queue.Work(ctx, log, "a pod is tried again", f.carry) })
 	case <-ctx.Done():
 	}
 	<-ctx.Done()
@@ -79,7 +81,7 @@ func Run(ctx context.Context, config Config, conn grpc.ClientConnInterface, log 
 	return context.Cause(ctx)
 }
 
-// entry is called with the lock held.
+// entry returns the entry of a key. It is called with the lock held.
 func (f *fleet) entry(key string) *entry {
 	if f.entries[key] == nil {
 		f.entries[key] = &entry{}
@@ -87,7 +89,7 @@ func (f *fleet) entry(key string) *entry {
 	return f.entries[key]
 }
 
-// readStatuses reads what an earlier process has written.
+// readStatuses reads the statuses that an earlier process wrote.
 func (f *fleet) readStatuses(ctx context.Context) error {
 	statuses, _, err := f.store.list(ctx, f.store.statuses())
 	f.mu.Lock()
@@ -99,8 +101,8 @@ func (f *fleet) readStatuses(ctx context.Context) error {
 	return err
 }
 
-// followEtcd keeps the wanted pods up to date, from where the last watch ended or, if etcd
-// has forgotten that, by reading all of them again.
+// followEtcd keeps the wanted pods up to date. It goes on where the last watch ended. If etcd has dropped that
+// revision, it reads all keys again.
 func (f *fleet) followEtcd(ctx context.Context, synced func()) {
 	after := int64(-1)
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
@@ -121,6 +123,7 @@ func (f *fleet) followEtcd(ctx context.Context, synced func()) {
 	}, time.Second)
 }
 
+// readPods reads all manifests, and returns their revision.
 func (f *fleet) readPods(ctx context.Context) (revision int64, err error) {
 	found, revision, err := f.store.list(ctx, f.store.pods())
 	if err != nil {
@@ -143,7 +146,7 @@ func (f *fleet) readPods(ctx context.Context) (revision int64, err error) {
 	return revision, nil
 }
 
-// want takes note of what etcd has.
+// want stores the text of a key, or that the key is gone.
 func (f *fleet) want(key, text string, there bool) {
 	var name types.NamespacedName
 	if there {
@@ -159,7 +162,7 @@ func (f *fleet) want(key, text string, there bool) {
 	f.queue.Add(key)
 }
 
-// followNode keeps what the node has true.
+// followNode keeps the local pods in step with the node's.
 func (f *fleet) followNode(ctx context.Context, synced func()) {
 	follow.Pods(ctx, f.node, f.log, follow.Listener{Show: f.show, Keep: func(present map[types.NamespacedName]bool) {
 		f.keepOnly(present)
@@ -167,7 +170,7 @@ func (f *fleet) followNode(ctx context.Context, synced func()) {
 	}})
 }
 
-// show takes what the node shows of a pod.
+// show stores a pod as the node shows it.
 func (f *fleet) show(name types.NamespacedName, m *nodev1.WatchPodsResponse) error {
 	object := m.Pod.GetObject().AsMap()
 	text, err := json.Marshal(object)
@@ -193,8 +196,7 @@ func (f *fleet) show(name types.NamespacedName, m *nodev1.WatchPodsResponse) err
 	return nil
 }
 
-// changed looks again at the keys by which a pod came, and at those that want its
-// name. It is called with the lock held.
+// changed looks again at the keys of a pod, and at those that want its name. It is called with the lock held.
 func (f *fleet) changed(name types.NamespacedName, keys ...string) {
 	for key, e := range f.entries {
 		if e.name == name {
@@ -208,7 +210,7 @@ func (f *fleet) changed(name types.NamespacedName, keys ...string) {
 	}
 }
 
-// keepOnly notes which pods went while no watch was open.
+// keepOnly drops the pods that went while no watch was open.
 func (f *fleet) keepOnly(present map[types.NamespacedName]bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -232,7 +234,7 @@ func (f *fleet) view(key string) view {
 			v.pods = append(v.pods, l)
 		case l.name != e.name:
 		case l.key == "":
-			v.holder = "which came in another way"
+			v.holder = "which did not come from etcd"
 		default:
 			v.holder = "by key " + l.key
 		}

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,46 +12,47 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// AnnotationKey names the key by which a pod came to the node.
+// AnnotationKey is the annotation with the key that a pod came by.
 const AnnotationKey = "nodal.node/fleet-key"
 
 // local is a pod as the node shows it.
 type local struct {
 	name     types.NamespacedName
 	uid      string
-	key      string // by which it came; empty: in another way
+	key      string // that it came by; empty for a pod of another client
 	deadline time.Time
-	text     string // of the whole pod
+	text     string // of the whole pod, in JSON
 }
 
-// view holds all that decides about one key.
+// view holds both sides of one key, and the node's answers before.
 type view struct {
 	text    *string // in etcd, or nil
 	pods    []local // of this key, on the node
-	taken   string  // text that the node has answered, and
-	refused string  // the fault for which the node refused it
+	taken   string  // the text that the node answered last
+	refused string  // the fault in it, if the node refused it
 	status  string  // in etcd
 	holder  string  // of the pod's name on the node, if that is not this key
 }
 
-// verb names the thing to do.
+// verb names a step.
 type verb uint8
 
 const (
-	agreed verb = iota
-	put         // the node shall run the pod
-	end         // the node shall end a pod
-	tell        // etcd shall have the status
+	agreed verb = iota // nothing to do: both sides agree
+	put                // post the pod to the node
+	end                // have the node end a pod
+	report             // write the status to etcd
 )
 
+// step is the next step for a key.
 type step struct {
 	verb   verb
-	pod    local
-	status string // for tell; empty otherwise
+	pod    local  // of end
+	status string // of report; empty removes it
 }
 
-// next says what to do about a key so that both sides come to agree. A text that names
-// no pod is a slip of somebody's pen: what runs runs on.
+// next returns the step that brings both sides of a key closer to agreement. A text that names no pod is taken for a
+// mistake: the pod of its key runs on.
 func next(v view) step {
 	var wanted types.NamespacedName
 	var names bool
@@ -69,23 +71,24 @@ func next(v view) step {
 	case v.text != nil && v.holder == "" && (v.taken != *v.text || have == nil && v.refused == ""):
 		return step{verb: put}
 	case v.text != nil && have == nil:
-		return v.telling(failed(wanted, v))
+		return v.reporting(failed(wanted, v))
 	case have != nil:
-		return v.telling(unchanged(have.text, v.refused))
+		return v.reporting(unchanged(have.text, v.refused))
 	case len(v.pods) > 0:
-		return v.telling(v.pods[0].text)
+		return v.reporting(v.pods[0].text)
 	}
-	return v.telling("")
+	return v.reporting("")
 }
 
-func (v view) telling(status string) step {
+// reporting returns the step that writes a status, if etcd has another one.
+func (v view) reporting(status string) step {
 	if status == v.status {
 		return step{}
 	}
-	return step{verb: tell, status: status}
+	return step{verb: report, status: status}
 }
 
-// failed is the status of a manifest that no pod came of.
+// failed returns the status of a manifest without a pod.
 func failed(name types.NamespacedName, v view) string {
 	message := v.refused
 	if v.holder != "" {
@@ -102,11 +105,11 @@ func failed(name types.NamespacedName, v view) string {
 	return string(text)
 }
 
-// ConditionTaken is False of a pod that runs as it was, because the node does not take
-// what its key says by now.
+// ConditionTaken is the condition of a pod whose manifest was changed. It is False if the node refused the change and
+// the pod runs on as it was.
 const ConditionTaken = "nodal.node/ManifestTaken"
 
-// unchanged is a pod with the reason why it is not what its key says, if there is one.
+// unchanged returns a pod, with a condition if the node refused the present text of its key.
 func unchanged(text, refused string) string {
 	pod := &corev1.Pod{}
 	if refused == "" || json.Unmarshal([]byte(text), pod) != nil {
@@ -122,8 +125,7 @@ func unchanged(text, refused string) string {
 	return string(out)
 }
 
-// nameOf returns the pod that a manifest names, and false if it names none: the node will
-// refuse it.
+// nameOf returns the name of the pod in a manifest. It reports false if there is none: the node will refuse that.
 func nameOf(text string) (types.NamespacedName, bool) {
 	var pod struct {
 		Metadata struct{ Namespace, Name string }
@@ -138,7 +140,7 @@ func nameOf(text string) (types.NamespacedName, bool) {
 	return name, true
 }
 
-// manifestOf is a manifest with its key, as the node is to have it.
+// manifestOf returns a manifest in JSON, annotated with its key.
 func manifestOf(text, key string) (string, error) {
 	var object map[string]any
 	if err := yaml.UnmarshalStrict([]byte(text), &object); err != nil {
@@ -146,7 +148,7 @@ func manifestOf(text, key string) (string, error) {
 	}
 	meta, ok := object["metadata"].(map[string]any)
 	if !ok {
-		return "", fmt.Errorf("read the manifest: it has no metadata")
+		return "", errors.New("read the manifest: it has no metadata")
 	}
 	notes, ok := meta["annotations"].(map[string]any)
 	if !ok {

@@ -22,14 +22,14 @@ import (
 	"google.golang.org/grpc/resolver/manual"
 )
 
-// largest is more than a fleet's manifests for one node take.
-const largest = 256 << 20
+// maxReply bounds a reply. The manifests of one node take less.
+const maxReply = 256 << 20
 
-// A connection that is silent for longer than that is tried, and given up.
+// silence is the time after which a silent connection is probed, and after which an unanswered probe ends it.
 const silence = 20 * time.Second
 
-// store reads and writes etcd below a prefix. etcd's own client would bring along a logger
-// and metrics without a reader.
+// store reads and writes etcd below a prefix. etcd's own client would bring along a logger and metrics that are not
+// used here.
 type store struct {
 	conn   *grpc.ClientConn
 	kv     etcdserverpb.KVClient
@@ -37,10 +37,10 @@ type store struct {
 	prefix string
 }
 
-// inTurn sends each call to the next server: one that answers may have lost the others.
+// inTurn sends each call to the next server: a server that answers may have lost the others.
 const inTurn = `{"loadBalancingConfig": [{"round_robin": {}}]}`
 
-// dial reaches whichever of the servers answers. TLS is nil for plain text.
+// dial returns a client of the servers. secure is nil for plain text.
 func dial(servers []string, prefix string, secure *tls.Config) (*store, error) {
 	var state resolver.State
 	for _, server := range servers {
@@ -60,7 +60,7 @@ func dial(servers []string, prefix string, secure *tls.Config) (*store, error) {
 		creds = credentials.NewTLS(secure)
 	}
 	conn, err := grpc.NewClient("etcd:///servers", grpc.WithResolvers(all), grpc.WithTransportCredentials(creds),
-		grpc.WithDefaultServiceConfig(inTurn), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(largest)),
+		grpc.WithDefaultServiceConfig(inTurn), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReply)),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: silence, Timeout: silence}))
 	if err != nil {
 		return nil, fmt.Errorf("reach etcd: %w", err)
@@ -73,10 +73,10 @@ func dial(servers []string, prefix string, secure *tls.Config) (*store, error) {
 func (s *store) pods() string     { return s.prefix + "/pods/" }
 func (s *store) statuses() string { return s.prefix + "/status/" }
 
-// beyond is the first key that does not begin with a prefix which ends in a slash.
+// beyond returns the first key after those that begin with a prefix. The prefix ends in a slash.
 func beyond(prefix string) []byte { return []byte(strings.TrimSuffix(prefix, "/") + "0") }
 
-// list reads all below a prefix, by what follows it, and at which revision.
+// list returns all values below a prefix by the rest of their keys, and the revision that they were read at.
 func (s *store) list(ctx context.Context, prefix string) (map[string]string, int64, error) {
 	reply, err := s.kv.Range(ctx, &etcdserverpb.RangeRequest{Key: []byte(prefix), RangeEnd: beyond(prefix)})
 	if err != nil {
@@ -89,13 +89,12 @@ func (s *store) list(ctx context.Context, prefix string) (map[string]string, int
 	return found, reply.GetHeader().GetRevision(), nil
 }
 
-// errCompacted means that etcd has forgotten the next revision, or has not reached it: after
-// a restore it would stay silent until it has.
+// errCompacted means that etcd has dropped the next revision, or has not reached it. After a restore it would be silent
+// until it has.
 var errCompacted = errors.New("etcd does not have the revision")
 
-// follow reports every change below a prefix after a revision, until the stream ends. It
-// returns the last revision that was reported whole. It asks a server without a leader to
-// end the stream: such a server hears of no change, and would not say so.
+// follow reports every change below a prefix after a revision, until the stream ends. It returns the last revision that
+// was reported whole. It asks a server without a leader to end the stream: such a server would stay silent.
 func (s *store) follow(ctx context.Context, prefix string, after int64, tell func(key, value string, there bool)) (int64, error) {
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, rpctypes.MetadataRequireLeaderKey, rpctypes.MetadataHasLeader))
 	defer cancel()
@@ -106,7 +105,7 @@ func (s *store) follow(ctx context.Context, prefix string, after int64, tell fun
 		}}})
 	}
 	if errors.Is(err, io.EOF) {
-		err = nil // it has ended already, and says why
+		err = nil // the stream has ended already; Recv says why
 	}
 	for err == nil {
 		var m *etcdserverpb.WatchResponse
@@ -131,6 +130,7 @@ func (s *store) follow(ctx context.Context, prefix string, after int64, tell fun
 	return after, fmt.Errorf("watch %s in etcd: %w", prefix, err)
 }
 
+// put writes a value.
 func (s *store) put(ctx context.Context, key, value string) error {
 	_, err := s.kv.Put(ctx, &etcdserverpb.PutRequest{Key: []byte(key), Value: []byte(value)})
 	if err != nil {
@@ -139,6 +139,7 @@ func (s *store) put(ctx context.Context, key, value string) error {
 	return nil
 }
 
+// remove removes a key.
 func (s *store) remove(ctx context.Context, key string) error {
 	_, err := s.kv.DeleteRange(ctx, &etcdserverpb.DeleteRangeRequest{Key: []byte(key)})
 	if err != nil {

@@ -50,8 +50,7 @@ func Rules(settings config.Cgroups) limit.Rules {
 	}
 }
 
-// OOMGroup reports whether all processes of a container end when one has used up the memory. That takes
-// version 2 of cgroups.
+// OOMGroup reports whether the OOM killer ends all processes of a container together. That takes version 2 of cgroups.
 func OOMGroup(settings config.Cgroups, mounts cgroup.Mounts) bool {
 	single := settings.OOMSingle
 	return mounts.Version == 2 && (single == nil || !*single)

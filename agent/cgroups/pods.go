@@ -14,11 +14,11 @@ import (
 	"nodal/reconciler"
 )
 
-// Config holds what the cgroups of pods need of the node.
+// Config holds the settings of the cgroups of pods.
 type Config struct {
 	Mounts   cgroup.Mounts
 	Driver   func(context.Context) (string, error) // asks the runtime which driver it has
-	Fallback string                                // the driver of a runtime that does not say
+	Fallback string                                // the driver of a runtime that does not report its own
 	Root     string                                // the cgroup above; empty means the top
 	Name     string                                // of the cgroup of all pods; empty means kubepods
 	AllPods  func() limit.Limits                   // that hold for all pods together
@@ -27,8 +27,8 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Pods are the cgroups of pods. They are opened at their first use, because only the runtime knows which driver
-// makes them, and it may not answer earlier.
+// Pods are the cgroups of pods. They are opened at their first use: the runtime knows the driver, and may not answer
+// earlier.
 type Pods struct {
 	config Config
 	mu     sync.Mutex
@@ -67,12 +67,12 @@ func (p *Pods) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	return tree.Sweep(ctx, keep)
 }
 
-// Follow holds all pods together to the limits of the time, until the context ends. Changed returns a channel that is
-// closed when there may be others.
+// Follow holds all pods together to their present limits, until the context ends. changed returns a channel that is
+// closed when the limits may have changed.
 func (p *Pods) Follow(ctx context.Context, changed func() <-chan struct{}) {
 	for {
 		next := changed()
-		if tree := p.opened(); tree != nil { // else it is opened with them
+		if tree := p.opened(); tree != nil { // otherwise open applies them
 			if err := tree.Hold(ctx, p.config.AllPods()); err != nil {
 				p.config.Log.Warn("all pods together keep the limits that they had", "err", err)
 			}
@@ -85,7 +85,7 @@ func (p *Pods) Follow(ctx context.Context, changed func() <-chan struct{}) {
 	}
 }
 
-// Parent returns the cgroup of a pod as the runtime takes it. The runtime asks after SetUp.
+// Parent returns the cgroup of a pod in the form that the runtime takes. It is empty before SetUp.
 func (p *Pods) Parent(pod *corev1.Pod) string {
 	if tree := p.opened(); tree != nil {
 		return tree.Parent(pod)

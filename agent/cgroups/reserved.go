@@ -12,7 +12,7 @@ import (
 	"nodal/node/limit"
 )
 
-// HoldReserved holds other programs than pods to the resources that are reserved for them.
+// HoldReserved limits the node's own programs and the machine's other programs to the resources reserved for them.
 func HoldReserved(ctx context.Context, r config.Reserved, mounts cgroup.Mounts) error {
 	for _, group := range []struct {
 		config.Held

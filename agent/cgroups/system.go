@@ -7,11 +7,11 @@ import (
 	"nodal/host/cgroup"
 )
 
-// System are the cgroups that stats show beside those of pods.
+// System finds the cgroups that stats show beside those of pods.
 type System struct {
 	Mounts cgroup.Mounts
 	Pods   *Pods      // nil if pods have no cgroups of their own
-	Daemon func() int // the process of the node's own runtime; nil if the runtime is another one
+	Daemon func() int // the process of the agent's own runtime; nil if the runtime is another one
 }
 
 // Find returns the cgroups of all pods and of the node's own programs, by upstream's names. A cgroup that two

@@ -1,4 +1,4 @@
-// Package files lays out what pods have on the node's disk besides their volumes.
+// Package files lays out the files of pods on the node's disk, except for their volumes.
 //
 //	/var/log/pods          logs, by host/logs
 //	/var/log/containers    links to them, for log collectors

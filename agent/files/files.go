@@ -26,13 +26,12 @@ import (
 const (
 	hostsPath = "/etc/hosts"
 
-	// The end of a failed container's log stands for a message that it did not write.
+	// The end of a failed container's log replaces a termination message that is missing.
 	lastLines = 80
 	lastBytes = 2048
 )
 
-// Files lays out what pods have on the node's disk besides their volumes: logs, hosts files and termination
-// messages.
+// Files lays out the files of pods on the node's disk: logs, hosts files and termination messages.
 type Files struct {
 	Logs logs.Layout
 
@@ -87,7 +86,7 @@ func (f Files) Extras(run spec.Run) (extras spec.Extras, err error) {
 	return extras, nil
 }
 
-// mount mounts a file of the node's.
+// mount returns the mount of a file of the node.
 func mount(at, file string) *runtimeapi.Mount {
 	return &runtimeapi.Mount{ContainerPath: at, HostPath: file, SelinuxRelabel: true}
 }
@@ -116,7 +115,7 @@ func hostsText(run spec.Run) (string, error) {
 	return podfiles.HostNetwork(string(host), pod.HostAliases), nil
 }
 
-// LastWords returns the termination message of a run, or else the end of its log if the pod wants that.
+// LastWords returns the termination message of a run, or else the end of its log if the pod asks for that.
 func (f Files) LastWords(ctx context.Context, e cri.Ending) (string, error) {
 	c := &e.Container
 	if e.MessageFile {
@@ -131,21 +130,21 @@ func (f Files) LastWords(ctx context.Context, e cri.Ending) (string, error) {
 	return logs.Last(ctx, c.LogPath, lastLines, lastBytes)
 }
 
-// Link lets log collectors find the log of a run.
+// Link makes the link by which log collectors find the log of a run.
 func (f Files) Link(key node.Key, run *node.Container) {
 	if err := f.Logs.Link(key, run.Name, run.ID, run.LogPath); err != nil {
 		f.log.Warn("cannot link a log; log collectors will not find it", "pod", key.String(), "container", run.Name, "err", err)
 	}
 }
 
-// Unlink removes what Link made.
+// Unlink removes the link that Link made.
 func (f Files) Unlink(key node.Key, container, id string) {
 	if err := f.Logs.Unlink(key, container, id); err != nil {
 		f.log.Warn("cannot remove the link to a log", "pod", key.String(), "container", container, "err", err)
 	}
 }
 
-// RemovePod removes the logs and the own files of a pod.
+// RemovePod removes the logs, hosts files and termination messages of a pod.
 func (f Files) RemovePod(key node.Key, uid types.UID) error {
 	return errors.Join(
 		f.Logs.RemovePod(key, uid),
@@ -153,7 +152,7 @@ func (f Files) RemovePod(key node.Key, uid types.UID) error {
 	)
 }
 
-// RemoveRun removes the log and the own files of a run.
+// RemoveRun removes the log and the termination message of a run.
 func (f Files) RemoveRun(key node.Key, uid types.UID, container string, attempt uint32) error {
 	return errors.Join(
 		f.Logs.RemoveRun(node.LogRun{Key: key, UID: uid, Container: container, Attempt: attempt}),

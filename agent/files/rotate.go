@@ -9,14 +9,13 @@ import (
 	"nodal/node/store"
 )
 
-// Rotate bounds the logs of running containers until the context ends. reopen has the runtime go on in a new
-// file.
+// Rotate rotates the logs of running containers until the context ends. reopen has the runtime continue in a new file.
 func (f Files) Rotate(
 	ctx context.Context, limits config.Logs, views func() ([]store.View, int64),
 	reopen func(ctx context.Context, containerID string) error,
 ) {
 	if limits.MaxSize < 0 {
-		return // upstream's way to say that another program rotates
+		return // as upstream has it, another program rotates
 	}
 	logs.Rotation{
 		Layout: f.Logs, MaxSize: limits.MaxSize, MaxFiles: limits.MaxFiles, Every: limits.Every,
@@ -28,7 +27,7 @@ func (f Files) Rotate(
 	}.Run(ctx)
 }
 
-// open returns the logs of the containers that run.
+// open returns the logs of the running containers.
 func open(pods []store.View) []logs.Open {
 	var open []logs.Open
 	for _, view := range pods {

@@ -41,13 +41,13 @@ func (c *callers) Review(ctx context.Context, token string) (auth.Identity, bool
 	return id, ok, err
 }
 
-// Allows reports whether the cluster lets an identity reach this node in a way.
+// Allows reports whether the cluster grants an identity this access to the node.
 func (c *callers) Allows(ctx context.Context, id auth.Identity, to auth.Access) (bool, error) {
 	r := c.reviewer.Load()
 	if r == nil {
 		return false, errNotJoined
 	}
-	return r.May(ctx, review.Access{
+	return r.May(ctx, review.Question{
 		User: id.Name, Groups: id.Groups, UID: id.UID, Extra: id.Extra,
 		Resource: review.Resource{
 			Verb: to.Verb, Version: corev1.SchemeGroupVersion.Version,

@@ -23,7 +23,7 @@ import (
 	"nodal/server/metrics"
 )
 
-// Config holds what a membership needs of the node.
+// Config holds the settings of a membership, and the node's facts that it needs.
 type Config struct {
 	NodeName  string
 	Labels    map[string]string
@@ -36,15 +36,14 @@ type Config struct {
 	Log       *slog.Logger
 }
 
-// Membership is the node's part in a cluster.
+// Membership keeps the node in a cluster.
 type Membership struct {
 	config  Config
 	api     *rest.Config // that the node had at its start; nil if it has to get a certificate first
 	callers *callers
 }
 
-// New reads how to reach the API server. It reports a faulty file at the start, and not when the server is
-// called.
+// New reads how to reach the API server, so that a faulty file stops the start.
 func New(c Config) (*Membership, error) {
 	if err := member.CheckLabels(c.Labels); err != nil {
 		return nil, fmt.Errorf("--node-labels: %w", err)
@@ -55,7 +54,8 @@ func New(c Config) (*Membership, error) {
 	case err == nil:
 		m.api = api
 	case c.Cluster.Bootstrap == "" && errors.Is(err, errNotValid):
-		c.Log.Error("the client certificate has expired; pods keep running, but the cluster does not reach the node until it has a new one", "err", err)
+		c.Log.Error("the client certificate has expired; pods keep running, but the node is cut off from the cluster "+
+			"until it has a new one", "err", err)
 	case c.Cluster.Bootstrap == "":
 		return nil, err
 	case !errors.Is(err, fs.ErrNotExist):
@@ -64,17 +64,17 @@ func New(c Config) (*Membership, error) {
 	return m, nil
 }
 
-var errNotValid = errors.New("it holds no certificate that is valid now")
+var errNotValid = errors.New("the file holds no certificate that is valid now")
 
-// read returns how to reach the API server. It fails if the certificate for that is not valid now.
+// read returns the client configuration for the API server. It fails if the certificate in it is not valid now.
 func (m *Membership) read() (*rest.Config, error) {
 	c := m.config.Cluster
 	if _, err := os.Stat(c.Kubeconfig); err != nil {
-		return nil, fmt.Errorf("read the way to the API server: %w", err)
+		return nil, fmt.Errorf("read --kubeconfig: %w", err)
 	}
 	api, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("read the way to the API server from %s: %w", c.Kubeconfig, err)
+		return nil, fmt.Errorf("read --kubeconfig %s: %w", c.Kubeconfig, err)
 	}
 	if pair, ok := certificate.Of(api); ok {
 		valid, err := pair.Valid(time.Now())
@@ -87,19 +87,19 @@ func (m *Membership) read() (*rest.Config, error) {
 	}
 	api.QPS, api.Burst, api.UserAgent = c.QPS, c.Burst, "kubelet/"+m.config.Version
 	if api.QPS == 0 {
-		api.QPS = -1 // to the client zero is its own default
+		api.QPS = -1 // zero would mean the client's default
 	}
 	return api, nil
 }
 
-// Renewals shows for metrics when the certificates run out, and counts renewals.
+// Renewals holds the metrics of certificates: when they expire, and how often they are renewed.
 type Renewals struct {
 	Client  func(expires func() time.Time) metrics.Renewed
 	Serving metrics.Renewed
 }
 
-// Run keeps the node a member of its cluster until the context ends. conn leads to the node's own API: a member
-// knows no more of the node than other clients.
+// Run keeps the node a member of its cluster until the context ends. conn leads to the node's own API, by which a member
+// reaches the node like any other client.
 func (m *Membership) Run(ctx context.Context, conn grpc.ClientConnInterface, renewals Renewals) error {
 	err := m.run(ctx, conn, renewals)
 	if ctx.Err() != nil {
@@ -128,8 +128,8 @@ func (m *Membership) run(ctx context.Context, conn grpc.ClientConnInterface, ren
 	return group.Wait()
 }
 
-// bootstrap returns how to reach the API server. A node without a certificate asks the cluster for one. If it
-// has no credential for that, it waits until somebody brings a certificate.
+// bootstrap returns the client configuration for the API server. A node without a certificate requests one. Without a
+// credential for that, it waits until the kubeconfig has a certificate.
 func (m *Membership) bootstrap(ctx context.Context) (api *rest.Config, err error) {
 	if m.api != nil {
 		return m.api, nil
@@ -154,7 +154,7 @@ func to(api *rest.Config) certificate.Way {
 	return func() (*rest.Config, error) { return api, nil }
 }
 
-// keepCertificate renews the certificate that the cluster knows the node by.
+// keepCertificate renews the node's client certificate.
 func (m *Membership) keepCertificate(
 	ctx context.Context, api *rest.Config, counted func(func() time.Time) metrics.Renewed,
 ) error {
@@ -174,7 +174,7 @@ func (m *Membership) keepCertificate(
 	}.Run(ctx)
 }
 
-// keepServing renews the certificate that the cluster knows the node's server by.
+// keepServing renews the serving certificate that the cluster issues.
 func (m *Membership) keepServing(ctx context.Context, api *rest.Config, renewed metrics.Renewed) error {
 	c := m.config
 	if !c.Auth.Serving {
@@ -186,7 +186,7 @@ func (m *Membership) keepServing(ctx context.Context, api *rest.Config, renewed 
 	}.Run(ctx)
 }
 
-// Guard has the guard of the node's API ask the cluster, as far as the settings say so.
+// Guard has the guard of the node's API ask the cluster, as far as the settings allow.
 func (m *Membership) Guard(c *auth.Config) {
 	if m.config.Auth.Tokens {
 		c.Tokens = m.callers

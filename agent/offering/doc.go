@@ -1,15 +1,15 @@
-// Package offering writes the node's offer (node/offer), and writes it anew when the machine has changed.
+// Package offering owns the node's offer (node/offer), and posts it again when the machine has changed.
 //
 //	a CPU comes or goes (host/uevent) ─┐
 //	every ten seconds ─────────────────┴─▶ look ─▶ other Facts? ─▶ Terms.Offer ─▶ Board.Post
 //
-// CPUs, memory, swap and huge pages may change while the agent runs. The file system of pods counts with the size that
-// it has at the start: some file systems call whatever is free a part of their size. Settings are read at the start.
+// CPUs, memory, swap and huge pages may change while the agent runs. The file system of pods keeps the size that it has
+// at the start: some file systems report their free space as a part of their size. Settings are read at the start.
 //
-// What is reserved of a machine that shrinks is taken off first, and pods are offered the rest, or nothing. Pods that
-// run stay, with all that they were promised: a container keeps CPUs of its own that went offline, and no other
-// container is given them. Which CPUs are reserved, and how much memory each NUMA node has for pods, is decided at the
-// start for as long as the agent runs: promises were made by that.
+// Of a machine that shrinks, the reserved resources are taken off first, and pods are offered the rest, or nothing.
+// Running pods keep all that they were promised: a container keeps CPUs of its own that went offline, and no other
+// container gets them. Two things are decided at the start and stay, because promises rest on them: which CPUs are
+// reserved, and how much memory of each NUMA node is for pods.
 //
 // A new source of resources, such as devices, is one more part of Facts, and wakes Owner.Run.
 //

@@ -9,8 +9,8 @@ import (
 	"nodal/node/offer"
 )
 
-// floor bounds how long a change goes unseen. The kernel sends no event for huge pages, nor for swap.
-const floor = 10 * time.Second
+// lookInterval bounds how long a change goes unseen. The kernel sends no events for huge pages and swap.
+const lookInterval = 10 * time.Second
 
 // Owner writes the node's offer. Nothing else does.
 type Owner struct {
@@ -19,10 +19,10 @@ type Owner struct {
 	Board *offer.Board
 	Log   *slog.Logger
 
-	seen Facts // that the present offer was made of
+	seen Facts // of the present offer
 }
 
-// Begin posts the first offer. It fails if the machine cannot have what is reserved of it.
+// Begin posts the first offer. It fails if more is reserved than the machine has.
 func (o *Owner) Begin() error {
 	facts, err := o.Look()
 	if err != nil {
@@ -39,7 +39,7 @@ func (o *Owner) Begin() error {
 
 // Run looks at the machine when woken, and once in a while, until the context ends.
 func (o *Owner) Run(ctx context.Context, woken <-chan struct{}) {
-	ticker := time.NewTicker(floor)
+	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -52,12 +52,12 @@ func (o *Owner) Run(ctx context.Context, woken <-chan struct{}) {
 	}
 }
 
-// renew posts another offer if the machine is another than before. What cannot be offered any more is logged: the
-// offer says the same to pods.
+// renew posts another offer if the machine has changed. If less is left than is reserved, it logs that and posts the
+// smaller offer.
 func (o *Owner) renew() {
 	facts, err := o.Look()
 	if err != nil {
-		o.Log.Warn("the node offers what it did: cannot look at the machine", "err", err)
+		o.Log.Warn("cannot look at the machine; the node keeps its offer", "err", err)
 		return
 	}
 	if reflect.DeepEqual(facts, o.seen) {
@@ -65,10 +65,10 @@ func (o *Owner) renew() {
 	}
 	next, err := o.Terms.Offer(facts)
 	if err != nil {
-		o.Log.Warn("the machine has less than is set aside of it", "err", err)
+		o.Log.Warn("the machine has less than is reserved", "err", err)
 	}
 	o.seen = facts
 	o.Board.Post(next)
-	o.Log.Info("the machine has changed: the node offers other resources to pods",
+	o.Log.Info("the machine has changed; the node offers other resources to pods",
 		"cpus", facts.Online, "capacity", next.Capacity, "allocatable", next.Allocatable)
 }

@@ -10,13 +10,13 @@ import (
 	"nodal/node/offer"
 )
 
-// Facts hold the part of the machine that offers are made of. It may change while the agent runs.
+// Facts hold the machine's resources that an offer is made of. They may change while the agent runs.
 type Facts struct {
 	admit.Machine
 	Online cpuset.CPUSet // the CPUs that are there
 }
 
-// Terms hold the settings that offers are made by, from the agent's start to its end.
+// Terms hold the settings that offers follow. They stay the same while the agent runs.
 type Terms struct {
 	Node     admit.Node // without resources
 	Pods     int        // that the node may have
@@ -26,8 +26,8 @@ type Terms struct {
 	Topology func() (assign.Topology, error)
 }
 
-// Offer returns what the node offers to pods. An offer that comes with an error is the least that can be: it has
-// nothing of a resource that is reserved in vain, and CPUs are handed out as if none had changed.
+// Offer returns what the node offers to pods. An offer beside an error is the least that is safe: it has nothing of a
+// resource of which more is reserved than there is, and it assigns CPUs as before.
 func (t Terms) Offer(f Facts) (offer.Offer, error) {
 	o := offer.Offer{Node: t.Node, Assign: t.Assign}
 	o.Swap.Total = f.Swap
@@ -41,7 +41,7 @@ func (t Terms) Offer(f Facts) (offer.Offer, error) {
 	return o, errors.Join(errs[:]...)
 }
 
-// rules returns those of the start, for the CPUs that are online now.
+// rules returns the rules of the start, for the CPUs that are online now.
 func (t Terms) rules() (*assign.Rules, error) {
 	machine, err := t.Topology()
 	if err != nil {

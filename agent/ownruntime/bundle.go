@@ -11,11 +11,11 @@ import (
 	"nodal/host/runtime/embedded"
 )
 
-// UnpackCommand is the word that the agent starts itself with to unpack the runtime. The memory that this
-// takes ends with that process.
+// UnpackCommand is the verb by which the agent runs its own program to unpack the runtime, in a process that ends with
+// the memory it took.
 const UnpackCommand = "unpack-runtime"
 
-// Config is the configuration of host/runtime for a node.
+// Config returns the configuration of host/runtime for a node.
 func Config(dirs config.Dirs, settings config.Runtime, log *slog.Logger) hostruntime.Config {
 	c := hostruntime.Config{
 		RootDir: dirs.Root, SandboxImage: settings.SandboxImage,
@@ -23,7 +23,7 @@ func Config(dirs config.Dirs, settings config.Runtime, log *slog.Logger) hostrun
 	}
 	if archive, index, ok := embedded.Bundle(); ok {
 		c.Archive, c.Index = archive, index
-		// Not by the program's path: after an upgrade another program is there.
+		// The program's path may lead to another program after an upgrade.
 		c.UnpackCommand = []string{"/proc/self/exe", UnpackCommand, dirs.Root}
 	}
 	c.Network = podnet.New(podnet.Config{

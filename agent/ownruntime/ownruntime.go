@@ -31,8 +31,7 @@ type Runtime struct {
 	log        *slog.Logger
 }
 
-// Start brings the runtime up, or adopts the one that an agent before has started. It returns when pods can
-// be made.
+// Start starts the runtime, or adopts the one of an earlier agent. It returns when pods can be made.
 func Start(
 	ctx context.Context, dirs config.Dirs, settings config.Runtime, events *store.Events, log *slog.Logger,
 ) (*Runtime, error) {
@@ -63,8 +62,8 @@ func Start(
 	return r, nil
 }
 
-// sandboxImage keeps the pause image that comes with the agent in the registry, and returns the image that
-// sandboxes have: the configured one, else that, else the default.
+// sandboxImage puts the bundled pause image into the registry, and returns the image of sandboxes: the configured one,
+// or else the bundled one, or else the default.
 func sandboxImage(configured string, images *registry.Store) (string, error) {
 	seeded := ""
 	if pause := embedded.Pause(); pause != nil {
@@ -76,7 +75,7 @@ func sandboxImage(configured string, images *registry.Store) (string, error) {
 	return cmp.Or(configured, seeded, config.DefaultSandboxImage), nil
 }
 
-// hostsWritten reports a fault in the owner's configuration of registries.
+// hostsWritten reports a fault in the owner's configuration of registries. nil is none.
 func (r *Runtime) hostsWritten(err error) {
 	if err != nil {
 		r.log.Warn("cannot configure some registries", "err", err)
@@ -84,19 +83,19 @@ func (r *Runtime) hostsWritten(err error) {
 	}
 }
 
-// Endpoint is the address of the runtime's CRI service.
+// Endpoint returns the address of the runtime's CRI service.
 func (r *Runtime) Endpoint() string { return r.containerd.Endpoint() }
 
-// CgroupDriver is "cgroupfs" or "systemd".
+// CgroupDriver returns "cgroupfs" or "systemd".
 func (r *Runtime) CgroupDriver() string { return r.containerd.CgroupDriver() }
 
-// Pid is the process of containerd.
+// Pid returns the process of containerd.
 func (r *Runtime) Pid() int { return r.containerd.Pid() }
 
-// Images is the store of the registry.
+// Images returns the store of the registry.
 func (r *Runtime) Images() *registry.Store { return r.images }
 
-// Run serves images and keeps containerd up until the context ends.
+// Run serves the registry and supervises containerd until the context ends.
 func (r *Runtime) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return r.registry.Serve(ctx) })
@@ -108,7 +107,7 @@ func (r *Runtime) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Close lets go of containerd, or stops it.
+// Close closes the connection to containerd. stop also ends containerd.
 func (r *Runtime) Close(stop bool) error {
 	var err error
 	if stop {
@@ -119,6 +118,5 @@ func (r *Runtime) Close(stop bool) error {
 	return errors.Join(err, r.containerd.Close())
 }
 
-// PodCgroup is the name of the cgroup of pods, unless the configuration names one. It keeps the pods apart
-// from those of other nodes on the machine.
+// PodCgroup returns the name of the cgroup of all pods. It differs from those of other nodes on the machine.
 func PodCgroup(root string) string { return "kubepods-" + hostruntime.ID(root) }

@@ -1,4 +1,4 @@
-// Package state opens the node's memory.
+// Package state restores the node's store from its journal.
 //
 //	files --> host/journal --> host/vault, which opens sealed Secrets --> node/store
 //

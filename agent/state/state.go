@@ -16,7 +16,7 @@ import (
 	"nodal/node/store"
 )
 
-// State is the node's memory: its store, restored from the journal, and its events.
+// State holds the node's store, restored from the journal, and its events.
 type State struct {
 	Store  *store.Store
 	Events *store.Events
@@ -25,8 +25,7 @@ type State struct {
 	log     *slog.Logger
 }
 
-// Open restores the store from the journal. A damaged record costs its own pod, with an event, and never the
-// start.
+// Open restores the store from the journal. A damaged record costs its own pod alone, and is reported by an event.
 func Open(dirs config.Dirs, log *slog.Logger) (*State, error) {
 	j, err := journal.Open(dirs.Journal(), log)
 	if err != nil {
@@ -64,14 +63,14 @@ func Open(dirs config.Dirs, log *slog.Logger) (*State, error) {
 	return s, nil
 }
 
-// warn reports a record that could not be restored.
+// warn logs a fault in a record and sends an event.
 func (s *State) warn(reason, message string) {
 	s.log.Warn(message)
 	s.Events.Add(node.Event{Time: time.Now(), Warning: true, Reason: reason, Message: message})
 }
 
-// ClearWay has pods that wait for others look again, because the records of those may have been lost. A resize
-// goes on waiting until it is known what runs: it may have to restart containers.
+// ClearWay releases pods that wait for the end of others, whose records may have been lost. A resize goes on waiting
+// until the running containers are known: it may have to restart some.
 func (s *State) ClearWay() {
 	if _, err := s.Store.Transact(func(tx *store.Tx) error {
 		tx.ClearWay()
@@ -81,8 +80,8 @@ func (s *State) ClearWay() {
 	}
 }
 
-// Adopt calls mark with the UID of each pod, so that the pod's directory is known as this node's even if its
-// record is lost later.
+// Adopt calls mark with the UID of each pod. It marks the pod's directory as this node's, for the case that the record is
+// lost later.
 func (s *State) Adopt(mark func(types.UID) error) {
 	views, _ := s.Store.Views()
 	for _, v := range views {

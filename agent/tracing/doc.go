@@ -4,8 +4,8 @@
 //	                                       +-- step of the reconciler
 //	                                             +-- call of the runtime
 //
-// A pod's trace follows from its UID, so no part has to hand an identity on. host/trace makes the spans and
-// sends them.
+// The identity of a pod's trace follows from its UID, so no part has to pass one on. host/trace makes the spans and sends
+// them.
 //
 // Start reading at New in tracing.go.
 package tracing

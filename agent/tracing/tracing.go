@@ -18,8 +18,8 @@ import (
 	"nodal/server"
 )
 
-// Hooks are the functions by which the agent's parts are followed. Without a collector all of them are nil,
-// so that nothing is called.
+// Hooks are the functions that the agent's parts call for each span. Without a collector all but Run are nil, so that
+// nothing is called.
 type Hooks struct {
 	Steps    reconciler.Tracer
 	Calls    func(ctx context.Context, method string) (context.Context, func(error)) // of the runtime
@@ -59,8 +59,8 @@ var _ reconciler.Tracer = (*tracing)(nil)
 
 // story is the state of a pod's trace.
 type story struct {
-	request trace.Parent // that posted the pod; zero if it is not known
-	told    bool         // the span of the pod as a whole was sent
+	request trace.Parent // that posted the pod; zero if unknown
+	sent    bool         // the span of the pod as a whole was sent
 }
 
 // Step begins the span of an action, as a part of the pod's trace.
@@ -91,8 +91,8 @@ func (t *tracing) Step(
 // Ready ends the span of the pod as a whole.
 func (t *tracing) Ready(pod *node.Pod) { t.whole(pod) }
 
-// whole sends the span of the pod's start as a whole, once. It sends none for a pod that is older than the
-// agent: an agent before has sent it, or it cannot be made any more.
+// whole sends the span of the pod's start as a whole, once. It sends none for a pod that is older than this process: an
+// earlier one has sent it, or its beginning is lost.
 func (t *tracing) whole(pod *node.Pod) {
 	at := t.spans.Pod(string(pod.UID()))
 	if !at.Sampled || pod.Accepted.Before(t.started) {
@@ -100,10 +100,10 @@ func (t *tracing) whole(pod *node.Pod) {
 	}
 	t.mu.Lock()
 	s := t.story(pod.UID())
-	told, request := s.told, s.request
-	s.told = true
+	sent, request := s.sent, s.request
+	s.sent = true
 	t.mu.Unlock()
-	if told {
+	if sent {
 		return
 	}
 	var causes []trace.Parent
@@ -149,7 +149,7 @@ func ofAction(got *node.Observed, a node.Action) []slog.Attr {
 // call begins the span of a call of the runtime, which a step or a request makes.
 func (t *tracing) call(ctx context.Context, method string) (context.Context, func(error)) {
 	ctx, span := t.spans.Start(ctx, strings.TrimPrefix(method, "/"), trace.Client, slog.String("rpc.system", "grpc"))
-	if span != nil { // a runtime may send spans of its own part
+	if span != nil { // the runtime may add spans of its own
 		ctx = metadata.AppendToOutgoingContext(ctx, "traceparent", span.At().String())
 	}
 	return ctx, span.End
@@ -168,7 +168,7 @@ func (t *tracing) request(
 	}
 }
 
-// remember notes the request of each pod that it made.
+// remember stores the request as the cause of each pod that it created.
 func (t *tracing) remember(reply any, request trace.Parent) {
 	var outcomes []*nodev1.Outcome
 	switch reply := reply.(type) {

@@ -13,8 +13,8 @@ import (
 	"nodal/cluster/retry"
 )
 
-// Bootstrap gets the node's first certificate with the credential of one
-// kubeconfig, and writes another that uses it. It tries until the context ends.
+// Bootstrap gets the node's first certificate with the credential of one kubeconfig, and writes another kubeconfig that
+// uses it. It tries until it succeeds or the context ends.
 func Bootstrap(ctx context.Context, nodeName, from, to string, pair Pair, log *slog.Logger) error {
 	wanted := Wanted{NodeName: nodeName}
 	retry.Until(ctx, log, "cannot obtain a "+wanted.String()+" yet", mostPause, func(ctx context.Context) error {
@@ -30,6 +30,7 @@ func Bootstrap(ctx context.Context, nodeName, from, to string, pair Pair, log *s
 	return ctx.Err()
 }
 
+// read returns the client configuration of a kubeconfig.
 func read(kubeconfig string) (*rest.Config, error) {
 	api, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -38,7 +39,7 @@ func read(kubeconfig string) (*rest.Config, error) {
 	return api, nil
 }
 
-// renew replaces the certificate by a new one.
+// renew requests a certificate and puts it in the place of the present one.
 func renew(ctx context.Context, wanted Wanted, api *rest.Config, pair Pair) error {
 	authority, err := dial(api)
 	if err != nil {
@@ -58,6 +59,7 @@ func renew(ctx context.Context, wanted Wanted, api *rest.Config, pair Pair) erro
 	return pair.save(chain, key, wanted)
 }
 
+// writeKubeconfig writes a kubeconfig for the same API server that uses the certificate.
 func writeKubeconfig(api *rest.Config, path string, pair Pair) error {
 	const name = "node"
 	config := clientcmdapi.NewConfig()

@@ -11,22 +11,20 @@ import (
 	"nodal/cluster/retry"
 )
 
-// A certificate is replaced when this part of its life is over. Nodes that got
-// theirs together do not come back together.
+// A certificate is renewed when this part of its life is over. The spread keeps nodes that got theirs together from
+// renewing together.
 const (
 	spent  = 0.7
 	spread = 0.2
 )
 
-// mostPause is the longest pause between two requests. Somebody has to look at
-// each.
+// mostPause is the longest pause between two requests. An administrator may have to approve each.
 const mostPause = 5 * time.Minute
 
-// Way returns a client configuration with which to reach the issuer of certificates.
+// Way returns a client configuration for the issuer of certificates.
 type Way func() (*rest.Config, error)
 
-// Or uses a kubeconfig, if there is one, once the node's own certificate has expired: the
-// cluster no longer accepts the node by that.
+// Or returns a way that uses a kubeconfig, if there is one, once the node's own certificate has expired.
 func (w Way) Or(own Pair, kubeconfig string) Way {
 	return func() (*rest.Config, error) {
 		if valid, err := own.Valid(time.Now()); err != nil || valid || kubeconfig == "" {
@@ -36,19 +34,18 @@ func (w Way) Or(own Pair, kubeconfig string) Way {
 	}
 }
 
-// Keeper replaces a certificate before it runs out.
+// Keeper renews a certificate before it expires.
 type Keeper struct {
 	Wanted Wanted
 	Way    Way
 	Pair   Pair
 	Log    *slog.Logger
-	// Tell is called after each try with the age of the certificate that was replaced; zero
-	// if there was none.
+	// Tell is called after each try with the age of the certificate before; zero if there was none.
 	Tell func(age time.Duration, err error)
 }
 
-// Run replaces the certificate in time, and at once if there is none, until the context
-// ends. Its users read the file again by themselves.
+// Run renews the certificate in time, and gets one at once if there is none, until the context ends. Readers of the file
+// notice by themselves.
 func (k Keeper) Run(ctx context.Context) error {
 	alarm := retry.NewAlarm(time.Now)
 	for {
@@ -69,7 +66,7 @@ func (k Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// renew gets another certificate, and says so.
+// renew gets another certificate and reports the try.
 func (k Keeper) renew(ctx context.Context) error {
 	age := time.Duration(0)
 	if old, err := k.Pair.leaf(); err == nil && old != nil {
@@ -85,8 +82,8 @@ func (k Keeper) renew(ctx context.Context) error {
 	return err
 }
 
-// due returns when the certificate has to be replaced: at once, if there is none or if it
-// is for another purpose.
+// due returns the time to renew the certificate. The zero time means at once: there is none, or it is for another
+// purpose.
 func (p Pair) due(wanted Wanted) (time.Time, error) {
 	leaf, err := p.leaf()
 	if leaf == nil || wanted.metBy(leaf) != nil {

@@ -30,13 +30,12 @@ func ClientIn(dir string) Pair { return Pair{filepath.Join(dir, "kubelet-client-
 // ServingIn returns the place of the serving certificate, which is also upstream's.
 func ServingIn(dir string) Pair { return Pair{filepath.Join(dir, "kubelet-server-current.pem")} }
 
-// Of returns the file that a client configuration uses, and false if certificate and key
-// do not share one.
+// Of returns the file that a client configuration uses. It reports false if certificate and key are in two files.
 func Of(api *rest.Config) (Pair, bool) {
 	return Pair{api.CertFile}, api.CertFile != "" && api.CertFile == api.KeyFile
 }
 
-// leaf returns the certificate, or nil if there is none that is usable.
+// leaf returns the certificate, or nil if there is none or if it cannot be used.
 func (p Pair) leaf() (*x509.Certificate, error) {
 	text, err := os.ReadFile(p.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +51,7 @@ func (p Pair) leaf() (*x509.Certificate, error) {
 	return pair.Leaf, nil
 }
 
-// Valid says whether the cluster would take the certificate.
+// Valid reports whether the certificate is valid at a time.
 func (p Pair) Valid(now time.Time) (bool, error) {
 	leaf, err := p.leaf()
 	return leaf != nil && now.After(leaf.NotBefore) && now.Before(leaf.NotAfter), err
@@ -67,9 +66,10 @@ func (p Pair) Expires() time.Time {
 	return leaf.NotAfter
 }
 
+// waiting returns the file of the key whose request waits.
 func (p Pair) waiting() string { return p.Path + ".key" }
 
-// key is that of the request that waits, or a new one.
+// key returns the key whose request waits, or else a new one.
 func (p Pair) key() (crypto.Signer, error) {
 	if key, err := keyutil.PrivateKeyFromFile(p.waiting()); err == nil {
 		if signer, ok := key.(crypto.Signer); ok {
@@ -87,8 +87,7 @@ func (p Pair) key() (crypto.Signer, error) {
 	return key, keep(p.waiting(), text)
 }
 
-// save makes a certificate the current one. The key is forgotten last: until then
-// everything could be done again.
+// save makes a certificate the current one. It removes the waiting key last: until then the request can be repeated.
 func (p Pair) save(chain []byte, key crypto.Signer, wanted Wanted) error {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -99,7 +98,7 @@ func (p Pair) save(chain []byte, key crypto.Signer, wanted Wanted) error {
 	if err == nil {
 		err = wanted.metBy(issued.Leaf)
 	}
-	if err != nil { // and would be no better the next time
+	if err != nil { // the same request would bring the same certificate
 		return errors.Join(fmt.Errorf("use the certificate that was issued: %w", err), p.forget())
 	}
 	if err := keep(p.Path, text); err != nil {
@@ -108,15 +107,15 @@ func (p Pair) save(chain []byte, key crypto.Signer, wanted Wanted) error {
 	return p.forget()
 }
 
-// forget gives up the key of a request that will come to nothing.
+// forget removes the key of a request that is over.
 func (p Pair) forget() error {
 	if err := os.Remove(p.waiting()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("forget a key: %w", err)
+		return fmt.Errorf("remove the key of a request: %w", err)
 	}
 	return nil
 }
 
-// keep puts a file in place whole, for its owner alone.
+// keep replaces a file whole. Only its owner may read it.
 func keep(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// errRefused says that a request will never be granted.
+// errRefused means that a request will never be granted.
 var errRefused = errors.New("the request was refused")
 
 // authority is the part of the cluster's API that issues certificates.
@@ -26,6 +26,7 @@ type authority struct {
 	codec  runtime.ParameterCodec
 }
 
+// dial returns a client of the authority.
 func dial(config *rest.Config) (*authority, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, corev1.SchemeGroupVersion)
@@ -42,8 +43,7 @@ func dial(config *rest.Config) (*authority, error) {
 	return &authority{client, runtime.NewParameterCodec(scheme)}, nil
 }
 
-// issue asks for a certificate and waits until it is there. A second call with the same
-// key waits for the same request.
+// issue requests a certificate and waits for it. A second call with the same key waits for the same request.
 func (a *authority) issue(ctx context.Context, wanted Wanted, key crypto.Signer) (chain []byte, err error) {
 	asked, err := wanted.request(key)
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *authority) issue(ctx context.Context, wanted Wanted, key crypto.Signer)
 		err = a.client.Get().Resource(resource).Name(asked.Name).Do(ctx).Into(found)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ask for a certificate: %w", err)
+		return nil, fmt.Errorf("request a certificate: %w", err)
 	}
 	for {
 		if done, err := issued(found); done || err != nil {
@@ -69,8 +69,10 @@ func (a *authority) issue(ctx context.Context, wanted Wanted, key crypto.Signer)
 
 const resource = "certificatesigningrequests"
 
-// next waits until the request has changed.
-func (a *authority) next(ctx context.Context, seen *certificatesv1.CertificateSigningRequest) (*certificatesv1.CertificateSigningRequest, error) {
+// next waits for a change of the request and returns it.
+func (a *authority) next(
+	ctx context.Context, seen *certificatesv1.CertificateSigningRequest,
+) (*certificatesv1.CertificateSigningRequest, error) {
 	options := metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("metadata.name", seen.Name).String(), ResourceVersion: seen.ResourceVersion,
 	}
@@ -85,7 +87,7 @@ func (a *authority) next(ctx context.Context, seen *certificatesv1.CertificateSi
 	case e := <-changes.ResultChan():
 		switch changed, ok := e.Object.(*certificatesv1.CertificateSigningRequest); {
 		case e.Type == watch.Deleted:
-			return nil, errors.New("somebody has deleted it")
+			return nil, errors.New("the request was deleted")
 		case ok:
 			return changed, nil
 		case e.Type == watch.Error:
@@ -97,6 +99,7 @@ func (a *authority) next(ctx context.Context, seen *certificatesv1.CertificateSi
 	return again, a.client.Get().Resource(resource).Name(seen.Name).Do(ctx).Into(again)
 }
 
+// issued reports whether a certificate was issued. It fails if the request was refused.
 func issued(r *certificatesv1.CertificateSigningRequest) (bool, error) {
 	for _, c := range r.Status.Conditions {
 		if c.Type == certificatesv1.CertificateDenied || c.Type == certificatesv1.CertificateFailed {

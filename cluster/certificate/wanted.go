@@ -15,13 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Wanted says what a node needs a certificate for: to be known as a client, or to
-// serve under names and addresses.
+// Wanted holds the purpose of a certificate: a client certificate, or a serving certificate for names and addresses.
 type Wanted struct {
 	NodeName string
-	Hosts    []string // names to serve under; a client certificate has none
+	Hosts    []string // names and addresses to serve under; a client certificate has none
 }
 
+// String returns the kind of certificate.
 func (w Wanted) String() string {
 	if len(w.Hosts) > 0 {
 		return "serving certificate"
@@ -29,7 +29,7 @@ func (w Wanted) String() string {
 	return "client certificate"
 }
 
-// metBy fails if a certificate is not good for one of the hosts.
+// metBy fails if a certificate is not valid for each of the hosts.
 func (w Wanted) metBy(leaf *x509.Certificate) error {
 	for _, host := range w.Hosts {
 		if err := leaf.VerifyHostname(host); err != nil {
@@ -45,7 +45,9 @@ func (w Wanted) request(key crypto.Signer) (*certificatesv1.CertificateSigningRe
 	if len(w.Hosts) > 0 {
 		signer, usage = certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth
 	}
-	template := &x509.CertificateRequest{Subject: pkix.Name{Organization: []string{"system:nodes"}, CommonName: "system:node:" + w.NodeName}}
+	template := &x509.CertificateRequest{
+		Subject: pkix.Name{Organization: []string{"system:nodes"}, CommonName: "system:node:" + w.NodeName},
+	}
 	for _, host := range w.Hosts {
 		if ip := net.ParseIP(host); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
@@ -59,7 +61,7 @@ func (w Wanted) request(key crypto.Signer) (*certificatesv1.CertificateSigningRe
 	}
 	public, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {
-		return nil, fmt.Errorf("name a certificate request: %w", err)
+		return nil, fmt.Errorf("name a certificate request after its key: %w", err)
 	}
 	digest := sha256.Sum256(public)
 	return &certificatesv1.CertificateSigningRequest{

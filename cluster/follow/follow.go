@@ -1,4 +1,6 @@
-// Package follow watches a node's pods for a client that keeps another side in step.
+// Package follow watches a node's pods for a client that keeps a copy of them elsewhere, such as in a cluster.
+//
+// Start reading at Pods.
 package follow
 
 import (
@@ -14,15 +16,13 @@ import (
 
 // Listener receives the node's pods.
 type Listener struct {
-	// Show takes what the node shows of a pod.
+	// Show gets each state of a pod as the node shows it.
 	Show func(types.NamespacedName, *nodev1.WatchPodsResponse) error
-	// Keep gets the pods that are present, at the start and after each lost connection:
-	// others may have gone meanwhile.
+	// Keep gets the pods that are present, at the start and after each lost connection: others may be gone by then.
 	Keep func(present map[types.NamespacedName]bool)
 }
 
-// Pods watches the node's pods until the context ends, again whenever the connection
-// was lost.
+// Pods watches the node's pods until the context ends. It watches again after a lost connection.
 func Pods(ctx context.Context, node nodev1.PodsServiceClient, log *slog.Logger, to Listener) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := watch(ctx, node, to); ctx.Err() == nil {

@@ -6,26 +6,25 @@ import (
 	"time"
 )
 
-// glance is the interval at which an alarm reads the clock.
-const glance = time.Minute
+// lookInterval is the time between two readings of the clock.
+const lookInterval = time.Minute
 
-// Alarm wakes sleepers in time even if the machine was suspended meanwhile, when timers
-// stand still. One reading of the clock serves all sleepers; without sleepers it reads
-// none.
+// Alarm wakes sleepers in time even if the machine was suspended: timers stand still then. One reading of the clock
+// serves all sleepers, and without sleepers there is none.
 type Alarm struct {
 	clock func() time.Time
 
 	mu    sync.Mutex
-	due   map[*context.CancelFunc]time.Time // by what wakes them
-	looks bool                              // the next look is on its way
+	due   map[*context.CancelFunc]time.Time // by the function that wakes the sleeper
+	looks bool                              // the next reading is scheduled
 }
 
-// NewAlarm returns an alarm that goes by a clock.
+// NewAlarm returns an alarm that reads a clock.
 func NewAlarm(clock func() time.Time) *Alarm {
 	return &Alarm{clock: clock, due: map[*context.CancelFunc]time.Time{}}
 }
 
-// Sleep waits for so long, or until the clock says that so much time has gone by.
+// Sleep waits until so much time has passed, by a timer or by the clock.
 func (a *Alarm) Sleep(ctx context.Context, d time.Duration) error {
 	asleep, wake := context.WithTimeout(ctx, d)
 	defer wake()
@@ -35,6 +34,7 @@ func (a *Alarm) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
+// set adds a sleeper.
 func (a *Alarm) set(wake *context.CancelFunc, d time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -44,17 +44,20 @@ func (a *Alarm) set(wake *context.CancelFunc, d time.Duration) {
 	}
 }
 
+// unset removes a sleeper.
 func (a *Alarm) unset(wake *context.CancelFunc) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.due, wake)
 }
 
+// lookAgain schedules the next reading. It is called with mu held.
 func (a *Alarm) lookAgain() {
 	a.looks = true
-	time.AfterFunc(glance, a.look)
+	time.AfterFunc(lookInterval, a.look)
 }
 
+// look wakes the sleepers whose time has come.
 func (a *Alarm) look() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

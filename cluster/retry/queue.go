@@ -7,19 +7,19 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Queue holds keys to look at: each once, however often it is added.
+// Queue holds keys to look at. A key that is added twice is in it once.
 type Queue[K comparable] struct {
 	workqueue.TypedRateLimitingInterface[K]
 }
 
-// NewQueue is an empty one.
+// NewQueue returns an empty queue.
 func NewQueue[K comparable]() Queue[K] {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[K](first, Most)
 	return Queue[K]{workqueue.NewTypedRateLimitingQueue(limiter)}
 }
 
-// Work takes one key after the other until the queue is shut down. A key that
-// fails comes back after a pause.
+// Work calls do for one key after the other until the queue is shut down. A key whose call fails comes back after a
+// pause.
 func (q Queue[K]) Work(ctx context.Context, log *slog.Logger, failing string, do func(context.Context, K) error) {
 	for {
 		key, done := q.Get()

@@ -1,4 +1,6 @@
-// Package retry repeats what has failed: a cluster is a network away, and comes back.
+// Package retry repeats requests that failed: a cluster is a network away, and comes back.
+//
+// Start reading at Until; Queue repeats work by keys, and Alarm sleeps in step with the wall clock.
 package retry
 
 import (
@@ -11,14 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// The pauses after failures: each is twice the one before, and most end at Most.
+// The first pause after a failure, and the longest. Each pause is twice the one before.
 const (
 	first = 200 * time.Millisecond
 	Most  = 30 * time.Second
 )
 
-// Until tries until it succeeds or the context ends, with pauses no longer than
-// most. What is said of each failure comes with its cause.
+// Until calls do until it succeeds or the context ends, with pauses of at most most. It logs failing with the cause of
+// each failure.
 func Until(ctx context.Context, log *slog.Logger, failing string, most time.Duration, do func(context.Context) error) {
 	pause := wait.Backoff{Duration: first, Factor: 2, Jitter: 0.1, Steps: 30, Cap: most}
 	for ctx.Err() == nil {
@@ -34,7 +36,7 @@ func Until(ctx context.Context, log *slog.Logger, failing string, most time.Dura
 	}
 }
 
-// Hopeless says that a node would answer the same again.
+// Hopeless reports whether a node would answer the same again.
 func Hopeless(err error) bool {
 	switch grpcstatus.Code(err) {
 	case codes.InvalidArgument, codes.FailedPrecondition:

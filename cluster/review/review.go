@@ -1,6 +1,7 @@
-// Package review asks a Kubernetes cluster whose a token is and what its holder may do,
-// and remembers the answers for a while. A remembered answer counts while the API server
-// is away; without one, the request is refused.
+// Package review asks a Kubernetes cluster for the user of a token, and for what a user may do. It remembers the answers
+// for a while, so they count while the API server is away. Without an answer, the request is refused.
+//
+// Start reading at Reviewer.
 package review
 
 import (
@@ -19,13 +20,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// For how many questions answers are kept.
-const remembered = 8192
+// maxAnswers bounds the answers that are remembered.
+const maxAnswers = 8192
 
-// patience bounds a question: somebody waits for the answer.
-const patience = 10 * time.Second
+// timeout bounds a question: a request waits for the answer.
+const timeout = 10 * time.Second
 
-// Memory says how long answers count.
+// Memory holds how long answers count.
 type Memory struct{ Token, Allowed, Denied time.Duration }
 
 // Reviewer asks one cluster.
@@ -38,14 +39,14 @@ type Reviewer struct {
 // New returns a reviewer that has asked nothing yet.
 func New(api *rest.Config, memory Memory) (*Reviewer, error) {
 	scheme := runtime.NewScheme()
-	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // which errors are
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // for errors
 	c := rest.CopyConfig(api)
 	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	client, err := rest.UnversionedRESTClientFor(c)
 	if err != nil {
 		return nil, fmt.Errorf("make a client of the API server: %w", err)
 	}
-	return &Reviewer{client: client, memory: memory, answers: cache.NewLRUExpireCache(remembered)}, nil
+	return &Reviewer{client: client, memory: memory, answers: cache.NewLRUExpireCache(maxAnswers)}, nil
 }
 
 // Owner returns the user of a token, and false if the token is unknown.
@@ -54,13 +55,15 @@ func (r *Reviewer) Owner(ctx context.Context, token string) (authenticationv1.Us
 		TypeMeta: metav1.TypeMeta{APIVersion: authenticationv1.SchemeGroupVersion.String(), Kind: "TokenReview"},
 		Spec:     authenticationv1.TokenReviewSpec{Token: token},
 	}
-	err := r.ask(ctx, "/apis/authentication.k8s.io/v1/tokenreviews", review, func() time.Duration { return r.memory.Token })
+	err := r.ask(ctx, "/apis/authentication.k8s.io/v1/tokenreviews", review, func() time.Duration {
+		return r.memory.Token
+	})
 	return review.Status.User, review.Status.Authenticated, err
 }
 
-// Access is the question of a SubjectAccessReview. Kubernetes' own type would add a fifth
-// of a megabyte of methods that are not called here.
-type Access struct {
+// Question is the spec of a SubjectAccessReview: a user, and what it wants to reach. Its form is the API server's, so
+// the node's own code has a smaller one (auth.Access). Kubernetes' type would add a fifth of a megabyte to the program.
+type Question struct {
 	User     string              `json:"user,omitempty"`
 	Groups   []string            `json:"groups,omitempty"`
 	UID      string              `json:"uid,omitempty"`
@@ -68,7 +71,7 @@ type Access struct {
 	Resource Resource            `json:"resourceAttributes"`
 }
 
-// Resource names what a caller wants to reach, and how.
+// Resource names what a user wants to reach, and how.
 type Resource struct {
 	Verb        string `json:"verb"`
 	Version     string `json:"version,omitempty"`
@@ -79,18 +82,18 @@ type Resource struct {
 
 type accessReview struct {
 	metav1.TypeMeta `json:",inline"`
-	Spec            Access `json:"spec"`
+	Spec            Question `json:"spec"`
 	Status          struct {
 		Allowed bool `json:"allowed"`
 		Denied  bool `json:"denied"`
 	} `json:"status"`
 }
 
-// May says whether somebody may do something.
-func (r *Reviewer) May(ctx context.Context, access Access) (bool, error) {
+// May reports whether the cluster allows what is asked.
+func (r *Reviewer) May(ctx context.Context, q Question) (bool, error) {
 	review := &accessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
-		Spec:     access,
+		Spec:     q,
 	}
 	err := r.ask(ctx, "/apis/authorization.k8s.io/v1/subjectaccessreviews", review, func() time.Duration {
 		if review.Status.Allowed {
@@ -101,27 +104,27 @@ func (r *Reviewer) May(ctx context.Context, access Access) (bool, error) {
 	return review.Status.Allowed && !review.Status.Denied, err
 }
 
-// ask fills in a review, from memory if it was answered before. It asks good for the
-// lifetime of the answer once that is there.
-func (r *Reviewer) ask(ctx context.Context, path string, review any, good func() time.Duration) error {
+// ask fills in a review, from memory if it was answered before. lifetime returns how long a new answer counts.
+func (r *Reviewer) ask(ctx context.Context, path string, review any, lifetime func() time.Duration) error {
 	question, err := json.Marshal(review)
 	if err != nil {
 		return err
 	}
-	key := sha256.Sum256(question) // which is no token
+	key := sha256.Sum256(question) // the question itself may hold a token
 	known, ok := r.answers.Get(key)
 	if ok {
 		return json.Unmarshal(known.([]byte), review)
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	answer, err := r.client.Post().AbsPath(path).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(question).Do(ctx).Raw()
+	request := r.client.Post().AbsPath(path).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(question)
+	answer, err := request.Do(ctx).Raw()
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(answer, review); err != nil {
 		return fmt.Errorf("read the API server's answer: %w", err)
 	}
-	r.answers.Add(key, answer, good())
+	r.answers.Add(key, answer, lifetime())
 	return nil
 }

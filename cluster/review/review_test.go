@@ -56,8 +56,8 @@ func (s *apiserver) reviewer(t *testing.T, memory Memory) *Reviewer {
 	return r
 }
 
-func spec(user, verb string) Access {
-	return Access{User: user, Resource: Resource{Verb: verb, Resource: "nodes"}}
+func spec(user, verb string) Question {
+	return Question{User: user, Resource: Resource{Verb: verb, Resource: "nodes"}}
 }
 
 func TestAnswersAreRememberedOverAnAPIServerThatIsAway(t *testing.T) {

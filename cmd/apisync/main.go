@@ -1,7 +1,6 @@
-// Command apisync makes a node a member of a Kubernetes cluster or, without one,
-// of a fleet that is written down in etcd. It is a client of two APIs, that of
-// those and the node's, and may run on the node or elsewhere. What it does is in
-// packages member and fleet.
+// Command apisync makes a node a member of a Kubernetes cluster, or of a fleet whose pods stand in etcd. It is a client
+// of two APIs: the node's, and that of the cluster or of etcd. It may run on the node or elsewhere. Packages member and
+// fleet do the work.
 package main
 
 import (
@@ -46,44 +45,45 @@ type options struct {
 	etcd           transport.TLSConfig
 }
 
+// parse reads the command line.
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := pflag.NewFlagSet("apisync", pflag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that says how to reach the Kubernetes API server")
-	flags.StringSliceVar(&o.fleet.Servers, "etcd-servers", nil, "`URLs` of etcd, in place of a cluster: the node runs what is written there")
-	flags.StringVar(&o.fleet.Prefix, "etcd-prefix", "/nodal/{node}", "keys of this node: manifests of pods in `prefix`/pods/NAME, and what became of them in prefix/status/NAME")
-	flags.StringVar(&o.etcd.CAFile, "etcd-cafile", "", "`file` of the authorities that etcd's certificate may come from")
-	flags.StringVar(&o.etcd.CertFile, "etcd-certfile", "", "`file` of the certificate to show to etcd")
-	flags.StringVar(&o.etcd.KeyFile, "etcd-keyfile", "", "`file` of its key")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file` for the Kubernetes API server")
+	flags.StringSliceVar(&o.fleet.Servers, "etcd-servers", nil, "`URLs` of etcd, instead of a cluster: the node runs the pods that stand there")
+	flags.StringVar(&o.fleet.Prefix, "etcd-prefix", "/nodal/{node}", "`prefix` of this node's keys: pod manifests in prefix/pods/NAME, the pods as they run in prefix/status/NAME")
+	flags.StringVar(&o.etcd.CAFile, "etcd-cafile", "", "`file` of the CA certificates for etcd's certificate")
+	flags.StringVar(&o.etcd.CertFile, "etcd-certfile", "", "client certificate `file` for etcd")
+	flags.StringVar(&o.etcd.KeyFile, "etcd-keyfile", "", "key `file` of --etcd-certfile")
 	flags.StringVar(&o.socket, "socket", "/run/nodal/node.sock", "unix socket `path` of the node API")
-	flags.StringVar(&o.server, "node-server", "", "`address` of a node elsewhere, such as 10.0.0.7:10250, in place of the socket")
-	flags.StringVar(&o.node.CAFile, "node-cafile", "", "`file` of the authorities that its certificate may come from")
-	flags.StringVar(&o.node.CertFile, "node-certfile", "", "`file` of the certificate to show to it, of an admin")
-	flags.StringVar(&o.node.KeyFile, "node-keyfile", "", "`file` of its key")
+	flags.StringVar(&o.server, "node-server", "", "`address` of a node elsewhere, such as 10.0.0.7:10250, instead of --socket")
+	flags.StringVar(&o.node.CAFile, "node-cafile", "", "`file` of the CA certificates for the node's certificate")
+	flags.StringVar(&o.node.CertFile, "node-certfile", "", "client certificate `file` of an admin of the node")
+	flags.StringVar(&o.node.KeyFile, "node-keyfile", "", "key `file` of --node-certfile")
 	flags.BoolVar(&o.verbose, "verbose", false, "log each step")
-	flags.StringVar(&o.member.NodeName, "node-name", "", "`name` of the Node object; the node's own name if empty")
-	flags.BoolVar(&o.member.Register, "register-node", true, "make the Node object if it is not there")
-	flags.StringToStringVar(&o.member.Labels, "node-labels", nil, "labels of the Node object beside the node's own")
-	flags.StringVar(&o.member.ProviderID, "provider-id", "", "`id` by which the cloud knows the machine")
-	flags.IntVar(&o.member.MaxImages, "node-status-max-images", 50, "how many images the Node object names, the largest; -1: all")
-	flags.Int32Var(&o.member.KubeletPort, "kubelet-port", 10250, "TLS `port` of the node at which the API server finds it")
-	flags.DurationVar(&o.member.Lease, "lease-duration", 40*time.Second, "how long the node counts as alive after a sign of life; it gives four in that time")
-	flags.DurationVar(&o.member.StatusEvery, "node-status-update-frequency", 10*time.Second, "how often the node's status is made, and sent if it has changed")
-	flags.DurationVar(&o.member.StatusAtMost, "node-status-report-frequency", 5*time.Minute, "how often it is sent though nothing has changed")
-	flags.Float64Var(&o.member.EventsPerSecond, "event-qps", 50, "events that are told to the API server in a second; 0: no bound")
-	flags.IntVar(&o.member.EventBurst, "event-burst", 100, "how many of them at once")
+	flags.StringVar(&o.member.NodeName, "node-name", "", "`name` of the Node object (default: the node's own name)")
+	flags.BoolVar(&o.member.Register, "register-node", true, "create the Node object if it does not exist")
+	flags.StringToStringVar(&o.member.Labels, "node-labels", nil, "`labels` of the Node object in addition to the node's own, key=value joined by commas")
+	flags.StringVar(&o.member.ProviderID, "provider-id", "", "`id` of the machine at its cloud provider")
+	flags.IntVar(&o.member.MaxImages, "node-status-max-images", 50, "`number` of images that the Node object lists, largest first; -1 for all")
+	flags.Int32Var(&o.member.KubeletPort, "kubelet-port", 10250, "TLS `port` of the node, for the API server")
+	flags.DurationVar(&o.member.Lease, "lease-duration", 40*time.Second, "time after which the cluster considers a silent node lost; the lease is renewed four times in it")
+	flags.DurationVar(&o.member.StatusEvery, "node-status-update-frequency", 10*time.Second, "interval between computations of the node's status; a changed status is sent")
+	flags.DurationVar(&o.member.StatusAtMost, "node-status-report-frequency", 5*time.Minute, "interval between reports of an unchanged status")
+	flags.Float64Var(&o.member.EventsPerSecond, "event-qps", 50, "events per second to the API server; 0 for no limit")
+	flags.IntVar(&o.member.EventBurst, "event-burst", 100, "`number` of events that may exceed --event-qps in a burst")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	if (o.kubeconfig == "") == (len(o.fleet.Servers) == 0) {
-		return o, errors.New("give either --kubeconfig, which says what cluster the node belongs to, or --etcd-servers")
+		return o, errors.New("want either --kubeconfig, for a cluster, or --etcd-servers")
 	}
 	if o.server != "" && flags.Changed("socket") {
-		return o, errors.New("give either --socket or --node-server")
+		return o, errors.New("want either --socket or --node-server")
 	}
 	if o.server != "" && (o.node.CertFile == "" || o.node.KeyFile == "") {
-		return o, errors.New("--node-server needs --node-certfile and --node-keyfile, by which the node knows apisync")
+		return o, errors.New("--node-server needs --node-certfile and --node-keyfile")
 	}
 	if err := member.CheckLabels(o.member.Labels); err != nil {
 		return o, fmt.Errorf("--node-labels: %w", err)
@@ -120,13 +120,14 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
+// sync runs the member or the fleet until the context ends.
 func sync(ctx context.Context, o options, log *slog.Logger) error {
 	conn, err := dial(o)
 	if err != nil {
 		return fmt.Errorf("reach the node: %w", err)
 	}
 	defer conn.Close()
-	go complain(ctx, conn, log)
+	go logOutages(ctx, conn, log)
 	if o.member.NodeName == "" {
 		info, err := nodev1.NewNodeServiceClient(conn).GetNode(ctx, &nodev1.GetNodeRequest{})
 		if err != nil {
@@ -144,36 +145,36 @@ func sync(ctx context.Context, o options, log *slog.Logger) error {
 	return member.Run(ctx, o.member, api, conn, log)
 }
 
-// complain logs why the node does not answer, once for each reason, and that
-// it is back: all other calls wait for the node, and hide the reason.
-func complain(ctx context.Context, conn *grpc.ClientConn, log *slog.Logger) {
-	said := ""
+// logOutages logs why the node does not answer, once for each reason, and when it answers again. All other calls wait
+// for the node and hide the reason.
+func logOutages(ctx context.Context, conn *grpc.ClientConn, log *slog.Logger) {
+	logged := ""
 	for ctx.Err() == nil {
 		conn.Connect()
 		state := conn.GetState()
 		switch state {
 		case connectivity.Ready:
-			if said != "" {
+			if logged != "" {
 				log.Info("the node answers again")
 			}
-			said = ""
+			logged = ""
 		case connectivity.TransientFailure:
-			if why := reason(ctx, conn); why != "" && why != said {
+			if why := reason(ctx, conn); why != "" && why != logged {
 				log.Warn("the node does not answer", "err", why)
-				said = why
+				logged = why
 			}
 		}
 		if state != connectivity.TransientFailure {
 			conn.WaitForStateChange(ctx, state)
 			continue
 		}
-		change, cancel := context.WithTimeout(ctx, retry.Most) // a new reason is no new state
+		change, cancel := context.WithTimeout(ctx, retry.Most) // the reason may change without the state
 		conn.WaitForStateChange(change, state)
 		cancel()
 	}
 }
 
-// reason returns why a connection is not ready; empty if it is.
+// reason returns why a connection is not ready. It is empty if the node answers.
 func reason(ctx context.Context, conn *grpc.ClientConn) string {
 	_, err := nodev1.NewNodeServiceClient(conn).GetNode(ctx, &nodev1.GetNodeRequest{}, grpc.WaitForReady(false))
 	if grpcstatus.Code(err) != codes.Unavailable || ctx.Err() != nil {
@@ -182,37 +183,38 @@ func reason(ctx context.Context, conn *grpc.ClientConn) string {
 	return grpcstatus.Convert(err).Message()
 }
 
-// silence is after how long a node elsewhere is asked whether it is still there.
+// silence is the time after which a silent connection is probed, and after which an unanswered probe ends it.
 const silence = 20 * time.Second
 
-// largest is more than a node holds of what pods use, which comes in one list.
-const largest = 1 << 30
+// maxReply bounds a reply. A node lists all objects of a kind in one, which take less.
+const maxReply = 1 << 30
 
-// dial reaches the node: over its socket, or by a certificate that it knows.
+// dial returns a connection to the node: over its socket, or over TLS with a client certificate.
 func dial(o options) (*grpc.ClientConn, error) {
-	patient := grpc.WithDefaultCallOptions(grpc.WaitForReady(true), grpc.MaxCallRecvMsgSize(largest))
+	patient := grpc.WithDefaultCallOptions(grpc.WaitForReady(true), grpc.MaxCallRecvMsgSize(maxReply))
 	if o.server == "" {
 		return grpc.NewClient("unix://"+strings.TrimPrefix(o.socket, "unix://"), grpc.WithTransportCredentials(insecure.NewCredentials()), patient)
 	}
 	secure, err := transport.TLSConfigFor(&transport.Config{TLS: o.node})
 	if err != nil {
-		return nil, fmt.Errorf("read the TLS files for it: %w", err)
+		return nil, fmt.Errorf("read the TLS files for the node: %w", err)
 	}
 	secure.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(o.node.CertFile, o.node.KeyFile) // the node replaces it before it runs out
+		pair, err := tls.LoadX509KeyPair(o.node.CertFile, o.node.KeyFile) // read again each time: the node renews it
 		return &pair, err
 	}
 	return grpc.NewClient(o.server, grpc.WithTransportCredentials(credentials.NewTLS(secure)), patient,
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: silence, Timeout: silence}))
 }
 
+// runFleet has the node run the pods in etcd.
 func runFleet(ctx context.Context, o options, conn *grpc.ClientConn, log *slog.Logger) error {
 	secure, err := transport.TLSConfigFor(&transport.Config{TLS: o.etcd})
 	if err != nil {
 		return fmt.Errorf("read the TLS files for etcd: %w", err)
 	}
 	if secure == nil && strings.HasPrefix(o.fleet.Servers[0], "https:") {
-		secure = &tls.Config{} // by the authorities that the machine trusts
+		secure = &tls.Config{} // with the CA certificates of the machine
 	}
 	o.fleet.TLS = secure
 	o.fleet.Prefix = strings.ReplaceAll(o.fleet.Prefix, "{node}", o.member.NodeName)

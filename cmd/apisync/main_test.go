@@ -73,7 +73,7 @@ func TestWhyANodeCannotBeReachedIsSaid(t *testing.T) {
 			}
 			defer conn.Close()
 			said := make(heard, 10)
-			go complain(t.Context(), conn, slog.New(slog.NewTextHandler(said, nil)))
+			go logOutages(t.Context(), conn, slog.New(slog.NewTextHandler(said, nil)))
 			if got := <-said; !strings.Contains(got, c.want) {
 				t.Errorf("said %q, want %q", got, c.want)
 			}
@@ -138,7 +138,7 @@ func TestEachReasonIsSaidOnceAndThatTheNodeIsBack(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		said := make(heard, 100)
-		complain(ctx, conn, slog.New(slog.NewTextHandler(said, nil)))
+		logOutages(ctx, conn, slog.New(slog.NewTextHandler(said, nil)))
 		for _, want := range []string{"no such file", "refused", "the node answers again"} {
 			if len(said) == 0 {
 				t.Fatalf("nobody said %q", want)

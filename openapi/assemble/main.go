@@ -1,5 +1,5 @@
-// Command assemble makes openapi.json out of the documents that the generator
-// wrote, one a service, and the hand-written kubelet.yaml. It writes it packed too.
+// Command assemble makes openapi.json from the documents that the generator wrote, one for each service, and the
+// hand-written kubelet.yaml. It also writes the document packed.
 //
 //	go run ./openapi/assemble GENERATED-DIR OVERLAY.yaml OUTPUT.json
 package main
@@ -61,7 +61,7 @@ func pack(output string, text []byte) error {
 	return os.WriteFile(output, packed.Bytes(), 0o644)
 }
 
-// object is a JSON object of which nothing but its place is known.
+// object is a JSON object.
 type object = map[string]any
 
 func assemble(generated, overlay string) (object, error) {
@@ -110,7 +110,7 @@ func readPart(name string) (object, error) {
 	return part, nil
 }
 
-// correct puts right what the generator cannot know about one operation.
+// correct adds to an operation what the generator cannot know.
 func correct(path string, operation object) {
 	if strings.HasSuffix(path, ":import") {
 		tarballBody(operation)
@@ -135,8 +135,8 @@ func correct(path string, operation object) {
 	}
 }
 
-// manifestBody describes bodies that are manifests: the generator takes them
-// for JSON strings, or, with DELETE, for a query parameter.
+// manifestBody describes a body that is a manifest. The generator makes a JSON string of it, or a query parameter for
+// DELETE.
 func manifestBody(path string, operation object) {
 	body := at(operation, "requestBody", "content", "application/json", "schema")
 	parameters, _ := operation["parameters"].([]any)
@@ -160,7 +160,7 @@ func manifestBody(path string, operation object) {
 	}
 }
 
-// tarballBody describes the body that the generator takes for a JSON string.
+// tarballBody describes a body that is a tarball. The generator makes a JSON string of it.
 func tarballBody(operation object) {
 	operation["requestBody"] = object{
 		"required": true, "description": "The tarball as it stands, plain or compressed by gzip or zstd.",
@@ -168,7 +168,7 @@ func tarballBody(operation object) {
 	}
 }
 
-// at goes down through objects; nil if there is no such way.
+// at returns the object at a path, or nil if there is none.
 func at(from object, keys ...string) object {
 	for _, key := range keys {
 		from, _ = from[key].(object)

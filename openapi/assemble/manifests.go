@@ -14,8 +14,8 @@ import (
 	"nodal/node"
 )
 
-// manifests adds what may be posted to the document, under Kubernetes' own names.
-// A kind says of itself which it is, as in the document of an API server.
+// manifests adds the kinds that may be posted to the document, under Kubernetes' own names. Each schema names its kind,
+// as in the document of an API server.
 func manifests(document object) {
 	all := schemas{}
 	all.addKind(reflect.TypeFor[corev1.Pod](), corev1.SchemeGroupVersion.WithKind("Pod"))
@@ -25,10 +25,10 @@ func manifests(document object) {
 	merge(at(document, "components"), object{"schemas": object(all)}, "schemas")
 }
 
-// schemas are those of Go's structs, by name.
+// schemas are the schemas of Go's structs, by name.
 type schemas object
 
-// addKind adds the type of a kind, marked as such.
+// addKind adds the type of a kind, with the name of the kind.
 func (s schemas) addKind(t reflect.Type, is schema.GroupVersionKind) {
 	s.add(t)
 	s[nameOf(t)].(object)["x-kubernetes-group-version-kind"] = []any{
@@ -36,7 +36,7 @@ func (s schemas) addKind(t reflect.Type, is schema.GroupVersionKind) {
 	}
 }
 
-// add adds a struct and all that it holds.
+// add adds a struct and the types of its fields.
 func (s schemas) add(t reflect.Type) {
 	if _, ok := s[nameOf(t)]; ok {
 		return
@@ -88,8 +88,8 @@ func (s schemas) of(t reflect.Type) object {
 	}
 }
 
-// asWritten is the schema of a type that is written otherwise than Go holds it, or of
-// whose values only some are good; else nil.
+// asWritten returns the schema of a type whose JSON differs from its Go form, or that allows only some values. It
+// returns nil for any other type.
 func asWritten(t reflect.Type) object {
 	switch t {
 	case reflect.TypeFor[[]byte]():
@@ -110,7 +110,7 @@ func asWritten(t reflect.Type) object {
 	return nil
 }
 
-// nameOf is a type's name as Kubernetes' documents have it: io.k8s.api.core.v1.Pod.
+// nameOf returns a type's name in Kubernetes' documents, such as io.k8s.api.core.v1.Pod.
 func nameOf(t reflect.Type) string {
 	path := strings.ReplaceAll(t.PkgPath(), "k8s.io/", "io.k8s.")
 	return strings.ReplaceAll(path, "/", ".") + "." + t.Name()

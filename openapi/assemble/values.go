@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// values are the words that a field of each type may hold. Go's types do not say.
+// values lists the words that a field of each type may hold, which Go's types leave out.
 func values() map[reflect.Type][]any {
 	all := map[reflect.Type][]any{}
 	set(all, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
@@ -43,7 +43,7 @@ func values() map[reflect.Type][]any {
 	return all
 }
 
-// examples are words that are good beside others.
+// examples lists some of the words that a field may hold.
 func examples() map[reflect.Type][]any {
 	all := map[reflect.Type][]any{}
 	set(all, corev1.StorageMediumMemory, corev1.StorageMediumHugePages)

@@ -18,8 +18,8 @@ type AccessReviewer interface {
 	Allows(ctx context.Context, id Identity, to Access) (bool, error)
 }
 
-// Access is one of Kubernetes' verbs on a part of the node: what a cluster's roles
-// are about.
+// Access names one of Kubernetes' verbs on a part of this node, as a cluster's roles do. It leaves out the caller and
+// the node, which the question to a cluster (cluster/review) has to name too.
 type Access struct{ Verb, Subresource string }
 
 // errNotAsked means that the cluster could not decide about a request.

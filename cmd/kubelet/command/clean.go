@@ -85,7 +85,7 @@ func checkOurs(root string) (clean bool, err error) {
 	switch {
 	case len(entries) == 0 || has("journal", "runtime"):
 		return false, nil
-	case has("pods", "pki"): // no kubelet has run, or has joined a cluster, without
+	case has("pods", "pki"): // every kubelet that ran, or joined a cluster, has left these
 		return false, fmt.Errorf("%s is not a directory of a Nodal node, or is clean already: it has neither journal nor runtime; "+
 			"nothing was removed; name the node's directory with --root-dir", root)
 	}
@@ -124,7 +124,7 @@ func cleanPods(ctx context.Context, dirs config.Dirs, out io.Writer) error {
 	return err
 }
 
-// keepVolumes leaves the data of claims, which belong to people, and prints where they are.
+// keepVolumes leaves the data of claims, which belong to users, and prints their directory.
 func keepVolumes(dir string, out io.Writer) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -138,7 +138,7 @@ func keepVolumes(dir string, out io.Writer) error {
 	if elsewhere, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = elsewhere
 	}
-	fmt.Fprintln(out, "the data of claims stay in", dir)
+	fmt.Fprintln(out, "the data of claims stays in", dir)
 	return nil
 }
 

@@ -37,8 +37,8 @@ Flags:
 type imagesCommand struct {
 	Console
 	client nodev1.ImagesServiceClient
-	name   string // for the one image of a tarball
-	dryRun bool   // prune lists the images and keeps them
+	name   string // of the single image of a tarball
+	dryRun bool   // prune lists the images and removes none
 }
 
 // runImages runs the command that the words after "images" name.
@@ -182,7 +182,7 @@ func (cmd *imagesCommand) prune(ctx context.Context) error {
 	return nil
 }
 
-// remove removes images. It goes on after one that cannot be removed.
+// remove removes images. It goes on after a failure.
 func (cmd *imagesCommand) remove(ctx context.Context, names []string) error {
 	var errs []error
 	for _, name := range names {

@@ -49,7 +49,7 @@ func (cmd *imagesCommand) importFile(ctx context.Context, path string) error {
 // chunk is the number of bytes of the tarball in one message.
 const chunk = 256 << 10
 
-// send fails only if the tarball cannot be read. The node's own refusal comes with its answer.
+// send sends the tarball. It fails only if the tarball cannot be read: a refusal comes with the node's answer.
 func (cmd *imagesCommand) send(call nodev1.ImagesService_ImportImagesClient, tarball io.Reader) error {
 	if call.Send(&nodev1.ImportImagesRequest{Name: cmd.name}) != nil {
 		return nil

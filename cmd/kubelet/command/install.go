@@ -27,7 +27,7 @@ type installCommand struct {
 	config service.Config
 	dryRun bool
 	purge  bool
-	node   string // the root directory to purge; empty: what the settings say
+	node   string // the root directory to purge; empty means the one of the settings
 }
 
 // runInstall makes this machine a node.

@@ -7,9 +7,9 @@ import (
 	"nodal/agent/ownruntime"
 )
 
-// runUnpack unpacks the agent's container runtime in a process of its own, whose memory ends with it.
+// runUnpack unpacks the agent's container runtime, in a process of its own that ends with the memory it took.
 func runUnpack(args []string, c Console) int {
-	err := errors.New("it takes one argument, the root directory")
+	err := errors.New("want one argument, the root directory")
 	if len(args) == 1 {
 		err = ownruntime.Unpack(args[0])
 	}
