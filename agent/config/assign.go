@@ -30,16 +30,22 @@ type Assign struct {
 
 const staticPolicy = "static"
 
+// topologyPolicies are the policies of the topology manager.
+var topologyPolicies = []string{
+	kubelet.NoneTopologyManagerPolicy, kubelet.BestEffortTopologyManagerPolicy,
+	kubelet.RestrictedTopologyManagerPolicy, kubelet.SingleNumaNodeTopologyManagerPolicy,
+}
+
 // mostNodes is upstream's default limit of NUMA nodes.
 const mostNodes = 8
 
 // The options of the topology manager.
 const (
-	maxNodes     = "max-allowable-numa-nodes" // where it is not mostNodes
+	maxNodes     = "max-allowable-numa-nodes" // replaces mostNodes
 	closestNodes = "prefer-closest-numa-nodes"
 )
 
-// cpuOptions finds an option of the static policy by its name.
+// cpuOptions returns the options of the static policy by their names.
 func cpuOptions(o *assign.Options) map[string]*bool {
 	return map[string]*bool{
 		"full-pcpus-only":                  &o.FullCores,
@@ -51,7 +57,7 @@ func cpuOptions(o *assign.Options) map[string]*bool {
 	}
 }
 
-// resolveAssign takes settings that validateAssign has found to be sound.
+// resolveAssign reads settings that validateAssign has checked.
 func resolveAssign(k *kubelet.KubeletConfiguration) Assign {
 	a := Assign{
 		CPUs: k.CPUManagerPolicy == staticPolicy, Memory: k.MemoryManagerPolicy == kubelet.StaticMemoryManagerPolicy,
@@ -78,7 +84,6 @@ func resolveAssign(k *kubelet.KubeletConfiguration) Assign {
 
 func validateAssign(k *kubelet.KubeletConfiguration) field.ErrorList {
 	errs := validateTopology(k)
-	errs = append(errs, oneOf("cpuManagerPolicy", k.CPUManagerPolicy, "none", staticPolicy)...)
 	chosen := assign.Options{}
 	known := cpuOptions(&chosen)
 	for _, name := range slices.Sorted(maps.Keys(k.CPUManagerPolicyOptions)) {
@@ -112,12 +117,7 @@ func validateAssign(k *kubelet.KubeletConfiguration) field.ErrorList {
 }
 
 func validateTopology(k *kubelet.KubeletConfiguration) field.ErrorList {
-	errs := slices.Concat(
-		oneOf("memoryManagerPolicy", k.MemoryManagerPolicy, kubelet.NoneMemoryManagerPolicy, kubelet.StaticMemoryManagerPolicy),
-		oneOf("topologyManagerPolicy", k.TopologyManagerPolicy, kubelet.NoneTopologyManagerPolicy, kubelet.BestEffortTopologyManagerPolicy,
-			kubelet.RestrictedTopologyManagerPolicy, kubelet.SingleNumaNodeTopologyManagerPolicy),
-		oneOf("topologyManagerScope", k.TopologyManagerScope, kubelet.ContainerTopologyManagerScope, kubelet.PodTopologyManagerScope),
-	)
+	var errs field.ErrorList
 	for name, value := range k.TopologyManagerPolicyOptions {
 		path := field.NewPath("topologyManagerPolicyOptions").Key(name)
 		if n, err := strconv.Atoi(value); name == maxNodes && (err != nil || n < mostNodes) {
@@ -126,7 +126,9 @@ func validateTopology(k *kubelet.KubeletConfiguration) field.ErrorList {
 		if _, err := strconv.ParseBool(value); name == closestNodes && err != nil {
 			errs = append(errs, field.Invalid(path, value, "must be true or false"))
 		}
-		errs = append(errs, oneOf("topologyManagerPolicyOptions", name, closestNodes, maxNodes)...)
+		if known := []string{closestNodes, maxNodes}; !slices.Contains(known, name) {
+			errs = append(errs, field.NotSupported(field.NewPath("topologyManagerPolicyOptions"), name, known))
+		}
 	}
 	seen := map[int32]bool{}
 	for i, r := range k.ReservedMemory {
@@ -146,11 +148,4 @@ func validateTopology(k *kubelet.KubeletConfiguration) field.ErrorList {
 		}
 	}
 	return errs
-}
-
-func oneOf(name, got string, known ...string) field.ErrorList {
-	if slices.Contains(known, got) {
-		return nil
-	}
-	return field.ErrorList{field.NotSupported(field.NewPath(name), got, known)}
 }

@@ -147,7 +147,7 @@ type Held struct {
 	Rest   bool // memory and processes
 }
 
-// Listen says where to serve. Port 0 means no listener.
+// Listen holds where to serve. Port 0 disables a listener.
 type Listen struct {
 	Socket            string // empty disables it
 	Address           string
@@ -157,12 +157,11 @@ type Listen struct {
 	HealthzAddress    string
 	HealthzPort       int
 	DebuggingHandlers bool // logs, exec, attach, port-forward and run on the kubelet paths
-	Profiles          bool // of the process
-	DebugFlags        bool // how much is logged may be changed
+	Profiles          bool // profiles of the process are served
+	DebugFlags        bool // the verbosity of the log may be changed
 }
 
-// Sources says where pods come from besides the API. An empty path or URL is
-// no source.
+// Sources holds where pods come from besides the API. An empty path or URL disables a source.
 type Sources struct {
 	Once          bool // start their pods, report, exit
 	StaticPodPath string
@@ -201,8 +200,7 @@ const (
 	AuthWebhook AuthMode = "Webhook"
 )
 
-// Tunables selects what happens to sysctls that differ from the values that a node
-// needs. The zero value leaves them.
+// Tunables selects what happens to sysctls that differ from the values that a node needs. The zero value leaves them.
 type Tunables string
 
 const (

@@ -24,6 +24,7 @@ type kubeletFlags struct {
 	Socket                       string `json:"socket,omitempty"` // ours
 }
 
+// flagsOf returns the flags that are no field, as they were given.
 func flagsOf(o *Options, c *Config) kubeletFlags {
 	return kubeletFlags{
 		Kind:                         "KubeletFlags",
@@ -38,8 +39,7 @@ func flagsOf(o *Options, c *Config) kubeletFlags {
 	}
 }
 
-// Configz is the body of /configz: the whole resolved configuration, defaults
-// included, without its secrets.
+// Configz returns the body of /configz: the whole configuration, with its defaults and without its secrets.
 func (c *Config) Configz() ([]byte, error) {
 	k := c.given.kubelet.DeepCopy()
 	redact(k)
@@ -54,7 +54,7 @@ func (c *Config) Configz() ([]byte, error) {
 	return data, nil
 }
 
-// Flagz is every flag with its value, without secrets.
+// Flagz returns every flag with its value, without secrets.
 func (c *Config) Flagz() map[string]string {
 	flags := maps.Clone(c.given.commandLine)
 	for _, name := range []string{"manifest-url", "manifest-url-header"} {
@@ -65,8 +65,7 @@ func (c *Config) Flagz() map[string]string {
 	return flags
 }
 
-// redact replaces what may be a credential: header values, and the user and
-// the query of the URL.
+// redact replaces values that may be credentials: those of headers, and the user and the query of the URL.
 func redact(k *kubelet.KubeletConfiguration) {
 	for name := range k.StaticPodURLHeader {
 		k.StaticPodURLHeader[name] = []string{redacted}

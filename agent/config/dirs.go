@@ -7,29 +7,29 @@ type Dirs struct {
 	Root, Cert, PodLogs string
 }
 
-// Journal is the directory of the node's records.
+// Journal returns the directory of the node's records.
 func (d Dirs) Journal() string { return filepath.Join(d.Root, "journal") }
 
-// SecretsKey is the file of the key that seals Secrets in the journal.
+// SecretsKey returns the file of the key that encrypts Secrets in the journal.
 func (d Dirs) SecretsKey() string { return filepath.Join(d.Root, "secrets.key") }
 
-// Pods is the directory of pods' volumes and files.
+// Pods returns the directory of pods' volumes and files.
 func (d Dirs) Pods() string { return filepath.Join(d.Root, "pods") }
 
-// LocalVolumes is the directory of the data of claims. They outlive pods and the node.
+// LocalVolumes returns the directory of the data of claims. They outlive pods and the node.
 func (d Dirs) LocalVolumes() string { return filepath.Join(d.Root, "local-volumes") }
 
-// Images is the directory of imported images.
+// Images returns the directory of imported images.
 func (d Dirs) Images() string { return filepath.Join(d.Root, "images") }
 
-// ImageRecords is the directory that records which credentials pulled which image.
+// ImageRecords returns the directory that records which credentials pulled which image.
 func (d Dirs) ImageRecords() string { return filepath.Join(d.Root, "image_manager") }
 
-// Registries is the directory of the owner's configuration of registries.
+// Registries returns the directory of the owner's configuration of registries.
 func (d Dirs) Registries() string { return filepath.Join(d.Root, "registries") }
 
-// Seccomp is the directory of the profiles that pods name.
+// Seccomp returns the directory of the profiles that pods name.
 func (d Dirs) Seccomp() string { return filepath.Join(d.Root, "seccomp") }
 
-// LogLinks is the directory of links to logs. Log collectors look there.
+// LogLinks returns the directory of links to logs. Log collectors look there.
 func (d Dirs) LogLinks() string { return filepath.Join(filepath.Dir(d.PodLogs), "containers") }

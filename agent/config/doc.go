@@ -1,21 +1,17 @@
-// Package config reads the daemon's flags and configuration files and
-// resolves it once to plain values.
+// Package config reads the agent's flags and configuration files and resolves them once to plain values.
 //
 //	defaults  <  --config file  <  --config-dir drop-ins  <  flags given
 //	                         |
 //	             v1beta1.KubeletConfiguration  ->  Config
 //
-// Load is the way through: it parses the flags to find the files, decodes and
-// merges the files, fills what is left with defaults, and parses the flags a
-// second time over the result, so that a flag beats a file only when it was
-// given. What comes out is checked and copied into Config, the only thing the
-// rest of the daemon sees.
+// Load parses the flags to find the files, decodes and merges the files, fills the rest with defaults, and parses the
+// flags a second time over the result. So a flag beats a file only when it was given. The result is checked and copied
+// into Config, from which each part of the agent gets its own settings.
 //
-// The package refuses what it does not know: an unknown field, a duplicate key,
-// an unknown flag and an unknown feature gate each stop the start with a
-// message that names them. What it knows but the daemon does not act on yet is
-// accepted, comes back in Configz, and is named by Unhonoured.
+// The package refuses what it does not know: an unknown field, flag or feature gate, or a duplicate key, stops the start
+// with a message that names it. A known setting without an effect is accepted, comes back in Configz, and is named by
+// Unhonoured.
 //
-// Start reading at Load in load.go; defaults.go lists where we differ from
-// upstream, and honoured.go which fields have an effect.
+// Start reading at Load in load.go. settings_table.go has a row for each setting, with its field, flag, default and
+// check. defaults.go lists where we differ from upstream.
 package config

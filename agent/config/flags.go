@@ -62,8 +62,10 @@ func Flags(fs *pflag.FlagSet, o *Options) {
 	fs.StringVar(&o.CertDir, "cert-dir", "", "`directory` of certificates (default: <root-dir>/pki)")
 	fs.StringVar(&o.Socket, "socket", DefaultSocket, "unix socket `path` of the node API; empty for none")
 
-	for _, f := range fieldFlags {
-		addFieldFlag(fs, f, fieldPointer(&o.Kubelet, f.field))
+	for field, s := range fieldSettings() {
+		if s.flag != "" {
+			addFieldFlag(fs, s, fieldPointer(&o.Kubelet, field))
+		}
 	}
 	for _, name := range ignoredFlags {
 		fs.String(name, "", "")
@@ -78,36 +80,35 @@ func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }
 
-// addFieldFlag declares f on the field that p points to.
-func addFieldFlag(fs *pflag.FlagSet, f fieldFlag, p any) {
+// addFieldFlag declares the flag of a setting on the field that p points to.
+func addFieldFlag(fs *pflag.FlagSet, s setting, p any) {
 	switch p := p.(type) {
 	case *bool:
-		fs.BoolVar(p, f.name, *p, f.usage)
+		fs.BoolVar(p, s.flag, *p, s.usage)
 	case *string:
-		fs.StringVar(p, f.name, *p, f.usage)
+		fs.StringVar(p, s.flag, *p, s.usage)
 	case *kubelet.KubeletAuthorizationMode:
-		fs.StringVar((*string)(p), f.name, string(*p), f.usage)
+		fs.StringVar((*string)(p), s.flag, string(*p), s.usage)
 	case *int32:
-		fs.Int32Var(p, f.name, *p, f.usage)
+		fs.Int32Var(p, s.flag, *p, s.usage)
 	case *int64:
-		fs.Int64Var(p, f.name, *p, f.usage)
+		fs.Int64Var(p, s.flag, *p, s.usage)
 	case *logsapi.VerbosityLevel:
-		fs.Uint32VarP((*uint32)(p), f.name, f.name, uint32(*p), f.usage)
+		fs.Uint32VarP((*uint32)(p), s.flag, s.flag, uint32(*p), s.usage)
 	case *metav1.Duration:
-		fs.DurationVar(&p.Duration, f.name, p.Duration, f.usage)
+		fs.DurationVar(&p.Duration, s.flag, p.Duration, s.usage)
 	case *[]string:
-		fs.StringSliceVar(p, f.name, *p, f.usage)
+		fs.StringSliceVar(p, s.flag, *p, s.usage)
 	case *map[string]string:
-		fs.Func(f.name, f.usage, pairs(p, f.separator()))
+		fs.Func(s.flag, s.usage, pairs(p, s.separator()))
 	case *map[string][]string:
-		fs.Func(f.name, f.usage, headers(p))
+		fs.Func(s.flag, s.usage, headers(p))
 	case *map[string]bool:
-		fs.Func(f.name, f.usage, gates(p))
+		fs.Func(s.flag, s.usage, gates(p))
 	}
 }
 
-// pairs parses "a=1,b=2". As with lists, the first use of the flag replaces the
-// value of the file; further uses add to it.
+// pairs parses "a=1,b=2". As with lists, the first use of the flag replaces the value of the file; further uses add to it.
 func pairs(into *map[string]string, separator string) func(string) error {
 	given := map[string]string{}
 	return func(s string) error {

@@ -2,9 +2,8 @@ package config
 
 import "slices"
 
-// featureGates lists, sorted, the gates that upstream's kubelet knows. Nodal has
-// no gates of its own: what it does is always on. A known name is accepted, so
-// that upstream's configuration starts this binary; any other is a mistake.
+// featureGates lists, sorted, the gates of upstream's kubelet. Nodal has no gates of its own: its features are always on.
+// A known name is accepted, so that upstream's configuration starts this binary. Any other name is a mistake.
 var featureGates = []string{
 	"AllAlpha",
 	"AllBeta",
@@ -139,7 +138,7 @@ var featureGates = []string{
 	"WindowsHostNetwork",
 }
 
-// knownGate says whether upstream's kubelet has a gate of that name.
+// knownGate reports whether upstream's kubelet has a gate of that name.
 func knownGate(name string) bool {
 	_, found := slices.BinarySearch(featureGates, name)
 	return found

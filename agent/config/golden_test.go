@@ -39,10 +39,10 @@ func TestUsage(t *testing.T) { golden(t, "help.txt", Usage()) }
 func TestUsageHasEveryFlag(t *testing.T) {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	Flags(fs, &Options{})
+	words := strings.Fields(Usage())
 	fs.VisitAll(func(f *pflag.Flag) {
-		listed := slices.ContainsFunc(sections, func(s section) bool { return slices.Contains(s.flags, f.Name) })
-		if listed != honouredFlag(f.Name) {
-			t.Errorf("--%s stands in a section of --help: %v; has an effect: %v", f.Name, listed, honouredFlag(f.Name))
+		if !slices.Contains(words, "--"+f.Name) {
+			t.Errorf("--%s is not in --help", f.Name)
 		}
 	})
 }

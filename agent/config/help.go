@@ -7,23 +7,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A section is a heading of --help and the flags under it.
-type section struct {
-	title string
-	flags []string
-}
-
-var sections = []section{
-	{"Configuration (defaults < --config < --config-dir < flags)", []string{"config", "config-dir", "version", "help", "v", "logging-format"}},
-	{"Node", []string{"hostname-override", "node-ip", "node-labels", "root-dir", "max-pods", "kernel-tunables", "protect-kernel-defaults"}},
-	{"Container runtime", []string{"container-runtime-endpoint", "pod-infra-container-image", "stop-runtime-on-exit", "image-service-endpoint", "runtime-request-timeout", "pod-cidr", "resolv-conf", "cluster-dns", "cluster-domain", "seccomp-default", "allowed-unsafe-sysctls", "serialize-image-pulls", "registry-qps", "registry-burst", "image-gc-high-threshold", "image-gc-low-threshold", "minimum-image-ttl-duration", "image-credential-provider-config", "image-credential-provider-bin-dir", "container-log-max-size", "container-log-max-files"}},
-	{"Resources of pods", []string{"cgroups-per-qos", "cgroup-root", "cgroup-driver", "cpu-cfs-quota", "cpu-cfs-quota-period", "pod-max-pids", "local-storage-capacity-isolation", "fail-swap-on", "cpu-manager-policy", "cpu-manager-policy-options", "reserved-cpus", "memory-manager-policy", "topology-manager-policy", "topology-manager-policy-options", "topology-manager-scope", "kube-reserved", "system-reserved", "eviction-hard", "eviction-pressure-transition-period", "enforce-node-allocatable", "kube-reserved-cgroup", "system-reserved-cgroup"}},
-	{"Pod sources other than the API", []string{"pod-manifest-path", "file-check-frequency", "manifest-url", "manifest-url-header", "http-check-frequency", "runonce"}},
-	{"Cluster membership", []string{"kubeconfig", "bootstrap-kubeconfig", "rotate-certificates", "register-node", "register-with-taints", "provider-id", "cloud-provider", "node-status-update-frequency", "node-status-max-images", "kube-api-qps", "kube-api-burst", "event-qps", "event-burst"}},
-	{"Listeners", []string{"socket", "enable-server", "address", "port", "read-only-port", "healthz-bind-address", "healthz-port", "enable-debugging-handlers"}},
-	{"Authentication and authorization", []string{"cert-dir", "tls-cert-file", "tls-private-key-file", "client-ca-file", "anonymous-auth", "authorization-mode", "authentication-token-webhook", "authentication-token-webhook-cache-ttl", "authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl", "rotate-server-certificates"}},
-}
-
 const width = 100
 
 const commands = `       kubelet install      install as a systemd service and start it
@@ -45,23 +28,25 @@ func Usage() string {
 	for _, s := range sections {
 		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 		fs.SortFlags = false
-		for _, name := range s.flags {
-			fs.AddFlag(all.Lookup(name))
+		for _, setting := range s.settings {
+			if setting.flag != "" {
+				fs.AddFlag(all.Lookup(setting.flag))
+			}
 		}
 		fmt.Fprintf(&b, "\n%s:\n%s", s.title, fs.FlagUsagesWrapped(width))
 	}
 
 	b.WriteString("\nAccepted without effect; those given are named in the log at start-up:\n")
-	var idle []string
-	for _, f := range fieldFlags {
-		if !honouredFlag(f.name) {
-			idle = append(idle, "--"+f.name)
+	var words []string
+	for _, s := range idle {
+		if s.flag != "" {
+			words = append(words, "--"+s.flag)
 		}
 	}
 	for _, name := range ignoredFlags {
-		idle = append(idle, "--"+name)
+		words = append(words, "--"+name)
 	}
-	b.WriteString(wrap(idle))
+	b.WriteString(wrap(words))
 
 	b.WriteString("\nRefused:\n")
 	for _, r := range refusedFlags {

@@ -12,17 +12,22 @@ import (
 
 func TestEveryFieldIsHonouredOrListed(t *testing.T) {
 	var k kubelet.KubeletConfiguration
-	var paths []string
-	for path := range fields(&k) {
-		paths = append(paths, path)
-		if slices.Contains(honoured, path) == slices.Contains(notHonoured, path) {
-			t.Errorf("%s must be in exactly one of honoured and notHonoured", path)
-		}
+	rows := map[string]int{}
+	for s := range honoured() {
+		rows[s.field]++
 	}
-	for _, path := range slices.Concat(honoured, notHonoured) {
-		if !slices.Contains(paths, path) {
-			t.Errorf("%s is listed and is no field", path)
+	for _, s := range idle {
+		rows[s.field]++
+	}
+	delete(rows, "") // flags that are no field
+	for path := range fields(&k) {
+		if rows[path] != 1 {
+			t.Errorf("%s has %d rows in sections and idle, want one", path, rows[path])
 		}
+		delete(rows, path)
+	}
+	for path := range rows {
+		t.Errorf("%s has a row and is no field", path)
 	}
 	if got := reflect.TypeFor[kubelet.KubeletConfiguration]().NumField() - 1; got != 126 {
 		t.Errorf("the type has %d fields besides its kind, want 126: look through the new ones", got)
@@ -149,7 +154,11 @@ func TestEveryHonouredFieldDoesSomething(t *testing.T) {
 		"tlsPrivateKeyFile":                          "tlsPrivateKeyFile: /y\ntlsCertFile: /x",
 		"userNamespaces":                             "userNamespaces: {idsPerPod: 131072}",
 	}
-	for _, path := range honoured {
+	for s := range honoured() {
+		path := s.field
+		if path == "" {
+			continue
+		}
 		example, ok := examples[path]
 		if !ok {
 			t.Errorf("%s has no example here", path)
@@ -192,32 +201,36 @@ func TestEveryFlagDoesSomething(t *testing.T) {
 	}
 	together := map[string]string{"tls-cert-file": "--tls-private-key-file=/y", "tls-private-key-file": "--tls-cert-file=/y", "cpu-manager-policy-options": "--cpu-manager-policy=static"}
 	plain := load(t)
-	for _, f := range fieldFlags {
+	for _, f := range fieldSettings() {
+		if f.flag == "" {
+			continue
+		}
 		fs, err := parse(&Options{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		flag := fs.Lookup(f.name)
+		flag := fs.Lookup(f.flag)
 		value := values[flag.Value.Type()]
 		if flag.Value.Type() == "bool" {
 			value = map[string]string{"true": "false", "false": "true"}[flag.DefValue]
 		}
-		if s, ok := special[f.name]; ok {
+		if s, ok := special[f.flag]; ok {
 			value = s
 		}
-		args := []string{"--" + f.name + "=" + value}
-		if other, ok := together[f.name]; ok {
+		args := []string{"--" + f.flag + "=" + value}
+		if other, ok := together[f.flag]; ok {
 			args = append(args, other)
 		}
 		c := load(t, args...)
 		if f.usage != "" && visible(c) == visible(plain) {
 			t.Errorf("%s changes nothing in Config", args)
 		}
-		if f.usage == "" && !slices.Contains(Unhonoured(c), f.field) {
+		without := slices.ContainsFunc(idle, func(s setting) bool { return s.field == f.field })
+		if without && !slices.Contains(Unhonoured(c), f.field) {
 			t.Errorf("%s is not named by Unhonoured", args)
 		}
-		if (f.usage != "") != slices.Contains(honoured, f.field) {
-			t.Errorf("--%s has a usage text or its field %s is honoured, want both or neither", f.name, f.field)
+		if (f.usage == "") != without {
+			t.Errorf("--%s has a usage text or its field %s has an effect, want both or neither", f.flag, f.field)
 		}
 	}
 }
@@ -252,8 +265,7 @@ func TestFeatureGatesAreSorted(t *testing.T) {
 func TestDifferencesHold(t *testing.T) {
 	var k kubelet.KubeletConfiguration
 	for _, d := range differences {
-		found := slices.ContainsFunc(slices.Concat(honoured, notHonoured), func(p string) bool { return p == d.field })
-		if !found || fieldPointer(&k, d.field) == nil {
+		if _, found := fieldSettings()[d.field]; !found || fieldPointer(&k, d.field) == nil {
 			t.Errorf("%s is listed as a difference and is no field", d.field)
 		}
 	}

@@ -13,14 +13,13 @@ import (
 	kubelet "k8s.io/kubelet/config/v1beta1"
 )
 
-// ErrHelp and ErrVersion say that a text was asked for instead of a node.
+// ErrHelp and ErrVersion mean that the command line asks for a text instead of a node.
 var (
 	ErrHelp    = pflag.ErrHelp
 	ErrVersion = errors.New("version requested")
 )
 
-// Load resolves the command line args (without the program's name), and the
-// files that it names, to a Config.
+// Load resolves the command line, without the program's name, and the files that it names to a Config.
 func Load(args []string) (*Config, error) {
 	var first Options
 	if _, err := parse(&first, args); err != nil {
@@ -38,7 +37,7 @@ func Load(args []string) (*Config, error) {
 		setMemberDefaults(&files)
 	}
 
-	// The second time the flags find the files' values as their defaults.
+	// This time the flags have the files' values as their defaults.
 	addressGiven := files.Address != ""
 	o := Options{Kubelet: files}
 	fs, err := parse(&o, args)
@@ -55,7 +54,7 @@ func Load(args []string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if driverGiven { // the default is for runtimes that do not say
+	if driverGiven { // the default is for a runtime that does not report its own
 		c.Runtime.CgroupDriver = c.Cgroups.Driver
 	}
 	c.given.commandLine = map[string]string{}
@@ -68,6 +67,7 @@ func Load(args []string) (*Config, error) {
 	return c, nil
 }
 
+// parse parses the command line over the values in o.
 func parse(o *Options, args []string) (*pflag.FlagSet, error) {
 	fs := pflag.NewFlagSet("kubelet", pflag.ContinueOnError)
 	fs.Usage = func() {} // the caller prints Usage on ErrHelp
@@ -121,8 +121,7 @@ func resolve(o *Options, addressGiven bool) (*Config, error) {
 	return c, nil
 }
 
-// nodeName is the override or the host's name, in lower case: a node name is a
-// DNS name and nothing is asked of DNS.
+// nodeName returns the override or the host's name, in lower case. It has the form of a DNS name, but DNS is not asked.
 func nodeName(override string) (string, error) {
 	name := override
 	if name == "" {
@@ -168,7 +167,7 @@ func resolveRuntime(o *Options) Runtime {
 	return r
 }
 
-// podCIDRs reads one subnet, or one of each family joined by a comma.
+// podCIDRs parses one subnet, or one of each family joined by a comma.
 func podCIDRs(text string) (subnets []netip.Prefix, err error) {
 	if text == "" {
 		return nil, nil
@@ -201,7 +200,7 @@ func resolveCgroups(k *kubelet.KubeletConfiguration) Cgroups {
 func resolveListen(o *Options, addressGiven bool) Listen {
 	k := &o.Kubelet
 	if k.RunOnce {
-		return Listen{} // the node is gone before anyone could ask it
+		return Listen{} // a run that starts pods once serves nothing
 	}
 	l := Listen{
 		Socket:            o.Socket,
@@ -218,8 +217,7 @@ func resolveListen(o *Options, addressGiven bool) Listen {
 	if !*k.EnableServer {
 		l.Port = 0
 	}
-	// This port asks for no credentials, so it listens to the whole network
-	// only when an address was given.
+	// This port asks for no credentials, so it is open to the network only when an address was given.
 	if !addressGiven {
 		l.ReadOnlyAddress = "127.0.0.1"
 	}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// externalCloud is the only cloud provider left: a program elsewhere looks after
-// the node, and until it has done so no pods may come.
+// externalCloud is the only cloud provider left. A cloud controller initializes the node, and the taint keeps pods away
+// until then.
 const (
 	externalCloud = "external"
 	cloudTaint    = "node.cloudprovider.kubernetes.io/uninitialized"
@@ -21,7 +21,8 @@ const (
 func resolveCluster(o *Options) Cluster {
 	k := &o.Kubelet
 	c := Cluster{
-		Kubeconfig: o.Kubeconfig, Bootstrap: o.Bootstrap, Rotate: k.RotateCertificates, Register: *k.RegisterNode, Taints: slices.Clone(k.RegisterWithTaints), ProviderID: k.ProviderID,
+		Kubeconfig: o.Kubeconfig, Bootstrap: o.Bootstrap, Rotate: k.RotateCertificates, Register: *k.RegisterNode,
+		Taints: slices.Clone(k.RegisterWithTaints), ProviderID: k.ProviderID,
 		Lease:       time.Duration(k.NodeLeaseDurationSeconds) * time.Second,
 		StatusEvery: k.NodeStatusUpdateFrequency.Duration, StatusAtMost: k.NodeStatusReportFrequency.Duration,
 		QPS: float32(*k.KubeAPIQPS), Burst: int(k.KubeAPIBurst),
@@ -36,16 +37,7 @@ func resolveCluster(o *Options) Cluster {
 
 func validateCluster(o *Options) field.ErrorList {
 	k := &o.Kubelet
-	errs := slices.Concat(
-		between("nodeLeaseDurationSeconds", k.NodeLeaseDurationSeconds, 4, 1<<20),
-		positive("nodeStatusUpdateFrequency", k.NodeStatusUpdateFrequency.Duration),
-		positive("nodeStatusReportFrequency", k.NodeStatusReportFrequency.Duration),
-		between("kubeAPIQPS", *k.KubeAPIQPS, 0, 1<<20),
-		between("kubeAPIBurst", k.KubeAPIBurst, 0, 1<<20),
-		between("eventRecordQPS", *k.EventRecordQPS, 0, 1<<20),
-		between("eventBurst", k.EventBurst, 0, 1<<20),
-		between("nodeStatusMaxImages", *k.NodeStatusMaxImages, -1, 1<<20),
-	)
+	var errs field.ErrorList
 	if o.CloudProvider != "" && o.CloudProvider != externalCloud {
 		errs = append(errs, field.NotSupported(field.NewPath("--cloud-provider"), o.CloudProvider, []string{externalCloud}))
 	}
@@ -69,15 +61,16 @@ func validateTaint(path *field.Path, t corev1.Taint) field.ErrorList {
 	for _, problem := range validation.IsValidLabelValue(t.Value) {
 		errs = append(errs, field.Invalid(path.Child("value"), t.Value, problem))
 	}
-	effects := []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
+	effects := []corev1.TaintEffect{
+		corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute,
+	}
 	if !slices.Contains(effects, t.Effect) {
 		errs = append(errs, field.NotSupported(path.Child("effect"), t.Effect, effects))
 	}
 	return errs
 }
 
-// taints parses "key=value:Effect,key:Effect". The first use replaces what the
-// file said; further uses add to it.
+// taints parses "key=value:Effect,key:Effect". The first use replaces the taints of the file; further uses add to it.
 func taints(into *[]corev1.Taint) func(string) error {
 	given := []corev1.Taint{}
 	return func(s string) error {

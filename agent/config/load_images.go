@@ -23,19 +23,15 @@ func resolveImages(o *Options) Images {
 	return i
 }
 
-// validateImages checks how images are pulled and given up.
+// verifications are the policies for images that are present.
+var verifications = []string{
+	string(kubelet.NeverVerify), string(kubelet.NeverVerifyPreloadedImages),
+	string(kubelet.NeverVerifyAllowlistedImages), string(kubelet.AlwaysVerify),
+}
+
+// validateImages checks the settings of images together.
 func validateImages(o *Options) (errs field.ErrorList) {
 	k := &o.Kubelet
-	for _, p := range []struct {
-		name  string
-		value int32
-	}{
-		{"imageGCHighThresholdPercent", *k.ImageGCHighThresholdPercent}, {"imageGCLowThresholdPercent", *k.ImageGCLowThresholdPercent},
-	} {
-		if p.value < 0 || p.value > 100 {
-			errs = append(errs, field.Invalid(field.NewPath(p.name), p.value, "must be between 0 and 100"))
-		}
-	}
 	if *k.ImageGCLowThresholdPercent >= *k.ImageGCHighThresholdPercent {
 		errs = append(errs, field.Invalid(field.NewPath("imageGCLowThresholdPercent"), *k.ImageGCLowThresholdPercent, "must be less than imageGCHighThresholdPercent"))
 	}
@@ -45,14 +41,9 @@ func validateImages(o *Options) (errs field.ErrorList) {
 	if *k.RegistryPullQPS < 0 || k.RegistryBurst < 0 {
 		errs = append(errs, field.Invalid(field.NewPath("registryPullQPS"), *k.RegistryPullQPS, "must be at least 0, as must registryBurst"))
 	}
-	switch k.ImagePullCredentialsVerificationPolicy {
-	case kubelet.NeverVerify, kubelet.NeverVerifyPreloadedImages, kubelet.NeverVerifyAllowlistedImages, kubelet.AlwaysVerify:
-	default:
-		errs = append(errs, field.NotSupported(field.NewPath("imagePullCredentialsVerificationPolicy"), k.ImagePullCredentialsVerificationPolicy,
-			[]kubelet.ImagePullCredentialsVerificationPolicy{kubelet.NeverVerify, kubelet.NeverVerifyPreloadedImages, kubelet.NeverVerifyAllowlistedImages, kubelet.AlwaysVerify}))
-	}
 	if (o.ProviderConfig == "") != (o.ProviderPrograms == "") {
-		errs = append(errs, field.Required(field.NewPath("--image-credential-provider-config"), "must be given together with --image-credential-provider-bin-dir"))
+		path := field.NewPath("--image-credential-provider-config")
+		errs = append(errs, field.Required(path, "must be given together with --image-credential-provider-bin-dir"))
 	}
 	return errs
 }

@@ -35,9 +35,10 @@ func validateTracing(k *kubelet.KubeletConfiguration) field.ErrorList {
 	if t == nil {
 		return nil
 	}
-	errs := between("tracing.samplingRatePerMillion", t.PerMillion, 0, 1e6)
+	path, rate := field.NewPath("tracing"), t.PerMillion
+	errs := invalid(rate >= 0 && rate <= 1e6, path.Child("samplingRatePerMillion"), rate, "must be between 0 and 1000000")
 	if host, port, err := net.SplitHostPort(t.Endpoint); err != nil || host == "" || port == "" {
-		errs = append(errs, field.Invalid(field.NewPath("tracing", "endpoint"), t.Endpoint, "must be host:port"))
+		errs = append(errs, field.Invalid(path.Child("endpoint"), t.Endpoint, "must be host:port"))
 	}
 	return errs
 }

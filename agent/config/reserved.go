@@ -19,23 +19,23 @@ import (
 // reservable lists the resources that kubeReserved and systemReserved may name.
 var reservable = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceEphemeralStorage, corev1.ResourceMemory, admit.PIDs}
 
-// What limits can be set for.
+// The groups of programs that can be held to limits.
 const (
 	holdSystem   = "system-reserved"
 	holdKube     = "kube-reserved"
-	compressible = "-compressible" // only those of what can be had later
+	compressible = "-compressible" // to the limit of CPU alone
 )
 
 var enforceable = []string{"none", "pods", holdSystem, holdKube, holdSystem + compressible, holdKube + compressible}
 
-// resolveReserved takes settings that validateReserved has found to be sound.
+// resolveReserved reads settings that validateReserved has checked.
 func resolveReserved(k *kubelet.KubeletConfiguration) Reserved {
 	r := Reserved{HoldAll: slices.Contains(k.EnforceNodeAllocatable, "pods"), Eviction: map[string]health.Threshold{}}
 	r.HoldKube, r.HoldSystem = held(k, holdKube, k.KubeReservedCgroup), held(k, holdSystem, k.SystemReservedCgroup)
 	r.Kube, _ = quantities("kubeReserved", k.KubeReserved)
 	r.System, _ = quantities("systemReserved", k.SystemReserved)
 	if r.CPUs, _ = cpuset.Parse(k.ReservedSystemCPUs); !r.CPUs.IsEmpty() {
-		delete(r.Kube, corev1.ResourceCPU) // the list says it all
+		delete(r.Kube, corev1.ResourceCPU) // the list replaces the amounts
 		r.System[corev1.ResourceCPU] = *resource.NewQuantity(int64(r.CPUs.Size()), resource.DecimalSI)
 	}
 	for signal, value := range k.EvictionHard {
@@ -45,6 +45,7 @@ func resolveReserved(k *kubelet.KubeletConfiguration) Reserved {
 	return r
 }
 
+// held returns the cgroup of a group, and the limits that are enforced on it.
 func held(k *kubelet.KubeletConfiguration, what, cgroup string) Held {
 	all, some := slices.Contains(k.EnforceNodeAllocatable, what), slices.Contains(k.EnforceNodeAllocatable, what+compressible)
 	return Held{Cgroup: cgroup, CPU: all || some, Rest: all}
@@ -90,6 +91,7 @@ func validateReserved(k *kubelet.KubeletConfiguration) field.ErrorList {
 	return append(errs, validateHeld(k)...)
 }
 
+// quantities parses the amounts of kubeReserved or systemReserved.
 func quantities(name string, values map[string]string) (corev1.ResourceList, field.ErrorList) {
 	list, errs := corev1.ResourceList{}, field.ErrorList(nil)
 	for _, key := range slices.Sorted(maps.Keys(values)) {
@@ -110,12 +112,12 @@ func quantities(name string, values map[string]string) (corev1.ResourceList, fie
 	return list, errs
 }
 
-// threshold reads 100Mi, or 10%.
+// threshold parses 100Mi, or 10%.
 func threshold(signal, value string) (health.Threshold, *field.Error) {
 	path := field.NewPath("evictionHard").Key(signal)
 	if text, ok := strings.CutSuffix(value, "%"); ok {
 		percent, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(percent >= 0 && percent <= 100) { // not a number is neither
+		if err != nil || !(percent >= 0 && percent <= 100) { // NaN fails both comparisons
 			return health.Threshold{}, field.Invalid(path, value, "must be a quantity, or a percentage between 0% and 100%")
 		}
 		return health.Threshold{Percent: percent}, nil

@@ -7,13 +7,10 @@ import (
 	"math"
 	"net/netip"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -23,22 +20,20 @@ import (
 	"nodal/node/users"
 )
 
-// validate checks the fields that have an effect, and returns all that is
-// wrong at once, each with the path of its field.
+// validate checks the settings, each by itself and with others, and returns all faults at once, each with the path of
+// its field.
 func validate(o *Options) error {
 	k := &o.Kubelet
 	errs := slices.Concat(
+		checkEach(k),
 		validateListen(k),
 		validateSources(k),
 		validateAuth(k),
-		validateRuntime(k),
-		validateCgroups(k),
 		validateReserved(k),
 		validateAssign(k),
 		validateSysctls(k),
 		validateTunables(o),
 		validateUsers(k),
-		validateLogs(k),
 		validateImages(o),
 		validateCluster(o),
 		validateTracing(k),
@@ -55,106 +50,50 @@ func validate(o *Options) error {
 }
 
 func validateListen(k *kubelet.KubeletConfiguration) field.ErrorList {
-	errs := slices.Concat(
-		between("port", k.Port, 1, 65535),
-		between("readOnlyPort", k.ReadOnlyPort, 0, 65535),
-		between("healthzPort", *k.HealthzPort, 0, 65535),
-		address("address", k.Address),
-		address("healthzBindAddress", k.HealthzBindAddress),
-	)
-	if *k.EnableServer && k.Port == k.ReadOnlyPort && k.Port != 0 {
-		errs = append(errs, field.Invalid(field.NewPath("readOnlyPort"), k.ReadOnlyPort, "must differ from port"))
-	}
-	return errs
+	same := *k.EnableServer && k.Port == k.ReadOnlyPort && k.Port != 0
+	return invalid(!same, field.NewPath("readOnlyPort"), k.ReadOnlyPort, "must differ from port")
 }
 
 func validateSources(k *kubelet.KubeletConfiguration) field.ErrorList {
-	errs := slices.Concat(
-		positive("fileCheckFrequency", k.FileCheckFrequency.Duration),
-		positive("httpCheckFrequency", k.HTTPCheckFrequency.Duration),
-	)
 	if k.StaticPodURL == "" {
-		return errs
+		return nil
 	}
 	u, err := url.Parse(k.StaticPodURL)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		// The URL may hold a password, so it is not repeated.
-		errs = append(errs, field.Invalid(field.NewPath("staticPodURL"), field.OmitValueType{}, "must be an http or https URL"))
-	}
-	return errs
+	good := err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+	// The URL may hold a password, so it is not repeated.
+	return invalid(good, field.NewPath("staticPodURL"), field.OmitValueType{}, "must be an http or https URL")
 }
 
 func validateAuth(k *kubelet.KubeletConfiguration) field.ErrorList {
-	var errs field.ErrorList
-	modes := []kubelet.KubeletAuthorizationMode{
-		"", kubelet.KubeletAuthorizationModeAlwaysAllow, kubelet.KubeletAuthorizationModeWebhook,
-	}
-	if !slices.Contains(modes, k.Authorization.Mode) {
-		errs = append(errs, field.NotSupported(field.NewPath("authorization", "mode"), k.Authorization.Mode, modes[1:]))
-	}
-	if (k.TLSCertFile == "") != (k.TLSPrivateKeyFile == "") {
-		errs = append(errs, field.Invalid(field.NewPath("tlsCertFile"), k.TLSCertFile, "must be given together with tlsPrivateKeyFile"))
-	}
-	return errs
+	together := (k.TLSCertFile == "") == (k.TLSPrivateKeyFile == "")
+	return invalid(together, field.NewPath("tlsCertFile"), k.TLSCertFile, "must be given together with tlsPrivateKeyFile")
 }
 
-func validateRuntime(k *kubelet.KubeletConfiguration) field.ErrorList {
-	errs := slices.Concat(
-		positive("runtimeRequestTimeout", k.RuntimeRequestTimeout.Duration),
-		between("maxPods", k.MaxPods, 0, 1<<20),
-	)
-	if k.ContainerRuntimeEndpoint != "" { // else the node brings its own
-		errs = append(errs, endpoint("containerRuntimeEndpoint", k.ContainerRuntimeEndpoint)...)
-	}
-	if k.ImageServiceEndpoint != "" {
-		errs = append(errs, endpoint("imageServiceEndpoint", k.ImageServiceEndpoint)...)
-	}
-	for i, server := range k.ClusterDNS {
-		errs = append(errs, address(fmt.Sprintf("clusterDNS[%d]", i), server)...)
-	}
-	longest := k.CrashLoopBackOff.MaxContainerRestartPeriod.Duration
-	if longest < time.Second || longest > 300*time.Second {
-		path := field.NewPath("crashLoopBackOff", "maxContainerRestartPeriod")
-		errs = append(errs, field.Invalid(path, longest.String(), "must be between 1s and 300s"))
-	}
-	return errs
-}
+// The modes of authorization beside the node's own roles.
+const (
+	alwaysAllow = string(kubelet.KubeletAuthorizationModeAlwaysAllow)
+	webhook     = string(kubelet.KubeletAuthorizationModeWebhook)
+)
 
-// What containers may do with the machine's swap.
+// The ways in which containers may use the machine's swap.
 const (
 	noSwap      = "NoSwap"
 	limitedSwap = "LimitedSwap"
 )
-
-func validateCgroups(k *kubelet.KubeletConfiguration) field.ErrorList {
-	var errs field.ErrorList
-	if drivers := []string{"cgroupfs", "systemd"}; !slices.Contains(drivers, k.CgroupDriver) {
-		errs = append(errs, field.NotSupported(field.NewPath("cgroupDriver"), k.CgroupDriver, drivers))
-	}
-	if period := k.CPUCFSQuotaPeriod.Duration; period < time.Millisecond || period > time.Second {
-		errs = append(errs, field.Invalid(field.NewPath("cpuCFSQuotaPeriod"), period.String(), "must be between 1ms and 1s"))
-	}
-	if swaps := []string{noSwap, limitedSwap}; k.MemorySwap.SwapBehavior != "" && !slices.Contains(swaps, k.MemorySwap.SwapBehavior) {
-		errs = append(errs, field.NotSupported(field.NewPath("memorySwap", "swapBehavior"), k.MemorySwap.SwapBehavior, swaps))
-	}
-	if *k.PodPidsLimit == 0 {
-		errs = append(errs, field.Invalid(field.NewPath("podPidsLimit"), 0, "must be greater than 0, or -1 for no limit"))
-	}
-	return errs
-}
 
 func validateUsers(k *kubelet.KubeletConfiguration) field.ErrorList {
 	if k.UserNamespaces == nil || k.UserNamespaces.IDsPerPod == nil {
 		return nil
 	}
 	if n := *k.UserNamespaces.IDsPerPod; n <= 0 || n%users.Unit != 0 || n > math.MaxInt32 {
-		return field.ErrorList{field.Invalid(field.NewPath("userNamespaces", "idsPerPod"), n, fmt.Sprintf("must be a multiple of %d, and less than %d", users.Unit, math.MaxInt32))}
+		rule := fmt.Sprintf("must be a multiple of %d, and less than %d", users.Unit, math.MaxInt32)
+		return field.ErrorList{field.Invalid(field.NewPath("userNamespaces", "idsPerPod"), n, rule)}
 	}
 	return nil
 }
 
 var (
-	// unsafeSysctl is the name of a sysctl, or the beginning of one and a star.
+	// unsafeSysctl matches the name of a sysctl, or a prefix with a star.
 	unsafeSysctl = regexp.MustCompile(`^[a-z0-9][-_a-z0-9./]*\*?$`)
 	sysctlName   = regexp.MustCompile(`^[a-z0-9][-_a-z0-9./]*$`)
 )
@@ -193,27 +132,6 @@ func validatePodSysctls(all map[string]string) field.ErrorList {
 	return errs
 }
 
-func validateLogs(k *kubelet.KubeletConfiguration) field.ErrorList {
-	var errs field.ErrorList
-	if !filepath.IsAbs(k.PodLogsDir) {
-		errs = append(errs, field.Invalid(field.NewPath("podLogsDir"), k.PodLogsDir, "must be an absolute path"))
-	}
-	if _, err := resource.ParseQuantity(k.ContainerLogMaxSize); err != nil {
-		errs = append(errs, field.Invalid(field.NewPath("containerLogMaxSize"), k.ContainerLogMaxSize, err.Error()))
-	}
-	if every := k.ContainerLogMonitorInterval.Duration; every < 3*time.Second {
-		errs = append(errs, field.Invalid(field.NewPath("containerLogMonitorInterval"), every.String(), "must be at least 3s"))
-	}
-	errs = slices.Concat(errs,
-		between("containerLogMaxFiles", *k.ContainerLogMaxFiles, 2, math.MaxInt32),
-		between("containerLogMaxWorkers", *k.ContainerLogMaxWorkers, 1, math.MaxInt32),
-	)
-	if formats := []string{"json", "text"}; !slices.Contains(formats, k.Logging.Format) {
-		errs = append(errs, field.NotSupported(field.NewPath("logging", "format"), k.Logging.Format, formats))
-	}
-	return errs
-}
-
 func validateGates(k *kubelet.KubeletConfiguration) field.ErrorList {
 	var errs field.ErrorList
 	for _, name := range slices.Sorted(maps.Keys(k.FeatureGates)) {
@@ -222,35 +140,6 @@ func validateGates(k *kubelet.KubeletConfiguration) field.ErrorList {
 		}
 	}
 	return errs
-}
-
-func between(name string, got, low, high int32) field.ErrorList {
-	if got < low || got > high {
-		return field.ErrorList{field.Invalid(field.NewPath(name), got, fmt.Sprintf("must be between %d and %d", low, high))}
-	}
-	return nil
-}
-
-func positive(name string, got time.Duration) field.ErrorList {
-	if got <= 0 {
-		return field.ErrorList{field.Invalid(field.NewPath(name), got.String(), "must be greater than 0")}
-	}
-	return nil
-}
-
-func address(name, got string) field.ErrorList {
-	if _, err := netip.ParseAddr(got); err != nil {
-		return field.ErrorList{field.Invalid(field.NewPath(name), got, "must be an IP address")}
-	}
-	return nil
-}
-
-// endpoint takes unix:///path, and the bare /path of older command lines.
-func endpoint(name, got string) field.ErrorList {
-	if !filepath.IsAbs(strings.TrimPrefix(got, "unix://")) {
-		return field.ErrorList{field.Invalid(field.NewPath(name), got, "must be unix:// with an absolute path")}
-	}
-	return nil
 }
 
 func validNodeName(name string) error {
