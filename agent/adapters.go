@@ -13,12 +13,13 @@ import (
 
 // The adapters meet the interfaces of reconciler and server as they are.
 var (
-	_ reconciler.Runtime = (*cri.Runtime)(nil)
+	_ reconciler.Runtime = (*cri.Pods)(nil)
 	_ reconciler.Volumes = (*volume.Tree)(nil)
-	_ server.Containers  = (*cri.Runtime)(nil)
+	_ server.Containers  = (*cri.Streams)(nil)
 
-	_ reconciler.RuntimeHealth = (*cri.Runtime)(nil)
+	_ reconciler.RuntimeHealth = (*cri.Health)(nil)
 	_ evict.Disk               = (*usage.Meter)(nil)
 	_ stats.Disk               = (*usage.Meter)(nil)
+	_ stats.Runtime            = (*cri.Stats)(nil)
 	_ server.Logs              = logs.Layout{}
 )

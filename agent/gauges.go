@@ -20,13 +20,13 @@ type gauges struct {
 // measure makes the gauges.
 func measure(o Options, f facts, m memory, r runtime) (g gauges) {
 	cfg := o.Config
-	g.meter = usage.New(usage.Config{Volumes: m.volumes, LogDir: m.files.Logs.PodDir, Layers: r.client.PodLayers})
+	g.meter = usage.New(usage.Config{Volumes: m.volumes, LogDir: m.files.Logs.PodDir, Layers: r.stats.PodLayers})
 	g.figures = stats.New(stats.Config{
-		Runtime: r.client, Cgroups: counted(f.cgroups, r.cgroups, r.pid()), Views: m.state.Store.Views,
+		Runtime: r.stats, Cgroups: counted(f.cgroups, r.cgroups, r.pid()), Views: m.state.Store.Views,
 		NodeName: cfg.Node.Name, Started: f.machine.Booted, Root: cfg.Dirs.Root, Disk: g.meter,
 	})
 	g.vitals = reconciler.NewVitals(reconciler.VitalsConfig{
-		Runtime: r.client, Signals: g.figures.Signals, Thresholds: cfg.Reserved.Eviction, Hold: cfg.Reserved.Shortage,
+		Runtime: r.health, Signals: g.figures.Signals, Thresholds: cfg.Reserved.Eviction, Hold: cfg.Reserved.Shortage,
 		Clock: time.Now, Log: o.Log,
 	})
 	return g

@@ -39,11 +39,11 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	pulls := images.Config{
 		Settings: cfg.Images, Dirs: cfg.Dirs, State: m.state, Removed: m.counts.Collected, Log: o.Log,
 	}
-	if p.shelf, err = pulls.Shelf(r.client, r.endpoint, r.images()); err != nil {
+	if p.shelf, err = pulls.Shelf(r.images, r.endpoint, r.registry()); err != nil {
 		return p, err
 	}
 	p.intake = intake.Intake{
-		Store: m.state.Store, Offer: f.offers.Read, Present: present(p.vitals.Short, r.client.Known),
+		Store: m.state.Store, Offer: f.offers.Read, Present: present(p.vitals.Short, r.health.Known),
 		Storage: m.keeper, NewUID: uuid.NewUUID, Sources: locations(cfg.Sources),
 		Preempted: preempted(report, m.counts.Preempted),
 	}
@@ -53,9 +53,9 @@ func build(o Options, f facts, m memory, r runtime, guard *auth.Authenticator) (
 	if p.origins, err = podSources(cfg.Sources, sink); err != nil {
 		return p, err
 	}
-	p.prober = probe.New(probe.Config{Exec: r.client, Tell: report})
+	p.prober = probe.New(probe.Config{Exec: r.streams, Tell: report})
 	act := reconciler.Act{
-		Store: m.state.Store, Runtime: r.client, Images: p.shelf.Puller, Hooks: p.prober, Logs: m.files,
+		Store: m.state.Store, Runtime: r.pods, Images: p.shelf.Puller, Hooks: p.prober, Logs: m.files,
 		Volumes: m.volumes, Storage: m.keeper, Clock: time.Now, Freed: freed(p.intake.Readmit),
 	}
 	if r.cgroups != nil {

@@ -23,7 +23,12 @@ import (
 
 // runtime is the container runtime of the node.
 type runtime struct {
-	client   *cri.Runtime
+	conn     *cri.Conn // the parts below use it
+	pods     *cri.Pods
+	images   *cri.Images
+	streams  *cri.Streams
+	stats    *cri.Stats
+	health   *cri.Health
 	endpoint string
 	name     string              // as it calls itself, such as "containerd"
 	own      *ownruntime.Runtime // nil if the runtime is not the agent's
@@ -39,12 +44,19 @@ func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err er
 		}
 		r.endpoint = r.own.Endpoint()
 	}
+	if r.conn, err = cri.Dial(cri.Config{
+		Endpoint: r.endpoint, ImageEndpoint: cfg.Runtime.ImageEndpoint, RequestTimeout: cfg.Runtime.RequestTimeout,
+		Called: m.counts.Called, Trace: f.tracing.Calls,
+	}); err != nil {
+		return r, err
+	}
+	r.health, r.images = cri.NewHealth(r.conn), cri.NewImages(r.conn)
+	r.streams, r.stats = cri.NewStreams(r.conn), cri.NewStats(r.conn)
 	parent := fixedParent(cfg.Cgroups.Root, cfg.Dirs.Root, r.own)
 	if cfg.Cgroups.PerPod {
 		r.cgroups = cgroups.NewPods(placeOf(cfg.Dirs.Root, r.own != nil, m.volumes.IsOurs, cgroups.Config{
 			Mounts: f.cgroups, Fallback: cfg.Cgroups.Driver, Root: cfg.Cgroups.Root, Running: m.state.Running, Log: o.Log,
-			Driver:  func(ctx context.Context) (string, error) { return r.client.CgroupDriver(ctx) }, // dialled by then
-			AllPods: func() limit.Limits { return f.offers.Read().Whole },
+			Driver: r.health.CgroupDriver, AllPods: func() limit.Limits { return f.offers.Read().Whole },
 		}))
 		parent = r.cgroups.Parent
 	}
@@ -52,24 +64,21 @@ func reach(ctx context.Context, o Options, f facts, m memory) (r runtime, err er
 		Name: cfg.Node.Name, IPs: f.addresses, HugePageSizes: f.machine.HugePages, Throttles: f.machine.Throttles,
 		OOMGroup: cgroups.OOMGroup(cfg.Cgroups, f.cgroups),
 	})
-	if r.client, err = cri.Dial(cri.Config{
-		Endpoint: r.endpoint, ImageEndpoint: cfg.Runtime.ImageEndpoint, RequestTimeout: cfg.Runtime.RequestTimeout,
-		PodLogsDir: cfg.Dirs.PodLogs, ResolvConf: resolvConf(cfg.Pods.DNS.ResolvConf, o.Log), CgroupParent: parent,
+	r.pods = cri.NewPods(r.conn, r.health, cri.PodConfig{
+		LogsDir: cfg.Dirs.PodLogs, ResolvConf: resolvConf(cfg.Pods.DNS.ResolvConf, o.Log), CgroupParent: parent,
 		// Swap is asked for anew: before the first container, no cgroup may be there that could tell.
 		Node: func() spec.Node {
 			return podNode(fixed, f.offers.Read(), f.cgroups.Version == 2 && f.cgroups.LimitsSwap())
 		},
 		Objects: m.state.Store.Object, Extras: []spec.Contributor{files.OfVolumes(m.volumes), m.files.Extras},
-		LastWords: m.files.LastWords, Event: m.state.Events.Add, Called: m.counts.Called, Trace: f.tracing.Calls,
-	}, o.Log); err != nil {
-		return r, err
-	}
-	r.name = askName(ctx, r.client.Status, o.Log)
+		LastWords: m.files.LastWords, Event: m.state.Events.Add,
+	}, o.Log)
+	r.name = askName(ctx, r.health.Status, o.Log)
 	return r, nil
 }
 
-// images returns the registry of a runtime that is the agent's own, or else nil.
-func (r runtime) images() *registry.Store {
+// registry returns the registry of a runtime that is the agent's own, or else nil.
+func (r runtime) registry() *registry.Store {
 	if r.own == nil {
 		return nil
 	}
@@ -87,8 +96,8 @@ func (r runtime) pid() func() int {
 // close closes the connection to the runtime. stop ends a runtime that is the agent's own.
 func (r runtime) close(stop bool) error {
 	var err error
-	if r.client != nil { // nil if reach failed
-		err = r.client.Close()
+	if r.conn != nil { // nil if reach failed
+		err = r.conn.Close()
 	}
 	if r.own != nil {
 		err = errors.Join(err, r.own.Close(stop))

@@ -59,7 +59,7 @@ func tasks(o Options, f facts, m memory, r runtime, p parts) []task {
 		steady(func(ctx context.Context) { f.supervisor.Watch(ctx, p.reconciler.Alive, o.Log) }),
 		steady(func(ctx context.Context) { m.counts.Watch(ctx, m.state.Events, m.state.Store.View) }),
 		steady(func(ctx context.Context) {
-			m.files.Rotate(ctx, o.Config.Pods.Logs, m.state.Store.Views, r.client.ReopenLog)
+			m.files.Rotate(ctx, o.Config.Pods.Logs, m.state.Store.Views, r.pods.ReopenLog)
 		}),
 	}
 	for _, s := range p.origins { // admission has to know first what the node is short of

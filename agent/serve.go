@@ -50,9 +50,9 @@ func expose(o Options, f facts, m memory, r runtime, p parts) (*api, error) {
 	known.Configz, known.Reach = configz, reachable(l, f.addresses)
 	s, err := server.New(server.Config{
 		Store: m.state.Store, Events: m.state.Events, Sources: p.sources, Offers: f.offers, Intake: in, Site: p.site,
-		Now: time.Now, Runtime: r.client, Logs: m.files.Logs, Images: p.shelf, Stats: p.figures,
+		Now: time.Now, Runtime: r.streams, Logs: m.files.Logs, Images: p.shelf, Stats: p.figures,
 		Vitals: p.vitals, Probes: p.prober.Counts, Agent: m.counts, Healthy: p.reconciler.Alive,
-		RunningPods: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return r.client.List(ctx, nil) },
+		RunningPods: func(ctx context.Context) (map[node.Key]*node.Observed, error) { return r.pods.List(ctx, nil) },
 		Auth:        p.guard, Trace: f.tracing.Requests, Facts: known,
 		Debug: server.Debug{
 			Flags: o.Config.Flagz(), Verbosity: o.Level, NoProfiles: !l.Profiles, NoFlags: !l.DebugFlags,

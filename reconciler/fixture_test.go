@@ -34,7 +34,8 @@ import (
 type bench struct {
 	*testing.T
 	server  *sim.Server
-	runtime *cri.Runtime
+	runtime *cri.Pods
+	images  *cri.Images
 	journal *journal
 	logs    *logs
 	volumes *volumes
@@ -68,9 +69,11 @@ func inBubble(t *testing.T, late bool, test func(b *bench)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config := cri.Config{RequestTimeout: 10 * time.Second, PodLogsDir: logsDir, Extras: []spec.Contributor{imageMounts}}
+		adapter := cri.New(conn, conn, cri.Config{RequestTimeout: 10 * time.Second})
+		config := cri.PodConfig{LogsDir: logsDir, Extras: []spec.Contributor{imageMounts}}
 		b := &bench{
-			T: t, server: server, runtime: cri.New(conn, conn, config, slog.New(slog.DiscardHandler)),
+			T: t, server: server, images: cri.NewImages(adapter),
+			runtime: cri.NewPods(adapter, cri.NewHealth(adapter), config, slog.New(slog.DiscardHandler)),
 			journal: &journal{records: map[string][]byte{}}, logs: &logs{}, volumes: newVolumes(),
 			sources: store.NewSources(map[node.Source]string{node.SourceFile: "/pods"}),
 			site:    node.Site{NodeName: "here", Runtime: "sim", BackoffMax: node.DefaultBackoffMax},
@@ -104,7 +107,7 @@ func (b *bench) start() {
 	keeper := storage.Keeper{Dir: "/volumes", NewUID: b.newUID}
 	b.intake = intake.Intake{Store: b.store, Source: node.SourceAPI, NewUID: b.newUID, Storage: keeper}
 	b.prober = &prober{set: map[node.Key][]node.Probe{}, results: make(chan node.Probed)}
-	puller := image.New(image.Config{Runtime: b.runtime, Tell: b.events.Add})
+	puller := image.New(image.Config{Runtime: b.images, Tell: b.events.Add})
 	in := b.intake // as it is when the agent starts
 	r := reconciler.New(reconciler.Config{
 		Prober: b.prober, Counts: &b.counts,

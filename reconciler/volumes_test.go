@@ -213,7 +213,7 @@ func TestAnImageThatIsAVolumeStaysOrComesBack(t *testing.T) {
 		b.rest(time.Second)
 		b.wantState("web", "Running running restarts=0 ready=true")
 		mounted := func() *node.LocalImage {
-			image, err := b.runtime.Image(b.Context(), "data:1")
+			image, err := b.images.Image(b.Context(), "data:1")
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -223,12 +223,12 @@ func TestAnImageThatIsAVolumeStaysOrComesBack(t *testing.T) {
 		b.stop()
 		b.start() // it forgets what it has made ready
 		b.rest(time.Second)
-		c := gc.Collector{Store: b.store, Images: b.runtime, Events: b.events, Clock: time.Now}
+		c := gc.Collector{Store: b.store, Images: b.images, Events: b.events, Clock: time.Now}
 		if _, err := c.Remove(b.Context(), image.ID); !errors.Is(err, node.ErrConflict) || !strings.Contains(err.Error(), "default/web") {
 			b.Errorf("removed for the asking: %v, want that the pod uses it", err)
 		}
 
-		if err := b.runtime.RemoveImage(b.Context(), image.ID); err != nil {
+		if err := b.images.RemoveImage(b.Context(), image.ID); err != nil {
 			b.Fatal(err)
 		}
 		b.rest(80 * time.Second) // it ends, and cannot be made again as it was

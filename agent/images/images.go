@@ -35,7 +35,7 @@ type Shelf struct {
 }
 
 var (
-	_ Runtime       = (*cri.Runtime)(nil)
+	_ Runtime       = (*cri.Images)(nil)
 	_ server.Images = (*Shelf)(nil)
 )
 

@@ -10,17 +10,26 @@ import (
 	"nodal/node"
 )
 
-// Config holds what the adapter needs besides the pod.
+// Config describes a connection to a runtime.
 type Config struct {
 	Endpoint       string        // "unix:///run/containerd/containerd.sock" or a bare path
 	ImageEndpoint  string        // of image pulls; empty means Endpoint
 	RequestTimeout time.Duration // of an ordinary call; zero means two minutes
 
-	PodLogsDir string // such as /var/log/pods
+	// Called reports each call that has ended, by its CRI method. The handler is that of a sandbox which the call
+	// makes, and empty for other calls. nil disables it.
+	Called func(method, handler string, took time.Duration, err error)
+	// Trace reports that a call begins, and its result is called when the call ends; nil disables it.
+	Trace func(ctx context.Context, method string) (context.Context, func(error))
+}
+
+// PodConfig holds what Pods need besides the pod.
+type PodConfig struct {
+	LogsDir    string // such as /var/log/pods
 	ResolvConf string // the host's resolv.conf, which pods inherit; empty leaves them nothing
 
-	// Node returns what pods are translated for, as it is now. It is called for each sandbox and container.
-	// Nil stands for a node without settings and a machine without facts.
+	// Node returns the node as it is now, for the translation of pods. It is called for each sandbox and container.
+	// nil stands for a node without settings and a machine without facts.
 	Node func() spec.Node
 	// CgroupParent returns the parent cgroup of a pod's sandbox and containers. nil or an empty result leaves
 	// that to the runtime.
@@ -31,12 +40,6 @@ type Config struct {
 	Extras []spec.Contributor
 	// LastWords reads the termination message of a run that has ended; nil reads none.
 	LastWords func(context.Context, Ending) (string, error)
-
-	// Called reports each call that has ended, by its CRI method. The handler is that of a sandbox which the call
-	// makes, and empty for other calls. Nil disables it.
-	Called func(method, handler string, took time.Duration, err error)
-	// Trace reports that a call begins, and its result is called when the call ends; nil disables it.
-	Trace func(ctx context.Context, method string) (context.Context, func(error))
 	// Event reports what a pod's owner should know; nil disables it.
 	Event func(node.Event)
 }
@@ -57,6 +60,10 @@ func (c Config) withDefaults() Config {
 	if c.ImageEndpoint == "" {
 		c.ImageEndpoint = c.Endpoint
 	}
+	return c
+}
+
+func (c PodConfig) withDefaults() PodConfig {
 	if c.Node == nil {
 		c.Node = func() spec.Node { return spec.Node{} }
 	}
@@ -73,4 +80,11 @@ func (c Config) withDefaults() Config {
 		c.Event = func(node.Event) {}
 	}
 	return c
+}
+
+// warn reports a notice about a pod.
+func (c PodConfig) warn(pod *node.Pod, n spec.Notice) {
+	c.Event(node.Event{
+		Time: time.Now(), Key: pod.Key(), UID: pod.UID(), Warning: true, Reason: n.Reason, Message: n.Message,
+	})
 }

@@ -20,12 +20,23 @@ import (
 // whatever is left of its pod's grace period.
 const minStopTimeout = 2 * time.Second
 
-func (r *Runtime) createContainer(
+// containers makes and ends the containers of pods.
+type containers struct {
+	PodConfig
+	conn      *Conn
+	health    *Health
+	images    *Images
+	keys      *keyIndex
+	remover   remover
+	sandboxes sandboxes // that they are made in
+}
+
+func (c containers) create(
 	ctx context.Context, pod *node.Pod, got *node.Observed, a node.CreateContainer,
 ) (node.Result, error) {
-	ctx, cancel := r.request(ctx)
+	ctx, cancel := c.conn.request(ctx)
 	defer cancel()
-	request, err := r.createRequest(ctx, pod, got, a)
+	request, err := c.request(ctx, pod, got, a)
 	switch {
 	case err == nil:
 	case unanswered(err):
@@ -33,49 +44,49 @@ func (r *Runtime) createContainer(
 	default:
 		return node.Result{}, failure(reasonContainerConfig, err)
 	}
-	if err := makeLogDir(r.config.PodLogsDir, pod, a.Container); err != nil {
+	if err := makeLogDir(c.LogsDir, pod, a.Container); err != nil {
 		return node.Result{}, failure(reasonCreateContainer, err)
 	}
-	reply, err := r.runtime.CreateContainer(ctx, request)
+	reply, err := c.conn.runtime.CreateContainer(ctx, request)
 	if err != nil {
 		return node.Result{}, judge(err, reasonCreateContainer, "create container "+a.Container+withImages(request.Config.Mounts))
 	}
-	r.keys.put(reply.GetContainerId(), pod.Key())
+	c.keys.put(reply.GetContainerId(), pod.Key())
 	return node.Result{ID: reply.GetContainerId()}, nil
 }
 
-func (r *Runtime) startContainer(ctx context.Context, a node.StartContainer) error {
-	ctx, cancel := r.request(ctx)
+func (c containers) start(ctx context.Context, a node.StartContainer) error {
+	ctx, cancel := c.conn.request(ctx)
 	defer cancel()
-	_, err := r.runtime.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: a.ID})
+	_, err := c.conn.runtime.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: a.ID})
 	if err != nil {
 		return judge(err, reasonStartContainer, "start container "+a.Container)
 	}
 	return nil
 }
 
-func (r *Runtime) inspectContainer(
+func (c containers) inspect(
 	ctx context.Context, pod *node.Pod, got *node.Observed, a node.InspectContainer,
 ) (node.Result, error) {
-	ctx, cancel := r.request(ctx)
+	ctx, cancel := c.conn.request(ctx)
 	defer cancel()
-	reply, err := r.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: a.ID})
+	reply, err := c.conn.runtime.ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: a.ID})
 	if err != nil {
 		return node.Result{}, judgeInspect(err, reasonInspectContainer, "inspect container "+a.Container)
 	}
-	c := inspectedContainer(reply.GetStatus())
-	c.SandboxID = knownRun(got, a.ID).SandboxID // which a list tells, and a status does not
-	if n, ok := spec.SignalNotice(pod.Object, c); ok {
-		r.warn(pod, n)
+	run := inspectedContainer(reply.GetStatus())
+	run.SandboxID = knownRun(got, a.ID).SandboxID // which a list tells, and a status does not
+	if n, ok := spec.SignalNotice(pod.Object, run); ok {
+		c.warn(pod, n)
 	}
-	if c.State == node.ContainerExited {
-		words, err := r.config.LastWords(ctx, endingOf(c, reply.GetStatus().GetAnnotations()))
+	if run.State == node.ContainerExited {
+		words, err := c.LastWords(ctx, endingOf(run, reply.GetStatus().GetAnnotations()))
 		if err != nil { // no reason not to know how the run ended
 			words = err.Error()
 		}
-		c.Message = sentence(c.Message, words)
+		run.Message = sentence(run.Message, words)
 	}
-	return node.Result{ID: a.ID, Container: &c}, nil
+	return node.Result{ID: a.ID, Container: &run}, nil
 }
 
 // sentence puts what there is of two texts behind each other.
@@ -143,11 +154,11 @@ func userOf(u *runtimeapi.LinuxContainerUser) *corev1.LinuxContainerUser {
 	return &corev1.LinuxContainerUser{UID: u.GetUid(), GID: u.GetGid(), SupplementalGroups: u.GetSupplementalGroups()}
 }
 
-func (r *Runtime) stopContainer(ctx context.Context, a node.StopContainer) error {
+func (c containers) stop(ctx context.Context, a node.StopContainer) error {
 	timeout := StopTimeout(a.Grace)
-	ctx, cancel := context.WithTimeout(ctx, timeout+r.config.RequestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout+c.conn.timeout)
 	defer cancel()
-	_, err := r.runtime.StopContainer(ctx, &runtimeapi.StopContainerRequest{
+	_, err := c.conn.runtime.StopContainer(ctx, &runtimeapi.StopContainerRequest{
 		ContainerId: a.ID, Timeout: int64(timeout / time.Second),
 	})
 	if err != nil && !missing(err) {
@@ -162,16 +173,16 @@ func StopTimeout(grace time.Duration) time.Duration {
 	return max(minStopTimeout, (grace + time.Second - 1).Truncate(time.Second))
 }
 
-func (r *Runtime) removeContainer(ctx context.Context, a node.RemoveContainer) error {
-	ctx, cancel := r.request(ctx)
+func (c containers) remove(ctx context.Context, a node.RemoveContainer) error {
+	ctx, cancel := c.conn.request(ctx)
 	defer cancel()
-	err := r.remove(ctx, func() error {
-		_, err := r.runtime.RemoveContainer(ctx, &runtimeapi.RemoveContainerRequest{ContainerId: a.ID})
+	err := c.remover.through(ctx, func() error {
+		_, err := c.conn.runtime.RemoveContainer(ctx, &runtimeapi.RemoveContainerRequest{ContainerId: a.ID})
 		return err
 	})
 	if err != nil && !missing(err) {
 		return judge(err, reasonRemoveContainer, "remove container "+a.Container)
 	}
-	r.keys.remove(a.ID)
+	c.keys.remove(a.ID)
 	return nil
 }

@@ -3,7 +3,6 @@ package cri
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,16 +12,16 @@ import (
 	"nodal/node"
 )
 
-// createRequest asks for what the translation of a container depends on, and translates it.
-func (r *Runtime) createRequest(
+// request asks for what the translation of a container depends on, and translates it.
+func (c containers) request(
 	ctx context.Context, pod *node.Pod, got *node.Observed, a node.CreateContainer,
 ) (*runtimeapi.CreateContainerRequest, error) {
-	here := r.config.Node()
+	here := c.Node()
 	run, err := here.Run(pod, a)
 	if err != nil {
 		return nil, err
 	}
-	sandbox, err := r.sandboxFor(ctx, pod, got, a.SandboxID)
+	sandbox, err := c.sandboxFor(ctx, pod, got, a.SandboxID)
 	if err != nil {
 		return nil, err
 	}
@@ -32,14 +31,14 @@ func (r *Runtime) createRequest(
 	if got != nil {
 		run.VolumeImages = got.VolumeImages()
 	}
-	if run.ImageUser, err = r.imageUserFor(ctx, run); err != nil {
+	if run.ImageUser, err = c.imageUserFor(ctx, run); err != nil {
 		return nil, err
 	}
-	config, err := r.containerConfig(ctx, here, run)
+	config, err := c.config(ctx, here, run)
 	if err != nil {
 		return nil, err
 	}
-	sandboxConfig, _, err := r.sandboxConfig(here, pod, sandbox.Attempt)
+	sandboxConfig, _, err := c.sandboxes.config(here, pod, sandbox.Attempt)
 	if err != nil {
 		return nil, err
 	}
@@ -48,50 +47,32 @@ func (r *Runtime) createRequest(
 	}, nil
 }
 
-func (r *Runtime) containerConfig(
+func (c containers) config(
 	ctx context.Context, here spec.Node, run spec.Run,
 ) (*runtimeapi.ContainerConfig, error) {
-	env, err := here.Environment(run, r.config.Objects)
+	env, err := here.Environment(run, c.Objects)
 	if err != nil {
 		return nil, err
 	}
-	if run.Container, err = r.withMountsChosen(ctx, run.Container, env); err != nil {
+	if run.Container, err = c.withMountsChosen(ctx, run.Container, env); err != nil {
 		return nil, err
 	}
-	extras, err := spec.Collect(run, r.config.Extras)
+	extras, err := spec.Collect(run, c.Extras)
 	if err != nil {
 		return nil, err
 	}
 	return here.Container(run, env, extras)
 }
 
-// sandboxConfig translates a sandbox. It reads the host's resolv.conf each time: the file changes with the networks
-// that the machine joins.
-func (r *Runtime) sandboxConfig(
-	here spec.Node, pod *node.Pod, attempt uint32,
-) (*runtimeapi.PodSandboxConfig, []spec.Notice, error) {
-	sandbox := spec.Sandbox{
-		Pod: pod, Attempt: attempt, Logs: r.config.PodLogsDir, CgroupParent: r.config.CgroupParent(pod.Object),
-	}
-	if path := r.config.ResolvConf; path != "" {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return nil, nil, fmt.Errorf("read the host's DNS configuration: %w", err)
-		}
-		sandbox.HostDNS = spec.ParseResolvConf(string(text))
-	}
-	return here.Sandbox(sandbox)
-}
-
 // sandboxFor finds the sandbox that a container goes into, with its addresses: they are in its /etc/hosts.
-func (r *Runtime) sandboxFor(
+func (c containers) sandboxFor(
 	ctx context.Context, pod *node.Pod, got *node.Observed, id string,
 ) (node.Sandbox, error) {
 	sandbox, known := knownSandbox(got, id)
 	if known && (sandbox.Inspected || pod.Object.Spec.HostNetwork) {
 		return sandbox, nil
 	}
-	inspected, err := r.sandboxStatus(ctx, id)
+	inspected, err := c.sandboxes.status(ctx, id)
 	if err != nil {
 		return node.Sandbox{}, fmt.Errorf("inspect sandbox %s: %w", id, answer{err})
 	}
@@ -110,11 +91,11 @@ func knownSandbox(got *node.Observed, id string) (node.Sandbox, bool) {
 }
 
 // imageUserFor asks for the user that the image wants to run as, where that matters.
-func (r *Runtime) imageUserFor(ctx context.Context, run spec.Run) (*spec.ImageUser, error) {
+func (c containers) imageUserFor(ctx context.Context, run spec.Run) (*spec.ImageUser, error) {
 	if !run.NeedsImageUser() {
 		return nil, nil
 	}
-	image, err := r.imageStatus(ctx, run.Image)
+	image, err := c.images.status(ctx, run.Image)
 	if err != nil {
 		return nil, fmt.Errorf("inspect image %s: %w", run.Image, answer{err})
 	}
@@ -127,18 +108,18 @@ func (r *Runtime) imageUserFor(ctx context.Context, run spec.Run) (*spec.ImageUs
 
 // withMountsChosen decides what a container's mounts leave open. It asks the runtime what it can do only for a mount
 // that depends on that.
-func (r *Runtime) withMountsChosen(
-	ctx context.Context, c *corev1.Container, env *spec.Variables,
+func (c containers) withMountsChosen(
+	ctx context.Context, of *corev1.Container, env *spec.Variables,
 ) (*corev1.Container, error) {
 	recursive := false
-	if spec.AsksRecursion(c) {
-		status, err := r.Status(ctx)
+	if spec.AsksRecursion(of) {
+		status, err := c.health.Status(ctx)
 		if err != nil {
 			return nil, err
 		}
 		recursive = status.Features.RecursiveReadOnlyMounts
 	}
-	return spec.ChooseMounts(c, env, recursive)
+	return spec.ChooseMounts(of, env, recursive)
 }
 
 // withImages explains the failure of a container that mounts images. A runtime that cannot mount them announces

@@ -12,14 +12,14 @@ import (
 
 const reasonResize = "ResizeContainerError"
 
-// resizeContainer gives a running container other limits.
-func (r *Runtime) resizeContainer(ctx context.Context, a node.ResizeContainer) error {
-	ctx, cancel := r.request(ctx)
+// resize gives a running container other limits.
+func (c containers) resize(ctx context.Context, a node.ResizeContainer) error {
+	ctx, cancel := c.conn.request(ctx)
 	defer cancel()
-	if err := r.checkMemory(ctx, a); err != nil {
+	if err := c.checkMemory(ctx, a); err != nil {
 		return err
 	}
-	_, err := r.runtime.UpdateContainerResources(ctx, &runtimeapi.UpdateContainerResourcesRequest{
+	_, err := c.conn.runtime.UpdateContainerResources(ctx, &runtimeapi.UpdateContainerResourcesRequest{
 		ContainerId: a.ID,
 		Linux:       spec.Resources(a.Limits),
 	})
@@ -31,11 +31,11 @@ func (r *Runtime) resizeContainer(ctx context.Context, a node.ResizeContainer) e
 
 // checkMemory refuses a limit that is less than what the container uses: some
 // kernels would end it at once.
-func (r *Runtime) checkMemory(ctx context.Context, a node.ResizeContainer) error {
+func (c containers) checkMemory(ctx context.Context, a node.ResizeContainer) error {
 	if a.Limits.Memory == 0 {
 		return nil
 	}
-	reply, err := r.runtime.ContainerStats(ctx, &runtimeapi.ContainerStatsRequest{ContainerId: a.ID})
+	reply, err := c.conn.runtime.ContainerStats(ctx, &runtimeapi.ContainerStatsRequest{ContainerId: a.ID})
 	if err != nil {
 		return judge(err, reasonResize, "ask how much memory container "+a.Container+" uses")
 	}

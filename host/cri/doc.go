@@ -19,10 +19,12 @@
 //
 // # Where things are
 //
-// Start reading at Runtime.Do in runtime.go. sandbox.go, container.go and image.go
-// hold the calls. Package spec translates a pod to what goes into them, without I/O;
-// container_request.go asks for what the translation depends on. exec.go and forward.go
-// serve those who want to talk to what runs.
+// A Conn is the connection. Each of the types over it serves one kind of caller: Pods the reconciler, Images those
+// that pull, list and collect images, Streams those that talk to what runs, Stats the collector of figures, and Health
+// those that ask how the runtime is.
+//
+// Start reading at Pods.Do in pods.go. sandbox.go and container.go make the calls. Package spec translates a pod to
+// what goes into them, without I/O; container_request.go asks for what the translation depends on.
 //
 // Package containerd calls the services that containerd has beside CRI. Another runtime answers
 // them with Unimplemented.

@@ -24,14 +24,28 @@ const (
 // fixture drives one pod on a runtime.
 type fixture struct {
 	*testing.T
-	cri *cri.Runtime
+	cri client
 	pod *node.Pod
 }
 
-func testConfig(t *testing.T) cri.Config {
-	return cri.Config{
-		RequestTimeout: testTimeout,
-		PodLogsDir:     t.TempDir(),
+// client has all parts of the adapter, over one connection.
+type client struct {
+	*cri.Pods
+	*cri.Images
+	*cri.Streams
+	*cri.Stats
+	*cri.Health
+}
+
+func newClient(conn *cri.Conn, config cri.PodConfig) client {
+	health := cri.NewHealth(conn)
+	pods := cri.NewPods(conn, health, config, slog.New(slog.DiscardHandler))
+	return client{pods, cri.NewImages(conn), cri.NewStreams(conn), cri.NewStats(conn), health}
+}
+
+func testConfig(t *testing.T) cri.PodConfig {
+	return cri.PodConfig{
+		LogsDir: t.TempDir(),
 		Node: func() spec.Node {
 			return spec.Node{Machine: spec.Machine{Name: "here", IPs: []string{"192.0.2.1"}, Memory: 1 << 30}}
 		},
@@ -44,18 +58,18 @@ func onSim(t *testing.T, world sim.Config, test func(f *fixture, server *sim.Ser
 	onSimWith(t, world, testConfig(t), test)
 }
 
-func onSimWith(t *testing.T, world sim.Config, config cri.Config, test func(f *fixture, server *sim.Server)) {
+func onSimWith(t *testing.T, world sim.Config, config cri.PodConfig, test func(f *fixture, server *sim.Server)) {
 	t.Helper()
 	world.Images = append(world.Images, sim.Image{Ref: testImage, Local: true})
 	synctest.Test(t, func(t *testing.T) {
 		server := sim.NewServer(world)
 		link := server.Link()
-		conn, err := link.Dial(cri.DialOptions(config)...)
+		calls := cri.Config{RequestTimeout: testTimeout}
+		conn, err := link.Dial(cri.DialOptions(calls)...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		runtime := cri.New(conn, conn, config, slog.New(slog.DiscardHandler))
-		test(&fixture{T: t, cri: runtime, pod: testPod(testImage, "run")}, server)
+		test(&fixture{T: t, cri: newClient(cri.New(conn, conn, calls), config), pod: testPod(testImage, "run")}, server)
 		if err := conn.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}

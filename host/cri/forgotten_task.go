@@ -3,6 +3,7 @@ package cri
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"regexp"
 )
 
@@ -11,8 +12,14 @@ import (
 // The service below CRI still knows the task and ends it.
 var forgottenTask = regexp.MustCompile(`cannot delete running task ([0-9A-Za-z_.-]+)`)
 
-// remove makes a call that removes a container or sandbox, and ends the forgotten tasks that are in its way.
-func (r *Runtime) remove(ctx context.Context, call func() error) error {
+// remover removes containers and sandboxes.
+type remover struct {
+	tasks tasks
+	log   *slog.Logger
+}
+
+// through makes a call that removes something, and ends the forgotten tasks that are in its way.
+func (r remover) through(ctx context.Context, call func() error) error {
 	for before := ""; ; {
 		err := call()
 		if err == nil {

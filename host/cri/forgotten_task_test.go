@@ -61,9 +61,10 @@ func TestForgottenTasksAreEndedForWhatIsRemoved(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			conn := &forgetful{tasks: c.tasks, stuck: c.stuck}
-			r := New(conn, conn, Config{RequestTimeout: time.Minute}, slog.New(slog.DiscardHandler))
-			r.tasks = conn
-			_, err := r.Do(t.Context(), &node.Pod{Object: &corev1.Pod{}}, nil, c.remove)
+			link := New(conn, conn, Config{RequestTimeout: time.Minute})
+			link.tasks = conn
+			pods := NewPods(link, NewHealth(link), PodConfig{}, slog.New(slog.DiscardHandler))
+			_, err := pods.Do(t.Context(), &node.Pod{Object: &corev1.Pod{}}, nil, c.remove)
 			if !slices.Equal(conn.calls, c.want) {
 				t.Errorf("it calls %q, want %q", conn.calls, c.want)
 			}

@@ -18,8 +18,8 @@ import (
 
 // PortForward connects a stream with a port inside a sandbox until that is closed. A
 // client that has nothing more to say may still listen.
-func (r *Runtime) PortForward(ctx context.Context, sandboxID string, port int32, client io.ReadWriter) error {
-	address, err := r.forwardURL(ctx, sandboxID, port)
+func (s *Streams) PortForward(ctx context.Context, sandboxID string, port int32, client io.ReadWriter) error {
+	address, err := s.forwardURL(ctx, sandboxID, port)
 	if err != nil {
 		return err
 	}
@@ -36,10 +36,10 @@ func (r *Runtime) PortForward(ctx context.Context, sandboxID string, port int32,
 	return nil
 }
 
-func (r *Runtime) forwardURL(ctx context.Context, sandboxID string, port int32) (*url.URL, error) {
-	ctx, cancel := r.request(ctx)
+func (s *Streams) forwardURL(ctx context.Context, sandboxID string, port int32) (*url.URL, error) {
+	ctx, cancel := s.conn.request(ctx)
 	defer cancel()
-	reply, err := r.runtime.PortForward(ctx, &runtimeapi.PortForwardRequest{PodSandboxId: sandboxID, Port: []int32{port}})
+	reply, err := s.conn.runtime.PortForward(ctx, &runtimeapi.PortForwardRequest{PodSandboxId: sandboxID, Port: []int32{port}})
 	if err != nil {
 		return nil, explain(err, "prepare to forward a port of sandbox "+sandboxID)
 	}

@@ -13,10 +13,10 @@ import (
 
 // ImagesInUse names what containers are made from, running or not, and the image
 // of sandboxes, where the runtime tells it.
-func (r *Runtime) ImagesInUse(ctx context.Context) (map[string]bool, error) {
-	ctx, cancel := r.request(ctx)
+func (i *Images) ImagesInUse(ctx context.Context) (map[string]bool, error) {
+	ctx, cancel := i.conn.request(ctx)
 	defer cancel()
-	reply, err := r.runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{})
+	reply, err := i.conn.runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{})
 	if err != nil {
 		return nil, explain(err, "list containers")
 	}
@@ -24,7 +24,7 @@ func (r *Runtime) ImagesInUse(ctx context.Context) (map[string]bool, error) {
 	for _, c := range reply.GetContainers() {
 		used[c.GetImageId()], used[c.GetImageRef()], used[c.GetImage().GetImage()] = true, true, true
 	}
-	sandbox, err := r.sandboxImage(ctx)
+	sandbox, err := i.sandboxImage(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +35,8 @@ func (r *Runtime) ImagesInUse(ctx context.Context) (map[string]bool, error) {
 
 // sandboxImage reads the sandbox image from containerd's configuration. Newer versions need not
 // be asked: they pin the image.
-func (r *Runtime) sandboxImage(ctx context.Context) (string, error) {
-	reply, err := r.runtime.Status(ctx, &runtimeapi.StatusRequest{Verbose: true})
+func (i *Images) sandboxImage(ctx context.Context) (string, error) {
+	reply, err := i.conn.runtime.Status(ctx, &runtimeapi.StatusRequest{Verbose: true})
 	if err != nil {
 		return "", explain(err, "ask the runtime's configuration")
 	}
@@ -49,10 +49,10 @@ func (r *Runtime) sandboxImage(ctx context.Context) (string, error) {
 }
 
 // ImageDisk returns the room on the disk where the runtime keeps images.
-func (r *Runtime) ImageDisk(ctx context.Context) (capacity, available int64, err error) {
-	ctx, cancel := r.request(ctx)
+func (i *Images) ImageDisk(ctx context.Context) (capacity, available int64, err error) {
+	ctx, cancel := i.conn.request(ctx)
 	defer cancel()
-	reply, err := r.images.ImageFsInfo(ctx, &runtimeapi.ImageFsInfoRequest{})
+	reply, err := i.conn.images.ImageFsInfo(ctx, &runtimeapi.ImageFsInfoRequest{})
 	if err != nil {
 		return 0, 0, explain(err, "ask where images lie")
 	}

@@ -16,12 +16,12 @@ var (
 
 // checkFeatures asks the runtime whether it can do what only some can, for a
 // pod that needs it. The call that makes the pod would succeed without.
-func (r *Runtime) checkFeatures(ctx context.Context, pod *node.Pod) error {
+func (s sandboxes) checkFeatures(ctx context.Context, pod *node.Pod) error {
 	strict := spec.StrictGroups(pod.Object)
 	if !strict && pod.Users == nil {
 		return nil
 	}
-	status, err := r.Status(ctx)
+	status, err := s.health.Status(ctx)
 	if err != nil {
 		return judge(err, node.FailedCreateSandbox, "ask what the runtime can do")
 	}

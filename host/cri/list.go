@@ -18,30 +18,30 @@ import (
 // List observes one key, or all of them, with two calls. A key that is asked for
 // is in the answer even when nothing of it is there. What no kubelet
 // made is left out. Mark is left to the caller.
-func (r *Runtime) List(ctx context.Context, only *node.Key) (map[node.Key]*node.Observed, error) {
-	ctx, cancel := r.request(ctx)
+func (p *Pods) List(ctx context.Context, only *node.Key) (map[node.Key]*node.Observed, error) {
+	ctx, cancel := p.conn.request(ctx)
 	defer cancel()
 	labels := spec.Selector(only)
-	sandboxes, err := r.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{
+	sandboxes, err := p.conn.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{
 		Filter: &runtimeapi.PodSandboxFilter{LabelSelector: labels},
 	})
 	if err != nil {
 		return nil, explain(err, "list sandboxes")
 	}
-	containers, err := r.runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{
+	containers, err := p.conn.runtime.ListContainers(ctx, &runtimeapi.ListContainersRequest{
 		Filter: &runtimeapi.ContainerFilter{LabelSelector: labels},
 	})
 	if err != nil {
 		return nil, explain(err, "list containers")
 	}
-	found := observed(r.config.PodLogsDir, sandboxes.GetItems(), containers.GetContainers())
+	found := observed(p.logs, sandboxes.GetItems(), containers.GetContainers())
 	if only == nil {
-		r.keys.replace(found)
+		p.keys.replace(found)
 	} else {
 		if found[*only] == nil {
 			found[*only] = &node.Observed{}
 		}
-		r.keys.add(*only, found[*only])
+		p.keys.add(*only, found[*only])
 	}
 	return found, nil
 }

@@ -1,9 +1,12 @@
 package cri
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"nodal/host/cri/spec"
 	"nodal/node"
@@ -35,6 +38,18 @@ func makeLogDir(logs string, pod *node.Pod, container string) error {
 		if !info.IsDir() {
 			return fmt.Errorf("make log directory: %q is a symbolic link", name)
 		}
+	}
+	return nil
+}
+
+// ReopenLog has the runtime open a container's log file anew after it was moved
+// away.
+func (p *Pods) ReopenLog(ctx context.Context, containerID string) error {
+	ctx, cancel := p.conn.request(ctx)
+	defer cancel()
+	_, err := p.conn.runtime.ReopenContainerLog(ctx, &runtimeapi.ReopenContainerLogRequest{ContainerId: containerID})
+	if err != nil {
+		return explain(err, "reopen the log of container "+containerID)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -24,21 +23,20 @@ import (
 // patience is for what a real runtime does in its own time.
 const patience = 30 * time.Second
 
-func dialRig(t *testing.T, rt *rig.Runtime) *cri.Runtime {
+func dialRig(t *testing.T, rt *rig.Runtime) client {
 	t.Helper()
-	config := testConfig(t)
-	config.Endpoint, config.CgroupParent = rt.Endpoint, func(*corev1.Pod) string { return rt.CgroupParent }
-	config.RequestTimeout = patience
-	runtime, err := cri.Dial(config, slog.New(slog.DiscardHandler))
+	conn, err := cri.Dial(cri.Config{Endpoint: rt.Endpoint, RequestTimeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := runtime.Close(); err != nil {
+		if err := conn.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return runtime
+	config := testConfig(t)
+	config.CgroupParent = func(*corev1.Pod) string { return rt.CgroupParent }
+	return newClient(conn, config)
 }
 
 func onContainerd(t *testing.T, image string, args ...string) (*fixture, *rig.Runtime) {

@@ -9,13 +9,13 @@ import (
 
 // CountPulled notes with each pull that has begun how much of its image is there. Containerd alone can say that: CRI
 // says nothing of a pull before it is over. CountPulled wraps node.ErrUnsupported when the runtime is not containerd.
-func (r *Runtime) CountPulled(ctx context.Context, pulls []node.Pull) error {
+func (i *Images) CountPulled(ctx context.Context, pulls []node.Pull) error {
 	if !slices.ContainsFunc(pulls, func(p node.Pull) bool { return !p.Began.IsZero() }) {
 		return nil
 	}
-	ctx, cancel := r.request(ctx)
+	ctx, cancel := i.conn.request(ctx)
 	defer cancel()
-	if err := r.pulls.Count(ctx, pulls); err != nil {
+	if err := i.conn.pulls.Count(ctx, pulls); err != nil {
 		return explain(err, "ask how far pulls have come")
 	}
 	return nil

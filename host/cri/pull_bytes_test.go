@@ -3,7 +3,6 @@ package cri
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -22,12 +21,12 @@ func (silent) Invoke(context.Context, string, any, any, ...grpc.CallOption) erro
 }
 
 func TestBytesOfAPullAreContainerdsAlone(t *testing.T) {
-	r := New(nil, silent{}, Config{}, slog.New(slog.DiscardHandler))
+	images := NewImages(New(nil, silent{}, Config{}))
 	pulls := []node.Pull{{Ref: "registry.test/app:1", Began: time.Now()}}
-	if err := r.CountPulled(t.Context(), pulls); !errors.Is(err, node.ErrUnsupported) || pulls[0].Bytes != nil {
+	if err := images.CountPulled(t.Context(), pulls); !errors.Is(err, node.ErrUnsupported) || pulls[0].Bytes != nil {
 		t.Errorf("got %v and %v, want that it is not supported, and nothing", err, pulls[0].Bytes)
 	}
-	if err := r.CountPulled(t.Context(), []node.Pull{{Ref: "a:1"}}); err != nil {
+	if err := images.CountPulled(t.Context(), []node.Pull{{Ref: "a:1"}}); err != nil {
 		t.Errorf("got %v where no pull has begun, want no call", err)
 	}
 }

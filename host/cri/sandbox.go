@@ -4,48 +4,77 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"google.golang.org/grpc/status"
 	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"nodal/host/cri/spec"
 	"nodal/node"
 )
 
-func (r *Runtime) runSandbox(ctx context.Context, pod *node.Pod, a node.RunSandbox) (node.Result, error) {
-	config, notices, err := r.sandboxConfig(r.config.Node(), pod, a.Attempt)
+// sandboxes makes and ends the sandboxes of pods.
+type sandboxes struct {
+	PodConfig
+	conn    *Conn
+	health  *Health
+	keys    *keyIndex
+	remover remover
+}
+
+func (s sandboxes) run(ctx context.Context, pod *node.Pod, a node.RunSandbox) (node.Result, error) {
+	config, notices, err := s.config(s.Node(), pod, a.Attempt)
 	if err != nil {
 		return node.Result{}, failure(node.FailedCreateSandbox, err)
 	}
 	for _, n := range notices {
-		r.warn(pod, n)
+		s.warn(pod, n)
 	}
-	if err := r.checkFeatures(ctx, pod); err != nil {
+	if err := s.checkFeatures(ctx, pod); err != nil {
 		return node.Result{}, err
 	}
-	if err := makeLogDir(r.config.PodLogsDir, pod, ""); err != nil {
+	if err := makeLogDir(s.LogsDir, pod, ""); err != nil {
 		return node.Result{}, failure(node.FailedCreateSandbox, err)
 	}
 	// A sandbox may cost a network and the pull of its image: twice the time.
-	ctx, cancel := context.WithTimeout(ctx, 2*r.config.RequestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 2*s.conn.timeout)
 	defer cancel()
-	reply, err := r.runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: config, RuntimeHandler: pod.Handler})
+	reply, err := s.conn.runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: config, RuntimeHandler: pod.Handler})
 	if err != nil {
 		err = judge(advised(err), node.FailedCreateSandbox, fmt.Sprintf("run sandbox %d", a.Attempt))
-		return node.Result{}, r.orNoNetwork(ctx, pod, err)
+		return node.Result{}, s.orNoNetwork(ctx, pod, err)
 	}
-	r.keys.put(reply.GetPodSandboxId(), pod.Key())
+	s.keys.put(reply.GetPodSandboxId(), pod.Key())
 	return node.Result{ID: reply.GetPodSandboxId()}, nil
+}
+
+// config translates a sandbox. It reads the host's resolv.conf each time: the file changes with the networks
+// that the machine joins.
+func (s sandboxes) config(
+	here spec.Node, pod *node.Pod, attempt uint32,
+) (*runtimeapi.PodSandboxConfig, []spec.Notice, error) {
+	sandbox := spec.Sandbox{
+		Pod: pod, Attempt: attempt, Logs: s.LogsDir, CgroupParent: s.CgroupParent(pod.Object),
+	}
+	if path := s.ResolvConf; path != "" {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the host's DNS configuration: %w", err)
+		}
+		sandbox.HostDNS = spec.ParseResolvConf(string(text))
+	}
+	return here.Sandbox(sandbox)
 }
 
 // orNoNetwork explains why a sandbox could not be run or stopped: the runtime may have no network
 // now. Its error looks the same for a broken network, so it is asked.
-func (r *Runtime) orNoNetwork(ctx context.Context, pod *node.Pod, err error) error {
+func (s sandboxes) orNoNetwork(ctx context.Context, pod *node.Pod, err error) error {
 	if pod.Object.Spec.HostNetwork || errors.Is(err, node.ErrUnknown) {
 		return err
 	}
-	status, failed := r.Status(ctx)
+	status, failed := s.health.Status(ctx)
 	if failed != nil || !status.Ready || status.NetworkReady {
 		return err
 	}
@@ -62,59 +91,59 @@ func advised(err error) error {
 	return status.Errorf(s.Code(), "%s (the runtime holds each pod open with this image: import it there, or configure one that it can get; a kubelet that brings its runtime along brings one)", s.Message())
 }
 
-func (r *Runtime) inspectSandbox(ctx context.Context, a node.InspectSandbox) (node.Result, error) {
-	ctx, cancel := r.request(ctx)
+func (s sandboxes) inspect(ctx context.Context, a node.InspectSandbox) (node.Result, error) {
+	ctx, cancel := s.conn.request(ctx)
 	defer cancel()
-	sandbox, err := r.sandboxStatus(ctx, a.ID)
+	sandbox, err := s.status(ctx, a.ID)
 	if err != nil {
 		return node.Result{}, judgeInspect(err, reasonInspectSandbox, "inspect sandbox "+a.ID)
 	}
 	return node.Result{ID: a.ID, Sandbox: sandbox}, nil
 }
 
-func (r *Runtime) sandboxStatus(ctx context.Context, id string) (*node.Sandbox, error) {
-	reply, err := r.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id})
+func (s sandboxes) status(ctx context.Context, id string) (*node.Sandbox, error) {
+	reply, err := s.conn.runtime.PodSandboxStatus(ctx, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id})
 	if err != nil {
 		return nil, err
 	}
-	s := reply.GetStatus()
+	found := reply.GetStatus()
 	sandbox := &node.Sandbox{
-		ID:        s.GetId(),
-		UID:       types.UID(s.GetMetadata().GetUid()),
-		Attempt:   s.GetMetadata().GetAttempt(),
-		State:     sandboxState(s.GetState()),
-		CreatedAt: timeOf(s.GetCreatedAt()),
+		ID:        found.GetId(),
+		UID:       types.UID(found.GetMetadata().GetUid()),
+		Attempt:   found.GetMetadata().GetAttempt(),
+		State:     sandboxState(found.GetState()),
+		CreatedAt: timeOf(found.GetCreatedAt()),
 		Inspected: true,
 	}
-	if ip := s.GetNetwork().GetIp(); ip != "" {
+	if ip := found.GetNetwork().GetIp(); ip != "" {
 		sandbox.IPs = append(sandbox.IPs, ip)
 	}
-	for _, more := range s.GetNetwork().GetAdditionalIps() {
+	for _, more := range found.GetNetwork().GetAdditionalIps() {
 		sandbox.IPs = append(sandbox.IPs, more.GetIp())
 	}
 	return sandbox, nil
 }
 
-func (r *Runtime) stopSandbox(ctx context.Context, pod *node.Pod, a node.StopSandbox) error {
-	ctx, cancel := r.request(ctx)
+func (s sandboxes) stop(ctx context.Context, pod *node.Pod, a node.StopSandbox) error {
+	ctx, cancel := s.conn.request(ctx)
 	defer cancel()
-	_, err := r.runtime.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: a.ID})
+	_, err := s.conn.runtime.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: a.ID})
 	if err != nil && !missing(err) {
-		return r.orNoNetwork(ctx, pod, judge(err, reasonStopSandbox, "stop sandbox "+a.ID))
+		return s.orNoNetwork(ctx, pod, judge(err, reasonStopSandbox, "stop sandbox "+a.ID))
 	}
 	return nil
 }
 
-func (r *Runtime) removeSandbox(ctx context.Context, a node.RemoveSandbox) error {
-	ctx, cancel := r.request(ctx)
+func (s sandboxes) remove(ctx context.Context, a node.RemoveSandbox) error {
+	ctx, cancel := s.conn.request(ctx)
 	defer cancel()
-	err := r.remove(ctx, func() error {
-		_, err := r.runtime.RemovePodSandbox(ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: a.ID})
+	err := s.remover.through(ctx, func() error {
+		_, err := s.conn.runtime.RemovePodSandbox(ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: a.ID})
 		return err
 	})
 	if err != nil && !missing(err) {
 		return judge(err, reasonRemoveSandbox, "remove sandbox "+a.ID)
 	}
-	r.keys.remove(a.ID)
+	s.keys.remove(a.ID)
 	return nil
 }

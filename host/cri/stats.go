@@ -11,32 +11,38 @@ import (
 	"nodal/node"
 )
 
+// Stats asks the container runtime what pods and images use.
+type Stats struct{ conn *Conn }
+
+// NewStats makes the Stats of a runtime.
+func NewStats(conn *Conn) *Stats { return &Stats{conn} }
+
 // PodStats says what each pod that runs uses, and each container in it.
-func (r *Runtime) PodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats, error) {
-	ctx, cancel := r.request(ctx)
+func (s *Stats) PodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats, error) {
+	ctx, cancel := s.conn.request(ctx)
 	defer cancel()
-	reply, err := r.runtime.ListPodSandboxStats(ctx, &runtimeapi.ListPodSandboxStatsRequest{})
+	reply, err := s.conn.runtime.ListPodSandboxStats(ctx, &runtimeapi.ListPodSandboxStatsRequest{})
 	if err == nil {
 		return reply.GetStats(), nil
 	}
 	if ctx.Err() != nil || unimplemented(err) {
 		return nil, explain(err, "list what pods use")
 	}
-	return r.eachPodStats(ctx)
+	return s.eachPodStats(ctx)
 }
 
 // eachPodStats asks pod by pod: containerd gives no list at all while one pod of it
 // comes or goes. That one is left out.
-func (r *Runtime) eachPodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats, error) {
+func (s *Stats) eachPodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats, error) {
 	ready := &runtimeapi.PodSandboxFilter{State: &runtimeapi.PodSandboxStateValue{State: runtimeapi.PodSandboxState_SANDBOX_READY}}
-	list, err := r.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{Filter: ready})
+	list, err := s.conn.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{Filter: ready})
 	if err != nil {
 		return nil, explain(err, "list pods that use something")
 	}
 	var told []*runtimeapi.PodSandboxStats
 	var last error
 	for _, pod := range list.GetItems() {
-		reply, err := r.runtime.PodSandboxStats(ctx, &runtimeapi.PodSandboxStatsRequest{PodSandboxId: pod.GetId()})
+		reply, err := s.conn.runtime.PodSandboxStats(ctx, &runtimeapi.PodSandboxStatsRequest{PodSandboxId: pod.GetId()})
 		if err != nil {
 			last = err
 			continue
@@ -51,26 +57,26 @@ func (r *Runtime) eachPodStats(ctx context.Context) ([]*runtimeapi.PodSandboxSta
 
 // Layers says what the containers that run have written over the files of their images,
 // among other things.
-func (r *Runtime) Layers(ctx context.Context) ([]*runtimeapi.ContainerStats, error) {
-	return r.layers(ctx, nil)
+func (s *Stats) Layers(ctx context.Context) ([]*runtimeapi.ContainerStats, error) {
+	return s.layers(ctx, nil)
 }
 
 // PodLayers returns how many bytes each container of a pod has written over its image.
-func (r *Runtime) PodLayers(ctx context.Context, uid types.UID) (map[string]int64, error) {
-	told, err := r.layers(ctx, &runtimeapi.ContainerStatsFilter{
+func (s *Stats) PodLayers(ctx context.Context, uid types.UID) (map[string]int64, error) {
+	told, err := s.layers(ctx, &runtimeapi.ContainerStatsFilter{
 		LabelSelector: map[string]string{kubelettypes.KubernetesPodUIDLabel: string(uid)},
 	})
 	sums := map[string]int64{}
-	for _, s := range told {
-		sums[s.GetAttributes().GetMetadata().GetName()] += int64(s.GetWritableLayer().GetUsedBytes().GetValue())
+	for _, c := range told {
+		sums[c.GetAttributes().GetMetadata().GetName()] += int64(c.GetWritableLayer().GetUsedBytes().GetValue())
 	}
 	return sums, err
 }
 
-func (r *Runtime) layers(ctx context.Context, of *runtimeapi.ContainerStatsFilter) ([]*runtimeapi.ContainerStats, error) {
-	ctx, cancel := r.request(ctx)
+func (s *Stats) layers(ctx context.Context, of *runtimeapi.ContainerStatsFilter) ([]*runtimeapi.ContainerStats, error) {
+	ctx, cancel := s.conn.request(ctx)
 	defer cancel()
-	reply, err := r.runtime.ListContainerStats(ctx, &runtimeapi.ListContainerStatsRequest{Filter: of})
+	reply, err := s.conn.runtime.ListContainerStats(ctx, &runtimeapi.ListContainerStatsRequest{Filter: of})
 	if err != nil {
 		return nil, explain(err, "list what containers wrote")
 	}
@@ -78,10 +84,10 @@ func (r *Runtime) layers(ctx context.Context, of *runtimeapi.ContainerStatsFilte
 }
 
 // ImageUsage says how much of which file system images take.
-func (r *Runtime) ImageUsage(ctx context.Context) (*runtimeapi.FilesystemUsage, error) {
-	ctx, cancel := r.request(ctx)
+func (s *Stats) ImageUsage(ctx context.Context) (*runtimeapi.FilesystemUsage, error) {
+	ctx, cancel := s.conn.request(ctx)
 	defer cancel()
-	reply, err := r.images.ImageFsInfo(ctx, &runtimeapi.ImageFsInfoRequest{})
+	reply, err := s.conn.images.ImageFsInfo(ctx, &runtimeapi.ImageFsInfoRequest{})
 	if err != nil {
 		return nil, explain(err, "ask where images lie")
 	}

@@ -3,7 +3,6 @@ package cri
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -16,14 +15,14 @@ import (
 // listens. It returns when the stream breaks or ctx ends, and wraps node.ErrUnsupported when the runtime has no events.
 //
 // A call is a hint to look, never an observation: events get lost.
-func (r *Runtime) Watch(ctx context.Context, wake func(node.Key), relist func()) error {
+func (p *Pods) Watch(ctx context.Context, wake func(node.Key), relist func()) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer r.hearing.set(false)
+	defer p.health.hearing.set(false)
 	w := watch{
-		runtime: r.runtime, events: r.events, keys: r.keys, timeout: r.config.RequestTimeout, wake: wake,
+		runtime: p.conn.runtime, events: p.conn.events, keys: p.keys, timeout: p.conn.timeout, wake: wake,
 		relist: func() {
-			r.hearing.set(true)
+			p.health.hearing.set(true)
 			relist()
 		},
 	}
@@ -32,23 +31,6 @@ func (r *Runtime) Watch(ctx context.Context, wake func(node.Key), relist func())
 		err = w.followContainerd(ctx)
 	}
 	return explain(err, "watch the runtime")
-}
-
-// Changed returns a channel that is closed when the runtime's events begin to arrive, or no longer do.
-func (r *Runtime) Changed() <-chan struct{} { return r.hearing.changed.Heard() }
-
-// hearing notes whether the runtime's events arrive.
-type hearing struct {
-	now     atomic.Bool
-	changed node.Bell
-}
-
-// set rings the bell unless events go on arriving. A runtime that stays out of reach rings it too: the reason
-// may be another one than before.
-func (h *hearing) set(now bool) {
-	if was := h.now.Swap(now); !was || !now {
-		h.changed.Ring()
-	}
 }
 
 // watch turns events into hints.

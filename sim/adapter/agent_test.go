@@ -61,7 +61,7 @@ func site() node.Site {
 
 // boot starts an agent with connections of its own.
 func (r *run) boot() (*agent, error) {
-	config := hostcri.Config{RequestTimeout: requestTimeout, PodLogsDir: r.logs}
+	config := hostcri.Config{RequestTimeout: requestTimeout}
 	conn, err := r.link.Dial(hostcri.DialOptions(config)...)
 	if err != nil {
 		return nil, err
@@ -78,14 +78,18 @@ func (r *run) boot() (*agent, error) {
 	if err := a.restore(r.disk.load()); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	adapter := hostcri.New(conn, conn, config, slog.New(slog.DiscardHandler))
 	events := store.NewEvents(a.clock)
+	adapter := hostcri.New(conn, conn, config)
+	pods := hostcri.NewPods(
+		adapter, hostcri.NewHealth(adapter), hostcri.PodConfig{LogsDir: r.logs}, slog.New(slog.DiscardHandler))
+	images := image.Config{
+		Runtime: hostcri.NewImages(adapter), Tell: events.Add, Log: slog.New(slog.DiscardHandler),
+	}
 	in := intake.Intake{Store: a.store}
 	loop := reconciler.New(reconciler.Config{
 		Act: reconciler.Act{
-			Store: a.store, Runtime: &heard{adapter: planted{adapter, r.bug}, witness: r.witness},
-			Images: image.New(image.Config{Runtime: adapter, Tell: events.Add, Log: slog.New(slog.DiscardHandler)}),
-			Logs:   noLogs{}, Volumes: noVolumes{}, Storage: storage.Keeper{}, Clock: time.Now,
+			Store: a.store, Runtime: &heard{adapter: planted{pods, r.bug}, witness: r.witness},
+			Images: image.New(images), Logs: noLogs{}, Volumes: noVolumes{}, Storage: storage.Keeper{}, Clock: time.Now,
 			Freed: func(tx *store.Tx) { in.Readmit(tx, time.Now()) },
 		},
 		Prober: noProber{}, Events: events, Sources: a.sources, Site: site(),

@@ -8,7 +8,7 @@ import (
 )
 
 // carryOut are the files whose type switches carry actions out.
-var carryOut = []string{"reconciler/act.go", "reconciler/tend.go", "host/cri/runtime.go"}
+var carryOut = []string{"reconciler/act.go", "reconciler/tend.go", "host/cri/pods.go"}
 
 // simulated holds a world in memory that does so too, and breaks some on purpose.
 const simulated = "sim"
@@ -75,7 +75,7 @@ func casesOf(f goFile, pkg string) (types []string) {
 // something else kept a list of actions, a new one would be easily forgotten.
 var tellApart = map[string]string{
 	"reconciler/act.go":   "carries them out",
-	"host/cri/runtime.go": "makes a call of each",
+	"host/cri/pods.go":    "makes a call of each",
 	"reconciler/tend.go":  "carries those of assets out",
 	"reconciler/fault.go": "knows how long each rests after a failure",
 	"reconciler/fold.go":  "knows what each leaves behind",

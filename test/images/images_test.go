@@ -6,7 +6,6 @@ import (
 	"encoding/pem"
 	"io"
 	"log"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -37,18 +36,18 @@ const pullTimeout = 30 * time.Second
 type node struct {
 	*testing.T
 	rig     *rig.Runtime
-	runtime *cri.Runtime
+	runtime *cri.Images
 	store   *registry.Store
 	hosts   string // the user's directory of registries
 }
 
 func newNode(t *testing.T) *node {
 	rt := rig.Containerd(t)
-	runtime, err := cri.Dial(cri.Config{Endpoint: rt.Endpoint}, slog.New(slog.DiscardHandler))
+	conn, err := cri.Dial(cri.Config{Endpoint: rt.Endpoint})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { runtime.Close() })
+	t.Cleanup(func() { conn.Close() })
 	store, err := registry.Open(registry.Config{Dir: t.TempDir(), Reserve: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +57,7 @@ func newNode(t *testing.T) *node {
 	if err := os.CopyFS(user, os.DirFS(filepath.Join(rt.Dir, "hosts"))); err != nil {
 		t.Fatal(err)
 	}
-	n := &node{T: t, rig: rt, runtime: runtime, store: store, hosts: user}
+	n := &node{T: t, rig: rt, runtime: cri.NewImages(conn), store: store, hosts: user}
 	n.serve()
 	return n
 }

@@ -65,17 +65,17 @@ func TestAnImportedImageRunsOnTheNodesOwnRuntime(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { own.Close() })
-	client, err := cri.Dial(cri.Config{Endpoint: own.Endpoint()}, slog.New(slog.DiscardHandler))
+	conn, err := cri.Dial(cri.Config{Endpoint: own.Endpoint()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { client.Close() })
+	t.Cleanup(func() { conn.Close() })
 
 	kept, err := store.Import(t.Context(), bytes.NewReader(busybox(t, rt)), registry.Options{Name: "registry.invalid/busybox:1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := client.Pull(t.Context(), kept[0].Reference, nil); err != nil || got.ID != kept[0].ID {
+	if got, err := cri.NewImages(conn).Pull(t.Context(), kept[0].Reference, nil); err != nil || got.ID != kept[0].ID {
 		t.Fatalf("pull: got %s (error %v), want %s", got.ID, err, kept[0].ID)
 	}
 	runs(t, own.Endpoint(), rt.CgroupParent, kept[0].Reference)

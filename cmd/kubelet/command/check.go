@@ -24,10 +24,10 @@ func runCheck(args []string, c Console) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	log := slog.New(slog.DiscardHandler)
 	if cfg.Runtime.Endpoint != "" {
-		return report([]hostruntime.Finding{checkEndpoint(ctx, cfg.Runtime, log)}, c.Out)
+		return report([]hostruntime.Finding{checkEndpoint(ctx, cfg.Runtime)}, c.Out)
 	}
+	log := slog.New(slog.DiscardHandler)
 	return report(hostruntime.Check(ctx, ownruntime.Config(cfg.Dirs, cfg.Runtime, log)), c.Out)
 }
 
@@ -35,16 +35,16 @@ func runCheck(args []string, c Console) int {
 const endpointWait = 5 * time.Second
 
 // checkEndpoint asks a runtime for its status. It does not check what that runtime needs of the machine.
-func checkEndpoint(ctx context.Context, r config.Runtime, log *slog.Logger) hostruntime.Finding {
+func checkEndpoint(ctx context.Context, r config.Runtime) hostruntime.Finding {
 	found := hostruntime.Finding{
 		Name: "runtime", Required: true, Remedy: "start it, or name another with --container-runtime-endpoint",
 	}
-	client, err := cri.Dial(cri.Config{
+	conn, err := cri.Dial(cri.Config{
 		Endpoint: r.Endpoint, ImageEndpoint: r.ImageEndpoint, RequestTimeout: endpointWait,
-	}, log)
+	})
 	if err == nil {
-		defer client.Close()
-		_, err = client.Status(ctx)
+		defer conn.Close()
+		_, err = cri.NewHealth(conn).Status(ctx)
 	}
 	if found.OK = err == nil; err != nil {
 		found.Problem = err.Error()

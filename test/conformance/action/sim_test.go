@@ -17,12 +17,13 @@ import (
 
 const testImage = "registry.example/app:1"
 
+var calls = cri.Config{RequestTimeout: 30 * time.Second}
+
 func TestAdapterOnTheSimulatedRuntime(t *testing.T) {
 	for name, legacy := range map[string]bool{"containerd 2": false, "containerd 1.6": true} {
 		t.Run(name, func(t *testing.T) {
 			link := sim.NewServer(sim.Config{Images: []sim.Image{{Ref: testImage}}, Legacy: legacy}).Link()
-			config := configOf(t)
-			conn, err := link.Dial(cri.DialOptions(config)...)
+			conn, err := link.Dial(cri.DialOptions(calls)...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -34,7 +35,7 @@ func TestAdapterOnTheSimulatedRuntime(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			action.Run(t, runtimeOf(conn, config, testImage, map[action.Program][]string{
+			action.Run(t, runtimeOf(conn, configOf(t), testImage, map[action.Program][]string{
 				action.Forever: {"run"}, action.IgnoreTerm: {"ignore-term"}, action.Fails: {"exit", "1", "after", "100ms"},
 				action.Missing: {"no-start"},
 			}))
@@ -42,18 +43,18 @@ func TestAdapterOnTheSimulatedRuntime(t *testing.T) {
 	}
 }
 
-func configOf(t *testing.T) cri.Config {
-	return cri.Config{RequestTimeout: 30 * time.Second, PodLogsDir: t.TempDir()}
+func configOf(t *testing.T) cri.PodConfig {
+	return cri.PodConfig{LogsDir: t.TempDir()}
 }
 
 // runtimeOf is the adapter over a connection, in real time.
 func runtimeOf(
-	conn grpc.ClientConnInterface, config cri.Config, ref string, programs map[action.Program][]string,
+	conn grpc.ClientConnInterface, config cri.PodConfig, ref string, programs map[action.Program][]string,
 ) action.Runtime {
-	adapter := cri.New(conn, conn, config, slog.New(slog.DiscardHandler))
+	adapter, log := cri.New(conn, conn, calls), slog.New(slog.DiscardHandler)
 	return action.Runtime{
-		Runtime: adapter,
-		Images:  image.New(image.Config{Runtime: adapter, Tell: func(node.Event) {}, Log: slog.New(slog.DiscardHandler)}),
+		Runtime: cri.NewPods(adapter, cri.NewHealth(adapter), config, log),
+		Images:  image.New(image.Config{Runtime: cri.NewImages(adapter), Tell: func(node.Event) {}, Log: log}),
 		Run:     func(c *corev1.Container, p action.Program) { c.Image, c.Command = ref, programs[p] },
 		Now:     time.Now,
 		Pass:    time.Sleep,

@@ -286,12 +286,12 @@ func TestDialTakesOnlyLocalSockets(t *testing.T) {
 		"unix:///run/none.sock": true, "/run/none.sock": true,
 		"": false, "none.sock": false, "tcp://127.0.0.1:1": false, "unix://relative": false,
 	} {
-		runtime, err := cri.Dial(cri.Config{Endpoint: endpoint}, nil)
+		conn, err := cri.Dial(cri.Config{Endpoint: endpoint})
 		if (err == nil) != ok || !ok && !errors.Is(err, node.ErrInvalid) {
 			t.Errorf("%q: %v, want success: %t", endpoint, err, ok)
 		}
 		if err == nil {
-			if err := runtime.Close(); err != nil {
+			if err := conn.Close(); err != nil {
 				t.Errorf("close: %v", err)
 			}
 		}

@@ -14,25 +14,31 @@ import (
 	"nodal/node"
 )
 
+// Images reads, pulls and removes the images of the container runtime.
+type Images struct{ conn *Conn }
+
+// NewImages makes the Images of a runtime.
+func NewImages(conn *Conn) *Images { return &Images{conn} }
+
 // ListImages lists what is on the machine.
-func (r *Runtime) ListImages(ctx context.Context) ([]node.LocalImage, error) {
-	ctx, cancel := r.request(ctx)
+func (i *Images) ListImages(ctx context.Context) ([]node.LocalImage, error) {
+	ctx, cancel := i.conn.request(ctx)
 	defer cancel()
-	reply, err := r.images.ListImages(ctx, &runtimeapi.ListImagesRequest{})
+	reply, err := i.conn.images.ListImages(ctx, &runtimeapi.ListImagesRequest{})
 	if err != nil {
 		return nil, explain(err, "list images")
 	}
 	var images []node.LocalImage
-	for _, i := range reply.GetImages() {
-		images = append(images, localImage(i))
+	for _, image := range reply.GetImages() {
+		images = append(images, localImage(image))
 	}
 	return images, nil
 }
 
 // Image finds an image on the machine, by a reference or an id. It returns nil if the image is
 // absent.
-func (r *Runtime) Image(ctx context.Context, ref string) (*node.LocalImage, error) {
-	found, err := r.imageStatus(ctx, ref)
+func (i *Images) Image(ctx context.Context, ref string) (*node.LocalImage, error) {
+	found, err := i.status(ctx, ref)
 	if err != nil {
 		return nil, judge(err, node.ImageInspectError, "inspect image "+ref)
 	}
@@ -43,10 +49,10 @@ func (r *Runtime) Image(ctx context.Context, ref string) (*node.LocalImage, erro
 	return &image, nil
 }
 
-func (r *Runtime) imageStatus(ctx context.Context, ref string) (*runtimeapi.Image, error) {
-	ctx, cancel := r.request(ctx)
+func (i *Images) status(ctx context.Context, ref string) (*runtimeapi.Image, error) {
+	ctx, cancel := i.conn.request(ctx)
 	defer cancel()
-	reply, err := r.images.ImageStatus(ctx, &runtimeapi.ImageStatusRequest{Image: &runtimeapi.ImageSpec{Image: ref}})
+	reply, err := i.conn.images.ImageStatus(ctx, &runtimeapi.ImageStatusRequest{Image: &runtimeapi.ImageSpec{Image: ref}})
 	if err != nil || reply.GetImage().GetId() == "" {
 		return nil, err
 	}
@@ -62,9 +68,9 @@ func localImage(i *runtimeapi.Image) node.LocalImage {
 
 // Pull pulls a reference, whatever is there; nil pulls as anybody. It has no
 // deadline: a big image over a thin line is no fault.
-func (r *Runtime) Pull(ctx context.Context, ref string, as *node.Credential) (node.LocalImage, error) {
+func (i *Images) Pull(ctx context.Context, ref string, as *node.Credential) (node.LocalImage, error) {
 	var header, trailer metadata.MD
-	reply, err := r.images.PullImage(ctx,
+	reply, err := i.conn.images.PullImage(ctx,
 		&runtimeapi.PullImageRequest{Image: &runtimeapi.ImageSpec{Image: ref}, Auth: authConfig(as)},
 		grpc.Header(&header), grpc.Trailer(&trailer))
 	if err != nil {
@@ -74,7 +80,7 @@ func (r *Runtime) Pull(ctx context.Context, ref string, as *node.Credential) (no
 		return node.LocalImage{}, judgePull(err, answered, ref)
 	}
 	// Some runtimes answer with a digest of the manifest, which is no image id.
-	image, err := r.Image(ctx, ref)
+	image, err := i.Image(ctx, ref)
 	if err != nil || image == nil {
 		return node.LocalImage{ID: reply.GetImageRef()}, nil
 	}
@@ -109,10 +115,10 @@ func judgePull(err error, answered bool, ref string) error {
 
 // RemoveImage gives up an image under all its names. One that is not there is no
 // error.
-func (r *Runtime) RemoveImage(ctx context.Context, id string) error {
-	ctx, cancel := r.request(ctx)
+func (i *Images) RemoveImage(ctx context.Context, id string) error {
+	ctx, cancel := i.conn.request(ctx)
 	defer cancel()
-	_, err := r.images.RemoveImage(ctx, &runtimeapi.RemoveImageRequest{Image: &runtimeapi.ImageSpec{Image: id}})
+	_, err := i.conn.images.RemoveImage(ctx, &runtimeapi.RemoveImageRequest{Image: &runtimeapi.ImageSpec{Image: id}})
 	if err != nil && !missing(err) {
 		return explain(err, "remove image "+id)
 	}

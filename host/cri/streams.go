@@ -19,19 +19,26 @@ import (
 	"nodal/node"
 )
 
+// Streams talks to what runs: it runs commands in containers, and connects callers with them and with the ports of
+// sandboxes.
+type Streams struct{ conn *Conn }
+
+// NewStreams makes the Streams of a runtime.
+func NewStreams(conn *Conn) *Streams { return &Streams{conn} }
+
 // ExecSync runs a command in a container and collects what it prints. A timeout
 // of zero is none; a command that it ends gives context.DeadlineExceeded. The
 // command's exit code is no error.
-func (r *Runtime) ExecSync(
+func (s *Streams) ExecSync(
 	ctx context.Context, containerID string, cmd []string, timeout time.Duration,
 ) (stdout, stderr []byte, exit int32, err error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		// The runtime keeps time; this only catches one that does not answer.
-		ctx, cancel = context.WithTimeout(ctx, timeout+r.config.RequestTimeout)
+		ctx, cancel = context.WithTimeout(ctx, timeout+s.conn.timeout)
 		defer cancel()
 	}
-	reply, err := r.runtime.ExecSync(ctx, &runtimeapi.ExecSyncRequest{
+	reply, err := s.conn.runtime.ExecSync(ctx, &runtimeapi.ExecSyncRequest{
 		ContainerId: containerID, Cmd: cmd, Timeout: int64((timeout + time.Second - 1) / time.Second),
 	})
 	if timeout > 0 && code(err) == codes.DeadlineExceeded && inTime(ctx) {
@@ -55,12 +62,12 @@ func inTime(ctx context.Context) bool {
 
 // Exec runs a command in a container with its streams connected, until it ends.
 // The command's exit code is no error.
-func (r *Runtime) Exec(ctx context.Context, containerID string, cmd []string, s node.Streams) (exitCode int32, err error) {
-	address, err := r.execURL(ctx, containerID, cmd, s)
+func (s *Streams) Exec(ctx context.Context, containerID string, cmd []string, with node.Streams) (exitCode int32, err error) {
+	address, err := s.execURL(ctx, containerID, cmd, with)
 	if err != nil {
 		return 0, err
 	}
-	err = through(ctx, address, s)
+	err = through(ctx, address, with)
 	var exited utilexec.ExitError
 	if errors.As(err, &exited) {
 		return int32(exited.ExitStatus()), nil
@@ -73,12 +80,12 @@ func (r *Runtime) Exec(ctx context.Context, containerID string, cmd []string, s 
 
 // Attach connects streams to what a container runs, until that ends. When the
 // client goes away only the connection ends.
-func (r *Runtime) Attach(ctx context.Context, containerID string, s node.Streams) error {
-	address, err := r.attachURL(ctx, containerID, s)
+func (s *Streams) Attach(ctx context.Context, containerID string, with node.Streams) error {
+	address, err := s.attachURL(ctx, containerID, with)
 	if err != nil {
 		return err
 	}
-	if err := through(ctx, address, s); err != nil {
+	if err := through(ctx, address, with); err != nil {
 		return fmt.Errorf("attach to container %s: %w", containerID, err)
 	}
 	return nil
@@ -97,17 +104,17 @@ func through(ctx context.Context, address *url.URL, s node.Streams) error {
 	}
 	options := remotecommand.StreamOptions{Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, Tty: s.TTY}
 	if s.Resize != nil {
-		options.TerminalSizeQueue = sizeQueue{ctx, s.Resize}
+		options.TerminalSizeQueue = sizeQueue{s.Resize, ctx.Done()}
 	}
 	return executor.StreamWithContext(ctx, options)
 }
 
-func (r *Runtime) attachURL(ctx context.Context, containerID string, s node.Streams) (*url.URL, error) {
-	ctx, cancel := r.request(ctx)
+func (s *Streams) attachURL(ctx context.Context, containerID string, with node.Streams) (*url.URL, error) {
+	ctx, cancel := s.conn.request(ctx)
 	defer cancel()
-	reply, err := r.runtime.Attach(ctx, &runtimeapi.AttachRequest{
-		ContainerId: containerID, Tty: s.TTY,
-		Stdin: s.Stdin != nil, Stdout: s.Stdout != nil, Stderr: s.Stderr != nil && !s.TTY,
+	reply, err := s.conn.runtime.Attach(ctx, &runtimeapi.AttachRequest{
+		ContainerId: containerID, Tty: with.TTY,
+		Stdin: with.Stdin != nil, Stdout: with.Stdout != nil, Stderr: with.Stderr != nil && !with.TTY,
 	})
 	if err != nil {
 		return nil, explain(err, "prepare to attach to container "+containerID)
@@ -115,12 +122,12 @@ func (r *Runtime) attachURL(ctx context.Context, containerID string, s node.Stre
 	return localURL(reply.GetUrl())
 }
 
-func (r *Runtime) execURL(ctx context.Context, containerID string, cmd []string, s node.Streams) (*url.URL, error) {
-	ctx, cancel := r.request(ctx)
+func (s *Streams) execURL(ctx context.Context, containerID string, cmd []string, with node.Streams) (*url.URL, error) {
+	ctx, cancel := s.conn.request(ctx)
 	defer cancel()
-	reply, err := r.runtime.Exec(ctx, &runtimeapi.ExecRequest{
-		ContainerId: containerID, Cmd: cmd, Tty: s.TTY,
-		Stdin: s.Stdin != nil, Stdout: s.Stdout != nil, Stderr: s.Stderr != nil && !s.TTY,
+	reply, err := s.conn.runtime.Exec(ctx, &runtimeapi.ExecRequest{
+		ContainerId: containerID, Cmd: cmd, Tty: with.TTY,
+		Stdin: with.Stdin != nil, Stdout: with.Stdout != nil, Stderr: with.Stderr != nil && !with.TTY,
 	})
 	if err != nil {
 		return nil, explain(err, "prepare a command in container "+containerID)
@@ -144,8 +151,8 @@ func localURL(text string) (*url.URL, error) {
 
 // sizeQueue hands terminal sizes to the stream until the command ends.
 type sizeQueue struct {
-	ctx   context.Context
 	sizes <-chan node.TerminalSize
+	ended <-chan struct{}
 }
 
 func (q sizeQueue) Next() *remotecommand.TerminalSize {
@@ -155,19 +162,7 @@ func (q sizeQueue) Next() *remotecommand.TerminalSize {
 			return nil
 		}
 		return &remotecommand.TerminalSize{Width: size.Width, Height: size.Height}
-	case <-q.ctx.Done():
+	case <-q.ended:
 		return nil
 	}
-}
-
-// ReopenLog has the runtime open a container's log file anew after it was moved
-// away.
-func (r *Runtime) ReopenLog(ctx context.Context, containerID string) error {
-	ctx, cancel := r.request(ctx)
-	defer cancel()
-	_, err := r.runtime.ReopenContainerLog(ctx, &runtimeapi.ReopenContainerLogRequest{ContainerId: containerID})
-	if err != nil {
-		return explain(err, "reopen the log of container "+containerID)
-	}
-	return nil
 }

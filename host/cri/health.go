@@ -3,6 +3,7 @@ package cri
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 
 	"google.golang.org/grpc/codes"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -10,31 +11,41 @@ import (
 	"nodal/node"
 )
 
+// Health tells how the container runtime is, and what it can do.
+type Health struct {
+	conn    *Conn
+	known   atomic.Pointer[node.RuntimeStatus]
+	hearing hearing
+}
+
+// NewHealth makes the Health of a runtime.
+func NewHealth(conn *Conn) *Health { return &Health{conn: conn} }
+
 // Known returns the runtime's last status. It is nil before the first, and once the runtime is
 // gone: another may take its place.
-func (r *Runtime) Known() *node.RuntimeStatus { return r.known.Load() }
+func (h *Health) Known() *node.RuntimeStatus { return h.known.Load() }
 
 // Status asks the runtime how it is.
-func (r *Runtime) Status(ctx context.Context) (node.RuntimeStatus, error) {
-	s, err := r.status(ctx)
-	s.Events = r.hearing.now.Load()
+func (h *Health) Status(ctx context.Context) (node.RuntimeStatus, error) {
+	s, err := h.status(ctx)
+	s.Events = h.hearing.now.Load()
 	switch {
 	case err == nil:
-		r.known.Store(&s)
+		h.known.Store(&s)
 	case code(err) == codes.Unavailable:
-		r.known.Store(nil)
+		h.known.Store(nil)
 	}
 	return s, err
 }
 
-func (r *Runtime) status(ctx context.Context) (node.RuntimeStatus, error) {
-	ctx, cancel := r.request(ctx)
+func (h *Health) status(ctx context.Context) (node.RuntimeStatus, error) {
+	ctx, cancel := h.conn.request(ctx)
 	defer cancel()
-	version, err := r.runtime.Version(ctx, &runtimeapi.VersionRequest{})
+	version, err := h.conn.runtime.Version(ctx, &runtimeapi.VersionRequest{})
 	if err != nil {
 		return node.RuntimeStatus{}, explain(err, "ask the runtime's version")
 	}
-	reply, err := r.runtime.Status(ctx, &runtimeapi.StatusRequest{})
+	reply, err := h.conn.runtime.Status(ctx, &runtimeapi.StatusRequest{})
 	if err != nil {
 		return node.RuntimeStatus{}, explain(err, "ask the runtime's status")
 	}
@@ -72,12 +83,29 @@ func statusOf(version *runtimeapi.VersionResponse, reply *runtimeapi.StatusRespo
 	return s
 }
 
+// Changed returns a channel that is closed when the runtime's events begin to arrive, or no longer do.
+func (h *Health) Changed() <-chan struct{} { return h.hearing.changed.Heard() }
+
+// hearing notes whether the runtime's events arrive.
+type hearing struct {
+	now     atomic.Bool
+	changed node.Bell
+}
+
+// set rings the bell unless events go on arriving. A runtime that stays out of reach rings it too: the reason
+// may be another one than before.
+func (h *hearing) set(now bool) {
+	if was := h.now.Swap(now); !was || !now {
+		h.changed.Ring()
+	}
+}
+
 // CgroupDriver asks who makes cgroups, the runtime itself ("cgroupfs") or systemd for
 // it; empty where the runtime does not say.
-func (r *Runtime) CgroupDriver(ctx context.Context) (string, error) {
-	ctx, cancel := r.request(ctx)
+func (h *Health) CgroupDriver(ctx context.Context) (string, error) {
+	ctx, cancel := h.conn.request(ctx)
 	defer cancel()
-	reply, err := r.runtime.RuntimeConfig(ctx, &runtimeapi.RuntimeConfigRequest{})
+	reply, err := h.conn.runtime.RuntimeConfig(ctx, &runtimeapi.RuntimeConfigRequest{})
 	switch {
 	case unimplemented(err):
 		return "", nil
