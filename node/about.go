@@ -1,6 +1,9 @@
 package node
 
-import "reflect"
+import (
+	"reflect"
+	"time"
+)
 
 // About is an action's description of itself: which run it concerns, where its effect happens
 // and how long that may take. Code that treats actions by these asks for them and keeps no
@@ -12,7 +15,13 @@ type About struct {
 	Numbered  bool
 	Place     Place
 	Nature    Nature
+	Ends      bool // what runs under ID may end by it
+	Rest      Rest
 }
+
+// Rest bounds the pauses after which an action that failed is tried again. The zero value leaves that to the
+// reconciler.
+type Rest struct{ First, Longest time.Duration }
 
 // Place says where an action has its effect. The zero value is invalid.
 type Place uint8
@@ -68,13 +77,21 @@ func (a About) AttemptIn(got *Observed) (attempt uint32, ok bool) {
 func (a RunSandbox) About() About {
 	return About{Attempt: a.Attempt, Numbered: true, Place: InRuntime, Nature: MakesSandbox}
 }
-func (a InspectSandbox) About() About { return About{ID: a.ID, Place: InRuntime, Nature: Looks} }
-func (a StopSandbox) About() About    { return About{ID: a.ID, Place: InRuntime, Nature: Quick} }
-func (a RemoveSandbox) About() About  { return About{ID: a.ID, Place: InRuntime, Nature: Quick} }
+func (a InspectSandbox) About() About {
+	return About{ID: a.ID, Place: InRuntime, Nature: Looks}
+}
+func (a StopSandbox) About() About {
+	return About{ID: a.ID, Place: InRuntime, Nature: Quick, Ends: true}
+}
+func (a RemoveSandbox) About() About {
+	return About{ID: a.ID, Place: InRuntime, Nature: Quick, Ends: true}
+}
 
+// About has a pull that failed rest as long as upstream has it.
 func (a EnsureImage) About() About {
 	return About{
 		Container: a.Container, Attempt: a.Attempt, Numbered: a.Container != "", Place: InRuntime, Nature: Slow,
+		Rest: Rest{10 * time.Second, 300 * time.Second},
 	}
 }
 func (a CreateContainer) About() About {
@@ -91,15 +108,17 @@ func (a ResizeContainer) About() About {
 func (a InspectContainer) About() About {
 	return About{Container: a.Container, ID: a.ID, Place: InRuntime, Nature: Looks}
 }
+
+// About says that a preStop hook may end the run: it may close the application's doors.
 func (a RunHook) About() About {
-	return About{Container: a.Container, ID: a.ID, Place: InRuntime, Nature: Slow}
+	return About{Container: a.Container, ID: a.ID, Place: InRuntime, Nature: Slow, Ends: a.Kind == PreStop}
 }
 func (a StopContainer) About() About {
-	return About{Container: a.Container, ID: a.ID, Place: InRuntime, Nature: Slow}
+	return About{Container: a.Container, ID: a.ID, Place: InRuntime, Nature: Slow, Ends: true}
 }
 func (a RemoveContainer) About() About {
 	return About{
-		Container: a.Container, ID: a.ID, Attempt: a.Attempt, Numbered: true, Place: InRuntime, Nature: Quick,
+		Container: a.Container, ID: a.ID, Attempt: a.Attempt, Numbered: true, Place: InRuntime, Nature: Quick, Ends: true,
 	}
 }
 

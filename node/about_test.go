@@ -58,6 +58,9 @@ func TestEveryActionSaysWhatItIsAbout(t *testing.T) {
 		if about.Nature.Makes() && about.Place != InRuntime {
 			t.Errorf("%s makes something outside of the runtime", name)
 		}
+		if about.Ends && about.ID == "" {
+			t.Errorf("%s ends something, and does not say what", name)
+		}
 		if filled.Target() == "" || filled.String() == "" {
 			t.Errorf("%s has the target %q and reads as %q", name, filled.Target(), filled)
 		}

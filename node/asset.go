@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"maps"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -63,6 +64,13 @@ func (ForgetVolume) Target() string { return "record" }
 func (a RemoveFiles) String() string  { return "remove the files of volume " + a.Volume.Name }
 func (a ForgetVolume) String() string { return "forget volume " + a.Volume.Name }
 
+// AssetRest bounds the pauses after which an asset that failed is tried or looked at again.
+var AssetRest = Rest{time.Minute, time.Minute}
+
 // About says that nothing else is done about the volume meanwhile, however long it takes.
-func (RemoveFiles) About() About  { return About{Place: OnMachine, Nature: Quick} }
-func (ForgetVolume) About() About { return About{Place: InJournal, Nature: Quick} }
+func (RemoveFiles) About() About {
+	return About{Place: OnMachine, Nature: Quick, Rest: AssetRest}
+}
+func (ForgetVolume) About() About {
+	return About{Place: InJournal, Nature: Quick, Rest: AssetRest}
+}

@@ -73,13 +73,6 @@ func (o *Observed) Part(f Facility, name string) (Part, bool) {
 // Lay notes that a part was set up.
 func (o *Observed) Lay(f Facility, name string, part Part) { o.Laid[f] = o.Laid[f].with(name, part) }
 
-// Doubt forgets all parts of a facility after a set-up has failed, if that may have changed them.
-func (o *Observed) Doubt(f Facility) {
-	if declared[f].torn {
-		o.Laid[f].Parts = nil
-	}
-}
-
 // VolumeImages returns the ids of the images that are volumes, by volume.
 func (o *Observed) VolumeImages() map[string]string {
 	var images map[string]string

@@ -23,17 +23,6 @@ func TestLaidPartsAreNotSharedWithCopies(t *testing.T) {
 	}
 }
 
-func TestAFailedSetUpIsDoubtedWhereItMayBeHalfDone(t *testing.T) {
-	for facility, want := range map[Facility]bool{Cgroup: false, Volumes: true} {
-		var got Observed
-		got.Lay(facility, "", Part{})
-		got.Doubt(facility)
-		if _, ok := got.Part(facility, ""); ok != want {
-			t.Errorf("%s: the part is known after the failure: %t, want %t", facility, ok, want)
-		}
-	}
-}
-
 func TestActionsOnFacilitiesReadAsWhatTheyDo(t *testing.T) {
 	for _, c := range []struct {
 		action             Action

@@ -47,7 +47,7 @@ func (t *AssetTrack) See(s AssetSighting, now time.Time) bool {
 	}
 	t.got = t.got.Clone()
 	if s.Err != nil {
-		fault := faultOf(t.got.Faults[lookTarget], s.Err, pauses{reclaimRetry, reclaimRetry}, now)
+		fault := faultOf(t.got.Faults[lookTarget], s.Err, node.AssetRest, now)
 		t.got.Faults = withFault(t.got.Faults, lookTarget, fault)
 		t.unsure = true
 		return false
@@ -81,7 +81,7 @@ func (t *AssetTrack) Done(o Outcome) {
 	t.got = t.got.Clone()
 	target := o.Action.Target()
 	if o.Err != nil {
-		t.got.Faults = withFault(t.got.Faults, target, faultOf(t.got.Faults[target], o.Err, pausesOf(o.Action), o.Now))
+		t.got.Faults = withFault(t.got.Faults, target, faultOf(t.got.Faults[target], o.Err, restOf(o.Action), o.Now))
 		return
 	}
 	delete(t.got.Faults, target)

@@ -1,36 +1,26 @@
 package reconciler
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
 	"nodal/node"
 )
 
-// pauses bounds how long a failed target rests: at first, and at most.
-type pauses struct{ base, longest time.Duration }
+var (
+	// usual is the rest of a target whose action names no other.
+	usual = node.Rest{First: time.Second, Longest: time.Minute}
+	// moment is the rest of a target that is not at fault: the call had no answer, or the
+	// runtime has no network.
+	moment = node.Rest{First: 250 * time.Millisecond, Longest: 5 * time.Second}
+)
 
-// reclaimRetry is the pause before files that could not be removed are tried again.
-const reclaimRetry = time.Minute
-
-// pausesOf has an image rest as long as upstream has it, the files of a volume as long,
-// and anything else shorter.
-func pausesOf(a node.Action) pauses {
-	switch a.(type) {
-	case node.EnsureImage:
-		return pauses{10 * time.Second, 300 * time.Second}
-	case node.RemoveFiles, node.ForgetVolume:
-		return pauses{reclaimRetry, reclaimRetry}
-	}
-	return pauses{time.Second, time.Minute}
-}
-
-// moment is the rest of a target that is not at fault: the call had no answer, or the
-// runtime has no network.
-var moment = pauses{250 * time.Millisecond, 5 * time.Second}
+// restOf bounds how long the target of an action rests after a failure.
+func restOf(a node.Action) node.Rest { return cmp.Or(a.About().Rest, usual) }
 
 // faultOf returns the fault that a target has after one more failure.
-func faultOf(before node.Fault, err error, rest pauses, now time.Time) node.Fault {
+func faultOf(before node.Fault, err error, rest node.Rest, now time.Time) node.Fault {
 	fault := node.Fault{Message: err.Error(), Count: before.Count + 1, At: now, Reason: "ActionFailed"}
 	failure := failureOf(err)
 	if failure != nil {
@@ -39,7 +29,7 @@ func faultOf(before node.Fault, err error, rest pauses, now time.Time) node.Faul
 	if errors.Is(err, node.ErrUnknown) || errors.Is(err, node.ErrUnavailable) || fault.Reason == node.NetworkNotReady {
 		rest = moment
 	}
-	fault.Retry = now.Add(node.Backoff(rest.base, fault.Count, rest.longest))
+	fault.Retry = now.Add(node.Backoff(rest.First, fault.Count, rest.Longest))
 	if failure != nil && !failure.Retry.IsZero() {
 		fault.Retry = failure.Retry
 	}

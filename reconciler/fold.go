@@ -2,7 +2,6 @@ package reconciler
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -98,14 +97,6 @@ func setImage(got *node.Observed, a node.EnsureImage, id string) {
 	got.Images[a.Container] = node.Image{Ref: a.Ref, ID: id, Attempt: a.Attempt}
 }
 
-// forgetImages has what a container could not be made from looked for anew: it may be an
-// image that is gone, its own or one that it mounts.
-func forgetImages(got *node.Observed, container string) {
-	delete(got.Images, container)
-	got.Laid[node.Volumes].Parts = maps.Clone(got.Laid[node.Volumes].Parts)
-	maps.DeleteFunc(got.Laid[node.Volumes].Parts, func(_ string, part node.Part) bool { return part.Image != "" })
-}
-
 // unbind forgets the limits of a pod that has no sandbox. Nothing keeps its cgroup
 // there then, and the runtime would make the next sandbox in one without limits.
 func unbind(got *node.Observed, uid types.UID) {
@@ -133,26 +124,18 @@ func containerByID(got *node.Observed, id string) *node.Container {
 // fail returns the observation with the failure of an action in it.
 func fail(old *node.Observed, o Outcome) *node.Observed {
 	got := old.Clone()
-	target, definite := o.Action.Target(), failureOf(o.Err) != nil
-	switch a := o.Action.(type) {
-	case node.RunHook:
-		endHook(got, a, o)
-		if definite { // there is nothing to retry
+	target := o.Action.Target()
+	if hook, ok := o.Action.(node.RunHook); ok {
+		endHook(got, hook, o)
+		if failureOf(o.Err) != nil { // there is nothing to retry
 			delete(got.Faults, target)
 			return got
 		}
-	case node.CreateContainer:
-		forgetImages(got, a.Container)
-	case node.TearDown:
-		got.Laid[a.Facility].Parts = nil // some of them may be gone
-	case node.SetUp:
-		got.Doubt(a.Facility)
-	case node.ResizeContainer:
-		if c := containerByID(got, a.ID); c != nil {
-			c.Limits = nil // it may have them, or not
-		}
 	}
-	fault := faultOf(got.Faults[target], o.Err, pausesOf(o.Action), o.Now)
+	if unclear, ok := o.Action.(interface{ Doubt(*node.Observed) }); ok {
+		unclear.Doubt(got)
+	}
+	fault := faultOf(got.Faults[target], o.Err, restOf(o.Action), o.Now)
 	if a, ok := o.Action.(node.EnsureImage); ok && fault.Count > 1 && node.PullFailed(fault.Reason) {
 		fault.Message = fmt.Sprintf("Back-off pulling image %q: %s: %s", a.Ref, fault.Reason, fault.Message)
 		fault.Reason = node.ImagePullBackOff

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
@@ -131,12 +132,16 @@ func (s *simulation) jump() {
 // dieAround has the agent die around calls that it makes so seldom that it would not
 // do so by chance. What decides it is apart from what decides all else.
 func (s *simulation) dieAround(a *agent, action node.Action) {
-	switch action.(type) {
-	case node.ResizeContainer, node.AskRestart, node.StartOver, node.SetTermination, node.RemoveFiles, node.ForgetVolume:
-		if a == s.agent && s.faults.rate[Crash] > 0 && s.deaths.IntN(4) == 0 {
-			s.crash("around " + action.String())
-		}
+	if seldom[reflect.TypeOf(action)] && a == s.agent && s.faults.rate[Crash] > 0 && s.deaths.IntN(4) == 0 {
+		s.crash("around " + action.String())
 	}
+}
+
+// seldom are the actions of such calls.
+var seldom = map[reflect.Type]bool{
+	reflect.TypeFor[node.ResizeContainer](): true, reflect.TypeFor[node.AskRestart](): true,
+	reflect.TypeFor[node.StartOver](): true, reflect.TypeFor[node.SetTermination](): true,
+	reflect.TypeFor[node.RemoveFiles](): true, reflect.TypeFor[node.ForgetVolume](): true,
 }
 
 // loseRecord takes a static pod's record: its file brings it back.

@@ -119,12 +119,12 @@ func (w *world) effect(c *call) {
 	}
 	w.trace.addf("effect: %s for %s", c.action, c.t.Key)
 	w.witness.ends(w, c)
-	switch a := c.action.(type) {
-	case node.StopContainer:
-		w.stop(c, a)
+	if stop, ok := c.action.(node.StopContainer); ok {
+		w.stop(c, stop)
 		return
-	case node.RunHook:
-		w.hook(c, a)
+	}
+	if hook, ok := c.action.(node.RunHook); ok {
+		w.hook(c, hook)
 		return
 	}
 	made := w.made

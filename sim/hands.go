@@ -16,19 +16,15 @@ var _ reconciler.Hands = hands{}
 
 // Begin sends a call on its way. Bugs are planted here.
 func (h hands) Begin(t *reconciler.Tracked, action node.Action) (cancel func()) {
-	switch a := action.(type) {
-	case node.SetTally:
-		if h.bug == ForgetTally {
-			action = node.SetTally{Container: a.Container}
-		}
-	case node.StopContainer:
-		if h.bug == NoGrace {
-			a.Grace = 0
-			action = a
-		}
-		if h.bug == AllAtOnce && t.Slot().Pod.Deletion != nil {
-			h.stopSidecars(t, a)
-		}
+	if tally, ok := action.(node.SetTally); ok && h.bug == ForgetTally {
+		action = node.SetTally{Container: tally.Container}
+	}
+	if stop, ok := action.(node.StopContainer); ok && h.bug == NoGrace {
+		stop.Grace = 0
+		action = stop
+	}
+	if stop, ok := action.(node.StopContainer); ok && h.bug == AllAtOnce && t.Slot().Pod.Deletion != nil {
+		h.stopSidecars(t, stop)
 	}
 	h.world.witness.toldFirst(h.store, t, action)
 	c := h.call(t, action)

@@ -112,21 +112,14 @@ func (v volumes) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 // tear leaves work on the disk as a crash would.
 func (w *world) tear(c *call) {
 	have := w.volumes[c.pod.UID()]
-	switch a := c.action.(type) {
-	case node.SetUp:
-		if a.Facility == node.Cgroup {
-			w.cgroups[c.pod.UID()] = limit.Limits{}
-		} else if have != nil {
-			have[a.Name] = "half of it"
-		}
-	case node.TearDown:
-		if a.Facility != node.Volumes {
-			return
-		}
-		for _, name := range slices.Sorted(maps.Keys(have)) {
-			delete(have, name)
-			return
-		}
+	part, isSetUp := c.action.(node.SetUp)
+	switch {
+	case isSetUp && part.Facility == node.Cgroup:
+		w.cgroups[c.pod.UID()] = limit.Limits{}
+	case isSetUp && have != nil:
+		have[part.Name] = "half of it"
+	case c.action == node.Action(node.TearDown{Facility: node.Volumes}) && len(have) > 0:
+		delete(have, slices.Min(slices.Collect(maps.Keys(have))))
 	}
 }
 

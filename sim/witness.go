@@ -174,22 +174,14 @@ func (wi *witness) ends(w *world, c *call) {
 
 // victims are the running containers that an action ends.
 func (w *world) victims(action node.Action) []*container {
-	id := ""
-	switch a := action.(type) {
-	case node.StopSandbox:
-		return w.inSandbox(a.ID)
-	case node.RemoveSandbox:
-		return w.inSandbox(a.ID)
-	case node.StopContainer:
-		id = a.ID
-	case node.RunHook:
-		if a.Kind == node.PreStop { // it may close the application's doors
-			id = a.ID
-		}
-	case node.RemoveContainer:
-		id = a.ID
+	about := action.About()
+	switch {
+	case !about.Ends:
+		return nil
+	case about.Container == "":
+		return w.inSandbox(about.ID)
 	}
-	if c := w.container(id); c != nil && c.running() {
+	if c := w.container(about.ID); c != nil && c.running() {
 		return []*container{c}
 	}
 	return nil
