@@ -16,31 +16,31 @@ import (
 
 // Runtime is the container runtime as the reconciler needs it.
 type Runtime interface {
-	// Do performs one action. A definite failure is a *node.Failure; an error
-	// that wraps node.ErrUnknown may have had its effect.
+	// Do performs one action. A definite failure is a *node.Failure. After an error that wraps node.ErrUnknown the
+	// action may have had its effect.
 	Do(ctx context.Context, pod *node.Pod, got *node.Observed, a node.Action) (node.Result, error)
 	// List observes one key, or all of them.
 	List(ctx context.Context, only *node.Key) (map[node.Key]*node.Observed, error)
-	// Watch wakes for what may have changed until the stream breaks, or
-	// answers node.ErrUnsupported where the runtime tells nothing.
+	// Watch calls wake for each pod that may have changed, until the stream breaks. It returns node.ErrUnsupported
+	// if the runtime has no events.
 	Watch(ctx context.Context, wake func(node.Key), relist func()) error
 }
 
 // Images are the images on the machine.
 type Images interface {
-	// Ensure has the image of a container there, as its pull policy says. Its
-	// errors mean what those of Runtime.Do mean.
+	// Ensure makes sure that the image of a container is there, as its pull policy says. Its errors mean the same
+	// as those of Runtime.Do.
 	Ensure(ctx context.Context, pod *node.Pod, a node.EnsureImage) (node.Result, error)
 }
 
 // Hooks runs containers' hooks.
 type Hooks interface {
-	// Run runs a hook to its end. Its errors mean what those of Runtime.Do mean.
+	// Run runs a hook to its end. Its errors mean the same as those of Runtime.Do.
 	Run(ctx context.Context, key node.Key, hook node.RunHook) error
 }
 
-// Logs owns containers' logs. Log collectors find them by links. Pods do not depend on those: a
-// link that cannot be made or removed is logged there and fails nothing here.
+// Logs owns containers' logs. Log collectors find them by links. Pods do not depend on the links: a link that cannot
+// be made or removed is logged there, and no action fails because of it.
 type Logs interface {
 	// Link makes the link to a run's log, or keeps the one that is there.
 	Link(key node.Key, run *node.Container)
@@ -56,9 +56,9 @@ type Logs interface {
 type Cgroups interface {
 	// SetUp makes a pod's cgroup, or changes its limits.
 	SetUp(ctx context.Context, pod *corev1.Pod, limits limit.Limits) error
-	// TearDown removes a pod's cgroup, and ends what is left in it.
+	// TearDown removes a pod's cgroup, and ends the processes that are left in it.
 	TearDown(ctx context.Context, uid types.UID) error
-	// Sweep does that for the pods that need not be kept.
+	// Sweep does that for the pods for which keep is false.
 	Sweep(ctx context.Context, keep func(types.UID) bool) error
 }
 
@@ -68,22 +68,22 @@ type Volumes interface {
 	SetUp(ctx context.Context, pod *node.Pod, name string) error
 	// TearDown removes all that was laid out for a pod.
 	TearDown(ctx context.Context, uid types.UID) error
-	// Sweep removes what is there for pods that need not be kept.
+	// Sweep removes the volumes of the pods for which keep is false.
 	Sweep(ctx context.Context, keep func(types.UID) bool) error
-	// Left reports whether files of a volume that the node has made for a claim are there.
+	// Left reports whether files are left of a volume that the node has made for a claim.
 	Left(ctx context.Context, volume *corev1.PersistentVolume) (bool, error)
 	// Reclaim removes them.
 	Reclaim(ctx context.Context, volume *corev1.PersistentVolume) error
 }
 
-// Act performs actions: each on the one place it concerns.
+// Act performs actions, each on the part of the node that it concerns.
 type Act struct {
 	Store   *store.Store
 	Runtime Runtime
 	Images  Images
 	Hooks   Hooks
 	Logs    Logs
-	Cgroups Cgroups // nil: pods have none
+	Cgroups Cgroups // nil gives pods no cgroups of their own
 	Volumes Volumes
 	Storage storage.Keeper
 	Clock   func() time.Time
@@ -156,8 +156,8 @@ func (a Act) inspect(ctx context.Context, pod *node.Pod, got *node.Observed, act
 	return a.Runtime.Do(ctx, pod, got, action)
 }
 
-// link links the log of a run that has begun. Each agent inspects every run until that succeeds, so the agent
-// that follows a crash makes the links that the one before could not.
+// link links the log of a run that has begun. Each agent inspects every run until that succeeds, so after a crash the
+// next agent makes the links that are missing.
 func (a Act) link(key node.Key, run *node.Container) {
 	if run != nil && run.LogPath != "" && (run.State == node.ContainerRunning || run.State == node.ContainerExited) {
 		a.Logs.Link(key, run)
@@ -177,9 +177,9 @@ func (a Act) unlinkAll(key node.Key, got *node.Observed, sandboxID string) {
 	}
 }
 
-// lookAtStarted learns at once what only the runtime knows of a run that it has started:
-// when it began, above all. Else readers were told the time of the reply first, and then
-// an earlier one. Nil: it runs no more, or there was no answer, and who needs it asks again.
+// lookAtStarted inspects a run at once after its start, above all for the time at which it began. Otherwise readers
+// would be shown the time of the reply first, and an earlier one later. It returns nil if the run has ended or the
+// runtime does not answer; a later step inspects the run then.
 func (a Act) lookAtStarted(
 	ctx context.Context, key node.Key, pod *node.Pod, got *node.Observed, started node.StartContainer,
 ) *node.Container {
@@ -239,8 +239,8 @@ func (a Act) setTermination(key node.Key, uid types.UID, action node.SetTerminat
 	})
 }
 
-// setResult notes how a pod has ended, unless something was asked of the pod since that
-// was decided: it was told that it would happen, and is decided on first.
+// setResult records how a pod has ended, unless a request for the pod was accepted since the decision. The client was
+// promised that request, so the pod is decided on once more.
 func (a Act) setResult(key node.Key, pod *node.Pod, action node.SetResult) error {
 	return a.Store.Update(key, pod.UID(), func(tx *store.Tx, slot *node.Slot) {
 		if t := slot.Termination; slot.Pod != pod || t != nil && action.Status.Reason != t.Reason {
@@ -252,9 +252,8 @@ func (a Act) setResult(key node.Key, pod *node.Pod, action node.SetResult) error
 	})
 }
 
-// release gives the key to the pod that waits for it, or forgets it. A pod
-// that comes back with the same UID keeps counting its restarts. What both claim
-// is settled with it.
+// release gives the key to the pod that waits for it, or forgets it. A pod that comes back with the same UID keeps its
+// restart counts. The claims of both pods are settled in the same transaction.
 func (a Act) release(key node.Key, pod *node.Pod) error {
 	return a.Store.Update(key, pod.UID(), func(tx *store.Tx, slot *node.Slot) {
 		tx.Reserved()
@@ -283,7 +282,7 @@ func successor(slot *node.Slot) *node.Slot {
 	return next
 }
 
-// recount counts the coming run of each container as a restart.
+// recount counts the next run of each container as a restart.
 func recount(slot *node.Slot, next *node.Pod) map[string]node.Tally {
 	tallies := map[string]node.Tally{}
 	for _, c := range next.Object.Spec.Containers {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// alarms remembers which pods or assets to look at when, though nothing changed.
+// alarms holds the times at which pods or assets get a turn even if nothing changes.
 type alarms[K comparable] struct {
 	queue alarmQueue[K]
-	due   map[K]time.Time // the one of each; others in the queue are stale
+	due   map[K]time.Time // the valid alarm of each; others in the queue are stale
 }
 
 type alarm[K comparable] struct {
@@ -16,7 +16,7 @@ type alarm[K comparable] struct {
 	key K
 }
 
-// set replaces an alarm; the zero time is none.
+// set replaces the alarm of a key; the zero time removes it.
 func (a *alarms[K]) set(at time.Time, key K) {
 	switch due, ok := a.due[key]; {
 	case at.IsZero():

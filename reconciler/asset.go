@@ -18,8 +18,7 @@ type AssetTrack struct {
 	got   *node.AssetState
 }
 
-// NewAssetTrack starts to follow an asset. It looks first: an agent that died may have
-// left it anywhere.
+// NewAssetTrack starts to follow an asset. It looks first: an agent that died may have left the asset in any state.
 func NewAssetTrack(asset node.Asset) *AssetTrack {
 	return &AssetTrack{course: newCourse(true), asset: asset, got: &node.AssetState{}}
 }
@@ -28,8 +27,8 @@ func NewAssetTrack(asset node.Asset) *AssetTrack {
 func (t *AssetTrack) Asset() node.Asset     { return t.asset }
 func (t *AssetTrack) Got() *node.AssetState { return t.got }
 
-// Intend takes what is wanted now and reports whether that is news. What failed is then
-// tried at once.
+// Intend takes what is wanted now and reports whether that is news. News drops all faults, so that actions are
+// retried at once.
 func (t *AssetTrack) Intend(asset node.Asset) (news bool) {
 	if reflect.DeepEqual(t.asset, asset) {
 		return false
@@ -39,8 +38,8 @@ func (t *AssetTrack) Intend(asset node.Asset) (news bool) {
 	return true
 }
 
-// See takes a look that began at a mark, unless it may show a state that is past. A look
-// that failed is taken for a fault, and repeated after a pause.
+// See takes a look that began at a mark, unless it may show a past state. A look that failed counts as a fault, and is
+// repeated after a pause.
 func (t *AssetTrack) See(s AssetSighting, now time.Time) bool {
 	if t.refuses(s.Began, t.got.Mark) {
 		return false
@@ -58,7 +57,7 @@ func (t *AssetTrack) See(s AssetSighting, now time.Time) bool {
 	return true
 }
 
-// Next decides what to do. It answers nothing while an effect is under way.
+// Next decides what to do. It returns an empty turn while an effect is under way.
 func (t *AssetTrack) Next(now time.Time) Turn {
 	if t.acting() {
 		return Turn{}

@@ -11,14 +11,14 @@ import (
 	"nodal/node/storage"
 )
 
-// assets are the tracks of what does not belong to a single pod.
+// assets holds the tracks of the node's assets.
 type assets struct {
 	tended   map[node.AssetKey]*Tended
-	untended map[node.AssetKey]bool // that something happened to
+	untended map[node.AssetKey]bool // those that get a turn next
 	due      alarms[node.AssetKey]
 }
 
-// Tended is the track of an asset with what the loop knows beside it.
+// Tended is the track of an asset, with the loop's own notes on it.
 type Tended struct {
 	*AssetTrack
 
@@ -34,9 +34,9 @@ type AssetSighting struct {
 	Err   error
 }
 
-// AssetHands do what the loop wants done about assets. None of them waits.
+// AssetHands work on assets for the loop. None of their methods waits.
 type AssetHands interface {
-	// Tend begins an action; Loop.Tended takes its outcome. Cancel gives it up.
+	// Tend begins an action; Loop.FinishAsset takes its outcome. Cancel gives it up.
 	Tend(t *Tended, a node.Action) (cancel func())
 	// Find looks at an asset; Loop.Found takes what it shows.
 	Find(t *Tended, began node.Mark)
@@ -80,8 +80,8 @@ func (l *Loop) takeAssets() {
 	}
 }
 
-// dropAsset gives up an asset. Its track stays until nothing is in flight: another one
-// could begin the same action beside it.
+// dropAsset gives up an asset. Its track stays until nothing is in flight: a new track could begin the same action a
+// second time.
 func (l *Loop) dropAsset(t *Tended) {
 	t.dropped = true
 	for _, target := range t.targets() {
@@ -94,7 +94,7 @@ func (l *Loop) dropAsset(t *Tended) {
 	}
 }
 
-// wantedAssets derives from the objects and the pods which assets there have to be.
+// wantedAssets derives the assets that are needed from the objects and the pods.
 func (l *Loop) wantedAssets() (wanted []node.Asset) {
 	volumes, _ := l.Store.Objects(node.PersistentVolume)
 	for _, o := range volumes {
@@ -106,8 +106,8 @@ func (l *Loop) wantedAssets() (wanted []node.Asset) {
 	return wanted
 }
 
-// usersOf returns the pods that use the claim of a volume, as long as that is the claim
-// that the volume was given to.
+// usersOf returns the pods that use the claim to which a volume was given. A later claim of the same name does not
+// count.
 func (l *Loop) usersOf(v *corev1.PersistentVolume) (users []node.Key) {
 	of := v.Spec.ClaimRef
 	if of == nil {
@@ -130,7 +130,7 @@ func (l *Loop) usersOf(v *corev1.PersistentVolume) (users []node.Key) {
 	return users
 }
 
-// tend gives every asset that something happened to its turn.
+// tend gives a turn to every asset that is marked for one.
 func (l *Loop) tend(now time.Time) {
 	for _, key := range slices.SortedFunc(maps.Keys(l.untended), node.AssetKey.Compare) {
 		delete(l.untended, key)
@@ -158,23 +158,23 @@ func (l *Loop) find(t *Tended) {
 	}
 }
 
-// findAll looks at all assets, in case something has changed unnoticed.
+// findAll looks at all assets: one may have changed without an event.
 func (l *Loop) findAll() {
 	for _, t := range l.Assets() {
 		l.find(t)
 	}
 }
 
-// Tended folds the outcome of an action into its asset.
-func (l *Loop) Tended(t *Tended, o Outcome) {
+// FinishAsset folds the outcome of an action into its asset.
+func (l *Loop) FinishAsset(t *Tended, o Outcome) {
 	o.Mark = l.Stamp()
 	delete(t.cancels, o.Action.Target())
 	t.Done(o)
 	l.happened(t, true)
 }
 
-// Found takes what a look at an asset showed. One that is refused is repeated once the
-// asset's own effects are over, if it is not known otherwise.
+// Found takes the result of a look at an asset. A track that refuses it and is still unsure looks again once its own
+// effects are over.
 func (l *Loop) Found(t *Tended, s AssetSighting, now time.Time) {
 	t.looking = false
 	before := t.Got().There
@@ -182,8 +182,7 @@ func (l *Loop) Found(t *Tended, s AssetSighting, now time.Time) {
 	l.happened(t, t.Got().There != before)
 }
 
-// happened gives an asset its turn. If that is news for the pods that use it, what they
-// wait for is tried at once.
+// happened gives an asset its turn. If its state is news, the pods that use it retry at once.
 func (l *Loop) happened(t *Tended, news bool) {
 	if t.dropped {
 		l.dropAsset(t)

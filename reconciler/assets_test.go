@@ -118,7 +118,7 @@ func TestPodsThatUseAnAssetAreWokenByWhatHappensToIt(t *testing.T) {
 	if l.dirty[web] {
 		t.Error("a look without news wakes the pod")
 	}
-	l.Tended(a, Outcome{Action: node.RemoveFiles{Volume: a.asset.Volume}, Now: noon})
+	l.FinishAsset(a, Outcome{Action: node.RemoveFiles{Volume: a.asset.Volume}, Now: noon})
 	if !l.dirty[web] || len(track.Got().Faults) > 0 {
 		t.Errorf("the pod is woken: %t, and its faults are %v; want that it tries again", l.dirty[web], track.Got().Faults)
 	}
@@ -130,7 +130,7 @@ func TestAnAssetStaysUntilNothingIsInFlight(t *testing.T) {
 	if len(l.Assets()) != 1 || len(h.cancelled) != 1 {
 		t.Fatalf("%d assets are followed and %v is given up, want one and its action", len(l.Assets()), h.cancelled)
 	}
-	l.Tended(a, Outcome{Action: node.RemoveFiles{Volume: a.asset.Volume}, Now: noon})
+	l.FinishAsset(a, Outcome{Action: node.RemoveFiles{Volume: a.asset.Volume}, Now: noon})
 	if len(l.Assets()) != 0 {
 		t.Error("an asset that is not wanted is followed for ever")
 	}

@@ -8,15 +8,15 @@ import (
 	"nodal/node"
 )
 
-// Counts counts for metrics what events do not tell. Its methods return at once.
+// Counts counts for metrics where events are not enough. Its methods return at once.
 type Counts interface {
 	// Taken counts a pod that is new to the node, whether the node runs it or not.
 	Taken(*node.Pod)
-	// Worked counts that for now nothing is left to do for a pod.
+	// Worked counts a pod for which nothing is left to do for now.
 	Worked(operation string, took time.Duration)
 	// Relisted counts a look at the whole runtime.
 	Relisted(began time.Time, took time.Duration, err error)
-	// Listened counts that the runtime's events arrive, or an attempt that failed.
+	// Listened counts a stream of the runtime's events that has opened, or one that failed to.
 	Listened(err error)
 }
 
@@ -30,7 +30,7 @@ func (uncounted) Worked(string, time.Duration)             {}
 func (uncounted) Relisted(time.Time, time.Duration, error) {}
 func (uncounted) Listened(error)                           {}
 
-// work measures what is done for a pod, from an action on until none is under way.
+// work measures how long a pod is worked on: from its first action until none is under way.
 type work struct {
 	pod       types.UID
 	operation string
@@ -58,7 +58,7 @@ func (h hands) ended(key node.Key) {
 
 const kills = "kill"
 
-// operationOf says in Kubernetes' words what is done for a pod.
+// operationOf returns Kubernetes' word for the work on a pod.
 func operationOf(t *Tracked) string {
 	switch {
 	case t.Slot().Pod.Deletion != nil || t.Slot().Termination != nil:

@@ -9,28 +9,28 @@ import (
 	"nodal/node"
 )
 
-// course keeps the two rules for one thing that is worked on: a decision rests on a look
-// that is newer than the last effect, and no two actions work on one target at a time.
+// course keeps the two rules for one pod or asset: a decision rests on a look that is newer than the last effect, and
+// no two actions work on one target at a time.
 type course struct {
 	busy   map[string]node.Action // in flight, by target
 	effect node.Mark              // when our last effect ended
 	unsure bool                   // observe before deciding
-	doubt  node.Mark              // an older look does not settle that
+	doubt  node.Mark              // only a look that began later settles that
 }
 
-// newCourse makes one that observes first if it is unsure.
+// newCourse makes a course with nothing in flight. One that is unsure observes first.
 func newCourse(unsure bool) course {
 	return course{busy: map[string]node.Action{}, unsure: unsure}
 }
 
-// Doubt makes the track observe before it decides again. Something happened at the mark,
-// so only a look that began after it will do.
+// Doubt makes the track observe before it decides again. Something happened at the mark, so only a look that began
+// after it counts.
 func (c *course) Doubt(at node.Mark) {
 	c.unsure, c.doubt = true, max(c.doubt, at)
 }
 
-// refuses reports whether a look that began at a mark may show a state that is past: it
-// is older than the last one taken or than our last effect, or an effect is under way.
+// refuses reports whether a look that began at a mark may show a past state. It may if it is older than the last look
+// taken or than our last effect, or if an effect is under way.
 func (c *course) refuses(mark, last node.Mark) bool {
 	return mark < last || mark <= c.effect || c.acting()
 }
@@ -48,7 +48,7 @@ func (c *course) acting() bool {
 	return false
 }
 
-// idle keeps those of the actions whose targets are not busy.
+// idle returns the actions whose targets are not busy.
 func (c *course) idle(actions []node.Action) (begin []node.Action) {
 	for _, a := range actions {
 		if _, busy := c.busy[a.Target()]; !busy {
@@ -58,14 +58,14 @@ func (c *course) idle(actions []node.Action) (begin []node.Action) {
 	return begin
 }
 
-// targets returns what is in flight, in order.
+// targets returns the targets in flight, in order.
 func (c *course) targets() []string { return slices.Sorted(maps.Keys(c.busy)) }
 
 // Begin notes that an action is in flight.
 func (c *course) Begin(a node.Action) { c.busy[a.Target()] = a }
 
-// ended notes that an action is in flight no longer. It reports whether the outcome is one
-// of the action: one that was given up has none.
+// ended notes that an action is no longer in flight. It reports whether the outcome says something about the action:
+// that of a cancelled one does not.
 func (c *course) ended(o Outcome) (known bool) {
 	delete(c.busy, o.Action.Target())
 	if o.Action.About().Nature != node.Slow {

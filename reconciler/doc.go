@@ -3,19 +3,20 @@
 // One Loop owns a Track for each pod. A track holds what is wanted and what
 // was last observed, asks package decide for a plan, and folds the outcome of
 // each action back into the observation. The loop knows what counts as news and
-// whose turn it is; both are plain code without goroutines, and the simulation
-// plays the same. Reconciler drives the loop in real time: actions run in goroutines
-// of their own, one call each; an idle pod costs a map entry and nothing else.
+// which pod gets a turn. Both are plain code without goroutines, and the simulation
+// runs the same code. Reconciler drives the loop in real time: actions run in goroutines
+// of their own, one call each. An idle pod costs a map entry and nothing else.
 //
 //	store ──intent──▶ Loop ─▶ Track ──decide.Pod──▶ Hands ──▶ runtime, logs, store
 //	                    ▲                                  │
 //	                    └────── outcome, observation ──────┘
 //
-// What does not belong to a single pod is an asset of the node: a volume whose claim was
-// deleted, and whose files have to go before its record. An AssetTrack follows it just
-// so, with decide.Asset. Which assets there have to be follows from the objects and the
-// pods at any time (assets.go); what is there of them a look says. A new kind of asset
-// adds its wants there, a function in package decide, and its actions in tend.go.
+// A thing that does not belong to a single pod is an asset of the node: for example a
+// volume whose claim was deleted, and whose files have to go before its record. An
+// AssetTrack follows it in the same way, with decide.Asset. The assets that are needed
+// follow from the objects and the pods at any time (assets.go), and a look shows what is
+// there of them. A new kind of asset adds its wants there, a function in package decide,
+// and its actions in tend.go.
 //
 // Two rules keep all this correct, and both live in course.go:
 //
@@ -24,7 +25,7 @@
 //     any error makes the track unsure, and it observes first.
 //   - No two actions work on one target at a time.
 //
-// Nothing that is unknown is removed before every pod source has delivered.
+// Nothing is removed as unknown before every pod source has delivered.
 //
 // Beside the loop, Vitals look at the node itself: whether its runtime answers, and what it runs short of.
 //

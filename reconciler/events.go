@@ -11,8 +11,8 @@ import (
 	"nodal/node/status"
 )
 
-// tellRefused tells of a new pod that the node refused.
-func (r *Reconciler) tellRefused(pod *node.Pod) {
+// reportRefused adds an event for a new pod that the node refused.
+func (r *Reconciler) reportRefused(pod *node.Pod) {
 	if pod.Refused == nil {
 		return
 	}
@@ -21,8 +21,8 @@ func (r *Reconciler) tellRefused(pod *node.Pod) {
 	})
 }
 
-// tellReady records the moment a pod becomes ready, or stops being so.
-func (r *Reconciler) tellReady(t *Tracked) {
+// reportReady adds an event when a pod becomes ready.
+func (r *Reconciler) reportReady(t *Tracked) {
 	s := status.Of(r.Site, t.Slot(), t.Got())
 	ready, since := false, time.Time{}
 	for _, c := range s.Conditions {
@@ -32,15 +32,13 @@ func (r *Reconciler) tellReady(t *Tracked) {
 	}
 	if ready && !r.wasReady[t.Key] && since.After(r.began) { // what was adopted was ready before
 		pod := t.Slot().Pod
-		r.tell(pod, node.Event{Reason: "Ready", Message: "all containers are ready", Took: r.Act.Clock().Sub(pod.Accepted)})
-		if r.Tracer != nil {
-			r.Tracer.Ready(pod)
-		}
+		r.addEvent(pod, node.Event{Reason: "Ready", Message: "all containers are ready", Took: r.Act.Clock().Sub(pod.Accepted)})
+		r.Tracer.Ready(pod)
 	}
 	r.wasReady[t.Key] = ready
 }
 
-// announce tells that an action begins, where that alone is news.
+// announce returns the event for the begin of an action, if it has one.
 func announce(a node.Action) (node.Event, bool) {
 	news, ok := a.(interface{ Announce() (node.Event, bool) })
 	if !ok {
@@ -49,7 +47,7 @@ func announce(a node.Action) (node.Event, bool) {
 	return news.Announce()
 }
 
-// report tells how an action ended, where people want to know.
+// report returns the event for the end of an action, if it has one.
 func report(o Outcome) (node.Event, bool) {
 	if o.Err != nil {
 		return reportFailure(o)
@@ -67,7 +65,7 @@ func reportFailure(o Outcome) (node.Event, bool) {
 	if errors.Is(o.Err, context.Canceled) || errors.Is(o.Err, node.ErrNotFound) {
 		return node.Event{}, false
 	}
-	if _, ok := o.Action.(node.EnsureImage); ok { // whoever pulls tells more than one event of it
+	if _, ok := o.Action.(node.EnsureImage); ok { // the puller adds events of its own
 		return node.Event{}, false
 	}
 	e := failed(o.Err)
@@ -75,7 +73,7 @@ func reportFailure(o Outcome) (node.Event, bool) {
 	return e, true
 }
 
-// failed names a failure as Kubernetes does, where it has an event for that.
+// failed returns the event for a failure, with Kubernetes' own reason where it has one.
 func failed(err error) node.Event {
 	e := node.Event{Reason: "Failed", Warning: true, Message: err.Error()}
 	if failure := failureOf(err); failure != nil {

@@ -8,17 +8,17 @@ import (
 	"nodal/node"
 )
 
-// facility does what one kind of thing needs that the node prepares for pods.
+// facility has the functions that prepare one kind of thing for pods.
 type facility struct {
 	// setUp makes a part ready, or brings it up to date.
 	setUp func(ctx context.Context, pod *node.Pod, a node.SetUp) error
-	// tearDown removes all parts, and ends what is left in them.
+	// tearDown removes all parts, and ends the processes that are left in them.
 	tearDown func(ctx context.Context, pod *node.Pod) error
-	// sweep does that for the pods that need not be kept; nil where a crash leaves nothing.
+	// sweep does that for the pods for which keep is false. It is nil where a crash leaves nothing behind.
 	sweep func(ctx context.Context, keep func(types.UID) bool) error
 }
 
-// facility returns how a facility is set up, torn down and swept.
+// facility returns the functions of a facility.
 func (a Act) facility(of node.Facility) facility {
 	return [...]func(Act) facility{node.Cgroup: Act.cgroup, node.Volumes: Act.volumes, node.Logs: Act.logs}[of](a)
 }

@@ -9,10 +9,10 @@ import (
 )
 
 var (
-	// usual is the rest of a target whose action names no other.
+	// usual is the rest after the failure of an action that names no other.
 	usual = node.Rest{First: time.Second, Longest: time.Minute}
-	// moment is the rest of a target that is not at fault: the call had no answer, or the
-	// runtime has no network.
+	// moment is the rest after a failure that is not the target's own: the call had no answer, or the runtime has no
+	// network.
 	moment = node.Rest{First: 250 * time.Millisecond, Longest: 5 * time.Second}
 )
 
@@ -36,7 +36,7 @@ func faultOf(before node.Fault, err error, rest node.Rest, now time.Time) node.F
 	return fault
 }
 
-// withFault adds a fault to those of an observation that may be written.
+// withFault adds a fault to a map that may be written.
 func withFault(faults map[string]node.Fault, target string, fault node.Fault) map[string]node.Fault {
 	if faults == nil {
 		faults = map[string]node.Fault{}
@@ -45,7 +45,7 @@ func withFault(faults map[string]node.Fault, target string, fault node.Fault) ma
 	return faults
 }
 
-// failureOf is the definite failure that an error is, or nil.
+// failureOf returns the definite failure in an error, or nil.
 func failureOf(err error) *node.Failure {
 	var failure *node.Failure
 	if errors.As(err, &failure) {

@@ -69,8 +69,7 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 	return got
 }
 
-// lookedAt takes over what a close look at a container told, if there was one. Its limits
-// and hooks only the agent knows.
+// lookedAt takes over the result of an inspection, if there is one. Limits and hooks stay: only the agent knows them.
 func lookedAt(c, seen *node.Container) {
 	if seen != nil {
 		limits, hooks := c.Limits, c.Hooks
@@ -97,8 +96,8 @@ func setImage(got *node.Observed, a node.EnsureImage, id string) {
 	got.Images[a.Container] = node.Image{Ref: a.Ref, ID: id, Attempt: a.Attempt}
 }
 
-// unbind forgets the limits of a pod that has no sandbox. Nothing keeps its cgroup
-// there then, and the runtime would make the next sandbox in one without limits.
+// unbind forgets the limits of a pod that has no sandbox. Its cgroup may vanish then, and the runtime would make the
+// next sandbox in one without limits.
 func unbind(got *node.Observed, uid types.UID) {
 	if got.Home(uid) == nil {
 		got.Laid[node.Cgroup].Parts = nil

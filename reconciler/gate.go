@@ -8,9 +8,8 @@ import (
 	"nodal/node"
 )
 
-// gate bounds how many things are made at once on the node: more than the
-// machine can do side by side only makes each of them late. Whoever brings its
-// pod closest to running goes first, so that of many pods the first ones run
+// gate bounds how many sandboxes and containers are made at once on the node: more than the machine can do side by side
+// only delays each of them. The action that brings its pod closest to running goes first. So the first of many pods run
 // early, instead of all of them late.
 type gate struct {
 	mu      sync.Mutex
@@ -18,12 +17,12 @@ type gate struct {
 	waiting [mostUrgent + 1][]chan struct{}
 }
 
-// The natures of what waits are in the order of their urgency.
+// The natures that pass the gate, in the order of their urgency.
 const leastUrgent, mostUrgent = node.MakesSandbox, node.StartsContainer
 
 func newGate(width int) *gate { return &gate{free: width} }
 
-// enter waits for a place. A caller that got one has to leave it again.
+// enter waits for a place. A caller that gets one has to call leave.
 func (g *gate) enter(ctx context.Context, urgency node.Nature) error {
 	g.mu.Lock()
 	if g.free > 0 {
@@ -43,7 +42,7 @@ func (g *gate) enter(ctx context.Context, urgency node.Nature) error {
 	}
 }
 
-// giveUp steps out of the queue, or passes on the place that came too late.
+// giveUp leaves the queue, or passes on a place that came too late.
 func (g *gate) giveUp(urgency node.Nature, turn chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -60,7 +59,7 @@ func (g *gate) leave() {
 	g.pass()
 }
 
-// pass hands a place to the most urgent that waits longest.
+// pass hands a place to the caller of the greatest urgency that has waited longest, or frees it.
 func (g *gate) pass() {
 	for urgency := mostUrgent; urgency >= leastUrgent; urgency-- {
 		if queue := g.waiting[urgency]; len(queue) > 0 {
@@ -72,7 +71,7 @@ func (g *gate) pass() {
 	g.free++
 }
 
-// through does what an action needs while it has a place, if it needs one.
+// through calls do for an action. An action that makes something holds a place meanwhile.
 func (g *gate) through(ctx context.Context, a node.Action, do func() (node.Result, error)) (node.Result, error) {
 	nature := a.About().Nature
 	if !nature.Makes() {

@@ -9,40 +9,65 @@ import (
 	"nodal/reconciler/decide"
 )
 
-// Prober asks containers how they are.
+// Prober runs the probes of containers.
 type Prober interface {
-	// Set replaces the probes of a pod that have to run. What was set before and
-	// is set again goes on.
+	// Set replaces the probes of a pod. A probe that is set again goes on.
 	Set(key node.Key, probes []node.Probe)
-	// Results tells what changes.
+	// Results returns the channel of results that change something.
 	Results() <-chan node.Probed
 }
 
 // Tracer records the steps of pods. It never blocks.
 type Tracer interface {
-	// Step begins an action; what it returns is called when the action has ended.
+	// Step notes the begin of an action. The function that it returns is called when the action has ended.
 	Step(context.Context, *node.Pod, *node.Observed, node.Action) (context.Context, func(error))
-	// Ready is told whenever a pod becomes ready.
+	// Ready is called whenever a pod becomes ready.
 	Ready(*node.Pod)
 }
 
-// hands do what the loop wants done, until the context of Run ends.
+// untraced is a Tracer that records nothing.
+type untraced struct{}
+
+var _ Tracer = untraced{}
+
+func (untraced) Step(
+	ctx context.Context, _ *node.Pod, _ *node.Observed, _ node.Action,
+) (context.Context, func(error)) {
+	return ctx, func(error) {}
+}
+
+func (untraced) Ready(*node.Pod) {}
+
+// hands work for the loop, until Run ends.
 type hands struct {
 	*Reconciler
-	ctx context.Context
+	// start runs do in a goroutine of its own. cancel ends its context early.
+	start func(do func(context.Context)) (cancel func())
+	over  <-chan struct{} // closed when Run ends
 }
 
 var _ Hands = hands{}
 
+// newHands makes the hands of a Run with this context.
+func newHands(ctx context.Context, r *Reconciler) hands {
+	start := func(do func(context.Context)) (cancel func()) {
+		ctx, cancel := context.WithCancel(ctx)
+		go func() {
+			defer cancel()
+			do(ctx)
+		}()
+		return cancel
+	}
+	return hands{Reconciler: r, start: start, over: ctx.Done()}
+}
+
 // Begin runs one action in a goroutine of its own.
 func (h hands) Begin(t *Tracked, a node.Action) (cancel func()) {
-	ctx, cancel := context.WithCancel(h.ctx)
 	pod, got, began := t.Slot().Pod, t.Got(), h.Act.Clock()
 	if e, ok := announce(a); ok {
-		h.tell(pod, e)
+		h.addEvent(pod, e)
 	}
-	go func() {
-		defer cancel()
+	return h.start(func(ctx context.Context) {
 		f := finished{t: t, pod: pod, Outcome: Outcome{Action: a}}
 		f.Result, f.Err = h.gate.through(ctx, a, func() (node.Result, error) {
 			return h.do(ctx, pod, got, a)
@@ -52,15 +77,11 @@ func (h hands) Begin(t *Tracked, a node.Action) (cancel func()) {
 		}
 		f.took = h.Act.Clock().Sub(began)
 		h.post(func() { h.finish(f) })
-	}()
-	return cancel
+	})
 }
 
 // do carries an action out.
 func (h hands) do(ctx context.Context, pod *node.Pod, got *node.Observed, a node.Action) (node.Result, error) {
-	if h.Tracer == nil {
-		return h.Act.Do(ctx, pod.Key(), pod, got, a)
-	}
 	ctx, end := h.Tracer.Step(ctx, pod, got, a)
 	result, err := h.Act.Do(ctx, pod.Key(), pod, got, a)
 	end(err)
@@ -69,54 +90,51 @@ func (h hands) do(ctx context.Context, pod *node.Pod, got *node.Observed, a node
 
 // Tend runs one action on an asset in a goroutine of its own.
 func (h hands) Tend(t *Tended, a node.Action) (cancel func()) {
-	ctx, cancel := context.WithCancel(h.ctx)
-	go func() {
-		defer cancel()
+	return h.start(func(ctx context.Context) {
 		o := Outcome{Action: a, Err: h.Act.Tend(ctx, a)}
 		if ctx.Err() != nil && o.Err != nil {
 			o.Err = context.Cause(ctx)
 		}
-		h.post(func() { h.tended(t, o) })
-	}()
-	return cancel
+		h.post(func() { h.finishAsset(t, o) })
+	})
 }
 
 // Find looks at an asset in a goroutine of its own.
 func (h hands) Find(t *Tended, began node.Mark) {
 	asset := t.Asset()
-	go func() {
+	h.start(func(ctx context.Context) {
 		s := AssetSighting{Began: began}
-		s.There, s.Err = h.Act.Find(h.ctx, asset)
+		s.There, s.Err = h.Act.Find(ctx, asset)
 		h.post(func() { h.found(t, s) })
-	}()
+	})
 }
 
-// post has the loop's goroutine do something.
+// post has the loop's goroutine call do.
 func (h hands) post(do func()) {
 	select {
 	case h.inbox <- do:
-	case <-h.ctx.Done():
+	case <-h.over:
 	}
 }
 
 // Look looks in a goroutine of its own.
 func (h hands) Look(only *node.Key, began node.Mark) {
-	go func() {
+	h.start(func(ctx context.Context) {
 		s, since := Sighting{Only: only, Began: began}, h.Act.Clock()
-		s.All, s.Err = h.Act.Runtime.List(h.ctx, only)
+		s.All, s.Err = h.Act.Runtime.List(ctx, only)
 		if only == nil {
 			h.Counts.Relisted(since, h.Act.Clock().Sub(since), s.Err)
 		}
 		h.post(func() { h.loop.See(s, h.Act.Clock()) })
-	}()
+	})
 }
 
 // Relist asks for a full look.
 func (h hands) Relist() { h.relist() }
 
-// Read counts a pod that was accepted since the start, and reports it if it was refused.
+// Saw counts a pod that was accepted since the start, and reports it if it was refused.
 // It ignores a pod that is gone, and a change of a pod that was there before.
-func (h hands) Read(v store.View, before *node.Pod) {
+func (h hands) Saw(v store.View, before *node.Pod) {
 	if v.Gone {
 		return
 	}
@@ -125,13 +143,13 @@ func (h hands) Read(v store.View, before *node.Pod) {
 		return
 	}
 	h.Counts.Taken(pod)
-	h.tellRefused(pod)
+	h.reportRefused(pod)
 }
 
-// Show has events and probes follow what is known now.
+// Show brings events and probes up to the present observation.
 func (h hands) Show(t *Tracked, news bool) {
 	if news {
-		h.tellReady(t)
+		h.reportReady(t)
 	}
 	h.Prober.Set(t.Key, decide.Probes(h.Site, t.Slot(), t.Got()))
 	h.follow(t)
@@ -144,8 +162,8 @@ func (h hands) Drop(key node.Key) {
 	h.ended(key)
 }
 
-// Lost reports once that the runtime is away, and asks for a full look after a pause.
-// The pause grows with each failure. A new connection asks for a look at once, see watch.
+// Lost reports once that the runtime does not answer, and asks for a full look after a pause. The pause grows with each
+// failure. A new connection asks for a look at once, see watch.
 func (h hands) Lost(err error, news bool) {
 	now := h.Act.Clock()
 	if news {
@@ -154,7 +172,7 @@ func (h hands) Lost(err error, news bool) {
 		h.Events.Add(node.Event{Time: now, Warning: true, Reason: "RuntimeLost", Message: err.Error()})
 	}
 	if now.Before(h.retry) {
-		return // one look to come is enough, however many failed
+		return // a look is planned already
 	}
 	h.misses++
 	pause := node.Backoff(ReconnectBase, h.misses, retryMax)
@@ -162,13 +180,13 @@ func (h hands) Lost(err error, news bool) {
 	time.AfterFunc(pause, h.relist)
 }
 
-// Regained says so.
+// Regained reports that the runtime answers again.
 func (h hands) Regained(pods int) {
 	h.Log.Info("the container runtime answers", "pods", pods)
 	h.Events.Add(node.Event{Time: h.Act.Clock(), Reason: "RuntimeReady", Message: "the container runtime answers"})
 }
 
-// Adopted says what could not be recorded.
+// Adopted logs a stray that could not be recorded.
 func (h hands) Adopted(key node.Key, err error) {
 	if err != nil {
 		h.Log.Warn("cannot record an orphaned pod", "pod", key.String(), "err", err)

@@ -4,8 +4,7 @@ import (
 	"nodal/node"
 )
 
-// endHook notes how a hook ended. One whose outcome is not known is tried again: a
-// hook is run at least once.
+// endHook notes how a hook ended. A hook whose outcome is unknown is run again: a hook runs at least once.
 func endHook(got *node.Observed, a node.RunHook, o Outcome) {
 	run := containerByID(got, a.ID)
 	if run == nil {
@@ -33,11 +32,10 @@ func isHook(a node.Action) bool {
 	return ok
 }
 
-// mayBeGivenUp says whether an action in flight may be, and be begun anew.
+// mayBeGivenUp reports whether an action in flight may be cancelled, and begun again later.
 func mayBeGivenUp(a node.Action) bool { return a.About().Nature == node.Slow && !isHook(a) }
 
-// pointless says whether an action is a hook of a run that is no more, or one for
-// the start of a pod that is to end.
+// pointless reports whether an action is a hook of a run that has ended, or a postStart hook of a pod that is to end.
 func (t *Track) pointless(a node.Action) bool {
 	hook, ok := a.(node.RunHook)
 	if !ok {

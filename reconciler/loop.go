@@ -12,9 +12,9 @@ import (
 	"nodal/node/store"
 )
 
-// Loop holds the tracks of all pods, and the rules that turn events into work. It owns no
-// goroutine, waits for nothing and takes the time as an argument, so the simulation plays the
-// loop that the node runs. Its methods take what happens; the work goes to the Hands.
+// Loop holds the tracks of all pods, and the rules that turn events into work. It owns no goroutine, waits for nothing
+// and takes the time as an argument, so the simulation runs the same loop as the node. Its methods take events; the
+// Hands get the work.
 type Loop struct {
 	Store *store.Store
 	Site  node.Site
@@ -22,34 +22,32 @@ type Loop struct {
 	Hands Hands
 
 	tracks  map[node.Key]*Tracked
-	dirty   map[node.Key]bool // pods that something happened to
+	dirty   map[node.Key]bool // pods that get a turn next
 	alarms  alarms[node.Key]
 	mark    node.Mark
 	since   int64 // store revision up to which intents were taken
-	objects int64 // store revision up to which changes of objects were told
+	objects int64 // store revision up to which objects were taken
 	ready   bool  // every source has delivered
 	swept   time.Time
 	contact
 	assets
 }
 
-// Hands do what the loop wants done. None of them waits: what comes of it is told later.
+// Hands work for the loop. None of their methods waits; results come later, through methods of the Loop.
 type Hands interface {
 	// Begin begins an action; Loop.Finish takes its outcome. Cancel gives it up.
 	Begin(t *Tracked, a node.Action) (cancel func())
-	// Look looks at one pod, or at the whole runtime; Loop.See takes what it shows.
+	// Look looks at one pod, or at the whole runtime; Loop.See takes the result.
 	Look(only *node.Key, began node.Mark)
-	// Relist has the whole runtime looked at soon.
+	// Relist asks for a look at the whole runtime soon.
 	Relist()
-	// Read gets a pod as the store has it now, and its predecessor.
-	Read(v store.View, before *node.Pod)
-	// Show hears that what is known of a pod may have changed; news, that readers
-	// were told so.
+	// Saw gets a pod as the store has it now, and the pod that had its key before.
+	Saw(v store.View, before *node.Pod)
+	// Show is called when the observation of a pod may have changed. news reports that it was published.
 	Show(t *Tracked, news bool)
-	// Drop hears that a pod is followed no more.
+	// Drop is called when a pod is no longer followed.
 	Drop(key node.Key)
-	// Lost and Regained hear of the runtime: each failed look, and the first that
-	// does not fail.
+	// Lost is called for each failed look at the runtime, Regained for the first that succeeds.
 	Lost(err error, news bool)
 	Regained(pods int)
 	AssetHands
@@ -57,7 +55,7 @@ type Hands interface {
 	Adopted(key node.Key, err error)
 }
 
-// Tracked is a track with what the loop knows beside it.
+// Tracked is the track of a pod, with the loop's own notes on it.
 type Tracked struct {
 	*Track
 	Key node.Key
@@ -67,7 +65,7 @@ type Tracked struct {
 	published *node.Observed
 }
 
-// NewLoop makes a loop that knows of no pod.
+// NewLoop makes a loop without pods.
 func NewLoop(store *store.Store, site node.Site) *Loop {
 	return &Loop{
 		Store: store, Site: site, since: -1,
@@ -78,8 +76,7 @@ func NewLoop(store *store.Store, site node.Site) *Loop {
 	}
 }
 
-// Turn takes what the store wants now, and gives every pod that something happened to
-// its turn.
+// Turn takes what the store wants now, and gives a turn to every pod that is marked for one.
 func (l *Loop) Turn(now time.Time) {
 	l.takeIntents()
 	l.tend(now)
@@ -103,7 +100,7 @@ func (l *Loop) step(t *Tracked, now time.Time) {
 	for _, target := range turn.Cancel {
 		t.cancels[target]()
 	}
-	news := l.publish(t) // before anything is done about it: what follows is not to be seen beside what was before
+	news := l.publish(t) // before the actions: readers must not see their effects beside an older observation
 	for _, a := range turn.Actions {
 		t.Begin(a)
 		t.cancels[a.Target()] = l.Hands.Begin(t, a)
@@ -120,8 +117,7 @@ func (l *Loop) Finish(t *Tracked, o Outcome) {
 	l.dirty[t.Key] = true
 }
 
-// Hear takes the result of a probe. It is shown even while the runtime is away: a sender of
-// requests to the pod needs it at once.
+// Hear takes the result of a probe. It is published even while the runtime is away: clients of the pod need it at once.
 func (l *Loop) Hear(word node.Probed) (news bool) {
 	t, ok := l.tracks[word.Key]
 	if !ok || !t.Hear(word) {
@@ -132,7 +128,7 @@ func (l *Loop) Hear(word node.Probed) (news bool) {
 	return true
 }
 
-// Deliver notes that every source has delivered: unwanted pods may go now.
+// Deliver notes that every source has delivered. From now on unwanted pods may be removed.
 func (l *Loop) Deliver(now time.Time) {
 	l.ready = true
 	l.adoptStrays(now)
@@ -150,13 +146,13 @@ func (l *Loop) Ring(now time.Time) {
 	l.due.ring(now, func(key node.AssetKey) { l.untended[key] = true })
 }
 
-// Stamp is a mark later than all that were given out.
+// Stamp returns a mark that is later than all before it.
 func (l *Loop) Stamp() node.Mark {
 	l.mark++
 	return l.mark
 }
 
-// Tracks are the pods that are followed, in order.
+// Tracks returns the pods that are followed, in order.
 func (l *Loop) Tracks() []*Tracked {
 	tracks := make([]*Tracked, 0, len(l.tracks))
 	for _, key := range inOrder(l.tracks) {
@@ -165,21 +161,20 @@ func (l *Loop) Tracks() []*Tracked {
 	return tracks
 }
 
-// Track is the track of a pod, if it is followed.
+// Track returns the track of a pod, if it is followed.
 func (l *Loop) Track(key node.Key) (*Tracked, bool) {
 	t, ok := l.tracks[key]
 	return t, ok
 }
 
-// Calm says that a pod waits for nothing but the time, and whether for that.
+// Calm reports whether a pod waits for nothing but perhaps the time, and whether it has an alarm.
 func (l *Loop) Calm(t *Tracked) (calm, alarmed bool) {
 	_, alarmed = l.alarms.due[t.Key]
 	return t.Idle() && !t.unsure && !t.observing && !l.dirty[t.Key], alarmed
 }
 
-// Sweep reports whether it is time to remove what belongs to no known pod, and which pods the
-// runtime shows. A crash or a lost record leaves such things. A pod that may still run keeps
-// them, wanted or not.
+// Sweep reports whether the remains of unknown pods are due to be removed, and returns the pods that the runtime shows.
+// A crash or a lost record leaves such remains. A pod that may still run keeps what it has, wanted or not.
 func (l *Loop) Sweep(now time.Time) (seen map[types.UID]bool, due bool) {
 	if !l.ready || !l.synced || now.Sub(l.swept) < sweepEvery && !l.swept.After(now) {
 		return nil, false
@@ -222,7 +217,7 @@ func (l *Loop) intend(v store.View) {
 	if ok {
 		before = t.Slot().Pod
 	}
-	l.Hands.Read(v, before)
+	l.Hands.Saw(v, before)
 	switch {
 	case v.Gone && ok:
 		l.drop(t)
@@ -259,12 +254,12 @@ func (l *Loop) drop(t *Tracked) {
 	l.alarms.set(time.Time{}, t.Key)
 	l.freed[t.Key] = l.Stamp()
 	if t.unsure {
-		l.Hands.Relist() // it changed meanwhile, and no other event would cause a look
+		l.Hands.Relist() // the pod changed meanwhile, and no other event would cause a look
 	}
 }
 
-// takeObjects tells the pods that use what changed: volumes are brought up to date,
-// and what failed for the want of it is tried at once.
+// takeObjects passes changed objects on to the pods that use them. The pods bring their volumes up to date, and retry
+// what failed because an object was missing. It reports whether any object has changed.
 func (l *Loop) takeObjects() (news bool) {
 	changed := l.Store.ObjectsChanged()
 	if changed == l.objects {
@@ -283,11 +278,11 @@ func (l *Loop) supply(t *Tracked) {
 	}
 }
 
-// show publishes what is known of a pod, and says so.
+// show publishes the observation of a pod, and passes it to the hands.
 func (l *Loop) show(t *Tracked) { l.Hands.Show(t, l.publish(t)) }
 
-// publish shows a new observation to readers. A pod of which everything was cleared
-// away is shown as it last was: it did not go back to its beginning.
+// publish shows a new observation to readers. A deleted pod of which nothing is left is shown as it last was: it did not
+// go back to its beginning.
 func (l *Loop) publish(t *Tracked) (news bool) {
 	news = t.published != t.Got() && (t.Slot().Pod.Deletion == nil || !t.Got().Empty())
 	if news {
@@ -300,8 +295,7 @@ func (l *Loop) publish(t *Tracked) (news bool) {
 	return news
 }
 
-// inOrder are the keys of a map by name: what happens to pods must not depend on
-// how a map is walked.
+// inOrder returns the keys of a map by name. The order of a map must not decide what happens to pods.
 func inOrder[V any](m map[node.Key]V) []node.Key {
 	return slices.SortedFunc(maps.Keys(m), node.Key.Compare)
 }

@@ -24,10 +24,10 @@ type Config struct {
 	Sources *store.Sources
 	Site    node.Site
 	Pool    *assign.Pool // of CPUs that pods share; nil disables it
-	Offers  Offers       // of the node, which may change; nil if they never do
+	Offers  Offers       // of the node; nil if its offer never changes
 	Log     *slog.Logger
-	Relist  time.Duration // between looks at a runtime that tells nothing itself
-	Starts  int           // actions that make things, side by side on the node
+	Relist  time.Duration // between looks at a runtime without events
+	Starts  int           // sandboxes and containers that are made at a time
 }
 
 // Offers reads the node's present offer to pods.
@@ -36,8 +36,8 @@ type Offers interface {
 	Changed() <-chan struct{}
 }
 
-// Reconciler drives a Loop in real time: what the loop wants done runs in goroutines,
-// and comes back over channels. Its fields belong to the goroutine of Run.
+// Reconciler drives a Loop in real time: its work runs in goroutines, and the results come back over channels. Its
+// fields belong to the goroutine of Run.
 type Reconciler struct {
 	Config
 	loop       *Loop
@@ -45,16 +45,16 @@ type Reconciler struct {
 	working    map[node.Key]work
 	began      time.Time
 	looked     chan struct{} // closed after the first full look
-	misses     int32         // full looks in a row that were tried again after one that failed
-	retry      time.Time     // when the next of them comes
+	misses     int32         // full looks in a row that failed
+	retry      time.Time     // when the next one comes
 	gate       *gate
 	readmitted bool
 	offered    int64 // revision of the offer that pods live by
 	sweeping   atomic.Bool
-	inbox      chan func() // what came of actions and looks
+	inbox      chan func() // results of actions and looks
 	wakes      chan node.Key
 	relists    chan struct{}
-	asked      chan struct{} // whether the loop turns
+	asked      chan struct{} // received from once a turn, see Alive
 }
 
 type finished struct {
@@ -66,6 +66,9 @@ type finished struct {
 
 // New makes a reconciler that has not begun.
 func New(c Config) *Reconciler {
+	if c.Tracer == nil {
+		c.Tracer = untraced{}
+	}
 	if c.Counts == nil {
 		c.Counts = uncounted{}
 	}
@@ -84,11 +87,11 @@ func New(c Config) *Reconciler {
 	}
 }
 
-// Run reconciles until the context ends. What is in flight then is cancelled;
-// the next start observes what became of it.
+// Run reconciles until the context ends. Actions in flight are cancelled then; the next start observes what became of
+// them.
 func (r *Reconciler) Run(ctx context.Context) error {
 	r.began = r.Act.Clock()
-	r.loop.Hands = hands{r, ctx}
+	r.loop.Hands = newHands(ctx, r)
 	go r.watch(ctx)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -99,7 +102,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		changed, offered := r.Act.Store.Changed(), r.takeOffer()
 		r.loop.Turn(r.Act.Clock())
 		r.sweep(ctx)
-		r.tellLooked()
+		r.closeLooked()
 		r.readmit()
 		timer.Reset(r.loop.Next(r.Act.Clock()))
 		select {
@@ -127,12 +130,11 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	}
 }
 
-// Looked is closed once the runtime was looked at for the first time, or found
-// to be out of reach. Before that nothing is known of pods that may well run.
+// Looked returns a channel that is closed after the first look at the runtime, successful or not. Before that nothing is
+// known of pods that may well run.
 func (r *Reconciler) Looked() <-chan struct{} { return r.looked }
 
-// Alive returns once the loop has turned, and fails if it does not before the
-// context ends: it hangs, or has ended.
+// Alive returns nil once the loop has turned. It fails if the context ends first: the loop hangs, or has ended.
 func (r *Reconciler) Alive(ctx context.Context) error {
 	select {
 	case r.asked <- struct{}{}:
@@ -142,7 +144,7 @@ func (r *Reconciler) Alive(ctx context.Context) error {
 	}
 }
 
-func (r *Reconciler) tellLooked() {
+func (r *Reconciler) closeLooked() {
 	if !r.loop.Looked() {
 		return
 	}
@@ -153,8 +155,8 @@ func (r *Reconciler) tellLooked() {
 	}
 }
 
-// takeOffer has the loop share out the CPUs of the present offer, and pods that wait for resources looked at again
-// if it is a new one. The channel is closed by the next offer.
+// takeOffer passes a new offer to the loop, and has pods that wait for resources looked at again. The next offer closes
+// the channel that it returns.
 func (r *Reconciler) takeOffer() <-chan struct{} {
 	if r.Offers == nil {
 		return nil
@@ -167,8 +169,8 @@ func (r *Reconciler) takeOffer() <-chan struct{} {
 	return changed
 }
 
-// readmit looks at the pods that wait for resources, once it is known what runs. Since this start, or by a new offer,
-// the node may have more to give.
+// readmit looks again at the pods that wait for resources, once it is known what runs. The node may have more to give
+// since this start, or since a new offer.
 func (r *Reconciler) readmit() {
 	if r.readmitted || !r.loop.synced {
 		return
@@ -182,7 +184,7 @@ func (r *Reconciler) readmit() {
 	}
 }
 
-// finish hands an outcome to the loop and tells people of it.
+// finish hands an outcome to the loop, and reports it as an event.
 func (r *Reconciler) finish(f finished) {
 	f.Now = r.Act.Clock()
 	r.loop.Finish(f.t, f.Outcome)
@@ -190,25 +192,25 @@ func (r *Reconciler) finish(f finished) {
 		if e.Took == 0 {
 			e.Took = f.took
 		}
-		r.tell(f.pod, e)
+		r.addEvent(f.pod, e)
 	}
 }
 
-// tended hands an outcome to the loop and tells people of a failure.
-func (r *Reconciler) tended(t *Tended, o Outcome) {
+// finishAsset hands an outcome to the loop, and reports a failure as an event.
+func (r *Reconciler) finishAsset(t *Tended, o Outcome) {
 	o.Now = r.Act.Clock()
-	r.loop.Tended(t, o)
-	r.tellAsset(t, o)
+	r.loop.FinishAsset(t, o)
+	r.reportAsset(t, o)
 }
 
 // found hands a look at an asset to the loop, and reports the look's failure as an event.
 func (r *Reconciler) found(t *Tended, s AssetSighting) {
 	now := r.Act.Clock()
 	r.loop.Found(t, s, now)
-	r.tellAsset(t, Outcome{Err: s.Err, Now: now})
+	r.reportAsset(t, Outcome{Err: s.Err, Now: now})
 }
 
-func (r *Reconciler) tellAsset(t *Tended, o Outcome) {
+func (r *Reconciler) reportAsset(t *Tended, o Outcome) {
 	if o.Err == nil || errors.Is(o.Err, context.Canceled) {
 		return
 	}
@@ -218,7 +220,7 @@ func (r *Reconciler) tellAsset(t *Tended, o Outcome) {
 	r.Events.Add(e)
 }
 
-func (r *Reconciler) tell(pod *node.Pod, e node.Event) {
+func (r *Reconciler) addEvent(pod *node.Pod, e node.Event) {
 	e.Key, e.UID, e.Time = pod.Key(), pod.UID(), r.Act.Clock()
 	r.Events.Add(e)
 }

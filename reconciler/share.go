@@ -5,14 +5,15 @@ import (
 	"nodal/node/store"
 )
 
-// Follow has the CPUs of the machine handed out by other rules. The next turn tells the pods which they share.
+// Follow takes other rules for the CPUs of the machine. The next turn brings the pods up to the CPUs that they share.
 func (l *Loop) Follow(rules *assign.Rules) {
 	if l.Pool != nil && rules != nil {
 		l.Pool.Follow(rules)
 	}
 }
 
-// share tells all pods which CPUs are shared, when a pod got or gave back some of its own or the machine has others.
+// share gives all pods a turn when the shared CPUs have changed: a pod got or gave back CPUs of its own, or the machine
+// has others.
 func (l *Loop) share(views []store.View) {
 	if l.Pool == nil || !l.Pool.Take(views) {
 		return

@@ -8,11 +8,11 @@ import (
 
 // contact is the state of the loop's connection to the runtime.
 type contact struct {
-	synced bool                        // it was seen whole since it was last lost
-	away   bool                        // it does not answer, and that was told
+	synced bool                        // a full look has succeeded since it was last lost
+	away   bool                        // it does not answer, and that was reported
 	whole  node.Mark                   // of the newest full look
 	strays map[node.Key]*node.Observed // seen there, not in the store
-	freed  map[node.Key]node.Mark      // when names were given up, until a full look that began later
+	freed  map[node.Key]node.Mark      // when keys were released, until a full look that began later
 }
 
 // Sighting is the result of a look at the runtime, at one pod or at all.
@@ -23,10 +23,10 @@ type Sighting struct {
 	Err   error
 }
 
-// Synced says whether the runtime was seen whole since it was last lost.
+// Synced reports whether a full look has succeeded since the runtime was last lost.
 func (l *Loop) Synced() bool { return l.synced }
 
-// Looked says whether the runtime was looked at, or found to be out of reach.
+// Looked reports whether there was a full look at the runtime, successful or not.
 func (l *Loop) Looked() bool { return l.synced || l.away }
 
 // LookAll begins a look at the whole runtime, and at all assets.
@@ -37,7 +37,7 @@ func (l *Loop) LookAll() {
 
 func (l *Loop) look(only *node.Key) { l.Hands.Look(only, l.Stamp()) }
 
-// See takes what a look showed.
+// See takes the result of a look.
 func (l *Loop) See(s Sighting, now time.Time) {
 	switch {
 	case s.Only != nil:
@@ -63,8 +63,7 @@ func (l *Loop) seeOne(s Sighting, now time.Time) {
 	t.See(observedOr(s.All, t.Key), s.Began, now)
 }
 
-// lost notes that the runtime does not answer: nothing is decided until it was seen
-// whole again.
+// lost notes that the runtime does not answer. Nothing is decided until a full look succeeds.
 func (l *Loop) lost(err error) {
 	news := !l.away
 	l.synced, l.away = false, true
@@ -91,7 +90,7 @@ func (l *Loop) seeAll(s Sighting, now time.Time) {
 		}
 		if t.unsure || t.Differs(seen) {
 			if !t.See(seen, s.Began, now) {
-				t.Doubt(0) // what it showed may be news: look again once our own effect is over
+				t.Doubt(0) // the look may have shown news: look again once our own effect is over
 			}
 			l.dirty[key] = true
 		}
@@ -101,8 +100,7 @@ func (l *Loop) seeAll(s Sighting, now time.Time) {
 	l.adoptStrays(now)
 }
 
-// forgetFreed leaves out of the strays what a look still shows of pods that were
-// released after it had begun.
+// forgetFreed removes from the strays the pods that were released after the look had begun.
 func (l *Loop) forgetFreed(began node.Mark) {
 	for key, at := range l.freed {
 		if at > began {
@@ -113,7 +111,7 @@ func (l *Loop) forgetFreed(began node.Mark) {
 	}
 }
 
-// adoptStrays records pods that run without being wanted, once that is certain.
+// adoptStrays records pods that run without being wanted, once every source has delivered.
 func (l *Loop) adoptStrays(now time.Time) {
 	if !l.ready {
 		return
@@ -123,7 +121,7 @@ func (l *Loop) adoptStrays(now time.Time) {
 	}
 }
 
-// Wake takes a runtime's word that something happened to a pod.
+// Wake takes an event of the runtime: something happened to a pod.
 func (l *Loop) Wake(key node.Key) {
 	t, ok := l.tracks[key]
 	if !ok {

@@ -9,10 +9,10 @@ import (
 	"nodal/node"
 )
 
-// sweepEvery is the interval at which remains of a crash are looked for, after the start.
+// sweepEvery is the interval between two searches for remains of unknown pods.
 const sweepEvery = 5 * time.Minute
 
-// sweep removes what facilities have left of pods that are not known, as after a crash.
+// sweep removes the cgroups, volumes and logs of pods that are not known, such as a crash leaves.
 func (r *Reconciler) sweep(ctx context.Context) {
 	if r.sweeping.Load() {
 		return
@@ -24,7 +24,7 @@ func (r *Reconciler) sweep(ctx context.Context) {
 	r.sweeping.Store(true)
 	go func() {
 		defer r.sweeping.Store(false)
-		// The store is asked for each: a pod may be accepted meanwhile.
+		// Ask the store for each pod: one may be accepted meanwhile.
 		keep := func(uid types.UID) bool { return seen[uid] || r.Act.Store.Holds(uid) }
 		for _, f := range node.Facilities() {
 			sweep := r.Act.facility(f).sweep

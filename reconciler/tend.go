@@ -8,7 +8,7 @@ import (
 	"nodal/node/store"
 )
 
-// Tend performs one action on an asset. Its errors mean what those of Do mean.
+// Tend performs one action on an asset. Its errors mean the same as those of Do.
 func (a Act) Tend(ctx context.Context, action node.Action) error {
 	switch action := action.(type) {
 	case node.RemoveFiles:
@@ -16,16 +16,16 @@ func (a Act) Tend(ctx context.Context, action node.Action) error {
 	case node.ForgetVolume:
 		return failedDelete(a.forgetVolume(action))
 	}
-	return fmt.Errorf("%s: this is not done for assets: %w", action, node.ErrUnsupported)
+	return fmt.Errorf("%s: assets have no such action: %w", action, node.ErrUnsupported)
 }
 
-// Find looks whether something of an asset is there.
+// Find reports whether something of an asset is on the machine.
 func (a Act) Find(ctx context.Context, asset node.Asset) (there bool, err error) {
 	there, err = a.Volumes.Left(ctx, asset.Volume)
 	return there, failedDelete(err)
 }
 
-// failedDelete names an error as Kubernetes does for volumes that cannot be deleted.
+// failedDelete wraps an error with Kubernetes' reason for volumes that cannot be deleted.
 func failedDelete(err error) error {
 	if err == nil {
 		return nil
@@ -33,7 +33,7 @@ func failedDelete(err error) error {
 	return &node.Failure{Reason: node.VolumeFailedDelete, Err: err}
 }
 
-// forgetVolume drops the record of a volume, but not that of another one of its name.
+// forgetVolume drops the record of a volume, but keeps that of a later volume of the same name.
 func (a Act) forgetVolume(action node.ForgetVolume) error {
 	_, err := a.Store.Transact(func(tx *store.Tx) error {
 		ref := node.NewObject(action.Volume).Ref()

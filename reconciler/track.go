@@ -12,8 +12,8 @@ import (
 	"nodal/reconciler/decide"
 )
 
-// Track follows one pod from plan to plan. It does no I/O and reads no clock,
-// so the simulation runs the same code as the node.
+// Track follows one pod from plan to plan. It does no I/O and reads no clock, so the simulation runs the same code as
+// the node.
 type Track struct {
 	course
 	slot    *node.Slot
@@ -21,20 +21,19 @@ type Track struct {
 	objects map[node.ObjectRef]int64
 }
 
-// Turn is the work that a track wants done now.
+// Turn is the work of a track for now.
 type Turn struct {
 	Actions []node.Action
 	Cancel  []string  // targets in flight whose result is not needed any more
 	Observe bool      // look at the machine first
-	Wake    time.Time // look again by then; zero: when something changes
+	Wake    time.Time // the next turn without a change; zero means none
 	Why     string
 }
 
-// NewTrack starts to follow a pod. Known says that got is all there is of it;
-// otherwise the track observes first.
+// NewTrack starts to follow a pod. If known is true, got is all there is of the pod; otherwise the track observes first.
 func NewTrack(slot *node.Slot, got *node.Observed, known bool) *Track {
 	begin := got.Clone()
-	begin.Health = slot.Health // of what runs still; the next look drops the rest
+	begin.Health = slot.Health // the next look drops that of runs that are gone
 	begin.Lost = slot.Lost
 	return &Track{course: newCourse(!known), slot: slot, got: begin}
 }
@@ -43,9 +42,8 @@ func NewTrack(slot *node.Slot, got *node.Observed, known bool) *Track {
 func (t *Track) Slot() *node.Slot    { return t.slot }
 func (t *Track) Got() *node.Observed { return t.got }
 
-// Intend takes the durable side as it is now and tells which of the actions
-// in flight lost their purpose. A hook does not lose it by what is wanted, but with
-// its run: half of one, and then the whole again, is worse than one too many.
+// Intend takes the present slot, and returns which actions in flight have lost their purpose. nil means none. A hook
+// keeps its purpose until its run ends: half of a hook and then a whole one is worse than one too many.
 func (t *Track) Intend(slot *node.Slot) (obsolete func(node.Action) bool) {
 	old := t.slot
 	t.slot = slot
@@ -64,8 +62,8 @@ func (t *Track) Intend(slot *node.Slot) (obsolete func(node.Action) bool) {
 	return nil
 }
 
-// forget drops failures that a new intent may cure, and for a new pod under
-// the old name what was prepared for the old one.
+// forget drops failures that a new intent may cure. For a new pod under the old name it also drops what was prepared
+// for the old pod.
 func (t *Track) forget(successor bool) {
 	got := t.got.Clone()
 	got.Faults = nil
@@ -76,8 +74,8 @@ func (t *Track) forget(successor bool) {
 	t.got = got
 }
 
-// Supply tells the revisions of the objects that the pod uses, and answers whether
-// that is news. What failed for the want of one is then tried at once.
+// Supply takes the revisions of the objects that the pod uses, and reports whether they are news. News drops all
+// faults, so that an action that lacked an object is retried at once.
 func (t *Track) Supply(objects map[node.ObjectRef]int64) (news bool) {
 	if maps.Equal(t.objects, objects) {
 		return false
@@ -87,16 +85,15 @@ func (t *Track) Supply(objects map[node.ObjectRef]int64) (news bool) {
 	return true
 }
 
-// Retry drops all failures, so that everything is tried at once.
+// Retry drops all faults, so that every action is retried at once.
 func (t *Track) Retry() {
 	if len(t.got.Faults) > 0 {
 		t.forget(false)
 	}
 }
 
-// See takes an observation that began at a mark and is told now. One that is older
-// than the last one taken or than our last effect, or during which an effect is under
-// way, may show a state that is past: it is refused.
+// See takes an observation that began at a mark, and reports whether it did. It refuses one that may show a past state:
+// one that is older than the last observation or than our last effect, or that comes while an effect is under way.
 func (t *Track) See(seen *node.Observed, mark node.Mark, now time.Time) bool {
 	if t.refuses(mark, t.got.Mark) {
 		return false
@@ -110,8 +107,7 @@ func (t *Track) See(seen *node.Observed, mark node.Mark, now time.Time) bool {
 	return true
 }
 
-// cure drops the failures of what is there after all: a call without an answer
-// had its effect.
+// cure drops the faults of a sandbox or container that is there after all: a call without an answer had its effect.
 func (t *Track) cure() {
 	uid := t.slot.Pod.UID()
 	t.got.Faults = maps.Clone(t.got.Faults)
@@ -125,7 +121,7 @@ func (t *Track) cure() {
 	})
 }
 
-// Next decides what to do. It answers nothing while effects are under way.
+// Next decides what to do. It returns an empty turn while effects are under way.
 func (t *Track) Next(site node.Site, now time.Time) Turn {
 	if t.acting() {
 		return Turn{}
@@ -162,8 +158,8 @@ func (t *Track) Done(o Outcome) {
 	}
 }
 
-// merge keeps what only closer looks tell about things that have not changed
-// since, and takes the rest from the new observation.
+// merge returns the new observation. Where a sandbox or container has not changed, it keeps the results of earlier
+// inspections.
 func merge(old, seen *node.Observed, mark node.Mark) *node.Observed {
 	got := seen.Clone()
 	got.Mark = mark
@@ -195,15 +191,15 @@ func merge(old, seen *node.Observed, mark node.Mark) *node.Observed {
 	return got
 }
 
-// healthOf returns the health of the runs that are there.
+// healthOf returns the health of the runs that are still there.
 func healthOf(old, got *node.Observed) map[string]node.Health {
 	health := maps.Clone(old.Health)
 	maps.DeleteFunc(health, func(_ string, h node.Health) bool { return containerByID(got, h.ID) == nil })
 	return health
 }
 
-// Hear takes the word of a probe and says whether it is news. It is bound to one
-// run, so it is as good as any look, however late it comes.
+// Hear takes the result of a probe, and reports whether it is news. The result belongs to one run, so it counts however
+// late it comes.
 func (t *Track) Hear(word node.Probed) bool {
 	run := t.got.Newest(t.slot.Pod.UID(), word.Container)
 	if run == nil || run.ID != word.ID {
@@ -220,7 +216,7 @@ func (t *Track) Hear(word node.Probed) bool {
 	return true
 }
 
-// Differs says whether an observation shows other things than are known.
+// Differs reports whether an observation shows other sandboxes or containers than are known, or other states of them.
 func (t *Track) Differs(seen *node.Observed) bool {
 	return !reflect.DeepEqual(outline(t.got), outline(seen))
 }
@@ -241,7 +237,7 @@ func outline(o *node.Observed) []shape {
 	return shapes
 }
 
-// Strangers says whether something under this name belongs to another pod.
+// Strangers reports whether something under this name belongs to another pod.
 func (t *Track) Strangers() bool {
 	other := func(uid types.UID) bool { return uid != t.slot.Pod.UID() }
 	for i := range t.got.Sandboxes {
@@ -257,7 +253,7 @@ func (t *Track) Strangers() bool {
 	return false
 }
 
-// sameFacts says whether two observations tell readers the same.
+// sameFacts reports whether two observations show readers the same.
 func sameFacts(a, b *node.Observed) bool {
 	x, y := *a, *b
 	x.Mark, y.Mark = 0, 0

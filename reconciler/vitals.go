@@ -18,52 +18,52 @@ import (
 const (
 	vitalsFresh   = 5 * time.Second
 	vitalsTimeout = 2 * time.Second
-	// No runtime tells that its network is ready, and no file system that it fills up.
+	// A look is needed although there are events: no runtime has one for its network, and no file system for its space.
 	vitalsLook = 10 * time.Second
 )
 
 // VitalsConfig holds the sources of the vitals.
 type VitalsConfig struct {
 	Runtime RuntimeHealth
-	// Signals measures how much is left of what the node may run short of, and names what could not be read. nil
-	// means that nothing is measured.
+	// Signals measures what is left of the resources that the node may run short of, and names those that could not be
+	// read. nil disables it.
 	Signals    func(context.Context) ([]health.Signal, []health.Unread)
 	Thresholds map[string]health.Threshold // below which the node is short, by signal
-	Hold       time.Duration               // for which a shortage has to be over before it is no longer told
+	Hold       time.Duration               // for which a shortage has to be over before its condition ends
 	Clock      func() time.Time
 	Log        *slog.Logger
 }
 
-// RuntimeHealth says how the container runtime is.
+// RuntimeHealth reads the health of the container runtime.
 type RuntimeHealth interface {
 	Status(ctx context.Context) (node.RuntimeStatus, error)
-	// Changed returns a channel that is closed when Status may say something else than before.
+	// Changed returns a channel that is closed when the status may have changed.
 	Changed() <-chan struct{}
 }
 
-// Vitals hold how the node is: what its runtime said last, and its conditions. All who ask share one look. Its methods
-// may be called from any goroutine.
+// Vitals hold the health of the node: the last status of its runtime, and its conditions. All callers share one look.
+// Its methods may be called from any goroutine.
 type Vitals struct {
 	VitalsConfig
-	changed node.Bell // rings when a look has shown something else than the one before
+	changed node.Bell // rings when a look differs from the one before
 	looked  chan struct{}
 	short   atomic.Pointer[[]corev1.NodeConditionType]
 
 	mu     sync.Mutex // held while a look is under way
 	at     time.Time
-	stale  <-chan struct{} // closed when what is known may be wrong
+	stale  <-chan struct{} // closed when the last look may be out of date
 	known  node.RuntimeStatus
 	unread []health.Unread
 	record health.Record
 }
 
-// NewVitals makes the vitals of a node that was not looked at yet.
+// NewVitals makes the vitals of a node before its first look.
 func NewVitals(c VitalsConfig) *Vitals {
 	return &Vitals{VitalsConfig: c, looked: make(chan struct{}), record: health.Record{Hold: c.Hold}}
 }
 
-// Run looks at the node until the context ends, whether or not there are readers: since when a condition holds can only
-// be told by a look that saw it begin.
+// Run looks at the node until the context ends, even without readers: the time since which a condition holds is known
+// only from the look that saw it begin.
 func (v *Vitals) Run(ctx context.Context) {
 	ticker := time.NewTicker(vitalsLook)
 	defer ticker.Stop()
@@ -79,14 +79,13 @@ func (v *Vitals) Run(ctx context.Context) {
 	}
 }
 
-// Changed returns a channel that is closed when a look shows something else than the one before it.
+// Changed returns a channel that is closed when a look differs from the one before it.
 func (v *Vitals) Changed() <-chan struct{} { return v.changed.Heard() }
 
 // Looked returns a channel that is closed after the first look.
 func (v *Vitals) Looked() <-chan struct{} { return v.looked }
 
-// Short lists the conditions that hold and say that the node runs short. It never waits, and before the first look it
-// lists none.
+// Short returns the conditions of shortage that hold. It never waits, and returns none before the first look.
 func (v *Vitals) Short() []corev1.NodeConditionType {
 	if short := v.short.Load(); short != nil {
 		return *short
@@ -94,7 +93,7 @@ func (v *Vitals) Short() []corev1.NodeConditionType {
 	return nil
 }
 
-// Look returns what is known while it is fresh, and looks otherwise. A runtime that does not answer is an answer.
+// Look returns the last look while it is fresh, and looks otherwise. A runtime that does not answer is a result too.
 func (v *Vitals) Look(ctx context.Context) (node.RuntimeStatus, []corev1.NodeCondition) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -117,15 +116,15 @@ func (v *Vitals) Look(ctx context.Context) (node.RuntimeStatus, []corev1.NodeCon
 	return v.known, v.record.Conditions()
 }
 
-// take notes what a look has shown.
+// take notes the result of a look.
 func (v *Vitals) take(answer node.RuntimeStatus, left signals, now time.Time) {
 	first, before := v.at.IsZero(), v.known
 	v.at, v.known = now, answer
-	v.tell(left.unread)
+	v.logUnread(left.unread)
 	changed := v.record.Take(health.Facts{
 		RuntimeReady: answer.Ready, NetworkReady: answer.NetworkReady, Message: answer.Message, Signals: left.known, Unread: left.unread,
 	}, now)
-	v.lack(health.Short(v.record.Conditions()))
+	v.setShort(health.Short(v.record.Conditions()))
 	switch {
 	case first:
 		close(v.looked)
@@ -134,16 +133,16 @@ func (v *Vitals) take(answer node.RuntimeStatus, left signals, now time.Time) {
 	}
 }
 
-// lack notes what the node is short of from now on, and logs when that becomes something else.
-func (v *Vitals) lack(short []corev1.NodeConditionType) {
+// setShort notes the shortages of the node, and logs when they change.
+func (v *Vitals) setShort(short []corev1.NodeConditionType) {
 	before := v.Short()
 	v.short.Store(&short)
 	switch {
 	case slices.Equal(before, short):
 	case len(short) == 0:
-		v.Log.Info("the node is short of nothing any more", "before", before)
+		v.Log.Info("the node is no longer short of any resource", "before", before)
 	default:
-		v.Log.Warn("the node is short of something: it refuses new pods that it need not take", "conditions", short)
+		v.Log.Warn("the node is short of a resource: it refuses new pods that are not critical", "conditions", short)
 	}
 }
 
@@ -161,10 +160,10 @@ func (v *Vitals) measure(ctx context.Context) signals {
 	return signals{health.Hold(known, v.Thresholds), unread}
 }
 
-// tell logs what cannot be read once, not with every look.
-func (v *Vitals) tell(unread []health.Unread) {
+// logUnread logs the signals that cannot be read once, not with every look.
+func (v *Vitals) logUnread(unread []health.Unread) {
 	if len(unread) > 0 && !slices.Equal(unread, v.unread) {
-		v.Log.Warn("some of what the node has left cannot be read", "unread", unread)
+		v.Log.Warn("cannot read some of the node's resources", "unread", unread)
 	}
 	v.unread = unread
 }

@@ -15,14 +15,13 @@ const (
 	ReconnectBase = 50 * time.Millisecond
 	reconnectMax  = 2 * time.Second
 	retryMax      = time.Second
-	// SafetyRelist is the time between looks at a runtime that tells of changes: an event may get lost.
+	// SafetyRelist is the time between looks at a runtime that has events: one may get lost.
 	SafetyRelist = 5 * time.Minute
-	// PollEvery is the time between looks at a runtime that tells nothing itself.
+	// PollEvery is the time between looks at a runtime without events.
 	PollEvery = time.Second
 )
 
-// watch keeps in touch with the runtime: it asks for a full look whenever the
-// connection is new, and hands on what the runtime tells.
+// watch listens to the runtime. It asks for a full look whenever the connection is new, and passes events on.
 func (r *Reconciler) watch(ctx context.Context) {
 	wake := func(key node.Key) {
 		select {
@@ -62,7 +61,7 @@ func (r *Reconciler) listen(ctx context.Context, wake func(node.Key), relist fun
 	return err
 }
 
-// poll looks at a runtime that tells nothing itself.
+// poll asks for a look at regular intervals.
 func (r *Reconciler) poll(ctx context.Context) {
 	ticker := time.NewTicker(r.Relist)
 	defer ticker.Stop()
@@ -76,7 +75,7 @@ func (r *Reconciler) poll(ctx context.Context) {
 	}
 }
 
-// relist asks for a full look; one that is already asked for is enough.
+// relist asks for a full look, unless one is asked for already.
 func (r *Reconciler) relist() {
 	select {
 	case r.relists <- struct{}{}:

@@ -46,7 +46,7 @@ func TestWatchIsTakenUpAtOnceHoweverOftenItBroke(t *testing.T) {
 func TestARuntimeThatIsAwayIsAskedMoreAndMoreSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(Config{Act: Act{Clock: time.Now}})
-		h := hands{r, t.Context()}
+		h := newHands(t.Context(), r)
 		looks := 0
 		for begun := time.Now(); time.Since(begun) < time.Minute; looks++ {
 			for range 3 { // pods are looked at as well
@@ -121,7 +121,7 @@ func TestLooksAtTheWholeRuntimeAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &tally{}
 		r := New(Config{Act: Act{Runtime: &talkative{}, Clock: time.Now}, Counts: c})
-		h := hands{r, t.Context()}
+		h := newHands(t.Context(), r)
 		h.Look(nil, 1)
 		<-r.inbox
 		h.Look(&node.Key{Namespace: "default", Name: "web"}, 2)

@@ -87,7 +87,7 @@ func (e *errand) answer(err error) {
 	}
 	a.errands = slices.DeleteFunc(a.errands, func(o *errand) bool { return o == e })
 	a.world.trace.addf("agent: %s answered: %v", e.action, err)
-	a.loop.Tended(e.t, reconciler.Outcome{Action: e.action, Err: err, Now: a.world.clock()})
+	a.loop.FinishAsset(e.t, reconciler.Outcome{Action: e.action, Err: err, Now: a.world.clock()})
 	a.turn()
 }
 

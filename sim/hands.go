@@ -89,8 +89,8 @@ func (h hands) Look(only *node.Key, began node.Mark) {
 // Relist looks at once.
 func (h hands) Relist() { h.relist() }
 
-// Read has the witness read along.
-func (h hands) Read(v store.View, _ *node.Pod) { h.world.witness.reads(h.world, v) }
+// Saw has the witness read along.
+func (h hands) Saw(v store.View, _ *node.Pod) { h.world.witness.reads(h.world, v) }
 
 // Show has the witness look at what is shown.
 func (h hands) Show(t *reconciler.Tracked, news bool) {

@@ -39,8 +39,8 @@ func Measure(ctx context.Context, path string) (Use, error) {
 	}
 	dir := os.NewFile(uintptr(fd), path)
 	defer dir.Close()
-	w := walk{ctx: ctx, seen: map[file]bool{}}
-	if err := w.directory(dir, 0); err != nil {
+	w := walk{seen: map[file]bool{}}
+	if err := w.directory(ctx, dir, 0); err != nil {
 		return Use{}, fmt.Errorf("measure %s: %w", path, err)
 	}
 	return w.use, nil
@@ -50,25 +50,24 @@ func Measure(ctx context.Context, path string) (Use, error) {
 type file struct{ device, inode uint64 }
 
 type walk struct {
-	ctx  context.Context
 	use  Use
 	seen map[file]bool // of the files that have more names than one
 }
 
 // directory counts an open directory, and all that is in it.
-func (w *walk) directory(dir *os.File, depth int) error {
+func (w *walk) directory(ctx context.Context, dir *os.File, depth int) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(dir.Fd()), &stat); err != nil {
 		return err
 	}
 	w.count(&stat)
 	for {
-		if err := w.ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		names, err := dir.Readdirnames(batch)
 		for _, name := range names {
-			if err := w.entry(dir, name, depth+1); err != nil {
+			if err := w.entry(ctx, dir, name, depth+1); err != nil {
 				return err
 			}
 		}
@@ -81,7 +80,7 @@ func (w *walk) directory(dir *os.File, depth int) error {
 	}
 }
 
-func (w *walk) entry(parent *os.File, name string, depth int) error {
+func (w *walk) entry(ctx context.Context, parent *os.File, name string, depth int) error {
 	at := int(parent.Fd())
 	var stat unix.Stat_t
 	switch err := unix.Fstatat(at, name, &stat, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT); {
@@ -107,7 +106,7 @@ func (w *walk) entry(parent *os.File, name string, depth int) error {
 	}
 	dir := os.NewFile(uintptr(fd), name)
 	defer dir.Close()
-	return w.directory(dir, depth)
+	return w.directory(ctx, dir, depth)
 }
 
 // count counts a file with many names once.

@@ -22,7 +22,6 @@ const batch = 1000
 // removal removes one directory tree. It removes links as links, and stops at
 // whatever is mounted: there lies what is not ours.
 type removal struct {
-	ctx   context.Context
 	top   int // where deep directories are moved to
 	moved int
 }
@@ -36,10 +35,10 @@ func removeTree(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("open %s to remove it: %w", path, err)
 	}
-	r := &removal{ctx: ctx, top: top}
+	r := &removal{top: top}
 	dir := os.NewFile(uintptr(top), path)
 	defer dir.Close()
-	if err := r.empty(dir, 0); err != nil {
+	if err := r.empty(ctx, dir, 0); err != nil {
 		return err
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -50,9 +49,9 @@ func removeTree(ctx context.Context, path string) error {
 
 // empty removes all that is in a directory. It reads from the start after each
 // batch: what a removal does to a reader's place is not defined.
-func (r *removal) empty(dir *os.File, depth int) error {
+func (r *removal) empty(ctx context.Context, dir *os.File, depth int) error {
 	for {
-		if err := r.ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if _, err := dir.Seek(0, io.SeekStart); err != nil {
@@ -67,7 +66,7 @@ func (r *removal) empty(dir *os.File, depth int) error {
 		}
 		var errs []error
 		for _, name := range names {
-			if err := r.remove(dir, name, depth+1); err != nil {
+			if err := r.remove(ctx, dir, name, depth+1); err != nil {
 				errs = append(errs, err)
 			}
 		}
@@ -77,7 +76,7 @@ func (r *removal) empty(dir *os.File, depth int) error {
 	}
 }
 
-func (r *removal) remove(parent *os.File, name string, depth int) error {
+func (r *removal) remove(ctx context.Context, parent *os.File, name string, depth int) error {
 	at := int(parent.Fd())
 	path := parent.Name() + "/" + name
 	err := unix.Unlinkat(at, name, 0)
@@ -103,7 +102,7 @@ func (r *removal) remove(parent *os.File, name string, depth int) error {
 	}
 	dir := os.NewFile(uintptr(fd), path)
 	defer dir.Close()
-	if err := r.empty(dir, depth); err != nil {
+	if err := r.empty(ctx, dir, depth); err != nil {
 		return err
 	}
 	if err := unix.Unlinkat(at, name, unix.AT_REMOVEDIR); err != nil {
