@@ -92,7 +92,9 @@ type Act struct {
 }
 
 // Do performs one action for the pod that owns the key.
-func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Observed, action node.Action) (node.Result, error) {
+func (a Act) Do(
+	ctx context.Context, key node.Key, pod *node.Pod, got *node.Observed, action node.Action,
+) (node.Result, error) {
 	switch action := action.(type) {
 	case node.SetTally:
 		return node.Result{}, a.setTally(key, pod.UID(), action)
@@ -101,7 +103,8 @@ func (a Act) Do(ctx context.Context, key node.Key, pod *node.Pod, got *node.Obse
 	case node.SetLost:
 		return node.Result{}, a.setLost(key, pod.UID(), action)
 	case node.AskRestart:
-		return node.Result{}, a.askRestarts(key, pod.UID(), node.Restart{Container: action.Container, Attempt: action.Attempt})
+		restart := node.Restart{Container: action.Container, Attempt: action.Attempt}
+		return node.Result{}, a.askRestarts(key, pod.UID(), restart)
 	case node.StartOver:
 		return node.Result{}, a.askRestarts(key, pod.UID(), action.Restarts...)
 	case node.SetTermination:

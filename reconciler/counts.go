@@ -40,7 +40,8 @@ type work struct {
 // follow notes when work on a pod begins, and when it has ended.
 func (h hands) follow(t *Tracked) {
 	next, busy := work{t.Slot().Pod.UID(), operationOf(t), h.Act.Clock()}, len(t.cancels) > 0
-	if w, working := h.working[t.Key]; working && busy && w.pod == next.pod && (w.operation == kills) == (next.operation == kills) {
+	w, working := h.working[t.Key]
+	if working && busy && w.pod == next.pod && (w.operation == kills) == (next.operation == kills) {
 		return
 	}
 	h.ended(t.Key)

@@ -17,7 +17,8 @@ func (r *Reconciler) reportRefused(pod *node.Pod) {
 		return
 	}
 	r.Events.Add(node.Event{
-		Key: pod.Key(), UID: pod.UID(), Time: r.Act.Clock(), Warning: true, Reason: pod.Refused.Reason, Message: pod.Refused.Message,
+		Key: pod.Key(), UID: pod.UID(), Time: r.Act.Clock(), Warning: true,
+		Reason: pod.Refused.Reason, Message: pod.Refused.Message,
 	})
 }
 
@@ -32,7 +33,9 @@ func (r *Reconciler) reportReady(t *Tracked) {
 	}
 	if ready && !r.wasReady[t.Key] && since.After(r.began) { // what was adopted was ready before
 		pod := t.Slot().Pod
-		r.addEvent(pod, node.Event{Reason: "Ready", Message: "all containers are ready", Took: r.Act.Clock().Sub(pod.Accepted)})
+		r.addEvent(pod, node.Event{
+			Reason: "Ready", Message: "all containers are ready", Took: r.Act.Clock().Sub(pod.Accepted),
+		})
 		r.Tracer.Ready(pod)
 	}
 	r.wasReady[t.Key] = ready
@@ -78,8 +81,8 @@ func failed(err error) node.Event {
 	e := node.Event{Reason: "Failed", Warning: true, Message: err.Error()}
 	if failure := failureOf(err); failure != nil {
 		switch failure.Reason {
-		case node.FailedCreateSandbox, node.NetworkNotReady, node.FailedCreateCgroup, node.FailedKill, node.FailedMount, node.FailedUnmount, node.VolumeFailedDelete,
-			node.FailedPostStart, node.FailedPreStop: // Kubernetes' own events
+		case node.FailedCreateSandbox, node.NetworkNotReady, node.FailedCreateCgroup, node.FailedKill, node.FailedMount,
+			node.FailedUnmount, node.VolumeFailedDelete, node.FailedPostStart, node.FailedPreStop: // Kubernetes' own events
 			e.Reason = failure.Reason
 		default:
 			e.Message = failure.Reason + ": " + e.Message

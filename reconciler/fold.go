@@ -41,7 +41,8 @@ func fold(old *node.Observed, uid types.UID, o Outcome) *node.Observed {
 	case node.CreateContainer:
 		got.Containers = slices.Insert(got.Containers, 0, node.Container{
 			ID: o.Result.ID, SandboxID: a.SandboxID, UID: uid, Name: a.Container, Attempt: a.Attempt,
-			State: node.ContainerCreated, CreatedAt: o.Result.At, Hash: a.Hash, Image: a.Image, ImageID: a.ImageID, Limits: &a.Limits,
+			State: node.ContainerCreated, CreatedAt: o.Result.At, Hash: a.Hash,
+			Image: a.Image, ImageID: a.ImageID, Limits: &a.Limits,
 		})
 	case node.StartContainer:
 		if c := containerByID(got, a.ID); c != nil {

@@ -42,5 +42,6 @@ func (t *Track) pointless(a node.Action) bool {
 		return false
 	}
 	run := containerByID(t.got, hook.ID)
-	return run == nil || !run.Alive() || hook.Kind == node.PostStart && (t.slot.Pod.Deletion != nil || t.slot.Termination != nil)
+	ends := t.slot.Pod.Deletion != nil || t.slot.Termination != nil
+	return run == nil || !run.Alive() || hook.Kind == node.PostStart && ends
 }

@@ -281,8 +281,8 @@ func (l *Loop) supply(t *Tracked) {
 // show publishes the observation of a pod, and passes it to the hands.
 func (l *Loop) show(t *Tracked) { l.Hands.Show(t, l.publish(t)) }
 
-// publish shows a new observation to readers. A deleted pod of which nothing is left is shown as it last was: it did not
-// go back to its beginning.
+// publish shows a new observation to readers. A deleted pod of which nothing is left is shown as it last was: it did
+// not go back to its beginning.
 func (l *Loop) publish(t *Tracked) (news bool) {
 	news = t.published != t.Got() && (t.Slot().Pod.Deletion == nil || !t.Got().Empty())
 	if news {

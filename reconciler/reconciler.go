@@ -130,8 +130,8 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	}
 }
 
-// Looked returns a channel that is closed after the first look at the runtime, successful or not. Before that nothing is
-// known of pods that may well run.
+// Looked returns a channel that is closed after the first look at the runtime, successful or not. Before that nothing
+// is known of pods that may well run.
 func (r *Reconciler) Looked() <-chan struct{} { return r.looked }
 
 // Alive returns nil once the loop has turned. It fails if the context ends first: the loop hangs, or has ended.

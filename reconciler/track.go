@@ -30,7 +30,8 @@ type Turn struct {
 	Why     string
 }
 
-// NewTrack starts to follow a pod. If known is true, got is all there is of the pod; otherwise the track observes first.
+// NewTrack starts to follow a pod. If known is true, got is all there is of the pod; otherwise the track observes
+// first.
 func NewTrack(slot *node.Slot, got *node.Observed, known bool) *Track {
 	begin := got.Clone()
 	begin.Health = slot.Health // the next look drops that of runs that are gone

@@ -122,7 +122,8 @@ func (v *Vitals) take(answer node.RuntimeStatus, left signals, now time.Time) {
 	v.at, v.known = now, answer
 	v.logUnread(left.unread)
 	changed := v.record.Take(health.Facts{
-		RuntimeReady: answer.Ready, NetworkReady: answer.NetworkReady, Message: answer.Message, Signals: left.known, Unread: left.unread,
+		RuntimeReady: answer.Ready, NetworkReady: answer.NetworkReady, Message: answer.Message,
+		Signals: left.known, Unread: left.unread,
 	}, now)
 	v.setShort(health.Short(v.record.Conditions()))
 	switch {

@@ -84,7 +84,7 @@ func (m *Machine) carryOut(pod *node.Pod, got *node.Observed, action node.Action
 		m.removeContainer(a.ID)
 		return node.Result{}, nil
 	}
-	return node.Result{}, fmt.Errorf("%s: this is not for the runtime to do: %w", action, node.ErrUnsupported)
+	return node.Result{}, fmt.Errorf("%s: the runtime has no such action: %w", action, node.ErrUnsupported)
 }
 
 // Watch tells nothing: the drivers of seeds and scripts do.

@@ -5,9 +5,8 @@ import (
 	"errors"
 )
 
-// Clean ends what is left in the cgroups of a node's pods and removes them all. It serves a
-// node whose agent does not run and cannot say whether systemd made them, so it looks in both
-// places.
+// Clean ends the processes in the cgroups of a node's pods and removes the cgroups. The node's agent does not run,
+// and so cannot say whether systemd made them: Clean looks in both places.
 func Clean(ctx context.Context, c Config) error {
 	t := newTree(c)
 	t.systemd = nil

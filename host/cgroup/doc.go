@@ -12,15 +12,15 @@
 // The names are those of every kubelet. Where systemd owns the tree each of them is
 // a slice, such as kubepods-burstable-pod<uid>.slice, and systemd is called too.
 //
-// No record is kept: the tree is the truth, so each function here
-// may be repeated, and goes on where a crash has ended the last. Nothing above
-// kubepods is changed, but that controllers are switched on where version 2 wants
-// that; several nodes on one machine have different roots. Beside it, what the
-// machine's owner has set aside for other programs is enforced if configured.
+// No record is kept: the tree is the truth, so each function here may be repeated, and
+// goes on where a crash has ended the last call. Nothing above kubepods is changed, except
+// that controllers are switched on where version 2 needs it. Several nodes on one machine
+// have different roots. If it is configured, the resources that the machine's owner has
+// set aside for other programs are enforced too.
 //
 //	mounts.go        where the kernel shows its tree: version 1, or 2
 //	name.go          what each cgroup is called
-//	settings.go      limits as the kernel's files want them
+//	settings.go      limits in the form of the kernel's files
 //	files.go         directories and files
 //	systemd.go       slices, on top of these
 //	remove.go        end what is left in a cgroup, and remove it

@@ -12,8 +12,7 @@ import (
 	"nodal/node/limit"
 )
 
-// make makes a directory for a cgroup in every tree that has a controller, and
-// those above it.
+// make makes the directory of a cgroup, and those above it, in every tree that has a controller.
 func (m Mounts) make(path string) error {
 	for _, t := range m.trees {
 		if len(t.controllers) == 0 {
@@ -31,9 +30,8 @@ func (m Mounts) make(path string) error {
 	return nil
 }
 
-// switchOn has the controllers at work in the children of a cgroup, which takes
-// that they are in those of each one above. Containers may be held to more than a
-// pod is, so it is all that there are.
+// switchOn enables the controllers for the children of a cgroup, which requires that they are enabled on each level
+// above it. Containers may have more kinds of limits than a pod, so it enables all controllers that there are.
 func (t tree) switchOn(path string) error {
 	if path != "/" {
 		if err := t.switchOn(filepath.Dir(path)); err != nil {
@@ -57,13 +55,13 @@ func (t tree) switchOn(path string) error {
 		}
 		err := os.WriteFile(file, []byte("+"+controller), 0)
 		if err != nil && slices.Contains(t.controllers, controller) {
-			return fmt.Errorf("have controller %s at work below a cgroup: %w", controller, err)
+			return fmt.Errorf("enable controller %s below a cgroup: %w", controller, err)
 		}
 	}
 	return nil
 }
 
-// there says whether a cgroup is in every tree that make would have it in.
+// there reports whether a cgroup is in every tree in which make would make it.
 func (m Mounts) there(path string) bool {
 	return !slices.ContainsFunc(m.trees, func(t tree) bool {
 		_, err := os.Stat(filepath.Join(t.dir, path))
@@ -71,8 +69,7 @@ func (m Mounts) there(path string) bool {
 	})
 }
 
-// bound writes limits into the files of a cgroup. What cannot be set does not keep
-// the rest from being set.
+// bound writes limits into the files of a cgroup. It goes on after a failure.
 func (m Mounts) bound(path string, l limit.Limits) error {
 	var errs []error
 	for _, s := range settings(m.Version, l) {
@@ -92,7 +89,7 @@ func write(file, value string) error {
 	return nil
 }
 
-// dirs are the directories of a cgroup, in every tree where it has one.
+// dirs returns the directories of a cgroup, in every tree where it has one.
 func (m Mounts) dirs(path string) []string {
 	var dirs []string
 	for _, t := range m.trees {
@@ -104,7 +101,7 @@ func (m Mounts) dirs(path string) []string {
 	return dirs
 }
 
-// children are the names of what lies directly in a cgroup, in any tree.
+// children returns the names of the cgroups directly below a cgroup, in any tree.
 func (m Mounts) children(path string) ([]string, error) {
 	var found []string
 	for _, t := range m.trees {

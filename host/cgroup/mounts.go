@@ -25,10 +25,10 @@ type tree struct {
 	counts      []string // controllers that only count, as far as pods are concerned
 }
 
-// controllers are the ones that a pod is held to its limits by.
+// controllers enforce the limits of pods.
 var controllers = [...]string{"cpu", "memory", "pids"}
 
-// counters only count what a pod does.
+// counters only count what a pod uses.
 var counters = [...]string{"cpuacct", "blkio", "io"}
 
 // FindMounts reads the calling process's mount table.
@@ -40,8 +40,7 @@ func FindMounts() (Mounts, error) {
 	return chooseMounts(mounts, os.ReadFile)
 }
 
-// chooseMounts takes version 1 if it has a controller that pods need. Version 2 has none of
-// them then.
+// chooseMounts takes version 1 if it has a controller that pods need: version 2 has none of them then.
 func chooseMounts(mounts []*mountinfo.Info, read func(string) ([]byte, error)) (Mounts, error) {
 	var first []tree
 	var second *tree
@@ -65,7 +64,7 @@ func chooseMounts(mounts []*mountinfo.Info, read func(string) ([]byte, error)) (
 	case second != nil:
 		return Mounts{Version: 2, trees: []tree{*second}}, nil
 	}
-	return Mounts{}, fmt.Errorf("find the cgroup file systems: none is mounted that could hold pods to their limits")
+	return Mounts{}, fmt.Errorf("find the cgroup file systems: none of those that are mounted can limit pods")
 }
 
 // treeAt leaves out controllers that the package does not use.
@@ -123,8 +122,7 @@ func (m Mounts) in(table string) string {
 	return found["memory"]
 }
 
-// Missing are the controllers that this machine does not have, so that the limits
-// they stand for would not hold.
+// Missing returns the controllers that this machine lacks. Their limits would not hold.
 func (m Mounts) Missing() []string {
 	var missing []string
 	for _, name := range controllers {

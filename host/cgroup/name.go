@@ -54,8 +54,7 @@ func (n name) slices() string {
 	return at
 }
 
-// The classes of service that have a cgroup of their own; guaranteed pods are the
-// others' neighbours.
+// The classes of service that have a cgroup of their own. The cgroups of guaranteed pods lie beside those.
 const (
 	burstable  = "burstable"
 	bestEffort = "besteffort"
@@ -65,7 +64,7 @@ func (t *Tree) classes() []name {
 	return []name{t.root, t.root.child(burstable), t.root.child(bestEffort)}
 }
 
-// classOf is the cgroup in which a class of pods lives.
+// classOf returns the cgroup that holds the pods of a class.
 func (t *Tree) classOf(class corev1.PodQOSClass) name {
 	switch class {
 	case corev1.PodQOSGuaranteed:
@@ -78,8 +77,8 @@ func (t *Tree) classOf(class corev1.PodQOSClass) name {
 
 const podPrefix = "pod"
 
-// podWord is a pod's part of its cgroup's name. A manifest may choose the UID, but
-// not a place elsewhere in the tree.
+// podWord returns the pod's part of the name of its cgroup. A manifest may choose the UID, but not a place elsewhere in
+// the tree.
 func podWord(uid types.UID) (string, error) {
 	if uid == "" || strings.ContainsAny(string(uid), "/\x00\n") || len(uid) > 128 {
 		return "", fmt.Errorf("name the cgroup of uid %q: it cannot be part of a path", uid)

@@ -19,7 +19,7 @@ const (
 	removePause    = 5 * time.Millisecond
 )
 
-// remove removes a cgroup and all below it, and first ends the processes in it.
+// remove ends the processes in a cgroup, and removes it with all cgroups below it.
 func (m Mounts) remove(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, removePatience)
 	defer cancel()
@@ -39,8 +39,7 @@ func (m Mounts) remove(ctx context.Context, path string) error {
 	}
 }
 
-// removeDirs removes the directories of cgroups, children first, as far as they are
-// empty.
+// removeDirs removes the directories of cgroups that are empty, children first.
 func removeDirs(dirs []string) error {
 	var errs []error
 	for _, dir := range slices.Backward(withChildren(dirs)) {
@@ -56,7 +55,7 @@ func removeDirs(dirs []string) error {
 func withChildren(dirs []string) []string {
 	var all []string
 	for _, dir := range dirs {
-		// What goes away while we walk has nothing to list.
+		// A cgroup that goes away meanwhile has no children.
 		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() {
 				all = append(all, path)
@@ -67,8 +66,7 @@ func withChildren(dirs []string) []string {
 	return all
 }
 
-// end kills every process in some cgroups. Nothing in there may make new ones
-// meanwhile, where the kernel can forbid that.
+// end kills every process in some cgroups. Where the kernel can, it forbids new processes in them meanwhile.
 func end(dirs []string) error {
 	all := withChildren(dirs)
 	processes := map[int]bool{}
@@ -78,7 +76,7 @@ func end(dirs []string) error {
 		}
 	}
 	if processes[os.Getpid()] {
-		return fmt.Errorf("end what is left in cgroups %q: this process is in there", dirs)
+		return fmt.Errorf("end the processes in cgroups %q: this process is one of them", dirs)
 	}
 	for _, dir := range all {
 		// Not every tree has these files, and they may be gone by now.

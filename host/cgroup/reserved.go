@@ -14,9 +14,8 @@ import (
 	"nodal/node/limit"
 )
 
-// Hold bounds a cgroup that somebody else has made and looks after, such as the one
-// of the machine's services: a path below the top of the tree, or the name of a
-// slice. What the limits leave open stays as it is.
+// Hold sets the limits of a cgroup that belongs to another program, such as that of the machine's services. It is named
+// by a path below the top of the tree, or by a slice. Settings that the limits leave open stay as they are.
 func (m Mounts) Hold(ctx context.Context, cgroup string, l limit.Limits) error {
 	if err := m.hold(cgroup, l); err != nil {
 		return fmt.Errorf("hold cgroup %s to what is reserved for it: %w", cgroup, err)
@@ -50,7 +49,7 @@ func (m Mounts) hold(cgroup string, l limit.Limits) error {
 	return errors.Join(errs...)
 }
 
-// says reports whether limits ask for a setting, beyond having no bound for it.
+// says reports whether limits have a bound for a setting.
 func says(l limit.Limits, s setting) bool {
 	switch s.controller {
 	case "cpu":
@@ -61,7 +60,7 @@ func says(l limit.Limits, s setting) bool {
 	return l.Pids > 0
 }
 
-// find takes a name as it stands, or as that of a slice within others.
+// find returns the path of a cgroup that is named by its path, or by a slice within others.
 func find(tree, cgroup string) (string, error) {
 	literal := filepath.Join(tree, filepath.Clean("/"+cgroup))
 	for _, dir := range []string{literal, filepath.Join(tree, parseRoot(cgroup).slices())} {

@@ -10,7 +10,7 @@ import (
 // setting is a value for one of the kernel's files.
 type setting struct{ controller, file, value string }
 
-// settings are limits in the words of a version of cgroups.
+// settings translates limits into the settings of a version of cgroups.
 func settings(version int, l limit.Limits) []setting {
 	if version == 2 {
 		return []setting{

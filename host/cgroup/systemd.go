@@ -13,8 +13,7 @@ import (
 	"nodal/node/limit"
 )
 
-// systemd is the tree's owner. It resets a slice that it does not know, or whose limits it does
-// not know, at any time.
+// systemd calls the owner of the tree. systemd may reset a slice at any time if it does not know it or its limits.
 type systemd struct {
 	version int
 	address string
@@ -43,9 +42,8 @@ const (
 	errNoSuchUnit = "org.freedesktop.systemd1.NoSuchUnit"
 )
 
-// start makes a slice with limits, or changes those of an existing one. It may return before
-// the slice is there. The caller need not wait: systemd takes over a cgroup that is made
-// meanwhile.
+// start makes a slice with limits, or changes those of an existing one. It may return before the slice is there. The
+// caller need not wait: systemd takes over a cgroup that was made meanwhile.
 func (s *systemd) start(ctx context.Context, slice string, l limit.Limits) error {
 	whole := append([]property{
 		{"Description", dbus.MakeVariant("pods of a node: " + slice)},
@@ -64,7 +62,7 @@ func (s *systemd) start(ctx context.Context, slice string, l limit.Limits) error
 	return nil
 }
 
-// hold gives limits to a unit that is somebody else's, as far as they say anything.
+// hold sets the limits of a unit that belongs to another program. Settings that the limits leave open stay as they are.
 func (s *systemd) hold(ctx context.Context, unit string, l limit.Limits) error {
 	var given []property
 	if l.CPUShares > 0 {
@@ -89,7 +87,7 @@ func (s *systemd) stop(ctx context.Context, slice string) error {
 	return nil
 }
 
-// properties are limits in systemd's words.
+// properties translates limits into systemd's properties.
 func (s *systemd) properties(l limit.Limits) []property {
 	return []property{
 		s.cpu(l),
@@ -123,7 +121,7 @@ func boundless(n int64) dbus.Variant {
 	return dbus.MakeVariant(uint64(n))
 }
 
-// perSecond is a quota as systemd counts it, which knows steps of 10 ms only.
+// perSecond returns a quota as systemd counts it, in steps of 10 ms.
 func perSecond(l limit.Limits) int64 {
 	const second, step = 1_000_000, 10_000
 	if l.CPUQuota == 0 {
@@ -132,8 +130,8 @@ func perSecond(l limit.Limits) int64 {
 	return (l.CPUQuota*second/period(l) + step - 1) / step * step
 }
 
-// call makes one call to systemd over a connection of its own. Calls are rare, and so no
-// connection has to survive systemd's restarts.
+// call makes one call to systemd over a connection of its own. Calls are rare, and so no connection has to survive
+// systemd's restarts.
 func (s *systemd) call(ctx context.Context, method string, args ...any) error {
 	conn, err := dbus.Dial(s.address, dbus.WithContext(ctx))
 	if err != nil {

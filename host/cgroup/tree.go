@@ -16,20 +16,19 @@ import (
 	"nodal/node/limit"
 )
 
-// Config says where pods have their cgroups.
+// Config describes the cgroups of pods.
 type Config struct {
 	Mounts  Mounts
 	Systemd bool         // the tree belongs to systemd
-	Root    string       // below which everything here lies: a path, or a slice; empty: the top
-	Name    string       // of the cgroup of all pods; empty: kubepods
+	Root    string       // the parent of all cgroups here: a path, or a slice; empty means the top
+	Name    string       // of the cgroup of all pods; empty means kubepods
 	Whole   limit.Limits // of all pods together
 
-	// Ours says of which unknown pods a sweep may end processes. nil means all.
+	// Ours reports whether a sweep may end the processes of an unknown pod. nil allows it for all.
 	Ours func(types.UID) bool
 }
 
-// Tree is the cgroups of this node's pods. Its methods may be called from any
-// goroutine.
+// Tree keeps the cgroups of this node's pods. Its methods may be called from any goroutine.
 type Tree struct {
 	mounts  Mounts
 	root    name
@@ -41,13 +40,13 @@ type Tree struct {
 	pods map[types.UID]entry
 }
 
-// entry is a pod that has a cgroup, or is to have one.
+// entry is a pod that has a cgroup, or is about to.
 type entry struct {
 	class corev1.PodQOSClass
 	cpu   int64 // that it asks for, in thousandths
 }
 
-// newTree only says where everything is.
+// newTree makes a Tree without touching the machine.
 func newTree(c Config) *Tree {
 	t := &Tree{
 		mounts: c.Mounts, root: parseRoot(c.Root).child(cmp.Or(c.Name, "kubepods")),
@@ -59,8 +58,7 @@ func newTree(c Config) *Tree {
 	return t
 }
 
-// Open prepares the cgroups that pods share. The pods given are those that this
-// node has already: they count until they are torn down.
+// Open prepares the cgroups that pods share. The pods that this node has already count until they are torn down.
 func Open(ctx context.Context, c Config, pods []*corev1.Pod) (*Tree, error) {
 	t := newTree(c)
 	for _, pod := range pods {
@@ -158,8 +156,7 @@ func (t *Tree) setUp(ctx context.Context, pod *corev1.Pod, limits limit.Limits) 
 	return t.set(ctx, t.classOf(limit.Class(pod)).child(word), limits)
 }
 
-// count has the cgroups above a pod's in order: they weigh what the pod asks for
-// too, and are made anew where somebody has removed them.
+// count adds a pod's request to the weight of the cgroups above its own. It makes them again if they were removed.
 func (t *Tree) count(ctx context.Context, pod *corev1.Pod) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -189,7 +186,7 @@ func (t *Tree) TearDown(ctx context.Context, uid types.UID) error {
 func (t *Tree) tearDown(ctx context.Context, uid types.UID) error {
 	word, err := podWord(uid)
 	if err != nil {
-		return nil // no pod has ever had one of that name
+		return nil // no pod can have had such a name
 	}
 	for _, class := range t.classes() {
 		if err := t.remove(ctx, class.child(word)); err != nil {
@@ -214,7 +211,7 @@ func (t *Tree) remove(ctx context.Context, n name) error {
 	return errors.Join(t.systemd.stop(ctx, n.slice()), t.mounts.remove(ctx, path))
 }
 
-// discount has a pod that is gone weigh no more.
+// discount takes a pod that is gone out of the weight of the cgroups above it.
 func (t *Tree) discount(ctx context.Context, uid types.UID) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -230,8 +227,8 @@ func (t *Tree) discount(ctx context.Context, uid types.UID) error {
 	return t.set(ctx, class, t.shared(class))
 }
 
-// Sweep tears down the cgroups of pods that need not be kept. A cgroup that this
-// process has set up stays: somebody will tear it down.
+// Sweep tears down the cgroups of the pods for which keep is false. A cgroup that this process has set up stays: it
+// will be torn down with its pod.
 func (t *Tree) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	var errs []error
 	for _, class := range t.classes() {
@@ -254,7 +251,7 @@ func (t *Tree) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	return errors.Join(errs...)
 }
 
-// removeEmpty removes a cgroup if nothing is in there: else it may be another kubelet's.
+// removeEmpty removes a cgroup if it is empty. Otherwise it may be another kubelet's.
 func (t *Tree) removeEmpty(ctx context.Context, n name) error {
 	dirs := t.mounts.dirs(t.path(n))
 	runs := func(dir string) bool { return len(processesIn(dir)) > 0 }
@@ -264,7 +261,7 @@ func (t *Tree) removeEmpty(ctx context.Context, n name) error {
 	return t.systemd.stop(ctx, n.slice())
 }
 
-// knows says whether a directory in a class's cgroup is that of a pod that counts.
+// knows reports whether a directory in a class's cgroup belongs to a pod of this node.
 func (t *Tree) knows(class name, dir string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,7 +17,7 @@ const criPrefix = "/runtime.v1."
 func interceptors(c Config) []grpc.UnaryClientInterceptor {
 	var chain []grpc.UnaryClientInterceptor
 	if c.Called != nil {
-		chain = append(chain, ofCRI(telling(c.Called)))
+		chain = append(chain, ofCRI(counting(c.Called)))
 	}
 	if c.Trace != nil {
 		chain = append(chain, ofCRI(tracing(c.Trace)))
@@ -51,8 +51,8 @@ func tracing(trace func(context.Context, string) (context.Context, func(error)))
 	}
 }
 
-// telling reports each call that has ended.
-func telling(called func(method, handler string, took time.Duration, err error)) grpc.UnaryClientInterceptor {
+// counting reports each call that has ended.
+func counting(called func(method, handler string, took time.Duration, err error)) grpc.UnaryClientInterceptor {
 	return func(
 		ctx context.Context, method string, request, reply any,
 		conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,

@@ -12,12 +12,12 @@ import (
 
 func TestCallThatMakesASandboxIsReportedWithItsHandler(t *testing.T) {
 	var told []string
-	tell := telling(func(method, handler string, _ time.Duration, _ error) { told = append(told, method+" "+handler) })
+	report := counting(func(method, handler string, _ time.Duration, _ error) { told = append(told, method+" "+handler) })
 	answers := func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return nil }
 	for method, request := range map[string]any{
 		"RunPodSandbox": &runtimeapi.RunPodSandboxRequest{RuntimeHandler: "kata"}, "StopPodSandbox": &runtimeapi.StopPodSandboxRequest{},
 	} {
-		if err := tell(t.Context(), "/runtime.v1.RuntimeService/"+method, request, nil, nil, answers); err != nil {
+		if err := report(t.Context(), "/runtime.v1.RuntimeService/"+method, request, nil, nil, answers); err != nil {
 			t.Error(err)
 		}
 	}
@@ -29,7 +29,7 @@ func TestCallThatMakesASandboxIsReportedWithItsHandler(t *testing.T) {
 
 func TestCallsBelowCRIAreNotReported(t *testing.T) {
 	reported, made := 0, 0
-	report := ofCRI(telling(func(string, string, time.Duration, error) { reported++ }))
+	report := ofCRI(counting(func(string, string, time.Duration, error) { reported++ }))
 	invoke := func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
 		made++
 		return nil

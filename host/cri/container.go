@@ -16,8 +16,7 @@ import (
 	"nodal/node"
 )
 
-// minStopTimeout is the least that a container gets between TERM and KILL,
-// whatever is left of its pod's grace period.
+// minStopTimeout is the shortest time between TERM and KILL, even if less is left of the pod's grace period.
 const minStopTimeout = 2 * time.Second
 
 // containers makes and ends the containers of pods.
@@ -28,7 +27,7 @@ type containers struct {
 	images    *Images
 	keys      *keyIndex
 	remover   remover
-	sandboxes sandboxes // that they are made in
+	sandboxes sandboxes
 }
 
 func (c containers) create(
@@ -49,7 +48,8 @@ func (c containers) create(
 	}
 	reply, err := c.conn.runtime.CreateContainer(ctx, request)
 	if err != nil {
-		return node.Result{}, judge(err, reasonCreateContainer, "create container "+a.Container+withImages(request.Config.Mounts))
+		doing := "create container " + a.Container + withImages(request.Config.Mounts)
+		return node.Result{}, judge(err, reasonCreateContainer, doing)
 	}
 	c.keys.put(reply.GetContainerId(), pod.Key())
 	return node.Result{ID: reply.GetContainerId()}, nil
@@ -75,13 +75,13 @@ func (c containers) inspect(
 		return node.Result{}, judgeInspect(err, reasonInspectContainer, "inspect container "+a.Container)
 	}
 	run := inspectedContainer(reply.GetStatus())
-	run.SandboxID = knownRun(got, a.ID).SandboxID // which a list tells, and a status does not
+	run.SandboxID = knownRun(got, a.ID).SandboxID // a list shows it, a status does not
 	if n, ok := spec.SignalNotice(pod.Object, run); ok {
 		c.warn(pod, n)
 	}
 	if run.State == node.ContainerExited {
 		words, err := c.LastWords(ctx, endingOf(run, reply.GetStatus().GetAnnotations()))
-		if err != nil { // no reason not to know how the run ended
+		if err != nil { // the rest of the inspection counts all the same
 			words = err.Error()
 		}
 		run.Message = sentence(run.Message, words)
@@ -89,7 +89,7 @@ func (c containers) inspect(
 	return node.Result{ID: a.ID, Container: &run}, nil
 }
 
-// sentence puts what there is of two texts behind each other.
+// sentence joins two texts, of which either may be empty.
 func sentence(first, second string) string {
 	if first == "" || second == "" {
 		return first + second
@@ -97,8 +97,7 @@ func sentence(first, second string) string {
 	return first + ": " + second
 }
 
-// endingOf reads back what a run was promised when it was made: the pod's spec
-// may be another one by now.
+// endingOf reads from a run's annotations how it was made: the pod's spec may have changed since.
 func endingOf(c node.Container, annotations map[string]string) Ending {
 	path, policy := spec.MessageOf(annotations)
 	return Ending{
@@ -108,7 +107,7 @@ func endingOf(c node.Container, annotations map[string]string) Ending {
 	}
 }
 
-// knownRun returns the observation of a container, or an empty one.
+// knownRun returns the known observation of a container, or an empty one.
 func knownRun(got *node.Observed, id string) (run node.Container) {
 	if got == nil {
 		return run
@@ -119,8 +118,8 @@ func knownRun(got *node.Observed, id string) (run node.Container) {
 	return run
 }
 
-// inspectedContainer names the image by its digest in the registry where the
-// runtime knows that, as pod statuses do; a list only has its local id.
+// inspectedContainer translates a container's status. It names the image by its digest in the registry if the runtime
+// knows that, as pod statuses do; a list has only the local id.
 func inspectedContainer(s *runtimeapi.ContainerStatus) node.Container {
 	return node.Container{
 		ID:         s.GetId(),
@@ -167,8 +166,8 @@ func (c containers) stop(ctx context.Context, a node.StopContainer) error {
 	return nil
 }
 
-// StopTimeout is the time between TERM and KILL for what is left of a grace period. It
-// rounds up: CRI knows whole seconds only, and KILL must not come early.
+// StopTimeout returns the time between TERM and KILL for the rest of a grace period. It rounds up: CRI has whole
+// seconds only, and KILL must not come early.
 func StopTimeout(grace time.Duration) time.Duration {
 	return max(minStopTimeout, (grace + time.Second - 1).Truncate(time.Second))
 }

@@ -12,7 +12,7 @@ import (
 	"nodal/node"
 )
 
-// request asks for what the translation of a container depends on, and translates it.
+// request translates a container. It asks the runtime for the facts that the translation depends on.
 func (c containers) request(
 	ctx context.Context, pod *node.Pod, got *node.Observed, a node.CreateContainer,
 ) (*runtimeapi.CreateContainerRequest, error) {
@@ -64,7 +64,7 @@ func (c containers) config(
 	return here.Container(run, env, extras)
 }
 
-// sandboxFor finds the sandbox that a container goes into, with its addresses: they are in its /etc/hosts.
+// sandboxFor finds the sandbox of a container, with the addresses for the container's /etc/hosts.
 func (c containers) sandboxFor(
 	ctx context.Context, pod *node.Pod, got *node.Observed, id string,
 ) (node.Sandbox, error) {
@@ -90,7 +90,7 @@ func knownSandbox(got *node.Observed, id string) (node.Sandbox, bool) {
 	return got.Sandboxes[i], true
 }
 
-// imageUserFor asks for the user that the image wants to run as, where that matters.
+// imageUserFor asks for the user that the image names, if the translation needs it.
 func (c containers) imageUserFor(ctx context.Context, run spec.Run) (*spec.ImageUser, error) {
 	if !run.NeedsImageUser() {
 		return nil, nil
@@ -106,8 +106,8 @@ func (c containers) imageUserFor(ctx context.Context, run spec.Run) (*spec.Image
 	return &spec.ImageUser{UID: image.GetUid().GetValue(), Name: image.GetUsername()}, nil
 }
 
-// withMountsChosen decides what a container's mounts leave open. It asks the runtime what it can do only for a mount
-// that depends on that.
+// withMountsChosen settles the choices that a container's mounts leave open. It asks for the runtime's features only if
+// a mount depends on them.
 func (c containers) withMountsChosen(
 	ctx context.Context, of *corev1.Container, env *spec.Variables,
 ) (*corev1.Container, error) {
@@ -122,8 +122,8 @@ func (c containers) withMountsChosen(
 	return spec.ChooseMounts(of, env, recursive)
 }
 
-// withImages explains the failure of a container that mounts images. A runtime that cannot mount them announces
-// nothing, and fails for the want of a path.
+// withImages explains the failure of a container that mounts images. A runtime that cannot mount them does not say so,
+// and fails because of a missing path.
 func withImages(mounts []*runtimeapi.Mount) string {
 	if !slices.ContainsFunc(mounts, func(m *runtimeapi.Mount) bool { return m.GetImage() != nil }) {
 		return ""

@@ -29,8 +29,7 @@ func (c containers) resize(ctx context.Context, a node.ResizeContainer) error {
 	return nil
 }
 
-// checkMemory refuses a limit that is less than what the container uses: some
-// kernels would end it at once.
+// checkMemory refuses a limit below the container's present use: some kernels would end the container at once.
 func (c containers) checkMemory(ctx context.Context, a node.ResizeContainer) error {
 	if a.Limits.Memory == 0 {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"nodal/node"
 )
 
-// Reasons of failures beside node.FailedCreateSandbox, as Kubernetes names them. Where
-// it has no name, ours follows the pattern.
+// Reasons of failures beside node.FailedCreateSandbox, as Kubernetes names them. Where it has no name, ours follows the
+// pattern.
 const (
 	reasonInspectSandbox   = "InspectPodSandboxError"
 	reasonStopSandbox      = "KillPodSandboxError"
@@ -25,15 +25,14 @@ const (
 	reasonRemoveContainer  = "RemoveContainerError"
 )
 
-// answer is a gRPC error that reads as what the runtime said, without the
-// frame that gRPC puts around it.
+// answer is a gRPC error that reads as the runtime's own message, without the frame that gRPC puts around it.
 type answer struct{ err error }
 
 func (a answer) Error() string { return status.Convert(a.err).Message() }
 func (a answer) Unwrap() error { return a.err }
 
-// judge tells a failed call's definite failure from its unknown outcome. Doing
-// is verb and object: "start container web".
+// judge turns the error of a call into a definite failure or an unknown outcome. doing is verb and object: "start
+// container web".
 func judge(err error, reason, doing string) error {
 	err = fmt.Errorf("%s: %w", doing, answer{err})
 	if unanswered(err) || underway(err) {
@@ -42,7 +41,7 @@ func judge(err error, reason, doing string) error {
 	return &node.Failure{Reason: reason, Err: err}
 }
 
-// unanswered says whether a call ended without the runtime's word on it.
+// unanswered reports whether a call ended without an answer from the runtime.
 func unanswered(err error) bool {
 	switch code(err) {
 	case codes.Canceled, codes.DeadlineExceeded, codes.Unavailable:
@@ -51,14 +50,15 @@ func unanswered(err error) bool {
 	return strings.Contains(err.Error(), "transport is closing")
 }
 
-// underway says whether an earlier call for the same thing is still at work, or
-// succeeded unseen: the name is taken, or the container is already being started
-// or removed. Containerd gives that no code of its own.
+// underway reports whether an earlier call for the same name is still under way, or has succeeded unseen: the name is
+// taken, or the container is already being started or removed. containerd has no code of its own for that.
 func underway(err error) bool {
 	if code(err) == codes.AlreadyExists {
 		return true
 	}
-	for _, text := range []string{"failed to reserve", "is reserved for", "already in starting state", "already in removing state"} {
+	for _, text := range []string{
+		"failed to reserve", "is reserved for", "already in starting state", "already in removing state",
+	} {
 		if strings.Contains(err.Error(), text) {
 			return true
 		}
@@ -70,7 +70,7 @@ func missing(err error) bool { return code(err) == codes.NotFound }
 
 func unimplemented(err error) bool { return code(err) == codes.Unimplemented }
 
-// code finds the gRPC code below whatever wraps it.
+// code returns the gRPC code of a wrapped error.
 func code(err error) codes.Code {
 	var carrier interface{ GRPCStatus() *status.Status }
 	if errors.As(err, &carrier) {
@@ -79,7 +79,7 @@ func code(err error) codes.Code {
 	return status.FromContextError(err).Code()
 }
 
-// explain gives an error of a call that changes nothing its kind.
+// explain adds the kind to the error of a call that changes nothing.
 func explain(err error, doing string) error {
 	err = fmt.Errorf("%s: %w", doing, answer{err})
 	switch code(err) {
@@ -93,8 +93,7 @@ func explain(err error, doing string) error {
 	return err
 }
 
-// judgeInspect is judge for a call that asks after one thing: that it is not
-// there is an answer too.
+// judgeInspect is judge for an inspection: for it, not found is an answer.
 func judgeInspect(err error, reason, doing string) error {
 	if missing(err) {
 		return explain(err, doing)

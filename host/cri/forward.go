@@ -16,8 +16,8 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// PortForward connects a stream with a port inside a sandbox until that is closed. A
-// client that has nothing more to say may still listen.
+// PortForward connects a stream with a port inside a sandbox until the sandbox's side closes. A client that has sent
+// all may go on receiving.
 func (s *Streams) PortForward(ctx context.Context, sandboxID string, port int32, client io.ReadWriter) error {
 	address, err := s.forwardURL(ctx, sandboxID, port)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Streams) PortForward(ctx context.Context, sandboxID string, port int32,
 		return fmt.Errorf("set up a stream to sandbox %s: %w", sandboxID, err)
 	}
 	defer connection.Close()
-	// Whoever reads or writes ends with the connection.
+	// Closing the connection ends reads and writes that still wait.
 	defer context.AfterFunc(ctx, func() { connection.Close() })()
 	if err := forward(connection, port, client); err != nil {
 		return fmt.Errorf("forward port %d of sandbox %s: %w", port, sandboxID, err)
@@ -39,7 +39,9 @@ func (s *Streams) PortForward(ctx context.Context, sandboxID string, port int32,
 func (s *Streams) forwardURL(ctx context.Context, sandboxID string, port int32) (*url.URL, error) {
 	ctx, cancel := s.conn.request(ctx)
 	defer cancel()
-	reply, err := s.conn.runtime.PortForward(ctx, &runtimeapi.PortForwardRequest{PodSandboxId: sandboxID, Port: []int32{port}})
+	reply, err := s.conn.runtime.PortForward(ctx, &runtimeapi.PortForwardRequest{
+		PodSandboxId: sandboxID, Port: []int32{port},
+	})
 	if err != nil {
 		return nil, explain(err, "prepare to forward a port of sandbox "+sandboxID)
 	}
@@ -54,12 +56,13 @@ func dialForward(address *url.URL) (httpstream.Connection, error) {
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return errors.New("the runtime's streaming server redirects elsewhere")
 	}}
-	connection, _, err := spdy.NewDialerForStreaming(upgrader, client, http.MethodPost, address).Dial(portforward.ProtocolV1Name)
+	dialer := spdy.NewDialerForStreaming(upgrader, client, http.MethodPost, address)
+	connection, _, err := dialer.Dial(portforward.ProtocolV1Name)
 	return connection, err
 }
 
-// forward opens the two streams that the protocol has for one connection, and copies
-// both ways. What the runtime has to say of a failure it says on the other stream.
+// forward opens the two streams that the protocol has for one connection. It copies the data both ways over one; the
+// runtime reports a failure on the other.
 func forward(connection httpstream.Connection, port int32, client io.ReadWriter) error {
 	headers := http.Header{}
 	headers.Set(portforward.PortHeader, strconv.Itoa(int(port)))
@@ -69,7 +72,7 @@ func forward(connection httpstream.Connection, port int32, client io.ReadWriter)
 	if err != nil {
 		return err
 	}
-	failures.Close() // this side has nothing to say on it
+	failures.Close() // only the runtime writes to it
 	failed := make(chan error, 1)
 	go func() { failed <- said(failures) }()
 	headers.Set(portforward.StreamType, portforward.StreamTypeData)
@@ -78,7 +81,7 @@ func forward(connection httpstream.Connection, port int32, client io.ReadWriter)
 		return err
 	}
 	go func() {
-		_, _ = io.Copy(data, client) // if it breaks off, the other direction tells
+		_, _ = io.Copy(data, client) // an error shows in the other direction
 		data.Close()
 	}()
 	_, err = io.Copy(client, data)

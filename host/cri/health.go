@@ -11,7 +11,7 @@ import (
 	"nodal/node"
 )
 
-// Health tells how the container runtime is, and what it can do.
+// Health reads the status and the features of the container runtime.
 type Health struct {
 	conn    *Conn
 	known   atomic.Pointer[node.RuntimeStatus]
@@ -21,11 +21,11 @@ type Health struct {
 // NewHealth makes the Health of a runtime.
 func NewHealth(conn *Conn) *Health { return &Health{conn: conn} }
 
-// Known returns the runtime's last status. It is nil before the first, and once the runtime is
-// gone: another may take its place.
+// Known returns the runtime's last status. It is nil before the first status, and once the runtime is gone: another
+// runtime may take its place.
 func (h *Health) Known() *node.RuntimeStatus { return h.known.Load() }
 
-// Status asks the runtime how it is.
+// Status asks for the runtime's status.
 func (h *Health) Status(ctx context.Context) (node.RuntimeStatus, error) {
 	s, err := h.status(ctx)
 	s.Events = h.hearing.now.Load()
@@ -75,7 +75,7 @@ func statusOf(version *runtimeapi.VersionResponse, reply *runtimeapi.StatusRespo
 			Name: handler.GetName(), UserNamespaces: handler.GetFeatures().GetUserNamespaces(),
 			RecursiveReadOnlyMounts: handler.GetFeatures().GetRecursiveReadOnlyMounts(),
 		})
-		if handler.GetName() == "" { // the one that every pod gets
+		if handler.GetName() == "" { // the default handler
 			s.Features.UserNamespaces = handler.GetFeatures().GetUserNamespaces()
 			s.Features.RecursiveReadOnlyMounts = handler.GetFeatures().GetRecursiveReadOnlyMounts()
 		}
@@ -83,7 +83,7 @@ func statusOf(version *runtimeapi.VersionResponse, reply *runtimeapi.StatusRespo
 	return s
 }
 
-// Changed returns a channel that is closed when the runtime's events begin to arrive, or no longer do.
+// Changed returns a channel that is closed when the runtime's events begin to arrive, or cease to.
 func (h *Health) Changed() <-chan struct{} { return h.hearing.changed.Heard() }
 
 // hearing notes whether the runtime's events arrive.
@@ -92,16 +92,16 @@ type hearing struct {
 	changed node.Bell
 }
 
-// set rings the bell unless events go on arriving. A runtime that stays out of reach rings it too: the reason
-// may be another one than before.
+// set rings the bell unless events go on arriving. It rings for a runtime that stays out of reach too: the cause may
+// have changed.
 func (h *hearing) set(now bool) {
 	if was := h.now.Swap(now); !was || !now {
 		h.changed.Ring()
 	}
 }
 
-// CgroupDriver asks who makes cgroups, the runtime itself ("cgroupfs") or systemd for
-// it; empty where the runtime does not say.
+// CgroupDriver returns "systemd" if the runtime has systemd make its cgroups, and "cgroupfs" if it makes them itself.
+// It is empty if the runtime does not report it.
 func (h *Health) CgroupDriver(ctx context.Context) (string, error) {
 	ctx, cancel := h.conn.request(ctx)
 	defer cancel()

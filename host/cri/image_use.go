@@ -11,8 +11,8 @@ import (
 	"nodal/node"
 )
 
-// ImagesInUse names what containers are made from, running or not, and the image
-// of sandboxes, where the runtime tells it.
+// ImagesInUse returns the ids and names of the images that containers are made from, running or not. The image of
+// sandboxes is among them if the runtime reports it.
 func (i *Images) ImagesInUse(ctx context.Context) (map[string]bool, error) {
 	ctx, cancel := i.conn.request(ctx)
 	defer cancel()
@@ -33,8 +33,8 @@ func (i *Images) ImagesInUse(ctx context.Context) (map[string]bool, error) {
 	return used, nil
 }
 
-// sandboxImage reads the sandbox image from containerd's configuration. Newer versions need not
-// be asked: they pin the image.
+// sandboxImage reads the sandbox image from containerd's configuration. It is empty for newer versions, which pin the
+// image.
 func (i *Images) sandboxImage(ctx context.Context) (string, error) {
 	reply, err := i.conn.runtime.Status(ctx, &runtimeapi.StatusRequest{Verbose: true})
 	if err != nil {
@@ -43,7 +43,7 @@ func (i *Images) sandboxImage(ctx context.Context) (string, error) {
 	var config struct {
 		SandboxImage string `json:"sandboxImage"`
 	}
-	// Another runtime puts there what it likes.
+	// Another runtime has other contents there.
 	_ = json.Unmarshal([]byte(reply.GetInfo()["config"]), &config)
 	return config.SandboxImage, nil
 }
@@ -54,10 +54,10 @@ func (i *Images) ImageDisk(ctx context.Context) (capacity, available int64, err 
 	defer cancel()
 	reply, err := i.conn.images.ImageFsInfo(ctx, &runtimeapi.ImageFsInfoRequest{})
 	if err != nil {
-		return 0, 0, explain(err, "ask where images lie")
+		return 0, 0, explain(err, "find the images' file system")
 	}
 	if len(reply.GetImageFilesystems()) == 0 {
-		return 0, 0, fmt.Errorf("ask where images lie: the runtime does not say: %w", node.ErrUnsupported)
+		return 0, 0, fmt.Errorf("find the images' file system: the runtime does not report it: %w", node.ErrUnsupported)
 	}
 	path := reply.GetImageFilesystems()[0].GetFsId().GetMountpoint()
 	var disk unix.Statfs_t

@@ -20,7 +20,7 @@ type Images struct{ conn *Conn }
 // NewImages makes the Images of a runtime.
 func NewImages(conn *Conn) *Images { return &Images{conn} }
 
-// ListImages lists what is on the machine.
+// ListImages lists the images on the machine.
 func (i *Images) ListImages(ctx context.Context) ([]node.LocalImage, error) {
 	ctx, cancel := i.conn.request(ctx)
 	defer cancel()
@@ -52,7 +52,9 @@ func (i *Images) Image(ctx context.Context, ref string) (*node.LocalImage, error
 func (i *Images) status(ctx context.Context, ref string) (*runtimeapi.Image, error) {
 	ctx, cancel := i.conn.request(ctx)
 	defer cancel()
-	reply, err := i.conn.images.ImageStatus(ctx, &runtimeapi.ImageStatusRequest{Image: &runtimeapi.ImageSpec{Image: ref}})
+	reply, err := i.conn.images.ImageStatus(ctx, &runtimeapi.ImageStatusRequest{
+		Image: &runtimeapi.ImageSpec{Image: ref},
+	})
 	if err != nil || reply.GetImage().GetId() == "" {
 		return nil, err
 	}
@@ -66,8 +68,8 @@ func localImage(i *runtimeapi.Image) node.LocalImage {
 	}
 }
 
-// Pull pulls a reference, whatever is there; nil pulls as anybody. It has no
-// deadline: a big image over a thin line is no fault.
+// Pull pulls a reference even if the image is there. Without a credential it pulls anonymously. It has no deadline: a
+// big image over a slow line is no fault.
 func (i *Images) Pull(ctx context.Context, ref string, as *node.Credential) (node.LocalImage, error) {
 	var header, trailer metadata.MD
 	reply, err := i.conn.images.PullImage(ctx,
@@ -88,7 +90,7 @@ func (i *Images) Pull(ctx context.Context, ref string, as *node.Credential) (nod
 	return *image, nil
 }
 
-// authConfig names no server: the credential was chosen for the reference.
+// authConfig translates a credential. It names no server: the credential was chosen for the reference.
 func authConfig(as *node.Credential) *runtimeapi.AuthConfig {
 	if as == nil {
 		return nil
@@ -113,8 +115,7 @@ func judgePull(err error, answered bool, ref string) error {
 	return failure(reason, fmt.Errorf("%s: %w", doing, answer{err}))
 }
 
-// RemoveImage gives up an image under all its names. One that is not there is no
-// error.
+// RemoveImage removes an image under all its names. A missing image is no error.
 func (i *Images) RemoveImage(ctx context.Context, id string) error {
 	ctx, cancel := i.conn.request(ctx)
 	defer cancel()

@@ -10,12 +10,14 @@ import (
 )
 
 var (
-	errGroupsPolicy   = errors.New("SupplementalGroupsPolicy=Strict is not supported in this node: the runtime does not announce it")
-	errUserNamespaces = errors.New("user namespaces (hostUsers: false) are not supported on this node: the runtime does not announce them")
+	errGroupsPolicy = errors.New(
+		"SupplementalGroupsPolicy=Strict is not supported in this node: the runtime does not announce it")
+	errUserNamespaces = errors.New(
+		"user namespaces (hostUsers: false) are not supported on this node: the runtime does not announce them")
 )
 
-// checkFeatures asks the runtime whether it can do what only some can, for a
-// pod that needs it. The call that makes the pod would succeed without.
+// checkFeatures refuses a pod that needs a feature which the runtime does not announce. The call that makes the sandbox
+// would succeed without the feature.
 func (s sandboxes) checkFeatures(ctx context.Context, pod *node.Pod) error {
 	strict := spec.StrictGroups(pod.Object)
 	if !strict && pod.Users == nil {

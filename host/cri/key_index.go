@@ -6,8 +6,8 @@ import (
 	"nodal/node"
 )
 
-// keyIndex knows to which key a sandbox or container belongs, for events that
-// carry nothing but an id. It is a shortcut: an id it does not know costs a list.
+// keyIndex maps the ids of sandboxes and containers to pods' keys, for events that carry only an id. It is a
+// shortcut: an unknown id costs a list.
 type keyIndex struct {
 	mu   sync.Mutex
 	byID map[string]node.Key
@@ -34,7 +34,7 @@ func (x *keyIndex) find(id string) (node.Key, bool) {
 	return key, ok
 }
 
-// replace keeps exactly what a list of everything found.
+// replace takes the result of a list of all pods.
 func (x *keyIndex) replace(found map[node.Key]*node.Observed) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -15,9 +15,8 @@ import (
 	"nodal/node"
 )
 
-// List observes one key, or all of them, with two calls. A key that is asked for
-// is in the answer even when nothing of it is there. What no kubelet
-// made is left out. Mark is left to the caller.
+// List observes one key, or all of them, with two calls. A key that is asked for is in the result even if nothing of it
+// is there. Containers that no kubelet has made are left out. The caller sets Mark.
 func (p *Pods) List(ctx context.Context, only *node.Key) (map[node.Key]*node.Observed, error) {
 	ctx, cancel := p.conn.request(ctx)
 	defer cancel()
@@ -46,7 +45,7 @@ func (p *Pods) List(ctx context.Context, only *node.Key) (map[node.Key]*node.Obs
 	return found, nil
 }
 
-// observed sorts what was listed by key, the newest first.
+// observed groups sandboxes and containers by key, the newest first.
 func observed(
 	logs string, sandboxes []*runtimeapi.PodSandbox, containers []*runtimeapi.Container,
 ) map[node.Key]*node.Observed {
@@ -58,10 +57,10 @@ func observed(
 		return found[key]
 	}
 	slices.SortFunc(sandboxes, func(a, b *runtimeapi.PodSandbox) int {
-		return cmp.Or(cmp.Compare(b.GetMetadata().GetAttempt(), a.GetMetadata().GetAttempt()), cmp.Compare(b.GetCreatedAt(), a.GetCreatedAt()))
+		return newestFirst(a.GetMetadata().GetAttempt(), b.GetMetadata().GetAttempt(), a.GetCreatedAt(), b.GetCreatedAt())
 	})
 	slices.SortFunc(containers, func(a, b *runtimeapi.Container) int {
-		return cmp.Or(cmp.Compare(b.GetMetadata().GetAttempt(), a.GetMetadata().GetAttempt()), cmp.Compare(b.GetCreatedAt(), a.GetCreatedAt()))
+		return newestFirst(a.GetMetadata().GetAttempt(), b.GetMetadata().GetAttempt(), a.GetCreatedAt(), b.GetCreatedAt())
 	})
 	for _, s := range sandboxes {
 		if key, ok := spec.KeyOf(s.GetLabels()); ok {
@@ -73,11 +72,17 @@ func observed(
 		if key, ok := spec.KeyOf(c.GetLabels()); ok {
 			o := at(key)
 			listed := listedContainer(c)
-			listed.LogPath = filepath.Join(spec.LogDir(logs, key, listed.UID), spec.LogPath(listed.Name, listed.Attempt))
+			dir := spec.LogDir(logs, key, listed.UID)
+			listed.LogPath = filepath.Join(dir, spec.LogPath(listed.Name, listed.Attempt))
 			o.Containers = append(o.Containers, listed)
 		}
 	}
 	return found
+}
+
+// newestFirst compares the attempts of two sandboxes or containers, and then the times of their creation.
+func newestFirst(attempt, other uint32, created, otherCreated int64) int {
+	return cmp.Or(cmp.Compare(other, attempt), cmp.Compare(otherCreated, created))
 }
 
 func listedSandbox(s *runtimeapi.PodSandbox) node.Sandbox {

@@ -12,9 +12,8 @@ import (
 	"nodal/node"
 )
 
-// makeLogDir makes a directory for the runtime, which makes log files but no
-// directories. It goes through an os.Root because a pod may have been given
-// the place to plant links in.
+// makeLogDir makes a directory for log files: the runtime makes only the files. It goes through an os.Root because a
+// pod that may write there can plant links.
 func makeLogDir(logs string, pod *node.Pod, container string) error {
 	if err := os.MkdirAll(logs, 0o755); err != nil {
 		return fmt.Errorf("make log directory: %w", err)
@@ -42,8 +41,7 @@ func makeLogDir(logs string, pod *node.Pod, container string) error {
 	return nil
 }
 
-// ReopenLog has the runtime open a container's log file anew after it was moved
-// away.
+// ReopenLog makes the runtime open a container's log file again after it was moved away.
 func (p *Pods) ReopenLog(ctx context.Context, containerID string) error {
 	ctx, cancel := p.conn.request(ctx)
 	defer cancel()

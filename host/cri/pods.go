@@ -29,7 +29,8 @@ func NewPods(conn *Conn, health *Health, config PodConfig, log *slog.Logger) *Po
 	return &Pods{
 		conn: conn, health: health, logs: config.LogsDir, log: log, keys: keys, sandboxes: s,
 		containers: containers{
-			PodConfig: config, conn: conn, health: health, images: NewImages(conn), keys: keys, remover: remove, sandboxes: s,
+			PodConfig: config, conn: conn, health: health, images: NewImages(conn), keys: keys, remover: remove,
+			sandboxes: s,
 		},
 	}
 }
@@ -40,7 +41,9 @@ func (p *Pods) Do(ctx context.Context, pod *node.Pod, got *node.Observed, action
 	begin := time.Now()
 	result, err := p.do(ctx, pod, got, action)
 	result.At = time.Now()
-	attributes := []any{"pod", pod.Key().String(), "uid", pod.UID(), "action", action.String(), "took", result.At.Sub(begin), "err", err}
+	attributes := []any{
+		"pod", pod.Key().String(), "uid", pod.UID(), "action", action.String(), "took", result.At.Sub(begin), "err", err,
+	}
 	if about := action.About(); about.Container != "" {
 		attempt, _ := about.AttemptIn(got)
 		attributes = append(attributes, "container", about.Container, "attempt", attempt)

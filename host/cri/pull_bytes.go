@@ -7,8 +7,9 @@ import (
 	"nodal/node"
 )
 
-// CountPulled notes with each pull that has begun how much of its image is there. Containerd alone can say that: CRI
-// says nothing of a pull before it is over. CountPulled wraps node.ErrUnsupported when the runtime is not containerd.
+// CountPulled notes with each pull that has begun how many bytes of its image are there. Only containerd can report
+// that: CRI has nothing about a pull under way. CountPulled wraps node.ErrUnsupported if the runtime is not
+// containerd.
 func (i *Images) CountPulled(ctx context.Context, pulls []node.Pull) error {
 	if !slices.ContainsFunc(pulls, func(p node.Pull) bool { return !p.Began.IsZero() }) {
 		return nil

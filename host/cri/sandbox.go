@@ -41,7 +41,9 @@ func (s sandboxes) run(ctx context.Context, pod *node.Pod, a node.RunSandbox) (n
 	// A sandbox may cost a network and the pull of its image: twice the time.
 	ctx, cancel := context.WithTimeout(ctx, 2*s.conn.timeout)
 	defer cancel()
-	reply, err := s.conn.runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: config, RuntimeHandler: pod.Handler})
+	reply, err := s.conn.runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{
+		Config: config, RuntimeHandler: pod.Handler,
+	})
 	if err != nil {
 		err = judge(advised(err), node.FailedCreateSandbox, fmt.Sprintf("run sandbox %d", a.Attempt))
 		return node.Result{}, s.orNoNetwork(ctx, pod, err)
@@ -50,8 +52,8 @@ func (s sandboxes) run(ctx context.Context, pod *node.Pod, a node.RunSandbox) (n
 	return node.Result{ID: reply.GetPodSandboxId()}, nil
 }
 
-// config translates a sandbox. It reads the host's resolv.conf each time: the file changes with the networks
-// that the machine joins.
+// config translates a sandbox. It reads the host's resolv.conf each time: the file changes with the networks that the
+// machine joins.
 func (s sandboxes) config(
 	here spec.Node, pod *node.Pod, attempt uint32,
 ) (*runtimeapi.PodSandboxConfig, []spec.Notice, error) {
@@ -68,8 +70,8 @@ func (s sandboxes) config(
 	return here.Sandbox(sandbox)
 }
 
-// orNoNetwork explains why a sandbox could not be run or stopped: the runtime may have no network
-// now. Its error looks the same for a broken network, so it is asked.
+// orNoNetwork replaces the error of a sandbox that could not be run or stopped if the runtime has no network now. The
+// runtime's error does not show that, so orNoNetwork asks for its status.
 func (s sandboxes) orNoNetwork(ctx context.Context, pod *node.Pod, err error) error {
 	if pod.Object.Spec.HostNetwork || errors.Is(err, node.ErrUnknown) {
 		return err
@@ -81,14 +83,14 @@ func (s sandboxes) orNoNetwork(ctx context.Context, pod *node.Pod, err error) er
 	return failure(node.NetworkNotReady, errors.New("network is not ready: "+status.Message))
 }
 
-// advised adds the remedy to an error about the sandbox image, which no pod names. A sandbox has
-// no other image.
+// advised adds the remedy to an error about the sandbox image: no pod names that image.
 func advised(err error) error {
 	if !strings.Contains(err.Error(), "sandbox image") && !strings.Contains(err.Error(), "failed to pull image") {
 		return err
 	}
 	s := status.Convert(err)
-	return status.Errorf(s.Code(), "%s (the runtime holds each pod open with this image: import it there, or configure one that it can get; a kubelet that brings its runtime along brings one)", s.Message())
+	return status.Errorf(s.Code(), "%s (the runtime needs this image for each pod: import it there, or configure one "+
+		"that it can pull; a kubelet that brings its runtime along brings the image too)", s.Message())
 }
 
 func (s sandboxes) inspect(ctx context.Context, a node.InspectSandbox) (node.Result, error) {

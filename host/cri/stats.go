@@ -17,7 +17,7 @@ type Stats struct{ conn *Conn }
 // NewStats makes the Stats of a runtime.
 func NewStats(conn *Conn) *Stats { return &Stats{conn} }
 
-// PodStats says what each pod that runs uses, and each container in it.
+// PodStats returns what each running pod and each of its containers use.
 func (s *Stats) PodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats, error) {
 	ctx, cancel := s.conn.request(ctx)
 	defer cancel()
@@ -31,15 +31,17 @@ func (s *Stats) PodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats, er
 	return s.eachPodStats(ctx)
 }
 
-// eachPodStats asks pod by pod: containerd gives no list at all while one pod of it
-// comes or goes. That one is left out.
+// eachPodStats asks pod by pod, and leaves out a pod that comes or goes meanwhile. containerd fails a whole list
+// because of one such pod.
 func (s *Stats) eachPodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats, error) {
-	ready := &runtimeapi.PodSandboxFilter{State: &runtimeapi.PodSandboxStateValue{State: runtimeapi.PodSandboxState_SANDBOX_READY}}
+	ready := &runtimeapi.PodSandboxFilter{
+		State: &runtimeapi.PodSandboxStateValue{State: runtimeapi.PodSandboxState_SANDBOX_READY},
+	}
 	list, err := s.conn.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{Filter: ready})
 	if err != nil {
 		return nil, explain(err, "list pods that use something")
 	}
-	var told []*runtimeapi.PodSandboxStats
+	var found []*runtimeapi.PodSandboxStats
 	var last error
 	for _, pod := range list.GetItems() {
 		reply, err := s.conn.runtime.PodSandboxStats(ctx, &runtimeapi.PodSandboxStatsRequest{PodSandboxId: pod.GetId()})
@@ -47,27 +49,26 @@ func (s *Stats) eachPodStats(ctx context.Context) ([]*runtimeapi.PodSandboxStats
 			last = err
 			continue
 		}
-		told = append(told, reply.GetStats())
+		found = append(found, reply.GetStats())
 	}
-	if last != nil && (len(told) == 0 || ctx.Err() != nil) { // it is not about one pod
+	if last != nil && (len(found) == 0 || ctx.Err() != nil) { // the error is not about one pod
 		return nil, explain(last, "ask what pods use")
 	}
-	return told, nil
+	return found, nil
 }
 
-// Layers says what the containers that run have written over the files of their images,
-// among other things.
+// Layers returns the stats of all running containers, with the bytes that each has written over its image.
 func (s *Stats) Layers(ctx context.Context) ([]*runtimeapi.ContainerStats, error) {
 	return s.layers(ctx, nil)
 }
 
 // PodLayers returns how many bytes each container of a pod has written over its image.
 func (s *Stats) PodLayers(ctx context.Context, uid types.UID) (map[string]int64, error) {
-	told, err := s.layers(ctx, &runtimeapi.ContainerStatsFilter{
+	found, err := s.layers(ctx, &runtimeapi.ContainerStatsFilter{
 		LabelSelector: map[string]string{kubelettypes.KubernetesPodUIDLabel: string(uid)},
 	})
 	sums := map[string]int64{}
-	for _, c := range told {
+	for _, c := range found {
 		sums[c.GetAttributes().GetMetadata().GetName()] += int64(c.GetWritableLayer().GetUsedBytes().GetValue())
 	}
 	return sums, err
@@ -83,16 +84,16 @@ func (s *Stats) layers(ctx context.Context, of *runtimeapi.ContainerStatsFilter)
 	return reply.GetStats(), nil
 }
 
-// ImageUsage says how much of which file system images take.
+// ImageUsage returns the file system that holds the images, and what they take of it.
 func (s *Stats) ImageUsage(ctx context.Context) (*runtimeapi.FilesystemUsage, error) {
 	ctx, cancel := s.conn.request(ctx)
 	defer cancel()
 	reply, err := s.conn.images.ImageFsInfo(ctx, &runtimeapi.ImageFsInfoRequest{})
 	if err != nil {
-		return nil, explain(err, "ask where images lie")
+		return nil, explain(err, "find the images' file system")
 	}
 	if len(reply.GetImageFilesystems()) == 0 {
-		return nil, fmt.Errorf("ask where images lie: the runtime does not say: %w", node.ErrUnsupported)
+		return nil, fmt.Errorf("find the images' file system: the runtime does not report it: %w", node.ErrUnsupported)
 	}
 	return reply.GetImageFilesystems()[0], nil
 }

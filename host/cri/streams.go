@@ -26,15 +26,14 @@ type Streams struct{ conn *Conn }
 // NewStreams makes the Streams of a runtime.
 func NewStreams(conn *Conn) *Streams { return &Streams{conn} }
 
-// ExecSync runs a command in a container and collects what it prints. A timeout
-// of zero is none; a command that it ends gives context.DeadlineExceeded. The
-// command's exit code is no error.
+// ExecSync runs a command in a container and collects its output. A timeout of zero means none. ExecSync returns
+// context.DeadlineExceeded for a command that the timeout ends. A command's exit code is no error.
 func (s *Streams) ExecSync(
 	ctx context.Context, containerID string, cmd []string, timeout time.Duration,
 ) (stdout, stderr []byte, exit int32, err error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
-		// The runtime keeps time; this only catches one that does not answer.
+		// The runtime enforces the timeout; this is only for one that does not answer.
 		ctx, cancel = context.WithTimeout(ctx, timeout+s.conn.timeout)
 		defer cancel()
 	}
@@ -42,10 +41,13 @@ func (s *Streams) ExecSync(
 		ContainerId: containerID, Cmd: cmd, Timeout: int64((timeout + time.Second - 1) / time.Second),
 	})
 	if timeout > 0 && code(err) == codes.DeadlineExceeded && inTime(ctx) {
-		return nil, nil, 0, fmt.Errorf("run a command in container %s within %s: %w", containerID, timeout, context.DeadlineExceeded)
+		return nil, nil, 0, fmt.Errorf(
+			"run a command in container %s within %s: %w", containerID, timeout, context.DeadlineExceeded)
 	}
 	if code(err) == codes.ResourceExhausted {
-		return nil, nil, 0, fmt.Errorf("run a command in container %s: more than %d bytes of output, which exec would stream: %w", containerID, maxMessage, node.ErrTooLarge)
+		return nil, nil, 0, fmt.Errorf(
+			"run a command in container %s: more than %d bytes of output, which exec would stream: %w",
+			containerID, maxMessage, node.ErrTooLarge)
 	}
 	if err != nil {
 		return nil, nil, 0, explain(err, "run a command in container "+containerID)
@@ -53,8 +55,8 @@ func (s *Streams) ExecSync(
 	return reply.GetStdout(), reply.GetStderr(), reply.GetExitCode(), nil
 }
 
-// inTime reports whether the deadline of a context is still ahead. It asks the clock, not the context:
-// the runtime knows the deadline too, and may report it before the context does.
+// inTime reports whether the deadline of a context is still ahead. It reads the clock, not the context: the runtime
+// knows the deadline too, and may report it before the context does.
 func inTime(ctx context.Context) bool {
 	deadline, bound := ctx.Deadline()
 	return !bound || time.Now().Before(deadline)
@@ -62,7 +64,9 @@ func inTime(ctx context.Context) bool {
 
 // Exec runs a command in a container with its streams connected, until it ends.
 // The command's exit code is no error.
-func (s *Streams) Exec(ctx context.Context, containerID string, cmd []string, with node.Streams) (exitCode int32, err error) {
+func (s *Streams) Exec(
+	ctx context.Context, containerID string, cmd []string, with node.Streams,
+) (exitCode int32, err error) {
 	address, err := s.execURL(ctx, containerID, cmd, with)
 	if err != nil {
 		return 0, err
@@ -78,8 +82,8 @@ func (s *Streams) Exec(ctx context.Context, containerID string, cmd []string, wi
 	return 0, nil
 }
 
-// Attach connects streams to what a container runs, until that ends. When the
-// client goes away only the connection ends.
+// Attach connects streams to the main process of a container until that ends. If the client goes away, only the
+// connection ends.
 func (s *Streams) Attach(ctx context.Context, containerID string, with node.Streams) error {
 	address, err := s.attachURL(ctx, containerID, with)
 	if err != nil {
@@ -91,8 +95,8 @@ func (s *Streams) Attach(ctx context.Context, containerID string, with node.Stre
 	return nil
 }
 
-// through connects the streams to an address of the runtime until it ends them. No
-// redirects: the runtime's word on where to go was checked, a web server's would not be.
+// through connects the streams to an address of the runtime until the runtime ends them. It follows no redirect: the
+// address was checked, and that of a redirect would not be.
 func through(ctx context.Context, address *url.URL, s node.Streams) error {
 	transport, upgrader, err := spdy.RoundTripperFor(&rest.Config{})
 	if err != nil {
@@ -135,8 +139,7 @@ func (s *Streams) execURL(ctx context.Context, containerID string, cmd []string,
 	return localURL(reply.GetUrl())
 }
 
-// localURL refuses a streaming server that is not on this machine: the streams
-// are not encrypted.
+// localURL parses the address of a streaming server. It refuses one on another machine: the streams are not encrypted.
 func localURL(text string) (*url.URL, error) {
 	address, err := url.Parse(text)
 	if err != nil {
@@ -144,7 +147,8 @@ func localURL(text string) (*url.URL, error) {
 	}
 	ip := net.ParseIP(cmp.Or(address.Hostname(), "none"))
 	if address.Scheme != "http" || address.Hostname() != "localhost" && !ip.IsLoopback() {
-		return nil, fmt.Errorf("the runtime's streaming address %q is not http on loopback: %w", address.Host, node.ErrUnsupported)
+		return nil, fmt.Errorf(
+			"the runtime's streaming address %q is not http on loopback: %w", address.Host, node.ErrUnsupported)
 	}
 	return address, nil
 }

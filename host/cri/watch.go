@@ -44,7 +44,7 @@ type watch struct {
 }
 
 func (w watch) followCRI(ctx context.Context) error {
-	// A runtime that is away is waited for.
+	// WaitForReady waits for a runtime that is away.
 	stream, err := w.runtime.GetContainerEvents(ctx, &runtimeapi.GetEventsRequest{}, grpc.WaitForReady(true))
 	if err != nil {
 		return err

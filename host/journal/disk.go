@@ -14,8 +14,7 @@ const (
 	fileMode = 0o600
 )
 
-// disk is every change that the journal makes to the file system. A test puts
-// itself in here to fail or to stop at any of them.
+// disk makes all changes of the journal to the file system. A test has its own, to fail or to stop at any of them.
 type disk interface {
 	// create writes a file whole and syncs it; when it fails, no file is left.
 	create(path string, data []byte) error
@@ -59,13 +58,12 @@ func (osDisk) sync(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// isFull reports whether an error means that there is no space, or no more of
-// it for us.
+// isFull reports whether an error means that the disk or our quota is full.
 func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// unlessMissing drops the error that says that there is no such file.
+// unlessMissing returns the error unless it means that the file is missing.
 func unlessMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -67,7 +67,7 @@ func open(dir string, logger *slog.Logger, d disk) (*Journal, error) {
 	return j, nil
 }
 
-// repair brings the directory from whatever a crash left to rest.
+// repair completes or undoes what a crash has interrupted.
 func (j *Journal) repair() error {
 	if err := j.disk.sync(filepath.Dir(j.dir)); err != nil {
 		return err

@@ -89,7 +89,7 @@ func (j *Journal) fallBack(file string, reason error) (store.Record, Quarantined
 	return r, q
 }
 
-// rename is a rename within one directory that lasts.
+// rename renames a file within one directory, durably.
 func (j *Journal) rename(from, to string) error {
 	if err := j.disk.rename(from, to); err != nil {
 		return err

@@ -25,7 +25,7 @@ func encode(name string, data []byte) []byte {
 	return append(fmt.Appendf(nil, "%s %s %s ", magic, formatVersion, checksum(body)), body...)
 }
 
-// decode is the reverse of encode. The data is a part of raw, and never nil.
+// decode reverses encode. The data is a part of raw, and never nil.
 func decode(raw []byte) (name string, data []byte, err error) {
 	word, rest, _ := bytes.Cut(raw, []byte(" "))
 	if string(word) != magic {

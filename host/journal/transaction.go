@@ -147,8 +147,8 @@ func (j *Journal) syncRecords(t *transaction) error {
 	return nil
 }
 
-// settlePending settles the transactions that touch one of the records, so that
-// none of them can be repeated over what is committed next.
+// settlePending settles the transactions that touch one of the records, so that none of them can be repeated over the
+// next commit.
 func (j *Journal) settlePending(records []store.Record) error {
 	j.pending.mu.Lock()
 	defer j.pending.mu.Unlock()
@@ -201,7 +201,7 @@ func (j *Journal) finishTransactions() error {
 	return nil
 }
 
-// finish settles a transaction at the start, by all means there are.
+// finish settles a transaction at the start. On a full disk it uses the space that is kept for deletions.
 func (j *Journal) finish(t *transaction) error {
 	err := j.settle(t)
 	if isFull(err) {

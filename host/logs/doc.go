@@ -9,8 +9,8 @@
 // in the next entry of the same stream. Docker's json-file lines are understood
 // too. Other lines are skipped, so that one torn line does not hide the rest.
 //
-// Read is the way in. The bytes go through three small parts, each of which
-// reuses one buffer, so that the cost of a line is a search and a copy:
+// Read prints a log. The bytes go through three small parts, each of which reuses one
+// buffer, so that the cost of a line is a search and a copy:
 //
 //	source   reads blocks of a file and cuts them into lines    source.go
 //	parser   finds timestamp, stream, tag and content           parse.go, clock.go
@@ -33,16 +33,15 @@
 // Entries of both streams are printed in the order of the file. Where one stream
 // cuts into a line of the other, so does the output. A line belongs to the
 // place where it ends: the last n lines begin after the end of the one before
-// them. Since compares entries, each on its own. Where to begin with that is
-// searched by their times, which may go back by up to slack in a file.
+// them. Since compares each entry on its own. A search by time finds where to begin;
+// times may go back by up to slack in a file.
 //
 // An entry longer than maxEntry is skipped like a malformed one; runtimes
 // cut lines at 16 KiB.
 //
 // # Where logs lie
 //
-// Layout names the files as every Kubernetes log collector expects them, makes
-// the links by which these find them, and removes all of it without ever following
-// a symbolic link below its roots. Start reading at Read in read.go, or at Layout in
-// layout.go.
+// Layout names the files as every Kubernetes log collector expects, makes the links by
+// which collectors find them, and removes both without ever following a symbolic link
+// below its roots. Start reading at Read in read.go, or at Layout in layout.go.
 package logs

@@ -9,8 +9,8 @@ import (
 	"nodal/node"
 )
 
-// Last returns the end of the log at path: of its last lines no more than so
-// many bytes. A log that is not there has no end.
+// Last returns the last lines of the log at path, but no more than the last most bytes of them. It returns "" for a
+// missing log.
 func Last(ctx context.Context, path string, lines int64, most int) (string, error) {
 	end := &lastBytes{most: most}
 	err := Read(ctx, path, node.LogOptions{Tail: &lines}, end)

@@ -33,8 +33,7 @@ func podDir(key node.Key, uid types.UID) (string, error) {
 	return dir, errors.Join(checkName(key.Namespace), checkName(key.Name), checkName(string(uid)))
 }
 
-// checkName refuses what could lead out of a directory. Names are validated
-// long before; this is the last door.
+// checkName refuses a name that could lead out of a directory. Names are validated long before; this is the last check.
 func checkName(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("name %q in a log path: %w", name, node.ErrInvalid)
@@ -97,7 +96,7 @@ func (l Layout) RemovePod(key node.Key, uid types.UID) error {
 		defer root.Close()
 		err = root.RemoveAll(dir)
 	}
-	// What has too long a name to be made is not there.
+	// A directory with a name that is too long cannot exist.
 	if err != nil && !errors.Is(err, syscall.ENAMETOOLONG) {
 		return fmt.Errorf("remove logs of pod %q: %w", key.Name, err)
 	}

@@ -12,8 +12,8 @@ import (
 // maxFileName is the longest file name that Linux file systems take.
 const maxFileName = 255
 
-// linkName is the name that log collectors parse. Where it is too long for a
-// file name its end is cut off, as the kubelet has always done.
+// linkName returns the name that log collectors parse. A name that is too long for a file is cut off at its end, as
+// Kubernetes does.
 func linkName(key node.Key, container, containerID string) (string, error) {
 	const suffix = ".log"
 	name := key.Name + "_" + key.Namespace + "_" + container + "-" + containerID

@@ -78,7 +78,7 @@ func pastOf(path string, src *source) (past, error) {
 	return p, nil
 }
 
-// last is the newest stamp; empty: nothing was rotated.
+// last returns the newest stamp, or "" if nothing was rotated.
 func (p past) last() string {
 	if len(p.stamps) == 0 {
 		return ""
@@ -86,8 +86,8 @@ func (p past) last() string {
 	return p.stamps[len(p.stamps)-1]
 }
 
-// begin finds where the wanted lines begin: in which file of the past and at
-// which offset, or in src, which is moved there.
+// begin finds where the wanted lines begin: a file of the past and an offset in it, or a place in src, to which it
+// moves.
 func (p past) begin(src *source, opts node.LogOptions) (file int, offset int64, err error) {
 	if opts.Tail == nil {
 		return p.since(opts.Since.Add(-slack)), 0, src.begin(0, opts.Since)
@@ -109,7 +109,7 @@ func (p past) begin(src *source, opts node.LogOptions) (file int, offset int64, 
 	return 0, 0, nil
 }
 
-// since leaves out the files in front to which nothing was written as late as t.
+// since returns the index of the first file that was written to at t or later.
 func (p past) since(t time.Time) int {
 	for i, stamp := range p.stamps {
 		for _, suffix := range []string{"", packedSuffix} {
@@ -181,8 +181,7 @@ func unpack(packed io.Reader) (*os.File, error) {
 	return plain, nil
 }
 
-// inflate takes the end of what can be unpacked for the end of the file: a
-// damaged one does not hide the rest of the log.
+// inflate unpacks a file as far as it can: a damaged file does not hide the rest of the log.
 func inflate(plain io.Writer, packed io.Reader) error {
 	in, err := gzip.NewReader(packed)
 	if err == nil {

@@ -79,7 +79,7 @@ func (p *printer) write() error {
 	return nil
 }
 
-// flush hands everything printed so far to whoever reads it.
+// flush passes everything printed so far to the sink.
 func (p *printer) flush() error {
 	if err := p.write(); err != nil {
 		return err

@@ -25,7 +25,7 @@ type Rotation struct {
 
 	// Running lists the logs that are written to.
 	Running func() []Open
-	// Reopen has the runtime go on in a new file.
+	// Reopen makes the runtime go on in a new file.
 	Reopen func(ctx context.Context, containerID string) error
 }
 
@@ -35,8 +35,8 @@ type Open struct {
 	ContainerID string
 }
 
-// Run looks at the size of every open log again and again. That costs a system
-// call or two a log; a watch would cost one each time that something is written.
+// Run looks at the size of every open log at regular intervals. That costs a system call or two for each log; a watch
+// would cost one for each write.
 func (r Rotation) Run(ctx context.Context) {
 	ticker := time.NewTicker(r.Every)
 	defer ticker.Stop()
@@ -76,8 +76,8 @@ func (r Rotation) fits(log Open) bool {
 	return err == nil && info.Size() <= r.MaxSize
 }
 
-// rotate moves one log out of the way and has a new one begun. It goes through
-// the directory's own root: a pod may have been given the place to plant links in.
+// rotate renames one log and has the runtime begin a new one. It works within an os.Root of the directory: a pod that
+// may write there can plant links.
 func (r Rotation) rotate(ctx context.Context, log Open, now time.Time) error {
 	root, err := r.Layout.open(log.LogRun)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +91,7 @@ func (r Rotation) rotate(ctx context.Context, log Open, now time.Time) error {
 	info, err := root.Lstat(base)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		// Whoever renamed it did not come to this.
+		// An earlier rotation has renamed the log, and was cut short before this.
 		return r.Reopen(ctx, log.ContainerID)
 	case err != nil:
 		return fmt.Errorf("look at a log: %w", err)
@@ -112,8 +112,7 @@ func (r Rotation) rotate(ctx context.Context, log Open, now time.Time) error {
 	return errors.Join(tidied, r.turn(ctx, root, log, nextStamp(stamps, now)))
 }
 
-// renamed says whether the log has its next name already, beside its old one: a
-// move that was cut short.
+// renamed reports whether the log has its next name beside its old one, because a move was cut short.
 func renamed(root *os.Root, log fs.FileInfo, base string, stamps []string) bool {
 	if len(stamps) == 0 {
 		return false
@@ -124,7 +123,7 @@ func renamed(root *os.Root, log fs.FileInfo, base string, stamps []string) bool 
 
 const stampLayout = "20060102-150405"
 
-// nextStamp is now, or later if the clock was set back: readers go by the order.
+// nextStamp returns now, or a later time if the clock was set back: readers rely on the order of stamps.
 func nextStamp(stamps []string, now time.Time) string {
 	stamp := now.UTC().Format(stampLayout)
 	if len(stamps) == 0 || stamp > stamps[len(stamps)-1] {
@@ -148,12 +147,12 @@ func (r Rotation) turn(ctx context.Context, root *os.Root, log Open, stamp strin
 	if err == nil {
 		return nil
 	}
-	// Back under its name, so that readers find what the runtime goes on writing.
-	// If the runtime did begin a new one after all, that has the name already.
+	// Move the log back under its name, so that readers find what the runtime goes on writing.
+	// If the runtime has begun a new log after all, the name is taken.
 	if back := move(root, base+"."+stamp, base); back != nil && !errors.Is(back, fs.ErrExist) {
 		err = errors.Join(err, back)
 	}
-	return fmt.Errorf("have a log reopened: %w", err)
+	return fmt.Errorf("reopen a log: %w", err)
 }
 
 func move(root *os.Root, from, to string) error {

@@ -12,7 +12,7 @@ import (
 const slack = time.Minute
 
 const (
-	// branches is into how many parts a file is divided at a time.
+	// branches is the number of parts into which the search divides a range.
 	branches = 16
 
 	// glance is the number of bytes that are read in one place, so that a single line with
@@ -33,17 +33,15 @@ func (s *source) begin(offset int64, since time.Time) error {
 	return s.seek(offset)
 }
 
-// startSince returns the offset of a line before which no line is as young as since. It reads
-// a few entries here and there, a few hundred KiB of a file of gigabytes, and goes by their
-// times. Where these go back by no more than slack, it misses nothing.
+// startSince returns the offset of a line such that all lines before it are older than since. It samples the times of a
+// few entries: some hundred KiB of a file of gigabytes. It misses no line if times go back by no more than slack.
 //
-// A clock that was set back by more leaves lines behind that seem to be from the future, then
-// older ones, then younger ones again. The first younger ones that the search meets decide. So
-// those from the future are missed only where they fill less than one in so many branches of
-// the search.
+// A clock that was set back by more leaves lines that seem to be from the future, then older ones, then younger ones
+// again. The search stops at the first younger ones that it meets. It misses the lines from the future only if they
+// fill less than one of its branches.
 //
-// A part without times, such as a hole that a crash left or a line without end, is not
-// skipped: reading begins at the last older entry before it.
+// A part without times, such as a hole that a crash left or a line without end, is not skipped: reading begins at the
+// last older entry before it.
 func startSince(file io.ReaderAt, size int64, since time.Time) int64 {
 	s := search{file: file, since: since.Add(-slack), lines: bufio.NewReader(nil)}
 	from, to := int64(0), size
@@ -65,8 +63,8 @@ type search struct {
 	parser parser
 }
 
-// narrow returns the part of a range that the last older entry is in. It begins
-// with an older entry, unless it begins where the range does.
+// narrow returns the part of a range that has the last older entry. The part begins with an older entry, or with the
+// range.
 func (s *search) narrow(from, to int64) (older, younger int64) {
 	older = from
 	step := (to - from) / branches

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// Sweep removes links to logs that are no longer there: those of an agent that
-// was killed between removing a log and removing its link. Links to elsewhere are
-// somebody else's.
+// Sweep removes links to logs that are no longer there, such as an agent leaves that is killed between the two
+// removals. Links to other places are not ours.
 func (l Layout) Sweep() error {
 	root, err := os.OpenRoot(l.Links)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -18,9 +18,8 @@ type tail struct {
 	stream node.LogStream
 }
 
-// start returns the offset at which the wanted lines begin in a file, and
-// whether that is all of them. What follows the last end of a line counts as a
-// line too.
+// start returns the offset at which the wanted lines begin in a file, and whether the file has all of them. An
+// unfinished last line counts too.
 func (t *tail) start(file *os.File) (offset int64, all bool, err error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -59,7 +58,7 @@ type backward struct {
 	overlong bool   // the end of the line in window was dropped
 }
 
-// at is the offset of the line that previous returned last.
+// at returns the offset of the line that previous returned last.
 func (b *backward) at() int64 { return b.offset + int64(len(b.window)) }
 
 // previous returns the line before the last one with its newline, or io.EOF. The

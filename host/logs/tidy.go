@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// tidy makes room for one more rotated file: the oldest are dropped and the
-// others packed. The runtime has long let go of them.
+// tidy makes room for one more rotated file: it drops the oldest and packs the others. The runtime closed them long
+// ago.
 func (r Rotation) tidy(root *os.Root, base string, stamps []string) error {
 	errs := []error{removeDrafts(root, base)}
 	keep := max(r.MaxFiles-2, 0) // besides the next one and the one that is written to

@@ -5,8 +5,8 @@
 //	Addresses  finds the machine's own addresses
 //	DiskSize   measures a file system
 //
-// Look and Resources read files below a root, so tests show them any machine. What the machine offers to pods
-// is for others to decide: the package only reads.
+// Look and Resources read files below a root, so tests show them any machine. The package only reads: it
+// does not decide what the machine offers to pods.
 //
 // Start reading at Look in machine.go.
 package machine

@@ -14,7 +14,7 @@ import (
 // Supervisor is the service manager. The zero value stands for none.
 type Supervisor struct {
 	socket   string        // empty without a service manager
-	watchdog time.Duration // the longest silence that it bears; 0: any
+	watchdog time.Duration // the longest silence that it bears; 0 means any
 }
 
 const (
@@ -23,14 +23,14 @@ const (
 	watchedName = "WATCHDOG_PID"
 )
 
-// FromEnvironment takes the service manager's variables out of the environment:
-// a child of ours that inherited them would speak in our name.
+// FromEnvironment reads the service manager's variables and removes them from the environment: a child of ours that
+// inherited them could send notices in our name.
 func FromEnvironment() (Supervisor, error) {
 	s := Supervisor{socket: os.Getenv(socketName)}
 	period, watched := os.Getenv(periodName), os.Getenv(watchedName)
 	for _, name := range []string{socketName, periodName, watchedName} {
 		if err := os.Unsetenv(name); err != nil {
-			return Supervisor{}, fmt.Errorf("take %s out of the environment: %w", name, err)
+			return Supervisor{}, fmt.Errorf("remove %s from the environment: %w", name, err)
 		}
 	}
 	// A process that was started by the watched one may have its variables.
@@ -51,10 +51,9 @@ func (s Supervisor) Ready() error { return s.send("READY=1") }
 // Stopping says that the process is about to end because it was asked to.
 func (s Supervisor) Stopping() error { return s.send("STOPPING=1") }
 
-// Watch keeps the watchdog content until the context ends, for as long as alive
-// succeeds. It asks twice in the time that the watchdog waits, so one slow answer
-// is forgiven. What goes wrong is logged and tried again: to give up on a process
-// is the watchdog's part.
+// Watch notifies the watchdog until the context ends, as long as alive succeeds. It calls alive twice in the time
+// that the watchdog waits, so that one slow answer does no harm. It logs an error and goes on: the watchdog alone
+// decides to give up on the process.
 func (s Supervisor) Watch(ctx context.Context, alive func(context.Context) error, log *slog.Logger) {
 	if s.socket == "" || s.watchdog == 0 {
 		return
@@ -81,7 +80,7 @@ func (s Supervisor) feed(ctx context.Context, alive func(context.Context) error)
 	return s.send("WATCHDOG=1")
 }
 
-// send opens the socket anew each time: the manager may have replaced it.
+// send sends one notice. It opens the socket each time: the manager may have replaced it.
 func (s Supervisor) send(state string) (err error) {
 	if s.socket == "" {
 		return nil

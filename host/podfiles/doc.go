@@ -9,8 +9,8 @@
 // agent after a crash finds it again.
 //
 // Containers may write to both files. Reading back is bounded, and nothing here
-// follows a symbolic link out of Root. Other directories below <Root>/<uid>
-// belong to others; the last one to leave removes it.
+// follows a symbolic link out of Root. Other directories below <Root>/<uid> belong to
+// other packages; each removes <Root>/<uid> if nothing else is left in it.
 //
 // Start reading at Tree in tree.go; hosts.go says what a hosts file holds.
 package podfiles

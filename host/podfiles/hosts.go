@@ -30,7 +30,7 @@ fe00::1	ip6-allnodes
 fe00::2	ip6-allrouters
 `
 
-// Text is the file of a pod with a network of its own.
+// Text returns the hosts file of a pod with a network of its own.
 func (h Hosts) Text() string {
 	var b strings.Builder
 	b.WriteString(managed + loopback)
@@ -45,8 +45,8 @@ func (h Hosts) Text() string {
 	return b.String()
 }
 
-// HostNetwork is the file of a pod on the host's network: the host's own, and
-// the pod's aliases.
+// HostNetwork returns the hosts file of a pod on the host's network: the host's own file, with the pod's aliases behind
+// it.
 func HostNetwork(host string, aliases []corev1.HostAlias) string {
 	var b strings.Builder
 	b.WriteString(managedHost)

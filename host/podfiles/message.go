@@ -44,7 +44,7 @@ func (t Tree) makeMessage(root *os.Root, run Run) error {
 	if err != nil {
 		return err
 	}
-	// Whoever the container runs as has to be able to write, whatever our umask.
+	// Every user must be able to write, whatever our umask is.
 	return errors.Join(file.Chmod(0o666), file.Close())
 }
 
@@ -80,7 +80,7 @@ func readMessage(root *os.Root, name string) (string, error) {
 		return "", err
 	}
 	text, err := io.ReadAll(io.NewSectionReader(file, max(0, size-maxMessage), maxMessage))
-	// It travels as text, which not everything is that a program writes.
+	// The message is sent as text, and a program may write other bytes.
 	return strings.ToValidUTF8(string(text), "\uFFFD"), err
 }
 
@@ -95,7 +95,7 @@ func readStart(root *os.Root, name string, most int) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, int64(most)))
 }
 
-// openWritten opens a file that containers may write to. What is no file is not waited for.
+// openWritten opens a file that containers may write to. It does not block if there is no regular file in that place.
 func openWritten(root *os.Root, name string) (*os.File, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -36,7 +36,7 @@ func (r Run) file() string { return filepath.Join(r.dir(), strconv.FormatUint(ui
 
 func (r Run) check() error { return errors.Join(checkName(r.UID), checkName(r.Container)) }
 
-// checkName refuses what could lead out of a directory.
+// checkName refuses a name that could lead out of a directory.
 func checkName(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("name %q in the path of a pod's file: %w", name, node.ErrInvalid)
@@ -44,8 +44,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// WriteHosts has the pod's hosts file say text, and returns its path. It is
-// written in place: the containers that have it mounted hold on to the file.
+// WriteHosts writes the pod's hosts file, and returns its path. It writes in place: containers have this very file
+// mounted.
 func (t Tree) WriteHosts(uid, text string) (string, error) {
 	if err := checkName(uid); err != nil {
 		return "", err
@@ -112,7 +112,7 @@ func (t Tree) RemovePod(uid string) error {
 		if err != nil {
 			return err
 		}
-		// Not empty, it holds what others made and have to remove.
+		// If it is not empty, other packages have files in it.
 		_ = root.Remove(uid)
 		return nil
 	})

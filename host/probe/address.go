@@ -23,7 +23,7 @@ func newReach(loopback bool) reach {
 	return reach{dial: dial, http: newTransport(dial), http2: plainHTTP2}
 }
 
-// newDial makes connections that leave nothing behind when they are closed.
+// newDial returns a function that opens connections. They leave nothing behind when they are closed.
 func newDial(loopback bool) dialFunc {
 	dialer := &net.Dialer{
 		KeepAlive: -1,
@@ -46,9 +46,9 @@ func newDial(loopback bool) dialFunc {
 	}
 }
 
-// allowed says whether a pod's probe may ask at an address. A manifest may name
-// any host, and its author learns from the pod's status what the node sees there:
-// the machine's own services and its cloud's credentials are not for everybody.
+// allowed returns an error unless a pod's probe may ask at an address. A manifest may name any host, and the status
+// of the pod shows its author what the node sees there. The machine's own services and its cloud's credentials must
+// stay hidden.
 func allowed(address string, loopback bool) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

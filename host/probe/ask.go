@@ -15,7 +15,7 @@ import (
 	"nodal/node"
 )
 
-var errNoHandler = errors.New("the probe says nothing to ask")
+var errNoHandler = errors.New("the probe has no handler")
 
 // answer asks a container once.
 func (p *Prober) answer(ctx context.Context, probe node.Probe) answer {
@@ -52,7 +52,7 @@ func place(pod string, ports []corev1.ContainerPort, host string, port intstr.In
 	return net.JoinHostPort(host, strconv.Itoa(int(number))), nil
 }
 
-// broken is the answer where a connection failed.
+// broken returns the answer for a connection that failed.
 func broken(what string, err error, timeout time.Duration) answer {
 	if errors.Is(err, errForbidden) {
 		return unasked(fmt.Errorf("%s: %w", what, errForbidden))
@@ -64,8 +64,8 @@ func broken(what string, err error, timeout time.Duration) answer {
 	return fails("%s: %s", what, reason(err))
 }
 
-// reason leaves out what differs each time, so that equal failures are counted together: our
-// own port, and the request, which is reported already.
+// reason returns an error's text without our own port and without the request. So equal failures have equal texts and
+// are counted together.
 func reason(err error) string {
 	if request := (*url.Error)(nil); errors.As(err, &request) {
 		err = request.Err

@@ -1,6 +1,5 @@
-// Package probe asks containers how they are: it runs the startup, readiness
-// and liveness probes of all pods of the node. It also runs their hooks, which
-// go the same ways.
+// Package probe runs the startup, readiness and liveness probes of all pods of the
+// node. It also runs their hooks, over the same connections.
 //
 //	decide.Probes ──Set──▶ inquiry ──timer──▶ ask: http.go tcp.go grpc.go exec.go
 //	                          ▲                 │ answer
@@ -8,10 +7,10 @@
 //	                                 │ threshold reached and news
 //	                        Results ◀┘
 //
-// Which probes have to run is not known here: a liveness probe that waits for
-// the startup probe is simply not Set before. What is Set again keeps its
-// timetable and its count. An answer that changes nothing is not delivered, so
-// a node of healthy pods is quiet however often they are asked.
+// The package does not decide which probes run: a liveness probe that waits for the
+// startup probe is simply not Set before. A probe that is Set again keeps its timetable
+// and its count. An answer that changes nothing is not delivered, so a node of healthy
+// pods is quiet however often they are asked.
 //
 // # Time
 //
@@ -24,15 +23,15 @@
 //
 // An answer is a success, a failure, or none: a runtime that is away, a command
 // that cannot be started or a port that does not exist say nothing about the
-// container. What a failure was goes to the events, a handful at once and
-// then one a minute with the number of the others, so that a broken pod neither
-// floods them nor wakes the node's watchers every second.
+// container. Failures become events: a handful at once, and then one a minute with the
+// number of the others. So a broken pod neither floods the events nor wakes the node's
+// watchers every second.
 //
 // # Where a probe may go
 //
-// To the pod, or where the manifest says. Whatever a name resolves to or a server
-// redirects to, address.go refuses link-local and metadata addresses, and the
-// machine's loopback unless the pod lives in the host's network. Redirects lead
+// To the pod, or to the host that the manifest names. Whatever a name resolves to or a
+// server redirects to, address.go refuses link-local and metadata addresses, and the
+// machine's loopback unless the pod is on the host's network. Redirects lead
 // to the same host only. No proxy is asked. Connections are not kept and end with a
 // reset: thousands of them in TIME_WAIT would exhaust ports and connection tracking.
 //

@@ -24,7 +24,7 @@ func (p *Prober) exec(ctx context.Context, probe node.Probe, timeout time.Durati
 	return answer{verdict: passing}
 }
 
-// unheard reports whether the runtime or the container is away: other parts report that.
+// unheard reports whether an error means that the runtime or the container is away. Other parts report that.
 func unheard(err error) bool {
 	return errors.Is(err, node.ErrUnavailable) || errors.Is(err, node.ErrUnknown) || errors.Is(err, node.ErrNotFound)
 }

@@ -18,8 +18,8 @@ var (
 	errNoAddress = errors.New("the pod's address is not known")
 )
 
-// Run runs a hook to its end. It has certainly failed if the error is a *node.Failure;
-// otherwise its end is unknown. Its output and answer may be secret, and are discarded.
+// Run runs a hook to its end. The hook has certainly failed if the error is a *node.Failure; after another error its
+// end is unknown. Its output and answer may be secret, and are discarded.
 func (p *Prober) Run(ctx context.Context, key node.Key, hook node.RunHook) error {
 	limit := ctx
 	if !hook.Until.IsZero() {
@@ -41,8 +41,7 @@ func (p *Prober) Run(ctx context.Context, key node.Key, hook node.RunHook) error
 	return hook.Failure(err)
 }
 
-// due says whether a deadline has as good as come. The runtime knows it too, and may
-// break off a moment before we would.
+// due reports whether a deadline is over, or nearly so. The runtime knows it too, and may break off a moment before us.
 func due(ctx context.Context) bool {
 	const moment = 100 * time.Millisecond
 	deadline, bound := ctx.Deadline()
@@ -74,8 +73,8 @@ func (p *Prober) command(ctx context.Context, hook node.RunHook) error {
 	return err
 }
 
-// request asks over HTTP; any answer is a success. A server that answers HTTPS in plain text
-// is asked in plain text, as Kubernetes does.
+// request makes an HTTP request; any answer is a success. If the server answers HTTPS in plain text, request repeats
+// it in plain text, as Kubernetes does.
 func (p *Prober) request(ctx context.Context, key node.Key, hook node.RunHook) error {
 	get := hook.Spec.HTTPGet
 	if get.Host == "" && hook.Address == "" {
@@ -115,12 +114,12 @@ func call(client *http.Client, request *http.Request) error {
 		return err // which names the URL
 	}
 	defer response.Body.Close()
-	// A server that is in the middle of its answer would complain.
+	// Read the answer: a server that is cut off in the middle of one would log an error.
 	_, _ = io.CopyN(io.Discard, response.Body, mostBody)
 	return nil
 }
 
-// sleep waits. The context ends with the container.
+// sleep waits for a time, or until the context ends with the container.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

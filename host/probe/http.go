@@ -24,8 +24,8 @@ const (
 	mostRedirects = 10
 )
 
-// newTransport has no proxy, no idle connections and no trust in certificates, since pods
-// seldom have valid ones.
+// newTransport makes a transport without a proxy and without idle connections. It does not verify certificates, since
+// pods seldom have valid ones.
 func newTransport(dial dialFunc) *http.Transport {
 	return &http.Transport{
 		DialContext:            dial,
@@ -37,7 +37,7 @@ func newTransport(dial dialFunc) *http.Transport {
 	}
 }
 
-// get asks over HTTP: any status from 200 up to 399 is a success.
+// get makes an HTTP request: any status from 200 up to 399 is a success.
 func (r reach) get(ctx context.Context, probe node.Probe, timeout time.Duration) answer {
 	at, err := place(probe.Address, probe.Ports, probe.Spec.HTTPGet.Host, probe.Spec.HTTPGet.Port)
 	if err != nil {
@@ -53,8 +53,8 @@ func (r reach) get(ctx context.Context, probe node.Probe, timeout time.Duration)
 		return broken(what, err, timeout)
 	}
 	defer response.Body.Close()
-	// A server that is in the middle of its answer would complain. An answer that
-	// breaks off counts neither for nor against the container.
+	// Read the answer: a server that is cut off in the middle of one would log an error. An
+	// answer that breaks off counts neither for nor against the container.
 	if _, err := io.CopyN(io.Discard, response.Body, mostBody); err != nil && !errors.Is(err, io.EOF) {
 		return unasked(fmt.Errorf("%s: read the answer: %w", what, err))
 	}
@@ -91,8 +91,7 @@ func newRequest(ctx context.Context, get *corev1.HTTPGetAction, at, agent string
 	return request, nil
 }
 
-// setHeaders takes the manifest's headers in place of ours. An empty one of ours
-// is left out.
+// setHeaders replaces our headers by those of the manifest. Where the manifest has an empty one, ours is left out.
 func setHeaders(request *http.Request, given []corev1.HTTPHeader) {
 	for _, h := range given {
 		request.Header.Del(h.Name)

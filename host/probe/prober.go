@@ -13,12 +13,11 @@ import (
 // Config holds the parts of a prober.
 type Config struct {
 	Exec Execer
-	Tell func(node.Event) // of answers that are no success
+	Tell func(node.Event) // reports answers that are no success
 }
 
-// Execer runs commands in containers. An error that wraps
-// context.DeadlineExceeded says that the command was not done in time; any other
-// says nothing about the container.
+// Execer runs commands in containers. An error that wraps context.DeadlineExceeded means that the command has exceeded
+// its time. Any other error says nothing about the container.
 type Execer interface {
 	ExecSync(ctx context.Context, containerID string, cmd []string, timeout time.Duration) (stdout, stderr []byte, exit int32, err error)
 }
@@ -36,7 +35,7 @@ type Prober struct {
 	closed bool
 }
 
-// reach says how the probes of a pod get to where they may go.
+// reach holds the connections that the probes of a pod may use.
 type reach struct {
 	dial  dialFunc
 	http  http.RoundTripper
@@ -64,7 +63,7 @@ type inquiry struct {
 	count  node.ProbeCount
 }
 
-// New makes a prober that has nothing to ask yet.
+// New makes a prober without probes.
 func New(c Config) *Prober {
 	return &Prober{
 		Config: c, began: time.Now(), results: make(chan node.Probed),
@@ -73,7 +72,7 @@ func New(c Config) *Prober {
 	}
 }
 
-// Results delivers news about containers. They wait for a reader.
+// Results returns the channel of news about containers. The news waits for a reader.
 func (p *Prober) Results() <-chan node.Probed { return p.results }
 
 // Set replaces the probes of a pod that have to run.
@@ -114,7 +113,7 @@ func (p *Prober) Close() {
 	p.pods, p.closed = nil, true
 }
 
-// begin sets the first question of a probe.
+// begin plans the first question of a probe.
 func (p *Prober) begin(key node.Key, probe node.Probe) *inquiry {
 	now := time.Now()
 	q := &inquiry{Probe: probe, key: key, news: newNews(), due: p.first(probe, now)}
@@ -131,8 +130,8 @@ func (q *inquiry) end() {
 	}
 }
 
-// first is when a probe is asked first: when its initial delay is over. The
-// probes of runs that the agent found when it started are spread.
+// first returns the time of a probe's first question, which is the end of its initial delay. The probes of runs that
+// the agent found when it started are spread.
 func (p *Prober) first(probe node.Probe, now time.Time) time.Time {
 	delay, every := seconds(probe.Spec.InitialDelaySeconds), period(probe)
 	due := probe.StartedAt.Add(delay)
@@ -222,8 +221,7 @@ func (p *Prober) leave(q *inquiry) {
 	q.cancel()
 }
 
-// again sets the next question: a period after this one was due, or now if
-// the answer took longer.
+// again plans the next question: a period after this one was due, or now if the answer took longer.
 func (p *Prober) again(q *inquiry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -20,8 +20,7 @@ const (
 	failing
 )
 
-// answer is the result of one question. The text names the fault, even where that does not
-// count.
+// answer is the result of one question. The text names the fault, even if it does not count.
 type answer struct {
 	verdict verdict
 	text    string
@@ -31,7 +30,7 @@ func fails(format string, args ...any) answer {
 	return answer{failing, fmt.Sprintf(format, args...)}
 }
 
-// unasked is the answer where the question could not be put.
+// unasked returns the answer for a question that could not be asked.
 func unasked(err error) answer { return answer{nothing, err.Error()} }
 
 // streak counts equal answers in a row.
@@ -41,8 +40,7 @@ type streak struct {
 	said  verdict // the last one that was delivered
 }
 
-// add counts an answer and reports whether that is news: the threshold is reached, and the
-// last news was another.
+// add counts an answer, and reports whether it is news: the threshold is reached, and the last news was different.
 func (s *streak) add(spec *corev1.Probe, a answer) (verdict, bool) {
 	if a.verdict == nothing {
 		return nothing, false
@@ -62,7 +60,7 @@ func (s *streak) add(spec *corev1.Probe, a answer) (verdict, bool) {
 	return a.verdict, true
 }
 
-// news turns failures into events: several at first, and then one now and then.
+// news turns failures into events: several at first, and then one a minute.
 type news struct {
 	limit  *rate.Limiter
 	untold int32
@@ -99,7 +97,7 @@ func (n *news) of(q *inquiry, a answer, now time.Time) (node.Event, bool) {
 	return e, true
 }
 
-// short is a text as it fits into an event.
+// short cuts a text to the length that an event may have.
 func short(text string) string {
 	if len(text) > longest {
 		text = text[:longest] + "..."

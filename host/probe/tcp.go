@@ -7,7 +7,7 @@ import (
 	"nodal/node"
 )
 
-// connect asks whether somebody listens.
+// connect opens a connection to a port, and closes it again.
 func (r reach) connect(ctx context.Context, probe node.Probe, timeout time.Duration) answer {
 	at, err := place(probe.Address, probe.Ports, probe.Spec.TCPSocket.Host, probe.Spec.TCPSocket.Port)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package replace puts files in place whole: whoever reads one finds the old text
-// or the new one, after a crash and after a power cut too.
+// Package replace writes files whole: a reader finds the old text or the new one, even
+// after a crash or a power cut.
 //
-// It is the one package below host that its neighbours may import, because each of
+// It is the only package below host that its neighbours may import, because each of
 // them would have to get the same four steps right.
 package replace
 
@@ -20,9 +20,8 @@ func File(path string, content []byte, mode fs.FileMode) error {
 	return From(path, bytes.NewReader(content), mode)
 }
 
-// From replaces the file at path with what a reader gives. A file has one writer
-// at a time: what is written stands beside it, under a name that the next attempt
-// takes over, so that crashes do not pile up halves.
+// From replaces the file at path with the content of a reader. A file may have only one writer at a time: the draft
+// beside it has a fixed name, which the next attempt takes over, so that crashes do not pile up drafts.
 func From(path string, content io.Reader, mode fs.FileMode) error {
 	aside := path + ".new"
 	err := write(aside, content, mode)
@@ -41,7 +40,7 @@ func write(path string, content io.Reader, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	err = f.Chmod(mode) // the umask has a say in the mode above, an older half too
+	err = f.Chmod(mode) // the umask or an older draft may have changed the mode above
 	if err == nil {
 		_, err = io.Copy(f, content)
 	}

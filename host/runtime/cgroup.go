@@ -38,7 +38,7 @@ func (l layout) containerCgroups() []string {
 	return groups
 }
 
-// cgroupDirs are the directories of a cgroup in every hierarchy that has it.
+// cgroupDirs returns the directories of a cgroup in every hierarchy that has it.
 func cgroupDirs(name string) []string {
 	if !strings.HasPrefix(name, "/") || filepath.Clean(name) == "/" {
 		return nil // none, or systemd's

@@ -43,8 +43,8 @@ func Clean(ctx context.Context, c Config) error {
 	return nil
 }
 
-// clean goes on after a failure, so that one thing that is stuck keeps only itself. But the files stay until nothing
-// is mounted among them, and those of the network until it is gone.
+// clean goes on after a failure, so that one failure leaves only what it concerns. But the files stay until nothing is
+// mounted among them, and those of the network until it is gone.
 func (l layout) clean(ctx context.Context, network Network) error {
 	groups := l.containerCgroups() // known from files, so look first
 	err := errors.Join(l.stopDaemons(ctx), l.killAll(ctx, groups))

@@ -49,22 +49,22 @@ func layoutOf(c Config) layout {
 	return layout{id: ID(c.RootDir), root: below(c.RootDir), state: filepath.Clean(state)}
 }
 
-// ID names everything of a node with this root directory, so that it is told from another node's.
+// ID returns a name for all things of a node with this root directory, to tell them from those of other nodes.
 func ID(rootDir string) string {
 	sum := sha256.Sum256([]byte(filepath.Clean(rootDir)))
 	return hex.EncodeToString(sum[:6])
 }
 
-// DefaultStateDir is the directory for what does not survive a reboot, of a node with this root directory.
+// DefaultStateDir returns the directory for files that do not survive a reboot, of a node with this root directory.
 func DefaultStateDir(rootDir string) string { return filepath.Join(stateParent, ID(rootDir)) }
 
-// RegistriesDir is the directory with a hosts.toml for each registry, of a node with this root directory: its mirrors,
-// authority and credentials. Containerd reads it on each pull.
+// RegistriesDir returns the directory with a hosts.toml for each registry, of a node with this root directory. Each
+// file holds mirrors, authority and credentials, and containerd reads it on each pull.
 func RegistriesDir(rootDir string) string {
 	return layout{root: below(rootDir)}.registries()
 }
 
-// Places holds what the pods' network shares with the runtime.
+// Places holds the places that the pods' network shares with the runtime.
 type Places struct {
 	ID         string   // of the node
 	Conflist   string   // the file from which containerd learns of the network
@@ -74,7 +74,7 @@ type Places struct {
 	Namespaces []string // directories below which every network namespace is one of this node
 }
 
-// Places returns what the network shares with a runtime of this configuration.
+// Places returns the places that the network shares with a runtime of this configuration.
 func (c Config) Places() Places {
 	l, host := layoutOf(c), newHostDirs()
 	return Places{
@@ -84,7 +84,7 @@ func (c Config) Places() Places {
 	}
 }
 
-// below is the directory of all that survives a reboot.
+// below returns the directory for files that survive a reboot.
 func below(rootDir string) string { return filepath.Join(rootDir, "runtime") }
 
 func (l layout) lock() string       { return filepath.Join(l.root, "lock") }
@@ -102,7 +102,7 @@ func (l layout) tasks() string  { return filepath.Join(l.state, "c") }
 func (l layout) shims() string  { return filepath.Join(l.state, "s") }
 func (l layout) runc() string   { return filepath.Join(l.state, "runc") }
 
-// config is the configuration with this digest. Its name in containerd's command line says what containerd was
+// config returns the configuration with this digest. Its name in containerd's command line says what containerd was
 // started with.
 func (l layout) config(digest string) string {
 	return filepath.Join(l.root, "config-"+digest+".toml")

@@ -19,7 +19,7 @@ const (
 	readyPoll = 2 * time.Millisecond
 )
 
-// errKilled says that containerd did not end by itself, so the next may do better.
+// errKilled means that containerd did not end by itself, so that another start may succeed.
 var errKilled = errors.New("it was killed")
 
 // waitReady returns when the runtime can make pods, or with the reason why it cannot. It asks often, because every pod
@@ -78,10 +78,10 @@ func condition(all []*runtimeapi.RuntimeCondition, name string) error {
 			return fmt.Errorf("%s is false: %s: %s", name, c.Reason, c.Message)
 		}
 	}
-	return fmt.Errorf("%s is not told", name)
+	return fmt.Errorf("containerd does not report %s", name)
 }
 
-// lastWords returns the end of containerd's log, which alone says why it ended.
+// lastWords returns the end of containerd's log: only the log says why it ended.
 func lastWords(path string) string {
 	const enough = 2048
 	log, err := os.Open(path)

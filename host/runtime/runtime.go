@@ -39,7 +39,8 @@ type Config struct {
 type Network interface {
 	Checks(ctx context.Context) []node.Check
 	SetUp(ctx context.Context) error
-	// Keep sets up again what others took away, if ours still holds after the look, and returns what there is to tell.
+	// Keep repairs the network if others have removed parts of it and ours still holds then. It returns events about
+	// it.
 	Keep(ctx context.Context, ours func() bool) ([]node.Event, error)
 	Clean(ctx context.Context) error
 }
@@ -53,7 +54,7 @@ const (
 	Failed   = "RuntimeFailed" // it did not come up
 )
 
-// Runtime is a containerd that answers, and the way to keep it so.
+// Runtime is a containerd that answers. Run keeps it so.
 type Runtime struct {
 	config   Config
 	layout   layout
@@ -157,10 +158,10 @@ func (r *Runtime) begin(ctx context.Context) error {
 	return r.raise(ctx, p, began)
 }
 
-// Endpoint is the address of the runtime's CRI service.
+// Endpoint returns the address of the runtime's CRI service.
 func (r *Runtime) Endpoint() string { return "unix://" + r.layout.socket() }
 
-// CgroupDriver is "systemd" or "cgroupfs".
+// CgroupDriver returns "systemd" or "cgroupfs".
 func (r *Runtime) CgroupDriver() string {
 	if r.systemd {
 		return "systemd"
@@ -168,10 +169,10 @@ func (r *Runtime) CgroupDriver() string {
 	return "cgroupfs"
 }
 
-// LogPath is containerd's log.
+// LogPath returns the file of containerd's log.
 func (r *Runtime) LogPath() string { return r.layout.log() }
 
-// Pid is the process of containerd.
+// Pid returns the id of the containerd process.
 func (r *Runtime) Pid() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,7 +191,7 @@ func (r *Runtime) tell(e node.Event) {
 	}
 }
 
-// Close lets go of containerd, which goes on.
+// Close releases containerd, which goes on.
 func (r *Runtime) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

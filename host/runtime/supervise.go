@@ -64,7 +64,7 @@ func (r *Runtime) raise(ctx context.Context, p programs, began time.Time) error 
 	return nil
 }
 
-// programs lays the bundle down if need be, or looks on the host.
+// programs unpacks the bundle if needed, or finds the programs of the host.
 func (r *Runtime) programs(ctx context.Context) (programs, error) {
 	if len(r.config.Index) == 0 {
 		p, err := r.hostDirs.find()
@@ -182,7 +182,7 @@ func (r *Runtime) wait(ctx context.Context, tick <-chan time.Time) (ended string
 	}
 }
 
-// keepNetwork has the network set up again what others took away.
+// keepNetwork repairs the network if others have removed parts of it.
 func (r *Runtime) keepNetwork(ctx context.Context) {
 	events, err := r.config.Network.Keep(ctx, r.owns)
 	if err != nil {

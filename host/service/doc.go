@@ -1,9 +1,9 @@
-// Package service makes a machine's systemd run the agent, and ends that again.
+// Package service makes a machine's systemd run the agent, and takes that back.
 //
 // Install and Uninstall look at the machine and return steps: plain values that
 // print what they would do and do it when asked. So a dry run shows exactly what
-// a real one does. Every step may be taken twice, and a list that was cut short
-// is completed by the next one.
+// a real one does. Every step may be taken twice: after a list that was cut short, the
+// next list completes it.
 //
 //	Install ─▶ /usr/local/bin/kubelet             a copy of the program
 //	        ─▶ /etc/nodal/config.yaml             the owner's from then on

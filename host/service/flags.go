@@ -11,9 +11,8 @@ import (
 // Environment is the file in which the node's owner gives the agent flags.
 const Environment = settingsDir + "/kubelet.env"
 
-// Flags are the agent's flags in a file like Environment, as systemd reads them: of
-// several lines the last one counts, and blanks stand between words unless quotes
-// are around them. What systemd reads in ways of its own is an error.
+// Flags reads the agent's flags from a file like Environment, as systemd does. Of several lines the last one counts,
+// and blanks separate words unless they are in quotes. Where systemd has rules of its own, the text is an error.
 func Flags(environment string) ([]string, error) {
 	text, err := os.ReadFile(environment)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -35,8 +34,8 @@ func Flags(environment string) ([]string, error) {
 	return words(value), nil
 }
 
-// unquoted takes the quotes off that are around all of a text. After others at its
-// start systemd drops blanks, or reads on in the next line.
+// unquoted removes the quotes around a whole text. Other quotes at its start are an error: after those systemd drops
+// blanks, or reads on in the next line.
 func unquoted(s string) (string, error) {
 	if strings.Contains(s, `\`) {
 		return "", errors.New("a backslash may only be at the end of a line")

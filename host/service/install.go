@@ -34,16 +34,14 @@ const (
 // Config says what to install and where.
 type Config struct {
 	Program string // the file to copy
-	// Root is the directory that stands for "/" where the files of another
-	// machine are made. Nothing is started then.
+	// Root is the directory that stands for "/" if the files are for another machine. Nothing is started then.
 	Root string
-	// Clean removes the node that runs here. A purge runs it while the program and its settings
-	// are still there, for another try.
+	// Clean removes the node that runs here. A purge runs it before it removes the program and its settings, so that it
+	// can be tried again.
 	Clean Step
 }
 
-// Install lists the steps to a machine that runs the agent, now and after each
-// boot.
+// Install lists the steps after which the machine runs the agent, now and after each boot.
 func Install(c Config) ([]Step, error) {
 	if err := c.yieldToOthers(); err != nil {
 		return nil, err
@@ -66,8 +64,8 @@ func (c Config) steps() []Step {
 	return steps
 }
 
-// Uninstall lists the steps back. Pods keep running, and files that the owner may have edited
-// stay, unless purge is set.
+// Uninstall lists the steps that take Install back. Pods keep running, and files that the owner may have edited stay,
+// unless purge is set.
 func Uninstall(c Config, purge bool) ([]Step, error) {
 	if err := c.yieldToOthers(); err != nil {
 		return nil, err
@@ -101,12 +99,11 @@ func (c Config) path(elements ...string) string {
 	return filepath.Join("/", c.Root, filepath.Join(elements...))
 }
 
-// yieldToOthers fails where the places that we would take, or clear, are
-// somebody else's.
+// yieldToOthers fails if the places that we would take, or clear, belong to another program.
 func (c Config) yieldToOthers() error {
 	if c.live() {
 		if _, err := os.Stat("/run/systemd/system"); err != nil {
-			return fmt.Errorf("systemd does not run on this machine: let what starts its services run %q (%w)", Program, err)
+			return fmt.Errorf("systemd does not run on this machine: have its service manager run %q (%w)", Program, err)
 		}
 	}
 	if err := ours(c.path(Program)); err != nil {
@@ -125,8 +122,7 @@ func unitDirs() []string {
 	return []string{unitDir, "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"}
 }
 
-// Unchanged fails if drop-ins change the unit: only systemd knows then how it starts the
-// agent.
+// Unchanged fails if drop-ins change the unit: then only systemd knows how it starts the agent.
 func (c Config) Unchanged() error {
 	for _, dir := range unitDirs() {
 		dropIns := c.path(dir, unitName+".d")
@@ -137,9 +133,8 @@ func (c Config) Unchanged() error {
 	return nil
 }
 
-// ours refuses a file in the place of our program that is another program. The linker writes
-// into each what it was built from. Package debug/buildinfo would read that, and add a third of
-// a megabyte to the binary.
+// ours fails if the file in the place of our program is another program. The linker writes the package that a program
+// was built from into it. Package debug/buildinfo would read that, but adds a third of a megabyte to the binary.
 func ours(path string) error {
 	stamp := fmt.Sprintf("path\t%s\n", "nodal/cmd/kubelet") // put together late: it must be nowhere else in the binary
 	text, err := os.ReadFile(path)

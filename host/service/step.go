@@ -63,8 +63,8 @@ func (s writeFile) Do(context.Context) error {
 	return put(s.path, bytes.NewReader(s.content), 0o644)
 }
 
-// put replaces a file in one step: a program that runs cannot be written to, and
-// a power cut must not leave half of one.
+// put replaces a file in one step: a running program cannot be written to, and a power cut must not leave half of a
+// file.
 func put(path string, content io.Reader, mode fs.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -72,7 +72,7 @@ func put(path string, content io.Reader, mode fs.FileMode) error {
 	return replace.From(path, content, mode)
 }
 
-// link is the link that `systemctl enable` makes; it needs no systemd.
+// link makes the link that `systemctl enable` makes, without systemd.
 type link struct{ path, target string }
 
 func (s link) String() string { return fmt.Sprintf("link %s to %s", s.path, s.target) }

@@ -7,11 +7,11 @@
 //	URL ──── GET every 20 s ────┘                    │
 //	                                                 └──▶ board of sources, events
 //
-// One rule stands above all others: what cannot be read now never touches a pod
-// that runs. A file that is half written, unreadable or wrong keeps the pods that
-// came from it; so does a directory that is gone and a server that does not
-// answer. Only a manifest that is seen to be absent ends its pods. Each fault
-// stands on the board for as long as it lasts, and is one event when it begins.
+// One rule stands above all others: a source that cannot be read now never touches a
+// running pod. A file that is half written, unreadable or wrong keeps the pods that
+// came from it. So does a directory that is gone, and a server that does not answer.
+// Only a manifest that is seen to be absent ends its pods. Each fault stands on the board
+// for as long as it lasts, and becomes one event when it begins.
 //
 // Reading is cheap when nothing happens: a stat for each file, one GET for a URL.
 // Bytes that were seen before are not decoded again.

@@ -20,8 +20,8 @@ type FileConfig struct {
 	Sink
 }
 
-// File is a file or directory as a source of pods. In a directory it looks at
-// neither directories nor hidden files nor what editors put beside a file.
+// File is a file or directory as a source of pods. In a directory it ignores directories, hidden files and the
+// backups of editors.
 type File struct {
 	publisher
 	poll    time.Duration
@@ -29,11 +29,11 @@ type File struct {
 	files   map[string]*file // by path
 	first   bool             // nothing was delivered yet
 	due     bool             // to be delivered though no file has changed
-	retry   bool             // not everything sound was taken the last time
-	deaf    string           // why changes are only seen by the poll
+	retry   bool             // the node did not take every valid pod the last time
+	deaf    string           // why only polls find changes
 }
 
-// NewFile makes the source; Run works it.
+// NewFile makes the source; Run starts it.
 func NewFile(config FileConfig) *File {
 	config.Intake.Source = node.SourceFile
 	return &File{
@@ -105,13 +105,13 @@ func (f *File) away(err error, now time.Time) {
 		return
 	}
 	keep := f.origins()
-	// If this was a single file, then it is gone for sure.
+	// A single file is certainly gone.
 	delete(keep, f.location)
 	f.deliver(batch{keep: keep, problems: map[string]error{f.location: cannotRead(err)}}, now)
 	f.first = false
 }
 
-// readAny says whether anything of the files that are known was read.
+// readAny reports whether any known file was read.
 func (f *File) readAny() bool {
 	for _, file := range f.files {
 		if !file.held {
@@ -121,8 +121,8 @@ func (f *File) readAny() bool {
 	return false
 }
 
-// left lists the files from which an earlier agent's pods came. They count as read: while
-// such a file is in motion, or away for a moment, its pods stay.
+// left lists the files from which an earlier agent's pods came. They count as read: the pods stay while such a file is
+// being written, or away for a moment.
 func (f *File) left() map[string]*file {
 	files := map[string]*file{}
 	for origin := range f.origins() {
@@ -133,7 +133,7 @@ func (f *File) left() map[string]*file {
 	return files
 }
 
-// origins are the files that the pods of this source came from.
+// origins returns the files that the pods of this source came from.
 func (f *File) origins() map[string]bool {
 	origins := map[string]bool{}
 	views, _ := f.Intake.Store.Views()
@@ -147,7 +147,7 @@ func (f *File) origins() map[string]bool {
 	return origins
 }
 
-// listen watches the directory in which changes show.
+// listen watches the directory of the manifests.
 func (f *File) listen(watch *watch) {
 	dir := f.location
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {

@@ -31,8 +31,8 @@ type watch struct {
 const watched = unix.IN_CREATE | unix.IN_CLOSE_WRITE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_DELETE |
 	unix.IN_ATTRIB | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR
 
-// openWatch returns a watch that hears nothing when the machine has no inotify
-// instance to spare; on then says why.
+// openWatch opens a watch. If the machine has no inotify instance left, the watch gets no events, and on returns the
+// reason.
 func openWatch() *watch {
 	w := &watch{wake: make(chan struct{}, 1), written: map[string]bool{}}
 	w.fd, w.broken = unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
@@ -43,8 +43,7 @@ func openWatch() *watch {
 	return w
 }
 
-// on watches dir from now on. Asked again it only notices whether another
-// directory has taken the name.
+// on watches dir from now on. A repeated call only checks whether another directory has taken the name.
 func (w *watch) on(dir string) error {
 	if w.broken != nil {
 		return fmt.Errorf("open inotify: %w", w.broken)
@@ -101,7 +100,7 @@ func (w *watch) hear(data []byte) {
 	}
 }
 
-// take returns the files that were written since it was asked last.
+// take returns the files that were written since the last call.
 func (w *watch) take() map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

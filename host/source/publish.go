@@ -14,7 +14,7 @@ import (
 	"nodal/node/store"
 )
 
-// DefaultPoll is the interval of looks without a notice.
+// DefaultPoll is the interval between looks without an event.
 const DefaultPoll = 20 * time.Second
 
 // Sink receives a source's pods and faults.
@@ -28,7 +28,7 @@ type Sink struct {
 const (
 	ReasonInvalid     = "InvalidManifest"     // it breaks a rule, or two documents claim one pod
 	ReasonUnavailable = "SourceUnavailable"   // it cannot be read
-	ReasonNotTaken    = "ManifestNotAccepted" // it is sound, but the node cannot take it now
+	ReasonNotTaken    = "ManifestNotAccepted" // it is valid, but the node cannot take it now
 	ReasonRecovered   = "SourceRecovered"
 )
 
@@ -69,7 +69,7 @@ func collect(readings ...reading) batch {
 	return b
 }
 
-// deliver hands a batch over and says whether all of it was taken.
+// deliver passes a batch to the intake, and reports whether the node took all of it.
 func (p *publisher) deliver(b batch, now time.Time) bool {
 	rejected := p.Intake.Sync(b.deliveries, b.keep, now)
 	for origin, err := range rejected {
@@ -88,8 +88,7 @@ func (p *publisher) deliver(b batch, now time.Time) bool {
 	return len(rejected) == 0
 }
 
-// anyPassing says whether something was refused that is taken later, such as
-// for want of space.
+// anyPassing reports whether a pod was refused for a passing reason, such as a lack of space.
 func anyPassing(rejected map[string]error) bool {
 	for _, err := range rejected {
 		if errors.Is(err, node.ErrNoSpace) || errors.Is(err, node.ErrNotReady) {
@@ -136,8 +135,8 @@ type unreadable struct{ error }
 
 func (u unreadable) Unwrap() error { return u.error }
 
-// cannotRead marks an error and takes the place out of it: what shows the error
-// shows the place beside it, and a URL without its secrets.
+// cannotRead marks an error, and removes the path or URL from its text: the error is shown beside its place, and a URL
+// without its secrets.
 func cannotRead(err error) error {
 	var file *fs.PathError
 	var request *url.Error
@@ -161,8 +160,7 @@ func reasonOf(err error) string {
 	return ReasonNotTaken
 }
 
-// read turns the bytes of one origin into static pods. Sound documents stand for
-// themselves beside wrong ones.
+// read turns the bytes of one origin into static pods. Valid documents count even beside wrong ones.
 func (p *publisher) read(origin string, data []byte, now time.Time) reading {
 	r := reading{origin: origin}
 	docs, err := manifest.DecodeEach(data, manifest.Options{PodsOnly: true})
@@ -187,7 +185,7 @@ func (p *publisher) read(origin string, data []byte, now time.Time) reading {
 	return r
 }
 
-// annotation is the word for the source that tools expect on a static pod.
+// annotation returns the word for the source that tools expect on a static pod.
 func (p *publisher) annotation() string {
 	if p.Intake.Source == node.SourceURL {
 		return "http"

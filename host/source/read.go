@@ -78,9 +78,8 @@ func tooLarge(limit int) error {
 
 var errInMotion = errors.New("it is being written")
 
-// slurp reads a small regular file, unless somebody has written it since it was
-// looked at. It does not wait for a writer, should a pipe have taken its place, nor
-// for what the kernel will have to say in a file that a link may lead to.
+// slurp reads a small regular file, unless it was written since the look. It never blocks: neither on a pipe that has
+// taken the file's place, nor on a special file of the kernel that a link leads to.
 func slurp(path string, looked fs.FileInfo) ([]byte, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -110,8 +109,7 @@ func slurp(path string, looked fs.FileInfo) ([]byte, error) {
 	return data, nil
 }
 
-// readAll reads up to a limit: a file can grow while it is read, and a server
-// need not say how much it sends.
+// readAll reads up to a limit: a file can grow while it is read, and a server may send any amount.
 func readAll(r io.Reader, limit int) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
 	if err != nil {

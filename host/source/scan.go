@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// settled bounds how long a file must be unchanged before it counts as whole, where no
-	// notice says that its writer has closed it.
+	// settled is the time for which a file must be unchanged before it counts as whole. It does not apply if an event
+	// has shown that the writer closed the file.
 	settled = time.Second
-	// vanished bounds how long a file must be gone before its pods end: editors move the old file
-	// away before they write the new one.
+	// vanished is the time for which a file must be gone before its pods end: editors move the old file away before
+	// they write the new one.
 	vanished = 100 * time.Millisecond
 )
 
@@ -32,7 +32,7 @@ type file struct {
 type scan struct {
 	files     map[string]*file
 	changed   bool
-	unsettled time.Duration // when to look again, 0 when nothing is in motion
+	unsettled time.Duration // when to look again; 0 if no file is being written
 }
 
 func (s *scan) batch() batch {
@@ -65,8 +65,8 @@ func (f *File) scan(paths []string, written map[string]bool, now time.Time) scan
 	return s
 }
 
-// look returns what one path holds now: nil if there is no file; the earlier content if it
-// has not changed or, with the time to wait, is not settled.
+// look returns the present content of one path, or nil if there is no file. It returns the earlier content if the file
+// has not changed, and with the time to wait if the file is not settled.
 func (f *File) look(path string, written bool, now time.Time) (seen *file, wait time.Duration) {
 	info, err := os.Stat(path)
 	if err == nil {
@@ -117,24 +117,24 @@ func (f *File) see(path string, info fs.FileInfo, written bool, now time.Time) (
 	return seen, 0, nil
 }
 
-// absent says whether there is nothing at a path: neither it nor its directory.
+// absent reports whether there is nothing at a path: neither it nor its directory.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// dangles says whether a path that leads nowhere is a link that is itself there.
+// dangles reports whether a path that leads nowhere is a link that is itself there.
 func dangles(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// missed keeps a file that is not there for a moment longer.
+// missed keeps a missing file for a moment longer.
 func (f *file) missed(now time.Time) (*file, time.Duration) {
 	if f == nil {
 		return nil, 0
 	}
 	if f.gone.IsZero() {
-		f.gone, f.stamp = now, stamp{} // whatever comes back has to be read
+		f.gone, f.stamp = now, stamp{} // a file that comes back has to be read
 	}
 	left := vanished - now.Sub(f.gone)
 	if left <= 0 {
@@ -143,7 +143,7 @@ func (f *file) missed(now time.Time) (*file, time.Duration) {
 	return f, left
 }
 
-// same says whether two readings of a path deliver the same.
+// same reports whether two readings of a path deliver the same.
 func (f *file) same(other *file) bool {
 	if f == nil || other == nil {
 		return f == other

@@ -27,8 +27,8 @@ type URLConfig struct {
 	Sink
 }
 
-// URL is a web server as a source of pods: a Pod, a list or a bundle, read again
-// and again. It has delivered once the first answer could be read.
+// URL is a web server as a source of pods: it serves a Pod, a list or a bundle, and is polled. It has delivered once
+// the first answer could be read.
 type URL struct {
 	publisher
 	url    string
@@ -38,10 +38,10 @@ type URL struct {
 
 	last  reading
 	sum   [sha256.Size]byte // of the bytes that last was read from
-	retry bool              // not everything sound was taken the last time
+	retry bool              // the node did not take every valid pod the last time
 }
 
-// NewURL makes the source; Run works it.
+// NewURL makes the source; Run starts it.
 func NewURL(config URLConfig) (*URL, error) {
 	parsed, err := url.Parse(config.URL)
 	if err != nil {
@@ -60,8 +60,8 @@ func NewURL(config URLConfig) (*URL, error) {
 	}, nil
 }
 
-// withoutSecrets is the URL as it may be shown. It is the pods' origin too, and
-// so part of their identity: a renewed token must not replace them.
+// withoutSecrets returns the URL in the form that may be shown. It is also the pods' origin, and so part of their
+// identity: a renewed token must not replace them.
 func withoutSecrets(u *url.URL) string {
 	shown := *u
 	shown.User, shown.RawQuery, shown.Fragment = nil, "", ""

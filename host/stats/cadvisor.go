@@ -17,20 +17,20 @@ import (
 	kubelettypes "k8s.io/kubelet/pkg/types"
 )
 
-// Cgroups is all that is known of the node as a whole, of the cgroups that pods share,
-// and of each pod's and its containers', in cAdvisor's words. It is shared like a
-// summary, and what it has of one may be three seconds old.
+// Cgroups returns the figures of the node as a whole, of the cgroups that pods share, and of the cgroups of each pod
+// and its containers, in cAdvisor's terms. Callers share it like a summary. Figures that are in a summary too may be
+// three seconds old.
 func (c *Collector) Cgroups(ctx context.Context) ([]*model.ContainerInfo, error) {
 	return c.cgroups.get(ctx)
 }
 
-// collectCgroups adds to the figures that the summary has what costs more to find out.
+// collectCgroups adds the figures that cost more to the figures of a summary.
 func (c *Collector) collectCgroups(ctx context.Context) ([]*model.ContainerInfo, error) {
 	found, err := c.whole.get(ctx)
 	if found == nil {
 		return nil, err
 	}
-	infos := append([]*model.ContainerInfo{nodeInfo(found)}, c.toldInfos(found)...)
+	infos := append([]*model.ContainerInfo{nodeInfo(found)}, c.runtimeInfos(found)...)
 	read := part{"cgroups", func(context.Context) (func(*collection), error) {
 		of := c.groupInfos(found)
 		return func(*collection) { infos = append(infos, of...) }, nil
@@ -51,7 +51,7 @@ func (c *Collector) groupInfos(found *collection) []*model.ContainerInfo {
 	return append(all, slices.Concat(infos...)...)
 }
 
-// sharedGroups are those that lie above pods'.
+// sharedGroups returns the cgroups above those of pods.
 func (c *Collector) sharedGroups(pods []podGroups) []*group {
 	var shared []*group
 	seen := map[string]bool{}
@@ -71,7 +71,7 @@ func infoOf(r *reader, g *group, counts *counted) *model.ContainerInfo {
 	}
 }
 
-// podInfos is a pod, its sandbox and its containers.
+// podInfos describes a pod, its sandbox and its containers.
 func (c *Collector) podInfos(r *reader, of *podGroups, found *collection) []*model.ContainerInfo {
 	o := of.pod.Object
 	rest := found.rests[string(o.UID)]
@@ -120,7 +120,7 @@ func (c *collection) written(uid, name string) []model.FsStats {
 	return []model.FsStats{own}
 }
 
-// runInfo is a container or a sandbox, with what its processes have open.
+// runInfo describes a container or a sandbox, with the open files of its processes.
 func (c *Collector) runInfo(r *reader, of *runGroup, counts *counted, rest *podRest) *model.ContainerInfo {
 	pids := rest.processes[of.id]
 	info := infoOf(r, of.group, counts)
@@ -138,9 +138,9 @@ func (c *Collector) runInfo(r *reader, of *runGroup, counts *counted, rest *podR
 	return info
 }
 
-// openFiles counts what a process has open; one that has ended, nothing.
+// openFiles counts the open files and sockets of a process. A process that has ended has none.
 func openFiles(r *reader, dir string) (files, sockets uint64) {
-	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) // os.Open would have it polled
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) // os.Open would register it with the poller
 	if err != nil {
 		return 0, 0
 	}

@@ -9,7 +9,7 @@ import (
 	"nodal/node"
 )
 
-// claimed finds nothing of a pod but the volumes that it has by claims.
+// claimed finds only those volumes of a pod that it has by claims.
 type claimed struct{ Disk }
 
 func (c claimed) Places(pod *node.Pod) ([]node.DiskPlace, error) {

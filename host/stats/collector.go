@@ -18,17 +18,17 @@ import (
 
 const freshness = time.Second // scrapers that come together get the same figures
 
-// Runtime tells what its pods use.
+// Runtime measures the use of its pods.
 type Runtime interface {
-	// PodStats leaves out a pod that is gone meanwhile.
+	// PodStats returns the use of all pods, without those that have gone meanwhile.
 	PodStats(context.Context) ([]*runtimeapi.PodSandboxStats, error)
-	// Layers says what containers have written over the files of their images.
+	// Layers returns the bytes that containers have written over their images.
 	Layers(context.Context) ([]*runtimeapi.ContainerStats, error)
-	// ImageUsage says how much of which file system images take.
+	// ImageUsage returns the file system that holds the images, and what they take of it.
 	ImageUsage(context.Context) (*runtimeapi.FilesystemUsage, error)
 }
 
-// Config says where figures come from.
+// Config holds the sources of the figures.
 type Config struct {
 	Runtime  Runtime
 	Cgroups  Cgroups
@@ -67,7 +67,7 @@ type collection struct {
 	statsapi.Summary
 	groups []podGroups // of the pods that the kernel counts for
 
-	// What the summary has no words for.
+	// Figures that are not in a summary.
 	cpu           model.CpuUsage
 	interfaces    []model.InterfaceStats
 	disks         []model.FsStats
@@ -77,7 +77,7 @@ type collection struct {
 	onDisk        map[types.UID]*podDisk
 }
 
-// New makes a collector that has nothing yet.
+// New makes a collector without figures.
 func New(config Config) *Collector {
 	if config.Proc == "" {
 		config.Proc = "/proc"
@@ -101,8 +101,8 @@ func (c *Collector) Usage(ctx context.Context) (*statsapi.Summary, error) {
 	return &found.Summary, err
 }
 
-// Summary is the same with networks, disks and processes. It is kept for a second too, so
-// that what it has of Usage may be two seconds old.
+// Summary returns the same as Usage, with networks, disks and processes. It is kept for a second too, so that its
+// figures of Usage may be two seconds old.
 func (c *Collector) Summary(ctx context.Context) (*statsapi.Summary, error) {
 	found, err := c.whole.get(ctx)
 	if found == nil {
@@ -133,7 +133,7 @@ func (c *Collector) remember(found *collection) {
 	c.past.add(&found.Summary, time.Now())
 }
 
-// collectUsage reads what everybody asks for.
+// collectUsage reads the figures that all requests need.
 func (c *Collector) collectUsage(ctx context.Context) (*collection, error) {
 	groups, all := c.groups()
 	read := []part{
@@ -145,7 +145,7 @@ func (c *Collector) collectUsage(ctx context.Context) (*collection, error) {
 		}},
 	}
 	if !all {
-		read = append(read, part{"pods that the runtime counts for", c.toldPods})
+		read = append(read, part{"pods that the runtime counts for", c.runtimePods})
 	}
 	found := &collection{Summary: statsapi.Summary{
 		Node: statsapi.NodeStats{NodeName: c.config.NodeName, StartTime: at(c.config.Started)},
@@ -157,7 +157,7 @@ func (c *Collector) collectUsage(ctx context.Context) (*collection, error) {
 	return found, err
 }
 
-// collectWhole adds to that what summaries have beside it.
+// collectWhole adds the other figures of a summary.
 func (c *Collector) collectWhole(ctx context.Context) (*collection, error) {
 	usage, err := c.usage.get(ctx)
 	if usage == nil {
@@ -177,7 +177,7 @@ func (c *Collector) collectWhole(ctx context.Context) (*collection, error) {
 	return found, errors.Join(err, more)
 }
 
-// clone may be added to.
+// clone returns a copy to which figures may be added.
 func (c *collection) clone() *collection {
 	own := *c
 	own.Pods = slices.Clone(c.Pods)

@@ -10,7 +10,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// rootDisk is the file system of the node's own files.
+// rootDisk reads the file system of the node's own files.
 func (c *Collector) rootDisk(context.Context) (func(*collection), error) {
 	disk, err := diskAt(c.config.Root)
 	if err != nil {
@@ -21,28 +21,28 @@ func (c *Collector) rootDisk(context.Context) (func(*collection), error) {
 	}, nil
 }
 
-// imageDisk is the file system of images and of what containers write: with one
-// snapshotter these are the same.
+// imageDisk reads the file system of images and of the writable layers of containers: with one snapshotter these are
+// the same.
 func (c *Collector) imageDisk(ctx context.Context) (func(*collection), error) {
-	told, err := c.config.Runtime.ImageUsage(ctx)
+	from, err := c.config.Runtime.ImageUsage(ctx)
 	if err != nil {
 		return nil, err
 	}
-	disk, err := diskAt(told.GetFsId().GetMountpoint())
+	disk, err := diskAt(from.GetFsId().GetMountpoint())
 	if err != nil {
 		return nil, err
 	}
 	images := *disk
-	images.Time = stamp(told.GetTimestamp())
-	images.UsedBytes = value(told.GetUsedBytes()) // of images alone
-	images.InodesUsed = value(told.GetInodesUsed())
+	images.Time = stamp(from.GetTimestamp())
+	images.UsedBytes = value(from.GetUsedBytes()) // of images alone
+	images.InodesUsed = value(from.GetInodesUsed())
 	return func(s *collection) {
 		s.Node.Runtime = &statsapi.RuntimeStats{ImageFs: &images, ContainerFs: disk}
-		s.containerDisk = new(fileSystem(told.GetFsId().GetMountpoint(), disk))
+		s.containerDisk = new(fileSystem(from.GetFsId().GetMountpoint(), disk))
 	}, nil
 }
 
-// fileSystem is a disk in cAdvisor's words.
+// fileSystem returns a disk in cAdvisor's terms.
 func fileSystem(path string, disk *statsapi.FsStats) model.FsStats {
 	return model.FsStats{
 		Device: deviceOf(path), Limit: *disk.CapacityBytes, Usage: *disk.UsedBytes, Available: *disk.AvailableBytes,
@@ -50,8 +50,7 @@ func fileSystem(path string, disk *statsapi.FsStats) model.FsStats {
 	}
 }
 
-// deviceOf names the device that a file lies on; without one, as in memory, its number
-// has to do.
+// deviceOf returns the name of the device that a file lies on, or its number if it has no name, as in memory.
 func deviceOf(path string) string {
 	var file unix.Stat_t
 	if err := unix.Stat(path, &file); err != nil {

@@ -17,9 +17,8 @@
 // side, and each has a time limit. Figures of a part that fails are missing from the
 // summary, and the error names them.
 //
-// Opening files of cgroups is what costs most. So the files of the most requested
-// figures stay open while requests come, and each kind of collection reads only the
-// figures that it shows.
+// Opening files of cgroups costs most. So the files of the most requested figures stay
+// open while requests come, and each kind of collection reads only its own figures.
 //
 //	collector.go     one collection for all requests
 //	shared.go        how they share it
@@ -39,7 +38,7 @@
 //	signals.go       what is left of the node's resources
 //	history.go       the last quarter of an hour, and rates
 //	cadvisor.go      cgroups in cAdvisor's terms
-//	cadvisor_told.go and pods that the runtime counts for
+//	cadvisor_pods.go pods whose figures the runtime has, in the same terms
 //	machine_info.go  and the machine
 //
 // Start reading at Collector.Usage.

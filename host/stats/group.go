@@ -9,7 +9,7 @@ import (
 	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// counted are counts of a cgroup. Pressure is nil where the kernel does not count it.
+// counted holds the counts of a cgroup. Pressure is nil if the kernel does not count it.
 type counted struct {
 	*model.ContainerStats
 	onProcessors, onMemory *statsapi.PSIStats
@@ -17,7 +17,7 @@ type counted struct {
 
 // usage reads the present counts of processors and memory. It returns nil if the cgroup is gone.
 func (g *group) usage(r *reader) *counted {
-	// Versions differ in all but this: where there is no such file there is no cgroup.
+	// Both versions have this file: without it there is no cgroup.
 	spent := g.counts(r, "cpuacct", "cpuacct.usage")
 	if g.version() == 2 {
 		spent = g.counts(r, "cpu", "cpu.stat")
@@ -42,7 +42,7 @@ func (g *group) usage(r *reader) *counted {
 	return s
 }
 
-// all adds the other counts, and leaves those that are given as they are.
+// all adds the other counts to few, and leaves those in few as they are.
 func (g *group) all(r *reader, few *model.ContainerStats, allowed model.ContainerSpec) *model.ContainerStats {
 	s, cpu, memory := *few, *few.Cpu, *few.Memory
 	s.Cpu, s.Memory, s.DiskIo = &cpu, &memory, &model.DiskIoStats{}
@@ -59,8 +59,8 @@ func (g *group) ioPressure(r *reader) *statsapi.PSIStats {
 	return pressureOf(g.counts(r, "io", "io.pressure"))
 }
 
-// pressureOf is nil where there is no such file: version 1 has none, nor has a kernel
-// that was told not to count.
+// pressureOf parses a pressure file. It returns nil for an empty text: version 1 has no such file, nor has a kernel
+// that is configured not to count.
 func pressureOf(text []byte) *statsapi.PSIStats {
 	if len(text) == 0 {
 		return nil
@@ -92,7 +92,7 @@ func (g *group) limits(r *reader) model.ContainerSpec {
 	return known
 }
 
-// memoryLimit is zero where there is none.
+// memoryLimit returns the limit of memory; zero means none.
 func (g *group) memoryLimit(r *reader) uint64 {
 	name := "memory.limit_in_bytes"
 	if g.version() == 2 {
@@ -118,8 +118,7 @@ func (g *group) swapLimit(r *reader) (limit uint64, bounded bool) {
 // the kernel keeps the list for a second after a read.
 const relist = time.Second + 50*time.Millisecond
 
-// processes are those in the cgroup itself. Every controller says the same, this one
-// quicker than others.
+// processes returns the processes in the cgroup itself. All controllers have the same list; this one is the quickest.
 func (g *group) processes(r *reader) []string {
 	g.mu.Lock()
 	old := g.version() == 1 && time.Since(g.listed) < relist

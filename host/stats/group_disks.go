@@ -10,7 +10,7 @@ import (
 	"github.com/google/cadvisor/lib/model"
 )
 
-// throttled reads what version 1 counts of disks: lines such as "8:0 Read 512".
+// throttled reads the disk counters of version 1: lines such as "8:0 Read 512".
 func (r *reader) throttled(text []byte) []model.PerDiskStats {
 	var found []model.PerDiskStats
 	last := ""
@@ -32,7 +32,7 @@ func (r *reader) throttled(text []byte) []model.PerDiskStats {
 	return found
 }
 
-// disks reads what version 2 counts: lines such as "8:0 rbytes=512 wbytes=0 rios=1".
+// disks reads the disk counters of version 2: lines such as "8:0 rbytes=512 wbytes=0 rios=1".
 func (r *reader) disks(text []byte) (sizes, counts []model.PerDiskStats) {
 	for line := range bytes.Lines(text) {
 		fields := strings.Fields(string(line))
@@ -66,7 +66,7 @@ func (r *reader) disks(text []byte) (sizes, counts []model.PerDiskStats) {
 	return sizes, counts
 }
 
-// disk is one without counts, by its number.
+// disk returns the disk with a number, without counts.
 func (r *reader) disk(number string) model.PerDiskStats {
 	d := model.PerDiskStats{Stats: map[string]uint64{}}
 	major, minor, _ := strings.Cut(number, ":")
@@ -79,7 +79,7 @@ func (r *reader) disk(number string) model.PerDiskStats {
 	return d
 }
 
-// deviceName is the number itself where the kernel does not name the device.
+// deviceName returns the name of the device with a number, or the number itself if the kernel has no name for it.
 func deviceName(number string) string {
 	link, err := os.Readlink("/sys/dev/block/" + number)
 	if err != nil {

@@ -34,7 +34,7 @@ func (g *group) firstMemory(r *reader, m *model.MemoryStats) {
 	}
 }
 
-// restOfFirst does not ask how often a limit was met where there is none.
+// restOfFirst adds the other counters of version 1. Without a limit it does not read how often the limit was met.
 func (g *group) restOfFirst(r *reader, s *model.ContainerStats, allowed model.ContainerSpec) {
 	for name, n := range numbers(g.more(r, "cpuacct", "cpuacct.stat")) {
 		switch string(name) {

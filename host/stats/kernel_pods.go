@@ -16,12 +16,12 @@ import (
 	"nodal/node/store"
 )
 
-// podGroups are the cgroups of a pod that the kernel counts for.
+// podGroups holds the cgroups of a pod whose figures the kernel has.
 type podGroups struct {
 	pod     *node.Pod
 	whole   *group
 	counts  *counted  // of the whole, once they are read
-	sandbox *runGroup // nil: there is none, or it has no cgroup of its own
+	sandbox *runGroup // nil if there is none, or if it has no cgroup of its own
 	runs    []runGroup
 }
 
@@ -29,12 +29,12 @@ type podGroups struct {
 type runGroup struct {
 	*group
 	id      string
-	run     *node.Container // nil: a sandbox
+	run     *node.Container // nil for a sandbox
 	created time.Time
-	counts  *counted // nil: not read
+	counts  *counted // nil if they were not read
 }
 
-// groups finds the cgroups of all pods, and says whether each pod that runs has its own.
+// groups finds the cgroups of all pods, and reports whether each running pod has its own.
 func (c *Collector) groups() (found []podGroups, all bool) {
 	views, _ := c.config.Views()
 	all = true
@@ -62,7 +62,7 @@ func ready(got *node.Observed) bool {
 	return false
 }
 
-// groupsOf finds the cgroup of a pod and, by the runtime's ids, those in it.
+// groupsOf finds the cgroup of a pod and, by the runtime's ids, the cgroups in it.
 func (c *Collector) groupsOf(v store.View) (podGroups, bool) {
 	of := podGroups{pod: v.Slot.Pod}
 	if c.tree.in.Pod == nil {
@@ -94,7 +94,7 @@ func (c *Collector) groupsOf(v store.View) (podGroups, bool) {
 	return of, of.sandbox != nil || len(of.runs) > 0
 }
 
-// kernelPods reads what the kernel counts of pods. One that goes meanwhile is left out.
+// kernelPods reads the kernel's figures of pods. A pod that goes meanwhile is left out.
 func (c *Collector) kernelPods(of []podGroups) (func(*collection), error) {
 	stats := make([]*statsapi.PodStats, len(of))
 	each(len(of), func(r *reader, i int) { stats[i] = kernelPod(r, &of[i]) })
@@ -107,7 +107,7 @@ func (c *Collector) kernelPods(of []podGroups) (func(*collection), error) {
 	}, c.unread(of, stats)
 }
 
-// unread names the pods that are still there and of which nothing was read.
+// unread returns an error that names the pods that are still there but without figures.
 func (c *Collector) unread(of []podGroups, stats []*statsapi.PodStats) error {
 	if !slices.Contains(stats, nil) {
 		return nil
@@ -153,7 +153,7 @@ func kernelPod(r *reader, of *podGroups) *statsapi.PodStats {
 	return pod
 }
 
-// systemContainers are the node's own programs, and all pods together.
+// systemContainers reads the figures of the node's own programs, and of all pods together.
 func (c *Collector) systemContainers() []statsapi.ContainerStats {
 	if c.tree.in.System == nil {
 		return nil
@@ -174,12 +174,12 @@ func (c *Collector) systemContainers() []statsapi.ContainerStats {
 // podRest holds the part of a pod's summary beyond processors and memory.
 type podRest struct {
 	processes  map[string][]string    // in its sandbox and containers, by the runtime's ids
-	interfaces []model.InterfaceStats // nil: none of its own
+	interfaces []model.InterfaceStats // nil if it has none of its own
 	pressure   *statsapi.IOStats
 	containers map[string]*statsapi.IOStats // by name
 }
 
-// kernelPodRests reads that of the pods that the kernel counts for.
+// kernelPodRests reads the podRest of each pod whose figures the kernel has.
 func (c *Collector) kernelPodRests(of []podGroups) func(context.Context) (func(*collection), error) {
 	return func(context.Context) (func(*collection), error) {
 		rests := make([]podRest, len(of))
@@ -235,8 +235,8 @@ func (c *Collector) podRest(r *reader, of *podGroups) podRest {
 	return rest
 }
 
-// podInterfaces are those that a process of a pod sees. The file does not stay open:
-// that would hold the pod's network.
+// podInterfaces reads the interfaces that a process of a pod sees. The file does not stay open: that would keep the
+// pod's network in place.
 func (c *Collector) podInterfaces(r *reader, pid string) []model.InterfaceStats {
 	table, err := r.read(c.config.Proc + "/" + pid + "/net/dev")
 	if err != nil {
@@ -261,7 +261,7 @@ func memoryStats(s *counted, limit uint64) *statsapi.MemoryStats {
 	return memory
 }
 
-// ioStats are pressure alone.
+// ioStats reads the disk figures of a cgroup, which are only its pressure.
 func ioStats(r *reader, of *group) *statsapi.IOStats {
 	psi := of.ioPressure(r)
 	if psi == nil {

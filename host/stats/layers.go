@@ -18,17 +18,17 @@ type layers struct {
 	known map[[2]string]*statsapi.FsStats // by the pod's UID and the container's name
 }
 
-// readLayers asks the runtime, if the last time is long ago.
+// readLayers asks the runtime, unless the last answer is recent.
 func (c *Collector) readLayers(ctx context.Context) (func(*collection), error) {
 	if time.Since(c.layers.taken) < layersAge {
 		return func(*collection) {}, nil
 	}
-	told, err := c.config.Runtime.Layers(ctx)
+	from, err := c.config.Runtime.Layers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	known := make(map[[2]string]*statsapi.FsStats, len(told))
-	for _, s := range told {
+	known := make(map[[2]string]*statsapi.FsStats, len(from))
+	for _, s := range from {
 		uid := s.GetAttributes().GetLabels()[kubelettypes.KubernetesPodUIDLabel]
 		if layer := s.GetWritableLayer(); layer != nil && uid != "" {
 			known[[2]string{uid, s.GetAttributes().GetMetadata().GetName()}] = layerOf(layer)

@@ -19,7 +19,7 @@ import (
 // that Go runs on.
 const tick = time.Second / 100
 
-// processors is all time of all processors that was not idle.
+// processors reads the time that all processors together were not idle.
 func (c *Collector) processors(context.Context) (func(*collection), error) {
 	text, err := c.read("stat")
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *Collector) processors(context.Context) (func(*collection), error) {
 	}
 	var busy uint64
 	var usage model.CpuUsage
-	for i, field := range fields[1:9] { // what guests used is among it already
+	for i, field := range fields[1:9] { // the first fields include the time of guests
 		n, err := strconv.ParseUint(field, 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("read the processors' time: %w", err)
@@ -57,8 +57,8 @@ func (c *Collector) processors(context.Context) (func(*collection), error) {
 	return func(s *collection) { s.Node.CPU, s.cpu = cpu, usage }, nil
 }
 
-// memory counts as Kubernetes does: the working set is the used memory without the
-// file pages that have not been touched for a while.
+// memory reads the memory figures as Kubernetes has them: the working set is the used memory without the file pages
+// that were not touched for a while.
 func (c *Collector) memory(context.Context) (func(*collection), error) {
 	has, err := c.meminfo()
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *Collector) memory(context.Context) (func(*collection), error) {
 	}
 	total := has["MemTotal"]
 	if total == 0 {
-		return nil, errors.New("read the machine's memory: the kernel does not say how much there is")
+		return nil, errors.New("read the machine's memory: the kernel does not report its size")
 	}
 	usage, anonymous := total-has["MemFree"], has["AnonPages"]
 	working := usage - min(usage, has["Inactive(file)"])

@@ -25,8 +25,8 @@ func (c *Collector) Machine() (*model.MachineInfo, error) {
 	return m, nil
 }
 
-// cores counts the processors that /proc/cpuinfo lists, which are those that are online, and the cores and sockets that
-// they lie in. A machine that does not say which of its processors lie together has one socket of as many cores.
+// cores counts the processors in /proc/cpuinfo, which are those online, and their cores and sockets. A machine that
+// does not report its topology counts as one socket with as many cores as processors.
 func cores(text string) (processors, physical, sockets int) {
 	inSocket, inCore := map[string]bool{}, map[[2]string]bool{}
 	socket := ""

@@ -26,8 +26,8 @@ func (c *Collector) network(context.Context) (func(*collection), error) {
 	return func(s *collection) { s.Node.Network, s.interfaces = network, interfaces }, nil
 }
 
-// interfacesOf reads /proc/net/dev, which has eight counts each way. Interfaces whose
-// other end is a pod's are left out: they are the pod's.
+// interfacesOf reads /proc/net/dev, which has eight counts each way. It leaves out the node's ends of pods'
+// interfaces: they count for the pods.
 func interfacesOf(table string) []model.InterfaceStats {
 	var found []model.InterfaceStats
 	for line := range strings.Lines(table) {
@@ -50,8 +50,7 @@ func interfacesOf(table string) []model.InterfaceStats {
 	return found
 }
 
-// networkStats are interfaces in the kubelet's words, and the one that leads to the
-// world.
+// networkStats translates interfaces into the kubelet's terms. way names the default one.
 func networkStats(interfaces []model.InterfaceStats, way string) *statsapi.NetworkStats {
 	network := &statsapi.NetworkStats{Time: at(time.Now())}
 	for _, i := range interfaces {
@@ -64,7 +63,7 @@ func networkStats(interfaces []model.InterfaceStats, way string) *statsapi.Netwo
 	return network
 }
 
-// defaultInterface returns the interface of the default route; empty if there is none.
+// defaultInterface returns the interface of the default route, or "" if there is none.
 func defaultInterface(routes string) string {
 	for line := range strings.Lines(routes) {
 		if fields := strings.Fields(line); len(fields) > 7 && fields[1] == "00000000" && fields[7] == "00000000" {

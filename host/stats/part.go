@@ -16,7 +16,7 @@ type part struct {
 	read func(context.Context) (fill func(*collection), err error)
 }
 
-// parts holds, by name, the parts that earlier collections did not wait for to the end.
+// parts holds, by name, the parts whose reading has outlasted an earlier collection.
 type parts map[string]chan answer
 
 type answer struct {
@@ -24,7 +24,7 @@ type answer struct {
 	err  error
 }
 
-// read reads all parts, and names those of which it could not read all.
+// read reads all parts. Its error names those that it could not read, or not in full.
 func (p parts) read(ctx context.Context, all []part, into *collection) error {
 	errs := p.each(ctx, all, into)
 	for i, err := range errs {
@@ -35,8 +35,7 @@ func (p parts) read(ctx context.Context, all []part, into *collection) error {
 	return errors.Join(errs...)
 }
 
-// each reads all parts side by side, and waits no longer than patience for one that
-// hangs. Each has an error of its own, or nil.
+// each reads all parts side by side, and waits for none longer than patience. It returns an error or nil for each part.
 func (p parts) each(ctx context.Context, all []part, into *collection) []error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -55,12 +54,11 @@ func (p parts) each(ctx context.Context, all []part, into *collection) []error {
 	return errs
 }
 
-// ask has a part read, unless an earlier collection waits for it in vain: what hangs
-// in the kernel is not asked twice.
+// ask begins to read a part, unless an earlier reading of it still hangs in the kernel.
 func (p parts) ask(ctx context.Context, one part) (fresh bool) {
 	if reply, ok := p[one.name]; ok {
 		select {
-		case <-reply: // too late for who asked, and too old
+		case <-reply: // too late for its collection, and too old for this one
 		default:
 			return false
 		}
@@ -74,7 +72,7 @@ func (p parts) ask(ctx context.Context, one part) (fresh bool) {
 	return true
 }
 
-// hear waits for what was asked just now, and no longer for what hangs already.
+// hear waits for a part that is being read since just now, and not for one that hangs.
 func (p parts) hear(ctx context.Context, one part, fresh bool) (func(*collection), error) {
 	if !fresh {
 		return nil, errHangs

@@ -16,18 +16,17 @@ import (
 )
 
 const (
-	diskAge      = time.Minute      // of what files of pods take: it needs a walk through them
-	diskPatience = time.Second      // with that: what takes longer is in a later summary
-	mostWalks    = 2                // at a time, and those that hang
-	walkPatience = 10 * time.Second // with one of them, before the next may begin
+	diskAge      = time.Minute      // of the sizes of pods' files, which take a walk
+	diskPatience = time.Second      // with a walk: a slower result is in a later summary
+	mostWalks    = 2                // at a time, with those that hang
+	walkPatience = 10 * time.Second // with one walk, before the next may begin
 )
 
 // Disk measures what pods have on the node's disk.
 type Disk interface {
 	// Places returns the directories of a pod's volumes and logs.
 	Places(*node.Pod) ([]node.DiskPlace, error)
-	// Measure says how much room the files below a directory take. What is not there
-	// takes none.
+	// Measure returns the size of the files below a directory. A missing directory takes nothing.
 	Measure(ctx context.Context, dir string) (bytes, inodes uint64, err error)
 }
 
@@ -48,17 +47,17 @@ func (r *room) add(of *statsapi.FsStats) {
 	}
 }
 
-// podDisks keeps what was measured, for those who ask within its age.
+// podDisks keeps measured usage for as long as it is recent.
 type podDisks struct {
 	disk Disk
 
 	mu    sync.Mutex
 	known map[types.UID]*podDisk
-	begun map[types.UID]time.Time // when those were that are being measured
+	begun map[types.UID]time.Time // when the walk of each pod under way began
 	walk  chan struct{}           // closed when the newest walk has ended; nil before the first walk
 }
 
-// readPodDisks measures what pods have on disk.
+// readPodDisks measures the disk usage of pods.
 func (c *Collector) readPodDisks(ctx context.Context) (func(*collection), error) {
 	if c.config.Disk == nil {
 		return func(*collection) {}, nil
@@ -67,7 +66,7 @@ func (c *Collector) readPodDisks(ctx context.Context) (func(*collection), error)
 	return func(s *collection) { s.onDisk = known }, err
 }
 
-// present are the pods of which something is in the runtime.
+// present returns the pods that have a sandbox or a container in the runtime.
 func (c *Collector) present() (pods []*node.Pod) {
 	views, _ := c.config.Views()
 	for _, v := range views {
@@ -78,7 +77,7 @@ func (c *Collector) present() (pods []*node.Pod) {
 	return pods
 }
 
-// read measures what is old, and waits for it a little.
+// read measures the pods whose usage is old, and waits for the results a little.
 func (d *podDisks) read(ctx context.Context, pods []*node.Pod) (map[types.UID]*podDisk, error) {
 	enough := time.NewTimer(diskPatience)
 	defer enough.Stop()
@@ -89,7 +88,7 @@ func (d *podDisks) read(ctx context.Context, pods []*node.Pod) (map[types.UID]*p
 	return d.of(pods)
 }
 
-// renew begins to measure what is old, if that is not under way.
+// renew begins to measure the pods whose usage is old, unless their walks are under way.
 func (d *podDisks) renew(ctx context.Context, pods []*node.Pod) (done <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -106,7 +105,7 @@ func (d *podDisks) renew(ctx context.Context, pods []*node.Pod) (done <-chan str
 		if k := d.known[pod.UID()]; k != nil {
 			known[pod.UID()] = k
 		}
-		// What hangs in the kernel is not asked twice.
+		// A walk that hangs in the kernel is not begun twice.
 		if _, busy := d.begun[pod.UID()]; busy {
 			continue
 		}
@@ -129,7 +128,7 @@ func (d *podDisks) measure(ctx context.Context, pods []*node.Pod, done chan stru
 			defer enough.Stop()
 			select {
 			case <-d.begin(ctx, pod):
-			case <-enough.C: // a disk that hangs keeps no other pod's figures back
+			case <-enough.C: // a disk that hangs must not delay the figures of other pods
 			}
 			return nil
 		})
@@ -167,7 +166,7 @@ func (d *podDisks) of(pods []*node.Pod) (map[types.UID]*podDisk, error) {
 			known[pod.UID()] = k
 			errs = append(errs, k.err)
 		}
-		// A walk that goes well may take as long as its figures would be good for.
+		// A walk may take as long as its figures are valid.
 		if at, busy := d.begun[pod.UID()]; busy && time.Since(at) > diskAge {
 			errs = append(errs, fmt.Errorf("pod %s: %w", pod.Key(), errHangs))
 		}
@@ -217,8 +216,8 @@ func measurePlace(ctx context.Context, disk Disk, p node.DiskPlace) (*statsapi.F
 	return use, err
 }
 
-// addDisks fills in what pods have on disk: volumes, logs, and what their containers
-// wrote, each beside how full its file system is; and their sum.
+// addDisks fills in the disk usage of pods: volumes, logs, and the writable layers of containers, each with the
+// figures of its file system; and their sum.
 func (c *collection) addDisks() {
 	for i := range c.Pods {
 		pod := &c.Pods[i]

@@ -12,12 +12,11 @@ import (
 	kubelettypes "k8s.io/kubelet/pkg/types"
 )
 
-const podInterface = "eth0" // what CNI calls a pod's way out
+const podInterface = "eth0" // CNI's name for a pod's interface
 
-// toldPods asks the runtime about pods without a cgroup that the kernel counts for,
-// such as pods in virtual machines.
-func (c *Collector) toldPods(ctx context.Context) (func(*collection), error) {
-	told, err := c.config.Runtime.PodStats(ctx)
+// runtimePods asks the runtime for the figures of pods that have no cgroup here, such as pods in virtual machines.
+func (c *Collector) runtimePods(ctx context.Context) (func(*collection), error) {
+	from, err := c.config.Runtime.PodStats(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -27,9 +26,9 @@ func (c *Collector) toldPods(ctx context.Context) (func(*collection), error) {
 		for i := range s.Pods {
 			counted[s.Pods[i].PodRef.UID] = true
 		}
-		for _, t := range told {
+		for _, t := range from {
 			uid := t.GetAttributes().GetLabels()[kubelettypes.KubernetesPodUIDLabel]
-			if uid != "" && !counted[uid] { // else no kubelet's, or better known
+			if uid != "" && !counted[uid] { // others are not a kubelet's, or have figures already
 				s.Pods = append(s.Pods, podOf(t, starts))
 			}
 		}
@@ -41,7 +40,7 @@ func byName(a, b statsapi.PodStats) int {
 		cmp.Compare(a.PodRef.UID, b.PodRef.UID))
 }
 
-// starts is when what runs was started, by the runtime's ids.
+// starts returns when containers and sandboxes were started, by the runtime's ids.
 func (c *Collector) starts() map[string]time.Time {
 	views, _ := c.config.Views()
 	starts := make(map[string]time.Time, 2*len(views))
@@ -81,8 +80,8 @@ func podOf(s *runtimeapi.PodSandboxStats, starts map[string]time.Time) statsapi.
 	slices.SortFunc(all, func(a, b *runtimeapi.ContainerStats) int {
 		return cmp.Compare(a.GetAttributes().GetMetadata().GetName(), b.GetAttributes().GetMetadata().GetName())
 	})
-	for _, told := range all {
-		pod.Containers = append(pod.Containers, containerOf(told, starts))
+	for _, from := range all {
+		pod.Containers = append(pod.Containers, containerOf(from, starts))
 	}
 	return pod
 }
@@ -111,76 +110,76 @@ func layerOf(layer *runtimeapi.FilesystemUsage) *statsapi.FsStats {
 	}
 }
 
-func cpuOf(told *runtimeapi.CpuUsage) *statsapi.CPUStats {
-	if told == nil {
+func cpuOf(from *runtimeapi.CpuUsage) *statsapi.CPUStats {
+	if from == nil {
 		return nil
 	}
 	return &statsapi.CPUStats{
-		Time: stamp(told.GetTimestamp()), PSI: psiOf(told.GetPsi()),
-		UsageNanoCores: value(told.GetUsageNanoCores()), UsageCoreNanoSeconds: value(told.GetUsageCoreNanoSeconds()),
+		Time: stamp(from.GetTimestamp()), PSI: psiOf(from.GetPsi()),
+		UsageNanoCores: value(from.GetUsageNanoCores()), UsageCoreNanoSeconds: value(from.GetUsageCoreNanoSeconds()),
 	}
 }
 
-func memoryOf(told *runtimeapi.MemoryUsage) *statsapi.MemoryStats {
-	if told == nil {
+func memoryOf(from *runtimeapi.MemoryUsage) *statsapi.MemoryStats {
+	if from == nil {
 		return nil
 	}
 	memory := &statsapi.MemoryStats{
-		Time: stamp(told.GetTimestamp()), PSI: psiOf(told.GetPsi()),
-		UsageBytes: value(told.GetUsageBytes()), WorkingSetBytes: value(told.GetWorkingSetBytes()), RSSBytes: value(told.GetRssBytes()),
-		PageFaults: value(told.GetPageFaults()), MajorPageFaults: value(told.GetMajorPageFaults()),
+		Time: stamp(from.GetTimestamp()), PSI: psiOf(from.GetPsi()),
+		UsageBytes: value(from.GetUsageBytes()), WorkingSetBytes: value(from.GetWorkingSetBytes()), RSSBytes: value(from.GetRssBytes()),
+		PageFaults: value(from.GetPageFaults()), MajorPageFaults: value(from.GetMajorPageFaults()),
 	}
-	// containerd says zero of a container without a limit; Kubernetes says nothing.
-	if told.GetAvailableBytes().GetValue() > 0 {
-		memory.AvailableBytes = value(told.GetAvailableBytes())
+	// containerd reports zero for a container without a limit, where Kubernetes has no value.
+	if from.GetAvailableBytes().GetValue() > 0 {
+		memory.AvailableBytes = value(from.GetAvailableBytes())
 	}
 	return memory
 }
 
-func ioOf(told *runtimeapi.IoUsage) *statsapi.IOStats {
-	if told == nil {
+func ioOf(from *runtimeapi.IoUsage) *statsapi.IOStats {
+	if from == nil {
 		return nil
 	}
-	return &statsapi.IOStats{Time: stamp(told.GetTimestamp()), PSI: psiOf(told.GetPsi())}
+	return &statsapi.IOStats{Time: stamp(from.GetTimestamp()), PSI: psiOf(from.GetPsi())}
 }
 
-func psiOf(told *runtimeapi.PsiStats) *statsapi.PSIStats {
-	if told == nil {
+func psiOf(from *runtimeapi.PsiStats) *statsapi.PSIStats {
+	if from == nil {
 		return nil
 	}
 	data := func(d *runtimeapi.PsiData) statsapi.PSIData {
 		return statsapi.PSIData{Total: d.GetTotal(), Avg10: d.GetAvg10(), Avg60: d.GetAvg60(), Avg300: d.GetAvg300()}
 	}
-	return &statsapi.PSIStats{Full: data(told.GetFull()), Some: data(told.GetSome())}
+	return &statsapi.PSIStats{Full: data(from.GetFull()), Some: data(from.GetSome())}
 }
 
-func networkOf(told *runtimeapi.NetworkUsage) *statsapi.NetworkStats {
-	way := told.GetDefaultInterface()
+func networkOf(from *runtimeapi.NetworkUsage) *statsapi.NetworkStats {
+	way := from.GetDefaultInterface()
 	if way == nil {
 		return nil
 	}
-	network := &statsapi.NetworkStats{Time: stamp(told.GetTimestamp()), InterfaceStats: interfaceOf(way)}
+	network := &statsapi.NetworkStats{Time: stamp(from.GetTimestamp()), InterfaceStats: interfaceOf(way)}
 	network.Name = cmp.Or(network.Name, podInterface)
 	network.Interfaces = append(network.Interfaces, network.InterfaceStats)
-	for _, other := range told.GetInterfaces() {
+	for _, other := range from.GetInterfaces() {
 		network.Interfaces = append(network.Interfaces, interfaceOf(other))
 	}
 	return network
 }
 
-func interfaceOf(told *runtimeapi.NetworkInterfaceUsage) statsapi.InterfaceStats {
+func interfaceOf(from *runtimeapi.NetworkInterfaceUsage) statsapi.InterfaceStats {
 	return statsapi.InterfaceStats{
-		Name: told.GetName(), RxBytes: value(told.GetRxBytes()), RxErrors: value(told.GetRxErrors()),
-		TxBytes: value(told.GetTxBytes()), TxErrors: value(told.GetTxErrors()),
+		Name: from.GetName(), RxBytes: value(from.GetRxBytes()), RxErrors: value(from.GetRxErrors()),
+		TxBytes: value(from.GetTxBytes()), TxErrors: value(from.GetTxErrors()),
 	}
 }
 
-// value keeps apart what is zero and what was not told.
-func value(told *runtimeapi.UInt64Value) *uint64 {
-	if told == nil {
+// value returns nil for a missing figure, to tell it from zero.
+func value(from *runtimeapi.UInt64Value) *uint64 {
+	if from == nil {
 		return nil
 	}
-	return &told.Value
+	return &from.Value
 }
 
 func stamp(nanos int64) metav1.Time { return at(time.Unix(0, nanos)) }

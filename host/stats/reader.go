@@ -18,7 +18,7 @@ type reader struct {
 	room    []byte            // for one file's text
 	devices map[string]string // names of disks by their numbers
 
-	// What is read of a file that stays open: there is one function for all of them.
+	// fill reads a file that stays open; it is one function for all files.
 	fill func(fd uintptr) bool
 	n    int
 	err  error
@@ -33,7 +33,7 @@ func newReader() *reader {
 	return r
 }
 
-// read opens a file of the kernel's for once.
+// read opens, reads and closes a file of the kernel.
 func (r *reader) read(path string) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *reader) readOpen(file syscall.RawConn) ([]byte, error) {
 // file: it fills more than half a page before it returns a part.
 const surely = 2048
 
-// readAll reads a file from its beginning, which for one of the kernel's means anew.
+// readAll reads a file from its beginning. A file of the kernel has new content then.
 func (r *reader) readAll(fd int) (int, error) {
 	for at := 0; ; {
 		n, err := unix.Pread(fd, r.room[at:], int64(at))
@@ -79,7 +79,7 @@ func (r *reader) readAll(fd int) (int, error) {
 	}
 }
 
-// number is zero where there is none, as for "max".
+// number parses a number. It returns zero for other texts, such as "max".
 func number(text []byte) uint64 {
 	n, err := strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 64)
 	if err != nil {
@@ -88,7 +88,7 @@ func number(text []byte) uint64 {
 	return n
 }
 
-// numbers are the lines of a text that are a name and a number.
+// numbers returns the names and numbers of a text that has one pair on each line.
 func numbers(text []byte) iter.Seq2[[]byte, uint64] {
 	return func(yield func([]byte, uint64) bool) {
 		for line := range bytes.Lines(text) {
@@ -104,7 +104,7 @@ func numbers(text []byte) iter.Seq2[[]byte, uint64] {
 // the kernel.
 const mostReaders = 4
 
-// each does something so often, side by side.
+// each calls do for all i below count, side by side.
 func each(count int, do func(r *reader, i int)) {
 	var next atomic.Int64
 	var readers sync.WaitGroup

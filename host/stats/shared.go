@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// shared is something that is collected when it is asked for, once for all who ask
-// within its short age.
+// shared is a value that is collected on request, once for all requests within its short lifetime.
 type shared[T any] struct {
 	collect func(context.Context) (T, error)
 
@@ -27,7 +26,7 @@ func (s *shared[T]) get(ctx context.Context) (T, error) {
 	}
 	if s.next == nil {
 		s.next = make(chan struct{})
-		// Others wait for it: it does not end because the first to ask is gone.
+		// The collection goes on if its first caller is gone: others wait for it too.
 		go s.renew(context.WithoutCancel(ctx), s.next)
 	}
 	done := s.next

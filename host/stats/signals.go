@@ -8,8 +8,8 @@ import (
 	"nodal/node/health"
 )
 
-// Signals says how much is left of what a node can run short of, and of what it could not
-// be read. One may ask at a time.
+// Signals returns what is left of the resources that a node can run short of, and the resources that it could not
+// read. It must not be called concurrently.
 func (c *Collector) Signals(ctx context.Context) ([]health.Signal, []health.Unread) {
 	var found collection
 	all := []part{
@@ -41,7 +41,7 @@ func (c *Collector) Signals(ctx context.Context) ([]health.Signal, []health.Unre
 	return signals, unread
 }
 
-// diskSignals has no word of inodes where a file system does not count them.
+// diskSignals returns the signals of a disk. Without a count of inodes it has none for them.
 func diskSignals(name string, disk *statsapi.FsStats) []health.Signal {
 	signals := []health.Signal{{Name: name + ".available", Left: int64(*disk.AvailableBytes), Capacity: int64(*disk.CapacityBytes)}}
 	if *disk.Inodes > 0 {

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// mostOpen bounds how many files of cgroups stay open. Each holds a page of the
-	// kernel's memory. It is enough for 500 pods; what comes later is opened to be read.
+	// mostOpen bounds how many files of cgroups stay open. Each holds a page of the kernel's memory. It is enough for
+	// 500 pods; further files are opened for each read.
 	mostOpen = 8192
-	// mostOfRest is up to where those stay open too that only some collections read.
+	// mostOfRest bounds the open files for files that only some collections read.
 	mostOfRest = mostOpen / 2
 	// openFor is the time for which files stay open after the last collection: longer than the
 	// pause of any scraper.
@@ -28,11 +28,11 @@ const (
 type Cgroups struct {
 	Version int                      // 1 or 2
 	Dirs    map[string]string        // of each controller
-	Pod     func(*corev1.Pod) string // a pod's cgroup, below these; empty: it has none
+	Pod     func(*corev1.Pod) string // a pod's cgroup below these; empty if it has none
 	System  func() map[string]string // the cgroups of the node's own programs, by the kubelet's names for them; nil if unknown
 }
 
-// tree is the cgroups that collections have found, with their files.
+// tree holds the cgroups that collections have found, with their open files.
 type tree struct {
 	in Cgroups
 
@@ -48,12 +48,12 @@ func newTree(in Cgroups) *tree {
 	return &tree{in: in, known: map[string]*group{}, used: map[string]*group{}}
 }
 
-// group is the cgroup at a path.
+// group returns the cgroup at a path.
 func (t *tree) group(path string) *group {
 	return t.keep(path, func() *group { return &group{tree: t, path: path} })
 }
 
-// child returns the cgroup of a container or sandbox within that of its pod; nil if it has none.
+// child returns the cgroup of a container or sandbox within that of its pod, or nil if it has none.
 func (t *tree) child(of *group, id string) *group {
 	return t.keep(id, func() *group { return of.child(id) })
 }
@@ -71,7 +71,7 @@ func (t *tree) keep(key string, find func() *group) *group {
 	return g
 }
 
-// sweep closes what was not used since the last time.
+// sweep closes the cgroups that were not used since the last call.
 func (t *tree) sweep() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +97,7 @@ func (t *tree) forget() {
 	clear(t.used)
 }
 
-// take allows one more file to stay open, as far as there may be so many.
+// take allows one more file to stay open, unless there are too many.
 func (t *tree) take(most int64) bool {
 	if t.open.Add(1) <= most {
 		return true
@@ -122,8 +122,8 @@ type group struct {
 	listed    time.Time // when its processes were read last
 }
 
-// openFile is read through raw: the file itself would be asked twice each time, to see
-// that there is no more.
+// openFile is a file that stays open. It is read through raw: reading from the file itself takes a second call each
+// time, to find its end.
 type openFile struct {
 	*os.File
 	raw syscall.RawConn
@@ -143,7 +143,7 @@ func (g *group) child(id string) *group {
 	}
 	entries, _ := os.ReadDir(g.file("memory", "")) // one that is gone has none
 	for _, e := range entries {
-		if e.IsDir() && strings.Contains(e.Name(), id) { // runtimes on systemd put words around it
+		if e.IsDir() && strings.Contains(e.Name(), id) { // with systemd, runtimes put words around it
 			return &group{tree: g.tree, path: g.path + "/" + e.Name()}
 		}
 	}
@@ -161,13 +161,13 @@ func (g *group) text(r *reader, controller, name string) []byte {
 	return text
 }
 
-// counts is the same from a file that stays open, for what every collection reads: to
-// open a file takes ten times as long as to read it.
+// counts is text for a file that every collection reads. The file stays open: opening it takes ten times as long as
+// reading it.
 func (g *group) counts(r *reader, controller, name string) []byte {
 	return g.textKept(r, controller, name, mostOpen)
 }
 
-// more is the same for what only some collections read.
+// more is counts for a file that only some collections read.
 func (g *group) more(r *reader, controller, name string) []byte {
 	return g.textKept(r, controller, name, mostOfRest)
 }
@@ -182,7 +182,7 @@ func (g *group) textKept(r *reader, controller, name string, most int64) []byte 
 	return g.text(r, controller, name)
 }
 
-// kept is nil where the file may not stay open, or is not there.
+// kept returns a file that stays open. It returns nil if the file is missing, or if too many are open.
 func (g *group) kept(controller, name string, most int64) syscall.RawConn {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -197,7 +197,7 @@ func (g *group) kept(controller, name string, most int64) syscall.RawConn {
 	if g.files == nil {
 		g.files = map[string]openFile{}
 	}
-	file := os.NewFile(uintptr(fd), name) // os.Open would have it polled
+	file := os.NewFile(uintptr(fd), name) // os.Open would register it with the poller
 	raw, err := file.SyscallConn()
 	if err != nil {
 		_ = file.Close() // it was only to be read

@@ -1,3 +1,3 @@
-// Package topology reads from the kernel how a machine's CPUs lie together: in cores,
-// in sockets, around a cache and near a part of the memory. Start reading at Read.
+// Package topology reads from the kernel which CPUs of a machine share a core, a socket, a
+// cache or a NUMA node. Start reading at Read.
 package topology

@@ -21,7 +21,7 @@ const (
 // Online reads which CPUs are online in the kernel's /sys.
 func Online(sys fs.FS) (cpuset.CPUSet, error) { return list(sys, path.Join(cpus, "online")) }
 
-// Read finds how the CPUs that are online lie together.
+// Read finds which of the online CPUs share a core, a socket, a cache or a NUMA node.
 func Read(sys fs.FS) (assign.Topology, error) {
 	online, err := Online(sys)
 	if err != nil {
@@ -69,8 +69,7 @@ func nodeOf(sys fs.FS) (map[int]int, error) {
 	return near, nil
 }
 
-// cacheOf names the last cache that cores share by its first CPU. A machine that shows none
-// has one for all.
+// cacheOf returns the first CPU of the last cache that cores share. A machine that shows none has one cache for all.
 func cacheOf(sys fs.FS, cpu string, id int) int {
 	shared, err := list(sys, path.Join(cpu, "cache/index3/shared_cpu_list"))
 	if err != nil {

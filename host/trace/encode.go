@@ -52,13 +52,13 @@ func encodeSpan(s *Span) *tracepb.Span {
 	return span
 }
 
-// valid replaces what is no UTF-8, such as in a program's output that an error quotes. With it the whole batch would
-// be refused.
+// valid replaces bytes that are not UTF-8, such as in a program's output that an error quotes. The collector would
+// refuse the whole batch because of them.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 func nanoseconds(t time.Time) uint64 { return uint64(t.UnixNano()) }
 
-// encodeAttributes keeps whole numbers, and writes every other value as text.
+// encodeAttributes translates attributes: whole numbers stay numbers, and every other value becomes text.
 func encodeAttributes(attributes []slog.Attr) []*commonpb.KeyValue {
 	encoded := make([]*commonpb.KeyValue, 0, len(attributes))
 	for _, a := range attributes {

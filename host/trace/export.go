@@ -12,7 +12,7 @@ const (
 	partingLimit = time.Second
 )
 
-// Run sends what is queued until ctx ends, and then what is left.
+// Run sends queued spans until ctx ends, and then the rest.
 func (t *Tracer) Run(ctx context.Context) {
 	var failing bool
 	for {
@@ -54,8 +54,8 @@ func (t *Tracer) collect(ctx context.Context) []*Span {
 	return batch
 }
 
-// send hands a batch to the collector. It logs once that the collector fails, and once that it works again. A batch
-// that is not taken is lost: keeping it would cost memory for as long as the collector is away.
+// send sends a batch to the collector. It logs once that the collector fails, and once that it works again. A batch
+// that the collector does not take is lost: keeping it would cost memory for as long as the collector is away.
 func (t *Tracer) send(ctx context.Context, batch []*Span, failing bool) bool {
 	limit := exportLimit
 	if ctx.Err() != nil {

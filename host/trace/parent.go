@@ -12,11 +12,11 @@ import (
 // Parent holds the place of a span: its trace, and the span that it is a part of.
 type Parent struct {
 	Trace   [16]byte
-	Span    [8]byte // zero: none, the span begins the trace
-	Sampled bool    // the trace is told
+	Span    [8]byte // zero means none: the span begins the trace
+	Sampled bool    // the trace is sent
 }
 
-// ParseParent reads a traceparent header as the W3C has it.
+// ParseParent reads a traceparent header of the W3C.
 func ParseParent(header string) (Parent, bool) {
 	var p Parent
 	parts := strings.Split(header, "-")
@@ -37,7 +37,7 @@ func ParseParent(header string) (Parent, bool) {
 	return p, p.Trace != [16]byte{} && p.Span != [8]byte{}
 }
 
-// String is the header.
+// String returns the traceparent header.
 func (p Parent) String() string {
 	flags := "-00"
 	if p.Sampled {
@@ -48,7 +48,7 @@ func (p Parent) String() string {
 
 type parentKey struct{}
 
-// WithParent has the spans that start in ctx be parts of another.
+// WithParent returns a context whose spans are parts of p.
 func WithParent(ctx context.Context, p Parent) context.Context {
 	return context.WithValue(ctx, parentKey{}, p)
 }
@@ -58,7 +58,7 @@ func parentOf(ctx context.Context) Parent {
 	return p
 }
 
-// podParent numbers a pod's trace, and the span of the whole, by its UID.
+// podParent derives the numbers of a pod's trace and of its first span from the pod's UID.
 func podParent(uid string) Parent {
 	var p Parent
 	digits := strings.ReplaceAll(uid, "-", "")

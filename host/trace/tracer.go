@@ -14,10 +14,10 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Config says where spans go.
+// Config describes the collector and the share of traces that are sent.
 type Config struct {
 	Endpoint   string // of the collector: host:port
-	PerMillion int32  // of pods, and of requests that come without a trace, that are told
+	PerMillion int32  // the share of pods, and of requests without a trace of their own, that is sampled
 	Node       string
 	Version    string
 	Log        *slog.Logger
@@ -36,8 +36,7 @@ const (
 // queued limits the spans that wait for the collector: a burst of a hundred pods.
 const queued = 4096
 
-// Tracer makes spans and hands them to a collector. Its methods may be called from
-// any goroutine.
+// Tracer makes spans and sends them to a collector. Its methods may be called from any goroutine.
 type Tracer struct {
 	config    Config
 	conn      *grpc.ClientConn
@@ -46,8 +45,7 @@ type Tracer struct {
 	dropped   atomic.Uint64
 }
 
-// New makes a tracer whose Run is still to be called. A collector that is not
-// there is no error.
+// New makes a tracer; Run sends its spans. A missing collector is no error.
 func New(c Config) (*Tracer, error) {
 	conn, err := grpc.NewClient(c.Endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -68,10 +66,10 @@ type Span struct {
 	begin, end time.Time
 	attributes []slog.Attr
 	links      []Parent
-	failure    string // empty: it went well
+	failure    string // empty after a success
 }
 
-// Request is the trace that a request belongs to: the one that it came with, or
+// Request returns the trace that a request belongs to: the one that it came with, or
 // its own.
 func (t *Tracer) Request(traceparent string) Parent {
 	if p, ok := ParseParent(traceparent); ok {
@@ -82,23 +80,22 @@ func (t *Tracer) Request(traceparent string) Parent {
 	return p
 }
 
-// Pod is the trace of the pod with this UID.
+// Pod returns the trace of the pod with this UID.
 func (t *Tracer) Pod(uid string) Parent {
 	p := podParent(uid)
 	p.Sampled = t.samples(p)
 	return p
 }
 
-// samples says whether a trace is told, by its number. A UUID has some bits that
-// are no part of chance; they are not among the first six bytes.
+// samples reports whether a trace is sampled, by its number. Some bits of a UUID are not random; they are not among the
+// first six bytes.
 func (t *Tracer) samples(p Parent) bool {
 	const most = 1 << 48
 	number := binary.BigEndian.Uint64(p.Trace[:8]) >> 16
 	return number < uint64(t.config.PerMillion)*(most/1_000_000) || t.config.PerMillion >= 1e6
 }
 
-// Start begins a span below the one of ctx. Where that has none, or one of a trace
-// that is not told, there is nothing to tell: nil.
+// Start begins a span below the one of ctx. It returns nil if ctx has none, or one of a trace that is not sampled.
 func (t *Tracer) Start(ctx context.Context, name string, kind Kind, attributes ...slog.Attr) (context.Context, *Span) {
 	parent := parentOf(ctx)
 	if !parent.Sampled {
@@ -131,8 +128,8 @@ func (s *Span) End(err error) {
 	s.tracer.put(s)
 }
 
-// Whole tells of the span that has the others of its trace for its parts, once
-// it is over. It may have been brought about by others.
+// Whole sends the first span of a trace, which contains the others, once it is over. causes are the spans that led to
+// it.
 func (t *Tracer) Whole(at Parent, name string, begin, end time.Time, causes []Parent, attributes ...slog.Attr) {
 	if !at.Sampled {
 		return

@@ -1,11 +1,10 @@
-// Package tunable compares the settings of the kernel that a node wants with
-// those of this machine, and changes them where it is asked to.
+// Package tunable compares the settings of the kernel that a node needs with those of this
+// machine, and changes them on request.
 //
-// They are upstream's: memory may be promised twice, since pods are held to limits;
-// running out ends a process and not the machine; a kernel that is broken starts
-// anew, so that a cluster sees the node come back rather than hang; and there is room
-// for a key ring for each container. They belong to the machine, not to the node, and
-// stay when it ends.
+// They are upstream's. Memory may be overcommitted, since pods have limits. A lack of
+// memory ends a process and not the machine. A broken kernel reboots, so that a cluster
+// sees the node return rather than hang. There is room for a key ring for each container.
+// The settings belong to the machine, not to the node, and stay when the node ends.
 //
 // Start reading at Differ.
 package tunable

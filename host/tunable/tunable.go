@@ -12,7 +12,7 @@ import (
 // Proc is the directory of the kernel's settings.
 const Proc = "/proc/sys"
 
-// Setting is one of the kernel's settings that is not as a node wants it.
+// Setting is one of the kernel's settings whose value differs from a node's needs.
 type Setting struct {
 	Name string // "kernel.panic"
 	Is   int
@@ -26,7 +26,7 @@ func wanted() []wish {
 	return []wish{
 		{name: "kernel.keys.root_maxbytes", want: 25_000_000, orMore: true},
 		{name: "kernel.keys.root_maxkeys", want: 1_000_000, orMore: true},
-		{name: "kernel.panic", want: 10}, // seconds until it starts anew
+		{name: "kernel.panic", want: 10}, // seconds until it reboots
 		{name: "kernel.panic_on_oops", want: 1},
 		{name: "vm.overcommit_memory", want: 1},
 		{name: "vm.panic_on_oom", want: 0},
@@ -70,7 +70,7 @@ func read(root, name string) (int, error) {
 
 // Change writes the wanted value of a setting.
 func Change(root string, s Setting) error {
-	// Not made where it is missing: the kernel has the file, or no such setting.
+	// Do not create the file: without it the kernel has no such setting.
 	f, err := os.OpenFile(file(root, s.Name), os.O_WRONLY, 0)
 	if err == nil {
 		_, err = f.WriteString(strconv.Itoa(s.Want))

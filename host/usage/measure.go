@@ -16,19 +16,18 @@ type Use struct {
 	Inodes int64
 }
 
-// Add sums up.
+// Add returns the sum of two.
 func (u Use) Add(more Use) Use {
 	return Use{Bytes: u.Bytes + more.Bytes, Inodes: u.Inodes + more.Inodes}
 }
 
 const (
 	batch = 1000 // names that are read at once
-	// deepest bounds how many directories are open at a time. So many levels serve only to
-	// hide files.
+	// deepest bounds how many directories are open at a time. More levels than that only serve to hide files.
 	deepest = 2000
 )
 
-// Measure walks through a directory. What is not there takes nothing.
+// Measure walks through a directory. A missing directory takes nothing.
 func Measure(ctx context.Context, path string) (Use, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
@@ -100,7 +99,7 @@ func (w *walk) entry(ctx context.Context, parent *os.File, name string, depth in
 	})
 	switch {
 	case errors.Is(err, unix.EXDEV), errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
-		return nil // a mount, or not the directory any more that it was
+		return nil // a mount, or no longer the same directory
 	case err != nil:
 		return err
 	}
@@ -118,6 +117,6 @@ func (w *walk) count(stat *unix.Stat_t) {
 		}
 		w.seen[this] = true
 	}
-	const block = 512 // in which the kernel counts, whatever the file system's own are
+	const block = 512 // the kernel's unit, whatever the file system's is
 	w.use = w.use.Add(Use{Bytes: stat.Blocks * block, Inodes: 1})
 }

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// Stats keep their figures for a minute. What was walked shortly before they ask need not be walked for them.
+	// Stats keep their figures for a minute, so a walk shortly before is good enough for them.
 	statsAge = 30 * time.Second
-	// A limit has to be noticed soon: the evictor walks again unless somebody else just has.
+	// The evictor has to notice a pod over its limit soon. It walks again unless there was a walk just now.
 	limitAge = time.Second
 )
 
-// Config says where pods have their files.
+// Config describes where pods have their files.
 type Config struct {
 	Volumes Volumes
 	LogDir  func(node.Key, types.UID) (string, error)
@@ -30,9 +30,9 @@ type Config struct {
 	Layers func(context.Context, types.UID) (map[string]int64, error)
 }
 
-// Volumes are those of pods.
+// Volumes finds the directories of pods' volumes.
 type Volumes interface {
-	// NodeDir returns where a volume lies that the node has made. It is empty for one on a server.
+	// NodeDir returns the directory of a volume that the node has made. It is empty for a volume on a server.
 	NodeDir(pod *corev1.Pod, volume string) (string, error)
 }
 
@@ -40,7 +40,7 @@ type Volumes interface {
 type Meter struct {
 	config Config
 	walk   func(ctx context.Context, dir string) (Use, error)
-	// flights are the walks under way. What hangs in the kernel is not walked twice.
+	// flights holds the walks under way. A directory whose walk hangs in the kernel is not walked twice.
 	flights singleflight.Group
 
 	mu    sync.Mutex
@@ -59,7 +59,7 @@ func New(c Config) *Meter {
 	return &Meter{config: c, walk: Measure, walks: map[string]walked{}}
 }
 
-// Places lists where the files of a pod lie. With an error it lacks what the error names.
+// Places lists the directories with files of a pod. With an error it lacks those that the error names.
 func (m *Meter) Places(pod *node.Pod) ([]node.DiskPlace, error) {
 	return m.places(pod, func(node.DiskPlace) bool { return true })
 }
@@ -70,8 +70,8 @@ func (m *Meter) Measure(ctx context.Context, dir string) (bytes, inodes uint64, 
 	return uint64(use.Bytes), uint64(use.Inodes), err
 }
 
-// Written returns how many bytes a pod has in the volumes that are named and, if that is wanted, how many its containers
-// write beside them. With an error it lacks what the error names.
+// Written returns how many bytes a pod has in the named volumes. If containers is true, it also returns how many its
+// containers have written elsewhere. With an error it lacks the parts that the error names.
 func (m *Meter) Written(ctx context.Context, pod *node.Pod, volumes []string, containers bool) (node.Written, error) {
 	found := node.Written{Volumes: map[string]int64{}, Containers: map[string]int64{}}
 	places, err := m.places(pod, func(p node.DiskPlace) bool {

@@ -9,7 +9,7 @@ import (
 	"nodal/node"
 )
 
-// places lists where those files of a pod lie that are wanted.
+// places lists the wanted directories of a pod.
 func (m *Meter) places(pod *node.Pod, wanted func(node.DiskPlace) bool) ([]node.DiskPlace, error) {
 	var places []node.DiskPlace
 	var errs []error
@@ -38,7 +38,8 @@ func (m *Meter) places(pod *node.Pod, wanted func(node.DiskPlace) bool) ([]node.
 	return places, errors.Join(errs...)
 }
 
-// placeOf says how a volume is measured, but for its directory. ok is false if the volume is not the pod's own.
+// placeOf describes a volume for its measurement, without its directory. ok is false if the volume is not the pod's
+// own.
 func placeOf(pod *corev1.Pod, v *corev1.Volume) (place node.DiskPlace, ok bool) {
 	place.Volume = v.Name
 	claim, claims := node.ClaimName(pod, v)

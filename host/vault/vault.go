@@ -29,7 +29,7 @@ const (
 	version = 1 // the first byte of a sealed record
 )
 
-// New seals the records whose names begin with the prefix. It makes the key file if that is
+// New makes a Journal that seals the records whose names begin with the prefix. It makes the key file if that is
 // missing.
 func New(inner store.Journal, prefix, keyFile string) (*Journal, error) {
 	key, err := readKey(keyFile)
@@ -71,7 +71,7 @@ func (j *Journal) Commit(records ...store.Record) error {
 	return j.inner.Commit(j.seal(records)...)
 }
 
-// CommitReserved is Commit within the reserve.
+// CommitReserved is Commit with leave to use the reserved space.
 func (j *Journal) CommitReserved(records ...store.Record) error {
 	return j.inner.CommitReserved(j.seal(records)...)
 }

@@ -13,10 +13,10 @@ import (
 	"nodal/node/storage"
 )
 
-// block says whether a volume is a device, which containers get as it is.
+// block reports whether a volume is a device, which containers get as such.
 func (at place) block() bool { return at.lasting != nil && storage.Block(at.lasting.Spec.VolumeMode) }
 
-// fits refuses to mount a device, and to give files out as one.
+// fits returns an error if a container mounts a device, or wants a file system as a device.
 func (at place) fits() error {
 	name := at.volume.Name
 	for c := range node.EveryContainer(&at.pod.Spec) {
@@ -34,13 +34,13 @@ func (at place) fits() error {
 	return nil
 }
 
-// setUpBlock finds the device; there is nothing to lay out, and nothing is left.
+// setUpBlock checks that the device is there. It leaves nothing behind.
 func (t *Tree) setUpBlock(_ context.Context, at place) error {
 	_, err := at.device()
 	return err
 }
 
-// device is the device behind the links that may lead to it.
+// device returns the path of the device, with all links resolved.
 func (at place) device() (string, error) {
 	path, err := filepath.EvalSymlinks(at.lasting.Spec.Local.Path)
 	if err != nil {
@@ -56,18 +56,17 @@ func (at place) device() (string, error) {
 	return path, nil
 }
 
-// Devices are those that a container of a pod has to have. Its volumes are laid out by
-// then.
+// Devices returns the devices of a container. The pod's volumes must be laid out.
 func (t *Tree) Devices(pod *node.Pod, c *corev1.Container) ([]*runtimeapi.Device, error) {
 	var devices []*runtimeapi.Device
 	for _, d := range c.VolumeDevices {
 		at, _, err := t.find(pod.Object, d.Name)
 		if err != nil {
-			return nil, fmt.Errorf("give out volume %q: %w", d.Name, err)
+			return nil, fmt.Errorf("find the device of volume %q: %w", d.Name, err)
 		}
 		path, err := at.device()
 		if err != nil {
-			return nil, fmt.Errorf("give out volume %q: %w", d.Name, err)
+			return nil, fmt.Errorf("find the device of volume %q: %w", d.Name, err)
 		}
 		permissions := "mrw"
 		if at.readOnly {

@@ -15,8 +15,8 @@ import (
 	"nodal/node/storage"
 )
 
-// claimed returns the volume that a claim is bound to: as the pod would have it without a
-// claim, or a local one.
+// claimed returns the volume that a claim is bound to. It is either one that a pod may have without a claim too, or a
+// local one.
 func (t *Tree) claimed(at place, claim string) (place, error) {
 	object, ok := t.Objects.Object(node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: at.pod.Namespace, Name: claim})
 	if !ok {
@@ -47,8 +47,7 @@ func (t *Tree) claimed(at place, claim string) (place, error) {
 
 var errEnding = errors.New("its persistentvolumeclaim is being deleted")
 
-// setUpLocal mounts a directory of the machine. Once it is mounted there is
-// nothing more to do: what is in it is the pods'.
+// setUpLocal mounts a directory of the machine. It does no more: the content belongs to the pods.
 func (t *Tree) setUpLocal(_ context.Context, at place) error {
 	if err := makeDir(at.dir); err != nil {
 		return err
@@ -80,9 +79,8 @@ func (t *Tree) setUpLocal(_ context.Context, at place) error {
 	return nil
 }
 
-// make makes the directory of a volume of the node's own, open to every user of a container. It
-// appears with its mode, which the containers may change then. Other users of the machine do
-// not get there.
+// make makes the directory of a volume of the node's own, which is open to every user of a container. It appears with
+// its mode, which containers may change later. Other users of the machine cannot reach it.
 func (t *Tree) make(path string) error {
 	if err := t.holds(path); err != nil {
 		return err
@@ -93,10 +91,10 @@ func (t *Tree) make(path string) error {
 	return makeWhole(path, func(fresh string) error { return chmod(fresh, emptyDirMode) })
 }
 
-// holds refuses a path that is not right in the directory of the node's own volumes.
+// holds refuses a path that is not directly in the directory of the node's own volumes.
 func (t *Tree) holds(path string) error {
 	if t.Local == "" || filepath.Dir(path) != filepath.Clean(t.Local) {
-		return fmt.Errorf("%s is no volume of the node's own: %w", path, node.ErrInvalid)
+		return fmt.Errorf("%s is not a volume of the node's own: %w", path, node.ErrInvalid)
 	}
 	return nil
 }
@@ -122,8 +120,7 @@ func (t *Tree) Left(_ context.Context, v *corev1.PersistentVolume) (bool, error)
 	return false, nil
 }
 
-// Reclaim removes the files of a volume of the node's own that nothing uses any
-// more. That there are none is no error.
+// Reclaim removes the files of a volume of the node's own that nothing uses any more. Missing files are no error.
 func (t *Tree) Reclaim(ctx context.Context, v *corev1.PersistentVolume) error {
 	path := v.Spec.Local.Path
 	err := t.holds(path)

@@ -62,14 +62,14 @@ func (t *Tree) mount(pod *corev1.Pod, c *corev1.Container, index int, images map
 	return &runtimeapi.Mount{
 		ContainerPath:     path.Join("/", m.MountPath),
 		HostPath:          source,
-		Readonly:          m.ReadOnly || at.readOnly || kind.content, // a container must not write what the node will
+		Readonly:          m.ReadOnly || at.readOnly || kind.content, // a container must not write the node's own files
 		RecursiveReadOnly: m.RecursiveReadOnly != nil && *m.RecursiveReadOnly != corev1.RecursiveReadOnlyDisabled,
 		SelinuxRelabel:    at.volume.HostPath == nil,
 		Propagation:       propagation(m.MountPropagation),
 	}, nil
 }
 
-// mountPart asks the file system, so it is given a time where that is a server's.
+// mountPart mounts a part of a volume. It has a time limit if the volume is on a server, which may not answer.
 func (t *Tree) mountPart(of kind, p part) error {
 	if !of.remote {
 		return p.mount()
@@ -88,8 +88,8 @@ func propagation(mode *corev1.MountPropagationMode) runtimeapi.MountPropagation 
 	return runtimeapi.MountPropagation_PROPAGATION_PRIVATE
 }
 
-// mountPoints are the directories in a volume on which containers mount others.
-// In one that containers only read they have to be there.
+// mountPoints returns the directories in a volume on which containers mount other volumes. They have to exist in a
+// volume that containers only read.
 func mountPoints(pod *corev1.Pod, volume string) []string {
 	var points []string
 	for c := range node.EveryContainer(&pod.Spec) {

@@ -13,16 +13,15 @@ import (
 	"nodal/node/trust"
 )
 
-// collector gathers the files of a volume from what it is projected from. Of two
-// files with one path the later stays.
+// collector gathers the files of a projected volume. Of two files with one path the later one stays.
 type collector struct {
 	tree  *Tree
 	pod   *corev1.Pod
-	plain file // without anything in it: what files are like that ask for nothing
+	plain file // the mode and owner of files that ask for none; it has no content
 	files payload
 }
 
-// content returns the present content of projections. It reports all that is missing at once.
+// content returns the present content of projections. Its error names all that is missing.
 func (t *Tree) content(pod *corev1.Pod, v *corev1.ProjectedVolumeSource) (payload, error) {
 	plain := file{mode: 0o644}.like(v.DefaultMode, v.DefaultUser)
 	c := &collector{tree: t, pod: pod, plain: plain, files: payload{}}
@@ -46,12 +45,12 @@ func (c *collector) add(s *corev1.VolumeProjection) error {
 	case s.ClusterTrustBundle != nil:
 		return c.addTrust(s.ClusterTrustBundle)
 	case *s == (corev1.VolumeProjection{}):
-		return nil // an API server has left no more of it
+		return nil // an API server removes the other sources
 	}
 	return fmt.Errorf("a source of the projection: %w", node.ErrUnsupported)
 }
 
-// addObject takes the keys that are asked for, or all. The errors are Kubernetes'.
+// addObject adds files for the given keys of an object, or for all. The errors are Kubernetes'.
 func (c *collector) addObject(kind node.ObjectKind, name string, items []corev1.KeyToPath, optional *bool) error {
 	dispensable := optional != nil && *optional
 	object, ok := c.tree.Objects.Object(node.ObjectRef{Kind: kind, Namespace: c.pod.Namespace, Name: name})
@@ -93,7 +92,7 @@ func (c *collector) put(at string, data []byte, like file) {
 	c.files[path.Clean(at)] = like
 }
 
-// addTrust takes the certificates that the pod is to trust.
+// addTrust adds the file of certificates that the pod trusts.
 func (c *collector) addTrust(s *corev1.ClusterTrustBundleProjection) error {
 	bundles, _ := c.tree.Objects.Objects(node.ClusterTrustBundle)
 	anchors, err := trust.Anchors(s, bundles)
@@ -104,7 +103,7 @@ func (c *collector) addTrust(s *corev1.ClusterTrustBundleProjection) error {
 	return nil
 }
 
-// addPod takes what the pod is told of itself.
+// addPod adds the files with facts of the pod itself.
 func (c *collector) addPod(items []corev1.DownwardAPIVolumeFile) error {
 	for i := range items {
 		item := &items[i]
@@ -122,7 +121,7 @@ func (c *collector) podFact(item *corev1.DownwardAPIVolumeFile) (string, error) 
 		if text, ok := downward.Field(c.pod, ref.FieldPath); ok {
 			return text, nil
 		}
-		return "", fmt.Errorf("field %q cannot be had here: %w", ref.FieldPath, node.ErrInvalid)
+		return "", fmt.Errorf("field %q is not available to volumes: %w", ref.FieldPath, node.ErrInvalid)
 	}
 	ref := item.ResourceFieldRef
 	for container := range node.Containers(&c.pod.Spec) {

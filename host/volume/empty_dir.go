@@ -15,8 +15,8 @@ import (
 // emptyDirMode lets every user of every container in.
 const emptyDirMode = 0o777
 
-// setUpEmptyDir makes an empty volume, with its mode from its first moment. Once it is
-// there it is the containers', and so are its mode and group.
+// setUpEmptyDir makes an empty volume, which appears with its mode. From then on the volume, its mode and its group
+// belong to the containers.
 func (t *Tree) setUpEmptyDir(_ context.Context, at place) error {
 	source := at.volume.EmptyDir
 	mode := fs.FileMode(emptyDirMode)
@@ -39,8 +39,8 @@ func (t *Tree) setUpEmptyDir(_ context.Context, at place) error {
 	return mountHugePages(at, mode)
 }
 
-// memorySize bounds a volume in memory: by its own limit, and by what its pod as a
-// whole or the node may use. Zero is the kernel's own bound.
+// memorySize returns the bound of a volume in memory: the least of its own limit, the pod's and the node's. Zero
+// leaves the kernel's own bound.
 func (t *Tree) memorySize(pod *corev1.Pod, source *corev1.EmptyDirVolumeSource) int64 {
 	allocatable := t.allocatable()
 	size := allocatable.Memory().Value()
@@ -56,7 +56,7 @@ func (t *Tree) memorySize(pod *corev1.Pod, source *corev1.EmptyDirVolumeSource) 
 	return size
 }
 
-// makeDir makes a directory unless it is there.
+// makeDir makes a directory unless it exists.
 func makeDir(dir string) error {
 	if err := os.Mkdir(dir, 0o750); err != nil && !os.IsExist(err) {
 		return fmt.Errorf("make the volume's directory: %w", err)
@@ -64,7 +64,7 @@ func makeDir(dir string) error {
 	return nil
 }
 
-// makeWhole makes a directory unless it is there. It appears when it is as it is to be.
+// makeWhole makes a directory unless it exists. The directory appears only after finish has completed it.
 func makeWhole(path string, finish func(path string) error) error {
 	if _, err := os.Lstat(path); err == nil {
 		return nil
@@ -83,8 +83,8 @@ func unfinished(path string) string {
 	return filepath.Join(filepath.Dir(path), ".new-"+filepath.Base(path))
 }
 
-// chmod sets a mode whatever the process' umask. One that is set already is not
-// set again: a container may run that watches.
+// chmod sets a mode, whatever the process' umask. It leaves a mode that is already right: a running container may
+// watch the directory.
 func chmod(path string, mode fs.FileMode) error {
 	info, err := os.Lstat(path)
 	if err == nil && info.Mode()&^fs.ModeDir != mode {

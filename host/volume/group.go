@@ -9,14 +9,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What a volume's group may do at least, as every kubelet has it.
+// The least rights of a volume's group, as every kubelet has them.
 const (
 	groupReads  fs.FileMode = 0o440
 	groupEnters fs.FileMode = 0o550
 	groupAll    fs.FileMode = 0o770
 )
 
-// fsGroup is the group that shares the volumes of a pod, if one does.
+// fsGroup returns the group that shares the volumes of a pod, if there is one.
 func fsGroup(pod *corev1.Pod) (gid int, ok bool) {
 	if s := pod.Spec.SecurityContext; s != nil && s.FSGroup != nil {
 		return int(*s.FSGroup), true
@@ -24,8 +24,8 @@ func fsGroup(pod *corev1.Pod) (gid int, ok bool) {
 	return 0, false
 }
 
-// setMode gives a volume's directory its mode, and the group that shares it what
-// the group is to have. What is made in it belongs to the group too.
+// setMode sets the mode of a volume's directory, with the rights and the ownership of the group that shares it. New
+// files in it belong to the group too.
 func (at place) setMode(mode, forGroup fs.FileMode) error {
 	if gid, ok := fsGroup(at.pod); ok {
 		if err := os.Lchown(at.dir, -1, gid); err != nil {
@@ -36,7 +36,7 @@ func (at place) setMode(mode, forGroup fs.FileMode) error {
 	return chmod(at.dir, mode)
 }
 
-// mountOptions have a file system be mounted with its mode and its group.
+// mountOptions returns the options that mount a file system with its mode and its group.
 func (at place) mountOptions(mode fs.FileMode) string {
 	number := uint32(mode.Perm())
 	if mode&fs.ModeSticky != 0 {
@@ -49,8 +49,7 @@ func (at place) mountOptions(mode fs.FileMode) string {
 	return fmt.Sprintf("mode=%o,gid=%d", number|unix.S_ISGID|uint32(groupAll), gid)
 }
 
-// shared are the files with the group of the pod, which may read them whatever
-// their modes say.
+// shared returns the files with the group of the pod as their owner. The group may read them, whatever their modes are.
 func (p payload) shared(pod *corev1.Pod) payload {
 	gid, ok := fsGroup(pod)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// handToGroup gives what lies in a volume that lasts to the group of the pod, all
-// of it or, where the pod says so, only if the volume itself is not the group's.
+// handToGroup gives the files of a volume that outlives the pod to the pod's group. If the pod asks for it, it does
+// nothing if the volume itself belongs to the group already.
 func (at place) handToGroup(path string) error {
 	gid, ok := fsGroup(at.pod)
 	if !ok || at.readOnly {
@@ -38,21 +38,21 @@ func (at place) handToGroup(path string) error {
 func belongs(path string, gid int) (bool, error) {
 	var stat unix.Stat_t
 	if err := unix.Stat(path, &stat); err != nil {
-		return false, fmt.Errorf("look whom the volume belongs to: %w", err)
+		return false, fmt.Errorf("find the owner of the volume: %w", err)
 	}
 	const wanted = unix.S_ISGID | uint32(groupAll)
 	return int(stat.Gid) == gid && stat.Mode&wanted == wanted, nil
 }
 
-// handover gives files to a group. Other pods may use the volume meanwhile, so
-// each step is made in a directory that is held open, and no link is followed.
+// handover gives files to a group. Other pods may use the volume meanwhile, so it works in directories that it holds
+// open, and follows no link.
 type handover struct{ gid int }
 
 // deepestHandover bounds how far it descends, with a few files open for each step.
 const deepestHandover = 500
 
-// all begins with what is deepest: as long as the directory itself is not the
-// group's, it is known that not all was done.
+// all gives a directory away after all that is in it: if the directory does not belong to the group, the work was cut
+// short.
 func (h handover) all(dir *os.File, depth int) error {
 	if depth > deepestHandover {
 		return fmt.Errorf("%s: directories lie more than %d deep", dir.Name(), deepestHandover)
@@ -107,8 +107,8 @@ func (h handover) one(parent *os.File, name string, depth int) error {
 	return h.give(fd, 0)
 }
 
-// give changes what an open descriptor stands for. The owner goes first: a change
-// of it may take bits of the mode away.
+// give changes the owner and the mode of an open file. The owner comes first: a change of it may clear bits of the
+// mode.
 func (h handover) give(fd int, kind fs.FileMode) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {

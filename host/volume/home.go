@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Ours is on the directories of pods that this node has made or taken over. Other
-// kubelets may have theirs beside them, and do not set it: a sweep takes what has it and
-// nothing else. It comes with the directory in one step, and changes nothing for one into
-// which only root writes. The node's files for pods are laid down with it too.
+// Ours is the mode bit that marks the directories of pods that this node has made or taken over. Other kubelets may
+// have directories beside them, and do not set it: a sweep takes only directories with the mark. A directory gets its
+// mark in the step that makes it. For a directory into which only root writes the bit has no other effect. The node's
+// files for pods have it too.
 const Ours = fs.ModeSticky
 
 // home makes the directory of a pod, and marks it.
@@ -31,8 +31,8 @@ func (t *Tree) home(uid types.UID) (string, error) {
 	return dir, nil
 }
 
-// Adopt marks the directory of a pod that this node has, if there is one: it may be from
-// before the mark, or from the kubelet that this node stands in for.
+// Adopt marks the directory of a pod of this node, if there is one. The directory may be older than the mark, or come
+// from the kubelet that this node replaces.
 func (t *Tree) Adopt(uid types.UID) error {
 	dir, err := t.podDir(uid)
 	if err != nil {

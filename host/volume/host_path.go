@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// setUpHostPath holds what is on the machine against what the pod expects there.
+// setUpHostPath checks that the path on the machine is of the type that the pod expects.
 func (t *Tree) setUpHostPath(_ context.Context, at place) error {
 	path, want := at.volume.HostPath.Path, corev1.HostPathUnset
 	if at.volume.HostPath.Type != nil {
@@ -33,7 +33,7 @@ func (t *Tree) setUpHostPath(_ context.Context, at place) error {
 
 func makeHostDir(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return nil // whatever it is, the check tells
+		return nil // the check reports the error, if it is one
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return fmt.Errorf("make the directory on the host: %w", err)
@@ -52,7 +52,7 @@ func makeHostFile(path string) error {
 	return f.Close()
 }
 
-// expectation says what a type of hostPath asks for, in Kubernetes' words.
+// expectation describes a type of hostPath, in Kubernetes' words.
 type expectation struct {
 	words string
 	holds func(fs.FileMode) bool

@@ -12,8 +12,8 @@ import (
 	"nodal/node"
 )
 
-// mountHugePages has the directory of a volume be a file system of huge pages. What is
-// in it counts for the containers that use it; its size limit bounds it besides.
+// mountHugePages mounts a file system of huge pages on the directory of a volume. Its pages count for the containers
+// that use them; the volume's size limit bounds it too.
 func mountHugePages(at place, mode fs.FileMode) error {
 	page, err := pageSize(at)
 	if err != nil {
@@ -29,11 +29,10 @@ func mountHugePages(at place, mode fs.FileMode) error {
 	if err := unix.Mount("hugetlbfs", at.dir, "hugetlbfs", 0, options); err != nil {
 		return fmt.Errorf("mount huge pages of %d bytes at %s: %w", page, at.dir, err)
 	}
-	return at.setMode(mode, groupAll) // the mount leaves out that what is made in it is the group's
+	return at.setMode(mode, groupAll) // the mount does not set the bit for the group of new files
 }
 
-// pageSize is the one that the medium names, or else the only one that containers of
-// the pod ask for.
+// pageSize returns the page size that the medium names, or else the only one that containers of the pod request.
 func pageSize(at place) (int64, error) {
 	medium, asked := at.volume.EmptyDir.Medium, requestedPages(at.pod)
 	named, ok := strings.CutPrefix(string(medium), string(corev1.StorageMediumHugePagesPrefix))
@@ -56,7 +55,7 @@ func pageSize(at place) (int64, error) {
 	return size.Value(), nil
 }
 
-// requestedPages are the sizes of huge pages that containers of a pod ask for.
+// requestedPages returns the sizes of huge pages that the containers of a pod request.
 func requestedPages(pod *corev1.Pod) map[string]bool {
 	sizes := map[string]bool{}
 	for c := range node.Containers(&pod.Spec) {

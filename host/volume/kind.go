@@ -9,7 +9,7 @@ import (
 
 // kind holds what is particular to one kind of volume.
 type kind struct {
-	dir     string // its name in paths; empty: such a volume lies elsewhere on the machine
+	dir     string // its name in paths; empty if such volumes lie elsewhere on the machine
 	content bool   // the node writes it, and containers only read it
 	remote  bool   // it lies on a server, which may not answer
 	setUp   func(*Tree, context.Context, place) error
@@ -36,7 +36,7 @@ func kindOf(at place) (kind, error) {
 		return kind{dir: "kubernetes.io~projected", content: true, setUp: (*Tree).setUpProjected}, nil
 	case s.NFS != nil:
 		return kind{dir: "kubernetes.io~nfs", remote: true, setUp: (*Tree).setUpNFS}, nil
-	case s.Image != nil: // the runtime has it by now
+	case s.Image != nil: // the runtime has it already
 		return kind{setUp: func(*Tree, context.Context, place) error { return nil }}, nil
 	}
 	return kind{}, fmt.Errorf("its kind of volume: %w", node.ErrUnsupported)

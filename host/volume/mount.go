@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mountTmpfs has a directory be a file system in memory.
+// mountTmpfs mounts a file system in memory on a directory.
 func mountTmpfs(dir, options string, flags uintptr) error {
 	if there, err := makeMountPoint(dir); there || err != nil {
 		return err
@@ -27,7 +27,7 @@ func mountTmpfs(dir, options string, flags uintptr) error {
 	return nil
 }
 
-// makeMountPoint makes a directory and says whether something is mounted there already.
+// makeMountPoint makes a directory, and reports whether something is mounted there already.
 func makeMountPoint(dir string) (mounted bool, err error) {
 	if err := makeDir(dir); err != nil {
 		return false, err
@@ -50,10 +50,10 @@ func isMount(path string) (bool, error) {
 // mountPoint is a path on which a file system of a kind is mounted.
 type mountPoint struct{ path, kind string }
 
-// mountsBelow lists the mount points below a directory, in the order in which they were mounted. Their paths begin
-// as the directory's does.
+// mountsBelow lists the mount points below a directory, in the order in which they were mounted. Their paths begin with
+// that of the directory, links and all.
 func mountsBelow(dir string) ([]mountPoint, error) {
-	real, err := filepath.EvalSymlinks(dir) // the kernel names no links
+	real, err := filepath.EvalSymlinks(dir) // the kernel resolves links
 	if err != nil {
 		return nil, fmt.Errorf("look for mounts: %w", err)
 	}
@@ -70,8 +70,7 @@ func mountsBelow(dir string) ([]mountPoint, error) {
 	return points, nil
 }
 
-// unmountBelow unmounts what is mounted below a directory, the last mounted first,
-// which is always a deepest one.
+// unmountBelow unmounts all mount points below a directory, the last mounted first: nothing is mounted below that one.
 func unmountBelow(dir string) error {
 	points, err := mountsBelow(dir)
 	if err != nil {
@@ -88,7 +87,7 @@ func unmountBelow(dir string) error {
 	return errors.Join(errs...)
 }
 
-// unmount lets go of what is mounted at a path; nothing is fine.
+// unmount unmounts a path. It succeeds if nothing is mounted there.
 func unmount(point string) error {
 	err := unix.Unmount(point, unix.UMOUNT_NOFOLLOW)
 	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {

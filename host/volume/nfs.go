@@ -14,17 +14,16 @@ import (
 	"nodal/node"
 )
 
-// How long a server may take. One that does not answer must hold up its own pod
-// only, and that no longer than it has to.
+// Time limits of a server. One that does not answer must delay only its own pod, and that as little as possible.
 const (
 	mountPatience   = 30 * time.Second
 	unmountPatience = 5 * time.Second
 )
 
-// setUpNFS has mount.nfs mount what a server exports: the helper finds out which
-// version and transport both sides know.
+// setUpNFS mounts a directory of a server with mount.nfs, which finds the version and the transport that both sides
+// have.
 func (t *Tree) setUpNFS(ctx context.Context, at place) error {
-	// The table is read, not the path: a dead server would not answer.
+	// Read the mount table, not the path: a dead server would not answer.
 	points, err := mountsBelow(t.Pods)
 	if err != nil && !errors.Is(err, unix.ENOENT) {
 		return err
@@ -34,7 +33,7 @@ func (t *Tree) setUpNFS(ctx context.Context, at place) error {
 	}
 	helper, err := exec.LookPath(t.NFSHelper)
 	if err != nil {
-		return fmt.Errorf("an nfs volume takes the program %s (package nfs-common), which is not on this machine: %w", t.NFSHelper, node.ErrUnsupported)
+		return fmt.Errorf("an nfs volume needs the program %s, which is not on this machine; install nfs-common: %w", t.NFSHelper, node.ErrUnsupported)
 	}
 	if err := makeDir(at.dir); err != nil {
 		return err
@@ -66,8 +65,8 @@ func (at place) nfsOptions() []string {
 
 var errSlow = errors.New("the server does not answer")
 
-// inTime does something that a dead server may block for good. What is given up
-// and does not end for that stands in the way of a second attempt.
+// inTime makes a call that a dead server may block for good. If it gives the call up and the call does not end, it
+// refuses a second attempt.
 func (t *Tree) inTime(ctx context.Context, what string, do func(context.Context) error) error {
 	t.mu.Lock()
 	if t.stuck[what] {
@@ -94,11 +93,10 @@ func (t *Tree) inTime(ctx context.Context, what string, do func(context.Context)
 	}
 }
 
-// overNetwork says whether a file system may block for good.
+// overNetwork reports whether a file system may block for good.
 func (p mountPoint) overNetwork() bool { return p.kind == "nfs" || p.kind == "nfs4" }
 
-// letGo unmounts what lies on a server: as it should be if the server answers, and
-// else without it.
+// letGo unmounts a file system of a server: cleanly if the server answers, and by force otherwise.
 func letGo(point string, unmount func(flags int) error) error {
 	ended := make(chan error, 1)
 	go func() { ended <- unmount(unix.UMOUNT_NOFOLLOW) }()
@@ -108,8 +106,8 @@ func letGo(point string, unmount func(flags int) error) error {
 	select {
 	case err = <-ended:
 	case <-patience.C:
-		// Whoever waits for the server has his calls ended; then it is taken out of
-		// the tree of mounts at least.
+		// Force ends the calls that wait for the server. Then the mount can at least be
+		// detached from the tree.
 		go func() { _ = unmount(unix.UMOUNT_NOFOLLOW | unix.MNT_FORCE) }()
 		err = unmount(unix.UMOUNT_NOFOLLOW | unix.MNT_DETACH)
 	}

@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// payload is the files of a volume, by path. They change all at once for whoever
-// reads them, by one rename:
+// payload holds the files of a volume, by path. For readers they change all at once, by one rename:
 //
 //	name    ─▶ ..data/name
 //	..data  ─▶ ..2030_01_02_03_04_05.678901234
@@ -29,7 +28,7 @@ type file struct {
 	group int
 }
 
-// like is the file with another mode or owner, where one is given.
+// like returns the file with the given mode and owner, if there are any.
 func (f file) like(mode *int32, user *int64) file {
 	if mode != nil {
 		f.mode = modeOf(*mode)
@@ -40,7 +39,7 @@ func (f file) like(mode *int32, user *int64) file {
 	return f
 }
 
-// same says whether a file on the disk is as wanted, its data apart.
+// same reports whether a file on the disk has the wanted attributes.
 func (f file) same(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.Mode() == f.mode && int(stat.Uid) == f.user && int(stat.Gid) == f.group && info.Size() == int64(len(f.data))
@@ -53,8 +52,8 @@ const (
 	versionName = "..2006_01_02_15_04_05.000000000"
 )
 
-// write has a directory hold these files, and the empty directories among them on
-// which others are mounted. Files that are the same already are not written again.
+// write brings a directory to these files, with empty directories as mount points of other volumes. It does not write
+// again files that are the same already.
 func (p payload) write(dir string, mountPoints []string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -80,7 +79,7 @@ func (p payload) write(dir string, mountPoints []string) error {
 
 var errDiffers = errors.New("it is another file")
 
-// lies says whether a version consists of these files and no others.
+// lies reports whether a version on the disk consists of exactly these files.
 func (p payload) lies(root *os.Root, version string) bool {
 	found := 0
 	err := fs.WalkDir(root.FS(), version, func(name string, d fs.DirEntry, err error) error {
@@ -105,7 +104,7 @@ func (p payload) lies(root *os.Root, version string) bool {
 	return err == nil && found == len(p)
 }
 
-// lay writes the files as a new version and has everybody read it from then on.
+// lay writes the files as a new version, and switches readers to it.
 func (p payload) lay(root *os.Root) (version string, err error) {
 	version = time.Now().UTC().Format(versionName)
 	if err := makeDirs(root, version); err != nil {
@@ -129,7 +128,7 @@ func (p payload) lay(root *os.Root) (version string, err error) {
 	return version, root.Rename(newLink, dataLink)
 }
 
-// write sets the mode last: a change of the owner may take bits away.
+// write writes one file. It sets the mode last: a change of the owner may clear bits of it.
 func (f file) write(root *os.Root, name string) error {
 	if err := root.WriteFile(name, f.data, 0o600); err != nil {
 		return err
@@ -159,7 +158,7 @@ func makeDirs(root *os.Root, dir string) error {
 	return nil
 }
 
-// link has the volume show the names that it holds, and nothing that it held.
+// link makes the links of the present names, and removes those of earlier ones.
 func (p payload) link(root *os.Root, version string, mountPoints []string) error {
 	shown := map[string]bool{dataLink: true, version: true}
 	for _, point := range mountPoints {

@@ -39,8 +39,7 @@ func alone(mode *int32, user *int64, source corev1.VolumeProjection) *corev1.Pro
 	return &corev1.ProjectedVolumeSource{DefaultMode: mode, DefaultUser: user, Sources: []corev1.VolumeProjection{source}}
 }
 
-// write lays out what projections hold. Nothing is made before all of it is there,
-// and what is secret never touches a disk.
+// write lays out the files of projections. It makes nothing before it has all of them, and secrets never touch a disk.
 func (t *Tree) write(at place, v *corev1.ProjectedVolumeSource) error {
 	files, err := t.content(at.pod, v)
 	if err != nil {

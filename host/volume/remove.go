@@ -11,22 +11,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deepest bounds how far a removal descends with a directory open for each step. Deeper ones
-// are moved up first: a container can nest directories without end, but only so many files can
-// be open.
+// deepest bounds how far a removal descends, with a directory open for each level. Deeper directories are moved up
+// first: a container can nest them without end, but the number of open files is limited.
 const deepest = 100
 
 // batch is the number of names that are read at once.
 const batch = 1000
 
-// removal removes one directory tree. It removes links as links, and stops at
-// whatever is mounted: there lies what is not ours.
+// removal removes one directory tree. It removes links as links, and fails at a mount point: its files are not ours.
 type removal struct {
 	top   int // where deep directories are moved to
 	moved int
 }
 
-// removeTree removes what is at a path, if anything.
+// removeTree removes the directory tree at a path, if there is one.
 func removeTree(ctx context.Context, path string) error {
 	top, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
@@ -47,8 +45,8 @@ func removeTree(ctx context.Context, path string) error {
 	return nil
 }
 
-// empty removes all that is in a directory. It reads from the start after each
-// batch: what a removal does to a reader's place is not defined.
+// empty removes all entries of a directory. It reads from the start after each batch: the place of a reader is
+// undefined after a removal.
 func (r *removal) empty(ctx context.Context, dir *os.File, depth int) error {
 	for {
 		if err := ctx.Err(); err != nil {

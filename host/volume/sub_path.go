@@ -15,13 +15,12 @@ type part struct {
 	volume string // where it lies
 	path   string // in the volume
 	fixed  bool   // nothing may be made in the volume
-	target string // where the part is mounted for the runtime to take it
+	target string // where the part is mounted for the runtime
 }
 
-// mount finds the part and mounts it at its target. A container may turn any
-// directory of its volume into a link at any moment, so nothing is looked up
-// twice: the kernel resolves the path beneath the volume, and what it has found
-// is mounted by its open descriptor, not by its name.
+// mount finds the part and mounts it at its target. A container may turn any directory of its volume into a link at
+// any moment, so nothing is looked up twice. The kernel resolves the path beneath the volume, and the result is
+// mounted by its open descriptor, not by its name.
 func (p part) mount() error {
 	volume, err := unix.Open(p.volume, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -54,15 +53,15 @@ func openBeneath(dir int, path string) (int, error) {
 	const tries = 100
 	for try := 1; ; try++ {
 		fd, err := unix.Openat2(dir, path, how)
-		// The kernel gives up where a rename makes it unsure what is beneath.
+		// The kernel gives up if a rename interferes with its check.
 		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) || try == tries {
 			return fd, err
 		}
 	}
 }
 
-// makeBeneath makes the directories of a path that are not there, each in a
-// directory that is held open, with the mode of the volume.
+// makeBeneath makes the missing directories of a path with the mode of the volume. It makes each in a directory that it
+// holds open.
 func makeBeneath(volume int, path string) (int, error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(volume, &stat); err != nil {
@@ -107,7 +106,7 @@ func makeIn(parent int, name string, mode uint32) (int, error) {
 	return fd, nil
 }
 
-// bind mounts what is open at the target, unless it is mounted there already.
+// bind mounts an open file or directory at the target, unless it is mounted there already.
 func (p part) bind(found int) error {
 	var want, have unix.Stat_t
 	if err := unix.Fstat(found, &want); err != nil {
@@ -132,8 +131,8 @@ func (p part) bind(found int) error {
 	return nil
 }
 
-// stand has an empty directory stand for what is not in the volume, as upstream
-// has it, without leaving a trace in the volume.
+// stand makes an empty directory in place of a part that is missing in the volume, as upstream does. The volume
+// itself does not change.
 func (p part) stand() error {
 	if err := p.clear(); err != nil {
 		return err
@@ -141,7 +140,7 @@ func (p part) stand() error {
 	return p.makeTarget(true)
 }
 
-// clear takes away what an earlier run of the container had at the target.
+// clear removes the target of an earlier run of the container.
 func (p part) clear() error {
 	for {
 		mounted, err := isMount(p.target)

@@ -15,11 +15,10 @@ import (
 	"nodal/node"
 )
 
-// goneMark begins the names of directories whose pods are gone. No UID does.
+// goneMark begins the names of directories whose pods are gone. No UID begins with it.
 const goneMark = ".gone-"
 
-// TearDown unmounts and removes the volumes of a pod in which nothing runs any
-// more. That there are none is no error.
+// TearDown unmounts and removes the volumes of a pod in which nothing runs any more. Missing volumes are no error.
 func (t *Tree) TearDown(ctx context.Context, uid types.UID) error {
 	if err := t.tearDown(ctx, uid); err != nil {
 		return &node.Failure{Reason: node.FailedUnmount, Err: fmt.Errorf("tear down the volumes of uid %s: %w", uid, err)}
@@ -43,22 +42,22 @@ func (t *Tree) tearDown(ctx context.Context, uid types.UID) error {
 			return err
 		}
 	}
-	// What others have made for the pod is theirs to remove.
+	// Other packages remove their own files of the pod.
 	if err := os.Remove(dir); err != nil && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// Sweep removes all that this node has made for pods that need not be kept. Each
-// directory is first renamed, so that the same UID may come back meanwhile.
+// Sweep removes the volumes that this node has made for pods for which keep is false. It renames each directory
+// first, so that a pod with the same UID may come back meanwhile.
 func (t *Tree) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	entries, err := os.ReadDir(t.Pods)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look for what pods have left: %w", err)
+		return fmt.Errorf("find the remains of deleted pods: %w", err)
 	}
 	var errs []error
 	found := 0
@@ -72,7 +71,7 @@ func (t *Tree) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 			err = unmountAndRemove(ctx, dir)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("remove what uid %s has left: %w", e.Name(), err))
+			errs = append(errs, fmt.Errorf("remove the remains of uid %s: %w", e.Name(), err))
 		}
 	}
 	if t.Swept != nil {
@@ -81,7 +80,7 @@ func (t *Tree) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	return errors.Join(errs...)
 }
 
-// unmountAndRemove takes a directory away with all that is mounted below it.
+// unmountAndRemove removes a directory, and unmounts everything below it first.
 func unmountAndRemove(ctx context.Context, dir string) error {
 	if err := unmountBelow(dir); err != nil {
 		return err

@@ -27,10 +27,10 @@ type Config struct {
 	Pods        string // the directory of all pods, such as /var/lib/kubelet/pods
 	Local       string // the directory of the volumes that the node makes for claims
 	Objects     Objects
-	Allocatable func() corev1.ResourceList // stands in for a limit that is not set; nil if nothing is known of it
-	NFSHelper   string                     // the program that mounts nfs; empty: mount.nfs
-	// Swept is called after each sweep with the number of pods whose volumes were removed, and of
-	// those where that failed. nil disables it.
+	Allocatable func() corev1.ResourceList // stands in for a limit that is not set; nil if unknown
+	NFSHelper   string                     // the program that mounts nfs; empty means mount.nfs
+	// Swept is called after each sweep with two numbers of pods: those whose volumes were removed, and those where that
+	// failed. nil disables it.
 	Swept func(removed, failed int)
 }
 
@@ -47,7 +47,7 @@ type Tree struct {
 
 	mu    sync.Mutex
 	inUse map[types.UID]int // pods whose volumes are being laid out
-	stuck map[string]bool   // what waits for a server
+	stuck map[string]bool   // calls that wait for a server
 }
 
 // New makes a Tree. Nothing is written before the first volume.
@@ -74,8 +74,7 @@ type place struct {
 	ending   bool                     // its claim is being deleted
 }
 
-// SetUp lays out a volume of a pod, or brings it up to date. What is as it should
-// be is left alone.
+// SetUp lays out a volume of a pod, or brings it up to date. It changes nothing that is already right.
 func (t *Tree) SetUp(ctx context.Context, pod *node.Pod, name string) error {
 	t.enter(pod.UID())
 	defer t.leave(pod.UID())
@@ -97,7 +96,7 @@ func (t *Tree) setUp(ctx context.Context, pod *corev1.Pod, name string) error {
 		if _, err := t.home(pod.UID); err != nil {
 			return err
 		}
-		// Not readable for all: what is below has modes of its own.
+		// This directory is not for all users; the volumes below have their own modes.
 		if err := os.MkdirAll(filepath.Dir(at.dir), 0o750); err != nil {
 			return fmt.Errorf("make the directory of volumes: %w", err)
 		}
@@ -108,7 +107,7 @@ func (t *Tree) setUp(ctx context.Context, pod *corev1.Pod, name string) error {
 	return kind.setUp(t, ctx, at)
 }
 
-// find looks a volume up in its pod, and behind the claim that it may stand for.
+// find looks a volume up in its pod, and resolves a claim to its volume.
 func (t *Tree) find(pod *corev1.Pod, name string) (place, kind, error) {
 	i := slices.IndexFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name })
 	if i < 0 {
@@ -133,8 +132,8 @@ func (t *Tree) find(pod *corev1.Pod, name string) (place, kind, error) {
 	return at, kind, err
 }
 
-// NodeDir returns the place of a volume that the node has made, or "" for one on a server: a
-// look at that may wait for good.
+// NodeDir returns the directory of a volume that the node has made. It returns "" for a volume on a server: a look at
+// such a directory may wait for good.
 func (t *Tree) NodeDir(pod *corev1.Pod, name string) (string, error) {
 	at, kind, err := t.find(pod, name)
 	if kind.remote {
@@ -143,7 +142,7 @@ func (t *Tree) NodeDir(pod *corev1.Pod, name string) (string, error) {
 	return at.dir, err
 }
 
-// podDir refuses a UID that would lead out of the directory of pods.
+// podDir returns the directory of a pod. It refuses a UID that would lead out of the directory of pods.
 func (t *Tree) podDir(uid types.UID) (string, error) {
 	name := string(uid)
 	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\x00") {

@@ -1,7 +1,6 @@
 package decide
 
-// awaited holds back a pod for which others have to end: it has what they had, once they
-// no longer run.
+// awaited holds back a pod for which others have to end: their resources are its own once they no longer run.
 func awaited(p *Plan, v *View) bool {
 	if len(v.pod.Awaits) == 0 {
 		return false

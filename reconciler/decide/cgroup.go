@@ -4,9 +4,8 @@ import (
 	"nodal/node"
 )
 
-// cgroup has the pod's own cgroup made, with the limits of all that will be in it
-// together, before anything is. An agent that starts cannot know whether the limits
-// are still those, so it has them set once more.
+// cgroup sets up the pod's own cgroup before anything is in it, with the limits for all containers together. An agent
+// that starts cannot know whether the limits are still the same, so it sets them once more.
 func cgroup(p *Plan, v *View) bool {
 	if !v.site.Cgroups || v.sandbox == nil && !v.needsSandbox() {
 		return false
@@ -22,7 +21,7 @@ func cgroup(p *Plan, v *View) bool {
 	return false
 }
 
-// bounded reports whether what runs in the pod would be held to its limits.
+// bounded reports whether the pod's cgroup is there, so that its limits hold for what runs in the pod.
 func (v *View) bounded() bool {
 	_, there := v.got.Part(node.Cgroup, "")
 	return there || !v.site.Cgroups

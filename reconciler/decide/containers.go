@@ -10,9 +10,8 @@ import (
 	"nodal/node/manifest"
 )
 
-// initContainers runs the init containers one after the other, each to its
-// success, and starts the sidecars among them, which it keeps running from then
-// on. A new sandbox runs them again.
+// initContainers runs the init containers one after the other, each until it succeeds. It starts the sidecars among
+// them, and keeps those running from then on. A new sandbox runs all of them again.
 func initContainers(p *Plan, v *View) bool {
 	if v.sandbox == nil || v.life.Over() {
 		return false
@@ -31,13 +30,13 @@ func initContainers(p *Plan, v *View) bool {
 	return false
 }
 
-// containers brings up every application container, side by side, but for those
-// that wait for the postStart hook of one before them.
+// containers brings up the application containers side by side. Those behind one whose postStart hook has not ended
+// wait for it.
 func containers(p *Plan, v *View) bool {
 	if v.sandbox == nil || v.life.Over() {
 		return false
 	}
-	before := "" // whose hook is waited for
+	before := "" // the container whose hook the others wait for
 	for i := range v.spec.Containers {
 		c := &v.spec.Containers[i]
 		if run := v.run(c.Name); before != "" && (run == nil || !run.Alive()) {
@@ -52,7 +51,7 @@ func containers(p *Plan, v *View) bool {
 	return false
 }
 
-// drive takes one container its next step.
+// drive adds the next step of one container.
 func (v *View) drive(p *Plan, c *corev1.Container) {
 	run := v.run(c.Name)
 	switch {
@@ -63,7 +62,7 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 	case run.State == node.ContainerCreated:
 		p.try(v, remove(run))
 	case run.Alive() && life.Outdated(run, c) && !v.life.Asked(run):
-		// Journalled first: an end that we bring about must not pass for its own, after which nothing may follow.
+		// Journal it first: an end that we cause must not pass for the container's own, after which none may follow.
 		p.try(v, node.AskRestart{Container: c.Name, Attempt: run.Attempt})
 	case run.State == node.ContainerUnknown:
 		v.end(p, run, v.grace(), "its state is unknown")
@@ -81,9 +80,8 @@ func (v *View) drive(p *Plan, c *corev1.Container) {
 // grace returns the time for the pod's containers to end.
 func (v *View) grace() time.Duration { return node.GracePeriod(v.pod.Object) }
 
-// restart follows up a run that ended, if the rules want that and the pause
-// after a crash is over. The restart is journalled before it happens, so that
-// no crash of ours makes the count go back.
+// restart begins the run that follows one that has ended, if the pod's rules want one and the pause after a crash is
+// over. The restart is journalled before it happens, so that no crash of ours makes the count go back.
 func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
 	if !v.life.Again(run, c) {
 		return
@@ -111,8 +109,8 @@ func (v *View) restart(p *Plan, c *corev1.Container, run *node.Container) {
 	p.try(v, node.SetTally{Container: c.Name, Tally: next})
 }
 
-// due is when a run that ended may be followed by the next: after a pause if it crashed
-// and the restart was not counted yet, and else at any time.
+// due returns the time at which the next run may follow one that has ended. There is a pause only after a crash whose
+// restart was not counted yet.
 func (v *View) due(c *corev1.Container, run *node.Container) time.Time {
 	tally := v.slot.Tallies[c.Name]
 	if tally.Restarts > int32(run.Attempt) || !v.life.Crashed(run, c) {
@@ -128,13 +126,13 @@ func remove(run *node.Container) node.Action {
 // begin makes the next attempt of a container.
 func (v *View) begin(p *Plan, c *corev1.Container) { v.create(p, c, "") }
 
-// create makes the next attempt of a container, once its image and the pod's volumes
-// are there and the pod's cgroup has room for it.
+// create makes the next attempt of a container, once its image and the pod's volumes are there and the pod's cgroup has
+// room for it.
 func (v *View) create(p *Plan, c *corev1.Container, joins string) {
 	image, ok := v.image(c)
 	limits := v.limits(c)
 	if !ok || !v.inPlace() || !v.bounded() || !v.covered(limits) {
-		return // the steps before are at it
+		return // earlier steps work on it
 	}
 	p.try(v, node.CreateContainer{
 		Container: c.Name, Attempt: v.nextAttempt(c.Name), SandboxID: v.sandbox.ID,

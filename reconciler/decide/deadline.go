@@ -7,15 +7,15 @@ import (
 	"nodal/node"
 )
 
-// What Kubernetes says of a pod that has been active for too long.
+// Kubernetes' words for a pod that has been active for too long.
 const (
 	deadlineExceeded = "DeadlineExceeded"
 	deadlineMessage  = "Pod was active on the node longer than the specified deadline"
 )
 
-// deadline ends a pod that has been active for as long as it may, from its start time on. That
-// is journalled before anything ends, so that it stays true when the agent dies meanwhile or
-// the clock goes back. A pod that has finished keeps its result.
+// deadline ends a pod that has been active for as long as it may, counted from its start time. The decision is
+// journalled before anything ends, so that it stands if the agent dies meanwhile or the clock goes back. A pod that
+// has finished keeps its result.
 func deadline(p *Plan, v *View) bool {
 	seconds := v.spec.ActiveDeadlineSeconds
 	if seconds == nil || v.life.Over() || v.learning() {
@@ -32,8 +32,8 @@ func deadline(p *Plan, v *View) bool {
 	return true
 }
 
-// terminated ends what runs of a pod that has to end, within its grace period, and
-// records that it has failed.
+// terminated ends the containers of a pod that has to end, within its grace period, and records that the pod has
+// failed.
 func terminated(p *Plan, v *View) bool {
 	t := v.slot.Termination
 	if t == nil {

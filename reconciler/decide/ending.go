@@ -10,7 +10,7 @@ import (
 	"nodal/node/life"
 )
 
-// ending is by when something has to have ended, and why.
+// ending says by when something has to end, and why.
 type ending struct {
 	until  time.Time
 	reason string
@@ -20,8 +20,8 @@ func (v *View) within(grace time.Duration, reason string) ending {
 	return ending{v.now.Add(grace), reason}
 }
 
-// end asks a run to end within a grace period: its preStop hook comes first, then
-// the stop signal. Once the hook was begun the time is set.
+// end asks a run to end within a grace period. Its preStop hook comes first, then the stop signal. Once the hook has
+// begun, the time for the end is fixed.
 func (v *View) end(p *Plan, run *node.Container, grace time.Duration, reason string) {
 	e := v.within(grace, reason)
 	if begun, ok := v.endOf(run); ok {
@@ -36,8 +36,8 @@ func (v *View) stop(p *Plan, run *node.Container, e ending) {
 	p.try(v, node.StopContainer{Container: run.Name, ID: run.ID, Grace: max(0, e.until.Sub(v.now)), Reason: e.reason})
 }
 
-// endOf is the end that a run's preStop hook has begun, if it has. The application may
-// have closed its doors since: the run ends, even if it is wanted again.
+// endOf returns the ending that a run's preStop hook has begun. The application may have closed its doors since, so the
+// run ends even if it is wanted again.
 func (v *View) endOf(run *node.Container) (e ending, begun bool) {
 	e = ending{run.Hooks.Until, run.Hooks.Reason}
 	if a, busy := v.busy[node.HookTarget(node.PreStop, run.ID)].(node.RunHook); busy {
@@ -46,19 +46,19 @@ func (v *View) endOf(run *node.Container) (e ending, begun bool) {
 	return e, !e.until.IsZero()
 }
 
-// toEnd says whether a run is wanted no longer, for a reason other than its health.
+// toEnd reports whether a run is no longer wanted, for a reason other than its health.
 func (v *View) toEnd(run *node.Container, c *corev1.Container) bool {
 	_, begun := v.endOf(run)
 	return begun || life.Outdated(run, c) || v.life.Asked(run)
 }
 
-// stopOwn has all of the pod's containers end, and says whether one is still alive.
+// stopOwn ends all of the pod's containers, and reports whether one is still alive.
 func (v *View) stopOwn(p *Plan, e ending) bool {
 	return v.stopAll(p, v.own, func(run *node.Container) { v.stopInTurn(p, run, e) })
 }
 
-// stopAll stops every live container of some pods, and learns how the others ended while
-// the runtime still knows.
+// stopAll stops every live container of the pods that mine names, and reports whether there is one. It inspects the
+// others while the runtime still knows how they ended.
 func (v *View) stopAll(p *Plan, mine func(types.UID) bool, stop func(run *node.Container)) bool {
 	waiting := false
 	for i := range v.got.Containers {
@@ -78,8 +78,8 @@ func (v *View) stopAll(p *Plan, mine func(types.UID) bool, stop func(run *node.C
 	return waiting
 }
 
-// stopInTurn ends a run of a pod that has to go. All preStop hooks are run at once,
-// also of sidecars that get their signal later.
+// stopInTurn ends a run of a pod that has to go. All preStop hooks run at once, even those of sidecars that get their
+// signal later.
 func (v *View) stopInTurn(p *Plan, run *node.Container, e ending) {
 	switch {
 	case v.preStop(p, run, e):

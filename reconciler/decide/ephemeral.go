@@ -6,9 +6,9 @@ import (
 	"nodal/node"
 )
 
-// ephemeral starts the containers that were added to the pod, whatever it is about
-// to do, each once. That one begins is journalled before it happens, so that none
-// begins again: not when it has ended, and not when nothing is left of it.
+// ephemeral starts the containers that were added to the pod, each once, whatever else the pod does. Each begin is
+// journalled before it happens, so that no container begins again: not after its end, and not when nothing is left of
+// it.
 func ephemeral(p *Plan, v *View) bool {
 	if v.sandbox == nil || v.life.Over() {
 		return false
@@ -23,10 +23,10 @@ func ephemeral(p *Plan, v *View) bool {
 	return false
 }
 
-// begun says whether an ephemeral container was started, or is about to be.
+// begun reports whether an ephemeral container was started, or is about to be.
 func (v *View) begun(c *corev1.Container) bool { return v.slot.Tallies[c.Name].Begun }
 
-// driveOnce takes the only run of a container its next step.
+// driveOnce adds the next step of a container's only run.
 func (v *View) driveOnce(p *Plan, run *node.Container) {
 	switch {
 	case run.State == node.ContainerCreated && run.SandboxID != v.sandbox.ID:
@@ -42,8 +42,7 @@ func (v *View) driveOnce(p *Plan, run *node.Container) {
 	}
 }
 
-// join makes an ephemeral container, beside the processes of another one if it wants
-// to see them.
+// join makes an ephemeral container. One with a target shares the processes of that container, once it runs.
 func (v *View) join(p *Plan, c *corev1.Container) {
 	target := node.EphemeralContainer(v.spec, c.Name).TargetContainerName
 	if target == "" {

@@ -2,8 +2,8 @@ package decide
 
 import "nodal/node"
 
-// tearDown returns the step that removes a facility of the pod, once nothing is left that
-// uses it. What it still holds is ended: it would hold on to what goes next.
+// tearDown returns the step that removes a facility of the pod, once nothing uses it any more. Processes that are left
+// in it are ended: they would hold on to the facility that goes next.
 func tearDown(f node.Facility) Step {
 	return func(p *Plan, v *View) bool {
 		if v.got.Laid[f].Gone || f == node.Cgroup && !v.site.Cgroups {

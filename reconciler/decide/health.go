@@ -10,9 +10,8 @@ import (
 	"nodal/node"
 )
 
-// condemned ends the runs that have failed their startup or liveness probe or their
-// postStart hook, once that is journalled: what follows depends on it, also when
-// another agent sees the end.
+// condemned ends the runs that have failed their startup or liveness probe or their postStart hook, once the failure is
+// journalled. What follows depends on the failure, even if the next agent sees the end.
 func condemned(p *Plan, v *View) bool {
 	for c, run := range v.running() {
 		kind := v.got.HealthOf(run).Failed
@@ -23,7 +22,7 @@ func condemned(p *Plan, v *View) bool {
 	return false
 }
 
-// probeGrace is the probe's own grace period, or else the pod's.
+// probeGrace returns the probe's own grace period, or else the pod's.
 func (v *View) probeGrace(c *corev1.Container, kind node.ProbeKind) time.Duration {
 	if probe := node.ProbeOf(c, kind); probe != nil && probe.TerminationGracePeriodSeconds != nil {
 		return node.Seconds(*probe.TerminationGracePeriodSeconds)
@@ -42,13 +41,12 @@ func (v *View) whyCondemned(c *corev1.Container, kind node.ProbeKind) string {
 	return text
 }
 
-// noteEvery bounds how often it is journalled that a container has become ready.
+// noteEvery is the shortest time between two records of a container's readiness.
 const noteEvery = 10 * time.Second
 
-// noteHealth journals the results of probes for the next start of the agent: it finds the
-// container running, but cannot learn whether that was ready. A loss of readiness is noted at
-// once, or that agent would show the container as ready again. Readiness that comes and goes
-// all the time is noted when it has lasted for a while.
+// noteHealth journals the results of probes for the next start of the agent, which finds the container running but
+// cannot learn whether it was ready. A loss of readiness is noted at once, or the next agent would show the container
+// as ready again. Readiness that comes and goes all the time is noted when it has lasted for a while.
 func noteHealth(p *Plan, v *View) bool {
 	for c, run := range v.running() {
 		health, noted := v.got.HealthOf(run), v.noted(run)
@@ -65,7 +63,7 @@ func noteHealth(p *Plan, v *View) bool {
 	return false
 }
 
-// noted returns the health of a run that the journal has.
+// noted returns the health of a run as the journal has it.
 func (v *View) noted(run *node.Container) node.Health {
 	if noted := v.slot.Health[run.Name]; noted.ID == run.ID {
 		return noted

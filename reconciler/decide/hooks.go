@@ -6,10 +6,9 @@ import (
 	"nodal/node"
 )
 
-// postStart runs the hook of each container that has just begun. Until it has ended the
-// container has not started: no probe asks it, and nothing that waits for it goes on. A new
-// agent repeats a hook whose end was not noted. Only the first try may condemn a run, because
-// a later one may fail for the success of the first.
+// postStart runs the hook of each container that has just begun. The container counts as started only when its hook
+// has ended: until then no probe asks it, and whatever waits for it goes on waiting. A new agent repeats a hook whose
+// end was not noted. Only the first try may condemn a run: a later one may fail because the first has succeeded.
 func postStart(p *Plan, v *View) bool {
 	if v.sandbox == nil {
 		return false
@@ -29,7 +28,9 @@ func postStart(p *Plan, v *View) bool {
 }
 
 func (v *View) runHook(kind node.HookKind, run *node.Container, c *corev1.Container) node.RunHook {
-	a := node.RunHook{Kind: kind, UID: run.UID, Container: run.Name, ID: run.ID, Spec: node.HookOf(c, kind), Ports: c.Ports}
+	a := node.RunHook{
+		Kind: kind, UID: run.UID, Container: run.Name, ID: run.ID, Spec: node.HookOf(c, kind), Ports: c.Ports,
+	}
 	if v.own(run.UID) {
 		a.Address, a.HostNetwork = v.address(), v.spec.HostNetwork
 	} else if home := v.got.Home(run.UID); home != nil && len(home.IPs) > 0 {
@@ -38,15 +39,14 @@ func (v *View) runHook(kind node.HookKind, run *node.Container, c *corev1.Contai
 	return a
 }
 
-// asksPod says whether a hook asks the pod at an address that is not known yet. While
-// the pod is set up that is being learnt.
+// asksPod reports whether a hook asks the pod at an address that is not known yet. The address is learnt while the pod
+// is set up.
 func (v *View) asksPod(a node.RunHook) bool {
 	return a.Spec.HTTPGet != nil && a.Spec.HTTPGet.Host == "" && a.Address == ""
 }
 
-// starting reports whether a container with a postStart hook is about to run, or runs and its
-// hook has not ended. Those after it in the list wait for that, as in Kubernetes. A container
-// that cannot be made blocks none.
+// starting reports whether a container with a postStart hook is about to run, or runs and its hook has not ended. The
+// containers behind it in the list wait for that, as in Kubernetes. A container that cannot be made blocks no other.
 func (v *View) starting(c *corev1.Container) bool {
 	run := v.run(c.Name)
 	_, fails := v.got.FaultOf(c.Name)
@@ -61,8 +61,8 @@ func (v *View) starting(c *corev1.Container) bool {
 	return !v.life.Hooked(run, c) && v.got.HealthOf(run).Failed == ""
 }
 
-// preStop runs the hook that comes before the stop signal, and says whether that
-// has to wait for it. When the time is over nothing is waited for.
+// preStop runs the hook that comes before the stop signal, and reports whether the signal has to wait for it. When the
+// time is over, the signal no longer waits.
 func (v *View) preStop(p *Plan, run *node.Container, e ending) (pending bool) {
 	c := v.specOf(run)
 	if c == nil || node.HookOf(c, node.PreStop) == nil || run.State != node.ContainerRunning ||
@@ -80,8 +80,8 @@ func (v *View) preStop(p *Plan, run *node.Container, e ending) (pending bool) {
 	return true
 }
 
-// specOf returns the spec that a run was made from. For another pod's run it is the part that
-// was noted on it for its end.
+// specOf returns the spec that a run was made from. For another pod's run it is the part that was noted on the run for
+// its end.
 func (v *View) specOf(run *node.Container) *corev1.Container {
 	if !v.own(run.UID) {
 		return run.Hooked

@@ -6,8 +6,8 @@ import (
 	"nodal/node"
 )
 
-// images makes ready the image of every container that is about to be made,
-// beside the sandbox and beside each other.
+// images gets the image of every container that is about to be made. The images come side by side, and beside the
+// sandbox.
 func images(p *Plan, v *View) bool {
 	if !v.prepares(p) {
 		return false
@@ -28,8 +28,8 @@ func images(p *Plan, v *View) bool {
 	return false
 }
 
-// prepares reports whether to make ready what containers need: their sandbox is there. It
-// may also be about to be made, after its cgroup, or rest after a failure.
+// prepares reports whether the volumes and images of containers may be made ready: their sandbox is there, is about to
+// be made, or rests after a failure.
 func (v *View) prepares(p *Plan) bool {
 	if v.life.Over() {
 		return false
@@ -42,7 +42,7 @@ func (v *View) prepares(p *Plan) bool {
 	return v.sandbox != nil
 }
 
-// ensure asks for the image unless a run stands in the way of the next attempt.
+// ensure asks for the image of a container, unless a run stands in the way of the next attempt.
 func (v *View) ensure(p *Plan, c *corev1.Container) {
 	run := v.run(c.Name)
 	if run != nil && (run.State != node.ContainerExited || v.slot.Tallies[c.Name].Restarts <= int32(run.Attempt)) {
@@ -51,11 +51,13 @@ func (v *View) ensure(p *Plan, c *corev1.Container) {
 	if _, ok := v.image(c); ok {
 		return
 	}
-	p.try(v, node.EnsureImage{Container: c.Name, Attempt: v.nextAttempt(c.Name), Ref: c.Image, Policy: c.ImagePullPolicy})
+	p.try(v, node.EnsureImage{
+		Container: c.Name, Attempt: v.nextAttempt(c.Name), Ref: c.Image, Policy: c.ImagePullPolicy,
+	})
 }
 
-// image is the id of the container's image, if it is ready for the next
-// attempt: with policy Always each attempt asks the registry anew.
+// image returns the id of the container's image, if it is ready for the next attempt. With policy Always each attempt
+// asks the registry once more.
 func (v *View) image(c *corev1.Container) (string, bool) {
 	image, ok := v.got.Images[c.Name]
 	if !ok || image.Ref != c.Image {

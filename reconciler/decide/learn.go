@@ -6,9 +6,9 @@ import (
 	"nodal/node"
 )
 
-// learn asks how runs ended, which only a status call tells: of every run that
-// decides what comes next or that readers are shown. It is asked until it is
-// known, however often that fails; an agent that starts asks for the old runs.
+// learn inspects runs that have ended, because only a status call shows how. It does so for every run that decides what
+// comes next, or that readers are shown. It repeats the call until it succeeds. An agent that starts inspects the old
+// runs.
 func learn(p *Plan, v *View) bool {
 	for c := range node.EveryContainer(v.spec) {
 		for _, run := range []*node.Container{v.run(c.Name), v.got.Previous(v.pod.UID(), c.Name)} {
@@ -20,8 +20,8 @@ func learn(p *Plan, v *View) bool {
 	return false
 }
 
-// leaveAlone learns what readers are shown of a pod, and does nothing about it: what a newer
-// agent has recorded of it may mean that no other step is right.
+// leaveAlone learns what readers are shown of a pod, and does nothing else: the record of a newer agent may forbid any
+// other step.
 func leaveAlone(p *Plan, v *View) bool {
 	learn(p, v)
 	if v.sandbox != nil {
@@ -31,15 +31,16 @@ func leaveAlone(p *Plan, v *View) bool {
 	return true
 }
 
-// noteLost journals which runs have vanished, for the next start of the agent: it finds
-// nothing of them, and would take for not begun what has ended.
+// noteLost journals which runs have vanished, for the next start of the agent. That agent finds nothing of them, and
+// would begin such containers as if they had never run.
 func noteLost(p *Plan, v *View) bool {
 	var lost []node.Container
 	news := false
 	for _, run := range v.got.Lost {
 		if v.own(run.UID) {
 			lost = append(lost, run)
-			news = news || !slices.ContainsFunc(v.slot.Lost, func(noted node.Container) bool { return noted.ID == run.ID })
+			same := func(noted node.Container) bool { return noted.ID == run.ID }
+			news = news || !slices.ContainsFunc(v.slot.Lost, same)
 		}
 	}
 	if news {
@@ -48,7 +49,7 @@ func noteLost(p *Plan, v *View) bool {
 	return false
 }
 
-// learning says whether it is still unknown how the newest run of a container ended.
+// learning reports whether it is still unknown how the newest run of some container ended.
 func (v *View) learning() bool {
 	for c := range node.EveryContainer(v.spec) {
 		if run := v.life.Ran(c.Name); run != nil && unlearnt(run) {
@@ -58,7 +59,7 @@ func (v *View) learning() bool {
 	return false
 }
 
-// unlearnt reports whether a run has ended in a way that is not known yet.
+// unlearnt reports whether a run has ended and was not inspected since.
 func unlearnt(run *node.Container) bool {
 	return run.State == node.ContainerExited && !run.Inspected
 }

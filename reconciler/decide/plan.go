@@ -11,15 +11,14 @@ import (
 	"nodal/node/life"
 )
 
-// Plan says what to do now, when to look again without a change, and why nothing more is done.
+// Plan holds the actions for now, the time of the next plan without a change, and the reason for waiting.
 type Plan struct {
 	Actions []node.Action
-	Wake    time.Time // zero: only when something changes
+	Wake    time.Time // zero means only when something changes
 	Why     string
 }
 
-// Step adds what its concern needs to the plan; done means that no later step
-// may act yet.
+// Step adds its actions to the plan. done means that no later step may act yet.
 type Step func(*Plan, *View) (done bool)
 
 var (
@@ -40,7 +39,7 @@ type Input struct {
 	Slot    *node.Slot
 	Got     *node.Observed
 	Busy    map[string]node.Action   // in flight, by target
-	Objects map[node.ObjectRef]int64 // revisions of what the pod uses; without those that are not there
+	Objects map[node.ObjectRef]int64 // revisions of the objects that the pod uses; a missing object has none
 	Now     time.Time
 }
 
@@ -63,19 +62,19 @@ func Pod(in Input) Plan {
 	return plan
 }
 
-// plans reports whether something is about to be done to a target.
+// plans reports whether the plan has an action on a target.
 func (p *Plan) plans(target string) bool {
 	return slices.ContainsFunc(p.Actions, func(a node.Action) bool { return a.Target() == target })
 }
 
-// looks reports whether something about a sandbox or a container is about to be learnt.
+// looks reports whether the plan inspects a sandbox or a container.
 func (p *Plan) looks() bool {
 	return slices.ContainsFunc(p.Actions, func(a node.Action) bool { return a.About().Nature == node.Looks })
 }
 
 func (p *Plan) add(actions ...node.Action) { p.Actions = append(p.Actions, actions...) }
 
-// wait asks for another look at a time; the earliest wins.
+// wait asks for another plan at a time; the earliest time wins.
 func (p *Plan) wait(until time.Time, why string) {
 	if p.Wake.IsZero() || until.Before(p.Wake) {
 		p.Wake = until
@@ -89,7 +88,7 @@ func (p *Plan) why(reason string) {
 	}
 }
 
-// try adds an action unless its target has failed and rests until a retry.
+// try adds an action, unless its target has failed and rests until a retry.
 func (p *Plan) try(v *View, a node.Action) { p.attempt(v.got.Faults, v.now, a) }
 
 func (p *Plan) attempt(faults map[string]node.Fault, now time.Time, a node.Action) {
@@ -100,8 +99,7 @@ func (p *Plan) attempt(faults map[string]node.Fault, now time.Time, a node.Actio
 	p.add(a)
 }
 
-// View holds what the steps may know: the input of the plan, with the parts of it that
-// several steps need worked out once.
+// View holds the input of the plan for its steps, with the parts that several of them need worked out once.
 type View struct {
 	site    node.Site
 	slot    *node.Slot
@@ -124,17 +122,17 @@ func newView(in Input) *View {
 	}
 }
 
-// containers are those of the pod's that make its life, those for its start first.
+// containers returns the init containers of the pod, then its containers. Ephemeral ones do not count.
 func (v *View) containers() iter.Seq[*corev1.Container] { return node.Containers(v.spec) }
 
-// run is the newest run of a container.
+// run returns the newest run of a container.
 func (v *View) run(name string) *node.Container { return v.life.Run(name) }
 
-// current is the newest run if it belongs to the present sandbox.
+// current returns the newest run of a container if it belongs to the present sandbox.
 func (v *View) current(name string) *node.Container { return v.life.Current(name) }
 
-// running are the containers that run in the present sandbox, or in the last one while
-// there is none, each with its run.
+// running returns the containers that run in the present sandbox, each with its run. While there is no sandbox, the
+// last one counts.
 func (v *View) running() iter.Seq2[*corev1.Container, *node.Container] {
 	return func(yield func(*corev1.Container, *node.Container) bool) {
 		for c := range v.containers() {
@@ -146,8 +144,8 @@ func (v *View) running() iter.Seq2[*corev1.Container, *node.Container] {
 	}
 }
 
-// nextAttempt is the attempt that follows the newest run, or what the tally
-// remembers when the runtime has lost it. It is none of those that were to end.
+// nextAttempt returns the attempt after that of the newest run, or the one that the tally remembers when the runtime
+// has lost that run. It is greater than every attempt for which a restart was asked.
 func (v *View) nextAttempt(name string) uint32 {
 	attempt := uint32(v.slot.Tallies[name].Restarts)
 	for _, r := range v.pod.Restarts {

@@ -6,12 +6,11 @@ import (
 	"nodal/node"
 )
 
-// Probes are the probes of a pod that have to be asked now: of each container that
-// runs and is past its postStart hook, the startup probe until it has succeeded, and
-// from then on the other two.
-// A run that a probe has condemned is asked no more whether it lives, and a pod
-// that is to end only whether it is still ready: it may serve until it has ended.
-// A pod of a newer agent's record keeps the health that it has there.
+// Probes returns the probes of a pod that have to run now. A container that runs and is past its postStart hook has its
+// startup probe until that succeeds, and from then on the other two.
+//
+// The liveness probe of a run ends once a probe has condemned the run. A pod that is to end keeps only its readiness
+// probes: it may serve until it has ended. A pod with the record of a newer agent keeps the health in that record.
 func Probes(site node.Site, slot *node.Slot, got *node.Observed) []node.Probe {
 	v := newView(Input{Site: site, Slot: slot, Got: got, Now: slot.Pod.Accepted})
 	if v.sandbox == nil || slot.Result != nil || slot.Newer {
@@ -36,7 +35,7 @@ func Probes(site node.Site, slot *node.Slot, got *node.Observed) []node.Probe {
 	return probes
 }
 
-// asks says which kinds of probes are of interest for a run.
+// asks returns the kinds of probes that a run has now.
 func (v *View) asks(c *corev1.Container, run *node.Container) []node.ProbeKind {
 	started, failed := v.life.Started(c), v.got.HealthOf(run).Failed
 	ends := v.pod.Deletion != nil || v.slot.Termination != nil

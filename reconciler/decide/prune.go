@@ -2,9 +2,9 @@ package decide
 
 import "nodal/node"
 
-// prune removes runs that no reader needs any more. The newest run of each
-// container and the one before it stay: their logs and exit codes are asked for.
-// What a late call made beside one that is alive was never a run.
+// prune removes runs that no reader needs any more. The newest run of each container and the one before it stay:
+// clients ask for their logs and exit codes. A container that a late call made beside one that is alive was never a
+// run.
 func prune(p *Plan, v *View) bool {
 	seen, inSandbox := map[string]int{}, map[string]int{}
 	for i := range v.got.Containers {

@@ -8,8 +8,8 @@ import (
 	"nodal/node/limit"
 )
 
-// resize gives running containers the limits that the node allows them now. One
-// that has to restart for that gets them with its next run.
+// resize gives running containers the limits that the node allows them now. A container that has to restart for other
+// limits gets them with its next run.
 func resize(p *Plan, v *View) bool {
 	for c := range node.EveryContainer(v.spec) {
 		run := v.current(c.Name)
@@ -25,14 +25,14 @@ func (v *View) limits(c *corev1.Container) limit.Limits {
 	return v.site.LimitsOf(v.pod, v.object, c)
 }
 
-// behind says whether a run goes on and has to be given other limits.
+// behind reports whether a run goes on and needs other limits.
 func (v *View) behind(run *node.Container, c *corev1.Container) bool {
 	return run != nil && run.State == node.ContainerRunning && !life.Outdated(run, c) && !v.life.Asked(run) &&
 		v.pod.Behind(run, v.limits(c))
 }
 
-// covered says whether the pod's cgroup has room for what a container is allowed. If
-// it could not be changed, a container in it may be what is in the way.
+// covered reports whether the pod's cgroup has room for a container's limits, or could not be changed: the container's
+// old limits may be what prevents that.
 func (v *View) covered(limits limit.Limits) bool {
 	if have, ok := v.got.Part(node.Cgroup, ""); ok || !v.site.Cgroups {
 		return !ok || have.Limits.Cover(limits)
@@ -41,8 +41,7 @@ func (v *View) covered(limits limit.Limits) bool {
 	return failed
 }
 
-// holds says whether a container may still have more than it is allowed, so that the
-// pod's cgroup may not shrink yet.
+// holds reports whether a container may still have more than its limits, so that the pod's cgroup may not shrink yet.
 func (v *View) holds() bool {
 	for c := range v.containers() {
 		if run := v.current(c.Name); run != nil && run.Alive() && (v.life.Asked(run) || v.behind(run, c)) {

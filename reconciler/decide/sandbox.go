@@ -2,9 +2,8 @@ package decide
 
 import "nodal/node"
 
-// sandbox keeps exactly one ready sandbox for as long as a container has to
-// run in it. A lost one is cleared before the next attempt, because it may
-// still hold the pod's address and ports.
+// sandbox keeps exactly one ready sandbox for as long as a container has to run in it. A lost sandbox is stopped before
+// the next attempt, because it may still hold the pod's address and ports.
 func sandbox(p *Plan, v *View) bool {
 	if v.stopOutside(p) || v.stopSpare(p) {
 		return true
@@ -24,7 +23,7 @@ func sandbox(p *Plan, v *View) bool {
 	return false
 }
 
-// inspectHome learns a pod's addresses.
+// inspectHome inspects a sandbox for the pod's addresses.
 func (v *View) inspectHome(p *Plan, home *node.Sandbox) {
 	a := node.InspectSandbox{ID: home.ID}
 	if !home.Inspected && !p.plans(a.Target()) {
@@ -32,7 +31,7 @@ func (v *View) inspectHome(p *Plan, home *node.Sandbox) {
 	}
 }
 
-// stopOutside ends containers that outlived their sandbox.
+// stopOutside ends containers that outlived their sandbox, and reports whether there are any.
 func (v *View) stopOutside(p *Plan) bool {
 	waiting := false
 	for i := range v.got.Containers {
@@ -45,8 +44,8 @@ func (v *View) stopOutside(p *Plan) bool {
 	return waiting
 }
 
-// stopSpare stops every sandbox but the present one. Only one that is ready,
-// or one that may hold what the next needs, has to be waited for.
+// stopSpare stops every sandbox but the present one, and reports whether to wait for one. A ready one is waited for,
+// and so is one that may hold the address or ports of the next.
 func (v *View) stopSpare(p *Plan) bool {
 	waiting := false
 	for i := range v.got.Sandboxes {
@@ -59,8 +58,8 @@ func (v *View) stopSpare(p *Plan) bool {
 	return waiting
 }
 
-// needsSandbox says whether any container still has to run. How the runs
-// ended decides it, so that has to be learnt first.
+// needsSandbox reports whether any container still has to run. That depends on how the runs ended, so it is false until
+// they were inspected.
 func (v *View) needsSandbox() bool {
 	return !v.learning() && !v.life.Over()
 }

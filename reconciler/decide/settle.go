@@ -7,11 +7,11 @@ import (
 	"nodal/node/status"
 )
 
-// hasFinished is the reason for ending what is left of a pod that has done its work.
+// hasFinished is the reason for ending the sidecars and sandboxes of a pod that has finished.
 const hasFinished = "the pod has finished"
 
-// settled keeps a finished pod at rest: nothing runs, its cgroup and volumes are gone, its
-// logs stay until it is deleted.
+// settled keeps a finished pod at rest: nothing runs, its cgroup and volumes are gone, and its logs stay until it is
+// deleted.
 func settled(p *Plan, v *View) bool {
 	if v.slot.Result == nil {
 		return false
@@ -23,8 +23,8 @@ func settled(p *Plan, v *View) bool {
 	return true
 }
 
-// settle records the final status of a pod whose containers have all ended
-// for good. From then on the phase never changes.
+// settle records the final status of a pod whose containers have all ended for good. From then on the phase never
+// changes.
 func settle(p *Plan, v *View) bool {
 	if p.looks() || !v.life.Over() || !v.ended() {
 		return false
@@ -36,17 +36,16 @@ func settle(p *Plan, v *View) bool {
 	return false
 }
 
-// ended says whether nothing runs or is about to, and how the last runs ended
-// is known.
+// ended reports whether nothing runs or is about to, and whether the last runs were inspected.
 func (v *View) ended() bool {
 	for i := range v.got.Containers {
 		c := &v.got.Containers[i]
-		if c.Alive() { // what was only made, and cannot start any more, is no hindrance
+		if c.Alive() { // a created container does not count: it cannot start any more
 			return false
 		}
 	}
 	for _, a := range v.busy {
-		if _, ok := a.(node.RunHook); !ok { // a hook of what has ended changes nothing
+		if _, ok := a.(node.RunHook); !ok { // the hook of a run that has ended changes nothing
 			return false
 		}
 	}

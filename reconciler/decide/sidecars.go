@@ -10,8 +10,8 @@ import (
 	"nodal/node/life"
 )
 
-// retire ends the sidecars of a pod that is over: they never keep it alive. They
-// have what the last of the others to end has left of the grace period.
+// retire ends the sidecars of a pod that is over: they never keep it alive. Their grace period begins when the last of
+// the other containers ends.
 func retire(p *Plan, v *View) bool {
 	if !v.life.Over() {
 		return false
@@ -19,7 +19,7 @@ func retire(p *Plan, v *View) bool {
 	return v.stopOwn(p, ending{v.lastEnd().Add(v.grace()), hasFinished})
 }
 
-// lastEnd is when the latest run ended of those that are no sidecars.
+// lastEnd returns the latest end of a run that is no sidecar's.
 func (v *View) lastEnd() time.Time {
 	var last time.Time
 	for c := range v.containers() {
@@ -34,9 +34,8 @@ func (v *View) lastEnd() time.Time {
 	return last
 }
 
-// inTurn says whether a run may be asked to end: a sidecar goes on for as long
-// as an application container may need it, and for as long as the sidecars that
-// were started after it.
+// inTurn reports whether a run may be asked to end. A sidecar goes on for as long as an application container may need
+// it, and for as long as the sidecars that started after it.
 func (v *View) inTurn(run *node.Container) bool {
 	for i := range v.got.Containers {
 		c := &v.got.Containers[i]
@@ -47,8 +46,7 @@ func (v *View) inTurn(run *node.Container) bool {
 	return true
 }
 
-// rank orders containers for their end: the greatest ends first. What is no
-// sidecar has the rank of what sidecars serve.
+// rank orders containers for their end: the greatest rank ends first. All containers but sidecars have the rank served.
 func (v *View) rank(name string) int {
 	i := slices.IndexFunc(v.spec.InitContainers, func(c corev1.Container) bool { return c.Name == name })
 	if i >= 0 && node.IsSidecar(&v.spec.InitContainers[i]) {
@@ -57,5 +55,5 @@ func (v *View) rank(name string) int {
 	return v.served()
 }
 
-// served is the rank of what sidecars serve: greater than that of any of them.
+// served returns the rank of the containers that sidecars serve, which is greater than that of any sidecar.
 func (v *View) served() int { return len(v.spec.InitContainers) }

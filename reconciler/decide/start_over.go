@@ -5,9 +5,9 @@ import (
 	"nodal/node/life"
 )
 
-// startOver has all containers of the pod begin anew, init containers first and in the
-// same sandbox, when one has ended so that its rules want it. Which runs that concerns is
-// journalled; then they end, all at once and without a grace period, before any begins.
+// startOver restarts all containers of the pod, init containers first and in the same sandbox, when the rules of one
+// that has ended say so. The runs that have to end are journalled. Then they end, all at once and without a grace
+// period, before any container begins.
 func startOver(p *Plan, v *View) bool {
 	if name := v.trigger(); name != "" {
 		p.try(v, node.StartOver{Container: name, Restarts: v.allRuns(name)})
@@ -29,26 +29,29 @@ func startOver(p *Plan, v *View) bool {
 	return waiting
 }
 
-// trigger names a container that has ended so that all have to begin anew, or none.
+// trigger returns a container whose end makes all containers restart, or "" if there is none.
 func (v *View) trigger() string {
 	if v.learning() || v.life.Over() {
 		return ""
 	}
 	for c := range v.containers() {
 		run := v.run(c.Name)
-		if life.Known(run) && !life.Outdated(run, c) && !v.life.Asked(run) && v.life.After(run, c) == node.AllContainers {
+		counts := life.Known(run) && !life.Outdated(run, c) && !v.life.Asked(run)
+		if counts && v.life.After(run, c) == node.AllContainers {
 			return c.Name
 		}
 	}
 	return ""
 }
 
-// allRuns are the newest runs of all containers, one of which is the cause.
+// allRuns returns the newest runs of all containers, and marks that of the cause.
 func (v *View) allRuns(cause string) []node.Restart {
 	var runs []node.Restart
 	for c := range v.containers() {
 		if run := v.run(c.Name); run != nil {
-			runs = append(runs, node.Restart{Container: c.Name, Attempt: run.Attempt, All: true, Cause: c.Name == cause, At: v.now})
+			runs = append(runs, node.Restart{
+				Container: c.Name, Attempt: run.Attempt, All: true, Cause: c.Name == cause, At: v.now,
+			})
 		}
 	}
 	return runs

@@ -6,8 +6,8 @@ import (
 	"nodal/node"
 )
 
-// strays clears what another pod left under this name. A name, with its
-// addresses and log paths, is used again only when nothing of the old is left.
+// strays removes what another pod left under this name. The name, with its addresses and log paths, is used again only
+// when nothing of the old pod is left.
 func strays(p *Plan, v *View) bool {
 	stranger := func(uid types.UID) bool { return !v.own(uid) }
 	end := func(run *node.Container) { v.end(p, run, run.Grace, "its pod is not wanted") }

@@ -8,9 +8,8 @@ import (
 	"nodal/node"
 )
 
-// The teardown steps mirror the set-up: containers end before their sandbox,
-// the sandbox before its removal, what they used goes after them, and only then
-// the name is free.
+// The teardown steps mirror the set-up: containers end before their sandbox, and the sandbox before its removal.
+// Cgroup, volumes and logs go after them, and only then the name is free.
 
 func (v *View) own(uid types.UID) bool { return uid == v.pod.UID() }
 
@@ -44,11 +43,11 @@ func (v *View) stopSandboxesOf(p *Plan, mine func(types.UID) bool) bool {
 	return waiting
 }
 
-// removeAll removes sandboxes, which takes their containers along, and
-// containers whose sandbox is lost.
+// removeAll removes sandboxes with their containers, and containers whose sandbox is lost. It reports whether there are
+// any.
 func (v *View) removeAll(p *Plan, mine func(types.UID) bool) bool {
 	if p.looks() {
-		return true // how containers ended is still being learnt
+		return true // the runtime must still show how containers ended
 	}
 	waiting, covered := false, map[string]bool{}
 	for i := range v.got.Sandboxes {
@@ -66,8 +65,8 @@ func (v *View) removeAll(p *Plan, mine func(types.UID) bool) bool {
 	return waiting
 }
 
-// inspect asks for what only a status call tells, once; a container that is
-// being cleared away is not worth a second try.
+// inspect adds an inspection of a container whose pod is being removed, if there was none. It is not repeated after a
+// failure.
 func (v *View) inspect(p *Plan, c *node.Container) {
 	a := node.InspectContainer{Container: c.Name, ID: c.ID}
 	_, failed := v.got.Faults[a.Target()]

@@ -11,8 +11,8 @@ import (
 	"nodal/node"
 )
 
-// volumes has every volume in place that a container mounts, beside the sandbox
-// and the images, and brings it up to date when what it is made from changes.
+// volumes lays out every volume that a container mounts, beside the sandbox and the images. It brings a volume up to
+// date when its objects change.
 func volumes(p *Plan, v *View) bool {
 	if !v.prepares(p) {
 		return false
@@ -26,8 +26,8 @@ func volumes(p *Plan, v *View) bool {
 	return false
 }
 
-// layOut makes a volume ready. An image is mounted by the runtime, which needs to
-// have it; once containers were made it has.
+// layOut returns the action that makes a volume ready. For an image that is to have the image: the runtime mounts it.
+// Once containers were made, the image is there and is not pulled again.
 func (v *View) layOut(volume *corev1.Volume, version string) node.Action {
 	image := volume.Image
 	if image == nil {
@@ -40,8 +40,8 @@ func (v *View) layOut(volume *corev1.Volume, version string) node.Action {
 	return node.EnsureImage{Volume: volume.Name, Ref: image.Reference, Policy: policy}
 }
 
-// inPlace says whether containers may be made: every volume is there. One that
-// cannot be brought up to date serves as it is.
+// inPlace reports whether every volume is there, so that containers may be made. A volume that cannot be brought up to
+// date serves as it is.
 func (v *View) inPlace() bool {
 	for volume := range node.MountedVolumes(v.spec) {
 		have, ok := v.got.Part(node.Volumes, volume.Name)
@@ -53,9 +53,8 @@ func (v *View) inPlace() bool {
 	return true
 }
 
-// version names what a volume is made from: the revision of each object, 0 for
-// one that is not there, and what the volume tells of the pod. The rest of its
-// spec never changes under a pod.
+// version identifies the content of a volume: the revision of each object, 0 for a missing one, and the facts of the
+// pod that the volume shows. The rest of its spec never changes under a pod.
 func (v *View) version(volume *corev1.Volume) string {
 	var parts []string
 	for _, ref := range node.VolumeRefs(v.pod.Object, volume) {
@@ -67,10 +66,10 @@ func (v *View) version(volume *corev1.Volume) string {
 	return strings.Join(parts, ",")
 }
 
-// facts is a fingerprint of what may change in a running pod and be shown in it.
+// facts returns a fingerprint of those facts of a pod that may change while it runs and that volumes may show.
 func facts(pod *corev1.Pod) string {
 	sum := fnv.New32a()
-	// Maps are encoded in the order of their keys, and cannot fail to be.
+	// Maps are encoded in the order of their keys. Encoding these values cannot fail.
 	_ = json.NewEncoder(sum).Encode([]any{pod.Labels, pod.Annotations, node.ResourcesOf(pod)})
 	return fmt.Sprintf("%08x", sum.Sum32())
 }

@@ -12,24 +12,23 @@ import (
 	"nodal/node/store"
 )
 
-// Disk tells what pods write to it.
+// Disk measures what pods write to it.
 type Disk interface {
-	// Written measures the volumes of a pod that are named, and what its containers
-	// write beside if that is wanted.
+	// Written measures the named volumes of a pod. If containers is true, it also measures what the pod's containers
+	// write elsewhere.
 	Written(ctx context.Context, pod *node.Pod, volumes []string, containers bool) (node.Written, error)
 }
 
 const (
 	// MeasureEvery is the shortest time between two rounds of measuring.
 	//
-	// A pod that may write without bounds is never measured. For the others measuring
-	// takes about a twentieth of a processor, unless that would let them go unwatched.
+	// A pod without limits is never measured. For the others measuring takes about a twentieth of a processor; more
+	// only if a round would be due less than once a minute.
 	MeasureEvery  = time.Second
 	measureAtMost = time.Minute
 	measureShare  = 20
 
-	// evictionGrace is the time for a pod to end that is over its limit, as upstream has it:
-	// it goes on writing meanwhile.
+	// evictionGrace is the time for a pod over its limit to end, as upstream has it: the pod goes on writing meanwhile.
 	evictionGrace = time.Second
 )
 
@@ -40,12 +39,11 @@ type Evictor struct {
 	Events *store.Events
 	Log    *slog.Logger
 	Clock  func() time.Time
-	// Evicted is told of each pod that was over a limit; it may be nil.
+	// Evicted is called for each pod that is ended, with the limit that it was over; nil disables it.
 	Evicted func(Limit)
 }
 
-// Run measures now and then until the context ends, and waits for a pod with a limit
-// while there is none.
+// Run measures in rounds until the context ends. While there is no pod with a limit, it waits for a change of the pods.
 func (e *Evictor) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		changed, began := e.Store.Changed(), time.Now()
@@ -61,7 +59,7 @@ func (e *Evictor) Run(ctx context.Context) {
 	}
 }
 
-// rest waits for a while, or until the context ends.
+// rest waits for a time, or until the context ends.
 func rest(ctx context.Context, pause time.Duration) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -71,7 +69,7 @@ func rest(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// Round checks the pods that have a limit, and says whether there are any.
+// Round checks the pods that have a limit, and reports whether there are any.
 func (e *Evictor) Round(ctx context.Context) (some bool) {
 	views, _ := e.Store.Views()
 	for _, v := range views {
@@ -90,8 +88,7 @@ func (e *Evictor) Round(ctx context.Context) (some bool) {
 	return some
 }
 
-// check evicts a pod that is over a limit. Of what could not be measured it goes by
-// the rest.
+// check evicts a pod that is over a limit. If something could not be measured, the rest decides.
 func (e *Evictor) check(ctx context.Context, key node.Key, pod *node.Pod, volumes []string, containers bool) error {
 	written, unmeasured := e.Disk.Written(ctx, pod, volumes, containers)
 	over, message := Overuse(pod.Object, written)
@@ -110,7 +107,7 @@ func (e *Evictor) check(ctx context.Context, key node.Key, pod *node.Pod, volume
 	return errors.Join(unmeasured, err)
 }
 
-// evict journals that a pod has to end. One that ends already keeps its reason.
+// evict journals that a pod has to end. A pod that ends already keeps its reason.
 func (e *Evictor) evict(key node.Key, uid types.UID, message string) (evicted bool, err error) {
 	err = e.Store.Update(key, uid, func(tx *store.Tx, slot *node.Slot) {
 		if slot.Closed() || slot.Pod.Deletion != nil {

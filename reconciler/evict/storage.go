@@ -9,14 +9,13 @@ import (
 	"nodal/node"
 )
 
-// OnDisk says whether a volume is a directory on the node's disk that goes with its
-// pod.
+// OnDisk reports whether a volume is a directory on the node's disk that is removed with its pod.
 func OnDisk(v *corev1.Volume) bool {
 	return v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumDefault
 }
 
-// Bound says what a pod may write is limited, and so has to be measured: volumes,
-// and all that its containers write beside.
+// Bound returns the volumes of a pod that have to be measured because of a limit, and whether what its containers write
+// elsewhere has to be.
 func Bound(pod *corev1.Pod) (volumes []string, containers bool) {
 	for c := range node.Containers(&pod.Spec) {
 		if limit := c.Resources.Limits.StorageEphemeral(); !limit.IsZero() {
@@ -48,8 +47,7 @@ const (
 	LimitContainer Limit = "ephemeralcontainerfs.limit"
 )
 
-// Overuse says which limit a pod is over, in Kubernetes' words and order; none when it
-// keeps to them all.
+// Overuse returns the limit that a pod is over, in Kubernetes' words and order, or LimitNone.
 func Overuse(pod *corev1.Pod, written node.Written) (over Limit, message string) {
 	total := int64(0)
 	for v := range node.MountedVolumes(&pod.Spec) {

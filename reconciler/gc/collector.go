@@ -14,17 +14,17 @@ import (
 	"nodal/node/store"
 )
 
-// LocalImages are the images on the machine, as far as they may have to go.
+// LocalImages lists, measures and removes the images on the machine.
 type LocalImages interface {
 	ListImages(context.Context) ([]node.LocalImage, error)
-	// ImagesInUse names, by id or reference, what containers and sandboxes are made from.
+	// ImagesInUse returns the ids and references of the images that containers and sandboxes are made from.
 	ImagesInUse(context.Context) (map[string]bool, error)
 	RemoveImage(ctx context.Context, id string) error
 	// ImageDisk returns the room on the disk of the images.
 	ImageDisk(context.Context) (capacity, available int64, err error)
 }
 
-// collectEvery is the interval of looks at images, as upstream has it.
+// collectEvery is the interval between two rounds, as upstream has it.
 const collectEvery = 5 * time.Minute
 
 // Collector removes images that nothing needs. It knows only the uses that it has seen itself:
@@ -36,17 +36,17 @@ type Collector struct {
 	Events *store.Events
 	Log    *slog.Logger
 	Clock  func() time.Time
-	// Collected is told why an image went that no caller had asked to go; it may be nil.
+	// Collected is called for each image that is removed unasked; nil disables it.
 	Collected func(node.RemovalCause)
 
 	mu   sync.Mutex
 	seen map[string]*sightings // by image id
 }
 
-// sightings are when an image was seen first, and in use last.
+// sightings holds when an image was first seen, and when it was last in use.
 type sightings struct{ first, used time.Time }
 
-// Run looks at the images now and then until the context ends.
+// Run makes a round at regular intervals until the context ends.
 func (c *Collector) Run(ctx context.Context) {
 	ticker := time.NewTicker(collectEvery)
 	defer ticker.Stop()
@@ -62,7 +62,7 @@ func (c *Collector) Run(ctx context.Context) {
 	}
 }
 
-// round does what the policy asks for.
+// round removes the images that have to go by the policy.
 func (c *Collector) round(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,13 +76,14 @@ func (c *Collector) round(ctx context.Context) error {
 	}
 	plan := Images(images, Disk{Capacity: capacity, Available: available}, c.Policy, c.Clock())
 	if plan.Short > 0 {
-		c.tell(true, "FreeDiskSpaceFailed", fmt.Sprintf("the images' disk is too full: %d more bytes should be free, and no image may go for them", plan.Short))
+		c.addEvent(true, "FreeDiskSpaceFailed", fmt.Sprintf(
+			"the images' disk is too full: %d more bytes should be free, and no more images may be removed", plan.Short))
 	}
 	_, err = c.remove(ctx, plan)
 	return err
 }
 
-// PrunePlan says what Prune would remove.
+// PrunePlan returns the images that Prune would remove.
 func (c *Collector) PrunePlan(ctx context.Context) ([]node.ImageRemoval, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +91,7 @@ func (c *Collector) PrunePlan(ctx context.Context) ([]node.ImageRemoval, error) 
 	return Unused(images).Removals, err
 }
 
-// Prune removes all images that nothing uses, and answers which.
+// Prune removes all images that nothing uses, and returns them.
 func (c *Collector) Prune(ctx context.Context) ([]node.ImageRemoval, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +102,7 @@ func (c *Collector) Prune(ctx context.Context) ([]node.ImageRemoval, error) {
 	return c.remove(ctx, Unused(images))
 }
 
-// Remove gives up one image, unless something uses it, and answers which it was.
+// Remove removes one image, unless something uses it, and returns it.
 func (c *Collector) Remove(ctx context.Context, id string) (node.LocalImage, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,16 +116,18 @@ func (c *Collector) Remove(ctx context.Context, id string) (node.LocalImage, err
 	}
 	image := images[at]
 	if pods := c.users(image.LocalImage); len(pods) > 0 {
-		return node.LocalImage{}, fmt.Errorf("it is used by the pods %s: %w", strings.Join(pods, ", "), node.ErrConflict)
+		return node.LocalImage{}, fmt.Errorf(
+			"it is used by the pods %s: %w", strings.Join(pods, ", "), node.ErrConflict)
 	}
 	if image.Busy || image.Pinned {
-		return node.LocalImage{}, fmt.Errorf("the runtime uses it, for what is not of this node's pods or for sandboxes: %w", node.ErrConflict)
+		return node.LocalImage{}, fmt.Errorf(
+			"the runtime uses it for a sandbox, or for a container outside this node's pods: %w", node.ErrConflict)
 	}
 	_, err = c.remove(ctx, Plan{Removals: []node.ImageRemoval{{Image: image.LocalImage, Why: "it was asked for"}}})
 	return image.LocalImage, err
 }
 
-// users are the pods that have containers of an image, or will.
+// users returns the pods that have containers of an image, or are about to.
 func (c *Collector) users(image node.LocalImage) (pods []string) {
 	views, _ := c.Store.Views()
 	for _, v := range views {
@@ -143,7 +146,7 @@ func (c *Collector) users(image node.LocalImage) (pods []string) {
 	return pods
 }
 
-// look brings what was seen of the images up to date.
+// look lists the images, and notes which of them are in use now.
 func (c *Collector) look(ctx context.Context) ([]Image, error) {
 	local, err := c.Images.ListImages(ctx)
 	if err != nil {
@@ -175,8 +178,7 @@ func (c *Collector) look(ctx context.Context) ([]Image, error) {
 	return images, nil
 }
 
-// addPromised adds what was made ready for containers of a pod that are not made
-// yet, and the images that they mount.
+// addPromised adds the images that were pulled for a pod's coming containers, and those that they mount.
 func addPromised(busy map[string]bool, v store.View) {
 	if v.Got == nil || v.Slot == nil || v.Slot.Result != nil {
 		return
@@ -189,7 +191,7 @@ func addPromised(busy map[string]bool, v store.View) {
 	}
 }
 
-// uses says whether an image is among those in use, by whatever name.
+// uses reports whether an image is in use, under any of its names.
 func uses(busy map[string]bool, i node.LocalImage) bool {
 	if busy[i.ID] {
 		return true
@@ -204,7 +206,7 @@ func uses(busy map[string]bool, i node.LocalImage) bool {
 	return false
 }
 
-// remove goes on after a failure: the next image may go.
+// remove removes the images of a plan. It goes on after a failure.
 func (c *Collector) remove(ctx context.Context, plan Plan) (removed []node.ImageRemoval, err error) {
 	var errs []error
 	for _, r := range plan.Removals {
@@ -214,7 +216,8 @@ func (c *Collector) remove(ctx context.Context, plan Plan) (removed []node.Image
 		}
 		delete(c.seen, r.Image.ID)
 		removed = append(removed, r)
-		c.tell(false, "ImageRemoved", fmt.Sprintf("removed image %s %q, %d bytes: %s", r.Image.ID, r.Image.References, r.Image.Size, r.Why))
+		c.addEvent(false, "ImageRemoved", fmt.Sprintf(
+			"removed image %s %q, %d bytes: %s", r.Image.ID, r.Image.References, r.Image.Size, r.Why))
 		if c.Collected != nil && r.Cause != node.CauseAsked {
 			c.Collected(r.Cause)
 		}
@@ -222,6 +225,6 @@ func (c *Collector) remove(ctx context.Context, plan Plan) (removed []node.Image
 	return removed, errors.Join(errs...)
 }
 
-func (c *Collector) tell(warning bool, reason, message string) {
+func (c *Collector) addEvent(warning bool, reason, message string) {
 	c.Events.Add(node.Event{Time: c.Clock(), Warning: warning, Reason: reason, Message: message})
 }

@@ -1,4 +1,4 @@
-// Package gc gives up images.
+// Package gc removes images that nothing needs.
 //
 //	images.go      decides which
 //	collector.go   looks at what is there and in use, and removes them
@@ -6,10 +6,10 @@
 // The decision is pure: the images, their observed use and the state of the disk go in, a
 // Plan comes out.
 //
-// An image is kept while a container uses it, a pod is about to, or the runtime
-// has pinned it. Of the others, those go that have been unused for too long. Then, once
-// the disk is fuller than the high threshold, as many as bring it below the low one: the
-// least recently used first, and none that has only just arrived.
+// An image is kept while a container uses it, a pod is about to, or the runtime has
+// pinned it. Of the others, those that have been unused for too long are removed. If the
+// disk is still fuller than the high threshold, more are removed until it is below the low
+// one: the least recently used first, and none that has only just arrived.
 //
 // Start reading at Images, then at Collector.
 package gc

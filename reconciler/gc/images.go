@@ -9,17 +9,17 @@ import (
 	"nodal/node"
 )
 
-// Policy says when images have to go.
+// Policy says when images have to be removed.
 type Policy struct {
-	High, Low int           // percent of the disk: from High on it is cleared down to Low; a High of 100: never
-	MinAge    time.Duration // an image that came later stays, however full the disk is
-	MaxAge    time.Duration // an image unused for longer goes; zero: none does for that
+	High, Low int           // percent of the disk: from High on it is cleared down to Low; a High of 100 disables it
+	MinAge    time.Duration // a younger image stays, however full the disk is
+	MaxAge    time.Duration // an image that is unused for longer is removed; zero disables it
 }
 
 // Disk is the disk of the images.
 type Disk struct{ Capacity, Available int64 } // bytes
 
-// Used returns how full it is, in percent.
+// Used returns how full the disk is, in percent.
 func (d Disk) Used() int {
 	if d.Capacity <= 0 {
 		return 0
@@ -31,20 +31,20 @@ func (d Disk) Used() int {
 type Image struct {
 	node.LocalImage
 	Seen time.Time // first
-	Used time.Time // last; zero: not since then
+	Used time.Time // last; zero means not since then
 	Busy bool      // something uses it
 }
 
-// kept says whether an image stays whatever happens.
+// kept reports whether an image stays in any case.
 func (i Image) kept() bool { return i.Busy || i.Pinned }
 
-// Plan lists the images to remove, in this order, until so much is free.
+// Plan lists the images to remove, in this order.
 type Plan struct {
 	Removals []node.ImageRemoval
-	Short    int64 // bytes that should be free besides, and cannot be made so
+	Short    int64 // bytes that should be free too, and for which no image may be removed
 }
 
-// Images plans what the policy asks for.
+// Images plans the removals that the policy asks for.
 func Images(images []Image, disk Disk, p Policy, now time.Time) Plan {
 	var plan Plan
 	rest := byAge(images)
@@ -71,14 +71,15 @@ func Images(images []Image, disk Disk, p Policy, now time.Time) Plan {
 		if now.Sub(i.Seen) < p.MinAge {
 			continue
 		}
-		plan.remove(i, node.CauseSpace, fmt.Sprintf("the disk is %d %% full, images have to go from %d %% on", disk.Used(), p.High))
+		plan.remove(i, node.CauseSpace, fmt.Sprintf(
+			"the disk is %d %% full, images are removed from %d %% on", disk.Used(), p.High))
 		wanted -= i.Size
 	}
 	plan.Short = max(wanted, 0)
 	return plan
 }
 
-// Unused plans to remove all that nothing uses.
+// Unused plans to remove all images that nothing uses.
 func Unused(images []Image) Plan {
 	var plan Plan
 	for _, i := range byAge(images) {
@@ -91,7 +92,7 @@ func (p *Plan) remove(i Image, cause node.RemovalCause, why string) {
 	p.Removals = append(p.Removals, node.ImageRemoval{Image: i.LocalImage, Why: why, Cause: cause})
 }
 
-// byAge are the images that may go, the least recently used first.
+// byAge returns the images that may be removed, the least recently used first.
 func byAge(images []Image) []Image {
 	free := slices.DeleteFunc(slices.Clone(images), Image.kept)
 	slices.SortStableFunc(free, func(a, b Image) int {
@@ -100,7 +101,7 @@ func byAge(images []Image) []Image {
 	return free
 }
 
-// latest is when an image was used last, as far as is known.
+// latest returns when an image was last used, or else first seen.
 func latest(i Image) time.Time {
 	if i.Used.IsZero() {
 		return i.Seen

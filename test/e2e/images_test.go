@@ -86,7 +86,7 @@ func TestASandboxImageThatIsMissing(t *testing.T) {
 	events := n.follow("/v1/events:watch")
 	n.apply(web("web").yaml())
 	told := events.until("FailedCreatePodSandBox")
-	if !strings.Contains(told, "late/pause:1") || !strings.Contains(told, "holds each pod open with this image: import it there") {
+	if !strings.Contains(told, "late/pause:1") || !strings.Contains(told, "needs this image for each pod: import it there") {
 		t.Errorf("told is %s, want the image and what to do", told)
 	}
 	image, err := probeImage(1000)

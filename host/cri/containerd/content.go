@@ -24,7 +24,7 @@ func (c *Client) blobs(ctx context.Context) ([]*contentapi.Info, error) {
 	return blobs, err
 }
 
-// touched is when a pull last needed a blob. Containerd 1.6 lists no update.
+// touched returns when a pull last needed a blob. containerd 1.6 lists no update.
 func touched(blob *contentapi.Info) time.Time {
 	created, updated := blob.GetCreatedAt().AsTime(), blob.GetUpdatedAt().AsTime()
 	if updated.After(created) {

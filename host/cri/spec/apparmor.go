@@ -7,8 +7,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// apparmor is the profile that a container asks for; nil leaves the choice to the runtime. The annotations are older
-// than the fields and count where those are not set.
+// apparmor returns the profile that a container asks for; nil leaves the choice to the runtime. The annotations are
+// older than the fields and count where those are not set.
 func apparmor(run Run) *runtimeapi.SecurityProfile {
 	profile := prefer(ownContext(run.Container).AppArmorProfile, podContext(run.Allocated).AppArmorProfile)
 	if profile == nil {

@@ -9,7 +9,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// What resolvers cope with.
+// The limits of resolvers.
 const (
 	maxNameservers  = 3
 	maxSearches     = 32
@@ -45,11 +45,11 @@ func ParseResolvConf(text string) *runtimeapi.DNSConfig {
 	return config
 }
 
-// podDNS is the pod's resolv.conf. A nil host leaves it nothing of the host's.
+// podDNS returns the pod's resolv.conf. If host is nil, the pod inherits nothing from the host.
 func podDNS(pod *corev1.Pod, dns DNS, host *runtimeapi.DNSConfig) (*runtimeapi.DNSConfig, []Notice) {
 	var config *runtimeapi.DNSConfig
 	var notices []Notice
-	// ClusterFirst is the default, so a node without a cluster has no reason to warn of it. This policy is chosen.
+	// ClusterFirst is the default, so a node without a cluster does not warn of it. This policy was chosen.
 	if pod.Spec.DNSPolicy == corev1.DNSClusterFirstWithHostNet && len(dns.Servers) == 0 {
 		notices = append(notices, Notice{reasonNoClusterDNS,
 			`this node has no cluster DNS, policy "ClusterFirstWithHostNet" falls back to "Default"`})

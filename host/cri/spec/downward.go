@@ -31,7 +31,7 @@ func (m Machine) podField(path string, run Run) (string, error) {
 	if value, ok := downward.Field(pod, path); ok {
 		return value, nil
 	}
-	return "", fmt.Errorf("field %q cannot be had here: %w", path, node.ErrInvalid)
+	return "", fmt.Errorf("field %q is not available to containers: %w", path, node.ErrInvalid)
 }
 
 func first(list []string) string {

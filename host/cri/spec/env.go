@@ -13,7 +13,7 @@ import (
 	"nodal/node"
 )
 
-// Objects finds what pods use.
+// Objects finds an object that pods use.
 type Objects func(node.ObjectRef) (*node.Object, bool)
 
 // Environment works out a container's variables.

@@ -39,7 +39,8 @@ func nameOf(pod *corev1.Pod, cluster string) PodName {
 	return name
 }
 
-// hostname is the name in the kernel. A pod on the host's network has the host's, which the runtime fills in.
+// hostname returns the pod's name in the kernel. It is empty for a pod on the host's network: the runtime fills in
+// the host's name.
 func (n PodName) hostname(pod *corev1.Pod) (string, error) {
 	switch {
 	case pod.Spec.HostNetwork:

@@ -25,7 +25,7 @@ const (
 	annotationGrace         = "io.kubernetes.pod.terminationGracePeriod"
 )
 
-// podLabels are the user's labels with the pod's identity over them: a user must not pass one pod off as another.
+// podLabels returns the user's labels with the pod's identity over them: a user must not pass one pod off as another.
 func podLabels(pod *corev1.Pod) map[string]string {
 	labels := make(map[string]string, len(pod.Labels)+3)
 	maps.Copy(labels, pod.Labels)
@@ -106,13 +106,13 @@ func GraceOf(annotations map[string]string) time.Duration {
 // HashOf reads back the hash of a container's spec.
 func HashOf(annotations map[string]string) string { return annotations[annotationHash] }
 
-// MessageOf reads back where a container may write its termination message, and what stands for a missing one.
+// MessageOf reads back where a container may write its termination message, and the policy for a missing one.
 func MessageOf(annotations map[string]string) (path string, policy corev1.TerminationMessagePolicy) {
 	return annotations[annotationMessagePath], corev1.TerminationMessagePolicy(annotations[annotationMessagePolicy])
 }
 
-// HookedOf reads back what ending a container takes: its preStop hook, and the ports that the hook may name. It is
-// nil without a hook.
+// HookedOf reads back the parts that the end of a container needs: its preStop hook, and the ports that the hook may
+// name. It is nil without a hook.
 func HookedOf(annotations map[string]string) *corev1.Container {
 	text, ok := annotations[annotationPreStop]
 	if !ok {

@@ -14,7 +14,7 @@ func LogDir(logs string, key node.Key, uid types.UID) string {
 	return filepath.Join(logs, key.Namespace+"_"+key.Name+"_"+string(uid))
 }
 
-// LogPath is the log of one attempt, relative to its pod's directory.
+// LogPath returns the log of one attempt, relative to its pod's directory.
 func LogPath(container string, attempt uint32) string {
 	return filepath.Join(container, strconv.FormatUint(uint64(attempt), 10)+".log")
 }

@@ -15,8 +15,8 @@ import (
 var errRecursiveReadOnly = errors.New(
 	"recursive read-only mounts are not supported on this node: the runtime does not announce them")
 
-// AsksRecursion reports whether a container has a mount whose translation depends on the runtime: whether it can make
-// mounts read-only with all that is mounted below them.
+// AsksRecursion reports whether the translation of a container depends on whether the runtime can make mounts
+// recursively read-only.
 func AsksRecursion(c *corev1.Container) bool {
 	return slices.ContainsFunc(c.VolumeMounts, asksRecursion)
 }
@@ -25,8 +25,8 @@ func asksRecursion(m corev1.VolumeMount) bool {
 	return m.RecursiveReadOnly != nil && *m.RecursiveReadOnly != corev1.RecursiveReadOnlyDisabled
 }
 
-// ChooseMounts returns the container with what its mounts leave open decided: a subPathExpr by the container's
-// environment, and recursiveReadOnly by whether the runtime can.
+// ChooseMounts returns the container with the open choices of its mounts settled: a subPathExpr by the container's
+// environment, and recursiveReadOnly by the runtime's feature.
 func ChooseMounts(c *corev1.Container, env *Variables, recursive bool) (*corev1.Container, error) {
 	if !slices.ContainsFunc(c.VolumeMounts, isOpen) {
 		return c, nil

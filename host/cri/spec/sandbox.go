@@ -56,7 +56,7 @@ func checkIsolation(pod *node.Pod) error {
 	return nil
 }
 
-// portMappings are the ports that the pod wants to have on the host. On the host's network there is nothing to map.
+// portMappings returns the ports that the pod wants to have on the host. On the host's network there is nothing to map.
 func portMappings(pod *corev1.Pod) []*runtimeapi.PortMapping {
 	if pod.Spec.HostNetwork {
 		return nil

@@ -18,7 +18,7 @@ var (
 	fromSignal = strings.NewReplacer(signalPrefix, "", "PLUS", "+", "MINUS", "-")
 )
 
-// wantedSignal is the signal that stops a container. Empty leaves it to the image and the runtime.
+// wantedSignal returns the signal that stops a container. Empty leaves it to the image and the runtime.
 func wantedSignal(c *corev1.Container) corev1.Signal {
 	if c.Lifecycle == nil || c.Lifecycle.StopSignal == nil {
 		return ""

@@ -5,8 +5,8 @@ import (
 	"k8s.io/component-helpers/node/util/sysctl"
 )
 
-// sysctls are the kernel's parameters in a pod's own namespaces: the pod's, and the node's where the pod sets none.
-// Kubernetes takes both spellings, the runtime only dots.
+// sysctls returns the kernel's parameters in a pod's own namespaces: those of the pod, and those of the node where the
+// pod sets none. Kubernetes takes both spellings, the runtime only dots.
 func sysctls(spec *corev1.PodSpec, usual map[string]string) map[string]string {
 	all := map[string]string{}
 	for name, value := range usual {

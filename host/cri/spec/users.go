@@ -6,7 +6,7 @@ import (
 	"nodal/node/users"
 )
 
-// userNamespace is the namespace of a pod with users of its own. It is nil for a pod with the host's.
+// userNamespace returns the namespace of a pod with users of its own. It is nil for a pod with the host's users.
 func userNamespace(r *users.Range) *runtimeapi.UserNamespace {
 	if r == nil {
 		return nil

@@ -6,6 +6,6 @@
 // makes the files that it needs. A build without the tag (without.go) works
 // in a fresh clone and has no runtime of its own.
 //
-// What is in the archive is decided in host/runtime/bundle; what is done with
-// it, in host/runtime. Here are bytes and nothing else.
+// host/runtime/bundle decides what is in the archive, and host/runtime what is done with
+// it. This package holds only the bytes.
 package embedded

@@ -14,10 +14,10 @@ var (
 	pauseFile []byte
 )
 
-// Bundle is the archive and its table of contents, and whether this binary has
+// Bundle returns the archive and its table of contents, and whether this binary has
 // one. The caller must not change them.
 func Bundle() (archive []byte, index []byte, ok bool) { return archiveFile, indexFile, true }
 
-// Pause is the program that holds a pod's namespaces open. It is wanted as an
-// image, before anything is unpacked.
+// Pause returns the program that holds a pod's namespaces open. Its image is needed before
+// anything is unpacked.
 func Pause() []byte { return pauseFile }

@@ -11,35 +11,35 @@ import (
 	"nodal/node/store"
 )
 
-// toldInfos are the pods that the runtime counts for, and their containers. They have no
-// cgroup here, so they go by the runtime's ids and, like the node, have no spec.
-func (c *Collector) toldInfos(found *collection) []*model.ContainerInfo {
-	told := map[string]*statsapi.PodStats{}
+// runtimeInfos describes the pods for which the runtime has the figures, and their containers. They have no cgroup
+// here, so they are named by the runtime's ids. Like the node, they have no spec.
+func (c *Collector) runtimeInfos(found *collection) []*model.ContainerInfo {
+	known := map[string]*statsapi.PodStats{}
 	for i := range found.Pods {
-		told[found.Pods[i].PodRef.UID] = &found.Pods[i]
+		known[found.Pods[i].PodRef.UID] = &found.Pods[i]
 	}
 	for i := range found.groups {
-		delete(told, string(found.groups[i].pod.UID()))
+		delete(known, string(found.groups[i].pod.UID()))
 	}
-	if len(told) == 0 {
+	if len(known) == 0 {
 		return nil
 	}
 	var infos []*model.ContainerInfo
 	views, _ := c.config.Views()
 	for _, v := range views {
-		if v.Slot == nil || v.Got == nil || told[string(v.Slot.Pod.UID())] == nil {
+		if v.Slot == nil || v.Got == nil || known[string(v.Slot.Pod.UID())] == nil {
 			continue
 		}
-		infos = append(infos, found.toldPod(v, told[string(v.Slot.Pod.UID())])...)
+		infos = append(infos, found.runtimePod(v, known[string(v.Slot.Pod.UID())])...)
 	}
 	return infos
 }
 
-func (c *collection) toldPod(v store.View, pod *statsapi.PodStats) []*model.ContainerInfo {
+func (c *collection) runtimePod(v store.View, pod *statsapi.PodStats) []*model.ContainerInfo {
 	var infos []*model.ContainerInfo
 	labels := map[string]string{kubelettypes.KubernetesPodNameLabel: pod.PodRef.Name, kubelettypes.KubernetesPodNamespaceLabel: pod.PodRef.Namespace}
 	if home := v.Got.Home(v.Slot.Pod.UID()); home != nil {
-		info := toldInfo(home.ID, labels, pod.CPU, pod.Memory)
+		info := runtimeInfo(home.ID, labels, pod.CPU, pod.Memory)
 		info.Spec.CreationTime = v.Slot.Pod.Accepted
 		infos = append(infos, info)
 	}
@@ -51,7 +51,7 @@ func (c *collection) toldPod(v store.View, pod *statsapi.PodStats) []*model.Cont
 		}
 		own := maps.Clone(labels)
 		own[kubelettypes.KubernetesContainerNameLabel] = of.Name
-		info := toldInfo(run.ID, own, of.CPU, of.Memory)
+		info := runtimeInfo(run.ID, own, of.CPU, of.Memory)
 		info.Spec.Image, info.Spec.CreationTime, info.Spec.StartTime = run.Image, run.CreatedAt, run.StartedAt
 		info.Stats[0].Filesystem = c.written(pod.PodRef.UID, of.Name)
 		infos = append(infos, info)
@@ -59,7 +59,7 @@ func (c *collection) toldPod(v store.View, pod *statsapi.PodStats) []*model.Cont
 	return infos
 }
 
-func toldInfo(id string, labels map[string]string, cpu *statsapi.CPUStats, memory *statsapi.MemoryStats) *model.ContainerInfo {
+func runtimeInfo(id string, labels map[string]string, cpu *statsapi.CPUStats, memory *statsapi.MemoryStats) *model.ContainerInfo {
 	s := &model.ContainerStats{Timestamp: time.Now(), Memory: fewOfMemory(memory)}
 	if cpu != nil && cpu.UsageCoreNanoSeconds != nil {
 		s.Timestamp = cpu.Time.Time
