@@ -20,8 +20,8 @@ import (
 	"nodal/reconciler/evict"
 )
 
-// agent has the reconciler's loop at work on the world, one thing at a time and on
-// virtual time. What it holds dies with it.
+// agent drives the reconciler's loop over the world, one step at a time on virtual time. Its state
+// dies with it.
 type agent struct {
 	world   *world
 	faults  *faults
@@ -30,18 +30,18 @@ type agent struct {
 	store   *store.Store
 	act     reconciler.Act
 	evictor evict.Evictor
-	watched map[node.Key]bool // pods that are being looked at
-	alarm   time.Time         // when the loop is to be rung
+	watched map[node.Key]bool // pods with a look under way
+	alarm   time.Time         // when the loop wants to run again
 	ready   bool              // every source has delivered
 
 	dead    bool
-	begun   int       // actions
-	calls   []*call   // that are not answered
-	errands []*errand // that are not answered
-	retries int       // of full looks that failed
+	begun   int       // actions begun
+	calls   []*call   // calls without an answer yet
+	errands []*errand // errands without an answer yet
+	retries int       // full looks that failed
 }
 
-// newAgent starts from what the journal kept.
+// newAgent starts an agent from the records in the journal.
 func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 	records := j.load()
 	clock, err := store.OpenClock(j, records)
@@ -71,7 +71,7 @@ func newAgent(w *world, f *faults, j *journal, bug Bug) (*agent, error) {
 	return a, nil
 }
 
-// turn is one round of the loop.
+// turn runs one round of the loop.
 func (a *agent) turn() {
 	if a.dead {
 		return
@@ -83,7 +83,7 @@ func (a *agent) turn() {
 	a.world.witness.apart(a.world)
 }
 
-// setAlarm has the loop rung when it wants to be.
+// setAlarm schedules the next round that the loop asked for.
 func (a *agent) setAlarm() {
 	now := a.world.clock()
 	at := now.Add(a.loop.Next(now))
@@ -106,7 +106,7 @@ func (a *agent) sweep() {
 		return
 	}
 	keep := func(uid types.UID) bool { return seen[uid] || a.store.Holds(uid) }
-	// This disk never fails.
+	// a sweep never fails in this world
 	_ = a.act.Cgroups.Sweep(context.Background(), keep)
 	_ = a.act.Volumes.Sweep(context.Background(), keep)
 }
@@ -123,7 +123,7 @@ func (a *agent) finish(c *call, result node.Result, err error) {
 	a.loop.Finish(c.t, reconciler.Outcome{Action: c.action, Result: result, Err: err, Now: a.world.clock()})
 }
 
-// poll asks for a full look every second, as where the runtime tells nothing.
+// poll starts a full look every second, for a runtime without events.
 func (a *agent) poll() {
 	if a.dead {
 		return
@@ -132,19 +132,19 @@ func (a *agent) poll() {
 	a.world.after(reconciler.PollEvery, a.poll)
 }
 
-// relist begins a full look.
+// relist starts a full look.
 func (a *agent) relist() {
 	if !a.dead {
 		a.loop.LookAll()
 	}
 }
 
-// watchOver looks at everything now and then, in case an event was lost.
+// watchOver starts a full look now and then, in case an event was lost.
 func (a *agent) watchOver() {
 	if a.dead {
 		return
 	}
-	if a.bug == MissWakes { // which a look would cure, sooner or later
+	if a.bug == MissWakes { // a look would cure the bug sooner or later
 		a.turn()
 	} else {
 		a.relist()
@@ -152,8 +152,7 @@ func (a *agent) watchOver() {
 	a.world.after(reconciler.SafetyRelist, a.watchOver)
 }
 
-// see hands a look to the loop. The bug that the invariants must catch is planted
-// here: an old look that passes for a new one.
+// see hands a look to the loop. One bug is planted here: an old look passes for a new one.
 func (a *agent) see(s reconciler.Sighting) {
 	if a.dead {
 		return
@@ -171,7 +170,7 @@ func (a *agent) see(s reconciler.Sighting) {
 	a.turn()
 }
 
-// wake is a runtime's event.
+// wake handles an event of the runtime.
 func (a *agent) wake(key node.Key) {
 	if a.dead {
 		return
@@ -182,13 +181,13 @@ func (a *agent) wake(key node.Key) {
 	a.turn()
 }
 
-// deliver says that every source has told what it has.
+// deliver marks every source as delivered.
 func (a *agent) deliver() {
 	a.ready = true
 	a.loop.Deliver(a.world.clock())
 }
 
-// outline is an observation in a few words.
+// outline prints an observation in a few words.
 type outline struct{ *node.Observed }
 
 func (o outline) String() string {

@@ -9,17 +9,17 @@ import (
 	"nodal/reconciler"
 )
 
-// errand is an action on an asset on its way. It is the agent's own work, so nothing of it
-// happens once the agent is dead.
+// errand is an action on an asset in flight. The agent itself does the work, so a dead agent's
+// errand has no effect.
 type errand struct {
 	agent  *agent
 	t      *reconciler.Tended
 	action node.Action
 	fate   fate
-	done   bool // it had its effect, or will have none
+	done   bool // the effect came, or never will
 }
 
-// moment names when the agent died, from the errand's point of view.
+// moment names the point of the errand at which the agent died.
 func (e *errand) moment() string {
 	if e.done {
 		return "before its answer"
@@ -27,7 +27,7 @@ func (e *errand) moment() string {
 	return "before its effect"
 }
 
-// Tend sends an errand on its way.
+// Tend begins an errand.
 func (h hands) Tend(t *reconciler.Tended, action node.Action) (cancel func()) {
 	e := &errand{agent: h.agent, t: t, action: action, fate: h.faults.fate()}
 	h.begun++
@@ -38,10 +38,10 @@ func (h hands) Tend(t *reconciler.Tended, action node.Action) (cancel func()) {
 	if _, removes := action.(node.RemoveFiles); removes && h.bug == HastyRemoval {
 		h.world.after(0, func() { e.answer(nil) })
 	}
-	return func() {} // what is on its way goes on: each of its outcomes is safe
+	return func() {} // an errand is never cancelled: each of its outcomes is safe
 }
 
-// arrive has the effect, unless the agent dies around it.
+// arrive has the effect, unless the agent dies before or after it.
 func (e *errand) arrive() {
 	w := e.agent.world
 	if w.around(e.agent, e.action); e.agent.dead {
@@ -61,10 +61,10 @@ func (e *errand) arrive() {
 	w.after(e.fate.back, func() { e.reply(err) })
 }
 
-// atRisk reports whether the disk may fail in this: records fail in their own way.
+// atRisk reports whether the disk may fail the errand. Records have faults of their own.
 func (e *errand) atRisk() bool { return e.action.About().Place == node.OnMachine }
 
-// reply answers with what became of it, or with a fault after the effect.
+// reply returns the outcome, which may be an error although the effect came.
 func (e *errand) reply(err error) {
 	w := e.agent.world
 	switch kind := e.fate.kind; {
@@ -91,7 +91,7 @@ func (e *errand) answer(err error) {
 	a.turn()
 }
 
-// Find looks at an asset and hears of it later. In between the world goes on.
+// Find looks at an asset and delivers the result later. The world moves on in between.
 func (h hands) Find(t *reconciler.Tended, began node.Mark) {
 	longest := 3 * time.Millisecond
 	if h.faults.strike(Stale) {
@@ -110,7 +110,7 @@ func (h hands) Find(t *reconciler.Tended, began node.Mark) {
 	})
 }
 
-// found hands a look to the loop.
+// found delivers a look at an asset to the loop.
 func (h hands) found(t *reconciler.Tended, s reconciler.AssetSighting) {
 	if h.dead {
 		return
@@ -130,7 +130,7 @@ func (h hands) found(t *reconciler.Tended, s reconciler.AssetSighting) {
 	h.turn()
 }
 
-// tends checks: nothing is done to an asset twice at once.
+// tends checks that an asset has one action at a time.
 func (wi *witness) tends(a *agent, e *errand) {
 	for _, o := range a.errands {
 		if o != e && o.t.Asset().Key == e.t.Asset().Key && !o.done {
@@ -139,7 +139,7 @@ func (wi *witness) tends(a *agent, e *errand) {
 	}
 }
 
-// forgets checks: a volume is forgotten only when its files are gone.
+// forgets checks that a volume is forgotten only after its files are gone.
 func (wi *witness) forgets(w *world, action node.Action) {
 	forget, ok := action.(node.ForgetVolume)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"nodal/node"
 )
 
-// anyOf picks one of a list, or the zero value.
+// anyOf returns a random item of a list, or the zero value if it is empty.
 func anyOf[T any](s *simulation, list []T) (one T) {
 	if len(list) > 0 {
 		one = list[s.rand.IntN(len(list))]
@@ -25,7 +25,7 @@ func (s *simulation) exitOne() {
 	}
 }
 
-// dieOne ends a sandbox, with or without what runs in it and the pod's cgroup.
+// dieOne ends a sandbox, at random with its containers and the pod's cgroup.
 func (s *simulation) dieOne() {
 	box := anyOf(s, s.sandboxes)
 	if box == nil || !box.ready {
@@ -42,7 +42,7 @@ func (s *simulation) dieOne() {
 	s.changed(box.key)
 }
 
-// unbind has somebody remove a pod's cgroup, which takes that nothing is in it.
+// unbind removes a pod's empty cgroup, as an operator might.
 func (s *simulation) unbind(uid types.UID) {
 	if slices.ContainsFunc(s.sandboxes, func(b *sandbox) bool { return b.uid == uid && b.ready }) ||
 		slices.ContainsFunc(s.containers, func(c *container) bool { return c.uid == uid && c.running() }) {
@@ -103,7 +103,7 @@ func (s *simulation) outage() {
 	})
 }
 
-// reconnect has the agent hear the runtime again, and ask what it missed.
+// reconnect restores the agent's event stream, and starts a full look for what it missed.
 func (s *simulation) reconnect() {
 	s.deaf = s.down
 	if s.agent != nil && !s.deaf {
@@ -111,7 +111,7 @@ func (s *simulation) reconnect() {
 	}
 }
 
-// holds says whether something that exists has a name.
+// holds reports whether an object in the runtime holds a name.
 func (s *simulation) holds(name string) bool {
 	return slices.ContainsFunc(s.sandboxes, func(b *sandbox) bool { return sandboxName(b.uid, b.attempt) == name }) ||
 		slices.ContainsFunc(s.containers, func(c *container) bool { return containerName(c.uid, c.name, c.attempt) == name })
@@ -129,22 +129,22 @@ func (s *simulation) jump() {
 	s.skew += by
 }
 
-// dieAround has the agent die around calls that it makes so seldom that it would not
-// do so by chance. What decides it is apart from what decides all else.
+// dieAround kills the agent around rare calls, where chance alone would seldom strike. It has its
+// own random source, so that it does not change the rest of the run.
 func (s *simulation) dieAround(a *agent, action node.Action) {
 	if seldom[reflect.TypeOf(action)] && a == s.agent && s.faults.rate[Crash] > 0 && s.deaths.IntN(4) == 0 {
 		s.crash("around " + action.String())
 	}
 }
 
-// seldom are the actions of such calls.
+// seldom holds the actions of such calls.
 var seldom = map[reflect.Type]bool{
 	reflect.TypeFor[node.ResizeContainer](): true, reflect.TypeFor[node.AskRestart](): true,
 	reflect.TypeFor[node.StartOver](): true, reflect.TypeFor[node.SetTermination](): true,
 	reflect.TypeFor[node.RemoveFiles](): true, reflect.TypeFor[node.ForgetVolume](): true,
 }
 
-// loseRecord takes a static pod's record: its file brings it back.
+// loseRecord deletes a static pod's record: its file brings the pod back.
 func (s *simulation) loseRecord() {
 	for _, name := range fileNames() {
 		delete(s.journal.records, "pods/default_"+name)

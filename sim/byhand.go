@@ -6,7 +6,7 @@ import (
 	"nodal/node"
 )
 
-// Exit has the newest container of a name end by itself, or fail to start.
+// Exit ends the newest container of a name by itself, or makes its start fail.
 func (m *Machine) Exit(name string, code int32) {
 	switch c := m.named(name); {
 	case c == nil:
@@ -26,7 +26,7 @@ func (m *Machine) Steal(name string) bool {
 	return c != nil
 }
 
-// LoseSandbox has the newest sandbox die with all that runs in it.
+// LoseSandbox ends the newest sandbox and all that runs in it.
 func (m *Machine) LoseSandbox() bool {
 	if len(m.sandboxes) == 0 {
 		return false
@@ -40,7 +40,7 @@ func (m *Machine) LoseSandbox() bool {
 	return true
 }
 
-// StealSandbox removes the newest sandbox behind the agent's back, with all that runs in it.
+// StealSandbox removes the newest sandbox and all that runs in it, behind the agent's back.
 func (m *Machine) StealSandbox() bool {
 	lost := m.LoseSandbox()
 	if lost {
@@ -49,7 +49,7 @@ func (m *Machine) StealSandbox() bool {
 	return lost
 }
 
-// named is the newest container of a name.
+// named returns the newest container of a name.
 func (m *Machine) named(name string) *container {
 	for _, c := range slices.Backward(m.containers) {
 		if c.name == name {

@@ -9,9 +9,9 @@ import (
 	"nodal/reconciler"
 )
 
-// call is one action on its way. It has three moments: it begins, it has its
-// effect, its reply arrives; each may fail to come. A call that the agent has
-// given up, or that outlives its agent, may still have its effect.
+// call is one action in flight. It begins, has its effect, and is answered; each of the last two
+// may never come. A call that the agent gave up, or that outlives its agent, may still have its
+// effect.
 type call struct {
 	agent  *agent
 	t      *reconciler.Tracked
@@ -20,22 +20,22 @@ type call struct {
 	action node.Action
 	fate   fate
 
-	verdict   map[string]error // why each container may not be ended, when the call began
-	reserved  string           // the name that it holds
+	verdict   map[string]error // by container: why the call may not end it, judged when it began
+	reserved  string           // the name that the call reserves
 	cancelled bool
-	replied   bool // the agent has its answer, or has given up
-	settled   bool // its effect came, or will not come any more
+	replied   bool // the agent has its answer, or gave up
+	settled   bool // the effect came, or never will
 }
 
-// local reports whether an action is the agent's own business: it dies with the
-// agent, and has no reply to lose.
+// local reports whether an action happens in the agent itself: it dies with the agent, and has no
+// reply to lose.
 func local(a node.Action) bool { return a.About().Place != node.InRuntime }
 
-// onDisk reports whether an action is the agent's own work on the machine's disk, or in
-// its tree of cgroups: it takes time and may fail, and a crash may end it anywhere.
+// onDisk reports whether an action is the agent's own work on the disk or in the cgroup tree. It
+// takes time and may fail, and a crash may interrupt it anywhere.
 func onDisk(a node.Action) bool { return a.About().Place == node.OnMachine }
 
-// submit sends a call on its way.
+// submit begins a call.
 func (w *world) submit(c *call) {
 	c.verdict = w.witness.verdicts(w, c)
 	w.noteEnding(c)
@@ -71,7 +71,7 @@ func (w *world) arrive(c *call) {
 		w.settle(c)
 		w.reply(c, node.Result{}, taken(c.action))
 	case c.fate.kind == Late && resizes(c.action):
-		c.fate.kind = Lose // the runtime gives up with who asked
+		c.fate.kind = Lose // the runtime gives up together with its caller
 		w.after(c.fate.work, func() { w.effect(c) })
 	case c.fate.kind == Late:
 		w.after(c.fate.timeout, func() { w.reply(c, node.Result{}, unknown(c.action)) })
@@ -83,8 +83,8 @@ func (w *world) arrive(c *call) {
 
 func unknown(a node.Action) error { return fmt.Errorf("%s: no answer: %w", a, node.ErrUnknown) }
 
-// reserve takes the name of what a call makes, as containerd does first of
-// all; false when another call or thing has it.
+// reserve reserves the name of what a call makes, as containerd does first of all. It returns false
+// if the name is taken.
 func (w *world) reserve(c *call) bool {
 	name := nameOf(c.pod, c.action)
 	if name == "" {
@@ -97,8 +97,7 @@ func (w *world) reserve(c *call) bool {
 	return true
 }
 
-// settle notes that nothing more will come of a call. A name that it made
-// nothing of is free again.
+// settle marks a call as over. It frees a reserved name that no object took.
 func (w *world) settle(c *call) {
 	if c.settled {
 		return
@@ -110,7 +109,7 @@ func (w *world) settle(c *call) {
 	}
 }
 
-// abandoned says whether the agent no longer waits for the call.
+// abandoned reports whether the agent no longer waits for the call.
 func (c *call) abandoned() bool { return c.replied || c.cancelled || c.agent.dead }
 
 func (w *world) effect(c *call) {
@@ -131,7 +130,7 @@ func (w *world) effect(c *call) {
 	w.excuse(c)
 	result, err := c.perform()
 	if err == nil {
-		c.reserved = "" // what was made holds it now
+		c.reserved = "" // the new object holds the name now
 	}
 	result.At = w.clock()
 	w.settle(c)
@@ -140,15 +139,15 @@ func (w *world) effect(c *call) {
 	w.after(c.fate.back, func() { w.answer(c, result, err) })
 }
 
-// Do has the effect of a call, whose name was taken when it arrived.
+// Do has the effect of a call, whose name was reserved when it arrived.
 func (w *world) Do(
 	_ context.Context, pod *node.Pod, got *node.Observed, action node.Action,
 ) (node.Result, error) {
 	return w.Machine.carryOut(pod, got, action)
 }
 
-// perform has the effect. What the agent journals dies with it; the runtime
-// does not care.
+// perform has the effect. Results that the agent would journal are lost if it is dead; the runtime
+// acts all the same.
 func (c *call) perform() (node.Result, error) {
 	if c.agent.dead {
 		return c.agent.world.Do(context.Background(), c.pod, c.got, c.action)
@@ -158,8 +157,8 @@ func (c *call) perform() (node.Result, error) {
 	})
 }
 
-// excuse marks the containers that a call starts or ends after its caller has given up. A
-// container that came after the call was begun is not excused.
+// excuse marks the containers that a call starts or ends after its caller gave up. Containers made
+// since the call began are not excused.
 func (w *world) excuse(c *call) {
 	if !c.abandoned() {
 		return
@@ -176,7 +175,7 @@ func (w *world) excuse(c *call) {
 	}
 }
 
-// note looks at what a call has made.
+// note has the witness check each object that a call made.
 func (w *world) note(c *call, made int) {
 	about := c.action.About()
 	switch {
@@ -193,7 +192,7 @@ func (w *world) note(c *call, made int) {
 	}
 }
 
-// answer sends the reply that follows an effect.
+// answer sends the reply after an effect.
 func (w *world) answer(c *call, result node.Result, err error) {
 	switch {
 	case local(c.action):
@@ -215,7 +214,7 @@ func (w *world) reply(c *call, result node.Result, err error) {
 	c.agent.turn()
 }
 
-// stop takes its time by its nature, as a hook does.
+// stop ends a container, which takes as long as its program does.
 func (w *world) stop(c *call, a node.StopContainer) {
 	target := w.container(a.ID)
 	ended := func() {
@@ -232,8 +231,7 @@ func (w *world) stop(c *call, a node.StopContainer) {
 	w.Machine.stop(target, a.Grace, func() bool { return c.settled })
 }
 
-// giveUp is the agent's side of a cancelled call; half of the time the runtime
-// does not notice.
+// giveUp cancels a call on the agent's side. Half of the time the runtime does not notice.
 func (w *world) giveUp(c *call, f *faults) {
 	if c.cancelled || c.replied {
 		return
@@ -249,7 +247,7 @@ func (w *world) giveUp(c *call, f *faults) {
 	w.after(c.fate.back, func() { w.reply(c, node.Result{}, context.Canceled) })
 }
 
-// orphan decides the fate of the calls of an agent that died.
+// orphan decides the fate of a dead agent's calls.
 func (w *world) orphan(dead *agent, f *faults) {
 	for _, c := range slices.Clone(w.pending) {
 		if c.agent == dead && (local(c.action) || resizes(c.action) || f.between(0, 2) < 1) {

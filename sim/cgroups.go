@@ -18,7 +18,7 @@ import (
 	"nodal/reconciler"
 )
 
-// cgroups is an agent at work on the kernel's tree, which outlives it.
+// cgroups is an agent's access to the kernel's tree, which outlives the agent.
 type cgroups struct {
 	world *world
 	store *store.Store
@@ -61,22 +61,22 @@ func (c cgroups) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	return nil
 }
 
-// boundBy checks: what runs in a pod is held to the pod's limits. A call that comes
-// late may outlive them.
+// boundBy checks that a pod's containers run under its limits. A call that comes late may outlive
+// them.
 func (wi *witness) boundBy(w *world, pod *node.Pod, s *sandbox) {
 	if _, ok := w.cgroups[pod.UID()]; !ok {
 		wi.failf("sandbox %s of %s was made without a cgroup for the pod", s.id, s.key)
 	}
 }
 
-// resizes reports whether an action changes a container's limits. Its effect does not show in any
-// look, so there must be none once its caller has given up.
+// resizes reports whether an action changes a container's limits. No look shows its effect, so it
+// must have none once its caller gave up.
 func resizes(a node.Action) bool {
 	_, ok := a.(node.ResizeContainer)
 	return ok
 }
 
-// held says in what a pod is not held to what the node allows it.
+// held returns an error if the kernel does not hold a pod to its limits.
 func (s *simulation) held(pod *node.Pod) error {
 	site, object := s.agent.loop.Site, pod.Allocated()
 	want := site.LimitsOfPod(pod, object)
@@ -97,7 +97,7 @@ func (s *simulation) held(pod *node.Pod) error {
 	return nil
 }
 
-// room says whether the node could give a pod what it asks for.
+// room reports whether the node could give a pod what it asks for.
 func (c *clients) room(a *agent, pod *node.Pod) bool {
 	var others []*corev1.Pod
 	views, _ := a.store.Views()
@@ -111,8 +111,8 @@ func (c *clients) room(a *agent, pod *node.Pod) bool {
 
 func (w *world) offers() offer.Offer { return w.offer }
 
-// offered returns the offer that a simulated node starts with: two CPUs and its rules.
-// Pods may ask for more than it has.
+// offered returns the offer of a simulated node: two CPUs and rules to assign them. Pods may ask
+// for more than it has.
 func offered() offer.Offer {
 	return offer.Offer{
 		Node:   admit.Node{Name: "sim", Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}},
@@ -120,7 +120,7 @@ func offered() offer.Offer {
 	}
 }
 
-// sizing gives a pod's containers some of it.
+// sizing gives some of a pod's containers requests and limits.
 func (c *clients) sizing(pod *corev1.Pod) {
 	for i := range pod.Spec.Containers {
 		spec := &pod.Spec.Containers[i]

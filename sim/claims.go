@@ -15,18 +15,18 @@ import (
 	"nodal/node/storage"
 )
 
-// cabinet holds the files of claims, by their path. It outlives pods and agents.
+// cabinet holds the files of claims, by path. It outlives pods and agents.
 type cabinet struct {
-	files map[string]types.UID // by path: the claim whose they are
-	had   map[types.UID]string // by claim: where its files were first laid
-	ended map[types.UID]bool   // claims that somebody asked to delete
+	files map[string]types.UID // the owning claim of each path
+	had   map[types.UID]string // the first path of each claim's files
+	ended map[types.UID]bool   // claims that a client deleted
 }
 
 func newCabinet() cabinet {
 	return cabinet{files: map[string]types.UID{}, had: map[types.UID]string{}, ended: map[types.UID]bool{}}
 }
 
-// keeper binds claims. It makes a directory for each.
+// keeper returns the keeper that binds claims. It makes a directory for each.
 func (w *world) keeper() storage.Keeper {
 	return storage.Keeper{Name: "sim", Dir: "/local", NewUID: func() types.UID {
 		w.uids++
@@ -44,12 +44,12 @@ func (v volumes) claimed(ref node.ObjectRef) (*corev1.PersistentVolumeClaim, *co
 	}
 	bound, ok := v.store.Object(node.ObjectRef{Kind: node.PersistentVolume, Name: object.Claim().Spec.VolumeName})
 	if !ok {
-		return nil, nil, fmt.Errorf("%s is bound to what is not there", ref)
+		return nil, nil, fmt.Errorf("%s is bound to a volume that does not exist", ref)
 	}
 	return object.Claim(), bound.Volume(), nil
 }
 
-// open has the files of a claim there, for a pod that does not have them yet.
+// open creates the files of a claim for its first pod, and checks that later pods find them.
 func (v volumes) open(ref node.ObjectRef, there bool) error {
 	c, volume, err := v.claimed(ref)
 	switch {
@@ -64,13 +64,13 @@ func (v volumes) open(ref node.ObjectRef, there bool) error {
 	return nil
 }
 
-// Left reports whether files of a claim are there.
+// Left reports whether files of a claim remain.
 func (v volumes) Left(_ context.Context, volume *corev1.PersistentVolume) (bool, error) {
 	_, there := v.world.cabinet.files[volume.Spec.Local.Path]
 	return there, nil
 }
 
-// Reclaim removes the files of a claim that is gone.
+// Reclaim removes the files of a deleted claim.
 func (v volumes) Reclaim(_ context.Context, volume *corev1.PersistentVolume) error {
 	v.world.witness.givesBack(v.world, volume)
 	delete(v.world.cabinet.files, volume.Spec.Local.Path)
@@ -88,12 +88,12 @@ func (a *agent) doomed() []*corev1.PersistentVolume {
 	return doomed
 }
 
-// data is the claim that pods share.
+// data names the claim that pods share.
 func data() node.ObjectRef {
 	return node.ObjectRef{Kind: node.PersistentVolumeClaim, Namespace: "default", Name: "data"}
 }
 
-// claiming gives a pod of users a claim that it shares, or one of its own.
+// claiming gives a pod a claim: the shared one, or one of its own.
 func (c *clients) claiming(pod *corev1.Pod) {
 	v := corev1.Volume{Name: "claimed"}
 	if c.pick(2) == 0 {
@@ -122,7 +122,7 @@ func (c *clients) claim(a *agent) {
 	c.world.trace.addf("client: post %s: at %d, %v", data(), revision, err)
 }
 
-// unclaim deletes it. It goes once no pod uses it.
+// unclaim deletes the shared claim. It goes once no pod uses it.
 func (c *clients) unclaim(a *agent) {
 	if held, ok := a.store.Object(data()); ok {
 		c.world.cabinet.ended[held.Claim().UID] = true
@@ -131,8 +131,8 @@ func (c *clients) unclaim(a *agent) {
 	c.world.trace.addf("client: delete %s: %v", data(), err)
 }
 
-// letGo deletes the pods that wait for a claim, or hold it, which is being deleted: it would
-// never end otherwise.
+// letGo deletes the pods that wait for a claim under deletion, or hold it. Without that, the
+// deletion would never end.
 func (c *clients) letGo(a *agent) {
 	held, ok := a.store.Object(data())
 	if !ok || held.Claim().DeletionTimestamp == nil {
@@ -160,12 +160,12 @@ func (wi *witness) opens(has *cabinet, c *corev1.PersistentVolumeClaim, volume *
 	}
 }
 
-// givesBack checks: files are removed only of claims that somebody has deleted, or that
-// went with their pods, and never below what runs.
+// givesBack checks that files are removed only for claims that a client deleted or that went with
+// their pods, and never beneath a running container.
 func (wi *witness) givesBack(w *world, volume *corev1.PersistentVolume) {
 	ref := volume.Spec.ClaimRef
 	if ref.Name == data().Name && !w.cabinet.ended[ref.UID] {
-		wi.failf("the files of claim %s are removed, which nobody has deleted", ref.UID)
+		wi.failf("the files of claim %s are removed, and no client has deleted it", ref.UID)
 	}
 	for _, c := range w.containers {
 		if c.running() && w.volumes[c.uid]["claimed"] == volume.Name {
@@ -174,7 +174,7 @@ func (wi *witness) givesBack(w *world, volume *corev1.PersistentVolume) {
 	}
 }
 
-// claims says in what claims and their files are not as they should be.
+// claims returns an error if claims or their files are not as promised.
 func (s *simulation) claims() error {
 	if len(s.agent.doomed()) > 0 {
 		return errors.New("volumes are still being given back")

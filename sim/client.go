@@ -15,21 +15,20 @@ import (
 	"nodal/node/manifest"
 )
 
-// clients are everybody who wants something of the node: users of its API, and
-// an author of static pods.
+// clients stands for the users of the API and the author of static pods.
 type clients struct {
 	world  *world
 	faults *faults
-	posted map[node.Key]*corev1.Pod // what was last asked for, with or without success
+	posted map[node.Key]*corev1.Pod // the last manifest posted, accepted or not
 	files  map[node.Key]*corev1.Pod
 	uids   int
-	owed   bool // the node could not take the files, and is told again
+	owed   bool // the node could not take the files, so they are delivered again
 }
 
-// apiNames are the pods that users fight over.
+// apiNames returns the names of pods that users post.
 func apiNames() [2]string { return [...]string{"web", "db"} }
 
-// fileNames are the static pods.
+// fileNames returns the names of static pods.
 func fileNames() [1]string { return [...]string{"static"} }
 
 func newClients(w *world, f *faults) *clients {
@@ -45,7 +44,7 @@ func (c *clients) intake(a *agent, source node.Source) intake.Intake {
 
 func (c *clients) pick(n int) int { return c.world.rand.IntN(n) }
 
-// act does one thing that a client may do.
+// act does one random thing that a client may do.
 func (c *clients) act(a *agent) {
 	users, authors := apiNames(), fileNames()
 	key := node.Key{Namespace: "default", Name: users[c.pick(len(users))]}
@@ -69,7 +68,7 @@ func (c *clients) act(a *agent) {
 	a.turn()
 }
 
-// apply posts a manifest: a new one, the last one, or the last one with a change.
+// apply posts a manifest: a new one, the last one, or a change of the last one.
 func (c *clients) apply(a *agent, key node.Key) {
 	pod := c.posted[key]
 	if pod == nil || c.pick(6) == 0 {
@@ -91,7 +90,7 @@ func (c *clients) apply(a *agent, key node.Key) {
 	}
 }
 
-// afresh says whether containers of a pod that goes on restart for a change.
+// afresh reports whether containers of a pod restart for a change that keeps the pod.
 func afresh(o intake.Outcome) string {
 	if o.Verdict == intake.Updated && len(o.Restarts) > 0 {
 		return " with a restart"
@@ -99,7 +98,7 @@ func afresh(o intake.Outcome) string {
 	return ""
 }
 
-// debug adds an ephemeral container to a pod, which is no change of its manifest.
+// debug adds an ephemeral container to a pod, which does not change its manifest.
 func (c *clients) debug(a *agent, key node.Key) {
 	view, ok := a.store.View(key)
 	if !ok || c.posted[key] == nil {
@@ -125,7 +124,7 @@ func (c *clients) debug(a *agent, key node.Key) {
 	}
 }
 
-// heirOf is the pod that holds the name in the end.
+// heirOf returns the pod that holds the name in the end.
 func heirOf(slot *node.Slot) *node.Pod {
 	if slot.Next != nil {
 		return slot.Next
@@ -133,14 +132,14 @@ func heirOf(slot *node.Slot) *node.Pod {
 	return slot.Pod
 }
 
-// sameSpec compares what a client posted with what the node took.
+// sameSpec reports whether the node took a pod as the client posted it.
 func sameSpec(taken, posted *corev1.Pod) bool {
 	placed := posted.DeepCopy()
 	placed.Spec.NodeName = taken.Spec.NodeName
 	return manifest.Change(taken, placed).Kind == manifest.Same
 }
 
-// told writes down what a client knows now.
+// told records in the ledger what a client was answered.
 func (c *clients) told(a *agent, key node.Key) {
 	view, _ := a.store.View(key)
 	c.world.witness.acknowledge(key, view.Slot)
@@ -193,9 +192,9 @@ func (c *clients) edit(key node.Key) {
 	c.files[key].UID = types.UID("f" + manifest.PodHash(c.files[key])[:12])
 }
 
-// deliver hands all static pods to the node, again if it cannot take them now. Only what was
-// taken is delivered: a pod that the node has no space to record must not pass for an unwanted
-// one.
+// deliver hands all static pods to the node, and again later if it cannot take them now. It
+// delivers only what the ledger has as taken: a pod that could not be recorded must not pass for an
+// unwanted one.
 func (c *clients) deliver(a *agent) {
 	if a.dead {
 		return

@@ -9,7 +9,7 @@ import (
 	"nodal/node/assign"
 )
 
-// rules hand out the CPUs of a small machine.
+// rules returns the rules by which a small machine assigns CPUs.
 func rules() *assign.Rules {
 	return &assign.Rules{
 		Topology: assign.Topology{{ID: 0, Core: 0}, {ID: 1, Core: 1}, {ID: 2, Core: 2}, {ID: 3, Core: 3}},
@@ -17,8 +17,7 @@ func rules() *assign.Rules {
 	}
 }
 
-// owning has a container of a pod ask for a CPU of its own, in a pod of the class that
-// gets it.
+// owning makes a container ask for a CPU of its own, in a pod of the Guaranteed class.
 func (c *clients) owning(pod *corev1.Pod) {
 	for spec := range specs(pod) {
 		cpu := "100m"
@@ -31,8 +30,8 @@ func (c *clients) owning(pod *corev1.Pod) {
 	}
 }
 
-// apart checks: no two pods have the same CPUs for their own. What the agent had given
-// up when it came is not held against it.
+// apart checks that no two pods own the same CPU. It ignores effects of calls that the agent had
+// given up.
 func (wi *witness) apart(w *world) {
 	for i, one := range w.containers {
 		for _, other := range w.containers[:i] {
@@ -51,7 +50,7 @@ func overlap(a, b string) bool {
 	return !one.Intersection(other).IsEmpty()
 }
 
-// disown drops the shares of a pod whose record was lost.
+// disown drops the CPU shares of a pod whose record was lost.
 func (s *simulation) disown(key node.Key) {
 	for _, c := range s.containers {
 		c.owns = c.owns && c.key != key

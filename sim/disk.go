@@ -9,15 +9,15 @@ import (
 	"nodal/reconciler/evict"
 )
 
-// scratchLimit bounds what a pod may write into its scratch volume.
+// scratchLimit returns how much a pod may write into its scratch volume.
 func scratchLimit() *resource.Quantity { return resource.NewQuantity(1<<20, resource.BinarySI) }
 
-// disk is the disk that pods write to: as much as they may, or more.
+// disk measures what pods write: within their limits, unless a pod has gorged.
 type disk struct{ world *world }
 
 var _ evict.Disk = disk{}
 
-// Written has a pod that gorged have done so in each volume.
+// Written returns the sizes of a pod's volumes: too much in each, if the pod has gorged.
 func (d disk) Written(_ context.Context, pod *node.Pod, volumes []string, _ bool) (node.Written, error) {
 	written := node.Written{Volumes: map[string]int64{}}
 	for _, name := range volumes {
@@ -29,7 +29,7 @@ func (d disk) Written(_ context.Context, pod *node.Pod, volumes []string, _ bool
 	return written, nil
 }
 
-// gorgeOne has a pod write more than it may, if there is one that has a limit.
+// gorgeOne makes a pod with a limit write more than it may.
 func (s *simulation) gorgeOne() {
 	running := s.bounded()
 	if len(running) == 0 {
@@ -40,7 +40,7 @@ func (s *simulation) gorgeOne() {
 	s.gorged[l.id.uid] = true
 }
 
-// bounded are the pods that have a limit, and something that runs and can write.
+// bounded returns the pods with a limit that have a running container to write.
 func (s *simulation) bounded() []*life {
 	var running []*life
 	for _, key := range sortedKeys(s.witness.wanted) {
@@ -54,7 +54,7 @@ func (s *simulation) bounded() []*life {
 	return running
 }
 
-// measure evicts pods that have written too much, and goes on doing so.
+// measure evicts pods that have written too much, again and again.
 func (a *agent) measure() {
 	if a.dead {
 		return

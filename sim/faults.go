@@ -6,33 +6,33 @@ import (
 	"time"
 )
 
-// Kind is one way for the world to be unkind.
+// Kind names a fault.
 type Kind string
 
 // The faults of calls, of looks, of the machine and of the agent.
 const (
-	Refuse Kind = "refuse" // a call fails for certain, without effect
-	Fail   Kind = "fail"   // a call fails for certain, though it had its effect
-	Lose   Kind = "lose"   // the effect, but no answer
-	Hang   Kind = "hang"   // no effect and no answer
-	Late   Kind = "late"   // no answer, and the effect much later
-	Delay  Kind = "delay"  // everything takes seconds
-	Stale  Kind = "stale"  // a look shows what was, and comes late
+	Refuse Kind = "refuse" // a call fails for certain and has no effect
+	Fail   Kind = "fail"   // a call fails for certain although it had its effect
+	Lose   Kind = "lose"   // a call has its effect and gets no answer
+	Hang   Kind = "hang"   // a call gets neither effect nor answer
+	Late   Kind = "late"   // a call gets no answer, and has its effect much later
+	Delay  Kind = "delay"  // every step takes seconds
+	Stale  Kind = "stale"  // a look is outdated and comes late
 	Blind  Kind = "blind"  // a look fails
 	Exit   Kind = "exit"   // a container ends by itself
 	Sick   Kind = "sick"   // a probe or a hook fails
 	Die    Kind = "die"    // a sandbox dies
-	Vanish Kind = "vanish" // a container, sandbox or image is gone without trace
-	Outage Kind = "outage" // the runtime restarts; what runs goes on
+	Vanish Kind = "vanish" // a container, sandbox or image disappears without a trace
+	Outage Kind = "outage" // the runtime restarts; containers run on
 	Full   Kind = "full"   // the disk refuses new records
 	Gorge  Kind = "gorge"  // a pod writes more to the disk than it may
 	Jump   Kind = "jump"   // the wall clock jumps
-	Crash  Kind = "crash"  // the agent dies at any moment
+	Crash  Kind = "crash"  // the agent dies at a random moment
 	Commit Kind = "commit" // the agent dies while it commits
 	Record Kind = "record" // a record does not survive the agent's death
 )
 
-// Kinds are all faults, in the order in which shrinking leaves them out.
+// Kinds returns all faults, in the order in which shrink leaves them out.
 func Kinds() []Kind {
 	return []Kind{
 		Record, Jump, Gorge, Full, Vanish, Die, Exit, Sick, Blind, Commit, Crash, Outage,
@@ -40,14 +40,14 @@ func Kinds() []Kind {
 	}
 }
 
-// faults decides which of them strike, and when. A run has only some of them:
-// all at once would hide what each of them does.
+// faults decides which faults strike, and when. Each run has only some of them: all at once would
+// mask each other.
 type faults struct {
 	rand *rand.Rand
 	rate map[Kind]float64
 }
 
-// common returns how likely a fault is, each time that it could happen, in a run that has it.
+// common returns how likely a fault is at each opportunity, in a run that has it.
 func common(kind Kind) float64 {
 	switch kind {
 	case Stale, Delay:
@@ -76,19 +76,19 @@ func (f *faults) end() { clear(f.rate) }
 
 func (f *faults) strike(kind Kind) bool { return f.rand.Float64() < f.rate[kind] }
 
-// between is a random time.
+// between returns a random duration from low to high.
 func (f *faults) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(f.rand.Float64()*float64(high-low))
 }
 
-// fate decides the course of one call.
+// fate holds the course of one call.
 type fate struct {
-	kind    Kind          // of calls; empty: it succeeds
+	kind    Kind          // the fault; empty: the call succeeds
 	travel  time.Duration // from the agent to the runtime
 	work    time.Duration // from its arrival to its effect
 	back    time.Duration // from its effect to the reply
 	timeout time.Duration // until the agent gives up, if there is no reply
-	late    time.Duration // from then to the effect
+	late    time.Duration // from the timeout to the effect
 }
 
 func (f *faults) fate() fate {

@@ -8,13 +8,13 @@ import (
 	"nodal/reconciler"
 )
 
-// hands begin what the agent's loop wants done: actions are calls, which fail and come
-// late as they do, and so do looks.
+// hands carry out what the agent's loop asks for. Actions become calls, which fail and come late;
+// so do looks.
 type hands struct{ *agent }
 
 var _ reconciler.Hands = hands{}
 
-// Begin sends a call on its way. Bugs are planted here.
+// Begin begins a call. Most bugs are planted here.
 func (h hands) Begin(t *reconciler.Tracked, action node.Action) (cancel func()) {
 	if tally, ok := action.(node.SetTally); ok && h.bug == ForgetTally {
 		action = node.SetTally{Container: tally.Container}
@@ -46,7 +46,7 @@ func (h hands) call(t *reconciler.Tracked, action node.Action) *call {
 	return c
 }
 
-// stopSidecars is the bug AllAtOnce.
+// stopSidecars plants the bug AllAtOnce.
 func (h hands) stopSidecars(t *reconciler.Tracked, with node.StopContainer) {
 	pod := t.Slot().Pod
 	for _, run := range t.Got().Containers {
@@ -57,8 +57,8 @@ func (h hands) stopSidecars(t *reconciler.Tracked, with node.StopContainer) {
 	}
 }
 
-// Look asks for the sandboxes, then for the containers, and hears of both later. In
-// between the world goes on.
+// Look lists the sandboxes, then the containers, and delivers both later. The world moves on in
+// between.
 func (h hands) Look(only *node.Key, began node.Mark) {
 	s := reconciler.Sighting{Only: only, Began: began}
 	if only != nil {
@@ -86,13 +86,13 @@ func (h hands) Look(only *node.Key, began node.Mark) {
 	})
 }
 
-// Relist looks at once.
+// Relist starts a full look at once.
 func (h hands) Relist() { h.relist() }
 
-// Saw has the witness read along.
+// Saw lets the witness check each read of the store.
 func (h hands) Saw(v store.View, _ *node.Pod) { h.world.witness.reads(h.world, v) }
 
-// Show has the witness look at what is shown.
+// Show lets the witness check what readers are shown.
 func (h hands) Show(t *reconciler.Tracked, news bool) {
 	h.world.witness.shows(h.world, t)
 	if news {
@@ -100,10 +100,10 @@ func (h hands) Show(t *reconciler.Tracked, news bool) {
 	}
 }
 
-// Drop has no effect on probes without timers.
+// Drop does nothing: simulated probes have no timers.
 func (h hands) Drop(node.Key) {}
 
-// Lost tries again soon.
+// Lost repeats a failed full look soon.
 func (h hands) Lost(error, bool) {
 	h.world.trace.addf("agent: the runtime does not answer")
 	h.retries++
@@ -115,8 +115,8 @@ func (h hands) Lost(error, bool) {
 	})
 }
 
-// Regained is no news here.
+// Regained does nothing.
 func (h hands) Regained(int) {}
 
-// Adopted is written down.
+// Adopted adds the adoption to the story.
 func (h hands) Adopted(key node.Key, err error) { h.world.trace.addf("agent: adopts %s: %v", key, err) }

@@ -11,17 +11,17 @@ import (
 	"nodal/reconciler"
 )
 
-// hooked records the true course of the hooks of a run.
+// hooked records what truly became of a run's hooks.
 type hooked struct {
-	begun   bool          // a try of its postStart hook has ended
-	well    bool          // one has succeeded
-	failed  bool          // one has failed before that
-	ending  bool          // the agent had reason to run its preStop hook
-	asked   time.Duration // when it first did
-	stopped bool          // a try of that has ended
+	begun   bool          // a try of the postStart hook has ended
+	well    bool          // a try has succeeded
+	failed  bool          // a try failed before that
+	ending  bool          // the agent had a reason to run the preStop hook
+	asked   time.Duration // when it first had that reason
+	stopped bool          // a try of the preStop hook has ended
 }
 
-// addHooks gives a container hooks.
+// addHooks gives a container random hooks.
 func (c *clients) addHooks(spec *corev1.Container) {
 	hook := &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"do"}}}
 	spec.Lifecycle = &corev1.Lifecycle{}
@@ -35,8 +35,7 @@ func (c *clients) addHooks(spec *corev1.Container) {
 
 var errHook = errors.New("injected")
 
-// hook is a call that lasts as long as what it runs: until that has ended, its time is
-// over, or its container has ended.
+// hook runs a hook until it ends, its time is over, or its container ends.
 func (w *world) hook(c *call, a node.RunHook) {
 	run, f := w.container(a.ID), c.agent.faults
 	over := func(err error) {
@@ -64,7 +63,7 @@ func (w *world) hook(c *call, a node.RunHook) {
 	}
 }
 
-// hooked notes how a try of a hook ended.
+// hooked records how a try of a hook ended.
 func (w *world) hooked(a node.RunHook, err error) {
 	run := w.container(a.ID)
 	if run == nil {
@@ -82,8 +81,8 @@ func (w *world) hooked(a node.RunHook, err error) {
 	}
 }
 
-// noteEnding notes that a run may be ended: what began with its preStop hook is
-// carried through.
+// noteEnding records that a run may be ended: once its preStop hook has begun, the end is carried
+// through.
 func (w *world) noteEnding(c *call) {
 	a, ok := c.action.(node.RunHook)
 	run := w.container(a.ID)
@@ -93,7 +92,7 @@ func (w *world) noteEnding(c *call) {
 	run.hooks.ending, run.hooks.asked = true, w.now
 }
 
-// asked is when a run was first asked to end, by its hook or by TERM.
+// asked returns when a run was first asked to end, by its hook or by TERM.
 func (c *container) asked() time.Duration {
 	if c.hooks.ending {
 		return min(c.hooks.asked, c.term)
@@ -101,8 +100,8 @@ func (c *container) asked() time.Duration {
 	return c.term
 }
 
-// signals checks that no stop signal comes before the preStop hook has ended, unless the grace
-// period is over. That holds for unwanted pods, too.
+// signals checks that no stop signal precedes the end of the preStop hook within the grace period.
+// This holds for unwanted pods too.
 func (wi *witness) signals(c *call, a node.StopContainer, run *container) {
 	l := wi.lives[run.life]
 	if l == nil || wi.jumps || a.Grace == 0 {
@@ -113,7 +112,7 @@ func (wi *witness) signals(c *call, a node.StopContainer, run *container) {
 	}
 }
 
-// shows checks: no container is shown as started before its postStart hook has ended.
+// shows checks that no container is shown as started before its postStart hook has ended.
 func (wi *witness) shows(w *world, t *reconciler.Tracked) {
 	life := podlife.Of(t.Slot(), t.Got())
 	for c := range life.Containers() {

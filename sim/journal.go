@@ -12,16 +12,16 @@ import (
 
 var _ store.Journal = (*journal)(nil)
 
-// journal is a disk: it keeps records across agents, may be full, and may be
-// where an agent's life ends.
+// journal simulates the disk that keeps records. It outlives agents, may be full, and may kill an
+// agent in a commit.
 type journal struct {
 	records map[string][]byte
 	full    bool
-	crash   func() crashPoint // asked at each commit
+	crash   func() crashPoint // called at each commit
 	crashed bool              // the agent died in a commit
 }
 
-// crashPoint says where in a commit the agent dies.
+// crashPoint names the place in a commit at which the agent dies.
 type crashPoint uint8
 
 const (
@@ -44,7 +44,7 @@ func (j *journal) Commit(records ...store.Record) error {
 	return j.CommitReserved(records...)
 }
 
-// CommitReserved writes records in any case.
+// CommitReserved writes records even if the disk is full.
 func (j *journal) CommitReserved(records ...store.Record) error {
 	if j.crashed {
 		return errCrashed

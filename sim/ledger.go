@@ -10,37 +10,37 @@ import (
 	"nodal/node"
 )
 
-// ledger records what clients were told: which pods were accepted, changed and deleted. No agent
-// writes it, and none reads it.
+// ledger records what clients were told: which pods were accepted, changed and deleted. Agents
+// neither write nor read it.
 type ledger struct {
 	wanted map[node.Key]*life
 	lives  map[lifeID]*life
 }
 
-// lifeID tells two pods apart even where a name and a UID come back.
+// lifeID distinguishes two pods even if a name and a UID come back.
 type lifeID struct {
 	uid      types.UID
 	accepted int64
 }
 
-// life is one accepted pod from its acceptance on.
+// life is one accepted pod.
 type life struct {
 	id       lifeID
 	key      node.Key
-	turn     int // of all lives: clocks jump, so times of acceptance do not say which came first
+	turn     int // the order of acceptance: clocks jump, so times do not show it
 	object   *corev1.Pod
-	grace    time.Duration // the shortest it ever asked for
-	deadline *time.Time    // by when it may be killed, once it is to go
+	grace    time.Duration // the shortest grace period that was ever asked for
+	deadline *time.Time    // when a pod that has to go may be killed
 	refused  bool          // the node does not run it
 	replaced bool          // another pod was accepted in its place
 	restarts map[string]uint32
-	rounds   map[string]uint32 // by container: runs before which all began anew
+	rounds   map[string]uint32 // by container: the first run after the last restart of all
 	counts   map[string]int32  // restarts seen, by container
 	result   corev1.PodPhase
-	ended    time.Time     // when the latest run did that is no sidecar's
-	active   time.Duration // the shortest that it was ever allowed to run; 0: for ever
-	expired  time.Time     // when its agent found that over
-	awaits   []lifeID      // pods that were to end before it begins
+	ended    time.Time     // when the latest run of a container other than a sidecar ended
+	active   time.Duration // the shortest time that the pod was ever allowed to run; 0: no limit
+	expired  time.Time     // when its agent found that time to be over
+	awaits   []lifeID      // pods that have to end before this one begins
 }
 
 func newLedger() *ledger {
@@ -49,7 +49,7 @@ func newLedger() *ledger {
 
 func idOf(pod *node.Pod) lifeID { return lifeID{pod.UID(), pod.Accepted.UnixNano()} }
 
-// acknowledge takes what a client was told about a key.
+// acknowledge records the state of a key that a client was told.
 func (l *ledger) acknowledge(key node.Key, slot *node.Slot) {
 	delete(l.wanted, key)
 	l.replace(key, slot)
@@ -66,8 +66,8 @@ func (l *ledger) acknowledge(key node.Key, slot *node.Slot) {
 	}
 }
 
-// replace notes which pods have lost their name, with or without a deletion:
-// when its record is lost, a pod is replaced without anybody noticing.
+// replace marks pods that have lost their name. A pod whose record is lost is replaced without a
+// deletion.
 func (l *ledger) replace(key node.Key, slot *node.Slot) {
 	for id, known := range l.lives {
 		holds := slot != nil && (slot.Pod.UID() == id.uid || slot.Next != nil && slot.Next.UID() == id.uid)
@@ -99,7 +99,7 @@ func (l *ledger) take(pod *node.Pod) *life {
 	return known
 }
 
-// activeFor returns how long a pod may run; 0 means for ever.
+// activeFor returns how long a pod may run; 0 means without limit.
 func activeFor(object *corev1.Pod) time.Duration {
 	if s := object.Spec.ActiveDeadlineSeconds; s != nil {
 		return time.Duration(*s) * time.Second
@@ -107,7 +107,7 @@ func activeFor(object *corev1.Pod) time.Duration {
 	return 0
 }
 
-// restart notes which runs have to be followed by others.
+// restart records which runs have to be followed by others.
 func (l *life) restart(restarts []node.Restart) {
 	for _, r := range restarts {
 		l.restarts[r.Container] = r.Attempt
@@ -117,16 +117,16 @@ func (l *life) restart(restarts []node.Restart) {
 	}
 }
 
-// outlived says whether all containers of the pod have begun anew since a run.
+// outlived reports whether all containers of the pod have restarted together since a run.
 func (l *life) outlived(c *container) bool { return c.attempt < l.rounds[c.name] }
 
-// late says whether a pod should have been made to end by now.
+// late reports whether the agent should have ended a pod by now.
 func (l *life) late(now time.Time) bool {
 	d := activeFor(l.object)
 	return d > 0 && now.After(time.Unix(0, l.id.accepted).Add(d))
 }
 
-// condemn sets by when a pod has to be gone.
+// condemn sets the time by which a pod has to be gone.
 func (l *ledger) condemn(latest *life, deadline time.Time) {
 	for known := range l.same(latest) {
 		if known.deadline == nil || deadline.Before(*known.deadline) {
@@ -135,7 +135,7 @@ func (l *ledger) condemn(latest *life, deadline time.Time) {
 	}
 }
 
-// hurry leaves a pod no more than so long to end.
+// hurry shortens the time that a pod has to end.
 func (l *ledger) hurry(latest *life, grace time.Duration) {
 	for known := range l.same(latest) {
 		known.grace = min(known.grace, grace)
@@ -152,7 +152,7 @@ func (l *ledger) latest(of *life) *life {
 	return of
 }
 
-// same are a pod and what it was accepted as before its record was lost.
+// same yields a pod, and what it was accepted as before its record was lost.
 func (l *ledger) same(latest *life) iter.Seq[*life] {
 	return func(yield func(*life) bool) {
 		for _, known := range l.lives {
@@ -163,7 +163,7 @@ func (l *ledger) same(latest *life) iter.Seq[*life] {
 	}
 }
 
-// specs are the containers that make the life of a pod, those that initialise first.
+// specs yields the containers that make the life of a pod, init containers first.
 func specs(object *corev1.Pod) iter.Seq[*corev1.Container] { return node.Containers(&object.Spec) }
 
 func specOf(object *corev1.Pod, name string) *corev1.Container {

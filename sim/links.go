@@ -9,15 +9,15 @@ import (
 	"nodal/reconciler"
 )
 
-// links are the links by which log collectors find the logs of containers.
+// links records the links by which log collectors find the logs of containers.
 type links struct {
 	made     map[string]bool // by container
 	dangling []string        // containers that the present call has removed without their links
-	unheard  bool            // no agent hears the answer to the present call
+	unheard  bool            // the agent does not hear the answer to the present call
 	starting bool            // the present call starts a container
 }
 
-// lose drops the link to the log of a container that is gone.
+// lose drops the link to the log of a removed container.
 func (l *links) lose(c *container) {
 	if l.made[c.id] {
 		l.dangling = append(l.dangling, c.id)
@@ -25,7 +25,7 @@ func (l *links) lose(c *container) {
 	}
 }
 
-// logLinks is an agent at work on the links by which log collectors find logs. The links outlive the agent.
+// logLinks makes and removes links for one agent. The links outlive the agent.
 type logLinks struct {
 	world *world
 	bug   Bug
@@ -33,7 +33,7 @@ type logLinks struct {
 
 var _ reconciler.Logs = logLinks{}
 
-// Link makes the link to a run's log. An agent that does not hear that the run has begun makes none.
+// Link links a run's log. An agent that does not learn of a start makes no link.
 func (l logLinks) Link(_ node.Key, run *node.Container) {
 	links := &l.world.links
 	if links.unheard || l.bug == LinkAtStart && !links.starting {
@@ -49,12 +49,12 @@ func (l logLinks) Unlink(_ node.Key, _, id string) {
 	}
 }
 
-// RemovePod and RemoveRun remove logs. In this world there are none.
+// RemovePod and RemoveRun do nothing: this world has no log files.
 func (logLinks) RemovePod(node.Key, types.UID) error                 { return nil }
 func (logLinks) RemoveRun(node.Key, types.UID, string, uint32) error { return nil }
 
-// perform has the effect of a call by its agent. The agent acts on what the runtime answers only if it hears
-// the answer.
+// perform has the effect of a call by its agent. The agent acts on the runtime's answer only if it
+// hears the answer.
 func (w *world) perform(c *call, do func() (node.Result, error)) (node.Result, error) {
 	_, w.links.starting = c.action.(node.StartContainer)
 	w.links.unheard = c.abandoned() || c.fate.kind == Fail || c.fate.kind == Lose
@@ -66,7 +66,7 @@ func (w *world) perform(c *call, do func() (node.Result, error)) (node.Result, e
 	return result, err
 }
 
-// found is the promise to log collectors: they find the log of each container that runs.
+// found checks the promise to log collectors: the log of each running container is linked.
 func (w *world) found(run *container) error {
 	if !w.links.made[run.id] {
 		return fmt.Errorf("the log of %s is not linked", run)

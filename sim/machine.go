@@ -13,26 +13,25 @@ import (
 	"nodal/node/limit"
 )
 
-// Machine is a container runtime as it truly is, without faults and without chance. An
-// action has its effect at once; what a program takes time for is due in the schedule.
-// Seeds and scripts both play on it.
+// Machine is a container runtime without faults and without chance. An action has its effect at
+// once; the ends of programs are due in the schedule. Seeds and scripts both play on it.
 type Machine struct {
 	*schedule
-	clock      func() time.Time         // the wall clock
-	newID      func(kind string) string // names what is made
+	clock      func() time.Time         // returns the wall clock's time
+	newID      func(kind string) string // names new objects
 	sandboxes  []*sandbox
 	containers []*container
 	reserved   map[string]bool // names in use
 	images     map[string]bool
 	audience   audience
-	changed    func(node.Key) // something happened to a pod
+	changed    func(node.Key) // called when something happens to a pod
 }
 
-// audience hears of what truly happens.
+// audience observes what truly happens.
 type audience interface {
-	// admit is asked before a container is there, and may refuse it.
+	// admit is called before a container is made, and may refuse it.
 	admit(*node.Pod, *container) error
-	// resize is asked before a container gets other limits, and may refuse them.
+	// resize is called before the limits of a container change, and may refuse that.
 	resize(*container, limit.Limits) error
 	began(*container)
 	termed(*container)
@@ -41,8 +40,8 @@ type audience interface {
 	gone(*container)
 }
 
-// NewMachine makes an empty machine that reads a clock. IDs count up from 1, for each
-// kind of thing.
+// NewMachine makes an empty machine that reads a clock. IDs count up from 1 for each kind of
+// object.
 func NewMachine(clock func() time.Time) *Machine {
 	counts := map[string]int{}
 	return newMachine(&schedule{}, clock, permissive{}, func(kind string) string {
@@ -58,7 +57,7 @@ func newMachine(s *schedule, clock func() time.Time, a audience, newID func(stri
 	}
 }
 
-// permissive refuses nothing.
+// permissive refuses no change.
 type permissive struct{}
 
 var _ audience = permissive{}
@@ -77,7 +76,7 @@ type sandbox struct {
 	uid     types.UID
 	attempt uint32
 	ready   bool
-	stopped bool // its network was released
+	stopped bool // the network is released
 	late    bool // made by a call that the agent had given up
 	created time.Time
 }
@@ -99,17 +98,17 @@ type container struct {
 	exit     int32
 	reason   string
 	grace    time.Duration
-	noted    *corev1.Container // its preStop hook, if it has one
+	noted    *corev1.Container // the preStop hook, if there is one
 	limits   limit.Limits
-	owns     bool // its CPUs, and the record that says so is there
+	owns     bool // it has CPUs of its own, and their record exists
 
-	termed  bool          // TERM was sent
-	term    time.Duration // when
-	over    time.Time     // since when its pod had nothing left to do then; zero: it had
-	sick    bool          // a probe that decides on its life has failed
+	termed  bool          // TERM has been sent
+	term    time.Duration // when it was sent
+	over    time.Time     // since when its pod had nothing left to do at that time; zero: it had
+	sick    bool          // a startup or liveness probe has failed
 	late    bool          // started or ended by a call that the agent had given up
 	hooks   hooked
-	waiters []func() // called at its end
+	waiters []func() // called when the container ends
 }
 
 func (c *container) running() bool { return c.state == node.ContainerRunning }
@@ -134,7 +133,7 @@ func (m *Machine) container(id string) *container {
 	return m.containers[i]
 }
 
-// inSandbox are the containers of a sandbox that run.
+// inSandbox returns the running containers of a sandbox.
 func (m *Machine) inSandbox(id string) []*container {
 	var running []*container
 	for _, c := range m.containers {
@@ -145,7 +144,7 @@ func (m *Machine) inSandbox(id string) []*container {
 	return running
 }
 
-// begin runs a created container.
+// begin starts a created container.
 func (m *Machine) begin(c *container) {
 	c.state, c.started = node.ContainerRunning, m.clock()
 	m.audience.began(c)
@@ -155,7 +154,7 @@ func (m *Machine) begin(c *container) {
 	m.changed(c.key)
 }
 
-// end is a container's exit, for whatever reason.
+// end ends a container, for whatever reason.
 func (m *Machine) end(c *container, code int32, reason string) {
 	if !c.running() {
 		return
@@ -169,7 +168,7 @@ func (m *Machine) end(c *container, code int32, reason string) {
 	m.changed(c.key)
 }
 
-// stop sends TERM, and KILL once the grace period is over, unless that is given up before.
+// stop sends TERM, and KILL once the grace period is over, unless the call is given up before.
 func (m *Machine) stop(c *container, grace time.Duration, givenUp func() bool) {
 	m.signal(c)
 	m.after(cri.StopTimeout(grace), func() {
@@ -179,7 +178,7 @@ func (m *Machine) stop(c *container, grace time.Duration, givenUp func() bool) {
 	})
 }
 
-// signal is TERM; a container takes only the first one to heart.
+// signal sends TERM. A container reacts to the first one only.
 func (m *Machine) signal(c *container) {
 	if c.termed {
 		return
@@ -191,7 +190,7 @@ func (m *Machine) signal(c *container) {
 	}
 }
 
-// kill is KILL by the runtime, on the agent's behalf.
+// kill sends KILL for the agent.
 func (m *Machine) kill(c *container) {
 	if !c.running() {
 		return
@@ -200,7 +199,7 @@ func (m *Machine) kill(c *container) {
 	m.end(c, 137, "Error")
 }
 
-// forget drops a container with its name.
+// forget removes a container and frees its name.
 func (m *Machine) forget(c *container) {
 	m.containers = slices.DeleteFunc(m.containers, func(o *container) bool { return o == c })
 	delete(m.reserved, containerName(c.uid, c.name, c.attempt))

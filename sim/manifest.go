@@ -10,7 +10,7 @@ import (
 	"nodal/node/manifest"
 )
 
-// newPod makes up a pod.
+// newPod returns a random pod.
 func (c *clients) newPod(key node.Key) *corev1.Pod {
 	policies := [...]corev1.RestartPolicy{
 		corev1.RestartPolicyAlways, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever,
@@ -43,7 +43,7 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 	if c.pick(2) == 0 {
 		c.mounting(pod)
 	}
-	if key.Name != fileNames()[0] && c.pick(3) == 0 { // who writes static pods deletes nothing
+	if key.Name != fileNames()[0] && c.pick(3) == 0 { // the author of static pods posts no deletions
 		c.claiming(pod)
 	}
 	if c.pick(2) == 0 {
@@ -62,13 +62,13 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 	return pod
 }
 
-// limiting says for how long a pod may run.
+// limiting sets how long a pod may run.
 func (c *clients) limiting(pod *corev1.Pod) {
 	seconds := int64(10 + c.pick(120))
 	pod.Spec.ActiveDeadlineSeconds = &seconds
 }
 
-// ruling gives some containers answers of their own to exit codes.
+// ruling gives some containers rules that react to exit codes.
 func (c *clients) ruling(pod *corev1.Pod) {
 	policies := [...]corev1.ContainerRestartPolicy{corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure}
 	actions := [...]corev1.ContainerRestartRuleAction{
@@ -81,7 +81,7 @@ func (c *clients) ruling(pod *corev1.Pod) {
 		if c.pick(2) == 0 {
 			continue
 		}
-		if !node.IsSidecar(spec) { // and what is none must not become one
+		if !node.IsSidecar(spec) { // a sidecar keeps its policy, and no other becomes a sidecar
 			spec.RestartPolicy = &policies[c.pick(2)]
 		}
 		spec.RestartPolicyRules = []corev1.ContainerRestartRule{{
@@ -93,7 +93,7 @@ func (c *clients) ruling(pod *corev1.Pod) {
 	}
 }
 
-// initContainers are up to three: sidecars, and containers that prepare something.
+// initContainers returns up to three init containers, sidecars among them.
 func (c *clients) initContainers() []corev1.Container {
 	names := [...]string{"init", "proxy", "shipper"}
 	var list []corev1.Container
@@ -120,7 +120,7 @@ func (c *clients) image() string {
 	return fmt.Sprintf("sim/%s:%d", program, 1+c.pick(3))
 }
 
-// change edits a manifest the way people do.
+// change returns a manifest with an edit of the kind that people make.
 func (c *clients) change(old *corev1.Pod) *corev1.Pod {
 	pod := old.DeepCopy()
 	spec := &pod.Spec.Containers[c.pick(len(pod.Spec.Containers))]

@@ -6,8 +6,8 @@ import (
 	"nodal/node"
 )
 
-// met counts what has happened in a run: that nothing went wrong says nothing about
-// what never happened.
+// met counts the situations that runs have met. Runs without violations prove nothing about
+// situations that never occurred.
 type met map[string]int
 
 func (m met) addf(format string, args ...any) { m[fmt.Sprintf(format, args...)]++ }
@@ -18,8 +18,8 @@ func (m met) add(more met) {
 	}
 }
 
-// meetDeath notes what an agent left behind when it died: the calls that were on
-// their way, the ones that it was not answered, and what its pods were about to do.
+// meetDeath counts what an agent left when it died: calls in flight, calls without an answer, and
+// what its pods were about to do.
 func (s *simulation) meetDeath(dead *agent) {
 	for _, c := range dead.calls {
 		moment := "before its effect"
@@ -45,7 +45,7 @@ func (s *simulation) meetDeath(dead *agent) {
 	}
 }
 
-// what is the kind of a call, and of the container that it is about.
+// what names the kind of a call, and of its container.
 func (c *call) what() string {
 	kind := node.KindOf(c.action)
 	if hook, ok := c.action.(node.RunHook); ok {

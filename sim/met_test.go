@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// enough is the number of seeds that meet all situations they are there to try.
+// enough is a number of seeds that meets every situation.
 const enough = 10_000
 
-// hasAll wants everything to have happened for whose sake seeds are played: that the
-// agent dies around each kind of call, and beside pods in each state.
+// hasAll fails the test if a situation never occurred that seeds are meant to reach: the agent dies
+// around each kind of call, and beside pods in each state.
 func (m met) hasAll(t *testing.T) {
 	t.Helper()
 	var wanted []string

@@ -15,8 +15,8 @@ import (
 	"nodal/node/manifest"
 )
 
-// TestPlanPredictsWhatApplyDoes edits pods of all kinds at random moments, and compares the fate
-// of their containers with the plan.
+// TestPlanPredictsWhatApplyDoes edits pods of all kinds at random moments, and compares the fate of
+// their containers with the plan.
 func TestPlanPredictsWhatApplyDoes(t *testing.T) {
 	met := met{}
 	for seed := range uint64(400) {
@@ -29,7 +29,7 @@ func TestPlanPredictsWhatApplyDoes(t *testing.T) {
 			planned := e.plan(changed)
 			e.meet(met, changed, before, planned)
 			if applied := e.apply(changed); told(applied) != told(planned) {
-				t.Fatalf("seed %d: planned was %s, done is %s", seed, told(planned), told(applied))
+				t.Fatalf("seed %d: the plan was %s, the result is %s", seed, told(planned), told(applied))
 			}
 			e.pod = changed
 			e.runFor(time.Minute)
@@ -65,8 +65,8 @@ type editing struct {
 
 var edited = node.Key{Namespace: "default", Name: "web"}
 
-// newEditing makes up a pod. That all its containers begin anew for the end of one no
-// plan could foresee.
+// newEditing makes a random pod, without rules that restart all containers: no plan could foresee
+// them.
 func newEditing(t *testing.T, seed uint64) *editing {
 	s := newSimulation(Options{Seed: seed, Without: Kinds(), Trace: true})
 	s.boot(NoBug)
@@ -78,7 +78,8 @@ func newEditing(t *testing.T, seed uint64) *editing {
 			c.RestartPolicyRules[i].Action = corev1.ContainerRestartRuleActionRestart
 		}
 	}
-	if list := e.pod.Spec.Containers; len(list) == 2 && e.rand.IntN(2) == 0 { // one has done its work and the other goes on
+	// One container has done its work and the other runs on.
+	if list := e.pod.Spec.Containers; len(list) == 2 && e.rand.IntN(2) == 0 {
 		list[0].Image, list[0].RestartPolicy = "sim/job:1", new(corev1.ContainerRestartPolicyOnFailure)
 	}
 	e.clients.sizing(e.pod)
@@ -93,14 +94,14 @@ func (e *editing) failf(format string, args ...any) {
 	e.t.Fatalf("seed %d: %s; the story:\n%s", e.seed, fmt.Sprintf(format, args...), strings.Join(e.trace.lines, "\n"))
 }
 
-// amount gives a container so little that there is room for it.
+// amount gives a container so little CPU that the node has room for it.
 func (e *editing) amount(c *corev1.Container) {
 	request := 100 + 100*e.rand.Int64N(3)
 	c.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(request, resource.DecimalSI)}
 	c.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(2*request, resource.DecimalSI)}
 }
 
-// image gives a container another program, of those that its place allows.
+// image gives a container another of the programs that its place allows.
 func (e *editing) image(pod *corev1.Pod, c *corev1.Container) {
 	c.Image = e.clients.image()
 	if runsOnce(pod, c) {
@@ -134,7 +135,7 @@ func (e *editing) plan(pod *corev1.Pod) intake.Outcome {
 	return outcomes[0]
 }
 
-// edit changes the manifest in up to three ways.
+// edit returns the manifest with up to three changes.
 func (e *editing) edit() *corev1.Pod {
 	pod := e.pod.DeepCopy()
 	for range e.rand.IntN(4) {
@@ -170,7 +171,7 @@ func (e *editing) edit() *corev1.Pod {
 	return pod
 }
 
-// catchUp waits until the agent knows what is: a plan cannot tell more.
+// catchUp waits until the agent knows the state of the machine. A plan cannot know more.
 func (e *editing) catchUp() {
 	for !e.abreast() && e.step() {
 	}
@@ -192,11 +193,11 @@ func (e *editing) abreast() bool {
 	return true
 }
 
-// standing is the state of a container's newest run when its pod was edited.
+// standing is the state of a container's newest run at the time of the edit.
 type standing struct {
 	run     *container
 	state   node.ContainerState
-	leaving bool // it had to make room for another one anyway
+	leaving bool // it had to end in any case, to make room for another run
 }
 
 func (e *editing) standings() map[string]standing {
@@ -212,7 +213,7 @@ func (e *editing) standings() map[string]standing {
 	return all
 }
 
-// compare holds what has become of the containers of a pod that goes on against the plan.
+// compare compares what happened to the containers of a kept pod with the plan.
 func (e *editing) compare(planned intake.Outcome, before map[string]standing) {
 	e.t.Helper()
 	l := e.witness.wanted[edited]
@@ -229,17 +230,17 @@ func (e *editing) compare(planned intake.Outcome, before map[string]standing) {
 		case stays && !was.leaving && (restarts || followed):
 			e.failf("%s had ended for good; the plan was %s", was.run, told(planned))
 		case restarts && was.run.running():
-			e.failf("%s was to restart and goes on", was.run)
+			e.failf("%s was to restart and runs on", was.run)
 		case restarts && !followed && !e.over(l):
 			e.failf("%s was to restart and is not followed by another run", was.run)
 		case restarts || was.leaving:
 		case was.state == node.ContainerRunning && was.run.termed && !e.over(l):
-			e.failf("%s was to go on and is ended", was.run)
+			e.failf("%s was to run on and is ended", was.run)
 		}
 	}
 }
 
-// meet counts what kinds of edits there were.
+// meet counts the kinds of edits.
 func (e *editing) meet(met met, changed *corev1.Pod, before map[string]standing, planned intake.Outcome) {
 	met.addf("%s", planned.Verdict)
 	if planned.Verdict != intake.Updated {
@@ -271,7 +272,7 @@ func (e *editing) meet(met met, changed *corev1.Pod, before map[string]standing,
 	}
 }
 
-// wantHeld wants the kernel to hold the pod to what its manifest says, once it is at rest.
+// wantHeld checks that the kernel holds a pod at rest to its manifest.
 func (e *editing) wantHeld() {
 	e.t.Helper()
 	view, _ := e.agent.store.View(edited)

@@ -1,20 +1,20 @@
 //go:build !race
 
-// Under the race detector this would take minutes and show nothing more.
+// Under the race detector this would take minutes and find nothing more.
 
 package sim
 
 import "testing"
 
-// TestInvariantsCatchPlantedBugs: a planted bug that goes unnoticed would mean that the promises
-// of TestSeeds are not worth much.
+// TestInvariantsCatchPlantedBugs: if an invariant missed a planted bug, a green TestSeeds would
+// prove little.
 func TestInvariantsCatchPlantedBugs(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		bug    Bug
-		from   uint64 // a rare one is looked for where it was once found
+		from   uint64 // the seed at which a rare bug shows
 		within uint64
-		by     string // what says the invariant that has to find it; empty: any may
+		by     string // part of the invariant's error; empty: any error
 	}{
 		{"deciding on a stale snapshot", StaleSnapshot, 1, 500, ""},
 		{"removing what is unknown before every source has delivered", SweepEarly, 1, 500, ""},
@@ -23,15 +23,15 @@ func TestInvariantsCatchPlantedBugs(t *testing.T) {
 		{"taking a hook that has begun for one that has ended", HastyHooks, 1, 500, ""},
 		{"killing before the grace period ends", NoGrace, 1, 500, "was killed"},
 		{"forgetting a volume while its files are removed", HastyRemoval, 1, 500, "is forgotten while"},
-		{"ending sidecars with what they serve", AllAtOnce, 1, 500, " while "},
+		{"ending sidecars together with the containers that they serve", AllAtOnce, 1, 500, " while "},
 		{"ending sidecars before their hooks have", AllAtOnce, 1, 500, "before its preStop hook has ended"},
-		{"linking the logs of runs that are started alone", LinkAtStart, 1, 500, "is not linked"},
+		{"linking the logs of started runs only", LinkAtStart, 1, 500, "is not linked"},
 		{"leaving the links to logs of runs that are removed", KeepLinks, 1, 500, "left links"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			seed, _, found := firstFailure(test.from, test.within, test.bug, test.by)
 			if !found {
-				t.Fatalf("%d seeds and none of them finds it by what says %q", test.within, test.by)
+				t.Fatalf("none of %d seeds finds it with an error that contains %q", test.within, test.by)
 			}
 			t.Logf("seed %d: %v", seed, Run(Options{Seed: seed, Bug: test.bug}).Failure)
 		})

@@ -12,10 +12,10 @@ import (
 	"nodal/reconciler/decide"
 )
 
-// probeGrace is the grace of a sick container whose probe sets one.
+// probeGrace is the grace period that a probe sets for a container that it fails.
 const probeGrace = 3 * time.Second
 
-// addProbes gives a container some of the probes that there are.
+// addProbes gives a container random probes.
 func (c *clients) addProbes(spec *corev1.Container) {
 	probe := func() *corev1.Probe {
 		p := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ask"}}}}
@@ -36,7 +36,7 @@ func (c *clients) addProbes(spec *corev1.Container) {
 	}
 }
 
-// asked are the probes that the agent wants asked now.
+// asked returns the probes that the agent wants to run now, each with a success as its result.
 func (s *simulation) asked() []node.Probed {
 	var words []node.Probed
 	if s.agent == nil {
@@ -50,7 +50,7 @@ func (s *simulation) asked() []node.Probed {
 	return words
 }
 
-// probeOne lets a probe have its word. Readiness comes and goes.
+// probeOne reports the result of a random probe. Only readiness fails here.
 func (s *simulation) probeOne() {
 	if words := s.asked(); len(words) > 0 {
 		word := anyOf(s, words)
@@ -59,7 +59,7 @@ func (s *simulation) probeOne() {
 	}
 }
 
-// sickenOne lets a probe fail that decides on a container's life.
+// sickenOne makes a startup or liveness probe fail.
 func (s *simulation) sickenOne() {
 	for _, word := range s.asked() {
 		if word.Kind != node.ReadinessProbe && s.rand.IntN(2) == 0 {
@@ -70,7 +70,7 @@ func (s *simulation) sickenOne() {
 	}
 }
 
-// say has the agent hear a word after a while, if it is still the same agent.
+// say delivers a probe's result after a while, if the agent is still the same.
 func (s *simulation) say(word node.Probed) {
 	a := s.agent
 	s.after(s.faults.between(0, 300*time.Millisecond), func() {
@@ -78,7 +78,7 @@ func (s *simulation) say(word node.Probed) {
 		switch c := s.container(word.ID); {
 		case c == nil:
 		case !c.running():
-			word.At = c.finished // what has ended has said nothing since
+			word.At = c.finished // an ended container has no newer result
 		case !word.OK && word.Kind != node.ReadinessProbe:
 			c.sick = true
 		}
@@ -86,7 +86,7 @@ func (s *simulation) say(word node.Probed) {
 	})
 }
 
-// hear is a probe's word.
+// hear hands a probe's result to the loop.
 func (a *agent) hear(word node.Probed) {
 	if a.dead || !a.loop.Hear(word) {
 		return
@@ -96,7 +96,7 @@ func (a *agent) hear(word node.Probed) {
 	a.turn()
 }
 
-// heal has all probes succeed from now on.
+// heal lets all probes succeed from now on.
 func (s *simulation) heal() {
 	for _, word := range s.asked() {
 		s.say(word)
@@ -104,12 +104,12 @@ func (s *simulation) heal() {
 	s.after(time.Second, s.heal)
 }
 
-// shownReady says why a container that runs is not shown as ready, once all its
-// probes succeed.
+// shownReady returns an error if a running container is not shown as ready although all its probes
+// succeed.
 func (s *simulation) shownReady(key node.Key, name string) error {
 	t, ok := s.agent.loop.Track(key)
 	if !ok {
-		return errors.New("nobody follows it")
+		return errors.New("it has no track")
 	}
 	health := t.Got().Health[name]
 	if c := s.container(health.ID); c != nil && c.running() && health.Failed != "" {
@@ -123,8 +123,8 @@ func (s *simulation) shownReady(key node.Key, name string) error {
 	return nil
 }
 
-// restartAtRest ends the agent while all is well. What the next one tells first
-// of pods must be what the last one told: they have not changed.
+// restartAtRest restarts the agent while all is well. Nothing has changed, so the new agent must
+// publish the same from the start.
 func (s *simulation) restartAtRest() {
 	if s.witness.failure != nil {
 		return

@@ -2,6 +2,6 @@
 
 package sim
 
-// A run has one goroutine; the race detector only has to see that runs share
+// defaultSeeds is small: a run has one goroutine, and the race detector only checks that runs share
 // nothing.
 const defaultSeeds = 100

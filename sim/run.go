@@ -9,25 +9,25 @@ import (
 	"nodal/reconciler/evict"
 )
 
-// Bug is a mistake planted in the driver, to see that it is found.
+// Bug is a mistake planted in the driver; an invariant has to find it.
 type Bug uint8
 
-// The bugs that the invariants have to catch.
+// The bugs that can be planted.
 const (
 	NoBug         Bug = iota
 	StaleSnapshot     // decide on a look that began before the last effect
 	SweepEarly        // remove what is unknown before every source has delivered
 	ForgetTally       // restart without counting
-	MissWakes         // take a look for news of what happened after it began
-	HastyHooks        // take a hook that has begun for one that has ended
-	NoGrace           // leave nothing that ends the time that it may take
-	AllAtOnce         // ask sidecars to end together with what they serve
-	HastyRemoval      // take files whose removal has begun for removed
-	LinkAtStart       // link the logs of runs that are started, and of no run that is found
+	MissWakes         // take a look as newer than what happened after it began
+	HastyHooks        // treat a hook that has begun as ended
+	NoGrace           // end containers without a grace period
+	AllAtOnce         // stop sidecars together with the containers that they serve
+	HastyRemoval      // treat files as removed once their removal has begun
+	LinkAtStart       // link the logs of runs that are started, but not of runs that are found
 	KeepLinks         // remove runs and leave the links to their logs
 )
 
-// Options chooses a run.
+// Options selects a run.
 type Options struct {
 	Seed    uint64
 	Without []Kind // faults that do not happen
@@ -35,17 +35,17 @@ type Options struct {
 	Trace   bool
 }
 
-// Report is the result of a run.
+// Report holds the result of a run.
 type Report struct {
 	Failure error // the invariant that was broken
 	Trace   []string
-	Met     met // what has happened, in words
+	Met     met // counts of the situations met, by name
 	Actions int
 	Virtual time.Duration
 }
 
-// The limits of a run: how long faults strike, by when all is well afterwards,
-// and for how long it then is watched.
+// The phases of a run: how long faults strike, how long the node has to recover, and how long it is
+// watched after that.
 const (
 	strife      = 3 * time.Minute
 	recovery    = 30 * time.Minute
@@ -55,18 +55,18 @@ const (
 	mostActions = 20_000
 )
 
-// simulation is one run: a world, one agent after the other, and clients.
+// simulation is one run: a world, clients, and one agent after another.
 type simulation struct {
 	*world
 	faults  *faults
-	deaths  *rand.Rand // of agents around certain calls
+	deaths  *rand.Rand // decides which agents die around rare calls
 	journal *journal
 	clients *clients
-	agent   *agent // nil while none is alive
-	events  bool   // the runtime tells all that happens; else it has to be asked
-	deaf    bool   // no connection is there to hear it
-	calmed  bool   // faults are over, and pods keep what they need
-	actions int    // of agents that are dead
+	agent   *agent // nil while no agent is alive
+	events  bool   // the runtime sends events; without them the agent polls
+	deaf    bool   // the agent's event stream is broken
+	calmed  bool   // faults are over, and clients keep the objects that pods need
+	actions int    // actions of dead agents
 }
 
 // Run plays one seed.
@@ -97,7 +97,7 @@ func newSimulation(o Options) *simulation {
 	return s
 }
 
-// step lets one thing happen and says whether to go on.
+// step runs the next event, and reports whether to go on.
 func (s *simulation) step() bool {
 	if s.witness.failure != nil || !s.schedule.step() {
 		return false
@@ -106,7 +106,7 @@ func (s *simulation) step() bool {
 		s.crash("in a commit")
 	}
 	if s.acted() > mostActions {
-		s.witness.failf("more than %d actions: nothing comes to rest", mostActions)
+		s.witness.failf("more than %d actions: the loop never rests", mostActions)
 	}
 	return true
 }
@@ -118,8 +118,7 @@ func (s *simulation) acted() int {
 	return s.actions + s.agent.begun
 }
 
-// tell passes on a runtime's event. Where the agent looks every second anyway
-// it may get lost.
+// tell passes on an event of the runtime. It may lose one where the agent polls anyway.
 func (s *simulation) tell(key node.Key) {
 	if s.deaf || s.agent == nil || !s.events && s.rand.IntN(3) == 0 {
 		return
@@ -135,7 +134,7 @@ func (s *simulation) crashPoint() crashPoint {
 	return beforeDurable + crashPoint(s.rand.IntN(2))
 }
 
-// boot starts an agent on what the journal kept.
+// boot starts an agent with the records in the journal.
 func (s *simulation) boot(bug Bug) {
 	s.witness.ready = false
 	a, err := newAgent(s.world, s.faults, s.journal, bug)
@@ -159,8 +158,8 @@ func (s *simulation) boot(bug Bug) {
 	s.after(s.faults.between(0, 5*time.Second), func() { s.clients.deliver(a) })
 }
 
-// recollect adds to the ledger what the agent's journal kept of unanswered operations. What was
-// acknowledged must be there.
+// recollect adds operations that were journalled but not answered to the ledger. Acknowledged ones
+// must be in the journal.
 func (s *simulation) recollect() {
 	views, _ := s.agent.store.Views()
 	for _, v := range views {
@@ -168,7 +167,7 @@ func (s *simulation) recollect() {
 	}
 }
 
-// crash ends the agent; after a while there is another one.
+// crash kills the agent. The next one starts after a while.
 func (s *simulation) crash(how string) {
 	if s.agent == nil {
 		return
@@ -180,14 +179,14 @@ func (s *simulation) crash(how string) {
 	s.meetDeath(dead)
 	s.agent, s.actions = nil, s.actions+dead.begun
 	s.orphan(dead, s.faults)
-	dead.errands = nil // they die with it
+	dead.errands = nil // errands die with the agent
 	if s.faults.strike(Record) {
 		s.loseRecord()
 	}
 	s.after(s.faults.between(10*time.Millisecond, 10*time.Second), func() { s.boot(dead.bug) })
 }
 
-// strive has clients and faults at work until the strife is over.
+// strive runs clients and faults until the time for faults is over.
 func (s *simulation) strive() {
 	s.now = 0
 	s.recur(8*time.Second, func() {
@@ -219,7 +218,7 @@ func (s *simulation) strive() {
 	}
 }
 
-// recur has something happen again and again, at random.
+// recur calls do again and again, at random intervals.
 func (s *simulation) recur(mean time.Duration, do func()) {
 	s.after(time.Duration(s.rand.ExpFloat64()*float64(mean)), func() {
 		if s.now < strife {
@@ -229,7 +228,7 @@ func (s *simulation) recur(mean time.Duration, do func()) {
 	})
 }
 
-// calm ends all faults; calls that are on their way keep theirs.
+// calm ends all faults. Calls in flight keep theirs.
 func (s *simulation) calm() {
 	s.trace.addf("calm")
 	s.faults.end()
@@ -244,8 +243,8 @@ func (s *simulation) calm() {
 	s.heal()
 }
 
-// settleDown waits until all is as it should be, and that it stays so. Where
-// containers end by themselves it has to become so again.
+// settleDown waits until every promise is kept, and checks that this stays so. Where containers end
+// by themselves, it has to become so again.
 func (s *simulation) settleDown() {
 	s.settle()
 	if s.restless() {
@@ -258,7 +257,7 @@ func (s *simulation) settleDown() {
 	for end := s.now + rest; s.now < end && s.witness.failure == nil; {
 		s.runFor(restCheck)
 		if why := s.unsettled(); why != nil {
-			s.witness.failf("what was settled is not any more: %w", why)
+			s.witness.failf("all was at rest, and then: %w", why)
 		}
 	}
 	if acted := s.acted() - before; acted > 0 {
@@ -287,7 +286,7 @@ func (s *simulation) runFor(d time.Duration) {
 	}
 }
 
-// addStray leaves a pod without a record in the runtime.
+// addStray creates a pod in the runtime that has no record.
 func (s *simulation) addStray() {
 	if s.rand.IntN(3) > 0 {
 		return

@@ -16,12 +16,12 @@ var (
 	_ reconciler.Images  = (*Machine)(nil)
 )
 
-// Ensure pulls an image: an action like any other.
+// Ensure pulls an image through Do.
 func (m *Machine) Ensure(ctx context.Context, pod *node.Pod, a node.EnsureImage) (node.Result, error) {
 	return m.Do(ctx, pod, nil, a)
 }
 
-// Do has an action's effect. A stop lets time go by until its container has ended.
+// Do has an action's effect. For a stop it advances time until the container has ended.
 func (m *Machine) Do(
 	_ context.Context, pod *node.Pod, got *node.Observed, action node.Action,
 ) (node.Result, error) {
@@ -37,8 +37,8 @@ func (m *Machine) Do(
 	return result, err
 }
 
-// nameOf is the name of what an action makes, which the runtime gives once; empty if it
-// makes nothing.
+// nameOf returns the name that an action reserves in the runtime, or "" if the action makes
+// nothing.
 func nameOf(pod *node.Pod, action node.Action) string {
 	switch about := action.About(); about.Nature {
 	case node.MakesSandbox:
@@ -49,11 +49,11 @@ func nameOf(pod *node.Pod, action node.Action) string {
 	return ""
 }
 
-// taken is the answer if the name is taken. The same agent may have made its owner, so the
-// outcome is unknown.
+// taken returns the error for a reserved name. An earlier call of the same agent may have made its
+// owner, so the outcome is unknown.
 func taken(a node.Action) error { return fmt.Errorf("the name is reserved: %w", unknown(a)) }
 
-// carryOut has an action's effect, once its name is taken.
+// carryOut has an action's effect, once its name is reserved.
 func (m *Machine) carryOut(pod *node.Pod, got *node.Observed, action node.Action) (node.Result, error) {
 	switch a := action.(type) {
 	case node.RunSandbox:
@@ -87,7 +87,7 @@ func (m *Machine) carryOut(pod *node.Pod, got *node.Observed, action node.Action
 	return node.Result{}, fmt.Errorf("%s: the runtime has no such action: %w", action, node.ErrUnsupported)
 }
 
-// Watch tells nothing: the drivers of seeds and scripts do.
+// Watch sends no events: the drivers of seeds and scripts do.
 func (m *Machine) Watch(context.Context, func(node.Key), func()) error {
 	return node.ErrUnsupported
 }
@@ -115,7 +115,7 @@ func (m *Machine) inspectSandbox(a node.InspectSandbox) (node.Result, error) {
 	return node.Result{ID: s.id, Sandbox: &seen}, nil
 }
 
-// stopSandbox kills what is left in it, without any grace.
+// stopSandbox kills the containers that are left in it, without a grace period.
 func (m *Machine) stopSandbox(id string) {
 	s := m.sandbox(id)
 	if s == nil {
@@ -180,7 +180,7 @@ func (m *Machine) startContainer(a node.StartContainer) error {
 	return nil
 }
 
-// failStart leaves what a start without success leaves: a container that has ended.
+// failStart leaves an exited container, as a failed start does.
 func (m *Machine) failStart(c *container, code int32, reason string) {
 	c.state, c.finished, c.exit, c.reason = node.ContainerExited, m.clock(), code, reason
 	m.changed(c.key)
@@ -216,7 +216,7 @@ func (m *Machine) inspectContainer(got *node.Observed, a node.InspectContainer) 
 	seen := c.observed()
 	seen.StartedAt, seen.FinishedAt, seen.ExitCode, seen.Reason = c.started, c.finished, c.exit, c.reason
 	seen.SandboxID, seen.Inspected, seen.LogPath = "", true, "/logs/"+c.id
-	for i := range got.Containers { // a status does not say where the container is
+	for i := range got.Containers { // a status does not contain the sandbox of a container
 		if got.Containers[i].ID == c.id {
 			seen.SandboxID = got.Containers[i].SandboxID
 		}
@@ -246,16 +246,15 @@ func (c *container) observed() node.Container {
 	}
 }
 
-// List shows what is there now.
+// List returns what exists now.
 func (m *Machine) List(_ context.Context, only *node.Key) (map[node.Key]*node.Observed, error) {
 	all := m.listSandboxes(only)
 	m.listContainers(only, all)
 	return all, nil
 }
 
-// listSandboxes is the first half of an observation. CRI has no call that
-// shows sandboxes and containers, so what happens in between shows in one of
-// the halves only.
+// listSandboxes returns the first half of an observation. CRI has no call that lists sandboxes and
+// containers together, so a change in between shows in one half only.
 func (m *Machine) listSandboxes(only *node.Key) map[node.Key]*node.Observed {
 	all := map[node.Key]*node.Observed{}
 	for _, s := range slices.Backward(m.sandboxes) {
@@ -270,7 +269,7 @@ func (m *Machine) listSandboxes(only *node.Key) map[node.Key]*node.Observed {
 	return all
 }
 
-// listContainers is the second half.
+// listContainers adds the second half.
 func (m *Machine) listContainers(only *node.Key, all map[node.Key]*node.Observed) {
 	for _, c := range slices.Backward(m.containers) {
 		if only == nil || c.key == *only {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// schedule is virtual time: what is to happen, in order. Things of the same
-// moment happen in the order in which they were asked for.
+// schedule holds virtual time and the events to come. Events of the same moment happen in the order
+// in which they were added.
 type schedule struct {
 	now   time.Duration // since the run began
 	count int
@@ -24,7 +24,7 @@ func (s *schedule) after(d time.Duration, do func()) {
 	heap.Push(&s.queue, event{s.now + max(0, d), s.count, do})
 }
 
-// step lets the next thing happen; false when nothing is left.
+// step runs the next event; false when none is left.
 func (s *schedule) step() bool {
 	if len(s.queue) == 0 {
 		return false

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// script is the behaviour of a container. Its image names it.
+// script is the behaviour of a container. The name of its image selects it.
 type script struct {
-	lasts  time.Duration // until it exits by itself; zero: for ever
+	lasts  time.Duration // until it exits by itself; zero: never
 	exit   int32
 	ending time.Duration // from TERM to its exit
-	deaf   bool          // TERM does nothing
-	broken bool          // it cannot even be started
+	deaf   bool          // it ignores TERM
+	broken bool          // its start fails
 }
 
-// programs are the images that exist, without their tags.
+// programs returns the images that exist, without their tags.
 func programs() [6]string {
 	return [...]string{"forever", "slow", "deaf", "job", "crash", "broken"}
 }
@@ -23,7 +23,7 @@ func scriptOf(image string) script {
 	name, _, _ := strings.Cut(image, ":")
 	program, ok := strings.CutPrefix(name, "sim/")
 	if !ok {
-		return script{} // until it is told to end, and then at once
+		return script{} // runs until TERM, then exits at once
 	}
 	switch program {
 	case "slow":
@@ -40,5 +40,5 @@ func scriptOf(image string) script {
 	return script{ending: 10 * time.Millisecond}
 }
 
-// endless says whether the container runs until it is told to end.
+// endless reports whether the container runs until it is asked to end.
 func (s script) endless() bool { return s.lasts == 0 && !s.broken }

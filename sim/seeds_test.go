@@ -14,11 +14,11 @@ import (
 
 var (
 	oneSeed = flag.Uint64("seed", 0, "replay this one seed and print its story")
-	seeds   = flag.Uint64("seeds", 0, "how many seeds to play")
-	from    = flag.Uint64("from", 1, "the first of them")
+	seeds   = flag.Uint64("seeds", 0, "number of seeds to play")
+	from    = flag.Uint64("from", 1, "first seed")
 )
 
-// TestSeeds plays many runs; each has to keep every promise.
+// TestSeeds plays many runs. Each has to keep every promise.
 func TestSeeds(t *testing.T) {
 	if *oneSeed != 0 {
 		report := Run(Options{Seed: *oneSeed, Trace: true})
@@ -43,7 +43,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// known are the seeds that have found something before.
+// known returns the seeds that have found a fault before.
 func known(t *testing.T) []uint64 {
 	t.Helper()
 	text, err := os.ReadFile("testdata/seeds.txt")
@@ -73,10 +73,10 @@ func count() uint64 {
 	return defaultSeeds
 }
 
-// firstFailure plays n seeds and answers the first that fails by an invariant that says
-// so, and what they all met.
+// firstFailure plays n seeds. It returns the first that fails with an error that contains says, and
+// the situations that all of them met.
 func firstFailure(from, n uint64, bug Bug, says string) (uint64, met, bool) {
-	defer debug.SetGCPercent(debug.SetGCPercent(800)) // runs make much garbage and keep nothing
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // runs make much garbage and keep none of it
 	var next, failed atomic.Uint64
 	next.Store(from - 1)
 	failed.Store(from + n)
@@ -105,7 +105,7 @@ func firstFailure(from, n uint64, bug Bug, says string) (uint64, met, bool) {
 
 const lastLines = 60
 
-// explain tells the end of a failed run, with as few faults as it takes.
+// explain logs the end of a failed run, with as few faults as reproduce it.
 func explain(t *testing.T, seed uint64) {
 	t.Helper()
 	needless := shrink(seed)
@@ -115,7 +115,7 @@ func explain(t *testing.T, seed uint64) {
 		seed, Run(Options{Seed: seed}).Failure, strings.Join(lines, "\n"), needless, report.Failure, seed)
 }
 
-// shrink finds the faults that a failure does not need.
+// shrink returns the faults that a failure does not need.
 func shrink(seed uint64) []Kind {
 	var needless []Kind
 	for _, kind := range Kinds() {

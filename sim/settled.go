@@ -13,13 +13,13 @@ import (
 	"nodal/node/manifest"
 )
 
-// unsettled says what is not yet as it was promised; nil when all is.
+// unsettled returns the first promise that is not yet kept, or nil.
 func (s *simulation) unsettled() error {
 	switch {
 	case s.agent == nil:
 		return errors.New("no agent is alive")
 	case !s.witness.ready || s.clients.owed:
-		return errors.New("the agent has not been told everything")
+		return errors.New("not every source has delivered")
 	}
 	for _, c := range s.pending {
 		if c.abandoned() {
@@ -50,7 +50,7 @@ func (s *simulation) unsettled() error {
 	return nil
 }
 
-// leftovers looks for things without an owner.
+// leftovers returns an error if anything on the machine has no owner.
 func (s *simulation) leftovers() error {
 	for _, box := range s.sandboxes {
 		if l := s.witness.wanted[box.key]; l == nil || l.id.uid != box.uid {
@@ -79,7 +79,7 @@ func (s *simulation) leftovers() error {
 	return nil
 }
 
-// kept says in what a wanted pod's promise is not kept.
+// kept returns the first promise to a wanted pod that is not yet kept.
 func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 	switch {
 	case slot == nil:
@@ -106,8 +106,8 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 	for i := range l.object.Spec.InitContainers {
 		c := &l.object.Spec.InitContainers[i]
 		run := s.newest(l, c.Name)
-		_, vanished := s.witness.vanished[c.Name+string(l.id.uid)] // then it is not sure that its success was seen
-		again := run != nil && s.witness.isBefore(run)             // nor if the record of it was lost
+		_, vanished := s.witness.vanished[c.Name+string(l.id.uid)] // the agent may not have seen its success
+		again := run != nil && s.witness.isBefore(run)             // or the record of its success was lost
 		past := s.witness.isPast(l, box.id, c.Name) && !vanished && !again
 		if past && !node.IsSidecar(c) {
 			continue
@@ -117,7 +117,7 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 		}
 		serves := node.IsSidecar(c) && run != nil && run.running()
 		if !past && !serves {
-			return nil // what comes after may have to wait for it
+			return nil // later containers may have to wait for it
 		}
 	}
 	for i := range l.object.Spec.Containers {
@@ -129,8 +129,8 @@ func (s *simulation) kept(l *life, slot *node.Slot, key node.Key) error {
 	return nil
 }
 
-// debugged is the promise of ephemeral containers: each was started, unless the
-// container that it wants to look into does not run. One that ends is waited for.
+// debugged checks the promise of ephemeral containers: each was started, unless its target
+// container does not run. It waits for one that ends.
 func (s *simulation) debugged(l *life, slot *node.Slot) error {
 	for i := range l.object.Spec.EphemeralContainers {
 		c := &l.object.Spec.EphemeralContainers[i]
@@ -148,7 +148,7 @@ func (s *simulation) debugged(l *life, slot *node.Slot) error {
 	return nil
 }
 
-// finished is the promise of a pod that has its result: nothing runs.
+// finished checks that nothing of a pod with a final result runs.
 func (s *simulation) finished(l *life) error {
 	if endless(&l.object.Spec) && !l.refused && l.expired.IsZero() {
 		return fmt.Errorf("it has a result though a container is always restarted")
@@ -188,7 +188,7 @@ func (w *world) newest(l *life, name string) *container {
 	return newest
 }
 
-// endless says whether a pod can never come to a result.
+// endless reports whether a pod can never come to a result.
 func endless(spec *corev1.PodSpec) bool {
 	forever := false
 	for c := range node.Containers(spec) {
@@ -201,22 +201,21 @@ func endless(spec *corev1.PodSpec) bool {
 	return forever
 }
 
-// mayEnd says whether a run may be the last one that ends with an exit code of at
-// least so much, of those that there are here.
+// mayEnd reports whether a program in use here can end a run for good with at least this exit code.
 func mayEnd(spec *corev1.PodSpec, c *corev1.Container, least int32) bool {
 	return slices.ContainsFunc([]int32{0, 1, 128, 137, 143}, func(code int32) bool { return code >= least && mayStay(spec, c, code) })
 }
 
-// mayStay says whether a run that ends so is the last one.
+// mayStay reports whether a run with this exit code is the last one.
 func mayStay(spec *corev1.PodSpec, c *corev1.Container, code int32) bool {
 	return !node.Rerun(spec, c, code)
 }
 
-// slack bounds how late a restart may be: a retry after the last fault.
+// slack bounds the delay of a restart: a retry after the last fault.
 const slack = 5 * time.Second
 
-// alive is the promise of a container: the wanted version runs, has ended for
-// good, or rests before its next run.
+// alive checks the promise of a container: the wanted version runs, has ended for good, or waits
+// for its next run.
 func (s *simulation) alive(l *life, c *corev1.Container, run *container, box *sandbox) error {
 	lost, vanished := s.witness.vanished[c.Name+string(l.id.uid)]
 	spec := &l.object.Spec
@@ -225,7 +224,7 @@ func (s *simulation) alive(l *life, c *corev1.Container, run *container, box *sa
 		run.finished.Add(s.agent.loop.Site.BackoffMax+slack).After(s.clock())
 	switch {
 	case vanished && (run == nil || run.attempt < lost && !run.running()) && mayEnd(spec, c, 0):
-		return nil // what the agent knows of its end decides
+		return nil // the agent's own view of its end decides
 	case run == nil:
 		return fmt.Errorf("container %s was never made", c.Name)
 	case run.hash != manifest.ContainerHash(c) && (run.state != node.ContainerExited || node.Rerun(spec, c, run.exit)):
@@ -249,8 +248,7 @@ func (s *simulation) alive(l *life, c *corev1.Container, run *container, box *sa
 	return fmt.Errorf("%s is %s", run, run.state)
 }
 
-// restless says whether a container ends or restarts by its nature, so that
-// there is always something to do.
+// restless reports whether a container ends or restarts by itself, so that work never ends.
 func (s *simulation) restless() bool {
 	for _, l := range s.witness.wanted {
 		if l.result != "" {

@@ -2,7 +2,7 @@ package sim
 
 import "fmt"
 
-// trace is the story of a run, kept only when somebody will read it.
+// trace records the story of a run, if anyone will read it.
 type trace struct {
 	*schedule
 	on    bool

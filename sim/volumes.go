@@ -20,8 +20,8 @@ import (
 	"nodal/reconciler"
 )
 
-// volumes is an agent at work on the machine's volumes. They outlive it: by pod,
-// the world knows what each was last made from.
+// volumes is an agent's access to the machine's volumes, which outlive it. The world records what
+// each volume was last made from.
 type volumes struct {
 	world *world
 	store *store.Store
@@ -29,7 +29,7 @@ type volumes struct {
 
 var _ reconciler.Volumes = volumes{}
 
-// SetUp lays a volume out, unless something that it needs is missing.
+// SetUp lays out a volume, unless one of its objects is missing.
 func (v volumes) SetUp(_ context.Context, pod *node.Pod, name string) error {
 	v.world.witness.laidOut(v.store, pod)
 	for volume := range node.MountedVolumes(&pod.Object.Spec) {
@@ -52,8 +52,8 @@ func (v volumes) SetUp(_ context.Context, pod *node.Pod, name string) error {
 	return nil
 }
 
-// content returns what a volume shows now: the content of objects, the labels of the pod and its
-// containers' resources, and the volume that a claim is bound to.
+// content returns what a volume should contain: the data of objects, the pod's labels, its
+// containers' resources, and the volume of its claim.
 func (v volumes) content(pod *corev1.Pod, volume *corev1.Volume) (string, error) {
 	content := ""
 	for _, ref := range node.VolumeRefs(pod, volume) {
@@ -109,7 +109,7 @@ func (v volumes) Sweep(ctx context.Context, keep func(types.UID) bool) error {
 	return nil
 }
 
-// tear leaves work on the disk as a crash would.
+// tear leaves a volume half done, as a crash does.
 func (w *world) tear(c *call) {
 	have := w.volumes[c.pod.UID()]
 	part, isSetUp := c.action.(node.SetUp)
@@ -123,17 +123,17 @@ func (w *world) tear(c *call) {
 	}
 }
 
-// settings is the object that pods use.
+// settings names the object that pods use.
 func settings() node.ObjectRef {
 	return node.ObjectRef{Kind: node.ConfigMap, Namespace: "default", Name: "settings"}
 }
 
-// signed are the bundles that pods trust.
+// signed names the bundles that pods trust.
 func signed() node.ObjectRef {
 	return node.ObjectRef{Kind: node.ClusterTrustBundle, Name: "sim.example/ca"}
 }
 
-// bundle is one of a few of these, with something new in it.
+// bundle returns a random bundle with new content.
 func bundle(version string) *node.Object {
 	return node.NewObject(&certificatesv1.ClusterTrustBundle{
 		ObjectMeta: metav1.ObjectMeta{Name: "sim.example:ca:" + version[:1]},
@@ -143,7 +143,7 @@ func bundle(version string) *node.Object {
 	})
 }
 
-// post changes the object that pods use, or removes it.
+// post changes or removes the object that pods use.
 func (c *clients) post(a *agent) {
 	in := c.intake(a, node.SourceAPI)
 	if c.pick(8) == 0 {
@@ -162,7 +162,7 @@ func (c *clients) post(a *agent) {
 	c.provide(a)
 }
 
-// provide posts the object with something new in it, a bundle, and what pods claim.
+// provide posts what pods need: the object and a bundle, each with new content, and their claim.
 func (c *clients) provide(a *agent) {
 	object := node.NewObject(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: settings().Namespace, Name: settings().Name},
@@ -175,7 +175,7 @@ func (c *clients) provide(a *agent) {
 	c.claim(a)
 }
 
-// mounting gives a pod some volumes.
+// mounting gives a pod random volumes.
 func (c *clients) mounting(pod *corev1.Pod) {
 	config := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: settings().Name}}
 	if c.pick(2) == 0 {
@@ -196,7 +196,7 @@ func (c *clients) mounting(pod *corev1.Pod) {
 	}
 }
 
-// info projects a pod's facts about itself, and perhaps trusted certificates.
+// info returns a volume of facts about the pod, and perhaps of trusted certificates.
 func info(trusting bool) *corev1.ProjectedVolumeSource {
 	signer, optional := signed().Name, true
 	itself := corev1.VolumeProjection{DownwardAPI: &corev1.DownwardAPIProjection{}}
@@ -209,14 +209,14 @@ func info(trusting bool) *corev1.ProjectedVolumeSource {
 	}}
 }
 
-// laidOut checks that nothing is laid out for a pod that is gone: it would never be torn down.
+// laidOut checks that no volume is laid out for a pod that is gone: nothing would tear it down.
 func (wi *witness) laidOut(store *store.Store, pod *node.Pod) {
 	if !store.Holds(pod.UID()) {
 		wi.failf("a volume was laid out for %s, uid %s, which is gone", pod.Key(), pod.UID())
 	}
 }
 
-// tornDown checks: what runs keeps its volumes.
+// tornDown checks that a running container keeps its volumes.
 func (wi *witness) tornDown(w *world, uid types.UID) {
 	for _, c := range w.containers {
 		if c.uid == uid && c.running() {
@@ -225,7 +225,7 @@ func (wi *witness) tornDown(w *world, uid types.UID) {
 	}
 }
 
-// madeWith checks: a container finds every volume of its pod laid out.
+// madeWith checks that a container finds every volume of its pod laid out.
 func (wi *witness) madeWith(w *world, pod *node.Pod, c *container) {
 	for volume := range node.MountedVolumes(&pod.Object.Spec) {
 		if _, ok := w.volumes[pod.UID()][volume.Name]; !ok {
@@ -234,7 +234,7 @@ func (wi *witness) madeWith(w *world, pod *node.Pod, c *container) {
 	}
 }
 
-// upToDate says in what the volumes of a pod are not as they should be.
+// upToDate returns an error if a volume of a pod does not have its wanted content.
 func (s *simulation) upToDate(l *life, resize *node.Resize) error {
 	layout := volumes{s.world, s.agent.store}
 	allocated := (&node.Pod{Object: l.object, Resize: resize}).Allocated()

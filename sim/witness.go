@@ -13,18 +13,17 @@ import (
 	"nodal/node/store"
 )
 
-// witness watches the world and holds it against what clients were told. It
-// keeps the first thing that must never happen.
+// witness compares the world with what clients were told. It keeps the first violation.
 type witness struct {
 	*ledger
-	jumps    bool // the clock jumps, and the end of a grace period cannot be told
-	ready    bool // every source has told the present agent what it has
+	jumps    bool // the clock jumps, so the end of a grace period is uncertain
+	ready    bool // every source has delivered to the present agent
 	revision int64
 	failure  error
-	strays   map[types.UID]time.Time // by when the agent has to end unwanted pods
-	past     map[within]uint32       // run after that of an init container which has done what the next waits for
-	vanished map[string]uint32       // the newest run that vanished, by container and uid
-	once     map[string]bool         // ephemeral containers that were started, by container and uid
+	strays   map[types.UID]time.Time // when the agent has to have ended unwanted pods
+	past     map[within]uint32       // by init container: the run after the one that let the next container begin
+	vanished map[string]uint32       // the newest vanished run, by container and UID
+	once     map[string]bool         // ephemeral containers that were started, by container and UID
 	times    times
 }
 
@@ -44,7 +43,7 @@ func (wi *witness) failf(format string, args ...any) {
 	}
 }
 
-// runs checks: at most one running instance of a container.
+// runs checks that a container has at most one running instance.
 func (wi *witness) runs(w *world, c *container) {
 	for _, o := range w.containers {
 		if o != c && o.uid == c.uid && o.name == c.name && o.running() {
@@ -56,7 +55,7 @@ func (wi *witness) runs(w *world, c *container) {
 	wi.runsAfter(w, c)
 }
 
-// runsAfter checks: a pod begins when what has to end for it no longer runs.
+// runsAfter checks that a pod begins only after the pods that had to end for it.
 func (wi *witness) runsAfter(w *world, c *container) {
 	l := wi.lives[c.life]
 	if l == nil || c.late {
@@ -69,7 +68,7 @@ func (wi *witness) runsAfter(w *world, c *container) {
 	}
 }
 
-// runsOnce checks: an ephemeral container is never started again, whatever dies.
+// runsOnce checks that an ephemeral container is never started again.
 func (wi *witness) runsOnce(c *container) {
 	l := wi.lives[c.life]
 	if l == nil || node.EphemeralContainer(&l.object.Spec, c.name) == nil {
@@ -82,7 +81,7 @@ func (wi *witness) runsOnce(c *container) {
 	wi.once[key] = true
 }
 
-// runsNoMore checks: of a pod that has its result nothing is started.
+// runsNoMore checks that no container starts in a pod with a final result.
 func (wi *witness) runsNoMore(c *container) {
 	l := wi.lives[c.life]
 	if l == nil || c.late {
@@ -93,7 +92,7 @@ func (wi *witness) runsNoMore(c *container) {
 	}
 }
 
-// killed checks: no KILL before the grace period ends.
+// killed checks that no KILL comes before the grace period ends.
 func (wi *witness) killed(w *world, c *container) {
 	if wi.jumps || c.late {
 		return
@@ -113,7 +112,7 @@ func (wi *witness) killed(w *world, c *container) {
 		if !l.expired.IsZero() && !l.expired.Add(grace).After(w.clock()) {
 			return
 		}
-		// The pod may have been given something to do again since.
+		// The pod may have got new work since.
 		if !c.over.IsZero() && !c.over.Add(grace).After(w.clock()) {
 			return
 		}
@@ -132,9 +131,8 @@ func (wi *witness) killed(w *world, c *container) {
 	}
 }
 
-// sandboxMade checks: a name is used again only when nothing of the former
-// pod is left, and a lost sandbox has released its network before the next.
-// What the agent had given up it cannot wait for.
+// sandboxMade checks that a name is free of the former pod, and that a lost sandbox has released
+// its network. Calls that the agent had given up do not count.
 func (wi *witness) sandboxMade(w *world, s *sandbox) {
 	for _, o := range w.sandboxes {
 		switch {
@@ -147,8 +145,8 @@ func (wi *witness) sandboxMade(w *world, s *sandbox) {
 	}
 }
 
-// verdicts says of each running container that a call would end why it must
-// not; nil where it may.
+// verdicts returns, for each running container that a call would end, why it must not; nil where it
+// may.
 func (wi *witness) verdicts(w *world, c *call) map[string]error {
 	verdicts := map[string]error{}
 	for _, victim := range w.victims(c.action) {
@@ -157,8 +155,8 @@ func (wi *witness) verdicts(w *world, c *call) map[string]error {
 	return verdicts
 }
 
-// ends checks: what a client wants and what is healthy goes on. A call is
-// judged by what was wanted when it began and when it has its effect.
+// ends checks that a wanted, healthy container runs on. A call is judged by what was wanted when it
+// began, and again when it has its effect.
 func (wi *witness) ends(w *world, c *call) {
 	for _, victim := range w.victims(c.action) {
 		wi.endsInOrder(w, c, victim)
@@ -172,7 +170,7 @@ func (wi *witness) ends(w *world, c *call) {
 	}
 }
 
-// victims are the running containers that an action ends.
+// victims returns the running containers that an action ends.
 func (w *world) victims(action node.Action) []*container {
 	about := action.About()
 	switch {
@@ -192,7 +190,7 @@ var (
 	errTooSoon = errors.New("a source has not said yet whether it is wanted")
 )
 
-// mustRun says why a container must not be ended; nil when it may be.
+// mustRun returns why a container must not be ended, or nil if it may be.
 func (wi *witness) mustRun(w *world, c *container) error {
 	own, wanted := wi.lives[c.life], wi.wanted[c.key]
 	_, adopted := wi.strays[c.uid]
@@ -217,7 +215,7 @@ func (wi *witness) mustRun(w *world, c *container) error {
 	return errWanted
 }
 
-// owes notes that a run which is ended for another version has to be followed by one.
+// owes records that a run which ends for another version has to be followed by one.
 func (wi *witness) owes(w *world, c *call, run *container) {
 	l, spec := wi.wanted[run.key], specOf(c.pod.Object, run.name)
 	if c.abandoned() || l == nil || l.id != idOf(c.pod) || run.uid != l.id.uid || spec == nil || manifest.ContainerHash(spec) == run.hash {
@@ -228,8 +226,7 @@ func (wi *witness) owes(w *world, c *call, run *container) {
 	}
 }
 
-// reads checks what a reader of the store sees: revisions and restart counts
-// only grow, and a result stays.
+// reads checks a read of the store: revisions and restart counts only grow, and a result stays.
 func (wi *witness) reads(w *world, view store.View) {
 	if view.Gone {
 		return
@@ -242,9 +239,9 @@ func (wi *witness) reads(w *world, view store.View) {
 		return
 	}
 	wi.startsOver(w, l, view.Slot)
-	l.restart(view.Slot.Pod.Restarts) // a resize may ask for some, long after a client did
+	l.restart(view.Slot.Pod.Restarts) // a resize may ask for restarts long after the client did
 	wi.expires(w, l, view.Slot)
-	l.refused = l.refused || view.Slot.Pod.Refused != nil // it had to make way before it was its turn
+	l.refused = l.refused || view.Slot.Pod.Refused != nil // a pod may be refused before its turn, to make room
 	for name, tally := range view.Slot.Tallies {
 		if tally.Restarts < l.counts[name] {
 			wi.failf("the restarts of %s in %s went back from %d to %d", name, view.Key, l.counts[name], tally.Restarts)
@@ -253,7 +250,7 @@ func (wi *witness) reads(w *world, view store.View) {
 	}
 	switch result := view.Slot.Result; {
 	case result == nil && l.result != "":
-		wi.failf("pod %s was %s and is not any more", view.Key, l.result)
+		wi.failf("pod %s was %s and has lost its result", view.Key, l.result)
 	case result != nil && l.result != "" && result.Phase != l.result:
 		wi.failf("pod %s was %s and is %s", view.Key, l.result, result.Phase)
 	case result != nil && l.result == "":
@@ -262,7 +259,7 @@ func (wi *witness) reads(w *world, view store.View) {
 	}
 }
 
-// advances checks that the revision never goes back, restarts included.
+// advances checks that the revision never goes back, not even over a restart.
 func (wi *witness) advances(revision int64) {
 	if revision < wi.revision {
 		wi.failf("the revision went back from %d to %d", wi.revision, revision)

@@ -12,8 +12,8 @@ import (
 	"nodal/reconciler"
 )
 
-// passes notes that an init container has done what the next one waits for: a
-// sidecar once it runs and its postStart hook has ended, any other once it has succeeded.
+// passes records that an init container lets the next one begin: a sidecar once it runs and its
+// postStart hook has ended, any other once it has succeeded.
 func (wi *witness) passes(c *container) {
 	l := wi.lives[c.life]
 	if l == nil {
@@ -32,26 +32,26 @@ func (wi *witness) passes(c *container) {
 	}
 }
 
-// restartsWithAll says whether a run has to end because all containers of its pod begin
-// anew: of the pod as it was accepted first, or again when its record was lost.
+// restartsWithAll reports whether a run has to end because all containers of its pod restart. It
+// asks the pod as first accepted, and as accepted again after its record was lost.
 func (wi *witness) restartsWithAll(c *container) bool {
 	own, wanted := wi.lives[c.life], wi.wanted[c.key]
 	return own != nil && own.outlived(c) || wanted != nil && wanted.id.uid == c.uid && wanted.outlived(c)
 }
 
-// isPast says whether an init container has done what the next waits for, since all
-// last began anew.
+// isPast reports whether an init container has let the next one begin since the last restart of
+// all.
 func (wi *witness) isPast(l *life, sandbox, name string) bool {
 	return wi.past[within{sandbox, name}] > l.rounds[name]
 }
 
-// isBefore says whether a run is newer than the last that has done that.
+// isBefore reports whether a run is newer than the last that let the next container begin.
 func (wi *witness) isBefore(run *container) bool {
 	return run.attempt >= wi.past[within{run.sandbox.id, run.name}]
 }
 
-// beginsInOrder checks: a container begins when all before it are past, and when all
-// begin anew nothing runs any more of what ran before.
+// beginsInOrder checks that a container begins after all before it, and after a restart of all only
+// when no older run is left.
 func (wi *witness) beginsInOrder(w *world, c *container) {
 	l := wi.lives[c.life]
 	if l == nil || node.EphemeralContainer(&l.object.Spec, c.name) != nil {
@@ -59,7 +59,7 @@ func (wi *witness) beginsInOrder(w *world, c *container) {
 	}
 	for _, other := range w.containers {
 		if other.life == c.life && other.running() && !other.late && l.outlived(other) {
-			wi.failf("%s begins while %s runs, after which all begin anew", c, other)
+			wi.failf("%s begins while %s runs, and all of them have to restart together", c, other)
 		}
 	}
 	for i := range l.object.Spec.InitContainers {
@@ -73,9 +73,8 @@ func (wi *witness) beginsInOrder(w *world, c *container) {
 	}
 }
 
-// endsInOrder checks: in a deletion, or at a pod's deadline, a sidecar ends after what
-// it serves, until the grace period is over. What an agent could not know of does not
-// count.
+// endsInOrder checks that at a deletion or deadline a sidecar ends after the containers that it
+// serves, until the grace period is over. What the agent could not know does not count.
 func (wi *witness) endsInOrder(w *world, c *call, victim *container) {
 	stop, ok := c.action.(node.StopContainer)
 	l := wi.lives[victim.life]
@@ -91,7 +90,7 @@ func (wi *witness) endsInOrder(w *world, c *call, victim *container) {
 	}
 }
 
-// serves says whether a container is a sidecar, and another one is begun after it.
+// serves reports whether name is a sidecar that starts before other.
 func serves(object *corev1.Pod, name, other string) bool {
 	begun := false
 	for c := range specs(object) {
@@ -103,7 +102,7 @@ func serves(object *corev1.Pod, name, other string) bool {
 	return false
 }
 
-// restsAlone checks: when a pod has its result, nothing of it runs.
+// restsAlone checks that nothing of a pod with a final result runs.
 func (wi *witness) restsAlone(w *world, l *life) {
 	for _, c := range w.containers {
 		if c.life == l.id && c.running() && !c.late {
@@ -112,8 +111,8 @@ func (wi *witness) restsAlone(w *world, l *life) {
 	}
 }
 
-// startsOver checks: all containers of a pod begin anew only when one has ended so that
-// its rules want it.
+// startsOver checks that all containers of a pod restart only when one has ended as its rules
+// demand.
 func (wi *witness) startsOver(w *world, l *life, slot *node.Slot) {
 	news := slices.ContainsFunc(slot.Pod.Restarts, func(r node.Restart) bool { return r.All && r.Attempt >= l.rounds[r.Container] })
 	if !news {
@@ -130,11 +129,11 @@ func (wi *witness) startsOver(w *world, l *life, slot *node.Slot) {
 			return
 		}
 	}
-	wi.failf("all containers of %s begin anew and no rule wants that", l.key)
+	wi.failf("all containers of %s restart, and no rule demands that", l.key)
 }
 
-// expires checks: a pod is made to end when it was active for as long as it may, not
-// before, when it has written too much, or for a static pod, and then it has failed for that.
+// expires checks a termination: the pod has run as long as it may, has written too much, or makes
+// room and is no static pod. It then fails with the reason of the termination.
 func (wi *witness) expires(w *world, l *life, slot *node.Slot) {
 	t := slot.Termination
 	if t == nil {
@@ -145,16 +144,16 @@ func (wi *witness) expires(w *world, l *life, slot *node.Slot) {
 	switch {
 	case !l.expired.IsZero():
 	case t.Reason == node.Evicted && !w.gorged[l.id.uid]:
-		wi.failf("pod %s is evicted and has not written more than it may", l.key)
+		wi.failf("pod %s is evicted, and has not written too much", l.key)
 	case t.Reason == node.Evicted:
 		w.met.addf("evicted")
 		wi.hurry(l, t.Grace)
 	case t.Reason == node.Preempting && slot.Pod.Source != node.SourceAPI:
-		wi.failf("pod %s has to make way and is a static one", l.key)
+		wi.failf("pod %s is preempted, and is static", l.key)
 	case t.Reason == node.Preempting:
 		w.met.addf("preempted")
 	case early:
-		wi.failf("pod %s is made to end at %s, it may run until %s", l.key, t.Requested, due)
+		wi.failf("pod %s has to end at %s, and may run until %s", l.key, t.Requested, due)
 	}
 	for known := range wi.same(l) {
 		known.expired = t.Requested
@@ -164,14 +163,14 @@ func (wi *witness) expires(w *world, l *life, slot *node.Slot) {
 	}
 }
 
-// vanishes notes which runs can no longer be inspected.
+// vanishes records runs that can no longer be inspected.
 func (wi *witness) vanishes(c *container) {
 	key := c.name + string(c.uid)
 	wi.vanished[key] = max(wi.vanished[key], c.attempt)
 }
 
-// over says whether a pod has done all that it will do, or may have as far as
-// its agent knows: what it saw of runs that vanished is its own.
+// over reports whether a pod has done all its work, or may have as far as its agent knows. Runs
+// that vanished count as the agent saw them.
 func (w *world) over(l *life) bool {
 	for i := range l.object.Spec.InitContainers {
 		if w.ended(l, &l.object.Spec.InitContainers[i], 1) {
@@ -186,8 +185,7 @@ func (w *world) over(l *life) bool {
 	return true
 }
 
-// ended says whether a container has ended for good, or may have, with at least
-// an exit code.
+// ended reports whether a container has ended for good, or may have, with at least an exit code.
 func (w *world) ended(l *life, c *corev1.Container, least int32) bool {
 	if _, ok := w.witness.vanished[c.Name+string(l.id.uid)]; ok && mayEnd(&l.object.Spec, c, least) {
 		return true
@@ -196,9 +194,8 @@ func (w *world) ended(l *life, c *corev1.Container, least int32) bool {
 	return newest != nil && newest.state == node.ContainerExited && newest.exit >= least && mayStay(&l.object.Spec, c, newest.exit)
 }
 
-// toldFirst checks: readers are told what an action is decided on before it is begun, so
-// that they see nothing that follows beside what was before. What is left of a pod that
-// is deleted is not told of once nothing is.
+// toldFirst checks that readers see an observation before an action that follows from it begins. It
+// ignores a deleted pod of which nothing is left.
 func (wi *witness) toldFirst(store *store.Store, t *reconciler.Tracked, a node.Action) {
 	known := *t.Got()
 	if t.Slot().Pod.Deletion != nil && known.Empty() {
@@ -210,6 +207,6 @@ func (wi *witness) toldFirst(store *store.Store, t *reconciler.Tracked, a node.A
 	}
 	known.Mark, told.Mark = 0, 0
 	if !reflect.DeepEqual(told, known) {
-		wi.failf("%s is begun for pod %s by what is known of it, and readers are not told that yet", a, t.Key)
+		wi.failf("%s is begun for pod %s, and readers do not see the reason yet", a, t.Key)
 	}
 }

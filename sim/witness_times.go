@@ -11,18 +11,18 @@ import (
 	"nodal/reconciler"
 )
 
-// times are when the conditions of pods last changed, as they were last shown.
+// times holds when each condition of a pod last changed, as readers saw it.
 type times struct {
 	of     map[lifeID]map[corev1.PodConditionType]time.Time
-	robbed map[types.UID]bool // pods of which something vanished, and with it what it had to tell
+	robbed map[types.UID]bool // pods that lost a container or sandbox before it was inspected
 }
 
 func newTimes() times {
 	return times{of: map[lifeID]map[corev1.PodConditionType]time.Time{}, robbed: map[types.UID]bool{}}
 }
 
-// moveOn checks: no condition is told to have changed before it did so last. An agent
-// that has not learnt all of a pod cannot know, nor what is known of one that is cleared away.
+// moveOn checks that no condition's transition time goes back. It ignores pods that the agent has
+// not fully inspected or is clearing away.
 func (wi *witness) moveOn(w *world, t *reconciler.Tracked) {
 	slot, got := t.Slot(), t.Got()
 	if wi.jumps || wi.times.robbed[slot.Pod.UID()] || slot.Pod.Deletion != nil || !learnt(slot, got) {
@@ -35,19 +35,18 @@ func (wi *witness) moveOn(w *world, t *reconciler.Tracked) {
 	}
 	shown := status.Of(node.Site{}, slot, got)
 	if ended := shown.Phase == corev1.PodSucceeded || shown.Phase == corev1.PodFailed; ended && slot.Result == nil {
-		return // a client may have it go on still
+		return // a client may still let it run on
 	}
 	for _, c := range shown.Conditions {
-		since := c.LastTransitionTime.Truncate(time.Second) // as readers see it
+		since := c.LastTransitionTime.Truncate(time.Second) // readers see whole seconds
 		if since.Before(before[c.Type]) {
-			wi.failf("condition %s of pod %s is %s since %s, and was told to have changed at %s", c.Type, t.Key, c.Status, since.Sub(epoch), before[c.Type].Sub(epoch))
+			wi.failf("condition %s of pod %s is %s since %s, and readers saw a later change at %s", c.Type, t.Key, c.Status, since.Sub(epoch), before[c.Type].Sub(epoch))
 		}
 		before[c.Type] = since
 	}
 }
 
-// learnt says whether a pod's sandbox and those of its runs that readers are shown have
-// been looked at closely.
+// learnt reports whether a pod's sandbox, and all runs that readers are shown, have been inspected.
 func learnt(slot *node.Slot, got *node.Observed) bool {
 	uid := slot.Pod.UID()
 	if s := got.NewestSandbox(uid); s != nil && !s.Inspected {

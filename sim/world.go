@@ -12,26 +12,25 @@ import (
 	"nodal/node/offer"
 )
 
-// world is the node as it truly is: a machine, what else outlives every agent, and the
-// calls that are on their way. The name of what a call makes is taken from its arrival on.
+// world is the true node: a machine, everything else that outlives agents, and the calls in flight.
 type world struct {
 	*Machine
 	rand    *rand.Rand
-	offer   offer.Offer                     // of the node, which stays
-	skew    time.Duration                   // how far the wall clock is from the truth
-	down    bool                            // the runtime does not answer; what runs goes on
-	volumes map[types.UID]map[string]string // what each was made from, by name
+	offer   offer.Offer                     // the node's offer, which never changes
+	skew    time.Duration                   // how far the wall clock is off
+	down    bool                            // the runtime does not answer; containers run on
+	volumes map[types.UID]map[string]string // what each volume was made from, by name
 	gorged  map[types.UID]bool              // pods that have written more than they may
 	cgroups map[types.UID]limit.Limits
-	pending []*call // whose effect may still come
-	cabinet cabinet // of claims
+	pending []*call // calls whose effect may still come
+	cabinet cabinet // the files of claims
 	links   links
 	made    int
-	uids    int // of what the keeper has made
+	uids    int // the number of UIDs made by the keeper
 	witness *witness
 	trace   *trace
 	met     met
-	around  func(*agent, node.Action) // it is about to have its effect, or has had it
+	around  func(*agent, node.Action) // called before and after an effect
 }
 
 func newWorld(s *schedule, r *rand.Rand, wi *witness, t *trace) *world {
@@ -44,10 +43,10 @@ func newWorld(s *schedule, r *rand.Rand, wi *witness, t *trace) *world {
 	return w
 }
 
-// epoch is when every run begins, on the wall clock.
+// epoch is the wall clock's time at the start of every run.
 var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// wallClock is the time as agent and runtime read it.
+// wallClock returns the time that agent and runtime read.
 func (w *world) wallClock() time.Time { return epoch.Add(w.now + w.skew) }
 
 func (w *world) number(kind string) string {
@@ -55,7 +54,7 @@ func (w *world) number(kind string) string {
 	return fmt.Sprintf("%s%d", kind, w.made)
 }
 
-// eyes are the witness's, and the world's own rules, at the machine.
+// eyes observe the machine for the witness and the world's own rules.
 type eyes struct{ *world }
 
 var _ audience = eyes{}
@@ -68,7 +67,7 @@ func (e eyes) admit(pod *node.Pod, c *container) error {
 	return nil
 }
 
-// resize does as the kernel does: what is in a cgroup has no more of the CPU than all of it.
+// resize refuses more CPU than the cgroup above has, as the kernel does.
 func (e eyes) resize(c *container, limits limit.Limits) error {
 	if !e.cgroups[c.uid].Cover(limits) {
 		return refused("ResizeContainerError", "the kernel: the pod's cgroup has no room for %s", limits)

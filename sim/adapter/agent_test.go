@@ -26,13 +26,13 @@ type agent struct {
 	clock   *store.Clock
 	sources *store.Sources
 	session *session
-	cut     func()       // ends it as the kernel ends a process
-	ended   <-chan error // of the reconciler
-	asked   atomic.Bool  // a client is at work, and is to have its answer
+	cut     func()       // ends it as a SIGKILL does
+	ended   <-chan error // the reconciler's end
+	asked   atomic.Bool  // a client waits for its answer; the agent does not die before it
 	told    bool         // the static pods were delivered
 }
 
-// noLogs stands for logs that nothing has written.
+// noLogs has no logs to remove or link.
 type noLogs struct{}
 
 func (noLogs) Link(node.Key, *node.Container)                      {}
@@ -40,7 +40,7 @@ func (noLogs) Unlink(node.Key, string, string)                     {}
 func (noLogs) RemovePod(node.Key, types.UID) error                 { return nil }
 func (noLogs) RemoveRun(node.Key, types.UID, string, uint32) error { return nil }
 
-// noVolumes stands for volumes that no pod here has.
+// noVolumes has no volumes to lay out.
 type noVolumes struct{}
 
 func (noVolumes) SetUp(context.Context, *node.Pod, string) error               { return nil }
@@ -49,7 +49,7 @@ func (noVolumes) Sweep(context.Context, func(types.UID) bool) error            {
 func (noVolumes) Left(context.Context, *corev1.PersistentVolume) (bool, error) { return false, nil }
 func (noVolumes) Reclaim(context.Context, *corev1.PersistentVolume) error      { return nil }
 
-// noProber asks nothing.
+// noProber runs no probes.
 type noProber struct{}
 
 func (noProber) Set(node.Key, []node.Probe)  {}
@@ -59,7 +59,7 @@ func site() node.Site {
 	return node.Site{NodeName: "sim", Runtime: "containerd", BackoffMax: time.Minute}
 }
 
-// boot starts an agent with connections of its own.
+// boot starts an agent that opens its own connections.
 func (r *run) boot() (*agent, error) {
 	config := hostcri.Config{RequestTimeout: requestTimeout}
 	conn, err := r.link.Dial(hostcri.DialOptions(config)...)
@@ -71,7 +71,7 @@ func (r *run) boot() (*agent, error) {
 	a.asked.Store(true) // until it has started
 	defer a.asked.Store(false)
 	a.cut = func() {
-		_ = conn.Close() // an agent may be cut off twice
+		_ = conn.Close() // the connection may be closed already
 		cancel()
 	}
 	a.session = &session{disk: r.disk, strike: func() moment { return r.commits.strike(a) }, die: a.cut}
@@ -101,7 +101,7 @@ func (r *run) boot() (*agent, error) {
 	return a, nil
 }
 
-// restore reads what the disk kept.
+// restore loads the records that the disk kept.
 func (a *agent) restore(records []store.Record) error {
 	clock, err := store.OpenClock(a.session, records)
 	if err != nil {

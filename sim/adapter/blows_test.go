@@ -13,7 +13,7 @@ import (
 	"nodal/sim/cri"
 )
 
-// blows lists what may befall a node. Each run has some of them.
+// blows lists the misfortunes that may strike a node. Each run has some of them.
 func (r *run) blows() []func() {
 	blows := []func(){func() {}}
 	for _, blow := range []func(){
@@ -26,7 +26,7 @@ func (r *run) blows() []func() {
 	return blows
 }
 
-// exitOne has a container end by itself.
+// exitOne ends a container as if its program had exited.
 func (r *run) exitOne() {
 	if c, ok := r.pick(cri.Container.Running); ok {
 		r.witness.trace.addf("container %s of %s ends by itself", c.Name, c.Pod)
@@ -34,7 +34,7 @@ func (r *run) exitOne() {
 	}
 }
 
-// pick answers one of the containers of clients' pods that fit.
+// pick returns a random container of the clients' pods that satisfies fits.
 func (r *run) pick(fits func(cri.Container) bool) (cri.Container, bool) {
 	fitting := slices.DeleteFunc(r.server.Snapshot().Containers, func(c cri.Container) bool {
 		return strange(c.Pod) || !fits(c)
@@ -45,7 +45,7 @@ func (r *run) pick(fits func(cri.Container) bool) (cri.Container, bool) {
 	return fitting[r.rand.IntN(len(fitting))], true
 }
 
-// steal removes a container that has ended, as an operator may do by hand.
+// steal removes an ended container, as an operator may do by hand.
 func (r *run) steal() {
 	c, ok := r.pick(func(c cri.Container) bool { return !c.Running() })
 	if !ok {
@@ -68,13 +68,13 @@ func (r *run) prune() {
 	}
 }
 
-// unplug takes the network from the runtime, or gives it back.
+// unplug takes the runtime's network away, or gives it back.
 func (r *run) unplug() {
 	r.unplugged = !r.unplugged
 	r.server.SetReady(true, !r.unplugged)
 }
 
-// killSandbox ends a sandbox's own process.
+// killSandbox ends the process of a random sandbox.
 func (r *run) killSandbox() {
 	for _, b := range r.server.Snapshot().Sandboxes {
 		if b.Ready && !strange(b.Pod) && r.rand.IntN(2) == 0 {
@@ -85,7 +85,7 @@ func (r *run) killSandbox() {
 	}
 }
 
-// outage ends the runtime's process. What runs goes on.
+// outage ends the runtime's process. Containers run on.
 func (r *run) outage() {
 	if !r.back.IsZero() {
 		return
@@ -95,7 +95,7 @@ func (r *run) outage() {
 	r.back = time.Now().Add(between(r.rand, 10*time.Millisecond, 15*time.Second))
 }
 
-// deaths decides in which commits agents die.
+// deaths decides which commits kill the agent.
 type deaths struct {
 	mu   sync.Mutex
 	rand *rand.Rand
@@ -117,15 +117,15 @@ func (d *deaths) end() {
 	d.rate = 0
 }
 
-// The pods that no client asks for.
+// The UIDs of pods that no client asks for.
 const (
-	strayUID   = "stray"   // a kubelet made it, and it has no record
-	foreignUID = "foreign" // no kubelet made it
+	strayUID   = "stray"   // made by a kubelet, without a record
+	foreignUID = "foreign" // made by something else than a kubelet
 )
 
 func strange(pod cri.Pod) bool { return pod.UID == strayUID || pod.UID == foreignUID }
 
-// addStrangers leaves pods in the runtime that no client asks for.
+// addStrangers creates pods in the runtime that no client asks for.
 func (r *run) addStrangers() {
 	r.addStranger(foreignUID, "web", nil)
 	if r.rand.IntN(2) == 0 {

@@ -14,12 +14,12 @@ import (
 	"nodal/node/storage"
 )
 
-// clients are users of the API and the author of a static pod.
+// clients stands for the users of the API and the author of a static pod.
 type clients struct {
 	*run
-	posted map[node.Key]*corev1.Pod // what was last asked for
+	posted map[node.Key]*corev1.Pod // the last manifest posted, by key
 	uids   int
-	images int // each change names an image that no container had before
+	images int // counts changes, so that each names a new image
 }
 
 func userKeys() []node.Key {
@@ -35,7 +35,7 @@ func (c *clients) intake(source node.Source) intake.Intake {
 	}}
 }
 
-// ask lets a client speak to the agent. The agent does not die in the middle of it.
+// ask lets a client call the agent, which does not die before it has answered.
 func (c *clients) ask(do func()) {
 	if c.agent == nil {
 		return
@@ -45,7 +45,7 @@ func (c *clients) ask(do func()) {
 	c.agent.asked.Store(false)
 }
 
-// act does one thing that a client may do.
+// act does one random thing that a client may do.
 func (c *clients) act() {
 	key := userKeys()[c.rand.IntN(len(userKeys()))]
 	switch c.rand.IntN(8) {
@@ -61,7 +61,7 @@ func (c *clients) act() {
 	}
 }
 
-// apply posts a manifest: a new one, or the last one with a change.
+// apply posts a new manifest, or a change of the last one.
 func (c *clients) apply(key node.Key) {
 	object := c.newPod(key)
 	if last := c.posted[key]; last != nil && c.rand.IntN(4) > 0 {
@@ -111,7 +111,7 @@ func (c *clients) edit() {
 	object.UID = types.UID("f" + manifest.PodHash(object)[:12])
 }
 
-// deliver hands the static pod to the node.
+// deliver delivers the static pod to the node.
 func (c *clients) deliver() {
 	c.ask(func() {
 		var deliveries []intake.Delivery
@@ -129,7 +129,7 @@ func (c *clients) deliver() {
 	})
 }
 
-// newPod makes up a pod.
+// newPod returns a random pod.
 func (c *clients) newPod(key node.Key) *corev1.Pod {
 	policies := []corev1.RestartPolicy{
 		corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever,
@@ -154,7 +154,7 @@ func (c *clients) newPod(key node.Key) *corev1.Pod {
 	return pod
 }
 
-// container makes up what a container does with its life; mostly it runs on.
+// container returns a container with a random program; most run until stopped.
 func (c *clients) container(name string) corev1.Container {
 	programs := [][]string{
 		{"run"}, {"slow-term", "4s"}, {"ignore-term"},
@@ -172,7 +172,7 @@ func (c *clients) image() string {
 	return fmt.Sprintf("app:%d", c.images)
 }
 
-// change has one container run another image.
+// change returns old with another image in one of its containers.
 func (c *clients) change(old *corev1.Pod) *corev1.Pod {
 	pod := old.DeepCopy()
 	pod.Spec.Containers[c.rand.IntN(len(pod.Spec.Containers))].Image = c.image()

@@ -10,7 +10,7 @@ import (
 	"nodal/node/store"
 )
 
-// disk keeps records across agents.
+// disk keeps the records that outlive an agent.
 type disk struct {
 	mu      sync.Mutex
 	records map[string][]byte
@@ -18,7 +18,7 @@ type disk struct {
 
 func newDisk() *disk { return &disk{records: map[string][]byte{}} }
 
-// load answers what a new agent finds.
+// load returns the records that a new agent finds.
 func (d *disk) load() []store.Record {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -36,17 +36,17 @@ func (d *disk) lose(key node.Key) {
 	delete(d.records, "pods/"+key.Namespace+"_"+key.Name)
 }
 
-// session is the disk as one agent has it. With the agent's death it takes nothing more.
+// session is one agent's access to the disk. It refuses all writes once the agent is dead.
 type session struct {
 	disk   *disk
-	strike func() moment // asked at each commit
+	strike func() moment // called at each commit
 	die    func()        // ends the agent
 
 	mu   sync.Mutex
 	dead bool
 }
 
-// moment names a place in a commit at which an agent dies.
+// moment names the place in a commit at which an agent dies.
 type moment uint8
 
 const (
@@ -79,7 +79,7 @@ func (s *session) Commit(records ...store.Record) error {
 
 func (s *session) CommitReserved(records ...store.Record) error { return s.Commit(records...) }
 
-// end has the disk take nothing more.
+// end refuses all further writes.
 func (s *session) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,24 +11,23 @@ import (
 	"nodal/sim/cri"
 )
 
-// requestTimeout bounds the adapter's wait for an ordinary call. A call that has its
-// effect late has it at most mostLate after that.
+// requestTimeout bounds the adapter's wait for an ordinary call. A late effect comes at most
+// mostLate after that.
 const (
 	requestTimeout = 10 * time.Second
 	mostLate       = 30 * time.Second
 	mostDelay      = 8 * time.Second
 )
 
-// fault is a way for a call to go wrong, with how often it does where it happens at all.
+// fault is a way for a call to go wrong, and how often it does in a run that has it.
 type fault struct {
 	kind  cri.FaultKind
-	lie   bool // a definite error though the call had its effect
+	lie   bool // the call has its effect, and reports a definite error
 	codes []codes.Code
 	rate  float64
 }
 
-// everyFault lists all ways for a call to go wrong. An error may say for certain that the
-// call failed, or leave it open.
+// everyFault lists all faults. Some report a definite failure, others leave the outcome open.
 func everyFault() []fault {
 	certain := []codes.Code{codes.Unknown, codes.Internal, codes.ResourceExhausted}
 	open := []codes.Code{codes.Unavailable, codes.DeadlineExceeded}
@@ -45,13 +44,13 @@ func everyFault() []fault {
 	}
 }
 
-// faults decides which calls go wrong. A run has only some of the ways: all at once
-// would hide what each of them does.
+// faults decides which calls go wrong. Each run has only some of the faults: all at once would mask
+// each other.
 type faults struct {
 	seed  uint64
 	mu    sync.Mutex
 	some  []fault
-	calls map[string]uint64 // so far, by method
+	calls map[string]uint64 // calls so far, by method
 }
 
 func newFaults(seed uint64, r *rand.Rand) *faults {
@@ -65,7 +64,7 @@ func newFaults(seed uint64, r *rand.Rand) *faults {
 	return f
 }
 
-// lies says whether the runtime may deny what it did.
+// lies reports whether the runtime may deny an effect that it had.
 func (f *faults) lies() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,14 +83,14 @@ func (f *faults) end() {
 	f.some = nil
 }
 
-// choose answers the fate of a call. It follows from the seed, the method and how many
-// calls of the method came before.
+// choose returns the fault of a call. It depends on the seed, the method and the number of earlier
+// calls of that method.
 func (f *faults) choose(method string) cri.Rule {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls[method]++
 	name := fnv.New32()
-	_, _ = name.Write([]byte(method)) // a hash takes all
+	_, _ = name.Write([]byte(method)) // Write of a hash never fails
 	r := rand.New(rand.NewPCG(f.seed, uint64(name.Sum32())<<32|f.calls[method]))
 	for _, one := range f.some {
 		if r.Float64() < one.rate && mayStrike(one, method) {
@@ -101,8 +100,8 @@ func (f *faults) choose(method string) cri.Rule {
 	return cri.Rule{}
 }
 
-// mayStrike leaves out what would never end: a pull has no deadline, so the runtime has
-// to answer it.
+// mayStrike excludes faults that would last for ever: a pull has no deadline, so the runtime has to
+// answer it.
 func mayStrike(one fault, method string) bool {
 	silent := one.kind == cri.Hang || one.kind == cri.LostReply || one.kind == cri.Late
 	return !silent || method != "PullImage"
@@ -119,7 +118,7 @@ func (one fault) rule(r *rand.Rand) cri.Rule {
 	return rule
 }
 
-// between is a random time.
+// between returns a random duration from low to high.
 func between(r *rand.Rand, low, high time.Duration) time.Duration {
 	return low + time.Duration(r.Int64N(int64(high-low)))
 }

@@ -15,8 +15,8 @@ import (
 	"nodal/sim/cri"
 )
 
-// heard is the runtime as the reconciler has it, with the witness at the door: what the
-// adapter says is held against what is true.
+// heard wraps the runtime that the reconciler uses, and compares each of its answers with the
+// truth.
 type heard struct {
 	adapter reconciler.Runtime
 	witness *witness
@@ -26,20 +26,20 @@ var _ reconciler.Runtime = (*heard)(nil)
 
 // asked is a call that makes something.
 type asked struct {
-	from    int // length of the runtime's journal when it began
+	from    int // length of the runtime's journal when the call began
 	ended   time.Time
-	denied  bool // it was told to have failed for certain
-	doubted bool // it was told to have an open outcome
+	denied  bool // a call failed for certain
+	doubted bool // a call ended with an unknown outcome
 }
 
-// What a call makes, as one name for the call and for its effect.
+// These functions name what a call makes, the same for the call and for its effect.
 func makesSandbox(e cri.Effect) string { return fmt.Sprintf("sandbox %s %d", e.Pod.UID, e.Attempt) }
 func makesContainer(e cri.Effect) string {
 	return fmt.Sprintf("container %s %s %d", e.Pod.UID, e.Container, e.Attempt)
 }
 func starts(e cri.Effect) string { return "start " + e.ContainerID }
 
-// Do performs an action and judges the adapter's word on it.
+// Do performs an action and checks the adapter's answer.
 func (h *heard) Do(
 	ctx context.Context, pod *node.Pod, got *node.Observed, action node.Action,
 ) (node.Result, error) {
@@ -68,12 +68,13 @@ func (h *heard) Do(
 	return result, err
 }
 
-// Watch passes on what the runtime tells.
+// Watch passes the runtime's events on.
 func (h *heard) Watch(ctx context.Context, wake func(node.Key), relist func()) error {
 	return h.adapter.Watch(ctx, wake, relist)
 }
 
-// List looks and judges what the look shows: what was there all along, as it was.
+// List looks, and checks that the look shows all that existed unchanged from its beginning to its
+// end.
 func (h *heard) List(ctx context.Context, only *node.Key) (map[node.Key]*node.Observed, error) {
 	before := h.witness.server.Snapshot()
 	shown, err := h.adapter.List(ctx, only)
@@ -83,7 +84,7 @@ func (h *heard) List(ctx context.Context, only *node.Key) (map[node.Key]*node.Ob
 	return shown, err
 }
 
-// madeFrom notes the spec of a container that is about to be made.
+// madeFrom records the spec from which a container is about to be made.
 func (w *witness) madeFrom(pod *node.Pod, a node.CreateContainer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -94,7 +95,7 @@ func (w *witness) madeFrom(pod *node.Pod, a node.CreateContainer) {
 	}
 }
 
-// begins notes a call. One that makes nothing is not kept.
+// begins records a call that makes something; of others it keeps nothing.
 func (w *witness) begins(what string) *asked {
 	call := &asked{from: len(w.server.Journal())}
 	w.mu.Lock()
@@ -114,7 +115,7 @@ func (w *witness) ends(call *asked, err error) {
 	call.doubted = err != nil && !call.denied
 }
 
-// late says whether an effect comes when no call waits for it any more.
+// late reports whether an effect came after every call for it had given up.
 func (w *witness) late(what string, at time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,8 +125,8 @@ func (w *witness) late(what string, at time.Time) bool {
 	})
 }
 
-// denied checks: a call that was told to have failed for certain has no effect. One
-// before it, whose outcome is open, may have had it.
+// denied checks that a call which failed for certain had no effect. An earlier call with an unknown
+// outcome may have had it.
 func (w *witness) denied(what string, e cri.Effect) {
 	if w.lies {
 		return
@@ -139,14 +140,14 @@ func (w *witness) denied(what string, e cri.Effect) {
 		}
 		last := i == len(calls)-1
 		if call.denied && call.from <= w.seen && (last || w.seen < calls[i+1].from) {
-			w.failf("it was told to have failed for certain, and it happens: %s", e)
+			w.failf("a call failed for certain, and its effect happens: %s", e)
 		}
 	}
 }
 
-// done checks: a call that was told to have succeeded has had its effect.
+// done checks that a call which succeeded had its effect.
 func done(action node.Action, result node.Result, before, after cri.Snapshot) error {
-	untrue := fmt.Errorf("%s was told to have succeeded, and it did not", action)
+	untrue := fmt.Errorf("%s was reported as done, and has no effect", action)
 	switch a := action.(type) {
 	case node.RunSandbox:
 		if b, ok := sandboxIn(after, result.ID); ok && b.Attempt != a.Attempt {
@@ -177,7 +178,7 @@ func done(action node.Action, result node.Result, before, after cri.Snapshot) er
 		is, there := containerIn(after, a.ID)
 		if told := result.Container; there && was.State == is.State && (!same(told, is) ||
 			!told.StartedAt.Equal(is.StartedAt) || told.ExitCode != is.ExitCode || !told.FinishedAt.Equal(is.FinishedAt)) {
-			return fmt.Errorf("%s tells of %+v, and it is %+v", action, told, is)
+			return fmt.Errorf("%s reports %+v, want %+v", action, told, is)
 		}
 	}
 	return nil
@@ -199,7 +200,7 @@ func containerIn(s cri.Snapshot, id string) (cri.Container, bool) {
 	return s.Containers[i], true
 }
 
-// same says whether a container is told of as it is.
+// same reports whether the look shows a container as it truly is.
 func same(told *node.Container, is cri.Container) bool {
 	states := map[runtimeapi.ContainerState]node.ContainerState{
 		runtimeapi.ContainerState_CONTAINER_CREATED: node.ContainerCreated,
@@ -210,8 +211,8 @@ func same(told *node.Container, is cri.Container) bool {
 		told.State == states[is.State] && told.Hash == is.Annotations["io.kubernetes.container.hash"]
 }
 
-// complete checks: a look shows each container and sandbox that was there all along and
-// did not change, and nothing under a name that is not its own.
+// complete checks two rules of a look. It shows each container and sandbox that existed throughout
+// and did not change, and it shows nothing under another object's name.
 func complete(shown map[node.Key]*node.Observed, only *node.Key, before, after cri.Snapshot) error {
 	for _, is := range after.Containers {
 		key := node.Key{Namespace: is.Pod.Namespace, Name: is.Pod.Name}
@@ -223,7 +224,7 @@ func complete(shown map[node.Key]*node.Observed, only *node.Key, before, after c
 			return c.ID == is.ID && same(&c, is) && c.SandboxID == is.SandboxID
 		})
 		if !found {
-			return fmt.Errorf("a look shows %+v, and there was all along %+v", observed(shown, key).Containers, is)
+			return fmt.Errorf("a look shows %+v, and all the time there was %+v", observed(shown, key).Containers, is)
 		}
 	}
 	for _, is := range after.Sandboxes {
@@ -237,7 +238,7 @@ func complete(shown map[node.Key]*node.Observed, only *node.Key, before, after c
 				(s.State == node.SandboxReady) == is.Ready
 		})
 		if !found {
-			return fmt.Errorf("a look shows %+v, and there was all along %+v", observed(shown, key).Sandboxes, is)
+			return fmt.Errorf("a look shows %+v, and all the time there was %+v", observed(shown, key).Sandboxes, is)
 		}
 	}
 	return nil

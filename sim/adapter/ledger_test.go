@@ -10,26 +10,26 @@ import (
 	"nodal/node/store"
 )
 
-// ledger keeps what clients were told: which pods were accepted, changed and deleted.
+// ledger records what the API acknowledged to clients: the pods accepted, changed and deleted.
 type ledger struct {
 	wanted map[node.Key]*life
 	lives  map[types.UID]*life
 }
 
-// life is one accepted pod. What it allows, it allows for good.
+// life is one accepted pod. A permission that it once gave holds for good.
 type life struct {
 	key      node.Key
 	uid      types.UID
 	object   *corev1.Pod
-	gone     bool              // it was deleted, or another pod was accepted in its place
-	deadline time.Time         // by when it may be killed, once it has to go
-	grace    time.Duration     // the shortest that it ever asked for
-	restarts map[string]uint32 // by container: the last run that has to be followed by another
-	result   bool              // readers were told how it ended
-	robbed   bool              // a container of it vanished, and with it what it had to tell
+	gone     bool              // the pod was deleted, or another pod was accepted in its place
+	deadline time.Time         // when a pod that has to go may be killed
+	grace    time.Duration     // the shortest grace period that was ever asked for
+	restarts map[string]uint32 // the last run of each container that has to be followed by another
+	result   bool              // a final result was published
+	robbed   bool              // one of its containers vanished before its exit code was read
 }
 
-// acknowledge takes what a client was told about a key.
+// acknowledge records the state of a key that a client was given.
 func (l *ledger) acknowledge(s *store.Store, key node.Key) {
 	delete(l.wanted, key)
 	view, _ := s.View(key)
@@ -65,7 +65,7 @@ func (l *ledger) take(pod *node.Pod) *life {
 	return known
 }
 
-// spec is the container as it was last wanted.
+// spec returns the container as it was last wanted.
 func (l *life) spec(name string) *corev1.Container {
 	for c := range node.EveryContainer(&l.object.Spec) {
 		if c.Name == name {

@@ -8,27 +8,27 @@ import (
 	"nodal/reconciler"
 )
 
-// bug is a mistake planted in the adapter, to see that it is found.
+// bug is a mistake planted in the adapter; the witness has to find it.
 type bug uint8
 
 const (
 	noBug             bug = iota
-	unknownIsFailure      // an open outcome passes for a definite failure
-	unknownIsDone         // an open outcome passes for a success
-	uidNotRead            // a list does not tell whose containers are
-	attemptNotRead        // a list does not tell which attempt a container is
-	hashNotRead           // a list does not tell what a container was made from
-	failedLookIsEmpty     // a look that fails shows nothing
-	noGrace               // a stop leaves no time
+	unknownIsFailure      // report an unknown outcome as a definite failure
+	unknownIsDone         // report an unknown outcome as a success
+	uidNotRead            // list containers without the UIDs of their pods
+	attemptNotRead        // list containers without their attempt numbers
+	hashNotRead           // list containers without the hashes of their specs
+	failedLookIsEmpty     // report a failed look as an empty one
+	noGrace               // stop without a grace period
 )
 
-// planted is an adapter with a bug.
+// planted wraps an adapter and adds one bug to it.
 type planted struct {
 	reconciler.Runtime
 	bug bug
 }
 
-// Do performs an action, wrong if it is to be.
+// Do performs an action, with the bug if it concerns actions.
 func (p planted) Do(
 	ctx context.Context, pod *node.Pod, got *node.Observed, action node.Action,
 ) (node.Result, error) {
@@ -49,7 +49,7 @@ func (p planted) Do(
 	return result, err
 }
 
-// List looks, wrong if it is to be.
+// List looks, with the bug if it concerns looks.
 func (p planted) List(ctx context.Context, only *node.Key) (map[node.Key]*node.Observed, error) {
 	all, err := p.Runtime.List(ctx, only)
 	if err != nil && p.bug == failedLookIsEmpty {

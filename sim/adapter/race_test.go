@@ -2,6 +2,6 @@
 
 package adapter
 
-// defaultSeeds are few: the race detector makes them ten times slower, and the ways for
-// goroutines to meet are the same in each.
+// defaultSeeds is small: the race detector makes seeds ten times slower, and goroutines meet in the
+// same ways in each.
 const defaultSeeds = 20

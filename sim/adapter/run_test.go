@@ -13,8 +13,8 @@ import (
 	"nodal/sim/cri"
 )
 
-// The limits of a run: how long faults strike, how long the last of them may take to have
-// its effect, by when all is well after that, and for how long it then is watched.
+// The phases of a run: how long faults strike, how long the last effects may take, how long the
+// node has to recover, and how long it is watched after that.
 const (
 	strife   = 80 * time.Second
 	calming  = 3*requestTimeout + mostLate + mostDelay
@@ -23,21 +23,21 @@ const (
 	look     = 2 * time.Second
 )
 
-// options choose a run.
+// options selects a run.
 type options struct {
 	seed  uint64
 	bug   bug
 	trace bool
 }
 
-// report tells how a run went.
+// report holds the result of a run.
 type report struct {
 	failure error
 	trace   []string
 	met     map[string]int
 }
 
-// run is one node: a runtime, a disk, one agent after the other, and clients.
+// run is one node: a runtime, a disk, clients, and one agent after another.
 type run struct {
 	t       *testing.T
 	rand    *rand.Rand
@@ -49,14 +49,14 @@ type run struct {
 	commits *deaths
 	clients *clients
 	witness *witness
-	agent   *agent    // nil while none is alive
-	rebirth time.Time // of the next agent
-	back    time.Time // of the runtime, while it is down
+	agent   *agent    // nil while no agent is alive
+	rebirth time.Time // when the next agent starts
+	back    time.Time // when the runtime comes back; zero while it is up
 
-	unplugged bool // the runtime has no network
+	unplugged bool // the runtime's network is down
 }
 
-// play plays one seed in a bubble of virtual time.
+// play plays one seed on the fake clock of a synctest bubble.
 func play(t *testing.T, o options) (outcome report) {
 	t.Helper()
 	logs := t.TempDir()
@@ -89,7 +89,7 @@ func newRun(t *testing.T, o options, logs string) *run {
 	return r
 }
 
-// strive has clients and blows at work until the strife is over.
+// strive runs clients and blows until the time for faults is over.
 func (r *run) strive() {
 	blows := r.blows()
 	for end := time.Now().Add(strife); time.Now().Before(end) && r.witness.verdict() == nil; {
@@ -102,8 +102,8 @@ func (r *run) strive() {
 	}
 }
 
-// pass lets time go by. The witness looks at what happened meanwhile before anything else
-// is asked or wanted.
+// pass lets time go by. The witness checks what happened meanwhile, before clients or blows change
+// anything.
 func (r *run) pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -134,7 +134,7 @@ func (r *run) start() {
 	r.agent = a
 }
 
-// crash ends the agent; after a while there is another one.
+// crash ends the agent. The next one starts after a while.
 func (r *run) crash(how string) {
 	if r.agent == nil {
 		return
@@ -152,7 +152,7 @@ func (r *run) crash(how string) {
 	r.agent, r.rebirth = nil, time.Now().Add(between(r.rand, 10*time.Millisecond, 10*time.Second))
 }
 
-// calm ends what the faults began, and lets the last of it have its effect.
+// calm ends all outages, and waits for the last effects.
 func (r *run) calm() {
 	r.witness.trace.addf("calm")
 	r.commits.end()
@@ -169,8 +169,8 @@ func (r *run) calm() {
 	r.pass(calming)
 }
 
-// settleDown waits until all is as it should be, and that it stays so: also when another
-// agent takes over.
+// settleDown waits until every promise is kept, and checks that this stays so, also under another
+// agent.
 func (r *run) settleDown() {
 	for end := time.Now().Add(recovery); ; {
 		why := r.unsettled()
@@ -198,7 +198,7 @@ func (r *run) settleDown() {
 	}
 }
 
-// end leaves no goroutine behind.
+// end stops all goroutines of the run.
 func (r *run) end() {
 	if r.agent != nil {
 		if err := r.agent.kill(); err != nil {

@@ -13,12 +13,12 @@ import (
 
 var (
 	oneSeed = flag.Uint64("seed", 0, "replay this one seed and print its story")
-	seeds   = flag.Uint64("seeds", 0, "how many seeds to play")
-	from    = flag.Uint64("from", 1, "the first of them")
+	seeds   = flag.Uint64("seeds", 0, "number of seeds to play")
+	from    = flag.Uint64("from", 1, "first seed")
 )
 
 const (
-	enough     = 200 // seeds that meet all that they are there to try
+	enough     = 200 // this many seeds meet every situation
 	shortSeeds = 50
 )
 
@@ -32,7 +32,7 @@ func count() uint64 {
 	return defaultSeeds
 }
 
-// TestSeeds plays many runs; each has to keep every promise.
+// TestSeeds plays many runs. Each has to keep every promise.
 func TestSeeds(t *testing.T) {
 	if *oneSeed != 0 {
 		told := play(t, options{seed: *oneSeed, trace: true})
@@ -63,7 +63,7 @@ func TestSeeds(t *testing.T) {
 
 const lastLines = 60
 
-// met counts what has happened in all runs together.
+// met counts the situations that all runs together have met.
 type met struct {
 	mu    sync.Mutex
 	count map[string]int
@@ -80,7 +80,7 @@ func (m *met) add(more map[string]int) {
 	}
 }
 
-// hasAll wants everything to have happened for whose sake seeds are played.
+// hasAll fails the test if a situation never occurred that the seeds are meant to reach.
 func (m *met) hasAll(t *testing.T) {
 	t.Helper()
 	wanted := []string{"death ", "death in a commit", "death at rest", "late sandbox"}
@@ -104,21 +104,21 @@ func (m *met) hasAll(t *testing.T) {
 	t.Logf("the seeds met %v", m.count)
 }
 
-// A planted bug that stays hidden would mean that the promises of TestSeeds are not worth
-// much.
+// TestPlantedBugsAreFound: if the witness missed a planted bug, a green TestSeeds would prove
+// little.
 func TestPlantedBugsAreFound(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		bug  bug
-		by   string // what the promise that is broken says; empty: any
+		by   string // part of the error that has to report it; empty: any error
 	}{
-		{"an open outcome passes for a definite failure", unknownIsFailure, "failed for certain"},
-		{"an open outcome passes for a success", unknownIsDone, ""},
-		{"a list does not tell whose containers are", uidNotRead, ""},
-		{"a list does not tell which attempt a container is", attemptNotRead, ""},
-		{"a list does not tell what a container was made from", hashNotRead, ""},
-		{"a look that fails shows nothing", failedLookIsEmpty, ""},
-		{"a stop leaves no time", noGrace, "is killed"},
+		{"an unknown outcome passes for a definite failure", unknownIsFailure, "failed for certain"},
+		{"an unknown outcome passes for a success", unknownIsDone, ""},
+		{"a list lacks the UIDs of pods", uidNotRead, ""},
+		{"a list lacks attempt numbers", attemptNotRead, ""},
+		{"a list lacks the hashes of specs", hashNotRead, ""},
+		{"a failed look passes for an empty one", failedLookIsEmpty, ""},
+		{"a stop has no grace period", noGrace, "is killed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

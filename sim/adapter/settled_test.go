@@ -16,7 +16,7 @@ import (
 	"nodal/sim/cri"
 )
 
-// unsettled says what is not yet as it was promised; nil when all is.
+// unsettled returns the first promise that is not yet kept, or nil.
 func (r *run) unsettled() error {
 	if r.agent == nil || r.agent.session.over() || !r.agent.told {
 		return errors.New("no agent is at work")
@@ -46,7 +46,7 @@ func (r *run) unsettled() error {
 	return nil
 }
 
-// leftovers looks for what belongs to no pod.
+// leftovers returns an error if anything in the runtime belongs to no pod.
 func (r *run) leftovers(truth cri.Snapshot) error {
 	for _, b := range truth.Sandboxes {
 		if !r.wants(b.Pod) {
@@ -66,7 +66,7 @@ func (r *run) wants(pod cri.Pod) bool {
 	return pod.UID == foreignUID || l != nil && string(l.uid) == pod.UID
 }
 
-// kept says in what a wanted pod's promise is not kept.
+// kept returns the first promise to a wanted pod that is not yet kept.
 func (r *run) kept(l *life, view store.View, truth cri.Snapshot) error {
 	home := ""
 	for _, b := range truth.Sandboxes {
@@ -94,7 +94,7 @@ func (r *run) kept(l *life, view store.View, truth cri.Snapshot) error {
 	return nil
 }
 
-// newest is the last run of a container.
+// newest returns the last run of a container.
 func newest(truth cri.Snapshot, l *life, name string) (last cri.Container) {
 	for _, c := range truth.Containers {
 		if c.Pod.UID == string(l.uid) && c.Name == name && (last.ID == "" || c.Attempt > last.Attempt) {
@@ -104,11 +104,11 @@ func newest(truth cri.Snapshot, l *life, name string) (last cri.Container) {
 	return last
 }
 
-// slack bounds how late a restart may be.
+// slack bounds the delay of a restart.
 const slack = 5 * time.Second
 
-// alive is the promise of a container: the wanted version runs, has ended for good, or
-// rests before its next run.
+// alive checks the promise of a container: the wanted version runs, has ended for good, or waits
+// for its next run.
 func alive(l *life, c *corev1.Container, run cri.Container, home string) error {
 	switch reruns := node.Rerun(&l.object.Spec, c, run.ExitCode); {
 	case run.ID == "":
@@ -130,7 +130,7 @@ func alive(l *life, c *corev1.Container, run cri.Container, home string) error {
 	return fmt.Errorf("container %s, attempt %d, is %s", c.Name, run.Attempt, run.State)
 }
 
-// shown checks: readers are told of each container's newest run as it is.
+// shown checks that readers see each container's newest run as it is.
 func (r *run) shown(l *life, view store.View, truth cri.Snapshot) error {
 	if r.restless() {
 		return nil // it may change at any moment
@@ -148,19 +148,19 @@ func (r *run) shown(l *life, view store.View, truth cri.Snapshot) error {
 		}
 		if !strings.HasSuffix(s.ContainerID, run.ID) || code != run.ExitCode ||
 			!sameSecond(began, run.StartedAt) || !sameSecond(ended, run.FinishedAt) {
-			return fmt.Errorf("container %s is %+v, and readers are told %+v", s.Name, run, s)
+			return fmt.Errorf("container %s is %+v, and readers see %+v", s.Name, run, s)
 		}
 	}
 	return nil
 }
 
-// sameSecond says whether readers take two times for one: a record keeps no parts of a second.
+// sameSecond reports whether two times are equal to readers: records keep whole seconds.
 func sameSecond(a, b time.Time) bool { return a.Truncate(time.Second).Equal(b.Truncate(time.Second)) }
 
-// ends says whether a container ends by itself, or cannot begin.
+// ends reports whether a container exits by itself or cannot start.
 func ends(c *corev1.Container) bool { return c.Command[0] == "exit" || c.Command[0] == "no-start" }
 
-// restless says whether there is always something to do: a container ends by itself.
+// restless reports whether a container exits by itself, so that work never ends.
 func (r *run) restless() bool {
 	for _, l := range r.witness.wanted {
 		for c := range node.Containers(&l.object.Spec) {

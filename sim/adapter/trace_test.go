@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// trace is the story of a run.
+// trace records the story of a run.
 type trace struct {
 	on    bool
 	began time.Time

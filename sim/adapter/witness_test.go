@@ -12,33 +12,33 @@ import (
 	"nodal/sim/cri"
 )
 
-// witness holds what truly happened in the runtime against what clients were told. It
-// keeps the first thing that must never happen.
+// witness compares what happened in the runtime with what clients were promised. It keeps the first
+// violation.
 type witness struct {
 	*ledger
 	server *cri.Server
 	trace  *trace
-	lies   bool // the runtime may deny what it did
-	ready  bool // every source has told an agent what it has
+	lies   bool // the runtime may report a definite failure although it had the effect
+	ready  bool // every source has delivered to an agent
 
-	seen  int // effects that were looked at
+	seen  int // effects judged so far
 	boxes map[string]*box
 	runs  map[string]*instance // by container ID
 
-	mu      sync.Mutex // guards what calls write
+	mu      sync.Mutex // guards the fields below, which calls write
 	failure error
-	met     map[string]int        // what has happened, in words
-	asked   map[string][]*asked   // calls that make something, by what they make
-	hashes  map[instanceID]string // of the specs that containers were made from
+	met     map[string]int        // counts situations, by their names
+	asked   map[string][]*asked   // calls that make something, by its name
+	hashes  map[instanceID]string // hashes of the specs that containers were made from
 }
 
-// box is a sandbox as the runtime had it.
+// box is a sandbox as it truly was.
 type box struct {
 	pod   cri.Pod
 	ready bool
 	gone  bool
-	late  bool            // it was made by a call that the agent had given up
-	done  map[string]bool // init containers that have succeeded in it
+	late  bool            // made by a call that the agent had given up
+	done  map[string]bool // init containers that succeeded in it
 }
 
 // instanceID names a run of a container.
@@ -48,7 +48,7 @@ type instanceID struct {
 	attempt   uint32
 }
 
-// instance is a run of a container as the runtime had it.
+// instance is a run of a container as it truly was.
 type instance struct {
 	id      instanceID
 	box     *box
@@ -79,8 +79,8 @@ func (w *witness) failf(format string, args ...any) {
 	}
 }
 
-// meet counts what has happened: that nothing went wrong says nothing about what never
-// happened.
+// meet counts a situation. Runs without violations prove nothing about situations that never
+// occurred.
 func (w *witness) meet(what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +99,7 @@ func (w *witness) verdict() error {
 	return w.failure
 }
 
-// skip takes what happened so far for given.
+// skip accepts all effects so far without judging them.
 func (w *witness) skip() {
 	for _, e := range w.server.Journal()[w.seen:] {
 		w.happened(e)
@@ -107,7 +107,7 @@ func (w *witness) skip() {
 	}
 }
 
-// look judges what happened since the last look, by what clients knew all that time.
+// look judges the effects since the last look against what clients were promised meanwhile.
 func (w *witness) look(a *agent) {
 	for _, e := range w.server.Journal()[w.seen:] {
 		w.trace.addAt(e.At, "runtime: %s", e)
@@ -127,7 +127,7 @@ func (w *witness) look(a *agent) {
 	}
 }
 
-// happened notes an effect.
+// happened records an effect.
 func (w *witness) happened(e cri.Effect) {
 	run, home := w.runs[e.ContainerID], w.boxes[e.SandboxID]
 	switch e.Kind {
@@ -152,7 +152,7 @@ func (w *witness) happened(e cri.Effect) {
 	}
 }
 
-// judge says whether an effect must not be.
+// judge returns an error if an effect breaks a promise.
 func (w *witness) judge(e cri.Effect) {
 	if e.Pod.UID == foreignUID {
 		w.failf("a pod that no kubelet made is touched: %s", e)
@@ -174,8 +174,8 @@ func (w *witness) judge(e cri.Effect) {
 	}
 }
 
-// sandboxStarts checks: a pod has one sandbox at a time, and a name is used again when
-// nothing of the former pod is left.
+// sandboxStarts checks that a pod has one sandbox at a time, and that its name is free of the
+// former pod.
 func (w *witness) sandboxStarts(e cri.Effect) {
 	if w.late(makesSandbox(e), e.At) {
 		w.meet("late sandbox")
@@ -193,8 +193,8 @@ func (w *witness) sandboxStarts(e cri.Effect) {
 	}
 }
 
-// containerStarts checks: a container has one running instance, its attempts grow, it
-// starts again only if its policy or a client wants that, and after the init containers.
+// containerStarts checks a start: no other instance runs, attempts grow, the policy or a client
+// wants a restart, and the init containers are done.
 func (w *witness) containerStarts(run *instance, e cri.Effect) {
 	l := w.lives[run.id.uid]
 	late := w.late(starts(e), e.At)
@@ -206,7 +206,7 @@ func (w *witness) containerStarts(run *instance, e cri.Effect) {
 			w.failf("two instances run at once: %s and %s", other, run)
 		}
 		if l != nil && l.robbed {
-			continue // what the agent saw of its runs is its own
+			continue // an agent may act on its own view of the runs it saw
 		}
 		if other.id.attempt >= run.id.attempt {
 			w.failf("%s begins after attempt %d", run, other.id.attempt)
@@ -231,7 +231,7 @@ func (w *witness) containerStarts(run *instance, e cri.Effect) {
 	}
 }
 
-// mayFollow says whether a run may come after another one.
+// mayFollow reports whether a run may come after another one.
 func (w *witness) mayFollow(l *life, last, next *instance) bool {
 	spec := l.spec(next.id.container)
 	if spec == nil || node.Rerun(&l.object.Spec, spec, last.code) {
@@ -242,8 +242,8 @@ func (w *witness) mayFollow(l *life, last, next *instance) bool {
 	return again || ok && asked >= last.id.attempt || w.outdated(l, last)
 }
 
-// containerEnds checks: what is wanted and healthy goes on, and what has to end has its
-// grace period.
+// containerEnds checks that a wanted, healthy container runs on, and that one which has to end gets
+// its grace period.
 func (w *witness) containerEnds(run *instance, e cri.Effect) {
 	l := w.lives[run.id.uid]
 	if l == nil {
@@ -264,7 +264,7 @@ func (w *witness) containerEnds(run *instance, e cri.Effect) {
 	}
 }
 
-// outdated says whether a run was made from a spec that is no longer wanted.
+// outdated reports whether a run was made from a spec that is no longer wanted.
 func (w *witness) outdated(l *life, run *instance) bool {
 	spec := l.spec(run.id.container)
 	w.mu.Lock()

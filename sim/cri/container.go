@@ -32,7 +32,7 @@ type container struct {
 type process struct {
 	program  program
 	timers   []*time.Timer
-	termSent bool          // the runtime sends SIGTERM once, however often it is asked to stop
+	termSent bool          // a runtime process sends SIGTERM once, however often it is asked to stop
 	exited   chan struct{} // closed at the end
 }
 
@@ -52,7 +52,7 @@ func (c *container) effect(kind EffectKind) Effect {
 	return e
 }
 
-// after runs do once the container has run for d more, unless it ended before.
+// after calls do once the container has run for d more, unless it ends before.
 func (s *Server) after(c *container, d time.Duration, do func()) {
 	c.process.timers = append(c.process.timers, time.AfterFunc(d, func() {
 		s.mu.Lock()
@@ -70,7 +70,7 @@ func (p *process) stopTimers() {
 	p.timers = nil
 }
 
-// exit is the end of a container's process.
+// exit ends a container's process.
 func (s *Server) exit(c *container, code int32, reason string) {
 	c.process.stopTimers()
 	c.state = runtime.ContainerState_CONTAINER_EXITED
@@ -85,7 +85,7 @@ func (s *Server) exit(c *container, code int32, reason string) {
 	s.publishContainer(c, runtime.ContainerEventType_CONTAINER_STOPPED_EVENT)
 }
 
-// exitReason is the word that containerd has for an exit code.
+// exitReason returns containerd's reason for an exit code.
 func exitReason(code int32) string {
 	if code == 0 {
 		return "Completed"

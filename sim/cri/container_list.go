@@ -47,7 +47,7 @@ func (s *Server) containerStatus(c *container) *runtime.ContainerStatus {
 	return status
 }
 
-// startedAs is the user of a container, without the groups of its image.
+// startedAs returns the user of a container, without the groups of its image.
 func startedAs(security *runtime.LinuxContainerSecurityContext) *runtime.ContainerUser {
 	return &runtime.ContainerUser{Linux: &runtime.LinuxContainerUser{
 		Uid: security.GetRunAsUser().GetValue(), Gid: security.GetRunAsGroup().GetValue(),
@@ -89,7 +89,7 @@ func (s *Server) containerItem(c *container) *runtime.Container {
 		Labels:       c.config.GetLabels(),
 		Annotations:  c.config.GetAnnotations(),
 	}
-	if s.config.Legacy { // its CRI has no field for the name that the user gave
+	if s.config.Legacy { // this version of CRI has no field for the name that the user gave
 		item.Image = &runtime.ImageSpec{Image: c.config.GetImage().GetImage()}
 	} else {
 		item.ImageId = c.image.id

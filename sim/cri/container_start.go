@@ -10,7 +10,7 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// startErrorCode is the exit code of a container that could not be executed.
+// startErrorCode is the exit code of a container that could not start.
 const startErrorCode = 128
 
 // CreateContainer makes a container that waits to be started.
@@ -55,7 +55,7 @@ func (s *Server) readySandbox(id string) (*sandbox, error) {
 }
 
 func (s *Server) create(id string, b *sandbox, config *runtime.ContainerConfig) error {
-	// Looked up again: the sandbox may have gone while the call was held up.
+	// Look it up again: the sandbox may have gone while the call was held up.
 	if _, err := s.readySandbox(b.id); err != nil {
 		return err
 	}
@@ -81,8 +81,8 @@ func (s *Server) create(id string, b *sandbox, config *runtime.ContainerConfig) 
 	return nil
 }
 
-// resolveVolumes finds the images that are volumes. As in containerd, one is found by any
-// of its names, but can only be mounted by one that is written out.
+// resolveVolumes resolves the images that serve as volumes. As in containerd, a status finds an
+// image by any of its names, but a mount needs its full name.
 func (s *Server) resolveVolumes(mounts []*runtime.Mount) error {
 	for _, mount := range mounts {
 		ref := mount.GetImage().GetImage()
@@ -151,8 +151,8 @@ func (p program) reason() string {
 	return exitReason(p.code)
 }
 
-// failStart leaves what containerd leaves of a container that did not start: an
-// exited one, whose start is also its end.
+// failStart leaves a container as containerd does when a start fails: exited, with one time for
+// start and end.
 func (s *Server) failStart(c *container, cause error) {
 	c.state = runtime.ContainerState_CONTAINER_EXITED
 	c.startedAt, c.finishedAt = time.Time{}, time.Now()

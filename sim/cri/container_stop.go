@@ -10,14 +10,14 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// The exit codes of a process that a signal ended.
+// The exit codes after a signal.
 const (
 	termCode = 128 + 15
 	killCode = 128 + 9
 )
 
-// StopContainer asks the container to end, and after the timeout makes it end.
-// A client that gives up in between leaves the container asked, not killed.
+// StopContainer sends SIGTERM, and SIGKILL after the timeout. A client that gives up in between
+// leaves the container with its SIGTERM, not killed.
 func (s *Server) StopContainer(
 	ctx context.Context, request *runtime.StopContainerRequest,
 ) (*runtime.StopContainerResponse, error) {
@@ -49,8 +49,8 @@ func (s *Server) StopContainer(
 	return &runtime.StopContainerResponse{}, nil
 }
 
-// waitExit waits for the end of the process or of the grace period, and fails
-// only if the caller is gone before either.
+// waitExit waits for the end of the process or of the grace period. It fails only if the caller
+// gives up first.
 func waitExit(ctx context.Context, exited <-chan struct{}, grace time.Duration) error {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
@@ -94,7 +94,7 @@ func (s *Server) journalSignal(c *container, signal Signal, grace time.Duration)
 	s.journal.add(e)
 }
 
-// RemoveContainer forgets a container, by force if it runs.
+// RemoveContainer removes a container, by force if it runs.
 func (s *Server) RemoveContainer(
 	_ context.Context, request *runtime.RemoveContainerRequest,
 ) (*runtime.RemoveContainerResponse, error) {

@@ -93,7 +93,7 @@ func TestRuntimeRestartKeepsWhatRuns(t *testing.T) {
 	})
 }
 
-func TestEventsTellEachStep(t *testing.T) {
+func TestEachStepMakesAnEvent(t *testing.T) {
 	inBubble(t, Config{}, func(f *fixture) {
 		ctx, cancel := context.WithCancel(f.Context())
 		defer cancel()
@@ -159,7 +159,7 @@ func TestWithoutNetworkOnlyHostNetworkPodsStart(t *testing.T) {
 	})
 }
 
-func TestProgramWithoutSenseDoesNotStart(t *testing.T) {
+func TestInvalidProgramDoesNotStart(t *testing.T) {
 	for _, words := range [][]string{{"exit"}, {"exit", "many"}, {"exit", "0", "after"}, {"slow-term", "x"}, {"run", "faster"}} {
 		if _, err := parseProgram(words); err == nil {
 			t.Errorf("parse %q: got no error, want one", words)

@@ -10,8 +10,8 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// eventBacklog limits the events that wait for a slow subscriber. Further events
-// are dropped, so events may only ever be hints.
+// eventBacklog limits the events that wait for a slow subscriber. Further events are dropped:
+// events are hints.
 const eventBacklog = 1000
 
 type broadcast struct {
@@ -35,7 +35,7 @@ func (b *broadcast) subscribe() (events chan *runtime.ContainerEventResponse, le
 	}
 }
 
-// idle spares a runtime without subscribers the making of events.
+// idle reports whether no subscriber needs events.
 func (b *broadcast) idle() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,7 +53,7 @@ func (b *broadcast) send(event *runtime.ContainerEventResponse) {
 	}
 }
 
-// GetContainerEvents streams what happens from now on.
+// GetContainerEvents streams all events from now on.
 func (s *Server) GetContainerEvents(
 	_ *runtime.GetEventsRequest, stream grpc.ServerStreamingServer[runtime.ContainerEventResponse],
 ) error {
@@ -62,7 +62,7 @@ func (s *Server) GetContainerEvents(
 	}
 	events, leave := s.events.subscribe()
 	defer leave()
-	// With the headers out, a client knows that from here on it misses nothing.
+	// Once the client has the headers, it misses no event.
 	if err := stream.SendHeader(nil); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *Server) GetContainerEvents(
 	}
 }
 
-// publishSandbox tells of a sandbox under the sandbox's own id, as if it were a
+// publishSandbox sends an event about a sandbox under the sandbox's own ID, as if it were a
 // container.
 func (s *Server) publishSandbox(b *sandbox, kind runtime.ContainerEventType) {
 	s.publish(b, b.id, kind)

@@ -15,7 +15,7 @@ type ExecResult struct {
 	Stdout   string
 	Stderr   string
 	ExitCode int32
-	Takes    time.Duration // negative: it never ends by itself
+	Takes    time.Duration // negative: the command never ends by itself
 }
 
 // ExecSync runs a command in a running container, up to the timeout.
@@ -66,7 +66,7 @@ func (s *Server) script(c Container, cmd []string) (ExecResult, error) {
 	return result, nil
 }
 
-// wait spends the command's time. A command does not outlive its container.
+// wait waits as long as the command runs. A command does not outlive its container.
 func (r *ExecResult) wait(ctx context.Context, exited <-chan struct{}, timeout time.Duration) error {
 	var done, late <-chan time.Time
 	if r.Takes >= 0 {

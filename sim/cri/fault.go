@@ -26,12 +26,12 @@ const (
 	SlowReply   FaultKind = "slow-reply"   // the effect at once, its reply after Delay: what it says may be stale
 )
 
-// Rule says which unary calls go wrong and how.
+// Rule selects unary calls and the way in which they go wrong.
 type Rule struct {
 	Method string                 // pattern of path.Match: "StartContainer", "List*", "*"
 	Match  func(request any) bool // narrows the calls further; nil matches all
-	Nth    int                    // only the nth matching call, from 1
-	Every  int                    // each nth matching call; Nth and Every 0: all of them
+	Nth    int                    // only the nth matching call, counted from 1
+	Every  int                    // each nth matching call; Nth and Every 0: all matching calls
 	Kind   FaultKind
 	Code   codes.Code    // of ErrorBefore and ErrorAfter; Unavailable unless set
 	Delay  time.Duration // of Late, Delay and SlowReply
@@ -45,8 +45,7 @@ type Faults struct {
 	Choose func(method string) Rule
 }
 
-// Inject replaces the rules in force and starts their counts anew. No rules: no
-// faults.
+// Inject replaces the rules and resets their counts. No rules: no faults.
 func (s *Server) Inject(faults Faults) { s.faults.replace(faults) }
 
 type injector struct {
@@ -63,7 +62,7 @@ func (i *injector) replace(faults Faults) {
 	i.seen = make([]int, len(faults.Rules))
 }
 
-// next counts the call and answers the rule that fires; without one, the zero Rule.
+// next counts the call and returns the rule that fires, or the zero Rule.
 func (i *injector) next(method string, request any) Rule {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -104,7 +103,7 @@ func (r Rule) err(method string) error {
 	return status.Errorf(cmp.Or(r.Code, codes.Unavailable), "injected %s of %s", r.Kind, method)
 }
 
-// intercept plays the fault that the rules have for a call.
+// intercept applies the fault that the rules choose for a call.
 func (s *Server) intercept(
 	ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler,
 ) (any, error) {
@@ -138,8 +137,7 @@ func hang(ctx context.Context) error {
 	return status.FromContextError(ctx.Err()).Err()
 }
 
-// postpone runs the call later: after a delay, or after the client gave up and
-// then the delay.
+// postpone runs the call after a delay, which may start when the client gives up.
 func (s *Server) postpone(
 	ctx context.Context, rule Rule, method string, run func(context.Context) (any, error),
 ) (any, error) {
@@ -154,7 +152,7 @@ func (s *Server) postpone(
 		}
 		ctx = detached
 	}
-	// A creating call holds its name while it waits, so it waits by itself.
+	// A creating call waits by itself, because it holds its name meanwhile.
 	if method == "RunPodSandbox" || method == "CreateContainer" {
 		return run(context.WithValue(ctx, stallKey{}, wait))
 	}
@@ -164,8 +162,7 @@ func (s *Server) postpone(
 	return run(ctx)
 }
 
-// detach answers a context that ends with the runtime's process in place of the
-// client's call.
+// detach returns a context that ends with the runtime's process, not with the client's call.
 func (s *Server) detach(ctx context.Context) (context.Context, context.CancelFunc) {
 	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	life := s.currentLife()
@@ -192,7 +189,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 type stallKey struct{}
 
-// stall spends the time that postpone left to a creating call.
+// stall waits for the delay that postpone left to a creating call.
 func stall(ctx context.Context) error {
 	wait, ok := ctx.Value(stallKey{}).(func() error)
 	if !ok {

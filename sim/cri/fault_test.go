@@ -10,14 +10,14 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-func TestFaultsOfACreate(t *testing.T) {
+func TestCreateHasItsEffectAsItsFaultSays(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		rule    Rule
 		code    codes.Code
 		took    time.Duration
-		at      int // containers once the client has its answer
-		settled int // and a minute later
+		at      int // containers when the client has its answer
+		settled int // containers a minute later
 	}{
 		{"none", Rule{Method: "StartContainer", Kind: Hang}, codes.OK, 0, 1, 1},
 		{"error before the effect", Rule{Kind: ErrorBefore}, codes.Unavailable, 0, 0, 0},
@@ -93,7 +93,7 @@ func TestCrashAbandonsALateEffectAndItsName(t *testing.T) {
 	})
 }
 
-func TestAbandonedStopAsksButDoesNotKill(t *testing.T) {
+func TestAbandonedStopSendsTermButNotKill(t *testing.T) {
 	inBubble(t, Config{}, func(f *fixture) {
 		id := f.start(f.sandbox("u1"), "ignore-term")
 		ctx, cancel := context.WithTimeout(f.Context(), time.Second)

@@ -87,7 +87,7 @@ func (f *fixture) stop(ctx context.Context, id string, seconds int64) error {
 	return err
 }
 
-// container is the truth about the only container.
+// container returns the truth about the only container.
 func (f *fixture) container() Container {
 	f.Helper()
 	containers := f.server.Snapshot().Containers

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// gate stands between the listeners and gRPC, so that a crash can drop the
-// connections while the listeners, which belong to the caller, stay.
+// gate stands between the listeners and gRPC, so that a crash can drop the connections. The
+// listeners belong to the caller and stay open.
 type gate struct {
 	mu     sync.Mutex
 	closed bool
@@ -35,7 +35,7 @@ func (g *gate) shut() {
 	g.conns = map[*gateConn]struct{}{}
 	g.mu.Unlock()
 	for conn := range conns {
-		_ = conn.Conn.Close() // the peer notices; no other party needs to know
+		_ = conn.Conn.Close() // the peer notices; nothing else depends on it
 	}
 }
 
@@ -59,7 +59,7 @@ func (l *gateListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {
-			return nil, err // gRPC tells temporary errors from final ones by type
+			return nil, err // gRPC distinguishes temporary errors by their type
 		}
 		if admitted, ok := l.gate.admit(conn); ok {
 			return admitted, nil

@@ -11,17 +11,17 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Image is one reference in the world of a runtime.
+// Image is one image reference that a runtime knows.
 type Image struct {
 	Ref       string        // "busybox", "registry.example/app:v1"
 	ID        string        // "sha256:..."; made from Ref unless set
 	Size      uint64        // bytes; 1 MiB unless set
-	UID       *int64        // the user that the image names, by number
-	Username  string        // or by name
-	Pinned    bool          // not to be removed by garbage collection
-	Local     bool          // is on the machine
-	PullTime  time.Duration // what a pull costs
-	PullError error         // what a pull answers instead
+	UID       *int64        // the user that the image names by number
+	Username  string        // the user that the image names by name
+	Pinned    bool          // garbage collection keeps it
+	Local     bool          // the image is on the machine
+	PullTime  time.Duration // how long a pull takes
+	PullError error         // the error of a pull, if it has to fail
 }
 
 // image is an Image with all its names worked out.
@@ -37,7 +37,7 @@ func newImage(spec Image) *image {
 	return &image{Image: spec, ref: ref, id: cmp.Or(spec.ID, "sha256:"+digest("image "+ref))}
 }
 
-// repoDigest is the reference by content: the repository with a digest.
+// repoDigest returns the reference by content: the repository with a digest.
 func (i *image) repoDigest() string {
 	return repository(i.ref) + "@sha256:" + digest("manifest "+i.id)
 }
@@ -46,7 +46,7 @@ func (i *image) known(ref string) bool {
 	return ref == i.id || ref == i.repoDigest() || fullReference(ref) == i.ref
 }
 
-// fullReference writes a reference out as containerd keeps it.
+// fullReference returns a reference with registry and tag, as containerd keeps it.
 func fullReference(ref string) string {
 	domain, rest, found := strings.Cut(ref, "/")
 	if !found || !strings.ContainsAny(domain, ".:") && domain != "localhost" {
@@ -61,7 +61,7 @@ func fullReference(ref string) string {
 	return domain + "/" + rest
 }
 
-// repository is a full reference without its tag or digest.
+// repository returns a full reference without its tag or digest.
 func repository(ref string) string {
 	ref, _, _ = strings.Cut(ref, "@")
 	if i := strings.LastIndex(ref, ":"); i > strings.LastIndex(ref, "/") {
@@ -70,7 +70,7 @@ func repository(ref string) string {
 	return ref
 }
 
-// SetImage adds an image to the runtime's world or replaces it.
+// SetImage adds an image, or replaces it.
 func (s *Server) SetImage(spec Image) {
 	image := newImage(spec)
 	s.mu.Lock()
@@ -88,7 +88,7 @@ func (s *Server) localImage(ref string) *image {
 	return nil
 }
 
-// PullImage brings an image onto the machine and answers its id.
+// PullImage brings an image onto the machine and returns its ID.
 func (s *Server) PullImage(ctx context.Context, request *runtime.PullImageRequest) (*runtime.PullImageResponse, error) {
 	ref := request.GetImage().GetImage()
 	s.mu.Lock()
@@ -113,7 +113,7 @@ func (s *Server) PullImage(ctx context.Context, request *runtime.PullImageReques
 	return &runtime.PullImageResponse{ImageRef: pulled.id}, nil
 }
 
-// remoteImage returns the answer of a registry for a reference.
+// remoteImage returns a registry's answer for a reference.
 func (s *Server) remoteImage(ref string) (Image, bool) {
 	for _, image := range s.images.all() {
 		if image.known(ref) {
@@ -123,7 +123,7 @@ func (s *Server) remoteImage(ref string) (Image, bool) {
 	return Image{Ref: ref}, s.config.PullAny
 }
 
-// RemoveImage drops an image with every reference to it, as containerd does.
+// RemoveImage removes an image with all its references, as containerd does.
 func (s *Server) RemoveImage(
 	_ context.Context, request *runtime.RemoveImageRequest,
 ) (*runtime.RemoveImageResponse, error) {

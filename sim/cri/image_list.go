@@ -8,10 +8,10 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// imageMountpoint is the directory of images on a real machine.
+// imageMountpoint is the directory that holds images on a real machine.
 const imageMountpoint = "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs"
 
-// ImageStatus describes one image; of a missing one it says nothing.
+// ImageStatus describes one image; for a missing one its answer is empty.
 func (s *Server) ImageStatus(
 	_ context.Context, request *runtime.ImageStatusRequest,
 ) (*runtime.ImageStatusResponse, error) {
@@ -42,7 +42,7 @@ func (s *Server) ListImages(
 	return response, nil
 }
 
-// distinctImages is one image for each id on the machine.
+// distinctImages returns one image for each ID on the machine.
 func (s *Server) distinctImages() []*image {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(s.images.all(), func(i *image) bool {
@@ -71,7 +71,7 @@ func (s *Server) imageItem(found *image) *runtime.Image {
 	return item
 }
 
-// ImageFsInfo says how much the images take.
+// ImageFsInfo returns how much space the images take.
 func (s *Server) ImageFsInfo(
 	context.Context, *runtime.ImageFsInfoRequest,
 ) (*runtime.ImageFsInfoResponse, error) {

@@ -59,7 +59,7 @@ func (f *fixture) wantImages(images runtime.ImageServiceClient, wantImages, want
 	}
 }
 
-func TestFullReference(t *testing.T) {
+func TestFullReferenceHasRegistryAndTag(t *testing.T) {
 	for ref, want := range map[string]string{
 		"app":                  "docker.io/library/app:latest",
 		"app:1":                "docker.io/library/app:1",

@@ -11,7 +11,7 @@ import (
 // EffectKind names something that happened to the machine.
 type EffectKind string
 
-// What can happen.
+// The kinds of effects.
 const (
 	SandboxStarted    EffectKind = "sandbox-started"
 	SandboxStopped    EffectKind = "sandbox-stopped"
@@ -25,7 +25,7 @@ const (
 	ImageRemoved      EffectKind = "image-removed"
 )
 
-// Signal names the way in which a process was asked, or made, to end.
+// Signal names the signal that a process received.
 type Signal string
 
 // The signals that a runtime sends.
@@ -39,23 +39,23 @@ type Pod struct{ Namespace, Name, UID string }
 
 func (p Pod) String() string { return p.Namespace + "/" + p.Name + "/" + p.UID }
 
-// Effect is one entry of the journal: something that truly happened, whatever
-// the client was told. Fields that a kind does not need are zero.
+// Effect is one entry of the journal: something that truly happened, whatever the client was
+// answered. Fields that a kind does not need are zero.
 type Effect struct {
 	At          time.Time
 	Kind        EffectKind
 	Pod         Pod
 	SandboxID   string
 	ContainerID string
-	Container   string // its name
-	Attempt     uint32 // the container's, or the sandbox's where there is no container
+	Container   string // the container's name
+	Attempt     uint32 // the attempt of the container, or of the sandbox without one
 	Signal      Signal
-	Grace       time.Duration // of the call that sent the signal
+	Grace       time.Duration // the grace period of the call that sent the signal
 	ExitCode    int32
 	Image       string
 }
 
-// String is the effect without its time and ids, for reading and comparing.
+// String returns the effect without its time and IDs, for reading and comparing.
 func (e Effect) String() string {
 	var b strings.Builder
 	b.WriteString(string(e.Kind))
@@ -90,7 +90,7 @@ func (j *journal) add(e Effect) {
 	j.effects = append(j.effects, e)
 }
 
-// Journal is every effect since the start, oldest first.
+// Journal returns every effect since the start, oldest first.
 func (s *Server) Journal() []Effect {
 	s.journal.mu.Lock()
 	defer s.journal.mu.Unlock()

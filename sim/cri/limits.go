@@ -5,8 +5,8 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// mergeLimits lays an update over the limits in force. What an update leaves at
-// zero stays as it was, the rule of the CRI for resources.
+// mergeLimits applies an update to the present limits. As CRI demands, a zero in the update changes
+// nothing.
 func mergeLimits(have, update *runtime.LinuxContainerResources) *runtime.LinuxContainerResources {
 	merged := &runtime.LinuxContainerResources{}
 	if have != nil {

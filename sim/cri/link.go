@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 )
 
-// Link is a server at work for clients of its own process. It has no socket, so a test
-// under testing/synctest may use it.
+// Link serves clients in the same process. It has no socket, so a test under testing/synctest may
+// use it.
 type Link struct {
 	server   *Server
 	listener *bufconn.Listener
@@ -21,14 +21,14 @@ type Link struct {
 // linkBuffer is the number of bytes that a connection holds in transit.
 const linkBuffer = 1 << 16
 
-// Link begins to serve clients that Dial.
+// Link starts to serve clients that call Dial.
 func (s *Server) Link() *Link {
 	l := &Link{server: s, listener: bufconn.Listen(linkBuffer), served: make(chan error, 1)}
 	go func() { l.served <- s.Serve(l.listener) }()
 	return l
 }
 
-// Dial makes a connection, which the caller closes.
+// Dial opens a connection, which the caller closes.
 func (l *Link) Dial(options ...grpc.DialOption) (*grpc.ClientConn, error) {
 	options = append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, options...)
 	conn, err := grpc.NewClient("passthrough:sim", append(options, grpc.WithContextDialer(

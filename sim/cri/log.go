@@ -21,14 +21,14 @@ const (
 // rest follows in entries of its own.
 const maxLogChunk = 16 << 10
 
-// logFile is a container's log in the CRI format. It has a path even where no
-// file is written, and is then silent.
+// logFile is a container's log in the CRI format. It always has a path; where no file is written it
+// drops all lines.
 type logFile struct {
 	path string
 	file *os.File
 }
 
-// open does not make directories: the kubelet has to.
+// open makes no directories: that is the kubelet's part.
 func (l *logFile) open() error {
 	if l.path == "" {
 		return nil
@@ -42,7 +42,7 @@ func (l *logFile) open() error {
 	return nil
 }
 
-// begin opens the file and writes what a program prints at its start.
+// begin opens the file and writes the lines that a program prints at its start.
 func (l *logFile) begin(lines []logLine) error {
 	if err := l.open(); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (l *logFile) begin(lines []logLine) error {
 
 func (l *logFile) close() {
 	if l.file != nil {
-		_ = l.file.Close() // every line was written through already
+		_ = l.file.Close() // every line is written through already
 		l.file = nil
 	}
 }
@@ -85,7 +85,7 @@ func (l *logFile) entry(stream, tag, text string) error {
 	return nil
 }
 
-// ReopenContainerLog starts a new file in the place of one that was moved away.
+// ReopenContainerLog starts a new file after the old one was moved away.
 func (s *Server) ReopenContainerLog(
 	_ context.Context, request *runtime.ReopenContainerLogRequest,
 ) (*runtime.ReopenContainerLogResponse, error) {

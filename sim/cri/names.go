@@ -14,9 +14,9 @@ import (
 // reserved is a name that only one object of its kind may have.
 type reserved struct{ kind, name string }
 
-// names holds which id has reserved which name. A name is taken from the
-// arrival of the creating call until the object is removed, so two calls for
-// one (pod, attempt) can never both succeed, not even when they overlap.
+// names maps each reserved name to the ID that holds it. A name is taken from the arrival of the
+// creating call until the object is removed. So two calls for one (pod, attempt) never both
+// succeed, not even when they overlap.
 type names map[reserved]string
 
 func sandboxName(m *runtime.PodSandboxMetadata) reserved {
@@ -39,15 +39,14 @@ func (n names) reserve(name reserved, id string) error {
 	return nil
 }
 
-// reserve takes a name for a new object and, with the name held, spends the
-// time that an injected fault asks for.
+// reserve takes a name for a new object. It holds the name while it waits out an injected delay.
 func (s *Server) reserve(ctx context.Context, name reserved) (id string, err error) {
 	id = s.newID()
 	s.mu.Lock()
 	err = s.names.reserve(name, id)
 	s.mu.Unlock()
 	if err != nil {
-		// containerd wraps this in no gRPC code either.
+		// containerd gives this error no gRPC code either
 		return "", status.Error(codes.Unknown, err.Error())
 	}
 	if err := stall(ctx); err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// forever is the lifetime, or the answer to SIGTERM, that never comes.
+// forever marks a program that never ends, or never reacts to SIGTERM.
 const forever time.Duration = -1
 
 // program holds the behaviour of a container or an exec. It is written as words in the
@@ -33,7 +33,7 @@ type program struct {
 
 type logLine struct{ stream, text string }
 
-// parser reads the words of a program one statement at a time.
+// parser reads a program's words one statement at a time.
 type parser struct{ words []string }
 
 func parseProgram(words []string) (program, error) {
@@ -81,7 +81,7 @@ func (p *parser) statement(verb string, prog *program) (known bool, err error) {
 	return true, err
 }
 
-// word takes the next word; a missing one is empty, which no number is.
+// word returns the next word; "" after the last, which is no valid number.
 func (p *parser) word() string {
 	if len(p.words) == 0 {
 		return ""

@@ -79,7 +79,7 @@ func (s *Server) RunPodSandbox(
 	return &runtime.RunPodSandboxResponse{PodSandboxId: id}, nil
 }
 
-// connect checks what a sandbox asks of the node and hands out its address.
+// connect checks that the node can serve the sandbox, and assigns its address.
 func (s *Server) connect(b *sandbox) error {
 	known := slices.ContainsFunc(s.config.Handlers, func(h *runtime.RuntimeHandler) bool {
 		return h.GetName() == b.handler
@@ -98,7 +98,7 @@ func (s *Server) connect(b *sandbox) error {
 	return nil
 }
 
-// StopPodSandbox kills the containers of a sandbox and takes its address.
+// StopPodSandbox kills the containers of a sandbox and releases its address.
 func (s *Server) StopPodSandbox(
 	_ context.Context, request *runtime.StopPodSandboxRequest,
 ) (*runtime.StopPodSandboxResponse, error) {
@@ -122,7 +122,7 @@ func (s *Server) stopSandbox(b *sandbox) {
 	s.endSandbox(b)
 }
 
-// endSandbox is the end of a sandbox's own process.
+// endSandbox ends a sandbox's own process.
 func (s *Server) endSandbox(b *sandbox) {
 	if !b.ready {
 		return
@@ -132,7 +132,7 @@ func (s *Server) endSandbox(b *sandbox) {
 	s.publishSandbox(b, runtime.ContainerEventType_CONTAINER_STOPPED_EVENT)
 }
 
-// RemovePodSandbox forgets a sandbox and its containers, by force if they run.
+// RemovePodSandbox removes a sandbox and its containers, by force if they run.
 func (s *Server) RemovePodSandbox(
 	_ context.Context, request *runtime.RemovePodSandboxRequest,
 ) (*runtime.RemovePodSandboxResponse, error) {

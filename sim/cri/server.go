@@ -12,13 +12,13 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Config holds the state in which a runtime starts.
+// Config holds the initial state of a runtime.
 type Config struct {
-	Images  []Image // what can be pulled, and what is there already
-	PullAny bool    // pull any reference, listed in Images or not
+	Images  []Image // images that can be pulled, and those on the machine already
+	PullAny bool    // any reference can be pulled, listed in Images or not
 
-	// Legacy answers as containerd 1.6 does: no event stream, no RuntimeConfig,
-	// no runtime handlers in Status, and a stop of what is missing is NotFound.
+	// Legacy answers as containerd 1.6 does: no event stream, no RuntimeConfig, no runtime handlers
+	// in Status, and NotFound for the stop of a missing container.
 	Legacy bool
 
 	// WriteLogs writes the log files that sandboxes and containers ask for.
@@ -27,17 +27,15 @@ type Config struct {
 	// Handlers are the runtime handlers beside the default one.
 	Handlers []*runtime.RuntimeHandler
 
-	// Load says what a container has spent on processors since it started, and its
-	// memory. Where it is nil, all use the same little.
+	// Load returns the CPU time of a container since its start, and its memory. If nil, all
+	// containers use the same small amounts.
 	Load func(c Container, ran time.Duration) (cpu time.Duration, memory uint64)
 
-	// Exec scripts ExecSync. Where it is nil or reports false, the command is
-	// run as a program.
+	// Exec answers ExecSync. If it is nil or returns false, the command runs as a program.
 	Exec func(c Container, cmd []string) (ExecResult, bool)
 }
 
-// Server is the runtime. Its methods may be called at any time, whether or not
-// a client is connected.
+// Server is the runtime. Its methods may be called at any time, with or without clients.
 type Server struct {
 	runtime.UnimplementedRuntimeServiceServer
 	runtime.UnimplementedImageServiceServer
@@ -51,7 +49,7 @@ type Server struct {
 
 	mu         sync.Mutex // guards all below
 	life       chan struct{}
-	serial     int // numbers ids and addresses
+	serial     int // the last number used in an ID or address
 	ready      readiness
 	names      names
 	sandboxes  *table[*sandbox]
@@ -110,42 +108,41 @@ func (s *Server) Stop() {
 	s.grpc.Stop()
 }
 
-// Crash is the death of the runtime's process: connections drop, calls in
-// flight are abandoned, and new connections are closed at once. Containers
-// keep running, as they do under their shims.
+// Crash ends the runtime's process: connections drop, calls in flight are abandoned, and new
+// connections are closed at once. Containers run on, as they do under their shims.
 func (s *Server) Crash() {
 	s.mu.Lock()
 	s.endLife()
 	for _, c := range s.containers.all() {
-		c.process.termSent = false // that memory dies with the process
+		c.process.termSent = false // a new runtime process does not know that SIGTERM was sent
 	}
 	s.mu.Unlock()
 	s.gate.shut()
 }
 
-// Recover is the runtime's next start, with the state that it left.
+// Recover starts the runtime again, with the state that it left.
 func (s *Server) Recover() { s.gate.open() }
 
-// RestartRuntime is a crash with a start right after it.
+// RestartRuntime crashes the runtime and starts it at once.
 func (s *Server) RestartRuntime() {
 	s.Crash()
 	s.Recover()
 }
 
-// endLife abandons what the current process has under way.
+// endLife abandons the calls of the present process.
 func (s *Server) endLife() {
 	close(s.life)
 	s.life = make(chan struct{})
 }
 
-// currentLife is closed when the process that serves now ends.
+// currentLife returns a channel that closes when the present process ends.
 func (s *Server) currentLife() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.life
 }
 
-// newID makes ids that look like containerd's and repeat from run to run.
+// newID returns an ID that looks like containerd's. IDs are the same in every run.
 func (s *Server) newID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +155,7 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// nanos is the CRI's form of a time: 0 means that it did not come yet.
+// nanos returns a time in CRI's form: 0 means that it has not come yet.
 func nanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -8,15 +8,15 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Snapshot is the truth at one moment, whatever clients were told. Lists are in
-// the order of creation.
+// Snapshot is the truth at one moment, whatever clients were answered. Lists are in the order of
+// creation.
 type Snapshot struct {
 	Sandboxes  []Sandbox
 	Containers []Container
-	Images     []string // full references of what is on the machine
+	Images     []string // full references of the images on the machine
 }
 
-// Sandbox is a sandbox as it is.
+// Sandbox is a sandbox as it truly is.
 type Sandbox struct {
 	ID          string
 	Pod         Pod
@@ -28,7 +28,7 @@ type Sandbox struct {
 	Annotations map[string]string
 }
 
-// Container is a container as it is.
+// Container is a container as it truly is.
 type Container struct {
 	ID          string
 	SandboxID   string
@@ -50,7 +50,7 @@ type Container struct {
 // Running reports whether the container's process is alive.
 func (c Container) Running() bool { return c.State == runtime.ContainerState_CONTAINER_RUNNING }
 
-// Snapshot answers the truth of this moment.
+// Snapshot returns the truth at this moment.
 func (s *Server) Snapshot() Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (c *container) snapshot() Container {
 	}
 }
 
-// Kill ends a running container's process from outside: it crashed.
+// Kill ends a running container's process from outside, like a crash.
 func (s *Server) Kill(containerID string, exitCode int32) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,15 +9,14 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// What a running container uses unless Config.Load says otherwise: enough for a client to have numbers that
-// grow, or stay, as they should.
+// Usage of a running container without Config.Load. The numbers grow, or stay, as a client expects.
 const (
 	cpuPerSecond = time.Millisecond
 	memoryBytes  = 1 << 20
 	layerBytes   = 4 << 10
 )
 
-// ContainerStats says what one container uses.
+// ContainerStats returns the usage of one container.
 func (s *Server) ContainerStats(
 	_ context.Context, request *runtime.ContainerStatsRequest,
 ) (*runtime.ContainerStatsResponse, error) {
@@ -33,7 +32,7 @@ func (s *Server) ContainerStats(
 	return &runtime.ContainerStatsResponse{Stats: s.containerStats(c)}, nil
 }
 
-// ListContainerStats says what the running containers use.
+// ListContainerStats returns the usage of all running containers.
 func (s *Server) ListContainerStats(
 	_ context.Context, request *runtime.ListContainerStatsRequest,
 ) (*runtime.ListContainerStatsResponse, error) {
@@ -70,7 +69,7 @@ func (s *Server) containerStats(c *container) *runtime.ContainerStats {
 	}
 }
 
-// load is the time that a container has spent on processors, and its memory.
+// load returns the CPU time of a container, and its memory.
 func (s *Server) load(c *container) (time.Duration, uint64) {
 	ran := time.Since(c.startedAt)
 	if s.config.Load == nil {
@@ -92,7 +91,7 @@ func memoryUsage(now int64, bytes uint64) *runtime.MemoryUsage {
 	}
 }
 
-// PodSandboxStats says what one pod uses.
+// PodSandboxStats returns the usage of one pod.
 func (s *Server) PodSandboxStats(
 	_ context.Context, request *runtime.PodSandboxStatsRequest,
 ) (*runtime.PodSandboxStatsResponse, error) {
@@ -108,7 +107,7 @@ func (s *Server) PodSandboxStats(
 	return &runtime.PodSandboxStatsResponse{Stats: s.sandboxStats(b)}, nil
 }
 
-// ListPodSandboxStats says what the pods that run use.
+// ListPodSandboxStats returns the usage of all running pods.
 func (s *Server) ListPodSandboxStats(
 	_ context.Context, request *runtime.ListPodSandboxStatsRequest,
 ) (*runtime.ListPodSandboxStatsResponse, error) {
@@ -126,7 +125,7 @@ func (s *Server) ListPodSandboxStats(
 	return response, nil
 }
 
-// sandboxStats is the sum over a pod's running containers.
+// sandboxStats returns the sum over a pod's running containers.
 func (s *Server) sandboxStats(b *sandbox) *runtime.PodSandboxStats {
 	now := nanos(time.Now())
 	linux := &runtime.LinuxPodSandboxStats{}

@@ -8,7 +8,7 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-func TestStatsOfWhatRuns(t *testing.T) {
+func TestStatsCountRunningContainers(t *testing.T) {
 	inBubble(t, Config{}, func(f *fixture) {
 		sandbox := f.sandbox("u1")
 		id := f.start(sandbox, "run")
@@ -34,7 +34,7 @@ func TestStatsOfWhatRuns(t *testing.T) {
 	})
 }
 
-func TestStatsOfALoadThatIsSet(t *testing.T) {
+func TestStatsFollowTheConfiguredLoad(t *testing.T) {
 	load := func(c Container, ran time.Duration) (time.Duration, uint64) { return 2 * ran, uint64(len(c.Name)) }
 	inBubble(t, Config{Load: load}, func(f *fixture) {
 		id := f.start(f.sandbox("u1"), "run")
@@ -45,12 +45,12 @@ func TestStatsOfALoadThatIsSet(t *testing.T) {
 			f.Errorf("cpu: got %d, want %d", cpu, want)
 		}
 		if got.GetStats().GetMemory().GetWorkingSetBytes().GetValue() == memoryBytes {
-			f.Error("memory: got what all use, want what is set")
+			f.Error("memory: got the default, want the configured amount")
 		}
 	})
 }
 
-func TestLimitsChangeOnlyWhereTheUpdateSpeaks(t *testing.T) {
+func TestUpdateChangesOnlyTheLimitsItNames(t *testing.T) {
 	have := &runtime.LinuxContainerResources{CpuShares: 100, MemoryLimitInBytes: 1 << 20}
 	got := mergeLimits(have, &runtime.LinuxContainerResources{CpuShares: 200})
 	if got.GetCpuShares() != 200 || got.GetMemoryLimitInBytes() != 1<<20 {

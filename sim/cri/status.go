@@ -8,18 +8,18 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// readiness holds what the runtime reports of itself.
+// readiness holds the conditions that the runtime reports of itself.
 type readiness struct{ runtime, network bool }
 
-// SetReady says how ready the runtime and its network are. Without a network
-// only pods on the host's network start.
+// SetReady sets whether the runtime and its network are ready. Without a network only pods on the
+// host's network start.
 func (s *Server) SetReady(runtimeReady, networkReady bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ready = readiness{runtime: runtimeReady, network: networkReady}
 }
 
-// Version names the runtime whose behaviour this is.
+// Version names the runtime that this one imitates.
 func (s *Server) Version(context.Context, *runtime.VersionRequest) (*runtime.VersionResponse, error) {
 	version := "2.4.2"
 	if s.config.Legacy {
@@ -30,7 +30,7 @@ func (s *Server) Version(context.Context, *runtime.VersionRequest) (*runtime.Ver
 	}, nil
 }
 
-// Status is the readiness and what the runtime can do.
+// Status returns the readiness and the features of the runtime.
 func (s *Server) Status(context.Context, *runtime.StatusRequest) (*runtime.StatusResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *Server) Status(context.Context, *runtime.StatusRequest) (*runtime.Statu
 	return response, nil
 }
 
-// condition carries a reason and a message only while it does not hold.
+// condition returns a condition; only a false one has its reason and message.
 func condition(kind string, holds bool, reason, message string) *runtime.RuntimeCondition {
 	if holds {
 		return &runtime.RuntimeCondition{Type: kind, Status: true}
@@ -57,7 +57,7 @@ func condition(kind string, holds bool, reason, message string) *runtime.Runtime
 	return &runtime.RuntimeCondition{Type: kind, Reason: reason, Message: message}
 }
 
-// RuntimeConfig says which cgroup driver the runtime uses.
+// RuntimeConfig returns the cgroup driver of the runtime.
 func (s *Server) RuntimeConfig(
 	context.Context, *runtime.RuntimeConfigRequest,
 ) (*runtime.RuntimeConfigResponse, error) {
@@ -69,8 +69,7 @@ func (s *Server) RuntimeConfig(
 	}, nil
 }
 
-// UpdateRuntimeConfig takes the pod CIDR, which the simulated network ignores
-// as a containerd with a CNI configuration of its own does.
+// UpdateRuntimeConfig ignores the pod CIDR, as containerd does with a CNI configuration of its own.
 func (s *Server) UpdateRuntimeConfig(
 	context.Context, *runtime.UpdateRuntimeConfigRequest,
 ) (*runtime.UpdateRuntimeConfigResponse, error) {

@@ -2,8 +2,8 @@ package cri
 
 import "slices"
 
-// table keeps rows by id, in the order in which they came, so that every list
-// of a simulated run repeats exactly.
+// table keeps rows by ID in order of insertion, so that every list of a simulated run repeats
+// exactly.
 type table[T any] struct {
 	rows  map[string]T
 	order []string

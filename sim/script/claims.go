@@ -10,7 +10,7 @@ import (
 	"nodal/node/storage"
 )
 
-// keeper makes volumes for claims.
+// keeper returns the keeper that makes volumes for claims.
 func (s *stage) keeper() storage.Keeper { return storage.Keeper{Dir: "/volumes", NewUID: s.newUID} }
 
 func (s *stage) claimRef(name string) node.ObjectRef {
@@ -32,20 +32,20 @@ func (s *stage) claim(words []string) error {
 	return err
 }
 
-// tellClaim says how a claim and its volume are.
+// tellClaim prints the state of a claim and its volume.
 func (s *stage) tellClaim(name string) {
 	object, ok := s.store.Object(s.claimRef(name))
 	switch {
 	case !ok:
 		s.say("claim %s is gone", name)
 	case object.Claim().DeletionTimestamp != nil:
-		s.say("claim %s goes when nobody uses it", name)
+		s.say("claim %s goes when no pod uses it", name)
 	default:
 		s.say("claim %s is %s", name, object.Claim().Status.Phase)
 	}
 }
 
-// mountClaim gives all containers a volume that a claim stands for.
+// mountClaim mounts a claim's volume in all containers.
 func mountClaim(spec *corev1.PodSpec, name string) {
 	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "claimed", VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},

@@ -20,32 +20,33 @@ import (
 //
 //	pod [restart=P] [init=A,B+] [containers=C,D] [grace=30] [uid=U] [env=X] [image=I] [config=M] [claim=C] [label=L]
 //	    [probes=startup,liveness/5] [hooks=postStart,preStop@NAME] [cpu=100m] [resize=RestartContainer] [deadline=60] [disk=1Mi]
-//	    [over=NAME:CODE]  all containers restart when this one ends so; it never does by itself
-//	                    apply the pod; what differs from before decides how; B+ is a sidecar
-//	image NAME IMAGE    apply it with another image of one container
-//	debug NAME [TARGET] add an ephemeral container, which sees the processes of another
-//	delete [GRACE]      delete it, within so many seconds
+//	    [over=NAME:CODE]
+//	                    apply the pod; its differences from the last one decide how; B+ is a sidecar;
+//	                    over: all containers restart when NAME exits with CODE, and NAME has no restarts of its own
+//	image NAME IMAGE    apply it with another image for one container
+//	debug NAME [TARGET] add an ephemeral container, which sees the processes of TARGET
+//	delete [GRACE]      delete it within this many seconds
 //	restart NAME        ask for a restart of one container
-//	post MAP VALUE      post a ConfigMap, of which pods make a volume with config=MAP
-//	drop MAP            delete it
-//	claim NAME          post a claim, which pods mount with claim=NAME
-//	unclaim NAME        delete it; of one that is gone it says so
-//	reply ok [ACTION]   answer the actions in flight, or those that begin so
-//	reply fail REASON [ACTION]   the same, without the effect
-//	reply lost [ACTION]          the effect, and no answer
-//	reply none [ACTION]          neither effect nor answer
+//	post MAP VALUE      post a ConfigMap; a pod with config=MAP has a volume made from it
+//	drop MAP            delete the ConfigMap
+//	claim NAME          post a claim; a pod with claim=NAME mounts it
+//	unclaim NAME        delete the claim, or print that it is gone
+//	reply ok [ACTION]   answer the actions in flight, or those whose text begins with ACTION
+//	reply fail REASON [ACTION]   answer with a failure; there is no effect
+//	reply lost [ACTION]          have the effect without an answer
+//	reply none [ACTION]          have neither effect nor answer
 //	cgroups             pods have cgroups of their own from now on
-//	write AMOUNT        each container has written so much; those of a pod with disk=1Mi may write a megabyte
-//	share CPUS          other pods leave these CPUs to all that have none of their own
-//	auto, manual        answer everything at once; or when a reply says so
-//	probe NAME KIND ok|fails     the probe of the newest run says so, its threshold included
-//	exit NAME CODE [after D]     a container ends
+//	write AMOUNT        each container has written this much; disk=1Mi limits each to a mebibyte
+//	share CPUS          containers without CPUs of their own may use these
+//	auto, manual        answer each action at once, or only at a reply
+//	probe NAME KIND ok|fails     the probe of the newest run reports this, past its threshold
+//	exit NAME CODE [after D]     a container exits
 //	lose sandbox        the sandbox dies with all that runs in it
 //	remove sandbox, remove container NAME
 //	                    it is removed behind the agent's back
-//	advance D           time goes on, past exits and wakes
+//	advance D           time passes, with the exits and wakes that are due
 //	crash               the agent dies and starts again
-//	look begin, look end         a look at the machine that takes its time
+//	look begin, look end         a look at the machine that takes a while
 func commands() map[string]func(*stage, []string) error {
 	return map[string]func(*stage, []string) error{
 		"pod": (*stage).pod, "image": (*stage).image, "debug": (*stage).debug, "delete": (*stage).delete, "restart": (*stage).restart,
@@ -59,7 +60,7 @@ func commands() map[string]func(*stage, []string) error {
 
 var errUsage = errors.New("no such command, or not with these words")
 
-// command plays one line and returns what it made happen.
+// command runs one line and returns the output.
 func (s *stage) command(line string) ([]string, error) {
 	s.lines = nil
 	words := strings.Fields(line)
@@ -71,7 +72,7 @@ func (s *stage) command(line string) ([]string, error) {
 	case errors.Is(err, errUsage):
 		return nil, err
 	case err != nil:
-		s.say("error: %v", err) // a refusal is part of the story
+		s.say("error: %v", err) // an error is part of the story
 	}
 	if err := s.settle(); err != nil {
 		return nil, err
@@ -161,7 +162,7 @@ func (s *stage) reply(words []string) error {
 	var failure error
 	switch how {
 	case "fail":
-		failure, rest = &node.Failure{Reason: words[2], Err: errors.New("it was told to fail")}, words[3:]
+		failure, rest = &node.Failure{Reason: words[2], Err: errors.New("the script says so")}, words[3:]
 	case "lost", "none":
 		failure = fmt.Errorf("no answer: %w", node.ErrUnknown)
 	}
@@ -223,7 +224,7 @@ func (s *stage) exit(words []string) error {
 	return nil
 }
 
-// ends plays the exits that are due.
+// ends runs the exits that are due.
 func (s *stage) ends() {
 	s.exits = slices.DeleteFunc(s.exits, func(e exit) bool {
 		if e.at.After(s.now) {
@@ -235,7 +236,7 @@ func (s *stage) ends() {
 	})
 }
 
-// news is the runtime telling that something happened.
+// news reports a change of the runtime to the track.
 func (s *stage) news() {
 	if s.track != nil {
 		s.track.Doubt(s.mark)
@@ -281,7 +282,7 @@ func (s *stage) advance(words []string) error {
 	return nil
 }
 
-// next is when something happens by itself, at the latest at a time.
+// next returns when the next thing happens by itself, at most until.
 func (s *stage) next(until time.Time) time.Time {
 	if s.wake.After(s.now) && s.wake.Before(until) {
 		until = s.wake

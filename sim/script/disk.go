@@ -12,7 +12,7 @@ import (
 	"nodal/reconciler/evict"
 )
 
-// written counts the bytes that each container has written to the disk.
+// written is the number of bytes that each container has written to the disk.
 type written int64
 
 var _ evict.Disk = written(0)
@@ -25,7 +25,7 @@ func (w written) Written(_ context.Context, pod *node.Pod, _ []string, _ bool) (
 	return all, nil
 }
 
-// write has the disk looked at once.
+// write runs one round of the evictor.
 func (s *stage) write(words []string) error {
 	if len(words) != 2 {
 		return errUsage
@@ -42,7 +42,7 @@ func (s *stage) write(words []string) error {
 	return nil
 }
 
-// bound limits what each container may write.
+// bound limits how much each container may write.
 func bound(c *corev1.Container, amount string) {
 	if limit, err := resource.ParseQuantity(amount); err == nil {
 		c.Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: limit}

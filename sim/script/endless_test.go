@@ -8,7 +8,7 @@ import (
 	"nodal/node"
 )
 
-// TestTenThousandRestarts has one container crash for five weeks.
+// TestTenThousandRestarts lets one container crash for five weeks.
 func TestTenThousandRestarts(t *testing.T) {
 	const times = 10_000
 	s, err := newStage()

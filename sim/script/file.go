@@ -7,8 +7,8 @@ import (
 
 const divider = "----"
 
-// Play runs the commands of a file on a new stage and returns the file with
-// the output that they have now.
+// Play runs the commands of a file on a new stage, and returns the file with the output of this
+// run.
 func Play(text string) (string, error) {
 	s, err := newStage()
 	if err != nil {
@@ -40,7 +40,7 @@ func Play(text string) (string, error) {
 	return out.String(), nil
 }
 
-// blocks are the lines before each divider; the output after it is left out.
+// blocks returns the lines before each divider. It drops the output after it.
 func blocks(text string) [][]string {
 	var all [][]string
 	for paragraph := range strings.SplitSeq(text, "\n\n") {

@@ -8,8 +8,8 @@ import (
 	"nodal/node"
 )
 
-// addHooks gives containers hooks: a list of kinds, each with the name of the one
-// container that has it behind an @, unless all have.
+// addHooks gives containers hooks. The list holds kinds; KIND@NAME gives the hook to one container,
+// KIND to all.
 func addHooks(spec *corev1.PodSpec, list string) error {
 	for word := range strings.SplitSeq(list, ",") {
 		kind, only, _ := strings.Cut(word, "@")

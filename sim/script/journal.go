@@ -7,7 +7,7 @@ import (
 	"nodal/node/store"
 )
 
-// journal outlives the agent.
+// journal keeps records in memory. It outlives the agent.
 type journal map[string][]byte
 
 var _ store.Journal = journal{}

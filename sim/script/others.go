@@ -12,8 +12,7 @@ import (
 	"nodal/reconciler"
 )
 
-// others stands for what is on a node beside its runtime. It does as it is told, and keeps
-// nothing.
+// others stands for the parts of a node beside its runtime. It obeys and keeps nothing.
 type others struct{ stage *stage }
 
 var (
@@ -26,15 +25,15 @@ var (
 // Run runs a hook, which succeeds.
 func (others) Run(context.Context, node.Key, node.RunHook) error { return nil }
 
-// No log collector looks for the logs of a script.
+// Link and Unlink do nothing: no log collector reads a script's logs.
 func (others) Link(node.Key, *node.Container)  {}
 func (others) Unlink(node.Key, string, string) {}
 
-// RemovePod and RemoveRun remove logs that nothing has written.
+// RemovePod and RemoveRun do nothing: no log was written.
 func (others) RemovePod(node.Key, types.UID) error                 { return nil }
 func (others) RemoveRun(node.Key, types.UID, string, uint32) error { return nil }
 
-// SetUp lays out a volume that nothing reads, if what it is made from is there.
+// SetUp lays out an empty volume, if its objects exist.
 func (o others) SetUp(_ context.Context, pod *node.Pod, name string) error {
 	for volume := range node.MountedVolumes(&pod.Object.Spec) {
 		for _, ref := range node.VolumeRefs(pod.Object, volume) {
@@ -46,13 +45,13 @@ func (o others) SetUp(_ context.Context, pod *node.Pod, name string) error {
 	return nil
 }
 
-// TearDown and Sweep remove volumes in which nothing lies.
+// TearDown and Sweep do nothing: volumes are empty.
 func (others) TearDown(context.Context, types.UID) error                    { return nil }
 func (others) Sweep(context.Context, func(types.UID) bool) error            { return nil }
 func (others) Left(context.Context, *corev1.PersistentVolume) (bool, error) { return false, nil }
 func (others) Reclaim(context.Context, *corev1.PersistentVolume) error      { return nil }
 
-// cgroups do as they are told.
+// cgroups accepts every call.
 type cgroups struct{}
 
 func (cgroups) SetUp(context.Context, *corev1.Pod, limit.Limits) error { return nil }

@@ -56,8 +56,7 @@ func (s *stage) pod(words []string) error {
 	return s.apply(object)
 }
 
-// mountConfig gives all containers a volume made from a ConfigMap and from the
-// pod's labels.
+// mountConfig mounts a volume made from a ConfigMap and the pod's labels in all containers.
 func mountConfig(spec *corev1.PodSpec, name string) {
 	spec.Volumes = []corev1.Volume{{Name: "config", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 		Sources: []corev1.VolumeProjection{
@@ -72,7 +71,7 @@ func mountConfig(spec *corev1.PodSpec, name string) {
 	}
 }
 
-// addRule has all containers begin anew when one ends with an exit code.
+// addRule restarts all containers when one ends with an exit code.
 func addRule(spec *corev1.PodSpec, rule string) error {
 	name, code, ok := strings.Cut(rule, ":")
 	if !ok {
@@ -125,7 +124,7 @@ func specs(names string, options map[string]string) []corev1.Container {
 	return list
 }
 
-// size gives a container CPU, and says how it takes another amount of it.
+// size sets a container's CPU, and its policy for a resize.
 func size(c *corev1.Container, options map[string]string) {
 	if amount, err := resource.ParseQuantity(options["cpu"]); err == nil {
 		c.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: amount}

@@ -12,8 +12,8 @@ import (
 	"nodal/reconciler/decide"
 )
 
-// addProbes gives containers probes: a list of kinds, each with the grace
-// period of its own behind a slash.
+// addProbes gives containers probes. The list holds kinds; KIND/SECONDS gives a probe its own grace
+// period.
 func addProbes(containers []corev1.Container, list string) error {
 	for word := range strings.SplitSeq(list, ",") {
 		name, grace, own := strings.Cut(word, "/")
@@ -42,7 +42,7 @@ func addProbes(containers []corev1.Container, list string) error {
 	return nil
 }
 
-// probe has a probe say its word, if anybody asks it.
+// probe reports the result of a probe, if the agent runs it.
 func (s *stage) probe(words []string) error {
 	if len(words) != 4 || s.track == nil || words[3] != "ok" && words[3] != "fails" {
 		return errUsage
@@ -53,14 +53,14 @@ func (s *stage) probe(words []string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("nobody asks the %s probe of %s", words[2], words[1])
+	return fmt.Errorf("the agent does not run the %s probe of %s", words[2], words[1])
 }
 
 func (s *stage) probes() []node.Probe {
 	return decide.Probes(s.site(), s.track.Slot(), s.track.Got())
 }
 
-// tellProbes says which probes are asked, if that are others than before.
+// tellProbes prints which probes the agent runs, if they have changed.
 func (s *stage) tellProbes() {
 	var names []string
 	for _, p := range s.probes() {

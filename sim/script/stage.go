@@ -29,33 +29,33 @@ type stage struct {
 	intake  intake.Intake
 	track   *reconciler.Track // nil while the key has no owner
 	mark    node.Mark
-	flight  []flying // in the order in which they began
+	flight  []flying // oldest first
 	cgroups bool
-	shared  string // CPUs of containers that have none of their own
+	shared  string // CPUs that containers without CPUs of their own may use
 	auto    bool   // every action is answered as soon as it begins
 	exits   []exit
 	wake    time.Time
 	old     *look
-	lines   []string // of the present command
-	told    string   // the last line about the status
-	asked   string   // and the last about probes
+	lines   []string // the output of the present command
+	told    string   // the last line printed about the status
+	asked   string   // the last line printed about probes
 }
 
-// flying is an action in flight, with the pod that it was begun for.
+// flying is an action in flight, with the pod for which it began.
 type flying struct {
 	node.Action
 	pod *node.Pod
 	got *node.Observed
 }
 
-// exit is the end of a container to come.
+// exit is the future end of a container.
 type exit struct {
 	at   time.Time
 	name string
 	code int32
 }
 
-// look is an observation that is on its way.
+// look is an observation in flight.
 type look struct {
 	seen *node.Observed
 	mark node.Mark
@@ -70,7 +70,7 @@ func newStage() (*stage, error) {
 	return s, s.boot()
 }
 
-// boot is the start of the agent: it has its journal, and has seen nothing.
+// boot starts an agent: it has its journal, and has not looked yet.
 func (s *stage) boot() error {
 	clock, err := store.OpenClock(s.journal, s.journal.records())
 	if err != nil {
@@ -109,10 +109,10 @@ func (s *stage) say(format string, args ...any) {
 	s.lines = append(s.lines, fmt.Sprintf(format, args...))
 }
 
-// turns are more than any scenario needs between two commands.
+// turns bounds the turns between two commands, far above any scenario's need.
 const turns = 200
 
-// settle lets the agent do all that it does without anything new from outside.
+// settle runs turns until nothing is left to do without an event from outside.
 func (s *stage) settle() error {
 	for range turns {
 		s.intend()
@@ -144,7 +144,7 @@ func (s *stage) settle() error {
 	return errors.New("the agent does not come to rest")
 }
 
-// intend brings the track up to the store.
+// intend hands the store's slot to the track.
 func (s *stage) intend() {
 	view, ok := s.store.View(s.key)
 	switch {
@@ -164,7 +164,7 @@ func (s *stage) intend() {
 	}
 }
 
-// cancel gives up what is in flight and lost its purpose.
+// cancel gives up the obsolete actions in flight.
 func (s *stage) cancel(obsolete func(flying) bool) {
 	for _, f := range slices.Clone(s.flight) {
 		if obsolete(f) {
@@ -194,8 +194,7 @@ func (s *stage) begin(a node.Action) {
 	s.flight = append(s.flight, flying{a, s.track.Slot().Pod, s.track.Got()})
 }
 
-// answer has the effect of an action and gives the agent the answer, or the
-// failure in its place.
+// answer has the effect of an action, and returns its result or the failure to the agent.
 func (s *stage) answer(f flying, failure error) error {
 	result, err := s.act().Do(context.Background(), s.key, f.pod, f.got, f.Action)
 	if err != nil && !errors.Is(err, node.ErrNotFound) {
@@ -214,7 +213,7 @@ func (s *stage) finish(f flying, result node.Result, err error) {
 	s.track.Done(reconciler.Outcome{Action: f.Action, Result: result, Err: err, Mark: s.mark, Now: s.now})
 }
 
-// flying finds the actions in flight that a text names; all of them for none.
+// flying returns the actions in flight whose text begins with text.
 func (s *stage) flying(text string) []flying {
 	var found []flying
 	for _, f := range s.flight {

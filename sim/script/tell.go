@@ -10,7 +10,7 @@ import (
 	"nodal/reconciler"
 )
 
-// tell says what the agent waits for, and the status if that is another.
+// tell prints what the agent waits for, and the status if it has changed.
 func (s *stage) tell(turn reconciler.Turn) {
 	if turn.Why != "" && len(s.flight) == 0 {
 		s.say("why: %s", turn.Why)
@@ -19,7 +19,7 @@ func (s *stage) tell(turn reconciler.Turn) {
 		s.say("wake in %s", turn.Wake.Sub(s.now))
 	}
 	if s.track.Slot().Pod.Deletion != nil && s.track.Got().Empty() {
-		return // readers keep what they have seen last
+		return // readers keep the last status
 	}
 	s.store.Observe(s.key, s.track.Got())
 	s.tellProbes()
@@ -30,8 +30,7 @@ func (s *stage) tell(turn reconciler.Turn) {
 	s.told = told
 }
 
-// summary is a status in a line: the phase, what holds of the pod, and each of
-// its containers.
+// summary returns a status in one line: the phase, the conditions, and each container.
 func summary(st corev1.PodStatus) string {
 	parts := []string{string(st.Phase)}
 	for _, c := range st.Conditions {
