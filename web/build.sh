@@ -1,15 +1,15 @@
 #!/bin/bash
-# Builds the dashboard into dist/app, unless what it is built from has not
-# changed since. "modules" only installs the packages, "test" runs the unit tests.
+# Builds the dashboard into dist/app, unless its sources are unchanged. "modules" only installs the
+# packages, "test" runs the unit tests.
 set -euo pipefail
 cd "$(dirname "$0")"
 mkdir -p ../.cache
 exec 9>../.cache/web.lock
-flock 9 # two builds at once would trample on each other
+flock 9 # only one build at a time
 
 installed=node_modules/.package-lock.json
 if [ ! -e $installed ] || [ package-lock.json -nt $installed ]; then
-  # No package's own scripts run: none of these needs one.
+  # No install scripts: none of these packages needs one.
   npm ci --ignore-scripts --no-fund --no-audit --loglevel=error >&2
 fi
 case ${1-} in

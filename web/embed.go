@@ -10,9 +10,8 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// Files is the dashboard as it was built, and whether it was. Each file but
-// fonts is compressed, with .gz behind its name. Without a build there is only
-// missing.html.
+// Files returns the files of the dashboard, and whether it was built. Each file except fonts is
+// compressed, with .gz behind its name. Without a build there is only missing.html.
 func Files() (files fs.FS, built bool) {
 	if app, err := fs.Sub(dist, "dist/app"); err == nil {
 		if _, err := fs.Stat(app, "index.html.gz"); err == nil {

@@ -11,7 +11,8 @@ import (
 	"nodal/node"
 )
 
-// The dashboard is another program in another language, so a test holds its list against ours.
+// The dashboard has its own list of kinds, in another language; this test compares it with the
+// node's.
 func TestTheDashboardKnowsEveryKind(t *testing.T) {
 	text, err := os.ReadFile("src/state/objects.ts")
 	if err != nil {

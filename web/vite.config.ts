@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 
-// Everything is served below /ui/ by the node itself. Nothing is inlined: the
-// page's policy allows no inline script and no data: font.
+// The node serves everything below /ui/. Nothing is inlined: the page's policy allows no inline
+// script and no data: font.
 export default defineConfig({
   base: "/ui/",
   esbuild: { jsx: "automatic", jsxImportSource: "preact" },

@@ -8,12 +8,12 @@ import (
 func TestAStoryThatEndsBadlySaysWhere(t *testing.T) {
 	for _, c := range []struct{ name, said, want string }{
 		{
-			"a step that failed is told with its reason",
+			"a failed step is reported with its reason",
 			"ok   the link signs in (0.1 s)\nFAIL the pod is deleted: it stays (journey.mjs:7)\nthe page shows:\nFAILURES\n",
 			"the pod is deleted: it stays (journey.mjs:7)",
 		},
 		{
-			"one that was cut short is told by what came before",
+			"an interrupted step is reported by the one before",
 			"ok   the link signs in (0.1 s)\n",
 			`after "ok   the link signs in (0.1 s)"`,
 		},

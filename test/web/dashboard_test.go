@@ -25,28 +25,28 @@ import (
 	"nodal/test/rig"
 )
 
-var screenshots = flag.String("screenshots", "", "take the pictures of docs/screenshots into this directory, and tell no stories")
+var screenshots = flag.String("screenshots", "", "take the pictures of docs/screenshots into this directory, and run no stories")
 
 func TestMain(m *testing.M) { os.Exit(agent.Main(m)) }
 
-// patience is for a whole story; the longest takes a quarter of it on two busy cores.
+// patience bounds a whole story. The longest takes a quarter of it on two busy cores.
 const patience = 8 * time.Minute
 
 func TestTheDashboardInABrowser(t *testing.T) {
 	claim.Shows(t, "Ways in",
-		"a browser does everything: apply, usage, logs, terminals, roll back, images and what pods use",
+		"a browser does everything: apply, usage, logs, terminals, roll back, images and objects",
 		"a browser imports a tarball and prunes images, with a plan first",
 		"a line of a log has an address of its own in the dashboard",
-		"the dashboard's commands do what the page does, as they are shown",
-		"the dashboard shows at once what is wrong with a manifest in the directory",
+		"the dashboard's commands work as shown, and do what the page does",
+		"the dashboard shows the fault of a manifest in the directory at once",
 		"the dashboard's first page is small, and soon painted on a slow machine",
 		"the dashboard follows ten thousand lines of a log a second",
 		"the dashboard outlives cut connections, a slow network, a crash of the node and a revoked token, and says so",
 		"the dashboard shows what a container prints, and runs none of it",
-		"what is asked of a pod in the dashboard is done to no other that has its name since",
-		"five hundred pods scroll in the dashboard, and the work for a frame fits into a sixtieth of a second of a usual machine",
-		"the dashboard fits a telephone, and keeps each role from what it may not do",
-		"the read-only port has the dashboard as a view, which asks again")
+		"an action on a pod in the dashboard never reaches a successor of the same name",
+		"five hundred pods scroll in the dashboard, and on a common machine the work for a frame fits into a sixtieth of a second",
+		"the dashboard fits a phone, and offers each role only what it may do",
+		"the read-only port has the dashboard as a view, which polls")
 	if *screenshots != "" {
 		takeScreenshots(t)
 		return
@@ -72,14 +72,13 @@ func takeScreenshots(t *testing.T) {
 	s.tell(t, "screenshots", "SCREENSHOTS="+into)
 }
 
-// stage is the node that stories are told about, and the directory of manifests that
-// it reads.
+// stage is the node under test, and the directory from which it reads manifests.
 type stage struct {
 	*daemon.Daemon
 	manifests string
 }
 
-// tell runs one story, as a test of its own.
+// tell runs one story as a subtest.
 func (s stage) tell(t *testing.T, story string, env ...string) {
 	t.Run(story, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), pace.Of(patience))
@@ -90,8 +89,8 @@ func (s stage) tell(t *testing.T, story string, env ...string) {
 			"DOOR="+door(t, local(s.Port)), "VIEW=http://"+local(s.View), "VIEW_DOOR="+door(t, local(s.View)))
 		cmd.Env = append(cmd.Env, env...)
 		cmd.Stderr = t.Output()
-		// The first process of a PID namespace takes the others with it: no browser is
-		// left behind, however the story or this test ends.
+		// The first process of a PID namespace ends all others with it, so no browser is left
+		// behind.
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -116,21 +115,21 @@ func (s stage) tell(t *testing.T, story string, env ...string) {
 
 func local(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// programs is a PATH with the clients whose commands the dashboard shows.
+// programs returns a PATH with the clients whose commands the dashboard shows.
 func programs(t *testing.T) string {
 	t.Helper()
 	grpcurl, err := agent.Grpcurl()
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := filepath.Abs("../../.cache/parts") // of the control plane, kubectl among them
+	parts, err := filepath.Abs("../../.cache/parts") // the control plane's programs include kubectl
 	if err != nil {
 		t.Fatal(err)
 	}
 	return strings.Join([]string{filepath.Dir(grpcurl), parts, os.Getenv("PATH")}, string(filepath.ListSeparator))
 }
 
-// saveBusybox writes a tarball as docker save does, for the browser to import.
+// saveBusybox writes a tarball in docker save's format, for the browser to import.
 func saveBusybox(t *testing.T) (path string) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "busybox.tar"))
@@ -143,8 +142,8 @@ func saveBusybox(t *testing.T) (path string) {
 	return file.Name()
 }
 
-// answer does what a story asks for, until it ends, and returns its end: the step
-// that failed and why, or else the last that was said.
+// answer grants a story's wishes until it ends. It returns the step that failed and why, or the
+// last step.
 func (s stage) answer(log io.Writer, out io.Reader, in io.Writer) (end string, err error) {
 	lines := bufio.NewScanner(out)
 	var failed, last string
@@ -166,7 +165,7 @@ func (s stage) answer(log io.Writer, out io.Reader, in io.Writer) (end string, e
 	return cmp.Or(failed, fmt.Sprintf("after %q", last)), lines.Err()
 }
 
-// grant does what a story cannot do itself.
+// grant does what a story cannot do by itself.
 func (s stage) grant(wish string) error {
 	switch wish {
 	case "kill":

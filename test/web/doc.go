@@ -1,20 +1,20 @@
-// Package web drives the dashboard in a real browser, on a real node with a real
-// runtime: Debian's Chromium, without a window, by playwright-core.
+// Package web tests the dashboard in a real browser, on a real node with a real runtime. The
+// browser is Debian's headless Chromium, driven by playwright-core.
 //
-//	journey.mjs      what a user does, from the first link to the last deletion
-//	weight.mjs       what the first page costs, on a slow machine
-//	views.mjs        who sees what, on which screen, and how smoothly
+//	journey.mjs      a user's way, from the first link to the last deletion
+//	weight.mjs       the cost of the first page, on a slow machine
+//	views.mjs        views for each role and screen, and how smooth they are
 //	flood.mjs        ten thousand lines of a log a second
-//	faults.mjs       what goes wrong, and what is meant to do harm
+//	faults.mjs       errors and hostile input
 //	screenshots.mjs  the pictures of docs/screenshots, with -screenshots DIRECTORY
-//	steps.mjs        the words that these stories are told in
+//	steps.mjs        the steps that all stories share
 //
-// One test starts the node and tells a story after the other, each with a browser
-// and links of its own. What a story cannot do itself, such as to have the node
-// crash, it asks the test for, by a line of output, and waits for one of input.
+// One test starts the node and runs one story after the other, each with its own browser and links.
+// A story asks the test for what it cannot do itself, such as a crash of the node: it writes a line
+// of output and waits for a line of input.
 //
-// Chromium cuts its connections whenever an interface of the machine comes or goes,
-// which they do with pods. So a story has a network of its own, with nothing but
-// loopback, and a door in it that leads to the node. The kernel takes the network
-// away with the story's processes, and these with the test.
+// Chromium drops its connections whenever a network interface appears or disappears, as interfaces
+// of pods do. So a story runs in a network namespace with nothing but loopback, and a door in it
+// leads to the node. The kernel removes the namespace with the story's processes, and ends these
+// with the test.
 package web

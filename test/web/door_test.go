@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// door is a socket that leads to an address of this machine. A file can be reached
-// from a network that has nothing but loopback.
+// door listens on a socket that leads to an address of this machine. A socket file is reachable
+// from a network with nothing but loopback.
 func door(t *testing.T, address string) (path string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "nodal-door-") // short: a unix address has 108 bytes
@@ -35,12 +35,12 @@ func door(t *testing.T, address string) (path string) {
 	return path
 }
 
-// pass joins a connection with the address until either end is done.
+// pass copies between a connection and the address until either end closes.
 func pass(inside net.Conn, address string) {
 	defer inside.Close()
 	outside, err := net.Dial("tcp", address)
 	if err != nil {
-		return // the node is away
+		return // the node is down
 	}
 	defer outside.Close()
 	over := make(chan error, 2)

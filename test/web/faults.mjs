@@ -1,11 +1,10 @@
-// What goes wrong, and what is meant to do harm: the page stays whole, and says
-// what one can act on.
+// Errors and hostile input: the page stays whole, and its messages say what to do.
 import { readFileSync } from "node:fs";
 import { accessible, act, ask, call, cut, eventually, expect, signOut, story, write } from "./steps.mjs";
 
 const { LINK, IMAGE, VIEWER_TOKEN } = process.env;
 const many = Array.from({ length: 50 }, (_, i) => `c${i}`);
-/** crowd does not start: what it takes to show it is the same, and half a minute is saved. */
+/** The pods of crowd need not start: the page looks the same, and half a minute is saved. */
 const crowd = `apiVersion: v1
 kind: Pod
 metadata: {name: crowd}
@@ -17,7 +16,8 @@ ${many.map((name) => `  - {name: ${name}, image: "nodal.test/none:1", imagePullP
 
 const html = "<img src=x onerror=document.title=1><script>document.title=2</script>";
 const words = "Grüße żółw 日本語 עברית";
-// As printf reads them: a title, a clipboard and a link for a terminal; a colour and what turns text around.
+// In printf's notation, for a terminal: a title, a clipboard and a link. For a log: a colour, and
+// characters that reverse the text.
 const terminal = "\\033]0;title\\007\\033]52;c;aGk=\\007\\033]8;;javascript:document.title=3\\007press\\033]8;;\\007";
 const turning = "\\033[31m\\342\\200\\256dne";
 const sh = (script) => JSON.stringify(["sh", "-c", script]);
@@ -76,7 +76,7 @@ await story(async ({ context, page, origin, step }) => {
     await call(page, "DELETE", "/v1/namespaces/default/pods/crowd");
   });
 
-  await step("a mistake in the directory of manifests is the first thing one sees", async () => {
+  await step("a mistake in the directory of manifests shows first", async () => {
     await goTo("", "node-a");
     await page.locator(".conditions li", { hasText: /^Ready True/ }).waitFor();
     await ask("spoil");
@@ -85,7 +85,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("region", { name: "Errors of sources" }).waitFor({ state: "detached" });
   });
 
-  await step("names of other scripts are refused where they stand", async () => {
+  await step("names in other scripts are refused at their place", async () => {
     await act(page);
     await page.getByRole("link", { name: "Apply" }).click();
     await write(page, hostile("żółw-日本"));
@@ -99,7 +99,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.route(`${origin}/v1/manifests`, (route) => route.abort(), { times: 1 });
     await page.getByRole("button", { name: /^Apply/ }).click();
     await page.locator(".problem", { hasText: "The node does not answer." }).waitFor();
-    await page.getByRole("button", { name: /^Apply/ }).click(); // once more, as it stands
+    await page.getByRole("button", { name: /^Apply/ }).click(); // again, without a change
     await page.getByText("exit code 3").first().waitFor();
     await goTo("pods", "Pods");
     await page.getByRole("row", { name: /hostile.*exit code 3/ }).waitFor();
@@ -119,7 +119,7 @@ await story(async ({ context, page, origin, step }) => {
     await harmless("its configuration");
   });
 
-  await step("a terminal is no way into the page", async () => {
+  await step("terminal output cannot act on the page", async () => {
     await goTo("pods/default/hostile", "default/hostile");
     await act(page);
     await page.getByRole("link", { name: "Terminal" }).click();
@@ -131,7 +131,7 @@ await story(async ({ context, page, origin, step }) => {
     await harmless("the terminal");
   });
 
-  await step("a terminal outlives a flood, and Ctrl-C ends that", async () => {
+  await step("a terminal survives a flood, and Ctrl-C ends it", async () => {
     await page.getByLabel("Command").fill("sh");
     await page.getByRole("button", { name: "Open" }).click();
     await page.locator(".xterm-rows").getByText(/[#$]/).first().waitFor();
@@ -142,9 +142,11 @@ await story(async ({ context, page, origin, step }) => {
     await page.locator(".xterm-rows > div", { hasText: /^42$/ }).waitFor();
   });
 
-  await step("what is asked of a pod is done to no other that has its name since", async () => {
+  await step("an action never reaches a successor of the same name", async () => {
     const dialog = page.getByRole("dialog");
-    /** put has a pod under the name that runs something else, and waits for the page to show it. */
+    /**
+     * put runs a pod with another command under the same name, and waits until the page shows it.
+     */
     const put = async (command) => {
       await call(page, "POST", "/v1/manifests", twin(command));
       await page.locator(".command", { hasText: command }).waitFor();
@@ -168,7 +170,7 @@ await story(async ({ context, page, origin, step }) => {
     await dialog.getByRole("alert").filter({ hasText: "has uid" }).waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();
     await page.getByRole("link", { name: "Terminal" }).click();
-    await page.locator(".terminal-tab", { hasText: "main: sh ended" }).waitFor(); // it was in the first one
+    await page.locator(".terminal-tab", { hasText: "main: sh ended" }).waitFor(); // the shell ran in the first pod
     await call(page, "DELETE", "/v1/namespaces/default/pods/twin");
   });
 
@@ -185,9 +187,9 @@ await story(async ({ context, page, origin, step }) => {
     await harmless("these");
   });
 
-  await step("a log goes on where connections were cut", async () => {
+  await step("a log resumes after cut connections", async () => {
     await goTo("pods/default/hostile/logs?c=side&since=all", "default/hostile");
-    /** How many lines there are, and the number of the last one, at one moment. */
+    /** read returns the number of lines and the last line's number at one moment. */
     const read = () =>
       page.evaluate(() => {
         const number = (text = "") => Number(text.replaceAll(/[^\d]/g, ""));
@@ -203,7 +205,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByText("Live", { exact: true }).waitFor();
   });
 
-  await step("what the node did not answer is asked for again once it does", async () => {
+  await step("unanswered requests are repeated once the node answers", async () => {
     await page.route("**/v1/**", (route) => route.abort());
     cut();
     await page.getByRole("link", { name: "Images" }).click();
@@ -213,12 +215,12 @@ await story(async ({ context, page, origin, step }) => {
     await page.locator(".problem").waitFor({ state: "detached" });
   });
 
-  await step("a slow network is said to be slow, and then works", async () => {
+  await step("a slow network is reported, and then works", async () => {
     await page.goto("about:blank");
     await wire.send("Network.enable");
     await wire.send("Network.clearBrowserCache");
     await wire.send("Network.emulateNetworkConditions", { offline: false, latency: 400, downloadThroughput: 120_000, uploadThroughput: 20_000 });
-    // The answer waits for the words to be seen, however slowly this machine looks.
+    // The answer waits until the words have been on the screen, however slow the machine is.
     let seen;
     const shown = new Promise((done) => (seen = done));
     await page.route("**/ui/session", (route) => shown.then(() => route.continue()));
@@ -238,32 +240,33 @@ await story(async ({ context, page, origin, step }) => {
     await wire.send("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
   });
 
-  await step("while the node is gone nothing is lost, and then it goes on", async () => {
+  await step("while the node is gone nothing is lost, and the page resumes", async () => {
     await ask("kill");
     await page.getByText("The node cannot be reached.").waitFor();
-    await page.getByRole("status").getByRole("timer").filter({ hasText: /\d/ }).waitFor(); // which is not read out each second
+    // Screen readers do not announce it each second.
+    await page.getByRole("status").getByRole("timer").filter({ hasText: /\d/ }).waitFor();
     await write(page, hostile("second"));
     await page.locator(".problem", { hasText: "The node does not answer." }).waitFor();
     await accessible(page, "a node that is gone");
     await ask("launch");
     await page.getByText("The node cannot be reached.").waitFor({ state: "detached" });
-    await page.getByText("created", { exact: true }).nth(1).waitFor(); // it was planned anew
+    await page.getByText("created", { exact: true }).nth(1).waitFor(); // the plan was made again
     await goTo("pods/default/hostile", "default/hostile");
     await call(page, "DELETE", "/v1/namespaces/default/pods/hostile");
     await call(page, "DELETE", "/v1/namespaces/default/configmaps/hostile");
   });
 
-  await step("who is revoked is led out, and told", async () => {
+  await step("a revoked user is signed out with a message", async () => {
     await signOut(page);
     await page.getByLabel(/One from the node/).fill(readFileSync(VIEWER_TOKEN, "utf8").trim());
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("Live", { exact: true }).waitFor();
-    await ask("revoke"); // what is open ends, which the page is told
+    await ask("revoke"); // open streams end, and the page notices
     await page.getByRole("heading", { name: "Sign in to this node" }).waitFor();
-    await page.getByText("Your session is over.").waitFor();
+    await page.getByText("Your session has ended.").waitFor();
     await page.getByLabel(/One from the node/).fill(readFileSync(VIEWER_TOKEN, "utf8").trim());
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("the token is unknown or was revoked").waitFor();
-    await accessible(page, "signing in anew");
+    await accessible(page, "signing in again");
   });
 });

@@ -4,10 +4,10 @@ import { best, call, story } from "./steps.mjs";
 const rate = 10_000;
 const watched = 6; // seconds
 const bound = {
-  work: 800, // ms of processor for each second of the log
-  still: 1000, // ms between two frames, on a machine that others use too
+  work: 800, // ms of CPU time for each second of the log
+  still: 1000, // ms between two frames, on a busy machine
   memory: 120 * 2 ** 20,
-  growth: 10 * 2 ** 20, // between a full page and one that has let as much go again
+  growth: 10 * 2 ** 20, // bytes between a full page and one that has dropped as many lines again
 };
 
 const flood = `apiVersion: v1
@@ -22,7 +22,7 @@ spec:
 await story(async ({ context, page, origin, step }) => {
   const wire = await context.newCDPSession(page);
   await wire.send("Performance.enable", { timeDomain: "threadTicks" });
-  const counted = page.getByText(/older ones let go/);
+  const counted = page.getByText(/older lines dropped/);
   const seen = async () => {
     const [kept, gone = "0"] = (await counted.innerText()).match(/[\d,]+(?= lines)|[\d,]+(?= older)/g);
     return Number(kept.replaceAll(",", "")) + Number(gone.replaceAll(",", ""));
@@ -59,7 +59,7 @@ await story(async ({ context, page, origin, step }) => {
     await counted.waitFor();
   });
 
-  await step("it keeps pace without a stutter", async () => {
+  await step("the page keeps pace without a stutter", async () => {
     await best(async () => {
       const before = { ...(await used()), lines: await seen(), at: Date.now() };
       const took = await frames(watched);
@@ -80,7 +80,7 @@ await story(async ({ context, page, origin, step }) => {
     });
   });
 
-  await step("it is searched meanwhile", async () => {
+  await step("a search works meanwhile", async () => {
     await page.getByLabel("Search the log").fill("request=1000");
     await page.locator("mark", { hasText: "request=1000" }).first().waitFor();
     await best(async () => {

@@ -1,4 +1,4 @@
-// What a user does in the dashboard from the first link to the last deletion.
+// A user's way through the dashboard, from the first link to the last deletion.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { accessible, act, ask, call, eventually, expect, paste, signOut, story, write } from "./steps.mjs";
@@ -37,7 +37,7 @@ spec:
   volumes:
   - {name: settings, configMap: {name: settings}}
 `;
-// Everything that a container may print to do harm, and then a line now and then.
+// Everything harmful that a container may print, and then a line now and then.
 const hostile = [
   "printf '<img src=x onerror=document.title=1><script>document.title=2</script>\\n'",
   "printf '\\033]0;title\\007\\033[2J\\033[31mred\\033[0m plain\\n'",
@@ -53,7 +53,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("heading", { name: heading }).first().waitFor();
   };
 
-  /** scroll turns the wheel over the log, which a line that comes in that very moment may undo. */
+  /** scroll turns the wheel over the log; a line that arrives at that moment may undo it. */
   const scroll = async (by) => {
     await page.locator(".log-box").hover();
     await eventually("the log goes on", async () => {
@@ -77,7 +77,7 @@ await story(async ({ context, page, origin, step }) => {
     await accessible(page, "signing in");
   });
 
-  await step("a viewer looks, and is offered nothing else", async () => {
+  await step("a viewer sees no actions", async () => {
     await page.getByLabel(/One from the node/).fill(readFileSync(VIEWER_TOKEN, "utf8").trim());
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "node-a" }).waitFor();
@@ -89,17 +89,17 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("heading", { name: "node-a" }).waitFor();
   });
 
-  await step("the node shows what it uses", async () => {
+  await step("the node shows its usage", async () => {
     await page.getByRole("img", { name: /^Memory: now .*iB, at most/ }).waitFor();
     await page.getByRole("meter", { name: "Disk" }).waitFor();
     await accessible(page, "usage");
     await page.route("**/v1/stats:watch*", (route) => route.abort());
     await page.reload();
-    await page.getByRole("img", { name: /^Memory: now .*iB, at most/ }).waitFor(); // it was kept
+    await page.getByRole("img", { name: /^Memory: now .*iB, at most/ }).waitFor(); // the history was kept
     await page.unroute("**/v1/stats:watch*");
   });
 
-  await step("images come in by dropping a tarball", async () => {
+  await step("a dropped tarball is imported", async () => {
     expect((await page.getByRole("link", { name: "Apply" }).count()) === 0, "one can act without having asked to");
     await page.getByRole("link", { name: "Images" }).click();
     await page.getByRole("heading", { name: "Images" }).waitFor();
@@ -118,16 +118,16 @@ await story(async ({ context, page, origin, step }) => {
     await accessible(page, "the images");
   });
 
-  await step("a manifest with a mistake is shown where", async () => {
+  await step("a mistake in a manifest is marked at its place", async () => {
     await page.getByRole("link", { name: "Apply" }).click();
     await write(page, manifest("true").replace("image:", "imag:"));
     await page.getByText("unknown field; did you mean image?").first().waitFor();
     await page.locator(".cm-lintRange-error").first().waitFor();
   });
 
-  await step("what may come next is offered, kind by kind", async () => {
+  await step("completions are offered, kind by kind", async () => {
     const offered = page.locator(".cm-tooltip-autocomplete li");
-    // What is typed before the node has said what it knows is offered nothing.
+    // Completion offers nothing before the node has sent its schema.
     await eventually("a ConfigMap is offered no data", async () => {
       await write(page, "kind: ConfigMap\n");
       await page.keyboard.type("d");
@@ -148,7 +148,7 @@ await story(async ({ context, page, origin, step }) => {
     await accessible(page, "the plan");
     await page.getByRole("button", { name: /^Apply/ }).click();
     await page.getByRole("heading", { name: "Applied" }).waitFor();
-    await page.locator(".cm-content").press("Control+Enter"); // which is done already
+    await page.locator(".cm-content").press("Control+Enter"); // the plan is complete already
     await page.getByText(/The pod is as wanted after/).waitFor();
     expect(applies.length === 1, `it is applied ${applies.length} times`);
     await page.locator(".progress").getByText("Ready", { exact: true }).waitFor();
@@ -167,7 +167,7 @@ await story(async ({ context, page, origin, step }) => {
     await accessible(page, "the pod");
   });
 
-  await step("what the page does is done by hand as it is shown", async () => {
+  await step("the shown commands do what the page does", async () => {
     const shown = (within) => within.locator(".commands > pre").innerText();
     const copied = async (within) => {
       await page.evaluate(() => (window.copied = ""));
@@ -175,12 +175,14 @@ await story(async ({ context, page, origin, step }) => {
       return eventually("nothing is copied", () => page.evaluate(() => window.copied));
     };
     await page.evaluate(() => {
-      Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true }); // as without TLS
+      // A page without TLS has no clipboard.
+      Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true });
       document.addEventListener("copy", (event) => (window.copied = event.target.value));
     });
     await page.getByRole("button", { name: "API" }).nth(1).click();
     expect((await paste(await shown(page.locator(".popover")))).includes('"qosClass"'), "the command does not answer with the pod");
-    await page.locator(".popover").click({ position: { x: 5, y: 30 } }); // it stays open for a press on its margin
+    // The popover stays open for a click on its margin.
+    await page.locator(".popover").click({ position: { x: 5, y: 30 } });
     expect((await copied(page.locator(".popover"))) === (await shown(page.locator(".popover"))), "the command is not copied");
     await eventually("what the focus has left stays open", async () => {
       await page.keyboard.press("Shift+Tab");
@@ -204,7 +206,7 @@ await story(async ({ context, page, origin, step }) => {
     await goTo("pods/default/story", "default/story");
   });
 
-  await step("what it uses is shown, and secrets to those who ask", async () => {
+  await step("its usage is shown, and secrets on request", async () => {
     await page.getByRole("link", { name: "settings" }).click();
     await page.getByRole("heading", { name: "default/settings" }).waitFor();
     await page.getByRole("link", { name: "Objects" }).first().click();
@@ -224,7 +226,7 @@ await story(async ({ context, page, origin, step }) => {
     await act(page);
   });
 
-  await step("its log is followed, and does no harm", async () => {
+  await step("its log is followed, and hostile output does no harm", async () => {
     await page.getByRole("link", { name: "Logs" }).first().click();
     await page.getByText(/^tick \d+$/).first().waitFor();
     await scroll(-1000);
@@ -243,8 +245,8 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByText("Following").waitFor();
   });
 
-  await step("a line of it has an address, and what is kept can be taken along", async () => {
-    await scroll(-200); // lines that are followed do not wait to be pressed
+  await step("a log line has an address, and the log can be downloaded", async () => {
+    await scroll(-200); // a click cannot hit lines that move
     await page.locator(".log-box").press("ArrowUp");
     await page.keyboard.press("k");
     await page.keyboard.press("ArrowDown");
@@ -297,7 +299,7 @@ await story(async ({ context, page, origin, step }) => {
     await accessible(page, "the pods");
   });
 
-  await step("the pods are walked by keys", async () => {
+  await step("keys walk through the pods", async () => {
     await page.keyboard.press("/");
     await page.keyboard.type("story");
     await page.keyboard.press("ArrowDown");
@@ -306,7 +308,7 @@ await story(async ({ context, page, origin, step }) => {
     for (const [key, part] of [["l", "logs"], ["t", "terminal"], ["e", "events"], ["y", "yaml"]]) {
       await page.getByRole("link", { name: "Pods" }).click();
       await page.getByRole("row", { name: /story/ }).waitFor();
-      // A page listens for keys once it was painted, which is after it is there.
+      // A page listens for keys only after it is painted.
       await eventually("no pod has the focus", async () => {
         for (const step of ["j", "j", "k"]) await page.keyboard.press(step);
         return page.locator("a[data-index]:focus", { hasText: "story" }).count();
@@ -320,7 +322,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "detached" });
   });
 
-  await step("the node crashes, comes back, and the page goes on", async () => {
+  await step("the node crashes, comes back, and the page resumes", async () => {
     await ask("kill");
     await page.getByText("The node cannot be reached.").waitFor();
     await ask("launch");
@@ -328,7 +330,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByText("Live", { exact: true }).waitFor();
   });
 
-  await step("what was before comes back", async () => {
+  await step("a roll back restores the previous state", async () => {
     await page.getByRole("link", { name: "Edit…" }).click();
     await page.locator(".cm-content").getByText("kind").first().waitFor();
     await write(page, manifest("echo steady; sleep 1000", "good day"));
@@ -336,7 +338,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.locator(".diff", { hasText: /data\[greeting\]\s*- hello\s*\+ good day/ }).waitFor();
     await page.getByRole("button", { name: /^Apply/ }).click();
     await page.locator(".progress").getByText("Ready", { exact: true }).waitFor();
-    await goTo("pods/default/story", "default/story"); // what was before outlives the page
+    await goTo("pods/default/story", "default/story"); // history outlives the page
     await act(page);
     await page.getByRole("link", { name: "Roll back…" }).click();
     await page.getByText("+ - echo going; exit 3").waitFor();
@@ -365,7 +367,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByText("This node has no pods yet.").waitFor();
   });
 
-  await step("what nothing uses is pruned", async () => {
+  await step("unused images are pruned", async () => {
     await page.getByRole("link", { name: "Images" }).click();
     await page.getByRole("button", { name: "Prune…" }).click();
     await page.locator(".prune").getByText(IMAGE).waitFor();
@@ -376,7 +378,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("rowheader", { name: new RegExp(IMAGE) }).waitFor({ state: "detached" });
   });
 
-  await step("what comes and goes elsewhere is seen by who comes back to look", async () => {
+  await step("changes by other clients show when the page becomes visible", async () => {
     const image = page.getByRole("rowheader", { name: new RegExp(IMAGE) });
     const comeBack = () => page.evaluate(() => dispatchEvent(new Event("focus")));
     await call(page, "POST", "/v1/images:import", readFileSync(TARBALL));

@@ -10,7 +10,7 @@ const dearer = (text) => text.replace("tier: front", "tier: shop").replace("curr
 await story(async ({ page, origin, step }) => {
   mkdirSync(SCREENSHOTS, { recursive: true });
   let size = "";
-  /** picture shows a page, after what has to be done there first, in both themes. */
+  /** picture takes a page in both themes, after prepare. */
   const picture = (name, path, prepare = async () => {}) =>
     step(`${size}${name}`, async () => {
       if (path !== null) {
@@ -20,7 +20,7 @@ await story(async ({ page, origin, step }) => {
       await prepare();
       for (const theme of ["light", "dark"]) {
         await page.emulateMedia({ colorScheme: theme });
-        await page.mouse.move(0, 0); // where nothing lies below it
+        await page.mouse.move(0, 0); // where the pointer hovers over nothing
         await page.waitForTimeout(300);
         await page.screenshot({ path: join(SCREENSHOTS, `${size}${name}-${theme}.png`) });
       }
@@ -57,7 +57,7 @@ await story(async ({ page, origin, step }) => {
   await page.locator("h1").first().waitFor();
   await page.setViewportSize({ width: 1280, height: 760 });
   await call(page, "POST", "/v1/manifests", pods);
-  await page.waitForTimeout(Number(WATCH) * 1000); // until what is used is a line
+  await page.waitForTimeout(Number(WATCH) * 1000); // until the usage chart has a line
   await all();
   await picture("usage", "pods/default/shop", () => page.getByRole("heading", { name: "Containers" }).scrollIntoViewIfNeeded().then(() => page.mouse.wheel(0, 520)));
   await picture("commands", "pods/default/shop/yaml", () => press("API"));

@@ -1,4 +1,4 @@
-// The words that stories are told in.
+// The steps that all stories share.
 import { execFile, execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -10,7 +10,7 @@ import { chromium } from "../../web/node_modules/playwright-core/index.mjs";
 const axe = readFileSync(new URL("../../web/node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
-/** ask has the test do something with the node. */
+/** ask makes the test do something with the node. */
 export async function ask(wish) {
   console.log(`@${wish}`);
   await lines.next();
@@ -18,14 +18,14 @@ export async function ask(wish) {
 
 const connections = new Set();
 
-/** enter has an address in a network that has nothing but loopback lead through a door. */
+/** enter makes an address lead through a door, inside a network that has nothing but loopback. */
 async function enter(address, door) {
   const server = createServer((inside) => {
     const outside = connect(door);
     for (const [one, other] of [[inside, outside], [outside, inside]]) {
       connections.add(one);
       one.pipe(other);
-      one.on("error", () => {}); // then it closes
+      one.on("error", () => {}); // close follows
       one.on("close", () => connections.delete(one) && other.destroy());
     }
   });
@@ -39,12 +39,12 @@ export const expect = (is, words) => {
   if (!is) throw new Error(words);
 };
 
-/** patience is for one thing that is waited for, however busy the machine is. */
+/** patience bounds one wait on a busy machine. */
 const patience = 60_000; // ms
 
 /**
- * eventually reads until it is right, and returns that. What a page shows comes by
- * several ways and is painted when there is time: one thing of it is no sign of another.
+ * eventually reads until right accepts the value, and returns that value. A page gets its data in
+ * several ways and paints when it has time, so one element does not show that another is ready.
  */
 export async function eventually(words, read, right = Boolean) {
   for (const end = Date.now() + patience; ; ) {
@@ -55,7 +55,10 @@ export async function eventually(words, read, right = Boolean) {
   }
 }
 
-/** best measures up to five times until there is no problem: a machine that others use is quiet at times, and what has become slow never is fast. */
+/**
+ * best measures up to five times until there is no problem. A busy machine is idle at times; a slow
+ * page never is fast.
+ */
 export async function best(turn) {
   for (let left = 4; ; left--) {
     const problems = (await turn()).filter(Boolean);
@@ -65,8 +68,8 @@ export async function best(turn) {
 }
 
 /**
- * story opens a browser, tells the story, and ends with whether it went well. Each
- * part of it is a step; after one that fails nothing is told.
+ * story opens a browser, tells the story, and exits with its result. Each part of it is a step;
+ * after a failed step it stops.
  */
 export async function story(tell) {
   const address = new URL(process.env.LINK);
@@ -87,7 +90,7 @@ export async function story(tell) {
   };
   try {
     await tell({ context, page, origin: address.origin, step });
-    await step("nothing else was asked, and nothing went wrong", () => expect(wrong.length === 0, wrong.join("\n")));
+    await step("no unexpected request was made, and no error occurred", () => expect(wrong.length === 0, wrong.join("\n")));
   } catch (error) {
     failed = true;
     console.log(`FAIL ${error.step ?? "between the steps"}: ${inOneLine(error)}\n${error.stack}`);
@@ -98,20 +101,20 @@ export async function story(tell) {
   process.exit(failed ? 1 : 0);
 }
 
-/** inOneLine is what went wrong, and where in the story. */
+/** inOneLine returns an error and the place in the story where it happened. */
 function inOneLine({ message, stack }) {
   const plain = message.replace(/\x1b\[\d*m/g, "").replace(/\s+/g, " ").slice(0, 600);
   const place = [...stack.matchAll(/(\w+\.mjs:\d+):\d+/g)].map((found) => found[1]).find((at) => !at.startsWith("steps.mjs"));
   return place ? `${plain} (${place})` : plain;
 }
 
-/** browser opens Chromium with a profile of its own, and notes what should not happen. */
+/** browser opens Chromium with its own profile, and records what must not happen. */
 export async function browser(...origins) {
   const own = [...origins, ...origins.map((origin) => origin.replace("https", "wss"))];
   const context = await chromium.launchPersistentContext(process.env.PROFILE, {
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     timeout: 2 * patience,
-    ignoreHTTPSErrors: true, // the node's own authority
+    ignoreHTTPSErrors: true, // the node has its own authority
     viewport: { width: 1360, height: 850 },
     colorScheme: "light",
     args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
@@ -124,8 +127,8 @@ export async function browser(...origins) {
     });
     page.on("pageerror", (error) => wrong.push(`an error in the page: ${error.stack}`));
     page.on("console", (message) => {
-      // That the node is away, or says no, is part of a story. And Chromium
-      // writes styles of its own into what is edited, which the policy stops.
+      // Stories include a node that is down, and refused requests. The policy also stops styles
+      // that Chromium writes into edited text.
       const known = /Failed to load resource|WebSocket connection/.test(message.text()) || (page.url().includes("/ui/apply") && /Applying inline style/.test(message.text()));
       if (message.type() === "error" && !known) wrong.push(`on the console: ${message.text()} (${message.location().url})`);
     });
@@ -135,34 +138,37 @@ export async function browser(...origins) {
   return { context, page: context.pages()[0], wrong };
 }
 
-/** call asks the node with the page's rights, where the page is not what is looked at. */
+/** call sends a request with the page's rights, where the page itself is not under test. */
 export async function call(page, method, path, data = "") {
   const { origin } = new URL(process.env.LINK);
   const answer = await page.request.fetch(origin + path, { method, data, headers: { "Content-Type": "application/yaml", Origin: origin } });
   expect(answer.ok(), `${method} ${path}: ${await answer.text()}`);
 }
 
-/** paste runs a command of the page as it stands, with the certificate and the token that it wants, and returns what it says. */
+/**
+ * paste runs a command of the page as it is shown, with its certificate and token, and returns the
+ * output.
+ */
 export async function paste(command) {
   const { VIEWER_TOKEN, PROFILE } = process.env;
   const credentials = dirname(VIEWER_TOKEN);
   copyFileSync(join(credentials, "../pki/ca.crt"), join(PROFILE, "ca.crt"));
   const env = { ...process.env, TOKEN: readFileSync(join(credentials, "admin.token"), "utf8").trim() };
   const running = promisify(execFile)("bash", ["-ec", command], { cwd: PROFILE, env, timeout: 60_000 });
-  running.child.stdin.end(); // none of them should ask
+  running.child.stdin.end(); // no command may ask for input
   return (await running).stdout;
 }
 
-/** act asks for what changes things. */
+/** act leaves the read-only mode. */
 export const act = (page) => page.getByRole("button", { name: "Read-only" }).click();
 
-/** signOut waits until the node knows: an answer that comes later would take the next session's cookie away. */
+/** signOut waits for the node's answer: a late answer would remove the next session's cookie. */
 export async function signOut(page) {
   const known = page.waitForResponse((response) => response.request().method() === "DELETE" && response.url().endsWith("/ui/session"));
   await Promise.all([known, page.getByRole("button", { name: "Sign out" }).click()]);
 }
 
-/** accessible holds the page to WCAG AA, in both themes if it is not said otherwise. */
+/** accessible checks the page against WCAG AA, in both themes unless others are given. */
 export async function accessible(page, name, themes = ["light", "dark"]) {
   for (const theme of themes) {
     await page.evaluate((to) => (document.documentElement.dataset.theme = to), theme);
@@ -171,13 +177,13 @@ export async function accessible(page, name, themes = ["light", "dark"]) {
       const { violations } = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }));
       return violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.html.slice(0, 160)} ${n.any.map((a) => a.message).join(" ").slice(0, 200)}`));
     };
-    // What appears does so by and by, and has too little contrast until then.
+    // Elements that fade in have too little contrast at first.
     await eventually(`${name}, ${theme}`, async () => (await found()).slice(0, 12).join("\n"), (wrong) => wrong === "");
   }
   await page.evaluate(() => (document.documentElement.dataset.theme = "light"));
 }
 
-/** write replaces what is in the editor. */
+/** write replaces the text in the editor. */
 export async function write(page, text) {
   await page.locator(".cm-content").click();
   await page.keyboard.press("Control+A");

@@ -1,4 +1,4 @@
-// Who sees what, on which screen, and how smoothly.
+// Views for each role and screen, and how smooth they are.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { accessible, act, best, call, eventually, expect, paste, signOut, story, write } from "./steps.mjs";
@@ -40,13 +40,13 @@ spec:
   containers: [{name: ${long}, image: "nodal.test/none:1", imagePullPolicy: Never}]
 `;
 
-/** character is how wide one of a terminal is. */
+/** character is the width of a character in a terminal. */
 const character = 7.8; // px
 
-/** smooth is the work that one of 60 frames a second has time for. */
+/** smooth is the time between two of 60 frames a second. */
 const smooth = 1000 / 60; // ms
 
-/** usual is the work that the loop of spin is on the machines that people have. */
+/** usual is the work of spin's loop on common machines. */
 const usual = 160; // ms
 
 async function spin(page, work) {
@@ -81,10 +81,10 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByText("this is run 2").waitFor();
   });
 
-  await step("its log is that of a run, of a time, of a level", async () => {
+  await step("its log is shown by run, time and level", async () => {
     const lines = page.locator(".log-row");
     await page.getByRole("button", { name: "Previous run" }).click();
-    await page.getByText("The run is over").waitFor();
+    await page.getByText("The run has ended").waitFor();
     await page.getByText("this is run 1").waitFor();
     await page.getByText("this is run 2").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Previous run" }).click();
@@ -101,13 +101,16 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByText("level=warn careful").waitFor();
   });
 
-  await step("a terminal is as large as it looks", async () => {
+  await step("a terminal has the size of its box", async () => {
     await goTo("pods/default/seen", "default/seen");
     await act(page);
     await page.getByRole("link", { name: "Terminal" }).click();
     await page.getByLabel("Command").fill(`sh -c "while true; do stty size; sleep 0.2; done"`);
     await page.getByRole("button", { name: "Open" }).click();
-    /** looks is what the page has drawn, in what room, and what the container was last told of it. */
+    /**
+     * looks returns what the page has drawn, the room for it, and the last size that the container
+     * got.
+     */
     const looks = () =>
       page.evaluate(() => {
         const [box, screen] = [".terminal-box", ".xterm-screen"].map((part) => document.querySelector(part).getBoundingClientRect());
@@ -124,14 +127,17 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("button", { name: /^Close the terminal/ }).click();
   });
 
-  await step("other programs do what the page does, as it is shown", async () => {
+  await step("other programs do the same with the shown commands", async () => {
     writeFileSync(join(PROFILE, "nowhere.yaml"), "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\nusers: [{name: u, user: {token: t}}]\ncontexts: [{name: c, context: {cluster: c, user: u}}]\ncurrent-context: c\n");
     writeFileSync(join(PROFILE, "pod.yaml"), manifest);
     const command = async (within, client) => {
       await within.getByRole("button", { name: client, exact: true }).click();
       return within.locator(".commands > pre").innerText();
     };
-    /** right means that kubectl understands it and looks for an API server, which is not there. */
+    /**
+     * right means that kubectl understands the command and looks for an API server, which does not
+     * exist.
+     */
     const right = async (text) => {
       const said = await paste(`export KUBECONFIG=nowhere.yaml; ${text}`).then(() => "it went well", (error) => error.stderr);
       expect(/connection refused|was refused/.test(said), `${text}: ${said}`);
@@ -161,7 +167,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.getByRole("button", { name: "Close" }).click();
   });
 
-  await step("a telephone shows all of it", async () => {
+  await step("a phone shows everything", async () => {
     await page.setViewportSize({ width: 390, height: 780 });
     const fits = async (name, hasOwnLayout = false) => {
       const look = () =>
@@ -173,7 +179,7 @@ await story(async ({ context, page, origin, step }) => {
       await eventually(`${name} is too wide`, look, ({ wide, screen }) => wide <= screen);
       if (hasOwnLayout) await accessible(page, `${name} on a telephone`, ["light"]);
     };
-    /** opens has all that opens below a button do so within the screen. */
+    /** opens opens each menu below a button, and checks that it lies within the screen. */
     const opens = async (name) => {
       const buttons = page.locator(".popover-anchor > button");
       for (let i = 0, all = await buttons.count(); i < all; i++) {
@@ -235,14 +241,14 @@ await story(async ({ context, page, origin, step }) => {
   await step("500 pods scroll smoothly", async () => {
     const pod = (i) => ({ namespace: "default", name: `pod-${i}`, uid: `u${i}`, revision: `${i}`, phase: "POD_PHASE_RUNNING", ready: true, podIps: ["10.0.0.1"], object: { spec: { containers: [{ name: "c" }] } } });
     const body = Array.from({ length: 500 }, (_, i) => `id: ${i + 1}\nevent: ADDED\ndata: ${JSON.stringify({ type: "WATCH_TYPE_ADDED", revision: `${i + 1}`, pod: pod(i + 1) })}\n\n`).join("");
-    let told = false; // and then nothing happens for long
+    let told = false; // nothing happens for long after it
     await page.route("**/v1/pods:watch*", (route) => told || ((told = true), route.fulfill({ contentType: "text/event-stream", body: `${body}event: SYNCED\ndata: {"type":"WATCH_TYPE_SYNCED","revision":"500"}\n\n` })));
     await goTo("pods", "Pods");
     await page.getByText("pod-1", { exact: true }).waitFor();
     const wire = await context.newCDPSession(page);
     await wire.send("Performance.enable", { timeDomain: "threadTicks" });
     const work = async () => (await wire.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration").value * 1000;
-    /** All the way down, a part of it each frame. */
+    /** It scrolls all the way down, a part in each frame. */
     const scroll = (count) =>
       page.evaluate(
         (count) =>
@@ -271,7 +277,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.unroute("**/v1/pods:watch*");
   });
 
-  await step("the read-only port has a view of it, which asks again", async () => {
+  await step("the read-only port has a view that polls", async () => {
     const watched = [];
     page.on("request", (request) => /:watch/.test(request.url()) && request.url().startsWith(VIEW) && watched.push(request.url()));
     await page.goto(`${VIEW}/ui/`);
@@ -289,7 +295,7 @@ await story(async ({ context, page, origin, step }) => {
     expect(watched.length === 0, `it asks for ${watched}`);
   });
 
-  await step("a viewer is kept from what changes things, and told so", async () => {
+  await step("a viewer has no actions, and reads why", async () => {
     await goTo("", "node-a");
     await signOut(page);
     await page.getByLabel(/One from the node/).fill(readFileSync(VIEWER_TOKEN, "utf8").trim());
@@ -307,7 +313,7 @@ await story(async ({ context, page, origin, step }) => {
     await page.locator(".yaml").waitFor();
     await gone("a ConfigMap", "Edit…", "Delete…");
     await goTo("objects/secrets/default/unseen", "default/unseen");
-    await page.getByText("1 value, which only an admin is shown.").waitFor();
+    await page.getByText("1 value, shown to admins only.").waitFor();
     await gone("a Secret", "Show", "Edit…", "Delete…");
     await page.goto(`${origin}/ui/pods/default/seen/terminal`);
     await page.getByText("Terminals change things, which your role may not.").waitFor();

@@ -1,18 +1,18 @@
-// What the first page costs. Bytes and requests are the same on every machine;
-// times are taken on one that is made slow, and more than once where it is busy besides.
+// The cost of the first page. Bytes and requests are the same on every machine. Times are measured
+// on a throttled one, and several times if it is busy.
 import { eventually, expect, story } from "./steps.mjs";
 
-const slow = { times: 4, latency: 150, throughput: (1.6 * 1024 * 1024) / 8 }; // a cheap telephone, on a bad day
+const slow = { times: 4, latency: 150, throughput: (1.6 * 1024 * 1024) / 8 }; // a cheap phone on a slow network
 const budget = {
-  wire: 140 * 1024, // bytes before the first page stands
+  wire: 140 * 1024, // bytes until the first page is complete
   script: 56 * 1024,
   style: 10 * 1024,
   files: 5, // the page, its script, its style, two fonts
-  work: 2000, // ms of the slow processor, as it counts itself: what others take does not matter
-  paint: 3000, // ms, the best of five: then it does matter
+  work: 2000, // ms of CPU time on the slow processor, independent of other programs
+  paint: 3000, // ms, the best of five, because other programs matter here
 };
 
-/** spent is the processor time that the page has taken so far, in ms. */
+/** spent returns the CPU time that the page has used so far, in ms. */
 async function spent(wire) {
   const { metrics } = await wire.send("Performance.getMetrics");
   return metrics.find((m) => m.name === "TaskDuration").value * 1000;
@@ -35,7 +35,7 @@ await story(async ({ context, page, step }) => {
     await stands();
     const bytes = (...types) => [...got.values()].filter((r) => !types.length || types.includes(r.type)).reduce((sum, r) => sum + r.bytes, 0);
     const files = [...got.values()].filter((r) => ["Document", "Script", "Stylesheet", "Font"].includes(r.type));
-    // They are used before it is told how large they were.
+    // Files are used before their sizes are reported.
     await eventually("what is still fetched is", () => files.filter((r) => r.bytes === 0), (late) => late.length === 0);
     console.log(`     ${Math.round(bytes() / 1024)} KiB, of which ${Math.round(bytes("Script") / 1024)} are script, in ${got.size} requests, ${files.length} of them for files`);
     expect(bytes() > 20_000 && bytes() < budget.wire, `${bytes()} bytes for the first page, at most ${budget.wire} are allowed`);
@@ -44,12 +44,12 @@ await story(async ({ context, page, step }) => {
     expect(files.length <= budget.files, `more files than ${budget.files}:\n${files.map((f) => f.url).join("\n")}`);
   });
 
-  await step("only its style keeps a page from being painted", async () => {
+  await step("only the style sheet blocks the first paint", async () => {
     const blocking = await page.evaluate(() => performance.getEntriesByType("resource").filter((r) => r.renderBlockingStatus === "blocking").map((r) => r.name));
     expect(blocking.length === 1 && blocking[0].endsWith(".css"), `what blocks is ${blocking.join(", ") || "nothing"}`);
   });
 
-  await step("a slow machine paints it soon", async () => {
+  await step("a slow machine paints the page soon", async () => {
     await wire.send("Emulation.setCPUThrottlingRate", { rate: slow.times });
     await wire.send("Network.emulateNetworkConditions", { offline: false, latency: slow.latency, downloadThroughput: slow.throughput, uploadThroughput: slow.throughput });
     let best = { work: Infinity, painted: Infinity };

@@ -1,4 +1,4 @@
-// Writes src/api/gen.ts: the types of the API, out of its OpenAPI document.
+// Writes src/api/gen.ts: the types of the API, from its OpenAPI document.
 import { readFileSync, writeFileSync } from "node:fs";
 
 const here = new URL("../", import.meta.url);
@@ -28,7 +28,7 @@ function typeOf(schema) {
 
 const comment = (text, indent = "  ") => (text ? `${indent}/** ${text.replaceAll("*/", "* /").replaceAll("\n", " ")} */\n` : "");
 
-// Unset fields are left out of every answer, so each is optional.
+// Answers omit unset fields, so each field is optional.
 function fields(schema) {
   const lines = Object.entries(schema.properties ?? {}).map(
     ([name, field]) => `${comment(field.description)}  ${name}?: ${typeOf(field)};\n`,

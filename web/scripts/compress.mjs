@@ -1,5 +1,5 @@
-// Compresses each file of dist/app; fonts are compressed by themselves. One form is
-// enough: a second, smaller one for some browsers would make the binary larger for all.
+// Compresses each file of dist/app; fonts are compressed already. One encoding is enough: a second,
+// smaller one for some browsers would make the binary larger for all.
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-// The frame around every page: who, where, and whether what is shown is live.
+// The frame around every page: the node, the navigation, and whether the data is live.
 import { useEffect } from "preact/hooks";
 import { AddPage } from "./pages/apply";
 import { ImagesPage } from "./pages/images";
@@ -108,7 +108,7 @@ function Header() {
   );
 }
 
-/** blink is how long a connection may be away before that is said: it comes back with nothing missed. */
+/** blink is how long a connection may be lost before the page says so: most come back without any loss. */
 const blink = 2000;
 
 function LinkState() {
@@ -116,20 +116,20 @@ function LinkState() {
   const state = known.state === "lost" && now.value - known.since < blink ? "live" : known.state;
   const words = { live: session.value?.live ? "Live" : "Read-only port", connecting: "Connecting", lost: "Reconnecting", refused: "Live in part" }[state];
   return (
-    <span class={`link ${state}`} title={session.value?.live ? "What you see is kept up to date by a watch" : "This port has no watches: the page asks every 3 seconds"}>
+    <span class={`link ${state}`} title={session.value?.live ? "This page is updated by a watch" : "This port has no watches: the page reloads its data every 3 seconds"}>
       <i aria-hidden="true" />
       {words}
     </span>
   );
 }
 
-/** LinkBanner says what is known to be old, since when, and what the page does about it. */
+/** LinkBanner says what is out of date, since when, and what the page does about it. */
 function LinkBanner() {
   const { state, since, problem, old } = link.value;
   if (state === "refused") {
     return (
       <div class="banner warn" role="status">
-        <strong>You may not see all: {old.join(", ")}.</strong> {problem} Reload the page once you may.
+        <strong>You have no access to: {old.join(", ")}.</strong> {problem} Reload the page once you have access.
       </div>
     );
   }
@@ -141,7 +141,7 @@ function LinkBanner() {
   );
 }
 
-/** ActSwitch is called what is the case, so it is no toggle for which that would be true or not. */
+/** ActSwitch has the present state as its name, so it is not an aria toggle with the values true and false. */
 function ActSwitch() {
   if (!mayAct.value) return null;
   const on = acting.value;
@@ -150,7 +150,7 @@ function ActSwitch() {
       type="button"
       class={on ? "act on" : "act"}
       aria-label={on ? "Acting" : "Read-only"}
-      title={on ? "Hide what changes things" : "Show what changes things: apply, restart, delete, terminals"}
+      title={on ? "Hide actions that change things" : "Show actions that change things: apply, restart, delete, terminals"}
       onClick={() => (acting.value = !on)}
     >
       <Icon name={on ? "unlock" : "lock"} />
@@ -160,7 +160,7 @@ function ActSwitch() {
 }
 
 const themes: Record<Theme, { next: Theme; icon: "sun" | "moon" | "system"; words: string }> = {
-  system: { next: "light", icon: "system", words: "Theme: as the system" },
+  system: { next: "light", icon: "system", words: "Theme: system" },
   light: { next: "dark", icon: "sun", words: "Theme: light" },
   dark: { next: "system", icon: "moon", words: "Theme: dark" },
 };

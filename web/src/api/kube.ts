@@ -1,5 +1,5 @@
-// The fields of a Kubernetes pod that pages show. The API hands the whole
-// object on as JSON; these are views of it, with everything optional.
+// The fields of a Kubernetes pod that pages show. The API returns the whole object as JSON; these
+// types are views of it, with every field optional.
 
 export interface State {
   waiting?: { reason?: string; message?: string };

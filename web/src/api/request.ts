@@ -1,5 +1,5 @@
-// Requests to the node. An error is what the node said, so that a page can
-// show it as it stands.
+// Requests to the node. An error holds the node's own message, so that a page can show it
+// unchanged.
 import type { Call } from "../pure/calls";
 import type { Status } from "./gen";
 import { setNodeTime } from "./node_time";
@@ -8,7 +8,7 @@ export class ApiError extends Error {
   constructor(
     readonly http: number,
     message: string,
-    /** Field paths and what is wrong there, for a manifest that was refused. */
+    /** The fields of a refused manifest, each with its fault. */
     readonly violations: Array<{ field: string; description: string }> = [],
   ) {
     super(message);
@@ -17,7 +17,7 @@ export class ApiError extends Error {
 
 export const silent = "The node does not answer.";
 
-/** refusals tell that the node does not know who asks, or no longer. */
+/** refusals dispatches an event when the node no longer accepts the session. */
 export const refusals = new EventTarget();
 
 async function failure(response: Response): Promise<ApiError> {
@@ -33,7 +33,7 @@ async function failure(response: Response): Promise<ApiError> {
   }
 }
 
-/** fetchOk is fetch, but anything other than success is an ApiError. */
+/** fetchOk is fetch, but throws an ApiError for every answer other than success. */
 export async function fetchOk(path: string, init: RequestInit = {}): Promise<Response> {
   const asked = Date.now();
   let response: Response;
@@ -62,7 +62,7 @@ export async function request<T>(method: string, path: string, body?: string): P
 
 export const get = <T>(path: string) => request<T>("GET", path);
 
-/** perform does what a call says, with the manifest that it sends, if any. */
+/** perform sends a call, with a manifest if it takes one. */
 export const perform = <T>({ method, path, json }: Call, manifest?: string) => request<T>(method, path, manifest ?? (json && JSON.stringify(json)));
 
 export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -1,31 +1,30 @@
-// A watch that does not end: it resumes after the last revision that it was
-// told of, and begins anew where it was told of none, or where the node no
-// longer remembers that one.
+// An endless watch. It resumes after the last revision that it received. It starts again if there
+// is none, or if the node no longer has that revision.
 import { EventParser } from "../pure/sse";
 import type { Status } from "./gen";
 import { ApiError, fetchOk } from "./request";
 
 export interface WatchHandlers<T> {
   message(message: T): void;
-  /** begin: what comes next is the whole state, not a continuation. */
+  /** begin is called when the whole state follows, not a continuation. */
   begin?(): void;
-  /** synced: the present state has been told. */
+  /** synced is called after the present state. */
   synced?(): void;
   up?(): void;
-  /** down: the watch is tried again, unless the node does not know who asks, or refuses them. */
+  /** down is called when the watch breaks. It is tried again, unless the node refuses the session or its rights. */
   down?(error: unknown): void;
 }
 
-/** Marks is what a message says of its place in a watch, where it has one. */
+/** Marks holds the position of a message in a watch, if it has one. */
 interface Marks {
   type?: string;
   revision?: string;
 }
 
-const silence = 40_000; // the node says something every 15 s
+const silence = 40_000; // the node sends something every 15 s
 const pauses = [200, 500, 1000, 2000, 4000];
 
-/** reached tells the watches that wait for their next try that another one was heard. */
+/** reached wakes the watches that wait for their next try when another one gets an answer. */
 const reached = new EventTarget();
 
 export function watch<T>(path: string, on: WatchHandlers<T>): () => void {
@@ -72,7 +71,7 @@ async function* messages<T>(path: string, since: string, stop: AbortSignal, on: 
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) throw new ApiError(0, "The node has ended the connection.");
+      if (done) throw new ApiError(0, "The node closed the connection.");
       clearTimeout(timer);
       timer = setTimeout(() => quiet.abort(), silence);
       for (const sent of parser.push(value)) {
@@ -82,7 +81,7 @@ async function* messages<T>(path: string, since: string, stop: AbortSignal, on: 
       }
     }
   } catch (error) {
-    throw quiet.signal.aborted && !stop.aborted ? new ApiError(0, `The node has said nothing for ${silence / 1000} seconds.`) : error;
+    throw quiet.signal.aborted && !stop.aborted ? new ApiError(0, `The node has sent nothing for ${silence / 1000} seconds.`) : error;
   } finally {
     clearTimeout(timer);
     stop.removeEventListener("abort", end);
@@ -90,7 +89,10 @@ async function* messages<T>(path: string, since: string, stop: AbortSignal, on: 
   }
 }
 
-/** pause ends early when the browser is back online, the page is looked at or the node was heard. */
+/**
+ * pause waits. It ends early when the browser is online again, the page becomes visible, or the
+ * node answers another watch.
+ */
 function pause(ms: number, stop: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const over = new AbortController();

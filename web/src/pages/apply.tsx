@@ -1,4 +1,4 @@
-// Apply: the editor comes with its libraries, so the page is fetched apart.
+// Apply. The editor is large, so the page is loaded separately.
 import { lazily } from "../parts/lazily";
 import { canWrite, may } from "../state/session";
 

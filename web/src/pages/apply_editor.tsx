@@ -1,4 +1,4 @@
-// Write or paste a manifest, see what it would do, then do it and watch.
+// Write or paste a manifest, see its plan, then apply it and watch the result.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { ApplyResponse, ListCapabilitiesResponse, ListImagesResponse, Outcome, PlanResponse } from "../api/gen";
@@ -24,9 +24,9 @@ import { readStanding } from "../state/standing";
 
 interface Plan {
   outcomes: Outcome[];
-  /** What is there now of what would change, by id. */
+  /** The present state of what would change, by id. */
   there: ReadonlyMap<string, object>;
-  /** And what is asked for. */
+  /** The wanted state. */
   wanted: readonly Manifest[];
   problem: string;
   violations: ApiError["violations"];
@@ -34,7 +34,7 @@ interface Plan {
 
 const noPlan: Plan = { outcomes: [], there: new Map(), wanted: [], problem: "", violations: [] };
 
-/** draft outlives the page, so that a look elsewhere loses nothing. */
+/** draft keeps the text while the user visits other pages. */
 let draft = "";
 onLeaving(() => (draft = ""));
 
@@ -45,7 +45,7 @@ export function ApplyEditor() {
   const busy = useSignal(false);
   const known = useSignal<Known>({ schemas: {}, capabilities: [] });
   useEffect(() => {
-    void readKnown().then((all) => (known.value = all), () => {}); // without, nothing is completed
+    void readKnown().then((all) => (known.value = all), () => {}); // without it nothing is completed
     const query = place.value.query;
     const from = pods.value.get(query.get("from") ?? "");
     if (from) put(manifestOf(from));
@@ -66,14 +66,14 @@ export function ApplyEditor() {
   };
   usePlan(text.value, plan, planning);
   const apply = async () => {
-    if (busy.value) return; // a key that is held down asks again
+    if (busy.value) return; // a held key repeats
     busy.value = true;
     const { outcomes } = plan.value;
     await send(text.value, outcomes).catch((error: unknown) => (plan.value = { ...problemOf(error), outcomes }));
     busy.value = false;
   };
   const drops = useDrop(put);
-  // What was planned and then went wrong may be tried again as it stands.
+  // After a failed attempt the same plan may be applied again.
   const ready = !applied.value && plan.value.outcomes.length > 0 && !planning.value;
   return (
     <div class="page">
@@ -108,13 +108,13 @@ interface OpenApi {
   components: { schemas: Known["schemas"] };
 }
 
-/** readKnown is what the node says of manifests: their fields, and what it does with those. */
+/** readKnown reads what the node knows of manifests: their fields, and how it treats them. */
 async function readKnown(): Promise<Known> {
   const [{ components }, { capabilities = [] }] = await Promise.all([get<OpenApi>("/openapi.json"), perform<ListCapabilitiesResponse>(listCapabilities())]);
   return { schemas: components.schemas, capabilities };
 }
 
-/** send applies a bundle, and remembers what was there before of what it may change. */
+/** send applies a bundle, and keeps the previous state of everything that it may change. */
 async function send(manifest: string, mayChange: readonly Outcome[]): Promise<void> {
   const before = await readStanding(mayChange);
   const { outcomes = [] } = await perform<ApplyResponse>(applyManifests(), manifest);
@@ -130,7 +130,7 @@ function Head({ put }: { put: (text: string) => void }) {
   return (
     <div class="page-head">
       <h1>Apply</h1>
-      <p class="sub">Paste a manifest or drop a file; several documents in one are applied together or not at all.</p>
+      <p class="sub">Paste a manifest or drop a file. All documents in it are applied together, or none.</p>
       <div class="page-tools">
         <select aria-label="Examples" value="" onChange={(e) => (put(all[Number(e.currentTarget.value)]!.text), (e.currentTarget.value = ""))}>
           <option value="" disabled>
@@ -145,13 +145,13 @@ function Head({ put }: { put: (text: string) => void }) {
   );
 }
 
-/** imageOf is one that pods can run: not the sandbox's, and rather one with a shell. */
+/** imageOf returns an image that pods can run, preferably one with a shell. It never returns the sandbox image. */
 function imageOf(answer: ListImagesResponse): string | undefined {
   const names = (answer.images ?? []).filter((i) => !i.pinned).flatMap((i) => i.references ?? []);
   return names.find((name) => /busybox|alpine|debian|ubuntu/.test(name)) ?? names[0];
 }
 
-/** usePlan asks what the text would do, a moment after the last key, and again when the node is back. */
+/** usePlan plans the text a moment after the last key, and again when the node is back. */
 function usePlan(text: string, plan: { value: Plan }, planning: { value: boolean }) {
   const turn = useRef(0);
   const away = link.value.state === "lost";
@@ -205,7 +205,7 @@ function PlanView({ plan, text }: { plan: Plan; text: string }) {
     );
   }
   if (plan.problem) return <p class="problem" role="alert">{plan.problem}</p>;
-  if (!text.trim()) return <p class="muted">Nothing yet: the manifest is empty. The examples above run as they are.</p>;
+  if (!text.trim()) return <p class="muted">The manifest is empty. The examples above work as they are.</p>;
   return (
     <ul class="outcomes">
       {plan.outcomes.map((o) => (
@@ -226,7 +226,7 @@ interface DiffProps {
   wanted: Manifest | undefined;
 }
 
-/** Diff shows each field that would change, as it is and as it would be. */
+/** Diff shows each changed field, before and after. */
 function Diff({ outcome, there, wanted }: DiffProps) {
   if (!outcome.changes?.length) return null;
   return (

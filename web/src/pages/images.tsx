@@ -1,4 +1,4 @@
-// Images: what lies on the node, who uses it, what comes in and what may go.
+// Images: those on the node with their pods, pulls and imports, and removal.
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { GetPrunePlanResponse, Image, Pod, PrunedImage, PruneImagesResponse } from "../api/gen";
@@ -50,7 +50,7 @@ export function ImagesPage() {
             <th scope="col">Image</th>
             <th scope="col" class="c-num">Size</th>
             <th scope="col">Used by</th>
-            <th scope="col"><span class="hidden">What can be done</span></th>
+            <th scope="col"><span class="hidden">Actions</span></th>
           </tr>
         </thead>
         <tbody>
@@ -59,7 +59,7 @@ export function ImagesPage() {
           ))}
         </tbody>
       </table>
-      {images.value === null ? <Waiting /> : list.length === 0 && <p class="nothing">There is no image on this node yet. Pods pull theirs, and tarballs can be imported.</p>}
+      {images.value === null ? <Waiting /> : list.length === 0 && <p class="nothing">This node has no images yet. Pods pull their images; you can also import tarballs.</p>}
       {asked.value === "prune" && <Prune onClose={close} />}
       {typeof asked.value === "object" && <Remove image={asked.value} onClose={close} />}
     </div>
@@ -73,7 +73,7 @@ function ImageRow({ image, users, onRemove }: { image: Image; users: readonly Po
   return (
     <tr>
       <th scope="row">
-        <span class="mono breakable">{first}</span> {image.pinned && <span class="tag" title="The runtime never gives it up">pinned</span>}
+        <span class="mono breakable">{first}</span> {image.pinned && <span class="tag" title="The runtime never removes it">pinned</span>}
         {others.map((name) => (
           <span class="also mono breakable">{name}</span>
         ))}
@@ -129,7 +129,7 @@ function Pick() {
   );
 }
 
-/** useFiles takes what is dropped, if one may. */
+/** useFiles accepts dropped files, if the user may import. */
 function useFiles(over: { value: boolean }) {
   return {
     onDragOver: (event: DragEvent) => {
@@ -163,9 +163,9 @@ function Prune({ onClose }: { onClose: () => void }) {
   const button = gone.value ? "Done" : plan.value?.length ? `Remove ${manyOf(plan.value)}` : "Remove";
   return (
     <Ask title={title} call={gone.value ? null : call} button={button} danger={!gone.value} disabled={!gone.value && !plan.value?.length} act={act} onClose={onClose}>
-      {!gone.value && <p>What no pod uses and the runtime has not pinned. What was imported comes back when a pod needs it; anything else is pulled again.</p>}
+      {!gone.value && <p>Removes images that no pod uses, except pinned ones. An imported image is restored when a pod needs it; others are pulled again.</p>}
       {problem.value && <p class="problem" role="alert">{problem.value}</p>}
-      {shown?.length === 0 && <p class="nothing">Nothing: every image is in use.</p>}
+      {shown?.length === 0 && <p class="nothing">Nothing to remove: every image is in use.</p>}
       {(shown?.length ?? 0) > 0 && (
         <ul class="prune">
           {shown!.map(({ image, reason }) => (
@@ -196,7 +196,7 @@ function Remove({ image, onClose }: { image: Image; onClose: () => void }) {
   return (
     <Ask title="Remove an image" call={call} button="Remove the image" danger act={act} onClose={onClose}>
       <p>
-        <code class="breakable">{name}</code> goes under all of its names, and from what was imported. {bytes(Number(image.size ?? 0))} are freed, but for what other images share.
+        <code class="breakable">{name}</code> is removed with all of its names, and from the imported images. {bytes(Number(image.size ?? 0))} are freed, except layers that other images share.
       </p>
     </Ask>
   );

@@ -1,5 +1,4 @@
-// Logs: what is seen is drawn, what is not is not. Scrolling up stops the
-// following, the end starts it again.
+// Logs. Only visible lines are drawn. Scrolling up stops following, and the end starts it again.
 import { type ReadonlySignal, type Signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Pod } from "../api/gen";
@@ -73,7 +72,7 @@ interface ToolsProps {
   reader: LogReader;
 }
 
-/** Tools choose what is read. All of it is in the address. */
+/** Tools select what is read. The address holds all of it. */
 function Tools({ pod, names, chosen, span, reader }: ToolsProps) {
   const { previous, at } = reader.wanted;
   const ranBefore = containersOf(objectOf(pod)).some((c) => chosen.includes(c.name) && (c.status?.restartCount ?? 0) > 0);
@@ -93,7 +92,7 @@ function Tools({ pod, names, chosen, span, reader }: ToolsProps) {
           <option value={id}>{words}</option>
         ))}
       </select>
-      <button type="button" class="chip" aria-pressed={previous} disabled={!previous && !ranBefore} title={ranBefore ? "The run before the present one" : "There was none before the present one"} onClick={() => setQuery("previous", previous ? "" : "1")}>
+      <button type="button" class="chip" aria-pressed={previous} disabled={!previous && !ranBefore} title={ranBefore ? "The run before the present one" : "There is no previous run"} onClick={() => setQuery("previous", previous ? "" : "1")}>
         Previous run
       </button>
       <span class="grow" />
@@ -124,7 +123,7 @@ function LogView({ reader, names, at }: LogViewProps) {
   useFollow(box, following, shown);
   useSignalEffect(() => {
     if (!reader.held.value || at || !following.peek()) return;
-    // There is no end to follow: the beginning is what was asked for.
+    // A log from its beginning is not followed.
     following.value = false;
     box.current!.scrollTop = 0;
   });
@@ -136,8 +135,8 @@ function LogView({ reader, names, at }: LogViewProps) {
   }, []);
   const onScroll = () => {
     const b = box.current!;
-    // Away from the end is not enough: lines may have come since. Only who
-    // scrolls up wants to stay.
+    // The distance to the end may come from new lines. Only an upward scroll means that the user
+    // wants to stay.
     if (b.scrollHeight - b.scrollTop - b.clientHeight < rowHeight * 1.5) following.value = true;
     else if (b.scrollTop < top.value - 1) following.value = false;
     top.value = b.scrollTop;
@@ -184,7 +183,7 @@ function LogView({ reader, names, at }: LogViewProps) {
   );
 }
 
-/** shownOf is the lines that there are to draw: all, or those that were looked for. */
+/** shownOf returns the lines to draw: all, or the matches of the search. */
 function shownOf({ ring, told }: LogReader, finder: Finder | null): Shown {
   const { lines, dropped } = told.value;
   if (!finder) return { of: ring, count: lines, gone: dropped, at: (index) => ring.at(index) };
@@ -196,12 +195,12 @@ interface SearchProps {
   reader: LogReader;
   text: Signal<string>;
   level: Signal<Wish["level"]>;
-  hits: number | null; // null: nothing is looked for
+  hits: number | null; // null: no search
   following: Signal<boolean>;
   at: string;
 }
 
-/** Search chooses what of it is shown, and says how much there is and whether it goes on. */
+/** Search selects the lines to show. It says how many there are and whether more will come. */
 function Search({ reader, text, level, hits, following, at }: SearchProps) {
   const { lines, dropped } = reader.told.value;
   const number = (n: number) => n.toLocaleString("en");
@@ -218,11 +217,11 @@ function Search({ reader, text, level, hits, following, at }: SearchProps) {
       </select>
       <span class="muted num">
         {hits !== null && `${number(hits)} of `}
-        {number(lines)} lines{dropped > 0 && `, ${number(dropped)} older ones let go`}
+        {number(lines)} lines{dropped > 0 && `, ${number(dropped)} older lines dropped`}
       </span>
       <span class="grow" />
       <span class="muted" role="status">
-        {reader.looking.value && lines === 0 ? lookingWords : reader.held.value ? (at ? "Held, so that the line stays" : "Held here: there is more than a page can show") : reader.ended.value ? "The run is over" : following.value ? "Following" : at ? `Around ${clock(at)}` : "Paused by scrolling"}
+        {reader.looking.value && lines === 0 ? lookingWords : reader.held.value ? (at ? "Paused to keep the linked line" : "Paused: the log is larger than a page can show") : reader.ended.value ? "The run has ended" : following.value ? "Following" : at ? `Around ${clock(at)}` : "Paused by scrolling"}
       </span>
       {(!following.value || reader.held.value) && (
         <button type="button" onClick={() => (reader.held.value ? go(withQuery({ at: "", since: "" }), true) : (following.value = true))}>
@@ -233,7 +232,10 @@ function Search({ reader, text, level, hits, following, at }: SearchProps) {
   );
 }
 
-/** useFollow keeps the end in sight while lines come, and the place otherwise, even as old lines go. */
+/**
+ * useFollow keeps the end visible while lines come. If the log is not followed, it keeps the
+ * position, even as old lines go.
+ */
 function useFollow(box: { current: HTMLDivElement | null }, following: Signal<boolean>, shown: ReadonlySignal<Shown>) {
   const last = useRef<Shown | null>(null);
   useSignalEffect(() => {
@@ -244,14 +246,14 @@ function useFollow(box: { current: HTMLDivElement | null }, following: Signal<bo
     requestAnimationFrame(() => {
       const b = box.current;
       if (!b) return;
-      // As it is by then: somebody may just have scrolled up.
+      // The user may have scrolled up just now.
       if (following.peek()) b.scrollTop = b.scrollHeight;
       else b.scrollTop -= just * rowHeight;
     });
   });
 }
 
-/** useTarget finds the line that an address leads to, and has it in the upper part of the box. */
+/** useTarget finds the line of the address and scrolls it into the upper part of the box. */
 function useTarget(box: { current: HTMLDivElement | null }, reader: LogReader, at: string) {
   const target = useSignal(-1);
   const late = useSignal(false);
@@ -261,7 +263,7 @@ function useTarget(box: { current: HTMLDivElement | null }, reader: LogReader, a
   }, []);
   useSignalEffect(() => {
     if (!at || (reader.told.value.lines === 0 && !late.value) || target.peek() >= 0) return;
-    // The very line may be gone, or not be there yet: after a while the next best is taken.
+    // The line may be gone, or not loaded yet: after a while the nearest later one is taken.
     const exact = reader.ring.indexOf(at);
     const index = exact < 0 && late.value ? reader.ring.indexFrom(at) : exact;
     const line = index < 0 ? undefined : reader.ring.at(index);

@@ -1,5 +1,4 @@
-// The node at a glance: what is wrong first, then how its pods are, then what
-// it is.
+// The node: its problems first, then the state of its pods, then its facts.
 import { useSignal } from "@preact/signals";
 import type { PodStats, Source } from "../api/gen";
 import { ApiButton, CopyButton } from "../parts/commands";
@@ -68,7 +67,7 @@ function SourceErrors({ sources }: { sources: Source[] }) {
   return (
     <section class="alarm" aria-label="Errors of sources">
       <h2>
-        <HealthIcon health="failing" /> {wrong.length === 1 ? "A manifest cannot be used" : `${wrong.length} manifests cannot be used`}
+        <HealthIcon health="failing" /> {wrong.length === 1 ? "A manifest is invalid" : `${wrong.length} manifests are invalid`}
       </h2>
       <ul>
         {wrong.map(({ source, error }) => (
@@ -85,7 +84,7 @@ function SourceErrors({ sources }: { sources: Source[] }) {
   );
 }
 
-/** NodeTrouble is what the node itself lacks: pods that cannot start show that only in part. */
+/** NodeTrouble shows what the node itself lacks. Pods that cannot start show only part of it. */
 function NodeTrouble({ lines }: { lines: readonly ConditionLine[] }) {
   return (
     <>
@@ -132,7 +131,7 @@ function PodStates() {
   );
 }
 
-/** Trouble names the pods that somebody should look at. */
+/** Trouble lists the pods that need attention. */
 function Trouble() {
   const bad = find(podList.value, { text: "", health: "", sort: "health", down: false }).filter((pod) => ["failing", "failed"].includes(healthOf(pod)));
   if (bad.length === 0) return null;
@@ -156,7 +155,7 @@ function Trouble() {
 
 const shownBusiest = 5;
 
-/** Coming keeps the place of figures that are on their way, so that nothing jumps. */
+/** Coming keeps room for figures that are on their way, so that the page does not jump. */
 function Coming({ rows }: { rows: number }) {
   if (rows === 0) return null;
   return (
@@ -175,12 +174,12 @@ function Coming({ rows }: { rows: number }) {
   );
 }
 
-/** Busiest are the pods that use most, for who wonders where it goes. */
+/** Busiest lists the pods with the highest usage. */
 function Busiest({ pods }: { pods: PodStats[] | undefined }) {
   if (!pods) return <Coming rows={podList.value.filter((pod) => !isOver(pod)).length} />;
   const cpu = (pod: PodStats) => pod.usage?.cores ?? 0;
   const memory = (pod: PodStats) => Number(pod.usage?.workingSetBytes ?? 0);
-  const there = new Set(podList.value.map((pod) => pod.uid)); // figures are a little older
+  const there = new Set(podList.value.map((pod) => pod.uid)); // figures may include pods that are gone
   const most = pods.filter((pod) => there.has(pod.uid) && memory(pod) > 0).sort((a, b) => cpu(b) - cpu(a) || memory(b) - memory(a));
   if (most.length === 0) return null;
   const share = (value: number, of: (pod: PodStats) => number) => `${(value / Math.max(1e-9, ...most.map(of))) * 100}%`;

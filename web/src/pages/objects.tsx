@@ -1,4 +1,4 @@
-// Configuration, secrets and storage: what there is, and which pods use it.
+// Configuration, secrets and storage, each with the pods that use it.
 import { useSignal } from "@preact/signals";
 import type { Pod } from "../api/gen";
 import { messageOf, perform } from "../api/request";
@@ -26,7 +26,7 @@ export function ObjectsPage() {
     <div class="page">
       <div class="page-head">
         <h1>Objects</h1>
-        <p class="sub">What pods use beside images.</p>
+        <p class="sub">Configuration, secrets and storage for pods.</p>
         <div class="page-tools">
           <ApiButton call={watchObjects()} />
         </div>
@@ -172,7 +172,7 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
             </a>
           )}
           {canWrite.value && undoFor(id) && (
-            <a class="button" title="See what it was before you changed it, and apply that" href={`${hrefOf("apply")}?undo=${encodeURIComponent(id)}`}>
+            <a class="button" title="Review the version before your last change, and apply it" href={`${hrefOf("apply")}?undo=${encodeURIComponent(id)}`}>
               Roll back…
             </a>
           )}
@@ -204,16 +204,19 @@ export function ObjectPage({ kind, namespace, name }: OneProps) {
   );
 }
 
-/** isEdited: of the others next to nothing may change, and of a secret one has to see what it holds. */
+/**
+ * isEdited reports whether an object can be edited. Most fields of other kinds cannot change, and a
+ * secret needs its values.
+ */
 const isEdited = (kind: Kind, object: { data?: object }) => kind === "configmaps" || (kind === "secrets" && object.data !== undefined);
 
-/** Values of a secret are hidden at first, and come at all for an admin only. */
+/** Values shows a secret's values, hidden at first, and only to admins. */
 function Values({ keys, data }: { keys: readonly string[]; data: Record<string, string> | undefined }) {
   const shown = useSignal<ReadonlySet<string>>(new Set());
   if (!data) {
     return (
       <p class="hint">
-        {keys.length} {keys.length === 1 ? "value" : "values"}, which only an admin is shown.
+        {keys.length} {keys.length === 1 ? "value" : "values"}, shown to admins only.
       </p>
     );
   }
@@ -235,7 +238,7 @@ function Values({ keys, data }: { keys: readonly string[]; data: Record<string, 
               </button>
               <CopyButton text={textOf(data[key] ?? "") ?? data[key]!} label="" />
             </p>
-            {shown.value.has(key) && <pre tabIndex={0}>{textOf(data[key] ?? "") ?? `${data[key]} (base64: it is no text)`}</pre>}
+            {shown.value.has(key) && <pre tabIndex={0}>{textOf(data[key] ?? "") ?? `${data[key]} (base64: not text)`}</pre>}
           </div>
         ))}
       </div>
@@ -262,10 +265,10 @@ function Delete({ info, namespace, name, users, onClose }: DeleteProps) {
       <p>
         {users.length > 0 ? (
           <>
-            Pods name it: <PodLinks pods={users} most={4} none="" />. Those that run go on; a new start of theirs may wait for it.
+            Used by pods: <PodLinks pods={users} most={4} none="" />. Running pods are not affected, but may have to wait for it at their next start.
           </>
         ) : (
-          "No pod names it."
+          "No pod uses it."
         )}
       </p>
     </Ask>

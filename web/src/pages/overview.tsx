@@ -1,4 +1,4 @@
-// What a pod is and how it got there.
+// The facts of a pod, and how it got there.
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { GetTimelineResponse, Pod, Step } from "../api/gen";
@@ -84,7 +84,7 @@ export function Overview({ pod }: { pod: Pod }) {
 
 const lastOf = (steps: readonly Step[], pod: Pod) => Date.parse(steps.at(-1)?.time ?? pod.acceptedAt ?? "");
 
-/** useTimeline asks again whenever something has happened to the pod, and once the node is back. */
+/** useTimeline reads the timeline again after each event of the pod, and once the node is back. */
 function useTimeline(pod: Pod): readonly Step[] {
   const steps = useSignal<readonly Step[]>([]);
   const newest = useSignal("");
@@ -96,7 +96,7 @@ function useTimeline(pod: Pod): readonly Step[] {
     let current = true;
     perform<GetTimelineResponse>(getTimeline(pod)).then(
       (answer) => current && (steps.value = answer.steps ?? []),
-      () => {}, // it stays as it was; that the node is away is said at the top
+      () => {}, // it stays as it was; the banner says that the node is away
     );
     return () => {
       current = false;

@@ -1,4 +1,4 @@
-// One pod: its head stays, the rest is by tab.
+// One pod: a fixed head, and a tab for each part.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { lazily } from "../parts/lazily";
@@ -75,7 +75,7 @@ function Head({ pod, gone }: { pod: Pod; gone: boolean }) {
         {canWrite.value && <PodActions pod={pod} gone={gone} />}
       </div>
       {why && !gone && <p class={`pod-why ${health}`}>{why}</p>}
-      {gone && <p class="pod-why">The pod is gone from this node; what you see is the last that was known of it.</p>}
+      {gone && <p class="pod-why">The pod is gone from this node. This page shows its last known state.</p>}
       <ul class="pod-line">
         {factsOf(pod).map((fact) => (
           <li>{fact}</li>
@@ -94,7 +94,7 @@ function factsOf(pod: Pod): ComponentChildren[] {
     `${since(pod.acceptedAt, now.value)} old`,
     `from ${pod.source}`,
     objectOf(pod).status?.qosClass,
-    pod.deletionDeadline && `killed in at most ${age(Date.parse(pod.deletionDeadline) - now.value)}`,
+    pod.deletionDeadline && `killed within ${age(Date.parse(pod.deletionDeadline) - now.value)}`,
   ].filter(Boolean);
 }
 
@@ -132,7 +132,7 @@ function Tab({ pod, tab }: { pod: Pod; tab: string }) {
   }
 }
 
-/** EventsTab shows those of earlier pods of the name as well. */
+/** EventsTab also shows the events of earlier pods of this name. */
 function EventsTab({ pod }: { pod: Pod }) {
   const own = events.value.filter((e) => e.namespace === pod.namespace && e.name === pod.name);
   return (

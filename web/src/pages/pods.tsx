@@ -1,4 +1,4 @@
-// All pods: why they are not well in front, and a key for everything.
+// All pods: those in trouble first with the reason, and keys for everything.
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Pod } from "../api/gen";
@@ -87,7 +87,7 @@ function Chip({ health, count, on }: { health: Health | ""; count: number; on: b
   );
 }
 
-/** useSearchKey has "/" lead to the search, wherever one is on the page. */
+/** useSearchKey makes "/" focus the page's search field. */
 function useSearchKey(search: { current: HTMLInputElement | null }) {
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
@@ -218,7 +218,7 @@ function Nothing({ all }: { all: number }) {
 
 const tabs: Record<string, string> = { l: "logs", t: "terminal", e: "events", y: "yaml" };
 
-/** useRowKeys moves the focus from pod to pod by arrows, j and k, and leads to the parts of the one that has it. */
+/** useRowKeys moves the focus from pod to pod with arrows, j and k. Other keys open a tab of the focused pod. */
 function useRowKeys(pods: Pod[], cursor: { value: number }, body: { current: HTMLDivElement | null }) {
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
@@ -239,11 +239,11 @@ function useRowKeys(pods: Pod[], cursor: { value: number }, body: { current: HTM
   }, [pods]);
 }
 
-/** show scrolls a row into sight, which has it drawn, and then focuses it. */
+/** show scrolls a row into view, which draws it, and then focuses it. */
 function show(body: HTMLElement | null, index: number): void {
   if (!body) return;
   const top = body.getBoundingClientRect().top + index * rowHeight;
-  const headed = 96; // what stays at the top of the window
+  const headed = 96; // height of the fixed head of the window
   if (top < headed) scrollBy(0, top - headed);
   else if (top + rowHeight > innerHeight) scrollBy(0, top + rowHeight - innerHeight + 8);
   const focus = () => body.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus({ preventScroll: true });

@@ -1,4 +1,4 @@
-// For who has no session: a link of `kubelet ui`, or a token.
+// Sign-in, with a link of `kubelet ui` or with a token.
 import { useSignal } from "@preact/signals";
 import { CopyButton } from "../parts/commands";
 import { signIn, signInProblem } from "../state/session";

@@ -1,5 +1,5 @@
-// Terminals of one pod, side by side as tabs, and those of pods that had its name
-// before: they have ended, and what they said last is still there to be read.
+// Terminals of one pod, side by side as tabs. Terminals of earlier pods of this name have ended,
+// and still show their last output.
 import "@xterm/xterm/css/xterm.css";
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
@@ -36,7 +36,7 @@ export function TerminalTab({ pod }: { pod: Pod }) {
           ))}
         </div>
       )}
-      {current ? <Screen key={current.id} session={current} /> : <p class="nothing">No terminal is open. It runs until you close it, also while you look at other pages.</p>}
+      {current ? <Screen key={current.id} session={current} /> : <p class="nothing">No terminal is open. A terminal runs until you close it, even while you visit other pages.</p>}
     </section>
   );
 }
@@ -63,7 +63,7 @@ function Start({ pod, onOpen }: { pod: Pod; onOpen: (session: Session) => void }
         {containers.map(({ name }) => (
           <option value={name} disabled={!running.has(name)}>
             {name}
-            {running.has(name) ? "" : " (does not run)"}
+            {running.has(name) ? "" : " (not running)"}
           </option>
         ))}
       </select>
@@ -71,12 +71,12 @@ function Start({ pod, onOpen }: { pod: Pod; onOpen: (session: Session) => void }
         <button type="button" aria-pressed={!attaches.value} onClick={() => (attaches.value = false)}>
           Run
         </button>
-        <button type="button" aria-pressed={attaches.value} title="See and speak to what the container runs anyway" onClick={() => (attaches.value = true)}>
+        <button type="button" aria-pressed={attaches.value} title="Attach to the container's main process" onClick={() => (attaches.value = true)}>
           Attach
         </button>
       </div>
       {attaches.value ? (
-        <span class="muted">{spec?.stdin ? "What you type goes to its main process." : "Its output from now on; it takes no input (stdin is not set)."}</span>
+        <span class="muted">{spec?.stdin ? "Your input goes to the main process." : "Its output from now on; it takes no input (stdin is not set)."}</span>
       ) : (
         <input class="mono" aria-label="Command" spellcheck={false} value={command.value} onInput={(e) => (command.value = e.currentTarget.value)} />
       )}
@@ -93,7 +93,7 @@ function Screen({ session }: { session: Session }) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => session.show(box.current!), [session]);
   useSignalEffect(() => {
-    isDark.value; // a dependency
+    isDark.value; // read as a dependency
     requestAnimationFrame(() => session.colour());
   });
   return (

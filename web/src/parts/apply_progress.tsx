@@ -1,4 +1,4 @@
-// What became of a bundle that was applied, live.
+// The result of an applied bundle, live.
 import { useSignal } from "@preact/signals";
 import type { Outcome, Pod, Result } from "../api/gen";
 import { applyManifests } from "../pure/calls";
@@ -43,7 +43,7 @@ interface ProgressProps {
   onRollBack: (applied: Applied) => Promise<void>;
 }
 
-/** Progress waits with the user until every pod is ready, and says what holds it up. */
+/** Progress shows the way until every pod is ready, and the reason for a delay. */
 export function Progress({ applied: a, onRollBack }: ProgressProps) {
   const ofPods = podsOf(a.outcomes);
   const podOf = (o: Outcome) => pods.value.get(keyOf(o));
@@ -80,7 +80,7 @@ interface RollBackProps {
   onClose: () => void;
 }
 
-/** RollBack takes back a bundle as it was given: all of it at once. */
+/** RollBack restores the previous state of a whole bundle. */
 function RollBack({ undo, back, act, onClose }: RollBackProps) {
   return (
     <Ask title="Roll back" call={applyManifests()} button="Roll back" act={act} onClose={onClose}>
@@ -122,7 +122,7 @@ function PodProgress({ outcome, pod }: { outcome: Outcome; pod: Pod | undefined 
       <p class="progress">
         <HealthIcon health={healthOf(pod)} />
         <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{reasonOf(pod)}</a>
-        <span class="why">{old ? "the one before it ends" : whyOf(pod, probes.value.get(pod.uid ?? ""))}</span>
+        <span class="why">{old ? "the previous pod is ending" : whyOf(pod, probes.value.get(pod.uid ?? ""))}</span>
       </p>
       {latest && stageOf(outcome, pod) !== "ready" && (
         <p class="hint">

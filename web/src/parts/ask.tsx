@@ -1,4 +1,4 @@
-// What is asked before something is done.
+// A question before an action.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { messageOf } from "../api/request";
@@ -8,7 +8,7 @@ import { Dialog } from "./dialog";
 
 interface Props {
   title: string;
-  /** What is done then, in the words of other clients; none: it is done already. */
+  /** The call of the action, shown for other clients too; null: it is done already. */
   call: Call | null;
   button: string;
   danger?: boolean;
@@ -18,7 +18,7 @@ interface Props {
   children: ComponentChildren;
 }
 
-/** Ask tells what would be done and how, does it, and stays to say what came in its way. */
+/** Ask shows an action with its call, performs it, and stays open to show an error. */
 export function Ask({ title, call, button, danger, disabled, act, onClose, children }: Props) {
   const problem = useSignal("");
   const busy = useSignal(false);

@@ -1,4 +1,4 @@
-// A pod's timeline, to scale: where the time went.
+// A pod's timeline, drawn to scale.
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { Step } from "../api/gen";
@@ -11,15 +11,15 @@ import { Fact } from "./fact";
 
 const lane = 28;
 const labelWidth = 128;
-const shortest = 0.02; // seconds: before anything was told, there still is a scale
+const shortest = 0.02; // seconds; the shortest scale before there are steps
 
 interface Props {
   steps: readonly Step[];
   containers: readonly string[];
   accepted: string;
   now: number;
-  whole: boolean; // what matters is not the start
-  call: Call; // that has told the steps
+  whole: boolean; // show all, not only the start
+  call: Call; // the call that returned the steps
 }
 
 export function Timeline({ steps, containers, accepted, now, whole, call }: Props) {
@@ -79,7 +79,7 @@ export function Timeline({ steps, containers, accepted, now, whole, call }: Prop
   );
 }
 
-/** startEnd leaves some room behind the moment when the pod was ready. */
+/** startEnd leaves some room after the moment at which the pod was ready. */
 function startEnd(ready: number | null, end: number, now: number): number {
   if (ready !== null) return Math.max(ready * 1.25, shortest);
   return Math.max(Math.min(now, Math.max(end, 1)) * 1.05, 0.05);
@@ -131,7 +131,7 @@ function BarShape({ bar, from, to, y, cut }: { bar: Bar; from: number; to: numbe
   );
 }
 
-/** Words are the same to read, for who has no pointer to hold over a bar. */
+/** Words lists the bars as text, for users without a pointer. */
 function Words({ lanes }: { lanes: readonly Lane[] }) {
   return (
     <details class="timeline-words" open={lanes.length <= 8}>

@@ -1,4 +1,4 @@
-// How to do the same without this page.
+// Commands that do the same without this page.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Pod } from "../api/gen";
@@ -22,9 +22,9 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
   );
 }
 
-const ofKubectl = "kubectl speaks to a cluster's API server, which this node's page is not: this is what the same thing is called there.";
+const ofKubectl = "kubectl talks to a cluster's API server, not to this page. This is the same command there.";
 
-/** Asked is what the page asks for, be it in several calls. */
+/** Asked is a call of the page, or several. */
 type Asked = Call | Conversation | readonly Call[];
 
 export function Commands({ call }: { call: Asked }) {
@@ -32,7 +32,7 @@ export function Commands({ call }: { call: Asked }) {
   return <CommandForms forms={formsOf(call, location.origin)} hints={{ curl: setUp, grpcurl: setUp, kubectl: ofKubectl }} />;
 }
 
-/** SetUp is what the other commands take for granted. */
+/** SetUp shows the preparation that the other commands need. */
 function SetUp() {
   const commands = `TOKEN=$(sudo cat /var/lib/kubelet/credentials/${session.value?.role ?? "admin"}.token)\nsudo cp /var/lib/kubelet/pki/ca.crt .`;
   return (
@@ -48,12 +48,12 @@ function SetUp() {
 }
 
 const cannot: Forms = {
-  curl: "HTTP alone cannot do it: it goes both ways. The page uses a WebSocket on the kubelet's own path.",
-  grpcurl: "The read-only port has no gRPC: the node's TLS port has.",
-  kubectl: "kubectl has no command for it.",
+  curl: "curl cannot do this: data goes both ways. The page uses a WebSocket on the kubelet's own path.",
+  grpcurl: "The read-only port has no gRPC; use the node's TLS port.",
+  kubectl: "kubectl has no command for this.",
 };
 
-/** CommandForms is one thing in the words of several programs. */
+/** CommandForms shows one call as commands of several programs. */
 function CommandForms({ forms, hints }: { forms: Forms; hints: Record<string, ComponentChildren> }) {
   const there = Object.keys(forms).filter((name) => forms[name] || cannot[name]);
   const which = useSignal(there.find((name) => forms[name])!);
@@ -82,7 +82,7 @@ function CommandForms({ forms, hints }: { forms: Forms; hints: Record<string, Co
   );
 }
 
-/** ApiButton shows the commands behind what is on the page, and says which of it: "API: list pods". */
+/** ApiButton shows the commands for the data on the page. Its label names the call: "API: list pods". */
 export function ApiButton({ call }: { call: Asked }) {
   const button = (
     <>
@@ -90,23 +90,23 @@ export function ApiButton({ call }: { call: Asked }) {
     </>
   );
   return (
-    <Popover button={button} title="The same by curl, grpcurl or kubectl" label="The same by command">
+    <Popover button={button} title="The same with curl, grpcurl or kubectl" label="The same on the command line">
       <Commands call={call} />
     </Popover>
   );
 }
 
 const forwardHints = {
-  "on the node": "The pod's own address, which the machine itself can reach.",
+  "on the node": "The pod's own address, which only the machine itself can reach.",
   kubectl: ofKubectl,
-  grpcurl: "One connection through the node's API: bytes go and come in base64.",
+  grpcurl: "One connection through the node's API, with the bytes in base64.",
 };
 
-/** ForwardButton tells how a port of a pod is reached from elsewhere. */
+/** ForwardButton shows how to reach a port of a pod from elsewhere. */
 export function ForwardButton({ pod, port, http }: { pod: Pod; port: number; http: boolean }) {
   const forms = forwardForms({ namespace: pod.namespace!, name: pod.name!, ip: pod.podIps?.[0] ?? "", port, http }, location.origin);
   return (
-    <Popover button="Connect…" name={`Connect: port ${port}`} look="link-button" label={`How port ${port} is reached`} kind="from-left">
+    <Popover button="Connect…" name={`Connect: port ${port}`} look="link-button" label={`Connect to port ${port}`} kind="from-left">
       <CommandForms forms={forms} hints={forwardHints} />
     </Popover>
   );

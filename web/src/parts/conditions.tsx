@@ -1,4 +1,4 @@
-// What is so with a node or a pod, since when, and why it is not.
+// The conditions of a node or a pod, each with its time and reason.
 import type { ConditionLine } from "../pure/conditions";
 import { said } from "../pure/said";
 import { full, since } from "../pure/time";

@@ -1,4 +1,4 @@
-// One container of a pod: how it is, what it runs, and what it was given.
+// One container of a pod: its state, its image and command, and its configuration.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Pod, Pull } from "../api/gen";
@@ -21,14 +21,14 @@ import { Meter } from "./spark";
 interface Props {
   pod: Pod;
   container: PodContainer;
-  pull: Pull | undefined; // of its image
+  pull: Pull | undefined; // the pull of its image
   usage: ComponentChildren;
 }
 
 export function ContainerBox({ pod, container, pull, usage }: Props) {
   const { kind, spec: c, status } = container;
   const state = status?.state;
-  const ready = (status?.ready ?? false) || !lasts(container); // nobody waits for the others to be ready
+  const ready = (status?.ready ?? false) || !lasts(container); // a pod's readiness does not depend on the others
   return (
     <article class="container">
       <header>
@@ -80,10 +80,10 @@ export function ContainerBox({ pod, container, pull, usage }: Props) {
   );
 }
 
-/** wordOf quotes one word of a command; a script stays in its lines. */
+/** wordOf quotes one word of a command; a script keeps its lines. */
 const wordOf = (word: string) => (word.includes("\n") ? `\n${word.trimEnd()}` : /\s/.test(word) ? JSON.stringify(word) : word);
 
-/** Command begins with its first lines: a script would push away all that comes after it. */
+/** Command shows the first lines only: a long script would push everything else away. */
 function Command({ words }: { words: readonly string[] }) {
   const whole = useSignal(false);
   const text = words.map(wordOf).join(" ");

@@ -1,4 +1,4 @@
-// What a container uses, against what it asked for and what it may have.
+// The usage of a container, beside its requests and limits.
 import type { ContainerStats } from "../api/gen";
 import type { Container } from "../api/kube";
 import type { Span } from "../pure/line";
@@ -11,7 +11,7 @@ interface Props {
   container: Container;
   track: Track | undefined;
   stats: ContainerStats | undefined;
-  /** coming: it runs, and its figures are on their way. */
+  /** coming: it runs, but has no figures yet. */
   coming: boolean;
   span: Span;
 }

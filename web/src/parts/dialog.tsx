@@ -1,4 +1,4 @@
-// A question that has to be answered first. The browser keeps the focus inside.
+// A modal dialog. The browser keeps the focus inside.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "./icons";
@@ -8,7 +8,7 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
   useEffect(() => {
     const dialog = box.current!;
     dialog.showModal();
-    return () => dialog.close(); // which gives the focus back
+    return () => dialog.close(); // it also gives the focus back
   }, []);
   return (
     <dialog ref={box} aria-label={title} onClose={onClose} onClick={(e) => e.target === box.current && box.current?.close()}>

@@ -1,5 +1,4 @@
-// The editor for manifests. It is large and fetched only with the page that
-// needs it.
+// The editor for manifests. It is large, so only its page loads it.
 import { autocompletion, type CompletionContext, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
@@ -21,8 +20,8 @@ const colours = HighlightStyle.define([
   { tag: [tags.comment, tags.meta], color: "var(--muted)" },
 ]);
 
-// The editor lives in a shadow root: there it puts its styles into style sheets
-// made by script, elsewhere into style elements, which the page's policy forbids.
+// The editor lives in a shadow root. There it uses style sheets made by script; elsewhere it would
+// use style elements, which the page's policy forbids.
 const look = EditorView.theme({
   "&": { height: "100%", font: '13px/20px "Plex Mono", ui-monospace, monospace', color: "var(--text)" },
   "&.cm-focused": { outline: "none" },
@@ -37,7 +36,7 @@ const look = EditorView.theme({
   ".cm-tooltip-autocomplete ul li[aria-selected]": { background: "var(--accent-soft)", color: "var(--text)" },
   ".cm-completionDetail": { color: "var(--failing)", fontStyle: "normal" },
   ".cm-completionInfo": { padding: "6px 10px", font: '12.5px/1.5 "Plex Sans", system-ui, sans-serif' },
-  // The library's own pictures are data: addresses, which the policy forbids too.
+  // The library's own pictures are data: URLs, which the policy forbids too.
   ".cm-lint-marker": { width: "1em", height: "1em" },
   ".cm-lint-marker-error": { content: "normal", borderRadius: "50%", background: "var(--failed)", width: "8px", height: "8px", margin: "6px auto" },
   ".cm-diagnostic": { borderLeft: "3px solid var(--failed)", padding: "4px 10px", font: '12.5px/1.5 "Plex Sans", system-ui, sans-serif' },
@@ -46,7 +45,7 @@ const look = EditorView.theme({
 
 interface Props {
   text: string;
-  /** turn moves when text comes from elsewhere: what is typed may be newer than the text that comes back. */
+  /** turn changes when text comes from outside the editor: typed text may be newer than the text that comes back. */
   turn: number;
   onText: (text: string) => void;
   onSubmit: () => void;
@@ -102,7 +101,7 @@ export function Editor({ text, turn, onText, onSubmit, known, violations }: Prop
   return <div class="editor" ref={box} />;
 }
 
-/** diagnose finds the places of what the node does not want. */
+/** diagnose finds the places of the node's violations in the text. */
 function diagnose(text: string, violations: ApiError["violations"]): Diagnostic[] {
   const all = documents(text);
   return violations.flatMap((violation) => {
@@ -114,7 +113,7 @@ function diagnose(text: string, violations: ApiError["violations"]): Diagnostic[
   });
 }
 
-/** rangeOf is where a field stands, or else the nearest that leads there. */
+/** rangeOf returns the range of a field, or of its nearest existing parent. */
 function rangeOf(doc: Document.Parsed, path: ReadonlyArray<string | number>): [number, number] {
   for (let length = path.length; length > 0; length--) {
     const parent = doc.getIn(path.slice(0, length - 1), true) as Node | undefined;
@@ -132,7 +131,7 @@ function rangeOf(doc: Document.Parsed, path: ReadonlyArray<string | number>): [n
   return [start, start + 1];
 }
 
-/** complete offers what may come at the place of the cursor. */
+/** complete offers completions at the cursor. */
 function complete({ state, pos, explicit }: CompletionContext, known: Known) {
   const line = state.doc.lineAt(pos);
   const lines = (from: number, to: number) => state.doc.sliceString(from, to).split("\n");

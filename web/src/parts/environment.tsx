@@ -1,10 +1,10 @@
-// What a container finds in its environment.
+// The environment of a container.
 import { useSignal } from "@preact/signals";
 import type { Container, EnvVar } from "../api/kube";
 import { hidden } from "../pure/containers";
 import { Fact } from "./fact";
 
-/** Environment shows no values at first: they are often none of a bystander's business. */
+/** Environment hides values at first: they are often confidential. */
 export function Environment({ container: { env = [], envFrom = [] } }: { container: Container }) {
   const shown = useSignal(false);
   if (env.length + envFrom.length === 0) return null;

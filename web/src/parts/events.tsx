@@ -1,11 +1,11 @@
-// Events as lines of a table, newest first.
+// Events as rows of a table, newest first.
 import type { Event } from "../api/gen";
 import { said } from "../pure/said";
 import { full, since } from "../pure/time";
 import { now } from "../state/clock";
 import { hrefOf } from "../state/route";
 
-/** isNamed: which container it is stands there already. */
+/** isNamed reports whether the message names the container already. */
 const isNamed = ({ container = "", message = "" }: Event) => message.includes(`container ${container}`);
 
 export function EventList({ events, of }: { events: readonly Event[]; of?: "pod" }) {

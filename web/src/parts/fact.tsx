@@ -1,4 +1,4 @@
-// A name and what is behind it, as a line of a list.
+// A name and its value, as a row of a list.
 import type { ComponentChildren } from "preact";
 
 export function Fact({ name, children }: { name: string; children: ComponentChildren }) {

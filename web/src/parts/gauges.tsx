@@ -1,4 +1,4 @@
-// What the node uses of what it has.
+// The usage of the node, beside its capacity.
 import type { ComponentChildren } from "preact";
 import type { Disk } from "../api/gen";
 import { watchUsage } from "../pure/calls";
@@ -35,7 +35,7 @@ export function Gauges({ track }: { track: NodeTrack }) {
           {images && !sameDisk(disk, images) && <DiskRow name="images" disk={images} />}
         </div>
         <div class="gauge">
-          <h3 title="For how much of the last 10 seconds some task had to wait">Waiting for</h3>
+          <h3 title="Share of the last 10 seconds in which some task had to wait">Waiting for</h3>
           {(["cpu", "memory", "io"] as const).map((of) => (
             <Row name={{ cpu: "CPU", memory: "memory", io: "disk" }[of]} points={track.waits[of]} limit={100} words={(n) => `${n.toFixed(n < 9.95 ? 1 : 0)} %`} span={span} />
           ))}
@@ -48,7 +48,7 @@ export function Gauges({ track }: { track: NodeTrack }) {
       </div>
       <div class="gauges-foot">
         <p>
-        {use.memory.length > 1 ? `Last ${age(span.to - span.from)}` : "The lines begin now"} · usage is recorded only while this page is open
+        {use.memory.length > 1 ? `Last ${age(span.to - span.from)}` : "Charts start now"} · usage is recorded only while this page is open
         {latest?.missing && <span> · incomplete: {latest.missing}</span>}
         </p>
         <ApiButton call={watchUsage(node.value?.name ?? "")} />
@@ -65,7 +65,7 @@ interface GaugeProps {
   whole: number | null;
   words: (n: number) => string;
   all: (n: number) => string;
-  /** What pods ask for, of what they may have. */
+  /** The requests of all pods. */
   asked: number;
   given: number | null;
   children: ComponentChildren;
@@ -84,7 +84,7 @@ function Gauge({ name, used, whole, words, all, asked, given, children }: GaugeP
       </p>
       {children}
       {given !== null && (
-        <p class="gauge-note" title="What pods ask for, of what the node may give them">
+        <p class="gauge-note" title="Requests of all pods, as a share of what the node offers">
           {words(asked)} requested, {percent(asked, given)}
         </p>
       )}

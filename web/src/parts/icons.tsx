@@ -1,4 +1,4 @@
-// Pictures that are drawn once. Every one has words beside it or in a label.
+// Icons. Each has text beside it or in a label.
 import type { Health } from "../pure/health";
 
 const shapes: Record<Health, string> = {

@@ -1,15 +1,15 @@
-// What keys do, and the list of it.
+// Keyboard shortcuts, and the list of them.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Dialog } from "./dialog";
 
-/** isTyping: the key is for what has the focus, be it within a shadow root like the editor. */
+/** isTyping reports whether the focused element takes the key, even within a shadow root like the editor's. */
 export function isTyping(event: KeyboardEvent): boolean {
   const at = event.composedPath()[0] as HTMLElement;
   return at.matches("input, textarea, select") || at.isContentEditable;
 }
 
-/** isCommand: the key belongs to the browser, or to a question that has to be answered first. */
+/** isCommand reports whether the key belongs to the browser or to an open dialog. */
 export const isCommand = (event: KeyboardEvent) => event.metaKey || event.ctrlKey || event.altKey || document.querySelector("dialog[open]") !== null;
 
 const keys: Array<[string[], string]> = [
@@ -18,11 +18,11 @@ const keys: Array<[string[], string]> = [
   [["⏎"], "open the pod, or the line"],
   [["l", "t", "e", "y"], "the pod's logs, a terminal, its events, its YAML"],
   [["Ctrl ⏎"], "apply what is in the editor"],
-  [["Esc", "Tab"], "out of the editor; out of a terminal it is ⇧ Tab"],
+  [["Esc", "Tab"], "leave the editor (in a terminal: ⇧ Tab)"],
   [["?"], "this list"],
 ];
 
-/** KeyHelp is a button, and a key, that tell the others. */
+/** KeyHelp shows the list of keys, by a button or the key "?". */
 export function KeyHelp() {
   const open = useSignal(false);
   useEffect(() => {

@@ -1,11 +1,11 @@
-// Parts of the page that are fetched when they are first needed.
+// Parts of the page that are loaded when they are first needed.
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { messageOf } from "../api/request";
 import { Waiting } from "./waiting";
 
-/** again is for a connection that was cut: the second time it mostly comes. */
+/** again loads a second time after a cut connection, which mostly succeeds. */
 const again = <T,>(load: () => Promise<T>) => () => new Promise((done) => setTimeout(done, 500)).then(load);
 
 export function lazily<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
@@ -20,7 +20,7 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>):
           loaded = component;
           there.value = true;
         },
-        // An asset of an older build is gone once the node was updated.
+        // After an upgrade of the node, files of the older build are gone.
         (error: unknown) => (problem.value = messageOf(error)),
       );
     }, []);

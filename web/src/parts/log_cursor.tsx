@@ -1,15 +1,15 @@
-// The way through a log by keys: the whole log is one stop of the tabulator.
+// Keyboard navigation of a log, which is one tab stop.
 import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Line } from "../pure/ring";
 import { isCommand } from "./keys";
 
-/** Shown is the lines that there are to draw. */
+/** Shown holds the lines to draw. */
 export interface Shown {
-  /** What they are taken from. */
+  /** The ring or finder that they come from. */
   of: object;
   count: number;
-  gone: number; // from the front, so far
+  gone: number; // lines dropped in front so far
   at(index: number): Line | undefined;
 }
 
@@ -23,7 +23,7 @@ interface Where {
 
 const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 };
 
-/** useCursor is on a line by its number, and opens it. */
+/** useCursor keeps a cursor on a line by its number, and opens that line. */
 export function useCursor({ box, rowHeight, shown, following, opened }: Where) {
   const cursor = useSignal(-1);
   const onKeyDown = (event: JSX.TargetedKeyboardEvent<HTMLDivElement>) => {
@@ -44,7 +44,7 @@ export function useCursor({ box, rowHeight, shown, following, opened }: Where) {
   return { cursor, onKeyDown };
 }
 
-/** indexOf finds a line by its number; -1: it is gone, or not among these. */
+/** indexOf returns the index of a line by its number; -1: it is gone or filtered out. */
 function indexOf({ count, at }: Shown, id: number): number {
   let low = 0;
   for (let high = count; low < high; ) {

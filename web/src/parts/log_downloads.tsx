@@ -1,4 +1,4 @@
-// A log to take along.
+// Downloads of a log.
 import type { Pod } from "../api/gen";
 import { readLogs } from "../pure/calls";
 import type { LogReader } from "../state/logs";
@@ -12,7 +12,10 @@ interface DownloadsProps {
   reader: LogReader;
 }
 
-/** Downloads are whole logs as they lie on the node; several in one are what is kept here. */
+/**
+ * Downloads offers whole logs from the node. A file with several containers holds only the lines
+ * that the page has.
+ */
 export function Downloads({ pod, names, previous, reader }: DownloadsProps) {
   const href = (name: string) => readLogs(pod, name, { previous }).path;
   const file = (name: string) => `${pod.name}-${name}${previous ? "-previous" : ""}.log`;

@@ -1,4 +1,4 @@
-// One line of a log, whole.
+// One whole line of a log.
 import { ansi, strip } from "../pure/ansi";
 import type { Line } from "../pure/ring";
 import { bytes, full } from "../pure/time";
@@ -24,7 +24,7 @@ export function LineDetail({ line, onClose }: { line: Line; onClose: () => void 
   );
 }
 
-/** shown lays JSON out, and has anything else in its colours. */
+/** shown formats JSON, and renders other text with its colours. */
 function shown(text: string) {
   const plain = strip(text);
   if (/^\s*[{[]/.test(plain)) {

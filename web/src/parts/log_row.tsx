@@ -1,12 +1,12 @@
-// One line of a log, as it stands in the list.
+// One line of a log as a row of the list.
 import { ansi } from "../pure/ansi";
 import { levelOf } from "../pure/find_lines";
 import type { Line } from "../pure/ring";
 import { bytes, clock, full } from "../pure/time";
 
-const shownChars = 2000; // the rest is shown on a click
+const shownChars = 2000; // a click shows the rest
 
-/** sourceClass is the colour of one of several containers; there are six. */
+/** sourceClass returns the colour of one of several containers; there are six. */
 export const sourceClass = (source: number) => `s${source % 6}`;
 
 interface Props {
@@ -18,7 +18,7 @@ interface Props {
   opened: { value: Line | null };
 }
 
-/** rowId is what a line is called on the page. */
+/** rowId returns the element ID of a line. */
 export const rowId = (line: number) => `line-${line}`;
 
 export function LogRow({ line, name, words, target, cursor, opened }: Props) {

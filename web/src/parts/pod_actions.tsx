@@ -1,4 +1,4 @@
-// What can be done with a pod.
+// The actions on a pod.
 import { useSignal } from "@preact/signals";
 import type { Pod, RestartPodResponse } from "../api/gen";
 import { perform } from "../api/request";
@@ -13,11 +13,11 @@ import { Ask } from "./ask";
 
 interface Asked {
   what: "restart" | "delete";
-  /** As it was then: another one that has its name meanwhile is not meant. */
+  /** The pod at the time of the question: a successor of the same name is not meant. */
   pod: Pod;
 }
 
-/** PodActions are offered while the pod is there; what is asked stays open until it is answered. */
+/** PodActions shows the actions while the pod exists. An open question stays open after that. */
 export function PodActions({ pod, gone }: { pod: Pod; gone: boolean }) {
   const asked = useSignal<Asked | null>(null);
   const close = () => (asked.value = null);
@@ -39,7 +39,7 @@ function Actions({ pod, ask }: { pod: Pod; ask: (what: Asked["what"]) => void })
         Restart…
       </button>
       {own && undoFor(id) && (
-        <a class="button" title="See what it was before you changed it, and apply that" href={`${hrefOf("apply")}?undo=${encodeURIComponent(id)}`}>
+        <a class="button" title="Review the version before your last change, and apply it" href={`${hrefOf("apply")}?undo=${encodeURIComponent(id)}`}>
           Roll back…
         </a>
       )}

@@ -1,11 +1,11 @@
-// Pods by their names, which lead to them.
+// Links to pods by their names.
 import { useSignal } from "@preact/signals";
 import { nameOf, type PodName } from "../pure/health";
 import { hrefOf } from "../state/route";
 
 export const PodLink = ({ pod }: { pod: PodName }) => <a href={hrefOf("pods", pod.namespace!, pod.name!)}>{nameOf(pod)}</a>;
 
-/** PodLinks is the first few of many, and then all of them. */
+/** PodLinks shows the first few of many, and all on request. */
 export function PodLinks({ pods, most, none }: { pods: readonly PodName[]; most: number; none: string }) {
   const whole = useSignal(false);
   if (pods.length === 0) return <span class="muted">{none}</span>;

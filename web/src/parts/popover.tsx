@@ -1,15 +1,15 @@
-// What opens below a button, and closes by it, by Escape, or when one goes elsewhere.
+// A box below a button. The button, Escape, or a click elsewhere closes it.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 interface Props {
-  /** What the button shows, and what it is called where that says too little. */
+  /** The content of the button, and its accessible name if the content says too little. */
   button: ComponentChildren;
   name?: string;
   title?: string;
   look?: "quiet" | "link-button";
-  /** What the popover is called. */
+  /** The accessible name of the popover. */
   label: string;
   kind?: "from-left" | "menu";
   children: ComponentChildren;
@@ -29,7 +29,10 @@ export function Popover({ button, name, title, look = "quiet", label, kind, chil
     open.value = false;
     anchor.current?.querySelector("button")?.focus();
   };
-  /** leave waits for where the focus goes: who copies has it back at once, and a press on plain text has it go to what is around. */
+  /**
+   * leave closes the popover if the focus goes elsewhere. Copying returns the focus at once, and a
+   * click on plain text moves it to the surrounding element.
+   */
   const leave = () =>
     setTimeout(() => {
       const at = document.activeElement;

@@ -1,4 +1,4 @@
-// The probes of a container, and when they have failed.
+// The probes of a container and their failures.
 import type { Pod } from "../api/gen";
 import type { Container, ContainerStatus } from "../api/kube";
 import { type ProbeStrip, probeStrip } from "../pure/probes";
@@ -35,9 +35,9 @@ export function Probes({ pod, container: c, status }: ProbesProps) {
   );
 }
 
-/** Strip is when a probe has failed, over the time that the container runs. */
+/** Strip shows when a probe has failed during the run of the container. */
 function Strip({ strip, name, started }: { strip: ProbeStrip; name: string; started: number }) {
-  const words = strip.failing ? "fails" : `failed ${strip.failures}×, not lately`;
+  const words = strip.failing ? "fails" : `failed ${strip.failures}×, not recently`;
   return (
     <>
       <svg class="probe-strip" viewBox="0 0 1000 10" preserveAspectRatio="none" role="img" aria-label={`The ${name} probe ${words} since ${full(started)}`}>

@@ -1,4 +1,4 @@
-// A small line of what was used, with the amount under the pointer.
+// A small chart of usage, with the value under the pointer.
 import { useSignal } from "@preact/signals";
 import { draw, nearest, type Span, topOf } from "../pure/line";
 import { clock } from "../pure/time";
@@ -7,9 +7,9 @@ import type { Point } from "../pure/usage";
 interface Props {
   points: readonly Point[];
   span: Span;
-  /** What may be used at most; null: there is no such thing. */
+  /** The limit; null: unlimited. */
   limit?: number | null;
-  /** The scale goes at least to here, so that next to nothing looks like it. */
+  /** The scale reaches at least this value, so that tiny amounts look tiny. */
   least: number;
   words: (value: number) => string;
   label: string;
@@ -51,11 +51,11 @@ interface MeterProps {
   part: number;
   whole: number;
   label: string;
-  /** To be full is the aim, not a worry. */
+  /** Being full is the goal here, not a warning. */
   aim?: boolean;
 }
 
-/** Meter is how much of something is taken, or done. */
+/** Meter shows which part of a whole is used or done. */
 export function Meter({ part, whole, label, aim }: MeterProps) {
   const share = whole > 0 ? Math.min(1, part / whole) : 0;
   return (

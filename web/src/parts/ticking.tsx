@@ -1,4 +1,4 @@
 import type { ComponentChildren } from "preact";
 
-/** Ticking is what changes all the time: of what is read out when it changes, it is left out. */
+/** Ticking holds text that changes all the time; screen readers do not announce its changes. */
 export const Ticking = ({ children }: { children: ComponentChildren }) => <span role="timer">{children}</span>;

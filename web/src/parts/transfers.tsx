@@ -1,4 +1,4 @@
-// Images on their way to the node: tarballs from here, and what is pulled.
+// Images on their way to the node: imported tarballs and pulls.
 import type { Pull } from "../api/gen";
 import { pullWords } from "../pure/progress";
 import { bytes, since } from "../pure/time";
@@ -33,8 +33,8 @@ function ImportRow({ of: i }: { of: Import }) {
             : i.sent < i.size
               ? `${bytes(i.sent)} of ${bytes(i.size)} sent`
               : i.taking
-                ? `the runtime takes ${i.taking}`
-                : "the node reads it")}
+                ? `the runtime is importing ${i.taking}`
+                : "the node is reading it")}
       </span>
       <button type="button" class="quiet only-icon" aria-label={over ? `Forget ${i.file}` : `Stop ${i.file}`} onClick={() => (over ? forget(i.id) : i.stop())}>
         <Icon name="close" />
@@ -44,7 +44,7 @@ function ImportRow({ of: i }: { of: Import }) {
   );
 }
 
-/** Pulls are told with who waits for them. */
+/** Pulls lists the pulls in progress with the pods that wait for them. */
 export function Pulls() {
   const pulls = usePulls();
   if (pulls.length === 0) return null;
@@ -65,7 +65,7 @@ function PullRow({ pull }: { pull: Pull }) {
       <HealthIcon health="starting" />
       <b class="mono breakable">{pull.reference}</b>
       <span class="import-state">
-        {pullWords(pull)} {since(pull.beganAt ?? pull.askedAt, now.value)} · wanted by <PodLinks pods={pull.waiters ?? []} most={3} none="nobody any more" />
+        {pullWords(pull)} {since(pull.beganAt ?? pull.askedAt, now.value)} · wanted by <PodLinks pods={pull.waiters ?? []} most={3} none="no pod any more" />
       </span>
       {total > 0 && <Meter aim part={present} whole={total} label={`Pulled of ${pull.reference}`} />}
     </li>

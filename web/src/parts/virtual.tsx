@@ -1,4 +1,4 @@
-// A long list of rows of one height, of which only those are drawn that are seen.
+// A long list with rows of one height; only the visible rows are drawn.
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
@@ -7,14 +7,14 @@ export interface Window {
   count: number;
 }
 
-/** seen is which rows to draw, with some around them so that a quick scroll shows no gap. */
+/** seen returns the rows to draw, with some more around them so that a quick scroll shows no gap. */
 export function seen(top: number, height: number, row: number, all: number, around = 8): Window {
   const first = Math.max(0, Math.min(Math.floor(top / row) - around, all - 1));
   const last = Math.min(all, Math.ceil((top + height) / row) + around);
   return { first, count: Math.max(0, last - first) };
 }
 
-/** useScroll follows how far the window itself is scrolled, once a frame. */
+/** useScroll returns the scroll position of the window, updated once a frame. */
 export function useScroll<E extends HTMLElement>(rowHeight: number, all: number) {
   const body = useRef<E>(null);
   const [range, setRange] = useState<Window>({ first: 0, count: 40 });
@@ -44,7 +44,7 @@ export function useScroll<E extends HTMLElement>(rowHeight: number, all: number)
   return { body, range };
 }
 
-/** Spacer stands for the rows that are not drawn. */
+/** Spacer fills the place of rows that are not drawn. */
 export function Spacer({ rows, rowHeight, children }: { rows: number; rowHeight: number; children?: ComponentChildren }) {
   const style: JSX.CSSProperties = { height: `${rows * rowHeight}px` };
   return <div style={style} aria-hidden="true">{children}</div>;

@@ -1,4 +1,4 @@
-// The volumes of a pod, what they hold and who mounts them.
+// The volumes of a pod, their content and the containers that mount them.
 import type { Pod } from "../api/gen";
 import type { Volume } from "../api/kube";
 import { containersOf } from "../pure/containers";
@@ -36,8 +36,8 @@ export function Volumes({ pod, volumes }: { pod: Pod; volumes: Volume[] }) {
   );
 }
 
-/** mountersOf is where a volume is mounted, where that is not everywhere. */
+/** mountersOf returns where a volume is mounted, or "" if every container mounts it. */
 function mountersOf(pod: Pod, volume: string): string {
   const names = containersOf(objectOf(pod)).filter((c) => c.spec.volumeMounts?.some((m) => m.name === volume)).map((c) => c.name);
-  return names.length ? `in ${names.join(", ")}` : "mounted nowhere";
+  return names.length ? `in ${names.join(", ")}` : "not mounted";
 }

@@ -1,4 +1,4 @@
-/** Waiting says what is waited for, once that takes long enough to be noticed. */
+/** Waiting says what the page waits for, after a noticeable delay. */
 export function Waiting({ words = "Asking the node…" }: { words?: string }) {
   return (
     <p class="waiting" aria-busy="true">

@@ -1,5 +1,5 @@
-// YAML to read: long documents are cut into what is drawn by the browser's own
-// means (content-visibility), so a large pod does not make the page slow.
+// YAML to read. The browser draws only the visible parts of long documents (content-visibility), so
+// a large pod does not slow the page down.
 import { pieces } from "../pure/yaml";
 
 export function Yaml({ text }: { text: string }) {

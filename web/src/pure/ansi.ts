@@ -1,6 +1,6 @@
-// The colours of terminals in lines of text. Only colours and weights count:
-// every other sequence is left out, and control characters are shown as such,
-// so that what a container prints can neither move things nor hide them.
+// Terminal colours in lines of text. Only colours and weights count. All other sequences are
+// dropped and control characters are shown as pictures, so a container's output can neither move
+// nor hide text.
 
 export interface Run {
   text: string;
@@ -19,8 +19,8 @@ interface Pen {
 
 const clean = (): Pen => ({ fg: "", bg: "", bold: false, dim: false, italic: false, underline: false, inverse: false });
 
-// The 16 colours have names in the theme; of 256 and of true colours the
-// nearest of those is taken, which is always readable.
+// The theme names the 16 colours. For 256 and true colours the nearest of those is taken, which is
+// always readable.
 function nearest(r: number, g: number, b: number): number {
   const bright = Math.max(r, g, b) > 170 ? 8 : 0;
   const level = Math.max(r, g, b) / 2;
@@ -40,7 +40,7 @@ function of256(n: number): number {
   return nearest(level(Math.floor(i / 36)), level(Math.floor(i / 6) % 6), level(i % 6));
 }
 
-/** extended reads 38;5;n and 38;2;r;g;b and says how many numbers it took. */
+/** extended reads 38;5;n and 38;2;r;g;b, and returns the colour and how many numbers it used. */
 function extended(codes: number[], at: number): [number | null, number] {
   if (codes[at + 1] === 5) return [of256(codes[at + 2] ?? 0), 2];
   if (codes[at + 1] === 2) return [nearest(codes[at + 2] ?? 0, codes[at + 3] ?? 0, codes[at + 4] ?? 0), 4];
@@ -86,7 +86,7 @@ function classesOf(pen: Pen): string {
 // CSI, OSC (to BEL or ST), and the two-character sequences.
 const sequence = /\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-OQ-WYZ\\`-~])/g;
 
-/** pictures shows control characters as their pictures, and what turns text around as a mark. */
+/** pictures replaces control characters with their pictures, and characters that reverse text with a mark. */
 export function pictures(text: string): string {
   return text
     .replace(/[\x00-\x08\x0b-\x1f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)))
@@ -96,7 +96,7 @@ export function pictures(text: string): string {
 
 export function ansi(line: string): Run[] {
   if (!/[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e-\u2069]/.test(line)) return line ? [{ text: line, classes: "" }] : [];
-  // A bar that is drawn over itself ends up as its last state.
+  // A progress bar that is drawn over itself shows its last state.
   const text = line.replace(/\r+$/, "").replace(/^.*\r(?=.)/s, "");
   const runs: Run[] = [];
   let pen = clean();
@@ -113,7 +113,7 @@ export function ansi(line: string): Run[] {
   return runs;
 }
 
-/** strip is the text that a line shows, for searching and copying. */
+/** strip returns the plain text of a line, for searching and copying. */
 export const strip = (line: string) =>
   ansi(line)
     .map((run) => run.text)

@@ -1,27 +1,27 @@
-// What the page asks of the node. Pages do these calls, and show them as they
-// are done by hand, so what is shown is what is done.
+// The calls of the page to the node. Pages perform these and show the same calls as commands, so
+// the commands are always right.
 import type { Pod } from "../api/gen";
 import type { Container } from "../api/kube";
 import { quote } from "./shell";
 import type { KindInfo } from "./kinds";
 
-/** Conversation goes both ways, which HTTP alone cannot. */
+/** Conversation sends data both ways, which plain HTTP cannot. */
 export interface Conversation {
   /** Service and method, without the package. */
   rpc: string;
   message?: object;
-  /** Empty: kubectl has no command for it. */
+  /** Empty: kubectl has no command for this. */
   kubectl: string;
 }
 
 export interface Call extends Conversation {
   method: "GET" | "POST" | "DELETE";
   path: string;
-  /** What is sent: written out, or a file of the user's as it stands. */
+  /** The body: JSON, or a file of the user. */
   json?: object;
   file?: "manifest" | "tarball";
   stream?: boolean;
-  /** Of a watch: what is asked for again and again where there are none. */
+  /** For a watch: the call to repeat where there are no watches. */
   once?: Call;
 }
 
@@ -32,7 +32,7 @@ const watch = (once: Call, path: string, rpc: string): Call => ({ ...once, path,
 
 const podPath = ({ namespace, name }: Named) => `/v1/namespaces/${namespace}/pods/${name}`;
 const named = ({ namespace, name }: Named) => ({ namespace, name });
-/** of is a pod, as kubectl wants to be told of it. */
+/** of returns a pod's name as kubectl's arguments. */
 const of = ({ namespace, name }: Named) => `${name} -n ${namespace}`;
 
 export const getNode = (name: string) => read("/v1/node", "NodeService/GetNode", `kubectl describe node ${name}`);
@@ -60,7 +60,7 @@ export const getPod = (pod: Named) => read(podPath(pod), "PodsService/GetPod", `
 export const getUsageHistory = (pod: Named) => read(`${podPath(pod)}/stats`, "StatsService/GetStatsHistory", "", named(pod));
 export const getTimeline = (pod: Named) => read(`${podPath(pod)}/timeline`, "EventsService/GetTimeline", `kubectl describe pod ${of(pod)}`, named(pod));
 
-/** ThisPod is no other that has its name by then. */
+/** ThisPod names a pod with its UID, so that a successor of the same name is not meant. */
 type ThisPod = Named & Pick<Pod, "uid">;
 
 export function restartPod(pod: ThisPod, container: string): Call {
@@ -94,7 +94,7 @@ export function readLogs(pod: Named, container: string, part: LogPart): Call {
   return { ...read(path, "LogsService/ReadLogs", `kubectl logs ${of(pod)} -c ${container}${asked.map(flagOf).join("")}`, { ...named(pod), container, ...Object.fromEntries(asked) }), stream: true };
 }
 
-/** flagOf is what kubectl calls it. */
+/** flagOf returns kubectl's flag for a setting. */
 function flagOf([name, value]: [string, string | number | boolean]): string {
   const flags: Record<string, string> = { tailLines: `tail=${value}`, sinceSeconds: `since=${value}s`, sinceTime: `since-time=${value}` };
   return ` --${flags[name] ?? name}`;
@@ -133,7 +133,7 @@ const keyOf = ({ kind, namespaced }: Objects, { namespace, name }: Named) => (na
 const called = (o: Objects, entry: Named) => `${o.kind} ${o.namespaced ? of(entry) : entry.name}`;
 
 export const listObjects = (o: Objects) => read(`/v1/objects/${o.kind}`, "ObjectsService/ListObjects", `kubectl get ${o.kind}${o.namespaced ? " --all-namespaces" : ""}`, { kind: o.kind });
-/** watchObjects is all kinds at once. */
+/** watchObjects watches all kinds at once. */
 export const watchObjects = (): Call => ({ ...read("/v1/objects:watch", "ObjectsService/WatchObjects", ""), stream: true });
 export const watchObjectsOf = (o: Objects): Call => ({ ...watch(listObjects(o), `/v1/objects:watch?kinds=${o.kind}`, "ObjectsService/WatchObjects"), message: { kinds: [o.kind] } });
 export const getObject = (o: Objects, entry: Named) => read(pathOf(o, entry), "ObjectsService/GetObject", `kubectl get ${called(o, entry)} -o yaml`, keyOf(o, entry));

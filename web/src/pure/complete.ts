@@ -1,7 +1,7 @@
-// What may come next in a manifest, by the schemas of the API's own description.
+// Completions in a manifest, by the schemas of the API's own description.
 import type { Capability, Support } from "../api/gen";
 
-/** Schema is the part of OpenAPI's that manifests need. */
+/** Schema is the part of an OpenAPI schema that manifests need. */
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -15,21 +15,21 @@ export interface Schema {
 
 export interface Known {
   schemas: Readonly<Record<string, Schema>>;
-  /** What becomes of a pod's fields here. */
+  /** How the node treats the fields of a pod. */
   capabilities: readonly Capability[];
 }
 
 export interface Offer {
   label: string;
   apply: string;
-  /** What the node does with it, if that is not what it says. */
+  /** What the node does with the field, if that differs from its meaning. */
   detail: string;
   info: string;
 }
 
 const supportWords: Record<Support, string> = { SUPPORT_HONOURED: "", SUPPORT_WITHOUT_EFFECT: "without effect here", SUPPORT_REFUSED: "refused here", SUPPORT_UNSPECIFIED: "" };
 
-/** offersAt is for what is typed at the end of the last of lines; those that follow may say the kind. */
+/** offersAt returns completions for the end of the last line. The lines that follow may hold the kind. */
 export function offersAt(lines: readonly string[], following: readonly string[], known: Known): Offer[] {
   const above = lines.slice(lines.slice(0, -1).map(isMarker).lastIndexOf(true) + 1);
   const end = following.findIndex(isMarker);
@@ -63,7 +63,7 @@ function versionsOf(known: Known, kind: string): string[] {
   return [...new Set((own.length ? own : all).map((k) => k.version))];
 }
 
-/** rootOf is the schema of a kind; of one that is not known yet, what all have. */
+/** rootOf returns the schema of a kind, or the fields that all kinds share. */
 function rootOf({ schemas }: Known, kind: string): Schema {
   const all = Object.values(schemas);
   const found = all.find((schema) => schema["x-kubernetes-group-version-kind"]?.some((k) => k.kind === kind));
@@ -76,7 +76,7 @@ function resolve({ schemas }: Known, schema: Schema | undefined): Schema | undef
   return schema?.$ref ? schemas[schema.$ref.split("/").at(-1)!] : schema;
 }
 
-/** schemaAt goes down by keys; lists are passed through to what they hold. */
+/** schemaAt descends by keys; lists are transparent. */
 function schemaAt(known: Known, root: Schema, path: readonly string[]): Schema | undefined {
   let here: Schema | undefined = root;
   for (const key of path) {
@@ -95,13 +95,13 @@ function fieldOffer(name: string, schema: Schema, mark: Capability | undefined):
   return { label: name, apply: holds ? `${name}:` : `${name}: `, detail: supportWords[mark?.support ?? "SUPPORT_UNSPECIFIED"], info: mark?.note ?? "" };
 }
 
-/** pathAbove reads the keys that lead to the last line from how far the lines above stand in. */
+/** pathAbove finds the keys above the last line by the indentation of the lines before it. */
 function pathAbove(lines: readonly string[], indent: number): string[] {
   const path: string[] = [];
   for (let n = lines.length - 2, limit = indent; n >= 0 && limit > 0; n--) {
     const found = /^(\s*(?:- )*)([\w./-]+):\s*$/.exec(lines[n]!);
     if (!found) continue;
-    // A list may stand right under its key: then its dash counts, not what is behind it.
+    // A list may have the indentation of its key: then the position of its dash counts.
     const stands = found[1]!.length;
     const dash = /^\s*/.exec(lines[n]!)![0].length;
     if (stands < limit) {

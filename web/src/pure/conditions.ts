@@ -1,4 +1,4 @@
-// What is so with a node or a pod, as lines that say which of it is well.
+// The conditions of a node or a pod as lines, each marked as good or bad.
 import type { NodeCondition } from "../api/gen";
 import type { Condition } from "../api/kube";
 import type { Health } from "./health";
@@ -6,13 +6,13 @@ import type { Health } from "./health";
 export interface ConditionLine {
   type: string;
   health: Health;
-  /** What stands beside the type: why it is not well, or else its status. */
+  /** The text beside the type: the reason if it is bad, or else its status. */
   words: string;
   message: string;
   since: string;
 }
 
-/** ofPod has no tick at what a pod goes through for as long as it is so. */
+/** ofPod does not mark conditions that a pod passes through as good. */
 export const ofPod = (conditions: readonly Condition[]): ConditionLine[] =>
   conditions.map((c) => {
     const isSo = c.status === "True";
@@ -28,7 +28,7 @@ export const ofPod = (conditions: readonly Condition[]): ConditionLine[] =>
 
 const passing: Record<string, Health> = { DisruptionTarget: "leaving", PodResizePending: "starting", PodResizeInProgress: "starting", AllContainersRestarting: "starting" };
 
-/** ofNode turns around what is well when it is not so: the node's shortages. */
+/** ofNode inverts the pressures of a node, which are good when they are false. */
 export function ofNode(conditions: readonly NodeCondition[]): ConditionLine[] {
   return conditions.map(({ type = "", status = "", reason = "", message = "", transitionedAt: since = "" }) => {
     const health = status === "Unknown" ? "starting" : (status === "True") === (type === "Ready") ? "ready" : "failing";
@@ -36,10 +36,10 @@ export function ofNode(conditions: readonly NodeCondition[]): ConditionLine[] {
   });
 }
 
-const shortages: Record<string, string> = { MemoryPressure: "memory", DiskPressure: "room on its disk", PIDPressure: "process numbers" };
+const shortages: Record<string, string> = { MemoryPressure: "memory", DiskPressure: "disk space", PIDPressure: "process IDs" };
 
-/** troubleOf is what a condition that is not well means for pods. */
+/** troubleOf says what a bad condition means for pods. */
 export function troubleOf({ type, message }: ConditionLine): { title: string; message: string } {
-  if (type === "Ready") return { title: "The node is not ready", message: `${message}. Pods that run go on; none is started.` };
+  if (type === "Ready") return { title: "The node is not ready", message: `${message}. Running pods are not affected; new ones do not start.` };
   return { title: `The node is short of ${shortages[type] ?? type}`, message };
 }

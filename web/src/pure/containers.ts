@@ -1,4 +1,4 @@
-// The containers of a pod, of every kind, each with how it is.
+// The containers of a pod, of every kind, each with its state.
 import type { Container, ContainerStatus, PodObject } from "../api/kube";
 
 export type ContainerKind = "init" | "sidecar" | "app" | "ephemeral";
@@ -10,10 +10,10 @@ export interface PodContainer {
   status: ContainerStatus | undefined;
 }
 
-/** hidden is what the node shows viewers in place of a variable's value. */
+/** hidden is the node's text for viewers in place of a variable's value. */
 export const hidden = "[hidden from viewers]";
 
-/** containersOf is all of them, in the order in which they begin. */
+/** containersOf returns all containers in the order of their starts. */
 export function containersOf({ spec, status }: PodObject): PodContainer[] {
   const list = (specs: Container[] = [], statuses: ContainerStatus[] = [], kind: (c: Container) => ContainerKind) =>
     specs.map((c) => ({ name: c.name, kind: kind(c), spec: c, status: statuses.find((s) => s.name === c.name) }));
@@ -24,5 +24,5 @@ export function containersOf({ spec, status }: PodObject): PodContainer[] {
   ];
 }
 
-/** lasts: it runs for as long as the pod does. */
+/** lasts reports whether a container runs as long as its pod. */
 export const lasts = ({ kind }: PodContainer) => kind === "app" || kind === "sidecar";

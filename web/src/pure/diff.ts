@@ -1,4 +1,4 @@
-// A field that would change, as it is and as it would be.
+// A changed field, before and after.
 import { at, fieldPath } from "./manifest";
 
 export interface Sides {
@@ -6,10 +6,10 @@ export interface Sides {
   new?: unknown;
 }
 
-/** hidden stands for what a Secret holds. */
+/** hidden replaces the content of a Secret. */
 const hidden = "***";
 
-/** sidesOf compares what is there with what is wanted. Nobody reads a Secret for that. */
+/** sidesOf returns a field before and after. It never shows the content of a Secret. */
 export function sidesOf(kind: string, field: string, there: unknown, wanted: unknown): Sides {
   const path = fieldPath(field);
   const next = valueAt(wanted, path);
@@ -17,7 +17,7 @@ export function sidesOf(kind: string, field: string, there: unknown, wanted: unk
   return { old: valueAt(there, path), new: next };
 }
 
-/** valueAt finds under another name what may be written under several, and counts as one. */
+/** valueAt also finds a value under its other names in Kubernetes. */
 function valueAt(object: unknown, path: ReadonlyArray<string | number>): unknown {
   const [first, ...rest] = path;
   const names = first === "data" ? ["data", "stringData", "binaryData"] : [first!];

@@ -1,7 +1,7 @@
-// A bundle as the node reads it: documents, and the objects in them.
+// A bundle as the node sees it: documents, and the objects in them.
 import { type Document, parseAllDocuments } from "yaml";
 
-/** documents are those that hold something, as the node counts them. */
+/** documents returns the documents that are not empty, as the node counts them. */
 export function documents(text: string): Document.Parsed[] {
   const all = parseAllDocuments(text, { strict: false });
   return Array.isArray(all) ? all.filter((d) => d.contents !== null) : [];
@@ -13,7 +13,10 @@ export interface Manifest {
   items?: unknown;
 }
 
-/** objectsOf is each object of a bundle, those in lists too: while somebody types, what can be read. */
+/**
+ * objectsOf returns each object of a bundle, including those in lists. In half-typed text it
+ * returns what can be read.
+ */
 export function objectsOf(text: string): Manifest[] {
   try {
     return documents(text).flatMap((document) => inside(document.toJS()));
@@ -27,7 +30,7 @@ function inside(value: unknown): Manifest[] {
   const object = value as Manifest;
   if (object.kind !== "List" && object.kind !== "PodList") return [object];
   const items = Array.isArray(object.items) ? (object.items as unknown[]) : [];
-  // The items of a PodList need not say what they are.
+  // The items of a PodList may omit their kind.
   return items.flatMap(inside).map((item) => (object.kind === "PodList" ? { kind: "Pod", ...item } : item));
 }
 
@@ -37,7 +40,7 @@ interface Named {
   name?: string;
 }
 
-/** objectFor is what a bundle says of one thing. */
+/** objectFor returns the object of a bundle with this name. */
 export function objectFor(objects: readonly Manifest[], { kind, namespace, name }: Named): Manifest | undefined {
   const near = (o: Manifest) => !namespace || (o.metadata?.namespace ?? "default") === namespace;
   return objects.find((o) => o.kind === kind && o.metadata?.name === name && near(o));

@@ -1,9 +1,9 @@
-// Whether anything will still come from a container.
+// Whether a container will still produce output.
 import type { Pod } from "../api/gen";
 import { containersOf } from "./containers";
 import { isOver, objectOf } from "./health";
 
-/** hasEnded: the container has run, and the pod's rules start it no more. */
+/** hasEnded reports whether a container has run and its pod's rules do not start it again. */
 export function hasEnded(pod: Pod, name: string): boolean {
   if (isOver(pod)) return true;
   const object = objectOf(pod);
@@ -11,9 +11,9 @@ export function hasEnded(pod: Pod, name: string): boolean {
   const ended = own?.status?.state?.terminated;
   if (!own || !ended) return false;
   if (own.kind === "ephemeral") return true;
-  if (own.spec.restartPolicyRules) return false; // which of them holds is for the node to say
+  if (own.spec.restartPolicyRules) return false; // only the node knows which rule applies
   const policy = own.spec.restartPolicy ?? object.spec?.restartPolicy;
-  // What comes before the others has done its work once it ends well.
+  // An init container is done once it succeeds.
   const onceWell = policy === "OnFailure" || own.kind === "init";
   return policy === "Never" || (onceWell && ended.exitCode === 0);
 }

@@ -1,4 +1,4 @@
-// What lists show of an object, out of the whole of it as Kubernetes writes it.
+// The row of an object in a list, from the whole Kubernetes object.
 import type { Object as Told } from "../api/gen";
 
 export interface Entry {
@@ -20,7 +20,7 @@ export interface Entry {
   object?: Record<string, unknown> | undefined;
 }
 
-/** Shape is as much of an object, of whichever kind, as entryOf looks at. */
+/** Shape holds the fields of any object that entryOf reads. */
 interface Shape {
   metadata?: { deletionTimestamp?: string };
   type?: string;
@@ -35,7 +35,7 @@ interface Shape {
   status?: { phase?: string; capacity?: { storage?: string } };
 }
 
-/** entryOf is an object as lists show it. What a claim has got it has once it is bound. */
+/** entryOf returns the row of an object. A claim has its storage only once it is bound. */
 export function entryOf(told: Told): Entry {
   const { metadata, spec, status, type, immutable } = (told.object ?? {}) as Shape;
   const bound = told.kind !== "PersistentVolumeClaim" || status?.phase === "Bound";

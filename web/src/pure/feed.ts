@@ -1,24 +1,25 @@
-// What a program prints, for a terminal that may be slower.
+// A program's output, for a terminal that may be slower.
 
 export interface Bounds {
-  under: number; // bytes that the terminal is given at once
-  kept: number; // bytes that may wait beside those
+  under: number; // bytes handed to the terminal at once
+  kept: number; // bytes that may wait after those
 }
 
-// A terminal that is given 50 MB throws; long before that Ctrl-C seems to do nothing.
+// A terminal that receives 50 MB at once throws, and long before that Ctrl-C seems to have no
+// effect.
 const bounds: Bounds = { under: 128 << 10, kept: 1 << 20 };
 
 type Write = (data: Uint8Array, done: () => void) => void;
 
 /**
- * Feed gives a terminal what it can take. A WebSocket cannot be told to wait, so
- * of what comes faster the oldest is left out, which is said where it would stand.
+ * Feed gives a terminal as much as it can take. A WebSocket has no back-pressure, so Feed drops the
+ * oldest output when too much comes, and says so in its place.
  */
 export class Feed {
   private waiting: Uint8Array[] = [];
   private size = 0;
   private under = 0;
-  private left = 0; // out, and not said yet
+  private left = 0; // bytes dropped and not announced yet
 
   constructor(
     private readonly write: Write,
@@ -32,7 +33,7 @@ export class Feed {
     this.pump();
   }
 
-  /** end forgets what waits: nobody looks any more. */
+  /** end drops what waits: the terminal is gone. */
   end(): void {
     this.waiting = [];
   }
@@ -61,5 +62,5 @@ export class Feed {
   }
 }
 
-/** notice first ends what was cut in two: a sequence by CAN, its colours, its line. */
+/** notice first ends whatever was cut in two: a sequence by CAN, its colours, its line. */
 const notice = (bytes: number) => `\x18\x1b[0m\r\n[${bytes.toLocaleString("en")} bytes came too fast to be shown]\r\n`;

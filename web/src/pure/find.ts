@@ -13,14 +13,14 @@ export interface Wanted {
   down: boolean;
 }
 
-/** wantedOf is what an address asks for, as far as there is such a thing. */
+/** wantedOf reads a search from an address and ignores invalid parts. */
 export function wantedOf(query: URLSearchParams): Wanted {
   const health = healths.find((h) => h === query.get("state")) ?? "";
   const sort = columns.find((c) => c === query.get("sort")) ?? "health";
   return { text: query.get("q") ?? "", health, sort, down: query.get("down") === "1" };
 }
 
-/** matches wants every word somewhere: in a name, a reason, a label, an image, an address. */
+/** matches reports whether a pod has every word somewhere: in a name, a reason, a label, an image, an address. */
 export function matches(pod: Pod, words: readonly string[]): boolean {
   if (words.length === 0) return true;
   const object = objectOf(pod);
@@ -58,7 +58,7 @@ function share(pod: Pod): number {
   return all ? ready / all : 0;
 }
 
-/** find keeps the order of equal pods by name, so that rows do not jump. */
+/** find sorts equal pods by name, so that rows do not jump. */
 export function find(pods: readonly Pod[], wanted: Wanted, uses: Uses = new Map()): Pod[] {
   const words = wanted.text.toLowerCase().split(/\s+/).filter(Boolean);
   const sign = wanted.down ? -1 : 1;

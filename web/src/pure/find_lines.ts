@@ -1,4 +1,4 @@
-// The lines of a log that somebody asked for, kept up to date as lines come and go.
+// The matching lines of a log, updated as lines come and go.
 import { strip } from "./ansi";
 import type { Line, Ring } from "./ring";
 
@@ -10,19 +10,19 @@ const levels: Array<[RegExp, Level]> = [
   [/\b(DEBUG|TRACE|level=(debug|trace))\b/i, "debug"],
 ];
 
-/** levelOf reads the level out of the beginning of a line, where loggers put it. */
+/** levelOf finds the level at the beginning of a line, where loggers put it. */
 export const levelOf = (text: string): Level => levels.find(([pattern]) => pattern.test(text.slice(0, 160)))?.[1] ?? "";
 
 export interface Wish {
   words: string;
-  /** The least that is shown; empty: all. */
+  /** The lowest level shown; empty: all. */
   level: "" | "warn" | "error";
 }
 
 export class Finder {
   private found: Line[] = [];
   private next = 0;
-  /** gone is how many that were found have gone since. */
+  /** gone counts the matches that have been dropped since. */
   gone = 0;
   private readonly words: string;
 
@@ -33,7 +33,7 @@ export class Finder {
     this.words = wish.words.toLowerCase();
   }
 
-  /** look reads only what has come since the last time: a search does not slow a quick log down. */
+  /** look reads only the lines since the last time, so a search does not slow a fast log down. */
   look(): readonly Line[] {
     const first = this.ring.at(0)?.id ?? 0;
     if (this.found.length > 0 && this.found[0]!.id < first) {

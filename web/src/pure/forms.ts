@@ -1,17 +1,20 @@
-// The same request in the words of the clients that people have at hand.
+// One request as commands of common clients.
 import type { Call, Conversation } from "./calls";
 import { quote } from "./shell";
 
-/** Forms is one thing to do by the name of the program that does it; empty where that one cannot. */
+/** Forms holds the command of each program; empty where a program cannot do it. */
 export type Forms = Readonly<Record<string, string>>;
 
-/** methodWords is what a call does, by the name of its method: "list pods". */
+/** methodWords turns the name of a method into words: "list pods". */
 export const methodWords = (rpc = "") => rpc.replace(/.*\//, "").replace(/\B[A-Z]/g, " $&").toLowerCase();
 
 const files = { manifest: "pod.yaml", tarball: "app.tar" };
 const who = `-H "Authorization: Bearer $TOKEN"`;
 
-/** isReadOnly: the port without TLS asks nobody who they are, and a token would go to it in clear. It has neither watches nor gRPC. */
+/**
+ * isReadOnly reports whether the page comes from the read-only port. That port has no
+ * authentication, and would send a token in clear text. It has neither watches nor gRPC.
+ */
 const isReadOnly = (origin: string) => origin.startsWith("http:");
 
 export function formsOf(asked: Call | Conversation | readonly Call[], origin: string): Forms {
@@ -25,19 +28,19 @@ function formsOfOne(asked: Call | Conversation, origin: string): Forms {
   return { curl: `curl ${quote(origin + path)}`, grpcurl: "", kubectl };
 }
 
-/** sideBySide has them run at once, as the page does. */
+/** sideBySide joins commands that run at the same time, as the page's calls do. */
 const sideBySide = (all: readonly Forms[]): Forms =>
   Object.fromEntries(Object.keys(all[0] ?? {}).map((name) => [name, all.map((forms) => forms[name]).join(" &\n")]));
 
 const addressOf = (origin: string) => origin.replace(/^https?:\/\//, "");
 
-/** curlOf puts on lines of their own what is the same everywhere, what is not, and the address. */
+/** curlOf writes the constant options, the others and the URL on lines of their own. */
 function curlOf({ method, path, json, file, stream }: Call, origin: string): string {
   const options = [
     stream && "--no-buffer",
     method !== "GET" && `-X ${method}`,
     file === "manifest" && `--data-binary @${files.manifest}`,
-    file === "tarball" && `-T ${files.tarball}`, // piece by piece, unlike --data-binary
+    file === "tarball" && `-T ${files.tarball}`, // in pieces, unlike --data-binary
     json && `-d ${quote(JSON.stringify(json))}`,
   ];
   return [`curl --cacert ca.crt ${who}`, options.filter(Boolean).join(" "), quote(origin + path)].filter(Boolean).join(" \\\n  ");
@@ -49,7 +52,7 @@ function grpcurlOf({ rpc, message }: Conversation, file: Call["file"], address: 
     case "manifest":
       return `jq -Rs '{manifest: .}' ${files.manifest} | ${call(" -d @")}`;
     case "tarball":
-      // Each line is base64 of its own: its length divides by four.
+      // Each line is valid base64: its length divides by four.
       return `base64 -w 1000000 ${files.tarball} | jq -Rc '{chunk: .}' | ${call(" -d @")}`;
     default:
       return call(message && Object.keys(message).length ? ` -d ${quote(JSON.stringify(message))}` : "");
@@ -59,12 +62,12 @@ function grpcurlOf({ rpc, message }: Conversation, file: Call["file"], address: 
 interface Port {
   namespace: string;
   name: string;
-  ip: string; // empty: it has none yet
+  ip: string; // empty: no address yet
   port: number;
   http: boolean;
 }
 
-/** forwardForms is how to speak to a port of a pod: a browser cannot open a connection to one. */
+/** forwardForms returns ways to connect to a port of a pod, which a browser cannot do. */
 export function forwardForms(p: Port, origin: string): Forms {
   const host = p.ip.includes(":") ? `[${p.ip}]` : p.ip;
   const hello = p.http ? btoa(`GET / HTTP/1.0\r\nHost: ${p.name}\r\n\r\n`) : "";

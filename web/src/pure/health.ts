@@ -1,5 +1,5 @@
-// How a pod is, in one of six words. Each has a shape of its own beside its
-// colour, for those who cannot tell the colours apart.
+// The state of a pod, in one of six words. Each has a shape beside its colour, for users who cannot
+// tell the colours apart.
 import type { Pod } from "../api/gen";
 import type { PodObject, Terminated } from "../api/kube";
 import { containersOf, lasts } from "./containers";
@@ -32,34 +32,33 @@ export function healthOf(pod: Pod): Health {
   return harmless.has(pod.reason ?? "") ? "starting" : "failing";
 }
 
-/** isOver: it has run, and will not again. */
+/** isOver reports whether a pod has run and will not run again. */
 export const isOver = (pod: Pod) => pod.phase === "POD_PHASE_SUCCEEDED" || pod.phase === "POD_PHASE_FAILED";
 
 export type PodName = Pick<Pod, "namespace" | "name">;
 
 export const keyOf = (pod: PodName) => `${pod.namespace}/${pod.name}`;
 
-/** nameOf leaves out the namespace where most pods are. */
+/** nameOf omits the default namespace. */
 export const nameOf = (pod: PodName) => (pod.namespace === "default" ? pod.name : keyOf(pod));
 
 export const objectOf = (pod: Pod) => (pod.object ?? {}) as PodObject;
 
-/** readiness is how many of the containers that last are ready, of how many. */
+/** readiness counts the ready ones among the containers that run as long as the pod. */
 export function readiness(pod: Pod): { ready: number; all: number } {
   const lasting = containersOf(objectOf(pod)).filter(lasts);
   return { ready: lasting.filter((c) => c.status?.ready).length, all: lasting.length };
 }
 
-/** reasonOf is one word: a pod that runs and is not ready has none of its own. */
+/** reasonOf returns one word. A running pod that is not ready has no reason of its own. */
 export function reasonOf(pod: Pod): string {
   const health = healthOf(pod);
   return pod.reason || (health === "starting" && pod.phase === "POD_PHASE_RUNNING" ? "NotReady" : healthNames[health]);
 }
 
 /**
- * whyOf is the sentence behind the reason. A container that ran and failed
- * tells more by its exit code than by how long it is held back.
- * What a probe last said is in no pod, but in the events.
+ * whyOf returns the sentence behind the reason. For a container that has failed, the exit code says
+ * more than the back-off. Messages of probes are not in the pod but in the events.
  */
 export const whyOf = (pod: Pod, probe = "") => said(sentenceOf(pod, probe));
 
@@ -80,7 +79,7 @@ function sentenceOf(pod: Pod, probe: string): string {
     return bad ? endOf(bad.name, bad.end!) : "";
   }
   const pull = /\bpull image (\S+): (.*)$/s.exec(pod.message ?? "");
-  // The runtime names the image in each layer of its error; the cause is last.
+  // Each layer of the runtime's error repeats the image; the cause is last.
   if (pull) {
     const cause = pull[2]!.split(/": /).pop()!;
     return cause.includes(pull[1]!) ? cause : `${pull[1]}: ${cause}`;
@@ -92,11 +91,11 @@ function sentenceOf(pod: Pod, probe: string): string {
   return pod.message ?? "";
 }
 
-/** endOf is how a run of a container ended, and its last words. */
+/** endOf says how a run of a container ended, with its termination message. */
 function endOf(name: string, { reason, exitCode, message }: Terminated): string {
   const how = reason && reason !== "Error" ? `${reason}, exit code ${exitCode}` : `exit code ${exitCode}`;
   return [`${name}: ${how}`, message?.trim()].filter(Boolean).join(" · ");
 }
 
-/** plainly is what a probe said, without the words that all of them begin with. */
+/** plainly removes the words with which every probe message begins. */
 const plainly = (probe: string) => probe.replace(/(Startup|Readiness|Liveness) probe (failed|errored): /, (_, kind: string) => `${kind.toLowerCase()}: `).replace("the command ended with exit code", "exit code");

@@ -16,11 +16,11 @@ export interface KindInfo {
 }
 
 export const kinds = [
-  { kind: "configmaps", one: "ConfigMap", many: "ConfigMaps", namespaced: true, empty: "Files and variables for pods, posted like pods are." },
+  { kind: "configmaps", one: "ConfigMap", many: "ConfigMaps", namespaced: true, empty: "Files and variables for pods." },
   { kind: "secrets", one: "Secret", many: "Secrets", namespaced: true, empty: "Values for pods, encrypted on the disk." },
-  { kind: "persistentvolumeclaims", one: "PersistentVolumeClaim", many: "Claims", namespaced: true, empty: "How pods ask for storage that outlives them." },
+  { kind: "persistentvolumeclaims", one: "PersistentVolumeClaim", many: "Claims", namespaced: true, empty: "Requests of pods for storage that outlives them." },
   { kind: "persistentvolumes", one: "PersistentVolume", many: "Volumes", namespaced: false, empty: "Storage that outlives pods." },
-  { kind: "runtimeclasses", one: "RuntimeClass", many: "Runtime classes", namespaced: false, empty: "Other ways to run pods than the usual one.", named: "runtimeClassName", what: (o: Fields) => `handler ${o["handler"]}` },
+  { kind: "runtimeclasses", one: "RuntimeClass", many: "Runtime classes", namespaced: false, empty: "Alternatives to the default way to run pods.", named: "runtimeClassName", what: (o: Fields) => `handler ${o["handler"]}` },
   { kind: "clustertrustbundles", one: "ClusterTrustBundle", many: "Trust bundles", namespaced: false, empty: "Certificates of authorities for pods to trust." },
   { kind: "priorityclasses", one: "PriorityClass", many: "Priority classes", namespaced: false, empty: "Numbers that pods take by name.", named: "priorityClassName", what: (o: Fields) => `${o["value"]}${o["globalDefault"] ? ", by default" : ""}` },
 ] as const satisfies readonly KindInfo[];

@@ -1,4 +1,4 @@
-// Points as a line to draw, in a box of 1000 by 100.
+// Points as a line in a box of 1000 by 100.
 import { gap, type Point } from "./usage";
 
 export interface Span {
@@ -8,7 +8,7 @@ export interface Span {
 
 const spans = [60_000, 120_000, 300_000, 600_000, 900_000];
 
-/** spanOf ends at the newest of all points and is as short as they allow, so that a new chart soon says something. */
+/** spanOf ends at the newest point and is as short as possible, so that a new chart soon shows something. */
 export function spanOf(...series: ReadonlyArray<readonly Point[]>): Span {
   const firsts = series.flatMap((points) => points[0]?.at ?? []);
   const to = Math.max(0, ...series.flatMap((points) => points.at(-1)?.at ?? []));
@@ -16,7 +16,7 @@ export function spanOf(...series: ReadonlyArray<readonly Point[]>): Span {
   return { from: to - (spans.find((s) => s >= all) ?? spans.at(-1)!), to };
 }
 
-/** topOf is where the scale ends: at what may be used at most, or at a round number where that is unlimited. */
+/** topOf returns the top of the scale: the limit, or a round number if there is none. */
 export function topOf(points: readonly Point[], limit: number | null, least: number): number {
   const most = Math.max(...points.map((p) => p.value), limit === null ? least : 0);
   if (limit !== null) return Math.max(limit, most);
@@ -40,7 +40,7 @@ export function draw(points: readonly Point[], { from, to }: Span, top: number):
   }
   const x = (p: Point) => round(((p.at - from) / (to - from)) * 1000);
   const y = (p: Point) => round(100 - (Math.min(p.value, top) / top) * 100);
-  // One point alone is a dash, so that it is seen.
+  // A single point is drawn as a dash, so that it is visible.
   const path = (run: Point[]) => (run.length === 1 ? `M${Math.max(0, x(run[0]!) - 4)} ${y(run[0]!)}H${x(run[0]!)}` : run.map((p, i) => `${i ? "L" : "M"}${x(p)} ${y(p)}`).join(""));
   return {
     line: runs.map(path).join(""),
@@ -50,7 +50,7 @@ export function draw(points: readonly Point[], { from, to }: Span, top: number):
 
 const round = (n: number) => Math.round(n * 10) / 10;
 
-/** nearest is the point that is shown where a pointer is. */
+/** nearest returns the point nearest to the pointer. */
 export function nearest(points: readonly Point[], at: number): Point | null {
   let best: Point | null = null;
   for (const p of points) if (!best || Math.abs(p.at - at) < Math.abs(best.at - at)) best = p;

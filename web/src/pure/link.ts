@@ -1,4 +1,4 @@
-// Whether what the page shows is live, out of how each of its watches is.
+// Whether the page is live, from the state of each of its watches.
 
 export interface Watching {
   state: "live" | "lost" | "refused";
@@ -8,11 +8,11 @@ export interface Watching {
 
 export interface Link extends Omit<Watching, "state"> {
   state: Watching["state"] | "connecting";
-  /** What is not kept up to date, where other things are; or what one may not see. */
+  /** The data that is out of date while other data is not, or that the user may not see. */
   old: readonly string[];
 }
 
-/** linkOf is live as long as no watch is lost: what has not begun has nothing on the page yet. */
+/** linkOf returns live while no watch is lost. A watch that has not begun has no data on the page yet. */
 export function linkOf(watches: ReadonlyMap<string, Watching>): Link {
   const all = [...watches];
   const those = (state: Watching["state"]) => all.filter(([, w]) => w.state === state).sort(([, a], [, b]) => a.since - b.since);

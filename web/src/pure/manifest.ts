@@ -1,10 +1,10 @@
-// What is posted, as text: examples, and a pod that is there as a manifest.
+// Manifests as text: examples, and the manifest of an existing pod.
 import type { Pod } from "../api/gen";
 import type { PodObject } from "../api/kube";
 import { objectOf } from "./health";
 import { toYaml } from "./yaml";
 
-/** manifestOf is what one would post to get the pod: without what the node has filled in. */
+/** manifestOf returns the manifest of a pod, without the fields that the node has filled in. */
 export const manifestOf = (pod: Pod) => manifestOfPod(objectOf(pod));
 
 export function manifestOfPod(object: PodObject): string {
@@ -27,7 +27,7 @@ export function manifestOfPod(object: PodObject): string {
   return toYaml({ apiVersion: "v1", kind: "Pod", metadata, spec });
 }
 
-/** manifestOfObject is the same for what pods use. */
+/** manifestOfObject does the same for other objects. */
 export function manifestOfObject(object: Record<string, unknown>): string {
   const { status: _, ...rest } = object;
   const { uid, creationTimestamp, resourceVersion, generation, ...metadata } = (rest["metadata"] ?? {}) as Record<string, unknown>;
@@ -36,7 +36,7 @@ export function manifestOfObject(object: Record<string, unknown>): string {
 
 const isEmpty = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
-/** examples use an image that the node has, so that they run as they are. */
+/** examples use an image that the node has, so that they work as they are. */
 export function examples(image: string): Array<{ name: string; text: string }> {
   return [
     {
@@ -122,13 +122,16 @@ export function fieldPath(text: string): Array<string | number> {
   return keys;
 }
 
-/** placeOf reads where a violation is: "document 1 (Pod default/x): spec.containers[0].image". The document is an index. */
+/**
+ * placeOf parses the place of a violation: "document 1 (Pod default/x): spec.containers[0].image".
+ * The document is an index.
+ */
 export function placeOf(field: string): { document: number; path: Array<string | number> } {
   const found = /^document (\d+)(?: \([^)]*\))?(?:: (.*))?$/.exec(field);
   return found ? { document: Number(found[1]) - 1, path: fieldPath(found[2] ?? "") } : { document: 0, path: fieldPath(field) };
 }
 
-/** at is the value at the end of a path. */
+/** at returns the value at the end of a path. */
 export function at(value: unknown, path: ReadonlyArray<string | number>): unknown {
   let here = value;
   for (const key of path) {

@@ -1,7 +1,7 @@
-// The lines of several logs in the order of their times, whichever comes first.
+// The lines of several logs, sorted by time, in whichever order they come.
 
 export interface Stamped {
-  time: string; // RFC 3339; empty: it belongs to the line before it
+  time: string; // RFC 3339; empty: the line continues the one before it
   source: number;
   text: string;
 }
@@ -9,12 +9,12 @@ export interface Stamped {
 interface Source {
   waiting: Stamped[];
   last: string; // the time of its newest line
-  current: boolean; // it has told what there was; what comes now is new
+  current: boolean; // all earlier lines have come; the next ones are new
 }
 
 /**
- * Merger holds back what is newer than the last line of a log that is still on its
- * way, since that may have something older to tell yet.
+ * Merger holds back lines that are newer than the last line of a log that is still loading: that
+ * log may have older ones yet.
  */
 export class Merger {
   private readonly sources: Source[];
@@ -29,7 +29,7 @@ export class Merger {
     if (line.time) source.last = line.time;
   }
 
-  /** last is the time of the newest line of a log. */
+  /** last returns the time of a log's newest line. */
   last(source: number): string {
     return this.sources[source]!.last;
   }
@@ -42,12 +42,12 @@ export class Merger {
     this.sources[source]!.current = is;
   }
 
-  /** waits is how many lines of a log are held back. */
+  /** waits returns how many lines of a log are held back. */
   waits(source: number): number {
     return this.sources[source]!.waiting.length;
   }
 
-  /** take is the lines whose turn has come. */
+  /** take returns the lines that are next in order. */
   take(): Stamped[] {
     const behind = this.sources.filter((s) => !s.current).map((s) => s.last);
     const edge = behind.length ? behind.reduce((a, b) => (order(a, b) < 0 ? a : b)) : null;
@@ -56,13 +56,13 @@ export class Merger {
   }
 }
 
-/** upTo is how many lines in front are not newer than a time. */
+/** upTo counts the lines in front that are not newer than a time. */
 function upTo(lines: readonly Stamped[], time: string): number {
   const first = lines.findIndex((line) => line.time && order(line.time, time) > 0);
   return first < 0 ? lines.length : first;
 }
 
-/** merge puts the lines of several logs in the order of their times; without a time a line stays behind the one before it. */
+/** merge sorts the lines of several logs by time; a line without a time stays behind the one before it. */
 export function merge(batches: Stamped[][]): Stamped[] {
   const all = batches.flatMap((batch) => {
     let last = "";
@@ -72,7 +72,7 @@ export function merge(batches: Stamped[][]): Stamped[] {
   return all.map((entry) => entry.line);
 }
 
-/** order compares times. Nanoseconds are cut off at trailing zeros, so text alone does not sort. */
+/** order compares times. Trailing zeros of nanoseconds are omitted, so plain text does not sort. */
 export function order(a: string, b: string): number {
   const x = a.replace(/Z$/, "");
   const y = b.replace(/Z$/, "");

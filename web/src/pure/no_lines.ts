@@ -1,16 +1,16 @@
-// What a log says in place of lines.
+// The message of a log without lines.
 
 export const lookingWords = "Looking through the log";
 
 interface Why {
-  looking: boolean; // not all of what there was has come
-  sought: boolean; // only some lines are wanted
+  looking: boolean; // some earlier lines have not come yet
+  sought: boolean; // a search or filter is active
   ended: boolean;
 }
 
-/** noLines tells why there is no line to show. */
+/** noLines says why there is no line to show. */
 export function noLines({ looking, sought, ended }: Why): string {
   if (looking) return `${lookingWords}…`;
-  if (sought) return "No line has that.";
-  return ended ? "The log is empty." : "Nothing was printed yet.";
+  if (sought) return "No line matches.";
+  return ended ? "The log is empty." : "Nothing has been printed yet.";
 }

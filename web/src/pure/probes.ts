@@ -1,4 +1,4 @@
-// What events tell of one probe of a container, as a strip of its time.
+// The failures of a container's probe in its events, as a strip over time.
 import type { Event } from "../api/gen";
 import { said } from "./said";
 import { age } from "./time";
@@ -7,7 +7,7 @@ export interface ProbeOf {
   uid: string;
   container: string;
   kind: "startup" | "readiness" | "liveness";
-  from: number; // milliseconds: since when the container runs
+  from: number; // milliseconds: when the run began
   to: number;
   period: number; // seconds
 }
@@ -24,10 +24,10 @@ export interface ProbeStrip {
   parts: ProbePart[];
   failures: number;
   failing: boolean;
-  last: string; // what it last said, and when
+  last: string; // the last message, and when
 }
 
-// Failures are told at once, and once a minute when there are many of them.
+// Failures make an event at once, and later one a minute.
 const untold = 60_000;
 
 export function probeStrip(events: readonly Event[], of: ProbeOf): ProbeStrip {
@@ -45,7 +45,7 @@ export function probeStrip(events: readonly Event[], of: ProbeOf): ProbeStrip {
   const last = parts.at(-1);
   const silence = Math.max(3 * of.period * 1000, parts.reduce((sum, p) => sum + p.count, 0) > 4 ? untold * 1.2 : 0);
   const failing = last !== undefined && of.to - last.at < silence;
-  if (failing) last.to = 1000; // nothing else was told since
+  if (failing) last.to = 1000; // no success since
   return {
     parts,
     failures: parts.reduce((sum, p) => sum + p.count, 0),

@@ -1,14 +1,14 @@
-// How far things have come: a bundle that was applied, an image that is pulled.
+// The progress of an applied bundle or of a pulled image.
 import type { Outcome, Pod, Pull } from "../api/gen";
 import { type Health, healthOf } from "./health";
 import { bytes } from "./time";
 
 export type Stage = "waiting" | "ready" | "trouble" | "ended";
 
-/** stageOf is where one pod of a bundle is; pod is what the node has under its name now. */
+/** stageOf returns the stage of one pod of a bundle. pod is the one that has its name now. */
 export function stageOf(outcome: Outcome, pod: Pod | undefined): Stage {
-  if (!pod || (outcome.uid && pod.uid !== outcome.uid)) return "waiting"; // the one before it still ends
-  // In place the old state is told until the new one is known.
+  if (!pod || (outcome.uid && pod.uid !== outcome.uid)) return "waiting"; // the previous pod is still ending
+  // After an update in place the old state shows until the new one is known.
   if (Number(pod.revision ?? 0) < Number(outcome.revision ?? 0)) return "waiting";
   const stages: Record<Health, Stage> = { ready: "ready", done: "ended", failed: "trouble", failing: "trouble", starting: "waiting", leaving: "waiting" };
   return stages[healthOf(pod)];
@@ -21,7 +21,7 @@ export interface Standing {
   over: boolean;
 }
 
-/** podsOf is those of a bundle that are to be there in the end. */
+/** podsOf returns the pods of a bundle that should exist in the end. */
 export const podsOf = (outcomes: readonly Outcome[]) => outcomes.filter((o) => o.kind === "Pod" && o.result !== "RESULT_DELETED");
 
 export function standingOf(stages: readonly Stage[]): Standing {
@@ -29,8 +29,8 @@ export function standingOf(stages: readonly Stage[]): Standing {
   return { all: stages.length, waiting: count("waiting"), trouble: count("trouble"), over: stages.every((s) => s === "ready" || s === "ended") };
 }
 
-/** pullWords is how far a pull has come; since when stands behind it. */
+/** pullWords says how far a pull has come; the duration follows it. */
 export function pullWords({ beganAt, bytes: got }: Pull): string {
-  if (!beganAt) return "waits for its turn for";
+  if (!beganAt) return "has waited in the queue for";
   return got ? `${bytes(Number(got.present ?? 0))} of ${bytes(Number(got.total ?? 0))} after` : "pulling for";
 }

@@ -5,7 +5,7 @@ const factors: Record<string, number> = {
   Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60,
 };
 
-/** quantity is the number behind a text; null where there is none. */
+/** quantity parses an amount; null if there is none. */
 export function quantity(text: unknown): number | null {
   const found = /^([+-]?\d*\.?\d+(?:[eE][+-]?\d+)?)([numkMGTPE]?|[KMGTPE]i)$/.exec(String(text ?? ""));
   if (!found) return null;
@@ -13,11 +13,11 @@ export function quantity(text: unknown): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** cores as one says it: thousandths below one processor. */
+/** cores formats CPUs: thousandths below one. */
 export function cores(n: number): string {
   if (n >= 0.9995) return `${n.toFixed(2)} cores`;
   return `${(n * 1000).toFixed(n < 0.00995 && n > 0 ? 1 : 0)}m`;
 }
 
-/** percent stays on one line with its sign. */
+/** percent keeps the sign on the same line. */
 export const percent = (part: number, whole: number) => `${((part / whole) * 100).toFixed(part / whole < 0.0995 ? 1 : 0)}\u00a0%`;

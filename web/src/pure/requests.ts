@@ -1,4 +1,4 @@
-// What pods ask for, as the node counts it when it decides whether another one fits.
+// The requests of pods, as the node counts them to decide whether another pod fits.
 import type { Pod } from "../api/gen";
 import type { Container } from "../api/kube";
 import { containersOf } from "./containers";
@@ -7,11 +7,11 @@ import { quantity } from "./quantity";
 
 type Resource = "cpu" | "memory";
 
-/** requested is what all pods ask for that have not ended. */
+/** requested sums the requests of all pods that have not ended. */
 export const requested = (pods: Iterable<Pod>, what: Resource): number =>
   [...pods].filter((pod) => !isOver(pod)).reduce((sum, pod) => sum + requestOf(pod, what), 0);
 
-/** requestOf is what a pod says itself, or else the most that its containers ask for at any one time. */
+/** requestOf returns a pod's own request, or the most that its containers request at any one time. */
 function requestOf(pod: Pod, what: Resource): number {
   const object = objectOf(pod);
   const of = (c: Pick<Container, "resources">) => quantity(c.resources?.requests?.[what]) ?? 0;

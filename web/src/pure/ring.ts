@@ -1,13 +1,13 @@
-// The last lines of a log, bounded in number and in size, whatever comes.
+// The last lines of a log, bounded in number and size.
 import { order } from "./merge";
 
 export interface Line {
-  /** Counts up from 0 for as long as the log is read: it does not change when older lines go. */
+  /** Counts up from 0 while the log is read; it does not change when older lines are dropped. */
   id: number;
-  time: string; // RFC 3339, as the node stamped it; empty if it did not
-  source: number; // which of the containers
+  time: string; // RFC 3339, the node's timestamp; empty if there is none
+  source: number; // the index of the container
   text: string;
-  cut: number; // characters that were left out at the end
+  cut: number; // characters cut off at the end
 }
 
 export interface Bounds {
@@ -20,7 +20,7 @@ export const bounds: Bounds = { lines: 50_000, chars: 24_000_000, line: 16_384 }
 
 export class Ring {
   private kept: Line[] = [];
-  private from = 0; // of kept: what lies before is gone
+  private from = 0; // index into kept; earlier lines are dropped
   private chars = 0;
   private next = 0;
   dropped = 0;
@@ -35,18 +35,18 @@ export class Ring {
     return this.kept[this.from + index];
   }
 
-  /** fill is how much of the bounds is taken, up to 1. */
+  /** fill returns which part of the bounds is used, up to 1. */
   get fill(): number {
     return Math.max(this.length / this.bound.lines, this.chars / this.bound.chars);
   }
 
-  /** indexOf finds a line of a time; -1: there is none yet. */
+  /** indexOf returns the index of a line with this time, or -1. */
   indexOf(time: string): number {
     const index = this.kept.findIndex((line, i) => i >= this.from && line.time === time);
     return index < 0 ? -1 : index - this.from;
   }
 
-  /** indexFrom finds the first line of a time or later; -1: there is none yet. */
+  /** indexFrom returns the index of the first line at or after a time, or -1. */
   indexFrom(time: string): number {
     const index = this.kept.findIndex((line, i) => i >= this.from && line.time && order(line.time, time) >= 0);
     return index < 0 ? -1 : index - this.from;
@@ -54,8 +54,8 @@ export class Ring {
 
   push(time: string, source: number, text: string): void {
     const cut = Math.max(0, text.length - this.bound.line);
-    // A slice keeps the whole string alive behind it. What is joined is made anew
-    // before it is sliced, so a line that is cut lets go of the rest.
+    // A slice keeps its whole string alive. Concatenation copies the string before it is sliced, so
+    // a cut line frees the rest.
     const kept = cut ? ` ${text.slice(0, this.bound.line)}`.slice(1) : text;
     this.kept.push({ id: this.next++, time, source, text: kept, cut });
     this.chars += kept.length;
@@ -64,14 +64,14 @@ export class Ring {
       this.from++;
       this.dropped++;
     }
-    // Moving the rest costs as much as there is, so it is done when half is empty.
+    // Moving lines costs as much as there are, so it waits until half of the array is empty.
     if (this.from > 4096 && this.from > this.kept.length / 2) {
       this.kept = this.kept.slice(this.from);
       this.from = 0;
     }
   }
 
-  /** since is the lines from an id on. */
+  /** since yields the lines from an id on. */
   *since(id: number): Generator<Line> {
     const first = this.kept[this.from];
     for (let i = this.from + Math.max(0, first ? id - first.id : 0); i < this.kept.length; i++) yield this.kept[i]!;
@@ -80,13 +80,13 @@ export class Ring {
 
 const stamp = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) (.*)$/s;
 
-/** split takes the node's time off a line that was asked for with timestamps. */
+/** split separates the node's timestamp from a line. */
 export function split(line: string): { time: string; text: string } {
   const found = stamp.exec(line);
   return found ? { time: found[1]!, text: found[2]! } : { time: "", text: line };
 }
 
-/** LineParser makes lines out of pieces cut anywhere, and bounds what has no end. */
+/** LineParser makes lines of pieces that are cut anywhere, and bounds lines without an end. */
 export class LineParser {
   private rest: string[] = [];
   private size = 0;

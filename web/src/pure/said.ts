@@ -1,7 +1,7 @@
-// What containers, probes and the runtime said, as a page may show it.
+// Messages of containers, probes and the runtime, made safe to show.
 import { strip } from "./ansi";
 
-/** said leaves out what acts on a terminal or turns text around, and of each long id all but what tells it apart. */
+/** said drops terminal sequences and characters that reverse text, and shortens long IDs. */
 export const said = (text: string) =>
   text
     .split("\n")

@@ -1,6 +1,6 @@
-// What a Secret holds.
+// The content of a Secret.
 
-/** textOf is a value as text; null: it is none, and stands as it is written in the manifest. */
+/** textOf decodes a value as text; null: it is binary, so the manifest's form is shown. */
 export function textOf(base64: string): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)));

@@ -1,12 +1,12 @@
-// Words of a command line, as a shell writes and reads them.
+// Words of a command line in a shell's notation.
 
-/** quote has a shell take a text as one word, as it stands. */
+/** quote quotes a text so that a shell takes it as one word. */
 export const quote = (text: string) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
 const word = /(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"?|'[^']*'?)+/gs;
 const part = /\\(.)|"((?:[^"\\]|\\.)*)"?|'([^']*)'?|[^\\"']+/gs;
 
-/** words splits a line at its blanks, but for those that are quoted. Nothing else has a meaning. */
+/** words splits a line at blanks outside quotes. No other character is special. */
 export function words(line: string): string[] {
   return [...line.matchAll(word)].map(([raw]) =>
     raw.replaceAll(part, (all: string, escaped?: string, soft?: string, hard?: string) => escaped ?? soft?.replaceAll(/\\(["\\$`])/g, "$1") ?? hard ?? all),

@@ -1,4 +1,4 @@
-// Server-sent events out of pieces of text, cut anywhere.
+// Server-sent events from pieces of text that are cut anywhere.
 
 export interface SentEvent {
   event: string;

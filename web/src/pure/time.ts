@@ -1,6 +1,6 @@
-// Times in the fewest words that still tell them apart.
+// Times in as few words as distinguish them.
 
-/** age stays on one line. */
+/** age never breaks over two lines. */
 export function age(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1000));
   if (s < 60) return `${s}s`;

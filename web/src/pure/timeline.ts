@@ -1,5 +1,5 @@
-// The steps of a pod as lanes with bars: one lane for the pod and its images,
-// one for each container.
+// The steps of a pod as lanes with bars: one lane for the pod and its images, one for each
+// container.
 import type { Step } from "../api/gen";
 import { seconds, span } from "./time";
 
@@ -8,7 +8,7 @@ export interface Bar {
   to: number;
   kind: "pull" | "sandbox" | "create" | "start" | "run" | "hold";
   bad: boolean;
-  open: boolean; // it goes on
+  open: boolean; // it has not ended
   label: string;
   detail: string;
 }
@@ -33,11 +33,11 @@ export interface Chart {
   ready: number | null; // when all containers were ready for the first time
 }
 
-/** chart lays steps out, in lanes that follow the order of the containers in the pod. */
+/** chart arranges steps in lanes, in the order of the pod's containers. */
 export function chart(steps: readonly Step[], order: readonly string[], now: number): Chart {
   const lanes = new Map<string, Lane>([["", { name: "", bars: [], marks: [] }]]);
   for (const name of order) lanes.set(name, { name, bars: [], marks: [] });
-  const running = new Map<string, number>(); // since when, by container
+  const running = new Map<string, number>(); // the start of each container's present run
   const exited = new Map<string, number>();
   const pulling = new Map<string, number>();
   let ready: number | null = null;
@@ -74,7 +74,7 @@ export function chart(steps: readonly Step[], order: readonly string[], now: num
         break;
       case "Started": {
         const since = exited.get(name);
-        // What lies between two runs is mostly waiting for the next one's turn.
+        // The time between two runs is mostly back-off.
         if (since !== undefined && at - took - since > 0.02)
           lane.bars.push({ from: since, to: at - took, kind: "hold", bad: false, open: false, label: "Held back", detail: "before the next start" });
         if (took) bar("start", at - took);
@@ -108,21 +108,21 @@ const failed: Partial<typeof done> = { pull: "image not pulled, after", run: "fa
 
 const nameOf = ({ kind, open, bad }: Bar) => (open && going[kind]) || (bad && failed[kind]) || done[kind];
 
-/** wordsOf is what a bar is and how long it took, where that is known. */
+/** wordsOf returns the name of a bar, and its duration if it is known. */
 export const wordsOf = (bar: Bar) => (bar.to > bar.from ? `${nameOf(bar)} ${span(bar.to - bar.from)}` : nameOf(bar));
 
 const most = 9;
 
-/** told is a lane in words, step by step; of many, the first and the last. */
+/** told describes a lane in words, step by step; of many steps, the first and the last. */
 export function told(lane: Lane): string {
   const words = [...lane.bars].sort((a, b) => a.from - b.from).map(wordsOf);
   const shown = words.length <= most ? words : [...words.slice(0, 4), `… ${words.length - 8} more …`, ...words.slice(-4)];
   return shown.join(", ");
 }
 
-const apart = 1 / 200; // of the whole time: what is nearer would be drawn over each other
+const apart = 1 / 200; // of the whole time: closer marks would overlap
 
-/** mark counts what happens again right away as one. */
+/** mark counts a quick repetition as one mark. */
 function mark(lane: Lane, step: Step, at: number, now: number): void {
   const last = lane.marks.at(-1);
   if (last && last.label === step.what && last.detail === step.message && at - last.at < now * apart) {
@@ -132,7 +132,7 @@ function mark(lane: Lane, step: Step, at: number, now: number): void {
   lane.marks.push({ at, bad: step.warning ?? false, label: step.what ?? "", detail: step.message ?? "", count: 1 });
 }
 
-/** ticks are round times within a span, about so many. */
+/** ticks returns about so many round times within a span. */
 export function ticks(from: number, to: number, about: number): number[] {
   const rough = (to - from) / about;
   if (!(rough > 0)) return [from];

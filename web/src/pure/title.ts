@@ -1,8 +1,8 @@
-// What a page is called among the tabs of a browser.
+// The title of a page in a browser tab.
 
 const pages: Record<string, string> = { pods: "Pods", images: "Images", objects: "Objects", apply: "Apply" };
 
-/** titleOf is the page's name, or that of what it shows, before the node's. */
+/** titleOf returns the page's name, or that of the object it shows, and then the node's. */
 export function titleOf(path: readonly string[], node: string): string {
   const [first = "", ...rest] = path;
   const [namespace, name] = first === "objects" ? rest.slice(1) : rest;

@@ -1,4 +1,4 @@
-// What was used over time, out of figures that come one by one.
+// Usage over time, from figures that come one by one.
 import type { Disk, NodeStats, PodStats, Stats, Usage } from "../api/gen";
 import { seconds } from "./time";
 
@@ -7,20 +7,20 @@ export interface Point {
   value: number;
 }
 
-/** Track is what one container, or the node, has used. */
+/** Track holds the usage of a container or of the node. */
 export interface Track {
   cores: readonly Point[];
   memory: readonly Point[];
-  spent: Point | null; // seconds of processors so far
+  spent: Point | null; // CPU seconds so far
 }
 
 export const emptyTrack: Track = { cores: [], memory: [], spent: null };
 
 export const reach = 15 * 60_000;
-/** Figures further apart than this are not joined by a line: nobody looked between them. */
+/** A larger distance between figures is not joined by a line: the page was closed between them. */
 export const gap = 45_000;
 
-/** extend adds the next figures; those that are known change nothing. */
+/** extend adds new figures; known ones change nothing. */
 export function extend(track: Track, usage: Usage | undefined): Track {
   const at = Date.parse(usage?.time ?? "");
   if (!usage || Number.isNaN(at) || at === (track.spent ?? track.memory.at(-1))?.at) return track;
@@ -34,28 +34,28 @@ export function extend(track: Track, usage: Usage | undefined): Track {
   };
 }
 
-/** Use is what a pod takes now, as far as it is known. */
+/** Use is what a pod uses now, as far as it is known. */
 export interface Use {
   cores: number | null;
   memory: number | null;
 }
 
-/** usesByPod is by the pods' uids. */
+/** usesByPod maps UIDs of pods to their usage. */
 export const usesByPod = (pods: readonly PodStats[]): ReadonlyMap<string, Use> =>
   new Map(pods.map((pod) => [pod.uid ?? "", { cores: pod.usage?.cores ?? null, memory: pod.usage?.workingSetBytes === undefined ? null : Number(pod.usage.workingSetBytes) }]));
 
-/** rate is how much a counter grew in a second; null when it began anew, or too long ago. */
+/** rate returns the growth of a counter in a second; null after a reset or a long pause. */
 export function rate(before: Point | null | undefined, now: Point | null): number | null {
   if (!before || !now || now.at <= before.at || now.at - before.at > gap || now.value < before.value) return null;
   return (now.value - before.value) / ((now.at - before.at) / 1000);
 }
 
-/** push adds a point, and lets go what is too old to be shown. */
+/** push adds a point and drops points that are too old to be shown. */
 export function push(points: readonly Point[], next: Point): Point[] {
   return [...points.filter((p) => p.at > next.at - reach && p.at < next.at), next];
 }
 
-/** until lets go what is later than now: the node's clock was set back. */
+/** until drops points later than now: the node's clock was set back. */
 const until = (points: readonly Point[], now: number) => points.filter((p) => p.at <= now);
 
 export interface NodeTrack {
@@ -95,15 +95,15 @@ function counter(of: NodeStats, name: "receivedBytes" | "sentBytes"): Point | nu
   return bytes === undefined ? null : { at: Date.parse(of.usage?.time ?? ""), value: Number(bytes) };
 }
 
-/** recalled is a track that was written down, if it is recent enough to go on with. */
+/** recalled parses a saved track, if it is recent enough to be continued. */
 export function recalled(text: string | null, now: number): NodeTrack {
   try {
     const track = JSON.parse(text ?? "") as NodeTrack;
     return now - track.use.memory.at(-1)!.at < reach ? { ...emptyNode, ...track } : emptyNode;
   } catch {
-    return emptyNode; // nothing, or torn
+    return emptyNode; // nothing, or damaged
   }
 }
 
-/** sameDisk: what is told of two directories is about one file system. */
+/** sameDisk reports whether two directories are on one file system. */
 export const sameDisk = (a: Disk | undefined, b: Disk | undefined) => a?.capacityBytes === b?.capacityBytes;

@@ -1,4 +1,4 @@
-// Which pods use what: images, configuration, secrets, claims.
+// Which pods use which images, configuration, secrets and claims.
 import type { Image, Pod } from "../api/gen";
 import type { PodObject } from "../api/kube";
 import { containersOf } from "./containers";
@@ -14,7 +14,7 @@ type Fields = Record<string, unknown> | undefined;
 
 const at = (value: Fields, ...path: string[]) => path.reduce<unknown>((here, key) => (here as Fields)?.[key], value) as string | undefined;
 
-/** usesOf is every object that a pod names, each once. */
+/** usesOf returns every object that a pod names, each once. */
 export function usesOf(object: PodObject): Use[] {
   const found = new Map<string, Use>();
   const add = (kind: Kind, name: string | undefined) => name && found.set(`${kind}/${name}`, { kind, name });
@@ -37,7 +37,10 @@ export function usesOf(object: PodObject): Use[] {
   return [...found.values()];
 }
 
-/** volumeUses is what one volume, or its projections, hold. Of trust bundles it may be all of a signer, by the signer's name. */
+/**
+ * volumeUses returns the objects of a volume or its projections. For trust bundles it may be a
+ * signer's name, which stands for all its bundles.
+ */
 export function volumeUses(volume: Record<string, unknown>): Use[] {
   const projected = ((volume["projected"] as { sources?: Fields[] } | undefined)?.sources ?? []).flatMap((s) => volumeUses(s ?? {}));
   const own: Array<[Kind, string | undefined]> = [
@@ -49,7 +52,7 @@ export function volumeUses(volume: Record<string, unknown>): Use[] {
   return [...own.flatMap(([kind, name]) => (name ? [{ kind, name }] : [])), ...projected];
 }
 
-/** fullName is an image's name as the runtime writes it. */
+/** fullName returns an image's name in the runtime's form. */
 export function fullName(image: string): string {
   const [name, digest] = image.split("@");
   const parts = name!.split("/");
@@ -59,7 +62,7 @@ export function fullName(image: string): string {
   return /:[^/]*$/.test(path) ? path : `${path}:latest`;
 }
 
-/** imageUsers is the pods of each image, by its id. */
+/** imageUsers maps the IDs of images to their pods. */
 export function imageUsers(images: readonly Image[], pods: Iterable<Pod>): Map<string, Pod[]> {
   const ids = new Map<string, string>();
   for (const image of images) for (const name of [image.id, ...(image.references ?? []), ...(image.digests ?? [])]) if (name) ids.set(name, image.id!);

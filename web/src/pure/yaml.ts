@@ -1,4 +1,4 @@
-// JSON as YAML, for reading: as kubectl would print it.
+// JSON as YAML, in kubectl's form.
 
 const plain = /^-{0,2}[A-Za-z_/][\w./:@%+=~;-]*( [\w./:@%+=~();-]+)*$/;
 const special = /^(true|false|yes|no|on|off|null|~|y|n)$/i;
@@ -32,7 +32,7 @@ function write(value: unknown, indent: string): string {
   return Object.entries(value as object)
     .map(([name, item]) => {
       if (typeof item !== "object" || item === null || isEmpty(item)) return `${indent}${key(name)}: ${leaf(item, `${indent}  `)}`;
-      // A list stands under its key, not further in.
+      // A list has the indentation of its key.
       return `${indent}${key(name)}:\n${write(item, Array.isArray(item) ? indent : `${indent}  `)}`;
     })
     .join("\n");

@@ -1,5 +1,5 @@
-// What was applied from this page, and what there was before. The latter is kept over
-// a reload, but never for somebody else.
+// The bundles applied from this page, and the state before each. The latter survives a reload, but
+// never reaches another user.
 import { computed, effect, signal } from "@preact/signals";
 import type { Outcome } from "../api/gen";
 import { nodeTime } from "../api/node_time";
@@ -14,16 +14,16 @@ export interface Applied {
   outcomes: readonly Outcome[];
   undo: Undo;
   at: number; // milliseconds
-  /** How long it was until its pods were as wanted for the first time. */
+  /** milliseconds until all its pods were ready for the first time. */
   took?: number;
 }
 
 export const applied = signal<Applied | null>(null);
 
-/** standing is how far its pods are. */
+/** standing counts how far the pods of the bundle are. */
 export const standing = computed(() => standingOf(podsOf(applied.value?.outcomes ?? []).map((o) => stageOf(o, pods.value.get(keyOf(o))))));
 
-// Whichever page is looked at meanwhile.
+// It runs on every page.
 effect(() => {
   const last = applied.value;
   if (last && last.took === undefined && standing.value.over) applied.value = { ...last, took: nodeTime() - last.at };
@@ -34,7 +34,7 @@ const place = "undo";
 
 const undos = signal<readonly Undo[]>([]); // newest first
 
-/** undoFor takes back the last change from this page of one thing, which it names by id. */
+/** undoFor returns the undo of this page's last change to an object, named by id. */
 export const undoFor = (id: string) => undos.value.find((undo) => undo.back.includes(id));
 
 export function remember(next: Applied): void {

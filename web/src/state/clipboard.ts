@@ -1,6 +1,6 @@
-// What goes to the clipboard.
+// The clipboard.
 
-/** copy says whether it went. Without TLS browsers have no clipboard to write to, and with it they may forbid that. */
+/** copy reports whether it has copied. Without TLS browsers offer no clipboard, and with TLS they may deny it. */
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -14,7 +14,7 @@ function copySelected(text: string): boolean {
   const focused = document.activeElement as HTMLElement | null;
   const area = document.createElement("textarea");
   area.value = text;
-  // While a dialog is open, nothing outside of it can be selected.
+  // While a dialog is open, nothing outside it can be selected.
   (document.querySelector("dialog[open]") ?? document.body).append(area);
   area.select();
   const copied = document.execCommand("copy");

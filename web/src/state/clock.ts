@@ -1,4 +1,4 @@
-// The time that ages are counted to, by the node's clock, once a second for the whole page.
+// The present time by the node's clock, once a second, for all ages on the page.
 import { signal } from "@preact/signals";
 import { nodeTime } from "../api/node_time";
 

@@ -13,7 +13,7 @@ export const imagesProblem = signal("");
 let asked = 0;
 let answered = 0;
 
-/** readImages has the list as it is now: an answer that comes after one to a later question counts for nothing. */
+/** readImages reads the list. It ignores an answer that comes after one to a later request. */
 export async function readImages(): Promise<void> {
   const mine = ++asked;
   const answer = await perform<ListImagesResponse>(listImages("")).catch(messageOf);
@@ -25,9 +25,12 @@ export async function readImages(): Promise<void> {
 
 const pulled = computed(() => events.value.find((e) => e.reason === "Pulled")?.revision);
 
-/** keepImages is an effect. No event tells of what is imported or removed elsewhere: the list is read again when somebody comes back to look. */
+/**
+ * keepImages is an effect. Imports and removals by others make no event, so the list is read again
+ * when the page becomes visible.
+ */
 export function keepImages(): () => void {
-  pulled.value; // dependencies
+  pulled.value; // read as dependencies
   reachable.value;
   void readImages();
   const look = () => void (document.hidden || readImages());
@@ -44,20 +47,20 @@ export interface Import {
   file: string;
   size: number;
   sent: number; // bytes
-  taking: string; // what the runtime takes now
+  taking: string; // the image that the runtime is importing
   done: readonly ImportedImage[] | null;
   problem: string;
   stop: () => void;
 }
 
-/** imports outlive the page: a large tarball goes on while one looks at pods. */
+/** imports outlive the page: a large tarball goes on while the user visits other pages. */
 export const imports = signal<readonly Import[]>([]);
 let count = 0;
 
 onLeaving(() => {
   for (const { stop } of imports.value) stop();
   imports.value = [];
-  answered = ++asked; // what somebody asked who has left is not told
+  answered = ++asked; // after a sign-out the answer is dropped
   images.value = null;
   imagesProblem.value = "";
 });
@@ -68,7 +71,7 @@ function change(id: number, to: Partial<Import>): void {
 
 export const forget = (id: number) => (imports.value = imports.value.filter((i) => i.id !== id));
 
-/** importFile sends a tarball as it lies on the disk. Only XMLHttpRequest tells how much of it has gone. */
+/** importFile sends a tarball as a stream. Only XMLHttpRequest reports the progress. */
 export function importFile(file: File): void {
   const id = ++count;
   const request = new XMLHttpRequest();
@@ -102,7 +105,7 @@ function messageIn(text: string): string {
   }
 }
 
-/** Lines hands on each whole line of a text that grows. */
+/** Lines returns each whole line of a growing text. */
 class Lines {
   private at = 0;
   constructor(private readonly each: (line: string) => void) {}

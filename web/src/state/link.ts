@@ -1,4 +1,4 @@
-// How the watches of the page are, and watches that tell so.
+// The state of the page's watches.
 import { computed, signal } from "@preact/signals";
 import { nodeTime } from "../api/node_time";
 import { ApiError, messageOf } from "../api/request";
@@ -10,7 +10,7 @@ const watches = signal<ReadonlyMap<string, Watching>>(new Map());
 
 export const link = computed(() => linkOf(watches.value));
 
-/** reachable: what was asked for while it was not is asked for again. */
+/** reachable is false while the node is away; requests are repeated when it returns. */
 export const reachable = computed(() => link.value.state !== "lost");
 
 function note(name: string, to: Watching | null): void {
@@ -24,9 +24,9 @@ export function noteLive(name: string): void {
   if (watches.value.get(name)?.state !== "live") note(name, { state: "live", since: nodeTime(), problem: "" });
 }
 
-/** noteLost keeps the moment since when a watch is lost, however often it is tried again. One that is refused is not. */
+/** noteLost records when a watch was lost, not when it was last retried. A refused watch is not lost. */
 export function noteLost(name: string, error: unknown): void {
-  if (error instanceof ApiError && error.http === 401) return; // the node is there: it is the session that is over
+  if (error instanceof ApiError && error.http === 401) return; // the node answers: only the session has ended
   const state = error instanceof ApiError && error.http === 403 ? "refused" : "lost";
   const known = watches.value.get(name);
   note(name, { state, since: known?.state === state ? known.since : nodeTime(), problem: messageOf(error) });
@@ -34,7 +34,7 @@ export function noteLost(name: string, error: unknown): void {
 
 export const forgetWatch = (name: string) => note(name, null);
 
-/** follow is a watch of something that has a name on the page. */
+/** follow watches something under a name that the page can show. */
 export function follow<T>(name: string, { path }: Call, on: Omit<WatchHandlers<T>, "up" | "down">): () => void {
   const stop = watch<T>(path, { ...on, up: () => noteLive(name), down: (error) => noteLost(name, error) });
   return () => {

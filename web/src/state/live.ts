@@ -1,4 +1,4 @@
-// What the node has told so far: itself, its pods and events, kept up to date by watches.
+// The node, its pods and its events, kept up to date by watches.
 import { computed, signal } from "@preact/signals";
 import type { Event, GetNodeResponse, ListEventsResponse, ListPodsResponse, Pod, WatchEventsResponse, WatchNodeResponse, WatchPodsResponse } from "../api/gen";
 import { ApiError, perform, silent } from "../api/request";
@@ -10,13 +10,13 @@ import { keepSession, onLeaving, session } from "./session";
 /** pods by namespace and name; a new Map for each change, at most one a frame. */
 export const pods = signal<ReadonlyMap<string, Pod>>(new Map());
 export const podList = computed(() => [...pods.value.values()]);
-/** synced: the list is whole, so an empty one means that there are none. */
+/** synced: the list is complete, so an empty one means that there are no pods. */
 export const synced = signal(false);
 
 const keptEvents = 1000;
 export const events = signal<readonly Event[]>([]); // newest first
 
-/** probes is what a probe has last said against each pod, by its uid. */
+/** probes maps UIDs of pods to the last message of a failed probe. */
 export const probes = computed(() => {
   const said = new Map<string, string>();
   for (const e of events.value) {
@@ -34,13 +34,13 @@ onLeaving(() => {
   synced.value = false;
 });
 
-/** keepUp keeps all of it up to date; the result ends that. */
+/** keepUp starts all watches and returns a function that stops them. */
 export function keepUp(): () => void {
   const stops = session.value?.live ? [watchNode(), watchPods(), watchEvents(), keepSession()] : [readAgain()];
   return () => stops.forEach((stop) => stop());
 }
 
-/** watchNode needs no resuming: each message is the whole node, the first one as it is now. */
+/** watchNode needs no resumption: each message is the whole node. */
 function watchNode(): () => void {
   return follow<WatchNodeResponse>("the node itself", calls.watchNode(""), {
     message: (told) => (node.value = told.node ?? node.value),
@@ -49,7 +49,7 @@ function watchNode(): () => void {
 
 function watchPods(): () => void {
   let next = new Map(pods.value);
-  let whole = true; // not in the middle of the first list
+  let whole = true; // false during the first list
   const publish = onceAFrame(() => {
     if (whole) pods.value = new Map(next);
   });
@@ -72,7 +72,7 @@ function watchPods(): () => void {
   });
 }
 
-/** idOf is what stays when the same thing happens again and only the count grows. */
+/** idOf returns the same ID when an event repeats and only its count grows. */
 const idOf = (e: Event) => `${e.uid}/${e.container}/${e.reason}/${e.firstTime}`;
 
 function watchEvents(): () => void {
@@ -94,12 +94,12 @@ function watchEvents(): () => void {
 const pause = 3_000; // milliseconds
 const patience = 10_000;
 
-/** readAgain is for the read-only port, which has no watches. */
+/** readAgain polls the read-only port, which has no watches. */
 function readAgain(): () => void {
   const port = "the read-only port";
   let timer: ReturnType<typeof setTimeout> | undefined;
   let over = false;
-  // One after the other: an answer that is late is not taken for the newest.
+  // One request at a time: a late answer must not replace a newer one.
   const read = async () => {
     const late = setTimeout(() => over || noteLost(port, new ApiError(0, silent)), patience);
     try {
@@ -130,11 +130,11 @@ function onceAFrame(what: () => void): () => void {
   return () => {
     if (asked) return;
     asked = true;
-    // A hidden page gets no frames, but should be right when it is looked at.
+    // A hidden page gets no frames, but should be up to date when it is shown.
     const soon = document.hidden ? (run: () => void) => setTimeout(run, 250) : requestAnimationFrame;
     soon(() => {
       asked = false;
-      if (session.value) what(); // whom it was told to may have left
+      if (session.value) what(); // the user may have signed out
     });
   };
 }

@@ -1,5 +1,5 @@
-// Reads logs into a bounded ring: several containers at once, in the order of
-// their times, again and again for as long as it is followed.
+// Reads logs into a bounded ring: several containers at once, sorted by time, for as long as they
+// are followed.
 import { signal } from "@preact/signals";
 import { ApiError, fetchOk, messageOf } from "../api/request";
 import { type Call, type LogPart, readLogs } from "../pure/calls";
@@ -11,30 +11,30 @@ export interface LogWanted {
   name: string;
   containers: string[];
   previous: boolean;
-  hasEnded: (container: string) => boolean; // nothing will come
+  hasEnded: (container: string) => boolean; // no more output will come
   tail: number; // lines of each container; 0: all
   sinceSeconds: number; // 0: from the beginning
-  at: string; // the time of a line that must not go; empty: none
+  at: string; // the time of a line to keep; empty: none
 }
 
-const before = 5000; // milliseconds that are shown before a line
-const silence = 1000; // milliseconds after which a log has told what there was
+const before = 5000; // milliseconds to show before a linked line
+const silence = 1000; // milliseconds of silence after which a log has sent its earlier lines
 const ahead = 10_000; // lines that one log may be ahead of the others
 const full = 0.75; // of the ring
 
 export class LogReader {
   readonly ring = new Ring();
-  /** told is what there is to draw; it is new at most once a frame. */
+  /** told counts the lines to draw; it changes at most once a frame. */
   readonly told = signal({ lines: 0, dropped: 0 });
   readonly problems = signal<ReadonlyMap<string, string>>(new Map());
   readonly ended = signal(false);
-  /** looking: not all that was there when it was asked for has come. */
+  /** looking: earlier lines are still coming. */
   readonly looking = signal(true);
-  /** held: there is more, but it would push out what somebody asked to see. */
+  /** held: there is more, but it would push out lines that the user asked to see. */
   readonly held = signal(false);
   private readonly stopping = new AbortController();
   private readonly merger: Merger;
-  private readonly unheard: Set<number>; // sources that have yet to tell what there was
+  private readonly unheard: Set<number>; // sources whose earlier lines are still coming
   private asked = false;
   private open: number;
 
@@ -49,7 +49,7 @@ export class LogReader {
     this.stopping.abort();
   }
 
-  /** call is how a log is asked for, at first or from the time of a line on. */
+  /** call reads a log, from the time of a line on if that is given. */
   call(container: string, since = ""): Call {
     const w = this.wanted;
     const part: LogPart = { timestamps: true, previous: w.previous, follow: !w.previous && !w.hasEnded(container) };
@@ -60,7 +60,7 @@ export class LogReader {
     return readLogs(w, container, part);
   }
 
-  /** follow goes on after a restart of the container, and after one of the node. */
+  /** follow survives restarts of the container and of the node. */
   private async follow(container: string, source: number): Promise<void> {
     let failures = 0;
     for (let wait = 500; !this.stopping.signal.aborted; wait = Math.min(wait * 2, 5000)) {
@@ -72,9 +72,9 @@ export class LogReader {
         if (this.wanted.previous || this.wanted.hasEnded(container)) break;
       } catch (error) {
         if (this.stopping.signal.aborted) return;
-        // A connection that was cut is mostly back at once, with nothing missed.
+        // A cut connection is mostly back at once, without any loss.
         if (failures++ > 0 || (error instanceof ApiError && error.http > 0)) {
-          this.current(source); // the others do not wait for it
+          this.current(source); // the other logs do not wait for it
           this.problem(container, messageOf(error));
         }
         if (error instanceof ApiError && [401, 403, 404].includes(error.http)) break;
@@ -99,7 +99,7 @@ export class LogReader {
     for (;;) {
       const { done, value } = await this.orSilent(source, reader.read());
       for (const raw of done ? parser.end() : parser.push(value)) this.add(source, raw, since);
-      // By its own clock the node stamps lines and answers.
+      // The node stamps lines and answers with the same clock.
       if (Date.parse(this.merger.last(source)) >= begun) this.current(source);
       this.ask();
       if (done) return;
@@ -115,12 +115,12 @@ export class LogReader {
 
   private add(source: number, raw: string, since: string): void {
     const { time, text } = split(raw);
-    // What is asked for since a time begins with the line of that time.
+    // A log since a time begins with the line of that time.
     if (since && time && order(time, since) <= 0) return;
     this.merger.add({ time, source, text });
   }
 
-  /** orSilent takes a log that says nothing for a while to have told what there was. */
+  /** orSilent treats a log that is silent for a while as up to date. */
   private async orSilent<T>(source: number, next: Promise<T>): Promise<T> {
     if (this.merger.isCurrent(source)) return next;
     const timer = setTimeout(() => this.current(source), silence);
@@ -135,9 +135,9 @@ export class LogReader {
   }
 
   /**
-   * isFull: more would push out a line that somebody was sent to, or the beginning
-   * that they wanted to see. A log may be far larger than what a page can hold. One
-   * that is read on since a time is followed: its beginning may go.
+   * isFull reports whether more lines would push out a linked line, or the beginning that the user
+   * asked for. A log may be far larger than a page can hold. A log that is read since a time is
+   * followed: its beginning may go.
    */
   private isFull(source: number, since: string): boolean {
     const { at, tail } = this.wanted;
@@ -146,7 +146,7 @@ export class LogReader {
     return this.ring.fill > full;
   }
 
-  /** room waits until a log is not too far ahead of what is drawn and of the others. Meanwhile the node waits as well. */
+  /** room waits while a log is too far ahead of the page or of the other logs. The node waits as well. */
   private async room(source: number): Promise<void> {
     while (this.merger.waits(source) > ahead && !this.stopping.signal.aborted) {
       this.flush();
@@ -154,7 +154,7 @@ export class LogReader {
     }
   }
 
-  /** ask has what has come drawn with the next frame; containers that speak at once are told in order. */
+  /** ask draws the new lines in the next frame, and sorts containers that write at the same time. */
   private ask(): void {
     if (this.asked) return;
     this.asked = true;

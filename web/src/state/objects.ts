@@ -1,4 +1,4 @@
-// What pods use beside images: configuration, secrets, claims and volumes.
+// Configuration, secrets, claims and volumes.
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { GetObjectResponse, Pod, WatchObjectsResponse } from "../api/gen";
@@ -22,10 +22,10 @@ onLeaving(() => {
   objectsProblem.value = "";
 });
 
-/** keepObjects watches all kinds at once; the result ends that. */
+/** keepObjects watches all kinds at once, and returns a function that stops it. */
 export function keepObjects(): () => void {
   let known = new Map<string, WatchObjectsResponse["object"]>();
-  let whole = false; // not in the middle of the first list
+  let whole = false; // false during the first list
   const publish = () => {
     if (!whole) return;
     const all = [...known.values()].map((told) => told!);
@@ -55,20 +55,20 @@ export function keepObjects(): () => void {
   });
 }
 
-/** useObjects keeps the objects up to date for as long as a page shows some. */
+/** useObjects watches the objects while a page shows some. */
 export const useObjects = () => useEffect(keepObjects, []);
 
-/** readObject is one, with what it holds as far as one may see it. */
+/** readObject reads one object, with its data as far as the user may see it. */
 export async function readObject(info: KindInfo, entry: Pick<Entry, "namespace" | "name">): Promise<Entry> {
   return entryOf((await perform<GetObjectResponse>(getObject(info, entry))).object ?? {});
 }
 
-/** useReading reads at once, when the node is back, and whenever a revision is another. */
+/** useReading calls read at once, when the node is back, and whenever the revision changes. */
 export function useReading(read: () => void, revision?: string): void {
   useEffect(read, [reachable.value, revision]);
 }
 
-/** usersOf is the pods that name an object; a volume's are those of its claim. */
+/** usersOf returns the pods that name an object; for a volume, those that name its claim. */
 export function usersOf(pods: readonly Pod[], kind: Kind, entry: Pick<Entry, "namespace" | "name" | "claim" | "signerName">): Pod[] {
   if (kind === "persistentvolumes") {
     const [namespace, name] = (entry.claim ?? "").split("/");

@@ -1,4 +1,4 @@
-// Where the page is. Paths are real, so links can be kept and sent.
+// The address of the page. Paths are real, so links can be saved and sent.
 import { signal } from "@preact/signals";
 
 const base = "/ui";
@@ -13,7 +13,7 @@ function read(): Place {
   return { path, query: new URLSearchParams(location.search) };
 }
 
-/** decoded leaves what cannot be decoded as it is: no page is called that. */
+/** decoded returns a part that cannot be decoded unchanged: no page has such a name. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -31,11 +31,11 @@ export function go(href: string, replace = false): void {
   place.value = read();
   if (replace) return;
   scrollTo(0, 0);
-  // What had the focus may be gone with the page before. Two frames later the next one stands.
+  // The focused element may be gone with the page before. Two frames later the next page is there.
   requestAnimationFrame(() => requestAnimationFrame(() => document.activeElement === document.body && document.getElementById("main")?.focus({ preventScroll: true })));
 }
 
-/** withQuery is the address with some parameters changed; an empty one is left out. */
+/** withQuery returns the address with some parameters changed; empty ones are removed. */
 export function withQuery(changes: Record<string, string>): string {
   const query = new URLSearchParams(location.search);
   for (const [name, value] of Object.entries(changes)) {

@@ -1,4 +1,4 @@
-// Who looks at the page, and what they may do.
+// The user of the page, and the user's rights.
 import { computed, signal } from "@preact/signals";
 import { ApiError, get, messageOf, refusals, request } from "../api/request";
 
@@ -9,15 +9,15 @@ export interface Session {
   role: string;
   via: string;
   can: Verb[];
-  /** There are watches and logs; the read-only port has none. */
+  /** The port has watches and logs; the read-only port has none. */
   live: boolean;
 }
 
-/** undefined: not known yet; null: nobody. */
+/** undefined: not known yet; null: signed out. */
 export const session = signal<Session | null | undefined>(undefined);
 export const signInProblem = signal("");
 
-/** acting is off at first: looking around cannot break anything. */
+/** acting is off at first: a look around cannot break anything. */
 export const acting = signal(false);
 
 export const may = (verb: Verb) => session.value?.can.includes(verb) ?? false;
@@ -27,17 +27,17 @@ export const canExec = computed(() => acting.value && may("exec"));
 
 const memories: Array<() => void> = [];
 
-/** onLeaving has something forgotten, or closed, that was learned or opened for somebody who is gone. */
+/** onLeaving registers a function that removes what belongs to a user who signs out. */
 export const onLeaving = (forget: () => void) => void memories.push(forget);
 
-/** leave ends a session in this tab: who signs in next finds nothing of who was there. */
+/** leave ends the session in this tab: the next user finds nothing of this one. */
 function leave(): void {
   acting.value = false;
   session.value = null;
   for (const forget of memories) forget();
 }
 
-/** takeCode is the code of a link, which is good once: it leaves the address at once. */
+/** takeCode returns the code of a sign-in link and removes it from the address: it is good once. */
 function takeCode(): string {
   const code = new URLSearchParams(location.hash.slice(1)).get("code") ?? "";
   if (code) history.replaceState(null, "", location.pathname + location.search);
@@ -56,7 +56,10 @@ export async function findSession(): Promise<void> {
   }
 }
 
-/** patiently asks again where no answer came: browsers cut connections when interfaces come, as they do when pods start. */
+/**
+ * patiently repeats a request without an answer: browsers cut connections when network interfaces
+ * appear, as they do when pods start.
+ */
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   for (let turn = 1; ; turn++) {
     try {
@@ -70,7 +73,7 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
 
 let turn: Promise<unknown> = Promise.resolve();
 
-/** inTurn asks once the one before is answered: a sign-out that is late would end the session that came after it. */
+/** inTurn sends a request after the answer to the one before: a late sign-out would end the next session. */
 function inTurn(ask: () => Promise<unknown>): Promise<unknown> {
   const mine = turn.then(ask);
   turn = mine.catch(() => {});
@@ -91,14 +94,14 @@ export async function signIn(proof: { code: string } | { token: string }): Promi
 const interval = 10_000; // milliseconds
 
 /**
- * keepSession asks now and then who one is: a right may have gone, and a watch that
- * is open goes on without it. Where nobody is known any more, the refusal tells.
+ * keepSession reads the session now and then: a right may have been withdrawn while an open watch
+ * goes on. If the session has ended, the refusal says so.
  */
 export function keepSession(): () => void {
   let over = false;
   const ask = async () => {
     const next = await get<Session>("/ui/session").catch(() => null);
-    if (over) return; // it may be about who was there before
+    if (over) return; // the answer may be about the user before
     if (next && session.value && JSON.stringify(next) !== JSON.stringify(session.value)) session.value = next;
   };
   const timer = setInterval(() => !document.hidden && void ask(), interval);
@@ -108,7 +111,7 @@ export function keepSession(): () => void {
   };
 }
 
-/** signOut leaves at once, and then has the node end the session: it may be away, which is said for as long as it is. */
+/** signOut leaves at once, and then ends the session on the node. While the node is away, a message says so. */
 export async function signOut(): Promise<void> {
   leave();
   while (session.value === null) {
@@ -117,15 +120,15 @@ export async function signOut(): Promise<void> {
       if (session.value === null) signInProblem.value = "";
       return;
     } catch (error) {
-      signInProblem.value = `You have left this page, but the node does not know yet: ${messageOf(error)} Keep the page open until this goes, or whoever reloads it is you.`;
+      signInProblem.value = `The node has not confirmed the sign-out yet: ${messageOf(error)} Keep this page open until this message goes: until then, reloading the page signs you in again.`;
       await new Promise((done) => setTimeout(done, 2000));
     }
   }
 }
 
-// Whoever was known and is refused has been revoked, or away for too long.
+// A known user who is refused was revoked, or was away for too long.
 refusals.addEventListener("refused", () => {
   if (!session.value) return;
   leave();
-  signInProblem.value = "Your session is over.";
+  signInProblem.value = "Your session has ended.";
 });

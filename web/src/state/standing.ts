@@ -1,11 +1,11 @@
-// What the node has of the things that a bundle would change.
+// The present state of the objects that a bundle would change.
 import type { Outcome } from "../api/gen";
 import { keyOf } from "../pure/health";
 import { idOf, isChanged } from "../pure/undo";
 import { pods } from "./live";
 import { kinds, readObject } from "./objects";
 
-/** readStanding is by id. Secrets are left alone: each reading of one is on record. */
+/** readStanding returns the state by id, without Secrets: each reading of a Secret is logged. */
 export async function readStanding(outcomes: readonly Outcome[]): Promise<ReadonlyMap<string, object>> {
   const found = await Promise.all(outcomes.filter(isChanged).map(async (o) => [idOf(o), await standing(o).catch(() => undefined)] as const));
   return new Map(found.filter((entry): entry is [string, object] => entry[1] !== undefined));

@@ -1,5 +1,5 @@
-// What the browser keeps for the page: the tab's things over a reload, others for
-// good. It may be forbidden to, or full: then they last as long as the page.
+// The browser's storage: for the tab over a reload, or permanent. If it is forbidden or full,
+// values last as long as the page.
 
 type Where = "localStorage" | "sessionStorage";
 

@@ -1,4 +1,4 @@
-// Terminals in containers: each lives on while one looks at other pages.
+// Terminals in containers. Each runs on while the user visits other pages.
 import { signal } from "@preact/signals";
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
@@ -10,13 +10,13 @@ export interface Target {
   name: string;
   uid: string;
   container: string;
-  /** Empty: what the container runs anyway is attached to. */
+  /** Empty: attach to the container's main process. */
   command: string[];
   stdin: boolean;
   tty: boolean;
 }
 
-// The channels of v5.channel.k8s.io, which are the first byte of each message.
+// The channels of v5.channel.k8s.io; the first byte of each message names one.
 const stdin = 0;
 const stdout = 1;
 const stderr = 2;
@@ -51,7 +51,7 @@ export class Session {
       cursorBlink: !matchMedia("(prefers-reduced-motion: reduce)").matches,
       documentOverride: styled(document),
       disableStdin: !target.stdin,
-      convertEol: !target.tty, // without a terminal nobody has turned the ends of lines
+      convertEol: !target.tty, // without a tty, line ends are not converted
       screenReaderMode: true,
     });
     this.terminal.loadAddon(this.fit);
@@ -149,7 +149,7 @@ export function closeTerminal(session: Session): void {
 }
 
 const refused = (target: Target) =>
-  target.command.length ? "The node did not open the terminal: the container may not run, or have no such program." : "The node did not attach to the container: it may not run.";
+  target.command.length ? "The node did not open the terminal: the container is not running, or has no such program." : "The node did not attach to the container: it may not be running.";
 
 function addressOf(target: Target): string {
   const query = new URLSearchParams({ output: "1", ...(target.stdin && { input: "1" }), ...(target.tty ? { tty: "1" } : { error: "1" }) });
@@ -166,9 +166,8 @@ function endingOf(s: ExecStatus): string {
 }
 
 /**
- * styled is the document for xterm.js, which writes its colours into style
- * elements. The page's policy allows none, so what is written there goes into
- * a style sheet that a script may make.
+ * styled returns a document for xterm.js, which writes its colours into style elements. The page's
+ * policy forbids those, so the text goes into a style sheet made by script.
  */
 function styled(real: Document): Document {
   const create = (name: string, options?: ElementCreationOptions) => {

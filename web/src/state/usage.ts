@@ -1,5 +1,5 @@
-// What the node and its pods use, told by a watch for as long as somebody looks:
-// figures are collected only when they are asked for.
+// The usage of the node and its pods, watched while a page shows it: the node collects figures only
+// on request.
 import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { GetStatsHistoryResponse, GetStatsResponse, Pod, PodStats, Stats, WatchStatsResponse } from "../api/gen";
@@ -12,7 +12,7 @@ import { keep, recall } from "./storage";
 
 const kept = "usage of the node";
 
-/** nodeUsage is kept while one looks at other pages, and over a reload: unlike for its pods, the node has no history of its own. */
+/** nodeUsage survives page changes and a reload: the node keeps a history for its pods, but not for itself. */
 const nodeUsage = signal<NodeTrack>(recalled(recall("sessionStorage", kept), Date.now()));
 
 onLeaving(() => (nodeUsage.value = recalled(null, Date.now())));
@@ -34,7 +34,7 @@ export interface PodUsage {
 
 const nothing: PodUsage = { containers: new Map(), latest: null, missing: "" };
 
-/** usePodUsage begins with what the node remembers of the last quarter of an hour. */
+/** usePodUsage starts with the node's history of the last quarter of an hour. */
 export function usePodUsage(pod: Pod): PodUsage {
   const usage = useSignal<PodUsage>(nothing);
   useEffect(() => {
@@ -45,14 +45,14 @@ export function usePodUsage(pod: Pod): PodUsage {
         if (!current) return;
         const containers = new Map(usage.value.containers);
         for (const c of past.containers ?? []) {
-          // What the watch has told meanwhile is newer, and stays.
+          // Figures that the watch has sent meanwhile are newer, and stay.
           const live = containers.get(c.name!);
           const track = (c.usages ?? []).reduce(extend, emptyTrack);
           containers.set(c.name!, live ? join(track, live) : track);
         }
         usage.value = { ...usage.value, containers };
       },
-      () => {}, // then it begins now
+      () => {}, // then it starts empty
     );
     return () => {
       current = false;
@@ -73,9 +73,9 @@ function join(past: Track, live: Track): Track {
   return { cores: [...older(past.cores), ...live.cores], memory: [...older(past.memory), ...live.memory], spent: live.spent };
 }
 
-const interval = 5000; // milliseconds, where there is no watch
+const interval = 5000; // milliseconds between readings without a watch
 
-/** useStats has figures told while the page is seen; the read-only port has no watch and is asked. */
+/** useStats watches figures while the page is visible; on the read-only port it polls them. */
 function useStats(call: Call, told: (stats: Stats) => void, key = "") {
   useEffect(() => {
     const begin = () => (session.value?.live ? watchStats(call, told) : ask(call.once!, told));

@@ -20,5 +20,5 @@ describe("ansi", () => {
   it.each(cases)("%s", (_, line, want) => {
     expect(ansi(line).map((run) => [run.text, run.classes])).toEqual(want);
   });
-  it("strips to what is seen", () => expect(strip("\x1b[1mbold\x1b[0m and not")).toBe("bold and not"));
+  it("strips to the visible text", () => expect(strip("\x1b[1mbold\x1b[0m and not")).toBe("bold and not"));
 });

@@ -6,7 +6,7 @@ import { pods } from "../../src/state/live";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it("how long a bundle took is known, whichever page is looked at, and does not grow", () => {
+it("the duration of a bundle is known on every page, and does not grow", () => {
   const tell = (pod: Pod) => (pods.value = new Map([["default/web", { namespace: "default", name: "web", uid: "u", phase: "POD_PHASE_RUNNING", ...pod }]]));
   tell({ ready: false });
   remember({ outcomes: [{ kind: "Pod", namespace: "default", name: "web", uid: "u", result: "RESULT_CREATED" }], undo: { manifest: "", back: [], left: [] }, at: Date.now() });

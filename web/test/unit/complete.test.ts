@@ -11,7 +11,7 @@ const known: Known = {
   ],
 };
 
-/** labels are what is offered at the bar in a text. */
+/** offers returns the labels offered at the bar in a text. */
 function offers(text: string) {
   const [before, after] = text.split("|");
   return offersAt(before!.split("\n"), after!.split("\n").slice(1), known);

@@ -23,24 +23,24 @@ const object = {
 const pod = { namespace: "default", name: "all", reason: "CrashLoopBackOff", object };
 
 describe("containersOf", () => {
-  it("is each kind in the order in which they begin, with its status", () => {
+  it("returns all kinds in the order of their starts, each with its status", () => {
     const got = containersOf(objectOf(pod)).map((c) => [c.name, c.kind, lasts(c), c.status?.name]);
     expect(got).toEqual([["first", "init", false, "first"], ["side", "sidecar", true, "side"], ["main", "app", true, "main"], ["look", "ephemeral", false, "look"]]);
   });
-  it("is nothing of nothing", () => expect(containersOf({})).toEqual([]));
-  it("has a sidecar count and say why it is held back", () => {
+  it("returns nothing for an empty pod", () => expect(containersOf({})).toEqual([]));
+  it("counts a sidecar and explains its back-off", () => {
     expect(readiness(pod)).toEqual({ ready: 1, all: 2 });
     expect(whyOf(pod)).toBe("side: exit code 3 · next start held back for 20s");
   });
-  it("has ephemeral containers use what they name", () => {
+  it("includes the objects that ephemeral containers name", () => {
     expect(usesOf(object).map((u) => `${u.kind}/${u.name}`)).toEqual(["configmaps/settings", "secrets/login"]);
     expect([...imageUsers([{ id: "sha256:2" }], [pod]).keys()]).toEqual(["sha256:2"]);
   });
 });
 
 describe("a value that is hidden", () => {
-  it("is told as the node tells it", () => expect(api.includes(hidden)).toBe(true));
-  it("stays in a manifest, for the node to refuse", () => expect(manifestOf(pod)).toContain(hidden));
+  it("has the node's own text", () => expect(api.includes(hidden)).toBe(true));
+  it("stays in a manifest, so that the node refuses it", () => expect(manifestOf(pod)).toContain(hidden));
 });
 
 it.each([["PodsService/ListPods", "list pods"], ["ManifestsService/Plan", "plan"], ["PersistentVolumeClaimsService/GetPersistentVolumeClaim", "get persistent volume claim"]])("%s is to %s", (rpc, want) => expect(methodWords(rpc)).toBe(want));

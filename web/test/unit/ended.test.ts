@@ -5,7 +5,7 @@ import { hasEnded } from "../../src/pure/ended";
 
 const ended = (exitCode: number) => ({ terminated: { exitCode } });
 
-/** pod has a container that comes first and one that stays, each in some state. */
+/** pod returns a pod with an init container and an app container in given states. */
 function pod(restartPolicy: string, first: object, main: object, own: Partial<Container> = {}): Pod {
   const spec = { restartPolicy, initContainers: [{ name: "first", ...own }], containers: [{ name: "main" }] };
   const status = { initContainerStatuses: [{ name: "first", state: first }], containerStatuses: [{ name: "main", state: main }] };

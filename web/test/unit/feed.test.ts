@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Feed } from "../../src/pure/feed";
 
-/** Slow is a terminal that takes what it was given when it is told to. */
+/** Slow is a terminal that writes its data only when a test says so. */
 class Slow {
   shown = "";
   given = 0;
@@ -27,7 +27,7 @@ class Slow {
 }
 
 describe("Feed", () => {
-  it("hands on what comes as it comes", () => {
+  it("passes output on unchanged", () => {
     const slow = new Slow();
     slow.push("one ", "two ");
     slow.take();
@@ -35,14 +35,14 @@ describe("Feed", () => {
     slow.take();
     expect(slow.shown).toBe("one two three");
   });
-  it("gives a slow terminal no more than it can hold, and says what it left out", () => {
+  it("gives a slow terminal no more than it can hold, and says how much it dropped", () => {
     const slow = new Slow();
     for (let i = 0; i < 1000; i++) slow.push(`${String(i).padStart(3, "0")} `);
     expect(slow.given).toBe(8);
     slow.take();
     expect(slow.shown).toMatch(/^000 001 \x18\x1b\[0m\r\n\[3,972 bytes came too fast to be shown\]\r\n995 996 997 998 999 $/);
   });
-  it("shows what comes after it has caught up whole", () => {
+  it("shows all output once it has caught up", () => {
     const slow = new Slow();
     for (let i = 0; i < 1000; i++) slow.push("yyyy");
     slow.take();

@@ -43,7 +43,7 @@ describe("each call", () => {
   });
 });
 
-describe("what changes a pod", () => {
+describe("a call that changes a pod", () => {
   it.each([calls.restartPod(pod, ""), calls.restartPod(pod, "c"), calls.deletePod(pod, "30")].map((call) => [call.rpc, call] as const))("says which one it means, to %s", (_, call) => {
     expect(call.message).toMatchObject({ uid: "u" });
     expect(formsOf(call, origin)["curl"]).toMatch(/uid=u\b|"uid":"u"/);
@@ -56,16 +56,16 @@ describe("formsOf", () => {
     expect(curl).toBe(`curl --cacert ca.crt -H "Authorization: Bearer $TOKEN" \\\n  -X POST -d '{"command":["echo","it'\\''s"]}' \\\n  https://node:10250/v1/namespaces/default/pods/web/containers/c:run`);
     expect(grpcurl).toContain(`"command":["echo","it'\\''s"]}' \\\n  node:10250 node.v1.ExecService/Run`);
   });
-  it("sends files as they are", () => {
+  it("sends files unchanged", () => {
     expect(formsOf(calls.applyManifests(), origin)["curl"]).toContain("--data-binary @pod.yaml");
     expect(formsOf(calls.importImages(), origin)["curl"]).toContain("-T app.tar");
   });
-  it("runs several side by side", () => {
+  it("runs several commands at the same time", () => {
     const { curl, kubectl } = formsOf(["a", "b"].map((name) => calls.readLogs(pod, name, { follow: true })), origin);
     expect(curl!.split(" &\n")).toEqual([expect.stringContaining("containers/a/logs?follow=true"), expect.stringContaining("containers/b/logs?follow=true")]);
     expect(kubectl).toBe("kubectl logs web -n default -c a --follow &\nkubectl logs web -n default -c b --follow");
   });
-  it("has no words where a program cannot", () => {
+  it("is empty where a program cannot do it", () => {
     expect(formsOf(calls.attach(pod, "c", { stdin: true, tty: true }), origin)).toMatchObject({ curl: "", kubectl: "kubectl attach -it web -n default -c c" });
     expect(formsOf(calls.restartPod(pod, ""), origin)).toMatchObject({ kubectl: "" });
   });
@@ -83,14 +83,14 @@ describe("on the read-only port", () => {
 });
 
 describe("forwardForms", () => {
-  it("is what each program wants to hear", () => {
+  it("returns each program's notation", () => {
     const forms = forwardForms({ namespace: "default", name: "web", ip: "fd00::1", port: 8080, http: true }, "https://node:10250");
     expect(forms["on the node"]).toBe("curl http://[fd00::1]:8080/");
     expect(forms["kubectl"]).toBe("kubectl port-forward pod/web -n default 8080");
     expect(forms["grpcurl"]).toContain(`{"start":{"namespace":"default","name":"web","port":8080}}`);
     expect(atob(/"data":"([^"]+)"/.exec(forms["grpcurl"]!)![1]!)).toBe("GET / HTTP/1.0\r\nHost: web\r\n\r\n");
   });
-  it("knows no address of a pod that has none", () => {
+  it("has no address for a pod without one", () => {
     expect(forwardForms({ namespace: "d", name: "x", ip: "", port: 5432, http: false }, "https://n")).toMatchObject({ "on the node": "" });
   });
 });

@@ -25,7 +25,7 @@ describe("the list of images", () => {
   });
   afterEach(() => void vi.unstubAllGlobals());
 
-  it("is read when it is opened, when one was pulled, and when somebody comes back to look", () => {
+  it("is read when the page opens, after a pull, and when the page becomes visible", () => {
     const stop = effect(keepImages);
     expect(held).toHaveLength(1);
     events.value = [{ reason: "Started", revision: "1" }];
@@ -38,14 +38,14 @@ describe("the list of images", () => {
     page.hidden = false;
     page.dispatchEvent(new Event("visibilitychange"));
     expect(held).toHaveLength(3);
-    frame.dispatchEvent(new Event("focus")); // of one that was beside another window
+    frame.dispatchEvent(new Event("focus")); // the window gets the focus, as when it lay beside another one
     expect(held).toHaveLength(4);
     stop();
     page.dispatchEvent(new Event("visibilitychange"));
     frame.dispatchEvent(new Event("focus"));
     expect(held).toHaveLength(4);
   });
-  it("is not taken from an answer that comes late", async () => {
+  it("ignores a late answer", async () => {
     const both = Promise.all([readImages(), readImages()]);
     held[1]!(listed("new"));
     await soon();
@@ -53,7 +53,7 @@ describe("the list of images", () => {
     await both;
     expect(images.value).toEqual([{ id: "new" }]);
   });
-  it("stays as it was where the node does not answer, which is said until it does", async () => {
+  it("stays when the node does not answer, with a message until it does", async () => {
     const ask = async (answer: Response | Error) => {
       const asked = readImages();
       held.at(-1)!(answer);
@@ -65,7 +65,7 @@ describe("the list of images", () => {
     await ask(Response.json({}));
     expect([images.value, imagesProblem.value]).toEqual([[], ""]);
   });
-  it("is not told to who comes after the one that asked", async () => {
+  it("is not shown to the next user", async () => {
     const asked = readImages();
     refusals.dispatchEvent(new Event("refused"));
     held[0]!(listed("theirs"));

@@ -4,7 +4,7 @@ import { LogReader, type LogWanted } from "../../src/state/logs";
 const line = (second: number, words = `line ${second}`) => `2026-01-01T00:00:${String(second).padStart(2, "0")}Z ${words}\n`;
 const wanted: LogWanted = { namespace: "default", name: "web", containers: ["main"], previous: false, hasEnded: () => false, tail: 2000, sinceSeconds: 0, at: "" };
 
-/** Served is one answer of the node, which a test tells piece by piece. */
+/** Served is one answer of the node, which a test sends piece by piece. */
 class Served {
   private to!: ReadableStreamDefaultController<Uint8Array>;
   readonly body = new ReadableStream<Uint8Array>({ start: (to) => void (this.to = to) });
@@ -39,7 +39,7 @@ describe("LogReader", () => {
     vi.useRealTimers();
   });
 
-  it("goes on behind the last line when the connection is cut, and tells nothing twice", async () => {
+  it("resumes after the last line when the connection is cut, without duplicates", async () => {
     read();
     await soon();
     asked[0]!.say(line(1) + line(2));
@@ -55,7 +55,7 @@ describe("LogReader", () => {
     expect(reader.problems.value.size).toBe(0);
   });
 
-  it("ends when the container ends that is looked at", async () => {
+  it("ends when its container ends", async () => {
     let over = false;
     read({ hasEnded: () => over });
     await soon();
@@ -70,7 +70,7 @@ describe("LogReader", () => {
     expect(asked).toHaveLength(2);
   });
 
-  it("tells several in the order of their times, however unequal they come", async () => {
+  it("sorts several logs by time, however unevenly they come", async () => {
     read({ containers: ["quick", "slow"] });
     await soon();
     asked[0]!.say(line(1) + line(3) + line(5));
@@ -82,10 +82,10 @@ describe("LogReader", () => {
     await soon();
     expect(texts()).toEqual(["line 1", "line 2", "line 3", "line 4"]);
     await soon(1000);
-    expect(texts()).toEqual(["line 1", "line 2", "line 3", "line 4", "line 5"]); // it has nothing more to say
+    expect(texts()).toEqual(["line 1", "line 2", "line 3", "line 4", "line 5"]); // the log has no more lines
   });
 
-  it("does not read on what is far ahead of the others", async () => {
+  it("pauses a log that is far ahead of the others", async () => {
     read({ containers: ["quick", "slow"] });
     await soon();
     for (let i = 0; i < 4; i++) asked[0]!.say(line(7, "x").repeat(4000));
@@ -107,23 +107,23 @@ describe("LogReader", () => {
     expect(asked).toHaveLength(1);
   });
 
-  it("lets the beginning go of a log that is followed and grows", async () => {
+  it("drops the beginning of a followed log that grows", async () => {
     read({ tail: 0 });
-    await soon(1500); // it has told what there was
+    await soon(1500); // the earlier lines are complete
     for (let i = 0; i < 20; i++) asked[0]!.say(line(i, "x").repeat(4000));
     await soon(500);
     expect(reader.held.value).toBe(false);
     expect(reader.told.value).toEqual({ lines: 50_000, dropped: 30_000 });
   });
 
-  it("follows a large log on when the connection is cut", async () => {
+  it("goes on following a large log when the connection is cut", async () => {
     read({ tail: 0 });
-    await soon(1500); // it has told what there was
+    await soon(1500); // the earlier lines are complete
     for (let i = 0; i < 10; i++) asked[0]!.say(line(i, "x").repeat(4000));
     await soon();
     asked[0]!.cut();
     await soon(500);
-    asked[1]!.say(line(9, "x")); // which is known
+    asked[1]!.say(line(9, "x")); // a line that the page has already
     await soon();
     expect(reader.held.value).toBe(false);
     asked[1]!.say(line(10));
@@ -132,7 +132,7 @@ describe("LogReader", () => {
     expect(asked).toHaveLength(2);
   });
 
-  it("looks through the logs until each has told what there was", async () => {
+  it("is looking until each log is up to date", async () => {
     read({ containers: ["silent", "other"], tail: 0, sinceSeconds: 60 });
     await soon();
     asked[1]!.end();
@@ -140,12 +140,12 @@ describe("LogReader", () => {
     expect(reader.looking.value).toBe(true);
     await soon(500);
     expect(reader.looking.value).toBe(false);
-    asked[2]!.end(); // it is asked again, which is no new look
+    asked[2]!.end(); // it is read again, which does not count as looking
     await soon();
     expect(reader.looking.value).toBe(false);
   });
 
-  it("looks no further in a log that it holds", async () => {
+  it("is not looking in a log that it holds", async () => {
     read({ tail: 0 });
     await soon();
     for (let i = 0; i < 20; i++) asked[0]!.say(line(i, "x").repeat(4000));
@@ -154,7 +154,7 @@ describe("LogReader", () => {
     expect([reader.held.value, reader.looking.value]).toEqual([true, false]);
   });
 
-  it("asks as it shows that one can ask", () => {
+  it("makes the same calls that it shows", () => {
     read({ containers: ["main", "side"], tail: 0, at: "2026-01-01T00:00:10Z" });
     expect(reader.call("side")).toMatchObject({ path: "/v1/namespaces/default/pods/web/containers/side/logs?timestamps=true&follow=true&sinceTime=2026-01-01T00%3A00%3A05.000Z" });
     expect(reader.call("side").kubectl).toBe("kubectl logs web -n default -c side --timestamps --follow --since-time=2026-01-01T00:00:05.000Z");

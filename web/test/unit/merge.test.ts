@@ -4,7 +4,7 @@ import { merge, Merger } from "../../src/pure/merge";
 const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
 
 describe("merge", () => {
-  it("orders by time, and keeps what has none behind its own", () => {
+  it("sorts by time, and keeps a line without a time behind the one before", () => {
     const a = [
       { time: "2026-01-01T00:00:00.1Z", source: 0, text: "a1" },
       { time: "", source: 0, text: "a2" },
@@ -19,7 +19,7 @@ describe("Merger", () => {
   const told = (merger: Merger) => merger.take().map((line) => line.text);
   const add = (merger: Merger, source: number, ...seconds: number[]) => seconds.forEach((s) => merger.add({ time: at(s), source, text: `${"ab"[source]}${s}` }));
 
-  it("holds back what is newer than a log that is still on its way", () => {
+  it("holds back lines that are newer than a log that is still loading", () => {
     const merger = new Merger(2);
     add(merger, 0, 1, 3, 5);
     expect(told(merger)).toEqual([]);
@@ -29,7 +29,7 @@ describe("Merger", () => {
     add(merger, 1, 6, 7);
     expect(told(merger)).toEqual(["a5"]);
   });
-  it("waits for no log that has told what there was", () => {
+  it("does not wait for a log that is up to date", () => {
     const merger = new Merger(2);
     add(merger, 0, 1, 5);
     merger.setCurrent(1, true);
@@ -39,7 +39,7 @@ describe("Merger", () => {
     merger.setCurrent(0, true);
     expect(told(merger)).toEqual(["b6"]);
   });
-  it("holds back nothing of one log alone", () => {
+  it("holds back no line of a single log", () => {
     const merger = new Merger(1);
     merger.add({ time: "", source: 0, text: "no time" });
     add(merger, 0, 1);

@@ -7,7 +7,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("the node's time is that of its answers, but for what lies within a few seconds or came late", async () => {
+it("the node's time comes from its answers, except small differences and late answers", async () => {
   vi.useFakeTimers({ now: Date.parse("2026-01-01T12:00:00Z") });
   const after = async (stamp: string, took = 0) => {
     vi.stubGlobal("fetch", async () => {

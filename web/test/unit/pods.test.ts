@@ -20,7 +20,7 @@ describe("healthOf", () => {
 });
 
 describe("whyOf", () => {
-  it("tells of the exit before the waiting", () => {
+  it("puts the exit before the back-off", () => {
     const object = {
       spec: { containers: [{ name: "main" }] },
       status: {
@@ -35,7 +35,7 @@ describe("whyOf", () => {
     };
     expect(whyOf(pod("a", { reason: "CrashLoopBackOff", message: "back-off", object }))).toBe("main: OOMKilled, exit code 137 · out of memory · next start held back for 20s");
   });
-  it("tells of a pod that has failed how its container ended, where it has no words itself", () => {
+  it("says how a container ended if the failed pod has no message", () => {
     const object = {
       spec: { containers: [{ name: "well" }, { name: "main" }] },
       status: { containerStatuses: [{ name: "well", state: { terminated: { exitCode: 0 } } }, { name: "main", state: { terminated: { exitCode: 3, reason: "Error" } } }] },
@@ -47,7 +47,7 @@ describe("whyOf", () => {
 
 describe("why a pod is not ready", () => {
   const queue = pod("queue", { object: { status: { conditions: [{ type: "Ready", status: "False", message: "containers with unready status: [queue]" }] } } });
-  it("is what its probe has said", () => {
+  it("is its probe's message", () => {
     expect(reasonOf(queue)).toBe("NotReady");
     expect(whyOf(queue, "queue: Readiness probe failed: no leader")).toBe("queue: readiness: no leader");
     expect(whyOf(queue, "queue: Liveness probe failed: the command ended with exit code 1: behind")).toBe("queue: liveness: exit code 1: behind");
@@ -61,7 +61,7 @@ describe("why a pod is not ready", () => {
 });
 
 describe("conditions", () => {
-  it("of a node are well when it is ready and short of nothing", () => {
+  it("of a node are good if it is ready and under no pressure", () => {
     const lines = ofNode([
       { type: "MemoryPressure", status: "True", reason: "KubeletHasInsufficientMemory", message: "short: memory.available" },
       { type: "DiskPressure", status: "False", reason: "KubeletHasNoDiskPressure", message: "kubelet has no disk pressure" },
@@ -70,13 +70,13 @@ describe("conditions", () => {
     ]);
     expect(lines.map((l) => [l.health, l.words])).toEqual([["failing", "KubeletHasInsufficientMemory"], ["ready", "False"], ["starting", "NodeStatusUnknown"], ["failing", "KubeletNotReady"]]);
     expect(troubleOf(lines[0]!)).toEqual({ title: "The node is short of memory", message: "short: memory.available" });
-    expect(troubleOf(lines[3]!)).toEqual({ title: "The node is not ready", message: "container runtime is down: gone. Pods that run go on; none is started." });
+    expect(troubleOf(lines[3]!)).toEqual({ title: "The node is not ready", message: "container runtime is down: gone. Running pods are not affected; new ones do not start." });
   });
-  it("of a pod say why they are not so", () => {
+  it("of a pod say why they are false", () => {
     const lines = ofPod([{ type: "Ready", status: "False", reason: "ContainersNotReady" }, { type: "Initialized", status: "True" }, { type: "ContainersReady", status: "False", reason: "PodCompleted" }]);
     expect(lines.map((l) => [l.health, l.words])).toEqual([["starting", "ContainersNotReady"], ["ready", ""], ["done", "PodCompleted"]]);
   });
-  it("have no tick where a pod is not well because they are so", () => {
+  it("are not marked as good if they explain a problem", () => {
     const lines = ofPod([{ type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet" }, { type: "PodResizePending", status: "True", reason: "Deferred" }, { type: "PodResizeInProgress", status: "True" }, { type: "example.org/gate", status: "True", reason: "Open" }]);
     expect(lines.map((l) => [l.health, l.words])).toEqual([["leaving", "TerminationByKubelet"], ["starting", "Deferred"], ["starting", ""], ["ready", ""]]);
   });
@@ -101,7 +101,7 @@ describe("find", () => {
     ["and the other way", { sort: "age", down: true }, ["worker", "db", "web"]],
   ];
   it.each(cases)("%s", (_, want, names) => expect(find(pods, wanted(want)).map((p) => p.name)).toEqual(names));
-  it("puts what uses most first, and what nobody knows of last", () => {
+  it("puts the highest usage first and unknown usage last", () => {
     const uses = new Map([["w", { cores: 0.5, memory: 1 }], ["d", { cores: 0.1, memory: 2 }]]);
     const known = [{ ...pods[0]!, uid: "w" }, pods[1]!, { ...pods[2]!, uid: "d" }];
     expect(find(known, wanted({ sort: "cpu" }), uses).map((p) => p.name)).toEqual(["web", "db", "worker"]);
@@ -110,7 +110,7 @@ describe("find", () => {
   it("sorts by name backwards, namespaces first", () => expect(find(pods, wanted({ sort: "name", down: true })).map((p) => p.name)).toEqual(["worker", "web", "db"]));
 });
 
-describe("what an address asks for", () => {
+describe("the search of an address", () => {
   const cases: Array<[string, string, Wanted]> = [
     ["is found", "q=web&state=failed&sort=age&down=1", { text: "web", health: "failed", sort: "age", down: true }],
     ["is left out where there is no such thing", "state=well&sort=constructor&down=no", { text: "", health: "", sort: "health", down: false }],
@@ -120,12 +120,12 @@ describe("what an address asks for", () => {
 
 describe("places", () => {
   it("reads field paths", () => expect(fieldPath("spec.containers[0].env[12].name")).toEqual(["spec", "containers", 0, "env", 12, "name"]));
-  it("reads where a violation is", () =>
+  it("reads the place of a violation", () =>
     expect(placeOf("document 2 (Pod default/x): spec.containers[0].imag")).toEqual({ document: 1, path: ["spec", "containers", 0, "imag"] }));
 });
 
 describe("manifestOf", () => {
-  it("leaves out what the node has filled in", () => {
+  it("leaves out fields that the node has filled in", () => {
     const object = {
       metadata: { name: "a", namespace: "b", uid: "x", labels: { app: "a" } },
       spec: { nodeName: "n", containers: [{ name: "c", image: "i", resources: {}, terminationMessagePolicy: "File" }], securityContext: {} },
@@ -138,7 +138,7 @@ describe("manifestOf", () => {
 });
 
 describe("manifestOfObject", () => {
-  it("leaves out what only the node may say", () => {
+  it("leaves out fields that only the node may set", () => {
     const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "b", uid: "x", creationTimestamp: "2026-01-01T00:00:00Z", resourceVersion: "7" }, data: { k: "v" }, status: {} };
     expect(manifestOfObject(object)).toBe("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: b\ndata:\n  k: v\n");
   });

@@ -24,7 +24,7 @@ describe("Ring", () => {
     for (let i = 0; i < 100; i++) ring.push("", 0, "x".repeat(15));
     expect(ring.length).toBe(3);
   });
-  it("cuts a line that has no end, and says by how much", () => {
+  it("cuts a line without an end, and says by how much", () => {
     const ring = new Ring({ lines: 10, chars: 1000, line: 20 });
     ring.push("", 0, "x".repeat(1_000_000));
     expect(ring.at(0)).toMatchObject({ text: "x".repeat(20), cut: 999_980 });
@@ -44,9 +44,9 @@ describe("LineParser", () => {
 });
 
 describe("split", () => {
-  it("takes the time off", () =>
+  it("splits off the time", () =>
     expect(split("2026-11-21T10:42:29.062582670Z hello world")).toEqual({ time: "2026-11-21T10:42:29.062582670Z", text: "hello world" }));
-  it("leaves what has none", () => expect(split("hello")).toEqual({ time: "", text: "hello" }));
+  it("keeps a line without a time", () => expect(split("hello")).toEqual({ time: "", text: "hello" }));
 });
 
 describe("Finder", () => {

@@ -25,7 +25,7 @@ describe("the end of a session", () => {
   const away = () => Promise.reject(new TypeError("network error"));
   const done = () => Promise.resolve(new Response(null, { status: 204 }));
 
-  it("leaves nothing of who was there", async () => {
+  it("leaves nothing of the user", async () => {
     const stop = vi.fn();
     const pod = { namespace: "default", name: "web" };
     pods.value = new Map([["default/web", pod]]);
@@ -42,14 +42,14 @@ describe("the end of a session", () => {
     expect(stop).toHaveBeenCalledOnce();
     expect(closed).toHaveBeenCalledOnce();
   });
-  it("is the same when the node says so", () => {
+  it("is the same when the node ends it", () => {
     const closed = vi.fn();
     onLeaving(closed);
     refusals.dispatchEvent(new Event("refused"));
-    expect([session.value, signInProblem.value]).toEqual([null, "Your session is over."]);
+    expect([session.value, signInProblem.value]).toEqual([null, "Your session has ended."]);
     expect(closed).toHaveBeenCalledOnce();
   });
-  it("is told before the next one begins", async () => {
+  it("reaches the node before the next session begins", async () => {
     let answer = (_: Response) => {};
     answers.push(() => new Promise((told) => (answer = told)), () => Promise.resolve(Response.json(admin)));
     const over = signOut();
@@ -61,7 +61,7 @@ describe("the end of a session", () => {
     await over;
     expect([answers.length, session.value]).toEqual([0, admin]);
   });
-  it("is not undone by a late answer about who was there", async () => {
+  it("is not undone by a late answer about the user before", async () => {
     vi.stubGlobal("document", { hidden: false });
     let answer = (_: Response) => {};
     answers.push(() => new Promise((told) => (answer = told)));
@@ -74,7 +74,7 @@ describe("the end of a session", () => {
     await vi.advanceTimersByTimeAsync(1000);
     expect([answers.length, session.value]).toEqual([0, next]);
   });
-  it("is told to a node that is away when it comes back", async () => {
+  it("reaches a node that was away once it comes back", async () => {
     answers.push(away, away, done);
     const over = signOut();
     expect(session.value).toBeNull();
@@ -89,7 +89,7 @@ describe("the end of a session", () => {
 describe("copy", () => {
   afterEach(() => void vi.unstubAllGlobals());
 
-  it("selects the text where there is no clipboard, within what is open", async () => {
+  it("selects the text if there is no clipboard, even within a dialog", async () => {
     const area = { value: "", select: vi.fn(), remove: vi.fn() };
     const dialog = { append: vi.fn() };
     const focused = { focus: vi.fn() };

@@ -14,7 +14,7 @@ function luminance(colour: string): number {
   return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
 }
 
-/** contrast is that of WCAG, from 1 to 21. */
+/** contrast returns WCAG's contrast, from 1 to 21. */
 function contrast(a: string, b: string): number {
   const [dark, bright] = [luminance(a), luminance(b)].sort((x, y) => x - y);
   return (bright! + 0.05) / (dark! + 0.05);
@@ -32,20 +32,20 @@ const texts: Array<[text: string, on: string]> = [
 ];
 
 describe.each(themes)("in the %s theme", (_, theme) => {
-  it.each(texts)("%s is read on %s", (text, on) => expect(contrast(theme[text]!, theme[on]!)).toBeGreaterThanOrEqual(4.5));
+  it.each(texts)("%s is readable on %s", (text, on) => expect(contrast(theme[text]!, theme[on]!)).toBeGreaterThanOrEqual(4.5));
 
   // The timeline and the probes are drawn on --raised and on the page.
   const drawn = [...podStyle.matchAll(/^([^{}]*(?:\.body|\.mark|\.mark\.bad|\.probe-bad|\.probe-strip|\.hatch|\.ready-line)) \{ ([^}]*) \}/gm)].map(([, selector, rule]) => [selector!, rule!]);
-  it("finds what is drawn", () => expect(drawn.length).toBeGreaterThanOrEqual(12));
-  it.each(drawn)("%s is seen", (_, rule) => {
+  it("finds the drawn elements", () => expect(drawn.length).toBeGreaterThanOrEqual(12));
+  it.each(drawn)("%s is visible", (_, rule) => {
     const outlines = [...rule!.matchAll(/\b(?:stroke|fill|border): (?:1px solid )?var\(--([\w-]+)\)/g)].map(([, name]) => theme[name!]!);
     for (const ground of ["raised", "bg"]) expect(Math.max(...outlines.map((colour) => contrast(colour, theme[ground]!)))).toBeGreaterThanOrEqual(3);
   });
 
-  it("text on the steps of a timeline is read", () => {
+  it("text on the steps of a timeline is readableable", () => {
     const bars = [...podStyle.matchAll(/\.bar-(\w+) \.body \{ fill: var\(--([\w-]+)\)[^}]*\} \.timeline \.bar-\1 text \{ fill: var\(--([\w-]+)\)/g)];
     expect(bars.map(([, kind]) => kind)).toEqual(["sandbox", "create", "start", "pull", "run", "hold"]);
     for (const [, , fill, text] of bars) expect(contrast(theme[fill!]!, theme[text!]!)).toBeGreaterThanOrEqual(4.5);
   });
-  it("the hatch of what failed is seen on its bar", () => expect(contrast(theme["failing"]!, theme["bad-run"]!)).toBeGreaterThanOrEqual(3));
+  it("the hatch of a failed run is visible on its bar", () => expect(contrast(theme["failing"]!, theme["bad-run"]!)).toBeGreaterThanOrEqual(3));
 });

@@ -36,7 +36,7 @@ describe("chart", () => {
     { what: "Exited", container: "a", sinceAccepted: "5s", warning: true },
     { what: "Started", container: "a", sinceAccepted: "15s", took: "0.1s" },
   ];
-  it("draws how long each thing took, and what goes on", () => {
+  it("draws the duration of each step, and the open ones", () => {
     const { lanes, ready } = chart(steps, ["a"], 20);
     expect(ready).toBe(1.3);
     expect(lanes.map((l) => l.name)).toEqual(["", "a"]);
@@ -50,11 +50,11 @@ describe("chart", () => {
       ["run", 15, 20, false, true],
     ]);
   });
-  it("shows an image that is still on its way", () => {
+  it("shows an image that is still being pulled", () => {
     const { lanes } = chart(steps.slice(0, 3), ["a"], 4);
     expect(lanes[1]!.bars).toMatchObject([{ kind: "pull", from: 0.1, to: 4, open: true }]);
   });
-  it("keeps the times of what fails again, and draws each try", () => {
+  it("keeps the times of repeated failures, and draws each try", () => {
     const tries = [0, 10, 10.01, 30].flatMap((t) => [
       { what: "Pulling", container: "a", sinceAccepted: `${t}s` },
       { what: "Failed", container: "a", sinceAccepted: `${t + 0.005}s`, warning: true, message: "not found" },
@@ -63,24 +63,24 @@ describe("chart", () => {
     expect(lanes[1]!.bars.map((b) => [b.kind, b.from, b.bad])).toEqual([["pull", 0, true], ["pull", 10, true], ["pull", 10.01, true], ["pull", 30, true]]);
     expect(lanes[1]!.marks.map((m) => [m.at, m.count])).toEqual([[0.005, 1], [10.005, 2], [30.005, 1]]);
   });
-  it("is told in words, step by step", () => {
+  it("is described in words, step by step", () => {
     expect(chart(steps, ["a"], 20).lanes.map(told)).toEqual(["sandbox 100 ms", "image 900 ms, start 100 ms, failed after 3.80 s, held back 9.90 s, start 100 ms, running for 5.00 s"]);
   });
-  it("tells the first and the last of many steps", () => {
+  it("describes the first and the last of many steps", () => {
     const runs = Array.from({ length: 50 }, (_, i) => [{ what: "Started", container: "a", sinceAccepted: `${i * 10 + 1}s`, took: "0.1s" }, { what: "Exited", container: "a", sinceAccepted: `${i * 10 + 2}s` }]).flat();
     const words = told(chart(runs, ["a"], 500).lanes[1]!).split(", ");
     expect([words.length, words[0], words[4], words.at(-1)]).toEqual([9, "start 100 ms", "… 141 more …", "ran 1.00 s"]);
   });
-  it("says nothing of a time that nobody knows", () => {
+  it("says nothing about an unknown duration", () => {
     expect(told(chart([{ what: "Created", container: "a", sinceAccepted: "1s" }], ["a"], 2).lanes[1]!)).toBe("create");
   });
   it("has round ticks", () => expect(ticks(0, 0.9, 5)).toEqual([0, 0.2, 0.4, 0.6, 0.8]));
 });
 
 describe("seen", () => {
-  it("draws a window and some around it", () => expect(seen(3400, 340, 34, 500, 8)).toEqual({ first: 92, count: 26 }));
+  it("draws a window and some rows around it", () => expect(seen(3400, 340, 34, 500, 8)).toEqual({ first: 92, count: 26 }));
   it("stays within the list", () => expect(seen(99_999, 340, 34, 5, 8)).toEqual({ first: 4, count: 1 }));
-  it("takes an empty list", () => expect(seen(0, 340, 34, 0)).toEqual({ first: 0, count: 0 }));
+  it("accepts an empty list", () => expect(seen(0, 340, 34, 0)).toEqual({ first: 0, count: 0 }));
 });
 
 describe("titleOf", () => {

@@ -34,7 +34,7 @@ describe("objectFor", () => {
   ];
   it.each(cases)("finds %s", (_, outcome, want) => expect(objectFor(objects, outcome)).toMatchObject(want!));
   it("finds nothing else", () => expect(objectFor(objects, { kind: "Secret", namespace: "default", name: "settings" })).toBeUndefined());
-  it("is at peace with half a manifest", () => expect(objectsOf("kind: Pod\nmetadata: {name: [")).toBeInstanceOf(Array));
+  it("accepts half a manifest", () => expect(objectsOf("kind: Pod\nmetadata: {name: [")).toBeInstanceOf(Array));
 });
 
 describe("sidesOf", () => {
@@ -58,23 +58,23 @@ describe("undoOf", () => {
     [idOf(settings), { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "settings", uid: "x" }, data: { a: "b" } }],
     [idOf(web), { metadata: { name: "web" }, spec: { containers: [{ name: "c", image: "i" }] } }],
   ]);
-  it("takes back the whole bundle in its order", () => {
+  it("restores the whole bundle in its order", () => {
     const undo = undoOf([settings, web, of("Pod", "other", "RESULT_UNCHANGED")], before);
     expect(undo.manifest).toBe(
       "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  a: b\n---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n  - name: c\n    image: i\n",
     );
     expect(undo).toMatchObject({ back: ["ConfigMap/default/settings", "Pod/default/web"], left: [] });
   });
-  it("says what stays", () => {
+  it("says which objects stay", () => {
     const login = of("Secret", "login", "RESULT_UPDATED");
     const all = new Map([...before, [idOf(login), { data: { password: "c2VjcmV0" } }]]);
     const undo = undoOf([login, web, of("ConfigMap", "more", "RESULT_UPDATED"), of("Pod", "new", "RESULT_CREATED")], all);
     expect(undo.back).toEqual(["Pod/default/web"]);
-    expect(undo.left).toEqual(["Secret login: a browser keeps no secrets", "ConfigMap more: what it was before is not known", "Pod new: it is new, and can be deleted"]);
+    expect(undo.left).toEqual(["Secret login: a browser keeps no secrets", "ConfigMap more: its previous version is not known", "Pod new: it is new; delete it instead"]);
     expect(undo.manifest).toMatch(/^# Not rolled back: Secret login: .*\n# .*\n# .*\napiVersion: v1\nkind: Pod\n/);
     expect(JSON.stringify(undo)).not.toContain("c2VjcmV0");
   });
-  it("has nothing to say of what was only made", () => expect(undoOf([of("Pod", "new", "RESULT_CREATED")], before)).toEqual({ manifest: "", back: [], left: [] }));
+  it("is empty for objects that were only created", () => expect(undoOf([of("Pod", "new", "RESULT_CREATED")], before)).toEqual({ manifest: "", back: [], left: [] }));
 });
 
 describe("newest", () => {

@@ -8,7 +8,7 @@ const second = (n: number) => new Date(Date.parse("2026-01-01T00:00:00Z") + n * 
 const at = (n: number) => Date.parse(second(n));
 
 describe("extend", () => {
-  it("takes processors from what was spent where nobody tells", () => {
+  it("computes CPU usage from the counter if there is no rate", () => {
     const track = [
       { time: second(0), cpuTime: "10s", workingSetBytes: "5" },
       { time: second(5), cpuTime: "12.5s", workingSetBytes: "6" },
@@ -17,14 +17,14 @@ describe("extend", () => {
     expect(track.cores).toEqual([{ at: at(5), value: 0.5 }, { at: at(10), value: 0.25 }]);
     expect(track.memory.map((p) => p.value)).toEqual([5, 6, 7]);
   });
-  it("says nothing about a container that began anew, and ignores what it knows", () => {
+  it("has no rate after a restart, and ignores known figures", () => {
     const one = extend(emptyTrack, { time: second(0), cpuTime: "10s", memoryBytes: "5" });
     const two = extend(one, { time: second(5), cpuTime: "1s", memoryBytes: "5" });
     expect(two.cores).toEqual([]);
     expect(extend(two, { time: second(5), cpuTime: "1s" })).toBe(two);
     expect(extend(two, undefined)).toBe(two);
   });
-  it("goes on at once when the node's clock is set back, without what was later", () => {
+  it("goes on at once when the node's clock is set back, without later points", () => {
     const track = [
       { time: second(100), cpuTime: "10s", workingSetBytes: "5" },
       { time: second(105), cpuTime: "11s", workingSetBytes: "6" },
@@ -34,25 +34,25 @@ describe("extend", () => {
     expect(track.memory.map((p) => p.at)).toEqual([100, 102, 107].map(at));
     expect(track.cores).toEqual([{ at: at(107), value: 0.2 }]);
   });
-  it("lets go what is older than a quarter of an hour", () => {
+  it("drops points older than a quarter of an hour", () => {
     let points = push([], { at: at(0), value: 1 });
     points = push(points, { at: at(1000), value: 2 });
     expect(points.map((p) => p.value)).toEqual([2]);
   });
-  it("makes no rate over a time in which nobody looked", () => {
+  it("has no rate over a time without figures", () => {
     expect(rate({ at: at(0), value: 0 }, { at: at(100), value: 5 })).toBeNull();
   });
 });
 
 describe("extendNode", () => {
-  it("makes traffic of counters, and keeps what the kernel tells of waiting", () => {
+  it("computes traffic from counters, and keeps the kernel's pressure figures", () => {
     const stats = (t: number, bytes: number) => ({ node: { usage: { time: second(t) }, traffic: { receivedBytes: String(bytes), sentBytes: "0" }, pressure: { io: t } } });
     const track = [stats(0, 0), stats(10, 5000)].reduce(extendNode, emptyNode);
     expect(track.received).toEqual([{ at: at(10), value: 500 }]);
     expect(track.waits.io.map((p) => p.value)).toEqual([0, 10]);
     expect(track.waits.cpu).toEqual([]);
   });
-  it("goes on at once when the node's clock is set back, without what was later", () => {
+  it("goes on at once when the node's clock is set back, without later points", () => {
     const stats = (t: number, bytes: number) => ({ node: { usage: { time: second(t) }, traffic: { receivedBytes: String(bytes) }, pressure: { io: t } } });
     const before = [stats(100, 0), stats(105, 500), stats(105, 500)].reduce(extendNode, emptyNode);
     expect([before.received.map((p) => p.at), before.waits.io.map((p) => p.at)]).toEqual([[at(105)], [at(100), at(105)]]);
@@ -64,25 +64,25 @@ describe("extendNode", () => {
 
 describe("a line", () => {
   const points = [0, 10, 100, 110].map((t) => ({ at: at(t), value: t }));
-  it("is broken where nobody looked", () => {
+  it("is broken over a time without figures", () => {
     expect(draw(points, { from: at(0), to: at(120) }, 110).line.match(/M/g)).toHaveLength(2);
   });
-  it("shows a point alone, and fills nothing below it", () => {
+  it("shows a single point, and fills nothing below it", () => {
     const { line, area } = draw(points.slice(0, 1), { from: at(0), to: at(60) }, 1);
     expect([line, area]).toEqual(["M0 100H0", ""]);
   });
-  it("spans no more than there is", () => {
+  it("spans no more than its points", () => {
     expect(spanOf(points)).toEqual({ from: at(110 - 120), to: at(110) });
     expect(spanOf([]).to).toBe(0);
   });
-  it("is drawn against its limit, else to a round number", () => {
+  it("is scaled to its limit, else to a round number", () => {
     expect(topOf([{ at: 0, value: 30 }], 100, 1)).toBe(100);
     expect(topOf([{ at: 0, value: 11 }], 100, 1)).toBe(100);
     expect(topOf([{ at: 0, value: 120 }], 100, 1)).toBe(120);
     expect(topOf([{ at: 0, value: 12 }], null, 1)).toBe(15);
     expect(topOf([], null, 2)).toBe(3);
   });
-  it("tells the point under a pointer", () => {
+  it("returns the point under a pointer", () => {
     expect(nearest(points, at(96))?.value).toBe(100);
     expect(nearest([], 0)).toBeNull();
   });
@@ -92,7 +92,7 @@ describe("quantity", () => {
   it.each([["250m", 0.25], ["2", 2], ["1.5Gi", 1.5 * 2 ** 30], ["64Mi", 64 * 2 ** 20], ["1k", 1000], ["1e3", 1000], ["24555k", 24_555_000], ["much", null], [undefined, null], ["", null]])("%s", (text, want) => {
     expect(quantity(text)).toBe(want);
   });
-  it("is said as Kubernetes says it", () => {
+  it("has Kubernetes' form", () => {
     expect([0, 0.0054, 0.25, 2].map(cores)).toEqual(["0m", "5.4m", "250m", "2.00 cores"]);
   });
 });
@@ -100,10 +100,10 @@ describe("quantity", () => {
 describe("recalled", () => {
   const track = extendNode(emptyNode, { node: { usage: { time: second(0), workingSetBytes: "5" } } });
   const text = JSON.stringify(track);
-  it("goes on with a track that is recent", () => expect(recalled(text, at(60))).toEqual(track));
-  it("begins anew after a quarter of an hour", () => expect(recalled(text, at(1000))).toBe(emptyNode));
-  it.each(["{", "null", "{}", '{"use":{}}', text.slice(0, 20)])("begins anew where it reads %s", (torn) => expect(recalled(torn, at(60))).toBe(emptyNode));
-  it("begins anew where nothing was written down", () => expect(recalled(null, at(0))).toBe(emptyNode));
+  it("continues a recent track", () => expect(recalled(text, at(60))).toEqual(track));
+  it("starts again after a quarter of an hour", () => expect(recalled(text, at(1000))).toBe(emptyNode));
+  it.each(["{", "null", "{}", '{"use":{}}', text.slice(0, 20)])("starts again if it reads %s", (torn) => expect(recalled(torn, at(60))).toBe(emptyNode));
+  it("starts again if nothing was saved", () => expect(recalled(null, at(0))).toBe(emptyNode));
 });
 
 describe("requested", () => {

@@ -8,7 +8,7 @@ import { events, keepUp, node, pods } from "../../src/state/live";
 import { keepPulls, pulls } from "../../src/state/pulls";
 import { session } from "../../src/state/session";
 
-/** Served is what the node does with one request: the messages of a stream that stays open, then its end. */
+/** Served is the node's side of one request: the messages of an open stream, then its end. */
 class Served {
   private to!: ReadableStreamDefaultController<Uint8Array>;
   readonly body = new ReadableStream<Uint8Array>({ start: (to) => void (this.to = to) });
@@ -48,7 +48,7 @@ describe("the page's watches", () => {
     vi.useRealTimers();
   });
 
-  it("resume after the last revision that they were told of, and say when they begin anew", async () => {
+  it("resume after the last received revision, and report a new beginning", async () => {
     const told: string[] = [];
     const stop = watch<{ revision?: string; pod?: string }>("/v1/pods:watch", {
       begin: () => told.push("begin"),
@@ -73,10 +73,10 @@ describe("the page's watches", () => {
     stop();
   });
 
-  it("wait longer each time that nothing answers, and not at all once another one is heard", async () => {
+  it("wait longer after each failure, but retry at once when another watch gets an answer", async () => {
     answer = () => new Response("busy", { status: 503 });
     const stops = ["/a", "/b"].map((path) => watch(path, { message() {} }));
-    await soon(4000); // 0.2, 0.5, 1 and 2 s lie between the tries
+    await soon(4000); // the pauses between the tries are 0.2, 0.5, 1 and 2 s
     expect(open("/a")).toHaveLength(5);
     await soon(2000);
     answer = (served) => (served.path === "/a" ? new Response(served.body) : new Response("busy", { status: 503 }));
@@ -88,16 +88,16 @@ describe("the page's watches", () => {
     stops.forEach((stop) => stop());
   });
 
-  it("are tried again when the node says nothing any more", async () => {
+  it("are tried again after a long silence of the node", async () => {
     const problems: unknown[] = [];
     const stop = watch("/v1/events:watch", { message() {}, down: (error) => problems.push(error) });
     await soon(40_200);
-    expect(String(problems)).toBe("Error: The node has said nothing for 40 seconds.");
+    expect(String(problems)).toBe("Error: The node has sent nothing for 40 seconds.");
     expect(asked).toHaveLength(2);
     stop();
   });
 
-  it("tell of the node as it is, of what is lost, and never ask for the node by itself", async () => {
+  it("show the node and lost watches, without polling the node", async () => {
     session.value = { name: "a", role: "viewer", via: "session", can: ["read"], live: true };
     const stop = keepUp();
     await soon();
@@ -144,7 +144,7 @@ describe("a port without watches", () => {
   });
   const answer = () => held.forEach((done) => done());
 
-  it("is asked again once it has answered, and said to be silent when it does not", async () => {
+  it("is polled after each answer, and reported as silent without one", async () => {
     await soon(9_000);
     expect([held.length, link.value.state]).toEqual([3, "connecting"]);
     await soon(1_000);
@@ -155,7 +155,7 @@ describe("a port without watches", () => {
     await soon(1);
     expect(held).toHaveLength(6);
   });
-  it("has nothing more to say to who has left", async () => {
+  it("stops after a sign-out", async () => {
     const before = node.value;
     stop();
     answer();
@@ -167,7 +167,7 @@ describe("a port without watches", () => {
 describe("pulls", () => {
   afterEach(() => void vi.unstubAllGlobals());
 
-  it("are asked for until there are none, also after a question that was not answered, and a late answer counts for nothing", async () => {
+  it("are polled until there are none, even after a failed request, and a late answer is ignored", async () => {
     vi.useFakeTimers();
     const held: Array<(response: Response | Error) => void> = [];
     vi.stubGlobal("fetch", () => new Promise((done, fail) => held.push((said) => (said instanceof Error ? fail(said) : done(said)))));
@@ -193,7 +193,7 @@ describe("pulls", () => {
 describe("a watch that is refused", () => {
   afterEach(() => void vi.unstubAllGlobals());
 
-  it("is not tried again, and named", async () => {
+  it("is not tried again, and is named", async () => {
     const asked = vi.fn(() => Promise.resolve(new Response(`{"message": "kim may not read"}`, { status: 403 })));
     vi.useFakeTimers();
     vi.stubGlobal("fetch", asked);

@@ -13,10 +13,10 @@ describe("toYaml", () => {
     ["a list of lists", [[{ a: 1, b: [2] }], "x"]],
     ["a word", "word"],
   ];
-  it.each(values)("%s comes back as it was", (_, value) => {
+  it.each(values)("%s survives a round trip", (_, value) => {
     expect(parse(toYaml(value))).toEqual(value);
   });
-  it("looks as kubectl prints it", () => {
+  it("has kubectl's form", () => {
     expect(toYaml({ spec: { containers: [{ name: "a", image: "b:1" }] } })).toBe("spec:\n  containers:\n  - name: a\n    image: b:1\n");
   });
 });
